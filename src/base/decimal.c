@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "decimal.h"
+
+#include <string.h>
+
+#include "poison.h"
+
+#define MAX_EXPONENT 4000
+
+/* Eight ASCII digits at once: pairs, then fours, then eight. */
+static uint64_t eight_digits(const char *p)
+{
+    uint64_t value;
+    memcpy(&value, p, sizeof(value));
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    value = (value & 0x0f0f0f0f0f0f0f0fu) * 2561 >> 8;
+    value = (value & 0x00ff00ff00ff00ffu) * 6553601 >> 16;
+    return (value & 0x0000ffff0000ffffu) * 42949672960001u >> 32;
+#else
+    uint64_t result = 0;
+    for (int i = 0; i < 8; i++)
+        result = result * 10 + (uint64_t)(p[i] - '0');
+    (void)value;
+    return result;
+#endif
+}
+
+static uint64_t digits(const char *p, size_t count)
+{
+    uint64_t value = 0;
+    for (; count >= 8; count -= 8, p += 8)
+        value = value * 100000000u + eight_digits(p);
+    for (; count; count--, p++)
+        value = value * 10 + (uint64_t)(*p - '0');
+    return value;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Where the parts of a number in JSON's grammar stand. */
+struct parts {
+    bool negative, complete; /* complete: at least one digit, and nothing behind the number */
+    const char *whole, *fraction;
+    size_t whole_count, fraction_count;
+    int exponent;
+};
+
+static struct parts split(const char *text, size_t bytes)
+{
+    struct parts parts = { .negative = bytes && *text == '-' };
+    const char *at = text + parts.negative, *end = text + bytes;
+    parts.whole = at;
+    while (at < end && is_digit(*at))
+        at++;
+    parts.whole_count = (size_t)(at - parts.whole);
+    if (at < end && *at == '.') {
+        parts.fraction = ++at;
+        while (at < end && is_digit(*at))
+            at++;
+        parts.fraction_count = (size_t)(at - parts.fraction);
+    }
+    if (at < end && (*at | 0x20) == 'e') {
+        bool minus = ++at < end && *at == '-';
+        at += at < end && (*at == '-' || *at == '+');
+        for (; at < end && is_digit(*at); at++)
+            if (parts.exponent < MAX_EXPONENT)
+                parts.exponent = parts.exponent * 10 + (*at - '0');
+        parts.exponent = minus ? -parts.exponent : parts.exponent;
+    }
+    parts.complete = parts.whole_count && at == end && is_digit(end[-1]);
+    return parts;
+}
+
+static char digit_at(const struct parts *parts, size_t index)
+{
+    return index < parts->whole_count ? parts->whole[index] : parts->fraction[index - parts->whole_count];
+}
+
+/* The number times 10^shift; digits beyond are rounded. Any number of digits and any exponent. */
+static enum ap_decimal_result scale(const struct parts *parts, int shift, uint64_t max, uint64_t *ret_value)
+{
+    int64_t count = (int64_t)(parts->whole_count + parts->fraction_count);
+    int64_t wanted = (int64_t)parts->whole_count + parts->exponent + shift;
+    uint64_t value = 0;
+    enum ap_decimal_result result = AP_DECIMAL_EXACT;
+    for (int64_t i = 0; i < count && i < wanted; i++)
+        if (__builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(digit_at(parts, (size_t)i) - '0'), &value) || value > max)
+            return AP_DECIMAL_OUT_OF_RANGE;
+    for (int64_t i = count; i < wanted && value; i++)
+        if (__builtin_mul_overflow(value, 10u, &value) || value > max)
+            return AP_DECIMAL_OUT_OF_RANGE;
+    for (int64_t i = wanted > 0 ? wanted : 0; i < count; i++) {
+        char digit = digit_at(parts, (size_t)i);
+        if (digit != '0')
+            result = AP_DECIMAL_ROUNDED;
+        if (i == wanted && digit >= '5')
+            value++;
+    }
+    *ret_value = value;
+    return value > max ? AP_DECIMAL_OUT_OF_RANGE : result;
+}
+
+enum ap_decimal_result ap_decimal_us_to_ns(const char *text, size_t bytes, int64_t *ret_ns)
+{
+    /* As Kineto writes every time: at most 15 digits, a point, three digits. */
+    if (AP_LIKELY(bytes >= 5 && bytes <= 19 && text[bytes - 4] == '.' && is_digit(text[0]) && is_digit(text[bytes - 3]) &&
+                  is_digit(text[bytes - 2]) && is_digit(text[bytes - 1]))) {
+        *ret_ns = (int64_t)(digits(text, bytes - 4) * 1000 + digits(text + bytes - 3, 3));
+        return AP_DECIMAL_EXACT;
+    }
+    struct parts parts = split(text, bytes);
+    uint64_t value;
+    enum ap_decimal_result result = AP_DECIMAL_EXACT;
+    if (AP_LIKELY(parts.whole_count <= 15 && parts.fraction_count <= 3 && parts.exponent == 0)) {
+        static const uint64_t scales[] = { 1000, 100, 10, 1 };
+        value = digits(parts.whole, parts.whole_count) * 1000;
+        value += digits(parts.fraction, parts.fraction_count) * scales[parts.fraction_count];
+    } else {
+        result = scale(&parts, 3, (uint64_t)AP_MAX_TIME_NS, &value);
+        if (result == AP_DECIMAL_OUT_OF_RANGE)
+            return result;
+    }
+    *ret_ns = parts.negative ? -(int64_t)value : (int64_t)value;
+    return result;
+}
+
+bool ap_decimal_to_integer(const char *text, size_t bytes, int64_t *ret_integer)
+{
+    struct parts parts = split(text, bytes);
+    uint64_t value;
+    if (!parts.complete || scale(&parts, 0, (uint64_t)INT64_MAX + parts.negative, &value) != AP_DECIMAL_EXACT)
+        return false;
+    *ret_integer = parts.negative ? (int64_t)(0 - value) : (int64_t)value;
+    return true;
+}
+
+bool ap_decimal_to_u64(const char *text, size_t bytes, uint64_t *ret_number)
+{
+    uint64_t value = 0;
+    if (!bytes)
+        return false;
+    for (size_t i = 0; i < bytes; i++)
+        if (!is_digit(text[i]) || __builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value))
+            return false;
+    *ret_number = value;
+    return true;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * decimal.h - decimal text to integers, digit by digit: time stamps never pass through a double. */
+#ifndef AP_DECIMAL_H
+#define AP_DECIMAL_H
+
+#include "base.h"
+
+/** Largest time taken, about 146 years: sums of two of them do not overflow. */
+#define AP_MAX_TIME_NS INT64_C(4611686018427387903)
+
+enum ap_decimal_result { AP_DECIMAL_EXACT, AP_DECIMAL_ROUNDED, AP_DECIMAL_OUT_OF_RANGE };
+
+/** A number in JSON's grammar, in microseconds, as nanoseconds; what is finer is rounded half away from zero. */
+enum ap_decimal_result ap_decimal_us_to_ns(const char *text, size_t bytes, int64_t *ret_ns);
+
+/** A number that is whole, also written 1e6 or 512.0; false where it is not, or beyond int64, or no number: any text may
+ *  be given. */
+bool ap_decimal_to_integer(const char *text, size_t bytes, int64_t *ret_integer);
+
+/** Digits only, up to 2^64-1. */
+bool ap_decimal_to_u64(const char *text, size_t bytes, uint64_t *ret_number);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#define _DEFAULT_SOURCE /* getentropy */
+#include "mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* poison.h is not included here: this file is the gate that the other files are kept to. */
+
+#define ARENA_CHUNK_BYTES ((size_t)64 << 10)
+
+void ap_gate_init(struct ap_gate *gate, uint64_t limit_bytes)
+{
+    gate->limit_bytes = limit_bytes;
+    gate->reserve_bytes = 0;
+    gate->hash_seed = 0;
+    if (getentropy(&gate->hash_seed, sizeof(gate->hash_seed)) != 0)
+        gate->hash_seed = (uint64_t)time(NULL) * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)gate;
+    atomic_init(&gate->used_bytes, 0);
+    atomic_init(&gate->peak_bytes, 0);
+    atomic_init(&gate->fail_after, -1);
+    atomic_init(&gate->limit_was_hit, false);
+}
+
+static bool planned_failure(struct ap_gate *gate)
+{
+    if (atomic_load_explicit(&gate->fail_after, memory_order_relaxed) < 0)
+        return false;
+    /* Once the planned number is used up, every later request fails too: the counter stays at 0. */
+    int64_t before = atomic_fetch_sub(&gate->fail_after, 1);
+    if (before > 0)
+        return false;
+    atomic_store(&gate->fail_after, 0);
+    return true;
+}
+
+static void raise_peak(struct ap_gate *gate, uint64_t used_bytes)
+{
+    uint64_t peak = atomic_load_explicit(&gate->peak_bytes, memory_order_relaxed);
+    while (used_bytes > peak && !atomic_compare_exchange_weak(&gate->peak_bytes, &peak, used_bytes))
+        continue;
+}
+
+void *ap_mem_resize(struct ap_gate *gate, void *memory, size_t old_bytes, size_t new_bytes)
+{
+    if (planned_failure(gate))
+        return NULL;
+    if (new_bytes > old_bytes) {
+        uint64_t more = new_bytes - old_bytes;
+        uint64_t used = atomic_fetch_add(&gate->used_bytes, more) + more;
+        if (gate->limit_bytes && used > gate->limit_bytes) {
+            atomic_fetch_sub(&gate->used_bytes, more);
+            atomic_store(&gate->limit_was_hit, true);
+            return NULL;
+        }
+        raise_peak(gate, used);
+    }
+    void *resized = realloc(memory, new_bytes);
+    if (!resized) {
+        if (new_bytes > old_bytes)
+            atomic_fetch_sub(&gate->used_bytes, new_bytes - old_bytes);
+        return NULL;
+    }
+    if (new_bytes < old_bytes)
+        atomic_fetch_sub(&gate->used_bytes, old_bytes - new_bytes);
+    return resized;
+}
+
+void ap_mem_free(struct ap_gate *gate, void *memory, size_t bytes)
+{
+    if (!memory)
+        return;
+    free(memory);
+    atomic_fetch_sub(&gate->used_bytes, bytes);
+}
+
+void ap_mem_free_foreign(void *memory)
+{
+    free(memory);
+}
+
+enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reterr)
+{
+    if (atomic_load(&gate->limit_was_hit))
+        return ap_fail(reterr, AP_ERROR_LIMIT,
+                       "the memory limit of %llu bytes was reached: raise --max-memory, or record a shorter trace",
+                       (unsigned long long)(gate->limit_bytes + gate->reserve_bytes));
+    return ap_fail(reterr, AP_ERROR_MEMORY, "out of memory: run on a machine with more, or record a shorter trace");
+}
+
+enum ap_status ap_mem_reserve(struct ap_gate *gate, void **array, size_t *capacity, size_t needed_count,
+                              size_t element_bytes, struct ap_error *reterr)
+{
+    if (needed_count <= *capacity)
+        return AP_OK;
+    size_t grown = *capacity + *capacity / 2;
+    if (grown < needed_count)
+        grown = needed_count;
+    if (grown < 16)
+        grown = 16;
+    if (grown > SIZE_MAX / 2 / element_bytes)
+        return ap_fail_memory(gate, reterr);
+    void *resized = ap_mem_resize(gate, *array, *capacity * element_bytes, grown * element_bytes);
+    if (!resized)
+        return ap_fail_memory(gate, reterr);
+    *array = resized;
+    *capacity = grown;
+    return AP_OK;
+}
+
+struct ap_arena_chunk {
+    struct ap_arena_chunk *older;
+    size_t bytes;
+    _Alignas(16) unsigned char data[];
+};
+
+void ap_arena_init(struct ap_arena *arena, struct ap_gate *gate)
+{
+    *arena = (struct ap_arena){ .gate = gate };
+}
+
+static bool add_chunk(struct ap_arena *arena, size_t data_bytes)
+{
+    size_t size = data_bytes > ARENA_CHUNK_BYTES ? data_bytes : ARENA_CHUNK_BYTES;
+    size_t total = sizeof(struct ap_arena_chunk) + size;
+    struct ap_arena_chunk *chunk = ap_mem_resize(arena->gate, NULL, 0, total);
+    if (!chunk)
+        return false;
+    chunk->older = arena->chunks;
+    chunk->bytes = total;
+    arena->chunks = chunk;
+    arena->chunk_used_bytes = 0;
+    arena->chunk_size_bytes = size;
+    return true;
+}
+
+void *ap_arena_alloc(struct ap_arena *arena, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 2)
+        return NULL;
+    bytes = (bytes + 15) & ~(size_t)15;
+    if (arena->chunk_size_bytes - arena->chunk_used_bytes < bytes && !add_chunk(arena, bytes))
+        return NULL;
+    if (!arena->chunks && !add_chunk(arena, bytes))
+        return NULL;
+    unsigned char *memory = arena->chunks->data + arena->chunk_used_bytes;
+    arena->chunk_used_bytes += bytes;
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+struct ap_text ap_arena_text(struct ap_arena *arena, struct ap_text text)
+{
+    char *copy = ap_arena_alloc(arena, text.bytes + 1);
+    if (!copy)
+        return (struct ap_text){ NULL, 0 };
+    if (text.bytes)
+        memcpy(copy, text.data, text.bytes);
+    return (struct ap_text){ copy, text.bytes };
+}
+
+void ap_arena_release(struct ap_arena *arena)
+{
+    while (arena->chunks) {
+        struct ap_arena_chunk *older = arena->chunks->older;
+        ap_mem_free(arena->gate, arena->chunks, arena->chunks->bytes);
+        arena->chunks = older;
+    }
+    arena->chunk_used_bytes = arena->chunk_size_bytes = 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * mem.h - the one gate through which all memory passes, and the arena on top of it.
+ * Two threads may use one gate; an arena belongs to one thread. */
+#ifndef AP_MEM_H
+#define AP_MEM_H
+
+#include <stdatomic.h>
+
+#include "base.h"
+
+struct ap_gate {
+    uint64_t limit_bytes;         /* 0 = none */
+    uint64_t reserve_bytes;       /* of the limit that the user gave, kept for what does not pass the gate */
+    uint64_t hash_seed;           /* of this run; no output depends on it */
+    _Atomic uint64_t used_bytes;
+    _Atomic uint64_t peak_bytes;
+    _Atomic int64_t fail_after;   /* tests: requests that still succeed; negative = never fail */
+    _Atomic bool limit_was_hit;
+};
+
+/** @limit_bytes 0 means without limit. */
+void ap_gate_init(struct ap_gate *gate, uint64_t limit_bytes);
+
+/** Grow, shrink or (@memory NULL, @old_bytes 0) obtain memory. NULL when refused: the old memory stays valid then.
+ *  New bytes are not cleared. @new_bytes must not be 0. */
+AP_MUST_CHECK void *ap_mem_resize(struct ap_gate *gate, void *memory, size_t old_bytes, size_t new_bytes);
+
+/** Give back what ap_mem_resize returned with exactly this size; NULL is fine. */
+void ap_mem_free(struct ap_gate *gate, void *memory, size_t bytes);
+
+/** For memory that a library obtained with malloc (libcmark). */
+void ap_mem_free_foreign(void *memory);
+
+/** The error for a refused request: AP_ERROR_LIMIT when --max-memory refused it, else AP_ERROR_MEMORY. */
+enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reterr);
+
+/** Make room for @needed_count elements in an array that the gate owns; capacity grows by half at least.
+ *  On failure the array and *capacity are unchanged. */
+AP_MUST_CHECK enum ap_status ap_mem_reserve(struct ap_gate *gate, void **array, size_t *capacity, size_t needed_count,
+                                            size_t element_bytes, struct ap_error *reterr);
+
+/** Memory that dies together. Nothing in it is freed singly. */
+struct ap_arena {
+    struct ap_gate *gate;
+    struct ap_arena_chunk *chunks;
+    size_t chunk_used_bytes, chunk_size_bytes;
+};
+
+void ap_arena_init(struct ap_arena *arena, struct ap_gate *gate);
+/** 16-byte aligned, cleared; NULL when refused. */
+AP_MUST_CHECK void *ap_arena_alloc(struct ap_arena *arena, size_t bytes);
+/** Copy of the text with a NUL behind it; data is NULL when refused. */
+AP_MUST_CHECK struct ap_text ap_arena_text(struct ap_arena *arena, struct ap_text text);
+void ap_arena_release(struct ap_arena *arena);
+
+#endif

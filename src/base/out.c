@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "out.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "poison.h"
+
+void ap_out_init(struct ap_out *out, struct ap_sink sink)
+{
+    out->sink = sink;
+    out->status = AP_OK;
+    out->used_bytes = 0;
+}
+
+static void flush(struct ap_out *out)
+{
+    if (out->status == AP_OK && out->used_bytes)
+        out->status = out->sink.write(out->sink.self, out->buffer, out->used_bytes, &out->error);
+    out->used_bytes = 0;
+}
+
+void ap_out_text(struct ap_out *out, struct ap_text text)
+{
+    while (text.bytes) {
+        if (out->used_bytes == sizeof(out->buffer))
+            flush(out);
+        size_t part = sizeof(out->buffer) - out->used_bytes;
+        if (part > text.bytes)
+            part = text.bytes;
+        memcpy(out->buffer + out->used_bytes, text.data, part);
+        out->used_bytes += part;
+        text.data += part;
+        text.bytes -= part;
+    }
+}
+
+void ap_out_string(struct ap_out *out, const char *nul_terminated)
+{
+    ap_out_text(out, ap_text_of(nul_terminated));
+}
+
+void ap_out_char(struct ap_out *out, char c)
+{
+    ap_out_text(out, (struct ap_text){ &c, 1 });
+}
+
+void ap_out_format(struct ap_out *out, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int bytes = vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (bytes > 0)
+        ap_out_text(out, (struct ap_text){ text, (size_t)bytes < sizeof(text) ? (size_t)bytes : sizeof(text) - 1 });
+}
+
+void ap_out_microseconds(struct ap_out *out, int64_t ns)
+{
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    unsigned fraction = (unsigned)(size % 1000);
+    char text[40];
+    int bytes = snprintf(text, sizeof(text), "%s%llu", ns < 0 ? "-" : "", (unsigned long long)(size / 1000));
+    if (fraction) {
+        bytes += snprintf(text + bytes, sizeof(text) - (size_t)bytes, ".%03u", fraction);
+        while (text[bytes - 1] == '0')
+            bytes--;
+    }
+    ap_out_text(out, (struct ap_text){ text, (size_t)bytes });
+}
+
+void ap_out_number(struct ap_out *out, double number)
+{
+    char text[40];
+    if (!isfinite(number)) {
+        ap_out_string(out, "null");
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "%.9g", number == 0 ? 0.0 : number);
+    /* A program that uses the library may have set a locale with another decimal point, of several bytes even. */
+    for (const char *at = text; *at;) {
+        size_t plain = strspn(at, "0123456789+-e");
+        ap_out_text(out, (struct ap_text){ at, plain });
+        at += plain;
+        if (*at)
+            ap_out_char(out, '.');
+        at += strcspn(at, "0123456789+-e");
+    }
+}
+
+enum ap_status ap_out_finish(struct ap_out *out, struct ap_error *reterr)
+{
+    flush(out);
+    if (out->status != AP_OK && reterr)
+        *reterr = out->error;
+    return out->status;
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT
+ * poison.h - included last by every .c file but mem.c: memory comes from the gate only, unsafe text calls never. */
+#ifndef AP_POISON_H
+#define AP_POISON_H
+
+#pragma GCC poison malloc calloc realloc free strdup sprintf vsprintf strcpy strcat strtok gets system popen dlopen
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ * strpool.h - interned text: equal texts have equal ids. Costs about 16 bytes a text beside its bytes. */
+#ifndef AP_STRPOOL_H
+#define AP_STRPOOL_H
+
+#include "mem.h"
+
+/** Interned text; id 0 is "absent". Valid within one pool only; ids count up from 1 in order of first sight. */
+struct ap_str {
+    uint32_t id;
+};
+
+struct ap_strpool {
+    struct ap_gate *gate;
+    char *bytes;
+    size_t bytes_used, bytes_capacity;
+    uint32_t *starts; /* start of text i in bytes; [count] is the end of the last one */
+    uint32_t *hashes;
+    size_t count, starts_capacity, hashes_capacity;
+    uint32_t *slots; /* open addressing, ids; 0 = free */
+    size_t slot_count;
+};
+
+void ap_strpool_init(struct ap_strpool *pool, struct ap_gate *gate);
+void ap_strpool_release(struct ap_strpool *pool);
+AP_MUST_CHECK enum ap_status ap_strpool_intern(struct ap_strpool *pool, const char *data, size_t bytes,
+                                               struct ap_str *ret_str, struct ap_error *reterr);
+/** No text will be added any more: give back what only interning needs. */
+void ap_strpool_freeze(struct ap_strpool *pool);
+/** Borrowed until the next intern; {"", 0} for the absent text. */
+struct ap_text ap_strpool_text(const struct ap_strpool *pool, struct ap_str str);
+/** Ids in use are 1..count. */
+uint32_t ap_strpool_count(const struct ap_strpool *pool);
+
+#endif

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: MIT
+ * What everything rests on: decimal text, quantiles, order, interned text, memory, output, counters. */
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "decimal.h"
+#include "mem.h"
+#include "notes.h"
+#include "out.h"
+#include "quantile.h"
+#include "random.h"
+#include "sort.h"
+#include "strpool.h"
+#include "tap.h"
+#include "text_sink.h"
+
+/* -------------------------------------------------------------------------------------------------------- decimal */
+
+static void times_are_read_digit_by_digit(void)
+{
+    static const struct {
+        const char *text;
+        enum ap_decimal_result result;
+        int64_t ns;
+    } cases[] = {
+        { "0", AP_DECIMAL_EXACT, 0 },
+        { "-0", AP_DECIMAL_EXACT, 0 },
+        { "-0.0", AP_DECIMAL_EXACT, 0 },
+        { "1", AP_DECIMAL_EXACT, 1000 },
+        { "1.5", AP_DECIMAL_EXACT, 1500 },
+        { "0.001", AP_DECIMAL_EXACT, 1 },
+        { "-0.001", AP_DECIMAL_EXACT, -1 },
+        { "12.345", AP_DECIMAL_EXACT, 12345 },
+        { "-12.345", AP_DECIMAL_EXACT, -12345 },
+        { "1234567890123456.789", AP_DECIMAL_EXACT, INT64_C(1234567890123456789) },
+        { "-1234567890123456.789", AP_DECIMAL_EXACT, INT64_C(-1234567890123456789) },
+        { "1719322847123456.001", AP_DECIMAL_EXACT, INT64_C(1719322847123456001) },
+        { "999999999999999.999", AP_DECIMAL_EXACT, INT64_C(999999999999999999) },
+        { "4611686018427387.903", AP_DECIMAL_EXACT, AP_MAX_TIME_NS },
+        { "-4611686018427387.903", AP_DECIMAL_EXACT, -AP_MAX_TIME_NS },
+        { "4611686018427387.904", AP_DECIMAL_OUT_OF_RANGE, 0 },
+        { "-4611686018427387.904", AP_DECIMAL_OUT_OF_RANGE, 0 },
+        { "4611686018427387.9035", AP_DECIMAL_OUT_OF_RANGE, 0 },
+        { "9999999999999999999", AP_DECIMAL_OUT_OF_RANGE, 0 },
+        { "99999999999999999999999999999999999999", AP_DECIMAL_OUT_OF_RANGE, 0 },
+        { "1e400", AP_DECIMAL_OUT_OF_RANGE, 0 },
+        { "1e99999999999999999999", AP_DECIMAL_OUT_OF_RANGE, 0 },
+        { "0e99999999999999999999", AP_DECIMAL_EXACT, 0 },
+        { "1e-99999999999999999999", AP_DECIMAL_ROUNDED, 0 },
+        { "1e3", AP_DECIMAL_EXACT, 1000000 },
+        { "1E+3", AP_DECIMAL_EXACT, 1000000 },
+        { "1.5e3", AP_DECIMAL_EXACT, 1500000 },
+        { "1500e-3", AP_DECIMAL_EXACT, 1500 },
+        { "1.7193228471234567e15", AP_DECIMAL_EXACT, INT64_C(1719322847123456700) },
+        { "0.0000001e7", AP_DECIMAL_EXACT, 1000 },
+        { "0.0005", AP_DECIMAL_ROUNDED, 1 },
+        { "-0.0005", AP_DECIMAL_ROUNDED, -1 },
+        { "0.0004", AP_DECIMAL_ROUNDED, 0 },
+        { "0.00049999999999", AP_DECIMAL_ROUNDED, 0 },
+        { "0.0015", AP_DECIMAL_ROUNDED, 2 },
+        { "0.0025", AP_DECIMAL_ROUNDED, 3 },
+        { "1.9999", AP_DECIMAL_ROUNDED, 2000 },
+        { "9.99951", AP_DECIMAL_ROUNDED, 10000 },
+        { "1.0000000000000000000000000000", AP_DECIMAL_EXACT, 1000 },
+        { "1.2340000", AP_DECIMAL_EXACT, 1234 },
+        { "00012.5", AP_DECIMAL_EXACT, 12500 },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        int64_t ns = 0;
+        enum ap_decimal_result result = ap_decimal_us_to_ns(cases[i].text, strlen(cases[i].text), &ns);
+        if (!ok(result == cases[i].result && ns == cases[i].ns, cases[i].text))
+            printf("#   result %d, %" PRId64 " ns\n", (int)result, ns);
+    }
+}
+
+/* Every way of writing the same time gives the same time. */
+static void times_written_in_any_way_are_the_same(void)
+{
+    struct random random = { 1 };
+    bool same = true;
+    for (int i = 0; i < 20000 && same; i++) {
+        int64_t ns = (int64_t)(random_next(&random) >> (2 + random_below(&random, 60)));
+        bool negative = random_once_in(&random, 4);
+        int64_t whole = ns / 1000, part = ns % 1000, want = negative ? -ns : ns, got[4];
+        char text[4][80];
+        (void)snprintf(text[0], 80, "%s%" PRId64 ".%03" PRId64, negative ? "-" : "", whole, part);
+        (void)snprintf(text[1], 80, "%s%" PRId64 ".%03" PRId64 "000", negative ? "-" : "", whole, part);
+        (void)snprintf(text[2], 80, "%s%" PRId64 "e-3", negative ? "-" : "", ns);
+        (void)snprintf(text[3], 80, "%s0.%019" PRId64 "E16", negative ? "-" : "", ns);
+        for (int k = 0; k < 4; k++)
+            same &= ap_decimal_us_to_ns(text[k], strlen(text[k]), &got[k]) == AP_DECIMAL_EXACT && got[k] == want;
+        if (!same)
+            printf("#   %s\n", text[0]);
+    }
+    ok(same, "20,000 random times, each written in four ways");
+}
+
+static void sizes_are_whole_numbers(void)
+{
+    static const struct {
+        const char *text;
+        bool whole;
+        int64_t value;
+    } cases[] = {
+        { "0", true, 0 }, { "-0", true, 0 }, { "512", true, 512 }, { "512.0", true, 512 }, { "1e6", true, 1000000 },
+        { "1.5e1", true, 15 }, { "1.5", false, 0 }, { "1e-1", false, 0 }, { "9223372036854775807", true, INT64_MAX },
+        { "-9223372036854775808", true, INT64_MIN }, { "9223372036854775808", false, 0 }, { "-9223372036854775809", false, 0 },
+        { "1e30", false, 0 }, { "100e-2", true, 1 },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        int64_t value = 0;
+        bool whole = ap_decimal_to_integer(cases[i].text, strlen(cases[i].text), &value);
+        ok(whole == cases[i].whole && value == cases[i].value, cases[i].text);
+    }
+}
+
+/* What stands in quotation marks is not checked by the JSON reader. */
+static void text_that_is_no_number(void)
+{
+    static const char *const texts[] = { "", "0x10", "abc", "-", "1x", " 1", "1 ", "+1", ".", ".5", "1.", "1e", "1e+", "-x", "--1", "1.5.5" };
+    for (size_t i = 0; i < AP_COUNT_OF(texts); i++) {
+        uint64_t number;
+        char claim[60];
+        (void)snprintf(claim, sizeof(claim), "\"%s\" is no number of digits", texts[i]);
+        ok(!ap_decimal_to_u64(texts[i], strlen(texts[i]), &number), claim);
+        int64_t value = 77;
+        size_t bytes = strlen(texts[i]);
+        char *exact = malloc(bytes ? bytes : 1); /* so that reading beyond its end is caught */
+        if (!exact)
+            abort();
+        memcpy(exact, texts[i], bytes);
+        (void)snprintf(claim, sizeof(claim), "\"%s\" is no size, and not 0 either", texts[i]);
+        ok(!ap_decimal_to_integer(exact, bytes, &value) && value == 77, claim);
+        free(exact);
+    }
+}
+
+static void ids_keep_every_digit(void)
+{
+    uint64_t number = 0;
+    ok(ap_decimal_to_u64("18446744073709551615", 20, &number) && number == UINT64_MAX, "2^64-1");
+    ok(!ap_decimal_to_u64("18446744073709551616", 20, &number), "2^64 is refused");
+    ok(ap_decimal_to_u64("00000000000000000000000007", 26, &number) && number == 7, "leading zeros");
+    ok(!ap_decimal_to_u64("-1", 2, &number) && !ap_decimal_to_u64("1.0", 3, &number), "digits only");
+}
+
+/* ------------------------------------------------------------------------------------------------------- quantile */
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* By sorting, with long arithmetic. */
+static int64_t slow_quantile(const int64_t *sorted, size_t count, unsigned percent)
+{
+    size_t scaled = (count - 1) * percent;
+    int64_t lower = sorted[scaled / 100], upper = scaled % 100 ? sorted[scaled / 100 + 1] : lower;
+    long double exact = (long double)lower + ((long double)upper - (long double)lower) * (long double)(scaled % 100) / 100.0L;
+    return (int64_t)floorl(exact + 0.5L);
+}
+
+static void quantiles_are_those_of_the_sorted_list(void)
+{
+    struct random random = { 2 };
+    int64_t values[300], sorted[300];
+    bool same = true;
+    for (int i = 0; i < 3000 && same; i++) {
+        size_t count = 1 + random_below(&random, 300), kind = random_below(&random, 5);
+        for (size_t k = 0; k < count; k++)
+            values[k] = kind == 0 ? (int64_t)random_below(&random, 3)
+                      : kind == 1 ? (int64_t)k
+                      : kind == 2 ? -(int64_t)k
+                      : kind == 3 ? (int64_t)(random_next(&random) >> 12) - (INT64_C(1) << 50)
+                                  : 7;
+        memcpy(sorted, values, count * sizeof(values[0]));
+        qsort(sorted, count, sizeof(sorted[0]), by_value);
+        unsigned percent = (unsigned)random_below(&random, 101);
+        same = ap_quantile(values, count, percent) == slow_quantile(sorted, count, percent);
+    }
+    ok(same, "3,000 random lists: equal to sorting and interpolating");
+    int64_t extreme[] = { INT64_MAX, INT64_MIN };
+    is_int(ap_quantile(extreme, 2, 50), 0, "half way between the smallest and the largest number");
+    int64_t one[] = { -5 };
+    is_int(ap_quantile(one, 1, 99), -5, "one value is every quantile");
+    int64_t two[] = { 10, 20 };
+    is_int(ap_quantile(two, 2, 25), 13, "2.5 above 10 is rounded up");
+}
+
+static void quantiles_take_no_quadratic_time(void)
+{
+    enum { COUNT = 300000 };
+    int64_t *values = malloc(COUNT * sizeof(values[0]));
+    if (!values)
+        abort();
+    for (int kind = 0; kind < 4; kind++) {
+        for (int64_t i = 0; i < COUNT; i++)
+            values[i] = kind == 0 ? i : kind == 1 ? COUNT - i : kind == 2 ? 1 : i < COUNT / 2 ? i : COUNT - i;
+        (void)ap_quantile(values, COUNT, 50);
+    }
+    ok(true, "300,000 values in order, in reverse, all the same, up and down");
+    free(values);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- sort */
+
+static bool smaller(const void *context, uint32_t a, uint32_t b)
+{
+    const int64_t *values = context;
+    return values[a] != values[b] ? values[a] < values[b] : a < b;
+}
+
+static void top_lists_are_the_beginning_of_the_order(void)
+{
+    struct random random = { 3 };
+    struct ap_gate gate;
+    struct ap_error error;
+    int64_t values[200];
+    bool good = true;
+    ap_gate_init(&gate, 0);
+    for (int i = 0; i < 1000 && good; i++) {
+        uint32_t count = (uint32_t)random_below(&random, 200), *list, indices[200], spare[200];
+        uint64_t limit = random_below(&random, 250);
+        size_t kept;
+        for (uint32_t k = 0; k < count; k++) {
+            values[k] = (int64_t)random_below(&random, 50);
+            indices[k] = k;
+        }
+        ap_sort_indices(indices, count, spare, smaller, values);
+        for (uint32_t k = 1; k < count; k++)
+            good &= smaller(values, indices[k - 1], indices[k]);
+        if (ap_top_indices(&gate, count, limit, smaller, values, &list, &kept, &error) != AP_OK)
+            abort();
+        good &= kept == (limit && limit < count ? limit : count) && (kept > 0) == (list != NULL);
+        good &= kept == 0 || memcmp(list, indices, kept * sizeof(list[0])) == 0;
+        ap_mem_free(&gate, list, kept * sizeof(list[0]));
+    }
+    ok(good, "1,000 random lists: the top is the beginning of the order, whatever the limit");
+    is_u64(atomic_load(&gate.used_bytes), 0, "and all memory comes back");
+}
+
+/* -------------------------------------------------------------------------------------------------------- strpool */
+
+static void equal_texts_have_equal_ids(void)
+{
+    struct random random = { 4 };
+    struct ap_gate gate;
+    struct ap_strpool pool;
+    struct ap_error error;
+    enum { COUNT = 30000 };
+    uint32_t *ids = calloc(COUNT, sizeof(ids[0]));
+    bool good = true;
+    if (!ids)
+        abort();
+    ap_gate_init(&gate, 0);
+    ap_strpool_init(&pool, &gate);
+    for (uint32_t i = 0; i < COUNT * 3; i++) {
+        char text[80];
+        uint32_t number = i < COUNT ? i : (uint32_t)random_below(&random, COUNT);
+        int bytes = snprintf(text, sizeof(text), "%0*u", (int)(number % 40), number);
+        struct ap_str str;
+        if (ap_strpool_intern(&pool, text, (size_t)bytes, &str, &error) != AP_OK)
+            abort();
+        struct ap_text got = ap_strpool_text(&pool, str);
+        good &= got.bytes == (size_t)bytes && memcmp(got.data, text, got.bytes) == 0;
+        if (!ids[number])
+            ids[number] = str.id;
+        good &= ids[number] == str.id && str.id == number + 1;
+    }
+    ok(good, "ids count up in order of first sight, and come again");
+    is_u64(ap_strpool_count(&pool), COUNT, "one id for each text");
+    ap_strpool_freeze(&pool);
+    is_text(ap_strpool_text(&pool, (struct ap_str){ 1 }), "0", "a frozen pool still tells its texts");
+    is_text(ap_strpool_text(&pool, (struct ap_str){ 0 }), "", "id 0 is the absent text");
+    ap_strpool_release(&pool);
+    is_u64(atomic_load(&gate.used_bytes), 0, "all memory comes back");
+    free(ids);
+}
+
+static void any_bytes_can_be_interned(void)
+{
+    struct ap_gate gate;
+    struct ap_strpool pool;
+    struct ap_error error;
+    struct ap_str empty, none, nul, two_nul, high;
+    ap_gate_init(&gate, 0);
+    ap_strpool_init(&pool, &gate);
+    bool good = ap_strpool_intern(&pool, "", 0, &empty, &error) == AP_OK &&
+                ap_strpool_intern(&pool, NULL, 0, &none, &error) == AP_OK &&
+                ap_strpool_intern(&pool, "\0", 1, &nul, &error) == AP_OK &&
+                ap_strpool_intern(&pool, "\0\0", 2, &two_nul, &error) == AP_OK &&
+                ap_strpool_intern(&pool, "\xff\xfe", 2, &high, &error) == AP_OK;
+    ok(good && empty.id == none.id && nul.id != two_nul.id && nul.id != empty.id && high.id == 4,
+       "empty text, NUL and bytes that are no UTF-8 are texts like others");
+    ap_strpool_release(&pool);
+}
+
+/* A single byte that differs, at any place of any length, makes another text. */
+static void every_byte_matters(void)
+{
+    struct ap_gate gate;
+    struct ap_strpool pool;
+    struct ap_error error;
+    char text[70];
+    bool good = true;
+    uint32_t count = 0;
+    ap_gate_init(&gate, 0);
+    ap_strpool_init(&pool, &gate);
+    for (size_t bytes = 1; bytes <= 70; bytes++)
+        for (size_t at = 0; at < bytes; at++) {
+            struct ap_str str;
+            memset(text, 'a', sizeof(text));
+            text[at] = 'b';
+            if (ap_strpool_intern(&pool, text, bytes, &str, &error) != AP_OK)
+                abort();
+            good &= str.id == ++count;
+        }
+    ok(good, "texts of 1 to 70 bytes that differ in one byte are different");
+    ap_strpool_release(&pool);
+}
+
+/* --------------------------------------------------------------------------------------------------------- memory */
+
+static void the_gate_counts_and_refuses(void)
+{
+    struct ap_gate gate;
+    struct ap_error error = { .status = AP_OK };
+    ap_gate_init(&gate, 1000);
+    void *a = ap_mem_resize(&gate, NULL, 0, 600), *b = ap_mem_resize(&gate, NULL, 0, 500);
+    ok(a && !b, "what would pass the limit is refused");
+    is_int(ap_fail_memory(&gate, &error), AP_ERROR_LIMIT, "as a limit");
+    ok(strstr(error.message, "--max-memory") != NULL, "that names the option");
+    is_u64(atomic_load(&gate.used_bytes), 600, "and not counted");
+    a = ap_mem_resize(&gate, a, 600, 900);
+    ok(a && atomic_load(&gate.used_bytes) == 900, "growing counts the difference");
+    void *shrunk = ap_mem_resize(&gate, a, 900, 100);
+    ok(shrunk && atomic_load(&gate.used_bytes) == 100, "shrinking gives it back");
+    is_u64(atomic_load(&gate.peak_bytes), 900, "the peak stays");
+    ap_mem_free(&gate, shrunk, 100);
+    ap_mem_free(&gate, NULL, 0);
+    is_u64(atomic_load(&gate.used_bytes), 0, "freeing gives it back");
+}
+
+static void the_gate_fails_as_planned(void)
+{
+    struct ap_gate gate;
+    struct ap_error error;
+    ap_gate_init(&gate, 0);
+    atomic_store(&gate.fail_after, 2);
+    void *a = ap_mem_resize(&gate, NULL, 0, 1), *b = ap_mem_resize(&gate, NULL, 0, 1), *c = ap_mem_resize(&gate, NULL, 0, 1);
+    void *d = ap_mem_resize(&gate, a, 1, 2);
+    ok(a && b && !c && !d, "so many requests succeed, then none");
+    is_int(ap_fail_memory(&gate, &error), AP_ERROR_MEMORY, "which is no limit");
+    ap_mem_free(&gate, a, 1);
+    ap_mem_free(&gate, b, 1);
+    void *array = NULL;
+    size_t capacity = 0;
+    is_int(ap_mem_reserve(&gate, &array, &capacity, 5, 8, &error), AP_ERROR_MEMORY, "a refused array");
+    ok(array == NULL && capacity == 0, "stays as it was");
+    atomic_store(&gate.fail_after, -1);
+    is_int(ap_mem_reserve(&gate, &array, &capacity, SIZE_MAX / 2, 8, &error), AP_ERROR_MEMORY, "a size beyond all memory is refused");
+    is_int(ap_mem_reserve(&gate, &array, &capacity, 17, 8, &error), AP_OK, "another array is given");
+    ok(array && capacity >= 17, "with room for what was asked for");
+    ap_mem_free(&gate, array, capacity * 8);
+    is_u64(atomic_load(&gate.used_bytes), 0, "and comes back whole");
+}
+
+static void an_arena_gives_clear_aligned_memory(void)
+{
+    struct ap_gate gate;
+    struct ap_arena arena;
+    bool good = true;
+    ap_gate_init(&gate, 0);
+    ap_arena_init(&arena, &gate);
+    for (size_t bytes = 0; bytes < 200000 && good; bytes = bytes * 3 / 2 + 1) {
+        unsigned char *memory = ap_arena_alloc(&arena, bytes);
+        good = memory && (uintptr_t)memory % 16 == 0;
+        for (size_t i = 0; i < bytes && good; i++)
+            good = memory[i] == 0;
+        if (bytes && good)
+            memset(memory, 0xff, bytes);
+    }
+    ok(good, "pieces of every size are aligned and cleared");
+    ok(ap_arena_alloc(&arena, SIZE_MAX - 5) == NULL, "a size that overflows is refused");
+    struct ap_text copy = ap_arena_text(&arena, (struct ap_text){ "a\0b", 3 });
+    ok(copy.bytes == 3 && memcmp(copy.data, "a\0b", 4) == 0, "a copied text keeps its NUL and gets one behind");
+    ap_arena_release(&arena);
+    is_u64(atomic_load(&gate.used_bytes), 0, "all memory comes back");
+}
+
+/* ---------------------------------------------------------------------------------------------------- text and sums */
+
+static void texts_are_compared(void)
+{
+    ok(ap_text_is(AP_TEXT("ab"), "ab") && !ap_text_is(AP_TEXT("ab"), "abc") && !ap_text_is(AP_TEXT("abc"), "ab"),
+       "a text is another of the same bytes");
+    ok(!ap_text_is(AP_TEXT("a\0b"), "a"), "NUL does not end it");
+    ok(ap_text_compare(AP_TEXT("a"), AP_TEXT("ab")) < 0 && ap_text_compare(AP_TEXT("b"), AP_TEXT("ab")) > 0 &&
+       ap_text_compare(AP_TEXT("a"), AP_TEXT("a")) == 0 && ap_text_compare(AP_TEXT("\xff"), AP_TEXT("a")) > 0,
+       "order is that of bytes, the shorter first");
+    ok(ap_text_contains_folded(AP_TEXT("A CpU_op"), "cpu") && !ap_text_contains_folded(AP_TEXT("cp"), "cpu") &&
+       !ap_text_contains_folded(AP_TEXT(""), "cpu"), "a word is found in any case");
+    ok(ap_text_starts_with(AP_TEXT("aten::add"), "aten::") && !ap_text_starts_with(AP_TEXT("ate"), "aten::"), "a beginning");
+}
+
+static void sums_stop_at_the_ends(void)
+{
+    bool overflowed = false;
+    is_int(ap_add_sat(INT64_MAX - 1, 1, &overflowed), INT64_MAX, "a sum that just fits");
+    ok(!overflowed, "is none that overflows");
+    is_int(ap_add_sat(INT64_MAX, 1, &overflowed), INT64_MAX, "one more stays");
+    ok(overflowed, "and is told");
+    overflowed = false;
+    is_int(ap_add_sat(INT64_MIN, -1, &overflowed), INT64_MIN, "downward too");
+    ok(overflowed, "and is told");
+    is_int(ap_add_sat(INT64_MIN, INT64_MAX, &overflowed), -1, "ends of both kinds");
+}
+
+/* ------------------------------------------------------------------------------------------------------------- out */
+
+static const char *written(struct text_sink *sink, void (*write)(struct ap_out *out))
+{
+    struct ap_out out;
+    text_sink_release(sink);
+    ap_out_init(&out, text_sink_of(sink));
+    write(&out);
+    if (ap_out_finish(&out, NULL) != AP_OK)
+        abort();
+    return sink->data ? sink->data : "";
+}
+
+static void write_times(struct ap_out *out)
+{
+    static const int64_t times[] = { 0, 1, -1, 10, 100, 1000, 1500, 1050, -999, 12345678, INT64_MAX, INT64_MIN };
+    for (size_t i = 0; i < AP_COUNT_OF(times); i++) {
+        ap_out_microseconds(out, times[i]);
+        ap_out_char(out, ' ');
+    }
+}
+
+static void write_numbers(struct ap_out *out)
+{
+    static const double numbers[] = { 0, -0.0, 1, 0.5, 1.0 / 3, 1e300, -2.5, 123456789, 1234567890.0, 1e-7 };
+    for (size_t i = 0; i < AP_COUNT_OF(numbers); i++) {
+        ap_out_number(out, numbers[i]);
+        ap_out_char(out, ' ');
+    }
+    ap_out_number(out, (double)NAN);
+    ap_out_number(out, -(double)INFINITY);
+}
+
+static void write_much(struct ap_out *out)
+{
+    for (int i = 0; i < 20000; i++)
+        ap_out_format(out, "%d,", i % 10);
+    ap_out_string(out, "end");
+}
+
+static void numbers_are_written_alike_everywhere(void)
+{
+    static const char numbers[] = "0 0 1 0.5 0.333333333 1e+300 -2.5 123456789 1.23456789e+09 1e-07 nullnull";
+    static const char *const locales[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "ps_AF.UTF-8", "de_DE", NULL };
+    struct text_sink sink = { .data = NULL };
+    is_str(written(&sink, write_times), "0 0.001 -0.001 0.01 0.1 1 1.5 1.05 -0.999 12345.678 9223372036854775.807 -9223372036854775.808 ",
+           "times are microseconds with up to three exact decimals");
+    is_str(written(&sink, write_numbers), numbers, "numbers have at most nine digits; what is not finite is null");
+    size_t at = 0;
+    while (locales[at] && !setlocale(LC_NUMERIC, locales[at]))
+        at++;
+    if (locales[at])
+        is_str(written(&sink, write_numbers), numbers, "also in a locale with a decimal comma");
+    else
+        skip("no locale with another decimal point is installed");
+    (void)setlocale(LC_NUMERIC, "C");
+    const char *much = written(&sink, write_much);
+    ok(sink.bytes == 40003 && strcmp(much + 39996, "8,9,end") == 0,
+       "text longer than the buffer comes out whole");
+    text_sink_release(&sink);
+}
+
+static void a_failed_sink_is_told_once(void)
+{
+    struct text_sink sink = { .limit_bytes = 20000 };
+    struct ap_out out;
+    struct ap_error error = { .status = AP_OK };
+    ap_out_init(&out, text_sink_of(&sink));
+    write_much(&out);
+    is_int(ap_out_finish(&out, &error), AP_ERROR_OUTPUT, "the first failure of the sink shows at the end");
+    is_str(error.message, "the sink is full", "with its message");
+    ok(sink.bytes <= 20000, "nothing is written after it");
+    text_sink_release(&sink);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- notes */
+
+static void counters_are_complete(void)
+{
+    bool good = true;
+    for (int i = 0; i < AP_COUNTER_COUNT_; i++) {
+        const struct ap_counter_info *info = ap_counter_info((enum ap_counter)i);
+        good &= info->code && strlen(info->code) >= 3 && strspn(info->code, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(info->code);
+        good &= info->sentence && strlen(info->sentence) > 10 && info->sentence[strlen(info->sentence) - 1] != '.';
+        for (int k = 0; k < i; k++)
+            good &= strcmp(info->code, ap_counter_info((enum ap_counter)k)->code) != 0;
+    }
+    ok(good, "each counter has a code of its own and a sentence without full stop");
+}
+
+static void notes_keep_the_first_place(void)
+{
+    struct ap_notes notes = { .notes = { { .count = 0 } } };
+    ok(!ap_notes_reach(&notes, AP_NOTE_info), "fresh notes reach nothing");
+    ap_note(&notes, AP_COUNTER_cut, 500);
+    ap_note(&notes, AP_COUNTER_cut, 100);
+    ap_note(&notes, AP_COUNTER_cut, 900);
+    ap_note_many(&notes, AP_COUNTER_cut, 7);
+    const struct ap_note *cut = &notes.notes[AP_COUNTER_cut];
+    ok(cut->count == 10 && cut->has_offset && cut->first_offset_bytes == 100, "they count, and keep the smallest offset");
+    ok(ap_notes_reach(&notes, AP_NOTE_loss) && !ap_notes_reach(&notes, AP_NOTE_error), "loss is loss and no error");
+    ap_note_many(&notes, AP_COUNTER_bom, 0);
+    ok(!notes.notes[AP_COUNTER_bom].has_offset && !notes.notes[AP_COUNTER_bom].count, "none more is none");
+    ap_note_detail(&notes, AP_COUNTER_cut, "%0*d", 1000, 5);
+    ok(strlen(cut->detail) == sizeof(cut->detail) - 1 && cut->count == 10, "a detail is cut to its room and counts nothing");
+}
+
+static void errors_are_cut_to_their_room(void)
+{
+    struct ap_error error = { .status = AP_OK };
+    is_int(ap_fail(&error, AP_ERROR_INPUT, "%0*d", 5000, 1), AP_ERROR_INPUT, "a failure returns its status");
+    ok(strlen(error.message) == sizeof(error.message) - 1 && !error.has_offset, "a long message is cut");
+    is_int(ap_fail_at(&error, AP_ERROR_CUT, 77, "x"), AP_ERROR_CUT, "a failure with a place");
+    ok(error.has_offset && error.offset_bytes == 77 && error.status == AP_ERROR_CUT, "keeps it");
+    is_int(ap_fail(NULL, AP_ERROR_INPUT, "x"), AP_ERROR_INPUT, "nobody needs to listen");
+}
+
+int main(void)
+{
+    times_are_read_digit_by_digit();
+    times_written_in_any_way_are_the_same();
+    sizes_are_whole_numbers();
+    text_that_is_no_number();
+    ids_keep_every_digit();
+    quantiles_are_those_of_the_sorted_list();
+    quantiles_take_no_quadratic_time();
+    top_lists_are_the_beginning_of_the_order();
+    equal_texts_have_equal_ids();
+    any_bytes_can_be_interned();
+    every_byte_matters();
+    the_gate_counts_and_refuses();
+    the_gate_fails_as_planned();
+    an_arena_gives_clear_aligned_memory();
+    texts_are_compared();
+    sums_stop_at_the_ends();
+    numbers_are_written_alike_everywhere();
+    a_failed_sink_is_told_once();
+    counters_are_complete();
+    notes_keep_the_first_place();
+    errors_are_cut_to_their_room();
+    return done();
+}

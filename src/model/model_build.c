@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "model_build.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "poison.h"
+
+void ap_model_init(struct ap_model *model, struct ap_gate *gate)
+{
+    memset(model, 0, sizeof(*model));
+    ap_arena_init(&model->arena, gate);
+    model->root.type = AP_VALUE_OBJECT;
+}
+
+void ap_model_release(struct ap_model *model)
+{
+    ap_arena_release(&model->arena);
+}
+
+enum ap_status ap_model_status(const struct ap_model *model, struct ap_error *reterr)
+{
+    return model->failed ? ap_fail_memory(model->arena.gate, reterr) : AP_OK;
+}
+
+static struct ap_value *spare(struct ap_model *model, enum ap_value_type type)
+{
+    model->failed = true;
+    model->spare = (struct ap_value){ .type = type };
+    return &model->spare;
+}
+
+static struct ap_value *add(struct ap_model *model, struct ap_value *parent, struct ap_text key, enum ap_value_type type)
+{
+    struct ap_value *value = model->failed ? NULL : ap_arena_alloc(&model->arena, sizeof(*value));
+    if (!value)
+        return spare(model, type);
+    value->type = type;
+    if (key.data) {
+        value->key = ap_arena_text(&model->arena, key);
+        if (!value->key.data)
+            return spare(model, type);
+    }
+    if (parent->as.children.last)
+        parent->as.children.last->next = value;
+    else
+        parent->as.children.first = value;
+    parent->as.children.last = value;
+    return value;
+}
+
+static struct ap_text literal_key(const char *key)
+{
+    return key ? ap_text_of(key) : (struct ap_text){ NULL, 0 };
+}
+
+static void add_integer(struct ap_model *model, struct ap_value *parent, struct ap_text key, enum ap_value_type type,
+                        int64_t integer)
+{
+    add(model, parent, key, type)->as.integer = integer;
+}
+
+static void add_copied_text(struct ap_model *model, struct ap_value *parent, const char *key, enum ap_value_type type,
+                            struct ap_text text)
+{
+    struct ap_value *value = add(model, parent, literal_key(key), type);
+    if (!model->failed)
+        value->as.text = ap_arena_text(&model->arena, text);
+    if (!model->failed && !value->as.text.data)
+        model->failed = true;
+}
+
+struct ap_value *ap_add_object(struct ap_model *model, struct ap_value *parent, const char *key)
+{
+    return add(model, parent, literal_key(key), AP_VALUE_OBJECT);
+}
+
+struct ap_value *ap_add_object_named(struct ap_model *model, struct ap_value *parent, struct ap_text key)
+{
+    return add(model, parent, key, AP_VALUE_OBJECT);
+}
+
+struct ap_value *ap_add_list(struct ap_model *model, struct ap_value *parent, const char *key)
+{
+    return add(model, parent, literal_key(key), AP_VALUE_LIST);
+}
+
+void ap_add_null(struct ap_model *model, struct ap_value *parent, const char *key)
+{
+    (void)add(model, parent, literal_key(key), AP_VALUE_NULL);
+}
+
+void ap_add_bool(struct ap_model *model, struct ap_value *parent, const char *key, bool value)
+{
+    add_integer(model, parent, literal_key(key), AP_VALUE_BOOL, value);
+}
+
+void ap_add_count(struct ap_model *model, struct ap_value *parent, const char *key, int64_t count)
+{
+    add_integer(model, parent, literal_key(key), AP_VALUE_COUNT, count);
+}
+
+void ap_add_count_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, int64_t count)
+{
+    add_integer(model, parent, key, AP_VALUE_COUNT, count);
+}
+
+void ap_add_bytes(struct ap_model *model, struct ap_value *parent, const char *key, int64_t bytes)
+{
+    add_integer(model, parent, literal_key(key), AP_VALUE_BYTES, bytes);
+}
+
+void ap_add_time(struct ap_model *model, struct ap_value *parent, const char *key, int64_t ns)
+{
+    add_integer(model, parent, literal_key(key), AP_VALUE_TIME_NS, ns);
+}
+
+void ap_add_ratio(struct ap_model *model, struct ap_value *parent, const char *key, double ratio)
+{
+    add(model, parent, literal_key(key), AP_VALUE_RATIO)->as.number = ratio;
+}
+
+void ap_add_quotient(struct ap_model *model, struct ap_value *parent, const char *key, double over, double under)
+{
+    if (under == 0)
+        ap_add_null(model, parent, key);
+    else
+        ap_add_ratio(model, parent, key, over / under);
+}
+
+void ap_add_number(struct ap_model *model, struct ap_value *parent, const char *key, double number)
+{
+    add(model, parent, literal_key(key), AP_VALUE_NUMBER)->as.number = number;
+}
+
+void ap_add_number_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, double number)
+{
+    add(model, parent, key, AP_VALUE_NUMBER)->as.number = number;
+}
+
+void ap_add_text(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text text)
+{
+    add_copied_text(model, parent, key, AP_VALUE_TEXT, text);
+}
+
+void ap_add_string(struct ap_model *model, struct ap_value *parent, const char *key, const char *text)
+{
+    add_copied_text(model, parent, key, AP_VALUE_TEXT, ap_text_of(text));
+}
+
+void ap_add_literal(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text json_literal)
+{
+    add_copied_text(model, parent, key, AP_VALUE_LITERAL, json_literal);
+}
+
+void ap_add_warnings(struct ap_model *model, struct ap_value *warnings, const char *input, const struct ap_notes *notes)
+{
+    for (int i = 0; i < AP_COUNTER_COUNT_; i++) {
+        const struct ap_note *note = &notes->notes[i];
+        if (!note->count)
+            continue;
+        const struct ap_counter_info *info = ap_counter_info((enum ap_counter)i);
+        char message[512];
+        (void)snprintf(message, sizeof(message), "%s%s%s", info->sentence, note->detail[0] ? ": " : "", note->detail);
+        struct ap_value *warning = ap_add_object(model, warnings, NULL);
+        ap_add_string(model, warning, "code", info->code);
+        ap_add_string(model, warning, "severity", ap_note_severity_name(info->severity));
+        ap_add_string(model, warning, "input", input);
+        ap_add_string(model, warning, "message", message);
+        ap_add_count(model, warning, "count", (int64_t)note->count);
+        if (note->has_offset)
+            ap_add_count(model, warning, "first_byte_offset", (int64_t)note->first_offset_bytes);
+        else
+            ap_add_null(model, warning, "first_byte_offset");
+    }
+}

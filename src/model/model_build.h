@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ * model_build.h - fills the tree of model.h. A refused allocation is remembered, not returned: builders append
+ * freely (values then vanish into a spare one) and check ap_model_status() once at the end.
+ * Keys and text are copied, so nothing of the input needs to live on. */
+#ifndef AP_MODEL_BUILD_H
+#define AP_MODEL_BUILD_H
+
+#include "mem.h"
+#include "notes.h"
+
+struct ap_model {
+    struct ap_arena arena;
+    struct ap_value root; /* an object */
+    bool failed;
+    struct ap_value spare; /* where values go after a failure */
+};
+
+void ap_model_init(struct ap_model *model, struct ap_gate *gate);
+void ap_model_release(struct ap_model *model);
+AP_MUST_CHECK enum ap_status ap_model_status(const struct ap_model *model, struct ap_error *reterr);
+
+/* Each call adds one value at the end of @parent: an object (give a key) or a list (key NULL). Keys that are literals. */
+struct ap_value *ap_add_object(struct ap_model *model, struct ap_value *parent, const char *key);
+struct ap_value *ap_add_list(struct ap_model *model, struct ap_value *parent, const char *key);
+void ap_add_null(struct ap_model *model, struct ap_value *parent, const char *key);
+void ap_add_bool(struct ap_model *model, struct ap_value *parent, const char *key, bool value);
+void ap_add_count(struct ap_model *model, struct ap_value *parent, const char *key, int64_t count);
+void ap_add_bytes(struct ap_model *model, struct ap_value *parent, const char *key, int64_t bytes);
+void ap_add_time(struct ap_model *model, struct ap_value *parent, const char *key, int64_t ns);
+/** null where the denominator is 0 */
+void ap_add_quotient(struct ap_model *model, struct ap_value *parent, const char *key, double over, double under);
+void ap_add_ratio(struct ap_model *model, struct ap_value *parent, const char *key, double ratio);
+void ap_add_number(struct ap_model *model, struct ap_value *parent, const char *key, double number);
+void ap_add_text(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text text);
+void ap_add_string(struct ap_model *model, struct ap_value *parent, const char *key, const char *text);
+void ap_add_literal(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text json_literal);
+/** The same for keys that come from an input (allocator actions, segment types). */
+struct ap_value *ap_add_object_named(struct ap_model *model, struct ap_value *parent, struct ap_text key);
+void ap_add_count_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, int64_t count);
+void ap_add_number_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, double number);
+
+/** Append the non-zero counters of one input to the list "warnings" of the root: code, severity, input, message,
+ *  count, first_byte_offset. */
+void ap_add_warnings(struct ap_model *model, struct ap_value *warnings, const char *input, const struct ap_notes *notes);
+
+#endif

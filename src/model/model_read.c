@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base.h"
+
+#include "poison.h"
+
+const struct ap_value *ap_value_first(const struct ap_value *parent)
+{
+    if (!parent || (parent->type != AP_VALUE_OBJECT && parent->type != AP_VALUE_LIST))
+        return NULL;
+    return parent->as.children.first;
+}
+
+static const struct ap_value *member_of(const struct ap_value *object, struct ap_text key)
+{
+    if (!object || object->type != AP_VALUE_OBJECT)
+        return NULL;
+    for (const struct ap_value *child = ap_value_first(object); child; child = child->next)
+        if (ap_text_equal(child->key, key))
+            return child;
+    return NULL;
+}
+
+const struct ap_value *ap_value_member(const struct ap_value *object, const char *key)
+{
+    return member_of(object, ap_text_of(key));
+}
+
+const struct ap_value *ap_value_at(const struct ap_value *root, const char *path)
+{
+    const struct ap_value *value = root;
+    while (value && *path) {
+        size_t bytes = strcspn(path, ".");
+        value = member_of(value, (struct ap_text){ path, bytes });
+        path += bytes;
+        path += *path == '.';
+    }
+    return value;
+}
+
+bool ap_value_number(const struct ap_value *value, double *ret_number)
+{
+    if (!value)
+        return false;
+    switch (value->type) {
+    case AP_VALUE_BOOL:
+    case AP_VALUE_COUNT:
+    case AP_VALUE_BYTES:
+    case AP_VALUE_TIME_NS:
+        *ret_number = (double)value->as.integer;
+        return true;
+    case AP_VALUE_RATIO:
+    case AP_VALUE_NUMBER:
+        *ret_number = value->as.number;
+        return true;
+    default:
+        return false;
+    }
+}
+
+int64_t ap_value_integer(const struct ap_value *value, int64_t otherwise)
+{
+    if (!value || value->type < AP_VALUE_BOOL || value->type > AP_VALUE_TIME_NS)
+        return otherwise;
+    return value->as.integer;
+}
+
+struct ap_text ap_value_text(const struct ap_value *value)
+{
+    if (!value || (value->type != AP_VALUE_TEXT && value->type != AP_VALUE_LITERAL))
+        return (struct ap_text){ "", 0 };
+    return value->as.text;
+}
+
+size_t ap_value_count(const struct ap_value *parent)
+{
+    size_t count = 0;
+    for (const struct ap_value *child = ap_value_first(parent); child; child = child->next)
+        count++;
+    return count;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include "block_ring.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "poison.h"
+
+/* The filler needs a few pages; the default of 8 MiB would count against address space limits. */
+#define THREAD_STACK_BYTES ((size_t)512 << 10)
+
+static size_t stride_bytes(const struct ap_block_ring *ring)
+{
+    size_t bytes = ring->room_before + ring->cap_bytes + ring->room_after;
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static uint8_t *block_data(const struct ap_block_ring *ring, uint64_t number)
+{
+    return ring->memory + (size_t)(number % AP_BLOCK_RING_COUNT) * stride_bytes(ring) + ring->room_before;
+}
+
+enum ap_status ap_block_ring_init(struct ap_block_ring *ring, struct ap_gate *gate, size_t room_before,
+                                  size_t cap_bytes, size_t room_after, struct ap_error *reterr)
+{
+    *ring = (struct ap_block_ring){
+        .gate = gate, .room_before = room_before, .cap_bytes = cap_bytes, .room_after = room_after
+    };
+    ring->memory_bytes = AP_BLOCK_RING_COUNT * stride_bytes(ring);
+    ring->memory = ap_mem_resize(gate, NULL, 0, ring->memory_bytes);
+    if (!ring->memory)
+        return ap_fail_memory(gate, reterr);
+    /* With default attributes these cannot fail. */
+    (void)pthread_mutex_init(&ring->mutex, NULL);
+    (void)pthread_cond_init(&ring->was_filled, NULL);
+    (void)pthread_cond_init(&ring->was_released, NULL);
+    atomic_init(&ring->filled, 0);
+    atomic_init(&ring->released, 0);
+    atomic_init(&ring->ended, false);
+    atomic_init(&ring->stopped, false);
+    return AP_OK;
+}
+
+/* Fill the block after the last filled one, which must be free. False when there is no more. */
+static bool fill_next(struct ap_block_ring *ring)
+{
+    uint64_t number = atomic_load_explicit(&ring->filled, memory_order_relaxed);
+    uint8_t *data = block_data(ring, number);
+    size_t bytes = 0;
+    enum ap_status status =
+        ring->filler.fill(ring->filler.self, data, ring->cap_bytes, &bytes, &ring->final_error);
+    if (status == AP_OK) {
+        memset(data + bytes, 0, ring->room_after);
+        ring->filled_bytes[number % AP_BLOCK_RING_COUNT] = bytes;
+    } else {
+        ring->final_status = status;
+    }
+    if (ring->threaded)
+        (void)pthread_mutex_lock(&ring->mutex);
+    if (status == AP_OK)
+        atomic_store_explicit(&ring->filled, number + 1, memory_order_release);
+    else
+        atomic_store_explicit(&ring->ended, true, memory_order_release);
+    if (ring->threaded) {
+        (void)pthread_cond_signal(&ring->was_filled);
+        (void)pthread_mutex_unlock(&ring->mutex);
+    }
+    return status == AP_OK;
+}
+
+static bool may_fill(struct ap_block_ring *ring)
+{
+    return atomic_load_explicit(&ring->filled, memory_order_relaxed) -
+               atomic_load_explicit(&ring->released, memory_order_acquire) <
+           AP_BLOCK_RING_COUNT;
+}
+
+static void *fill_all(void *self)
+{
+    struct ap_block_ring *ring = self;
+    for (;;) {
+        (void)pthread_mutex_lock(&ring->mutex);
+        while (!may_fill(ring) && !atomic_load(&ring->stopped))
+            (void)pthread_cond_wait(&ring->was_released, &ring->mutex);
+        (void)pthread_mutex_unlock(&ring->mutex);
+        if (atomic_load(&ring->stopped) || !fill_next(ring))
+            return NULL;
+    }
+}
+
+/* Signals are for the thread that the program knows of. */
+static bool start_thread(struct ap_block_ring *ring)
+{
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    (void)pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&ring->thread, &attributes, fill_all, ring) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    return started;
+}
+
+void ap_block_ring_start(struct ap_block_ring *ring, struct ap_block_filler filler, bool threaded)
+{
+    ring->filler = filler;
+    ring->threaded = threaded; /* before the thread looks at it */
+    if (threaded && !start_thread(ring))
+        ring->threaded = false;
+}
+
+static void release_blocks(struct ap_block_ring *ring, uint64_t released)
+{
+    if (released == atomic_load_explicit(&ring->released, memory_order_relaxed))
+        return;
+    if (!ring->threaded) {
+        atomic_store_explicit(&ring->released, released, memory_order_relaxed);
+        return;
+    }
+    (void)pthread_mutex_lock(&ring->mutex);
+    atomic_store_explicit(&ring->released, released, memory_order_release);
+    (void)pthread_cond_signal(&ring->was_released);
+    (void)pthread_mutex_unlock(&ring->mutex);
+}
+
+static bool may_take(struct ap_block_ring *ring)
+{
+    return atomic_load_explicit(&ring->filled, memory_order_acquire) > ring->taken;
+}
+
+static void wait_for_block(struct ap_block_ring *ring)
+{
+    if (!ring->threaded) {
+        if (!may_take(ring) && !atomic_load(&ring->ended))
+            (void)fill_next(ring);
+        return;
+    }
+    if (may_take(ring))
+        return;
+    (void)pthread_mutex_lock(&ring->mutex);
+    while (!may_take(ring) && !atomic_load(&ring->ended))
+        (void)pthread_cond_wait(&ring->was_filled, &ring->mutex);
+    (void)pthread_mutex_unlock(&ring->mutex);
+}
+
+enum ap_status ap_block_ring_next(struct ap_block_ring *ring, bool keep_last, uint8_t **ret_data, size_t *ret_bytes,
+                                  struct ap_error *reterr)
+{
+    release_blocks(ring, keep_last && ring->taken ? ring->taken - 1 : ring->taken);
+    wait_for_block(ring);
+    if (!may_take(ring)) {
+        if (ring->final_status != AP_END)
+            *reterr = ring->final_error;
+        return ring->final_status;
+    }
+    *ret_data = block_data(ring, ring->taken);
+    *ret_bytes = ring->filled_bytes[ring->taken % AP_BLOCK_RING_COUNT];
+    ring->taken++;
+    return AP_OK;
+}
+
+void ap_block_ring_stop(struct ap_block_ring *ring)
+{
+    (void)pthread_mutex_lock(&ring->mutex);
+    atomic_store(&ring->stopped, true);
+    (void)pthread_cond_signal(&ring->was_released);
+    (void)pthread_mutex_unlock(&ring->mutex);
+}
+
+void ap_block_ring_release(struct ap_block_ring *ring)
+{
+    if (ring->threaded)
+        (void)pthread_join(ring->thread, NULL);
+    (void)pthread_cond_destroy(&ring->was_released);
+    (void)pthread_cond_destroy(&ring->was_filled);
+    (void)pthread_mutex_destroy(&ring->mutex);
+    ap_mem_free(ring->gate, ring->memory, ring->memory_bytes);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * block_ring.h - hands filled blocks from the thread that fills them to the one that uses them.
+ * One filler, one user. Without a second thread the user fills. Knows nothing of what is in the blocks. */
+#ifndef AP_BLOCK_RING_H
+#define AP_BLOCK_RING_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "mem.h"
+
+enum { AP_BLOCK_RING_COUNT = 4 };
+
+/** Stores 1..cap bytes and returns AP_OK; AP_END or a failure when there is nothing more, and then is not called again. */
+struct ap_block_filler {
+    enum ap_status (*fill)(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr);
+    void *self;
+};
+
+struct ap_block_ring {
+    struct ap_gate *gate;
+    struct ap_block_filler filler;
+    uint8_t *memory;
+    size_t memory_bytes, room_before, cap_bytes, room_after;
+    size_t filled_bytes[AP_BLOCK_RING_COUNT];
+    bool threaded;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t was_filled, was_released;
+    /* Counts of blocks since the start: released <= taken <= filled <= released + AP_BLOCK_RING_COUNT. */
+    _Atomic uint64_t filled, released;
+    uint64_t taken;             /* the user's own */
+    _Atomic bool ended, stopped; /* nothing more comes; nothing more is wanted */
+    enum ap_status final_status; /* valid once ended */
+    struct ap_error final_error;
+};
+
+/** All memory is obtained here. */
+AP_MUST_CHECK enum ap_status ap_block_ring_init(struct ap_block_ring *ring, struct ap_gate *gate, size_t room_before,
+                                                size_t cap_bytes, size_t room_after, struct ap_error *reterr);
+
+/** Begin to fill, on a thread if @threaded is wanted and possible. */
+void ap_block_ring_start(struct ap_block_ring *ring, struct ap_block_filler filler, bool threaded);
+
+/** The next block; @room_after zero bytes stand behind it. Blocks before it go back to the filler, but for the last one
+ *  with @keep_last. AP_END or the filler's failure, again and again, when there is none. */
+AP_MUST_CHECK enum ap_status ap_block_ring_next(struct ap_block_ring *ring, bool keep_last, uint8_t **ret_data,
+                                                size_t *ret_bytes, struct ap_error *reterr);
+
+/** Ask the filler to end after the block it is filling. */
+void ap_block_ring_stop(struct ap_block_ring *ring);
+
+/** Wait for the filler and free the memory. ap_block_ring_stop comes first. */
+void ap_block_ring_release(struct ap_block_ring *ring);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "input.h"
+
+#include <string.h>
+
+#include "block_ring.h"
+#include "container.h"
+#include "gzip.h"
+
+#include "poison.h"
+
+#define BLOCK_DEFAULT_BYTES ((size_t)1 << 20)
+#define BLOCK_MAX_BYTES ((size_t)64 << 20)
+#define RAW_PIECE_MAX_BYTES ((size_t)256 << 10) /* compressed bytes stay in the cache beside what becomes of them */
+#define FIRST_BLOCK_MIN_BYTES ((size_t)4096)    /* what the content is judged by: of these, never of more */
+
+struct ap_input {
+    struct ap_gate *gate;
+    struct ap_notes *notes;
+    struct ap_input_options options;
+
+    /* Belongs to the filling side from the start of the ring to its end. */
+    struct ap_raw_source raw;
+    struct ap_gzip gzip;
+    bool begun, compressed, content_seen;
+    uint64_t filled_bytes;
+
+    struct ap_block_ring ring;
+
+    /* Belongs to the caller's side. */
+    struct ap_block_view block; /* the one being read */
+    bool has_block, oddities_noted;
+    size_t block_at;
+};
+
+/* --- filling side -------------------------------------------------------------------------------------------------- */
+
+static void begin(struct ap_input *input)
+{
+    struct ap_container_head head = { 0 };
+    ap_raw_source_peek(&input->raw, &head.data, &head.bytes);
+    head.whole = input->raw.ended;
+    input->compressed = ap_container_is_gzip(&head);
+    input->begun = true;
+}
+
+/* The content is judged by the first bytes; where all of these are white space, by the first character behind it. What
+ * comes of it does not depend on the size of blocks. */
+static enum ap_status judge(struct ap_input *input, const uint8_t *data, size_t bytes, bool ended,
+                            struct ap_error *reterr)
+{
+    size_t at = 0;
+    if (input->filled_bytes == 0) {
+        size_t head_bytes = bytes < FIRST_BLOCK_MIN_BYTES ? bytes : FIRST_BLOCK_MIN_BYTES;
+        struct ap_container_head head = { data, head_bytes, ended && head_bytes == bytes };
+        AP_TRY(ap_container_check(&head, input->options.role, input->compressed, reterr));
+        at = ap_container_blank_bytes(&head);
+    }
+    while (at < bytes && (data[at] == ' ' || data[at] == '\t' || data[at] == '\n' || data[at] == '\r'))
+        at++;
+    input->content_seen = at < bytes;
+    if (input->content_seen && data[at] != '{' && data[at] != '[')
+        return ap_container_refuse_late(input->filled_bytes + at, data[at], input->compressed, reterr);
+    if (!input->content_seen && ended)
+        return ap_container_refuse_blank(false, input->compressed, reterr);
+    return AP_OK;
+}
+
+static enum ap_status fill(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr)
+{
+    struct ap_input *input = self;
+    if (!input->begun)
+        begin(input);
+    /* The first block is at least large enough to judge the content by, but is fetched in no larger pieces either. */
+    size_t target = input->filled_bytes == 0 ? cap_bytes : input->options.block_bytes, filled = 0;
+    enum ap_status status = AP_OK;
+    while (status == AP_OK && filled < target) {
+        size_t want = target - filled, got = 0;
+        if (want > input->options.block_bytes)
+            want = input->options.block_bytes;
+        status = input->compressed ? ap_gzip_read(&input->gzip, to + filled, want, &got, reterr)
+                                   : ap_raw_source_read(&input->raw, to + filled, want, &got, reterr);
+        filled += got;
+    }
+    if (!input->content_seen && (filled > 0 || status == AP_END))
+        AP_TRY(judge(input, to, filled, status == AP_END, reterr));
+    input->filled_bytes += filled;
+    *ret_bytes = filled;
+    return filled > 0 ? AP_OK : status; /* gzip and raw repeat a failure that came behind these bytes */
+}
+
+/* --- caller's side ------------------------------------------------------------------------------------------------- */
+
+static size_t block_bytes_of(const struct ap_input_options *options)
+{
+    if (options->block_bytes == 0)
+        return BLOCK_DEFAULT_BYTES;
+    return options->block_bytes < BLOCK_MAX_BYTES ? options->block_bytes : BLOCK_MAX_BYTES;
+}
+
+/* Exactly one of @path and @from is given. */
+static enum ap_status init(struct ap_input *input, const char *path, const struct ap_byte_source *from,
+                           struct ap_error *reterr)
+{
+    size_t block_bytes = input->options.block_bytes;
+    size_t piece_bytes = block_bytes < RAW_PIECE_MAX_BYTES ? block_bytes : RAW_PIECE_MAX_BYTES;
+    if (from)
+        AP_TRY(ap_raw_source_init(&input->raw, input->gate, *from, piece_bytes, reterr));
+    else
+        AP_TRY(ap_raw_source_init_path(&input->raw, input->gate, path, piece_bytes, input->options.threads > 0, reterr));
+    enum ap_status status = ap_gzip_init(&input->gzip, input->gate, &input->raw, input->options.salvage, reterr);
+    if (status == AP_OK) {
+        size_t cap_bytes = block_bytes > FIRST_BLOCK_MIN_BYTES ? block_bytes : FIRST_BLOCK_MIN_BYTES;
+        status = ap_block_ring_init(&input->ring, input->gate, AP_BLOCK_ROOM_BEFORE, cap_bytes, AP_BLOCK_ROOM_AFTER,
+                                    reterr);
+        if (status != AP_OK)
+            ap_gzip_release(&input->gzip);
+    }
+    if (status != AP_OK)
+        ap_raw_source_release(&input->raw);
+    return status;
+}
+
+static enum ap_status open_input(struct ap_gate *gate, const char *path, const struct ap_byte_source *from,
+                                 const struct ap_input_options *options, struct ap_notes *notes,
+                                 struct ap_input **ret_input, struct ap_error *reterr)
+{
+    struct ap_input *input = ap_mem_resize(gate, NULL, 0, sizeof(*input));
+    if (!input)
+        return ap_fail_memory(gate, reterr);
+    memset(input, 0, sizeof(*input));
+    input->gate = gate;
+    input->notes = notes;
+    input->options = *options;
+    input->options.block_bytes = block_bytes_of(options);
+    enum ap_status status = init(input, path, from, reterr);
+    if (status != AP_OK) {
+        ap_mem_free(gate, input, sizeof(*input));
+        return status;
+    }
+    ap_block_ring_start(&input->ring, (struct ap_block_filler){ fill, input }, options->threads > 0);
+    *ret_input = input;
+    return AP_OK;
+}
+
+enum ap_status ap_input_open(struct ap_gate *gate, const char *path, const struct ap_input_options *options,
+                             struct ap_notes *notes, struct ap_input **ret_input, struct ap_error *reterr)
+{
+    return open_input(gate, path, NULL, options, notes, ret_input, reterr);
+}
+
+enum ap_status ap_input_open_source(struct ap_gate *gate, struct ap_byte_source raw,
+                                    const struct ap_input_options *options, struct ap_notes *notes,
+                                    struct ap_input **ret_input, struct ap_error *reterr)
+{
+    return open_input(gate, NULL, &raw, options, notes, ret_input, reterr);
+}
+
+void ap_input_free(struct ap_input *input)
+{
+    if (!input)
+        return;
+    ap_block_ring_stop(&input->ring);
+    ap_raw_source_wake(&input->raw);
+    ap_block_ring_release(&input->ring);
+    ap_gzip_release(&input->gzip);
+    ap_raw_source_release(&input->raw);
+    ap_mem_free(input->gate, input, sizeof(*input));
+}
+
+static void note_oddities(struct ap_input *input)
+{
+    const struct ap_gzip_oddities *odd = &input->gzip.odd;
+    if (input->oddities_noted)
+        return;
+    input->oddities_noted = true;
+    if (odd->padding_bytes) {
+        ap_note(input->notes, AP_COUNTER_trailing_padding, odd->padding_offset);
+        ap_note_detail(input->notes, AP_COUNTER_trailing_padding, "%llu zero bytes",
+                       (unsigned long long)odd->padding_bytes);
+    }
+    if (odd->trailing_data) {
+        ap_note(input->notes, AP_COUNTER_trailing_data, odd->trailing_offset);
+        ap_note_detail(input->notes, AP_COUNTER_trailing_data, "from byte %llu of the compressed file on",
+                       (unsigned long long)odd->trailing_raw_offset);
+    }
+    if (odd->checksum_count) {
+        ap_note(input->notes, AP_COUNTER_checksum, odd->checksum_offset);
+        ap_note_many(input->notes, AP_COUNTER_checksum, odd->checksum_count - 1);
+    }
+    if (odd->salvaged)
+        ap_note(input->notes, AP_COUNTER_salvaged, odd->salvaged_offset);
+}
+
+static enum ap_status next_block(struct ap_input *input, bool keep_last, struct ap_error *reterr)
+{
+    struct ap_block_view block = { NULL, 0 };
+    enum ap_status status = ap_block_ring_next(&input->ring, keep_last, &block.data, &block.bytes, reterr);
+    if (status == AP_OK) {
+        input->block = block;
+        input->block_at = 0;
+        input->has_block = true;
+    } else {
+        note_oddities(input); /* the filling side is done: what it wrote down can be looked at */
+    }
+    return status;
+}
+
+enum ap_status ap_input_probe(struct ap_input *input, struct ap_error *reterr)
+{
+    if (input->ring.taken > 0)
+        return AP_OK;
+    struct ap_error error;
+    enum ap_status status = next_block(input, false, &error);
+    if (status == AP_OK || status == AP_ERROR_CUT)
+        return AP_OK;
+    *reterr = error;
+    return status;
+}
+
+static enum ap_status read_source(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr)
+{
+    struct ap_input *input = self;
+    if (!input->has_block) {
+        enum ap_status status = next_block(input, false, reterr);
+        if (status == AP_END) {
+            *ret_bytes = 0;
+            return AP_OK;
+        }
+        AP_TRY(status);
+    }
+    size_t bytes = input->block.bytes - input->block_at;
+    if (bytes > cap_bytes)
+        bytes = cap_bytes;
+    memcpy(to, input->block.data + input->block_at, bytes);
+    input->block_at += bytes;
+    input->has_block = input->block_at < input->block.bytes;
+    *ret_bytes = bytes;
+    return AP_OK;
+}
+
+static enum ap_status borrow_source(void *self, struct ap_block_view *ret_block, struct ap_error *reterr)
+{
+    struct ap_input *input = self;
+    *ret_block = (struct ap_block_view){ NULL, 0 };
+    if (!input->has_block) {
+        enum ap_status status = next_block(input, true, reterr);
+        if (status == AP_END)
+            return AP_OK;
+        AP_TRY(status);
+    }
+    input->has_block = false;
+    *ret_block = input->block;
+    return AP_OK;
+}
+
+struct ap_byte_source ap_input_source(struct ap_input *input)
+{
+    return (struct ap_byte_source){ .read = read_source, .borrow = borrow_source, .self = input };
+}
+
+bool ap_input_is_compressed(const struct ap_input *input)
+{
+    return input->compressed;
+}
+
+uint64_t ap_input_raw_bytes(const struct ap_input *input)
+{
+    return atomic_load_explicit(&input->raw.taken_bytes, memory_order_relaxed);
+}
+
+uint64_t ap_input_size_bytes(const struct ap_input *input)
+{
+    return input->raw.size_bytes;
+}
+
+const char *ap_input_inflate_name(void)
+{
+    return ap_inflate_name();
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ * json_scan.h - inside the json stage: work on text that lies in memory, between a cursor and scan.end.
+ * The byte at scan.end is a NUL that belongs to the buffer, not to the text, and 64 readable bytes follow it, so that
+ * loops stop there without asking and wide loads may run over. Every function returns one of three answers; after
+ * AP_SCAN_MORE the caller brings more text and begins the token again. */
+#ifndef AP_JSON_SCAN_H
+#define AP_JSON_SCAN_H
+
+#include "json_reader.h"
+
+#define AP_SCAN_SLACK_BYTES 64
+
+struct ap_record_reader;
+
+enum ap_scan_result { AP_SCAN_OK, AP_SCAN_MORE, AP_SCAN_BAD };
+
+enum ap_scan_odd { AP_ODD_NONFINITE, AP_ODD_BAD_UTF8, AP_ODD_RAW_CONTROL, AP_ODD_DUPLICATE, AP_ODD_QUOTE, AP_ODD_COUNT_ };
+
+/** Oddities of a token that is not known to be complete yet: they go to the notes once it is. */
+struct ap_scan_odds {
+    uint32_t count[AP_ODD_COUNT_];
+    const uint8_t *first[AP_ODD_COUNT_];
+    bool any;
+};
+
+struct ap_scan {
+    const struct ap_scan_ops *ops;
+    const uint8_t *end;
+    bool at_eof;           /* nothing follows scan.end: a number may touch it */
+    const uint8_t *at;     /* after BAD: the offending byte; after MORE: where text is missing */
+    const char *expected;  /* after BAD: what would have been right */
+    struct ap_scan_odds odds;
+};
+
+/** Places in the grammar at which skipping can pause. */
+enum ap_skip_label {
+    AP_SKIP_VALUE,
+    AP_SKIP_FIRST_ELEMENT,
+    AP_SKIP_KEY,
+    AP_SKIP_FIRST_KEY,
+    AP_SKIP_IN_KEY,
+    AP_SKIP_COLON,
+    AP_SKIP_IN_STRING,
+    AP_SKIP_AFTER
+};
+
+/** Where a value that is being skipped stands between two calls. */
+struct ap_skip {
+    uint8_t label;         /* enum ap_skip_label */
+    uint32_t depth, depth_limit;
+    uint8_t *is_object;    /* one bit a level, depth_limit bits */
+    bool too_deep;         /* after BAD */
+};
+
+/* Flags of a string. */
+#define AP_STRING_DECODE 1u /* holds escapes or broken UTF-8: differs from its raw text */
+
+/** One instruction set's way of doing the work that is done per byte. */
+struct ap_scan_ops {
+    const char *name;
+    /** First byte at or after @p that is not JSON white space. */
+    const uint8_t *(*space)(const uint8_t *p);
+    /** @p stands behind the opening quote: on OK *@p stands on the closing one. On MORE *@p stands where work can be
+     *  taken up again, at a place between characters. */
+    enum ap_scan_result (*string)(struct ap_scan *scan, const uint8_t **p, unsigned *flags);
+    enum ap_scan_result (*number)(struct ap_scan *scan, const uint8_t **p);
+    /** Skip one value, or what is left of it; on MORE *@p stands where the next call must go on. */
+    enum ap_scan_result (*skip)(struct ap_scan *scan, struct ap_skip *skip, const uint8_t **p);
+    /** One record with learned layout; see json_record.h. */
+    enum ap_scan_result (*record)(struct ap_scan *scan, struct ap_record_reader *record, const uint8_t **p);
+};
+
+/** The widest set this processor has; never NULL. */
+const struct ap_scan_ops *ap_scan_best(void);
+/** All sets this processor can run, for tests: count, or the @index-th. */
+unsigned ap_scan_count(void);
+const struct ap_scan_ops *ap_scan_at(unsigned index);
+
+/** The rest of a string from a byte that needs care (quote, backslash, control, non-ASCII) on, up to the next plain byte
+ *  or the closing quote (then *done). */
+enum ap_scan_result ap_scan_string_special(struct ap_scan *scan, const uint8_t **p, unsigned *flags, bool *done);
+/** true, false, null and the non-finite numbers. */
+enum ap_scan_result ap_scan_literal(struct ap_scan *scan, const uint8_t **p, enum ap_json_kind *ret_kind);
+
+static inline enum ap_scan_result ap_scan_bad(struct ap_scan *scan, const uint8_t *at, const char *expected)
+{
+    scan->at = at;
+    scan->expected = expected;
+    return at >= scan->end ? AP_SCAN_MORE : AP_SCAN_BAD;
+}
+
+static inline void ap_scan_odd(struct ap_scan *scan, enum ap_scan_odd odd, const uint8_t *at)
+{
+    if (!scan->odds.count[odd]++)
+        scan->odds.first[odd] = at;
+    scan->odds.any = true;
+}
+
+/** Resolve escapes and replace broken UTF-8. @to has room for 3 * bytes. Returns the bytes written. */
+size_t ap_json_decode(const char *text, size_t bytes, char *to);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT
+ * json_string.c - the parts of strings and literals that are rare enough not to need wide instructions. */
+#include <string.h>
+
+#include "json_scan.h"
+
+#include "poison.h"
+
+static int hex_digit(uint8_t c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The four digits at @p, -1 where they are not hexadecimal digits. */
+static int32_t hex4(const uint8_t *p)
+{
+    int32_t value = 0;
+    for (int i = 0; i < 4; i++) {
+        int digit = hex_digit(p[i]);
+        if (digit < 0)
+            return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+static bool is_high_surrogate(int32_t unit)
+{
+    return unit >= 0xd800 && unit < 0xdc00;
+}
+
+static bool is_low_surrogate(int32_t unit)
+{
+    return unit >= 0xdc00 && unit < 0xe000;
+}
+
+static enum ap_scan_result scan_unicode_escape(struct ap_scan *scan, const uint8_t **p)
+{
+    const uint8_t *at = *p;
+    for (int i = 2; i < 6; i++)
+        if (hex_digit(at[i]) < 0)
+            return ap_scan_bad(scan, at + i, "four hexadecimal digits after \\u");
+    int32_t unit = hex4(at + 2);
+    if (is_high_surrogate(unit)) {
+        /* The second half may still be on its way. */
+        if (!scan->at_eof && scan->end - at < 12)
+            return ap_scan_bad(scan, scan->end, "the rest of a string");
+        if (at[6] == '\\' && at[7] == 'u' && is_low_surrogate(hex4(at + 8))) {
+            *p = at + 12;
+            return AP_SCAN_OK;
+        }
+    }
+    if (is_high_surrogate(unit) || is_low_surrogate(unit))
+        ap_scan_odd(scan, AP_ODD_BAD_UTF8, at);
+    *p = at + 6;
+    return AP_SCAN_OK;
+}
+
+static enum ap_scan_result scan_escape(struct ap_scan *scan, const uint8_t **p)
+{
+    const uint8_t *at = *p;
+    switch (at[1]) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+        *p = at + 2;
+        return AP_SCAN_OK;
+    case 'u':
+        return scan_unicode_escape(scan, p);
+    default:
+        return ap_scan_bad(scan, at + 1, "one of \"\\/bfnrtu after a backslash");
+    }
+}
+
+/* Bytes of the well-formed UTF-8 sequence at @p (Unicode table 3-7); 0 where it is broken, with *ret_broken_bytes the
+ * bytes that one U+FFFD stands for; -1 where the text ends within it. */
+static int utf8_sequence(const uint8_t *p, const uint8_t *end, int *ret_broken_bytes)
+{
+    uint8_t lead = p[0], low = 0x80, high = 0xbf;
+    int bytes;
+    *ret_broken_bytes = 1;
+    if (lead >= 0xc2 && lead <= 0xdf) {
+        bytes = 2;
+    } else if (lead >= 0xe0 && lead <= 0xef) {
+        bytes = 3;
+        low = lead == 0xe0 ? 0xa0 : 0x80;
+        high = lead == 0xed ? 0x9f : 0xbf;
+    } else if (lead >= 0xf0 && lead <= 0xf4) {
+        bytes = 4;
+        low = lead == 0xf0 ? 0x90 : 0x80;
+        high = lead == 0xf4 ? 0x8f : 0xbf;
+    } else {
+        return 0;
+    }
+    for (int i = 1; i < bytes; i++) {
+        if (p + i >= end)
+            return -1;
+        if (p[i] < low || p[i] > high) {
+            *ret_broken_bytes = i;
+            return 0;
+        }
+        low = 0x80;
+        high = 0xbf;
+    }
+    return bytes;
+}
+
+static enum ap_scan_result scan_utf8(struct ap_scan *scan, const uint8_t **p, unsigned *flags)
+{
+    int broken_bytes, bytes = utf8_sequence(*p, scan->end, &broken_bytes);
+    if (bytes < 0 && !scan->at_eof)
+        return ap_scan_bad(scan, scan->end, "the rest of a UTF-8 sequence");
+    if (bytes <= 0) {
+        ap_scan_odd(scan, AP_ODD_BAD_UTF8, *p);
+        *flags |= AP_STRING_DECODE;
+        bytes = broken_bytes;
+    }
+    *p += bytes;
+    return AP_SCAN_OK;
+}
+
+enum ap_scan_result ap_scan_string_special(struct ap_scan *scan, const uint8_t **p, unsigned *flags, bool *done)
+{
+    for (;;) {
+        uint8_t c = **p;
+        enum ap_scan_result result = AP_SCAN_OK;
+        if (c == '"') {
+            *done = true;
+            return AP_SCAN_OK;
+        }
+        if (c == '\\') {
+            *flags |= AP_STRING_DECODE;
+            result = scan_escape(scan, p);
+        } else if (c >= 0x80) {
+            result = scan_utf8(scan, p, flags);
+        } else if (c < 0x20) {
+            if (*p >= scan->end)
+                return ap_scan_bad(scan, scan->end, "the rest of a string");
+            ap_scan_odd(scan, AP_ODD_RAW_CONTROL, *p);
+            ++*p;
+        } else {
+            *done = false;
+            return AP_SCAN_OK;
+        }
+        if (result != AP_SCAN_OK)
+            return result;
+    }
+}
+
+static enum ap_scan_result expect_word(struct ap_scan *scan, const uint8_t **p, const char *word)
+{
+    const uint8_t *at = *p;
+    for (; *word; word++, at++)
+        if (*at != (uint8_t)*word)
+            return ap_scan_bad(scan, at, "a value");
+    *p = at;
+    return AP_SCAN_OK;
+}
+
+/* Counted only once it is complete: after MORE the same word comes again. */
+static enum ap_scan_result expect_nonfinite(struct ap_scan *scan, const uint8_t **p, const char *word)
+{
+    const uint8_t *start = *p;
+    enum ap_scan_result result = expect_word(scan, p, word);
+    if (result == AP_SCAN_OK)
+        ap_scan_odd(scan, AP_ODD_NONFINITE, start);
+    return result;
+}
+
+enum ap_scan_result ap_scan_literal(struct ap_scan *scan, const uint8_t **p, enum ap_json_kind *ret_kind)
+{
+    const uint8_t *at = *p;
+    *ret_kind = AP_JSON_NONFINITE;
+    switch (*at) {
+    case 't':
+        *ret_kind = AP_JSON_TRUE;
+        return expect_word(scan, p, "true");
+    case 'f':
+        *ret_kind = AP_JSON_FALSE;
+        return expect_word(scan, p, "false");
+    case 'n':
+        if (at[1] != 'a') {
+            *ret_kind = AP_JSON_NULL;
+            return expect_word(scan, p, "null");
+        }
+        return expect_nonfinite(scan, p, "nan");
+    case 'N':
+        return expect_nonfinite(scan, p, "NaN");
+    case 'I':
+        return expect_nonfinite(scan, p, "Infinity");
+    case 'i':
+        return expect_nonfinite(scan, p, "inf");
+    case '-': /* as C's printf writes them, and Python's json */
+        return expect_nonfinite(scan, p, at[1] == 'I' ? "-Infinity" : at[1] == 'n' ? "-nan" : "-inf");
+    default:
+        return ap_scan_bad(scan, at, "a value");
+    }
+}
+
+static size_t put_utf8(char *to, uint32_t code)
+{
+    if (code < 0x80) {
+        to[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        to[0] = (char)(0xc0 | code >> 6);
+        to[1] = (char)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    if (code < 0x10000) {
+        to[0] = (char)(0xe0 | code >> 12);
+        to[1] = (char)(0x80 | (code >> 6 & 0x3f));
+        to[2] = (char)(0x80 | (code & 0x3f));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | code >> 18);
+    to[1] = (char)(0x80 | (code >> 12 & 0x3f));
+    to[2] = (char)(0x80 | (code >> 6 & 0x3f));
+    to[3] = (char)(0x80 | (code & 0x3f));
+    return 4;
+}
+
+/* The escape at @p, which was validated before. Returns its length. */
+static size_t decode_escape(const uint8_t *p, const uint8_t *end, uint32_t *ret_code)
+{
+    static const char letters[] = "bfnrt", values[] = "\b\f\n\r\t";
+    if (p[1] != 'u') {
+        const char *letter = memchr(letters, p[1], sizeof(letters) - 1);
+        *ret_code = letter ? (uint8_t)values[letter - letters] : p[1];
+        return 2;
+    }
+    int32_t unit = hex4(p + 2);
+    if (is_high_surrogate(unit) && end - p >= 12 && p[6] == '\\' && p[7] == 'u' && is_low_surrogate(hex4(p + 8))) {
+        *ret_code = 0x10000u + ((uint32_t)(unit - 0xd800) << 10) + (uint32_t)(hex4(p + 8) - 0xdc00);
+        return 12;
+    }
+    *ret_code = is_high_surrogate(unit) || is_low_surrogate(unit) || unit < 0 ? 0xfffd : (uint32_t)unit;
+    return 6;
+}
+
+size_t ap_json_decode(const char *text, size_t bytes, char *to)
+{
+    const uint8_t *p = (const uint8_t *)text, *end = p + bytes;
+    size_t written = 0;
+    while (p < end) {
+        uint32_t code = *p;
+        int taken = 1, broken_bytes;
+        if (code == '\\' && end - p >= 2 && (p[1] != 'u' || end - p >= 6)) {
+            p += decode_escape(p, end, &code);
+            written += put_utf8(to + written, code);
+            continue;
+        }
+        if (code >= 0x80) {
+            taken = utf8_sequence(p, end, &broken_bytes);
+            if (taken <= 0) {
+                written += put_utf8(to + written, 0xfffd);
+                p += taken < 0 ? end - p : broken_bytes;
+                continue;
+            }
+        }
+        memcpy(to + written, p, (size_t)taken);
+        written += (size_t)taken;
+        p += taken;
+    }
+    return written;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ * Any bytes as JSON, in a chosen window and instruction set against the whole text read by plain C: the same tokens, the
+ * same end, the same oddities. A skipped value is accepted exactly where a read one is. An array read as records gives
+ * what its tokens give.
+ * First byte: bits 0-2 window, bit 3 lent blocks, bits 4-5 instruction set. The rest is the text. */
+#include "record_log.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition, const char *what, const struct text_log *want, const struct text_log *got)
+{
+    if (condition)
+        return;
+    printf("%s\n", what);
+    log_show_difference(want, got);
+    (void)fflush(stdout);
+    abort();
+}
+
+static struct reading chosen_reading(uint8_t choice)
+{
+    static const size_t windows[8] = { 1, 2, 3, 7, 16, 64, 1000, 0 };
+    size_t window = windows[choice & 7];
+    return (struct reading){ .window_bytes = window, .piece_bytes = window, .lend = choice >> 3 & 1,
+                             .scan_set = 1 + (choice >> 4 & 3) % ap_scan_count() };
+}
+
+/* The same limits for both kinds of value, so that depth makes no difference. */
+static const struct ap_json_limits limits = { .kept_depth = 200, .skipped_depth = 200 };
+
+static enum ap_status check_tokens(const uint8_t *text, size_t bytes, struct reading reading)
+{
+    struct text_log want = { .data = NULL }, got = { .data = NULL };
+    reading.limits = limits;
+    enum ap_status status = log_tokens(&want, text, bytes, &(struct reading){ .scan_set = 1, .limits = limits });
+    (void)log_tokens(&got, text, bytes, &reading);
+    require(log_same(&want, &got), "tokens depend on window or instruction set", &want, &got);
+    log_release(&want);
+    log_release(&got);
+    return status;
+}
+
+static void check_skipping(const uint8_t *text, size_t bytes, struct reading reading, enum ap_status read_status)
+{
+    struct json_run run;
+    struct text_log none = { .data = NULL };
+    struct ap_json_token token;
+    reading.limits = limits;
+    struct lender *lender = json_run_open(&run, text, bytes, &reading);
+    enum ap_status status = ap_json_next(run.json, &token, &run.error);
+    if (status == AP_OK)
+        status = ap_json_skip_rest(run.json, &token, &run.error);
+    if (status == AP_OK)
+        status = ap_json_next(run.json, &token, &run.error);
+    require(status == read_status, "skipping and reading end differently", &none, &none);
+    require(json_run_close(&run, lender), "skipping keeps memory", &none, &none);
+}
+
+static void check_records(const uint8_t *text, size_t bytes, struct reading reading)
+{
+    struct text_log want = { .data = NULL }, got = { .data = NULL };
+    (void)log_records_slowly(&want, text, bytes);
+    (void)log_records(&got, text, bytes, &reading);
+    /* Of more names than it remembers the record reader counts no duplicates. */
+    bool forgiven = log_tells_of_forgiving(&got);
+    /* A quotation mark that may be one of these is looked behind, up to the end: then the text is cut, not broken. */
+    forgiven |= log_find(&want, "status 3 ") && log_find(&got, "status 4 ");
+    const char *counted = log_find(&want, "duplicate-key"), *also = log_find(&got, "duplicate-key");
+    if (counted)
+        want.bytes = (size_t)(counted - want.data);
+    if (also)
+        got.bytes = (size_t)(also - got.data);
+    require(forgiven || log_same(&want, &got), "records differ from tokens", &want, &got);
+    log_release(&want);
+    log_release(&got);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    struct reading reading = chosen_reading(data[0]);
+    /* A block of exactly this size, so that reading behind its end is caught. */
+    size_t bytes = size - 1;
+    uint8_t *text = malloc(bytes ? bytes : 1);
+    if (!text)
+        return 0;
+    memcpy(text, data + 1, bytes);
+    enum ap_status status = check_tokens(text, bytes, reading);
+    check_skipping(text, bytes, reading, status);
+    check_records(text, bytes, reading);
+    free(text);
+    return 0;
+}

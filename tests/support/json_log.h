@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ * json_log.h - everything that the pull reader says of a text, as one text: tokens, how it ends, what was odd. Two
+ * readings are the same where their logs are. */
+#ifndef AP_JSON_LOG_H
+#define AP_JSON_LOG_H
+
+#include "feed.h"
+#include "json_internal.h"
+#include "json_reader.h"
+#include "text_log.h"
+
+/** How a text is read. */
+struct reading {
+    size_t window_bytes, piece_bytes; /* 0 = whole */
+    unsigned scan_set;                /* index + 1 of ap_scan_at; 0 = the best */
+    struct ap_json_limits limits;     /* window_bytes is taken from above */
+    bool lend;                        /* hand out blocks in place of copies */
+};
+
+/** A reader with its surroundings. */
+struct json_run {
+    struct ap_gate gate;
+    struct ap_notes notes;
+    struct ap_error error;
+    struct feed feed;
+    struct ap_json_reader *json;
+};
+
+/* ---- blocks that are lent, with the room around them that the contract promises */
+
+struct lender {
+    struct feed feed;
+    uint8_t *blocks[2]; /* a block is valid until the call after the next one: then it is freed */
+};
+
+static inline enum ap_status lender_borrow(void *self, struct ap_block_view *ret_block, struct ap_error *reterr)
+{
+    struct lender *lender = self;
+    size_t left = lender->feed.bytes - lender->feed.at, got = 0;
+    size_t bytes = lender->feed.piece_bytes && lender->feed.piece_bytes < left ? lender->feed.piece_bytes : left;
+    free(lender->blocks[0]);
+    lender->blocks[0] = lender->blocks[1];
+    lender->blocks[1] = malloc(AP_BLOCK_ROOM_BEFORE + bytes + AP_BLOCK_ROOM_AFTER);
+    if (!lender->blocks[1])
+        abort();
+    uint8_t *data = lender->blocks[1] + AP_BLOCK_ROOM_BEFORE;
+    enum ap_status status = feed_read(&lender->feed, data, bytes, &got, reterr);
+    if (status != AP_OK)
+        return status;
+    memset(data + got, 0, AP_BLOCK_ROOM_AFTER);
+    *ret_block = (struct ap_block_view){ data, got };
+    return AP_OK;
+}
+
+static inline struct lender *lender_new(const struct feed *feed)
+{
+    struct lender *lender = calloc(1, sizeof(*lender));
+    if (!lender)
+        abort();
+    lender->feed = *feed;
+    return lender;
+}
+
+static inline void lender_free(struct lender *lender)
+{
+    if (!lender)
+        return;
+    for (int i = 0; i < 2; i++)
+        free(lender->blocks[i]);
+    free(lender);
+}
+
+/* ---- running */
+
+/** Opens a reader; ends the program where that fails, as nothing is made to fail here. Returns the lender, if any. */
+static inline struct lender *json_run_open(struct json_run *run, const void *text, size_t bytes,
+                                           const struct reading *reading)
+{
+    memset(run, 0, sizeof(*run));
+    ap_gate_init(&run->gate, 0);
+    run->feed = feed_of(text, bytes, reading->piece_bytes);
+    struct ap_json_limits limits = reading->limits;
+    limits.window_bytes = reading->window_bytes;
+    struct ap_byte_source source = feed_source(&run->feed);
+    struct lender *lender = NULL;
+    if (reading->lend) {
+        lender = lender_new(&run->feed);
+        source.self = lender;
+        source.borrow = lender_borrow;
+    }
+    if (ap_json_reader_new(&run->gate, source, &run->notes, &limits, &run->json, &run->error) != AP_OK)
+        abort();
+    if (reading->scan_set)
+        run->json->scan.ops = ap_scan_at(reading->scan_set - 1);
+    return lender;
+}
+
+/** Closes it; true where all memory was given back. */
+static inline bool json_run_close(struct json_run *run, struct lender *lender)
+{
+    ap_json_reader_free(run->json);
+    run->json = NULL;
+    lender_free(lender);
+    return atomic_load(&run->gate.used_bytes) == 0;
+}
+
+static inline void log_token(struct text_log *log, const struct ap_json_token *token)
+{
+    log_format(log, "%llu kind %d ", (unsigned long long)token->offset_bytes, (int)token->kind);
+    log_bytes(log, token->text, token->text_bytes);
+    log_bytes(log, "\n", 1);
+}
+
+static inline void log_end(struct text_log *log, enum ap_status status, const struct ap_error *error)
+{
+    log_format(log, "status %d", (int)status);
+    if (status != AP_OK && status != AP_END)
+        log_format(log, " at %llu%s", (unsigned long long)error->offset_bytes, error->has_offset ? "" : " (no place)");
+    if (status == AP_ERROR_INPUT || status == AP_ERROR_LIMIT)
+        log_format(log, ": %s", error->message);
+    log_bytes(log, "\n", 1);
+}
+
+static inline void log_notes(struct text_log *log, const struct ap_notes *notes)
+{
+    for (int i = 0; i < AP_COUNTER_COUNT_; i++) {
+        const struct ap_note *note = &notes->notes[i];
+        if (note->count)
+            log_format(log, "%s %llu first %lld\n", ap_counter_info((enum ap_counter)i)->code,
+                       (unsigned long long)note->count, note->has_offset ? (long long)note->first_offset_bytes : -1LL);
+    }
+}
+
+/** Reads all tokens of @text and logs them. Returns the last status: AP_END where all is well. */
+static inline enum ap_status log_tokens(struct text_log *log, const void *text, size_t bytes,
+                                        const struct reading *reading)
+{
+    struct json_run run;
+    struct lender *lender = json_run_open(&run, text, bytes, reading);
+    struct ap_json_token token;
+    enum ap_status status;
+    while ((status = ap_json_next(run.json, &token, &run.error)) == AP_OK)
+        log_token(log, &token);
+    log_end(log, status, &run.error);
+    log_notes(log, &run.notes);
+    log_format(log, "offset %llu\n", (unsigned long long)(status == AP_END ? ap_json_offset(run.json) : 0));
+    if (!json_run_close(&run, lender))
+        log_format(log, "memory was kept\n");
+    return status;
+}
+
+#endif

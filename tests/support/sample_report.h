@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ * sample_report.h - a model with every part of the tree filled, for the writers' tests. Each text that would come from
+ * an input takes the next of the given names, so that one hostile name reaches every place where names are printed. */
+#ifndef AP_SAMPLE_REPORT_H
+#define AP_SAMPLE_REPORT_H
+
+#include "model_build.h"
+
+struct sample {
+    struct ap_model *model;
+    const struct ap_text *names;
+    size_t name_count, next;
+};
+
+static struct ap_text sample_name(struct sample *sample)
+{
+    return sample->name_count ? sample->names[sample->next++ % sample->name_count] : AP_TEXT("aten::mm");
+}
+
+static void sample_named_text(struct sample *sample, struct ap_value *to, const char *key)
+{
+    ap_add_text(sample->model, to, key, sample_name(sample));
+}
+
+static void sample_times(struct sample *sample, struct ap_value *to, const char *const *keys, size_t count, int64_t ns)
+{
+    for (size_t i = 0; i < count; i++)
+        ap_add_time(sample->model, to, keys[i], ns + (int64_t)i * 1501);
+}
+
+static void sample_operator(struct sample *sample, struct ap_value *list, int64_t count, int64_t total_ns)
+{
+    static const char *const times[] = { "total_dur_us", "avg_dur_us", "max_dur_us", "min_dur_us", "p50_us", "p99_us" };
+    struct ap_value *row = ap_add_object(sample->model, list, NULL);
+    sample_named_text(sample, row, "name");
+    ap_add_count(sample->model, row, "count", count);
+    sample_times(sample, row, times, AP_COUNT_OF(times), total_ns);
+    ap_add_time(sample->model, row, "self_dur_us", 5000000000 - total_ns);
+    ap_add_null(sample->model, row, "self_excl_runtime_dur_us");
+}
+
+static void sample_threads(struct sample *sample, struct ap_value *cpu)
+{
+    struct ap_model *model = sample->model;
+    struct ap_value *row = ap_add_object(model, ap_add_list(model, cpu, "threads"), NULL);
+    ap_add_literal(model, row, "pid", AP_TEXT("18446744073709551615"));
+    ap_add_text(model, row, "tid", sample_name(sample));
+    sample_named_text(sample, row, "name");
+    ap_add_count(model, row, "operator_events", 1234);
+    ap_add_time(model, row, "total_dur_us", 1234567891);
+    ap_add_time(model, row, "busy_us", 1000000000);
+    ap_add_ratio(model, row, "window_share_ratio", 0.966603);
+}
+
+static void sample_cpu(struct sample *sample)
+{
+    struct ap_model *model = sample->model;
+    struct ap_value *cpu = ap_add_object(model, &model->root, "cpu");
+    sample_named_text(sample, cpu, "path");
+    struct ap_value *summary = ap_add_object(model, cpu, "summary");
+    ap_add_count(model, summary, "events_total", 123456789);
+    ap_add_count(model, summary, "x_events_total", 1000);
+    ap_add_time(model, summary, "time_window_us", 1034551204);
+    for (int by_self = 0; by_self < 2; by_self++) {
+        struct ap_value *operators = ap_add_list(model, cpu, by_self ? "operators_by_self" : "operators");
+        for (int i = 0; i < 4; i++)
+            sample_operator(sample, operators, 10 - i, 4000000000 - i * 1000000007LL);
+    }
+    struct ap_value *family = ap_add_object(model, ap_add_list(model, cpu, "families"), NULL);
+    sample_named_text(sample, family, "family");
+    ap_add_time(model, family, "self_dur_us", 999);
+    ap_add_ratio(model, family, "self_share_ratio", 0.3961);
+    sample_threads(sample, cpu);
+    struct ap_value *signals = ap_add_object(model, cpu, "signals");
+    for (int i = 0; i < 2; i++) {
+        struct ap_value *signal = ap_add_object(model, signals, i ? "never_met" : "dataloader");
+        ap_add_count(model, signal, "count", i ? 0 : 7);
+        ap_add_time(model, signal, "total_dur_us", i ? 0 : 1250000);
+        ap_add_ratio(model, signal, "window_share_ratio", 0.000001);
+        ap_add_number(model, signal, "per_step", 3.5);
+    }
+}
+
+static void sample_trace(struct sample *sample)
+{
+    struct ap_model *model = sample->model;
+    struct ap_value *trace = ap_add_object(model, &model->root, "trace");
+    sample_named_text(sample, trace, "path");
+    ap_add_string(model, trace, "format", "kineto");
+    ap_add_bool(model, trace, "complete", false);
+    ap_add_bytes(model, trace, "bytes_read", 1073741825);
+    struct ap_value *phases = ap_add_object(model, ap_add_object(model, trace, "events"), "by_phase");
+    ap_add_count_named(model, phases, sample_name(sample), 3);
+    struct ap_value *category = ap_add_object(model, ap_add_list(model, trace, "categories"), NULL);
+    sample_named_text(sample, category, "category");
+    ap_add_string(model, category, "kind", "unknown");
+    ap_add_count(model, category, "events", 12);
+    ap_add_time(model, trace, "window_us", 1034551204);
+    struct ap_value *device = ap_add_object(model, ap_add_list(model, trace, "devices"), NULL);
+    ap_add_count(model, device, "id", 0);
+    sample_named_text(sample, device, "name");
+    ap_add_bytes(model, device, "memory_bytes", 85899345920);
+    struct ap_value *recorded = ap_add_object(model, trace, "recorded");
+    ap_add_bool(model, recorded, "shapes", true);
+    ap_add_bool(model, recorded, "stacks", false);
+}
+
+static void sample_memory(struct sample *sample)
+{
+    struct ap_model *model = sample->model;
+    struct ap_value *memory = ap_add_object(model, &model->root, "memory");
+    sample_named_text(sample, memory, "path");
+    struct ap_value *summary = ap_add_object(model, memory, "summary");
+    ap_add_bytes(model, summary, "reserved_bytes", 20971520);
+    ap_add_null(model, summary, "requested_bytes");
+    ap_add_ratio(model, summary, "reserved_vs_allocated_ratio", 1.5239985);
+    struct ap_value *types = ap_add_object(model, memory, "segment_types");
+    for (int i = 0; i < 2; i++)
+        ap_add_bytes(model, ap_add_object_named(model, types, sample_name(sample)), "reserved_bytes", 20971520 >> i);
+    struct ap_value *segment = ap_add_object(model, ap_add_list(model, memory, "largest_segments"), NULL);
+    ap_add_count(model, segment, "device", 0);
+    sample_named_text(sample, segment, "segment_type");
+    ap_add_bytes(model, segment, "reserved", 20971520);
+    ap_add_literal(model, segment, "address", AP_TEXT("139818761715712"));
+    struct ap_value *counts = ap_add_object(model, ap_add_object(model, memory, "trace_actions"), "counts");
+    struct ap_text action = sample_name(sample);
+    ap_add_count_named(model, counts, action, 41);
+    ap_add_count_named(model, counts, AP_TEXT("free"), 2);
+    struct ap_value *annotations = ap_add_object(model, memory, "annotations");
+    ap_add_count_named(model, ap_add_object(model, annotations, "top_names"), sample_name(sample), 5);
+    struct ap_value *history = ap_add_object(model, memory, "history");
+    ap_add_number(model, history, "allocs_per_s", 3105.25);
+    struct ap_value *rates = ap_add_object(model, history, "rates");
+    ap_add_object_named(model, rates, action)->type = AP_VALUE_NULL;
+    struct ap_value *settings = ap_add_object(model, memory, "settings");
+    sample_named_text(sample, settings, "conf");
+}
+
+static void sample_steps_and_gpu(struct sample *sample)
+{
+    struct ap_model *model = sample->model;
+    struct ap_value *steps = ap_add_object(model, &model->root, "steps");
+    ap_add_string(model, steps, "source", "ProfilerStep");
+    ap_add_count(model, steps, "count", 1);
+    ap_add_null(model, steps, "p50_us");
+    struct ap_value *step = ap_add_object(model, ap_add_list(model, steps, "items"), NULL);
+    sample_named_text(sample, step, "name");
+    ap_add_time(model, step, "dur_us", 1500);
+    struct ap_value *gpu = ap_add_object(model, &model->root, "gpu");
+    ap_add_count(model, gpu, "rows", 7);
+    ap_add_ratio(model, gpu, "utilization_ratio", 0.5);
+    struct ap_value *kernel = ap_add_object(model, ap_add_list(model, gpu, "top_kernels"), NULL);
+    sample_named_text(sample, kernel, "name");
+    ap_add_count(model, kernel, "count", 1000000);
+    ap_add_time(model, kernel, "total_dur_us", -1500);
+}
+
+static void sample_finding(struct sample *sample, struct ap_value *findings, const char *severity)
+{
+    struct ap_model *model = sample->model;
+    struct ap_value *finding = ap_add_object(model, findings, NULL);
+    ap_add_string(model, finding, "rule_id", "dataloader-wait");
+    ap_add_string(model, finding, "title", "The training loop waits for data");
+    ap_add_string(model, finding, "severity", severity);
+    ap_add_string(model, finding, "confidence", "medium");
+    sample_named_text(sample, finding, "observation");
+    ap_add_string(model, finding, "hypothesis", "Workers are too few (num_workers=0) and 3 < 5.");
+    ap_add_string(model, finding, "action", "Set `num_workers=4`, then torch.cuda.empty_cache() once.");
+    ap_add_string(model, finding, "validation", "cpu.signals.dataloader.count falls.");
+    ap_add_time(model, finding, "saves_us", 1034551204);
+    ap_add_null(model, finding, "saves_bytes");
+    struct ap_value *evidence = ap_add_object(model, ap_add_list(model, finding, "evidence"), NULL);
+    ap_add_string(model, evidence, "metric", "cpu.signals.dataloader.window_share_ratio");
+    ap_add_ratio(model, evidence, "value", 0.3961);
+    ap_add_ratio(model, evidence, "threshold", 0.05);
+    ap_add_text(model, ap_add_list(model, finding, "missing"), NULL, sample_name(sample));
+}
+
+static void sample_rest(struct sample *sample)
+{
+    struct ap_model *model = sample->model;
+    struct ap_value *findings = ap_add_list(model, &model->root, "findings");
+    sample_finding(sample, findings, "high");
+    sample_finding(sample, findings, "info");
+    struct ap_value *rules = ap_add_list(model, &model->root, "not_evaluated");
+    for (int i = 0; i < 2; i++) {
+        struct ap_value *rule = ap_add_object(model, rules, NULL);
+        ap_add_string(model, rule, "rule_id", i ? "slack" : "fragmentation");
+        ap_add_string(model, ap_add_list(model, rule, "missing"), NULL, "a memory snapshot (--memory-json)");
+    }
+    struct ap_value *warnings = ap_add_list(model, &model->root, "warnings");
+    static const char *const codes[] = { "input-cut", "dur-missing" };
+    for (size_t i = 0; i < AP_COUNT_OF(codes); i++) {
+        struct ap_value *warning = ap_add_object(model, warnings, NULL);
+        ap_add_string(model, warning, "code", codes[i]);
+        ap_add_string(model, warning, "severity", "loss");
+        sample_named_text(sample, warning, "input");
+        sample_named_text(sample, warning, "message");
+        ap_add_count(model, warning, "count", 1);
+        ap_add_count(model, warning, "first_byte_offset", 1048577);
+    }
+}
+
+/** Fill @model, which is fresh. The names are read in turn, over and over; none = a harmless one. */
+static inline void sample_fill(struct ap_model *model, const struct ap_text *names, size_t name_count)
+{
+    struct sample sample = { .model = model, .names = names, .name_count = name_count };
+    ap_add_string(model, &model->root, "schema_version", "1.0");
+    struct ap_value *generator = ap_add_object(model, &model->root, "generator");
+    ap_add_string(model, generator, "name", "analyze_profile");
+    ap_add_string(model, generator, "version", "0.1.0");
+    sample_memory(&sample);
+    sample_cpu(&sample);
+    sample_trace(&sample);
+    sample_steps_and_gpu(&sample);
+    sample_rest(&sample);
+}
+
+#endif

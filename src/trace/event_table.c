@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ * event_table.c - growing the trace's columns and tables. */
+#include <string.h>
+
+#include "trace_internal.h"
+
+#include "poison.h"
+
+enum ap_status ap_trace_new(struct ap_gate *gate, struct ap_trace **ret_trace, struct ap_error *reterr)
+{
+    struct ap_trace *trace = ap_mem_resize(gate, NULL, 0, sizeof(*trace));
+    if (!trace)
+        return ap_fail_memory(gate, reterr);
+    *trace = (struct ap_trace){ .gate = gate, .rank = -1, .world_size = -1, .complete = true };
+    ap_strpool_init(&trace->strings, gate);
+    ap_strpool_init(&trace->category_names, gate);
+    ap_strpool_init(&trace->track_names, gate);
+    *ret_trace = trace;
+    return AP_OK;
+}
+
+static void release_rows(struct ap_trace *trace)
+{
+    struct ap_events *events = &trace->events;
+    struct ap_gate *gate = trace->gate;
+    ap_mem_free(gate, events->start_ns, events->capacity * sizeof(events->start_ns[0]));
+    ap_mem_free(gate, events->dur_ns, events->capacity * sizeof(events->dur_ns[0]));
+    ap_mem_free(gate, events->name, events->capacity * sizeof(events->name[0]));
+    ap_mem_free(gate, events->track, events->capacity * sizeof(events->track[0]));
+    ap_mem_free(gate, events->tag, events->capacity * sizeof(events->tag[0]));
+}
+
+void ap_trace_free(struct ap_trace *trace)
+{
+    if (!trace)
+        return;
+    struct ap_gate *gate = trace->gate;
+    release_rows(trace);
+    ap_strpool_release(&trace->strings);
+    ap_strpool_release(&trace->category_names);
+    ap_strpool_release(&trace->track_names);
+    ap_mem_free(gate, trace->tracks, trace->track_capacity * sizeof(trace->tracks[0]));
+    ap_mem_free(gate, trace->categories, trace->category_capacity * sizeof(trace->categories[0]));
+    ap_mem_free(gate, trace->copy_bytes, trace->copy_capacity * sizeof(trace->copy_bytes[0]));
+    ap_mem_free(gate, trace->ids, trace->ids_capacity);
+    ap_mem_free(gate, trace->devices, trace->device_capacity * sizeof(trace->devices[0]));
+    ap_mem_free(gate, trace, sizeof(*trace));
+}
+
+void ap_trace_forget_events(struct ap_trace *trace)
+{
+    trace->events.count = 0;
+    trace->copy_count = 0;
+    trace->event_count = trace->object_count = 0;
+    trace->memory_event_count = trace->out_of_memory_count = trace->shape_row_count = 0;
+    trace->has_window = trace->has_window_all = false;
+    memset(trace->phase_counts, 0, sizeof(trace->phase_counts));
+    for (size_t i = 0; i < trace->category_count; i++)
+        trace->categories[i].event_count = trace->categories[i].row_count = 0, trace->categories[i].total_dur_ns = 0;
+    for (size_t i = 0; i < trace->track_count; i++)
+        trace->tracks[i].open_begin = 0;
+}
+
+/* One column to a new size; the others keep theirs until all have grown, so each is resized with its own old size. */
+static bool grow_column(struct ap_gate *gate, void **column, size_t element_bytes, size_t from, size_t to)
+{
+    void *grown = ap_mem_resize(gate, *column, from * element_bytes, to * element_bytes);
+    if (grown)
+        *column = grown;
+    return grown != NULL;
+}
+
+enum ap_status ap_trace_grow_rows(struct ap_trace *trace, struct ap_error *reterr)
+{
+    struct ap_events *events = &trace->events;
+    struct ap_gate *gate = trace->gate;
+    size_t from = events->capacity, to = from ? from + from / 2 : 4096;
+    if (to > UINT32_MAX - 1)
+        to = UINT32_MAX - 1;
+    if (to <= from)
+        return ap_fail(reterr, AP_ERROR_LIMIT, "more than 4,294,967,294 duration events: record a shorter trace");
+    struct {
+        void **column;
+        size_t bytes;
+    } columns[] = {
+        { (void **)&events->start_ns, sizeof(events->start_ns[0]) }, { (void **)&events->dur_ns, sizeof(events->dur_ns[0]) },
+        { (void **)&events->name, sizeof(events->name[0]) },         { (void **)&events->track, sizeof(events->track[0]) },
+        { (void **)&events->tag, sizeof(events->tag[0]) },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(columns); i++) {
+        if (grow_column(gate, columns[i].column, columns[i].bytes, from, to))
+            continue;
+        /* Back to one common size; giving memory back may be refused in tests, so the columns are then dropped. */
+        for (size_t k = 0; k < AP_COUNT_OF(columns); k++)
+            ap_mem_free(gate, *columns[k].column, (k < i ? to : from) * columns[k].bytes);
+        *events = (struct ap_events){ .count = 0 };
+        return ap_fail_memory(gate, reterr);
+    }
+    events->capacity = to;
+    return AP_OK;
+}
+
+enum ap_status ap_trace_add_row(struct ap_trace *trace, int64_t start_ns, int64_t dur_ns, struct ap_str name,
+                                uint32_t track, uint8_t tag, struct ap_error *reterr)
+{
+    struct ap_events *events = &trace->events;
+    if (AP_UNLIKELY(events->count == events->capacity))
+        AP_TRY(ap_trace_grow_rows(trace, reterr));
+    size_t row = events->count++;
+    events->start_ns[row] = start_ns;
+    events->dur_ns[row] = dur_ns;
+    events->name[row] = name.id;
+    events->track[row] = track;
+    events->tag[row] = tag;
+    return AP_OK;
+}
+
+static enum ap_status add_track(struct ap_trace *trace, struct ap_text pid, bool pid_is_text, struct ap_text tid,
+                                bool tid_is_text, struct ap_error *reterr)
+{
+    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->tracks, &trace->track_capacity, trace->track_count + 1,
+                          sizeof(trace->tracks[0]), reterr));
+    struct ap_track track = { .pid_is_text = pid_is_text, .tid_is_text = tid_is_text, .device = -1 };
+    if (pid.data)
+        AP_TRY(ap_strpool_intern(&trace->strings, pid.data, pid.bytes, &track.pid, reterr));
+    if (tid.data)
+        AP_TRY(ap_strpool_intern(&trace->strings, tid.data, tid.bytes, &track.tid, reterr));
+    trace->tracks[trace->track_count++] = track;
+    return AP_OK;
+}
+
+/* A track is found by both ids with a byte between that separates them. */
+static enum ap_status join_ids(struct ap_trace *trace, struct ap_text pid, struct ap_text tid, struct ap_error *reterr)
+{
+    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->ids, &trace->ids_capacity, pid.bytes + tid.bytes + 1, 1, reterr));
+    if (pid.bytes)
+        memcpy(trace->ids, pid.data, pid.bytes);
+    trace->ids[pid.bytes] = '\x1f';
+    if (tid.bytes)
+        memcpy(trace->ids + pid.bytes + 1, tid.data, tid.bytes);
+    return AP_OK;
+}
+
+enum ap_status ap_trace_track(struct ap_trace *trace, struct ap_text pid, bool pid_is_text, struct ap_text tid,
+                              bool tid_is_text, uint32_t *ret_track, struct ap_error *reterr)
+{
+    struct ap_str joined;
+    size_t joined_bytes = pid.bytes + tid.bytes + 1;
+    AP_TRY(join_ids(trace, pid, tid, reterr));
+    AP_TRY(ap_strpool_intern(&trace->track_names, trace->ids, joined_bytes, &joined, reterr));
+    if (joined.id > trace->track_count)
+        AP_TRY(add_track(trace, pid, pid_is_text, tid, tid_is_text, reterr));
+    *ret_track = joined.id - 1;
+    return AP_OK;
+}

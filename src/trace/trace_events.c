@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT
+ * trace_events.c - from the members of one event to a row, a count or a name. */
+#include <string.h>
+
+#include "decimal.h"
+#include "trace_internal.h"
+
+#include "poison.h"
+
+const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_] = {
+    [AP_FIELD_PH] = { NULL, "ph", false },
+    [AP_FIELD_CAT] = { NULL, "cat", false },
+    /* TorchDynamo put file names in quotation marks here without escaping them (pytorch/pytorch#146900). */
+    [AP_FIELD_NAME] = { NULL, "name", true },
+    [AP_FIELD_PID] = { NULL, "pid", false },
+    [AP_FIELD_TID] = { NULL, "tid", false },
+    [AP_FIELD_TS] = { NULL, "ts", false },
+    [AP_FIELD_DUR] = { NULL, "dur", false },
+    [AP_FIELD_ARGS_BYTES] = { "args", "bytes", false },
+    [AP_FIELD_ARGS_DEVICE] = { "args", "device", false },
+    [AP_FIELD_ARGS_NAME] = { "args", "name", false },
+    [AP_FIELD_ARGS_SORT] = { "args", "sort_index", false },
+    [AP_FIELD_ARGS_SHAPES] = { "args", "Input Dims", false },
+    [AP_FIELD_TOTAL_SIZE] = { NULL, "total_size", false },
+    [AP_FIELD_AVERAGE_MS] = { NULL, "averageMs", false },
+    [AP_FIELD_COMPUTE_MS] = { NULL, "computeMs", false },
+};
+
+static const struct ap_json_span *field(const struct ap_trace_reading *reading, enum ap_event_field index)
+{
+    return &reading->spans[index];
+}
+
+static void note(struct ap_trace_reading *reading, enum ap_counter counter)
+{
+    ap_note(reading->notes, counter, reading->offset_bytes);
+}
+
+/* The text of a value of any kind, valid UTF-8. Containers hold strings that nobody has decoded. */
+static enum ap_status any_text(struct ap_trace_reading *reading, const struct ap_json_span *span, struct ap_text *ret_text,
+                               struct ap_error *reterr)
+{
+    struct ap_json_span shown = *span;
+    if (span->kind == AP_JSON_OBJECT_BEGIN || span->kind == AP_JSON_ARRAY_BEGIN)
+        shown.decode = 1;
+    return ap_record_text(reading->records, &shown, ret_text, reterr);
+}
+
+/* What Python's str() makes of a scalar, which is what the original script showed. */
+static enum ap_status literal_text(struct ap_trace_reading *reading, const struct ap_json_span *span,
+                                   struct ap_text *ret_text, struct ap_error *reterr)
+{
+    switch (span->kind) {
+    case AP_JSON_NULL:
+        *ret_text = AP_TEXT("None");
+        return AP_OK;
+    case AP_JSON_TRUE:
+        *ret_text = AP_TEXT("True");
+        return AP_OK;
+    case AP_JSON_FALSE:
+        *ret_text = AP_TEXT("False");
+        return AP_OK;
+    default:
+        return any_text(reading, span, ret_text, reterr);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------------- categories */
+
+static enum ap_status add_category(struct ap_trace *trace, struct ap_text text, bool absent, struct ap_error *reterr)
+{
+    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->categories, &trace->category_capacity, trace->category_count + 1,
+                          sizeof(trace->categories[0]), reterr));
+    struct ap_category *category = &trace->categories[trace->category_count++];
+    *category = (struct ap_category){ .kind = absent ? AP_KIND_none : ap_event_kind_of(text),
+                                      .has_cpu = ap_text_contains_folded(text, "cpu") };
+    return AP_OK;
+}
+
+/* Index 0 is "no category"; the others follow the ids of category_names. */
+static enum ap_status find_category(struct ap_trace_reading *reading, uint32_t *ret_index, struct ap_error *reterr)
+{
+    struct ap_trace *trace = reading->trace;
+    const struct ap_json_span *span = field(reading, AP_FIELD_CAT);
+    if (!trace->category_count)
+        AP_TRY(add_category(trace, AP_TEXT(""), true, reterr));
+    if (span->kind != AP_JSON_STRING) {
+        if (span->kind != AP_SPAN_ABSENT)
+            note(reading, AP_COUNTER_category_not_text);
+        *ret_index = 0;
+        return AP_OK;
+    }
+    if (span->bytes == 0) {
+        *ret_index = 0;
+        return AP_OK;
+    }
+    if (AP_LIKELY(span->bytes == reading->last_category_bytes && !span->decode &&
+                  memcmp(span->text, reading->last_category, span->bytes) == 0)) {
+        *ret_index = reading->last_category_index;
+        return AP_OK;
+    }
+    struct ap_text text;
+    struct ap_str name;
+    AP_TRY(ap_record_text(reading->records, span, &text, reterr));
+    AP_TRY(ap_strpool_intern(&trace->category_names, text.data, text.bytes, &name, reterr));
+    if (name.id >= trace->category_count)
+        AP_TRY(add_category(trace, text, false, reterr));
+    if (!span->decode && span->bytes && span->bytes <= sizeof(reading->last_category)) {
+        memcpy(reading->last_category, span->text, span->bytes);
+        reading->last_category_bytes = span->bytes;
+        reading->last_category_index = name.id;
+    }
+    *ret_index = name.id;
+    return AP_OK;
+}
+
+/* -------------------------------------------------------------------------------------------------------- tracks */
+
+static enum ap_status id_text(struct ap_trace_reading *reading, const struct ap_json_span *span, struct ap_text *ret_text,
+                              struct ap_error *reterr)
+{
+    if (span->kind == AP_SPAN_ABSENT || span->kind == AP_JSON_NULL) {
+        *ret_text = (struct ap_text){ NULL, 0 };
+        return AP_OK;
+    }
+    return any_text(reading, span, ret_text, reterr);
+}
+
+/* Shown as text, not as the JSON literal that it was: also what strict JSON does not know. */
+static bool is_id_text(const struct ap_json_span *span)
+{
+    return span->kind != AP_JSON_NUMBER && span->kind != AP_JSON_TRUE && span->kind != AP_JSON_FALSE;
+}
+
+static enum ap_status find_new_track(struct ap_trace_reading *reading, uint32_t *ret_track, struct ap_error *reterr)
+{
+    const struct ap_json_span *pid_span = field(reading, AP_FIELD_PID), *tid_span = field(reading, AP_FIELD_TID);
+    struct ap_text pid, tid;
+    AP_TRY(id_text(reading, pid_span, &pid, reterr));
+    if (pid.data && pid.data != pid_span->text) { /* one decoding buffer serves both: keep the first in the pool */
+        struct ap_str kept;
+        AP_TRY(ap_strpool_intern(&reading->trace->strings, pid.data, pid.bytes, &kept, reterr));
+        pid = ap_strpool_text(&reading->trace->strings, kept);
+    }
+    AP_TRY(id_text(reading, tid_span, &tid, reterr));
+    return ap_trace_track(reading->trace, pid, is_id_text(pid_span), tid, is_id_text(tid_span), ret_track, reterr);
+}
+
+static enum ap_status find_track(struct ap_trace_reading *reading, uint32_t *ret_track, struct ap_error *reterr)
+{
+    const struct ap_json_span *pid = field(reading, AP_FIELD_PID), *tid = field(reading, AP_FIELD_TID);
+    bool plain = pid->kind == AP_JSON_NUMBER && (tid->kind == AP_JSON_NUMBER || (tid->kind == AP_JSON_STRING && !tid->decode)) &&
+                 tid->bytes && pid->bytes <= 24 && tid->bytes <= 24;
+    if (AP_UNLIKELY(!plain))
+        return find_new_track(reading, ret_track, reterr);
+    struct ap_known_track *known = &reading->known_tracks[(uint8_t)(tid->text[tid->bytes - 1] + tid->text[0]) % 16];
+    if (AP_LIKELY(pid->bytes == known->pid_bytes && tid->bytes == known->tid_bytes &&
+                  memcmp(pid->text, known->pid, pid->bytes) == 0 && memcmp(tid->text, known->tid, tid->bytes) == 0)) {
+        *ret_track = known->track;
+        return AP_OK;
+    }
+    AP_TRY(find_new_track(reading, ret_track, reterr));
+    memcpy(known->pid, pid->text, pid->bytes);
+    memcpy(known->tid, tid->text, tid->bytes);
+    known->pid_bytes = pid->bytes;
+    known->tid_bytes = tid->bytes;
+    known->track = *ret_track;
+    return AP_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- rows */
+
+/* A time in the file's microseconds; false (and counted) where it is none. */
+static bool read_time(struct ap_trace_reading *reading, enum ap_event_field index, enum ap_counter missing,
+                      enum ap_counter not_number, int64_t *ret_ns)
+{
+    const struct ap_json_span *span = field(reading, index);
+    if (AP_UNLIKELY(span->kind != AP_JSON_NUMBER)) {
+        note(reading, span->kind == AP_SPAN_ABSENT ? missing : not_number);
+        return false;
+    }
+    enum ap_decimal_result result = ap_decimal_us_to_ns(span->text, span->bytes, ret_ns);
+    if (AP_LIKELY(result == AP_DECIMAL_EXACT))
+        return true;
+    note(reading, result == AP_DECIMAL_ROUNDED ? AP_COUNTER_time_rounded : AP_COUNTER_time_out_of_range);
+    return result == AP_DECIMAL_ROUNDED;
+}
+
+static enum ap_status read_name(struct ap_trace_reading *reading, struct ap_str *ret_name, struct ap_error *reterr)
+{
+    const struct ap_json_span *span = field(reading, AP_FIELD_NAME);
+    struct ap_text text;
+    if (AP_LIKELY(span->kind == AP_JSON_STRING)) {
+        AP_TRY(ap_record_text(reading->records, span, &text, reterr));
+    } else if (span->kind == AP_SPAN_ABSENT) {
+        note(reading, AP_COUNTER_name_missing);
+        text = AP_TEXT("unknown");
+    } else {
+        note(reading, AP_COUNTER_name_not_text);
+        AP_TRY(literal_text(reading, span, &text, reterr));
+    }
+    return ap_strpool_intern(&reading->trace->strings, text.data, text.bytes, ret_name, reterr);
+}
+
+static void widen(bool *has, int64_t *start_ns, int64_t *end_ns, int64_t from_ns, int64_t to_ns)
+{
+    if (!*has || from_ns < *start_ns)
+        *start_ns = from_ns;
+    if (!*has || to_ns > *end_ns)
+        *end_ns = to_ns;
+    *has = true;
+}
+
+/* The device of a GPU row's track: its argument, else its pid (equal in all traces seen). */
+static void note_device(struct ap_trace_reading *reading, struct ap_track *track)
+{
+    const struct ap_json_span *span = field(reading, AP_FIELD_ARGS_DEVICE);
+    int64_t device;
+    if (span->kind == AP_SPAN_ABSENT)
+        span = field(reading, AP_FIELD_PID);
+    if ((span->kind == AP_JSON_NUMBER || span->kind == AP_JSON_STRING) &&
+        ap_decimal_to_integer(span->text, span->bytes, &device) && device >= 0)
+        track->device = device;
+    else
+        track->device = 0;
+}
+
+static enum ap_status note_copy_bytes(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_trace *trace = reading->trace;
+    const struct ap_json_span *span = field(reading, AP_FIELD_ARGS_BYTES);
+    int64_t bytes = -1;
+    bool given = (span->kind == AP_JSON_NUMBER || span->kind == AP_JSON_STRING) &&
+                 ap_decimal_to_integer(span->text, span->bytes, &bytes);
+    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->copy_bytes, &trace->copy_capacity, trace->copy_count + 1,
+                          sizeof(trace->copy_bytes[0]), reterr));
+    trace->copy_bytes[trace->copy_count++] = given && bytes >= 0 ? bytes : -1;
+    return AP_OK;
+}
+
+/* The exporter of torch.autograd.profiler writes rows without a category and tells host from device by the pid. */
+static enum ap_event_kind legacy_kind(struct ap_trace_reading *reading)
+{
+    const struct ap_json_span *pid = field(reading, AP_FIELD_PID);
+    struct ap_text text = { pid->text, pid->bytes };
+    if (pid->kind == AP_JSON_STRING && ap_text_is(text, "CPU functions")) {
+        reading->trace->legacy_autograd = true;
+        return AP_KIND_operator;
+    }
+    if (pid->kind == AP_JSON_STRING && ap_text_is(text, "CUDA functions")) {
+        reading->trace->legacy_autograd = true;
+        return AP_KIND_kernel;
+    }
+    note(reading, AP_COUNTER_category_missing);
+    return AP_KIND_none;
+}
+
+static enum ap_event_kind row_kind(struct ap_trace_reading *reading, const struct ap_category *category)
+{
+    if (AP_UNLIKELY(category->kind == AP_KIND_none))
+        return legacy_kind(reading);
+    if (AP_UNLIKELY(category->kind == AP_KIND_unknown))
+        note(reading, AP_COUNTER_category_unknown);
+    return category->kind;
+}
+
+static enum ap_status add_row(struct ap_trace_reading *reading, uint32_t category_index, int64_t start_ns, int64_t dur_ns,
+                              struct ap_str name, uint32_t track, uint8_t tag, struct ap_error *reterr)
+{
+    struct ap_trace *trace = reading->trace;
+    struct ap_category *category = &trace->categories[category_index];
+    bool overflowed = false;
+    category->row_count++;
+    category->total_dur_ns = ap_add_sat(category->total_dur_ns, dur_ns, &overflowed);
+    if (AP_UNLIKELY(overflowed))
+        note(reading, AP_COUNTER_time_overflow);
+    if (AP_UNLIKELY(dur_ns < 0))
+        note(reading, AP_COUNTER_dur_negative);
+    if (AP_LIKELY(start_ns != AP_START_UNKNOWN)) {
+        if (tag & AP_ROW_X)
+            widen(&trace->has_window_all, &trace->window_all_start_ns, &trace->window_all_end_ns, start_ns,
+                  start_ns + dur_ns);
+        if (ap_row_kind(tag) != AP_KIND_span && dur_ns >= 0)
+            widen(&trace->has_window, &trace->window_start_ns, &trace->window_end_ns, start_ns, start_ns + dur_ns);
+    }
+    trace->shape_row_count += field(reading, AP_FIELD_ARGS_SHAPES)->kind != AP_SPAN_ABSENT;
+    enum ap_event_kind kind = ap_row_kind(tag);
+    if (ap_event_kind_is_gpu_work(kind) && trace->tracks[track].device < 0)
+        note_device(reading, &trace->tracks[track]);
+    if (AP_UNLIKELY(kind == AP_KIND_memcpy))
+        AP_TRY(note_copy_bytes(reading, reterr));
+    return ap_trace_add_row(trace, start_ns, dur_ns, name, track, tag, reterr);
+}
+
+static uint8_t row_tag(const struct ap_category *category, enum ap_event_kind kind, bool is_x)
+{
+    unsigned tag = (unsigned)kind;
+    if (is_x)
+        tag |= AP_ROW_X | (category->has_cpu ? AP_ROW_CPU_CATEGORY : 0u);
+    return (uint8_t)tag;
+}
+
+static enum ap_status take_complete(struct ap_trace_reading *reading, uint32_t category_index, struct ap_error *reterr)
+{
+    int64_t start_ns, dur_ns;
+    if (!read_time(reading, AP_FIELD_DUR, AP_COUNTER_dur_missing, AP_COUNTER_dur_not_number, &dur_ns))
+        return AP_OK;
+    if (!read_time(reading, AP_FIELD_TS, AP_COUNTER_ts_missing, AP_COUNTER_ts_not_number, &start_ns))
+        start_ns = AP_START_UNKNOWN;
+    if (AP_UNLIKELY(start_ns != AP_START_UNKNOWN && (start_ns + dur_ns > AP_MAX_TIME_NS || start_ns + dur_ns < -AP_MAX_TIME_NS))) {
+        note(reading, AP_COUNTER_time_out_of_range); /* so that no difference of two times overflows */
+        start_ns = AP_START_UNKNOWN;
+    }
+    const struct ap_category *category = &reading->trace->categories[category_index];
+    uint8_t tag = row_tag(category, row_kind(reading, category), true);
+    struct ap_str name;
+    uint32_t track;
+    AP_TRY(read_name(reading, &name, reterr));
+    AP_TRY(find_track(reading, &track, reterr));
+    return add_row(reading, category_index, start_ns, dur_ns, name, track, tag, reterr);
+}
+
+/* --------------------------------------------------------------------------------------------------- begin and end */
+
+static enum ap_status take_begin(struct ap_trace_reading *reading, uint32_t category_index, struct ap_error *reterr)
+{
+    struct ap_open_begin begin = { .category = category_index, .offset_bytes = reading->offset_bytes };
+    uint32_t track_index;
+    if (!read_time(reading, AP_FIELD_TS, AP_COUNTER_ts_missing, AP_COUNTER_ts_not_number, &begin.start_ns))
+        begin.start_ns = AP_START_UNKNOWN;
+    const struct ap_category *category = &reading->trace->categories[category_index];
+    begin.tag = row_tag(category, row_kind(reading, category), false);
+    AP_TRY(read_name(reading, &begin.name, reterr));
+    AP_TRY(find_track(reading, &track_index, reterr));
+    struct ap_track *track = &reading->trace->tracks[track_index];
+    begin.outer = track->open_begin;
+    size_t slot = reading->open_free;
+    if (slot) {
+        reading->open_free = reading->open[slot - 1].outer;
+    } else {
+        AP_TRY(ap_mem_reserve(reading->gate, (void **)&reading->open, &reading->open_capacity, reading->open_count + 1,
+                              sizeof(begin), reterr));
+        slot = ++reading->open_count;
+    }
+    reading->open[slot - 1] = begin;
+    track->open_begin = slot;
+    return AP_OK;
+}
+
+static enum ap_status take_end(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    int64_t end_ns;
+    uint32_t track_index;
+    AP_TRY(find_track(reading, &track_index, reterr));
+    struct ap_track *track = &reading->trace->tracks[track_index];
+    if (!track->open_begin) {
+        note(reading, AP_COUNTER_end_without_begin);
+        return AP_OK;
+    }
+    size_t slot = track->open_begin;
+    struct ap_open_begin begin = reading->open[slot - 1];
+    track->open_begin = begin.outer;
+    reading->open[slot - 1].outer = reading->open_free;
+    reading->open_free = slot;
+    if (!read_time(reading, AP_FIELD_TS, AP_COUNTER_ts_missing, AP_COUNTER_ts_not_number, &end_ns))
+        return AP_OK;
+    if (begin.start_ns == AP_START_UNKNOWN)
+        return AP_OK;
+    return add_row(reading, begin.category, begin.start_ns, end_ns - begin.start_ns, begin.name, track_index, begin.tag,
+                   reterr);
+}
+
+void ap_trace_close_open(struct ap_trace_reading *reading)
+{
+    struct ap_trace *trace = reading->trace;
+    for (size_t i = 0; i < trace->track_count; i++)
+        for (size_t slot = trace->tracks[i].open_begin; slot; slot = reading->open[slot - 1].outer)
+            ap_note(reading->notes, AP_COUNTER_begin_without_end, reading->open[slot - 1].offset_bytes);
+}
+
+/* ----------------------------------------------------------------------------------------------------- other phases */
+
+static bool name_is(const struct ap_trace_reading *reading, const char *name)
+{
+    const struct ap_json_span *span = field(reading, AP_FIELD_NAME);
+    return span->kind == AP_JSON_STRING && ap_text_is((struct ap_text){ span->text, span->bytes }, name);
+}
+
+static enum ap_status take_thread_name(struct ap_trace_reading *reading, const struct ap_json_span *label,
+                                       struct ap_error *reterr)
+{
+    uint32_t track;
+    struct ap_text text;
+    struct ap_str name;
+    AP_TRY(find_track(reading, &track, reterr));
+    AP_TRY(ap_record_text(reading->records, label, &text, reterr));
+    AP_TRY(ap_strpool_intern(&reading->trace->strings, text.data, text.bytes, &name, reterr));
+    reading->trace->tracks[track].label = name; /* named twice in many files: the last one counts */
+    return AP_OK;
+}
+
+static enum ap_status take_metadata(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    const struct ap_json_span *label = field(reading, AP_FIELD_ARGS_NAME), *sort = field(reading, AP_FIELD_ARGS_SORT);
+    int64_t place;
+    uint32_t track;
+    if (name_is(reading, "thread_name") && label->kind == AP_JSON_STRING)
+        return take_thread_name(reading, label, reterr);
+    if (!name_is(reading, "thread_sort_index") || sort->kind != AP_JSON_NUMBER ||
+        !ap_decimal_to_integer(sort->text, sort->bytes, &place))
+        return AP_OK;
+    AP_TRY(find_track(reading, &track, reterr));
+    reading->trace->tracks[track].sort_index = place;
+    reading->trace->tracks[track].has_sort_index = true;
+    return AP_OK;
+}
+
+static void take_instant(struct ap_trace_reading *reading)
+{
+    reading->trace->memory_event_count += name_is(reading, "[memory]");
+    reading->trace->out_of_memory_count += name_is(reading, "[OutOfMemory]");
+}
+
+static void recognise_other_document(struct ap_trace_reading *reading)
+{
+    reading->looks_like_snapshot |= field(reading, AP_FIELD_TOTAL_SIZE)->kind != AP_SPAN_ABSENT;
+    reading->looks_like_tensorrt |= field(reading, AP_FIELD_AVERAGE_MS)->kind != AP_SPAN_ABSENT ||
+                                    field(reading, AP_FIELD_COMPUTE_MS)->kind != AP_SPAN_ABSENT;
+}
+
+enum ap_status ap_trace_take_event(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    static const char defined_phases[] = "XBEiIMCstfPbenNODSTpFRcv(),";
+    const struct ap_json_span *phase = field(reading, AP_FIELD_PH);
+    uint32_t category;
+    AP_TRY(find_category(reading, &category, reterr));
+    reading->trace->categories[category].event_count++;
+    if (AP_UNLIKELY(phase->kind != AP_JSON_STRING || phase->bytes != 1 || (uint8_t)phase->text[0] >= 128)) {
+        recognise_other_document(reading);
+        note(reading, phase->kind == AP_JSON_STRING && phase->bytes ? AP_COUNTER_phase_unknown : AP_COUNTER_phase_missing);
+        return AP_OK;
+    }
+    char letter = phase->text[0];
+    reading->trace->phase_counts[(uint8_t)letter]++;
+    switch (letter) {
+    case 'X':
+        return take_complete(reading, category, reterr);
+    case 'B':
+        return take_begin(reading, category, reterr);
+    case 'E':
+        return take_end(reading, reterr);
+    case 'M':
+        return take_metadata(reading, reterr);
+    case 'i':
+    case 'I':
+        take_instant(reading);
+        return AP_OK;
+    default:
+        if (!strchr(defined_phases, letter))
+            note(reading, AP_COUNTER_phase_unknown);
+        return AP_OK;
+    }
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ * trace_header.c - what a trace says of itself beside its events. Members may stand before or after them. */
+#include <string.h>
+
+#include "decimal.h"
+#include "trace_internal.h"
+
+#include "poison.h"
+
+static enum ap_status skip_other(struct ap_trace_reading *reading, const struct ap_json_token *token,
+                                 struct ap_error *reterr)
+{
+    ap_note(reading->notes, AP_COUNTER_member_type, token->offset_bytes);
+    return ap_json_skip_rest(reading->json, token, reterr);
+}
+
+static enum ap_status read_integer(struct ap_trace_reading *reading, int64_t *ret_integer, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    if (token.kind == AP_JSON_NULL)
+        return AP_OK;
+    if (token.kind == AP_JSON_NUMBER && ap_decimal_to_integer(token.text, token.text_bytes, ret_integer))
+        return AP_OK;
+    return skip_other(reading, &token, reterr);
+}
+
+/* 1 and true are both written. */
+static enum ap_status read_flag(struct ap_trace_reading *reading, bool *ret_flag, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    if (token.kind == AP_JSON_NUMBER)
+        *ret_flag = !(token.text_bytes == 1 && token.text[0] == '0');
+    else if (token.kind == AP_JSON_TRUE || token.kind == AP_JSON_FALSE)
+        *ret_flag = token.kind == AP_JSON_TRUE;
+    else
+        return skip_other(reading, &token, reterr);
+    return AP_OK;
+}
+
+static enum ap_status read_text(struct ap_trace_reading *reading, enum ap_json_kind kind, struct ap_str *ret_text,
+                                struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    if (token.kind != kind)
+        return skip_other(reading, &token, reterr);
+    return ap_strpool_intern(&reading->trace->strings, token.text, token.text_bytes, ret_text, reterr);
+}
+
+static enum ap_status read_device_member(struct ap_trace_reading *reading, struct ap_text key,
+                                         struct ap_device_properties *device, struct ap_error *reterr)
+{
+    if (ap_text_is(key, "name"))
+        return read_text(reading, AP_JSON_STRING, &device->name, reterr);
+    const struct {
+        const char *key;
+        int64_t *value;
+    } members[] = {
+        { "id", &device->id },
+        { "totalGlobalMem", &device->memory_bytes },
+        { "numSms", &device->sm_count },
+        { "computeMajor", &device->compute_major },
+        { "computeMinor", &device->compute_minor },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(members); i++)
+        if (ap_text_is(key, members[i].key))
+            return read_integer(reading, members[i].value, reterr);
+    return ap_json_skip_value(reading->json, reterr);
+}
+
+static enum ap_status read_device(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_trace *trace = reading->trace;
+    struct ap_device_properties device = {
+        .id = -1, .memory_bytes = -1, .sm_count = -1, .compute_major = -1, .compute_minor = -1
+    };
+    for (;;) {
+        struct ap_json_token key;
+        enum ap_status status = ap_json_next_key(reading->json, &key, reterr);
+        if (status == AP_END)
+            break;
+        if (status != AP_OK)
+            return status;
+        AP_TRY(read_device_member(reading, (struct ap_text){ key.text, key.text_bytes }, &device, reterr));
+    }
+    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->devices, &trace->device_capacity, trace->device_count + 1,
+                          sizeof(device), reterr));
+    trace->devices[trace->device_count++] = device;
+    return AP_OK;
+}
+
+static enum ap_status read_devices(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    if (token.kind != AP_JSON_ARRAY_BEGIN)
+        return skip_other(reading, &token, reterr);
+    reading->trace->device_count = 0;
+    for (;;) {
+        enum ap_status status = ap_json_next_element(reading->json, &token, reterr);
+        if (status == AP_END)
+            return AP_OK;
+        if (status != AP_OK)
+            return status;
+        if (token.kind == AP_JSON_OBJECT_BEGIN)
+            AP_TRY(read_device(reading, reterr));
+        else
+            AP_TRY(skip_other(reading, &token, reterr));
+    }
+}
+
+static enum ap_status read_distributed(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    if (token.kind != AP_JSON_OBJECT_BEGIN)
+        return skip_other(reading, &token, reterr);
+    for (;;) {
+        enum ap_status status = ap_json_next_key(reading->json, &token, reterr);
+        if (status == AP_END)
+            return AP_OK;
+        if (status != AP_OK)
+            return status;
+        struct ap_text key = { token.text, token.text_bytes };
+        if (ap_text_is(key, "rank"))
+            AP_TRY(read_integer(reading, &reading->trace->rank, reterr));
+        else if (ap_text_is(key, "world_size"))
+            AP_TRY(read_integer(reading, &reading->trace->world_size, reterr));
+        else if (ap_text_is(key, "backend"))
+            AP_TRY(read_text(reading, AP_JSON_STRING, &reading->trace->backend, reterr));
+        else
+            AP_TRY(ap_json_skip_value(reading->json, reterr));
+    }
+}
+
+enum ap_status ap_trace_take_header(struct ap_trace_reading *reading, struct ap_text key, struct ap_error *reterr)
+{
+    struct ap_trace *trace = reading->trace;
+    const struct {
+        const char *key;
+        bool *flag;
+    } flags[] = {
+        { "record_shapes", &trace->record_shapes }, { "with_stack", &trace->with_stack },
+        { "with_modules", &trace->with_modules },   { "with_flops", &trace->with_flops },
+        { "profile_memory", &trace->profile_memory },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(flags); i++)
+        if (ap_text_is(key, flags[i].key))
+            return read_flag(reading, flags[i].flag, reterr);
+    if (ap_text_is(key, "schemaVersion")) {
+        trace->has_schema_version = true;
+        return ap_json_skip_value(reading->json, reterr);
+    }
+    if (ap_text_is(key, "deviceProperties"))
+        return read_devices(reading, reterr);
+    if (ap_text_is(key, "distributedInfo"))
+        return read_distributed(reading, reterr);
+    if (ap_text_is(key, "baseTimeNanoseconds"))
+        return read_text(reading, AP_JSON_NUMBER, &trace->base_time_ns, reterr);
+    return AP_END;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ * trace_internal.h - inside the trace stage: how a trace is filled. */
+#ifndef AP_TRACE_INTERNAL_H
+#define AP_TRACE_INTERNAL_H
+
+#include "json_record.h"
+#include "notes.h"
+#include "trace.h"
+
+/** The members of an event that are read; the order of the array event_fields in trace_events.c. */
+enum ap_event_field {
+    AP_FIELD_PH,
+    AP_FIELD_CAT,
+    AP_FIELD_NAME,
+    AP_FIELD_PID,
+    AP_FIELD_TID,
+    AP_FIELD_TS,
+    AP_FIELD_DUR,
+    AP_FIELD_ARGS_BYTES,
+    AP_FIELD_ARGS_DEVICE,
+    AP_FIELD_ARGS_NAME,
+    AP_FIELD_ARGS_SORT,
+    AP_FIELD_ARGS_SHAPES,
+    /* of other documents that are arrays of objects: to name them in the refusal */
+    AP_FIELD_TOTAL_SIZE,
+    AP_FIELD_AVERAGE_MS,
+    AP_FIELD_COMPUTE_MS,
+    AP_FIELD_COUNT_
+};
+
+/** A B event that waits for its E. */
+struct ap_open_begin {
+    size_t outer; /* index + 1 of the B event around it on the same track */
+    int64_t start_ns;
+    struct ap_str name;
+    uint8_t tag;
+    uint32_t category;
+    uint64_t offset_bytes;
+};
+
+/** What is needed while events are read, and dies with the reading. */
+struct ap_trace_reading {
+    struct ap_trace *trace;
+    struct ap_gate *gate;
+    struct ap_notes *notes;
+    struct ap_json_reader *json;
+    struct ap_record_reader *records;
+    struct ap_json_span spans[AP_FIELD_COUNT_ + 1];
+    uint64_t offset_bytes; /* of the event being read */
+    struct ap_open_begin *open;
+    size_t open_count, open_capacity, open_free; /* open_free: index + 1 of a slot to use again */
+    unsigned arrays;       /* traceEvents members met */
+    bool events_read;      /* one is complete */
+    bool looks_like_snapshot, looks_like_tensorrt, looks_like_timeline, looks_like_execution_trace;
+    char last_category[64]; /* events of one category come in runs */
+    uint32_t last_category_bytes, last_category_index;
+    struct ap_known_track { /* the few threads that most events belong to */
+        char pid[24], tid[24];
+        uint32_t pid_bytes, tid_bytes, track;
+    } known_tracks[16];
+};
+
+extern const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_];
+
+AP_MUST_CHECK enum ap_status ap_trace_grow_rows(struct ap_trace *trace, struct ap_error *reterr);
+/** For a second traceEvents member: what the first one gave is dropped. */
+void ap_trace_forget_events(struct ap_trace *trace);
+/** Take the event in reading->spans. */
+AP_MUST_CHECK enum ap_status ap_trace_take_event(struct ap_trace_reading *reading, struct ap_error *reterr);
+/** B events without E: counted. */
+void ap_trace_close_open(struct ap_trace_reading *reading);
+/** The members of the document beside traceEvents. AP_END where @key is none of them: the value is then unread. */
+AP_MUST_CHECK enum ap_status ap_trace_take_header(struct ap_trace_reading *reading, struct ap_text key,
+                                                  struct ap_error *reterr);
+
+#endif

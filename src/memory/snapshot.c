@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot.h"
+
+#include <string.h>
+
+#include "poison.h"
+
+static const char *const born_names[] = {
+    [AP_ACTION_ALLOC] = "alloc",
+    [AP_ACTION_FREE_REQUESTED] = "free_requested",
+    [AP_ACTION_FREE_COMPLETED] = "free_completed",
+    [AP_ACTION_SEGMENT_ALLOC] = "segment_alloc",
+    [AP_ACTION_SEGMENT_FREE] = "segment_free",
+    [AP_ACTION_SEGMENT_MAP] = "segment_map",
+    [AP_ACTION_SEGMENT_UNMAP] = "segment_unmap",
+    [AP_ACTION_SNAPSHOT] = "snapshot",
+    [AP_ACTION_OOM] = "oom",
+    [AP_ACTION_USER_DEFINED] = "user_defined",
+    [AP_NAME_UNKNOWN] = "unknown",
+    [AP_TYPE_SMALL] = "small",
+    [AP_TYPE_LARGE] = "large",
+};
+
+/* Ids count up from 1 in order of first sight: interning in the order of the enumeration makes the two one. */
+static enum ap_status intern_born_names(struct ap_strpool *pool, struct ap_error *reterr)
+{
+    for (unsigned i = 1; i < AP_COUNT_OF(born_names); i++) {
+        struct ap_str str;
+        AP_TRY(ap_strpool_intern(pool, born_names[i], strlen(born_names[i]), &str, reterr));
+    }
+    return AP_OK;
+}
+
+enum ap_status ap_snapshot_new(struct ap_gate *gate, struct ap_snapshot **ret_snapshot, struct ap_error *reterr)
+{
+    struct ap_snapshot *snapshot = ap_mem_resize(gate, NULL, 0, sizeof(*snapshot));
+    if (!snapshot)
+        return ap_fail_memory(gate, reterr);
+    *snapshot = (struct ap_snapshot){ .gate = gate, .complete = true };
+    snapshot->settings.max_split_bytes = -1;
+    ap_strpool_init(&snapshot->strings, gate);
+    enum ap_status status = intern_born_names(&snapshot->strings, reterr);
+    if (status != AP_OK) {
+        ap_snapshot_free(snapshot);
+        return status;
+    }
+    *ret_snapshot = snapshot;
+    return AP_OK;
+}
+
+static void release_actions(struct ap_gate *gate, struct ap_actions *actions)
+{
+    ap_mem_free(gate, actions->name, actions->capacity[0] * sizeof(*actions->name));
+    ap_mem_free(gate, actions->address, actions->capacity[1] * sizeof(*actions->address));
+    ap_mem_free(gate, actions->size_bytes, actions->capacity[2] * sizeof(*actions->size_bytes));
+    ap_mem_free(gate, actions->time_ns, actions->capacity[3] * sizeof(*actions->time_ns));
+    ap_mem_free(gate, actions->has, actions->capacity[4] * sizeof(*actions->has));
+}
+
+void ap_snapshot_free(struct ap_snapshot *snapshot)
+{
+    if (!snapshot)
+        return;
+    struct ap_gate *gate = snapshot->gate;
+    ap_strpool_release(&snapshot->strings);
+    ap_mem_free(gate, snapshot->segments, snapshot->segment_capacity * sizeof(*snapshot->segments));
+    ap_mem_free(gate, snapshot->blocks, snapshot->block_capacity * sizeof(*snapshot->blocks));
+    ap_mem_free(gate, snapshot->histories, snapshot->history_capacity * sizeof(*snapshot->histories));
+    ap_mem_free(gate, snapshot->annotations, snapshot->annotation_capacity * sizeof(*snapshot->annotations));
+    release_actions(gate, &snapshot->actions);
+    ap_mem_free(gate, snapshot, sizeof(*snapshot));
+}
+
+static enum ap_status check_room(uint32_t count, const char *what, struct ap_error *reterr)
+{
+    if (AP_LIKELY(count < UINT32_MAX - 1))
+        return AP_OK;
+    return ap_fail(reterr, AP_ERROR_LIMIT, "more than 4 billion %s: record a shorter history", what);
+}
+
+/* Blocks without an address (files of 2023 and before) lie one behind the other from the segment's address on. */
+static void compute_addresses(struct ap_snapshot *snapshot, const struct ap_segment *segment)
+{
+    uint64_t next = segment->address;
+    bool known = segment->has & AP_SEGMENT_HAS_ADDRESS;
+    for (uint32_t i = 0; i < segment->block_count; i++) {
+        struct ap_block *block = &snapshot->blocks[segment->first_block + i];
+        if (block->has & AP_BLOCK_HAS_ADDRESS) {
+            next = block->address;
+            known = true;
+        } else if (known) {
+            block->address = next;
+            block->has |= AP_BLOCK_HAS_ADDRESS;
+        }
+        next += block->size_bytes > 0 ? (uint64_t)block->size_bytes : 0;
+    }
+}
+
+enum ap_status ap_snapshot_add_segment(struct ap_snapshot *snapshot, const struct ap_segment *segment,
+                                       struct ap_error *reterr)
+{
+    AP_TRY(check_room(snapshot->segment_count, "segments", reterr));
+    AP_TRY(ap_mem_reserve(snapshot->gate, (void **)&snapshot->segments, &snapshot->segment_capacity,
+                          (size_t)snapshot->segment_count + 1, sizeof(*snapshot->segments), reterr));
+    const struct ap_segment *last = snapshot->segment_count ? &snapshot->segments[snapshot->segment_count - 1] : NULL;
+    struct ap_segment *to = &snapshot->segments[snapshot->segment_count];
+    uint32_t first_block = last ? last->first_block + last->block_count : 0;
+    *to = *segment;
+    to->first_block = first_block;
+    to->block_count = snapshot->block_count - first_block;
+    compute_addresses(snapshot, to);
+    snapshot->segment_count++;
+    return AP_OK;
+}
+
+enum ap_status ap_snapshot_add_block(struct ap_snapshot *snapshot, const struct ap_block *block,
+                                     struct ap_error *reterr)
+{
+    AP_TRY(check_room(snapshot->block_count, "blocks", reterr));
+    AP_TRY(ap_mem_reserve(snapshot->gate, (void **)&snapshot->blocks, &snapshot->block_capacity,
+                          (size_t)snapshot->block_count + 1, sizeof(*snapshot->blocks), reterr));
+    snapshot->blocks[snapshot->block_count++] = *block;
+    return AP_OK;
+}
+
+enum ap_status ap_snapshot_add_history(struct ap_snapshot *snapshot, struct ap_error *reterr)
+{
+    AP_TRY(check_room(snapshot->history_count, "devices", reterr));
+    AP_TRY(ap_mem_reserve(snapshot->gate, (void **)&snapshot->histories, &snapshot->history_capacity,
+                          (size_t)snapshot->history_count + 1, sizeof(*snapshot->histories), reterr));
+    snapshot->histories[snapshot->history_count++] = (struct ap_history){ .first_action = snapshot->actions.count };
+    return AP_OK;
+}
+
+/* The columns grow in step; a failure in the middle leaves each with the capacity that it has. */
+static enum ap_status grow_actions(struct ap_gate *gate, struct ap_actions *actions, struct ap_error *reterr)
+{
+    size_t needed = (size_t)actions->count + 1;
+    AP_TRY(check_room(actions->count, "history entries", reterr));
+    AP_TRY(ap_mem_reserve(gate, (void **)&actions->name, &actions->capacity[0], needed, sizeof(*actions->name),
+                          reterr));
+    AP_TRY(ap_mem_reserve(gate, (void **)&actions->address, &actions->capacity[1], needed, sizeof(*actions->address),
+                          reterr));
+    AP_TRY(ap_mem_reserve(gate, (void **)&actions->size_bytes, &actions->capacity[2], needed,
+                          sizeof(*actions->size_bytes), reterr));
+    AP_TRY(ap_mem_reserve(gate, (void **)&actions->time_ns, &actions->capacity[3], needed, sizeof(*actions->time_ns),
+                          reterr));
+    return ap_mem_reserve(gate, (void **)&actions->has, &actions->capacity[4], needed, sizeof(*actions->has), reterr);
+}
+
+enum ap_status ap_snapshot_add_action(struct ap_snapshot *snapshot, const struct ap_action *action,
+                                      struct ap_error *reterr)
+{
+    struct ap_actions *actions = &snapshot->actions;
+    if (AP_UNLIKELY(actions->count >= actions->capacity[4]))
+        AP_TRY(grow_actions(snapshot->gate, actions, reterr));
+    uint32_t at = actions->count++;
+    actions->name[at] = action->name;
+    actions->address[at] = action->address;
+    actions->size_bytes[at] = action->size_bytes;
+    actions->time_ns[at] = action->time_ns;
+    actions->has[at] = action->has;
+    snapshot->histories[snapshot->history_count - 1].action_count++;
+    return AP_OK;
+}
+
+enum ap_status ap_snapshot_add_annotation(struct ap_snapshot *snapshot, const struct ap_annotation *annotation,
+                                          struct ap_error *reterr)
+{
+    AP_TRY(check_room(snapshot->annotation_count, "annotations", reterr));
+    AP_TRY(ap_mem_reserve(snapshot->gate, (void **)&snapshot->annotations, &snapshot->annotation_capacity,
+                          (size_t)snapshot->annotation_count + 1, sizeof(*snapshot->annotations), reterr));
+    snapshot->annotations[snapshot->annotation_count++] = *annotation;
+    return AP_OK;
+}

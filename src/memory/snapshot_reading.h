@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * snapshot_reading.h - inside the memory stage: what the parts of the snapshot reader share. */
+#ifndef AP_SNAPSHOT_READING_H
+#define AP_SNAPSHOT_READING_H
+
+#include "json_record.h"
+#include "snapshot.h"
+
+struct ap_reading {
+    struct ap_json_reader *json;
+    struct ap_notes *notes;
+    struct ap_snapshot *to;
+    struct ap_record_reader *entries; /* of the histories; NULL until the first one */
+    uint32_t foreign_marks;   /* keys met that tell other documents */
+    bool recognised;          /* something that only a snapshot has was met */
+    bool segments_whole;      /* the list of segments was read to its end */
+    bool segments_begun;
+    bool refused;             /* the failure is ours: the document is something else */
+};
+
+/** An object's known keys: the index of the key in @keys, or @count. Writers keep one order, so the search starts
+ *  behind the key that was found last: *next is that place, kept by the caller. */
+unsigned ap_reading_key(const struct ap_json_token *key, const char *const *keys, unsigned count, unsigned *next);
+
+/* After a key: its value. Each reads the value whole, whatever it is. */
+
+/** Any value's first token; a container is read past, its token tells its kind. */
+AP_MUST_CHECK enum ap_status ap_reading_scalar(struct ap_reading *reading, struct ap_json_token *ret_token,
+                                               struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_reading_size(struct ap_reading *reading, int64_t *ret_bytes, bool *ret_known,
+                                             struct ap_error *reterr);
+/** An address, a stream, a pool id: whole and at most 64 bits; not counted where it is not. The token is handed on. */
+AP_MUST_CHECK enum ap_status ap_reading_id(struct ap_reading *reading, uint64_t *ret_id, bool *ret_known,
+                                           struct ap_json_token *ret_token, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_reading_time(struct ap_reading *reading, int64_t *ret_ns, bool *ret_known,
+                                             struct ap_error *reterr);
+/** Like ap_taken_name. *@ret_is_text tells whether it was a string. */
+AP_MUST_CHECK enum ap_status ap_reading_name(struct ap_reading *reading, struct ap_str *ret_name, bool *ret_is_text,
+                                             struct ap_error *reterr);
+/** The token of a number or string as interned text, for what is shown as written; absent for anything else. */
+AP_MUST_CHECK enum ap_status ap_reading_intern(struct ap_reading *reading, const struct ap_json_token *token,
+                                               struct ap_str *ret_str, struct ap_error *reterr);
+/** Enter a container: AP_OK when the value is of that kind; else it is read past, counted, and AP_END. */
+AP_MUST_CHECK enum ap_status ap_reading_enter(struct ap_reading *reading, enum ap_json_kind kind,
+                                              struct ap_error *reterr);
+/** A list of stack frames: read past; sets AP_SNAPSHOT_HAS_STACKS when it holds any. */
+AP_MUST_CHECK enum ap_status ap_reading_frames(struct ap_reading *reading, struct ap_error *reterr);
+
+/* A value that was read already, as its token tells it. */
+
+/** A size. False, and counted, where it is no whole number; *@ret_bytes is 0 then. A negative one is counted too. */
+bool ap_taken_size(struct ap_reading *reading, const struct ap_json_token *token, int64_t *ret_bytes);
+/** Microseconds since the Unix epoch. False, and counted, where it is no number or out of range. */
+bool ap_taken_time(struct ap_reading *reading, const struct ap_json_token *token, int64_t *ret_ns);
+/** A name: a string, or what Python's str() makes of another scalar. Containers become "unknown", counted. */
+AP_MUST_CHECK enum ap_status ap_taken_name(struct ap_reading *reading, const struct ap_json_token *token,
+                                           struct ap_str *ret_name, struct ap_error *reterr);
+/** The number of a whole token up to 2^64-1, or down to -2^63 as two's complement. */
+bool ap_reading_whole(const struct ap_json_token *token, uint64_t *ret_number);
+
+/* The parts of the document; each begins after its key, but the segment, which begins after its '{'. */
+AP_MUST_CHECK enum ap_status ap_reading_segment(struct ap_reading *reading, uint64_t offset_bytes,
+                                                struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_reading_histories(struct ap_reading *reading, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_reading_annotations(struct ap_reading *reading, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_reading_settings(struct ap_reading *reading, struct ap_error *reterr);
+
+/* Other documents that are given as a snapshot by mistake. */
+
+/** Remember a key that a snapshot does not have. */
+void ap_foreign_key(struct ap_reading *reading, const struct ap_json_token *key);
+/** Remember that the document is a list whose first element is a list. */
+void ap_foreign_list_of_lists(struct ap_reading *reading);
+/** What the remembered keys say that the document is, and what to do; NULL when they say nothing. */
+const char *ap_foreign_document(const struct ap_reading *reading);
+
+#endif

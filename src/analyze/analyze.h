@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ * analyze.h - from a trace to the parts "cpu", "trace", "steps" and "gpu" of the report. */
+#ifndef AP_ANALYZE_H
+#define AP_ANALYZE_H
+
+#include "model_build.h"
+#include "trace.h"
+
+struct ap_analyze_options {
+    const char *path;      /* stands in the report as it is */
+    uint64_t top_n;        /* bound of lists; 0 = all */
+    uint64_t bytes_read;   /* of the decompressed input */
+    bool compressed;
+};
+
+/** Append the parts to the root of @model, in the order of the report. Oddities found on the way go to @notes. The
+ *  trace is used up: what reading needed and analysis does not is given back. */
+AP_MUST_CHECK enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_options *options,
+                                              struct ap_notes *notes, struct ap_model *model, struct ap_error *reterr);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ * pass_signals.c - how often and how long the patterns of signals.def were seen. */
+#include <string.h>
+
+#include "name_pattern.h"
+#include "passes.h"
+
+#include "poison.h"
+
+enum { WHERE_op = 1, WHERE_annotation = 2, WHERE_runtime = 4, WHERE_host = 7 };
+
+#define AP_SIGNAL(id, where, patterns, sentence) { #id, WHERE_##where },
+static const struct {
+    const char *id;
+    unsigned where;
+} signals[] = {
+#include "signals.def"
+};
+#undef AP_SIGNAL
+#define AP_SIGNAL(id, where, patterns, sentence) patterns,
+static const char *const signal_patterns[] = {
+#include "signals.def"
+};
+#undef AP_SIGNAL
+#define SIGNAL_COUNT AP_COUNT_OF(signals)
+_Static_assert(SIGNAL_COUNT <= 31, "a name's signals are bits of a word; one bit says that it was looked at");
+#define LOOKED_AT 0x80000000u
+
+struct signal_totals {
+    uint64_t count;
+    int64_t union_ns;
+    int64_t covered_to_ns; /* on the thread being read */
+};
+
+static unsigned where_of(enum ap_event_kind kind)
+{
+    switch (kind) {
+    case AP_KIND_operator:
+        return WHERE_op;
+    case AP_KIND_annotation:
+        return WHERE_annotation;
+    case AP_KIND_runtime:
+        return WHERE_runtime;
+    default:
+        return 0;
+    }
+}
+
+static void take_row(const struct ap_trace *trace, uint32_t row, uint32_t bits, unsigned where,
+                     struct signal_totals *totals, bool *overflowed)
+{
+    int64_t start_ns = trace->events.start_ns[row], end_ns = start_ns + trace->events.dur_ns[row];
+    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
+        struct signal_totals *total = &totals[i];
+        if (!(bits >> i & 1) || !(signals[i].where & where))
+            continue;
+        total->count++;
+        if (end_ns <= total->covered_to_ns)
+            continue;
+        int64_t more_ns = end_ns - (start_ns > total->covered_to_ns ? start_ns : total->covered_to_ns);
+        total->union_ns = ap_add_sat(total->union_ns, more_ns, overflowed);
+        total->covered_to_ns = end_ns;
+    }
+}
+
+static void take_rows(struct ap_pass_context *context, const struct ap_name_patterns *patterns, uint32_t *bits_of_name,
+                      struct signal_totals *totals)
+{
+    const struct ap_trace *trace = context->trace;
+    const struct ap_row_order *order = &context->order;
+    for (size_t track = 0; track < order->track_count; track++) {
+        for (size_t i = 0; i < SIGNAL_COUNT; i++)
+            totals[i].covered_to_ns = INT64_MIN;
+        for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+            uint32_t row = order->rows[at], name = trace->events.name[row];
+            unsigned where = where_of(ap_row_kind(trace->events.tag[row]));
+            if (!where)
+                continue;
+            if (!bits_of_name[name])
+                bits_of_name[name] = LOOKED_AT | ap_name_patterns_all(patterns, ap_row_name(trace, row));
+            if (bits_of_name[name] != LOOKED_AT)
+                take_row(trace, row, bits_of_name[name], where, totals, &context->ops.overflowed);
+        }
+    }
+}
+
+enum ap_status ap_pass_signals(struct ap_pass_context *context, struct ap_model *model, struct ap_value *parent,
+                               struct ap_error *reterr)
+{
+    struct signal_totals totals[SIGNAL_COUNT] = { { 0, 0, 0 } };
+    size_t name_count = (size_t)ap_strpool_count(&context->trace->strings) + 1;
+    struct ap_name_patterns patterns;
+    enum ap_status status = ap_name_patterns_init(&patterns, context->gate, signal_patterns, SIGNAL_COUNT, reterr);
+    uint32_t *bits_of_name = ap_mem_resize(context->gate, NULL, 0, name_count * sizeof(bits_of_name[0]));
+    if (!bits_of_name && status == AP_OK)
+        status = ap_fail_memory(context->gate, reterr);
+    if (status == AP_OK) {
+        memset(bits_of_name, 0, name_count * sizeof(bits_of_name[0]));
+        take_rows(context, &patterns, bits_of_name, totals);
+    }
+    ap_name_patterns_release(&patterns);
+    ap_mem_free(context->gate, bits_of_name, name_count * sizeof(bits_of_name[0]));
+
+    if (status != AP_OK)
+        return status;
+    struct ap_value *object = ap_add_object(model, parent, "signals");
+    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
+        struct ap_value *signal = ap_add_object(model, object, signals[i].id);
+        ap_add_count(model, signal, "count", (int64_t)totals[i].count);
+        ap_add_time(model, signal, "total_dur_us", totals[i].union_ns);
+        ap_add_quotient(model, signal, "window_share_ratio", (double)totals[i].union_ns,
+                        context->window_ns > 0 ? (double)context->window_ns : 0);
+        if (context->step_count)
+            ap_add_number(model, signal, "per_step", (double)totals[i].count / (double)context->step_count);
+        else
+            ap_add_null(model, signal, "per_step");
+    }
+    return AP_OK;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ * pass_threads.c - which threads do the work of the host. */
+#include "passes.h"
+#include "sort.h"
+
+#include "poison.h"
+
+struct ranking {
+    const struct ap_trace *trace;
+    const struct ap_thread_stats *threads;
+};
+
+static bool total_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ranking *ranking = context;
+    const struct ap_thread_stats *x = &ranking->threads[a], *y = &ranking->threads[b];
+    if (!x->cpu_rows != !y->cpu_rows)
+        return x->cpu_rows;
+    return x->cpu_total_ns != y->cpu_total_ns ? x->cpu_total_ns > y->cpu_total_ns : a < b;
+}
+
+static bool busy_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ranking *ranking = context;
+    const struct ap_thread_stats *x = &ranking->threads[a], *y = &ranking->threads[b];
+    if (!x->operator_rows != !y->operator_rows)
+        return x->operator_rows;
+    return x->busy_ns != y->busy_ns ? x->busy_ns > y->busy_ns : a < b;
+}
+
+static void add_id(struct ap_pass_context *context, struct ap_str id, bool is_text, const char *key, struct ap_model *model,
+                   struct ap_value *row)
+{
+    struct ap_text text = ap_strpool_text(&context->trace->strings, id);
+    if (!id.id)
+        ap_add_null(model, row, key);
+    else if (is_text)
+        ap_add_text(model, row, key, text);
+    else
+        ap_add_literal(model, row, key, text);
+}
+
+static struct ap_value *add_thread(struct ap_pass_context *context, uint32_t index, struct ap_model *model,
+                                   struct ap_value *list)
+{
+    const struct ap_track *track = &context->trace->tracks[index];
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    add_id(context, track->pid, track->pid_is_text, "pid", model, row);
+    add_id(context, track->tid, track->tid_is_text, "tid", model, row);
+    return row;
+}
+
+static void add_details(struct ap_pass_context *context, uint32_t index, struct ap_model *model, struct ap_value *row)
+{
+    const struct ap_thread_stats *thread = &context->ops.threads[index];
+    struct ap_str label = context->trace->tracks[index].label;
+    if (label.id)
+        ap_add_text(model, row, "name", ap_strpool_text(&context->trace->strings, label));
+    else
+        ap_add_null(model, row, "name");
+    if (context->trace->tracks[index].has_sort_index)
+        ap_add_count(model, row, "sort_index", context->trace->tracks[index].sort_index);
+    else
+        ap_add_null(model, row, "sort_index");
+    ap_add_count(model, row, "operator_events", (int64_t)thread->operator_rows);
+    ap_add_time(model, row, "total_dur_us", thread->operator_total_ns);
+    ap_add_time(model, row, "busy_us", thread->busy_ns);
+    ap_add_quotient(model, row, "window_share_ratio", (double)thread->busy_ns,
+                    context->window_ns > 0 ? (double)context->window_ns : 0);
+}
+
+static enum ap_status add_threads(struct ap_pass_context *context, bool by_total, struct ap_model *model,
+                                  struct ap_value *parent, struct ap_error *reterr)
+{
+    struct ranking ranking = { context->trace, context->ops.threads };
+    struct ap_value *list = ap_add_list(model, parent, by_total ? "top_threads" : "threads");
+    uint32_t *order;
+    size_t count;
+    AP_TRY(ap_top_indices(context->gate, (uint32_t)context->ops.thread_count, context->options->top_n,
+                          by_total ? total_before : busy_before, &ranking, &order, &count, reterr));
+    for (size_t i = 0; i < count; i++) {
+        const struct ap_thread_stats *thread = &context->ops.threads[order[i]];
+        if (!(by_total ? thread->cpu_rows : thread->operator_rows))
+            break;
+        struct ap_value *row = add_thread(context, order[i], model, list);
+        if (by_total)
+            ap_add_time(model, row, "total_dur_us", thread->cpu_total_ns);
+        else
+            add_details(context, order[i], model, row);
+    }
+    ap_mem_free(context->gate, order, count * sizeof(order[0]));
+    return AP_OK;
+}
+
+/* Time in which at least one thread has an operator open. */
+static enum ap_status union_of_all(struct ap_pass_context *context, int64_t *ret_busy_ns, struct ap_error *reterr)
+{
+    const struct ap_events *events = &context->trace->events;
+    uint32_t *rows;
+    size_t count;
+    AP_TRY(ap_rows_by_start(&context->order, context->trace, 1u << AP_KIND_operator, false, &rows, &count, reterr));
+    int64_t covered_to_ns = INT64_MIN, busy_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t start_ns = events->start_ns[rows[i]], end_ns = start_ns + events->dur_ns[rows[i]];
+        if (end_ns <= covered_to_ns)
+            continue;
+        busy_ns += end_ns - (start_ns > covered_to_ns ? start_ns : covered_to_ns);
+        covered_to_ns = end_ns;
+    }
+    ap_mem_free(context->gate, rows, count * sizeof(rows[0]));
+    *ret_busy_ns = busy_ns;
+    return AP_OK;
+}
+
+static enum ap_status add_thread_summary(struct ap_pass_context *context, struct ap_model *model, struct ap_value *parent,
+                                         struct ap_error *reterr)
+{
+    int64_t busiest_ns = 0, sum_ns = 0, busy_ns, threads = 0;
+    for (size_t i = 0; i < context->ops.thread_count; i++) {
+        const struct ap_thread_stats *thread = &context->ops.threads[i];
+        threads += thread->operator_rows != 0;
+        sum_ns = ap_add_sat(sum_ns, thread->busy_ns, &context->ops.overflowed);
+        busiest_ns = thread->busy_ns > busiest_ns ? thread->busy_ns : busiest_ns;
+    }
+    AP_TRY(union_of_all(context, &busy_ns, reterr));
+    struct ap_value *summary = ap_add_object(model, parent, "thread_summary");
+    ap_add_count(model, summary, "threads", threads);
+    if (!threads || context->window_ns < 0) {
+        static const char *const unknown[] = { "busiest_busy_us", "busiest_window_ratio", "busiest_share_ratio", "idle_us" };
+        for (size_t i = 0; i < AP_COUNT_OF(unknown); i++)
+            ap_add_null(model, summary, unknown[i]);
+        return AP_OK;
+    }
+    ap_add_time(model, summary, "busiest_busy_us", busiest_ns);
+    ap_add_quotient(model, summary, "busiest_window_ratio", (double)busiest_ns, (double)context->window_ns);
+    ap_add_quotient(model, summary, "busiest_share_ratio", (double)busiest_ns, (double)sum_ns);
+    ap_add_time(model, summary, "idle_us", context->window_ns - busy_ns);
+    return AP_OK;
+}
+
+enum ap_status ap_pass_threads(struct ap_pass_context *context, struct ap_model *model, struct ap_value *parent,
+                               struct ap_error *reterr)
+{
+    AP_TRY(add_threads(context, true, model, parent, reterr));
+    AP_TRY(add_threads(context, false, model, parent, reterr));
+    return add_thread_summary(context, model, parent, reterr);
+}

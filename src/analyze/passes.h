@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ * passes.h - inside the analyze stage: what the passes share. To add one: a function of type ap_pass in a file
+ * pass_<name>.c, its entry in analyze.c, its figures in metrics.def. */
+#ifndef AP_PASSES_H
+#define AP_PASSES_H
+
+#include "analyze.h"
+#include "op_stats.h"
+#include "row_order.h"
+
+struct ap_pass_context {
+    const struct ap_trace *trace;
+    const struct ap_analyze_options *options;
+    struct ap_notes *notes;
+    struct ap_gate *gate;
+    struct ap_row_order order;
+    struct ap_op_stats ops;
+    int64_t window_ns;        /* of all rows but the profiler's own span; -1 = no row is placed in time */
+    uint64_t step_count;      /* filled by pass_steps */
+};
+
+/** Adds its part to the root. */
+typedef enum ap_status ap_pass(struct ap_pass_context *context, struct ap_model *model, struct ap_value *parent,
+                               struct ap_error *reterr);
+
+ap_pass ap_pass_ops;      /* cpu.summary, top_ops, operators, operator_summary, families */
+ap_pass ap_pass_threads;  /* cpu.top_threads, threads, thread_summary */
+ap_pass ap_pass_signals;  /* cpu.signals */
+ap_pass ap_pass_document; /* trace */
+ap_pass ap_pass_steps;    /* steps */
+ap_pass ap_pass_gpu;      /* gpu */
+
+/** Recorded steps, found before the passes that count per step. */
+enum ap_status ap_count_steps(struct ap_pass_context *context, struct ap_error *reterr);
+
+static inline struct ap_text ap_row_name(const struct ap_trace *trace, uint32_t row)
+{
+    return ap_strpool_text(&trace->strings, (struct ap_str){ trace->events.name[row] });
+}
+
+/** How the durations of some names are spread, found for all of them in one go over the rows. */
+struct ap_name_spreads {
+    struct ap_gate *gate;
+    size_t count, capacity;
+    struct ap_name_spread {
+        uint32_t name;
+        int64_t min_ns, max_ns, p50_ns, p99_ns;
+    } *spreads; /* by name id */
+};
+
+/** @names: row name ids, in any order, also twice; rows are chosen by (tag & mask) == wanted. */
+AP_MUST_CHECK enum ap_status ap_name_spreads_init(struct ap_name_spreads *spreads, const struct ap_trace *trace,
+                                                  struct ap_gate *gate, const uint32_t *names, size_t name_count,
+                                                  uint8_t mask, uint8_t wanted, struct ap_error *reterr);
+void ap_name_spreads_release(struct ap_name_spreads *spreads);
+/** Adds max_dur_us (0 at least, as the original script starts there), min_dur_us, p50_us and p99_us of the name to @row. */
+void ap_name_spreads_add(const struct ap_name_spreads *spreads, uint32_t name, struct ap_model *model,
+                         struct ap_value *row);
+
+/** total / count, rounded to whole ns, half away from zero; 0 for no rows. */
+int64_t ap_mean_ns(int64_t total_ns, uint64_t count);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ * Any bytes as a snapshot: reader and pass, to the model. The first byte chooses piece size and salvage. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "feed.h"
+#include "pass_memory.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool promise)
+{
+    if (!promise)
+        abort();
+}
+
+/* What a snapshot promises, whatever the bytes were. */
+static void check_snapshot(const struct ap_snapshot *snapshot, const struct ap_notes *notes, bool salvage)
+{
+    uint64_t blocks = 0, actions = 0;
+    for (uint32_t i = 0; i < snapshot->segment_count; i++) {
+        check(snapshot->segments[i].first_block == blocks);
+        check(snapshot->segments[i].type.id <= ap_strpool_count(&snapshot->strings));
+        blocks += snapshot->segments[i].block_count;
+    }
+    check(blocks == snapshot->block_count);
+    for (uint32_t i = 0; i < snapshot->history_count; i++) {
+        check(snapshot->histories[i].first_action == actions);
+        actions += snapshot->histories[i].action_count;
+    }
+    check(actions == snapshot->actions.count);
+    bool cut = notes->notes[AP_COUNTER_cut].count, salvaged = notes->notes[AP_COUNTER_salvaged].count;
+    check(snapshot->complete == !(cut || salvaged));
+    check(salvage || !salvaged);
+}
+
+static void check_model(const struct ap_snapshot *snapshot, const struct ap_model *model)
+{
+    const struct ap_value *memory = ap_value_member(&model->root, "memory");
+    const struct ap_value *state = ap_value_member(memory, "state");
+    int64_t inactive = ap_value_integer(ap_value_member(state, "inactive_bytes"), 0);
+    int64_t split = ap_value_integer(ap_value_member(state, "inactive_split_bytes"), 0);
+    int64_t wholly_free = ap_value_integer(ap_value_member(state, "wholly_free_segment_bytes"), 0);
+    bool overflowed = false;
+    int64_t sum = ap_add_sat(split, wholly_free, &overflowed);
+    const int64_t large = INT64_MAX / 2;
+    if (inactive < large && inactive > -large && split < large && split > -large)
+        check(overflowed || sum == inactive || wholly_free >= large || wholly_free <= -large);
+    uint64_t actions = 0;
+    for (const struct ap_value *action = ap_value_first(ap_value_at(memory, "trace_actions.counts")); action;
+         action = action->next)
+        actions += (uint64_t)action->as.integer;
+    check(actions == snapshot->actions.count);
+    check(ap_value_count(ap_value_member(memory, "largest_segments")) == snapshot->segment_count);
+}
+
+static void run(const uint8_t *text, size_t bytes, size_t piece_bytes, bool salvage)
+{
+    struct ap_gate gate;
+    struct ap_notes notes;
+    struct ap_error error;
+    struct ap_json_reader *json = NULL;
+    struct ap_snapshot *snapshot = NULL;
+    struct feed feed = feed_of(text, bytes, piece_bytes);
+    const struct ap_json_limits limits = { .window_bytes = piece_bytes, .token_bytes = 1 << 16 };
+    const struct ap_snapshot_options options = { .salvage = salvage };
+    memset(&notes, 0, sizeof(notes));
+    ap_gate_init(&gate, (uint64_t)64 << 20);
+    if (ap_json_reader_new(&gate, feed_source(&feed), &notes, &limits, &json, &error) != AP_OK)
+        return;
+    if (ap_snapshot_read(json, &gate, &notes, &options, &snapshot, &error) == AP_OK) {
+        struct ap_model model;
+        check_snapshot(snapshot, &notes, salvage);
+        ap_model_init(&model, &gate);
+        if (ap_pass_memory(snapshot, "fuzz", 0, &notes, &model, &error) == AP_OK)
+            check_model(snapshot, &model);
+        ap_model_release(&model);
+    }
+    ap_snapshot_free(snapshot);
+    ap_json_reader_free(json);
+    check(atomic_load(&gate.used_bytes) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const size_t pieces[] = { 4096, 1, 2, 3, 7, 16, 64, 1000 };
+    if (size == 0)
+        return 0;
+    /* A block of exactly this size, so that reading behind its end is caught. */
+    uint8_t *text = malloc(size > 1 ? size - 1 : 1);
+    if (!text)
+        return 0;
+    memcpy(text, data + 1, size - 1);
+    run(text, size - 1, pieces[data[0] & 7], data[0] & 8);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze.h"
+#include "name_pattern.h"
+#include "op_stats.h"
+#include "random.h"
+#include "tap.h"
+
+/* A trace typed by hand, and what analysis makes of it. */
+struct run {
+    struct ap_gate gate;
+    struct ap_trace *trace;
+    struct ap_notes notes;
+    struct ap_model model;
+};
+
+#define OPERATOR (AP_KIND_operator | AP_ROW_X | AP_ROW_CPU_CATEGORY)
+#define OLD_OPERATOR (AP_KIND_operator | AP_ROW_X)
+#define ANNOTATION (AP_KIND_annotation | AP_ROW_X)
+#define RUNTIME (AP_KIND_runtime | AP_ROW_X)
+#define KERNEL (AP_KIND_kernel | AP_ROW_X)
+#define MEMCPY (AP_KIND_memcpy | AP_ROW_X)
+#define MEMSET (AP_KIND_memset | AP_ROW_X)
+
+static void begin(struct run *run)
+{
+    memset(run, 0, sizeof(*run));
+    ap_gate_init(&run->gate, 0);
+    ap_model_init(&run->model, &run->gate);
+    if (ap_trace_new(&run->gate, &run->trace, NULL) != AP_OK)
+        abort();
+}
+
+static void row(struct run *run, const char *thread, const char *name, unsigned tag, int64_t start_us, int64_t dur_us)
+{
+    struct ap_trace *trace = run->trace;
+    struct ap_str text;
+    uint32_t track;
+    if (ap_strpool_intern(&trace->strings, name, strlen(name), &text, NULL) != AP_OK ||
+        ap_trace_track(trace, AP_TEXT("1"), false, ap_text_of(thread), false, &track, NULL) != AP_OK ||
+        ap_trace_add_row(trace, start_us * 1000, dur_us * 1000, text, track, (uint8_t)tag, NULL) != AP_OK)
+        abort();
+    if (ap_event_kind_is_gpu_work(ap_row_kind((uint8_t)tag)))
+        trace->tracks[track].device = 0;
+    int64_t end_ns = (start_us + dur_us) * 1000;
+    if (!trace->has_window || start_us * 1000 < trace->window_start_ns)
+        trace->window_start_ns = start_us * 1000;
+    if (!trace->has_window || end_ns > trace->window_end_ns)
+        trace->window_end_ns = end_ns;
+    trace->has_window = true;
+}
+
+static void analyze(struct run *run)
+{
+    struct ap_analyze_options options = { .path = "typed by hand" };
+    struct ap_error error = { AP_OK, false, 0, "" };
+    is_int(ap_analyze_trace(run->trace, &options, &run->notes, &run->model, &error), AP_OK, "the analysis runs");
+}
+
+static void end(struct run *run)
+{
+    ap_trace_free(run->trace);
+    ap_model_release(&run->model);
+    is_u64(run->gate.used_bytes, 0, "all memory is given back");
+}
+
+static const struct ap_value *at(const struct run *run, const char *path)
+{
+    return ap_value_at(&run->model.root, path);
+}
+
+static int64_t us(const struct run *run, const char *path)
+{
+    return ap_value_integer(at(run, path), -1000) / 1000;
+}
+
+static double ratio(const struct run *run, const char *path)
+{
+    double number = -1;
+    (void)ap_value_number(at(run, path), &number);
+    return number;
+}
+
+/* The row of a list whose member @key reads @text. */
+static const struct ap_value *find(const struct run *run, const char *list, const char *key, const char *text)
+{
+    for (const struct ap_value *item = ap_value_first(at(run, list)); item; item = item->next)
+        if (ap_text_is(ap_value_text(ap_value_member(item, key)), text))
+            return item;
+    return NULL;
+}
+
+static int64_t op_us(const struct run *run, const char *list, const char *name, const char *column)
+{
+    return ap_value_integer(ap_value_member(find(run, list, "name", name), column), -1000) / 1000;
+}
+
+/* ------------------------------------------------------------------------------------------------------- claims */
+
+static void self_time_is_what_no_child_takes(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "outer", OPERATOR, 0, 100);
+    row(&run, "1", "inner", OPERATOR, 10, 30);
+    row(&run, "1", "inner", OPERATOR, 50, 20);
+    row(&run, "1", "cudaLaunchKernel", RUNTIME, 15, 5);
+    row(&run, "1", "annotation", ANNOTATION, 0, 100);
+    analyze(&run);
+    is_int(op_us(&run, "cpu.operators", "outer", "self_dur_us"), 50, "the children of the thread's operators are taken off");
+    is_int(op_us(&run, "cpu.operators", "inner", "self_dur_us"), 50, "a leaf has its whole time");
+    is_int(op_us(&run, "cpu.operators", "inner", "self_excl_runtime_dur_us"), 45, "runtime calls count as children apart");
+    is_int(us(&run, "cpu.operator_summary.self_dur_us"), 100, "self times add up to the union");
+    is_int(op_us(&run, "cpu.top_ops", "inner", "p50_us"), 25, "the median interpolates");
+    end(&run);
+}
+
+static void equal_starts_nest_the_shorter_in_the_longer(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "short", OPERATOR, 0, 10);
+    row(&run, "1", "long", OPERATOR, 0, 40);
+    row(&run, "1", "none", OPERATOR, 40, 0);
+    analyze(&run);
+    is_int(op_us(&run, "cpu.operators", "long", "self_dur_us"), 30, "whatever their order in the file");
+    is_int(op_us(&run, "cpu.operators", "short", "self_dur_us"), 10, "the inner one keeps its time");
+    is_int(op_us(&run, "cpu.operators", "none", "self_dur_us"), 0, "no time is no time");
+    end(&run);
+}
+
+static void crossing_rows_share_their_time_and_are_counted(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "a", OPERATOR, 0, 50);
+    row(&run, "1", "b", OPERATOR, 30, 50);
+    analyze(&run);
+    is_int(op_us(&run, "cpu.operators", "a", "self_dur_us"), 30, "up to the start of the second");
+    is_int(op_us(&run, "cpu.operators", "b", "self_dur_us"), 50, "which is the innermost from there");
+    is_u64(run.notes.notes[AP_COUNTER_straddle].count, 1, "the crossing is counted");
+    is_u64(run.notes.notes[AP_COUNTER_self_time].count, 0, "and the sums still fit");
+    end(&run);
+}
+
+static void rows_without_place_are_summed_but_not_nested(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "placed", OPERATOR, 0, 10);
+    row(&run, "1", "negative", OPERATOR, 0, 0);
+    run.trace->events.dur_ns[1] = -5000;
+    row(&run, "1", "unplaced", OPERATOR, 0, 7);
+    run.trace->events.start_ns[2] = AP_START_UNKNOWN;
+    analyze(&run);
+    is_int(op_us(&run, "cpu.top_ops", "negative", "total_dur_us"), -5, "a negative time is summed as written");
+    is_int(op_us(&run, "cpu.top_ops", "negative", "max_dur_us"), 0, "the maximum starts at 0, as in the original script");
+    is_int(op_us(&run, "cpu.top_ops", "unplaced", "total_dur_us"), 7, "a row without ts is in its total");
+    is_int(us(&run, "cpu.operator_summary.self_dur_us"), 10, "only what is placed has self time");
+    end(&run);
+}
+
+static void old_categories_are_operators_but_no_cpu_events(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "conv2d", OLD_OPERATOR, 0, 10);
+    analyze(&run);
+    is_u64(ap_value_count(at(&run, "cpu.top_ops")), 0, "the original list stays empty");
+    is_int(op_us(&run, "cpu.operators", "conv2d", "total_dur_us"), 10, "the list by kind has it");
+    end(&run);
+}
+
+static void gpu_time_is_a_union_and_what_is_exposed_is_not_covered(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "7", "gemm", KERNEL, 0, 40);
+    row(&run, "8", "ncclDevKernel_AllReduce", KERNEL, 20, 60);
+    row(&run, "9", "Memcpy HtoD (Pageable -> Device)", MEMCPY, 70, 30);
+    row(&run, "7", "Memset (Device)", MEMSET, 75, 1);
+    row(&run, "7", "gemm", KERNEL, 190, 10);
+    analyze(&run);
+    is_int(us(&run, "gpu.window_us"), 200, "from the first start to the last end");
+    is_int(us(&run, "gpu.busy_us"), 110, "overlaps count once");
+    is_int(us(&run, "gpu.idle_us"), 90, "busy and idle make up the window");
+    is_int(us(&run, "gpu.communication.busy_us"), 60, "collectives are told by name");
+    is_int(us(&run, "gpu.communication.exposed_us"), 39, "copies hide no communication, kernels and memsets do");
+    is_int(us(&run, "gpu.memcpy.pageable_dur_us"), 30, "pageable copies are told by name");
+    ok(ratio(&run, "gpu.utilization_ratio") > 0.5499 && ratio(&run, "gpu.utilization_ratio") < 0.5501, "utilisation");
+    is_int(ap_value_integer(at(&run, "gpu.kernel.count"), -1), 3, "copies are no kernels");
+    end(&run);
+}
+
+static void steps_and_signals_are_measured(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "ProfilerStep#%d", i);
+        row(&run, "1", name, ANNOTATION, i * 100, i == 0 ? 100 : 50);
+        row(&run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION, i * 100, 20);
+    }
+    row(&run, "2", "aten::copy_", OPERATOR, 0, 10);
+    row(&run, "2", "aten::to", OPERATOR, 0, 30);
+    analyze(&run);
+    is_int(ap_value_integer(at(&run, "steps.count"), -1), 4, "steps are found");
+    is_int(us(&run, "steps.p50_us"), 50, "their median");
+    ok(at(&run, "steps.p90_us") && at(&run, "steps.p90_us")->type == AP_VALUE_NULL, "no 90th percentile of four");
+    ok(ratio(&run, "steps.first_over_median_ratio") == 2, "the first step against the others");
+    is_int(us(&run, "cpu.signals.dataloader.total_dur_us"), 80, "waits add up");
+    ok(ratio(&run, "cpu.signals.dataloader.per_step") == 1, "once a step");
+    is_int(us(&run, "cpu.signals.copy.total_dur_us"), 30, "nested rows of one pattern count once");
+    end(&run);
+}
+
+static void nothing_is_not_zero(void)
+{
+    struct run run;
+    begin(&run);
+    analyze(&run);
+    ok(at(&run, "gpu")->type == AP_VALUE_NULL, "no GPU rows: unknown, not 0");
+    ok(at(&run, "steps")->type == AP_VALUE_NULL, "no steps: unknown");
+    ok(at(&run, "cpu.summary.time_window_us")->type == AP_VALUE_NULL, "no window");
+    ok(at(&run, "cpu.thread_summary.idle_us")->type == AP_VALUE_NULL, "no idle time");
+    end(&run);
+}
+
+static void patterns_match_as_written(void)
+{
+    static const char *const entries[] = { "aten::mm|aten::bmm", "Optimizer.step#*", "*Backward0", "*conv*" };
+    struct ap_gate gate;
+    struct ap_name_patterns set;
+    ap_gate_init(&gate, 0);
+    if (ap_name_patterns_init(&set, &gate, entries, 4, NULL) != AP_OK)
+        abort();
+    is_u64(ap_name_patterns_first(&set, AP_TEXT("aten::bmm"), 4), 0, "equal");
+    is_u64(ap_name_patterns_first(&set, AP_TEXT("aten::bmm2"), 4), 4, "and no more");
+    is_u64(ap_name_patterns_first(&set, AP_TEXT("Optimizer.step#SGD.step"), 4), 1, "begins with");
+    is_u64(ap_name_patterns_first(&set, AP_TEXT("MmBackward0"), 4), 2, "ends with");
+    is_u64(ap_name_patterns_first(&set, AP_TEXT("aten::conv2d"), 4), 3, "contains");
+    is_u64(ap_name_patterns_all(&set, AP_TEXT("convBackward0")), 12, "all that match, as bits");
+    is_u64(ap_name_patterns_first(&set, AP_TEXT(""), 4), 4, "the empty name matches none");
+    ap_name_patterns_release(&set);
+    is_u64(gate.used_bytes, 0, "all memory is given back");
+}
+
+/* --------------------------------------------------------------------------------------------------- against slow */
+
+enum { TICKS = 120, ROWS = 40 };
+
+/* Self time by looking at each microsecond: the innermost row open then is the one that was opened last. */
+static int64_t slow_self_us(const int64_t *start, const int64_t *dur, const int *order, int wanted)
+{
+    int64_t self = 0;
+    for (int64_t tick = 0; tick < TICKS; tick++) {
+        int innermost = -1;
+        for (int i = 0; i < ROWS; i++)
+            if (start[order[i]] <= tick && tick < start[order[i]] + dur[order[i]])
+                innermost = order[i];
+        self += innermost == wanted;
+    }
+    return self;
+}
+
+static void self_times_equal_a_slow_count(void)
+{
+    struct random random = { .state = 7 };
+    int wrong = 0;
+    for (int round = 0; round < 60; round++) {
+        struct run run;
+        int64_t start[ROWS], dur[ROWS];
+        int order[ROWS];
+        begin(&run);
+        for (int i = 0; i < ROWS; i++) {
+            char name[16];
+            start[i] = (int64_t)random_below(&random, TICKS / 2);
+            dur[i] = (int64_t)random_below(&random, TICKS / 2);
+            (void)snprintf(name, sizeof(name), "row %d", i);
+            row(&run, "1", name, OPERATOR, start[i], dur[i]);
+            int at_place = i; /* by start, then the longer, then as written */
+            while (at_place > 0 && (start[order[at_place - 1]] > start[i] ||
+                                    (start[order[at_place - 1]] == start[i] && dur[order[at_place - 1]] < dur[i]))) {
+                order[at_place] = order[at_place - 1];
+                at_place--;
+            }
+            order[at_place] = i;
+        }
+        struct ap_row_order by_time;
+        struct ap_op_stats stats;
+        if (ap_row_order_init(&by_time, run.trace, &run.gate, NULL) != AP_OK ||
+            ap_op_stats_init(&stats, run.trace, &by_time, &run.gate, NULL) != AP_OK)
+            abort();
+        for (int i = 0; i < ROWS; i++)
+            wrong += stats.operators.self_ns[run.trace->events.name[i]] != slow_self_us(start, dur, order, i) * 1000;
+        wrong += stats.mismatch_count != 0 || stats.operator_self_ns != stats.threads[0].busy_ns;
+        ap_op_stats_release(&stats);
+        ap_row_order_release(&by_time);
+        ap_trace_free(run.trace);
+        ap_model_release(&run.model);
+        wrong += run.gate.used_bytes != 0;
+    }
+    is_int(wrong, 0, "for random rows that nest and cross; and they add up to the thread's busy time");
+}
+
+int main(void)
+{
+    self_time_is_what_no_child_takes();
+    equal_starts_nest_the_shorter_in_the_longer();
+    crossing_rows_share_their_time_and_are_counted();
+    rows_without_place_are_summed_but_not_nested();
+    old_categories_are_operators_but_no_cpu_events();
+    gpu_time_is_a_union_and_what_is_exposed_is_not_covered();
+    steps_and_signals_are_measured();
+    nothing_is_not_zero();
+    patterns_match_as_written();
+    self_times_equal_a_slow_count();
+    return done();
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * rubric.h - the diagnosis: reads the rules of references/interpretation.md and applies them to a report's tree.
+ * The document is for people and for this program alike; its first chapters define the language of its rules.
+ * Knows the model and Markdown, nothing of traces or snapshots. */
+#ifndef AP_RUBRIC_H
+#define AP_RUBRIC_H
+
+#include "mem.h"
+#include "model_build.h"
+
+/** Longest document that is read. libcmark takes its memory beside the gate, so what it sees is limited. */
+#define AP_RUBRIC_MAX_BYTES ((size_t)1 << 20)
+/** Longest line of a document. */
+#define AP_RUBRIC_MAX_LINE_BYTES ((size_t)4096)
+
+struct ap_rubric;
+
+/** The document that was compiled in: references/interpretation.md. */
+struct ap_text ap_rubric_builtin(void);
+
+/** Read a document. A mistake in it is AP_ERROR_USAGE with "NAME:LINE: what is wrong and what was expected" in
+ *  reterr->message; @text is not needed afterwards. */
+AP_MUST_CHECK enum ap_status ap_rubric_parse(struct ap_gate *gate, const char *text, size_t bytes,
+                                             const char *name_for_errors, struct ap_rubric **ret_rubric,
+                                             struct ap_error *reterr);
+/** NULL is fine. */
+void ap_rubric_free(struct ap_rubric *rubric);
+
+size_t ap_rubric_rule_count(const struct ap_rubric *rubric);
+
+/** Judge the tree and append the lists "findings", in order of rank, and "not_evaluated", in document order, to its
+ *  root. Both are empty lists where there is nothing to say. */
+AP_MUST_CHECK enum ap_status ap_rubric_apply(const struct ap_rubric *rubric, struct ap_model *model,
+                                             struct ap_error *reterr);
+
+/** Place of a severity among info, low, medium, high, critical (0 to 4); -1 for any other text. */
+int ap_severity_rank(struct ap_text severity);
+
+#endif

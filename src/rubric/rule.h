@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ * rule.h - what a rule is once it is read. Private to src/rubric and its tests. */
+#ifndef AP_RULE_H
+#define AP_RULE_H
+
+#include "rubric.h"
+
+/* ---- rule_metric.c: what a condition may name ---- */
+
+enum ap_unit { AP_UNIT_count, AP_UNIT_bytes, AP_UNIT_time, AP_UNIT_ratio, AP_UNIT_number, AP_UNIT_bool };
+
+/** One line of metrics.def. */
+struct ap_metric {
+    const char *path;
+    enum ap_unit unit;
+    const char *sentence;
+};
+
+extern const struct ap_metric ap_metrics[];
+extern const size_t ap_metric_count;
+
+/** NULL where metrics.def has no such path. */
+const struct ap_metric *ap_metric_find(struct ap_text path);
+const char *ap_unit_name(enum ap_unit unit);
+/** The metric in @root; NULL where it is missing, null, or no number. */
+const struct ap_value *ap_metric_value(const struct ap_value *root, const struct ap_metric *metric);
+
+/* ---- rule_artifact.c: what a user can record, and whether this run has it ---- */
+
+/** Artifacts are named by their place in the table; a set of them is a bit mask. */
+#define AP_ARTIFACT_MAX 32
+
+size_t ap_artifact_count(void);
+const char *ap_artifact_id(size_t artifact);
+/** False where the table has no such artifact. */
+bool ap_artifact_find(struct ap_text id, size_t *ret_artifact);
+bool ap_artifact_is_there(const struct ap_value *root, size_t artifact);
+/** A sentence that asks for it and says how it is recorded. */
+const char *ap_artifact_request(size_t artifact);
+/** The artifact without which @path is not known and which this run lacks; false where it is another reason. */
+bool ap_artifact_behind(const struct ap_value *root, const char *path, size_t *ret_artifact);
+
+/* ---- rule_expr.c: conditions ---- */
+
+#define AP_EXPR_MAX_COMPARISONS 16
+#define AP_EXPR_MAX_STEPS (2 * AP_EXPR_MAX_COMPARISONS)
+#define AP_EXPR_MAX_DEPTH 16
+
+enum ap_test {
+    AP_TEST_less,
+    AP_TEST_less_equal,
+    AP_TEST_greater,
+    AP_TEST_greater_equal,
+    AP_TEST_equal,
+    AP_TEST_not_equal,
+    AP_TEST_is_known,
+    AP_TEST_is_unknown,
+    AP_TEST_is_true,
+    AP_TEST_is_false
+};
+
+struct ap_comparison {
+    const struct ap_metric *metric;
+    enum ap_test test;
+    double limit;                  /* in the metric's own unit; a factor where @other is set */
+    const struct ap_metric *other; /* NULL: compare with the limit */
+};
+
+enum ap_expr_step { AP_STEP_compare, AP_STEP_and, AP_STEP_or };
+
+/** In postfix order; AP_STEP_compare takes the next comparison. */
+struct ap_expr {
+    struct ap_comparison comparisons[AP_EXPR_MAX_COMPARISONS];
+    size_t comparison_count;
+    uint8_t steps[AP_EXPR_MAX_STEPS];
+    size_t step_count;
+};
+
+/** What is known of a condition. AND and OR take the smaller and the larger one. */
+enum ap_truth { AP_FALSE, AP_UNKNOWN, AP_TRUE };
+
+/** Where a mistake is looked for: the line may grow with the text. */
+struct ap_place {
+    const char *file;
+    int line;
+};
+
+/** AP_ERROR_USAGE, "FILE:LINE: ...". */
+enum ap_status ap_fail_in_rubric(struct ap_error *reterr, struct ap_place place, const char *format, ...)
+    AP_PRINTF(3, 4);
+
+/** @text is a whole condition; its line breaks count lines from @place on. */
+AP_MUST_CHECK enum ap_status ap_expr_parse(struct ap_text text, struct ap_place place, struct ap_expr *ret_expr,
+                                           struct ap_error *reterr);
+/** The limit of a comparison as a value of the metric's unit and key; false where there is none, or it is not known. */
+bool ap_comparison_limit(const struct ap_comparison *comparison, const struct ap_value *root,
+                         struct ap_value *ret_limit);
+enum ap_truth ap_comparison_test(const struct ap_comparison *comparison, const struct ap_value *root);
+enum ap_truth ap_expr_evaluate(const struct ap_expr *expr, const struct ap_value *root);
+
+/* ---- rules ---- */
+
+enum ap_severity { AP_SEVERITY_info, AP_SEVERITY_low, AP_SEVERITY_medium, AP_SEVERITY_high, AP_SEVERITY_critical };
+enum ap_confidence { AP_CONFIDENCE_low, AP_CONFIDENCE_medium, AP_CONFIDENCE_high };
+
+extern const char *const ap_severity_names[5];
+extern const char *const ap_confidence_names[3];
+
+#define AP_RULE_MAX_CLAUSES 4
+#define AP_RULE_MAX_SUPPRESSORS 12
+#define AP_RULE_MAX_RANKS 3
+
+struct ap_severity_clause {
+    enum ap_severity severity;
+    const struct ap_expr *when;
+};
+
+struct ap_confidence_clause {
+    bool one_lower; /* else: @confidence */
+    enum ap_confidence confidence;
+    bool with; /* holds where the artifact is there; else where it is not */
+    size_t artifact;
+};
+
+enum ap_rule_text { AP_TEXT_observation, AP_TEXT_hypothesis, AP_TEXT_action, AP_TEXT_validation, AP_TEXT_COUNT_ };
+extern const char *const ap_rule_text_keys[AP_TEXT_COUNT_];
+
+struct ap_rule {
+    struct ap_rule *next;
+    int line;
+    struct ap_text id, title, source;
+    struct ap_text texts[AP_TEXT_COUNT_];
+    struct ap_expr when;
+    uint32_t needs, missing; /* artifacts */
+    enum ap_severity severity;
+    struct ap_severity_clause severity_clauses[AP_RULE_MAX_CLAUSES];
+    size_t severity_clause_count;
+    enum ap_confidence confidence;
+    struct ap_confidence_clause confidence_clauses[AP_RULE_MAX_CLAUSES];
+    size_t confidence_clause_count;
+    const struct ap_metric *rank_by[AP_RULE_MAX_RANKS]; /* times or sizes: the smallest one that is known bounds the saving */
+    size_t rank_by_count;
+    const struct ap_rule *suppressed_by[AP_RULE_MAX_SUPPRESSORS];
+    size_t suppressed_by_count;
+};
+
+struct ap_rubric {
+    struct ap_arena arena; /* holds this struct, too */
+    struct ap_rule *first, *last;
+    size_t rule_count;
+};
+
+const struct ap_rule *ap_rubric_find(const struct ap_rubric *rubric, struct ap_text id);
+
+/** rule_block.c: the machine part; fills all of *rule but its texts. @place is of the first line of @text. */
+AP_MUST_CHECK enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place,
+                                                 struct ap_rule *rule, struct ap_error *reterr);
+
+/* ---- rule_text.c: placeholders ---- */
+
+/** Are all placeholders of @text such that can be filled? Its line breaks count lines from @place on. */
+AP_MUST_CHECK enum ap_status ap_rule_text_check(const struct ap_rule *rule, struct ap_text text, struct ap_place place,
+                                                struct ap_error *reterr);
+
+/** Text that grows. {0} with a gate is the empty state. */
+struct ap_text_buffer {
+    struct ap_gate *gate;
+    char *data;
+    size_t used, capacity;
+};
+
+AP_MUST_CHECK enum ap_status ap_text_buffer_add(struct ap_text_buffer *buffer, struct ap_text text,
+                                                struct ap_error *reterr);
+void ap_text_buffer_release(struct ap_text_buffer *buffer);
+
+/** Append @text with its placeholders filled. */
+AP_MUST_CHECK enum ap_status ap_rule_text_fill(const struct ap_rule *rule, struct ap_text text,
+                                               const struct ap_value *root, struct ap_text_buffer *to,
+                                               struct ap_error *reterr);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT
+ * Rules against a tree: which hold, what each could save, in which order they are told. The order and the adjustments are
+ * described in references/interpretation.md, "How findings are ranked"; change both together. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rule.h"
+
+#include "poison.h"
+
+#define SHARE_THAT_RAISES 0.30
+#define SHARE_THAT_LOWERS 0.02
+#define WEIGHT_OF_BYTES 0.2 /* free memory speeds nothing up by itself */
+
+struct fired {
+    const struct ap_rule *rule;
+    int severity, confidence;
+    bool has_saving;
+    int64_t saving;  /* ns or bytes */
+    double share;    /* of the trace window or of the reserved bytes; negative = not known */
+    double weight;   /* what it is ranked by */
+    bool hidden;
+};
+
+struct judge {
+    const struct ap_rubric *rubric;
+    struct ap_model *model;
+    const struct ap_value *root;
+    struct ap_text_buffer text;
+    struct fired *fired;
+    size_t fired_count, fired_capacity;
+    struct ap_value *not_evaluated;
+    struct ap_error *reterr;
+};
+
+/* ---- what a rule lacks ---- */
+
+static uint32_t absent_of(const struct judge *judge, uint32_t artifacts)
+{
+    uint32_t absent = 0;
+    for (size_t i = 0; i < ap_artifact_count(); i++)
+        if (artifacts & UINT32_C(1) << i && !ap_artifact_is_there(judge->root, i))
+            absent |= UINT32_C(1) << i;
+    return absent;
+}
+
+static void add_requests(struct judge *judge, struct ap_value *list, uint32_t artifacts)
+{
+    for (size_t i = 0; i < ap_artifact_count(); i++)
+        if (artifacts & UINT32_C(1) << i)
+            ap_add_string(judge->model, list, NULL, ap_artifact_request(i));
+}
+
+static void add_unknown_metric(struct judge *judge, struct ap_value *list, const struct ap_metric *metric)
+{
+    char text[400];
+    (void)snprintf(text, sizeof(text), "a value of `%s` (%s), which this input does not give", metric->path, metric->sentence);
+    ap_add_string(judge->model, list, NULL, text);
+}
+
+static void note_unknown(struct judge *judge, const struct ap_metric *metric, struct ap_value *list, uint32_t *artifacts,
+                         const struct ap_metric **said)
+{
+    size_t artifact;
+    if (!metric || ap_metric_value(judge->root, metric) || *said == metric)
+        return;
+    if (ap_artifact_behind(judge->root, metric->path, &artifact)) {
+        *artifacts |= UINT32_C(1) << artifact;
+    } else {
+        add_unknown_metric(judge, list, metric);
+        *said = metric;
+    }
+}
+
+static void not_evaluated(struct judge *judge, const struct ap_rule *rule, uint32_t absent)
+{
+    struct ap_value *entry = ap_add_object(judge->model, judge->not_evaluated, NULL);
+    ap_add_text(judge->model, entry, "rule_id", rule->id);
+    struct ap_value *list = ap_add_list(judge->model, entry, "missing");
+    const struct ap_metric *said = NULL;
+    for (size_t i = 0; !absent && i < rule->when.comparison_count; i++)
+        if (ap_comparison_test(&rule->when.comparisons[i], judge->root) == AP_UNKNOWN) {
+            uint32_t behind = 0;
+            note_unknown(judge, rule->when.comparisons[i].metric, list, &behind, &said);
+            note_unknown(judge, rule->when.comparisons[i].other, list, &behind, &said);
+            absent |= behind;
+        }
+    add_requests(judge, list, absent);
+}
+
+/* ---- severity, confidence, saving ---- */
+
+static bool is_about_the_trace(const struct ap_rule *rule)
+{
+    for (size_t i = 0; i < rule->when.comparison_count; i++)
+        if (strncmp(rule->when.comparisons[i].metric->path, "memory.", 7) != 0)
+            return true;
+    return false;
+}
+
+static bool trace_was_cut(const struct judge *judge)
+{
+    return ap_value_integer(ap_value_at(judge->root, "trace.complete"), 1) == 0;
+}
+
+static int confidence_of(const struct judge *judge, const struct ap_rule *rule, int severity)
+{
+    int confidence = (int)rule->confidence;
+    for (size_t i = 0; i < rule->confidence_clause_count; i++) {
+        const struct ap_confidence_clause *clause = &rule->confidence_clauses[i];
+        if (ap_artifact_is_there(judge->root, clause->artifact) != clause->with)
+            continue;
+        confidence = clause->one_lower ? confidence - 1 : (int)clause->confidence;
+    }
+    /* what a cut trace says of itself is sure, what its figures say is not */
+    if (severity > AP_SEVERITY_info && is_about_the_trace(rule) && trace_was_cut(judge))
+        confidence--;
+    return confidence < AP_CONFIDENCE_low ? AP_CONFIDENCE_low : confidence;
+}
+
+static bool ranks_by_time(const struct ap_rule *rule)
+{
+    return rule->rank_by_count && rule->rank_by[0]->unit == AP_UNIT_time;
+}
+
+/* The smallest bound: sums over threads and devices may be longer than the run, and nothing saves more than that. */
+static void set_saving(const struct judge *judge, struct fired *fired)
+{
+    const struct ap_rule *rule = fired->rule;
+    const char *whole_path = ranks_by_time(rule) ? "trace.window_us" : "memory.summary.reserved_bytes";
+    int64_t whole = ap_value_integer(ap_value_at(judge->root, whole_path), -1);
+    fired->share = -1;
+    for (size_t i = 0; i < rule->rank_by_count; i++) {
+        const struct ap_value *value = ap_metric_value(judge->root, rule->rank_by[i]);
+        int64_t bound = ap_value_integer(value, -1);
+        if (bound < 0)
+            continue;
+        fired->saving = fired->has_saving && fired->saving < bound ? fired->saving : bound;
+        fired->has_saving = true;
+    }
+    if (!fired->has_saving || whole < 0)
+        return;
+    if (fired->saving > whole)
+        fired->saving = whole;
+    if (whole > 0)
+        fired->share = (double)fired->saving / (double)whole;
+}
+
+static void set_severity(const struct judge *judge, struct fired *fired)
+{
+    const struct ap_rule *rule = fired->rule;
+    fired->severity = (int)rule->severity;
+    for (size_t i = 0; i < rule->severity_clause_count; i++)
+        if (ap_expr_evaluate(rule->severity_clauses[i].when, judge->root) == AP_TRUE)
+            fired->severity = (int)rule->severity_clauses[i].severity;
+    if (fired->severity == AP_SEVERITY_info || fired->share < 0 || !ranks_by_time(rule))
+        return;
+    if (fired->share >= SHARE_THAT_RAISES && fired->severity < AP_SEVERITY_critical)
+        fired->severity++;
+    else if (fired->share < SHARE_THAT_LOWERS && fired->severity > AP_SEVERITY_low)
+        fired->severity--;
+}
+
+/* A finding without a figure stands where its severity puts it. */
+static void set_weight(struct fired *fired)
+{
+    static const double by_severity[] = { 0, 0, 0.02, 0.10, 1 };
+    if (fired->share < 0)
+        fired->weight = by_severity[fired->severity];
+    else
+        fired->weight = ranks_by_time(fired->rule) ? fired->share : fired->share * WEIGHT_OF_BYTES;
+}
+
+/* ---- judging ---- */
+
+static enum ap_status fire(struct judge *judge, const struct ap_rule *rule)
+{
+    void *array = judge->fired;
+    AP_TRY(ap_mem_reserve(judge->text.gate, &array, &judge->fired_capacity, judge->fired_count + 1, sizeof(*judge->fired),
+                          judge->reterr));
+    judge->fired = array;
+    struct fired *fired = &judge->fired[judge->fired_count++];
+    *fired = (struct fired){ .rule = rule };
+    set_saving(judge, fired);
+    set_severity(judge, fired);
+    fired->confidence = confidence_of(judge, rule, fired->severity);
+    set_weight(fired);
+    return AP_OK;
+}
+
+static enum ap_status judge_rule(struct judge *judge, const struct ap_rule *rule)
+{
+    uint32_t absent = absent_of(judge, rule->needs);
+    enum ap_truth truth = absent ? AP_UNKNOWN : ap_expr_evaluate(&rule->when, judge->root);
+    if (truth == AP_TRUE)
+        return fire(judge, rule);
+    if (truth == AP_UNKNOWN)
+        not_evaluated(judge, rule, absent);
+    return AP_OK;
+}
+
+/* Does the finding @cause explain enough of @symptom? At least half of what the symptom could save. */
+static bool explains(const struct fired *cause, const struct fired *symptom)
+{
+    if (!cause->has_saving || !symptom->has_saving || ranks_by_time(cause->rule) != ranks_by_time(symptom->rule))
+        return true;
+    return cause->saving >= symptom->saving - symptom->saving / 2;
+}
+
+static void hide_symptoms(struct judge *judge)
+{
+    for (size_t i = 0; i < judge->fired_count; i++) {
+        struct fired *symptom = &judge->fired[i];
+        for (size_t j = 0; j < i; j++)
+            for (size_t k = 0; k < symptom->rule->suppressed_by_count; k++)
+                if (symptom->rule->suppressed_by[k] == judge->fired[j].rule && explains(&judge->fired[j], symptom))
+                    symptom->hidden = true;
+    }
+}
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct fired *a = left, *b = right;
+    bool a_info = a->severity == AP_SEVERITY_info, b_info = b->severity == AP_SEVERITY_info;
+    if (a_info != b_info)
+        return a_info ? 1 : -1;
+    if (a->weight != b->weight)
+        return a->weight < b->weight ? 1 : -1;
+    if (a->severity != b->severity)
+        return a->severity < b->severity ? 1 : -1;
+    return ap_text_compare(a->rule->id, b->rule->id);
+}
+
+/* ---- telling ---- */
+
+static enum ap_status add_filled(struct judge *judge, struct ap_value *finding, const struct ap_rule *rule, enum ap_rule_text which)
+{
+    judge->text.used = 0;
+    AP_TRY(ap_rule_text_fill(rule, rule->texts[which], judge->root, &judge->text, judge->reterr));
+    if (which == AP_TEXT_observation && rule->source.bytes) {
+        AP_TRY(ap_text_buffer_add(&judge->text, AP_TEXT(" Threshold: "), judge->reterr));
+        AP_TRY(ap_rule_text_fill(rule, rule->source, judge->root, &judge->text, judge->reterr));
+        AP_TRY(ap_text_buffer_add(&judge->text, AP_TEXT("."), judge->reterr));
+    }
+    ap_add_text(judge->model, finding, ap_rule_text_keys[which], (struct ap_text){ judge->text.data, judge->text.used });
+    return AP_OK;
+}
+
+static void add_value(struct ap_model *model, struct ap_value *to, const char *key, const struct ap_value *value)
+{
+    switch (value ? value->type : AP_VALUE_NULL) {
+    case AP_VALUE_BOOL: ap_add_bool(model, to, key, value->as.integer != 0); break;
+    case AP_VALUE_COUNT: ap_add_count(model, to, key, value->as.integer); break;
+    case AP_VALUE_BYTES: ap_add_bytes(model, to, key, value->as.integer); break;
+    case AP_VALUE_TIME_NS: ap_add_time(model, to, key, value->as.integer); break;
+    case AP_VALUE_RATIO: ap_add_ratio(model, to, key, value->as.number); break;
+    case AP_VALUE_NUMBER: ap_add_number(model, to, key, value->as.number); break;
+    default: ap_add_null(model, to, key); break;
+    }
+}
+
+/* Every comparison of the condition, as it stands there: one metric may stand in two. */
+static void add_evidence(struct judge *judge, struct ap_value *finding, const struct ap_rule *rule)
+{
+    struct ap_value *list = ap_add_list(judge->model, finding, "evidence");
+    for (size_t i = 0; i < rule->when.comparison_count; i++) {
+        const struct ap_comparison *comparison = &rule->when.comparisons[i];
+        struct ap_value limit;
+        bool has_limit = ap_comparison_limit(comparison, judge->root, &limit);
+        struct ap_value *row = ap_add_object(judge->model, list, NULL);
+        ap_add_string(judge->model, row, "metric", comparison->metric->path);
+        add_value(judge->model, row, "value", ap_metric_value(judge->root, comparison->metric));
+        add_value(judge->model, row, "threshold", has_limit ? &limit : NULL);
+    }
+}
+
+static uint32_t wished_by(const struct ap_rule *rule)
+{
+    uint32_t wished = rule->missing;
+    for (size_t i = 0; i < rule->confidence_clause_count; i++)
+        if (!rule->confidence_clauses[i].with)
+            wished |= UINT32_C(1) << rule->confidence_clauses[i].artifact;
+    return wished;
+}
+
+static enum ap_status add_finding(struct judge *judge, struct ap_value *findings, const struct fired *fired)
+{
+    struct ap_model *model = judge->model;
+    const struct ap_rule *rule = fired->rule;
+    bool time = ranks_by_time(rule);
+    struct ap_value *finding = ap_add_object(model, findings, NULL);
+    ap_add_text(model, finding, "rule_id", rule->id);
+    ap_add_text(model, finding, "title", rule->title);
+    ap_add_string(model, finding, "severity", ap_severity_names[fired->severity]);
+    ap_add_string(model, finding, "confidence", ap_confidence_names[fired->confidence]);
+    for (int i = 0; i < AP_TEXT_COUNT_; i++)
+        AP_TRY(add_filled(judge, finding, rule, (enum ap_rule_text)i));
+    if (fired->has_saving && time)
+        ap_add_time(model, finding, "saves_us", fired->saving);
+    else
+        ap_add_null(model, finding, "saves_us");
+    if (fired->has_saving && !time)
+        ap_add_bytes(model, finding, "saves_bytes", fired->saving);
+    else
+        ap_add_null(model, finding, "saves_bytes");
+    add_evidence(judge, finding, rule);
+    add_requests(judge, ap_add_list(model, finding, "missing"), absent_of(judge, wished_by(rule)));
+    return AP_OK;
+}
+
+static enum ap_status tell(struct judge *judge, struct ap_value *findings)
+{
+    hide_symptoms(judge);
+    if (judge->fired_count)
+        qsort(judge->fired, judge->fired_count, sizeof(*judge->fired), by_rank);
+    for (size_t i = 0; i < judge->fired_count; i++)
+        if (!judge->fired[i].hidden)
+            AP_TRY(add_finding(judge, findings, &judge->fired[i]));
+    return AP_OK;
+}
+
+static enum ap_status judge_all(struct judge *judge, struct ap_value *findings)
+{
+    for (const struct ap_rule *rule = judge->rubric->first; rule; rule = rule->next)
+        AP_TRY(judge_rule(judge, rule));
+    AP_TRY(tell(judge, findings));
+    return ap_model_status(judge->model, judge->reterr);
+}
+
+enum ap_status ap_rubric_apply(const struct ap_rubric *rubric, struct ap_model *model, struct ap_error *reterr)
+{
+    struct ap_value *findings = ap_add_list(model, &model->root, "findings");
+    struct judge judge = {
+        .rubric = rubric,
+        .model = model,
+        .root = &model->root,
+        .text = { .gate = model->arena.gate },
+        .not_evaluated = ap_add_list(model, &model->root, "not_evaluated"),
+        .reterr = reterr,
+    };
+    AP_TRY(ap_model_status(model, reterr));
+    enum ap_status status = judge_all(&judge, findings);
+    ap_text_buffer_release(&judge.text);
+    ap_mem_free(model->arena.gate, judge.fired, judge.fired_capacity * sizeof(*judge.fired));
+    return status;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ * What a user can record or bring, how to see in the tree whether this run has it, and how to ask for it. */
+#include <string.h>
+
+#include "rule.h"
+
+#include "poison.h"
+
+enum presence {
+    PRESENT_OBJECT,  /* the path holds an object */
+    PRESENT_TRUE,    /* the path holds a bool that is true */
+    PRESENT_NUMBER,  /* the path holds a number of at least @at_least */
+    PRESENT_NEVER    /* nothing in one run's report can show it */
+};
+
+struct artifact {
+    const char *id;
+    enum presence presence;
+    const char *path;
+    int64_t at_least;
+    const char *metrics; /* which metrics it makes known: "prefix." or "*.suffix", separated by spaces; "" = none */
+    const char *request;
+};
+
+/* In the order in which they are asked for: what stands first makes the later ones possible. Requests begin with what the
+ * thing is; they hold no line breaks. */
+static const struct artifact artifacts[] = {
+    { "trace", PRESENT_OBJECT, "trace", 0, "trace. cpu. steps. gpu.",
+      "a PyTorch profiler trace (`--cpu-trace`): run a few steps under `torch.profiler.profile` and call "
+      "`prof.export_chrome_trace(\"trace.json.gz\")`" },
+    { "snapshot", PRESENT_OBJECT, "memory", 0, "memory.",
+      "a CUDA memory snapshot as JSON (`--memory-json`): call "
+      "`torch.cuda.memory._record_memory_history(max_entries=100000)`, run a few steps, then write "
+      "`torch.cuda.memory._snapshot()` with `json.dump`" },
+    { "operators", PRESENT_NUMBER, "cpu.operator_summary.events", 1, "cpu.operator_summary. cpu.thread_summary.",
+      "operator rows in the trace: record with `ProfilerActivity.CPU` among the activities" },
+    { "gpu-rows", PRESENT_TRUE, "trace.recorded.gpu", 0, "gpu.",
+      "GPU rows in the trace: record with `ProfilerActivity.CUDA` among the activities, on the machine with the GPU" },
+    { "runtime-rows", PRESENT_TRUE, "trace.recorded.runtime", 0, "",
+      "CUDA or HIP runtime rows in the trace: record with `ProfilerActivity.CUDA` among the activities" },
+    { "steps", PRESENT_NUMBER, "steps.count", 1, "steps.",
+      "step marks in the trace: call `prof.step()` once per iteration, with "
+      "`schedule=torch.profiler.schedule(wait=1, warmup=2, active=5)`" },
+    { "three-steps", PRESENT_NUMBER, "steps.count", 3, "steps. *.per_step",
+      "a trace of at least three steps: `schedule=torch.profiler.schedule(wait=1, warmup=2, active=5)` with "
+      "`prof.step()` once per iteration" },
+    { "shapes", PRESENT_TRUE, "trace.recorded.shapes", 0, "",
+      "operator shapes: record with `record_shapes=True`" },
+    { "stacks", PRESENT_TRUE, "trace.recorded.stacks", 0, "",
+      "Python stacks, to name the source line: one run with `with_stack=True` (it slows the host; do not time that run)" },
+    { "trace-memory", PRESENT_TRUE, "trace.recorded.memory", 0, "",
+      "memory events in the trace: record with `profile_memory=True`" },
+    { "whole-trace", PRESENT_TRUE, "trace.complete", 0, "",
+      "a trace that was written to its end: let `export_chrome_trace` return before the job ends, and check the disk" },
+    { "history", PRESENT_TRUE, "memory.recorded.history", 0, "memory.history.",
+      "allocator history in the snapshot: call `torch.cuda.memory._record_memory_history(max_entries=100000)` before the "
+      "steps that matter" },
+    { "snapshot-stacks", PRESENT_TRUE, "memory.recorded.stacks", 0, "",
+      "stacks in the snapshot: call `torch.cuda.memory._record_memory_history(context=\"all\", stacks=\"python\")` before "
+      "the steps that matter" },
+    { "requested-sizes", PRESENT_TRUE, "memory.recorded.requested_sizes", 0, "memory.state.rounding_",
+      "requested sizes in the snapshot: take it with a newer PyTorch, which records them" },
+    { "blocks", PRESENT_TRUE, "memory.recorded.blocks", 0,
+      "memory.state.inactive_ memory.state.wholly_ memory.state.pending_ memory.state.largest_ memory.state.external_",
+      "the blocks of the segments: write `torch.cuda.memory._snapshot()` whole" },
+    { "settings", PRESENT_TRUE, "memory.recorded.settings", 0, "memory.settings.",
+      "allocator settings in the snapshot: write `torch.cuda.memory._snapshot()` whole, not its list of segments alone" },
+    { "plain-run", PRESENT_NEVER, NULL, 0, "",
+      "step times of a run without the profiler: recording slows the host, so its share is an upper bound" },
+    { "other-ranks", PRESENT_NEVER, NULL, 0, "",
+      "traces of all ranks over the same steps: one rank cannot tell a slow link from waiting for a slow rank" },
+    { "other-runs", PRESENT_NEVER, NULL, 0, "",
+      "a trace of the same job with one setting changed, to compare" },
+    { "device-memory", PRESENT_NEVER, NULL, 0, "",
+      "the device's own view at the same moment: `nvidia-smi` (or `rocm-smi`) with its list of processes" },
+};
+_Static_assert(AP_COUNT_OF(artifacts) <= AP_ARTIFACT_MAX, "sets of artifacts are masks of 32 bits");
+
+size_t ap_artifact_count(void)
+{
+    return AP_COUNT_OF(artifacts);
+}
+
+const char *ap_artifact_id(size_t artifact)
+{
+    return artifacts[artifact].id;
+}
+
+const char *ap_artifact_request(size_t artifact)
+{
+    return artifacts[artifact].request;
+}
+
+bool ap_artifact_find(struct ap_text id, size_t *ret_artifact)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(artifacts); i++)
+        if (ap_text_is(id, artifacts[i].id)) {
+            *ret_artifact = i;
+            return true;
+        }
+    return false;
+}
+
+bool ap_artifact_is_there(const struct ap_value *root, size_t artifact)
+{
+    const struct artifact *it = &artifacts[artifact];
+    const struct ap_value *value = it->path ? ap_value_at(root, it->path) : NULL;
+    switch (it->presence) {
+    case PRESENT_OBJECT: return value && value->type == AP_VALUE_OBJECT;
+    case PRESENT_TRUE: return ap_value_integer(value, 0) != 0;
+    case PRESENT_NUMBER: return ap_value_integer(value, 0) >= it->at_least;
+    case PRESENT_NEVER: break;
+    }
+    return false;
+}
+
+static bool makes_known(const struct artifact *it, const char *path)
+{
+    size_t path_bytes = strlen(path);
+    for (const char *word = it->metrics; *word;) {
+        size_t bytes = strcspn(word, " ");
+        if (*word == '*') {
+            if (path_bytes >= bytes - 1 && memcmp(path + path_bytes - (bytes - 1), word + 1, bytes - 1) == 0)
+                return true;
+        } else if (strncmp(path, word, bytes) == 0) {
+            return true;
+        }
+        word += bytes;
+        word += *word == ' ';
+    }
+    return false;
+}
+
+bool ap_artifact_behind(const struct ap_value *root, const char *path, size_t *ret_artifact)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(artifacts); i++)
+        if (makes_known(&artifacts[i], path) && !ap_artifact_is_there(root, i)) {
+            *ret_artifact = i;
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ * The machine part of a rule: lines "key: value"; a line that begins with a space goes on with the value above. */
+#include <string.h>
+
+#include "rule.h"
+
+#include "poison.h"
+
+const char *const ap_severity_names[5] = { "info", "low", "medium", "high", "critical" };
+const char *const ap_confidence_names[3] = { "low", "medium", "high" };
+
+int ap_severity_rank(struct ap_text severity)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(ap_severity_names); i++)
+        if (ap_text_is(severity, ap_severity_names[i]))
+            return (int)i;
+    return -1;
+}
+
+struct block {
+    struct ap_rubric *rubric;
+    struct ap_rule *rule;
+    struct ap_place place; /* of the value that is being read */
+    struct ap_error *reterr;
+};
+
+#define SHOWN(text) (int)((text).bytes > 80 ? 80 : (text).bytes), (text).data
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static struct ap_text trim(struct ap_text text)
+{
+    while (text.bytes && is_space(text.data[0])) {
+        text.data++;
+        text.bytes--;
+    }
+    while (text.bytes && is_space(text.data[text.bytes - 1]))
+        text.bytes--;
+    return text;
+}
+
+/* The text up to @separator, trimmed; *rest is what follows it. False when nothing is left. */
+static bool next_part(struct ap_text *rest, char separator, struct ap_text *ret_part)
+{
+    if (!rest->data)
+        return false;
+    const char *end = rest->bytes ? memchr(rest->data, separator, rest->bytes) : NULL;
+    size_t bytes = end ? (size_t)(end - rest->data) : rest->bytes;
+    *ret_part = trim((struct ap_text){ rest->data, bytes });
+    *rest = end ? (struct ap_text){ end + 1, rest->bytes - bytes - 1 } : (struct ap_text){ NULL, 0 };
+    return true;
+}
+
+/* The first word, up to a space. */
+static struct ap_text next_word(struct ap_text *rest)
+{
+    *rest = trim(*rest);
+    size_t bytes = 0;
+    while (bytes < rest->bytes && !is_space(rest->data[bytes]))
+        bytes++;
+    struct ap_text word = { rest->data, bytes };
+    *rest = trim((struct ap_text){ rest->data + bytes, rest->bytes - bytes });
+    return word;
+}
+
+/* ---- values ---- */
+
+static enum ap_status parse_when(struct block *block, struct ap_text value)
+{
+    return ap_expr_parse(value, block->place, &block->rule->when, block->reterr);
+}
+
+static enum ap_status parse_artifact(struct block *block, struct ap_text id, size_t *ret_artifact)
+{
+    if (ap_artifact_find(id, ret_artifact))
+        return AP_OK;
+    return ap_fail_in_rubric(block->reterr, block->place,
+                             "no artifact is called \"%.*s\": expected trace, snapshot, gpu-rows, steps, stacks or "
+                             "another one of those that the document lists", SHOWN(id));
+}
+
+static enum ap_status parse_artifacts(struct block *block, struct ap_text value, uint32_t *ret_set)
+{
+    struct ap_text id;
+    while (next_part(&value, ',', &id)) {
+        size_t artifact;
+        AP_TRY(parse_artifact(block, id, &artifact));
+        *ret_set |= UINT32_C(1) << artifact;
+    }
+    return AP_OK;
+}
+
+static enum ap_status parse_needs(struct block *block, struct ap_text value)
+{
+    return parse_artifacts(block, value, &block->rule->needs);
+}
+
+static enum ap_status parse_missing(struct block *block, struct ap_text value)
+{
+    return parse_artifacts(block, value, &block->rule->missing);
+}
+
+static enum ap_status parse_severity_level(struct block *block, struct ap_text word, enum ap_severity *ret_severity)
+{
+    int rank = ap_severity_rank(word);
+    if (rank < 0)
+        return ap_fail_in_rubric(block->reterr, block->place,
+                                 "\"%.*s\" is no severity: expected info, low, medium, high or critical", SHOWN(word));
+    *ret_severity = (enum ap_severity)rank;
+    return AP_OK;
+}
+
+static enum ap_status too_many_clauses(struct block *block)
+{
+    return ap_fail_in_rubric(block->reterr, block->place, "more than %d clauses behind the first level",
+                             AP_RULE_MAX_CLAUSES);
+}
+
+static enum ap_status parse_severity_clause(struct block *block, struct ap_text part)
+{
+    struct ap_rule *rule = block->rule;
+    if (rule->severity_clause_count == AP_RULE_MAX_CLAUSES)
+        return too_many_clauses(block);
+    struct ap_severity_clause *clause = &rule->severity_clauses[rule->severity_clause_count];
+    AP_TRY(parse_severity_level(block, next_word(&part), &clause->severity));
+    struct ap_text word = next_word(&part);
+    if (!ap_text_is(word, "when"))
+        return ap_fail_in_rubric(block->reterr, block->place, "met \"%.*s\" where \"when CONDITION\" was expected", SHOWN(word));
+    struct ap_expr *when = ap_arena_alloc(&block->rubric->arena, sizeof(*when));
+    if (!when)
+        return ap_fail_memory(block->rubric->arena.gate, block->reterr);
+    AP_TRY(ap_expr_parse(part, block->place, when, block->reterr));
+    clause->when = when;
+    rule->severity_clause_count++;
+    return AP_OK;
+}
+
+static enum ap_status parse_severity(struct block *block, struct ap_text value)
+{
+    struct ap_text part = { "", 0 };
+    (void)next_part(&value, ';', &part);
+    AP_TRY(parse_severity_level(block, part, &block->rule->severity));
+    while (next_part(&value, ';', &part))
+        AP_TRY(parse_severity_clause(block, part));
+    return AP_OK;
+}
+
+static enum ap_status parse_confidence_level(struct block *block, struct ap_text word, enum ap_confidence *ret_confidence)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(ap_confidence_names); i++)
+        if (ap_text_is(word, ap_confidence_names[i])) {
+            *ret_confidence = (enum ap_confidence)i;
+            return AP_OK;
+        }
+    return ap_fail_in_rubric(block->reterr, block->place, "\"%.*s\" is no confidence: expected low, medium or high",
+                             SHOWN(word));
+}
+
+static enum ap_status parse_confidence_clause(struct block *block, struct ap_text part)
+{
+    struct ap_rule *rule = block->rule;
+    if (rule->confidence_clause_count == AP_RULE_MAX_CLAUSES)
+        return too_many_clauses(block);
+    struct ap_confidence_clause clause = { .one_lower = false };
+    struct ap_text level = next_word(&part), word = next_word(&part);
+    clause.one_lower = ap_text_is(level, "lower");
+    if (!clause.one_lower)
+        AP_TRY(parse_confidence_level(block, level, &clause.confidence));
+    clause.with = ap_text_is(word, "with");
+    if (!clause.with && !ap_text_is(word, "without"))
+        return ap_fail_in_rubric(block->reterr, block->place,
+                                 "met \"%.*s\" where \"with ARTIFACT\" or \"without ARTIFACT\" was expected", SHOWN(word));
+    AP_TRY(parse_artifact(block, part, &clause.artifact));
+    rule->confidence_clauses[rule->confidence_clause_count++] = clause;
+    return AP_OK;
+}
+
+static enum ap_status parse_confidence(struct block *block, struct ap_text value)
+{
+    struct ap_text part = { "", 0 };
+    (void)next_part(&value, ';', &part);
+    AP_TRY(parse_confidence_level(block, part, &block->rule->confidence));
+    while (next_part(&value, ';', &part))
+        AP_TRY(parse_confidence_clause(block, part));
+    return AP_OK;
+}
+
+static enum ap_status add_rank(struct block *block, struct ap_text path)
+{
+    struct ap_rule *rule = block->rule;
+    const struct ap_metric *metric = ap_metric_find(path);
+    if (!metric)
+        return ap_fail_in_rubric(block->reterr, block->place,
+                                 "no metric is called \"%.*s\": expected a path that src/model/metrics.def lists", SHOWN(path));
+    if (metric->unit != AP_UNIT_time && metric->unit != AP_UNIT_bytes)
+        return ap_fail_in_rubric(block->reterr, block->place,
+                                 "%s is a %s: findings are ranked by a time or a size that they could save", metric->path,
+                                 ap_unit_name(metric->unit));
+    if (rule->rank_by_count && rule->rank_by[0]->unit != metric->unit)
+        return ap_fail_in_rubric(block->reterr, block->place, "%s is a %s and %s is a %s: they cannot be compared",
+                                 rule->rank_by[0]->path, ap_unit_name(rule->rank_by[0]->unit), metric->path,
+                                 ap_unit_name(metric->unit));
+    if (rule->rank_by_count == AP_RULE_MAX_RANKS)
+        return ap_fail_in_rubric(block->reterr, block->place, "more than %d metrics", AP_RULE_MAX_RANKS);
+    rule->rank_by[rule->rank_by_count++] = metric;
+    return AP_OK;
+}
+
+static enum ap_status parse_rank_by(struct block *block, struct ap_text value)
+{
+    struct ap_text path;
+    while (next_part(&value, ',', &path))
+        AP_TRY(add_rank(block, path));
+    return AP_OK;
+}
+
+static enum ap_status parse_suppressed_by(struct block *block, struct ap_text value)
+{
+    struct ap_rule *rule = block->rule;
+    struct ap_text id;
+    while (next_part(&value, ',', &id)) {
+        /* Only rules above: so no two rules can hide each other. */
+        const struct ap_rule *other = ap_rubric_find(block->rubric, id);
+        if (!other)
+            return ap_fail_in_rubric(block->reterr, block->place,
+                                     "no rule above is called \"%.*s\": a rule is suppressed by rules that stand before it",
+                                     SHOWN(id));
+        if (rule->suppressed_by_count == AP_RULE_MAX_SUPPRESSORS)
+            return ap_fail_in_rubric(block->reterr, block->place, "more than %d rules", AP_RULE_MAX_SUPPRESSORS);
+        rule->suppressed_by[rule->suppressed_by_count++] = other;
+    }
+    return AP_OK;
+}
+
+/* On one line: line breaks and the spaces behind them are one space. */
+static enum ap_status parse_source(struct block *block, struct ap_text value)
+{
+    struct ap_rule *rule = block->rule;
+    char *copy = ap_arena_alloc(&block->rubric->arena, value.bytes + 1);
+    if (!copy)
+        return ap_fail_memory(block->rubric->arena.gate, block->reterr);
+    size_t used = 0;
+    for (size_t i = 0; i < value.bytes; i++)
+        if (!is_space(value.data[i]) || !is_space(value.data[i - 1])) /* a value begins with a word */
+            copy[used++] = (char)(is_space(value.data[i]) ? ' ' : value.data[i]);
+    rule->source = (struct ap_text){ copy, used };
+    return AP_OK;
+}
+
+/* ---- keys ---- */
+
+enum { KEY_when, KEY_needs, KEY_severity, KEY_confidence, KEY_rank_by, KEY_missing, KEY_suppressed_by, KEY_source };
+
+static const struct {
+    const char *name;
+    enum ap_status (*parse)(struct block *block, struct ap_text value);
+} keys[] = {
+    [KEY_when] = { "when", parse_when },
+    [KEY_needs] = { "needs", parse_needs },
+    [KEY_severity] = { "severity", parse_severity },
+    [KEY_confidence] = { "confidence", parse_confidence },
+    [KEY_rank_by] = { "rank_by", parse_rank_by },
+    [KEY_missing] = { "missing", parse_missing },
+    [KEY_suppressed_by] = { "suppressed_by", parse_suppressed_by },
+    [KEY_source] = { "source", parse_source },
+};
+
+static enum ap_status parse_entry(struct block *block, struct ap_text entry, unsigned *seen)
+{
+    const char *colon = memchr(entry.data, ':', entry.bytes);
+    struct ap_text name = trim((struct ap_text){ entry.data, colon ? (size_t)(colon - entry.data) : entry.bytes });
+    for (size_t i = 0; colon && i < AP_COUNT_OF(keys); i++) {
+        if (!ap_text_is(name, keys[i].name))
+            continue;
+        if (*seen & 1u << i)
+            return ap_fail_in_rubric(block->reterr, block->place, "%s stands twice in this rule", keys[i].name);
+        *seen |= 1u << i;
+        struct ap_text value = { colon + 1, entry.bytes - (size_t)(colon + 1 - entry.data) };
+        if (!trim(value).bytes)
+            return ap_fail_in_rubric(block->reterr, block->place, "%s has no value", keys[i].name);
+        /* conditions count their own lines, so they keep their line breaks */
+        return keys[i].parse(block, i == KEY_when ? value : trim(value));
+    }
+    return ap_fail_in_rubric(block->reterr, block->place,
+                             "met \"%.*s\" where one of when, needs, severity, confidence, rank_by, missing, "
+                             "suppressed_by or source and a colon was expected", SHOWN(name));
+}
+
+/* Bytes of the entry that begins @text: its line and those after it that begin with a space. */
+static size_t entry_bytes(struct ap_text text, int *ret_lines)
+{
+    size_t at = 0;
+    *ret_lines = 0;
+    do {
+        const char *end = memchr(text.data + at, '\n', text.bytes - at);
+        at = end ? (size_t)(end - text.data) + 1 : text.bytes;
+        ++*ret_lines;
+    } while (at < text.bytes && (text.data[at] == ' ' || text.data[at] == '\t'));
+    return at;
+}
+
+static bool never_above_info(const struct ap_rule *rule)
+{
+    for (size_t i = 0; i < rule->severity_clause_count; i++)
+        if (rule->severity_clauses[i].severity != AP_SEVERITY_info)
+            return false;
+    return rule->severity == AP_SEVERITY_info;
+}
+
+enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place,
+                                   struct ap_rule *rule, struct ap_error *reterr)
+{
+    static const int required[] = { KEY_when, KEY_severity, KEY_confidence, KEY_source };
+    struct block block = { .rubric = rubric, .rule = rule, .place = place, .reterr = reterr };
+    unsigned seen = 0;
+    while (text.bytes) {
+        int lines;
+        size_t bytes = entry_bytes(text, &lines);
+        if (trim((struct ap_text){ text.data, bytes }).bytes)
+            AP_TRY(parse_entry(&block, (struct ap_text){ text.data, bytes }, &seen));
+        text.data += bytes;
+        text.bytes -= bytes;
+        block.place.line += lines;
+    }
+    for (size_t i = 0; i < AP_COUNT_OF(required); i++)
+        if (!(seen & 1u << required[i]) && !(required[i] == KEY_source && never_above_info(rule)))
+            return ap_fail_in_rubric(reterr, place, "rule %.*s has no line \"%s: ...\"", SHOWN(rule->id),
+                                     keys[required[i]].name);
+    return ap_rule_text_check(rule, rule->source, place, reterr);
+}

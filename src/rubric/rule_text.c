@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ * Placeholders: {metric.path}, {limit metric.path}, {name of-something}; {{ is a brace. */
+#include <string.h>
+
+#include "rule.h"
+#include "value_text.h"
+
+#include "poison.h"
+
+#define NAME_SHOWN_BYTES 80
+
+/* Names that sentences may need: those of the row of a list with the largest @by. */
+struct name_source {
+    const char *id, *list, *by, *name;
+    const char *metric; /* must equal that largest figure, else the list was cut above the row; NULL = the list is whole */
+    const char *otherwise;
+};
+
+static const struct name_source names[] = {
+    { "top-operator", "cpu.operators_by_self", "self_dur_us", "name", "cpu.operator_summary.top_self_dur_us", "one operator" },
+    { "top-family", "cpu.families", "self_dur_us", "family", NULL, "one family" },
+    { "top-kernel", "gpu.top_kernels", "total_dur_us", "name", "gpu.kernel.top_total_dur_us", "one kernel" },
+    { "longest-step", "steps.items", "dur_us", "name", "steps.max_us", "one step" },
+};
+
+enum placeholder_kind { PLACEHOLDER_VALUE, PLACEHOLDER_LIMIT, PLACEHOLDER_NAME };
+
+struct placeholder {
+    enum placeholder_kind kind;
+    const struct ap_metric *metric;
+    const struct ap_comparison *comparison;
+    const struct name_source *name;
+};
+
+#define SHOWN(text) (int)((text).bytes > 80 ? 80 : (text).bytes), (text).data
+
+/* ---- what stands between the braces ---- */
+
+static const struct ap_comparison *comparison_in(const struct ap_expr *expr, const struct ap_metric *metric)
+{
+    for (size_t i = 0; i < expr->comparison_count; i++)
+        if (expr->comparisons[i].metric == metric && expr->comparisons[i].test <= AP_TEST_not_equal)
+            return &expr->comparisons[i];
+    return NULL;
+}
+
+static const struct ap_comparison *comparison_of(const struct ap_rule *rule, const struct ap_metric *metric)
+{
+    return metric ? comparison_in(&rule->when, metric) : NULL;
+}
+
+static bool parse_placeholder(const struct ap_rule *rule, struct ap_text inner, struct placeholder *ret_placeholder)
+{
+    struct placeholder placeholder = { .kind = PLACEHOLDER_VALUE };
+    if (ap_text_starts_with(inner, "name ")) {
+        placeholder.kind = PLACEHOLDER_NAME;
+        for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+            if (ap_text_is((struct ap_text){ inner.data + 5, inner.bytes - 5 }, names[i].id))
+                placeholder.name = &names[i];
+        *ret_placeholder = placeholder;
+        return placeholder.name != NULL;
+    }
+    if (ap_text_starts_with(inner, "limit ")) {
+        placeholder.kind = PLACEHOLDER_LIMIT;
+        inner = (struct ap_text){ inner.data + 6, inner.bytes - 6 };
+    }
+    placeholder.metric = ap_metric_find(inner);
+    placeholder.comparison = comparison_of(rule, placeholder.metric);
+    *ret_placeholder = placeholder;
+    return placeholder.metric && (placeholder.kind == PLACEHOLDER_VALUE || placeholder.comparison);
+}
+
+/* ---- walking through a text ---- */
+
+struct piece {
+    struct ap_text text; /* plain text, or what stands between the braces */
+    bool braces, unclosed;
+};
+
+static bool next_piece(struct ap_text *rest, struct piece *ret_piece)
+{
+    if (!rest->bytes)
+        return false;
+    struct ap_text all = *rest;
+    const char *brace = memchr(all.data, '{', all.bytes);
+    size_t plain = brace ? (size_t)(brace - all.data) : all.bytes;
+    size_t taken = plain;
+    *ret_piece = (struct piece){ .text = { all.data, plain } };
+    if (plain == 0 && all.bytes > 1 && all.data[1] == '{') {
+        ret_piece->text.bytes = 1;
+        taken = 2;
+    } else if (plain == 0) {
+        const char *end = memchr(all.data, '}', all.bytes);
+        ret_piece->braces = true;
+        ret_piece->unclosed = !end;
+        ret_piece->text = (struct ap_text){ all.data + 1, end ? (size_t)(end - all.data) - 1 : all.bytes - 1 };
+        taken = end ? (size_t)(end - all.data) + 1 : all.bytes;
+    }
+    *rest = (struct ap_text){ all.data + taken, all.bytes - taken };
+    return true;
+}
+
+enum ap_status ap_rule_text_check(const struct ap_rule *rule, struct ap_text text, struct ap_place place,
+                                  struct ap_error *reterr)
+{
+    struct piece piece;
+    while (next_piece(&text, &piece)) {
+        struct placeholder placeholder;
+        if (piece.unclosed)
+            return ap_fail_in_rubric(reterr, place, "a brace is never closed; {{ writes one as text");
+        if (piece.braces && !parse_placeholder(rule, piece.text, &placeholder))
+            return ap_fail_in_rubric(reterr, place,
+                                     "nothing can be filled in for {%.*s}: expected a metric, \"limit\" and a metric that "
+                                     "this rule's condition compares, or \"name\" and one of the document's list; {{ writes a brace",
+                                     SHOWN(piece.text));
+        for (size_t i = 0; i < piece.text.bytes; i++)
+            place.line += piece.text.data[i] == '\n';
+    }
+    return AP_OK;
+}
+
+/* ---- filling ---- */
+
+enum ap_status ap_text_buffer_add(struct ap_text_buffer *buffer, struct ap_text text, struct ap_error *reterr)
+{
+    if (!text.bytes)
+        return AP_OK;
+    void *data = buffer->data;
+    enum ap_status status = ap_mem_reserve(buffer->gate, &data, &buffer->capacity, buffer->used + text.bytes, 1, reterr);
+    buffer->data = data;
+    if (status != AP_OK)
+        return status;
+    memcpy(buffer->data + buffer->used, text.data, text.bytes);
+    buffer->used += text.bytes;
+    return AP_OK;
+}
+
+void ap_text_buffer_release(struct ap_text_buffer *buffer)
+{
+    ap_mem_free(buffer->gate, buffer->data, buffer->capacity);
+    buffer->data = NULL;
+    buffer->used = buffer->capacity = 0;
+}
+
+static const struct ap_value *row_of(const struct name_source *source, const struct ap_value *root)
+{
+    const struct ap_value *best = NULL;
+    double best_figure = 0, figure;
+    const struct ap_value *row = ap_value_first(ap_value_at(root, source->list));
+    for (; row; row = row->next)
+        if (ap_value_number(ap_value_member(row, source->by), &figure) && (!best || figure > best_figure)) {
+            best = row;
+            best_figure = figure;
+        }
+    if (best && source->metric && (!ap_value_number(ap_value_at(root, source->metric), &figure) || figure != best_figure))
+        return NULL;
+    return best;
+}
+
+/* A name of the input as a code span: short, on one line, without a back-tick that would end the span. */
+static enum ap_status add_name(struct ap_text_buffer *to, struct ap_text name, struct ap_error *reterr)
+{
+    char shown[NAME_SHOWN_BYTES + 8];
+    size_t used = 0, bytes = name.bytes;
+    if (bytes > NAME_SHOWN_BYTES) {
+        bytes = NAME_SHOWN_BYTES;
+        while (bytes && ((unsigned char)name.data[bytes] & 0xc0) == 0x80)
+            bytes--; /* not within a UTF-8 sequence */
+    }
+    shown[used++] = '`';
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char c = (unsigned char)name.data[i];
+        shown[used++] = c == '`' ? '\'' : c < ' ' || c == 127 ? ' ' : (char)c;
+    }
+    if (bytes < name.bytes) {
+        memcpy(shown + used, "...", 3);
+        used += 3;
+    }
+    shown[used++] = '`';
+    return ap_text_buffer_add(to, (struct ap_text){ shown, used }, reterr);
+}
+
+static enum ap_status fill_one(const struct placeholder *placeholder, const struct ap_value *root,
+                               struct ap_text_buffer *to, struct ap_error *reterr)
+{
+    char text[AP_VALUE_TEXT_BYTES];
+    if (placeholder->kind == PLACEHOLDER_NAME) {
+        struct ap_text name = ap_value_text(ap_value_member(row_of(placeholder->name, root), placeholder->name->name));
+        if (name.bytes)
+            return add_name(to, name, reterr);
+        return ap_text_buffer_add(to, ap_text_of(placeholder->name->otherwise), reterr);
+    }
+    struct ap_value limit;
+    const struct ap_value *value = NULL;
+    if (placeholder->kind == PLACEHOLDER_VALUE)
+        value = ap_metric_value(root, placeholder->metric);
+    else if (ap_comparison_limit(placeholder->comparison, root, &limit))
+        value = &limit;
+    size_t bytes = ap_format_value(value, text, sizeof(text));
+    return ap_text_buffer_add(to, (struct ap_text){ text, bytes }, reterr);
+}
+
+enum ap_status ap_rule_text_fill(const struct ap_rule *rule, struct ap_text text, const struct ap_value *root,
+                                 struct ap_text_buffer *to, struct ap_error *reterr)
+{
+    struct piece piece;
+    while (next_piece(&text, &piece)) {
+        struct placeholder placeholder;
+        if (piece.braces && parse_placeholder(rule, piece.text, &placeholder))
+            AP_TRY(fill_one(&placeholder, root, to, reterr));
+        else
+            AP_TRY(ap_text_buffer_add(to, piece.text, reterr));
+    }
+    return AP_OK;
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT
+ * The rule language, from documents typed here, on trees typed here. The rules that ship are in test_rubric_rules.c. */
+#include <stdio.h>
+#include <string.h>
+
+#include "rubric.h"
+#include "tap.h"
+#include "tree.h"
+
+#include "poison.h"
+
+#define MS INT64_C(1000000)
+#define GIB ((int64_t)1 << 30)
+
+#define BLOCK(id, lines) "### " id ": Title of " id "\n\n```rule\n" lines "\n```\n\n"
+#define TEXTS "- Observation: seen\n- Hypothesis: guess\n- Action: do\n- Validation: check\n\n"
+#define MIDDLE "severity: medium\nconfidence: medium\nsource: ours"
+#define RULE(id, when, more) BLOCK(id, "when: " when "\n" more) TEXTS
+
+static struct ap_gate gate;
+
+/* ---- mistakes ---- */
+
+static void mistake(const char *document, const char *want)
+{
+    struct ap_rubric *rubric = NULL;
+    struct ap_error error = { .status = AP_OK };
+    enum ap_status status = ap_rubric_parse(&gate, document, strlen(document), "r.md", &rubric, &error);
+    is_int(status, AP_ERROR_USAGE, want);
+    is_str(error.message, want, "with file and line");
+    ap_rubric_free(status == AP_OK ? rubric : NULL);
+}
+
+#define IN_CONDITION(when) "# Rules\n\n" RULE("a", when, MIDDLE)
+
+static void mistakes_in_conditions_name_their_line(void)
+{
+    mistake(IN_CONDITION("gpu.utilisation < 3"),
+            "r.md:6: no metric is called \"gpu.utilisation\": expected a path that src/model/metrics.def lists");
+    mistake(IN_CONDITION("gpu.rows > 1 and\n  gpu.idle_us > 1 GiB"),
+            "r.md:7: gpu.idle_us is a time, so a time such as 10 us, 1.5 ms or 2 s was expected, not \"GiB\"");
+    mistake(IN_CONDITION("gpu.idle_us > 5"),
+            "r.md:6: gpu.idle_us is a time, so a time such as 10 us, 1.5 ms or 2 s was expected, not \"5\"");
+    mistake(IN_CONDITION("gpu.memcpy.bytes > 5 ms"),
+            "r.md:6: gpu.memcpy.bytes is a size, so a size such as 64 KiB or 1 GiB was expected, not \"ms\"");
+    mistake(IN_CONDITION("gpu.rows > 5 %"),
+            "r.md:6: gpu.rows is a count, so a number without unit was expected, not \"%\"");
+    mistake(IN_CONDITION("gpu.rows > 5parsec"),
+            "r.md:6: gpu.rows is a count, so a number without unit was expected, not \"parsec\"");
+    mistake(IN_CONDITION("gpu.rows > 5 parsec"),
+            "r.md:6: met \"parsec\" where and, or or the end of the condition was expected");
+    mistake(IN_CONDITION("gpu.rows > 1.2.3"), "r.md:6: gpu.rows is a count, so a number without unit was expected, not \".3\"");
+    mistake(IN_CONDITION("gpu.rows > 1."), "r.md:6: met \"1.\" where a metric or a number of at most 15 digits was expected");
+    mistake(IN_CONDITION("gpu.rows > 1234567890123456"),
+            "r.md:6: met \"1234567890123456\" where a metric or a number of at most 15 digits was expected");
+    mistake(IN_CONDITION("gpu.rows >"), "r.md:6: the condition ends where a number without unit was expected");
+    mistake(IN_CONDITION("gpu.rows 3"), "r.md:6: met \"3\" where is, <, <=, >, >=, = or != was expected");
+    mistake(IN_CONDITION("gpu.rows is true"),
+            "r.md:6: gpu.rows is a count and never true or false: compare it with a number without unit");
+    mistake(IN_CONDITION("gpu.rows is nice"), "r.md:6: met \"nice\" where known, unknown, true or false was expected");
+    mistake(IN_CONDITION("trace.complete > 1"),
+            "r.md:6: trace.complete is a yes or no, so \"is true\" or \"is false\" was expected, not \">\"");
+    mistake(IN_CONDITION("gpu.idle_us > gpu.memcpy.bytes"),
+            "r.md:6: gpu.idle_us is a time and gpu.memcpy.bytes is a size: they cannot be compared");
+    mistake(IN_CONDITION("gpu.idle_us > gpu.busy_us * x"), "r.md:6: met \"x\" where a factor such as 0.5 was expected");
+    mistake(IN_CONDITION("(gpu.rows > 1"), "r.md:6: the condition ends where \")\" was expected");
+    mistake(IN_CONDITION("gpu.rows > 1)"), "r.md:6: met \")\" where and, or or the end of the condition was expected");
+    mistake(IN_CONDITION("gpu.rows > 1 and"), "r.md:6: the condition ends where a metric was expected");
+    mistake(IN_CONDITION("and gpu.rows > 1"),
+            "r.md:6: no metric is called \"and\": expected a path that src/model/metrics.def lists");
+    mistake(IN_CONDITION("((((((((((((((((( gpu.rows > 1"), "r.md:6: more than 16 parentheses in each other");
+    mistake(IN_CONDITION("gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or\n gpu.rows>1 or "
+                         "gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or\n gpu.rows>1 or "
+                         "gpu.rows>1 or gpu.rows>1 or gpu.rows>1"),
+            "r.md:8: more than 16 comparisons in one condition: make two rules");
+}
+
+#define IN_BLOCK(lines) BLOCK("a", lines) TEXTS
+
+static void mistakes_in_the_machine_part_name_their_line(void)
+{
+    mistake(IN_BLOCK("when: gpu.rows > 1\nconfidence: low\nsource: x"), "r.md:4: rule a has no line \"severity: ...\"");
+    mistake(IN_BLOCK("severity: low\nconfidence: low\nsource: x"), "r.md:4: rule a has no line \"when: ...\"");
+    mistake(IN_BLOCK("when: gpu.rows > 1\nseverity: info; low when gpu.rows > 2\nconfidence: low"),
+            "r.md:4: rule a has no line \"source: ...\"");
+    mistake(IN_BLOCK("when: gpu.rows > 1\nseverity: huge"),
+            "r.md:5: \"huge\" is no severity: expected info, low, medium, high or critical");
+    mistake(IN_BLOCK("when: gpu.rows > 1\nseverity: low; high if gpu.rows > 2"),
+            "r.md:5: met \"if\" where \"when CONDITION\" was expected");
+    mistake(IN_BLOCK("severity: low; high when gpu.rows > 1 s"),
+            "r.md:4: gpu.rows is a count, so a number without unit was expected, not \"s\"");
+    mistake(IN_BLOCK("confidence: sure"), "r.md:4: \"sure\" is no confidence: expected low, medium or high");
+    mistake(IN_BLOCK("confidence: low; high while steps"),
+            "r.md:4: met \"while\" where \"with ARTIFACT\" or \"without ARTIFACT\" was expected");
+    mistake(IN_BLOCK("needs: trace, moon"),
+            "r.md:4: no artifact is called \"moon\": expected trace, snapshot, gpu-rows, steps, stacks or another one of those "
+            "that the document lists");
+    mistake(IN_BLOCK("rank_by: gpu.rows"),
+            "r.md:4: gpu.rows is a count: findings are ranked by a time or a size that they could save");
+    mistake(IN_BLOCK("rank_by: gpu.idle_us, memory.state.slack_bytes"),
+            "r.md:4: gpu.idle_us is a time and memory.state.slack_bytes is a size: they cannot be compared");
+    mistake(IN_BLOCK("suppressed_by: a"),
+            "r.md:4: no rule above is called \"a\": a rule is suppressed by rules that stand before it");
+    mistake(IN_BLOCK("when: gpu.rows > 1\nwhen: gpu.rows > 1"), "r.md:5: when stands twice in this rule");
+    mistake(IN_BLOCK("when:"), "r.md:4: when has no value");
+    mistake(IN_BLOCK("why: not"), "r.md:4: met \"why\" where one of when, needs, severity, confidence, rank_by, missing, "
+                                  "suppressed_by or source and a colon was expected");
+    mistake(IN_BLOCK("when gpu.rows > 1"),
+            "r.md:4: met \"when gpu.rows > 1\" where one of when, needs, severity, confidence, rank_by, missing, "
+            "suppressed_by or source and a colon was expected");
+}
+
+#define ASIDE(list) BLOCK("a", "when: gpu.rows > 1\n" MIDDLE) list
+
+static void mistakes_in_the_document_name_their_line(void)
+{
+    mistake("# Nothing\n", "r.md:1: no rule in this document: expected \"### id: title\" with a fenced block \"rule\"");
+    mistake("# Title\n\n```rule\nwhen: x\n```\n", "r.md:3: expected a heading \"### id: title\" right before the block of a rule");
+    mistake("\n### a: b\n\ntext\n", "r.md:2: expected a fenced block with the word rule right behind the heading of rule a");
+    mistake("### A rule\n\n```rule\n```\n",
+            "r.md:1: met \"A rule\" where \"### id: title\" was expected, the id in small letters, digits and hyphens");
+    mistake("### a:\n\n```rule\n```\n", "r.md:1: rule a has no title");
+    mistake(RULE("a", "gpu.rows > 1", MIDDLE) RULE("a", "gpu.rows > 1", MIDDLE), "r.md:15: rule a stands already in line 1");
+    mistake(ASIDE("text\n"),
+            "r.md:8: expected the list of Observation, Hypothesis, Action and Validation right behind the block of rule a");
+    mistake(ASIDE("- Observation: a\n- Action: b\n"), "r.md:11: met \"Action: b\" where \"Hypothesis:\" was expected");
+    mistake(ASIDE("- Observation: a\n- Hypothesis: b\n- Action: c\n"), "r.md:10: rule a has no text \"Validation:\"");
+    mistake(ASIDE("- Observation: a\n- Hypothesis:\n"), "r.md:11: \"Hypothesis:\" has no text");
+    mistake(ASIDE("- Observation: a\n- Hypothesis: b\n- Action: c\n- Validation: d\n- More: e\n"),
+            "r.md:14: rule a has more than four texts");
+    mistake(ASIDE("- Observation: a\n\n  b\n"), "r.md:10: expected \"Observation:\" and its text in one paragraph");
+    mistake(ASIDE("- Observation: a <b>c</b>\n"),
+            "r.md:10: only words, emphasis, links and `code` are expected here, no HTML and no pictures");
+    mistake(ASIDE("- Observation: a\n  {gpu.rows} {gpu.moon}\n"),
+            "r.md:11: nothing can be filled in for {gpu.moon}: expected a metric, \"limit\" and a metric that this rule's condition "
+            "compares, or \"name\" and one of the document's list; {{ writes a brace");
+    mistake(ASIDE("- Observation: {limit gpu.idle_us}\n"),
+            "r.md:10: nothing can be filled in for {limit gpu.idle_us}: expected a metric, \"limit\" and a metric that this rule's "
+            "condition compares, or \"name\" and one of the document's list; {{ writes a brace");
+    mistake(ASIDE("- Observation: a {gpu.rows\n"), "r.md:10: a brace is never closed; {{ writes one as text");
+}
+
+static void what_is_too_large_is_refused_before_it_is_read(void)
+{
+    static char document[AP_RUBRIC_MAX_BYTES + 2];
+    struct ap_rubric *rubric;
+    struct ap_error error;
+    memset(document, 'a', sizeof(document));
+    is_int(ap_rubric_parse(&gate, document, AP_RUBRIC_MAX_BYTES + 1, "r.md", &rubric, &error), AP_ERROR_USAGE, "too long");
+    is_str(error.message, "r.md:1: the document has 1048577 bytes: at most 1048576 are read", "with both sizes");
+    document[3] = '\n';
+    is_int(ap_rubric_parse(&gate, document, 9000, "r.md", &rubric, &error), AP_ERROR_USAGE, "a line too long");
+    is_str(error.message, "r.md:2: the line has 8996 bytes: at most 4096 are read", "with its number");
+    is_int(ap_rubric_parse(&gate, "\n\0", 2, "r.md", &rubric, &error), AP_ERROR_USAGE, "NUL");
+    is_str(error.message, "r.md:2: a NUL byte: expected a text in UTF-8", "with its line");
+}
+
+/* ---- judging ---- */
+
+/** The verdict of one document on one tree: model.root then has findings and not_evaluated. */
+static bool judge(struct ap_model *model, const char *document)
+{
+    struct ap_rubric *rubric;
+    struct ap_error error = { .message = "" };
+    if (ap_rubric_parse(&gate, document, strlen(document), "r.md", &rubric, &error) != AP_OK) {
+        note(error.message);
+        ok(false, "the document is read");
+        return false;
+    }
+    enum ap_status status = ap_rubric_apply(rubric, model, &error);
+    ap_rubric_free(rubric);
+    return ok(status == AP_OK, "the document is applied");
+}
+
+static const struct ap_value *finding(const struct ap_model *model, size_t index)
+{
+    return list_item(ap_value_at(&model->root, "findings"), index);
+}
+
+static void says(const struct ap_value *object, const char *key, const char *want)
+{
+    is_text(ap_value_text(ap_value_member(object, key)), want, want);
+}
+
+static void a_base_tree(struct ap_model *model)
+{
+    ap_model_init(model, &gate);
+    put_bool(model, "trace.complete", true);
+    put_time(model, "trace.window_us", 1000 * MS);
+    put_bool(model, "trace.recorded.gpu", true);
+    put_count(model, "gpu.rows", 10);
+    put_time(model, "gpu.idle_us", 100 * MS);
+    put_time(model, "gpu.busy_us", 400 * MS);
+    put_ratio(model, "gpu.utilization_ratio", 0.8);
+    put_count(model, "steps.count", 3);
+    put_bytes(model, "memory.summary.reserved_bytes", 8 * GIB);
+    put_bytes(model, "memory.state.slack_bytes", 2 * GIB);
+    put_ratio(model, "memory.state.slack_ratio", 0.25);
+    put_bool(model, "memory.settings.expandable_segments", false);
+    put_null(model, "gpu.memcpy.bytes");
+}
+
+static void condition_is(const char *when, const char *want)
+{
+    char document[2000];
+    struct ap_model model;
+    (void)snprintf(document, sizeof(document), RULE("a", "%s", MIDDLE), when);
+    a_base_tree(&model);
+    if (judge(&model, document)) {
+        const char *got = finding(&model, 0)                                   ? "true"
+                          : list_item(ap_value_at(&model.root, "not_evaluated"), 0) ? "unknown"
+                                                                                    : "false";
+        char text[600];
+        (void)snprintf(text, sizeof(text), "%.500s is %s", when, want);
+        is_str(got, want, text);
+    }
+    ap_model_release(&model);
+}
+
+static void operators_compare(void)
+{
+    static const struct {
+        const char *operator, *below, *equal, *above;
+    } rows[] = {
+        { "<", "true", "false", "false" },  { "<=", "true", "true", "false" }, { ">", "false", "false", "true" },
+        { ">=", "false", "true", "true" },  { "=", "false", "true", "false" }, { "!=", "true", "false", "true" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        char when[100];
+        (void)snprintf(when, sizeof(when), "gpu.rows %s 11", rows[i].operator);
+        condition_is(when, rows[i].below);
+        (void)snprintf(when, sizeof(when), "gpu.rows%s10", rows[i].operator);
+        condition_is(when, rows[i].equal);
+        (void)snprintf(when, sizeof(when), "gpu.rows %s 9.5", rows[i].operator);
+        condition_is(when, rows[i].above);
+    }
+}
+
+static void units_are_exact(void)
+{
+    condition_is("gpu.idle_us = 100 ms", "true");
+    condition_is("gpu.idle_us = 0.1s", "true");
+    condition_is("gpu.idle_us = 100000us", "true");
+    condition_is("gpu.idle_us = 100000000 ns", "true");
+    condition_is("memory.state.slack_bytes = 2 GiB", "true");
+    condition_is("memory.state.slack_bytes = 2048 MiB", "true");
+    condition_is("memory.state.slack_bytes = 2097152 KiB", "true");
+    condition_is("memory.state.slack_bytes = 2147483648 B", "true");
+    condition_is("memory.state.slack_bytes > 2 GB", "true");
+    condition_is("gpu.utilization_ratio = 80 %", "true");
+    condition_is("gpu.utilization_ratio = 80%", "true");
+    condition_is("gpu.utilization_ratio = 0.8", "true");
+    condition_is("gpu.utilization_ratio = 0.80", "true");
+}
+
+static void metrics_compare_with_metrics(void)
+{
+    condition_is("gpu.idle_us < gpu.busy_us", "true");
+    condition_is("gpu.idle_us < gpu.busy_us * 0.25", "false");
+    condition_is("gpu.idle_us >= gpu.busy_us * 0.25", "true");
+    condition_is("gpu.rows > steps.count * 3", "true");
+    condition_is("gpu.rows > cpu.signals.copy.count", "unknown");
+}
+
+static void and_binds_more_tightly_than_or(void)
+{
+    condition_is("gpu.rows = 10 or gpu.rows = 1 and gpu.rows = 2", "true");
+    condition_is("(gpu.rows = 10 or gpu.rows = 1) and gpu.rows = 2", "false");
+    condition_is("gpu.rows = 2 and gpu.rows = 1 or gpu.rows = 10", "true");
+    condition_is("gpu.rows = 2 and (gpu.rows = 1 or gpu.rows = 10)", "false");
+    condition_is("((gpu.rows = 10)) and ((gpu.rows > 1 and (gpu.rows < 20)) or gpu.rows = 0)", "true");
+}
+
+static void what_is_null_is_unknown_and_decides_only_where_it_matters(void)
+{
+    condition_is("gpu.memcpy.bytes > 1 B", "unknown");
+    condition_is("gpu.memcpy.bytes is known", "false");
+    condition_is("gpu.memcpy.bytes is unknown", "true");
+    condition_is("steps.cv_ratio is unknown and gpu.rows is known", "true");
+    condition_is("gpu.memcpy.bytes > 1 B and gpu.rows = 1", "false");
+    condition_is("gpu.memcpy.bytes > 1 B and gpu.rows = 10", "unknown");
+    condition_is("gpu.memcpy.bytes > 1 B or gpu.rows = 10", "true");
+    condition_is("gpu.memcpy.bytes > 1 B or gpu.rows = 1", "unknown");
+    condition_is("trace.complete is true", "true");
+    condition_is("memory.settings.expandable_segments is false", "true");
+    condition_is("memory.settings.max_split_size_set is false", "unknown");
+}
+
+static void a_finding_tells_everything(void)
+{
+    struct ap_model model;
+    a_base_tree(&model);
+    struct ap_value *row = ap_add_object(&model, put_list(&model, "cpu.families"), NULL);
+    ap_add_string(&model, row, "family", "a`b\n\x7f");
+    ap_add_time(&model, row, "self_dur_us", 5);
+    judge(&model, BLOCK("a", "when: gpu.utilization_ratio < 90 % and gpu.idle_us > gpu.busy_us * 0.1 and trace.complete is true\n"
+                             "severity: high\nconfidence: medium\nrank_by: gpu.idle_us\nmissing: stacks, other-ranks, trace\n"
+                             "source: {limit gpu.utilization_ratio}, \n  ours")
+                      "- **Observation:** busy {gpu.utilization_ratio} of\n  all, `{gpu.idle_us}` over {limit gpu.idle_us}\n"
+                      "- Hypothesis: {name top-family} {name top-kernel} {{x} {gpu.memcpy.bytes}\n"
+                      "- Action: see [there](https://example.org)\n- Validation: `a_b` *c*\n");
+    const struct ap_value *it = finding(&model, 0);
+    says(it, "rule_id", "a");
+    says(it, "title", "Title of a");
+    says(it, "severity", "high");
+    says(it, "confidence", "medium");
+    says(it, "observation", "busy 80 % of all, `100 ms` over 40 ms Threshold: 90 %, ours.");
+    says(it, "hypothesis", "`a'b  ` one kernel {x} n/a");
+    says(it, "action", "see there (https://example.org)");
+    says(it, "validation", "`a_b` c");
+    is_int(ap_value_integer(ap_value_member(it, "saves_us"), -1), 100 * MS, "saves the idle time");
+    is_int(ap_value_member(it, "saves_bytes")->type, AP_VALUE_NULL, "and no bytes");
+    const struct ap_value *evidence = ap_value_member(it, "evidence");
+    is_int(ap_value_count(evidence), 3, "each comparison is evidence");
+    says(list_item(evidence, 1), "metric", "gpu.idle_us");
+    is_int(ap_value_integer(ap_value_member(list_item(evidence, 1), "value"), -1), 100 * MS, "with its value");
+    is_int(ap_value_integer(ap_value_member(list_item(evidence, 1), "threshold"), -1), 40 * MS, "and its threshold");
+    is_int(ap_value_member(list_item(evidence, 2), "threshold")->type, AP_VALUE_BOOL, "of the metric's type");
+    is_int(ap_value_count(ap_value_member(it, "missing")), 2, "what the run has is not asked for");
+    ap_model_release(&model);
+}
+
+static void needs_that_are_not_met_ask_for_the_artifact(void)
+{
+    struct ap_model model;
+    a_base_tree(&model);
+    judge(&model, RULE("a", "gpu.rows > 1", "needs: trace, stacks, history\n" MIDDLE) RULE("b", "steps.cv_ratio > 1", MIDDLE)
+                      RULE("c", "cpu.signals.copy.per_step > 1", MIDDLE) RULE("d", "gpu.rows = 0", "needs: gpu-rows\n" MIDDLE));
+    is_int(ap_value_count(ap_value_at(&model.root, "findings")), 0, "nothing is found");
+    const struct ap_value *list = ap_value_at(&model.root, "not_evaluated");
+    is_int(ap_value_count(list), 3, "three rules ask, one is judged");
+    says(list_item(list, 0), "rule_id", "a");
+    const struct ap_value *missing = ap_value_member(list_item(list, 0), "missing");
+    is_int(ap_value_count(missing), 2, "for two artifacts");
+    ok(ap_text_contains_folded(ap_value_text(list_item(missing, 0)), "with_stack=true"), "in words that say how");
+    ok(ap_text_contains_folded(ap_value_text(list_item(missing, 1)), "_record_memory_history"), "and how");
+    missing = ap_value_member(list_item(list, 1), "missing");
+    is_text(ap_value_text(ap_value_first(missing)),
+            "a value of `steps.cv_ratio` (standard deviation over mean, divisor n), which this input does not give",
+            "a figure without an artifact behind it is named");
+    ap_model_release(&model);
+}
+
+static void severity_follows_clauses_and_shares(void)
+{
+    static const struct {
+        int64_t idle_ms;
+        const char *line, *want;
+    } rows[] = {
+        { 100, "high", "high" },
+        { 300, "high", "critical" },
+        { 900, "critical", "critical" },
+        { 300, "low", "medium" },
+        { 299, "low", "low" },
+        { 19, "high", "medium" },
+        { 20, "high", "high" },
+        { 1, "low", "low" },
+        { 900, "info", "info" },
+        { 1, "info", "info" },
+        { 100, "low; high when gpu.rows > 5", "high" },
+        { 100, "low; high when gpu.rows > 5; medium when gpu.rows = 10", "medium" },
+        { 100, "low; high when gpu.rows > 50", "low" },
+        { 100, "low; high when steps.cv_ratio > 50 %", "low" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        char document[1000];
+        struct ap_model model;
+        (void)snprintf(document, sizeof(document),
+                       RULE("a", "gpu.rows > 1", "severity: %s\nconfidence: low\nsource: x\nrank_by: gpu.idle_us"), rows[i].line);
+        a_base_tree(&model);
+        put_time(&model, "gpu.idle_us", rows[i].idle_ms * MS);
+        judge(&model, document);
+        says(finding(&model, 0), "severity", rows[i].want);
+        ap_model_release(&model);
+    }
+}
+
+static void confidence_follows_artifacts(void)
+{
+    static const struct {
+        const char *line;
+        bool cut;
+        const char *want;
+    } rows[] = {
+        { "high", false, "high" },
+        { "high", true, "medium" },
+        { "low", true, "low" },
+        { "high; lower with gpu-rows", false, "medium" },
+        { "high; lower with stacks", false, "high" },
+        { "high; low without stacks", false, "low" },
+        { "low; high with steps; lower without stacks", false, "medium" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        char document[1000];
+        struct ap_model model;
+        (void)snprintf(document, sizeof(document), RULE("a", "gpu.rows > 1", "severity: low\nconfidence: %s\nsource: x"),
+                       rows[i].line);
+        a_base_tree(&model);
+        put_bool(&model, "trace.complete", !rows[i].cut);
+        judge(&model, document);
+        says(finding(&model, 0), "confidence", rows[i].want);
+        ap_model_release(&model);
+    }
+}
+
+static void order_is(struct ap_model *model, const char *want)
+{
+    char got[200] = "";
+    const struct ap_value *it = ap_value_first(ap_value_at(&model->root, "findings"));
+    for (; it; it = it->next) {
+        struct ap_text id = ap_value_text(ap_value_member(it, "rule_id"));
+        size_t used = strlen(got);
+        (void)snprintf(got + used, sizeof(got) - used, "%.*s ", (int)id.bytes, id.data);
+    }
+    is_str(got, want, "in this order");
+    ap_model_release(model);
+}
+
+#define RANKED(id, severity, by) RULE(id, "gpu.rows > 1", "severity: " severity "\nconfidence: low\nsource: x" by)
+
+static void findings_are_ranked_by_what_they_save(void)
+{
+    struct ap_model model;
+    a_base_tree(&model); /* idle 10 %, busy 40 %, slack 25 % and a fifth of that as weight */
+    judge(&model, RANKED("note", "info", "\nrank_by: gpu.busy_us") RANKED("idle", "critical", "\nrank_by: gpu.idle_us")
+                      RANKED("busy", "low", "\nrank_by: gpu.busy_us") RANKED("slack", "low", "\nrank_by: memory.state.slack_bytes")
+                          RANKED("oom", "critical", "") RANKED("b-high", "high", "") RANKED("a-high", "high", "")
+                              RANKED("medium", "medium", "") RANKED("low", "low", "") RANKED("unknown", "low", "\nrank_by: steps.mean_us"));
+    order_is(&model, "oom busy idle a-high b-high slack medium low unknown note ");
+}
+
+static void savings_are_the_smallest_bound_and_never_more_than_the_whole(void)
+{
+    struct ap_model model;
+    a_base_tree(&model);
+    put_time(&model, "gpu.window_us", 5000 * MS);
+    put_bytes(&model, "memory.state.slack_bytes", 20 * GIB);
+    judge(&model, RANKED("a", "low", "\nrank_by: gpu.busy_us, steps.mean_us, gpu.idle_us") RANKED("b", "low", "\nrank_by: gpu.window_us")
+                      RANKED("c", "low", "\nrank_by: memory.state.slack_bytes"));
+    const struct ap_value *b = finding(&model, 0), *c = finding(&model, 1), *a = finding(&model, 2);
+    is_int(ap_value_integer(ap_value_member(a, "saves_us"), -1), 100 * MS, "the smallest of those known");
+    is_int(ap_value_integer(ap_value_member(b, "saves_us"), -1), 1000 * MS, "not more than the window");
+    is_int(ap_value_integer(ap_value_member(c, "saves_bytes"), -1), 8 * GIB, "not more than is reserved");
+    ap_model_release(&model);
+}
+
+static void symptoms_hide_behind_their_causes(void)
+{
+    struct ap_model model;
+    a_base_tree(&model);
+    judge(&model, RANKED("idle", "low", "\nrank_by: gpu.idle_us") RANKED("plain", "low", "")
+                      RULE("off", "gpu.rows = 0", MIDDLE)
+                          RANKED("a", "low", "\nrank_by: gpu.busy_us\nsuppressed_by: idle, off") /* idle is a quarter of busy */
+                              RANKED("b", "low", "\nrank_by: gpu.idle_us\nsuppressed_by: a")
+                                  RANKED("c", "low", "\nrank_by: gpu.busy_us\nsuppressed_by: plain"));
+    order_is(&model, "a idle plain ");
+    a_base_tree(&model);
+    put_time(&model, "gpu.idle_us", 200 * MS);
+    judge(&model, RANKED("idle", "low", "\nrank_by: gpu.idle_us") RANKED("a", "low", "\nrank_by: gpu.busy_us\nsuppressed_by: idle"));
+    order_is(&model, "idle ");
+}
+
+/* ---- memory ---- */
+
+static enum ap_status whole_run(void)
+{
+    struct ap_model model;
+    struct ap_rubric *rubric = NULL;
+    struct ap_error error;
+    struct ap_text builtin = ap_rubric_builtin();
+    a_base_tree(&model);
+    put_ratio(&model, "gpu.utilization_ratio", 0.1);
+    put_ratio(&model, "memory.state.slack_ratio", 0.5);
+    enum ap_status status = ap_rubric_parse(&gate, builtin.data, builtin.bytes, "r.md", &rubric, &error);
+    if (status == AP_OK)
+        status = ap_rubric_apply(rubric, &model, &error);
+    ap_rubric_free(rubric);
+    ap_model_release(&model);
+    return status;
+}
+
+static void every_refused_request_is_survived(void)
+{
+    int64_t n = 0;
+    bool clean = true;
+    enum ap_status status;
+    do {
+        atomic_store(&gate.fail_after, n);
+        status = whole_run();
+        atomic_store(&gate.fail_after, -1);
+        clean = clean && (status == AP_OK || status == AP_ERROR_MEMORY) && atomic_load(&gate.used_bytes) == 0;
+        n++;
+    } while (status != AP_OK && n < 100000);
+    ok(status == AP_OK && clean, "each failing request ends the run cleanly, and the last run passes");
+}
+
+int main(void)
+{
+    ap_gate_init(&gate, 0);
+    mistakes_in_conditions_name_their_line();
+    mistakes_in_the_machine_part_name_their_line();
+    mistakes_in_the_document_name_their_line();
+    what_is_too_large_is_refused_before_it_is_read();
+    operators_compare();
+    units_are_exact();
+    metrics_compare_with_metrics();
+    and_binds_more_tightly_than_or();
+    what_is_null_is_unknown_and_decides_only_where_it_matters();
+    a_finding_tells_everything();
+    needs_that_are_not_met_ask_for_the_artifact();
+    severity_follows_clauses_and_shares();
+    confidence_follows_artifacts();
+    findings_are_ranked_by_what_they_save();
+    savings_are_the_smallest_bound_and_never_more_than_the_whole();
+    symptoms_hide_behind_their_causes();
+    every_refused_request_is_survived();
+    is_u64(atomic_load(&gate.used_bytes), 0, "all memory went back");
+    return done();
+}

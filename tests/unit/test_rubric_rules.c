@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT
+ * The rules that ship: each fires on figures just beyond its thresholds and is silent just beside them. The figures are
+ * made from the document itself, so a new rule is tested without a line here. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rule.h"
+#include "tap.h"
+#include "tree.h"
+
+#include "poison.h"
+
+static struct ap_gate gate;
+static struct ap_rubric *rubric;
+
+/* ---- figures for a condition ---- */
+
+static void put_metric(struct ap_model *model, const struct ap_metric *metric, double number)
+{
+    static const enum ap_value_type types[] = { AP_VALUE_COUNT, AP_VALUE_BYTES,  AP_VALUE_TIME_NS,
+                                                AP_VALUE_RATIO, AP_VALUE_NUMBER, AP_VALUE_BOOL };
+    enum ap_value_type type = types[metric->unit];
+    if (type == AP_VALUE_RATIO || type == AP_VALUE_NUMBER)
+        put_double(model, metric->path, type, number);
+    else
+        put_integer(model, metric->path, type, (int64_t)number);
+}
+
+static double step_of(const struct ap_metric *metric, double limit)
+{
+    return metric->unit == AP_UNIT_ratio || metric->unit == AP_UNIT_number ? fabs(limit) * 1e-9 + 1e-12 : 1;
+}
+
+/* Give the metric of @comparison a value right at the edge, on the side where the comparison holds, or on the other one. */
+static void put_edge(struct ap_model *model, const struct ap_comparison *comparison, bool holding)
+{
+    struct ap_value limit = { .type = AP_VALUE_NULL };
+    double edge = 0, other;
+    (void)ap_comparison_limit(comparison, &model->root, &limit);
+    if (ap_value_number(&limit, &edge) && comparison->other && ap_value_number(ap_metric_value(&model->root, comparison->other), &other))
+        edge = other * comparison->limit;
+    double beyond = edge + step_of(comparison->metric, edge), before = edge - step_of(comparison->metric, edge);
+    switch (comparison->test) {
+    case AP_TEST_less: put_metric(model, comparison->metric, holding ? before : edge); break;
+    case AP_TEST_less_equal: put_metric(model, comparison->metric, holding ? edge : beyond); break;
+    case AP_TEST_greater: put_metric(model, comparison->metric, holding ? beyond : edge); break;
+    case AP_TEST_greater_equal: put_metric(model, comparison->metric, holding ? edge : before); break;
+    case AP_TEST_equal: put_metric(model, comparison->metric, holding ? edge : beyond); break;
+    case AP_TEST_not_equal: put_metric(model, comparison->metric, holding ? beyond : edge); break;
+    case AP_TEST_is_true: put_metric(model, comparison->metric, holding); break;
+    case AP_TEST_is_false: put_metric(model, comparison->metric, !holding); break;
+    case AP_TEST_is_known:
+    case AP_TEST_is_unknown:
+        if (holding == (comparison->test == AP_TEST_is_known))
+            put_metric(model, comparison->metric, 0);
+        else
+            put_null(model, comparison->metric->path);
+        break;
+    }
+}
+
+/* What other figures are compared with has to be there first, of different sizes. */
+static void put_others(struct ap_model *model, const struct ap_expr *expr)
+{
+    for (size_t i = 0; i < expr->comparison_count; i++)
+        if (expr->comparisons[i].other)
+            put_metric(model, expr->comparisons[i].other, 1e10 / (double)(i + 1));
+}
+
+/* A tree in which every artifact that a report can show is there. */
+static void put_artifacts(struct ap_model *model)
+{
+    static const char *const recorded[] = { "trace.recorded.gpu",       "trace.recorded.runtime",  "trace.recorded.shapes",
+                                            "trace.recorded.stacks",    "trace.recorded.memory",   "trace.complete",
+                                            "memory.recorded.history",  "memory.recorded.stacks",  "memory.recorded.requested_sizes",
+                                            "memory.recorded.settings", "memory.recorded.blocks" };
+    for (size_t i = 0; i < AP_COUNT_OF(recorded); i++)
+        put_bool(model, recorded[i], true);
+    put_count(model, "cpu.operator_summary.events", 100000);
+    put_count(model, "steps.count", 5);
+}
+
+/* All comparisons of @rule hold, but number @but; -1: all hold; -2: none does. */
+static void put_rule(struct ap_model *model, const struct ap_rule *rule, int but)
+{
+    ap_model_init(model, &gate);
+    put_artifacts(model);
+    put_others(model, &rule->when);
+    for (int i = 0; i < (int)rule->when.comparison_count; i++)
+        if (i != but && but != -2 && ap_comparison_test(&rule->when.comparisons[i], &model->root) != AP_TRUE)
+            put_edge(model, &rule->when.comparisons[i], true);
+    for (int i = 0; i < (int)rule->when.comparison_count; i++)
+        if (i == but || but == -2)
+            put_edge(model, &rule->when.comparisons[i], false);
+}
+
+static bool fires(struct ap_model *model, const struct ap_rule *rule, bool *ret_evaluated)
+{
+    struct ap_error error;
+    struct ap_rubric alone = { .first = NULL };
+    struct ap_rule copy = *rule;
+    copy.next = NULL;
+    alone.first = alone.last = &copy;
+    alone.rule_count = 1;
+    if (ap_rubric_apply(&alone, model, &error) != AP_OK)
+        return false;
+    *ret_evaluated = ap_value_count(ap_value_at(&model->root, "not_evaluated")) == 0;
+    return ap_value_count(ap_value_at(&model->root, "findings")) == 1;
+}
+
+static void claim(bool holds, const struct ap_rule *rule, const char *what)
+{
+    char text[200];
+    (void)snprintf(text, sizeof(text), "%s: %s", rule->id.data, what);
+    ok(holds, text);
+}
+
+static bool needs_are_met(const struct ap_model *model, const struct ap_rule *rule)
+{
+    for (size_t i = 0; i < ap_artifact_count(); i++)
+        if (rule->needs & UINT32_C(1) << i && !ap_artifact_is_there(&model->root, i))
+            return false;
+    return true;
+}
+
+/* Whether the rule fires where its comparisons have these values, judged here once more without the rubric's own code. */
+static bool expected(const struct ap_model *model, const struct ap_rule *rule)
+{
+    bool stack[AP_EXPR_MAX_STEPS];
+    size_t used = 0, next = 0;
+    for (size_t i = 0; i < rule->when.step_count; i++) {
+        if (rule->when.steps[i] == AP_STEP_compare) {
+            stack[used++] = ap_comparison_test(&rule->when.comparisons[next++], &model->root) == AP_TRUE;
+            continue;
+        }
+        used--;
+        stack[used - 1] = rule->when.steps[i] == AP_STEP_and ? stack[used - 1] && stack[used] : stack[used - 1] || stack[used];
+    }
+    return stack[0] && needs_are_met(model, rule);
+}
+
+static void a_rule_fires_beyond_its_thresholds_and_not_beside_them(const struct ap_rule *rule)
+{
+    struct ap_model model;
+    bool evaluated = false;
+    put_rule(&model, rule, -1);
+    claim(fires(&model, rule, &evaluated), rule, "fires just beyond its thresholds");
+    ap_model_release(&model);
+    put_rule(&model, rule, -2);
+    claim(!fires(&model, rule, &evaluated), rule, "is silent just beside them");
+    ap_model_release(&model);
+    for (int i = 0; i < (int)rule->when.comparison_count && rule->when.comparison_count > 1; i++) {
+        put_rule(&model, rule, i);
+        bool want = expected(&model, rule);
+        claim(fires(&model, rule, &evaluated) == want, rule, want ? "another branch still holds" : "one failing comparison is enough");
+        ap_model_release(&model);
+    }
+}
+
+static void a_rule_without_its_inputs_asks_for_them(const struct ap_rule *rule)
+{
+    struct ap_model model;
+    bool evaluated = false;
+    ap_model_init(&model, &gate);
+    bool fired = fires(&model, rule, &evaluated);
+    const struct ap_value *first = ap_value_first(ap_value_at(&model.root, "not_evaluated"));
+    claim(!fired && !evaluated && ap_value_count(ap_value_member(first, "missing")) > 0, rule,
+          "asks for its inputs when there are none");
+    ap_model_release(&model);
+}
+
+static bool names_a_metric(struct ap_text text)
+{
+    for (size_t i = 0; i < ap_metric_count; i++) {
+        size_t bytes = strlen(ap_metrics[i].path);
+        for (size_t at = 0; at + bytes + 2 <= text.bytes; at++)
+            if (text.data[at] == '`' && text.data[at + bytes + 1] == '`' && memcmp(text.data + at + 1, ap_metrics[i].path, bytes) == 0)
+                return true;
+    }
+    return false;
+}
+
+static void a_rule_is_complete(const struct ap_rule *rule)
+{
+    claim(names_a_metric(rule->texts[AP_TEXT_validation]), rule, "the validation names a metric");
+    if (rule->severity > AP_SEVERITY_info)
+        claim(strchr(rule->texts[AP_TEXT_observation].data, '{') != NULL, rule, "the observation tells a measured value");
+}
+
+/* ---- figures of real recordings: the first finding has to be the right one ---- */
+
+struct figure {
+    const char *path;
+    double number;
+};
+
+static void put_figures(struct ap_model *model, const struct figure *figures, size_t count)
+{
+    ap_model_init(model, &gate);
+    put_bool(model, "trace.complete", true);
+    put_bool(model, "trace.recorded.gpu", true);
+    put_bool(model, "trace.recorded.runtime", true);
+    put_bool(model, "trace.recorded.accelerator", false);
+    put_count(model, "cpu.operator_summary.events", 10000);
+    for (size_t i = 0; i < count; i++)
+        put_metric(model, ap_metric_find(ap_text_of(figures[i].path)), figures[i].number);
+}
+
+static void first_finding_is(const struct figure *figures, size_t count, const char *want, const char *not_at_all)
+{
+    struct ap_model model;
+    struct ap_error error;
+    put_figures(&model, figures, count);
+    is_int(ap_rubric_apply(rubric, &model, &error), AP_OK, "the rubric is applied");
+    const struct ap_value *findings = ap_value_at(&model.root, "findings");
+    is_text(ap_value_text(ap_value_member(ap_value_first(findings), "rule_id")), want, want);
+    bool met = false;
+    for (const struct ap_value *it = ap_value_first(findings); it; it = it->next)
+        met = met || ap_text_is(ap_value_text(ap_value_member(it, "rule_id")), not_at_all);
+    ok(!met, not_at_all);
+    ap_model_release(&model);
+}
+
+#define FIRST(figures, want, not_at_all) first_finding_is(figures, AP_COUNT_OF(figures), want, not_at_all)
+
+static void a_loader_in_the_process_comes_before_the_convolutions(void)
+{
+    static const struct figure figures[] = {
+        { "trace.window_us", 1049.4e6 }, { "gpu.window_us", 1040e6 }, { "gpu.busy_us", 630e6 }, { "gpu.idle_us", 410e6 },
+        { "gpu.utilization_ratio", 0.606 }, { "gpu.kernel.count", 8772 }, { "gpu.kernel.short_ratio", 0.62 },
+        { "gpu.kernel.top_share_ratio", 0.45 }, { "gpu.kernel.top_total_dur_us", 280e6 }, { "gpu.communication.exposed_ratio", 0 },
+        { "cpu.signals.dataloader.window_share_ratio", 0.396 }, { "cpu.signals.dataloader.total_dur_us", 415.8e6 },
+        { "cpu.signals.dataloader_single.window_share_ratio", 0.396 }, { "cpu.signals.dataloader_single.total_dur_us", 415.8e6 },
+        { "cpu.signals.graph_launch.count", 0 }, { "steps.count", 6 },
+    };
+    FIRST(figures, "dataloader-in-process", "gpu-underused");
+}
+
+static void communication_that_hides_nothing_comes_first_at_full_utilisation(void)
+{
+    static const struct figure figures[] = {
+        { "trace.window_us", 86.6e6 }, { "gpu.window_us", 86.6e6 }, { "gpu.busy_us", 84e6 }, { "gpu.idle_us", 2.6e6 },
+        { "gpu.utilization_ratio", 0.97 }, { "gpu.communication.exposed_ratio", 0.64 }, { "gpu.communication.exposed_us", 55.6e6 },
+        { "gpu.kernel.count", 2995 }, { "gpu.kernel.short_ratio", 0.78 }, { "steps.count", 3 },
+        { "cpu.signals.synchronize.per_step", 1 }, { "cpu.signals.synchronize.window_share_ratio", 0.44 },
+        { "cpu.signals.synchronize.total_dur_us", 37.9e6 }, { "cpu.signals.graph_launch.count", 0 },
+    };
+    FIRST(figures, "exposed-communication", "explicit-sync");
+}
+
+static void a_starved_gpu_is_not_called_communication_bound(void)
+{
+    static const struct figure figures[] = {
+        { "trace.window_us", 667e6 }, { "gpu.window_us", 660.6e6 }, { "gpu.busy_us", 157.5e6 }, { "gpu.idle_us", 503.1e6 },
+        { "gpu.utilization_ratio", 0.238 }, { "gpu.communication.exposed_ratio", 0.06 }, { "gpu.communication.exposed_us", 39.6e6 },
+        { "gpu.kernel.count", 2700 }, { "gpu.kernel.short_ratio", 0.4 }, { "gpu.kernel.top_share_ratio", 0.28 }, { "steps.count", 3 },
+        { "cpu.signals.graph_launch.count", 0 },
+    };
+    FIRST(figures, "gpu-underused", "exposed-communication");
+}
+
+static void tiny_kernels_of_a_slow_host_are_called_host_bound(void)
+{
+    static const struct figure figures[] = {
+        { "trace.window_us", 84.5e6 }, { "gpu.window_us", 84.5e6 }, { "gpu.busy_us", 11.6e6 }, { "gpu.idle_us", 72.9e6 },
+        { "gpu.utilization_ratio", 0.137 }, { "gpu.communication.exposed_ratio", 0.025 }, { "gpu.kernel.count", 768 },
+        { "gpu.kernel.short_ratio", 0.76 }, { "cpu.signals.graph_launch.count", 0 }, { "gpu.memcpy.device_ratio", 0.067 },
+        { "gpu.memcpy.device_dur_us", 0.78e6 }, { "cpu.signals.compiled_region.count", 0 },
+    };
+    FIRST(figures, "host-bound-small-ops", "gpu-underused");
+}
+
+static void a_trace_of_the_start_is_told_to_be_one(void)
+{
+    static const struct figure figures[] = {
+        { "trace.window_us", 43425e6 }, { "gpu.window_us", 12920e6 }, { "gpu.busy_us", 66e6 }, { "gpu.idle_us", 12854e6 },
+        { "gpu.utilization_ratio", 0.005 }, { "cpu.signals.device_malloc.window_share_ratio", 0.18 },
+        { "cpu.signals.device_malloc.total_dur_us", 7966e6 }, { "gpu.kernel.count", 79 }, { "gpu.kernel.short_ratio", 0.5 },
+        { "cpu.signals.copy.window_share_ratio", 0.69 }, { "cpu.signals.copy.total_dur_us", 30000e6 },
+    };
+    FIRST(figures, "cold-start-only", "gpu-underused");
+    FIRST(figures, "cold-start-only", "copy-as-symptom");
+}
+
+static void a_copy_that_waits_for_a_busy_gpu_costs_nothing(void)
+{
+    static const struct figure figures[] = {
+        { "trace.window_us", 383e6 }, { "gpu.window_us", 382e6 }, { "gpu.busy_us", 378e6 }, { "gpu.idle_us", 4e6 },
+        { "gpu.utilization_ratio", 0.99 }, { "cpu.signals.copy.window_share_ratio", 0.348 },
+        { "cpu.signals.copy.total_dur_us", 133e6 }, { "gpu.memcpy.pageable_bytes", 38e6 }, { "gpu.memcpy.pageable_dur_us", 3.46e6 },
+    };
+    FIRST(figures, "pageable-copies", "copy-as-symptom");
+}
+
+static void a_copy_that_blocks_while_the_gpu_idles_is_the_cause(void)
+{
+    static const struct figure figures[] = {
+        { "trace.window_us", 474e6 }, { "gpu.window_us", 473.7e6 }, { "gpu.busy_us", 9.8e6 }, { "gpu.idle_us", 464e6 },
+        { "gpu.utilization_ratio", 0.021 }, { "cpu.signals.copy.window_share_ratio", 0.977 },
+        { "cpu.signals.copy.total_dur_us", 463e6 }, { "cpu.signals.graph_launch.count", 1 },
+    };
+    FIRST(figures, "copy-as-symptom", "graph-gaps");
+}
+
+static void waiting_for_gloo_is_not_called_python_time(void)
+{
+    static const struct figure figures[] = {
+        { "trace.window_us", 1285e6 }, { "trace.recorded.gpu", 0 }, { "trace.recorded.runtime", 0 },
+        { "cpu.signals.gloo.window_share_ratio", 1.66 }, { "cpu.signals.gloo.total_dur_us", 2135e6 },
+        { "cpu.thread_summary.idle_us", 1110e6 }, { "steps.count", 5 },
+    };
+    FIRST(figures, "cpu-communication", "time-outside-operators");
+}
+
+static void a_clean_run_gets_no_advice(void)
+{
+    static const struct figure figures[] = {
+        { "trace.window_us", 1000e6 }, { "gpu.window_us", 1000e6 }, { "gpu.busy_us", 950e6 }, { "gpu.idle_us", 50e6 },
+        { "gpu.utilization_ratio", 0.95 }, { "gpu.communication.exposed_ratio", 0.02 }, { "gpu.kernel.count", 5000 },
+        { "gpu.kernel.short_ratio", 0.2 }, { "gpu.kernel.top_share_ratio", 0.2 }, { "steps.count", 5 }, { "steps.cv_ratio", 0.02 },
+        { "steps.first_over_median_ratio", 1.01 }, { "memory.summary.reserved_bytes", 8e9 }, { "memory.state.slack_ratio", 0.1 },
+        { "trace.recorded.stacks", 1 }, { "trace.recorded.shapes", 1 },
+    };
+    struct ap_model model;
+    struct ap_error error;
+    put_figures(&model, figures, AP_COUNT_OF(figures));
+    is_int(ap_rubric_apply(rubric, &model, &error), AP_OK, "the rubric is applied");
+    for (const struct ap_value *it = ap_value_first(ap_value_at(&model.root, "findings")); it; it = it->next)
+        is_text(ap_value_text(ap_value_member(it, "severity")), "info", "nothing above info on a clean run");
+    ap_model_release(&model);
+}
+
+/* ---- tables ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
+}
+
+static void units_of_metrics_stand_in_their_names(void)
+{
+    for (size_t i = 0; i < ap_metric_count; i++) {
+        const char *path = ap_metrics[i].path;
+        enum ap_unit unit = ends_with(path, "_us") ? AP_UNIT_time : ends_with(path, "_ratio") ? AP_UNIT_ratio : AP_UNIT_count;
+        bool other = ap_metrics[i].unit != AP_UNIT_time && ap_metrics[i].unit != AP_UNIT_ratio;
+        ok(ap_metrics[i].unit == unit || (unit == AP_UNIT_count && other), path);
+    }
+}
+
+static void every_metric_has_an_artifact_to_ask_for(void)
+{
+    struct ap_model model;
+    ap_model_init(&model, &gate);
+    for (size_t i = 0; i < ap_metric_count; i++) {
+        size_t artifact;
+        ok(ap_artifact_behind(&model.root, ap_metrics[i].path, &artifact), ap_metrics[i].path);
+    }
+    ap_model_release(&model);
+}
+
+/* The document lists the artifacts for people: none may be forgotten there. */
+static void the_document_names_every_artifact(void)
+{
+    struct ap_text text = ap_rubric_builtin();
+    for (size_t i = 0; i < ap_artifact_count(); i++) {
+        char code[40];
+        (void)snprintf(code, sizeof(code), "`%s`", ap_artifact_id(i));
+        ok(ap_text_contains_folded(text, code), code);
+    }
+}
+
+int main(void)
+{
+    struct ap_error error;
+    struct ap_text builtin = ap_rubric_builtin();
+    ap_gate_init(&gate, 0);
+    if (ap_rubric_parse(&gate, builtin.data, builtin.bytes, "references/interpretation.md", &rubric, &error) != AP_OK) {
+        note(error.message);
+        ok(false, "the document that ships is read");
+        return done();
+    }
+    ok(ap_rubric_rule_count(rubric) >= 24, "it has rules");
+    for (const struct ap_rule *rule = rubric->first; rule; rule = rule->next) {
+        a_rule_fires_beyond_its_thresholds_and_not_beside_them(rule);
+        if (!ap_text_is(rule->id, "missing-snapshot") && rule->when.comparisons[0].test != AP_TEST_is_unknown)
+            a_rule_without_its_inputs_asks_for_them(rule);
+        a_rule_is_complete(rule);
+    }
+    a_loader_in_the_process_comes_before_the_convolutions();
+    communication_that_hides_nothing_comes_first_at_full_utilisation();
+    a_starved_gpu_is_not_called_communication_bound();
+    tiny_kernels_of_a_slow_host_are_called_host_bound();
+    a_trace_of_the_start_is_told_to_be_one();
+    a_copy_that_waits_for_a_busy_gpu_costs_nothing();
+    a_copy_that_blocks_while_the_gpu_idles_is_the_cause();
+    waiting_for_gloo_is_not_called_python_time();
+    a_clean_run_gets_no_advice();
+    units_of_metrics_stand_in_their_names();
+    every_metric_has_an_artifact_to_ask_for();
+    the_document_names_every_artifact();
+    ap_rubric_free(rubric);
+    is_u64(atomic_load(&gate.used_bytes), 0, "all memory went back");
+    return done();
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+ * What was found, how sure it is, what could not be judged, and what was wrong with the input. */
+#include <string.h>
+
+#include "md.h"
+
+#include "poison.h"
+
+static struct ap_text text_of(const struct ap_value *object, const char *key)
+{
+    return ap_value_text(ap_value_member(object, key));
+}
+
+static bool is_info(const struct ap_value *finding)
+{
+    return ap_text_is(text_of(finding, "severity"), "info");
+}
+
+/* Values of a closed list of ours; what else a tree may hold is shown as a name. */
+static void write_level(struct md *md, struct ap_text level, bool capital)
+{
+    static const char *const levels[] = { "critical", "high", "medium", "low", "info", "loss", "error" };
+    for (size_t i = 0; i < AP_COUNT_OF(levels); i++)
+        if (ap_text_is(level, levels[i])) {
+            ap_out_char(&md->out, capital ? (char)(levels[i][0] - 'a' + 'A') : levels[i][0]);
+            ap_md_string(md, levels[i] + 1);
+            return;
+        }
+    ap_md_name(md, level);
+}
+
+/* ---- alerts ---- */
+
+static void write_warning_alert(struct md *md, const struct ap_value *warning)
+{
+    ap_md_string(md, "\n> **WARNING:** ");
+    ap_md_whole_name(md, text_of(warning, "input"));
+    ap_md_string(md, ": ");
+    ap_md_prose(md, text_of(warning, "message"));
+    ap_md_string(md, ".\n");
+}
+
+static bool is_loud(const struct ap_value *warning)
+{
+    struct ap_text code = text_of(warning, "code");
+    return ap_text_is(code, "input-cut") || ap_text_is(code, "salvaged") ||
+           ap_text_is(text_of(warning, "severity"), "error");
+}
+
+void ap_md_alerts(struct md *md)
+{
+    size_t loss = 0;
+    bool cut_told = false;
+    const struct ap_value *warnings = ap_md_at(md, "warnings");
+    for (const struct ap_value *warning = ap_value_first(warnings); warning; warning = warning->next) {
+        if (is_loud(warning)) {
+            write_warning_alert(md, warning);
+            cut_told = true;
+        } else {
+            loss += ap_text_is(text_of(warning, "severity"), "loss");
+        }
+    }
+    if (!cut_told && ap_md_false(md, "trace.complete"))
+        ap_md_string(md, "\n> **WARNING:** the trace ends before it is complete. All totals are lower bounds.\n");
+    if (!cut_told && ap_md_false(md, "memory.complete"))
+        ap_md_string(md, "\n> **WARNING:** the memory snapshot is not complete. All totals are lower bounds.\n");
+    if (loss)
+        ap_md_string(md, "\n> Some records of the input could not be used: see [Data quality](#data-quality).\n");
+}
+
+/* ---- verdict ---- */
+
+static void write_savings(struct md *md, const struct ap_value *finding, const char *before)
+{
+    const struct ap_value *time = ap_value_member(finding, "saves_us");
+    const struct ap_value *bytes = ap_value_member(finding, "saves_bytes");
+    bool any = false;
+    if (time && time->type == AP_VALUE_TIME_NS) {
+        ap_md_string(md, before);
+        ap_md_rounded(md, time);
+        any = true;
+    }
+    if (bytes && bytes->type == AP_VALUE_BYTES) {
+        ap_md_string(md, any ? " and " : before);
+        ap_md_rounded(md, bytes);
+    }
+}
+
+static void write_headline(struct md *md, const struct ap_value *finding)
+{
+    ap_md_string(md, "**");
+    write_level(md, text_of(finding, "severity"), true);
+    ap_md_string(md, ":** ");
+    ap_md_prose(md, text_of(finding, "title"));
+    write_savings(md, finding, "; fixing it saves at most ");
+    ap_md_string(md, ".\n");
+}
+
+void ap_md_verdict(struct md *md)
+{
+    const struct ap_value *findings = ap_md_at(md, "findings");
+    if (!findings || findings->type != AP_VALUE_LIST)
+        return;
+    int64_t count = 0;
+    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next)
+        count += !is_info(finding);
+    ap_md_string(md, "\n## Verdict\n\n");
+    if (count == 0) {
+        ap_md_string(md, "Nothing above threshold.\n");
+        return;
+    }
+    ap_md_integer(md, count);
+    ap_md_string(md, count == 1 ? " finding above its threshold:\n\n"
+                                : " findings above their thresholds, the weightiest first:\n\n");
+    int shown = 0;
+    for (const struct ap_value *finding = ap_value_first(findings); finding && shown < 3; finding = finding->next)
+        if (!is_info(finding)) {
+            ap_out_format(&md->out, "%d. ", ++shown);
+            write_headline(md, finding);
+        }
+}
+
+/* ---- findings ---- */
+
+static void write_point(struct md *md, const struct ap_value *finding, const char *key, const char *label)
+{
+    struct ap_text text = text_of(finding, key);
+    if (!text.bytes)
+        return;
+    ap_md_string(md, "- **");
+    ap_md_string(md, label);
+    ap_md_string(md, ":** ");
+    ap_md_prose(md, text);
+    ap_out_char(&md->out, '\n');
+}
+
+static void write_missing(struct md *md, const struct ap_value *finding)
+{
+    const struct ap_value *missing = ap_value_first(ap_value_member(finding, "missing"));
+    if (!missing)
+        return;
+    ap_md_string(md, "- **Missing to be sure:** ");
+    for (; missing; missing = missing->next) {
+        ap_md_prose(md, ap_value_text(missing));
+        ap_md_string(md, missing->next ? "; " : "\n");
+    }
+}
+
+static void write_evidence(struct md *md, const struct ap_value *finding)
+{
+    const struct ap_value *evidence = ap_value_first(ap_value_member(finding, "evidence"));
+    if (!evidence)
+        return;
+    ap_md_string(md, "\n| Metric | Measured | Threshold |\n| :--- | ---: | ---: |\n");
+    for (; evidence; evidence = evidence->next) {
+        struct ap_text metric = text_of(evidence, "metric");
+        ap_md_string(md, "| ");
+        ap_md_name(md, metric);
+        ap_md_string(md, " | ");
+        ap_md_value(md, ap_value_member(evidence, "value"), metric, MD_FULL);
+        ap_md_string(md, " | ");
+        ap_md_value(md, ap_value_member(evidence, "threshold"), metric, MD_FULL);
+        ap_md_string(md, " |\n");
+    }
+}
+
+static void write_finding(struct md *md, const struct ap_value *finding, int rank)
+{
+    ap_out_format(&md->out, "\n### %d. ", rank);
+    ap_md_prose(md, text_of(finding, "title"));
+    ap_md_string(md, "\n\n**");
+    write_level(md, text_of(finding, "severity"), true);
+    ap_md_string(md, "** severity, ");
+    write_level(md, text_of(finding, "confidence"), false);
+    ap_md_string(md, " confidence");
+    write_savings(md, finding, ", saves at most ");
+    ap_md_string(md, ". Rule ");
+    ap_md_name(md, text_of(finding, "rule_id"));
+    ap_md_string(md, ".\n\n");
+    write_point(md, finding, "observation", "Observation");
+    write_point(md, finding, "hypothesis", "Hypothesis");
+    write_point(md, finding, "action", "Action");
+    write_point(md, finding, "validation", "Validation");
+    write_missing(md, finding);
+    write_evidence(md, finding);
+}
+
+/* What only informs: one line each, the rest is in the JSON. */
+static void write_remarks(struct md *md, const struct ap_value *findings)
+{
+    bool any = false;
+    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
+        if (!is_info(finding))
+            continue;
+        ap_md_string(md, any ? "" : "\n## Also noted\n\n");
+        any = true;
+        ap_md_string(md, "- **");
+        ap_md_prose(md, text_of(finding, "title"));
+        ap_md_string(md, "** (");
+        ap_md_name(md, text_of(finding, "rule_id"));
+        ap_md_string(md, "): ");
+        ap_md_prose(md, text_of(finding, "observation"));
+        ap_md_string(md, " **Action:** ");
+        ap_md_prose(md, text_of(finding, "action"));
+        ap_out_char(&md->out, '\n');
+    }
+}
+
+void ap_md_findings(struct md *md)
+{
+    const struct ap_value *findings = ap_md_at(md, "findings");
+    int rank = 0;
+    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
+        if (is_info(finding))
+            continue;
+        if (rank == 0)
+            ap_md_string(md, "\n## Action plan\n\n"
+                             "Ranked by what each could save; the figures are upper bounds and overlap.\n");
+        write_finding(md, finding, ++rank);
+    }
+    write_remarks(md, findings);
+}
+
+/* ---- rules without their inputs ---- */
+
+static bool names_artifact(const struct ap_value *rule, struct ap_text artifact)
+{
+    const struct ap_value *missing = ap_value_first(ap_value_member(rule, "missing"));
+    for (; missing; missing = missing->next)
+        if (ap_text_equal(ap_value_text(missing), artifact))
+            return true;
+    return false;
+}
+
+static bool seen_before(const struct ap_value *rules, const struct ap_value *until, struct ap_text artifact)
+{
+    for (const struct ap_value *rule = ap_value_first(rules); rule != until; rule = rule->next)
+        if (names_artifact(rule, artifact))
+            return true;
+    return false;
+}
+
+static void write_artifact(struct md *md, const struct ap_value *from, struct ap_text artifact)
+{
+    ap_md_string(md, "- For ");
+    bool any = false;
+    for (const struct ap_value *rule = from; rule; rule = rule->next)
+        if (names_artifact(rule, artifact)) {
+            ap_md_string(md, any ? ", " : "");
+            ap_md_name(md, text_of(rule, "rule_id"));
+            any = true;
+        }
+    ap_md_string(md, ": ");
+    ap_md_prose(md, artifact);
+    ap_md_string(md, ".\n");
+}
+
+void ap_md_not_evaluated(struct md *md)
+{
+    const struct ap_value *rules = ap_md_at(md, "not_evaluated");
+    if (!ap_value_first(rules))
+        return;
+    ap_md_string(md, "\n## Rules not evaluated\n\n"
+                     "Each line names rules and what they lack in this input.\n\n");
+    for (const struct ap_value *rule = ap_value_first(rules); rule; rule = rule->next) {
+        const struct ap_value *missing = ap_value_first(ap_value_member(rule, "missing"));
+        for (; missing; missing = missing->next)
+            if (!seen_before(rules, rule, ap_value_text(missing)))
+                write_artifact(md, rule, ap_value_text(missing));
+    }
+}
+
+/* ---- data quality ---- */
+
+void ap_md_warnings(struct md *md)
+{
+    static const struct md_column columns[] = {
+        MD_COLUMN("code", "Code", MD_NAME),
+        MD_COLUMN("severity", "Severity", MD_NAME),
+        MD_COLUMN("count", "Count", MD_FIGURE),
+        MD_COLUMN("first_byte_offset", "First at byte", MD_FIGURE),
+        MD_COLUMN("input", "Input", MD_NAME),
+        MD_COLUMN("message", "Meaning", MD_PROSE),
+    };
+    static const struct md_table table = {
+        .path = "warnings",
+        .remark = ": everything odd that reading survived",
+        MD_COLUMNS(columns),
+    };
+    ap_md_string(md, "\n## Data quality\n");
+    if (!ap_md_table(md, NULL, &table))
+        ap_md_string(md, "\nNothing odd was met in the input.\n");
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * report.h - the writers: the model's tree as JSON, and as Markdown for people.
+ * They know the model and nothing of traces or snapshots. Both write the same bytes for the same tree on every
+ * machine, and both take every text of the tree as hostile: what names look like is decided in json_text and md_text,
+ * at one place for each writer. */
+#ifndef AP_REPORT_H
+#define AP_REPORT_H
+
+#include "model_build.h"
+#include "out.h"
+
+/** The whole tree, keys in tree order, two spaces an indentation step, one final newline. Always valid UTF-8 and
+ *  valid JSON. Times become microseconds with up to three exact decimals, ratios and numbers at most nine digits,
+ *  what is not finite null. AP_ERROR_LIMIT for a tree deeper than the model ever is; else what the sink says. */
+AP_MUST_CHECK enum ap_status ap_write_json(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr);
+
+/** The report for people, in CommonMark with GitHub's tables. Every figure in a table stands in the JSON at the path
+ *  that the table names: exact, or rounded where it carries "%", "x", "/s" or "/step". Needs no memory; fails as
+ *  the sink does. */
+AP_MUST_CHECK enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink sink,
+                                               struct ap_error *reterr);
+
+#endif

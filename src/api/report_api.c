@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ * report_api.c - the stages in order: input, json, trace or memory, analyze, rubric. */
+#include <string.h>
+
+#include "analyze.h"
+#include "analyze_profile/analyze_profile.h"
+#include "input.h"
+#include "json_reader.h"
+#include "pass_memory.h"
+#include "report.h"
+#include "rubric.h"
+#include "rubric_file.h"
+#include "snapshot.h"
+
+#include "poison.h"
+
+#define SCHEMA_VERSION "1.0"
+/* What a run needs beside the gate: program, libraries, stacks, libcmark's trees of the rubric. */
+#define RESERVE_BYTES UINT64_C(16777216)
+
+struct ap_report {
+    struct ap_gate gate;
+    struct ap_model model;
+    struct ap_notes trace_notes, memory_notes;
+};
+
+/* ------------------------------------------------------------------------------------------------------- reading */
+
+/* One input from its path to its JSON reader. */
+struct opened {
+    const struct ap_request *request;
+    const char *path;
+    struct ap_input *input;
+    struct ap_byte_source source;
+    struct ap_json_reader *json;
+};
+
+static void tell(const struct opened *opened)
+{
+    if (opened->request->progress)
+        opened->request->progress(opened->request->progress_self, opened->path, ap_input_raw_bytes(opened->input),
+                                  ap_input_size_bytes(opened->input));
+}
+
+static enum ap_status read_and_tell(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr)
+{
+    struct opened *opened = self;
+    tell(opened);
+    return opened->source.read(opened->source.self, to, cap_bytes, ret_bytes, reterr);
+}
+
+static enum ap_status borrow_and_tell(void *self, struct ap_block_view *ret_block, struct ap_error *reterr)
+{
+    struct opened *opened = self;
+    tell(opened);
+    return opened->source.borrow(opened->source.self, ret_block, reterr);
+}
+
+static void close_input(struct opened *opened)
+{
+    ap_json_reader_free(opened->json);
+    ap_input_free(opened->input);
+}
+
+static enum ap_status open_input(struct ap_report *report, const struct ap_request *request, const char *path,
+                                 enum ap_input_role role, struct ap_notes *notes, struct opened *opened,
+                                 struct ap_error *reterr)
+{
+    struct ap_input_options options = { .salvage = request->salvage, .role = role, .threads = !request->one_thread };
+    struct ap_json_limits limits = { .skipped_depth = request->max_depth };
+    *opened = (struct opened){ .request = request, .path = path };
+    AP_TRY(ap_input_open(&report->gate, path, &options, notes, &opened->input, reterr));
+    enum ap_status status = ap_input_probe(opened->input, reterr);
+    if (status == AP_OK) {
+        struct ap_byte_source told = { .read = read_and_tell, .borrow = borrow_and_tell, .self = opened };
+        opened->source = ap_input_source(opened->input);
+        status = ap_json_reader_new(&report->gate, told, notes, &limits, &opened->json, reterr);
+    }
+    if (status != AP_OK)
+        close_input(opened);
+    return status;
+}
+
+static enum ap_status check_strict(const struct ap_request *request, const struct ap_notes *notes, struct ap_error *reterr)
+{
+    if (!request->strict || !ap_notes_reach(notes, AP_NOTE_loss))
+        return AP_OK;
+    for (int i = 0; i < AP_COUNTER_COUNT_; i++) {
+        const struct ap_note *note = &notes->notes[i];
+        const struct ap_counter_info *info = ap_counter_info((enum ap_counter)i);
+        if (!note->count || info->severity < AP_NOTE_loss)
+            continue;
+        return ap_fail_at(reterr, AP_ERROR_INPUT, note->first_offset_bytes,
+                          "--strict: %s (%s, %llu times)%s%s; without --strict the report counts it as a warning",
+                          info->sentence, info->code, (unsigned long long)note->count, note->detail[0] ? ": " : "",
+                          note->detail);
+    }
+    return AP_OK;
+}
+
+static enum ap_status add_trace(struct ap_report *report, const struct ap_request *request, struct ap_error *reterr)
+{
+    struct ap_notes *notes = &report->trace_notes;
+    struct ap_trace_options trace_options = { .salvage = request->salvage };
+    struct opened opened;
+    struct ap_trace *trace;
+    AP_TRY(open_input(report, request, request->cpu_trace_path, AP_ROLE_TRACE, notes, &opened, reterr));
+    enum ap_status status = ap_trace_read(opened.json, &report->gate, notes, &trace_options, &trace, reterr);
+    struct ap_analyze_options options = {
+        .path = request->cpu_trace_path,
+        .top_n = request->top_n,
+        .bytes_read = status == AP_OK ? ap_json_offset(opened.json) : 0,
+        .compressed = ap_input_is_compressed(opened.input),
+    };
+    close_input(&opened); /* before the analysis: its buffers count */
+    if (status != AP_OK)
+        return status;
+    status = check_strict(request, notes, reterr);
+    if (status == AP_OK)
+        status = ap_analyze_trace(trace, &options, notes, &report->model, reterr);
+    ap_trace_free(trace);
+    return status;
+}
+
+static enum ap_status add_memory(struct ap_report *report, const struct ap_request *request, struct ap_error *reterr)
+{
+    struct ap_notes *notes = &report->memory_notes;
+    struct ap_snapshot_options snapshot_options = { .salvage = request->salvage };
+    struct opened opened;
+    struct ap_snapshot *snapshot;
+    AP_TRY(open_input(report, request, request->memory_json_path, AP_ROLE_SNAPSHOT, notes, &opened, reterr));
+    enum ap_status status = ap_snapshot_read(opened.json, &report->gate, notes, &snapshot_options, &snapshot, reterr);
+    close_input(&opened);
+    if (status != AP_OK)
+        return status;
+    status = check_strict(request, notes, reterr);
+    if (status == AP_OK)
+        status = ap_pass_memory(snapshot, request->memory_json_path, request->top_n, notes, &report->model, reterr);
+    ap_snapshot_free(snapshot);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------- judging */
+
+static enum ap_status judge(struct ap_report *report, const struct ap_rubric *rubric, struct ap_error *reterr)
+{
+    AP_TRY(ap_rubric_apply(rubric, &report->model, reterr));
+    struct ap_value *warnings = ap_add_list(&report->model, &report->model.root, "warnings");
+    ap_add_warnings(&report->model, warnings, "cpu-trace", &report->trace_notes);
+    ap_add_warnings(&report->model, warnings, "memory-json", &report->memory_notes);
+    return ap_model_status(&report->model, reterr);
+}
+
+static void add_absent_trace(struct ap_model *model)
+{
+    static const char *const parts[] = { "cpu", "trace", "steps", "gpu" };
+    for (size_t i = 0; i < AP_COUNT_OF(parts); i++)
+        ap_add_null(model, &model->root, parts[i]);
+}
+
+static enum ap_status fill(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
+                           const char **path, struct ap_error *reterr)
+{
+    struct ap_model *model = &report->model;
+    ap_add_string(model, &model->root, "schema_version", SCHEMA_VERSION);
+    struct ap_value *generator = ap_add_object(model, &model->root, "generator");
+    ap_add_string(model, generator, "name", "analyze_profile");
+    ap_add_string(model, generator, "version", ap_version());
+    *path = request->memory_json_path;
+    if (request->memory_json_path)
+        AP_TRY(add_memory(report, request, reterr));
+    else
+        ap_add_null(model, &model->root, "memory");
+    *path = request->cpu_trace_path;
+    if (request->cpu_trace_path)
+        AP_TRY(add_trace(report, request, reterr));
+    else
+        add_absent_trace(model);
+    *path = NULL;
+    return judge(report, rubric, reterr);
+}
+
+static enum ap_status check_request(const struct ap_request *request, struct ap_error *reterr)
+{
+    if (!request->cpu_trace_path && !request->memory_json_path)
+        return ap_fail(reterr, AP_ERROR_USAGE, "nothing to analyze: give --cpu-trace FILE, --memory-json FILE, or both");
+    if (request->max_memory_bytes && request->max_memory_bytes < AP_MIN_MAX_MEMORY_BYTES)
+        return ap_fail(reterr, AP_ERROR_USAGE, "--max-memory is too small: the program itself needs 32 MiB");
+    return AP_OK;
+}
+
+static enum ap_status read_rubric(struct ap_report *report, const char *path, struct ap_rubric **ret_rubric,
+                                  struct ap_error *reterr)
+{
+    struct ap_text builtin = ap_rubric_builtin();
+    if (path)
+        return ap_rubric_read_file(&report->gate, path, ret_rubric, reterr);
+    return ap_rubric_parse(&report->gate, builtin.data, builtin.bytes, "built-in rubric", ret_rubric, reterr);
+}
+
+enum ap_status ap_report_new(const struct ap_request *request, struct ap_report **ret_report, const char **ret_path,
+                             struct ap_error *reterr)
+{
+    const char *path = NULL;
+    struct ap_rubric *rubric = NULL;
+    struct ap_gate gate;
+    struct ap_report *report;
+    struct ap_error error = { AP_OK, false, 0, "" };
+    AP_TRY(check_request(request, reterr));
+    ap_gate_init(&gate, request->max_memory_bytes ? request->max_memory_bytes - RESERVE_BYTES : 0);
+    report = ap_mem_resize(&gate, NULL, 0, sizeof(*report));
+    if (!report)
+        return ap_fail_memory(&gate, reterr);
+    memset(report, 0, sizeof(*report));
+    ap_gate_init(&report->gate, gate.limit_bytes);
+    report->gate.reserve_bytes = RESERVE_BYTES;
+    if (request->fail_after > 0)
+        atomic_store(&report->gate.fail_after, request->fail_after - 1);
+    ap_model_init(&report->model, &report->gate);
+    enum ap_status status = read_rubric(report, request->rubric_path, &rubric, &error);
+    if (status != AP_OK)
+        path = request->rubric_path;
+    else
+        status = fill(report, request, rubric, &path, &error);
+    ap_rubric_free(rubric);
+    if (status == AP_OK) {
+        *ret_report = report;
+        return AP_OK;
+    }
+    ap_report_free(report);
+    if (ret_path)
+        *ret_path = path;
+    if (reterr)
+        *reterr = error;
+    return status;
+}
+
+void ap_report_free(struct ap_report *report)
+{
+    if (!report)
+        return;
+    struct ap_gate gate;
+    ap_model_release(&report->model);
+    ap_gate_init(&gate, 0);
+    ap_mem_free(&gate, report, sizeof(*report));
+}
+
+const struct ap_value *ap_report_root(const struct ap_report *report)
+{
+    return &report->model.root;
+}
+
+int ap_report_worst_severity(const struct ap_report *report)
+{
+    int worst = -1;
+    const struct ap_value *findings = ap_value_member(&report->model.root, "findings");
+    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
+        int rank = ap_severity_rank(ap_value_text(ap_value_member(finding, "severity")));
+        worst = rank > worst ? rank : worst;
+    }
+    return worst;
+}
+
+enum ap_status ap_report_write_json(const struct ap_report *report, ap_write_fn *write, void *write_self,
+                                    struct ap_error *reterr)
+{
+    return ap_write_json(&report->model, (struct ap_sink){ write, write_self }, reterr);
+}
+
+enum ap_status ap_report_write_markdown(const struct ap_report *report, ap_write_fn *write, void *write_self,
+                                        struct ap_error *reterr)
+{
+    return ap_write_markdown(&report->model, (struct ap_sink){ write, write_self }, reterr);
+}
+
+const char *ap_version(void)
+{
+    return AP_VERSION;
+}
+
+const char *ap_inflater_name(void)
+{
+    return ap_input_inflate_name();
+}
+
+const char *ap_pickle_advice(void)
+{
+    return ap_input_pickle_advice();
+}

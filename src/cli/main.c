@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ * main.c - the program: the only place that prints and exits. */
+#define _XOPEN_SOURCE 700
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "options.h"
+#include "output.h"
+#include "progress.h"
+
+enum exit_code { EXIT_WRITTEN, EXIT_FOUND, EXIT_USAGE, EXIT_INPUT, EXIT_OUTPUT, EXIT_LIMIT };
+
+static enum exit_code exit_code_of(enum ap_status status)
+{
+    switch (status) {
+    case AP_OK:
+    case AP_END:
+        return EXIT_WRITTEN;
+    case AP_ERROR_USAGE:
+        return EXIT_USAGE;
+    case AP_ERROR_INPUT:
+    case AP_ERROR_CUT:
+        return EXIT_INPUT;
+    case AP_ERROR_OUTPUT:
+        return EXIT_OUTPUT;
+    case AP_ERROR_LIMIT:
+    case AP_ERROR_MEMORY:
+        return EXIT_LIMIT;
+    }
+    return EXIT_INPUT;
+}
+
+/* Paths and messages may hold bytes of an input or a hostile file name: control characters never reach a terminal. */
+static void print_inert(const char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if ((c < 0x20 && c != '\n') || c == 0x7f)
+            (void)fprintf(stderr, "\\x%02x", c);
+        else
+            (void)fputc(c, stderr);
+    }
+}
+
+static enum exit_code complain(enum ap_status status, const char *path, const struct ap_error *error)
+{
+    (void)fputs("analyze_profile: ", stderr);
+    if (path) {
+        print_inert(strcmp(path, "-") == 0 ? "standard input" : path);
+        (void)fputs(": ", stderr);
+    }
+    print_inert(error->message);
+    if (error->has_offset)
+        (void)fprintf(stderr, " (at byte %llu)", (unsigned long long)error->offset_bytes);
+    (void)fputc('\n', stderr);
+    return exit_code_of(status);
+}
+
+static enum exit_code usage(const char *mistake)
+{
+    (void)fputs("analyze_profile: ", stderr);
+    print_inert(mistake);
+    (void)fputs("\nTry 'analyze_profile --help'.\n", stderr);
+    return EXIT_USAGE;
+}
+
+/* ------------------------------------------------------------------------------------------------------- inputs */
+
+static enum exit_code take_file(struct ap_cli_options *options, const char *path)
+{
+    enum ap_artifact artifact;
+    struct ap_error error = { AP_OK, false, 0, "" };
+    if (strcmp(path, "-") == 0)
+        return usage("say what standard input is: --cpu-trace - or --memory-json -");
+    enum ap_status status = ap_recognise(path, &artifact, &error);
+    if (status != AP_OK)
+        return complain(status, path, &error);
+    if (artifact == AP_ARTIFACT_UNKNOWN) {
+        (void)snprintf(error.message, sizeof(error.message),
+                       "neither a PyTorch trace (traceEvents) nor a CUDA memory snapshot (segments) by its content; "
+                       "--cpu-trace or --memory-json says why");
+        return complain(AP_ERROR_INPUT, path, &error);
+    }
+    const char **slot = artifact == AP_ARTIFACT_TRACE ? &options->request.cpu_trace_path
+                                                      : &options->request.memory_json_path;
+    if (*slot)
+        return usage(artifact == AP_ARTIFACT_TRACE ? "more than one trace is given; one report is made from one trace"
+                                                   : "more than one snapshot is given; one report is made from one");
+    *slot = path;
+    return EXIT_WRITTEN;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
+           S_ISREG(x.st_mode);
+}
+
+static enum exit_code check_paths(const struct ap_cli_options *options)
+{
+    const char *inputs[] = { options->request.cpu_trace_path, options->request.memory_json_path,
+                             options->request.rubric_path };
+    for (int i = 0; i < 3; i++)
+        if (same_file(inputs[i], options->md_out) || same_file(inputs[i], options->json_out))
+            return usage("an output would overwrite an input");
+    if (same_file(options->md_out, options->json_out) ||
+        (options->md_out && options->json_out && strcmp(options->md_out, options->json_out) == 0))
+        return usage("--md-out and --json-out are the same file");
+    if (!options->md_out && options->json_out && strcmp(options->json_out, "-") == 0)
+        return usage("both reports would go to standard output: give --md-out FILE as well");
+    if (options->request.cpu_trace_path && options->request.memory_json_path &&
+        strcmp(options->request.cpu_trace_path, "-") == 0 && strcmp(options->request.memory_json_path, "-") == 0)
+        return usage("standard input can be the trace or the snapshot, not both");
+    return EXIT_WRITTEN;
+}
+
+/* ------------------------------------------------------------------------------------------------------- outputs */
+
+struct writing {
+    struct ap_output output;
+    bool wanted;
+    enum ap_status (*write)(const struct ap_report *, ap_write_fn *, void *, struct ap_error *);
+};
+
+static enum ap_status write_one(const struct ap_report *report, struct writing *writing, const char *path,
+                                struct ap_error *reterr)
+{
+    enum ap_status status = ap_output_open(&writing->output, path, reterr);
+    if (status != AP_OK)
+        return status;
+    status = writing->write(report, ap_output_write, &writing->output, reterr);
+    return status == AP_OK ? ap_output_close(&writing->output, reterr) : status;
+}
+
+/* All are complete before the first is put in place. */
+static enum exit_code write_reports(const struct ap_cli_options *options, const struct ap_report *report)
+{
+    struct ap_error error = { AP_OK, false, 0, "" };
+    const char *paths[] = { options->json_out, options->md_out ? options->md_out : "-" };
+    struct writing writings[2] = { { .wanted = options->json_out != NULL, .write = ap_report_write_json },
+                                   { .wanted = true, .write = ap_report_write_markdown } };
+    enum ap_status status = AP_OK;
+    for (int i = 0; i < 2; i++) {
+        writings[i].output.file = -1;
+        if (writings[i].wanted && status == AP_OK)
+            status = write_one(report, &writings[i], paths[i], &error);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (writings[i].wanted && status == AP_OK)
+            status = ap_output_commit(&writings[i].output, &error);
+        ap_output_discard(&writings[i].output);
+    }
+    return status == AP_OK ? EXIT_WRITTEN : complain(status, NULL, &error);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- run */
+
+static enum exit_code analyze(struct ap_cli_options *options)
+{
+    struct ap_progress progress;
+    struct ap_report *report = NULL;
+    struct ap_error error = { AP_OK, false, 0, "" };
+    const char *path = NULL;
+    ap_progress_init(&progress, options->quiet);
+    options->request.progress = ap_progress_update;
+    options->request.progress_self = &progress;
+    enum ap_status status = ap_report_new(&options->request, &report, &path, &error);
+    ap_progress_end(&progress);
+    if (status != AP_OK)
+        return complain(status, path, &error);
+    enum exit_code code = write_reports(options, report);
+    if (code == EXIT_WRITTEN && options->fail_on > 0 && ap_report_worst_severity(report) >= options->fail_on)
+        code = EXIT_FOUND;
+    ap_report_free(report);
+    return code;
+}
+
+static enum exit_code refuse_pickle(const struct ap_cli_options *options)
+{
+    struct ap_error error = { AP_ERROR_INPUT, false, 0, "" };
+    (void)snprintf(error.message, sizeof(error.message), "%s", ap_pickle_advice());
+    return complain(AP_ERROR_INPUT, options->memory_pickle, &error);
+}
+
+static enum exit_code print_version(void)
+{
+    (void)printf("analyze_profile %s\ngzip: %s\n", ap_version(), ap_inflater_name());
+    return fflush(stdout) == 0 ? EXIT_WRITTEN : EXIT_OUTPUT;
+}
+
+static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
+{
+    char mistake[512];
+    if (!ap_cli_parse(argc, argv, options, mistake, sizeof(mistake)))
+        return usage(mistake);
+    if (options->help) {
+        ap_cli_print_help(stdout);
+        return fflush(stdout) == 0 ? EXIT_WRITTEN : EXIT_OUTPUT;
+    }
+    if (options->version)
+        return print_version();
+    if (options->memory_pickle)
+        return refuse_pickle(options);
+    for (int i = 0; i < options->file_count; i++) {
+        enum exit_code code = take_file(options, options->files[i]);
+        if (code != EXIT_WRITTEN)
+            return code;
+    }
+    enum exit_code code = check_paths(options);
+    return code == EXIT_WRITTEN ? analyze(options) : code;
+}
+
+int main(int argc, char **argv)
+{
+    struct ap_cli_options options = { .file_count = 0 };
+    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an output error, not a silent end */
+    options.files = calloc((size_t)argc + 1, sizeof(options.files[0]));
+    if (!options.files)
+        return EXIT_LIMIT;
+    enum exit_code code = run(argc, argv, &options);
+    free(options.files);
+    return (int)code;
+}

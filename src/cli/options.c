@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_TOP_N 20
+
+enum option_id {
+#define AP_SECTION(title)
+#define AP_OPTION(id, name, argument, help) OPTION_##id,
+#include "options.def"
+#undef AP_OPTION
+#undef AP_SECTION
+    OPTION_COUNT
+};
+
+/* A section's title, or an option. */
+static const struct entry {
+    int id; /* -1 = a title */
+    const char *name, *argument, *help;
+} entries[] = {
+#define AP_SECTION(title) { -1, title, NULL, NULL },
+#define AP_OPTION(id, name, argument, help) { OPTION_##id, name, argument, help },
+#include "options.def"
+#undef AP_OPTION
+#undef AP_SECTION
+};
+#define ENTRY_COUNT (sizeof(entries) / sizeof(entries[0]))
+
+static void print_entry(FILE *to, const struct entry *entry)
+{
+    char left[64];
+    (void)snprintf(left, sizeof(left), "  --%s%s%s", entry->name, entry->argument ? " " : "",
+                   entry->argument ? entry->argument : "");
+    const char *line = entry->help;
+    for (bool first = true; line; first = false) {
+        const char *end = strchr(line, '\n');
+        int bytes = end ? (int)(end - line) : (int)strlen(line);
+        (void)fprintf(to, "%-24s %.*s\n", first ? left : "", bytes, line);
+        line = end ? end + 1 : NULL;
+    }
+}
+
+void ap_cli_print_help(FILE *to)
+{
+    (void)fputs("Usage: analyze_profile [OPTION]... [FILE]...\n"
+                "Ranked diagnosis of a PyTorch profiler trace and a CUDA memory snapshot: what costs most,\n"
+                "the evidence, the likely cause, what to change and how to verify it. Works offline; nothing\n"
+                "from an input is executed, and pickles are never loaded.\n\n"
+                "A FILE without an option is recognised by its content.\n",
+                to);
+    for (size_t i = 0; i < ENTRY_COUNT; i++) {
+        if (entries[i].id < 0)
+            (void)fprintf(to, "\n%s:\n", entries[i].name);
+        else
+            print_entry(to, &entries[i]);
+    }
+    (void)fputs("\nRecording what it reads:\n"
+                "  with torch.profiler.profile(record_shapes=True, profile_memory=True) as prof: train()\n"
+                "  prof.export_chrome_trace(\"trace.json.gz\")\n"
+                "  torch.cuda.memory._record_memory_history(max_entries=100000); train()\n"
+                "  json.dump(torch.cuda.memory._snapshot(), open(\"snapshot.json\", \"w\"))\n"
+                "\nExamples:\n"
+                "  analyze_profile --cpu-trace trace.json.gz --memory-json snapshot.json\n"
+                "  analyze_profile trace.json.gz --md-out report.md --json-out report.json\n"
+                "  zstd -dc trace.json.zst | analyze_profile --cpu-trace -\n"
+                "\nExit codes:\n"
+                "  0  the report was written\n"
+                "  1  it was written, and a finding reached --fail-on\n"
+                "  2  mistake in the command line or in the rubric\n"
+                "  3  an input was refused or could not be read\n"
+                "  4  the report could not be written\n"
+                "  5  a limit or the memory was reached\n",
+                to);
+}
+
+static bool mistake(char *to, size_t bytes, const char *text, const char *about)
+{
+    (void)snprintf(to, bytes, text, about);
+    return false;
+}
+
+static bool parse_number(const char *text, uint64_t max, uint64_t *ret_number)
+{
+    char *end;
+    if (*text < '0' || *text > '9')
+        return false;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (*end || number > max || strlen(text) > 19)
+        return false;
+    *ret_number = number;
+    return true;
+}
+
+static bool parse_size(const char *text, uint64_t *ret_bytes)
+{
+    static const struct {
+        const char *suffix;
+        uint64_t bytes;
+    } units[] = {
+        { "", 1 },          { "K", 1000 },      { "M", 1000000 },          { "G", 1000000000 },
+        { "Ki", 1u << 10 }, { "Mi", 1u << 20 }, { "Gi", UINT64_C(1) << 30 },
+    };
+    size_t digits = strspn(text, "0123456789");
+    char number[16] = "";
+    uint64_t value;
+    if (digits == 0 || digits >= sizeof(number))
+        return false;
+    memcpy(number, text, digits);
+    if (!parse_number(number, UINT64_C(1) << 50, &value))
+        return false;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strcmp(text + digits, units[i].suffix) != 0 || value > UINT64_MAX / units[i].bytes)
+            continue;
+        *ret_bytes = value * units[i].bytes;
+        return true;
+    }
+    return false;
+}
+
+static bool parse_severity(const char *text, int *ret_rank)
+{
+    static const char *const names[] = { "low", "medium", "high", "critical" };
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *ret_rank = i + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool set_option(struct ap_cli_options *options, int id, const char *value, char *to, size_t bytes)
+{
+    uint64_t number;
+    switch ((enum option_id)id) {
+    case OPTION_cpu_trace:
+        options->request.cpu_trace_path = value;
+        return true;
+    case OPTION_memory_json:
+        options->request.memory_json_path = value;
+        return true;
+    case OPTION_memory_pickle:
+        options->memory_pickle = value;
+        return true;
+    case OPTION_salvage:
+        return options->request.salvage = true;
+    case OPTION_strict:
+        return options->request.strict = true;
+    case OPTION_md_out:
+        options->md_out = value;
+        return true;
+    case OPTION_json_out:
+        options->json_out = value;
+        return true;
+    case OPTION_top_n:
+        return parse_number(value, UINT32_MAX, &options->request.top_n) ||
+               mistake(to, bytes, "--top-n takes a whole number, 0 for everything, not '%s'", value);
+    case OPTION_quiet:
+        return options->quiet = true;
+    case OPTION_rubric:
+        options->request.rubric_path = value;
+        return true;
+    case OPTION_fail_on:
+        return parse_severity(value, &options->fail_on) ||
+               mistake(to, bytes, "--fail-on takes low, medium, high or critical, not '%s'", value);
+    case OPTION_max_memory:
+        return (parse_size(value, &options->request.max_memory_bytes) &&
+                options->request.max_memory_bytes >= AP_MIN_MAX_MEMORY_BYTES) ||
+               mistake(to, bytes, "--max-memory takes a size of at least 32Mi, such as 1536M or 2Gi, not '%s'", value);
+    case OPTION_max_depth:
+        if (!parse_number(value, 100000000, &number) || number == 0)
+            return mistake(to, bytes, "--max-depth takes a whole number from 1 to 100000000, not '%s'", value);
+        options->request.max_depth = (uint32_t)number;
+        return true;
+    case OPTION_threads:
+        if (!parse_number(value, 2, &number) || number == 0)
+            return mistake(to, bytes, "--threads takes 1 or 2, not '%s'", value);
+        options->request.one_thread = number == 1;
+        return true;
+    case OPTION_help:
+        return options->help = true;
+    case OPTION_version:
+        return options->version = true;
+    case OPTION_COUNT:
+        break;
+    }
+    return false;
+}
+
+/* --name, --name=value or --name value; a unique beginning is not enough, so that new options break no script. */
+static bool parse_option(int argc, char **argv, int *at, struct ap_cli_options *options, char *to, size_t bytes)
+{
+    const char *name = argv[*at] + 2, *value = strchr(name, '=');
+    size_t name_bytes = value ? (size_t)(value - name) : strlen(name);
+    for (size_t i = 0; i < ENTRY_COUNT; i++) {
+        const struct entry *entry = &entries[i];
+        if (entry->id < 0 || strlen(entry->name) != name_bytes || memcmp(entry->name, name, name_bytes) != 0)
+            continue;
+        if (!entry->argument && value)
+            return mistake(to, bytes, "--%s takes no argument", entry->name);
+        if (entry->argument && !value && *at + 1 >= argc)
+            return mistake(to, bytes, "--%s needs an argument", entry->name);
+        if (entry->argument)
+            value = value ? value + 1 : argv[++*at];
+        return set_option(options, entry->id, value, to, bytes);
+    }
+    return mistake(to, bytes, "there is no option '%s'", argv[*at]);
+}
+
+bool ap_cli_parse(int argc, char **argv, struct ap_cli_options *options, char *to, size_t bytes)
+{
+    bool only_files = false;
+    options->fail_on = -1;
+    options->request.top_n = DEFAULT_TOP_N;
+    for (int i = 1; i < argc; i++) {
+        if (only_files || argv[i][0] != '-' || argv[i][1] == '\0')
+            options->files[options->file_count++] = argv[i];
+        else if (strcmp(argv[i], "--") == 0)
+            only_files = true;
+        else if (strcmp(argv[i], "-h") == 0)
+            options->help = true;
+        else if (argv[i][1] != '-')
+            return mistake(to, bytes, "there is no option '%s'", argv[i]);
+        else if (!parse_option(argc, argv, &i, options, to, bytes))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * options.h - the command line as a struct. */
+#ifndef AP_OPTIONS_H
+#define AP_OPTIONS_H
+
+#include <stdio.h>
+
+#include "analyze_profile/analyze_profile.h"
+
+struct ap_cli_options {
+    struct ap_request request;
+    const char *md_out, *json_out;
+    const char *memory_pickle;
+    const char **files; /* given without an option; room for argc of them */
+    int file_count;
+    int fail_on; /* severity rank; -1 = never */
+    bool quiet, help, version;
+};
+
+/** False after a mistake in the command line, which @mistake (of @mistake_bytes) then tells. */
+bool ap_cli_parse(int argc, char **argv, struct ap_cli_options *options, char *mistake, size_t mistake_bytes);
+
+void ap_cli_print_help(FILE *to);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#define _XOPEN_SOURCE 700
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum ap_status fail(const struct ap_output *output, const char *what, struct ap_error *reterr)
+{
+    reterr->status = AP_ERROR_OUTPUT;
+    reterr->has_offset = false;
+    (void)snprintf(reterr->message, sizeof(reterr->message), "%s: %s: %s",
+                   strcmp(output->path, "-") == 0 ? "standard output" : output->path, what, strerror(errno));
+    return AP_ERROR_OUTPUT;
+}
+
+static enum ap_status open_direct(struct ap_output *output, struct ap_error *reterr)
+{
+    output->direct = true;
+    output->file = open(output->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return output->file < 0 ? fail(output, "cannot be opened for writing", reterr) : AP_OK;
+}
+
+/* mkstemp makes files that only their owner can read; a report gets the permissions of any new file, or of the file
+ * that it replaces. */
+static void set_permissions(const struct ap_output *output, const struct stat *old)
+{
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    (void)fchmod(output->file, old ? old->st_mode & 0777 : 0666 & ~mask);
+}
+
+enum ap_status ap_output_open(struct ap_output *output, const char *path, struct ap_error *reterr)
+{
+    struct stat old;
+    *output = (struct ap_output){ .file = -1, .path = path };
+    if (strcmp(path, "-") == 0) {
+        output->direct = true;
+        output->file = STDOUT_FILENO;
+        return AP_OK;
+    }
+    bool exists = stat(path, &old) == 0;
+    if (exists && S_ISDIR(old.st_mode)) {
+        errno = EISDIR;
+        return fail(output, "cannot be written", reterr);
+    }
+    if (exists && !S_ISREG(old.st_mode))
+        return open_direct(output, reterr);
+    char *resolved = exists ? realpath(path, NULL) : NULL;
+    const char *target = resolved ? resolved : path;
+    if (strlen(target) >= sizeof(output->target)) {
+        free(resolved);
+        errno = ENAMETOOLONG;
+        return fail(output, "cannot be written", reterr);
+    }
+    (void)snprintf(output->target, sizeof(output->target), "%s", target);
+    free(resolved);
+    (void)snprintf(output->temporary, sizeof(output->temporary), "%s.part-XXXXXX", output->target);
+    output->file = mkstemp(output->temporary);
+    if (output->file < 0) {
+        output->temporary[0] = '\0';
+        return fail(output, "cannot be created", reterr);
+    }
+    (void)fcntl(output->file, F_SETFD, FD_CLOEXEC);
+    set_permissions(output, exists ? &old : NULL);
+    return AP_OK;
+}
+
+enum ap_status ap_output_write(void *self, const char *data, size_t bytes, struct ap_error *reterr)
+{
+    const struct ap_output *output = self;
+    while (bytes) {
+        ssize_t written = write(output->file, data, bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return fail(output, "cannot be written", reterr);
+        data += written;
+        bytes -= (size_t)written;
+    }
+    return AP_OK;
+}
+
+enum ap_status ap_output_close(struct ap_output *output, struct ap_error *reterr)
+{
+    int file = output->file;
+    output->file = -1;
+    return close(file) == 0 ? AP_OK : fail(output, "cannot be written", reterr);
+}
+
+enum ap_status ap_output_commit(struct ap_output *output, struct ap_error *reterr)
+{
+    if (output->direct)
+        return AP_OK;
+    if (rename(output->temporary, output->target) != 0)
+        return fail(output, "cannot be put in place", reterr);
+    output->temporary[0] = '\0';
+    return AP_OK;
+}
+
+void ap_output_discard(struct ap_output *output)
+{
+    if (output->file > STDERR_FILENO)
+        (void)close(output->file);
+    output->file = -1;
+    if (output->temporary[0])
+        (void)unlink(output->temporary);
+    output->temporary[0] = '\0';
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * test_alloc_failure.c - every allocation of a small run made to fail in turn: each run ends with a clean error, nothing
+ * crashes and (under a leak checker) nothing is lost. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze_profile/analyze_profile.h"
+#include "tap.h"
+
+static enum ap_status drop(void *self, const char *data, size_t bytes, struct ap_error *reterr)
+{
+    (void)data, (void)reterr;
+    *(size_t *)self += bytes;
+    return AP_OK;
+}
+
+/* Write both reports as far as they go. */
+static void write_both(const struct ap_report *report, size_t *ret_bytes)
+{
+    struct ap_error error;
+    if (ap_report_write_json(report, drop, ret_bytes, &error) != AP_OK ||
+        ap_report_write_markdown(report, drop, ret_bytes, &error) != AP_OK)
+        *ret_bytes = 0;
+}
+
+static void fail_each(const char *claim, struct ap_request request, int64_t limit)
+{
+    int64_t fail_after = 1, odd = 0;
+    size_t bytes = 0;
+    for (;; fail_after++) {
+        struct ap_report *report = NULL;
+        struct ap_error error = { AP_OK, false, 0, "" };
+        request.fail_after = fail_after;
+        enum ap_status status = ap_report_new(&request, &report, NULL, &error);
+        if (status == AP_OK) {
+            write_both(report, &bytes);
+            ap_report_free(report);
+            if (bytes || fail_after > limit)
+                break;
+        } else if (status != AP_ERROR_MEMORY || report || !strstr(error.message, "memory")) {
+            odd++;
+        }
+        if (fail_after > limit)
+            break;
+    }
+    is_int(odd, 0, claim);
+    ok(bytes > 1000, "and once memory suffices, both reports are written");
+    ok(fail_after > 20, "there were allocations to fail");
+}
+
+int main(void)
+{
+    const char *root = getenv("AP_FIXTURES");
+    char trace[1024], snapshot[1024];
+    if (!root) {
+        skip("AP_FIXTURES is not set");
+        return done();
+    }
+    (void)snprintf(trace, sizeof(trace), "%s/traces/begin_end_pairs.json", root);
+    (void)snprintf(snapshot, sizeof(snapshot), "%s/snapshots/history_2023.json", root);
+    struct ap_request request = { .cpu_trace_path = trace, .memory_json_path = snapshot, .top_n = 3, .one_thread = true };
+    fail_each("each failed allocation of a run on one thread is a clean error", request, 20000);
+    request.one_thread = false;
+    fail_each("and with the reading thread", request, 20000);
+    (void)snprintf(trace, sizeof(trace), "%s/traces/odd_values.json", root);
+    request.memory_json_path = NULL;
+    fail_each("and on a trace full of oddities", request, 20000);
+    return done();
+}

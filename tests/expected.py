@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Known answers: the program's figures for fixtures/traces and fixtures/snapshots against fixtures/expected, which the
+generator of the fixtures worked out from its own books. Counts, bytes and times must be equal, not close. Prints TAP."""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from decimal import Decimal
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What the generator calls an oddity, and the warnings that count it; several share one. Those that stand in no line here are
+# told by a figure or a detail instead of a count.
+ODDITIES = [
+    ({"byte_order_mark"}, {"byte-order-mark"}),
+    ({"dur_missing"}, {"dur-missing"}),
+    ({"dur_negative"}, {"dur-negative"}),
+    ({"dur_not_a_number"}, {"dur-not-a-number"}),
+    ({"ts_not_a_number"}, {"ts-not-a-number"}),
+    ({"name_missing"}, {"name-missing"}),
+    ({"name_not_a_string"}, {"name-not-text"}),
+    ({"cat_not_a_string"}, {"category-not-text"}),
+    ({"bare_nan_or_infinity"}, {"non-finite-number"}),
+    ({"invalid_utf8", "lone_surrogate"}, {"invalid-utf8"}),
+    ({"raw_control_character"}, {"raw-control-character"}),
+    ({"duplicate_key"}, {"duplicate-key"}),
+    ({"second_trace_events"}, {"two-event-arrays"}),
+    ({"not_an_object"}, {"event-not-an-object"}),
+    ({"trailing_comma"}, {"trailing-comma"}),
+    ({"unknown_or_missing_ph"}, {"phase-missing", "phase-unknown"}),
+    ({"end_without_begin"}, {"end-without-begin"}),
+    ({"begin_without_end"}, {"begin-without-end"}),
+    ({"crossing_op_pairs"}, {"straddling-rows"}),
+    ({"total_size_missing"}, {"size-missing"}),
+    ({"segment_type_missing"}, {"segment-type-missing"}),
+    ({"size_not_a_number"}, {"size-not-a-number"}),
+    ({"size_negative"}, {"size-negative"}),
+    ({"block_state_unknown"}, {"block-state-unknown"}),
+    ({"blocks_missing"}, {"blocks-missing"}),
+    ({"address_not_a_number", "device_not_a_number"}, {"segment-place-not-a-number"}),
+    ({"action_missing"}, {"action-missing"}),
+    ({"action_unknown"}, {"action-unknown"}),
+    ({"time_not_a_number"}, {"time-us-not-a-number"}),
+    ({"trace_entry_not_an_object"}, {"entry-not-an-object"}),
+    ({"settings_not_an_object"}, {"member-of-wrong-type"}),
+]
+# Warnings that a fixture without oddities may have: its categories are of another make on purpose.
+HARMLESS = {"category-unknown"}
+
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def same(self, got, want, claim):
+        self.count += 1
+        right = got == want
+        self.failed += not right
+        print(f"{'ok' if right else 'not ok'} {self.count} - {claim}")
+        if not right:
+            print(f"#   got {str(got)[:300]}\n#   want {str(want)[:300]}")
+
+    def done(self):
+        print(f"1..{self.count}")
+        return 1 if self.failed else 0
+
+
+def run(program, option, path, folder):
+    report = Path(folder) / "report.json"
+    done = subprocess.run([program, option, str(path), "--top-n", "0", "--json-out", str(report), "--md-out",
+                           str(Path(folder) / "report.md")], capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"Bail out! {path.name}: exit code {done.returncode}: {done.stderr}")
+    return json.loads(report.read_text(encoding="utf-8"), parse_float=Decimal)
+
+
+def rows(table, key_names, names):
+    """A table by key, with the named columns only."""
+    return {tuple(str(row.get(k)) for k in key_names): {n: row.get(n) for n in names} for row in table}
+
+
+def compare_ops(tap, name, key, got, want):
+    columns = ["count", "total_dur_us", "max_dur_us", "self_dur_us", "self_excl_runtime_dur_us"]
+    tap.same(rows(got[key], ["name"], columns), rows(want[key], ["name"], columns), f"{name}: cpu.{key}")
+
+
+def rounded(table):
+    """Ratios with nine digits, as the report has them."""
+    return {key: Decimal(f"{value:.8e}") if key.endswith("_ratio") and value is not None else value
+            for key, value in table.items()}
+
+
+def check_oddities(tap, name, got, want):
+    counts = {w["code"]: w["count"] for w in got["warnings"]}
+    for oddities, codes in ODDITIES:
+        known = sum(want["oddities"].get(oddity, 0) for oddity in oddities)
+        if known:
+            tap.same(sum(counts.get(code, 0) for code in codes), known, f"{name}: {' + '.join(sorted(codes))}")
+    if not want["oddities"]:
+        tap.same([code for code in counts if code not in HARMLESS], [], f"{name}: nothing else is odd")
+
+
+def check_trace(tap, name, got, want):
+    cpu, known = got["cpu"], want["cpu"]
+    tap.same(cpu["summary"], known["summary"], f"{name}: cpu.summary")
+    compare_ops(tap, name, "top_ops", cpu, known)
+    compare_ops(tap, name, "operators", cpu, known)
+    tap.same(rows(cpu["top_threads"], ["pid", "tid"], ["total_dur_us"]),
+             rows(known["top_threads"], ["pid", "tid"], ["total_dur_us"]), f"{name}: cpu.top_threads")
+    tap.same(rows(cpu["threads"], ["pid", "tid"], ["total_dur_us", "busy_us"]),
+             rows(known["operator_threads"], ["pid", "tid"], ["total_dur_us", "busy_us"]), f"{name}: cpu.threads")
+    devices = got["gpu"]["devices"] if got["gpu"] else []
+    tap.same([(d["device"], d["rows"], d["busy_us"], d["window_us"]) for d in devices],
+             [(d["device"], d["events"], d["busy_us"], d["window_us"]) for d in want["gpu"]], f"{name}: gpu.devices")
+    steps = got["steps"]["items"] if got["steps"] else []
+    tap.same([s["dur_us"] for s in steps], [s["dur_us"] for s in want["steps"]], f"{name}: steps")
+    phases = {phase: count for phase, count in want["events_by_ph"].items() if len(phase) == 1}  # others are no phases
+    tap.same(got["trace"]["events"]["by_phase"], phases, f"{name}: trace.events.by_phase")
+    categories = {}
+    for category, count in want["events_by_cat"].items():
+        category = "" if category.isdigit() else category  # a number is none
+        categories[category] = categories.get(category, 0) + count
+    tap.same({c["category"] or "": c["events"] for c in got["trace"]["categories"] if c["events"]}, categories,
+             f"{name}: trace.categories")
+    check_oddities(tap, name, got, want)
+
+
+def check_snapshot(tap, name, got, want):
+    memory, known = got["memory"], want["memory"]
+    tap.same(rounded(memory["summary"]), rounded(known["summary"]), f"{name}: memory.summary")
+    tap.same({k: rounded(v) for k, v in memory["segment_types"].items()},
+             {k: rounded(v) for k, v in known["segment_types"].items()}, f"{name}: memory.segment_types")
+    tap.same(memory["largest_segments"][:20], known["largest_segments"], f"{name}: memory.largest_segments")
+    tap.same(memory["trace_actions"], known["trace_actions"], f"{name}: memory.trace_actions")
+    tap.same(memory["annotations"]["count"], known["annotations"]["count"], f"{name}: memory.annotations.count")
+    for key in ("inactive_bytes", "inactive_split_bytes", "wholly_free_segment_bytes", "pending_free_bytes",
+                "largest_inactive_block_bytes"):
+        if key in want.get("blocks", {}):
+            tap.same(memory["state"][key], want["blocks"][key], f"{name}: memory.state.{key}")
+    check_oddities(tap, name, got, want)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    program = str(Path(parser.parse_args().program).resolve())
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as folder:
+        for answers in sorted((ROOT / "fixtures" / "expected").glob("*.json")):
+            want = json.loads(answers.read_text(encoding="utf-8"), parse_float=Decimal)
+            path = ROOT / "fixtures" / want["file"]
+            if answers.name.startswith("trace_"):
+                check_trace(tap, path.name, run(program, "--cpu-trace", path, folder), want)
+            else:
+                check_snapshot(tap, path.name, run(program, "--memory-json", path, folder), want)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

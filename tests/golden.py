@@ -1,0 +1,414 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Golden runs: the program on small inputs, its reports compared byte for byte with what was approved.
+
+A case is a folder fixtures/golden/CASE/ with
+    args         one argument a line, paths relative to fixtures/
+    report.md, report.json   what the run must write (none of the two where the input is refused)
+    exit         the exit code, where it is not 0
+    stderr       what the program must say, where it says something (else standard error is not compared)
+    stdin        a path relative to fixtures/ that is fed to standard input
+To add one: make the folder and its args, run `tests/golden.py --bless CASE`, read the report, commit.
+
+Every case runs in the locale C and again in another one with another time zone; both must write the same. The JSON is
+validated against references/report-schema.json, and every figure of the Markdown's tables is read back and looked up in
+the JSON, in the row that it claims to stand in. Prints TAP.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from decimal import Decimal
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RUN_LIMIT_S = 120
+
+
+# ---- TAP
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def ok(self, condition, claim, detail=""):
+        self.count += 1
+        self.failed += not condition
+        print(f"{'ok' if condition else 'not ok'} {self.count} - {claim}")
+        if not condition:
+            for line in str(detail).splitlines()[:40]:
+                print("#   " + line)
+        return condition
+
+    def skip(self, why):
+        self.count += 1
+        print(f"ok {self.count} # SKIP {why}")
+
+    def done(self):
+        print(f"1..{self.count}")
+        return 1 if self.failed else 0
+
+
+# ---- figures of the Markdown
+
+NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
+ROUNDED = re.compile(rf"(?P<less>&lt;|&gt;)?(?P<number>{NUMBER}) (?P<suffix>%|x|/s|/step)")
+EXACT = re.compile(rf"(?P<number>{NUMBER})(?: (?P<unit>us|B))?(?: \((?P<again>{NUMBER}) (?P<scale>\w+)\))?")
+WORDS = {"–", "yes", "no", "not recorded", "(empty)"}
+SCALES = {"us": 1, "ms": 1000, "s": 10**6, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+
+def decimal_of(text):
+    return Decimal(text.replace(",", ""))
+
+
+def half_a_unit(text):
+    """Half of what the last digit shown stands for."""
+    if "e" in text:
+        return abs(decimal_of(text)) / 200
+    return Decimal(5).scaleb(-len(text.partition(".")[2]) - 1)
+
+
+def agrees(shown, exact):
+    return abs(decimal_of(shown) - exact) <= half_a_unit(shown) + abs(exact) * Decimal("1e-8")
+
+
+def figure_is_among(cell, numbers):
+    """Does the figure in this cell say one of these numbers of the JSON?"""
+    match = ROUNDED.fullmatch(cell)
+    if match:
+        factor = 100 if match["suffix"] == "%" else 1
+        if match["less"]:
+            return any(0 < abs(n) * factor < Decimal("0.001") for n in numbers)
+        return any(agrees(match["number"], n * factor) for n in numbers)
+    match = EXACT.fullmatch(cell)
+    if not match:
+        return False
+    exact = decimal_of(match["number"])
+    if match["again"] and not agrees(match["again"], exact / SCALES[match["scale"]]):
+        return False
+    return exact in numbers
+
+
+def numbers_in(value):
+    """All numbers in a part of the JSON report."""
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return set()
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return set().union(*map(numbers_in, value)) if value else set()
+    return {value}
+
+
+def value_at(report, path):
+    for key in path.split("."):
+        if not isinstance(report, dict) or key not in report:
+            return None
+        report = report[key]
+    return report
+
+
+def elements_at(report, paths):
+    """The numbers of each row that a table may show: of list elements, or of an object's members by key."""
+    first, *more = [value_at(report, path) for path in paths]
+    if isinstance(first, list):
+        return [numbers_in(element) for element in first]
+    if not isinstance(first, dict):
+        return []
+    beside = [other for other in more if isinstance(other, dict)]
+    return [set().union(numbers_in(value), *(numbers_in(other.get(key)) for other in beside))
+            for key, value in first.items()]
+
+
+def cells_of(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def is_code(cell):
+    return cell.startswith("`") or cell.startswith("&#")
+
+
+def figures_of(row, right_aligned):
+    """The figures in the columns of numbers; what is neither a figure nor one of our words is an error."""
+    figures = []
+    for cell, right in zip(row, right_aligned):
+        if right and cell not in WORDS and not is_code(cell):
+            if not ROUNDED.fullmatch(cell) and not EXACT.fullmatch(cell):
+                raise ValueError(f"not a figure: {cell!r}")
+            figures.append(cell)
+    return figures
+
+
+def tables_of(markdown):
+    """(line number, caption, head, right_aligned, rows) of each table."""
+    lines, caption, at = markdown.split("\n"), "", 0
+    while at < len(lines):
+        if lines[at].startswith("|"):
+            start = at
+            while at < len(lines) and lines[at].startswith("|"):
+                at += 1
+            head, marks, *rows = [cells_of(line) for line in lines[start:at]]
+            yield start + 1, caption, head, [mark.endswith(":") for mark in marks], rows
+            caption = ""
+        else:
+            if lines[at]:
+                caption = lines[at]
+            at += 1
+
+
+def evidence_of(report, metric):
+    return set().union(set(), *(numbers_in(evidence) for finding in report.get("findings", [])
+                                for evidence in finding["evidence"] if evidence["metric"] == metric))
+
+
+def check_table(report, caption, head, right_aligned, rows):
+    """Complaints about one table."""
+    by_path = head[-1] == "Metric"
+    paths = re.findall(r"`([\w.]+)`", caption) if caption.startswith("Rows of ") else []
+    elements = iter(elements_at(report, paths)) if paths else None
+    for row in rows:
+        if len(row) != len(head):
+            yield f"{len(row)} cells under {len(head)} titles: {row}"
+            continue
+        figures = figures_of(row, right_aligned)
+        if by_path:
+            numbers = numbers_in(value_at(report, row[-1].strip("`")))
+        elif head[0] == "Metric":
+            numbers = evidence_of(report, row[0].strip("`"))
+        elif paths:
+            wanted = figures
+            numbers = next((n for n in elements if all(figure_is_among(f, n) for f in wanted)), set())
+        else:
+            yield f"a table that names no path: {head}"
+            return
+        for figure in figures:
+            if not figure_is_among(figure, numbers):
+                yield f"{figure!r} is not in the JSON where this row says: {' | '.join(row)}"
+
+
+def check_markdown(markdown, report):
+    complaints, figures = [], 0
+    for line, caption, head, right_aligned, rows in tables_of(markdown):
+        try:
+            complaints += [f"line {line}: {text}" for text in check_table(report, caption, head, right_aligned, rows)]
+            figures += sum(len(figures_of(row, right_aligned)) for row in rows)
+        except ValueError as error:
+            complaints.append(f"line {line}: {error}")
+    return complaints, figures
+
+
+# ---- JSON
+
+def no_duplicates(pairs):
+    keys = [key for key, _ in pairs]
+    if len(set(keys)) != len(keys):
+        raise ValueError(f"a key stands twice: {sorted(k for k in keys if keys.count(k) > 1)[0]!r}")
+    return dict(pairs)
+
+
+def refuse_constant(text):
+    raise ValueError(f"{text} is not JSON")
+
+
+def read_report(data):
+    """Numbers keep every digit; anything that strict JSON does not allow is an error."""
+    return json.loads(data.decode("utf-8"), object_pairs_hook=no_duplicates, parse_float=Decimal, parse_int=Decimal,
+                      parse_constant=refuse_constant)
+
+
+def load_validator(schema_path):
+    """A function that lists what breaks the schema, or None without python3-jsonschema."""
+    try:
+        import jsonschema
+    except ImportError:
+        return None
+    schema = json.loads(schema_path.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+
+    def complaints(data):
+        errors = sorted(validator.iter_errors(json.loads(data)), key=lambda error: list(map(str, error.absolute_path)))
+        return ["$." + ".".join(map(str, error.absolute_path)) + ": " + error.message[:300] for error in errors]
+    return complaints
+
+
+def schema_at(schema, path):
+    """The part of the schema that describes a dotted path, or None."""
+    node = schema
+    for key in path.split("."):
+        options = [node] + node.get("anyOf", []) + node.get("oneOf", [])
+        options = [schema["$defs"][o["$ref"].rpartition("/")[2]] if "$ref" in o else o for o in options]
+        found = [o["properties"][key] for o in options if key in o.get("properties", {})]
+        found += [o["additionalProperties"] for o in options if isinstance(o.get("additionalProperties"), dict)]
+        if not found:
+            return None
+        node = found[0]
+        if "$ref" in node:
+            node = schema["$defs"][node["$ref"].rpartition("/")[2]]
+    return node
+
+
+def check_metrics(tap, schema_path, metrics_path):
+    """What rules may name is a promise: the schema describes each of these figures."""
+    schema = json.loads(schema_path.read_text(encoding="utf-8"))
+    text = metrics_path.read_text(encoding="utf-8")
+    paths = [path for path in re.findall(r'AP_METRIC\("([\w.]+)"', text) if not path.endswith(".")]
+    signals = re.findall(r'AP_METRIC\("cpu\.signals\." #id "\.(\w+)"', text)
+    paths += [f"cpu.signals.dataloader.{name}" for name in signals]
+    lacking = [path for path in paths if schema_at(schema, path) is None]
+    tap.ok(paths and not lacking, "the schema describes every metric of metrics.def", "\n".join(lacking))
+
+
+def check_counters(tap, counters_path, documents):
+    """Every oddity that the readers count is explained to people."""
+    codes = re.findall(r'^AP_COUNTER\(\w+, "([\w-]+)"', counters_path.read_text(encoding="utf-8"), re.M)
+    text = "".join(document.read_text(encoding="utf-8") for document in documents)
+    lacking = [code for code in codes if f"`{code}`" not in text]
+    tap.ok(codes and not lacking, "the format pages explain every counter of counters.def", "\n".join(lacking))
+
+
+# ---- cases
+
+def other_locale():
+    """A locale that writes numbers or sorts differently, where the machine has one."""
+    try:
+        known = subprocess.run(["locale", "-a"], capture_output=True, text=True, check=True).stdout.split()
+    except (OSError, subprocess.CalledProcessError):
+        known = []
+    for wanted in ("de_DE", "fr_FR", "tr_TR", "en_US"):
+        for name in known:
+            if name.startswith(wanted):
+                return name
+    return "C.UTF-8"
+
+
+class Case:
+    def __init__(self, folder, fixtures):
+        self.folder, self.fixtures, self.name = folder, fixtures, folder.name
+        self.args = [line for line in (folder / "args").read_text(encoding="utf-8").split("\n") if line]
+
+    def expected(self, name):
+        path = self.folder / name
+        return path.read_bytes() if path.exists() else None
+
+    def run(self, program, locale, time_zone):
+        """(exit code, standard error, {file name: bytes})"""
+        environment = dict(os.environ, LC_ALL=locale, LANG=locale, TZ=time_zone)
+        stdin = self.expected("stdin")
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder)
+            command = [program, *self.args, "--md-out", out / "report.md", "--json-out", out / "report.json"]
+            feed = (self.fixtures / stdin.decode().strip()).read_bytes() if stdin else b""
+            done = subprocess.run(command, cwd=self.fixtures, env=environment, input=feed, timeout=RUN_LIMIT_S,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            files = {path.name: path.read_bytes() for path in out.iterdir()}
+        return done.returncode, done.stderr, files
+
+    def bless(self, code, stderr, files):
+        for name in ("report.md", "report.json"):
+            self.write(name, files.get(name))
+        self.write("exit", f"{code}\n".encode() if code else None)
+        self.write("stderr", stderr or None)
+
+    def write(self, name, data):
+        path = self.folder / name
+        if data is not None:
+            path.write_bytes(data)
+        elif path.exists():
+            path.unlink()
+
+
+def difference(want, got):
+    """The first line that differs, for the log."""
+    if want is None or got is None:
+        return "expected no such file" if want is None else "the file was not written"
+    want_lines, got_lines = want.split(b"\n"), got.split(b"\n")
+    for number, (a, b) in enumerate(zip(want_lines, got_lines), 1):
+        if a != b:
+            return f"line {number}\nwant {a[:300]!r}\n got {b[:300]!r}"
+    return f"want {len(want_lines)} lines, got {len(got_lines)}"
+
+
+def check_case(tap, case, program, validate, bless):
+    code, stderr, files = case.run(program, "C", "UTC")
+    if bless:
+        case.bless(code, stderr, files)
+        print(f"# blessed {case.name}: read the diff")
+    want_code = int((case.expected("exit") or b"0").decode())
+    tap.ok(code == want_code, f"{case.name}: exit code {want_code}", f"got {code}\n{stderr.decode(errors='replace')}")
+    if case.expected("stderr") is not None:
+        tap.ok(stderr == case.expected("stderr"), f"{case.name}: standard error",
+               difference(case.expected("stderr"), stderr))
+    for name in ("report.md", "report.json"):
+        want, got = case.expected(name), files.get(name)
+        tap.ok(want == got, f"{case.name}: {name}", difference(want, got))
+    tap.ok(set(files) <= {"report.md", "report.json"}, f"{case.name}: nothing else is left behind", sorted(files))
+    locale = other_locale()
+    again = case.run(program, locale, "Asia/Kathmandu")
+    tap.ok(again == (code, stderr, files), f"{case.name}: the same again, in the locale {locale}",
+           "\n".join(difference(files.get(name), again[2].get(name)) for name in files))
+    if "report.json" in files:
+        check_contents(tap, case, files, validate)
+
+
+def check_contents(tap, case, files, validate):
+    try:
+        report = read_report(files["report.json"])
+    except ValueError as error:
+        tap.ok(False, f"{case.name}: strict JSON", error)
+        return
+    if validate:
+        complaints = validate(files["report.json"])
+        tap.ok(not complaints, f"{case.name}: the JSON keeps to the schema", "\n".join(complaints))
+    complaints, figures = check_markdown(files.get("report.md", b"").decode("utf-8"), report)
+    tap.ok(not complaints, f"{case.name}: all {figures} figures of the Markdown stand in the JSON",
+           "\n".join(complaints))
+
+
+def find_program():
+    for folder in ("build", "builddir"):
+        path = ROOT / folder / "src" / "cli" / "analyze_profile"
+        if path.exists():
+            return path
+    return None
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="only these cases")
+    parser.add_argument("--bless", action="store_true", help="take what the program writes now as right")
+    parser.add_argument("--program", type=Path, default=find_program(), help="default: the one in build/")
+    parser.add_argument("--fixtures", type=Path, default=ROOT / "fixtures", help="folder that holds golden/")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    if not arguments.program:
+        sys.exit("golden.py: no program in build/: build it, or name it with --program")
+    tap = Tap()
+    schema_path = ROOT / "references" / "report-schema.json"
+    validate = load_validator(schema_path)
+    if not validate:
+        tap.skip("NO SCHEMA CHECK: install python3-jsonschema")
+    check_metrics(tap, schema_path, ROOT / "src" / "model" / "metrics.def")
+    references = schema_path.parent
+    check_counters(tap, ROOT / "src" / "base" / "counters.def",
+                   [references / "trace-format.md", references / "memory-format.md"])
+    fixtures = arguments.fixtures.resolve()
+    folders = sorted(path.parent for path in fixtures.glob("golden/*/args"))
+    unknown = set(arguments.cases) - {folder.name for folder in folders}
+    tap.ok(folders and not unknown, "there are cases", f"not found: {sorted(unknown) or fixtures / 'golden'}")
+    for folder in folders:
+        if not arguments.cases or folder.name in arguments.cases:
+            check_case(tap, Case(folder, fixtures), arguments.program.resolve(), validate, arguments.bless)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

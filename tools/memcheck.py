@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A few runs of the program under valgrind: memcheck.py VALGRIND PROGRAM
+
+Each run must end with the exit code it ends with anyway; any error or leak that valgrind sees ends it with another one.
+Prints TAP.
+"""
+import gzip
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+FOUND = 99
+LIMIT_S = 300
+
+# claim, arguments, exit code; CUT.* are made by make_inputs
+RUNS = [
+    ("a recorded step and a snapshot with history", ["recorded/training_step_cpu.json.gz", "snapshots/oom.json.gz"], 0),
+    ("the same on one thread", ["--threads", "1", "recorded/training_step_cpu.json.gz", "snapshots/modern.json.gz"], 0),
+    ("every oddity of a trace", ["--cpu-trace", "traces/odd_values.json"], 0),
+    ("every oddity of a snapshot", ["--memory-json", "snapshots/odd_values.json"], 0),
+    ("a bare array without categories", ["traces/legacy_autograd_array.json"], 0),
+    ("a bare list of segments", ["snapshots/bare_list.json"], 0),
+    ("a trace cut inside the compressed stream", ["--cpu-trace", "CUT.trace"], 0),
+    ("a cut snapshot is refused", ["--memory-json", "CUT.snapshot"], 3),
+    ("a cut snapshot, salvaged", ["--salvage", "--memory-json", "CUT.snapshot"], 0),
+    ("a file that is no JSON", ["--cpu-trace", "README.md"], 3),
+    ("a rubric that is none", ["--rubric", "traces/empty_events.json", "--cpu-trace", "traces/empty_events.json"], 2),
+    ("a mistake in the command line", ["--top-n", "x"], 2),
+]
+
+
+def make_inputs(folder):
+    trace = (FIXTURES / "traces" / "training_step_cuda.json.gz").read_bytes()
+    (folder / "CUT.trace").write_bytes(trace[:len(trace) // 2])
+    snapshot = gzip.decompress((FIXTURES / "snapshots" / "modern.json.gz").read_bytes())
+    (folder / "CUT.snapshot").write_bytes(snapshot[:len(snapshot) // 10])
+
+
+def run(valgrind, program, folder, arguments):
+    arguments = [folder / argument if argument.startswith("CUT.") else argument for argument in arguments]
+    command = [valgrind, "--quiet", f"--error-exitcode={FOUND}", "--leak-check=full",
+               "--errors-for-leak-kinds=definite,indirect", program, *arguments,
+               "--md-out", folder / "report.md", "--json-out", folder / "report.json"]
+    return subprocess.run(command, cwd=FIXTURES, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, timeout=LIMIT_S, check=False)
+
+
+def main():
+    valgrind, program = sys.argv[1], str(Path(sys.argv[2]).resolve())
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        make_inputs(Path(folder))
+        for number, (claim, arguments, code) in enumerate(RUNS, 1):
+            done = run(valgrind, program, Path(folder), arguments)
+            good = done.returncode == code
+            failed += not good
+            print(f"{'ok' if good else 'not ok'} {number} - {claim}")
+            if not good:
+                print(f"#   exit code {done.returncode}, expected {code}")
+                for line in done.stderr.decode(errors="replace").splitlines()[:60]:
+                    print(f"#   {line}")
+    print(f"1..{len(RUNS)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

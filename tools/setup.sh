@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# setup.sh [build] [test]: installs the Debian packages that building, or the tests, need and that are missing.
+# Does nothing when all of them are there. Uses sudo only when the user is not root. Without an argument: build.
+set -euo pipefail
+
+# What the program needs. ISA-L does not exist for every architecture; without it zlib does the work.
+build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 zlib1g-dev libcmark-dev)
+build_wanted=(libisal-dev)
+# What the tests need besides: a second compiler with its sanitizers, a schema validator, a memory checker, git for meson
+# dist, groff to check the man page.
+test_packages=(clang python3-jsonschema git ca-certificates xz-utils)
+test_wanted=(libclang-rt-dev valgrind groff-base)
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+installed() { # PACKAGE
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+available() { # PACKAGE
+  [ -n "$(apt-cache show --no-all-versions "$1" 2>/dev/null)" ]
+}
+
+main() {
+  local required=() wanted=() missing=() lacking=() name
+  for name in "${@:-build}"; do
+    case $name in
+      build) required+=("${build_packages[@]}"); wanted+=("${build_wanted[@]}") ;;
+      test) required+=("${test_packages[@]}"); wanted+=("${test_wanted[@]}") ;;
+      *) say "usage: tools/setup.sh [build] [test]"; exit 2 ;;
+    esac
+  done
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    say "no apt-get here: have these installed, under the names your system gives them: ${required[*]} ${wanted[*]}"
+    return
+  fi
+  for name in "${required[@]}"; do installed "$name" || missing+=("$name"); done
+  for name in "${wanted[@]}"; do installed "$name" || lacking+=("$name"); done
+  local all=("${missing[@]}" "${lacking[@]}")
+  [ ${#all[@]} -eq 0 ] && { say "nothing to install"; return; }
+
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    as_root=(sudo)
+    if ! command -v sudo >/dev/null; then
+      say "neither root nor sudo: run as root: apt-get install ${all[*]}"
+      [ ${#missing[@]} -eq 0 ] && return || exit 1
+    fi
+  fi
+  say "asks the package mirror what is new"
+  "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 update -qq >&2 || say "*** apt-get update failed; goes on with what is known"
+  for name in "${lacking[@]}"; do
+    if available "$name"; then missing+=("$name"); else say "*** $name is not available here; goes on without it"; fi
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  say "installs: ${missing[*]}"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
+    -o Dpkg::Use-Pty=0 install -y -qq --no-install-recommends "${missing[@]}" </dev/null >&2
+}
+
+main "$@"

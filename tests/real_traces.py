@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Real sample files: the program's figures against known values and against the same figures worked out here, independently and
+slowly, with exact numbers. The folder is named by --traces or AP_TRACES; without one the tests are skipped.
+
+real_traces.py --program PROGRAM [--traces FOLDER]. Prints TAP.
+"""
+import argparse
+import gzip
+import heapq
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+
+from expected import Tap
+
+RUN_LIMIT_S = 300
+GPU_KINDS = {"kernel": "kernel", "gpu_memcpy": "memcpy", "memcpy": "memcpy", "gpu_memset": "memset", "memset": "memset"}
+
+# Worked out twice by others, from the files as they are published: events, GPU rows, and nanoseconds of window, busy time and
+# communication; then the steps.
+KNOWN = {
+    "hta_nccl_data.json.gz": (40573, 3774, 660551005, 157500014, 46876493, [219726905, 222442191, 224936243]),
+    "tl_b200_eager.json.gz": (24656, 929, 84487178, 11596482, 2141501, None),
+    "tl_mi300_resnet_act_checkpoint.json.gz": (56451, 3653, 86567708, 84002056, 71516523, [15887029, 15950958, 16798984]),
+    "hta_cp_alexnet.json.gz": (1408, 98, 12920244000, 66141000, 0, None),
+}
+# Files of other kinds, and a word of the message that names them.
+REFUSED = {
+    "hta_et_simple_add_et.json.gz": "execution trace",
+    "tensorrt/a100_resnet_fp16.profile.json": "trtexec",
+    "tensorrt/a100_resnet_fp16.timing.json.gz": "trtexec",
+    "tensorrt/a100_resnet_fp16.graph.json": "trtexec",
+    "snapshots/yiyi_oom.json.gz": "snapshot",
+    "snapshots/wedsonlin_medium_1024_inference.json.gz": "snapshot",
+    "snapshots/mosaic_output.json.gz": "snapshot",
+}
+
+
+def run(program, option, path):
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "report.json"
+        done = subprocess.run([program, option, str(path), "--top-n", "0", "--json-out", str(out), "--md-out",
+                               str(Path(folder) / "report.md")], capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
+        report = json.loads(out.read_text(encoding="utf-8"), parse_float=Decimal) if out.exists() else None
+        return done, report
+
+
+def read_document(path):
+    data = path.read_bytes()
+    return json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data, parse_float=Decimal)
+
+
+# ---- the same figures again
+
+def is_number(value):
+    return isinstance(value, (int, Decimal)) and not isinstance(value, bool)
+
+
+def to_ns(us):
+    return int((Decimal(us) * 1000).to_integral_value(ROUND_HALF_UP))
+
+
+def to_us(ns):
+    """As the report writes it: a whole number where it is one."""
+    us = Decimal(ns) / 1000
+    return int(us) if us == us.to_integral_value() else us
+
+
+def union(intervals):
+    total, covered_to = 0, None
+    for start, end in sorted(intervals):
+        if covered_to is None or start > covered_to:
+            total += end - start
+            covered_to = end
+        elif end > covered_to:
+            total += end - covered_to
+            covered_to = end
+    return total
+
+
+def self_times(rows):
+    """By row: the time during which it is the innermost open one, from boundary to boundary. rows: (start, end, name)."""
+    order = sorted(range(len(rows)), key=lambda i: rows[i][0])
+    bounds = sorted({bound for start, end, _ in rows for bound in (start, end)})
+    result, opened, at = [0] * len(rows), [], 0
+    for low, high in zip(bounds, bounds[1:]):
+        while at < len(order) and rows[order[at]][0] <= low:
+            index = order[at]
+            start, end, _ = rows[index]
+            heapq.heappush(opened, (-start, end - start, -index))  # latest start, then the shorter, then the later in the file
+            at += 1
+        while opened and rows[-opened[0][2]][1] <= low:
+            heapq.heappop(opened)
+        if opened:
+            result[-opened[0][2]] += high - low
+    return result
+
+
+class Slow:
+    """One trace, read by Python's own reader into exact numbers."""
+
+    def __init__(self, document):
+        self.events = document["traceEvents"] if isinstance(document, dict) else document
+        self.rows = []
+        for event in self.events:
+            if isinstance(event, dict) and event.get("ph") == "X" and is_number(event.get("dur")):
+                start = to_ns(event["ts"]) if is_number(event.get("ts")) else None
+                self.rows.append((event, start, to_ns(event["dur"])))
+
+    @staticmethod
+    def category(event):
+        return str(event.get("cat") or "").lower()
+
+    def cpu_rows(self):
+        return [row for row in self.rows if "cpu" in self.category(row[0])]
+
+    def summary(self):
+        placed = [(start, start + dur) for _, start, dur in self.rows if start is not None]
+        window = to_us(max(end for _, end in placed) - min(start for start, _ in placed)) if placed else None
+        return {
+            "events_total": len(self.events),
+            "x_events_total": sum(isinstance(e, dict) and e.get("ph") == "X" for e in self.events),
+            "cpu_x_events": len(self.cpu_rows()),
+            "time_window_us": window,
+            "unique_cpu_ops": len({str(event.get("name", "unknown")) for event, _, _ in self.cpu_rows()}),
+        }
+
+    def operators(self):
+        """Count, total, largest and self time by name, and busy time by thread, of rows of category cpu_op."""
+        ops, threads = {}, {}
+        for event, start, dur in self.rows:
+            if self.category(event) != "cpu_op":
+                continue
+            op = ops.setdefault(event["name"], {"count": 0, "total_dur_us": 0, "max_dur_us": 0, "self_dur_us": 0})
+            op["count"] += 1
+            op["total_dur_us"] += dur
+            op["max_dur_us"] = max(op["max_dur_us"], dur)
+            threads.setdefault((str(event["pid"]), str(event["tid"])), []).append((start, start + dur, event["name"]))
+        busy = {}
+        for thread, rows in threads.items():
+            busy[thread] = to_us(union([(start, end) for start, end, _ in rows]))
+            for (_, _, name), self_ns in zip(rows, self_times(rows)):
+                ops[name]["self_dur_us"] += self_ns
+        return {name: {k: v if k == "count" else to_us(v) for k, v in op.items()} for name, op in ops.items()}, busy
+
+    def gpu(self):
+        """By device: rows, window and busy time."""
+        devices = {}
+        for event, start, dur in self.rows:
+            if self.category(event) in GPU_KINDS:
+                device = (event.get("args") or {}).get("device", event["pid"])
+                devices.setdefault(int(device), []).append((start, start + dur))
+        return [(device, len(rows), to_us(max(e for _, e in rows) - min(s for s, _ in rows)), to_us(union(rows)))
+                for device, rows in sorted(devices.items())]
+
+    def exposed_communication(self):
+        """Communication that no other kernel and no memset covers, over all devices; by the names of the known files."""
+        exposed, devices = 0, {}
+        for event, start, dur in self.rows:
+            kind = GPU_KINDS.get(self.category(event))
+            if kind and kind != "memcpy":
+                is_comm = kind == "kernel" and any(word in event["name"].lower() for word in ("nccl", "multimem_all_reduce"))
+                devices.setdefault(event["args"]["device"], ([], []))[is_comm].append((start, start + dur))
+        for others, communication in devices.values():
+            exposed += union(others + communication) - union(others)
+        return to_us(exposed)
+
+
+def check_against_slow(tap, name, report, document):
+    slow, cpu = Slow(document), report["cpu"]
+    tap.same(cpu["summary"], slow.summary(), f"{name}: cpu.summary")
+    operators, busy = slow.operators()
+    if operators:  # of exporters that write the category cpu_op
+        columns = ("count", "total_dur_us", "max_dur_us", "self_dur_us")
+        tap.same({row["name"]: {c: row[c] for c in columns} for row in cpu["operators"]}, operators, f"{name}: cpu.operators")
+        tap.same({(str(t["pid"]), str(t["tid"])): t["busy_us"] for t in cpu["threads"]}, busy, f"{name}: cpu.threads")
+        tap.same(sum(row["self_dur_us"] for row in cpu["operators"]), sum(t["busy_us"] for t in cpu["threads"]),
+                 f"{name}: self times add up to busy times")
+    devices = report["gpu"]["devices"] if report["gpu"] else []
+    tap.same([(d["device"], d["rows"], d["window_us"], d["busy_us"]) for d in devices], slow.gpu(), f"{name}: gpu.devices")
+
+
+def check_known(tap, name, report, document):
+    events, rows, window, busy, communication, steps = KNOWN[name]
+    gpu = report["gpu"]
+    tap.same(report["cpu"]["summary"]["events_total"], events, f"{name}: {events} events")
+    tap.same([gpu["rows"], gpu["window_us"], gpu["busy_us"], gpu["communication"]["busy_us"]],
+             [rows, to_us(window), to_us(busy), to_us(communication)], f"{name}: rows, window, busy and communication time")
+    tap.same(gpu["communication"]["exposed_us"], Slow(document).exposed_communication(), f"{name}: exposed communication")
+    if steps:
+        tap.same(sorted(item["dur_us"] for item in report["steps"]["items"]), [to_us(step) for step in steps], f"{name}: steps")
+
+
+def check_snapshot(tap, name, report, document):
+    segments = document["segments"] if isinstance(document, dict) else document
+    keys = {"reserved_bytes": "total_size", "allocated_bytes": "allocated_size", "active_bytes": "active_size",
+            "requested_bytes": "requested_size"}
+    want = {key: sum(segment.get(field) or 0 for segment in segments) for key, field in keys.items()}
+    tap.same({key: report["memory"]["summary"][key] for key in keys}, want, f"{name}: memory.summary")
+    free = sum(block["size"] for segment in segments for block in segment["blocks"] if block["state"] == "inactive")
+    tap.same(report["memory"]["state"]["inactive_bytes"], free, f"{name}: memory.state.inactive_bytes")
+    traces = (document.get("device_traces") or []) if isinstance(document, dict) else []
+    actions = {}
+    for entry in (entry for trace in traces for entry in trace):
+        actions[entry["action"]] = actions.get(entry["action"], 0) + 1
+    tap.same(report["memory"]["trace_actions"]["counts"], actions, f"{name}: memory.trace_actions.counts")
+
+
+def check_folder(tap, program, folder):
+    for path in sorted(folder.rglob("*.json*")):
+        name = path.relative_to(folder).as_posix()
+        if name in REFUSED:
+            done, report = run(program, "--cpu-trace", path)
+            tap.same((done.returncode, report, REFUSED[name] in done.stderr), (3, None, True), f"{name}: refused as a trace, by name")
+        if name.startswith("snapshots/"):
+            done, report = run(program, "--memory-json", path)
+            tap.same(done.returncode, 0, f"{name}: a report")
+            if report:
+                check_snapshot(tap, name, report, read_document(path))
+        if name in REFUSED:
+            continue
+        done, report = run(program, "--cpu-trace", path)
+        tap.same(done.returncode, 0, f"{name}: a report")
+        if not report:
+            continue
+        document = read_document(path)
+        if name in KNOWN:
+            check_known(tap, name, report, document)
+        check_against_slow(tap, name, report, document)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--traces", default=os.environ.get("AP_TRACES", ""))
+    arguments = parser.parse_args()
+    if not arguments.traces:
+        print("1..0 # SKIP NO REAL TRACES: name their folder with -Dtraces=FOLDER or in AP_TRACES")
+        return 0
+    folder = Path(arguments.traces)
+    tap = Tap()
+    tap.same(folder.is_dir(), True, "the folder is there")
+    check_folder(tap, str(Path(arguments.program).resolve()), folder)
+    tap.same(tap.count > 1, True, "there are files in it")
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

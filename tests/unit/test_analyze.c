@@ -162,6 +162,28 @@ static void rows_without_place_are_summed_but_not_nested(void)
     end(&run);
 }
 
+static void sums_beyond_all_time_stop_there(void)
+{
+    const int64_t long_us = INT64_C(4600000000000000); /* 145 years: as long as a row can be */
+    struct run run;
+    begin(&run);
+    for (int thread = 1; thread <= 4; thread++) {
+        char text[8];
+        (void)snprintf(text, sizeof(text), "%d", thread);
+        row(&run, text, "a", OPERATOR, 0, long_us);
+        row(&run, text, "enumerate(DataLoader)#x.__next__", ANNOTATION, 0, long_us);
+        row(&run, text, "k", KERNEL, 0, long_us);
+        run.trace->tracks[thread - 1].device = thread; /* four GPUs */
+    }
+    analyze(&run);
+    is_int(us(&run, "cpu.operator_summary.self_dur_us"), INT64_MAX / 1000, "four times 145 years of self time are 292");
+    is_int(op_us(&run, "cpu.operators", "a", "total_dur_us"), INT64_MAX / 1000, "so are totals");
+    is_int(us(&run, "gpu.busy_us"), INT64_MAX / 1000, "and busy GPUs");
+    is_int(us(&run, "cpu.signals.dataloader.total_dur_us"), INT64_MAX / 1000, "and waits");
+    ok(run.notes.notes[AP_COUNTER_time_overflow].count > 0, "which is counted");
+    end(&run);
+}
+
 static void old_categories_are_operators_but_no_cpu_events(void)
 {
     struct run run;
@@ -312,6 +334,7 @@ int main(void)
     equal_starts_nest_the_shorter_in_the_longer();
     crossing_rows_share_their_time_and_are_counted();
     rows_without_place_are_summed_but_not_nested();
+    sums_beyond_all_time_stop_there();
     old_categories_are_operators_but_no_cpu_events();
     gpu_time_is_a_union_and_what_is_exposed_is_not_covered();
     steps_and_signals_are_measured();

@@ -74,7 +74,7 @@ struct ap_trace {
     size_t device_count, device_capacity;
 
     enum ap_trace_form form;
-    bool complete, legacy_autograd, category_2021, has_schema_version;
+    bool complete, legacy_autograd, has_schema_version;
     uint64_t event_count, object_count;
     uint64_t phase_counts[128];      /* by the one letter of ph */
     uint64_t memory_event_count, out_of_memory_count, shape_row_count;

@@ -12,6 +12,8 @@ static ap_pass *const root_passes[] = { ap_pass_document, ap_pass_steps, ap_pass
 static enum ap_status run_passes(struct ap_pass_context *context, struct ap_model *model, struct ap_error *reterr)
 {
     AP_TRY(ap_row_order_init(&context->order, context->trace, context->gate, reterr));
+    AP_TRY(ap_host_tree_init(&context->tree, context->trace, &context->order, context->gate, reterr));
+    AP_TRY(ap_links_init(&context->links, context->trace, &context->order, &context->tree, context->gate, reterr));
     AP_TRY(ap_op_stats_init(&context->ops, context->trace, &context->order, context->gate, reterr));
     AP_TRY(ap_count_steps(context, reterr));
     struct ap_value *cpu = ap_add_object(model, &model->root, "cpu");
@@ -34,13 +36,17 @@ enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_
                                 struct ap_model *model, struct ap_error *reterr)
 {
     struct ap_pass_context context = { .trace = trace, .options = options, .notes = notes, .gate = trace->gate };
-    context.order.gate = context.ops.gate = trace->gate;
+    context.order.gate = context.tree.gate = context.links.gate = context.ops.gate = trace->gate;
     context.window_ns = trace->has_window ? trace->window_end_ns - trace->window_start_ns : -1;
     ap_strpool_freeze(&trace->strings);
+    ap_strpool_freeze(&trace->signatures);
+    ap_strpool_freeze(&trace->odd_keys);
     enum ap_status status = run_passes(&context, model, reterr);
     if (status == AP_OK)
         note_findings_on_the_way(&context);
     ap_op_stats_release(&context.ops);
+    ap_links_release(&context.links);
+    ap_host_tree_release(&context.tree);
     ap_row_order_release(&context.order);
     return status;
 }

@@ -162,7 +162,6 @@ static void add_copy(struct gpu_totals *totals, struct ap_text name, int64_t dur
 /* Every row of GPU work, placed in time or not; a negative duration is summed as written. */
 static void add_plain_sums(const struct ap_trace *trace, struct gpu_totals *totals, struct name_sums *sums)
 {
-    size_t copy = 0;
     for (size_t row = 0; row < trace->events.count; row++) {
         int64_t dur_ns = trace->events.dur_ns[row];
         switch (ap_row_kind(trace->events.tag[row])) {
@@ -170,9 +169,7 @@ static void add_plain_sums(const struct ap_trace *trace, struct gpu_totals *tota
             add_kernel(totals, sums, trace->events.name[row], ap_row_name(trace, (uint32_t)row), dur_ns);
             break;
         case AP_KIND_memcpy:
-            add_copy(totals, ap_row_name(trace, (uint32_t)row), dur_ns,
-                     copy < trace->copy_count ? trace->copy_bytes[copy] : -1);
-            copy++;
+            add_copy(totals, ap_row_name(trace, (uint32_t)row), dur_ns, ap_row_bytes(trace, (uint32_t)row));
             break;
         case AP_KIND_memset:
             totals->memset_count++;

@@ -28,25 +28,11 @@ static bool busy_before(const void *context, uint32_t a, uint32_t b)
     return x->busy_ns != y->busy_ns ? x->busy_ns > y->busy_ns : a < b;
 }
 
-static void add_id(struct ap_pass_context *context, struct ap_str id, bool is_text, const char *key, struct ap_model *model,
-                   struct ap_value *row)
-{
-    struct ap_text text = ap_strpool_text(&context->trace->strings, id);
-    if (!id.id)
-        ap_add_null(model, row, key);
-    else if (is_text)
-        ap_add_text(model, row, key, text);
-    else
-        ap_add_literal(model, row, key, text);
-}
-
 static struct ap_value *add_thread(struct ap_pass_context *context, uint32_t index, struct ap_model *model,
                                    struct ap_value *list)
 {
-    const struct ap_track *track = &context->trace->tracks[index];
     struct ap_value *row = ap_add_object(model, list, NULL);
-    add_id(context, track->pid, track->pid_is_text, "pid", model, row);
-    add_id(context, track->tid, track->tid_is_text, "tid", model, row);
+    ap_add_track(context->trace, index, model, row);
     return row;
 }
 

@@ -5,8 +5,8 @@
 #define AP_PASSES_H
 
 #include "analyze.h"
+#include "links.h"
 #include "op_stats.h"
-#include "row_order.h"
 
 struct ap_pass_context {
     const struct ap_trace *trace;
@@ -14,6 +14,8 @@ struct ap_pass_context {
     struct ap_notes *notes;
     struct ap_gate *gate;
     struct ap_row_order order;
+    struct ap_host_tree tree;
+    struct ap_links links;
     struct ap_op_stats ops;
     int64_t window_ns;        /* of all rows but the profiler's own span; -1 = no row is placed in time */
     uint64_t step_count;      /* filled by pass_steps */
@@ -37,6 +39,11 @@ static inline struct ap_text ap_row_name(const struct ap_trace *trace, uint32_t 
 {
     return ap_strpool_text(&trace->strings, (struct ap_str){ trace->events.name[row] });
 }
+
+/** Where the row stands, so that it can be found in a viewer: start_us as written in the file, dur_us, pid, tid. */
+void ap_add_place(const struct ap_trace *trace, uint32_t row, struct ap_model *model, struct ap_value *to);
+/** pid and tid of a track. */
+void ap_add_track(const struct ap_trace *trace, uint32_t track, struct ap_model *model, struct ap_value *to);
 
 /** How the durations of some names are spread, found for all of them in one go over the rows. */
 struct ap_name_spreads {

@@ -13,6 +13,10 @@ static bool has_place(const struct ap_trace *trace, size_t row)
     case AP_KIND_operator:
     case AP_KIND_annotation:
     case AP_KIND_runtime:
+    case AP_KIND_python:
+    case AP_KIND_overhead:
+    case AP_KIND_gpu_sync:
+    case AP_KIND_accelerator:
     case AP_KIND_kernel:
     case AP_KIND_memcpy:
     case AP_KIND_memset:

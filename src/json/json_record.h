@@ -10,7 +10,7 @@
 
 #include "json_reader.h"
 
-#define AP_RECORD_MAX_FIELDS 32
+#define AP_RECORD_MAX_FIELDS 64
 
 /** A wanted member: of the record itself (@parent NULL) or of the object that is the record's member @parent. */
 struct ap_json_field {

@@ -15,6 +15,8 @@ enum ap_status ap_trace_new(struct ap_gate *gate, struct ap_trace **ret_trace, s
     ap_strpool_init(&trace->strings, gate);
     ap_strpool_init(&trace->category_names, gate);
     ap_strpool_init(&trace->track_names, gate);
+    ap_strpool_init(&trace->signatures, gate);
+    ap_strpool_init(&trace->odd_keys, gate);
     *ret_trace = trace;
     return AP_OK;
 }
@@ -27,6 +29,7 @@ static void release_rows(struct ap_trace *trace)
     ap_mem_free(gate, events->dur_ns, events->capacity * sizeof(events->dur_ns[0]));
     ap_mem_free(gate, events->name, events->capacity * sizeof(events->name[0]));
     ap_mem_free(gate, events->track, events->capacity * sizeof(events->track[0]));
+    ap_mem_free(gate, events->detail, events->capacity * sizeof(events->detail[0]));
     ap_mem_free(gate, events->tag, events->capacity * sizeof(events->tag[0]));
 }
 
@@ -39,9 +42,9 @@ void ap_trace_free(struct ap_trace *trace)
     ap_strpool_release(&trace->strings);
     ap_strpool_release(&trace->category_names);
     ap_strpool_release(&trace->track_names);
+    ap_trace_release_details(trace);
     ap_mem_free(gate, trace->tracks, trace->track_capacity * sizeof(trace->tracks[0]));
     ap_mem_free(gate, trace->categories, trace->category_capacity * sizeof(trace->categories[0]));
-    ap_mem_free(gate, trace->copy_bytes, trace->copy_capacity * sizeof(trace->copy_bytes[0]));
     ap_mem_free(gate, trace->ids, trace->ids_capacity);
     ap_mem_free(gate, trace->devices, trace->device_capacity * sizeof(trace->devices[0]));
     ap_mem_free(gate, trace, sizeof(*trace));
@@ -50,7 +53,9 @@ void ap_trace_free(struct ap_trace *trace)
 void ap_trace_forget_events(struct ap_trace *trace)
 {
     trace->events.count = 0;
-    trace->copy_count = 0;
+    trace->op_detail_count = trace->call_detail_count = trace->work_detail_count = 0;
+    trace->sync_detail_count = trace->collective_count = 0;
+    trace->calls_with_external_id = trace->calls_named_by_correlation = 0;
     trace->event_count = trace->object_count = 0;
     trace->memory_event_count = trace->out_of_memory_count = trace->shape_row_count = 0;
     trace->has_window = trace->has_window_all = false;
@@ -85,7 +90,7 @@ enum ap_status ap_trace_grow_rows(struct ap_trace *trace, struct ap_error *reter
     } columns[] = {
         { (void **)&events->start_ns, sizeof(events->start_ns[0]) }, { (void **)&events->dur_ns, sizeof(events->dur_ns[0]) },
         { (void **)&events->name, sizeof(events->name[0]) },         { (void **)&events->track, sizeof(events->track[0]) },
-        { (void **)&events->tag, sizeof(events->tag[0]) },
+        { (void **)&events->detail, sizeof(events->detail[0]) }, { (void **)&events->tag, sizeof(events->tag[0]) },
     };
     for (size_t i = 0; i < AP_COUNT_OF(columns); i++) {
         if (grow_column(gate, columns[i].column, columns[i].bytes, from, to))
@@ -111,6 +116,7 @@ enum ap_status ap_trace_add_row(struct ap_trace *trace, int64_t start_ns, int64_
     events->dur_ns[row] = dur_ns;
     events->name[row] = name.id;
     events->track[row] = track;
+    events->detail[row] = 0;
     events->tag[row] = tag;
     return AP_OK;
 }

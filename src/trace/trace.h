@@ -16,14 +16,59 @@
 #define AP_ROW_CPU_CATEGORY 0x20u /* ph X and a category that contains "cpu": a CPU event of the original script */
 #define AP_ROW_X 0x40u            /* ph X; without it the row is a B with its E */
 
-/** Columns, one row per duration event, in file order; 25 bytes a row. */
+/** Columns, one row per duration event, in file order; 29 bytes a row. */
 struct ap_events {
     size_t count, capacity;
     int64_t *start_ns;   /* ts as written; the base time is added on output only */
     int64_t *dur_ns;     /* as written: negative ones are in plain sums but nest nowhere */
     uint32_t *name;      /* ap_str of trace->strings */
     uint32_t *track;     /* index into trace->tracks */
+    uint32_t *detail;    /* number + 1 of the row's entry in the table of its kind, below; 0 = it has none */
     uint8_t *tag;
+};
+
+/** A number that only links rows (correlation, External id, ...): equal numbers have equal keys; 0 = not told. */
+typedef uint32_t ap_link_key;
+
+/** Of operators and annotations that tell any of it. */
+struct ap_op_detail {
+    ap_link_key external_id; /* its own number */
+    ap_link_key sequence;    /* Sequence number: links a forward operator to its backward */
+    struct ap_str signature; /* of trace->signatures: Input Dims and Input type as written */
+    uint32_t forward_thread; /* Fwd thread id: not 0 in backward */
+};
+
+/** Of runtime and driver calls. */
+struct ap_call_detail {
+    ap_link_key correlation;
+    ap_link_key external_id; /* of the operator that called, unless ap_external_id_is_correlation() */
+};
+
+/** Of rows of work: kernels, copies, memsets (each has one) and rows of other accelerators. */
+struct ap_work_detail {
+    ap_link_key correlation;
+    ap_link_key external_id;
+    union {
+        int64_t bytes;             /* copies, memsets; -1 = not told */
+        struct {
+            float blocks_per_sm;   /* kernels; negative = not told */
+            float occupancy_ratio; /* likewise; of 0 to 1 */
+        } grid;
+    } as;
+};
+
+/** Of waits on a GPU track. */
+struct ap_sync_detail {
+    ap_link_key correlation;
+    ap_link_key record_correlation; /* of the event record that is waited for */
+    int64_t stream, wait_on_stream; /* -1 = not told */
+};
+
+/** What a collective says of itself, on the host operator or on the kernel; in order of rows. */
+struct ap_collective {
+    uint32_t row;
+    struct ap_str name, dtype, group_name, group_description, group_ranks;
+    int64_t in_elements, out_elements, group_size, sequence; /* -1 = not told */
 };
 
 static inline enum ap_event_kind ap_row_kind(uint8_t tag)
@@ -68,8 +113,20 @@ struct ap_trace {
     struct ap_category *categories;  /* [i] belongs to id i+1 of category_names; [0] is "no category" */
     size_t category_count, category_capacity;
     struct ap_strpool category_names;
-    int64_t *copy_bytes;             /* one for each memcpy row, in row order; -1 = not told */
-    size_t copy_count, copy_capacity;
+    struct ap_op_detail *op_details;
+    size_t op_detail_count, op_detail_capacity;
+    struct ap_call_detail *call_details;
+    size_t call_detail_count, call_detail_capacity;
+    struct ap_work_detail *work_details;
+    size_t work_detail_count, work_detail_capacity;
+    struct ap_sync_detail *sync_details;
+    size_t sync_detail_count, sync_detail_capacity;
+    struct ap_collective *collectives;
+    size_t collective_count, collective_capacity;
+    struct ap_strpool odd_keys;      /* numbers that are no small integers, as written */
+    struct ap_strpool signatures;
+    char *signature;                 /* scratch of ap_trace_join_signature */
+    size_t signature_capacity;
     struct ap_device_properties *devices;
     size_t device_count, device_capacity;
 
@@ -78,6 +135,7 @@ struct ap_trace {
     uint64_t event_count, object_count;
     uint64_t phase_counts[128];      /* by the one letter of ph */
     uint64_t memory_event_count, out_of_memory_count, shape_row_count;
+    uint64_t calls_with_external_id, calls_named_by_correlation; /* the latter: External id equals the correlation */
     bool has_window_all, has_window; /* of all X rows; the same without the profiler's own span */
     int64_t window_all_start_ns, window_all_end_ns, window_start_ns, window_end_ns;
 
@@ -86,6 +144,53 @@ struct ap_trace {
     struct ap_str backend;
     bool record_shapes, with_stack, with_modules, with_flops, profile_memory; /* as the header says */
 };
+
+/** In traces of 2021-06 to 2024-01 runtime and device rows repeat their own correlation as External id, which then names
+ *  no operator. */
+static inline bool ap_external_id_is_correlation(const struct ap_trace *trace)
+{
+    return trace->calls_named_by_correlation * 2 > trace->calls_with_external_id;
+}
+
+/* The detail of a row, or NULL where it has none. Only of rows of these kinds. */
+static inline const struct ap_op_detail *ap_row_op(const struct ap_trace *trace, uint32_t row)
+{
+    uint32_t detail = trace->events.detail[row];
+    return detail ? &trace->op_details[detail - 1] : NULL;
+}
+
+static inline const struct ap_call_detail *ap_row_call(const struct ap_trace *trace, uint32_t row)
+{
+    uint32_t detail = trace->events.detail[row];
+    return detail ? &trace->call_details[detail - 1] : NULL;
+}
+
+static inline const struct ap_work_detail *ap_row_work(const struct ap_trace *trace, uint32_t row)
+{
+    uint32_t detail = trace->events.detail[row];
+    return detail ? &trace->work_details[detail - 1] : NULL;
+}
+
+static inline const struct ap_sync_detail *ap_row_sync(const struct ap_trace *trace, uint32_t row)
+{
+    uint32_t detail = trace->events.detail[row];
+    return detail ? &trace->sync_details[detail - 1] : NULL;
+}
+
+/** Of a copy or memset; -1 where it is not told. */
+static inline int64_t ap_row_bytes(const struct ap_trace *trace, uint32_t row)
+{
+    const struct ap_work_detail *work = ap_row_work(trace, row);
+    return work ? work->as.bytes : -1;
+}
+
+/** Of a collective's host operator or kernel; NULL for all other rows. */
+const struct ap_collective *ap_row_collective(const struct ap_trace *trace, uint32_t row);
+
+/** The two parts of an operator's signature, as the file writes them ("[[4,8],[8,2]]", "[\"float\",\"float\"]"); either
+ *  may be empty. */
+void ap_trace_signature(const struct ap_trace *trace, struct ap_str signature, struct ap_text *ret_dims,
+                        struct ap_text *ret_types);
 
 struct ap_trace_options {
     bool salvage; /* use what precedes broken JSON */
@@ -102,6 +207,24 @@ void ap_trace_free(struct ap_trace *trace);
 AP_MUST_CHECK enum ap_status ap_trace_new(struct ap_gate *gate, struct ap_trace **ret_trace, struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_trace_add_row(struct ap_trace *trace, int64_t start_ns, int64_t dur_ns, struct ap_str name,
                                               uint32_t track, uint8_t tag, struct ap_error *reterr);
+/* Give the last row its detail: the one of its kind. */
+AP_MUST_CHECK enum ap_status ap_trace_add_op_detail(struct ap_trace *trace, struct ap_op_detail detail,
+                                                    struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_trace_add_call_detail(struct ap_trace *trace, struct ap_call_detail detail,
+                                                      struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_trace_add_work_detail(struct ap_trace *trace, struct ap_work_detail detail,
+                                                      struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_trace_add_sync_detail(struct ap_trace *trace, struct ap_sync_detail detail,
+                                                      struct ap_error *reterr);
+/** @collective is about the last row. */
+AP_MUST_CHECK enum ap_status ap_trace_add_collective(struct ap_trace *trace, struct ap_collective collective,
+                                                     struct ap_error *reterr);
+/** The key of the number @digits as it is written. */
+AP_MUST_CHECK enum ap_status ap_trace_link_key(struct ap_trace *trace, struct ap_text digits, ap_link_key *ret_key,
+                                               struct ap_error *reterr);
+/** Joins the two parts of a signature. */
+AP_MUST_CHECK enum ap_status ap_trace_join_signature(struct ap_trace *trace, struct ap_text dims, struct ap_text types,
+                                                     struct ap_str *ret_signature, struct ap_error *reterr);
 /** The track of these ids, made where it is new. */
 AP_MUST_CHECK enum ap_status ap_trace_track(struct ap_trace *trace, struct ap_text pid, bool pid_is_text,
                                             struct ap_text tid, bool tid_is_text, uint32_t *ret_track,

@@ -21,6 +21,26 @@ const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_] = {
     [AP_FIELD_ARGS_NAME] = { "args", "name", false },
     [AP_FIELD_ARGS_SORT] = { "args", "sort_index", false },
     [AP_FIELD_ARGS_SHAPES] = { "args", "Input Dims", false },
+    [AP_FIELD_ARGS_TYPES] = { "args", "Input type", false },
+    [AP_FIELD_ARGS_CORRELATION] = { "args", "correlation", false },
+    [AP_FIELD_ARGS_EXTERNAL_ID] = { "args", "External id", false },
+    [AP_FIELD_ARGS_EXTERNAL_ID_2021] = { "args", "external id", false },
+    [AP_FIELD_ARGS_SEQUENCE] = { "args", "Sequence number", false },
+    [AP_FIELD_ARGS_FORWARD_THREAD] = { "args", "Fwd thread id", false },
+    [AP_FIELD_ARGS_BLOCKS_PER_SM] = { "args", "blocks per SM", false },
+    [AP_FIELD_ARGS_OCCUPANCY] = { "args", "est. achieved occupancy %", false },
+    [AP_FIELD_ARGS_STREAM] = { "args", "stream", false },
+    [AP_FIELD_ARGS_WAIT_STREAM] = { "args", "wait_on_stream", false },
+    [AP_FIELD_ARGS_WAIT_RECORD] = { "args", "wait_on_cuda_event_record_corr_id", false },
+    [AP_FIELD_ARGS_COLLECTIVE] = { "args", "Collective name", false },
+    [AP_FIELD_ARGS_IN_ELEMENTS] = { "args", "In msg nelems", false },
+    [AP_FIELD_ARGS_OUT_ELEMENTS] = { "args", "Out msg nelems", false },
+    [AP_FIELD_ARGS_DTYPE] = { "args", "dtype", false },
+    [AP_FIELD_ARGS_GROUP_SIZE] = { "args", "Group size", false },
+    [AP_FIELD_ARGS_GROUP_NAME] = { "args", "Process Group Name", false },
+    [AP_FIELD_ARGS_GROUP_DESCRIPTION] = { "args", "Process Group Description", false },
+    [AP_FIELD_ARGS_GROUP_RANKS] = { "args", "Process Group Ranks", false },
+    [AP_FIELD_ARGS_GROUP_SEQUENCE] = { "args", "Seq", false },
     [AP_FIELD_TOTAL_SIZE] = { NULL, "total_size", false },
     [AP_FIELD_AVERAGE_MS] = { NULL, "averageMs", false },
     [AP_FIELD_COMPUTE_MS] = { NULL, "computeMs", false },
@@ -225,19 +245,6 @@ static void note_device(struct ap_trace_reading *reading, struct ap_track *track
         track->device = 0;
 }
 
-static enum ap_status note_copy_bytes(struct ap_trace_reading *reading, struct ap_error *reterr)
-{
-    struct ap_trace *trace = reading->trace;
-    const struct ap_json_span *span = field(reading, AP_FIELD_ARGS_BYTES);
-    int64_t bytes = -1;
-    bool given = (span->kind == AP_JSON_NUMBER || span->kind == AP_JSON_STRING) &&
-                 ap_decimal_to_integer(span->text, span->bytes, &bytes);
-    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->copy_bytes, &trace->copy_capacity, trace->copy_count + 1,
-                          sizeof(trace->copy_bytes[0]), reterr));
-    trace->copy_bytes[trace->copy_count++] = given && bytes >= 0 ? bytes : -1;
-    return AP_OK;
-}
-
 /* The exporter of torch.autograd.profiler writes rows without a category and tells host from device by the pid. */
 static enum ap_event_kind legacy_kind(struct ap_trace_reading *reading)
 {
@@ -287,9 +294,8 @@ static enum ap_status add_row(struct ap_trace_reading *reading, uint32_t categor
     enum ap_event_kind kind = ap_row_kind(tag);
     if (ap_event_kind_is_gpu_work(kind) && trace->tracks[track].device < 0)
         note_device(reading, &trace->tracks[track]);
-    if (AP_UNLIKELY(kind == AP_KIND_memcpy))
-        AP_TRY(note_copy_bytes(reading, reterr));
-    return ap_trace_add_row(trace, start_ns, dur_ns, name, track, tag, reterr);
+    AP_TRY(ap_trace_add_row(trace, start_ns, dur_ns, name, track, tag, reterr));
+    return ap_trace_take_detail(reading, kind, reterr);
 }
 
 static uint8_t row_tag(const struct ap_category *category, enum ap_event_kind kind, bool is_x)

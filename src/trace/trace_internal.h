@@ -21,6 +21,26 @@ enum ap_event_field {
     AP_FIELD_ARGS_NAME,
     AP_FIELD_ARGS_SORT,
     AP_FIELD_ARGS_SHAPES,
+    AP_FIELD_ARGS_TYPES,
+    AP_FIELD_ARGS_CORRELATION,
+    AP_FIELD_ARGS_EXTERNAL_ID,
+    AP_FIELD_ARGS_EXTERNAL_ID_2021,
+    AP_FIELD_ARGS_SEQUENCE,
+    AP_FIELD_ARGS_FORWARD_THREAD,
+    AP_FIELD_ARGS_BLOCKS_PER_SM,
+    AP_FIELD_ARGS_OCCUPANCY,
+    AP_FIELD_ARGS_STREAM,
+    AP_FIELD_ARGS_WAIT_STREAM,
+    AP_FIELD_ARGS_WAIT_RECORD,
+    AP_FIELD_ARGS_COLLECTIVE,
+    AP_FIELD_ARGS_IN_ELEMENTS,
+    AP_FIELD_ARGS_OUT_ELEMENTS,
+    AP_FIELD_ARGS_DTYPE,
+    AP_FIELD_ARGS_GROUP_SIZE,
+    AP_FIELD_ARGS_GROUP_NAME,
+    AP_FIELD_ARGS_GROUP_DESCRIPTION,
+    AP_FIELD_ARGS_GROUP_RANKS,
+    AP_FIELD_ARGS_GROUP_SEQUENCE,
     /* of other documents that are arrays of objects: to name them in the refusal */
     AP_FIELD_TOTAL_SIZE,
     AP_FIELD_AVERAGE_MS,
@@ -63,10 +83,14 @@ struct ap_trace_reading {
 extern const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_];
 
 AP_MUST_CHECK enum ap_status ap_trace_grow_rows(struct ap_trace *trace, struct ap_error *reterr);
+void ap_trace_release_details(struct ap_trace *trace);
 /** For a second traceEvents member: what the first one gave is dropped. */
 void ap_trace_forget_events(struct ap_trace *trace);
 /** Take the event in reading->spans. */
 AP_MUST_CHECK enum ap_status ap_trace_take_event(struct ap_trace_reading *reading, struct ap_error *reterr);
+/** What the event in reading->spans says beside its place in time: for the row that was added last. */
+AP_MUST_CHECK enum ap_status ap_trace_take_detail(struct ap_trace_reading *reading, enum ap_event_kind kind,
+                                                  struct ap_error *reterr);
 /** B events without E: counted. */
 void ap_trace_close_open(struct ap_trace_reading *reading);
 /** The members of the document beside traceEvents. AP_END where @key is none of them: the value is then unread. */

@@ -86,6 +86,42 @@ static inline void log_trace_rows(struct text_log *log, const struct ap_trace *t
     }
 }
 
+static inline void log_details(struct text_log *log, const struct ap_trace *trace)
+{
+    for (size_t i = 0; i < trace->events.count; i++)
+        log_format(log, " %u", trace->events.detail[i]);
+    for (size_t i = 0; i < trace->op_detail_count; i++) {
+        const struct ap_op_detail *op = &trace->op_details[i];
+        log_format(log, "\nop %u %u %u", op->external_id, op->sequence, op->forward_thread);
+        log_str(log, &trace->signatures, op->signature);
+    }
+    for (size_t i = 0; i < trace->call_detail_count; i++)
+        log_format(log, "\ncall %u %u", trace->call_details[i].correlation, trace->call_details[i].external_id);
+    for (uint32_t row = 0; row < trace->events.count; row++) {
+        enum ap_event_kind kind = ap_row_kind(trace->events.tag[row]);
+        if (!ap_event_kind_is_gpu_work(kind))
+            continue;
+        const struct ap_work_detail *work = ap_row_work(trace, row);
+        log_format(log, "\nwork %u %u ", work->correlation, work->external_id);
+        if (kind == AP_KIND_kernel)
+            log_format(log, "%g %g", (double)work->as.grid.blocks_per_sm, (double)work->as.grid.occupancy_ratio);
+        else
+            log_format(log, "%lld", (long long)work->as.bytes);
+    }
+    for (size_t i = 0; i < trace->sync_detail_count; i++)
+        log_format(log, "\nsync %u %u %lld %lld", trace->sync_details[i].correlation, trace->sync_details[i].record_correlation,
+                   (long long)trace->sync_details[i].stream, (long long)trace->sync_details[i].wait_on_stream);
+    for (size_t i = 0; i < trace->collective_count; i++) {
+        const struct ap_collective *collective = &trace->collectives[i];
+        log_format(log, "\ncollective %u %lld %lld %lld %lld", collective->row, (long long)collective->in_elements,
+                   (long long)collective->out_elements, (long long)collective->group_size, (long long)collective->sequence);
+        log_str(log, &trace->strings, collective->name);
+        log_str(log, &trace->strings, collective->dtype);
+        log_str(log, &trace->strings, collective->group_ranks);
+    }
+    log_bytes(log, "\n", 1);
+}
+
 /** All that a trace holds, as text. */
 static inline void log_trace(struct text_log *log, const struct ap_trace *trace)
 {
@@ -106,8 +142,7 @@ static inline void log_trace(struct text_log *log, const struct ap_trace *trace)
     for (size_t i = 0; i < AP_COUNT_OF(trace->phase_counts); i++)
         if (trace->phase_counts[i])
             log_format(log, "ph %c %llu\n", (char)i, (unsigned long long)trace->phase_counts[i]);
-    for (size_t i = 0; i < trace->copy_count; i++)
-        log_format(log, "copy %lld\n", (long long)trace->copy_bytes[i]);
+    log_details(log, trace);
     for (size_t i = 0; i < trace->device_count; i++) {
         const struct ap_device_properties *device = &trace->devices[i];
         log_format(log, "device %lld %lld %lld %lld.%lld", (long long)device->id, (long long)device->memory_bytes,

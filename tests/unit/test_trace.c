@@ -105,10 +105,9 @@ static void what_is_not_known_is_no_zero(void)
     is_int(run.trace->events.start_ns[0], AP_START_UNKNOWN, "a start that is not known stays unknown");
     is_int(run.trace->events.dur_ns[0], 5000, "while its duration counts");
     ok(run.trace->window_start_ns == 5000 && run.trace->window_end_ns == 10000, "and the window is that of the others");
-    const int64_t *copies = run.trace->copy_bytes;
-    ok(run.trace->copy_count == 4 && copies[0] == -1 && copies[2] == -1 && copies[3] == -1,
+    ok(ap_row_bytes(run.trace, 1) == -1 && ap_row_bytes(run.trace, 3) == -1 && ap_row_bytes(run.trace, 4) == -1,
        "bytes of a copy that are no number, negative or missing are unknown");
-    is_int(copies[1], 4096, "written as text they are read");
+    is_int(ap_row_bytes(run.trace, 2), 4096, "written as text they are read");
     is_int(run.trace->rank, -1, "a rank that the file does not tell is unknown");
     ok(!run.trace->base_time_ns.id && !run.trace->backend.id, "so are base time and backend");
     (void)trace_run_release(&run);
@@ -400,7 +399,7 @@ static void the_last_event_array_counts(void)
     is_str(run.json.notes.notes[AP_COUNTER_two_event_arrays].detail, "3 events in the one before, 2 in the last", "with the size of both");
     ok(run.trace->event_count == 2 && run.trace->events.count == 1 && run.trace->phase_counts['X'] == 1, "the rows are those of the last");
     ok(run.trace->window_start_ns == 50000 && run.trace->window_end_ns == 52000, "so is the window");
-    ok(!run.trace->copy_count && !run.trace->memory_event_count, "and everything else");
+    ok(!run.trace->work_detail_count && !run.trace->memory_event_count, "and everything else");
     is_u64(trace_run_count(&run, AP_COUNTER_end_without_begin), 1, "what was open in the first does not end in the second");
     (void)trace_run_release(&run);
 }

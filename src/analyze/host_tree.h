@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ * host_tree.h - which host row was open when another one began: operators, annotations, runtime calls and Python frames
+ * of a thread in one tree. Every question of the kind "who caused this" walks up in it. */
+#ifndef AP_HOST_TREE_H
+#define AP_HOST_TREE_H
+
+#include "row_order.h"
+
+#define AP_NO_ROW UINT32_MAX
+
+/** Sets of kinds: bit 1 << kind. */
+#define AP_HOST_KINDS                                                                                        \
+    (1u << AP_KIND_operator | 1u << AP_KIND_annotation | 1u << AP_KIND_runtime | 1u << AP_KIND_python)
+#define AP_GPU_KINDS (1u << AP_KIND_kernel | 1u << AP_KIND_memcpy | 1u << AP_KIND_memset)
+
+struct ap_host_tree {
+    struct ap_gate *gate;
+    uint32_t *parent; /* by row: the innermost host row of its track that was open at its start; AP_NO_ROW = none */
+    size_t count;
+};
+
+AP_MUST_CHECK enum ap_status ap_host_tree_init(struct ap_host_tree *tree, const struct ap_trace *trace,
+                                               const struct ap_row_order *order, struct ap_gate *gate,
+                                               struct ap_error *reterr);
+void ap_host_tree_release(struct ap_host_tree *tree);
+
+static inline bool ap_row_is_of(const struct ap_trace *trace, uint32_t row, uint32_t kinds)
+{
+    return kinds >> ap_row_kind(trace->events.tag[row]) & 1;
+}
+
+static inline int64_t ap_row_end_ns(const struct ap_trace *trace, uint32_t row)
+{
+    return trace->events.start_ns[row] + trace->events.dur_ns[row];
+}
+
+/** The nearest row around @row (which may be AP_NO_ROW) of one of these kinds, still open when @row began (rows may
+ *  cross); AP_NO_ROW where there is none. */
+uint32_t ap_host_around(const struct ap_host_tree *tree, const struct ap_trace *trace, uint32_t row, uint32_t kinds);
+
+#endif

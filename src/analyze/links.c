@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "links.h"
+
+#include "id_map.h"
+
+#include "poison.h"
+
+/* ------------------------------------------------------------------------------------------------------- launches */
+
+static ap_link_key work_correlation(const struct ap_trace *trace, uint32_t row)
+{
+    const struct ap_work_detail *work = ap_row_work(trace, row);
+    return work ? work->correlation : 0;
+}
+
+/* Calls that are not placed in time launch nothing that could be judged. */
+static void find_calls(struct ap_id_map *calls, const struct ap_trace *trace)
+{
+    for (uint32_t row = 0; row < trace->events.count; row++) {
+        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime || trace->events.start_ns[row] == AP_START_UNKNOWN ||
+            trace->events.dur_ns[row] < 0)
+            continue;
+        const struct ap_call_detail *call = ap_row_call(trace, row);
+        uint32_t *launch = call && call->correlation ? ap_id_map_find(calls, call->correlation) : NULL;
+        if (launch && *launch == AP_ID_NONE)
+            *launch = row;
+    }
+}
+
+static enum ap_status link_launches(struct ap_links *links, const struct ap_trace *trace, struct ap_error *reterr)
+{
+    struct ap_id_map calls;
+    AP_TRY(ap_id_map_init(&calls, links->gate, links->count, reterr));
+    for (size_t i = 0; i < links->count; i++) {
+        ap_link_key correlation = work_correlation(trace, links->rows[i].row);
+        if (correlation)
+            (void)ap_id_map_add(&calls, correlation);
+    }
+    find_calls(&calls, trace);
+    for (size_t i = 0; i < links->count; i++) {
+        ap_link_key correlation = work_correlation(trace, links->rows[i].row);
+        if (correlation)
+            links->rows[i].launch = *ap_id_map_find(&calls, correlation);
+        links->linked_count += links->rows[i].launch != AP_NO_ROW;
+    }
+    ap_id_map_release(&calls);
+    return AP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------ operators */
+
+/* The id of the operator that was open at the launch: the call tells it, else the row of work. */
+static ap_link_key op_id(const struct ap_trace *trace, const struct ap_device_row *linked)
+{
+    const struct ap_call_detail *call = linked->launch == AP_NO_ROW ? NULL : ap_row_call(trace, linked->launch);
+    if (call && call->external_id)
+        return call->external_id;
+    const struct ap_work_detail *work = ap_row_work(trace, linked->row);
+    return work ? work->external_id : 0;
+}
+
+static void find_ops(struct ap_id_map *ops, const struct ap_trace *trace)
+{
+    for (uint32_t row = 0; row < trace->events.count; row++) {
+        if (!ap_row_is_of(trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation) ||
+            trace->events.start_ns[row] == AP_START_UNKNOWN || trace->events.dur_ns[row] < 0)
+            continue;
+        const struct ap_op_detail *op = ap_row_op(trace, row);
+        uint32_t *found = op && op->external_id ? ap_id_map_find(ops, op->external_id) : NULL;
+        if (found && *found == AP_ID_NONE)
+            *found = row;
+    }
+}
+
+static enum ap_status link_ops_by_id(struct ap_links *links, const struct ap_trace *trace, struct ap_error *reterr)
+{
+    struct ap_id_map ops;
+    if (ap_external_id_is_correlation(trace))
+        return AP_OK;
+    AP_TRY(ap_id_map_init(&ops, links->gate, links->count, reterr));
+    for (size_t i = 0; i < links->count; i++) {
+        ap_link_key id = op_id(trace, &links->rows[i]);
+        if (id)
+            (void)ap_id_map_add(&ops, id);
+    }
+    find_ops(&ops, trace);
+    for (size_t i = 0; i < links->count; i++) {
+        ap_link_key id = op_id(trace, &links->rows[i]);
+        if (id)
+            links->rows[i].op = *ap_id_map_find(&ops, id);
+        links->by_external_id_count += links->rows[i].op != AP_NO_ROW;
+    }
+    ap_id_map_release(&ops);
+    return AP_OK;
+}
+
+static void link_ops_by_time(struct ap_links *links, const struct ap_trace *trace, const struct ap_host_tree *tree)
+{
+    for (size_t i = 0; i < links->count; i++) {
+        struct ap_device_row *linked = &links->rows[i];
+        if (linked->op != AP_NO_ROW || linked->launch == AP_NO_ROW)
+            continue;
+        linked->op = ap_host_around(tree, trace, linked->launch, 1u << AP_KIND_operator | 1u << AP_KIND_annotation);
+        links->by_time_count += linked->op != AP_NO_ROW;
+    }
+}
+
+/* An annotation may be what was open innermost; the operator around it says more. */
+static void prefer_operators(struct ap_links *links, const struct ap_trace *trace, const struct ap_host_tree *tree)
+{
+    for (size_t i = 0; i < links->count; i++) {
+        struct ap_device_row *linked = &links->rows[i];
+        if (linked->op == AP_NO_ROW || ap_row_is_of(trace, linked->op, 1u << AP_KIND_operator))
+            continue;
+        uint32_t op = ap_host_around(tree, trace, linked->op, 1u << AP_KIND_operator);
+        linked->op = op == AP_NO_ROW ? linked->op : op;
+    }
+}
+
+static void sum_times(struct ap_links *links, const struct ap_trace *trace)
+{
+    bool overflowed = false; /* the sum of all rows was checked when they were read */
+    for (size_t i = 0; i < links->count; i++) {
+        int64_t dur_ns = trace->events.dur_ns[links->rows[i].row];
+        links->total_dur_ns = ap_add_sat(links->total_dur_ns, dur_ns, &overflowed);
+        if (links->rows[i].launch != AP_NO_ROW)
+            links->launched_dur_ns = ap_add_sat(links->launched_dur_ns, dur_ns, &overflowed);
+        if (links->rows[i].op != AP_NO_ROW)
+            links->op_dur_ns = ap_add_sat(links->op_dur_ns, dur_ns, &overflowed);
+    }
+}
+
+static enum ap_status list_rows(struct ap_links *links, const struct ap_trace *trace, const struct ap_row_order *order,
+                                struct ap_error *reterr)
+{
+    uint32_t *rows;
+    size_t count;
+    AP_TRY(ap_rows_by_start(order, trace, AP_GPU_KINDS, true, &rows, &count, reterr));
+    if (!count)
+        return AP_OK;
+    links->rows = ap_mem_resize(links->gate, NULL, 0, count * sizeof(links->rows[0]));
+    if (links->rows) {
+        links->count = count;
+        for (size_t i = 0; i < count; i++)
+            links->rows[i] = (struct ap_device_row){ rows[i], AP_NO_ROW, AP_NO_ROW };
+    }
+    ap_mem_free(links->gate, rows, count * sizeof(rows[0]));
+    return links->rows ? AP_OK : ap_fail_memory(links->gate, reterr);
+}
+
+enum ap_status ap_links_init(struct ap_links *links, const struct ap_trace *trace, const struct ap_row_order *order,
+                             const struct ap_host_tree *tree, struct ap_gate *gate, struct ap_error *reterr)
+{
+    *links = (struct ap_links){ .gate = gate };
+    AP_TRY(list_rows(links, trace, order, reterr));
+    if (!links->count)
+        return AP_OK;
+    AP_TRY(link_launches(links, trace, reterr));
+    AP_TRY(link_ops_by_id(links, trace, reterr));
+    link_ops_by_time(links, trace, tree);
+    prefer_operators(links, trace, tree);
+    sum_times(links, trace);
+    return AP_OK;
+}
+
+void ap_links_release(struct ap_links *links)
+{
+    if (links->rows)
+        ap_mem_free(links->gate, links->rows, links->count * sizeof(links->rows[0]));
+    *links = (struct ap_links){ .gate = links->gate };
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "id_map.h"
+
+#include <string.h>
+
+#include "poison.h"
+
+enum ap_status ap_id_map_init(struct ap_id_map *map, struct ap_gate *gate, size_t count, struct ap_error *reterr)
+{
+    size_t slot_count = 16;
+    while (slot_count < count * 2)
+        slot_count *= 2;
+    *map = (struct ap_id_map){ .gate = gate };
+    map->slots = ap_mem_resize(gate, NULL, 0, slot_count * sizeof(map->slots[0]));
+    if (!map->slots)
+        return ap_fail_memory(gate, reterr);
+    memset(map->slots, 0, slot_count * sizeof(map->slots[0]));
+    map->slot_count = slot_count;
+    return AP_OK;
+}
+
+void ap_id_map_release(struct ap_id_map *map)
+{
+    if (map->slots)
+        ap_mem_free(map->gate, map->slots, map->slot_count * sizeof(map->slots[0]));
+    *map = (struct ap_id_map){ .gate = map->gate };
+}
+
+/* The slot that holds the key, or the free one where it belongs. */
+static struct ap_id_slot *slot_of(const struct ap_id_map *map, uint32_t key)
+{
+    uint64_t mixed = (key ^ map->gate->hash_seed) * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ mixed >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    size_t mask = map->slot_count - 1, at = (size_t)(mixed >> 32) & mask;
+    while (map->slots[at].key && map->slots[at].key != key)
+        at = (at + 1) & mask;
+    return &map->slots[at];
+}
+
+uint32_t *ap_id_map_add(struct ap_id_map *map, uint32_t key)
+{
+    struct ap_id_slot *slot = slot_of(map, key);
+    if (!slot->key)
+        *slot = (struct ap_id_slot){ key, AP_ID_NONE };
+    return &slot->value;
+}
+
+uint32_t *ap_id_map_find(const struct ap_id_map *map, uint32_t key)
+{
+    struct ap_id_slot *slot = slot_of(map, key);
+    return slot->key ? &slot->value : NULL;
+}

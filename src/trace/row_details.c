@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT
+ * row_details.c - what rows of some kinds say beside their place in time: one table for each kind, so that a row without
+ * details costs four bytes. To add a detail: its field in trace_internal.h and trace_events.c, its member in trace.h, one
+ * line in the take_ function below. */
+#include <string.h>
+
+#include "decimal.h"
+#include "trace_internal.h"
+
+#include "poison.h"
+
+#define SMALL_KEY_END UINT32_C(0x7fffffff) /* numbers below it are their own keys, plus one */
+#define ODD_KEY UINT32_C(0x80000000)
+#define SIGNATURE_SEPARATOR '\x1f'         /* no JSON text holds it */
+
+/* --------------------------------------------------------------------------------------------------------- adding */
+
+static void refer(struct ap_trace *trace, size_t detail_count)
+{
+    trace->events.detail[trace->events.count - 1] = (uint32_t)detail_count;
+}
+
+#define DEFINE_ADD(type, table)                                                                                          \
+    enum ap_status ap_trace_add_##type(struct ap_trace *trace, struct ap_##type detail, struct ap_error *reterr)         \
+    {                                                                                                                    \
+        AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->table##s, &trace->table##_capacity, trace->table##_count + 1, \
+                              sizeof(detail), reterr));                                                                  \
+        trace->table##s[trace->table##_count++] = detail;                                                                \
+        refer(trace, trace->table##_count);                                                                              \
+        return AP_OK;                                                                                                    \
+    }
+DEFINE_ADD(op_detail, op_detail)
+DEFINE_ADD(call_detail, call_detail)
+DEFINE_ADD(work_detail, work_detail)
+DEFINE_ADD(sync_detail, sync_detail)
+
+enum ap_status ap_trace_add_collective(struct ap_trace *trace, struct ap_collective collective, struct ap_error *reterr)
+{
+    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->collectives, &trace->collective_capacity,
+                          trace->collective_count + 1, sizeof(collective), reterr));
+    collective.row = (uint32_t)(trace->events.count - 1);
+    trace->collectives[trace->collective_count++] = collective;
+    return AP_OK;
+}
+
+void ap_trace_release_details(struct ap_trace *trace)
+{
+    struct ap_gate *gate = trace->gate;
+    ap_strpool_release(&trace->signatures);
+    ap_strpool_release(&trace->odd_keys);
+    ap_mem_free(gate, trace->op_details, trace->op_detail_capacity * sizeof(trace->op_details[0]));
+    ap_mem_free(gate, trace->call_details, trace->call_detail_capacity * sizeof(trace->call_details[0]));
+    ap_mem_free(gate, trace->work_details, trace->work_detail_capacity * sizeof(trace->work_details[0]));
+    ap_mem_free(gate, trace->sync_details, trace->sync_detail_capacity * sizeof(trace->sync_details[0]));
+    ap_mem_free(gate, trace->collectives, trace->collective_capacity * sizeof(trace->collectives[0]));
+    ap_mem_free(gate, trace->signature, trace->signature_capacity);
+}
+
+const struct ap_collective *ap_row_collective(const struct ap_trace *trace, uint32_t row)
+{
+    size_t low = 0, high = trace->collective_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (trace->collectives[middle].row < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < trace->collective_count && trace->collectives[low].row == row ? &trace->collectives[low] : NULL;
+}
+
+enum ap_status ap_trace_link_key(struct ap_trace *trace, struct ap_text digits, ap_link_key *ret_key, struct ap_error *reterr)
+{
+    int64_t number;
+    struct ap_str odd;
+    if (ap_decimal_to_integer(digits.data, digits.bytes, &number) && number >= 0 && number < (int64_t)SMALL_KEY_END) {
+        *ret_key = (ap_link_key)number + 1;
+        return AP_OK;
+    }
+    AP_TRY(ap_strpool_intern(&trace->odd_keys, digits.data, digits.bytes, &odd, reterr));
+    *ret_key = ODD_KEY | odd.id;
+    return AP_OK;
+}
+
+enum ap_status ap_trace_join_signature(struct ap_trace *trace, struct ap_text dims, struct ap_text types,
+                                       struct ap_str *ret_signature, struct ap_error *reterr)
+{
+    size_t bytes = dims.bytes + 1 + types.bytes;
+    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->signature, &trace->signature_capacity, bytes, 1, reterr));
+    if (dims.bytes)
+        memcpy(trace->signature, dims.data, dims.bytes);
+    trace->signature[dims.bytes] = SIGNATURE_SEPARATOR;
+    if (types.bytes)
+        memcpy(trace->signature + dims.bytes + 1, types.data, types.bytes);
+    return ap_strpool_intern(&trace->signatures, trace->signature, bytes, ret_signature, reterr);
+}
+
+void ap_trace_signature(const struct ap_trace *trace, struct ap_str signature, struct ap_text *ret_dims,
+                        struct ap_text *ret_types)
+{
+    struct ap_text whole = ap_strpool_text(&trace->signatures, signature);
+    const char *separator = whole.bytes ? memchr(whole.data, SIGNATURE_SEPARATOR, whole.bytes) : NULL;
+    size_t dims_bytes = separator ? (size_t)(separator - whole.data) : whole.bytes;
+    *ret_dims = (struct ap_text){ whole.data, dims_bytes };
+    *ret_types = separator ? (struct ap_text){ separator + 1, whole.bytes - dims_bytes - 1 } : AP_TEXT("");
+}
+
+/* -------------------------------------------------------------------------------------------------------- reading */
+
+static const struct ap_json_span *field(const struct ap_trace_reading *reading, enum ap_event_field index)
+{
+    return &reading->spans[index];
+}
+
+static bool is_scalar(const struct ap_json_span *span)
+{
+    return (span->kind == AP_JSON_NUMBER || span->kind == AP_JSON_STRING) && !span->decode && span->bytes;
+}
+
+/* A small number without sign is what nearly all are. */
+static enum ap_status read_key(struct ap_trace_reading *reading, enum ap_event_field index, ap_link_key *ret_key,
+                               struct ap_error *reterr)
+{
+    const struct ap_json_span *span = field(reading, index);
+    *ret_key = 0;
+    if (!is_scalar(span))
+        return AP_OK;
+    if (AP_LIKELY(span->bytes <= 9)) {
+        uint32_t number = 0, i = 0;
+        while (i < span->bytes && (uint8_t)(span->text[i] - '0') < 10)
+            number = number * 10 + (uint8_t)(span->text[i++] - '0');
+        if (AP_LIKELY(i == span->bytes)) {
+            *ret_key = number + 1;
+            return AP_OK;
+        }
+    }
+    return ap_trace_link_key(reading->trace, (struct ap_text){ span->text, span->bytes }, ret_key, reterr);
+}
+
+/* -1 where it is not told, no number or negative. */
+static int64_t read_count(const struct ap_trace_reading *reading, enum ap_event_field index)
+{
+    const struct ap_json_span *span = field(reading, index);
+    int64_t number;
+    return is_scalar(span) && ap_decimal_to_integer(span->text, span->bytes, &number) && number >= 0 ? number : -1;
+}
+
+static float read_figure(const struct ap_trace_reading *reading, enum ap_event_field index, double unit)
+{
+    const struct ap_json_span *span = field(reading, index);
+    int64_t thousandths;
+    if (span->kind != AP_JSON_NUMBER || ap_decimal_us_to_ns(span->text, span->bytes, &thousandths) > AP_DECIMAL_ROUNDED || thousandths < 0)
+        return -1;
+    return (float)((double)thousandths / 1000 * unit);
+}
+
+static enum ap_status read_text(struct ap_trace_reading *reading, enum ap_event_field index, struct ap_str *ret_text,
+                                struct ap_error *reterr)
+{
+    const struct ap_json_span *span = field(reading, index);
+    struct ap_text text;
+    *ret_text = (struct ap_str){ 0 };
+    if (span->kind != AP_JSON_STRING)
+        return AP_OK;
+    AP_TRY(ap_record_text(reading->records, span, &text, reterr));
+    return ap_strpool_intern(&reading->trace->strings, text.data, text.bytes, ret_text, reterr);
+}
+
+static enum ap_status take_signature(struct ap_trace_reading *reading, struct ap_str *ret_signature, struct ap_error *reterr)
+{
+    const struct ap_json_span *dims = field(reading, AP_FIELD_ARGS_SHAPES), *types = field(reading, AP_FIELD_ARGS_TYPES);
+    if (dims->kind != AP_JSON_ARRAY_BEGIN)
+        return AP_OK;
+    bool has_types = types->kind == AP_JSON_ARRAY_BEGIN;
+    return ap_trace_join_signature(reading->trace, (struct ap_text){ dims->text, dims->bytes },
+                                   has_types ? (struct ap_text){ types->text, types->bytes } : AP_TEXT(""), ret_signature,
+                                   reterr);
+}
+
+/* "External id", "external id" until 2021-06. */
+static enum ap_status read_external_id(struct ap_trace_reading *reading, ap_link_key *ret_key, struct ap_error *reterr)
+{
+    AP_TRY(read_key(reading, AP_FIELD_ARGS_EXTERNAL_ID, ret_key, reterr));
+    return *ret_key ? AP_OK : read_key(reading, AP_FIELD_ARGS_EXTERNAL_ID_2021, ret_key, reterr);
+}
+
+static enum ap_status take_op(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_op_detail detail = { .external_id = 0 };
+    AP_TRY(read_external_id(reading, &detail.external_id, reterr));
+    AP_TRY(read_key(reading, AP_FIELD_ARGS_SEQUENCE, &detail.sequence, reterr));
+    AP_TRY(take_signature(reading, &detail.signature, reterr));
+    if (!detail.external_id && !detail.sequence && !detail.signature.id)
+        return AP_OK;
+    int64_t thread = read_count(reading, AP_FIELD_ARGS_FORWARD_THREAD);
+    detail.forward_thread = thread > 0 && thread <= UINT32_MAX ? (uint32_t)thread : 0;
+    return ap_trace_add_op_detail(reading->trace, detail, reterr);
+}
+
+static enum ap_status take_call(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_call_detail detail;
+    AP_TRY(read_key(reading, AP_FIELD_ARGS_CORRELATION, &detail.correlation, reterr));
+    AP_TRY(read_external_id(reading, &detail.external_id, reterr));
+    if (!detail.correlation && !detail.external_id)
+        return AP_OK;
+    reading->trace->calls_with_external_id += detail.external_id != 0;
+    reading->trace->calls_named_by_correlation += detail.external_id && detail.external_id == detail.correlation;
+    return ap_trace_add_call_detail(reading->trace, detail, reterr);
+}
+
+static enum ap_status take_work(struct ap_trace_reading *reading, enum ap_event_kind kind, struct ap_error *reterr)
+{
+    struct ap_work_detail detail;
+    AP_TRY(read_key(reading, AP_FIELD_ARGS_CORRELATION, &detail.correlation, reterr));
+    AP_TRY(read_external_id(reading, &detail.external_id, reterr));
+    if (kind == AP_KIND_kernel) {
+        detail.as.grid.blocks_per_sm = read_figure(reading, AP_FIELD_ARGS_BLOCKS_PER_SM, 1);
+        detail.as.grid.occupancy_ratio = read_figure(reading, AP_FIELD_ARGS_OCCUPANCY, 0.01);
+    } else {
+        detail.as.bytes = read_count(reading, AP_FIELD_ARGS_BYTES);
+    }
+    return ap_trace_add_work_detail(reading->trace, detail, reterr);
+}
+
+/* An unknown stream is written as -1, in some versions as the same in 32 bits without sign. */
+static int64_t read_stream(const struct ap_trace_reading *reading, enum ap_event_field index)
+{
+    int64_t stream = read_count(reading, index);
+    return stream == UINT32_MAX ? -1 : stream;
+}
+
+static enum ap_status take_sync(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_sync_detail detail = { .stream = read_stream(reading, AP_FIELD_ARGS_STREAM),
+                                     .wait_on_stream = read_stream(reading, AP_FIELD_ARGS_WAIT_STREAM) };
+    AP_TRY(read_key(reading, AP_FIELD_ARGS_CORRELATION, &detail.correlation, reterr));
+    if (read_count(reading, AP_FIELD_ARGS_WAIT_RECORD) >= 0)
+        AP_TRY(read_key(reading, AP_FIELD_ARGS_WAIT_RECORD, &detail.record_correlation, reterr));
+    return ap_trace_add_sync_detail(reading->trace, detail, reterr);
+}
+
+static enum ap_status take_collective(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_collective collective = { .in_elements = read_count(reading, AP_FIELD_ARGS_IN_ELEMENTS),
+                                        .out_elements = read_count(reading, AP_FIELD_ARGS_OUT_ELEMENTS),
+                                        .group_size = read_count(reading, AP_FIELD_ARGS_GROUP_SIZE),
+                                        .sequence = read_count(reading, AP_FIELD_ARGS_GROUP_SEQUENCE) };
+    AP_TRY(read_text(reading, AP_FIELD_ARGS_COLLECTIVE, &collective.name, reterr));
+    AP_TRY(read_text(reading, AP_FIELD_ARGS_DTYPE, &collective.dtype, reterr));
+    AP_TRY(read_text(reading, AP_FIELD_ARGS_GROUP_NAME, &collective.group_name, reterr));
+    AP_TRY(read_text(reading, AP_FIELD_ARGS_GROUP_DESCRIPTION, &collective.group_description, reterr));
+    AP_TRY(read_text(reading, AP_FIELD_ARGS_GROUP_RANKS, &collective.group_ranks, reterr));
+    return ap_trace_add_collective(reading->trace, collective, reterr);
+}
+
+enum ap_status ap_trace_take_detail(struct ap_trace_reading *reading, enum ap_event_kind kind, struct ap_error *reterr)
+{
+    if (AP_UNLIKELY(field(reading, AP_FIELD_ARGS_COLLECTIVE)->kind == AP_JSON_STRING))
+        AP_TRY(take_collective(reading, reterr));
+    switch (kind) {
+    case AP_KIND_operator:
+    case AP_KIND_annotation:
+        return take_op(reading, reterr);
+    case AP_KIND_runtime:
+        return take_call(reading, reterr);
+    case AP_KIND_kernel:
+    case AP_KIND_memcpy:
+    case AP_KIND_memset:
+    case AP_KIND_accelerator:
+        return take_work(reading, kind, reterr);
+    case AP_KIND_gpu_sync:
+        return take_sync(reading, reterr);
+    default:
+        return AP_OK;
+    }
+}

@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -104,6 +104,37 @@ def check_oddities(tap, name, got, want):
         tap.same([code for code in counts if code not in HARMLESS], [], f"{name}: nothing else is odd")
 
 
+def median(values):
+    values = sorted(values)
+    return (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
+
+
+def step_figures(durations):
+    """Of all steps in order of time; whole nanoseconds, halves upwards, and ratios with nine digits."""
+    def to_ns(value):
+        return value.quantize(Decimal("0.001"), ROUND_HALF_UP)
+    several = len(durations) > 1
+    return {"count": len(durations), "total_us": sum(durations), "mean_us": to_ns(sum(durations) / len(durations)),
+            "min_us": min(durations), "max_us": max(durations), "p50_us": to_ns(median(durations)) if several else None,
+            "cold_start_ratio": Decimal(f"{durations[0] / to_ns(median(durations[1:])):.8e}") if several else None}
+
+
+def check_gpu(tap, name, gpu, want):
+    devices = gpu["devices"] if gpu else []
+    columns = ["device", "window_us", "busy_us", "compute_us", "communication_us", "memcpy_us", "memset_us",
+               "exposed_communication_us", "exposed_memcpy_us", "launched_before_recording_count"]
+    tap.same([[d["rows"]] + [d[c] for c in columns] for d in devices],
+             [[d["events"]] + [d[c] for c in columns] for d in want["gpu"]], f"{name}: gpu.devices")
+    tap.same([d["idle_us"] for d in devices], [round(d["window_us"] - d["busy_us"], 3) for d in want["gpu"]],
+             f"{name}: busy and idle make up the window")
+    columns = ["count", "total_dur_us", "min_dur_us", "max_dur_us"]
+    tap.same([[k["name"]] + [k[c] for c in columns] for k in (gpu["kernels"] if gpu else [])],
+             [[k["name"]] + [k[c] for c in columns] for k in want["gpu_names"]["kernel"]], f"{name}: gpu.kernels")
+    columns = ["count", "total_dur_us", "bytes"]
+    tap.same([[k["kind"]] + [k[c] for c in columns] for k in (gpu["copies"] if gpu else [])],
+             [[k["name"]] + [k[c] for c in columns] for k in want["gpu_names"]["memcpy"]], f"{name}: gpu.copies")
+
+
 def check_trace(tap, name, got, want):
     cpu, known = got["cpu"], want["cpu"]
     tap.same(cpu["summary"], known["summary"], f"{name}: cpu.summary")
@@ -113,11 +144,13 @@ def check_trace(tap, name, got, want):
              rows(known["top_threads"], ["pid", "tid"], ["total_dur_us"]), f"{name}: cpu.top_threads")
     tap.same(rows(cpu["threads"], ["pid", "tid"], ["total_dur_us", "busy_us"]),
              rows(known["operator_threads"], ["pid", "tid"], ["total_dur_us", "busy_us"]), f"{name}: cpu.threads")
-    devices = got["gpu"]["devices"] if got["gpu"] else []
-    tap.same([(d["device"], d["rows"], d["busy_us"], d["window_us"]) for d in devices],
-             [(d["device"], d["events"], d["busy_us"], d["window_us"]) for d in want["gpu"]], f"{name}: gpu.devices")
-    steps = got["steps"]["items"] if got["steps"] else []
+    check_gpu(tap, name, got["gpu"], want)
+    steps = got["steps"]["rows"] if got["steps"] else []
     tap.same([s["dur_us"] for s in steps], [s["dur_us"] for s in want["steps"]], f"{name}: steps")
+    if want["steps"]:
+        durations = [Decimal(s["dur_us"]) for s in want["steps"]]
+        tap.same({key: got["steps"][key] for key in ("count", "total_us", "mean_us", "min_us", "max_us", "p50_us", "cold_start_ratio")},
+                 step_figures(durations), f"{name}: figures of the steps")
     phases = {phase: count for phase, count in want["events_by_ph"].items() if len(phase) == 1}  # others are no phases
     tap.same(got["trace"]["events"]["by_phase"], phases, f"{name}: trace.events.by_phase")
     categories = {}

@@ -16,6 +16,7 @@ the JSON, in the row that it claims to stand in. Prints TAP.
 """
 
 import argparse
+import fnmatch
 import json
 import os
 import re
@@ -77,6 +78,12 @@ def agrees(shown, exact):
     return abs(decimal_of(shown) - exact) <= half_a_unit(shown) + abs(exact) * Decimal("1e-8")
 
 
+def is_of_four_digits(match):
+    """As numbers without a unit are shown: not times and sizes, which are exact."""
+    digits = match["number"].replace(",", "").lstrip("-0").replace(".", "").lstrip("0")
+    return not match["unit"] and not match["again"] and "." in match["number"] and len(digits) <= 4
+
+
 def figure_is_among(cell, numbers):
     """Does the figure in this cell say one of these numbers of the JSON?"""
     match = ROUNDED.fullmatch(cell)
@@ -91,7 +98,7 @@ def figure_is_among(cell, numbers):
     exact = decimal_of(match["number"])
     if match["again"] and not agrees(match["again"], exact / SCALES[match["scale"]]):
         return False
-    return exact in numbers
+    return exact in numbers or (is_of_four_digits(match) and any(agrees(match["number"], n) for n in numbers))
 
 
 def numbers_in(value):
@@ -111,6 +118,14 @@ def value_at(report, path):
             return None
         report = report[key]
     return report
+
+
+def values_at(report, path):
+    """All values at a path of keys, in which * stands for any letters."""
+    found = [report]
+    for key in path.split("."):
+        found = [value[name] for value in found if isinstance(value, dict) for name in value if fnmatch.fnmatchcase(name, key)]
+    return found
 
 
 def elements_at(report, paths):
@@ -177,7 +192,7 @@ def check_table(report, caption, head, right_aligned, rows):
             continue
         figures = figures_of(row, right_aligned)
         if by_path:
-            numbers = numbers_in(value_at(report, row[-1].strip("`")))
+            numbers = numbers_in(values_at(report, row[-1].strip("`")))
         elif head[0] == "Metric":
             numbers = evidence_of(report, row[0].strip("`"))
         elif paths:
@@ -260,6 +275,9 @@ def check_metrics(tap, schema_path, metrics_path):
     paths = [path for path in re.findall(r'AP_METRIC\("([\w.]+)"', text) if not path.endswith(".")]
     signals = re.findall(r'AP_METRIC\("cpu\.signals\." #id "\.(\w+)"', text)
     paths += [f"cpu.signals.dataloader.{name}" for name in signals]
+    causes = re.findall(r"^AP_IDLE_CAUSE\((\w+)", (metrics_path.parent / "idle_cause.def").read_text(encoding="utf-8"), re.M)
+    paths += [f"{head}{cause}{tail}" for head, tail in re.findall(r'AP_METRIC\("(split\.[\w.]+)" #id "(\w+)"', text)
+              for cause in causes]
     lacking = [path for path in paths if schema_at(schema, path) is None]
     tap.ok(paths and not lacking, "the schema describes every metric of metrics.def", "\n".join(lacking))
 

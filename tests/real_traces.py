@@ -158,6 +158,14 @@ class Slow:
         return [(device, len(rows), to_us(max(e for _, e in rows) - min(s for s, _ in rows)), to_us(union(rows)))
                 for device, rows in sorted(devices.items())]
 
+    def gpu_names(self, kind):
+        """Of kernels or copies by name: rows, time, shortest, longest."""
+        names = {}
+        for event, _, dur in self.rows:
+            if GPU_KINDS.get(self.category(event)) == kind:
+                names.setdefault(event["name"], []).append(dur)
+        return {name: [len(durs), to_us(sum(durs)), to_us(min(durs)), to_us(max(durs))] for name, durs in names.items()}
+
     def exposed_communication(self):
         """Communication that no other kernel and no memset covers, over all devices; by the names of the known files."""
         exposed, devices = 0, {}
@@ -183,6 +191,12 @@ def check_against_slow(tap, name, report, document):
                  f"{name}: self times add up to busy times")
     devices = report["gpu"]["devices"] if report["gpu"] else []
     tap.same([(d["device"], d["rows"], d["window_us"], d["busy_us"]) for d in devices], slow.gpu(), f"{name}: gpu.devices")
+    kernels = report["gpu"]["kernels"] if report["gpu"] else []
+    tap.same({k["name"]: [k["count"], k["total_dur_us"], k["min_dur_us"], k["max_dur_us"]] for k in kernels},
+             slow.gpu_names("kernel"), f"{name}: gpu.kernels")
+    copies = report["gpu"]["copies"] if report["gpu"] else []
+    tap.same({c["kind"]: [c["count"], c["total_dur_us"]] for c in copies},
+             {kind: sums[:2] for kind, sums in slow.gpu_names("memcpy").items()}, f"{name}: gpu.copies")
 
 
 def check_known(tap, name, report, document):
@@ -193,7 +207,7 @@ def check_known(tap, name, report, document):
              [rows, to_us(window), to_us(busy), to_us(communication)], f"{name}: rows, window, busy and communication time")
     tap.same(gpu["communication"]["exposed_us"], Slow(document).exposed_communication(), f"{name}: exposed communication")
     if steps:
-        tap.same(sorted(item["dur_us"] for item in report["steps"]["items"]), [to_us(step) for step in steps], f"{name}: steps")
+        tap.same(sorted(item["dur_us"] for item in report["steps"]["rows"]), [to_us(step) for step in steps], f"{name}: steps")
 
 
 def check_snapshot(tap, name, report, document):

@@ -18,6 +18,7 @@ import io
 import json
 import os
 import random
+import re
 import sys
 import tempfile
 from collections import Counter, defaultdict
@@ -53,6 +54,7 @@ def ratio(numerator, denominator):
 # ------------------------------------------------------------------------------------------------ known answers of a trace
 
 HOST_OP_CATS = {"cpu_op", "operator"}
+FRAMEWORK_ANNOTATION = re.compile(r"Optimizer\.|enumerate\(DataLoader\)|nccl:|gloo:|Distributed|DataParallel|## Call |Torch|ProfilerStep")
 GPU_WORK = {"kernel": "kernel", "gpu_memcpy": "memcpy", "gpu_memset": "memset", "memcpy": "memcpy", "memset": "memset"}
 
 
@@ -140,8 +142,55 @@ def thread_table(ops):
     return [dict(pid=p, tid=t, total_dur_us=us_number(total), busy_us=us_number(busy)) for total, busy, p, t in lines]
 
 
+def uncovered_ns(intervals, cover):
+    """Length of the union of `intervals` that lies outside of `cover`."""
+    return union_ns(intervals + cover) - union_ns(cover)
+
+
+def part_of_gpu(row):
+    """compute, communication, memcpy or memset. The simulation names its collectives after NCCL."""
+    kind = GPU_WORK[str(row["cat"]).lower()]
+    if kind == "kernel":
+        return "communication" if "nccl" in row["name"].lower() else "compute"
+    return kind
+
+
+def device_answers(rows, launches):
+    """Unions of what one device did; what of it nothing else hides."""
+    spans = defaultdict(list)
+    for row in rows:
+        spans[part_of_gpu(row)].append((row["ts"], row["ts"] + row["dur"]))
+    parts = ("compute", "communication", "memcpy", "memset")
+    answer = {f"{part}_us": us_number(union_ns(spans[part])) for part in parts}
+    kernel_like = spans["compute"] + spans["memset"]
+    answer["exposed_communication_us"] = us_number(uncovered_ns(spans["communication"], kernel_like))
+    answer["exposed_memcpy_us"] = us_number(uncovered_ns(spans["memcpy"], kernel_like + spans["communication"]))
+    unlaunched = sum(r["args"].get("correlation") not in launches for r in rows)
+    answer["launched_before_recording_count"] = unlaunched if launches else None
+    return answer
+
+
+def sums_by_name(rows):
+    """Count, sum, shortest and longest of each name, and bytes where the rows tell them; largest sum first."""
+    by_name = defaultdict(list)
+    for row in rows:
+        by_name[row["name"]].append(row)
+    lines = []
+    for name, named in by_name.items():
+        durs = [r["dur"] for r in named]
+        lines.append((-sum(durs), name, {
+            "name": name, "count": len(named), "total_dur_us": us_number(sum(durs)), "min_dur_us": us_number(min(durs)),
+            "max_dur_us": us_number(max(durs)), "bytes": sum(r["args"].get("bytes", 0) for r in named)}))
+    return [line for _, _, line in sorted(lines, key=lambda line: line[:2])]
+
+
+def gpu_tables(durations):
+    work = [r for r in durations if str(r.get("cat")).lower() in GPU_WORK]
+    return {kind: sums_by_name(r for r in work if GPU_WORK[str(r["cat"]).lower()] == kind) for kind in ("kernel", "memcpy")}
+
+
 def gpu_answers(durations):
-    """Per device: first start to last end, union of its work, sums by kind, rows with a launch in the file."""
+    """Per device: first start to last end, unions of its work, sums by kind, rows with a launch in the file."""
     launches = {r["args"]["correlation"] for r in durations if is_runtime(r) and "correlation" in r.get("args", {})}
     devices = defaultdict(list)
     for row in durations:
@@ -153,6 +202,7 @@ def gpu_answers(durations):
         line = {"device": device, "events": len(rows), "busy_us": us_number(union_ns(spans)),
                 "window_us": us_number(max(e for _, e in spans) - min(s for s, _ in spans)),
                 "with_launch": sum(r["args"].get("correlation") in launches for r in rows)}
+        line.update(device_answers(rows, launches))
         for kind in ("kernel", "memcpy", "memset"):
             of_kind = [r["dur"] for r in rows if GPU_WORK[str(r["cat"]).lower()] == kind]
             line[kind] = {"count": len(of_kind), "total_dur_us": us_number(sum(of_kind))}
@@ -160,9 +210,22 @@ def gpu_answers(durations):
     return answers
 
 
+def repeated_annotations(durations):
+    """What stands in for steps that are not marked: of the annotations that a thread repeats, those with the largest sum."""
+    loops = defaultdict(list)
+    for row in durations:
+        if str(row.get("cat")).lower() == "user_annotation" and placed(row):
+            loops[(str(row.get("pid")), str(row.get("tid")), re.sub("[0-9]+", "N", str(row.get("name"))))].append(row)
+    own = {loop: rows for loop, rows in loops.items() if len(rows) >= 3 and not FRAMEWORK_ANNOTATION.match(loop[2])}
+    best = max(own.values(), key=lambda rows: sum(r["dur"] for r in rows), default=[])
+    return sorted(best, key=lambda r: r["ts"])
+
+
 def step_answers(durations):
     steps = [r for r in durations if str(r.get("name")).startswith("ProfilerStep#")
              and str(r.get("cat")).lower() not in ("gpu_user_annotation", "cpu_op")]
+    if not steps:
+        return [{"number": None, "dur_us": us_number(r["dur"])} for r in repeated_annotations(durations)]
     steps.sort(key=lambda r: int(r["name"].split("#")[1]))
     return [{"number": int(r["name"].split("#")[1]), "dur_us": us_number(r["dur"])} for r in steps]
 
@@ -190,6 +253,7 @@ def trace_answers(rows, planted, oddities=None, pairs=()):
         "events_by_ph": dict(sorted(Counter(str(r.get("ph")) for r in objects).items())),
         "events_by_cat": dict(sorted(Counter(str(r.get("cat", "")) for r in objects).items())),
         "gpu": gpu_answers(durations),
+        "gpu_names": gpu_tables(durations),
         "steps": step_answers(durations),
         "oddities": oddities or {},
         "planted": planted,

@@ -6,8 +6,43 @@
 #include "poison.h"
 
 /* Parts of the object "cpu", then parts of the root, in the order of the report. */
-static ap_pass *const cpu_passes[] = { ap_pass_ops, ap_pass_threads, ap_pass_signals };
-static ap_pass *const root_passes[] = { ap_pass_document, ap_pass_steps, ap_pass_gpu };
+static ap_pass *const cpu_passes[] = {
+    ap_pass_ops,
+    ap_pass_threads,
+    ap_pass_signals,
+};
+static ap_pass *const root_passes[] = {
+    ap_pass_document,
+    ap_pass_steps,
+    ap_pass_split,
+    ap_pass_data_loading,
+    ap_pass_gpu,
+    ap_pass_verdict,
+};
+
+/* The thread that drives the run: the one that the steps are marked on, else the one with most operator time, else the one
+ * with most host rows. */
+static uint32_t find_main_track(const struct ap_pass_context *context)
+{
+    uint32_t main_track = AP_NO_ROW;
+    size_t most_rows = 0;
+    int64_t most_ns = -1;
+    if (context->steps.count)
+        return context->trace->events.track[context->steps.steps[0].row];
+    for (uint32_t track = 0; track < context->order.track_count; track++) {
+        size_t rows = 0;
+        for (size_t i = context->order.track_start[track]; i < context->order.track_start[track + 1]; i++)
+            rows += ap_row_is_of(context->trace, context->order.rows[i], AP_HOST_KINDS);
+        int64_t busy_ns = context->ops.threads[track].busy_ns;
+        if (rows && (busy_ns > most_ns || (busy_ns == most_ns && rows > most_rows))) {
+            main_track = track;
+            most_ns = busy_ns;
+            most_rows = rows;
+        }
+    }
+    return main_track;
+}
+
 
 static enum ap_status run_passes(struct ap_pass_context *context, struct ap_model *model, struct ap_error *reterr)
 {
@@ -15,7 +50,12 @@ static enum ap_status run_passes(struct ap_pass_context *context, struct ap_mode
     AP_TRY(ap_host_tree_init(&context->tree, context->trace, &context->order, context->gate, reterr));
     AP_TRY(ap_links_init(&context->links, context->trace, &context->order, &context->tree, context->gate, reterr));
     AP_TRY(ap_op_stats_init(&context->ops, context->trace, &context->order, context->gate, reterr));
-    AP_TRY(ap_count_steps(context, reterr));
+    AP_TRY(ap_steps_init(&context->steps, context->trace, &context->order, context->gate, reterr));
+    context->step_count = context->steps.count;
+    context->main_track = find_main_track(context);
+    AP_TRY(ap_kernel_families_init(&context->families, context->trace, context->gate, reterr));
+    AP_TRY(ap_split_init(&context->split, context->trace, &context->order, &context->tree, &context->links,
+                         &context->steps, &context->families, context->main_track, context->gate, reterr));
     struct ap_value *cpu = ap_add_object(model, &model->root, "cpu");
     ap_add_string(model, cpu, "path", context->options->path);
     for (size_t i = 0; i < AP_COUNT_OF(cpu_passes); i++)
@@ -36,7 +76,8 @@ enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_
                                 struct ap_model *model, struct ap_error *reterr)
 {
     struct ap_pass_context context = { .trace = trace, .options = options, .notes = notes, .gate = trace->gate };
-    context.order.gate = context.tree.gate = context.links.gate = context.ops.gate = trace->gate;
+    context.order.gate = context.tree.gate = context.links.gate = context.ops.gate = context.steps.gate = trace->gate;
+    context.families.gate = context.split.gate = trace->gate;
     context.window_ns = trace->has_window ? trace->window_end_ns - trace->window_start_ns : -1;
     ap_strpool_freeze(&trace->strings);
     ap_strpool_freeze(&trace->signatures);
@@ -44,6 +85,9 @@ enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_
     enum ap_status status = run_passes(&context, model, reterr);
     if (status == AP_OK)
         note_findings_on_the_way(&context);
+    ap_split_release(&context.split);
+    ap_kernel_families_release(&context.families);
+    ap_steps_release(&context.steps);
     ap_op_stats_release(&context.ops);
     ap_links_release(&context.links);
     ap_host_tree_release(&context.tree);

@@ -10,7 +10,7 @@
 
 /** Sets of kinds: bit 1 << kind. */
 #define AP_HOST_KINDS                                                                                        \
-    (1u << AP_KIND_operator | 1u << AP_KIND_annotation | 1u << AP_KIND_runtime | 1u << AP_KIND_python)
+    (1u << AP_KIND_operator | 1u << AP_KIND_annotation | 1u << AP_KIND_runtime | 1u << AP_KIND_python | 1u << AP_KIND_engine)
 #define AP_GPU_KINDS (1u << AP_KIND_kernel | 1u << AP_KIND_memcpy | 1u << AP_KIND_memset)
 
 struct ap_host_tree {

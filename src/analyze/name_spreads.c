@@ -143,8 +143,7 @@ void ap_name_spreads_release(struct ap_name_spreads *spreads)
     *spreads = (struct ap_name_spreads){ .gate = spreads->gate };
 }
 
-void ap_name_spreads_add(const struct ap_name_spreads *spreads, uint32_t name, struct ap_model *model,
-                         struct ap_value *row)
+const struct ap_name_spread *ap_name_spreads_find(const struct ap_name_spreads *spreads, uint32_t name)
 {
     size_t low = 0, high = spreads->count;
     while (high - low > 1) {
@@ -154,7 +153,13 @@ void ap_name_spreads_add(const struct ap_name_spreads *spreads, uint32_t name, s
         else
             high = middle;
     }
-    const struct ap_name_spread *spread = &spreads->spreads[low];
+    return &spreads->spreads[low];
+}
+
+void ap_name_spreads_add(const struct ap_name_spreads *spreads, uint32_t name, struct ap_model *model,
+                         struct ap_value *row)
+{
+    const struct ap_name_spread *spread = ap_name_spreads_find(spreads, name);
     ap_add_time(model, row, "max_dur_us", spread->max_ns > 0 ? spread->max_ns : 0);
     ap_add_time(model, row, "min_dur_us", spread->min_ns);
     ap_add_time(model, row, "p50_us", spread->p50_ns);

@@ -98,28 +98,50 @@ static void add_known(struct ap_model *model, struct ap_value *parent, const cha
         ap_add_count(model, parent, key, count);
 }
 
+static void add_device(const struct ap_trace *trace, const struct ap_device_properties *device, struct ap_model *model,
+                       struct ap_value *row)
+{
+    add_known(model, row, "id", device->id);
+    if (device->name.id)
+        ap_add_text(model, row, "name", ap_strpool_text(&trace->strings, device->name));
+    else
+        ap_add_null(model, row, "name");
+    if (device->memory_bytes < 0)
+        ap_add_null(model, row, "memory_bytes");
+    else
+        ap_add_bytes(model, row, "memory_bytes", device->memory_bytes);
+    add_known(model, row, "sm_count", device->sm_count);
+    if (device->compute_major >= 0 && device->compute_minor >= 0)
+        ap_add_number(model, row, "compute_capability",
+                      (double)device->compute_major + (double)device->compute_minor / 10);
+    else
+        ap_add_null(model, row, "compute_capability");
+}
+
 static void add_devices(const struct ap_trace *trace, struct ap_model *model, struct ap_value *document)
 {
     struct ap_value *list = ap_add_list(model, document, "devices");
-    for (size_t i = 0; i < trace->device_count && i < 64; i++) {
-        const struct ap_device_properties *device = &trace->devices[i];
-        struct ap_value *row = ap_add_object(model, list, NULL);
-        add_known(model, row, "id", device->id);
-        if (device->name.id)
-            ap_add_text(model, row, "name", ap_strpool_text(&trace->strings, device->name));
-        else
-            ap_add_null(model, row, "name");
-        if (device->memory_bytes < 0)
-            ap_add_null(model, row, "memory_bytes");
-        else
-            ap_add_bytes(model, row, "memory_bytes", device->memory_bytes);
-        add_known(model, row, "sm_count", device->sm_count);
-        if (device->compute_major >= 0 && device->compute_minor >= 0)
-            ap_add_number(model, row, "compute_capability",
-                          (double)device->compute_major + (double)device->compute_minor / 10);
-        else
-            ap_add_null(model, row, "compute_capability");
-    }
+    for (size_t i = 0; i < trace->device_count && i < 64; i++)
+        add_device(trace, &trace->devices[i], model, ap_add_object(model, list, NULL));
+}
+
+/* The device that did the work; without any the first one. */
+static const struct ap_device_properties *main_device(const struct ap_pass_context *context)
+{
+    const struct ap_trace *trace = context->trace;
+    for (size_t i = 0; i < trace->device_count && context->links.count; i++)
+        if (trace->devices[i].id == ap_row_device(trace, context->links.rows[0].row))
+            return &trace->devices[i];
+    return trace->device_count ? &trace->devices[0] : NULL;
+}
+
+static void add_main_device(const struct ap_pass_context *context, struct ap_model *model, struct ap_value *document)
+{
+    const struct ap_device_properties *device = main_device(context);
+    if (device)
+        add_device(context->trace, device, model, ap_add_object(model, document, "main_device"));
+    else
+        ap_add_null(model, document, "main_device");
 }
 
 static void add_recorded(const struct ap_trace *trace, struct ap_model *model, struct ap_value *document)
@@ -166,6 +188,7 @@ enum ap_status ap_pass_document(struct ap_pass_context *context, struct ap_model
     else
         ap_add_null(model, document, "backend");
     add_devices(trace, model, document);
+    add_main_device(context, model, document);
     add_recorded(trace, model, document);
     ap_add_count(model, document, "memory_events", (int64_t)trace->memory_event_count);
     ap_add_count(model, document, "out_of_memory_events", (int64_t)trace->out_of_memory_count);

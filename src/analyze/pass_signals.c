@@ -7,7 +7,7 @@
 
 #include "poison.h"
 
-enum { WHERE_op = 1, WHERE_annotation = 2, WHERE_runtime = 4, WHERE_host = 7 };
+enum { WHERE_op = 1, WHERE_annotation = 2, WHERE_runtime = 4, WHERE_host = 7, WHERE_python = 8, WHERE_overhead = 16 };
 
 #define AP_SIGNAL(id, where, patterns, sentence) { #id, WHERE_##where },
 static const struct {
@@ -41,6 +41,10 @@ static unsigned where_of(enum ap_event_kind kind)
         return WHERE_annotation;
     case AP_KIND_runtime:
         return WHERE_runtime;
+    case AP_KIND_python:
+        return WHERE_python;
+    case AP_KIND_overhead:
+        return WHERE_overhead;
     default:
         return 0;
     }

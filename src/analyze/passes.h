@@ -5,8 +5,9 @@
 #define AP_PASSES_H
 
 #include "analyze.h"
-#include "links.h"
+#include "kernel_family.h"
 #include "op_stats.h"
+#include "split.h"
 
 struct ap_pass_context {
     const struct ap_trace *trace;
@@ -16,9 +17,13 @@ struct ap_pass_context {
     struct ap_row_order order;
     struct ap_host_tree tree;
     struct ap_links links;
+    struct ap_kernel_families families;
     struct ap_op_stats ops;
     int64_t window_ns;        /* of all rows but the profiler's own span; -1 = no row is placed in time */
-    uint64_t step_count;      /* filled by pass_steps */
+    struct ap_steps steps;    /* found before the passes */
+    uint64_t step_count;      /* steps.count */
+    uint32_t main_track;      /* the thread that drives the run: of the steps, else the busiest; AP_NO_ROW = no host rows */
+    struct ap_split split;
 };
 
 /** Adds its part to the root. */
@@ -30,10 +35,13 @@ ap_pass ap_pass_threads;  /* cpu.top_threads, threads, thread_summary */
 ap_pass ap_pass_signals;  /* cpu.signals */
 ap_pass ap_pass_document; /* trace */
 ap_pass ap_pass_steps;    /* steps */
+ap_pass ap_pass_split;    /* split, idle */
+ap_pass ap_pass_data_loading;
+ap_pass ap_pass_verdict;  /* verdict, symptoms: reads what the passes before it added */
 ap_pass ap_pass_gpu;      /* gpu */
 
-/** Recorded steps, found before the passes that count per step. */
-enum ap_status ap_count_steps(struct ap_pass_context *context, struct ap_error *reterr);
+/** What verdict and rules go by: the steady steps, where they are at least half of the window, else the window. */
+const struct ap_split_part *ap_split_judged(const struct ap_split *split);
 
 static inline struct ap_text ap_row_name(const struct ap_trace *trace, uint32_t row)
 {
@@ -60,6 +68,8 @@ AP_MUST_CHECK enum ap_status ap_name_spreads_init(struct ap_name_spreads *spread
                                                   struct ap_gate *gate, const uint32_t *names, size_t name_count,
                                                   uint8_t mask, uint8_t wanted, struct ap_error *reterr);
 void ap_name_spreads_release(struct ap_name_spreads *spreads);
+/** That of a name which was among those given. */
+const struct ap_name_spread *ap_name_spreads_find(const struct ap_name_spreads *spreads, uint32_t name);
 /** Adds max_dur_us (0 at least, as the original script starts there), min_dur_us, p50_us and p99_us of the name to @row. */
 void ap_name_spreads_add(const struct ap_name_spreads *spreads, uint32_t name, struct ap_model *model,
                          struct ap_value *row);

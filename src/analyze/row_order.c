@@ -14,6 +14,7 @@ static bool has_place(const struct ap_trace *trace, size_t row)
     case AP_KIND_annotation:
     case AP_KIND_runtime:
     case AP_KIND_python:
+    case AP_KIND_engine:
     case AP_KIND_overhead:
     case AP_KIND_gpu_sync:
     case AP_KIND_accelerator:

@@ -82,7 +82,7 @@ bool ap_md_known(const struct md *md, const char *path);
 /** A bool that is there and false. */
 bool ap_md_false(const struct md *md, const char *path);
 
-/* ---- md_findings.c, md_sections.c ---- */
+/* ---- md_findings.c, md_sections.c, md_steps.c, md_gpu.c ---- */
 
 void ap_md_alerts(struct md *md);
 void ap_md_verdict(struct md *md);

@@ -106,7 +106,8 @@ static bool ends_with(struct ap_text text, const char *end)
 static void write_ratio(struct ap_out *out, double ratio, struct ap_text name)
 {
     /* what compares two sizes may be any number of times; all other ratios are shares */
-    if (ap_text_contains_folded(name, "_vs_") || ap_text_contains_folded(name, "_over_"))
+    if (ap_text_contains_folded(name, "_vs_") || ap_text_contains_folded(name, "_over_") ||
+        ap_text_contains_folded(name, "cold_start"))
         write_with_suffix(out, ratio, 4, "x");
     else
         write_with_suffix(out, ratio * 100, 3, "%");

@@ -20,7 +20,7 @@ void ap_md_summary(struct md *md)
         { "cpu.thread_summary.threads", "Threads with operators" },
         { "cpu.thread_summary.busiest_window_ratio", "Busiest thread, share of the window" },
         { "steps.count", "Recorded steps" },
-        { "steps.p50_us", "Median step" },
+        { "steps.steady.p50_us", "Median steady step" },
         { "gpu.utilization_ratio", "GPU utilization" },
         { "gpu.busy_us", "GPU busy, all devices" },
         { "gpu.idle_us", "GPU idle, all devices" },
@@ -131,119 +131,6 @@ void ap_md_cpu(struct md *md)
     ap_md_table(md, "Operator families", &family_table);
     write_threads(md);
     ap_md_table(md, "Known patterns", &signal_table);
-}
-
-/* ---- steps ---- */
-
-void ap_md_steps(struct md *md)
-{
-    static const struct md_figure figures[] = {
-        { "steps.count", "Steps" },
-        { "steps.total_us", "Sum" },
-        { "steps.mean_us", "Mean" },
-        { "steps.std_us", "Standard deviation" },
-        { "steps.cv_ratio", "Standard deviation over mean" },
-        { "steps.min_us", "Min" },
-        { "steps.p50_us", "p50 (from 2 steps on)" },
-        { "steps.p90_us", "p90 (from 10 steps on)" },
-        { "steps.p95_us", "p95 (from 20 steps on)" },
-        { "steps.p99_us", "p99 (from 100 steps on)" },
-        { "steps.max_us", "Max" },
-        { "steps.first_over_median_ratio", "First step over the median of the others" },
-        { "steps.first_excess_us", "First step less that median" },
-    };
-    static const struct md_column columns[] = {
-        MD_COLUMN("name", "Step", MD_NAME),
-        MD_COLUMN("start_us", "Start (us)", MD_FIGURE),
-        MD_COLUMN("dur_us", "Duration (us)", MD_FIGURE),
-    };
-    static const struct md_table items = {
-        .path = "steps.items",
-        .remark = ", in order of time",
-        .limit = 100,
-        MD_COLUMNS(columns),
-    };
-    if (!ap_md_known(md, "cpu"))
-        return;
-    ap_md_string(md, "\n## Steps\n");
-    if (!ap_md_known(md, "steps")) {
-        ap_md_string(md, "\nNo steps were recorded.\n");
-        return;
-    }
-    ap_md_string(md, "\nTaken from ");
-    ap_md_name(md, ap_value_text(ap_md_at(md, "steps.source")));
-    ap_md_string(md, ".\n");
-    ap_md_figures(md, NULL, FIGURES(figures));
-    ap_md_table(md, "Each step", &items);
-}
-
-/* ---- GPU ---- */
-
-static void write_gpu_figures(struct md *md)
-{
-    static const struct md_figure figures[] = {
-        { "gpu.rows", "Rows of GPU work" },
-        { "gpu.window_us", "Window" },
-        { "gpu.busy_us", "Busy" },
-        { "gpu.idle_us", "Idle" },
-        { "gpu.utilization_ratio", "Utilization" },
-        { "gpu.kernel.count", "Kernels" },
-        { "gpu.kernel.total_dur_us", "Kernel time" },
-        { "gpu.kernel.short_count", "Kernels under 10 us" },
-        { "gpu.kernel.short_ratio", "Kernels under 10 us, share" },
-        { "gpu.kernel.top_share_ratio", "Largest kernel, share of kernel time" },
-        { "gpu.communication.count", "Communication kernels" },
-        { "gpu.communication.busy_us", "Communication" },
-        { "gpu.communication.exposed_us", "Communication not hidden" },
-        { "gpu.communication.exposed_ratio", "Communication not hidden, share of the window" },
-        { "gpu.memcpy.count", "Copies" },
-        { "gpu.memcpy.total_dur_us", "Copy time" },
-        { "gpu.memcpy.bytes", "Copied" },
-        { "gpu.memcpy.pageable_bytes", "Copied from or to pageable memory" },
-        { "gpu.memcpy.pageable_dur_us", "Time of pageable copies" },
-        { "gpu.memcpy.device_dur_us", "Time of copies within a device" },
-        { "gpu.memset.count", "Memsets" },
-        { "gpu.memset.total_dur_us", "Memset time" },
-    };
-    ap_md_figures(md, NULL, FIGURES(figures));
-}
-
-void ap_md_gpu(struct md *md)
-{
-    static const struct md_column devices[] = {
-        MD_COLUMN("device", "Device", MD_ID),
-        MD_COLUMN("rows", "Rows", MD_FIGURE),
-        MD_COLUMN("window_us", "Window (us)", MD_FIGURE),
-        MD_COLUMN("busy_us", "Busy (us)", MD_FIGURE),
-        MD_COLUMN("idle_us", "Idle (us)", MD_FIGURE),
-        MD_COLUMN("utilization_ratio", "Utilization", MD_FIGURE),
-    };
-    static const struct md_column kernels[] = {
-        MD_COLUMN("name", "Kernel", MD_NAME),
-        MD_COLUMN("communication", "Communication", MD_NAME),
-        MD_COLUMN("count", "Count", MD_FIGURE),
-        MD_COLUMN("total_dur_us", "Total (us)", MD_FIGURE),
-        MD_COLUMN("share_ratio", "Share", MD_FIGURE),
-        MD_COLUMN("avg_dur_us", "Mean (us)", MD_FIGURE),
-        MD_COLUMN("min_dur_us", "Min (us)", MD_FIGURE),
-        MD_COLUMN("max_dur_us", "Max (us)", MD_FIGURE),
-    };
-    static const struct md_table device_table = { .path = "gpu.devices", .limit = 100, MD_COLUMNS(devices) };
-    static const struct md_table kernel_table = {
-        .path = "gpu.top_kernels",
-        .remark = ", largest total first",
-        MD_COLUMNS(kernels),
-    };
-    if (!ap_md_known(md, "cpu") && !ap_md_known(md, "gpu"))
-        return;
-    ap_md_string(md, "\n## GPU\n");
-    if (!ap_md_known(md, "gpu")) {
-        ap_md_string(md, "\nNo GPU work was recorded.\n");
-        return;
-    }
-    write_gpu_figures(md);
-    ap_md_table(md, "Devices", &device_table);
-    ap_md_table(md, "Kernels by total time", &kernel_table);
 }
 
 /* ---- memory ---- */

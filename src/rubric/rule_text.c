@@ -14,13 +14,14 @@ struct name_source {
     const char *id, *list, *by, *name;
     const char *metric; /* must equal that largest figure, else the list was cut above the row; NULL = the list is whole */
     const char *otherwise;
+    const char *only; /* member of a row that must be true; NULL = all rows */
 };
 
 static const struct name_source names[] = {
-    { "top-operator", "cpu.operators_by_self", "self_dur_us", "name", "cpu.operator_summary.top_self_dur_us", "one operator" },
-    { "top-family", "cpu.families", "self_dur_us", "family", NULL, "one family" },
-    { "top-kernel", "gpu.top_kernels", "total_dur_us", "name", "gpu.kernel.top_total_dur_us", "one kernel" },
-    { "longest-step", "steps.items", "dur_us", "name", "steps.max_us", "one step" },
+    { "top-operator", "cpu.operators_by_self", "self_dur_us", "name", "cpu.operator_summary.top_self_dur_us", "one operator", NULL },
+    { "top-family", "cpu.families", "self_dur_us", "family", NULL, "one family", NULL },
+    { "top-kernel", "gpu.kernels", "total_dur_us", "name", "gpu.kernel.top_total_dur_us", "one kernel", NULL },
+    { "longest-step", "steps.rows", "dur_us", "name", "steps.steady.max_us", "one step", "steady" },
 };
 
 enum placeholder_kind { PLACEHOLDER_VALUE, PLACEHOLDER_LIMIT, PLACEHOLDER_NAME };
@@ -142,13 +143,22 @@ void ap_text_buffer_release(struct ap_text_buffer *buffer)
     buffer->used = buffer->capacity = 0;
 }
 
+static bool is_meant(const struct name_source *source, const struct ap_value *row)
+{
+    if (!source->only)
+        return true;
+    const struct ap_value *value = ap_value_member(row, source->only);
+    return value && value->type == AP_VALUE_BOOL && value->as.integer;
+}
+
 static const struct ap_value *row_of(const struct name_source *source, const struct ap_value *root)
 {
     const struct ap_value *best = NULL;
     double best_figure = 0, figure;
     const struct ap_value *row = ap_value_first(ap_value_at(root, source->list));
     for (; row; row = row->next)
-        if (ap_value_number(ap_value_member(row, source->by), &figure) && (!best || figure > best_figure)) {
+        if (is_meant(source, row) && ap_value_number(ap_value_member(row, source->by), &figure) &&
+            (!best || figure > best_figure)) {
             best = row;
             best_figure = figure;
         }

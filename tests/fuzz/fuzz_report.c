@@ -54,14 +54,14 @@ static struct ap_text next_key(struct input *in)
 {
     static const char *const keys[] = {
         "memory", "cpu", "trace", "steps", "gpu", "findings", "not_evaluated", "warnings", "path", "summary", "state",
-        "operators", "operators_by_self", "top_ops", "threads", "top_threads", "families", "signals", "items", "source",
-        "devices",
-        "top_kernels", "kernel", "categories", "events", "by_phase", "recorded", "complete", "segment_types",
+        "operators", "operators_by_self", "top_ops", "threads", "top_threads", "families", "signals", "rows", "source",
+        "devices", "kernels", "kernel", "categories", "events", "by_phase", "recorded", "complete", "segment_types",
         "largest_segments", "by_device", "trace_actions", "counts", "history", "rates", "settings", "annotations",
         "top_names", "name", "count", "total_dur_us", "self_dur_us", "busy_us", "window_share_ratio", "rule_id",
         "severity", "confidence", "title", "observation", "action", "saves_us", "saves_bytes", "evidence", "metric",
         "value", "threshold", "missing", "code", "message", "input", "first_byte_offset", "reserved_bytes", "rank",
         "allocs_per_s", "reserved_vs_allocated_ratio", "utilization_ratio", "per_step",
+        "sequences", "names", "copies",
     };
     size_t choice = next_byte(in);
     return choice < AP_COUNT_OF(keys) ? ap_text_of(keys[choice]) : next_text(in);

@@ -52,7 +52,7 @@ static void build_tree(struct ap_model *model, struct ap_gate *gate, const uint8
     put_bool(model, "trace.complete", true);
     put_time(model, "trace.window_us", 1000000000);
     put_bytes(model, "memory.summary.reserved_bytes", INT64_C(1) << 33);
-    struct ap_value *row = ap_add_object(model, put_list(model, "gpu.top_kernels"), NULL);
+    struct ap_value *row = ap_add_object(model, put_list(model, "gpu.kernels"), NULL);
     ap_add_string(model, row, "name", "k`e\nrnel<{gpu.rows}>");
     ap_add_time(model, row, "total_dur_us", 1000);
     for (size_t i = 0; i < count; i++)

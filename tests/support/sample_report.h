@@ -143,16 +143,26 @@ static void sample_steps_and_gpu(struct sample *sample)
     ap_add_string(model, steps, "source", "ProfilerStep");
     ap_add_count(model, steps, "count", 1);
     ap_add_null(model, steps, "p50_us");
-    struct ap_value *step = ap_add_object(model, ap_add_list(model, steps, "items"), NULL);
+    struct ap_value *step = ap_add_object(model, ap_add_list(model, steps, "rows"), NULL);
     sample_named_text(sample, step, "name");
     ap_add_time(model, step, "dur_us", 1500);
     struct ap_value *gpu = ap_add_object(model, &model->root, "gpu");
     ap_add_count(model, gpu, "rows", 7);
     ap_add_ratio(model, gpu, "utilization_ratio", 0.5);
-    struct ap_value *kernel = ap_add_object(model, ap_add_list(model, gpu, "top_kernels"), NULL);
+    struct ap_value *kernel = ap_add_object(model, ap_add_list(model, gpu, "kernels"), NULL);
     sample_named_text(sample, kernel, "name");
     ap_add_count(model, kernel, "count", 1000000);
     ap_add_time(model, kernel, "total_dur_us", -1500);
+    struct ap_value *copies = ap_add_object(model, ap_add_list(model, gpu, "copies"), NULL);
+    sample_named_text(sample, copies, "kind");
+    ap_add_number(model, copies, "gigabytes_per_s", 32.818);
+    struct ap_value *sequence = ap_add_object(model, ap_add_list(model, gpu, "sequences"), NULL);
+    struct ap_value *names = ap_add_list(model, sequence, "names");
+    for (int i = 0; i < 2; i++)
+        ap_add_text(model, names, NULL, sample_name(sample));
+    ap_add_count(model, sequence, "occurrences", 12);
+    ap_add_time(model, sequence, "total_dur_us", 72000);
+    ap_add_null(model, sequence, "gap_us");
 }
 
 static void sample_finding(struct sample *sample, struct ap_value *findings, const char *severity)

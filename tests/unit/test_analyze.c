@@ -232,7 +232,7 @@ static void steps_and_signals_are_measured(void)
     is_int(ap_value_integer(at(&run, "steps.count"), -1), 4, "steps are found");
     is_int(us(&run, "steps.p50_us"), 50, "their median");
     ok(at(&run, "steps.p90_us") && at(&run, "steps.p90_us")->type == AP_VALUE_NULL, "no 90th percentile of four");
-    ok(ratio(&run, "steps.first_over_median_ratio") == 2, "the first step against the others");
+    ok(ratio(&run, "steps.cold_start_ratio") == 2, "the first step against the others");
     is_int(us(&run, "cpu.signals.dataloader.total_dur_us"), 80, "waits add up");
     ok(ratio(&run, "cpu.signals.dataloader.per_step") == 1, "once a step");
     is_int(us(&run, "cpu.signals.copy.total_dur_us"), 30, "nested rows of one pattern count once");

@@ -275,11 +275,11 @@ static void long_lists_say_what_they_leave_out(void)
     struct ap_model model;
     start(&model);
     ap_add_object(&model, &model.root, "cpu");
-    struct ap_value *list = ap_add_list(&model, ap_add_object(&model, &model.root, "steps"), "items");
+    struct ap_value *list = ap_add_list(&model, ap_add_object(&model, &model.root, "steps"), "rows");
     for (int i = 0; i < 1234; i++)
         ap_add_time(&model, ap_add_object(&model, list, NULL), "dur_us", i * 1000);
     struct text_sink text = markdown_of(&model);
-    holds(&text, "Rows of `steps.items`, in order of time; the first 100 of 1,234.", "how many of how many");
+    holds(&text, "Rows of `steps.rows`, in order of time; the first 100 of 1,234.", "how many of how many");
     holds(&text, "| 99 |\n", "the last one shown");
     holds_not(&text, "| 100 |\n", "the first one left out");
     text_sink_release(&text);

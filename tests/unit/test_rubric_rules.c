@@ -318,8 +318,8 @@ static void a_clean_run_gets_no_advice(void)
     static const struct figure figures[] = {
         { "trace.window_us", 1000e6 }, { "gpu.window_us", 1000e6 }, { "gpu.busy_us", 950e6 }, { "gpu.idle_us", 50e6 },
         { "gpu.utilization_ratio", 0.95 }, { "gpu.communication.exposed_ratio", 0.02 }, { "gpu.kernel.count", 5000 },
-        { "gpu.kernel.short_ratio", 0.2 }, { "gpu.kernel.top_share_ratio", 0.2 }, { "steps.count", 5 }, { "steps.cv_ratio", 0.02 },
-        { "steps.first_over_median_ratio", 1.01 }, { "memory.summary.reserved_bytes", 8e9 }, { "memory.state.slack_ratio", 0.1 },
+        { "gpu.kernel.short_ratio", 0.2 }, { "gpu.kernel.top_share_ratio", 0.2 }, { "steps.count", 5 }, { "steps.steady.cv_ratio", 0.02 },
+        { "steps.cold_start_ratio", 1.01 }, { "memory.summary.reserved_bytes", 8e9 }, { "memory.state.slack_ratio", 0.1 },
         { "trace.recorded.stacks", 1 }, { "trace.recorded.shapes", 1 },
     };
     struct ap_model model;

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT
+ * gpu_kernels.c - kernels by name, by family and by group: plain sums of every kernel row. */
+#include <math.h>
+#include <string.h>
+
+#include "gpu_work.h"
+#include "sort.h"
+
+#include "poison.h"
+
+/* ---- by name ---- */
+
+/* Of the kernels of one shown name. */
+struct grid {
+    double blocks_ns, occupancy_ns;
+    int64_t blocks_known_ns, occupancy_known_ns;
+};
+
+struct shown {
+    uint32_t *list; /* numbers in names */
+    size_t count;
+    uint32_t *of;   /* by number in names: place in list + 1 */
+    struct grid *grids;
+};
+
+static void add_mean(double *sum, int64_t *known_ns, float value, int64_t dur_ns, bool *overflowed)
+{
+    if (!isfinite(value) || value < 0 || dur_ns < 0)
+        return;
+    *sum += (double)value * (double)dur_ns;
+    *known_ns = ap_add_sat(*known_ns, dur_ns, overflowed);
+}
+
+static enum ap_status measure_grids(struct ap_gpu_work *work, const struct ap_gpu_names *names, struct shown *shown,
+                                    struct ap_error *reterr)
+{
+    const struct ap_trace *trace = work->context->trace;
+    struct ap_gate *gate = names->gate;
+    shown->of = ap_mem_resize(gate, NULL, 0, names->count * sizeof(shown->of[0]));
+    shown->grids = ap_mem_resize(gate, NULL, 0, shown->count * sizeof(shown->grids[0]));
+    if (!shown->of || !shown->grids)
+        return ap_fail_memory(gate, reterr);
+    memset(shown->of, 0, names->count * sizeof(shown->of[0]));
+    memset(shown->grids, 0, shown->count * sizeof(shown->grids[0]));
+    for (size_t i = 0; i < shown->count; i++)
+        shown->of[shown->list[i]] = (uint32_t)i + 1;
+    for (size_t i = 0; i < trace->events.count; i++) {
+        if (ap_row_kind(trace->events.tag[i]) != AP_KIND_kernel)
+            continue;
+        uint32_t place = shown->of[names->slot[trace->events.name[i]] - 1];
+        const struct ap_work_detail *detail = place ? ap_row_work(trace, (uint32_t)i) : NULL;
+        if (!detail)
+            continue;
+        struct grid *grid = &shown->grids[place - 1];
+        int64_t dur_ns = trace->events.dur_ns[i];
+        add_mean(&grid->blocks_ns, &grid->blocks_known_ns, detail->as.grid.blocks_per_sm, dur_ns, &work->totals.overflowed);
+        add_mean(&grid->occupancy_ns, &grid->occupancy_known_ns, detail->as.grid.occupancy_ratio, dur_ns,
+                 &work->totals.overflowed);
+    }
+    return AP_OK;
+}
+
+static void add_kernel(struct ap_gpu_work *work, const struct ap_gpu_name *name, const struct grid *grid,
+                       const struct ap_name_spreads *spreads, struct ap_model *model, struct ap_value *list)
+{
+    const struct ap_trace *trace = work->context->trace;
+    uint8_t told = work->context->families.of_name[name->name];
+    unsigned family = told & AP_KERNEL_FAMILY_MASK;
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_text(model, row, "name", ap_strpool_text(&trace->strings, (struct ap_str){ name->name }));
+    ap_add_string(model, row, "family", ap_kernel_group_name(ap_kernel_family_group(family)));
+    ap_add_string(model, row, "subfamily", ap_kernel_family_name(family));
+    ap_add_bool(model, row, "communication", told & (AP_KERNEL_COMMUNICATION | AP_KERNEL_COLLECTIVE));
+    ap_add_bool(model, row, "tensor_core", told & AP_KERNEL_TENSOR_CORE);
+    ap_add_count(model, row, "count", name->count);
+    ap_add_time(model, row, "total_dur_us", name->total_ns);
+    ap_add_quotient(model, row, "share_ratio", (double)name->total_ns, (double)work->totals.kernel_ns);
+    ap_add_time(model, row, "mean_dur_us", ap_mean_ns(name->total_ns, name->count));
+    ap_name_spreads_add(spreads, name->name, model, row);
+    ap_gpu_add_rate(model, row, "mean_blocks_per_sm", grid->blocks_ns, (double)grid->blocks_known_ns);
+    ap_add_quotient(model, row, "occupancy_ratio", grid->occupancy_ns, (double)grid->occupancy_known_ns);
+    ap_add_place(trace, name->longest, model, ap_add_object(model, row, "longest"));
+}
+
+static enum ap_status add_shown(struct ap_gpu_work *work, const struct ap_gpu_names *names, struct shown *shown,
+                                struct ap_model *model, struct ap_value *gpu, struct ap_error *reterr)
+{
+    struct ap_name_spreads spreads = { .gate = names->gate };
+    struct ap_value *list = ap_add_list(model, gpu, "kernels");
+    size_t ids_bytes = shown->count * sizeof(uint32_t);
+    if (!shown->count)
+        return AP_OK;
+    AP_TRY(measure_grids(work, names, shown, reterr));
+    uint32_t *ids = ap_mem_resize(names->gate, NULL, 0, ids_bytes);
+    if (!ids)
+        return ap_fail_memory(names->gate, reterr);
+    for (size_t i = 0; i < shown->count; i++)
+        ids[i] = names->names[shown->list[i]].name;
+    enum ap_status status = ap_name_spreads_init(&spreads, work->context->trace, names->gate, ids, shown->count,
+                                                 AP_ROW_KIND_MASK, AP_KIND_kernel, reterr);
+    for (size_t i = 0; i < shown->count && status == AP_OK; i++)
+        add_kernel(work, &names->names[shown->list[i]], &shown->grids[i], &spreads, model, list);
+    ap_name_spreads_release(&spreads);
+    ap_mem_free(names->gate, ids, ids_bytes);
+    return status;
+}
+
+static enum ap_status add_by_name(struct ap_gpu_work *work, const struct ap_gpu_names *names, int64_t *ret_top_ns,
+                                  struct ap_model *model, struct ap_value *gpu, struct ap_error *reterr)
+{
+    struct shown shown = { .list = NULL };
+    AP_TRY(ap_gpu_names_top(names, work->context, &shown.list, &shown.count, reterr));
+    *ret_top_ns = shown.count ? names->names[shown.list[0]].total_ns : 0;
+    enum ap_status status = add_shown(work, names, &shown, model, gpu, reterr);
+    ap_mem_free(names->gate, shown.grids, shown.grids ? shown.count * sizeof(shown.grids[0]) : 0);
+    ap_mem_free(names->gate, shown.of, shown.of ? names->count * sizeof(shown.of[0]) : 0);
+    ap_mem_free(names->gate, shown.list, shown.count * sizeof(shown.list[0]));
+    return status;
+}
+
+/* ---- by family and group ---- */
+
+struct sums {
+    int64_t kernels, count, total_ns; /* kernels: distinct names */
+};
+
+struct family_sums {
+    struct sums families[AP_KERNEL_FAMILY_MASK + 1], groups[AP_KERNEL_GROUP_COUNT_];
+};
+
+static void sums_add(struct ap_gpu_work *work, struct sums *sums, const struct ap_gpu_name *name)
+{
+    sums->kernels++;
+    sums->count += name->count;
+    sums->total_ns = ap_gpu_add_ns(work, sums->total_ns, name->total_ns);
+}
+
+static void sum_families(struct ap_gpu_work *work, const struct ap_gpu_names *names, struct family_sums *sums)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        unsigned family = ap_kernel_family_of(&work->context->families, names->names[i].name);
+        sums_add(work, &sums->families[family], &names->names[i]);
+        sums_add(work, &sums->groups[ap_kernel_family_group(family)], &names->names[i]);
+    }
+}
+
+static bool sums_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct sums *sums = context;
+    if (sums[a].total_ns != sums[b].total_ns)
+        return sums[a].total_ns > sums[b].total_ns;
+    return a < b;
+}
+
+static void add_sums(const struct ap_gpu_work *work, const struct sums *sums, struct ap_model *model, struct ap_value *row)
+{
+    ap_add_count(model, row, "kernels", sums->kernels);
+    ap_add_count(model, row, "count", sums->count);
+    ap_add_time(model, row, "total_dur_us", sums->total_ns);
+    ap_add_quotient(model, row, "share_ratio", (double)sums->total_ns, (double)work->totals.kernel_ns);
+}
+
+static size_t order_sums(const struct sums *sums, size_t count, uint32_t *order)
+{
+    uint32_t spare[AP_KERNEL_FAMILY_MASK + 1];
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++)
+        if (sums[i].kernels)
+            order[used++] = (uint32_t)i;
+    ap_sort_indices(order, used, spare, sums_before, sums);
+    return used;
+}
+
+static void add_groups(const struct ap_gpu_work *work, const struct family_sums *sums, struct ap_model *model,
+                       struct ap_value *gpu)
+{
+    uint32_t order[AP_KERNEL_FAMILY_MASK + 1];
+    struct ap_value *list = ap_add_list(model, gpu, "families");
+    size_t count = order_sums(sums->groups, AP_KERNEL_GROUP_COUNT_, order);
+    for (size_t i = 0; i < count; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "family", ap_kernel_group_name((enum ap_kernel_group)order[i]));
+        add_sums(work, &sums->groups[order[i]], model, row);
+    }
+}
+
+static void add_families(const struct ap_gpu_work *work, const struct family_sums *sums, struct ap_model *model,
+                         struct ap_value *gpu)
+{
+    uint32_t order[AP_KERNEL_FAMILY_MASK + 1];
+    struct ap_value *list = ap_add_list(model, gpu, "subfamilies");
+    size_t count = order_sums(sums->families, AP_COUNT_OF(sums->families), order);
+    for (size_t i = 0; i < count; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "subfamily", ap_kernel_family_name(order[i]));
+        ap_add_string(model, row, "family", ap_kernel_group_name(ap_kernel_family_group(order[i])));
+        add_sums(work, &sums->families[order[i]], model, row);
+    }
+}
+
+static int64_t family_ns(const struct family_sums *sums, const char *name)
+{
+    unsigned family = 1;
+    while (strcmp(ap_kernel_family_name(family), name) != 0)
+        family++;
+    return sums->families[family].total_ns;
+}
+
+/* Libraries run some convolutions as plain matrix multiplications: only the operator that launched them tells. */
+static enum ap_status sum_gemm_in_convolution(struct ap_gpu_work *work, int64_t *ret_ns, struct ap_error *reterr)
+{
+    enum { not_asked, no, yes };
+    const struct ap_trace *trace = work->context->trace;
+    const struct ap_links *links = &work->context->links;
+    size_t bytes = (size_t)ap_strpool_count(&trace->strings) + 1;
+    uint8_t *is_convolution = ap_mem_resize(work->context->gate, NULL, 0, bytes); /* by name id of operators */
+    if (!is_convolution)
+        return ap_fail_memory(work->context->gate, reterr);
+    memset(is_convolution, not_asked, bytes);
+    *ret_ns = 0;
+    for (size_t i = 0; i < links->count; i++) {
+        uint32_t row = links->rows[i].row, op = links->rows[i].op;
+        if (op == AP_NO_ROW || ap_row_kind(trace->events.tag[row]) != AP_KIND_kernel ||
+            ap_kernel_family_group(ap_kernel_family_of(&work->context->families, trace->events.name[row])) != AP_KERNEL_GROUP_gemm)
+            continue;
+        uint8_t *answer = &is_convolution[trace->events.name[op]];
+        if (*answer == not_asked)
+            *answer = ap_text_contains_folded(ap_row_name(trace, op), "conv") ? yes : no;
+        if (*answer == yes)
+            *ret_ns = ap_gpu_add_ns(work, *ret_ns, trace->events.dur_ns[row]);
+    }
+    ap_mem_free(work->context->gate, is_convolution, bytes);
+    return AP_OK;
+}
+
+static void add_group_shares(const struct ap_gpu_work *work, const struct family_sums *sums, int64_t gemm_in_convolution_ns,
+                             struct ap_model *model, struct ap_value *gpu)
+{
+    static const char *const keys[] = {
+        [AP_KERNEL_GROUP_gemm] = "gemm_ratio",
+        [AP_KERNEL_GROUP_attention] = "attention_ratio",
+        [AP_KERNEL_GROUP_convolution] = "convolution_ratio",
+        [AP_KERNEL_GROUP_normalisation] = "normalisation_ratio",
+        [AP_KERNEL_GROUP_elementwise] = "elementwise_ratio",
+        [AP_KERNEL_GROUP_reduction] = "reduction_ratio",
+        [AP_KERNEL_GROUP_communication] = "communication_ratio",
+        [AP_KERNEL_GROUP_copy] = "copy_ratio",
+        [AP_KERNEL_GROUP_triton] = "triton_ratio",
+        [AP_KERNEL_GROUP_other] = "other_ratio",
+    };
+    double busy_ns = (double)work->totals.busy_ns;
+    struct ap_value *shares = ap_add_object(model, gpu, "family_share");
+    for (size_t i = 0; i < AP_COUNT_OF(keys); i++)
+        ap_add_quotient(model, shares, keys[i], (double)sums->groups[i].total_ns, busy_ns);
+    ap_add_quotient(model, shares, "convolution_layout_ratio", (double)family_ns(sums, "convolution layout"), busy_ns);
+    ap_add_quotient(model, shares, "gemm_in_convolution_ratio", (double)gemm_in_convolution_ns, busy_ns);
+    ap_add_quotient(model, shares, "softmax_ratio", (double)family_ns(sums, "softmax"), busy_ns);
+    ap_add_quotient(model, shares, "copy_kernel_ratio", (double)family_ns(sums, "copy and fill"), busy_ns);
+}
+
+/* ---- lists of names ---- */
+
+static void add_name_row(const struct ap_gpu_work *work, uint32_t name, int64_t count, int64_t total_ns,
+                         struct ap_model *model, struct ap_value *list)
+{
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_text(model, row, "name", ap_strpool_text(&work->context->trace->strings, (struct ap_str){ name }));
+    ap_add_count(model, row, "count", count);
+    ap_add_time(model, row, "total_dur_us", total_ns);
+}
+
+/* The kernels of each name that @is_wanted, and only they. */
+static enum ap_status sum_rows(struct ap_gpu_work *work, bool (*is_wanted)(const struct ap_gpu_work *, uint32_t),
+                               struct ap_gpu_names *wanted, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = work->context->trace;
+    for (size_t row = 0; row < trace->events.count; row++)
+        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_kernel && is_wanted(work, (uint32_t)row))
+            AP_TRY(ap_gpu_names_add(wanted, work, (uint32_t)row, reterr));
+    return AP_OK;
+}
+
+static bool is_communication(const struct ap_gpu_work *work, uint32_t row)
+{
+    return ap_kernel_is_communication(&work->context->families, work->context->trace, row);
+}
+
+static bool is_unnamed(const struct ap_gpu_work *work, uint32_t row)
+{
+    return ap_kernel_family_of(&work->context->families, work->context->trace->events.name[row]) == ap_kernel_family_count();
+}
+
+static enum ap_status add_names(struct ap_gpu_work *work, const struct ap_gpu_names *names, struct sums *ret_sums,
+                                struct ap_model *model, struct ap_value *list, struct ap_error *reterr)
+{
+    uint32_t *top;
+    size_t count;
+    *ret_sums = (struct sums){ 0, 0, 0 };
+    for (size_t i = 0; i < names->count; i++)
+        sums_add(work, ret_sums, &names->names[i]);
+    AP_TRY(ap_gpu_names_top(names, work->context, &top, &count, reterr));
+    for (size_t i = 0; i < count; i++)
+        add_name_row(work, names->names[top[i]].name, names->names[top[i]].count, names->names[top[i]].total_ns, model, list);
+    ap_mem_free(names->gate, top, count * sizeof(top[0]));
+    return AP_OK;
+}
+
+static enum ap_status add_names_of(struct ap_gpu_work *work, bool (*is_wanted)(const struct ap_gpu_work *, uint32_t),
+                                   struct sums *ret_sums, struct ap_model *model, struct ap_value *list,
+                                   struct ap_error *reterr)
+{
+    struct ap_gpu_names names;
+    enum ap_status status = ap_gpu_names_init(&names, work, reterr);
+    if (status == AP_OK)
+        status = sum_rows(work, is_wanted, &names, reterr);
+    if (status == AP_OK)
+        status = add_names(work, &names, ret_sums, model, list, reterr);
+    ap_gpu_names_release(&names);
+    return status;
+}
+
+static enum ap_status add_unnamed(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
+                                  struct ap_error *reterr)
+{
+    struct sums sums;
+    struct ap_value *unnamed = ap_add_object(model, gpu, "unnamed_family");
+    AP_TRY(add_names_of(work, is_unnamed, &sums, model, ap_add_list(model, unnamed, "names"), reterr));
+    add_sums(work, &sums, model, unnamed);
+    return AP_OK;
+}
+
+static enum ap_status add_communication(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
+                                        struct ap_error *reterr)
+{
+    struct ap_gpu_totals *totals = &work->totals;
+    struct ap_value *communication = ap_add_object(model, gpu, "communication");
+    struct sums sums;
+    AP_TRY(add_names_of(work, is_communication, &sums, model, ap_add_list(model, communication, "names"), reterr));
+    ap_add_count(model, communication, "count", sums.count);
+    ap_add_time(model, communication, "total_dur_us", sums.total_ns);
+    ap_add_time(model, communication, "busy_us", totals->communication_ns);
+    ap_add_time(model, communication, "exposed_us", totals->exposed_communication_ns);
+    ap_add_quotient(model, communication, "exposed_ratio", (double)totals->exposed_communication_ns,
+                    (double)totals->window_ns);
+    ap_add_time(model, communication, "overlap_us", totals->communication_overlap_ns);
+    ap_add_quotient(model, communication, "overlap_ratio", (double)totals->communication_overlap_ns,
+                    (double)totals->communication_ns);
+    return AP_OK;
+}
+
+/* ---- totals ---- */
+
+static void add_totals(struct ap_gpu_work *work, int64_t top_ns, struct ap_model *model, struct ap_value *gpu)
+{
+    const struct ap_events *events = &work->context->trace->events;
+    int64_t short_count = 0, short_ns = 0;
+    for (size_t row = 0; row < events->count; row++) {
+        if (ap_row_kind(events->tag[row]) != AP_KIND_kernel || events->dur_ns[row] >= AP_GPU_SHORT_KERNEL_NS)
+            continue;
+        short_count++;
+        short_ns = ap_gpu_add_ns(work, short_ns, events->dur_ns[row]);
+    }
+    struct ap_value *kernel = ap_add_object(model, gpu, "kernel");
+    double count = (double)work->totals.kernel_count, kernel_ns = (double)work->totals.kernel_ns;
+    ap_add_count(model, kernel, "count", work->totals.kernel_count);
+    ap_add_time(model, kernel, "total_dur_us", work->totals.kernel_ns);
+    ap_add_count(model, kernel, "short_count", short_count);
+    ap_add_quotient(model, kernel, "short_ratio", (double)short_count, count);
+    ap_add_time(model, kernel, "top_total_dur_us", top_ns);
+    ap_add_quotient(model, kernel, "top_share_ratio", (double)top_ns, kernel_ns);
+    struct ap_value *brief = ap_add_object(model, gpu, "short_kernels");
+    ap_add_count(model, brief, "count", short_count);
+    ap_add_quotient(model, brief, "ratio", (double)short_count, count);
+    ap_add_time(model, brief, "total_dur_us", short_ns);
+    ap_add_quotient(model, brief, "share_ratio", (double)short_ns, kernel_ns);
+}
+
+static enum ap_status add_kernels(struct ap_gpu_work *work, const struct ap_gpu_names *names, struct ap_model *model,
+                                  struct ap_value *gpu, struct ap_error *reterr)
+{
+    struct family_sums sums;
+    int64_t top_ns, gemm_in_convolution_ns = 0;
+    memset(&sums, 0, sizeof(sums));
+    sum_families(work, names, &sums);
+    AP_TRY(add_by_name(work, names, &top_ns, model, gpu, reterr));
+    AP_TRY(sum_gemm_in_convolution(work, &gemm_in_convolution_ns, reterr));
+    add_totals(work, top_ns, model, gpu);
+    add_groups(work, &sums, model, gpu);
+    add_families(work, &sums, model, gpu);
+    add_group_shares(work, &sums, gemm_in_convolution_ns, model, gpu);
+    return AP_OK;
+}
+
+enum ap_status ap_gpu_add_kernels(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
+                                  struct ap_error *reterr)
+{
+    struct ap_gpu_names names;
+    enum ap_status status = ap_gpu_names_init(&names, work, reterr);
+    if (status == AP_OK)
+        status = ap_gpu_names_add_all(&names, work, AP_KIND_kernel, reterr);
+    if (status == AP_OK)
+        status = add_kernels(work, &names, model, gpu, reterr);
+    ap_gpu_names_release(&names);
+    AP_TRY(status);
+    AP_TRY(add_unnamed(work, model, gpu, reterr));
+    return add_communication(work, model, gpu, reterr);
+}

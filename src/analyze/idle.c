@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT
+ * idle.c - the cause of each instant in which no device worked.
+ *
+ * The row of work that ends a gap names the thread that was to feed the device. Until that thread makes the call, the gap
+ * is due to what it does; where nothing is recorded on it, to what the main thread does. From the call to the start of the
+ * work it is launch overhead, and a wait in the queue where it takes long. A gap that begins while the thread waits for the device is due to the wait as far as the
+ * thread would have called earlier without it: by the time that it was blocked. */
+#include "idle.h"
+
+#include <string.h>
+
+#include "sort.h"
+
+#include "poison.h"
+
+#define LAUNCH_NS 30000 /* a launch on its way takes less; HTA's consecutive_kernel_delay */
+
+struct piece {
+    int64_t start_ns, end_ns;
+    uint32_t gap;
+};
+
+struct attribution {
+    struct ap_split *split;
+    const struct ap_trace *trace;
+    const struct ap_row_order *order;
+    const struct ap_host_tree *tree;
+    const struct ap_steps *steps;
+    struct ap_host_states states;
+    struct piece *pieces;   /* what threads are asked for, by track, then time */
+    size_t piece_count, piece_capacity;
+    struct piece *leftover; /* what their threads recorded nothing about, for the main thread */
+    size_t leftover_count, leftover_capacity;
+    size_t step; /* where the last credit went */
+};
+
+/* -------------------------------------------------------------------------------------------------------- crediting */
+
+static bool is_after(const struct ap_steps *steps, size_t step, int64_t at_ns)
+{
+    return step == steps->count || steps->steps[step].end_ns > at_ns;
+}
+
+/* The first step that ends after @at_ns; mostly the one of the credit before. */
+static size_t step_after(struct attribution *a, int64_t at_ns)
+{
+    const struct ap_steps *steps = a->steps;
+    if (is_after(steps, a->step, at_ns) && (!a->step || !is_after(steps, a->step - 1, at_ns)))
+        return a->step;
+    size_t low = 0, high = steps->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (is_after(steps, middle, at_ns))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return a->step = low;
+}
+
+static void credit(struct attribution *a, uint32_t gap_index, enum ap_idle_cause cause, int64_t start_ns, int64_t end_ns,
+                   uint32_t row)
+{
+    const struct ap_gap *gap = &a->split->gaps[gap_index];
+    if (end_ns <= start_ns)
+        return;
+    if (gap->in_window)
+        a->split->window.cause_ns[cause] += end_ns - start_ns;
+    for (size_t i = step_after(a, start_ns); i < a->steps->count && a->steps->steps[i].start_ns < end_ns; i++) {
+        int64_t from_ns = a->steps->steps[i].start_ns > start_ns ? a->steps->steps[i].start_ns : start_ns;
+        int64_t to_ns = a->steps->steps[i].end_ns < end_ns ? a->steps->steps[i].end_ns : end_ns;
+        a->split->steps[i].cause_ns[cause] += to_ns > from_ns ? to_ns - from_ns : 0;
+    }
+    if (!gap->detail)
+        return;
+    struct ap_gap_detail *detail = &a->split->details[gap->detail - 1];
+    detail->cause_ns[cause] += end_ns - start_ns;
+    if (row != AP_NO_ROW && end_ns - start_ns > detail->host_row_ns) {
+        detail->host_row = row;
+        detail->host_row_ns = end_ns - start_ns;
+    }
+}
+
+/* The host was in @row (AP_NO_ROW = nothing recorded) for a part of the gap. */
+static void credit_host(struct attribution *a, uint32_t gap_index, uint32_t row, int64_t start_ns, int64_t end_ns)
+{
+    struct ap_gap *gap = &a->split->gaps[gap_index];
+    enum ap_idle_cause cause = row == AP_NO_ROW ? AP_IDLE_untraced : (enum ap_idle_cause)a->states.state[row];
+    if (cause == AP_IDLE_synchronization && a->trace->events.start_ns[row] <= gap->start_ns) {
+        int64_t blocked_ns = a->trace->events.dur_ns[row], room_ns = gap->host_end_ns - gap->start_ns;
+        gap->sync_end_ns = gap->start_ns + (blocked_ns < room_ns ? blocked_ns : room_ns);
+    }
+    if (cause != AP_IDLE_data_loading && start_ns < gap->sync_end_ns) {
+        int64_t sync_end_ns = gap->sync_end_ns < end_ns ? gap->sync_end_ns : end_ns;
+        credit(a, gap_index, AP_IDLE_synchronization, start_ns, sync_end_ns, row);
+        start_ns = sync_end_ns;
+    }
+    credit(a, gap_index, cause, start_ns, end_ns, row);
+}
+
+static enum ap_status leave_over(struct attribution *a, uint32_t gap, int64_t start_ns, int64_t end_ns, struct ap_error *reterr)
+{
+    AP_TRY(ap_mem_reserve(a->split->gate, (void **)&a->leftover, &a->leftover_capacity, a->leftover_count + 1,
+                          sizeof(a->leftover[0]), reterr));
+    a->leftover[a->leftover_count++] = (struct piece){ start_ns, end_ns, gap };
+    return AP_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------- asking a thread */
+
+/* Walks the pieces while the thread's time goes by in order. */
+struct questions {
+    struct attribution *a;
+    const struct piece *pieces;
+    size_t count, at;
+    bool keep_leftover;
+};
+
+/* From @start_ns to @end_ns @row was the innermost open one. */
+static enum ap_status answer(struct questions *questions, uint32_t row, int64_t start_ns, int64_t end_ns,
+                             struct ap_error *reterr)
+{
+    while (questions->at < questions->count && questions->pieces[questions->at].end_ns <= start_ns)
+        questions->at++;
+    for (size_t i = questions->at; i < questions->count && questions->pieces[i].start_ns < end_ns; i++) {
+        const struct piece *piece = &questions->pieces[i];
+        int64_t from_ns = piece->start_ns > start_ns ? piece->start_ns : start_ns;
+        int64_t to_ns = piece->end_ns < end_ns ? piece->end_ns : end_ns;
+        if (to_ns <= from_ns)
+            continue;
+        bool nothing = row == AP_NO_ROW || questions->a->states.state[row] == AP_IDLE_untraced;
+        if (nothing && questions->keep_leftover)
+            AP_TRY(leave_over(questions->a, piece->gap, from_ns, to_ns, reterr));
+        else
+            credit_host(questions->a, piece->gap, row, from_ns, to_ns);
+    }
+    return AP_OK;
+}
+
+/* What was open, innermost first, from @from_ns up to the start of the next row. */
+static enum ap_status answer_until(struct questions *questions, uint32_t row, int64_t from_ns, int64_t next_ns,
+                                   struct ap_error *reterr)
+{
+    const struct attribution *a = questions->a;
+    for (; row != AP_NO_ROW && from_ns < next_ns; row = a->tree->parent[row]) {
+        int64_t end_ns = ap_row_end_ns(a->trace, row);
+        end_ns = end_ns < next_ns ? end_ns : next_ns;
+        if (end_ns <= from_ns)
+            continue;
+        AP_TRY(answer(questions, row, from_ns, end_ns, reterr));
+        from_ns = end_ns;
+    }
+    return from_ns < next_ns ? answer(questions, AP_NO_ROW, from_ns, next_ns, reterr) : AP_OK;
+}
+
+static enum ap_status ask_thread(struct attribution *a, uint32_t track, const struct piece *pieces, size_t count,
+                                 struct ap_error *reterr)
+{
+    struct questions questions = { a, pieces, count, 0, true };
+    uint32_t open = AP_NO_ROW;
+    int64_t now_ns = INT64_MIN;
+    for (size_t i = a->order->track_start[track]; i < a->order->track_start[track + 1]; i++) {
+        uint32_t row = a->order->rows[i];
+        if (!ap_row_is_of(a->trace, row, AP_HOST_KINDS))
+            continue;
+        AP_TRY(answer_until(&questions, open, now_ns, a->trace->events.start_ns[row], reterr));
+        now_ns = a->trace->events.start_ns[row];
+        open = row;
+    }
+    return answer_until(&questions, open, now_ns, INT64_MAX, reterr);
+}
+
+/* ------------------------------------------------------------------------------------------------- pieces by thread */
+
+/* The host's part of each gap, grouped by the thread that is asked. *ret_starts has track_count + 1 elements. */
+static enum ap_status group_pieces(struct attribution *a, size_t **ret_starts, struct ap_error *reterr)
+{
+    struct ap_split *split = a->split;
+    size_t track_count = a->order->track_count, *starts;
+    starts = *ret_starts = ap_mem_resize(split->gate, NULL, 0, (track_count + 1) * sizeof(starts[0]));
+    if (!starts)
+        return ap_fail_memory(split->gate, reterr);
+    memset(starts, 0, (track_count + 1) * sizeof(starts[0]));
+    for (size_t i = 0; i < split->gap_count; i++)
+        starts[split->gaps[i].track + 1]++;
+    for (size_t track = 0; track < track_count; track++)
+        starts[track + 1] += starts[track];
+    if (!split->gap_count)
+        return AP_OK;
+    a->pieces = ap_mem_resize(split->gate, NULL, 0, split->gap_count * sizeof(a->pieces[0]));
+    if (!a->pieces)
+        return ap_fail_memory(split->gate, reterr);
+    a->piece_capacity = split->gap_count;
+    for (size_t i = 0; i < split->gap_count; i++)
+        a->pieces[starts[split->gaps[i].track]++] =
+            (struct piece){ split->gaps[i].start_ns, split->gaps[i].host_end_ns, (uint32_t)i };
+    memmove(starts + 1, starts, track_count * sizeof(starts[0]));
+    starts[0] = 0;
+    return AP_OK;
+}
+
+/* From the call on. Work that does not start soon after it waits for something on the device. */
+static void credit_device(struct attribution *a)
+{
+    for (size_t i = 0; i < a->split->gap_count; i++) {
+        const struct ap_gap *gap = &a->split->gaps[i];
+        int64_t launched_ns = gap->end_ns - gap->call_end_ns > LAUNCH_NS ? gap->call_end_ns + LAUNCH_NS : gap->end_ns;
+        bool loads = gap->launch != AP_NO_ROW && a->states.state[gap->launch] == AP_IDLE_driver_call;
+        credit(a, (uint32_t)i, loads ? AP_IDLE_driver_call : AP_IDLE_launch_overhead, gap->host_end_ns, launched_ns,
+               gap->launch);
+        credit(a, (uint32_t)i, AP_IDLE_queue_wait, launched_ns, gap->end_ns, AP_NO_ROW);
+    }
+}
+
+static inline bool earlier_piece(const void *context, uint32_t x, uint32_t y)
+{
+    const struct piece *pieces = context;
+    return pieces[x].start_ns != pieces[y].start_ns ? pieces[x].start_ns < pieces[y].start_ns : x < y;
+}
+
+/* What threads left over, in order of time: gaps do not overlap, so neither do they. Each thread's are in order already.
+ * The list is begun anew. */
+static enum ap_status take_leftover(struct attribution *a, struct piece **ret_pieces, size_t *ret_count,
+                                    struct ap_error *reterr)
+{
+    struct ap_gate *gate = a->split->gate;
+    size_t count = *ret_count = a->leftover_count, bytes = 2 * count * sizeof(uint32_t);
+    *ret_pieces = NULL;
+    if (!count)
+        return AP_OK;
+    uint32_t *sequence = ap_mem_resize(gate, NULL, 0, bytes);
+    *ret_pieces = sequence ? ap_mem_resize(gate, NULL, 0, count * sizeof(**ret_pieces)) : NULL;
+    for (size_t i = 0; i < count && *ret_pieces; i++)
+        sequence[i] = (uint32_t)i;
+    if (*ret_pieces)
+        ap_sort_indices(sequence, count, sequence + count, earlier_piece, a->leftover);
+    for (size_t i = 0; i < count && *ret_pieces; i++)
+        (*ret_pieces)[i] = a->leftover[sequence[i]];
+    ap_mem_free(gate, sequence, sequence ? bytes : 0);
+    a->leftover_count = 0;
+    return *ret_pieces ? AP_OK : ap_fail_memory(gate, reterr);
+}
+
+static enum ap_status ask_main(struct attribution *a, uint32_t main_track, struct ap_error *reterr)
+{
+    struct piece *pieces;
+    size_t count;
+    AP_TRY(take_leftover(a, &pieces, &count, reterr));
+    if (!count)
+        return AP_OK;
+    enum ap_status status = ask_thread(a, main_track, pieces, count, reterr);
+    ap_mem_free(a->split->gate, pieces, count * sizeof(pieces[0]));
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ collectives of any thread */
+
+struct waits {
+    const struct ap_trace *trace;
+    uint32_t *rows;
+    size_t count, capacity;
+};
+
+static bool earlier_wait(const void *context, uint32_t x, uint32_t y)
+{
+    const struct waits *waits = context;
+    int64_t x_ns = waits->trace->events.start_ns[waits->rows[x]], y_ns = waits->trace->events.start_ns[waits->rows[y]];
+    return x_ns != y_ns ? x_ns < y_ns : x < y;
+}
+
+static enum ap_status list_waits(struct attribution *a, struct waits *waits, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < a->order->count; i++) {
+        uint32_t row = a->order->rows[i];
+        if (!ap_row_is_of(a->trace, row, AP_HOST_KINDS) || a->states.state[row] != AP_IDLE_communication_wait)
+            continue;
+        AP_TRY(ap_mem_reserve(a->split->gate, (void **)&waits->rows, &waits->capacity, waits->count + 1,
+                              sizeof(waits->rows[0]), reterr));
+        waits->rows[waits->count++] = row;
+    }
+    return AP_OK;
+}
+
+/* Where neither thread has anything recorded, a collective that runs on a third one is what they wait for. */
+static enum ap_status answer_waits(struct attribution *a, const struct waits *waits, const uint32_t *sequence,
+                                   const struct piece *pieces, size_t piece_count, struct ap_error *reterr)
+{
+    struct questions questions = { a, pieces, piece_count, 0, false };
+    int64_t now_ns = INT64_MIN;
+    for (size_t i = 0; i < waits->count; i++) {
+        uint32_t row = waits->rows[sequence[i]];
+        int64_t start_ns = a->trace->events.start_ns[row], end_ns = ap_row_end_ns(a->trace, row);
+        if (end_ns <= now_ns)
+            continue;
+        if (start_ns > now_ns)
+            AP_TRY(answer(&questions, AP_NO_ROW, now_ns, start_ns, reterr));
+        AP_TRY(answer(&questions, row, start_ns > now_ns ? start_ns : now_ns, end_ns, reterr));
+        now_ns = end_ns;
+    }
+    return answer(&questions, AP_NO_ROW, now_ns, INT64_MAX, reterr);
+}
+
+static enum ap_status ask_collectives(struct attribution *a, struct ap_error *reterr)
+{
+    struct waits waits = { .trace = a->trace };
+    struct piece *pieces;
+    uint32_t *sequence = NULL;
+    size_t piece_count, count = 0;
+    AP_TRY(take_leftover(a, &pieces, &piece_count, reterr));
+    if (!piece_count)
+        return AP_OK;
+    enum ap_status status = list_waits(a, &waits, reterr);
+    if (status == AP_OK)
+        status = ap_top_indices(a->split->gate, (uint32_t)waits.count, 0, earlier_wait, &waits, &sequence, &count, reterr);
+    if (status == AP_OK)
+        status = answer_waits(a, &waits, sequence, pieces, piece_count, reterr);
+    ap_mem_free(a->split->gate, sequence, count * sizeof(sequence[0]));
+    ap_mem_free(a->split->gate, waits.rows, waits.capacity * sizeof(waits.rows[0]));
+    ap_mem_free(a->split->gate, pieces, piece_count * sizeof(pieces[0]));
+    return status;
+}
+
+static enum ap_status ask_all(struct attribution *a, uint32_t main_track, struct ap_error *reterr)
+{
+    size_t *starts = NULL;
+    enum ap_status status = group_pieces(a, &starts, reterr);
+    for (uint32_t track = 0; track < a->order->track_count && status == AP_OK; track++)
+        if (starts[track] < starts[track + 1])
+            status = ask_thread(a, track, a->pieces + starts[track], starts[track + 1] - starts[track], reterr);
+    if (starts)
+        ap_mem_free(a->split->gate, starts, (a->order->track_count + 1) * sizeof(starts[0]));
+    if (status == AP_OK)
+        status = ask_main(a, main_track, reterr);
+    return status == AP_OK ? ask_collectives(a, reterr) : status;
+}
+
+enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_trace *trace, const struct ap_row_order *order,
+                                 const struct ap_host_tree *tree, const struct ap_steps *steps, uint32_t main_track,
+                                 struct ap_error *reterr)
+{
+    struct attribution a = { .split = split, .trace = trace, .order = order, .tree = tree, .steps = steps };
+    if (!order->track_count)
+        return AP_OK;
+    enum ap_status status = ap_host_states_init(&a.states, trace, order, tree, split->gate, reterr);
+    if (status == AP_OK) {
+        credit_device(&a);
+        status = ask_all(&a, main_track, reterr);
+    }
+    ap_host_states_release(&a.states);
+    ap_mem_free(split->gate, a.pieces, a.piece_capacity * sizeof(a.pieces[0]));
+    ap_mem_free(split->gate, a.leftover, a.leftover_capacity * sizeof(a.leftover[0]));
+    return status;
+}

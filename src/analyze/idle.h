@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * idle.h - inside the split: what each gap is due to. */
+#ifndef AP_IDLE_H
+#define AP_IDLE_H
+
+#include "split.h"
+
+/** Divide every gap among the causes: in the window, the steps and the details of the gaps. */
+AP_MUST_CHECK enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_trace *trace,
+                                               const struct ap_row_order *order, const struct ap_host_tree *tree,
+                                               const struct ap_steps *steps, uint32_t main_track,
+                                               struct ap_error *reterr);
+
+#endif

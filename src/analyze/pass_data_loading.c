@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ * pass_data_loading.c - the waits of the training loop for batches, and what of them left the device idle. Only the waiting
+ * side is in a trace: worker processes are not recorded. */
+#include "passes.h"
+#include "quantile.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define SLOW_OVER_MEDIAN 5 /* the first batch of an epoch, where workers are started anew */
+#define RANGES (1u << AP_KIND_operator | 1u << AP_KIND_annotation)
+
+struct waits {
+    uint32_t *rows; /* waits that are not inside another one, in order of tracks, then time */
+    int64_t *dur_ns;
+    size_t count, row_capacity, dur_capacity;
+    int64_t total_ns;
+    uint64_t single_count, multi_count;
+    bool overflowed;
+};
+
+static bool is_wait(const struct ap_trace *trace, uint32_t row)
+{
+    struct ap_text name = ap_row_name(trace, row);
+    return ap_text_starts_with(name, "enumerate(DataLoader)") || ap_text_contains_folded(name, "dataloaderiter");
+}
+
+/* Most traces have no such name: then no row is looked at. */
+static bool has_wait_name(const struct ap_trace *trace)
+{
+    for (uint32_t id = 1; id <= ap_strpool_count(&trace->strings); id++)
+        if (ap_text_contains_folded(ap_strpool_text(&trace->strings, (struct ap_str){ id }), "dataloader"))
+            return true;
+    return false;
+}
+
+static enum ap_status collect(struct ap_pass_context *context, struct waits *waits, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = context->trace;
+    int64_t covered_to_ns = INT64_MIN;
+    uint32_t track = AP_NO_ROW;
+    for (size_t i = 0; i < context->order.count; i++) {
+        uint32_t row = context->order.rows[i];
+        if (trace->events.track[row] != track) {
+            track = trace->events.track[row];
+            covered_to_ns = INT64_MIN;
+        }
+        if (!ap_row_is_of(trace, row, RANGES) || trace->events.start_ns[row] < covered_to_ns || !is_wait(trace, row))
+            continue;
+        covered_to_ns = ap_row_end_ns(trace, row);
+        AP_TRY(ap_mem_reserve(context->gate, (void **)&waits->rows, &waits->row_capacity, waits->count + 1,
+                              sizeof(waits->rows[0]), reterr));
+        AP_TRY(ap_mem_reserve(context->gate, (void **)&waits->dur_ns, &waits->dur_capacity, waits->count + 1,
+                              sizeof(waits->dur_ns[0]), reterr));
+        waits->rows[waits->count] = row;
+        waits->dur_ns[waits->count++] = trace->events.dur_ns[row];
+        waits->total_ns = ap_add_sat(waits->total_ns, trace->events.dur_ns[row], &waits->overflowed);
+        waits->single_count += ap_text_contains_folded(ap_row_name(trace, row), "singleprocess");
+        waits->multi_count += ap_text_contains_folded(ap_row_name(trace, row), "multiprocess");
+    }
+    return AP_OK;
+}
+
+struct longest {
+    const struct ap_trace *trace;
+    const struct waits *waits;
+};
+
+static bool longer_wait(const void *context, uint32_t a, uint32_t b)
+{
+    const struct longest *longest = context;
+    int64_t a_ns = longest->trace->events.dur_ns[longest->waits->rows[a]];
+    int64_t b_ns = longest->trace->events.dur_ns[longest->waits->rows[b]];
+    return a_ns != b_ns ? a_ns > b_ns : a < b;
+}
+
+static enum ap_status add_longest(struct ap_pass_context *context, const struct waits *waits, struct ap_model *model,
+                                  struct ap_value *to, struct ap_error *reterr)
+{
+    struct longest longest = { context->trace, waits };
+    struct ap_value *list = ap_add_list(model, to, "waits");
+    uint32_t *numbers;
+    size_t count;
+    AP_TRY(ap_top_indices(context->gate, (uint32_t)waits->count, context->options->top_n, longer_wait, &longest, &numbers,
+                          &count, reterr));
+    for (size_t i = 0; i < count; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_text(model, row, "name", ap_row_name(context->trace, waits->rows[numbers[i]]));
+        ap_add_place(context->trace, waits->rows[numbers[i]], model, row);
+    }
+    ap_mem_free(context->gate, numbers, count * sizeof(numbers[0]));
+    return AP_OK;
+}
+
+/* Percentiles put the durations out of order: they come last. */
+static void add_spread(struct waits *waits, struct ap_model *model, struct ap_value *to)
+{
+    int64_t max_ns = 0, slow = 0, slow_ns = 0, first_ns = waits->dur_ns[0];
+    for (size_t i = 0; i < waits->count; i++)
+        max_ns = waits->dur_ns[i] > max_ns ? waits->dur_ns[i] : max_ns;
+    int64_t median_ns = ap_quantile(waits->dur_ns, waits->count, 50);
+    for (size_t i = 0; i < waits->count; i++)
+        if (waits->count >= 3 && waits->dur_ns[i] / SLOW_OVER_MEDIAN > median_ns) {
+            slow++;
+            slow_ns += waits->dur_ns[i] - median_ns;
+        }
+    ap_add_time(model, to, "first_us", first_ns);
+    ap_add_time(model, to, "p50_us", median_ns);
+    ap_add_time(model, to, "max_us", max_ns);
+    ap_add_count(model, to, "slow_count", slow);
+    ap_add_time(model, to, "slow_excess_us", slow_ns);
+}
+
+static enum ap_status add_data_loading(struct ap_pass_context *context, struct waits *waits, struct ap_model *model,
+                                       struct ap_value *root, struct ap_error *reterr)
+{
+    const struct ap_split_part *judged = ap_split_judged(&context->split);
+    struct ap_value *to = ap_add_object(model, root, "data_loading");
+    ap_add_count(model, to, "count", (int64_t)waits->count);
+    ap_add_time(model, to, "total_dur_us", waits->total_ns);
+    ap_add_quotient(model, to, "window_ratio", (double)waits->total_ns, (double)context->window_ns);
+    if (context->split.has_gpu) {
+        ap_add_time(model, to, "idle_us", judged->cause_ns[AP_IDLE_data_loading]);
+        ap_add_quotient(model, to, "idle_ratio", (double)judged->cause_ns[AP_IDLE_data_loading], (double)judged->dur_ns);
+    } else {
+        ap_add_null(model, to, "idle_us");
+        ap_add_null(model, to, "idle_ratio");
+    }
+    ap_add_count(model, to, "single_process_count", (int64_t)waits->single_count);
+    ap_add_count(model, to, "multi_process_count", (int64_t)waits->multi_count);
+    AP_TRY(add_longest(context, waits, model, to, reterr));
+    add_spread(waits, model, to);
+    context->ops.overflowed |= waits->overflowed;
+    return AP_OK;
+}
+
+enum ap_status ap_pass_data_loading(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                                    struct ap_error *reterr)
+{
+    struct waits waits = { .count = 0 };
+    enum ap_status status = has_wait_name(context->trace) ? collect(context, &waits, reterr) : AP_OK;
+    if (status == AP_OK && waits.count)
+        status = add_data_loading(context, &waits, model, root, reterr);
+    else
+        ap_add_null(model, root, "data_loading");
+    ap_mem_free(context->gate, waits.rows, waits.row_capacity * sizeof(waits.rows[0]));
+    ap_mem_free(context->gate, waits.dur_ns, waits.dur_capacity * sizeof(waits.dur_ns[0]));
+    return status;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ * pass_verdict.c - which resource bounds the run, in the field's words, with the numbers that carry it; and the four
+ * classic symptoms as named checks. */
+#include <stdio.h>
+#include <string.h>
+
+#include "passes.h"
+#include "value_text.h"
+
+#include "poison.h"
+
+enum bound {
+#define AP_BOUND(id, name, sentence) BOUND_##id,
+#include "verdict.def"
+#undef AP_BOUND
+    BOUND_COUNT
+};
+
+static const struct {
+    const char *id, *name, *meaning;
+} bounds[BOUND_COUNT] = {
+#define AP_BOUND(id, name, sentence) { #id, name, sentence },
+#include "verdict.def"
+#undef AP_BOUND
+};
+
+/* Our choices. */
+#define GPU_BOUND_RATIO 0.8          /* computing more than this, a device is the bottleneck */
+#define GPU_LEADS_RATIO 0.5          /* also from here on, while nothing else takes over a tenth */
+#define SMALL_CAUSE_RATIO 0.1
+#define MEMORY_BOUND_RATIO 0.7       /* of the kernel time in families that move more than they compute */
+#define SURE_RATIO 0.4               /* of the judged time in the bound's own part */
+
+static void sum_parts(const struct ap_split_part *part, bool has_gpu, int64_t *part_ns)
+{
+    const int64_t *cause_ns = part->cause_ns, *class_ns = part->class_ns;
+    int64_t host_ns = cause_ns[AP_IDLE_host_python] + cause_ns[AP_IDLE_host_autograd] + cause_ns[AP_IDLE_host_optimizer] +
+                      cause_ns[AP_IDLE_host_operator] + cause_ns[AP_IDLE_untraced];
+    part_ns[BOUND_data_loading] = cause_ns[AP_IDLE_data_loading];
+    part_ns[BOUND_synchronization] = cause_ns[AP_IDLE_synchronization];
+    part_ns[BOUND_communication] = class_ns[AP_SPLIT_communication] + cause_ns[AP_IDLE_communication_wait];
+    part_ns[BOUND_start_up] = cause_ns[AP_IDLE_allocation] + cause_ns[AP_IDLE_driver_call];
+    part_ns[BOUND_queue] = cause_ns[AP_IDLE_queue_wait];
+    part_ns[BOUND_launch] = cause_ns[AP_IDLE_launch_overhead];
+    part_ns[BOUND_cpu] = host_ns;
+    part_ns[BOUND_copy] = class_ns[AP_SPLIT_memcpy];
+    part_ns[BOUND_gpu] = has_gpu ? class_ns[AP_SPLIT_compute] + class_ns[AP_SPLIT_memset] : 0;
+}
+
+/* The host as a whole is what a device waits for; which half of it is larger gives the name. */
+static enum bound largest_wait(const int64_t *part_ns)
+{
+    int64_t host_ns = part_ns[BOUND_launch] + part_ns[BOUND_cpu], most_ns = host_ns;
+    enum bound most = part_ns[BOUND_launch] > part_ns[BOUND_cpu] ? BOUND_launch : BOUND_cpu;
+    for (int i = 0; i < BOUND_COUNT; i++) {
+        if (i == BOUND_launch || i == BOUND_cpu || i == BOUND_gpu || part_ns[i] <= most_ns)
+            continue;
+        most = (enum bound)i;
+        most_ns = part_ns[i];
+    }
+    return most;
+}
+
+static int64_t wait_ns(const int64_t *part_ns, enum bound bound)
+{
+    return bound == BOUND_launch || bound == BOUND_cpu ? part_ns[BOUND_launch] + part_ns[BOUND_cpu] : part_ns[bound];
+}
+
+static enum bound choose_bound(const int64_t *part_ns, int64_t dur_ns)
+{
+    enum bound wait = largest_wait(part_ns);
+    double gpu_ratio = (double)part_ns[BOUND_gpu] / (double)dur_ns, wait_ratio = (double)wait_ns(part_ns, wait) / (double)dur_ns;
+    if (gpu_ratio >= GPU_BOUND_RATIO || (gpu_ratio >= GPU_LEADS_RATIO && wait_ratio < SMALL_CAUSE_RATIO))
+        return BOUND_gpu;
+    return wait;
+}
+
+/* Kernel time in families that do few operations for each byte: elementwise, reductions, normalisations, copies. */
+static double memory_bound_ratio(const struct ap_pass_context *context)
+{
+    double memory_ns = 0, all_ns = 0;
+    for (size_t i = 0; i < context->links.count; i++) {
+        uint32_t row = context->links.rows[i].row;
+        if (ap_row_kind(context->trace->events.tag[row]) != AP_KIND_kernel)
+            continue;
+        double dur_ns = (double)context->trace->events.dur_ns[row];
+        enum ap_kernel_group group =
+            ap_kernel_family_group(ap_kernel_family_of(&context->families, context->trace->events.name[row]));
+        if (group == AP_KERNEL_GROUP_communication)
+            continue;
+        all_ns += dur_ns;
+        if (group == AP_KERNEL_GROUP_elementwise || group == AP_KERNEL_GROUP_reduction ||
+            group == AP_KERNEL_GROUP_normalisation || group == AP_KERNEL_GROUP_copy)
+            memory_ns += dur_ns;
+    }
+    return all_ns > 0 ? memory_ns / all_ns : -1;
+}
+
+static void format_ns(int64_t ns, char *to, size_t bytes)
+{
+    struct ap_value value = { .type = AP_VALUE_TIME_NS, .as.integer = ns };
+    (void)ap_format_value(&value, to, bytes);
+}
+
+static void add_sentence(const struct ap_split *split, const struct ap_split_part *judged, enum bound bound, bool memory_bound,
+                         const int64_t *part_ns, struct ap_model *model, struct ap_value *to)
+{
+    char text[400], part[AP_VALUE_TEXT_BYTES], whole[AP_VALUE_TEXT_BYTES];
+    format_ns(wait_ns(part_ns, bound), part, sizeof(part));
+    format_ns(judged->dur_ns, whole, sizeof(whole));
+    const char *meaning = bounds[bound].meaning;
+    if (bound == BOUND_gpu && memory_bound)
+        meaning = "the device computes nearly all of the time, mostly in kernels that move memory";
+    if (!split->has_gpu && bound == BOUND_cpu)
+        meaning = "the time goes into host code; no GPU work was recorded";
+    (void)snprintf(text, sizeof(text), "%s: %s of %s (%.1f %%) of the %s", meaning, part, whole,
+                   100.0 * (double)wait_ns(part_ns, bound) / (double)judged->dur_ns,
+                   judged == &split->steady ? "steady steps" : "recorded window");
+    ap_add_string(model, to, "sentence", text);
+}
+
+static void add_verdict(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root)
+{
+    const struct ap_split *split = &context->split;
+    const struct ap_split_part *judged = ap_split_judged(split);
+    int64_t part_ns[BOUND_COUNT];
+    sum_parts(judged, split->has_gpu, part_ns);
+    enum bound bound = choose_bound(part_ns, judged->dur_ns);
+    double memory_ratio = memory_bound_ratio(context);
+    bool memory_bound = bound == BOUND_gpu && memory_ratio > MEMORY_BOUND_RATIO;
+    struct ap_value *to = ap_add_object(model, root, "verdict");
+    ap_add_string(model, to, "bound", memory_bound ? "memory-bandwidth-bound" : bounds[bound].name);
+    add_sentence(split, judged, bound, memory_bound, part_ns, model, to);
+    ap_add_time(model, to, "dur_us", wait_ns(part_ns, bound));
+    ap_add_quotient(model, to, "ratio", (double)wait_ns(part_ns, bound), (double)judged->dur_ns);
+    bool sure = (double)wait_ns(part_ns, bound) >= SURE_RATIO * (double)judged->dur_ns && !memory_bound;
+    ap_add_string(model, to, "confidence", sure ? "high" : "medium");
+    if (memory_ratio < 0)
+        ap_add_null(model, to, "memory_bound_family_ratio");
+    else
+        ap_add_ratio(model, to, "memory_bound_family_ratio", memory_ratio);
+    struct ap_value *list = ap_add_list(model, to, "parts");
+    for (int i = 0; i < BOUND_COUNT; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "bound", bounds[i].name);
+        ap_add_string(model, row, "meaning", bounds[i].meaning);
+        ap_add_time(model, row, "dur_us", part_ns[i]);
+        ap_add_quotient(model, row, "ratio", (double)part_ns[i], (double)judged->dur_ns);
+    }
+}
+
+/* ---- symptoms ---- */
+
+struct symptom {
+    const char *id, *title, *metric;
+    double threshold;
+    bool above; /* the symptom is a value above the threshold */
+};
+
+static void add_symptom(const struct symptom *symptom, bool known, double value, struct ap_model *model, struct ap_value *list)
+{
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_string(model, row, "id", symptom->id);
+    ap_add_string(model, row, "title", symptom->title);
+    ap_add_string(model, row, "metric", symptom->metric);
+    if (known)
+        ap_add_ratio(model, row, "value", value);
+    else
+        ap_add_null(model, row, "value");
+    ap_add_ratio(model, row, "threshold", symptom->threshold);
+    if (known)
+        ap_add_bool(model, row, "present", symptom->above ? value > symptom->threshold : value < symptom->threshold);
+    else
+        ap_add_null(model, row, "present");
+}
+
+static bool number_at(const struct ap_value *root, const char *path, double *ret_number)
+{
+    return ap_value_number(ap_value_at(root, path), ret_number);
+}
+
+static void add_symptoms(const struct ap_split *split, struct ap_model *model, struct ap_value *root)
+{
+    static const struct symptom high_cpu = { "high-cpu-low-gpu", "High CPU with low GPU time",
+        "cpu.thread_summary.busiest_window_ratio while gpu.utilization_ratio < 50 %", 0.5, true };
+    static const struct symptom low_gpu = { "low-gpu-utilization", "GPU utilization below 80 %", "gpu.utilization_ratio", 0.8, false };
+    static const struct symptom gaps = { "large-gpu-gaps", "Large gaps between GPU operations", "idle.over_100us.window_ratio",
+        0.1, true };
+    static const struct symptom allocation = { "high-allocation-time", "High allocation time",
+        "cpu.signals.device_malloc.window_share_ratio + cpu.signals.host_alloc.window_share_ratio", 0.05, true };
+    double busy = 0, utilization = 0, gap_ratio = 0, device_malloc = 0, host_alloc = 0;
+    bool has_gpu = split->has_gpu && number_at(root, "gpu.utilization_ratio", &utilization);
+    bool has_busy = number_at(root, "cpu.thread_summary.busiest_window_ratio", &busy);
+    bool has_gaps = number_at(root, "idle.over_100us.window_ratio", &gap_ratio);
+    const struct ap_value *runtime = ap_value_at(root, "trace.recorded.runtime");
+    bool has_calls = ap_value_integer(runtime, 0) && number_at(root, "cpu.signals.device_malloc.window_share_ratio", &device_malloc) &&
+                     number_at(root, "cpu.signals.host_alloc.window_share_ratio", &host_alloc);
+    struct ap_value *list = ap_add_list(model, root, "symptoms");
+    add_symptom(&high_cpu, has_gpu && has_busy, utilization < 0.5 ? busy : 0, model, list);
+    add_symptom(&low_gpu, has_gpu, utilization, model, list);
+    add_symptom(&gaps, has_gaps, gap_ratio, model, list);
+    add_symptom(&allocation, has_calls, device_malloc + host_alloc, model, list);
+}
+
+enum ap_status ap_pass_verdict(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                               struct ap_error *reterr)
+{
+    (void)reterr;
+    /* Of an accelerator's rows nobody here knows which are work: then the host's time does not tell what bounds the run. */
+    bool other = !context->split.has_gpu && ap_value_integer(ap_value_at(root, "trace.recorded.accelerator"), 0);
+    if (ap_split_judged(&context->split)->dur_ns && !other)
+        add_verdict(context, model, root);
+    else
+        ap_add_null(model, root, "verdict");
+    add_symptoms(&context->split, model, root);
+    return AP_OK;
+}

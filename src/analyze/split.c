@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT
+ * split.c - the sweep over the rows of the devices: classes and gaps. Causes of the gaps: idle.c. */
+#include "split.h"
+
+#include <string.h>
+
+#include "idle.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define DETAIL_MAX_COUNT 2000
+
+int64_t ap_split_idle_ns(const struct ap_split_part *part)
+{
+    int64_t idle_ns = part->dur_ns;
+    for (int i = 0; i < AP_SPLIT_CLASS_COUNT_; i++)
+        idle_ns -= part->class_ns[i];
+    return idle_ns;
+}
+
+enum ap_idle_cause ap_split_top_cause(const int64_t *cause_ns)
+{
+    int top = 0;
+    for (int i = 1; i < AP_IDLE_CAUSE_COUNT_; i++)
+        if (cause_ns[i] > cause_ns[top])
+            top = i;
+    return (enum ap_idle_cause)top;
+}
+
+/* --------------------------------------------------------------------------------------------------- merged devices */
+
+struct merged {
+    const struct ap_trace *trace;
+    const struct ap_links *links;
+    uint32_t *order; /* numbers of links->rows by start; NULL where one device has them so already */
+};
+
+static const struct ap_device_row *nth(const struct merged *merged, size_t i)
+{
+    return &merged->links->rows[merged->order ? merged->order[i] : i];
+}
+
+static inline bool starts_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct merged *merged = context;
+    const int64_t *start_ns = merged->trace->events.start_ns;
+    int64_t start_a_ns = start_ns[merged->links->rows[a].row], start_b_ns = start_ns[merged->links->rows[b].row];
+    return start_a_ns != start_b_ns ? start_a_ns < start_b_ns : a < b;
+}
+
+static enum ap_status merge_devices(struct merged *merged, struct ap_gate *gate, struct ap_error *reterr)
+{
+    size_t count = merged->links->count;
+    if (!count || ap_row_device(merged->trace, merged->links->rows[0].row) ==
+                      ap_row_device(merged->trace, merged->links->rows[count - 1].row))
+        return AP_OK;
+    merged->order = ap_mem_resize(gate, NULL, 0, 2 * count * sizeof(merged->order[0]));
+    if (!merged->order)
+        return ap_fail_memory(gate, reterr);
+    for (size_t i = 0; i < count; i++)
+        merged->order[i] = (uint32_t)i;
+    ap_sort_indices(merged->order, count, merged->order + count, starts_before, merged);
+    return AP_OK;
+}
+
+static void release_merged(struct merged *merged, struct ap_gate *gate)
+{
+    if (merged->order)
+        ap_mem_free(gate, merged->order, 2 * merged->links->count * sizeof(merged->order[0]));
+}
+
+/* ------------------------------------------------------------------------------------------------------- classes */
+
+/* Each class covers what the classes before it left: unions of growing sets, whose differences are the classes. */
+struct cover {
+    int64_t to_ns;
+    size_t step; /* the first one that a later piece can touch */
+};
+
+struct sweep {
+    struct ap_split *split;
+    const struct ap_steps *steps;
+    struct cover covers[AP_SPLIT_CLASS_COUNT_];
+};
+
+static void credit_piece(struct sweep *sweep, int class, int64_t start_ns, int64_t end_ns)
+{
+    struct ap_split *split = sweep->split;
+    size_t *step = &sweep->covers[class].step;
+    split->window.class_ns[class] += end_ns - start_ns;
+    while (*step < sweep->steps->count && sweep->steps->steps[*step].end_ns <= start_ns)
+        ++*step;
+    for (size_t i = *step; i < sweep->steps->count && sweep->steps->steps[i].start_ns < end_ns; i++) {
+        const struct ap_step *touched = &sweep->steps->steps[i];
+        int64_t from_ns = touched->start_ns > start_ns ? touched->start_ns : start_ns;
+        int64_t to_ns = touched->end_ns < end_ns ? touched->end_ns : end_ns;
+        if (to_ns > from_ns)
+            split->steps[i].class_ns[class] += to_ns - from_ns;
+    }
+}
+
+static void cover_row(struct sweep *sweep, int first_class, int64_t start_ns, int64_t end_ns)
+{
+    for (int class = first_class; class < AP_SPLIT_CLASS_COUNT_; class++) {
+        struct cover *cover = &sweep->covers[class];
+        if (end_ns <= cover->to_ns)
+            continue;
+        credit_piece(sweep, class, start_ns > cover->to_ns ? start_ns : cover->to_ns, end_ns);
+        cover->to_ns = end_ns;
+    }
+}
+
+static enum ap_split_class class_of(const struct ap_trace *trace, uint32_t row, const struct ap_kernel_families *families)
+{
+    switch (ap_row_kind(trace->events.tag[row])) {
+    case AP_KIND_memcpy:
+        return AP_SPLIT_memcpy;
+    case AP_KIND_memset:
+        return AP_SPLIT_memset;
+    default:
+        return ap_kernel_is_communication(families, trace, row) ? AP_SPLIT_communication : AP_SPLIT_compute;
+    }
+}
+
+/* From unions of growing sets to what each class adds. */
+static void take_differences(struct ap_split_part *part)
+{
+    for (int class = AP_SPLIT_CLASS_COUNT_ - 1; class > 0; class--)
+        part->class_ns[class] -= part->class_ns[class - 1];
+}
+
+/* ---------------------------------------------------------------------------------------------------------- gaps */
+
+static enum ap_status add_gap(struct ap_split *split, struct ap_gap gap, struct ap_error *reterr)
+{
+    if (gap.end_ns <= gap.start_ns)
+        return AP_OK;
+    AP_TRY(ap_mem_reserve(split->gate, (void **)&split->gaps, &split->gap_capacity, split->gap_count + 1,
+                          sizeof(gap), reterr));
+    gap.in_window = gap.start_ns >= split->start_ns && gap.end_ns <= split->end_ns;
+    gap.sync_end_ns = gap.start_ns;
+    split->gaps[split->gap_count++] = gap;
+    return AP_OK;
+}
+
+static int64_t within(int64_t at_ns, int64_t start_ns, int64_t end_ns)
+{
+    return at_ns < start_ns ? start_ns : at_ns > end_ns ? end_ns : at_ns;
+}
+
+/* The gap before a row of work: the host is late where it called after the gap had begun. Work without a call in a trace
+ * that has calls was launched before the recording, so it was queued. */
+static struct ap_gap gap_before(const struct ap_trace *trace, const struct ap_links *links, const struct ap_device_row *next,
+                                int64_t start_ns, uint32_t main_track)
+{
+    int64_t end_ns = trace->events.start_ns[next->row];
+    struct ap_gap gap = { .start_ns = start_ns, .end_ns = end_ns, .host_end_ns = end_ns, .call_end_ns = end_ns,
+                          .track = main_track, .launch = next->launch, .next = next->row };
+    if (next->launch != AP_NO_ROW) {
+        gap.track = trace->events.track[next->launch];
+        gap.host_end_ns = within(trace->events.start_ns[next->launch], start_ns, end_ns);
+        gap.call_end_ns = within(ap_row_end_ns(trace, next->launch), start_ns, end_ns);
+    } else if (links->linked_count) {
+        gap.host_end_ns = gap.call_end_ns = start_ns;
+    }
+    return gap;
+}
+
+static enum ap_status sweep_rows(struct sweep *sweep, const struct merged *merged, const struct ap_kernel_families *families,
+                                 uint32_t main_track, int64_t outer_start_ns, int64_t outer_end_ns, struct ap_error *reterr)
+{
+    struct ap_split *split = sweep->split;
+    const struct ap_trace *trace = merged->trace;
+    int64_t busy_to_ns = outer_start_ns;
+    for (int class = 0; class < AP_SPLIT_CLASS_COUNT_; class++)
+        sweep->covers[class].to_ns = INT64_MIN;
+    for (size_t i = 0; i < merged->links->count; i++) {
+        const struct ap_device_row *device_row = nth(merged, i);
+        int64_t start_ns = trace->events.start_ns[device_row->row], end_ns = ap_row_end_ns(trace, device_row->row);
+        if (start_ns > busy_to_ns)
+            AP_TRY(add_gap(split, gap_before(trace, merged->links, device_row, busy_to_ns, main_track), reterr));
+        busy_to_ns = end_ns > busy_to_ns ? end_ns : busy_to_ns;
+        cover_row(sweep, class_of(trace, device_row->row, families), start_ns, end_ns);
+    }
+    return add_gap(split, (struct ap_gap){ .start_ns = busy_to_ns, .end_ns = outer_end_ns, .host_end_ns = outer_end_ns,
+                                           .call_end_ns = outer_end_ns, .track = main_track, .launch = AP_NO_ROW,
+                                           .next = AP_NO_ROW }, reterr);
+}
+
+static bool longer_gap(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ap_gap *gaps = context;
+    int64_t a_ns = gaps[a].in_window ? gaps[a].end_ns - gaps[a].start_ns : -1;
+    int64_t b_ns = gaps[b].in_window ? gaps[b].end_ns - gaps[b].start_ns : -1;
+    return a_ns != b_ns ? a_ns > b_ns : a < b;
+}
+
+static enum ap_status choose_details(struct ap_split *split, struct ap_error *reterr)
+{
+    uint32_t *longest;
+    size_t count;
+    AP_TRY(ap_top_indices(split->gate, (uint32_t)split->gap_count, DETAIL_MAX_COUNT, longer_gap, split->gaps, &longest,
+                          &count, reterr));
+    split->details = count ? ap_mem_resize(split->gate, NULL, 0, count * sizeof(split->details[0])) : NULL;
+    for (size_t i = 0; i < count && split->details; i++) {
+        split->details[i] = (struct ap_gap_detail){ .gap = longest[i], .host_row = AP_NO_ROW };
+        split->gaps[longest[i]].detail = (uint32_t)i + 1;
+    }
+    split->detail_count = split->details ? count : 0;
+    ap_mem_free(split->gate, longest, count * sizeof(longest[0]));
+    return count && !split->details ? ap_fail_memory(split->gate, reterr) : AP_OK;
+}
+
+/* -------------------------------------------------------------------------------------------------------- windows */
+
+static int64_t last_end_ns(const struct ap_trace *trace, const struct ap_links *links)
+{
+    int64_t end_ns = INT64_MIN;
+    for (size_t i = 0; i < links->count; i++) {
+        int64_t row_end_ns = ap_row_end_ns(trace, links->rows[i].row);
+        end_ns = row_end_ns > end_ns ? row_end_ns : end_ns;
+    }
+    return end_ns;
+}
+
+static void set_window(struct ap_split *split, const struct merged *merged)
+{
+    const struct ap_trace *trace = merged->trace;
+    split->has_gpu = merged->links->count;
+    if (split->has_gpu) {
+        split->start_ns = trace->events.start_ns[nth(merged, 0)->row];
+        split->end_ns = last_end_ns(trace, merged->links);
+    } else if (trace->has_window) {
+        split->start_ns = trace->window_start_ns;
+        split->end_ns = trace->window_end_ns;
+    }
+    split->window.dur_ns = split->end_ns - split->start_ns;
+}
+
+static enum ap_status prepare_steps(struct ap_split *split, const struct ap_steps *steps, struct ap_error *reterr)
+{
+    if (!steps->count)
+        return AP_OK;
+    split->steps = ap_mem_resize(split->gate, NULL, 0, steps->count * sizeof(split->steps[0]));
+    if (!split->steps)
+        return ap_fail_memory(split->gate, reterr);
+    memset(split->steps, 0, steps->count * sizeof(split->steps[0]));
+    split->step_count = steps->count;
+    for (size_t i = 0; i < steps->count; i++)
+        split->steps[i].dur_ns = steps->steps[i].end_ns - steps->steps[i].start_ns;
+    return AP_OK;
+}
+
+static void add_part(struct ap_split_part *to, const struct ap_split_part *part)
+{
+    to->dur_ns += part->dur_ns;
+    for (int i = 0; i < AP_SPLIT_CLASS_COUNT_; i++)
+        to->class_ns[i] += part->class_ns[i];
+    for (int i = 0; i < AP_IDLE_CAUSE_COUNT_; i++)
+        to->cause_ns[i] += part->cause_ns[i];
+}
+
+static void finish_parts(struct ap_split *split, const struct ap_steps *steps)
+{
+    take_differences(&split->window);
+    for (size_t i = 0; i < split->step_count; i++) {
+        take_differences(&split->steps[i]);
+        if (!ap_step_is_steady(&steps->steps[i]))
+            continue;
+        add_part(&split->steady, &split->steps[i]);
+        split->steady_count++;
+    }
+}
+
+enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trace, const struct ap_row_order *order,
+                             const struct ap_host_tree *tree, const struct ap_links *links, const struct ap_steps *steps,
+                             const struct ap_kernel_families *families, uint32_t main_track, struct ap_gate *gate, struct ap_error *reterr)
+{
+    struct merged merged = { trace, links, NULL };
+    struct sweep sweep = { .split = split, .steps = steps };
+    *split = (struct ap_split){ .gate = gate };
+    if (main_track == AP_NO_ROW)
+        main_track = 0; /* a thread of which nothing is recorded answers nothing */
+    AP_TRY(merge_devices(&merged, gate, reterr));
+    set_window(split, &merged);
+    enum ap_status status = prepare_steps(split, steps, reterr);
+    if (status == AP_OK) {
+        int64_t start_ns = split->start_ns, end_ns = split->end_ns;
+        if (steps->count) { /* steps lie in order and apart */
+            start_ns = steps->steps[0].start_ns < start_ns ? steps->steps[0].start_ns : start_ns;
+            end_ns = steps->steps[steps->count - 1].end_ns > end_ns ? steps->steps[steps->count - 1].end_ns : end_ns;
+        }
+        status = sweep_rows(&sweep, &merged, families, main_track, start_ns, end_ns, reterr);
+    }
+    release_merged(&merged, gate);
+    AP_TRY(status);
+    AP_TRY(choose_details(split, reterr));
+    AP_TRY(ap_idle_attribute(split, trace, order, tree, steps, main_track, reterr));
+    finish_parts(split, steps);
+    return AP_OK;
+}
+
+void ap_split_release(struct ap_split *split)
+{
+    struct ap_gate *gate = split->gate;
+    if (split->steps)
+        ap_mem_free(gate, split->steps, split->step_count * sizeof(split->steps[0]));
+    if (split->details)
+        ap_mem_free(gate, split->details, split->detail_count * sizeof(split->details[0]));
+    ap_mem_free(gate, split->gaps, split->gap_capacity * sizeof(split->gaps[0]));
+    *split = (struct ap_split){ .gate = gate };
+}

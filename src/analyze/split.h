@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * split.h - where the time of the run goes, exclusively: each instant of a step, and of the whole window, belongs to one
+ * of compute, memset, communication, memcpy (the first of them that is running) or is idle; each idle instant has one
+ * cause. Without GPU rows the same causes divide the host's time. */
+#ifndef AP_SPLIT_H
+#define AP_SPLIT_H
+
+#include "host_state.h"
+#include "kernel_family.h"
+#include "links.h"
+#include "steps.h"
+
+enum ap_split_class { AP_SPLIT_compute, AP_SPLIT_memset, AP_SPLIT_communication, AP_SPLIT_memcpy, AP_SPLIT_CLASS_COUNT_ };
+
+struct ap_split_part {
+    int64_t dur_ns;
+    int64_t class_ns[AP_SPLIT_CLASS_COUNT_];
+    int64_t cause_ns[AP_IDLE_CAUSE_COUNT_]; /* sum to dur_ns less the classes */
+};
+
+/** A time in which no device worked. */
+struct ap_gap {
+    int64_t start_ns, end_ns;
+    int64_t host_end_ns; /* until here the host had not called yet; then the launch was on its way */
+    int64_t call_end_ns; /* the launch was on its way from here on at the latest */
+    uint32_t track;      /* the thread that made the call */
+    uint32_t launch;     /* that call; AP_NO_ROW = not known */
+    uint32_t next;       /* the row of work that ended it; AP_NO_ROW = none */
+    uint32_t detail;     /* number + 1 among the details; 0 = none */
+    bool in_window;
+    int64_t sync_end_ns; /* until here the time is due to the wait that was open when the gap began */
+};
+
+/** Of the longest gaps. */
+struct ap_gap_detail {
+    uint32_t gap;
+    int64_t cause_ns[AP_IDLE_CAUSE_COUNT_];
+    uint32_t host_row;    /* what the host did longest in it; AP_NO_ROW = nothing recorded */
+    int64_t host_row_ns;
+};
+
+struct ap_split {
+    struct ap_gate *gate;
+    bool has_gpu;
+    int64_t start_ns, end_ns;            /* of the window: first start to last end of GPU rows, else of all rows */
+    struct ap_split_part window;
+    struct ap_split_part *steps;         /* one for each of ap_steps */
+    size_t step_count;
+    struct ap_split_part steady;         /* sum over the steady steps */
+    size_t steady_count;
+    struct ap_gap *gaps;                 /* in order of time */
+    size_t gap_count, gap_capacity;
+    struct ap_gap_detail *details;       /* longest gap first */
+    size_t detail_count;
+};
+
+/** @main_track: the thread that drives the run; AP_NO_ROW where the trace has no host rows. */
+AP_MUST_CHECK enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trace,
+                                           const struct ap_row_order *order, const struct ap_host_tree *tree,
+                                           const struct ap_links *links, const struct ap_steps *steps,
+                                           const struct ap_kernel_families *families, uint32_t main_track, struct ap_gate *gate,
+                                           struct ap_error *reterr);
+void ap_split_release(struct ap_split *split);
+
+int64_t ap_split_idle_ns(const struct ap_split_part *part);
+/** The cause with the most time in it; the first of equals. */
+enum ap_idle_cause ap_split_top_cause(const int64_t *cause_ns);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel_family.h"
+#include "tap.h"
+#include "word_search.h"
+
+/* ---- one name ---- */
+
+static uint8_t told_of(const char *name, enum ap_event_kind kind)
+{
+    struct ap_gate gate;
+    struct ap_trace *trace;
+    struct ap_kernel_families families;
+    struct ap_str text;
+    uint32_t track;
+    ap_gate_init(&gate, 0);
+    if (ap_trace_new(&gate, &trace, NULL) != AP_OK ||
+        ap_strpool_intern(&trace->strings, name, strlen(name), &text, NULL) != AP_OK ||
+        ap_trace_track(trace, AP_TEXT("0"), false, AP_TEXT("7"), false, &track, NULL) != AP_OK ||
+        ap_trace_add_row(trace, 0, 1, text, track, (uint8_t)(kind | AP_ROW_X), NULL) != AP_OK ||
+        ap_kernel_families_init(&families, trace, &gate, NULL) != AP_OK)
+        abort();
+    uint8_t told = families.of_name[text.id];
+    ap_kernel_families_release(&families);
+    ap_trace_free(trace);
+    if (gate.used_bytes)
+        abort();
+    return told;
+}
+
+static const char *family_of(const char *name)
+{
+    return ap_kernel_family_name(told_of(name, AP_KIND_kernel) & AP_KERNEL_FAMILY_MASK);
+}
+
+static bool is_communication(const char *name)
+{
+    return told_of(name, AP_KIND_kernel) & AP_KERNEL_COMMUNICATION;
+}
+
+static bool uses_tensor_cores(const char *name)
+{
+    return told_of(name, AP_KIND_kernel) & AP_KERNEL_TENSOR_CORE;
+}
+
+/* ---- claims ---- */
+
+static void kernels_of_all_generations_have_their_family(void)
+{
+    static const struct {
+        const char *family, *name;
+    } cases[] = {
+        { "collective", "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)" },
+        { "collective", "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)" },
+        { "collective", "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevComm*, unsigned long, ncclWork*)" },
+        { "collective", "void vllm::cross_device_reduce_2stage<__hip_bfloat16, 8>(vllm::RankData*)" },
+        { "collective", "void multimem_all_reduce_kernel<c10::BFloat16, 16>(void*)" },
+        { "collective", "void dpsk::ep::internode::dispatch<false, 8>(int4*)" },
+        { "collective", "void deep_ep::intranode::combine<__nv_bfloat16, 8>(int4*)" },
+        { "collective", "nvshmemi_transfer_rma_proxy" },
+        { "collective", "void (anonymous namespace)::two_shot_all_reduce_kernel<float, 16>(void*)" },
+        { "triton pointwise", "triton_poi_fused_add_mul_native_layer_norm_5" },
+        { "triton pointwise", "triton_poi_fused_all_reduce_wait_tensor_0" },
+        { "triton reduction", "triton_red_fused__softmax_2" },
+        { "triton reduction", "triton_per_fused_convolution_mean_1" },
+        { "triton template", "triton_tem_fused_mm_0" },
+        { "triton", "triton__0d1d2d3de" },
+        { "kv cache", "void vllm::reshape_and_cache_flash_kernel<__hip_bfloat16>(...)" },
+        { "attention", "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128> >(Flash_fwd_params)" },
+        { "attention", "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<X> > >(Params)" },
+        { "attention", "fmhaSm100fKernel_QkvBfloat16OBfloat16H128PagedKvCausal" },
+        { "attention", "attn_fwd.kd" },
+        { "attention", "kernel_unified_attention_2d" },
+        { "attention", "_ZN5aiter42fmha_fwd_hd128_bf16_causal_rtne_groupE" },
+        { "rotary", "void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)" },
+        { "norm", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512, true, 1>(cudnnTensorStruct)" },
+        { "norm", "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(int)" },
+        { "norm", "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*)" },
+        { "norm", "MIOpenBatchNormFwdTrainSpatial.kd" },
+        { "softmax", "void (anonymous namespace)::softmax_warp_forward<float, float, float, 8, false>(float*)" },
+        { "convolution layout", "void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>(...)" },
+        { "convolution", "volta_scudnn_128x64_relu_interior_nn_v1" },
+        { "convolution", "void implicit_convolve_sgemm<float, float, 1024, 5, 5, 3, 3, 3, 1, true, false, true>(int)" },
+        { "convolution", "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128x128x16" },
+        { "convolution", "cutlass_cudnn_infer::Kernel<cutlass_tensorop_s1688fprop_optimized_tf32_128x128>" },
+        { "convolution", "igemm_fwd_gtcx3_nhwc_fp16_bx0_ex0_bt256x128x32" },
+        { "moe", "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x256x128x1_swiglu" },
+        { "moe routing", "void moe::dev::routing::routingRenormalize::routingIndicesClusterKernel<X>(X)" },
+        { "moe routing", "void moe::dev::routing::routingIndicesOffsetsKernel<X>(X)" },
+        { "moe routing", "void vllm::moe::topkGatingSoftmax<8, 256, 4, 16, int>(float const*)" },
+        { "optimizer", "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::X>(int)" },
+        { "embedding", "void split_embedding_codegen_forward_unweighted_kernel<float, float, float, long, 4ul>(X)" },
+        { "gemm", "volta_sgemm_128x64_tn" },
+        { "gemm", "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x3_tn" },
+        { "gemm", "nvjet_tst_128x256_64x4_1x2_h_bz_coopA_TNN" },
+        { "gemm", "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_32x6_tn_align8>(X)" },
+        { "gemm", "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<int> >(X)" },
+        { "gemm", "Cijk_Ailk_Bljk_SB_MT128x64x8_SE_K1" },
+        { "gemm", "void cublasLt::splitKreduce_kernel<32, 16, int, float, float, float, float>(X)" },
+        { "gemm", "void gemv2T_kernel_val<int, int, float, float, float, float, 128, 16, 4, 4, false>(X)" },
+        { "quantize", "void vllm::scaled_fp8_quant_kernel<float>(X)" },
+        { "activation and gating", "void vllm::act_and_mul_kernel<c10::BFloat16>(X)" },
+        { "pooling and resize", "void at::native::(anonymous namespace)::max_pool_forward_nchw<float, float>(int)" },
+        { "pooling and resize", "void at::native::(anonymous namespace)::upsample_nearest2d_out_frame<float>(float)" },
+        { "sampling and top-k", "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(X)" },
+        { "sort, scan and unique", "void at_cuda_detail::cub::DeviceRadixSortSingleTileKernel<X>(X)" },
+        { "index, gather and scatter", "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2>(X)" },
+        { "index, gather and scatter", "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<X> >(X)" },
+        { "copy and fill", "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, X>(int)" },
+        { "copy and fill",
+          "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>" },
+        { "loss", "void at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda_kernel_2d<float>(X)" },
+        { "reduction", "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, X> >(X)" },
+        { "elementwise", "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, X>(int)" },
+        { "elementwise",
+          "void at::native::vectorized_elementwise_kernel<4, at::native::gelu_kernel(X)::{lambda()#1}, X>(int)" },
+        { "elementwise",
+          "std::enable_if<!(false), void>::type at::native::modern::elementwise_kernel<4, X>(int)" },
+        { "other", "at::cuda::(anonymous namespace)::spin_kernel(long)" },
+        { "other", "Kernel" },
+        { "other", "" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++)
+        is_str(family_of(cases[i].name), cases[i].family, cases[i].name);
+}
+
+static void words_in_arguments_do_not_mislead(void)
+{
+    is_str(family_of("void at::native::elementwise_kernel<128, 2, at::native::BinaryFunctor<f, lambda_add_reduce> >(int)"),
+           "elementwise", "lambda is no lamb, reduce in an argument is no reduction");
+    is_str(family_of("void at::native::elementwise_kernel<4, at::native::softmax_functor>(int)"), "elementwise",
+           "an argument is not the head");
+    is_str(family_of("MY_LAYER_NORM_Kernel"), "norm", "letters count in any case");
+    is_str(family_of("matmul_like"), "gemm", "at the start");
+    is_str(family_of("a_tritonlike_triton_poi_x"), "other", "a word for the start counts there only");
+    is_str(family_of("^triton_poi_x"), "other", "a caret in a name is no start");
+    is_str(family_of("void (anonymous namespace)::"), "other", "nothing is left");
+    is_str(family_of("std::enable_if<true"), "other", "no result type ends there");
+}
+
+static void communication_is_told_by_a_list_of_names(void)
+{
+    ok(is_communication("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"), "NCCL");
+    ok(is_communication("void wrapper<NCCLFunctor>(int)"), "also in an argument, in any case");
+    ok(is_communication("hcclAllReduce"), "HCCL");
+    ok(is_communication("void dpsk::ep::intranode::notify_dispatch<8>(int const*)"), "expert parallel notify");
+    ok(is_communication("void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<X>(X)"),
+       "a fused all-reduce");
+    ok(!is_communication("void other<allreduce_functor>(int)"), "a word for the head counts there only");
+    ok(!is_communication("hipLaunchedKernel"), "a name that begins with hip is not communication");
+    ok(!is_communication("triton_red_fused_all_gather_into_tensor_3"), "a compiled kernel only has its operators in its name");
+    for (unsigned family = 1; family <= ap_kernel_family_count(); family++)
+        ok((strcmp(ap_kernel_family_name(family), "collective") == 0) ==
+               (ap_kernel_family_group(family) == AP_KERNEL_GROUP_communication),
+           ap_kernel_family_name(family)); /* the one family of communication is collective */
+}
+
+static void tensor_cores_are_told_by_name_where_they_are_of_use(void)
+{
+    ok(uses_tensor_cores("volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn"), "V100");
+    ok(uses_tensor_cores("ampere_fp16_s16816gemm_fp16_64x64_sliced1x2_ldg8_f2f_stages_64x5_tn"), "A100");
+    ok(uses_tensor_cores("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64"), "H100");
+    ok(uses_tensor_cores("nvjet_tst_256x128_64x4_2x1_v_bz_coopA_TNT"), "B200");
+    ok(uses_tensor_cores("Cijk_Alik_Bljk_BBS_BH_MT128x128x64_MI32x32x8x1_SN"), "MI300X");
+    ok(uses_tensor_cores("void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<X>(X)"), "flash attention");
+    ok(!uses_tensor_cores("volta_sgemm_128x64_tn"), "plain fp32");
+    ok(!uses_tensor_cores("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_ffma_aligna4"),
+       "xmma without tensor cores");
+    ok(!uses_tensor_cores("void cutlass::Kernel<cutlass_80_simt_sgemm_128x256_8x4_tn_align1>(X)"), "simt");
+    ok(!uses_tensor_cores("void implicit_convolve_sgemm<__half, bf16>(X)"), "an old convolution");
+    ok(!uses_tensor_cores("triton_poi_fused_bf16_0"), "a family without matrix work");
+    ok(ap_kernel_family_is_eligible(told_of("volta_sgemm_128x64_tn", AP_KIND_kernel) & AP_KERNEL_FAMILY_MASK),
+       "plain fp32 could have");
+}
+
+static void names_of_other_rows_are_not_looked_at(void)
+{
+    is_int(told_of("ncclDevKernel_AllReduce", AP_KIND_operator), 0, "an operator with a kernel's name");
+    ok(told_of("x", AP_KIND_kernel) != 0, "a kernel without family was still looked at");
+}
+
+static void families_and_groups_have_names(void)
+{
+    unsigned last = ap_kernel_family_count();
+    is_str(ap_kernel_family_name(last), "other", "the last family is for what is not known");
+    ok(last <= AP_KERNEL_FAMILY_MASK, "all fit into the mask");
+    for (int group = 0; group < AP_KERNEL_GROUP_COUNT_; group++)
+        ok(ap_kernel_group_name((enum ap_kernel_group)group) != NULL, "each group");
+}
+
+/* ---- the search ---- */
+
+static uint16_t found(const struct ap_word_search *search, const char *text, size_t head_bytes)
+{
+    struct ap_word_cursor cursor = ap_word_cursor_start(search);
+    for (size_t i = 0; text[i]; i++) {
+        cursor.in_head = i < head_bytes;
+        ap_word_cursor_read(&cursor, text[i]);
+    }
+    return cursor.first;
+}
+
+static void the_first_rule_with_a_word_is_found(void)
+{
+    static const struct ap_word_rule rules[] = { { "abcd|^x", false }, { "bc", false }, { "c|abd", true } };
+    struct ap_gate gate;
+    struct ap_word_search search;
+    ap_gate_init(&gate, 0);
+    if (ap_word_search_init(&search, &gate, rules, AP_COUNT_OF(rules), NULL) != AP_OK)
+        abort();
+    is_int(found(&search, "zabcdz", 6), 0, "a word around another one");
+    is_int(found(&search, "zabcez", 6), 1, "a word within the start of another one");
+    is_int(found(&search, "ABD", 3), 2, "in any case");
+    is_int(found(&search, "ab", 2), AP_WORD_NONE, "a part is not enough");
+    is_int(found(&search, "x", 1), 0, "at the start");
+    is_int(found(&search, "ax", 2), AP_WORD_NONE, "and nowhere else");
+    is_int(found(&search, "^x", 2), AP_WORD_NONE, "a caret is no start");
+    is_int(found(&search, "zc", 1), AP_WORD_NONE, "a word for the head, behind it");
+    is_int(found(&search, "zbc", 1), 1, "a word for the whole, behind it");
+    is_int(found(&search, "", 0), AP_WORD_NONE, "nothing");
+    is_int(found(&search, "\xff\x01|ab", 3), AP_WORD_NONE, "bytes of no word");
+    ap_word_search_release(&search);
+    is_u64(gate.used_bytes, 0, "all memory is given back");
+}
+
+static void refused_memory_is_reported(void)
+{
+    static const struct ap_word_rule rules[] = { { "a", false } };
+    for (int64_t after = 0; after < 3; after++) {
+        struct ap_gate gate;
+        struct ap_word_search search;
+        struct ap_error error = { AP_OK, false, 0, "" };
+        ap_gate_init(&gate, 0);
+        gate.fail_after = after;
+        is_int(ap_word_search_init(&search, &gate, rules, 1, &error), AP_ERROR_MEMORY, "each request counts");
+        ap_word_search_release(&search);
+        is_u64(gate.used_bytes, 0, "and all is given back");
+    }
+}
+
+int main(void)
+{
+    kernels_of_all_generations_have_their_family();
+    words_in_arguments_do_not_mislead();
+    communication_is_told_by_a_list_of_names();
+    tensor_cores_are_told_by_name_where_they_are_of_use();
+    names_of_other_rows_are_not_looked_at();
+    families_and_groups_have_names();
+    the_first_rule_with_a_word_is_found();
+    refused_memory_is_reported();
+    return done();
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze.h"
+#include "steps.h"
+#include "tap.h"
+
+/* A trace typed by hand, its steps, and what the report says of them. */
+struct run {
+    struct ap_gate gate;
+    struct ap_trace *trace;
+    struct ap_row_order order;
+    struct ap_steps steps;
+    struct ap_notes notes;
+    struct ap_model model;
+};
+
+#define OPERATOR (AP_KIND_operator | AP_ROW_X | AP_ROW_CPU_CATEGORY)
+#define ANNOTATION (AP_KIND_annotation | AP_ROW_X)
+#define GPU_ANNOTATION (AP_KIND_gpu_annotation | AP_ROW_X)
+#define RUNTIME (AP_KIND_runtime | AP_ROW_X)
+
+static void begin(struct run *run)
+{
+    memset(run, 0, sizeof(*run));
+    ap_gate_init(&run->gate, 0);
+    ap_model_init(&run->model, &run->gate);
+    if (ap_trace_new(&run->gate, &run->trace, NULL) != AP_OK)
+        abort();
+}
+
+static void row(struct run *run, const char *thread, const char *name, unsigned tag, int64_t start_us, int64_t dur_us)
+{
+    struct ap_trace *trace = run->trace;
+    struct ap_str text;
+    uint32_t track;
+    if (ap_strpool_intern(&trace->strings, name, strlen(name), &text, NULL) != AP_OK ||
+        ap_trace_track(trace, AP_TEXT("1"), false, ap_text_of(thread), false, &track, NULL) != AP_OK ||
+        ap_trace_add_row(trace, start_us * 1000, dur_us * 1000, text, track, (uint8_t)tag, NULL) != AP_OK)
+        abort();
+    int64_t end_ns = (start_us + dur_us) * 1000;
+    if (!trace->has_window || start_us * 1000 < trace->window_start_ns)
+        trace->window_start_ns = start_us * 1000;
+    if (!trace->has_window || end_ns > trace->window_end_ns)
+        trace->window_end_ns = end_ns;
+    trace->has_window = true;
+}
+
+/* ProfilerStep#@first and on, one right after the other from @start_us on. */
+static void profiler_steps(struct run *run, int first, int64_t start_us, const int64_t *dur_us, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "ProfilerStep#%d", first + (int)i);
+        row(run, "1", name, ANNOTATION, start_us, dur_us[i]);
+        start_us += dur_us[i];
+    }
+}
+
+#define STEPS(run, ...)                                                                                            \
+    profiler_steps(run, 7, 1000, (const int64_t[]){ __VA_ARGS__ }, sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
+
+static void find(struct run *run)
+{
+    if (ap_row_order_init(&run->order, run->trace, &run->gate, NULL) != AP_OK ||
+        ap_steps_init(&run->steps, run->trace, &run->order, &run->gate, NULL) != AP_OK)
+        abort();
+}
+
+static void report(struct run *run)
+{
+    struct ap_analyze_options options = { .path = "typed by hand" };
+    run->order.gate = run->steps.gate = &run->gate;
+    if (ap_analyze_trace(run->trace, &options, &run->notes, &run->model, NULL) != AP_OK)
+        abort();
+}
+
+static void end(struct run *run)
+{
+    ap_steps_release(&run->steps);
+    ap_row_order_release(&run->order);
+    ap_trace_free(run->trace);
+    ap_model_release(&run->model);
+    is_u64(run->gate.used_bytes, 0, "all memory is given back");
+}
+
+static const struct ap_value *at(const struct run *run, const char *path)
+{
+    return ap_value_at(&run->model.root, path);
+}
+
+static int64_t us(const struct run *run, const char *path)
+{
+    return ap_value_integer(at(run, path), -1000) / 1000;
+}
+
+static int64_t number(const struct run *run, const char *path)
+{
+    return ap_value_integer(at(run, path), -1);
+}
+
+static bool is_null(const struct run *run, const char *path)
+{
+    return at(run, path) && at(run, path)->type == AP_VALUE_NULL;
+}
+
+static double ratio(const struct run *run, const char *path)
+{
+    double figure = -1;
+    (void)ap_value_number(at(run, path), &figure);
+    return figure;
+}
+
+/* Of steps.warmup.parts. */
+static int64_t part_us(const struct run *run, const char *kind)
+{
+    for (const struct ap_value *part = ap_value_first(at(run, "steps.warmup.parts")); part; part = part->next)
+        if (ap_text_is(ap_value_text(ap_value_member(part, "kind")), kind))
+            return ap_value_integer(ap_value_member(part, "dur_us"), -1000) / 1000;
+    return -1;
+}
+
+/* A letter for each step: c = cold, x = cut, s = steady. */
+static const char *marks(const struct run *run)
+{
+    static char text[64];
+    size_t i = 0;
+    for (; i < run->steps.count && i + 1 < sizeof(text); i++)
+        text[i] = run->steps.steps[i].cold ? 'c' : run->steps.steps[i].cut ? 'x' : 's';
+    text[i] = '\0';
+    return text;
+}
+
+/* ------------------------------------------------------------------------------------------------- what marks steps */
+
+static void profiler_marks_of_the_host_go_first(void)
+{
+    struct run run;
+    begin(&run);
+    STEPS(&run, 100, 100, 100);
+    row(&run, "stream", "ProfilerStep#7", GPU_ANNOTATION, 1000, 500);
+    for (int i = 0; i < 9; i++)
+        row(&run, "1", "train", ANNOTATION, 1000 + 30 * i, 30);
+    find(&run);
+    is_str(run.steps.source, "ProfilerStep", "whatever else is repeated");
+    is_u64(run.steps.count, 3, "projections on the GPU are no steps");
+    is_int(run.steps.steps[1].start_ns, 1100000, "start");
+    is_int(run.steps.steps[1].end_ns, 1200000, "end");
+    end(&run);
+}
+
+static void names_that_only_look_like_marks_are_none(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "ProfilerStepper", ANNOTATION, 0, 10);
+    row(&run, "1", "ProfilerStep#1", OPERATOR, 20, 10);
+    find(&run);
+    is_u64(run.steps.count, 0, "another name, and an operator where there are annotations");
+    ok(run.steps.source == NULL, "no source");
+    end(&run);
+}
+
+static void old_traces_have_marks_among_operators(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "ProfilerStep #1", AP_KIND_operator | AP_ROW_X, 0, 10);
+    row(&run, "1", "ProfilerStep#2", AP_KIND_operator | AP_ROW_X, 10, 10);
+    find(&run);
+    is_u64(run.steps.count, 2, "also with a blank");
+    end(&run);
+}
+
+static void repeated_annotations_stand_in(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++) {
+        char name[40];
+        (void)snprintf(name, sizeof(name), "execute_context_%d(%d)_x", i, i * 10);
+        row(&run, "1", name, ANNOTATION, 100 * i, 90);
+        row(&run, "1", "forward", ANNOTATION, 100 * i + 5, 40);
+        row(&run, "1", "enumerate(DataLoader)#x", ANNOTATION, 100 * i, 99);
+        row(&run, "1", "nccl:all_reduce", ANNOTATION, 100 * i, 99);
+    }
+    find(&run);
+    is_str(run.steps.source, "annotation", "the source");
+    is_str(run.steps.family, "execute_context_N(N)_x", "names that differ in numbers are one family");
+    is_u64(run.steps.count, 4, "that with the largest sum, but none of a framework's");
+    end(&run);
+}
+
+static void annotations_must_follow_one_another_on_one_thread(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++) {
+        row(&run, i % 2 ? "1" : "2", "request", ANNOTATION, 100 * i, 90);
+        row(&run, "3", "recursion", ANNOTATION, 100 + i, 50 - 2 * i);
+        row(&run, "4", "rare", ANNOTATION, 1000 * i, 45);
+    }
+    row(&run, "5", "twice", ANNOTATION, 0, 100);
+    row(&run, "5", "twice", ANNOTATION, 100, 100);
+    find(&run);
+    is_u64(run.steps.count, 0, "a pool's requests, nested rows, rows of a twentieth of the time, and two rows are no loop");
+    end(&run);
+}
+
+static void a_part_of_the_loop_is_the_last_resort(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++)
+        row(&run, "1", "forward", ANNOTATION, 100 * i, 30);
+    find(&run);
+    is_str(run.steps.family, "forward", "where nothing else tells the steps");
+    end(&run);
+    begin(&run);
+    for (int i = 0; i < 4; i++) {
+        row(&run, "1", "forward", ANNOTATION, 100 * i, 60);
+        row(&run, "1", "copy", ANNOTATION, 100 * i + 60, 20);
+        row(&run, "1", "Optimizer.step#SGD.step", ANNOTATION, 100 * i + 80, 10);
+        row(&run, "1", "Optimizer.step#Adam.step", ANNOTATION, 100 * i + 90, 10);
+    }
+    find(&run);
+    is_str(run.steps.source, "optimizer steps", "optimizer steps go before it");
+    is_u64(run.steps.count, 3, "from one start to the next, of the optimizer that begins first");
+    is_int(run.steps.steps[0].start_ns, 80000, "begins with the first");
+    is_int(run.steps.steps[2].end_ns, 380000, "ends with the last");
+    is_int(ap_step_dur_ns(&run.steps, run.trace, 1), 100000, "lasts a period");
+    end(&run);
+}
+
+static void graph_launches_stand_in_where_they_are_even(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 6; i++)
+        row(&run, "1", "cudaGraphLaunch", RUNTIME, 50 * i, 5);
+    row(&run, "2", "cudaGraphLaunch", RUNTIME, 3, 5);
+    find(&run);
+    is_str(run.steps.source, "graph launches", "the source");
+    is_u64(run.steps.count, 5, "periods of the thread with the most of them");
+    end(&run);
+    begin(&run);
+    for (int i = 0; i < 6; i++)
+        row(&run, "1", "cudaGraphLaunch", RUNTIME, (1 << i) * 50, 5);
+    find(&run);
+    is_u64(run.steps.count, 0, "uneven ones tell no steps");
+    end(&run);
+}
+
+static void pieces_of_one_server_step_are_no_steps(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "execute_8192_context_9(1)_generation_37(1)", ANNOTATION, 0, 400);
+    for (int i = 0; i < 6; i++)
+        row(&run, "1", "hipGraphLaunch", RUNTIME, 50 * i + 10, 5);
+    find(&run);
+    is_u64(run.steps.count, 0, "graphs launched in one step");
+    end(&run);
+}
+
+static void overlapping_marks_are_left_out(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "ProfilerStep#1", ANNOTATION, 0, 100);
+    row(&run, "2", "ProfilerStep#1", ANNOTATION, 0, 90);
+    row(&run, "1", "ProfilerStep#2", ANNOTATION, 99, 101);
+    row(&run, "1", "ProfilerStep#3", ANNOTATION, 200, 100);
+    find(&run);
+    is_u64(run.steps.count, 3, "the outer one stays");
+    is_u64(run.steps.overlapping_count, 1, "the other is counted");
+    is_int(run.steps.steps[1].start_ns, 100000, "what begins a little early is cut to size");
+    is_int(ap_step_dur_ns(&run.steps, run.trace, 1), 101000, "but lasts as long as recorded");
+    end(&run);
+}
+
+/* ------------------------------------------------------------------------------------------------- cold, cut, steady */
+
+struct marked {
+    const char *claim, *want;
+    size_t count;
+    int64_t dur_us[12];
+};
+
+static void cold_and_cut_steps_are_told(void)
+{
+    static const struct marked cases[] = {
+        { "even steps", "ssss", 4, { 100, 100, 100, 100 } },
+        { "a first one of exactly 1.5 medians", "sss", 3, { 150, 100, 100 } },
+        { "a long first one", "css", 3, { 151, 100, 100 } },
+        { "a long one later", "ssss", 4, { 100, 100, 400, 100 } },
+        { "three long ones first", "cccssss", 7, { 900, 400, 300, 100, 100, 100, 100 } },
+        { "at most half", "ccss", 4, { 900, 800, 100, 100 } },
+        { "one step", "s", 1, { 100 } },
+        { "two steps tell nothing", "ss", 2, { 900, 100 } },
+        { "a short last one", "sssx", 4, { 100, 100, 100, 49 } },
+        { "not half as short", "ssss", 4, { 100, 100, 100, 50 } },
+        { "a cold one is no measure of the last", "css", 3, { 900, 100, 100 } },
+        { "both ends", "cssx", 4, { 900, 100, 100, 20 } },
+        { "a step that is long alone makes no other one short", "sss", 3, { 100, 400, 100 } },
+        { "long and short steps in turn", "sssss", 5, { 100, 300, 100, 300, 100 } },
+        { "a short first one", "xsss", 4, { 20, 100, 100, 100 } },
+        { "no time at all", "sss", 3, { 0, 0, 0 } },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct run run;
+        begin(&run);
+        profiler_steps(&run, 7, 1000, cases[i].dur_us, cases[i].count);
+        find(&run);
+        is_str(marks(&run), cases[i].want, cases[i].claim);
+        end(&run);
+    }
+}
+
+static void a_short_first_step_is_cut_only_where_the_recording_begins(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "aten::mm", OPERATOR, 900, 10);
+    STEPS(&run, 20, 100, 100, 100);
+    find(&run);
+    is_str(marks(&run), "ssss", "not where it began before");
+    end(&run);
+}
+
+static void the_last_step_of_an_incomplete_trace_is_cut(void)
+{
+    struct run run;
+    begin(&run);
+    STEPS(&run, 100, 100, 100);
+    run.trace->complete = false;
+    find(&run);
+    is_str(marks(&run), "ssx", "however long it is");
+    end(&run);
+}
+
+static void the_second_of_two_is_cut_where_it_holds_nothing(void)
+{
+    struct run run;
+    begin(&run);
+    STEPS(&run, 900, 10);
+    row(&run, "1", "aten::mm", OPERATOR, 1010, 10);
+    find(&run);
+    is_str(marks(&run), "sx", "no operator in it");
+    end(&run);
+    begin(&run);
+    STEPS(&run, 900, 10);
+    row(&run, "1", "aten::mm", OPERATOR, 1010, 10);
+    row(&run, "1", "aten::mm", OPERATOR, 1901, 3);
+    find(&run);
+    is_str(marks(&run), "ss", "one operator in it");
+    end(&run);
+}
+
+/* --------------------------------------------------------------------------------------------------------- the report */
+
+static void all_and_steady_steps_are_reported(void)
+{
+    struct run run;
+    begin(&run);
+    STEPS(&run, 900, 100, 120, 110, 20);
+    report(&run);
+    is_text(ap_value_text(at(&run, "steps.source")), "ProfilerStep", "source");
+    is_int(number(&run, "steps.count"), 5, "all are counted");
+    is_int(us(&run, "steps.mean_us"), 250, "mean of all");
+    is_int(us(&run, "steps.max_us"), 900, "maximum of all");
+    is_int(us(&run, "steps.p50_us"), 110, "median of all");
+    ok(is_null(&run, "steps.p90_us"), "no 90th percentile of five");
+    ok(ratio(&run, "steps.cold_start_ratio") > 8.57 && ratio(&run, "steps.cold_start_ratio") < 8.572, "900 over 105");
+    is_int(number(&run, "steps.steady.count"), 3, "steady ones");
+    is_int(us(&run, "steps.steady.mean_us"), 110, "their mean");
+    is_int(us(&run, "steps.steady.total_us"), 330, "their sum");
+    is_int(us(&run, "steps.warmup.excess_us"), 790, "excess of the cold one");
+    is_int(part_us(&run, "other"), 790, "nothing tells what on");
+    ok(ap_value_integer(at(&run, "steps.quality.last_step_cut"), -1) == 1, "the last one is cut");
+    ok(ap_value_integer(at(&run, "steps.quality.too_short"), -1) == 0, "three are enough");
+    const struct ap_value *first = ap_value_first(at(&run, "steps.rows"));
+    is_int(ap_value_integer(ap_value_member(first, "start_us"), -1), 1000000, "start as written");
+    is_int(ap_value_integer(ap_value_member(first, "cold"), -1), 1, "cold");
+    is_int(ap_value_integer(ap_value_member(first, "steady"), -1), 0, "not steady");
+    end(&run);
+}
+
+static void percentiles_need_their_number_of_steps(void)
+{
+    static const struct {
+        size_t count;
+        bool p50, p90, p95, p99;
+    } cases[] = { { 1, false, false, false, false }, { 2, true, false, false, false }, { 9, true, false, false, false },
+                  { 10, true, true, false, false },  { 20, true, true, true, false },  { 100, true, true, true, true } };
+    int64_t dur_us[100];
+    for (size_t i = 0; i < AP_COUNT_OF(dur_us); i++)
+        dur_us[i] = 1000 + (int64_t)i;
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct run run;
+        begin(&run);
+        profiler_steps(&run, 3, 0, dur_us, cases[i].count);
+        report(&run);
+        ok(is_null(&run, "steps.p50_us") != cases[i].p50 && is_null(&run, "steps.p90_us") != cases[i].p90 &&
+               is_null(&run, "steps.p95_us") != cases[i].p95 && is_null(&run, "steps.p99_us") != cases[i].p99,
+           "2, 10, 20, 100");
+        ok(is_null(&run, "steps.percentile_note") == cases[i].p99, "else the report says why");
+        end(&run);
+    }
+}
+
+static void the_excess_of_cold_steps_is_split_exactly(void)
+{
+    struct run run;
+    begin(&run);
+    STEPS(&run, 10000, 1000, 1000, 1000);
+    for (int i = 0; i < 4; i++) /* 100 us of allocation in each steady step are no warm-up */
+        row(&run, "1", "cudaMalloc", RUNTIME, i ? 11000 + 1000 * (i - 1) + 500 : 1500, i ? 100 : 1100);
+    row(&run, "1", "cuModuleLoadData", RUNTIME, 3000, 2000);
+    row(&run, "2", "cuModuleLoadData", RUNTIME, 4000, 2000); /* together 3000 */
+    row(&run, "1", "compile_fx <locals>", ANNOTATION, 3500, 4000); /* 1500 of it are not module loading */
+    row(&run, "1", "cudaLaunchKernel", RUNTIME, 8000, 300);
+    for (int i = 0; i < 9; i++)
+        row(&run, "1", "cudaLaunchKernel", RUNTIME, 11000 + 20 * i, 10);
+    report(&run);
+    is_int(us(&run, "steps.warmup.excess_us"), 9000, "the whole");
+    is_int(part_us(&run, "module_loading"), 3300, "union over threads, and a launch that took long");
+    is_int(part_us(&run, "allocation"), 1000, "less what steady steps spend");
+    is_int(part_us(&run, "compilation"), 1500, "less what is counted already");
+    is_int(part_us(&run, "autotuning"), 0, "none was seen");
+    is_int(part_us(&run, "other"), 3200, "the parts add up");
+    end(&run);
+}
+
+static void parts_never_exceed_the_excess(void)
+{
+    struct run run;
+    begin(&run);
+    STEPS(&run, 1000, 500, 500, 500);
+    row(&run, "1", "cudaMalloc", RUNTIME, 0, 9000);
+    row(&run, "1", "cuModuleLoadData", RUNTIME, 1100, 450);
+    row(&run, "2", "aten::cudnn_convolution", OPERATOR, 1000, 900);
+    for (int i = 0; i < 9; i++)
+        row(&run, "2", "aten::cudnn_convolution", OPERATOR, 2000 + 20 * i, 10);
+    report(&run);
+    is_int(part_us(&run, "module_loading"), 450, "first come");
+    is_int(part_us(&run, "allocation"), 50, "550 of the cold step less 500 of steady ones");
+    is_int(part_us(&run, "autotuning") + part_us(&run, "other"), 0, "nothing is left");
+    end(&run);
+}
+
+static void the_first_steps_of_a_run_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    profiler_steps(&run, 1, 0, (const int64_t[]){ 10, 10 }, 2);
+    report(&run);
+    is_int(number(&run, "steps.quality.starts_with_first_step"), 1, "ProfilerStep#1");
+    is_int(number(&run, "steps.quality.too_short"), 1, "two steps");
+    ok(is_null(&run, "steps.warmup.cold_count") && is_null(&run, "steps.warmup.excess_us"), "warm-up is not known");
+    end(&run);
+    begin(&run);
+    profiler_steps(&run, 10, 0, (const int64_t[]){ 10, 10 }, 2);
+    report(&run);
+    is_int(number(&run, "steps.quality.starts_with_first_step"), 0, "ProfilerStep#10");
+    end(&run);
+}
+
+static void no_steady_step_is_null(void)
+{
+    struct run run;
+    begin(&run);
+    STEPS(&run, 100);
+    run.trace->complete = false;
+    report(&run);
+    ok(is_null(&run, "steps.steady"), "the only step is cut");
+    is_int(number(&run, "steps.count"), 1, "but counted");
+    end(&run);
+}
+
+/* @profiler: marked steps with a cold one; else annotations. */
+static void fill_for_failure(struct run *run, bool profiler)
+{
+    begin(run);
+    if (profiler)
+        STEPS(run, 10000, 1000, 1000, 1000);
+    for (int i = 0; i < 4 && !profiler; i++)
+        row(run, "1", "train", ANNOTATION, i ? 10000 + 1000 * i : 0, i ? 1000 : 11000);
+    row(run, "1", "cuModuleLoadData", RUNTIME, 3000, 2000);
+    for (int i = 0; i < 9; i++)
+        row(run, "1", "cudaLaunchKernel", RUNTIME, 11000 + 20 * i, 10);
+}
+
+static void refused_memory_is_an_error_and_leaks_nothing(void)
+{
+    for (int profiler = 0; profiler < 2; profiler++) {
+        bool leaked = false, wrong = false, done_once = false;
+        for (int64_t after = 0; !done_once && after < 10000; after++) {
+            struct run run;
+            struct ap_analyze_options options = { .path = "typed by hand" };
+            struct ap_error error = { AP_OK, false, 0, "" };
+            fill_for_failure(&run, profiler);
+            run.gate.fail_after = after;
+            enum ap_status status = ap_analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
+            run.gate.fail_after = -1;
+            done_once = status == AP_OK;
+            wrong |= status != AP_OK && (status != AP_ERROR_MEMORY || error.status != AP_ERROR_MEMORY);
+            ap_trace_free(run.trace);
+            ap_model_release(&run.model);
+            leaked |= run.gate.used_bytes != 0;
+        }
+        ok(done_once, "at last there is enough");
+        ok(!wrong, "each failure says so");
+        ok(!leaked, "all memory is given back each time");
+    }
+}
+
+int main(void)
+{
+    profiler_marks_of_the_host_go_first();
+    names_that_only_look_like_marks_are_none();
+    old_traces_have_marks_among_operators();
+    repeated_annotations_stand_in();
+    annotations_must_follow_one_another_on_one_thread();
+    a_part_of_the_loop_is_the_last_resort();
+    graph_launches_stand_in_where_they_are_even();
+    pieces_of_one_server_step_are_no_steps();
+    overlapping_marks_are_left_out();
+    cold_and_cut_steps_are_told();
+    a_short_first_step_is_cut_only_where_the_recording_begins();
+    the_last_step_of_an_incomplete_trace_is_cut();
+    the_second_of_two_is_cut_where_it_holds_nothing();
+    all_and_steady_steps_are_reported();
+    percentiles_need_their_number_of_steps();
+    the_excess_of_cold_steps_is_split_exactly();
+    parts_never_exceed_the_excess();
+    the_first_steps_of_a_run_are_told();
+    no_steady_step_is_null();
+    refused_memory_is_an_error_and_leaks_nothing();
+    return done();
+}

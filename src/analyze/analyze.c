@@ -17,6 +17,10 @@ static ap_pass *const root_passes[] = {
     ap_pass_split,
     ap_pass_data_loading,
     ap_pass_gpu,
+    ap_pass_critical_path,
+    ap_pass_communication,
+    ap_pass_compile,
+    ap_pass_accelerator,
     ap_pass_verdict,
 };
 
@@ -76,8 +80,14 @@ enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_
                                 struct ap_model *model, struct ap_error *reterr)
 {
     struct ap_pass_context context = { .trace = trace, .options = options, .notes = notes, .gate = trace->gate };
-    context.order.gate = context.tree.gate = context.links.gate = context.ops.gate = context.steps.gate = trace->gate;
-    context.families.gate = context.split.gate = trace->gate;
+    context.critical_path.gate = trace->gate;
+    context.families.gate = trace->gate;
+    context.links.gate = trace->gate;
+    context.ops.gate = trace->gate;
+    context.order.gate = trace->gate;
+    context.split.gate = trace->gate;
+    context.steps.gate = trace->gate;
+    context.tree.gate = trace->gate;
     context.window_ns = trace->has_window ? trace->window_end_ns - trace->window_start_ns : -1;
     ap_strpool_freeze(&trace->strings);
     ap_strpool_freeze(&trace->signatures);
@@ -85,6 +95,7 @@ enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_
     enum ap_status status = run_passes(&context, model, reterr);
     if (status == AP_OK)
         note_findings_on_the_way(&context);
+    ap_critical_path_release(&context.critical_path);
     ap_split_release(&context.split);
     ap_kernel_families_release(&context.families);
     ap_steps_release(&context.steps);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gpu_kernels.c - kernels by name, by family and by group: plain sums of every kernel row. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "gpu_work.h"
@@ -233,29 +234,38 @@ static enum ap_status sum_gemm_in_convolution(struct ap_gpu_work *work, int64_t 
     return AP_OK;
 }
 
-static void add_group_shares(const struct ap_gpu_work *work, const struct family_sums *sums, int64_t gemm_in_convolution_ns,
-                             struct ap_model *model, struct ap_value *gpu)
+static void add_share(const struct ap_gpu_work *work, const char *name, int64_t total_ns, struct ap_model *model,
+                      struct ap_value *shares)
 {
-    static const char *const keys[] = {
-        [AP_KERNEL_GROUP_gemm] = "gemm_ratio",
-        [AP_KERNEL_GROUP_attention] = "attention_ratio",
-        [AP_KERNEL_GROUP_convolution] = "convolution_ratio",
-        [AP_KERNEL_GROUP_normalisation] = "normalisation_ratio",
-        [AP_KERNEL_GROUP_elementwise] = "elementwise_ratio",
-        [AP_KERNEL_GROUP_reduction] = "reduction_ratio",
-        [AP_KERNEL_GROUP_communication] = "communication_ratio",
-        [AP_KERNEL_GROUP_copy] = "copy_ratio",
-        [AP_KERNEL_GROUP_triton] = "triton_ratio",
-        [AP_KERNEL_GROUP_other] = "other_ratio",
+    char key[64];
+    (void)snprintf(key, sizeof(key), "%s_us", name);
+    ap_add_time(model, shares, key, total_ns);
+    (void)snprintf(key, sizeof(key), "%s_ratio", name);
+    ap_add_quotient(model, shares, key, (double)total_ns, (double)work->totals.busy_ns);
+}
+
+static void add_family_shares(const struct ap_gpu_work *work, const struct family_sums *sums, int64_t gemm_in_convolution_ns,
+                              struct ap_model *model, struct ap_value *gpu)
+{
+    static const char *const names[] = {
+        [AP_KERNEL_GROUP_gemm] = "gemm",
+        [AP_KERNEL_GROUP_attention] = "attention",
+        [AP_KERNEL_GROUP_convolution] = "convolution",
+        [AP_KERNEL_GROUP_normalisation] = "normalisation",
+        [AP_KERNEL_GROUP_elementwise] = "elementwise",
+        [AP_KERNEL_GROUP_reduction] = "reduction",
+        [AP_KERNEL_GROUP_communication] = "communication",
+        [AP_KERNEL_GROUP_copy] = "copy",
+        [AP_KERNEL_GROUP_triton] = "triton",
+        [AP_KERNEL_GROUP_other] = "other",
     };
-    double busy_ns = (double)work->totals.busy_ns;
     struct ap_value *shares = ap_add_object(model, gpu, "family_share");
-    for (size_t i = 0; i < AP_COUNT_OF(keys); i++)
-        ap_add_quotient(model, shares, keys[i], (double)sums->groups[i].total_ns, busy_ns);
-    ap_add_quotient(model, shares, "convolution_layout_ratio", (double)family_ns(sums, "convolution layout"), busy_ns);
-    ap_add_quotient(model, shares, "gemm_in_convolution_ratio", (double)gemm_in_convolution_ns, busy_ns);
-    ap_add_quotient(model, shares, "softmax_ratio", (double)family_ns(sums, "softmax"), busy_ns);
-    ap_add_quotient(model, shares, "copy_kernel_ratio", (double)family_ns(sums, "copy and fill"), busy_ns);
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        add_share(work, names[i], sums->groups[i].total_ns, model, shares);
+    add_share(work, "convolution_layout", family_ns(sums, "convolution layout"), model, shares);
+    add_share(work, "gemm_in_convolution", gemm_in_convolution_ns, model, shares);
+    add_share(work, "softmax", family_ns(sums, "softmax"), model, shares);
+    add_share(work, "copy_kernel", family_ns(sums, "copy and fill"), model, shares);
 }
 
 /* ---- lists of names ---- */
@@ -387,7 +397,7 @@ static enum ap_status add_kernels(struct ap_gpu_work *work, const struct ap_gpu_
     add_totals(work, top_ns, model, gpu);
     add_groups(work, &sums, model, gpu);
     add_families(work, &sums, model, gpu);
-    add_group_shares(work, &sums, gemm_in_convolution_ns, model, gpu);
+    add_family_shares(work, &sums, gemm_in_convolution_ns, model, gpu);
     return AP_OK;
 }
 

@@ -40,6 +40,7 @@ struct sequences {
     size_t slot_count, used;
     struct found *found;
     size_t found_count, found_capacity;
+    int64_t total_ns; /* of all that repeat */
 };
 
 /* ---- runs ---- */
@@ -261,7 +262,7 @@ static void add_sequence(const struct sequences *sequences, const struct found *
     ap_add_track(trace, trace->events.track[first], model, place);
 }
 
-static enum ap_status report(const struct sequences *sequences, struct ap_model *model, struct ap_value *list,
+static enum ap_status report(struct sequences *sequences, struct ap_model *model, struct ap_value *list,
                              struct ap_error *reterr)
 {
     struct ap_gate *gate = sequences->work->context->gate;
@@ -272,6 +273,9 @@ static enum ap_status report(const struct sequences *sequences, struct ap_model 
     for (size_t i = 0; i < count && sequences->found[top[i]].count >= MIN_REPEATS; i++)
         add_sequence(sequences, &sequences->found[top[i]], model, list);
     ap_mem_free(gate, top, count * sizeof(top[0]));
+    for (size_t i = 0; i < sequences->found_count; i++)
+        if (sequences->found[i].count >= MIN_REPEATS)
+            sequences->total_ns = ap_gpu_add_ns(sequences->work, sequences->total_ns, sequences->found[i].total_ns);
     return AP_OK;
 }
 
@@ -304,9 +308,10 @@ enum ap_status ap_gpu_add_sequences(struct ap_gpu_work *work, struct ap_model *m
     struct sequences sequences = { .work = work };
     struct ap_value *list = ap_add_list(model, gpu, "sequences");
     sequences.count = collect(&sequences);
-    if (sequences.count < MIN_REPEATS)
-        return AP_OK;
-    enum ap_status status = find(&sequences, model, list, reterr);
+    enum ap_status status = sequences.count < MIN_REPEATS ? AP_OK : find(&sequences, model, list, reterr);
+    struct ap_value *total = ap_add_object(model, gpu, "sequence_total");
+    ap_add_time(model, total, "total_dur_us", sequences.total_ns);
+    ap_add_quotient(model, total, "share_ratio", (double)sequences.total_ns, (double)work->totals.busy_ns);
     ap_mem_free(gate, sequences.found, sequences.found_capacity * sizeof(sequences.found[0]));
     ap_mem_free(gate, sequences.slots, sequences.slots ? sequences.slot_count * sizeof(sequences.slots[0]) : 0);
     ap_mem_free(gate, sequences.rows, sequences.rows ? sequences.bytes : 0);

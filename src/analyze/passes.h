@@ -5,9 +5,13 @@
 #define AP_PASSES_H
 
 #include "analyze.h"
+#include "critical_path.h"
 #include "kernel_family.h"
+#include "links.h"
 #include "op_stats.h"
+#include "row_order.h"
 #include "split.h"
+#include "steps.h"
 
 struct ap_pass_context {
     const struct ap_trace *trace;
@@ -19,6 +23,7 @@ struct ap_pass_context {
     struct ap_links links;
     struct ap_kernel_families families;
     struct ap_op_stats ops;
+    struct ap_critical_path critical_path; /* filled by pass_critical_path */
     int64_t window_ns;        /* of all rows but the profiler's own span; -1 = no row is placed in time */
     struct ap_steps steps;    /* found before the passes */
     uint64_t step_count;      /* steps.count */
@@ -39,6 +44,10 @@ ap_pass ap_pass_split;    /* split, idle */
 ap_pass ap_pass_data_loading;
 ap_pass ap_pass_verdict;  /* verdict, symptoms: reads what the passes before it added */
 ap_pass ap_pass_gpu;      /* gpu */
+ap_pass ap_pass_critical_path; /* critical_path */
+ap_pass ap_pass_communication; /* communication */
+ap_pass ap_pass_compile;  /* compile */
+ap_pass ap_pass_accelerator; /* accelerator */
 
 /** What verdict and rules go by: the steady steps, where they are at least half of the window, else the window. */
 const struct ap_split_part *ap_split_judged(const struct ap_split *split);

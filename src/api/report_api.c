@@ -153,7 +153,8 @@ static enum ap_status judge(struct ap_report *report, const struct ap_rubric *ru
 
 static void add_absent_trace(struct ap_model *model)
 {
-    static const char *const parts[] = { "cpu", "trace", "steps", "gpu" };
+    static const char *const parts[] = { "cpu", "trace", "steps", "split", "idle", "data_loading", "gpu", "communication", "compile",
+                                         "accelerator", "critical_path", "verdict", "symptoms" };
     for (size_t i = 0; i < AP_COUNT_OF(parts); i++)
         ap_add_null(model, &model->root, parts[i]);
 }

@@ -82,7 +82,7 @@ bool ap_md_known(const struct md *md, const char *path);
 /** A bool that is there and false. */
 bool ap_md_false(const struct md *md, const char *path);
 
-/* ---- md_findings.c, md_sections.c, md_steps.c, md_gpu.c ---- */
+/* ---- md_findings.c, md_sections.c, md_steps.c, md_gpu.c, md_critical_path.c, md_communication.c ---- */
 
 void ap_md_alerts(struct md *md);
 void ap_md_verdict(struct md *md);
@@ -94,6 +94,10 @@ void ap_md_summary(struct md *md);
 void ap_md_cpu(struct md *md);
 void ap_md_steps(struct md *md);
 void ap_md_gpu(struct md *md);
+void ap_md_critical_path(struct md *md);
+void ap_md_communication(struct md *md);
+void ap_md_compile(struct md *md);
+void ap_md_accelerator(struct md *md);
 void ap_md_memory(struct md *md);
 void ap_md_trace(struct md *md);
 

@@ -81,6 +81,10 @@ enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink si
     ap_md_cpu(&md);
     ap_md_steps(&md);
     ap_md_gpu(&md);
+    ap_md_communication(&md);
+    ap_md_compile(&md);
+    ap_md_accelerator(&md);
+    ap_md_critical_path(&md);
     ap_md_memory(&md);
     ap_md_trace(&md);
     ap_md_warnings(&md);

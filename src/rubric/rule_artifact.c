@@ -25,7 +25,7 @@ struct artifact {
 /* In the order in which they are asked for: what stands first makes the later ones possible. Requests begin with what the
  * thing is; they hold no line breaks. */
 static const struct artifact artifacts[] = {
-    { "trace", PRESENT_OBJECT, "trace", 0, "trace. cpu. steps. gpu.",
+    { "trace", PRESENT_OBJECT, "trace", 0, "trace. cpu. steps. gpu. critical_path.",
       "a PyTorch profiler trace (`--cpu-trace`): run a few steps under `torch.profiler.profile` and call "
       "`prof.export_chrome_trace(\"trace.json.gz\")`" },
     { "snapshot", PRESENT_OBJECT, "memory", 0, "memory.",

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "decimal.h"
+#include "id_map.h"
 #include "mem.h"
 #include "notes.h"
 #include "out.h"
@@ -535,6 +536,50 @@ static void errors_are_cut_to_their_room(void)
     is_int(ap_fail(NULL, AP_ERROR_INPUT, "x"), AP_ERROR_INPUT, "nobody needs to listen");
 }
 
+/* ---------------------------------------------------------------------------------------------------------- id map */
+
+static void ids_find_what_was_put_there(void)
+{
+    enum { KEYS = 5000 };
+    struct ap_gate gate;
+    struct ap_id_map map;
+    int wrong = 0;
+    ap_gate_init(&gate, 0);
+    gate.hash_seed = 77;
+    if (ap_id_map_init(&map, &gate, KEYS, NULL) != AP_OK)
+        abort();
+    ok(!ap_id_map_find(&map, 1), "an empty map has no key");
+    for (uint32_t i = 0; i < KEYS; i++) {
+        uint32_t *value = ap_id_map_add(&map, UINT32_MAX - i * 2654435761u); /* none of them is 0 */
+        wrong += *value != AP_ID_NONE;
+        *value = i;
+    }
+    is_int(wrong, 0, "fresh keys have no value");
+    for (uint32_t i = 0; i < KEYS; i++) {
+        uint32_t *value = ap_id_map_find(&map, UINT32_MAX - i * 2654435761u);
+        wrong += !value || *value != i || ap_id_map_add(&map, UINT32_MAX - i * 2654435761u) != value;
+    }
+    is_int(wrong, 0, "each key keeps its own, also when it is added again");
+    ok(!ap_id_map_find(&map, 12345), "other keys are not in it");
+    ap_id_map_release(&map);
+    is_u64(gate.used_bytes, 0, "all memory is given back");
+}
+
+static void a_map_of_nothing_and_without_memory(void)
+{
+    struct ap_gate gate;
+    struct ap_id_map map;
+    ap_gate_init(&gate, 0);
+    if (ap_id_map_init(&map, &gate, 0, NULL) != AP_OK)
+        abort();
+    ok(!ap_id_map_find(&map, 7), "a map of no keys can be asked");
+    ap_id_map_release(&map);
+    gate.fail_after = 0;
+    is_int(ap_id_map_init(&map, &gate, 10, NULL), AP_ERROR_MEMORY, "a refusal is told");
+    ap_id_map_release(&map);
+    is_u64(gate.used_bytes, 0, "and nothing is held");
+}
+
 int main(void)
 {
     times_are_read_digit_by_digit();
@@ -545,6 +590,8 @@ int main(void)
     quantiles_are_those_of_the_sorted_list();
     quantiles_take_no_quadratic_time();
     top_lists_are_the_beginning_of_the_order();
+    ids_find_what_was_put_there();
+    a_map_of_nothing_and_without_memory();
     equal_texts_have_equal_ids();
     any_bytes_can_be_interned();
     every_byte_matters();

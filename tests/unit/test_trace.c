@@ -3,6 +3,7 @@
  * what is no trace is named, what is cut is used as far as it goes.
  *     test_trace [FIXTURES] */
 #include "decimal.h"
+#include "event_text.h"
 #include "file_list.h"
 #include "random.h"
 #include "tap.h"
@@ -609,6 +610,121 @@ static void memory_may_fail_anywhere(const char *fixtures)
     free(text);
 }
 
+/* --------------------------------------------------------------------------------------------------------- details */
+
+static bool signature_is(const struct trace_run *run, uint32_t row, const char *dims, const char *types)
+{
+    const struct ap_op_detail *op = ap_row_op(run->trace, row);
+    struct ap_text got_dims, got_types;
+    ap_trace_signature(run->trace, op ? op->signature : (struct ap_str){ 0 }, &got_dims, &got_types);
+    return ap_text_is(got_dims, dims) && ap_text_is(got_types, types);
+}
+
+static void operators_tell_ids_and_shapes(void)
+{
+    struct trace_run run;
+    trace_run_rows(&run, OP("a", 1, 1, 1, "\"External id\":7,\"Sequence number\":3,\"Fwd thread id\":2,\"Input Dims\":[[4,8],[]],"
+                                          "\"Input type\":[\"float\",\"\"]")
+                         OP("b", 1, 2, 1, "\"Input Dims\":[[4, 8]]") OP("c", 1, 3, 1, "")
+                         OP("d", 1, 4, 1, "\"external id\":7,\"Input type\":[\"float\"]")
+                         OP("e", 1, 5, 1, "\"External id\":null,\"Input Dims\":\"[]\",\"Fwd thread id\":1"));
+    const struct ap_op_detail *a = ap_row_op(run.trace, 0), *d = ap_row_op(run.trace, 3);
+    ok(a && a->external_id && a->sequence && a->external_id != a->sequence, "ids have keys");
+    is_u64(a ? a->forward_thread : 0, 2, "the forward's thread");
+    ok(signature_is(&run, 0, "[[4,8],[]]", "[\"float\",\"\"]"), "shapes and types as written");
+    ok(signature_is(&run, 1, "[[4, 8]]", ""), "shapes without types");
+    ok(!ap_row_op(run.trace, 2), "a row that tells nothing has no detail");
+    ok(d && a && d->external_id == a->external_id, "the spelling of 2021 has the same keys");
+    ok(d && !d->signature.id, "types without shapes are no signature");
+    ok(!ap_row_op(run.trace, 4), "values of another type tell nothing");
+    ok(trace_run_release(&run), "all memory is given back");
+}
+
+static void equal_signatures_are_one_text(void)
+{
+    struct trace_run run;
+    trace_run_rows(&run, OP("a", 1, 1, 1, "\"Input Dims\":[[1]],\"Input type\":[\"int\"]")
+                         OP("b", 1, 2, 1, "\"Input Dims\":[[1]],\"Input type\":[\"int\"]")
+                         OP("c", 1, 3, 1, "\"Input Dims\":[[1]],\"Input type\":[\"float\"]"));
+    const struct ap_op_detail *a = ap_row_op(run.trace, 0), *b = ap_row_op(run.trace, 1), *c = ap_row_op(run.trace, 2);
+    ok(a && b && c && a->signature.id == b->signature.id && a->signature.id != c->signature.id, "types tell them apart");
+    ok(trace_run_release(&run), "all memory is given back");
+}
+
+static void work_tells_bytes_or_its_grid(void)
+{
+    struct trace_run run;
+    trace_run_rows(&run, KERNEL("a", 7, 1, 1, "\"correlation\":4,\"blocks per SM\":1.5,\"est. achieved occupancy %\":25")
+                         KERNEL("b", 7, 2, 1, "\"blocks per SM\":\"inf\",\"est. achieved occupancy %\":-1")
+                         KERNEL("c", 7, 3, 1, "\"blocks per SM\":Infinity")
+                         COPY("d", 7, 4, 1, "\"bytes\":4096") MEMSET("e", 7, 5, 1, "\"bytes\":\"256\"") COPY("f", 7, 6, 1, "\"bytes\":-4"));
+    const struct ap_work_detail *a = ap_row_work(run.trace, 0), *b = ap_row_work(run.trace, 1), *c = ap_row_work(run.trace, 2);
+    ok(a && a->correlation && a->as.grid.blocks_per_sm > 1.49f && a->as.grid.blocks_per_sm < 1.51f, "blocks per multiprocessor");
+    ok(a && a->as.grid.occupancy_ratio > 0.249f && a->as.grid.occupancy_ratio < 0.251f, "occupancy is a share");
+    ok(b && b->as.grid.blocks_per_sm < 0, "\"inf\" in quotation marks is not told");
+    ok(b && b->as.grid.occupancy_ratio < 0, "nor is what is negative");
+    ok(c && c->as.grid.blocks_per_sm < 0, "nor a bare Infinity");
+    is_int(ap_row_bytes(run.trace, 3), 4096, "bytes of a copy");
+    is_int(ap_row_bytes(run.trace, 4), 256, "of a memset, written as a text");
+    is_int(ap_row_bytes(run.trace, 5), -1, "negative bytes are not told");
+    ok(trace_run_release(&run), "all memory is given back");
+}
+
+static void waits_tell_streams(void)
+{
+    struct trace_run run;
+    trace_run_rows(&run, EVENT("cuda_sync", "Context Sync", 0, -1, 1, 1, "\"stream\":4294967295,\"correlation\":5")
+                         EVENT("cuda_sync", "Stream Wait Event", 0, 7, 2, 1,
+                               "\"stream\":7,\"wait_on_stream\":13,\"wait_on_cuda_event_record_corr_id\":44")
+                         EVENT("cuda_sync", "Event Sync", 0, 7, 3, 1, "\"stream\":-1,\"wait_on_cuda_event_record_corr_id\":-1"));
+    const struct ap_sync_detail *a = ap_row_sync(run.trace, 0), *b = ap_row_sync(run.trace, 1), *c = ap_row_sync(run.trace, 2);
+    ok(a && a->stream == -1 && a->wait_on_stream == -1 && a->correlation, "-1 in 32 bits without sign is no stream");
+    ok(b && b->stream == 7 && b->wait_on_stream == 13 && b->record_correlation, "which stream waits for which");
+    ok(c && c->stream == -1 && !c->record_correlation && !c->correlation, "-1 is no record");
+    ok(trace_run_release(&run), "all memory is given back");
+}
+
+#define ALLREDUCE_ARGS                                                                                                   \
+    "\"Collective name\":\"allreduce\",\"In msg nelems\":100,\"Out msg nelems\":200,\"Group size\":8,\"dtype\":\"BFloat16\"," \
+    "\"Process Group Name\":\"0\",\"Process Group Description\":\"default_pg\",\"Process Group Ranks\":\"[0, 1]\",\"Seq\":3"
+
+static bool str_is(const struct trace_run *run, struct ap_str str, const char *want)
+{
+    return ap_text_is(ap_strpool_text(&run->trace->strings, str), want);
+}
+
+static void collectives_tell_size_and_group(void)
+{
+    struct trace_run run;
+    trace_run_rows(&run, OP("none", 1, 1, 1, "\"dtype\":\"Float\"") OP("record_param_comms", 1, 2, 1, ALLREDUCE_ARGS)
+                         KERNEL("ncclDevKernel_Generic", 7, 3, 1, ALLREDUCE_ARGS ",\"correlation\":4")
+                         OP("record_param_comms", 1, 4, 1, "\"Collective name\":\"barrier\""));
+    const struct ap_collective *op = ap_row_collective(run.trace, 1), *bare = ap_row_collective(run.trace, 3);
+    ok(!ap_row_collective(run.trace, 0), "without a collective's name there is none");
+    ok(op && op->in_elements == 100 && op->out_elements == 200 && op->group_size == 8 && op->sequence == 3, "numbers");
+    ok(op && str_is(&run, op->name, "allreduce") && str_is(&run, op->dtype, "BFloat16") && str_is(&run, op->group_name, "0") &&
+           str_is(&run, op->group_description, "default_pg") && str_is(&run, op->group_ranks, "[0, 1]"), "and texts");
+    ok(ap_row_collective(run.trace, 2) && ap_row_work(run.trace, 2), "a kernel tells of both");
+    ok(bare && bare->in_elements == -1 && bare->group_size == -1 && !bare->dtype.id, "what is missing is not told");
+    ok(trace_run_release(&run), "all memory is given back");
+}
+
+static void a_second_event_array_begins_anew(void)
+{
+    struct trace_run run;
+    trace_run_text(&run, "{\"traceEvents\":[{\"ph\":\"M\"}" OP("old", 1, 1, 1, "\"External id\":5,\"Input Dims\":[[1]]," ALLREDUCE_ARGS)
+                         KERNEL("k", 7, 2, 1, "\"correlation\":4") CALL("c", 1, 2, 1, "\"correlation\":4,\"External id\":4")
+                         EVENT("cuda_sync", "s", 0, 7, 2, 1, "\"stream\":7") "],\n\"traceEvents\":[{\"ph\":\"M\"}"
+                         OP("new", 1, 1, 1, "") OP("newer", 1, 2, 1, "\"External id\":6") "]}");
+    if (ok(run.status == AP_OK && run.trace->events.count == 2, "only the rows of the last one stay")) {
+        ok(!ap_row_op(run.trace, 0) && !ap_row_collective(run.trace, 0), "no row has a detail of a former one");
+        ok(ap_row_op(run.trace, 1) && !ap_row_op(run.trace, 1)->signature.id, "and the new ones have theirs");
+        is_u64(run.trace->calls_named_by_correlation + run.trace->collective_count + run.trace->work_detail_count, 0,
+               "nothing of the former is counted");
+    }
+    ok(trace_run_release(&run), "all memory is given back");
+}
+
 int main(int argc, char **argv)
 {
     const char *fixtures = fixtures_folder(argc, argv);
@@ -629,6 +745,12 @@ int main(int argc, char **argv)
     the_header_may_stand_anywhere();
     header_members_of_another_type_are_counted();
     the_last_event_array_counts();
+    operators_tell_ids_and_shapes();
+    equal_signatures_are_one_text();
+    work_tells_bytes_or_its_grid();
+    waits_tell_streams();
+    collectives_tell_size_and_group();
+    a_second_event_array_begins_anew();
     other_documents_are_named();
     empty_traces_are_traces();
     large_events_are_left_out();

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT
+ * pass_accelerator.c - rows of accelerators other than CUDA and ROCm (MTIA, HPU, ...). What such rows stand for differs from
+ * backend to backend (requests, waits, work), so their busy time is that of the accelerator's own trace and is kept apart
+ * from all GPU figures. */
+#include <string.h>
+
+#include "id_map.h"
+#include "passes.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define ACCELERATOR_KINDS (1u << AP_KIND_accelerator)
+
+struct name_sum {
+    uint32_t name;
+    bool waits; /* rows of the name stand for waiting */
+    int64_t count, total_ns;
+};
+
+struct track_sum {
+    uint32_t track;
+    int64_t count, start_ns, end_ns, busy_ns, total_ns;
+    uint32_t longest; /* row */
+};
+
+struct report {
+    const struct ap_trace *trace;
+    struct ap_gate *gate;
+    uint32_t *rows; /* all that are placed in time, by start */
+    size_t count;
+    struct name_sum *names;
+    size_t name_count, name_capacity;
+    struct track_sum *tracks;
+    size_t track_count, track_capacity;
+    int64_t total_ns, start_ns, end_ns, busy_ns;
+    int64_t working_ns; /* busy with rows that are no waits */
+    uint64_t correlated_count, linked_count;
+    bool overflowed;
+};
+
+/* ---- sums ---- */
+
+/* Union of the rows that come in order of their starts. */
+static void cover(int64_t *busy_ns, int64_t *to_ns, int64_t start_ns, int64_t end_ns)
+{
+    if (end_ns <= *to_ns)
+        return;
+    *busy_ns += end_ns - (start_ns > *to_ns ? start_ns : *to_ns);
+    *to_ns = end_ns;
+}
+
+static bool is_wait(const struct report *report, uint32_t name)
+{
+    struct ap_text text = ap_strpool_text(&report->trace->strings, (struct ap_str){ name });
+    return ap_text_contains_folded(text, "wait") || ap_text_contains_folded(text, "synchronize");
+}
+
+/* @index_of_name has room for all names, cleared: number + 1 of the name's sum. */
+static enum ap_status sum_names(struct report *report, uint32_t *index_of_name, struct ap_error *reterr)
+{
+    const struct ap_events *events = &report->trace->events;
+    for (size_t i = 0; i < report->count; i++) {
+        uint32_t row = report->rows[i], name = events->name[row];
+        if (!index_of_name[name]) {
+            AP_TRY(ap_mem_reserve(report->gate, (void **)&report->names, &report->name_capacity, report->name_count + 1,
+                                  sizeof(report->names[0]), reterr));
+            report->names[report->name_count++] = (struct name_sum){ .name = name, .waits = is_wait(report, name) };
+            index_of_name[name] = (uint32_t)report->name_count;
+        }
+        struct name_sum *sum = &report->names[index_of_name[name] - 1];
+        sum->count++;
+        sum->total_ns = ap_add_sat(sum->total_ns, events->dur_ns[row], &report->overflowed);
+        report->total_ns = ap_add_sat(report->total_ns, events->dur_ns[row], &report->overflowed);
+    }
+    return AP_OK;
+}
+
+/* @index_of_name: number + 1 of each name's sum. */
+static void sum_time(struct report *report, const uint32_t *index_of_name)
+{
+    int64_t worked_to_ns = INT64_MIN;
+    report->start_ns = report->trace->events.start_ns[report->rows[0]];
+    report->end_ns = INT64_MIN;
+    for (size_t i = 0; i < report->count; i++) {
+        uint32_t row = report->rows[i];
+        int64_t start_ns = report->trace->events.start_ns[row], end_ns = ap_row_end_ns(report->trace, row);
+        cover(&report->busy_ns, &report->end_ns, start_ns, end_ns);
+        if (!report->names[index_of_name[report->trace->events.name[row]] - 1].waits)
+            cover(&report->working_ns, &worked_to_ns, start_ns, end_ns);
+    }
+}
+
+static enum ap_status sum_all_names(struct report *report, struct ap_error *reterr)
+{
+    size_t bytes = ((size_t)ap_strpool_count(&report->trace->strings) + 1) * sizeof(uint32_t);
+    uint32_t *index_of_name = ap_mem_resize(report->gate, NULL, 0, bytes);
+    if (!index_of_name)
+        return ap_fail_memory(report->gate, reterr);
+    memset(index_of_name, 0, bytes);
+    enum ap_status status = sum_names(report, index_of_name, reterr);
+    if (status == AP_OK)
+        sum_time(report, index_of_name);
+    ap_mem_free(report->gate, index_of_name, bytes);
+    return status;
+}
+
+static enum ap_status sum_track(struct report *report, const uint32_t *rows, size_t count, struct ap_error *reterr)
+{
+    const struct ap_events *events = &report->trace->events;
+    struct track_sum sum = { .end_ns = INT64_MIN };
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = rows[i];
+        if (!ap_row_is_of(report->trace, row, ACCELERATOR_KINDS))
+            continue;
+        int64_t start_ns = events->start_ns[row], end_ns = ap_row_end_ns(report->trace, row);
+        if (!sum.count++) {
+            sum.start_ns = start_ns;
+            sum.track = events->track[row];
+            sum.longest = row;
+        }
+        sum.total_ns = ap_add_sat(sum.total_ns, events->dur_ns[row], &report->overflowed);
+        sum.longest = events->dur_ns[row] > events->dur_ns[sum.longest] ? row : sum.longest;
+        cover(&sum.busy_ns, &sum.end_ns, start_ns, end_ns);
+    }
+    if (!sum.count)
+        return AP_OK;
+    AP_TRY(ap_mem_reserve(report->gate, (void **)&report->tracks, &report->track_capacity, report->track_count + 1,
+                          sizeof(sum), reterr));
+    report->tracks[report->track_count++] = sum;
+    return AP_OK;
+}
+
+/* Rows that share their correlation with a runtime call. */
+static enum ap_status count_links(struct report *report, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = report->trace;
+    struct ap_id_map calls;
+    AP_TRY(ap_id_map_init(&calls, report->gate, report->count, reterr));
+    for (size_t i = 0; i < report->count; i++) {
+        const struct ap_work_detail *work = ap_row_work(trace, report->rows[i]);
+        if (work && work->correlation)
+            (void)ap_id_map_add(&calls, work->correlation);
+    }
+    for (uint32_t row = 0; row < trace->events.count; row++) {
+        const struct ap_call_detail *call = ap_row_is_of(trace, row, 1u << AP_KIND_runtime) ? ap_row_call(trace, row) : NULL;
+        uint32_t *found = call && call->correlation ? ap_id_map_find(&calls, call->correlation) : NULL;
+        if (found)
+            *found = row;
+    }
+    for (size_t i = 0; i < report->count; i++) {
+        const struct ap_work_detail *work = ap_row_work(trace, report->rows[i]);
+        if (!work || !work->correlation)
+            continue;
+        report->correlated_count++;
+        report->linked_count += *ap_id_map_find(&calls, work->correlation) != AP_ID_NONE;
+    }
+    ap_id_map_release(&calls);
+    return AP_OK;
+}
+
+static enum ap_status sum_all(struct report *report, const struct ap_row_order *order, struct ap_error *reterr)
+{
+    for (size_t track = 0; track < order->track_count; track++)
+        AP_TRY(sum_track(report, order->rows + order->track_start[track],
+                         order->track_start[track + 1] - order->track_start[track], reterr));
+    AP_TRY(sum_all_names(report, reterr));
+    return count_links(report, reterr);
+}
+
+/* ---- output ---- */
+
+static bool longer_name(const void *context, uint32_t a, uint32_t b)
+{
+    const struct report *report = context;
+    const struct name_sum *x = &report->names[a], *y = &report->names[b];
+    if (x->total_ns != y->total_ns)
+        return x->total_ns > y->total_ns;
+    int order = ap_text_compare(ap_strpool_text(&report->trace->strings, (struct ap_str){ x->name }),
+                                ap_strpool_text(&report->trace->strings, (struct ap_str){ y->name }));
+    return order ? order < 0 : a < b;
+}
+
+static bool busier_track(const void *context, uint32_t a, uint32_t b)
+{
+    const struct report *report = context;
+    const struct track_sum *x = &report->tracks[a], *y = &report->tracks[b];
+    return x->busy_ns != y->busy_ns ? x->busy_ns > y->busy_ns : a < b;
+}
+
+static enum ap_status add_names(const struct report *report, uint64_t top_n, struct ap_model *model, struct ap_value *to,
+                                struct ap_error *reterr)
+{
+    struct ap_value *list = ap_add_list(model, to, "names");
+    uint32_t *order;
+    size_t count;
+    AP_TRY(ap_top_indices(report->gate, (uint32_t)report->name_count, top_n, longer_name, report, &order, &count, reterr));
+    for (size_t i = 0; i < count; i++) {
+        const struct name_sum *sum = &report->names[order[i]];
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_text(model, row, "name", ap_strpool_text(&report->trace->strings, (struct ap_str){ sum->name }));
+        ap_add_count(model, row, "count", sum->count);
+        ap_add_time(model, row, "total_dur_us", sum->total_ns);
+        ap_add_bool(model, row, "waits", sum->waits);
+        ap_add_quotient(model, row, "share_ratio", (double)sum->total_ns, (double)report->total_ns);
+    }
+    ap_mem_free(report->gate, order, count * sizeof(order[0]));
+    return AP_OK;
+}
+
+static void add_track(const struct report *report, const struct track_sum *sum, struct ap_model *model, struct ap_value *list)
+{
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    struct ap_str label = report->trace->tracks[sum->track].label;
+    if (label.id)
+        ap_add_text(model, row, "label", ap_strpool_text(&report->trace->strings, label));
+    else
+        ap_add_null(model, row, "label");
+    ap_add_count(model, row, "rows", sum->count);
+    ap_add_time(model, row, "window_us", sum->end_ns - sum->start_ns);
+    ap_add_time(model, row, "busy_us", sum->busy_ns);
+    ap_add_quotient(model, row, "busy_ratio", (double)sum->busy_ns, (double)(sum->end_ns - sum->start_ns));
+    ap_add_time(model, row, "total_dur_us", sum->total_ns);
+    ap_add_text(model, row, "longest_name", ap_row_name(report->trace, sum->longest));
+    ap_add_place(report->trace, sum->longest, model, row);
+}
+
+static enum ap_status add_tracks(const struct report *report, uint64_t top_n, struct ap_model *model, struct ap_value *to,
+                                 struct ap_error *reterr)
+{
+    struct ap_value *list = ap_add_list(model, to, "tracks");
+    uint32_t *order;
+    size_t count;
+    AP_TRY(ap_top_indices(report->gate, (uint32_t)report->track_count, top_n, busier_track, report, &order, &count, reterr));
+    for (size_t i = 0; i < count; i++)
+        add_track(report, &report->tracks[order[i]], model, list);
+    ap_mem_free(report->gate, order, count * sizeof(order[0]));
+    return AP_OK;
+}
+
+static void add_categories(const struct ap_trace *trace, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_value *list = ap_add_list(model, to, "categories");
+    for (size_t i = 1; i < trace->category_count; i++) {
+        const struct ap_category *category = &trace->categories[i];
+        if (category->kind != AP_KIND_accelerator || !category->row_count)
+            continue;
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_text(model, row, "category", ap_strpool_text(&trace->category_names, (struct ap_str){ (uint32_t)i }));
+        ap_add_count(model, row, "rows", (int64_t)category->row_count);
+        ap_add_time(model, row, "total_dur_us", category->total_dur_ns);
+    }
+}
+
+static void add_totals(const struct report *report, struct ap_model *model, struct ap_value *to)
+{
+    int64_t window_ns = report->end_ns - report->start_ns;
+    ap_add_count(model, to, "rows", (int64_t)report->count);
+    ap_add_time(model, to, "window_us", window_ns);
+    ap_add_time(model, to, "busy_us", report->busy_ns);
+    ap_add_time(model, to, "idle_us", window_ns - report->busy_ns);
+    ap_add_quotient(model, to, "utilization_ratio", (double)report->busy_ns, (double)window_ns);
+    ap_add_time(model, to, "working_us", report->working_ns);
+    ap_add_quotient(model, to, "working_ratio", (double)report->working_ns, (double)window_ns);
+    ap_add_time(model, to, "total_dur_us", report->total_ns);
+    ap_add_count(model, to, "correlated_rows", (int64_t)report->correlated_count);
+    ap_add_count(model, to, "linked_rows", (int64_t)report->linked_count);
+    ap_add_quotient(model, to, "linked_ratio", (double)report->linked_count, (double)report->count);
+}
+
+static enum ap_status add_all(struct ap_pass_context *context, struct report *report, struct ap_model *model,
+                              struct ap_value *parent, struct ap_error *reterr)
+{
+    if (!report->count) {
+        ap_add_null(model, parent, "accelerator");
+        return AP_OK;
+    }
+    AP_TRY(sum_all(report, &context->order, reterr));
+    struct ap_value *to = ap_add_object(model, parent, "accelerator");
+    add_totals(report, model, to);
+    add_categories(report->trace, model, to);
+    AP_TRY(add_names(report, context->options->top_n, model, to, reterr));
+    return add_tracks(report, context->options->top_n, model, to, reterr);
+}
+
+enum ap_status ap_pass_accelerator(struct ap_pass_context *context, struct ap_model *model, struct ap_value *parent,
+                                   struct ap_error *reterr)
+{
+    struct report report = { .trace = context->trace, .gate = context->gate };
+    AP_TRY(ap_rows_by_start(&context->order, context->trace, ACCELERATOR_KINDS, false, &report.rows, &report.count, reterr));
+    enum ap_status status = add_all(context, &report, model, parent, reterr);
+    context->ops.overflowed |= report.overflowed;
+    ap_mem_free(report.gate, report.rows, report.count * sizeof(report.rows[0]));
+    ap_mem_free(report.gate, report.names, report.name_capacity * sizeof(report.names[0]));
+    ap_mem_free(report.gate, report.tracks, report.track_capacity * sizeof(report.tracks[0]));
+    return status;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ * path_segments.c - cuts the host pieces of a critical path by the rows of their threads. The pieces come in order of time,
+ * so that each thread is gone through once, with the rows that are open in a stack. */
+#include "critical_path.h"
+#include "path_index.h"
+
+#include "poison.h"
+
+struct open_row {
+    uint32_t row;
+    uint32_t label;  /* the row that names the time in which this one is innermost */
+    bool told;       /* label is an operator or annotation */
+    bool loads;      /* in the data loader */
+    bool waits;      /* a call that waits for GPU work */
+};
+
+struct thread {
+    size_t next;     /* of the order: rows before it have been opened */
+    struct open_row *open;
+    size_t count, capacity;
+};
+
+struct cutter {
+    const struct ap_trace *trace;
+    const struct ap_row_order *order;
+    struct ap_gate *gate;
+    uint8_t *names;
+    struct thread *threads; /* by track */
+    struct ap_path_segment segment; /* not handed out yet: what follows may continue it */
+    bool has_segment;
+    ap_path_visit *visit;
+    void *self;
+};
+
+static void flush(struct cutter *cutter)
+{
+    if (cutter->has_segment)
+        cutter->visit(cutter->self, &cutter->segment);
+    cutter->has_segment = false;
+}
+
+static void add_segment(struct cutter *cutter, int64_t start_ns, int64_t end_ns, uint32_t row, uint32_t track,
+                        enum ap_path_class path_class)
+{
+    if (end_ns <= start_ns)
+        return;
+    struct ap_path_segment *last = &cutter->segment;
+    if (cutter->has_segment && last->row == row && last->track == track && last->path_class == path_class) {
+        last->end_ns = end_ns;
+        return;
+    }
+    flush(cutter);
+    cutter->segment = (struct ap_path_segment){ start_ns, end_ns, row, track, path_class };
+    cutter->has_segment = true;
+}
+
+static void close_rows(const struct cutter *cutter, struct thread *thread, int64_t now_ns)
+{
+    while (thread->count && ap_row_end_ns(cutter->trace, thread->open[thread->count - 1].row) <= now_ns)
+        thread->count--;
+}
+
+static enum ap_status open_row(struct cutter *cutter, struct thread *thread, uint32_t row, struct ap_error *reterr)
+{
+    static const struct open_row nothing = { .row = AP_NO_ROW, .label = AP_NO_ROW };
+    uint8_t meaning = cutter->names[cutter->trace->events.name[row]];
+    close_rows(cutter, thread, cutter->trace->events.start_ns[row]);
+    const struct open_row *around = thread->count ? &thread->open[thread->count - 1] : &nothing;
+    struct open_row open = { row, around->label, around->told, around->loads || (meaning & AP_PATH_NAME_LOADER), false };
+    if (meaning & AP_PATH_NAME_CONTAINER) {
+        open.label = AP_NO_ROW;
+        open.told = false;
+    } else if (ap_row_is_of(cutter->trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation)) {
+        open.label = row;
+        open.told = true;
+    } else if (ap_row_is_of(cutter->trace, row, 1u << AP_KIND_python)) {
+        open.label = open.told ? open.label : row;
+    } else {
+        open.label = open.label != AP_NO_ROW ? open.label : row;
+        open.waits = meaning & AP_PATH_NAME_WAIT;
+    }
+    AP_TRY(ap_mem_reserve(cutter->gate, (void **)&thread->open, &thread->capacity, thread->count + 1,
+                          sizeof(thread->open[0]), reterr));
+    thread->open[thread->count++] = open;
+    return AP_OK;
+}
+
+/* The next host row of the track; AP_NO_ROW at its end. */
+static uint32_t next_row(const struct cutter *cutter, struct thread *thread, uint32_t track)
+{
+    while (thread->next < cutter->order->track_start[track + 1]) {
+        uint32_t row = cutter->order->rows[thread->next];
+        if (ap_row_is_of(cutter->trace, row, AP_HOST_KINDS))
+            return row;
+        thread->next++;
+    }
+    return AP_NO_ROW;
+}
+
+static enum ap_status open_until(struct cutter *cutter, struct thread *thread, uint32_t track, int64_t now_ns,
+                                 struct ap_error *reterr)
+{
+    for (uint32_t row = next_row(cutter, thread, track);
+         row != AP_NO_ROW && cutter->trace->events.start_ns[row] <= now_ns; row = next_row(cutter, thread, track)) {
+        AP_TRY(open_row(cutter, thread, row, reterr));
+        thread->next++;
+    }
+    close_rows(cutter, thread, now_ns);
+    return AP_OK;
+}
+
+static enum ap_path_class class_of(const struct open_row *open, enum ap_path_class piece_class)
+{
+    if (piece_class != AP_PATH_cpu_bound)
+        return piece_class;
+    if (open->loads)
+        return AP_PATH_data_loading;
+    if (open->waits)
+        return AP_PATH_synchronisation;
+    return open->label == AP_NO_ROW ? AP_PATH_untraced : AP_PATH_cpu_bound;
+}
+
+static enum ap_status cut_host(struct cutter *cutter, uint32_t track, int64_t start_ns, int64_t end_ns,
+                               enum ap_path_class piece_class, struct ap_error *reterr)
+{
+    static const struct open_row nothing = { .row = AP_NO_ROW, .label = AP_NO_ROW };
+    struct thread *thread = &cutter->threads[track];
+    for (int64_t now_ns = start_ns; now_ns < end_ns;) {
+        AP_TRY(open_until(cutter, thread, track, now_ns, reterr));
+        const struct open_row *open = thread->count ? &thread->open[thread->count - 1] : &nothing;
+        uint32_t next = next_row(cutter, thread, track);
+        int64_t until_ns = end_ns;
+        if (open->row != AP_NO_ROW && ap_row_end_ns(cutter->trace, open->row) < until_ns)
+            until_ns = ap_row_end_ns(cutter->trace, open->row);
+        if (next != AP_NO_ROW && cutter->trace->events.start_ns[next] < until_ns)
+            until_ns = cutter->trace->events.start_ns[next];
+        add_segment(cutter, now_ns, until_ns, open->label, track, class_of(open, piece_class));
+        now_ns = until_ns;
+    }
+    return AP_OK;
+}
+
+static enum ap_status cut_pieces(struct cutter *cutter, const struct ap_critical_path *path, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < path->count; i++) {
+        const struct ap_path_piece *piece = &path->pieces[i];
+        int64_t end_ns = i + 1 < path->count ? path->pieces[i + 1].start_ns : path->end_ns;
+        if (piece->host)
+            AP_TRY(cut_host(cutter, piece->at, piece->start_ns, end_ns, (enum ap_path_class)piece->path_class, reterr));
+        else
+            add_segment(cutter, piece->start_ns, end_ns, piece->at,
+                        piece->at == AP_NO_ROW ? UINT32_MAX : cutter->trace->events.track[piece->at],
+                        (enum ap_path_class)piece->path_class);
+    }
+    flush(cutter);
+    return AP_OK;
+}
+
+enum ap_status ap_critical_path_visit(const struct ap_critical_path *path, const struct ap_trace *trace,
+                                      const struct ap_row_order *order, ap_path_visit *visit, void *self,
+                                      struct ap_error *reterr)
+{
+    struct cutter cutter = { .trace = trace, .order = order, .gate = path->gate, .visit = visit, .self = self };
+    size_t bytes = order->track_count * sizeof(cutter.threads[0]);
+    if (!path->count)
+        return AP_OK;
+    AP_TRY(ap_path_names(trace, cutter.gate, &cutter.names, reterr));
+    cutter.threads = bytes ? ap_mem_resize(cutter.gate, NULL, 0, bytes) : NULL;
+    enum ap_status status = cutter.threads || !bytes ? AP_OK : ap_fail_memory(cutter.gate, reterr);
+    if (status == AP_OK) {
+        for (size_t track = 0; track < order->track_count; track++)
+            cutter.threads[track] = (struct thread){ .next = order->track_start[track] };
+        status = cut_pieces(&cutter, path, reterr);
+        for (size_t track = 0; track < order->track_count; track++)
+            ap_mem_free(cutter.gate, cutter.threads[track].open,
+                        cutter.threads[track].capacity * sizeof(cutter.threads[track].open[0]));
+    }
+    ap_mem_free(cutter.gate, cutter.threads, bytes);
+    ap_mem_free(cutter.gate, cutter.names, (size_t)ap_strpool_count(&trace->strings) + 1);
+    return status;
+}

@@ -21,6 +21,10 @@ static ap_pass *const root_passes[] = {
     ap_pass_communication,
     ap_pass_compile,
     ap_pass_accelerator,
+    ap_pass_launches,
+    ap_pass_runtime,
+    ap_pass_syncs,
+    ap_pass_copies,
     ap_pass_verdict,
 };
 
@@ -104,4 +108,30 @@ enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_
     ap_host_tree_release(&context.tree);
     ap_row_order_release(&context.order);
     return status;
+}
+
+void ap_analyze_no_trace(struct ap_model *model)
+{
+    static const char *const parts[] = {
+        "cpu",
+        "trace",
+        "steps",
+        "split",
+        "idle",
+        "data_loading",
+        "gpu",
+        "critical_path",
+        "communication",
+        "compile",
+        "accelerator",
+        "links",
+        "launches",
+        "runtime",
+        "sync",
+        "copies",
+        "verdict",
+        "symptoms",
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(parts); i++)
+        ap_add_null(model, &model->root, parts[i]);
 }

@@ -18,4 +18,7 @@ struct ap_analyze_options {
 AP_MUST_CHECK enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_options *options,
                                               struct ap_notes *notes, struct ap_model *model, struct ap_error *reterr);
 
+/** The same parts where no trace was given: null. */
+void ap_analyze_no_trace(struct ap_model *model);
+
 #endif

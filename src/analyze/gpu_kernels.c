@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * gpu_kernels.c - kernels by name, by family and by group: plain sums of every kernel row. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,11 +23,11 @@ struct shown {
     struct grid *grids;
 };
 
-static void add_mean(double *sum, int64_t *known_ns, float value, int64_t dur_ns, bool *overflowed)
+static void add_mean(double *sum, int64_t *known_ns, double value, int64_t dur_ns, bool *overflowed)
 {
-    if (!isfinite(value) || value < 0 || dur_ns < 0)
+    if (value < 0 || dur_ns < 0)
         return;
-    *sum += (double)value * (double)dur_ns;
+    *sum += value * (double)dur_ns;
     *known_ns = ap_add_sat(*known_ns, dur_ns, overflowed);
 }
 
@@ -54,8 +53,8 @@ static enum ap_status measure_grids(struct ap_gpu_work *work, const struct ap_gp
             continue;
         struct grid *grid = &shown->grids[place - 1];
         int64_t dur_ns = trace->events.dur_ns[i];
-        add_mean(&grid->blocks_ns, &grid->blocks_known_ns, detail->as.grid.blocks_per_sm, dur_ns, &work->totals.overflowed);
-        add_mean(&grid->occupancy_ns, &grid->occupancy_known_ns, detail->as.grid.occupancy_ratio, dur_ns,
+        add_mean(&grid->blocks_ns, &grid->blocks_known_ns, ap_plain_figure(detail->as.grid.blocks_per_sm), dur_ns, &work->totals.overflowed);
+        add_mean(&grid->occupancy_ns, &grid->occupancy_known_ns, ap_plain_figure(detail->as.grid.occupancy_ratio), dur_ns,
                  &work->totals.overflowed);
     }
     return AP_OK;

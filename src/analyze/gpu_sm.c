@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * gpu_sm.c - how well kernels fill the multiprocessors, as far as their grids tell. Kernels of AMD devices and rows without
  * these numbers tell nothing: what is then unknown is null. */
-#include <math.h>
 
 #include "gpu_work.h"
 
@@ -13,22 +12,17 @@ struct sm_sums {
     int64_t tensor_core_ns, eligible_ns;
 };
 
-static double known(float number)
-{
-    return isfinite(number) && number >= 0 ? (double)number : -1;
-}
-
 static double blocks_per_sm(const struct ap_trace *trace, uint32_t row)
 {
     const struct ap_work_detail *detail = ap_row_work(trace, row);
-    return detail ? known(detail->as.grid.blocks_per_sm) : -1;
+    return detail ? ap_plain_figure(detail->as.grid.blocks_per_sm) : -1;
 }
 
 static void take_grid(struct ap_gpu_work *work, struct sm_sums *sums, uint32_t row, int64_t dur_ns)
 {
     const struct ap_trace *trace = work->context->trace;
     const struct ap_work_detail *detail = ap_row_work(trace, row);
-    double blocks = blocks_per_sm(trace, row), occupancy = detail ? known(detail->as.grid.occupancy_ratio) : -1;
+    double blocks = blocks_per_sm(trace, row), occupancy = detail ? ap_plain_figure(detail->as.grid.occupancy_ratio) : -1;
     if (occupancy >= 0) {
         sums->occupancy_ns += occupancy * (double)dur_ns;
         sums->occupancy_known_ns = ap_gpu_add_ns(work, sums->occupancy_known_ns, dur_ns);

@@ -32,9 +32,10 @@ enum ap_status ap_host_tree_init(struct ap_host_tree *tree, const struct ap_trac
         return ap_fail_memory(gate, reterr);
     tree->count = trace->events.count;
     memset(tree->parent, 0xff, bytes);
-    for (size_t track = 0; order->count && track < order->track_count; track++)
-        link_thread(tree, trace, order->rows + order->track_start[track],
-                    order->track_start[track + 1] - order->track_start[track]);
+    for (size_t track = 0; track < order->track_count; track++)
+        if (order->track_start[track] < order->track_start[track + 1])
+            link_thread(tree, trace, order->rows + order->track_start[track],
+                        order->track_start[track + 1] - order->track_start[track]);
     return AP_OK;
 }
 

@@ -163,6 +163,20 @@ enum ap_status ap_links_init(struct ap_links *links, const struct ap_trace *trac
     return AP_OK;
 }
 
+int64_t ap_links_window_ns(const struct ap_links *links, const struct ap_trace *trace)
+{
+    bool overflowed = false;
+    int64_t sum_ns = 0;
+    for (size_t first = 0, i; first < links->count; first = i) {
+        int64_t end_ns = INT64_MIN, device = ap_row_device(trace, links->rows[first].row);
+        for (i = first; i < links->count && ap_row_device(trace, links->rows[i].row) == device; i++)
+            if (ap_row_end_ns(trace, links->rows[i].row) > end_ns)
+                end_ns = ap_row_end_ns(trace, links->rows[i].row);
+        sum_ns = ap_add_sat(sum_ns, end_ns - trace->events.start_ns[links->rows[first].row], &overflowed);
+    }
+    return sum_ns;
+}
+
 void ap_links_release(struct ap_links *links)
 {
     if (links->rows)

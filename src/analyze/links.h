@@ -27,6 +27,9 @@ AP_MUST_CHECK enum ap_status ap_links_init(struct ap_links *links, const struct 
                                            struct ap_gate *gate, struct ap_error *reterr);
 void ap_links_release(struct ap_links *links);
 
+/** First start to last end of each device, summed. */
+int64_t ap_links_window_ns(const struct ap_links *links, const struct ap_trace *trace);
+
 static inline int64_t ap_row_device(const struct ap_trace *trace, uint32_t row)
 {
     return trace->tracks[trace->events.track[row]].device;

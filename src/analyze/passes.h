@@ -51,6 +51,10 @@ ap_pass ap_pass_accelerator; /* accelerator */
 
 /** What verdict and rules go by: the steady steps, where they are at least half of the window, else the window. */
 const struct ap_split_part *ap_split_judged(const struct ap_split *split);
+ap_pass ap_pass_launches; /* links, launches */
+ap_pass ap_pass_runtime;  /* runtime */
+ap_pass ap_pass_syncs;    /* sync */
+ap_pass ap_pass_copies;   /* copies */
 
 static inline struct ap_text ap_row_name(const struct ap_trace *trace, uint32_t row)
 {

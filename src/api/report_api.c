@@ -151,14 +151,6 @@ static enum ap_status judge(struct ap_report *report, const struct ap_rubric *ru
     return ap_model_status(&report->model, reterr);
 }
 
-static void add_absent_trace(struct ap_model *model)
-{
-    static const char *const parts[] = { "cpu", "trace", "steps", "split", "idle", "data_loading", "gpu", "communication", "compile",
-                                         "accelerator", "critical_path", "verdict", "symptoms" };
-    for (size_t i = 0; i < AP_COUNT_OF(parts); i++)
-        ap_add_null(model, &model->root, parts[i]);
-}
-
 static enum ap_status fill(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
                            const char **path, struct ap_error *reterr)
 {
@@ -176,7 +168,7 @@ static enum ap_status fill(struct ap_report *report, const struct ap_request *re
     if (request->cpu_trace_path)
         AP_TRY(add_trace(report, request, reterr));
     else
-        add_absent_trace(model);
+        ap_analyze_no_trace(model);
     *path = NULL;
     return judge(report, rubric, reterr);
 }

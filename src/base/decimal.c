@@ -128,6 +128,16 @@ enum ap_decimal_result ap_decimal_us_to_ns(const char *text, size_t bytes, int64
     return result;
 }
 
+enum ap_decimal_result ap_decimal_to_millionths(const char *text, size_t bytes, int64_t *ret_millionths)
+{
+    struct parts parts = split(text, bytes);
+    uint64_t value;
+    enum ap_decimal_result result = scale(&parts, 6, INT64_MAX, &value);
+    if (result != AP_DECIMAL_OUT_OF_RANGE)
+        *ret_millionths = parts.negative ? -(int64_t)value : (int64_t)value;
+    return result;
+}
+
 bool ap_decimal_to_integer(const char *text, size_t bytes, int64_t *ret_integer)
 {
     struct parts parts = split(text, bytes);

@@ -17,6 +17,9 @@ enum ap_decimal_result ap_decimal_us_to_ns(const char *text, size_t bytes, int64
  *  be given. */
 bool ap_decimal_to_integer(const char *text, size_t bytes, int64_t *ret_integer);
 
+/** A number in JSON's grammar in millionths; what is finer is rounded half away from zero. */
+enum ap_decimal_result ap_decimal_to_millionths(const char *text, size_t bytes, int64_t *ret_millionths);
+
 /** Digits only, up to 2^64-1. */
 bool ap_decimal_to_u64(const char *text, size_t bytes, uint64_t *ret_number);
 

@@ -133,6 +133,14 @@ void ap_add_number(struct ap_model *model, struct ap_value *parent, const char *
     add(model, parent, literal_key(key), AP_VALUE_NUMBER)->as.number = number;
 }
 
+void ap_add_number_per(struct ap_model *model, struct ap_value *parent, const char *key, double over, double under)
+{
+    if (under == 0)
+        ap_add_null(model, parent, key);
+    else
+        ap_add_number(model, parent, key, over / under);
+}
+
 void ap_add_number_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, double number)
 {
     add(model, parent, key, AP_VALUE_NUMBER)->as.number = number;

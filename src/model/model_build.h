@@ -31,6 +31,8 @@ void ap_add_time(struct ap_model *model, struct ap_value *parent, const char *ke
 void ap_add_quotient(struct ap_model *model, struct ap_value *parent, const char *key, double over, double under);
 void ap_add_ratio(struct ap_model *model, struct ap_value *parent, const char *key, double ratio);
 void ap_add_number(struct ap_model *model, struct ap_value *parent, const char *key, double number);
+/** A number with a unit of its own (so many of these for each of those), where a quotient is a share; null likewise. */
+void ap_add_number_per(struct ap_model *model, struct ap_value *parent, const char *key, double over, double under);
 void ap_add_text(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text text);
 void ap_add_string(struct ap_model *model, struct ap_value *parent, const char *key, const char *text);
 void ap_add_literal(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text json_literal);

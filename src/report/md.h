@@ -42,7 +42,7 @@ void ap_md_integer(struct md *md, int64_t number);
 /* ---- md_table.c: tables ---- */
 
 struct md_column {
-    const char *key;   /* member of the row; NULL: the row itself; "*": the row's own key */
+    const char *key;   /* member of the row, or the path of one; NULL: the row itself; "*": the row's own key */
     const char *title; /* with the unit */
     enum md_form form;
     const char *from;  /* path of an object to look the row's key up in, instead of the row; NULL = the row */
@@ -82,7 +82,7 @@ bool ap_md_known(const struct md *md, const char *path);
 /** A bool that is there and false. */
 bool ap_md_false(const struct md *md, const char *path);
 
-/* ---- md_findings.c, md_sections.c, md_steps.c, md_gpu.c, md_critical_path.c, md_communication.c ---- */
+/* ---- md_findings.c, md_sections.c, md_steps.c, md_gpu.c, md_critical_path.c, md_communication.c, md_launches.c ---- */
 
 void ap_md_alerts(struct md *md);
 void ap_md_verdict(struct md *md);
@@ -98,6 +98,9 @@ void ap_md_critical_path(struct md *md);
 void ap_md_communication(struct md *md);
 void ap_md_compile(struct md *md);
 void ap_md_accelerator(struct md *md);
+void ap_md_launches(struct md *md);
+void ap_md_syncs(struct md *md);
+void ap_md_copies(struct md *md);
 void ap_md_memory(struct md *md);
 void ap_md_trace(struct md *md);
 

@@ -93,7 +93,8 @@ static void write_with_suffix(struct ap_out *out, double number, int digits, con
     else
         (void)snprintf(text, sizeof(text), "%.*f", decimals, number);
     write_grouped(out, text);
-    ap_out_char(out, ' ');
+    if (*suffix)
+        ap_out_char(out, ' ');
     ap_out_string(out, suffix);
 }
 
@@ -120,7 +121,7 @@ static void write_number(struct ap_out *out, double number, struct ap_text name)
     else if (ends_with(name, "per_step"))
         write_with_suffix(out, number, 4, "/step");
     else if (isfinite(number))
-        ap_out_number(out, number);
+        write_with_suffix(out, number, 4, "");
     else
         ap_out_string(out, "–");
 }

@@ -44,7 +44,7 @@ static const struct ap_value *beside(struct md *md, const struct ap_value *objec
 static const struct ap_value *cell_of(struct md *md, const struct md_column *column, const struct ap_value *row)
 {
     const struct ap_value *subject = column->from ? beside(md, ap_md_at(md, column->from), row->key) : row;
-    return column->key ? ap_value_member(subject, column->key) : subject;
+    return column->key ? ap_value_at(subject, column->key) : subject;
 }
 
 static bool is_row_key(const struct md_column *column)

@@ -85,6 +85,9 @@ enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink si
     ap_md_compile(&md);
     ap_md_accelerator(&md);
     ap_md_critical_path(&md);
+    ap_md_launches(&md);
+    ap_md_syncs(&md);
+    ap_md_copies(&md);
     ap_md_memory(&md);
     ap_md_trace(&md);
     ap_md_warnings(&md);

@@ -2,6 +2,7 @@
  * row_details.c - what rows of some kinds say beside their place in time: one table for each kind, so that a row without
  * details costs four bytes. To add a detail: its field in trace_internal.h and trace_events.c, its member in trace.h, one
  * line in the take_ function below. */
+#include <math.h>
 #include <string.h>
 
 #include "decimal.h"
@@ -67,6 +68,16 @@ const struct ap_collective *ap_row_collective(const struct ap_trace *trace, uint
             high = middle;
     }
     return low < trace->collective_count && trace->collectives[low].row == row ? &trace->collectives[low] : NULL;
+}
+
+double ap_plain_figure(float figure)
+{
+    double number = (double)figure, scale = 1;
+    if (!isfinite(number) || number < 0)
+        return -1;
+    while (number * scale < 1e5 && scale < 1e9)
+        scale *= 10;
+    return floor(number * scale + 0.5) / scale;
 }
 
 enum ap_status ap_trace_link_key(struct ap_trace *trace, struct ap_text digits, ap_link_key *ret_key, struct ap_error *reterr)
@@ -148,10 +159,11 @@ static int64_t read_count(const struct ap_trace_reading *reading, enum ap_event_
 static float read_figure(const struct ap_trace_reading *reading, enum ap_event_field index, double unit)
 {
     const struct ap_json_span *span = field(reading, index);
-    int64_t thousandths;
-    if (span->kind != AP_JSON_NUMBER || ap_decimal_us_to_ns(span->text, span->bytes, &thousandths) > AP_DECIMAL_ROUNDED || thousandths < 0)
+    int64_t millionths;
+    if (span->kind != AP_JSON_NUMBER ||
+        ap_decimal_to_millionths(span->text, span->bytes, &millionths) == AP_DECIMAL_OUT_OF_RANGE || millionths < 0)
         return -1;
-    return (float)((double)thousandths / 1000 * unit);
+    return (float)((double)millionths / 1e6 * unit);
 }
 
 static enum ap_status read_text(struct ap_trace_reading *reading, enum ap_event_field index, struct ap_str *ret_text,

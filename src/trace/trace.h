@@ -177,6 +177,9 @@ static inline const struct ap_sync_detail *ap_row_sync(const struct ap_trace *tr
     return detail ? &trace->sync_details[detail - 1] : NULL;
 }
 
+/** A figure of a kernel without the digits that storing it in 32 bits invents; -1 where it is not told. */
+double ap_plain_figure(float figure);
+
 /** Of a copy or memset; -1 where it is not told. */
 static inline int64_t ap_row_bytes(const struct ap_trace *trace, uint32_t row)
 {

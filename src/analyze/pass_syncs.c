@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ * pass_syncs.c - where the host waits for the device, who asked for it, and what it cost. */
+#include "causes.h"
+#include "passes.h"
+#include "per_step.h"
+#include "sort.h"
+#include "waits.h"
+
+#include "poison.h"
+
+/* A device that stood still for less than it takes to launch a kernel did not feel the wait. */
+#define COSTLY_NS 10000
+
+static const char *const category_names[] = {
+#define AP_SYNC_CATEGORY(category) #category,
+#include "sync_category.def"
+};
+
+struct wait_sums {
+    struct wait_sum {
+        int64_t count, blocked_ns, idle_ns;
+        int64_t step_count; /* of them in the steps that count */
+    } all, at_end, by_category[AP_SYNC_CATEGORY_COUNT];
+    int64_t costly_count;
+    int64_t gpu_window_ns;
+    size_t step_count; /* steps that count */
+    bool overflowed;
+};
+
+static void add_to(struct wait_sum *sum, const struct ap_wait *wait, bool in_step, bool *overflowed)
+{
+    sum->count++;
+    sum->step_count += in_step;
+    sum->blocked_ns = ap_add_sat(sum->blocked_ns, wait->blocked_ns, overflowed);
+    sum->idle_ns = ap_add_sat(sum->idle_ns, wait->idle_ns, overflowed);
+}
+
+/* A synchronisation at the end of the recording is the profiler's or the program's last: it holds up nothing. */
+static bool counts(const struct ap_wait *wait)
+{
+    return !wait->at_end || ap_wait_is_allocation(wait);
+}
+
+static void sum_waits(struct wait_sums *sums, const struct ap_waits *waits, const struct ap_steps *steps)
+{
+    struct ap_per_step per_step = ap_per_step_of(steps);
+    sums->step_count = per_step.count;
+    for (size_t i = 0; i < waits->count; i++) {
+        const struct ap_wait *wait = &waits->waits[i];
+        bool in_step = ap_per_step_has(&per_step, wait->start_ns);
+        if (!counts(wait)) {
+            add_to(&sums->at_end, wait, in_step, &sums->overflowed);
+            continue;
+        }
+        add_to(&sums->by_category[wait->category], wait, in_step, &sums->overflowed);
+        if (ap_wait_is_allocation(wait))
+            continue;
+        add_to(&sums->all, wait, in_step, &sums->overflowed);
+        sums->costly_count += wait->idle_ns >= COSTLY_NS;
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------------------- report */
+
+/* Without GPU rows nobody knows. */
+static void add_idle(const struct ap_pass_context *context, int64_t idle_ns, struct ap_model *model, struct ap_value *to)
+{
+    if (context->links.count)
+        ap_add_time(model, to, "idle_us", idle_ns);
+    else
+        ap_add_null(model, to, "idle_us");
+}
+
+static void add_sum(const struct ap_pass_context *context, const struct wait_sums *sums, const struct wait_sum *sum,
+                    struct ap_model *model, struct ap_value *to)
+{
+    ap_add_count(model, to, "count", sum->count);
+    ap_add_time(model, to, "blocked_us", sum->blocked_ns);
+    add_idle(context, sum->idle_ns, model, to);
+    ap_add_number_per(model, to, "per_step", (double)sum->step_count, (double)sums->step_count);
+    ap_add_quotient(model, to, "blocked_share_ratio", (double)sum->blocked_ns,
+                    context->window_ns > 0 ? (double)context->window_ns : 0);
+    ap_add_quotient(model, to, "idle_share_ratio", (double)sum->idle_ns, (double)sums->gpu_window_ns);
+}
+
+static uint32_t name_of(const struct ap_trace *trace, uint32_t row)
+{
+    return row == AP_NO_ROW ? 0 : trace->events.name[row];
+}
+
+static void add_names(const struct ap_trace *trace, const struct ap_cause *cause, struct ap_model *model,
+                      struct ap_value *row)
+{
+    ap_add_string(model, row, "category", category_names[cause->kind]);
+    ap_cause_add_name(trace, "operator", cause->op, model, row);
+    ap_cause_add_name(trace, "leaf_operator", cause->leaf, model, row);
+    ap_cause_add_name(trace, "call", cause->call, model, row);
+    ap_cause_add_name(trace, "line", cause->line, model, row);
+}
+
+static enum ap_status add_causes(struct ap_pass_context *context, struct ap_cause *causes, size_t count,
+                                 struct ap_model *model, struct ap_value *sync, struct ap_error *reterr)
+{
+    struct ap_value *list = ap_add_list(model, sync, "by_cause");
+    uint32_t *order;
+    AP_TRY(ap_causes_sum(causes, &count, context->gate, &context->ops.overflowed, reterr));
+    AP_TRY(ap_causes_rank(causes, count, context->options->top_n, context->gate, &order, &count, reterr));
+    for (size_t i = 0; i < count; i++) {
+        const struct ap_cause *cause = &causes[order[i]];
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        add_names(context->trace, cause, model, row);
+        ap_add_count(model, row, "count", cause->count);
+        ap_add_time(model, row, "blocked_us", cause->time_ns);
+        add_idle(context, cause->weight_ns, model, row);
+        ap_add_place(context->trace, cause->row, model, ap_add_object(model, row, "worst"));
+    }
+    ap_mem_free(context->gate, order, count * sizeof(order[0]));
+    return AP_OK;
+}
+
+static enum ap_status add_calls(struct ap_pass_context *context, const struct ap_waits *waits,
+                                const struct ap_cause *causes, size_t count, struct ap_model *model,
+                                struct ap_value *sync, struct ap_error *reterr)
+{
+    struct ap_value *list = ap_add_list(model, sync, "calls");
+    uint32_t *order;
+    AP_TRY(ap_causes_rank(causes, count, context->options->top_n, context->gate, &order, &count, reterr));
+    for (size_t i = 0; i < count; i++) {
+        const struct ap_cause *cause = &causes[order[i]];
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        add_names(context->trace, cause, model, row);
+        ap_add_time(model, row, "blocked_us", cause->time_ns);
+        add_idle(context, cause->weight_ns, model, row);
+        ap_add_bool(model, row, "at_end", waits->waits[order[i]].at_end);
+        ap_add_place(context->trace, cause->row, model, row);
+    }
+    ap_mem_free(context->gate, order, count * sizeof(order[0]));
+    return AP_OK;
+}
+
+static struct ap_cause cause_of(const struct ap_trace *trace, const struct ap_wait *wait)
+{
+    return (struct ap_cause){
+        .kind = wait->category, .call = trace->events.name[wait->row], .op = name_of(trace, wait->chain.op),
+        .leaf = name_of(trace, wait->chain.leaf), .line = name_of(trace, wait->chain.line), .row = wait->row, .count = 1,
+        .weight_ns = wait->idle_ns, .time_ns = wait->blocked_ns,
+        .row_weight_ns = wait->idle_ns ? wait->idle_ns : wait->blocked_ns - INT64_MAX,
+    };
+}
+
+static enum ap_status add_lists(struct ap_pass_context *context, const struct ap_waits *waits, struct ap_model *model,
+                                struct ap_value *sync, struct ap_error *reterr)
+{
+    size_t count = waits->count, counted = 0, bytes = count * sizeof(struct ap_cause);
+    struct ap_cause *causes = ap_mem_resize(context->gate, NULL, 0, bytes + sizeof(struct ap_cause));
+    if (!causes)
+        return ap_fail_memory(context->gate, reterr);
+    for (size_t i = 0; i < count; i++)
+        causes[i] = cause_of(context->trace, &waits->waits[i]);
+    enum ap_status status = add_calls(context, waits, causes, count, model, sync, reterr);
+    for (size_t i = 0; i < count; i++)
+        if (counts(&waits->waits[i]))
+            causes[counted++] = causes[i];
+    if (status == AP_OK)
+        status = add_causes(context, causes, counted, model, sync, reterr);
+    ap_mem_free(context->gate, causes, bytes + sizeof(struct ap_cause));
+    return status;
+}
+
+static enum ap_status add_sync(struct ap_pass_context *context, const struct ap_waits *waits, struct ap_model *model,
+                               struct ap_value *root, struct ap_error *reterr)
+{
+    struct wait_sums sums = { .gpu_window_ns = ap_links_window_ns(&context->links, context->trace) };
+    sum_waits(&sums, waits, &context->steps);
+    struct ap_value *sync = ap_add_object(model, root, "sync");
+    add_sum(context, &sums, &sums.all, model, sync);
+    ap_add_count(model, sync, "costly_count", sums.costly_count);
+    ap_add_count(model, sync, "at_end_count", sums.at_end.count);
+    ap_add_time(model, sync, "at_end_blocked_us", sums.at_end.blocked_ns);
+    for (size_t i = 0; i < AP_SYNC_CATEGORY_COUNT; i++)
+        add_sum(context, &sums, &sums.by_category[i], model, ap_add_object(model, sync, category_names[i]));
+    context->ops.overflowed |= sums.overflowed;
+    return add_lists(context, waits, model, sync, reterr);
+}
+
+static bool has_calls(const struct ap_trace *trace)
+{
+    for (size_t row = 0; row < trace->events.count; row++)
+        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_runtime)
+            return true;
+    return false;
+}
+
+enum ap_status ap_pass_syncs(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                             struct ap_error *reterr)
+{
+    struct ap_waits waits;
+    if (!has_calls(context->trace)) {
+        ap_add_null(model, root, "sync");
+        return AP_OK;
+    }
+    enum ap_status status = ap_waits_init(&waits, context->trace, &context->order, &context->tree, &context->links,
+                                          context->gate, reterr);
+    if (status == AP_OK)
+        status = ap_waits_find_cost(&waits, context->trace, &context->links, reterr);
+    if (status == AP_OK)
+        status = add_sync(context, &waits, model, root, reterr);
+    ap_waits_release(&waits);
+    return status;
+}

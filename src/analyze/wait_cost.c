@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ * wait_cost.c - which waits let the device run dry: two sweeps over the launches of each device, forward for what was
+ * queued already when a wait ended, backward for what came next. */
+#include "gpu_cover.h"
+#include "sort.h"
+#include "waits.h"
+
+#include "poison.h"
+
+#define NOTHING_NEXT INT64_MAX
+
+struct costing {
+    struct ap_waits *waits;
+    const struct ap_trace *trace;
+    const struct ap_links *links;
+    struct ap_gpu_cover cover;
+    uint32_t *by_end;    /* waits by device, then end */
+    uint32_t *launches;  /* places in links of one device, by launch; one block, with a spare part */
+    int64_t *next_ns;    /* by wait: first start of what was launched after its end; NOTHING_NEXT */
+    int64_t *queued_ns;  /* by wait: last start of what was launched before its end: the queue is empty from then on */
+};
+
+/* What was launched before the recording began has waited longest. */
+static int64_t launch_ns(const struct costing *costing, uint32_t place)
+{
+    uint32_t launch = costing->links->rows[place].launch;
+    return launch == AP_NO_ROW ? INT64_MIN : costing->trace->events.start_ns[launch];
+}
+
+static int64_t start_ns(const struct costing *costing, uint32_t place)
+{
+    return costing->trace->events.start_ns[costing->links->rows[place].row];
+}
+
+static bool launch_before(const void *context, uint32_t a, uint32_t b)
+{
+    int64_t x = launch_ns(context, a), y = launch_ns(context, b);
+    return x != y ? x < y : a < b;
+}
+
+static bool end_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ap_wait *waits = context, *x = &waits[a], *y = &waits[b];
+    if (x->device != y->device)
+        return x->device < y->device;
+    return x->end_ns != y->end_ns ? x->end_ns < y->end_ns : a < b;
+}
+
+static bool every_row(const void *context, size_t place)
+{
+    (void)context;
+    (void)place;
+    return true;
+}
+
+/* @waits: those of the device, by end. */
+static void sweep(struct costing *costing, const uint32_t *waits, size_t wait_count, size_t launch_count)
+{
+    int64_t latest_ns = INT64_MIN, next_ns = NOTHING_NEXT;
+    size_t at = 0;
+    for (size_t i = 0; i < wait_count; i++) {
+        int64_t end_ns = costing->waits->waits[waits[i]].end_ns;
+        for (; at < launch_count && launch_ns(costing, costing->launches[at]) < end_ns; at++)
+            if (start_ns(costing, costing->launches[at]) > latest_ns)
+                latest_ns = start_ns(costing, costing->launches[at]);
+        costing->queued_ns[waits[i]] = latest_ns;
+    }
+    at = launch_count;
+    for (size_t i = wait_count; i-- > 0;) {
+        int64_t end_ns = costing->waits->waits[waits[i]].end_ns;
+        for (; at > 0 && launch_ns(costing, costing->launches[at - 1]) >= end_ns; at--)
+            if (start_ns(costing, costing->launches[at - 1]) < next_ns)
+                next_ns = start_ns(costing, costing->launches[at - 1]);
+        costing->next_ns[waits[i]] = next_ns;
+    }
+}
+
+/* Waits of one device by end; next_ns does not fall on the way, so those before the same next row stand together. */
+static void charge(struct costing *costing, const uint32_t *waits, size_t wait_count)
+{
+    int64_t done_ns = INT64_MIN, group_ns = INT64_MIN, group_idle_ns = 0, charged_ns = 0;
+    for (size_t i = 0; i < wait_count; i++) {
+        struct ap_wait *wait = &costing->waits->waits[waits[i]];
+        int64_t next_ns = costing->next_ns[waits[i]], queued_ns = costing->queued_ns[waits[i]];
+        wait->at_end = next_ns == NOTHING_NEXT;
+        if (wait->at_end || queued_ns >= wait->end_ns)
+            continue;
+        if (next_ns != group_ns) {
+            done_ns = group_ns;
+            group_ns = next_ns;
+            group_idle_ns = charged_ns = 0;
+        }
+        int64_t from_ns = wait->start_ns > queued_ns ? wait->start_ns : queued_ns, idle_ns = 0;
+        from_ns = from_ns > done_ns ? from_ns : done_ns;
+        if (from_ns < next_ns)
+            idle_ns = next_ns - from_ns - ap_gpu_covered_ns(&costing->cover, wait->device, from_ns, next_ns);
+        group_idle_ns = idle_ns > group_idle_ns ? idle_ns : group_idle_ns;
+        int64_t left_ns = group_idle_ns - charged_ns;
+        idle_ns = idle_ns < left_ns ? idle_ns : left_ns;
+        wait->idle_ns = idle_ns < wait->blocked_ns ? idle_ns : wait->blocked_ns;
+        charged_ns += wait->idle_ns;
+    }
+}
+
+static void cost_device(struct costing *costing, const uint32_t *waits, size_t wait_count)
+{
+    const struct ap_links *links = costing->links;
+    int64_t device = costing->waits->waits[waits[0]].device;
+    size_t count = 0, low = 0, high = links->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ap_row_device(costing->trace, links->rows[middle].row) < device)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < links->count && ap_row_device(costing->trace, links->rows[low].row) == device; low++)
+        costing->launches[count++] = (uint32_t)low;
+    ap_sort_indices(costing->launches, count, costing->launches + links->count, launch_before, costing);
+    sweep(costing, waits, wait_count, count);
+    charge(costing, waits, wait_count);
+}
+
+static void cost_all(struct costing *costing)
+{
+    const struct ap_wait *waits = costing->waits->waits;
+    size_t count = costing->waits->count;
+    for (uint32_t i = 0; i < count; i++)
+        costing->by_end[i] = i;
+    ap_sort_indices(costing->by_end, count, costing->by_end + count, end_before, waits);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && waits[costing->by_end[end]].device == waits[costing->by_end[first]].device;)
+            end++;
+        cost_device(costing, costing->by_end + first, end - first);
+    }
+}
+
+enum ap_status ap_waits_find_cost(struct ap_waits *waits, const struct ap_trace *trace, const struct ap_links *links,
+                                  struct ap_error *reterr)
+{
+    struct costing costing = { .waits = waits, .trace = trace, .links = links, .cover.gate = waits->gate };
+    struct ap_gate *gate = waits->gate;
+    if (!waits->count || !links->count)
+        return AP_OK;
+    size_t wait_bytes = 2 * waits->count * sizeof(uint32_t), launch_bytes = 2 * links->count * sizeof(uint32_t);
+    size_t time_bytes = 2 * waits->count * sizeof(int64_t);
+    costing.by_end = ap_mem_resize(gate, NULL, 0, wait_bytes);
+    costing.launches = ap_mem_resize(gate, NULL, 0, launch_bytes);
+    costing.next_ns = ap_mem_resize(gate, NULL, 0, time_bytes);
+    enum ap_status status = AP_OK;
+    if (costing.by_end && costing.launches && costing.next_ns)
+        status = ap_gpu_cover_init(&costing.cover, trace, links, every_row, NULL, gate, reterr);
+    else
+        status = ap_fail_memory(gate, reterr);
+    if (status == AP_OK) {
+        costing.queued_ns = costing.next_ns + waits->count;
+        cost_all(&costing);
+    }
+    ap_gpu_cover_release(&costing.cover);
+    ap_mem_free(gate, costing.by_end, wait_bytes);
+    ap_mem_free(gate, costing.launches, launch_bytes);
+    ap_mem_free(gate, costing.next_ns, time_bytes);
+    return status;
+}

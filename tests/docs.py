@@ -220,8 +220,11 @@ def defined_metrics():
     text = (ROOT / "src" / "model" / "metrics.def").read_text(encoding="utf-8")
     signals = re.findall(r"^AP_SIGNAL\((\w+)", (ROOT / "src" / "model" / "signals.def").read_text(encoding="utf-8"), re.MULTILINE)
     members = re.findall(r'AP_METRIC\("cpu\.signals\." #id "\.(\w+)"', text)
+    causes = re.findall(r"^AP_IDLE_CAUSE\((\w+)", (ROOT / "src" / "model" / "idle_cause.def").read_text(encoding="utf-8"), re.MULTILINE)
+    of_causes = re.findall(r'AP_METRIC\("(split\.[\w.]+)" #id "(\w+)"', text)
     return {path for path in re.findall(r'AP_METRIC\("([\w.]+)"', text) if not path.endswith(".")} | \
-           {f"cpu.signals.{signal}.{member}" for signal in signals for member in members}
+           {f"cpu.signals.{signal}.{member}" for signal in signals for member in members} | \
+           {f"{head}{cause}{tail}" for head, tail in of_causes for cause in causes}
 
 
 def unknown_figures(path, known):

@@ -51,7 +51,6 @@ static uint32_t find_main_track(const struct ap_pass_context *context)
     return main_track;
 }
 
-
 static enum ap_status run_passes(struct ap_pass_context *context, struct ap_model *model, struct ap_error *reterr)
 {
     AP_TRY(ap_row_order_init(&context->order, context->trace, context->gate, reterr));

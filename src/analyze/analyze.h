@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * analyze.h - from a trace to the parts of the report that are about it: "cpu", "trace", "steps", "gpu" and more. */
+ * analyze.h - from a trace to the parts of the report that are about it: cpu, trace, steps, split and on to symptoms. */
 #ifndef AP_ANALYZE_H
 #define AP_ANALYZE_H
 

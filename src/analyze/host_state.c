@@ -36,6 +36,7 @@ struct name_rule {
 static const struct name_rule rules[] = {
     { RANGES, "enumerate(DataLoader)*|*DataLoaderIter*", AP_IDLE_data_loading },
     { RANGES, "Optimizer.*", AP_IDLE_host_optimizer },
+    { RANGES, "ProfilerStep*", AP_IDLE_untraced }, /* until 2021-06 an operator */
     { RANGES, "gloo:*|mpi:*|ucc:*|*barrier*|c10d::*wait*", AP_IDLE_communication_wait },
     { RANGES, "autograd::engine::*", AP_IDLE_host_autograd },
     { 1u << AP_KIND_python, "<built-in method run_backward*", AP_IDLE_host_autograd }, /* which waits for the engine */
@@ -58,17 +59,16 @@ static enum ap_status class_names(uint8_t **ret_classes, size_t name_count, cons
     for (size_t i = 0; i < NO_RULE; i++)
         entries[i] = rules[i].patterns;
     enum ap_status status = ap_name_patterns_init(&patterns, gate, entries, NO_RULE, reterr);
-    *ret_classes = status == AP_OK ? ap_mem_resize(gate, NULL, 0, name_count) : NULL;
-    if (*ret_classes) {
-        (*ret_classes)[0] = NO_RULE;
+    uint8_t *classes = status == AP_OK ? ap_mem_resize(gate, NULL, 0, name_count) : NULL;
+    if (classes) {
+        classes[0] = NO_RULE;
         for (uint32_t id = 1; id < name_count; id++)
-            (*ret_classes)[id] = (uint8_t)ap_name_patterns_first(
+            classes[id] = (uint8_t)ap_name_patterns_first(
                 &patterns, ap_strpool_text(&trace->strings, (struct ap_str){ id }), NO_RULE);
-    } else if (status == AP_OK) {
-        status = ap_fail_memory(gate, reterr);
+        *ret_classes = classes;
     }
     ap_name_patterns_release(&patterns);
-    return status;
+    return status == AP_OK && !classes ? ap_fail_memory(gate, reterr) : status;
 }
 
 /* Does what is open around a row also say what the time within it is for? */
@@ -78,10 +78,18 @@ static bool is_inherited(enum ap_idle_cause cause)
            cause == AP_IDLE_host_optimizer;
 }
 
+/* Where no row of the engine is around it, as in traces of 2021. */
+static bool is_backward(const struct ap_trace *trace, uint32_t row)
+{
+    const struct ap_op_detail *op = ap_row_op(trace, row);
+    return op && op->forward_thread;
+}
+
 static enum ap_idle_cause own_cause(const struct ap_trace *trace, uint32_t row)
 {
     switch (ap_row_kind(trace->events.tag[row])) {
     case AP_KIND_operator:
+        return is_backward(trace, row) ? AP_IDLE_host_autograd : AP_IDLE_host_operator;
     case AP_KIND_engine:
         return AP_IDLE_host_operator;
     case AP_KIND_python:
@@ -111,7 +119,7 @@ enum ap_status ap_host_states_init(struct ap_host_states *states, const struct a
                                    struct ap_error *reterr)
 {
     size_t name_count = (size_t)ap_strpool_count(&trace->strings) + 1;
-    uint8_t *classes;
+    uint8_t *classes = NULL;
     *states = (struct ap_host_states){ .gate = gate };
     if (!trace->events.count)
         return AP_OK;

@@ -3,8 +3,8 @@
  *
  * The row of work that ends a gap names the thread that was to feed the device. Until that thread makes the call, the gap
  * is due to what it does; where nothing is recorded on it, to what the main thread does. From the call to the start of the
- * work it is launch overhead, and a wait in the queue where it takes long. A gap that begins while the thread waits for the device is due to the wait as far as the
- * thread would have called earlier without it: by the time that it was blocked. */
+ * work it is launch overhead, and a wait in the queue where it takes long. A gap that begins while the thread waits for the
+ * device is due to the wait as far as the thread would have called earlier without it: by the time that it was blocked. */
 #include "idle.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #include "poison.h"
 
-#define LAUNCH_NS 30000 /* a launch on its way takes less; HTA's consecutive_kernel_delay */
+#define LAUNCH_NS 30000 /* a launch on its way takes less; the same bound as Holistic Trace Analysis has by default */
 
 struct piece {
     int64_t start_ns, end_ns;
@@ -28,7 +28,7 @@ struct attribution {
     const struct ap_steps *steps;
     struct ap_host_states states;
     struct piece *pieces;   /* what threads are asked for, by track, then time */
-    size_t piece_count, piece_capacity;
+    size_t piece_capacity;
     struct piece *leftover; /* what their threads recorded nothing about, for the main thread */
     size_t leftover_count, leftover_capacity;
     size_t step; /* where the last credit went */
@@ -75,9 +75,20 @@ static void credit(struct attribution *a, uint32_t gap_index, enum ap_idle_cause
         return;
     struct ap_gap_detail *detail = &a->split->details[gap->detail - 1];
     detail->cause_ns[cause] += end_ns - start_ns;
-    if (row != AP_NO_ROW && end_ns - start_ns > detail->host_row_ns) {
-        detail->host_row = row;
-        detail->host_row_ns = end_ns - start_ns;
+    if (row != AP_NO_ROW && end_ns - start_ns > detail->host_row_ns[cause]) {
+        detail->host_row[cause] = row;
+        detail->host_row_ns[cause] = end_ns - start_ns;
+    }
+}
+
+/* @row is a wait for the device that was open when the gap began. */
+static void note_wait(struct attribution *a, struct ap_gap *gap, uint32_t row)
+{
+    int64_t blocked_ns = a->trace->events.dur_ns[row], room_ns = gap->host_end_ns - gap->start_ns;
+    gap->sync_end_ns = gap->start_ns + (blocked_ns < room_ns ? blocked_ns : room_ns);
+    if (gap->detail) {
+        a->split->details[gap->detail - 1].host_row[AP_IDLE_synchronization] = row;
+        a->split->details[gap->detail - 1].host_row_ns[AP_IDLE_synchronization] = blocked_ns;
     }
 }
 
@@ -86,10 +97,8 @@ static void credit_host(struct attribution *a, uint32_t gap_index, uint32_t row,
 {
     struct ap_gap *gap = &a->split->gaps[gap_index];
     enum ap_idle_cause cause = row == AP_NO_ROW ? AP_IDLE_untraced : (enum ap_idle_cause)a->states.state[row];
-    if (cause == AP_IDLE_synchronization && a->trace->events.start_ns[row] <= gap->start_ns) {
-        int64_t blocked_ns = a->trace->events.dur_ns[row], room_ns = gap->host_end_ns - gap->start_ns;
-        gap->sync_end_ns = gap->start_ns + (blocked_ns < room_ns ? blocked_ns : room_ns);
-    }
+    if (cause == AP_IDLE_synchronization && a->trace->events.start_ns[row] <= gap->start_ns)
+        note_wait(a, gap, row);
     if (cause != AP_IDLE_data_loading && start_ns < gap->sync_end_ns) {
         int64_t sync_end_ns = gap->sync_end_ns < end_ns ? gap->sync_end_ns : end_ns;
         credit(a, gap_index, AP_IDLE_synchronization, start_ns, sync_end_ns, row);
@@ -100,6 +109,11 @@ static void credit_host(struct attribution *a, uint32_t gap_index, uint32_t row,
 
 static enum ap_status leave_over(struct attribution *a, uint32_t gap, int64_t start_ns, int64_t end_ns, struct ap_error *reterr)
 {
+    struct piece *last = a->leftover_count ? &a->leftover[a->leftover_count - 1] : NULL;
+    if (last && last->gap == gap && last->end_ns == start_ns) {
+        last->end_ns = end_ns;
+        return AP_OK;
+    }
     AP_TRY(ap_mem_reserve(a->split->gate, (void **)&a->leftover, &a->leftover_capacity, a->leftover_count + 1,
                           sizeof(a->leftover[0]), reterr));
     a->leftover[a->leftover_count++] = (struct piece){ start_ns, end_ns, gap };
@@ -334,6 +348,21 @@ static enum ap_status ask_all(struct attribution *a, uint32_t main_track, struct
     return status == AP_OK ? ask_collectives(a, reterr) : status;
 }
 
+/* Batches are made in many small rows: the wait around them says more. */
+#define CLIMB_MAX 64
+static void name_data_waits(struct attribution *a)
+{
+    for (size_t i = 0; i < a->split->detail_count; i++) {
+        uint32_t *row = &a->split->details[i].host_row[AP_IDLE_data_loading];
+        for (int climbed = 0; *row != AP_NO_ROW && climbed < CLIMB_MAX; climbed++) {
+            uint32_t around = a->tree->parent[*row];
+            if (around == AP_NO_ROW || a->states.state[around] != AP_IDLE_data_loading)
+                break;
+            *row = around;
+        }
+    }
+}
+
 enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_trace *trace, const struct ap_row_order *order,
                                  const struct ap_host_tree *tree, const struct ap_steps *steps, uint32_t main_track,
                                  struct ap_error *reterr)
@@ -345,6 +374,7 @@ enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_trace *
     if (status == AP_OK) {
         credit_device(&a);
         status = ask_all(&a, main_track, reterr);
+        name_data_waits(&a);
     }
     ap_host_states_release(&a.states);
     ap_mem_free(split->gate, a.pieces, a.piece_capacity * sizeof(a.pieces[0]));

@@ -19,22 +19,32 @@ struct waits {
     bool overflowed;
 };
 
-static bool is_wait(const struct ap_trace *trace, uint32_t row)
+/* What a name says of its rows. */
+#define IS_WAIT 1u
+#define SINGLE_PROCESS 2u
+#define MULTI_PROCESS 4u
+
+static uint8_t told_by(struct ap_text name)
 {
-    struct ap_text name = ap_row_name(trace, row);
-    return ap_text_starts_with(name, "enumerate(DataLoader)") || ap_text_contains_folded(name, "dataloaderiter");
+    if (!ap_text_starts_with(name, "enumerate(DataLoader)") && !ap_text_contains_folded(name, "dataloaderiter"))
+        return 0;
+    return (uint8_t)(IS_WAIT | (ap_text_contains_folded(name, "singleprocess") ? SINGLE_PROCESS : 0) |
+                     (ap_text_contains_folded(name, "multiprocess") ? MULTI_PROCESS : 0));
 }
 
-/* Most traces have no such name: then no row is looked at. */
-static bool has_wait_name(const struct ap_trace *trace)
+/* *ret_any: most traces have no such name, then no row need be looked at. */
+static void tell_names(uint8_t *told, const struct ap_trace *trace, bool *ret_any)
 {
-    for (uint32_t id = 1; id <= ap_strpool_count(&trace->strings); id++)
-        if (ap_text_contains_folded(ap_strpool_text(&trace->strings, (struct ap_str){ id }), "dataloader"))
-            return true;
-    return false;
+    *ret_any = false;
+    told[0] = 0;
+    for (uint32_t id = 1; id <= ap_strpool_count(&trace->strings); id++) {
+        told[id] = told_by(ap_strpool_text(&trace->strings, (struct ap_str){ id }));
+        *ret_any |= told[id] != 0;
+    }
 }
 
-static enum ap_status collect(struct ap_pass_context *context, struct waits *waits, struct ap_error *reterr)
+static enum ap_status collect(struct ap_pass_context *context, const uint8_t *told, struct waits *waits,
+                              struct ap_error *reterr)
 {
     const struct ap_trace *trace = context->trace;
     int64_t covered_to_ns = INT64_MIN;
@@ -45,7 +55,8 @@ static enum ap_status collect(struct ap_pass_context *context, struct waits *wai
             track = trace->events.track[row];
             covered_to_ns = INT64_MIN;
         }
-        if (!ap_row_is_of(trace, row, RANGES) || trace->events.start_ns[row] < covered_to_ns || !is_wait(trace, row))
+        uint8_t of_name = told[trace->events.name[row]];
+        if (!of_name || !ap_row_is_of(trace, row, RANGES) || trace->events.start_ns[row] < covered_to_ns)
             continue;
         covered_to_ns = ap_row_end_ns(trace, row);
         AP_TRY(ap_mem_reserve(context->gate, (void **)&waits->rows, &waits->row_capacity, waits->count + 1,
@@ -55,10 +66,23 @@ static enum ap_status collect(struct ap_pass_context *context, struct waits *wai
         waits->rows[waits->count] = row;
         waits->dur_ns[waits->count++] = trace->events.dur_ns[row];
         waits->total_ns = ap_add_sat(waits->total_ns, trace->events.dur_ns[row], &waits->overflowed);
-        waits->single_count += ap_text_contains_folded(ap_row_name(trace, row), "singleprocess");
-        waits->multi_count += ap_text_contains_folded(ap_row_name(trace, row), "multiprocess");
+        waits->single_count += (of_name & SINGLE_PROCESS) != 0;
+        waits->multi_count += (of_name & MULTI_PROCESS) != 0;
     }
     return AP_OK;
+}
+
+static enum ap_status find_waits(struct ap_pass_context *context, struct waits *waits, struct ap_error *reterr)
+{
+    size_t bytes = (size_t)ap_strpool_count(&context->trace->strings) + 1;
+    uint8_t *told = ap_mem_resize(context->gate, NULL, 0, bytes);
+    bool any;
+    if (!told)
+        return ap_fail_memory(context->gate, reterr);
+    tell_names(told, context->trace, &any);
+    enum ap_status status = any ? collect(context, told, waits, reterr) : AP_OK;
+    ap_mem_free(context->gate, told, bytes);
+    return status;
 }
 
 struct longest {
@@ -102,7 +126,7 @@ static void add_spread(struct waits *waits, struct ap_model *model, struct ap_va
     for (size_t i = 0; i < waits->count; i++)
         if (waits->count >= 3 && waits->dur_ns[i] / SLOW_OVER_MEDIAN > median_ns) {
             slow++;
-            slow_ns += waits->dur_ns[i] - median_ns;
+            slow_ns = ap_add_sat(slow_ns, waits->dur_ns[i] - median_ns, &waits->overflowed);
         }
     ap_add_time(model, to, "first_us", first_ns);
     ap_add_time(model, to, "p50_us", median_ns);
@@ -138,7 +162,7 @@ enum ap_status ap_pass_data_loading(struct ap_pass_context *context, struct ap_m
                                     struct ap_error *reterr)
 {
     struct waits waits = { .count = 0 };
-    enum ap_status status = has_wait_name(context->trace) ? collect(context, &waits, reterr) : AP_OK;
+    enum ap_status status = find_waits(context, &waits, reterr);
     if (status == AP_OK && waits.count)
         status = add_data_loading(context, &waits, model, root, reterr);
     else

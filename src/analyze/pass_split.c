@@ -141,7 +141,7 @@ static void add_gap(struct ap_pass_context *context, const struct ap_gap_detail 
     ap_add_track(context->trace, gap->track, model, row);
     ap_add_string(model, row, "cause", ap_idle_cause_name(cause));
     ap_add_time(model, row, "cause_us", detail->cause_ns[cause]);
-    add_row_name(context->trace, detail->host_row, "host_row", model, row);
+    add_row_name(context->trace, detail->host_row[cause], "host_row", model, row);
     add_row_name(context->trace, gap->next, "next", model, row);
 }
 
@@ -175,7 +175,7 @@ enum ap_status ap_pass_split(struct ap_pass_context *context, struct ap_model *m
                              struct ap_error *reterr)
 {
     (void)reterr;
-    if (!context->split.window.dur_ns) {
+    if (!ap_split_judged(&context->split)->dur_ns) {
         ap_add_null(model, root, "split");
         ap_add_null(model, root, "idle");
         return AP_OK;

@@ -30,6 +30,7 @@ static const struct {
 #define SMALL_CAUSE_RATIO 0.1
 #define MEMORY_BOUND_RATIO 0.7       /* of the kernel time in families that move more than they compute */
 #define SURE_RATIO 0.4               /* of the judged time in the bound's own part */
+#define LOW_GPU_RATIO 0.5            /* a busy host counts as a symptom below this utilization */
 
 static void sum_parts(const struct ap_split_part *part, bool has_gpu, int64_t *part_ns)
 {
@@ -132,7 +133,7 @@ static void add_verdict(struct ap_pass_context *context, struct ap_model *model,
     ap_add_string(model, to, "bound", memory_bound ? "memory-bandwidth-bound" : bounds[bound].name);
     add_sentence(split, judged, bound, memory_bound, part_ns, model, to);
     ap_add_time(model, to, "dur_us", wait_ns(part_ns, bound));
-    ap_add_quotient(model, to, "ratio", (double)wait_ns(part_ns, bound), (double)judged->dur_ns);
+    ap_add_quotient(model, to, "judged_ratio", (double)wait_ns(part_ns, bound), (double)judged->dur_ns);
     bool sure = (double)wait_ns(part_ns, bound) >= SURE_RATIO * (double)judged->dur_ns && !memory_bound;
     ap_add_string(model, to, "confidence", sure ? "high" : "medium");
     if (memory_ratio < 0)
@@ -145,7 +146,7 @@ static void add_verdict(struct ap_pass_context *context, struct ap_model *model,
         ap_add_string(model, row, "bound", bounds[i].name);
         ap_add_string(model, row, "meaning", bounds[i].meaning);
         ap_add_time(model, row, "dur_us", part_ns[i]);
-        ap_add_quotient(model, row, "ratio", (double)part_ns[i], (double)judged->dur_ns);
+        ap_add_quotient(model, row, "judged_ratio", (double)part_ns[i], (double)judged->dur_ns);
     }
 }
 
@@ -157,7 +158,9 @@ struct symptom {
     bool above; /* the symptom is a value above the threshold */
 };
 
-static void add_symptom(const struct symptom *symptom, bool known, double value, struct ap_model *model, struct ap_value *list)
+/* @counts: what else must hold for the value to be a symptom. */
+static void add_symptom(const struct symptom *symptom, bool known, double value, bool counts, struct ap_model *model,
+                        struct ap_value *list)
 {
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_string(model, row, "id", symptom->id);
@@ -169,7 +172,8 @@ static void add_symptom(const struct symptom *symptom, bool known, double value,
         ap_add_null(model, row, "value");
     ap_add_ratio(model, row, "threshold", symptom->threshold);
     if (known)
-        ap_add_bool(model, row, "present", symptom->above ? value > symptom->threshold : value < symptom->threshold);
+        ap_add_bool(model, row, "present",
+                    counts && (symptom->above ? value > symptom->threshold : value < symptom->threshold));
     else
         ap_add_null(model, row, "present");
 }
@@ -196,10 +200,10 @@ static void add_symptoms(const struct ap_split *split, struct ap_model *model, s
     bool has_calls = ap_value_integer(runtime, 0) && number_at(root, "cpu.signals.device_malloc.window_share_ratio", &device_malloc) &&
                      number_at(root, "cpu.signals.host_alloc.window_share_ratio", &host_alloc);
     struct ap_value *list = ap_add_list(model, root, "symptoms");
-    add_symptom(&high_cpu, has_gpu && has_busy, utilization < 0.5 ? busy : 0, model, list);
-    add_symptom(&low_gpu, has_gpu, utilization, model, list);
-    add_symptom(&gaps, has_gaps, gap_ratio, model, list);
-    add_symptom(&allocation, has_calls, device_malloc + host_alloc, model, list);
+    add_symptom(&high_cpu, has_gpu && has_busy, busy, utilization < LOW_GPU_RATIO, model, list);
+    add_symptom(&low_gpu, has_gpu, utilization, true, model, list);
+    add_symptom(&gaps, has_gaps, gap_ratio, true, model, list);
+    add_symptom(&allocation, has_calls, device_malloc + host_alloc, true, model, list);
 }
 
 enum ap_status ap_pass_verdict(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,

@@ -181,7 +181,7 @@ static enum ap_status sweep_rows(struct sweep *sweep, const struct merged *merge
         if (start_ns > busy_to_ns)
             AP_TRY(add_gap(split, gap_before(trace, merged->links, device_row, busy_to_ns, main_track), reterr));
         busy_to_ns = end_ns > busy_to_ns ? end_ns : busy_to_ns;
-        cover_row(sweep, class_of(trace, device_row->row, families), start_ns, end_ns);
+        cover_row(sweep, (int)class_of(trace, device_row->row, families), start_ns, end_ns);
     }
     return add_gap(split, (struct ap_gap){ .start_ns = busy_to_ns, .end_ns = outer_end_ns, .host_end_ns = outer_end_ns,
                                            .call_end_ns = outer_end_ns, .track = main_track, .launch = AP_NO_ROW,
@@ -204,7 +204,8 @@ static enum ap_status choose_details(struct ap_split *split, struct ap_error *re
                           &count, reterr));
     split->details = count ? ap_mem_resize(split->gate, NULL, 0, count * sizeof(split->details[0])) : NULL;
     for (size_t i = 0; i < count && split->details; i++) {
-        split->details[i] = (struct ap_gap_detail){ .gap = longest[i], .host_row = AP_NO_ROW };
+        split->details[i] = (struct ap_gap_detail){ .gap = longest[i] };
+        memset(split->details[i].host_row, 0xff, sizeof(split->details[i].host_row));
         split->gaps[longest[i]].detail = (uint32_t)i + 1;
     }
     split->detail_count = split->details ? count : 0;

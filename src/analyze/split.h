@@ -35,8 +35,8 @@ struct ap_gap {
 struct ap_gap_detail {
     uint32_t gap;
     int64_t cause_ns[AP_IDLE_CAUSE_COUNT_];
-    uint32_t host_row;    /* what the host did longest in it; AP_NO_ROW = nothing recorded */
-    int64_t host_row_ns;
+    uint32_t host_row[AP_IDLE_CAUSE_COUNT_]; /* by cause, what the host did longest; AP_NO_ROW = nothing recorded */
+    int64_t host_row_ns[AP_IDLE_CAUSE_COUNT_];
 };
 
 struct ap_split {

@@ -96,15 +96,12 @@ static void write_headline(struct md *md, const struct ap_value *finding)
     ap_md_string(md, ".\n");
 }
 
-void ap_md_verdict(struct md *md)
+static void write_headlines(struct md *md, const struct ap_value *findings)
 {
-    const struct ap_value *findings = ap_md_at(md, "findings");
-    if (!findings || findings->type != AP_VALUE_LIST)
-        return;
     int64_t count = 0;
     for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next)
         count += !is_info(finding);
-    ap_md_string(md, "\n## Verdict\n\n");
+    ap_md_string(md, "\n");
     if (count == 0) {
         ap_md_string(md, "Nothing above threshold.\n");
         return;
@@ -118,6 +115,18 @@ void ap_md_verdict(struct md *md)
             ap_out_format(&md->out, "%d. ", ++shown);
             write_headline(md, finding);
         }
+}
+
+void ap_md_verdict(struct md *md)
+{
+    const struct ap_value *findings = ap_md_at(md, "findings");
+    bool has_findings = findings && findings->type == AP_VALUE_LIST;
+    if (!has_findings && !ap_md_known(md, "verdict"))
+        return;
+    ap_md_string(md, "\n## Verdict\n");
+    ap_md_bound(md);
+    if (has_findings)
+        write_headlines(md, findings);
 }
 
 /* ---- findings ---- */

@@ -57,6 +57,10 @@ static const char how_to_read[] =
     "- **Total** counts an operator with everything it calls; nested operators count again in their callers.\n"
     "- **Self** is the time in which an operator is the innermost open one on its thread; self times add up "
     "to the busy time. *Self less runtime* takes the calls of the CUDA or HIP runtime and driver out as well.\n"
+    "- **Parts of the time**: each instant belongs to the first of compute, memset, communication and copy that runs on "
+    "any device, else it is idle, and has one cause: what the thread that launches next did up to its call, then "
+    "the launch. A wait for the device is a cause only as far as the device then ran out of work.\n"
+    "- **Judged part**: the steady steps where they are at least half as long as the window, else the window.\n"
     "- **Busy** is the union of a thread's operators (of a device's kernels, copies and memsets): overlaps "
     "count once.\n"
     "- **Reserved** is what the allocator holds from the driver, **allocated** what it handed out, "
@@ -78,6 +82,8 @@ enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink si
     ap_md_verdict(&md);
     ap_md_findings(&md);
     ap_md_summary(&md);
+    ap_md_split(&md);
+    ap_md_data_loading(&md);
     ap_md_cpu(&md);
     ap_md_steps(&md);
     ap_md_gpu(&md);

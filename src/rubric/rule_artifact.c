@@ -25,7 +25,9 @@ struct artifact {
 /* In the order in which they are asked for: what stands first makes the later ones possible. Requests begin with what the
  * thing is; they hold no line breaks. */
 static const struct artifact artifacts[] = {
-    { "trace", PRESENT_OBJECT, "trace", 0, "trace. cpu. steps. gpu. critical_path.",
+    { "trace", PRESENT_OBJECT, "trace", 0,
+      "trace. cpu. steps. gpu. split. idle. data_loading. verdict. critical_path. links. launches. runtime. sync. copies. communication. "
+      "compile. accelerator. phases. operators. modules. frames. autograd.",
       "a PyTorch profiler trace (`--cpu-trace`): run a few steps under `torch.profiler.profile` and call "
       "`prof.export_chrome_trace(\"trace.json.gz\")`" },
     { "snapshot", PRESENT_OBJECT, "memory", 0, "memory.",
@@ -34,11 +36,13 @@ static const struct artifact artifacts[] = {
       "`torch.cuda.memory._snapshot()` with `json.dump`" },
     { "operators", PRESENT_NUMBER, "cpu.operator_summary.events", 1, "cpu.operator_summary. cpu.thread_summary.",
       "operator rows in the trace: record with `ProfilerActivity.CPU` among the activities" },
-    { "gpu-rows", PRESENT_TRUE, "trace.recorded.gpu", 0, "gpu.",
+    { "gpu-rows", PRESENT_TRUE, "trace.recorded.gpu", 0,
+      "gpu. idle. data_loading.idle_ verdict.memory_ split.judged.idle_ split.judged.compute_ split.judged.memset_ "
+      "split.judged.exposed_ split.window.idle_ split.window.compute_ split.window.memset_ split.window.exposed_",
       "GPU rows in the trace: record with `ProfilerActivity.CUDA` among the activities, on the machine with the GPU" },
     { "runtime-rows", PRESENT_TRUE, "trace.recorded.runtime", 0, "",
       "CUDA or HIP runtime rows in the trace: record with `ProfilerActivity.CUDA` among the activities" },
-    { "steps", PRESENT_NUMBER, "steps.count", 1, "steps.",
+    { "steps", PRESENT_NUMBER, "steps.count", 1, "steps. split.steady.",
       "step marks in the trace: call `prof.step()` once per iteration, with "
       "`schedule=torch.profiler.schedule(wait=1, warmup=2, active=5)`" },
     { "three-steps", PRESENT_NUMBER, "steps.count", 3, "steps. *.per_step",

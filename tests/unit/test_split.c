@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT
+ * test_split.c - where the time goes, in traces typed by hand: parts, causes of idle time, verdicts, symptoms. */
+#include "split_bench.h"
+
+/* ------------------------------------------------------------------------------------------------------------ parts */
+
+static void the_first_class_that_runs_takes_the_time(void)
+{
+    struct run run;
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "Memset (Device)", MEMSET, 5, 10, 0);
+    gpu(&run, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", KERNEL, 12, 13, 0);
+    gpu(&run, "Memcpy DtoH (Device -> Pinned)", MEMCPY, 20, 20, 0);
+    gpu(&run, "sgemm", KERNEL, 50, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 52, 3, 0);
+    report(&run);
+    is_int(time_at(&run, "split.window.dur_us"), 60, "the window is first start to last end");
+    is_int(time_at(&run, "split.window.compute_us"), 20, "compute, overlaps once");
+    is_int(time_at(&run, "split.window.memset_us"), 5, "memset beside compute is not counted");
+    is_int(time_at(&run, "split.window.exposed_communication_us"), 10, "communication beside compute or memset neither");
+    is_int(time_at(&run, "split.window.exposed_memcpy_us"), 15, "copies last");
+    is_int(time_at(&run, "split.window.idle_us"), 10, "the rest is idle");
+    is_text(text_at(&run, "split.basis"), "gpu", "devices are the basis");
+    ok(is_null(&run, "split.steady"), "no steps");
+    is_text(text_at(&run, "split.judged.part"), "window", "so the window is judged");
+    ok(all_add_up(&run), "the parts add up");
+    end(&run);
+}
+
+static void steps_have_parts_of_their_own(void)
+{
+    struct run run;
+    begin(&run);
+    host(&run, "1", "ProfilerStep#4", ANNOTATION, 0, 30);
+    host(&run, "1", "ProfilerStep#5", ANNOTATION, 30, 30);
+    host(&run, "1", "ProfilerStep#6", ANNOTATION, 70, 30);
+    gpu(&run, "sgemm", KERNEL, 10, 30, 0);
+    gpu(&run, "Memcpy HtoD", MEMCPY, 55, 20, 0);
+    gpu(&run, "sgemm", KERNEL, 80, 40, 0);
+    report(&run);
+    const struct ap_value *steps = at(&run, "split.steps");
+    is_u64(ap_value_count(steps), 3, "three steps");
+    is_int(time_of(nth(steps, 0), "compute_us"), 20, "a kernel over the edge of two steps is in both: the first");
+    is_int(time_of(nth(steps, 0), "idle_us"), 10, "idle before the first row of the devices");
+    is_int(time_of(nth(steps, 1), "compute_us"), 10, "the second");
+    is_int(time_of(nth(steps, 1), "exposed_memcpy_us"), 5, "a copy that ends between the steps");
+    is_int(time_of(nth(steps, 1), "idle_us"), 15, "and idle");
+    is_int(time_of(nth(steps, 2), "exposed_memcpy_us"), 5, "the last has the rest");
+    is_int(time_of(nth(steps, 2), "compute_us"), 20, "and what is in it of a kernel that outlasts it");
+    is_int(time_of(nth(steps, 2), "idle_us"), 5, "and idle");
+    is_int(time_at(&run, "split.steady.dur_us"), 90, "all are steady");
+    is_int(time_at(&run, "split.steady.compute_us"), 50, "their sum");
+    is_text(text_at(&run, "split.judged.part"), "steady steps", "and judged");
+    is_int(time_at(&run, "split.window.dur_us"), 110, "the window is the devices'");
+    ok(all_add_up(&run), "the parts add up");
+    end(&run);
+}
+
+static void steps_outside_of_the_window_are_idle(void)
+{
+    struct run run;
+    begin(&run);
+    host(&run, "1", "ProfilerStep#4", ANNOTATION, 0, 20);
+    host(&run, "1", "aten::mm", OPERATOR, 5, 10);
+    host(&run, "1", "ProfilerStep#5", ANNOTATION, 20, 20);
+    host(&run, "1", "ProfilerStep#6", ANNOTATION, 100, 20);
+    gpu(&run, "sgemm", KERNEL, 50, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 62, 8, 0);
+    report(&run);
+    const struct ap_value *first = nth(at(&run, "split.steps"), 0);
+    is_int(time_of(first, "idle_us"), 20, "a step before the window is idle");
+    is_int(time_of(first, "idle_causes.host_operator_us"), 10, "with its causes");
+    is_int(time_of(first, "idle_causes.untraced_us"), 10, "all of them");
+    is_int(time_of(nth(at(&run, "split.steps"), 2), "idle_us"), 20, "so is one behind it");
+    is_int(time_at(&run, "split.window.idle_us"), 2, "the window has its own gaps only");
+    is_int(ap_value_integer(at(&run, "idle.gap_count"), -1), 1, "and counts those");
+    is_u64(ap_value_count(at(&run, "idle.gaps")), 1, "and lists those");
+    ok(all_add_up(&run), "the parts add up");
+    end(&run);
+}
+
+static void devices_idle_together(void)
+{
+    struct run run;
+    begin(&run);
+    gpu_of(&run, 0, "sgemm", KERNEL, 0, 10, 0);
+    gpu_of(&run, 1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", KERNEL, 5, 15, 0);
+    gpu_of(&run, 0, "sgemm", KERNEL, 30, 10, 0);
+    gpu_of(&run, 1, "sgemm", KERNEL, 25, 10, 0);
+    report(&run);
+    is_int(time_at(&run, "split.window.dur_us"), 40, "one window");
+    is_int(time_at(&run, "split.window.compute_us"), 25, "compute on any device");
+    is_int(time_at(&run, "split.window.exposed_communication_us"), 10, "communication while none computes");
+    is_int(time_at(&run, "split.window.idle_us"), 5, "idle while none works");
+    ok(all_add_up(&run), "the parts add up");
+    end(&run);
+}
+
+static void rows_without_length_are_no_time(void)
+{
+    struct run run;
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 20, 0, 0);
+    gpu(&run, "sgemm", KERNEL, 20, 0, 0);
+    gpu(&run, "sgemm", KERNEL, 30, 10, 0);
+    report(&run);
+    is_int(time_at(&run, "split.window.idle_us"), 20, "a row without length leaves the time idle");
+    is_int(ap_value_integer(at(&run, "idle.gap_count"), -1), 2, "but ends a gap");
+    ok(all_add_up(&run), "the parts add up");
+    end(&run);
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 20, 0, 0);
+    report(&run);
+    ok(is_null(&run, "split") && is_null(&run, "idle") && is_null(&run, "verdict"), "a window without length has no parts");
+    end(&run);
+    begin(&run);
+    report(&run);
+    ok(is_null(&run, "split") && is_null(&run, "idle") && is_null(&run, "verdict"), "nor has a trace without rows");
+    is_u64(ap_value_count(at(&run, "symptoms")), 4, "the symptoms are named");
+    end(&run);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- causes */
+
+static void a_late_call_is_due_to_the_host(void)
+{
+    struct run run;
+    begin(&run);
+    host(&run, "1", "aten::mm", OPERATOR, 0, 30);
+    host(&run, "1", "train.py(3): f", PYTHON, 30, 20);
+    host(&run, "1", "aten::add", OPERATOR, 34, 4);
+    call(&run, "1", "cudaLaunchKernel", 50, 3, 5);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 54, 10, 5);
+    report(&run);
+    is_int(window_cause(&run, "host_operator"), 24, "the operators that ran in the gap");
+    is_int(window_cause(&run, "host_python"), 16, "Python around them");
+    is_int(window_cause(&run, "launch_overhead"), 4, "from the call to the start of the kernel");
+    is_int(window_cause(&run, "queue_wait"), 0, "which followed soon");
+    const struct ap_value *gap = nth(at(&run, "idle.gaps"), 0);
+    is_int(time_of(gap, "start_us"), 10, "the gap: its start");
+    is_int(time_of(gap, "dur_us"), 44, "length");
+    is_text(ap_value_text(ap_value_member(gap, "cause")), "host_operator", "main cause");
+    is_int(time_of(gap, "cause_us"), 24, "its time");
+    is_text(ap_value_text(ap_value_member(gap, "host_row")), "aten::mm", "the row that was longest in it for that cause");
+    is_text(ap_value_text(ap_value_member(gap, "next")), "sgemm", "what ended it");
+    is_text(ap_value_text(ap_value_member(gap, "tid")), "1", "the thread that launched");
+    ok(all_add_up(&run), "the parts add up");
+    end(&run);
+}
+
+static void an_early_call_waits_in_the_queue(void)
+{
+    struct run run;
+    begin(&run);
+    call(&run, "1", "cudaLaunchKernel", 2, 1, 5);
+    call(&run, "1", "cudaLaunchKernel", 4, 10, 6);
+    host(&run, "1", "aten::mm", OPERATOR, 14, 30);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 20, 10, 5);
+    gpu(&run, "sgemm", KERNEL, 32, 10, 6);
+    report(&run);
+    is_int(window_cause(&run, "launch_overhead"), 5, "30 us for the first kernel, all of the gap for the next");
+    is_int(window_cause(&run, "queue_wait"), 7, "the rest is a wait in the queue");
+    is_int(window_cause(&run, "host_operator"), 0, "whatever the host did meanwhile");
+    ok(all_add_up(&run), "the parts add up");
+    end(&run);
+}
+
+static void work_launched_before_the_recording_was_queued(void)
+{
+    struct run run;
+    begin(&run);
+    host(&run, "1", "aten::mm", OPERATOR, 0, 60);
+    call(&run, "1", "cudaLaunchKernel", 40, 2, 6);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 20, 10, 4);
+    gpu(&run, "sgemm", KERNEL, 45, 10, 6);
+    report(&run);
+    is_int(window_cause(&run, "queue_wait"), 7, "no call of it is in a trace that has calls");
+    is_int(window_cause(&run, "launch_overhead"), 3 + 5, "both launches");
+    is_int(window_cause(&run, "host_operator"), 10, "the host was late for the other one");
+    end(&run);
+}
+
+static void batches_that_are_waited_for(void)
+{
+    struct run run;
+    begin(&run);
+    host(&run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION, 12, 20);
+    host(&run, "1", "aten::stack", OPERATOR, 14, 10);
+    call(&run, "1", "cudaMemcpyAsync", 34, 2, 5);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "Memcpy HtoD", MEMCPY, 36, 10, 5);
+    host(&run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION, 38, 5);
+    report(&run);
+    is_int(window_cause(&run, "data_loading"), 20, "all that is done within the wait");
+    is_int(window_cause(&run, "host_operator"), 0, "is not told twice");
+    is_int(window_cause(&run, "untraced"), 4, "beside it nothing was recorded");
+    is_text(ap_value_text(ap_value_member(nth(at(&run, "idle.gaps"), 0), "host_row")),
+            "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "the gap names the wait itself");
+    is_int(ap_value_integer(at(&run, "data_loading.count"), -1), 2, "two waits");
+    is_int(ap_value_integer(at(&run, "data_loading.single_process_count"), -1), 2, "without workers");
+    is_int(ap_value_integer(at(&run, "data_loading.multi_process_count"), -1), 0, "none with workers");
+    is_int(time_at(&run, "data_loading.total_dur_us"), 25, "their time");
+    is_int(time_at(&run, "data_loading.idle_us"), 20, "what of it left the device idle");
+    is_int(time_at(&run, "data_loading.first_us"), 20, "the first");
+    is_int(time_at(&run, "data_loading.max_us"), 20, "the longest");
+    end(&run);
+}
+
+static void the_first_wait_of_an_epoch_is_slow(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 6; i++)
+        host(&run, "1", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", ANNOTATION, 100 * i, i == 3 ? 30 : 2);
+    host(&run, "1", "DataLoaderIter", OPERATOR, 0, 1);
+    report(&run);
+    is_int(ap_value_integer(at(&run, "data_loading.count"), -1), 6, "a wait inside another one is not counted");
+    is_int(ap_value_integer(at(&run, "data_loading.multi_process_count"), -1), 6, "with workers");
+    is_int(ap_value_integer(at(&run, "data_loading.slow_count"), -1), 1, "one is slow");
+    is_int(time_at(&run, "data_loading.slow_excess_us"), 28, "by this");
+    ok(is_null(&run, "data_loading.idle_us"), "without GPU work nobody idles");
+    is_int(time_of(nth(at(&run, "data_loading.waits"), 0), "start_us"), 300, "the longest comes first");
+    end(&run);
+}
+
+static void waits_for_the_device(void)
+{
+    struct run run;
+    begin(&run);
+    call(&run, "1", "cudaStreamSynchronize", 5, 7, 0);
+    host(&run, "1", "aten::mm", OPERATOR, 12, 20);
+    call(&run, "1", "cudaLaunchKernel", 32, 1, 5);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 33, 10, 5);
+    report(&run);
+    is_int(window_cause(&run, "synchronization"), 7, "a wait that runs the device dry costs what the host was blocked");
+    is_int(window_cause(&run, "host_operator"), 15, "the rest of the gap would have been there without it");
+    is_int(window_cause(&run, "launch_overhead"), 1, "and the launch");
+    ok(all_add_up(&run), "the parts add up");
+    end(&run);
+    begin(&run);
+    call(&run, "1", "cudaStreamSynchronize", 5, 7, 0);
+    host(&run, "1", "aten::mm", OPERATOR, 12, 2);
+    call(&run, "1", "cudaLaunchKernel", 14, 1, 5);
+    gpu(&run, "sgemm", KERNEL, 0, 20, 0);
+    gpu(&run, "sgemm", KERNEL, 22, 10, 5);
+    report(&run);
+    is_int(window_cause(&run, "synchronization"), 0, "a wait on a busy device costs nothing");
+    is_int(window_cause(&run, "launch_overhead"), 2, "what was launched after it was in time");
+    end(&run);
+    begin(&run);
+    call(&run, "1", "cudaStreamSynchronize", 0, 100, 0);
+    host(&run, "1", "aten::mm", OPERATOR, 100, 20);
+    call(&run, "1", "cudaLaunchKernel", 120, 1, 5);
+    gpu(&run, "sgemm", KERNEL, 0, 98, 0);
+    gpu(&run, "sgemm", KERNEL, 121, 10, 5);
+    report(&run);
+    is_int(window_cause(&run, "synchronization"), 22, "never more than the gap up to the call");
+    is_text(ap_value_text(ap_value_member(nth(at(&run, "idle.gaps"), 0), "host_row")), "cudaStreamSynchronize",
+            "and the wait is named");
+    end(&run);
+}
+
+static void calls_that_take_long(void)
+{
+    struct run run;
+    begin(&run);
+    call(&run, "1", "cudaMalloc", 12, 5, 0);
+    call(&run, "1", "cudaFuncGetAttributes", 20, 10, 0);
+    call(&run, "1", "cudaLaunchKernel", 40, 100, 5);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 141, 10, 5);
+    call(&run, "1", "cudaLaunchKernel", 160, 99, 6);
+    gpu(&run, "sgemm", KERNEL, 259, 10, 6);
+    report(&run);
+    is_int(window_cause(&run, "allocation"), 5, "memory from the driver");
+    is_int(window_cause(&run, "driver_call"), 10 + 101, "another call, and a launch of a millisecond, which loads a module");
+    is_int(window_cause(&run, "launch_overhead"), 99, "a shorter one is a launch");
+    is_int(window_cause(&run, "untraced"), 15 + 9, "and between them nothing");
+    end(&run);
+}
+
+static void the_thread_that_launches_is_asked_first(void)
+{
+    struct run run;
+    begin(&run);
+    host(&run, "1", "<built-in method run_backward of torch._C._EngineBase object at 0x7f>", PYTHON, 0, 100);
+    host(&run, "1", "aten::mm", OPERATOR, 100, 60);
+    host(&run, "2", "autograd::engine::evaluate_function: MmBackward0", OPERATOR, 20, 20);
+    host(&run, "2", "aten::mm", OPERATOR, 25, 10);
+    call(&run, "2", "cudaLaunchKernel", 50, 1, 5);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 51, 10, 5);
+    report(&run);
+    is_int(window_cause(&run, "host_autograd"), 40, "the engine, and the call of it on the main thread where it is silent");
+    is_int(window_cause(&run, "host_operator"), 0, "operators of the backward belong to it");
+    ok(all_add_up(&run), "the parts add up");
+    end(&run);
+    begin(&run);
+    host(&run, "1", "aten::conv2d", OPERATOR, 0, 100);
+    host(&run, "2", "MmBackward", OPERATOR, 20, 10);
+    if (ap_trace_add_op_detail(run.trace, (struct ap_op_detail){ .forward_thread = 1 }, NULL) != AP_OK)
+        abort();
+    host(&run, "2", "mm", OPERATOR, 22, 2);
+    call(&run, "2", "cudaLaunchKernel", 40, 1, 5);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 41, 10, 5);
+    report(&run);
+    is_int(window_cause(&run, "host_autograd"), 10, "a row that knows its forward thread is one of the backward");
+    is_int(window_cause(&run, "host_operator"), 20, "elsewhere the main thread answers");
+    end(&run);
+}
+
+static void the_optimizer_and_annotations(void)
+{
+    struct run run;
+    begin(&run);
+    host(&run, "1", "epoch", ANNOTATION, 0, 50);
+    host(&run, "1", "ProfilerStep#3", OPERATOR, 2, 46);
+    host(&run, "1", "Optimizer.step#SGD.step", ANNOTATION, 20, 10);
+    host(&run, "1", "aten::add_", OPERATOR, 22, 4);
+    call(&run, "1", "cudaMalloc", 27, 1, 0);
+    call(&run, "1", "cudaLaunchKernel", 40, 1, 5);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 41, 10, 5);
+    report(&run);
+    is_int(window_cause(&run, "host_optimizer"), 9, "what the optimizer calls belongs to it");
+    is_int(window_cause(&run, "allocation"), 1, "but for calls that have a class of their own");
+    is_int(window_cause(&run, "untraced"), 20, "a range or a step says where, not what");
+    end(&run);
+}
+
+static void rows_that_cross(void)
+{
+    struct run run;
+    begin(&run);
+    host(&run, "1", "train.py(1): f", PYTHON, 10, 20);
+    host(&run, "1", "aten::mm", OPERATOR, 15, 25);
+    host(&run, "1", "enumerate(DataLoader)#x", ANNOTATION, 35, 10);
+    call(&run, "1", "cudaLaunchKernel", 60, 1, 5);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 61, 10, 5);
+    report(&run);
+    is_int(window_cause(&run, "host_python"), 5, "the one that began last has the time: the first");
+    is_int(window_cause(&run, "host_operator"), 20, "the second");
+    is_int(window_cause(&run, "data_loading"), 10, "the third");
+    is_int(window_cause(&run, "untraced"), 15, "and then nothing");
+    ok(all_add_up(&run), "the parts add up");
+    end(&run);
+}
+
+static void the_host_alone(void)
+{
+    struct run run;
+    begin(&run);
+    host(&run, "1", "aten::mm", OPERATOR, 0, 40);
+    host(&run, "1", "forward", ANNOTATION, 50, 10);
+    host(&run, "3", "gloo:all_reduce", ANNOTATION, 45, 30);
+    host(&run, "3", "gloo:all_reduce", ANNOTATION, 70, 10);
+    host(&run, "2", "train.py(1): f", PYTHON, 0, 100);
+    report(&run);
+    is_text(text_at(&run, "split.basis"), "host", "the host is the basis");
+    ok(is_null(&run, "split.window.compute_us") && is_null(&run, "split.window.idle_ratio"), "there are no parts of devices");
+    is_int(time_at(&run, "split.window.host_states.host_operator_us"), 40, "the main thread has most operator time");
+    is_int(time_at(&run, "split.window.host_states.communication_wait_us"), 35, "a collective of another thread is what it waits for");
+    is_int(time_at(&run, "split.window.host_states.untraced_us"), 25, "the rest is not recorded");
+    is_int(time_at(&run, "split.window.host_states.host_python_us"), 0, "other threads do not count");
+    ok(is_null(&run, "idle"), "nothing idles");
+    ok(all_add_up(&run), "the states add up to the window");
+    end(&run);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- verdict */
+
+/* A gap of 80 of 100, with what the host did in it. */
+static void fill_gap(struct run *run, const char *name, unsigned tag)
+{
+    begin(run);
+    gpu(run, "sgemm", KERNEL, 0, 10, 0);
+    host(run, "1", name, tag, 10, 80);
+    call(run, "1", "cudaLaunchKernel", 90, 0, 5);
+    gpu(run, "sgemm", KERNEL, 90, 10, 5);
+}
+
+static void verdict_is(struct run *run, const char *bound, int64_t dur)
+{
+    report(run);
+    is_text(text_at(run, "verdict.bound"), bound, bound);
+    is_int(time_at(run, "verdict.dur_us"), dur, "its time");
+    int64_t sum_ns = 0;
+    for (const struct ap_value *part = ap_value_first(at(run, "verdict.parts")); part; part = part->next)
+        sum_ns += ap_value_integer(ap_value_member(part, "dur_us"), -1);
+    is_int(sum_ns, ap_value_integer(at(run, "split.judged.dur_us"), -1), "the parts of the verdict add up to what is judged");
+    end(run);
+}
+
+static void each_bound_has_its_name(void)
+{
+    struct run run;
+    fill_gap(&run, "enumerate(DataLoader)#x", ANNOTATION);
+    verdict_is(&run, "data-loading-bound", 80);
+    fill_gap(&run, "cudaDeviceSynchronize", RUNTIME);
+    verdict_is(&run, "sync-bound", 80);
+    fill_gap(&run, "gloo:all_reduce", ANNOTATION);
+    verdict_is(&run, "communication-bound", 80);
+    fill_gap(&run, "cudaMalloc", RUNTIME);
+    verdict_is(&run, "start-up-bound", 80);
+    fill_gap(&run, "cuModuleLoadData", RUNTIME);
+    verdict_is(&run, "start-up-bound", 80);
+    fill_gap(&run, "aten::mm", OPERATOR);
+    verdict_is(&run, "CPU-bound", 80);
+    fill_gap(&run, "train.py(1): f", PYTHON);
+    verdict_is(&run, "CPU-bound", 80);
+    fill_gap(&run, "cudaGraphLaunch", RUNTIME);
+    verdict_is(&run, "launch-bound", 80);
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 90, 10, 5);
+    call(&run, "1", "cudaLaunchKernel", 0, 1, 5);
+    verdict_is(&run, "event-bound", 77);
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "Memcpy DtoH", MEMCPY, 10, 90, 0);
+    verdict_is(&run, "copy-bound", 90);
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", KERNEL, 10, 90, 0);
+    verdict_is(&run, "communication-bound", 90);
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 85, 0);
+    gpu(&run, "Memcpy DtoH", MEMCPY, 85, 15, 0);
+    verdict_is(&run, "GPU-bound", 85);
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 91, 0);
+    gpu(&run, "void at::native::vectorized_elementwise_kernel<4>", KERNEL, 0, 1000, 0);
+    verdict_is(&run, "memory-bandwidth-bound", 1000);
+    begin(&run);
+    host(&run, "1", "aten::mm", OPERATOR, 0, 100);
+    verdict_is(&run, "CPU-bound", 100);
+}
+
+static void compute_leads_where_no_wait_is_large(void)
+{
+    struct run run;
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 70, 0);
+    gpu(&run, "Memcpy DtoH", MEMCPY, 70, 8, 0);
+    gpu(&run, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", KERNEL, 78, 8, 0);
+    gpu(&run, "sgemm", KERNEL, 93, 1, 0);
+    verdict_is(&run, "GPU-bound", 71);
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 70, 0);
+    gpu(&run, "Memcpy DtoH", MEMCPY, 70, 30, 0);
+    verdict_is(&run, "copy-bound", 30);
+}
+
+static const struct ap_value *symptom(const struct run *run, size_t i, const char *key)
+{
+    return ap_value_member(nth(at(run, "symptoms"), i), key);
+}
+
+static void symptoms_are_checks_with_names(void)
+{
+    static const char *const ids[] = { "high-cpu-low-gpu", "low-gpu-utilization", "large-gpu-gaps", "high-allocation-time" };
+    struct run run;
+    bool all_null = true;
+    begin(&run);
+    host(&run, "1", "aten::mm", OPERATOR, 0, 100);
+    report(&run);
+    for (size_t i = 0; i < AP_COUNT_OF(ids); i++) {
+        is_text(ap_value_text(symptom(&run, i, "id")), ids[i], ids[i]);
+        all_null &= symptom(&run, i, "value")->type == AP_VALUE_NULL && symptom(&run, i, "present")->type == AP_VALUE_NULL;
+    }
+    ok(all_null, "without GPU work and calls none can be evaluated");
+    end(&run);
+    fill_gap(&run, "aten::mm", OPERATOR);
+    call(&run, "2", "cudaMalloc", 0, 20, 0);
+    has_calls(&run);
+    report(&run);
+    bool all = true;
+    for (size_t i = 0; i < AP_COUNT_OF(ids); i++)
+        all &= ap_value_integer(symptom(&run, i, "present"), -1) == 1;
+    ok(all, "a starved device with allocations has all four");
+    end(&run);
+    begin(&run);
+    host(&run, "1", "aten::mm", OPERATOR, 0, 100);
+    call(&run, "1", "cudaLaunchKernel", 0, 1, 5);
+    gpu(&run, "sgemm", KERNEL, 0, 100, 5);
+    has_calls(&run);
+    report(&run);
+    bool none = true;
+    for (size_t i = 0; i < AP_COUNT_OF(ids); i++)
+        none &= ap_value_integer(symptom(&run, i, "present"), -1) == 0;
+    ok(none, "a busy one has none");
+    double busy = 0;
+    ok(ap_value_number(symptom(&run, 0, "value"), &busy) && busy == 1, "a busy host is measured where it does not count");
+    end(&run);
+}
+
+int main(void)
+{
+    the_first_class_that_runs_takes_the_time();
+    steps_have_parts_of_their_own();
+    steps_outside_of_the_window_are_idle();
+    devices_idle_together();
+    rows_without_length_are_no_time();
+    a_late_call_is_due_to_the_host();
+    an_early_call_waits_in_the_queue();
+    work_launched_before_the_recording_was_queued();
+    batches_that_are_waited_for();
+    the_first_wait_of_an_epoch_is_slow();
+    waits_for_the_device();
+    calls_that_take_long();
+    the_thread_that_launches_is_asked_first();
+    the_optimizer_and_annotations();
+    rows_that_cross();
+    the_host_alone();
+    each_bound_has_its_name();
+    compute_leads_where_no_wait_is_large();
+    symptoms_are_checks_with_names();
+    return done();
+}

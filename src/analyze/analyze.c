@@ -16,15 +16,17 @@ static ap_pass *const root_passes[] = {
     ap_pass_steps,
     ap_pass_split,
     ap_pass_data_loading,
+    ap_pass_phases,
+    ap_pass_host_work,
     ap_pass_gpu,
-    ap_pass_critical_path,
-    ap_pass_communication,
-    ap_pass_compile,
-    ap_pass_accelerator,
     ap_pass_launches,
     ap_pass_runtime,
     ap_pass_syncs,
     ap_pass_copies,
+    ap_pass_communication,
+    ap_pass_compile,
+    ap_pass_accelerator,
+    ap_pass_critical_path,
     ap_pass_verdict,
 };
 
@@ -59,8 +61,11 @@ static enum ap_status run_passes(struct ap_pass_context *context, struct ap_mode
     AP_TRY(ap_op_stats_init(&context->ops, context->trace, &context->order, context->gate, reterr));
     AP_TRY(ap_steps_init(&context->steps, context->trace, &context->order, context->gate, reterr));
     context->step_count = context->steps.count;
-    context->main_track = find_main_track(context);
+    AP_TRY(ap_op_families_init(&context->op_families, context->trace, context->gate, context->ops.operators.count, reterr));
     AP_TRY(ap_kernel_families_init(&context->families, context->trace, context->gate, reterr));
+    AP_TRY(ap_phases_init(&context->phases, context->trace, &context->order, &context->tree, &context->steps,
+                          &context->families, context->gate, reterr));
+    context->main_track = find_main_track(context);
     AP_TRY(ap_split_init(&context->split, context->trace, &context->order, &context->tree, &context->links,
                          &context->steps, &context->families, context->main_track, context->gate, reterr));
     struct ap_value *cpu = ap_add_object(model, &model->root, "cpu");
@@ -86,8 +91,10 @@ enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_
     context.critical_path.gate = trace->gate;
     context.families.gate = trace->gate;
     context.links.gate = trace->gate;
+    context.op_families.gate = trace->gate;
     context.ops.gate = trace->gate;
     context.order.gate = trace->gate;
+    context.phases.gate = trace->gate;
     context.split.gate = trace->gate;
     context.steps.gate = trace->gate;
     context.tree.gate = trace->gate;
@@ -98,6 +105,8 @@ enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_
     enum ap_status status = run_passes(&context, model, reterr);
     if (status == AP_OK)
         note_findings_on_the_way(&context);
+    ap_phases_release(&context.phases);
+    ap_op_families_release(&context.op_families);
     ap_critical_path_release(&context.critical_path);
     ap_split_release(&context.split);
     ap_kernel_families_release(&context.families);
@@ -118,16 +127,22 @@ void ap_analyze_no_trace(struct ap_model *model)
         "split",
         "idle",
         "data_loading",
+        "phases",
+        "operators",
+        "modules",
+        "frames",
+        "autograd",
+        "drilldown",
         "gpu",
-        "critical_path",
-        "communication",
-        "compile",
-        "accelerator",
         "links",
         "launches",
         "runtime",
         "sync",
         "copies",
+        "communication",
+        "compile",
+        "accelerator",
+        "critical_path",
         "verdict",
         "symptoms",
     };

@@ -232,7 +232,7 @@ enum ap_status ap_copies_init(struct ap_copies *copies, const struct ap_trace *t
         return ap_fail_memory(gate, reterr);
     copies->count = links->count;
     AP_TRY(find_causes(copies, trace, links, reterr));
-    AP_TRY(ap_row_set_init(&copies->on_device, trace, gate, reterr));
+    AP_TRY(ap_row_set_init(&copies->on_device, gate, trace->events.count, reterr));
     copies->copy_name = name_id(trace, "aten::copy_");
     if (copies->copy_name)
         find_launching(copies, trace, tree, links, kinds);

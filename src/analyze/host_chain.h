@@ -4,16 +4,12 @@
 #ifndef AP_HOST_CHAIN_H
 #define AP_HOST_CHAIN_H
 
-#include "host_tree.h"
-#include "name_pattern.h"
+#include "user_frame.h"
 
 struct ap_host_chains {
-    struct ap_gate *gate;
     const struct ap_trace *trace;
     const struct ap_host_tree *tree;
-    struct ap_name_patterns library;
-    uint8_t *name_flags; /* by name id, filled when first met */
-    size_t name_count;
+    struct ap_user_frames frames;
 };
 
 /** Rows; AP_NO_ROW = none. */

@@ -248,8 +248,8 @@ static enum ap_status begin(struct copy_work *work, struct ap_error *reterr)
     AP_TRY(ap_copies_init(&work->copies, trace, &context->tree, &context->links, &work->kinds, gate, reterr));
     AP_TRY(ap_host_chains_init(&work->chains, trace, &context->tree, gate, reterr));
     AP_TRY(ap_gpu_cover_init(&work->others, trace, &context->links, covers, work, gate, reterr));
-    AP_TRY(ap_row_set_init(&work->op_counted, trace, gate, reterr));
-    return ap_row_set_init(&work->waiting_ops, trace, gate, reterr);
+    AP_TRY(ap_row_set_init(&work->op_counted, gate, trace->events.count, reterr));
+    return ap_row_set_init(&work->waiting_ops, gate, trace->events.count, reterr);
 }
 
 enum ap_status ap_pass_copies(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
@@ -257,7 +257,7 @@ enum ap_status ap_pass_copies(struct ap_pass_context *context, struct ap_model *
 {
     struct ap_gate *gate = context->gate;
     struct copy_work work = { .context = context, .kinds.gate = gate, .copies.gate = gate, .copies.on_device.gate = gate,
-                              .chains.gate = gate, .chains.library.gate = gate, .others.gate = gate,
+                              .chains.frames.gate = gate, .others.gate = gate,
                               .op_counted.gate = gate, .waiting_ops.gate = gate };
     if (!context->links.count) {
         ap_add_null(model, root, "copies");

@@ -316,7 +316,7 @@ static enum ap_status add_launches(struct ap_pass_context *context, const struct
     int64_t *stream_end_ns = ap_mem_resize(context->gate, NULL, 0, track_bytes);
     if (!stream_end_ns)
         return ap_fail_memory(context->gate, reterr);
-    enum ap_status status = ap_row_set_init(&seen, context->trace, context->gate, reterr);
+    enum ap_status status = ap_row_set_init(&seen, context->gate, context->trace->events.count, reterr);
     if (status == AP_OK)
         sum_launches(&sums, context, kinds, &seen, stream_end_ns);
     ap_row_set_release(&seen);

@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * pass_ops.c - operators: the lists that users of the original script parse, the same by kind, families. */
-#include "name_pattern.h"
 #include "passes.h"
 #include "sort.h"
 
 #include "poison.h"
-
-#define AP_FAMILY(name, patterns) name,
-static const char *const family_names[] = {
-#include "op_family.def"
-    "other",
-};
-#undef AP_FAMILY
-#define AP_FAMILY(name, patterns) patterns,
-static const char *const family_patterns[] = {
-#include "op_family.def"
-};
-#undef AP_FAMILY
-#define FAMILY_COUNT AP_COUNT_OF(family_names)
-#define OTHER_FAMILY (FAMILY_COUNT - 1)
 
 struct family_totals {
     uint64_t count;
@@ -166,13 +151,13 @@ static enum ap_status add_families(struct ap_pass_context *context, const struct
     struct ap_value *list = ap_add_list(model, parent, "families");
     uint32_t *order;
     size_t count;
-    AP_TRY(ap_top_indices(context->gate, FAMILY_COUNT, 0, family_before, totals, &order, &count, reterr));
+    AP_TRY(ap_top_indices(context->gate, ap_op_family_count(), 0, family_before, totals, &order, &count, reterr));
     for (size_t i = 0; i < count; i++) {
         const struct family_totals *family = &totals[order[i]];
         if (!family->count)
             continue;
         struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_string(model, row, "family", family_names[order[i]]);
+        ap_add_string(model, row, "family", ap_op_family_name(order[i]));
         ap_add_count(model, row, "count", (int64_t)family->count);
         ap_add_time(model, row, "total_dur_us", family->total_ns);
         ap_add_time(model, row, "self_dur_us", family->self_ns);
@@ -189,19 +174,14 @@ struct outstanding {
     size_t top_family;
 };
 
-static enum ap_status sum_families(struct ap_pass_context *context, struct family_totals *totals,
-                                   struct outstanding *ret_top, struct ap_error *reterr)
+static void sum_families(struct ap_pass_context *context, struct family_totals *totals, struct outstanding *ret_top)
 {
-    struct ap_name_patterns patterns;
-    enum ap_status status =
-        ap_name_patterns_init(&patterns, context->gate, family_patterns, AP_COUNT_OF(family_patterns), reterr);
     const struct ap_name_totals *columns = &context->ops.operators;
     *ret_top = (struct outstanding){ .names = 0 };
-    for (uint32_t id = 1; id <= context->ops.name_count && status == AP_OK; id++) {
+    for (uint32_t id = 1; id <= context->ops.name_count; id++) {
         if (!columns->count[id])
             continue;
-        struct family_totals *family =
-            &totals[ap_name_patterns_first(&patterns, name_text(context->trace, id), OTHER_FAMILY)];
+        struct family_totals *family = &totals[context->op_families.of_name[id]];
         family->count += columns->count[id];
         family->total_ns = ap_add_sat(family->total_ns, columns->total_ns[id], &context->ops.overflowed);
         family->self_ns = ap_add_sat(family->self_ns, columns->self_ns[id], &context->ops.overflowed);
@@ -211,11 +191,9 @@ static enum ap_status sum_families(struct ap_pass_context *context, struct famil
             ret_top->top_name = id;
         }
     }
-    for (size_t i = 1; i < OTHER_FAMILY; i++)
+    for (size_t i = 1; i + 1 < ap_op_family_count(); i++)
         if (totals[i].self_ns > totals[ret_top->top_family].self_ns)
             ret_top->top_family = i;
-    ap_name_patterns_release(&patterns);
-    return status;
 }
 
 static void add_operator_summary(struct ap_pass_context *context, const struct family_totals *totals,
@@ -242,7 +220,7 @@ static void add_operator_summary(struct ap_pass_context *context, const struct f
     ap_add_quotient(model, summary, "top_self_share_ratio", (double)top->top_name_self_ns, self_ns);
     int64_t family_self_ns = totals[top->top_family].self_ns;
     if (family_self_ns)
-        ap_add_string(model, summary, "top_family", family_names[top->top_family]);
+        ap_add_string(model, summary, "top_family", ap_op_family_name((unsigned)top->top_family));
     else
         ap_add_null(model, summary, "top_family");
     ap_add_time(model, summary, "top_family_self_dur_us", family_self_ns);
@@ -269,13 +247,13 @@ static void add_summary(struct ap_pass_context *context, struct ap_model *model,
 enum ap_status ap_pass_ops(struct ap_pass_context *context, struct ap_model *model, struct ap_value *parent,
                            struct ap_error *reterr)
 {
-    struct family_totals totals[FAMILY_COUNT] = { { 0, 0, 0 } };
+    struct family_totals totals[AP_OP_FAMILY_MAX] = { { 0, 0, 0 } };
     struct outstanding top;
     add_summary(context, model, parent);
     if (!context->ops.alike)
         AP_TRY(add_cpu_list(context, model, parent, reterr));
     AP_TRY(add_operator_lists(context, model, parent, reterr));
-    AP_TRY(sum_families(context, totals, &top, reterr));
+    sum_families(context, totals, &top);
     add_operator_summary(context, totals, &top, model, parent);
     ap_op_stats_forget_names(&context->ops);
     return add_families(context, totals, model, parent, reterr);

@@ -8,7 +8,9 @@
 #include "critical_path.h"
 #include "kernel_family.h"
 #include "links.h"
+#include "op_family.h"
 #include "op_stats.h"
+#include "phase.h"
 #include "row_order.h"
 #include "split.h"
 #include "steps.h"
@@ -24,6 +26,8 @@ struct ap_pass_context {
     struct ap_kernel_families families;
     struct ap_op_stats ops;
     struct ap_critical_path critical_path; /* filled by pass_critical_path */
+    struct ap_op_families op_families;
+    struct ap_phases phases;
     int64_t window_ns;        /* of all rows but the profiler's own span; -1 = no row is placed in time */
     struct ap_steps steps;    /* found before the passes */
     uint64_t step_count;      /* steps.count */
@@ -55,6 +59,8 @@ ap_pass ap_pass_launches; /* links, launches */
 ap_pass ap_pass_runtime;  /* runtime */
 ap_pass ap_pass_syncs;    /* sync */
 ap_pass ap_pass_copies;   /* copies */
+ap_pass ap_pass_phases;   /* phases */
+ap_pass ap_pass_host_work; /* operators, modules, frames, autograd, drilldown */
 
 static inline struct ap_text ap_row_name(const struct ap_trace *trace, uint32_t row)
 {

@@ -217,8 +217,8 @@ enum ap_status ap_waits_init(struct ap_waits *waits, const struct ap_trace *trac
                              const struct ap_host_tree *tree, const struct ap_links *links, struct ap_gate *gate,
                              struct ap_error *reterr)
 {
-    struct search search = { .trace = trace, .tree = tree, .links = links, .kinds.gate = gate, .chains.gate = gate,
-                             .chains.library.gate = gate, .operators.gate = gate, .launched.gate = gate };
+    struct search search = { .trace = trace, .tree = tree, .links = links, .kinds.gate = gate, .chains.frames.gate = gate,
+                              .operators.gate = gate, .launched.gate = gate };
     *waits = (struct ap_waits){ .gate = gate };
     enum ap_status status = begin_search(&search, gate, reterr);
     if (status == AP_OK)

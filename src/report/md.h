@@ -82,7 +82,7 @@ bool ap_md_known(const struct md *md, const char *path);
 /** A bool that is there and false. */
 bool ap_md_false(const struct md *md, const char *path);
 
-/* ---- md_findings.c, md_sections.c, md_steps.c, md_gpu.c, md_critical_path.c, md_communication.c, md_launches.c, md_split.c ---- */
+/* ---- md_findings.c, md_sections.c, md_steps.c, md_gpu.c, md_critical_path.c, md_communication.c, md_launches.c, md_split.c, md_operators.c ---- */
 
 void ap_md_alerts(struct md *md);
 void ap_md_verdict(struct md *md);
@@ -97,6 +97,7 @@ void ap_md_split(struct md *md);
 void ap_md_data_loading(struct md *md);
 void ap_md_cpu(struct md *md);
 void ap_md_steps(struct md *md);
+void ap_md_operators(struct md *md);
 void ap_md_gpu(struct md *md);
 void ap_md_critical_path(struct md *md);
 void ap_md_communication(struct md *md);

@@ -86,6 +86,7 @@ enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink si
     ap_md_data_loading(&md);
     ap_md_cpu(&md);
     ap_md_steps(&md);
+    ap_md_operators(&md);
     ap_md_gpu(&md);
     ap_md_communication(&md);
     ap_md_compile(&md);

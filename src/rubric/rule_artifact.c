@@ -27,22 +27,23 @@ struct artifact {
 static const struct artifact artifacts[] = {
     { "trace", PRESENT_OBJECT, "trace", 0,
       "trace. cpu. steps. gpu. split. idle. data_loading. verdict. critical_path. links. launches. runtime. sync. copies. communication. "
-      "compile. accelerator. phases. operators. modules. frames. autograd.",
+      "compile. accelerator. phases. operators. modules. frames. autograd. drilldown.",
       "a PyTorch profiler trace (`--cpu-trace`): run a few steps under `torch.profiler.profile` and call "
       "`prof.export_chrome_trace(\"trace.json.gz\")`" },
     { "snapshot", PRESENT_OBJECT, "memory", 0, "memory.",
       "a CUDA memory snapshot as JSON (`--memory-json`): call "
       "`torch.cuda.memory._record_memory_history(max_entries=100000)`, run a few steps, then write "
       "`torch.cuda.memory._snapshot()` with `json.dump`" },
-    { "operators", PRESENT_NUMBER, "cpu.operator_summary.events", 1, "cpu.operator_summary. cpu.thread_summary.",
+    { "operators", PRESENT_NUMBER, "cpu.operator_summary.events", 1, "cpu.operator_summary. cpu.thread_summary. operators. phases. drilldown.",
       "operator rows in the trace: record with `ProfilerActivity.CPU` among the activities" },
     { "gpu-rows", PRESENT_TRUE, "trace.recorded.gpu", 0,
       "gpu. idle. data_loading.idle_ verdict.memory_ split.judged.idle_ split.judged.compute_ split.judged.memset_ "
-      "split.judged.exposed_ split.window.idle_ split.window.compute_ split.window.memset_ split.window.exposed_",
+      "split.judged.exposed_ split.window.idle_ split.window.compute_ split.window.memset_ split.window.exposed_ "
+      "*.device_us *.device_share_ratio *_device_us",
       "GPU rows in the trace: record with `ProfilerActivity.CUDA` among the activities, on the machine with the GPU" },
     { "runtime-rows", PRESENT_TRUE, "trace.recorded.runtime", 0, "",
       "CUDA or HIP runtime rows in the trace: record with `ProfilerActivity.CUDA` among the activities" },
-    { "steps", PRESENT_NUMBER, "steps.count", 1, "steps. split.steady.",
+    { "steps", PRESENT_NUMBER, "steps.count", 1, "steps. split.steady. *.host_per_steady_step_us",
       "step marks in the trace: call `prof.step()` once per iteration, with "
       "`schedule=torch.profiler.schedule(wait=1, warmup=2, active=5)`" },
     { "three-steps", PRESENT_NUMBER, "steps.count", 3, "steps. *.per_step",
@@ -50,7 +51,7 @@ static const struct artifact artifacts[] = {
       "`prof.step()` once per iteration" },
     { "shapes", PRESENT_TRUE, "trace.recorded.shapes", 0, "",
       "operator shapes: record with `record_shapes=True`" },
-    { "stacks", PRESENT_TRUE, "trace.recorded.stacks", 0, "",
+    { "stacks", PRESENT_TRUE, "trace.recorded.stacks", 0, "modules. frames.",
       "Python stacks, to name the source line: one run with `with_stack=True` (it slows the host; do not time that run)" },
     { "trace-memory", PRESENT_TRUE, "trace.recorded.memory", 0, "",
       "memory events in the trace: record with `profile_memory=True`" },

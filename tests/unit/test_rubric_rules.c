@@ -342,7 +342,10 @@ static void units_of_metrics_stand_in_their_names(void)
 {
     for (size_t i = 0; i < ap_metric_count; i++) {
         const char *path = ap_metrics[i].path;
-        enum ap_unit unit = ends_with(path, "_us") ? AP_UNIT_time : ends_with(path, "_ratio") ? AP_UNIT_ratio : AP_UNIT_count;
+        /* a distribution of times carries the unit itself: queue_delay_us.p50 */
+        enum ap_unit unit = ends_with(path, "_us") || strstr(path, "_us.") ? AP_UNIT_time
+                            : ends_with(path, "_ratio")                    ? AP_UNIT_ratio
+                                                                           : AP_UNIT_count;
         bool other = ap_metrics[i].unit != AP_UNIT_time && ap_metrics[i].unit != AP_UNIT_ratio;
         ok(ap_metrics[i].unit == unit || (unit == AP_UNIT_count && other), path);
     }

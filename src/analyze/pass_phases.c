@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT
+ * pass_phases.c - the time of forward, backward, optimizer, ...: on the host without overlap, on the GPU by what launched. */
+#include "passes.h"
+#include "sort.h"
+
+#include "poison.h"
+
+/* Where several parts of a step are open at once on the threads that are looked at, time belongs to the first of these. */
+static const enum ap_phase precedence[] = { AP_PHASE_communication, AP_PHASE_data_loading, AP_PHASE_zero_grad,
+                                            AP_PHASE_optimizer,     AP_PHASE_backward,     AP_PHASE_forward,
+                                            AP_PHASE_inference };
+#define LEVELS AP_COUNT_OF(precedence)
+
+struct phase_total {
+    int64_t host_ns, host_steady_ns;
+    int64_t device_ns, device_busy_ns, device_steady_ns;
+    uint64_t device_rows;
+    uint32_t longest_row;
+    bool is_seen;
+};
+
+/* The spans of time that host time is given for: the steps, or the whole trace. */
+struct spans {
+    const struct ap_steps *steps; /* without any: one span */
+    struct ap_step whole;
+};
+
+struct phase_sums {
+    struct phase_total of[AP_PHASE_COUNT_];
+    int64_t host_ns, host_steady_ns, device_steady_ns; /* of all phases */
+    uint64_t steady_steps;
+    bool overflowed;
+};
+
+static size_t span_count(const struct spans *spans)
+{
+    return spans->steps->count ? spans->steps->count : 1;
+}
+
+static const struct ap_step *span_at(const struct spans *spans, size_t index)
+{
+    return spans->steps->count ? &spans->steps->steps[index] : &spans->whole;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- host */
+
+/* The time in which rows of the first phases up to a level were open; rows come by start. */
+struct coverage {
+    int64_t to_ns;
+    size_t span;
+    int64_t total_ns, steady_ns;
+};
+
+static void cover(struct coverage *coverage, const struct spans *spans, int64_t start_ns, int64_t end_ns)
+{
+    start_ns = start_ns > coverage->to_ns ? start_ns : coverage->to_ns;
+    if (end_ns <= start_ns)
+        return;
+    coverage->to_ns = end_ns;
+    for (; coverage->span < span_count(spans); coverage->span++) {
+        const struct ap_step *span = span_at(spans, coverage->span);
+        int64_t from_ns = start_ns > span->start_ns ? start_ns : span->start_ns;
+        int64_t until_ns = end_ns < span->end_ns ? end_ns : span->end_ns;
+        if (until_ns > from_ns) {
+            coverage->total_ns += until_ns - from_ns;
+            coverage->steady_ns += ap_step_is_steady(span) ? until_ns - from_ns : 0;
+        }
+        if (end_ns < span->end_ns)
+            break;
+    }
+}
+
+/* The threads of the steps, or the busiest one; and those that run backward. */
+static enum ap_status choose_tracks(struct ap_pass_context *context, bool **ret_chosen, struct ap_error *reterr)
+{
+    size_t count = context->ops.thread_count, busiest = 0;
+    bool *chosen = ap_mem_resize(context->gate, NULL, 0, count * sizeof(chosen[0]));
+    if (!chosen)
+        return ap_fail_memory(context->gate, reterr);
+    for (size_t i = 0; i < count; i++) {
+        chosen[i] = context->phases.track_is_backward[i];
+        if (context->ops.threads[i].busy_ns > context->ops.threads[busiest].busy_ns)
+            busiest = i;
+    }
+    if (!context->steps.count)
+        chosen[busiest] = true;
+    for (size_t i = 0; i < context->steps.count; i++)
+        chosen[context->trace->events.track[context->steps.steps[i].row]] = true;
+    *ret_chosen = chosen;
+    return AP_OK;
+}
+
+/* Does a phase begin with this row? What lies within a row of the same phase adds nothing. */
+static bool begins_phase(const struct ap_pass_context *context, uint32_t row)
+{
+    enum ap_phase phase = ap_phase_of_row(&context->phases, row);
+    uint32_t parent = context->tree.parent[row];
+    return ap_row_is_of(context->trace, row, AP_HOST_KINDS) && phase != AP_PHASE_other &&
+           (parent == AP_NO_ROW || ap_phase_of_row(&context->phases, parent) != phase ||
+            ap_row_end_ns(context->trace, parent) < ap_row_end_ns(context->trace, row));
+}
+
+static size_t list_beginnings(const struct ap_pass_context *context, const bool *chosen, uint32_t *rows)
+{
+    size_t count = 0;
+    for (size_t track = 0; track < context->order.track_count; track++) {
+        if (!chosen[track])
+            continue;
+        for (size_t i = context->order.track_start[track]; i < context->order.track_start[track + 1]; i++)
+            if (begins_phase(context, context->order.rows[i])) {
+                if (rows)
+                    rows[count] = context->order.rows[i];
+                count++;
+            }
+    }
+    return count;
+}
+
+static bool starts_before(const void *data, uint32_t a, uint32_t b)
+{
+    const struct ap_trace *trace = data;
+    return trace->events.start_ns[a] != trace->events.start_ns[b] ? trace->events.start_ns[a] < trace->events.start_ns[b]
+                                                                  : a < b;
+}
+
+static void add_row(struct ap_pass_context *context, const struct spans *spans, struct phase_sums *sums,
+                    struct coverage *levels, uint32_t row)
+{
+    const struct ap_events *events = &context->trace->events;
+    enum ap_phase phase = ap_phase_of_row(&context->phases, row);
+    struct phase_total *total = &sums->of[phase];
+    if (!total->is_seen || events->dur_ns[row] > events->dur_ns[total->longest_row])
+        total->longest_row = row;
+    total->is_seen = true;
+    bool within = false;
+    for (size_t level = 0; level < LEVELS; level++) {
+        within = within || precedence[level] == phase;
+        if (within)
+            cover(&levels[level], spans, events->start_ns[row], ap_row_end_ns(context->trace, row));
+    }
+}
+
+static void sum_spans(const struct spans *spans, struct phase_sums *sums)
+{
+    for (size_t i = 0; i < span_count(spans); i++) {
+        const struct ap_step *span = span_at(spans, i);
+        sums->host_ns += span->end_ns - span->start_ns;
+        if (ap_step_is_steady(span)) {
+            sums->host_steady_ns += span->end_ns - span->start_ns;
+            sums->steady_steps++;
+        }
+    }
+}
+
+static void split_levels(struct phase_sums *sums, const struct coverage *levels)
+{
+    int64_t before_ns = 0, before_steady_ns = 0;
+    for (size_t level = 0; level < LEVELS; level++) {
+        struct phase_total *total = &sums->of[precedence[level]];
+        total->host_ns = levels[level].total_ns - before_ns;
+        total->host_steady_ns = levels[level].steady_ns - before_steady_ns;
+        before_ns = levels[level].total_ns;
+        before_steady_ns = levels[level].steady_ns;
+    }
+    sums->of[AP_PHASE_other].host_ns = sums->host_ns - before_ns;
+    sums->of[AP_PHASE_other].host_steady_ns = sums->host_steady_ns - before_steady_ns;
+}
+
+static enum ap_status sum_host(struct ap_pass_context *context, const struct spans *spans, struct phase_sums *sums,
+                               struct ap_error *reterr)
+{
+    bool *chosen = NULL;
+    struct coverage levels[LEVELS];
+    for (size_t i = 0; i < LEVELS; i++)
+        levels[i] = (struct coverage){ .to_ns = INT64_MIN };
+    sum_spans(spans, sums);
+    AP_TRY(choose_tracks(context, &chosen, reterr));
+    size_t count = list_beginnings(context, chosen, NULL), bytes = 2 * count * sizeof(uint32_t);
+    enum ap_status status = AP_OK;
+    if (count) {
+        uint32_t *rows = ap_mem_resize(context->gate, NULL, 0, bytes);
+        if (rows) {
+            (void)list_beginnings(context, chosen, rows);
+            ap_sort_indices(rows, count, rows + count, starts_before, context->trace);
+            for (size_t i = 0; i < count; i++)
+                add_row(context, spans, sums, levels, rows[i]);
+            ap_mem_free(context->gate, rows, bytes);
+        } else {
+            status = ap_fail_memory(context->gate, reterr);
+        }
+    }
+    ap_mem_free(context->gate, chosen, context->ops.thread_count * sizeof(chosen[0]));
+    split_levels(sums, levels);
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------------------------- device */
+
+static bool is_launched_steadily(const struct ap_pass_context *context, const struct ap_device_row *linked)
+{
+    uint32_t cause = ap_work_cause(context->trace, linked);
+    if (cause == AP_NO_ROW || !context->steps.count)
+        return false;
+    size_t step = ap_step_at(&context->steps, context->trace->events.start_ns[cause]);
+    return step < context->steps.count && ap_step_is_steady(&context->steps.steps[step]);
+}
+
+static void sum_device(struct ap_pass_context *context, struct phase_sums *sums)
+{
+    const struct ap_trace *trace = context->trace;
+    int64_t covered_to_ns[AP_PHASE_COUNT_], device = -1;
+    for (size_t i = 0; i < context->links.count; i++) {
+        const struct ap_device_row *linked = &context->links.rows[i];
+        int64_t start_ns = trace->events.start_ns[linked->row], dur_ns = trace->events.dur_ns[linked->row];
+        if (!i || ap_row_device(trace, linked->row) != device)
+            for (size_t phase = 0; phase < AP_PHASE_COUNT_; phase++)
+                covered_to_ns[phase] = INT64_MIN;
+        device = ap_row_device(trace, linked->row);
+        enum ap_phase phase = ap_phase_of_work(&context->phases, trace, linked);
+        struct phase_total *total = &sums->of[phase];
+        total->device_rows++;
+        total->device_ns = ap_add_sat(total->device_ns, dur_ns, &sums->overflowed);
+        if (is_launched_steadily(context, linked)) {
+            total->device_steady_ns = ap_add_sat(total->device_steady_ns, dur_ns, &sums->overflowed);
+            sums->device_steady_ns = ap_add_sat(sums->device_steady_ns, dur_ns, &sums->overflowed);
+        }
+        if (start_ns + dur_ns > covered_to_ns[phase]) {
+            int64_t from_ns = start_ns > covered_to_ns[phase] ? start_ns : covered_to_ns[phase];
+            total->device_busy_ns = ap_add_sat(total->device_busy_ns, start_ns + dur_ns - from_ns, &sums->overflowed);
+            covered_to_ns[phase] = start_ns + dur_ns;
+        }
+    }
+}
+
+/* --------------------------------------------------------------------------------------------------------- output */
+
+static void add_mean(struct ap_model *model, struct ap_value *to, const char *key, int64_t total_ns, uint64_t count,
+                     bool is_known)
+{
+    if (count && is_known)
+        ap_add_time(model, to, key, ap_mean_ns(total_ns, count));
+    else
+        ap_add_null(model, to, key);
+}
+
+static void add_figures(struct ap_pass_context *context, const struct phase_sums *sums, enum ap_phase phase,
+                        struct ap_model *model, struct ap_value *to)
+{
+    const struct phase_total *total = &sums->of[phase];
+    bool has_gpu = context->links.count;
+    uint64_t steady = context->steps.count ? sums->steady_steps : 0;
+    ap_add_time(model, to, "host_us", total->host_ns);
+    ap_add_quotient(model, to, "host_share_ratio", (double)total->host_ns, (double)sums->host_ns);
+    add_mean(model, to, "host_per_steady_step_us", total->host_steady_ns, steady, true);
+    if (has_gpu) {
+        ap_add_time(model, to, "device_us", total->device_ns);
+        ap_add_time(model, to, "device_busy_us", total->device_busy_ns);
+    } else {
+        ap_add_null(model, to, "device_us");
+        ap_add_null(model, to, "device_busy_us");
+    }
+    ap_add_quotient(model, to, "device_share_ratio", (double)total->device_ns, (double)context->links.total_dur_ns);
+    add_mean(model, to, "device_per_steady_step_us", total->device_steady_ns, steady, has_gpu);
+    ap_add_count(model, to, "device_rows", (int64_t)total->device_rows);
+}
+
+static void add_longest(struct ap_pass_context *context, const struct phase_total *total, struct ap_model *model,
+                        struct ap_value *to)
+{
+    if (!total->is_seen) {
+        ap_add_null(model, to, "longest");
+        return;
+    }
+    struct ap_value *longest = ap_add_object(model, to, "longest");
+    ap_add_text(model, longest, "name", ap_row_name(context->trace, total->longest_row));
+    ap_add_place(context->trace, total->longest_row, model, longest);
+}
+
+/* The part of the GPU's time, where there is any, else of the host's. */
+static void add_backward_over_forward(const struct phase_sums *sums, struct ap_model *model, struct ap_value *to)
+{
+    const struct phase_total *forward = &sums->of[AP_PHASE_forward], *backward = &sums->of[AP_PHASE_backward];
+    bool by_device = forward->device_ns > 0 && backward->device_ns > 0;
+    bool by_host = forward->host_ns > 0 && backward->host_ns > 0;
+    if (by_device)
+        ap_add_quotient(model, to, "backward_over_forward_ratio", (double)backward->device_ns, (double)forward->device_ns);
+    else if (by_host)
+        ap_add_quotient(model, to, "backward_over_forward_ratio", (double)backward->host_ns, (double)forward->host_ns);
+    else
+        ap_add_null(model, to, "backward_over_forward_ratio");
+}
+
+static void add_phases(struct ap_pass_context *context, const struct phase_sums *sums, struct ap_model *model,
+                       struct ap_value *root)
+{
+    struct ap_value *phases = ap_add_object(model, root, "phases");
+    ap_add_string(model, phases, "of", context->steps.count ? "steps" : "trace window");
+    ap_add_time(model, phases, "host_us", sums->host_ns);
+    if (context->links.count)
+        ap_add_time(model, phases, "device_us", context->links.total_dur_ns);
+    else
+        ap_add_null(model, phases, "device_us");
+    ap_add_count(model, phases, "steady_steps", context->steps.count ? (int64_t)sums->steady_steps : 0);
+    add_backward_over_forward(sums, model, phases);
+    for (unsigned phase = 0; phase < AP_PHASE_COUNT_; phase++)
+        add_figures(context, sums, phase, model, ap_add_object(model, phases, ap_phase_name(phase)));
+    struct ap_value *items = ap_add_list(model, phases, "items");
+    for (unsigned phase = 0; phase < AP_PHASE_COUNT_; phase++) {
+        if (!sums->of[phase].host_ns && !sums->of[phase].device_rows)
+            continue;
+        struct ap_value *item = ap_add_object(model, items, NULL);
+        ap_add_string(model, item, "phase", ap_phase_name(phase));
+        add_figures(context, sums, phase, model, item);
+        add_longest(context, &sums->of[phase], model, item);
+    }
+}
+
+enum ap_status ap_pass_phases(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                              struct ap_error *reterr)
+{
+    struct phase_sums sums = { .host_ns = 0 };
+    struct spans spans = { .steps = &context->steps };
+    if (context->window_ns < 0 || !context->ops.thread_count) {
+        ap_add_null(model, root, "phases");
+        return AP_OK;
+    }
+    spans.whole.start_ns = context->trace->window_start_ns;
+    spans.whole.end_ns = context->trace->window_end_ns;
+    AP_TRY(sum_host(context, &spans, &sums, reterr));
+    sum_device(context, &sums);
+    add_phases(context, &sums, model, root);
+    context->ops.overflowed |= sums.overflowed;
+    return AP_OK;
+}

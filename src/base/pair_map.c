@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "pair_map.h"
+
+#include <string.h>
+
+#include "poison.h"
+
+#define FIRST_SLOTS 64
+
+void ap_pair_map_release(struct ap_pair_map *map)
+{
+    ap_mem_free(map->gate, map->slots, map->slot_count * sizeof(map->slots[0]));
+    *map = (struct ap_pair_map){ .gate = map->gate };
+}
+
+/* The slot that holds the pair, or the free one where it belongs. */
+static struct ap_pair_slot *slot_of(const struct ap_pair_map *map, uint32_t a, uint32_t b)
+{
+    uint64_t mixed = (((uint64_t)a << 32 | b) ^ map->gate->hash_seed) * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ mixed >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    size_t mask = map->slot_count - 1, at = (size_t)(mixed >> 32) & mask;
+    while (map->slots[at].number != AP_PAIR_NONE && (map->slots[at].a != a || map->slots[at].b != b))
+        at = (at + 1) & mask;
+    return &map->slots[at];
+}
+
+static enum ap_status grow(struct ap_pair_map *map, struct ap_error *reterr)
+{
+    struct ap_pair_map grown = { map->gate, NULL, map->slot_count ? map->slot_count * 2 : FIRST_SLOTS, map->count };
+    grown.slots = ap_mem_resize(map->gate, NULL, 0, grown.slot_count * sizeof(grown.slots[0]));
+    if (!grown.slots)
+        return ap_fail_memory(map->gate, reterr);
+    memset(grown.slots, 0xff, grown.slot_count * sizeof(grown.slots[0]));
+    for (size_t i = 0; i < map->slot_count; i++)
+        if (map->slots[i].number != AP_PAIR_NONE)
+            *slot_of(&grown, map->slots[i].a, map->slots[i].b) = map->slots[i];
+    ap_mem_free(map->gate, map->slots, map->slot_count * sizeof(map->slots[0]));
+    *map = grown;
+    return AP_OK;
+}
+
+enum ap_status ap_pair_map_add(struct ap_pair_map *map, uint32_t a, uint32_t b, uint32_t *ret_number,
+                               struct ap_error *reterr)
+{
+    if ((size_t)map->count * 3 >= map->slot_count * 2)
+        AP_TRY(grow(map, reterr));
+    struct ap_pair_slot *slot = slot_of(map, a, b);
+    if (slot->number == AP_PAIR_NONE)
+        *slot = (struct ap_pair_slot){ a, b, map->count++ };
+    *ret_number = slot->number;
+    return AP_OK;
+}
+
+uint32_t ap_pair_map_find(const struct ap_pair_map *map, uint32_t a, uint32_t b)
+{
+    return map->slot_count ? slot_of(map, a, b)->number : AP_PAIR_NONE;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * pair_map.h - numbers the different pairs of two 32-bit keys in order of first sight; grows. */
+#ifndef AP_PAIR_MAP_H
+#define AP_PAIR_MAP_H
+
+#include "mem.h"
+
+#define AP_PAIR_NONE UINT32_MAX
+
+struct ap_pair_map {
+    struct ap_gate *gate;
+    struct ap_pair_slot {
+        uint32_t a, b, number; /* number AP_PAIR_NONE = free */
+    } *slots;
+    size_t slot_count; /* 0 or a power of two */
+    uint32_t count;
+};
+
+/** An empty map: { .gate = gate }. */
+void ap_pair_map_release(struct ap_pair_map *map);
+
+/** The pair's number, 0 .. count - 1: a new pair gets the next one. */
+AP_MUST_CHECK enum ap_status ap_pair_map_add(struct ap_pair_map *map, uint32_t a, uint32_t b, uint32_t *ret_number,
+                                             struct ap_error *reterr);
+/** AP_PAIR_NONE where the pair is not in it. */
+uint32_t ap_pair_map_find(const struct ap_pair_map *map, uint32_t a, uint32_t b);
+
+#endif

@@ -127,9 +127,9 @@ def compare(tap, what, sources):
 
 def check_options(tap, help_said, man, readme):
     sources = {
-        "--help": dict(re.findall(r"^  --([a-z-]+)(?: ([A-Z]+))?", help_said.split("\nRecording")[0], re.MULTILINE)),
-        "the man page": dict(re.findall(r"^--([a-z-]+)(?: ([A-Z]+))?$", readable(man), re.MULTILINE)),
-        "README.md": dict(re.findall(r"^\| `--([a-z-]+)(?: ([A-Z]+))?` \|", readme, re.MULTILINE)),
+        "--help": dict(re.findall(r"^  --([a-z-]+)(?: ([A-Z=]+))?", help_said.split("\nRecording")[0], re.MULTILINE)),
+        "the man page": dict(re.findall(r"^--([a-z-]+)(?: ([A-Z=]+))?$", readable(man), re.MULTILINE)),
+        "README.md": dict(re.findall(r"^\| `--([a-z-]+)(?: ([A-Z=]+))?` \|", readme, re.MULTILINE)),
     }
     compare(tap, "options", sources)
     complaints = [f"{where}: --{name}" for where, text in (("--help", help_said), ("the man page", readable(man)), *commands(readme))

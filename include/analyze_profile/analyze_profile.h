@@ -20,6 +20,13 @@ struct ap_request {
     const char *cpu_trace_path;   /* "-" = standard input; NULL = none */
     const char *memory_json_path; /* likewise; at least one of the two is needed */
     const char *rubric_path;      /* rules to use instead of the built-in ones; NULL = built-in */
+    /** What the report is to be about; NULL = all. @focus is cpu, gpu, memory or io: findings and sections of that domain.
+     *  @phase is a part of the step, one of those that ap_phase_names() tells. */
+    const char *focus, *phase;
+    const char *const *context;   /* "KEY=VALUE": labels that stand in the report in this order */
+    size_t context_count;
+    bool with_tracks;             /* keep what ap_report_write_trace needs */
+    bool trace_all;               /* ap_report_write_trace copies all events, not only those around the findings */
     uint64_t top_n;               /* longest list in the report; 0 = no bound */
     uint64_t max_memory_bytes;    /* 0 = no bound; else at least AP_MIN_MAX_MEMORY_BYTES */
     uint32_t max_depth;           /* nesting allowed in parts of the input that are skipped; 0 = 10,000 */
@@ -54,6 +61,15 @@ AP_API enum ap_status ap_report_write_json(const struct ap_report *report, ap_wr
                                            struct ap_error *reterr);
 AP_API enum ap_status ap_report_write_markdown(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                                struct ap_error *reterr);
+
+/** The trace again as a Chrome trace, for viewers such as Perfetto, with findings, idle causes, critical path and steps as
+ *  tracks of a process of their own. @request is the one that the report was made from, with_tracks set; its trace is read
+ *  again, which standard input does not allow: then the tracks are written alone. */
+AP_API enum ap_status ap_report_write_trace(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
+                                            void *write_self, struct ap_error *reterr);
+
+/** "forward, backward, ...": the names that ap_request.phase takes. */
+AP_API const char *ap_phase_names(void);
 
 enum ap_artifact { AP_ARTIFACT_UNKNOWN, AP_ARTIFACT_TRACE, AP_ARTIFACT_SNAPSHOT };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyze.h"
 
+#include "overlay_spans.h"
 #include "passes.h"
 
 #include "poison.h"
@@ -53,6 +54,17 @@ static uint32_t find_main_track(const struct ap_pass_context *context)
     return main_track;
 }
 
+static enum ap_status add_spans(const struct ap_pass_context *context, struct ap_error *reterr)
+{
+    struct ap_overlay *overlay = context->options->overlay;
+    if (!overlay)
+        return AP_OK;
+    ap_overlay_learn_trace(overlay, context->trace);
+    AP_TRY(ap_overlay_add_steps(overlay, context->trace, &context->steps, reterr));
+    AP_TRY(ap_overlay_add_idle(overlay, context->trace, &context->split, reterr));
+    return ap_overlay_add_path(overlay, context->trace, &context->order, &context->critical_path, reterr);
+}
+
 static enum ap_status run_passes(struct ap_pass_context *context, struct ap_model *model, struct ap_error *reterr)
 {
     AP_TRY(ap_row_order_init(&context->order, context->trace, context->gate, reterr));
@@ -74,6 +86,7 @@ static enum ap_status run_passes(struct ap_pass_context *context, struct ap_mode
         AP_TRY(cpu_passes[i](context, model, cpu, reterr));
     for (size_t i = 0; i < AP_COUNT_OF(root_passes); i++)
         AP_TRY(root_passes[i](context, model, &model->root, reterr));
+    AP_TRY(add_spans(context, reterr));
     return ap_model_status(model, reterr);
 }
 

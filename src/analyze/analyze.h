@@ -4,6 +4,7 @@
 #define AP_ANALYZE_H
 
 #include "model_build.h"
+#include "overlay.h"
 #include "trace.h"
 
 struct ap_analyze_options {
@@ -11,6 +12,8 @@ struct ap_analyze_options {
     uint64_t top_n;        /* bound of lists; 0 = all */
     uint64_t bytes_read;   /* of the decompressed input */
     bool compressed;
+    const char *phase;     /* what the report is to be about: one of the names of phases, or NULL for all */
+    struct ap_overlay *overlay; /* receives spans to be drawn; NULL = nobody wants them */
 };
 
 /** Append the parts to the root of @model, in the order of the report. Oddities found on the way go to @notes. The

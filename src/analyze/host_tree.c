@@ -51,7 +51,10 @@ uint32_t ap_host_around(const struct ap_host_tree *tree, const struct ap_trace *
         return AP_NO_ROW;
     int64_t start_ns = trace->events.start_ns[row];
     uint32_t around = tree->parent[row];
-    while (around != AP_NO_ROW && (!ap_row_is_of(trace, around, kinds) || ap_row_end_ns(trace, around) <= start_ns))
+    for (int i = 0; i < AP_NESTING_MAX && around != AP_NO_ROW; i++) {
+        if (ap_row_is_of(trace, around, kinds) && ap_row_end_ns(trace, around) > start_ns)
+            return around;
         around = tree->parent[around];
-    return around;
+    }
+    return AP_NO_ROW;
 }

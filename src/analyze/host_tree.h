@@ -7,6 +7,8 @@
 #include "row_order.h"
 
 #define AP_NO_ROW UINT32_MAX
+/** What is nested deeper is no program's stack: walks up end there, so that none is quadratic on made-up input. */
+#define AP_NESTING_MAX 1000
 
 /** Sets of kinds: bit 1 << kind. */
 #define AP_HOST_KINDS                                                                                        \
@@ -35,7 +37,7 @@ static inline int64_t ap_row_end_ns(const struct ap_trace *trace, uint32_t row)
 }
 
 /** The nearest row around @row (which may be AP_NO_ROW) of one of these kinds, still open when @row began (rows may
- *  cross); AP_NO_ROW where there is none. */
+ *  cross); AP_NO_ROW where there is none within AP_NESTING_MAX rows. */
 uint32_t ap_host_around(const struct ap_host_tree *tree, const struct ap_trace *trace, uint32_t row, uint32_t kinds);
 
 #endif

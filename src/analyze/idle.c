@@ -25,7 +25,9 @@ struct attribution {
     const struct ap_trace *trace;
     const struct ap_row_order *order;
     const struct ap_host_tree *tree;
+    const struct ap_links *links;
     const struct ap_steps *steps;
+    uint32_t main_track;
     struct ap_host_states states;
     struct piece *pieces;   /* what threads are asked for, by track, then time */
     size_t piece_capacity;
@@ -33,6 +35,36 @@ struct attribution {
     size_t leftover_count, leftover_capacity;
     size_t step; /* where the last credit went */
 };
+
+/* How the device was fed at the end of a gap. */
+struct feeding {
+    uint32_t track, launch; /* the call, AP_NO_ROW = not known; and the thread that made it */
+    int64_t host_end_ns;    /* until here the host had not called yet */
+    int64_t call_end_ns;    /* the launch was on its way from here on at the latest */
+};
+
+static int64_t within(int64_t at_ns, const struct ap_gap *gap)
+{
+    return at_ns < gap->start_ns ? gap->start_ns : at_ns > gap->end_ns ? gap->end_ns : at_ns;
+}
+
+/* The host is late where it called after the gap had begun. Work without a call in a trace that has calls was launched
+ * before the recording, so it was queued. */
+static struct feeding feeding_of(const struct attribution *a, const struct ap_gap *gap)
+{
+    struct feeding feeding = { a->main_track, AP_NO_ROW, gap->end_ns, gap->end_ns };
+    if (gap->work == AP_NO_ROW)
+        return feeding;
+    feeding.launch = a->links->rows[gap->work].launch;
+    if (feeding.launch != AP_NO_ROW) {
+        feeding.track = a->trace->events.track[feeding.launch];
+        feeding.host_end_ns = within(a->trace->events.start_ns[feeding.launch], gap);
+        feeding.call_end_ns = within(ap_row_end_ns(a->trace, feeding.launch), gap);
+    } else if (a->links->linked_count) {
+        feeding.host_end_ns = feeding.call_end_ns = gap->start_ns;
+    }
+    return feeding;
+}
 
 /* -------------------------------------------------------------------------------------------------------- crediting */
 
@@ -64,7 +96,7 @@ static void credit(struct attribution *a, uint32_t gap_index, enum ap_idle_cause
     const struct ap_gap *gap = &a->split->gaps[gap_index];
     if (end_ns <= start_ns)
         return;
-    if (gap->in_window)
+    if (ap_gap_in_window(a->split, gap))
         a->split->window.cause_ns[cause] += end_ns - start_ns;
     for (size_t i = step_after(a, start_ns); i < a->steps->count && a->steps->steps[i].start_ns < end_ns; i++) {
         int64_t from_ns = a->steps->steps[i].start_ns > start_ns ? a->steps->steps[i].start_ns : start_ns;
@@ -84,7 +116,7 @@ static void credit(struct attribution *a, uint32_t gap_index, enum ap_idle_cause
 /* @row is a wait for the device that was open when the gap began. */
 static void note_wait(struct attribution *a, struct ap_gap *gap, uint32_t row)
 {
-    int64_t blocked_ns = a->trace->events.dur_ns[row], room_ns = gap->host_end_ns - gap->start_ns;
+    int64_t blocked_ns = a->trace->events.dur_ns[row], room_ns = feeding_of(a, gap).host_end_ns - gap->start_ns;
     gap->sync_end_ns = gap->start_ns + (blocked_ns < room_ns ? blocked_ns : room_ns);
     if (gap->detail) {
         a->split->details[gap->detail - 1].host_row[AP_IDLE_synchronization] = row;
@@ -195,19 +227,24 @@ static enum ap_status group_pieces(struct attribution *a, size_t **ret_starts, s
     if (!starts)
         return ap_fail_memory(split->gate, reterr);
     memset(starts, 0, (track_count + 1) * sizeof(starts[0]));
-    for (size_t i = 0; i < split->gap_count; i++)
-        starts[split->gaps[i].track + 1]++;
+    for (size_t i = 0; i < split->gap_count; i++) {
+        struct feeding feeding = feeding_of(a, &split->gaps[i]);
+        starts[feeding.track + 1] += feeding.host_end_ns > split->gaps[i].start_ns;
+    }
     for (size_t track = 0; track < track_count; track++)
         starts[track + 1] += starts[track];
-    if (!split->gap_count)
+    if (!starts[track_count])
         return AP_OK;
-    a->pieces = ap_mem_resize(split->gate, NULL, 0, split->gap_count * sizeof(a->pieces[0]));
+    a->pieces = ap_mem_resize(split->gate, NULL, 0, starts[track_count] * sizeof(a->pieces[0]));
     if (!a->pieces)
         return ap_fail_memory(split->gate, reterr);
-    a->piece_capacity = split->gap_count;
-    for (size_t i = 0; i < split->gap_count; i++)
-        a->pieces[starts[split->gaps[i].track]++] =
-            (struct piece){ split->gaps[i].start_ns, split->gaps[i].host_end_ns, (uint32_t)i };
+    a->piece_capacity = starts[track_count];
+    for (size_t i = 0; i < split->gap_count; i++) {
+        struct feeding feeding = feeding_of(a, &split->gaps[i]);
+        if (feeding.host_end_ns > split->gaps[i].start_ns)
+            a->pieces[starts[feeding.track]++] =
+                (struct piece){ split->gaps[i].start_ns, feeding.host_end_ns, (uint32_t)i };
+    }
     memmove(starts + 1, starts, track_count * sizeof(starts[0]));
     starts[0] = 0;
     return AP_OK;
@@ -217,12 +254,13 @@ static enum ap_status group_pieces(struct attribution *a, size_t **ret_starts, s
 static void credit_device(struct attribution *a)
 {
     for (size_t i = 0; i < a->split->gap_count; i++) {
-        const struct ap_gap *gap = &a->split->gaps[i];
-        int64_t launched_ns = gap->end_ns - gap->call_end_ns > LAUNCH_NS ? gap->call_end_ns + LAUNCH_NS : gap->end_ns;
-        bool loads = gap->launch != AP_NO_ROW && a->states.state[gap->launch] == AP_IDLE_driver_call;
-        credit(a, (uint32_t)i, loads ? AP_IDLE_driver_call : AP_IDLE_launch_overhead, gap->host_end_ns, launched_ns,
-               gap->launch);
-        credit(a, (uint32_t)i, AP_IDLE_queue_wait, launched_ns, gap->end_ns, AP_NO_ROW);
+        int64_t end_ns = a->split->gaps[i].end_ns;
+        struct feeding feeding = feeding_of(a, &a->split->gaps[i]);
+        int64_t launched_ns = end_ns - feeding.call_end_ns > LAUNCH_NS ? feeding.call_end_ns + LAUNCH_NS : end_ns;
+        bool loads = feeding.launch != AP_NO_ROW && a->states.state[feeding.launch] == AP_IDLE_driver_call;
+        credit(a, (uint32_t)i, loads ? AP_IDLE_driver_call : AP_IDLE_launch_overhead, feeding.host_end_ns, launched_ns,
+               feeding.launch);
+        credit(a, (uint32_t)i, AP_IDLE_queue_wait, launched_ns, end_ns, AP_NO_ROW);
     }
 }
 
@@ -251,18 +289,20 @@ static enum ap_status take_leftover(struct attribution *a, struct piece **ret_pi
     for (size_t i = 0; i < count && *ret_pieces; i++)
         (*ret_pieces)[i] = a->leftover[sequence[i]];
     ap_mem_free(gate, sequence, sequence ? bytes : 0);
-    a->leftover_count = 0;
+    ap_mem_free(gate, a->leftover, a->leftover_capacity * sizeof(a->leftover[0])); /* large: its copy is enough */
+    a->leftover = NULL;
+    a->leftover_count = a->leftover_capacity = 0;
     return *ret_pieces ? AP_OK : ap_fail_memory(gate, reterr);
 }
 
-static enum ap_status ask_main(struct attribution *a, uint32_t main_track, struct ap_error *reterr)
+static enum ap_status ask_main(struct attribution *a, struct ap_error *reterr)
 {
     struct piece *pieces;
     size_t count;
     AP_TRY(take_leftover(a, &pieces, &count, reterr));
     if (!count)
         return AP_OK;
-    enum ap_status status = ask_thread(a, main_track, pieces, count, reterr);
+    enum ap_status status = ask_thread(a, a->main_track, pieces, count, reterr);
     ap_mem_free(a->split->gate, pieces, count * sizeof(pieces[0]));
     return status;
 }
@@ -334,7 +374,7 @@ static enum ap_status ask_collectives(struct attribution *a, struct ap_error *re
     return status;
 }
 
-static enum ap_status ask_all(struct attribution *a, uint32_t main_track, struct ap_error *reterr)
+static enum ap_status ask_all(struct attribution *a, struct ap_error *reterr)
 {
     size_t *starts = NULL;
     enum ap_status status = group_pieces(a, &starts, reterr);
@@ -343,8 +383,11 @@ static enum ap_status ask_all(struct attribution *a, uint32_t main_track, struct
             status = ask_thread(a, track, a->pieces + starts[track], starts[track + 1] - starts[track], reterr);
     if (starts)
         ap_mem_free(a->split->gate, starts, (a->order->track_count + 1) * sizeof(starts[0]));
+    ap_mem_free(a->split->gate, a->pieces, a->piece_capacity * sizeof(a->pieces[0]));
+    a->pieces = NULL;
+    a->piece_capacity = 0;
     if (status == AP_OK)
-        status = ask_main(a, main_track, reterr);
+        status = ask_main(a, reterr);
     return status == AP_OK ? ask_collectives(a, reterr) : status;
 }
 
@@ -364,20 +407,20 @@ static void name_data_waits(struct attribution *a)
 }
 
 enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_trace *trace, const struct ap_row_order *order,
-                                 const struct ap_host_tree *tree, const struct ap_steps *steps, uint32_t main_track,
-                                 struct ap_error *reterr)
+                                 const struct ap_host_tree *tree, const struct ap_links *links,
+                                 const struct ap_steps *steps, uint32_t main_track, struct ap_error *reterr)
 {
-    struct attribution a = { .split = split, .trace = trace, .order = order, .tree = tree, .steps = steps };
+    struct attribution a = { .split = split, .trace = trace, .order = order, .tree = tree, .links = links, .steps = steps,
+                             .main_track = main_track };
     if (!order->track_count)
         return AP_OK;
     enum ap_status status = ap_host_states_init(&a.states, trace, order, tree, split->gate, reterr);
     if (status == AP_OK) {
         credit_device(&a);
-        status = ask_all(&a, main_track, reterr);
+        status = ask_all(&a, reterr);
         name_data_waits(&a);
     }
     ap_host_states_release(&a.states);
-    ap_mem_free(split->gate, a.pieces, a.piece_capacity * sizeof(a.pieces[0]));
     ap_mem_free(split->gate, a.leftover, a.leftover_capacity * sizeof(a.leftover[0]));
     return status;
 }

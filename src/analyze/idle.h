@@ -8,7 +8,12 @@
 /** Divide every gap among the causes: in the window, the steps and the details of the gaps. */
 AP_MUST_CHECK enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_trace *trace,
                                                const struct ap_row_order *order, const struct ap_host_tree *tree,
-                                               const struct ap_steps *steps, uint32_t main_track,
-                                               struct ap_error *reterr);
+                                               const struct ap_links *links, const struct ap_steps *steps,
+                                               uint32_t main_track, struct ap_error *reterr);
+
+static inline bool ap_gap_in_window(const struct ap_split *split, const struct ap_gap *gap)
+{
+    return gap->start_ns >= split->start_ns && gap->end_ns <= split->end_ns;
+}
 
 #endif

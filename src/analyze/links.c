@@ -7,10 +7,32 @@
 
 /* ------------------------------------------------------------------------------------------------------- launches */
 
-static ap_link_key work_correlation(const struct ap_trace *trace, uint32_t row)
+/* What links a row of work to a row of the host; 0 = nothing. */
+typedef ap_link_key key_of_work(const struct ap_trace *trace, const struct ap_device_row *linked);
+
+static ap_link_key work_correlation(const struct ap_trace *trace, const struct ap_device_row *linked)
 {
-    const struct ap_work_detail *work = ap_row_work(trace, row);
+    const struct ap_work_detail *work = ap_row_work(trace, linked->row);
     return work ? work->correlation : 0;
+}
+
+/* A map of the keys that rows of work have. */
+static enum ap_status collect_keys(struct ap_id_map *map, const struct ap_links *links, const struct ap_trace *trace,
+                                   key_of_work *key_of, struct ap_error *reterr)
+{
+    uint32_t lowest = UINT32_MAX, highest = 0;
+    for (size_t i = 0; i < links->count; i++) {
+        ap_link_key key = key_of(trace, &links->rows[i]);
+        lowest = key && key < lowest ? key : lowest;
+        highest = key > highest ? key : highest;
+    }
+    AP_TRY(ap_id_map_init_range(map, links->gate, links->count, lowest, highest, reterr));
+    for (size_t i = 0; i < links->count; i++) {
+        ap_link_key key = key_of(trace, &links->rows[i]);
+        if (key)
+            (void)ap_id_map_add(map, key);
+    }
+    return AP_OK;
 }
 
 /* Calls that are not placed in time launch nothing that could be judged. */
@@ -30,15 +52,10 @@ static void find_calls(struct ap_id_map *calls, const struct ap_trace *trace)
 static enum ap_status link_launches(struct ap_links *links, const struct ap_trace *trace, struct ap_error *reterr)
 {
     struct ap_id_map calls;
-    AP_TRY(ap_id_map_init(&calls, links->gate, links->count, reterr));
-    for (size_t i = 0; i < links->count; i++) {
-        ap_link_key correlation = work_correlation(trace, links->rows[i].row);
-        if (correlation)
-            (void)ap_id_map_add(&calls, correlation);
-    }
+    AP_TRY(collect_keys(&calls, links, trace, work_correlation, reterr));
     find_calls(&calls, trace);
     for (size_t i = 0; i < links->count; i++) {
-        ap_link_key correlation = work_correlation(trace, links->rows[i].row);
+        ap_link_key correlation = work_correlation(trace, &links->rows[i]);
         if (correlation)
             links->rows[i].launch = *ap_id_map_find(&calls, correlation);
         links->linked_count += links->rows[i].launch != AP_NO_ROW;
@@ -77,12 +94,7 @@ static enum ap_status link_ops_by_id(struct ap_links *links, const struct ap_tra
     struct ap_id_map ops;
     if (ap_external_id_is_correlation(trace))
         return AP_OK;
-    AP_TRY(ap_id_map_init(&ops, links->gate, links->count, reterr));
-    for (size_t i = 0; i < links->count; i++) {
-        ap_link_key id = op_id(trace, &links->rows[i]);
-        if (id)
-            (void)ap_id_map_add(&ops, id);
-    }
+    AP_TRY(collect_keys(&ops, links, trace, op_id, reterr));
     find_ops(&ops, trace);
     for (size_t i = 0; i < links->count; i++) {
         ap_link_key id = op_id(trace, &links->rows[i]);

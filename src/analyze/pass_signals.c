@@ -30,6 +30,7 @@ struct signal_totals {
     uint64_t count;
     int64_t union_ns;
     int64_t covered_to_ns; /* on the thread being read */
+    uint32_t longest;      /* row; AP_NO_ROW = none yet */
 };
 
 static unsigned where_of(enum ap_event_kind kind)
@@ -50,6 +51,25 @@ static unsigned where_of(enum ap_event_kind kind)
     }
 }
 
+/* Of equally long ones the earlier in the file. */
+static bool is_longer(const struct ap_trace *trace, uint32_t row, uint32_t than)
+{
+    if (than == AP_NO_ROW || trace->events.dur_ns[row] != trace->events.dur_ns[than])
+        return than == AP_NO_ROW || trace->events.dur_ns[row] > trace->events.dur_ns[than];
+    return row < than;
+}
+
+static void add_longest(const struct ap_trace *trace, uint32_t row, struct ap_model *model, struct ap_value *signal)
+{
+    if (row == AP_NO_ROW) {
+        ap_add_null(model, signal, "longest");
+        return;
+    }
+    struct ap_value *longest = ap_add_object(model, signal, "longest");
+    ap_add_text(model, longest, "name", ap_row_name(trace, row));
+    ap_add_place(trace, row, model, longest);
+}
+
 static void take_row(const struct ap_trace *trace, uint32_t row, uint32_t bits, unsigned where,
                      struct signal_totals *totals, bool *overflowed)
 {
@@ -59,6 +79,8 @@ static void take_row(const struct ap_trace *trace, uint32_t row, uint32_t bits, 
         if (!(bits >> i & 1) || !(signals[i].where & where))
             continue;
         total->count++;
+        if (is_longer(trace, row, total->longest))
+            total->longest = row;
         if (end_ns <= total->covered_to_ns)
             continue;
         int64_t more_ns = end_ns - (start_ns > total->covered_to_ns ? start_ns : total->covered_to_ns);
@@ -91,9 +113,11 @@ static void take_rows(struct ap_pass_context *context, const struct ap_name_patt
 enum ap_status ap_pass_signals(struct ap_pass_context *context, struct ap_model *model, struct ap_value *parent,
                                struct ap_error *reterr)
 {
-    struct signal_totals totals[SIGNAL_COUNT] = { { 0, 0, 0 } };
+    struct signal_totals totals[SIGNAL_COUNT];
     size_t name_count = (size_t)ap_strpool_count(&context->trace->strings) + 1;
     struct ap_name_patterns patterns;
+    for (size_t i = 0; i < SIGNAL_COUNT; i++)
+        totals[i] = (struct signal_totals){ .longest = AP_NO_ROW };
     enum ap_status status = ap_name_patterns_init(&patterns, context->gate, signal_patterns, SIGNAL_COUNT, reterr);
     uint32_t *bits_of_name = ap_mem_resize(context->gate, NULL, 0, name_count * sizeof(bits_of_name[0]));
     if (!bits_of_name && status == AP_OK)
@@ -118,6 +142,7 @@ enum ap_status ap_pass_signals(struct ap_pass_context *context, struct ap_model 
             ap_add_number(model, signal, "per_step", (double)totals[i].count / (double)context->step_count);
         else
             ap_add_null(model, signal, "per_step");
+        add_longest(context->trace, totals[i].longest, model, signal);
     }
     return AP_OK;
 }

@@ -104,21 +104,14 @@ static void add_split(struct ap_pass_context *context, struct ap_model *model, s
 
 /* ---- gaps ---- */
 
-static void add_gaps_over(const struct ap_split *split, int64_t limit_ns, const char *key, struct ap_model *model,
+static void add_gaps_over(const struct ap_split *split, int over, const char *key, struct ap_model *model,
                           struct ap_value *idle)
 {
-    int64_t count = 0, dur_ns = 0;
-    for (size_t i = 0; i < split->gap_count; i++) {
-        int64_t gap_ns = split->gaps[i].end_ns - split->gaps[i].start_ns;
-        if (split->gaps[i].in_window && gap_ns > limit_ns) {
-            count++;
-            dur_ns += gap_ns;
-        }
-    }
-    struct ap_value *over = ap_add_object(model, idle, key);
-    ap_add_count(model, over, "count", count);
-    ap_add_time(model, over, "dur_us", dur_ns);
-    ap_add_quotient(model, over, "window_ratio", (double)dur_ns, (double)split->window.dur_ns);
+    const struct ap_gap_sum *sum = &split->gap_sums[over];
+    struct ap_value *to = ap_add_object(model, idle, key);
+    ap_add_count(model, to, "count", (int64_t)sum->count);
+    ap_add_time(model, to, "dur_us", sum->dur_ns);
+    ap_add_quotient(model, to, "window_ratio", (double)sum->dur_ns, (double)split->window.dur_ns);
 }
 
 static void add_row_name(const struct ap_trace *trace, uint32_t row, const char *key, struct ap_model *model,
@@ -130,18 +123,17 @@ static void add_row_name(const struct ap_trace *trace, uint32_t row, const char 
         ap_add_text(model, to, key, ap_row_name(trace, row));
 }
 
-static void add_gap(struct ap_pass_context *context, const struct ap_gap_detail *detail, struct ap_model *model,
+static void add_gap(struct ap_pass_context *context, const struct ap_gap_detail *gap, struct ap_model *model,
                     struct ap_value *list)
 {
-    const struct ap_gap *gap = &context->split.gaps[detail->gap];
-    enum ap_idle_cause cause = ap_split_top_cause(detail->cause_ns);
+    enum ap_idle_cause cause = ap_split_top_cause(gap->cause_ns);
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_time(model, row, "start_us", gap->start_ns);
     ap_add_time(model, row, "dur_us", gap->end_ns - gap->start_ns);
     ap_add_track(context->trace, gap->track, model, row);
     ap_add_string(model, row, "cause", ap_idle_cause_name(cause));
-    ap_add_time(model, row, "cause_us", detail->cause_ns[cause]);
-    add_row_name(context->trace, detail->host_row[cause], "host_row", model, row);
+    ap_add_time(model, row, "cause_us", gap->cause_ns[cause]);
+    add_row_name(context->trace, gap->host_row[cause], "host_row", model, row);
     add_row_name(context->trace, gap->next, "next", model, row);
 }
 
@@ -153,21 +145,16 @@ static void add_idle(struct ap_pass_context *context, struct ap_model *model, st
         return;
     }
     struct ap_value *idle = ap_add_object(model, root, "idle");
-    int64_t count = 0, longest_ns = 0;
-    for (size_t i = 0; i < split->gap_count; i++) {
-        int64_t gap_ns = split->gaps[i].end_ns - split->gaps[i].start_ns;
-        count += split->gaps[i].in_window;
-        longest_ns = split->gaps[i].in_window && gap_ns > longest_ns ? gap_ns : longest_ns;
-    }
-    ap_add_count(model, idle, "gap_count", count);
+    const struct ap_gap_detail *longest = split->detail_count ? &split->details[0] : NULL;
+    ap_add_count(model, idle, "gap_count", (int64_t)split->gap_sums[AP_GAPS_ALL].count);
     ap_add_time(model, idle, "dur_us", ap_split_idle_ns(&split->window));
-    ap_add_time(model, idle, "longest_us", longest_ns);
-    add_gaps_over(split, 10000, "over_10us", model, idle);
-    add_gaps_over(split, 100000, "over_100us", model, idle);
-    add_gaps_over(split, 1000000, "over_1ms", model, idle);
+    ap_add_time(model, idle, "longest_us", longest ? longest->end_ns - longest->start_ns : 0);
+    add_gaps_over(split, AP_GAPS_OVER_10_US, "over_10us", model, idle);
+    add_gaps_over(split, AP_GAPS_OVER_100_US, "over_100us", model, idle);
+    add_gaps_over(split, AP_GAPS_OVER_1_MS, "over_1ms", model, idle);
     struct ap_value *list = ap_add_list(model, idle, "gaps");
     uint64_t limit = context->options->top_n ? context->options->top_n : split->detail_count;
-    for (size_t i = 0; i < split->detail_count && i < limit && split->gaps[split->details[i].gap].in_window; i++)
+    for (size_t i = 0; i < split->detail_count && i < limit; i++)
         add_gap(context, &split->details[i], model, list);
 }
 

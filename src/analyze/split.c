@@ -132,80 +132,110 @@ static void take_differences(struct ap_split_part *part)
 
 /* ---------------------------------------------------------------------------------------------------------- gaps */
 
-static enum ap_status add_gap(struct ap_split *split, struct ap_gap gap, struct ap_error *reterr)
+/* The gaps up to each row of work and behind the last one; those without length are left out. Counted first, where the
+ * list has no room yet. */
+static size_t list_gaps(struct ap_split *split, const struct merged *merged, int64_t outer_start_ns, int64_t outer_end_ns)
 {
-    if (gap.end_ns <= gap.start_ns)
+    const struct ap_trace *trace = merged->trace;
+    int64_t busy_to_ns = outer_start_ns;
+    size_t count = 0;
+    for (size_t i = 0; i <= merged->links->count; i++) {
+        const struct ap_device_row *work = i < merged->links->count ? nth(merged, i) : NULL;
+        int64_t start_ns = work ? trace->events.start_ns[work->row] : outer_end_ns;
+        int64_t end_ns = work ? ap_row_end_ns(trace, work->row) : outer_end_ns;
+        if (start_ns > busy_to_ns && split->gap_capacity)
+            split->gaps[count] = (struct ap_gap){ .start_ns = busy_to_ns, .end_ns = start_ns, .sync_end_ns = busy_to_ns,
+                                                  .work = work ? (uint32_t)(work - merged->links->rows) : AP_NO_ROW };
+        count += start_ns > busy_to_ns;
+        busy_to_ns = end_ns > busy_to_ns ? end_ns : busy_to_ns;
+    }
+    return count;
+}
+
+static enum ap_status find_gaps(struct ap_split *split, const struct merged *merged, const struct ap_steps *steps,
+                                struct ap_error *reterr)
+{
+    int64_t start_ns = split->start_ns, end_ns = split->end_ns;
+    if (steps->count) { /* steps lie in order and apart */
+        start_ns = steps->steps[0].start_ns < start_ns ? steps->steps[0].start_ns : start_ns;
+        end_ns = steps->steps[steps->count - 1].end_ns > end_ns ? steps->steps[steps->count - 1].end_ns : end_ns;
+    }
+    size_t count = list_gaps(split, merged, start_ns, end_ns);
+    if (!count)
         return AP_OK;
-    AP_TRY(ap_mem_reserve(split->gate, (void **)&split->gaps, &split->gap_capacity, split->gap_count + 1,
-                          sizeof(gap), reterr));
-    gap.in_window = gap.start_ns >= split->start_ns && gap.end_ns <= split->end_ns;
-    gap.sync_end_ns = gap.start_ns;
-    split->gaps[split->gap_count++] = gap;
+    split->gaps = ap_mem_resize(split->gate, NULL, 0, count * sizeof(split->gaps[0]));
+    if (!split->gaps)
+        return ap_fail_memory(split->gate, reterr);
+    split->gap_capacity = count;
+    split->gap_count = list_gaps(split, merged, start_ns, end_ns);
     return AP_OK;
 }
 
-static int64_t within(int64_t at_ns, int64_t start_ns, int64_t end_ns)
+static void release_gaps(struct ap_split *split)
 {
-    return at_ns < start_ns ? start_ns : at_ns > end_ns ? end_ns : at_ns;
+    if (split->gaps)
+        ap_mem_free(split->gate, split->gaps, split->gap_capacity * sizeof(split->gaps[0]));
+    split->gaps = NULL;
+    split->gap_count = split->gap_capacity = 0;
 }
 
-/* The gap before a row of work: the host is late where it called after the gap had begun. Work without a call in a trace
- * that has calls was launched before the recording, so it was queued. */
-static struct ap_gap gap_before(const struct ap_trace *trace, const struct ap_links *links, const struct ap_device_row *next,
-                                int64_t start_ns, uint32_t main_track)
+static void sum_gaps(struct ap_split *split)
 {
-    int64_t end_ns = trace->events.start_ns[next->row];
-    struct ap_gap gap = { .start_ns = start_ns, .end_ns = end_ns, .host_end_ns = end_ns, .call_end_ns = end_ns,
-                          .track = main_track, .launch = next->launch, .next = next->row };
-    if (next->launch != AP_NO_ROW) {
-        gap.track = trace->events.track[next->launch];
-        gap.host_end_ns = within(trace->events.start_ns[next->launch], start_ns, end_ns);
-        gap.call_end_ns = within(ap_row_end_ns(trace, next->launch), start_ns, end_ns);
-    } else if (links->linked_count) {
-        gap.host_end_ns = gap.call_end_ns = start_ns;
+    static const int64_t over_ns[AP_GAPS_COUNT_] = { 0, 10000, 100000, 1000000 };
+    for (size_t i = 0; i < split->gap_count; i++) {
+        int64_t gap_ns = split->gaps[i].end_ns - split->gaps[i].start_ns;
+        for (int sum = 0; sum < AP_GAPS_COUNT_ && gap_ns > over_ns[sum] && ap_gap_in_window(split, &split->gaps[i]); sum++) {
+            split->gap_sums[sum].count++;
+            split->gap_sums[sum].dur_ns += gap_ns;
+        }
     }
-    return gap;
 }
 
-static enum ap_status sweep_rows(struct sweep *sweep, const struct merged *merged, const struct ap_kernel_families *families,
-                                 uint32_t main_track, int64_t outer_start_ns, int64_t outer_end_ns, struct ap_error *reterr)
+static void sweep_rows(struct sweep *sweep, const struct merged *merged, const struct ap_kernel_families *families)
 {
-    struct ap_split *split = sweep->split;
     const struct ap_trace *trace = merged->trace;
-    int64_t busy_to_ns = outer_start_ns;
     for (int class = 0; class < AP_SPLIT_CLASS_COUNT_; class++)
         sweep->covers[class].to_ns = INT64_MIN;
     for (size_t i = 0; i < merged->links->count; i++) {
-        const struct ap_device_row *device_row = nth(merged, i);
-        int64_t start_ns = trace->events.start_ns[device_row->row], end_ns = ap_row_end_ns(trace, device_row->row);
-        if (start_ns > busy_to_ns)
-            AP_TRY(add_gap(split, gap_before(trace, merged->links, device_row, busy_to_ns, main_track), reterr));
-        busy_to_ns = end_ns > busy_to_ns ? end_ns : busy_to_ns;
-        cover_row(sweep, (int)class_of(trace, device_row->row, families), start_ns, end_ns);
+        uint32_t row = nth(merged, i)->row;
+        cover_row(sweep, (int)class_of(trace, row, families), trace->events.start_ns[row], ap_row_end_ns(trace, row));
     }
-    return add_gap(split, (struct ap_gap){ .start_ns = busy_to_ns, .end_ns = outer_end_ns, .host_end_ns = outer_end_ns,
-                                           .call_end_ns = outer_end_ns, .track = main_track, .launch = AP_NO_ROW,
-                                           .next = AP_NO_ROW }, reterr);
 }
 
 static bool longer_gap(const void *context, uint32_t a, uint32_t b)
 {
-    const struct ap_gap *gaps = context;
-    int64_t a_ns = gaps[a].in_window ? gaps[a].end_ns - gaps[a].start_ns : -1;
-    int64_t b_ns = gaps[b].in_window ? gaps[b].end_ns - gaps[b].start_ns : -1;
+    const struct ap_split *split = context;
+    const struct ap_gap *gap_a = &split->gaps[a], *gap_b = &split->gaps[b];
+    int64_t a_ns = ap_gap_in_window(split, gap_a) ? gap_a->end_ns - gap_a->start_ns : -1;
+    int64_t b_ns = ap_gap_in_window(split, gap_b) ? gap_b->end_ns - gap_b->start_ns : -1;
     return a_ns != b_ns ? a_ns > b_ns : a < b;
 }
 
-static enum ap_status choose_details(struct ap_split *split, struct ap_error *reterr)
+static struct ap_gap_detail detail_of(const struct ap_gap *gap, const struct ap_trace *trace, const struct ap_links *links,
+                                      uint32_t main_track)
+{
+    const struct ap_device_row *work = gap->work == AP_NO_ROW ? NULL : &links->rows[gap->work];
+    struct ap_gap_detail detail = { .start_ns = gap->start_ns, .end_ns = gap->end_ns, .next = work ? work->row : AP_NO_ROW,
+                                    .track = main_track };
+    if (work && work->launch != AP_NO_ROW)
+        detail.track = trace->events.track[work->launch];
+    memset(detail.host_row, 0xff, sizeof(detail.host_row));
+    return detail;
+}
+
+static enum ap_status choose_details(struct ap_split *split, const struct ap_trace *trace, const struct ap_links *links,
+                                     uint32_t main_track, struct ap_error *reterr)
 {
     uint32_t *longest;
-    size_t count;
-    AP_TRY(ap_top_indices(split->gate, (uint32_t)split->gap_count, DETAIL_MAX_COUNT, longer_gap, split->gaps, &longest,
-                          &count, reterr));
+    size_t count, in_window = (size_t)split->gap_sums[AP_GAPS_ALL].count;
+    if (!in_window)
+        return AP_OK;
+    AP_TRY(ap_top_indices(split->gate, (uint32_t)split->gap_count,
+                          in_window < DETAIL_MAX_COUNT ? in_window : DETAIL_MAX_COUNT, longer_gap, split, &longest, &count,
+                          reterr));
     split->details = count ? ap_mem_resize(split->gate, NULL, 0, count * sizeof(split->details[0])) : NULL;
     for (size_t i = 0; i < count && split->details; i++) {
-        split->details[i] = (struct ap_gap_detail){ .gap = longest[i] };
-        memset(split->details[i].host_row, 0xff, sizeof(split->details[i].host_row));
+        split->details[i] = detail_of(&split->gaps[longest[i]], trace, links, main_track);
         split->gaps[longest[i]].detail = (uint32_t)i + 1;
     }
     split->detail_count = split->details ? count : 0;
@@ -287,17 +317,15 @@ enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trac
     set_window(split, &merged);
     enum ap_status status = prepare_steps(split, steps, reterr);
     if (status == AP_OK) {
-        int64_t start_ns = split->start_ns, end_ns = split->end_ns;
-        if (steps->count) { /* steps lie in order and apart */
-            start_ns = steps->steps[0].start_ns < start_ns ? steps->steps[0].start_ns : start_ns;
-            end_ns = steps->steps[steps->count - 1].end_ns > end_ns ? steps->steps[steps->count - 1].end_ns : end_ns;
-        }
-        status = sweep_rows(&sweep, &merged, families, main_track, start_ns, end_ns, reterr);
+        sweep_rows(&sweep, &merged, families);
+        status = find_gaps(split, &merged, steps, reterr);
     }
     release_merged(&merged, gate);
     AP_TRY(status);
-    AP_TRY(choose_details(split, reterr));
-    AP_TRY(ap_idle_attribute(split, trace, order, tree, steps, main_track, reterr));
+    sum_gaps(split);
+    AP_TRY(choose_details(split, trace, links, main_track, reterr));
+    AP_TRY(ap_idle_attribute(split, trace, order, tree, links, steps, main_track, reterr));
+    release_gaps(split);
     finish_parts(split, steps);
     return AP_OK;
 }
@@ -309,6 +337,6 @@ void ap_split_release(struct ap_split *split)
         ap_mem_free(gate, split->steps, split->step_count * sizeof(split->steps[0]));
     if (split->details)
         ap_mem_free(gate, split->details, split->detail_count * sizeof(split->details[0]));
-    ap_mem_free(gate, split->gaps, split->gap_capacity * sizeof(split->gaps[0]));
+    release_gaps(split);
     *split = (struct ap_split){ .gate = gate };
 }

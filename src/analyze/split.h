@@ -18,26 +18,30 @@ struct ap_split_part {
     int64_t cause_ns[AP_IDLE_CAUSE_COUNT_]; /* sum to dur_ns less the classes */
 };
 
-/** A time in which no device worked. */
+/** A time in which no device worked. There may be one for each row of work: they are kept small, and not for long. */
 struct ap_gap {
     int64_t start_ns, end_ns;
-    int64_t host_end_ns; /* until here the host had not called yet; then the launch was on its way */
-    int64_t call_end_ns; /* the launch was on its way from here on at the latest */
-    uint32_t track;      /* the thread that made the call */
-    uint32_t launch;     /* that call; AP_NO_ROW = not known */
-    uint32_t next;       /* the row of work that ended it; AP_NO_ROW = none */
-    uint32_t detail;     /* number + 1 among the details; 0 = none */
-    bool in_window;
     int64_t sync_end_ns; /* until here the time is due to the wait that was open when the gap began */
+    uint32_t work;       /* what ended it: number in links->rows; AP_NO_ROW = nothing */
+    uint32_t detail;     /* number + 1 among the details; 0 = none */
 };
 
-/** Of the longest gaps. */
+/** Of the longest gaps in the window. */
 struct ap_gap_detail {
-    uint32_t gap;
+    int64_t start_ns, end_ns;
+    uint32_t track;      /* the thread that made the call; the main thread where it is not known */
+    uint32_t next;       /* the row of work that ended it; AP_NO_ROW = none */
     int64_t cause_ns[AP_IDLE_CAUSE_COUNT_];
     uint32_t host_row[AP_IDLE_CAUSE_COUNT_]; /* by cause, what the host did longest; AP_NO_ROW = nothing recorded */
     int64_t host_row_ns[AP_IDLE_CAUSE_COUNT_];
 };
+
+/** Of the gaps in the window that are longer than some time. */
+struct ap_gap_sum {
+    uint64_t count;
+    int64_t dur_ns;
+};
+enum { AP_GAPS_ALL, AP_GAPS_OVER_10_US, AP_GAPS_OVER_100_US, AP_GAPS_OVER_1_MS, AP_GAPS_COUNT_ };
 
 struct ap_split {
     struct ap_gate *gate;
@@ -48,8 +52,9 @@ struct ap_split {
     size_t step_count;
     struct ap_split_part steady;         /* sum over the steady steps */
     size_t steady_count;
-    struct ap_gap *gaps;                 /* in order of time */
+    struct ap_gap *gaps;                 /* in order of time; only until their causes are found */
     size_t gap_count, gap_capacity;
+    struct ap_gap_sum gap_sums[AP_GAPS_COUNT_];
     struct ap_gap_detail *details;       /* longest gap first */
     size_t detail_count;
 };

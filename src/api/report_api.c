@@ -9,8 +9,12 @@
 #include "pass_memory.h"
 #include "report.h"
 #include "rubric.h"
+#include "request_check.h"
 #include "rubric_file.h"
+#include "shell_options.h"
 #include "snapshot.h"
+#include "trace_copy.h"
+#include "track_findings.h"
 
 #include "poison.h"
 
@@ -22,6 +26,8 @@ struct ap_report {
     struct ap_gate gate;
     struct ap_model model;
     struct ap_notes trace_notes, memory_notes;
+    struct ap_overlay overlay;
+    bool has_overlay;
 };
 
 /* ------------------------------------------------------------------------------------------------------- reading */
@@ -111,6 +117,8 @@ static enum ap_status add_trace(struct ap_report *report, const struct ap_reques
         .top_n = request->top_n,
         .bytes_read = status == AP_OK ? ap_json_offset(opened.json) : 0,
         .compressed = ap_input_is_compressed(opened.input),
+        .phase = request->phase,
+        .overlay = report->has_overlay ? &report->overlay : NULL,
     };
     close_input(&opened); /* before the analysis: its buffers count */
     if (status != AP_OK)
@@ -142,13 +150,37 @@ static enum ap_status add_memory(struct ap_report *report, const struct ap_reque
 
 /* ------------------------------------------------------------------------------------------------------- judging */
 
-static enum ap_status judge(struct ap_report *report, const struct ap_rubric *rubric, struct ap_error *reterr)
+static enum ap_status judge(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
+                            struct ap_error *reterr)
 {
-    AP_TRY(ap_rubric_apply(rubric, &report->model, reterr));
+    struct ap_judge_options options = { .focus = request->focus, .phase = request->phase };
+    AP_TRY(ap_shell_options(request, &report->model.arena, &options.more_options, reterr));
+    AP_TRY(ap_rubric_apply(rubric, &options, &report->model, reterr));
     struct ap_value *warnings = ap_add_list(&report->model, &report->model.root, "warnings");
     ap_add_warnings(&report->model, warnings, "cpu-trace", &report->trace_notes);
     ap_add_warnings(&report->model, warnings, "memory-json", &report->memory_notes);
     return ap_model_status(&report->model, reterr);
+}
+
+static void add_optional(struct ap_model *model, const char *key, const char *text)
+{
+    if (text)
+        ap_add_string(model, &model->root, key, text);
+    else
+        ap_add_null(model, &model->root, key);
+}
+
+/* What the user said of the report: what it is about, and labels. */
+static void add_topic(struct ap_model *model, const struct ap_request *request)
+{
+    add_optional(model, "focus", request->focus);
+    add_optional(model, "phase", request->phase);
+    struct ap_value *context = ap_add_object(model, &model->root, "context");
+    for (size_t i = 0; i < request->context_count; i++) {
+        struct ap_text key, value;
+        ap_context_split(request->context[i], &key, &value);
+        ap_add_text_named(model, context, key, value);
+    }
 }
 
 static enum ap_status fill(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
@@ -159,6 +191,7 @@ static enum ap_status fill(struct ap_report *report, const struct ap_request *re
     struct ap_value *generator = ap_add_object(model, &model->root, "generator");
     ap_add_string(model, generator, "name", "analyze_profile");
     ap_add_string(model, generator, "version", ap_version());
+    add_topic(model, request);
     *path = request->memory_json_path;
     if (request->memory_json_path)
         AP_TRY(add_memory(report, request, reterr));
@@ -170,16 +203,8 @@ static enum ap_status fill(struct ap_report *report, const struct ap_request *re
     else
         ap_analyze_no_trace(model);
     *path = NULL;
-    return judge(report, rubric, reterr);
-}
-
-static enum ap_status check_request(const struct ap_request *request, struct ap_error *reterr)
-{
-    if (!request->cpu_trace_path && !request->memory_json_path)
-        return ap_fail(reterr, AP_ERROR_USAGE, "nothing to analyze: give --cpu-trace FILE, --memory-json FILE, or both");
-    if (request->max_memory_bytes && request->max_memory_bytes < AP_MIN_MAX_MEMORY_BYTES)
-        return ap_fail(reterr, AP_ERROR_USAGE, "--max-memory is too small: the program itself needs 32 MiB");
-    return AP_OK;
+    AP_TRY(judge(report, request, rubric, reterr));
+    return ap_track_findings(report->has_overlay ? &report->overlay : NULL, &model->root, reterr);
 }
 
 static enum ap_status read_rubric(struct ap_report *report, const char *path, struct ap_rubric **ret_rubric,
@@ -199,7 +224,7 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     struct ap_gate gate;
     struct ap_report *report;
     struct ap_error error = { AP_OK, false, 0, "" };
-    AP_TRY(check_request(request, reterr));
+    AP_TRY(ap_request_check(request, reterr));
     ap_gate_init(&gate, request->max_memory_bytes ? request->max_memory_bytes - RESERVE_BYTES : 0);
     report = ap_mem_resize(&gate, NULL, 0, sizeof(*report));
     if (!report)
@@ -210,6 +235,8 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     if (request->fail_after > 0)
         atomic_store(&report->gate.fail_after, request->fail_after - 1);
     ap_model_init(&report->model, &report->gate);
+    ap_overlay_init(&report->overlay, &report->gate);
+    report->has_overlay = request->with_tracks && request->cpu_trace_path;
     enum ap_status status = read_rubric(report, request->rubric_path, &rubric, &error);
     if (status != AP_OK)
         path = request->rubric_path;
@@ -233,6 +260,7 @@ void ap_report_free(struct ap_report *report)
     if (!report)
         return;
     struct ap_gate gate;
+    ap_overlay_release(&report->overlay);
     ap_model_release(&report->model);
     ap_gate_init(&gate, 0);
     ap_mem_free(&gate, report, sizeof(*report));
@@ -266,9 +294,37 @@ enum ap_status ap_report_write_markdown(const struct ap_report *report, ap_write
     return ap_write_markdown(&report->model, (struct ap_sink){ write, write_self }, reterr);
 }
 
+enum ap_status ap_report_write_trace(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
+                                     void *write_self, struct ap_error *reterr)
+{
+    struct ap_trace_copy_options options = {
+        .gate = &report->gate,
+        .overlay = &report->overlay,
+        .version = ap_version(),
+        .all = request->trace_all,
+        .arrays_before = report->trace_notes.notes[AP_COUNTER_two_event_arrays].count,
+    };
+    struct ap_sink sink = { write, write_self };
+    struct ap_notes notes = { .notes = { { .count = 0 } } };
+    struct opened opened;
+    if (!report->has_overlay)
+        return ap_fail(reterr, AP_ERROR_USAGE, "a trace can only be written where one was read, and with_tracks was set");
+    if (strcmp(request->cpu_trace_path, "-") == 0)
+        return ap_trace_copy_write(&options, NULL, NULL, sink, reterr);
+    AP_TRY(open_input(report, request, request->cpu_trace_path, AP_ROLE_TRACE, &notes, &opened, reterr));
+    enum ap_status status = ap_trace_copy_write(&options, opened.json, &notes, sink, reterr);
+    close_input(&opened);
+    return status;
+}
+
 const char *ap_version(void)
 {
     return AP_VERSION;
+}
+
+const char *ap_phase_names(void)
+{
+    return ap_rubric_phase_names();
 }
 
 const char *ap_inflater_name(void)

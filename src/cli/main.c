@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "deflate.h"
 #include "options.h"
 #include "output.h"
 #include "progress.h"
@@ -100,57 +101,117 @@ static bool same_file(const char *a, const char *b)
            S_ISREG(x.st_mode);
 }
 
-static enum exit_code check_paths(const struct ap_cli_options *options)
+static bool same_path(const char *a, const char *b)
 {
+    return a && b && (strcmp(a, b) == 0 || same_file(a, b));
+}
+
+static bool is_stdin_or_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+static enum exit_code check_outputs(const struct ap_cli_options *options)
+{
+    static const char *const names[] = { "--md-out", "--json-out", "--trace-out" };
     const char *inputs[] = { options->request.cpu_trace_path, options->request.memory_json_path,
                              options->request.rubric_path };
+    const char *outputs[] = { options->md_out, options->json_out, options->trace_out };
+    char text[80];
     for (int i = 0; i < 3; i++)
-        if (same_file(inputs[i], options->md_out) || same_file(inputs[i], options->json_out))
-            return usage("an output would overwrite an input");
-    if (same_file(options->md_out, options->json_out) ||
-        (options->md_out && options->json_out && strcmp(options->md_out, options->json_out) == 0))
-        return usage("--md-out and --json-out are the same file");
-    if (!options->md_out && options->json_out && strcmp(options->json_out, "-") == 0)
+        for (int j = 0; j < 3; j++) {
+            if (same_file(inputs[i], outputs[j]))
+                return usage("an output would overwrite an input");
+            if (j > i && same_path(outputs[i], outputs[j])) {
+                (void)snprintf(text, sizeof(text), "%s and %s are the same file", names[i], names[j]);
+                return usage(text);
+            }
+        }
+    if (!options->md_out && (is_stdin_or_stdout(options->json_out) || is_stdin_or_stdout(options->trace_out)))
         return usage("both reports would go to standard output: give --md-out FILE as well");
-    if (options->request.cpu_trace_path && options->request.memory_json_path &&
-        strcmp(options->request.cpu_trace_path, "-") == 0 && strcmp(options->request.memory_json_path, "-") == 0)
-        return usage("standard input can be the trace or the snapshot, not both");
     return EXIT_WRITTEN;
+}
+
+static enum exit_code check_paths(const struct ap_cli_options *options)
+{
+    if (options->trace_out && !options->request.cpu_trace_path)
+        return usage("--trace-out needs a trace: give --cpu-trace FILE");
+    if (options->request.trace_all && !options->trace_out)
+        return usage("--trace-all says what --trace-out FILE writes: give that as well");
+    if (is_stdin_or_stdout(options->request.cpu_trace_path) && is_stdin_or_stdout(options->request.memory_json_path))
+        return usage("standard input can be the trace or the snapshot, not both");
+    return check_outputs(options);
 }
 
 /* ------------------------------------------------------------------------------------------------------- outputs */
 
-struct writing {
-    struct ap_output output;
-    bool wanted;
-    enum ap_status (*write)(const struct ap_report *, ap_write_fn *, void *, struct ap_error *);
+struct run {
+    const struct ap_cli_options *options;
+    struct ap_report *report;
 };
 
-static enum ap_status write_one(const struct ap_report *report, struct writing *writing, const char *path,
-                                struct ap_error *reterr)
+struct writing {
+    struct ap_output output;
+    const char *path; /* NULL = not wanted */
+    enum ap_status (*write)(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr);
+};
+
+static enum ap_status write_json(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
 {
-    enum ap_status status = ap_output_open(&writing->output, path, reterr);
+    return ap_report_write_json(run->report, write, write_self, reterr);
+}
+
+static enum ap_status write_markdown(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    return ap_report_write_markdown(run->report, write, write_self, reterr);
+}
+
+static enum ap_status write_trace(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    const char *path = run->options->trace_out;
+    size_t bytes = strlen(path);
+    if (bytes < 3 || strcmp(path + bytes - 3, ".gz") != 0)
+        return ap_report_write_trace(run->report, &run->options->request, write, write_self, reterr);
+    struct ap_deflate deflate;
+    enum ap_status status = ap_deflate_init(&deflate, write, write_self, reterr);
     if (status != AP_OK)
         return status;
-    status = writing->write(report, ap_output_write, &writing->output, reterr);
+    status = ap_report_write_trace(run->report, &run->options->request, ap_deflate_write, &deflate, reterr);
+    if (status == AP_OK)
+        status = ap_deflate_finish(&deflate, reterr);
+    ap_deflate_release(&deflate);
+    return status;
+}
+
+static enum ap_status write_one(const struct run *run, struct writing *writing, struct ap_error *reterr)
+{
+    enum ap_status status = ap_output_open(&writing->output, writing->path, reterr);
+    if (status != AP_OK)
+        return status;
+    status = writing->write(run, ap_output_write, &writing->output, reterr);
     return status == AP_OK ? ap_output_close(&writing->output, reterr) : status;
 }
 
 /* All are complete before the first is put in place. */
-static enum exit_code write_reports(const struct ap_cli_options *options, const struct ap_report *report)
+static enum exit_code write_reports(const struct ap_cli_options *options, struct ap_report *report)
 {
+    enum { count = 3 };
     struct ap_error error = { AP_OK, false, 0, "" };
-    const char *paths[] = { options->json_out, options->md_out ? options->md_out : "-" };
-    struct writing writings[2] = { { .wanted = options->json_out != NULL, .write = ap_report_write_json },
-                                   { .wanted = true, .write = ap_report_write_markdown } };
+    struct run run = { options, report };
+    struct writing writings[count] = { { .path = options->json_out, .write = write_json },
+                                       { .path = options->trace_out, .write = write_trace },
+                                       { .path = options->md_out ? options->md_out : "-", .write = write_markdown } };
     enum ap_status status = AP_OK;
-    for (int i = 0; i < 2; i++) {
+    if (options->trace_out && is_stdin_or_stdout(options->request.cpu_trace_path))
+        (void)fputs("analyze_profile: standard input cannot be read again: --trace-out holds the tracks alone, without the "
+                    "events of the trace; give the trace as a file to have both\n", stderr);
+    for (int i = 0; i < count; i++) {
         writings[i].output.file = -1;
-        if (writings[i].wanted && status == AP_OK)
-            status = write_one(report, &writings[i], paths[i], &error);
+        if (writings[i].path && status == AP_OK)
+            status = write_one(&run, &writings[i], &error);
     }
-    for (int i = 0; i < 2; i++) {
-        if (writings[i].wanted && status == AP_OK)
+    for (int i = 0; i < count; i++) {
+        if (writings[i].path && status == AP_OK)
             status = ap_output_commit(&writings[i].output, &error);
         ap_output_discard(&writings[i].output);
     }
@@ -173,6 +234,7 @@ static enum exit_code analyze(struct ap_cli_options *options)
     if (status != AP_OK)
         return complain(status, path, &error);
     enum exit_code code = write_reports(options, report);
+    ap_progress_end(&progress); /* --trace-out reads again */
     if (code == EXIT_WRITTEN && options->fail_on > 0 && ap_report_worst_severity(report) >= options->fail_on)
         code = EXIT_FOUND;
     ap_report_free(report);
@@ -219,9 +281,9 @@ int main(int argc, char **argv)
     struct ap_cli_options options = { .file_count = 0 };
     (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an output error, not a silent end */
     options.files = calloc((size_t)argc + 1, sizeof(options.files[0]));
-    if (!options.files)
-        return EXIT_LIMIT;
-    enum exit_code code = run(argc, argv, &options);
+    options.context = calloc((size_t)argc + 1, sizeof(options.context[0]));
+    enum exit_code code = options.files && options.context ? run(argc, argv, &options) : EXIT_LIMIT;
+    free(options.context);
     free(options.files);
     return (int)code;
 }

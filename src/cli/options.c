@@ -64,6 +64,7 @@ void ap_cli_print_help(FILE *to)
                 "\nExamples:\n"
                 "  analyze_profile --cpu-trace trace.json.gz --memory-json snapshot.json\n"
                 "  analyze_profile trace.json.gz --md-out report.md --json-out report.json\n"
+                "  analyze_profile trace.json.gz --trace-out findings.json.gz\n"
                 "  zstd -dc trace.json.zst | analyze_profile --cpu-trace -\n"
                 "\nExit codes:\n"
                 "  0  the report was written\n"
@@ -154,6 +155,20 @@ static bool set_option(struct ap_cli_options *options, int id, const char *value
     case OPTION_json_out:
         options->json_out = value;
         return true;
+    case OPTION_trace_out:
+        options->trace_out = value;
+        return options->request.with_tracks = true;
+    case OPTION_trace_all:
+        return options->request.trace_all = true;
+    case OPTION_context:
+        options->context[options->request.context_count++] = value;
+        return true;
+    case OPTION_focus:
+        options->request.focus = value;
+        return true;
+    case OPTION_phase:
+        options->request.phase = value;
+        return true;
     case OPTION_top_n:
         return parse_number(value, UINT32_MAX, &options->request.top_n) ||
                mistake(to, bytes, "--top-n takes a whole number, 0 for everything, not '%s'", value);
@@ -214,6 +229,7 @@ bool ap_cli_parse(int argc, char **argv, struct ap_cli_options *options, char *t
     bool only_files = false;
     options->fail_on = -1;
     options->request.top_n = DEFAULT_TOP_N;
+    options->request.context = options->context;
     for (int i = 1; i < argc; i++) {
         if (only_files || argv[i][0] != '-' || argv[i][1] == '\0')
             options->files[options->file_count++] = argv[i];

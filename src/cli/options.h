@@ -9,9 +9,10 @@
 
 struct ap_cli_options {
     struct ap_request request;
-    const char *md_out, *json_out;
+    const char *md_out, *json_out, *trace_out;
     const char *memory_pickle;
-    const char **files; /* given without an option; room for argc of them */
+    const char **files;   /* given without an option; room for argc of them */
+    const char **context; /* likewise */
     int file_count;
     int fail_on; /* severity rank; -1 = never */
     bool quiet, help, version;

@@ -206,6 +206,12 @@ enum ap_status ap_record_next(struct ap_record_reader *record, struct ap_json_sp
     return ap_json_skip_stream(json, AP_SKIP_VALUE, reterr);
 }
 
+struct ap_text ap_record_raw(const struct ap_record_reader *record, uint64_t offset_bytes)
+{
+    size_t bytes = (size_t)(ap_json_offset(record->json) - offset_bytes);
+    return (struct ap_text){ (const char *)record->json->at - bytes, bytes };
+}
+
 enum ap_status ap_record_text(struct ap_record_reader *record, const struct ap_json_span *span, struct ap_text *ret_text,
                               struct ap_error *reterr)
 {

@@ -55,4 +55,8 @@ bool ap_record_at_boundary(const struct ap_record_reader *record);
 AP_MUST_CHECK enum ap_status ap_record_text(struct ap_record_reader *record, const struct ap_json_span *span,
                                             struct ap_text *ret_text, struct ap_error *reterr);
 
+/** After AP_RECORD_READ: the object from brace to brace as it stands in the input; @offset_bytes as ap_record_next told it.
+ *  Borrowed until the next record. */
+struct ap_text ap_record_raw(const struct ap_record_reader *record, uint64_t offset_bytes);
+
 #endif

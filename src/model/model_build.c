@@ -60,10 +60,10 @@ static void add_integer(struct ap_model *model, struct ap_value *parent, struct 
     add(model, parent, key, type)->as.integer = integer;
 }
 
-static void add_copied_text(struct ap_model *model, struct ap_value *parent, const char *key, enum ap_value_type type,
+static void add_copied_text(struct ap_model *model, struct ap_value *parent, struct ap_text key, enum ap_value_type type,
                             struct ap_text text)
 {
-    struct ap_value *value = add(model, parent, literal_key(key), type);
+    struct ap_value *value = add(model, parent, key, type);
     if (!model->failed)
         value->as.text = ap_arena_text(&model->arena, text);
     if (!model->failed && !value->as.text.data)
@@ -146,19 +146,24 @@ void ap_add_number_named(struct ap_model *model, struct ap_value *parent, struct
     add(model, parent, key, AP_VALUE_NUMBER)->as.number = number;
 }
 
-void ap_add_text(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text text)
+void ap_add_text_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, struct ap_text text)
 {
     add_copied_text(model, parent, key, AP_VALUE_TEXT, text);
 }
 
+void ap_add_text(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text text)
+{
+    add_copied_text(model, parent, literal_key(key), AP_VALUE_TEXT, text);
+}
+
 void ap_add_string(struct ap_model *model, struct ap_value *parent, const char *key, const char *text)
 {
-    add_copied_text(model, parent, key, AP_VALUE_TEXT, ap_text_of(text));
+    add_copied_text(model, parent, literal_key(key), AP_VALUE_TEXT, ap_text_of(text));
 }
 
 void ap_add_literal(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text json_literal)
 {
-    add_copied_text(model, parent, key, AP_VALUE_LITERAL, json_literal);
+    add_copied_text(model, parent, literal_key(key), AP_VALUE_LITERAL, json_literal);
 }
 
 void ap_add_warnings(struct ap_model *model, struct ap_value *warnings, const char *input, const struct ap_notes *notes)

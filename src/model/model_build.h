@@ -39,6 +39,7 @@ void ap_add_literal(struct ap_model *model, struct ap_value *parent, const char 
 /** The same for keys that come from an input (allocator actions, segment types). */
 struct ap_value *ap_add_object_named(struct ap_model *model, struct ap_value *parent, struct ap_text key);
 void ap_add_count_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, int64_t count);
+void ap_add_text_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, struct ap_text text);
 void ap_add_number_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, double number);
 
 /** Append the non-zero counters of one input to the list "warnings" of the root: code, severity, input, message,

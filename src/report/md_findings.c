@@ -96,6 +96,17 @@ static void write_headline(struct md *md, const struct ap_value *finding)
     ap_md_string(md, ".\n");
 }
 
+static void write_left_out(struct md *md)
+{
+    int64_t count = ap_value_integer(ap_md_at(md, "findings_left_out"), 0);
+    if (count <= 0)
+        return;
+    ap_out_char(&md->out, '\n');
+    ap_md_integer(md, count);
+    ap_md_string(md, count == 1 ? " more finding is" : " more findings are");
+    ap_md_string(md, " left out: of another domain or phase than the one asked for.\n");
+}
+
 static void write_headlines(struct md *md, const struct ap_value *findings)
 {
     int64_t count = 0;
@@ -104,6 +115,7 @@ static void write_headlines(struct md *md, const struct ap_value *findings)
     ap_md_string(md, "\n");
     if (count == 0) {
         ap_md_string(md, "Nothing above threshold.\n");
+        write_left_out(md);
         return;
     }
     ap_md_integer(md, count);
@@ -115,6 +127,7 @@ static void write_headlines(struct md *md, const struct ap_value *findings)
             ap_out_format(&md->out, "%d. ", ++shown);
             write_headline(md, finding);
         }
+    write_left_out(md);
 }
 
 void ap_md_verdict(struct md *md)
@@ -173,6 +186,55 @@ static void write_evidence(struct md *md, const struct ap_value *finding)
     }
 }
 
+/* The bound by Amdahl's law. */
+static void write_gain(struct md *md, const struct ap_value *finding)
+{
+    const struct ap_value *gain = ap_value_member(finding, "gain");
+    const struct ap_value *share = ap_value_member(gain, "share_ratio"), *bound = ap_value_member(gain, "speedup_bound_ratio");
+    if (!share || share->type == AP_VALUE_NULL)
+        return;
+    ap_md_string(md, "- **Gain:** at most ");
+    ap_md_value(md, share, AP_TEXT("share_ratio"), MD_FULL);
+    ap_md_string(md, " of ");
+    ap_md_name(md, text_of(gain, "whole"));
+    if (bound && bound->type != AP_VALUE_NULL) {
+        ap_md_string(md, ": the run becomes at most ");
+        ap_md_value(md, bound, AP_TEXT("before_over_after"), MD_FULL);
+        ap_md_string(md, " as fast");
+    }
+    ap_md_string(md, "\n");
+}
+
+static void write_places(struct md *md, const struct ap_value *finding)
+{
+    const struct ap_value *place = ap_value_first(ap_value_member(finding, "places"));
+    const struct ap_value *start = ap_value_member(place, "start_us");
+    if (!start || start->type != AP_VALUE_TIME_NS)
+        return;
+    ap_md_string(md, "- **In the trace:** ");
+    if (ap_value_member(place, "name")) {
+        ap_md_name(md, text_of(place, "name"));
+        ap_out_char(&md->out, ' ');
+    }
+    ap_md_string(md, "at `");
+    ap_out_microseconds(&md->out, start->as.integer); /* as the trace has it, to be searched for */
+    ap_md_string(md, "` us for ");
+    ap_md_rounded(md, ap_value_member(place, "dur_us"));
+    ap_md_string(md, ", thread ");
+    ap_md_value(md, ap_value_member(place, "tid"), AP_TEXT("tid"), MD_ID);
+    ap_md_string(md, "\n");
+}
+
+static void write_command(struct md *md, const struct ap_value *finding)
+{
+    struct ap_text command = text_of(finding, "verify_command");
+    if (!command.bytes)
+        return;
+    ap_md_string(md, "\n**Verify:** ");
+    ap_md_whole_name(md, command);
+    ap_out_char(&md->out, '\n');
+}
+
 static void write_finding(struct md *md, const struct ap_value *finding, int rank)
 {
     ap_out_format(&md->out, "\n### %d. ", rank);
@@ -191,7 +253,10 @@ static void write_finding(struct md *md, const struct ap_value *finding, int ran
     write_point(md, finding, "action", "Action");
     write_point(md, finding, "validation", "Validation");
     write_missing(md, finding);
+    write_gain(md, finding);
+    write_places(md, finding);
     write_evidence(md, finding);
+    write_command(md, finding);
 }
 
 /* What only informs: one line each, the rest is in the JSON. */

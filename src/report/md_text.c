@@ -134,7 +134,7 @@ static bool needs_code(struct ap_text word)
         colons += code_point == ':';
     }
     return colons > 1 || looks_like_hash(word) || ap_text_contains_folded(word, "://") ||
-           ap_text_contains_folded(word, "www.") || ap_text_contains_folded(word, "gh-");
+           ap_text_contains_folded(word, "www") /* a full stop may follow */ || ap_text_contains_folded(word, "gh-");
 }
 
 static void write_word_as_text(struct ap_out *out, struct ap_text word)

@@ -22,6 +22,26 @@ static void write_input(struct md *md, const char *label, const char *path, cons
     ap_md_string(md, ap_md_false(md, complete) ? ", **incomplete**\n" : "\n");
 }
 
+/* What the user said the report is about, and labels. */
+static void write_topic(struct md *md)
+{
+    static const char *const keys[] = { "focus", "phase" }, *const labels[] = { "- Focus: ", "- Phase: " };
+    for (size_t i = 0; i < AP_COUNT_OF(keys); i++)
+        if (ap_md_known(md, keys[i])) {
+            ap_md_string(md, labels[i]);
+            ap_md_name(md, ap_value_text(ap_md_at(md, keys[i])));
+            ap_out_char(&md->out, '\n');
+        }
+    const struct ap_value *label = ap_value_first(ap_md_at(md, "context"));
+    for (; label; label = label->next) {
+        ap_md_string(md, "- ");
+        ap_md_name(md, label->key);
+        ap_md_string(md, ": ");
+        ap_md_whole_name(md, ap_value_text(label));
+        ap_out_char(&md->out, '\n');
+    }
+}
+
 static void write_head(struct md *md)
 {
     ap_md_string(md, "# Profile report\n\n");
@@ -37,6 +57,7 @@ static void write_head(struct md *md)
         }
         ap_out_char(&md->out, '\n');
     }
+    write_topic(md);
     ap_md_string(md, "- Written by ");
     ap_md_name(md, ap_value_text(ap_md_at(md, "generator.name")));
     ap_out_char(&md->out, ' ');
@@ -73,6 +94,43 @@ static const char how_to_read[] =
     "findings overlap.\n"
     "- Confidence is *low* where a finding is a hypothesis; *missing to be sure* names what would settle it.\n";
 
+/* The domains that a section tells of: with --focus the others are left out, and stand in the JSON. */
+enum { FOR_cpu = 1, FOR_gpu = 2, FOR_memory = 4, FOR_io = 8, FOR_all = 15 };
+
+static const struct {
+    void (*write)(struct md *md);
+    unsigned domains;
+} sections[] = {
+    { ap_md_summary, FOR_all },
+    { ap_md_split, FOR_all & ~FOR_memory },
+    { ap_md_steps, FOR_all & ~FOR_memory },
+    { ap_md_data_loading, FOR_io },
+    { ap_md_critical_path, FOR_cpu | FOR_gpu },
+    { ap_md_operators, FOR_cpu | FOR_gpu },
+    { ap_md_cpu, FOR_cpu },
+    { ap_md_gpu, FOR_gpu | FOR_io },
+    { ap_md_launches, FOR_cpu | FOR_gpu },
+    { ap_md_syncs, FOR_cpu | FOR_gpu },
+    { ap_md_copies, FOR_gpu | FOR_io },
+    { ap_md_communication, FOR_gpu | FOR_io },
+    { ap_md_compile, FOR_cpu },
+    { ap_md_accelerator, FOR_gpu },
+    { ap_md_memory, FOR_memory },
+    { ap_md_trace, FOR_all },
+};
+
+static void write_sections(struct md *md)
+{
+    static const char *const names[] = { "cpu", "gpu", "memory", "io" };
+    unsigned wanted = FOR_all;
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        if (ap_text_is(ap_value_text(ap_md_at(md, "focus")), names[i]))
+            wanted = 1u << i;
+    for (size_t i = 0; i < AP_COUNT_OF(sections); i++)
+        if (sections[i].domains & wanted)
+            sections[i].write(md);
+}
+
 enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr)
 {
     struct md md = { .model = model };
@@ -81,22 +139,7 @@ enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink si
     ap_md_alerts(&md);
     ap_md_verdict(&md);
     ap_md_findings(&md);
-    ap_md_summary(&md);
-    ap_md_split(&md);
-    ap_md_data_loading(&md);
-    ap_md_cpu(&md);
-    ap_md_steps(&md);
-    ap_md_operators(&md);
-    ap_md_gpu(&md);
-    ap_md_communication(&md);
-    ap_md_compile(&md);
-    ap_md_accelerator(&md);
-    ap_md_critical_path(&md);
-    ap_md_launches(&md);
-    ap_md_syncs(&md);
-    ap_md_copies(&md);
-    ap_md_memory(&md);
-    ap_md_trace(&md);
+    write_sections(&md);
     ap_md_warnings(&md);
     ap_md_not_evaluated(&md);
     ap_md_string(&md, how_to_read);

@@ -28,10 +28,24 @@ void ap_rubric_free(struct ap_rubric *rubric);
 
 size_t ap_rubric_rule_count(const struct ap_rubric *rubric);
 
+/** What a user asked the judgement to be about. {0} = everything. */
+struct ap_judge_options {
+    const char *focus;          /* a domain: cpu, gpu, memory, io; findings of it and those on the quality of the recording */
+    const char *phase;          /* a part of the step: findings about it, and those about no part in particular */
+    struct ap_text more_options; /* of the command that verifies a change: begins with a space, quoted for a shell */
+};
+
+/** Domains that a user can name; "quality" is none of them. */
+bool ap_is_focus(struct ap_text name);
+bool ap_is_phase(struct ap_text name);
+/** "forward, backward, ...", for messages. */
+const char *ap_rubric_phase_names(void);
+
 /** Judge the tree and append the lists "findings", in order of rank, and "not_evaluated", in document order, to its
- *  root. Both are empty lists where there is nothing to say. */
-AP_MUST_CHECK enum ap_status ap_rubric_apply(const struct ap_rubric *rubric, struct ap_model *model,
-                                             struct ap_error *reterr);
+ *  root. Both are empty lists where there is nothing to say. "findings_left_out" is the number of findings that the
+ *  options keep out. @options may be NULL. */
+AP_MUST_CHECK enum ap_status ap_rubric_apply(const struct ap_rubric *rubric, const struct ap_judge_options *options,
+                                             struct ap_model *model, struct ap_error *reterr);
 
 /** Place of a severity among info, low, medium, high, critical (0 to 4); -1 for any other text. */
 int ap_severity_rank(struct ap_text severity);

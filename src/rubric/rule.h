@@ -106,6 +106,17 @@ enum ap_confidence { AP_CONFIDENCE_low, AP_CONFIDENCE_medium, AP_CONFIDENCE_high
 extern const char *const ap_severity_names[5];
 extern const char *const ap_confidence_names[3];
 
+/** What a finding is about. */
+enum ap_domain { AP_DOMAIN_cpu, AP_DOMAIN_gpu, AP_DOMAIN_memory, AP_DOMAIN_io, AP_DOMAIN_quality, AP_DOMAIN_COUNT_ };
+extern const char *const ap_domain_names[AP_DOMAIN_COUNT_];
+
+/** Parts of a step; a set of them is a bit mask. */
+#define AP_PHASE_NAMES                                                                                          \
+    { "forward", "inference", "backward", "optimizer", "zero_grad", "data_loading", "communication", "compilation", "other" }
+#define AP_PHASE_COUNT 9
+extern const char *const ap_phases[AP_PHASE_COUNT];
+
+#define AP_RULE_MAX_PLACES 4
 #define AP_RULE_MAX_CLAUSES 4
 #define AP_RULE_MAX_SUPPRESSORS 12
 #define AP_RULE_MAX_RANKS 3
@@ -140,6 +151,10 @@ struct ap_rule {
     size_t confidence_clause_count;
     const struct ap_metric *rank_by[AP_RULE_MAX_RANKS]; /* times or sizes: the smallest one that is known bounds the saving */
     size_t rank_by_count;
+    enum ap_domain domain;
+    uint32_t phases;                             /* that it is about; 0 = no part in particular */
+    struct ap_text places[AP_RULE_MAX_PLACES];   /* paths of what stands at a place in the trace */
+    size_t place_count;
     const struct ap_rule *suppressed_by[AP_RULE_MAX_SUPPRESSORS];
     size_t suppressed_by_count;
 };
@@ -155,6 +170,31 @@ const struct ap_rule *ap_rubric_find(const struct ap_rubric *rubric, struct ap_t
 /** rule_block.c: the machine part; fills all of *rule but its texts. @place is of the first line of @text. */
 AP_MUST_CHECK enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place,
                                                  struct ap_rule *rule, struct ap_error *reterr);
+
+/* ---- rule_topic.c: domains and phases ---- */
+
+bool ap_domain_find(struct ap_text name, enum ap_domain *ret_domain);
+bool ap_phase_find(struct ap_text name, size_t *ret_phase);
+/** The domain of the first metric of the condition: what a rule is about that does not say so. */
+enum ap_domain ap_rule_default_domain(const struct ap_rule *rule);
+/** Do the options keep findings of this rule? */
+bool ap_rule_is_wanted(const struct ap_rule *rule, const struct ap_judge_options *options);
+
+/* ---- rule_places.c: where in the trace a finding can be looked at ---- */
+
+#define AP_FINDING_MAX_PLACES 5
+
+/** Append the list "places": name, start_us, dur_us, pid, tid of rows that the report holds at the rule's places or, where it
+ *  names none, beside the metrics of its condition. */
+void ap_rule_add_places(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding);
+
+/* ---- rule_verify.c: how to see whether a change helped ---- */
+
+/** "<", "is known" */
+const char *ap_test_name(enum ap_test test);
+/** Append "verify_command". */
+void ap_rule_add_command(const struct ap_rule *rule, const struct ap_judge_options *options, struct ap_model *model,
+                         struct ap_value *finding);
 
 /* ---- rule_text.c: placeholders ---- */
 

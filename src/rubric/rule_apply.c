@@ -11,6 +11,8 @@
 
 #define SHARE_THAT_RAISES 0.30
 #define SHARE_THAT_LOWERS 0.02
+#define TIME_WHOLE "trace.window_us"
+#define BYTES_WHOLE "memory.summary.reserved_bytes"
 #define WEIGHT_OF_BYTES 0.2 /* free memory speeds nothing up by itself */
 
 struct fired {
@@ -25,11 +27,12 @@ struct fired {
 
 struct judge {
     const struct ap_rubric *rubric;
+    const struct ap_judge_options *options;
     struct ap_model *model;
     const struct ap_value *root;
     struct ap_text_buffer text;
     struct fired *fired;
-    size_t fired_count, fired_capacity;
+    size_t fired_count, fired_capacity, left_out_count;
     struct ap_value *not_evaluated;
     struct ap_error *reterr;
 };
@@ -128,7 +131,7 @@ static bool ranks_by_time(const struct ap_rule *rule)
 static void set_saving(const struct judge *judge, struct fired *fired)
 {
     const struct ap_rule *rule = fired->rule;
-    const char *whole_path = ranks_by_time(rule) ? "trace.window_us" : "memory.summary.reserved_bytes";
+    const char *whole_path = ranks_by_time(rule) ? TIME_WHOLE : BYTES_WHOLE;
     int64_t whole = ap_value_integer(ap_value_at(judge->root, whole_path), -1);
     fired->share = -1;
     for (size_t i = 0; i < rule->rank_by_count; i++) {
@@ -270,9 +273,25 @@ static void add_evidence(struct judge *judge, struct ap_value *finding, const st
         bool has_limit = ap_comparison_limit(comparison, judge->root, &limit);
         struct ap_value *row = ap_add_object(judge->model, list, NULL);
         ap_add_string(judge->model, row, "metric", comparison->metric->path);
+        ap_add_string(judge->model, row, "op", ap_test_name(comparison->test));
         add_value(judge->model, row, "value", ap_metric_value(judge->root, comparison->metric));
         add_value(judge->model, row, "threshold", has_limit ? &limit : NULL);
     }
+}
+
+/* Amdahl: what share of the whole would go, and how much faster the rest alone is. */
+static void add_gain(struct judge *judge, struct ap_value *finding, const struct fired *fired)
+{
+    struct ap_value *gain = ap_add_object(judge->model, finding, "gain");
+    bool time = ranks_by_time(fired->rule);
+    if (fired->share < 0) {
+        ap_add_null(judge->model, gain, "whole");
+        ap_add_null(judge->model, gain, "share_ratio");
+    } else {
+        ap_add_string(judge->model, gain, "whole", time ? TIME_WHOLE : BYTES_WHOLE);
+        ap_add_ratio(judge->model, gain, "share_ratio", fired->share);
+    }
+    ap_add_quotient(judge->model, gain, "speedup_bound_ratio", 1, time && fired->share >= 0 ? 1 - fired->share : 0);
 }
 
 static uint32_t wished_by(const struct ap_rule *rule)
@@ -282,6 +301,25 @@ static uint32_t wished_by(const struct ap_rule *rule)
         if (!rule->confidence_clauses[i].with)
             wished |= UINT32_C(1) << rule->confidence_clauses[i].artifact;
     return wished;
+}
+
+static void add_phases(struct judge *judge, struct ap_value *list, const struct ap_rule *rule)
+{
+    for (size_t i = 0; i < AP_PHASE_COUNT; i++)
+        if (rule->phases & UINT32_C(1) << i)
+            ap_add_string(judge->model, list, NULL, ap_phases[i]);
+}
+
+static enum ap_status add_threshold_source(struct judge *judge, struct ap_value *finding, const struct ap_rule *rule)
+{
+    if (!rule->source.bytes) {
+        ap_add_null(judge->model, finding, "threshold_source");
+        return AP_OK;
+    }
+    judge->text.used = 0;
+    AP_TRY(ap_rule_text_fill(rule, rule->source, judge->root, &judge->text, judge->reterr));
+    ap_add_text(judge->model, finding, "threshold_source", (struct ap_text){ judge->text.data, judge->text.used });
+    return AP_OK;
 }
 
 static enum ap_status add_finding(struct judge *judge, struct ap_value *findings, const struct fired *fired)
@@ -294,6 +332,8 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
     ap_add_text(model, finding, "title", rule->title);
     ap_add_string(model, finding, "severity", ap_severity_names[fired->severity]);
     ap_add_string(model, finding, "confidence", ap_confidence_names[fired->confidence]);
+    ap_add_string(model, finding, "domain", ap_domain_names[rule->domain]);
+    add_phases(judge, ap_add_list(model, finding, "phases"), rule);
     for (int i = 0; i < AP_TEXT_COUNT_; i++)
         AP_TRY(add_filled(judge, finding, rule, (enum ap_rule_text)i));
     if (fired->has_saving && time)
@@ -304,8 +344,12 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
         ap_add_bytes(model, finding, "saves_bytes", fired->saving);
     else
         ap_add_null(model, finding, "saves_bytes");
+    add_gain(judge, finding, fired);
     add_evidence(judge, finding, rule);
+    AP_TRY(add_threshold_source(judge, finding, rule));
+    ap_rule_add_places(rule, model, finding);
     add_requests(judge, ap_add_list(model, finding, "missing"), absent_of(judge, wished_by(rule)));
+    ap_rule_add_command(rule, judge->options, model, finding);
     return AP_OK;
 }
 
@@ -314,9 +358,14 @@ static enum ap_status tell(struct judge *judge, struct ap_value *findings)
     hide_symptoms(judge);
     if (judge->fired_count)
         qsort(judge->fired, judge->fired_count, sizeof(*judge->fired), by_rank);
-    for (size_t i = 0; i < judge->fired_count; i++)
-        if (!judge->fired[i].hidden)
+    for (size_t i = 0; i < judge->fired_count; i++) {
+        if (judge->fired[i].hidden)
+            continue;
+        if (ap_rule_is_wanted(judge->fired[i].rule, judge->options))
             AP_TRY(add_finding(judge, findings, &judge->fired[i]));
+        else
+            judge->left_out_count++;
+    }
     return AP_OK;
 }
 
@@ -325,14 +374,18 @@ static enum ap_status judge_all(struct judge *judge, struct ap_value *findings)
     for (const struct ap_rule *rule = judge->rubric->first; rule; rule = rule->next)
         AP_TRY(judge_rule(judge, rule));
     AP_TRY(tell(judge, findings));
+    ap_add_count(judge->model, &judge->model->root, "findings_left_out", (int64_t)judge->left_out_count);
     return ap_model_status(judge->model, judge->reterr);
 }
 
-enum ap_status ap_rubric_apply(const struct ap_rubric *rubric, struct ap_model *model, struct ap_error *reterr)
+enum ap_status ap_rubric_apply(const struct ap_rubric *rubric, const struct ap_judge_options *options,
+                               struct ap_model *model, struct ap_error *reterr)
 {
+    static const struct ap_judge_options everything = { .focus = NULL };
     struct ap_value *findings = ap_add_list(model, &model->root, "findings");
     struct judge judge = {
         .rubric = rubric,
+        .options = options ? options : &everything,
         .model = model,
         .root = &model->root,
         .text = { .gate = model->arena.gate },

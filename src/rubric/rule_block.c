@@ -235,6 +235,55 @@ static enum ap_status parse_suppressed_by(struct block *block, struct ap_text va
     return AP_OK;
 }
 
+static enum ap_status parse_domain(struct block *block, struct ap_text value)
+{
+    if (ap_domain_find(value, &block->rule->domain))
+        return AP_OK;
+    return ap_fail_in_rubric(block->reterr, block->place,
+                             "\"%.*s\" is no domain: expected cpu, gpu, memory, io or quality", SHOWN(value));
+}
+
+static enum ap_status parse_phase(struct block *block, struct ap_text value)
+{
+    struct ap_text name;
+    while (next_part(&value, ',', &name)) {
+        size_t phase;
+        if (!ap_phase_find(name, &phase))
+            return ap_fail_in_rubric(block->reterr, block->place, "\"%.*s\" is no phase: expected one of %s", SHOWN(name),
+                                     ap_rubric_phase_names());
+        block->rule->phases |= UINT32_C(1) << phase;
+    }
+    return AP_OK;
+}
+
+/* What stands there depends on the input, so that only the form can be checked. */
+static bool is_path(struct ap_text text)
+{
+    for (size_t i = 0; i < text.bytes; i++)
+        if (!(text.data[i] >= 'a' && text.data[i] <= 'z') && !(text.data[i] >= '0' && text.data[i] <= '9') &&
+            text.data[i] != '_' && text.data[i] != '.')
+            return false;
+    return text.bytes != 0;
+}
+
+static enum ap_status parse_places(struct block *block, struct ap_text value)
+{
+    struct ap_rule *rule = block->rule;
+    struct ap_text path;
+    while (next_part(&value, ',', &path)) {
+        if (!is_path(path))
+            return ap_fail_in_rubric(block->reterr, block->place,
+                                     "met \"%.*s\" where the path of a list or object of the report was expected", SHOWN(path));
+        if (rule->place_count == AP_RULE_MAX_PLACES)
+            return ap_fail_in_rubric(block->reterr, block->place, "more than %d paths", AP_RULE_MAX_PLACES);
+        struct ap_text copy = ap_arena_text(&block->rubric->arena, path);
+        if (!copy.data)
+            return ap_fail_memory(block->rubric->arena.gate, block->reterr);
+        rule->places[rule->place_count++] = copy;
+    }
+    return AP_OK;
+}
+
 /* On one line: line breaks and the spaces behind them are one space. */
 static enum ap_status parse_source(struct block *block, struct ap_text value)
 {
@@ -252,7 +301,8 @@ static enum ap_status parse_source(struct block *block, struct ap_text value)
 
 /* ---- keys ---- */
 
-enum { KEY_when, KEY_needs, KEY_severity, KEY_confidence, KEY_rank_by, KEY_missing, KEY_suppressed_by, KEY_source };
+enum { KEY_when, KEY_needs, KEY_severity, KEY_confidence, KEY_rank_by, KEY_missing, KEY_suppressed_by, KEY_source,
+       KEY_domain, KEY_phase, KEY_places };
 
 static const struct {
     const char *name;
@@ -266,6 +316,9 @@ static const struct {
     [KEY_missing] = { "missing", parse_missing },
     [KEY_suppressed_by] = { "suppressed_by", parse_suppressed_by },
     [KEY_source] = { "source", parse_source },
+    [KEY_domain] = { "domain", parse_domain },
+    [KEY_phase] = { "phase", parse_phase },
+    [KEY_places] = { "places", parse_places },
 };
 
 static enum ap_status parse_entry(struct block *block, struct ap_text entry, unsigned *seen)
@@ -286,7 +339,7 @@ static enum ap_status parse_entry(struct block *block, struct ap_text entry, uns
     }
     return ap_fail_in_rubric(block->reterr, block->place,
                              "met \"%.*s\" where one of when, needs, severity, confidence, rank_by, missing, "
-                             "suppressed_by or source and a colon was expected", SHOWN(name));
+                             "suppressed_by, source, domain, phase or places and a colon was expected", SHOWN(name));
 }
 
 /* Bytes of the entry that begins @text: its line and those after it that begin with a space. */
@@ -329,5 +382,7 @@ enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text
         if (!(seen & 1u << required[i]) && !(required[i] == KEY_source && never_above_info(rule)))
             return ap_fail_in_rubric(reterr, place, "rule %.*s has no line \"%s: ...\"", SHOWN(rule->id),
                                      keys[required[i]].name);
+    if (!(seen & 1u << KEY_domain))
+        rule->domain = ap_rule_default_domain(rule);
     return ap_rule_text_check(rule, rule->source, place, reterr);
 }

@@ -62,6 +62,8 @@ static struct ap_text next_key(struct input *in)
         "value", "threshold", "missing", "code", "message", "input", "first_byte_offset", "reserved_bytes", "rank",
         "allocs_per_s", "reserved_vs_allocated_ratio", "utilization_ratio", "per_step",
         "sequences", "names", "copies",
+        "focus", "phase", "context", "findings_left_out", "gain", "whole", "share_ratio", "speedup_bound_ratio", "places",
+        "start_us", "dur_us", "tid", "verify_command",
     };
     size_t choice = next_byte(in);
     return choice < AP_COUNT_OF(keys) ? ap_text_of(keys[choice]) : next_text(in);

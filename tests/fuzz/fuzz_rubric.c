@@ -121,7 +121,7 @@ static size_t apply_once(struct ap_gate *gate, const uint8_t *figures, size_t co
     }
     struct ap_model model;
     build_tree(&model, gate, figures, count);
-    require(ap_rubric_apply(rubric, &model, &error) == AP_OK, "an accepted document can be applied");
+    require(ap_rubric_apply(rubric, NULL, &model, &error) == AP_OK, "an accepted document can be applied");
     size_t sum = check_verdict(&model.root);
     ap_model_release(&model);
     ap_rubric_free(rubric);

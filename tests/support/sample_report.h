@@ -165,6 +165,62 @@ static void sample_steps_and_gpu(struct sample *sample)
     ap_add_null(model, sequence, "gap_us");
 }
 
+static struct ap_value *sample_part(struct sample *sample, struct ap_value *to)
+{
+    static const char *const times[] = { "dur_us", "compute_us", "memset_us", "exposed_communication_us",
+                                         "exposed_memcpy_us", "idle_us" };
+    sample_times(sample, to, times, AP_COUNT_OF(times), 1234567);
+    ap_add_ratio(sample->model, to, "compute_ratio", 0.25);
+    struct ap_value *causes = ap_add_object(sample->model, to, "idle_causes");
+    ap_add_time(sample->model, causes, "data_loading_us", 1000);
+    ap_add_ratio(sample->model, causes, "data_loading_ratio", 0.125);
+    ap_add_time(sample->model, causes, "host_python_us", 5000);
+    return to;
+}
+
+static void sample_split(struct sample *sample)
+{
+    struct ap_model *model = sample->model;
+    struct ap_value *split = ap_add_object(model, &model->root, "split");
+    sample_part(sample, ap_add_object(model, split, "window"));
+    sample_part(sample, ap_add_object(model, split, "steady"));
+    ap_add_string(model, sample_part(sample, ap_add_object(model, split, "judged")), "part", "steady steps");
+    sample_named_text(sample, sample_part(sample, ap_add_object(model, ap_add_list(model, split, "steps"), NULL)), "name");
+    struct ap_value *idle = ap_add_object(model, &model->root, "idle");
+    ap_add_count(model, idle, "gap_count", 12);
+    struct ap_value *gap = ap_add_object(model, ap_add_list(model, idle, "gaps"), NULL);
+    ap_add_time(model, gap, "dur_us", 77);
+    sample_named_text(sample, gap, "tid");
+    sample_named_text(sample, gap, "host_row");
+    sample_named_text(sample, gap, "next");
+    struct ap_value *loading = ap_add_object(model, &model->root, "data_loading");
+    ap_add_count(model, loading, "count", 3);
+    sample_named_text(sample, ap_add_object(model, ap_add_list(model, loading, "waits"), NULL), "name");
+}
+
+static void sample_verdict(struct sample *sample)
+{
+    struct ap_model *model = sample->model;
+    struct ap_value *verdict = ap_add_object(model, &model->root, "verdict");
+    ap_add_string(model, verdict, "bound", "CPU-bound");
+    ap_add_string(model, verdict, "sentence", "the device waits for the host to call: 1 ms of 2 ms (50.0 %)");
+    ap_add_string(model, verdict, "confidence", "high");
+    struct ap_value *symptoms = ap_add_list(model, &model->root, "symptoms");
+    for (int i = 0; i < 3; i++) {
+        struct ap_value *symptom = ap_add_object(model, symptoms, NULL);
+        ap_add_string(model, symptom, "title", "GPU utilization below 80 %");
+        ap_add_string(model, symptom, "metric", "gpu.utilization_ratio");
+        ap_add_ratio(model, symptom, "threshold", 0.8);
+        if (i < 2) {
+            ap_add_ratio(model, symptom, "value", i ? 0.9 : 0.396);
+            ap_add_bool(model, symptom, "present", i == 0);
+        } else {
+            ap_add_null(model, symptom, "value");
+            ap_add_null(model, symptom, "present");
+        }
+    }
+}
+
 static void sample_finding(struct sample *sample, struct ap_value *findings, const char *severity)
 {
     struct ap_model *model = sample->model;
@@ -179,8 +235,20 @@ static void sample_finding(struct sample *sample, struct ap_value *findings, con
     ap_add_string(model, finding, "validation", "cpu.signals.dataloader.count falls.");
     ap_add_time(model, finding, "saves_us", 1034551204);
     ap_add_null(model, finding, "saves_bytes");
+    struct ap_value *gain = ap_add_object(model, finding, "gain");
+    sample_named_text(sample, gain, "whole");
+    ap_add_ratio(model, gain, "share_ratio", 0.3333);
+    ap_add_ratio(model, gain, "speedup_bound_ratio", 1.5);
+    struct ap_value *place = ap_add_object(model, ap_add_list(model, finding, "places"), NULL);
+    sample_named_text(sample, place, "name");
+    ap_add_time(model, place, "start_us", 1623142624148124125);
+    ap_add_time(model, place, "dur_us", 20491000);
+    ap_add_null(model, place, "pid");
+    ap_add_text(model, place, "tid", sample_name(sample));
+    sample_named_text(sample, finding, "verify_command");
     struct ap_value *evidence = ap_add_object(model, ap_add_list(model, finding, "evidence"), NULL);
     ap_add_string(model, evidence, "metric", "cpu.signals.dataloader.window_share_ratio");
+    ap_add_string(model, evidence, "op", ">");
     ap_add_ratio(model, evidence, "value", 0.3961);
     ap_add_ratio(model, evidence, "threshold", 0.05);
     ap_add_text(model, ap_add_list(model, finding, "missing"), NULL, sample_name(sample));
@@ -189,6 +257,10 @@ static void sample_finding(struct sample *sample, struct ap_value *findings, con
 static void sample_rest(struct sample *sample)
 {
     struct ap_model *model = sample->model;
+    ap_add_string(model, &model->root, "phase", "backward");
+    struct ap_value *context = ap_add_object(model, &model->root, "context");
+    ap_add_text_named(model, context, AP_TEXT("commit"), sample_name(sample));
+    ap_add_count(model, &model->root, "findings_left_out", 3);
     struct ap_value *findings = ap_add_list(model, &model->root, "findings");
     sample_finding(sample, findings, "high");
     sample_finding(sample, findings, "info");
@@ -223,6 +295,8 @@ static inline void sample_fill(struct ap_model *model, const struct ap_text *nam
     sample_cpu(&sample);
     sample_trace(&sample);
     sample_steps_and_gpu(&sample);
+    sample_split(&sample);
+    sample_verdict(&sample);
     sample_rest(&sample);
 }
 

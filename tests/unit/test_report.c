@@ -219,12 +219,39 @@ static void markdown_figures(void)
     holds(&text, "### 1. The training loop waits for data", "findings are ranked");
     holds(&text, "saves at most 1.03 s", "what a finding saves");
     holds(&text, "| `cpu.signals.dataloader.window_share_ratio` | 39.6 % | 5.00 % |", "evidence in one unit");
+    holds(&text, "- **Gain:** at most 33.3 % of `aten::mm`: the run becomes at most 1.500 x as fast\n", "the bound of the gain");
+    holds(&text, "- **In the trace:** `aten::mm` at `1623142624148124.125` us for 20.5 ms, thread `aten::mm`\n",
+          "where to look, in the digits of the trace");
+    holds(&text, "\n**Verify:** `aten::mm`\n", "a finding ends with the command that verifies it");
+    holds(&text, "- Phase: `backward`\n- `commit`: `aten::mm`\n", "what the report is about, and its labels");
+    holds(&text, "3 more findings are left out: of another domain", "what --focus left out is told");
     holds(&text, "(`num_workers=0`) and 3 &#60; 5.", "prose: identifiers are code, signs are text");
     holds(&text, "Set `num_workers=4`, then `torch.cuda.empty_cache()` once.", "prose: code stays code");
     holds(&text, "- For `fragmentation`, `slack`: a memory snapshot (--memory-json).", "rules by missing artifact");
     holds(&text, "> **WARNING:** `aten::mm`: `aten::mm`.", "a cut input is told loudly");
     holds(&text, "- Not recorded: `stacks`.", "what was not recorded");
     holds_not(&text, "never_met", "patterns that do not occur are left out");
+    text_sink_release(&text);
+    ap_model_release(&model);
+}
+
+static void markdown_of_time(void)
+{
+    struct ap_model model;
+    start(&model);
+    sample_fill(&model, NULL, 0);
+    struct text_sink text = markdown_of(&model);
+    holds(&text, "**CPU-bound**: the device waits for the host to call: 1 ms of 2 ms (50.0 %) (confidence high).", "the bound");
+    holds(&text, ": **yes**, 39.6 % against 80.0 % (`gpu.utilization_ratio`)\n", "a symptom that is there");
+    holds(&text, ": no, 90.0 % against 80.0 % (", "one that is not");
+    holds(&text, ": not evaluated\n", "one that could not be looked for");
+    holds(&text, "| Compute kernels | 1,236.068 | 25.0 % | 1,236.068 | 25.0 % | `split.*.compute_*` |", "a part: time and share");
+    holds(&text, "| Idle | 1,242.072 | – | 1,242.072 | – | `split.*.idle_*` |", "a share that is not known");
+    holds(&text, "| `host_python` | 5 | – | the host ran Python between operators | `split.judged.idle_causes.host_python_*` |\n"
+                 "| `data_loading` | 1 | 12.5 % |", "causes, the largest first");
+    holds_not(&text, "`queue_wait`", "those without time are left out");
+    holds(&text, "Rows of `idle.gaps`, longest first", "gaps");
+    holds(&text, "Rows of `data_loading.waits`", "waits for data");
     text_sink_release(&text);
     ap_model_release(&model);
 }
@@ -507,6 +534,7 @@ int main(void)
     json_literals();
     json_depth_is_bounded();
     markdown_figures();
+    markdown_of_time();
     markdown_of_nothing();
     markdown_lists_operators_twice();
     long_lists_say_what_they_leave_out();

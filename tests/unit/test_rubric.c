@@ -103,11 +103,18 @@ static void mistakes_in_the_machine_part_name_their_line(void)
             "r.md:4: no rule above is called \"a\": a rule is suppressed by rules that stand before it");
     mistake(IN_BLOCK("when: gpu.rows > 1\nwhen: gpu.rows > 1"), "r.md:5: when stands twice in this rule");
     mistake(IN_BLOCK("when:"), "r.md:4: when has no value");
+    mistake(IN_BLOCK("domain: disk"), "r.md:4: \"disk\" is no domain: expected cpu, gpu, memory, io or quality");
+    mistake(IN_BLOCK("phase: forward, middle"),
+            "r.md:4: \"middle\" is no phase: expected one of forward, inference, backward, optimizer, zero_grad, data_loading, "
+            "communication, compilation, other");
+    mistake(IN_BLOCK("places: gpu rows"),
+            "r.md:4: met \"gpu rows\" where the path of a list or object of the report was expected");
+    mistake(IN_BLOCK("places: a, b, c, d, e"), "r.md:4: more than 4 paths");
     mistake(IN_BLOCK("why: not"), "r.md:4: met \"why\" where one of when, needs, severity, confidence, rank_by, missing, "
-                                  "suppressed_by or source and a colon was expected");
+                                  "suppressed_by, source, domain, phase or places and a colon was expected");
     mistake(IN_BLOCK("when gpu.rows > 1"),
             "r.md:4: met \"when gpu.rows > 1\" where one of when, needs, severity, confidence, rank_by, missing, "
-            "suppressed_by or source and a colon was expected");
+            "suppressed_by, source, domain, phase or places and a colon was expected");
 }
 
 #define ASIDE(list) BLOCK("a", "when: gpu.rows > 1\n" MIDDLE) list
@@ -167,7 +174,7 @@ static bool judge(struct ap_model *model, const char *document)
         ok(false, "the document is read");
         return false;
     }
-    enum ap_status status = ap_rubric_apply(rubric, model, &error);
+    enum ap_status status = ap_rubric_apply(rubric, NULL, model, &error);
     ap_rubric_free(rubric);
     return ok(status == AP_OK, "the document is applied");
 }
@@ -473,7 +480,7 @@ static enum ap_status whole_run(void)
     put_ratio(&model, "memory.state.slack_ratio", 0.5);
     enum ap_status status = ap_rubric_parse(&gate, builtin.data, builtin.bytes, "r.md", &rubric, &error);
     if (status == AP_OK)
-        status = ap_rubric_apply(rubric, &model, &error);
+        status = ap_rubric_apply(rubric, NULL, &model, &error);
     ap_rubric_free(rubric);
     ap_model_release(&model);
     return status;

@@ -103,7 +103,7 @@ static bool fires(struct ap_model *model, const struct ap_rule *rule, bool *ret_
     copy.next = NULL;
     alone.first = alone.last = &copy;
     alone.rule_count = 1;
-    if (ap_rubric_apply(&alone, model, &error) != AP_OK)
+    if (ap_rubric_apply(&alone, NULL, model, &error) != AP_OK)
         return false;
     *ret_evaluated = ap_value_count(ap_value_at(&model->root, "not_evaluated")) == 0;
     return ap_value_count(ap_value_at(&model->root, "findings")) == 1;
@@ -212,7 +212,7 @@ static void first_finding_is(const struct figure *figures, size_t count, const c
     struct ap_model model;
     struct ap_error error;
     put_figures(&model, figures, count);
-    is_int(ap_rubric_apply(rubric, &model, &error), AP_OK, "the rubric is applied");
+    is_int(ap_rubric_apply(rubric, NULL, &model, &error), AP_OK, "the rubric is applied");
     const struct ap_value *findings = ap_value_at(&model.root, "findings");
     is_text(ap_value_text(ap_value_member(ap_value_first(findings), "rule_id")), want, want);
     bool met = false;
@@ -325,7 +325,7 @@ static void a_clean_run_gets_no_advice(void)
     struct ap_model model;
     struct ap_error error;
     put_figures(&model, figures, AP_COUNT_OF(figures));
-    is_int(ap_rubric_apply(rubric, &model, &error), AP_OK, "the rubric is applied");
+    is_int(ap_rubric_apply(rubric, NULL, &model, &error), AP_OK, "the rubric is applied");
     for (const struct ap_value *it = ap_value_first(ap_value_at(&model.root, "findings")); it; it = it->next)
         is_text(ap_value_text(ap_value_member(it, "severity")), "info", "nothing above info on a clean run");
     ap_model_release(&model);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ * request_check.h - is a request one that can be fulfilled? Its mistakes are AP_ERROR_USAGE. */
+#ifndef AP_REQUEST_CHECK_H
+#define AP_REQUEST_CHECK_H
+
+#include "analyze_profile/analyze_profile.h"
+#include "base.h"
+
+#define AP_CONTEXT_MAX_COUNT 64
+#define AP_CONTEXT_MAX_KEY_BYTES 64
+
+AP_MUST_CHECK enum ap_status ap_request_check(const struct ap_request *request, struct ap_error *reterr);
+
+/** The two parts of "KEY=VALUE". */
+void ap_context_split(const char *entry, struct ap_text *ret_key, struct ap_text *ret_value);
+
+#endif

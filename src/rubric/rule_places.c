@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ * Places in the trace that belong to a finding: objects of the report that carry start_us, dur_us, pid and tid. */
+#include <string.h>
+
+#include "rule.h"
+
+#include "poison.h"
+
+struct places {
+    struct ap_model *model;
+    struct ap_value *list;
+    size_t count;
+};
+
+static const struct ap_value *time_of(const struct ap_value *object, const char *key)
+{
+    const struct ap_value *value = ap_value_member(object, key);
+    return value && value->type == AP_VALUE_TIME_NS ? value : NULL;
+}
+
+static bool is_place(const struct ap_value *value)
+{
+    return value->type == AP_VALUE_OBJECT && time_of(value, "start_us") && time_of(value, "dur_us") &&
+           ap_value_member(value, "tid");
+}
+
+static void add_id(struct ap_model *model, struct ap_value *to, const struct ap_value *from, const char *key)
+{
+    const struct ap_value *id = ap_value_member(from, key);
+    if (id && id->type == AP_VALUE_TEXT)
+        ap_add_text(model, to, key, id->as.text);
+    else if (id && id->type == AP_VALUE_LITERAL)
+        ap_add_literal(model, to, key, id->as.text);
+    else
+        ap_add_null(model, to, key);
+}
+
+static void add_place(struct places *places, const struct ap_value *value)
+{
+    struct ap_text name = ap_value_text(ap_value_member(value, "name"));
+    if (places->count == AP_FINDING_MAX_PLACES)
+        return;
+    places->count++;
+    struct ap_value *place = ap_add_object(places->model, places->list, NULL);
+    if (name.bytes)
+        ap_add_text(places->model, place, "name", name);
+    else
+        ap_add_null(places->model, place, "name");
+    ap_add_time(places->model, place, "start_us", time_of(value, "start_us")->as.integer);
+    ap_add_time(places->model, place, "dur_us", time_of(value, "dur_us")->as.integer);
+    add_id(places->model, place, value, "pid");
+    add_id(places->model, place, value, "tid");
+}
+
+/* A place, or a list of places. */
+static void add_from(struct places *places, const struct ap_value *value)
+{
+    if (is_place(value)) {
+        add_place(places, value);
+        return;
+    }
+    if (value->type != AP_VALUE_LIST)
+        return;
+    const struct ap_value *row = ap_value_first(value);
+    for (; row && is_place(row) && places->count < AP_FINDING_MAX_PLACES; row = row->next)
+        add_place(places, row);
+}
+
+/* The object that holds the metric, and what stands beside the metric in it. */
+static void add_beside(struct places *places, const struct ap_metric *metric, const struct ap_value **last)
+{
+    char path[128];
+    const char *end = strrchr(metric->path, '.');
+    size_t bytes = end ? (size_t)(end - metric->path) : 0;
+    if (!bytes || bytes >= sizeof(path))
+        return;
+    memcpy(path, metric->path, bytes);
+    path[bytes] = '\0';
+    const struct ap_value *object = ap_value_at(&places->model->root, path);
+    if (!object || object->type != AP_VALUE_OBJECT || object == *last)
+        return;
+    *last = object;
+    if (is_place(object))
+        add_place(places, object);
+    for (const struct ap_value *value = ap_value_first(object); value; value = value->next)
+        add_from(places, value);
+}
+
+void ap_rule_add_places(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding)
+{
+    struct places places = { .model = model, .list = ap_add_list(model, finding, "places") };
+    for (size_t i = 0; i < rule->place_count; i++) {
+        const struct ap_value *value = ap_value_at(&model->root, rule->places[i].data);
+        if (value)
+            add_from(&places, value);
+    }
+    const struct ap_value *last = NULL;
+    for (size_t i = 0; i < rule->when.comparison_count && !rule->place_count; i++)
+        add_beside(&places, rule->when.comparisons[i].metric, &last);
+    for (size_t i = 0; i < rule->rank_by_count && !rule->place_count && !places.count; i++)
+        add_beside(&places, rule->rank_by[i], &last);
+}

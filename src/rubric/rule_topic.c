@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * What rules are about: a domain, and parts of the step. */
+#include <string.h>
+
+#include "rule.h"
+
+#include "poison.h"
+
+const char *const ap_domain_names[AP_DOMAIN_COUNT_] = { "cpu", "gpu", "memory", "io", "quality" };
+const char *const ap_phases[AP_PHASE_COUNT] = AP_PHASE_NAMES;
+
+bool ap_domain_find(struct ap_text name, enum ap_domain *ret_domain)
+{
+    for (size_t i = 0; i < AP_DOMAIN_COUNT_; i++)
+        if (ap_text_is(name, ap_domain_names[i])) {
+            *ret_domain = (enum ap_domain)i;
+            return true;
+        }
+    return false;
+}
+
+bool ap_phase_find(struct ap_text name, size_t *ret_phase)
+{
+    for (size_t i = 0; i < AP_PHASE_COUNT; i++)
+        if (ap_text_is(name, ap_phases[i])) {
+            *ret_phase = i;
+            return true;
+        }
+    return false;
+}
+
+bool ap_is_focus(struct ap_text name)
+{
+    enum ap_domain domain;
+    return ap_domain_find(name, &domain) && domain != AP_DOMAIN_quality;
+}
+
+bool ap_is_phase(struct ap_text name)
+{
+    size_t phase;
+    return ap_phase_find(name, &phase);
+}
+
+const char *ap_rubric_phase_names(void)
+{
+    return "forward, inference, backward, optimizer, zero_grad, data_loading, communication, compilation, other";
+}
+
+enum ap_domain ap_rule_default_domain(const struct ap_rule *rule)
+{
+    const char *path = rule->when.comparison_count ? rule->when.comparisons[0].metric->path : "";
+    if (strncmp(path, "memory.", 7) == 0)
+        return AP_DOMAIN_memory;
+    return strncmp(path, "gpu.", 4) == 0 ? AP_DOMAIN_gpu : AP_DOMAIN_cpu;
+}
+
+bool ap_rule_is_wanted(const struct ap_rule *rule, const struct ap_judge_options *options)
+{
+    size_t phase;
+    if (rule->domain == AP_DOMAIN_quality)
+        return true;
+    if (options->focus && !ap_text_is(ap_text_of(options->focus), ap_domain_names[rule->domain]))
+        return false;
+    return !options->phase || !rule->phases || !ap_phase_find(ap_text_of(options->phase), &phase) ||
+           (rule->phases >> phase & 1);
+}

@@ -2,34 +2,80 @@
 #include "analyze.h"
 
 #include "overlay_spans.h"
-#include "passes.h"
+#include "pass_runner.h"
 
 #include "poison.h"
 
-/* Parts of the object "cpu", then parts of the root, in the order of the report. */
-static ap_pass *const cpu_passes[] = {
-    ap_pass_ops,
-    ap_pass_threads,
-    ap_pass_signals,
+/* ---- what the passes share: two halves that do not need each other ---- */
+
+static enum ap_status prepare_operators(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                                        struct ap_error *reterr)
+{
+    (void)model;
+    (void)root;
+    return ap_op_stats_init(&context->ops, context->trace, &context->order, context->gate, reterr);
+}
+
+static enum ap_status prepare_links(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                                    struct ap_error *reterr)
+{
+    (void)model;
+    (void)root;
+    AP_TRY(ap_host_tree_init(&context->tree, context->trace, &context->order, context->gate, reterr));
+    AP_TRY(ap_links_init(&context->links, context->trace, &context->order, &context->tree, context->gate, reterr));
+    AP_TRY(ap_steps_init(&context->steps, context->trace, &context->order, context->gate, reterr));
+    AP_TRY(ap_kernel_families_init(&context->families, context->trace, context->gate, reterr));
+    return ap_phases_init(&context->phases, context->trace, &context->order, &context->tree, &context->steps,
+                          &context->families, context->gate, reterr);
+}
+
+/* ---- parts of the report that are more than one pass ---- */
+
+static enum ap_status add_cpu(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                              struct ap_error *reterr)
+{
+    struct ap_value *cpu = ap_add_object(model, root, "cpu");
+    ap_add_string(model, cpu, "path", context->options->path);
+    AP_TRY(ap_pass_ops(context, model, cpu, reterr));
+    AP_TRY(ap_pass_threads(context, model, cpu, reterr));
+    return ap_pass_signals(context, model, cpu, reterr);
+}
+
+static enum ap_status add_split(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                                struct ap_error *reterr)
+{
+    AP_TRY(ap_split_init(&context->split, context->trace, &context->order, &context->tree, &context->links,
+                         &context->steps, &context->families, context->main_track, context->gate, reterr));
+    AP_TRY(ap_pass_split(context, model, root, reterr));
+    return ap_pass_data_loading(context, model, root, reterr);
+}
+
+static const struct ap_pass_entry preparations[] = { { prepare_links, 2 }, { prepare_operators, 1 } };
+
+/* In the order of the report. To add a pass: its line here. */
+static const struct ap_pass_entry passes[] = {
+    { add_cpu, 25 },
+    { ap_pass_document, 0 },
+    { ap_pass_steps, 0 },
+    { add_split, 90 }, /* needs most memory: it begins while little else is there */
+    { ap_pass_phases, 11 },
+    { ap_pass_host_work, 40 },
+    { ap_pass_gpu, 25 },
+    { ap_pass_launches, 17 },
+    { ap_pass_runtime, 10 },
+    { ap_pass_syncs, 20 },
+    { ap_pass_copies, 18 },
+    { ap_pass_communication, 6 },
+    { ap_pass_compile, 7 },
+    { ap_pass_accelerator, 1 },
+    { ap_pass_critical_path, 70 },
 };
-static ap_pass *const root_passes[] = {
-    ap_pass_document,
-    ap_pass_steps,
-    ap_pass_split,
-    ap_pass_data_loading,
-    ap_pass_phases,
-    ap_pass_host_work,
-    ap_pass_gpu,
-    ap_pass_launches,
-    ap_pass_runtime,
-    ap_pass_syncs,
-    ap_pass_copies,
-    ap_pass_communication,
-    ap_pass_compile,
-    ap_pass_accelerator,
-    ap_pass_critical_path,
-    ap_pass_verdict,
-};
+
+/* The engine of the backward pass works for another thread. */
+static bool is_driven(const struct ap_trace *trace, uint32_t track)
+{
+    return ap_text_contains_folded(ap_strpool_text(&trace->strings, trace->tracks[track].label), "autograd");
+}
 
 /* The thread that drives the run: the one that the steps are marked on, else the one with most operator time, else the one
  * with most host rows. */
@@ -44,7 +90,7 @@ static uint32_t find_main_track(const struct ap_pass_context *context)
         size_t rows = 0;
         for (size_t i = context->order.track_start[track]; i < context->order.track_start[track + 1]; i++)
             rows += ap_row_is_of(context->trace, context->order.rows[i], AP_HOST_KINDS);
-        int64_t busy_ns = context->ops.threads[track].busy_ns;
+        int64_t busy_ns = is_driven(context->trace, track) ? 0 : context->ops.threads[track].busy_ns;
         if (rows && (busy_ns > most_ns || (busy_ns == most_ns && rows > most_rows))) {
             main_track = track;
             most_ns = busy_ns;
@@ -68,24 +114,12 @@ static enum ap_status add_spans(const struct ap_pass_context *context, struct ap
 static enum ap_status run_passes(struct ap_pass_context *context, struct ap_model *model, struct ap_error *reterr)
 {
     AP_TRY(ap_row_order_init(&context->order, context->trace, context->gate, reterr));
-    AP_TRY(ap_host_tree_init(&context->tree, context->trace, &context->order, context->gate, reterr));
-    AP_TRY(ap_links_init(&context->links, context->trace, &context->order, &context->tree, context->gate, reterr));
-    AP_TRY(ap_op_stats_init(&context->ops, context->trace, &context->order, context->gate, reterr));
-    AP_TRY(ap_steps_init(&context->steps, context->trace, &context->order, context->gate, reterr));
+    AP_TRY(ap_run_passes(context, preparations, AP_COUNT_OF(preparations), model, reterr));
     context->step_count = context->steps.count;
-    AP_TRY(ap_op_families_init(&context->op_families, context->trace, context->gate, context->ops.operators.count, reterr));
-    AP_TRY(ap_kernel_families_init(&context->families, context->trace, context->gate, reterr));
-    AP_TRY(ap_phases_init(&context->phases, context->trace, &context->order, &context->tree, &context->steps,
-                          &context->families, context->gate, reterr));
     context->main_track = find_main_track(context);
-    AP_TRY(ap_split_init(&context->split, context->trace, &context->order, &context->tree, &context->links,
-                         &context->steps, &context->families, context->main_track, context->gate, reterr));
-    struct ap_value *cpu = ap_add_object(model, &model->root, "cpu");
-    ap_add_string(model, cpu, "path", context->options->path);
-    for (size_t i = 0; i < AP_COUNT_OF(cpu_passes); i++)
-        AP_TRY(cpu_passes[i](context, model, cpu, reterr));
-    for (size_t i = 0; i < AP_COUNT_OF(root_passes); i++)
-        AP_TRY(root_passes[i](context, model, &model->root, reterr));
+    AP_TRY(ap_op_families_init(&context->op_families, context->trace, context->gate, context->ops.operators.count, reterr));
+    AP_TRY(ap_run_passes(context, passes, AP_COUNT_OF(passes), model, reterr));
+    AP_TRY(ap_pass_verdict(context, model, &model->root, reterr)); /* reads what the others added */
     AP_TRY(add_spans(context, reterr));
     return ap_model_status(model, reterr);
 }
@@ -94,7 +128,7 @@ static void note_findings_on_the_way(const struct ap_pass_context *context)
 {
     ap_note_many(context->notes, AP_COUNTER_straddle, context->ops.straddle_count);
     ap_note_many(context->notes, AP_COUNTER_self_time, context->ops.mismatch_count);
-    ap_note_many(context->notes, AP_COUNTER_time_overflow, context->ops.overflowed);
+    ap_note_many(context->notes, AP_COUNTER_time_overflow, context->ops.overflowed || context->overflowed);
 }
 
 enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_options *options, struct ap_notes *notes,

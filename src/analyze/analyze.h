@@ -12,6 +12,7 @@ struct ap_analyze_options {
     uint64_t top_n;        /* bound of lists; 0 = all */
     uint64_t bytes_read;   /* of the decompressed input */
     bool compressed;
+    bool two_threads;      /* passes that do not need each other may run side by side */
     const char *phase;     /* what the report is to be about: one of the names of phases, or NULL for all */
     struct ap_overlay *overlay; /* receives spans to be drawn; NULL = nobody wants them */
 };

@@ -289,7 +289,7 @@ enum ap_status ap_pass_accelerator(struct ap_pass_context *context, struct ap_mo
     struct report report = { .trace = context->trace, .gate = context->gate };
     AP_TRY(ap_rows_by_start(&context->order, context->trace, ACCELERATOR_KINDS, false, &report.rows, &report.count, reterr));
     enum ap_status status = add_all(context, &report, model, parent, reterr);
-    context->ops.overflowed |= report.overflowed;
+    ap_note_overflow(context, report.overflowed);
     ap_mem_free(report.gate, report.rows, report.count * sizeof(report.rows[0]));
     ap_mem_free(report.gate, report.names, report.name_capacity * sizeof(report.names[0]));
     ap_mem_free(report.gate, report.tracks, report.track_capacity * sizeof(report.tracks[0]));

@@ -518,7 +518,7 @@ enum ap_status ap_pass_communication(struct ap_pass_context *context, struct ap_
         ap_add_null(model, parent, "communication");
     else if (status == AP_OK)
         status = add_all(context, &report, model, ap_add_object(model, parent, "communication"), reterr);
-    context->ops.overflowed |= report.overflowed || report.collectives.overflowed;
+    ap_note_overflow(context, report.overflowed || report.collectives.overflowed);
     release(&report);
     return status;
 }

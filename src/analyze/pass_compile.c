@@ -206,7 +206,7 @@ enum ap_status ap_pass_compile(struct ap_pass_context *context, struct ap_model 
                                              &context->links, context->gate, reterr);
     if (status == AP_OK)
         status = add_all(context, &report, model, parent, reterr);
-    context->ops.overflowed |= report.overflowed || report.compiled.overflowed;
+    ap_note_overflow(context, report.overflowed || report.compiled.overflowed);
     ap_mem_free(report.gate, report.sums, report.sum_capacity * sizeof(report.sums[0]));
     ap_compiled_release(&report.compiled);
     return status;

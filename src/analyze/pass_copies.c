@@ -233,7 +233,7 @@ static enum ap_status add_copies(struct copy_work *work, struct ap_model *model,
     for (size_t i = 0; i < count; i++)
         add_cause(work, &work->causes[order[i]], model, list);
     ap_mem_free(context->gate, order, count * sizeof(order[0]));
-    context->ops.overflowed |= work->overflowed;
+    ap_note_overflow(context, work->overflowed);
     return AP_OK;
 }
 

@@ -154,7 +154,7 @@ static enum ap_status add_data_loading(struct ap_pass_context *context, struct w
     ap_add_count(model, to, "multi_process_count", (int64_t)waits->multi_count);
     AP_TRY(add_longest(context, waits, model, to, reterr));
     add_spread(waits, model, to);
-    context->ops.overflowed |= waits->overflowed;
+    ap_note_overflow(context, waits->overflowed);
     return AP_OK;
 }
 

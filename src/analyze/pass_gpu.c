@@ -70,6 +70,6 @@ enum ap_status ap_pass_gpu(struct ap_pass_context *context, struct ap_model *mod
         return AP_OK;
     }
     enum ap_status status = add_gpu(&work, model, ap_add_object(model, root, "gpu"), reterr);
-    context->ops.overflowed |= work.totals.overflowed;
+    ap_note_overflow(context, work.totals.overflowed);
     return status;
 }

@@ -65,7 +65,7 @@ enum ap_status ap_pass_host_work(struct ap_pass_context *context, struct ap_mode
         status = ap_host_work_init(&work, &input, context->gate, reterr);
         if (status == AP_OK)
             status = report(context, &work, &autograd, model, root, reterr);
-        context->ops.overflowed |= work.overflowed;
+        ap_note_overflow(context, work.overflowed);
         ap_host_work_release(&work);
     }
     ap_autograd_release(&autograd);

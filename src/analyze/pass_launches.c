@@ -328,7 +328,7 @@ static enum ap_status add_launches(struct ap_pass_context *context, const struct
                  (int64_t)(context->links.count - context->links.linked_count));
     add_all_delays(context, kinds, &sums, scratch_ns, model, launches);
     add_calls(context, &sums, model, launches);
-    context->ops.overflowed |= sums.overflowed;
+    ap_note_overflow(context, sums.overflowed);
     return add_queue(context, model, launches, reterr);
 }
 

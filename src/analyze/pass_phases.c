@@ -329,6 +329,6 @@ enum ap_status ap_pass_phases(struct ap_pass_context *context, struct ap_model *
     AP_TRY(sum_host(context, &spans, &sums, reterr));
     sum_device(context, &sums);
     add_phases(context, &sums, model, root);
-    context->ops.overflowed |= sums.overflowed;
+    ap_note_overflow(context, sums.overflowed);
     return AP_OK;
 }

@@ -146,6 +146,6 @@ enum ap_status ap_pass_runtime(struct ap_pass_context *context, struct ap_model 
     if (status == AP_OK)
         status = add_runtime(context, &calls, model, root, reterr);
     ap_mem_free(context->gate, calls.sums, calls.capacity * sizeof(calls.sums[0]));
-    context->ops.overflowed |= calls.overflowed;
+    ap_note_overflow(context, calls.overflowed);
     return status;
 }

@@ -110,6 +110,7 @@ static void add_durations(struct ap_pass_context *context, struct ap_model *mode
 static void take_durations(struct ap_pass_context *context, bool steady_only, struct durations *durations)
 {
     const struct ap_steps *steps = &context->steps;
+    bool overflowed = false;
     durations->count = 0;
     durations->total_ns = 0;
     for (size_t i = 0; i < steps->count; i++) {
@@ -117,8 +118,9 @@ static void take_durations(struct ap_pass_context *context, bool steady_only, st
             continue;
         int64_t dur_ns = ap_step_dur_ns(steps, context->trace, i);
         durations->dur_ns[durations->count++] = dur_ns;
-        durations->total_ns = ap_add_sat(durations->total_ns, dur_ns, &context->ops.overflowed);
+        durations->total_ns = ap_add_sat(durations->total_ns, dur_ns, &overflowed);
     }
+    ap_note_overflow(context, overflowed);
 }
 
 /* The median of the steady steps even where it is the only one; -1 = there is none. */

@@ -179,7 +179,7 @@ static enum ap_status add_sync(struct ap_pass_context *context, const struct ap_
     ap_add_time(model, sync, "at_end_blocked_us", sums.at_end.blocked_ns);
     for (size_t i = 0; i < AP_SYNC_CATEGORY_COUNT; i++)
         add_sum(context, &sums, &sums.by_category[i], model, ap_add_object(model, sync, category_names[i]));
-    context->ops.overflowed |= sums.overflowed;
+    ap_note_overflow(context, sums.overflowed);
     return add_lists(context, waits, model, sync, reterr);
 }
 

@@ -4,6 +4,8 @@
 #ifndef AP_PASSES_H
 #define AP_PASSES_H
 
+#include <stdatomic.h>
+
 #include "analyze.h"
 #include "critical_path.h"
 #include "kernel_family.h"
@@ -33,6 +35,7 @@ struct ap_pass_context {
     uint64_t step_count;      /* steps.count */
     uint32_t main_track;      /* the thread that drives the run: of the steps, else the busiest; AP_NO_ROW = no host rows */
     struct ap_split split;
+    _Atomic bool overflowed;  /* a sum went beyond the ends of int64 */
 };
 
 /** Adds its part to the root. */
@@ -52,6 +55,12 @@ ap_pass ap_pass_critical_path; /* critical_path */
 ap_pass ap_pass_communication; /* communication */
 ap_pass ap_pass_compile;  /* compile */
 ap_pass ap_pass_accelerator; /* accelerator */
+
+static inline void ap_note_overflow(struct ap_pass_context *context, bool overflowed)
+{
+    if (overflowed)
+        context->overflowed = true;
+}
 
 /** What verdict and rules go by: the steady steps, where they are at least half of the window, else the window. */
 const struct ap_split_part *ap_split_judged(const struct ap_split *split);

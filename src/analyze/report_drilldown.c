@@ -242,7 +242,7 @@ enum ap_status ap_report_drilldown(struct ap_pass_context *context, const struct
         status = report(context, &leaves, model, root, reterr);
     else if (status == AP_OK)
         ap_add_null(model, root, "drilldown");
-    context->ops.overflowed |= leaves.overflowed;
+    ap_note_overflow(context, leaves.overflowed);
     ap_pair_map_release(&leaves.map);
     ap_mem_free(context->gate, leaves.leaves, leaves.capacity * sizeof(leaves.leaves[0]));
     return status;

@@ -237,13 +237,15 @@ enum ap_status ap_step_warmup_add(struct ap_pass_context *context, int64_t media
     const struct ap_steps *steps = &context->steps;
     uint64_t cold_count = 0, steady_count = 0;
     int64_t excess_ns = 0;
+    bool overflowed = false;
     for (size_t i = 0; i < steps->count; i++) {
         int64_t dur_ns = ap_step_dur_ns(steps, context->trace, i);
         steady_count += ap_step_is_steady(&steps->steps[i]);
         cold_count += steps->steps[i].cold;
         if (steps->steps[i].cold && median_ns >= 0 && dur_ns > median_ns)
-            excess_ns = ap_add_sat(excess_ns, dur_ns - median_ns, &context->ops.overflowed);
+            excess_ns = ap_add_sat(excess_ns, dur_ns - median_ns, &overflowed);
     }
+    ap_note_overflow(context, overflowed);
     struct ap_value *warmup = ap_add_object(model, parent, "warmup");
     if (steps->count < 3)
         ap_add_null(model, warmup, "cold_count");

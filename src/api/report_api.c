@@ -117,6 +117,7 @@ static enum ap_status add_trace(struct ap_report *report, const struct ap_reques
         .top_n = request->top_n,
         .bytes_read = status == AP_OK ? ap_json_offset(opened.json) : 0,
         .compressed = ap_input_is_compressed(opened.input),
+        .two_threads = !request->one_thread,
         .phase = request->phase,
         .overlay = report->has_overlay ? &report->overlay : NULL,
     };

@@ -156,6 +156,23 @@ struct ap_text ap_arena_text(struct ap_arena *arena, struct ap_text text)
     return (struct ap_text){ copy, text.bytes };
 }
 
+/* Behind the newest chunk, which is still being filled. */
+void ap_arena_adopt(struct ap_arena *arena, struct ap_arena *from)
+{
+    struct ap_arena_chunk *oldest = from->chunks;
+    if (!oldest)
+        return;
+    while (oldest->older)
+        oldest = oldest->older;
+    if (arena->chunks) {
+        oldest->older = arena->chunks->older;
+        arena->chunks->older = from->chunks;
+    } else {
+        *arena = *from;
+    }
+    *from = (struct ap_arena){ .gate = from->gate };
+}
+
 void ap_arena_release(struct ap_arena *arena)
 {
     while (arena->chunks) {

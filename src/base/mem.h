@@ -48,6 +48,8 @@ void ap_arena_init(struct ap_arena *arena, struct ap_gate *gate);
 AP_MUST_CHECK void *ap_arena_alloc(struct ap_arena *arena, size_t bytes);
 /** Copy of the text with a NUL behind it; data is NULL when refused. */
 AP_MUST_CHECK struct ap_text ap_arena_text(struct ap_arena *arena, struct ap_text text);
+/** Take over what @from holds: it then dies with @arena. */
+void ap_arena_adopt(struct ap_arena *arena, struct ap_arena *from);
 void ap_arena_release(struct ap_arena *arena);
 
 #endif

@@ -18,6 +18,21 @@ void ap_model_release(struct ap_model *model)
     ap_arena_release(&model->arena);
 }
 
+void ap_model_adopt(struct ap_model *model, struct ap_model *from)
+{
+    struct ap_value *first = from->root.as.children.first;
+    if (first) {
+        if (model->root.as.children.last)
+            model->root.as.children.last->next = first;
+        else
+            model->root.as.children.first = first;
+        model->root.as.children.last = from->root.as.children.last;
+    }
+    model->failed |= from->failed;
+    ap_arena_adopt(&model->arena, &from->arena);
+    from->root.as.children.first = from->root.as.children.last = NULL;
+}
+
 enum ap_status ap_model_status(const struct ap_model *model, struct ap_error *reterr)
 {
     return model->failed ? ap_fail_memory(model->arena.gate, reterr) : AP_OK;

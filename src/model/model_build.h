@@ -19,6 +19,9 @@ void ap_model_init(struct ap_model *model, struct ap_gate *gate);
 void ap_model_release(struct ap_model *model);
 AP_MUST_CHECK enum ap_status ap_model_status(const struct ap_model *model, struct ap_error *reterr);
 
+/** Append the values of @from's root to that of @model, which owns them from then on; @from is empty afterwards. */
+void ap_model_adopt(struct ap_model *model, struct ap_model *from);
+
 /* Each call adds one value at the end of @parent: an object (give a key) or a list (key NULL). Keys that are literals. */
 struct ap_value *ap_add_object(struct ap_model *model, struct ap_value *parent, const char *key);
 struct ap_value *ap_add_list(struct ap_model *model, struct ap_value *parent, const char *key);

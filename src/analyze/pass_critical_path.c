@@ -170,15 +170,17 @@ static int64_t sum_of_classes(const int64_t *class_ns)
     return total_ns;
 }
 
-static void add_ratios(const int64_t *class_ns, struct ap_model *model, struct ap_value *to)
+static void add_figures(const int64_t *class_ns, struct ap_model *model, struct ap_value *to)
 {
-    static const char *const ratio_keys[] = {
-#define AP_PATH_CLASS(id, sentence) #id "_ratio",
+    static const char *const keys[][2] = {
+#define AP_PATH_CLASS(id, sentence) { #id "_us", #id "_ratio" },
 #include "path_class.def"
 #undef AP_PATH_CLASS
     };
-    for (size_t i = 0; i < AP_PATH_CLASS_COUNT_; i++)
-        ap_add_quotient(model, to, ratio_keys[i], (double)class_ns[i], (double)sum_of_classes(class_ns));
+    for (size_t i = 0; i < AP_PATH_CLASS_COUNT_; i++) {
+        ap_add_time(model, to, keys[i][0], class_ns[i]);
+        ap_add_quotient(model, to, keys[i][1], (double)class_ns[i], (double)sum_of_classes(class_ns));
+    }
 }
 
 /* What cold start and a cut step make of the path is not what each step is made of. */
@@ -194,12 +196,12 @@ static void add_steady(const struct composition *sums, struct ap_model *model, s
     struct ap_value *steady = ap_add_object(model, to, "steady");
     ap_add_count(model, steady, "steps", steps);
     ap_add_time(model, steady, "length_us", total_ns);
-    add_ratios(sums->steady_ns, model, steady);
+    add_figures(sums->steady_ns, model, steady);
 }
 
 static void add_classes(const struct composition *sums, int64_t total_ns, struct ap_model *model, struct ap_value *to)
 {
-    add_ratios(sums->class_ns, model, to);
+    add_figures(sums->class_ns, model, to);
     struct ap_value *list = ap_add_list(model, to, "classes");
     for (size_t i = 0; i < AP_PATH_CLASS_COUNT_; i++) {
         struct ap_value *row = ap_add_object(model, list, NULL);

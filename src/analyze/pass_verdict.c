@@ -140,13 +140,17 @@ static void add_verdict(struct ap_pass_context *context, struct ap_model *model,
         ap_add_null(model, to, "memory_bound_family_ratio");
     else
         ap_add_ratio(model, to, "memory_bound_family_ratio", memory_ratio);
-    struct ap_value *list = ap_add_list(model, to, "parts");
+    int64_t host_ns = part_ns[BOUND_launch] + part_ns[BOUND_cpu];
+    struct ap_value *host = ap_add_object(model, to, "host");
+    ap_add_time(model, host, "dur_us", host_ns);
+    ap_add_quotient(model, host, "judged_ratio", (double)host_ns, (double)judged->dur_ns);
+    struct ap_value *parts = ap_add_object(model, to, "parts");
     for (int i = 0; i < BOUND_COUNT; i++) {
-        struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_string(model, row, "bound", bounds[i].name);
-        ap_add_string(model, row, "meaning", bounds[i].meaning);
-        ap_add_time(model, row, "dur_us", part_ns[i]);
-        ap_add_quotient(model, row, "judged_ratio", (double)part_ns[i], (double)judged->dur_ns);
+        struct ap_value *part = ap_add_object(model, parts, bounds[i].id);
+        ap_add_string(model, part, "bound", bounds[i].name);
+        ap_add_string(model, part, "meaning", bounds[i].meaning);
+        ap_add_time(model, part, "dur_us", part_ns[i]);
+        ap_add_quotient(model, part, "judged_ratio", (double)part_ns[i], (double)judged->dur_ns);
     }
 }
 

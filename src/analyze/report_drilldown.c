@@ -32,6 +32,7 @@ struct leaves {
     struct leaf *leaves;
     size_t capacity;
     int64_t total_ns;
+    uint32_t phase;                /* the only one that is wanted; AP_PHASE_COUNT_ = all are */
     bool overflowed;
 };
 
@@ -39,6 +40,8 @@ static enum ap_status add_leaf(struct leaves *leaves, uint32_t slot, uint32_t co
                                struct ap_error *reterr)
 {
     uint32_t number, before = leaves->map.count;
+    if (leaves->phase != AP_PHASE_COUNT_ && leaves->phase != slot % AP_PHASE_COUNT_)
+        return AP_OK;
     AP_TRY(ap_pair_map_add(&leaves->map, slot << 8 | component, name, &number, reterr));
     AP_TRY(ap_mem_reserve(leaves->gate, (void **)&leaves->leaves, &leaves->capacity, leaves->map.count,
                           sizeof(leaves->leaves[0]), reterr));
@@ -223,6 +226,10 @@ static enum ap_status report(struct ap_pass_context *context, struct leaves *lea
     AP_TRY(ap_top_indices(leaves->gate, leaves->map.count, 0, leaf_before, leaves, &order, &count, reterr));
     struct ap_value *drilldown = ap_add_object(model, root, "drilldown");
     ap_add_string(model, drilldown, "basis", context->links.linked_count ? "GPU time" : "host self time");
+    if (leaves->phase == AP_PHASE_COUNT_)
+        ap_add_null(model, drilldown, "phase");
+    else
+        ap_add_string(model, drilldown, "phase", ap_phase_name((enum ap_phase)leaves->phase));
     ap_add_time(model, drilldown, "total_us", leaves->total_ns);
     add_narrowed(leaves, &leaves->leaves[order[0]], model, drilldown);
     writing.list = ap_add_list(model, drilldown, "rows");
@@ -233,10 +240,21 @@ static enum ap_status report(struct ap_pass_context *context, struct leaves *lea
     return AP_OK;
 }
 
+/* Phases of other kinds (compilation) are no part of the drill-down: then it stays whole. */
+static uint32_t wanted_phase(const struct ap_pass_context *context)
+{
+    uint32_t phase = 0;
+    while (phase < AP_PHASE_COUNT_ &&
+           !(context->options->phase && ap_text_is(ap_text_of(context->options->phase), ap_phase_name((enum ap_phase)phase))))
+        phase++;
+    return phase;
+}
+
 enum ap_status ap_report_drilldown(struct ap_pass_context *context, const struct ap_host_work *work,
                                    struct ap_model *model, struct ap_value *root, struct ap_error *reterr)
 {
-    struct leaves leaves = { .gate = context->gate, .trace = context->trace, .map = { .gate = context->gate } };
+    struct leaves leaves = { .gate = context->gate, .trace = context->trace, .map = { .gate = context->gate },
+                             .phase = wanted_phase(context) };
     enum ap_status status = collect(context, work, &leaves, reterr);
     if (status == AP_OK && leaves.map.count)
         status = report(context, &leaves, model, root, reterr);

@@ -206,8 +206,7 @@ static bool longer_gap(const void *context, uint32_t a, uint32_t b)
 {
     const struct ap_split *split = context;
     const struct ap_gap *gap_a = &split->gaps[a], *gap_b = &split->gaps[b];
-    int64_t a_ns = ap_gap_in_window(split, gap_a) ? gap_a->end_ns - gap_a->start_ns : -1;
-    int64_t b_ns = ap_gap_in_window(split, gap_b) ? gap_b->end_ns - gap_b->start_ns : -1;
+    int64_t a_ns = gap_a->end_ns - gap_a->start_ns, b_ns = gap_b->end_ns - gap_b->start_ns;
     return a_ns != b_ns ? a_ns > b_ns : a < b;
 }
 
@@ -227,11 +226,8 @@ static enum ap_status choose_details(struct ap_split *split, const struct ap_tra
                                      uint32_t main_track, struct ap_error *reterr)
 {
     uint32_t *longest;
-    size_t count, in_window = (size_t)split->gap_sums[AP_GAPS_ALL].count;
-    if (!in_window)
-        return AP_OK;
-    AP_TRY(ap_top_indices(split->gate, (uint32_t)split->gap_count,
-                          in_window < DETAIL_MAX_COUNT ? in_window : DETAIL_MAX_COUNT, longer_gap, split, &longest, &count,
+    size_t count;
+    AP_TRY(ap_top_indices(split->gate, (uint32_t)split->gap_count, DETAIL_MAX_COUNT, longer_gap, split, &longest, &count,
                           reterr));
     split->details = count ? ap_mem_resize(split->gate, NULL, 0, count * sizeof(split->details[0])) : NULL;
     for (size_t i = 0; i < count && split->details; i++) {

@@ -118,7 +118,7 @@ extern const char *const ap_phases[AP_PHASE_COUNT];
 
 #define AP_RULE_MAX_PLACES 4
 #define AP_RULE_MAX_CLAUSES 4
-#define AP_RULE_MAX_SUPPRESSORS 12
+#define AP_RULE_MAX_SUPPRESSORS 20
 #define AP_RULE_MAX_RANKS 3
 
 struct ap_severity_clause {

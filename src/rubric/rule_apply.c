@@ -159,6 +159,10 @@ static void set_severity(const struct judge *judge, struct fired *fired)
             fired->severity = (int)rule->severity_clauses[i].severity;
     if (fired->severity == AP_SEVERITY_info || fired->share < 0 || !ranks_by_time(rule))
         return;
+    if (!fired->saving) {
+        fired->severity = AP_SEVERITY_info; /* true, but beside the point in this run */
+        return;
+    }
     if (fired->share >= SHARE_THAT_RAISES && fired->severity < AP_SEVERITY_critical)
         fired->severity++;
     else if (fired->share < SHARE_THAT_LOWERS && fired->severity > AP_SEVERITY_low)

@@ -35,9 +35,8 @@ static void add_id(struct ap_model *model, struct ap_value *to, const struct ap_
         ap_add_null(model, to, key);
 }
 
-static void add_place(struct places *places, const struct ap_value *value)
+static void add_place(struct places *places, const struct ap_value *value, struct ap_text name)
 {
-    struct ap_text name = ap_value_text(ap_value_member(value, "name"));
     if (places->count == AP_FINDING_MAX_PLACES)
         return;
     places->count++;
@@ -52,18 +51,41 @@ static void add_place(struct places *places, const struct ap_value *value)
     add_id(places->model, place, value, "tid");
 }
 
+/* A row is called by its name, else by its first text. */
+static struct ap_text name_of(const struct ap_value *row)
+{
+    struct ap_text name = ap_value_text(ap_value_member(row, "name"));
+    for (const struct ap_value *value = ap_value_first(row); value && !name.bytes; value = value->next)
+        if (value->type == AP_VALUE_TEXT)
+            name = value->as.text;
+    return name;
+}
+
+/* The row itself, or what it holds as its longest, worst or first. */
+static const struct ap_value *place_in(const struct ap_value *row)
+{
+    if (is_place(row))
+        return row;
+    for (const struct ap_value *value = ap_value_first(row); value; value = value->next)
+        if (is_place(value))
+            return value;
+    return NULL;
+}
+
 /* A place, or a list of places. */
 static void add_from(struct places *places, const struct ap_value *value)
 {
     if (is_place(value)) {
-        add_place(places, value);
+        add_place(places, value, ap_value_text(ap_value_member(value, "name")));
         return;
     }
     if (value->type != AP_VALUE_LIST)
         return;
-    const struct ap_value *row = ap_value_first(value);
-    for (; row && is_place(row) && places->count < AP_FINDING_MAX_PLACES; row = row->next)
-        add_place(places, row);
+    for (const struct ap_value *row = ap_value_first(value); row && places->count < AP_FINDING_MAX_PLACES; row = row->next) {
+        const struct ap_value *place = place_in(row);
+        if (place)
+            add_place(places, place, name_of(row));
+    }
 }
 
 /* The object that holds the metric, and what stands beside the metric in it. */
@@ -81,7 +103,7 @@ static void add_beside(struct places *places, const struct ap_metric *metric, co
         return;
     *last = object;
     if (is_place(object))
-        add_place(places, object);
+        add_place(places, object, ap_value_text(ap_value_member(object, "name")));
     for (const struct ap_value *value = ap_value_first(object); value; value = value->next)
         add_from(places, value);
 }

@@ -29,7 +29,8 @@ CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 REPOSITORY_PATH = re.compile(r"(?:src|include|tests|tools|references|fixtures)/[\w./-]*")
-FIGURE = re.compile(r"(?:memory|cpu|trace|steps|gpu)\.[a-z][a-z0-9_.\[\]<>]*")
+FIGURE = re.compile(r"(?:memory|cpu|trace|steps|gpu|split|idle|data_loading|phases|operators|modules|frames|autograd|drilldown|links|launches|"
+                    r"runtime|sync|copies|communication|compile|accelerator|critical_path|verdict)\.[a-z][a-z0-9_.\[\]<>]*")
 
 
 class Tap:

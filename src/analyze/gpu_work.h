@@ -29,7 +29,7 @@ enum ap_status ap_gpu_add_devices(struct ap_gpu_work *work, struct ap_model *mod
                                   struct ap_error *reterr);
 enum ap_status ap_gpu_add_streams(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
                                   struct ap_error *reterr);
-/** kernel, kernels, families, groups, group_share, unnamed_family, communication */
+/** kernel, short_kernels, kernels, families, subfamilies, family_share, unnamed_family, communication */
 enum ap_status ap_gpu_add_kernels(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
                                   struct ap_error *reterr);
 /** sm */

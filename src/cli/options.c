@@ -65,6 +65,7 @@ void ap_cli_print_help(FILE *to)
                 "  analyze_profile --cpu-trace trace.json.gz --memory-json snapshot.json\n"
                 "  analyze_profile trace.json.gz --md-out report.md --json-out report.json\n"
                 "  analyze_profile trace.json.gz --trace-out findings.json.gz\n"
+                "  analyze_profile trace.json.gz --focus io --context commit=1a2b3c\n"
                 "  zstd -dc trace.json.zst | analyze_profile --cpu-trace -\n"
                 "\nExit codes:\n"
                 "  0  the report was written\n"

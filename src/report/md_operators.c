@@ -190,7 +190,7 @@ void ap_md_operators(struct md *md)
 {
     if (!ap_md_known(md, "phases") && !ap_md_known(md, "drilldown") && !ap_md_known(md, "operators"))
         return;
-    ap_md_string(md, "\n## Phases, operators and modules\n");
+    ap_md_string(md, "\n## Phases and operators\n");
     write_drilldown(md);
     write_phases(md);
     write_operators(md);

@@ -92,7 +92,9 @@ static const char how_to_read[] =
     "them over their sum.\n"
     "- **Saves at most** is an upper bound: what would go if the cause went entirely. Savings of several "
     "findings overlap.\n"
-    "- Confidence is *low* where a finding is a hypothesis; *missing to be sure* names what would settle it.\n";
+    "- Confidence is *low* where a finding is a hypothesis; *missing to be sure* names what would settle it.\n"
+    "- All formulas, and where another tool gives another number for the same trace: `references/definitions.md` in the "
+    "source of this program.\n";
 
 /* The domains that a section tells of: with --focus the others are left out, and stand in the JSON. */
 enum { FOR_cpu = 1, FOR_gpu = 2, FOR_memory = 4, FOR_io = 8, FOR_all = 15 };

@@ -49,12 +49,13 @@ static const char *memory_of(struct ap_text name)
 /* ---- what was copied ---- */
 
 struct sums {
-    int64_t count, bytes, total_ns, known_ns, large_count, exposed_ns; /* known: of rows that tell their bytes */
+    int64_t count, known_count, bytes, total_ns, known_ns, large_count, exposed_ns; /* known: of rows that tell their bytes */
 };
 
 static void sums_add(struct ap_gpu_work *work, struct sums *to, const struct sums *more)
 {
     to->count += more->count;
+    to->known_count += more->known_count;
     to->large_count += more->large_count;
     to->bytes = ap_gpu_add_ns(work, to->bytes, more->bytes);
     to->total_ns = ap_gpu_add_ns(work, to->total_ns, more->total_ns);
@@ -72,6 +73,7 @@ static void sum_rows(struct ap_gpu_work *work, const struct ap_gpu_names *names,
         struct sums row = { .count = 1, .total_ns = dur_ns };
         if (bytes >= 0) {
             row.bytes = bytes;
+            row.known_count = 1;
             row.known_ns = dur_ns;
             row.large_count = bytes >= LARGE_COPY_BYTES;
         }
@@ -188,6 +190,15 @@ static enum ap_status sum_exposed(struct ap_gpu_work *work, const struct ap_gpu_
 
 /* ---- report ---- */
 
+/* No copies are no bytes; copies that do not tell their bytes are an unknown number. */
+static void add_bytes(struct ap_model *model, struct ap_value *to, const char *key, const struct sums *sums)
+{
+    if (sums->known_count || !sums->count)
+        ap_add_bytes(model, to, key, sums->bytes);
+    else
+        ap_add_null(model, to, key);
+}
+
 static enum ap_status add_kinds(struct ap_gpu_work *work, const struct ap_gpu_names *names, const struct sums *sums,
                                 struct ap_model *model, struct ap_value *gpu, struct ap_error *reterr)
 {
@@ -204,8 +215,11 @@ static enum ap_status add_kinds(struct ap_gpu_work *work, const struct ap_gpu_na
         ap_add_string(model, row, "direction", direction_of(name));
         ap_add_string(model, row, "memory", memory_of(name));
         ap_add_count(model, row, "count", of_name->count);
-        ap_add_bytes(model, row, "bytes", of_name->bytes);
-        ap_add_bytes(model, row, "mean_bytes", ap_mean_ns(of_name->bytes, (uint64_t)of_name->count));
+        add_bytes(model, row, "bytes", of_name);
+        if (of_name->known_count)
+            ap_add_bytes(model, row, "mean_bytes", ap_mean_ns(of_name->bytes, (uint64_t)of_name->known_count));
+        else
+            ap_add_null(model, row, "mean_bytes");
         ap_add_count(model, row, "large_count", of_name->large_count);
         ap_add_time(model, row, "total_dur_us", of_name->total_ns);
         ap_add_time(model, row, "exposed_us", of_name->exposed_ns);
@@ -252,12 +266,12 @@ static void add_totals(struct ap_gpu_work *work, const struct ap_gpu_names *name
     struct ap_value *copies = ap_add_object(model, gpu, "memcpy");
     ap_add_count(model, copies, "count", all.count);
     ap_add_time(model, copies, "total_dur_us", all.total_ns);
-    ap_add_bytes(model, copies, "bytes", all.bytes);
+    add_bytes(model, copies, "bytes", &all);
     ap_add_count(model, copies, "large_count", all.large_count);
     ap_gpu_add_rate(model, copies, "gigabytes_per_s", (double)all.bytes, (double)all.known_ns);
     for (size_t i = 0; i < SPLITS; i++) {
         ap_add_count(model, copies, splits[i].count_key, splits[i].sums.count);
-        ap_add_bytes(model, copies, splits[i].bytes_key, splits[i].sums.bytes);
+        add_bytes(model, copies, splits[i].bytes_key, &splits[i].sums);
         ap_add_time(model, copies, splits[i].time_key, splits[i].sums.total_ns);
     }
     ap_add_time(model, copies, "device_dur_us", splits[DTOD].sums.total_ns);

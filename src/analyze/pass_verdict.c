@@ -120,6 +120,16 @@ static void add_sentence(const struct ap_split *split, const struct ap_split_par
     ap_add_string(model, to, "sentence", text);
 }
 
+/* Work that waits though it was launched may wait for anything; of a host of which little was recorded not much is known. */
+static const char *confidence_of(const struct ap_split_part *judged, enum bound bound, int64_t bound_ns)
+{
+    if (bound == BOUND_queue)
+        return "low";
+    bool of_host = bound == BOUND_launch || bound == BOUND_cpu;
+    bool recorded = !of_host || judged->cause_ns[AP_IDLE_untraced] <= bound_ns / 2;
+    return recorded && (double)bound_ns >= SURE_RATIO * (double)judged->dur_ns ? "high" : "medium";
+}
+
 static void add_verdict(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root)
 {
     const struct ap_split *split = &context->split;
@@ -134,8 +144,7 @@ static void add_verdict(struct ap_pass_context *context, struct ap_model *model,
     add_sentence(split, judged, bound, memory_bound, part_ns, model, to);
     ap_add_time(model, to, "dur_us", wait_ns(part_ns, bound));
     ap_add_quotient(model, to, "judged_ratio", (double)wait_ns(part_ns, bound), (double)judged->dur_ns);
-    bool sure = (double)wait_ns(part_ns, bound) >= SURE_RATIO * (double)judged->dur_ns && !memory_bound;
-    ap_add_string(model, to, "confidence", sure ? "high" : "medium");
+    ap_add_string(model, to, "confidence", memory_bound ? "medium" : confidence_of(judged, bound, wait_ns(part_ns, bound)));
     if (memory_ratio < 0)
         ap_add_null(model, to, "memory_bound_family_ratio");
     else
@@ -190,21 +199,22 @@ static bool number_at(const struct ap_value *root, const char *path, double *ret
 static void add_symptoms(const struct ap_split *split, struct ap_model *model, struct ap_value *root)
 {
     static const struct symptom high_cpu = { "high-cpu-low-gpu", "High CPU with low GPU time",
-        "cpu.thread_summary.busiest_window_ratio while gpu.utilization_ratio < 50 %", 0.5, true };
+        "1 - cpu.thread_summary.idle_us / trace.window_us while gpu.utilization_ratio < 50 %", 0.5, true };
     static const struct symptom low_gpu = { "low-gpu-utilization", "GPU utilization below 80 %", "gpu.utilization_ratio", 0.8, false };
     static const struct symptom gaps = { "large-gpu-gaps", "Large gaps between GPU operations", "idle.over_100us.window_ratio",
         0.1, true };
     static const struct symptom allocation = { "high-allocation-time", "High allocation time",
         "cpu.signals.device_malloc.window_share_ratio + cpu.signals.host_alloc.window_share_ratio", 0.05, true };
-    double busy = 0, utilization = 0, gap_ratio = 0, device_malloc = 0, host_alloc = 0;
+    double host_idle = 0, window = 0, utilization = 0, gap_ratio = 0, device_malloc = 0, host_alloc = 0;
     bool has_gpu = split->has_gpu && number_at(root, "gpu.utilization_ratio", &utilization);
-    bool has_busy = number_at(root, "cpu.thread_summary.busiest_window_ratio", &busy);
+    bool has_host = number_at(root, "cpu.thread_summary.idle_us", &host_idle) && number_at(root, "trace.window_us", &window) && window > 0;
+    double busy = has_host ? 1 - host_idle / window : 0; /* one thread after the other may be busy: forward, then backward */
     bool has_gaps = number_at(root, "idle.over_100us.window_ratio", &gap_ratio);
     const struct ap_value *runtime = ap_value_at(root, "trace.recorded.runtime");
     bool has_calls = ap_value_integer(runtime, 0) && number_at(root, "cpu.signals.device_malloc.window_share_ratio", &device_malloc) &&
                      number_at(root, "cpu.signals.host_alloc.window_share_ratio", &host_alloc);
     struct ap_value *list = ap_add_list(model, root, "symptoms");
-    add_symptom(&high_cpu, has_gpu && has_busy, busy, utilization < LOW_GPU_RATIO, model, list);
+    add_symptom(&high_cpu, has_gpu && has_host, busy, utilization < LOW_GPU_RATIO, model, list);
     add_symptom(&low_gpu, has_gpu, utilization, true, model, list);
     add_symptom(&gaps, has_gaps, gap_ratio, true, model, list);
     add_symptom(&allocation, has_calls, device_malloc + host_alloc, true, model, list);

@@ -114,9 +114,11 @@ static void write_ratio(struct ap_out *out, double ratio, struct ap_text name)
         write_with_suffix(out, ratio * 100, 3, "%");
 }
 
-static void write_number(struct ap_out *out, double number, struct ap_text name)
+static void write_number(struct ap_out *out, double number, struct ap_text name, enum md_form form)
 {
-    if (ends_with(name, "per_s"))
+    if (ends_with(name, "gigabytes_per_s"))
+        write_with_suffix(out, number, 4, form == MD_FULL ? "GB/s" : "");
+    else if (ends_with(name, "per_s"))
         write_with_suffix(out, number, 4, "/s");
     else if (ends_with(name, "per_step"))
         write_with_suffix(out, number, 4, "/step");
@@ -154,7 +156,7 @@ void ap_md_value(struct md *md, const struct ap_value *value, struct ap_text nam
             write_microseconds(&md->out, value->as.integer);
         break;
     case AP_VALUE_RATIO: write_ratio(&md->out, value->as.number, name); break;
-    case AP_VALUE_NUMBER: write_number(&md->out, value->as.number, name); break;
+    case AP_VALUE_NUMBER: write_number(&md->out, value->as.number, name, form); break;
     case AP_VALUE_TEXT:
         if (form == MD_PROSE)
             ap_md_prose(md, value->as.text);

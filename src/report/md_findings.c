@@ -176,10 +176,13 @@ static void write_evidence(struct md *md, const struct ap_value *finding)
     ap_md_string(md, "\n| Metric | Measured | Threshold |\n| :--- | ---: | ---: |\n");
     for (; evidence; evidence = evidence->next) {
         struct ap_text metric = text_of(evidence, "metric");
+        const struct ap_value *value = ap_value_member(evidence, "value");
+        if (!value || value->type == AP_VALUE_NULL)
+            continue; /* one side of an "or", which did not decide */
         ap_md_string(md, "| ");
         ap_md_name(md, metric);
         ap_md_string(md, " | ");
-        ap_md_value(md, ap_value_member(evidence, "value"), metric, MD_FULL);
+        ap_md_value(md, value, metric, MD_FULL);
         ap_md_string(md, " | ");
         ap_md_value(md, ap_value_member(evidence, "threshold"), metric, MD_FULL);
         ap_md_string(md, " |\n");
@@ -212,7 +215,7 @@ static void write_places(struct md *md, const struct ap_value *finding)
     if (!start || start->type != AP_VALUE_TIME_NS)
         return;
     ap_md_string(md, "- **In the trace:** ");
-    if (ap_value_member(place, "name")) {
+    if (text_of(place, "name").bytes) {
         ap_md_name(md, text_of(place, "name"));
         ap_out_char(&md->out, ' ');
     }

@@ -100,7 +100,7 @@ void ap_md_launches(struct md *md)
         write_launch_figures(md);
     else
         ap_md_string(md, "\nNo GPU work was recorded.\n");
-    ap_md_table(md, "Streams", &stream_table);
+    ap_md_table(md, "Queues by stream", &stream_table);
     ap_md_table(md, "Runtime and driver calls", &call_table);
     write_links(md);
 }
@@ -113,7 +113,7 @@ void ap_md_syncs(struct md *md)
         { "sync.count", "Waits" },
         { "sync.per_step", "Waits per step" },
         { "sync.blocked_us", "Time blocked" },
-        { "sync.blocked_share_ratio", "Time blocked, share of the trace window" },
+        { "sync.blocked_share_ratio", "Time blocked on all threads, over the trace window" },
         { "sync.idle_us", "GPU idle because of them" },
         { "sync.idle_share_ratio", "GPU idle because of them, share of the GPU window" },
         { "sync.costly_count", "Waits that cost the GPU 10 us or more" },

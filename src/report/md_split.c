@@ -29,6 +29,20 @@ static void write_symptom(struct md *md, const struct ap_value *symptom)
     ap_md_string(md, ")\n");
 }
 
+/* Where GPU work fills little of what is judged, its utilization would seem to contradict the verdict. */
+static void write_short_window(struct md *md)
+{
+    const struct ap_value *window = ap_md_at(md, "gpu.window_us"), *judged = ap_md_at(md, "split.judged.dur_us");
+    int64_t window_ns = ap_value_integer(window, -1), judged_ns = ap_value_integer(judged, -1);
+    if (!ap_md_known(md, "symptoms") || window_ns < 0 || window_ns >= judged_ns - judged_ns / 5)
+        return;
+    ap_md_string(md, "\nUtilization and gaps are those of the GPU's own window, first to last work, ");
+    ap_md_rounded(md, window);
+    ap_md_string(md, "; the verdict is about ");
+    ap_md_rounded(md, judged);
+    ap_md_string(md, ", and counts the time before and after as idle.\n");
+}
+
 void ap_md_bound(struct md *md)
 {
     if (ap_md_known(md, "verdict")) {
@@ -45,6 +59,7 @@ void ap_md_bound(struct md *md)
         ap_md_string(md, "\n");
     for (; symptom; symptom = symptom->next)
         write_symptom(md, symptom);
+    write_short_window(md);
 }
 
 /* ---- the parts ---- */

@@ -136,6 +136,11 @@ struct ap_confidence_clause {
 enum ap_rule_text { AP_TEXT_observation, AP_TEXT_hypothesis, AP_TEXT_action, AP_TEXT_validation, AP_TEXT_COUNT_ };
 extern const char *const ap_rule_text_keys[AP_TEXT_COUNT_];
 
+/** What stands at a place in the trace: the path, and of a list only rows whose text @key is @value, unless that is empty. */
+struct ap_rule_place {
+    struct ap_text path, key, value;
+};
+
 struct ap_rule {
     struct ap_rule *next;
     int line;
@@ -153,7 +158,7 @@ struct ap_rule {
     size_t rank_by_count;
     enum ap_domain domain;
     uint32_t phases;                             /* that it is about; 0 = no part in particular */
-    struct ap_text places[AP_RULE_MAX_PLACES];   /* paths of what stands at a place in the trace */
+    struct ap_rule_place places[AP_RULE_MAX_PLACES];
     size_t place_count;
     const struct ap_rule *suppressed_by[AP_RULE_MAX_SUPPRESSORS];
     size_t suppressed_by_count;

@@ -266,20 +266,46 @@ static bool is_path(struct ap_text text)
     return text.bytes != 0;
 }
 
+/* A path, and behind it in parentheses what the rows of its list have to say: "gpu.kernels(subfamily: softmax)". */
+static bool split_place(struct ap_text part, struct ap_rule_place *ret_place)
+{
+    struct ap_text rest = part, inner;
+    *ret_place = (struct ap_rule_place){ .path = part };
+    if (!part.bytes || part.data[part.bytes - 1] != ')')
+        return is_path(part);
+    rest.bytes--;
+    if (!next_part(&rest, '(', &ret_place->path) || !rest.data)
+        return false;
+    inner = rest;
+    if (!next_part(&inner, ':', &ret_place->key) || !inner.data)
+        return false;
+    ret_place->value = trim(inner);
+    return is_path(ret_place->path) && is_path(ret_place->key) && ret_place->value.bytes;
+}
+
+static enum ap_status keep_text(struct block *block, struct ap_text *text)
+{
+    if (!text->bytes)
+        return AP_OK;
+    *text = ap_arena_text(&block->rubric->arena, *text);
+    return text->data ? AP_OK : ap_fail_memory(block->rubric->arena.gate, block->reterr);
+}
+
 static enum ap_status parse_places(struct block *block, struct ap_text value)
 {
     struct ap_rule *rule = block->rule;
-    struct ap_text path;
-    while (next_part(&value, ',', &path)) {
-        if (!is_path(path))
+    struct ap_text part;
+    while (next_part(&value, ',', &part)) {
+        struct ap_rule_place place;
+        if (!split_place(part, &place))
             return ap_fail_in_rubric(block->reterr, block->place,
-                                     "met \"%.*s\" where the path of a list or object of the report was expected", SHOWN(path));
+                                     "met \"%.*s\" where the path of a list or object of the report was expected", SHOWN(part));
         if (rule->place_count == AP_RULE_MAX_PLACES)
             return ap_fail_in_rubric(block->reterr, block->place, "more than %d paths", AP_RULE_MAX_PLACES);
-        struct ap_text copy = ap_arena_text(&block->rubric->arena, path);
-        if (!copy.data)
-            return ap_fail_memory(block->rubric->arena.gate, block->reterr);
-        rule->places[rule->place_count++] = copy;
+        AP_TRY(keep_text(block, &place.path));
+        AP_TRY(keep_text(block, &place.key));
+        AP_TRY(keep_text(block, &place.value));
+        rule->places[rule->place_count++] = place;
     }
     return AP_OK;
 }

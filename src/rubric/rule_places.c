@@ -72,8 +72,13 @@ static const struct ap_value *place_in(const struct ap_value *row)
     return NULL;
 }
 
-/* A place, or a list of places. */
-static void add_from(struct places *places, const struct ap_value *value)
+static bool is_asked_for(const struct ap_value *row, const struct ap_rule_place *of)
+{
+    return !of || !of->key.bytes || ap_text_equal(ap_value_text(ap_value_member(row, of->key.data)), of->value);
+}
+
+/* A place, or a list of places; @of which rows, NULL = all. */
+static void add_from(struct places *places, const struct ap_value *value, const struct ap_rule_place *of)
 {
     if (is_place(value)) {
         add_place(places, value, ap_value_text(ap_value_member(value, "name")));
@@ -82,7 +87,7 @@ static void add_from(struct places *places, const struct ap_value *value)
     if (value->type != AP_VALUE_LIST)
         return;
     for (const struct ap_value *row = ap_value_first(value); row && places->count < AP_FINDING_MAX_PLACES; row = row->next) {
-        const struct ap_value *place = place_in(row);
+        const struct ap_value *place = is_asked_for(row, of) ? place_in(row) : NULL;
         if (place)
             add_place(places, place, name_of(row));
     }
@@ -105,16 +110,16 @@ static void add_beside(struct places *places, const struct ap_metric *metric, co
     if (is_place(object))
         add_place(places, object, ap_value_text(ap_value_member(object, "name")));
     for (const struct ap_value *value = ap_value_first(object); value; value = value->next)
-        add_from(places, value);
+        add_from(places, value, NULL);
 }
 
 void ap_rule_add_places(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding)
 {
     struct places places = { .model = model, .list = ap_add_list(model, finding, "places") };
     for (size_t i = 0; i < rule->place_count; i++) {
-        const struct ap_value *value = ap_value_at(&model->root, rule->places[i].data);
+        const struct ap_value *value = ap_value_at(&model->root, rule->places[i].path.data);
         if (value)
-            add_from(&places, value);
+            add_from(&places, value, &rule->places[i]);
     }
     const struct ap_value *last = NULL;
     for (size_t i = 0; i < rule->when.comparison_count && !rule->place_count; i++)

@@ -21,6 +21,8 @@ static const struct name_source names[] = {
     { "top-operator", "cpu.operators_by_self", "self_dur_us", "name", "cpu.operator_summary.top_self_dur_us", "one operator", NULL },
     { "top-family", "cpu.families", "self_dur_us", "family", NULL, "one family", NULL },
     { "top-kernel", "gpu.kernels", "total_dur_us", "name", "gpu.kernel.top_total_dur_us", "one kernel", NULL },
+    { "top-call", "runtime.calls", "total_dur_us", "name", NULL, "one call", NULL },
+    { "longest-gap", "idle.gaps", "dur_us", "host_row", NULL, "rows unknown", NULL },
     { "longest-step", "steps.rows", "dur_us", "name", "steps.steady.max_us", "one step", "steady" },
 };
 
@@ -190,6 +192,35 @@ static enum ap_status add_name(struct ap_text_buffer *to, struct ap_text name, s
     return ap_text_buffer_add(to, (struct ap_text){ shown, used }, reterr);
 }
 
+/* What is counted, where there is one of it. */
+static const struct noun {
+    const char *plural, *singular;
+} nouns[] = {
+    { " calls", " call" }, { " rows", " row" }, { " steps", " step" }, { " kernels", " kernel" }, { " times", " time" },
+    { " copies", " copy" }, { " waits", " wait" }, { " collectives", " collective" }, { " broadcasts", " broadcast" },
+    { " regions", " region" },
+};
+
+/* Takes the noun that begins @rest. */
+static struct ap_text take_one_of(struct ap_text *rest)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(nouns); i++) {
+        struct ap_text plural = ap_text_of(nouns[i].plural);
+        bool ends = rest->bytes == plural.bytes || (rest->bytes > plural.bytes && strchr(" ,.;:)\n", rest->data[plural.bytes]));
+        if (!ends || memcmp(rest->data, plural.data, plural.bytes) != 0)
+            continue;
+        *rest = (struct ap_text){ rest->data + plural.bytes, rest->bytes - plural.bytes };
+        return ap_text_of(nouns[i].singular);
+    }
+    return (struct ap_text){ .bytes = 0 };
+}
+
+static bool is_one(const struct placeholder *placeholder, const struct ap_value *root)
+{
+    const struct ap_value *value = placeholder->kind == PLACEHOLDER_VALUE ? ap_metric_value(root, placeholder->metric) : NULL;
+    return value && value->type == AP_VALUE_COUNT && value->as.integer == 1;
+}
+
 static enum ap_status fill_one(const struct placeholder *placeholder, const struct ap_value *root,
                                struct ap_text_buffer *to, struct ap_error *reterr)
 {
@@ -216,10 +247,13 @@ enum ap_status ap_rule_text_fill(const struct ap_rule *rule, struct ap_text text
     struct piece piece;
     while (next_piece(&text, &piece)) {
         struct placeholder placeholder;
-        if (piece.braces && parse_placeholder(rule, piece.text, &placeholder))
+        if (piece.braces && parse_placeholder(rule, piece.text, &placeholder)) {
             AP_TRY(fill_one(&placeholder, root, to, reterr));
-        else
+            if (is_one(&placeholder, root))
+                AP_TRY(ap_text_buffer_add(to, take_one_of(&text), reterr));
+        } else {
             AP_TRY(ap_text_buffer_add(to, piece.text, reterr));
+        }
     }
     return AP_OK;
 }

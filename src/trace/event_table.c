@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * event_table.c - growing the trace's columns and tables. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "trace_internal.h"
@@ -157,5 +159,29 @@ enum ap_status ap_trace_track(struct ap_trace *trace, struct ap_text pid, bool p
     if (joined.id > trace->track_count)
         AP_TRY(add_track(trace, pid, pid_is_text, tid, tid_is_text, reterr));
     *ret_track = joined.id - 1;
+    return AP_OK;
+}
+
+/* No exporter writes two devices under one pid and tid; files that were put together from several may. */
+static enum ap_status other_device(struct ap_trace *trace, int64_t device, uint32_t *track, struct ap_error *reterr)
+{
+    char tid_and_device[64];
+    struct ap_track first = trace->tracks[*track];
+    struct ap_text pid = ap_strpool_text(&trace->strings, first.pid);
+    int bytes = snprintf(tid_and_device, sizeof(tid_and_device), "\x1f%" PRIu32 "\x1f%" PRId64, *track, device);
+    AP_TRY(ap_trace_track(trace, pid, first.pid_is_text, (struct ap_text){ tid_and_device, (size_t)bytes }, false, track, reterr));
+    first.device = device;
+    first.open_begin = 0;
+    trace->tracks[*track] = first;
+    return AP_OK;
+}
+
+enum ap_status ap_trace_device_track(struct ap_trace *trace, int64_t device, uint32_t *track, struct ap_error *reterr)
+{
+    if (AP_LIKELY(trace->tracks[*track].device == device))
+        return AP_OK;
+    if (trace->tracks[*track].device >= 0)
+        return other_device(trace, device, track, reterr);
+    trace->tracks[*track].device = device;
     return AP_OK;
 }

@@ -232,5 +232,8 @@ AP_MUST_CHECK enum ap_status ap_trace_join_signature(struct ap_trace *trace, str
 AP_MUST_CHECK enum ap_status ap_trace_track(struct ap_trace *trace, struct ap_text pid, bool pid_is_text,
                                             struct ap_text tid, bool tid_is_text, uint32_t *ret_track,
                                             struct ap_error *reterr);
+/** Notes the device of a GPU row; where the track has rows of another one, @track becomes a track of its own. */
+AP_MUST_CHECK enum ap_status ap_trace_device_track(struct ap_trace *trace, int64_t device, uint32_t *track,
+                                                   struct ap_error *reterr);
 
 #endif

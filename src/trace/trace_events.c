@@ -231,8 +231,8 @@ static void widen(bool *has, int64_t *start_ns, int64_t *end_ns, int64_t from_ns
     *has = true;
 }
 
-/* The device of a GPU row's track: its argument, else its pid (equal in all traces seen). */
-static void note_device(struct ap_trace_reading *reading, struct ap_track *track)
+/* The device of a GPU row: its argument, else its pid (equal in all traces seen). */
+static int64_t device_of(struct ap_trace_reading *reading)
 {
     const struct ap_json_span *span = field(reading, AP_FIELD_ARGS_DEVICE);
     int64_t device;
@@ -240,9 +240,8 @@ static void note_device(struct ap_trace_reading *reading, struct ap_track *track
         span = field(reading, AP_FIELD_PID);
     if ((span->kind == AP_JSON_NUMBER || span->kind == AP_JSON_STRING) &&
         ap_decimal_to_integer(span->text, span->bytes, &device) && device >= 0)
-        track->device = device;
-    else
-        track->device = 0;
+        return device;
+    return 0;
 }
 
 /* The exporter of torch.autograd.profiler writes rows without a category and tells host from device by the pid. */
@@ -292,8 +291,8 @@ static enum ap_status add_row(struct ap_trace_reading *reading, uint32_t categor
     }
     trace->shape_row_count += field(reading, AP_FIELD_ARGS_SHAPES)->kind != AP_SPAN_ABSENT;
     enum ap_event_kind kind = ap_row_kind(tag);
-    if (ap_event_kind_is_gpu_work(kind) && trace->tracks[track].device < 0)
-        note_device(reading, &trace->tracks[track]);
+    if (ap_event_kind_is_gpu_work(kind))
+        AP_TRY(ap_trace_device_track(trace, device_of(reading), &track, reterr));
     AP_TRY(ap_trace_add_row(trace, start_ns, dur_ns, name, track, tag, reterr));
     return ap_trace_take_detail(reading, kind, reterr);
 }

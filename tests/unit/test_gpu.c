@@ -442,6 +442,21 @@ static void copies_are_told_by_kind(void)
     end(&run);
 }
 
+static void bytes_that_no_copy_tells_are_not_zero(void)
+{
+    struct run run;
+    begin(&run);
+    copy(&run, "Memcpy HtoD (Host -> Device)", 0, 1000, -1);
+    copy(&run, "Memcpy HtoD (Host -> Device)", 2000, 1000, -1);
+    analyze(&run);
+    const struct ap_value *first = item(&run, "gpu.copies", 0);
+    ok(ap_value_member(first, "bytes")->type == AP_VALUE_NULL && ap_value_member(first, "mean_bytes")->type == AP_VALUE_NULL,
+       "of a kind");
+    ok(at(&run, "gpu.memcpy.bytes")->type == AP_VALUE_NULL && at(&run, "gpu.memcpy.htod_bytes")->type == AP_VALUE_NULL, "of all");
+    is_int(number(&run, "gpu.memcpy.dtoh_bytes"), 0, "no copies are no bytes");
+    end(&run);
+}
+
 static void exposed_copies_equal_a_slow_count(void)
 {
     enum { ROWS = 50, TICKS = 300 };
@@ -610,6 +625,7 @@ int main(void)
     grids_are_weighted_by_time();
     estimated_efficiency_equals_a_slow_count();
     copies_are_told_by_kind();
+    bytes_that_no_copy_tells_are_not_zero();
     exposed_copies_equal_a_slow_count();
     repeated_sequences_are_found_once();
     a_loop_is_told_by_its_body();

@@ -109,6 +109,8 @@ static void mistakes_in_the_machine_part_name_their_line(void)
             "communication, compilation, other");
     mistake(IN_BLOCK("places: gpu rows"),
             "r.md:4: met \"gpu rows\" where the path of a list or object of the report was expected");
+    mistake(IN_BLOCK("places: gpu.kernels(family)"),
+            "r.md:4: met \"gpu.kernels(family)\" where the path of a list or object of the report was expected");
     mistake(IN_BLOCK("places: a, b, c, d, e"), "r.md:4: more than 4 paths");
     mistake(IN_BLOCK("why: not"), "r.md:4: met \"why\" where one of when, needs, severity, confidence, rank_by, missing, "
                                   "suppressed_by, source, domain, phase or places and a colon was expected");
@@ -327,6 +329,21 @@ static void a_finding_tells_everything(void)
     ap_model_release(&model);
 }
 
+static void one_of_a_thing_is_singular(void)
+{
+    struct ap_model model;
+    a_base_tree(&model);
+    put_count(&model, "gpu.kernel.count", 1);
+    judge(&model, BLOCK("a", "when: gpu.kernel.count = 1\n" MIDDLE)
+                      "- Observation: {gpu.kernel.count} kernels, {gpu.kernel.count} copies. {gpu.rows} rows\n"
+                      "- Hypothesis: {gpu.kernel.count} rowsome rows\n- Action: in {gpu.kernel.count} calls\n- Validation: v\n");
+    const struct ap_value *it = finding(&model, 0);
+    says(it, "observation", "1 kernel, 1 copy. 10 rows Threshold: ours.");
+    says(it, "hypothesis", "1 rowsome rows");
+    says(it, "action", "in 1 call");
+    ap_model_release(&model);
+}
+
 static void needs_that_are_not_met_ask_for_the_artifact(void)
 {
     struct ap_model model;
@@ -514,6 +531,7 @@ int main(void)
     and_binds_more_tightly_than_or();
     what_is_null_is_unknown_and_decides_only_where_it_matters();
     a_finding_tells_everything();
+    one_of_a_thing_is_singular();
     needs_that_are_not_met_ask_for_the_artifact();
     severity_follows_clauses_and_shares();
     confidence_follows_artifacts();

@@ -164,9 +164,11 @@ static void places_stand_beside_the_metrics_or_where_the_rule_says(void)
         put_place(&model, ap_add_object(&model, list, NULL), "launch", i);
     (void)put_list(&model, "gpu.memcpy.without");
     put_count(&model, "gpu.memcpy.count", 3);
+    put_place(&model, ap_add_object(&model, list, NULL), "late one", 99);
     judge_with(&model, NULL, RULE("a", "gpu.memcpy.count > 1 and gpu.rows > 1", MIDDLE)
                   RULE("b", "gpu.rows > 1", "places: nothing.there, launches.slow\n" MIDDLE)
-                  RULE("c", "gpu.rows > 1", "places: gpu.memcpy.longest, launches.slow, gpu.rows\n" MIDDLE));
+                  RULE("c", "gpu.rows > 1", "places: gpu.memcpy.longest, launches.slow, gpu.rows\n" MIDDLE)
+                  RULE("d", "gpu.rows > 1", "places: launches.slow(name: late one)\n" MIDDLE));
     const struct ap_value *a = ap_value_member(finding(&model, 0), "places"), *b = ap_value_member(finding(&model, 1), "places"),
                           *c = ap_value_member(finding(&model, 2), "places");
     is_int(ap_value_count(a), 1, "the row beside the metric");
@@ -175,6 +177,9 @@ static void places_stand_beside_the_metrics_or_where_the_rule_says(void)
     is_int(ap_value_count(b), 5, "five of a list");
     is_int(ap_value_integer(ap_value_member(list_item(b, 4), "start_us"), -1), 4, "in its order");
     says(list_item(c, 1), "name", "launch");
+    const struct ap_value *d = ap_value_member(finding(&model, 3), "places");
+    is_int(ap_value_count(d), 1, "only rows that say so");
+    says(list_item(d, 0), "name", "late one");
     ap_model_release(&model);
 }
 

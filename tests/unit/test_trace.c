@@ -274,6 +274,24 @@ static void a_gpu_row_knows_its_device(void)
     (void)trace_run_release(&run);
 }
 
+#define KERNEL_OF(pid, device) \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":" pid ",\"tid\":7,\"ts\":1,\"dur\":1,\"args\":{\"device\":" device "}}"
+
+static void devices_under_one_pid_are_kept_apart(void)
+{
+    struct trace_run run;
+    trace_run_text(&run, "[" KERNEL_OF("9", "2") "," KERNEL_OF("9", "3") "," KERNEL_OF("9", "2") "," KERNEL_OF("9", "3") ","
+                   KERNEL_OF("8", "3") "]");
+    const struct ap_trace *trace = run.trace;
+    static const uint32_t want[] = { 0, 1, 0, 1, 2 };
+    is_u64(trace->track_count, 3, "each device of a pid and tid is a track");
+    for (size_t i = 0; i < AP_COUNT_OF(want); i++)
+        is_int(trace->events.track[i], want[i], "the same for all rows of a device");
+    is_int(trace->tracks[1].device, 3, "of that device");
+    ok(trace->tracks[1].pid.id == trace->tracks[0].pid.id && trace->tracks[1].tid.id == trace->tracks[0].tid.id, "with the ids as written");
+    (void)trace_run_release(&run);
+}
+
 /* ------------------------------------------------------------------------------------------------------- categories */
 
 static void categories_of_all_years(void)
@@ -738,6 +756,7 @@ int main(int argc, char **argv)
     many_open_begins();
     a_track_is_a_pair_of_ids();
     a_gpu_row_knows_its_device();
+    devices_under_one_pid_are_kept_apart();
     categories_of_all_years();
     cpu_categories_are_the_originals();
     many_categories_and_tracks();

@@ -177,10 +177,11 @@ static bool is_copy(const struct ap_copies *copies, const struct ap_trace *trace
 static void mark(struct ap_copies *copies, const struct ap_trace *trace, const struct ap_host_tree *tree, uint32_t row)
 {
     int64_t start_ns = trace->events.start_ns[row];
+    int left = AP_CHAIN_LIMIT;
     for (int depth = 0; row != AP_NO_ROW && depth < COPY_DEPTH; depth++) {
         if (is_copy(copies, trace, row))
             (void)ap_row_set_add(&copies->on_device, row);
-        row = ap_host_next_around(tree, trace, row, start_ns);
+        row = ap_host_next_around(tree, trace, row, start_ns, &left);
     }
 }
 

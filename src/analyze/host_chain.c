@@ -26,7 +26,7 @@ struct ap_host_chain ap_host_chain_of(struct ap_host_chains *chains, uint32_t ro
     struct ap_host_chain chain = { AP_NO_ROW, AP_NO_ROW, AP_NO_ROW };
     int64_t start_ns = trace->events.start_ns[row];
     bool in_operators = true, met_aten = false;
-    for (int depth = 0; row != AP_NO_ROW && depth < AP_CHAIN_LIMIT && chain.line == AP_NO_ROW; depth++) {
+    for (int left = AP_CHAIN_LIMIT; row != AP_NO_ROW && chain.line == AP_NO_ROW;) {
         enum ap_event_kind kind = ap_row_kind(trace->events.tag[row]);
         if (kind == AP_KIND_operator && in_operators) {
             bool aten = is_aten(trace, row);
@@ -40,7 +40,7 @@ struct ap_host_chain ap_host_chain_of(struct ap_host_chains *chains, uint32_t ro
             if (kind == AP_KIND_python && ap_is_user_frame(&chains->frames, trace->events.name[row]))
                 chain.line = row;
         }
-        row = ap_host_next_around(chains->tree, trace, row, start_ns);
+        row = ap_host_next_around(chains->tree, trace, row, start_ns, &left);
     }
     return chain;
 }

@@ -28,18 +28,19 @@ void ap_host_chains_release(struct ap_host_chains *chains);
 /** Of @row, itself included where it is an operator. */
 struct ap_host_chain ap_host_chain_of(struct ap_host_chains *chains, uint32_t row);
 
+/** Longest walk up: what is nested deeper than this is no program's stack. */
+#define AP_CHAIN_LIMIT 500
+
 /** The rows around @row that are still open when it begins, innermost first, for loops: AP_NO_ROW after the last.
- *  @row may be AP_NO_ROW. @start_ns: of the row that the walk began with. */
+ *  @row may be AP_NO_ROW. @start_ns: of the row that the walk began with. @left: rows that may still be passed, from
+ *  AP_CHAIN_LIMIT on; those that have ended count too, as there may be any number of them. */
 static inline uint32_t ap_host_next_around(const struct ap_host_tree *tree, const struct ap_trace *trace, uint32_t row,
-                                           int64_t start_ns)
+                                           int64_t start_ns, int *left)
 {
     do
-        row = row == AP_NO_ROW ? AP_NO_ROW : tree->parent[row];
+        row = row == AP_NO_ROW || --*left <= 0 ? AP_NO_ROW : tree->parent[row];
     while (row != AP_NO_ROW && ap_row_end_ns(trace, row) <= start_ns);
     return row;
 }
-
-/** Longest walk up: what is nested deeper than this is no program's stack. */
-#define AP_CHAIN_LIMIT 500
 
 #endif

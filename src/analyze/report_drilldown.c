@@ -187,8 +187,9 @@ static bool open_level(struct writing *writing, const struct leaf *leaf, size_t 
         return false;
     int64_t ns = leaf->ns[level];
     ++*rows;
+    bool overflowed = false; /* then the sum above it was, too, and that is told */
     if (above)
-        above->shown_ns += ns;
+        above->shown_ns = ap_add_sat(above->shown_ns, ns, &overflowed);
     bool is_divided = level + 1 < LEVEL_COUNT && (double)ns * 100 >= (double)writing->leaves->total_ns * DIVIDED_PERCENT;
     writing->open[level] = (struct open_level){ leaf->keys[level], ns, 0, 0, true, is_divided };
     add_row(writing, level, key_text(writing->leaves, (enum level)level, leaf->keys[level]), ns);

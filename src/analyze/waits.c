@@ -64,12 +64,12 @@ static enum ap_sync_category category_of(struct search *search, const struct ap_
 {
     int64_t start_ns = search->trace->events.start_ns[call];
     uint32_t row = chain->leaf;
-    for (int depth = 0; row != AP_NO_ROW && depth < AP_CHAIN_LIMIT; depth++) {
+    for (int left = AP_CHAIN_LIMIT; row != AP_NO_ROW;) {
         uint8_t category = ap_row_is_of(search->trace, row, 1u << AP_KIND_operator) ? category_of_op(search, row)
                                                                                     : AP_SYNC_CATEGORY_COUNT;
         if (category < AP_SYNC_CATEGORY_COUNT)
             return (enum ap_sync_category)category;
-        row = row == chain->op ? AP_NO_ROW : ap_host_next_around(search->tree, search->trace, row, start_ns);
+        row = row == chain->op ? AP_NO_ROW : ap_host_next_around(search->tree, search->trace, row, start_ns, &left);
     }
     if (copy != AP_ID_NONE && copy_name_has(search, copy, "dtoh", "devicetohost"))
         return AP_SYNC_to_host;

@@ -57,7 +57,7 @@ static void fail_each(const char *claim, struct ap_request request, int64_t limi
 
 int main(void)
 {
-    const char *root = getenv("AP_FIXTURES");
+    const char *root = getenv("AP_FIXTURES"), *corpus = getenv("AP_CORPUS");
     char trace[1024], snapshot[1024];
     if (!root) {
         skip("AP_FIXTURES is not set");
@@ -75,5 +75,11 @@ int main(void)
     (void)snprintf(trace, sizeof(trace), "%s/traces/kineto_2021.json", root); /* has findings with places, gaps and steps */
     request.with_tracks = true;
     fail_each("and where the trace is written again, with tracks", request, 20000);
+    if (!corpus) {
+        skip("AP_CORPUS is not set");
+        return done();
+    }
+    (void)snprintf(trace, sizeof(trace), "%s/trace/all_kinds", corpus); /* rows of all kinds: no pass has nothing to do */
+    fail_each("and on a trace that gives every pass its work", request, 20000);
     return done();
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze.h"
+#include "host_chain.h"
 #include "pair_map.h"
 #include "phase.h"
 #include "random.h"
@@ -416,6 +417,37 @@ static void the_line_behind_a_row_is_found(void)
     end(&run);
 }
 
+/* A long row keeps many others on its way up that ended long ago: a walk over them for each call would be quadratic. */
+static uint32_t line_of_call_below_ended_rows(unsigned ended)
+{
+    struct run run;
+    struct ap_row_order order = { .gate = &run.gate };
+    struct ap_host_tree tree = { .gate = &run.gate };
+    struct ap_host_chains chains;
+    begin(&run);
+    row(&run, "1", "train.py(9): step", PYTHON, 0, 10000);
+    for (unsigned i = 0; i < ended; i++)
+        row(&run, "1", "range", ANNOTATION, 1 + (int64_t)i, 3000);
+    row(&run, "1", "top", ANNOTATION, 2999, 5000);
+    row(&run, "1", "aten::item", OPERATOR, 7000, 10);
+    is_int(ap_row_order_init(&order, run.trace, &run.gate, NULL), AP_OK, "rows in order");
+    is_int(ap_host_tree_init(&tree, run.trace, &order, &run.gate, NULL), AP_OK, "rows in a tree");
+    is_int(ap_host_chains_init(&chains, run.trace, &tree, &run.gate, NULL), AP_OK, "the table of frames is read");
+    struct ap_host_chain chain = ap_host_chain_of(&chains, ended + 2);
+    is_u64(chain.op, ended + 2, "the operator is found");
+    ap_host_chains_release(&chains);
+    ap_host_tree_release(&tree);
+    ap_row_order_release(&order);
+    end(&run);
+    return chain.line;
+}
+
+static void a_walk_up_has_an_end(void)
+{
+    is_u64(line_of_call_below_ended_rows(AP_CHAIN_LIMIT - 3), 0, "the line is found behind ranges that have ended");
+    is_u64(line_of_call_below_ended_rows(AP_CHAIN_LIMIT), AP_NO_ROW, "but not behind any number of them");
+}
+
 static void frames_are_told_by_name(void)
 {
     static const struct {
@@ -653,6 +685,7 @@ int main(void)
     modules_are_a_tree_by_class();
     lines_are_the_users();
     the_line_behind_a_row_is_found();
+    a_walk_up_has_an_end();
     frames_are_told_by_name();
     backward_is_linked_to_forward();
     the_last_to_start_is_the_producer();

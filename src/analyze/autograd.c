@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "autograd.h"
 
-#include <string.h>
-
 #include "poison.h"
 
 /* Threads that run forward operators: more of them are left out of the search. */
@@ -145,7 +143,7 @@ static uint32_t producer_of(const struct linking *linking, uint32_t row)
 struct ap_text ap_autograd_node_name(const struct ap_trace *trace, uint32_t row)
 {
     static const char engine[] = "autograd::engine::evaluate_function: ";
-    struct ap_text name = ap_strpool_text(&trace->strings, (struct ap_str){ trace->events.name[row] });
+    struct ap_text name = ap_row_name(trace, row);
     if (!ap_text_starts_with(name, engine))
         return name;
     return (struct ap_text){ name.data + sizeof(engine) - 1, name.bytes - (sizeof(engine) - 1) };
@@ -204,10 +202,9 @@ static enum ap_status new_sums(struct ap_autograd *autograd, struct ap_error *re
     if (!chosen->rows.count)
         return AP_OK;
     size_t bytes = chosen->rows.count * sizeof(chosen->device_total_ns[0]);
-    chosen->device_total_ns = ap_mem_resize(autograd->gate, NULL, 0, bytes);
+    chosen->device_total_ns = ap_mem_cleared(autograd->gate, bytes);
     if (!chosen->device_total_ns)
         return ap_fail_memory(autograd->gate, reterr);
-    memset(chosen->device_total_ns, 0, bytes);
     return AP_OK;
 }
 
@@ -256,8 +253,7 @@ void ap_autograd_release(struct ap_autograd *autograd)
     ap_mem_free(gate, autograd->nodes, autograd->node_capacity * sizeof(autograd->nodes[0]));
     ap_pair_map_release(&autograd->pair_map);
     ap_mem_free(gate, autograd->pairs, autograd->pair_capacity * sizeof(autograd->pairs[0]));
-    if (autograd->chosen.device_total_ns)
-        ap_mem_free(gate, autograd->chosen.device_total_ns,
+    ap_mem_free(gate, autograd->chosen.device_total_ns,
                     autograd->chosen.rows.count * sizeof(autograd->chosen.device_total_ns[0]));
     ap_row_set_release(&autograd->chosen.rows);
     *autograd = (struct ap_autograd){ .gate = gate };

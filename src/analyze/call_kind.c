@@ -33,7 +33,7 @@ static void classify(struct ap_call_kinds *kinds, const struct ap_trace *trace, 
         uint32_t name = trace->events.name[row];
         if (ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime || kinds->by_name[name] != AP_CALL_none)
             continue;
-        struct ap_text text = ap_strpool_text(&trace->strings, (struct ap_str){ name });
+        struct ap_text text = ap_trace_text(trace, name);
         kinds->by_name[name] = kind_of_entry[ap_name_patterns_first(set, text, AP_COUNT_OF(patterns))];
     }
 }
@@ -43,7 +43,7 @@ enum ap_status ap_call_kinds_init(struct ap_call_kinds *kinds, const struct ap_t
 {
     struct ap_name_patterns set;
     *kinds = (struct ap_call_kinds){ .gate = gate };
-    size_t count = (size_t)ap_strpool_count(&trace->strings) + 1;
+    size_t count = ap_trace_id_count(trace);
     kinds->by_name = ap_mem_resize(gate, NULL, 0, count);
     if (!kinds->by_name)
         return ap_fail_memory(gate, reterr);

@@ -84,12 +84,3 @@ enum ap_status ap_causes_rank(const struct ap_cause *causes, size_t count, uint6
 {
     return ap_top_indices(gate, (uint32_t)count, limit, weighs_before, causes, ret_list, ret_count, reterr);
 }
-
-void ap_cause_add_name(const struct ap_trace *trace, const char *key, uint32_t name, struct ap_model *model,
-                       struct ap_value *to)
-{
-    if (name)
-        ap_add_text(model, to, key, ap_strpool_text(&trace->strings, (struct ap_str){ name }));
-    else
-        ap_add_null(model, to, key);
-}

@@ -3,8 +3,7 @@
 #ifndef AP_CAUSES_H
 #define AP_CAUSES_H
 
-#include "model_build.h"
-#include "trace.h"
+#include "mem.h"
 
 /** One cost, or the sum of some with equal keys. */
 struct ap_cause {
@@ -27,9 +26,5 @@ AP_MUST_CHECK enum ap_status ap_causes_sum(struct ap_cause *causes, size_t *coun
 AP_MUST_CHECK enum ap_status ap_causes_rank(const struct ap_cause *causes, size_t count, uint64_t limit,
                                             struct ap_gate *gate, uint32_t **ret_list, size_t *ret_count,
                                             struct ap_error *reterr);
-
-/** null for 0 */
-void ap_cause_add_name(const struct ap_trace *trace, const char *key, uint32_t name, struct ap_model *model,
-                       struct ap_value *to);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cover.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -52,7 +53,7 @@ static uint8_t call_of_row(const struct finder *finder, uint32_t row)
 {
     uint32_t name = finder->trace->events.name[row];
     if (!finder->calls[name])
-        finder->calls[name] = call_of(ap_strpool_text(&finder->trace->strings, (struct ap_str){ name }));
+        finder->calls[name] = call_of(ap_trace_text(finder->trace, name));
     return finder->calls[name];
 }
 
@@ -135,8 +136,7 @@ static struct ap_collective_row device_row(const struct finder *finder, const st
     const struct ap_trace *trace = finder->trace;
     struct ap_collective_row to = unknown_row(linked->row, false);
     const struct ap_collective *told = told_by(trace, linked->row);
-    struct ap_str name = { trace->events.name[linked->row] };
-    to.operation = (uint8_t)ap_collective_operation_of(ap_strpool_text(&trace->strings, name));
+    to.operation = (uint8_t)ap_collective_operation_of(ap_row_name(trace, linked->row));
     if (told) {
         take_told(finder, &to, told);
         return to;
@@ -181,14 +181,14 @@ static void count_call(struct ap_collective_rows *collectives, const struct ap_t
 
 /* A barrier is recorded by its operator, by its args, or both. */
 static enum ap_status add_host_rows(struct ap_collective_rows *collectives, const struct finder *finder,
-                                    struct ap_str record_name, struct ap_error *reterr)
+                                    uint32_t record_name, struct ap_error *reterr)
 {
     const struct ap_trace *trace = finder->trace;
     uint64_t operators = 0, recorded = 0;
     for (uint32_t row = 0; row < trace->events.count; row++) {
         if (!ap_row_is_of(trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation))
             continue;
-        if (record_name.id && trace->events.name[row] == record_name.id) {
+        if (record_name && trace->events.name[row] == record_name) {
             count_call(collectives, trace, row, &recorded);
             continue;
         }
@@ -205,42 +205,10 @@ static enum ap_status add_host_rows(struct ap_collective_rows *collectives, cons
     return AP_OK;
 }
 
-static struct ap_str find_name(const struct ap_trace *trace, const char *name)
-{
-    for (uint32_t id = 1; id <= ap_strpool_count(&trace->strings); id++)
-        if (ap_text_is(ap_strpool_text(&trace->strings, (struct ap_str){ id }), name))
-            return (struct ap_str){ id };
-    return (struct ap_str){ 0 };
-}
-
 /* -------------------------------------------------------------------------------------------------- what covers it */
 
-/* Union of intervals that come in order of their starts. */
-struct cover {
-    int64_t to_ns, sum_ns;
-};
-
-static void cover_add(struct cover *cover, int64_t start_ns, int64_t end_ns)
-{
-    if (end_ns <= cover->to_ns)
-        return;
-    cover->sum_ns += end_ns - (start_ns > cover->to_ns ? start_ns : cover->to_ns);
-    cover->to_ns = end_ns;
-}
-
-/* How much is covered up to @ns, when all intervals that start before it were added and none that starts later. */
-static int64_t covered_until(const struct cover *cover, int64_t ns)
-{
-    return cover->sum_ns - (cover->to_ns > ns ? cover->to_ns - ns : 0);
-}
-
 struct covers {
-    struct cover compute, compute_or_memset, communication, compute_or_communication, all_three;
-};
-
-static const struct covers no_covers = {
-    .compute.to_ns = INT64_MIN, .compute_or_memset.to_ns = INT64_MIN, .communication.to_ns = INT64_MIN,
-    .compute_or_communication.to_ns = INT64_MIN, .all_three.to_ns = INT64_MIN,
+    struct ap_cover compute, compute_or_memset, communication, compute_or_communication, all_three;
 };
 
 /* Collectives of one device, by start and by end. */
@@ -266,8 +234,8 @@ static void answer_until(struct queries *queries, const struct covers *covers, i
         int64_t start_ns = queries->trace->events.start_ns[row->row];
         if (start_ns > until_ns)
             break;
-        row->exposed_ns = covered_until(&covers->compute_or_memset, start_ns);
-        row->overlap_ns = covered_until(&covers->compute, start_ns);
+        row->exposed_ns = ap_cover_before(&covers->compute_or_memset, start_ns);
+        row->overlap_ns = ap_cover_before(&covers->compute, start_ns);
     }
     for (; queries->ended < queries->count; queries->ended++) {
         struct ap_collective_row *row = &queries->rows[queries->by_end[queries->ended]];
@@ -275,8 +243,8 @@ static void answer_until(struct queries *queries, const struct covers *covers, i
         if (end_ns > until_ns)
             break;
         row->exposed_ns = queries->trace->events.dur_ns[row->row] -
-                          (covered_until(&covers->compute_or_memset, end_ns) - row->exposed_ns);
-        row->overlap_ns = covered_until(&covers->compute, end_ns) - row->overlap_ns;
+                          (ap_cover_before(&covers->compute_or_memset, end_ns) - row->exposed_ns);
+        row->overlap_ns = ap_cover_before(&covers->compute, end_ns) - row->overlap_ns;
     }
 }
 
@@ -284,15 +252,15 @@ static void cover_row(struct covers *covers, enum ap_event_kind kind, bool commu
 {
     if (kind == AP_KIND_memcpy)
         return;
-    cover_add(&covers->all_three, start_ns, end_ns);
+    ap_cover_add(&covers->all_three, start_ns, end_ns);
     if (communication)
-        cover_add(&covers->communication, start_ns, end_ns);
+        ap_cover_add(&covers->communication, start_ns, end_ns);
     else
-        cover_add(&covers->compute_or_memset, start_ns, end_ns);
+        ap_cover_add(&covers->compute_or_memset, start_ns, end_ns);
     if (kind == AP_KIND_kernel)
-        cover_add(&covers->compute_or_communication, start_ns, end_ns);
+        ap_cover_add(&covers->compute_or_communication, start_ns, end_ns);
     if (kind == AP_KIND_kernel && !communication)
-        cover_add(&covers->compute, start_ns, end_ns);
+        ap_cover_add(&covers->compute, start_ns, end_ns);
 }
 
 static void sum_device(struct ap_collective_rows *collectives, const struct covers *covers)
@@ -320,7 +288,7 @@ static void measure(struct ap_collective_rows *collectives, const struct ap_trac
             queries.count++;
         }
         ap_sort_indices(order, queries.count, spare, ends_before, &queries);
-        struct covers covers = no_covers;
+        struct covers covers = { AP_COVER_EMPTY, AP_COVER_EMPTY, AP_COVER_EMPTY, AP_COVER_EMPTY, AP_COVER_EMPTY };
         for (; i < links->count && ap_row_device(trace, links->rows[i].row) == device; i++) {
             uint32_t row = links->rows[i].row;
             enum ap_event_kind kind = ap_row_kind(trace->events.tag[row]);
@@ -357,14 +325,14 @@ enum ap_status ap_collective_rows_init(struct ap_collective_rows *collectives, c
                                        struct ap_error *reterr)
 {
     *collectives = (struct ap_collective_rows){ .gate = gate };
-    size_t name_count = (size_t)ap_strpool_count(&trace->strings) + 1;
+    size_t name_count = ap_trace_id_count(trace);
     struct finder finder = { trace, tree, ap_mem_resize(gate, NULL, 0, name_count) };
     if (!finder.calls)
         return ap_fail_memory(gate, reterr);
     memset(finder.calls, 0, name_count);
     enum ap_status status = add_device_rows(collectives, &finder, links, families, reterr);
     if (status == AP_OK)
-        status = add_host_rows(collectives, &finder, find_name(trace, "record_param_comms"), reterr);
+        status = add_host_rows(collectives, &finder, ap_trace_find_text(trace, "record_param_comms"), reterr);
     if (status == AP_OK)
         status = measure_all(collectives, trace, links, families, reterr);
     ap_mem_free(gate, finder.calls, name_count);

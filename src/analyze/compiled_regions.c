@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "compiled_regions.h"
 
-#include <string.h>
-
 #include "name_pattern.h"
 
 #include "poison.h"
@@ -56,7 +54,7 @@ static enum role role_of(const struct reader *reader, uint32_t row)
 {
     uint32_t name = reader->trace->events.name[row];
     if (!reader->roles[name]) {
-        struct ap_text text = ap_strpool_text(&reader->trace->strings, (struct ap_str){ name });
+        struct ap_text text = ap_trace_text(reader->trace, name);
         size_t role = ap_name_patterns_first(reader->patterns, text, AP_COUNT_OF(role_patterns));
         if (role == AP_COUNT_OF(role_patterns))
             role = is_eager_operator(text) ? ROLE_eager : ROLE_none;
@@ -275,10 +273,9 @@ static enum ap_status read_tracks(struct reader *reader, const struct ap_row_ord
 {
     size_t bytes = reader->trace->events.count * sizeof(reader->marks[0]);
     enum ap_status status = AP_OK;
-    reader->marks = ap_mem_resize(reader->compiled->gate, NULL, 0, bytes);
+    reader->marks = ap_mem_cleared(reader->compiled->gate, bytes);
     if (!reader->marks)
         return ap_fail_memory(reader->compiled->gate, reterr);
-    memset(reader->marks, 0, bytes);
     for (size_t track = 0; track < order->track_count && status == AP_OK; track++)
         status = read_track(reader, order->rows + order->track_start[track],
                             order->track_start[track + 1] - order->track_start[track], reterr);
@@ -292,11 +289,10 @@ static enum ap_status read_all(struct reader *reader, const struct ap_row_order 
                                struct ap_error *reterr)
 {
     struct ap_gate *gate = reader->compiled->gate;
-    size_t name_count = (size_t)ap_strpool_count(&reader->trace->strings) + 1;
-    reader->roles = ap_mem_resize(gate, NULL, 0, name_count);
+    size_t name_count = ap_trace_id_count(reader->trace);
+    reader->roles = ap_mem_cleared(gate, name_count);
     if (!reader->roles)
         return ap_fail_memory(gate, reterr);
-    memset(reader->roles, 0, name_count);
     enum ap_status status = find_roles(reader) ? read_tracks(reader, order, links, reterr) : AP_OK;
     ap_mem_free(gate, reader->roles, name_count);
     return status;

@@ -59,15 +59,10 @@ struct naming {
     size_t name_count;
 };
 
-static struct ap_text name_of(const struct ap_trace *trace, uint32_t row)
-{
-    return ap_strpool_text(&trace->strings, (struct ap_str){ trace->events.name[row] });
-}
-
 static uint8_t cause_of_row_name(struct naming *naming, uint32_t row)
 {
     char lower[64];
-    struct ap_text name = name_of(naming->trace, row);
+    struct ap_text name = ap_row_name(naming->trace, row);
     size_t bytes = name.bytes < sizeof(lower) ? name.bytes : sizeof(lower);
     for (size_t i = 0; i < bytes; i++)
         lower[i] = (char)(name.data[i] >= 'A' && name.data[i] <= 'Z' ? name.data[i] | 0x20 : name.data[i]);
@@ -77,7 +72,7 @@ static uint8_t cause_of_row_name(struct naming *naming, uint32_t row)
 
 static uint8_t cause_of_kernel_name(struct naming *naming, uint32_t row)
 {
-    size_t entry = ap_name_patterns_first(&naming->kernels, name_of(naming->trace, row), AP_COUNT_OF(kernel_names));
+    size_t entry = ap_name_patterns_first(&naming->kernels, ap_row_name(naming->trace, row), AP_COUNT_OF(kernel_names));
     return entry < AP_COUNT_OF(kernel_names) ? kernel_names[entry].cause : AP_COPY_unknown;
 }
 
@@ -94,7 +89,7 @@ static bool is_copy_op_row(struct naming *naming, uint32_t row)
 {
     uint8_t *known = &naming->op_of_name[naming->trace->events.name[row]];
     if (!*known)
-        *known = ap_is_copy_op(name_of(naming->trace, row)) ? 2 : 1;
+        *known = ap_is_copy_op(ap_row_name(naming->trace, row)) ? 2 : 1;
     return *known == 2;
 }
 
@@ -116,7 +111,7 @@ static struct ap_text next_quoted(struct ap_text *list)
 static enum ap_copy_cause cause_of_kernel(struct naming *naming, uint32_t row, uint32_t op)
 {
     const struct ap_op_detail *detail = ap_row_op(naming->trace, op);
-    if (detail && detail->signature.id && ap_text_is(name_of(naming->trace, op), "aten::copy_")) {
+    if (detail && detail->signature.id && ap_text_is(ap_row_name(naming->trace, op), "aten::copy_")) {
         struct ap_text dims, types;
         ap_trace_signature(naming->trace, detail->signature, &dims, &types);
         struct ap_text to = next_quoted(&types), from = next_quoted(&types);
@@ -149,11 +144,10 @@ static enum ap_status find_causes(struct ap_copies *copies, const struct ap_trac
                                   struct ap_error *reterr)
 {
     struct naming naming = { .trace = trace, .rows.gate = copies->gate, .kernels.gate = copies->gate };
-    naming.name_count = (size_t)ap_strpool_count(&trace->strings) + 1;
-    naming.op_of_name = ap_mem_resize(copies->gate, NULL, 0, 2 * naming.name_count);
+    naming.name_count = ap_trace_id_count(trace);
+    naming.op_of_name = ap_mem_cleared(copies->gate, 2 * naming.name_count);
     if (!naming.op_of_name)
         return ap_fail_memory(copies->gate, reterr);
-    memset(naming.op_of_name, 0, 2 * naming.name_count);
     naming.cause_of_name = naming.op_of_name + naming.name_count;
     enum ap_status status = name_patterns(&naming.rows, row_names, AP_COUNT_OF(row_names), copies->gate, reterr);
     if (status == AP_OK)
@@ -177,7 +171,7 @@ static bool is_copy(const struct ap_copies *copies, const struct ap_trace *trace
 static void mark(struct ap_copies *copies, const struct ap_trace *trace, const struct ap_host_tree *tree, uint32_t row)
 {
     int64_t start_ns = trace->events.start_ns[row];
-    int left = AP_CHAIN_LIMIT;
+    int left = AP_NESTING_MAX;
     for (int depth = 0; row != AP_NO_ROW && depth < COPY_DEPTH; depth++) {
         if (is_copy(copies, trace, row))
             (void)ap_row_set_add(&copies->on_device, row);
@@ -215,14 +209,6 @@ bool ap_is_host_copy(const struct ap_copies *copies, const struct ap_trace *trac
 
 /* ---------------------------------------------------------------------------------------------------------- set up */
 
-static uint32_t name_id(const struct ap_trace *trace, const char *wanted)
-{
-    for (uint32_t id = 1; id <= ap_strpool_count(&trace->strings); id++)
-        if (ap_text_is(ap_strpool_text(&trace->strings, (struct ap_str){ id }), wanted))
-            return id;
-    return 0;
-}
-
 enum ap_status ap_copies_init(struct ap_copies *copies, const struct ap_trace *trace, const struct ap_host_tree *tree,
                               const struct ap_links *links, const struct ap_call_kinds *kinds, struct ap_gate *gate,
                               struct ap_error *reterr)
@@ -234,7 +220,7 @@ enum ap_status ap_copies_init(struct ap_copies *copies, const struct ap_trace *t
     copies->count = links->count;
     AP_TRY(find_causes(copies, trace, links, reterr));
     AP_TRY(ap_row_set_init(&copies->on_device, gate, trace->events.count, reterr));
-    copies->copy_name = name_id(trace, "aten::copy_");
+    copies->copy_name = ap_trace_find_text(trace, "aten::copy_");
     if (copies->copy_name)
         find_launching(copies, trace, tree, links, kinds);
     return AP_OK;

@@ -311,7 +311,7 @@ static uint32_t last_thread(struct walk *walk)
     uint32_t row = last_activity(walk);
     if (row != AP_NO_ROW)
         return walk->trace->events.track[row];
-    uint32_t thread = UINT32_MAX;
+    uint32_t thread = AP_NO_ROW;
     int64_t end_ns = INT64_MIN;
     for (uint32_t track = 0; track < walk->index->track_count; track++) {
         int64_t track_end_ns = last_end_ns(walk, &walk->index->presence, track);
@@ -328,7 +328,7 @@ static enum ap_status begin(struct walk *walk, struct ap_error *reterr)
 {
     uint32_t thread = last_thread(walk), work = ap_path_work_ended(walk->index, walk->now_ns);
     int64_t host_ns = INT64_MIN;
-    if (thread != UINT32_MAX) {
+    if (thread != AP_NO_ROW) {
         int64_t active_ns = last_end_ns(walk, &walk->index->activity, thread);
         host_ns = last_end_ns(walk, &walk->index->presence, thread);
         host_ns = active_ns > host_ns ? active_ns : host_ns;
@@ -373,7 +373,7 @@ static const char *why_approximate(const struct walk *walk)
 
 static enum ap_status walk_back(struct walk *walk, struct ap_error *reterr)
 {
-    if (last_thread(walk) == UINT32_MAX && ap_path_work_ended(walk->index, walk->now_ns) == AP_NO_WORK)
+    if (last_thread(walk) == AP_NO_ROW && ap_path_work_ended(walk->index, walk->now_ns) == AP_NO_WORK)
         return AP_OK;
     AP_TRY(begin(walk, reterr));
     while (walk->now_ns > walk->path->start_ns)

@@ -61,7 +61,7 @@ struct ap_path_segment {
     int64_t start_ns, end_ns;
     uint32_t row;   /* host: the innermost operator or annotation, else frame or call, that was open; GPU work; gap: what came
                        after it. AP_NO_ROW = nothing was recorded */
-    uint32_t track; /* UINT32_MAX = nothing was recorded */
+    uint32_t track; /* AP_NO_ROW = nothing was recorded */
     enum ap_path_class path_class;
 };
 

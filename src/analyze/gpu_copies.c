@@ -3,7 +3,9 @@
  * time of the rows that tell their bytes: bytes over nanoseconds are decimal gigabytes over seconds. */
 #include <string.h>
 
+#include "cover.h"
 #include "gpu_work.h"
+#include "quantile.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -49,7 +51,7 @@ static const char *memory_of(struct ap_text name)
 /* ---- what was copied ---- */
 
 struct sums {
-    int64_t count, known_count, bytes, total_ns, known_ns, large_count, exposed_ns; /* known: of rows that tell their bytes */
+    int64_t count, known_count, bytes, total_ns, large_count, exposed_ns; /* known: of rows that tell their bytes */
 };
 
 static void sums_add(struct ap_gpu_work *work, struct sums *to, const struct sums *more)
@@ -59,11 +61,10 @@ static void sums_add(struct ap_gpu_work *work, struct sums *to, const struct sum
     to->large_count += more->large_count;
     to->bytes = ap_gpu_add_ns(work, to->bytes, more->bytes);
     to->total_ns = ap_gpu_add_ns(work, to->total_ns, more->total_ns);
-    to->known_ns = ap_gpu_add_ns(work, to->known_ns, more->known_ns);
     to->exposed_ns = ap_gpu_add_ns(work, to->exposed_ns, more->exposed_ns);
 }
 
-static void sum_rows(struct ap_gpu_work *work, const struct ap_gpu_names *names, struct sums *sums)
+static void sum_rows(struct ap_gpu_work *work, const struct ap_name_sums *names, struct sums *sums)
 {
     const struct ap_trace *trace = work->context->trace;
     for (size_t i = 0; i < trace->events.count; i++) {
@@ -74,21 +75,15 @@ static void sum_rows(struct ap_gpu_work *work, const struct ap_gpu_names *names,
         if (bytes >= 0) {
             row.bytes = bytes;
             row.known_count = 1;
-            row.known_ns = dur_ns;
             row.large_count = bytes >= LARGE_COPY_BYTES;
         }
-        sums_add(work, &sums[names->slot[trace->events.name[i]] - 1], &row);
+        sums_add(work, &sums[ap_name_sums_number(names, trace->events.name[i])], &row);
     }
 }
 
 /* ---- what of it was exposed ----
  * Kernels and memsets cover a copy. How much of time t is covered up to then is known once all rows that start before t
- * were seen: the sum so far less what reaches beyond t. So each copy asks at its start and at its end. */
-
-static int64_t covered_before(const struct ap_gpu_cover *cover, int64_t at_ns)
-{
-    return cover->sum_ns - (cover->to_ns > at_ns ? cover->to_ns - at_ns : 0);
-}
+ * were seen. So each copy asks at its start and at its end. */
 
 struct copies {
     const struct ap_trace *trace;
@@ -98,11 +93,6 @@ struct copies {
     size_t count, bytes;
 };
 
-static int64_t end_ns_of(const struct ap_trace *trace, uint32_t row)
-{
-    return trace->events.start_ns[row] + trace->events.dur_ns[row];
-}
-
 static bool end_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct copies *copies = context;
@@ -110,7 +100,7 @@ static bool end_before(const void *context, uint32_t a, uint32_t b)
     int64_t device_b = ap_row_device(copies->trace, copies->rows[b]);
     if (device_a != device_b)
         return device_a < device_b;
-    int64_t end_a = end_ns_of(copies->trace, copies->rows[a]), end_b = end_ns_of(copies->trace, copies->rows[b]);
+    int64_t end_a = ap_row_end_ns(copies->trace, copies->rows[a]), end_b = ap_row_end_ns(copies->trace, copies->rows[b]);
     return end_a != end_b ? end_a < end_b : a < b;
 }
 
@@ -141,13 +131,13 @@ static enum ap_status copies_init(struct copies *copies, const struct ap_gpu_wor
 
 /* Copies of the device that end by @at_ns, from @ended on. */
 static size_t close_copies(struct copies *copies, size_t ended, int64_t device, int64_t at_ns,
-                           const struct ap_gpu_cover *cover)
+                           const struct ap_cover *cover)
 {
     for (; ended < copies->count; ended++) {
         uint32_t copy = copies->by_end[ended], row = copies->rows[copy];
-        if (ap_row_device(copies->trace, row) != device || end_ns_of(copies->trace, row) > at_ns)
+        if (ap_row_device(copies->trace, row) != device || ap_row_end_ns(copies->trace, row) > at_ns)
             break;
-        int64_t covered_ns = covered_before(cover, end_ns_of(copies->trace, row)) - copies->exposed_ns[copy];
+        int64_t covered_ns = ap_cover_before(cover, ap_row_end_ns(copies->trace, row)) - copies->exposed_ns[copy];
         copies->exposed_ns[copy] = copies->trace->events.dur_ns[row] - covered_ns;
     }
     return ended;
@@ -160,28 +150,28 @@ static void find_exposed(const struct ap_gpu_work *work, struct copies *copies)
     size_t started = 0, ended = 0;
     for (size_t i = 0; i < links->count;) {
         int64_t device = ap_row_device(trace, links->rows[i].row);
-        struct ap_gpu_cover cover = AP_GPU_COVER_START;
+        struct ap_cover cover = AP_COVER_EMPTY;
         for (; i < links->count && ap_row_device(trace, links->rows[i].row) == device; i++) {
             uint32_t row = links->rows[i].row;
             int64_t start_ns = trace->events.start_ns[row];
             ended = close_copies(copies, ended, device, start_ns - 1, &cover);
             if (ap_row_kind(trace->events.tag[row]) == AP_KIND_memcpy)
-                copies->exposed_ns[started++] = covered_before(&cover, start_ns);
+                copies->exposed_ns[started++] = ap_cover_before(&cover, start_ns);
             else
-                ap_gpu_cover_add(&cover, start_ns, end_ns_of(trace, row));
+                ap_cover_add(&cover, start_ns, ap_row_end_ns(trace, row));
         }
         ended = close_copies(copies, ended, device, INT64_MAX, &cover);
     }
 }
 
-static enum ap_status sum_exposed(struct ap_gpu_work *work, const struct ap_gpu_names *names, struct sums *sums,
+static enum ap_status sum_exposed(struct ap_gpu_work *work, const struct ap_name_sums *names, struct sums *sums,
                                   struct ap_error *reterr)
 {
     struct copies copies;
     AP_TRY(copies_init(&copies, work, reterr));
     find_exposed(work, &copies);
     for (size_t i = 0; i < copies.count; i++) {
-        struct sums *of_name = &sums[names->slot[copies.trace->events.name[copies.rows[i]]] - 1];
+        struct sums *of_name = &sums[ap_name_sums_number(names, ap_row_name_id(copies.trace, copies.rows[i]))];
         of_name->exposed_ns = ap_gpu_add_ns(work, of_name->exposed_ns, copies.exposed_ns[i]);
     }
     ap_mem_free(work->context->gate, copies.exposed_ns, copies.bytes);
@@ -199,17 +189,17 @@ static void add_bytes(struct ap_model *model, struct ap_value *to, const char *k
         ap_add_null(model, to, key);
 }
 
-static enum ap_status add_kinds(struct ap_gpu_work *work, const struct ap_gpu_names *names, const struct sums *sums,
+static enum ap_status add_kinds(struct ap_gpu_work *work, const struct ap_name_sums *names, const struct sums *sums,
                                 struct ap_model *model, struct ap_value *gpu, struct ap_error *reterr)
 {
     const struct ap_trace *trace = work->context->trace;
     struct ap_value *list = ap_add_list(model, gpu, "copies");
     uint32_t *top;
     size_t count;
-    AP_TRY(ap_gpu_names_top(names, work->context, &top, &count, reterr));
+    AP_TRY(ap_name_sums_top(names, work->context->trace, work->context->options->top_n, &top, &count, reterr));
     for (size_t i = 0; i < count; i++) {
         const struct sums *of_name = &sums[top[i]];
-        struct ap_text name = ap_strpool_text(&trace->strings, (struct ap_str){ names->names[top[i]].name });
+        struct ap_text name = ap_trace_text(trace, names->sums[top[i]].name);
         struct ap_value *row = ap_add_object(model, list, NULL);
         ap_add_text(model, row, "kind", name);
         ap_add_string(model, row, "direction", direction_of(name));
@@ -217,14 +207,16 @@ static enum ap_status add_kinds(struct ap_gpu_work *work, const struct ap_gpu_na
         ap_add_count(model, row, "count", of_name->count);
         add_bytes(model, row, "bytes", of_name);
         if (of_name->known_count)
-            ap_add_bytes(model, row, "mean_bytes", ap_mean_ns(of_name->bytes, (uint64_t)of_name->known_count));
+            ap_add_bytes(model, row, "mean_bytes", ap_mean(of_name->bytes, (uint64_t)of_name->known_count));
         else
             ap_add_null(model, row, "mean_bytes");
         ap_add_count(model, row, "large_count", of_name->large_count);
         ap_add_time(model, row, "total_dur_us", of_name->total_ns);
         ap_add_time(model, row, "exposed_us", of_name->exposed_ns);
-        ap_gpu_add_rate(model, row, "gigabytes_per_s", (double)of_name->bytes, (double)of_name->known_ns);
-        ap_add_place(trace, names->names[top[i]].longest, model, ap_add_object(model, row, "longest"));
+        ap_add_count(model, row, "without_bytes_count", of_name->count - of_name->known_count);
+        ap_add_number_per(model, row, "gigabytes_per_s", (double)of_name->bytes,
+                          of_name->known_count ? (double)of_name->total_ns : 0);
+        ap_add_place(trace, names->sums[top[i]].longest, model, ap_add_object(model, row, "longest"));
     }
     ap_mem_free(names->gate, top, count * sizeof(top[0]));
     return AP_OK;
@@ -243,7 +235,7 @@ static void split_add(struct ap_gpu_work *work, struct split *splits, size_t spl
             sums_add(work, &splits[i].sums, sums);
 }
 
-static void add_totals(struct ap_gpu_work *work, const struct ap_gpu_names *names, const struct sums *sums,
+static void add_totals(struct ap_gpu_work *work, const struct ap_name_sums *names, const struct sums *sums,
                        struct ap_model *model, struct ap_value *gpu)
 {
     enum { HTOD, DTOH, DTOD, PAGEABLE, PINNED, SPLITS };
@@ -258,7 +250,7 @@ static void add_totals(struct ap_gpu_work *work, const struct ap_gpu_names *name
     };
     struct sums all = { .count = 0 };
     for (size_t i = 0; i < names->count; i++) {
-        struct ap_text name = ap_strpool_text(&work->context->trace->strings, (struct ap_str){ names->names[i].name });
+        struct ap_text name = ap_trace_text(work->context->trace, names->sums[i].name);
         sums_add(work, &all, &sums[i]);
         split_add(work, splits, SPLITS, direction_of(name), &sums[i]);
         split_add(work, splits, SPLITS, memory_of(name), &sums[i]);
@@ -268,7 +260,8 @@ static void add_totals(struct ap_gpu_work *work, const struct ap_gpu_names *name
     ap_add_time(model, copies, "total_dur_us", all.total_ns);
     add_bytes(model, copies, "bytes", &all);
     ap_add_count(model, copies, "large_count", all.large_count);
-    ap_gpu_add_rate(model, copies, "gigabytes_per_s", (double)all.bytes, (double)all.known_ns);
+    ap_add_number_per(model, copies, "gigabytes_per_s", (double)all.bytes,
+                      all.known_count ? (double)all.total_ns : 0);
     for (size_t i = 0; i < SPLITS; i++) {
         ap_add_count(model, copies, splits[i].count_key, splits[i].sums.count);
         add_bytes(model, copies, splits[i].bytes_key, &splits[i].sums);
@@ -297,16 +290,15 @@ static void add_memsets(struct ap_gpu_work *work, struct ap_model *model, struct
     ap_add_time(model, memsets, "total_dur_us", total_ns);
 }
 
-static enum ap_status add_copies(struct ap_gpu_work *work, struct ap_gpu_names *names, struct ap_model *model,
+static enum ap_status add_copies(struct ap_gpu_work *work, struct ap_name_sums *names, struct ap_model *model,
                                  struct ap_value *gpu, struct ap_error *reterr)
 {
-    AP_TRY(ap_gpu_names_init(names, work, reterr));
-    AP_TRY(ap_gpu_names_add_all(names, work, AP_KIND_memcpy, reterr));
+    AP_TRY(ap_name_sums_init(names, work->context->trace, work->context->gate, reterr));
+    AP_TRY(ap_name_sums_add_all(names, work->context->trace, AP_KIND_memcpy, reterr));
     size_t bytes = (names->count + 1) * sizeof(struct sums);
-    struct sums *sums = ap_mem_resize(names->gate, NULL, 0, bytes);
+    struct sums *sums = ap_mem_cleared(names->gate, bytes);
     if (!sums)
         return ap_fail_memory(names->gate, reterr);
-    memset(sums, 0, bytes);
     sum_rows(work, names, sums);
     enum ap_status status = sum_exposed(work, names, sums, reterr);
     if (status == AP_OK) {
@@ -320,9 +312,10 @@ static enum ap_status add_copies(struct ap_gpu_work *work, struct ap_gpu_names *
 enum ap_status ap_gpu_add_copies(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
                                  struct ap_error *reterr)
 {
-    struct ap_gpu_names names = { .gate = work->context->gate };
+    struct ap_name_sums names = { .gate = work->context->gate };
     enum ap_status status = add_copies(work, &names, model, gpu, reterr);
-    ap_gpu_names_release(&names);
+    work->totals.overflowed |= names.overflowed;
+    ap_name_sums_release(&names);
     if (status == AP_OK)
         add_memsets(work, model, gpu);
     return status;

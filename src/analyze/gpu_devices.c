@@ -2,6 +2,7 @@
  * gpu_devices.c - how long each device and each stream worked, and at what: all figures are unions of intervals. */
 #include <string.h>
 
+#include "cover.h"
 #include "gpu_work.h"
 #include "sort.h"
 
@@ -47,14 +48,14 @@ static void window_add(struct window *window, int64_t start_ns, int64_t end_ns)
 struct unions {
     struct window all, launched;
     int64_t kernels;
-    struct ap_gpu_cover covers[UNION_COUNT], unlaunched;
+    struct ap_cover covers[UNION_COUNT], unlaunched;
 };
 
 static void unions_init(struct unions *unions)
 {
-    *unions = (struct unions){ .unlaunched = AP_GPU_COVER_START };
+    *unions = (struct unions){ .unlaunched = AP_COVER_EMPTY };
     for (size_t i = 0; i < UNION_COUNT; i++)
-        unions->covers[i] = AP_GPU_COVER_START;
+        unions->covers[i] = AP_COVER_EMPTY;
 }
 
 static void unions_add(struct unions *unions, unsigned part, int64_t start_ns, int64_t end_ns)
@@ -63,7 +64,7 @@ static void unions_add(struct unions *unions, unsigned part, int64_t start_ns, i
     unions->kernels += (part & (AP_GPU_COMPUTE | AP_GPU_COMMUNICATION)) != 0;
     for (size_t i = 0; i < UNION_COUNT; i++)
         if (union_of[i] & part)
-            ap_gpu_cover_add(&unions->covers[i], start_ns, end_ns);
+            ap_cover_add(&unions->covers[i], start_ns, end_ns);
 }
 
 static int64_t sum_ns(const struct unions *unions, int which)
@@ -108,15 +109,11 @@ static int64_t exposed_memcpy_ns(const struct unions *unions)
 
 static void add_recorded(const struct unions *unions, bool launches_known, struct ap_model *model, struct ap_value *row)
 {
-    if (!launches_known) {
-        ap_add_null(model, row, "launched_before_recording_count");
-        ap_add_null(model, row, "launched_before_recording_us");
-        ap_add_null(model, row, "recorded_window_us");
-        return;
-    }
-    ap_add_count(model, row, "launched_before_recording_count", unions->all.rows - unions->launched.rows);
-    ap_add_time(model, row, "launched_before_recording_us", unions->unlaunched.sum_ns);
-    ap_add_time(model, row, "recorded_window_us", unions->launched.end_ns - unions->launched.start_ns);
+    ap_add_known_count(model, row, "launched_before_recording_count", launches_known,
+                       unions->all.rows - unions->launched.rows);
+    ap_add_known_time(model, row, "launched_before_recording_us", launches_known, unions->unlaunched.sum_ns);
+    ap_add_known_time(model, row, "recorded_window_us", launches_known,
+                      unions->launched.end_ns - unions->launched.start_ns);
 }
 
 static void add_device(struct ap_gpu_work *work, const struct unions *unions, int64_t device, struct ap_model *model,
@@ -171,7 +168,7 @@ enum ap_status ap_gpu_add_devices(struct ap_gpu_work *work, struct ap_model *mod
             int64_t start_ns = trace->events.start_ns[row], end_ns = start_ns + trace->events.dur_ns[row];
             unions_add(&unions, ap_gpu_part(work, row), start_ns, end_ns);
             if (links->rows[i].launch == AP_NO_ROW)
-                ap_gpu_cover_add(&unions.unlaunched, start_ns, end_ns);
+                ap_cover_add(&unions.unlaunched, start_ns, end_ns);
             else
                 window_add(&unions.launched, start_ns, end_ns);
         }
@@ -203,8 +200,7 @@ static void measure_stream(const struct ap_gpu_work *work, uint32_t track, struc
     for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
         uint32_t row = order->rows[i];
         if (is_gpu_work(trace, row))
-            unions_add(unions, ap_gpu_part(work, row), trace->events.start_ns[row],
-                       trace->events.start_ns[row] + trace->events.dur_ns[row]);
+            unions_add(unions, ap_gpu_part(work, row), trace->events.start_ns[row], ap_row_end_ns(trace, row));
     }
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * gpu_kernels.c - kernels by name, by family and by group: plain sums of every kernel row. */
+ * gpu_kernels.c - kernels by name, by family and by subfamily: plain sums of every kernel row. */
 #include <stdio.h>
 #include <string.h>
 
 #include "gpu_work.h"
+#include "name_spreads.h"
+#include "quantile.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -31,23 +33,21 @@ static void add_mean(double *sum, int64_t *known_ns, double value, int64_t dur_n
     *known_ns = ap_add_sat(*known_ns, dur_ns, overflowed);
 }
 
-static enum ap_status measure_grids(struct ap_gpu_work *work, const struct ap_gpu_names *names, struct shown *shown,
+static enum ap_status measure_grids(struct ap_gpu_work *work, const struct ap_name_sums *names, struct shown *shown,
                                     struct ap_error *reterr)
 {
     const struct ap_trace *trace = work->context->trace;
     struct ap_gate *gate = names->gate;
-    shown->of = ap_mem_resize(gate, NULL, 0, names->count * sizeof(shown->of[0]));
-    shown->grids = ap_mem_resize(gate, NULL, 0, shown->count * sizeof(shown->grids[0]));
+    shown->of = ap_mem_cleared(gate, names->count * sizeof(shown->of[0]));
+    shown->grids = ap_mem_cleared(gate, shown->count * sizeof(shown->grids[0]));
     if (!shown->of || !shown->grids)
         return ap_fail_memory(gate, reterr);
-    memset(shown->of, 0, names->count * sizeof(shown->of[0]));
-    memset(shown->grids, 0, shown->count * sizeof(shown->grids[0]));
     for (size_t i = 0; i < shown->count; i++)
         shown->of[shown->list[i]] = (uint32_t)i + 1;
     for (size_t i = 0; i < trace->events.count; i++) {
         if (ap_row_kind(trace->events.tag[i]) != AP_KIND_kernel)
             continue;
-        uint32_t place = shown->of[names->slot[trace->events.name[i]] - 1];
+        uint32_t place = shown->of[ap_name_sums_number(names, trace->events.name[i])];
         const struct ap_work_detail *detail = place ? ap_row_work(trace, (uint32_t)i) : NULL;
         if (!detail)
             continue;
@@ -60,29 +60,29 @@ static enum ap_status measure_grids(struct ap_gpu_work *work, const struct ap_gp
     return AP_OK;
 }
 
-static void add_kernel(struct ap_gpu_work *work, const struct ap_gpu_name *name, const struct grid *grid,
+static void add_kernel(struct ap_gpu_work *work, const struct ap_name_sum *name, const struct grid *grid,
                        const struct ap_name_spreads *spreads, struct ap_model *model, struct ap_value *list)
 {
     const struct ap_trace *trace = work->context->trace;
     uint8_t told = work->context->families.of_name[name->name];
-    unsigned family = told & AP_KERNEL_FAMILY_MASK;
+    unsigned subfamily = told & AP_KERNEL_SUBFAMILY_MASK;
     struct ap_value *row = ap_add_object(model, list, NULL);
-    ap_add_text(model, row, "name", ap_strpool_text(&trace->strings, (struct ap_str){ name->name }));
-    ap_add_string(model, row, "family", ap_kernel_group_name(ap_kernel_family_group(family)));
-    ap_add_string(model, row, "subfamily", ap_kernel_family_name(family));
+    ap_add_text(model, row, "name", ap_trace_text(trace, name->name));
+    ap_add_string(model, row, "family", ap_kernel_family_name(ap_kernel_family_of(subfamily)));
+    ap_add_string(model, row, "subfamily", ap_kernel_subfamily_name(subfamily));
     ap_add_bool(model, row, "communication", told & (AP_KERNEL_COMMUNICATION | AP_KERNEL_COLLECTIVE));
     ap_add_bool(model, row, "tensor_core", told & AP_KERNEL_TENSOR_CORE);
     ap_add_count(model, row, "count", name->count);
     ap_add_time(model, row, "total_dur_us", name->total_ns);
     ap_add_quotient(model, row, "share_ratio", (double)name->total_ns, (double)work->totals.kernel_ns);
-    ap_add_time(model, row, "mean_dur_us", ap_mean_ns(name->total_ns, name->count));
+    ap_add_time(model, row, "mean_dur_us", ap_mean(name->total_ns, name->count));
     ap_name_spreads_add(spreads, name->name, model, row);
-    ap_gpu_add_rate(model, row, "mean_blocks_per_sm", grid->blocks_ns, (double)grid->blocks_known_ns);
+    ap_add_number_per(model, row, "mean_blocks_per_sm", grid->blocks_ns, (double)grid->blocks_known_ns);
     ap_add_quotient(model, row, "occupancy_ratio", grid->occupancy_ns, (double)grid->occupancy_known_ns);
     ap_add_place(trace, name->longest, model, ap_add_object(model, row, "longest"));
 }
 
-static enum ap_status add_shown(struct ap_gpu_work *work, const struct ap_gpu_names *names, struct shown *shown,
+static enum ap_status add_shown(struct ap_gpu_work *work, const struct ap_name_sums *names, struct shown *shown,
                                 struct ap_model *model, struct ap_value *gpu, struct ap_error *reterr)
 {
     struct ap_name_spreads spreads = { .gate = names->gate };
@@ -95,52 +95,52 @@ static enum ap_status add_shown(struct ap_gpu_work *work, const struct ap_gpu_na
     if (!ids)
         return ap_fail_memory(names->gate, reterr);
     for (size_t i = 0; i < shown->count; i++)
-        ids[i] = names->names[shown->list[i]].name;
+        ids[i] = names->sums[shown->list[i]].name;
     enum ap_status status = ap_name_spreads_init(&spreads, work->context->trace, names->gate, ids, shown->count,
                                                  AP_ROW_KIND_MASK, AP_KIND_kernel, reterr);
     for (size_t i = 0; i < shown->count && status == AP_OK; i++)
-        add_kernel(work, &names->names[shown->list[i]], &shown->grids[i], &spreads, model, list);
+        add_kernel(work, &names->sums[shown->list[i]], &shown->grids[i], &spreads, model, list);
     ap_name_spreads_release(&spreads);
     ap_mem_free(names->gate, ids, ids_bytes);
     return status;
 }
 
-static enum ap_status add_by_name(struct ap_gpu_work *work, const struct ap_gpu_names *names, int64_t *ret_top_ns,
+static enum ap_status add_by_name(struct ap_gpu_work *work, const struct ap_name_sums *names, int64_t *ret_top_ns,
                                   struct ap_model *model, struct ap_value *gpu, struct ap_error *reterr)
 {
     struct shown shown = { .list = NULL };
-    AP_TRY(ap_gpu_names_top(names, work->context, &shown.list, &shown.count, reterr));
-    *ret_top_ns = shown.count ? names->names[shown.list[0]].total_ns : 0;
+    AP_TRY(ap_name_sums_top(names, work->context->trace, work->context->options->top_n, &shown.list, &shown.count, reterr));
+    *ret_top_ns = shown.count ? names->sums[shown.list[0]].total_ns : 0;
     enum ap_status status = add_shown(work, names, &shown, model, gpu, reterr);
-    ap_mem_free(names->gate, shown.grids, shown.grids ? shown.count * sizeof(shown.grids[0]) : 0);
-    ap_mem_free(names->gate, shown.of, shown.of ? names->count * sizeof(shown.of[0]) : 0);
+    ap_mem_free(names->gate, shown.grids, shown.count * sizeof(shown.grids[0]));
+    ap_mem_free(names->gate, shown.of, names->count * sizeof(shown.of[0]));
     ap_mem_free(names->gate, shown.list, shown.count * sizeof(shown.list[0]));
     return status;
 }
 
-/* ---- by family and group ---- */
+/* ---- by family and subfamily ---- */
 
 struct sums {
     int64_t kernels, count, total_ns; /* kernels: distinct names */
 };
 
 struct family_sums {
-    struct sums families[AP_KERNEL_FAMILY_MASK + 1], groups[AP_KERNEL_GROUP_COUNT_];
+    struct sums families[AP_KERNEL_FAMILY_COUNT_], subfamilies[AP_KERNEL_SUBFAMILY_MASK + 1];
 };
 
-static void sums_add(struct ap_gpu_work *work, struct sums *sums, const struct ap_gpu_name *name)
+static void sums_add(struct ap_gpu_work *work, struct sums *sums, const struct ap_name_sum *name)
 {
     sums->kernels++;
     sums->count += name->count;
     sums->total_ns = ap_gpu_add_ns(work, sums->total_ns, name->total_ns);
 }
 
-static void sum_families(struct ap_gpu_work *work, const struct ap_gpu_names *names, struct family_sums *sums)
+static void sum_families(struct ap_gpu_work *work, const struct ap_name_sums *names, struct family_sums *sums)
 {
     for (size_t i = 0; i < names->count; i++) {
-        unsigned family = ap_kernel_family_of(&work->context->families, names->names[i].name);
-        sums_add(work, &sums->families[family], &names->names[i]);
-        sums_add(work, &sums->groups[ap_kernel_family_group(family)], &names->names[i]);
+        unsigned subfamily = ap_kernel_subfamily_of(&work->context->families, names->sums[i].name);
+        sums_add(work, &sums->subfamilies[subfamily], &names->sums[i]);
+        sums_add(work, &sums->families[ap_kernel_family_of(subfamily)], &names->sums[i]);
     }
 }
 
@@ -162,7 +162,7 @@ static void add_sums(const struct ap_gpu_work *work, const struct sums *sums, st
 
 static size_t order_sums(const struct sums *sums, size_t count, uint32_t *order)
 {
-    uint32_t spare[AP_KERNEL_FAMILY_MASK + 1];
+    uint32_t spare[AP_KERNEL_SUBFAMILY_MASK + 1];
     size_t used = 0;
     for (size_t i = 0; i < count; i++)
         if (sums[i].kernels)
@@ -171,39 +171,39 @@ static size_t order_sums(const struct sums *sums, size_t count, uint32_t *order)
     return used;
 }
 
-static void add_groups(const struct ap_gpu_work *work, const struct family_sums *sums, struct ap_model *model,
-                       struct ap_value *gpu)
-{
-    uint32_t order[AP_KERNEL_FAMILY_MASK + 1];
-    struct ap_value *list = ap_add_list(model, gpu, "families");
-    size_t count = order_sums(sums->groups, AP_KERNEL_GROUP_COUNT_, order);
-    for (size_t i = 0; i < count; i++) {
-        struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_string(model, row, "family", ap_kernel_group_name((enum ap_kernel_group)order[i]));
-        add_sums(work, &sums->groups[order[i]], model, row);
-    }
-}
-
 static void add_families(const struct ap_gpu_work *work, const struct family_sums *sums, struct ap_model *model,
                          struct ap_value *gpu)
 {
-    uint32_t order[AP_KERNEL_FAMILY_MASK + 1];
-    struct ap_value *list = ap_add_list(model, gpu, "subfamilies");
-    size_t count = order_sums(sums->families, AP_COUNT_OF(sums->families), order);
+    uint32_t order[AP_KERNEL_SUBFAMILY_MASK + 1];
+    struct ap_value *list = ap_add_list(model, gpu, "families");
+    size_t count = order_sums(sums->families, AP_KERNEL_FAMILY_COUNT_, order);
     for (size_t i = 0; i < count; i++) {
         struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_string(model, row, "subfamily", ap_kernel_family_name(order[i]));
-        ap_add_string(model, row, "family", ap_kernel_group_name(ap_kernel_family_group(order[i])));
+        ap_add_string(model, row, "family", ap_kernel_family_name((enum ap_kernel_family)order[i]));
         add_sums(work, &sums->families[order[i]], model, row);
     }
 }
 
-static int64_t family_ns(const struct family_sums *sums, const char *name)
+static void add_subfamilies(const struct ap_gpu_work *work, const struct family_sums *sums, struct ap_model *model,
+                            struct ap_value *gpu)
 {
-    unsigned family = 1;
-    while (strcmp(ap_kernel_family_name(family), name) != 0)
-        family++;
-    return sums->families[family].total_ns;
+    uint32_t order[AP_KERNEL_SUBFAMILY_MASK + 1];
+    struct ap_value *list = ap_add_list(model, gpu, "subfamilies");
+    size_t count = order_sums(sums->subfamilies, AP_COUNT_OF(sums->subfamilies), order);
+    for (size_t i = 0; i < count; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "subfamily", ap_kernel_subfamily_name(order[i]));
+        ap_add_string(model, row, "family", ap_kernel_family_name(ap_kernel_family_of(order[i])));
+        add_sums(work, &sums->subfamilies[order[i]], model, row);
+    }
+}
+
+static int64_t subfamily_ns(const struct family_sums *sums, const char *name)
+{
+    unsigned subfamily = 1;
+    while (strcmp(ap_kernel_subfamily_name(subfamily), name) != 0)
+        subfamily++;
+    return sums->subfamilies[subfamily].total_ns;
 }
 
 /* Libraries run some convolutions as plain matrix multiplications: only the operator that launched them tells. */
@@ -212,7 +212,7 @@ static enum ap_status sum_gemm_in_convolution(struct ap_gpu_work *work, int64_t 
     enum { not_asked, no, yes };
     const struct ap_trace *trace = work->context->trace;
     const struct ap_links *links = &work->context->links;
-    size_t bytes = (size_t)ap_strpool_count(&trace->strings) + 1;
+    size_t bytes = ap_trace_id_count(trace);
     uint8_t *is_convolution = ap_mem_resize(work->context->gate, NULL, 0, bytes); /* by name id of operators */
     if (!is_convolution)
         return ap_fail_memory(work->context->gate, reterr);
@@ -221,7 +221,8 @@ static enum ap_status sum_gemm_in_convolution(struct ap_gpu_work *work, int64_t 
     for (size_t i = 0; i < links->count; i++) {
         uint32_t row = links->rows[i].row, op = links->rows[i].op;
         if (op == AP_NO_ROW || ap_row_kind(trace->events.tag[row]) != AP_KIND_kernel ||
-            ap_kernel_family_group(ap_kernel_family_of(&work->context->families, trace->events.name[row])) != AP_KERNEL_GROUP_gemm)
+            ap_kernel_family_of(ap_kernel_subfamily_of(&work->context->families, trace->events.name[row])) !=
+                AP_KERNEL_FAMILY_gemm)
             continue;
         uint8_t *answer = &is_convolution[trace->events.name[op]];
         if (*answer == not_asked)
@@ -246,25 +247,13 @@ static void add_share(const struct ap_gpu_work *work, const char *name, int64_t 
 static void add_family_shares(const struct ap_gpu_work *work, const struct family_sums *sums, int64_t gemm_in_convolution_ns,
                               struct ap_model *model, struct ap_value *gpu)
 {
-    static const char *const names[] = {
-        [AP_KERNEL_GROUP_gemm] = "gemm",
-        [AP_KERNEL_GROUP_attention] = "attention",
-        [AP_KERNEL_GROUP_convolution] = "convolution",
-        [AP_KERNEL_GROUP_normalisation] = "normalisation",
-        [AP_KERNEL_GROUP_elementwise] = "elementwise",
-        [AP_KERNEL_GROUP_reduction] = "reduction",
-        [AP_KERNEL_GROUP_communication] = "communication",
-        [AP_KERNEL_GROUP_copy] = "copy",
-        [AP_KERNEL_GROUP_triton] = "triton",
-        [AP_KERNEL_GROUP_other] = "other",
-    };
     struct ap_value *shares = ap_add_object(model, gpu, "family_share");
-    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
-        add_share(work, names[i], sums->groups[i].total_ns, model, shares);
-    add_share(work, "convolution_layout", family_ns(sums, "convolution layout"), model, shares);
+    for (int i = 0; i < AP_KERNEL_FAMILY_COUNT_; i++)
+        add_share(work, ap_kernel_family_key((enum ap_kernel_family)i), sums->families[i].total_ns, model, shares);
+    add_share(work, "convolution_layout", subfamily_ns(sums, "convolution layout"), model, shares);
     add_share(work, "gemm_in_convolution", gemm_in_convolution_ns, model, shares);
-    add_share(work, "softmax", family_ns(sums, "softmax"), model, shares);
-    add_share(work, "copy_kernel", family_ns(sums, "copy and fill"), model, shares);
+    add_share(work, "softmax", subfamily_ns(sums, "softmax"), model, shares);
+    add_share(work, "copy_kernel", subfamily_ns(sums, "copy and fill"), model, shares);
 }
 
 /* ---- lists of names ---- */
@@ -273,19 +262,19 @@ static void add_name_row(const struct ap_gpu_work *work, uint32_t name, int64_t 
                          struct ap_model *model, struct ap_value *list)
 {
     struct ap_value *row = ap_add_object(model, list, NULL);
-    ap_add_text(model, row, "name", ap_strpool_text(&work->context->trace->strings, (struct ap_str){ name }));
+    ap_add_text(model, row, "name", ap_trace_text(work->context->trace, name));
     ap_add_count(model, row, "count", count);
     ap_add_time(model, row, "total_dur_us", total_ns);
 }
 
 /* The kernels of each name that @is_wanted, and only they. */
 static enum ap_status sum_rows(struct ap_gpu_work *work, bool (*is_wanted)(const struct ap_gpu_work *, uint32_t),
-                               struct ap_gpu_names *wanted, struct ap_error *reterr)
+                               struct ap_name_sums *wanted, struct ap_error *reterr)
 {
     const struct ap_trace *trace = work->context->trace;
     for (size_t row = 0; row < trace->events.count; row++)
         if (ap_row_kind(trace->events.tag[row]) == AP_KIND_kernel && is_wanted(work, (uint32_t)row))
-            AP_TRY(ap_gpu_names_add(wanted, work, (uint32_t)row, reterr));
+            AP_TRY(ap_name_sums_add(wanted, trace, (uint32_t)row, reterr));
     return AP_OK;
 }
 
@@ -296,20 +285,20 @@ static bool is_communication(const struct ap_gpu_work *work, uint32_t row)
 
 static bool is_unnamed(const struct ap_gpu_work *work, uint32_t row)
 {
-    return ap_kernel_family_of(&work->context->families, work->context->trace->events.name[row]) == ap_kernel_family_count();
+    return ap_kernel_subfamily_of(&work->context->families, work->context->trace->events.name[row]) == ap_kernel_subfamily_count();
 }
 
-static enum ap_status add_names(struct ap_gpu_work *work, const struct ap_gpu_names *names, struct sums *ret_sums,
+static enum ap_status add_names(struct ap_gpu_work *work, const struct ap_name_sums *names, struct sums *ret_sums,
                                 struct ap_model *model, struct ap_value *list, struct ap_error *reterr)
 {
     uint32_t *top;
     size_t count;
     *ret_sums = (struct sums){ 0, 0, 0 };
     for (size_t i = 0; i < names->count; i++)
-        sums_add(work, ret_sums, &names->names[i]);
-    AP_TRY(ap_gpu_names_top(names, work->context, &top, &count, reterr));
+        sums_add(work, ret_sums, &names->sums[i]);
+    AP_TRY(ap_name_sums_top(names, work->context->trace, work->context->options->top_n, &top, &count, reterr));
     for (size_t i = 0; i < count; i++)
-        add_name_row(work, names->names[top[i]].name, names->names[top[i]].count, names->names[top[i]].total_ns, model, list);
+        add_name_row(work, names->sums[top[i]].name, names->sums[top[i]].count, names->sums[top[i]].total_ns, model, list);
     ap_mem_free(names->gate, top, count * sizeof(top[0]));
     return AP_OK;
 }
@@ -318,13 +307,14 @@ static enum ap_status add_names_of(struct ap_gpu_work *work, bool (*is_wanted)(c
                                    struct sums *ret_sums, struct ap_model *model, struct ap_value *list,
                                    struct ap_error *reterr)
 {
-    struct ap_gpu_names names;
-    enum ap_status status = ap_gpu_names_init(&names, work, reterr);
+    struct ap_name_sums names;
+    enum ap_status status = ap_name_sums_init(&names, work->context->trace, work->context->gate, reterr);
     if (status == AP_OK)
         status = sum_rows(work, is_wanted, &names, reterr);
     if (status == AP_OK)
         status = add_names(work, &names, ret_sums, model, list, reterr);
-    ap_gpu_names_release(&names);
+    work->totals.overflowed |= names.overflowed;
+    ap_name_sums_release(&names);
     return status;
 }
 
@@ -384,7 +374,7 @@ static void add_totals(struct ap_gpu_work *work, int64_t top_ns, struct ap_model
     ap_add_quotient(model, brief, "share_ratio", (double)short_ns, kernel_ns);
 }
 
-static enum ap_status add_kernels(struct ap_gpu_work *work, const struct ap_gpu_names *names, struct ap_model *model,
+static enum ap_status add_kernels(struct ap_gpu_work *work, const struct ap_name_sums *names, struct ap_model *model,
                                   struct ap_value *gpu, struct ap_error *reterr)
 {
     struct family_sums sums;
@@ -394,8 +384,8 @@ static enum ap_status add_kernels(struct ap_gpu_work *work, const struct ap_gpu_
     AP_TRY(add_by_name(work, names, &top_ns, model, gpu, reterr));
     AP_TRY(sum_gemm_in_convolution(work, &gemm_in_convolution_ns, reterr));
     add_totals(work, top_ns, model, gpu);
-    add_groups(work, &sums, model, gpu);
     add_families(work, &sums, model, gpu);
+    add_subfamilies(work, &sums, model, gpu);
     add_family_shares(work, &sums, gemm_in_convolution_ns, model, gpu);
     return AP_OK;
 }
@@ -403,13 +393,14 @@ static enum ap_status add_kernels(struct ap_gpu_work *work, const struct ap_gpu_
 enum ap_status ap_gpu_add_kernels(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
                                   struct ap_error *reterr)
 {
-    struct ap_gpu_names names;
-    enum ap_status status = ap_gpu_names_init(&names, work, reterr);
+    struct ap_name_sums names;
+    enum ap_status status = ap_name_sums_init(&names, work->context->trace, work->context->gate, reterr);
     if (status == AP_OK)
-        status = ap_gpu_names_add_all(&names, work, AP_KIND_kernel, reterr);
+        status = ap_name_sums_add_all(&names, work->context->trace, AP_KIND_kernel, reterr);
     if (status == AP_OK)
         status = add_kernels(work, &names, model, gpu, reterr);
-    ap_gpu_names_release(&names);
+    work->totals.overflowed |= names.overflowed;
+    ap_name_sums_release(&names);
     AP_TRY(status);
     AP_TRY(add_unnamed(work, model, gpu, reterr));
     return add_communication(work, model, gpu, reterr);

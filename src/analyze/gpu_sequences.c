@@ -50,11 +50,11 @@ static bool is_fusable(const struct ap_gpu_work *work, uint32_t row)
     const struct ap_trace *trace = work->context->trace;
     if (ap_row_kind(trace->events.tag[row]) != AP_KIND_kernel || trace->events.dur_ns[row] >= AP_GPU_SHORT_KERNEL_NS)
         return false;
-    switch (ap_kernel_family_group(ap_kernel_family_of(&work->context->families, trace->events.name[row]))) {
-    case AP_KERNEL_GROUP_elementwise:
-    case AP_KERNEL_GROUP_reduction:
-    case AP_KERNEL_GROUP_normalisation:
-    case AP_KERNEL_GROUP_copy:
+    switch (ap_kernel_family_of(ap_kernel_subfamily_of(&work->context->families, trace->events.name[row]))) {
+    case AP_KERNEL_FAMILY_elementwise:
+    case AP_KERNEL_FAMILY_reduction:
+    case AP_KERNEL_FAMILY_normalisation:
+    case AP_KERNEL_FAMILY_copy:
         return !ap_kernel_is_communication(&work->context->families, trace, row);
     default:
         return false;
@@ -63,7 +63,7 @@ static bool is_fusable(const struct ap_gpu_work *work, uint32_t row)
 
 static int64_t gap_ns(const struct ap_trace *trace, uint32_t before, uint32_t after)
 {
-    int64_t gap = trace->events.start_ns[after] - (trace->events.start_ns[before] + trace->events.dur_ns[before]);
+    int64_t gap = trace->events.start_ns[after] - ap_row_end_ns(trace, before);
     return gap > 0 ? gap : 0;
 }
 
@@ -257,8 +257,7 @@ static void add_sequence(const struct sequences *sequences, const struct found *
     ap_add_time(model, row, "gap_us", found->gap_ns);
     struct ap_value *place = ap_add_object(model, row, "first");
     ap_add_time(model, place, "start_us", trace->events.start_ns[first]);
-    ap_add_time(model, place, "dur_us",
-                trace->events.start_ns[last] + trace->events.dur_ns[last] - trace->events.start_ns[first]);
+    ap_add_time(model, place, "dur_us", ap_row_end_ns(trace, last) - trace->events.start_ns[first]);
     ap_add_track(trace, trace->events.track[first], model, place);
 }
 
@@ -313,7 +312,7 @@ enum ap_status ap_gpu_add_sequences(struct ap_gpu_work *work, struct ap_model *m
     ap_add_time(model, total, "total_dur_us", sequences.total_ns);
     ap_add_quotient(model, total, "share_ratio", (double)sequences.total_ns, (double)work->totals.busy_ns);
     ap_mem_free(gate, sequences.found, sequences.found_capacity * sizeof(sequences.found[0]));
-    ap_mem_free(gate, sequences.slots, sequences.slots ? sequences.slot_count * sizeof(sequences.slots[0]) : 0);
-    ap_mem_free(gate, sequences.rows, sequences.rows ? sequences.bytes : 0);
+    ap_mem_free(gate, sequences.slots, sequences.slot_count * sizeof(sequences.slots[0]));
+    ap_mem_free(gate, sequences.rows, sequences.bytes);
     return status;
 }

@@ -49,7 +49,7 @@ static void take_kernels(struct ap_gpu_work *work, struct sm_sums *sums)
         uint8_t told = work->context->families.of_name[trace->events.name[row]];
         if (told & AP_KERNEL_TENSOR_CORE)
             sums->tensor_core_ns = ap_gpu_add_ns(work, sums->tensor_core_ns, dur_ns);
-        if (ap_kernel_family_is_eligible(told & AP_KERNEL_FAMILY_MASK))
+        if (ap_kernel_subfamily_is_eligible(told & AP_KERNEL_SUBFAMILY_MASK))
             sums->eligible_ns = ap_gpu_add_ns(work, sums->eligible_ns, dur_ns);
         take_grid(work, sums, row, dur_ns);
     }
@@ -165,13 +165,10 @@ enum ap_status ap_gpu_add_sm(struct ap_gpu_work *work, struct ap_model *model, s
     ap_add_quotient(model, sm, "eligible_ratio", (double)sums.eligible_ns, kernel_ns);
     ap_add_quotient(model, sm, "tensor_core_of_eligible_ratio", (double)sums.tensor_core_ns, (double)sums.eligible_ns);
     ap_add_quotient(model, sm, "known_ratio", (double)sums.blocks_known_ns, kernel_ns);
-    ap_gpu_add_rate(model, sm, "mean_blocks_per_sm", sums.blocks_ns, (double)sums.blocks_known_ns);
+    ap_add_number_per(model, sm, "mean_blocks_per_sm", sums.blocks_ns, (double)sums.blocks_known_ns);
     ap_add_quotient(model, sm, "occupancy_ratio", sums.occupancy_ns, (double)sums.occupancy_known_ns);
     AP_TRY(add_efficiency(work, &sums, model, sm, reterr));
-    if (sums.computing_known_ns)
-        ap_add_time(model, sm, "small_grid_us", sums.small_grid_ns);
-    else
-        ap_add_null(model, sm, "small_grid_us");
+    ap_add_known_time(model, sm, "small_grid_us", sums.computing_known_ns, sums.small_grid_ns);
     ap_add_quotient(model, sm, "small_grid_ratio", (double)sums.small_grid_ns, (double)sums.computing_known_ns);
     return AP_OK;
 }

@@ -17,7 +17,7 @@ void ap_host_chains_release(struct ap_host_chains *chains)
 
 static bool is_aten(const struct ap_trace *trace, uint32_t row)
 {
-    return ap_text_starts_with(ap_strpool_text(&trace->strings, (struct ap_str){ trace->events.name[row] }), "aten::");
+    return ap_text_starts_with(ap_row_name(trace, row), "aten::");
 }
 
 struct ap_host_chain ap_host_chain_of(struct ap_host_chains *chains, uint32_t row)
@@ -26,7 +26,7 @@ struct ap_host_chain ap_host_chain_of(struct ap_host_chains *chains, uint32_t ro
     struct ap_host_chain chain = { AP_NO_ROW, AP_NO_ROW, AP_NO_ROW };
     int64_t start_ns = trace->events.start_ns[row];
     bool in_operators = true, met_aten = false;
-    for (int left = AP_CHAIN_LIMIT; row != AP_NO_ROW && chain.line == AP_NO_ROW;) {
+    for (int left = AP_NESTING_MAX; row != AP_NO_ROW && chain.line == AP_NO_ROW;) {
         enum ap_event_kind kind = ap_row_kind(trace->events.tag[row]);
         if (kind == AP_KIND_operator && in_operators) {
             bool aten = is_aten(trace, row);

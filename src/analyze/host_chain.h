@@ -4,6 +4,7 @@
 #ifndef AP_HOST_CHAIN_H
 #define AP_HOST_CHAIN_H
 
+#include "host_tree.h"
 #include "user_frame.h"
 
 struct ap_host_chains {
@@ -28,12 +29,9 @@ void ap_host_chains_release(struct ap_host_chains *chains);
 /** Of @row, itself included where it is an operator. */
 struct ap_host_chain ap_host_chain_of(struct ap_host_chains *chains, uint32_t row);
 
-/** Longest walk up: what is nested deeper than this is no program's stack. */
-#define AP_CHAIN_LIMIT 500
-
 /** The rows around @row that are still open when it begins, innermost first, for loops: AP_NO_ROW after the last.
  *  @row may be AP_NO_ROW. @start_ns: of the row that the walk began with. @left: rows that may still be passed, from
- *  AP_CHAIN_LIMIT on; those that have ended count too, as there may be any number of them. */
+ *  AP_NESTING_MAX on; those that have ended count too, as there may be any number of them. */
 static inline uint32_t ap_host_next_around(const struct ap_host_tree *tree, const struct ap_trace *trace, uint32_t row,
                                            int64_t start_ns, int *left)
 {

@@ -63,8 +63,7 @@ static enum ap_status class_names(uint8_t **ret_classes, size_t name_count, cons
     if (classes) {
         classes[0] = NO_RULE;
         for (uint32_t id = 1; id < name_count; id++)
-            classes[id] = (uint8_t)ap_name_patterns_first(
-                &patterns, ap_strpool_text(&trace->strings, (struct ap_str){ id }), NO_RULE);
+            classes[id] = (uint8_t)ap_name_patterns_first(&patterns, ap_trace_text(trace, id), NO_RULE);
         *ret_classes = classes;
     }
     ap_name_patterns_release(&patterns);
@@ -118,7 +117,7 @@ enum ap_status ap_host_states_init(struct ap_host_states *states, const struct a
                                    const struct ap_row_order *order, const struct ap_host_tree *tree, struct ap_gate *gate,
                                    struct ap_error *reterr)
 {
-    size_t name_count = (size_t)ap_strpool_count(&trace->strings) + 1;
+    size_t name_count = ap_trace_id_count(trace);
     uint8_t *classes = NULL;
     *states = (struct ap_host_states){ .gate = gate };
     if (!trace->events.count)
@@ -141,7 +140,6 @@ enum ap_status ap_host_states_init(struct ap_host_states *states, const struct a
 
 void ap_host_states_release(struct ap_host_states *states)
 {
-    if (states->state)
-        ap_mem_free(states->gate, states->state, states->count);
+    ap_mem_free(states->gate, states->state, states->count);
     *states = (struct ap_host_states){ .gate = states->gate };
 }

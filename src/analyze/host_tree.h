@@ -6,14 +6,8 @@
 
 #include "row_order.h"
 
-#define AP_NO_ROW UINT32_MAX
 /** What is nested deeper is no program's stack: walks up end there, so that none is quadratic on made-up input. */
 #define AP_NESTING_MAX 1000
-
-/** Sets of kinds: bit 1 << kind. */
-#define AP_HOST_KINDS                                                                                        \
-    (1u << AP_KIND_operator | 1u << AP_KIND_annotation | 1u << AP_KIND_runtime | 1u << AP_KIND_python | 1u << AP_KIND_engine)
-#define AP_GPU_KINDS (1u << AP_KIND_kernel | 1u << AP_KIND_memcpy | 1u << AP_KIND_memset)
 
 struct ap_host_tree {
     struct ap_gate *gate;
@@ -25,16 +19,6 @@ AP_MUST_CHECK enum ap_status ap_host_tree_init(struct ap_host_tree *tree, const 
                                                const struct ap_row_order *order, struct ap_gate *gate,
                                                struct ap_error *reterr);
 void ap_host_tree_release(struct ap_host_tree *tree);
-
-static inline bool ap_row_is_of(const struct ap_trace *trace, uint32_t row, uint32_t kinds)
-{
-    return kinds >> ap_row_kind(trace->events.tag[row]) & 1;
-}
-
-static inline int64_t ap_row_end_ns(const struct ap_trace *trace, uint32_t row)
-{
-    return trace->events.start_ns[row] + trace->events.dur_ns[row];
-}
 
 /** The nearest row around @row (which may be AP_NO_ROW) of one of these kinds, still open when @row began (rows may
  *  cross); AP_NO_ROW where there is none within AP_NESTING_MAX rows. */

@@ -21,8 +21,7 @@ struct launched {
 
 static void launched_release(struct launched *launched)
 {
-    if (launched->work)
-        ap_mem_free(launched->gate, launched->work, launched->causes.count * sizeof(launched->work[0]));
+    ap_mem_free(launched->gate, launched->work, launched->causes.count * sizeof(launched->work[0]));
     ap_row_set_release(&launched->causes);
 }
 
@@ -57,10 +56,9 @@ static enum ap_status launched_init(struct launched *launched, struct ap_host_wo
     ap_row_set_finish(&launched->causes);
     if (launched->causes.count) {
         size_t bytes = launched->causes.count * sizeof(launched->work[0]);
-        launched->work = ap_mem_resize(work->gate, NULL, 0, bytes);
+        launched->work = ap_mem_cleared(work->gate, bytes);
         if (!launched->work)
             return ap_fail_memory(work->gate, reterr);
-        memset(launched->work, 0, bytes);
     }
     sum_launched(launched, work, input);
     return AP_OK;
@@ -273,7 +271,7 @@ static enum ap_status find_class(struct sweep *sweep, uint32_t name, uint32_t *r
     bool is_new;
     AP_TRY(NUMBER_OF(work, class_id, name, 0, &number, &is_new, reterr));
     if (is_new) {
-        struct ap_text text = class_of(ap_strpool_text(&sweep->trace->strings, (struct ap_str){ name }));
+        struct ap_text text = class_of(ap_trace_text(sweep->trace, name));
         struct ap_str class_name;
         AP_TRY(ap_strpool_intern(&work->classes, text.data, text.bytes, &class_name, reterr));
         work->class_ids[number] = class_name.id;
@@ -433,7 +431,7 @@ static enum ap_status sweep_init(struct sweep *sweep, struct ap_error *reterr)
     sweep->has_shapes = ap_strpool_count(&sweep->trace->signatures) != 0;
     sweep->has_python = has_python_rows(sweep->trace);
     sweep->has_slots = !sweep->input->links->linked_count;
-    sweep->name_count = (size_t)ap_strpool_count(&sweep->trace->strings) + 1;
+    sweep->name_count = ap_trace_id_count(sweep->trace);
     AP_TRY(launched_init(&sweep->launched, sweep->work, sweep->input, reterr));
     AP_TRY(new_column(sweep, &sweep->op_of_name, reterr));
     if (!sweep->has_python)
@@ -450,10 +448,8 @@ static void sweep_release(struct sweep *sweep)
     ap_nest_release(&sweep->ops);
     ap_nest_release(&sweep->modules);
     ap_nest_release(&sweep->frames);
-    if (sweep->op_of_name)
-        ap_mem_free(gate, sweep->op_of_name, sweep->name_count * sizeof(uint32_t));
-    if (sweep->frame_of_name)
-        ap_mem_free(gate, sweep->frame_of_name, sweep->name_count * sizeof(uint32_t));
+    ap_mem_free(gate, sweep->op_of_name, sweep->name_count * sizeof(uint32_t));
+    ap_mem_free(gate, sweep->frame_of_name, sweep->name_count * sizeof(uint32_t));
 }
 
 enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host_work_input *input, struct ap_gate *gate,

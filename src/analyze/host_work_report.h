@@ -30,9 +30,5 @@ void ap_add_device_share(const struct ap_pass_context *context, struct ap_model 
                          int64_t ns);
 void ap_add_slowest(const struct ap_pass_context *context, const struct ap_work_cost *cost, struct ap_model *model,
                     struct ap_value *to);
-static inline struct ap_text ap_name_text(const struct ap_pass_context *context, uint32_t name)
-{
-    return ap_strpool_text(&context->trace->strings, (struct ap_str){ name });
-}
 
 #endif

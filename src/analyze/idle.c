@@ -223,10 +223,9 @@ static enum ap_status group_pieces(struct attribution *a, size_t **ret_starts, s
 {
     struct ap_split *split = a->split;
     size_t track_count = a->order->track_count, *starts;
-    starts = *ret_starts = ap_mem_resize(split->gate, NULL, 0, (track_count + 1) * sizeof(starts[0]));
+    starts = *ret_starts = ap_mem_cleared(split->gate, (track_count + 1) * sizeof(starts[0]));
     if (!starts)
         return ap_fail_memory(split->gate, reterr);
-    memset(starts, 0, (track_count + 1) * sizeof(starts[0]));
     for (size_t i = 0; i < split->gap_count; i++) {
         struct feeding feeding = feeding_of(a, &split->gaps[i]);
         starts[feeding.track + 1] += feeding.host_end_ns > split->gaps[i].start_ns;
@@ -288,7 +287,7 @@ static enum ap_status take_leftover(struct attribution *a, struct piece **ret_pi
         ap_sort_indices(sequence, count, sequence + count, earlier_piece, a->leftover);
     for (size_t i = 0; i < count && *ret_pieces; i++)
         (*ret_pieces)[i] = a->leftover[sequence[i]];
-    ap_mem_free(gate, sequence, sequence ? bytes : 0);
+    ap_mem_free(gate, sequence, bytes);
     ap_mem_free(gate, a->leftover, a->leftover_capacity * sizeof(a->leftover[0])); /* large: its copy is enough */
     a->leftover = NULL;
     a->leftover_count = a->leftover_capacity = 0;
@@ -381,8 +380,7 @@ static enum ap_status ask_all(struct attribution *a, struct ap_error *reterr)
     for (uint32_t track = 0; track < a->order->track_count && status == AP_OK; track++)
         if (starts[track] < starts[track + 1])
             status = ask_thread(a, track, a->pieces + starts[track], starts[track + 1] - starts[track], reterr);
-    if (starts)
-        ap_mem_free(a->split->gate, starts, (a->order->track_count + 1) * sizeof(starts[0]));
+    ap_mem_free(a->split->gate, starts, (a->order->track_count + 1) * sizeof(starts[0]));
     ap_mem_free(a->split->gate, a->pieces, a->piece_capacity * sizeof(a->pieces[0]));
     a->pieces = NULL;
     a->piece_capacity = 0;

@@ -9,23 +9,26 @@
 
 /* ---- the table ---- */
 
-struct table_row {
-    const char *family;
-    enum ap_kernel_group group;
+static const struct {
+    const char *word, *key;
+} family_words[] = {
+#define AP_KERNEL_FAMILY(family, word) { word, #family },
+#include "kernel_family.def"
 };
 
 enum { in_whole, in_head };
 
-static const struct table_row table[] = {
-#define AP_KERNEL_FAMILY(family, group, in, words) { family, AP_KERNEL_GROUP_##group },
+static const struct table_row {
+    const char *subfamily;
+    enum ap_kernel_family family;
+} table[] = {
+#define AP_KERNEL_SUBFAMILY(subfamily, family, in, words) { subfamily, AP_KERNEL_FAMILY_##family },
 #include "kernel_family.def"
-#undef AP_KERNEL_FAMILY
 };
 
-static const struct ap_word_rule family_rules[] = {
-#define AP_KERNEL_FAMILY(family, group, in, words) { words, in_##in == in_head },
+static const struct ap_word_rule subfamily_rules[] = {
+#define AP_KERNEL_SUBFAMILY(subfamily, family, in, words) { words, in_##in == in_head },
 #include "kernel_family.def"
-#undef AP_KERNEL_FAMILY
 };
 
 enum { on_no, on_yes };
@@ -42,54 +45,49 @@ static const uint8_t tensor_core_verdicts[] = {
 #undef AP_TENSOR_CORE_WORDS
 };
 
-_Static_assert(AP_COUNT_OF(table) + 1 <= AP_KERNEL_FAMILY_MASK, "one byte holds the family and what else is told of a name");
+_Static_assert(AP_COUNT_OF(table) + 1 <= AP_KERNEL_SUBFAMILY_MASK,
+               "one byte holds the subfamily and what else is told of a name");
 
-/* Rows of one family share the number of its first row; the numbers of its other rows stay unused. */
-static unsigned family_of_row(size_t row)
+/* Rows of one subfamily share the number of its first row; the numbers of its other rows stay unused. */
+static unsigned subfamily_of_row(size_t row)
 {
     size_t first = 0;
-    while (strcmp(table[first].family, table[row].family) != 0)
+    while (strcmp(table[first].subfamily, table[row].subfamily) != 0)
         first++;
     return (unsigned)first + 1;
 }
 
-unsigned ap_kernel_family_count(void)
+unsigned ap_kernel_subfamily_count(void)
 {
     return AP_COUNT_OF(table) + 1;
 }
 
-const char *ap_kernel_family_name(unsigned family)
+const char *ap_kernel_subfamily_name(unsigned subfamily)
 {
-    return family <= AP_COUNT_OF(table) ? table[family - 1].family : "other";
+    return subfamily <= AP_COUNT_OF(table) ? table[subfamily - 1].subfamily : "other";
 }
 
-enum ap_kernel_group ap_kernel_family_group(unsigned family)
+enum ap_kernel_family ap_kernel_family_of(unsigned subfamily)
 {
-    return family <= AP_COUNT_OF(table) ? table[family - 1].group : AP_KERNEL_GROUP_other;
+    return subfamily <= AP_COUNT_OF(table) ? table[subfamily - 1].family : AP_KERNEL_FAMILY_other;
 }
 
-const char *ap_kernel_group_name(enum ap_kernel_group group)
+const char *ap_kernel_family_name(enum ap_kernel_family family)
 {
-    static const char *const names[] = {
-        [AP_KERNEL_GROUP_gemm] = "GEMM",
-        [AP_KERNEL_GROUP_attention] = "attention",
-        [AP_KERNEL_GROUP_convolution] = "convolution",
-        [AP_KERNEL_GROUP_normalisation] = "normalisation",
-        [AP_KERNEL_GROUP_elementwise] = "elementwise",
-        [AP_KERNEL_GROUP_reduction] = "reduction",
-        [AP_KERNEL_GROUP_communication] = "communication",
-        [AP_KERNEL_GROUP_copy] = "copy",
-        [AP_KERNEL_GROUP_triton] = "triton",
-        [AP_KERNEL_GROUP_other] = "other",
-    };
-    return names[group];
+    return family_words[family].word;
 }
 
-bool ap_kernel_family_is_eligible(unsigned family)
+const char *ap_kernel_family_key(enum ap_kernel_family family)
 {
-    enum ap_kernel_group group = ap_kernel_family_group(family);
-    return (group == AP_KERNEL_GROUP_gemm || group == AP_KERNEL_GROUP_attention || group == AP_KERNEL_GROUP_convolution) &&
-           strcmp(ap_kernel_family_name(family), "convolution layout") != 0;
+    return family_words[family].key;
+}
+
+bool ap_kernel_subfamily_is_eligible(unsigned subfamily)
+{
+    enum ap_kernel_family family = ap_kernel_family_of(subfamily);
+    return (family == AP_KERNEL_FAMILY_gemm || family == AP_KERNEL_FAMILY_attention ||
+            family == AP_KERNEL_FAMILY_convolution) &&
+           strcmp(ap_kernel_subfamily_name(subfamily), "convolution layout") != 0;
 }
 
 /* ---- names ---- */
@@ -153,22 +151,22 @@ static uint16_t first_rule(const struct ap_word_search *words, struct ap_text na
 }
 
 struct recognizer {
-    struct ap_word_search families, tensor_cores;
+    struct ap_word_search subfamilies, tensor_cores;
 };
 
 static uint8_t recognize(const struct recognizer *recognizer, struct ap_text name)
 {
     name = without_result(name);
-    uint16_t row = first_rule(&recognizer->families, name);
-    unsigned family = row == AP_WORD_NONE ? ap_kernel_family_count() : family_of_row(row), told = 0;
-    if (ap_kernel_family_group(family) == AP_KERNEL_GROUP_communication)
+    uint16_t row = first_rule(&recognizer->subfamilies, name);
+    unsigned subfamily = row == AP_WORD_NONE ? ap_kernel_subfamily_count() : subfamily_of_row(row), told = 0;
+    if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_communication)
         told |= AP_KERNEL_COMMUNICATION;
-    if (ap_kernel_family_is_eligible(family)) {
+    if (ap_kernel_subfamily_is_eligible(subfamily)) {
         row = first_rule(&recognizer->tensor_cores, name);
         if (row != AP_WORD_NONE && tensor_core_verdicts[row] == on_yes)
             told |= AP_KERNEL_TENSOR_CORE;
     }
-    return (uint8_t)(told | family);
+    return (uint8_t)(told | subfamily);
 }
 
 static void mark_collectives(struct ap_kernel_families *families, const struct ap_trace *trace)
@@ -188,8 +186,7 @@ static void recognize_names(struct ap_kernel_families *families, const struct ap
             continue;
         uint32_t name = trace->events.name[row];
         if (!families->of_name[name])
-            families->of_name[name] =
-                recognize(recognizer, ap_strpool_text(&trace->strings, (struct ap_str){ name }));
+            families->of_name[name] = recognize(recognizer, ap_trace_text(trace, name));
     }
 }
 
@@ -197,12 +194,12 @@ enum ap_status ap_kernel_families_init(struct ap_kernel_families *families, cons
                                        struct ap_gate *gate, struct ap_error *reterr)
 {
     struct recognizer recognizer = { { .gate = gate }, { .gate = gate } };
-    *families = (struct ap_kernel_families){ .gate = gate, .name_count = (size_t)ap_strpool_count(&trace->strings) + 1 };
-    families->of_name = ap_mem_resize(gate, NULL, 0, families->name_count);
+    *families = (struct ap_kernel_families){ .gate = gate, .name_count = ap_trace_id_count(trace) };
+    families->of_name = ap_mem_cleared(gate, families->name_count);
     if (!families->of_name)
         return ap_fail_memory(gate, reterr);
-    memset(families->of_name, 0, families->name_count);
-    enum ap_status status = ap_word_search_init(&recognizer.families, gate, family_rules, AP_COUNT_OF(family_rules), reterr);
+    enum ap_status status = ap_word_search_init(&recognizer.subfamilies, gate, subfamily_rules,
+                                                AP_COUNT_OF(subfamily_rules), reterr);
     if (status == AP_OK)
         status = ap_word_search_init(&recognizer.tensor_cores, gate, tensor_core_rules, AP_COUNT_OF(tensor_core_rules),
                                      reterr);
@@ -211,13 +208,12 @@ enum ap_status ap_kernel_families_init(struct ap_kernel_families *families, cons
         mark_collectives(families, trace);
     }
     ap_word_search_release(&recognizer.tensor_cores);
-    ap_word_search_release(&recognizer.families);
+    ap_word_search_release(&recognizer.subfamilies);
     return status;
 }
 
 void ap_kernel_families_release(struct ap_kernel_families *families)
 {
-    if (families->of_name)
-        ap_mem_free(families->gate, families->of_name, families->name_count);
+    ap_mem_free(families->gate, families->of_name, families->name_count);
     *families = (struct ap_kernel_families){ .gate = families->gate };
 }

@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * kernel_family.h - the family of each kernel name (kernel_family.def), told once for all names of a trace. A name is not the
+ * kernel_family.h - the family and subfamily of each kernel name (kernel_family.def), told once for all names of a trace. A name is not the
  * whole truth: a convolution may call a kernel with a plain gemm's name. */
 #ifndef AP_KERNEL_FAMILY_H
 #define AP_KERNEL_FAMILY_H
 
 #include "trace.h"
 
-enum ap_kernel_group {
-    AP_KERNEL_GROUP_gemm,
-    AP_KERNEL_GROUP_attention,
-    AP_KERNEL_GROUP_convolution,
-    AP_KERNEL_GROUP_normalisation,
-    AP_KERNEL_GROUP_elementwise,
-    AP_KERNEL_GROUP_reduction,
-    AP_KERNEL_GROUP_communication,
-    AP_KERNEL_GROUP_copy,
-    AP_KERNEL_GROUP_triton,
-    AP_KERNEL_GROUP_other,
-    AP_KERNEL_GROUP_COUNT_
+enum ap_kernel_family {
+#define AP_KERNEL_FAMILY(family, word) AP_KERNEL_FAMILY_##family,
+#include "kernel_family.def"
+    AP_KERNEL_FAMILY_COUNT_
 };
 
-/* What is told of a name: its family in the low bits, and these. */
-#define AP_KERNEL_FAMILY_MASK 0x1fu
+/* What is told of a name: its subfamily in the low bits, and these. */
+#define AP_KERNEL_SUBFAMILY_MASK 0x1fu
 #define AP_KERNEL_COLLECTIVE 0x20u    /* some kernel of this name says which collective it is part of */
 #define AP_KERNEL_COMMUNICATION 0x40u /* moves data between devices, by its name */
 #define AP_KERNEL_TENSOR_CORE 0x80u   /* see tensor_core_words.def */
@@ -36,9 +28,9 @@ AP_MUST_CHECK enum ap_status ap_kernel_families_init(struct ap_kernel_families *
                                                      struct ap_gate *gate, struct ap_error *reterr);
 void ap_kernel_families_release(struct ap_kernel_families *families);
 
-static inline unsigned ap_kernel_family_of(const struct ap_kernel_families *families, uint32_t name)
+static inline unsigned ap_kernel_subfamily_of(const struct ap_kernel_families *families, uint32_t name)
 {
-    return families->of_name[name] & AP_KERNEL_FAMILY_MASK;
+    return families->of_name[name] & AP_KERNEL_SUBFAMILY_MASK;
 }
 
 /** Does this kernel move data between devices? By its name, or because it says so: then other kernels of the name may not. */
@@ -49,12 +41,14 @@ static inline bool ap_kernel_is_communication(const struct ap_kernel_families *f
     return (told & AP_KERNEL_COMMUNICATION) || ((told & AP_KERNEL_COLLECTIVE) && ap_row_collective(trace, row));
 }
 
-/** Families are 1 .. count; the last one is "other", for names that no row of the table knows. */
-unsigned ap_kernel_family_count(void);
-const char *ap_kernel_family_name(unsigned family);
-enum ap_kernel_group ap_kernel_family_group(unsigned family);
-const char *ap_kernel_group_name(enum ap_kernel_group group);
+/** Subfamilies are 1 .. count; the last one is "other", for names that no row of the table knows. */
+unsigned ap_kernel_subfamily_count(void);
+const char *ap_kernel_subfamily_name(unsigned subfamily);
+enum ap_kernel_family ap_kernel_family_of(unsigned subfamily);
+const char *ap_kernel_family_name(enum ap_kernel_family family);
+/** As part of keys: "gemm" for "GEMM". */
+const char *ap_kernel_family_key(enum ap_kernel_family family);
 /** Does work that tensor cores can do: a matrix multiplication, a convolution, attention. */
-bool ap_kernel_family_is_eligible(unsigned family);
+bool ap_kernel_subfamily_is_eligible(unsigned subfamily);
 
 #endif

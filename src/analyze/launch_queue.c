@@ -157,12 +157,11 @@ static enum ap_status fill(struct ap_launch_queues *queues, struct entries *entr
 {
     size_t stream_bytes = (entries->stream_count + 1) * sizeof(size_t);
     entries->capacity = entries->links->count;
-    entries->stream_start = ap_mem_resize(queues->gate, NULL, 0, stream_bytes);
+    entries->stream_start = ap_mem_cleared(queues->gate, stream_bytes);
     entries->by_call = ap_mem_resize(queues->gate, NULL, 0, 3 * entries->capacity * sizeof(uint32_t));
     enum ap_status status = AP_OK;
     if (entries->stream_start && entries->by_call) {
         entries->by_start = entries->by_call + entries->capacity;
-        memset(entries->stream_start, 0, stream_bytes);
         split_by_stream(entries);
         status = measure(queues, entries, reterr);
         if (status == AP_OK)

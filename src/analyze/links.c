@@ -191,7 +191,6 @@ int64_t ap_links_window_ns(const struct ap_links *links, const struct ap_trace *
 
 void ap_links_release(struct ap_links *links)
 {
-    if (links->rows)
-        ap_mem_free(links->gate, links->rows, links->count * sizeof(links->rows[0]));
+    ap_mem_free(links->gate, links->rows, links->count * sizeof(links->rows[0]));
     *links = (struct ap_links){ .gate = links->gate };
 }

@@ -30,9 +30,4 @@ void ap_links_release(struct ap_links *links);
 /** First start to last end of each device, summed. */
 int64_t ap_links_window_ns(const struct ap_links *links, const struct ap_trace *trace);
 
-static inline int64_t ap_row_device(const struct ap_trace *trace, uint32_t row)
-{
-    return trace->tracks[trace->events.track[row]].device;
-}
-
 #endif

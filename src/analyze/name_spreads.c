@@ -1,24 +1,14 @@
-/* SPDX-License-Identifier: MIT
- * name_spreads.c - the distribution behind a name's total, for the few names that are shown. */
+/* SPDX-License-Identifier: MIT */
+#include "name_spreads.h"
+
 #include <string.h>
 
-#include "passes.h"
 #include "quantile.h"
 #include "sort.h"
 
 #include "poison.h"
 
 #define NOT_SHOWN UINT32_MAX
-
-int64_t ap_mean_ns(int64_t total_ns, uint64_t count)
-{
-    if (!count)
-        return 0;
-    int64_t divisor = (int64_t)count, quotient = total_ns / divisor, rest = total_ns % divisor;
-    if (rest < 0)
-        return -rest * 2 >= divisor ? quotient - 1 : quotient;
-    return rest >= divisor - rest ? quotient + 1 : quotient;
-}
 
 /* Durations of the rows of each shown name, side by side. */
 struct gathered {
@@ -89,13 +79,12 @@ static enum ap_status gather(struct gathered *gathered, const struct ap_name_spr
                              uint8_t mask, uint8_t wanted, struct ap_error *reterr)
 {
     struct ap_gate *gate = spreads->gate;
-    gathered->shown_count = (size_t)ap_strpool_count(&trace->strings) + 1;
+    gathered->shown_count = ap_trace_id_count(trace);
     gathered->shown = ap_mem_resize(gate, NULL, 0, gathered->shown_count * sizeof(gathered->shown[0]));
-    gathered->start = ap_mem_resize(gate, NULL, 0, (spreads->count + 1) * sizeof(gathered->start[0]));
+    gathered->start = ap_mem_cleared(gate, (spreads->count + 1) * sizeof(gathered->start[0]));
     if (!gathered->shown || !gathered->start)
         return ap_fail_memory(gate, reterr);
     memset(gathered->shown, 0xff, gathered->shown_count * sizeof(gathered->shown[0]));
-    memset(gathered->start, 0, (spreads->count + 1) * sizeof(gathered->start[0]));
     for (size_t i = 0; i < spreads->count; i++)
         gathered->shown[spreads->spreads[i].name] = (uint32_t)i;
     count_rows(gathered, trace, spreads->count, mask, wanted);

@@ -36,7 +36,7 @@ enum ap_status ap_op_families_init(struct ap_op_families *families, const struct
                                    const uint32_t *counts, struct ap_error *reterr)
 {
     *families = (struct ap_op_families){ .gate = gate };
-    size_t count = (size_t)ap_strpool_count(&trace->strings) + 1;
+    size_t count = ap_trace_id_count(trace);
     families->of_name = ap_mem_resize(gate, NULL, 0, count);
     if (!families->of_name)
         return ap_fail_memory(gate, reterr);
@@ -47,8 +47,7 @@ enum ap_status ap_op_families_init(struct ap_op_families *families, const struct
         ap_name_patterns_init(&patterns, gate, family_patterns, AP_COUNT_OF(family_patterns), reterr);
     for (uint32_t id = 1; id < count && status == AP_OK; id++)
         if (counts[id])
-            families->of_name[id] = (uint8_t)ap_name_patterns_first(
-                &patterns, ap_strpool_text(&trace->strings, (struct ap_str){ id }), OTHER_FAMILY);
+            families->of_name[id] = (uint8_t)ap_name_patterns_first(&patterns, ap_trace_text(trace, id), OTHER_FAMILY);
     ap_name_patterns_release(&patterns);
     return status;
 }

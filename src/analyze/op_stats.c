@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cover.h"
+
 #include "poison.h"
 
 /* Rounding of the exporter that is no crossing: whole microseconds in older files, nanoseconds in newer ones. */
@@ -175,11 +177,10 @@ static inline void advance(struct nesting *nesting, struct nest *nest, int64_t t
 
 static inline enum ap_status push(struct nesting *nesting, struct nest *nest, uint32_t row, struct ap_error *reterr)
 {
-    const struct ap_events *events = &nesting->trace->events;
     if (AP_UNLIKELY(nest->depth == nest->capacity))
         AP_TRY(ap_mem_reserve(nesting->stats->gate, (void **)&nest->open, &nest->capacity, nest->depth + 1,
                               sizeof(nest->open[0]), reterr));
-    nest->open[nest->depth++] = (struct open_row){ row, events->start_ns[row] + events->dur_ns[row], 0 };
+    nest->open[nest->depth++] = (struct open_row){ row, ap_row_end_ns(nesting->trace, row), 0 };
     return AP_OK;
 }
 
@@ -187,7 +188,8 @@ static enum ap_status nest_thread(struct nesting *nesting, const uint32_t *rows,
                                   struct ap_thread_stats *thread, struct ap_error *reterr)
 {
     const struct ap_events *events = &nesting->trace->events;
-    int64_t covered_to_ns = INT64_MIN, operator_covered_to_ns = INT64_MIN, covered_ns = 0;
+    struct ap_cover covered = AP_COVER_EMPTY;
+    int64_t operator_covered_to_ns = INT64_MIN;
     nesting->operators.now_ns = nesting->with_runtime.now_ns = INT64_MIN;
     nesting->credited_ns = 0;
     for (size_t i = 0; i < count; i++) {
@@ -196,7 +198,7 @@ static enum ap_status nest_thread(struct nesting *nesting, const uint32_t *rows,
         bool operator_row = is_operator_row(tag);
         if (!operator_row && !is_cpu_row(tag) && ap_row_kind(tag) != AP_KIND_runtime)
             continue;
-        int64_t start_ns = events->start_ns[row], end_ns = start_ns + events->dur_ns[row];
+        int64_t start_ns = events->start_ns[row], end_ns = ap_row_end_ns(nesting->trace, row);
         advance(nesting, &nesting->with_runtime, start_ns, close_with_runtime);
         AP_TRY(push(nesting, &nesting->with_runtime, row, reterr));
         if (!operator_row && !is_cpu_row(tag))
@@ -206,18 +208,13 @@ static enum ap_status nest_thread(struct nesting *nesting, const uint32_t *rows,
         if (nest->depth && end_ns - nest->open[nest->depth - 1].end_ns > nesting->tolerance_ns)
             nesting->stats->straddle_count++;
         AP_TRY(push(nesting, nest, row, reterr));
-        if (end_ns > covered_to_ns) {
-            covered_ns += end_ns - (start_ns > covered_to_ns ? start_ns : covered_to_ns);
-            covered_to_ns = end_ns;
-        }
-        if (operator_row && end_ns > operator_covered_to_ns) {
-            thread->busy_ns += end_ns - (start_ns > operator_covered_to_ns ? start_ns : operator_covered_to_ns);
-            operator_covered_to_ns = end_ns;
-        }
+        ap_cover_add(&covered, start_ns, end_ns);
+        if (operator_row)
+            thread->busy_ns += ap_cover_extend(&operator_covered_to_ns, start_ns, end_ns);
     }
     advance(nesting, &nesting->operators, INT64_MAX, close_operator);
     advance(nesting, &nesting->with_runtime, INT64_MAX, close_with_runtime);
-    nesting->stats->mismatch_count += nesting->credited_ns != covered_ns;
+    nesting->stats->mismatch_count += nesting->credited_ns != covered.sum_ns;
     return AP_OK;
 }
 

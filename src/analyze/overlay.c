@@ -221,6 +221,6 @@ enum ap_status ap_overlay_layout_init(struct ap_overlay_layout *layout, const st
 void ap_overlay_layout_release(struct ap_overlay_layout *layout)
 {
     ap_mem_free(layout->gate, layout->order, layout->capacity * sizeof(layout->order[0]));
-    ap_mem_free(layout->gate, layout->lanes, layout->lanes ? layout->capacity : 0);
+    ap_mem_free(layout->gate, layout->lanes, layout->capacity);
     *layout = (struct ap_overlay_layout){ .gate = layout->gate };
 }

@@ -28,8 +28,7 @@ void ap_overlay_learn_trace(struct ap_overlay *overlay, const struct ap_trace *t
 
 static struct ap_text name_of(const struct ap_trace *trace, uint32_t row)
 {
-    return row == AP_NO_ROW ? AP_TEXT("nothing recorded")
-                            : ap_strpool_text(&trace->strings, (struct ap_str){ trace->events.name[row] });
+    return row == AP_NO_ROW ? AP_TEXT("nothing recorded") : ap_row_name(trace, row);
 }
 
 static enum ap_status add_gap(struct ap_overlay *overlay, const struct ap_trace *trace, const struct ap_gap_detail *gap,
@@ -90,7 +89,7 @@ enum ap_status ap_overlay_add_steps(struct ap_overlay *overlay, const struct ap_
 {
     for (size_t i = 0; overlay && i < steps->count; i++) {
         const struct ap_step *step = &steps->steps[i];
-        struct ap_text name = ap_strpool_text(&trace->strings, (struct ap_str){ trace->events.name[step->row] });
+        struct ap_text name = ap_row_name(trace, step->row);
         struct ap_overlay_word words[] = { { "state", state_of(step) }, { "marked_by", ap_text_of(steps->source) } };
         AP_TRY(ap_overlay_add(overlay, AP_OVERLAY_steps, step->start_ns, step->end_ns - step->start_ns, name, words,
                               AP_COUNT_OF(words), -1, reterr));

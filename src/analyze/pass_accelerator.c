@@ -2,21 +2,15 @@
  * pass_accelerator.c - rows of accelerators other than CUDA and ROCm (MTIA, HPU, ...). What such rows stand for differs from
  * backend to backend (requests, waits, work), so their busy time is that of the accelerator's own trace and is kept apart
  * from all GPU figures. */
-#include <string.h>
-
+#include "cover.h"
 #include "id_map.h"
+#include "name_sums.h"
 #include "passes.h"
 #include "sort.h"
 
 #include "poison.h"
 
 #define ACCELERATOR_KINDS (1u << AP_KIND_accelerator)
-
-struct name_sum {
-    uint32_t name;
-    bool waits; /* rows of the name stand for waiting */
-    int64_t count, total_ns;
-};
 
 struct track_sum {
     uint32_t track;
@@ -29,8 +23,8 @@ struct report {
     struct ap_gate *gate;
     uint32_t *rows; /* all that are placed in time, by start */
     size_t count;
-    struct name_sum *names;
-    size_t name_count, name_capacity;
+    struct ap_name_sums names;
+    bool *waits; /* by number in names: its rows stand for waiting */
     struct track_sum *tracks;
     size_t track_count, track_capacity;
     int64_t total_ns, start_ns, end_ns, busy_ns;
@@ -41,43 +35,13 @@ struct report {
 
 /* ---- sums ---- */
 
-/* Union of the rows that come in order of their starts. */
-static void cover(int64_t *busy_ns, int64_t *to_ns, int64_t start_ns, int64_t end_ns)
-{
-    if (end_ns <= *to_ns)
-        return;
-    *busy_ns += end_ns - (start_ns > *to_ns ? start_ns : *to_ns);
-    *to_ns = end_ns;
-}
-
 static bool is_wait(const struct report *report, uint32_t name)
 {
-    struct ap_text text = ap_strpool_text(&report->trace->strings, (struct ap_str){ name });
+    struct ap_text text = ap_trace_text(report->trace, name);
     return ap_text_contains_folded(text, "wait") || ap_text_contains_folded(text, "synchronize");
 }
 
-/* @index_of_name has room for all names, cleared: number + 1 of the name's sum. */
-static enum ap_status sum_names(struct report *report, uint32_t *index_of_name, struct ap_error *reterr)
-{
-    const struct ap_events *events = &report->trace->events;
-    for (size_t i = 0; i < report->count; i++) {
-        uint32_t row = report->rows[i], name = events->name[row];
-        if (!index_of_name[name]) {
-            AP_TRY(ap_mem_reserve(report->gate, (void **)&report->names, &report->name_capacity, report->name_count + 1,
-                                  sizeof(report->names[0]), reterr));
-            report->names[report->name_count++] = (struct name_sum){ .name = name, .waits = is_wait(report, name) };
-            index_of_name[name] = (uint32_t)report->name_count;
-        }
-        struct name_sum *sum = &report->names[index_of_name[name] - 1];
-        sum->count++;
-        sum->total_ns = ap_add_sat(sum->total_ns, events->dur_ns[row], &report->overflowed);
-        report->total_ns = ap_add_sat(report->total_ns, events->dur_ns[row], &report->overflowed);
-    }
-    return AP_OK;
-}
-
-/* @index_of_name: number + 1 of each name's sum. */
-static void sum_time(struct report *report, const uint32_t *index_of_name)
+static void sum_time(struct report *report)
 {
     int64_t worked_to_ns = INT64_MIN;
     report->start_ns = report->trace->events.start_ns[report->rows[0]];
@@ -85,24 +49,26 @@ static void sum_time(struct report *report, const uint32_t *index_of_name)
     for (size_t i = 0; i < report->count; i++) {
         uint32_t row = report->rows[i];
         int64_t start_ns = report->trace->events.start_ns[row], end_ns = ap_row_end_ns(report->trace, row);
-        cover(&report->busy_ns, &report->end_ns, start_ns, end_ns);
-        if (!report->names[index_of_name[report->trace->events.name[row]] - 1].waits)
-            cover(&report->working_ns, &worked_to_ns, start_ns, end_ns);
+        report->busy_ns += ap_cover_extend(&report->end_ns, start_ns, end_ns);
+        if (!report->waits[ap_name_sums_number(&report->names, report->trace->events.name[row])])
+            report->working_ns += ap_cover_extend(&worked_to_ns, start_ns, end_ns);
     }
 }
 
-static enum ap_status sum_all_names(struct report *report, struct ap_error *reterr)
+static enum ap_status sum_names(struct report *report, struct ap_error *reterr)
 {
-    size_t bytes = ((size_t)ap_strpool_count(&report->trace->strings) + 1) * sizeof(uint32_t);
-    uint32_t *index_of_name = ap_mem_resize(report->gate, NULL, 0, bytes);
-    if (!index_of_name)
+    struct ap_name_sums *names = &report->names;
+    AP_TRY(ap_name_sums_init(names, report->trace, report->gate, reterr));
+    for (size_t i = 0; i < report->count; i++)
+        AP_TRY(ap_name_sums_add(names, report->trace, report->rows[i], reterr));
+    report->waits = ap_mem_resize(report->gate, NULL, 0, names->count * sizeof(report->waits[0]));
+    if (!report->waits)
         return ap_fail_memory(report->gate, reterr);
-    memset(index_of_name, 0, bytes);
-    enum ap_status status = sum_names(report, index_of_name, reterr);
-    if (status == AP_OK)
-        sum_time(report, index_of_name);
-    ap_mem_free(report->gate, index_of_name, bytes);
-    return status;
+    for (size_t i = 0; i < names->count; i++) {
+        report->waits[i] = is_wait(report, names->sums[i].name);
+        report->total_ns = ap_add_sat(report->total_ns, names->sums[i].total_ns, &report->overflowed);
+    }
+    return AP_OK;
 }
 
 static enum ap_status sum_track(struct report *report, const uint32_t *rows, size_t count, struct ap_error *reterr)
@@ -121,7 +87,7 @@ static enum ap_status sum_track(struct report *report, const uint32_t *rows, siz
         }
         sum.total_ns = ap_add_sat(sum.total_ns, events->dur_ns[row], &report->overflowed);
         sum.longest = events->dur_ns[row] > events->dur_ns[sum.longest] ? row : sum.longest;
-        cover(&sum.busy_ns, &sum.end_ns, start_ns, end_ns);
+        sum.busy_ns += ap_cover_extend(&sum.end_ns, start_ns, end_ns);
     }
     if (!sum.count)
         return AP_OK;
@@ -164,22 +130,12 @@ static enum ap_status sum_all(struct report *report, const struct ap_row_order *
     for (size_t track = 0; track < order->track_count; track++)
         AP_TRY(sum_track(report, order->rows + order->track_start[track],
                          order->track_start[track + 1] - order->track_start[track], reterr));
-    AP_TRY(sum_all_names(report, reterr));
+    AP_TRY(sum_names(report, reterr));
+    sum_time(report);
     return count_links(report, reterr);
 }
 
 /* ---- output ---- */
-
-static bool longer_name(const void *context, uint32_t a, uint32_t b)
-{
-    const struct report *report = context;
-    const struct name_sum *x = &report->names[a], *y = &report->names[b];
-    if (x->total_ns != y->total_ns)
-        return x->total_ns > y->total_ns;
-    int order = ap_text_compare(ap_strpool_text(&report->trace->strings, (struct ap_str){ x->name }),
-                                ap_strpool_text(&report->trace->strings, (struct ap_str){ y->name }));
-    return order ? order < 0 : a < b;
-}
 
 static bool busier_track(const void *context, uint32_t a, uint32_t b)
 {
@@ -194,14 +150,14 @@ static enum ap_status add_names(const struct report *report, uint64_t top_n, str
     struct ap_value *list = ap_add_list(model, to, "names");
     uint32_t *order;
     size_t count;
-    AP_TRY(ap_top_indices(report->gate, (uint32_t)report->name_count, top_n, longer_name, report, &order, &count, reterr));
+    AP_TRY(ap_name_sums_top(&report->names, report->trace, top_n, &order, &count, reterr));
     for (size_t i = 0; i < count; i++) {
-        const struct name_sum *sum = &report->names[order[i]];
+        const struct ap_name_sum *sum = &report->names.sums[order[i]];
         struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_text(model, row, "name", ap_strpool_text(&report->trace->strings, (struct ap_str){ sum->name }));
+        ap_add_text(model, row, "name", ap_trace_text(report->trace, sum->name));
         ap_add_count(model, row, "count", sum->count);
         ap_add_time(model, row, "total_dur_us", sum->total_ns);
-        ap_add_bool(model, row, "waits", sum->waits);
+        ap_add_bool(model, row, "waits", report->waits[order[i]]);
         ap_add_quotient(model, row, "share_ratio", (double)sum->total_ns, (double)report->total_ns);
     }
     ap_mem_free(report->gate, order, count * sizeof(order[0]));
@@ -211,11 +167,7 @@ static enum ap_status add_names(const struct report *report, uint64_t top_n, str
 static void add_track(const struct report *report, const struct track_sum *sum, struct ap_model *model, struct ap_value *list)
 {
     struct ap_value *row = ap_add_object(model, list, NULL);
-    struct ap_str label = report->trace->tracks[sum->track].label;
-    if (label.id)
-        ap_add_text(model, row, "label", ap_strpool_text(&report->trace->strings, label));
-    else
-        ap_add_null(model, row, "label");
+    ap_add_name(report->trace, model, row, "label", report->trace->tracks[sum->track].label.id);
     ap_add_count(model, row, "rows", sum->count);
     ap_add_time(model, row, "window_us", sum->end_ns - sum->start_ns);
     ap_add_time(model, row, "busy_us", sum->busy_ns);
@@ -286,12 +238,13 @@ static enum ap_status add_all(struct ap_pass_context *context, struct report *re
 enum ap_status ap_pass_accelerator(struct ap_pass_context *context, struct ap_model *model, struct ap_value *parent,
                                    struct ap_error *reterr)
 {
-    struct report report = { .trace = context->trace, .gate = context->gate };
+    struct report report = { .trace = context->trace, .gate = context->gate, .names.gate = context->gate };
     AP_TRY(ap_rows_by_start(&context->order, context->trace, ACCELERATOR_KINDS, false, &report.rows, &report.count, reterr));
     enum ap_status status = add_all(context, &report, model, parent, reterr);
-    ap_note_overflow(context, report.overflowed);
+    ap_note_overflow(context, report.overflowed || report.names.overflowed);
     ap_mem_free(report.gate, report.rows, report.count * sizeof(report.rows[0]));
-    ap_mem_free(report.gate, report.names, report.name_capacity * sizeof(report.names[0]));
+    ap_mem_free(report.gate, report.waits, report.names.count * sizeof(report.waits[0]));
+    ap_name_sums_release(&report.names);
     ap_mem_free(report.gate, report.tracks, report.track_capacity * sizeof(report.tracks[0]));
     return status;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * pass_communication.c - collectives by operation, group, type and size, with their bandwidths. One rank's trace cannot tell
  * moving from waiting for the other ranks: durations include both, so bandwidths are lower bounds. */
-#include <string.h>
-
 #include "collective_rows.h"
 #include "passes.h"
 #include "quantile.h"
@@ -162,8 +160,8 @@ static enum ap_status sort_out(struct report *report, struct ap_error *reterr)
 static void release(struct report *report)
 {
     size_t count = report->collectives.count;
-    ap_mem_free(report->gate, report->order, report->order ? count * sizeof(uint32_t) : 0);
-    ap_mem_free(report->gate, report->scratch, report->scratch ? count * sizeof(int64_t) : 0);
+    ap_mem_free(report->gate, report->order, count * sizeof(uint32_t));
+    ap_mem_free(report->gate, report->scratch, count * sizeof(int64_t));
     ap_mem_free(report->gate, report->kinds, report->kind_capacity * sizeof(report->kinds[0]));
     ap_mem_free(report->gate, report->groups, report->group_capacity * sizeof(report->groups[0]));
     ap_collective_rows_release(&report->collectives);
@@ -178,39 +176,6 @@ static void add_bandwidth(struct ap_model *model, struct ap_value *to, const cha
         ap_add_number(model, to, key, bytes / ns);
     else
         ap_add_null(model, to, key);
-}
-
-static void add_known_text(const struct report *report, struct ap_model *model, struct ap_value *to, const char *key,
-                           struct ap_str text)
-{
-    if (text.id)
-        ap_add_text(model, to, key, ap_strpool_text(&report->trace->strings, text));
-    else
-        ap_add_null(model, to, key);
-}
-
-static void add_known_count(struct ap_model *model, struct ap_value *to, const char *key, int64_t count)
-{
-    if (count > 0)
-        ap_add_count(model, to, key, count);
-    else
-        ap_add_null(model, to, key);
-}
-
-static void add_known_bytes(struct ap_model *model, struct ap_value *to, const char *key, int64_t bytes)
-{
-    if (bytes >= 0)
-        ap_add_bytes(model, to, key, bytes);
-    else
-        ap_add_null(model, to, key);
-}
-
-static void add_dtype(struct ap_model *model, struct ap_value *to, unsigned dtype)
-{
-    if (dtype)
-        ap_add_string(model, to, "dtype", ap_collective_dtype_name(dtype));
-    else
-        ap_add_null(model, to, "dtype");
 }
 
 /* ---- output: collectives by kind ---- */
@@ -240,24 +205,19 @@ static void add_kind(const struct report *report, const struct kind *kind, struc
     ap_add_string(model, to, "operation", ap_collective_operation_name(row->operation));
     ap_add_text(model, to, "name", ap_row_name(report->trace, row->row));
     ap_add_bool(model, to, "on_host", row->on_host);
-    add_known_text(report, model, to, "group", told ? told->group_name : (struct ap_str){ 0 });
-    add_known_count(model, to, "group_size", row->group_size);
-    add_dtype(model, to, row->dtype);
-    add_known_bytes(model, to, "bytes", row->bytes);
+    ap_add_name(report->trace, model, to, "group", told ? told->group_name.id : 0);
+    ap_add_known_count(model, to, "group_size", row->group_size > 0, row->group_size);
+    ap_add_known_string(model, to, "dtype", row->dtype, ap_collective_dtype_name(row->dtype));
+    ap_add_known_bytes(model, to, "bytes", row->bytes >= 0, row->bytes);
     ap_add_count(model, to, "count", (int64_t)kind->count);
     ap_add_time(model, to, "total_dur_us", kind->total_ns);
-    ap_add_time(model, to, "mean_dur_us", ap_mean_ns(kind->total_ns, kind->count));
+    ap_add_time(model, to, "mean_dur_us", ap_mean(kind->total_ns, kind->count));
     ap_add_time(model, to, "p50_us", kind->p50_ns);
     ap_add_time(model, to, "min_dur_us", kind->min_ns);
     ap_add_time(model, to, "max_dur_us", kind->max_ns);
     add_bandwidths(model, to, kind, row);
-    if (row->on_host) {
-        ap_add_null(model, to, "exposed_us");
-        ap_add_null(model, to, "overlap_ratio");
-    } else {
-        ap_add_time(model, to, "exposed_us", kind->exposed_ns);
-        ap_add_quotient(model, to, "overlap_ratio", (double)kind->overlap_ns, (double)kind->total_ns);
-    }
+    ap_add_known_time(model, to, "exposed_us", !row->on_host, kind->exposed_ns);
+    ap_add_quotient(model, to, "overlap_ratio", (double)kind->overlap_ns, row->on_host ? 0 : (double)kind->total_ns);
     ap_add_place(report->trace, report->collectives.rows[kind->slowest].row, model, to);
 }
 
@@ -315,12 +275,9 @@ static void add_operation(const struct operation_sums *sums, uint32_t operation,
     struct ap_value *to = ap_add_object(model, list, NULL);
     ap_add_string(model, to, "operation", ap_collective_operation_name(operation));
     ap_add_count(model, to, "count", sums->count);
-    add_known_bytes(model, to, "bytes", sums->has_bytes ? sums->bytes : -1);
+    ap_add_known_bytes(model, to, "bytes", sums->has_bytes, sums->bytes);
     ap_add_time(model, to, "total_dur_us", sums->total_ns);
-    if (sums->has_device)
-        ap_add_time(model, to, "exposed_us", sums->exposed_ns);
-    else
-        ap_add_null(model, to, "exposed_us");
+    ap_add_known_time(model, to, "exposed_us", sums->has_device, sums->exposed_ns);
     add_bandwidth(model, to, "algbw_gigabytes_per_s", (double)sums->bytes, (double)sums->known_bytes_ns);
     add_bandwidth(model, to, "busbw_gigabytes_per_s", sums->bus_bytes, sums->bus_ns);
 }
@@ -363,10 +320,10 @@ static enum ap_status add_groups(const struct report *report, uint64_t top_n, st
     for (size_t i = 0; i < count; i++) {
         const struct group *group = &report->groups[order[i]];
         struct ap_value *row = ap_add_object(model, list, NULL);
-        add_known_text(report, model, row, "name", group->told->group_name);
-        add_known_text(report, model, row, "description", group->told->group_description);
-        add_known_count(model, row, "size", group->told->group_size);
-        add_known_text(report, model, row, "ranks", group->told->group_ranks);
+        ap_add_name(report->trace, model, row, "name", group->told->group_name.id);
+        ap_add_name(report->trace, model, row, "description", group->told->group_description.id);
+        ap_add_known_count(model, row, "size", group->told->group_size > 0, group->told->group_size);
+        ap_add_name(report->trace, model, row, "ranks", group->told->group_ranks.id);
         ap_add_count(model, row, "count", group->count);
         ap_add_time(model, row, "total_dur_us", group->total_ns);
     }
@@ -438,15 +395,6 @@ static void sum_slow(struct report *report, struct sums *sums)
     }
 }
 
-static void add_per_step(const struct ap_pass_context *context, struct ap_model *model, struct ap_value *to, const char *key,
-                         int64_t count)
-{
-    if (context->step_count)
-        ap_add_number(model, to, key, (double)count / (double)context->step_count);
-    else
-        ap_add_null(model, to, key);
-}
-
 static void add_totals(const struct report *report, const struct sums *sums, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_collective_rows *collectives = &report->collectives;
@@ -476,20 +424,17 @@ static void add_figures(const struct ap_pass_context *context, struct report *re
         ap_add_bytes(model, to, "median_allreduce_bytes", ap_quantile(report->scratch, sums->sized_allreduces, 50));
     else
         ap_add_null(model, to, "median_allreduce_bytes");
-    add_per_step(context, model, to, "allreduces_per_step", sums->allreduces);
+    ap_add_number_per(model, to, "allreduces_per_step", (double)sums->allreduces, (double)context->step_count);
     ap_add_count(model, to, "broadcast_count", sums->broadcasts);
-    add_per_step(context, model, to, "broadcasts_per_step", sums->broadcasts);
+    ap_add_number_per(model, to, "broadcasts_per_step", (double)sums->broadcasts, (double)context->step_count);
     ap_add_count(model, to, "barrier_count", barriers);
-    add_per_step(context, model, to, "barriers_per_step", barriers);
+    ap_add_number_per(model, to, "barriers_per_step", (double)barriers, (double)context->step_count);
     ap_add_time(model, to, "alltoall_dur_us", sums->exchange_ns);
     ap_add_quotient(model, to, "alltoall_share_ratio", (double)sums->exchange_ns, (double)sums->device_ns);
     ap_add_quotient(model, to, "dtype_fp32_bytes_ratio", (double)sums->wide_bytes, (double)sums->bytes);
     ap_add_count(model, to, "slow_count", sums->slow_count);
     ap_add_time(model, to, "slow_excess_us", sums->slow_excess_ns);
-    if (sums->worst_over_best >= 0)
-        ap_add_ratio(model, to, "worst_share_of_best_ratio", sums->worst_over_best);
-    else
-        ap_add_null(model, to, "worst_share_of_best_ratio");
+    ap_add_known_ratio(model, to, "worst_share_of_best_ratio", sums->worst_over_best >= 0, sums->worst_over_best);
 }
 
 static enum ap_status add_all(struct ap_pass_context *context, struct report *report, struct ap_model *model,

@@ -93,8 +93,7 @@ static bool longer(const void *context, uint32_t a, uint32_t b)
     const struct region_sum *x = &report->sums[a], *y = &report->sums[b];
     if (x->total_ns != y->total_ns)
         return x->total_ns > y->total_ns;
-    int order = ap_text_compare(ap_strpool_text(&report->trace->strings, (struct ap_str){ x->name }),
-                                ap_strpool_text(&report->trace->strings, (struct ap_str){ y->name }));
+    int order = ap_trace_compare_texts(report->trace, x->name, y->name);
     return order ? order < 0 : a < b;
 }
 
@@ -132,7 +131,7 @@ static enum ap_status add_regions(struct report *report, uint64_t top_n, struct 
     for (size_t i = 0; i < count; i++) {
         const struct region_sum *sum = &report->sums[order[i]];
         struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_text(model, row, "name", ap_strpool_text(&report->trace->strings, (struct ap_str){ sum->name }));
+        ap_add_text(model, row, "name", ap_trace_text(report->trace, sum->name));
         ap_add_count(model, row, "count", sum->count);
         ap_add_time(model, row, "total_dur_us", sum->total_ns);
         ap_add_time(model, row, "device_us", sum->device_ns);
@@ -143,15 +142,6 @@ static enum ap_status add_regions(struct report *report, uint64_t top_n, struct 
 }
 
 /* ---- figures ---- */
-
-static void add_per_step(const struct ap_pass_context *context, struct ap_model *model, struct ap_value *to, const char *key,
-                         uint64_t count)
-{
-    if (context->step_count)
-        ap_add_number(model, to, key, (double)count / (double)context->step_count);
-    else
-        ap_add_null(model, to, key);
-}
 
 /* A share is not known where nothing of the kind was recorded. */
 static void add_window_share(const struct ap_pass_context *context, struct ap_model *model, struct ap_value *to,
@@ -164,12 +154,12 @@ static void add_figures(const struct ap_pass_context *context, const struct ap_c
                         const struct versions *versions, struct ap_model *model, struct ap_value *to)
 {
     ap_add_count(model, to, "regions", (int64_t)compiled->count);
-    add_per_step(context, model, to, "regions_per_step", compiled->count);
+    ap_add_number_per(model, to, "regions_per_step", (double)(compiled->count), (double)context->step_count);
     ap_add_count(model, to, "distinct_frames", versions->frames);
     ap_add_count(model, to, "recompiled_frames", versions->recompiled_frames);
     ap_add_count(model, to, "recompiles_in_window", versions->new_in_window);
     ap_add_count(model, to, "graph_breaks", (int64_t)compiled->break_count);
-    add_per_step(context, model, to, "graph_breaks_per_step", compiled->break_count);
+    ap_add_number_per(model, to, "graph_breaks_per_step", (double)(compiled->break_count), (double)context->step_count);
     ap_add_time(model, to, "eager_between_us", compiled->eager_ns);
     ap_add_count(model, to, "fx_graph_calls", (int64_t)compiled->graph_count);
     ap_add_count(model, to, "distinct_fx_graphs", (int64_t)compiled->distinct_graph_count);

@@ -141,21 +141,13 @@ static enum ap_status gather(struct copy_work *work, struct ap_error *reterr)
 
 /* --------------------------------------------------------------------------------------------------------- report */
 
-static void add_bytes(struct ap_model *model, struct ap_value *to, int64_t bytes, bool known)
-{
-    if (known)
-        ap_add_bytes(model, to, "bytes", bytes);
-    else
-        ap_add_null(model, to, "bytes");
-}
-
 static void add_sum(const struct copy_work *work, const char *key, const struct copy_sum *sum, struct ap_model *model,
                     struct ap_value *copies)
 {
     struct ap_value *to = ap_add_object(model, copies, key);
     bool known = sum->bytes_known || !sum->count;
     ap_add_count(model, to, "count", sum->count);
-    add_bytes(model, to, sum->bytes, known);
+    ap_add_known_bytes(model, to, "bytes", known, sum->bytes);
     ap_add_time(model, to, "dur_us", sum->time_ns);
     ap_add_time(model, to, "host_dur_us", sum->host_ns);
     ap_add_time(model, to, "exposed_us", sum->exposed_ns);
@@ -206,11 +198,11 @@ static void add_cause(const struct copy_work *work, const struct ap_cause *cause
     const struct ap_trace *trace = work->context->trace;
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_string(model, row, "what", ap_copy_cause_word((enum ap_copy_cause)cause->kind));
-    ap_cause_add_name(trace, "operator", cause->op, model, row);
-    ap_cause_add_name(trace, "leaf_operator", cause->leaf, model, row);
-    ap_cause_add_name(trace, "line", cause->line, model, row);
+    ap_add_name(trace, model, row, "operator", cause->op);
+    ap_add_name(trace, model, row, "leaf_operator", cause->leaf);
+    ap_add_name(trace, model, row, "line", cause->line);
     ap_add_count(model, row, "count", cause->count);
-    add_bytes(model, row, cause->bytes, cause->bytes_known);
+    ap_add_known_bytes(model, row, "bytes", cause->bytes_known, cause->bytes);
     ap_add_time(model, row, "device_dur_us", cause->time_ns);
     ap_add_time(model, row, "host_dur_us", cause->host_ns);
     ap_add_number_per(model, row, "gigabytes_per_s", (double)cause->bytes, cause->bytes_known ? (double)cause->time_ns : 0);

@@ -129,24 +129,6 @@ static void add_segment(void *self, const struct ap_path_segment *segment)
 
 /* -------------------------------------------------------------------------------------------------------- report */
 
-static void add_track(const struct ap_trace *trace, uint32_t track, struct ap_model *model, struct ap_value *to)
-{
-    if (track != UINT32_MAX) {
-        ap_add_track(trace, track, model, to);
-        return;
-    }
-    ap_add_null(model, to, "pid");
-    ap_add_null(model, to, "tid");
-}
-
-static void add_name(const struct ap_trace *trace, uint32_t row, struct ap_model *model, struct ap_value *to)
-{
-    if (row == AP_NO_ROW)
-        ap_add_null(model, to, "name");
-    else
-        ap_add_text(model, to, "name", ap_row_name(trace, row));
-}
-
 static void add_edges(const struct ap_critical_path *path, struct ap_model *model, struct ap_value *to)
 {
     static const char *const keys[AP_PATH_EDGE_COUNT_] = {
@@ -218,8 +200,7 @@ static bool part_before(const void *context, uint32_t a, uint32_t b)
     const struct part *x = &sums->parts[a], *y = &sums->parts[b];
     if (x->dur_ns != y->dur_ns)
         return x->dur_ns > y->dur_ns;
-    int order = ap_text_compare(ap_strpool_text(&sums->trace->strings, (struct ap_str){ x->name }),
-                                ap_strpool_text(&sums->trace->strings, (struct ap_str){ y->name }));
+    int order = ap_trace_compare_texts(sums->trace, x->name, y->name);
     if (order)
         return order < 0;
     return x->kind != y->kind ? x->kind < y->kind : a < b;
@@ -229,7 +210,7 @@ static void add_part(const struct composition *sums, const struct part *part, in
                      struct ap_value *list)
 {
     struct ap_value *row = ap_add_object(model, list, NULL);
-    ap_add_text(model, row, "name", ap_strpool_text(&sums->trace->strings, (struct ap_str){ part->name }));
+    ap_add_text(model, row, "name", ap_trace_text(sums->trace, part->name));
     ap_add_string(model, row, "kind", part_kind_names[part->kind]);
     ap_add_time(model, row, "total_dur_us", part->dur_ns);
     ap_add_count(model, row, "segments", (int64_t)part->segments);
@@ -237,7 +218,7 @@ static void add_part(const struct composition *sums, const struct part *part, in
     /* Its longest segment. */
     ap_add_time(model, row, "start_us", part->longest.start_ns);
     ap_add_time(model, row, "dur_us", length_ns(&part->longest));
-    add_track(sums->trace, part->longest.track, model, row);
+    ap_add_track(sums->trace, part->longest.track, model, row);
 }
 
 /* What is not listed adds up here, also what has no name. */
@@ -279,10 +260,10 @@ static void add_longest(const struct composition *sums, struct ap_model *model, 
         const struct ap_path_segment *segment = &sums->longest[i];
         struct ap_value *row = ap_add_object(model, list, NULL);
         ap_add_string(model, row, "class", ap_path_class_name(segment->path_class));
-        add_name(sums->trace, segment->row, model, row);
+        ap_add_name(sums->trace, model, row, "name", ap_row_name_id(sums->trace, segment->row));
         ap_add_time(model, row, "start_us", segment->start_ns);
         ap_add_time(model, row, "dur_us", length_ns(segment));
-        add_track(sums->trace, segment->track, model, row);
+        ap_add_track(sums->trace, segment->track, model, row);
     }
 }
 
@@ -295,10 +276,7 @@ static enum ap_status add_report(struct ap_pass_context *context, const struct c
     ap_add_time(model, to, "window_us", path->end_ns - path->start_ns);
     ap_add_time(model, to, "length_us", total_ns);
     ap_add_bool(model, to, "approximate", path->approximate_because != NULL);
-    if (path->approximate_because)
-        ap_add_string(model, to, "approximate_because", path->approximate_because);
-    else
-        ap_add_null(model, to, "approximate_because");
+    ap_add_known_string(model, to, "approximate_because", path->approximate_because, path->approximate_because);
     ap_add_count(model, to, "segments", (int64_t)sums->segments);
     add_edges(path, model, to);
     add_classes(sums, total_ns, model, to);
@@ -321,11 +299,10 @@ enum ap_status ap_pass_critical_path(struct ap_pass_context *context, struct ap_
         return AP_OK;
     }
     sums.longest_limit = top_n && top_n < LONGEST_COUNT ? (size_t)top_n : LONGEST_COUNT;
-    sums.slot_count = ((size_t)ap_strpool_count(&trace->strings) + 1) * PART_KIND_COUNT;
-    sums.part_of_name = ap_mem_resize(context->gate, NULL, 0, sums.slot_count * sizeof(sums.part_of_name[0]));
+    sums.slot_count = ap_trace_id_count(trace) * PART_KIND_COUNT;
+    sums.part_of_name = ap_mem_cleared(context->gate, sums.slot_count * sizeof(sums.part_of_name[0]));
     if (!sums.part_of_name)
         return ap_fail_memory(context->gate, reterr);
-    memset(sums.part_of_name, 0, sums.slot_count * sizeof(sums.part_of_name[0]));
     enum ap_status status = ap_critical_path_visit(&context->critical_path, trace, &context->order, add_segment, &sums, reterr);
     if (status == AP_OK && sums.status != AP_OK)
         status = ap_fail_memory(context->gate, reterr);

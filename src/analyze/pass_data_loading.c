@@ -38,7 +38,7 @@ static void tell_names(uint8_t *told, const struct ap_trace *trace, bool *ret_an
     *ret_any = false;
     told[0] = 0;
     for (uint32_t id = 1; id <= ap_strpool_count(&trace->strings); id++) {
-        told[id] = told_by(ap_strpool_text(&trace->strings, (struct ap_str){ id }));
+        told[id] = told_by(ap_trace_text(trace, id));
         *ret_any |= told[id] != 0;
     }
 }
@@ -74,7 +74,7 @@ static enum ap_status collect(struct ap_pass_context *context, const uint8_t *to
 
 static enum ap_status find_waits(struct ap_pass_context *context, struct waits *waits, struct ap_error *reterr)
 {
-    size_t bytes = (size_t)ap_strpool_count(&context->trace->strings) + 1;
+    size_t bytes = ap_trace_id_count(context->trace);
     uint8_t *told = ap_mem_resize(context->gate, NULL, 0, bytes);
     bool any;
     if (!told)
@@ -143,13 +143,9 @@ static enum ap_status add_data_loading(struct ap_pass_context *context, struct w
     ap_add_count(model, to, "count", (int64_t)waits->count);
     ap_add_time(model, to, "total_dur_us", waits->total_ns);
     ap_add_quotient(model, to, "window_ratio", (double)waits->total_ns, (double)context->window_ns);
-    if (context->split.has_gpu) {
-        ap_add_time(model, to, "idle_us", judged->cause_ns[AP_IDLE_data_loading]);
-        ap_add_quotient(model, to, "idle_ratio", (double)judged->cause_ns[AP_IDLE_data_loading], (double)judged->dur_ns);
-    } else {
-        ap_add_null(model, to, "idle_us");
-        ap_add_null(model, to, "idle_ratio");
-    }
+    ap_add_known_time(model, to, "idle_us", context->split.has_gpu, judged->cause_ns[AP_IDLE_data_loading]);
+    ap_add_quotient(model, to, "idle_ratio", (double)judged->cause_ns[AP_IDLE_data_loading],
+                    context->split.has_gpu ? (double)judged->dur_ns : 0);
     ap_add_count(model, to, "single_process_count", (int64_t)waits->single_count);
     ap_add_count(model, to, "multi_process_count", (int64_t)waits->multi_count);
     AP_TRY(add_longest(context, waits, model, to, reterr));

@@ -69,10 +69,8 @@ static enum ap_status add_categories(struct ap_pass_context *context, struct ap_
     for (size_t i = 0; i < count && trace->categories[order[i]].event_count; i++) {
         const struct ap_category *category = &trace->categories[order[i]];
         struct ap_value *row = ap_add_object(model, list, NULL);
-        if (order[i])
-            ap_add_text(model, row, "category", ap_strpool_text(&trace->category_names, (struct ap_str){ order[i] }));
-        else
-            ap_add_null(model, row, "category");
+        ap_add_known_text(model, row, "category", order[i],
+                          ap_strpool_text(&trace->category_names, (struct ap_str){ order[i] }));
         ap_add_string(model, row, "kind", ap_event_kind_name(category->kind));
         ap_add_count(model, row, "events", (int64_t)category->event_count);
         ap_add_time(model, row, "total_dur_us", category->total_dur_ns);
@@ -92,24 +90,15 @@ static int64_t unknown_category_events(const struct ap_trace *trace)
 
 static void add_known(struct ap_model *model, struct ap_value *parent, const char *key, int64_t count)
 {
-    if (count < 0)
-        ap_add_null(model, parent, key);
-    else
-        ap_add_count(model, parent, key, count);
+    ap_add_known_count(model, parent, key, count >= 0, count);
 }
 
 static void add_device(const struct ap_trace *trace, const struct ap_device_properties *device, struct ap_model *model,
                        struct ap_value *row)
 {
     add_known(model, row, "id", device->id);
-    if (device->name.id)
-        ap_add_text(model, row, "name", ap_strpool_text(&trace->strings, device->name));
-    else
-        ap_add_null(model, row, "name");
-    if (device->memory_bytes < 0)
-        ap_add_null(model, row, "memory_bytes");
-    else
-        ap_add_bytes(model, row, "memory_bytes", device->memory_bytes);
+    ap_add_name(trace, model, row, "name", device->name.id);
+    ap_add_known_bytes(model, row, "memory_bytes", device->memory_bytes >= 0, device->memory_bytes);
     add_known(model, row, "sm_count", device->sm_count);
     if (device->compute_major >= 0 && device->compute_minor >= 0)
         ap_add_number(model, row, "compute_capability",
@@ -172,10 +161,7 @@ enum ap_status ap_pass_document(struct ap_pass_context *context, struct ap_model
     ap_add_bool(model, document, "compressed", context->options->compressed);
     add_events(trace, model, document);
     AP_TRY(add_categories(context, model, document, reterr));
-    if (context->window_ns >= 0)
-        ap_add_time(model, document, "window_us", context->window_ns);
-    else
-        ap_add_null(model, document, "window_us");
+    ap_add_known_time(model, document, "window_us", context->window_ns >= 0, context->window_ns);
     ap_add_count(model, document, "unknown_category_events", unknown_category_events(trace));
     if (trace->base_time_ns.id)
         ap_add_literal(model, document, "base_time_ns", ap_strpool_text(&trace->strings, trace->base_time_ns));
@@ -183,10 +169,7 @@ enum ap_status ap_pass_document(struct ap_pass_context *context, struct ap_model
         ap_add_null(model, document, "base_time_ns");
     add_known(model, document, "rank", trace->rank);
     add_known(model, document, "world_size", trace->world_size);
-    if (trace->backend.id)
-        ap_add_text(model, document, "backend", ap_strpool_text(&trace->strings, trace->backend));
-    else
-        ap_add_null(model, document, "backend");
+    ap_add_name(trace, model, document, "backend", trace->backend.id);
     add_devices(trace, model, document);
     add_main_device(context, model, document);
     add_recorded(trace, model, document);

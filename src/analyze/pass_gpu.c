@@ -4,14 +4,6 @@
 
 #include "poison.h"
 
-void ap_gpu_add_rate(struct ap_model *model, struct ap_value *to, const char *key, double over, double under)
-{
-    if (under > 0)
-        ap_add_number(model, to, key, over / under);
-    else
-        ap_add_null(model, to, key);
-}
-
 static void count_rows(struct ap_gpu_work *work)
 {
     const struct ap_events *events = &work->context->trace->events;
@@ -35,15 +27,9 @@ static void add_totals(const struct ap_gpu_work *work, struct ap_model *model, s
     ap_add_quotient(model, gpu, "utilization_ratio", (double)totals->busy_ns, (double)totals->window_ns);
     ap_add_time(model, gpu, "compute_us", totals->compute_ns);
     bool launches_known = work->context->links.linked_count != 0;
-    if (launches_known) {
-        ap_add_count(model, gpu, "launched_before_recording_count", totals->unlaunched_count);
-        ap_add_time(model, gpu, "launched_before_recording_us", totals->unlaunched_ns);
-        ap_add_time(model, gpu, "recorded_window_us", totals->recorded_window_ns);
-    } else {
-        ap_add_null(model, gpu, "launched_before_recording_count");
-        ap_add_null(model, gpu, "launched_before_recording_us");
-        ap_add_null(model, gpu, "recorded_window_us");
-    }
+    ap_add_known_count(model, gpu, "launched_before_recording_count", launches_known, totals->unlaunched_count);
+    ap_add_known_time(model, gpu, "launched_before_recording_us", launches_known, totals->unlaunched_ns);
+    ap_add_known_time(model, gpu, "recorded_window_us", launches_known, totals->recorded_window_ns);
     ap_add_quotient(model, gpu, "launched_before_recording_ratio", (double)totals->unlaunched_ns,
                     launches_known ? (double)totals->busy_ns : 0);
 }

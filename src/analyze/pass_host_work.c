@@ -15,8 +15,7 @@ bool ap_cost_before(const struct ap_trace *trace, const struct ap_work_cost *a, 
         return a_device_ns > b_device_ns;
     if (a_host_ns != b_host_ns)
         return a_host_ns > b_host_ns;
-    int order = ap_text_compare(ap_strpool_text(&trace->strings, (struct ap_str){ a_name }),
-                                ap_strpool_text(&trace->strings, (struct ap_str){ b_name }));
+    int order = ap_trace_compare_texts(trace, a_name, b_name);
     *ret_is_equal = order == 0;
     return order < 0;
 }
@@ -24,10 +23,7 @@ bool ap_cost_before(const struct ap_trace *trace, const struct ap_work_cost *a, 
 void ap_add_device_time(const struct ap_pass_context *context, struct ap_model *model, struct ap_value *to,
                         const char *key, int64_t ns)
 {
-    if (context->links.count)
-        ap_add_time(model, to, key, ns);
-    else
-        ap_add_null(model, to, key);
+    ap_add_known_time(model, to, key, context->links.count, ns);
 }
 
 void ap_add_device_share(const struct ap_pass_context *context, struct ap_model *model, struct ap_value *to, int64_t ns)

@@ -180,10 +180,7 @@ static void add_delays(struct ap_pass_context *context, int64_t *delays_ns, size
     int64_t total_ns = 0;
     for (size_t i = 0; i < count; i++)
         total_ns = ap_add_sat(total_ns, delays_ns[i], &context->ops.overflowed);
-    if (count)
-        ap_add_time(model, delay, "mean", ap_mean_ns(total_ns, count));
-    else
-        ap_add_null(model, delay, "mean");
+    ap_add_known_time(model, delay, "mean", count, ap_mean(total_ns, count));
     for (size_t i = 0; i < AP_COUNT_OF(percentiles); i++) {
         if (count)
             ap_add_time(model, delay, percentiles[i].key, ap_quantile(delays_ns, count, percentiles[i].percent));

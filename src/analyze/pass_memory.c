@@ -58,26 +58,17 @@ static void sum_all(struct pass *pass, struct ap_memory_state *ret_state)
 
 static void put_bytes(struct pass *pass, struct ap_value *to, const char *key, bool known, int64_t bytes)
 {
-    if (known)
-        ap_add_bytes(pass->model, to, key, bytes);
-    else
-        ap_add_null(pass->model, to, key);
+    ap_add_known_bytes(pass->model, to, key, known, bytes);
 }
 
 static void put_count(struct pass *pass, struct ap_value *to, const char *key, bool known, uint64_t count)
 {
-    if (known)
-        ap_add_count(pass->model, to, key, (int64_t)count);
-    else
-        ap_add_null(pass->model, to, key);
+    ap_add_known_count(pass->model, to, key, known, (int64_t)count);
 }
 
 static void put_bool(struct pass *pass, struct ap_value *to, const char *key, bool known, bool value)
 {
-    if (known)
-        ap_add_bool(pass->model, to, key, value);
-    else
-        ap_add_null(pass->model, to, key);
+    ap_add_known_bool(pass->model, to, key, known, value);
 }
 
 static void put_quotient(struct pass *pass, struct ap_value *to, const char *key, bool known, int64_t over,
@@ -277,10 +268,7 @@ static void put_times(struct pass *pass, struct ap_value *to, const struct ap_hi
     static const char *const keys[] = { "first_time_us", "last_time_us", "span_us" };
     const int64_t times_ns[] = { facts->first_ns, facts->last_ns, facts->last_ns - facts->first_ns };
     for (size_t i = 0; i < AP_COUNT_OF(keys); i++)
-        if (facts->has_times)
-            ap_add_time(pass->model, to, keys[i], times_ns[i]);
-        else
-            ap_add_null(pass->model, to, keys[i]);
+        ap_add_known_time(pass->model, to, keys[i], facts->has_times, times_ns[i]);
 }
 
 static enum ap_status put_annotations(struct pass *pass, struct ap_value *memory, struct ap_error *reterr)
@@ -400,14 +388,6 @@ static double span_s(const struct ap_history_facts *facts)
     return facts->has_times ? (double)(facts->last_ns - facts->first_ns) / 1e9 : 0;
 }
 
-static void put_rate(struct pass *pass, struct ap_value *to, const char *key, uint64_t count, double seconds)
-{
-    if (seconds > 0)
-        ap_add_number(pass->model, to, key, (double)count / seconds);
-    else
-        ap_add_null(pass->model, to, key);
-}
-
 /* Entries a second, by action; empty where there is no span. */
 static void put_rates(struct pass *pass, struct ap_value *to, const struct name_count *names, size_t count,
                       double seconds)
@@ -434,10 +414,7 @@ static void put_history(struct pass *pass, struct ap_value *memory, const struct
     double seconds = known ? span_s(facts) : 0;
     uint64_t segment_ops = facts->segment_alloc_count + facts->segment_free_count;
     put_count(pass, to, "entries", pass->snapshot->has & AP_SNAPSHOT_HAS_HISTORY, facts->entries);
-    if (known && facts->has_times)
-        ap_add_time(pass->model, to, "span_us", facts->last_ns - facts->first_ns);
-    else
-        ap_add_null(pass->model, to, "span_us");
+    ap_add_known_time(pass->model, to, "span_us", known && facts->has_times, facts->last_ns - facts->first_ns);
     put_count(pass, to, "alloc_count", known, facts->alloc_count);
     put_count(pass, to, "free_count", known, facts->free_count);
     put_count(pass, to, "segment_alloc_count", known, facts->segment_alloc_count);
@@ -446,8 +423,8 @@ static void put_history(struct pass *pass, struct ap_value *memory, const struct
     put_count(pass, to, "steady_segment_free_count", known, facts->steady_segment_free_count);
     put_count(pass, to, "retry_count", known, facts->retry_count);
     put_ooms(pass, to, facts);
-    put_rate(pass, to, "allocs_per_s", facts->alloc_count, seconds);
-    put_rate(pass, to, "segment_ops_per_s", segment_ops, seconds);
+    ap_add_number_per(pass->model, to, "allocs_per_s", (double)facts->alloc_count, seconds);
+    ap_add_number_per(pass->model, to, "segment_ops_per_s", (double)segment_ops, seconds);
     put_bytes(pass, to, "allocated_bytes_sum", known, facts->allocated_bytes_sum);
     put_rates(pass, to, names, name_count, seconds);
 }
@@ -478,15 +455,11 @@ static void put_settings(struct pass *pass, struct ap_value *memory)
     bool has_split = settings->has & AP_SETTING_HAS_MAX_SPLIT, limited = settings->max_split_bytes >= 0;
     put_bool(pass, to, "expandable_segments", settings->has & AP_SETTING_HAS_EXPANDABLE, settings->expandable_segments);
     put_bool(pass, to, "max_split_size_set", has_split, limited);
-    if (settings->conf.id)
-        ap_add_text(pass->model, to, "conf", ap_strpool_text(&pass->snapshot->strings, settings->conf));
-    else
-        ap_add_null(pass->model, to, "conf");
+    ap_add_known_text(pass->model, to, "conf", settings->conf.id,
+                      ap_strpool_text(&pass->snapshot->strings, settings->conf));
     put_bytes(pass, to, "max_split_size_bytes", has_split && limited, settings->max_split_bytes);
-    if (settings->has & AP_SETTING_HAS_GC)
-        ap_add_ratio(pass->model, to, "garbage_collection_threshold", settings->gc_threshold_ratio);
-    else
-        ap_add_null(pass->model, to, "garbage_collection_threshold");
+    ap_add_known_ratio(pass->model, to, "garbage_collection_threshold", settings->has & AP_SETTING_HAS_GC,
+                       settings->gc_threshold_ratio);
 }
 
 /* --------------------------------------------------------------------------------------------------------- the pass */

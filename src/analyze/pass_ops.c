@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * pass_ops.c - operators: the lists that users of the original script parse, the same by kind, families. */
+#include "name_spreads.h"
 #include "passes.h"
+#include "quantile.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -17,11 +19,6 @@ struct ranking {
     const int64_t *by_ns; /* column of totals */
 };
 
-static struct ap_text name_text(const struct ap_trace *trace, uint32_t id)
-{
-    return ap_strpool_text(&trace->strings, (struct ap_str){ id });
-}
-
 /* Larger first, then by name; names without rows come last, which also keeps id 0 out. */
 static bool ranks_before(const void *context, uint32_t a, uint32_t b)
 {
@@ -31,7 +28,7 @@ static bool ranks_before(const void *context, uint32_t a, uint32_t b)
         return has_a;
     if (ranking->by_ns[a] != ranking->by_ns[b])
         return ranking->by_ns[a] > ranking->by_ns[b];
-    int order = ap_text_compare(name_text(ranking->trace, a), name_text(ranking->trace, b));
+    int order = ap_trace_compare_texts(ranking->trace, a, b);
     return order ? order < 0 : a < b;
 }
 
@@ -61,10 +58,10 @@ static void add_op(struct ap_pass_context *context, const struct ap_name_totals 
                    const struct ap_name_spreads *spreads, struct ap_model *model, struct ap_value *list)
 {
     struct ap_value *row = ap_add_object(model, list, NULL);
-    ap_add_text(model, row, "name", name_text(context->trace, id));
+    ap_add_text(model, row, "name", ap_trace_text(context->trace, id));
     ap_add_count(model, row, "count", totals->count[id]);
     ap_add_time(model, row, "total_dur_us", totals->total_ns[id]);
-    ap_add_time(model, row, "avg_dur_us", ap_mean_ns(totals->total_ns[id], totals->count[id]));
+    ap_add_time(model, row, "avg_dur_us", ap_mean(totals->total_ns[id], totals->count[id]));
     ap_name_spreads_add(spreads, id, model, row);
     ap_add_time(model, row, "self_dur_us", totals->self_ns[id]);
     ap_add_time(model, row, "self_excl_runtime_dur_us", totals->self_excl_runtime_ns[id]);
@@ -205,24 +202,16 @@ static void add_operator_summary(struct ap_pass_context *context, const struct f
     ap_add_count(model, summary, "events", (int64_t)ops->operator_row_count);
     ap_add_count(model, summary, "names", top->names);
     ap_add_time(model, summary, "self_dur_us", ops->operator_self_ns);
-    if (ops->operator_row_count)
-        ap_add_time(model, summary, "mean_self_dur_us", ap_mean_ns(ops->operator_self_ns, ops->operator_row_count));
-    else
-        ap_add_null(model, summary, "mean_self_dur_us");
+    ap_add_known_time(model, summary, "mean_self_dur_us", ops->operator_row_count,
+                      ap_mean(ops->operator_self_ns, ops->operator_row_count));
     ap_add_count(model, summary, "short_events", (int64_t)ops->short_count);
     ap_add_time(model, summary, "short_self_dur_us", ops->short_self_ns);
     ap_add_quotient(model, summary, "short_self_share_ratio", (double)ops->short_self_ns, self_ns);
-    if (top->top_name)
-        ap_add_text(model, summary, "top_name", name_text(context->trace, top->top_name));
-    else
-        ap_add_null(model, summary, "top_name");
+    ap_add_name(context->trace, model, summary, "top_name", top->top_name);
     ap_add_time(model, summary, "top_self_dur_us", top->top_name_self_ns);
     ap_add_quotient(model, summary, "top_self_share_ratio", (double)top->top_name_self_ns, self_ns);
     int64_t family_self_ns = totals[top->top_family].self_ns;
-    if (family_self_ns)
-        ap_add_string(model, summary, "top_family", ap_op_family_name((unsigned)top->top_family));
-    else
-        ap_add_null(model, summary, "top_family");
+    ap_add_known_string(model, summary, "top_family", family_self_ns, ap_op_family_name((unsigned)top->top_family));
     ap_add_time(model, summary, "top_family_self_dur_us", family_self_ns);
     ap_add_quotient(model, summary, "top_family_share_ratio", (double)family_self_ns, self_ns);
 }
@@ -237,10 +226,8 @@ static void add_summary(struct ap_pass_context *context, struct ap_model *model,
     ap_add_count(model, summary, "events_total", (int64_t)trace->event_count);
     ap_add_count(model, summary, "x_events_total", (int64_t)trace->phase_counts['X']);
     ap_add_count(model, summary, "cpu_x_events", (int64_t)context->ops.cpu_row_count);
-    if (trace->has_window_all)
-        ap_add_time(model, summary, "time_window_us", trace->window_all_end_ns - trace->window_all_start_ns);
-    else
-        ap_add_null(model, summary, "time_window_us");
+    ap_add_known_time(model, summary, "time_window_us", trace->has_window_all,
+                      trace->window_all_end_ns - trace->window_all_start_ns);
     ap_add_count(model, summary, "unique_cpu_ops", unique);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * pass_phases.c - the time of forward, backward, optimizer, ...: on the host without overlap, on the GPU by what launched. */
 #include "passes.h"
+#include "quantile.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -237,10 +238,7 @@ static void sum_device(struct ap_pass_context *context, struct phase_sums *sums)
 static void add_mean(struct ap_model *model, struct ap_value *to, const char *key, int64_t total_ns, uint64_t count,
                      bool is_known)
 {
-    if (count && is_known)
-        ap_add_time(model, to, key, ap_mean_ns(total_ns, count));
-    else
-        ap_add_null(model, to, key);
+    ap_add_known_time(model, to, key, count && is_known, ap_mean(total_ns, count));
 }
 
 static void add_figures(struct ap_pass_context *context, const struct phase_sums *sums, enum ap_phase phase,
@@ -252,13 +250,8 @@ static void add_figures(struct ap_pass_context *context, const struct phase_sums
     ap_add_time(model, to, "host_us", total->host_ns);
     ap_add_quotient(model, to, "host_share_ratio", (double)total->host_ns, (double)sums->host_ns);
     add_mean(model, to, "host_per_steady_step_us", total->host_steady_ns, steady, true);
-    if (has_gpu) {
-        ap_add_time(model, to, "device_us", total->device_ns);
-        ap_add_time(model, to, "device_busy_us", total->device_busy_ns);
-    } else {
-        ap_add_null(model, to, "device_us");
-        ap_add_null(model, to, "device_busy_us");
-    }
+    ap_add_known_time(model, to, "device_us", has_gpu, total->device_ns);
+    ap_add_known_time(model, to, "device_busy_us", has_gpu, total->device_busy_ns);
     ap_add_quotient(model, to, "device_share_ratio", (double)total->device_ns, (double)context->links.total_dur_ns);
     add_mean(model, to, "device_per_steady_step_us", total->device_steady_ns, steady, has_gpu);
     ap_add_count(model, to, "device_rows", (int64_t)total->device_rows);
@@ -296,10 +289,7 @@ static void add_phases(struct ap_pass_context *context, const struct phase_sums 
     struct ap_value *phases = ap_add_object(model, root, "phases");
     ap_add_string(model, phases, "of", context->steps.count ? "steps" : "trace window");
     ap_add_time(model, phases, "host_us", sums->host_ns);
-    if (context->links.count)
-        ap_add_time(model, phases, "device_us", context->links.total_dur_ns);
-    else
-        ap_add_null(model, phases, "device_us");
+    ap_add_known_time(model, phases, "device_us", context->links.count, context->links.total_dur_ns);
     ap_add_count(model, phases, "steady_steps", context->steps.count ? (int64_t)sums->steady_steps : 0);
     add_backward_over_forward(sums, model, phases);
     for (unsigned phase = 0; phase < AP_PHASE_COUNT_; phase++)

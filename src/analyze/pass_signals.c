@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * pass_signals.c - how often and how long the patterns of signals.def were seen. */
-#include <string.h>
-
+#include "cover.h"
 #include "name_pattern.h"
 #include "passes.h"
 
@@ -73,7 +72,7 @@ static void add_longest(const struct ap_trace *trace, uint32_t row, struct ap_mo
 static void take_row(const struct ap_trace *trace, uint32_t row, uint32_t bits, unsigned where,
                      struct signal_totals *totals, bool *overflowed)
 {
-    int64_t start_ns = trace->events.start_ns[row], end_ns = start_ns + trace->events.dur_ns[row];
+    int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
     for (size_t i = 0; i < SIGNAL_COUNT; i++) {
         struct signal_totals *total = &totals[i];
         if (!(bits >> i & 1) || !(signals[i].where & where))
@@ -81,11 +80,8 @@ static void take_row(const struct ap_trace *trace, uint32_t row, uint32_t bits, 
         total->count++;
         if (is_longer(trace, row, total->longest))
             total->longest = row;
-        if (end_ns <= total->covered_to_ns)
-            continue;
-        int64_t more_ns = end_ns - (start_ns > total->covered_to_ns ? start_ns : total->covered_to_ns);
-        total->union_ns = ap_add_sat(total->union_ns, more_ns, overflowed);
-        total->covered_to_ns = end_ns;
+        total->union_ns =
+            ap_add_sat(total->union_ns, ap_cover_extend(&total->covered_to_ns, start_ns, end_ns), overflowed);
     }
 }
 
@@ -114,18 +110,16 @@ enum ap_status ap_pass_signals(struct ap_pass_context *context, struct ap_model 
                                struct ap_error *reterr)
 {
     struct signal_totals totals[SIGNAL_COUNT];
-    size_t name_count = (size_t)ap_strpool_count(&context->trace->strings) + 1;
+    size_t name_count = ap_trace_id_count(context->trace);
     struct ap_name_patterns patterns;
     for (size_t i = 0; i < SIGNAL_COUNT; i++)
         totals[i] = (struct signal_totals){ .longest = AP_NO_ROW };
     enum ap_status status = ap_name_patterns_init(&patterns, context->gate, signal_patterns, SIGNAL_COUNT, reterr);
-    uint32_t *bits_of_name = ap_mem_resize(context->gate, NULL, 0, name_count * sizeof(bits_of_name[0]));
+    uint32_t *bits_of_name = ap_mem_cleared(context->gate, name_count * sizeof(bits_of_name[0]));
     if (!bits_of_name && status == AP_OK)
         status = ap_fail_memory(context->gate, reterr);
-    if (status == AP_OK) {
-        memset(bits_of_name, 0, name_count * sizeof(bits_of_name[0]));
+    if (status == AP_OK)
         take_rows(context, &patterns, bits_of_name, totals);
-    }
     ap_name_patterns_release(&patterns);
     ap_mem_free(context->gate, bits_of_name, name_count * sizeof(bits_of_name[0]));
 
@@ -138,10 +132,7 @@ enum ap_status ap_pass_signals(struct ap_pass_context *context, struct ap_model 
         ap_add_time(model, signal, "total_dur_us", totals[i].union_ns);
         ap_add_quotient(model, signal, "window_share_ratio", (double)totals[i].union_ns,
                         context->window_ns > 0 ? (double)context->window_ns : 0);
-        if (context->step_count)
-            ap_add_number(model, signal, "per_step", (double)totals[i].count / (double)context->step_count);
-        else
-            ap_add_null(model, signal, "per_step");
+        ap_add_number_per(model, signal, "per_step", (double)totals[i].count, (double)context->step_count);
         add_longest(context->trace, totals[i].longest, model, signal);
     }
     return AP_OK;

@@ -13,30 +13,16 @@ static const char *const class_keys[AP_SPLIT_CLASS_COUNT_][2] = {
     [AP_SPLIT_memcpy] = { "exposed_memcpy_us", "exposed_memcpy_ratio" },
 };
 
-static void add_ratio(struct ap_model *model, struct ap_value *to, const char *key, bool known, int64_t part_ns,
-                      int64_t dur_ns)
-{
-    if (known)
-        ap_add_quotient(model, to, key, (double)part_ns, (double)dur_ns);
-    else
-        ap_add_null(model, to, key);
-}
-
 static void add_classes(const struct ap_split_part *part, bool has_gpu, struct ap_model *model, struct ap_value *to)
 {
     int64_t idle_ns = ap_split_idle_ns(part);
+    double known_ns = has_gpu ? (double)part->dur_ns : 0;
     for (int i = 0; i < AP_SPLIT_CLASS_COUNT_; i++) {
-        if (has_gpu)
-            ap_add_time(model, to, class_keys[i][0], part->class_ns[i]);
-        else
-            ap_add_null(model, to, class_keys[i][0]);
-        add_ratio(model, to, class_keys[i][1], has_gpu, part->class_ns[i], part->dur_ns);
+        ap_add_known_time(model, to, class_keys[i][0], has_gpu, part->class_ns[i]);
+        ap_add_quotient(model, to, class_keys[i][1], (double)part->class_ns[i], known_ns);
     }
-    if (has_gpu)
-        ap_add_time(model, to, "idle_us", idle_ns);
-    else
-        ap_add_null(model, to, "idle_us");
-    add_ratio(model, to, "idle_ratio", has_gpu, idle_ns, part->dur_ns);
+    ap_add_known_time(model, to, "idle_us", has_gpu, idle_ns);
+    ap_add_quotient(model, to, "idle_ratio", (double)idle_ns, known_ns);
 }
 
 static void add_causes(const struct ap_split_part *part, struct ap_model *model, struct ap_value *to, const char *key)
@@ -58,12 +44,6 @@ static void add_part(const struct ap_split_part *part, bool has_gpu, struct ap_m
     add_classes(part, has_gpu, model, to);
     add_causes(part, model, to, has_gpu ? "idle_causes" : "host_states");
     ap_add_null(model, to, has_gpu ? "host_states" : "idle_causes");
-}
-
-const struct ap_split_part *ap_split_judged(const struct ap_split *split)
-{
-    /* Steps of a host that runs far ahead, and few steps in a long recording, say less than the whole window. */
-    return split->steady_count && split->steady.dur_ns >= split->window.dur_ns / 2 ? &split->steady : &split->window;
 }
 
 static void add_steps(struct ap_pass_context *context, struct ap_model *model, struct ap_value *split)
@@ -114,15 +94,6 @@ static void add_gaps_over(const struct ap_split *split, int over, const char *ke
     ap_add_quotient(model, to, "window_ratio", (double)sum->dur_ns, (double)split->window.dur_ns);
 }
 
-static void add_row_name(const struct ap_trace *trace, uint32_t row, const char *key, struct ap_model *model,
-                         struct ap_value *to)
-{
-    if (row == AP_NO_ROW)
-        ap_add_null(model, to, key);
-    else
-        ap_add_text(model, to, key, ap_row_name(trace, row));
-}
-
 static void add_gap(struct ap_pass_context *context, const struct ap_gap_detail *gap, struct ap_model *model,
                     struct ap_value *list)
 {
@@ -133,8 +104,8 @@ static void add_gap(struct ap_pass_context *context, const struct ap_gap_detail 
     ap_add_track(context->trace, gap->track, model, row);
     ap_add_string(model, row, "cause", ap_idle_cause_name(cause));
     ap_add_time(model, row, "cause_us", gap->cause_ns[cause]);
-    add_row_name(context->trace, gap->host_row[cause], "host_row", model, row);
-    add_row_name(context->trace, gap->next, "next", model, row);
+    ap_add_name(context->trace, model, row, "host_row", ap_row_name_id(context->trace, gap->host_row[cause]));
+    ap_add_name(context->trace, model, row, "next", ap_row_name_id(context->trace, gap->next));
 }
 
 static void add_idle(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root)

@@ -37,7 +37,7 @@ static void add_spread(struct ap_model *model, struct ap_value *parent, const st
         max_ns = dur_ns > max_ns ? dur_ns : max_ns;
     }
     double std_ns = sqrt(squares / (double)durations->count);
-    ap_add_time(model, parent, "mean_us", ap_mean_ns(durations->total_ns, durations->count));
+    ap_add_time(model, parent, "mean_us", ap_mean(durations->total_ns, durations->count));
     ap_add_time(model, parent, "std_us", (int64_t)llround(std_ns));
     ap_add_quotient(model, parent, "cv_ratio", std_ns, mean_ns);
     ap_add_time(model, parent, "min_us", min_ns);
@@ -69,10 +69,7 @@ static void add_percentile_note(struct ap_model *model, struct ap_value *parent,
                              percentiles[i].needed);
             any = true;
         }
-    if (any)
-        ap_add_string(model, parent, "percentile_note", text);
-    else
-        ap_add_null(model, parent, "percentile_note");
+    ap_add_known_string(model, parent, "percentile_note", any, text);
 }
 
 static void add_percentiles(struct ap_model *model, struct ap_value *parent, const struct durations *durations)
@@ -154,10 +151,7 @@ static void add_quality(struct ap_pass_context *context, struct ap_model *model,
     bool is_profiler = ap_text_is(ap_text_of(steps->source), "ProfilerStep");
     bool starts_run = is_profiler && is_first_of_run(ap_row_name(context->trace, first->row));
     struct ap_value *quality = ap_add_object(model, parent, "quality");
-    if (is_profiler)
-        ap_add_bool(model, quality, "starts_with_first_step", starts_run);
-    else
-        ap_add_null(model, quality, "starts_with_first_step");
+    ap_add_known_bool(model, quality, "starts_with_first_step", is_profiler, starts_run);
     ap_add_bool(model, quality, "first_step_cut", first->cut && steps->count > 1);
     ap_add_bool(model, quality, "last_step_cut", last->cut);
     ap_add_bool(model, quality, "too_short", steady_count < STEADY_NEEDED);

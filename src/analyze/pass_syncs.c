@@ -65,10 +65,7 @@ static void sum_waits(struct wait_sums *sums, const struct ap_waits *waits, cons
 /* Without GPU rows nobody knows. */
 static void add_idle(const struct ap_pass_context *context, int64_t idle_ns, struct ap_model *model, struct ap_value *to)
 {
-    if (context->links.count)
-        ap_add_time(model, to, "idle_us", idle_ns);
-    else
-        ap_add_null(model, to, "idle_us");
+    ap_add_known_time(model, to, "idle_us", context->links.count, idle_ns);
 }
 
 static void add_sum(const struct ap_pass_context *context, const struct wait_sums *sums, const struct wait_sum *sum,
@@ -83,19 +80,14 @@ static void add_sum(const struct ap_pass_context *context, const struct wait_sum
     ap_add_quotient(model, to, "idle_share_ratio", (double)sum->idle_ns, (double)sums->gpu_window_ns);
 }
 
-static uint32_t name_of(const struct ap_trace *trace, uint32_t row)
-{
-    return row == AP_NO_ROW ? 0 : trace->events.name[row];
-}
-
 static void add_names(const struct ap_trace *trace, const struct ap_cause *cause, struct ap_model *model,
                       struct ap_value *row)
 {
     ap_add_string(model, row, "category", category_names[cause->kind]);
-    ap_cause_add_name(trace, "operator", cause->op, model, row);
-    ap_cause_add_name(trace, "leaf_operator", cause->leaf, model, row);
-    ap_cause_add_name(trace, "call", cause->call, model, row);
-    ap_cause_add_name(trace, "line", cause->line, model, row);
+    ap_add_name(trace, model, row, "operator", cause->op);
+    ap_add_name(trace, model, row, "leaf_operator", cause->leaf);
+    ap_add_name(trace, model, row, "call", cause->call);
+    ap_add_name(trace, model, row, "line", cause->line);
 }
 
 static enum ap_status add_causes(struct ap_pass_context *context, struct ap_cause *causes, size_t count,
@@ -141,8 +133,9 @@ static enum ap_status add_calls(struct ap_pass_context *context, const struct ap
 static struct ap_cause cause_of(const struct ap_trace *trace, const struct ap_wait *wait)
 {
     return (struct ap_cause){
-        .kind = wait->category, .call = trace->events.name[wait->row], .op = name_of(trace, wait->chain.op),
-        .leaf = name_of(trace, wait->chain.leaf), .line = name_of(trace, wait->chain.line), .row = wait->row, .count = 1,
+        .kind = wait->category, .call = trace->events.name[wait->row], .op = ap_row_name_id(trace, wait->chain.op),
+        .leaf = ap_row_name_id(trace, wait->chain.leaf), .line = ap_row_name_id(trace, wait->chain.line),
+        .row = wait->row, .count = 1,
         .weight_ns = wait->idle_ns, .time_ns = wait->blocked_ns,
         .row_weight_ns = wait->idle_ns ? wait->idle_ns : wait->blocked_ns - INT64_MAX,
     };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * pass_threads.c - which threads do the work of the host. */
+#include "cover.h"
 #include "passes.h"
 #include "sort.h"
 
@@ -39,15 +40,9 @@ static struct ap_value *add_thread(struct ap_pass_context *context, uint32_t ind
 static void add_details(struct ap_pass_context *context, uint32_t index, struct ap_model *model, struct ap_value *row)
 {
     const struct ap_thread_stats *thread = &context->ops.threads[index];
-    struct ap_str label = context->trace->tracks[index].label;
-    if (label.id)
-        ap_add_text(model, row, "name", ap_strpool_text(&context->trace->strings, label));
-    else
-        ap_add_null(model, row, "name");
-    if (context->trace->tracks[index].has_sort_index)
-        ap_add_count(model, row, "sort_index", context->trace->tracks[index].sort_index);
-    else
-        ap_add_null(model, row, "sort_index");
+    ap_add_name(context->trace, model, row, "name", context->trace->tracks[index].label.id);
+    ap_add_known_count(model, row, "sort_index", context->trace->tracks[index].has_sort_index,
+                       context->trace->tracks[index].sort_index);
     ap_add_count(model, row, "operator_events", (int64_t)thread->operator_rows);
     ap_add_time(model, row, "total_dur_us", thread->operator_total_ns);
     ap_add_time(model, row, "busy_us", thread->busy_ns);
@@ -85,16 +80,11 @@ static enum ap_status union_of_all(struct ap_pass_context *context, int64_t *ret
     uint32_t *rows;
     size_t count;
     AP_TRY(ap_rows_by_start(&context->order, context->trace, 1u << AP_KIND_operator, false, &rows, &count, reterr));
-    int64_t covered_to_ns = INT64_MIN, busy_ns = 0;
-    for (size_t i = 0; i < count; i++) {
-        int64_t start_ns = events->start_ns[rows[i]], end_ns = start_ns + events->dur_ns[rows[i]];
-        if (end_ns <= covered_to_ns)
-            continue;
-        busy_ns += end_ns - (start_ns > covered_to_ns ? start_ns : covered_to_ns);
-        covered_to_ns = end_ns;
-    }
+    struct ap_cover busy = AP_COVER_EMPTY;
+    for (size_t i = 0; i < count; i++)
+        ap_cover_add(&busy, events->start_ns[rows[i]], ap_row_end_ns(context->trace, rows[i]));
     ap_mem_free(context->gate, rows, count * sizeof(rows[0]));
-    *ret_busy_ns = busy_ns;
+    *ret_busy_ns = busy.sum_ns;
     return AP_OK;
 }
 

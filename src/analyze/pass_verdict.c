@@ -2,7 +2,6 @@
  * pass_verdict.c - which resource bounds the run, in the field's words, with the numbers that carry it; and the four
  * classic symptoms as named checks. */
 #include <stdio.h>
-#include <string.h>
 
 #include "passes.h"
 #include "value_text.h"
@@ -85,13 +84,13 @@ static double memory_bound_ratio(const struct ap_pass_context *context)
         if (ap_row_kind(context->trace->events.tag[row]) != AP_KIND_kernel)
             continue;
         double dur_ns = (double)context->trace->events.dur_ns[row];
-        enum ap_kernel_group group =
-            ap_kernel_family_group(ap_kernel_family_of(&context->families, context->trace->events.name[row]));
-        if (group == AP_KERNEL_GROUP_communication)
+        enum ap_kernel_family family =
+            ap_kernel_family_of(ap_kernel_subfamily_of(&context->families, context->trace->events.name[row]));
+        if (family == AP_KERNEL_FAMILY_communication)
             continue;
         all_ns += dur_ns;
-        if (group == AP_KERNEL_GROUP_elementwise || group == AP_KERNEL_GROUP_reduction ||
-            group == AP_KERNEL_GROUP_normalisation || group == AP_KERNEL_GROUP_copy)
+        if (family == AP_KERNEL_FAMILY_elementwise || family == AP_KERNEL_FAMILY_reduction ||
+            family == AP_KERNEL_FAMILY_normalisation || family == AP_KERNEL_FAMILY_copy)
             memory_ns += dur_ns;
     }
     return all_ns > 0 ? memory_ns / all_ns : -1;
@@ -145,10 +144,7 @@ static void add_verdict(struct ap_pass_context *context, struct ap_model *model,
     ap_add_time(model, to, "dur_us", wait_ns(part_ns, bound));
     ap_add_quotient(model, to, "judged_ratio", (double)wait_ns(part_ns, bound), (double)judged->dur_ns);
     ap_add_string(model, to, "confidence", memory_bound ? "medium" : confidence_of(judged, bound, wait_ns(part_ns, bound)));
-    if (memory_ratio < 0)
-        ap_add_null(model, to, "memory_bound_family_ratio");
-    else
-        ap_add_ratio(model, to, "memory_bound_family_ratio", memory_ratio);
+    ap_add_known_ratio(model, to, "memory_bound_family_ratio", memory_ratio >= 0, memory_ratio);
     int64_t host_ns = part_ns[BOUND_launch] + part_ns[BOUND_cpu];
     struct ap_value *host = ap_add_object(model, to, "host");
     ap_add_time(model, host, "dur_us", host_ns);
@@ -179,10 +175,7 @@ static void add_symptom(const struct symptom *symptom, bool known, double value,
     ap_add_string(model, row, "id", symptom->id);
     ap_add_string(model, row, "title", symptom->title);
     ap_add_string(model, row, "metric", symptom->metric);
-    if (known)
-        ap_add_ratio(model, row, "value", value);
-    else
-        ap_add_null(model, row, "value");
+    ap_add_known_ratio(model, row, "value", known, value);
     ap_add_ratio(model, row, "threshold", symptom->threshold);
     if (known)
         ap_add_bool(model, row, "present",

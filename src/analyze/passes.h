@@ -42,19 +42,26 @@ struct ap_pass_context {
 typedef enum ap_status ap_pass(struct ap_pass_context *context, struct ap_model *model, struct ap_value *parent,
                                struct ap_error *reterr);
 
-ap_pass ap_pass_ops;      /* cpu.summary, top_ops, operators, operator_summary, families */
-ap_pass ap_pass_threads;  /* cpu.top_threads, threads, thread_summary */
-ap_pass ap_pass_signals;  /* cpu.signals */
-ap_pass ap_pass_document; /* trace */
-ap_pass ap_pass_steps;    /* steps */
-ap_pass ap_pass_split;    /* split, idle */
-ap_pass ap_pass_data_loading;
-ap_pass ap_pass_verdict;  /* verdict, symptoms: reads what the passes before it added */
-ap_pass ap_pass_gpu;      /* gpu */
-ap_pass ap_pass_critical_path; /* critical_path */
+/* By file pass_<name>.c, and what each adds. */
+ap_pass ap_pass_accelerator;   /* accelerator */
 ap_pass ap_pass_communication; /* communication */
-ap_pass ap_pass_compile;  /* compile */
-ap_pass ap_pass_accelerator; /* accelerator */
+ap_pass ap_pass_compile;       /* compile */
+ap_pass ap_pass_copies;        /* copies */
+ap_pass ap_pass_critical_path; /* critical_path */
+ap_pass ap_pass_data_loading;  /* data_loading */
+ap_pass ap_pass_document;      /* trace */
+ap_pass ap_pass_gpu;           /* gpu */
+ap_pass ap_pass_host_work;     /* operators, modules, frames, autograd, drilldown */
+ap_pass ap_pass_launches;      /* links, launches */
+ap_pass ap_pass_ops;           /* cpu.summary, top_ops, operators, operator_summary, families */
+ap_pass ap_pass_phases;        /* phases */
+ap_pass ap_pass_runtime;       /* runtime */
+ap_pass ap_pass_signals;       /* cpu.signals */
+ap_pass ap_pass_split;         /* split, idle */
+ap_pass ap_pass_steps;         /* steps */
+ap_pass ap_pass_syncs;         /* sync */
+ap_pass ap_pass_threads;       /* cpu.top_threads, threads, thread_summary */
+ap_pass ap_pass_verdict;       /* verdict, symptoms: reads what the passes before it added */
 
 static inline void ap_note_overflow(struct ap_pass_context *context, bool overflowed)
 {
@@ -62,47 +69,16 @@ static inline void ap_note_overflow(struct ap_pass_context *context, bool overfl
         context->overflowed = true;
 }
 
-/** What verdict and rules go by: the steady steps, where they are at least half of the window, else the window. */
-const struct ap_split_part *ap_split_judged(const struct ap_split *split);
-ap_pass ap_pass_launches; /* links, launches */
-ap_pass ap_pass_runtime;  /* runtime */
-ap_pass ap_pass_syncs;    /* sync */
-ap_pass ap_pass_copies;   /* copies */
-ap_pass ap_pass_phases;   /* phases */
-ap_pass ap_pass_host_work; /* operators, modules, frames, autograd, drilldown */
-
-static inline struct ap_text ap_row_name(const struct ap_trace *trace, uint32_t row)
+/** The text of an id of trace->strings; null for id 0. */
+static inline void ap_add_name(const struct ap_trace *trace, struct ap_model *model, struct ap_value *to,
+                               const char *key, uint32_t id)
 {
-    return ap_strpool_text(&trace->strings, (struct ap_str){ trace->events.name[row] });
+    ap_add_known_text(model, to, key, id, ap_trace_text(trace, id));
 }
 
 /** Where the row stands, so that it can be found in a viewer: start_us as written in the file, dur_us, pid, tid. */
 void ap_add_place(const struct ap_trace *trace, uint32_t row, struct ap_model *model, struct ap_value *to);
-/** pid and tid of a track. */
+/** pid and tid of a track; both null for AP_NO_ROW. */
 void ap_add_track(const struct ap_trace *trace, uint32_t track, struct ap_model *model, struct ap_value *to);
-
-/** How the durations of some names are spread, found for all of them in one go over the rows. */
-struct ap_name_spreads {
-    struct ap_gate *gate;
-    size_t count, capacity;
-    struct ap_name_spread {
-        uint32_t name;
-        int64_t min_ns, max_ns, p50_ns, p99_ns;
-    } *spreads; /* by name id */
-};
-
-/** @names: row name ids, in any order, also twice; rows are chosen by (tag & mask) == wanted. */
-AP_MUST_CHECK enum ap_status ap_name_spreads_init(struct ap_name_spreads *spreads, const struct ap_trace *trace,
-                                                  struct ap_gate *gate, const uint32_t *names, size_t name_count,
-                                                  uint8_t mask, uint8_t wanted, struct ap_error *reterr);
-void ap_name_spreads_release(struct ap_name_spreads *spreads);
-/** That of a name which was among those given. */
-const struct ap_name_spread *ap_name_spreads_find(const struct ap_name_spreads *spreads, uint32_t name);
-/** Adds max_dur_us (0 at least, as the original script starts there), min_dur_us, p50_us and p99_us of the name to @row. */
-void ap_name_spreads_add(const struct ap_name_spreads *spreads, uint32_t name, struct ap_model *model,
-                         struct ap_value *row);
-
-/** total / count, rounded to whole ns, half away from zero; 0 for no rows. */
-int64_t ap_mean_ns(int64_t total_ns, uint64_t count);
 
 #endif

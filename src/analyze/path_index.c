@@ -38,13 +38,13 @@ static uint8_t name_meaning(struct ap_text name)
 enum ap_status ap_path_names(const struct ap_trace *trace, struct ap_gate *gate, uint8_t **ret_names,
                              struct ap_error *reterr)
 {
-    size_t count = (size_t)ap_strpool_count(&trace->strings) + 1;
+    size_t count = ap_trace_id_count(trace);
     uint8_t *names = ap_mem_resize(gate, NULL, 0, count);
     if (!names)
         return ap_fail_memory(gate, reterr);
     names[0] = 0;
     for (uint32_t id = 1; id < count; id++)
-        names[id] = name_meaning(ap_strpool_text(&trace->strings, (struct ap_str){ id }));
+        names[id] = name_meaning(ap_trace_text(trace, id));
     *ret_names = names;
     return AP_OK;
 }
@@ -54,10 +54,9 @@ enum ap_status ap_path_names(const struct ap_trace *trace, struct ap_gate *gate,
 static enum ap_status list_work(struct ap_path_index *index, const struct ap_links *links, struct ap_error *reterr)
 {
     size_t first_bytes = (index->track_count + 1) * sizeof(index->first_work[0]);
-    index->first_work = ap_mem_resize(index->gate, NULL, 0, first_bytes);
+    index->first_work = ap_mem_cleared(index->gate, first_bytes);
     if (!index->first_work)
         return ap_fail_memory(index->gate, reterr);
-    memset(index->first_work, 0, first_bytes);
     if (!links->count)
         return AP_OK;
     index->work = ap_mem_resize(index->gate, NULL, 0, links->count * sizeof(index->work[0]));
@@ -103,7 +102,7 @@ static enum ap_status list_by_end(struct ap_gate *gate, const uint32_t *from, si
     uint32_t *list = ap_mem_resize(gate, NULL, 0, count * sizeof(list[0]));
     uint32_t *spare = list ? ap_mem_resize(gate, NULL, 0, count * sizeof(spare[0])) : NULL;
     if (!spare) {
-        ap_mem_free(gate, list, list ? count * sizeof(list[0]) : 0);
+        ap_mem_free(gate, list, count * sizeof(list[0]));
         return ap_fail_memory(gate, reterr);
     }
     for (size_t i = 0; i < count; i++)
@@ -145,8 +144,7 @@ static enum ap_status rows_init(struct ap_path_rows *rows, struct ap_path_index 
 static void rows_release(struct ap_path_rows *rows, struct ap_gate *gate)
 {
     ap_mem_free(gate, rows->rows, rows->capacity * sizeof(rows->rows[0]));
-    if (rows->first)
-        ap_mem_free(gate, rows->first, (rows->track_count + 1) * sizeof(rows->first[0]));
+    ap_mem_free(gate, rows->first, (rows->track_count + 1) * sizeof(rows->first[0]));
 }
 
 static enum ap_status rows_add(struct ap_path_rows *rows, struct ap_gate *gate, uint32_t row, struct ap_error *reterr)
@@ -235,7 +233,7 @@ static enum ap_status list_backward(struct ap_path_index *index, struct backward
     backward->rows = ap_mem_resize(index->gate, NULL, 0, count * sizeof(backward->rows[0]));
     uint32_t *spare = backward->rows ? ap_mem_resize(index->gate, NULL, 0, count * sizeof(spare[0])) : NULL;
     if (!spare) {
-        ap_mem_free(index->gate, backward->rows, backward->rows ? count * sizeof(backward->rows[0]) : 0);
+        ap_mem_free(index->gate, backward->rows, count * sizeof(backward->rows[0]));
         *backward = (struct backward_rows){ NULL, 0 };
         return ap_fail_memory(index->gate, reterr);
     }
@@ -315,10 +313,9 @@ static enum ap_status list_host_rows(struct ap_path_index *index, const struct a
 {
     struct ap_id_map copies = { .gate = index->gate };
     struct backward_rows backward = { NULL, 0 };
-    index->backward = ap_mem_resize(index->gate, NULL, 0, index->track_count + 1);
+    index->backward = ap_mem_cleared(index->gate, index->track_count + 1);
     if (!index->backward)
         return ap_fail_memory(index->gate, reterr);
-    memset(index->backward, 0, index->track_count + 1);
     enum ap_status status = find_copies(index, &copies, reterr);
     if (status == AP_OK)
         status = list_backward(index, &backward, reterr);
@@ -350,15 +347,11 @@ enum ap_status ap_path_index_init(struct ap_path_index *index, const struct ap_t
 void ap_path_index_release(struct ap_path_index *index)
 {
     struct ap_gate *gate = index->gate;
-    if (index->names)
-        ap_mem_free(gate, index->names, (size_t)ap_strpool_count(&index->trace->strings) + 1);
+    ap_mem_free(gate, index->names, ap_trace_id_count(index->trace));
     ap_mem_free(gate, index->work, index->work_count * sizeof(index->work[0]));
-    if (index->first_work)
-        ap_mem_free(gate, index->first_work, (index->track_count + 1) * sizeof(index->first_work[0]));
-    if (index->work_by_end)
-        ap_mem_free(gate, index->work_by_end, index->work_count * sizeof(index->work_by_end[0]));
-    if (index->activity_by_end)
-        ap_mem_free(gate, index->activity_by_end, index->activity.count * sizeof(index->activity_by_end[0]));
+    ap_mem_free(gate, index->first_work, (index->track_count + 1) * sizeof(index->first_work[0]));
+    ap_mem_free(gate, index->work_by_end, index->work_count * sizeof(index->work_by_end[0]));
+    ap_mem_free(gate, index->activity_by_end, index->activity.count * sizeof(index->activity_by_end[0]));
     ap_mem_free(gate, index->backward, index->track_count + 1);
     rows_release(&index->activity, gate);
     rows_release(&index->presence, gate);

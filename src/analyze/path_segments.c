@@ -149,7 +149,7 @@ static enum ap_status cut_pieces(struct cutter *cutter, const struct ap_critical
             AP_TRY(cut_host(cutter, piece->at, piece->start_ns, end_ns, (enum ap_path_class)piece->path_class, reterr));
         else
             add_segment(cutter, piece->start_ns, end_ns, piece->at,
-                        piece->at == AP_NO_ROW ? UINT32_MAX : cutter->trace->events.track[piece->at],
+                        piece->at == AP_NO_ROW ? AP_NO_ROW : cutter->trace->events.track[piece->at],
                         (enum ap_path_class)piece->path_class);
     }
     flush(cutter);
@@ -176,6 +176,6 @@ enum ap_status ap_critical_path_visit(const struct ap_critical_path *path, const
                         cutter.threads[track].capacity * sizeof(cutter.threads[track].open[0]));
     }
     ap_mem_free(cutter.gate, cutter.threads, bytes);
-    ap_mem_free(cutter.gate, cutter.names, (size_t)ap_strpool_count(&trace->strings) + 1);
+    ap_mem_free(cutter.gate, cutter.names, ap_trace_id_count(trace));
     return status;
 }

@@ -24,16 +24,8 @@ static inline struct ap_per_step ap_per_step_of(const struct ap_steps *steps)
 
 static inline bool ap_per_step_has(const struct ap_per_step *per_step, int64_t at_ns)
 {
-    size_t low = 0, high = per_step->steps->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (per_step->steps->steps[middle].start_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct ap_step *step = low ? &per_step->steps->steps[low - 1] : NULL;
-    return step && at_ns < step->end_ns && (per_step->every || ap_step_is_steady(step));
+    size_t step = ap_step_at(per_step->steps, at_ns);
+    return step < per_step->steps->count && (per_step->every || ap_step_is_steady(&per_step->steps->steps[step]));
 }
 
 #endif

@@ -62,7 +62,7 @@ static enum ap_status marks_init(struct marks *marks, const struct ap_trace *tra
                                  struct ap_error *reterr)
 {
     *marks = (struct marks){ .gate = gate, .ops = { .gate = gate }, .frames = { .gate = gate } };
-    size_t count = (size_t)ap_strpool_count(&trace->strings) + 1;
+    size_t count = ap_trace_id_count(trace);
     marks->of_name = ap_mem_resize(gate, NULL, 0, count);
     if (!marks->of_name)
         return ap_fail_memory(gate, reterr);
@@ -81,7 +81,7 @@ static void marks_release(struct marks *marks)
 
 static unsigned ask(const struct marks *marks, const struct ap_trace *trace, uint32_t name, bool is_frame)
 {
-    struct ap_text text = ap_strpool_text(&trace->strings, (struct ap_str){ name });
+    struct ap_text text = ap_trace_text(trace, name);
     size_t count = is_frame ? AP_COUNT_OF(frame_patterns) : AP_COUNT_OF(op_patterns);
     size_t entry = ap_name_patterns_first(is_frame ? &marks->frames : &marks->ops, text, count);
     if (entry == count)
@@ -114,19 +114,6 @@ struct finding {
     int64_t *last_backward_ns; /* by step; the last entry: without steps, of the whole trace */
     bool *has_step;            /* by track */
 };
-
-size_t ap_step_at(const struct ap_steps *steps, int64_t at_ns)
-{
-    size_t low = 0, high = steps->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (steps->steps[middle].end_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < steps->count && steps->steps[low].start_ns <= at_ns ? low : steps->count;
-}
 
 static void note_backward(struct finding *finding, uint32_t row)
 {
@@ -207,12 +194,11 @@ static enum ap_status find(struct finding *finding, struct ap_error *reterr)
     const struct ap_trace *trace = finding->trace;
     size_t steps_bytes = (finding->steps->count + 1) * sizeof(finding->last_backward_ns[0]);
     finding->last_backward_ns = ap_mem_resize(phases->gate, NULL, 0, steps_bytes);
-    finding->has_step = ap_mem_resize(phases->gate, NULL, 0, trace->track_count * sizeof(bool));
+    finding->has_step = ap_mem_cleared(phases->gate, trace->track_count * sizeof(bool));
     enum ap_status status = finding->last_backward_ns && finding->has_step ? AP_OK : ap_fail_memory(phases->gate, reterr);
     if (status == AP_OK) {
         for (size_t i = 0; i <= finding->steps->count; i++)
             finding->last_backward_ns[i] = INT64_MIN;
-        memset(finding->has_step, 0, trace->track_count * sizeof(bool));
         for (size_t i = 0; i < finding->steps->count; i++)
             finding->has_step[trace->events.track[finding->steps->steps[i].row]] = true;
         status = marks_init(&finding->marks, trace, phases->gate, reterr);
@@ -222,10 +208,8 @@ static enum ap_status find(struct finding *finding, struct ap_error *reterr)
         }
         marks_release(&finding->marks);
     }
-    if (finding->last_backward_ns)
-        ap_mem_free(phases->gate, finding->last_backward_ns, steps_bytes);
-    if (finding->has_step)
-        ap_mem_free(phases->gate, finding->has_step, trace->track_count * sizeof(bool));
+    ap_mem_free(phases->gate, finding->last_backward_ns, steps_bytes);
+    ap_mem_free(phases->gate, finding->has_step, trace->track_count * sizeof(bool));
     return status;
 }
 
@@ -241,11 +225,10 @@ enum ap_status ap_phases_init(struct ap_phases *phases, const struct ap_trace *t
         return ap_fail_memory(gate, reterr);
     phases->count = trace->events.count;
     memset(phases->of_row, AP_PHASE_unknown, phases->count);
-    phases->track_is_backward = ap_mem_resize(gate, NULL, 0, trace->track_count * sizeof(bool));
+    phases->track_is_backward = ap_mem_cleared(gate, trace->track_count * sizeof(bool));
     if (!phases->track_is_backward)
         return ap_fail_memory(gate, reterr);
     phases->track_count = trace->track_count;
-    memset(phases->track_is_backward, 0, trace->track_count * sizeof(bool));
     struct finding finding = { phases, trace, order, tree, steps, { .gate = gate }, NULL, NULL };
     return find(&finding, reterr);
 }

@@ -53,7 +53,4 @@ uint32_t ap_work_cause(const struct ap_trace *trace, const struct ap_device_row 
 enum ap_phase ap_phase_of_work(const struct ap_phases *phases, const struct ap_trace *trace,
                                const struct ap_device_row *linked);
 
-/** The step that holds the time, or steps->count. */
-size_t ap_step_at(const struct ap_steps *steps, int64_t at_ns);
-
 #endif

@@ -53,7 +53,7 @@ static void add_pair(struct ap_pass_context *context, const struct ap_autograd_p
 {
     bool by_device = cost->forward_device_ns > 0;
     struct ap_value *row = ap_add_object(model, list, NULL);
-    ap_add_text(model, row, "forward", ap_name_text(context, pair->forward_name));
+    ap_add_text(model, row, "forward", ap_trace_text(context->trace, pair->forward_name));
     ap_add_text(model, row, "backward", ap_autograd_node_name(context->trace, pair->backward_row));
     ap_add_count(model, row, "count", (int64_t)pair->count);
     ap_add_time(model, row, "forward_host_us", pair->forward_host_ns);
@@ -114,7 +114,6 @@ enum ap_status ap_report_autograd(struct ap_pass_context *context, const struct 
         costs[i] = cost_of(autograd, &autograd->pairs[i], &context->ops.overflowed);
     add_summary(context, autograd, costs, model, parent);
     enum ap_status status = add_pairs(context, autograd, costs, model, parent, reterr);
-    if (costs)
-        ap_mem_free(context->gate, costs, bytes);
+    ap_mem_free(context->gate, costs, bytes);
     return status;
 }

@@ -16,7 +16,7 @@ static const char *const level_names[] = { "step", "phase", "component", "operat
 static const char *const step_names[] = { "whole trace", "steady steps", "cold step", "cut steps", "outside steps" };
 _Static_assert(AP_COUNT_OF(step_names) == AP_STEP_CLASS_COUNT_, "one name for each");
 
-/* Components: families of operators, then families of kernels for work that no operator launched. */
+/* Components: families of operators, then subfamilies of kernels for work that no operator launched. */
 #define KERNEL_COMPONENT 64u
 
 /* One operation of one component in one phase of one kind of step, with its sums on each level. */
@@ -64,7 +64,7 @@ static enum ap_status add_device_leaf(struct ap_pass_context *context, struct le
     if (cause != AP_NO_ROW)
         step = ap_step_class_at(&context->steps, trace->events.start_ns[cause]);
     enum ap_phase phase = ap_phase_of_work(&context->phases, trace, linked);
-    unsigned component = KERNEL_COMPONENT + ap_kernel_family_of(context->phases.families, name);
+    unsigned component = KERNEL_COMPONENT + ap_kernel_subfamily_of(context->phases.families, name);
     bool is_collective = phase == AP_PHASE_communication && ap_row_is_of(trace, linked->row, 1u << AP_KIND_kernel) &&
                          ap_kernel_is_communication(context->phases.families, trace, linked->row);
     if (!is_collective && linked->op != AP_NO_ROW && ap_row_is_of(trace, linked->op, 1u << AP_KIND_operator)) {
@@ -137,9 +137,9 @@ static struct ap_text key_text(const struct leaves *leaves, enum level level, ui
     case LEVEL_COMPONENT:
         if (key < KERNEL_COMPONENT)
             return ap_text_of(ap_op_family_name(key));
-        return ap_text_of(key == KERNEL_COMPONENT ? "copy or memset" : ap_kernel_family_name(key - KERNEL_COMPONENT));
+        return ap_text_of(key == KERNEL_COMPONENT ? "copy or memset" : ap_kernel_subfamily_name(key - KERNEL_COMPONENT));
     default:
-        return ap_strpool_text(&leaves->trace->strings, (struct ap_str){ key });
+        return ap_trace_text(leaves->trace, key);
     }
 }
 

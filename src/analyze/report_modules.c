@@ -160,10 +160,8 @@ static enum ap_status list_modules(struct ap_pass_context *context, const struct
         sum_hidden(work, number_of, &listing, &context->ops.overflowed);
         add_tree(context, work, number_of, &listing, model, list);
     }
-    if (number_of)
-        ap_mem_free(context->gate, number_of, number_bytes);
-    if (listing.modules)
-        ap_mem_free(context->gate, listing.modules, bytes);
+    ap_mem_free(context->gate, number_of, number_bytes);
+    ap_mem_free(context->gate, listing.modules, bytes);
     return is_full ? AP_OK : ap_fail_memory(context->gate, reterr);
 }
 
@@ -219,7 +217,7 @@ static void add_frame(struct ap_pass_context *context, const struct ap_frame_cos
                       struct ap_value *list)
 {
     struct ap_value *row = ap_add_object(model, list, NULL);
-    ap_add_text(model, row, "name", ap_name_text(context, frame->name));
+    ap_add_text(model, row, "name", ap_trace_text(context->trace, frame->name));
     ap_add_count(model, row, "count", (int64_t)frame->cost.calls);
     ap_add_time(model, row, "host_self_us", frame->cost.host_self_ns);
     ap_add_device_time(context, model, row, "device_self_us", frame->cost.device_self_ns);

@@ -50,7 +50,7 @@ static void add_top_line(struct ap_pass_context *context, const struct ap_host_w
     }
     const struct ap_op_frame_cost *cost = &work->op_frames[line];
     bool by_device = op->cost.device_self_ns > 0;
-    ap_add_text(model, row, "top_frame", ap_name_text(context, work->frames[cost->frame].name));
+    ap_add_text(model, row, "top_frame", ap_trace_text(context->trace, work->frames[cost->frame].name));
     ap_add_quotient(model, row, "top_frame_share_ratio", (double)(by_device ? cost->device_self_ns : cost->host_self_ns),
                     (double)(by_device ? op->cost.device_self_ns : op->cost.host_self_ns));
 }
@@ -79,7 +79,7 @@ static enum ap_status add_top(struct ap_pass_context *context, const struct ap_h
     for (size_t i = 0; i < count && status == AP_OK; i++) {
         const struct ap_op_cost *op = &work->ops[order[i]];
         struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_text(model, row, "name", ap_name_text(context, op->name));
+        ap_add_text(model, row, "name", ap_trace_text(context->trace, op->name));
         ap_add_string(model, row, "family", ap_op_family_name(context->op_families.of_name[op->name]));
         add_times(context, &op->cost, model, row);
         ap_add_device_time(context, model, row, "device_total_us", op->cost.device_total_ns);
@@ -154,7 +154,7 @@ static enum ap_status add_by_shape(struct ap_pass_context *context, const struct
         struct ap_value *row = ap_add_object(model, list, NULL);
         struct ap_text dims, types;
         ap_trace_signature(context->trace, (struct ap_str){ shape->signature }, &dims, &types);
-        ap_add_text(model, row, "name", ap_name_text(context, shape->name));
+        ap_add_text(model, row, "name", ap_trace_text(context->trace, shape->name));
         add_shown_text(model, row, "dims", dims);
         add_shown_text(model, row, "types", types);
         add_times(context, &shape->cost, model, row);

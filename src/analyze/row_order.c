@@ -82,10 +82,9 @@ enum ap_status ap_row_order_init(struct ap_row_order *order, const struct ap_tra
                                  struct ap_error *reterr)
 {
     *order = (struct ap_row_order){ .gate = gate, .track_count = trace->track_count };
-    order->track_start = ap_mem_resize(gate, NULL, 0, (order->track_count + 1) * sizeof(order->track_start[0]));
+    order->track_start = ap_mem_cleared(gate, (order->track_count + 1) * sizeof(order->track_start[0]));
     if (!order->track_start)
         return ap_fail_memory(gate, reterr);
-    memset(order->track_start, 0, (order->track_count + 1) * sizeof(order->track_start[0]));
     count_rows(order, trace);
     if (order->count) {
         order->rows = ap_mem_resize(gate, NULL, 0, order->count * sizeof(order->rows[0]));
@@ -98,10 +97,8 @@ enum ap_status ap_row_order_init(struct ap_row_order *order, const struct ap_tra
 
 void ap_row_order_release(struct ap_row_order *order)
 {
-    if (order->rows)
-        ap_mem_free(order->gate, order->rows, order->count * sizeof(order->rows[0]));
-    if (order->track_start)
-        ap_mem_free(order->gate, order->track_start, (order->track_count + 1) * sizeof(order->track_start[0]));
+    ap_mem_free(order->gate, order->rows, order->count * sizeof(order->rows[0]));
+    ap_mem_free(order->gate, order->track_start, (order->track_count + 1) * sizeof(order->track_start[0]));
     *order = (struct ap_row_order){ .gate = order->gate };
 }
 
@@ -132,8 +129,8 @@ enum ap_status ap_rows_by_start(const struct ap_row_order *order, const struct a
     uint32_t *rows = ap_mem_resize(order->gate, NULL, 0, count * sizeof(rows[0]));
     uint32_t *spare = ap_mem_resize(order->gate, NULL, 0, count * sizeof(rows[0]));
     if (!rows || !spare) {
-        ap_mem_free(order->gate, rows, rows ? count * sizeof(rows[0]) : 0);
-        ap_mem_free(order->gate, spare, spare ? count * sizeof(rows[0]) : 0);
+        ap_mem_free(order->gate, rows, count * sizeof(rows[0]));
+        ap_mem_free(order->gate, spare, count * sizeof(rows[0]));
         return ap_fail_memory(order->gate, reterr);
     }
     for (size_t i = 0; i < order->count; i++)

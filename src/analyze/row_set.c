@@ -12,8 +12,7 @@ enum ap_status ap_row_set_init(struct ap_row_set *set, struct ap_gate *gate, siz
     uint64_t *bits = ap_mem_resize(gate, NULL, 0, words * sizeof(bits[0]));
     uint32_t *before = bits ? ap_mem_resize(gate, NULL, 0, words * sizeof(before[0])) : NULL;
     if (!before) {
-        if (bits)
-            ap_mem_free(gate, bits, words * sizeof(bits[0]));
+        ap_mem_free(gate, bits, words * sizeof(bits[0]));
         return ap_fail_memory(gate, reterr);
     }
     memset(bits, 0, words * sizeof(bits[0]));

@@ -19,6 +19,12 @@ int64_t ap_split_idle_ns(const struct ap_split_part *part)
     return idle_ns;
 }
 
+const struct ap_split_part *ap_split_judged(const struct ap_split *split)
+{
+    /* Steps of a host that runs far ahead, and few steps in a long recording, say less than the whole window. */
+    return split->steady_count && split->steady.dur_ns >= split->window.dur_ns / 2 ? &split->steady : &split->window;
+}
+
 enum ap_idle_cause ap_split_top_cause(const int64_t *cause_ns)
 {
     int top = 0;
@@ -66,8 +72,7 @@ static enum ap_status merge_devices(struct merged *merged, struct ap_gate *gate,
 
 static void release_merged(struct merged *merged, struct ap_gate *gate)
 {
-    if (merged->order)
-        ap_mem_free(gate, merged->order, 2 * merged->links->count * sizeof(merged->order[0]));
+    ap_mem_free(gate, merged->order, 2 * merged->links->count * sizeof(merged->order[0]));
 }
 
 /* ------------------------------------------------------------------------------------------------------- classes */
@@ -173,8 +178,7 @@ static enum ap_status find_gaps(struct ap_split *split, const struct merged *mer
 
 static void release_gaps(struct ap_split *split)
 {
-    if (split->gaps)
-        ap_mem_free(split->gate, split->gaps, split->gap_capacity * sizeof(split->gaps[0]));
+    ap_mem_free(split->gate, split->gaps, split->gap_capacity * sizeof(split->gaps[0]));
     split->gaps = NULL;
     split->gap_count = split->gap_capacity = 0;
 }
@@ -269,10 +273,9 @@ static enum ap_status prepare_steps(struct ap_split *split, const struct ap_step
 {
     if (!steps->count)
         return AP_OK;
-    split->steps = ap_mem_resize(split->gate, NULL, 0, steps->count * sizeof(split->steps[0]));
+    split->steps = ap_mem_cleared(split->gate, steps->count * sizeof(split->steps[0]));
     if (!split->steps)
         return ap_fail_memory(split->gate, reterr);
-    memset(split->steps, 0, steps->count * sizeof(split->steps[0]));
     split->step_count = steps->count;
     for (size_t i = 0; i < steps->count; i++)
         split->steps[i].dur_ns = steps->steps[i].end_ns - steps->steps[i].start_ns;
@@ -329,10 +332,8 @@ enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trac
 void ap_split_release(struct ap_split *split)
 {
     struct ap_gate *gate = split->gate;
-    if (split->steps)
-        ap_mem_free(gate, split->steps, split->step_count * sizeof(split->steps[0]));
-    if (split->details)
-        ap_mem_free(gate, split->details, split->detail_count * sizeof(split->details[0]));
+    ap_mem_free(gate, split->steps, split->step_count * sizeof(split->steps[0]));
+    ap_mem_free(gate, split->details, split->detail_count * sizeof(split->details[0]));
     release_gaps(split);
     *split = (struct ap_split){ .gate = gate };
 }

@@ -67,6 +67,8 @@ AP_MUST_CHECK enum ap_status ap_split_init(struct ap_split *split, const struct 
                                            struct ap_error *reterr);
 void ap_split_release(struct ap_split *split);
 
+/** What verdict and rules go by: the steady steps, where they are at least half of the window, else the window. */
+const struct ap_split_part *ap_split_judged(const struct ap_split *split);
 int64_t ap_split_idle_ns(const struct ap_split_part *part);
 /** The cause with the most time in it; the first of equals. */
 enum ap_idle_cause ap_split_top_cause(const int64_t *cause_ns);

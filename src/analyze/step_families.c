@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * step_families.c - annotations that a loop repeats. */
-#include <string.h>
-
 #include "name_pattern.h"
 #include "step_source.h"
 
@@ -61,7 +59,7 @@ static enum ap_status classify(struct ap_step_families *families, const struct a
 {
     char folded[AP_STEP_FAMILY_BYTES];
     struct ap_str id;
-    struct ap_text text = ap_strpool_text(&trace->strings, (struct ap_str){ name });
+    struct ap_text text = ap_trace_text(trace, name);
     families->family_of[name] = NO_FAMILY;
     size_t kind = ap_name_patterns_first(excluded, text, AP_COUNT_OF(not_steps));
     if (!text.bytes || families->count == FAMILIES_MAX || kind == 0)
@@ -117,14 +115,13 @@ enum ap_status ap_step_families_init(struct ap_step_families *families, const st
                                      const struct ap_row_order *order, struct ap_gate *gate, struct ap_error *reterr)
 {
     struct ap_name_patterns excluded;
-    size_t name_count = (size_t)ap_strpool_count(&trace->strings) + 1;
+    size_t name_count = ap_trace_id_count(trace);
     *families = (struct ap_step_families){ .gate = gate };
     ap_strpool_init(&families->names, gate);
-    families->family_of = ap_mem_resize(gate, NULL, 0, name_count * sizeof(families->family_of[0]));
+    families->family_of = ap_mem_cleared(gate, name_count * sizeof(families->family_of[0]));
     if (!families->family_of)
         return ap_fail_memory(gate, reterr);
     families->name_count = name_count;
-    memset(families->family_of, 0, name_count * sizeof(families->family_of[0]));
     enum ap_status status = ap_name_patterns_init(&excluded, gate, not_steps, AP_COUNT_OF(not_steps), reterr);
     if (status == AP_OK)
         status = take_rows(families, &excluded, trace, order, reterr);
@@ -161,6 +158,6 @@ void ap_step_family_name(const struct ap_step_families *families, const struct a
                          char ret_name[static AP_STEP_FAMILY_BYTES])
 {
     const struct ap_step_family *family = &families->families[id - 1];
-    struct ap_text name = ap_strpool_text(&trace->strings, (struct ap_str){ family->name });
+    struct ap_text name = ap_trace_text(trace, family->name);
     ret_name[cut_name(name, family->varied, ret_name).bytes] = '\0';
 }

@@ -9,11 +9,6 @@
 
 #define STARTS_NEEDED 3
 
-static struct ap_text name_text(const struct ap_trace *trace, uint32_t name)
-{
-    return ap_strpool_text(&trace->strings, (struct ap_str){ name });
-}
-
 /* ---- which rows ---- */
 
 typedef bool is_mark(struct ap_text name);
@@ -77,16 +72,15 @@ static enum ap_status take_marks(struct ap_step_source *source, const struct ap_
     uint32_t name_count = ap_strpool_count(&trace->strings), id = 1;
     size_t bytes = ((size_t)name_count + 1) * sizeof(uint32_t);
     source->count = 0;
-    while (id <= name_count && !mark(name_text(trace, id)))
+    while (id <= name_count && !mark(ap_trace_text(trace, id)))
         id++;
     if (id > name_count)
         return AP_OK;
-    uint32_t *chosen = ap_mem_resize(source->gate, NULL, 0, bytes);
+    uint32_t *chosen = ap_mem_cleared(source->gate, bytes);
     if (!chosen)
         return ap_fail_memory(source->gate, reterr);
-    memset(chosen, 0, bytes);
     for (; id <= name_count; id++)
-        chosen[id] = mark(name_text(trace, id));
+        chosen[id] = mark(ap_trace_text(trace, id));
     enum ap_status status = take_chosen(source, trace, chosen, 1, kinds, reterr);
     ap_mem_free(source->gate, chosen, bytes);
     return status;
@@ -204,12 +198,11 @@ static bool are_pieces(const struct ap_step_source *source, const struct ap_trac
     size_t track = events->track[source->rows[0]], launch = 0;
     for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
         uint32_t row = order->rows[at];
-        if (ap_row_kind(events->tag[row]) != AP_KIND_annotation || !is_server_step(name_text(trace, events->name[row])))
+        if (ap_row_kind(events->tag[row]) != AP_KIND_annotation || !is_server_step(ap_row_name(trace, row)))
             continue;
         while (launch < source->count && events->start_ns[source->rows[launch]] < events->start_ns[row])
             launch++;
-        if (launch + 1 < source->count &&
-            events->start_ns[source->rows[launch + 1]] < events->start_ns[row] + events->dur_ns[row])
+        if (launch + 1 < source->count && events->start_ns[source->rows[launch + 1]] < ap_row_end_ns(trace, row))
             return true;
     }
     return false;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "step_warmup.h"
 
-#include <string.h>
-
 #include "name_pattern.h"
+#include "name_spreads.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -113,7 +112,7 @@ static bool counts(const struct warmup *warmup, size_t row)
     uint8_t entry = warmup->entry_of[events->name[row]];
     if (!entry || events->start_ns[row] == AP_START_UNKNOWN || events->dur_ns[row] < 0 ||
         events->start_ns[row] >= steps->steps[steps->count - 1].end_ns ||
-        events->start_ns[row] + events->dur_ns[row] <= steps->steps[0].start_ns)
+        ap_row_end_ns(warmup->context->trace, (uint32_t)row) <= steps->steps[0].start_ns)
         return false;
     switch (ap_row_kind(events->tag[row])) {
     case AP_KIND_operator:
@@ -184,7 +183,7 @@ static void cover_all(struct warmup *warmup)
         uint32_t row = warmup->rows[i];
         for (size_t kind = (size_t)(warmup->entry_of[events->name[row]] - 1) / 2; kind < KIND_COUNT; kind++)
             cover(&warmup->levels[kind], &warmup->context->steps, events->start_ns[row],
-                  events->start_ns[row] + events->dur_ns[row]);
+                  ap_row_end_ns(warmup->context->trace, row));
     }
 }
 
@@ -227,7 +226,7 @@ static enum ap_status find_parts(struct warmup *warmup, int64_t excess_ns, uint6
     }
     ap_name_spreads_release(&warmup->spreads);
     ap_mem_free(warmup->context->gate, warmup->rows, warmup->row_capacity * sizeof(warmup->rows[0]));
-    ap_mem_free(warmup->context->gate, warmup->entry_of, warmup->entry_of ? warmup->name_count : 0);
+    ap_mem_free(warmup->context->gate, warmup->entry_of, warmup->name_count);
     return status;
 }
 
@@ -247,18 +246,12 @@ enum ap_status ap_step_warmup_add(struct ap_pass_context *context, int64_t media
     }
     ap_note_overflow(context, overflowed);
     struct ap_value *warmup = ap_add_object(model, parent, "warmup");
-    if (steps->count < 3)
-        ap_add_null(model, warmup, "cold_count");
-    else
-        ap_add_count(model, warmup, "cold_count", (int64_t)cold_count);
-    if (steps->count < 3 || median_ns < 0)
-        ap_add_null(model, warmup, "excess_us");
-    else
-        ap_add_time(model, warmup, "excess_us", excess_ns);
+    ap_add_known_count(model, warmup, "cold_count", steps->count >= 3, (int64_t)cold_count);
+    ap_add_known_time(model, warmup, "excess_us", steps->count >= 3 && median_ns >= 0, excess_ns);
     struct ap_value *parts = ap_add_list(model, warmup, "parts");
     if (!cold_count || median_ns < 0)
         return AP_OK;
     struct warmup found = { .context = context, .spreads = { .gate = context->gate } };
-    found.name_count = (size_t)ap_strpool_count(&context->trace->strings) + 1;
+    found.name_count = ap_trace_id_count(context->trace);
     return find_parts(&found, excess_ns, cold_count, steady_count, model, parts, reterr);
 }

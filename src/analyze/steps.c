@@ -172,3 +172,16 @@ void ap_steps_release(struct ap_steps *steps)
     steps->count = steps->capacity = 0;
     steps->source = NULL;
 }
+
+size_t ap_step_at(const struct ap_steps *steps, int64_t at_ns)
+{
+    size_t low = 0, high = steps->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (steps->steps[middle].end_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < steps->count && steps->steps[low].start_ns <= at_ns ? low : steps->count;
+}

@@ -31,6 +31,9 @@ AP_MUST_CHECK enum ap_status ap_steps_init(struct ap_steps *steps, const struct 
                                            struct ap_error *reterr);
 void ap_steps_release(struct ap_steps *steps);
 
+/** Number of the step that holds the time, or steps->count. */
+size_t ap_step_at(const struct ap_steps *steps, int64_t at_ns);
+
 static inline bool ap_step_is_steady(const struct ap_step *step)
 {
     return !step->cold && !step->cut;

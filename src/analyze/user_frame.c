@@ -17,7 +17,7 @@ enum ap_status ap_user_frames_init(struct ap_user_frames *frames, const struct a
                                    struct ap_error *reterr)
 {
     *frames = (struct ap_user_frames){ .gate = gate, .trace = trace, .library = { .gate = gate } };
-    size_t count = (size_t)ap_strpool_count(&trace->strings) + 1;
+    size_t count = ap_trace_id_count(trace);
     frames->kinds = ap_mem_resize(gate, NULL, 0, count);
     if (!frames->kinds)
         return ap_fail_memory(gate, reterr);
@@ -54,7 +54,7 @@ static bool is_of_user(const struct ap_user_frames *frames, struct ap_text name)
 static uint8_t kind_of(struct ap_user_frames *frames, uint32_t name)
 {
     if (frames->kinds[name] == NOT_ASKED) {
-        struct ap_text text = ap_strpool_text(&frames->trace->strings, (struct ap_str){ name });
+        struct ap_text text = ap_trace_text(frames->trace, name);
         frames->kinds[name] = ap_text_starts_with(text, "nn.Module: ") ? OF_MODULE
                               : is_of_user(frames, text)               ? OF_USER
                                                                        : OF_LIBRARY;
@@ -70,13 +70,4 @@ bool ap_is_user_frame(struct ap_user_frames *frames, uint32_t name)
 bool ap_is_module_frame(struct ap_user_frames *frames, uint32_t name)
 {
     return kind_of(frames, name) == OF_MODULE;
-}
-
-uint32_t ap_user_frame_of(struct ap_user_frames *frames, const struct ap_host_tree *tree, uint32_t row)
-{
-    const struct ap_trace *trace = frames->trace;
-    while (row != AP_NO_ROW &&
-           (!ap_row_is_of(trace, row, 1u << AP_KIND_python) || !ap_is_user_frame(frames, trace->events.name[row])))
-        row = ap_host_around(tree, trace, row, 1u << AP_KIND_python);
-    return row;
 }

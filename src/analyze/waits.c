@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "waits.h"
 
-#include <string.h>
-
 #include "id_map.h"
 
 #include "poison.h"
@@ -43,7 +41,7 @@ static uint8_t category_of_op(struct search *search, uint32_t row)
     uint32_t name = search->trace->events.name[row];
     uint8_t *known = &search->category_of_name[name];
     if (!*known) {
-        struct ap_text text = ap_strpool_text(&search->trace->strings, (struct ap_str){ name });
+        struct ap_text text = ap_trace_text(search->trace, name);
         size_t entry = ap_name_patterns_first(&search->operators, text, AP_COUNT_OF(operator_patterns));
         *known = entry < AP_COUNT_OF(operator_patterns) ? (uint8_t)(category_of_entry[entry] + 1)
                                                         : AP_SYNC_CATEGORY_COUNT + 1;
@@ -53,8 +51,7 @@ static uint8_t category_of_op(struct search *search, uint32_t row)
 
 static bool copy_name_has(const struct search *search, uint32_t place, const char *direction, const char *long_direction)
 {
-    struct ap_text name = ap_strpool_text(&search->trace->strings,
-                                          (struct ap_str){ search->trace->events.name[search->links->rows[place].row] });
+    struct ap_text name = ap_row_name(search->trace, search->links->rows[place].row);
     return ap_text_contains_folded(name, direction) || ap_text_contains_folded(name, long_direction);
 }
 
@@ -64,7 +61,7 @@ static enum ap_sync_category category_of(struct search *search, const struct ap_
 {
     int64_t start_ns = search->trace->events.start_ns[call];
     uint32_t row = chain->leaf;
-    for (int left = AP_CHAIN_LIMIT; row != AP_NO_ROW;) {
+    for (int left = AP_NESTING_MAX; row != AP_NO_ROW;) {
         uint8_t category = ap_row_is_of(search->trace, row, 1u << AP_KIND_operator) ? category_of_op(search, row)
                                                                                     : AP_SYNC_CATEGORY_COUNT;
         if (category < AP_SYNC_CATEGORY_COUNT)
@@ -201,15 +198,14 @@ static enum ap_status map_launches(struct search *search, struct ap_gate *gate, 
 static enum ap_status begin_search(struct search *search, struct ap_gate *gate,
                                    struct ap_error *reterr)
 {
-    size_t count = (size_t)ap_strpool_count(&search->trace->strings) + 1;
+    size_t count = ap_trace_id_count(search->trace);
     AP_TRY(ap_call_kinds_init(&search->kinds, search->trace, gate, reterr));
     AP_TRY(ap_host_chains_init(&search->chains, search->trace, search->tree, gate, reterr));
     AP_TRY(ap_name_patterns_init(&search->operators, gate, operator_patterns, AP_COUNT_OF(operator_patterns), reterr));
-    search->category_of_name = ap_mem_resize(gate, NULL, 0, count);
+    search->category_of_name = ap_mem_cleared(gate, count);
     if (!search->category_of_name)
         return ap_fail_memory(gate, reterr);
     search->name_count = count;
-    memset(search->category_of_name, 0, count);
     return map_launches(search, gate, reterr);
 }
 

@@ -92,27 +92,24 @@ enum ap_status ap_word_search_init(struct ap_word_search *search, struct ap_gate
     size_t next_bytes = search->state_capacity * search->class_count * sizeof(search->next[0]);
     size_t hit_bytes = search->state_capacity * sizeof(search->hits[0]);
     size_t queue_bytes = 2 * search->state_capacity * sizeof(uint16_t);
-    search->next = ap_mem_resize(gate, NULL, 0, next_bytes);
+    search->next = ap_mem_cleared(gate, next_bytes);
     search->hits = ap_mem_resize(gate, NULL, 0, hit_bytes);
     uint16_t *queue = ap_mem_resize(gate, NULL, 0, queue_bytes);
     bool whole = search->next && search->hits && queue;
     if (whole) {
-        memset(search->next, 0, next_bytes);
         memset(search->hits, 0xff, hit_bytes);
         add_words(search, rules, rule_count);
         join_ends(search, queue, queue + search->state_capacity);
     }
-    ap_mem_free(gate, queue, queue ? queue_bytes : 0);
+    ap_mem_free(gate, queue, queue_bytes);
     return whole ? AP_OK : ap_fail_memory(gate, reterr);
 }
 
 void ap_word_search_release(struct ap_word_search *search)
 {
-    if (search->next)
-        ap_mem_free(search->gate, search->next,
+    ap_mem_free(search->gate, search->next,
                     search->state_capacity * search->class_count * sizeof(search->next[0]));
-    if (search->hits)
-        ap_mem_free(search->gate, search->hits, search->state_capacity * sizeof(search->hits[0]));
+    ap_mem_free(search->gate, search->hits, search->state_capacity * sizeof(search->hits[0]));
     *search = (struct ap_word_search){ .gate = search->gate };
 }
 

@@ -227,10 +227,9 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     struct ap_error error = { AP_OK, false, 0, "" };
     AP_TRY(ap_request_check(request, reterr));
     ap_gate_init(&gate, request->max_memory_bytes ? request->max_memory_bytes - RESERVE_BYTES : 0);
-    report = ap_mem_resize(&gate, NULL, 0, sizeof(*report));
+    report = ap_mem_cleared(&gate, sizeof(*report));
     if (!report)
         return ap_fail_memory(&gate, reterr);
-    memset(report, 0, sizeof(*report));
     ap_gate_init(&report->gate, gate.limit_bytes);
     report->gate.reserve_bytes = RESERVE_BYTES;
     if (request->fail_after > 0)

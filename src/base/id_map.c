@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "id_map.h"
 
-#include <string.h>
-
 #include "poison.h"
 
 #define ABSENT (AP_ID_NONE - 1) /* of a key in the array that was not added */
@@ -26,10 +24,9 @@ enum ap_status ap_id_map_init(struct ap_id_map *map, struct ap_gate *gate, size_
     while (slot_count < count * 2)
         slot_count *= 2;
     *map = (struct ap_id_map){ .gate = gate };
-    map->slots = ap_mem_resize(gate, NULL, 0, slot_count * sizeof(map->slots[0]));
+    map->slots = ap_mem_cleared(gate, slot_count * sizeof(map->slots[0]));
     if (!map->slots)
         return ap_fail_memory(gate, reterr);
-    memset(map->slots, 0, slot_count * sizeof(map->slots[0]));
     map->slot_count = slot_count;
     return AP_OK;
 }

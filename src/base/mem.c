@@ -68,6 +68,14 @@ void *ap_mem_resize(struct ap_gate *gate, void *memory, size_t old_bytes, size_t
     return resized;
 }
 
+void *ap_mem_cleared(struct ap_gate *gate, size_t bytes)
+{
+    void *memory = ap_mem_resize(gate, NULL, 0, bytes);
+    if (memory)
+        memset(memory, 0, bytes);
+    return memory;
+}
+
 void ap_mem_free(struct ap_gate *gate, void *memory, size_t bytes)
 {
     if (!memory)

@@ -58,3 +58,13 @@ int64_t ap_quantile(int64_t *values, size_t count, unsigned percent)
     uint64_t whole = span / 100 * part, rest = (span % 100 * part + 50) / 100;
     return (int64_t)((uint64_t)lower + whole + rest);
 }
+
+int64_t ap_mean(int64_t total, uint64_t count)
+{
+    if (!count)
+        return 0;
+    int64_t divisor = (int64_t)count, quotient = total / divisor, rest = total % divisor;
+    if (rest < 0)
+        return -rest * 2 >= divisor ? quotient - 1 : quotient;
+    return rest >= divisor - rest ? quotient + 1 : quotient;
+}

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sort.h"
 
-#include <string.h>
-
 #include "poison.h"
 
 /* A heap whose root is the last of those kept. */

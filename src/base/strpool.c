@@ -88,10 +88,9 @@ static void place(struct ap_strpool *pool, uint32_t id, uint32_t hash)
 static enum ap_status grow_slots(struct ap_strpool *pool, struct ap_error *reterr)
 {
     size_t slot_count = pool->slot_count ? pool->slot_count * 2 : 1024;
-    uint32_t *slots = ap_mem_resize(pool->gate, NULL, 0, slot_count * sizeof(uint32_t));
+    uint32_t *slots = ap_mem_cleared(pool->gate, slot_count * sizeof(uint32_t));
     if (!slots)
         return ap_fail_memory(pool->gate, reterr);
-    memset(slots, 0, slot_count * sizeof(uint32_t));
     ap_mem_free(pool->gate, pool->slots, pool->slot_count * sizeof(uint32_t));
     pool->slots = slots;
     pool->slot_count = slot_count;

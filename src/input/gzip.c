@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "gzip.h"
 
-#include <string.h>
-
 #include "poison.h"
 
 /* Name and comment have no length limit in the format; nothing believable comes near this one. */

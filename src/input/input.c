@@ -125,10 +125,9 @@ static enum ap_status open_input(struct ap_gate *gate, const char *path, const s
                                  const struct ap_input_options *options, struct ap_notes *notes,
                                  struct ap_input **ret_input, struct ap_error *reterr)
 {
-    struct ap_input *input = ap_mem_resize(gate, NULL, 0, sizeof(*input));
+    struct ap_input *input = ap_mem_cleared(gate, sizeof(*input));
     if (!input)
         return ap_fail_memory(gate, reterr);
-    memset(input, 0, sizeof(*input));
     input->gate = gate;
     input->notes = notes;
     input->options = *options;

@@ -24,10 +24,9 @@ enum ap_status ap_record_reader_new(struct ap_json_reader *json, const struct ap
                                     struct ap_record_reader **ret_record, struct ap_error *reterr)
 {
     struct ap_gate *gate = json->gate;
-    struct ap_record_reader *record = ap_mem_resize(gate, NULL, 0, sizeof(*record));
+    struct ap_record_reader *record = ap_mem_cleared(gate, sizeof(*record));
     if (!record)
         return ap_fail_memory(gate, reterr);
-    memset(record, 0, sizeof(*record));
     record->json = json;
     record->fields = fields;
     record->field_count = field_count;

@@ -93,10 +93,9 @@ static enum ap_status grow_frees(struct open_frees *frees, struct ap_error *rete
 {
     struct open_frees grown = { .gate = frees->gate, .slot_count = frees->slot_count ? frees->slot_count * 2 : 256 };
     size_t bytes = grown.slot_count * sizeof(grown.slots[0]);
-    grown.slots = ap_mem_resize(frees->gate, NULL, 0, bytes);
+    grown.slots = ap_mem_cleared(frees->gate, bytes);
     if (!grown.slots)
         return ap_fail_memory(frees->gate, reterr);
-    memset(grown.slots, 0, bytes);
     for (size_t i = 0; i < frees->slot_count; i++)
         if (frees->slots[i].used)
             grown.slots[slot_of(&grown, frees->slots[i].address)] = frees->slots[i];

@@ -150,10 +150,68 @@ void ap_add_number(struct ap_model *model, struct ap_value *parent, const char *
 
 void ap_add_number_per(struct ap_model *model, struct ap_value *parent, const char *key, double over, double under)
 {
-    if (under == 0)
-        ap_add_null(model, parent, key);
-    else
+    if (under > 0)
         ap_add_number(model, parent, key, over / under);
+    else
+        ap_add_null(model, parent, key);
+}
+
+void ap_add_known_bool(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, bool value)
+{
+    if (is_known)
+        ap_add_bool(model, parent, key, value);
+    else
+        ap_add_null(model, parent, key);
+}
+
+void ap_add_known_count(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, int64_t count)
+{
+    if (is_known)
+        ap_add_count(model, parent, key, count);
+    else
+        ap_add_null(model, parent, key);
+}
+
+void ap_add_known_bytes(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, int64_t bytes)
+{
+    if (is_known)
+        ap_add_bytes(model, parent, key, bytes);
+    else
+        ap_add_null(model, parent, key);
+}
+
+void ap_add_known_time(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, int64_t ns)
+{
+    if (is_known)
+        ap_add_time(model, parent, key, ns);
+    else
+        ap_add_null(model, parent, key);
+}
+
+void ap_add_known_ratio(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, double ratio)
+{
+    if (is_known)
+        ap_add_ratio(model, parent, key, ratio);
+    else
+        ap_add_null(model, parent, key);
+}
+
+void ap_add_known_text(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known,
+                       struct ap_text text)
+{
+    if (is_known)
+        ap_add_text(model, parent, key, text);
+    else
+        ap_add_null(model, parent, key);
+}
+
+void ap_add_known_string(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known,
+                         const char *text)
+{
+    if (is_known)
+        ap_add_string(model, parent, key, text);
+    else
+        ap_add_null(model, parent, key);
 }
 
 void ap_add_number_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, double number)

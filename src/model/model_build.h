@@ -34,11 +34,22 @@ void ap_add_time(struct ap_model *model, struct ap_value *parent, const char *ke
 void ap_add_quotient(struct ap_model *model, struct ap_value *parent, const char *key, double over, double under);
 void ap_add_ratio(struct ap_model *model, struct ap_value *parent, const char *key, double ratio);
 void ap_add_number(struct ap_model *model, struct ap_value *parent, const char *key, double number);
-/** A number with a unit of its own (so many of these for each of those), where a quotient is a share; null likewise. */
+/** A number with a unit of its own (so many of these for each of those), where a quotient is a share; null
+ *  where the denominator is not above 0. */
 void ap_add_number_per(struct ap_model *model, struct ap_value *parent, const char *key, double over, double under);
 void ap_add_text(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text text);
 void ap_add_string(struct ap_model *model, struct ap_value *parent, const char *key, const char *text);
 void ap_add_literal(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text json_literal);
+/** The same where @is_known, else null. The value may be anything then. */
+void ap_add_known_bool(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, bool value);
+void ap_add_known_count(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, int64_t count);
+void ap_add_known_bytes(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, int64_t bytes);
+void ap_add_known_time(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, int64_t ns);
+void ap_add_known_ratio(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, double ratio);
+void ap_add_known_text(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known,
+                       struct ap_text text);
+void ap_add_known_string(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known,
+                         const char *text);
 /** The same for keys that come from an input (allocator actions, segment types). */
 struct ap_value *ap_add_object_named(struct ap_model *model, struct ap_value *parent, struct ap_text key);
 void ap_add_count_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, int64_t count);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * What was found, how sure it is, what could not be judged, and what was wrong with the input. */
-#include <string.h>
-
 #include "md.h"
 
 #include "poison.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The GPU's part of the report: devices and streams, kernels by group, family and name, copies, sequences. */
+ * The GPU's part of the report: devices and streams, kernels by family, subfamily and name, copies, sequences. */
 #include "md.h"
 
 #include "poison.h"
@@ -101,8 +101,8 @@ static void write_families(struct md *md)
     MD_COLUMN("count", "Count", MD_FIGURE),            \
     MD_COLUMN("total_dur_us", "Total (us)", MD_FIGURE), \
     MD_COLUMN("share_ratio", "Share of kernel time", MD_FIGURE)
-    static const struct md_column groups[] = { MD_COLUMN("family", "Family", MD_NAME), SUM_COLUMNS };
-    static const struct md_column families[] = {
+    static const struct md_column families[] = { MD_COLUMN("family", "Family", MD_NAME), SUM_COLUMNS };
+    static const struct md_column subfamilies[] = {
         MD_COLUMN("subfamily", "Subfamily", MD_NAME),
         MD_COLUMN("family", "Family", MD_NAME),
         SUM_COLUMNS,
@@ -112,11 +112,11 @@ static void write_families(struct md *md)
         MD_COLUMN("count", "Count", MD_FIGURE),
         MD_COLUMN("total_dur_us", "Total (us)", MD_FIGURE),
     };
-    static const struct md_table group_table = { .path = "gpu.families", MD_COLUMNS(groups) };
-    static const struct md_table family_table = {
+    static const struct md_table family_table = { .path = "gpu.families", MD_COLUMNS(families) };
+    static const struct md_table subfamily_table = {
         .path = "gpu.subfamilies",
         .remark = ", told by the kernels' names; a convolution may run as a plain matrix multiplication",
-        MD_COLUMNS(families),
+        MD_COLUMNS(subfamilies),
     };
     static const struct md_table communication_table = {
         .path = "gpu.communication.names",
@@ -128,8 +128,8 @@ static void write_families(struct md *md)
         .remark = ": kernels whose name tells no family",
         MD_COLUMNS(names),
     };
-    ap_md_table(md, "Kernel families", &group_table);
-    ap_md_table(md, "Kernel subfamilies", &family_table);
+    ap_md_table(md, "Kernel families", &family_table);
+    ap_md_table(md, "Kernel subfamilies", &subfamily_table);
     ap_md_table(md, "Communication kernels", &communication_table);
     ap_md_table(md, "Kernels without a family", &unnamed_table);
 }

@@ -106,6 +106,14 @@ enum ap_status ap_trace_join_signature(struct ap_trace *trace, struct ap_text di
     return ap_strpool_intern(&trace->signatures, trace->signature, bytes, ret_signature, reterr);
 }
 
+uint32_t ap_trace_find_text(const struct ap_trace *trace, const char *text)
+{
+    for (uint32_t id = 1; id <= ap_strpool_count(&trace->strings); id++)
+        if (ap_text_is(ap_trace_text(trace, id), text))
+            return id;
+    return 0;
+}
+
 void ap_trace_signature(const struct ap_trace *trace, struct ap_str signature, struct ap_text *ret_dims,
                         struct ap_text *ret_types)
 {

@@ -10,6 +10,8 @@
 
 /** start_ns of a row whose ts is missing or no number: counted in totals, not placed in time. */
 #define AP_START_UNKNOWN INT64_MIN
+/** Number of no row, and of no track. */
+#define AP_NO_ROW UINT32_MAX
 
 /* Row tags: the kind in the low bits, and these. */
 #define AP_ROW_KIND_MASK 0x1fu
@@ -144,6 +146,59 @@ struct ap_trace {
     struct ap_str backend;
     bool record_shapes, with_stack, with_modules, with_flops, profile_memory; /* as the header says */
 };
+
+/** Text of an id of trace->strings. */
+static inline struct ap_text ap_trace_text(const struct ap_trace *trace, uint32_t id)
+{
+    return ap_strpool_text(&trace->strings, (struct ap_str){ id });
+}
+
+/** Entries of an array by id: ids are below it. */
+static inline size_t ap_trace_id_count(const struct ap_trace *trace)
+{
+    return (size_t)ap_strpool_count(&trace->strings) + 1;
+}
+
+/** Below, equal to or above 0: their order as texts. */
+static inline int ap_trace_compare_texts(const struct ap_trace *trace, uint32_t a, uint32_t b)
+{
+    return ap_text_compare(ap_trace_text(trace, a), ap_trace_text(trace, b));
+}
+
+/* Sets of kinds: bit 1 << kind. */
+#define AP_HOST_KINDS                                                                                        \
+    (1u << AP_KIND_operator | 1u << AP_KIND_annotation | 1u << AP_KIND_runtime | 1u << AP_KIND_python | 1u << AP_KIND_engine)
+#define AP_GPU_KINDS (1u << AP_KIND_kernel | 1u << AP_KIND_memcpy | 1u << AP_KIND_memset)
+
+static inline bool ap_row_is_of(const struct ap_trace *trace, uint32_t row, uint32_t kinds)
+{
+    return kinds >> ap_row_kind(trace->events.tag[row]) & 1;
+}
+
+/** Of a row that is placed in time. */
+static inline int64_t ap_row_end_ns(const struct ap_trace *trace, uint32_t row)
+{
+    return trace->events.start_ns[row] + trace->events.dur_ns[row];
+}
+
+static inline int64_t ap_row_device(const struct ap_trace *trace, uint32_t row)
+{
+    return trace->tracks[trace->events.track[row]].device;
+}
+
+/** 0 for AP_NO_ROW. */
+static inline uint32_t ap_row_name_id(const struct ap_trace *trace, uint32_t row)
+{
+    return row == AP_NO_ROW ? 0 : trace->events.name[row];
+}
+
+static inline struct ap_text ap_row_name(const struct ap_trace *trace, uint32_t row)
+{
+    return ap_trace_text(trace, trace->events.name[row]);
+}
+
+/** Id of @text in trace->strings; 0 = it is not there. Looks at all of them. */
+uint32_t ap_trace_find_text(const struct ap_trace *trace, const char *text);
 
 /** In traces of 2021-06 to 2024-01 runtime and device rows repeat their own correlation as External id, which then names
  *  no operator. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * trace_header.c - what a trace says of itself beside its events. Members may stand before or after them. */
-#include <string.h>
-
 #include "decimal.h"
 #include "trace_internal.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * trace_reader.c - the document: object form or bare array, cut or whole, a trace or something else. */
-#include <string.h>
-
 #include "trace_internal.h"
 
 #include "poison.h"

@@ -10,7 +10,6 @@
 #include "random.h"
 #include "row_set.h"
 #include "tap.h"
-#include "user_frame.h"
 
 struct run {
     struct ap_gate gate;
@@ -398,7 +397,7 @@ static void the_line_behind_a_row_is_found(void)
     struct run run;
     struct ap_row_order order = { .gate = &run.gate };
     struct ap_host_tree tree = { .gate = &run.gate };
-    struct ap_user_frames frames;
+    struct ap_host_chains chains;
     begin(&run);
     row(&run, "1", "train.py(9): step", PYTHON, 0, 100);
     row(&run, "1", "torch/_tensor.py(3): item", PYTHON, 10, 30);
@@ -406,12 +405,11 @@ static void the_line_behind_a_row_is_found(void)
     row(&run, "1", "aten::item", OPERATOR, 120, 10);
     is_int(ap_row_order_init(&order, run.trace, &run.gate, NULL), AP_OK, "rows in order");
     is_int(ap_host_tree_init(&tree, run.trace, &order, &run.gate, NULL), AP_OK, "rows in a tree");
-    is_int(ap_user_frames_init(&frames, run.trace, &run.gate, NULL), AP_OK, "the table is read");
-    is_u64(ap_user_frame_of(&frames, &tree, 2), 0, "through the library");
-    is_u64(ap_user_frame_of(&frames, &tree, 0), 0, "a line stands for itself");
-    is_u64(ap_user_frame_of(&frames, &tree, 3), AP_NO_ROW, "none is open");
-    is_u64(ap_user_frame_of(&frames, &tree, AP_NO_ROW), AP_NO_ROW, "no row, no line");
-    ap_user_frames_release(&frames);
+    is_int(ap_host_chains_init(&chains, run.trace, &tree, &run.gate, NULL), AP_OK, "the table is read");
+    is_u64(ap_host_chain_of(&chains, 2).line, 0, "through the library");
+    is_u64(ap_host_chain_of(&chains, 0).line, 0, "a line stands for itself");
+    is_u64(ap_host_chain_of(&chains, 3).line, AP_NO_ROW, "none is open");
+    ap_host_chains_release(&chains);
     ap_host_tree_release(&tree);
     ap_row_order_release(&order);
     end(&run);
@@ -444,8 +442,8 @@ static uint32_t line_of_call_below_ended_rows(unsigned ended)
 
 static void a_walk_up_has_an_end(void)
 {
-    is_u64(line_of_call_below_ended_rows(AP_CHAIN_LIMIT - 3), 0, "the line is found behind ranges that have ended");
-    is_u64(line_of_call_below_ended_rows(AP_CHAIN_LIMIT), AP_NO_ROW, "but not behind any number of them");
+    is_u64(line_of_call_below_ended_rows(AP_NESTING_MAX - 3), 0, "the line is found behind ranges that have ended");
+    is_u64(line_of_call_below_ended_rows(AP_NESTING_MAX), AP_NO_ROW, "but not behind any number of them");
 }
 
 static void frames_are_told_by_name(void)

@@ -30,9 +30,9 @@ static uint8_t told_of(const char *name, enum ap_event_kind kind)
     return told;
 }
 
-static const char *family_of(const char *name)
+static const char *subfamily_of(const char *name)
 {
-    return ap_kernel_family_name(told_of(name, AP_KIND_kernel) & AP_KERNEL_FAMILY_MASK);
+    return ap_kernel_subfamily_name(told_of(name, AP_KIND_kernel) & AP_KERNEL_SUBFAMILY_MASK);
 }
 
 static bool is_communication(const char *name)
@@ -47,10 +47,10 @@ static bool uses_tensor_cores(const char *name)
 
 /* ---- claims ---- */
 
-static void kernels_of_all_generations_have_their_family(void)
+static void kernels_of_all_generations_have_their_subfamily(void)
 {
     static const struct {
-        const char *family, *name;
+        const char *subfamily, *name;
     } cases[] = {
         { "collective", "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)" },
         { "collective", "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)" },
@@ -123,21 +123,21 @@ static void kernels_of_all_generations_have_their_family(void)
         { "other", "" },
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++)
-        is_str(family_of(cases[i].name), cases[i].family, cases[i].name);
+        is_str(subfamily_of(cases[i].name), cases[i].subfamily, cases[i].name);
 }
 
 static void words_in_arguments_do_not_mislead(void)
 {
-    is_str(family_of("void at::native::elementwise_kernel<128, 2, at::native::BinaryFunctor<f, lambda_add_reduce> >(int)"),
+    is_str(subfamily_of("void at::native::elementwise_kernel<128, 2, at::native::BinaryFunctor<f, lambda_add_reduce> >(int)"),
            "elementwise", "lambda is no lamb, reduce in an argument is no reduction");
-    is_str(family_of("void at::native::elementwise_kernel<4, at::native::softmax_functor>(int)"), "elementwise",
+    is_str(subfamily_of("void at::native::elementwise_kernel<4, at::native::softmax_functor>(int)"), "elementwise",
            "an argument is not the head");
-    is_str(family_of("MY_LAYER_NORM_Kernel"), "norm", "letters count in any case");
-    is_str(family_of("matmul_like"), "gemm", "at the start");
-    is_str(family_of("a_tritonlike_triton_poi_x"), "other", "a word for the start counts there only");
-    is_str(family_of("^triton_poi_x"), "other", "a caret in a name is no start");
-    is_str(family_of("void (anonymous namespace)::"), "other", "nothing is left");
-    is_str(family_of("std::enable_if<true"), "other", "no result type ends there");
+    is_str(subfamily_of("MY_LAYER_NORM_Kernel"), "norm", "letters count in any case");
+    is_str(subfamily_of("matmul_like"), "gemm", "at the start");
+    is_str(subfamily_of("a_tritonlike_triton_poi_x"), "other", "a word for the start counts there only");
+    is_str(subfamily_of("^triton_poi_x"), "other", "a caret in a name is no start");
+    is_str(subfamily_of("void (anonymous namespace)::"), "other", "nothing is left");
+    is_str(subfamily_of("std::enable_if<true"), "other", "no result type ends there");
 }
 
 static void communication_is_told_by_a_list_of_names(void)
@@ -151,10 +151,10 @@ static void communication_is_told_by_a_list_of_names(void)
     ok(!is_communication("void other<allreduce_functor>(int)"), "a word for the head counts there only");
     ok(!is_communication("hipLaunchedKernel"), "a name that begins with hip is not communication");
     ok(!is_communication("triton_red_fused_all_gather_into_tensor_3"), "a compiled kernel only has its operators in its name");
-    for (unsigned family = 1; family <= ap_kernel_family_count(); family++)
-        ok((strcmp(ap_kernel_family_name(family), "collective") == 0) ==
-               (ap_kernel_family_group(family) == AP_KERNEL_GROUP_communication),
-           ap_kernel_family_name(family)); /* the one family of communication is collective */
+    for (unsigned subfamily = 1; subfamily <= ap_kernel_subfamily_count(); subfamily++)
+        ok((strcmp(ap_kernel_subfamily_name(subfamily), "collective") == 0) ==
+               (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_communication),
+           ap_kernel_subfamily_name(subfamily)); /* the one subfamily of communication is collective */
 }
 
 static void tensor_cores_are_told_by_name_where_they_are_of_use(void)
@@ -171,7 +171,7 @@ static void tensor_cores_are_told_by_name_where_they_are_of_use(void)
     ok(!uses_tensor_cores("void cutlass::Kernel<cutlass_80_simt_sgemm_128x256_8x4_tn_align1>(X)"), "simt");
     ok(!uses_tensor_cores("void implicit_convolve_sgemm<__half, bf16>(X)"), "an old convolution");
     ok(!uses_tensor_cores("triton_poi_fused_bf16_0"), "a family without matrix work");
-    ok(ap_kernel_family_is_eligible(told_of("volta_sgemm_128x64_tn", AP_KIND_kernel) & AP_KERNEL_FAMILY_MASK),
+    ok(ap_kernel_subfamily_is_eligible(told_of("volta_sgemm_128x64_tn", AP_KIND_kernel) & AP_KERNEL_SUBFAMILY_MASK),
        "plain fp32 could have");
 }
 
@@ -181,13 +181,13 @@ static void names_of_other_rows_are_not_looked_at(void)
     ok(told_of("x", AP_KIND_kernel) != 0, "a kernel without family was still looked at");
 }
 
-static void families_and_groups_have_names(void)
+static void families_and_subfamilies_have_names(void)
 {
-    unsigned last = ap_kernel_family_count();
-    is_str(ap_kernel_family_name(last), "other", "the last family is for what is not known");
-    ok(last <= AP_KERNEL_FAMILY_MASK, "all fit into the mask");
-    for (int group = 0; group < AP_KERNEL_GROUP_COUNT_; group++)
-        ok(ap_kernel_group_name((enum ap_kernel_group)group) != NULL, "each group");
+    unsigned last = ap_kernel_subfamily_count();
+    is_str(ap_kernel_subfamily_name(last), "other", "the last subfamily is for what is not known");
+    ok(last <= AP_KERNEL_SUBFAMILY_MASK, "all fit into the mask");
+    for (int family = 0; family < AP_KERNEL_FAMILY_COUNT_; family++)
+        ok(ap_kernel_family_name((enum ap_kernel_family)family) != NULL, "each family");
 }
 
 /* ---- the search ---- */
@@ -242,12 +242,12 @@ static void refused_memory_is_reported(void)
 
 int main(void)
 {
-    kernels_of_all_generations_have_their_family();
+    kernels_of_all_generations_have_their_subfamily();
     words_in_arguments_do_not_mislead();
     communication_is_told_by_a_list_of_names();
     tensor_cores_are_told_by_name_where_they_are_of_use();
     names_of_other_rows_are_not_looked_at();
-    families_and_groups_have_names();
+    families_and_subfamilies_have_names();
     the_first_rule_with_a_word_is_found();
     refused_memory_is_reported();
     return done();

@@ -57,7 +57,8 @@ class Tap:
 # ---- figures of the Markdown
 
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
-ROUNDED = re.compile(rf"(?P<less>&lt;|&gt;)?(?P<number>{NUMBER}) (?P<suffix>%|x|/s|/step)")
+ROUNDED = re.compile(rf"(?P<less>&lt;|&gt;)?(?P<number>{NUMBER}) (?P<suffix>%|x|/s|/step)|"
+                     r"(?P<tiny>&lt;0\.001|&gt;-0\.001)")
 EXACT = re.compile(rf"(?P<number>{NUMBER})(?: (?P<unit>us|B))?(?: \((?P<again>{NUMBER}) (?P<scale>\w+)\))?")
 WORDS = {"–", "yes", "no", "not recorded", "(empty)"}
 SCALES = {"us": 1, "ms": 1000, "s": 10**6, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
@@ -79,9 +80,10 @@ def agrees(shown, exact):
 
 
 def is_of_four_digits(match):
-    """As numbers without a unit are shown: not times and sizes, which are exact."""
-    digits = match["number"].replace(",", "").lstrip("-0").replace(".", "").lstrip("0")
-    return not match["unit"] and not match["again"] and "." in match["number"] and len(digits) <= 4
+    """As numbers without a unit are shown, from 1,000 on with one decimal: not times and sizes, which are exact."""
+    whole, _, decimals = match["number"].replace(",", "").lstrip("-0").partition(".")
+    few = len((whole + decimals).lstrip("0")) <= 4 or (len(whole) > 3 and len(decimals) == 1)
+    return not match["unit"] and not match["again"] and decimals != "" and few
 
 
 def figure_is_among(cell, numbers):
@@ -89,7 +91,7 @@ def figure_is_among(cell, numbers):
     match = ROUNDED.fullmatch(cell)
     if match:
         factor = 100 if match["suffix"] == "%" else 1
-        if match["less"]:
+        if match["less"] or match["tiny"]:
             return any(0 < abs(n) * factor < Decimal("0.001") for n in numbers)
         return any(agrees(match["number"], n * factor) for n in numbers)
     match = EXACT.fullmatch(cell)
@@ -113,10 +115,14 @@ def numbers_in(value):
 
 
 def value_at(report, path):
-    for key in path.split("."):
-        if not isinstance(report, dict) or key not in report:
+    """The value at a path of keys and, in brackets, places in a list."""
+    for key in re.findall(r"\w+", path):
+        if isinstance(report, list) and key.isdigit() and int(key) < len(report):
+            report = report[int(key)]
+        elif isinstance(report, dict) and key in report:
+            report = report[key]
+        else:
             return None
-        report = report[key]
     return report
 
 
@@ -184,7 +190,7 @@ def evidence_of(report, metric):
 def check_table(report, caption, head, right_aligned, rows):
     """Complaints about one table."""
     by_path = head[-1] == "Metric"
-    paths = re.findall(r"`([\w.]+)`", caption) if caption.startswith("Rows of ") else []
+    paths = re.findall(r"`([\w.\[\]]+)`", caption) if caption.startswith("Rows of ") else []
     elements = iter(elements_at(report, paths)) if paths else None
     for row in rows:
         if len(row) != len(head):

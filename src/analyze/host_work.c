@@ -249,21 +249,6 @@ static enum ap_status open_op(struct sweep *sweep, uint32_t row, struct ap_error
     return ap_nest_push(&sweep->ops, nest_row(sweep->trace, row, number, frame), reterr);
 }
 
-/* "nn.Module: Linear_12" is the 13th Linear. */
-static struct ap_text class_of(struct ap_text name)
-{
-    static const char prefix[] = "nn.Module: ";
-    if (!ap_text_starts_with(name, prefix))
-        return name;
-    struct ap_text text = { name.data + sizeof(prefix) - 1, name.bytes - (sizeof(prefix) - 1) };
-    size_t bytes = text.bytes;
-    while (bytes && text.data[bytes - 1] >= '0' && text.data[bytes - 1] <= '9')
-        bytes--;
-    if (bytes > 1 && bytes < text.bytes && text.data[bytes - 1] == '_')
-        text.bytes = bytes - 1;
-    return text;
-}
-
 static enum ap_status find_class(struct sweep *sweep, uint32_t name, uint32_t *ret_class, struct ap_error *reterr)
 {
     struct ap_host_work *work = sweep->work;
@@ -271,7 +256,7 @@ static enum ap_status find_class(struct sweep *sweep, uint32_t name, uint32_t *r
     bool is_new;
     AP_TRY(NUMBER_OF(work, class_id, name, 0, &number, &is_new, reterr));
     if (is_new) {
-        struct ap_text text = class_of(ap_trace_text(sweep->trace, name));
+        struct ap_text text = ap_module_class(ap_trace_text(sweep->trace, name));
         struct ap_str class_name;
         AP_TRY(ap_strpool_intern(&work->classes, text.data, text.bytes, &class_name, reterr));
         work->class_ids[number] = class_name.id;

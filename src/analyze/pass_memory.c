@@ -4,34 +4,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memory_pass.h"
 #include "snapshot_facts.h"
-#include "snapshot_state.h"
 
 #include "poison.h"
 
 #define TOP_ANNOTATION_NAMES 10
 
-struct pass {
-    const struct ap_snapshot *snapshot;
-    struct ap_notes *notes;
-    struct ap_model *model;
-    struct ap_arena scratch;
-    bool overflowed;
-};
-
-static void *scratch_array(struct pass *pass, size_t count, size_t element_bytes)
-{
-    return ap_arena_alloc(&pass->scratch, (count ? count : 1) * element_bytes);
-}
-
-static enum ap_status no_memory(const struct pass *pass, struct ap_error *reterr)
+static enum ap_status no_memory(const struct ap_memory_pass *pass, struct ap_error *reterr)
 {
     return ap_fail_memory(pass->scratch.gate, reterr);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- sums */
 
-static void sum_all(struct pass *pass, struct ap_memory_state *ret_state)
+static void sum_all(struct ap_memory_pass *pass, struct ap_memory_state *ret_state)
 {
     const struct ap_snapshot *snapshot = pass->snapshot;
     const struct ap_segment *without_blocks = NULL;
@@ -56,37 +43,22 @@ static void sum_all(struct pass *pass, struct ap_memory_state *ret_state)
 
 /* ------------------------------------------------------------------------------------- summary, types, largest ones */
 
-static void put_bytes(struct pass *pass, struct ap_value *to, const char *key, bool known, int64_t bytes)
-{
-    ap_add_known_bytes(pass->model, to, key, known, bytes);
-}
-
-static void put_count(struct pass *pass, struct ap_value *to, const char *key, bool known, uint64_t count)
-{
-    ap_add_known_count(pass->model, to, key, known, (int64_t)count);
-}
-
-static void put_bool(struct pass *pass, struct ap_value *to, const char *key, bool known, bool value)
-{
-    ap_add_known_bool(pass->model, to, key, known, value);
-}
-
-static void put_quotient(struct pass *pass, struct ap_value *to, const char *key, bool known, int64_t over,
+static void put_quotient(struct ap_memory_pass *pass, struct ap_value *to, const char *key, bool known, int64_t over,
                          int64_t under)
 {
     ap_add_quotient(pass->model, to, key, (double)over, known ? (double)under : 0);
 }
 
-static void put_fields(struct pass *pass, struct ap_value *to, bool known, const struct ap_field_sums *sums)
+static void put_fields(struct ap_memory_pass *pass, struct ap_value *to, bool known, const struct ap_field_sums *sums)
 {
-    put_count(pass, to, "segments", known, sums->segments);
-    put_bytes(pass, to, "reserved_bytes", known, sums->reserved_bytes);
-    put_bytes(pass, to, "allocated_bytes", known, sums->allocated_bytes);
-    put_bytes(pass, to, "active_bytes", known, sums->active_bytes);
-    put_bytes(pass, to, "requested_bytes", known, sums->requested_bytes);
+    ap_put_count(pass, to, "segments", known, sums->segments);
+    ap_put_bytes(pass, to, "reserved_bytes", known, sums->reserved_bytes);
+    ap_put_bytes(pass, to, "allocated_bytes", known, sums->allocated_bytes);
+    ap_put_bytes(pass, to, "active_bytes", known, sums->active_bytes);
+    ap_put_bytes(pass, to, "requested_bytes", known, sums->requested_bytes);
 }
 
-static void put_summary(struct pass *pass, struct ap_value *to, bool known, const struct ap_field_sums *sums)
+static void put_summary(struct ap_memory_pass *pass, struct ap_value *to, bool known, const struct ap_field_sums *sums)
 {
     put_fields(pass, to, known, sums);
     put_quotient(pass, to, "reserved_vs_allocated_ratio", known, sums->reserved_bytes, sums->allocated_bytes);
@@ -106,20 +78,20 @@ static int by_reserved_then_name(const void *left, const void *right)
     return ap_text_compare(a->name, b->name);
 }
 
-static enum ap_status put_types(struct pass *pass, struct ap_value *memory, struct ap_error *reterr)
+static enum ap_status put_types(struct ap_memory_pass *pass, struct ap_value *memory, struct ap_error *reterr)
 {
     const struct ap_snapshot *snapshot = pass->snapshot;
     const struct ap_strpool *strings = &snapshot->strings;
     struct ap_value *types = ap_add_object(pass->model, memory, "segment_types");
     uint32_t *group_of, group_count = 0; /* by the type's id: index + 1 */
     struct type_group *groups;
-    group_of = scratch_array(pass, (size_t)ap_strpool_count(strings) + 1, sizeof(*group_of));
+    group_of = ap_memory_scratch(pass, (size_t)ap_strpool_count(strings) + 1, sizeof(*group_of));
     if (!group_of)
         return no_memory(pass, reterr);
     for (uint32_t i = 0; i < snapshot->segment_count; i++)
         if (!group_of[snapshot->segments[i].type.id])
             group_of[snapshot->segments[i].type.id] = ++group_count;
-    groups = scratch_array(pass, group_count, sizeof(*groups));
+    groups = ap_memory_scratch(pass, group_count, sizeof(*groups));
     if (!groups)
         return no_memory(pass, reterr);
     for (uint32_t i = 0; i < snapshot->segment_count; i++) {
@@ -152,7 +124,7 @@ static int by_reserved_slack_address(const void *left, const void *right)
     return a->index > b->index ? 1 : -1;
 }
 
-static void put_place(struct pass *pass, struct ap_value *to, const char *key, bool known, uint64_t number,
+static void put_place(struct ap_memory_pass *pass, struct ap_value *to, const char *key, bool known, uint64_t number,
                       struct ap_str odd)
 {
     char digits[24];
@@ -168,7 +140,7 @@ static void put_place(struct pass *pass, struct ap_value *to, const char *key, b
     }
 }
 
-static void put_segment(struct pass *pass, struct ap_value *list, const struct segment_rank *rank)
+static void put_segment(struct ap_memory_pass *pass, struct ap_value *list, const struct segment_rank *rank)
 {
     const struct ap_segment *segment = &pass->snapshot->segments[rank->index];
     struct ap_value *row = ap_add_object(pass->model, list, NULL);
@@ -194,12 +166,12 @@ static uint64_t place_of(const struct ap_snapshot *snapshot, const struct ap_seg
     return block && (block->has & AP_BLOCK_HAS_ADDRESS) ? block->address : UINT64_MAX;
 }
 
-static enum ap_status put_largest(struct pass *pass, struct ap_value *memory, uint64_t top_n, struct ap_error *reterr)
+static enum ap_status put_largest(struct ap_memory_pass *pass, struct ap_value *memory, uint64_t top_n, struct ap_error *reterr)
 {
     const struct ap_snapshot *snapshot = pass->snapshot;
     struct ap_value *list = ap_add_list(pass->model, memory, "largest_segments");
     uint32_t count = snapshot->segment_count;
-    struct segment_rank *ranks = scratch_array(pass, count, sizeof(*ranks));
+    struct segment_rank *ranks = ap_memory_scratch(pass, count, sizeof(*ranks));
     if (!ranks)
         return no_memory(pass, reterr);
     for (uint32_t i = 0; i < count; i++) {
@@ -230,19 +202,19 @@ static int by_count_then_name(const void *left, const void *right)
 }
 
 /* The names counted by @count_all, most frequent first. */
-static enum ap_status rank_names(struct pass *pass, void (*count_all)(const struct ap_snapshot *, uint64_t *),
+static enum ap_status rank_names(struct ap_memory_pass *pass, void (*count_all)(const struct ap_snapshot *, uint64_t *),
                                  struct name_count **ret_names, size_t *ret_count, struct ap_error *reterr)
 {
     const struct ap_strpool *strings = &pass->snapshot->strings;
     uint32_t ids = ap_strpool_count(strings);
-    uint64_t *counts = scratch_array(pass, (size_t)ids + 1, sizeof(*counts));
+    uint64_t *counts = ap_memory_scratch(pass, (size_t)ids + 1, sizeof(*counts));
     size_t count = 0;
     if (!counts)
         return no_memory(pass, reterr);
     count_all(pass->snapshot, counts);
     for (uint32_t id = 1; id <= ids; id++)
         count += counts[id] > 0;
-    struct name_count *names = scratch_array(pass, count, sizeof(*names));
+    struct name_count *names = ap_memory_scratch(pass, count, sizeof(*names));
     if (!names)
         return no_memory(pass, reterr);
     count = 0;
@@ -255,7 +227,7 @@ static enum ap_status rank_names(struct pass *pass, void (*count_all)(const stru
     return AP_OK;
 }
 
-static void put_names(struct pass *pass, struct ap_value *to, const char *key, const struct name_count *names,
+static void put_names(struct ap_memory_pass *pass, struct ap_value *to, const char *key, const struct name_count *names,
                       size_t count)
 {
     struct ap_value *object = ap_add_object(pass->model, to, key);
@@ -263,7 +235,7 @@ static void put_names(struct pass *pass, struct ap_value *to, const char *key, c
         ap_add_count_named(pass->model, object, names[i].name, (int64_t)names[i].count);
 }
 
-static void put_times(struct pass *pass, struct ap_value *to, const struct ap_history_facts *facts)
+static void put_times(struct ap_memory_pass *pass, struct ap_value *to, const struct ap_history_facts *facts)
 {
     static const char *const keys[] = { "first_time_us", "last_time_us", "span_us" };
     const int64_t times_ns[] = { facts->first_ns, facts->last_ns, facts->last_ns - facts->first_ns };
@@ -271,7 +243,7 @@ static void put_times(struct pass *pass, struct ap_value *to, const struct ap_hi
         ap_add_known_time(pass->model, to, keys[i], facts->has_times, times_ns[i]);
 }
 
-static enum ap_status put_annotations(struct pass *pass, struct ap_value *memory, struct ap_error *reterr)
+static enum ap_status put_annotations(struct ap_memory_pass *pass, struct ap_value *memory, struct ap_error *reterr)
 {
     const struct ap_snapshot *snapshot = pass->snapshot;
     struct ap_value *annotations = ap_add_object(pass->model, memory, "annotations");
@@ -286,38 +258,38 @@ static enum ap_status put_annotations(struct pass *pass, struct ap_value *memory
 
 /* ------------------------------------------------------------------------------------------------------------ state */
 
-static void put_state_of_blocks(struct pass *pass, struct ap_value *to, const struct ap_memory_state *state, bool known)
+static void put_state_of_blocks(struct ap_memory_pass *pass, struct ap_value *to, const struct ap_memory_state *state, bool known)
 {
-    put_bytes(pass, to, "inactive_bytes", known, state->inactive_bytes);
-    put_bytes(pass, to, "inactive_split_bytes", known, state->inactive_split_bytes);
+    ap_put_bytes(pass, to, "inactive_bytes", known, state->inactive_bytes);
+    ap_put_bytes(pass, to, "inactive_split_bytes", known, state->inactive_split_bytes);
     put_quotient(pass, to, "inactive_split_ratio", known, state->inactive_split_bytes, state->fields.reserved_bytes);
-    put_bytes(pass, to, "wholly_free_segment_bytes", known, state->wholly_free_bytes);
-    put_bytes(pass, to, "pending_free_bytes", known, state->pending_bytes);
+    ap_put_bytes(pass, to, "wholly_free_segment_bytes", known, state->wholly_free_bytes);
+    ap_put_bytes(pass, to, "pending_free_bytes", known, state->pending_bytes);
     put_quotient(pass, to, "pending_free_ratio", known && !state->use_unknown, state->pending_bytes,
                  state->active_bytes);
-    put_bytes(pass, to, "largest_inactive_block_bytes", known, state->largest_inactive_bytes);
+    ap_put_bytes(pass, to, "largest_inactive_block_bytes", known, state->largest_inactive_bytes);
     if (known)
         ap_add_ratio(pass->model, to, "external_fragmentation_ratio", ap_memory_state_fragmentation(state));
     else
         ap_add_null(pass->model, to, "external_fragmentation_ratio");
 }
 
-static void put_state(struct pass *pass, struct ap_value *memory, const struct ap_memory_state *state, uint32_t devices)
+static void put_state(struct ap_memory_pass *pass, struct ap_value *memory, const struct ap_memory_state *state, uint32_t devices)
 {
     struct ap_value *to = ap_add_object(pass->model, memory, "state");
     bool segments = pass->snapshot->has & AP_SNAPSHOT_HAS_SEGMENTS, used = segments && !state->use_unknown;
     bool rounded = segments && (state->requested_known || !state->fields.segments);
     int64_t reserved_bytes = state->fields.reserved_bytes;
     int64_t slack_bytes = ap_subtract_sat(reserved_bytes, state->allocated_bytes, &pass->overflowed);
-    put_bytes(pass, to, "slack_bytes", used, slack_bytes);
+    ap_put_bytes(pass, to, "slack_bytes", used, slack_bytes);
     put_quotient(pass, to, "slack_ratio", used, slack_bytes, reserved_bytes);
-    put_bytes(pass, to, "rounding_bytes", rounded, state->rounding_bytes);
+    ap_put_bytes(pass, to, "rounding_bytes", rounded, state->rounding_bytes);
     put_quotient(pass, to, "rounding_ratio", rounded, state->rounding_bytes, state->rounded_allocated_bytes);
     put_state_of_blocks(pass, to, state, segments && ap_memory_state_has_blocks(state));
     put_quotient(pass, to, "small_segment_ratio", state->with_type, state->small_bytes, reserved_bytes);
-    put_bytes(pass, to, "private_pool_bytes", state->with_pool, state->private_bytes);
+    ap_put_bytes(pass, to, "private_pool_bytes", state->with_pool, state->private_bytes);
     put_quotient(pass, to, "private_pool_ratio", state->with_pool, state->private_bytes, reserved_bytes);
-    put_count(pass, to, "devices", segments, devices);
+    ap_put_count(pass, to, "devices", segments, devices);
 }
 
 struct device_key {
@@ -333,12 +305,12 @@ static int by_device_then_index(const void *left, const void *right)
     return a->index > b->index ? 1 : -1;
 }
 
-static enum ap_status sort_by_device(struct pass *pass, struct device_key **ret_keys, uint32_t *ret_devices,
+static enum ap_status sort_by_device(struct ap_memory_pass *pass, struct device_key **ret_keys, uint32_t *ret_devices,
                                      struct ap_error *reterr)
 {
     const struct ap_snapshot *snapshot = pass->snapshot;
     uint32_t count = snapshot->segment_count, devices = 0;
-    struct device_key *keys = scratch_array(pass, count, sizeof(*keys));
+    struct device_key *keys = ap_memory_scratch(pass, count, sizeof(*keys));
     if (!keys)
         return no_memory(pass, reterr);
     for (uint32_t i = 0; i < count; i++) {
@@ -353,18 +325,26 @@ static enum ap_status sort_by_device(struct pass *pass, struct device_key **ret_
     return AP_OK;
 }
 
-static void put_device(struct pass *pass, struct ap_value *list, int64_t device, const struct ap_memory_state *state)
+static void put_device(struct ap_memory_pass *pass, struct ap_value *list, int64_t device, const struct ap_memory_state *state)
 {
     struct ap_value *row = ap_add_object(pass->model, list, NULL);
-    bool known = ap_memory_state_has_blocks(state);
-    put_count(pass, row, "device", device != INT64_MAX, (uint64_t)device);
+    bool known = ap_memory_state_has_blocks(state), used = known && !state->use_unknown;
+    bool rounded = !state->use_unknown && state->requested_known == state->fields.segments;
+    int64_t parts_bytes = ap_add_sat(ap_add_sat(state->allocated_bytes, state->pending_bytes, &pass->overflowed),
+                                     state->inactive_bytes, &pass->overflowed);
+    ap_put_count(pass, row, "device", device != INT64_MAX, (uint64_t)device);
     put_fields(pass, row, true, &state->fields);
-    put_bytes(pass, row, "inactive_bytes", known, state->inactive_bytes);
-    put_bytes(pass, row, "inactive_split_bytes", known, state->inactive_split_bytes);
-    put_bytes(pass, row, "wholly_free_segment_bytes", known, state->wholly_free_bytes);
+    ap_put_bytes(pass, row, "inactive_bytes", known, state->inactive_bytes);
+    ap_put_bytes(pass, row, "inactive_split_bytes", known, state->inactive_split_bytes);
+    ap_put_bytes(pass, row, "wholly_free_segment_bytes", known, state->wholly_free_bytes);
+    ap_put_bytes(pass, row, "pending_free_bytes", known, state->pending_bytes);
+    ap_put_bytes(pass, row, "rounding_bytes", rounded, state->rounding_bytes);
+    ap_put_bytes(pass, row, "largest_free_block_bytes", known, state->largest_inactive_bytes);
+    ap_put_bytes(pass, row, "unexplained_bytes", used,
+                 ap_subtract_sat(state->fields.reserved_bytes, parts_bytes, &pass->overflowed));
 }
 
-static void put_devices(struct pass *pass, struct ap_value *memory, const struct device_key *keys)
+static void put_devices(struct ap_memory_pass *pass, struct ap_value *memory, const struct device_key *keys)
 {
     const struct ap_snapshot *snapshot = pass->snapshot;
     struct ap_value *list = ap_add_list(pass->model, memory, "by_device");
@@ -389,7 +369,7 @@ static double span_s(const struct ap_history_facts *facts)
 }
 
 /* Entries a second, by action; empty where there is no span. */
-static void put_rates(struct pass *pass, struct ap_value *to, const struct name_count *names, size_t count,
+static void put_rates(struct ap_memory_pass *pass, struct ap_value *to, const struct name_count *names, size_t count,
                       double seconds)
 {
     struct ap_value *rates = ap_add_object(pass->model, to, "rates");
@@ -397,41 +377,41 @@ static void put_rates(struct pass *pass, struct ap_value *to, const struct name_
         ap_add_number_named(pass->model, rates, names[i].name, (double)names[i].count / seconds);
 }
 
-static void put_ooms(struct pass *pass, struct ap_value *to, const struct ap_history_facts *facts)
+static void put_ooms(struct ap_memory_pass *pass, struct ap_value *to, const struct ap_history_facts *facts)
 {
     bool fits = facts->oom_device_free_bytes <= INT64_MAX;
-    put_count(pass, to, "oom_count", facts->recorded || facts->oom_count, facts->oom_count);
-    put_bytes(pass, to, "oom_request_bytes", facts->has_oom_request, facts->oom_request_bytes);
-    put_bytes(pass, to, "oom_device_free_bytes", facts->has_oom_device_free && fits,
+    ap_put_count(pass, to, "oom_count", facts->recorded || facts->oom_count, facts->oom_count);
+    ap_put_bytes(pass, to, "oom_request_bytes", facts->has_oom_request, facts->oom_request_bytes);
+    ap_put_bytes(pass, to, "oom_device_free_bytes", facts->has_oom_device_free && fits,
               (int64_t)facts->oom_device_free_bytes);
 }
 
-static void put_history(struct pass *pass, struct ap_value *memory, const struct ap_history_facts *facts,
+static void put_history(struct ap_memory_pass *pass, struct ap_value *memory, const struct ap_history_facts *facts,
                         const struct name_count *names, size_t name_count)
 {
     struct ap_value *to = ap_add_object(pass->model, memory, "history");
     bool known = facts->recorded;
     double seconds = known ? span_s(facts) : 0;
     uint64_t segment_ops = facts->segment_alloc_count + facts->segment_free_count;
-    put_count(pass, to, "entries", pass->snapshot->has & AP_SNAPSHOT_HAS_HISTORY, facts->entries);
+    ap_put_count(pass, to, "entries", pass->snapshot->has & AP_SNAPSHOT_HAS_HISTORY, facts->entries);
     ap_add_known_time(pass->model, to, "span_us", known && facts->has_times, facts->last_ns - facts->first_ns);
-    put_count(pass, to, "alloc_count", known, facts->alloc_count);
-    put_count(pass, to, "free_count", known, facts->free_count);
-    put_count(pass, to, "segment_alloc_count", known, facts->segment_alloc_count);
-    put_count(pass, to, "segment_free_count", known, facts->segment_free_count);
-    put_count(pass, to, "steady_segment_alloc_count", known, facts->steady_segment_alloc_count);
-    put_count(pass, to, "steady_segment_free_count", known, facts->steady_segment_free_count);
-    put_count(pass, to, "retry_count", known, facts->retry_count);
+    ap_put_count(pass, to, "alloc_count", known, facts->alloc_count);
+    ap_put_count(pass, to, "free_count", known, facts->free_count);
+    ap_put_count(pass, to, "segment_alloc_count", known, facts->segment_alloc_count);
+    ap_put_count(pass, to, "segment_free_count", known, facts->segment_free_count);
+    ap_put_count(pass, to, "steady_segment_alloc_count", known, facts->steady_segment_alloc_count);
+    ap_put_count(pass, to, "steady_segment_free_count", known, facts->steady_segment_free_count);
+    ap_put_count(pass, to, "retry_count", known, facts->retry_count);
     put_ooms(pass, to, facts);
     ap_add_number_per(pass->model, to, "allocs_per_s", (double)facts->alloc_count, seconds);
     ap_add_number_per(pass->model, to, "segment_ops_per_s", (double)segment_ops, seconds);
-    put_bytes(pass, to, "allocated_bytes_sum", known, facts->allocated_bytes_sum);
+    ap_put_bytes(pass, to, "allocated_bytes_sum", known, facts->allocated_bytes_sum);
     put_rates(pass, to, names, name_count, seconds);
 }
 
 /* -------------------------------------------------------------------------------------- what was recorded, settings */
 
-static void put_recorded(struct pass *pass, struct ap_value *memory, const struct ap_memory_state *state, bool history)
+static void put_recorded(struct ap_memory_pass *pass, struct ap_value *memory, const struct ap_memory_state *state, bool history)
 {
     uint32_t has = pass->snapshot->has;
     struct ap_value *to = ap_add_object(pass->model, memory, "recorded");
@@ -444,7 +424,7 @@ static void put_recorded(struct pass *pass, struct ap_value *memory, const struc
     ap_add_bool(pass->model, to, "blocks", segments && ap_memory_state_has_blocks(state));
 }
 
-static void put_settings(struct pass *pass, struct ap_value *memory)
+static void put_settings(struct ap_memory_pass *pass, struct ap_value *memory)
 {
     const struct ap_allocator_settings *settings = &pass->snapshot->settings;
     if (!(pass->snapshot->has & AP_SNAPSHOT_HAS_SETTINGS)) {
@@ -453,18 +433,18 @@ static void put_settings(struct pass *pass, struct ap_value *memory)
     }
     struct ap_value *to = ap_add_object(pass->model, memory, "settings");
     bool has_split = settings->has & AP_SETTING_HAS_MAX_SPLIT, limited = settings->max_split_bytes >= 0;
-    put_bool(pass, to, "expandable_segments", settings->has & AP_SETTING_HAS_EXPANDABLE, settings->expandable_segments);
-    put_bool(pass, to, "max_split_size_set", has_split, limited);
+    ap_put_bool(pass, to, "expandable_segments", settings->has & AP_SETTING_HAS_EXPANDABLE, settings->expandable_segments);
+    ap_put_bool(pass, to, "max_split_size_set", has_split, limited);
     ap_add_known_text(pass->model, to, "conf", settings->conf.id,
                       ap_strpool_text(&pass->snapshot->strings, settings->conf));
-    put_bytes(pass, to, "max_split_size_bytes", has_split && limited, settings->max_split_bytes);
+    ap_put_bytes(pass, to, "max_split_size_bytes", has_split && limited, settings->max_split_bytes);
     ap_add_known_ratio(pass->model, to, "garbage_collection_threshold", settings->has & AP_SETTING_HAS_GC,
                        settings->gc_threshold_ratio);
 }
 
 /* --------------------------------------------------------------------------------------------------------- the pass */
 
-static void put_file(struct pass *pass, struct ap_value *memory)
+static void put_file(struct ap_memory_pass *pass, struct ap_value *memory)
 {
     const struct ap_snapshot *snapshot = pass->snapshot;
     bool list = snapshot->format == AP_SNAPSHOT_SEGMENT_LIST;
@@ -473,7 +453,7 @@ static void put_file(struct pass *pass, struct ap_value *memory)
     ap_add_bytes(pass->model, memory, "bytes_read", (int64_t)snapshot->bytes_read);
 }
 
-static enum ap_status fill(struct pass *pass, const char *path, uint64_t top_n, struct ap_error *reterr)
+static enum ap_status fill(struct ap_memory_pass *pass, const char *path, uint64_t top_n, struct ap_error *reterr)
 {
     struct ap_value *memory = ap_add_object(pass->model, &pass->model->root, "memory");
     struct ap_memory_state state = { .use_unknown = 0 };
@@ -501,6 +481,11 @@ static enum ap_status fill(struct pass *pass, const char *path, uint64_t top_n, 
     put_history(pass, memory, &facts, actions, action_names);
     put_recorded(pass, memory, &state, facts.recorded);
     put_settings(pass, memory);
+    ap_memory_put_parts(pass, ap_add_object(pass->model, memory, "totals"), &state);
+    AP_TRY(ap_memory_put_pools(pass, memory, reterr));
+    AP_TRY(ap_memory_put_segments(pass, memory, reterr));
+    ap_memory_put_replay(pass, memory);
+    AP_TRY(ap_memory_put_ooms(pass, memory, reterr));
     if (pass->overflowed)
         ap_note_many(pass->notes, AP_COUNTER_size_overflow, 1);
     return ap_model_status(pass->model, reterr);
@@ -509,9 +494,13 @@ static enum ap_status fill(struct pass *pass, const char *path, uint64_t top_n, 
 enum ap_status ap_pass_memory(const struct ap_snapshot *snapshot, const char *path, uint64_t top_n,
                               struct ap_notes *notes, struct ap_model *model, struct ap_error *reterr)
 {
-    struct pass pass = { .snapshot = snapshot, .notes = notes, .model = model };
+    struct ap_memory_pass pass = { .snapshot = snapshot, .notes = notes, .model = model, .top_n = top_n };
+    struct ap_replay *replay;
+    AP_TRY(ap_replay_new(snapshot, snapshot->gate, &pass.overflowed, &replay, reterr));
+    pass.replay = replay;
     ap_arena_init(&pass.scratch, snapshot->gate);
     enum ap_status status = fill(&pass, path, top_n, reterr);
     ap_arena_release(&pass.scratch);
+    ap_replay_free(replay);
     return status;
 }

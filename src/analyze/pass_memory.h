@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * pass_memory.h - from a snapshot to the report's "memory": sums, state, history figures. No replay. */
+ * pass_memory.h - from a snapshot to the report's "memory": sums, state, history figures, replay, post-mortem. */
 #ifndef AP_PASS_MEMORY_H
 #define AP_PASS_MEMORY_H
 

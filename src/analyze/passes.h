@@ -61,6 +61,7 @@ ap_pass ap_pass_split;         /* split, idle */
 ap_pass ap_pass_steps;         /* steps */
 ap_pass ap_pass_syncs;         /* sync */
 ap_pass ap_pass_threads;       /* cpu.top_threads, threads, thread_summary */
+ap_pass ap_pass_trace_memory;  /* trace_memory */
 ap_pass ap_pass_verdict;       /* verdict, symptoms: reads what the passes before it added */
 
 static inline void ap_note_overflow(struct ap_pass_context *context, bool overflowed)

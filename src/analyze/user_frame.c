@@ -71,3 +71,17 @@ bool ap_is_module_frame(struct ap_user_frames *frames, uint32_t name)
 {
     return kind_of(frames, name) == OF_MODULE;
 }
+
+struct ap_text ap_module_class(struct ap_text name)
+{
+    static const char prefix[] = "nn.Module: ";
+    if (!ap_text_starts_with(name, prefix))
+        return name;
+    struct ap_text text = { name.data + sizeof(prefix) - 1, name.bytes - (sizeof(prefix) - 1) };
+    size_t bytes = text.bytes;
+    while (bytes && text.data[bytes - 1] >= '0' && text.data[bytes - 1] <= '9')
+        bytes--;
+    if (bytes > 1 && bytes < text.bytes && text.data[bytes - 1] == '_')
+        text.bytes = bytes - 1;
+    return text;
+}

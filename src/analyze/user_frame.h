@@ -24,5 +24,7 @@ void ap_user_frames_release(struct ap_user_frames *frames);
 bool ap_is_user_frame(struct ap_user_frames *frames, uint32_t name);
 /** Is a Python row of this name the call of an nn.Module? */
 bool ap_is_module_frame(struct ap_user_frames *frames, uint32_t name);
+/** The module's class: "nn.Module: Linear_12" is the 13th Linear. */
+struct ap_text ap_module_class(struct ap_text name);
 
 #endif

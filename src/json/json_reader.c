@@ -530,10 +530,9 @@ enum ap_status ap_json_skip_rest(struct ap_json_reader *reader, const struct ap_
         reader, token->kind == AP_JSON_OBJECT_BEGIN ? AP_SKIP_FIRST_KEY : AP_SKIP_FIRST_ELEMENT, reterr);
 }
 
-enum ap_status ap_json_skip_value(struct ap_json_reader *reader, struct ap_error *reterr)
+/* Over the white space and the colon before a member's value. */
+static enum ap_status to_value(struct ap_json_reader *reader, struct ap_error *reterr)
 {
-    if (AP_UNLIKELY(reader->failed))
-        return repeat_failure(reader, reterr);
     AP_TRY(ap_json_space(reader, reterr));
     if (reader->state == AP_STATE_COLON) {
         if (*reader->at != ':')
@@ -541,7 +540,46 @@ enum ap_status ap_json_skip_value(struct ap_json_reader *reader, struct ap_error
         reader->at++;
     }
     reader->state = AP_STATE_AFTER;
+    return AP_OK;
+}
+
+enum ap_status ap_json_skip_value(struct ap_json_reader *reader, struct ap_error *reterr)
+{
+    if (AP_UNLIKELY(reader->failed))
+        return repeat_failure(reader, reterr);
+    AP_TRY(to_value(reader, reterr));
     return ap_json_skip_stream(reader, AP_SKIP_VALUE, reterr);
+}
+
+/* A value that reaches over the end of the window is begun again once there is more text. */
+enum ap_status ap_json_raw_value(struct ap_json_reader *reader, struct ap_text *ret_text, struct ap_error *reterr)
+{
+    if (AP_UNLIKELY(reader->failed))
+        return repeat_failure(reader, reterr);
+    AP_TRY(to_value(reader, reterr));
+    AP_TRY(ap_json_space(reader, reterr));
+    for (;;) {
+        struct ap_skip skip = { .label = AP_SKIP_VALUE, .depth_limit = reader->limits.skipped_depth - reader->depth };
+        const uint8_t *at = reader->at;
+        skip.is_object = reader->is_object + (reader->depth + 7) / 8;
+        reader->scan.odds = (struct ap_scan_odds){ .any = false };
+        enum ap_scan_result result = reader->scan.ops->skip(&reader->scan, &skip, &at);
+        if (result == AP_SCAN_OK) {
+            ap_json_commit_odds(reader);
+            *ret_text = (struct ap_text){ (const char *)reader->at, (size_t)(at - reader->at) };
+            reader->at = at;
+            return AP_OK;
+        }
+        if (skip.too_deep)
+            return ap_json_fail_depth(reader, reader->scan.at, reader->limits.skipped_depth, reterr);
+        if (result == AP_SCAN_BAD || reader->scan.at_eof)
+            return ap_json_fail_scan(reader, result, reterr);
+        if ((size_t)(reader->scan.end - reader->at) > reader->limits.token_bytes) {
+            *ret_text = (struct ap_text){ NULL, 0 };
+            return ap_json_skip_stream(reader, AP_SKIP_VALUE, reterr);
+        }
+        AP_TRY(ap_json_more(reader, &reader->at, reterr));
+    }
 }
 
 void ap_json_seen(struct ap_json_reader *reader, uint64_t *seen, unsigned index, uint64_t offset_bytes)

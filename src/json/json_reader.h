@@ -69,6 +69,15 @@ AP_MUST_CHECK enum ap_status ap_json_skip_rest(struct ap_json_reader *reader, co
 /** After a key: read past its value without decoding it. Validates fully. */
 AP_MUST_CHECK enum ap_status ap_json_skip_value(struct ap_json_reader *reader, struct ap_error *reterr);
 
+/** After a key: read its value whole. *@ret_text is the value as it stands in the input, borrowed until the next call;
+ *  data is NULL where it is longer than limits.token_bytes. Validates fully. */
+AP_MUST_CHECK enum ap_status ap_json_raw_value(struct ap_json_reader *reader, struct ap_text *ret_text,
+                                               struct ap_error *reterr);
+
+/** What stands between the quotes of a valid string: resolve escapes and replace broken UTF-8. @to has room for
+ *  3 * bytes. Returns the bytes written. */
+size_t ap_json_decode(const char *text, size_t bytes, char *to);
+
 /** Bytes of the decompressed input that were consumed. */
 uint64_t ap_json_offset(const struct ap_json_reader *reader);
 

@@ -96,7 +96,4 @@ static inline void ap_scan_odd(struct ap_scan *scan, enum ap_scan_odd odd, const
     scan->odds.any = true;
 }
 
-/** Resolve escapes and replace broken UTF-8. @to has room for 3 * bytes. Returns the bytes written. */
-size_t ap_json_decode(const char *text, size_t bytes, char *to);
-
 #endif

@@ -39,11 +39,17 @@ enum ap_status ap_snapshot_new(struct ap_gate *gate, struct ap_snapshot **ret_sn
     *snapshot = (struct ap_snapshot){ .gate = gate, .complete = true };
     snapshot->settings.max_split_bytes = -1;
     ap_strpool_init(&snapshot->strings, gate);
+    ap_stacks_init(&snapshot->stacks, gate);
     enum ap_status status = intern_born_names(&snapshot->strings, reterr);
+    if (status == AP_OK)
+        status = ap_mem_reserve(gate, (void **)&snapshot->origins, &snapshot->origin_capacity, 1,
+                                sizeof(*snapshot->origins), reterr);
     if (status != AP_OK) {
         ap_snapshot_free(snapshot);
         return status;
     }
+    snapshot->origins[0] = (struct ap_origin){ .has = 0 };
+    snapshot->origin_count = 1;
     *ret_snapshot = snapshot;
     return AP_OK;
 }
@@ -55,6 +61,8 @@ static void release_actions(struct ap_gate *gate, struct ap_actions *actions)
     ap_mem_free(gate, actions->size_bytes, actions->capacity[2] * sizeof(*actions->size_bytes));
     ap_mem_free(gate, actions->time_ns, actions->capacity[3] * sizeof(*actions->time_ns));
     ap_mem_free(gate, actions->has, actions->capacity[4] * sizeof(*actions->has));
+    ap_mem_free(gate, actions->stack, actions->capacity[5] * sizeof(*actions->stack));
+    ap_mem_free(gate, actions->origin, actions->capacity[6] * sizeof(*actions->origin));
 }
 
 void ap_snapshot_free(struct ap_snapshot *snapshot)
@@ -63,12 +71,25 @@ void ap_snapshot_free(struct ap_snapshot *snapshot)
         return;
     struct ap_gate *gate = snapshot->gate;
     ap_strpool_release(&snapshot->strings);
+    ap_stacks_release(&snapshot->stacks);
+    ap_mem_free(gate, snapshot->origin_slots, snapshot->origin_slot_count * sizeof(*snapshot->origin_slots));
+    ap_mem_free(gate, snapshot->origins, snapshot->origin_capacity * sizeof(*snapshot->origins));
     ap_mem_free(gate, snapshot->segments, snapshot->segment_capacity * sizeof(*snapshot->segments));
     ap_mem_free(gate, snapshot->blocks, snapshot->block_capacity * sizeof(*snapshot->blocks));
     ap_mem_free(gate, snapshot->histories, snapshot->history_capacity * sizeof(*snapshot->histories));
     ap_mem_free(gate, snapshot->annotations, snapshot->annotation_capacity * sizeof(*snapshot->annotations));
     release_actions(gate, &snapshot->actions);
     ap_mem_free(gate, snapshot, sizeof(*snapshot));
+}
+
+void ap_snapshot_freeze(struct ap_snapshot *snapshot)
+{
+    ap_strpool_freeze(&snapshot->strings);
+    ap_stacks_freeze(&snapshot->stacks);
+    ap_mem_free(snapshot->gate, snapshot->origin_slots,
+                snapshot->origin_slot_count * sizeof(*snapshot->origin_slots));
+    snapshot->origin_slots = NULL;
+    snapshot->origin_slot_count = 0;
 }
 
 static enum ap_status check_room(uint32_t count, const char *what, struct ap_error *reterr)
@@ -145,6 +166,10 @@ static enum ap_status grow_actions(struct ap_gate *gate, struct ap_actions *acti
                           sizeof(*actions->size_bytes), reterr));
     AP_TRY(ap_mem_reserve(gate, (void **)&actions->time_ns, &actions->capacity[3], needed, sizeof(*actions->time_ns),
                           reterr));
+    AP_TRY(ap_mem_reserve(gate, (void **)&actions->stack, &actions->capacity[5], needed, sizeof(*actions->stack),
+                          reterr));
+    AP_TRY(ap_mem_reserve(gate, (void **)&actions->origin, &actions->capacity[6], needed, sizeof(*actions->origin),
+                          reterr));
     return ap_mem_reserve(gate, (void **)&actions->has, &actions->capacity[4], needed, sizeof(*actions->has), reterr);
 }
 
@@ -159,8 +184,64 @@ enum ap_status ap_snapshot_add_action(struct ap_snapshot *snapshot, const struct
     actions->address[at] = action->address;
     actions->size_bytes[at] = action->size_bytes;
     actions->time_ns[at] = action->time_ns;
+    actions->stack[at] = action->stack;
+    actions->origin[at] = action->origin;
     actions->has[at] = action->has;
     snapshot->histories[snapshot->history_count - 1].action_count++;
+    return AP_OK;
+}
+
+static bool same_origin(const struct ap_origin *a, const struct ap_origin *b)
+{
+    return a->stream == b->stream && a->pool[0] == b->pool[0] && a->pool[1] == b->pool[1] &&
+           a->compile_context.id == b->compile_context.id && a->user_metadata.id == b->user_metadata.id &&
+           a->has == b->has;
+}
+
+static uint32_t *origin_slot(const struct ap_snapshot *snapshot, const struct ap_origin *origin)
+{
+    const uint64_t parts[] = { origin->stream, (uint64_t)origin->pool[0], (uint64_t)origin->pool[1],
+                               (uint64_t)origin->compile_context.id << 32 | origin->user_metadata.id };
+    uint64_t hash = snapshot->gate->hash_seed;
+    for (size_t i = 0; i < AP_COUNT_OF(parts); i++) {
+        hash = (hash ^ parts[i]) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    size_t mask = snapshot->origin_slot_count - 1, at = (size_t)(hash ^ hash >> 32) & mask;
+    while (snapshot->origin_slots[at] && !same_origin(&snapshot->origins[snapshot->origin_slots[at] - 1], origin))
+        at = (at + 1) & mask;
+    return &snapshot->origin_slots[at];
+}
+
+static enum ap_status grow_origins(struct ap_snapshot *snapshot, struct ap_error *reterr)
+{
+    size_t count = snapshot->origin_slot_count ? snapshot->origin_slot_count * 2 : 64;
+    uint32_t *slots = ap_mem_resize(snapshot->gate, NULL, 0, count * sizeof(*slots));
+    if (!slots)
+        return ap_fail_memory(snapshot->gate, reterr);
+    memset(slots, 0, count * sizeof(*slots));
+    ap_mem_free(snapshot->gate, snapshot->origin_slots, snapshot->origin_slot_count * sizeof(*slots));
+    snapshot->origin_slots = slots;
+    snapshot->origin_slot_count = count;
+    for (uint32_t i = 0; i < snapshot->origin_count; i++)
+        *origin_slot(snapshot, &snapshot->origins[i]) = i + 1;
+    return AP_OK;
+}
+
+enum ap_status ap_snapshot_intern_origin(struct ap_snapshot *snapshot, const struct ap_origin *origin,
+                                         uint32_t *ret_index, struct ap_error *reterr)
+{
+    AP_TRY(check_room(snapshot->origin_count, "streams and contexts", reterr));
+    if (snapshot->origin_count + (size_t)1 > snapshot->origin_slot_count / 8 * 5)
+        AP_TRY(grow_origins(snapshot, reterr));
+    uint32_t *slot = origin_slot(snapshot, origin);
+    if (!*slot) {
+        AP_TRY(ap_mem_reserve(snapshot->gate, (void **)&snapshot->origins, &snapshot->origin_capacity,
+                              (size_t)snapshot->origin_count + 1, sizeof(*snapshot->origins), reterr));
+        snapshot->origins[snapshot->origin_count] = *origin;
+        *slot = ++snapshot->origin_count;
+    }
+    *ret_index = *slot - 1;
     return AP_OK;
 }
 

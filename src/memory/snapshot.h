@@ -9,7 +9,7 @@
 #define AP_SNAPSHOT_H
 
 #include "json_reader.h"
-#include "strpool.h"
+#include "stacks.h"
 
 /** Names that every snapshot's pool is born with: an id can be compared with these directly. */
 enum ap_snapshot_name {
@@ -47,6 +47,7 @@ struct ap_segment {
     uint64_t stream;           /* cudaStream_t as a number */
     int64_t pool[2];           /* {0, 0} = the default pool */
     uint64_t offset_bytes;     /* where it begins in the decompressed input */
+    uint32_t stack;            /* of the cudaMalloc; 0 = not recorded */
     uint32_t first_block, block_count;
     int32_t device;
     struct ap_str type;        /* AP_NAME_UNKNOWN where the file has none */
@@ -69,23 +70,38 @@ enum ap_block_state {
 struct ap_block {
     uint64_t address;
     int64_t size_bytes, requested_bytes;
-    uint8_t state; /* enum ap_block_state */
-    uint8_t has;   /* AP_BLOCK_HAS_... */
+    uint32_t stack; /* of the allocation; 0 = not recorded */
+    uint8_t state;  /* enum ap_block_state */
+    uint8_t has;    /* AP_BLOCK_HAS_... */
+};
+
+#define AP_ORIGIN_HAS_STREAM 1u
+#define AP_ORIGIN_HAS_POOL 2u
+
+/** What many entries have in common. */
+struct ap_origin {
+    uint64_t stream;                /* cudaStream_t as a number */
+    int64_t pool[2];                /* {0, 0} = the default pool */
+    struct ap_str compile_context;  /* "N/A" where torch wrote that; absent = not recorded */
+    struct ap_str user_metadata;    /* as JSON text where it is no string; absent = not recorded */
+    uint32_t has;                   /* AP_ORIGIN_HAS_... */
 };
 
 #define AP_ACTION_HAS_TIME 1u
 #define AP_ACTION_HAS_SIZE 2u
 #define AP_ACTION_HAS_ADDRESS 4u
 
-/** Columns, 29 bytes an entry. */
+/** Columns, 37 bytes an entry. */
 struct ap_actions {
     uint32_t count;
     struct ap_str *name;  /* enum ap_snapshot_name where it is one of these */
     uint64_t *address;    /* of an oom: what the device reported free */
     int64_t *size_bytes;
     int64_t *time_ns;     /* since the Unix epoch, by the recording machine's clock */
+    uint32_t *stack;      /* 0 = not recorded */
+    uint32_t *origin;     /* index of snapshot->origins */
     uint8_t *has;         /* AP_ACTION_HAS_... */
-    size_t capacity[5];
+    size_t capacity[7];
 };
 
 /** The history of one device: a range of the actions. Its index is the device's ordinal. */
@@ -127,6 +143,11 @@ enum ap_snapshot_format {
 struct ap_snapshot {
     struct ap_gate *gate;
     struct ap_strpool strings;
+    struct ap_stacks stacks;
+    struct ap_origin *origins; /* [0] knows nothing */
+    uint32_t *origin_slots;    /* by hash, index + 1; NULL once the snapshot is read */
+    size_t origin_slot_count, origin_capacity;
+    uint32_t origin_count;
     struct ap_segment *segments;
     struct ap_block *blocks;
     struct ap_history *histories;
@@ -171,12 +192,18 @@ struct ap_action {
     struct ap_str name;
     uint64_t address;
     int64_t size_bytes, time_ns;
+    uint32_t stack, origin;
     uint8_t has;
 };
 AP_MUST_CHECK enum ap_status ap_snapshot_add_action(struct ap_snapshot *snapshot, const struct ap_action *action,
                                                     struct ap_error *reterr);
+/** The index of an equal origin, added where there is none. */
+AP_MUST_CHECK enum ap_status ap_snapshot_intern_origin(struct ap_snapshot *snapshot, const struct ap_origin *origin,
+                                                       uint32_t *ret_index, struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_snapshot_add_annotation(struct ap_snapshot *snapshot,
                                                         const struct ap_annotation *annotation,
                                                         struct ap_error *reterr);
+/** Nothing will be added to strings, stacks and origins any more: give back what only adding needs. */
+void ap_snapshot_freeze(struct ap_snapshot *snapshot);
 
 #endif

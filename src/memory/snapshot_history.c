@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What a snapshot holds beside its segments: histories, annotations, settings. */
+#include "json_cursor.h"
 #include "snapshot_reading.h"
 
 #include "poison.h"
@@ -11,6 +12,10 @@ enum entry_field {
     ENTRY_TIME,
     ENTRY_FRAMES,
     ENTRY_DEVICE_FREE,
+    ENTRY_STREAM,
+    ENTRY_POOL,
+    ENTRY_COMPILE_CONTEXT,
+    ENTRY_USER_METADATA,
     ENTRY_FIELD_COUNT_
 };
 
@@ -18,6 +23,9 @@ static const struct ap_json_field entry_fields[ENTRY_FIELD_COUNT_] = {
     [ENTRY_ACTION] = { .key = "action" },  [ENTRY_ADDRESS] = { .key = "addr" },
     [ENTRY_SIZE] = { .key = "size" },      [ENTRY_TIME] = { .key = "time_us" },
     [ENTRY_FRAMES] = { .key = "frames" },  [ENTRY_DEVICE_FREE] = { .key = "device_free" },
+    [ENTRY_STREAM] = { .key = "stream" },  [ENTRY_POOL] = { .key = "pool_id" },
+    [ENTRY_COMPILE_CONTEXT] = { .key = "compile_context" },
+    [ENTRY_USER_METADATA] = { .key = "user_metadata" },
 };
 
 /* One entry's members as they stand in the input. */
@@ -91,15 +99,52 @@ static void take_time(const struct entry *entry, struct ap_action *action)
         action->has |= AP_ACTION_HAS_TIME;
 }
 
-/* Is there a frame in the list? Between the brackets of an empty one stands white space at most. */
-static void take_frames(const struct entry *entry)
+/* A string as it reads; another value but null as its JSON text. */
+static enum ap_status take_label(const struct entry *entry, enum entry_field field, struct ap_str *ret_label,
+                                 struct ap_error *reterr)
+{
+    const struct ap_json_span *span = &entry->spans[field];
+    struct ap_text text = { span->text, span->bytes };
+    if (!has(entry, field) || span->kind == AP_JSON_NULL)
+        return AP_OK;
+    if (span->kind == AP_JSON_STRING)
+        AP_TRY(ap_record_text(entry->reading->entries, span, &text, reterr));
+    return ap_strpool_intern(&entry->reading->to->strings, text.data, text.bytes, ret_label, reterr);
+}
+
+/* A list of two numbers. */
+static bool pool_of(const struct ap_json_span *span, int64_t *pool)
+{
+    struct ap_json_cursor cursor = { span->text, span->text + span->bytes };
+    return ap_cursor_take(&cursor, '[') && ap_cursor_whole(&cursor, &pool[0]) && ap_cursor_take(&cursor, ',') &&
+           ap_cursor_whole(&cursor, &pool[1]) && ap_cursor_take(&cursor, ']');
+}
+
+static enum ap_status take_origin(const struct entry *entry, struct ap_action *action, struct ap_error *reterr)
+{
+    struct ap_snapshot *to = entry->reading->to;
+    struct ap_origin origin = { .has = 0 };
+    if (has(entry, ENTRY_STREAM)) {
+        struct ap_json_token token = token_of(entry, ENTRY_STREAM);
+        origin.has = ap_reading_whole(&token, &origin.stream) ? AP_ORIGIN_HAS_STREAM : 0;
+    }
+    if (has(entry, ENTRY_POOL)) {
+        if (pool_of(&entry->spans[ENTRY_POOL], origin.pool))
+            origin.has |= AP_ORIGIN_HAS_POOL;
+        else
+            origin.pool[0] = origin.pool[1] = 0;
+    }
+    AP_TRY(take_label(entry, ENTRY_COMPILE_CONTEXT, &origin.compile_context, reterr));
+    AP_TRY(take_label(entry, ENTRY_USER_METADATA, &origin.user_metadata, reterr));
+    return ap_snapshot_intern_origin(to, &origin, &action->origin, reterr);
+}
+
+static enum ap_status take_frames(const struct entry *entry, struct ap_action *action, struct ap_error *reterr)
 {
     const struct ap_json_span *frames = &entry->spans[ENTRY_FRAMES];
-    if ((entry->reading->to->has & AP_SNAPSHOT_HAS_STACKS) || frames->kind != AP_JSON_ARRAY_BEGIN)
-        return;
-    for (uint32_t i = 1; i + 1 < frames->bytes; i++)
-        if ((unsigned char)frames->text[i] > ' ')
-            entry->reading->to->has |= AP_SNAPSHOT_HAS_STACKS;
+    if (frames->kind != AP_JSON_ARRAY_BEGIN)
+        return AP_OK;
+    return ap_taken_frames(entry->reading, (struct ap_text){ frames->text, frames->bytes }, &action->stack, reterr);
 }
 
 static enum ap_status take_entry(const struct entry *entry, struct ap_error *reterr)
@@ -109,7 +154,8 @@ static enum ap_status take_entry(const struct entry *entry, struct ap_error *ret
     take_address(entry, &action);
     take_size(entry, &action);
     take_time(entry, &action);
-    take_frames(entry);
+    AP_TRY(take_frames(entry, &action, reterr));
+    AP_TRY(take_origin(entry, &action, reterr));
     return ap_snapshot_add_action(entry->reading->to, &action, reterr);
 }
 

@@ -233,6 +233,7 @@ static enum ap_status read_and_judge(struct ap_reading *reading, bool salvage, s
     else if (status != AP_OK && reterr)
         *reterr = why;
     reading->to->bytes_read = ap_json_offset(reading->json);
+    ap_snapshot_freeze(reading->to);
     return status;
 }
 

@@ -43,8 +43,11 @@ AP_MUST_CHECK enum ap_status ap_reading_intern(struct ap_reading *reading, const
 /** Enter a container: AP_OK when the value is of that kind; else it is read past, counted, and AP_END. */
 AP_MUST_CHECK enum ap_status ap_reading_enter(struct ap_reading *reading, enum ap_json_kind kind,
                                               struct ap_error *reterr);
-/** A list of stack frames: read past; sets AP_SNAPSHOT_HAS_STACKS when it holds any. */
-AP_MUST_CHECK enum ap_status ap_reading_frames(struct ap_reading *reading, struct ap_error *reterr);
+/** A list of stack frames: its stack; 0 where it is empty, or too long to be kept. */
+AP_MUST_CHECK enum ap_status ap_reading_frames(struct ap_reading *reading, uint32_t *ret_stack, struct ap_error *reterr);
+/** The same from its text, which is valid JSON. */
+AP_MUST_CHECK enum ap_status ap_taken_frames(struct ap_reading *reading, struct ap_text json, uint32_t *ret_stack,
+                                             struct ap_error *reterr);
 
 /* A value that was read already, as its token tells it. */
 

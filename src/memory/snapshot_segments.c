@@ -45,6 +45,7 @@ struct block_draft {
     struct ap_block block;
     int64_t real_size_bytes; /* of the first item of "history" (1.13 and 2.0), which stands for requested_size */
     bool has_real_size;
+    uint32_t history_stack, cpp_stack; /* stand for frames where there are none */
     uint64_t seen;
 };
 
@@ -88,8 +89,8 @@ static enum ap_status read_history_item(struct ap_reading *reading, struct block
         unsigned index = ap_reading_key(&key, keys, AP_COUNT_OF(keys), &next);
         if (index == 1 && first)
             AP_TRY(ap_reading_size(reading, &draft->real_size_bytes, &draft->has_real_size, reterr));
-        else if (index == 2)
-            AP_TRY(ap_reading_frames(reading, reterr));
+        else if (index == 2 && first)
+            AP_TRY(ap_reading_frames(reading, &draft->history_stack, reterr));
         else
             AP_TRY(ap_json_skip_value(reading->json, reterr));
     }
@@ -133,10 +134,12 @@ static enum ap_status read_block_member(struct ap_reading *reading, enum block_k
     case BLOCK_STATE:
         return read_state(reading, &block->state, reterr);
     case BLOCK_FRAMES:
+        return ap_reading_frames(reading, &block->stack, reterr);
     case BLOCK_CPP_FRAMES:
-        return ap_reading_frames(reading, reterr);
+        return ap_reading_frames(reading, &draft->cpp_stack, reterr);
     case BLOCK_HISTORY:
         draft->has_real_size = false;
+        draft->history_stack = 0;
         return read_block_history(reading, draft, reterr);
     default:
         return ap_json_skip_value(reading->json, reterr);
@@ -168,6 +171,8 @@ static enum ap_status read_block(struct ap_reading *reading, uint64_t offset_byt
         draft.block.requested_bytes = draft.real_size_bytes;
         draft.block.has |= AP_BLOCK_HAS_REQUESTED;
     }
+    if (!draft.block.stack)
+        draft.block.stack = draft.history_stack ? draft.history_stack : draft.cpp_stack;
     return ap_snapshot_add_block(reading->to, &draft.block, reterr);
 }
 
@@ -306,7 +311,7 @@ static enum ap_status read_segment_member(struct ap_reading *reading, enum segme
     case SEGMENT_EXPANDABLE:
         return read_flag(reading, segment, reterr);
     case SEGMENT_FRAMES:
-        return ap_reading_frames(reading, reterr);
+        return ap_reading_frames(reading, &segment->stack, reterr);
     case SEGMENT_BLOCKS:
         reading->to->block_count = first_block; /* of two lists the last one counts */
         set_bit(segment, AP_SEGMENT_HAS_BLOCKS, false);

@@ -156,22 +156,19 @@ enum ap_status ap_reading_enter(struct ap_reading *reading, enum ap_json_kind ki
     return AP_END;
 }
 
-/* Frames are most of a file's bytes: once it is known that there are any, they are passed by at full speed. */
-enum ap_status ap_reading_frames(struct ap_reading *reading, struct ap_error *reterr)
+enum ap_status ap_taken_frames(struct ap_reading *reading, struct ap_text json, uint32_t *ret_stack,
+                               struct ap_error *reterr)
 {
-    struct ap_json_token token;
-    if (reading->to->has & AP_SNAPSHOT_HAS_STACKS)
-        return ap_json_skip_value(reading->json, reterr);
-    AP_TRY(ap_json_next(reading->json, &token, reterr));
-    if (token.kind != AP_JSON_ARRAY_BEGIN)
-        return ap_json_skip_rest(reading->json, &token, reterr);
-    for (;;) {
-        enum ap_status status = ap_json_next_element(reading->json, &token, reterr);
-        if (status == AP_END)
-            return AP_OK;
-        if (status != AP_OK)
-            return status;
+    AP_TRY(ap_stacks_take(&reading->to->stacks, &reading->to->strings, json, ret_stack, reterr));
+    if (*ret_stack)
         reading->to->has |= AP_SNAPSHOT_HAS_STACKS;
-        AP_TRY(ap_json_skip_rest(reading->json, &token, reterr));
-    }
+    return AP_OK;
+}
+
+enum ap_status ap_reading_frames(struct ap_reading *reading, uint32_t *ret_stack, struct ap_error *reterr)
+{
+    struct ap_text json;
+    *ret_stack = 0;
+    AP_TRY(ap_json_raw_value(reading->json, &json, reterr));
+    return json.data ? ap_taken_frames(reading, json, ret_stack, reterr) : AP_OK;
 }

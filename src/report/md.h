@@ -82,7 +82,12 @@ bool ap_md_known(const struct md *md, const char *path);
 /** A bool that is there and false. */
 bool ap_md_false(const struct md *md, const char *path);
 
-/* ---- md_findings.c, md_sections.c, md_steps.c, md_gpu.c, md_critical_path.c, md_communication.c, md_launches.c, md_split.c, md_operators.c ---- */
+/* ---- md_memory.c ---- */
+
+/** Totals, pools, replay, post-mortem, segments, blocks: within the memory section. */
+void ap_md_memory_use(struct md *md);
+
+/* ---- the sections, in md_sections.c and files of their own ---- */
 
 void ap_md_alerts(struct md *md);
 void ap_md_verdict(struct md *md);
@@ -106,6 +111,7 @@ void ap_md_accelerator(struct md *md);
 void ap_md_launches(struct md *md);
 void ap_md_syncs(struct md *md);
 void ap_md_copies(struct md *md);
+void ap_md_trace_memory(struct md *md);
 void ap_md_memory(struct md *md);
 void ap_md_trace(struct md *md);
 

@@ -117,6 +117,7 @@ static const struct {
     { ap_md_communication, FOR_gpu | FOR_io },
     { ap_md_compile, FOR_cpu },
     { ap_md_accelerator, FOR_gpu },
+    { ap_md_trace_memory, FOR_memory },
     { ap_md_memory, FOR_memory },
     { ap_md_trace, FOR_all },
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * row_details.c - what rows of some kinds say beside their place in time: one table for each kind, so that a row without
- * details costs four bytes. To add a detail: its field in trace_internal.h and trace_events.c, its member in trace.h, one
+ * details costs four bytes; and the instants of the allocators. To add a detail: its field in trace_internal.h and trace_events.c, its member in trace.h, one
  * line in the take_ function below. */
 #include <math.h>
 #include <string.h>
@@ -44,6 +44,16 @@ enum ap_status ap_trace_add_collective(struct ap_trace *trace, struct ap_collect
     return AP_OK;
 }
 
+enum ap_status ap_trace_add_memory_event(struct ap_trace *trace, struct ap_memory_event event, struct ap_error *reterr)
+{
+    if (AP_UNLIKELY(trace->memory_instant_count >= UINT32_MAX - 1))
+        return ap_fail(reterr, AP_ERROR_LIMIT, "more than 4,294,967,294 memory events: record a shorter trace");
+    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->memory_instants, &trace->memory_instant_capacity,
+                          trace->memory_instant_count + 1, sizeof(event), reterr));
+    trace->memory_instants[trace->memory_instant_count++] = event;
+    return AP_OK;
+}
+
 void ap_trace_release_details(struct ap_trace *trace)
 {
     struct ap_gate *gate = trace->gate;
@@ -54,6 +64,7 @@ void ap_trace_release_details(struct ap_trace *trace)
     ap_mem_free(gate, trace->work_details, trace->work_detail_capacity * sizeof(trace->work_details[0]));
     ap_mem_free(gate, trace->sync_details, trace->sync_detail_capacity * sizeof(trace->sync_details[0]));
     ap_mem_free(gate, trace->collectives, trace->collective_capacity * sizeof(trace->collectives[0]));
+    ap_mem_free(gate, trace->memory_instants, trace->memory_instant_capacity * sizeof(trace->memory_instants[0]));
     ap_mem_free(gate, trace->signature, trace->signature_capacity);
 }
 
@@ -294,4 +305,49 @@ enum ap_status ap_trace_take_detail(struct ap_trace_reading *reading, enum ap_ev
     default:
         return AP_OK;
     }
+}
+
+/* ------------------------------------------------------------------------------------------------ memory instants */
+
+/* @otherwise where it is not told, no whole number, or beyond the range. */
+static int64_t read_within(const struct ap_trace_reading *reading, enum ap_event_field index, int64_t least, int64_t most,
+                           int64_t otherwise)
+{
+    const struct ap_json_span *span = field(reading, index);
+    int64_t number;
+    return is_scalar(span) && ap_decimal_to_integer(span->text, span->bytes, &number) && number >= least && number <= most
+               ? number
+               : otherwise;
+}
+
+/* Some writers print addresses as signed numbers. */
+static uint64_t read_address(const struct ap_trace_reading *reading)
+{
+    const struct ap_json_span *span = field(reading, AP_FIELD_ARGS_MEMORY_ADDRESS);
+    uint64_t address = 0;
+    int64_t number;
+    if (!is_scalar(span))
+        return 0;
+    if (ap_decimal_to_integer(span->text, span->bytes, &number))
+        return (uint64_t)number;
+    return ap_decimal_to_u64(span->text, span->bytes, &address) ? address : 0;
+}
+
+enum ap_status ap_trace_take_memory_event(struct ap_trace_reading *reading, int64_t start_ns, uint32_t track,
+                                          bool out_of_memory, struct ap_error *reterr)
+{
+    const int64_t most = AP_MAX_MEMORY_BYTES;
+    struct ap_memory_event event = {
+        .start_ns = start_ns,
+        .bytes = out_of_memory ? read_within(reading, AP_FIELD_ARGS_MEMORY_BYTES, 0, most, -1)
+                               : read_within(reading, AP_FIELD_ARGS_MEMORY_BYTES, -most, most, 0),
+        .total_allocated_bytes = read_within(reading, AP_FIELD_ARGS_TOTAL_ALLOCATED, 0, most, -1),
+        .total_reserved_bytes = read_within(reading, AP_FIELD_ARGS_TOTAL_RESERVED, 0, most, -1),
+        .address = out_of_memory ? 0 : read_address(reading),
+        .track = track,
+        .device_id = (int16_t)read_within(reading, AP_FIELD_ARGS_DEVICE_ID, -1, INT16_MAX, -1),
+        .device_type = (int8_t)read_within(reading, AP_FIELD_ARGS_DEVICE_TYPE, 0, INT8_MAX, -1),
+        .out_of_memory = out_of_memory,
+    };
+    return ap_trace_add_memory_event(reading->trace, event, reterr);
 }

@@ -73,6 +73,22 @@ struct ap_collective {
     int64_t in_elements, out_elements, group_size, sequence; /* -1 = not told */
 };
 
+/** Of a [memory] or [OutOfMemory] instant that is placed in time; in file order. Sizes are within AP_MAX_MEMORY_BYTES. */
+struct ap_memory_event {
+    int64_t start_ns;
+    int64_t bytes;                 /* negative = freed; of an out-of-memory instant: what was asked for, -1 = not told */
+    int64_t total_allocated_bytes; /* of the device, after it; -1 = not told, as in 2021 */
+    int64_t total_reserved_bytes;  /* likewise */
+    uint64_t address;              /* 0 = not told */
+    uint32_t track;
+    int16_t device_id;             /* -1 = not told, or the CPU */
+    int8_t device_type;            /* c10::DeviceType; -1 = not told */
+    bool out_of_memory;
+};
+
+/** Beyond it no size is taken as told: differences of two running sums must not overflow. */
+#define AP_MAX_MEMORY_BYTES (INT64_C(1) << 60)
+
 static inline enum ap_event_kind ap_row_kind(uint8_t tag)
 {
     return (enum ap_event_kind)(tag & AP_ROW_KIND_MASK);
@@ -125,6 +141,8 @@ struct ap_trace {
     size_t sync_detail_count, sync_detail_capacity;
     struct ap_collective *collectives;
     size_t collective_count, collective_capacity;
+    struct ap_memory_event *memory_instants;
+    size_t memory_instant_count, memory_instant_capacity;
     struct ap_strpool odd_keys;      /* numbers that are no small integers, as written */
     struct ap_strpool signatures;
     char *signature;                 /* scratch of ap_trace_join_signature */
@@ -277,6 +295,8 @@ AP_MUST_CHECK enum ap_status ap_trace_add_sync_detail(struct ap_trace *trace, st
 /** @collective is about the last row. */
 AP_MUST_CHECK enum ap_status ap_trace_add_collective(struct ap_trace *trace, struct ap_collective collective,
                                                      struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_trace_add_memory_event(struct ap_trace *trace, struct ap_memory_event event,
+                                                       struct ap_error *reterr);
 /** The key of the number @digits as it is written. */
 AP_MUST_CHECK enum ap_status ap_trace_link_key(struct ap_trace *trace, struct ap_text digits, ap_link_key *ret_key,
                                                struct ap_error *reterr);

@@ -41,6 +41,12 @@ const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_] = {
     [AP_FIELD_ARGS_GROUP_DESCRIPTION] = { "args", "Process Group Description", false },
     [AP_FIELD_ARGS_GROUP_RANKS] = { "args", "Process Group Ranks", false },
     [AP_FIELD_ARGS_GROUP_SEQUENCE] = { "args", "Seq", false },
+    [AP_FIELD_ARGS_MEMORY_ADDRESS] = { "args", "Addr", false },
+    [AP_FIELD_ARGS_MEMORY_BYTES] = { "args", "Bytes", false },
+    [AP_FIELD_ARGS_DEVICE_TYPE] = { "args", "Device Type", false },
+    [AP_FIELD_ARGS_DEVICE_ID] = { "args", "Device Id", false },
+    [AP_FIELD_ARGS_TOTAL_ALLOCATED] = { "args", "Total Allocated", false },
+    [AP_FIELD_ARGS_TOTAL_RESERVED] = { "args", "Total Reserved", false },
     [AP_FIELD_TOTAL_SIZE] = { NULL, "total_size", false },
     [AP_FIELD_AVERAGE_MS] = { NULL, "averageMs", false },
     [AP_FIELD_COMPUTE_MS] = { NULL, "computeMs", false },
@@ -420,10 +426,19 @@ static enum ap_status take_metadata(struct ap_trace_reading *reading, struct ap_
     return AP_OK;
 }
 
-static void take_instant(struct ap_trace_reading *reading)
+static enum ap_status take_instant(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
-    reading->trace->memory_event_count += name_is(reading, "[memory]");
-    reading->trace->out_of_memory_count += name_is(reading, "[OutOfMemory]");
+    bool memory = name_is(reading, "[memory]"), out_of_memory = name_is(reading, "[OutOfMemory]");
+    int64_t start_ns;
+    uint32_t track;
+    if (!memory && !out_of_memory)
+        return AP_OK;
+    reading->trace->memory_event_count += memory;
+    reading->trace->out_of_memory_count += out_of_memory;
+    if (!read_time(reading, AP_FIELD_TS, AP_COUNTER_ts_missing, AP_COUNTER_ts_not_number, &start_ns))
+        return AP_OK;
+    AP_TRY(find_track(reading, &track, reterr));
+    return ap_trace_take_memory_event(reading, start_ns, track, out_of_memory, reterr);
 }
 
 static void recognise_other_document(struct ap_trace_reading *reading)
@@ -458,8 +473,7 @@ enum ap_status ap_trace_take_event(struct ap_trace_reading *reading, struct ap_e
         return take_metadata(reading, reterr);
     case 'i':
     case 'I':
-        take_instant(reading);
-        return AP_OK;
+        return take_instant(reading, reterr);
     default:
         if (!strchr(defined_phases, letter))
             note(reading, AP_COUNTER_phase_unknown);

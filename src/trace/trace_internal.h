@@ -41,6 +41,12 @@ enum ap_event_field {
     AP_FIELD_ARGS_GROUP_DESCRIPTION,
     AP_FIELD_ARGS_GROUP_RANKS,
     AP_FIELD_ARGS_GROUP_SEQUENCE,
+    AP_FIELD_ARGS_MEMORY_ADDRESS,
+    AP_FIELD_ARGS_MEMORY_BYTES,
+    AP_FIELD_ARGS_DEVICE_TYPE,
+    AP_FIELD_ARGS_DEVICE_ID,
+    AP_FIELD_ARGS_TOTAL_ALLOCATED,
+    AP_FIELD_ARGS_TOTAL_RESERVED,
     /* of other documents that are arrays of objects: to name them in the refusal */
     AP_FIELD_TOTAL_SIZE,
     AP_FIELD_AVERAGE_MS,
@@ -91,6 +97,9 @@ AP_MUST_CHECK enum ap_status ap_trace_take_event(struct ap_trace_reading *readin
 /** What the event in reading->spans says beside its place in time: for the row that was added last. */
 AP_MUST_CHECK enum ap_status ap_trace_take_detail(struct ap_trace_reading *reading, enum ap_event_kind kind,
                                                   struct ap_error *reterr);
+/** The [memory] or [OutOfMemory] instant in reading->spans. */
+AP_MUST_CHECK enum ap_status ap_trace_take_memory_event(struct ap_trace_reading *reading, int64_t start_ns, uint32_t track,
+                                                        bool out_of_memory, struct ap_error *reterr);
 /** B events without E: counted. */
 void ap_trace_close_open(struct ap_trace_reading *reading);
 /** The members of the document beside traceEvents. AP_END where @key is none of them: the value is then unread. */

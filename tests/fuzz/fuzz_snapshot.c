@@ -5,6 +5,7 @@
 
 #include "feed.h"
 #include "pass_memory.h"
+#include "replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -54,6 +55,50 @@ static void check_model(const struct ap_snapshot *snapshot, const struct ap_mode
     check(ap_value_count(ap_value_member(memory, "largest_segments")) == snapshot->segment_count);
 }
 
+/* A lifetime's entries are its device's, and say that they belong to it. */
+static void check_entry(const struct ap_replay *replay, uint32_t device, uint32_t lifetime, uint32_t entry)
+{
+    if (entry == AP_NO_ENTRY)
+        return;
+    check(entry - replay->devices[device].first_entry < replay->devices[device].entry_count);
+    check(replay->lifetime_of[entry] == lifetime);
+}
+
+static void check_device(const struct ap_replay *replay, uint32_t index, bool overflowed)
+{
+    const struct ap_replay_device *device = &replay->devices[index];
+    struct ap_curve_point *points = NULL;
+    struct ap_error error;
+    uint32_t count = 0, capacity = 0;
+    for (uint32_t i = device->first_lifetime; i < device->first_lifetime + device->lifetime_count; i++) {
+        struct ap_allocation allocation;
+        check_entry(replay, index, i, replay->lifetimes[i].alloc);
+        check_entry(replay, index, i, replay->lifetimes[i].free_requested);
+        check_entry(replay, index, i, replay->lifetimes[i].free_completed);
+        ap_replay_allocation(replay, i, &allocation);
+        check(allocation.device == index);
+    }
+    check(overflowed || (device->requested.peak_bytes >= device->requested.start_bytes &&
+                         device->requested.peak_bytes >= device->requested.end_bytes));
+    if (ap_replay_curve(replay, index, 9, &points, &count, &capacity, &error) != AP_OK)
+        return;
+    check(count && count <= capacity && points[count - 1].position == device->entry_count);
+    check(overflowed || points[count - 1].requested_bytes == device->requested.end_bytes);
+    ap_mem_free(replay->gate, points, capacity * sizeof(*points));
+}
+
+static void check_replay(const struct ap_snapshot *snapshot)
+{
+    struct ap_replay *replay;
+    struct ap_error error;
+    bool overflowed = false;
+    if (ap_replay_new(snapshot, snapshot->gate, &overflowed, &replay, &error) != AP_OK)
+        return;
+    for (uint32_t i = 0; i < replay->device_count; i++)
+        check_device(replay, i, overflowed);
+    ap_replay_free(replay);
+}
+
 static void run(const uint8_t *text, size_t bytes, size_t piece_bytes, bool salvage)
 {
     struct ap_gate gate;
@@ -71,6 +116,7 @@ static void run(const uint8_t *text, size_t bytes, size_t piece_bytes, bool salv
     if (ap_snapshot_read(json, &gate, &notes, &options, &snapshot, &error) == AP_OK) {
         struct ap_model model;
         check_snapshot(snapshot, &notes, salvage);
+        check_replay(snapshot);
         ap_model_init(&model, &gate);
         if (ap_pass_memory(snapshot, "fuzz", 0, &notes, &model, &error) == AP_OK)
             check_model(snapshot, &model);

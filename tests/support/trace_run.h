@@ -119,6 +119,13 @@ static inline void log_details(struct text_log *log, const struct ap_trace *trac
         log_str(log, &trace->strings, collective->dtype);
         log_str(log, &trace->strings, collective->group_ranks);
     }
+    for (size_t i = 0; i < trace->memory_instant_count; i++) {
+        const struct ap_memory_event *event = &trace->memory_instants[i];
+        log_format(log, "\nmemory %lld %lld %lld %lld %llu track %u device %d %d oom %d", (long long)event->start_ns,
+                   (long long)event->bytes, (long long)event->total_allocated_bytes, (long long)event->total_reserved_bytes,
+                   (unsigned long long)event->address, event->track, event->device_type, event->device_id,
+                   event->out_of_memory);
+    }
     log_bytes(log, "\n", 1);
 }
 

@@ -459,6 +459,49 @@ static void skipping_needs_no_memory(void)
     log_release(&text);
 }
 
+/* After {"a": the raw value; returns whether what follows is read as well. */
+static bool read_raw(const char *text, const struct reading *reading, struct text_log *got, enum ap_status *ret_status)
+{
+    struct json_run run;
+    struct ap_json_token token;
+    struct ap_text raw = { NULL, 0 };
+    struct lender *lender = json_run_open(&run, text, strlen(text), reading);
+    bool read = ap_json_next(run.json, &token, &run.error) == AP_OK &&
+                ap_json_next_key(run.json, &token, &run.error) == AP_OK;
+    *ret_status = ap_json_raw_value(run.json, &raw, &run.error);
+    log_clear(got);
+    if (raw.data)
+        log_format(got, "%.*s", (int)raw.bytes, raw.data);
+    else
+        log_format(got, "nothing");
+    read = read && ap_json_next_key(run.json, &token, &run.error) == AP_OK && token.text_bytes == 1 &&
+           *token.text == 'b';
+    return json_run_close(&run, lender) && read;
+}
+
+static void raw_values_stand_as_written(void)
+{
+    static const char list[] = "[{\"x\": \"\\u0041]\"} , -1.5e3, [[]]]";
+    static const size_t windows[] = { 1, 2, 3, 7, 64 };
+    struct text_log text = { .data = NULL }, got = { .data = NULL };
+    enum ap_status status;
+    log_format(&text, "{\"a\" :\n %s , \"b\": 1}", list);
+    for (size_t i = 0; i < AP_COUNT_OF(windows) * 2; i++) {
+        struct reading reading = { .window_bytes = windows[i / 2], .piece_bytes = windows[i / 2], .lend = i % 2 };
+        ok(read_raw(text.data, &reading, &got, &status) && got.bytes == strlen(list) &&
+               memcmp(got.data, list, got.bytes) == 0, "a raw value is what the text has, in pieces of any size");
+    }
+    struct reading small = { .window_bytes = 8, .limits = { .token_bytes = 16 } };
+    ok(read_raw(text.data, &small, &got, &status) && got.bytes == 7 && memcmp(got.data, "nothing", 7) == 0,
+       "one beyond token_bytes is passed by");
+    ok(!read_raw("{\"a\": [1, 2", &(struct reading){ .window_bytes = 4 }, &got, &status), "a cut one is not");
+    is_int(status, AP_ERROR_CUT, "but told to be cut");
+    ok(!read_raw("{\"a\": [1, }]}", &(struct reading){ .window_bytes = 4 }, &got, &status), "nor is a broken one");
+    is_int(status, AP_ERROR_INPUT, "it is told to be broken");
+    log_release(&got);
+    log_release(&text);
+}
+
 static void long_tokens_are_bounded(void)
 {
     const struct ap_json_limits limits = { .token_bytes = 1000 };
@@ -588,6 +631,7 @@ int main(int argc, char **argv)
     sets_agree_on_random_calls();
     depth_is_limited();
     skipping_needs_no_memory();
+    raw_values_stand_as_written();
     long_tokens_are_bounded();
     an_early_end_of_the_source_is_a_cut();
     a_failing_source_is_passed_on();

@@ -158,6 +158,29 @@ static void modern_history(void)
     ok(end_run(&run), "all memory is given back");
 }
 
+static void modern_stacks(void)
+{
+    struct run run;
+    uint32_t count;
+    run_text(&run, modern);
+    if (run.status != AP_OK)
+        return;
+    const struct ap_snapshot *snapshot = run.snapshot;
+    const uint32_t *frames = ap_stack_frames(&snapshot->stacks, snapshot->blocks[0].stack, &count);
+    is_int(count, 1, "a block's stack has a frame");
+    is_text(name_of(&run, snapshot->stacks.frames[frames ? *frames : 0].name), "step \"a\"", "its name is decoded");
+    is_int(snapshot->stacks.frames[0].line, 7, "its line");
+    is_int(snapshot->actions.stack[1], snapshot->blocks[0].stack, "the entry has the same stack");
+    is_int(snapshot->blocks[1].stack, 0, "an empty list is no stack");
+    is_int(snapshot->actions.stack[0], 0, "neither is none");
+    const struct ap_origin *origin = &snapshot->origins[snapshot->actions.origin[1]];
+    is_u64(origin->has, AP_ORIGIN_HAS_STREAM | AP_ORIGIN_HAS_POOL, "the entry tells its stream and pool");
+    is_text(name_of(&run, origin->compile_context), "N/A", "and its compile context");
+    is_int(origin->user_metadata.id, 0, "but no metadata");
+    is_int(snapshot->actions.origin[0], snapshot->actions.origin[2], "equal origins are one");
+    ok(end_run(&run), "all memory is given back");
+}
+
 static void keys_in_any_order(void)
 {
     struct run run;
@@ -219,6 +242,8 @@ static void shape_of_2023(void)
     is_u64(blocks[2].address, 1050112, "the third too");
     ok(!(blocks[2].has & AP_BLOCK_HAS_REQUESTED), "nothing was requested of a free block");
     ok(run.snapshot->has & AP_SNAPSHOT_HAS_STACKS, "stacks within a block's history are seen");
+    is_int(blocks[0].stack, 1, "the latest one is the block's");
+    is_int(blocks[1].stack, 0, "another block has none");
     ok(!(run.snapshot->actions.has[0] & AP_ACTION_HAS_TIME), "an entry without time");
     ok(end_run(&run), "all memory is given back");
 }
@@ -538,6 +563,9 @@ static bool same_snapshot(const struct ap_snapshot *a, const struct ap_snapshot 
            a->actions.count == b->actions.count && a->has == b->has && a->bytes_read == b->bytes_read &&
            a->annotation_count == b->annotation_count && a->strings.bytes_used == b->strings.bytes_used &&
            memcmp(a->strings.bytes, b->strings.bytes, a->strings.bytes_used) == 0 &&
+           a->stacks.stack_count == b->stacks.stack_count && a->stacks.frame_count == b->stacks.frame_count &&
+           a->origin_count == b->origin_count &&
+           memcmp(a->actions.stack, b->actions.stack, a->actions.count * sizeof(uint32_t)) == 0 &&
            memcmp(a->actions.size_bytes, b->actions.size_bytes, a->actions.count * sizeof(int64_t)) == 0 &&
            memcmp(a->actions.time_ns, b->actions.time_ns, a->actions.count * sizeof(int64_t)) == 0;
 }
@@ -599,6 +627,7 @@ int main(void)
 {
     modern_segments();
     modern_history();
+    modern_stacks();
     keys_in_any_order();
     list_of_segments();
     shape_of_2023();

@@ -727,6 +727,44 @@ static void collectives_tell_size_and_group(void)
     ok(trace_run_release(&run), "all memory is given back");
 }
 
+static void memory_instants_tell_sizes(void)
+{
+#define MEMORY(name, args) "{\"ph\":\"i\",\"s\":\"t\",\"name\":\"" name "\",\"pid\":1,\"tid\":2,\"ts\":5.5,\"args\":{" args "}},"
+#define MEMORY_2021 "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":\"2\",\"ts\":7,\"args\":{\"Device Type\":0,\"Device Id\":-1,\"Bytes\":-8}}"
+    struct trace_run run;
+    trace_run_text(&run,
+                   "[" MEMORY("[memory]", "\"Total Reserved\":4096,\"Total Allocated\":1536,\"Bytes\":512,"
+                                          "\"Addr\":137125018206208,\"Device Id\":3,\"Device Type\":1,\"Ev Idx\":9")
+                       MEMORY("[OutOfMemory]", "\"Total Reserved\":1,\"Total Allocated\":2,\"Bytes\":3,\"Device Id\":0,"
+                                               "\"Device Type\":1")
+                           MEMORY("[memory]", "\"Bytes\":\"many\",\"Total Allocated\":-5,\"Device Type\":1000,\"Addr\":-1")
+                               MEMORY("[memory]", "\"Bytes\":9223372036854775807,\"Total Reserved\":1e30,\"Device Id\":40000,"
+                                                  "\"Addr\":18446744073709551615")
+                                   "{\"ph\":\"i\",\"name\":\"[memory]\",\"args\":{\"Bytes\":1}}," MEMORY_2021 "]");
+    const struct ap_memory_event *told = run.trace->memory_instants;
+    if (is_u64(run.trace->memory_instant_count, 5, "those placed in time are kept")) {
+        ok(told->start_ns == 5500 && told->bytes == 512 && told->total_allocated_bytes == 1536 &&
+               told->total_reserved_bytes == 4096 && told->address == 137125018206208 && told->device_type == 1 &&
+               told->device_id == 3 && !told->out_of_memory,
+           "all that an instant tells");
+        ok(told[1].out_of_memory && told[1].bytes == 3 && told[1].total_allocated_bytes == 2, "a request that failed");
+        ok(told[2].bytes == 0 && told[2].total_allocated_bytes == -1 && told[2].device_type == -1 && told[2].device_id == -1 &&
+               told[2].address == UINT64_MAX,
+           "what is no size and no device is not told");
+        ok(told[3].bytes == 0 && told[3].total_reserved_bytes == -1 && told[3].device_id == -1 &&
+               told[3].address == UINT64_MAX,
+           "nor is what no device can hold");
+        ok(told[4].bytes == -8 && told[4].total_allocated_bytes == -1 && told[4].address == 0 && told[4].track == told->track,
+           "the form of 2021, on the same thread");
+    }
+    is_u64(run.trace->memory_event_count, 5, "[memory] instants are counted, placed or not");
+    is_u64(trace_run_count(&run, AP_COUNTER_ts_missing), 1, "and what lacks a time is noted");
+    ok(trace_run_release(&run), "all memory is given back");
+    trace_run_text(&run, "{\"traceEvents\":[" MEMORY("[memory]", "\"Bytes\":1") "{\"ph\":\"M\"}],\"traceEvents\":[{\"ph\":\"M\"}]}");
+    is_u64(run.trace->memory_instant_count, 0, "a second array drops those of the first");
+    ok(trace_run_release(&run), "all memory is given back");
+}
+
 static void a_second_event_array_begins_anew(void)
 {
     struct trace_run run;
@@ -769,6 +807,7 @@ int main(int argc, char **argv)
     work_tells_bytes_or_its_grid();
     waits_tell_streams();
     collectives_tell_size_and_group();
+    memory_instants_tell_sizes();
     a_second_event_array_begins_anew();
     other_documents_are_named();
     empty_traces_are_traces();

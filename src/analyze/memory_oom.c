@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ * The post-mortem of each failed allocation. */
+#include <stdlib.h>
+
+#include "memory_pass.h"
+
+#include "poison.h"
+
+#define MOST_EXAMINED 32 /* the last ones of the file */
+#define MOST_WORK ((uint64_t)8 << 20) /* each costs a walk over entries and allocations: of long histories fewer are taken */
+#define TOP_OWNERS 5
+#define TOP_RELEASED 10
+
+/* -------------------------------------------------------------------------------------------------------- who filled it */
+
+struct owner {
+    int64_t bytes;
+    uint32_t stack;
+    uint32_t count;
+};
+
+static int by_stack(const void *left, const void *right)
+{
+    const struct owner *a = left, *b = right;
+    return a->stack < b->stack ? -1 : a->stack > b->stack;
+}
+
+static int by_bytes_then_stack(const void *left, const void *right)
+{
+    const struct owner *a = left, *b = right;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? 1 : -1;
+    return by_stack(left, right);
+}
+
+/* One owner for each stack, the largest first; returns their number. */
+static uint32_t group_by_stack(struct ap_memory_pass *pass, const struct ap_oom *oom, struct owner *owners)
+{
+    uint32_t used = oom->space.used_count, count = 0;
+    for (uint32_t i = 0; i < used; i++) {
+        struct ap_allocation allocation;
+        ap_replay_allocation(pass->replay, oom->space.used[i].lifetime, &allocation);
+        owners[i] = (struct owner){ allocation.requested_bytes, allocation.stack, 1 };
+    }
+    qsort(owners, used, sizeof(*owners), by_stack);
+    for (uint32_t i = 0; i < used; i++) {
+        if (!count || owners[count - 1].stack != owners[i].stack) {
+            owners[count++] = owners[i];
+            continue;
+        }
+        owners[count - 1].bytes = ap_add_sat(owners[count - 1].bytes, owners[i].bytes, &pass->overflowed);
+        owners[count - 1].count++;
+    }
+    qsort(owners, count, sizeof(*owners), by_bytes_then_stack);
+    return count;
+}
+
+static enum ap_status put_grouped(struct ap_memory_pass *pass, struct ap_value *list, const struct owner *owners,
+                                  uint32_t count, struct ap_error *reterr)
+{
+    for (uint32_t i = 0; i < count && i < TOP_OWNERS; i++) {
+        struct ap_value *owner = ap_add_object(pass->model, list, NULL);
+        AP_TRY(ap_memory_put_frame(pass, owner, "frame", owners[i].stack, reterr));
+        ap_add_bytes(pass->model, owner, "requested_bytes", owners[i].bytes);
+        ap_add_count(pass->model, owner, "allocations", owners[i].count);
+    }
+    return AP_OK;
+}
+
+static enum ap_status put_owners(struct ap_memory_pass *pass, struct ap_value *row, const struct ap_oom *oom,
+                                 struct ap_error *reterr)
+{
+    struct ap_value *list = ap_add_list(pass->model, row, "filled_by");
+    struct ap_gate *gate = pass->scratch.gate;
+    size_t bytes = oom->space.used_count * sizeof(struct owner);
+    if (!bytes)
+        return AP_OK;
+    struct owner *owners = ap_mem_resize(gate, NULL, 0, bytes); /* not from the scratch: there can be many ooms */
+    if (!owners)
+        return ap_fail_memory(gate, reterr);
+    uint32_t count = group_by_stack(pass, oom, owners);
+    enum ap_status status = put_grouped(pass, list, owners, count, reterr);
+    ap_mem_free(gate, owners, bytes);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------ what to release */
+
+static enum ap_status put_release(struct ap_memory_pass *pass, struct ap_value *row, const struct ap_oom *oom,
+                                  struct ap_error *reterr)
+{
+    static const char *const ways[] = { [AP_RELEASE_UNKNOWN] = "unknown", [AP_RELEASE_NOTHING] = "nothing",
+                                        [AP_RELEASE_ONE_HOLE] = "one hole", [AP_RELEASE_SEGMENTS] = "whole segments" };
+    struct ap_value *to = ap_add_object(pass->model, row, "release");
+    bool known = oom->release != AP_RELEASE_UNKNOWN;
+    ap_add_string(pass->model, to, "way", ways[oom->release]);
+    ap_put_count(pass, to, "allocations", known, oom->released_count);
+    ap_put_bytes(pass, to, "requested_bytes", known, oom->released_bytes);
+    struct ap_value *list = ap_add_list(pass->model, to, "largest");
+    for (uint32_t i = 0; i < oom->released_count && i < TOP_RELEASED; i++) {
+        struct ap_value *item = ap_add_object(pass->model, list, NULL);
+        struct ap_allocation allocation;
+        ap_replay_allocation(pass->replay, oom->released[i], &allocation);
+        ap_memory_put_address(pass, item, "address", allocation.has_address, allocation.address);
+        ap_put_bytes(pass, item, "requested_bytes", allocation.has_requested, allocation.requested_bytes);
+        bool seen = allocation.alloc != AP_NO_ENTRY;
+        ap_put_count(pass, item, "age_entries", seen, seen ? oom->entry - allocation.alloc : 0);
+        AP_TRY(ap_memory_put_frame(pass, item, "frame", allocation.stack, reterr));
+    }
+    return AP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- an oom */
+
+static void put_figures(struct ap_memory_pass *pass, struct ap_value *row, const struct ap_oom *oom)
+{
+    ap_put_bytes(pass, row, "capacity_bytes", oom->has_capacity, oom->capacity_bytes);
+    if (oom->has_capacity)
+        ap_add_string(pass->model, row, "capacity_is",
+                      oom->capacity_is_total ? "device total" : "reserved and free");
+    else
+        ap_add_null(pass->model, row, "capacity_is");
+    ap_put_bytes(pass, row, "reserved_bytes", pass->replay->devices[oom->device].reserved.known, oom->reserved_bytes);
+    ap_put_bytes(pass, row, "active_bytes", oom->has_space, oom->active_bytes);
+    ap_put_bytes(pass, row, "inactive_bytes", oom->has_space, oom->inactive_bytes);
+    ap_put_bytes(pass, row, "usable_inactive_bytes", oom->has_space, oom->usable_bytes);
+    ap_put_bytes(pass, row, "other_pool_inactive_bytes", oom->has_space, oom->elsewhere_bytes);
+    ap_put_bytes(pass, row, "largest_free_block_bytes", oom->has_space, oom->largest_hole_bytes);
+    ap_add_bool(pass->model, row, "consistent", oom->consistent);
+}
+
+static enum ap_status put_oom(struct ap_memory_pass *pass, struct ap_value *list, const struct ap_oom *oom,
+                              struct ap_error *reterr)
+{
+    const struct ap_actions *actions = &pass->snapshot->actions;
+    struct ap_value *row = ap_add_object(pass->model, list, NULL);
+    ap_add_count(pass->model, row, "device", oom->device);
+    ap_add_count(pass->model, row, "entry", oom->entry - pass->replay->devices[oom->device].first_entry);
+    ap_put_time(pass, row, "time_us", actions->has[oom->entry] & AP_ACTION_HAS_TIME, actions->time_ns[oom->entry]);
+    ap_put_bytes(pass, row, "requested_bytes", oom->has_request, oom->request_bytes);
+    ap_put_bytes(pass, row, "device_free_bytes", oom->has_device_free, oom->device_free_bytes);
+    ap_add_string(pass->model, row, "verdict", ap_oom_verdict_name(oom->verdict));
+    struct ap_value *signs = ap_add_list(pass->model, row, "signs");
+    for (unsigned i = 0; i < AP_OOM_UNKNOWN; i++)
+        if (oom->signs[i])
+            ap_add_string(pass->model, signs, NULL, ap_oom_verdict_name((enum ap_oom_verdict)i));
+    put_figures(pass, row, oom);
+    AP_TRY(ap_memory_put_frame(pass, row, "frame", actions->stack[oom->entry], reterr));
+    AP_TRY(put_owners(pass, row, oom, reterr));
+    return put_release(pass, row, oom, reterr);
+}
+
+static enum ap_status examine(struct ap_memory_pass *pass, struct ap_value *list, uint32_t device, uint32_t entry,
+                              struct ap_error *reterr)
+{
+    struct ap_oom oom;
+    AP_TRY(ap_oom_examine(pass->replay, device, entry, 0, &oom, reterr));
+    enum ap_status status = put_oom(pass, list, &oom, reterr);
+    ap_oom_release(&oom);
+    return status;
+}
+
+static uint64_t most_examined(const struct ap_memory_pass *pass)
+{
+    uint64_t work = (uint64_t)pass->snapshot->actions.count + pass->replay->lifetime_count + 1, most = MOST_WORK / work;
+    most = most > MOST_EXAMINED ? MOST_EXAMINED : most ? most : 1;
+    return pass->top_n && pass->top_n < most ? pass->top_n : most;
+}
+
+enum ap_status ap_memory_put_ooms(struct ap_memory_pass *pass, struct ap_value *memory, struct ap_error *reterr)
+{
+    const struct ap_actions *actions = &pass->snapshot->actions;
+    struct ap_value *list = ap_add_list(pass->model, memory, "oom");
+    uint64_t count = 0, most = most_examined(pass), passed = 0;
+    for (uint32_t i = 0; i < actions->count; i++)
+        count += actions->name[i].id == AP_ACTION_OOM;
+    for (uint32_t device = 0; device < pass->replay->device_count && count; device++) {
+        const struct ap_replay_device *of = &pass->replay->devices[device];
+        for (uint32_t i = 0; i < of->entry_count; i++)
+            if (actions->name[of->first_entry + i].id == AP_ACTION_OOM && ++passed + most > count)
+                AP_TRY(examine(pass, list, device, of->first_entry + i, reterr));
+    }
+    return AP_OK;
+}

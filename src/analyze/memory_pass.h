@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ * memory_pass.h - inside the analyze stage: what the parts of the report's "memory" share. To add a part: a function that
+ * appends its members to the object, called in ap_pass_memory. */
+#ifndef AP_MEMORY_PASS_H
+#define AP_MEMORY_PASS_H
+
+#include "model_build.h"
+#include "oom.h"
+#include "replay.h"
+#include "snapshot_state.h"
+
+struct ap_memory_pass {
+    const struct ap_snapshot *snapshot;
+    const struct ap_replay *replay; /* of the snapshot's histories; has no devices where there are none */
+    struct ap_notes *notes;
+    struct ap_model *model;
+    struct ap_arena scratch;        /* dies with the pass */
+    uint64_t top_n;                 /* longest list, 0 = all */
+    bool overflowed;                /* a sum stopped at the end of int64 */
+};
+
+/* The parts, in order; each appends to @memory. */
+AP_MUST_CHECK enum ap_status ap_memory_put_pools(struct ap_memory_pass *pass, struct ap_value *memory,
+                                                 struct ap_error *reterr);    /* pools, streams, block_sizes */
+AP_MUST_CHECK enum ap_status ap_memory_put_segments(struct ap_memory_pass *pass, struct ap_value *memory,
+                                                    struct ap_error *reterr); /* segments, blocks */
+void ap_memory_put_replay(struct ap_memory_pass *pass, struct ap_value *memory); /* replay */
+AP_MUST_CHECK enum ap_status ap_memory_put_ooms(struct ap_memory_pass *pass, struct ap_value *memory,
+                                                struct ap_error *reterr);     /* oom */
+
+/** The members that say what a set of segments holds, from reserved_bytes on; their parts add up, see the schema. */
+void ap_memory_put_parts(struct ap_memory_pass *pass, struct ap_value *to, const struct ap_memory_state *state);
+/** The innermost frame that is the user's, as "file:line name"; the innermost of all where none is; null for no stack. */
+AP_MUST_CHECK enum ap_status ap_memory_put_frame(struct ap_memory_pass *pass, struct ap_value *to, const char *key,
+                                                 uint32_t stack, struct ap_error *reterr);
+
+/** An address as a number; null where it is not known. */
+void ap_memory_put_address(struct ap_memory_pass *pass, struct ap_value *to, const char *key, bool known,
+                           uint64_t address);
+/** [a, b]; null where it is not known. */
+void ap_memory_put_pool_id(struct ap_memory_pass *pass, struct ap_value *to, bool known, const int64_t *pool);
+
+static inline void ap_put_bytes(struct ap_memory_pass *pass, struct ap_value *to, const char *key, bool known,
+                                int64_t bytes)
+{
+    if (known)
+        ap_add_bytes(pass->model, to, key, bytes);
+    else
+        ap_add_null(pass->model, to, key);
+}
+
+static inline void ap_put_count(struct ap_memory_pass *pass, struct ap_value *to, const char *key, bool known,
+                                uint64_t count)
+{
+    if (known)
+        ap_add_count(pass->model, to, key, (int64_t)count);
+    else
+        ap_add_null(pass->model, to, key);
+}
+
+static inline void ap_put_bool(struct ap_memory_pass *pass, struct ap_value *to, const char *key, bool known, bool value)
+{
+    if (known)
+        ap_add_bool(pass->model, to, key, value);
+    else
+        ap_add_null(pass->model, to, key);
+}
+
+static inline void ap_put_time(struct ap_memory_pass *pass, struct ap_value *to, const char *key, bool known,
+                               int64_t time_ns)
+{
+    if (known)
+        ap_add_time(pass->model, to, key, time_ns);
+    else
+        ap_add_null(pass->model, to, key);
+}
+
+/** Cleared memory for @count elements, at least one; NULL when refused. */
+static inline void *ap_memory_scratch(struct ap_memory_pass *pass, size_t count, size_t element_bytes)
+{
+    return ap_arena_alloc(&pass->scratch, (count ? count : 1) * element_bytes);
+}
+
+#endif

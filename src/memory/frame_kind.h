@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * frame_kind.h - whose code a stack frame is: the user's, or that of what the user's code stands on. */
+#ifndef AP_FRAME_KIND_H
+#define AP_FRAME_KIND_H
+
+#include "snapshot.h"
+
+/** Not the user's code: torch and the standard library of Python, C and C++, generated code and interpreter frames.
+ *  Other Python packages count as the user's: they are what the user chose to call. The list is in frame_kind.c. */
+bool ap_frame_is_library(struct ap_text filename);
+
+/** Index (within the stack, 0 = innermost) of the innermost frame that is not a library's; UINT32_MAX where all are. */
+uint32_t ap_stack_user_frame(const struct ap_snapshot *snapshot, uint32_t stack);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ * What the report tells of pools, segments, the replay and failed allocations: from a snapshot's text to its values. */
+#include <string.h>
+
+#include "feed.h"
+#include "pass_memory.h"
+#include "tap.h"
+
+struct run {
+    struct ap_gate gate;
+    struct ap_notes notes;
+    struct ap_error error;
+    struct ap_snapshot *snapshot;
+    struct ap_model model;
+    enum ap_status status;
+};
+
+static void run_text(struct run *run, const char *text, uint64_t top_n, int64_t fail_after)
+{
+    struct feed feed = feed_of(text, strlen(text), 0);
+    struct ap_json_limits limits = { .window_bytes = 0 };
+    struct ap_snapshot_options options = { .salvage = false };
+    struct ap_json_reader *json = NULL;
+    memset(run, 0, sizeof(*run));
+    ap_gate_init(&run->gate, 0);
+    ap_model_init(&run->model, &run->gate);
+    run->status = ap_json_reader_new(&run->gate, feed_source(&feed), &run->notes, &limits, &json, &run->error);
+    if (run->status == AP_OK)
+        run->status = ap_snapshot_read(json, &run->gate, &run->notes, &options, &run->snapshot, &run->error);
+    ap_json_reader_free(json);
+    atomic_store(&run->gate.fail_after, fail_after);
+    if (run->status == AP_OK)
+        run->status = ap_pass_memory(run->snapshot, "s.json", top_n, &run->notes, &run->model, &run->error);
+    atomic_store(&run->gate.fail_after, -1);
+}
+
+/* False where something was not given back. */
+static bool end_run(struct run *run)
+{
+    ap_model_release(&run->model);
+    ap_snapshot_free(run->snapshot);
+    return atomic_load(&run->gate.used_bytes) == 0;
+}
+
+static const struct ap_value *row(const struct run *run, const char *path, unsigned index)
+{
+    const struct ap_value *value = ap_value_first(ap_value_at(&run->model.root, path));
+    while (value && index--)
+        value = value->next;
+    return value;
+}
+
+static int64_t whole(const struct ap_value *object, const char *key)
+{
+    return ap_value_integer(ap_value_at(object, key), INT64_MIN);
+}
+
+static void is_string(const struct ap_value *object, const char *key, const char *wanted)
+{
+    struct ap_text text = ap_value_text(ap_value_at(object, key));
+    if (!ok(ap_text_is(text, wanted), wanted))
+        note(key);
+}
+
+#define FRAMES(line) "\"frames\": [{\"filename\": \"??\", \"line\": 0, \"name\": \"malloc\"}, " \
+                     "{\"filename\": \"train.py\", \"line\": " line ", \"name\": \"step\"}]"
+
+/* Device 0: 40 MiB in the default pool, of which 10 + 9 are in use and 1 waits, and 20 free in two pieces; 20 MiB wholly
+ * free in a private pool and on another stream. The 9 were allocated within the history, and 25 were asked for. */
+static const char snapshot[] =
+    "{\"segments\": ["
+    "{\"device\": 0, \"address\": 1048576, \"total_size\": 41943040, \"allocated_size\": 19922944, \"active_size\": 20971520, "
+    "\"requested_size\": 20971000, \"stream\": 0, \"segment_type\": \"large\", \"segment_pool_id\": [0, 0], \"blocks\": ["
+    "{\"address\": 1048576, \"size\": 10485760, \"requested_size\": 10485760, \"state\": \"active_allocated\", " FRAMES("1") "}, "
+    "{\"address\": 11534336, \"size\": 10485760, \"requested_size\": 0, \"state\": \"inactive\"}, "
+    "{\"address\": 22020096, \"size\": 9437184, \"requested_size\": 9436664, \"state\": \"active_allocated\"}, "
+    "{\"address\": 31457280, \"size\": 1048576, \"requested_size\": 1048576, \"state\": \"active_pending_free\"}, "
+    "{\"address\": 32505856, \"size\": 10485760, \"requested_size\": 0, \"state\": \"inactive\"}]}, "
+    "{\"device\": 0, \"address\": 104857600, \"total_size\": 20971520, \"allocated_size\": 0, \"active_size\": 0, "
+    "\"requested_size\": 0, \"stream\": 7, \"segment_type\": \"large\", \"segment_pool_id\": [0, 2], \"blocks\": ["
+    "{\"address\": 104857600, \"size\": 20971520, \"requested_size\": 0, \"state\": \"inactive\"}]}], "
+    "\"device_traces\": [["
+    "{\"action\": \"alloc\", \"addr\": 31457280, \"size\": 1048576, \"stream\": 0, \"time_us\": 10}, "
+    "{\"action\": \"alloc\", \"addr\": 22020096, \"size\": 9436664, \"stream\": 0, \"time_us\": 20, " FRAMES("2") "}, "
+    "{\"action\": \"free_requested\", \"addr\": 31457280, \"size\": 1048576, \"stream\": 0, \"time_us\": 30}, "
+    "{\"action\": \"oom\", \"size\": 26214400, \"device_free\": 2097152, \"stream\": 0, \"time_us\": 40, " FRAMES("3") "}], []]}";
+
+static void parts_add_up(void)
+{
+    struct run run;
+    run_text(&run, snapshot, 0, -1);
+    is_int(run.status, AP_OK, "the snapshot is reported");
+    const struct ap_value *totals = ap_value_at(&run.model.root, "memory.totals");
+    is_int(whole(totals, "reserved_bytes"), 62914560, "reserved");
+    is_int(whole(totals, "inactive_split_bytes"), 20971520, "two free pieces in a partly used segment");
+    is_int(whole(totals, "wholly_free_segment_bytes"), 20971520, "a wholly free segment");
+    is_int(whole(totals, "pending_free_bytes"), 1048576, "one block waits");
+    is_int(whole(totals, "unexplained_bytes"), 0, "allocated, pending and inactive are all that is reserved");
+    is_int(whole(totals, "largest_free_block_bytes"), 20971520, "the largest free block");
+    const struct ap_value *pool = row(&run, "memory.pools", 0), *other = row(&run, "memory.pools", 1);
+    is_string(pool, "pool", "default");
+    is_string(other, "pool", "private");
+    is_int(whole(pool, "reserved_bytes") + whole(other, "reserved_bytes"), 62914560, "pools add up");
+    is_int(whole(row(&run, "memory.streams", 1), "stream"), 7, "the other stream");
+    is_int(whole(ap_value_at(&run.model.root, "memory"), "stream_count"), 2, "of two");
+    is_int(whole(row(&run, "memory.by_device", 0), "pending_free_bytes"), 1048576, "a device has its parts too");
+    ok(end_run(&run), "all memory is given back");
+}
+
+static void pins_are_named(void)
+{
+    struct run run;
+    run_text(&run, snapshot, 1, -1);
+    const struct ap_value *segment = row(&run, "memory.segments", 0);
+    const struct ap_value *pins = ap_value_member(segment, "pinned_by");
+    is_int(whole(segment, "address"), 1048576, "the segment with stranded bytes comes first");
+    is_int((int64_t)ap_value_count(pins), 3, "three blocks pin it");
+    const struct ap_value *pin = ap_value_first(pins);
+    is_int(whole(pin, "size_bytes"), 10485760, "the largest first");
+    ok(ap_value_member(pin, "age_entries")->type == AP_VALUE_NULL, "it is older than the history");
+    is_string(pin, "frame", "train.py:1 step");
+    is_int(whole(pin->next, "age_entries"), 3, "the next one was allocated three entries ago");
+    is_string(pin->next, "frame", "train.py:2 step");
+    is_int((int64_t)ap_value_count(ap_value_at(&run.model.root, "memory.segments")), 1, "--top-n bounds the list");
+    ok(end_run(&run), "all memory is given back");
+}
+
+static void replay_is_reported(void)
+{
+    struct run run;
+    run_text(&run, snapshot, 0, -1);
+    const struct ap_value *device = row(&run, "memory.replay.devices", 0);
+    is_int(whole(device, "entries"), 4, "all entries count");
+    is_int(whole(device, "start_requested_bytes"), 11534336, "10 MiB before, and what the segments count of the block that waits");
+    is_int(whole(device, "peak_requested_bytes"), 22019576, "the peak");
+    is_int(whole(device, "peak_entry"), 1, "at the second entry");
+    is_int(whole(device, "end_requested_bytes"), 20971000, "the end is the segments' word");
+    is_int(whole(device, "inconsistencies"), 0, "nothing contradicts");
+    is_string(device, "begins", "mid-run");
+    is_string(device, "confidence", "high");
+    is_string(row(&run, "memory.replay.devices", 1), "begins", "no history");
+    ok(ap_value_member(row(&run, "memory.replay.devices", 1), "peak_requested_bytes")->type == AP_VALUE_NULL,
+       "without a history there is no peak");
+    ok(end_run(&run), "all memory is given back");
+}
+
+static void ooms_are_examined(void)
+{
+    struct run run;
+    run_text(&run, snapshot, 0, -1);
+    const struct ap_value *oom = row(&run, "memory.oom", 0);
+    is_int(whole(oom, "requested_bytes"), 26214400, "25 MiB were asked for");
+    is_int(whole(oom, "usable_inactive_bytes"), 20971520, "20 are free in the right pool");
+    is_int(whole(oom, "other_pool_inactive_bytes"), 20971520, "20 in another");
+    is_string(oom, "verdict", "private_pools");
+    is_string(oom, "frame", "train.py:3 step");
+    const struct ap_value *filled = ap_value_first(ap_value_member(oom, "filled_by"));
+    is_string(filled, "frame", "train.py:1 step");
+    is_int(whole(filled, "requested_bytes"), 10485760, "who holds most");
+    is_string(oom, "release.way", "one hole");
+    is_int(whole(oom, "release.allocations"), 2, "9 MiB and what waits stand between two holes");
+    ok(end_run(&run), "all memory is given back");
+}
+
+static void memory_may_end_anywhere(void)
+{
+    size_t leaks = 0, wrong = 0;
+    int64_t requests = 0;
+    for (; requests < 10000; requests++) {
+        struct run run;
+        run_text(&run, snapshot, 0, requests);
+        enum ap_status status = run.status;
+        leaks += !end_run(&run);
+        if (status == AP_OK)
+            break;
+        wrong += status != AP_ERROR_MEMORY;
+    }
+    ok(requests > 15 && requests < 10000, "the pass asks for memory some times");
+    is_u64(wrong, 0, "each refusal is an out-of-memory error");
+    is_u64(leaks, 0, "and leaves nothing behind");
+}
+
+int main(void)
+{
+    parts_add_up();
+    pins_are_named();
+    replay_is_reported();
+    ooms_are_examined();
+    memory_may_end_anywhere();
+    return done();
+}

@@ -27,6 +27,7 @@ struct ap_request {
     size_t context_count;
     bool with_tracks;             /* keep what ap_report_write_trace needs */
     bool trace_all;               /* ap_report_write_trace copies all events, not only those around the findings */
+    bool with_folded;             /* keep what ap_report_write_folded needs */
     uint64_t top_n;               /* longest list in the report; 0 = no bound */
     uint64_t max_memory_bytes;    /* 0 = no bound; else at least AP_MIN_MAX_MEMORY_BYTES */
     uint32_t max_depth;           /* nesting allowed in parts of the input that are skipped; 0 = 10,000 */
@@ -70,6 +71,11 @@ AP_API enum ap_status ap_report_write_trace(struct ap_report *report, const stru
 
 /** "forward, backward, ...": the names that ap_request.phase takes. */
 AP_API const char *ap_phase_names(void);
+/** The stacks of all allocations that are in use at the peak of requested bytes of their device (at the end, where the
+ *  history tells no peak), folded: "outermost;...;innermost BYTES", a line for each stack, as flame graph tools read them.
+ *  The report was made with with_folded set; AP_ERROR_USAGE where it has no snapshot. */
+AP_API enum ap_status ap_report_write_folded(const struct ap_report *report, ap_write_fn *write, void *write_self,
+                                             struct ap_error *reterr);
 
 enum ap_artifact { AP_ARTIFACT_UNKNOWN, AP_ARTIFACT_TRACE, AP_ARTIFACT_SNAPSHOT };
 

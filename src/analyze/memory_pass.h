@@ -27,6 +27,10 @@ AP_MUST_CHECK enum ap_status ap_memory_put_segments(struct ap_memory_pass *pass,
 void ap_memory_put_replay(struct ap_memory_pass *pass, struct ap_value *memory); /* replay */
 AP_MUST_CHECK enum ap_status ap_memory_put_ooms(struct ap_memory_pass *pass, struct ap_value *memory,
                                                 struct ap_error *reterr);     /* oom */
+AP_MUST_CHECK enum ap_status ap_memory_put_owners(struct ap_memory_pass *pass, struct ap_value *memory,
+                                                  struct ap_error *reterr);   /* peak, temporaries, byte_time,
+                                                                                 allocation_counts, phases, timeline,
+                                                                                 flame */
 
 /** The members that say what a set of segments holds, from reserved_bytes on; their parts add up, see the schema. */
 void ap_memory_put_parts(struct ap_memory_pass *pass, struct ap_value *to, const struct ap_memory_state *state);

@@ -486,6 +486,7 @@ static enum ap_status fill(struct ap_memory_pass *pass, const char *path, uint64
     AP_TRY(ap_memory_put_segments(pass, memory, reterr));
     ap_memory_put_replay(pass, memory);
     AP_TRY(ap_memory_put_ooms(pass, memory, reterr));
+    AP_TRY(ap_memory_put_owners(pass, memory, reterr));
     if (pass->overflowed)
         ap_note_many(pass->notes, AP_COUNTER_size_overflow, 1);
     return ap_model_status(pass->model, reterr);

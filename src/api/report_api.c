@@ -4,6 +4,7 @@
 
 #include "analyze.h"
 #include "analyze_profile/analyze_profile.h"
+#include "folded.h"
 #include "input.h"
 #include "json_reader.h"
 #include "pass_memory.h"
@@ -28,6 +29,8 @@ struct ap_report {
     struct ap_notes trace_notes, memory_notes;
     struct ap_overlay overlay;
     bool has_overlay;
+    struct ap_snapshot *snapshot; /* kept for the folded stacks alone */
+    struct ap_peak_stacks peak_stacks;
 };
 
 /* ------------------------------------------------------------------------------------------------------- reading */
@@ -145,6 +148,10 @@ static enum ap_status add_memory(struct ap_report *report, const struct ap_reque
     status = check_strict(request, notes, reterr);
     if (status == AP_OK)
         status = ap_pass_memory(snapshot, request->memory_json_path, request->top_n, notes, &report->model, reterr);
+    if (status == AP_OK && request->with_folded) {
+        report->snapshot = snapshot; /* freed with the report */
+        return ap_peak_stacks_init(&report->peak_stacks, snapshot, reterr);
+    }
     ap_snapshot_free(snapshot);
     return status;
 }
@@ -262,6 +269,10 @@ void ap_report_free(struct ap_report *report)
     struct ap_gate gate;
     ap_overlay_release(&report->overlay);
     ap_model_release(&report->model);
+    if (report->snapshot) {
+        ap_peak_stacks_release(&report->peak_stacks);
+        ap_snapshot_free(report->snapshot);
+    }
     ap_gate_init(&gate, 0);
     ap_mem_free(&gate, report, sizeof(*report));
 }
@@ -315,6 +326,15 @@ enum ap_status ap_report_write_trace(struct ap_report *report, const struct ap_r
     enum ap_status status = ap_trace_copy_write(&options, opened.json, &notes, sink, reterr);
     close_input(&opened);
     return status;
+}
+
+enum ap_status ap_report_write_folded(const struct ap_report *report, ap_write_fn *write, void *write_self,
+                                      struct ap_error *reterr)
+{
+    if (!report->snapshot)
+        return ap_fail(reterr, AP_ERROR_USAGE, "the report keeps no stacks: it was made without a snapshot or without "
+                                               "with_folded");
+    return ap_write_folded(report->snapshot, &report->peak_stacks, (struct ap_sink){ write, write_self }, reterr);
 }
 
 const char *ap_version(void)

@@ -113,21 +113,24 @@ static bool is_stdin_or_stdout(const char *path)
 
 static enum exit_code check_outputs(const struct ap_cli_options *options)
 {
-    static const char *const names[] = { "--md-out", "--json-out", "--trace-out" };
+    enum { count = 4 };
+    static const char *const names[count] = { "--md-out", "--json-out", "--trace-out", "--folded-out" };
     const char *inputs[] = { options->request.cpu_trace_path, options->request.memory_json_path,
                              options->request.rubric_path };
-    const char *outputs[] = { options->md_out, options->json_out, options->trace_out };
+    const char *outputs[count] = { options->md_out, options->json_out, options->trace_out, options->folded_out };
     char text[80];
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
+    for (size_t j = 0; j < count; j++) {
+        for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
             if (same_file(inputs[i], outputs[j]))
                 return usage("an output would overwrite an input");
-            if (j > i && same_path(outputs[i], outputs[j])) {
+        for (size_t i = 0; i < j; i++)
+            if (same_path(outputs[i], outputs[j])) {
                 (void)snprintf(text, sizeof(text), "%s and %s are the same file", names[i], names[j]);
                 return usage(text);
             }
-        }
-    if (!options->md_out && (is_stdin_or_stdout(options->json_out) || is_stdin_or_stdout(options->trace_out)))
+    }
+    if (!options->md_out && (is_stdin_or_stdout(options->json_out) || is_stdin_or_stdout(options->trace_out) ||
+                             is_stdin_or_stdout(options->folded_out)))
         return usage("both reports would go to standard output: give --md-out FILE as well");
     return EXIT_WRITTEN;
 }
@@ -138,6 +141,8 @@ static enum exit_code check_paths(const struct ap_cli_options *options)
         return usage("--trace-out needs a trace: give --cpu-trace FILE");
     if (options->request.trace_all && !options->trace_out)
         return usage("--trace-all says what --trace-out FILE writes: give that as well");
+    if (options->folded_out && !options->request.memory_json_path)
+        return usage("--folded-out needs a memory snapshot: give --memory-json FILE");
     if (is_stdin_or_stdout(options->request.cpu_trace_path) && is_stdin_or_stdout(options->request.memory_json_path))
         return usage("standard input can be the trace or the snapshot, not both");
     return check_outputs(options);
@@ -183,6 +188,11 @@ static enum ap_status write_trace(const struct run *run, ap_write_fn *write, voi
     return status;
 }
 
+static enum ap_status write_folded(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    return ap_report_write_folded(run->report, write, write_self, reterr);
+}
+
 static enum ap_status write_one(const struct run *run, struct writing *writing, struct ap_error *reterr)
 {
     enum ap_status status = ap_output_open(&writing->output, writing->path, reterr);
@@ -195,11 +205,12 @@ static enum ap_status write_one(const struct run *run, struct writing *writing, 
 /* All are complete before the first is put in place. */
 static enum exit_code write_reports(const struct ap_cli_options *options, struct ap_report *report)
 {
-    enum { count = 3 };
+    enum { count = 4 };
     struct ap_error error = { AP_OK, false, 0, "" };
     struct run run = { options, report };
     struct writing writings[count] = { { .path = options->json_out, .write = write_json },
                                        { .path = options->trace_out, .write = write_trace },
+                                       { .path = options->folded_out, .write = write_folded },
                                        { .path = options->md_out ? options->md_out : "-", .write = write_markdown } };
     enum ap_status status = AP_OK;
     if (options->trace_out && is_stdin_or_stdout(options->request.cpu_trace_path))

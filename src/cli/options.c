@@ -170,6 +170,9 @@ static bool set_option(struct ap_cli_options *options, int id, const char *value
     case OPTION_phase:
         options->request.phase = value;
         return true;
+    case OPTION_folded_out:
+        options->folded_out = value;
+        return options->request.with_folded = true;
     case OPTION_top_n:
         return parse_number(value, UINT32_MAX, &options->request.top_n) ||
                mistake(to, bytes, "--top-n takes a whole number, 0 for everything, not '%s'", value);

@@ -5,19 +5,45 @@
 
 #include "poison.h"
 
-/* Paths, with forward slashes. To call more code a library, add what its files have in common. */
 static const char *const library_parts[] = {
-    "/site-packages/torch/", "/dist-packages/torch/", "/site-packages/functorch/", "/site-packages/triton/",
-    "/lib/python2.",         "/lib/python3.", /* the standard library, unless a package below says otherwise */
+#define AP_LIBRARY_PART(part) part,
+#include "library_files.def"
 };
-static const char *const package_parts[] = { "/site-packages/", "/dist-packages/" };
-static const char *const compiled_endings[] = { ".cpp", ".cc", ".c", ".h", ".hpp", ".cu", ".cuh", ".o", ".so" };
+static const char *const standard_parts[] = {
+#define AP_STANDARD_PART(part) part,
+#include "library_files.def"
+};
+static const char *const package_parts[] = {
+#define AP_PACKAGE_PART(part) part,
+#include "library_files.def"
+};
+static const char *const compiled_endings[] = {
+#define AP_COMPILED_ENDING(text) text,
+#include "library_files.def"
+};
+
+/* Slashes of either kind are equal. */
+static bool begins_so(const char *path, const char *part, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (path[i] != part[i] && !(path[i] == '\\' && part[i] == '/'))
+            return false;
+    return true;
+}
 
 static bool contains(struct ap_text text, const char *part)
 {
     size_t bytes = strlen(part);
     for (size_t i = 0; i + bytes <= text.bytes; i++)
-        if (text.data[i] == part[0] && memcmp(text.data + i, part, bytes) == 0)
+        if (begins_so(text.data + i, part, bytes))
+            return true;
+    return false;
+}
+
+static bool contains_any(struct ap_text text, const char *const *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (contains(text, parts[i]))
             return true;
     return false;
 }
@@ -41,15 +67,10 @@ bool ap_frame_is_library(struct ap_text filename)
 {
     if (!filename.bytes || filename.data[0] == '<' || ap_text_is(filename, "??") || is_compiled(filename))
         return true;
-    bool package = false;
-    for (size_t i = 0; i < AP_COUNT_OF(package_parts); i++)
-        package = package || contains(filename, package_parts[i]);
-    for (size_t i = 0; i < AP_COUNT_OF(library_parts); i++) {
-        bool standard = strstr(library_parts[i], "/lib/python") != NULL;
-        if (!(standard && package) && contains(filename, library_parts[i]))
-            return true;
-    }
-    return false;
+    if (contains_any(filename, library_parts, AP_COUNT_OF(library_parts)))
+        return true;
+    return contains_any(filename, standard_parts, AP_COUNT_OF(standard_parts)) &&
+           !contains_any(filename, package_parts, AP_COUNT_OF(package_parts));
 }
 
 uint32_t ap_stack_user_frame(const struct ap_snapshot *snapshot, uint32_t stack)

@@ -6,7 +6,7 @@
 #include "snapshot.h"
 
 /** Not the user's code: torch and the standard library of Python, C and C++, generated code and interpreter frames.
- *  Other Python packages count as the user's: they are what the user chose to call. The list is in frame_kind.c. */
+ *  Other Python packages count as the user's: they are what the user chose to call. The list is in library_files.def. */
 bool ap_frame_is_library(struct ap_text filename);
 
 /** Index (within the stack, 0 = innermost) of the innermost frame that is not a library's; UINT32_MAX where all are. */

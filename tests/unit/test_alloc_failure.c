@@ -24,6 +24,8 @@ static enum ap_status write_all(struct ap_report *report, const struct ap_reques
         status = ap_report_write_markdown(report, drop, ret_bytes, reterr);
     if (status == AP_OK && request->with_tracks)
         status = ap_report_write_trace(report, request, drop, ret_bytes, reterr);
+    if (status == AP_OK && request->with_folded)
+        status = ap_report_write_folded(report, drop, ret_bytes, reterr);
     if (status != AP_OK)
         *ret_bytes = 0;
     return status;
@@ -65,12 +67,14 @@ int main(void)
     }
     (void)snprintf(trace, sizeof(trace), "%s/traces/begin_end_pairs.json", root);
     (void)snprintf(snapshot, sizeof(snapshot), "%s/snapshots/history_2023.json", root);
-    struct ap_request request = { .cpu_trace_path = trace, .memory_json_path = snapshot, .top_n = 3, .one_thread = true };
+    struct ap_request request = { .cpu_trace_path = trace, .memory_json_path = snapshot, .top_n = 3, .one_thread = true,
+                                  .with_folded = true };
     fail_each("each failed allocation of a run on one thread is a clean error", request, 20000);
     request.one_thread = false;
     fail_each("and with the reading thread", request, 20000);
     (void)snprintf(trace, sizeof(trace), "%s/traces/odd_values.json", root);
     request.memory_json_path = NULL;
+    request.with_folded = false;
     fail_each("and on a trace full of oddities", request, 20000);
     (void)snprintf(trace, sizeof(trace), "%s/traces/kineto_2021.json", root); /* has findings with places, gaps and steps */
     request.with_tracks = true;

@@ -6,6 +6,7 @@
 
 #include "model_build.h"
 #include "oom.h"
+#include "periods.h"
 #include "replay.h"
 #include "snapshot_state.h"
 
@@ -31,12 +32,23 @@ AP_MUST_CHECK enum ap_status ap_memory_put_owners(struct ap_memory_pass *pass, s
                                                   struct ap_error *reterr);   /* peak, temporaries, byte_time,
                                                                                  allocation_counts, phases, timeline,
                                                                                  flame */
+AP_MUST_CHECK enum ap_status ap_memory_put_leaks(struct ap_memory_pass *pass, struct ap_value *memory,
+                                                 struct ap_error *reterr);    /* leaks */
+AP_MUST_CHECK enum ap_status ap_memory_put_churn(struct ap_memory_pass *pass, struct ap_value *memory,
+                                                 struct ap_error *reterr);    /* churn */
+AP_MUST_CHECK enum ap_status ap_memory_put_fragmentation(struct ap_memory_pass *pass, struct ap_value *memory,
+                                                         struct ap_error *reterr); /* fragmentation */
+/** @rounding_ratio: rounding over allocated bytes; 0 where it is not known. */
+void ap_memory_put_settings_notes(struct ap_memory_pass *pass, struct ap_value *memory,
+                                  double rounding_ratio);                     /* settings_notes */
 
 /** The members that say what a set of segments holds, from reserved_bytes on; their parts add up, see the schema. */
 void ap_memory_put_parts(struct ap_memory_pass *pass, struct ap_value *to, const struct ap_memory_state *state);
 /** The innermost frame that is the user's, as "file:line name"; the innermost of all where none is; null for no stack. */
 AP_MUST_CHECK enum ap_status ap_memory_put_frame(struct ap_memory_pass *pass, struct ap_value *to, const char *key,
                                                  uint32_t stack, struct ap_error *reterr);
+
+const char *ap_memory_period_source(enum ap_period_source source);
 
 /** An address as a number; null where it is not known. */
 void ap_memory_put_address(struct ap_memory_pass *pass, struct ap_value *to, const char *key, bool known,

@@ -487,6 +487,11 @@ static enum ap_status fill(struct ap_memory_pass *pass, const char *path, uint64
     ap_memory_put_replay(pass, memory);
     AP_TRY(ap_memory_put_ooms(pass, memory, reterr));
     AP_TRY(ap_memory_put_owners(pass, memory, reterr));
+    AP_TRY(ap_memory_put_leaks(pass, memory, reterr));
+    AP_TRY(ap_memory_put_churn(pass, memory, reterr));
+    AP_TRY(ap_memory_put_fragmentation(pass, memory, reterr));
+    ap_memory_put_settings_notes(pass, memory, state.rounded_allocated_bytes > 0 ?
+                                 (double)state.rounding_bytes / (double)state.rounded_allocated_bytes : 0);
     if (pass->overflowed)
         ap_note_many(pass->notes, AP_COUNTER_size_overflow, 1);
     return ap_model_status(pass->model, reterr);

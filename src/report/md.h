@@ -87,6 +87,8 @@ bool ap_md_false(const struct md *md, const char *path);
 /** Totals, pools, replay, post-mortem, segments, blocks: within the memory section. */
 void ap_md_memory_use(struct md *md);
 void ap_md_memory_owners(struct md *md);
+/** Leaks, churn, fragmentation: within the memory section. */
+void ap_md_memory_health(struct md *md);
 
 /* ---- the sections, in md_sections.c and files of their own ---- */
 

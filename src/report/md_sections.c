@@ -263,6 +263,7 @@ void ap_md_memory(struct md *md)
     }
     write_memory_figures(md);
     ap_md_memory_use(md);
+    ap_md_memory_health(md);
     ap_md_memory_owners(md);
     write_segments(md);
     write_actions(md);

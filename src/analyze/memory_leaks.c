@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ * What grows from period to period, on the device where most does. */
+#include "churn.h"
+#include "growth.h"
+#include "memory_frames.h"
+
+#include "poison.h"
+
+static const char *verdict_name(enum ap_growth_verdict verdict)
+{
+    static const char *const names[] = {
+        [AP_GROWTH_UNKNOWN] = "unknown",        [AP_GROWTH_NONE] = "no growth", [AP_GROWTH_LEVELS_OFF] = "levels off",
+        [AP_GROWTH_FILLING] = "only fills up", [AP_GROWTH_LEAK] = "leak",
+    };
+    return names[verdict];
+}
+
+const char *ap_memory_period_source(enum ap_period_source source)
+{
+    static const char *const names[] = {
+        [AP_PERIODS_NONE] = "none",
+        [AP_PERIODS_ANNOTATIONS] = "annotations",
+        [AP_PERIODS_REPETITION] = "repetition",
+        [AP_PERIODS_EQUAL_PARTS] = "equal parts",
+    };
+    return names[source];
+}
+
+static bool is_worse(const struct ap_growth *growth, const struct ap_growth *than)
+{
+    if (growth->verdict != than->verdict)
+        return growth->verdict > than->verdict;
+    return growth->leaking_bytes > than->leaking_bytes;
+}
+
+static enum ap_status find_worst(const struct ap_replay *replay, struct ap_growth *ret_growth, uint32_t *ret_device,
+                                 struct ap_error *reterr)
+{
+    *ret_device = UINT32_MAX;
+    for (uint32_t device = 0; device < replay->device_count; device++) {
+        struct ap_growth growth;
+        enum ap_status status = AP_OK;
+        if (replay->devices[device].entry_count < 2)
+            continue;
+        status = ap_growth_find(replay, device, &growth, reterr);
+        if (status != AP_OK) {
+            ap_growth_release(ret_growth);
+            return status;
+        }
+        bool better = *ret_device == UINT32_MAX || is_worse(&growth, ret_growth);
+        ap_growth_release(better ? ret_growth : &growth);
+        if (!better)
+            continue;
+        *ret_growth = growth;
+        *ret_device = device;
+    }
+    return AP_OK;
+}
+
+static void put_number(struct ap_memory_pass *pass, struct ap_value *to, const char *key, bool known, double number)
+{
+    if (known)
+        ap_add_number(pass->model, to, key, number);
+    else
+        ap_add_null(pass->model, to, key);
+}
+
+static void put_entry_time(struct ap_memory_pass *pass, struct ap_value *to, const char *key, uint32_t entry)
+{
+    const struct ap_actions *actions = &pass->snapshot->actions;
+    bool known = entry != AP_NO_ENTRY && (actions->has[entry] & AP_ACTION_HAS_TIME);
+    ap_put_time(pass, to, key, known, known ? actions->time_ns[entry] : 0);
+}
+
+static enum ap_status put_stack(struct ap_memory_pass *pass, struct ap_value *list, const struct ap_growth_stack *stack,
+                                struct ap_error *reterr)
+{
+    struct ap_value *row = ap_add_object(pass->model, list, NULL);
+    AP_TRY(ap_memory_put_frame(pass, row, "frame", stack->stack, reterr));
+    AP_TRY(ap_memory_put_frames(pass, row, stack->stack, reterr));
+    ap_put_bytes(pass, row, "size_bytes", !stack->stack, stack->size_bytes);
+    ap_add_bytes(pass->model, row, "growth_bytes", stack->last_bytes - stack->first_bytes);
+    ap_add_count(pass->model, row, "count_growth", stack->last_count - stack->first_count);
+    ap_add_bytes(pass->model, row, "live_bytes", stack->last_bytes);
+    ap_add_number(pass->model, row, "bytes_per_period", stack->bytes_per_period);
+    put_entry_time(pass, row, "first_seen_us", stack->first_entry);
+    put_entry_time(pass, row, "last_seen_us", stack->last_entry);
+    ap_add_ratio(pass->model, row, "fit_ratio", stack->fit_ratio);
+    return AP_OK;
+}
+
+static void put_points(struct ap_memory_pass *pass, struct ap_value *to, const struct ap_growth *growth, uint32_t device)
+{
+    struct ap_value *list = ap_add_list(pass->model, to, "points");
+    const struct ap_replay_device *of = device == UINT32_MAX ? NULL : &pass->replay->devices[device];
+    for (uint32_t i = 0; i < growth->point_count; i++) {
+        const struct ap_growth_point *point = &growth->points[i];
+        struct ap_value *row = ap_add_object(pass->model, list, NULL);
+        uint32_t last = point->position ? point->position - 1 : 0;
+        ap_add_count(pass->model, row, "position", point->position);
+        put_entry_time(pass, row, "time_us", of->first_entry + last);
+        ap_add_bytes(pass->model, row, "least_requested_bytes", point->bytes);
+        ap_add_bytes(pass->model, row, "most_requested_bytes", point->most_bytes);
+    }
+}
+
+/* How sure the verdict is: told by the program itself, over many periods, on a straight line. */
+static const char *confidence(const struct ap_growth *growth, const struct ap_replay_device *of)
+{
+    bool clear = growth->fit_ratio >= 0.9 || growth->verdict != AP_GROWTH_LEAK;
+    if (growth->verdict == AP_GROWTH_UNKNOWN || of->below_zero)
+        return "none";
+    if (growth->periods.source == AP_PERIODS_EQUAL_PARTS || growth->verdict == AP_GROWTH_FILLING)
+        return "low";
+    return growth->periods.source == AP_PERIODS_ANNOTATIONS && clear && growth->point_count >= 8 ? "high" : "medium";
+}
+
+static void put_until_full(struct ap_memory_pass *pass, struct ap_value *to, const struct ap_growth *growth,
+                           uint32_t device)
+{
+    int64_t capacity_bytes = 0;
+    bool leaks = growth->verdict == AP_GROWTH_LEAK && growth->leaking_bytes_per_period > 0;
+    bool known = device != UINT32_MAX && ap_capacity_at_oom(pass->replay, device, &capacity_bytes);
+    ap_put_bytes(pass, to, "capacity_bytes", known, capacity_bytes);
+    double room = leaks ? (double)capacity_bytes - (double)growth->points[growth->point_count - 1].most_bytes : 0;
+    put_number(pass, to, "periods_until_full", leaks && known,
+               leaks && room > 0 ? room / growth->leaking_bytes_per_period : 0);
+}
+
+static void put_periods(struct ap_memory_pass *pass, struct ap_value *to, const struct ap_growth *growth, bool known)
+{
+    const struct ap_strpool *strings = &pass->snapshot->strings;
+    uint32_t count = ap_period_count(&growth->periods);
+    ap_put_count(pass, to, "periods", known && count, count);
+    ap_add_string(pass->model, to, "period_source", ap_memory_period_source(growth->periods.source));
+    if (growth->periods.name.id && growth->periods.source == AP_PERIODS_ANNOTATIONS)
+        ap_add_text(pass->model, to, "period_name", ap_strpool_text(strings, growth->periods.name));
+    else
+        ap_add_null(pass->model, to, "period_name");
+}
+
+static enum ap_status put_growth(struct ap_memory_pass *pass, struct ap_value *to, const struct ap_growth *growth,
+                                 uint32_t device, struct ap_error *reterr)
+{
+    static const struct ap_replay_device none = { .entry_count = 0 };
+    const struct ap_replay_device *of = device == UINT32_MAX ? &none : &pass->replay->devices[device];
+    bool known = growth->verdict != AP_GROWTH_UNKNOWN;
+    ap_put_count(pass, to, "device", device != UINT32_MAX, device);
+    put_periods(pass, to, growth, device != UINT32_MAX);
+    ap_add_string(pass->model, to, "verdict", verdict_name(growth->verdict));
+    ap_put_bool(pass, to, "leaking", known, growth->verdict == AP_GROWTH_LEAK);
+    ap_add_string(pass->model, to, "confidence", confidence(growth, of));
+    ap_put_bytes(pass, to, "net_growth_bytes", known, growth->net_bytes);
+    put_number(pass, to, "growth_bytes_per_period", known, growth->bytes_per_period);
+    ap_put_bytes(pass, to, "leaking_bytes", known, growth->verdict == AP_GROWTH_LEAK ? growth->leaking_bytes : 0);
+    put_number(pass, to, "leaking_bytes_per_period", known,
+               growth->verdict == AP_GROWTH_LEAK ? growth->leaking_bytes_per_period : 0);
+    if (known)
+        ap_add_quotient(pass->model, to, "leaking_ratio",
+                        growth->verdict == AP_GROWTH_LEAK ? (double)growth->leaking_bytes : 0,
+                        (double)of->requested.peak_bytes);
+    else
+        ap_add_null(pass->model, to, "leaking_ratio");
+    put_number(pass, to, "fit_ratio", known, growth->fit_ratio);
+    put_until_full(pass, to, growth, device);
+    put_points(pass, to, growth, device);
+    struct ap_value *list = ap_add_list(pass->model, to, "stacks");
+    for (uint32_t i = 0; i < growth->stack_count && (!pass->top_n || i < pass->top_n); i++)
+        AP_TRY(put_stack(pass, list, &growth->stacks[i], reterr));
+    return AP_OK;
+}
+
+enum ap_status ap_memory_put_leaks(struct ap_memory_pass *pass, struct ap_value *memory, struct ap_error *reterr)
+{
+    struct ap_growth growth = { .gate = pass->scratch.gate };
+    growth.periods.gate = pass->scratch.gate;
+    uint32_t device;
+    AP_TRY(find_worst(pass->replay, &growth, &device, reterr));
+    enum ap_status status = put_growth(pass, ap_add_object(pass->model, memory, "leaks"), &growth, device, reterr);
+    ap_growth_release(&growth);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * chunk_tree.h - inside the allocator's simulation: stretches of memory, and search trees over them by size, then address.
+ * A treap: every operation takes O(log n) steps on average. */
+#ifndef AP_CHUNK_TREE_H
+#define AP_CHUNK_TREE_H
+
+#include "base.h"
+
+#define AP_NO_CHUNK UINT32_MAX
+
+enum ap_chunk_state { AP_CHUNK_USED, AP_CHUNK_FREE, AP_CHUNK_UNMAPPED };
+
+struct ap_chunk {
+    uint64_t address;
+    int64_t bytes;
+    uint32_t before, behind;           /* its neighbours in the segment */
+    uint32_t smaller, larger;          /* in the tree */
+    uint32_t older, younger;           /* in the list of wholly free segments */
+    uint16_t pool;
+    uint8_t state;                     /* enum ap_chunk_state */
+    bool paged;                        /* of an expandable segment */
+    bool cached;                       /* it is in the list of wholly free segments */
+};
+
+void ap_chunk_tree_insert(struct ap_chunk *chunks, uint32_t *root, uint32_t index);
+/** The chunk must be in the tree. */
+void ap_chunk_tree_remove(struct ap_chunk *chunks, uint32_t *root, uint32_t index);
+/** The smallest chunk of at least @bytes, of equal ones that with the lowest address; AP_NO_CHUNK where there is none. */
+uint32_t ap_chunk_tree_find(const struct ap_chunk *chunks, uint32_t root, int64_t bytes);
+
+#endif

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+#include "growth.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "snapshot_state.h"
+
+#include "poison.h"
+
+#define LEAST_RISES 3u
+#define LATER_SHARE 0.25  /* of the growth, in the later half; a straight line has 0.5 */
+#define FALL_SHARE 0.25   /* of the rises */
+#define LEAST_FIT 0.6
+#define FREED_SHARE 0.8
+#define WARM_UP_SHARE 0.01 /* of the most in use: less is no growth worth a name */
+
+/* ------------------------------------------------------------------------------------------------------ comparable points */
+
+struct walk {
+    const struct ap_replay *replay;
+    uint32_t device;
+    int64_t bytes;     /* requested, at the position */
+    int64_t allocated_bytes;
+    uint32_t position;
+    bool overflowed;
+};
+
+static void walk_on(struct walk *walk)
+{
+    uint32_t entry = walk->replay->devices[walk->device].first_entry + walk->position++;
+    struct ap_replay_step step;
+    ap_replay_step(walk->replay, entry, &step);
+    walk->bytes = ap_add_sat(walk->bytes, step.requested_bytes, &walk->overflowed);
+    if (step.requested_bytes > 0)
+        walk->allocated_bytes = ap_add_sat(walk->allocated_bytes, step.requested_bytes, &walk->overflowed);
+}
+
+/* The bound itself belongs to the period before it and to the one behind it: what a step leaves is least right there. */
+static void find_points(struct ap_growth *growth, struct walk *walk, int64_t *ret_allocated_bytes)
+{
+    const struct ap_periods *periods = &growth->periods;
+    uint32_t count = ap_period_count(periods);
+    growth->periods_per_point = (count + AP_GROWTH_POINTS - 1) / AP_GROWTH_POINTS;
+    growth->point_count = count / growth->periods_per_point;
+    while (walk->position < periods->bounds[0])
+        walk_on(walk);
+    walk->allocated_bytes = 0;
+    for (uint32_t i = 0; i < growth->point_count; i++) {
+        struct ap_growth_point *point = &growth->points[i];
+        uint32_t end = periods->bounds[(i + 1) * growth->periods_per_point];
+        *point = (struct ap_growth_point){ walk->position, walk->bytes, walk->bytes };
+        while (walk->position < end) {
+            walk_on(walk);
+            if (walk->bytes < point->bytes) {
+                point->bytes = walk->bytes;
+                point->position = walk->position;
+            }
+            if (walk->bytes > point->most_bytes)
+                point->most_bytes = walk->bytes;
+        }
+    }
+    *ret_allocated_bytes = walk->allocated_bytes;
+}
+
+/* --------------------------------------------------------------------------------------------------------- one row of values */
+
+static int by_number(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Theil-Sen: a few odd points do not move it. */
+static double median_slope(const int64_t *values, uint32_t count)
+{
+    double slopes[AP_GROWTH_POINTS * (AP_GROWTH_POINTS - 1) / 2];
+    size_t used = 0;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = i + 1; j < count; j++)
+            slopes[used++] = ((double)values[j] - (double)values[i]) / (double)(j - i);
+    if (!used)
+        return 0;
+    qsort(slopes, used, sizeof(*slopes), by_number);
+    return used % 2 ? slopes[used / 2] : slopes[used / 2 - 1] / 2 + slopes[used / 2] / 2;
+}
+
+/* r^2 of a straight line: 1 = all points are on it; 0 where nothing varies. */
+static double line_fit(const int64_t *values, uint32_t count)
+{
+    double mean = 0, mean_at = ((double)count - 1) / 2, both = 0, squares = 0, squares_at = 0;
+    for (uint32_t i = 0; i < count; i++)
+        mean += (double)values[i] / (double)count;
+    for (uint32_t i = 0; i < count; i++) {
+        double at = (double)i - mean_at, value = (double)values[i] - mean;
+        both += at * value;
+        squares += value * value;
+        squares_at += at * at;
+    }
+    return squares > 0 && squares_at > 0 ? both * both / (squares * squares_at) : 0;
+}
+
+static double later_growth(const int64_t *values, uint32_t count)
+{
+    return (double)values[count - 1] - (double)values[(count - 1) / 2];
+}
+
+static bool grows_on(const int64_t *values, uint32_t count)
+{
+    double rise = 0, fall = 0, growth = (double)values[count - 1] - (double)values[0];
+    uint32_t rises = 0, last_rise = 0, longest_pause = 1;
+    for (uint32_t i = 1; i < count; i++) {
+        double change = (double)values[i] - (double)values[i - 1];
+        if (change <= 0) {
+            fall -= change;
+            continue;
+        }
+        rise += change;
+        rises++;
+        longest_pause = i - last_rise > longest_pause ? i - last_rise : longest_pause;
+        last_rise = i;
+    }
+    /* A pause at the end as long as the longest one is still one step short of the next rise. */
+    return growth > 0 && rises >= LEAST_RISES && fall <= FALL_SHARE * rise && count - 1 - last_rise < longest_pause &&
+           later_growth(values, count) >= LATER_SHARE * growth && line_fit(values, count) >= LEAST_FIT;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- by origin */
+
+/* What of a lifetime matters here. */
+struct stay {
+    uint32_t first_point, end_point; /* live at the points first..end-1 */
+    uint32_t stack, alloc;
+    int64_t bytes;
+};
+
+/* Points before @position: those that lie at or behind an entry have positions greater than it. */
+static uint32_t points_until(const struct ap_growth *growth, uint32_t entry)
+{
+    uint32_t low = 0, high = growth->point_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (growth->points[middle].position <= entry)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* False where it is live at no point. */
+static bool stay_of(const struct ap_growth *growth, const struct ap_replay *replay, const struct ap_replay_device *of,
+                    const struct ap_lifetime *lifetime, struct stay *ret_stay)
+{
+    const struct ap_snapshot *snapshot = replay->snapshot;
+    uint32_t end = lifetime->free_requested != AP_NO_ENTRY ? lifetime->free_requested : lifetime->free_completed;
+    bool at_end = lifetime->block != AP_NO_ENTRY;
+    if (end == AP_NO_ENTRY && (!at_end || snapshot->blocks[lifetime->block].state == AP_BLOCK_PENDING))
+        return false; /* lost, or given back before the history */
+    ret_stay->alloc = lifetime->alloc;
+    ret_stay->first_point = lifetime->alloc == AP_NO_ENTRY ? 0 : points_until(growth, lifetime->alloc - of->first_entry);
+    ret_stay->end_point = end == AP_NO_ENTRY ? growth->point_count : points_until(growth, end - of->first_entry);
+    if (ret_stay->first_point >= ret_stay->end_point)
+        return false;
+    ret_stay->stack = lifetime->alloc == AP_NO_ENTRY ? 0 : snapshot->actions.stack[lifetime->alloc];
+    if (!ret_stay->stack && at_end)
+        ret_stay->stack = snapshot->blocks[lifetime->block].stack;
+    ret_stay->bytes = ap_replay_lifetime_bytes(replay, (uint32_t)(lifetime - replay->lifetimes));
+    return ret_stay->bytes > 0;
+}
+
+/* Bytes live at the first, the middle and the last point. */
+struct sums {
+    int64_t first_bytes, middle_bytes, last_bytes;
+    uint32_t candidate; /* its row of the matrix, or UINT32_MAX */
+};
+
+struct origins {
+    struct ap_origin_groups groups;
+    struct sums *sums;
+    size_t capacity;
+    uint32_t count;
+    bool overflowed;
+};
+
+static enum ap_status sums_of(struct origins *origins, const struct stay *stay, struct sums **ret_sums,
+                              struct ap_error *reterr)
+{
+    uint32_t group;
+    AP_TRY(ap_origin_group(&origins->groups, stay->stack, stay->bytes, &group, reterr));
+    if (group >= origins->count) {
+        AP_TRY(ap_mem_reserve(origins->groups.gate, (void **)&origins->sums, &origins->capacity, (size_t)group + 1,
+                              sizeof(*origins->sums), reterr));
+        for (; origins->count <= group; origins->count++)
+            origins->sums[origins->count] = (struct sums){ 0, 0, 0, UINT32_MAX };
+    }
+    *ret_sums = &origins->sums[group];
+    return AP_OK;
+}
+
+static void add(int64_t *sum, bool live, int64_t bytes, bool *overflowed)
+{
+    if (live)
+        *sum = ap_add_sat(*sum, bytes, overflowed);
+}
+
+static enum ap_status sum_up(struct origins *origins, const struct ap_growth *growth, const struct ap_replay *replay,
+                             const struct ap_replay_device *of, struct ap_error *reterr)
+{
+    uint32_t last = growth->point_count - 1, middle = last / 2;
+    for (uint32_t i = 0; i < of->lifetime_count; i++) {
+        struct stay stay;
+        struct sums *sums;
+        if (!stay_of(growth, replay, of, &replay->lifetimes[of->first_lifetime + i], &stay))
+            continue;
+        AP_TRY(sums_of(origins, &stay, &sums, reterr));
+        add(&sums->first_bytes, stay.first_point == 0, stay.bytes, &origins->overflowed);
+        add(&sums->middle_bytes, stay.first_point <= middle && stay.end_point > middle, stay.bytes,
+            &origins->overflowed);
+        add(&sums->last_bytes, stay.end_point > last, stay.bytes, &origins->overflowed);
+    }
+    return AP_OK;
+}
+
+/* Grown by how much, where it also grew in the later half; else 0. */
+static double growth_of(const struct sums *sums)
+{
+    double growth = (double)sums->last_bytes - (double)sums->first_bytes;
+    return growth > 0 && sums->last_bytes > sums->middle_bytes ? growth : 0;
+}
+
+/* The groups that grew most, in descending order; ties by group. */
+static uint32_t choose_candidates(struct origins *origins, uint32_t *ret_groups)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < origins->count; i++) {
+        double growth = growth_of(&origins->sums[i]);
+        if (growth <= 0)
+            continue;
+        uint32_t at = count;
+        while (at > 0 && growth_of(&origins->sums[ret_groups[at - 1]]) < growth)
+            at--;
+        if (at == AP_GROWTH_STACKS)
+            continue;
+        count += count < AP_GROWTH_STACKS;
+        memmove(ret_groups + at + 1, ret_groups + at, (count - 1 - at) * sizeof(*ret_groups));
+        ret_groups[at] = i;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        origins->sums[ret_groups[i]].candidate = i;
+    return count;
+}
+
+struct candidate {
+    int64_t bytes[AP_GROWTH_POINTS], counts[AP_GROWTH_POINTS];
+    uint32_t first_entry, last_entry;
+};
+
+static enum ap_status fill_matrix(struct candidate *candidates, struct origins *origins, const struct ap_growth *growth,
+                                  const struct ap_replay *replay, const struct ap_replay_device *of,
+                                  struct ap_error *reterr)
+{
+    for (uint32_t i = 0; i < of->lifetime_count; i++) {
+        struct stay stay;
+        struct sums *sums;
+        if (!stay_of(growth, replay, of, &replay->lifetimes[of->first_lifetime + i], &stay))
+            continue;
+        AP_TRY(sums_of(origins, &stay, &sums, reterr));
+        if (sums->candidate == UINT32_MAX)
+            continue;
+        struct candidate *to = &candidates[sums->candidate];
+        for (uint32_t point = stay.first_point; point < stay.end_point; point++) {
+            add(&to->bytes[point], true, stay.bytes, &origins->overflowed);
+            to->counts[point]++;
+        }
+        if (stay.first_point == 0 || stay.end_point < growth->point_count)
+            continue;
+        to->first_entry = to->first_entry == AP_NO_ENTRY || stay.alloc < to->first_entry ? stay.alloc : to->first_entry;
+        to->last_entry = to->last_entry == AP_NO_ENTRY || stay.alloc > to->last_entry ? stay.alloc : to->last_entry;
+    }
+    return AP_OK;
+}
+
+static struct ap_growth_stack describe(const struct candidate *candidate, const struct origins *origins, uint32_t group,
+                                       const struct ap_growth *growth)
+{
+    uint32_t last = growth->point_count - 1, stacks = origins->groups.stack_count;
+    return (struct ap_growth_stack){
+        .stack = group <= stacks ? group : 0,
+        .size_bytes = group <= stacks ? 0 : origins->groups.sizes[group - stacks - 1],
+        .first_bytes = candidate->bytes[0],
+        .last_bytes = candidate->bytes[last],
+        .later_bytes = candidate->bytes[last] - candidate->bytes[last / 2], /* neither is negative */
+        .first_count = candidate->counts[0],
+        .last_count = candidate->counts[last],
+        .bytes_per_period = median_slope(candidate->bytes, last + 1) / (double)growth->periods_per_point,
+        .fit_ratio = line_fit(candidate->bytes, last + 1),
+        .first_entry = candidate->first_entry,
+        .last_entry = candidate->last_entry,
+    };
+}
+
+static enum ap_status keep_growing(struct ap_growth *growth, const struct candidate *candidates, uint32_t count,
+                                   const struct origins *origins, const uint32_t *groups, struct ap_error *reterr)
+{
+    bool overflowed = false;
+    growth->stacks = ap_mem_resize(growth->gate, NULL, 0, AP_GROWTH_STACKS * sizeof(*growth->stacks));
+    if (!growth->stacks)
+        return ap_fail_memory(growth->gate, reterr);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!grows_on(candidates[i].bytes, growth->point_count))
+            continue;
+        struct ap_growth_stack stack = describe(&candidates[i], origins, groups[i], growth);
+        growth->stacks[growth->stack_count++] = stack;
+        growth->leaking_bytes = ap_add_sat(growth->leaking_bytes, stack.last_bytes - stack.first_bytes, &overflowed);
+        growth->leaking_bytes_per_period += stack.bytes_per_period;
+    }
+    return AP_OK;
+}
+
+static enum ap_status find_stacks_in(struct ap_growth *growth, struct origins *origins, const struct ap_replay *replay,
+                                     const struct ap_replay_device *of, struct ap_error *reterr)
+{
+    uint32_t groups[AP_GROWTH_STACKS + 1], count;
+    AP_TRY(sum_up(origins, growth, replay, of, reterr));
+    count = choose_candidates(origins, groups);
+    if (!count)
+        return AP_OK;
+    size_t bytes = count * sizeof(struct candidate);
+    struct candidate *candidates = ap_mem_resize(growth->gate, NULL, 0, bytes);
+    if (!candidates)
+        return ap_fail_memory(growth->gate, reterr);
+    memset(candidates, 0, bytes);
+    for (uint32_t i = 0; i < count; i++)
+        candidates[i].first_entry = candidates[i].last_entry = AP_NO_ENTRY;
+    enum ap_status status = fill_matrix(candidates, origins, growth, replay, of, reterr);
+    if (status == AP_OK)
+        status = keep_growing(growth, candidates, count, origins, groups, reterr);
+    ap_mem_free(growth->gate, candidates, bytes);
+    return status;
+}
+
+static enum ap_status find_stacks(struct ap_growth *growth, const struct ap_replay *replay,
+                                  const struct ap_replay_device *of, struct ap_error *reterr)
+{
+    struct origins origins = { .count = 0 };
+    ap_origin_groups_init(&origins.groups, replay->snapshot);
+    enum ap_status status = find_stacks_in(growth, &origins, replay, of, reterr);
+    ap_mem_free(growth->gate, origins.sums, origins.capacity * sizeof(*origins.sums));
+    ap_origin_groups_release(&origins.groups);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- verdict */
+
+static enum ap_growth_verdict judge(const struct ap_growth *growth, const int64_t *values, int64_t most_bytes,
+                                    int64_t allocated_bytes)
+{
+    double net = (double)growth->net_bytes, later = later_growth(values, growth->point_count), leaking_later = 0;
+    for (uint32_t i = 0; i < growth->stack_count; i++)
+        leaking_later += (double)growth->stacks[i].later_bytes;
+    if (growth->stack_count && later >= leaking_later / 2) {
+        bool told = growth->periods.source == AP_PERIODS_ANNOTATIONS;
+        return told || net <= (1 - FREED_SHARE) * (double)allocated_bytes ? AP_GROWTH_LEAK : AP_GROWTH_FILLING;
+    }
+    if (net > WARM_UP_SHARE * (double)most_bytes && later < LATER_SHARE * net)
+        return AP_GROWTH_LEVELS_OFF;
+    return AP_GROWTH_NONE;
+}
+
+static enum ap_status fill(struct ap_growth *growth, const struct ap_replay *replay, uint32_t device,
+                           struct ap_error *reterr)
+{
+    const struct ap_replay_device *of = &replay->devices[device];
+    struct walk walk = { .replay = replay, .device = device, .bytes = of->requested.start_bytes };
+    int64_t allocated_bytes, values[AP_GROWTH_POINTS];
+    AP_TRY(ap_periods_find(replay, device, &growth->periods, reterr));
+    if (!ap_period_count(&growth->periods) || !of->requested.known)
+        return AP_OK;
+    find_points(growth, &walk, &allocated_bytes);
+    for (uint32_t i = 0; i < growth->point_count; i++)
+        values[i] = growth->points[i].bytes;
+    growth->net_bytes = ap_subtract_sat(values[growth->point_count - 1], values[0], &walk.overflowed);
+    growth->bytes_per_period = median_slope(values, growth->point_count) / (double)growth->periods_per_point;
+    growth->fit_ratio = line_fit(values, growth->point_count);
+    AP_TRY(find_stacks(growth, replay, of, reterr));
+    growth->verdict = judge(growth, values, of->requested.peak_bytes, allocated_bytes);
+    return AP_OK;
+}
+
+enum ap_status ap_growth_find(const struct ap_replay *replay, uint32_t device, struct ap_growth *ret_growth,
+                              struct ap_error *reterr)
+{
+    struct ap_growth growth = { .gate = replay->gate };
+    growth.periods.gate = replay->gate;
+    enum ap_status status = fill(&growth, replay, device, reterr);
+    if (status != AP_OK) {
+        ap_growth_release(&growth);
+        return status;
+    }
+    *ret_growth = growth;
+    return AP_OK;
+}
+
+void ap_growth_release(struct ap_growth *growth)
+{
+    ap_mem_free(growth->gate, growth->stacks, AP_GROWTH_STACKS * sizeof(*growth->stacks));
+    growth->stacks = NULL;
+    ap_periods_release(&growth->periods);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ * growth.h - what grows from period to period of a history: leaks, told apart from warm-up and from caches that fill.
+ *
+ * Compared are the moments at which each period holds least (requested bytes). Many periods are taken together, so that
+ * there are at most AP_GROWTH_POINTS such moments. Knows nothing of the report. */
+#ifndef AP_GROWTH_H
+#define AP_GROWTH_H
+
+#include "periods.h"
+
+#define AP_GROWTH_POINTS 32u
+
+enum ap_growth_verdict {
+    AP_GROWTH_UNKNOWN,    /* no history, or fewer than AP_LEAST_PERIODS periods */
+    AP_GROWTH_NONE,
+    AP_GROWTH_LEVELS_OFF, /* it grew, but hardly so in the later half: warm-up, or a cache that is full */
+    AP_GROWTH_FILLING,    /* it grows, but hardly anything is freed: it may be one step whose activations pile up */
+    AP_GROWTH_LEAK
+};
+
+struct ap_growth_point {
+    uint32_t position;  /* the first at which the period holds least */
+    int64_t bytes;      /* requested bytes in use there */
+    int64_t most_bytes; /* the most within the period */
+};
+
+/** One origin of allocations whose live bytes grow, and go on growing. */
+struct ap_growth_stack {
+    uint32_t stack;          /* 0 = not recorded: all of one size */
+    int64_t size_bytes;      /* where the stack is 0 */
+    int64_t first_bytes, last_bytes;   /* live at the first and the last point */
+    int64_t later_bytes;               /* grown in the later half */
+    int64_t first_count, last_count;   /* the same in allocations */
+    double bytes_per_period; /* median of the slopes between all pairs of points */
+    double fit_ratio;        /* r^2 of a straight line */
+    uint32_t first_entry, last_entry; /* the first and the last alloc of what is live at the last point only */
+};
+
+struct ap_growth {
+    struct ap_gate *gate;
+    struct ap_periods periods;
+    struct ap_growth_point points[AP_GROWTH_POINTS];
+    uint32_t point_count, periods_per_point;
+    enum ap_growth_verdict verdict;
+    double bytes_per_period; /* of the whole curve at the points */
+    double fit_ratio;
+    int64_t net_bytes;       /* last point less first point */
+    int64_t leaking_bytes;   /* grown by the stacks, first to last point */
+    double leaking_bytes_per_period;
+    struct ap_growth_stack *stacks; /* most grown first; at most AP_GROWTH_STACKS */
+    uint32_t stack_count;
+};
+
+#define AP_GROWTH_STACKS 64u
+
+/** A stack grows on where: it rises in at least 3 periods; falls take back less than a quarter of what it rises; the later
+ *  half of the points has at least a quarter of the growth; the time since it last rose is no longer than the longest it
+ *  ever paused; and a straight line fits (r^2 of 0.6). The verdict is a leak where such stacks exist, the whole curve rose in
+ *  the later half by at least half of what they did, and, where the periods were only found and not told by
+ *  annotations, at least 80 % of the bytes allocated in the periods were freed again. */
+AP_MUST_CHECK enum ap_status ap_growth_find(const struct ap_replay *replay, uint32_t device, struct ap_growth *ret_growth,
+                                            struct ap_error *reterr);
+void ap_growth_release(struct ap_growth *growth);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "periods.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "poison.h"
+
+#define EQUAL_PARTS 8u
+#define LEAST_ALLOCS 64u /* of a history that is cut in equal parts */
+
+/* ----------------------------------------------------------------------------------------------------------- groups */
+
+void ap_origin_groups_init(struct ap_origin_groups *groups, const struct ap_snapshot *snapshot)
+{
+    *groups = (struct ap_origin_groups){ .gate = snapshot->gate, .stack_count = snapshot->stacks.stack_count };
+    ap_address_map_init(&groups->by_size, snapshot->gate);
+}
+
+void ap_origin_groups_release(struct ap_origin_groups *groups)
+{
+    ap_address_map_release(&groups->by_size);
+    ap_mem_free(groups->gate, groups->sizes, groups->size_capacity * sizeof(*groups->sizes));
+    groups->sizes = NULL;
+}
+
+enum ap_status ap_origin_group(struct ap_origin_groups *groups, uint32_t stack, int64_t size_bytes, uint32_t *ret_group,
+                               struct ap_error *reterr)
+{
+    uint32_t index;
+    if (stack) {
+        *ret_group = stack;
+        return AP_OK;
+    }
+    index = ap_address_map_find(&groups->by_size, (uint64_t)size_bytes);
+    if (index == AP_NOT_MAPPED) {
+        index = groups->size_count;
+        AP_TRY(ap_mem_reserve(groups->gate, (void **)&groups->sizes, &groups->size_capacity, (size_t)index + 1,
+                              sizeof(*groups->sizes), reterr));
+        AP_TRY(ap_address_map_set(&groups->by_size, (uint64_t)size_bytes, index, reterr));
+        groups->sizes[index] = size_bytes;
+        groups->size_count++;
+    }
+    *ret_group = groups->stack_count + 1 + index;
+    return AP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------ annotations */
+
+static enum ap_status add_bound(struct ap_periods *periods, uint32_t position, struct ap_error *reterr)
+{
+    if (periods->bound_count && periods->bounds[periods->bound_count - 1] >= position)
+        return AP_OK;
+    AP_TRY(ap_mem_reserve(periods->gate, (void **)&periods->bounds, &periods->capacity,
+                          (size_t)periods->bound_count + 1, sizeof(*periods->bounds), reterr));
+    periods->bounds[periods->bound_count++] = position;
+    return AP_OK;
+}
+
+/* What a name says of the range: 0 = nothing; the least other one is the best. */
+static unsigned rank_of_name(struct ap_text name)
+{
+    if (ap_text_starts_with(name, "ProfilerStep#"))
+        return 1;
+    if (ap_text_starts_with(name, "Optimizer.step"))
+        return 2;
+    if (ap_text_contains_folded(name, "step") || ap_text_contains_folded(name, "iteration"))
+        return 3;
+    return 0;
+}
+
+/* Is it the beginning of a range of this device? Not of one that began before its history: how long before is not known.
+ * One behind the last entry ends the period before it. */
+static bool begins_here(const struct ap_snapshot *snapshot, const struct ap_annotation *annotation, uint32_t device,
+                        int64_t first_ns)
+{
+    bool of_device = annotation->device < 0 || (uint32_t)annotation->device == device;
+    return of_device && annotation->has_time && annotation->time_ns >= first_ns &&
+           ap_text_is(ap_strpool_text(&snapshot->strings, annotation->stage), "START");
+}
+
+/* ids: those of the names; counts[id] of ranges. Of ProfilerStep#N every number is its own name: they count as one. */
+static unsigned choose_name(const struct ap_snapshot *snapshot, const uint32_t *counts, struct ap_str *ret_name)
+{
+    uint32_t names = (uint32_t)ap_strpool_count(&snapshot->strings), profiler_steps = 0, least = UINT32_MAX;
+    unsigned best = 0;
+    for (uint32_t id = 1; id <= names; id++) {
+        unsigned rank = counts[id] ? rank_of_name(ap_strpool_text(&snapshot->strings, (struct ap_str){ id })) : 0;
+        if (rank == 1) {
+            profiler_steps += counts[id];
+            ret_name->id = profiler_steps > AP_LEAST_PERIODS ? id : ret_name->id;
+            best = profiler_steps > AP_LEAST_PERIODS ? 1 : best;
+        } else if (rank && counts[id] > AP_LEAST_PERIODS && best != 1 &&
+                   (!best || rank < best || (rank == best && counts[id] < least))) {
+            best = rank;
+            least = counts[id];
+            ret_name->id = id;
+        }
+    }
+    return best;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static enum ap_status bounds_at(struct ap_periods *periods, const struct ap_replay *replay,
+                                const struct ap_replay_device *of, const int64_t *times_ns, uint32_t count,
+                                struct ap_error *reterr)
+{
+    const int64_t *entry_ns = replay->snapshot->actions.time_ns + of->first_entry;
+    uint32_t position = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        while (position < of->entry_count && entry_ns[position] < times_ns[i])
+            position++;
+        AP_TRY(add_bound(periods, position, reterr));
+    }
+    return AP_OK;
+}
+
+static enum ap_status from_named(struct ap_periods *periods, const struct ap_replay *replay, uint32_t device,
+                                 unsigned rank, int64_t *times_ns, int64_t first_ns, struct ap_error *reterr)
+{
+    const struct ap_snapshot *snapshot = replay->snapshot;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < snapshot->annotation_count; i++) {
+        const struct ap_annotation *annotation = &snapshot->annotations[i];
+        bool same = annotation->name.id == periods->name.id ||
+                    (rank == 1 && rank_of_name(ap_strpool_text(&snapshot->strings, annotation->name)) == 1);
+        if (same && begins_here(snapshot, annotation, device, first_ns))
+            times_ns[count++] = annotation->time_ns;
+    }
+    qsort(times_ns, count, sizeof(*times_ns), by_time);
+    return bounds_at(periods, replay, &replay->devices[device], times_ns, count, reterr);
+}
+
+static enum ap_status from_annotations(struct ap_periods *periods, const struct ap_replay *replay, uint32_t device,
+                                       struct ap_error *reterr)
+{
+    const struct ap_snapshot *snapshot = replay->snapshot;
+    const struct ap_replay_device *of = &replay->devices[device];
+    uint32_t names = (uint32_t)ap_strpool_count(&snapshot->strings), annotations = snapshot->annotation_count;
+    if (!annotations || !of->has_times || of->times_backwards)
+        return AP_OK;
+    int64_t first_ns = snapshot->actions.time_ns[of->first_entry];
+    size_t bytes = annotations * sizeof(int64_t) + ((size_t)names + 1) * sizeof(uint32_t);
+    int64_t *times_ns = ap_mem_resize(periods->gate, NULL, 0, bytes);
+    if (!times_ns)
+        return ap_fail_memory(periods->gate, reterr);
+    uint32_t *counts = (uint32_t *)(void *)(times_ns + annotations);
+    memset(counts, 0, ((size_t)names + 1) * sizeof(*counts));
+    for (uint32_t i = 0; i < annotations; i++)
+        if (begins_here(snapshot, &snapshot->annotations[i], device, first_ns))
+            counts[snapshot->annotations[i].name.id]++;
+    unsigned rank = choose_name(snapshot, counts, &periods->name);
+    enum ap_status status = AP_OK;
+    if (rank)
+        status = from_named(periods, replay, device, rank, times_ns, first_ns, reterr);
+    ap_mem_free(periods->gate, times_ns, bytes);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------- repetition */
+
+struct rhythm {
+    uint32_t count, first, last, shortest, longest; /* entries of the device */
+};
+
+struct rhythms {
+    struct rhythm *list;
+    size_t capacity;
+    uint32_t count;
+    struct ap_origin_groups groups;
+};
+
+static enum ap_status group_of_entry(struct rhythms *rhythms, const struct ap_actions *actions, uint32_t entry,
+                                     uint32_t *ret_group, struct ap_error *reterr)
+{
+    AP_TRY(ap_origin_group(&rhythms->groups, actions->stack[entry], actions->size_bytes[entry], ret_group, reterr));
+    if (*ret_group < rhythms->count)
+        return AP_OK;
+    AP_TRY(ap_mem_reserve(rhythms->groups.gate, (void **)&rhythms->list, &rhythms->capacity, (size_t)*ret_group + 1,
+                          sizeof(*rhythms->list), reterr));
+    memset(rhythms->list + rhythms->count, 0, (*ret_group + 1 - rhythms->count) * sizeof(*rhythms->list));
+    rhythms->count = *ret_group + 1;
+    return AP_OK;
+}
+
+static void beat(struct rhythm *rhythm, uint32_t entry)
+{
+    uint32_t gap = entry - rhythm->last;
+    if (!rhythm->count++) {
+        rhythm->first = rhythm->last = entry;
+        return;
+    }
+    if (rhythm->count == 2 || gap < rhythm->shortest)
+        rhythm->shortest = gap;
+    if (gap > rhythm->longest)
+        rhythm->longest = gap;
+    rhythm->last = entry;
+}
+
+/* Often enough, no distance more than twice another, and over most of the history. */
+static bool is_even(const struct rhythm *rhythm, uint32_t entries)
+{
+    return rhythm->count > AP_LEAST_PERIODS && rhythm->longest / 2 <= rhythm->shortest &&
+           rhythm->last - rhythm->first + (rhythm->last - rhythm->first) / (rhythm->count - 1) >= entries / 10 * 6;
+}
+
+static enum ap_status measure(struct rhythms *rhythms, const struct ap_snapshot *snapshot,
+                              const struct ap_replay_device *of, uint32_t *ret_best, struct ap_error *reterr)
+{
+    uint32_t group, longest = 0;
+    for (uint32_t i = 0; i < of->entry_count; i++) {
+        if (snapshot->actions.name[of->first_entry + i].id != AP_ACTION_ALLOC)
+            continue;
+        AP_TRY(group_of_entry(rhythms, &snapshot->actions, of->first_entry + i, &group, reterr));
+        beat(&rhythms->list[group], i);
+    }
+    *ret_best = UINT32_MAX;
+    for (uint32_t i = 0; i < rhythms->count; i++) {
+        const struct rhythm *rhythm = &rhythms->list[i];
+        if (!is_even(rhythm, of->entry_count))
+            continue;
+        uint32_t gap = (rhythm->last - rhythm->first) / (rhythm->count - 1);
+        if (gap > longest) {
+            longest = gap;
+            *ret_best = i;
+        }
+    }
+    return AP_OK;
+}
+
+static enum ap_status bounds_of_group(struct ap_periods *periods, struct rhythms *rhythms,
+                                      const struct ap_snapshot *snapshot, const struct ap_replay_device *of,
+                                      uint32_t best, struct ap_error *reterr)
+{
+    uint32_t group;
+    for (uint32_t i = 0; i < of->entry_count; i++) {
+        if (snapshot->actions.name[of->first_entry + i].id != AP_ACTION_ALLOC)
+            continue;
+        AP_TRY(group_of_entry(rhythms, &snapshot->actions, of->first_entry + i, &group, reterr));
+        if (group == best)
+            AP_TRY(add_bound(periods, i, reterr));
+    }
+    periods->stack = best <= rhythms->groups.stack_count ? best : 0;
+    return AP_OK;
+}
+
+static enum ap_status from_repetition(struct ap_periods *periods, const struct ap_replay *replay, uint32_t device,
+                                      struct ap_error *reterr)
+{
+    struct rhythms rhythms = { .count = 0 };
+    const struct ap_replay_device *of = &replay->devices[device];
+    uint32_t best;
+    ap_origin_groups_init(&rhythms.groups, replay->snapshot);
+    enum ap_status status = measure(&rhythms, replay->snapshot, of, &best, reterr);
+    if (status == AP_OK && best != UINT32_MAX)
+        status = bounds_of_group(periods, &rhythms, replay->snapshot, of, best, reterr);
+    ap_mem_free(periods->gate, rhythms.list, rhythms.capacity * sizeof(*rhythms.list));
+    ap_origin_groups_release(&rhythms.groups);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------ equal parts */
+
+static enum ap_status from_parts(struct ap_periods *periods, const struct ap_replay *replay, uint32_t device,
+                                 struct ap_error *reterr)
+{
+    const struct ap_replay_device *of = &replay->devices[device];
+    const struct ap_str *names = replay->snapshot->actions.name + of->first_entry;
+    uint64_t allocs = 0, passed = 0, part = 0;
+    for (uint32_t i = 0; i < of->entry_count; i++)
+        allocs += names[i].id == AP_ACTION_ALLOC;
+    if (allocs < LEAST_ALLOCS)
+        return AP_OK;
+    for (uint32_t i = 0; i < of->entry_count; i++) {
+        if (names[i].id != AP_ACTION_ALLOC)
+            continue;
+        if (passed * EQUAL_PARTS >= allocs * part) {
+            AP_TRY(add_bound(periods, i, reterr));
+            part++;
+        }
+        passed++;
+    }
+    return add_bound(periods, of->entry_count, reterr);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- all */
+
+typedef enum ap_status find_bounds(struct ap_periods *periods, const struct ap_replay *replay, uint32_t device,
+                                   struct ap_error *reterr);
+
+enum ap_status ap_periods_find(const struct ap_replay *replay, uint32_t device, struct ap_periods *ret_periods,
+                               struct ap_error *reterr)
+{
+    static const struct {
+        find_bounds *find;
+        enum ap_period_source source;
+    } ways[] = { { from_annotations, AP_PERIODS_ANNOTATIONS },
+                 { from_repetition, AP_PERIODS_REPETITION },
+                 { from_parts, AP_PERIODS_EQUAL_PARTS } };
+    struct ap_periods periods = { .gate = replay->gate };
+    for (size_t i = 0; i < AP_COUNT_OF(ways) && replay->devices[device].entry_count > 1; i++) {
+        periods.bound_count = 0;
+        periods.stack = 0;
+        periods.name = (struct ap_str){ 0 };
+        enum ap_status status = ways[i].find(&periods, replay, device, reterr);
+        if (status != AP_OK) {
+            ap_periods_release(&periods);
+            return status;
+        }
+        if (ap_period_count(&periods) < AP_LEAST_PERIODS)
+            continue;
+        periods.source = ways[i].source;
+        break;
+    }
+    if (periods.source == AP_PERIODS_NONE)
+        periods.bound_count = 0;
+    *ret_periods = periods;
+    return AP_OK;
+}
+
+void ap_periods_release(struct ap_periods *periods)
+{
+    ap_mem_free(periods->gate, periods->bounds, periods->capacity * sizeof(*periods->bounds));
+    periods->bounds = NULL;
+    periods->bound_count = 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * periods.h - where the steps of a history begin, so that equal moments of a loop can be compared. Knows nothing of the
+ * report. */
+#ifndef AP_PERIODS_H
+#define AP_PERIODS_H
+
+#include "address_map.h"
+#include "replay.h"
+
+/** In the order in which they are tried. */
+enum ap_period_source {
+    AP_PERIODS_NONE,        /* too short a history */
+    AP_PERIODS_ANNOTATIONS, /* external annotations: ProfilerStep#N, Optimizer.step..., or another name with "step" or
+                               "iteration" in it, of several the one that occurs least */
+    AP_PERIODS_REPETITION,  /* a stack (without stacks: a size) that allocates again and again at even distances; of
+                               several the one with the longest */
+    AP_PERIODS_EQUAL_PARTS  /* as many allocations in each */
+};
+
+#define AP_LEAST_PERIODS 4u
+
+struct ap_periods {
+    struct ap_gate *gate;
+    enum ap_period_source source;
+    uint32_t *bounds;     /* positions of the device, ascending; period i lies between bounds[i] and bounds[i + 1] */
+    uint32_t bound_count; /* periods + 1; 0 where there are none */
+    size_t capacity;
+    struct ap_str name;   /* the annotation; of ProfilerStep#N one of them */
+    uint32_t stack;       /* the stack that repeats; 0 where it is a size */
+};
+
+static inline uint32_t ap_period_count(const struct ap_periods *periods)
+{
+    return periods->bound_count ? periods->bound_count - 1 : 0;
+}
+
+/** Whole periods only: what is before the first bound and behind the last is none. */
+AP_MUST_CHECK enum ap_status ap_periods_find(const struct ap_replay *replay, uint32_t device,
+                                             struct ap_periods *ret_periods, struct ap_error *reterr);
+void ap_periods_release(struct ap_periods *periods);
+
+/** What allocations are told apart by: the stack, or without one the requested size. */
+struct ap_origin_groups {
+    struct ap_gate *gate;
+    struct ap_address_map by_size;
+    int64_t *sizes; /* group stack_count + 1 + i is of this size */
+    size_t size_capacity;
+    uint32_t size_count, stack_count;
+};
+
+/** Groups count up from 0 to ap_origin_group_count() - 1, which grows; group i <= stack_count is stack i. */
+void ap_origin_groups_init(struct ap_origin_groups *groups, const struct ap_snapshot *snapshot);
+void ap_origin_groups_release(struct ap_origin_groups *groups);
+AP_MUST_CHECK enum ap_status ap_origin_group(struct ap_origin_groups *groups, uint32_t stack, int64_t size_bytes,
+                                             uint32_t *ret_group, struct ap_error *reterr);
+
+static inline uint32_t ap_origin_group_count(const struct ap_origin_groups *groups)
+{
+    return groups->stack_count + 1 + groups->size_count;
+}
+
+#endif

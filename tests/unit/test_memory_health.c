@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ * Leaks, churn, fragmentation and settings as the report has them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator_model.h"
+#include "pass_memory.h"
+#include "tap.h"
+
+#define MiB ((int64_t)1 << 20)
+
+struct bench {
+    struct ap_gate gate;
+    struct ap_notes notes;
+    struct ap_error error;
+    struct ap_snapshot *snapshot;
+    struct ap_model model;
+    enum ap_status status;
+};
+
+static void keep(struct bench *bench, enum ap_status status)
+{
+    if (bench->status == AP_OK)
+        bench->status = status;
+}
+
+static void begin(struct bench *bench)
+{
+    memset(bench, 0, sizeof(*bench));
+    ap_gate_init(&bench->gate, 0);
+    keep(bench, ap_snapshot_new(&bench->gate, &bench->snapshot, &bench->error));
+    bench->snapshot->has = AP_SNAPSHOT_HAS_SEGMENTS;
+}
+
+static void set_conf(struct bench *bench, const char *conf)
+{
+    bench->snapshot->has |= AP_SNAPSHOT_HAS_SETTINGS;
+    bench->snapshot->settings.has = AP_SETTING_HAS_EXPANDABLE | AP_SETTING_HAS_MAX_SPLIT | AP_SETTING_HAS_GC;
+    bench->snapshot->settings.max_split_bytes = -1;
+    keep(bench, ap_strpool_intern(&bench->snapshot->strings, conf, strlen(conf), &bench->snapshot->settings.conf,
+                                  &bench->error));
+}
+
+static void block(struct bench *bench, int64_t bytes, enum ap_block_state state)
+{
+    const struct ap_block made = { .size_bytes = bytes, .requested_bytes = bytes, .state = (uint8_t)state,
+                                   .has = AP_BLOCK_HAS_REQUESTED };
+    keep(bench, ap_snapshot_add_block(bench->snapshot, &made, &bench->error));
+}
+
+static void segment(struct bench *bench, uint64_t address, int64_t bytes, bool expandable)
+{
+    const struct ap_segment made = { .address = address, .total_bytes = bytes, .type = { AP_TYPE_LARGE },
+                                     .expandable = expandable, .has = 0x7ff };
+    keep(bench, ap_snapshot_add_segment(bench->snapshot, &made, &bench->error));
+}
+
+static void pass(struct bench *bench)
+{
+    ap_model_init(&bench->model, &bench->gate);
+    if (bench->status == AP_OK)
+        keep(bench, ap_pass_memory(bench->snapshot, "s.json", 0, &bench->notes, &bench->model, &bench->error));
+}
+
+static const struct ap_value *at(const struct bench *bench, const char *path)
+{
+    return ap_value_at(&bench->model.root, path);
+}
+
+static int64_t whole(const struct bench *bench, const char *path)
+{
+    return ap_value_integer(at(bench, path), INT64_MIN);
+}
+
+static bool is_null(const struct bench *bench, const char *path)
+{
+    return at(bench, path) && at(bench, path)->type == AP_VALUE_NULL;
+}
+
+/* Is there a note on the setting? */
+static bool noted(const struct bench *bench, const char *setting)
+{
+    for (const struct ap_value *row = ap_value_first(at(bench, "memory.settings_notes")); row; row = row->next) {
+        const struct ap_value *name = ap_value_first(row);
+        if (name && name->type == AP_VALUE_TEXT && ap_text_is(name->as.text, setting))
+            return true;
+    }
+    return false;
+}
+
+static void end(struct bench *bench)
+{
+    ap_model_release(&bench->model);
+    ap_snapshot_free(bench->snapshot);
+    ok(bench->status == AP_OK && atomic_load(&bench->gate.used_bytes) == 0, "all went well and all memory is given back");
+}
+
+static void settings_without_effect(void)
+{
+    struct bench bench;
+    begin(&bench);
+    set_conf(&bench, "expandable_segments:True, roundup_power2_divisions:[256:1,512:2,>:4],max_split_size_mb:64,no_such:1,");
+    pass(&bench);
+    ok(noted(&bench, "expandable_segments"), "asked for, and off");
+    ok(noted(&bench, "max_split_size_mb"), "asked for, and without limit");
+    ok(noted(&bench, "no_such"), "unknown");
+    ok(!noted(&bench, "roundup_power2_divisions"), "nothing is wasted");
+    is_int(whole(&bench, "memory.settings_note_count"), 3, "three notes; commas in brackets do not part");
+    end(&bench);
+}
+
+static void settings_that_conflict(void)
+{
+    struct bench bench;
+    begin(&bench);
+    set_conf(&bench, "");
+    bench.snapshot->settings.expandable_segments = true;
+    bench.snapshot->settings.max_split_bytes = 64 * MiB;
+    bench.snapshot->settings.gc_threshold_ratio = 0.8;
+    pass(&bench);
+    ok(noted(&bench, "max_split_size_mb") && noted(&bench, "garbage_collection_threshold"), "both conflict");
+    ok(!noted(&bench, "expandable_segments"), "no segments: nothing to say of them");
+    end(&bench);
+}
+
+static void good_settings(void)
+{
+    struct bench bench;
+    begin(&bench);
+    set_conf(&bench, "expandable_segments:True");
+    bench.snapshot->settings.expandable_segments = true;
+    block(&bench, 20 * MiB, AP_BLOCK_ALLOCATED);
+    segment(&bench, 1000, 20 * MiB, true);
+    pass(&bench);
+    is_int(whole(&bench, "memory.settings_note_count"), 0, "no notes");
+    is_int(whole(&bench, "memory.fragmentation.stranded_bytes"), 0, "nothing is stranded");
+    ok(is_null(&bench, "memory.leaks.leaking") && is_null(&bench, "memory.churn.allocations"), "no history, no figures");
+    ok(is_null(&bench, "memory.fragmentation.simulated_device"), "nothing to simulate");
+    end(&bench);
+}
+
+static void whole_pages_are_not_stranded(void)
+{
+    struct bench bench;
+    begin(&bench);
+    block(&bench, 5 * MiB, AP_BLOCK_ALLOCATED);
+    block(&bench, 35 * MiB, AP_BLOCK_INACTIVE);
+    segment(&bench, 1000, 40 * MiB, true);
+    block(&bench, 5 * MiB, AP_BLOCK_ALLOCATED);
+    block(&bench, 35 * MiB, AP_BLOCK_INACTIVE);
+    segment(&bench, (uint64_t)100 * MiB, 40 * MiB, false);
+    block(&bench, 40 * MiB, AP_BLOCK_INACTIVE);
+    segment(&bench, (uint64_t)200 * MiB, 40 * MiB, false);
+    pass(&bench);
+    is_int(whole(&bench, "memory.fragmentation.stranded_bytes"), 15 * MiB + 35 * MiB, "one page of the first can go");
+    is_int(whole(&bench, "memory.fragmentation.stranded_segments"), 2, "the free segment is not one of them");
+    const struct ap_value *row = ap_value_first(at(&bench, "memory.fragmentation.pinned_by"));
+    ok(row && !row->next, "one place pins both");
+    is_int(ap_value_integer(ap_value_at(row, "pinned_bytes"), -1), 50 * MiB, "all of it");
+    is_int(ap_value_integer(ap_value_at(row, "blocks"), -1), 2, "with two blocks");
+    end(&bench);
+}
+
+/* A whole history through the pass, with every allocation refused in turn. */
+static void refused_allocations(void)
+{
+    struct allocator_model *model = calloc(1, sizeof(*model));
+    struct random random = { 3 };
+    struct bench bench;
+    begin(&bench);
+    model->next_address = (uint64_t)64 << 20;
+    model_record(model);
+    while (model->entry_count < 900)
+        model_step(model, &random);
+    model_complete_unseen(model);
+    model_write(model, AP_ACTION_OOM, 1000, 500 * MiB, 0);
+    keep(&bench, model_snapshot(model, bench.snapshot, &bench.error));
+    pass(&bench);
+    is_int(whole(&bench, "memory.fragmentation.simulated_device"), 0, "an oom: the history is simulated");
+    const struct ap_value *reproduces = at(&bench, "memory.fragmentation.simulation_reproduces");
+    ok(reproduces && reproduces->type == AP_VALUE_BOOL && reproduces->as.integer, "to the recorded peak");
+    ok(whole(&bench, "memory.fragmentation.expandable_saved_bytes") != INT64_MIN, "and with expandable segments");
+    uint64_t before;
+    unsigned refused = 0;
+    ap_model_release(&bench.model);
+    before = atomic_load(&bench.gate.used_bytes);
+    for (int64_t after = 0; after < 5000 && bench.status == AP_OK; after++) {
+        ap_model_init(&bench.model, &bench.gate);
+        atomic_store(&bench.gate.fail_after, after);
+        enum ap_status status = ap_pass_memory(bench.snapshot, "s.json", 0, &bench.notes, &bench.model, &bench.error);
+        atomic_store(&bench.gate.fail_after, -1);
+        ap_model_release(&bench.model);
+        if (atomic_load(&bench.gate.used_bytes) != before)
+            ok(false, "memory is lost where a request is refused");
+        if (status == AP_OK)
+            break;
+        refused++;
+    }
+    ok(refused > 50, "each refusal is reported and leaves nothing behind");
+    ap_model_init(&bench.model, &bench.gate);
+    end(&bench);
+    free(model);
+}
+
+int main(void)
+{
+    settings_without_effect();
+    settings_that_conflict();
+    good_settings();
+    whole_pages_are_not_stranded();
+    refused_allocations();
+    return done();
+}

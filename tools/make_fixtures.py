@@ -1838,10 +1838,152 @@ def odd_snapshot():
     return document, snapshot_answers(document, ["every oddity a reader must survive and count"], oddities=oddities)
 
 
+# ------------------------------------------------------------------------------------------------ a trace and a snapshot of one run
+
+class HostClock:
+    """The allocator's clock: that of the thread which allocates, as microseconds since the epoch, a little behind."""
+
+    BEHIND_NS = 37_250
+
+    def __init__(self):
+        self.thread = None
+
+    def tick(self):
+        self.thread.now_ns += 700
+        return (BASE_TIME_NS + self.thread.now_ns - self.BEHIND_NS) // NS_PER_US
+
+
+class RecordedLoop(TrainingLoop):
+    """The loop with its allocator: each allocation is an instant in the trace and an entry of the history. Step 2 has the
+    largest batch, so memory peaks in its backward pass."""
+
+    ACTIVATION_BYTES, WEIGHT_BYTES = 6 * MIB + 1000, 24 * MIB
+
+    def __init__(self, sim, plan):
+        super().__init__(sim, plan)
+        clock = HostClock()
+        clock.thread = self.main
+        self.allocator = Allocator(clock, capacity_bytes=2 * GIB)
+        self.activations, self.gradients, self.states, self.number, self.python_id = [], [], [], 0, 0
+        for _ in range(plan.layers):
+            self.allocator.alloc(self.WEIGHT_BYTES)
+        self.main.memory = lambda nbytes: None              # instants come from the allocator alone
+        self.autograd.memory = lambda nbytes: self.release(self.autograd, self.activations)
+        self.allocator.start_recording()
+
+    def instant(self, thread, address, nbytes):
+        allocated = sum(s["allocated_size"] for s in self.allocator.segments)
+        args = {"Total Reserved": self.allocator.reserved_bytes, "Total Allocated": allocated, "Bytes": nbytes,
+                "Addr": address, "Device Id": 0, "Device Type": 1, "Ev Idx": self.sim.ev_idx}
+        self.sim.ev_idx += 1
+        self.sim.host_rows.append({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": self.sim.pid,
+                                   "tid": thread.tid, "ts": thread.now_ns, "args": args})
+
+    def obtain(self, thread, requested, stack, owner):
+        self.allocator.clock.thread = thread
+        address = self.allocator.alloc(requested, stack)
+        self.instant(thread, address, round_up(requested, 512))
+        owner.append((address, round_up(requested, 512)))
+
+    def release(self, thread, owner):
+        self.allocator.clock.thread = thread
+        address, size = owner.pop()
+        self.allocator.free(address)
+        self.instant(thread, address, -size)
+
+    @contextmanager
+    def python(self, name):
+        row = {"ph": "X", "cat": "python_function", "name": name, "pid": self.sim.pid, "tid": self.main.tid,
+               "ts": self.main.now_ns, "dur": 0, "args": {"Python id": self.python_id}}
+        self.python_id += 1
+        self.sim.host_rows.append(row)
+        self.main.spend(1.0)
+        yield
+        self.main.spend(0.5)
+        row["dur"] = self.main.now_ns - row["ts"]
+
+    def run(self):
+        with self.python("train.py(61): train"):
+            super().run()
+
+    def step(self):
+        super().step()
+        self.number += 1
+
+    def forward(self):
+        with self.python("nn.Module: Net_0"):
+            return super().forward()
+
+    def linear(self):
+        with self.python("nn.Module: Linear_%d" % (len(self.activations) // 2)):
+            return super().linear()
+
+    def relu(self):
+        with self.python("nn.Module: ReLU_%d" % (len(self.activations) // 2)):
+            return super().relu()
+
+    def compute_kernel(self, thread, name, us, **kwargs):
+        """Outputs of forward stay until their node of backward has run; of the two products of a linear layer one is the
+        gradient of its weight, which stays until the next zero_grad."""
+        if thread is self.main:
+            scale = 1.5 if self.number == 2 else 1.0
+            self.obtain(thread, int(self.ACTIVATION_BYTES * scale), FORWARD, self.activations)
+        elif name.startswith("sm80_") and len(self.gradients) < self.plan.layers and self.first_product:
+            self.obtain(thread, self.WEIGHT_BYTES, BACKWARD, self.gradients)
+        super().compute_kernel(thread, name, us, **kwargs)
+        self.first_product = False
+
+    def gradient_work(self, name):
+        self.first_product = True
+        super().gradient_work(name)
+
+    def backward(self, produced):
+        super().backward(produced)
+        while self.activations:
+            self.release(self.main, self.activations)
+
+    def optimizer_step(self):
+        plan, main = self.plan, self.main
+        with main.span("Optimizer.step#AdamW.step", "user_annotation", 20.0, 6.0):
+            for _ in range(0 if self.states else 2 * plan.layers):
+                with main.op("aten::zeros_like", [[plan.width, plan.width]], enter_us=plan.op_us):
+                    self.obtain(main, self.WEIGHT_BYTES, OPTIMIZER, self.states)
+            with main.op("aten::_fused_adamw_", [[[plan.width, plan.width]] * plan.layers], enter_us=plan.op_us * 3):
+                main.kernel(self.compute, "void at::native::(anonymous namespace)::multi_tensor_apply_kernel", plan.fused_us)
+        with main.span("Optimizer.zero_grad#AdamW.zero_grad", "user_annotation", 18.0, 4.0):
+            while self.gradients:
+                self.release(main, self.gradients)
+
+
+def recorded_loop():
+    sim = Sim(seed=31, shapes=False)
+    sim.process()
+    loop = RecordedLoop(sim, Plan(layers=3, steps=5, first_step=20))
+    loop.run()
+    loop.allocator.clock.thread = loop.main
+    loop.allocator.snapshot()
+    return loop
+
+
+def one_run_trace():
+    loop = recorded_loop()
+    rows = loop.sim.finish()
+    return (kineto_document(rows, head_2025([A100], ["with_stack", "with_modules", "profile_memory"]), TRACE_NAME),
+            trace_answers(rows, ["the same run as snapshots/one_run.json: clocks 37.25 us apart, the peak is in the backward "
+                                 "pass of the third step"]))
+
+
+def one_run_snapshot():
+    allocator = recorded_loop().allocator
+    document = snapshot_document([allocator])
+    return document, snapshot_answers(document, ["the same run as traces/one_run.json.gz"], [allocator])
+
+
 SNAPSHOTS = {"modern.json.gz": modern, "fragmented.json": fragmented, "oom.json.gz": oom, "healthy.json": healthy,
              "bare_list.json": bare_list, "history_2023.json": history_2023,
              "expandable_multi_device.json": expandable_multi_device, "odd_values.json": odd_snapshot, "empty.json": empty,
-             "churn.json": churn}
+             "churn.json": churn, "one_run.json": one_run_snapshot}
+TRACES["one_run.json.gz"] = one_run_trace
 
 
 # ------------------------------------------------------------------------------------------------ files

@@ -3,6 +3,7 @@
 #ifndef AP_ANALYZE_H
 #define AP_ANALYZE_H
 
+#include "memory_join.h"
 #include "model_build.h"
 #include "overlay.h"
 #include "trace.h"
@@ -14,6 +15,7 @@ struct ap_analyze_options {
     bool compressed;
     bool two_threads;      /* passes that do not need each other may run side by side */
     const char *phase;     /* what the report is to be about: one of the names of phases, or NULL for all */
+    const struct ap_memory_join *join; /* of the snapshot of the same run; NULL = none was given */
     struct ap_overlay *overlay; /* receives spans to be drawn; NULL = nobody wants them */
 };
 

@@ -150,12 +150,67 @@ static enum ap_status put_oom(struct ap_memory_pass *pass, struct ap_value *list
     return put_release(pass, row, oom, reterr);
 }
 
+/* ------------------------------------------------------------------------------------------------------- all together */
+
+struct summary {
+    uint64_t count, examined, verdicts[AP_OOM_UNKNOWN + 1];
+    struct ap_oom last; /* its figures alone: what it owned is released */
+};
+
+/* What neither the allocator nor nobody has. */
+static bool held_by_others(const struct ap_memory_pass *pass, const struct ap_oom *oom, int64_t *ret_bytes)
+{
+    bool overflowed = false;
+    if (!oom->capacity_is_total || !oom->has_device_free || !pass->replay->devices[oom->device].reserved.known)
+        return false;
+    *ret_bytes = ap_subtract_sat(ap_subtract_sat(oom->capacity_bytes, oom->reserved_bytes, &overflowed),
+                                 oom->device_free_bytes, &overflowed);
+    return *ret_bytes >= 0;
+}
+
+static void put_last(struct ap_memory_pass *pass, struct ap_value *to, const struct ap_oom *oom, bool any)
+{
+    int64_t others_bytes = 0;
+    bool has_others = any && held_by_others(pass, oom, &others_bytes), space = any && oom->has_space;
+    bool released = any && (oom->release == AP_RELEASE_ONE_HOLE || oom->release == AP_RELEASE_SEGMENTS);
+    ap_put_bytes(pass, to, "requested_bytes", any && oom->has_request, oom->request_bytes);
+    ap_put_bytes(pass, to, "device_free_bytes", any && oom->has_device_free, oom->device_free_bytes);
+    ap_put_bytes(pass, to, "capacity_bytes", any && oom->has_capacity, oom->capacity_bytes);
+    ap_put_bytes(pass, to, "reserved_bytes", any && pass->replay->devices[oom->device].reserved.known, oom->reserved_bytes);
+    ap_put_bytes(pass, to, "active_bytes", space, oom->active_bytes);
+    ap_put_bytes(pass, to, "inactive_bytes", space, oom->inactive_bytes);
+    ap_put_bytes(pass, to, "usable_inactive_bytes", space, oom->usable_bytes);
+    ap_put_bytes(pass, to, "largest_free_block_bytes", space, oom->largest_hole_bytes);
+    ap_put_bytes(pass, to, "other_users_bytes", has_others, others_bytes);
+    ap_put_count(pass, to, "release_allocations", released, oom->released_count);
+    ap_put_bytes(pass, to, "release_bytes", released, oom->released_bytes);
+}
+
+static void put_summary(struct ap_memory_pass *pass, struct ap_value *memory, const struct summary *summary)
+{
+    static const char *const keys[] = {
+        [AP_OOM_ONE_HUGE_REQUEST] = "one_huge_request_count", [AP_OOM_EXTERNAL_FRAGMENTATION] = "external_fragmentation_count",
+        [AP_OOM_PRIVATE_POOLS] = "private_pools_count",       [AP_OOM_OTHER_USERS] = "other_users_count",
+        [AP_OOM_TRULY_FULL] = "truly_full_count",             [AP_OOM_UNKNOWN] = "unknown_count",
+    };
+    struct ap_value *to = ap_add_object(pass->model, memory, "oom_summary");
+    bool recorded = summary->count || pass->snapshot->actions.count > 1;
+    ap_put_count(pass, to, "count", recorded, summary->count);
+    ap_put_count(pass, to, "examined", recorded, summary->examined);
+    for (unsigned i = 0; i < AP_COUNT_OF(keys); i++)
+        ap_put_count(pass, to, keys[i], recorded, summary->verdicts[i]);
+    put_last(pass, to, &summary->last, summary->examined > 0);
+}
+
 static enum ap_status examine(struct ap_memory_pass *pass, struct ap_value *list, uint32_t device, uint32_t entry,
-                              struct ap_error *reterr)
+                              struct summary *summary, struct ap_error *reterr)
 {
     struct ap_oom oom;
-    AP_TRY(ap_oom_examine(pass->replay, device, entry, 0, &oom, reterr));
+    AP_TRY(ap_oom_examine(pass->replay, device, entry, ap_memory_join_capacity(pass->join, device), &oom, reterr));
     enum ap_status status = put_oom(pass, list, &oom, reterr);
+    summary->examined++;
+    summary->verdicts[oom.verdict]++;
+    summary->last = oom;
     ap_oom_release(&oom);
     return status;
 }
@@ -171,14 +226,16 @@ enum ap_status ap_memory_put_ooms(struct ap_memory_pass *pass, struct ap_value *
 {
     const struct ap_actions *actions = &pass->snapshot->actions;
     struct ap_value *list = ap_add_list(pass->model, memory, "oom");
-    uint64_t count = 0, most = most_examined(pass), passed = 0;
+    uint64_t most = most_examined(pass), passed = 0;
+    struct summary summary = { .count = 0 };
     for (uint32_t i = 0; i < actions->count; i++)
-        count += actions->name[i].id == AP_ACTION_OOM;
-    for (uint32_t device = 0; device < pass->replay->device_count && count; device++) {
+        summary.count += actions->name[i].id == AP_ACTION_OOM;
+    for (uint32_t device = 0; device < pass->replay->device_count && summary.count; device++) {
         const struct ap_replay_device *of = &pass->replay->devices[device];
         for (uint32_t i = 0; i < of->entry_count; i++)
-            if (actions->name[of->first_entry + i].id == AP_ACTION_OOM && ++passed + most > count)
-                AP_TRY(examine(pass, list, device, of->first_entry + i, reterr));
+            if (actions->name[of->first_entry + i].id == AP_ACTION_OOM && ++passed + most > summary.count)
+                AP_TRY(examine(pass, list, device, of->first_entry + i, &summary, reterr));
     }
+    put_summary(pass, memory, &summary);
     return AP_OK;
 }

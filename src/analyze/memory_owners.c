@@ -285,6 +285,9 @@ static void put_ratios(struct ap_own_pass *own, struct ap_value *to)
                     own->has_largest ? (double)own->largest.listed_bytes : 0);
     for (unsigned i = 0; i < AP_OWNER_CATEGORY_COUNT_; i++)
         ap_add_quotient(model, to, keys[i], (double)sums.category[i].bytes, total);
+    ap_put_bytes(own->pass, to, "gradients_bytes", own->has_largest, sums.category[AP_OWNER_GRADIENTS].bytes);
+    ap_put_bytes(own->pass, to, "optimizer_state_bytes", own->has_largest, sums.category[AP_OWNER_OPTIMIZER_STATE].bytes);
+    ap_put_bytes(own->pass, to, "activations_bytes", own->has_largest, sums.category[AP_OWNER_ACTIVATIONS].bytes);
 }
 
 /* Keeps the list of the largest; the first of equal ones. */

@@ -4,6 +4,7 @@
 #ifndef AP_MEMORY_PASS_H
 #define AP_MEMORY_PASS_H
 
+#include "memory_join.h"
 #include "model_build.h"
 #include "oom.h"
 #include "periods.h"
@@ -13,6 +14,7 @@
 struct ap_memory_pass {
     const struct ap_snapshot *snapshot;
     const struct ap_replay *replay; /* of the snapshot's histories; has no devices where there are none */
+    const struct ap_memory_join *join; /* of the trace of the same run; NULL = none was given */
     struct ap_notes *notes;
     struct ap_model *model;
     struct ap_arena scratch;        /* dies with the pass */

@@ -497,16 +497,25 @@ static enum ap_status fill(struct ap_memory_pass *pass, const char *path, uint64
     return ap_model_status(pass->model, reterr);
 }
 
-enum ap_status ap_pass_memory(const struct ap_snapshot *snapshot, const char *path, uint64_t top_n,
-                              struct ap_notes *notes, struct ap_model *model, struct ap_error *reterr)
+enum ap_status ap_pass_memory_of_trace(const struct ap_snapshot *snapshot, const char *path, uint64_t top_n,
+                                       struct ap_memory_join *join, struct ap_notes *notes, struct ap_model *model,
+                                       struct ap_error *reterr)
 {
-    struct ap_memory_pass pass = { .snapshot = snapshot, .notes = notes, .model = model, .top_n = top_n };
+    struct ap_memory_pass pass = { .snapshot = snapshot, .join = join, .notes = notes, .model = model, .top_n = top_n };
     struct ap_replay *replay;
     AP_TRY(ap_replay_new(snapshot, snapshot->gate, &pass.overflowed, &replay, reterr));
     pass.replay = replay;
     ap_arena_init(&pass.scratch, snapshot->gate);
     enum ap_status status = fill(&pass, path, top_n, reterr);
     ap_arena_release(&pass.scratch);
+    if (status == AP_OK && join)
+        status = ap_memory_join_take(join, replay, reterr);
     ap_replay_free(replay);
     return status;
+}
+
+enum ap_status ap_pass_memory(const struct ap_snapshot *snapshot, const char *path, uint64_t top_n,
+                              struct ap_notes *notes, struct ap_model *model, struct ap_error *reterr)
+{
+    return ap_pass_memory_of_trace(snapshot, path, top_n, NULL, notes, model, reterr);
 }

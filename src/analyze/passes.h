@@ -52,6 +52,7 @@ ap_pass ap_pass_data_loading;  /* data_loading */
 ap_pass ap_pass_document;      /* trace */
 ap_pass ap_pass_gpu;           /* gpu */
 ap_pass ap_pass_host_work;     /* operators, modules, frames, autograd, drilldown */
+ap_pass ap_pass_joined;        /* joined */
 ap_pass ap_pass_launches;      /* links, launches */
 ap_pass ap_pass_ops;           /* cpu.summary, top_ops, operators, operator_summary, families */
 ap_pass ap_pass_phases;        /* phases */

@@ -107,7 +107,15 @@ static enum ap_status check_strict(const struct ap_request *request, const struc
     return AP_OK;
 }
 
-static enum ap_status add_trace(struct ap_report *report, const struct ap_request *request, struct ap_error *reterr)
+/* What is known of the trace once it is read, for its analysis. */
+struct read_trace {
+    struct ap_trace *trace; /* NULL = none */
+    uint64_t bytes_read;
+    bool compressed;
+};
+
+static enum ap_status read_trace(struct ap_report *report, const struct ap_request *request, struct read_trace *ret_read,
+                                 struct ap_error *reterr)
 {
     struct ap_notes *notes = &report->trace_notes;
     struct ap_trace_options trace_options = { .salvage = request->salvage };
@@ -115,26 +123,33 @@ static enum ap_status add_trace(struct ap_report *report, const struct ap_reques
     struct ap_trace *trace;
     AP_TRY(open_input(report, request, request->cpu_trace_path, AP_ROLE_TRACE, notes, &opened, reterr));
     enum ap_status status = ap_trace_read(opened.json, &report->gate, notes, &trace_options, &trace, reterr);
-    struct ap_analyze_options options = {
-        .path = request->cpu_trace_path,
-        .top_n = request->top_n,
-        .bytes_read = status == AP_OK ? ap_json_offset(opened.json) : 0,
-        .compressed = ap_input_is_compressed(opened.input),
-        .two_threads = !request->one_thread,
-        .phase = request->phase,
-        .overlay = report->has_overlay ? &report->overlay : NULL,
-    };
+    uint64_t bytes_read = status == AP_OK ? ap_json_offset(opened.json) : 0;
+    bool compressed = ap_input_is_compressed(opened.input);
     close_input(&opened); /* before the analysis: its buffers count */
     if (status != AP_OK)
         return status;
-    status = check_strict(request, notes, reterr);
-    if (status == AP_OK)
-        status = ap_analyze_trace(trace, &options, notes, &report->model, reterr);
-    ap_trace_free(trace);
-    return status;
+    *ret_read = (struct read_trace){ trace, bytes_read, compressed }; /* the caller frees the trace */
+    return check_strict(request, notes, reterr);
 }
 
-static enum ap_status add_memory(struct ap_report *report, const struct ap_request *request, struct ap_error *reterr)
+static enum ap_status add_trace(struct ap_report *report, const struct ap_request *request, const struct read_trace *read,
+                                const struct ap_memory_join *join, struct ap_error *reterr)
+{
+    struct ap_analyze_options options = {
+        .path = request->cpu_trace_path,
+        .top_n = request->top_n,
+        .bytes_read = read->bytes_read,
+        .compressed = read->compressed,
+        .two_threads = !request->one_thread,
+        .phase = request->phase,
+        .join = join,
+        .overlay = report->has_overlay ? &report->overlay : NULL,
+    };
+    return ap_analyze_trace(read->trace, &options, &report->trace_notes, &report->model, reterr);
+}
+
+static enum ap_status add_memory(struct ap_report *report, const struct ap_request *request, struct ap_memory_join *join,
+                                 struct ap_error *reterr)
 {
     struct ap_notes *notes = &report->memory_notes;
     struct ap_snapshot_options snapshot_options = { .salvage = request->salvage };
@@ -147,12 +162,50 @@ static enum ap_status add_memory(struct ap_report *report, const struct ap_reque
         return status;
     status = check_strict(request, notes, reterr);
     if (status == AP_OK)
-        status = ap_pass_memory(snapshot, request->memory_json_path, request->top_n, notes, &report->model, reterr);
+        status = ap_pass_memory_of_trace(snapshot, request->memory_json_path, request->top_n, join, notes, &report->model,
+                                         reterr);
     if (status == AP_OK && request->with_folded) {
         report->snapshot = snapshot; /* freed with the report */
         return ap_peak_stacks_init(&report->peak_stacks, snapshot, reterr);
     }
     ap_snapshot_free(snapshot);
+    return status;
+}
+
+/* The trace is read first, but analysed last: the snapshot is gone by then. */
+static enum ap_status add_both(struct ap_report *report, const struct ap_request *request, struct read_trace *read,
+                               struct ap_memory_join *join, const char **path, struct ap_error *reterr)
+{
+    *path = request->cpu_trace_path;
+    AP_TRY(read_trace(report, request, read, reterr));
+    ap_memory_join_init(join, read->trace, &report->gate);
+    *path = request->memory_json_path;
+    AP_TRY(add_memory(report, request, join, reterr));
+    *path = request->cpu_trace_path;
+    return add_trace(report, request, read, join, reterr);
+}
+
+static enum ap_status add_inputs(struct ap_report *report, const struct ap_request *request, const char **path,
+                                 struct ap_error *reterr)
+{
+    struct read_trace read = { .trace = NULL };
+    struct ap_memory_join join = { .gate = &report->gate };
+    enum ap_status status;
+    if (request->cpu_trace_path && request->memory_json_path) {
+        status = add_both(report, request, &read, &join, path, reterr);
+    } else if (request->cpu_trace_path) {
+        *path = request->cpu_trace_path;
+        ap_add_null(&report->model, &report->model.root, "memory");
+        status = read_trace(report, request, &read, reterr);
+        if (status == AP_OK)
+            status = add_trace(report, request, &read, NULL, reterr);
+    } else {
+        *path = request->memory_json_path;
+        status = add_memory(report, request, NULL, reterr);
+        ap_analyze_no_trace(&report->model);
+    }
+    ap_memory_join_release(&join);
+    ap_trace_free(read.trace);
     return status;
 }
 
@@ -200,16 +253,7 @@ static enum ap_status fill(struct ap_report *report, const struct ap_request *re
     ap_add_string(model, generator, "name", "analyze_profile");
     ap_add_string(model, generator, "version", ap_version());
     add_topic(model, request);
-    *path = request->memory_json_path;
-    if (request->memory_json_path)
-        AP_TRY(add_memory(report, request, reterr));
-    else
-        ap_add_null(model, &model->root, "memory");
-    *path = request->cpu_trace_path;
-    if (request->cpu_trace_path)
-        AP_TRY(add_trace(report, request, reterr));
-    else
-        ap_analyze_no_trace(model);
+    AP_TRY(add_inputs(report, request, path, reterr));
     *path = NULL;
     AP_TRY(judge(report, request, rubric, reterr));
     return ap_track_findings(report->has_overlay ? &report->overlay : NULL, &model->root, reterr);

@@ -115,6 +115,7 @@ void ap_md_launches(struct md *md);
 void ap_md_syncs(struct md *md);
 void ap_md_copies(struct md *md);
 void ap_md_trace_memory(struct md *md);
+void ap_md_joined(struct md *md);
 void ap_md_memory(struct md *md);
 void ap_md_trace(struct md *md);
 

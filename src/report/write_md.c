@@ -119,6 +119,7 @@ static const struct {
     { ap_md_accelerator, FOR_gpu },
     { ap_md_trace_memory, FOR_memory },
     { ap_md_memory, FOR_memory },
+    { ap_md_joined, FOR_memory },
     { ap_md_trace, FOR_all },
 };
 

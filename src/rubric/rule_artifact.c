@@ -27,10 +27,10 @@ struct artifact {
 static const struct artifact artifacts[] = {
     { "trace", PRESENT_OBJECT, "trace", 0,
       "trace. cpu. steps. gpu. split. idle. data_loading. verdict. critical_path. links. launches. runtime. sync. copies. communication. "
-      "compile. accelerator. phases. operators. modules. frames. autograd. drilldown.",
+      "compile. accelerator. phases. operators. modules. frames. autograd. drilldown. joined.",
       "a PyTorch profiler trace (`--cpu-trace`): run a few steps under `torch.profiler.profile` and call "
       "`prof.export_chrome_trace(\"trace.json.gz\")`" },
-    { "snapshot", PRESENT_OBJECT, "memory", 0, "memory.",
+    { "snapshot", PRESENT_OBJECT, "memory", 0, "memory. joined.",
       "a CUDA memory snapshot as JSON (`--memory-json`): call "
       "`torch.cuda.memory._record_memory_history(max_entries=100000)`, run a few steps, then write "
       "`torch.cuda.memory._snapshot()` with `json.dump`" },

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "snapshot_state.h"
+
 #include "poison.h"
 
 #define TRACKS 8 /* the main thread and those of autograd, one a device: more are left out */
@@ -56,7 +58,7 @@ static void end_phase(struct sweep *sweep)
 {
     bool overflowed = false;
     struct ap_join_phase *phase = &sweep->curve->phases[sweep->phase];
-    int64_t rise = ap_add_sat(sweep->bytes, -sweep->phase_start_bytes, &overflowed);
+    int64_t rise = ap_subtract_sat(sweep->bytes, sweep->phase_start_bytes, &overflowed);
     phase->delta_bytes = ap_add_sat(phase->delta_bytes, rise, &overflowed);
 }
 

@@ -64,7 +64,8 @@ static bool choose_device(struct ap_memory_join *join, const struct ap_replay *r
 static int64_t time_of(const struct ap_memory_join *join, const struct ap_snapshot *snapshot, uint32_t entry)
 {
     bool overflowed = false;
-    return ap_add_sat(snapshot->actions.time_ns[entry], join->offset_ns - join->base_ns, &overflowed);
+    int64_t moved_ns = ap_add_sat(snapshot->actions.time_ns[entry], join->offset_ns, &overflowed);
+    return ap_subtract_sat(moved_ns, join->base_ns, &overflowed);
 }
 
 static void take_span(struct ap_memory_join *join, const struct ap_replay *replay)
@@ -185,6 +186,10 @@ enum ap_status ap_memory_join_take(struct ap_memory_join *join, const struct ap_
     if (join->state != AP_JOIN_JOINED)
         return AP_OK;
     take_span(join, replay); /* again: the times have moved by the offset */
+    if (join->start_ns >= join->end_ns) {
+        join->state = AP_JOIN_APART;
+        return AP_OK;
+    }
     take_moments(join, replay);
     return take_curve(join, replay, reterr);
 }

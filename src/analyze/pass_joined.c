@@ -79,7 +79,7 @@ static void add_method(const struct joining *joining, struct ap_value *to)
     ap_add_string(model, to, "reason", reason_of(join));
     add_time_or_null(model, to, "overlap_us", joined || join->state == AP_JOIN_APART, joined ? join->end_ns - join->start_ns : 0);
     add_time_or_null(model, to, "history_us", joined, join->history_ns);
-    add_time_or_null(model, to, "offset_us", join->offset_known, join->offset_ns);
+    add_time_or_null(model, to, "offset_us", joined && join->offset_known, join->offset_ns);
     add_count_or_null(model, to, "compared_allocations", join->compared > 0, join->compared);
     add_count_or_null(model, to, "matched_allocations", join->compared > 0, join->matched);
     if (joined)

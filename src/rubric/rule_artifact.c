@@ -27,7 +27,7 @@ struct artifact {
 static const struct artifact artifacts[] = {
     { "trace", PRESENT_OBJECT, "trace", 0,
       "trace. cpu. steps. gpu. split. idle. data_loading. verdict. critical_path. links. launches. runtime. sync. copies. communication. "
-      "compile. accelerator. phases. operators. modules. frames. autograd. drilldown. joined.",
+      "compile. accelerator. phases. operators. modules. frames. autograd. drilldown. trace_memory. joined.",
       "a PyTorch profiler trace (`--cpu-trace`): run a few steps under `torch.profiler.profile` and call "
       "`prof.export_chrome_trace(\"trace.json.gz\")`" },
     { "snapshot", PRESENT_OBJECT, "memory", 0, "memory. joined.",
@@ -53,7 +53,7 @@ static const struct artifact artifacts[] = {
       "operator shapes: record with `record_shapes=True`" },
     { "stacks", PRESENT_TRUE, "trace.recorded.stacks", 0, "modules. frames.",
       "Python stacks, to name the source line: one run with `with_stack=True` (it slows the host; do not time that run)" },
-    { "trace-memory", PRESENT_TRUE, "trace.recorded.memory", 0, "",
+    { "trace-memory", PRESENT_TRUE, "trace.recorded.memory", 0, "trace_memory.",
       "memory events in the trace: record with `profile_memory=True`" },
     { "whole-trace", PRESENT_TRUE, "trace.complete", 0, "",
       "a trace that was written to its end: let `export_chrome_trace` return before the job ends, and check the disk" },

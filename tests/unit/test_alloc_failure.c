@@ -72,6 +72,9 @@ int main(void)
     fail_each("each failed allocation of a run on one thread is a clean error", request, 20000);
     request.one_thread = false;
     fail_each("and with the reading thread", request, 20000);
+    (void)snprintf(trace, sizeof(trace), "%s/traces/one_run.json.gz", root);
+    (void)snprintf(snapshot, sizeof(snapshot), "%s/snapshots/one_run.json", root);
+    fail_each("and on a trace and a snapshot of one run", request, 20000);
     (void)snprintf(trace, sizeof(trace), "%s/traces/odd_values.json", root);
     request.memory_json_path = NULL;
     request.with_folded = false;

@@ -202,6 +202,7 @@ static void put_figures(struct ap_model *model, const struct figure *figures, si
     put_bool(model, "trace.recorded.gpu", true);
     put_bool(model, "trace.recorded.runtime", true);
     put_bool(model, "trace.recorded.accelerator", false);
+    put_bool(model, "memory.recorded.blocks", true);
     put_count(model, "cpu.operator_summary.events", 10000);
     for (size_t i = 0; i < count; i++)
         put_metric(model, ap_metric_find(ap_text_of(figures[i].path)), figures[i].number);
@@ -313,6 +314,22 @@ static void waiting_for_gloo_is_not_called_python_time(void)
     FIRST(figures, "cpu-communication", "time-outside-operators");
 }
 
+static void full_memory_is_not_called_slack(void)
+{
+    static const struct figure figures[] = {
+        { "memory.recorded.history", 1 }, { "memory.history.oom_count", 1 },
+        { "memory.oom_summary.count", 1 }, { "memory.oom_summary.truly_full_count", 1 },
+        { "memory.oom_summary.one_huge_request_count", 0 }, { "memory.oom_summary.external_fragmentation_count", 0 },
+        { "memory.oom_summary.private_pools_count", 0 }, { "memory.oom_summary.other_users_count", 0 },
+        { "memory.summary.reserved_bytes", 40e9 }, { "memory.state.slack_bytes", 16e9 }, { "memory.state.slack_ratio", 0.4 },
+        { "memory.state.wholly_free_segment_bytes", 0 }, { "memory.fragmentation.stranded_bytes", 16e9 },
+        { "memory.fragmentation.stranded_ratio", 0.4 },
+    };
+    FIRST(figures, "oom-truly-full", "memory-slack");
+    FIRST(figures, "oom-truly-full", "stranded-memory");
+    FIRST(figures, "oom-truly-full", "oom-recorded");
+}
+
 static void a_clean_run_gets_no_advice(void)
 {
     static const struct figure figures[] = {
@@ -398,6 +415,7 @@ int main(void)
     a_copy_that_waits_for_a_busy_gpu_costs_nothing();
     a_copy_that_blocks_while_the_gpu_idles_is_the_cause();
     waiting_for_gloo_is_not_called_python_time();
+    full_memory_is_not_called_slack();
     a_clean_run_gets_no_advice();
     units_of_metrics_stand_in_their_names();
     every_metric_has_an_artifact_to_ask_for();

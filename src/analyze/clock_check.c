@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "snapshot_state.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -60,8 +61,7 @@ static enum ap_status take_instants(struct checking *checking, struct ap_error *
             checking->end_ns = time_ns;
         checking->instants[checking->instant_count++] = (struct handed_out){ event->address, time_ns, event->bytes };
     }
-    if (checking->instant_count)
-        qsort(checking->instants, checking->instant_count, sizeof(checking->instants[0]), by_address_then_time);
+    ap_sort(checking->instants, checking->instant_count, sizeof(checking->instants[0]), by_address_then_time);
     return AP_OK;
 }
 
@@ -122,7 +122,7 @@ static void judge(const struct checking *checking, struct ap_clock_check *check)
     int64_t median_ns = 0;
     bool overflowed = false;
     if (checking->difference_count) {
-        qsort(checking->differences_ns, checking->difference_count, sizeof(checking->differences_ns[0]), by_size);
+        ap_sort(checking->differences_ns, checking->difference_count, sizeof(checking->differences_ns[0]), by_size);
         median_ns = checking->differences_ns[(checking->difference_count - 1) / 2];
     }
     for (size_t i = 0; i < checking->difference_count; i++) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Free memory that cannot be used: how much, who pins it, and which settings would have helped. */
-#include <stdlib.h>
-
 #include "allocator_sim.h"
 #include "frame_kind.h"
 #include "memory_pass.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -78,7 +77,7 @@ static uint32_t pins_of(const struct ap_snapshot *snapshot, const struct ap_segm
 static uint32_t join_pins(struct ap_memory_pass *pass, struct pin *pins, uint32_t used)
 {
     uint32_t count = 0;
-    qsort(pins, used, sizeof(*pins), by_place);
+    ap_sort(pins, used, sizeof(*pins), by_place);
     for (uint32_t i = 0; i < used; i++) {
         if (!count || pins[count - 1].place != pins[i].place) {
             pins[count++] = pins[i];
@@ -99,6 +98,11 @@ static uint32_t frame_of(const struct ap_snapshot *snapshot, uint32_t stack)
     return count ? frames[user < count ? user : 0] : UINT32_MAX;
 }
 
+static int64_t rounded_bytes(double bytes)
+{
+    return bytes < 0x1p63 ? (int64_t)(bytes + 0.5) : INT64_MAX;
+}
+
 static enum ap_status put_pins(struct ap_memory_pass *pass, struct ap_value *to, struct pin *pins, uint32_t used,
                                struct ap_error *reterr)
 {
@@ -107,11 +111,11 @@ static enum ap_status put_pins(struct ap_memory_pass *pass, struct ap_value *to,
     for (uint32_t i = 0; i < count; i++)
         pins[i].place = frame_of(pass->snapshot, pins[i].stack);
     count = join_pins(pass, pins, count);
-    qsort(pins, count, sizeof(*pins), by_share);
+    ap_sort(pins, count, sizeof(*pins), by_share);
     for (uint32_t i = 0; i < count && (!pass->top_n || i < pass->top_n) && pins[i].share_bytes >= 1; i++) {
         struct ap_value *row = ap_add_object(pass->model, list, NULL);
         AP_TRY(ap_memory_put_frame(pass, row, "frame", pins[i].stack, reterr));
-        ap_add_bytes(pass->model, row, "pinned_bytes", (int64_t)pins[i].share_bytes);
+        ap_add_bytes(pass->model, row, "pinned_bytes", rounded_bytes(pins[i].share_bytes));
         ap_add_bytes(pass->model, row, "live_bytes", pins[i].live_bytes);
         ap_add_count(pass->model, row, "blocks", pins[i].blocks);
     }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The post-mortem of each failed allocation. */
-#include <stdlib.h>
-
 #include "memory_pass.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -42,7 +41,7 @@ static uint32_t group_by_stack(struct ap_memory_pass *pass, const struct ap_oom 
         ap_replay_allocation(pass->replay, oom->space.used[i].lifetime, &allocation);
         owners[i] = (struct owner){ allocation.requested_bytes, allocation.stack, 1 };
     }
-    qsort(owners, used, sizeof(*owners), by_stack);
+    ap_sort(owners, used, sizeof(*owners), by_stack);
     for (uint32_t i = 0; i < used; i++) {
         if (!count || owners[count - 1].stack != owners[i].stack) {
             owners[count++] = owners[i];
@@ -51,7 +50,7 @@ static uint32_t group_by_stack(struct ap_memory_pass *pass, const struct ap_oom 
         owners[count - 1].bytes = ap_add_sat(owners[count - 1].bytes, owners[i].bytes, &pass->overflowed);
         owners[count - 1].count++;
     }
-    qsort(owners, count, sizeof(*owners), by_bytes_then_stack);
+    ap_sort(owners, count, sizeof(*owners), by_bytes_then_stack);
     return count;
 }
 

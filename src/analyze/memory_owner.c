@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "memory_owner.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "name_pattern.h"
 #include "snapshot_state.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -269,8 +269,7 @@ static void judge_list(const struct ap_owners *owners, const struct ap_replay_de
 {
     struct passes_ahead ahead = { AP_NO_ENTRY, AP_NO_ENTRY };
     uint32_t entry = device->first_entry + device->entry_count;
-    if (count)
-        qsort(list, count, sizeof(*list), by_alloc_falling);
+    ap_sort(list, count, sizeof(*list), by_alloc_falling);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t stop = list[i].alloc == AP_NO_ENTRY ? device->first_entry : list[i].alloc + 1;
         while (entry > stop)
@@ -424,7 +423,7 @@ enum ap_status ap_owned_devices(const struct ap_owners *owners, int64_t **ret_li
     for (uint32_t i = 0; i < owners->replay->device_count; i++)
         if (owners->replay->devices[i].entry_count)
             all[found++] = i;
-    qsort(all, found, sizeof(*all), by_number);
+    ap_sort(all, found, sizeof(*all), by_number);
     for (size_t i = 0; i < found && count < AP_MOST_OWNED_DEVICES; i++)
         if (!count || all[i] != all[count - 1])
             all[count++] = all[i];

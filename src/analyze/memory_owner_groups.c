@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdlib.h>
-
 #include "memory_owner.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -51,7 +50,7 @@ enum ap_status ap_owned_by_stack(const struct ap_owners *owners, struct ap_owned
     if (!device->count)
         return AP_OK;
     if (!is_in_order(device))
-        qsort(device->list, device->count, sizeof(*device->list), by_stack);
+        ap_sort(device->list, device->count, sizeof(*device->list), by_stack);
     for (uint32_t i = 0; i < device->count; i++)
         count += i == 0 || device->list[i].stack != device->list[i - 1].stack;
     struct ap_owned_group *groups = ap_mem_resize(owners->gate, NULL, 0, (size_t)count * sizeof(*groups));

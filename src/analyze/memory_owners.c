@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * Who owns the memory that is in use at the peak of each device. */
-#include <stdlib.h>
-
 #include "frame_kind.h"
 #include "memory_own_pass.h"
 #include "sort.h"
@@ -200,7 +198,7 @@ static enum ap_status put_frames(struct ap_own_pass *own, struct ap_value *to, c
     for (uint32_t i = 0; i < count; i++)
         frames[i] = (struct frame_group){ groups[i].bytes, groups[i].count,
                                           user_frame_of(own->pass->snapshot, groups[i].stack), groups[i].stack };
-    qsort(frames, count, sizeof(*frames), by_frame);
+    ap_sort(frames, count, sizeof(*frames), by_frame);
     uint32_t merged = merge_frames(frames, count, &own->pass->overflowed);
     enum ap_status status = put_frame_rows(own, to, device, frames, merged, reterr);
     ap_mem_free(own->gate, frames, bytes);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "memory_phases.h"
 
-#include <stdlib.h>
-
 #include "snapshot_state.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -119,7 +118,7 @@ static enum ap_status pair_up(struct ap_memory_phases *phases, const struct ap_r
         if (start || is_stage(snapshot, annotation, "END"))
             marks[count++] = (struct mark){ annotation->time_ns, annotation->name.id, i, annotation->device, start };
     }
-    qsort(marks, count, sizeof(*marks), by_device_name_time);
+    ap_sort(marks, count, sizeof(*marks), by_device_name_time);
     enum ap_status status = match(phases, replay, marks, count, reterr);
     ap_mem_free(phases->gate, marks, most * sizeof(*marks));
     return status;
@@ -223,7 +222,7 @@ static enum ap_status measure(struct ap_memory_phases *phases, const struct ap_r
         visits[2 * i] = (struct visit){ phase->from, (uint32_t)(first + i), false };
         visits[2 * i + 1] = (struct visit){ phase->to > phase->from ? phase->to : phase->from, (uint32_t)(first + i), true };
     }
-    qsort(visits, 2 * count, sizeof(*visits), by_position);
+    ap_sort(visits, 2 * count, sizeof(*visits), by_position);
     enum ap_status status = visit_all(phases, &walk, visits, 2 * count, reterr);
     ap_mem_free(phases->gate, visits, 2 * count * sizeof(*visits));
     ap_mem_free(phases->gate, walk.highs, walk.capacity * sizeof(*walk.highs));
@@ -245,8 +244,7 @@ static int by_device_name_start(const void *left, const void *right)
 static enum ap_status fill(struct ap_memory_phases *phases, const struct ap_replay *replay, struct ap_error *reterr)
 {
     AP_TRY(pair_up(phases, replay, reterr));
-    if (phases->count)
-        qsort(phases->list, phases->count, sizeof(*phases->list), by_device_name_start);
+    ap_sort(phases->list, phases->count, sizeof(*phases->list), by_device_name_start);
     for (size_t first = 0, end; first < phases->count; first = end) {
         for (end = first + 1; end < phases->count && phases->list[end].device == phases->list[first].device;)
             end++;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What each pool and each stream holds, and how large the blocks are. */
-#include <stdlib.h>
-
 #include "memory_pass.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -104,7 +103,7 @@ static struct group *list_groups(struct ap_memory_pass *pass, bool by_stream, si
         if (!count || compare_keys(&groups[count - 1], &key) != 0)
             groups[count++] = key;
     }
-    qsort(groups, count, sizeof(*groups), by_key);
+    ap_sort(groups, count, sizeof(*groups), by_key);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         if (!kept || compare_keys(&groups[kept - 1], &groups[i]) != 0)
@@ -127,7 +126,7 @@ static enum ap_status sum_groups(struct ap_memory_pass *pass, bool by_stream, st
         if (last)
             add_segment(pass, &snapshot->segments[i], &last->state);
     }
-    qsort(groups, *ret_count, sizeof(*groups), by_reserved_then_key);
+    ap_sort(groups, *ret_count, sizeof(*groups), by_reserved_then_key);
     *ret_groups = groups;
     return AP_OK;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * The segments whose free memory cannot be used, with the blocks that pin it; and the largest blocks. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "frame_kind.h"
 #include "memory_pass.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -126,7 +126,7 @@ static enum ap_status put_largest_used(struct ap_memory_pass *pass, struct ap_va
     for (uint32_t i = first; i < first + count; i++)
         if (pass->snapshot->blocks[i].state != AP_BLOCK_INACTIVE)
             ranks[used++] = (struct block_rank){ pass->snapshot->blocks[i].size_bytes, i };
-    qsort(ranks, used, sizeof(*ranks), by_size_then_index);
+    ap_sort(ranks, used, sizeof(*ranks), by_size_then_index);
     for (size_t i = 0; i < used && (!limit || i < limit); i++)
         AP_TRY(put_block(pass, list, ranks[i].index, lifetimes, reterr));
     return AP_OK;
@@ -206,7 +206,7 @@ static enum ap_status put_segments(struct ap_memory_pass *pass, struct ap_value 
         ranks[i] = (struct segment_rank){ sums.all_inactive ? 0 : sums.inactive_bytes, snapshot->segments[i].total_bytes,
                                           i };
     }
-    qsort(ranks, snapshot->segment_count, sizeof(*ranks), by_stranded_then_reserved);
+    ap_sort(ranks, snapshot->segment_count, sizeof(*ranks), by_stranded_then_reserved);
     for (uint32_t i = 0; i < snapshot->segment_count && (!pass->top_n || i < pass->top_n); i++)
         AP_TRY(put_segment(pass, list, ranks[i].index, lifetimes, reterr));
     return AP_OK;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Memory over the history: by annotated phase, and as curves for a chart. */
-#include <stdlib.h>
-
 #include "memory_own_pass.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -73,7 +72,7 @@ enum ap_status ap_own_put_phases(struct ap_own_pass *own, struct ap_error *reter
     if (!named)
         return ap_fail_memory(own->gate, reterr);
     size_t count = merge_phases(&own->phases, named, &pass->overflowed);
-    qsort(named, count, sizeof(*named), by_peak);
+    ap_sort(named, count, sizeof(*named), by_peak);
     for (size_t i = 0; i < count && (!pass->top_n || i < pass->top_n); i++)
         put_phase(pass, list, &named[i]);
     ap_mem_free(own->gate, named, bytes);

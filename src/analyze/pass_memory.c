@@ -2,10 +2,10 @@
 #include "pass_memory.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "memory_pass.h"
 #include "snapshot_facts.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -100,7 +100,7 @@ static enum ap_status put_types(struct ap_memory_pass *pass, struct ap_value *me
         group->name = ap_strpool_text(strings, segment->type);
         ap_field_sums_add(&group->sums, segment, &pass->overflowed);
     }
-    qsort(groups, group_count, sizeof(*groups), by_reserved_then_name);
+    ap_sort(groups, group_count, sizeof(*groups), by_reserved_then_name);
     for (uint32_t i = 0; i < group_count; i++)
         put_summary(pass, ap_add_object_named(pass->model, types, groups[i].name), true, &groups[i].sums);
     return AP_OK;
@@ -180,7 +180,7 @@ static enum ap_status put_largest(struct ap_memory_pass *pass, struct ap_value *
         ranks[i] = (struct segment_rank){ segment->total_bytes, slack_bytes > 0 ? slack_bytes : 0,
                                           place_of(snapshot, segment), i };
     }
-    qsort(ranks, count, sizeof(*ranks), by_reserved_slack_address);
+    ap_sort(ranks, count, sizeof(*ranks), by_reserved_slack_address);
     for (uint32_t i = 0; i < count && (!top_n || i < top_n); i++)
         put_segment(pass, list, &ranks[i]);
     return AP_OK;
@@ -221,7 +221,7 @@ static enum ap_status rank_names(struct ap_memory_pass *pass, void (*count_all)(
     for (uint32_t id = 1; id <= ids; id++)
         if (counts[id])
             names[count++] = (struct name_count){ ap_strpool_text(strings, (struct ap_str){ id }), counts[id] };
-    qsort(names, count, sizeof(*names), by_count_then_name);
+    ap_sort(names, count, sizeof(*names), by_count_then_name);
     *ret_names = names;
     *ret_count = count;
     return AP_OK;
@@ -317,7 +317,7 @@ static enum ap_status sort_by_device(struct ap_memory_pass *pass, struct device_
         const struct ap_segment *segment = &snapshot->segments[i];
         keys[i] = (struct device_key){ segment->has & AP_SEGMENT_HAS_DEVICE ? segment->device : INT64_MAX, i };
     }
-    qsort(keys, count, sizeof(*keys), by_device_then_index);
+    ap_sort(keys, count, sizeof(*keys), by_device_then_index);
     for (uint32_t i = 0; i < count; i++)
         devices += i == 0 || keys[i].device != keys[i - 1].device;
     *ret_keys = keys;

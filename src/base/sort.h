@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * sort.h - ordering of indices by a rule, without global state. */
+ * sort.h - ordering, without global state. */
 #ifndef AP_SORT_H
 #define AP_SORT_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "mem.h"
+
+/** qsort for a list that may be NULL where it is empty, which qsort does not allow. */
+static inline void ap_sort(void *list, size_t count, size_t element_bytes, int (*compare)(const void *, const void *))
+{
+    if (count)
+        qsort(list, count, element_bytes, compare);
+}
 
 /** Does the row @a come before the row @b? Must be a strict order that leaves no two different rows equal. */
 typedef bool ap_before(const void *context, uint32_t a, uint32_t b);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "address_space.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "sort.h"
 
 #include "poison.h"
 
@@ -131,7 +132,7 @@ static void paint(struct cells *cells, const struct claims *claims)
         *to++ = claims->list[i].address;
         *to++ = claims->list[i].end;
     }
-    qsort(cells->bounds, (size_t)claims->count * 2, sizeof(*cells->bounds), by_number);
+    ap_sort(cells->bounds, (size_t)claims->count * 2, sizeof(*cells->bounds), by_number);
     cells->count = 0;
     for (uint32_t i = 0; i < claims->count * 2; i++)
         if (!cells->count || cells->bounds[cells->count - 1] != cells->bounds[i])
@@ -309,8 +310,7 @@ static enum ap_status fill(struct ap_space *space, const struct ap_replay *repla
     for (uint32_t i = 0; i < of->lifetime_count; i++)
         if (ap_replay_is_live(replay, device, of->first_lifetime + i, position, AP_LIVE_ACTIVE))
             AP_TRY(add_used(space, replay, of->first_lifetime + i, reterr));
-    if (space->used_count)
-        qsort(space->used, space->used_count, sizeof(*space->used), by_address);
+    ap_sort(space->used, space->used_count, sizeof(*space->used), by_address);
     assign(space);
     stretch_blocks(space, replay);
     return AP_OK;

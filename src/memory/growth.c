@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "growth.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "snapshot_state.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -81,7 +81,7 @@ static double median_slope(const int64_t *values, uint32_t count)
             slopes[used++] = ((double)values[j] - (double)values[i]) / (double)(j - i);
     if (!used)
         return 0;
-    qsort(slopes, used, sizeof(*slopes), by_number);
+    ap_sort(slopes, used, sizeof(*slopes), by_number);
     return used % 2 ? slopes[used / 2] : slopes[used / 2 - 1] / 2 + slopes[used / 2] / 2;
 }
 

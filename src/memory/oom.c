@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "oom.h"
 
-#include <stdlib.h>
+#include "sort.h"
 
 #include "poison.h"
 
@@ -143,6 +143,8 @@ static void judge(struct ap_oom *oom)
     oom->verdict = AP_OOM_ONE_HUGE_REQUEST;
     while (oom->verdict < AP_OOM_UNKNOWN && !signs[oom->verdict])
         oom->verdict++;
+    if (oom->verdict == AP_OOM_TRULY_FULL && signs[AP_OOM_OTHER_USERS])
+        oom->verdict = AP_OOM_OTHER_USERS;
 }
 
 /* ----------------------------------------------------------------------------------------------- what to give back */
@@ -264,7 +266,7 @@ static enum ap_status take_returnables(const struct ap_oom *oom, struct release 
 {
     uint32_t count = list_returnables(&oom->space, list);
     int64_t missing = segment_bytes(oom->request_bytes) - oom->device_free_bytes;
-    qsort(list, count, sizeof(*list), most_bytes_a_block_first);
+    ap_sort(list, count, sizeof(*list), most_bytes_a_block_first);
     for (uint32_t i = 0; i < count && missing > 0; i++) {
         for (uint32_t j = 0; j < list[i].count; j++)
             AP_TRY(add_released(release, oom->space.used[list[i].first_used + j].lifetime, reterr));
@@ -316,7 +318,7 @@ static enum ap_status keep(struct ap_oom *oom, const struct release *release, en
     if (ranked && list) {
         for (uint32_t i = 0; i < count; i++)
             ranked[i] = (struct ranked){ ap_replay_lifetime_bytes(release->replay, release->list[i]), release->list[i] };
-        qsort(ranked, count, sizeof(*ranked), largest_first);
+        ap_sort(ranked, count, sizeof(*ranked), largest_first);
         for (uint32_t i = 0; i < count; i++)
             list[i] = ranked[i].lifetime;
         oom->released = list;

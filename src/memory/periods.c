@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "periods.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "sort.h"
 
 #include "poison.h"
 
@@ -132,7 +133,7 @@ static enum ap_status from_named(struct ap_periods *periods, const struct ap_rep
         if (same && begins_here(snapshot, annotation, device, first_ns))
             times_ns[count++] = annotation->time_ns;
     }
-    qsort(times_ns, count, sizeof(*times_ns), by_time);
+    ap_sort(times_ns, count, sizeof(*times_ns), by_time);
     return bounds_at(periods, replay, &replay->devices[device], times_ns, count, reterr);
 }
 

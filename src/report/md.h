@@ -34,7 +34,7 @@ enum md_form {
 
 /** One value. @name tells the kind of number where the type does not (see ap_md_suffix); may be empty. */
 void ap_md_value(struct md *md, const struct ap_value *value, struct ap_text name, enum md_form form);
-/** A time or a size rounded as the findings' sentences have it: 1.03 s, 20 MiB. */
+/** A time or a size rounded as the findings' sentences have it: 1.03 s, 20 MiB; "–" for anything else. */
 void ap_md_rounded(struct md *md, const struct ap_value *value);
 /** A count with thousands separated. */
 void ap_md_integer(struct md *md, int64_t number);
@@ -87,6 +87,8 @@ bool ap_md_false(const struct md *md, const char *path);
 /** Totals, pools, replay, post-mortem, segments, blocks: within the memory section. */
 void ap_md_memory_use(struct md *md);
 void ap_md_memory_owners(struct md *md);
+/** A sentence for the verdict: how much was in use at the peak, for what, and who holds most. */
+void ap_md_memory_bound(struct md *md);
 /** Leaks, churn, fragmentation: within the memory section. */
 void ap_md_memory_health(struct md *md);
 

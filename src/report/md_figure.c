@@ -6,7 +6,6 @@
  *   1.52 x, 3,105.2 /s, 4.25 /step   a number of the JSON, rounded to the digits shown
  *   1,034,551.204 us (1.03 s), 20,971,520 B (20 MiB)   exact, then the same rounded
  * and "–" or "not recorded" for what is null. */
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,9 +53,10 @@ static void write_microseconds(struct ap_out *out, int64_t ns)
 void ap_md_rounded(struct md *md, const struct ap_value *value)
 {
     char text[AP_VALUE_TEXT_BYTES];
-    assert(value && (value->type == AP_VALUE_TIME_NS || value->type == AP_VALUE_BYTES));
-    (void)ap_format_value(value, text, sizeof(text));
-    ap_md_string(md, text);
+    bool known = value && (value->type == AP_VALUE_TIME_NS || value->type == AP_VALUE_BYTES);
+    if (known)
+        (void)ap_format_value(value, text, sizeof(text));
+    ap_md_string(md, known ? text : "–");
 }
 
 /* The exact figure with its unit; the rounded one behind it where that is shorter. */

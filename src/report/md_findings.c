@@ -136,6 +136,7 @@ void ap_md_verdict(struct md *md)
         return;
     ap_md_string(md, "\n## Verdict\n");
     ap_md_bound(md);
+    ap_md_memory_bound(md);
     if (has_findings)
         write_headlines(md, findings);
 }
@@ -226,6 +227,19 @@ static void write_places(struct md *md, const struct ap_value *finding)
     ap_md_string(md, "\n");
 }
 
+static void write_causes(struct md *md, const struct ap_value *finding)
+{
+    const struct ap_value *first = ap_value_first(ap_value_member(finding, "due_to"));
+    for (const struct ap_value *cause = first; cause; cause = cause->next) {
+        ap_md_string(md, cause == first ? "- **Most by:** " : ", ");
+        ap_md_name(md, text_of(cause, "name"));
+        ap_out_char(&md->out, ' ');
+        ap_md_rounded(md, ap_value_member(cause, "bytes"));
+    }
+    if (first)
+        ap_out_char(&md->out, '\n');
+}
+
 static void write_command(struct md *md, const struct ap_value *finding)
 {
     struct ap_text command = text_of(finding, "verify_command");
@@ -255,6 +269,7 @@ static void write_finding(struct md *md, const struct ap_value *finding, int ran
     write_point(md, finding, "validation", "Validation");
     write_missing(md, finding);
     write_gain(md, finding);
+    write_causes(md, finding);
     write_places(md, finding);
     write_evidence(md, finding);
     write_command(md, finding);

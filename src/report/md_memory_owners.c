@@ -187,6 +187,47 @@ static void write_phases(struct md *md)
     ap_md_table(md, "Memory by annotated phase", &table);
 }
 
+/* ", 37.3 % temporaries, 59.1 % unknown" */
+static void write_shares(struct md *md, const struct ap_value *device)
+{
+    const char *before = ": ";
+    for (const struct ap_value *row = ap_value_first(member(device, "by_category")); row; row = row->next) {
+        if (ap_value_integer(member(row, "requested_bytes"), 0) <= 0)
+            continue;
+        ap_md_string(md, before);
+        ap_md_value(md, member(row, "share_ratio"), AP_TEXT("share_ratio"), MD_FIGURE);
+        ap_out_char(&md->out, ' ');
+        ap_md_prose(md, ap_value_text(member(row, "category")));
+        before = ", ";
+    }
+}
+
+void ap_md_memory_bound(struct md *md)
+{
+    int64_t id = ap_value_integer(ap_md_at(md, "memory.peak.device"), -1);
+    const struct ap_value *device = ap_value_first(ap_md_at(md, "memory.peak.devices")), *owner;
+    while (device && ap_value_integer(member(device, "device"), -1) != id)
+        device = device->next;
+    bool wanted = !ap_md_known(md, "focus") || ap_text_is(ap_value_text(ap_md_at(md, "focus")), "memory");
+    if (!wanted || ap_value_integer(member(device, "requested_bytes"), 0) <= 0)
+        return;
+    ap_md_string(md, "\n**Memory**: ");
+    ap_md_rounded(md, member(device, "requested_bytes"));
+    ap_md_string(md, is_peak(device) ? " in use at the peak, device " : " in use, device ");
+    ap_md_value(md, member(device, "device"), AP_TEXT("device"), MD_ID);
+    write_shares(md, device);
+    owner = ap_value_first(member(device, "by_frame"));
+    while (owner && !ap_value_text(member(owner, "frame")).bytes)
+        owner = owner->next;
+    if (owner) {
+        ap_md_string(md, "; most by ");
+        ap_md_name(md, ap_value_text(member(owner, "frame")));
+        ap_out_char(&md->out, ' ');
+        ap_md_rounded(md, member(owner, "requested_bytes"));
+    }
+    ap_md_string(md, ".\n");
+}
+
 void ap_md_memory_owners(struct md *md)
 {
     write_devices(md);

@@ -160,6 +160,7 @@ struct ap_rule {
     uint32_t phases;                             /* that it is about; 0 = no part in particular */
     struct ap_rule_place places[AP_RULE_MAX_PLACES];
     size_t place_count;
+    struct ap_rule_place due_to;                 /* rows of the list at the path, called by member @key, weighed by @value */
     const struct ap_rule *suppressed_by[AP_RULE_MAX_SUPPRESSORS];
     size_t suppressed_by_count;
 };
@@ -192,6 +193,14 @@ bool ap_rule_is_wanted(const struct ap_rule *rule, const struct ap_judge_options
 /** Append the list "places": name, start_us, dur_us, pid, tid of rows that the report holds at the rule's places or, where it
  *  names none, beside the metrics of its condition. */
 void ap_rule_add_places(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding);
+
+/* ---- rule_due_to.c: who or what holds most of what a finding is about ---- */
+
+#define AP_FINDING_MAX_CAUSES 3
+
+/** Append the list "due_to": name and bytes of the largest rows at the path that the rule names; lists on the way are gone
+ *  through. Rows without a name or a size are left out. */
+void ap_rule_add_causes(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding);
 
 /* ---- rule_verify.c: how to see whether a change helped ---- */
 

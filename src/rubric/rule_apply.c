@@ -2,10 +2,10 @@
  * Rules against a tree: which hold, what each could save, in which order they are told. The order and the adjustments are
  * described in references/interpretation.md, "How findings are ranked"; change both together. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rule.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -352,6 +352,7 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
     add_evidence(judge, finding, rule);
     AP_TRY(add_threshold_source(judge, finding, rule));
     ap_rule_add_places(rule, model, finding);
+    ap_rule_add_causes(rule, model, finding);
     add_requests(judge, ap_add_list(model, finding, "missing"), absent_of(judge, wished_by(rule)));
     ap_rule_add_command(rule, judge->options, model, finding);
     return AP_OK;
@@ -360,8 +361,7 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
 static enum ap_status tell(struct judge *judge, struct ap_value *findings)
 {
     hide_symptoms(judge);
-    if (judge->fired_count)
-        qsort(judge->fired, judge->fired_count, sizeof(*judge->fired), by_rank);
+    ap_sort(judge->fired, judge->fired_count, sizeof(*judge->fired), by_rank);
     for (size_t i = 0; i < judge->fired_count; i++) {
         if (judge->fired[i].hidden)
             continue;

@@ -310,6 +310,18 @@ static enum ap_status parse_places(struct block *block, struct ap_text value)
     return AP_OK;
 }
 
+static enum ap_status parse_due_to(struct block *block, struct ap_text value)
+{
+    struct ap_rule_place *due_to = &block->rule->due_to;
+    if (!split_place(value, due_to) || !due_to->key.bytes || !is_path(due_to->value))
+        return ap_fail_in_rubric(block->reterr, block->place,
+                                 "met \"%.*s\" where PATH(NAME: SIZE) was expected: a list of the report and the members of its "
+                                 "rows that name and weigh them", SHOWN(value));
+    AP_TRY(keep_text(block, &due_to->path));
+    AP_TRY(keep_text(block, &due_to->key));
+    return keep_text(block, &due_to->value);
+}
+
 /* On one line: line breaks and the spaces behind them are one space. */
 static enum ap_status parse_source(struct block *block, struct ap_text value)
 {
@@ -328,7 +340,7 @@ static enum ap_status parse_source(struct block *block, struct ap_text value)
 /* ---- keys ---- */
 
 enum { KEY_when, KEY_needs, KEY_severity, KEY_confidence, KEY_rank_by, KEY_missing, KEY_suppressed_by, KEY_source,
-       KEY_domain, KEY_phase, KEY_places };
+       KEY_domain, KEY_phase, KEY_places, KEY_due_to };
 
 static const struct {
     const char *name;
@@ -345,6 +357,7 @@ static const struct {
     [KEY_domain] = { "domain", parse_domain },
     [KEY_phase] = { "phase", parse_phase },
     [KEY_places] = { "places", parse_places },
+    [KEY_due_to] = { "due_to", parse_due_to },
 };
 
 static enum ap_status parse_entry(struct block *block, struct ap_text entry, unsigned *seen)
@@ -365,7 +378,7 @@ static enum ap_status parse_entry(struct block *block, struct ap_text entry, uns
     }
     return ap_fail_in_rubric(block->reterr, block->place,
                              "met \"%.*s\" where one of when, needs, severity, confidence, rank_by, missing, "
-                             "suppressed_by, source, domain, phase or places and a colon was expected", SHOWN(name));
+                             "suppressed_by, source, domain, phase, places or due_to and a colon was expected", SHOWN(name));
 }
 
 /* Bytes of the entry that begins @text: its line and those after it that begin with a space. */

@@ -480,6 +480,18 @@ static void external_fragmentation(void)
     end(&bench);
 }
 
+static void full_and_in_pieces(void)
+{
+    struct bench bench;
+    begin(&bench);
+    holes(&bench, 1 * GiB, 20 * MiB, 0);
+    struct ap_oom oom = examine(&bench, 100 * MiB, 10 * MiB, 0);
+    is_int(oom.verdict, AP_OOM_TRULY_FULL, "98 % in use");
+    ok(oom.signs[AP_OOM_EXTERNAL_FRAGMENTATION], "though 160 MiB are free, in pieces of 20");
+    ap_oom_release(&oom);
+    end(&bench);
+}
+
 static void one_huge_request(void)
 {
     struct bench bench;
@@ -650,6 +662,7 @@ int main(void)
     hostile_sizes_saturate();
     random_histories();
     truly_full();
+    full_and_in_pieces();
     external_fragmentation();
     one_huge_request();
     private_pools();

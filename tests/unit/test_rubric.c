@@ -112,11 +112,14 @@ static void mistakes_in_the_machine_part_name_their_line(void)
     mistake(IN_BLOCK("places: gpu.kernels(family)"),
             "r.md:4: met \"gpu.kernels(family)\" where the path of a list or object of the report was expected");
     mistake(IN_BLOCK("places: a, b, c, d, e"), "r.md:4: more than 4 paths");
+    mistake(IN_BLOCK("due_to: memory.leaks.stacks"),
+            "r.md:4: met \"memory.leaks.stacks\" where PATH(NAME: SIZE) was expected: a list of the report and the members of its "
+            "rows that name and weigh them");
     mistake(IN_BLOCK("why: not"), "r.md:4: met \"why\" where one of when, needs, severity, confidence, rank_by, missing, "
-                                  "suppressed_by, source, domain, phase or places and a colon was expected");
+                                  "suppressed_by, source, domain, phase, places or due_to and a colon was expected");
     mistake(IN_BLOCK("when gpu.rows > 1"),
             "r.md:4: met \"when gpu.rows > 1\" where one of when, needs, severity, confidence, rank_by, missing, "
-            "suppressed_by, source, domain, phase or places and a colon was expected");
+            "suppressed_by, source, domain, phase, places or due_to and a colon was expected");
 }
 
 #define ASIDE(list) BLOCK("a", "when: gpu.rows > 1\n" MIDDLE) list

@@ -183,6 +183,41 @@ static void places_stand_beside_the_metrics_or_where_the_rule_says(void)
     ap_model_release(&model);
 }
 
+static void put_owner(struct ap_model *model, struct ap_value *list, const char *frame, int64_t bytes)
+{
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    if (frame)
+        ap_add_string(model, row, "frame", frame);
+    else
+        ap_add_null(model, row, "frame");
+    ap_add_bytes(model, row, "live_bytes", bytes);
+}
+
+static void a_finding_names_the_largest_owners(void)
+{
+    struct ap_model model;
+    a_base_tree(&model);
+    struct ap_value *devices = put_list(&model, "memory.peak.devices");
+    for (int i = 0; i < 2; i++) {
+        struct ap_value *owners = ap_add_list(&model, ap_add_object(&model, devices, NULL), "by_frame");
+        put_owner(&model, owners, i ? "b.py:2 g" : "a.py:1 f", 40 + i);
+        put_owner(&model, owners, NULL, 900);
+        put_owner(&model, owners, i ? "d.py:4 i" : "c.py:3 h", i ? 70 : 3);
+    }
+    judge_with(&model, NULL, RULE("a", "gpu.rows > 1", "due_to: memory.peak.devices.by_frame(frame: live_bytes)\n" MIDDLE)
+                  RULE("b", "gpu.rows > 1", MIDDLE)
+                  RULE("c", "gpu.rows > 1", "due_to: memory.peak.devices(frame: live_bytes)\n" MIDDLE));
+    const struct ap_value *a = ap_value_member(finding(&model, 0), "due_to");
+    is_int(ap_value_count(a), 3, "three of the owners on all devices");
+    says(list_item(a, 0), "name", "d.py:4 i");
+    is_int(ap_value_integer(ap_value_member(list_item(a, 0), "bytes"), -1), 70, "with its bytes");
+    says(list_item(a, 1), "name", "b.py:2 g");
+    says(list_item(a, 2), "name", "a.py:1 f");
+    is_int(ap_value_count(ap_value_member(finding(&model, 1), "due_to")), 0, "none, where the rule names none");
+    is_int(ap_value_count(ap_value_member(finding(&model, 2), "due_to")), 0, "nor where the rows have no name");
+    ap_model_release(&model);
+}
+
 int main(void)
 {
     ap_gate_init(&gate, 0);
@@ -190,6 +225,7 @@ int main(void)
     the_command_looks_at_a_figure_of_the_validation();
     options_keep_findings_of_a_domain_or_phase();
     places_stand_beside_the_metrics_or_where_the_rule_says();
+    a_finding_names_the_largest_owners();
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory went back");
     return done();
 }

@@ -101,9 +101,16 @@ static bool same_file(const char *a, const char *b)
            S_ISREG(x.st_mode);
 }
 
+/* What takes everything and keeps nothing, as /dev/null: two outputs may go there. */
+static bool is_device(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISCHR(status.st_mode);
+}
+
 static bool same_path(const char *a, const char *b)
 {
-    return a && b && (strcmp(a, b) == 0 || same_file(a, b));
+    return a && b && ((strcmp(a, b) == 0 && !is_device(a)) || same_file(a, b));
 }
 
 static bool is_stdin_or_stdout(const char *path)

@@ -27,6 +27,8 @@ AP_MUST_CHECK enum ap_status ap_memory_put_pools(struct ap_memory_pass *pass, st
                                                  struct ap_error *reterr);    /* pools, streams, block_sizes */
 AP_MUST_CHECK enum ap_status ap_memory_put_segments(struct ap_memory_pass *pass, struct ap_value *memory,
                                                     struct ap_error *reterr); /* segments, blocks */
+AP_MUST_CHECK enum ap_status ap_memory_put_map(struct ap_memory_pass *pass, struct ap_value *memory,
+                                               struct ap_error *reterr);      /* segment_map */
 void ap_memory_put_replay(struct ap_memory_pass *pass, struct ap_value *memory); /* replay */
 AP_MUST_CHECK enum ap_status ap_memory_put_ooms(struct ap_memory_pass *pass, struct ap_value *memory,
                                                 struct ap_error *reterr);     /* oom */
@@ -49,6 +51,9 @@ void ap_memory_put_parts(struct ap_memory_pass *pass, struct ap_value *to, const
 /** The innermost frame that is the user's, as "file:line name"; the innermost of all where none is; null for no stack. */
 AP_MUST_CHECK enum ap_status ap_memory_put_frame(struct ap_memory_pass *pass, struct ap_value *to, const char *key,
                                                  uint32_t stack, struct ap_error *reterr);
+
+/** device, address, segment_type, pool_id, stream, expandable. */
+void ap_memory_put_segment_head(struct ap_memory_pass *pass, struct ap_value *row, const struct ap_segment *segment);
 
 const char *ap_memory_period_source(enum ap_period_source source);
 

@@ -149,7 +149,7 @@ static int by_stranded_then_reserved(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static void put_segment_head(struct ap_memory_pass *pass, struct ap_value *row, const struct ap_segment *segment)
+void ap_memory_put_segment_head(struct ap_memory_pass *pass, struct ap_value *row, const struct ap_segment *segment)
 {
     ap_put_count(pass, row, "device", segment->has & AP_SEGMENT_HAS_DEVICE, (uint64_t)(int64_t)segment->device);
     ap_memory_put_address(pass, row, "address", segment->has & AP_SEGMENT_HAS_ADDRESS, segment->address);
@@ -181,7 +181,7 @@ static enum ap_status put_segment(struct ap_memory_pass *pass, struct ap_value *
     ap_block_sums(pass->snapshot, segment, &sums, &pass->overflowed);
     ap_memory_state_add(&state, segment, &sums, &pass->overflowed);
     count_blocks(pass->snapshot, segment, &used, &free_blocks);
-    put_segment_head(pass, row, segment);
+    ap_memory_put_segment_head(pass, row, segment);
     ap_memory_put_parts(pass, row, &state);
     ap_add_count(pass->model, row, "used_blocks", used);
     ap_add_count(pass->model, row, "free_blocks", free_blocks);

@@ -484,6 +484,7 @@ static enum ap_status fill(struct ap_memory_pass *pass, const char *path, uint64
     ap_memory_put_parts(pass, ap_add_object(pass->model, memory, "totals"), &state);
     AP_TRY(ap_memory_put_pools(pass, memory, reterr));
     AP_TRY(ap_memory_put_segments(pass, memory, reterr));
+    AP_TRY(ap_memory_put_map(pass, memory, reterr));
     ap_memory_put_replay(pass, memory);
     AP_TRY(ap_memory_put_ooms(pass, memory, reterr));
     AP_TRY(ap_memory_put_owners(pass, memory, reterr));

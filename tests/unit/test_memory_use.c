@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What the report tells of pools, segments, the replay and failed allocations: from a snapshot's text to its values. */
+#include <stdio.h>
 #include <string.h>
 
 #include "feed.h"
@@ -125,6 +126,47 @@ static void pins_are_named(void)
     ok(end_run(&run), "all memory is given back");
 }
 
+static void a_picture_is_made_of_runs(void)
+{
+    struct run run;
+    run_text(&run, snapshot, 1, -1);
+    const struct ap_value *first = row(&run, "memory.segment_map.segments", 0), *runs = ap_value_member(first, "runs");
+    const struct ap_value *pending = ap_value_first(runs)->next->next->next;
+    is_int(whole(first, "address"), 1048576, "the largest segment");
+    is_int(ap_value_count(ap_value_at(&run.model.root, "memory.segment_map.segments")), 2, "all segments, whatever --top-n is");
+    is_int(ap_value_count(runs), 5, "a run for each state");
+    is_int(whole(ap_value_first(runs), "allocated_bytes"), 10485760, "the first is in use");
+    is_int(whole(pending, "pending_free_bytes"), 1048576, "the fourth waits");
+    is_int(whole(pending, "allocated_bytes"), 0, "and is not in use");
+    ok(end_run(&run), "all memory went back");
+}
+
+/* 4,000 blocks of 512 bytes, every other one in use. */
+static void a_picture_of_many_blocks_is_coarse(void)
+{
+    static char text[600000];
+    struct run run;
+    size_t used = (size_t)snprintf(text, sizeof(text), "{\"segments\": [{\"device\": 0, \"address\": 4096, \"total_size\": 2048000, "
+                                   "\"allocated_size\": 1024000, \"active_size\": 1024000, \"blocks\": [");
+    for (int i = 0; i < 4000; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s{\"address\": %d, \"size\": 512, \"state\": \"%s\"}",
+                                 i ? ", " : "", 4096 + 512 * i, i % 2 ? "inactive" : "active_allocated");
+    (void)snprintf(text + used, sizeof(text) - used, "]}], \"device_traces\": []}");
+    run_text(&run, text, 0, -1);
+    int64_t count = 0, bytes = 0, allocated_bytes = 0, blocks = 0;
+    for (const struct ap_value *of = ap_value_first(ap_value_member(row(&run, "memory.segment_map.segments", 0), "runs")); of;
+         of = of->next, count++) {
+        bytes += whole(of, "bytes");
+        allocated_bytes += whole(of, "allocated_bytes");
+        blocks += whole(of, "blocks");
+    }
+    ok(count > 256 && count <= 512, "not more runs than can be drawn");
+    is_int(bytes, 2048000, "they cover the segment");
+    is_int(allocated_bytes, 1024000, "and say what of it is in use");
+    is_int(blocks, 4000, "all blocks are in one");
+    ok(end_run(&run), "all memory went back");
+}
+
 static void replay_is_reported(void)
 {
     struct run run;
@@ -184,6 +226,8 @@ int main(void)
 {
     parts_add_up();
     pins_are_named();
+    a_picture_is_made_of_runs();
+    a_picture_of_many_blocks_is_coarse();
     replay_is_reported();
     ooms_are_examined();
     memory_may_end_anywhere();

@@ -86,7 +86,9 @@ static void put_segment(struct ap_memory_pass *pass, struct ap_value *list, uint
     struct ap_value *row = ap_add_object(pass->model, list, NULL);
     ap_memory_put_segment_head(pass, row, segment);
     ap_add_bytes(pass->model, row, "reserved_bytes", segment->total_bytes);
-    put_runs(pass, ap_add_list(pass->model, row, "runs"), segment, most_runs);
+    struct ap_value *runs = ap_add_list(pass->model, row, "runs");
+    if (segment->block_count) /* without any there may be no table of them */
+        put_runs(pass, runs, segment, most_runs);
 }
 
 enum ap_status ap_memory_put_map(struct ap_memory_pass *pass, struct ap_value *memory, struct ap_error *reterr)

@@ -235,12 +235,38 @@ def unknown_figures(path, known):
             yield f"{name_of(path)}: {code}"
 
 
+def schema_at(schema, at, key):
+    """What the schema says of member @key, through references, alternatives and lists; None where there is none."""
+    while "$ref" in at:
+        at = schema["$defs"][at["$ref"].rpartition("/")[2]]
+    for part in at.get("anyOf", []) + at.get("oneOf", []) + ([at["items"]] if "items" in at else []):
+        found = schema_at(schema, part, key)
+        if found is not None:
+            return found
+    return at.get("properties", {}).get(key) or at.get("additionalProperties") or None
+
+
+def unknown_causes(rubric, schema):
+    """Lists and members in the due_to of rules that no report has."""
+    for value in re.findall(r"^due_to: (.*?)(?=^\S)", "\n".join(re.findall(r"^```rule\n(.*?)^```", rubric, re.M | re.S)) + "\n.", re.M | re.S):
+        for part in " ".join(value.split()).split("; "):
+            path, _, inner = part.partition("(")
+            members, _, tests = inner.removesuffix(")").partition(" where ")
+            keys = re.split(r"[|:]", members) + [re.split(r" is | < | > ", test)[0] for test in tests.split(" and ") if test]
+            at = schema
+            for key in path.split("."):
+                at = at and schema_at(schema, at, key)
+            yield from (f"{part}: {key}" for key in keys if not at or schema_at(schema, at, key.strip()) is None)
+
+
 def check_documents(tap, program):
     paths = documents()
     known = paths_in_reports(program) | defined_metrics()
     tap.check(f"all links in {len(paths)} documents lead somewhere", [c for path in paths for c in broken_links(path)])
     tap.check("all paths in them exist", [c for path in paths for c in missing_paths(path)])
     tap.check("all figures named in them exist", [c for path in paths for c in unknown_figures(path, known)])
+    rubric, schema = ((ROOT / "references" / name).read_text(encoding="utf-8") for name in ("interpretation.md", "report-schema.json"))
+    tap.check("all lists and members that rules are due_to exist", list(unknown_causes(rubric, json.loads(schema))))
 
 
 def find_program():

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What was found, how sure it is, what could not be judged, and what was wrong with the input. */
+#include <inttypes.h>
+
 #include "md.h"
 
 #include "poison.h"
@@ -227,14 +229,27 @@ static void write_places(struct md *md, const struct ap_value *finding)
     ap_md_string(md, "\n");
 }
 
+/* Time, bytes or a number of times. */
+static void write_amount(struct md *md, const struct ap_value *cause)
+{
+    const struct ap_value *time = ap_value_member(cause, "us"), *bytes = ap_value_member(cause, "bytes"),
+                          *count = ap_value_member(cause, "count");
+    ap_out_char(&md->out, ' ');
+    if (time && time->type == AP_VALUE_TIME_NS)
+        ap_md_rounded(md, time);
+    else if (bytes && bytes->type == AP_VALUE_BYTES)
+        ap_md_rounded(md, bytes);
+    else if (count && count->type == AP_VALUE_COUNT)
+        ap_out_format(&md->out, "%" PRId64 "%s", count->as.integer, count->as.integer == 1 ? " time" : " times");
+}
+
 static void write_causes(struct md *md, const struct ap_value *finding)
 {
-    const struct ap_value *first = ap_value_first(ap_value_member(finding, "due_to"));
+    const struct ap_value *first = ap_value_first(ap_value_member(finding, "affected"));
     for (const struct ap_value *cause = first; cause; cause = cause->next) {
-        ap_md_string(md, cause == first ? "- **Most by:** " : ", ");
+        ap_md_string(md, cause == first ? "- **Affected:** " : ", ");
         ap_md_name(md, text_of(cause, "name"));
-        ap_out_char(&md->out, ' ');
-        ap_md_rounded(md, ap_value_member(cause, "bytes"));
+        write_amount(md, cause);
     }
     if (first)
         ap_out_char(&md->out, '\n');
@@ -258,14 +273,18 @@ static void write_finding(struct md *md, const struct ap_value *finding, int ran
     write_level(md, text_of(finding, "severity"), true);
     ap_md_string(md, "** severity, ");
     write_level(md, text_of(finding, "confidence"), false);
-    ap_md_string(md, " confidence");
+    ap_md_string(md, " confidence, ");
+    ap_md_prose(md, text_of(finding, "bottleneck"));
     write_savings(md, finding, ", saves at most ");
     ap_md_string(md, ". Rule ");
     ap_md_name(md, text_of(finding, "rule_id"));
-    ap_md_string(md, ".\n\n");
+    ap_md_string(md, ", holds for ");
+    ap_md_prose(md, text_of(finding, "hardware"));
+    ap_md_string(md, ap_text_is(text_of(finding, "hardware"), "any") ? " hardware.\n\n" : ".\n\n");
     write_point(md, finding, "observation", "Observation");
     write_point(md, finding, "hypothesis", "Hypothesis");
     write_point(md, finding, "action", "Action");
+    write_point(md, finding, "trade_off", "Trade-off");
     write_point(md, finding, "validation", "Validation");
     write_missing(md, finding);
     write_gain(md, finding);
@@ -288,6 +307,8 @@ static void write_remarks(struct md *md, const struct ap_value *findings)
         ap_md_prose(md, text_of(finding, "title"));
         ap_md_string(md, "** (");
         ap_md_name(md, text_of(finding, "rule_id"));
+        ap_md_string(md, ", ");
+        ap_md_prose(md, text_of(finding, "bottleneck"));
         ap_md_string(md, "): ");
         ap_md_prose(md, text_of(finding, "observation"));
         ap_md_string(md, " **Action:** ");

@@ -116,6 +116,30 @@ extern const char *const ap_domain_names[AP_DOMAIN_COUNT_];
 #define AP_PHASE_COUNT 9
 extern const char *const ap_phases[AP_PHASE_COUNT];
 
+/** What limits the run where a rule fires: one of a few words; NULL where @name is none of them. */
+const char *ap_bottleneck_find(struct ap_text name);
+/** "memory-bound, compute-bound, ...", for messages. */
+const char *ap_bottleneck_names(void);
+
+/* ---- rule_hardware.c: what a rule holds for ---- */
+
+enum ap_platform { AP_PLATFORM_any, AP_PLATFORM_cpu, AP_PLATFORM_gpu, AP_PLATFORM_cuda, AP_PLATFORM_rocm };
+
+struct ap_hardware {
+    const char *name; /* as rules write it */
+    enum ap_platform platform;
+    double capability; /* least compute capability, 0 = any */
+};
+
+/** False where it is no hardware that rules can name. */
+bool ap_hardware_find(struct ap_text name, struct ap_hardware *ret_hardware);
+/** "any, cpu, ...", for messages. */
+const char *ap_hardware_names(void);
+/** False where the report tells of hardware for which a rule does not hold; what is not told fits. */
+bool ap_hardware_fits(const struct ap_hardware *hardware, const struct ap_value *root);
+
+/* ---- rules ---- */
+
 #define AP_RULE_MAX_PLACES 4
 #define AP_RULE_MAX_CLAUSES 4
 #define AP_RULE_MAX_SUPPRESSORS 20
@@ -133,12 +157,42 @@ struct ap_confidence_clause {
     size_t artifact;
 };
 
-enum ap_rule_text { AP_TEXT_observation, AP_TEXT_hypothesis, AP_TEXT_action, AP_TEXT_validation, AP_TEXT_COUNT_ };
+enum ap_rule_text {
+    AP_TEXT_observation,
+    AP_TEXT_hypothesis,
+    AP_TEXT_action,
+    AP_TEXT_trade_off,
+    AP_TEXT_validation,
+    AP_TEXT_COUNT_
+};
 extern const char *const ap_rule_text_keys[AP_TEXT_COUNT_];
 
 /** What stands at a place in the trace: the path, and of a list only rows whose text @key is @value, unless that is empty. */
 struct ap_rule_place {
     struct ap_text path, key, value;
+};
+
+#define AP_RULE_MAX_CAUSE_LISTS 3
+#define AP_CAUSE_MAX_NAMES 4
+#define AP_CAUSE_MAX_TESTS 3
+#define AP_CAUSE_MAX_VALUES 8
+
+enum ap_cause_test_kind { AP_CAUSE_is, AP_CAUSE_below, AP_CAUSE_above };
+
+/** What a row has to say: one of the texts, or true or false; or a number as the report writes it. */
+struct ap_cause_test {
+    enum ap_cause_test_kind kind;
+    struct ap_text key, values[AP_CAUSE_MAX_VALUES]; /* a value that ends in '*' is the beginning of a text */
+    size_t value_count;
+    double limit;
+};
+
+/** Rows of the list at @path, called by the first of @names that holds a text, weighed by @amount. */
+struct ap_cause_list {
+    struct ap_text path, amount, names[AP_CAUSE_MAX_NAMES];
+    size_t name_count;
+    struct ap_cause_test tests[AP_CAUSE_MAX_TESTS];
+    size_t test_count;
 };
 
 struct ap_rule {
@@ -160,7 +214,10 @@ struct ap_rule {
     uint32_t phases;                             /* that it is about; 0 = no part in particular */
     struct ap_rule_place places[AP_RULE_MAX_PLACES];
     size_t place_count;
-    struct ap_rule_place due_to;                 /* rows of the list at the path, called by member @key, weighed by @value */
+    struct ap_cause_list due_to[AP_RULE_MAX_CAUSE_LISTS]; /* the first one that has such rows */
+    size_t due_to_count;
+    const char *bottleneck;
+    struct ap_hardware hardware;
     const struct ap_rule *suppressed_by[AP_RULE_MAX_SUPPRESSORS];
     size_t suppressed_by_count;
 };
@@ -172,6 +229,13 @@ struct ap_rubric {
 };
 
 const struct ap_rule *ap_rubric_find(const struct ap_rubric *rubric, struct ap_text id);
+
+/** rule_block.c: @text without the white space at its ends. */
+struct ap_text ap_text_trim(struct ap_text text);
+/** The text up to @separator, trimmed; *rest is what follows it. False when nothing is left. */
+bool ap_text_next_part(struct ap_text *rest, char separator, struct ap_text *ret_part);
+/** Letters, digits, '_' and '.': what stands at a path depends on the input, so that only the form can be checked. */
+bool ap_text_is_path(struct ap_text text);
 
 /** rule_block.c: the machine part; fills all of *rule but its texts. @place is of the first line of @text. */
 AP_MUST_CHECK enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place,
@@ -194,13 +258,17 @@ bool ap_rule_is_wanted(const struct ap_rule *rule, const struct ap_judge_options
  *  names none, beside the metrics of its condition. */
 void ap_rule_add_places(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding);
 
-/* ---- rule_due_to.c: who or what holds most of what a finding is about ---- */
+/* ---- rule_due_to.c: who or what holds or takes most of what a finding is about ---- */
 
 #define AP_FINDING_MAX_CAUSES 3
 
-/** Append the list "due_to": name and bytes of the largest rows at the path that the rule names; lists on the way are gone
- *  through. Rows without a name or a size are left out. */
-void ap_rule_add_causes(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding);
+/** Lists of the report as "PATH(NAME: AMOUNT where KEY is VALUE); ..."; false where @text is no such thing. The texts are those
+ *  of @text. */
+bool ap_cause_lists_parse(struct ap_text text, struct ap_rule *rule);
+/** Append the list "affected": name and time, bytes or count of the largest rows of the first list of the rule that has any; lists
+ *  on the way are gone through, rows of one name are summed up. Rows without a name or an amount are left out. */
+AP_MUST_CHECK enum ap_status ap_rule_add_causes(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding,
+                                                struct ap_error *reterr);
 
 /* ---- rule_verify.c: how to see whether a change helped ---- */
 

@@ -198,6 +198,8 @@ static enum ap_status fire(struct judge *judge, const struct ap_rule *rule)
 
 static enum ap_status judge_rule(struct judge *judge, const struct ap_rule *rule)
 {
+    if (!ap_hardware_fits(&rule->hardware, judge->root))
+        return AP_OK;
     uint32_t absent = absent_of(judge, rule->needs);
     enum ap_truth truth = absent ? AP_UNKNOWN : ap_expr_evaluate(&rule->when, judge->root);
     if (truth == AP_TRUE)
@@ -336,6 +338,8 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
     ap_add_text(model, finding, "title", rule->title);
     ap_add_string(model, finding, "severity", ap_severity_names[fired->severity]);
     ap_add_string(model, finding, "confidence", ap_confidence_names[fired->confidence]);
+    ap_add_string(model, finding, "bottleneck", rule->bottleneck);
+    ap_add_string(model, finding, "hardware", rule->hardware.name);
     ap_add_string(model, finding, "domain", ap_domain_names[rule->domain]);
     add_phases(judge, ap_add_list(model, finding, "phases"), rule);
     for (int i = 0; i < AP_TEXT_COUNT_; i++)
@@ -352,7 +356,7 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
     add_evidence(judge, finding, rule);
     AP_TRY(add_threshold_source(judge, finding, rule));
     ap_rule_add_places(rule, model, finding);
-    ap_rule_add_causes(rule, model, finding);
+    AP_TRY(ap_rule_add_causes(rule, model, finding, judge->reterr));
     add_requests(judge, ap_add_list(model, finding, "missing"), absent_of(judge, wished_by(rule)));
     ap_rule_add_command(rule, judge->options, model, finding);
     return AP_OK;

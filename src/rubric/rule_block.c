@@ -31,7 +31,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static struct ap_text trim(struct ap_text text)
+struct ap_text ap_text_trim(struct ap_text text)
 {
     while (text.bytes && is_space(text.data[0])) {
         text.data++;
@@ -42,14 +42,13 @@ static struct ap_text trim(struct ap_text text)
     return text;
 }
 
-/* The text up to @separator, trimmed; *rest is what follows it. False when nothing is left. */
-static bool next_part(struct ap_text *rest, char separator, struct ap_text *ret_part)
+bool ap_text_next_part(struct ap_text *rest, char separator, struct ap_text *ret_part)
 {
     if (!rest->data)
         return false;
     const char *end = rest->bytes ? memchr(rest->data, separator, rest->bytes) : NULL;
     size_t bytes = end ? (size_t)(end - rest->data) : rest->bytes;
-    *ret_part = trim((struct ap_text){ rest->data, bytes });
+    *ret_part = ap_text_trim((struct ap_text){ rest->data, bytes });
     *rest = end ? (struct ap_text){ end + 1, rest->bytes - bytes - 1 } : (struct ap_text){ NULL, 0 };
     return true;
 }
@@ -57,12 +56,12 @@ static bool next_part(struct ap_text *rest, char separator, struct ap_text *ret_
 /* The first word, up to a space. */
 static struct ap_text next_word(struct ap_text *rest)
 {
-    *rest = trim(*rest);
+    *rest = ap_text_trim(*rest);
     size_t bytes = 0;
     while (bytes < rest->bytes && !is_space(rest->data[bytes]))
         bytes++;
     struct ap_text word = { rest->data, bytes };
-    *rest = trim((struct ap_text){ rest->data + bytes, rest->bytes - bytes });
+    *rest = ap_text_trim((struct ap_text){ rest->data + bytes, rest->bytes - bytes });
     return word;
 }
 
@@ -85,7 +84,7 @@ static enum ap_status parse_artifact(struct block *block, struct ap_text id, siz
 static enum ap_status parse_artifacts(struct block *block, struct ap_text value, uint32_t *ret_set)
 {
     struct ap_text id;
-    while (next_part(&value, ',', &id)) {
+    while (ap_text_next_part(&value, ',', &id)) {
         size_t artifact;
         AP_TRY(parse_artifact(block, id, &artifact));
         *ret_set |= UINT32_C(1) << artifact;
@@ -141,9 +140,9 @@ static enum ap_status parse_severity_clause(struct block *block, struct ap_text 
 static enum ap_status parse_severity(struct block *block, struct ap_text value)
 {
     struct ap_text part = { "", 0 };
-    (void)next_part(&value, ';', &part);
+    (void)ap_text_next_part(&value, ';', &part);
     AP_TRY(parse_severity_level(block, part, &block->rule->severity));
-    while (next_part(&value, ';', &part))
+    while (ap_text_next_part(&value, ';', &part))
         AP_TRY(parse_severity_clause(block, part));
     return AP_OK;
 }
@@ -181,9 +180,9 @@ static enum ap_status parse_confidence_clause(struct block *block, struct ap_tex
 static enum ap_status parse_confidence(struct block *block, struct ap_text value)
 {
     struct ap_text part = { "", 0 };
-    (void)next_part(&value, ';', &part);
+    (void)ap_text_next_part(&value, ';', &part);
     AP_TRY(parse_confidence_level(block, part, &block->rule->confidence));
-    while (next_part(&value, ';', &part))
+    while (ap_text_next_part(&value, ';', &part))
         AP_TRY(parse_confidence_clause(block, part));
     return AP_OK;
 }
@@ -212,7 +211,7 @@ static enum ap_status add_rank(struct block *block, struct ap_text path)
 static enum ap_status parse_rank_by(struct block *block, struct ap_text value)
 {
     struct ap_text path;
-    while (next_part(&value, ',', &path))
+    while (ap_text_next_part(&value, ',', &path))
         AP_TRY(add_rank(block, path));
     return AP_OK;
 }
@@ -221,7 +220,7 @@ static enum ap_status parse_suppressed_by(struct block *block, struct ap_text va
 {
     struct ap_rule *rule = block->rule;
     struct ap_text id;
-    while (next_part(&value, ',', &id)) {
+    while (ap_text_next_part(&value, ',', &id)) {
         /* Only rules above: so no two rules can hide each other. */
         const struct ap_rule *other = ap_rubric_find(block->rubric, id);
         if (!other)
@@ -246,7 +245,7 @@ static enum ap_status parse_domain(struct block *block, struct ap_text value)
 static enum ap_status parse_phase(struct block *block, struct ap_text value)
 {
     struct ap_text name;
-    while (next_part(&value, ',', &name)) {
+    while (ap_text_next_part(&value, ',', &name)) {
         size_t phase;
         if (!ap_phase_find(name, &phase))
             return ap_fail_in_rubric(block->reterr, block->place, "\"%.*s\" is no phase: expected one of %s", SHOWN(name),
@@ -256,8 +255,7 @@ static enum ap_status parse_phase(struct block *block, struct ap_text value)
     return AP_OK;
 }
 
-/* What stands there depends on the input, so that only the form can be checked. */
-static bool is_path(struct ap_text text)
+bool ap_text_is_path(struct ap_text text)
 {
     for (size_t i = 0; i < text.bytes; i++)
         if (!(text.data[i] >= 'a' && text.data[i] <= 'z') && !(text.data[i] >= '0' && text.data[i] <= '9') &&
@@ -272,15 +270,15 @@ static bool split_place(struct ap_text part, struct ap_rule_place *ret_place)
     struct ap_text rest = part, inner;
     *ret_place = (struct ap_rule_place){ .path = part };
     if (!part.bytes || part.data[part.bytes - 1] != ')')
-        return is_path(part);
+        return ap_text_is_path(part);
     rest.bytes--;
-    if (!next_part(&rest, '(', &ret_place->path) || !rest.data)
+    if (!ap_text_next_part(&rest, '(', &ret_place->path) || !rest.data)
         return false;
     inner = rest;
-    if (!next_part(&inner, ':', &ret_place->key) || !inner.data)
+    if (!ap_text_next_part(&inner, ':', &ret_place->key) || !inner.data)
         return false;
-    ret_place->value = trim(inner);
-    return is_path(ret_place->path) && is_path(ret_place->key) && ret_place->value.bytes;
+    ret_place->value = ap_text_trim(inner);
+    return ap_text_is_path(ret_place->path) && ap_text_is_path(ret_place->key) && ret_place->value.bytes;
 }
 
 static enum ap_status keep_text(struct block *block, struct ap_text *text)
@@ -291,11 +289,25 @@ static enum ap_status keep_text(struct block *block, struct ap_text *text)
     return text->data ? AP_OK : ap_fail_memory(block->rubric->arena.gate, block->reterr);
 }
 
+/* On one line: line breaks and the spaces behind them are one space. */
+static enum ap_status keep_line(struct block *block, struct ap_text value, struct ap_text *ret_line)
+{
+    char *copy = ap_arena_alloc(&block->rubric->arena, value.bytes + 1);
+    if (!copy)
+        return ap_fail_memory(block->rubric->arena.gate, block->reterr);
+    size_t used = 0;
+    for (size_t i = 0; i < value.bytes; i++)
+        if (!is_space(value.data[i]) || !is_space(value.data[i - 1])) /* a value begins with a word */
+            copy[used++] = (char)(is_space(value.data[i]) ? ' ' : value.data[i]);
+    *ret_line = (struct ap_text){ copy, used };
+    return AP_OK;
+}
+
 static enum ap_status parse_places(struct block *block, struct ap_text value)
 {
     struct ap_rule *rule = block->rule;
     struct ap_text part;
-    while (next_part(&value, ',', &part)) {
+    while (ap_text_next_part(&value, ',', &part)) {
         struct ap_rule_place place;
         if (!split_place(part, &place))
             return ap_fail_in_rubric(block->reterr, block->place,
@@ -312,35 +324,42 @@ static enum ap_status parse_places(struct block *block, struct ap_text value)
 
 static enum ap_status parse_due_to(struct block *block, struct ap_text value)
 {
-    struct ap_rule_place *due_to = &block->rule->due_to;
-    if (!split_place(value, due_to) || !due_to->key.bytes || !is_path(due_to->value))
-        return ap_fail_in_rubric(block->reterr, block->place,
-                                 "met \"%.*s\" where PATH(NAME: SIZE) was expected: a list of the report and the members of its "
-                                 "rows that name and weigh them", SHOWN(value));
-    AP_TRY(keep_text(block, &due_to->path));
-    AP_TRY(keep_text(block, &due_to->key));
-    return keep_text(block, &due_to->value);
+    struct ap_text line; /* of which the rule keeps pieces */
+    AP_TRY(keep_line(block, value, &line));
+    if (ap_cause_lists_parse(line, block->rule))
+        return AP_OK;
+    return ap_fail_in_rubric(block->reterr, block->place,
+                             "met \"%.*s\" where PATH(NAME: AMOUNT) was expected: a list of the report and the members of its "
+                             "rows that name and weigh them, behind these \"where KEY is VALUE\" or \"where KEY < NUMBER\"",
+                             SHOWN(value));
 }
 
-/* On one line: line breaks and the spaces behind them are one space. */
+static enum ap_status parse_bottleneck(struct block *block, struct ap_text value)
+{
+    block->rule->bottleneck = ap_bottleneck_find(value);
+    if (block->rule->bottleneck)
+        return AP_OK;
+    return ap_fail_in_rubric(block->reterr, block->place, "\"%.*s\" is no bottleneck: expected one of %s", SHOWN(value),
+                             ap_bottleneck_names());
+}
+
+static enum ap_status parse_hardware(struct block *block, struct ap_text value)
+{
+    if (ap_hardware_find(value, &block->rule->hardware))
+        return AP_OK;
+    return ap_fail_in_rubric(block->reterr, block->place, "\"%.*s\" is no hardware: expected one of %s", SHOWN(value),
+                             ap_hardware_names());
+}
+
 static enum ap_status parse_source(struct block *block, struct ap_text value)
 {
-    struct ap_rule *rule = block->rule;
-    char *copy = ap_arena_alloc(&block->rubric->arena, value.bytes + 1);
-    if (!copy)
-        return ap_fail_memory(block->rubric->arena.gate, block->reterr);
-    size_t used = 0;
-    for (size_t i = 0; i < value.bytes; i++)
-        if (!is_space(value.data[i]) || !is_space(value.data[i - 1])) /* a value begins with a word */
-            copy[used++] = (char)(is_space(value.data[i]) ? ' ' : value.data[i]);
-    rule->source = (struct ap_text){ copy, used };
-    return AP_OK;
+    return keep_line(block, value, &block->rule->source);
 }
 
 /* ---- keys ---- */
 
 enum { KEY_when, KEY_needs, KEY_severity, KEY_confidence, KEY_rank_by, KEY_missing, KEY_suppressed_by, KEY_source,
-       KEY_domain, KEY_phase, KEY_places, KEY_due_to };
+       KEY_domain, KEY_phase, KEY_places, KEY_due_to, KEY_bottleneck, KEY_hardware };
 
 static const struct {
     const char *name;
@@ -358,12 +377,14 @@ static const struct {
     [KEY_phase] = { "phase", parse_phase },
     [KEY_places] = { "places", parse_places },
     [KEY_due_to] = { "due_to", parse_due_to },
+    [KEY_bottleneck] = { "bottleneck", parse_bottleneck },
+    [KEY_hardware] = { "hardware", parse_hardware },
 };
 
 static enum ap_status parse_entry(struct block *block, struct ap_text entry, unsigned *seen)
 {
     const char *colon = memchr(entry.data, ':', entry.bytes);
-    struct ap_text name = trim((struct ap_text){ entry.data, colon ? (size_t)(colon - entry.data) : entry.bytes });
+    struct ap_text name = ap_text_trim((struct ap_text){ entry.data, colon ? (size_t)(colon - entry.data) : entry.bytes });
     for (size_t i = 0; colon && i < AP_COUNT_OF(keys); i++) {
         if (!ap_text_is(name, keys[i].name))
             continue;
@@ -371,14 +392,15 @@ static enum ap_status parse_entry(struct block *block, struct ap_text entry, uns
             return ap_fail_in_rubric(block->reterr, block->place, "%s stands twice in this rule", keys[i].name);
         *seen |= 1u << i;
         struct ap_text value = { colon + 1, entry.bytes - (size_t)(colon + 1 - entry.data) };
-        if (!trim(value).bytes)
+        if (!ap_text_trim(value).bytes)
             return ap_fail_in_rubric(block->reterr, block->place, "%s has no value", keys[i].name);
         /* conditions count their own lines, so they keep their line breaks */
-        return keys[i].parse(block, i == KEY_when ? value : trim(value));
+        return keys[i].parse(block, i == KEY_when ? value : ap_text_trim(value));
     }
     return ap_fail_in_rubric(block->reterr, block->place,
                              "met \"%.*s\" where one of when, needs, severity, confidence, rank_by, missing, "
-                             "suppressed_by, source, domain, phase, places or due_to and a colon was expected", SHOWN(name));
+                             "suppressed_by, source, domain, phase, places, due_to, bottleneck or hardware and a colon was expected",
+                             SHOWN(name));
 }
 
 /* Bytes of the entry that begins @text: its line and those after it that begin with a space. */
@@ -405,13 +427,13 @@ static bool never_above_info(const struct ap_rule *rule)
 enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place,
                                    struct ap_rule *rule, struct ap_error *reterr)
 {
-    static const int required[] = { KEY_when, KEY_severity, KEY_confidence, KEY_source };
+    static const int required[] = { KEY_when, KEY_severity, KEY_confidence, KEY_source, KEY_bottleneck, KEY_hardware };
     struct block block = { .rubric = rubric, .rule = rule, .place = place, .reterr = reterr };
     unsigned seen = 0;
     while (text.bytes) {
         int lines;
         size_t bytes = entry_bytes(text, &lines);
-        if (trim((struct ap_text){ text.data, bytes }).bytes)
+        if (ap_text_trim((struct ap_text){ text.data, bytes }).bytes)
             AP_TRY(parse_entry(&block, (struct ap_text){ text.data, bytes }, &seen));
         text.data += bytes;
         text.bytes -= bytes;

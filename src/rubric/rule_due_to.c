@@ -1,61 +1,269 @@
 /* SPDX-License-Identifier: MIT
- * What a finding is due to: the rows of the report that hold most of what it is about, as the source lines that own memory. */
+ * What a finding is due to: the rows of the report that hold or take most of what it is about, as the source lines that own
+ * memory, the operators that wait, the kernels that move data. */
 #include <string.h>
 
 #include "rule.h"
+#include "sort.h"
 
 #include "poison.h"
 
-struct causes {
-    const struct ap_value *names[AP_FINDING_MAX_CAUSES], *amounts[AP_FINDING_MAX_CAUSES];
-    size_t count;
-};
+/* ---- "PATH(NAME|NAME: AMOUNT where KEY is VALUE|VALUE and KEY < NUMBER); PATH(...)" ---- */
 
-/* The largest stay, in falling order; of equals the earlier one stands first. */
-static void take_row(struct causes *causes, const struct ap_value *row, const struct ap_rule_place *of)
+/* The text up to @word; all of it where that is missing, and *rest is empty then. */
+static struct ap_text take_until(struct ap_text *rest, const char *word)
 {
-    const struct ap_value *name = ap_value_member(row, of->key.data), *amount = ap_value_member(row, of->value.data);
-    if (!name || name->type != AP_VALUE_TEXT || !amount || amount->type != AP_VALUE_BYTES || amount->as.integer <= 0)
-        return;
-    size_t at = causes->count < AP_FINDING_MAX_CAUSES ? causes->count++ : AP_FINDING_MAX_CAUSES;
-    for (; at > 0 && causes->amounts[at - 1]->as.integer < amount->as.integer; at--)
-        if (at < AP_FINDING_MAX_CAUSES) {
-            causes->names[at] = causes->names[at - 1];
-            causes->amounts[at] = causes->amounts[at - 1];
+    size_t bytes = strlen(word);
+    struct ap_text all = *rest;
+    for (size_t at = 0; at + bytes <= all.bytes; at++)
+        if (memcmp(all.data + at, word, bytes) == 0) {
+            *rest = (struct ap_text){ all.data + at + bytes, all.bytes - at - bytes };
+            return ap_text_trim((struct ap_text){ all.data, at });
         }
-    if (at < AP_FINDING_MAX_CAUSES) {
-        causes->names[at] = name;
-        causes->amounts[at] = amount;
-    }
+    *rest = (struct ap_text){ all.data + all.bytes, 0 };
+    return ap_text_trim(all);
 }
 
-/* Rows of the list at a path; on the way through a list, of each of its elements. */
-static void take_rows(struct causes *causes, const struct ap_value *from, const char *path, const struct ap_rule_place *of)
+static bool parse_values(struct ap_text text, struct ap_cause_test *test)
+{
+    struct ap_text value;
+    while (ap_text_next_part(&text, '|', &value)) {
+        if (!value.bytes || test->value_count == AP_CAUSE_MAX_VALUES)
+            return false;
+        test->values[test->value_count++] = value;
+    }
+    return true;
+}
+
+/* "10" or "0.5" */
+static bool parse_limit(struct ap_text text, struct ap_cause_test *test)
+{
+    double unit = 1;
+    bool fraction = false;
+    for (size_t i = 0; i < text.bytes; i++) {
+        char c = text.data[i];
+        if (c == '.' && !fraction && i && i + 1 < text.bytes) {
+            fraction = true;
+        } else if (c >= '0' && c <= '9') {
+            test->limit = test->limit * 10 + (c - '0');
+            unit *= fraction ? 10 : 1;
+        } else {
+            return false;
+        }
+    }
+    test->limit /= unit;
+    return text.bytes && text.bytes <= 15;
+}
+
+static bool parse_test(struct ap_text text, struct ap_cause_test *test)
+{
+    static const char *const words[] = { [AP_CAUSE_is] = " is ", [AP_CAUSE_below] = " < ", [AP_CAUSE_above] = " > " };
+    for (size_t i = 0; i < AP_COUNT_OF(words); i++) {
+        struct ap_text rest = text, key = take_until(&rest, words[i]);
+        if (key.bytes == text.bytes || !ap_text_is_path(key))
+            continue;
+        test->kind = (enum ap_cause_test_kind)i;
+        test->key = key;
+        rest = ap_text_trim(rest);
+        return test->kind == AP_CAUSE_is ? parse_values(rest, test) : parse_limit(rest, test);
+    }
+    return false;
+}
+
+static bool parse_tests(struct ap_text text, struct ap_cause_list *list)
+{
+    while (text.bytes) {
+        if (list->test_count == AP_CAUSE_MAX_TESTS || !parse_test(take_until(&text, " and "), &list->tests[list->test_count++]))
+            return false;
+    }
+    return true;
+}
+
+static bool parse_list(struct ap_text text, struct ap_cause_list *list)
+{
+    struct ap_text names, name;
+    if (!text.bytes || text.data[text.bytes - 1] != ')')
+        return false;
+    text.bytes--;
+    if (!ap_text_next_part(&text, '(', &list->path) || !text.data || !ap_text_next_part(&text, ':', &names) || !text.data)
+        return false;
+    while (ap_text_next_part(&names, '|', &name)) {
+        if (!ap_text_is_path(name) || list->name_count == AP_CAUSE_MAX_NAMES)
+            return false;
+        list->names[list->name_count++] = name;
+    }
+    list->amount = take_until(&text, " where ");
+    return ap_text_is_path(list->path) && ap_text_is_path(list->amount) && parse_tests(text, list);
+}
+
+bool ap_cause_lists_parse(struct ap_text text, struct ap_rule *rule)
+{
+    struct ap_text part;
+    while (ap_text_next_part(&text, ';', &part))
+        if (rule->due_to_count == AP_RULE_MAX_CAUSE_LISTS || !parse_list(part, &rule->due_to[rule->due_to_count++]))
+            return false;
+    return true;
+}
+
+/* ---- rows of the report ---- */
+
+struct cause {
+    struct ap_text name;
+    int64_t amount;
+    size_t index; /* of the first row with this name */
+};
+
+struct causes {
+    const struct ap_cause_list *of;
+    struct ap_gate *gate;
+    struct ap_error *reterr;
+    enum ap_value_type unit; /* of the first amount: others do not add up with it */
+    struct cause *rows;
+    size_t count, capacity;
+};
+
+static const struct ap_value *member(const struct ap_value *row, struct ap_text key)
+{
+    const struct ap_value *child = row->type == AP_VALUE_OBJECT ? ap_value_first(row) : NULL;
+    while (child && !ap_text_equal(child->key, key))
+        child = child->next;
+    return child;
+}
+
+static bool is_one_of(const struct ap_value *value, const struct ap_cause_test *test)
+{
+    struct ap_text text = value->type == AP_VALUE_BOOL ? ap_text_of(value->as.integer ? "true" : "false") : ap_value_text(value);
+    for (size_t i = 0; i < test->value_count && text.bytes; i++) {
+        struct ap_text wanted = test->values[i];
+        bool beginning = wanted.data[wanted.bytes - 1] == '*';
+        if (beginning ? text.bytes >= wanted.bytes - 1 && memcmp(text.data, wanted.data, wanted.bytes - 1) == 0
+                      : ap_text_equal(text, wanted))
+            return true;
+    }
+    return false;
+}
+
+static bool passes(const struct ap_value *row, const struct ap_cause_test *test)
+{
+    const struct ap_value *value = member(row, test->key);
+    double number;
+    if (!value)
+        return false;
+    if (test->kind == AP_CAUSE_is)
+        return is_one_of(value, test);
+    if (!ap_value_number(value, &number))
+        return false;
+    if (value->type == AP_VALUE_TIME_NS)
+        number /= 1000; /* the report writes microseconds */
+    return test->kind == AP_CAUSE_below ? number < test->limit : number > test->limit;
+}
+
+static struct ap_text name_of(const struct ap_value *row, const struct ap_cause_list *of)
+{
+    struct ap_text name = { .bytes = 0 };
+    for (size_t i = 0; i < of->name_count && !name.bytes; i++)
+        name = ap_value_text(member(row, of->names[i]));
+    return name;
+}
+
+static bool is_amount(const struct ap_value *value)
+{
+    return value && (value->type == AP_VALUE_TIME_NS || value->type == AP_VALUE_BYTES || value->type == AP_VALUE_COUNT) &&
+           value->as.integer > 0;
+}
+
+static enum ap_status take_row(struct causes *causes, const struct ap_value *row)
+{
+    const struct ap_value *amount = member(row, causes->of->amount);
+    struct ap_text name = name_of(row, causes->of);
+    if (!name.bytes || !is_amount(amount) || (causes->count && amount->type != causes->unit))
+        return AP_OK;
+    for (size_t i = 0; i < causes->of->test_count; i++)
+        if (!passes(row, &causes->of->tests[i]))
+            return AP_OK;
+    void *array = causes->rows;
+    AP_TRY(ap_mem_reserve(causes->gate, &array, &causes->capacity, causes->count + 1, sizeof(*causes->rows), causes->reterr));
+    causes->rows = array;
+    causes->rows[causes->count] = (struct cause){ name, amount->as.integer, causes->count };
+    causes->unit = amount->type;
+    causes->count++;
+    return AP_OK;
+}
+
+/* Rows of the list at a path, or the one row there; on the way through a list, of each of its elements. The path bounds the
+ * depth. */
+static enum ap_status take_rows(struct causes *causes, const struct ap_value *from, struct ap_text path)
 {
     if (from->type == AP_VALUE_LIST) {
         for (const struct ap_value *row = ap_value_first(from); row; row = row->next)
-            if (path[0] == '\0')
-                take_row(causes, row, of);
-            else
-                take_rows(causes, row, path, of);
-    } else if (from->type == AP_VALUE_OBJECT && path[0] != '\0') {
-        struct ap_text key = { path, strcspn(path, ".") };
-        const char *rest = path + key.bytes + (path[key.bytes] == '.');
-        for (const struct ap_value *child = ap_value_first(from); child; child = child->next)
-            if (ap_text_equal(child->key, key))
-                take_rows(causes, child, rest, of);
+            AP_TRY(path.bytes ? row->type == AP_VALUE_OBJECT ? take_rows(causes, row, path) : AP_OK : take_row(causes, row));
+        return AP_OK;
+    }
+    struct ap_text key;
+    if (!path.bytes)
+        return from->type == AP_VALUE_OBJECT ? take_row(causes, from) : AP_OK;
+    if (!ap_text_next_part(&path, '.', &key))
+        return AP_OK;
+    const struct ap_value *child = member(from, key);
+    return child ? take_rows(causes, child, path) : AP_OK;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct cause *a = left, *b = right;
+    int order = ap_text_compare(a->name, b->name);
+    return order ? order : a->index < b->index ? -1 : a->index > b->index;
+}
+
+static int by_amount(const void *left, const void *right)
+{
+    const struct cause *a = left, *b = right;
+    if (a->amount != b->amount)
+        return a->amount < b->amount ? 1 : -1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static void sum_up(struct causes *causes)
+{
+    size_t kept = 0;
+    bool full = false; /* then the sum stays at the largest number */
+    ap_sort(causes->rows, causes->count, sizeof(*causes->rows), by_name);
+    for (size_t i = 0; i < causes->count; i++)
+        if (kept && ap_text_equal(causes->rows[kept - 1].name, causes->rows[i].name))
+            causes->rows[kept - 1].amount = ap_add_sat(causes->rows[kept - 1].amount, causes->rows[i].amount, &full);
+        else
+            causes->rows[kept++] = causes->rows[i];
+    causes->count = kept;
+    ap_sort(causes->rows, causes->count, sizeof(*causes->rows), by_amount);
+}
+
+static void tell(const struct causes *causes, struct ap_model *model, struct ap_value *list)
+{
+    for (size_t i = 0; i < causes->count && i < AP_FINDING_MAX_CAUSES; i++) {
+        int64_t amount = causes->rows[i].amount;
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_text(model, row, "name", causes->rows[i].name);
+        if (causes->unit == AP_VALUE_TIME_NS)
+            ap_add_time(model, row, "us", amount);
+        else
+            ap_add_null(model, row, "us");
+        ap_add_known_bytes(model, row, "bytes", causes->unit == AP_VALUE_BYTES, amount);
+        ap_add_known_count(model, row, "count", causes->unit == AP_VALUE_COUNT, amount);
     }
 }
 
-void ap_rule_add_causes(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding)
+enum ap_status ap_rule_add_causes(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding,
+                                  struct ap_error *reterr)
 {
-    struct ap_value *list = ap_add_list(model, finding, "due_to");
-    struct causes causes = { .count = 0 };
-    if (rule->due_to.path.bytes)
-        take_rows(&causes, &model->root, rule->due_to.path.data, &rule->due_to);
-    for (size_t i = 0; i < causes.count; i++) {
-        struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_text(model, row, "name", causes.names[i]->as.text);
-        ap_add_bytes(model, row, "bytes", causes.amounts[i]->as.integer);
+    struct ap_value *list = ap_add_list(model, finding, "affected");
+    struct causes causes = { .gate = model->arena.gate, .reterr = reterr };
+    enum ap_status status = AP_OK;
+    for (size_t i = 0; i < rule->due_to_count && !causes.count && status == AP_OK; i++) {
+        causes.of = &rule->due_to[i];
+        status = take_rows(&causes, &model->root, causes.of->path);
     }
+    sum_up(&causes);
+    tell(&causes, model, list);
+    ap_mem_free(causes.gate, causes.rows, causes.capacity * sizeof(*causes.rows));
+    return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A document to rules: walks the blocks that libcmark finds. A rule is a heading of level 3 "id: title", the fenced block
- * "rule" right behind it, and right behind that the list of its four texts; everything else is for people. */
+ * "rule" right behind it, and right behind that the list of its five texts; everything else is for people. */
 #include <string.h>
 
 #include <cmark.h>
@@ -9,8 +9,8 @@
 
 #include "poison.h"
 
-const char *const ap_rule_text_keys[AP_TEXT_COUNT_] = { "observation", "hypothesis", "action", "validation" };
-static const char *const labels[AP_TEXT_COUNT_] = { "Observation:", "Hypothesis:", "Action:", "Validation:" };
+const char *const ap_rule_text_keys[AP_TEXT_COUNT_] = { "observation", "hypothesis", "action", "trade_off", "validation" };
+static const char *const labels[AP_TEXT_COUNT_] = { "Observation:", "Hypothesis:", "Action:", "Trade-off:", "Validation:" };
 
 struct reader {
     struct ap_rubric *rubric;
@@ -163,7 +163,8 @@ static enum ap_status read_texts(struct reader *reader, cmark_node *block, struc
     cmark_node *list = cmark_node_next(block);
     if (!list || cmark_node_get_type(list) != CMARK_NODE_LIST)
         return ap_fail_in_rubric(reader->reterr, (struct ap_place){ reader->file, cmark_node_get_end_line(block) },
-                                 "expected the list of Observation, Hypothesis, Action and Validation right behind the block of rule %.*s",
+                                 "expected the list of Observation, Hypothesis, Action, Trade-off and Validation right behind the "
+                                 "block of rule %.*s",
                                  SHOWN(rule->id));
     cmark_node *item = cmark_node_first_child(list);
     for (int i = 0; i < AP_TEXT_COUNT_; i++) {
@@ -174,7 +175,7 @@ static enum ap_status read_texts(struct reader *reader, cmark_node *block, struc
         item = cmark_node_next(item);
     }
     if (item)
-        return ap_fail_in_rubric(reader->reterr, place_of(reader, item), "rule %.*s has more than four texts", SHOWN(rule->id));
+        return ap_fail_in_rubric(reader->reterr, place_of(reader, item), "rule %.*s has more than five texts", SHOWN(rule->id));
     return AP_OK;
 }
 

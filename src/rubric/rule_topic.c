@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What rules are about: a domain, and parts of the step. */
+ * What rules are about: a domain, parts of the step, and a kind of bottleneck. */
 #include <string.h>
 
 #include "rule.h"
@@ -8,6 +8,11 @@
 
 const char *const ap_domain_names[AP_DOMAIN_COUNT_] = { "cpu", "gpu", "memory", "io", "quality" };
 const char *const ap_phases[AP_PHASE_COUNT] = AP_PHASE_NAMES;
+
+static const char *const bottlenecks[] = {
+    "memory-bound",  "compute-bound", "data-load-bound", "sync-bound", "small-batches", "fragmented-memory", "unoptimized-op",
+    "communication", "straggler",     "launch-bound",    "leak",       "out-of-memory", "trace-quality",
+};
 
 bool ap_domain_find(struct ap_text name, enum ap_domain *ret_domain)
 {
@@ -44,6 +49,20 @@ bool ap_is_phase(struct ap_text name)
 const char *ap_rubric_phase_names(void)
 {
     return "forward, inference, backward, optimizer, zero_grad, data_loading, communication, compilation, other";
+}
+
+const char *ap_bottleneck_find(struct ap_text name)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(bottlenecks); i++)
+        if (ap_text_is(name, bottlenecks[i]))
+            return bottlenecks[i];
+    return NULL;
+}
+
+const char *ap_bottleneck_names(void)
+{
+    return "memory-bound, compute-bound, data-load-bound, sync-bound, small-batches, fragmented-memory, unoptimized-op, "
+           "communication, straggler, launch-bound, leak, out-of-memory, trace-quality";
 }
 
 enum ap_domain ap_rule_default_domain(const struct ap_rule *rule)

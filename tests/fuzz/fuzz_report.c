@@ -65,8 +65,8 @@ static struct ap_text next_key(struct input *in)
         "focus", "phase", "context", "findings_left_out", "gain", "whole", "share_ratio", "speedup_bound_ratio", "places",
         "start_us", "dur_us", "tid", "verify_command",
         "peak", "device", "requested_bytes", "by_category", "category", "by_frame", "frame", "at", "position", "live_count",
-        "due_to", "bytes", "leaks", "stacks", "churn", "fragmentation", "pinned_by", "oom", "replay", "joined", "method",
-        "trace_memory", "operator", "module", "step",
+        "affected", "bytes", "leaks", "stacks", "churn", "fragmentation", "pinned_by", "oom", "replay", "joined", "method",
+        "trace_memory", "operator", "module", "step", "us", "trade_off", "bottleneck", "hardware",
     };
     size_t choice = next_byte(in);
     return choice < AP_COUNT_OF(keys) ? ap_text_of(keys[choice]) : next_text(in);

@@ -46,15 +46,32 @@ static void put_figure(struct ap_model *model, const uint8_t figure[8])
     }
 }
 
+static void put_kernel(struct ap_model *model, struct ap_value *list, const char *name, int64_t amount, bool tensor_core)
+{
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_string(model, row, "name", name);
+    ap_add_time(model, row, "total_dur_us", amount);
+    ap_add_number(model, row, "mean_dur_us", (double)amount / 3);
+    ap_add_bool(model, row, "tensor_core", tensor_core);
+    if (tensor_core)
+        ap_add_bytes(model, row, "count", amount);
+    else
+        ap_add_count(model, row, "count", amount);
+}
+
 static void build_tree(struct ap_model *model, struct ap_gate *gate, const uint8_t *figures, size_t count)
 {
     ap_model_init(model, gate);
     put_bool(model, "trace.complete", true);
     put_time(model, "trace.window_us", 1000000000);
     put_bytes(model, "memory.summary.reserved_bytes", INT64_C(1) << 33);
-    struct ap_value *row = ap_add_object(model, put_list(model, "gpu.kernels"), NULL);
-    ap_add_string(model, row, "name", "k`e\nrnel<{gpu.rows}>");
-    ap_add_time(model, row, "total_dur_us", 1000);
+    struct ap_value *kernels = put_list(model, "gpu.kernels");
+    put_kernel(model, kernels, "k`e\nrnel<{gpu.rows}>", 1000, true);
+    put_kernel(model, kernels, "k", INT64_MAX, false);
+    put_kernel(model, kernels, "k", INT64_MAX - 1, false);
+    put_kernel(model, kernels, "l", -5, true);
+    put_kernel(model, kernels, "", 7, false);
+    ap_add_null(model, kernels, NULL);
     for (size_t i = 0; i < count; i++)
         put_figure(model, figures + i * 8);
 }
@@ -82,15 +99,33 @@ static void check_saving(const struct ap_value *finding, const char *key, const 
             "a saving is at most the whole");
 }
 
+static void check_affected(const struct ap_value *list)
+{
+    require(list->type == AP_VALUE_LIST && ap_value_count(list) <= AP_FINDING_MAX_CAUSES, "a few are affected");
+    for (const struct ap_value *it = ap_value_first(list); it; it = it->next) {
+        int known = 0;
+        for (int i = 0; i < 3; i++) {
+            static const char *const keys[] = { "us", "bytes", "count" };
+            const struct ap_value *amount = ap_value_member(it, keys[i]);
+            require(amount != NULL, "all three are there");
+            known += amount->type != AP_VALUE_NULL;
+            require(amount->type == AP_VALUE_NULL || amount->as.integer > 0, "an amount is above zero");
+        }
+        require(known == 1 && ap_value_text(ap_value_member(it, "name")).bytes > 0, "each has a name and one amount");
+    }
+}
+
 static void check_finding(const struct ap_value *finding, const struct ap_value *root)
 {
-    static const char *const texts[] = { "rule_id", "title", "confidence", "observation", "hypothesis", "action", "validation" };
+    static const char *const texts[] = { "rule_id",     "title",      "confidence", "bottleneck", "hardware",
+                                         "observation", "hypothesis", "action",     "trade_off",  "validation" };
     for (size_t i = 0; i < AP_COUNT_OF(texts); i++)
         require(ap_value_text(ap_value_member(finding, texts[i])).bytes > 0, "each text is there");
     require(rank_of(finding) >= 0, "the severity is one of five");
     check_saving(finding, "saves_us", root, "trace.window_us");
     check_saving(finding, "saves_bytes", root, "memory.summary.reserved_bytes");
     require(ap_value_first(ap_value_member(finding, "evidence")) != NULL, "there is evidence");
+    check_affected(ap_value_member(finding, "affected"));
 }
 
 static size_t check_verdict(const struct ap_value *root)

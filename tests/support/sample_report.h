@@ -221,6 +221,19 @@ static void sample_verdict(struct sample *sample)
     }
 }
 
+static void sample_affected(struct sample *sample, struct ap_value *list, enum ap_value_type unit, int64_t amount)
+{
+    struct ap_model *model = sample->model;
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    sample_named_text(sample, row, "name");
+    if (unit == AP_VALUE_TIME_NS)
+        ap_add_time(model, row, "us", amount);
+    else
+        ap_add_null(model, row, "us");
+    ap_add_known_bytes(model, row, "bytes", unit == AP_VALUE_BYTES, amount);
+    ap_add_known_count(model, row, "count", unit == AP_VALUE_COUNT, amount);
+}
+
 static void sample_finding(struct sample *sample, struct ap_value *findings, const char *severity)
 {
     struct ap_model *model = sample->model;
@@ -229,9 +242,12 @@ static void sample_finding(struct sample *sample, struct ap_value *findings, con
     ap_add_string(model, finding, "title", "The training loop waits for data");
     ap_add_string(model, finding, "severity", severity);
     ap_add_string(model, finding, "confidence", "medium");
+    ap_add_string(model, finding, "bottleneck", "data-load-bound");
+    ap_add_string(model, finding, "hardware", "any");
     sample_named_text(sample, finding, "observation");
     ap_add_string(model, finding, "hypothesis", "Workers are too few (num_workers=0) and 3 < 5.");
     ap_add_string(model, finding, "action", "Set `num_workers=4`, then torch.cuda.empty_cache() once.");
+    ap_add_string(model, finding, "trade_off", "Workers take host memory.");
     ap_add_string(model, finding, "validation", "cpu.signals.dataloader.count falls.");
     ap_add_time(model, finding, "saves_us", 1034551204);
     ap_add_null(model, finding, "saves_bytes");
@@ -245,6 +261,11 @@ static void sample_finding(struct sample *sample, struct ap_value *findings, con
     ap_add_time(model, place, "dur_us", 20491000);
     ap_add_null(model, place, "pid");
     ap_add_text(model, place, "tid", sample_name(sample));
+    struct ap_value *affected = ap_add_list(model, finding, "affected");
+    sample_affected(sample, affected, AP_VALUE_TIME_NS, 20500000);
+    sample_affected(sample, affected, AP_VALUE_BYTES, 2048);
+    sample_affected(sample, affected, AP_VALUE_COUNT, 12);
+    sample_affected(sample, affected, AP_VALUE_COUNT, 1);
     sample_named_text(sample, finding, "verify_command");
     struct ap_value *evidence = ap_add_object(model, ap_add_list(model, finding, "evidence"), NULL);
     ap_add_string(model, evidence, "metric", "cpu.signals.dataloader.window_share_ratio");

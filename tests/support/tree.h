@@ -84,6 +84,13 @@ TREE_UNUSED static void put_number(struct ap_model *model, const char *path, dou
     put_double(model, path, AP_VALUE_NUMBER, number);
 }
 
+TREE_UNUSED static void put_text(struct ap_model *model, const char *path, const char *text)
+{
+    struct ap_value *place = tree_place(model, path);
+    place->type = AP_VALUE_TEXT;
+    place->as.text = (struct ap_text){ text, strlen(text) };
+}
+
 /** An empty list at @path, to append to with the calls of model_build.h. */
 TREE_UNUSED static struct ap_value *put_list(struct ap_model *model, const char *path)
 {

@@ -13,9 +13,10 @@
 #define GIB ((int64_t)1 << 30)
 
 #define BLOCK(id, lines) "### " id ": Title of " id "\n\n```rule\n" lines "\n```\n\n"
-#define TEXTS "- Observation: seen\n- Hypothesis: guess\n- Action: do\n- Validation: check\n\n"
+#define TEXTS "- Observation: seen\n- Hypothesis: guess\n- Action: do\n- Trade-off: pay\n- Validation: check\n\n"
+#define KIND "bottleneck: sync-bound\nhardware: any"
 #define MIDDLE "severity: medium\nconfidence: medium\nsource: ours"
-#define RULE(id, when, more) BLOCK(id, "when: " when "\n" more) TEXTS
+#define RULE(id, when, more) BLOCK(id, "when: " when "\n" more "\n" KIND) TEXTS
 
 static struct ap_gate gate;
 
@@ -76,6 +77,9 @@ static void mistakes_in_conditions_name_their_line(void)
 }
 
 #define IN_BLOCK(lines) BLOCK("a", lines) TEXTS
+#define DUE_TO                                                                                                  \
+    "PATH(NAME: AMOUNT) was expected: a list of the report and the members of its rows that name and weigh them, behind " \
+    "these \"where KEY is VALUE\" or \"where KEY < NUMBER\""
 
 static void mistakes_in_the_machine_part_name_their_line(void)
 {
@@ -83,6 +87,15 @@ static void mistakes_in_the_machine_part_name_their_line(void)
     mistake(IN_BLOCK("severity: low\nconfidence: low\nsource: x"), "r.md:4: rule a has no line \"when: ...\"");
     mistake(IN_BLOCK("when: gpu.rows > 1\nseverity: info; low when gpu.rows > 2\nconfidence: low"),
             "r.md:4: rule a has no line \"source: ...\"");
+    mistake(IN_BLOCK("when: gpu.rows > 1\n" MIDDLE "\nhardware: any"), "r.md:4: rule a has no line \"bottleneck: ...\"");
+    mistake(IN_BLOCK("when: gpu.rows > 1\n" MIDDLE "\nbottleneck: leak"), "r.md:4: rule a has no line \"hardware: ...\"");
+    mistake(IN_BLOCK("when: gpu.rows > 1\nbottleneck: slow"),
+            "r.md:5: \"slow\" is no bottleneck: expected one of memory-bound, compute-bound, data-load-bound, sync-bound, "
+            "small-batches, fragmented-memory, unoptimized-op, communication, straggler, launch-bound, leak, out-of-memory, "
+            "trace-quality");
+    mistake(IN_BLOCK("hardware: CUDA, compute capability 6.6 and later"),
+            "r.md:4: \"CUDA, compute capability 6.6 and later\" is no hardware: expected one of any, CPU, CUDA and ROCm, CUDA, "
+            "ROCm, or CUDA, compute capability N and later, with 7.0, 7.5, 8.0, 8.9, 9.0 or 10.0");
     mistake(IN_BLOCK("when: gpu.rows > 1\nseverity: huge"),
             "r.md:5: \"huge\" is no severity: expected info, low, medium, high or critical");
     mistake(IN_BLOCK("when: gpu.rows > 1\nseverity: low; high if gpu.rows > 2"),
@@ -113,16 +126,23 @@ static void mistakes_in_the_machine_part_name_their_line(void)
             "r.md:4: met \"gpu.kernels(family)\" where the path of a list or object of the report was expected");
     mistake(IN_BLOCK("places: a, b, c, d, e"), "r.md:4: more than 4 paths");
     mistake(IN_BLOCK("due_to: memory.leaks.stacks"),
-            "r.md:4: met \"memory.leaks.stacks\" where PATH(NAME: SIZE) was expected: a list of the report and the members of its "
-            "rows that name and weigh them");
+            "r.md:4: met \"memory.leaks.stacks\" where " DUE_TO);
+    mistake(IN_BLOCK("due_to: a(b: c where d)"), "r.md:4: met \"a(b: c where d)\" where " DUE_TO);
+    mistake(IN_BLOCK("due_to: a(b: c where d is )"), "r.md:4: met \"a(b: c where d is )\" where " DUE_TO);
+    mistake(IN_BLOCK("due_to: a(b: c where d < x)"), "r.md:4: met \"a(b: c where d < x)\" where " DUE_TO);
+    mistake(IN_BLOCK("due_to: a(b: c where d < 1.)"), "r.md:4: met \"a(b: c where d < 1.)\" where " DUE_TO);
+    mistake(IN_BLOCK("due_to: a(b|B: c)"), "r.md:4: met \"a(b|B: c)\" where " DUE_TO);
+    mistake(IN_BLOCK("due_to: a(b|c|d|e|f: g)"), "r.md:4: met \"a(b|c|d|e|f: g)\" where " DUE_TO);
+    mistake(IN_BLOCK("due_to: a(b: c); a(b: c); a(b: c); a(b: c)"),
+            "r.md:4: met \"a(b: c); a(b: c); a(b: c); a(b: c)\" where " DUE_TO);
     mistake(IN_BLOCK("why: not"), "r.md:4: met \"why\" where one of when, needs, severity, confidence, rank_by, missing, "
-                                  "suppressed_by, source, domain, phase, places or due_to and a colon was expected");
+                                  "suppressed_by, source, domain, phase, places, due_to, bottleneck or hardware and a colon was expected");
     mistake(IN_BLOCK("when gpu.rows > 1"),
             "r.md:4: met \"when gpu.rows > 1\" where one of when, needs, severity, confidence, rank_by, missing, "
-            "suppressed_by, source, domain, phase, places or due_to and a colon was expected");
+            "suppressed_by, source, domain, phase, places, due_to, bottleneck or hardware and a colon was expected");
 }
 
-#define ASIDE(list) BLOCK("a", "when: gpu.rows > 1\n" MIDDLE) list
+#define ASIDE(list) BLOCK("a", "when: gpu.rows > 1\n" MIDDLE "\n" KIND) list
 
 static void mistakes_in_the_document_name_their_line(void)
 {
@@ -132,24 +152,29 @@ static void mistakes_in_the_document_name_their_line(void)
     mistake("### A rule\n\n```rule\n```\n",
             "r.md:1: met \"A rule\" where \"### id: title\" was expected, the id in small letters, digits and hyphens");
     mistake("### a:\n\n```rule\n```\n", "r.md:1: rule a has no title");
-    mistake(RULE("a", "gpu.rows > 1", MIDDLE) RULE("a", "gpu.rows > 1", MIDDLE), "r.md:15: rule a stands already in line 1");
+    mistake(RULE("a", "gpu.rows > 1", MIDDLE) RULE("a", "gpu.rows > 1", MIDDLE), "r.md:18: rule a stands already in line 1");
     mistake(ASIDE("text\n"),
-            "r.md:8: expected the list of Observation, Hypothesis, Action and Validation right behind the block of rule a");
-    mistake(ASIDE("- Observation: a\n- Action: b\n"), "r.md:11: met \"Action: b\" where \"Hypothesis:\" was expected");
-    mistake(ASIDE("- Observation: a\n- Hypothesis: b\n- Action: c\n"), "r.md:10: rule a has no text \"Validation:\"");
-    mistake(ASIDE("- Observation: a\n- Hypothesis:\n"), "r.md:11: \"Hypothesis:\" has no text");
-    mistake(ASIDE("- Observation: a\n- Hypothesis: b\n- Action: c\n- Validation: d\n- More: e\n"),
-            "r.md:14: rule a has more than four texts");
-    mistake(ASIDE("- Observation: a\n\n  b\n"), "r.md:10: expected \"Observation:\" and its text in one paragraph");
+            "r.md:10: expected the list of Observation, Hypothesis, Action, Trade-off and Validation right behind the block of "
+            "rule a");
+    mistake(ASIDE("- Observation: a\n- Action: b\n"), "r.md:13: met \"Action: b\" where \"Hypothesis:\" was expected");
+    mistake(ASIDE("- Observation: a\n- Hypothesis: b\n- Action: c\n"), "r.md:12: rule a has no text \"Trade-off:\"");
+    mistake(ASIDE("- Observation: a\n- Hypothesis: b\n- Action: c\n- Validation: d\n"),
+            "r.md:15: met \"Validation: d\" where \"Trade-off:\" was expected");
+    mistake(ASIDE("- Observation: a\n- Hypothesis: b\n- Action: c\n- Trade-off: d\n"),
+            "r.md:12: rule a has no text \"Validation:\"");
+    mistake(ASIDE("- Observation: a\n- Hypothesis:\n"), "r.md:13: \"Hypothesis:\" has no text");
+    mistake(ASIDE("- Observation: a\n- Hypothesis: b\n- Action: c\n- Trade-off: t\n- Validation: d\n- More: e\n"),
+            "r.md:17: rule a has more than five texts");
+    mistake(ASIDE("- Observation: a\n\n  b\n"), "r.md:12: expected \"Observation:\" and its text in one paragraph");
     mistake(ASIDE("- Observation: a <b>c</b>\n"),
-            "r.md:10: only words, emphasis, links and `code` are expected here, no HTML and no pictures");
+            "r.md:12: only words, emphasis, links and `code` are expected here, no HTML and no pictures");
     mistake(ASIDE("- Observation: a\n  {gpu.rows} {gpu.moon}\n"),
-            "r.md:11: nothing can be filled in for {gpu.moon}: expected a metric, \"limit\" and a metric that this rule's condition "
+            "r.md:13: nothing can be filled in for {gpu.moon}: expected a metric, \"limit\" and a metric that this rule's condition "
             "compares, or \"name\" and one of the document's list; {{ writes a brace");
     mistake(ASIDE("- Observation: {limit gpu.idle_us}\n"),
-            "r.md:10: nothing can be filled in for {limit gpu.idle_us}: expected a metric, \"limit\" and a metric that this rule's "
+            "r.md:12: nothing can be filled in for {limit gpu.idle_us}: expected a metric, \"limit\" and a metric that this rule's "
             "condition compares, or \"name\" and one of the document's list; {{ writes a brace");
-    mistake(ASIDE("- Observation: a {gpu.rows\n"), "r.md:10: a brace is never closed; {{ writes one as text");
+    mistake(ASIDE("- Observation: a {gpu.rows\n"), "r.md:12: a brace is never closed; {{ writes one as text");
 }
 
 static void what_is_too_large_is_refused_before_it_is_read(void)
@@ -307,10 +332,12 @@ static void a_finding_tells_everything(void)
     ap_add_time(&model, row, "self_dur_us", 5);
     judge(&model, BLOCK("a", "when: gpu.utilization_ratio < 90 % and gpu.idle_us > gpu.busy_us * 0.1 and trace.complete is true\n"
                              "severity: high\nconfidence: medium\nrank_by: gpu.idle_us\nmissing: stacks, other-ranks, trace\n"
+                             "bottleneck: launch-bound\nhardware: CUDA, compute capability 8.0 and later\n"
                              "source: {limit gpu.utilization_ratio}, \n  ours")
                       "- **Observation:** busy {gpu.utilization_ratio} of\n  all, `{gpu.idle_us}` over {limit gpu.idle_us}\n"
                       "- Hypothesis: {name top-family} {name top-kernel} {{x} {gpu.memcpy.bytes}\n"
-                      "- Action: see [there](https://example.org)\n- Validation: `a_b` *c*\n");
+                      "- Action: see [there](https://example.org)\n- Trade-off: costs {gpu.busy_us}\n"
+                      "- Validation: `a_b` *c*\n");
     const struct ap_value *it = finding(&model, 0);
     says(it, "rule_id", "a");
     says(it, "title", "Title of a");
@@ -319,7 +346,10 @@ static void a_finding_tells_everything(void)
     says(it, "observation", "busy 80 % of all, `100 ms` over 40 ms Threshold: 90 %, ours.");
     says(it, "hypothesis", "`a'b  ` one kernel {x} n/a");
     says(it, "action", "see there (https://example.org)");
+    says(it, "trade_off", "costs 400 ms");
     says(it, "validation", "`a_b` c");
+    says(it, "bottleneck", "launch-bound");
+    says(it, "hardware", "CUDA, compute capability 8.0 and later");
     is_int(ap_value_integer(ap_value_member(it, "saves_us"), -1), 100 * MS, "saves the idle time");
     is_int(ap_value_member(it, "saves_bytes")->type, AP_VALUE_NULL, "and no bytes");
     const struct ap_value *evidence = ap_value_member(it, "evidence");
@@ -337,9 +367,10 @@ static void one_of_a_thing_is_singular(void)
     struct ap_model model;
     a_base_tree(&model);
     put_count(&model, "gpu.kernel.count", 1);
-    judge(&model, BLOCK("a", "when: gpu.kernel.count = 1\n" MIDDLE)
+    judge(&model, BLOCK("a", "when: gpu.kernel.count = 1\n" MIDDLE "\n" KIND)
                       "- Observation: {gpu.kernel.count} kernels, {gpu.kernel.count} copies. {gpu.rows} rows\n"
-                      "- Hypothesis: {gpu.kernel.count} rowsome rows\n- Action: in {gpu.kernel.count} calls\n- Validation: v\n");
+                      "- Hypothesis: {gpu.kernel.count} rowsome rows\n- Action: in {gpu.kernel.count} calls\n- Trade-off: t\n"
+                      "- Validation: v\n");
     const struct ap_value *it = finding(&model, 0);
     says(it, "observation", "1 kernel, 1 copy. 10 rows Threshold: ours.");
     says(it, "hypothesis", "1 rowsome rows");
@@ -498,6 +529,9 @@ static enum ap_status whole_run(void)
     a_base_tree(&model);
     put_ratio(&model, "gpu.utilization_ratio", 0.1);
     put_ratio(&model, "memory.state.slack_ratio", 0.5);
+    struct ap_value *gap = ap_add_object(&model, put_list(&model, "idle.gaps"), NULL);
+    ap_add_string(&model, gap, "host_row", "aten::mm");
+    ap_add_time(&model, gap, "cause_us", 5);
     enum ap_status status = ap_rubric_parse(&gate, builtin.data, builtin.bytes, "r.md", &rubric, &error);
     if (status == AP_OK)
         status = ap_rubric_apply(rubric, NULL, &model, &error);

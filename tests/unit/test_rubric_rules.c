@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * The rules that ship: each fires on figures just beyond its thresholds and is silent just beside them. The figures are
- * made from the document itself, so a new rule is tested without a line here. */
+ * made from the document itself, so a new rule is tested without a line here; test_rubric_figures.c has figures that do not
+ * follow the document. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "rule.h"
+#include "rule_figures.h"
 #include "tap.h"
-#include "tree.h"
 
 #include "poison.h"
 
@@ -15,17 +15,6 @@ static struct ap_gate gate;
 static struct ap_rubric *rubric;
 
 /* ---- figures for a condition ---- */
-
-static void put_metric(struct ap_model *model, const struct ap_metric *metric, double number)
-{
-    static const enum ap_value_type types[] = { AP_VALUE_COUNT, AP_VALUE_BYTES,  AP_VALUE_TIME_NS,
-                                                AP_VALUE_RATIO, AP_VALUE_NUMBER, AP_VALUE_BOOL };
-    enum ap_value_type type = types[metric->unit];
-    if (type == AP_VALUE_RATIO || type == AP_VALUE_NUMBER)
-        put_double(model, metric->path, type, number);
-    else
-        put_integer(model, metric->path, type, (int64_t)number);
-}
 
 static double step_of(const struct ap_metric *metric, double limit)
 {
@@ -68,19 +57,6 @@ static void put_others(struct ap_model *model, const struct ap_expr *expr)
             put_metric(model, expr->comparisons[i].other, 1e10 / (double)(i + 1));
 }
 
-/* A tree in which every artifact that a report can show is there. */
-static void put_artifacts(struct ap_model *model)
-{
-    static const char *const recorded[] = { "trace.recorded.gpu",       "trace.recorded.runtime",  "trace.recorded.shapes",
-                                            "trace.recorded.stacks",    "trace.recorded.memory",   "trace.complete",
-                                            "memory.recorded.history",  "memory.recorded.stacks",  "memory.recorded.requested_sizes",
-                                            "memory.recorded.settings", "memory.recorded.blocks" };
-    for (size_t i = 0; i < AP_COUNT_OF(recorded); i++)
-        put_bool(model, recorded[i], true);
-    put_count(model, "cpu.operator_summary.events", 100000);
-    put_count(model, "steps.count", 5);
-}
-
 /* All comparisons of @rule hold, but number @but; -1: all hold; -2: none does. */
 static void put_rule(struct ap_model *model, const struct ap_rule *rule, int but)
 {
@@ -93,20 +69,6 @@ static void put_rule(struct ap_model *model, const struct ap_rule *rule, int but
     for (int i = 0; i < (int)rule->when.comparison_count; i++)
         if (i == but || but == -2)
             put_edge(model, &rule->when.comparisons[i], false);
-}
-
-static bool fires(struct ap_model *model, const struct ap_rule *rule, bool *ret_evaluated)
-{
-    struct ap_error error;
-    struct ap_rubric alone = { .first = NULL };
-    struct ap_rule copy = *rule;
-    copy.next = NULL;
-    alone.first = alone.last = &copy;
-    alone.rule_count = 1;
-    if (ap_rubric_apply(&alone, NULL, model, &error) != AP_OK)
-        return false;
-    *ret_evaluated = ap_value_count(ap_value_at(&model->root, "not_evaluated")) == 0;
-    return ap_value_count(ap_value_at(&model->root, "findings")) == 1;
 }
 
 static void claim(bool holds, const struct ap_rule *rule, const char *what)
@@ -186,6 +148,12 @@ static void a_rule_is_complete(const struct ap_rule *rule)
     claim(names_a_metric(rule->texts[AP_TEXT_validation]), rule, "the validation names a metric");
     if (rule->severity > AP_SEVERITY_info)
         claim(strchr(rule->texts[AP_TEXT_observation].data, '{') != NULL, rule, "the observation tells a measured value");
+    bool recording = strcmp(rule->bottleneck, "trace-quality") == 0;
+    claim(recording == (rule->domain == AP_DOMAIN_quality), rule, "rules about the recording are of domain quality, and no others");
+    bool own = true;
+    for (const struct ap_rule *other = rubric->first; other; other = other->next)
+        own = own && (other == rule || !ap_text_equal(other->texts[AP_TEXT_trade_off], rule->texts[AP_TEXT_trade_off]));
+    claim(own, rule, "the trade-off is that of its own action");
 }
 
 /* ---- figures of real recordings: the first finding has to be the right one ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What a finding carries beside its texts, and which findings a user's focus keeps. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rubric.h"
@@ -12,9 +13,10 @@
 #define MS INT64_C(1000000)
 #define GIB ((int64_t)1 << 30)
 
-#define RULE(id, when, more)                                                                                    \
-    "### " id ": Title of " id "\n\n```rule\nwhen: " when "\n" more "\n```\n\n"                                 \
-    "- Observation: seen\n- Hypothesis: guess\n- Action: do\n- Validation: check\n\n"
+#define RULE_FOR(hardware, id, when, more)                                                                      \
+    "### " id ": Title of " id "\n\n```rule\nwhen: " when "\n" more "\nbottleneck: leak\nhardware: " hardware      \
+    "\n```\n\n- Observation: seen\n- Hypothesis: guess\n- Action: do\n- Trade-off: pay\n- Validation: check\n\n"
+#define RULE(id, when, more) RULE_FOR("any", id, when, more)
 #define MIDDLE "severity: medium\nconfidence: medium\nsource: ours"
 
 static struct ap_gate gate;
@@ -104,8 +106,9 @@ static void the_command_looks_at_a_figure_of_the_validation(void)
 {
     struct ap_model model;
     a_base_tree(&model);
-    judge_with(&model, NULL, "### a: A\n\n```rule\nwhen: gpu.rows > 1 and gpu.idle_us < 1 s and steps.count is unknown\n" MIDDLE "\n```\n\n"
-               "- Observation: seen\n- Hypothesis: guess\n- Action: do\n- Validation: `no.metric`, `steps.max_us` or `gpu.idle_us` `x\n\n"
+    judge_with(&model, NULL, "### a: A\n\n```rule\nwhen: gpu.rows > 1 and gpu.idle_us < 1 s and steps.count is unknown\n" MIDDLE
+               "\nbottleneck: leak\nhardware: any\n```\n\n- Observation: seen\n- Hypothesis: guess\n- Action: do\n- Trade-off: pay\n"
+               "- Validation: `no.metric`, `steps.max_us` or `gpu.idle_us` `x\n\n"
                RULE("b", "steps.count is unknown", MIDDLE));
     says(finding(&model, 0), "verify_command", "analyze_profile --cpu-trace NEW_TRACE.json.gz --json-out new.json  "
                                                "# gpu.idle_us is 100 ms here and should rise");
@@ -207,15 +210,126 @@ static void a_finding_names_the_largest_owners(void)
     judge_with(&model, NULL, RULE("a", "gpu.rows > 1", "due_to: memory.peak.devices.by_frame(frame: live_bytes)\n" MIDDLE)
                   RULE("b", "gpu.rows > 1", MIDDLE)
                   RULE("c", "gpu.rows > 1", "due_to: memory.peak.devices(frame: live_bytes)\n" MIDDLE));
-    const struct ap_value *a = ap_value_member(finding(&model, 0), "due_to");
+    const struct ap_value *a = ap_value_member(finding(&model, 0), "affected");
     is_int(ap_value_count(a), 3, "three of the owners on all devices");
     says(list_item(a, 0), "name", "d.py:4 i");
     is_int(ap_value_integer(ap_value_member(list_item(a, 0), "bytes"), -1), 70, "with its bytes");
     says(list_item(a, 1), "name", "b.py:2 g");
     says(list_item(a, 2), "name", "a.py:1 f");
-    is_int(ap_value_count(ap_value_member(finding(&model, 1), "due_to")), 0, "none, where the rule names none");
-    is_int(ap_value_count(ap_value_member(finding(&model, 2), "due_to")), 0, "nor where the rows have no name");
+    is_int(ap_value_count(ap_value_member(finding(&model, 1), "affected")), 0, "none, where the rule names none");
+    is_int(ap_value_count(ap_value_member(finding(&model, 2), "affected")), 0, "nor where the rows have no name");
     ap_model_release(&model);
+}
+
+static void put_call(struct ap_model *model, struct ap_value *list, const char *operator, const char *call, const char *category,
+                     int64_t idle_ns)
+{
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    if (operator)
+        ap_add_string(model, row, "operator", operator);
+    else
+        ap_add_null(model, row, "operator");
+    ap_add_string(model, row, "call", call);
+    ap_add_string(model, row, "category", category);
+    ap_add_bool(model, row, "at_end", idle_ns == 0);
+    ap_add_count(model, row, "count", idle_ns / 1000);
+    ap_add_time(model, row, "idle_us", idle_ns);
+}
+
+static void put_calls(struct ap_model *model)
+{
+    struct ap_value *list = put_list(model, "sync.by_cause");
+    put_call(model, list, "aten::item", "cudaMemcpyAsync", "scalar_read", 3000);
+    put_call(model, list, "aten::nonzero", "cudaMemcpyAsync", "data_dependent", 9000);
+    put_call(model, list, "aten::item", "cudaStreamSynchronize", "scalar_read", 4000);
+    put_call(model, list, NULL, "cudaDeviceSynchronize", "explicit", 5000);
+    put_call(model, list, "aten::equal", "cudaStreamSynchronize", "scalar_read", 0);
+    put_text(model, "sync.longest.operator", "aten::mm");
+    put_time(model, "sync.longest.idle_us", 6);
+}
+
+/* What the only rule says with this line on the calls above: names and numbers. */
+static void affected_is(const char *due_to, const char *want)
+{
+    struct ap_model model;
+    char document[1000], got[300] = "";
+    (void)snprintf(document, sizeof(document), RULE("a", "gpu.rows > 1", "due_to: %s\n" MIDDLE), due_to);
+    a_base_tree(&model);
+    put_calls(&model);
+    judge_with(&model, NULL, document);
+    for (const struct ap_value *it = ap_value_first(ap_value_member(finding(&model, 0), "affected")); it; it = it->next) {
+        struct ap_text name = ap_value_text(ap_value_member(it, "name"));
+        int64_t ns = ap_value_integer(ap_value_member(it, "us"), -1), bytes = ap_value_integer(ap_value_member(it, "bytes"), -1);
+        int64_t count = ap_value_integer(ap_value_member(it, "count"), -1);
+        size_t used = strlen(got);
+        (void)snprintf(got + used, sizeof(got) - used, "%.*s %lld %lld %lld; ", (int)name.bytes, name.data, (long long)ns,
+                       (long long)bytes, (long long)count);
+    }
+    is_str(got, want, due_to);
+    ap_model_release(&model);
+}
+
+static void a_finding_names_the_operators_concerned(void)
+{
+    affected_is("sync.by_cause(operator: idle_us)", "aten::nonzero 9000 -1 -1; aten::item 7000 -1 -1; ");
+    affected_is("sync.by_cause(operator|call: idle_us)",
+                "aten::nonzero 9000 -1 -1; aten::item 7000 -1 -1; cudaDeviceSynchronize 5000 -1 -1; ");
+    affected_is("sync.by_cause(operator|call: idle_us where category is scalar_read|explicit)",
+                "aten::item 7000 -1 -1; cudaDeviceSynchronize 5000 -1 -1; ");
+    affected_is("sync.by_cause(operator: count where category is s*)", "aten::item -1 -1 7; ");
+    affected_is("sync.by_cause(call: idle_us\n  where idle_us < 5 and\n  at_end is false)",
+                "cudaStreamSynchronize 4000 -1 -1; cudaMemcpyAsync 3000 -1 -1; ");
+    affected_is("sync.by_cause(operator: idle_us where idle_us > 3.5)", "aten::nonzero 9000 -1 -1; aten::item 4000 -1 -1; ");
+    affected_is("sync.by_cause(operator: idle_us where category is none); sync.by_cause(call: idle_us where at_end is false)",
+                "cudaMemcpyAsync 12000 -1 -1; cudaDeviceSynchronize 5000 -1 -1; cudaStreamSynchronize 4000 -1 -1; ");
+    affected_is("sync.by_cause(operator: idle_us where at_end is true)", "");
+    affected_is("sync.by_cause(operator: category)", "");
+    affected_is("sync.by_cause(operator: idle_us where nothing is x)", "");
+    affected_is("nothing.here(operator: idle_us)", "");
+    affected_is("sync.longest(operator: idle_us)", "aten::mm 6 -1 -1; ");
+    affected_is("sync(operator: idle_us)", "");
+    affected_is("gpu.rows(operator: idle_us)", "");
+}
+
+static void fires_on(const char *hardware, const char *call, const char *device, double capability, bool want)
+{
+    struct ap_model model;
+    char document[1000], text[200];
+    (void)snprintf(document, sizeof(document), RULE_FOR("%s", "a", "gpu.rows > 1", MIDDLE), hardware);
+    (void)snprintf(text, sizeof(text), "%s on %s, %s, %g", hardware, call ? call : "-", device ? device : "-", capability);
+    a_base_tree(&model);
+    if (call) {
+        struct ap_value *list = put_list(&model, "runtime.calls");
+        ap_add_string(&model, ap_add_object(&model, list, NULL), "name", "other");
+        ap_add_string(&model, ap_add_object(&model, list, NULL), "name", call);
+    }
+    if (device)
+        put_text(&model, "trace.main_device.name", device);
+    if (capability > 0)
+        put_double(&model, "trace.main_device.compute_capability", AP_VALUE_NUMBER, capability);
+    judge_with(&model, NULL, document);
+    ok((ap_value_count(ap_value_at(&model.root, "findings")) == 1) == want, text);
+    is_int(ap_value_count(ap_value_at(&model.root, "not_evaluated")), 0, "and nothing is asked for");
+    ap_model_release(&model);
+}
+
+static void a_rule_is_silent_on_hardware_that_it_does_not_hold_for(void)
+{
+    static const char sm80[] = "CUDA, compute capability 8.0 and later";
+    fires_on(sm80, NULL, NULL, 0, true);
+    fires_on(sm80, "cudaLaunchKernel", NULL, 0, true);
+    fires_on(sm80, "cudaLaunchKernel", NULL, 8.0, true);
+    fires_on(sm80, "cudaLaunchKernel", NULL, 7.5, false);
+    fires_on(sm80, NULL, "NVIDIA A100-SXM4-40GB", 8.0, true);
+    fires_on(sm80, NULL, "Tesla V100-SXM2-16GB", 7.0, false);
+    fires_on(sm80, "hipLaunchKernel", NULL, 9.4, false);
+    fires_on("CUDA", NULL, "AMD Instinct MI300X", 9.4, false);
+    fires_on("CUDA", "hipLaunchKernel", NULL, 0, false);
+    fires_on("ROCm", "hipLaunchKernel", NULL, 0, true);
+    fires_on("ROCm", "cuLaunchKernel", NULL, 0, false);
+    fires_on("CUDA and ROCm", "hipLaunchKernel", NULL, 0, true);
+    fires_on("CPU", "cudaLaunchKernel", NULL, 0, true);
+    fires_on("any", "hipLaunchKernel", "AMD Instinct MI300X", 9.4, true);
 }
 
 int main(void)
@@ -226,6 +340,8 @@ int main(void)
     options_keep_findings_of_a_domain_or_phase();
     places_stand_beside_the_metrics_or_where_the_rule_says();
     a_finding_names_the_largest_owners();
+    a_finding_names_the_operators_concerned();
+    a_rule_is_silent_on_hardware_that_it_does_not_hold_for();
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory went back");
     return done();
 }

@@ -114,6 +114,8 @@ static void kernels_of_all_generations_have_their_subfamily(void)
         { "loss", "void at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda_kernel_2d<float>(X)" },
         { "reduction", "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, X> >(X)" },
         { "elementwise", "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, X>(int)" },
+        { "elementwise", "saxpy(int, float, float*, float*)" },
+        { "elementwise", "stream_triad_kernel(float*, float const*, float const*, long)" },
         { "elementwise",
           "void at::native::vectorized_elementwise_kernel<4, at::native::gelu_kernel(X)::{lambda()#1}, X>(int)" },
         { "elementwise",

@@ -33,6 +33,12 @@ enum ap_status ap_gpu_add_streams(struct ap_gpu_work *work, struct ap_model *mod
 /** kernel, short_kernels, kernels, families, subfamilies, family_share, unnamed_family, communication */
 enum ap_status ap_gpu_add_kernels(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
                                   struct ap_error *reterr);
+/** unfused_attention */
+enum ap_status ap_gpu_add_attention(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
+                                    struct ap_error *reterr);
+/** unaligned_gemm */
+enum ap_status ap_gpu_add_alignment(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
+                                    struct ap_error *reterr);
 /** sm */
 enum ap_status ap_gpu_add_sm(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
                              struct ap_error *reterr);

@@ -41,6 +41,8 @@ static enum ap_status add_gpu(struct ap_gpu_work *work, struct ap_model *model, 
     add_totals(work, model, gpu);
     AP_TRY(ap_gpu_add_streams(work, model, gpu, reterr));
     AP_TRY(ap_gpu_add_kernels(work, model, gpu, reterr));
+    AP_TRY(ap_gpu_add_attention(work, model, gpu, reterr));
+    AP_TRY(ap_gpu_add_alignment(work, model, gpu, reterr));
     AP_TRY(ap_gpu_add_sm(work, model, gpu, reterr));
     AP_TRY(ap_gpu_add_copies(work, model, gpu, reterr));
     return ap_gpu_add_sequences(work, model, gpu, reterr);

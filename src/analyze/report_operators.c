@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * report_operators.c - operators with the GPU work they launched, by name, by input shapes, by family. */
 #include "host_work_report.h"
+#include "shape_text.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -104,36 +105,6 @@ static bool shape_before(const void *data, uint32_t a, uint32_t b)
     return is_equal ? a < b : before;
 }
 
-/* Lists of tensors make long texts: they are shown up to here. Some exporters write one number a line. */
-#define SHOWN_BYTES 200
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-static void add_shown_text(struct ap_model *model, struct ap_value *row, const char *key, struct ap_text text)
-{
-    char shown[SHOWN_BYTES + 4];
-    size_t bytes = 0, at = 0;
-    for (; at < text.bytes && bytes < SHOWN_BYTES; at++) {
-        if (!is_blank(text.data[at]))
-            shown[bytes++] = text.data[at];
-        else if (at && text.data[at - 1] == ',')
-            shown[bytes++] = ' ';
-        else if (at && !is_blank(text.data[at - 1]) && text.data[at - 1] != '[' && at + 1 < text.bytes &&
-                 !is_blank(text.data[at + 1]) && text.data[at + 1] != ']')
-            shown[bytes++] = ' ';
-    }
-    while (at < text.bytes && bytes && ((uint8_t)text.data[at] & 0xc0) == 0x80) /* within a character */
-        at--, bytes--;
-    if (at < text.bytes) {
-        memcpy(shown + bytes, "...", 3);
-        bytes += 3;
-    }
-    ap_add_text(model, row, key, (struct ap_text){ shown, bytes });
-}
-
 static enum ap_status add_by_shape(struct ap_pass_context *context, const struct ap_host_work *work,
                                    struct ap_model *model, struct ap_value *operators, struct ap_error *reterr)
 {
@@ -155,8 +126,8 @@ static enum ap_status add_by_shape(struct ap_pass_context *context, const struct
         struct ap_text dims, types;
         ap_trace_signature(context->trace, (struct ap_str){ shape->signature }, &dims, &types);
         ap_add_text(model, row, "name", ap_trace_text(context->trace, shape->name));
-        add_shown_text(model, row, "dims", dims);
-        add_shown_text(model, row, "types", types);
+        ap_add_shape_text(model, row, "dims", dims);
+        ap_add_shape_text(model, row, "types", types);
         add_times(context, &shape->cost, model, row);
         ap_add_slowest(context, &shape->cost, model, row);
         listed_ns = ap_add_sat(listed_ns, shape->cost.device_self_ns, &context->ops.overflowed);

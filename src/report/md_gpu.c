@@ -178,6 +178,25 @@ static void write_copies(struct md *md)
     ap_md_table(md, "Copies by kind", &table);
 }
 
+static void write_unaligned(struct md *md)
+{
+    static const struct md_column columns[] = {
+        MD_COLUMN("operator", "Operator", MD_NAME),
+        MD_COLUMN("dims", "Shapes", MD_NAME),
+        MD_COLUMN("kernel", "Kernel", MD_NAME),
+        MD_COLUMN("told_by", "Told by", MD_NAME),
+        MD_COLUMN("count", "Count", MD_FIGURE),
+        MD_COLUMN("total_dur_us", "Total (us)", MD_FIGURE),
+    };
+    static const struct md_table table = {
+        .path = "gpu.unaligned_gemm.top",
+        .remark = ", largest total first; rows of these matrices do not begin at multiples of 16 bytes",
+        MD_COLUMNS(columns),
+    };
+    if (ap_value_first(ap_md_at(md, "gpu.unaligned_gemm.top")))
+        ap_md_table(md, "Unaligned matrix multiplications", &table);
+}
+
 static void write_names(struct md *md, const struct ap_value *names)
 {
     for (const struct ap_value *name = ap_value_first(names); name; name = name->next) {
@@ -223,6 +242,7 @@ void ap_md_gpu(struct md *md)
     write_devices(md);
     write_families(md);
     write_kernels(md);
+    write_unaligned(md);
     write_copies(md);
     write_sequences(md);
 }

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ * Attention in pieces and matrices that are not aligned: traces typed by hand. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze.h"
+#include "shape_text.h"
+#include "tap.h"
+
+#define OPERATOR (AP_KIND_operator | AP_ROW_X | AP_ROW_CPU_CATEGORY)
+#define RUNTIME (AP_KIND_runtime | AP_ROW_X)
+#define KERNEL (AP_KIND_kernel | AP_ROW_X)
+
+#define GEMM "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n"
+#define GEMM_ALIGN1 "cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_nn_align1"
+#define GEMM_ALIGN16 "cutlass_80_tensorop_i8_gemm_s8_align16"
+#define SOFTMAX "void (anonymous namespace)::softmax_warp_forward<float, 10, false, false>"
+#define LOG_SOFTMAX "void at::native::cunn_SoftMaxForward<8, float, LogSoftMaxForwardEpilogue>"
+#define MUL "void at::native::vectorized_elementwise_kernel<4, Mul>"
+#define BF16 "[\"c10::BFloat16\", \"c10::BFloat16\", \"c10::BFloat16\"]"
+
+struct run {
+    struct ap_gate gate;
+    struct ap_trace *trace;
+    struct ap_notes notes;
+    struct ap_model model;
+    int64_t now_us;
+    uint32_t correlation;
+};
+
+static void begin(struct run *run)
+{
+    memset(run, 0, sizeof(*run));
+    ap_gate_init(&run->gate, 0);
+    ap_model_init(&run->model, &run->gate);
+    if (ap_trace_new(&run->gate, &run->trace, NULL) != AP_OK)
+        abort();
+}
+
+static void row(struct run *run, const char *thread, const char *name, unsigned tag, int64_t start_us, int64_t dur_us)
+{
+    struct ap_trace *trace = run->trace;
+    struct ap_str text;
+    uint32_t track;
+    if (ap_strpool_intern(&trace->strings, name, strlen(name), &text, NULL) != AP_OK ||
+        ap_trace_track(trace, AP_TEXT("1"), false, ap_text_of(thread), false, &track, NULL) != AP_OK ||
+        ap_trace_add_row(trace, start_us * 1000, dur_us * 1000, text, track, (uint8_t)tag, NULL) != AP_OK)
+        abort();
+    if (ap_event_kind_is_gpu_work(ap_row_kind((uint8_t)tag)))
+        trace->tracks[track].device = 0;
+}
+
+/* An operator of 5 us, its call and the kernel behind it; all follow each other. */
+static void run_op(struct run *run, const char *op, const char *dims, const char *types, const char *stream, const char *kernel,
+                   int64_t dur_us)
+{
+    struct ap_op_detail detail = { .sequence = 0 };
+    row(run, "1", op, OPERATOR, run->now_us, 5);
+    if (dims && (ap_trace_join_signature(run->trace, ap_text_of(dims), ap_text_of(types), &detail.signature, NULL) != AP_OK ||
+                 ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK))
+        abort();
+    run->correlation++;
+    row(run, "1", "cudaLaunchKernel", RUNTIME, run->now_us + 1, 2);
+    if (ap_trace_add_call_detail(run->trace, (struct ap_call_detail){ run->correlation, 0 }, NULL) != AP_OK)
+        abort();
+    row(run, stream, kernel, KERNEL, run->now_us + 10, dur_us);
+    if (ap_trace_add_work_detail(run->trace, (struct ap_work_detail){ .correlation = run->correlation }, NULL) != AP_OK)
+        abort();
+    run->now_us += 10 + dur_us;
+}
+
+static void kernel(struct run *run, const char *kernel, int64_t dur_us)
+{
+    run_op(run, "aten::op", NULL, NULL, "7", kernel, dur_us);
+}
+
+static void analyze(struct run *run)
+{
+    struct ap_analyze_options options = { .path = "typed by hand" };
+    struct ap_error error = { AP_OK, false, 0, "" };
+    is_int(ap_analyze_trace(run->trace, &options, &run->notes, &run->model, &error), AP_OK, "the analysis runs");
+}
+
+static void end(struct run *run)
+{
+    ap_trace_free(run->trace);
+    ap_model_release(&run->model);
+    is_u64(run->gate.used_bytes, 0, "all memory is given back");
+}
+
+static int64_t number(const struct run *run, const char *path)
+{
+    return ap_value_integer(ap_value_at(&run->model.root, path), -1);
+}
+
+static const struct ap_value *top(const struct run *run)
+{
+    return ap_value_first(ap_value_at(&run->model.root, "gpu.unaligned_gemm.top"));
+}
+
+static bool member_is(const struct ap_value *value, const char *key, const char *text)
+{
+    return ap_text_is(ap_value_text(ap_value_member(value, key)), text);
+}
+
+/* ---- attention ---- */
+
+static void attention_is_what_stands_between_two_products(void)
+{
+    struct run run;
+    begin(&run);
+    kernel(&run, MUL, 1000);
+    kernel(&run, GEMM, 100);
+    kernel(&run, MUL, 20);
+    kernel(&run, SOFTMAX, 30);
+    kernel(&run, GEMM, 200);
+    kernel(&run, MUL, 7);
+    kernel(&run, GEMM, 300);
+    analyze(&run);
+    is_int(number(&run, "gpu.unfused_attention.count"), 1, "once");
+    is_int(number(&run, "gpu.unfused_attention.scores_us"), 50000, "what stands between");
+    is_int(number(&run, "gpu.unfused_attention.gemm_us"), 300000, "the products on both sides");
+    is_int(number(&run, "gpu.unfused_attention.total_dur_us"), 350000, "all of it");
+    end(&run);
+}
+
+static void a_product_counts_once(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 2; i++) {
+        kernel(&run, GEMM, 100);
+        kernel(&run, SOFTMAX, 10);
+    }
+    kernel(&run, GEMM, 100);
+    analyze(&run);
+    is_int(number(&run, "gpu.unfused_attention.count"), 2, "twice in a row");
+    is_int(number(&run, "gpu.unfused_attention.gemm_us"), 300000, "three products");
+    end(&run);
+}
+
+static void other_softmaxes_are_no_attention(void)
+{
+    struct run run;
+    begin(&run);
+    kernel(&run, SOFTMAX, 10); /* nothing before it */
+    kernel(&run, GEMM, 100);
+    kernel(&run, LOG_SOFTMAX, 10);
+    kernel(&run, GEMM, 100);
+    run_op(&run, "aten::_log_softmax_backward_data", NULL, NULL, "7", SOFTMAX, 10);
+    kernel(&run, GEMM, 100);
+    for (int i = 0; i < 8; i++)
+        kernel(&run, MUL, 1);
+    kernel(&run, SOFTMAX, 10); /* far from its neighbours */
+    kernel(&run, GEMM, 100);
+    run_op(&run, "aten::op", NULL, NULL, "8", SOFTMAX, 10); /* on another stream */
+    kernel(&run, GEMM, 100);
+    kernel(&run, SOFTMAX, 10); /* nothing behind it */
+    analyze(&run);
+    is_int(number(&run, "gpu.unfused_attention.count"), 0, "none");
+    is_int(number(&run, "gpu.unfused_attention.total_dur_us"), 0, "no time");
+    end(&run);
+}
+
+/* ---- alignment ---- */
+
+static bool unaligned(const char *op, const char *dims, const char *types, bool inner)
+{
+    return ap_shape_is_unaligned(ap_text_of(op), ap_text_of(dims), ap_text_of(types), inner);
+}
+
+static void sizes_tell_alignment(void)
+{
+    static const char fp8[] = "[\"c10::Float8_e4m3fn\", \"c10::Float8_e4m3fn\"]";
+    ok(!unaligned("aten::mm", "[[888, 2880], [2880, 640]]", BF16, true), "multiples of 8");
+    ok(unaligned("aten::mm", "[[888, 2881], [2881, 640]]", BF16, true), "the inner size");
+    ok(!unaligned("aten::mm", "[[888, 2881], [2881, 640]]", BF16, false), "which is not asked for in backward");
+    ok(unaligned("aten::mm", "[[888, 2880], [2880, 50257]]", BF16, false), "the columns");
+    ok(!unaligned("aten::mm", "[[887, 2880], [2880, 640]]", BF16, true), "rows do not matter");
+    ok(unaligned("aten::bmm", "[[96, 3137, 64], [96, 64, 3137]]", BF16, true), "of batches too");
+    ok(unaligned("aten::addmm", "[[10], [5, 128], [128, 10], [], []]", "[\"c10::Half\", \"c10::Half\"]", true), "behind the bias");
+    ok(!unaligned("aten::addmm", "[[7], [5, 128], [128, 16], [], []]", "[\"c10::Half\", \"c10::Half\"]", true), "not the bias");
+    ok(unaligned("aten::_scaled_mm", "[[32, 72], [72, 64]]", fp8, true), "of 8 bits: 16 elements");
+    ok(!unaligned("aten::mm", "[[5, 127], [127, 127]]", "[\"float\", \"float\"]", true), "32 bits: nothing is said");
+    ok(!unaligned("aten::mul", "[[5, 127], [127, 127]]", BF16, true), "no product");
+    ok(unaligned("aten::mm", "[\n [\n  8,\n  127\n ],\n [\n  127,\n  8\n ]\n]", BF16, true), "one number a line");
+}
+
+static void what_is_no_list_of_sizes_says_nothing(void)
+{
+    static const char *const odd[] = { "", "[", "[]", "[[]]", "[[], []]", "[[8, 127]", "]]]]", "[[-3], [[[3]]]]", "null",
+                                       "[[8, 99999999999999999999], [3, 99999999999999999999]]", "[\"a\", \"b\"]", ",,,," };
+    int told = 0;
+    for (size_t i = 0; i < AP_COUNT_OF(odd); i++)
+        told += unaligned("aten::mm", odd[i], BF16, true);
+    is_int(told, 0, "nothing is said of odd texts");
+    ok(!unaligned("aten::mm", "[[1, 1], [1, 1]]", "", true), "no types");
+    ok(!unaligned("aten::mm", "[[1, 1], [1, 1]]", "[\"c10::Half", true), "a type that does not end");
+}
+
+static void unaligned_products_are_summed_and_named(void)
+{
+    struct run run;
+    begin(&run);
+    run_op(&run, "aten::mm", "[[8, 127], [127, 8]]", BF16, "7", GEMM, 10);
+    run_op(&run, "aten::mm", "[[8, 127], [127, 8]]", BF16, "7", GEMM, 20);
+    run_op(&run, "aten::mm", "[[8, 128], [128, 8]]", BF16, "7", GEMM, 1000);
+    run_op(&run, "aten::mm", "[[8, 128], [128, 8]]", BF16, "7", GEMM_ALIGN16, 1000);
+    run_op(&run, "aten::bmm", "[[2, 8, 127], [2, 127, 8]]", BF16, "7", GEMM_ALIGN1, 50);
+    run_op(&run, "aten::op", NULL, NULL, "7", GEMM_ALIGN1, 5);
+    run_op(&run, "aten::mul", "[[8, 127], [127, 8]]", BF16, "7", MUL, 1000);
+    analyze(&run);
+    is_int(number(&run, "gpu.unaligned_gemm.count"), 4, "kernels");
+    is_int(number(&run, "gpu.unaligned_gemm.total_dur_us"), 85000, "their time");
+    const struct ap_value *first = top(&run), *second = first ? first->next : NULL, *third = second ? second->next : NULL;
+    ok(third && !third->next, "three kinds");
+    ok(member_is(first, "operator", "aten::bmm") && member_is(first, "told_by", "kernel and shapes"), "the longest first");
+    ok(member_is(second, "dims", "[[8, 127], [127, 8]]") && member_is(second, "told_by", "shapes"), "by shapes alone");
+    is_int(ap_value_integer(ap_value_member(second, "count"), -1), 2, "calls alike are one");
+    is_int(ap_value_integer(ap_value_member(ap_value_member(second, "longest"), "dur_us"), -1), 20000, "the longest of them");
+    ok(member_is(third, "kernel", GEMM_ALIGN1) && member_is(third, "told_by", "kernel"), "by the kernel's name alone");
+    end(&run);
+}
+
+static void backward_is_asked_for_columns_only(void)
+{
+    struct run run;
+    struct ap_op_detail detail = { .sequence = 5, .forward_thread = 1 };
+    begin(&run);
+    row(&run, "1", "autograd::engine::evaluate_function: MmBackward0", OPERATOR, 0, 100);
+    if (ap_trace_add_op_detail(run.trace, detail, NULL) != AP_OK)
+        abort();
+    run.now_us = 10;
+    run_op(&run, "aten::mm", "[[128, 127], [127, 64]]", BF16, "7", GEMM, 10);
+    analyze(&run);
+    is_int(number(&run, "gpu.unaligned_gemm.count"), 0, "a batch of 127 is no fault in backward");
+    end(&run);
+}
+
+/* ---- memory ---- */
+
+static void refused_memory_is_reported_and_none_is_lost(void)
+{
+    enum ap_status status = AP_ERROR_MEMORY;
+    int wrong = 0;
+    for (int64_t after = 0; status != AP_OK && after < 10000; after++) {
+        struct run run;
+        struct ap_analyze_options options = { .path = "typed by hand" };
+        struct ap_error error = { AP_OK, false, 0, "" };
+        begin(&run);
+        for (int i = 0; i < 3; i++)
+            run_op(&run, "aten::mm", i ? "[[8, 127], [127, 8]]" : "[[8, 125], [125, 8]]", BF16, "7", GEMM, 10);
+        run.gate.fail_after = after;
+        status = ap_analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
+        wrong += status != AP_OK && error.status != AP_ERROR_MEMORY;
+        ap_trace_free(run.trace);
+        ap_model_release(&run.model);
+        wrong += run.gate.used_bytes != 0;
+    }
+    is_int(status, AP_OK, "with enough memory it passes");
+    is_int(wrong, 0, "with less it fails as it should, whichever request is refused");
+}
+
+int main(void)
+{
+    attention_is_what_stands_between_two_products();
+    a_product_counts_once();
+    other_softmaxes_are_no_attention();
+    sizes_tell_alignment();
+    what_is_no_list_of_sizes_says_nothing();
+    unaligned_products_are_summed_and_named();
+    backward_is_asked_for_columns_only();
+    refused_memory_is_reported_and_none_is_lost();
+    return done();
+}

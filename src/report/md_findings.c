@@ -351,16 +351,24 @@ static bool seen_before(const struct ap_value *rules, const struct ap_value *unt
     return false;
 }
 
+/* The JSON report lists all of them. */
+#define MOST_RULE_NAMES 6
+
 static void write_artifact(struct md *md, const struct ap_value *from, struct ap_text artifact)
 {
+    int64_t count = 0;
     ap_md_string(md, "- For ");
-    bool any = false;
-    for (const struct ap_value *rule = from; rule; rule = rule->next)
-        if (names_artifact(rule, artifact)) {
-            ap_md_string(md, any ? ", " : "");
-            ap_md_name(md, text_of(rule, "rule_id"));
-            any = true;
-        }
+    for (const struct ap_value *rule = from; rule; rule = rule->next) {
+        if (!names_artifact(rule, artifact) || count++ >= MOST_RULE_NAMES)
+            continue;
+        ap_md_string(md, count > 1 ? ", " : "");
+        ap_md_name(md, text_of(rule, "rule_id"));
+    }
+    if (count > MOST_RULE_NAMES) {
+        ap_md_string(md, " and ");
+        ap_md_integer(md, count - MOST_RULE_NAMES);
+        ap_md_string(md, " more");
+    }
     ap_md_string(md, ": ");
     ap_md_prose(md, artifact);
     ap_md_string(md, ".\n");
@@ -372,7 +380,7 @@ void ap_md_not_evaluated(struct md *md)
     if (!ap_value_first(rules))
         return;
     ap_md_string(md, "\n## Rules not evaluated\n\n"
-                     "Each line names rules and what they lack in this input.\n\n");
+                     "Each line names rules and what they lack in this input; `not_evaluated` of the JSON report names all.\n\n");
     for (const struct ap_value *rule = ap_value_first(rules); rule; rule = rule->next) {
         const struct ap_value *missing = ap_value_first(ap_value_member(rule, "missing"));
         for (; missing; missing = missing->next)

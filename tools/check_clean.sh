@@ -90,6 +90,15 @@ user_reads_a_trace() {
   [[ $said == "$version: "[1-9]*" events" ]]
 }
 
+example_records() {
+  local flags
+  flags=$(sandbox pkg-config --define-variable=prefix="$prefix" --cflags --libs analyze_profile) || return 1
+  python3 "$root/tests/take_block.py" "$root/README.md" c "$work/example.c" || return 1
+  # shellcheck disable=SC2086
+  $cc -std=c11 -Wall -Wextra -Wpedantic -Werror -o "$work/example" "$work/example.c" $flags || return 1
+  (cd "$work" && sandbox ./example) && [ -s "$work/trace.json" ] && [ -s "$work/snapshot.json" ]
+}
+
 check_installation() {
   check 'meson install' env DESTDIR="$work/root" meson install -C "$build" --no-rebuild --quiet || return
   so=$(one_file 'libanalyze_profile.so')
@@ -97,12 +106,13 @@ check_installation() {
   program=$(find "$work/root" -path '*/bin/analyze_profile')
   prefix=${program%/bin/analyze_profile}
   check 'program, library, headers, pkg-config file and man page are installed' has_files analyze_profile.1 \
-    analyze_profile.h model.h error.h libanalyze_profile.so analyze_profile.pc || return
+    analyze_profile.h record.h model.h error.h libanalyze_profile.so analyze_profile.pc || return
   check 'the library shows nothing but its public functions' only_public_symbols
   check 'the installed program starts' sandbox "$program" --version
   write_user
   check 'a program builds with what pkg-config says' build_user &&
     check 'and reads a trace' user_reads_a_trace
+  check "README's example of a program that records itself builds and runs" example_records
 }
 
 # --------------------------------------------------------------------------------------------------- the source archive

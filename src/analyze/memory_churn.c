@@ -41,6 +41,8 @@ static void put_bursts(struct ap_memory_pass *pass, struct ap_value *to, const s
     ap_put_count(pass, to, "collections", known, churn->whole.collections);
     ap_put_count(pass, to, "empty_cache_calls", known, churn->whole.empty_caches);
     ap_put_count(pass, to, "empty_cache_calls_steady", known, churn->steady.empty_caches);
+    ap_put_count(pass, to, "bursts_steady", known,
+                 churn->steady.empty_caches + churn->steady.retries + churn->steady.collections);
     ap_put_bytes(pass, to, "empty_cache_bytes", known, churn->empty_cache_bytes);
 }
 

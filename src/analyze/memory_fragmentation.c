@@ -8,7 +8,8 @@
 #include "poison.h"
 
 #define MIB ((int64_t)1 << 20)
-#define WORTH_RATIO 0.05        /* stranded over reserved: below it, and without an oom, nothing is simulated */
+#define WORTH_RATIO 0.05        /* stranded over reserved: below it, and without an oom or spare, nothing is simulated */
+#define SPARE_RATIO 0.15         /* of the reserved peak that no peak of active bytes explains: likewise */
 #define REPRODUCED_RATIO 0.05   /* difference of the peak, up to which the simulation counts as right */
 #define MOST_PLAYED 400000u     /* entries, over all simulations: some 0.1 us each */
 
@@ -340,6 +341,13 @@ static struct ap_sim_rules rules_recorded(const struct ap_snapshot *snapshot)
     return rules;
 }
 
+/* How much of the peak of reserved memory was in use at no time: sizes that change from step to step leave segments behind. */
+static double spare_at_peak(const struct ap_replay_device *of)
+{
+    return of->active.known && of->reserved.peak_bytes > 0
+               ? 1 - (double)of->active.peak_bytes / (double)of->reserved.peak_bytes : 0;
+}
+
 enum ap_status ap_memory_put_fragmentation(struct ap_memory_pass *pass, struct ap_value *memory, struct ap_error *reterr)
 {
     struct ap_value *to = ap_add_object(pass->model, memory, "fragmentation");
@@ -348,7 +356,8 @@ enum ap_status ap_memory_put_fragmentation(struct ap_memory_pass *pass, struct a
     bool oom = false;
     AP_TRY(put_stranded(pass, to, &stranded, reterr));
     bool worth = choose_device(pass->replay, &whatif.device, &oom) &&
-                 (oom || (double)stranded.bytes > WORTH_RATIO * (double)stranded.reserved_bytes);
+                 (oom || (double)stranded.bytes > WORTH_RATIO * (double)stranded.reserved_bytes ||
+                  spare_at_peak(&pass->replay->devices[whatif.device]) > SPARE_RATIO);
     if (oom)
         (void)ap_capacity_at_oom(pass->replay, whatif.device, &whatif.capacity_bytes);
     return put_choices(&whatif, worth, reterr);

@@ -3,6 +3,7 @@
 #include "churn.h"
 #include "growth.h"
 #include "memory_frames.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -118,9 +119,10 @@ static const char *confidence(const struct ap_growth *growth, const struct ap_re
 static void put_until_full(struct ap_memory_pass *pass, struct ap_value *to, const struct ap_growth *growth,
                            uint32_t device)
 {
-    int64_t capacity_bytes = 0;
+    int64_t capacity_bytes = device == UINT32_MAX ? 0 : ap_memory_join_capacity(pass->join, device);
     bool leaks = growth->verdict == AP_GROWTH_LEAK && growth->leaking_bytes_per_period > 0;
-    bool known = device != UINT32_MAX && ap_capacity_at_oom(pass->replay, device, &capacity_bytes);
+    bool known = capacity_bytes > 0 ||
+                 (device != UINT32_MAX && ap_capacity_at_oom(pass->replay, device, &capacity_bytes));
     ap_put_bytes(pass, to, "capacity_bytes", known, capacity_bytes);
     double room = leaks ? (double)capacity_bytes - (double)growth->points[growth->point_count - 1].most_bytes : 0;
     put_number(pass, to, "periods_until_full", leaks && known,
@@ -153,6 +155,7 @@ static enum ap_status put_growth(struct ap_memory_pass *pass, struct ap_value *t
     ap_put_bytes(pass, to, "net_growth_bytes", known, growth->net_bytes);
     put_number(pass, to, "growth_bytes_per_period", known, growth->bytes_per_period);
     ap_put_bytes(pass, to, "leaking_bytes", known, growth->verdict == AP_GROWTH_LEAK ? growth->leaking_bytes : 0);
+    ap_put_bytes(pass, to, "held_bytes", known, growth->verdict == AP_GROWTH_LEAK ? growth->held_bytes : 0);
     put_number(pass, to, "leaking_bytes_per_period", known,
                growth->verdict == AP_GROWTH_LEAK ? growth->leaking_bytes_per_period : 0);
     if (known)
@@ -170,6 +173,35 @@ static enum ap_status put_growth(struct ap_memory_pass *pass, struct ap_value *t
     return AP_OK;
 }
 
+/* ------------------------------------------------------------------------------------------------------------ a spike */
+
+static int by_bytes(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* What most periods need at most, and how far the peak of the whole history stands above it. */
+static void put_spike(struct ap_memory_pass *pass, struct ap_value *memory, const struct ap_growth *growth,
+                      uint32_t device)
+{
+    struct ap_value *to = ap_add_object(pass->model, memory, "spike");
+    int64_t most_bytes[AP_GROWTH_POINTS], usual_bytes = 0, peak_bytes = 0;
+    bool level = growth->verdict == AP_GROWTH_NONE || growth->verdict == AP_GROWTH_LEVELS_OFF;
+    bool known = level && growth->point_count; /* where it grows on and on, nothing is usual */
+    for (uint32_t i = 0; i < growth->point_count; i++)
+        most_bytes[i] = growth->points[i].most_bytes;
+    if (known) {
+        ap_sort(most_bytes, growth->point_count, sizeof(most_bytes[0]), by_bytes);
+        usual_bytes = most_bytes[growth->point_count / 2];
+        peak_bytes = pass->replay->devices[device].requested.peak_bytes;
+    }
+    int64_t above_bytes = ap_subtract_sat(peak_bytes, usual_bytes, &pass->overflowed);
+    ap_put_bytes(pass, to, "usual_peak_bytes", known, usual_bytes);
+    ap_put_bytes(pass, to, "above_usual_bytes", known, above_bytes);
+    ap_add_quotient(pass->model, to, "above_usual_ratio", (double)above_bytes, known ? (double)peak_bytes : 0);
+}
+
 enum ap_status ap_memory_put_leaks(struct ap_memory_pass *pass, struct ap_value *memory, struct ap_error *reterr)
 {
     struct ap_growth growth = { .gate = pass->scratch.gate };
@@ -177,6 +209,7 @@ enum ap_status ap_memory_put_leaks(struct ap_memory_pass *pass, struct ap_value 
     uint32_t device;
     AP_TRY(find_worst(pass->replay, &growth, &device, reterr));
     enum ap_status status = put_growth(pass, ap_add_object(pass->model, memory, "leaks"), &growth, device, reterr);
+    put_spike(pass, memory, &growth, device);
     ap_growth_release(&growth);
     return status;
 }

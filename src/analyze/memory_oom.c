@@ -116,7 +116,7 @@ static void put_figures(struct ap_memory_pass *pass, struct ap_value *row, const
     ap_put_bytes(pass, row, "capacity_bytes", oom->has_capacity, oom->capacity_bytes);
     if (oom->has_capacity)
         ap_add_string(pass->model, row, "capacity_is",
-                      oom->capacity_is_total ? "device total" : "reserved and free");
+                      oom->capacity_is_total ? "device total" : oom->limited ? "reserved, at a limit" : "reserved and free");
     else
         ap_add_null(pass->model, row, "capacity_is");
     ap_put_bytes(pass, row, "reserved_bytes", pass->replay->devices[oom->device].reserved.known, oom->reserved_bytes);

@@ -260,6 +260,28 @@ static enum ap_status put_device(struct ap_own_pass *own, struct ap_value *list,
 
 /* ----------------------------------------------------------------------------------------- the device with most of all */
 
+/* Gradients at the peak that were there before the last of the activations beside them: forward was run with them held. */
+static int64_t early_gradients(const struct ap_owned_device *device, bool *overflowed)
+{
+    uint32_t last_activation = 0;
+    int64_t bytes = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < device->count; i++) {
+        const struct ap_owned *owned = &device->list[i];
+        if (owned->evidence != AP_EVIDENCE_FORWARD_SAVED || owned->alloc == AP_NO_ENTRY)
+            continue;
+        last_activation = !any || owned->alloc > last_activation ? owned->alloc : last_activation;
+        any = true;
+    }
+    for (uint32_t i = 0; i < device->count && any; i++) {
+        const struct ap_owned *owned = &device->list[i];
+        bool early = owned->alloc == AP_NO_ENTRY || owned->alloc < last_activation;
+        if (early && ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence) == AP_OWNER_GRADIENTS)
+            bytes = ap_add_sat(bytes, owned->bytes, overflowed);
+    }
+    return bytes;
+}
+
 static void put_ratios(struct ap_own_pass *own, struct ap_value *to)
 {
     static const char *const keys[] = {
@@ -286,6 +308,9 @@ static void put_ratios(struct ap_own_pass *own, struct ap_value *to)
     ap_put_bytes(own->pass, to, "gradients_bytes", own->has_largest, sums.category[AP_OWNER_GRADIENTS].bytes);
     ap_put_bytes(own->pass, to, "optimizer_state_bytes", own->has_largest, sums.category[AP_OWNER_OPTIMIZER_STATE].bytes);
     ap_put_bytes(own->pass, to, "activations_bytes", own->has_largest, sums.category[AP_OWNER_ACTIVATIONS].bytes);
+    int64_t early_bytes = own->has_largest ? early_gradients(&own->largest, &own->pass->overflowed) : 0;
+    ap_put_bytes(own->pass, to, "gradients_in_forward_bytes", own->has_largest, early_bytes);
+    ap_add_quotient(model, to, "gradients_in_forward_ratio", (double)early_bytes, total);
 }
 
 /* Keeps the list of the largest; the first of equal ones. */

@@ -37,7 +37,7 @@ AP_MUST_CHECK enum ap_status ap_memory_put_owners(struct ap_memory_pass *pass, s
                                                                                  allocation_counts, phases, timeline,
                                                                                  flame */
 AP_MUST_CHECK enum ap_status ap_memory_put_leaks(struct ap_memory_pass *pass, struct ap_value *memory,
-                                                 struct ap_error *reterr);    /* leaks */
+                                                 struct ap_error *reterr);    /* leaks, spike */
 AP_MUST_CHECK enum ap_status ap_memory_put_churn(struct ap_memory_pass *pass, struct ap_value *memory,
                                                  struct ap_error *reterr);    /* churn */
 AP_MUST_CHECK enum ap_status ap_memory_put_fragmentation(struct ap_memory_pass *pass, struct ap_value *memory,

@@ -3,6 +3,7 @@
 #include "cover.h"
 #include "name_pattern.h"
 #include "passes.h"
+#include "per_step.h"
 
 #include "poison.h"
 
@@ -85,8 +86,31 @@ static void take_row(const struct ap_trace *trace, uint32_t row, uint32_t bits, 
     }
 }
 
+/* Which signals were seen beginning in each step, as bits. */
+struct seen {
+    struct ap_per_step per_step;
+    uint64_t *of_step;
+};
+
+static void see(const struct seen *seen, int64_t at_ns, uint64_t bits, unsigned where)
+{
+    size_t step = ap_step_at(seen->per_step.steps, at_ns);
+    for (size_t i = 0; i < SIGNAL_COUNT && step < seen->per_step.steps->count; i++)
+        if (bits >> i & 1 && signals[i].where & where)
+            seen->of_step[step] |= UINT64_C(1) << i;
+}
+
+static void add_steps_ratio(const struct seen *seen, size_t signal, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_steps *steps = seen->per_step.steps;
+    uint64_t with = 0;
+    for (size_t i = 0; i < steps->count; i++)
+        with += (seen->per_step.every || ap_step_is_steady(&steps->steps[i])) && (seen->of_step[i] >> signal & 1);
+    ap_add_quotient(model, to, "steps_ratio", (double)with, (double)seen->per_step.count);
+}
+
 static void take_rows(struct ap_pass_context *context, const struct ap_name_patterns *patterns, uint32_t *bits_of_name,
-                      struct signal_totals *totals)
+                      struct signal_totals *totals, const struct seen *seen)
 {
     const struct ap_trace *trace = context->trace;
     const struct ap_row_order *order = &context->order;
@@ -100,9 +124,27 @@ static void take_rows(struct ap_pass_context *context, const struct ap_name_patt
                 continue;
             if (!bits_of_name[name])
                 bits_of_name[name] = LOOKED_AT | ap_name_patterns_all(patterns, ap_row_name(trace, row));
-            if (bits_of_name[name] != LOOKED_AT)
-                take_row(trace, row, bits_of_name[name], where, totals, &context->ops.overflowed);
+            if (bits_of_name[name] == LOOKED_AT)
+                continue;
+            take_row(trace, row, bits_of_name[name], where, totals, &context->ops.overflowed);
+            see(seen, trace->events.start_ns[row], bits_of_name[name], where);
         }
+    }
+}
+
+static void add_signals(const struct ap_pass_context *context, const struct signal_totals *totals, const struct seen *seen,
+                        struct ap_model *model, struct ap_value *parent)
+{
+    struct ap_value *object = ap_add_object(model, parent, "signals");
+    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
+        struct ap_value *signal = ap_add_object(model, object, signals[i].id);
+        ap_add_count(model, signal, "count", (int64_t)totals[i].count);
+        ap_add_time(model, signal, "total_dur_us", totals[i].union_ns);
+        ap_add_quotient(model, signal, "window_share_ratio", (double)totals[i].union_ns,
+                        context->window_ns > 0 ? (double)context->window_ns : 0);
+        ap_add_number_per(model, signal, "per_step", (double)totals[i].count, (double)context->step_count);
+        add_steps_ratio(seen, i, model, signal);
+        add_longest(context->trace, totals[i].longest, model, signal);
     }
 }
 
@@ -116,24 +158,16 @@ enum ap_status ap_pass_signals(struct ap_pass_context *context, struct ap_model 
         totals[i] = (struct signal_totals){ .longest = AP_NO_ROW };
     enum ap_status status = ap_name_patterns_init(&patterns, context->gate, signal_patterns, SIGNAL_COUNT, reterr);
     uint32_t *bits_of_name = ap_mem_cleared(context->gate, name_count * sizeof(bits_of_name[0]));
-    if (!bits_of_name && status == AP_OK)
+    size_t seen_bytes = (context->steps.count + 1) * sizeof(uint64_t);
+    struct seen seen = { ap_per_step_of(&context->steps), ap_mem_cleared(context->gate, seen_bytes) };
+    if ((!bits_of_name || !seen.of_step) && status == AP_OK)
         status = ap_fail_memory(context->gate, reterr);
     if (status == AP_OK)
-        take_rows(context, &patterns, bits_of_name, totals);
+        take_rows(context, &patterns, bits_of_name, totals, &seen);
     ap_name_patterns_release(&patterns);
     ap_mem_free(context->gate, bits_of_name, name_count * sizeof(bits_of_name[0]));
-
-    if (status != AP_OK)
-        return status;
-    struct ap_value *object = ap_add_object(model, parent, "signals");
-    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
-        struct ap_value *signal = ap_add_object(model, object, signals[i].id);
-        ap_add_count(model, signal, "count", (int64_t)totals[i].count);
-        ap_add_time(model, signal, "total_dur_us", totals[i].union_ns);
-        ap_add_quotient(model, signal, "window_share_ratio", (double)totals[i].union_ns,
-                        context->window_ns > 0 ? (double)context->window_ns : 0);
-        ap_add_number_per(model, signal, "per_step", (double)totals[i].count, (double)context->step_count);
-        add_longest(context->trace, totals[i].longest, model, signal);
-    }
-    return AP_OK;
+    if (status == AP_OK)
+        add_signals(context, totals, &seen, model, parent);
+    ap_mem_free(context->gate, seen.of_step, seen_bytes);
+    return status;
 }

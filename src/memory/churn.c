@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "oom.h"
 #include "snapshot_state.h"
 
 #include "poison.h"
@@ -248,7 +249,9 @@ bool ap_capacity_at_oom(const struct ap_replay *replay, uint32_t device, int64_t
         if (actions->name[entry].id != AP_ACTION_OOM || !(actions->has[entry] & AP_ACTION_HAS_ADDRESS) ||
             free_bytes > INT64_MAX || reserved_bytes < 0)
             continue;
-        int64_t bytes = ap_add_sat(reserved_bytes, (int64_t)free_bytes, &overflowed);
+        bool sized = actions->has[entry] & AP_ACTION_HAS_SIZE;
+        int64_t room_bytes = sized ? ap_room_at_oom(actions->size_bytes[entry], (int64_t)free_bytes) : (int64_t)free_bytes;
+        int64_t bytes = ap_add_sat(reserved_bytes, room_bytes, &overflowed);
         *ret_bytes = known && *ret_bytes > bytes ? *ret_bytes : bytes;
         known = true;
     }

@@ -12,7 +12,7 @@
 #define LATER_SHARE 0.25  /* of the growth, in the later half; a straight line has 0.5 */
 #define FALL_SHARE 0.25   /* of the rises */
 #define LEAST_FIT 0.6
-#define FREED_SHARE 0.8
+#define FREED_SHARE 0.7
 #define WARM_UP_SHARE 0.01 /* of the most in use: less is no growth worth a name */
 
 /* ------------------------------------------------------------------------------------------------------ comparable points */
@@ -130,6 +130,7 @@ static bool grows_on(const int64_t *values, uint32_t count)
 /* What of a lifetime matters here. */
 struct stay {
     uint32_t first_point, end_point; /* live at the points first..end-1 */
+    bool at_end;                     /* live at the end of the history */
     uint32_t stack, alloc;
     int64_t bytes;
 };
@@ -148,7 +149,7 @@ static uint32_t points_until(const struct ap_growth *growth, uint32_t entry)
     return low;
 }
 
-/* False where it is live at no point. */
+/* False where it is live at no point, nor at the end. */
 static bool stay_of(const struct ap_growth *growth, const struct ap_replay *replay, const struct ap_replay_device *of,
                     const struct ap_lifetime *lifetime, struct stay *ret_stay)
 {
@@ -160,7 +161,8 @@ static bool stay_of(const struct ap_growth *growth, const struct ap_replay *repl
     ret_stay->alloc = lifetime->alloc;
     ret_stay->first_point = lifetime->alloc == AP_NO_ENTRY ? 0 : points_until(growth, lifetime->alloc - of->first_entry);
     ret_stay->end_point = end == AP_NO_ENTRY ? growth->point_count : points_until(growth, end - of->first_entry);
-    if (ret_stay->first_point >= ret_stay->end_point)
+    ret_stay->at_end = end == AP_NO_ENTRY;
+    if (ret_stay->first_point >= ret_stay->end_point && !ret_stay->at_end)
         return false;
     ret_stay->stack = lifetime->alloc == AP_NO_ENTRY ? 0 : snapshot->actions.stack[lifetime->alloc];
     if (!ret_stay->stack && at_end)
@@ -217,7 +219,7 @@ static enum ap_status sum_up(struct origins *origins, const struct ap_growth *gr
         add(&sums->first_bytes, stay.first_point == 0, stay.bytes, &origins->overflowed);
         add(&sums->middle_bytes, stay.first_point <= middle && stay.end_point > middle, stay.bytes,
             &origins->overflowed);
-        add(&sums->last_bytes, stay.end_point > last, stay.bytes, &origins->overflowed);
+        add(&sums->last_bytes, stay.first_point <= last && stay.end_point > last, stay.bytes, &origins->overflowed);
     }
     return AP_OK;
 }
@@ -253,6 +255,7 @@ static uint32_t choose_candidates(struct origins *origins, uint32_t *ret_groups)
 
 struct candidate {
     int64_t bytes[AP_GROWTH_POINTS], counts[AP_GROWTH_POINTS];
+    int64_t end_bytes;
     uint32_t first_entry, last_entry;
 };
 
@@ -273,7 +276,8 @@ static enum ap_status fill_matrix(struct candidate *candidates, struct origins *
             add(&to->bytes[point], true, stay.bytes, &origins->overflowed);
             to->counts[point]++;
         }
-        if (stay.first_point == 0 || stay.end_point < growth->point_count)
+        add(&to->end_bytes, stay.at_end, stay.bytes, &origins->overflowed);
+        if (stay.first_point == 0 || stay.first_point >= growth->point_count || stay.end_point < growth->point_count)
             continue;
         to->first_entry = to->first_entry == AP_NO_ENTRY || stay.alloc < to->first_entry ? stay.alloc : to->first_entry;
         to->last_entry = to->last_entry == AP_NO_ENTRY || stay.alloc > to->last_entry ? stay.alloc : to->last_entry;
@@ -291,6 +295,7 @@ static struct ap_growth_stack describe(const struct candidate *candidate, const 
         .first_bytes = candidate->bytes[0],
         .last_bytes = candidate->bytes[last],
         .later_bytes = candidate->bytes[last] - candidate->bytes[last / 2], /* neither is negative */
+        .end_bytes = candidate->end_bytes,
         .first_count = candidate->counts[0],
         .last_count = candidate->counts[last],
         .bytes_per_period = median_slope(candidate->bytes, last + 1) / (double)growth->periods_per_point,
@@ -308,12 +313,16 @@ static enum ap_status keep_growing(struct ap_growth *growth, const struct candid
     if (!growth->stacks)
         return ap_fail_memory(growth->gate, reterr);
     for (uint32_t i = 0; i < count; i++) {
-        if (!grows_on(candidates[i].bytes, growth->point_count))
+        const struct candidate *of = &candidates[i];
+        /* As many as before, and larger: one thing that is made anew each time, such as a cache of what was decoded. */
+        bool more = of->counts[growth->point_count - 1] > of->counts[0];
+        if (!more || !grows_on(of->bytes, growth->point_count))
             continue;
         struct ap_growth_stack stack = describe(&candidates[i], origins, groups[i], growth);
         growth->stacks[growth->stack_count++] = stack;
         growth->leaking_bytes = ap_add_sat(growth->leaking_bytes, stack.last_bytes - stack.first_bytes, &overflowed);
         growth->leaking_bytes_per_period += stack.bytes_per_period;
+        growth->held_bytes = ap_add_sat(growth->held_bytes, stack.end_bytes, &overflowed);
     }
     return AP_OK;
 }
@@ -353,15 +362,56 @@ static enum ap_status find_stacks(struct ap_growth *growth, const struct ap_repl
 
 /* ----------------------------------------------------------------------------------------------------------- verdict */
 
-static enum ap_growth_verdict judge(const struct ap_growth *growth, const int64_t *values, int64_t most_bytes,
-                                    int64_t allocated_bytes)
+static bool calls_a_module(const struct ap_snapshot *snapshot, uint32_t frame)
+{
+    static const char *const names[] = { "forward", "_call_impl", "_wrapped_call_impl", "__call__" };
+    struct ap_text name = ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frame].name);
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        if (ap_text_is(name, names[i]))
+            return true;
+    return false;
+}
+
+static bool any_calls_a_module(const struct ap_snapshot *snapshot, const uint32_t *frames, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (calls_a_module(snapshot, frames[i]))
+            return true;
+    return false;
+}
+
+/* Is a module called again and again, and something grows with it? Then the outermost frames, as far as the growing stacks have
+ * them in common, do not reach into its call, and those of some go on into it. Where a stack was not recorded, nobody knows. */
+static bool loops_over_calls(const struct ap_growth *growth, const struct ap_snapshot *snapshot)
+{
+    uint32_t first_count, count, shared;
+    const uint32_t *first = ap_stack_frames(&snapshot->stacks, growth->stacks[0].stack, &first_count);
+    bool any = any_calls_a_module(snapshot, first, first_count);
+    shared = first_count;
+    for (uint32_t i = 1; i < growth->stack_count; i++) {
+        const uint32_t *frames = ap_stack_frames(&snapshot->stacks, growth->stacks[i].stack, &count);
+        uint32_t same = 0;
+        while (same < shared && same < count && first[first_count - 1 - same] == frames[count - 1 - same])
+            same++;
+        if (!count)
+            return false;
+        any = any || any_calls_a_module(snapshot, frames, count);
+        shared = same;
+    }
+    return any && !any_calls_a_module(snapshot, first + (first_count - shared), shared);
+}
+
+static enum ap_growth_verdict judge(const struct ap_growth *growth, const struct ap_snapshot *snapshot,
+                                    const int64_t *values, int64_t most_bytes, int64_t allocated_bytes)
 {
     double net = (double)growth->net_bytes, later = later_growth(values, growth->point_count), leaking_later = 0;
     for (uint32_t i = 0; i < growth->stack_count; i++)
         leaking_later += (double)growth->stacks[i].later_bytes;
     if (growth->stack_count && later >= leaking_later / 2) {
         bool told = growth->periods.source == AP_PERIODS_ANNOTATIONS;
-        return told || net <= (1 - FREED_SHARE) * (double)allocated_bytes ? AP_GROWTH_LEAK : AP_GROWTH_FILLING;
+        double kept = (double)growth->leaking_bytes;
+        return told || kept <= (1 - FREED_SHARE) * (double)allocated_bytes || loops_over_calls(growth, snapshot)
+                   ? AP_GROWTH_LEAK : AP_GROWTH_FILLING;
     }
     if (net > WARM_UP_SHARE * (double)most_bytes && later < LATER_SHARE * net)
         return AP_GROWTH_LEVELS_OFF;
@@ -384,7 +434,7 @@ static enum ap_status fill(struct ap_growth *growth, const struct ap_replay *rep
     growth->bytes_per_period = median_slope(values, growth->point_count) / (double)growth->periods_per_point;
     growth->fit_ratio = line_fit(values, growth->point_count);
     AP_TRY(find_stacks(growth, replay, of, reterr));
-    growth->verdict = judge(growth, values, of->requested.peak_bytes, allocated_bytes);
+    growth->verdict = judge(growth, replay->snapshot, values, of->requested.peak_bytes, allocated_bytes);
     return AP_OK;
 }
 

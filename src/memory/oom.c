@@ -14,6 +14,7 @@
 #define HUGE_REQUEST_RATIO 0.5
 #define FULL_RATIO 0.9
 #define OURS_RATIO 0.8
+#define OTHERS_RATIO 0.5 /* below it others have most: what is left comes in pieces soon */
 
 const char *ap_oom_verdict_name(enum ap_oom_verdict verdict)
 {
@@ -38,6 +39,11 @@ static int64_t segment_bytes(int64_t request_bytes)
     if (request_bytes > INT64_MAX - SEGMENT_STEP_BYTES)
         return INT64_MAX;
     return (request_bytes + SEGMENT_STEP_BYTES - 1) / SEGMENT_STEP_BYTES * SEGMENT_STEP_BYTES;
+}
+
+int64_t ap_room_at_oom(int64_t request_bytes, int64_t device_free_bytes)
+{
+    return device_free_bytes >= segment_bytes(request_bytes) ? 0 : device_free_bytes;
 }
 
 static int64_t as_bytes(uint64_t bytes)
@@ -69,6 +75,8 @@ static void take_entry(struct ap_oom *oom, const struct ap_replay *replay, int64
                            actions->address[oom->entry] <= INT64_MAX;
     if (oom->has_device_free)
         oom->device_free_bytes = (int64_t)actions->address[oom->entry];
+    oom->room_bytes = oom->has_request ? ap_room_at_oom(oom->request_bytes, oom->device_free_bytes) : oom->device_free_bytes;
+    oom->limited = oom->has_device_free && oom->room_bytes < oom->device_free_bytes;
     oom->reserved_bytes = device->reserved.end_bytes;
     for (uint32_t entry = oom->entry + 1; entry < device->first_entry + device->entry_count; entry++) {
         struct ap_replay_step step;
@@ -77,7 +85,7 @@ static void take_entry(struct ap_oom *oom, const struct ap_replay *replay, int64
     }
     oom->capacity_is_total = total_bytes > 0;
     oom->has_capacity = oom->capacity_is_total || (oom->has_device_free && device->reserved.known);
-    oom->capacity_bytes = oom->capacity_is_total ? total_bytes : together(oom->reserved_bytes, oom->device_free_bytes);
+    oom->capacity_bytes = oom->capacity_is_total ? total_bytes : together(oom->reserved_bytes, oom->room_bytes);
 }
 
 /* Would the allocator look into this segment? Stream and pool must be the request's, where they are known. */
@@ -123,14 +131,16 @@ static void take_space(struct ap_oom *oom, const struct ap_replay *replay)
 static void judge(struct ap_oom *oom)
 {
     double request = (double)oom->request_bytes, all = (double)together(oom->reserved_bytes, oom->device_free_bytes);
+    double ours = (double)together(oom->reserved_bytes, oom->room_bytes);
+    double capacity = oom->limited ? ours + request : (double)oom->capacity_bytes; /* the limit is not told: at most this */
     bool space = oom->has_request && oom->has_space, free_known = oom->has_device_free;
-    bool no_room = segment_bytes(oom->request_bytes) > oom->device_free_bytes || !free_known;
+    bool no_room = segment_bytes(oom->request_bytes) > oom->room_bytes || !free_known;
     bool in_pieces = space && no_room && oom->request_bytes > oom->largest_hole_bytes;
-    int64_t everywhere = together(oom->inactive_bytes, oom->device_free_bytes);
-    bool full = oom->has_space && free_known && (double)oom->active_bytes >= FULL_RATIO * all;
+    int64_t everywhere = together(oom->inactive_bytes, oom->room_bytes);
+    bool full = oom->has_space && free_known && (double)oom->active_bytes >= FULL_RATIO * ours;
     bool *signs = oom->signs;
     signs[AP_OOM_ONE_HUGE_REQUEST] =
-        oom->has_request && oom->has_capacity && request >= HUGE_REQUEST_RATIO * (double)oom->capacity_bytes;
+        oom->has_request && oom->has_capacity && request >= HUGE_REQUEST_RATIO * capacity;
     signs[AP_OOM_EXTERNAL_FRAGMENTATION] = in_pieces && oom->request_bytes <= oom->usable_bytes;
     signs[AP_OOM_PRIVATE_POOLS] = in_pieces && oom->request_bytes > oom->usable_bytes &&
                                   oom->request_bytes <= oom->inactive_bytes;
@@ -140,10 +150,12 @@ static void judge(struct ap_oom *oom)
         signs[AP_OOM_TRULY_FULL] = true;
     else if (in_pieces && free_known && !full && !signs[AP_OOM_PRIVATE_POOLS])
         signs[AP_OOM_EXTERNAL_FRAGMENTATION] = true;
-    oom->verdict = AP_OOM_ONE_HUGE_REQUEST;
+    /* However large the request: in one piece what is free would have done. */
+    oom->verdict = signs[AP_OOM_EXTERNAL_FRAGMENTATION] ? AP_OOM_TRULY_FULL : AP_OOM_ONE_HUGE_REQUEST;
     while (oom->verdict < AP_OOM_UNKNOWN && !signs[oom->verdict])
         oom->verdict++;
-    if (oom->verdict == AP_OOM_TRULY_FULL && signs[AP_OOM_OTHER_USERS])
+    bool mostly_others = signs[AP_OOM_OTHER_USERS] && all < OTHERS_RATIO * (double)oom->capacity_bytes;
+    if (oom->verdict != AP_OOM_ONE_HUGE_REQUEST && (mostly_others || (signs[AP_OOM_OTHER_USERS] && signs[AP_OOM_TRULY_FULL])))
         oom->verdict = AP_OOM_OTHER_USERS;
 }
 
@@ -265,7 +277,7 @@ static enum ap_status take_returnables(const struct ap_oom *oom, struct release 
                                        bool *ret_found, struct ap_error *reterr)
 {
     uint32_t count = list_returnables(&oom->space, list);
-    int64_t missing = segment_bytes(oom->request_bytes) - oom->device_free_bytes;
+    int64_t missing = segment_bytes(oom->request_bytes) - oom->room_bytes;
     ap_sort(list, count, sizeof(*list), most_bytes_a_block_first);
     for (uint32_t i = 0; i < count && missing > 0; i++) {
         for (uint32_t j = 0; j < list[i].count; j++)
@@ -347,8 +359,7 @@ static enum ap_status find_release(struct ap_oom *oom, const struct ap_replay *r
     struct release hole = { .gate = replay->gate, .replay = replay }, segments = hole;
     if (!oom->has_request || !oom->has_space || oom->request_bytes <= 0)
         return AP_OK;
-    if (oom->largest_hole_bytes >= oom->request_bytes ||
-        (oom->has_device_free && oom->device_free_bytes >= segment_bytes(oom->request_bytes))) {
+    if (oom->largest_hole_bytes >= oom->request_bytes) {
         oom->release = AP_RELEASE_NOTHING;
         return AP_OK;
     }

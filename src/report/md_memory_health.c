@@ -18,7 +18,10 @@ static void write_leaks(struct md *md)
         { "memory.leaks.growth_bytes_per_period", "Growth a period (B)" },
         { "memory.leaks.leaking_bytes", "Of that, by stacks that go on growing" },
         { "memory.leaks.leaking_bytes_per_period", "The same a period (B)" },
+        { "memory.leaks.held_bytes", "Held by these stacks at the end" },
         { "memory.leaks.periods_until_full", "Periods until the device is full" },
+        { "memory.spike.usual_peak_bytes", "Most in use in a usual period" },
+        { "memory.spike.above_usual_bytes", "Peak of the history above that" },
     };
     static const struct md_column stacks[] = {
         MD_COLUMN("frame", "Allocated by", MD_NAME),

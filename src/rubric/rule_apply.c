@@ -169,14 +169,17 @@ static void set_severity(const struct judge *judge, struct fired *fired)
         fired->severity--;
 }
 
-/* A finding without a figure stands where its severity puts it. */
+/* A finding without a figure stands where its severity puts it; one of bytes no lower, and not among the next higher ones:
+ * what a job needs to hold is often more than what it wastes. */
 static void set_weight(struct fired *fired)
 {
-    static const double by_severity[] = { 0, 0, 0.02, 0.10, 1 };
-    if (fired->share < 0)
-        fired->weight = by_severity[fired->severity];
+    static const double by_severity[] = { 0, 0, 0.02, 0.10, 1, 1 };
+    double least = by_severity[fired->severity], most = by_severity[fired->severity + 1];
+    double bytes = fired->share * WEIGHT_OF_BYTES;
+    if (fired->share >= 0 && ranks_by_time(fired->rule))
+        fired->weight = fired->share;
     else
-        fired->weight = ranks_by_time(fired->rule) ? fired->share : fired->share * WEIGHT_OF_BYTES;
+        fired->weight = fired->share < 0 || bytes < least ? least : bytes > most ? most : bytes;
 }
 
 /* ---- judging ---- */

@@ -235,6 +235,8 @@ static void steps_and_signals_are_measured(void)
     ok(ratio(&run, "steps.cold_start_ratio") == 2, "the first step against the others");
     is_int(us(&run, "cpu.signals.dataloader.total_dur_us"), 80, "waits add up");
     ok(ratio(&run, "cpu.signals.dataloader.per_step") == 1, "once a step");
+    ok(ratio(&run, "cpu.signals.dataloader.steps_ratio") == 1, "in every step");
+    ok(ratio(&run, "cpu.signals.copy.steps_ratio") == 0, "in the warm-up alone");
     is_int(us(&run, "cpu.signals.copy.total_dur_us"), 30, "nested rows of one pattern count once");
     end(&run);
 }

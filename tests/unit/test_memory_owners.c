@@ -247,6 +247,118 @@ static void owners_are_told(void)
     end(&bench);
 }
 
+static void gradients_held_while_forward_runs_are_told(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t forward = stack(&bench, "/u/model.py|forward;/u/train.py|main");
+    uint32_t accumulate = stack(&bench, "??|torch::autograd::AccumulateGrad::apply(X)");
+    history(&bench);
+    uint64_t held = alloc(&bench, 500, accumulate);
+    wait_for(&bench, 100);
+    uint64_t activation = alloc(&bench, 4000, forward);
+    wait_for(&bench, 100);
+    uint64_t fresh = alloc(&bench, 70000, accumulate);
+    live(&bench, held, 500, accumulate);
+    live(&bench, activation, 4000, forward);
+    live(&bench, fresh, 70000, accumulate);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(number(at(&bench, "memory.peak"), "gradients_bytes"), 70500, "both are gradients");
+    is_int(number(at(&bench, "memory.peak"), "gradients_in_forward_bytes"), 500, "one was there before forward was done");
+    end(&bench);
+}
+
+#define PASSES 8
+
+/* Passes that keep an activation and a result each, with temporary tensors beside them. */
+static void passes(struct bench *bench, const char *activation, const char *result)
+{
+    uint32_t kept_stack = stack(bench, activation), result_stack = stack(bench, result);
+    uint32_t temporary = stack(bench, "/u/x.py|temporary");
+    uint64_t kept[PASSES], results[PASSES];
+    history(bench);
+    for (int i = 0; i < PASSES; i++) {
+        uint64_t t = alloc(bench, 900, temporary);
+        kept[i] = alloc(bench, 1000, kept_stack);
+        give_back(bench, t, 900, 0);
+        results[i] = alloc(bench, 50, result_stack);
+    }
+    for (int i = 0; i < PASSES; i++) {
+        live(bench, kept[i], 1000, kept_stack);
+        live(bench, results[i], 50, result_stack);
+    }
+    segment(bench, 0, -1);
+    pass(bench, 20);
+}
+
+/* No annotation tells what a period is, and hardly anything is freed: only the frames tell a loop from one long pass. */
+static void passes_that_keep_their_graphs_leak(void)
+{
+    static const struct {
+        const char *activation, *result, *verdict;
+        int64_t held_bytes;
+    } cases[] = {
+        { "/u/m.py|forward;/u/e.py|model_of;/u/e.py|main", "/u/e.py|loss;/u/e.py|main", "leak", PASSES * 1050 },
+        { "/u/m.py|layer;/u/m.py|forward;/u/e.py|main", "/u/m.py|norm;/u/m.py|forward;/u/e.py|main", "only fills up", 0 },
+        { "/u/l.py|weight;/u/e.py|main", "/u/l.py|bias;/u/e.py|main", "only fills up", 0 },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct bench bench;
+        begin(&bench);
+        passes(&bench, cases[i].activation, cases[i].result);
+        ok(is_named(at(&bench, "memory.leaks"), "verdict", cases[i].verdict), cases[i].verdict);
+        is_int(number(at(&bench, "memory.leaks"), "held_bytes"), cases[i].held_bytes, "what the leak holds at the end");
+        end(&bench);
+    }
+}
+
+/* A cache that is made anew with each token, one row larger: by design, and what is live is always one allocation. */
+static void a_cache_that_is_made_anew_is_no_leak(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t cat = stack(&bench, "/u/cache.py|update;/u/m.py|forward;/u/generate.py|main");
+    uint64_t old = 0;
+    history(&bench);
+    for (int i = 0; i < 30; i++) {
+        uint64_t fresh = alloc(&bench, 1000 + 10 * i, cat);
+        wait_for(&bench, 5);
+        if (i)
+            give_back(&bench, old, 990 + 10 * i, 0);
+        old = fresh;
+    }
+    live(&bench, old, 1290, cat);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(at(&bench, "memory.leaks.leaking")->as.integer, 0, "no leak");
+    is_int(ap_value_integer(at(&bench, "memory.leaks.net_growth_bytes"), 0) > 100, 1, "though it grows");
+    end(&bench);
+}
+
+static void a_spike_stands_above_the_usual(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t usual = stack(&bench, "/u/x.py|usual"), rare = stack(&bench, "/u/x.py|rare");
+    history(&bench);
+    for (int i = 0; i < PASSES; i++) {
+        uint64_t t = alloc(&bench, 1000, usual);
+        wait_for(&bench, 10);
+        if (i == 5) {
+            uint64_t once = alloc(&bench, 9000, rare);
+            give_back(&bench, once, 9000, 0);
+        }
+        give_back(&bench, t, 1000, 0);
+    }
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    const struct ap_value *spike = at(&bench, "memory.spike");
+    is_int(number(spike, "usual_peak_bytes"), 1000, "what a usual period needs");
+    is_int(number(spike, "above_usual_bytes"), 9000, "what one of them needs above that");
+    end(&bench);
+}
+
 static void frames_have_signs(void)
 {
     static const struct {
@@ -592,6 +704,10 @@ static void refused_memory_ends_cleanly(void)
 int main(void)
 {
     owners_are_told();
+    gradients_held_while_forward_runs_are_told();
+    passes_that_keep_their_graphs_leak();
+    a_cache_that_is_made_anew_is_no_leak();
+    a_spike_stands_above_the_usual();
     frames_have_signs();
     short_lived_are_listed();
     byte_time_needs_no_times();

@@ -506,6 +506,18 @@ static void one_huge_request(void)
     end(&bench);
 }
 
+static void one_huge_request_that_the_pieces_would_hold(void)
+{
+    struct bench bench;
+    begin(&bench);
+    holes(&bench, 64 * MiB, 64 * MiB, 0);
+    struct ap_oom oom = examine(&bench, 512 * MiB, 0, 0);
+    is_int(oom.verdict, AP_OOM_EXTERNAL_FRAGMENTATION, "512 MiB are free, in pieces of 64");
+    ok(oom.signs[AP_OOM_ONE_HUGE_REQUEST], "though it is half of all");
+    ap_oom_release(&oom);
+    end(&bench);
+}
+
 static void private_pools(void)
 {
     struct bench bench;
@@ -532,14 +544,46 @@ static void other_users(void)
     end(&bench);
 }
 
+/* 8 GiB in use and 2 GiB in pieces: of a device of 40 GiB others have most, of one of 13 GiB they have little. */
+static void others_leave_pieces(void)
+{
+    static const struct {
+        int64_t total_bytes;
+        enum ap_oom_verdict verdict;
+    } devices[] = { { 40 * GiB, AP_OOM_OTHER_USERS }, { 13 * GiB, AP_OOM_EXTERNAL_FRAGMENTATION } };
+    for (size_t i = 0; i < AP_COUNT_OF(devices); i++) {
+        struct bench bench;
+        begin(&bench);
+        holes(&bench, 1 * GiB, 256 * MiB, 0);
+        struct ap_oom oom = examine(&bench, 1 * GiB, 128 * MiB, devices[i].total_bytes);
+        is_int(oom.verdict, devices[i].verdict, "what explains most of it");
+        ok(oom.signs[AP_OOM_EXTERNAL_FRAGMENTATION] && oom.signs[AP_OOM_OTHER_USERS], "both are seen");
+        ap_oom_release(&oom);
+        end(&bench);
+    }
+}
+
 static void a_limit_below_the_device(void)
 {
     struct bench bench;
     begin(&bench);
     holes(&bench, 1 * GiB, 0, 0);
     struct ap_oom oom = examine(&bench, 1 * GiB, 30 * GiB, 0);
-    is_int(oom.verdict, AP_OOM_UNKNOWN, "the device had enough free");
-    is_int(oom.release, AP_RELEASE_NOTHING, "nothing had to be released");
+    is_int(oom.verdict, AP_OOM_TRULY_FULL, "the device had enough free, what the process may have is full");
+    ok(oom.limited && oom.capacity_bytes == 8 * GiB, "which is about what it holds");
+    is_int(oom.release, AP_RELEASE_ONE_HOLE, "one of its own had to be released");
+    ap_oom_release(&oom);
+    end(&bench);
+}
+
+static void in_pieces_below_a_limit(void)
+{
+    struct bench bench;
+    begin(&bench);
+    holes(&bench, 1 * GiB, 256 * MiB, 0);
+    struct ap_oom oom = examine(&bench, 1 * GiB, 30 * GiB, 40 * GiB + 128 * MiB);
+    is_int(oom.verdict, AP_OOM_EXTERNAL_FRAGMENTATION, "as much was free in pieces");
+    ok(oom.limited, "and nothing more was to be had");
     ap_oom_release(&oom);
     end(&bench);
 }
@@ -665,9 +709,12 @@ int main(void)
     full_and_in_pieces();
     external_fragmentation();
     one_huge_request();
+    one_huge_request_that_the_pieces_would_hold();
     private_pools();
     other_users();
+    others_leave_pieces();
     a_limit_below_the_device();
+    in_pieces_below_a_limit();
     what_was_freed_later_was_live();
     expandable_segments();
     every_refused_allocation_is_survived();

@@ -479,12 +479,13 @@ static void order_is(struct ap_model *model, const char *want)
 static void findings_are_ranked_by_what_they_save(void)
 {
     struct ap_model model;
-    a_base_tree(&model); /* idle 10 %, busy 40 %, slack 25 % and a fifth of that as weight */
+    a_base_tree(&model); /* idle 10 %, busy 40 %, slack 25 % and a fifth of that as weight, within the severity's bounds */
     judge(&model, RANKED("note", "info", "\nrank_by: gpu.busy_us") RANKED("idle", "critical", "\nrank_by: gpu.idle_us")
                       RANKED("busy", "low", "\nrank_by: gpu.busy_us") RANKED("slack", "low", "\nrank_by: memory.state.slack_bytes")
-                          RANKED("oom", "critical", "") RANKED("b-high", "high", "") RANKED("a-high", "high", "")
+                          RANKED("kept", "medium", "\nrank_by: memory.state.slack_bytes") RANKED("leak", "high", "\nrank_by: memory.state.slack_bytes")
+                      RANKED("oom", "critical", "") RANKED("b-high", "high", "") RANKED("a-high", "high", "")
                               RANKED("medium", "medium", "") RANKED("low", "low", "") RANKED("unknown", "low", "\nrank_by: steps.mean_us"));
-    order_is(&model, "oom busy idle a-high b-high slack medium low unknown note ");
+    order_is(&model, "oom busy idle a-high b-high leak kept medium slack low unknown note ");
 }
 
 static void savings_are_the_smallest_bound_and_never_more_than_the_whole(void)
@@ -495,7 +496,7 @@ static void savings_are_the_smallest_bound_and_never_more_than_the_whole(void)
     put_bytes(&model, "memory.state.slack_bytes", 20 * GIB);
     judge(&model, RANKED("a", "low", "\nrank_by: gpu.busy_us, steps.mean_us, gpu.idle_us") RANKED("b", "low", "\nrank_by: gpu.window_us")
                       RANKED("c", "low", "\nrank_by: memory.state.slack_bytes"));
-    const struct ap_value *b = finding(&model, 0), *c = finding(&model, 1), *a = finding(&model, 2);
+    const struct ap_value *b = finding(&model, 0), *a = finding(&model, 1), *c = finding(&model, 2);
     is_int(ap_value_integer(ap_value_member(a, "saves_us"), -1), 100 * MS, "the smallest of those known");
     is_int(ap_value_integer(ap_value_member(b, "saves_us"), -1), 1000 * MS, "not more than the window");
     is_int(ap_value_integer(ap_value_member(c, "saves_bytes"), -1), 8 * GIB, "not more than is reserved");

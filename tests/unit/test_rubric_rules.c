@@ -298,6 +298,27 @@ static void full_memory_is_not_called_slack(void)
     FIRST(figures, "oom-truly-full", "oom-recorded");
 }
 
+static void cache_that_each_step_fills_is_not_called_slack(void)
+{
+    static const struct figure figures[] = {
+        { "memory.recorded.history", 1 }, { "memory.summary.reserved_bytes", 10e9 }, { "memory.state.slack_bytes", 7e9 },
+        { "memory.state.slack_ratio", 0.7 }, { "memory.state.wholly_free_segment_bytes", 6e9 },
+        { "memory.state.private_pool_bytes", 0 }, { "memory.peak.requested_bytes", 9.5e9 },
+        { "memory.spike.usual_peak_bytes", 9.5e9 }, { "memory.fragmentation.stranded_bytes", 2.5e9 },
+        { "memory.fragmentation.stranded_ratio", 0.25 }, { "memory.leaks.leaking", 1 }, { "memory.leaks.periods", 8 },
+        { "memory.leaks.held_bytes", 120 },
+    };
+    FIRST(figures, "memory-leak", "memory-slack");
+    FIRST(figures, "memory-leak", "stranded-memory");
+    struct ap_model model;
+    struct ap_error error;
+    put_figures(&model, figures, AP_COUNT_OF(figures));
+    is_int(ap_rubric_apply(rubric, NULL, &model, &error), AP_OK, "the rubric is applied");
+    is_text(ap_value_text(ap_value_member(ap_value_first(ap_value_at(&model.root, "findings")), "severity")), "low",
+            "a list of numbers is no alarm");
+    ap_model_release(&model);
+}
+
 static void a_clean_run_gets_no_advice(void)
 {
     static const struct figure figures[] = {
@@ -384,6 +405,7 @@ int main(void)
     a_copy_that_blocks_while_the_gpu_idles_is_the_cause();
     waiting_for_gloo_is_not_called_python_time();
     full_memory_is_not_called_slack();
+    cache_that_each_step_fills_is_not_called_slack();
     a_clean_run_gets_no_advice();
     units_of_metrics_stand_in_their_names();
     every_metric_has_an_artifact_to_ask_for();

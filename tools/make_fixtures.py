@@ -25,8 +25,9 @@ from collections import Counter, defaultdict
 from contextlib import contextmanager
 from decimal import Decimal
 
+from scenarios.allocator_model import GIB, KIB, MIB, Allocator, Clock, OutOfMemory, frames, round_up, snapshot_document
+
 NS_PER_US = 1000
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 # The writer's base time is a multiple of 7,889,238 s (a quarter of a year); times in the file count from there.
 BASE_TIME_NS = 224 * 7_889_238 * 10**9
 START_NS = 2_718_281_828_459_000          # first event, relative to the base
@@ -1311,19 +1312,7 @@ TRACES = {"training_step_cuda.json.gz": training_step_cuda, "training_healthy.js
           "copy_heavy.json": copy_heavy}
 
 
-# ------------------------------------------------------------------------------------------------ simulated allocator
-
-SMALL_LIMIT, SMALL_SEGMENT, LARGE_SEGMENT = MIB, 2 * MIB, 20 * MIB
-
-
-def round_up(value, step):
-    return (value + step - 1) // step * step
-
-
-def frames(*calls):
-    """("file.py", line, "name"), innermost first."""
-    return [{"name": name, "filename": filename, "line": line} for filename, line, name in calls]
-
+# ------------------------------------------------------------------------------------------------ stacks of the snapshots
 
 LINEAR = ("/venv/site-packages/torch/nn/modules/linear.py", 125, "forward")
 FORWARD = frames(LINEAR, ("/srv/train/model.py", 48, "forward"))
@@ -1334,213 +1323,6 @@ OPTIMIZER = frames(("/venv/site-packages/torch/optim/adamw.py", 165, "_init_grou
 KEPT = frames(("/srv/train/train.py", 79, "train_step"), ("/srv/train/train.py", 120, "main"))
 EMPTY_CACHE = frames(("/venv/site-packages/torch/cuda/memory.py", 222, "empty_cache"),
                      ("/srv/train/train.py", 80, "train_step"))
-
-
-class OutOfMemory(Exception):
-    pass
-
-
-class Clock:
-    def __init__(self, seed, start_us=1_753_000_000_000_000):
-        self.random, self.now_us = random.Random(seed), start_us
-
-    def tick(self):
-        self.now_us += 3 + int(90 * self.random.random())
-        return self.now_us
-
-    def pause(self, us):
-        self.now_us += us
-
-
-class Allocator:
-    """The caching allocator of one device, as far as its snapshots show it. It also keeps its own books (requested bytes
-    live and their peak, once falling when a free is requested and once when it is completed), so the answers do not come
-    from a replay of the history."""
-
-    def __init__(self, clock, device=0, capacity_bytes=40 * GIB, expandable=False, base_address=0x7F2A00000000):
-        self.clock, self.device, self.capacity_bytes, self.expandable = clock, device, capacity_bytes, expandable
-        self.next_address = base_address + device * (1 << 40)
-        self.segments, self.history, self.recording = [], [], False
-        self.live = {}                                     # address -> requested bytes, until the free is requested
-        self.requested_bytes = self.peak_requested_bytes = 0
-        self.active_bytes = self.peak_active_bytes = 0     # requested bytes until the free is completed
-        self.reserved_bytes = self.peak_reserved_bytes = 0
-
-    # history
-
-    def note(self, action, stack=None, **fields):
-        if not self.recording:
-            return
-        entry = {"action": action, **fields, "stream": 0, "time_us": self.clock.tick()}
-        if stack:
-            entry["frames"] = stack
-        self.history.append(entry)
-
-    def start_recording(self):
-        self.recording = True
-        self.peak_requested_bytes, self.peak_reserved_bytes = self.requested_bytes, self.reserved_bytes
-        self.peak_active_bytes = self.active_bytes
-
-    def reserve(self, nbytes):
-        self.reserved_bytes += nbytes
-        self.peak_reserved_bytes = max(self.peak_reserved_bytes, self.reserved_bytes)
-
-    # allocation
-
-    def alloc(self, requested, stack=None, pool=(0, 0)):
-        size = round_up(max(requested, 1), 512)
-        small = size <= SMALL_LIMIT
-        block = self.find(size, small, pool)
-        if block is None:
-            block = self.grow(size, small, pool, stack)
-        segment, index = block
-        self.take(segment, index, size, requested, small, stack)
-        address = segment["blocks"][index]["address"]
-        self.live[address] = requested
-        self.requested_bytes += requested
-        self.peak_requested_bytes = max(self.peak_requested_bytes, self.requested_bytes)
-        self.active_bytes += requested
-        self.peak_active_bytes = max(self.peak_active_bytes, self.active_bytes)
-        self.note("alloc", stack, addr=address, size=requested)
-        return address
-
-    def find(self, size, small, pool):
-        """Best fit among the free blocks of the pool."""
-        fits = [(b["size"], b["address"], s, i) for s in self.segments
-                if s["segment_type"] == ("small" if small else "large") and s["segment_pool_id"] == list(pool)
-                for i, b in enumerate(s["blocks"]) if b["state"] == "inactive" and b["size"] >= size]
-        return min(fits, key=lambda f: f[:2])[2:] if fits else None
-
-    def grow(self, size, small, pool, stack):
-        if self.expandable and pool == (0, 0):
-            return self.map_pages(size, small, stack)
-        if small:
-            total = SMALL_SEGMENT
-        else:
-            total = LARGE_SEGMENT if size < 10 * MIB else round_up(size, 2 * MIB)
-        if self.reserved_bytes + total > self.capacity_bytes:
-            self.release_cached(stack)                      # the retry: everything wholly free goes back first
-        if self.reserved_bytes + total > self.capacity_bytes:
-            self.note("oom", stack, device_free=self.capacity_bytes - self.reserved_bytes, size=size)
-            raise OutOfMemory()
-        segment = self.new_segment(total, small, pool, stack, False)
-        self.reserve(total)
-        self.note("segment_alloc", stack, addr=segment["address"], size=total)
-        return segment, 0
-
-    def new_segment(self, total, small, pool, stack, expandable):
-        segment = {"device": self.device, "address": self.next_address, "total_size": total, "allocated_size": 0,
-                   "active_size": 0, "requested_size": 0, "stream": 0, "segment_type": "small" if small else "large",
-                   "segment_pool_id": list(pool), "is_expandable": expandable, "frames": stack or [],
-                   "blocks": [{"address": self.next_address, "size": total, "requested_size": 0, "state": "inactive",
-                               "frames": []}]}
-        # an expandable segment owns a wide range of addresses to grow into
-        self.next_address += 64 * GIB if expandable else round_up(total, 2 * MIB) + 2 * MIB
-        self.segments.append(segment)
-        self.segments.sort(key=lambda s: s["address"])
-        return segment
-
-    def map_pages(self, size, small, stack):
-        """Expandable: the pool's one segment grows at its end by whole pages."""
-        page, kind = (SMALL_SEGMENT, "small") if small else (LARGE_SEGMENT, "large")
-        segment = next((s for s in self.segments if s["is_expandable"] and s["segment_type"] == kind), None)
-        tail = segment["blocks"][-1] if segment else None
-        tail_free = tail["size"] if tail and tail["state"] == "inactive" else 0
-        grow_by = round_up(size - tail_free, page)
-        if segment is None:
-            segment = self.new_segment(grow_by, small, (0, 0), stack, True)
-            address = segment["address"]
-        else:
-            address = segment["address"] + segment["total_size"]
-            segment["total_size"] += grow_by
-            if tail_free:
-                tail["size"] += grow_by
-            else:
-                segment["blocks"].append({"address": address, "size": grow_by, "requested_size": 0, "state": "inactive",
-                                          "frames": []})
-        self.reserve(grow_by)
-        self.note("segment_map", stack, addr=address, size=grow_by)
-        return segment, len(segment["blocks"]) - 1
-
-    def take(self, segment, index, size, requested, small, stack):
-        block = segment["blocks"][index]
-        rest = block["size"] - size
-        if rest >= 512 if small or segment["is_expandable"] else rest > MIB:
-            segment["blocks"].insert(index + 1, {"address": block["address"] + size, "size": rest, "requested_size": 0,
-                                                 "state": "inactive", "frames": []})
-            block["size"] = size
-        block.update(requested_size=requested, state="active_allocated", frames=stack or [])
-        segment["allocated_size"] += block["size"]
-        segment["active_size"] += block["size"]
-        segment["requested_size"] += requested
-
-    def locate(self, address):
-        for segment in self.segments:
-            if segment["address"] <= address < segment["address"] + segment["total_size"]:
-                for index, block in enumerate(segment["blocks"]):
-                    if block["address"] == address:
-                        return segment, index
-        raise KeyError(address)
-
-    def free(self, address, stack=None, pending=False):
-        """pending: another stream still uses the block, so the free is requested and not completed."""
-        segment, index = self.locate(address)
-        requested = self.live.pop(address)
-        self.requested_bytes -= requested
-        self.note("free_requested", stack, addr=address, size=requested)
-        segment["allocated_size"] -= segment["blocks"][index]["size"]
-        segment["blocks"][index]["state"] = "active_awaiting_free"
-        if not pending:
-            self.complete(segment, index, requested, stack)
-
-    def complete(self, segment, index, requested, stack):
-        blocks = segment["blocks"]
-        block = blocks[index]
-        segment["active_size"] -= block["size"]
-        segment["requested_size"] -= requested
-        self.active_bytes -= requested
-        block.update(state="inactive", frames=[])
-        self.note("free_completed", stack, addr=block["address"], size=requested)
-        if index + 1 < len(blocks) and blocks[index + 1]["state"] == "inactive":
-            block["size"] += blocks.pop(index + 1)["size"]
-        if index > 0 and blocks[index - 1]["state"] == "inactive":
-            blocks[index - 1]["size"] += blocks.pop(index)["size"]
-
-    def release_cached(self, stack=None):
-        """empty_cache(), and the first half of a retry."""
-        for segment in list(self.segments):
-            if segment["is_expandable"]:
-                self.unmap_tail(segment, stack)
-            elif all(b["state"] == "inactive" for b in segment["blocks"]):
-                self.segments.remove(segment)
-                self.reserved_bytes -= segment["total_size"]
-                self.note("segment_free", stack, addr=segment["address"], size=segment["total_size"])
-
-    def unmap_tail(self, segment, stack):
-        page = SMALL_SEGMENT if segment["segment_type"] == "small" else LARGE_SEGMENT
-        tail = segment["blocks"][-1]
-        whole = tail["size"] // page * page if tail["state"] == "inactive" else 0
-        if whole == 0 or whole == segment["total_size"]:
-            return
-        tail["size"] -= whole
-        segment["total_size"] -= whole
-        self.reserved_bytes -= whole
-        if tail["size"] == 0:
-            segment["blocks"].pop()
-        self.note("segment_unmap", stack, addr=segment["address"] + segment["total_size"], size=whole)
-
-    def snapshot(self):
-        self.note("snapshot", None, addr=0, size=sum(s["active_size"] for s in self.segments))
-
-
-SETTINGS = {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1, "garbage_collection_threshold": 0.0,
-            "expandable_segments": False, "pinned_num_register_threads": 1, "release_lock_on_cudamalloc": False,
-            "pinned_use_cuda_host_register": False, "roundup_power2_divisions": {str(1 << i): 0 for i in range(16)}}
-
-
-def snapshot_document(allocators, annotations=(), **settings):
-    return {"segments": [s for a in allocators for s in a.segments], "device_traces": [a.history for a in allocators],
-            "allocator_settings": {**SETTINGS, **settings}, "external_annotations": list(annotations)}
 
 
 # ------------------------------------------------------------------------------------------------ known answers of a snapshot

@@ -1,0 +1,603 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Modelled memory scenarios: a job with one planted cause, and its healthy twin.
+
+    memory_scenarios.py [CAUSE...]               write them to fixtures/scenarios
+    memory_scenarios.py --check                  compare with what is there; exit 1 if anything differs
+    memory_scenarios.py --vary 5 --out FOLDER    write each with five other seeds, models, batches and devices
+
+Jobs run on a model of PyTorch's caching allocator (allocator_model.py, memory_jobs.py); no PyTorch and no GPU. What a cause
+costs is the difference between a run with it and a run without it; of jobs that fail, on a device that has no end.
+"""
+import argparse
+import functools
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from make_fixtures import squeezed, unpacked  # noqa: E402
+from scenarios.allocator_model import GIB, OutOfMemory  # noqa: E402
+from scenarios.memory_jobs import (A100_BYTES, CALLS, CONTEXT_BYTES, EVALUATE, H100_BYTES, MAIN, RTX_BYTES,  # noqa: E402
+                                   TORCH, TRAIN_STEP, V100_BYTES, Job, Transformer, released, stack)
+
+ENDLESS_BYTES = 4096 * GIB
+
+
+class Setup:
+    """One size of a job. share: of the device that a batch is to fill, where it was looked for once; None = look for it.
+    history_from_step: what came before is not in the history. unwound: the failed step's tensors are dropped before the
+    snapshot is taken, as after an exception that was caught. python_only, bare: see Job."""
+
+    def __init__(self, **changes):
+        self.seed, self.layers, self.width, self.vocabulary = 1, 3, 2048, 32000
+        self.tokens, self.steps, self.capacity, self.element_bytes = 8192, 6, A100_BYTES, 2
+        self.share, self.limit_bytes = None, None
+        self.python_only, self.bare, self.history_from_step, self.unwound = False, False, 0, False
+        self.__dict__.update(changes)
+
+    def with_(self, **changes):
+        return Setup(**{**self.__dict__, **changes})
+
+    def job(self, **rules):
+        rules = {"capacity_bytes": self.capacity, "limit_bytes": self.limit_bytes, **rules}
+        return Job(self.seed, python_only=self.python_only, bare=self.bare, history_from_step=self.history_from_step, **rules)
+
+    def model(self, job, **how):
+        return Transformer(job, self.layers, self.width, self.vocabulary, self.element_bytes, **how)
+
+    def room_bytes(self):
+        return self.limit_bytes or self.capacity - CONTEXT_BYTES
+
+    def tokens_for(self, share, checkpoint=False):
+        """The largest batch, in steps of 64, whose training peaks within this share of the device."""
+        sizes = (self.layers, self.width, self.vocabulary, self.element_bytes)
+        return largest_batch(sizes, int(share * self.room_bytes()), checkpoint)
+
+    def inference_bytes_a_token(self):
+        job = Setup.job(self, capacity_bytes=ENDLESS_BYTES, limit_bytes=None)
+        model = self.model(job, trained=False)
+        before = job.allocator.reserved_bytes
+        model.forward(16384, grad=False)
+        return (job.allocator.peak_reserved_bytes - before) / 16384
+
+
+@functools.lru_cache(None)
+def largest_batch(sizes, most_bytes, checkpoint):
+    def fits(tokens):
+        job = Job(1, capacity_bytes=ENDLESS_BYTES)
+        model = Transformer(job, *sizes)
+        for _ in range(2):
+            model.train_step(tokens, checkpoint=checkpoint)
+        return job.allocator.peak_active_bytes <= most_bytes
+    low, high = 1, 8192
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle * 64) else (low, middle)
+    return low * 64
+
+
+SCENARIOS = {}
+
+
+class Scenario:
+    def __init__(self, cause, build, accept, note, cost, **setup):
+        self.cause, self.build, self.accept, self.note, self.cost, self.setup = cause, build, accept, note, cost, setup
+
+
+def scenario(cause, accept, note, cost, **setup):
+    """build(setup, planted) runs the job. cost: how the two runs are compared."""
+    def keep(build):
+        SCENARIOS[cause] = Scenario(cause, build, accept, note, cost, **setup)
+        return build
+    return keep
+
+
+# ---- what a cause costs
+
+def peak_reserved(job):
+    return job.allocator.peak_reserved_bytes
+
+
+def peak_active(job):
+    return job.allocator.peak_active_bytes
+
+
+def live_at_end(job):
+    return job.allocator.requested_bytes
+
+
+def window(job):
+    return job.window_ns()
+
+
+UNITS = {peak_reserved: "bytes", peak_active: "bytes", live_at_end: "bytes", window: "us"}
+MEASURES = {peak_reserved: "peaks of reserved memory", peak_active: "peaks of memory in use", live_at_end: "bytes live at the end",
+            window: "modelled windows"}
+
+
+# ---- out of memory
+
+def until_it_fails(job, setup, step, number, fails):
+    """fails: whether the job is meant to; a healthy one that does is a mistake of this file."""
+    try:
+        for index in range(number):
+            step(index)
+    except OutOfMemory:
+        if not fails:
+            raise
+        job.fail(setup.unwound)
+    return job
+
+
+@scenario("batch-out-of-memory", ["oom-truly-full"], "the batch needs more than the device has", peak_reserved, layers=4, tokens=0)
+def batch_oom(setup, planted):
+    tokens = setup.tokens_for(1.12 if planted else 0.7)
+    job = setup.job()
+    model = setup.model(job)
+    return until_it_fails(job, setup, lambda index: model.train_step(tokens), setup.steps - 2, planted)
+
+
+@scenario("fragmentation-out-of-memory", ["oom-fragmented"], "sequence lengths vary from step to step, until a request fails that "
+          "the free pieces together would hold; the twin pads to the longest", peak_reserved, layers=3, steps=9, tokens=0, share=0.88)
+def fragmentation_oom(setup, planted):
+    """The least batch at which the varying lengths fail while the longest alone fits."""
+    share = setup.share or next(p for p in range(70, 97, 2)
+                                if not passes(setup, p / 100, True) and passes(setup, p / 100, False)) / 100
+    job = setup.job()
+    return until_it_fails(job, setup, lambda _: varying_lengths(job, setup, share, planted), 1, planted)
+
+
+def passes(setup, share, vary_them, least_retries=0):
+    job = Setup.job(setup)
+    try:
+        varying_lengths(job, setup, share, vary_them)
+    except OutOfMemory:
+        return False
+    return job.allocator.retries >= least_retries
+
+
+def varying_lengths(job, setup, share, vary_them):
+    model, longest = setup.model(job), setup.tokens_for(share)
+    for index in range(setup.steps):
+        part = min(1.0, 0.55 + 0.05 * index + 0.1 * job.sim.random.random()) if vary_them else 1.0
+        model.train_step(int(longest * part))
+
+
+@scenario("logits-out-of-memory", ["oom-huge-request"], "the loss makes the logits of the whole batch over a large vocabulary at "
+          "once; the twin makes them in chunks", peak_reserved, layers=2, width=1024, vocabulary=128256, steps=4, tokens=0,
+          capacity=RTX_BYTES, element_bytes=4)
+def logits_oom(setup, planted):
+    tokens = int(0.54 * setup.capacity / setup.vocabulary / setup.element_bytes) // 64 * 64
+    job = setup.job()
+    model = setup.model(job)
+
+    def step(_):
+        model.train_step(tokens, chunks=1 if planted else 16)
+    return until_it_fails(job, setup, step, setup.steps, planted)
+
+
+@scenario("other-process-holds-device", ["oom-other-users"], "another process on the same device holds most of its memory", None,
+          steps=3, tokens=0, profiled=True)
+def other_process(setup, planted):
+    tokens = setup.tokens_for(0.6)
+    job = setup.job(others_bytes=CONTEXT_BYTES + (int(0.62 * setup.capacity) if planted else 0))
+    model = setup.model(job)
+    job.start_profile()
+    return until_it_fails(job, setup, lambda index: model.train_step(tokens), setup.steps, planted)
+
+
+# ---- leaks
+
+def evaluation_batch(setup, model, job, keeps_graph, kept, tokens):
+    with job.step():
+        nodes = model.loss(model.forward(tokens, outer=EVALUATE), tokens, outer=EVALUATE)
+        kept.append(nodes)
+        if not keeps_graph:
+            model.drop(kept.pop(), EVALUATE)
+
+
+@scenario("loss-list-leak", ["memory-leak"], "a list of losses keeps the graph of each batch of an evaluation that runs without "
+          "no_grad; the twin keeps numbers", live_at_end, steps=8, tokens=4096, layers=2)
+def loss_list(setup, planted):
+    job, kept = setup.job(), []
+    model = setup.model(job)
+    for _ in range(setup.steps):
+        evaluation_batch(setup, model, job, planted, kept, setup.tokens)
+    return job
+
+
+@scenario("retained-graph-leak", ["memory-leak"], "backward(retain_graph=True), and the state carried to the next step is not "
+          "detached: saved tensors stay", live_at_end, steps=7, tokens=2048, layers=2)
+def retained_graph(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    for _ in range(setup.steps):
+        with job.step():
+            nodes = model.loss(model.forward(setup.tokens), setup.tokens)
+            model.backward(nodes, retain=planted)
+            model.optimizer_step()
+            model.zero_grad()
+    return job
+
+
+HOOK = ((("/srv/job/probe.py", 31, "keep_output"),) + CALLS + (("/srv/job/model.py", 69, "forward"),) + CALLS + TRAIN_STEP)
+
+
+@scenario("activation-cache-leak", ["memory-leak"], "a forward hook copies an activation of each step into a list that nobody "
+          "empties", live_at_end, steps=8, tokens=4096, layers=2)
+def activation_cache(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    nbytes = setup.tokens * setup.width * setup.element_bytes
+
+    def hook():
+        copy, = job.operator("clone", [4 * nbytes], HOOK)
+        if not planted:
+            job.release(copy, released(*HOOK))
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens, after_forward=hook)
+    return job
+
+
+@scenario("leak-in-trace", ["memory-growth"], "the trace alone, with memory events: the outputs of each step are kept in a list",
+          live_at_end, steps=7, tokens=4096, layers=2, profiled=True, snapshot=False)
+def leak_in_trace(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    model.train_step(setup.tokens)
+    job.start_profile()
+    activation_steps(setup, job, model, planted)
+    return job
+
+
+def activation_steps(setup, job, model, planted):
+    nbytes = setup.tokens * setup.width * setup.element_bytes
+
+    def keep():
+        copy, = job.operator("clone", [2 * nbytes], HOOK)
+        if not planted:
+            job.release(copy, released(*HOOK))
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens, after_forward=keep)
+
+
+# ---- what holds the memory
+
+@scenario("optimizer-state", ["optimizer-state-dominates"], "AdamW with two 32-bit numbers a weight; the twin's states have 8 bits",
+          peak_active, steps=4, tokens=1024, layers=6, width=3072)
+def optimizer_state(setup, planted):
+    job = setup.job()
+    model = setup.model(job, state_bytes_per_weight=8 if planted else 2)
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens)
+    return job
+
+
+@scenario("activation-peak", ["activations-dominate"], "all activations are kept for backward; the twin checkpoints each layer",
+          peak_active, steps=3, tokens=0, layers=6, vocabulary=8000)
+def activation_peak(setup, planted):
+    job = setup.job()
+    model, tokens = setup.model(job), setup.tokens_for(0.6)
+    for _ in range(setup.steps):
+        model.train_step(tokens, checkpoint=not planted)
+    return job
+
+
+@scenario("gradients-not-dropped", ["gradients-in-forward"], "zero_grad(set_to_none=False): gradients stay as zeros through forward",
+          peak_active, steps=4, tokens=3072, layers=2, width=4096, profiled=True)
+def gradients_kept(setup, planted):
+    job = setup.job()
+    model = setup.model(job, state_bytes_per_weight=4)
+    model.train_step(setup.tokens, set_to_none=not planted)
+    job.start_profile()
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens, set_to_none=not planted)
+    return job
+
+
+@scenario("graph-pools", ["private-pools"], "a CUDA graph is captured for each of many batch sizes, each with a pool of its own; the "
+          "twin's graphs share one", peak_reserved, tokens=0, layers=2)
+def graph_pools(setup, planted):
+    job = setup.job()
+    model = setup.model(job, trained=False)
+    most = int(0.08 * setup.room_bytes() / setup.inference_bytes_a_token())
+    for index in range(6):
+        job.capture((0, index + 1 if planted else 1))
+        output = model.forward(most * (6 - index) // 6, grad=False, outer=SERVE)
+        job.end_capture()
+        job.release(output, released(*SERVE))
+    for _ in range(4):
+        job.release(model.forward(most // 8, grad=False, outer=SERVE), released(*SERVE))
+    return job
+
+
+SERVE = (("/srv/job/serve.py", 57, "run"), ("/srv/job/serve.py", 92, "<module>"))
+
+
+@scenario("graph-pools-out-of-memory", ["oom-private-pools"], "an eager request fails while the pools of captured graphs have the "
+          "memory; the twin's graphs share one pool", peak_reserved, tokens=0, layers=2)
+def graph_pools_oom(setup, planted):
+    job = setup.job()
+    model = setup.model(job, trained=False)
+    room = setup.room_bytes() - model.weight_bytes()
+    tokens = int(room / setup.inference_bytes_a_token())
+    for index in range(6):
+        job.capture((0, index + 1 if planted else 1))
+        output = model.forward(tokens * (14 - index) // 100, grad=False, outer=SERVE)
+        job.end_capture()
+        job.release(output, released(*SERVE))
+
+    def step(_):
+        job.release(model.forward(tokens * 45 // 100, grad=False, outer=SERVE), released(*SERVE))
+    return until_it_fails(job, setup, step, 3, planted)
+
+
+@scenario("record-stream", ["pending-free", "pending-free-peak"], "batches made ahead on a side stream are freed with record_stream "
+          "and wait for it; the twin waits for the stream's event before it drops them", peak_active, steps=8, tokens=4096, layers=2)
+def record_stream(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    nbytes = model.weight_bytes()
+    for _ in range(setup.steps):
+        with job.step():
+            batch = job.obtain(nbytes, stack("empty_strided", *PREFETCH), stream=0)
+            job.main.kernel(job.side, "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 52_000.0)
+            if planted:
+                job.allocator.record_stream(batch, job.side.free_at_ns)
+            else:
+                job.main.wait_for(job.side, "cudaEventSynchronize")
+            nodes = model.loss(model.forward(setup.tokens), setup.tokens)
+            job.release(batch, released(*PREFETCH))
+            model.backward(nodes)
+            model.optimizer_step()
+            model.zero_grad()
+    return job
+
+
+PREFETCH = (("/srv/job/prefetch.py", 44, "next_batch"), ("/srv/job/train.py", 84, "train_step")) + MAIN
+
+
+# ---- waste
+
+@scenario("varying-lengths", ["expandable-would-save", "memory-slack", "stranded-memory"], "sequences grow from step to step, and each "
+          "length takes segments of its own; the twin pads to the longest", peak_reserved, steps=6, tokens=16384)
+def lengths_vary(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    for index in range(setup.steps):
+        model.train_step(int(setup.tokens * min(1.0, 0.4 + 0.12 * index)) if planted else setup.tokens)
+    return job
+
+
+READ, CAST = (TORCH + "serialization.py", 674, "_cuda_deserialize"), (TORCH + "nn/modules/module.py", 2576, "load_state_dict")
+LOAD = (("/srv/job/checkpoint.py", 22, "load_experts"), ("/srv/job/train.py", 140, "main"), ("/srv/job/train.py", 180, "<module>"))
+
+
+@scenario("checkpoint-on-device", ["stranded-memory"], "a checkpoint of many small 32-bit matrices is read to the device and cast there, "
+          "so that the holes of its tensors lie between the weights that stay; the twin casts on the host", peak_reserved, steps=2,
+          tokens=2048, layers=1, vocabulary=16000)
+def checkpoint_on_device(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    elements = 768 * 3072
+    originals = []
+    for _ in range(400 if setup.capacity < H100_BYTES else 900):
+        if planted:
+            originals.append(job.obtain(elements * 4, stack("_to_copy", READ, *LOAD)))
+        model.addresses.append(job.obtain(elements * 2, stack("_to_copy", CAST, *LOAD)))
+    for address in originals:
+        job.release(address, released(*LOAD))
+    job.empty_cache()
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens)
+    return job
+
+
+@scenario("rounding-to-powers", ["rounding-waste"], "roundup_power2_divisions:2 rounds sizes a little above a power of two up by a "
+          "half; the twin leaves the setting out", peak_reserved, steps=3, tokens=4200, width=2112, layers=4)
+def rounding(setup, planted):
+    how = {}
+    if planted:
+        how = {"roundup_divisions": 2, "settings": {
+            "PYTORCH_CUDA_ALLOC_CONF": "roundup_power2_divisions:2",
+            "roundup_power2_divisions": {str(1 << i): 2 for i in range(16)}}}
+    job = setup.job(**how)
+    model = setup.model(job)
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens)
+    model.forward(setup.tokens)                                 # the snapshot is taken in a step, before its backward
+    return job
+
+
+@scenario("logits-spike", ["memory-spike", "memory-slack"], "an evaluation copies all logits to 32 bits once, and the cache keeps "
+          "that peak; the twin does so in chunks", peak_active, steps=6, tokens=0, vocabulary=64000, layers=2)
+def logits_spike(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    tokens = int(0.45 * setup.room_bytes() / setup.vocabulary / (setup.element_bytes + 8))
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens_for(0.22))
+    chunks = 1 if planted else 24
+    output = model.forward(tokens // 4, grad=False, outer=EVALUATE)
+    for _ in range(chunks):
+        elements = tokens * setup.vocabulary // chunks
+        logits, = job.operator("addmm", [elements * setup.element_bytes], EVALUATE)
+        copy, = job.operator("_to_copy", [elements * 4], EVALUATE)
+        logs, = job.operator("_log_softmax", [elements * 4], EVALUATE)
+        for address in (logits, copy, logs):
+            job.release(address, released(*EVALUATE))
+    job.release(output, released(*EVALUATE))
+    return job
+
+
+# ---- the driver
+
+@scenario("empty-cache-in-loop", ["empty-cache-in-loop", "device-malloc-in-loop", "allocator-churn", "empty-cache-pattern"],
+          "torch.cuda.empty_cache() at the end of each step", window, steps=5, tokens=4096, layers=2, width=1024, profiled=True)
+def empty_cache(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    model.train_step(setup.tokens)
+    job.start_profile()
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens, at_end=job.empty_cache if planted else None)
+    return job
+
+
+@scenario("allocation-retries", ["cache-retries"], "lengths vary while the device is nearly full: the allocator gives its cache back "
+          "to go on; the twin's batches are shorter and padded to one length", peak_reserved, steps=9, tokens=0, share=0.86)
+def retries(setup, planted):
+    """The largest batch whose lengths may vary without a failure, and not without retries."""
+    share = setup.share or next(p for p in range(94, 58, -2) if passes(setup, p / 100, True, 3)) / 100
+    job = setup.job()
+    varying_lengths(job, setup, share if planted else 0.5, planted)
+    return job
+
+
+@scenario("near-capacity", ["near-capacity", "near-capacity-replay"], "the batch fills the device to the last", peak_reserved, steps=3,
+          tokens=0, share=0.9, profiled=True)
+def near_capacity(setup, planted):
+    """The largest batch that trains at all."""
+    share = setup.share or next(p for p in range(98, 60, -1) if passes(setup, p / 100, False)) / 100
+    tokens = setup.tokens_for(share if planted else 0.6)
+    job = setup.job()
+    model = setup.model(job)
+    model.train_step(tokens)
+    job.start_profile()
+    for _ in range(setup.steps):
+        model.train_step(tokens)
+    return job
+
+
+# ---- files
+
+VARIATIONS = (
+    {"seed": 11, "layers": 4, "width": 1536, "capacity": V100_BYTES, "element_bytes": 4},
+    {"seed": 12, "layers": 6, "width": 1024, "capacity": RTX_BYTES, "python_only": True},
+    {"seed": 13, "layers": 5, "width": 4096, "capacity": H100_BYTES, "vocabulary": 50304},
+    {"seed": 14, "layers": 2, "width": 3072, "capacity": H100_BYTES, "element_bytes": 4, "unwound": True},
+    {"seed": 15, "layers": 8, "width": 2048, "capacity": A100_BYTES, "steps_more": 5},
+    {"seed": 16, "layers": 4, "width": 2560, "capacity": H100_BYTES, "history_from_step": 2, "steps_more": 3},
+    {"seed": 17, "layers": 3, "width": 2048, "capacity": A100_BYTES, "bare": True, "steps_more": 4},
+    {"seed": 18, "layers": 4, "width": 1024, "capacity": H100_BYTES, "limit_bytes": 8 * GIB, "steps_more": 3},
+)
+
+
+def vary(of, setup, changes):
+    """Another size of the same job; batches shrink with the device and with wider numbers."""
+    changes = dict(changes)
+    more = changes.pop("steps_more", 0)
+    scale = changes.get("limit_bytes", changes["capacity"]) * setup.element_bytes * setup.layers * setup.width / (
+        setup.capacity * changes.get("element_bytes", setup.element_bytes) * changes["layers"] * changes["width"])
+    if of.cause == "rounding-to-powers":
+        changes["width"] += 64                              # powers of two are not rounded
+    tokens = max(512, int(setup.tokens * min(scale, 4)) // 64 * 64) if setup.tokens else 0
+    return setup.with_(**changes, share=None, tokens=tokens, steps=setup.steps + more)
+
+
+def truth(of, planted, cost):
+    note = of.note
+    if of.cost:
+        note += "; the cost is the difference of the two %s" % MEASURES[of.cost]
+        if planted and of.endless:
+            note += ", on a device without end"
+    return {"cause": of.cause, "planted": planted, "twin": of.cause + "-healthy" if planted else of.cause, "recording": "model",
+            "made_by": "tools/scenarios/memory_scenarios.py " + of.cause, "accept": of.accept if planted else [],
+            "unit": UNITS.get(of.cost, "bytes"), "planted_cost": cost if planted else None, "note": note}
+
+
+def run(of, setup, planted):
+    job = of.build(setup, planted)
+    if planted and of.accept[0].startswith("oom-") and not job.failed:
+        raise RuntimeError(of.cause + " does not fail")
+    return job
+
+
+def cost_of(of, setup, sick, well):
+    """A job that fails would have needed more than it got."""
+    of.endless = sick.failed
+    if not of.cost:
+        return None
+    if sick.failed:
+        sick, well = (of.build(EndlessSetup(**setup.__dict__), planted) for planted in (True, False))
+    cost = of.cost(sick) - of.cost(well)
+    return round(cost / 1000, 3) if of.cost is window else cost
+
+
+class EndlessSetup(Setup):
+    def job(self, **rules):
+        return super().job(**{**rules, "capacity_bytes": ENDLESS_BYTES, "limit_bytes": None})
+
+
+def files_of(of, setup, folder_of=lambda name: name):
+    """(path, bytes) of the cause and of its twin."""
+    traced, snapped = setup.__dict__.pop("profiled", False), setup.__dict__.pop("snapshot", True)
+    sick, well = (run(of, setup, planted) for planted in (True, False))
+    cost = cost_of(of, setup, sick, well)
+    for job, planted in ((sick, True), (well, False)):
+        folder = folder_of(of.cause + ("" if planted else "-healthy"))
+        if snapped:
+            yield folder + "/snapshot.json.gz", squeezed(json.dumps(job.snapshot()).encode())
+        if traced:
+            yield folder + "/trace.json.gz", squeezed(job.trace())
+        yield folder + "/truth.json", (json.dumps(truth(of, planted, cost), indent=1) + "\n").encode()
+
+
+def write(folder, files):
+    for path, data in files:
+        target = os.path.join(folder, path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "wb") as stream:
+            stream.write(data)
+        yield path
+
+
+def differences(folder, causes):
+    """Generated files that differ from those in the folder, compressed ones by content."""
+    with tempfile.TemporaryDirectory() as fresh:
+        for path in (p for c in causes for p in write(fresh, files_of(SCENARIOS[c], Setup(**SCENARIOS[c].setup)))):
+            there = os.path.join(folder, path)
+            if not os.path.exists(there):
+                yield path + ": missing"
+                continue
+            with open(there, "rb") as a, open(os.path.join(fresh, path), "rb") as b:
+                if unpacked(a.read()) != unpacked(b.read()):
+                    yield path + ": differs"
+
+
+def write_varied(folder, causes, count):
+    """Sizes that a job does not fit are left out, with a word about it."""
+    for cause in causes:
+        for index, changes in enumerate(VARIATIONS[:count]):
+            of = SCENARIOS[cause]
+            try:
+                for path in write(os.path.join(folder, "v%d" % (index + 1)), files_of(of, vary(of, Setup(**of.setup), changes))):
+                    yield path
+            except (OutOfMemory, RuntimeError, StopIteration) as failure:
+                print("%s, variation %d: left out (%s)" % (cause, index + 1, failure or "does not fit"))
+
+
+def main():
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", default=os.path.join(root, "fixtures", "scenarios"), help="folder of the scenarios")
+    parser.add_argument("--check", action="store_true", help="compare with the folder instead of writing to it")
+    parser.add_argument("--vary", type=int, default=0, metavar="N",
+                        help="write N (at most 8) other sizes of each, to OUT/v1, OUT/v2, ...")
+    parser.add_argument("cause", nargs="*", help="which causes (all)")
+    options = parser.parse_args()
+    causes = options.cause or list(SCENARIOS)
+    if options.check:
+        found = list(differences(options.out, causes))
+        print("\n".join(found) if found else "modelled memory scenarios are as generated")
+        return 1 if found else 0
+    paths = [path for cause in causes for path in write(options.out, files_of(SCENARIOS[cause], Setup(**SCENARIOS[cause].setup)))
+             ] if not options.vary else list(write_varied(options.out, causes, options.vary))
+    print("%d files written to %s" % (len(paths), options.out))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -283,7 +283,7 @@ def check_commands(tap, program, report, labels):
     fake = program.folder / OURS
     fake.write_text("#!/bin/sh\nfor word; do printf '%s\\0' \"$word\"; done\n", encoding="utf-8")
     fake.chmod(0o755)
-    command = report["findings"][0]["verify_command"]
+    command = next(f for f in report["findings"] if f["rule_id"] == "missing-stacks")["verify_command"]
     done = subprocess.run(["/bin/sh", "-c", command], cwd=program.folder, env={"PATH": f"{program.folder}:/bin:/usr/bin"},
                           capture_output=True, timeout=20, check=True)
     words = done.stdout.decode().split("\0")[:-1]

@@ -111,9 +111,9 @@ static void read_number(struct ap_text name, struct ap_compiled_region *region)
 
 struct track_state {
     bool has_region;
+    bool eager;              /* an operator has run since */
     uint32_t frame;          /* of the last region that stands in no other */
-    int64_t eager_ns;        /* operators since */
-    uint32_t eager_count;
+    int64_t left_ns;         /* its end */
     int64_t capture_from_ns; /* INT64_MIN = no capture is open */
 };
 
@@ -122,38 +122,46 @@ static void sum(struct ap_compiled *compiled, int64_t *total, int64_t ns)
     *total = ap_add_sat(*total, ns, &compiled->overflowed);
 }
 
+static void add_gap(struct ap_compiled *compiled, int64_t left_ns, int64_t start_ns)
+{
+    if (left_ns != AP_START_UNKNOWN && start_ns != AP_START_UNKNOWN && start_ns > left_ns)
+        sum(compiled, &compiled->eager_ns, start_ns - left_ns);
+}
+
 /* A frame that is left at an operator which was not compiled goes on in another frame: inside the first one, or behind
  * it under a higher number; the same frames in the next step begin with the lowest. */
-static void judge_break(struct ap_compiled *compiled, struct track_state *state, const struct ap_compiled_region *region,
+static void judge_break(const struct reader *reader, struct track_state *state, const struct ap_compiled_region *region,
                         uint32_t mark)
 {
+    struct ap_compiled *compiled = reader->compiled;
+    int64_t start_ns = reader->trace->events.start_ns[region->row], end_ns = ap_row_end_ns(reader->trace, region->row);
     if (mark >> REGION_SHIFT) {
         struct ap_compiled_region *outer = &compiled->regions[(mark >> REGION_SHIFT) - 1];
         if (mark & IN_MACHINERY)
             return;
         compiled->break_count++;
-        sum(compiled, &compiled->eager_ns, outer->eager_ns);
-        outer->eager_ns = 0;
+        add_gap(compiled, outer->left_ns, start_ns);
+        outer->left_ns = end_ns;
         return;
     }
-    if (state->has_region && state->eager_count && region->has_number && region->frame > state->frame) {
+    if (state->has_region && state->eager && region->has_number && region->frame > state->frame) {
         compiled->break_count++;
-        sum(compiled, &compiled->eager_ns, state->eager_ns);
+        add_gap(compiled, state->left_ns, start_ns);
     }
     state->has_region = region->has_number;
     state->frame = region->frame;
-    state->eager_ns = 0;
-    state->eager_count = 0;
+    state->left_ns = end_ns;
+    state->eager = false;
 }
 
 static enum ap_status take_region(struct reader *reader, struct track_state *state, uint32_t row, uint32_t *mark,
                                   struct ap_error *reterr)
 {
     struct ap_compiled *compiled = reader->compiled;
-    struct ap_compiled_region region = { .row = row };
+    struct ap_compiled_region region = { .row = row, .left_ns = AP_START_UNKNOWN };
     struct ap_str name = { reader->trace->events.name[row] };
     read_number(ap_strpool_text(&reader->trace->strings, name), &region);
-    judge_break(compiled, state, &region, *mark);
+    judge_break(reader, state, &region, *mark);
     if (compiled->count >= MAX_REGIONS)
         return AP_OK;
     AP_TRY(ap_mem_reserve(compiled->gate, (void **)&compiled->regions, &compiled->capacity, compiled->count + 1,
@@ -170,18 +178,7 @@ static void take_graph(struct reader *reader, uint32_t row, uint32_t mark)
     reader->compiled->distinct_graph_count += !(*role & SEEN);
     *role |= SEEN;
     if (mark >> REGION_SHIFT)
-        reader->compiled->regions[(mark >> REGION_SHIFT) - 1].ran_graph = true;
-}
-
-static void take_eager(struct reader *reader, struct track_state *state, int64_t dur_ns, uint32_t mark)
-{
-    struct ap_compiled_region *region = mark >> REGION_SHIFT ? &reader->compiled->regions[(mark >> REGION_SHIFT) - 1] : NULL;
-    if (region && region->ran_graph) {
-        sum(reader->compiled, &region->eager_ns, dur_ns);
-    } else if (!region && state->has_region) {
-        sum(reader->compiled, &state->eager_ns, dur_ns);
-        state->eager_count += state->eager_count < UINT32_MAX;
-    }
+        reader->compiled->regions[(mark >> REGION_SHIFT) - 1].left_ns = ap_row_end_ns(reader->trace, row);
 }
 
 static void take_capture(struct reader *reader, struct track_state *state, uint32_t row, bool begins)
@@ -229,7 +226,7 @@ static enum ap_status take_row(struct reader *reader, struct track_state *state,
         break;
     case ROLE_eager:
         if (ap_row_is_of(reader->trace, row, 1u << AP_KIND_operator) && !(*mark & (IN_MACHINERY | IN_EAGER))) {
-            take_eager(reader, state, dur_ns, *mark);
+            state->eager |= !(*mark >> REGION_SHIFT);
             *mark |= IN_EAGER;
         }
         break;

@@ -10,9 +10,8 @@ struct ap_compiled_region {
     uint32_t row;
     uint32_t frame, version;  /* of "Torch-Compiled Region: FRAME/VERSION" */
     bool has_number;          /* else frame and version mean nothing */
-    bool ran_graph;
     int64_t device_ns;        /* GPU work launched in it, but not in a region inside it */
-    int64_t eager_ns;         /* operators since its graph, that no region inside it has followed yet */
+    int64_t left_ns;          /* end of its last graph or of the last region inside it; AP_START_UNKNOWN = none yet */
 };
 
 struct ap_compiled {
@@ -23,7 +22,7 @@ struct ap_compiled {
     uint64_t guard_count, build_count, capture_count;
     int64_t guard_ns, build_ns, capture_ns;
     uint64_t break_count;   /* regions that go on after an operator which was not compiled */
-    int64_t eager_ns;       /* of the operators there */
+    int64_t eager_ns;       /* from the end of compiled code to the region that goes on */
     uint64_t kernel_count, triton_count;
     int64_t kernel_ns, triton_ns;
     bool overflowed;

@@ -64,7 +64,7 @@ static void add_kernel(struct ap_gpu_work *work, const struct ap_name_sum *name,
                        const struct ap_name_spreads *spreads, struct ap_model *model, struct ap_value *list)
 {
     const struct ap_trace *trace = work->context->trace;
-    uint8_t told = work->context->families.of_name[name->name];
+    unsigned told = work->context->families.of_name[name->name];
     unsigned subfamily = told & AP_KERNEL_SUBFAMILY_MASK;
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_text(model, row, "name", ap_trace_text(trace, name->name));
@@ -250,6 +250,7 @@ static void add_family_shares(const struct ap_gpu_work *work, const struct famil
     struct ap_value *shares = ap_add_object(model, gpu, "family_share");
     for (int i = 0; i < AP_KERNEL_FAMILY_COUNT_; i++)
         add_share(work, ap_kernel_family_key((enum ap_kernel_family)i), sums->families[i].total_ns, model, shares);
+    add_share(work, "pointwise", sums->families[AP_KERNEL_FAMILY_elementwise].total_ns - subfamily_ns(sums, "optimizer"), model, shares);
     add_share(work, "convolution_layout", subfamily_ns(sums, "convolution layout"), model, shares);
     add_share(work, "gemm_in_convolution", gemm_in_convolution_ns, model, shares);
     add_share(work, "softmax", subfamily_ns(sums, "softmax"), model, shares);

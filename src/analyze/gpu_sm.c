@@ -46,10 +46,10 @@ static void take_kernels(struct ap_gpu_work *work, struct sm_sums *sums)
         int64_t dur_ns = trace->events.dur_ns[row];
         if (ap_row_kind(trace->events.tag[row]) != AP_KIND_kernel || dur_ns < 0)
             continue;
-        uint8_t told = work->context->families.of_name[trace->events.name[row]];
+        unsigned told = work->context->families.of_name[trace->events.name[row]];
         if (told & AP_KERNEL_TENSOR_CORE)
             sums->tensor_core_ns = ap_gpu_add_ns(work, sums->tensor_core_ns, dur_ns);
-        if (ap_kernel_subfamily_is_eligible(told & AP_KERNEL_SUBFAMILY_MASK))
+        if (told & AP_KERNEL_ELIGIBLE)
             sums->eligible_ns = ap_gpu_add_ns(work, sums->eligible_ns, dur_ns);
         take_grid(work, sums, row, dur_ns);
     }

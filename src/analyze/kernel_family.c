@@ -31,7 +31,7 @@ static const struct ap_word_rule subfamily_rules[] = {
 #include "kernel_family.def"
 };
 
-enum { on_no, on_yes };
+enum { on_never, on_no, on_yes };
 
 static const struct ap_word_rule tensor_core_rules[] = {
 #define AP_TENSOR_CORE_WORDS(on, words) { words, false },
@@ -46,7 +46,7 @@ static const uint8_t tensor_core_verdicts[] = {
 };
 
 _Static_assert(AP_COUNT_OF(table) + 1 <= AP_KERNEL_SUBFAMILY_MASK,
-               "one byte holds the subfamily and what else is told of a name");
+               "the low bits hold the subfamily beside what else is told of a name");
 
 /* Rows of one subfamily share the number of its first row; the numbers of its other rows stay unused. */
 static unsigned subfamily_of_row(size_t row)
@@ -82,7 +82,7 @@ const char *ap_kernel_family_key(enum ap_kernel_family family)
     return family_words[family].key;
 }
 
-bool ap_kernel_subfamily_is_eligible(unsigned subfamily)
+static bool may_be_eligible(unsigned subfamily)
 {
     enum ap_kernel_family family = ap_kernel_family_of(subfamily);
     return (family == AP_KERNEL_FAMILY_gemm || family == AP_KERNEL_FAMILY_attention ||
@@ -154,19 +154,19 @@ struct recognizer {
     struct ap_word_search subfamilies, tensor_cores;
 };
 
-static uint8_t recognize(const struct recognizer *recognizer, struct ap_text name)
+static uint16_t recognize(const struct recognizer *recognizer, struct ap_text name)
 {
     name = without_result(name);
     uint16_t row = first_rule(&recognizer->subfamilies, name);
     unsigned subfamily = row == AP_WORD_NONE ? ap_kernel_subfamily_count() : subfamily_of_row(row), told = 0;
     if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_communication)
         told |= AP_KERNEL_COMMUNICATION;
-    if (ap_kernel_subfamily_is_eligible(subfamily)) {
+    if (may_be_eligible(subfamily)) {
         row = first_rule(&recognizer->tensor_cores, name);
-        if (row != AP_WORD_NONE && tensor_core_verdicts[row] == on_yes)
-            told |= AP_KERNEL_TENSOR_CORE;
+        uint8_t verdict = row == AP_WORD_NONE ? on_no : tensor_core_verdicts[row];
+        told |= (verdict == on_never ? 0 : AP_KERNEL_ELIGIBLE) | (verdict == on_yes ? AP_KERNEL_TENSOR_CORE : 0);
     }
-    return (uint8_t)(told | subfamily);
+    return (uint16_t)(told | subfamily);
 }
 
 static void mark_collectives(struct ap_kernel_families *families, const struct ap_trace *trace)
@@ -195,7 +195,7 @@ enum ap_status ap_kernel_families_init(struct ap_kernel_families *families, cons
 {
     struct recognizer recognizer = { { .gate = gate }, { .gate = gate } };
     *families = (struct ap_kernel_families){ .gate = gate, .name_count = ap_trace_id_count(trace) };
-    families->of_name = ap_mem_cleared(gate, families->name_count);
+    families->of_name = ap_mem_cleared(gate, families->name_count * sizeof(families->of_name[0]));
     if (!families->of_name)
         return ap_fail_memory(gate, reterr);
     enum ap_status status = ap_word_search_init(&recognizer.subfamilies, gate, subfamily_rules,
@@ -214,6 +214,6 @@ enum ap_status ap_kernel_families_init(struct ap_kernel_families *families, cons
 
 void ap_kernel_families_release(struct ap_kernel_families *families)
 {
-    ap_mem_free(families->gate, families->of_name, families->name_count);
+    ap_mem_free(families->gate, families->of_name, families->name_count * sizeof(families->of_name[0]));
     *families = (struct ap_kernel_families){ .gate = families->gate };
 }

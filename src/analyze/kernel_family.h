@@ -17,10 +17,11 @@ enum ap_kernel_family {
 #define AP_KERNEL_COLLECTIVE 0x20u    /* some kernel of this name says which collective it is part of */
 #define AP_KERNEL_COMMUNICATION 0x40u /* moves data between devices, by its name */
 #define AP_KERNEL_TENSOR_CORE 0x80u   /* see tensor_core_words.def */
+#define AP_KERNEL_ELIGIBLE 0x100u     /* does work that tensor cores can do: multiplies matrices, convolves, attends */
 
 struct ap_kernel_families {
     struct ap_gate *gate;
-    uint8_t *of_name;  /* by name id; 0 where no kernel has the name */
+    uint16_t *of_name; /* by name id; 0 where no kernel has the name */
     size_t name_count;
 };
 
@@ -37,7 +38,7 @@ static inline unsigned ap_kernel_subfamily_of(const struct ap_kernel_families *f
 static inline bool ap_kernel_is_communication(const struct ap_kernel_families *families, const struct ap_trace *trace,
                                               uint32_t row)
 {
-    uint8_t told = families->of_name[trace->events.name[row]];
+    unsigned told = families->of_name[trace->events.name[row]];
     return (told & AP_KERNEL_COMMUNICATION) || ((told & AP_KERNEL_COLLECTIVE) && ap_row_collective(trace, row));
 }
 
@@ -48,7 +49,5 @@ enum ap_kernel_family ap_kernel_family_of(unsigned subfamily);
 const char *ap_kernel_family_name(enum ap_kernel_family family);
 /** As part of keys: "gemm" for "GEMM". */
 const char *ap_kernel_family_key(enum ap_kernel_family family);
-/** Does work that tensor cores can do: a matrix multiplication, a convolution, attention. */
-bool ap_kernel_subfamily_is_eligible(unsigned subfamily);
 
 #endif

@@ -14,6 +14,7 @@
 struct kind {
     size_t first, count;
     int64_t total_ns, min_ns, max_ns, p50_ns, exposed_ns, overlap_ns;
+    int64_t fair_ns; /* how long one of them takes at most where nothing holds it up; -1 = nothing tells */
     uint32_t slowest; /* index into the rows */
 };
 
@@ -57,14 +58,20 @@ static int compare_groups(const struct ap_collective *a, const struct ap_collect
     return order ? order : compare(a->group_size, b->group_size);
 }
 
-static int compare_kinds(const struct report *report, uint32_t a, uint32_t b)
+/* Alike in all but their size. */
+static int compare_siblings(const struct report *report, uint32_t a, uint32_t b)
 {
     const struct ap_collective_row *x = &report->collectives.rows[a], *y = &report->collectives.rows[b];
     int order = compare(x->operation, y->operation);
     order = order ? order : compare(report->trace->events.name[x->row], report->trace->events.name[y->row]);
     order = order ? order : compare_groups(details_of(report, x), details_of(report, y));
-    order = order ? order : compare(x->dtype, y->dtype);
-    return order ? order : compare(x->bytes, y->bytes);
+    return order ? order : compare(x->dtype, y->dtype);
+}
+
+static int compare_kinds(const struct report *report, uint32_t a, uint32_t b)
+{
+    int order = compare_siblings(report, a, b);
+    return order ? order : compare(report->collectives.rows[a].bytes, report->collectives.rows[b].bytes);
 }
 
 static bool kind_before(const void *context, uint32_t a, uint32_t b)
@@ -89,7 +96,7 @@ static int64_t dur_ns(const struct report *report, uint32_t index)
 
 static struct kind kind_of(struct report *report, size_t first, size_t end)
 {
-    struct kind kind = { .first = first, .count = end - first, .min_ns = INT64_MAX, .max_ns = -1 };
+    struct kind kind = { .first = first, .count = end - first, .min_ns = INT64_MAX, .max_ns = -1, .fair_ns = -1 };
     for (size_t i = first; i < end; i++) {
         const struct ap_collective_row *row = &report->collectives.rows[report->order[i]];
         int64_t dur = report->trace->events.dur_ns[row->row];
@@ -376,23 +383,92 @@ static void sum_row(struct report *report, struct sums *sums, const struct ap_co
     }
 }
 
-/* Of kinds that are large enough for a bandwidth and were seen more than once. */
+static int64_t bytes_of(const struct report *report, const struct kind *kind)
+{
+    return report->collectives.rows[report->order[kind->first]].bytes;
+}
+
+static void lower(int64_t *fair_ns, int64_t ns)
+{
+    *fair_ns = *fair_ns < 0 || ns < *fair_ns ? ns : *fair_ns;
+}
+
+/* Kinds alike in all but their size, in order of it: each takes no longer than a larger one, and its bandwidth is no lower than
+ * that of a smaller one whose time is not all latency. */
+static void find_fair(struct report *report, size_t first, size_t end)
+{
+    int64_t larger_ns = -1;
+    double ns_per_byte = -1;
+    for (size_t k = end; k-- > first;) {
+        struct kind *kind = &report->kinds[k];
+        if (larger_ns >= 0)
+            lower(&kind->fair_ns, larger_ns);
+        if (kind->min_ns > 0 && bytes_of(report, kind) >= SMALL_BYTES)
+            lower(&larger_ns, kind->min_ns);
+    }
+    for (size_t k = first; k < end; k++) {
+        struct kind *kind = &report->kinds[k];
+        if (kind->min_ns <= 0 || bytes_of(report, kind) < SMALL_BYTES)
+            continue;
+        double bytes = (double)bytes_of(report, kind), own = (double)kind->min_ns / bytes;
+        if (kind->count > 1)
+            lower(&kind->fair_ns, kind->min_ns);
+        if (ns_per_byte >= 0 && ns_per_byte * bytes < (double)INT64_MAX)
+            lower(&kind->fair_ns, (int64_t)(ns_per_byte * bytes));
+        ns_per_byte = ns_per_byte < 0 || own < ns_per_byte ? own : ns_per_byte;
+    }
+}
+
+/* What of a kind took at least twice as long as it had to. */
+static void sum_slow_kind(struct report *report, struct sums *sums, const struct kind *kind)
+{
+    if (kind->fair_ns <= 0 || kind->max_ns <= 0)
+        return;
+    double ratio = kind->fair_ns < kind->max_ns ? (double)kind->fair_ns / (double)kind->max_ns : 1;
+    sums->worst_over_best = sums->worst_over_best < 0 || ratio < sums->worst_over_best ? ratio : sums->worst_over_best;
+    for (size_t i = kind->first; i < kind->first + kind->count; i++) {
+        int64_t excess_ns = dur_ns(report, report->order[i]) - kind->fair_ns;
+        if (excess_ns < kind->fair_ns)
+            continue;
+        sums->slow_count++;
+        sums->slow_excess_ns = ap_add_sat(sums->slow_excess_ns, excess_ns, &report->overflowed);
+    }
+}
+
 static void sum_slow(struct report *report, struct sums *sums)
 {
+    for (size_t first = 0, end; first < report->kind_count; first = end) {
+        const struct kind *kinds = report->kinds;
+        for (end = first + 1; end < report->kind_count && compare_siblings(report, report->order[kinds[first].first],
+                                                                          report->order[kinds[end].first]) == 0;)
+            end++;
+        find_fair(report, first, end);
+    }
+    for (size_t k = 0; k < report->kind_count; k++)
+        if (bytes_of(report, &report->kinds[k]) > 0)
+            sum_slow_kind(report, sums, &report->kinds[k]);
+}
+
+/* Times that a bucket of gradients was reduced: how often the kind of large all-reduce that was seen least was seen. */
+static int64_t bucket_count(const struct report *report)
+{
+    int64_t least = 0;
     for (size_t k = 0; k < report->kind_count; k++) {
         const struct kind *kind = &report->kinds[k];
-        if (kind->count < 2 || kind->min_ns <= 0 || report->collectives.rows[report->order[kind->first]].bytes < SMALL_BYTES)
-            continue;
-        double ratio = (double)kind->min_ns / (double)kind->max_ns;
-        sums->worst_over_best = sums->worst_over_best < 0 || ratio < sums->worst_over_best ? ratio : sums->worst_over_best;
-        for (size_t i = kind->first; i < kind->first + kind->count; i++) {
-            int64_t excess_ns = dur_ns(report, report->order[i]) - kind->min_ns;
-            if (excess_ns < kind->min_ns)
-                continue;
-            sums->slow_count++;
-            sums->slow_excess_ns = ap_add_sat(sums->slow_excess_ns, excess_ns, &report->overflowed);
-        }
+        if (report->collectives.rows[report->order[kind->first]].operation == AP_COLLECTIVE_allreduce &&
+            bytes_of(report, kind) >= SMALL_BYTES && (!least || (int64_t)kind->count < least))
+            least = (int64_t)kind->count;
     }
+    return least;
+}
+
+static int64_t count_forwards(const struct ap_trace *trace)
+{
+    uint32_t name = ap_trace_find_text(trace, "DistributedDataParallel.forward");
+    int64_t count = 0;
+    for (uint32_t row = 0; row < trace->events.count && name; row++)
+        count += trace->events.name[row] == name && ap_row_is_of(trace, row, AP_HOST_KINDS);
+    return count;
 }
 
 static void add_totals(const struct report *report, const struct sums *sums, struct ap_model *model, struct ap_value *to)
@@ -425,6 +501,8 @@ static void add_figures(const struct ap_pass_context *context, struct report *re
     else
         ap_add_null(model, to, "median_allreduce_bytes");
     ap_add_number_per(model, to, "allreduces_per_step", (double)sums->allreduces, (double)context->step_count);
+    ap_add_count(model, to, "bucket_reduce_count", bucket_count(report));
+    ap_add_count(model, to, "ddp_forward_count", count_forwards(report->trace));
     ap_add_count(model, to, "broadcast_count", sums->broadcasts);
     ap_add_number_per(model, to, "broadcasts_per_step", (double)sums->broadcasts, (double)context->step_count);
     ap_add_count(model, to, "barrier_count", barriers);

@@ -23,7 +23,9 @@ static void add_totals(const struct ap_gpu_work *work, struct ap_model *model, s
     ap_add_count(model, gpu, "rows", totals->rows);
     ap_add_time(model, gpu, "window_us", totals->window_ns);
     ap_add_time(model, gpu, "busy_us", totals->busy_ns);
-    ap_add_time(model, gpu, "idle_us", totals->window_ns - totals->busy_ns);
+    int64_t idle_ns = totals->window_ns - totals->busy_ns, outside_ns = work->context->window_ns - totals->window_ns;
+    ap_add_time(model, gpu, "idle_us", idle_ns);
+    ap_add_time(model, gpu, "idle_in_trace_us", idle_ns + (outside_ns > 0 ? outside_ns : 0));
     ap_add_quotient(model, gpu, "utilization_ratio", (double)totals->busy_ns, (double)totals->window_ns);
     ap_add_time(model, gpu, "compute_us", totals->compute_ns);
     bool launches_known = work->context->links.linked_count != 0;
@@ -44,6 +46,7 @@ static enum ap_status add_gpu(struct ap_gpu_work *work, struct ap_model *model, 
     AP_TRY(ap_gpu_add_attention(work, model, gpu, reterr));
     AP_TRY(ap_gpu_add_alignment(work, model, gpu, reterr));
     AP_TRY(ap_gpu_add_sm(work, model, gpu, reterr));
+    AP_TRY(ap_gpu_add_fill(work, model, gpu, reterr));
     AP_TRY(ap_gpu_add_copies(work, model, gpu, reterr));
     return ap_gpu_add_sequences(work, model, gpu, reterr);
 }

@@ -90,7 +90,13 @@ struct launch_sums {
     bool overflowed;
 };
 
-static void take_call(struct launch_sums *sums, const struct ap_trace *trace, uint32_t call, bool graph)
+/* A call that copies may have waited for the copy: that says nothing of launching. */
+static bool only_launches(enum ap_call_kind kind)
+{
+    return kind != AP_CALL_copy && kind != AP_CALL_blocking_copy;
+}
+
+static void take_call(struct launch_sums *sums, const struct ap_trace *trace, uint32_t call, enum ap_call_kind kind)
 {
     int64_t dur_ns = trace->events.dur_ns[call], start_ns = trace->events.start_ns[call];
     if (!sums->calls++)
@@ -98,8 +104,8 @@ static void take_call(struct launch_sums *sums, const struct ap_trace *trace, ui
     sums->first_call_ns = start_ns < sums->first_call_ns ? start_ns : sums->first_call_ns;
     sums->last_call_ns = start_ns > sums->last_call_ns ? start_ns : sums->last_call_ns;
     sums->call_ns = ap_add_sat(sums->call_ns, dur_ns, &sums->overflowed);
-    sums->graph_calls += graph;
-    if (dur_ns > LONG_CALL_NS) {
+    sums->graph_calls += kind == AP_CALL_graph_launch;
+    if (dur_ns > LONG_CALL_NS && only_launches(kind)) {
         sums->long_calls++;
         sums->long_call_excess_ns = ap_add_sat(sums->long_call_excess_ns, dur_ns - LONG_CALL_NS, &sums->overflowed);
     }
@@ -133,14 +139,14 @@ static void sum_launches(struct launch_sums *sums, const struct ap_pass_context 
         const struct ap_device_row *linked = &context->links.rows[i];
         int64_t *end_ns = &stream_end_ns[trace->events.track[linked->row]];
         if (linked->launch != AP_NO_ROW) {
-            bool graph = ap_call_kind_of(kinds, trace, linked->launch) == AP_CALL_graph_launch;
+            enum ap_call_kind kind = ap_call_kind_of(kinds, trace, linked->launch);
             bool in_step = ap_per_step_has(&per_step, trace->events.start_ns[linked->launch]);
             sums->step_kernels += in_step && ap_row_kind(trace->events.tag[linked->row]) == AP_KIND_kernel;
             if (ap_row_set_add(seen, linked->launch)) {
-                take_call(sums, trace, linked->launch, graph);
+                take_call(sums, trace, linked->launch, kind);
                 sums->step_calls += in_step;
             }
-            take_row(sums, trace, linked, graph, *end_ns);
+            take_row(sums, trace, linked, kind == AP_CALL_graph_launch, *end_ns);
         }
         int64_t row_end_ns = ap_row_end_ns(trace, linked->row);
         *end_ns = row_end_ns > *end_ns ? row_end_ns : *end_ns;

@@ -29,6 +29,7 @@ struct spans {
 struct phase_sums {
     struct phase_total of[AP_PHASE_COUNT_];
     int64_t host_ns, host_steady_ns, device_steady_ns; /* of all phases */
+    int64_t added_host_ns, added_device_ns;            /* what backward adds to gradients that are there already */
     uint64_t steady_steps;
     bool overflowed;
 };
@@ -233,6 +234,31 @@ static void sum_device(struct ap_pass_context *context, struct phase_sums *sums)
     }
 }
 
+/* Where a gradient is there already, a node of backward adds to it. */
+static bool is_added(const struct ap_pass_context *context, uint32_t op, uint32_t add, uint32_t accumulate)
+{
+    const struct ap_trace *trace = context->trace;
+    if (op == AP_NO_ROW || trace->events.name[op] != add || !ap_row_is_of(trace, op, 1u << AP_KIND_operator))
+        return false;
+    uint32_t node = ap_host_around(&context->tree, trace, op, 1u << AP_KIND_operator);
+    return node != AP_NO_ROW && trace->events.name[node] == accumulate;
+}
+
+static void sum_added(const struct ap_pass_context *context, struct phase_sums *sums)
+{
+    const struct ap_events *events = &context->trace->events;
+    uint32_t add = ap_trace_find_text(context->trace, "aten::add_");
+    uint32_t accumulate = ap_trace_find_text(context->trace, "torch::autograd::AccumulateGrad");
+    if (!add || !accumulate)
+        return;
+    for (uint32_t row = 0; row < events->count; row++)
+        if (events->dur_ns[row] > 0 && is_added(context, row, add, accumulate))
+            sums->added_host_ns = ap_add_sat(sums->added_host_ns, events->dur_ns[row], &sums->overflowed);
+    for (size_t i = 0; i < context->links.count; i++)
+        if (is_added(context, context->links.rows[i].op, add, accumulate))
+            sums->added_device_ns = ap_add_sat(sums->added_device_ns, events->dur_ns[context->links.rows[i].row], &sums->overflowed);
+}
+
 /* --------------------------------------------------------------------------------------------------------- output */
 
 static void add_mean(struct ap_model *model, struct ap_value *to, const char *key, int64_t total_ns, uint64_t count,
@@ -252,6 +278,7 @@ static void add_figures(struct ap_pass_context *context, const struct phase_sums
     add_mean(model, to, "host_per_steady_step_us", total->host_steady_ns, steady, true);
     ap_add_known_time(model, to, "device_us", has_gpu, total->device_ns);
     ap_add_known_time(model, to, "device_busy_us", has_gpu, total->device_busy_ns);
+    ap_add_time(model, to, "longer_us", total->device_busy_ns > total->host_ns ? total->device_busy_ns : total->host_ns);
     ap_add_quotient(model, to, "device_share_ratio", (double)total->device_ns, (double)context->links.total_dur_ns);
     add_mean(model, to, "device_per_steady_step_us", total->device_steady_ns, steady, has_gpu);
     ap_add_count(model, to, "device_rows", (int64_t)total->device_rows);
@@ -283,7 +310,22 @@ static void add_backward_over_forward(const struct phase_sums *sums, struct ap_m
         ap_add_null(model, to, "backward_over_forward_ratio");
 }
 
-static void add_phases(struct ap_pass_context *context, const struct phase_sums *sums, struct ap_model *model,
+static int64_t longer_ns(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Filling gradients with zeros, and adding to them where otherwise the first one would have been taken as it is. */
+static void add_zeroed(const struct ap_pass_context *context, struct phase_sums *sums, struct ap_model *model, struct ap_value *to)
+{
+    const struct phase_total *cleared = &sums->of[AP_PHASE_zero_grad];
+    int64_t ns = longer_ns(cleared->host_ns, cleared->device_busy_ns);
+    bool fills = !context->links.count || cleared->device_rows;
+    ns = ap_add_sat(ns, longer_ns(sums->added_host_ns, sums->added_device_ns), &sums->overflowed);
+    ap_add_time(model, to, "zeroed_gradients_us", fills ? ns : 0);
+}
+
+static void add_phases(struct ap_pass_context *context, struct phase_sums *sums, struct ap_model *model,
                        struct ap_value *root)
 {
     struct ap_value *phases = ap_add_object(model, root, "phases");
@@ -292,6 +334,7 @@ static void add_phases(struct ap_pass_context *context, const struct phase_sums 
     ap_add_known_time(model, phases, "device_us", context->links.count, context->links.total_dur_ns);
     ap_add_count(model, phases, "steady_steps", context->steps.count ? (int64_t)sums->steady_steps : 0);
     add_backward_over_forward(sums, model, phases);
+    add_zeroed(context, sums, model, phases);
     for (unsigned phase = 0; phase < AP_PHASE_COUNT_; phase++)
         add_figures(context, sums, phase, model, ap_add_object(model, phases, ap_phase_name(phase)));
     struct ap_value *items = ap_add_list(model, phases, "items");
@@ -318,6 +361,7 @@ enum ap_status ap_pass_phases(struct ap_pass_context *context, struct ap_model *
     spans.whole.end_ns = context->trace->window_end_ns;
     AP_TRY(sum_host(context, &spans, &sums, reterr));
     sum_device(context, &sums);
+    sum_added(context, &sums);
     add_phases(context, &sums, model, root);
     ap_note_overflow(context, sums.overflowed);
     return AP_OK;

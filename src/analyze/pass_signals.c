@@ -27,7 +27,7 @@ _Static_assert(SIGNAL_COUNT <= 31, "a name's signals are bits of a word; one bit
 #define LOOKED_AT 0x80000000u
 
 struct signal_totals {
-    uint64_t count;
+    uint64_t count, step_count; /* of them in the steps that count */
     int64_t union_ns;
     int64_t covered_to_ns; /* on the thread being read */
     uint32_t longest;      /* row; AP_NO_ROW = none yet */
@@ -70,8 +70,8 @@ static void add_longest(const struct ap_trace *trace, uint32_t row, struct ap_mo
     ap_add_place(trace, row, model, longest);
 }
 
-static void take_row(const struct ap_trace *trace, uint32_t row, uint32_t bits, unsigned where,
-                     struct signal_totals *totals, bool *overflowed)
+static void take_row(const struct ap_trace *trace, const struct ap_per_step *per_step, uint32_t row, uint32_t bits,
+                     unsigned where, struct signal_totals *totals, bool *overflowed)
 {
     int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
     for (size_t i = 0; i < SIGNAL_COUNT; i++) {
@@ -79,6 +79,7 @@ static void take_row(const struct ap_trace *trace, uint32_t row, uint32_t bits, 
         if (!(bits >> i & 1) || !(signals[i].where & where))
             continue;
         total->count++;
+        total->step_count += ap_per_step_has(per_step, start_ns);
         if (is_longer(trace, row, total->longest))
             total->longest = row;
         total->union_ns =
@@ -126,7 +127,7 @@ static void take_rows(struct ap_pass_context *context, const struct ap_name_patt
                 bits_of_name[name] = LOOKED_AT | ap_name_patterns_all(patterns, ap_row_name(trace, row));
             if (bits_of_name[name] == LOOKED_AT)
                 continue;
-            take_row(trace, row, bits_of_name[name], where, totals, &context->ops.overflowed);
+            take_row(trace, &seen->per_step, row, bits_of_name[name], where, totals, &context->ops.overflowed);
             see(seen, trace->events.start_ns[row], bits_of_name[name], where);
         }
     }
@@ -142,7 +143,7 @@ static void add_signals(const struct ap_pass_context *context, const struct sign
         ap_add_time(model, signal, "total_dur_us", totals[i].union_ns);
         ap_add_quotient(model, signal, "window_share_ratio", (double)totals[i].union_ns,
                         context->window_ns > 0 ? (double)context->window_ns : 0);
-        ap_add_number_per(model, signal, "per_step", (double)totals[i].count, (double)context->step_count);
+        ap_add_number_per(model, signal, "per_step", (double)totals[i].step_count, (double)seen->per_step.count);
         add_steps_ratio(seen, i, model, signal);
         add_longest(context->trace, totals[i].longest, model, signal);
     }

@@ -35,6 +35,35 @@ static void add_to(struct wait_sum *sum, const struct ap_wait *wait, bool in_ste
     sum->idle_ns = ap_add_sat(sum->idle_ns, wait->idle_ns, overflowed);
 }
 
+static bool ends_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ap_wait *waits = context;
+    return waits[a].end_ns != waits[b].end_ns ? waits[a].end_ns < waits[b].end_ns : a < b;
+}
+
+/* Nothing is launched after the last waits. Where they stand in a step, what the host does until its end would have run
+ * beside the device's work without them: it is charged to the latest first, to each no more than it lasted. */
+static enum ap_status charge_to_step_end(struct ap_waits *waits, const struct ap_steps *steps, struct ap_error *reterr)
+{
+    uint32_t *order;
+    size_t count;
+    int64_t left_ns = INT64_MIN; /* of the time to the end of the step */
+    AP_TRY(ap_top_indices(waits->gate, (uint32_t)waits->count, 0, ends_before, waits->waits, &order, &count, reterr));
+    for (size_t i = count; i-- > 0;) {
+        struct ap_wait *wait = &waits->waits[order[i]];
+        size_t step = ap_step_at(steps, wait->start_ns);
+        if (!wait->at_end || ap_wait_is_allocation(wait) || step == steps->count || steps->steps[step].end_ns <= wait->end_ns)
+            continue;
+        if (left_ns == INT64_MIN)
+            left_ns = steps->steps[step].end_ns - wait->end_ns;
+        wait->idle_ns = left_ns < wait->blocked_ns ? left_ns : wait->blocked_ns;
+        left_ns -= wait->idle_ns;
+        wait->at_end = wait->idle_ns == 0;
+    }
+    ap_mem_free(waits->gate, order, count * sizeof(order[0]));
+    return AP_OK;
+}
+
 /* A synchronisation at the end of the recording is the profiler's or the program's last: it holds up nothing. */
 static bool counts(const struct ap_wait *wait)
 {
@@ -196,6 +225,8 @@ enum ap_status ap_pass_syncs(struct ap_pass_context *context, struct ap_model *m
                                           context->gate, reterr);
     if (status == AP_OK)
         status = ap_waits_find_cost(&waits, context->trace, &context->links, reterr);
+    if (status == AP_OK && context->links.count && waits.count)
+        status = charge_to_step_end(&waits, &context->steps, reterr);
     if (status == AP_OK)
         status = add_sync(context, &waits, model, root, reterr);
     ap_waits_release(&waits);

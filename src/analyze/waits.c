@@ -5,6 +5,8 @@
 
 #include "poison.h"
 
+#define NUMBER_BYTES 8
+
 static const char *const operator_patterns[] = {
 #define AP_SYNC_OPERATOR(category, patterns) patterns,
 #include "sync_category.def"
@@ -55,6 +57,13 @@ static bool copy_name_has(const struct search *search, uint32_t place, const cha
     return ap_text_contains_folded(name, direction) || ap_text_contains_folded(name, long_direction);
 }
 
+/* One number, whichever operator asked for it, or none that was recorded. */
+static bool is_one_number(const struct search *search, uint32_t place)
+{
+    int64_t bytes = ap_row_bytes(search->trace, search->links->rows[place].row);
+    return bytes > 0 && bytes <= NUMBER_BYTES;
+}
+
 /* @copy: the copy that is waited for, or AP_ID_NONE. */
 static enum ap_sync_category category_of(struct search *search, const struct ap_host_chain *chain, uint32_t call,
                                          uint32_t copy)
@@ -69,7 +78,7 @@ static enum ap_sync_category category_of(struct search *search, const struct ap_
         row = row == chain->op ? AP_NO_ROW : ap_host_next_around(search->tree, search->trace, row, start_ns, &left);
     }
     if (copy != AP_ID_NONE && copy_name_has(search, copy, "dtoh", "devicetohost"))
-        return AP_SYNC_to_host;
+        return is_one_number(search, copy) ? AP_SYNC_scalar_read : AP_SYNC_to_host;
     if (copy != AP_ID_NONE && copy_name_has(search, copy, "htod", "hosttodevice"))
         return AP_SYNC_to_device;
     return chain->leaf == AP_NO_ROW ? AP_SYNC_explicit : AP_SYNC_other;
@@ -141,6 +150,8 @@ static enum ap_status take_call(struct ap_waits *waits, struct search *search, s
         thread->device = ap_row_device(trace, search->links->rows[own].row);
         thread->copy = ap_row_is_of(trace, search->links->rows[own].row, 1u << AP_KIND_memcpy) ? own : AP_ID_NONE;
     }
+    if (kind == AP_CALL_launch || kind == AP_CALL_graph_launch)
+        thread->copy = AP_ID_NONE; /* a wait behind this is for more than the copy */
     if (!is_wait(search, call, kind, own))
         return AP_OK;
     if (thread->last_wait && join(search, &waits->waits[thread->last_wait - 1], call, kind))

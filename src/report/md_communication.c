@@ -80,8 +80,8 @@ void ap_md_communication(struct md *md)
         { "communication.barriers_per_step", "Barriers per step" },
         { "communication.alltoall_dur_us", "All-to-all, dispatch and combine" },
         { "communication.dtype_fp32_bytes_ratio", "Bytes in 32-bit floats or wider" },
-        { "communication.slow_count", "At least twice as slow as the fastest alike" },
-        { "communication.slow_excess_us", "Time of those beyond the fastest" },
+        { "communication.slow_count", "At least twice as long as others let expect" },
+        { "communication.slow_excess_us", "Time of those beyond that" },
     };
     if (!ap_md_known(md, "communication"))
         return;
@@ -108,7 +108,7 @@ void ap_md_compile(struct md *md)
         { "compile.recompiles_in_window", "Compiled again while recording" },
         { "compile.graph_breaks", "Graph breaks" },
         { "compile.graph_breaks_per_step", "Graph breaks per step" },
-        { "compile.eager_between_us", "Operators at graph breaks" },
+        { "compile.eager_between_us", "Between compiled code at graph breaks" },
         { "compile.fx_graph_calls", "Calls of compiled graphs" },
         { "compile.distinct_fx_graphs", "Compiled graphs" },
         { "compile.triton_kernels", "Generated Triton kernels" },

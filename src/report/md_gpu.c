@@ -48,6 +48,8 @@ static void write_figures(struct md *md)
         { "gpu.sm.occupancy_ratio", "Estimated occupancy" },
         { "gpu.sm.estimated_efficiency_ratio", "Estimated SM efficiency" },
         { "gpu.sm.small_grid_us", "Kernels with fewer blocks than multiprocessors" },
+        { "gpu.fill.empty_sm_us", "Multiprocessors without a block while kernels run" },
+        { "gpu.fill.overlap_us", "Kernels run side by side" },
     };
     ap_md_figures(md, NULL, FIGURES(time));
     ap_md_figures(md, "Kernels", FIGURES(kernels));

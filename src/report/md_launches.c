@@ -154,7 +154,7 @@ void ap_md_syncs(struct md *md)
         return;
     ap_md_string(md, "\n## Synchronisation\n");
     ap_md_string(md, "\nBlocked: the host waits. GPU idle: what the device stood still because of that, with "
-                     "nothing queued; never more than the host was blocked. A wait on a busy GPU costs nothing.\n");
+                     "nothing queued; never more than the wait, or the operator that is there for it, held the host. A wait on a busy GPU costs nothing.\n");
     ap_md_figures(md, NULL, FIGURES(figures));
     ap_md_table(md, "Waits by cause", &cause_table);
 }

@@ -11,6 +11,7 @@
 
 #define SHARE_THAT_RAISES 0.30
 #define SHARE_THAT_LOWERS 0.02
+#define SHARE_OF_LITTLE 0.005 /* whatever the rule is */
 #define TIME_WHOLE "trace.window_us"
 #define BYTES_WHOLE "memory.summary.reserved_bytes"
 #define WEIGHT_OF_BYTES 0.2 /* free memory speeds nothing up by itself */
@@ -165,6 +166,8 @@ static void set_severity(const struct judge *judge, struct fired *fired)
     }
     if (fired->share >= SHARE_THAT_RAISES && fired->severity < AP_SEVERITY_critical)
         fired->severity++;
+    else if (fired->share < SHARE_OF_LITTLE && fired->severity > AP_SEVERITY_low)
+        fired->severity = AP_SEVERITY_low;
     else if (fired->share < SHARE_THAT_LOWERS && fired->severity > AP_SEVERITY_low)
         fired->severity--;
 }
@@ -272,13 +275,15 @@ static void add_value(struct ap_model *model, struct ap_value *to, const char *k
     }
 }
 
-/* Every comparison of the condition, as it stands there: one metric may stand in two. */
+/* The comparisons of the condition that hold, as they stand there: one metric may stand in two. */
 static void add_evidence(struct judge *judge, struct ap_value *finding, const struct ap_rule *rule)
 {
     struct ap_value *list = ap_add_list(judge->model, finding, "evidence");
     for (size_t i = 0; i < rule->when.comparison_count; i++) {
         const struct ap_comparison *comparison = &rule->when.comparisons[i];
         struct ap_value limit;
+        if (ap_comparison_test(comparison, judge->root) != AP_TRUE)
+            continue;
         bool has_limit = ap_comparison_limit(comparison, judge->root, &limit);
         struct ap_value *row = ap_add_object(judge->model, list, NULL);
         ap_add_string(judge->model, row, "metric", comparison->metric->path);

@@ -237,6 +237,7 @@ static void steps_and_signals_are_measured(void)
     ok(ratio(&run, "cpu.signals.dataloader.per_step") == 1, "once a step");
     ok(ratio(&run, "cpu.signals.dataloader.steps_ratio") == 1, "in every step");
     ok(ratio(&run, "cpu.signals.copy.steps_ratio") == 0, "in the warm-up alone");
+    ok(ratio(&run, "cpu.signals.copy.per_step") == 0, "in the steady steps there are none of these");
     is_int(us(&run, "cpu.signals.copy.total_dur_us"), 30, "nested rows of one pattern count once");
     end(&run);
 }

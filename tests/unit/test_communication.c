@@ -234,6 +234,30 @@ static void kernels_tell_their_size_themselves(void)
     end(&analyzed);
 }
 
+static void collectives_of_other_sizes_tell_what_to_expect(void)
+{
+    struct analyzed analyzed;
+    begin(&analyzed, KERNEL("ncclDevKernel_Generic(x)", 9, 0, 100, TOLD("allreduce", 1000000, 1000000, 8, "BFloat16"))
+                     KERNEL("ncclDevKernel_Generic(x)", 9, 200, 300, TOLD("allreduce", 2000000, 2000000, 8, "BFloat16"))
+                     KERNEL("ncclDevKernel_Generic(x)", 9, 600, 400, TOLD("allreduce", 4000000, 4000000, 8, "BFloat16"))
+                     KERNEL("ncclDevKernel_Generic(x)", 9, 1100, 90, TOLD("allreduce", 4, 4, 8, "BFloat16"))
+                     KERNEL("ncclDevKernel_Generic(x)", 9, 1200, 250, TOLD("allreduce", 4, 4, 8, "BFloat16"))
+                     KERNEL("ncclDevKernel_Generic(x)", 9, 1500, 999, TOLD("allreduce", 4000000, 4000000, 8, "Float")));
+    is_int(count(&analyzed, "communication.bucket_reduce_count"), 1, "small ones are no buckets");
+    is_int(count(&analyzed, "communication.slow_count"), 1, "four bytes take no longer than two megabytes");
+    is_int(us(&analyzed, "communication.slow_excess_us"), 150, "beyond 100 us; 300 is less than twice 200");
+    ok(near(at(&analyzed, "communication.worst_share_of_best_ratio"), 0.4), "100 of 250");
+    end(&analyzed);
+
+    begin(&analyzed, KERNEL("ncclDevKernel_Generic(x)", 9, 0, 100, TOLD("allreduce", 1000000, 1000000, 8, "BFloat16"))
+                     KERNEL("ncclDevKernel_Generic(x)", 9, 200, 500, TOLD("allreduce", 2000000, 2000000, 8, "BFloat16")));
+    is_int(count(&analyzed, "communication.slow_count"), 1, "bandwidth does not fall with size");
+    is_int(us(&analyzed, "communication.slow_excess_us"), 300, "beyond twice the time for twice the bytes");
+    is_int(count(&analyzed, "communication.bucket_reduce_count"), 1, "each size once");
+    is_int(count(&analyzed, "communication.ddp_forward_count"), 0, "no forward pass in sight");
+    end(&analyzed);
+}
+
 static void what_a_kernel_does_not_tell_its_call_does(void)
 {
     struct analyzed analyzed;
@@ -466,7 +490,7 @@ static void a_region_in_a_region_is_a_break(void)
                      OP("Torch-Compiled Region: 1/0", 1, 200, 200, "") GRAPH(1, 210, 50) CALL("cudaLaunchKernel", 1, 220, 2, "\"correlation\":1")
                      KERNEL("k", 7, 300, 9, "\"correlation\":1") OP("aten::behind", 1, 450, 10, ""));
     is_int(count(&analyzed, "compile.graph_breaks"), 1, "the frame goes on in another");
-    is_int(us(&analyzed, "compile.eager_between_us"), 40, "behind an operator that was not compiled, counted once");
+    is_int(us(&analyzed, "compile.eager_between_us"), 140, "from the end of its graph on");
     is_int(count(&analyzed, "compile.distinct_frames"), 2, "two frames");
     ok(text_is(item(&analyzed, "compile.top_regions", 0), "name", "Torch-Compiled Region: 0/0"), "the outer one is longer");
     is_int(number(item(&analyzed, "compile.top_regions", 0), "device_us"), 0, "but launched nothing");
@@ -485,7 +509,7 @@ static void a_region_behind_a_region_may_be_a_break(void)
                      OP("Torch-Compiled Region: 1/0", 1, 600, 50, "") OP("Torch-Compiled Region: 2/0", 1, 660, 50, ""));
     is_int(count(&analyzed, "compile.graph_breaks"), 2, "with an operator between, and not into the next step");
     ok(near(at(&analyzed, "compile.graph_breaks_per_step"), 1), "one a step");
-    is_int(us(&analyzed, "compile.eager_between_us"), 40, "the operators there");
+    is_int(us(&analyzed, "compile.eager_between_us"), 90, "from region to region");
     end(&analyzed);
 }
 
@@ -574,6 +598,7 @@ int main(void)
     first_inputs_are_read_from_signatures();
     nothing_to_say_is_null();
     kernels_tell_their_size_themselves();
+    collectives_of_other_sizes_tell_what_to_expect();
     what_a_kernel_does_not_tell_its_call_does();
     unknown_collectives_stay_unknown();
     waits_and_barriers();

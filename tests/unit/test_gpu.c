@@ -356,20 +356,26 @@ static void grids_are_weighted_by_time(void)
     is_int(number(&run, "gpu.sm.small_grid_us"), 100, "a small grid; a collective's is meant to be small");
     ok(is_near(at(&run, "gpu.sm.small_grid_ratio"), 0.5), "of the kernels that tell");
     ok(is_near(at(&run, "gpu.sm.known_ratio"), 0.75), "which are not all");
+    is_int(number(&run, "gpu.fill.empty_sm_us"), 25, "half of the device while the small grid is alone");
+    is_int(number(&run, "gpu.fill.streams"), 2, "streams with kernels");
+    is_int(number(&run, "gpu.fill.other_streams_us"), 100, "on the one with less");
+    is_int(number(&run, "gpu.fill.overlap_us"), 50, "while both run");
+    ok(is_near(at(&run, "gpu.fill.overlap_ratio"), 0.5), "which is half of it");
     end(&run);
 
     begin(&run);
     kernel(&run, "7", "gemm", 0, 100);
     analyze(&run);
     static const char *const unknown[] = { "gpu.sm.mean_blocks_per_sm", "gpu.sm.occupancy_ratio", "gpu.sm.small_grid_us",
-                                           "gpu.sm.estimated_efficiency_ratio", "gpu.sm.small_grid_ratio" };
+                                           "gpu.sm.estimated_efficiency_ratio", "gpu.sm.small_grid_ratio",
+                                           "gpu.fill.empty_sm_us", "gpu.fill.overlap_ratio" };
     for (size_t i = 0; i < AP_COUNT_OF(unknown); i++)
         ok(is_null(at(&run, unknown[i])), unknown[i]);
     end(&run);
 }
 
-/* What each nanosecond counts: the most filled of the kernels running then. */
-static void estimated_efficiency_equals_a_slow_count(void)
+/* What each nanosecond counts: the most filled of the kernels running then; what all of them leave empty; whether there are two. */
+static void fill_equals_a_slow_count(void)
 {
     enum { KERNELS = 60, TICKS = 400 };
     struct random random = { .state = 11 };
@@ -377,7 +383,8 @@ static void estimated_efficiency_equals_a_slow_count(void)
     for (int round = 0; round < 20; round++) {
         struct run run;
         int64_t start[KERNELS], dur[KERNELS], last = 0, first = TICKS;
-        double filled[KERNELS], sum = 0, got = -1;
+        double filled[KERNELS], sum = 0, empty = 0, got = -1;
+        int64_t together = 0;
         begin(&run);
         for (int i = 0; i < KERNELS; i++) {
             start[i] = (int64_t)random_below(&random, TICKS / 2);
@@ -389,11 +396,18 @@ static void estimated_efficiency_equals_a_slow_count(void)
             last = start[i] + dur[i] > last ? start[i] + dur[i] : last;
         }
         for (int64_t tick = 0; tick < TICKS; tick++) {
-            double most = 0;
-            for (int i = 0; i < KERNELS; i++)
-                if (start[i] <= tick && tick < start[i] + dur[i] && filled[i] > most)
-                    most = filled[i];
+            double most = 0, all = 0;
+            int count = 0;
+            for (int i = 0; i < KERNELS; i++) {
+                if (start[i] > tick || tick >= start[i] + dur[i])
+                    continue;
+                most = filled[i] > most ? filled[i] : most;
+                all += filled[i];
+                count++;
+            }
             sum += most;
+            empty += count && all < 1 ? 1 - all : 0;
+            together += count > 1;
         }
         struct ap_analyze_options options = { .path = "random" };
         if (ap_analyze_trace(run.trace, &options, &run.notes, &run.model, NULL) != AP_OK)
@@ -401,6 +415,8 @@ static void estimated_efficiency_equals_a_slow_count(void)
         (void)ap_value_number(at(&run, "gpu.sm.estimated_efficiency_ratio"), &got);
         double off = got - sum / (double)(last - first);
         wrong += off > 1e-6 || off < -1e-6;
+        wrong += number(&run, "gpu.fill.overlap_us") != together;
+        wrong += number(&run, "gpu.fill.empty_sm_us") != (int64_t)empty;
         ap_trace_free(run.trace);
         ap_model_release(&run.model);
     }
@@ -624,7 +640,7 @@ int main(void)
     a_multiplication_within_a_convolution_is_told();
     lists_keep_to_their_length();
     grids_are_weighted_by_time();
-    estimated_efficiency_equals_a_slow_count();
+    fill_equals_a_slow_count();
     copies_are_told_by_kind();
     bytes_that_no_copy_tells_are_not_zero();
     exposed_copies_equal_a_slow_count();

@@ -192,11 +192,48 @@ static void phases_divide_the_step_without_overlap(void)
     is_int(us(&run, "phases.backward.device_us"), 16, "wherever it ran");
     is_int(us(&run, "phases.optimizer.device_us"), 3, "in the optimizer");
     is_int(us(&run, "phases.communication.device_us"), 7, "a collective kernel");
+    is_int(us(&run, "phases.optimizer.longer_us"), 15, "the host is longer in the optimizer");
+    is_int(us(&run, "phases.communication.longer_us"), 7, "the GPU in communication");
     is_int(us(&run, "phases.unknown.device_us"), 2, "without a launch");
     is_int(sum_us(&run, "phases.items", "device_us"), us(&run, "phases.device_us"), "parts add up to all GPU work");
     double number = 0;
     (void)ap_value_number(at(&run, "phases.backward_over_forward_ratio"), &number);
     ok(number == 2, "backward over forward, by GPU work");
+    end(&run);
+}
+
+static void zeroed_gradients_cost_the_adding_too(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "ProfilerStep#1", ANNOTATION, 0, 100);
+    row(&run, "1", "Optimizer.zero_grad#SGD.zero_grad", ANNOTATION, 0, 12);
+    op(&run, "1", "aten::zero_", 2, 8, 0, 0);
+    launch(&run, "1", 4, "fill", 8, 5);
+    op(&run, "2", "torch::autograd::AccumulateGrad", 40, 20, 0, 0);
+    op(&run, "2", "aten::add_", 42, 10, 0, 0);
+    launch(&run, "2", 44, "add", 50, 15);
+    op(&run, "2", "aten::add_", 70, 9, 0, 0); /* adds something else */
+    launch(&run, "2", 72, "add", 80, 15);
+    analyze(&run);
+    is_int(us(&run, "phases.zeroed_gradients_us"), 12 + 15, "the host is longer in clearing, the GPU in adding");
+    end(&run);
+
+    begin(&run);
+    row(&run, "1", "Optimizer.zero_grad#SGD.zero_grad", ANNOTATION, 0, 12);
+    op(&run, "1", "aten::mm", 20, 8, 0, 0);
+    launch(&run, "1", 22, "gemm", 30, 5);
+    analyze(&run);
+    is_int(us(&run, "phases.zeroed_gradients_us"), 0, "nothing is filled");
+    end(&run);
+
+    begin(&run);
+    row(&run, "1", "ProfilerStep#1", ANNOTATION, 0, 100);
+    row(&run, "1", "Optimizer.zero_grad#SGD.zero_grad", ANNOTATION, 0, 12);
+    op(&run, "2", "torch::autograd::AccumulateGrad", 40, 20, 0, 0);
+    op(&run, "2", "aten::add_", 42, 10, 0, 0);
+    analyze(&run);
+    is_int(us(&run, "phases.zeroed_gradients_us"), 12 + 10, "without a GPU the host's time");
     end(&run);
 }
 
@@ -673,6 +710,7 @@ static void every_refused_request_is_survived(void)
 int main(void)
 {
     phases_divide_the_step_without_overlap();
+    zeroed_gradients_cost_the_adding_too();
     without_backward_it_is_inference();
     marks_reach_what_lies_within();
     nothing_gives_nothing();

@@ -8,7 +8,7 @@
 
 /* ---- one name ---- */
 
-static uint8_t told_of(const char *name, enum ap_event_kind kind)
+static unsigned told_of(const char *name, enum ap_event_kind kind)
 {
     struct ap_gate gate;
     struct ap_trace *trace;
@@ -22,7 +22,7 @@ static uint8_t told_of(const char *name, enum ap_event_kind kind)
         ap_trace_add_row(trace, 0, 1, text, track, (uint8_t)(kind | AP_ROW_X), NULL) != AP_OK ||
         ap_kernel_families_init(&families, trace, &gate, NULL) != AP_OK)
         abort();
-    uint8_t told = families.of_name[text.id];
+    unsigned told = families.of_name[text.id];
     ap_kernel_families_release(&families);
     ap_trace_free(trace);
     if (gate.used_bytes)
@@ -142,6 +142,22 @@ static void words_in_arguments_do_not_mislead(void)
     is_str(subfamily_of("std::enable_if<true"), "other", "no result type ends there");
 }
 
+static bool is_eligible(const char *name)
+{
+    return told_of(name, AP_KIND_kernel) & AP_KERNEL_ELIGIBLE;
+}
+
+static void vectors_are_no_work_for_tensor_cores(void)
+{
+    ok(is_eligible("ampere_sgemm_128x64_tn") && !uses_tensor_cores("ampere_sgemm_128x64_tn"), "a product of matrices that could use them");
+    ok(is_eligible("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64"), "and one that does");
+    ok(!is_eligible("void gemv2T_kernel_val<int, int, __nv_bfloat16, __nv_bfloat16, float, 128, 16, 4, 4, false>(X)"), "matrix times vector");
+    ok(!is_eligible("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, __nv_bfloat16>(X)"), "likewise");
+    ok(!is_eligible("void cublasLt::splitKreduce_kernel<32, 16, int, float, float, float, float>(X)"), "sums of partial products");
+    ok(!is_eligible("nchwToNhwcKernel"), "a change of layout");
+    ok(!is_eligible("void at::native::vectorized_elementwise_kernel<4>(X)"), "anything else");
+}
+
 static void communication_is_told_by_a_list_of_names(void)
 {
     ok(is_communication("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"), "NCCL");
@@ -173,7 +189,7 @@ static void tensor_cores_are_told_by_name_where_they_are_of_use(void)
     ok(!uses_tensor_cores("void cutlass::Kernel<cutlass_80_simt_sgemm_128x256_8x4_tn_align1>(X)"), "simt");
     ok(!uses_tensor_cores("void implicit_convolve_sgemm<__half, bf16>(X)"), "an old convolution");
     ok(!uses_tensor_cores("triton_poi_fused_bf16_0"), "a family without matrix work");
-    ok(ap_kernel_subfamily_is_eligible(told_of("volta_sgemm_128x64_tn", AP_KIND_kernel) & AP_KERNEL_SUBFAMILY_MASK),
+    ok(told_of("volta_sgemm_128x64_tn", AP_KIND_kernel) & AP_KERNEL_ELIGIBLE,
        "plain fp32 could have");
 }
 
@@ -246,6 +262,7 @@ int main(void)
 {
     kernels_of_all_generations_have_their_subfamily();
     words_in_arguments_do_not_mislead();
+    vectors_are_no_work_for_tensor_cores();
     communication_is_told_by_a_list_of_names();
     tensor_cores_are_told_by_name_where_they_are_of_use();
     names_of_other_rows_are_not_looked_at();

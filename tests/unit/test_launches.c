@@ -174,6 +174,22 @@ static void delays_count_from_the_start_of_the_call(void)
     end(&run);
 }
 
+static void a_call_that_waits_for_its_copy_is_no_slow_launch(void)
+{
+    struct run run;
+    begin(&run);
+    call(&run, "host", "cudaLaunchKernel", 0, 80, 1);
+    kernel(&run, "s7", 90, 5, 1);
+    call(&run, "host", "cudaMemcpyAsync", 100, 300, 2);
+    device_row(&run, 0, "s7", "Memcpy HtoD (Pageable -> Device)", AP_KIND_memcpy, 110, 280, 2, 4096);
+    analyze(&run);
+    is_int(count(&run, "launches.calls"), 2, "both launch work");
+    is_int(count(&run, "launches.call_outlier_count"), 1, "the kernel's call took long");
+    is_int(us(&run, "launches.call_outlier_excess_us"), 30, "beyond 50 us, and the copy's does not count");
+    is_int(count(&run, "runtime.outlier_count"), 2, "long calls both");
+    end(&run);
+}
+
 static void a_graph_launch_is_one_launch(void)
 {
     struct run run;
@@ -327,6 +343,48 @@ static void a_wait_costs_what_the_device_stands_still(void)
     end(&run);
 }
 
+static void a_wait_costs_until_work_queues_again(void)
+{
+    struct run run;
+    begin(&run);
+    launch(&run, 0, 5, 195, 1);
+    call(&run, "host", "cudaStreamSynchronize", 10, 191, 0);
+    launch(&run, 210, 215, 5, 2);
+    launch(&run, 230, 235, 5, 3);
+    launch(&run, 240, 280, 5, 4); /* waits for something: the host is ahead again */
+    launch(&run, 290, 295, 5, 5);
+    analyze(&run);
+    is_int(us(&run, "sync.idle_us"), 15 + 15 + 40, "the host launches one by one at first");
+    end(&run);
+
+    begin(&run);
+    launch(&run, 0, 5, 195, 1);
+    call(&run, "host", "cudaStreamSynchronize", 10, 191, 0);
+    launch(&run, 210, 215, 5, 2);
+    call(&run, "host", "cudaStreamSynchronize", 213, 8, 0);
+    launch(&run, 230, 235, 5, 3);
+    analyze(&run);
+    is_int(us(&run, "sync.idle_us"), 15 + 8, "the second wait's part is its own, and no longer than it lasts");
+    end(&run);
+}
+
+static void a_read_costs_its_operator(void)
+{
+    struct run run;
+    begin(&run);
+    launch(&run, 0, 5, 5, 1);
+    op(&run, "aten::item", 20, 40);
+    op(&run, "aten::_local_scalar_dense", 25, 33);
+    call(&run, "host", "cudaMemcpyAsync", 30, 6, 2);
+    device_row(&run, 0, "s7", "Memcpy DtoH (Device -> Pageable)", AP_KIND_memcpy, 33, 2, 2, 4);
+    call(&run, "host", "cudaStreamSynchronize", 37, 4, 0);
+    launch(&run, 100, 105, 5, 3);
+    analyze(&run);
+    is_int(us(&run, "sync.scalar_read.blocked_us"), 10, "in the two calls");
+    is_int(us(&run, "sync.scalar_read.idle_us"), 40, "the device idles for 70 us, the operator took 40");
+    end(&run);
+}
+
 static void a_wait_on_a_busy_device_costs_nothing(void)
 {
     struct run run;
@@ -384,6 +442,22 @@ static void the_last_wait_costs_nothing(void)
     end(&run);
 }
 
+static void the_last_wait_of_a_step_holds_up_the_rest_of_it(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "host", "ProfilerStep#1", AP_KIND_annotation, 0, 160);
+    launch(&run, 1, 5, 95, 1);
+    call(&run, "host", "cudaDeviceSynchronize", 10, 91, 0);
+    call(&run, "host", "cudaDeviceSynchronize", 105, 5, 0);
+    call(&run, "host", "cudaDeviceSynchronize", 170, 5, 0); /* the profiler's */
+    analyze(&run);
+    is_int(count(&run, "sync.explicit.count"), 2, "two in the step");
+    is_int(us(&run, "sync.explicit.idle_us"), 50, "the host had 50 us to go");
+    is_int(count(&run, "sync.at_end_count"), 1, "the one behind it costs nothing");
+    end(&run);
+}
+
 static void a_queue_that_waits_for_something_else_is_not_held_up(void)
 {
     struct run run;
@@ -416,7 +490,7 @@ static void waits_have_a_reason_and_a_line(void)
     op(&run, "aten::_to_copy", 181, 48);
     op(&run, "aten::copy_", 182, 46);
     call(&run, "host", "hipMemcpyWithStream", 183, 30, 3);
-    device_row(&run, 0, "s7", "Memcpy DtoH (Device -> Host)", AP_KIND_memcpy, 190, 5, 3, 8);
+    device_row(&run, 0, "s7", "Memcpy DtoH (Device -> Host)", AP_KIND_memcpy, 190, 5, 3, 80);
     op(&run, "aten::empty", 240, 30);
     call(&run, "host", "cudaMalloc", 241, 20, 0);
     call(&run, "host", "cudaHostAlloc", 280, 10, 0);
@@ -433,6 +507,28 @@ static void waits_have_a_reason_and_a_line(void)
     ok(reads(item, "operator", "aten::item") && reads(item, "leaf_operator", "aten::_local_scalar_dense"), "who asked");
     ok(reads(item, "line", "/job/train.py(10): step"), "and where: frames of libraries are left out");
     ok(reads(find(&run, "sync.by_cause", "category", "to_host"), "operator", "aten::to"), "the outermost of aten");
+    end(&run);
+}
+
+static void without_operators_copies_and_calls_tell_the_reason(void)
+{
+    struct run run;
+    begin(&run);
+    call(&run, "host", "cudaMemcpyAsync", 0, 5, 1);
+    device_row(&run, 0, "s7", "Memcpy HtoD (Pinned -> Device)", AP_KIND_memcpy, 10, 5, 1, 4096);
+    call(&run, "host", "cudaStreamSynchronize", 6, 10, 0);
+    launch(&run, 20, 25, 50, 2);
+    call(&run, "host", "cudaDeviceSynchronize", 30, 46, 0);
+    call(&run, "host", "cudaMemcpyAsync", 80, 10, 3);
+    device_row(&run, 0, "s7", "Memcpy DtoH (Device -> Pageable)", AP_KIND_memcpy, 84, 2, 3, 8);
+    call(&run, "host", "cudaMemcpyAsync", 100, 10, 4);
+    device_row(&run, 0, "s7", "Memcpy DtoH (Device -> Pageable)", AP_KIND_memcpy, 104, 2, 4, 80);
+    launch(&run, 120, 125, 5, 5);
+    analyze(&run);
+    is_int(count(&run, "sync.to_device.count"), 1, "the copy that was launched last");
+    is_int(count(&run, "sync.explicit.count"), 1, "but not behind a kernel");
+    is_int(count(&run, "sync.scalar_read.count"), 1, "one number");
+    is_int(count(&run, "sync.to_host.count"), 1, "several");
     end(&run);
 }
 
@@ -621,6 +717,7 @@ static void memory_may_end_anywhere(void)
 int main(void)
 {
     delays_count_from_the_start_of_the_call();
+    a_call_that_waits_for_its_copy_is_no_slow_launch();
     a_graph_launch_is_one_launch();
     the_queue_is_what_waits();
     at_the_limit_the_host_waits();
@@ -628,12 +725,16 @@ int main(void)
     figures_per_step_leave_the_cold_one_out();
     calls_are_told_by_name();
     a_wait_costs_what_the_device_stands_still();
+    a_wait_costs_until_work_queues_again();
+    a_read_costs_its_operator();
     a_wait_on_a_busy_device_costs_nothing();
     a_wait_costs_no_more_than_it_lasts();
     waits_share_what_they_cost();
     the_last_wait_costs_nothing();
+    the_last_wait_of_a_step_holds_up_the_rest_of_it();
     a_queue_that_waits_for_something_else_is_not_held_up();
     waits_have_a_reason_and_a_line();
+    without_operators_copies_and_calls_tell_the_reason();
     waits_belong_to_their_thread_s_device();
     copies_are_told_apart();
     nothing_is_not_zero();

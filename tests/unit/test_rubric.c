@@ -412,6 +412,8 @@ static void severity_follows_clauses_and_shares(void)
         { 299, "low", "low" },
         { 19, "high", "medium" },
         { 20, "high", "high" },
+        { 5, "critical", "high" },
+        { 4, "critical", "low" },
         { 1, "low", "low" },
         { 900, "info", "info" },
         { 1, "info", "info" },

@@ -16,8 +16,9 @@ enum role { ROLE_region, ROLE_guards, ROLE_graph, ROLE_wrapper, ROLE_build, ROLE
 #define IN_MACHINERY 1u /* a graph or the code around it */
 #define IN_EAGER 2u     /* an operator that was not compiled */
 #define IN_BUILD 4u
-#define IN_FLAGS 7u
-#define REGION_SHIFT 3
+#define IN_GRAPH 8u
+#define IN_FLAGS 15u
+#define REGION_SHIFT 4
 #define MAX_REGIONS (UINT32_MAX >> REGION_SHIFT)
 
 struct reader {
@@ -122,10 +123,10 @@ static void sum(struct ap_compiled *compiled, int64_t *total, int64_t ns)
     *total = ap_add_sat(*total, ns, &compiled->overflowed);
 }
 
-static void add_gap(struct ap_compiled *compiled, int64_t left_ns, int64_t start_ns)
+static void add_gap(struct ap_compiled *compiled, int64_t *total_ns, int64_t left_ns, int64_t start_ns)
 {
     if (left_ns != AP_START_UNKNOWN && start_ns != AP_START_UNKNOWN && start_ns > left_ns)
-        sum(compiled, &compiled->eager_ns, start_ns - left_ns);
+        sum(compiled, total_ns, start_ns - left_ns);
 }
 
 /* A frame that is left at an operator which was not compiled goes on in another frame: inside the first one, or behind
@@ -140,13 +141,14 @@ static void judge_break(const struct reader *reader, struct track_state *state, 
         if (mark & IN_MACHINERY)
             return;
         compiled->break_count++;
-        add_gap(compiled, outer->left_ns, start_ns);
+        add_gap(compiled, &compiled->eager_ns, outer->left_ns, start_ns);
         outer->left_ns = end_ns;
         return;
     }
     if (state->has_region && state->eager && region->has_number && region->frame > state->frame) {
         compiled->break_count++;
-        add_gap(compiled, state->left_ns, start_ns);
+        add_gap(compiled, &compiled->eager_ns, state->left_ns, start_ns);
+        add_gap(compiled, &compiled->outside_ns, state->left_ns, start_ns);
     }
     state->has_region = region->has_number;
     state->frame = region->frame;
@@ -162,6 +164,8 @@ static enum ap_status take_region(struct reader *reader, struct track_state *sta
     struct ap_str name = { reader->trace->events.name[row] };
     read_number(ap_strpool_text(&reader->trace->strings, name), &region);
     judge_break(reader, state, &region, *mark);
+    if (!(*mark >> REGION_SHIFT))
+        sum(compiled, &compiled->outside_ns, reader->trace->events.dur_ns[row]);
     if (compiled->count >= MAX_REGIONS)
         return AP_OK;
     AP_TRY(ap_mem_reserve(compiled->gate, (void **)&compiled->regions, &compiled->capacity, compiled->count + 1,
@@ -177,8 +181,11 @@ static void take_graph(struct reader *reader, uint32_t row, uint32_t mark)
     reader->compiled->graph_count++;
     reader->compiled->distinct_graph_count += !(*role & SEEN);
     *role |= SEEN;
-    if (mark >> REGION_SHIFT)
-        reader->compiled->regions[(mark >> REGION_SHIFT) - 1].left_ns = ap_row_end_ns(reader->trace, row);
+    if (!(mark >> REGION_SHIFT))
+        return;
+    reader->compiled->regions[(mark >> REGION_SHIFT) - 1].left_ns = ap_row_end_ns(reader->trace, row);
+    if (!(mark & IN_GRAPH))
+        sum(reader->compiled, &reader->compiled->outside_ns, -reader->trace->events.dur_ns[row]);
 }
 
 static void take_capture(struct reader *reader, struct track_state *state, uint32_t row, bool begins)
@@ -208,7 +215,7 @@ static enum ap_status take_row(struct reader *reader, struct track_state *state,
         break;
     case ROLE_graph:
         take_graph(reader, row, *mark);
-        *mark |= IN_MACHINERY;
+        *mark |= IN_GRAPH | IN_MACHINERY;
         break;
     case ROLE_build:
         if (!(*mark & IN_BUILD)) {

@@ -23,6 +23,7 @@ struct ap_compiled {
     int64_t guard_ns, build_ns, capture_ns;
     uint64_t break_count;   /* regions that go on after an operator which was not compiled */
     int64_t eager_ns;       /* from the end of compiled code to the region that goes on */
+    int64_t outside_ns;     /* in regions, but in no graph; and between regions at such breaks */
     uint64_t kernel_count, triton_count;
     int64_t kernel_ns, triton_ns;
     bool overflowed;

@@ -93,7 +93,7 @@ static uint8_t sign_of_frame(const struct frame_lines *of, struct ap_text file, 
     char spare[1024];
     if (name.bytes > MOST_NAME_BYTES)
         name.bytes = MOST_NAME_BYTES;
-    uint32_t matches = ap_name_patterns_all(&of->functions, name);
+    uint64_t matches = ap_name_patterns_all(&of->functions, name);
     if (matches)
         matches &= ap_name_patterns_all(&of->files, with_slashes(file, spare, sizeof(spare)));
     for (size_t i = 0; i < AP_COUNT_OF(lines); i++)

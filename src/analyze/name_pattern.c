@@ -86,12 +86,12 @@ size_t ap_name_patterns_first(const struct ap_name_patterns *set, struct ap_text
     return entry_count;
 }
 
-uint32_t ap_name_patterns_all(const struct ap_name_patterns *set, struct ap_text name)
+uint64_t ap_name_patterns_all(const struct ap_name_patterns *set, struct ap_text name)
 {
     uint64_t pairs = pairs_of(name);
-    uint32_t entries = 0;
+    uint64_t entries = 0;
     for (size_t i = 0; i < set->count; i++)
         if ((set->patterns[i].pairs & ~pairs) == 0 && matches(&set->patterns[i], name))
-            entries |= (uint32_t)1 << set->patterns[i].entry;
+            entries |= (uint64_t)1 << set->patterns[i].entry;
     return entries;
 }

@@ -22,7 +22,7 @@ void ap_name_patterns_release(struct ap_name_patterns *set);
 /** Number of the first entry that matches; entry_count where none does. */
 size_t ap_name_patterns_first(const struct ap_name_patterns *set, struct ap_text name, size_t entry_count);
 
-/** One bit for each of up to 32 entries that match. */
-uint32_t ap_name_patterns_all(const struct ap_name_patterns *set, struct ap_text name);
+/** One bit for each of up to 64 entries that match. */
+uint64_t ap_name_patterns_all(const struct ap_name_patterns *set, struct ap_text name);
 
 #endif

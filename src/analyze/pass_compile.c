@@ -150,6 +150,13 @@ static void add_window_share(const struct ap_pass_context *context, struct ap_mo
     ap_add_quotient(model, to, key, (double)ns, rows && context->window_ns > 0 ? (double)context->window_ns : 0);
 }
 
+/* Graphs may be longer than the regions that they stand in only in broken traces. */
+static int64_t outside_graphs_ns(const struct ap_compiled *compiled)
+{
+    int64_t ns = compiled->graph_count ? compiled->outside_ns : compiled->eager_ns;
+    return ns > 0 ? ns : 0;
+}
+
 static void add_figures(const struct ap_pass_context *context, const struct ap_compiled *compiled,
                         const struct versions *versions, struct ap_model *model, struct ap_value *to)
 {
@@ -161,6 +168,7 @@ static void add_figures(const struct ap_pass_context *context, const struct ap_c
     ap_add_count(model, to, "graph_breaks", (int64_t)compiled->break_count);
     ap_add_number_per(model, to, "graph_breaks_per_step", (double)(compiled->break_count), (double)context->step_count);
     ap_add_time(model, to, "eager_between_us", compiled->eager_ns);
+    ap_add_time(model, to, "outside_graphs_us", outside_graphs_ns(compiled));
     ap_add_count(model, to, "fx_graph_calls", (int64_t)compiled->graph_count);
     ap_add_count(model, to, "distinct_fx_graphs", (int64_t)compiled->distinct_graph_count);
     ap_add_count(model, to, "triton_kernels", (int64_t)compiled->triton_count);

@@ -17,14 +17,23 @@ static const struct {
 #include "signals.def"
 };
 #undef AP_SIGNAL
+#define AP_SIGNAL(id, where, patterns, sentence) SIGNAL_##id,
+enum {
+#include "signals.def"
+    SIGNAL_COUNT
+};
+#undef AP_SIGNAL
+/* Behind the signals: operators that begin by copying the bias into their result, which is no copy that a program asks for. */
 #define AP_SIGNAL(id, where, patterns, sentence) patterns,
 static const char *const signal_patterns[] = {
 #include "signals.def"
+    "aten::addmm|aten::addbmm|aten::baddbmm|aten::addmv|aten::addr",
 };
 #undef AP_SIGNAL
-#define SIGNAL_COUNT AP_COUNT_OF(signals)
-_Static_assert(SIGNAL_COUNT <= 31, "a name's signals are bits of a word; one bit says that it was looked at");
-#define LOOKED_AT 0x80000000u
+#define FILLS_BY_COPY (UINT64_C(1) << SIGNAL_COUNT)
+_Static_assert(AP_COUNT_OF(signals) == SIGNAL_COUNT, "one line each");
+_Static_assert(SIGNAL_COUNT <= 62, "a name's signals are bits of a word; one bit says that it was looked at");
+#define LOOKED_AT (UINT64_C(1) << 63)
 
 struct signal_totals {
     uint64_t count, step_count; /* of them in the steps that count */
@@ -70,7 +79,7 @@ static void add_longest(const struct ap_trace *trace, uint32_t row, struct ap_mo
     ap_add_place(trace, row, model, longest);
 }
 
-static void take_row(const struct ap_trace *trace, const struct ap_per_step *per_step, uint32_t row, uint32_t bits,
+static void take_row(const struct ap_trace *trace, const struct ap_per_step *per_step, uint32_t row, uint64_t bits,
                      unsigned where, struct signal_totals *totals, bool *overflowed)
 {
     int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
@@ -110,7 +119,19 @@ static void add_steps_ratio(const struct seen *seen, size_t signal, struct ap_mo
     ap_add_quotient(model, to, "steps_ratio", (double)with, (double)seen->per_step.count);
 }
 
-static void take_rows(struct ap_pass_context *context, const struct ap_name_patterns *patterns, uint32_t *bits_of_name,
+/* The signals of a row: those of its name, less what is the work of the operator around it. */
+static uint64_t signals_of(const struct ap_pass_context *context, const uint64_t *bits_of_name, uint32_t row)
+{
+    const struct ap_trace *trace = context->trace;
+    uint64_t bits = bits_of_name[trace->events.name[row]] & ~(LOOKED_AT | FILLS_BY_COPY);
+    if (!(bits >> SIGNAL_copy & 1))
+        return bits;
+    uint32_t around = ap_host_around(&context->tree, trace, row, 1u << AP_KIND_operator);
+    bool is_fill = around != AP_NO_ROW && bits_of_name[trace->events.name[around]] & FILLS_BY_COPY;
+    return is_fill ? bits & ~(UINT64_C(1) << SIGNAL_copy) : bits;
+}
+
+static void take_rows(struct ap_pass_context *context, const struct ap_name_patterns *patterns, uint64_t *bits_of_name,
                       struct signal_totals *totals, const struct seen *seen)
 {
     const struct ap_trace *trace = context->trace;
@@ -127,8 +148,9 @@ static void take_rows(struct ap_pass_context *context, const struct ap_name_patt
                 bits_of_name[name] = LOOKED_AT | ap_name_patterns_all(patterns, ap_row_name(trace, row));
             if (bits_of_name[name] == LOOKED_AT)
                 continue;
-            take_row(trace, &seen->per_step, row, bits_of_name[name], where, totals, &context->ops.overflowed);
-            see(seen, trace->events.start_ns[row], bits_of_name[name], where);
+            uint64_t bits = signals_of(context, bits_of_name, row);
+            take_row(trace, &seen->per_step, row, bits, where, totals, &context->ops.overflowed);
+            see(seen, trace->events.start_ns[row], bits, where);
         }
     }
 }
@@ -157,8 +179,8 @@ enum ap_status ap_pass_signals(struct ap_pass_context *context, struct ap_model 
     struct ap_name_patterns patterns;
     for (size_t i = 0; i < SIGNAL_COUNT; i++)
         totals[i] = (struct signal_totals){ .longest = AP_NO_ROW };
-    enum ap_status status = ap_name_patterns_init(&patterns, context->gate, signal_patterns, SIGNAL_COUNT, reterr);
-    uint32_t *bits_of_name = ap_mem_cleared(context->gate, name_count * sizeof(bits_of_name[0]));
+    enum ap_status status = ap_name_patterns_init(&patterns, context->gate, signal_patterns, AP_COUNT_OF(signal_patterns), reterr);
+    uint64_t *bits_of_name = ap_mem_cleared(context->gate, name_count * sizeof(bits_of_name[0]));
     size_t seen_bytes = (context->steps.count + 1) * sizeof(uint64_t);
     struct seen seen = { ap_per_step_of(&context->steps), ap_mem_cleared(context->gate, seen_bytes) };
     if ((!bits_of_name || !seen.of_step) && status == AP_OK)

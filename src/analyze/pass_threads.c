@@ -73,36 +73,59 @@ static enum ap_status add_threads(struct ap_pass_context *context, bool by_total
     return AP_OK;
 }
 
-/* Time in which at least one thread has an operator open. */
-static enum ap_status union_of_all(struct ap_pass_context *context, int64_t *ret_busy_ns, struct ap_error *reterr)
+/* A gap as long as this between operators is work of the host; a shorter one is what calling them from Python takes. */
+#define LONG_GAP_NS 500000
+
+struct host_union {
+    int64_t busy_ns;      /* at least one thread has an operator open */
+    int64_t long_gaps_ns; /* none has, for long */
+};
+
+/* Both within a window whose length is known, so that the difference fits. */
+static int64_t long_gap(int64_t from_ns, int64_t to_ns)
+{
+    return to_ns > from_ns && to_ns - from_ns >= LONG_GAP_NS ? to_ns - from_ns : 0;
+}
+
+static enum ap_status union_of_all(struct ap_pass_context *context, struct host_union *ret_union, struct ap_error *reterr)
 {
     const struct ap_events *events = &context->trace->events;
     uint32_t *rows;
     size_t count;
     AP_TRY(ap_rows_by_start(&context->order, context->trace, 1u << AP_KIND_operator, false, &rows, &count, reterr));
     struct ap_cover busy = AP_COVER_EMPTY;
-    for (size_t i = 0; i < count; i++)
-        ap_cover_add(&busy, events->start_ns[rows[i]], ap_row_end_ns(context->trace, rows[i]));
+    int64_t long_gaps_ns = 0, to_ns = context->trace->window_start_ns;
+    for (size_t i = 0; i < count; i++) {
+        int64_t start_ns = events->start_ns[rows[i]];
+        if (context->window_ns >= 0)
+            long_gaps_ns += long_gap(to_ns, start_ns);
+        ap_cover_add(&busy, start_ns, ap_row_end_ns(context->trace, rows[i]));
+        to_ns = busy.to_ns > to_ns ? busy.to_ns : to_ns;
+    }
+    if (count && context->window_ns >= 0)
+        long_gaps_ns += long_gap(to_ns, context->trace->window_end_ns);
     ap_mem_free(context->gate, rows, count * sizeof(rows[0]));
-    *ret_busy_ns = busy.sum_ns;
+    *ret_union = (struct host_union){ busy.sum_ns, long_gaps_ns };
     return AP_OK;
 }
 
 static enum ap_status add_thread_summary(struct ap_pass_context *context, struct ap_model *model, struct ap_value *parent,
                                          struct ap_error *reterr)
 {
-    int64_t busiest_ns = 0, sum_ns = 0, busy_ns, threads = 0;
+    int64_t busiest_ns = 0, sum_ns = 0, threads = 0;
+    struct host_union all;
     for (size_t i = 0; i < context->ops.thread_count; i++) {
         const struct ap_thread_stats *thread = &context->ops.threads[i];
         threads += thread->operator_rows != 0;
         sum_ns = ap_add_sat(sum_ns, thread->busy_ns, &context->ops.overflowed);
         busiest_ns = thread->busy_ns > busiest_ns ? thread->busy_ns : busiest_ns;
     }
-    AP_TRY(union_of_all(context, &busy_ns, reterr));
+    AP_TRY(union_of_all(context, &all, reterr));
     struct ap_value *summary = ap_add_object(model, parent, "thread_summary");
     ap_add_count(model, summary, "threads", threads);
     if (!threads || context->window_ns < 0) {
-        static const char *const unknown[] = { "busiest_busy_us", "busiest_window_ratio", "busiest_share_ratio", "idle_us" };
+        static const char *const unknown[] = { "busiest_busy_us", "busiest_window_ratio", "busiest_share_ratio", "idle_us",
+                                               "long_gaps_us" };
         for (size_t i = 0; i < AP_COUNT_OF(unknown); i++)
             ap_add_null(model, summary, unknown[i]);
         return AP_OK;
@@ -110,7 +133,8 @@ static enum ap_status add_thread_summary(struct ap_pass_context *context, struct
     ap_add_time(model, summary, "busiest_busy_us", busiest_ns);
     ap_add_quotient(model, summary, "busiest_window_ratio", (double)busiest_ns, (double)context->window_ns);
     ap_add_quotient(model, summary, "busiest_share_ratio", (double)busiest_ns, (double)sum_ns);
-    ap_add_time(model, summary, "idle_us", context->window_ns - busy_ns);
+    ap_add_time(model, summary, "idle_us", context->window_ns - all.busy_ns);
+    ap_add_time(model, summary, "long_gaps_us", all.long_gaps_ns);
     return AP_OK;
 }
 

@@ -232,22 +232,32 @@ static void add_jump_figure(const char *key, const struct jump *jump, struct ap_
 /* ---------------------------------------------------------------------------------------------------------- growth */
 
 struct growth {
-    uint64_t steps;  /* steady ones */
+    uint64_t steady; /* steady steps */
+    uint64_t steps;  /* that it is taken from */
     double slope;    /* bytes per step, least squares */
     bool rises_always, levels_off;
 };
 
-/* Of the least that each steady step holds. Fewer than GROWTH_STEPS: steps only. */
+/* Steady steps; where they are too few, for their times vary, all whole ones behind the first, whose memory may still settle. */
+static bool is_for_growth(const struct ap_pass_context *context, size_t step, size_t steady)
+{
+    const struct ap_step *of = &context->steps.steps[step];
+    return steady >= GROWTH_STEPS ? ap_step_is_steady(of) : step > 0 && !of->cut;
+}
+
+/* Of the least that each of those steps holds. Fewer than GROWTH_STEPS: steps only. */
 static struct growth find_growth(const struct ap_trace_memory *memory, const struct ap_pass_context *context)
 {
     struct growth growth = { .rises_always = true };
     double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
     int64_t first = 0, middle = 0, last = 0;
-    size_t step_count = context->steps.count ? memory->step_count : 0, steady = 0;
+    size_t step_count = context->steps.count ? memory->step_count : 0, steady = 0, counted = 0;
     for (size_t i = 0; i < step_count; i++)
         steady += ap_step_is_steady(&context->steps.steps[i]);
+    for (size_t i = 0; i < step_count; i++)
+        counted += is_for_growth(context, i, steady);
     for (size_t i = 0; i < step_count; i++) {
-        if (!ap_step_is_steady(&context->steps.steps[i]))
+        if (!is_for_growth(context, i, steady))
             continue;
         int64_t floor_bytes = memory->steps[i].floor_bytes;
         if (!growth.steps)
@@ -255,26 +265,36 @@ static struct growth find_growth(const struct ap_trace_memory *memory, const str
         else
             growth.rises_always &= floor_bytes > last;
         last = floor_bytes;
-        if (growth.steps == (steady - 1) / 2)
+        if (growth.steps == (counted - 1) / 2)
             middle = floor_bytes;
         double x = (double)growth.steps, y = (double)(floor_bytes - first);
         sum_x += x, sum_y += y, sum_xx += x * x, sum_xy += x * y;
         growth.steps++;
     }
+    growth.steady = steady;
     double n = (double)growth.steps, spread = n * sum_xx - sum_x * sum_x;
     growth.slope = spread > 0 ? (n * sum_xy - sum_x * sum_y) / spread : 0;
     growth.levels_off = (double)(last - middle) * 2 < (double)(middle - first);
     return growth;
 }
 
-static void add_growth(const struct growth *growth, struct ap_model *model, struct ap_value *to)
+static int64_t bytes_of(double bytes)
+{
+    const double limit = 9e18;
+    return (int64_t)floor((bytes > limit ? limit : bytes < -limit ? -limit : bytes) + 0.5);
+}
+
+/* @step_count: recorded steps, steady or not: what grows does so in each. */
+static void add_growth(const struct growth *growth, size_t step_count, struct ap_model *model, struct ap_value *to)
 {
     if (growth->steps < GROWTH_STEPS) {
         ap_add_null(model, to, "growth_bytes_per_step");
+        ap_add_null(model, to, "growth_bytes");
         ap_add_null(model, to, "leak_suspected");
         return;
     }
-    ap_add_bytes(model, to, "growth_bytes_per_step", (int64_t)floor(growth->slope + 0.5));
+    ap_add_bytes(model, to, "growth_bytes_per_step", bytes_of(growth->slope));
+    ap_add_bytes(model, to, "growth_bytes", bytes_of(growth->slope * (double)step_count));
     ap_add_bool(model, to, "leak_suspected", growth->rises_always && !growth->levels_off);
 }
 
@@ -313,7 +333,7 @@ void ap_report_memory_step_figures(const struct ap_trace_memory *memory, const s
     struct mean activations = find_activations(memory);
     struct jump gradients = find_gradients(memory), optimizer = find_optimizer_state(memory);
     add_step_means(&means, model, to);
-    add_growth(&growth, model, to);
+    add_growth(&growth, memory->step_count, model, to);
     mean_write(&activations, "activations_bytes", model, to);
     add_jump_figure("gradients_bytes", &gradients, model, to);
     add_jump_figure("optimizer_state_bytes", &optimizer, model, to);
@@ -356,10 +376,10 @@ static void add_steps(const struct ap_trace_memory *memory, const struct ap_pass
     struct growth growth = find_growth(memory, context);
     struct ap_value *per_step = ap_add_object(model, to, "per_step");
     ap_add_count(model, per_step, "steps", (int64_t)memory->step_count);
-    ap_add_count(model, per_step, "steady_steps", (int64_t)growth.steps);
+    ap_add_count(model, per_step, "steady_steps", (int64_t)growth.steady);
     add_step_means(&means, model, per_step);
     mean_write(&means.peak, "mean_peak_bytes", model, per_step);
-    add_growth(&growth, model, per_step);
+    add_growth(&growth, memory->step_count, model, per_step);
     struct ap_value *items = ap_add_list(model, per_step, "items");
     for (size_t i = 0; i < memory->step_count && (!context->options->top_n || i < context->options->top_n); i++)
         add_step(memory, context, i, model, items);

@@ -52,7 +52,7 @@ static uint8_t name_flags(struct walk *walk, uint32_t row)
 {
     uint32_t name = walk->trace->events.name[row];
     if (!(walk->names[name] & NAME_ASKED)) {
-        uint32_t found = ap_name_patterns_all(&walk->patterns, ap_row_name(walk->trace, row));
+        uint64_t found = ap_name_patterns_all(&walk->patterns, ap_row_name(walk->trace, row));
         walk->names[name] = (uint8_t)(NAME_ASKED | (found & 1 ? NAME_INPUT : 0) | (found & 2 ? NAME_LOSS : 0) |
                                       (found & 4 ? NAME_ATEN : 0));
     }

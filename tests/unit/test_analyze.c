@@ -254,6 +254,36 @@ static void nothing_is_not_zero(void)
     end(&run);
 }
 
+static void long_gaps_are_work_of_the_host(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "ProfilerStep#0", ANNOTATION, 0, 4000);
+    row(&run, "1", "aten::mm", OPERATOR, 700, 100);
+    row(&run, "1", "aten::relu", OPERATOR, 900, 100);
+    row(&run, "2", "aten::mm", OPERATOR, 1400, 100);
+    row(&run, "1", "aten::mm", OPERATOR, 2000, 1600);
+    analyze(&run);
+    is_int(us(&run, "cpu.thread_summary.idle_us"), 2100, "no operator is open");
+    is_int(us(&run, "cpu.thread_summary.long_gaps_us"), 1200, "700 before the first and 500 before the last");
+    end(&run);
+}
+
+static void filling_in_a_bias_is_no_copy_of_the_program(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "aten::clone", OPERATOR, 0, 10);
+    row(&run, "1", "aten::copy_", OPERATOR, 2, 6);
+    row(&run, "1", "aten::addmm", OPERATOR, 20, 50);
+    row(&run, "1", "aten::copy_", OPERATOR, 22, 30);
+    row(&run, "1", "aten::copy_", OPERATOR, 80, 5);
+    analyze(&run);
+    is_int(us(&run, "cpu.signals.copy.total_dur_us"), 15, "what addmm copies is its own work");
+    is_int(ap_value_integer(at(&run, "cpu.signals.copy.count"), -1), 3, "and is not counted");
+    end(&run);
+}
+
 static void patterns_match_as_written(void)
 {
     static const char *const entries[] = { "aten::mm|aten::bmm", "Optimizer.step#*", "*Backward0", "*conv*" };
@@ -271,6 +301,20 @@ static void patterns_match_as_written(void)
     is_u64(ap_name_patterns_first(&set, AP_TEXT(""), 4), 4, "the empty name matches none");
     ap_name_patterns_release(&set);
     is_u64(gate.used_bytes, 0, "all memory is given back");
+}
+
+static void patterns_of_many_entries_have_a_bit_each(void)
+{
+    const char *entries[64];
+    struct ap_gate gate;
+    struct ap_name_patterns set;
+    for (size_t i = 0; i < AP_COUNT_OF(entries); i++)
+        entries[i] = i % 32 == 1 ? "aten::isnan|aten::_is_any_true" : "aten::mm";
+    ap_gate_init(&gate, 0);
+    if (ap_name_patterns_init(&set, &gate, entries, AP_COUNT_OF(entries), NULL) != AP_OK)
+        abort();
+    is_u64(ap_name_patterns_all(&set, AP_TEXT("aten::isnan")), UINT64_C(0x200000002), "the 34th among them");
+    ap_name_patterns_release(&set);
 }
 
 /* --------------------------------------------------------------------------------------------------- against slow */
@@ -342,7 +386,10 @@ int main(void)
     gpu_time_is_a_union_and_what_is_exposed_is_not_covered();
     steps_and_signals_are_measured();
     nothing_is_not_zero();
+    long_gaps_are_work_of_the_host();
+    filling_in_a_bias_is_no_copy_of_the_program();
     patterns_match_as_written();
+    patterns_of_many_entries_have_a_bit_each();
     self_times_equal_a_slow_count();
     return done();
 }

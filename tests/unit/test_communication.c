@@ -472,6 +472,7 @@ static void regions_and_graphs_are_counted(void)
     is_int(count(&analyzed, "compile.recompiles_in_window"), 0, "which was there before");
     is_int(count(&analyzed, "compile.graph_breaks"), 0, "no break");
     is_int(us(&analyzed, "compile.eager_between_us"), 0, "what runs in the graph is not eager");
+    is_int(us(&analyzed, "compile.outside_graphs_us"), 50, "200 in the region less 150 in its graph");
     is_int(count(&analyzed, "compile.distinct_fx_graphs"), 1, "one graph");
     is_int(us(&analyzed, "compile.guard_us"), 20, "guards");
     ok(near(at(&analyzed, "compile.triton_time_ratio"), 0.25), "generated kernels");
@@ -491,10 +492,22 @@ static void a_region_in_a_region_is_a_break(void)
                      KERNEL("k", 7, 300, 9, "\"correlation\":1") OP("aten::behind", 1, 450, 10, ""));
     is_int(count(&analyzed, "compile.graph_breaks"), 1, "the frame goes on in another");
     is_int(us(&analyzed, "compile.eager_between_us"), 140, "from the end of its graph on");
+    is_int(us(&analyzed, "compile.outside_graphs_us"), 400, "500 in the outer region less both graphs");
     is_int(count(&analyzed, "compile.distinct_frames"), 2, "two frames");
     ok(text_is(item(&analyzed, "compile.top_regions", 0), "name", "Torch-Compiled Region: 0/0"), "the outer one is longer");
     is_int(number(item(&analyzed, "compile.top_regions", 0), "device_us"), 0, "but launched nothing");
     is_int(number(item(&analyzed, "compile.top_regions", 1), "device_us") / 1000, 9, "the inner one did");
+    end(&analyzed);
+}
+
+static void what_goes_by_between_regions_is_outside_of_graphs(void)
+{
+    struct analyzed analyzed;
+    begin(&analyzed, OP("Torch-Compiled Region: 0/0", 1, 0, 100, "") GRAPH(1, 10, 80) OP("aten::item", 1, 120, 40, "")
+                     OP("Torch-Compiled Region: 1/0", 1, 200, 100, "") GRAPH(1, 210, 80));
+    is_int(count(&analyzed, "compile.graph_breaks"), 1, "one break");
+    is_int(us(&analyzed, "compile.eager_between_us"), 100, "from region to region");
+    is_int(us(&analyzed, "compile.outside_graphs_us"), 140, "100 between the regions, 20 in each around its graph");
     end(&analyzed);
 }
 
@@ -510,6 +523,7 @@ static void a_region_behind_a_region_may_be_a_break(void)
     is_int(count(&analyzed, "compile.graph_breaks"), 2, "with an operator between, and not into the next step");
     ok(near(at(&analyzed, "compile.graph_breaks_per_step"), 1), "one a step");
     is_int(us(&analyzed, "compile.eager_between_us"), 90, "from region to region");
+    is_int(us(&analyzed, "compile.outside_graphs_us"), 90, "no more is known without graphs");
     end(&analyzed);
 }
 
@@ -608,6 +622,7 @@ int main(void)
     regions_and_graphs_are_counted();
     a_region_in_a_region_is_a_break();
     a_region_behind_a_region_may_be_a_break();
+    what_goes_by_between_regions_is_outside_of_graphs();
     recompiles_are_told_by_order();
     accelerators_have_their_own_figures();
     memory_may_fail_anywhere();

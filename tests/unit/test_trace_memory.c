@@ -375,8 +375,32 @@ static void leaks_grow_in_every_step(void)
         analyze(&run);
         ok(is_true(&run, "trace_memory.gpu.leak_suspected") == runs[i].suspected, runs[i].claim);
         is_int(number(&run, "trace_memory.gpu.growth_bytes_per_step"), runs[i].growth, "its slope");
+        int64_t over = number(&run, "trace_memory.gpu.growth_bytes") - 6 * runs[i].growth;
+        ok(over >= -3 && over <= 3, "and that over all six steps, to half a byte each");
+        is_int(number(&run, "trace_memory.per_step.growth_bytes"), number(&run, "trace_memory.gpu.growth_bytes"), "twice told");
         end(&run);
     }
+}
+
+static void growth_is_told_where_few_steps_are_steady(void)
+{
+    static const int64_t dur_us[] = { 300, 250, 240, 100, 100, 100 };
+    struct run run;
+    int64_t at_us = 0;
+    begin(&run);
+    run.allocated = 1000;
+    for (size_t i = 0; i < AP_COUNT_OF(dur_us); i++) {
+        row(&run, "1", "ProfilerStep#5", ANNOTATION, at_us, dur_us[i]);
+        row(&run, "1", "aten::relu", OPERATOR, at_us + 10, 20);
+        gpu(&run, at_us + 15, 7, i + 1);
+        at_us += dur_us[i];
+    }
+    analyze(&run);
+    is_int(number(&run, "trace_memory.per_step.steady_steps"), 3, "three are steady");
+    is_int(number(&run, "trace_memory.per_step.growth_bytes_per_step"), 7, "what grows does so in the others too");
+    is_int(number(&run, "trace_memory.per_step.growth_bytes"), 42, "in all six");
+    ok(is_true(&run, "trace_memory.per_step.leak_suspected"), "and without levelling off");
+    end(&run);
 }
 
 static void frees_between_backward_nodes_are_of_backward(void)
@@ -488,6 +512,7 @@ int main(void)
     owners_without_operators();
     phases_tell_what_they_keep();
     leaks_grow_in_every_step();
+    growth_is_told_where_few_steps_are_steady();
     frees_between_backward_nodes_are_of_backward();
     a_random_allocator_is_followed();
     sizes_at_the_limit();

@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: MIT
+"""Small training and inference loops in PyTorch, each with one cause that can be planted: what pytorch_cpu.py records.
+
+A job is a function of `planted` that returns a function which does one step. The two forms of a job differ in the cause and in
+nothing else. JOBS names them, with the rules that name the cause rightly, and with what the recording has to show.
+"""
+import contextlib
+import gc
+import io
+import math
+import time
+from dataclasses import dataclass, field
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, Dataset
+
+IMAGE, CLASSES = 32, 10
+
+
+# ---- models and data
+
+
+class ConvNet(nn.Module):
+    def __init__(self, width=24):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(3, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(width, 2 * width, 3, padding=1), nn.BatchNorm2d(2 * width), nn.ReLU(), nn.AdaptiveAvgPool2d(4))
+        self.head = nn.Linear(32 * width, CLASSES)
+
+    def forward(self, images):
+        return self.head(self.features(images).flatten(1))
+
+
+class Attention(nn.Module):
+    """fused: by scaled_dot_product_attention, else written out as matrix products around a softmax."""
+
+    def __init__(self, width, heads, fused=True):
+        super().__init__()
+        self.heads, self.fused = heads, fused
+        self.project, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, rows):
+        batch, length, width = rows.shape
+        query, key, value = self.project(rows).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        if self.fused:
+            mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        else:
+            scores = query @ key.transpose(-2, -1) / math.sqrt(width // self.heads)
+            hidden = torch.ones(length, length, dtype=torch.bool, device=rows.device).triu(1)
+            mixed = scores.masked_fill(hidden, float("-inf")).softmax(-1) @ value
+        return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads, fused=True):
+        super().__init__()
+        self.attention = Attention(width, heads, fused)
+        self.before, self.behind = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.feed = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, rows):
+        rows = rows + self.attention(self.before(rows))
+        return rows + self.feed(self.behind(rows))
+
+
+class LanguageModel(nn.Module):
+    def __init__(self, width=192, heads=4, blocks=2, words=512, fused=True):
+        super().__init__()
+        self.words = nn.Embedding(words, width)
+        self.blocks = nn.ModuleList(Block(width, heads, fused) for _ in range(blocks))
+        self.head = nn.Linear(width, words)
+
+    def forward(self, words):
+        rows = self.words(words)
+        for block in self.blocks:
+            rows = block(rows)
+        return self.head(rows)
+
+
+class DeepMlp(nn.Module):
+    """Many small parameters."""
+
+    def __init__(self, width=64, layers=40):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Sequential(nn.Linear(width, width), nn.LayerNorm(width)) for _ in range(layers))
+        self.head = nn.Linear(width, CLASSES)
+
+    def forward(self, rows):
+        for layer in self.layers:
+            rows = rows + functional.relu(layer(rows))
+        return self.head(rows)
+
+
+class Photos(Dataset):
+    """Images decoded on request, each from a larger one; or decoded beforehand. Either may come from storage that lets wait."""
+
+    def __init__(self, count, side, ready, read_s=0.0):
+        self.count, self.side, self.read_s = count, side, read_s
+        self.images = [self.decode(index) for index in range(min(count, 256))] if ready else None
+
+    def __len__(self):
+        return self.count
+
+    def decode(self, index):
+        generator = torch.Generator().manual_seed(index)
+        image = torch.rand(1, 3, self.side, self.side, generator=generator)
+        return (functional.interpolate(image, size=(IMAGE, IMAGE), mode="bilinear", antialias=True)[0] - 0.5) / 0.25
+
+    def __getitem__(self, index):
+        time.sleep(self.read_s)
+        image = self.images[index % len(self.images)] if self.images else self.decode(index)
+        return image, index % CLASSES
+
+
+def images(batch=32):
+    return torch.rand(batch, 3, IMAGE, IMAGE), torch.randint(CLASSES, (batch,))
+
+
+def words(batch=4, length=128, vocabulary=512):
+    return torch.randint(vocabulary, (batch, length))
+
+
+def language_loss(model, batch):
+    return functional.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
+
+
+def trainer(model, loss_of, batch_of, optimizer=None, after=None):
+    """A plain training step."""
+    optimizer = optimizer or torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+
+    def step():
+        batch = batch_of()
+        optimizer.zero_grad()
+        loss = loss_of(model, batch)
+        loss.backward()
+        optimizer.step()
+        if after:
+            after(loss)
+    return step
+
+
+def image_loss(model, batch):
+    return functional.cross_entropy(model(batch[0]), batch[1])
+
+
+# ---- input
+
+
+def dataloader_in_process(planted):
+    """Pictures decoded in the training process; the twin has them decoded."""
+    batches = iter(DataLoader(Photos(1 << 16, 320, ready=not planted), batch_size=8))
+    return trainer(ConvNet(64), image_loss, lambda: next(batches))
+
+
+def slow_worker(planted):
+    """One worker that reads pictures from slow storage, 20 ms each; the twin's lie in memory."""
+    photos = Photos(1 << 16, 64, ready=True, read_s=0.02 if planted else 0.0)
+    batches = iter(DataLoader(photos, batch_size=16, num_workers=1, multiprocessing_context="fork"))
+    return trainer(ConvNet(48), image_loss, lambda: next(batches))
+
+
+# ---- optimizer and gradients
+
+
+def per_tensor_optimizer(planted):
+    """AdamW with foreach=False, parameter after parameter; the twin is fused."""
+    model = DeepMlp(64, 4)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, **({"foreach": False} if planted else {"fused": True}))
+    batch = torch.rand(512, 64), torch.randint(CLASSES, (512,))
+    return trainer(model, image_loss, lambda: batch, optimizer)
+
+
+def zero_grad_keeps(planted):
+    """Gradients of a wide model overwritten with zeros, and added to, instead of dropped."""
+    model = nn.Sequential(nn.Embedding(20000, 96), nn.Flatten(), nn.Linear(96 * 16, 256), nn.ReLU(), nn.Linear(256, CLASSES))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2, fused=True)
+    batch = torch.randint(20000, (256, 16)), torch.randint(CLASSES, (256,))
+
+    def step():
+        optimizer.zero_grad(set_to_none=not planted)
+        image_loss(model, batch).backward()
+        optimizer.step()
+    return step
+
+
+def anomaly_mode(planted):
+    """Training under autograd's anomaly detection, left on after a hunt for a NaN."""
+    model, batch = ConvNet(32), images(32)
+    step = trainer(model, image_loss, lambda: batch)
+
+    def guarded():
+        with torch.autograd.set_detect_anomaly(planted):
+            step()
+    return guarded
+
+
+# ---- operators
+
+
+def unfused_attention(planted):
+    """Attention written out as matrix products around a softmax; the twin calls scaled_dot_product_attention."""
+    model, batch = LanguageModel(128, 8, 1, fused=not planted), words(1, 513)
+    return trainer(model, language_loss, lambda: batch)
+
+
+def tiny_operations(planted):
+    """A recurrence written as a loop over time, gate by gate, where the twin calls the LSTM layer."""
+    rows, width = torch.rand(8, 28, 128), 32
+    cell = nn.LSTM(128, width, batch_first=True)
+    into, again, bias = (getattr(cell, name).detach() for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0"))
+
+    def by_hand():
+        state = memory = torch.zeros(8, width)
+        outputs = []
+        for row in rows.unbind(1):
+            gates = row @ into.t() + state @ again.t() + bias
+            enter, forget, new, out = gates.chunk(4, -1)
+            memory = torch.sigmoid(forget) * memory + torch.sigmoid(enter) * torch.tanh(new)
+            state = torch.sigmoid(out) * torch.tanh(memory)
+            outputs.append(state)
+        return torch.stack(outputs, 1)
+
+    def step():
+        with torch.inference_mode():
+            return (by_hand() if planted else cell(rows)[0]).argmax(-1)
+    return step
+
+
+def redundant_copies(planted):
+    """Activations cast to double and back and cloned between layers, as left over from a hunt for a NaN."""
+    layers = nn.ModuleList(nn.Linear(256, 256) for _ in range(6))
+    rows = torch.rand(1024, 256)
+
+    def step():
+        with torch.inference_mode():
+            current = rows
+            for layer in layers:
+                if planted:
+                    current = current.to(torch.float64).clone().to(torch.float32).t().contiguous().t().contiguous()
+                current = layer(current).relu_()
+            return current
+    return step
+
+
+# ---- host
+
+
+def collect_garbage(planted):
+    """gc.collect in each step, of a process with many live objects."""
+    keep = [{"row": [index, str(index)]} for index in range(20000)]
+    model, batch = ConvNet(32), images(32)
+
+    def after(_loss):
+        if planted:
+            gc.collect()
+        return len(keep)
+    return trainer(model, image_loss, lambda: batch, after=after)
+
+
+def host_work(planted):
+    """Text made ready in Python between steps; the twin has done it beforehand."""
+    model = LanguageModel(96, 4, 1)
+    ready = words(4, 65)
+    text = " ".join("word%d" % (index % 211) for index in range(60000))
+
+    def batch_of():
+        if not planted:
+            return ready
+        numbers = {}
+        ids = [numbers.setdefault(word.strip().lower(), len(numbers)) % 512 for word in text.split(" ")]
+        return torch.tensor(ids[:4 * 65]).view(4, 65)
+    return trainer(model, language_loss, batch_of)
+
+
+def checkpoint_each_step(planted):
+    """The whole model and optimizer saved in each step."""
+    model = ConvNet(64)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+    batch = images(16)
+
+    def after(_loss):
+        if planted:
+            for _ in range(4):
+                torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, io.BytesIO())
+    return trainer(model, image_loss, lambda: batch, optimizer, after)
+
+
+# ---- memory
+
+
+def list_of_losses(planted):
+    """Losses of a validation loop kept with their graphs, so that each batch's activations stay; the twin keeps numbers."""
+    model, kept, batch = LanguageModel(96), [], words(2, 97)
+
+    def step():
+        loss = language_loss(model, batch)
+        kept.append(loss if planted else loss.item())
+    return step
+
+
+def retained_graph(planted):
+    """Backward with retain_graph=True and a history of the losses, so that each step's graph stays with its buffers."""
+    cell, head = nn.GRUCell(128, 128), nn.Linear(128, CLASSES)
+    rows, labels = torch.rand(2, 768, 128), torch.randint(CLASSES, (768,))
+    history = []
+
+    def step():
+        state = torch.zeros(768, 128)
+        for row in rows:
+            state = cell(row, state)
+        loss = functional.cross_entropy(head(state), labels)
+        loss.backward(retain_graph=planted)
+        for parameter in (*cell.parameters(), *head.parameters()):
+            parameter.grad = None
+        history.append(loss)
+    return step
+
+
+def kept_outputs(planted):
+    """Predictions of an evaluation loop collected whole; the twin keeps the figure it needs."""
+    model, kept = ConvNet(32), []
+    batch = torch.rand(64, 3, IMAGE, IMAGE)
+
+    def step():
+        with torch.inference_mode():
+            features = model.features[:4](batch)
+            kept.append(features if planted else features.mean().item())
+    return step
+
+
+# ---- torch.compile
+
+
+def recompiles(planted):
+    """Requests of a size that differs from one to the next, each a new graph; the twin's are padded to one size."""
+    torch._dynamo.reset()
+    torch._dynamo.config.recompile_limit = 1024
+    model = torch.compile(nn.Sequential(nn.Linear(512, 512), nn.GELU(), nn.Linear(512, CLASSES)), backend="aot_eager", dynamic=False)
+    sizes = iter(range(300, 100000))
+
+    def step():
+        with torch.no_grad():
+            model(torch.rand(next(sizes) if planted else 300, 512)).argmax(-1)
+    return step
+
+
+def graph_breaks(planted):
+    """The mean of each stage's output read for a log, which ends a graph that Dynamo compiles; the twin does not log."""
+    torch._dynamo.reset()
+    stages = nn.ModuleList(nn.Sequential(nn.Linear(128, 128), nn.GELU()) for _ in range(5))
+    log = []
+
+    def note(rows):
+        if planted:
+            log.append(rows.mean().item())
+
+    def forward(rows):
+        rows = stages[0](rows) * 1.01 + 0.01
+        note(rows)
+        rows = stages[1](rows) * 1.01 + 0.01
+        note(rows)
+        rows = stages[2](rows) * 1.01 + 0.01
+        note(rows)
+        rows = stages[3](rows) * 1.01 + 0.01
+        note(rows)
+        return stages[4](rows)
+    compiled, rows = torch.compile(forward, backend="inductor"), torch.rand(256, 128)
+
+    def step():
+        log.clear()
+        with torch.no_grad():
+            compiled(rows)
+    return step
+
+
+# ---- several processes
+
+
+def accumulation_without_no_sync(planted, _rank=0):
+    """Four micro-batches a step, each with its own reduction of the gradients; the twin reduces with the last one."""
+    model = DistributedDataParallel(nn.Sequential(nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, CLASSES)))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, fused=True)
+    batch = torch.rand(512, 512), torch.randint(CLASSES, (512,))
+
+    def step():
+        optimizer.zero_grad()
+        for micro in range(4):
+            with contextlib.nullcontext() if planted or micro == 3 else model.no_sync():
+                image_loss(model, batch).backward()
+        optimizer.step()
+    return step
+
+
+def slow_rank(planted, rank=0):
+    """Rank 1 makes its batch by hand before each step; what is recorded is rank 0, which waits for it in the reduction."""
+    model = DistributedDataParallel(ConvNet(48))
+    batch = images(16)
+
+    def batch_of():
+        if planted and rank:
+            time.sleep(0.03)
+        return batch
+    return trainer(model, image_loss, batch_of)
+
+
+@dataclass
+class Job:
+    make: object
+    accept: list
+    unit: str = "us"
+    ranks: int = 1
+    steps: int = 5
+    windows: int = 9                                  # that are timed
+    waits: bool = False                               # for other processes: its cost is told by the wall clock
+    profiler: dict = field(default_factory=dict)      # further arguments of torch.profiler.profile
+    least_frame_us: float = 0.0                       # Python frames shorter than this are left out
+
+
+STACKS = {"with_stack": True}
+MEMORY = {"profile_memory": True}
+JOBS = {
+    "dataloader-in-process": Job(dataloader_in_process, ["dataloader-in-process"]),
+    "slow-worker": Job(slow_worker, ["dataloader-wait"], waits=True),
+    "per-tensor-optimizer": Job(per_tensor_optimizer, ["per-tensor-optimizer", "single-tensor-optimizer", "optimizer-share"], steps=4),
+    "zero-grad-keeps": Job(zero_grad_keeps, ["zero-grad"]),
+    "anomaly-mode": Job(anomaly_mode, ["debug-mode"]),
+    "unfused-attention": Job(unfused_attention, ["attention-by-hand", "unfused-attention"]),
+    "tiny-operations": Job(tiny_operations, ["tiny-operators"], steps=4),
+    "redundant-copies": Job(redundant_copies, ["copy-as-symptom"]),
+    "gc-in-loop": Job(collect_garbage, ["explicit-gc"], profiler=STACKS, least_frame_us=20.0),
+    "host-work": Job(host_work, ["time-outside-operators"]),
+    "checkpoint-each-step": Job(checkpoint_each_step, ["time-outside-operators"]),
+    "list-of-losses": Job(list_of_losses, ["memory-growth"], unit="bytes", steps=6, profiler=MEMORY),
+    "retained-graph": Job(retained_graph, ["memory-growth"], unit="bytes", steps=6, profiler=MEMORY),
+    "kept-outputs": Job(kept_outputs, ["memory-growth"], unit="bytes", steps=6, profiler=MEMORY),
+    "recompiles": Job(recompiles, ["recompiles", "compile-in-window"], steps=4, windows=3),
+    "graph-breaks": Job(graph_breaks, ["graph-breaks", "many-compiled-regions"], steps=4),
+    "accumulation-without-no-sync": Job(accumulation_without_no_sync, ["accumulation-reduces", "cpu-communication"], ranks=2, waits=True),
+    "slow-rank": Job(slow_rank, ["cpu-communication"], ranks=2, waits=True),
+}

@@ -3,7 +3,7 @@
 """Do the documents say what is true?  docs.py [--program PROGRAM] [--bless]
 
 - The fenced blocks of README.md that begin with ```console checked are run: each line `$ COMMAND` by bash, in a folder that
-  shows fixtures/ and references/, with the program in PATH; what follows it must be what it prints, standard error included.
+  shows fixtures/, references/ and tools/, with the program in PATH; what follows it must be what it prints, standard error included.
 - The options in --help, the man page and README's table are the same, and so are the exit codes and their meanings.
 - In all documents: links lead somewhere, paths in the repository exist, and figures named by their path stand in a report.
 
@@ -70,7 +70,7 @@ def commands_of(block):
 def run_commands(block, program):
     """The block as it should be: its commands with what they print."""
     with tempfile.TemporaryDirectory() as folder:
-        for shown in ("fixtures", "references"):
+        for shown in ("fixtures", "references", "tools"):
             os.symlink(ROOT / shown, Path(folder) / shown)
         environment = dict(os.environ, LC_ALL="C", TZ="UTC", PATH=f"{program.parent}:{os.environ['PATH']}")
         text = ""

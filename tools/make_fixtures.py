@@ -1768,6 +1768,28 @@ SNAPSHOTS = {"modern.json.gz": modern, "fragmented.json": fragmented, "oom.json.
 TRACES["one_run.json.gz"] = one_run_trace
 
 
+def slowdown(seed, loader_us, planted):
+    sim = Sim(seed=seed, memory=True)
+    sim.process()
+    loop = TrainingLoop(sim, Plan(layers=2, steps=8, gemm_us=190.0, copy_us=120.0, loader_us=loader_us))
+    loop.run()
+    loop.main.wait_for(loop.compute, "cudaDeviceSynchronize")
+    rows = sim.finish()
+    return kineto_document(rows, head_2025([A100], ["record_shapes", "profile_memory"]), TRACE_NAME), trace_answers(rows, planted)
+
+
+def before_slowdown():
+    return slowdown(31, 500.0, [])
+
+
+def after_slowdown():
+    return slowdown(32, 1400.0, ["the same program as before_slowdown.json.gz, but batches take 0.9 ms longer to make"])
+
+
+TRACES["before_slowdown.json.gz"] = before_slowdown
+TRACES["after_slowdown.json.gz"] = after_slowdown
+
+
 # ------------------------------------------------------------------------------------------------ files
 
 def squeezed(data):

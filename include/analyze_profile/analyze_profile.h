@@ -14,11 +14,28 @@ extern "C" {
 #endif
 
 
+/** One run of a series: a trace, and how many samples are in a batch. */
+struct ap_series_entry {
+    const char *path;
+    uint64_t batch; /* 0 = as the recorded shapes show it */
+};
+
 /** What a report is made from. A zeroed struct with one path set is a sensible request. Text is borrowed during the
  *  call. */
 struct ap_request {
     const char *cpu_trace_path;   /* "-" = standard input; NULL = none */
     const char *memory_json_path; /* likewise; at least one of the two is needed */
+    /** What the report is compared with: a JSON report of this program, or a trace or snapshot, which is analysed too;
+     *  NULL = nothing. Not standard input. */
+    const char *baseline_path;
+    /** Traces of one program with several batch sizes, instead of cpu_trace_path; the report is about the largest and tells
+     *  how time and memory go with the size. At most 64. */
+    const struct ap_series_entry *series;
+    size_t series_count;
+    /** What makes a run fail: severities and conditions on figures, "high", "steps.p50_us > +5%"; several may stand in one
+     *  text with commas between. A report with a mistake in them is not made. */
+    const char *const *fail_on;
+    size_t fail_on_count;
     const char *rubric_path;      /* rules to use instead of the built-in ones; NULL = built-in */
     /** What the report is to be about; NULL = all. @focus is cpu, gpu, memory or io: findings and sections of that domain.
      *  @phase is a part of the step, one of those that ap_phase_names() tells. */
@@ -56,12 +73,21 @@ AP_API const struct ap_value *ap_report_root(const struct ap_report *report);
 /** The severity of the worst finding: 0 info, 1 low, 2 medium, 3 high, 4 critical; -1 without findings. */
 AP_API int ap_report_worst_severity(const struct ap_report *report);
 
+/** Conditions of ap_request.fail_on that hold; with ap_request.strict also those that cannot be judged. */
+AP_API int ap_report_failed_conditions(const struct ap_report *report);
+
 /** Takes the bytes of a report as they are made. Any status but AP_OK ends the writing and is returned. */
 typedef enum ap_status ap_write_fn(void *write_self, const char *data, size_t bytes, struct ap_error *reterr);
 AP_API enum ap_status ap_report_write_json(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                            struct ap_error *reterr);
 AP_API enum ap_status ap_report_write_markdown(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                                struct ap_error *reterr);
+
+/** The conditions of fail_on as JUnit XML, and as annotations of GitHub Actions. */
+AP_API enum ap_status ap_report_write_junit(const struct ap_report *report, ap_write_fn *write, void *write_self,
+                                            struct ap_error *reterr);
+AP_API enum ap_status ap_report_write_annotations(const struct ap_report *report, ap_write_fn *write, void *write_self,
+                                                  struct ap_error *reterr);
 
 /** The trace again as a Chrome trace, for viewers such as Perfetto, with findings, idle causes, critical path and steps as
  *  tracks of a process of their own. @request is the one that the report was made from, with_tracks set; its trace is read
@@ -77,7 +103,7 @@ AP_API const char *ap_phase_names(void);
 AP_API enum ap_status ap_report_write_folded(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                              struct ap_error *reterr);
 
-enum ap_artifact { AP_ARTIFACT_UNKNOWN, AP_ARTIFACT_TRACE, AP_ARTIFACT_SNAPSHOT };
+enum ap_artifact { AP_ARTIFACT_UNKNOWN, AP_ARTIFACT_TRACE, AP_ARTIFACT_SNAPSHOT, AP_ARTIFACT_REPORT };
 
 /** What a file is, by its content. Fails as reading it would: not openable, not JSON (named), cut before it can be told. */
 AP_API enum ap_status ap_recognise(const char *path, enum ap_artifact *ret_artifact, struct ap_error *reterr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * recognise.c - is a file a trace or a snapshot? Told by the first member that only one of them has. */
+ * recognise.c - is a file a trace, a snapshot or a report of ours? Told by the first member that only one of them has. */
 #include "analyze_profile/analyze_profile.h"
 #include "input.h"
 #include "json_reader.h"
@@ -12,6 +12,8 @@ static enum ap_artifact artifact_of_member(struct ap_text key)
         return AP_ARTIFACT_TRACE;
     if (ap_text_is(key, "segments") || ap_text_is(key, "device_traces"))
         return AP_ARTIFACT_SNAPSHOT;
+    if (ap_text_is(key, "schema_version"))
+        return AP_ARTIFACT_REPORT;
     return AP_ARTIFACT_UNKNOWN;
 }
 

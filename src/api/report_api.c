@@ -4,6 +4,9 @@
 
 #include "analyze.h"
 #include "analyze_profile/analyze_profile.h"
+#include "baseline.h"
+#include "compare.h"
+#include "condition.h"
 #include "folded.h"
 #include "input.h"
 #include "json_reader.h"
@@ -12,6 +15,7 @@
 #include "rubric.h"
 #include "request_check.h"
 #include "rubric_file.h"
+#include "series.h"
 #include "shell_options.h"
 #include "snapshot.h"
 #include "trace_copy.h"
@@ -28,7 +32,9 @@ struct ap_report {
     struct ap_model model;
     struct ap_notes trace_notes, memory_notes;
     struct ap_overlay overlay;
-    bool has_overlay;
+    bool has_overlay, strict;
+    struct ap_conditions conditions;
+    struct ap_series series;
     struct ap_snapshot *snapshot; /* kept for the folded stacks alone */
     struct ap_peak_stacks peak_stacks;
 };
@@ -211,12 +217,29 @@ static enum ap_status add_inputs(struct ap_report *report, const struct ap_reque
 
 /* ------------------------------------------------------------------------------------------------------- judging */
 
+static enum ap_status compare(struct ap_report *report, const struct ap_request *request, const struct ap_baseline *baseline,
+                              struct ap_error *reterr)
+{
+    struct ap_compare_options options = { .path = request->baseline_path, .kind = baseline->kind, .top_n = request->top_n };
+    if (!request->baseline_path) {
+        ap_add_null(&report->model, &report->model.root, "comparison");
+        return AP_OK;
+    }
+    return ap_compare(&report->model, ap_baseline_root(baseline), &options, reterr);
+}
+
 static enum ap_status judge(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
-                            struct ap_error *reterr)
+                            const struct ap_baseline *baseline, struct ap_error *reterr)
 {
     struct ap_judge_options options = { .focus = request->focus, .phase = request->phase };
     AP_TRY(ap_shell_options(request, &report->model.arena, &options.more_options, reterr));
     AP_TRY(ap_rubric_apply(rubric, &options, &report->model, reterr));
+    AP_TRY(compare(report, request, baseline, reterr));
+    if (report->series.count)
+        ap_scaling_add(report->series.points, report->series.count, &report->model);
+    else
+        ap_add_null(&report->model, &report->model.root, "series");
+    ap_conditions_judge(&report->conditions, &report->model, request->baseline_path ? ap_baseline_root(baseline) : NULL);
     struct ap_value *warnings = ap_add_list(&report->model, &report->model.root, "warnings");
     ap_add_warnings(&report->model, warnings, "cpu-trace", &report->trace_notes);
     ap_add_warnings(&report->model, warnings, "memory-json", &report->memory_notes);
@@ -245,7 +268,7 @@ static void add_topic(struct ap_model *model, const struct ap_request *request)
 }
 
 static enum ap_status fill(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
-                           const char **path, struct ap_error *reterr)
+                           const struct ap_baseline *baseline, const char **path, struct ap_error *reterr)
 {
     struct ap_model *model = &report->model;
     ap_add_string(model, &model->root, "schema_version", SCHEMA_VERSION);
@@ -255,8 +278,41 @@ static enum ap_status fill(struct ap_report *report, const struct ap_request *re
     add_topic(model, request);
     AP_TRY(add_inputs(report, request, path, reterr));
     *path = NULL;
-    AP_TRY(judge(report, request, rubric, reterr));
+    AP_TRY(judge(report, request, rubric, baseline, reterr));
     return ap_track_findings(report->has_overlay ? &report->overlay : NULL, &model->root, reterr);
+}
+
+/* The baseline is read first: by then its trace is gone. What is left of it counts against the bound of the run. */
+static enum ap_status fill_compared(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
+                                    const char **path, struct ap_error *reterr)
+{
+    struct ap_baseline baseline = { .kind = NULL };
+    uint64_t held_bytes;
+    if (!request->baseline_path)
+        return fill(report, request, rubric, &baseline, path, reterr);
+    *path = request->baseline_path;
+    AP_TRY(ap_baseline_open(&baseline, request, &report->gate, &held_bytes, reterr));
+    if (report->gate.limit_bytes)
+        report->gate.limit_bytes -= held_bytes < report->gate.limit_bytes ? held_bytes : report->gate.limit_bytes - 1;
+    enum ap_status status = fill(report, request, rubric, &baseline, path, reterr);
+    ap_baseline_close(&baseline);
+    return status;
+}
+
+static enum ap_status fill_series(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
+                                  const char **path, struct ap_error *reterr)
+{
+    if (!request->series_count)
+        return fill_compared(report, request, rubric, path, reterr);
+    struct ap_request largest = *request;
+    AP_TRY(ap_series_read(request, &report->series, path, reterr));
+    largest.cpu_trace_path = ap_series_largest(&report->series);
+    return fill_compared(report, &largest, rubric, path, reterr);
+}
+
+uint64_t ap_report_held_bytes(const struct ap_report *report)
+{
+    return atomic_load(&report->gate.used_bytes);
 }
 
 static enum ap_status read_rubric(struct ap_report *report, const char *path, struct ap_rubric **ret_rubric,
@@ -276,7 +332,9 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     struct ap_gate gate;
     struct ap_report *report;
     struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_conditions conditions;
     AP_TRY(ap_request_check(request, reterr));
+    AP_TRY(ap_conditions_parse(request->fail_on, request->fail_on_count, request->baseline_path != NULL, &conditions, reterr));
     ap_gate_init(&gate, request->max_memory_bytes ? request->max_memory_bytes - RESERVE_BYTES : 0);
     report = ap_mem_cleared(&gate, sizeof(*report));
     if (!report)
@@ -285,6 +343,8 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     report->gate.reserve_bytes = RESERVE_BYTES;
     if (request->fail_after > 0)
         atomic_store(&report->gate.fail_after, request->fail_after - 1);
+    report->conditions = conditions;
+    report->strict = request->strict;
     ap_model_init(&report->model, &report->gate);
     ap_overlay_init(&report->overlay, &report->gate);
     report->has_overlay = request->with_tracks && request->cpu_trace_path;
@@ -292,7 +352,7 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     if (status != AP_OK)
         path = request->rubric_path;
     else
-        status = fill(report, request, rubric, &path, &error);
+        status = fill_series(report, request, rubric, &path, &error);
     ap_rubric_free(rubric);
     if (status == AP_OK) {
         *ret_report = report;
@@ -335,6 +395,27 @@ int ap_report_worst_severity(const struct ap_report *report)
         worst = rank > worst ? rank : worst;
     }
     return worst;
+}
+
+int ap_report_failed_conditions(const struct ap_report *report)
+{
+    int failed = 0;
+    const struct ap_value *condition = ap_value_first(ap_value_member(&report->model.root, "conditions"));
+    for (; condition; condition = condition->next)
+        failed += ap_value_integer(ap_value_member(condition, "held"), report->strict) == 1;
+    return failed;
+}
+
+enum ap_status ap_report_write_junit(const struct ap_report *report, ap_write_fn *write, void *write_self,
+                                     struct ap_error *reterr)
+{
+    return ap_write_junit(&report->model, (struct ap_sink){ write, write_self }, reterr);
+}
+
+enum ap_status ap_report_write_annotations(const struct ap_report *report, ap_write_fn *write, void *write_self,
+                                           struct ap_error *reterr)
+{
+    return ap_write_annotations(&report->model, (struct ap_sink){ write, write_self }, reterr);
 }
 
 enum ap_status ap_report_write_json(const struct ap_report *report, ap_write_fn *write, void *write_self,

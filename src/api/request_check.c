@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rubric.h"
+#include "scaling.h"
 
 #include "poison.h"
 
@@ -39,7 +40,11 @@ static enum ap_status check_context(const struct ap_request *request, struct ap_
 
 enum ap_status ap_request_check(const struct ap_request *request, struct ap_error *reterr)
 {
-    if (!request->cpu_trace_path && !request->memory_json_path)
+    if (request->series_count > AP_SCALING_MAX_POINTS)
+        return ap_fail(reterr, AP_ERROR_USAGE, "--series takes at most %d traces", AP_SCALING_MAX_POINTS);
+    if (request->series_count && (request->cpu_trace_path || request->memory_json_path))
+        return ap_fail(reterr, AP_ERROR_USAGE, "--series takes traces alone: BATCH=FILE each, without --cpu-trace and --memory-json");
+    if (!request->cpu_trace_path && !request->memory_json_path && !request->series_count)
         return ap_fail(reterr, AP_ERROR_USAGE, "nothing to analyze: give --cpu-trace FILE, --memory-json FILE, or both");
     if (request->max_memory_bytes && request->max_memory_bytes < AP_MIN_MAX_MEMORY_BYTES)
         return ap_fail(reterr, AP_ERROR_USAGE, "--max-memory is too small: the program itself needs 32 MiB");
@@ -47,5 +52,7 @@ enum ap_status ap_request_check(const struct ap_request *request, struct ap_erro
         return ap_fail(reterr, AP_ERROR_USAGE, "--focus takes cpu, gpu, memory or io, not '%.80s'", request->focus);
     if (request->phase && !ap_is_phase(ap_text_of(request->phase)))
         return ap_fail(reterr, AP_ERROR_USAGE, "--phase takes one of %s, not '%.80s'", ap_rubric_phase_names(), request->phase);
+    if (request->baseline_path && strcmp(request->baseline_path, "-") == 0)
+        return ap_fail(reterr, AP_ERROR_USAGE, "--baseline takes a file, not standard input");
     return check_context(request, reterr);
 }

@@ -85,13 +85,47 @@ static enum exit_code take_file(struct ap_cli_options *options, const char *path
                        "--cpu-trace or --memory-json says why");
         return complain(AP_ERROR_INPUT, path, &error);
     }
+    if (artifact == AP_ARTIFACT_REPORT) {
+        (void)snprintf(error.message, sizeof(error.message),
+                       "a report of this program: give it as --baseline FILE, beside a trace or snapshot to compare with it");
+        return complain(AP_ERROR_USAGE, path, &error);
+    }
     const char **slot = artifact == AP_ARTIFACT_TRACE ? &options->request.cpu_trace_path
                                                       : &options->request.memory_json_path;
     if (*slot)
-        return usage(artifact == AP_ARTIFACT_TRACE ? "more than one trace is given; one report is made from one trace"
-                                                   : "more than one snapshot is given; one report is made from one");
+        return usage(artifact == AP_ARTIFACT_TRACE ? "more than one trace is given; one report is made from one: the older one can be its "
+                                                     "--baseline FILE"
+                                                   : "more than one snapshot is given; one report is made from one: the older "
+                                                     "one can be its --baseline FILE");
     *slot = path;
     return EXIT_WRITTEN;
+}
+
+/* [BATCH=]FILE: digits before the first "=" are a batch size. A name that looks so is written ./8=FILE. */
+static enum exit_code take_run(struct ap_cli_options *options, const char *argument)
+{
+    struct ap_series_entry *entry = &options->series[options->request.series_count];
+    size_t digits = strspn(argument, "0123456789");
+    bool labelled = digits > 0 && argument[digits] == '=';
+    entry->path = labelled ? argument + digits + 1 : argument;
+    entry->batch = labelled && digits < 13 ? strtoull(argument, NULL, 10) : 0;
+    if (labelled && !entry->batch)
+        return usage("--series takes BATCH=FILE with a batch of 1 to 999999999999 samples");
+    if (strcmp(entry->path, "-") == 0)
+        return usage("--series takes files, not standard input");
+    options->request.series = options->series;
+    options->request.series_count++;
+    return EXIT_WRITTEN;
+}
+
+static enum exit_code take_files(struct ap_cli_options *options)
+{
+    enum exit_code code = EXIT_WRITTEN;
+    for (int i = 0; i < options->file_count && code == EXIT_WRITTEN; i++)
+        code = options->is_series ? take_run(options, options->files[i]) : take_file(options, options->files[i]);
+    if (code == EXIT_WRITTEN && options->is_series && options->request.series_count < 2)
+        return usage("--series takes two traces or more: 8=FILE 16=FILE ...");
+    return code;
 }
 
 static bool same_file(const char *a, const char *b)
@@ -120,15 +154,19 @@ static bool is_stdin_or_stdout(const char *path)
 
 static enum exit_code check_outputs(const struct ap_cli_options *options)
 {
-    enum { count = 4 };
-    static const char *const names[count] = { "--md-out", "--json-out", "--trace-out", "--folded-out" };
+    enum { count = 5 };
+    static const char *const names[count] = { "--md-out", "--json-out", "--trace-out", "--folded-out", "--junit-out" };
     const char *inputs[] = { options->request.cpu_trace_path, options->request.memory_json_path,
-                             options->request.rubric_path };
-    const char *outputs[count] = { options->md_out, options->json_out, options->trace_out, options->folded_out };
+                             options->request.rubric_path, options->request.baseline_path };
+    const char *outputs[count] = { options->md_out, options->json_out, options->trace_out, options->folded_out,
+                                            options->junit_out };
     char text[80];
     for (size_t j = 0; j < count; j++) {
         for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
             if (same_file(inputs[i], outputs[j]))
+                return usage("an output would overwrite an input");
+        for (size_t i = 0; i < options->request.series_count; i++)
+            if (same_file(options->series[i].path, outputs[j]))
                 return usage("an output would overwrite an input");
         for (size_t i = 0; i < j; i++)
             if (same_path(outputs[i], outputs[j])) {
@@ -137,7 +175,7 @@ static enum exit_code check_outputs(const struct ap_cli_options *options)
             }
     }
     if (!options->md_out && (is_stdin_or_stdout(options->json_out) || is_stdin_or_stdout(options->trace_out) ||
-                             is_stdin_or_stdout(options->folded_out)))
+                             is_stdin_or_stdout(options->folded_out) || is_stdin_or_stdout(options->junit_out)))
         return usage("both reports would go to standard output: give --md-out FILE as well");
     return EXIT_WRITTEN;
 }
@@ -150,6 +188,8 @@ static enum exit_code check_paths(const struct ap_cli_options *options)
         return usage("--trace-all says what --trace-out FILE writes: give that as well");
     if (options->folded_out && !options->request.memory_json_path)
         return usage("--folded-out needs a memory snapshot: give --memory-json FILE");
+    if (options->junit_out && !options->request.fail_on_count)
+        return usage("--junit-out writes what --fail-on names: give that as well");
     if (is_stdin_or_stdout(options->request.cpu_trace_path) && is_stdin_or_stdout(options->request.memory_json_path))
         return usage("standard input can be the trace or the snapshot, not both");
     return check_outputs(options);
@@ -200,6 +240,11 @@ static enum ap_status write_folded(const struct run *run, ap_write_fn *write, vo
     return ap_report_write_folded(run->report, write, write_self, reterr);
 }
 
+static enum ap_status write_junit(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    return ap_report_write_junit(run->report, write, write_self, reterr);
+}
+
 static enum ap_status write_one(const struct run *run, struct writing *writing, struct ap_error *reterr)
 {
     enum ap_status status = ap_output_open(&writing->output, writing->path, reterr);
@@ -212,12 +257,13 @@ static enum ap_status write_one(const struct run *run, struct writing *writing, 
 /* All are complete before the first is put in place. */
 static enum exit_code write_reports(const struct ap_cli_options *options, struct ap_report *report)
 {
-    enum { count = 4 };
+    enum { count = 5 };
     struct ap_error error = { AP_OK, false, 0, "" };
     struct run run = { options, report };
     struct writing writings[count] = { { .path = options->json_out, .write = write_json },
                                        { .path = options->trace_out, .write = write_trace },
                                        { .path = options->folded_out, .write = write_folded },
+                                       { .path = options->junit_out, .write = write_junit },
                                        { .path = options->md_out ? options->md_out : "-", .write = write_markdown } };
     enum ap_status status = AP_OK;
     if (options->trace_out && is_stdin_or_stdout(options->request.cpu_trace_path))
@@ -238,6 +284,35 @@ static enum exit_code write_reports(const struct ap_cli_options *options, struct
 
 /* ----------------------------------------------------------------------------------------------------------- run */
 
+static enum ap_status print(void *self, const char *data, size_t bytes, struct ap_error *reterr)
+{
+    (void)reterr;
+    return fwrite(data, 1, bytes, self) == bytes ? AP_OK : AP_ERROR_OUTPUT;
+}
+
+/* What holds, and what cannot be judged. */
+static void print_conditions(const struct ap_report *report)
+{
+    const struct ap_value *row = ap_value_first(ap_value_at(ap_report_root(report), "conditions"));
+    for (; row; row = row->next) {
+        if (!ap_value_integer(ap_value_member(row, "held"), 1))
+            continue;
+        (void)fputs("analyze_profile: --fail-on: ", stderr);
+        print_inert(ap_value_text(ap_value_member(row, "text")).data);
+        (void)fputc('\n', stderr);
+    }
+}
+
+static enum exit_code judge(const struct ap_cli_options *options, const struct ap_report *report)
+{
+    struct ap_error error = { AP_OK, false, 0, "" };
+    if (!options->github_annotations)
+        print_conditions(report);
+    else if (ap_report_write_annotations(report, print, stderr, &error) != AP_OK)
+        return EXIT_OUTPUT;
+    return ap_report_failed_conditions(report) ? EXIT_FOUND : EXIT_WRITTEN;
+}
+
 static enum exit_code analyze(struct ap_cli_options *options)
 {
     struct ap_progress progress;
@@ -253,8 +328,8 @@ static enum exit_code analyze(struct ap_cli_options *options)
         return complain(status, path, &error);
     enum exit_code code = write_reports(options, report);
     ap_progress_end(&progress); /* --trace-out reads again */
-    if (code == EXIT_WRITTEN && options->fail_on > 0 && ap_report_worst_severity(report) >= options->fail_on)
-        code = EXIT_FOUND;
+    if (code == EXIT_WRITTEN)
+        code = judge(options, report);
     ap_report_free(report);
     return code;
 }
@@ -285,12 +360,9 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
         return print_version();
     if (options->memory_pickle)
         return refuse_pickle(options);
-    for (int i = 0; i < options->file_count; i++) {
-        enum exit_code code = take_file(options, options->files[i]);
-        if (code != EXIT_WRITTEN)
-            return code;
-    }
-    enum exit_code code = check_paths(options);
+    enum exit_code code = take_files(options);
+    if (code == EXIT_WRITTEN)
+        code = check_paths(options);
     return code == EXIT_WRITTEN ? analyze(options) : code;
 }
 
@@ -300,7 +372,11 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an output error, not a silent end */
     options.files = calloc((size_t)argc + 1, sizeof(options.files[0]));
     options.context = calloc((size_t)argc + 1, sizeof(options.context[0]));
-    enum exit_code code = options.files && options.context ? run(argc, argv, &options) : EXIT_LIMIT;
+    options.fail_on = calloc((size_t)argc + 1, sizeof(options.fail_on[0]));
+    options.series = calloc((size_t)argc + 1, sizeof(options.series[0]));
+    enum exit_code code = options.files && options.context && options.fail_on && options.series ? run(argc, argv, &options) : EXIT_LIMIT;
+    free(options.series);
+    free(options.fail_on);
     free(options.context);
     free(options.files);
     return (int)code;

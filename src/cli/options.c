@@ -66,10 +66,12 @@ void ap_cli_print_help(FILE *to)
                 "  analyze_profile trace.json.gz --md-out report.md --json-out report.json\n"
                 "  analyze_profile trace.json.gz --trace-out findings.json.gz\n"
                 "  analyze_profile trace.json.gz --focus io --context commit=1a2b3c\n"
+                "  analyze_profile new.json.gz --baseline old.json --fail-on 'high,steps.p50_us > +5%'\n"
+                "  analyze_profile --series 8=b8.json.gz 16=b16.json.gz 32=b32.json.gz\n"
                 "  zstd -dc trace.json.zst | analyze_profile --cpu-trace -\n"
                 "\nExit codes:\n"
                 "  0  the report was written\n"
-                "  1  it was written, and a finding reached --fail-on\n"
+                "  1  it was written, and something that --fail-on names holds\n"
                 "  2  mistake in the command line or in the rubric\n"
                 "  3  an input was refused or could not be read\n"
                 "  4  the report could not be written\n"
@@ -121,18 +123,6 @@ static bool parse_size(const char *text, uint64_t *ret_bytes)
     return false;
 }
 
-static bool parse_severity(const char *text, int *ret_rank)
-{
-    static const char *const names[] = { "low", "medium", "high", "critical" };
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *ret_rank = i + 1;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool set_option(struct ap_cli_options *options, int id, const char *value, char *to, size_t bytes)
 {
     uint64_t number;
@@ -146,6 +136,8 @@ static bool set_option(struct ap_cli_options *options, int id, const char *value
     case OPTION_memory_pickle:
         options->memory_pickle = value;
         return true;
+    case OPTION_series:
+        return options->is_series = true;
     case OPTION_salvage:
         return options->request.salvage = true;
     case OPTION_strict:
@@ -181,9 +173,17 @@ static bool set_option(struct ap_cli_options *options, int id, const char *value
     case OPTION_rubric:
         options->request.rubric_path = value;
         return true;
+    case OPTION_baseline:
+        options->request.baseline_path = value;
+        return true;
     case OPTION_fail_on:
-        return parse_severity(value, &options->fail_on) ||
-               mistake(to, bytes, "--fail-on takes low, medium, high or critical, not '%s'", value);
+        options->fail_on[options->request.fail_on_count++] = value;
+        return true;
+    case OPTION_junit_out:
+        options->junit_out = value;
+        return true;
+    case OPTION_github_annotations:
+        return options->github_annotations = true;
     case OPTION_max_memory:
         return (parse_size(value, &options->request.max_memory_bytes) &&
                 options->request.max_memory_bytes >= AP_MIN_MAX_MEMORY_BYTES) ||
@@ -231,9 +231,9 @@ static bool parse_option(int argc, char **argv, int *at, struct ap_cli_options *
 bool ap_cli_parse(int argc, char **argv, struct ap_cli_options *options, char *to, size_t bytes)
 {
     bool only_files = false;
-    options->fail_on = -1;
     options->request.top_n = DEFAULT_TOP_N;
     options->request.context = options->context;
+    options->request.fail_on = options->fail_on;
     for (int i = 1; i < argc; i++) {
         if (only_files || argv[i][0] != '-' || argv[i][1] == '\0')
             options->files[options->file_count++] = argv[i];

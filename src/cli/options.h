@@ -9,13 +9,14 @@
 
 struct ap_cli_options {
     struct ap_request request;
-    const char *md_out, *json_out, *trace_out, *folded_out;
+    const char *md_out, *json_out, *trace_out, *folded_out, *junit_out;
     const char *memory_pickle;
     const char **files;   /* given without an option; room for argc of them */
     const char **context; /* likewise */
+    const char **fail_on; /* likewise */
+    struct ap_series_entry *series; /* room for argc of them */
     int file_count;
-    int fail_on; /* severity rank; -1 = never */
-    bool quiet, help, version;
+    bool is_series, github_annotations, quiet, help, version;
 };
 
 /** False after a mistake in the command line, which @mistake (of @mistake_bytes) then tells. */

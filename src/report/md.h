@@ -98,6 +98,9 @@ void ap_md_alerts(struct md *md);
 void ap_md_verdict(struct md *md);
 /** What bounds the run, and the symptoms: part of the verdict. */
 void ap_md_bound(struct md *md);
+void ap_md_comparison(struct md *md);
+void ap_md_series(struct md *md);
+void ap_md_conditions(struct md *md);
 void ap_md_findings(struct md *md);
 void ap_md_not_evaluated(struct md *md);
 void ap_md_warnings(struct md *md);

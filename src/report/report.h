@@ -20,4 +20,8 @@ AP_MUST_CHECK enum ap_status ap_write_json(const struct ap_model *model, struct 
 AP_MUST_CHECK enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink sink,
                                                struct ap_error *reterr);
 
+/** The conditions of --fail-on for build servers: JUnit XML, and the workflow commands of GitHub Actions. */
+AP_MUST_CHECK enum ap_status ap_write_junit(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_write_annotations(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr);
+
 #endif

@@ -142,6 +142,9 @@ enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink si
     write_head(&md);
     ap_md_alerts(&md);
     ap_md_verdict(&md);
+    ap_md_conditions(&md);
+    ap_md_comparison(&md);
+    ap_md_series(&md);
     ap_md_findings(&md);
     write_sections(&md);
     ap_md_warnings(&md);

@@ -60,7 +60,9 @@ static void fail_each(const char *claim, struct ap_request request, int64_t limi
 int main(void)
 {
     const char *root = getenv("AP_FIXTURES"), *corpus = getenv("AP_CORPUS");
-    char trace[1024], snapshot[1024];
+    char trace[1024], snapshot[1024], baseline[1024];
+    static const char *const conditions[] = { "high", "steps.p50_us > +5%" };
+    struct ap_series_entry series[] = { { trace, 8 }, { trace, 16 } };
     if (!root) {
         skip("AP_FIXTURES is not set");
         return done();
@@ -82,6 +84,24 @@ int main(void)
     (void)snprintf(trace, sizeof(trace), "%s/traces/kineto_2021.json", root); /* has findings with places, gaps and steps */
     request.with_tracks = true;
     fail_each("and where the trace is written again, with tracks", request, 20000);
+    request.with_tracks = false;
+    request.baseline_path = trace;
+    request.fail_on = conditions;
+    request.fail_on_count = 2;
+    fail_each("and compared with a trace", request, 20000);
+    if (corpus) {
+        (void)snprintf(baseline, sizeof(baseline), "%s/baseline/report.json", corpus);
+        request.baseline_path = baseline;
+        fail_each("and with a report", request, 20000);
+    }
+    request.baseline_path = request.cpu_trace_path = NULL;
+    request.fail_on_count = 1;
+    request.series = series;
+    request.series_count = 2;
+    fail_each("and as one of two batch sizes", request, 20000);
+    request.series_count = request.fail_on_count = 0;
+    request.cpu_trace_path = trace;
+    request.with_tracks = true;
     if (!corpus) {
         skip("AP_CORPUS is not set");
         return done();

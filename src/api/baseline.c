@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "baseline.h"
+
+#include "input.h"
+#include "json_reader.h"
+#include "report_import.h"
+
+#include "poison.h"
+
+static enum ap_status import(struct ap_baseline *baseline, const char *path, struct ap_gate *gate, struct ap_error *reterr)
+{
+    struct ap_input_options options = { .salvage = false };
+    struct ap_json_limits limits = { .kept_depth = AP_IMPORT_MAX_DEPTH };
+    struct ap_notes notes = { .notes = { { .count = 0 } } };
+    struct ap_input *input;
+    struct ap_json_reader *json = NULL;
+    AP_TRY(ap_input_open(gate, path, &options, &notes, &input, reterr));
+    enum ap_status status = ap_input_probe(input, reterr);
+    if (status == AP_OK)
+        status = ap_json_reader_new(gate, ap_input_source(input), &notes, &limits, &json, reterr);
+    if (status == AP_OK) {
+        ap_model_init(&baseline->model, gate);
+        status = ap_report_import(json, &baseline->model, reterr);
+        if (status != AP_OK)
+            ap_model_release(&baseline->model);
+    }
+    ap_json_reader_free(json);
+    ap_input_free(input);
+    return status;
+}
+
+/* As the run itself reads its inputs, but for what is written from them. */
+static enum ap_status analyze(struct ap_baseline *baseline, const struct ap_request *request, bool trace,
+                              uint64_t *ret_held_bytes, struct ap_error *reterr)
+{
+    struct ap_request other = *request;
+    other.baseline_path = NULL;
+    other.fail_on_count = other.series_count = 0;
+    other.with_tracks = other.with_folded = false;
+    other.cpu_trace_path = trace ? request->baseline_path : NULL;
+    other.memory_json_path = trace ? NULL : request->baseline_path;
+    AP_TRY(ap_report_new(&other, &baseline->report, NULL, reterr));
+    *ret_held_bytes = ap_report_held_bytes(baseline->report);
+    return AP_OK;
+}
+
+enum ap_status ap_baseline_open(struct ap_baseline *baseline, const struct ap_request *request, struct ap_gate *gate,
+                                uint64_t *ret_held_bytes, struct ap_error *reterr)
+{
+    enum ap_artifact artifact;
+    *ret_held_bytes = 0;
+    AP_TRY(ap_recognise(request->baseline_path, &artifact, reterr));
+    switch (artifact) {
+    case AP_ARTIFACT_REPORT: baseline->kind = "report"; return import(baseline, request->baseline_path, gate, reterr);
+    case AP_ARTIFACT_TRACE: baseline->kind = "trace"; return analyze(baseline, request, true, ret_held_bytes, reterr);
+    case AP_ARTIFACT_SNAPSHOT: baseline->kind = "snapshot"; return analyze(baseline, request, false, ret_held_bytes, reterr);
+    case AP_ARTIFACT_UNKNOWN: break;
+    }
+    return ap_fail(reterr, AP_ERROR_INPUT,
+                   "--baseline takes a report that --json-out wrote, a trace or a memory snapshot; this is none of them by its content");
+}
+
+const struct ap_value *ap_baseline_root(const struct ap_baseline *baseline)
+{
+    return baseline->report ? ap_report_root(baseline->report) : &baseline->model.root;
+}
+
+void ap_baseline_close(struct ap_baseline *baseline)
+{
+    if (baseline->model.arena.gate)
+        ap_model_release(&baseline->model);
+    ap_report_free(baseline->report);
+    *baseline = (struct ap_baseline){ .kind = NULL };
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * baseline.h - what a report is compared with: a report that is read back, or a trace or snapshot that is analysed too. */
+#ifndef AP_BASELINE_H
+#define AP_BASELINE_H
+
+#include "analyze_profile/analyze_profile.h"
+#include "model_build.h"
+
+struct ap_baseline {
+    const char *kind;         /* "report", "trace", "snapshot" */
+    struct ap_model model;    /* of a report that was read back */
+    struct ap_report *report; /* else the analysis */
+};
+
+/** Read request->baseline_path. Memory of a report that is read back comes from @gate; an analysis has the same bound of its
+ *  own, and *ret_held_bytes of it stay in use. Nothing is left behind on failure. */
+AP_MUST_CHECK enum ap_status ap_baseline_open(struct ap_baseline *baseline, const struct ap_request *request,
+                                              struct ap_gate *gate, uint64_t *ret_held_bytes, struct ap_error *reterr);
+const struct ap_value *ap_baseline_root(const struct ap_baseline *baseline);
+/** report_api.c: what an analysis holds of its memory. */
+uint64_t ap_report_held_bytes(const struct ap_report *report);
+/** A zeroed one is fine. */
+void ap_baseline_close(struct ap_baseline *baseline);
+
+#endif

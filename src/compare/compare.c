@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "comparing.h"
+#include "value_text.h"
+
+#include "poison.h"
+
+const char *ap_change_name(enum ap_change change)
+{
+    static const char *const names[] = { "no change", "worse", "better", "changed", "too few values", "not known on one side" };
+    return names[change];
+}
+
+enum ap_change ap_change_of(double delta, enum ap_better better)
+{
+    if (delta == 0)
+        return AP_CHANGE_none;
+    if (better == AP_BETTER_neither)
+        return AP_CHANGE_other;
+    return (delta < 0) == (better == AP_BETTER_lower) ? AP_CHANGE_better : AP_CHANGE_worse;
+}
+
+double ap_relative_difference(double before, double after)
+{
+    double larger = fabs(before) > fabs(after) ? fabs(before) : fabs(after);
+    return larger > 0 ? fabs(after - before) / larger : 0;
+}
+
+static const struct ap_value *before_at(const struct ap_comparing *comparing, const char *path)
+{
+    return ap_value_at(comparing->before, path);
+}
+
+static const struct ap_value *after_at(const struct ap_comparing *comparing, const char *path)
+{
+    return ap_value_at(comparing->after, path);
+}
+
+static double number_at(const struct ap_value *root, const char *path, double otherwise)
+{
+    double number;
+    return ap_value_number(ap_value_at(root, path), &number) && isfinite(number) ? number : otherwise;
+}
+
+/* ---- what is compared ---- */
+
+static void add_copy(struct ap_comparing *comparing, struct ap_value *to, const char *key, const char *path)
+{
+    struct ap_text text = ap_value_text(before_at(comparing, path));
+    ap_add_known_text(comparing->model, to, key, text.bytes > 0, text);
+}
+
+static void add_baseline(struct ap_comparing *comparing, const struct ap_compare_options *options)
+{
+    struct ap_model *model = comparing->model;
+    struct ap_value *baseline = ap_add_object(model, comparing->comparison, "baseline");
+    ap_add_string(model, baseline, "path", options->path);
+    ap_add_string(model, baseline, "kind", options->kind);
+    add_copy(comparing, baseline, "generator_version", "generator.version");
+    add_copy(comparing, baseline, "trace_path", "trace.path");
+    add_copy(comparing, baseline, "memory_path", "memory.path");
+    struct ap_value *context = ap_add_object(model, baseline, "context");
+    for (const struct ap_value *label = ap_value_first(before_at(comparing, "context")); label; label = label->next)
+        ap_add_text_named(model, context, label->key, ap_value_text(label));
+}
+
+/* ---- are they of one kind? ---- */
+
+static bool is_same(const struct ap_value *a, const struct ap_value *b)
+{
+    double x = 0, y = 0;
+    if (ap_value_number(a, &x) && ap_value_number(b, &y))
+        return x == y;
+    if (!a || !b || a->type == AP_VALUE_NULL || b->type == AP_VALUE_NULL)
+        return true; /* not known: nothing to say */
+    return a->type != AP_VALUE_TEXT || ap_text_equal(ap_value_text(a), ap_value_text(b));
+}
+
+static const struct {
+    const char *path, *text;
+} differences[] = {
+    { "trace.main_device.name", "the devices differ: times of two kinds of GPU" },
+    { "trace.world_size", "the number of ranks differs" },
+    { "trace.rank", "the traces are of different ranks" },
+    { "steps.source", "what stands for a step differs: step times may not be of the same thing" },
+    { "split.basis", "one was recorded with GPU rows and one without: the parts of the time are not compared" },
+    { "trace.recorded.shapes", "shapes were recorded in one only (record_shapes): it slows the host" },
+    { "trace.recorded.stacks", "Python stacks were recorded in one only (with_stack): it slows the host" },
+    { "trace.recorded.memory", "memory was recorded in one only (profile_memory): it slows the host" },
+    { "trace.complete", "one of the traces is cut" },
+    { "memory.complete", "one of the snapshots is cut" },
+    { "generator.version", "the baseline was written by another version of this program, which may count differently" },
+};
+
+/* Which of the two is there decides, not what it holds. */
+static void note_missing(struct ap_comparing *comparing, struct ap_value *notes, const char *path, const char *what)
+{
+    char text[120];
+    bool before = ap_value_first(before_at(comparing, path)) != NULL, after = ap_value_first(after_at(comparing, path)) != NULL;
+    if (before == after)
+        return;
+    (void)snprintf(text, sizeof(text), "only the %s has %s", before ? "baseline" : "new report", what);
+    ap_add_string(comparing->model, notes, NULL, text);
+}
+
+static void add_notes(struct ap_comparing *comparing)
+{
+    struct ap_value *notes = ap_add_list(comparing->model, comparing->comparison, "notes");
+    note_missing(comparing, notes, "trace", "a trace");
+    note_missing(comparing, notes, "memory", "a memory snapshot");
+    if (ap_value_first(before_at(comparing, "trace")) && ap_value_first(after_at(comparing, "trace")))
+        note_missing(comparing, notes, "steps", "steps");
+    for (size_t i = 0; i < AP_COUNT_OF(differences); i++)
+        if (!is_same(before_at(comparing, differences[i].path), after_at(comparing, differences[i].path)))
+            ap_add_string(comparing->model, notes, NULL, differences[i].text);
+    double before_ns = number_at(comparing->before, "trace.window_us", 0), after_ns = number_at(comparing->after, "trace.window_us", 0);
+    if (!comparing->per_step && before_ns > 0 && after_ns > 0 && ap_relative_difference(before_ns, after_ns) > AP_LENGTH_LEAST_RATIO)
+        ap_add_string(comparing->model, notes, NULL, "the recordings differ in length, and times are of the whole recording: "
+                                                     "operators and kernels of the longer one take more for that alone");
+    bool left_out = ap_value_integer(before_at(comparing, "findings_left_out"), 0) > 0 ||
+                    ap_value_integer(after_at(comparing, "findings_left_out"), 0) > 0;
+    if (left_out)
+        ap_add_string(comparing->model, notes, NULL, "findings are left out by --focus or --phase: some of those that are new or gone "
+                                                     "may only be out of sight");
+}
+
+/* ---- noise ---- */
+
+static double larger_at(const struct ap_comparing *comparing, const char *path)
+{
+    double before = number_at(comparing->before, path, 0), after = number_at(comparing->after, path, 0);
+    return before > after ? before : after;
+}
+
+/* How much must a difference be that no test decides? */
+static void set_noise(struct ap_comparing *comparing)
+{
+    double before = number_at(comparing->before, "steps.steady.count", 0), after = number_at(comparing->after, "steps.steady.count", 0);
+    double spread = AP_NOISE_SPREADS * larger_at(comparing, "steps.steady.cv_ratio");
+    comparing->noise_of_steps = before >= 2 && after >= 2;
+    comparing->noise_ratio = !comparing->noise_of_steps         ? AP_NOISE_UNKNOWN_RATIO
+                             : spread > AP_NOISE_LEAST_RATIO ? spread
+                                                             : AP_NOISE_LEAST_RATIO;
+}
+
+static void set_parts(struct ap_comparing *comparing)
+{
+    double before = number_at(comparing->before, "steps.count", 0), after = number_at(comparing->after, "steps.count", 0);
+    comparing->per_step = before >= 1 && after >= 1;
+    comparing->before_parts = comparing->per_step ? before : 1;
+    comparing->after_parts = comparing->per_step ? after : 1;
+    comparing->whole_ns = larger_at(comparing, comparing->per_step ? "steps.mean_us" : "trace.window_us");
+}
+
+static void add_noise(struct ap_comparing *comparing)
+{
+    struct ap_model *model = comparing->model;
+    struct ap_value *noise = ap_add_object(model, comparing->comparison, "noise");
+    ap_add_ratio(model, noise, "ratio", comparing->noise_ratio);
+    ap_add_string(model, noise, "of",
+                  comparing->noise_of_steps
+                      ? "twice the spread of the steady steps (standard deviation over mean, the larger of both), at least 5 %"
+                      : "nothing that repeats: there are no two steady steps on both sides, so 10 % is taken");
+    ap_add_ratio(model, noise, "least_share_ratio", AP_ROW_LEAST_RATIO);
+}
+
+/* ---- in a sentence ---- */
+
+static const char *format(const struct ap_value *steps, const char *key, char *text)
+{
+    (void)ap_format_value(ap_value_member(steps, key), text, AP_VALUE_TEXT_BYTES);
+    return text;
+}
+
+static void add_step_sentence(const struct ap_comparing *comparing, const struct ap_value *steps, char *text, size_t bytes)
+{
+    static const char *const words[] = { "Steps are no slower and no faster", "slower", "faster" };
+    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES], p[AP_VALUE_TEXT_BYTES], share[40] = "";
+    double delta = number_at(steps, "delta_ratio", 0);
+    enum ap_change change = comparing->step_change;
+    if (change == AP_CHANGE_worse || change == AP_CHANGE_better)
+        (void)snprintf(share, sizeof(share), "Steps are %.1f %% ", fabs(delta) * 100);
+    int used = snprintf(text, bytes, "%s%s: the median steady step takes %s, it took %s before", share,
+                        change == AP_CHANGE_unclear ? "Whether steps are slower cannot be told" : words[change],
+                        format(steps, "after_p50_us", after), format(steps, "before_p50_us", before));
+    const struct ap_value *tested = ap_value_member(steps, "test");
+    (void)format(steps, "p_value", p);
+    if (used < 0 || (size_t)used >= bytes)
+        return;
+    if (tested && tested->type == AP_VALUE_TEXT)
+        (void)snprintf(text + used, bytes - (size_t)used, " (%.*s, p %s%s; %lld and %lld steps)", (int)ap_value_text(tested).bytes,
+                       ap_value_text(tested).data, *p == '<' ? "< " : "= ", *p == '<' ? p + 1 : p,
+                       (long long)ap_value_integer(ap_value_member(steps, "after_count"), 0),
+                       (long long)ap_value_integer(ap_value_member(steps, "before_count"), 0));
+    else
+        (void)snprintf(text + used, bytes - (size_t)used, " (%lld and %lld steady steps are too few for a test)",
+                       (long long)ap_value_integer(ap_value_member(steps, "after_count"), 0),
+                       (long long)ap_value_integer(ap_value_member(steps, "before_count"), 0));
+}
+
+/* The part of the step that changed most, in the direction of the step; NULL where none did. The causes of idle time stand
+ * for it. */
+static const struct ap_value *largest_part(const struct ap_comparing *comparing)
+{
+    const char *wanted = ap_change_name(comparing->step_change);
+    const struct ap_value *largest = NULL, *part = ap_value_first(ap_value_at(comparing->comparison, "split.parts"));
+    for (; part; part = part->next) {
+        if (!ap_text_is(ap_value_text(ap_value_member(part, "change")), wanted) ||
+            ap_text_is(ap_value_text(ap_value_member(part, "part")), "idle"))
+            continue;
+        if (!largest || fabs(number_at(part, "delta_us", 0)) > fabs(number_at(largest, "delta_us", 0)))
+            largest = part;
+    }
+    return comparing->step_change == AP_CHANGE_worse || comparing->step_change == AP_CHANGE_better ? largest : NULL;
+}
+
+static void add_part_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    char delta[AP_VALUE_TEXT_BYTES];
+    const struct ap_value *part = largest_part(comparing);
+    size_t used = strlen(text);
+    struct ap_text name = ap_value_text(ap_value_member(part, "part"));
+    if (!part)
+        return;
+    (void)snprintf(text + used, bytes - used, "; most of it in %.*s, %s%s a step", (int)name.bytes, name.data,
+                   number_at(part, "delta_us", 0) > 0 ? "+" : "", format(part, "delta_us", delta));
+}
+
+static bool has_trace(const struct ap_comparing *comparing)
+{
+    return ap_value_first(before_at(comparing, "trace")) || ap_value_first(after_at(comparing, "trace"));
+}
+
+/* What two snapshots are compared by: the peak, where both have a history, else what was reserved at the end; NULL = neither. */
+static const struct ap_value *memory_row(const struct ap_comparing *comparing)
+{
+    static const char *const metrics[] = { "memory.replay.devices.peak_reserved_bytes", "memory.summary.reserved_bytes" };
+    for (size_t i = 0; i < AP_COUNT_OF(metrics); i++) {
+        const struct ap_value *row = ap_value_first(ap_value_at(comparing->comparison, "memory"));
+        for (; row; row = row->next) {
+            const struct ap_value *delta = ap_value_member(row, "delta");
+            if (ap_text_is(ap_value_text(ap_value_member(row, "metric")), metrics[i]) && delta->type == AP_VALUE_BYTES)
+                return row;
+        }
+    }
+    return NULL;
+}
+
+static void add_memory_sentence(const struct ap_value *row, char *text, size_t bytes)
+{
+    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
+    struct ap_text title = ap_value_text(ap_value_member(row, "title"));
+    (void)snprintf(text, bytes, "%.*s: %s, it was %s before (%+.1f %%)", (int)title.bytes, title.data, format(row, "after", after),
+                   format(row, "before", before), number_at(row, "delta_ratio", 0) * 100);
+}
+
+/* Rows of a list with this change. */
+static int64_t count_changes(const struct ap_value *list, const char *change)
+{
+    int64_t count = 0;
+    for (const struct ap_value *row = ap_value_first(list); row; row = row->next)
+        count += ap_text_is(ap_value_text(ap_value_member(row, "change")), change);
+    return count;
+}
+
+static void add_verdict(struct ap_comparing *comparing)
+{
+    struct ap_model *model = comparing->model;
+    char text[500];
+    const struct ap_value *steps = ap_value_member(comparing->comparison, "steps");
+    const struct ap_value *findings = ap_value_at(comparing->comparison, "findings.rows");
+    const struct ap_value *memory = has_trace(comparing) ? NULL : memory_row(comparing);
+    struct ap_text change = ap_text_of(ap_change_name(ap_value_first(steps) ? comparing->step_change : AP_CHANGE_unknown));
+    if (memory) {
+        add_memory_sentence(memory, text, sizeof(text));
+        change = ap_value_text(ap_value_member(memory, "change"));
+    } else if (ap_value_first(steps)) {
+        add_step_sentence(comparing, steps, text, sizeof(text));
+        add_part_sentence(comparing, text, sizeof(text));
+    } else {
+        (void)snprintf(text, sizeof(text), "There are no steady steps on both sides: whether the run is slower cannot be told");
+    }
+    struct ap_value *verdict = ap_add_object(model, comparing->comparison, "verdict");
+    ap_add_text(model, verdict, "change", change);
+    ap_add_string(model, verdict, "sentence", text);
+    struct ap_text before = ap_value_text(before_at(comparing, "verdict.bound")), after = ap_value_text(after_at(comparing, "verdict.bound"));
+    ap_add_known_text(model, verdict, "before_bound", before.bytes > 0, before);
+    ap_add_known_text(model, verdict, "after_bound", after.bytes > 0, after);
+    static const struct {
+        const char *key, *change;
+    } counted[] = { { "new_count", "new" }, { "gone_count", "gone" }, { "worse_count", "worse" }, { "better_count", "better" } };
+    for (size_t i = 0; i < AP_COUNT_OF(counted); i++)
+        ap_add_count(model, verdict, counted[i].key, count_changes(findings, counted[i].change));
+}
+
+enum ap_status ap_compare(struct ap_model *model, const struct ap_value *before, const struct ap_compare_options *options,
+                          struct ap_error *reterr)
+{
+    struct ap_comparing comparing = {
+        .gate = model->arena.gate, .model = model, .before = before, .after = &model->root, .top_n = options->top_n
+    };
+    comparing.comparison = ap_add_object(model, &model->root, "comparison");
+    set_noise(&comparing);
+    set_parts(&comparing);
+    add_baseline(&comparing, options);
+    add_notes(&comparing);
+    add_noise(&comparing);
+    AP_TRY(ap_compare_steps(&comparing, reterr));
+    AP_TRY(ap_compare_rows(&comparing, reterr));
+    ap_compare_figures(&comparing);
+    ap_compare_findings(&comparing);
+    add_verdict(&comparing);
+    return ap_model_status(model, reterr);
+}

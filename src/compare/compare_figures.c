@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ * compare_figures.c - single figures, and those of memory. */
+#include "comparing.h"
+#include "metric_path.h"
+
+#include "poison.h"
+
+enum list { LIST_figures, LIST_memory, LIST_COUNT };
+static const char *const list_keys[LIST_COUNT] = { "figures", "memory" };
+
+static const struct figure {
+    enum list list;
+    const char *path;
+    enum ap_better better;
+    const char *title;
+} figures[] = {
+#define AP_FIGURE(list, path, better, title) { LIST_##list, path, AP_BETTER_##better, title },
+#include "figures.def"
+#undef AP_FIGURE
+};
+
+static double number_of(const struct ap_value *value)
+{
+    double number = 0;
+    (void)ap_value_number(value, &number);
+    return number;
+}
+
+/* Sizes and counts repeat from run to run, other figures move with the steps. */
+static bool is_change(const struct ap_comparing *comparing, const struct ap_value *value, double before, double after)
+{
+    double size = before > after ? before - after : after - before, share = ap_relative_difference(before, after);
+    switch (value->type) {
+    case AP_VALUE_BYTES: return share >= AP_SIZE_LEAST_RATIO && size >= AP_SIZE_LEAST_BYTES;
+    case AP_VALUE_COUNT: return share >= AP_SIZE_LEAST_RATIO;
+    case AP_VALUE_RATIO: return size >= AP_RATIO_LEAST_POINTS && share >= comparing->noise_ratio;
+    default: return share >= comparing->noise_ratio;
+    }
+}
+
+/* A difference in the unit of the figure. */
+static struct ap_value difference(const struct ap_value *value, double delta)
+{
+    struct ap_value result = { .type = value->type };
+    if (value->type == AP_VALUE_RATIO || value->type == AP_VALUE_NUMBER)
+        result.as.number = delta;
+    else
+        result.as.integer = (int64_t)delta;
+    return result;
+}
+
+static void add_as(struct ap_model *model, struct ap_value *to, const char *key, const struct ap_value *value)
+{
+    switch (value ? value->type : AP_VALUE_NULL) {
+    case AP_VALUE_BOOL: ap_add_bool(model, to, key, value->as.integer != 0); break;
+    case AP_VALUE_COUNT: ap_add_count(model, to, key, value->as.integer); break;
+    case AP_VALUE_BYTES: ap_add_bytes(model, to, key, value->as.integer); break;
+    case AP_VALUE_TIME_NS: ap_add_time(model, to, key, value->as.integer); break;
+    case AP_VALUE_RATIO: ap_add_ratio(model, to, key, value->as.number); break;
+    case AP_VALUE_NUMBER: ap_add_number(model, to, key, value->as.number); break;
+    default: ap_add_null(model, to, key); break;
+    }
+}
+
+/* One unit for both: a ratio of 1 is read back as one, a number of 1 as a count. */
+static struct ap_value in_unit_of(const struct ap_value *value, const struct ap_value *model)
+{
+    return difference(model, number_of(value));
+}
+
+static bool is_float(const struct ap_value *value)
+{
+    return value->type == AP_VALUE_RATIO || value->type == AP_VALUE_NUMBER;
+}
+
+static void add_figure(struct ap_comparing *comparing, struct ap_value *list, const struct figure *figure)
+{
+    struct ap_model *model = comparing->model;
+    const struct ap_value *before = ap_metric_fold(comparing->before, ap_text_of(figure->path));
+    const struct ap_value *after = ap_metric_fold(comparing->after, ap_text_of(figure->path));
+    if ((!before && !after) || (before && after && number_of(before) == 0 && number_of(after) == 0))
+        return;
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_string(model, row, "metric", figure->path);
+    ap_add_string(model, row, "title", figure->title);
+    if (!before || !after) {
+        add_as(model, row, "before", before);
+        add_as(model, row, "after", after);
+        ap_add_null(model, row, "delta");
+        ap_add_null(model, row, "delta_ratio");
+        ap_add_string(model, row, "change", ap_change_name(AP_CHANGE_unknown));
+        return;
+    }
+    double from = number_of(before), to = number_of(after);
+    const struct ap_value *unit = is_float(before) ? before : after;
+    if (is_float(unit) && ap_relative_difference(from, to) < AP_WRITTEN_PRECISION)
+        to = from; /* one of them went through a file */
+    struct ap_value delta = difference(unit, to - from), left = in_unit_of(before, unit), right = in_unit_of(after, unit);
+    add_as(model, row, "before", &left);
+    add_as(model, row, "after", &right);
+    add_as(model, row, "delta", &delta);
+    ap_add_quotient(model, row, "delta_ratio", to - from, from);
+    ap_add_string(model, row, "change", ap_change_name(is_change(comparing, unit, from, to) ? ap_change_of(to - from, figure->better)
+                                                                                             : AP_CHANGE_none));
+}
+
+void ap_compare_figures(struct ap_comparing *comparing)
+{
+    for (int list = 0; list < LIST_COUNT; list++) {
+        struct ap_value *to = ap_add_list(comparing->model, comparing->comparison, list_keys[list]);
+        for (size_t i = 0; i < AP_COUNT_OF(figures); i++)
+            if (figures[i].list == (enum list)list)
+                add_figure(comparing, to, &figures[i]);
+    }
+}

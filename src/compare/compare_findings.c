@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ * compare_findings.c - findings that are new, gone, worse or better. */
+#include "comparing.h"
+
+#include "poison.h"
+
+static struct ap_text text_of(const struct ap_value *object, const char *key)
+{
+    return ap_value_text(ap_value_member(object, key));
+}
+
+static const struct ap_value *find(const struct ap_value *root, const char *list, struct ap_text rule)
+{
+    const struct ap_value *entry = ap_value_first(ap_value_at(root, list));
+    while (entry && !ap_text_equal(text_of(entry, "rule_id"), rule))
+        entry = entry->next;
+    return entry;
+}
+
+static int rank_of(struct ap_text severity)
+{
+    static const char *const names[] = { "info", "low", "medium", "high", "critical" };
+    for (int i = 0; i < (int)AP_COUNT_OF(names); i++)
+        if (ap_text_is(severity, names[i]))
+            return i;
+    return -1;
+}
+
+static bool saving_of(const struct ap_value *finding, const char *key, double parts, double *ret_saving)
+{
+    double saving;
+    bool known = ap_value_number(ap_value_member(finding, key), &saving);
+    *ret_saving = known ? saving / parts : 0;
+    return known;
+}
+
+/* A later severity is worse, whatever it costs; at the same one what it costs decides. */
+static enum ap_change change_of(const struct ap_comparing *comparing, const struct ap_value *before, const struct ap_value *after)
+{
+    int from = rank_of(text_of(before, "severity")), to = rank_of(text_of(after, "severity"));
+    double was, is;
+    if (from != to)
+        return to > from ? AP_CHANGE_worse : AP_CHANGE_better;
+    if (saving_of(before, "saves_us", comparing->before_parts, &was) && saving_of(after, "saves_us", comparing->after_parts, &is)) {
+        double size = was > is ? was - is : is - was;
+        if (ap_relative_difference(was, is) >= comparing->noise_ratio && size >= AP_ROW_LEAST_RATIO * comparing->whole_ns)
+            return ap_change_of(is - was, AP_BETTER_lower);
+    }
+    if (saving_of(before, "saves_bytes", 1, &was) && saving_of(after, "saves_bytes", 1, &is)) {
+        double size = was > is ? was - is : is - was;
+        if (ap_relative_difference(was, is) >= AP_SIZE_LEAST_RATIO && size >= AP_SIZE_LEAST_BYTES)
+            return ap_change_of(is - was, AP_BETTER_lower);
+    }
+    return AP_CHANGE_none;
+}
+
+/* One side of a finding that is on both or on one. */
+static void add_side(struct ap_comparing *comparing, struct ap_value *row, const struct ap_value *finding, bool before)
+{
+    static const char *const severity[] = { "after_severity", "before_severity" };
+    static const char *const saves_us[] = { "after_saves_us", "before_saves_us" };
+    static const char *const saves_bytes[] = { "after_saves_bytes", "before_saves_bytes" };
+    const struct ap_value *time = ap_value_member(finding, "saves_us"), *bytes = ap_value_member(finding, "saves_bytes");
+    struct ap_model *model = comparing->model;
+    double parts = before ? comparing->before_parts : comparing->after_parts;
+    ap_add_known_text(model, row, severity[before], finding != NULL, text_of(finding, "severity"));
+    ap_add_known_time(model, row, saves_us[before], time && time->type == AP_VALUE_TIME_NS,
+                      (int64_t)((double)ap_value_integer(time, 0) / parts));
+    ap_add_known_bytes(model, row, saves_bytes[before], bytes && bytes->type == AP_VALUE_BYTES, ap_value_integer(bytes, 0));
+}
+
+static void add_finding(struct ap_comparing *comparing, struct ap_value *list, const struct ap_value *before,
+                        const struct ap_value *after, const char *change)
+{
+    const struct ap_value *told = after ? after : before;
+    struct ap_value *row = ap_add_object(comparing->model, list, NULL);
+    ap_add_text(comparing->model, row, "rule_id", text_of(told, "rule_id"));
+    ap_add_text(comparing->model, row, "title", text_of(told, "title"));
+    ap_add_string(comparing->model, row, "change", change);
+    add_side(comparing, row, before, true);
+    add_side(comparing, row, after, false);
+}
+
+/* A finding that is there no more is gone only where its rule could be judged. */
+static const char *gone_or_not_judged(const struct ap_value *root, struct ap_text rule, const char *gone)
+{
+    return find(root, "not_evaluated", rule) ? "not judged" : gone;
+}
+
+void ap_compare_findings(struct ap_comparing *comparing)
+{
+    struct ap_value *findings = ap_add_object(comparing->model, comparing->comparison, "findings");
+    struct ap_value *list = ap_add_list(comparing->model, findings, "rows");
+    int64_t same = 0;
+    const struct ap_value *after = ap_value_first(ap_value_at(comparing->after, "findings"));
+    for (; after; after = after->next) {
+        struct ap_text rule = text_of(after, "rule_id");
+        const struct ap_value *before = find(comparing->before, "findings", rule);
+        enum ap_change change = before ? change_of(comparing, before, after) : AP_CHANGE_none;
+        if (!before)
+            add_finding(comparing, list, NULL, after, gone_or_not_judged(comparing->before, rule, "new"));
+        else if (change != AP_CHANGE_none)
+            add_finding(comparing, list, before, after, ap_change_name(change));
+        else
+            same++;
+    }
+    const struct ap_value *before = ap_value_first(ap_value_at(comparing->before, "findings"));
+    for (; before; before = before->next) {
+        struct ap_text rule = text_of(before, "rule_id");
+        if (!find(comparing->after, "findings", rule))
+            add_finding(comparing, list, before, NULL, gone_or_not_judged(comparing->after, rule, "gone"));
+    }
+    ap_add_count(comparing->model, findings, "same_count", same);
+}

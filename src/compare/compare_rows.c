@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT
+ * compare_rows.c - operators, kernels and owners of memory by name. A report has their sums and no samples, so a difference of
+ * times counts from the spread of the steps on, and from a share of the step. */
+#include <math.h>
+#include <string.h>
+
+#include "comparing.h"
+#include "sort.h"
+
+#include "poison.h"
+
+/* One list of a report, and what of its rows is compared. */
+struct table {
+    const char *key;         /* in the comparison */
+    const char *rows;        /* path of the list, largest first */
+    const char *name, *size; /* members: what a row is called, and what is compared: a time or bytes */
+    const char *count;       /* member: how often */
+    const char *names;       /* path of the number of all names; NULL: not told, */
+    const char *total;       /* but the sum of all counts; of memory a member of the device */
+    bool bytes;
+    const char *sentence;    /* what is compared */
+};
+
+static const struct table tables[] = {
+    { "device_operators", "operators.top", "name", "device_self_us", "count", "operators.names", NULL, false,
+      "device time of what the operator launched itself" },
+    { "host_operators", "cpu.operators_by_self", "name", "self_dur_us", "count", "cpu.operator_summary.names", NULL, false,
+      "time in which the operator was the innermost open one on its thread" },
+    { "kernels", "gpu.kernels", "name", "total_dur_us", "count", NULL, "gpu.kernel.count", false, "sum of the durations of the kernel" },
+    { "memory_owners", "memory.peak.devices", "frame", "requested_bytes", "allocations", NULL, "live_count", true,
+      "requested bytes in use at the peak, by the innermost frame that is not a library's" },
+};
+
+struct row {
+    const struct ap_value *value;
+    struct ap_text name;
+    int64_t size; /* ns or bytes */
+};
+
+struct side {
+    struct row *rows; /* by name */
+    size_t count;
+    bool whole;    /* the list has all names */
+    int64_t least; /* of the rows; what a missing one has at most */
+    double parts;  /* what sizes are divided by */
+};
+
+struct pair {
+    const struct row *before, *after; /* NULL = not in the list */
+    int64_t before_size, after_size; /* a bound where the row is missing */
+    double delta;                    /* times: per step where that is known */
+};
+
+/* A report has each name once; where a name stands more often after all, the largest come first. */
+static int by_name(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    int order = ap_text_compare(x->name, y->name);
+    return order ? order : (y->size > x->size) - (y->size < x->size);
+}
+
+static int64_t size_in(const struct table *table, const struct ap_value *row)
+{
+    int64_t size = ap_value_integer(ap_value_member(row, table->size), 0);
+    return size > 0 ? size : 0;
+}
+
+/* Of the devices in a list the one that memory.peak is about. */
+static const struct ap_value *peak_device(const struct table *table, const struct ap_value *root)
+{
+    int64_t wanted = ap_value_integer(ap_value_at(root, "memory.peak.device"), -1);
+    const struct ap_value *device = ap_value_first(ap_value_at(root, table->rows));
+    while (device && ap_value_integer(ap_value_member(device, "device"), -1) != wanted)
+        device = device->next;
+    return device;
+}
+
+static const struct ap_value *rows_of(const struct table *table, const struct ap_value *root)
+{
+    return table->bytes ? ap_value_member(peak_device(table, root), "by_frame") : ap_value_at(root, table->rows);
+}
+
+/* Are all names in the list? */
+static bool is_whole(const struct table *table, const struct ap_value *root, const struct side *side)
+{
+    bool overflowed = false;
+    int64_t sum = 0;
+    if (table->names)
+        return ap_value_integer(ap_value_at(root, table->names), INT64_MAX) <= (int64_t)side->count;
+    for (size_t i = 0; i < side->count; i++)
+        sum = ap_add_sat(sum, ap_value_integer(ap_value_member(side->rows[i].value, table->count), 0), &overflowed);
+    const struct ap_value *total = table->bytes ? ap_value_member(peak_device(table, root), table->total)
+                                                : ap_value_at(root, table->total);
+    return ap_value_integer(total, INT64_MAX) <= sum;
+}
+
+static struct ap_text name_in(const struct table *table, const struct ap_value *row)
+{
+    struct ap_text name = ap_value_text(ap_value_member(row, table->name));
+    return name.bytes || !table->bytes ? name : AP_TEXT("no stack");
+}
+
+static enum ap_status open_side(struct ap_comparing *comparing, const struct table *table, const struct ap_value *root,
+                                double parts, struct side *side, struct ap_error *reterr)
+{
+    const struct ap_value *rows = rows_of(table, root);
+    *side = (struct side){ .count = ap_value_count(rows), .least = INT64_MAX, .parts = table->bytes ? 1 : parts };
+    side->rows = ap_mem_resize(comparing->gate, NULL, 0, side->count * sizeof(side->rows[0]));
+    if (!side->rows)
+        return ap_fail_memory(comparing->gate, reterr);
+    size_t at = 0;
+    for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
+        int64_t size = size_in(table, row);
+        side->rows[at++] = (struct row){ row, name_in(table, row), size };
+        side->least = size < side->least ? size : side->least;
+    }
+    side->whole = is_whole(table, root, side);
+    ap_sort(side->rows, side->count, sizeof(side->rows[0]), by_name);
+    return AP_OK;
+}
+
+static void close_side(struct ap_comparing *comparing, struct side *side)
+{
+    ap_mem_free(comparing->gate, side->rows, side->count * sizeof(side->rows[0]));
+}
+
+/* ---- pairs ---- */
+
+/* What a row that is missing may have at most, without making more of the difference than there is. */
+static int64_t bound_of(const struct side *missing)
+{
+    return missing->whole ? 0 : missing->least;
+}
+
+static void finish_pair(const struct side *before, const struct side *after, struct pair *pair)
+{
+    pair->before_size = pair->before ? pair->before->size : bound_of(before);
+    pair->after_size = pair->after ? pair->after->size : bound_of(after);
+    pair->delta = (double)pair->after_size / after->parts - (double)pair->before_size / before->parts;
+    /* of a bound that is larger than the row nothing follows */
+    if ((!pair->before && pair->delta < 0) || (!pair->after && pair->delta > 0))
+        pair->delta = 0;
+}
+
+static size_t find_pairs(const struct side *before, const struct side *after, struct pair *pairs)
+{
+    size_t i = 0, j = 0, count = 0;
+    while (i < before->count || j < after->count) {
+        int order = i == before->count ? 1 : j == after->count ? -1 : ap_text_compare(before->rows[i].name, after->rows[j].name);
+        struct pair *pair = &pairs[count++];
+        *pair = (struct pair){ .before = order <= 0 ? &before->rows[i++] : NULL };
+        if (order >= 0)
+            pair->after = &after->rows[j++];
+        finish_pair(before, after, pair);
+    }
+    return count;
+}
+
+static struct ap_text name_of(const struct pair *pair)
+{
+    return pair->after ? pair->after->name : pair->before->name;
+}
+
+static double size_of(double number)
+{
+    return number < 0 ? -number : number;
+}
+
+static bool is_change(const struct ap_comparing *comparing, const struct table *table, const struct side *before_side,
+                      const struct side *after_side, const struct pair *pair)
+{
+    double before = (double)pair->before_size / before_side->parts, after = (double)pair->after_size / after_side->parts;
+    double larger = before > after ? before : after, size = size_of(pair->delta);
+    if (table->bytes)
+        return size >= AP_SIZE_LEAST_BYTES && size >= AP_SIZE_LEAST_RATIO * larger;
+    return size > 0 && size >= comparing->noise_ratio * larger && size >= AP_ROW_LEAST_RATIO * comparing->whole_ns;
+}
+
+/* The largest difference first, then by name. */
+static int by_weight(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+    double x_size = size_of(x->delta), y_size = size_of(y->delta);
+    if (x_size != y_size)
+        return x_size > y_size ? -1 : 1;
+    return ap_text_compare(name_of(x), name_of(y));
+}
+
+/* ---- the list ---- */
+
+static const char *change_name(const struct pair *pair, const struct side *before, const struct side *after)
+{
+    if (!pair->before)
+        return before->whole ? "new" : "worse";
+    if (!pair->after)
+        return after->whole ? "gone" : "better";
+    return ap_change_name(ap_change_of(pair->delta, AP_BETTER_lower));
+}
+
+static int64_t rounded(double number)
+{
+    return (int64_t)(number < 0 ? number - 0.5 : number + 0.5);
+}
+
+static void add_size(struct ap_model *model, struct ap_value *row, const struct table *table, const char *time_key,
+                     const char *bytes_key, bool known, double size)
+{
+    if (table->bytes)
+        ap_add_known_bytes(model, row, bytes_key, known, rounded(size));
+    else
+        ap_add_known_time(model, row, time_key, known, rounded(size));
+}
+
+static void add_count(struct ap_comparing *comparing, struct ap_value *to, const char *key, const struct table *table,
+                      const struct row *from, double parts)
+{
+    const struct ap_value *count = from ? ap_value_member(from->value, table->count) : NULL;
+    if (count && count->type == AP_VALUE_COUNT && fmod((double)count->as.integer, parts) == 0)
+        ap_add_count(comparing->model, to, key, (int64_t)((double)count->as.integer / parts));
+    else if (count && count->type == AP_VALUE_COUNT)
+        ap_add_number(comparing->model, to, key, (double)count->as.integer / parts);
+    else
+        ap_add_null(comparing->model, to, key);
+}
+
+static void add_pair(struct ap_comparing *comparing, const struct table *table, struct ap_value *list, const struct pair *pair,
+                     const struct side *before, const struct side *after)
+{
+    struct ap_model *model = comparing->model;
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    bool before_known = pair->before || before->whole, after_known = pair->after || after->whole;
+    ap_add_text(model, row, "name", name_of(pair));
+    add_size(model, row, table, "before_us", "before_bytes", before_known, (double)pair->before_size / before->parts);
+    add_size(model, row, table, "after_us", "after_bytes", after_known, (double)pair->after_size / after->parts);
+    add_size(model, row, table, "delta_us", "delta_bytes", true, pair->delta);
+    ap_add_bool(model, row, "delta_is_least", !before_known || !after_known);
+    add_count(comparing, row, "before_count", table, pair->before, before->parts);
+    add_count(comparing, row, "after_count", table, pair->after, after->parts);
+    ap_add_string(model, row, "change", change_name(pair, before, after));
+}
+
+static void add_table(struct ap_comparing *comparing, const struct table *table, const struct side *before,
+                      const struct side *after, struct pair *pairs, size_t count)
+{
+    struct ap_model *model = comparing->model;
+    size_t changed = 0, shown = 0;
+    ap_sort(pairs, count, sizeof(pairs[0]), by_weight);
+    for (size_t i = 0; i < count; i++)
+        changed += is_change(comparing, table, before, after, &pairs[i]);
+    struct ap_value *to = ap_add_object(model, comparing->comparison, table->key);
+    ap_add_string(model, to, "of", table->sentence);
+    ap_add_string(model, to, "per", table->bytes ? "peak" : comparing->per_step ? "step" : "recording");
+    ap_add_count(model, to, "compared_count", (int64_t)count);
+    ap_add_count(model, to, "changed_count", (int64_t)changed);
+    ap_add_bool(model, to, "complete", before->whole && after->whole);
+    struct ap_value *list = ap_add_list(model, to, "rows");
+    for (size_t i = 0; i < count && (!comparing->top_n || shown < comparing->top_n); i++)
+        if (is_change(comparing, table, before, after, &pairs[i])) {
+            add_pair(comparing, table, list, &pairs[i], before, after);
+            shown++;
+        }
+}
+
+static bool has_rows(const struct ap_value *root, const struct table *table)
+{
+    return ap_value_first(rows_of(table, root)) != NULL;
+}
+
+static enum ap_status compare_table(struct ap_comparing *comparing, const struct table *table, struct ap_error *reterr)
+{
+    struct side before, after = { .rows = NULL };
+    if (!has_rows(comparing->before, table) || !has_rows(comparing->after, table)) {
+        ap_add_null(comparing->model, comparing->comparison, table->key);
+        return AP_OK;
+    }
+    AP_TRY(open_side(comparing, table, comparing->before, comparing->before_parts, &before, reterr));
+    enum ap_status status = open_side(comparing, table, comparing->after, comparing->after_parts, &after, reterr);
+    if (status == AP_OK) {
+        size_t bytes = (before.count + after.count) * sizeof(struct pair);
+        struct pair *pairs = ap_mem_resize(comparing->gate, NULL, 0, bytes);
+        if (pairs)
+            add_table(comparing, table, &before, &after, pairs, find_pairs(&before, &after, pairs));
+        else
+            status = ap_fail_memory(comparing->gate, reterr);
+        ap_mem_free(comparing->gate, pairs, bytes);
+    }
+    close_side(comparing, &after);
+    close_side(comparing, &before);
+    return status;
+}
+
+enum ap_status ap_compare_rows(struct ap_comparing *comparing, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(tables); i++)
+        AP_TRY(compare_table(comparing, &tables[i], reterr));
+    return AP_OK;
+}

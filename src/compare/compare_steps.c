@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ * compare_steps.c - steps and the parts of the time. Their durations are samples, so a test can tell a change from noise. */
+#include <stdio.h>
+#include <string.h>
+
+#include "comparing.h"
+#include "quantile.h"
+#include "rank_test.h"
+
+#include "poison.h"
+
+/* A column of the rows of steady steps, in nanoseconds. */
+struct sample {
+    int64_t *values;
+    size_t count, room;
+};
+
+static bool is_steady(const struct ap_value *row)
+{
+    return ap_value_integer(ap_value_member(row, "steady"), 0) == 1;
+}
+
+/* @path below a row. Rows without a time there are left out. */
+static void fill_sample(struct sample *sample, const struct ap_value *rows, const char *path)
+{
+    sample->count = 0;
+    for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
+        const struct ap_value *value = is_steady(row) ? ap_value_at(row, path) : NULL;
+        if (value && value->type == AP_VALUE_TIME_NS && value->as.integer >= 0)
+            sample->values[sample->count++] = value->as.integer;
+    }
+}
+
+static bool get_sample(struct sample *sample, struct ap_gate *gate, const struct ap_value *rows)
+{
+    sample->room = ap_value_count(rows);
+    sample->values = sample->room ? ap_mem_resize(gate, NULL, 0, sample->room * sizeof(sample->values[0])) : NULL;
+    return sample->values || !sample->room;
+}
+
+static void release_sample(struct sample *sample, struct ap_gate *gate)
+{
+    ap_mem_free(gate, sample->values, sample->room * sizeof(sample->values[0]));
+}
+
+/* Both sides of one column. */
+struct samples {
+    const struct ap_value *before_rows, *after_rows;
+    struct sample before, after;
+};
+
+static enum ap_status open_samples(struct ap_comparing *comparing, const char *rows, struct samples *samples,
+                                   struct ap_error *reterr)
+{
+    *samples = (struct samples){ .before_rows = ap_value_at(comparing->before, rows),
+                                 .after_rows = ap_value_at(comparing->after, rows) };
+    if (get_sample(&samples->before, comparing->gate, samples->before_rows) &&
+        get_sample(&samples->after, comparing->gate, samples->after_rows))
+        return AP_OK;
+    release_sample(&samples->before, comparing->gate);
+    return ap_fail_memory(comparing->gate, reterr);
+}
+
+static void close_samples(struct ap_comparing *comparing, struct samples *samples)
+{
+    release_sample(&samples->before, comparing->gate);
+    release_sample(&samples->after, comparing->gate);
+}
+
+static void fill_samples(struct samples *samples, const char *path)
+{
+    fill_sample(&samples->before, samples->before_rows, path);
+    fill_sample(&samples->after, samples->after_rows, path);
+}
+
+static int64_t mean_of(const struct sample *sample)
+{
+    bool overflowed = false;
+    int64_t total = 0;
+    for (size_t i = 0; i < sample->count; i++)
+        total = ap_add_sat(total, sample->values[i], &overflowed);
+    return ap_mean(total, sample->count);
+}
+
+/* Are there values on both sides? Fills *test then. */
+static enum ap_status test_samples(struct ap_comparing *comparing, struct samples *samples, struct ap_rank_test *test,
+                                   struct ap_error *reterr)
+{
+    *test = (struct ap_rank_test){ .before_count = samples->before.count, .after_count = samples->after.count, .p_value = 1,
+                                   .least_p = 1 };
+    if (!samples->before.count || !samples->after.count)
+        return AP_OK;
+    return ap_rank_test(comparing->gate, samples->before.values, samples->before.count, samples->after.values,
+                        samples->after.count, test, reterr);
+}
+
+static enum ap_change judge(const struct ap_rank_test *test, double level, double least)
+{
+    double size = test->shift < 0 ? -(double)test->shift : (double)test->shift;
+    if (!test->before_count || !test->after_count)
+        return AP_CHANGE_unknown;
+    if (test->least_p > level && size > 0)
+        return AP_CHANGE_unclear;
+    if (test->p_value > level || size < least || size == 0)
+        return AP_CHANGE_none;
+    return ap_change_of((double)test->shift, AP_BETTER_lower);
+}
+
+/* ---- steps ---- */
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static bool tells_all(const struct ap_value *root, const struct sample *sample)
+{
+    return ap_value_integer(ap_value_at(root, "steps.steady.count"), 0) <= (int64_t)sample->count;
+}
+
+static void add_test(struct ap_comparing *comparing, struct ap_value *to, const struct ap_rank_test *test, double level)
+{
+    bool tested = test->least_p <= level;
+    ap_add_known_string(comparing->model, to, "test", tested, ap_rank_test_name(test->exact));
+    ap_add_ratio(comparing->model, to, "level", level);
+}
+
+static void add_p_value(struct ap_comparing *comparing, struct ap_value *to, const struct ap_rank_test *test, double level)
+{
+    if (test->least_p <= level)
+        ap_add_number(comparing->model, to, "p_value", test->p_value);
+    else
+        ap_add_null(comparing->model, to, "p_value");
+}
+
+static void add_step_note(struct ap_comparing *comparing, struct ap_value *steps, const struct samples *samples,
+                          const struct ap_rank_test *test)
+{
+    char text[400];
+    bool all = tells_all(comparing->before, &samples->before) && tells_all(comparing->after, &samples->after);
+    if (test->least_p > AP_STEP_LEVEL) {
+        (void)snprintf(text, sizeof(text),
+                       "too few steady steps to tell a change from noise: %zu before and %zu now, and no outcome of the test could "
+                       "reach p = 0.05 (4 and 4 can, or 3 and 5)%s",
+                       test->before_count, test->after_count,
+                       all ? "" : "; the reports list fewer steps than there were: --top-n 0 lists all");
+        ap_add_string(comparing->model, steps, "note", text);
+    } else if (!all) {
+        ap_add_string(comparing->model, steps, "note",
+                      "the test is of the steps that the reports list, not of all: --top-n 0 lists all of them");
+    } else {
+        ap_add_null(comparing->model, steps, "note");
+    }
+}
+
+static enum ap_status add_steps(struct ap_comparing *comparing, struct samples *samples, struct ap_error *reterr)
+{
+    struct ap_model *model = comparing->model;
+    struct ap_rank_test test;
+    fill_samples(samples, "dur_us");
+    if (!samples->before.count || !samples->after.count) {
+        ap_add_null(model, comparing->comparison, "steps");
+        return AP_OK;
+    }
+    int64_t before_ns = mean_of(&samples->before), after_ns = mean_of(&samples->after);
+    AP_TRY(test_samples(comparing, samples, &test, reterr));
+    int64_t before_p50_ns = ap_quantile(samples->before.values, samples->before.count, 50);
+    int64_t after_p50_ns = ap_quantile(samples->after.values, samples->after.count, 50);
+    double least = AP_STEP_LEAST_RATIO * larger((double)before_p50_ns, (double)after_p50_ns);
+    comparing->step_change = judge(&test, AP_STEP_LEVEL, least);
+    struct ap_value *steps = ap_add_object(model, comparing->comparison, "steps");
+    ap_add_count(model, steps, "before_count", (int64_t)test.before_count);
+    ap_add_count(model, steps, "after_count", (int64_t)test.after_count);
+    ap_add_time(model, steps, "before_mean_us", before_ns);
+    ap_add_time(model, steps, "after_mean_us", after_ns);
+    ap_add_time(model, steps, "before_p50_us", before_p50_ns);
+    ap_add_time(model, steps, "after_p50_us", after_p50_ns);
+    ap_add_time(model, steps, "delta_us", after_p50_ns - before_p50_ns);
+    ap_add_quotient(model, steps, "delta_ratio", (double)(after_p50_ns - before_p50_ns), (double)before_p50_ns);
+    ap_add_time(model, steps, "shift_us", test.shift);
+    add_test(comparing, steps, &test, AP_STEP_LEVEL);
+    add_p_value(comparing, steps, &test, AP_STEP_LEVEL);
+    ap_add_ratio(model, steps, "least_ratio", AP_STEP_LEAST_RATIO);
+    ap_add_string(model, steps, "change", ap_change_name(comparing->step_change));
+    add_step_note(comparing, steps, samples, &test);
+    return AP_OK;
+}
+
+/* ---- parts of the time ---- */
+
+/* Where the parts stand in a row, and in the judged part of the split: "", "idle_causes." */
+static const char *const places[] = { "", "idle_causes", "host_states" };
+
+struct part {
+    char path[100]; /* "idle_causes.data_loading_us" */
+    struct ap_text name;
+};
+
+/* False where @key is not the time of a part. */
+static bool set_part(struct part *part, const char *place, struct ap_text key)
+{
+    static const char end[] = "_us";
+    size_t tail = sizeof(end) - 1;
+    if (key.bytes <= tail || memcmp(key.data + key.bytes - tail, end, tail) != 0 || key.bytes > 60 ||
+        memchr(key.data, '.', key.bytes) || ap_text_is(key, "start_us") || ap_text_is(key, "dur_us"))
+        return false;
+    int used = snprintf(part->path, sizeof(part->path), "%s%s%.*s", place, *place ? "." : "", (int)key.bytes, key.data);
+    part->name = (struct ap_text){ part->path, (size_t)used - tail };
+    return true;
+}
+
+static enum ap_status add_part(struct ap_comparing *comparing, struct ap_value *parts, struct samples *samples,
+                               const struct part *part, struct ap_error *reterr)
+{
+    struct ap_model *model = comparing->model;
+    struct ap_rank_test test;
+    fill_samples(samples, part->path);
+    if (!samples->before.count || !samples->after.count)
+        return AP_OK;
+    int64_t before_ns = mean_of(&samples->before), after_ns = mean_of(&samples->after);
+    if (!before_ns && !after_ns)
+        return AP_OK;
+    AP_TRY(test_samples(comparing, samples, &test, reterr));
+    enum ap_change change = judge(&test, AP_PART_LEVEL, AP_PART_LEAST_RATIO * comparing->whole_ns);
+    struct ap_value *row = ap_add_object(model, parts, NULL);
+    ap_add_text(model, row, "part", part->name);
+    ap_add_time(model, row, "before_us", before_ns);
+    ap_add_time(model, row, "after_us", after_ns);
+    ap_add_time(model, row, "delta_us", after_ns - before_ns);
+    ap_add_quotient(model, row, "delta_ratio", (double)(after_ns - before_ns), (double)before_ns);
+    ap_add_quotient(model, row, "step_share_ratio", (double)(after_ns - before_ns), comparing->whole_ns);
+    add_p_value(comparing, row, &test, AP_PART_LEVEL);
+    ap_add_string(model, row, "change", ap_change_name(change));
+    return AP_OK;
+}
+
+/* All rows of one report have the same parts, so the first ones name them: those that both have. */
+static bool is_in_both(const struct samples *samples, const char *path, const struct ap_value *value)
+{
+    const struct ap_value *before = ap_value_at(ap_value_first(samples->before_rows), path);
+    return ap_value_at(ap_value_first(samples->after_rows), path) == value && value->type == AP_VALUE_TIME_NS && before &&
+           before->type == AP_VALUE_TIME_NS;
+}
+
+static enum ap_status add_parts(struct ap_comparing *comparing, struct ap_value *parts, struct samples *samples,
+                                struct ap_error *reterr)
+{
+    const struct ap_value *first = ap_value_first(samples->after_rows);
+    for (size_t i = 0; i < AP_COUNT_OF(places); i++) {
+        const struct ap_value *at = ap_value_first(ap_value_at(first, places[i]));
+        for (; at; at = at->next) {
+            struct part part;
+            if (set_part(&part, places[i], at->key) && is_in_both(samples, part.path, at))
+                AP_TRY(add_part(comparing, parts, samples, &part, reterr));
+        }
+    }
+    return AP_OK;
+}
+
+static bool has_one_basis(const struct ap_comparing *comparing)
+{
+    return ap_text_equal(ap_value_text(ap_value_at(comparing->before, "split.basis")),
+                         ap_value_text(ap_value_at(comparing->after, "split.basis")));
+}
+
+static enum ap_status add_split(struct ap_comparing *comparing, struct samples *samples, struct ap_error *reterr)
+{
+    struct ap_model *model = comparing->model;
+    struct ap_rank_test test = { .least_p = 1 };
+    fill_samples(samples, "dur_us");
+    if (!samples->before.count || !samples->after.count || !has_one_basis(comparing)) {
+        ap_add_null(model, comparing->comparison, "split");
+        return AP_OK;
+    }
+    AP_TRY(test_samples(comparing, samples, &test, reterr));
+    struct ap_value *split = ap_add_object(model, comparing->comparison, "split");
+    ap_add_text(model, split, "basis", ap_value_text(ap_value_at(comparing->after, "split.basis")));
+    ap_add_count(model, split, "before_count", (int64_t)test.before_count);
+    ap_add_count(model, split, "after_count", (int64_t)test.after_count);
+    add_test(comparing, split, &test, AP_PART_LEVEL);
+    ap_add_ratio(model, split, "least_step_ratio", AP_PART_LEAST_RATIO);
+    return add_parts(comparing, ap_add_list(model, split, "parts"), samples, reterr);
+}
+
+enum ap_status ap_compare_steps(struct ap_comparing *comparing, struct ap_error *reterr)
+{
+    struct samples samples;
+    AP_TRY(open_samples(comparing, "steps.rows", &samples, reterr));
+    enum ap_status status = add_steps(comparing, &samples, reterr);
+    close_samples(comparing, &samples);
+    if (status == AP_OK)
+        status = open_samples(comparing, "split.steps", &samples, reterr);
+    if (status != AP_OK)
+        return status;
+    status = add_split(comparing, &samples, reterr);
+    close_samples(comparing, &samples);
+    return status;
+}

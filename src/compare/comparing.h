@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ * comparing.h - what the parts of a comparison share. Private to src/compare. */
+#ifndef AP_COMPARING_H
+#define AP_COMPARING_H
+
+#include "compare.h"
+
+/* A difference of two step times is a change from this p-value down, and from this share of the longer one on. */
+#define AP_STEP_LEVEL 0.05
+#define AP_STEP_LEAST_RATIO 0.02
+/* Likewise for the parts of a step, which are many: stricter. The share is of the step. */
+#define AP_PART_LEVEL 0.01
+#define AP_PART_LEAST_RATIO 0.02
+/* Rows without samples: so many times the spread of the steps (what is part of a step varies more than the whole), but at least
+ * this; where there are no steps to learn it from, that. */
+#define AP_NOISE_SPREADS 2
+#define AP_NOISE_LEAST_RATIO 0.05
+#define AP_NOISE_UNKNOWN_RATIO 0.10
+/* Of the step (or of the window) that a row's difference must be to be told. */
+#define AP_ROW_LEAST_RATIO 0.01
+/* Sizes repeat: a smaller difference is rounding. */
+#define AP_SIZE_LEAST_RATIO 0.01
+#define AP_SIZE_LEAST_BYTES ((double)(1 << 20))
+#define AP_RATIO_LEAST_POINTS 0.02
+/* Recordings without steps whose windows differ by this share of the longer one are not of one length. */
+#define AP_LENGTH_LEAST_RATIO 0.1
+/* The report has nine digits of a ratio. */
+#define AP_WRITTEN_PRECISION 1e-8
+
+/** What is called a change, and what is not. */
+enum ap_change {
+    AP_CHANGE_none,
+    AP_CHANGE_worse,
+    AP_CHANGE_better,
+    AP_CHANGE_other,   /* different, which is neither good nor bad */
+    AP_CHANGE_unclear, /* too few values to test */
+    AP_CHANGE_unknown  /* not known on one side */
+};
+
+/** "no change", "worse" */
+const char *ap_change_name(enum ap_change change);
+
+enum ap_better { AP_BETTER_lower, AP_BETTER_higher, AP_BETTER_neither };
+/** The change that a difference (after less before) is, once it is more than noise. */
+enum ap_change ap_change_of(double delta, enum ap_better better);
+
+struct ap_comparing {
+    struct ap_gate *gate;
+    struct ap_model *model;
+    const struct ap_value *before, *after; /* roots */
+    uint64_t top_n;
+    struct ap_value *comparison; /* in the model */
+    /* how much the steps vary, and how long they are */
+    double noise_ratio;
+    bool noise_of_steps;
+    /* rows are per step where both sides have steps: what to divide by, else 1; whole is the longer step or window */
+    bool per_step;
+    double before_parts, after_parts, whole_ns;
+    /* for the sentence */
+    enum ap_change step_change;
+};
+
+/** |delta| over the larger of both sizes, whichever side it is; 0 where both are 0. */
+double ap_relative_difference(double before, double after);
+
+/** compare_steps.c: "steps" and "split" */
+AP_MUST_CHECK enum ap_status ap_compare_steps(struct ap_comparing *comparing, struct ap_error *reterr);
+/** compare_rows.c: "device_operators", "host_operators", "kernels", "memory_owners" */
+AP_MUST_CHECK enum ap_status ap_compare_rows(struct ap_comparing *comparing, struct ap_error *reterr);
+/** compare_figures.c: "figures", "memory" */
+void ap_compare_figures(struct ap_comparing *comparing);
+/** compare_findings.c: "findings" */
+void ap_compare_findings(struct ap_comparing *comparing);
+
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+#include "condition.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "metric_names.h"
+#include "metric_path.h"
+#include "value_text.h"
+
+#include "poison.h"
+
+#define SHOWN(text) (int)((text).bytes > 120 ? 120 : (text).bytes), (text).data
+
+static const char *const severities[] = { "info", "low", "medium", "high", "critical" };
+static const char *const operators[] = { "<", "<=", ">", ">=" };
+
+/* ---- reading ---- */
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static struct ap_text trimmed(struct ap_text text)
+{
+    while (text.bytes && is_space(text.data[0])) {
+        text.data++;
+        text.bytes--;
+    }
+    while (text.bytes && is_space(text.data[text.bytes - 1]))
+        text.bytes--;
+    return text;
+}
+
+/* Cut @bytes off the front of *rest. */
+static struct ap_text cut(struct ap_text *rest, size_t bytes)
+{
+    struct ap_text front = { rest->data, bytes };
+    *rest = (struct ap_text){ rest->data + bytes, rest->bytes - bytes };
+    *rest = trimmed(*rest);
+    return front;
+}
+
+static enum ap_status fail(struct ap_text condition, const char *expected, struct ap_error *reterr)
+{
+    return ap_fail(reterr, AP_ERROR_USAGE, "--fail-on '%.*s': %s", SHOWN(condition), expected);
+}
+
+static bool take_operator(struct ap_text *rest, enum ap_operator *ret_op)
+{
+    if (!rest->bytes || (rest->data[0] != '<' && rest->data[0] != '>'))
+        return false;
+    bool equal = rest->bytes > 1 && rest->data[1] == '=';
+    *ret_op = (enum ap_operator)((rest->data[0] == '>' ? AP_OPERATOR_greater : AP_OPERATOR_less) + equal);
+    (void)cut(rest, 1 + (size_t)equal);
+    return true;
+}
+
+/* Digits with at most one point, 15 at most: what a double holds. Never through the locale. */
+static bool take_number(struct ap_text *rest, double *ret_number)
+{
+    uint64_t digits = 0;
+    double scale = 1;
+    size_t at = 0, count = 0;
+    bool point = false;
+    for (; at < rest->bytes; at++) {
+        char c = rest->data[at];
+        if (c == '.' && !point && count) {
+            point = true;
+            continue;
+        }
+        if (c < '0' || c > '9')
+            break;
+        if (++count > 15)
+            return false;
+        digits = digits * 10 + (uint64_t)(c - '0');
+        scale *= point ? 10 : 1;
+    }
+    if (!count || rest->data[at - 1] == '.')
+        return false;
+    *ret_number = (double)digits / scale;
+    (void)cut(rest, at);
+    return true;
+}
+
+static const struct unit {
+    const char *name;
+    double scale;
+} time_units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } },
+  multiples[] = {
+      { "", 1 },           { "K", 1e3 },           { "M", 1e6 },           { "G", 1e9 },          { "T", 1e12 },
+      { "Ki", 1024 },      { "Mi", 1048576 },      { "Gi", 1073741824.0 }, { "Ti", 1099511627776.0 },
+  };
+
+static bool scale_by(const struct unit *units, size_t count, struct ap_text name, double *number)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ap_text_is(name, units[i].name)) {
+            *number *= units[i].scale;
+            return true;
+        }
+    return false;
+}
+
+static enum ap_status apply_unit(struct ap_condition *condition, struct ap_text unit, struct ap_error *reterr)
+{
+    struct ap_text size = unit;
+    switch (ap_metric_name_unit(condition->metric)) {
+    case AP_METRIC_TIME:
+        if (!scale_by(time_units, AP_COUNT_OF(time_units), unit, &condition->number))
+            return fail(condition->text, "the figure is a time: a number with ns, us, ms or s was expected, such as 150ms", reterr);
+        return AP_OK;
+    case AP_METRIC_SIZE:
+        if (size.bytes && size.data[size.bytes - 1] == 'B')
+            size.bytes--;
+        if (!scale_by(multiples, AP_COUNT_OF(multiples), size, &condition->number))
+            return fail(condition->text, "the figure is a size: K, M, G, T (powers of 1,000) or Ki, Mi, Gi, Ti (of 1,024) was "
+                                         "expected behind the number, such as 40GiB", reterr);
+        return AP_OK;
+    case AP_METRIC_RATIO:
+        if (ap_text_is(unit, "%"))
+            condition->number /= 100;
+        else if (unit.bytes)
+            return fail(condition->text, "the figure is a ratio: a number such as 80% or 0.8 was expected", reterr);
+        return AP_OK;
+    case AP_METRIC_NUMBER:
+        if (!scale_by(multiples, AP_COUNT_OF(multiples), unit, &condition->number))
+            return fail(condition->text, "the figure has no unit: a plain number was expected", reterr);
+        return AP_OK;
+    }
+    return AP_OK;
+}
+
+static enum ap_status parse_limit(struct ap_condition *condition, struct ap_text rest, bool has_baseline,
+                                  struct ap_error *reterr)
+{
+    bool minus = false;
+    condition->kind = AP_CONDITION_figure;
+    if (rest.bytes && (rest.data[0] == '+' || rest.data[0] == '-')) {
+        condition->kind = AP_CONDITION_change;
+        minus = rest.data[0] == '-';
+        (void)cut(&rest, 1);
+    }
+    if (!take_number(&rest, &condition->number))
+        return fail(condition->text, "a number of at most 15 digits was expected behind the comparison", reterr);
+    if (condition->kind == AP_CONDITION_change && ap_text_is(rest, "%")) {
+        condition->in_percent = true;
+        condition->number /= 100;
+    } else {
+        AP_TRY(apply_unit(condition, rest, reterr));
+    }
+    if (condition->kind == AP_CONDITION_change && !has_baseline)
+        return fail(condition->text, "a sign makes it a change from the baseline: give --baseline FILE as well", reterr);
+    condition->number = minus ? -condition->number : condition->number;
+    return AP_OK;
+}
+
+static enum ap_status fail_unknown(const struct ap_condition *condition, struct ap_error *reterr)
+{
+    const char *near[AP_METRIC_NEAREST];
+    ap_metric_names_near(condition->metric, near);
+    return ap_fail(reterr, AP_ERROR_USAGE,
+                   "--fail-on '%.*s': no figure and no severity (low, medium, high, critical) is called %.*s; the nearest figures are %s, %s and %s",
+                   SHOWN(condition->text), SHOWN(condition->metric), near[0], near[1], near[2]);
+}
+
+static enum ap_status parse_one(struct ap_text text, bool has_baseline, struct ap_condition *condition, struct ap_error *reterr)
+{
+    *condition = (struct ap_condition){ .text = trimmed(text) };
+    struct ap_text rest = condition->text;
+    if (!rest.bytes)
+        return fail(condition->text, "a severity (low, medium, high, critical) or a condition such as 'steps.p50_us > 150ms' "
+                                     "was expected", reterr);
+    for (int i = 1; i < (int)AP_COUNT_OF(severities); i++)
+        if (ap_text_is(rest, severities[i])) {
+            condition->severity = i;
+            return AP_OK;
+        }
+    size_t bytes = 0;
+    while (bytes < rest.bytes && !is_space(rest.data[bytes]) && rest.data[bytes] != '<' && rest.data[bytes] != '>')
+        bytes++;
+    condition->metric = cut(&rest, bytes);
+    if (!ap_metric_name_is_known(condition->metric))
+        return fail_unknown(condition, reterr);
+    if (!take_operator(&rest, &condition->op))
+        return fail(condition->text, "<, <=, > or >= was expected behind the figure", reterr);
+    return parse_limit(condition, rest, has_baseline, reterr);
+}
+
+enum ap_status ap_conditions_parse(const char *const *texts, size_t count, bool has_baseline,
+                                   struct ap_conditions *ret_conditions, struct ap_error *reterr)
+{
+    ret_conditions->count = 0;
+    for (size_t i = 0; i < count; i++)
+        for (const char *text = texts[i]; text;) {
+            const char *comma = strchr(text, ',');
+            struct ap_text one = { text, comma ? (size_t)(comma - text) : strlen(text) };
+            if (ret_conditions->count == AP_CONDITIONS_MAX)
+                return ap_fail(reterr, AP_ERROR_USAGE, "--fail-on has more than %d conditions", AP_CONDITIONS_MAX);
+            AP_TRY(parse_one(one, has_baseline, &ret_conditions->conditions[ret_conditions->count], reterr));
+            ret_conditions->count++;
+            text = comma ? comma + 1 : NULL;
+        }
+    return AP_OK;
+}
+
+/* ---- judging ---- */
+
+/* A figure as it stands in the model. */
+struct figure {
+    bool known;
+    double number;
+    struct ap_value value; /* key and type tell the unit */
+};
+
+static struct figure figure_of(const struct ap_value *root, struct ap_text metric)
+{
+    struct figure figure = { .known = false };
+    const struct ap_value *value = root ? ap_metric_fold(root, metric) : NULL;
+    figure.known = value && ap_value_number(value, &figure.number);
+    if (figure.known)
+        figure.value = *value;
+    return figure;
+}
+
+static struct ap_value with_number(const struct figure *unit, double number)
+{
+    struct ap_value value = unit->value;
+    if (!(fabs(number) < 9e18)) {
+        value.type = AP_VALUE_NUMBER;
+        value.as.number = number;
+        return value;
+    }
+    bool whole = value.type == AP_VALUE_BYTES || value.type == AP_VALUE_TIME_NS;
+    if (value.type == AP_VALUE_COUNT && number != (double)(int64_t)number)
+        value.type = AP_VALUE_NUMBER;
+    if (value.type == AP_VALUE_RATIO || value.type == AP_VALUE_NUMBER)
+        value.as.number = number;
+    else
+        value.as.integer = (int64_t)(whole ? round(number) : number);
+    return value;
+}
+
+static void add_figure(struct ap_model *model, struct ap_value *row, const char *key, bool known, const struct ap_value *value)
+{
+    switch (known ? value->type : AP_VALUE_NULL) {
+    case AP_VALUE_BOOL:
+    case AP_VALUE_COUNT: ap_add_count(model, row, key, value->as.integer); break;
+    case AP_VALUE_BYTES: ap_add_bytes(model, row, key, value->as.integer); break;
+    case AP_VALUE_TIME_NS: ap_add_time(model, row, key, value->as.integer); break;
+    case AP_VALUE_RATIO: ap_add_ratio(model, row, key, value->as.number); break;
+    case AP_VALUE_NUMBER: ap_add_number(model, row, key, value->as.number); break;
+    default: ap_add_null(model, row, key); break;
+    }
+}
+
+static bool holds(enum ap_operator op, double value, double limit)
+{
+    switch (op) {
+    case AP_OPERATOR_less: return value < limit;
+    case AP_OPERATOR_less_equal: return value <= limit;
+    case AP_OPERATOR_greater: return value > limit;
+    case AP_OPERATOR_greater_equal: return value >= limit;
+    }
+    return false;
+}
+
+/* What @text says of a figure. */
+static void tell(const struct ap_condition *condition, const struct figure *now, const struct figure *before, double limit,
+                 char *text, size_t bytes)
+{
+    char is[AP_VALUE_TEXT_BYTES], was[AP_VALUE_TEXT_BYTES], most[AP_VALUE_TEXT_BYTES];
+    struct ap_value limit_value = with_number(now, limit);
+    (void)ap_format_value(&now->value, is, sizeof(is));
+    (void)ap_format_value(&limit_value, most, sizeof(most));
+    int used = snprintf(text, bytes, "%.*s is %s", SHOWN(condition->metric), is);
+    if (condition->kind == AP_CONDITION_figure) {
+        (void)snprintf(text + used, bytes - (size_t)used, "; the condition is %s %s", operators[condition->op], most);
+        return;
+    }
+    struct ap_value before_value = with_number(now, before->number);
+    (void)ap_format_value(&before_value, was, sizeof(was));
+    used += snprintf(text + used, bytes - (size_t)used, ", it was %s", was);
+    if (before->number > 0)
+        used += snprintf(text + used, bytes - (size_t)used, " (%+.1f %%)", (now->number / before->number - 1) * 100);
+    (void)snprintf(text + used, bytes - (size_t)used, "; the condition is %s %s", operators[condition->op], most);
+}
+
+static void judge_figure(const struct ap_condition *condition, struct ap_model *model, struct ap_value *row,
+                         const struct ap_value *root_before)
+{
+    char text[500];
+    struct figure now = figure_of(&model->root, condition->metric), before = figure_of(root_before, condition->metric);
+    bool change = condition->kind == AP_CONDITION_change, known = now.known && (before.known || !change);
+    double limit = !change                 ? condition->number
+                   : condition->in_percent ? before.number + fabs(before.number) * condition->number
+                                           : before.number + condition->number;
+    if (!known)
+        (void)snprintf(text, sizeof(text), "%.*s is not known in %s: the condition cannot be judged", SHOWN(condition->metric),
+                       now.known ? "the baseline" : "this report");
+    else
+        tell(condition, &now, &before, limit, text, sizeof(text));
+    struct ap_value limit_value = with_number(&now, limit), before_value = with_number(now.known ? &now : &before, before.number);
+    ap_add_text(model, row, "metric", condition->metric);
+    add_figure(model, row, "before", before.known && change, &before_value);
+    add_figure(model, row, "value", now.known, &now.value);
+    add_figure(model, row, "limit", known, &limit_value);
+    ap_add_known_bool(model, row, "held", known, holds(condition->op, now.number, limit));
+    ap_add_string(model, row, "text", text);
+}
+
+static int rank_of(struct ap_text severity)
+{
+    for (int i = 0; i < (int)AP_COUNT_OF(severities); i++)
+        if (ap_text_is(severity, severities[i]))
+            return i;
+    return -1;
+}
+
+static void judge_severity(const struct ap_condition *condition, struct ap_model *model, struct ap_value *row)
+{
+    char text[500];
+    int64_t count = 0;
+    struct ap_text worst = { "", 0 };
+    const struct ap_value *finding = ap_value_first(ap_value_member(&model->root, "findings"));
+    for (; finding; finding = finding->next) {
+        if (rank_of(ap_value_text(ap_value_member(finding, "severity"))) < condition->severity)
+            continue;
+        if (!count++)
+            worst = ap_value_text(ap_value_member(finding, "title"));
+    }
+    if (count)
+        (void)snprintf(text, sizeof(text), "%lld finding%s of severity %s%s: %.*s%s", (long long)count, count == 1 ? "" : "s",
+                       severities[condition->severity], condition->severity < 4 ? " or worse" : "", SHOWN(worst),
+                       count > 1 ? ", ..." : "");
+    else
+        (void)snprintf(text, sizeof(text), "no finding of severity %s%s", severities[condition->severity],
+                       condition->severity < 4 ? " or worse" : "");
+    ap_add_null(model, row, "metric");
+    ap_add_null(model, row, "before");
+    ap_add_count(model, row, "value", count);
+    ap_add_null(model, row, "limit");
+    ap_add_bool(model, row, "held", count > 0);
+    ap_add_string(model, row, "text", text);
+}
+
+void ap_conditions_judge(const struct ap_conditions *conditions, struct ap_model *model, const struct ap_value *before)
+{
+    static const char *const kinds[] = { "severity", "figure", "change" };
+    struct ap_value *list = ap_add_list(model, &model->root, "conditions");
+    for (size_t i = 0; i < conditions->count; i++) {
+        const struct ap_condition *condition = &conditions->conditions[i];
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_text(model, row, "condition", condition->text);
+        ap_add_string(model, row, "kind", kinds[condition->kind]);
+        if (condition->kind == AP_CONDITION_severity)
+            judge_severity(condition, model, row);
+        else
+            judge_figure(condition, model, row, before);
+    }
+}

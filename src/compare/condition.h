@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ * condition.h - what makes a run fail: --fail-on. A severity that findings reach, or a figure against a limit:
+ *
+ *     high    steps.p50_us > +5%    memory.replay.devices.peak_reserved_bytes > 40GiB    gpu.utilization_ratio < 80%
+ *
+ * A sign before the number makes it a change from the baseline: in per cent of it, or in the unit of the figure. Times take ns,
+ * us, ms or s; sizes K, M, G, T (powers of 1,000) and Ki, Mi, Gi, Ti (of 1,024), with or without B; ratios % or a plain number;
+ * all else a plain number, or one with K, M, G, T. A figure's name is its path in the JSON report; lists are folded by maximum. */
+#ifndef AP_CONDITION_H
+#define AP_CONDITION_H
+
+#include "mem.h"
+#include "model_build.h"
+
+#define AP_CONDITIONS_MAX 64
+
+enum ap_condition_kind { AP_CONDITION_severity, AP_CONDITION_figure, AP_CONDITION_change };
+enum ap_operator { AP_OPERATOR_less, AP_OPERATOR_less_equal, AP_OPERATOR_greater, AP_OPERATOR_greater_equal };
+
+struct ap_condition {
+    struct ap_text text; /* as given, without the spaces around */
+    enum ap_condition_kind kind;
+    int severity; /* its rank */
+    struct ap_text metric;
+    enum ap_operator op;
+    double number; /* in the unit of the model (ns, bytes), or, where in_percent, a share of the baseline */
+    bool in_percent;
+};
+
+struct ap_conditions {
+    struct ap_condition conditions[AP_CONDITIONS_MAX];
+    size_t count;
+};
+
+/** Read what stands in @texts, each one condition or several with commas between. Text is borrowed. AP_ERROR_USAGE says what
+ *  is wrong and what was expected; @has_baseline: changes can be asked for. */
+AP_MUST_CHECK enum ap_status ap_conditions_parse(const char *const *texts, size_t count, bool has_baseline,
+                                                 struct ap_conditions *ret_conditions, struct ap_error *reterr);
+
+/** Append "conditions" to the root of @model. @before: root of the baseline, or NULL. */
+void ap_conditions_judge(const struct ap_conditions *conditions, struct ap_model *model, const struct ap_value *before);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ * write_annotations.c - workflow commands that GitHub Actions shows beside a run: ::error for conditions that hold, ::warning for
+ * those that cannot be judged and for findings of the two highest severities (with a baseline: those that are new or worse).
+ * The runner takes ten of each kind from a step, so no more are written. */
+#include "report.h"
+
+#include "poison.h"
+
+#define MOST_OF_A_KIND 10
+
+/* As the runner's toolkit escapes them: %, CR and LF in messages, the colon and comma in properties, too. What else would
+ * move a terminal's cursor is replaced. */
+static void write_escaped(struct ap_out *out, struct ap_text text, bool in_property)
+{
+    for (size_t i = 0; i < text.bytes; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (c == '%' || c == '\r' || c == '\n' || (in_property && (c == ':' || c == ',')))
+            ap_out_format(out, "%%%02X", c);
+        else
+            ap_out_char(out, c < 0x20 || c == 0x7f ? '?' : (char)c);
+    }
+}
+
+static struct ap_text text_of(const struct ap_value *object, const char *key)
+{
+    return ap_value_text(ap_value_member(object, key));
+}
+
+struct annotations {
+    struct ap_out out;
+    unsigned errors, warnings;
+};
+
+static void annotate(struct annotations *to, bool error, struct ap_text title, struct ap_text message)
+{
+    unsigned *count = error ? &to->errors : &to->warnings;
+    if (++*count > MOST_OF_A_KIND)
+        return;
+    ap_out_string(&to->out, error ? "::error title=" : "::warning title=");
+    write_escaped(&to->out, title, true);
+    ap_out_string(&to->out, "::");
+    write_escaped(&to->out, message, false);
+    ap_out_char(&to->out, '\n');
+}
+
+static void annotate_conditions(struct annotations *to, const struct ap_value *root)
+{
+    const struct ap_value *condition = ap_value_first(ap_value_member(root, "conditions"));
+    for (; condition; condition = condition->next) {
+        const struct ap_value *held = ap_value_member(condition, "held");
+        bool known = held && held->type == AP_VALUE_BOOL;
+        if (!known || held->as.integer)
+            annotate(to, known, text_of(condition, "condition"), text_of(condition, "text"));
+    }
+}
+
+static void annotate_changes(struct annotations *to, const struct ap_value *root)
+{
+    const struct ap_value *row = ap_value_first(ap_value_at(root, "comparison.findings.rows"));
+    for (; row; row = row->next) {
+        struct ap_text change = text_of(row, "change");
+        bool is_new = ap_text_is(change, "new");
+        if ((is_new || ap_text_is(change, "worse")) && !ap_text_is(text_of(row, "after_severity"), "info"))
+            annotate(to, false, is_new ? AP_TEXT("new finding") : AP_TEXT("finding is worse"), text_of(row, "title"));
+    }
+}
+
+static void annotate_findings(struct annotations *to, const struct ap_value *root)
+{
+    const struct ap_value *finding = ap_value_first(ap_value_member(root, "findings"));
+    for (; finding; finding = finding->next) {
+        struct ap_text severity = text_of(finding, "severity");
+        if (ap_text_is(severity, "critical") || ap_text_is(severity, "high"))
+            annotate(to, false, text_of(finding, "title"), text_of(finding, "observation"));
+    }
+}
+
+enum ap_status ap_write_annotations(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr)
+{
+    struct annotations to = { .errors = 0 };
+    ap_out_init(&to.out, sink);
+    annotate_conditions(&to, &model->root);
+    if (ap_value_first(ap_value_member(&model->root, "comparison")))
+        annotate_changes(&to, &model->root);
+    else
+        annotate_findings(&to, &model->root);
+    return ap_out_finish(&to.out, reterr);
+}

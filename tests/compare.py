@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""--baseline, --fail-on, --junit-out, --github-annotations and --series, on runs of one simulated program: again with other
+noise alone, and with slow-downs planted. Prints TAP."""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+from pathlib import Path
+
+from expected import ROOT, Tap
+from golden import load_validator
+
+sys.path.insert(0, str(ROOT / "tools"))
+import make_fixtures  # noqa: E402 (found by the line above)
+
+STEPS = 12
+
+
+class Runs:
+    """Traces of one program, and the tool over them."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, Path(folder)
+        self.invalid = load_validator(ROOT / "references" / "report-schema.json")
+
+    def trace(self, name, seed, **changes):
+        plan = dict(steps=STEPS, loader_us=900.0, gemm_us=190.0, copy_us=120.0)
+        plan.update(changes)
+        sim = make_fixtures.Sim(seed=seed, memory=True)
+        sim.process()
+        loop = make_fixtures.TrainingLoop(sim, make_fixtures.Plan(**plan))
+        loop.run()
+        loop.main.wait_for(loop.compute, "cudaDeviceSynchronize")
+        head = make_fixtures.head_2025([make_fixtures.A100], ["record_shapes", "profile_memory"])
+        text = make_fixtures.kineto_document(sim.finish(), head, make_fixtures.TRACE_NAME)
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def run(self, *arguments):
+        return subprocess.run([self.program, "--quiet", *map(str, arguments)], capture_output=True, timeout=120, check=False)
+
+    def report(self, *arguments):
+        """(exit code, report, Markdown)"""
+        path = self.folder / "report.json"
+        done = self.run(*arguments, "--json-out", path)
+        return done.returncode, json.loads(path.read_text(encoding="utf-8")), done.stdout.decode()
+
+
+def changed(comparison, *paths):
+    """The names of all rows that are called a change."""
+    found = []
+    for path in paths or ("split.parts", "device_operators.rows", "host_operators.rows", "kernels.rows", "figures", "memory"):
+        rows = comparison
+        for key in path.split("."):
+            rows = rows[key] if rows else []
+        found += [next(iter(row.values())) for row in rows if row["change"] in ("worse", "better", "changed", "new", "gone")]
+    return found
+
+
+def mirrored(change):
+    return {"worse": "better", "better": "worse", "new": "gone", "gone": "new"}.get(change, change)
+
+
+def check_noise(tap, runs, old, old_report):
+    for seed in (2, 3, 4):
+        new = runs.trace("twin.json", seed)
+        code, report, markdown = runs.report(new, "--baseline", old_report)
+        comparison = report["comparison"]
+        tap.same([code, comparison["steps"]["change"], changed(comparison)], [0, "no change", []],
+                 f"noise alone is no change (seed {seed})")
+        tap.same([markdown.count("## Compared with the baseline"), "Mann-Whitney U" in markdown], [1, True],
+                 "the comparison stands in the Markdown and names its test")
+    code, report, _ = runs.report(old, "--baseline", old_report)
+    rows = report["comparison"]["split"]["parts"]
+    tap.same([changed(report["comparison"]), report["comparison"]["findings"]["rows"], {row["delta_us"] for row in rows},
+              {row["delta"] for row in report["comparison"]["figures"] + report["comparison"]["memory"]}], [[], [], {0}, {0}],
+             "a run is not different from itself")
+
+
+def check_planted(tap, runs, old):
+    slow = runs.trace("slow.json", 2, loader_us=1800.0)
+    code, report, markdown = runs.report(slow, "--baseline", old)
+    comparison = report["comparison"]
+    tap.same([code, comparison["steps"]["change"], comparison["baseline"]["kind"]], [0, "worse", "trace"],
+             "a planted slow-down is found")
+    tap.same(comparison["steps"]["p_value"] < 0.001 and 0.2 < comparison["steps"]["delta_ratio"] < 0.6, True,
+             "it is far beyond noise, and of the size that was planted")
+    tap.same("idle_causes.data_loading" in changed(comparison, "split.parts"), True, "it is where it was planted")
+    tap.same("most of it in idle_causes.data_loading, +" in comparison["verdict"]["sentence"] and "Steps are" in markdown, True,
+             "the verdict says where")
+    tap.same([row["change"] for row in comparison["findings"]["rows"] if row["rule_id"] == "dataloader-in-process"], ["worse"],
+             "the finding about it is worse")
+    _, back, _ = runs.report(old, "--baseline", slow)
+    other = back["comparison"]
+    tap.same([mirrored(row["change"]) for row in other["split"]["parts"]], [row["change"] for row in comparison["split"]["parts"]],
+             "the other way round everything is the other way round")
+    tap.same([-row["delta_us"] for row in other["split"]["parts"]], [row["delta_us"] for row in comparison["split"]["parts"]],
+             "and the differences have the other sign")
+    tap.same([other["steps"]["change"], -other["steps"]["shift_us"]], ["better", comparison["steps"]["shift_us"]], "steps, too")
+    return slow
+
+
+def check_operators(tap, runs, old):
+    heavy = runs.trace("heavy.json", 2, gemm_us=240.0)
+    _, report, _ = runs.report(heavy, "--baseline", old)
+    comparison = report["comparison"]
+    tap.same(changed(comparison, "device_operators.rows"), ["aten::mm", "aten::addmm"], "the operators that became slower, and no other")
+    tap.same([row["change"] for row in comparison["kernels"]["rows"]], ["worse", "worse"], "their kernels")
+    wide = runs.trace("wide.json", 2, layers=6)
+    _, report, _ = runs.report(wide, "--baseline", old)
+    tap.same("trace_memory.devices.peak_allocated_bytes" in changed(report["comparison"], "memory"), True, "more memory is told")
+    few = runs.trace("few.json", 5, steps=3, loader_us=1800.0)
+    _, report, markdown = runs.report(few, "--baseline", few)
+    tap.same(report["comparison"]["steps"]["change"], "no change", "the same three steps are no change")
+    _, report, markdown = runs.report(few, "--baseline", runs.trace("few_old.json", 6, steps=3))
+    tap.same([report["comparison"]["steps"]["change"], report["comparison"]["steps"]["test"]], ["too few values", None],
+             "three steps are too few for the test")
+    tap.same("too few steady steps" in markdown, True, "which is said")
+
+
+def check_conditions(tap, runs, old, slow):
+    junit = runs.folder / "junit.xml"
+    wanted = ["high,steps.p50_us > +5%", "steps.p50_us>10s", "memory.replay.devices.peak_reserved_bytes > 40GiB"]
+    arguments = [part for text in wanted for part in ("--fail-on", text)]
+    code, report, markdown = runs.report(slow, "--baseline", old, *arguments, "--junit-out", junit)
+    rows = {row["condition"]: row for row in report["conditions"]}
+    tap.same([code, [row["held"] for row in report["conditions"]][1:]], [1, [True, False, None]], "conditions are judged")
+    tap.same(rows["steps.p50_us>10s"]["limit"], 10_000_000, "a limit is in the unit of the figure")
+    tap.same(markdown.count("**fails**") >= 1 and "**not known**" not in markdown and "not known:" in markdown, True,
+             "they stand in the Markdown")
+    suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
+    tap.same([suite.get("tests"), suite.get("skipped"), [case.get("name") for case in suite]],
+             ["4", "1", list(rows)], "JUnit XML has a test case each")
+    tap.same([case.find("failure") is not None for case in suite], [row["held"] is True for row in rows.values()], "with its outcome")
+    tap.same(runs.run(slow, "--fail-on", "steps.p50_us > 10s").returncode, 0, "what does not hold fails nothing")
+    unknown = ["--fail-on", "memory.summary.reserved_bytes > 1G"]
+    done = runs.run(slow, *unknown)
+    tap.same([done.returncode, b"is not known in this report" in done.stderr], [0, True], "nor does a figure that is not known, which is said")
+    tap.same(runs.run(slow, *unknown, "--strict").returncode, 1, "but with --strict it does")
+    done = runs.run(slow, "--baseline", old, *arguments, "--github-annotations")
+    lines = done.stderr.decode().splitlines()
+    tap.same([line.split(" ")[0] for line in lines if line.startswith("::error")], ["::error"] * 2
+             if rows["high"]["held"] else ["::error"], "annotations are errors for conditions that hold")
+    tap.same(all(line.startswith(("::error title=", "::warning title=")) for line in lines), True, "and warnings else")
+    tap.same(any("+5%25::" in line for line in lines), True, "their text is escaped")
+    hostile = ROOT / "fixtures/traces/hostile_names.json"
+    lines = runs.run(hostile, "--baseline", old, "--fail-on", "low", "--github-annotations", "--junit-out", junit).stderr.decode().splitlines()
+    tap.same([line for line in lines if not line.startswith(("::error title=", "::warning title="))], [], "hostile names begin no line")
+    tap.same(xml.etree.ElementTree.parse(junit).getroot().tag, "testsuites", "and break no XML")
+    for text, want in (("steps.p50 > 5ms", b"steps.p50_us"), ("steps.p50_us > +5%", b"--baseline"), ("steps.p50_us > 5", b"150ms"),
+                       ("steps.p50_us", b"<="), ("high,", b"severity"), ("urgent", b"critical"), ("steps.count > 5ms", b"plain")):
+        done = runs.run(slow, "--fail-on", text)
+        tap.same([done.returncode, want in done.stderr, done.stdout], [2, True, b""], f"{text!r} is a mistake in the command line")
+    tap.same(runs.run(slow, "--junit-out", junit).returncode, 2, "--junit-out without --fail-on is one, too")
+
+
+def check_snapshots(tap, runs):
+    modern, churn = ROOT / "fixtures/snapshots/modern.json.gz", ROOT / "fixtures/snapshots/churn.json"
+    _, report, markdown = runs.report(modern, "--baseline", churn)
+    verdict = report["comparison"]["verdict"]
+    owners = {row["name"]: row["change"] for row in report["comparison"]["memory_owners"]["rows"]}
+    tap.same([owners["/srv/train/train.py:76 train_step"], report["comparison"]["memory_owners"]["complete"]], ["worse", True],
+             "who holds more is told")
+    tap.same([verdict["change"] in ("worse", "better"), "Peak reserved" in verdict["sentence"], "Noise" in markdown], [True, True, False],
+             "snapshots are compared by their peak")
+    _, report, _ = runs.report(modern, "--baseline", modern)
+    tap.same([report["comparison"]["verdict"]["change"], changed(report["comparison"])], ["no change", []], "one is not different from itself")
+
+
+def check_baselines(tap, runs, old, old_report):
+    report = json.loads(old_report.read_text(encoding="utf-8"))
+
+    def given(change, claim, want_code, want_text=b""):
+        path = runs.folder / "baseline.json"
+        path.write_text(change if isinstance(change, str) else json.dumps(change), encoding="utf-8")
+        done = runs.run(old, "--baseline", path)
+        tap.same([done.returncode, want_text in done.stderr], [want_code, True], claim)
+
+    given(dict(report, schema_version="1.7", news={"a": [1, {"b": None}]}), "a later report of the same format is read", 0)
+    given(dict(report, schema_version="2.0"), "one of another format is not", 3, b"format 2.0")
+    given(dict(report, generator={"name": "other"}), "nor what another program wrote", 3, b"no report of this program")
+    given({"schema_version": "1.0", "generator": {"name": "analyze_profile"}}, "a report without anything is one", 0)
+    given('{"schema_version": "1.0", "x": ' + "[" * 100 + "]" * 100 + "}", "nesting is bounded", 5)
+    given('{"schema_version": "1.0", "generator": {"name"', "a cut one is refused", 3)
+    given({"a": 1}, "what is none is refused", 3, b"--baseline takes")
+    given("\x80\x04", "as is a pickle", 3)
+    report["findings"].append({"rule_id": "<img src=x>|`a`", "title": "[x](javascript:1) | <b>", "severity": "critical\n# x"})
+    report["operators"]["top"].append({"name": "a|b\n## c", "device_self_us": 10**9, "count": 3})
+    report["steps"]["rows"] += [{"steady": True, "dur_us": -5}, {"steady": True, "dur_us": "x"}, 7, None]
+    report["context"] = {"a\nb": "c\n# d", "n": 5}
+    given(report, "hostile names and odd rows are survived", 0)
+    done = runs.run(old, "--baseline", runs.folder / "baseline.json")
+    tap.same([line for line in done.stdout.decode().splitlines() if line.startswith(("# x", "## c", "# d")) or "<img" in line], [],
+             "and their text stays text")
+    tap.same(runs.run(old, "--baseline", "-").returncode, 2, "standard input is no baseline")
+    tap.same(runs.run(old_report).returncode, 2, "a report is no input of its own")
+    tap.same(runs.run(old, "--baseline", old_report, "--json-out", old_report).returncode, 2, "nor is it written over")
+
+
+def check_series(tap, runs):
+    """Kernels in proportion to the batch."""
+    sizes = (8, 16, 32, 64)
+    traces = [runs.trace(f"b{size}.json", 20 + size, batch=size, width=65536, gemm_us=40.0 * size, steps=6) for size in sizes]
+    code, report, markdown = runs.report("--series", *(f"{size}={trace}" for size, trace in zip(sizes, traces)))
+    series = report["series"]
+    tap.same([code, [point["batch"] for point in series["points"]]], [0, list(sizes)], "a point for each batch size")
+    rates = [point["samples_per_s"] for point in series["points"]]
+    tap.same(rates == sorted(rates), True, "throughput rises with the size")
+    tap.same([series["memory"]["per_sample_bytes"] > 0, series["memory"]["largest_batch"] > 64], [True, True],
+             "memory grows with it, and a larger one would fit")
+    tap.same(series["memory"]["fixed_bytes"] + series["memory"]["per_sample_bytes"] * series["memory"]["largest_batch"]
+             <= 0.9 * series["memory"]["capacity_bytes"], True, "by the line, within the memory of the device less the reserve")
+    tap.same(report["trace"]["path"], str(traces[-1]), "the rest of the report is about the largest")
+    tap.same(["## Batch sizes" in markdown, "Assumed" in markdown], [True, True], "the Markdown has it, with what is assumed")
+    code, report, _ = runs.report("--series", *traces)
+    tap.same([(point["batch"], point["batch_from"]) for point in report["series"]["points"]], [(size, "shapes") for size in sizes],
+             "without labels the sizes are taken from the shapes")
+    for arguments, claim in (([traces[0]], "one trace is no series"), ([f"0={traces[0]}", traces[1]], "a batch has samples"),
+                             (["8=-", traces[1]], "files alone"), ([*traces, "--memory-json", traces[0]], "no snapshot beside")):
+        tap.same(runs.run("--series", *arguments).returncode, 2, claim)
+
+
+def check_schema(tap, runs, old, slow):
+    if not runs.invalid:
+        print("# python3-jsonschema is not there: NOT CHECKED against the schema")
+        return
+    for arguments in ([slow, "--baseline", old, "--fail-on", "high,steps.p50_us > +5%,gpu.busy_us < 1s"], ["--series", f"1={old}", f"2={slow}"],
+                      ["--series", f"1={old}", f"1={slow}"], [old, "--baseline", ROOT / "fixtures/traces/tiny_ops.json"],
+                      [ROOT / "fixtures/snapshots/modern.json.gz", "--baseline", ROOT / "fixtures/snapshots/churn.json"],
+                      [ROOT / "fixtures/snapshots/modern.json.gz", "--baseline", old]):
+        runs.report(*arguments)
+        tap.same(runs.invalid((runs.folder / "report.json").read_bytes()), [], "valid by the schema: " + " ".join(Path(str(a)).name for a in arguments))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    options = parser.parse_args()
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as folder:
+        runs = Runs(options.program, folder)
+        old, old_report = runs.trace("old.json", 1), runs.folder / "old_report.json"
+        tap.same(runs.run(old, "--json-out", old_report).returncode, 0, "a report to compare with")
+        check_noise(tap, runs, old, old_report)
+        slow = check_planted(tap, runs, old)
+        check_operators(tap, runs, old)
+        check_conditions(tap, runs, old, slow)
+        check_baselines(tap, runs, old, old_report)
+        check_snapshots(tap, runs)
+        check_series(tap, runs)
+        check_schema(tap, runs, old, slow)
+    return tap.done()
+
+
+sys.exit(main())

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT
+ * What is a change and what is noise, figures by their path, conditions, batch sizes. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comparing.h"
+#include "condition.h"
+#include "metric_names.h"
+#include "metric_path.h"
+#include "rank_test.h"
+#include "scaling.h"
+#include "tap.h"
+#include "tree.h"
+
+#include "poison.h"
+
+#define MS INT64_C(1000000)
+#define MIB ((int64_t)1 << 20)
+
+static struct ap_gate gate;
+
+static bool is_near(double got, double want)
+{
+    return fabs(got - want) < 1e-6;
+}
+
+static void says(const struct ap_value *object, const char *path, const char *want, const char *claim)
+{
+    is_text(ap_value_text(ap_value_at(object, path)), want, claim);
+}
+
+/* ---- the rank test ---- */
+
+static struct ap_rank_test test_of(const int64_t *before, size_t before_count, const int64_t *after, size_t after_count)
+{
+    int64_t a[200], b[200];
+    struct ap_rank_test test = { .p_value = -1 };
+    struct ap_error error;
+    memcpy(a, before, before_count * sizeof(a[0]));
+    memcpy(b, after, after_count * sizeof(b[0]));
+    ok(ap_rank_test(&gate, a, before_count, b, after_count, &test, &error) == AP_OK, "tested");
+    return test;
+}
+
+#define TEST(before, after) test_of(before, AP_COUNT_OF(before), after, AP_COUNT_OF(after))
+
+/* The p-values are counted over all ways to choose the second sample. */
+static void p_values_are_exact(void)
+{
+    static const int64_t low[] = { 1, 2, 3, 4 }, high[] = { 5, 6, 7, 8 }, mixed[] = { 2, 4, 6, 9 }, other[] = { 1, 3, 5, 7, 8 };
+    static const int64_t three[] = { 1, 2, 3 }, later[] = { 4, 5, 6 }, same[] = { 7, 7, 7, 7 }, tied[] = { 1, 1, 2 }, ties[] = { 2, 3, 3 };
+    ok(is_near(TEST(low, high).p_value, 2.0 / 70), "all of four below all of four: 2 of 70 ways");
+    ok(is_near(TEST(low, high).least_p, 2.0 / 70), "and there is no less");
+    ok(is_near(TEST(three, later).p_value, 0.1), "three and three reach 0.1 at best");
+    ok(TEST(three, later).least_p > AP_STEP_LEVEL, "so they are too few");
+    ok(is_near(TEST(mixed, other).p_value, 114.0 / 126), "U = 9, next to the middle");
+    ok(is_near(TEST(same, same).p_value, 1), "all equal: no difference");
+    ok(is_near(TEST(tied, ties).p_value, 0.2), "ties have mid-ranks: 4 of 20 ways are as far");
+    is_int(TEST(low, high).shift, 4, "the shift is the median of all differences");
+    is_int(TEST(high, low).shift, -4, "and turns around");
+    ok(is_near(TEST(high, low).p_value, TEST(low, high).p_value), "p does not");
+}
+
+static void many_values_are_approximated(void)
+{
+    int64_t low[100], high[100];
+    for (int64_t i = 0; i < 100; i++) {
+        low[i] = i;
+        high[i] = i + 20;
+    }
+    struct ap_rank_test test = TEST(low, high);
+    ok(!test.exact && fabs(test.p_value - 1.0975218e-05) < 1e-11, "a shift of 20 in 100 is far beyond chance");
+    is_int(test.shift, 20, "and is found");
+    ok(TEST(low, low).p_value > 0.99, "no shift is none");
+}
+
+/* ---- figures by path ---- */
+
+static void lists_are_folded_by_maximum(void)
+{
+    struct ap_model model;
+    ap_model_init(&model, &gate);
+    put_time(&model, "steps.p50_us", 5 * MS);
+    struct ap_value *devices = put_list(&model, "memory.devices");
+    for (int64_t i = 0; i < 3; i++) {
+        struct ap_value *device = ap_add_object(&model, devices, NULL);
+        if (i == 2)
+            ap_add_null(&model, device, "peak_bytes");
+        else
+            ap_add_bytes(&model, device, "peak_bytes", (i + 1) * MIB);
+        struct ap_value *inner = ap_add_list(&model, device, "sizes");
+        ap_add_count(&model, inner, NULL, 10 * i);
+    }
+    is_int(ap_value_integer(ap_metric_fold(&model.root, AP_TEXT("steps.p50_us")), 0), 5 * MS, "a plain path");
+    is_int(ap_value_integer(ap_metric_fold(&model.root, AP_TEXT("memory.devices.peak_bytes")), 0), 2 * MIB, "the largest of a list");
+    is_int(ap_value_integer(ap_metric_fold(&model.root, AP_TEXT("memory.devices.sizes")), 0), 20, "also of lists in a list");
+    ok(!ap_metric_fold(&model.root, AP_TEXT("memory.devices")) && !ap_metric_fold(&model.root, AP_TEXT("steps.p50")), "no figure, no value");
+    ok(!ap_metric_fold(&model.root, AP_TEXT("")), "no path, no value");
+    ap_model_release(&model);
+}
+
+static void names_are_those_of_the_schema(void)
+{
+    ok(ap_metric_name_is_known(AP_TEXT("steps.p50_us")), "a figure");
+    ok(ap_metric_name_is_known(AP_TEXT("memory.replay.devices.peak_reserved_bytes")), "in a list");
+    ok(ap_metric_name_is_known(AP_TEXT("cpu.signals.foreach_update.count")), "under a key of the input's choice");
+    ok(!ap_metric_name_is_known(AP_TEXT("steps")) && !ap_metric_name_is_known(AP_TEXT("steps.p50_us.x")) &&
+           !ap_metric_name_is_known(AP_TEXT("verdict.bound")) && !ap_metric_name_is_known(AP_TEXT("")),
+       "no objects, no texts");
+    is_int(ap_metric_name_unit(AP_TEXT("launches.queue_delay_us.p50")), AP_METRIC_TIME, "the unit may stand before");
+    static const char *const figures[] = {
+#define AP_FIGURE(list, path, better, title) path,
+#include "figures.def"
+#undef AP_FIGURE
+    };
+    size_t unknown = 0;
+    for (size_t i = 0; i < AP_COUNT_OF(figures); i++)
+        unknown += !ap_metric_name_is_known(ap_text_of(figures[i]));
+    is_int((int64_t)unknown, 0, "all figures that are compared are in the schema");
+    const char *near[AP_METRIC_NEAREST];
+    ap_metric_names_near(AP_TEXT("step.p50_us"), near);
+    is_str(near[0], "steps.p50_us", "a letter less");
+    ap_metric_names_near(AP_TEXT("x"), near);
+    ok(*near[0] && *near[1] && *near[2], "there is always something near");
+}
+
+/* ---- comparisons ---- */
+
+/* Twelve steps of @step_ns, each a little off, with compute and idle. */
+static void build_report(struct ap_model *model, int64_t step_ns, int64_t kernel_ns, unsigned seed)
+{
+    ap_model_init(model, &gate);
+    put_count(model, "steps.count", 12);
+    put_time(model, "steps.mean_us", step_ns);
+    put_count(model, "steps.steady.count", 12);
+    put_ratio(model, "steps.steady.cv_ratio", 0.01);
+    put_time(model, "trace.window_us", 12 * step_ns);
+    struct ap_value *rows = put_list(model, "steps.rows"), *parts = put_list(model, "split.steps");
+    ap_add_string(model, tree_place(model, "split"), "basis", "gpu");
+    for (int64_t i = 0; i < 12; i++) {
+        seed = seed * 1103515245u + 12345u;
+        int64_t dur_ns = step_ns + (int64_t)(seed >> 16) % (step_ns / 50);
+        for (int of_split = 0; of_split < 2; of_split++) {
+            struct ap_value *row = ap_add_object(model, of_split ? parts : rows, NULL);
+            ap_add_bool(model, row, "steady", true);
+            ap_add_time(model, row, "dur_us", dur_ns);
+            if (!of_split)
+                continue;
+            ap_add_time(model, row, "compute_us", 12 * kernel_ns / 12);
+            ap_add_time(model, row, "idle_us", dur_ns - kernel_ns);
+        }
+    }
+    struct ap_value *kernels = put_list(model, "gpu.kernels");
+    struct ap_value *kernel = ap_add_object(model, kernels, NULL);
+    ap_add_string(model, kernel, "name", "gemm");
+    ap_add_count(model, kernel, "count", 24);
+    ap_add_time(model, kernel, "total_dur_us", 12 * kernel_ns);
+    struct ap_value *finding = ap_add_object(model, put_list(model, "findings"), NULL);
+    ap_add_string(model, finding, "rule_id", "slow");
+    ap_add_string(model, finding, "severity", kernel_ns > 6 * MS ? "high" : "medium");
+    (void)put_list(model, "not_evaluated");
+    put_bytes(model, "memory.summary.reserved_bytes", 100 * MIB + kernel_ns);
+}
+
+static const struct ap_value *compare(struct ap_model *after, const struct ap_model *before)
+{
+    struct ap_compare_options options = { .path = "old.json", .kind = "report" };
+    struct ap_error error;
+    ok(ap_compare(after, &before->root, &options, &error) == AP_OK, "compared");
+    return ap_value_member(&after->root, "comparison");
+}
+
+static void noise_is_no_change(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 10 * MS, 5 * MS, 77);
+    const struct ap_value *comparison = compare(&after, &before);
+    says(comparison, "steps.change", "no change", "other noise");
+    says(comparison, "steps.test", "Mann-Whitney U, two-sided, exact", "the test is named");
+    ok(!ap_value_first(ap_value_at(comparison, "kernels.rows")), "no kernel");
+    ok(!ap_value_first(ap_value_at(comparison, "findings.rows")), "no finding");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
+static void a_slow_down_is_one(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 12 * MS, 7 * MS, 2);
+    const struct ap_value *comparison = compare(&after, &before);
+    says(comparison, "steps.change", "worse", "steps");
+    says(list_item(ap_value_at(comparison, "split.parts"), 0), "change", "worse", "compute");
+    says(list_item(ap_value_at(comparison, "split.parts"), 1), "change", "no change", "not idle");
+    const struct ap_value *kernel = ap_value_first(ap_value_at(comparison, "kernels.rows"));
+    says(kernel, "change", "worse", "the kernel");
+    is_int(ap_value_integer(ap_value_member(kernel, "delta_us"), 0), 2 * MS, "for each step");
+    is_int(ap_value_integer(ap_value_member(kernel, "before_count"), 0), 2, "as are the counts");
+    says(ap_value_first(ap_value_at(comparison, "findings.rows")), "change", "worse", "the finding");
+    says(ap_value_first(ap_value_at(comparison, "memory")), "change", "worse", "memory by 2 MiB of 100");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
+static size_t count_changes(const struct ap_value *comparison, const char *path, const char *change)
+{
+    size_t count = 0;
+    for (const struct ap_value *row = ap_value_first(ap_value_at(comparison, path)); row; row = row->next)
+        count += ap_text_is(ap_value_text(ap_value_member(row, "change")), change);
+    return count;
+}
+
+static int64_t sum_of_deltas(const struct ap_value *comparison, const char *path)
+{
+    int64_t sum = 0;
+    for (const struct ap_value *row = ap_value_first(ap_value_at(comparison, path)); row; row = row->next)
+        sum += ap_value_integer(ap_value_member(row, "delta_us"), 0);
+    return sum;
+}
+
+static void the_sides_can_be_exchanged(void)
+{
+    static const char *const lists[] = { "split.parts", "kernels.rows", "figures", "memory", "findings.rows" };
+    size_t odd = 0, self = 0;
+    for (unsigned seed = 1; seed < 200; seed++) {
+        struct ap_model x, y, back, again;
+        int64_t step = (int64_t)(8 + seed % 7) * MS, kernel = (int64_t)(3 + seed % 5) * MS;
+        build_report(&x, 10 * MS, 5 * MS, seed);
+        build_report(&y, step, kernel, seed + 1000);
+        build_report(&back, 10 * MS, 5 * MS, seed);
+        build_report(&again, step, kernel, seed + 1000);
+        struct ap_error error;
+        struct ap_compare_options options = { .path = "old.json", .kind = "report" };
+        if (ap_compare(&y, &x.root, &options, &error) != AP_OK || ap_compare(&back, &again.root, &options, &error) != AP_OK ||
+            ap_compare(&x, &back.root, &options, &error) != AP_OK) {
+            odd++;
+            continue;
+        }
+        const struct ap_value *there = ap_value_member(&y.root, "comparison"), *here = ap_value_member(&back.root, "comparison");
+        for (size_t i = 0; i < AP_COUNT_OF(lists); i++) {
+            odd += count_changes(there, lists[i], "worse") != count_changes(here, lists[i], "better");
+            odd += count_changes(there, lists[i], "better") != count_changes(here, lists[i], "worse");
+            odd += sum_of_deltas(there, lists[i]) != -sum_of_deltas(here, lists[i]);
+            const struct ap_value *same = ap_value_member(&x.root, "comparison");
+            self += count_changes(same, lists[i], "worse") + count_changes(same, lists[i], "better");
+            self += sum_of_deltas(same, lists[i]) != 0;
+        }
+        ap_model_release(&x);
+        ap_model_release(&y);
+        ap_model_release(&back);
+        ap_model_release(&again);
+    }
+    is_int((int64_t)odd, 0, "what is worse one way is better the other, by as much");
+    is_int((int64_t)self, 0, "nothing differs from itself");
+}
+
+static void a_name_below_the_list_is_a_bound(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 10 * MS, 5 * MS, 1);
+    struct ap_value *row = ap_add_object(&after, tree_place(&after, "gpu.kernels"), NULL);
+    ap_add_string(&after, row, "name", "new");
+    ap_add_time(&after, row, "total_dur_us", 12 * 8 * MS);
+    const struct ap_value *kernel = ap_value_first(ap_value_at(compare(&after, &before), "kernels.rows"));
+    says(kernel, "name", "new", "it was not in the list");
+    is_int(ap_value_integer(ap_value_member(kernel, "delta_us"), 0), 3 * MS, "where the last had 5 ms: 3 ms more at least");
+    is_int(ap_value_integer(ap_value_member(kernel, "delta_is_least"), 0), 1, "which is said");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
+static void empty_reports_compare(void)
+{
+    struct ap_model before, after;
+    ap_model_init(&before, &gate);
+    ap_model_init(&after, &gate);
+    const struct ap_value *comparison = compare(&after, &before);
+    says(comparison, "verdict.change", "not known on one side", "nothing is known");
+    is_int(ap_value_member(comparison, "steps")->type, AP_VALUE_NULL, "no steps");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
+/* ---- conditions ---- */
+
+static enum ap_status parse(const char *text, bool has_baseline, struct ap_conditions *conditions, struct ap_error *error)
+{
+    *error = (struct ap_error){ .message = "" };
+    return ap_conditions_parse(&text, 1, has_baseline, conditions, error);
+}
+
+static void conditions_are_read(void)
+{
+    static const struct {
+        const char *text;
+        double number;
+    } good[] = { { "steps.p50_us > 150ms", 150e6 },
+                 { "steps.p50_us>1.5 s", 1.5e9 },
+                 { "  steps.p50_us  <=  7 ns ", 7 },
+                 { "steps.p50_us > +5%", 0.05 },
+                 { "steps.p50_us < -5 %", -0.05 },
+                 { "steps.p50_us > +10us", 1e4 },
+                 { "memory.summary.reserved_bytes > 40GiB", 40.0 * 1073741824 },
+                 { "memory.summary.reserved_bytes > 40Gi", 40.0 * 1073741824 },
+                 { "memory.summary.reserved_bytes > 40G", 40e9 },
+                 { "memory.summary.reserved_bytes >= 3KB", 3000 },
+                 { "memory.summary.reserved_bytes > 12", 12 },
+                 { "memory.summary.reserved_bytes > 12B", 12 },
+                 { "gpu.utilization_ratio < 80%", 0.8 },
+                 { "gpu.utilization_ratio < 0.8", 0.8 },
+                 { "steps.count < 3K", 3000 } };
+    struct ap_conditions conditions;
+    struct ap_error error;
+    for (size_t i = 0; i < AP_COUNT_OF(good); i++)
+        ok(parse(good[i].text, true, &conditions, &error) == AP_OK && conditions.count == 1 &&
+               is_near(conditions.conditions[0].number, good[i].number),
+           good[i].text);
+    ok(parse("high, steps.p50_us > 1s,critical", false, &conditions, &error) == AP_OK && conditions.count == 3, "several with commas");
+}
+
+static void mistakes_are_told(void)
+{
+    static const struct {
+        const char *text, *told;
+    } bad[] = { { "", "a severity" },
+                { "high,", "a severity" },
+                { "info", "no severity" },
+                { "steps.p50", "steps.p50_us" },
+                { "steps.p50_us", "<, <=" },
+                { "steps.p50_us = 5ms", "<, <=" },
+                { "steps.p50_us > ", "15 digits" },
+                { "steps.p50_us > x", "15 digits" },
+                { "steps.p50_us > 1e3us", "150ms" },
+                { "steps.p50_us > .5s", "15 digits" },
+                { "steps.p50_us > 5.s", "15 digits" },
+                { "steps.p50_us > 1234567890123456s", "15 digits" },
+                { "steps.p50_us > 5", "150ms" },
+                { "steps.p50_us > 5%", "150ms" },
+                { "steps.p50_us > 5ms and", "150ms" },
+                { "steps.p50_us > +5%", "--baseline" },
+                { "steps.p50_us > - 5%", "--baseline" },
+                { "memory.summary.reserved_bytes > 5k", "40GiB" },
+                { "memory.summary.reserved_bytes > 5%", "40GiB" },
+                { "gpu.utilization_ratio > 5ms", "80%" },
+                { "steps.count > 5GiBB", "plain number" },
+                { "steps.count > 5ms", "plain number" },
+                { "verdict.bound > 5", "nearest" } };
+    struct ap_conditions conditions;
+    struct ap_error error;
+    for (size_t i = 0; i < AP_COUNT_OF(bad); i++)
+        ok(parse(bad[i].text, false, &conditions, &error) == AP_ERROR_USAGE && strstr(error.message, bad[i].told), bad[i].text);
+    const char *many[AP_CONDITIONS_MAX + 1];
+    for (size_t i = 0; i < AP_COUNT_OF(many); i++)
+        many[i] = "high";
+    ok(ap_conditions_parse(many, AP_COUNT_OF(many), false, &conditions, &error) == AP_ERROR_USAGE, "there is a most");
+    char longest[20000];
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    ok(parse(longest, false, &conditions, &error) == AP_ERROR_USAGE, "a long name is cut in the message");
+}
+
+/* 't', 'f' or '?' for one condition. */
+static char judge(const char *text, int64_t before_ns, int64_t after_ns)
+{
+    struct ap_model before, after;
+    struct ap_conditions conditions;
+    struct ap_error error;
+    ap_model_init(&before, &gate);
+    ap_model_init(&after, &gate);
+    if (before_ns >= 0)
+        put_time(&before, "steps.p50_us", before_ns);
+    if (after_ns >= 0)
+        put_time(&after, "steps.p50_us", after_ns);
+    struct ap_value *finding = ap_add_object(&after, put_list(&after, "findings"), NULL);
+    ap_add_string(&after, finding, "severity", "high");
+    ok(parse(text, true, &conditions, &error) == AP_OK, text);
+    ap_conditions_judge(&conditions, &after, &before.root);
+    const struct ap_value *row = ap_value_first(ap_value_member(&after.root, "conditions"));
+    ok(ap_value_text(ap_value_member(row, "text")).bytes > 0, "with a sentence");
+    const struct ap_value *held = ap_value_member(row, "held");
+    char result = held->type != AP_VALUE_BOOL ? '?' : held->as.integer ? 't' : 'f';
+    ap_model_release(&before);
+    ap_model_release(&after);
+    return result;
+}
+
+static void conditions_are_judged(void)
+{
+    ok(judge("steps.p50_us > 100ms", -1, 101 * MS) == 't' && judge("steps.p50_us > 100ms", -1, 100 * MS) == 'f', "a limit");
+    ok(judge("steps.p50_us >= 100ms", -1, 100 * MS) == 't', "reached");
+    ok(judge("steps.p50_us > +5%", 100 * MS, 106 * MS) == 't' && judge("steps.p50_us > +5%", 100 * MS, 105 * MS) == 'f', "per cent more");
+    ok(judge("steps.p50_us < -5%", 100 * MS, 94 * MS) == 't' && judge("steps.p50_us < -5%", 100 * MS, 96 * MS) == 'f', "per cent less");
+    ok(judge("steps.p50_us > +5ms", 100 * MS, 106 * MS) == 't' && judge("steps.p50_us > +5ms", 100 * MS, 105 * MS) == 'f', "so much more");
+    ok(judge("steps.p50_us > +5%", 0, 1) == 't' && judge("steps.p50_us > +5%", 0, 0) == 'f', "more than nothing");
+    ok(judge("steps.p50_us > 1ms", -1, -1) == '?', "not known in this report");
+    ok(judge("steps.p50_us > +5%", -1, 5 * MS) == '?', "not known in the baseline");
+    ok(judge("steps.p50_us > 999999999999s", -1, INT64_MAX) == 'f', "far away");
+    ok(judge("medium", -1, -1) == 't' && judge("critical", -1, -1) == 'f', "severities");
+}
+
+/* ---- batch sizes ---- */
+
+static void lines_are_fitted(void)
+{
+    struct ap_model model;
+    struct ap_scaling_point points[4];
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t batch = (uint64_t)64 >> i;
+        points[i] = (struct ap_scaling_point){ .path = "t.json", .batch = batch, .step_ns = 10 * MS + (int64_t)batch * MS,
+                                               .peak_bytes = { -1, 100 * MIB + (int64_t)batch * 10 * MIB, 5 },
+                                               .capacity_bytes = 10000 * MIB };
+    }
+    ap_model_init(&model, &gate);
+    ap_scaling_add(points, 4, &model);
+    const struct ap_value *series = ap_value_member(&model.root, "series");
+    is_int(ap_value_integer(ap_value_member(list_item(ap_value_member(series, "points"), 0), "batch"), 0), 8, "in order of size");
+    is_int(ap_value_integer(ap_value_at(series, "latency.fixed_us"), 0), 10 * MS, "what a batch costs");
+    is_int(ap_value_integer(ap_value_at(series, "latency.per_sample_us"), 0), MS, "what a sample adds");
+    is_int(ap_value_integer(ap_value_at(series, "memory.fixed_bytes"), 0), 100 * MIB, "memory whatever the batch");
+    is_int(ap_value_integer(ap_value_at(series, "memory.per_sample_bytes"), 0), 10 * MIB, "and of a sample");
+    is_int(ap_value_integer(ap_value_at(series, "memory.largest_batch"), 0), 890, "(9000 - 100) / 10");
+    is_int(ap_value_integer(ap_value_at(series, "knee.batch"), 0), 64, "32 has 88 % of the best only");
+    says(series, "memory_metric", "trace_memory.devices.peak_allocated_bytes", "memory that all runs know");
+    ap_model_release(&model);
+}
+
+static void sizes_without_a_line(void)
+{
+    struct ap_model model;
+    struct ap_scaling_point points[2] = { { .path = "a", .batch = 8, .step_ns = -1, .peak_bytes = { -1, -1, -1 }, .capacity_bytes = -1 },
+                                          { .path = "b", .batch = 8, .step_ns = -1, .peak_bytes = { -1, -1, -1 }, .capacity_bytes = -1 } };
+    ap_model_init(&model, &gate);
+    ap_scaling_add(points, 2, &model);
+    const struct ap_value *series = ap_value_member(&model.root, "series");
+    ok(ap_value_member(series, "latency")->type == AP_VALUE_NULL && ap_value_member(series, "memory")->type == AP_VALUE_NULL &&
+           ap_value_member(series, "knee")->type == AP_VALUE_NULL,
+       "nothing is known, nothing is said");
+    ap_model_release(&model);
+}
+
+static bool guess(const char *dims, const char *name, uint64_t *batch)
+{
+    struct ap_model model;
+    ap_model_init(&model, &gate);
+    struct ap_value *row = ap_add_object(&model, put_list(&model, "operators.by_shape"), NULL);
+    ap_add_string(&model, row, "name", name);
+    ap_add_string(&model, row, "dims", dims);
+    ap_add_time(&model, row, "device_self_us", 5);
+    bool found = ap_scaling_guess(&model.root, batch);
+    ap_model_release(&model);
+    return found;
+}
+
+static void batches_are_guessed(void)
+{
+    uint64_t batch = 0;
+    ok(guess("[[32, 3, 224, 224], [64, 3, 7, 7]]", "aten::conv2d", &batch) && batch == 32, "the input of a convolution");
+    ok(guess("[[], [64, 256], [256, 10]]", "aten::addmm", &batch) && batch == 64, "behind an empty one");
+    ok(guess("[[1000], [16, 256]]", "aten::linear", &batch) && batch == 16, "behind a bias");
+    ok(!guess("[[32, 3]]", "aten::add_", &batch), "not of an optimizer");
+    ok(!guess("[[32]]", "aten::conv2d", &batch) && !guess("", "aten::conv2d", &batch) && !guess("[[[[", "aten::conv2d", &batch) &&
+           !guess("[[99999999999999999999999, 5]]", "aten::conv2d", &batch) && !guess("[[0, 5]]", "aten::conv2d", &batch),
+       "no batch in these");
+}
+
+int main(void)
+{
+    ap_gate_init(&gate, 0);
+    p_values_are_exact();
+    many_values_are_approximated();
+    lists_are_folded_by_maximum();
+    names_are_those_of_the_schema();
+    noise_is_no_change();
+    a_slow_down_is_one();
+    the_sides_can_be_exchanged();
+    a_name_below_the_list_is_a_bound();
+    empty_reports_compare();
+    conditions_are_read();
+    mistakes_are_told();
+    conditions_are_judged();
+    lines_are_fitted();
+    sizes_without_a_line();
+    batches_are_guessed();
+    is_u64(atomic_load(&gate.used_bytes), 0, "all memory was given back");
+    return done();
+}

@@ -16,8 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BYTES = re.compile(r"^(fixtures/(expected|golden|json|recorded|snapshots|traces)|tests/fuzz/corpus)/")
 TEXT_NAMES = {"LICENSE", "meson.build", "meson_options.txt", ".ci/run"}
-TEXT_ENDINGS = (".c", ".h", ".cpp", ".cu", ".def", ".py", ".sh", ".md", ".txt", ".json", ".build", ".dict")
-SPDX_ENDINGS = (".c", ".h", ".cpp", ".cu", ".def", ".py", ".sh")
+TEXT_ENDINGS = (".c", ".h", ".cpp", ".css", ".cu", ".def", ".js", ".py", ".sh", ".md", ".txt", ".json", ".build", ".dict")
+SPDX_ENDINGS = (".c", ".h", ".cpp", ".css", ".cu", ".def", ".js", ".py", ".sh")
 SPDX = "SPDX-License-Identifier: MIT"
 NO_POISON = re.compile(r"^src/(base/mem\.c$|cli/)")  # the memory gate itself, and the program
 C_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.DOTALL)

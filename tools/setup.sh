@@ -8,9 +8,9 @@ set -euo pipefail
 build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 zlib1g-dev libcmark-dev)
 build_wanted=(libisal-dev)
 # What the tests need besides: a second compiler with its sanitizers, a schema validator, a memory checker, git for meson
-# dist, groff to check the man page.
+# dist, groff to check the man page, a browser to look at the HTML report.
 test_packages=(clang python3-jsonschema git ca-certificates xz-utils)
-test_wanted=(libclang-rt-dev valgrind groff-base)
+test_wanted=(libclang-rt-dev valgrind groff-base chromium fonts-dejavu-core)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 

@@ -44,6 +44,7 @@ struct ap_request {
     size_t context_count;
     bool with_tracks;             /* keep what ap_report_write_trace needs */
     bool trace_all;               /* ap_report_write_trace copies all events, not only those around the findings */
+    bool with_pictures;           /* add "pictures" to the tree: what ap_report_write_html draws of a trace */
     bool with_folded;             /* keep what ap_report_write_folded needs */
     uint64_t top_n;               /* longest list in the report; 0 = no bound */
     uint64_t max_memory_bytes;    /* 0 = no bound; else at least AP_MIN_MAX_MEMORY_BYTES */
@@ -82,6 +83,9 @@ AP_API enum ap_status ap_report_write_json(const struct ap_report *report, ap_wr
                                            struct ap_error *reterr);
 AP_API enum ap_status ap_report_write_markdown(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                                struct ap_error *reterr);
+/** For people: one file that loads nothing, smaller than 1.5 MB, with pictures where with_pictures was set. */
+AP_API enum ap_status ap_report_write_html(const struct ap_report *report, ap_write_fn *write, void *write_self,
+                                           struct ap_error *reterr);
 
 /** The conditions of fail_on as JUnit XML, and as annotations of GitHub Actions. */
 AP_API enum ap_status ap_report_write_junit(const struct ap_report *report, ap_write_fn *write, void *write_self,

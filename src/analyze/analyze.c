@@ -45,7 +45,7 @@ static enum ap_status add_split(struct ap_pass_context *context, struct ap_model
                                 struct ap_error *reterr)
 {
     AP_TRY(ap_split_init(&context->split, context->trace, &context->order, &context->tree, &context->links,
-                         &context->steps, &context->families, context->main_track, context->gate, reterr));
+                         &context->steps, &context->families, context->main_track, context->bins, context->gate, reterr));
     AP_TRY(ap_pass_split(context, model, root, reterr));
     return ap_pass_data_loading(context, model, root, reterr);
 }
@@ -133,6 +133,33 @@ static void note_findings_on_the_way(const struct ap_pass_context *context)
     ap_note_many(context->notes, AP_COUNTER_time_overflow, context->ops.overflowed || context->overflowed);
 }
 
+/* What pictures show depends on what is found, so the findings come first. */
+static enum ap_status run_and_draw(struct ap_pass_context *context, struct ap_model *model, struct ap_error *reterr)
+{
+    const struct ap_analyze_options *options = context->options;
+    AP_TRY(run_passes(context, model, reterr));
+    note_findings_on_the_way(context);
+    if (!context->bins)
+        return AP_OK;
+    if (options->judge)
+        AP_TRY(options->judge(options->judge_self, reterr));
+    AP_TRY(ap_pass_pictures(context, model, &model->root, reterr));
+    return ap_model_status(model, reterr);
+}
+
+static enum ap_status run(struct ap_pass_context *context, struct ap_model *model, struct ap_error *reterr)
+{
+    if (!context->options->with_pictures)
+        return run_and_draw(context, model, reterr);
+    context->bins = ap_mem_cleared(context->gate, sizeof(*context->bins));
+    if (!context->bins)
+        return ap_fail_memory(context->gate, reterr);
+    enum ap_status status = run_and_draw(context, model, reterr);
+    ap_mem_free(context->gate, context->bins, sizeof(*context->bins));
+    context->bins = NULL;
+    return status;
+}
+
 enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_options *options, struct ap_notes *notes,
                                 struct ap_model *model, struct ap_error *reterr)
 {
@@ -151,9 +178,7 @@ enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_
     ap_strpool_freeze(&trace->strings);
     ap_strpool_freeze(&trace->signatures);
     ap_strpool_freeze(&trace->odd_keys);
-    enum ap_status status = run_passes(&context, model, reterr);
-    if (status == AP_OK)
-        note_findings_on_the_way(&context);
+    enum ap_status status = run(&context, model, reterr);
     ap_phases_release(&context.phases);
     ap_op_families_release(&context.op_families);
     ap_critical_path_release(&context.critical_path);

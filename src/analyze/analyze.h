@@ -16,6 +16,11 @@ struct ap_analyze_options {
     bool two_threads;      /* passes that do not need each other may run side by side */
     const char *phase;     /* what the report is to be about: one of the names of phases, or NULL for all */
     const struct ap_memory_join *join; /* of the snapshot of the same run; NULL = none was given */
+    bool with_pictures;    /* add "pictures" */
+    /** With pictures: called once all else is in the model, to add "findings", of which the first says what the timeline
+     *  shows; NULL = nobody judges. */
+    enum ap_status (*judge)(void *judge_self, struct ap_error *reterr);
+    void *judge_self;
     struct ap_overlay *overlay; /* receives spans to be drawn; NULL = nobody wants them */
 };
 

@@ -58,3 +58,12 @@ uint32_t ap_host_around(const struct ap_host_tree *tree, const struct ap_trace *
     }
     return AP_NO_ROW;
 }
+
+uint32_t ap_host_container(const struct ap_host_tree *tree, const struct ap_trace *trace, uint32_t row)
+{
+    int64_t end_ns = ap_row_end_ns(trace, row), most_ns = trace->events.dur_ns[row] / 2;
+    uint32_t around = tree->parent[row];
+    for (int i = 0; i < AP_NESTING_MAX && around != AP_NO_ROW && end_ns - ap_row_end_ns(trace, around) > most_ns; i++)
+        around = tree->parent[around];
+    return around;
+}

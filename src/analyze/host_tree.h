@@ -24,4 +24,8 @@ void ap_host_tree_release(struct ap_host_tree *tree);
  *  cross); AP_NO_ROW where there is none within AP_NESTING_MAX rows. */
 uint32_t ap_host_around(const struct ap_host_tree *tree, const struct ap_trace *trace, uint32_t row, uint32_t kinds);
 
+/** The nearest row around @row that contains it: rows that it outlives by more than half of its own time are passed over (a
+ *  profiler's own frames end soon behind the start of the range that they open). AP_NO_ROW where there is none. */
+uint32_t ap_host_container(const struct ap_host_tree *tree, const struct ap_trace *trace, uint32_t row);
+
 #endif

@@ -98,6 +98,7 @@ static void credit(struct attribution *a, uint32_t gap_index, enum ap_idle_cause
         return;
     if (ap_gap_in_window(a->split, gap))
         a->split->window.cause_ns[cause] += end_ns - start_ns;
+    ap_time_bins_add_cause(a->split->bins, cause, start_ns, end_ns);
     for (size_t i = step_after(a, start_ns); i < a->steps->count && a->steps->steps[i].start_ns < end_ns; i++) {
         int64_t from_ns = a->steps->steps[i].start_ns > start_ns ? a->steps->steps[i].start_ns : start_ns;
         int64_t to_ns = a->steps->steps[i].end_ns < end_ns ? a->steps->steps[i].end_ns : end_ns;

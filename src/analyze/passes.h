@@ -35,6 +35,7 @@ struct ap_pass_context {
     uint64_t step_count;      /* steps.count */
     uint32_t main_track;      /* the thread that drives the run: of the steps, else the busiest; AP_NO_ROW = no host rows */
     struct ap_split split;
+    struct ap_time_bins *bins; /* filled with the split; NULL = no pictures are wanted */
     _Atomic bool overflowed;  /* a sum went beyond the ends of int64 */
 };
 
@@ -56,6 +57,7 @@ ap_pass ap_pass_joined;        /* joined */
 ap_pass ap_pass_launches;      /* links, launches */
 ap_pass ap_pass_ops;           /* cpu.summary, top_ops, operators, operator_summary, families */
 ap_pass ap_pass_phases;        /* phases */
+ap_pass ap_pass_pictures;      /* pictures: after all others that it draws */
 ap_pass ap_pass_runtime;       /* runtime */
 ap_pass ap_pass_signals;       /* cpu.signals */
 ap_pass ap_pass_split;         /* split, idle */

@@ -94,6 +94,7 @@ static void credit_piece(struct sweep *sweep, int class, int64_t start_ns, int64
     struct ap_split *split = sweep->split;
     size_t *step = &sweep->covers[class].step;
     split->window.class_ns[class] += end_ns - start_ns;
+    ap_time_bins_add_class(split->bins, class, start_ns, end_ns);
     while (*step < sweep->steps->count && sweep->steps->steps[*step].end_ns <= start_ns)
         ++*step;
     for (size_t i = *step; i < sweep->steps->count && sweep->steps->steps[i].start_ns < end_ns; i++) {
@@ -135,6 +136,33 @@ static void take_differences(struct ap_split_part *part)
         part->class_ns[class] -= part->class_ns[class - 1];
 }
 
+/* Window and steps together. */
+static void find_outer(const struct ap_split *split, const struct ap_steps *steps, int64_t *ret_start_ns, int64_t *ret_end_ns)
+{
+    *ret_start_ns = split->start_ns;
+    *ret_end_ns = split->end_ns;
+    if (steps->count) { /* steps lie in order and apart */
+        *ret_start_ns = steps->steps[0].start_ns < *ret_start_ns ? steps->steps[0].start_ns : *ret_start_ns;
+        *ret_end_ns = steps->steps[steps->count - 1].end_ns > *ret_end_ns ? steps->steps[steps->count - 1].end_ns : *ret_end_ns;
+    }
+}
+
+static void begin_bins(struct ap_split *split, const struct ap_steps *steps)
+{
+    int64_t start_ns, end_ns;
+    _Static_assert((int)AP_TIME_BIN_CLASSES == (int)AP_SPLIT_CLASS_COUNT_, "bins have the classes of the split");
+    find_outer(split, steps, &start_ns, &end_ns);
+    if (split->bins)
+        ap_time_bins_init(split->bins, start_ns, end_ns);
+}
+
+static void finish_bins(struct ap_time_bins *bins)
+{
+    for (uint32_t i = 0; bins && i < bins->count; i++)
+        for (int class = AP_SPLIT_CLASS_COUNT_ - 1; class > 0; class--)
+            bins->class_ns[i][class] -= bins->class_ns[i][class - 1];
+}
+
 /* ---------------------------------------------------------------------------------------------------------- gaps */
 
 /* The gaps up to each row of work and behind the last one; those without length are left out. Counted first, where the
@@ -160,11 +188,8 @@ static size_t list_gaps(struct ap_split *split, const struct merged *merged, int
 static enum ap_status find_gaps(struct ap_split *split, const struct merged *merged, const struct ap_steps *steps,
                                 struct ap_error *reterr)
 {
-    int64_t start_ns = split->start_ns, end_ns = split->end_ns;
-    if (steps->count) { /* steps lie in order and apart */
-        start_ns = steps->steps[0].start_ns < start_ns ? steps->steps[0].start_ns : start_ns;
-        end_ns = steps->steps[steps->count - 1].end_ns > end_ns ? steps->steps[steps->count - 1].end_ns : end_ns;
-    }
+    int64_t start_ns, end_ns;
+    find_outer(split, steps, &start_ns, &end_ns);
     size_t count = list_gaps(split, merged, start_ns, end_ns);
     if (!count)
         return AP_OK;
@@ -305,15 +330,17 @@ static void finish_parts(struct ap_split *split, const struct ap_steps *steps)
 
 enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trace, const struct ap_row_order *order,
                              const struct ap_host_tree *tree, const struct ap_links *links, const struct ap_steps *steps,
-                             const struct ap_kernel_families *families, uint32_t main_track, struct ap_gate *gate, struct ap_error *reterr)
+                             const struct ap_kernel_families *families, uint32_t main_track,
+                             struct ap_time_bins *bins, struct ap_gate *gate, struct ap_error *reterr)
 {
     struct merged merged = { trace, links, NULL };
     struct sweep sweep = { .split = split, .steps = steps };
-    *split = (struct ap_split){ .gate = gate };
+    *split = (struct ap_split){ .gate = gate, .bins = bins };
     if (main_track == AP_NO_ROW)
         main_track = 0; /* a thread of which nothing is recorded answers nothing */
     AP_TRY(merge_devices(&merged, gate, reterr));
     set_window(split, &merged);
+    begin_bins(split, steps);
     enum ap_status status = prepare_steps(split, steps, reterr);
     if (status == AP_OK) {
         sweep_rows(&sweep, &merged, families);
@@ -326,6 +353,7 @@ enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trac
     AP_TRY(ap_idle_attribute(split, trace, order, tree, links, steps, main_track, reterr));
     release_gaps(split);
     finish_parts(split, steps);
+    finish_bins(bins);
     return AP_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "kernel_family.h"
 #include "links.h"
 #include "steps.h"
+#include "time_bins.h"
 
 enum ap_split_class { AP_SPLIT_compute, AP_SPLIT_memset, AP_SPLIT_communication, AP_SPLIT_memcpy, AP_SPLIT_CLASS_COUNT_ };
 
@@ -57,14 +58,16 @@ struct ap_split {
     struct ap_gap_sum gap_sums[AP_GAPS_COUNT_];
     struct ap_gap_detail *details;       /* longest gap first */
     size_t detail_count;
+    struct ap_time_bins *bins;           /* the caller's; NULL = nobody wants them */
 };
 
-/** @main_track: the thread that drives the run; AP_NO_ROW where the trace has no host rows. */
+/** @main_track: the thread that drives the run; AP_NO_ROW where the trace has no host rows. @bins: filled where not NULL,
+ *  from the first to the last end of the window and the steps. */
 AP_MUST_CHECK enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trace,
                                            const struct ap_row_order *order, const struct ap_host_tree *tree,
                                            const struct ap_links *links, const struct ap_steps *steps,
-                                           const struct ap_kernel_families *families, uint32_t main_track, struct ap_gate *gate,
-                                           struct ap_error *reterr);
+                                           const struct ap_kernel_families *families, uint32_t main_track,
+                                           struct ap_time_bins *bins, struct ap_gate *gate, struct ap_error *reterr);
 void ap_split_release(struct ap_split *split);
 
 /** What verdict and rules go by: the steady steps, where they are at least half of the window, else the window. */

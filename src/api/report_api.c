@@ -113,6 +113,31 @@ static enum ap_status check_strict(const struct ap_request *request, const struc
     return AP_OK;
 }
 
+/* ------------------------------------------------------------------------------------------------------- judging */
+
+/* The findings, once: as soon as what pictures show depends on them, at the end at last. */
+struct judging {
+    struct ap_report *report;
+    const struct ap_request *request;
+    const struct ap_rubric *rubric;
+    bool done;
+};
+
+static enum ap_status judge(void *self, struct ap_error *reterr)
+{
+    struct judging *judging = self;
+    struct ap_report *report = judging->report;
+    const struct ap_request *request = judging->request;
+    if (judging->done)
+        return AP_OK;
+    judging->done = true;
+    struct ap_judge_options options = { .focus = request->focus, .phase = request->phase };
+    AP_TRY(ap_shell_options(request, &report->model.arena, &options.more_options, reterr));
+    return ap_rubric_apply(judging->rubric, &options, &report->model, reterr);
+}
+
+/* ------------------------------------------------------------------------------------------------------ analysing */
+
 /* What is known of the trace once it is read, for its analysis. */
 struct read_trace {
     struct ap_trace *trace; /* NULL = none */
@@ -138,9 +163,11 @@ static enum ap_status read_trace(struct ap_report *report, const struct ap_reque
     return check_strict(request, notes, reterr);
 }
 
-static enum ap_status add_trace(struct ap_report *report, const struct ap_request *request, const struct read_trace *read,
-                                const struct ap_memory_join *join, struct ap_error *reterr)
+static enum ap_status add_trace(struct judging *judging, const struct read_trace *read, const struct ap_memory_join *join,
+                                struct ap_error *reterr)
 {
+    struct ap_report *report = judging->report;
+    const struct ap_request *request = judging->request;
     struct ap_analyze_options options = {
         .path = request->cpu_trace_path,
         .top_n = request->top_n,
@@ -149,6 +176,9 @@ static enum ap_status add_trace(struct ap_report *report, const struct ap_reques
         .two_threads = !request->one_thread,
         .phase = request->phase,
         .join = join,
+        .with_pictures = request->with_pictures,
+        .judge = judge,
+        .judge_self = judging,
         .overlay = report->has_overlay ? &report->overlay : NULL,
     };
     return ap_analyze_trace(read->trace, &options, &report->trace_notes, &report->model, reterr);
@@ -179,32 +209,35 @@ static enum ap_status add_memory(struct ap_report *report, const struct ap_reque
 }
 
 /* The trace is read first, but analysed last: the snapshot is gone by then. */
-static enum ap_status add_both(struct ap_report *report, const struct ap_request *request, struct read_trace *read,
-                               struct ap_memory_join *join, const char **path, struct ap_error *reterr)
+static enum ap_status add_both(struct judging *judging, struct read_trace *read, struct ap_memory_join *join, const char **path,
+                               struct ap_error *reterr)
 {
+    struct ap_report *report = judging->report;
+    const struct ap_request *request = judging->request;
     *path = request->cpu_trace_path;
     AP_TRY(read_trace(report, request, read, reterr));
     ap_memory_join_init(join, read->trace, &report->gate);
     *path = request->memory_json_path;
     AP_TRY(add_memory(report, request, join, reterr));
     *path = request->cpu_trace_path;
-    return add_trace(report, request, read, join, reterr);
+    return add_trace(judging, read, join, reterr);
 }
 
-static enum ap_status add_inputs(struct ap_report *report, const struct ap_request *request, const char **path,
-                                 struct ap_error *reterr)
+static enum ap_status add_inputs(struct judging *judging, const char **path, struct ap_error *reterr)
 {
+    struct ap_report *report = judging->report;
+    const struct ap_request *request = judging->request;
     struct read_trace read = { .trace = NULL };
     struct ap_memory_join join = { .gate = &report->gate };
     enum ap_status status;
     if (request->cpu_trace_path && request->memory_json_path) {
-        status = add_both(report, request, &read, &join, path, reterr);
+        status = add_both(judging, &read, &join, path, reterr);
     } else if (request->cpu_trace_path) {
         *path = request->cpu_trace_path;
         ap_add_null(&report->model, &report->model.root, "memory");
         status = read_trace(report, request, &read, reterr);
         if (status == AP_OK)
-            status = add_trace(report, request, &read, NULL, reterr);
+            status = add_trace(judging, &read, NULL, reterr);
     } else {
         *path = request->memory_json_path;
         status = add_memory(report, request, NULL, reterr);
@@ -215,7 +248,7 @@ static enum ap_status add_inputs(struct ap_report *report, const struct ap_reque
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------------- judging */
+/* ----------------------------------------------------------------------------------------------------- comparing */
 
 static enum ap_status compare(struct ap_report *report, const struct ap_request *request, const struct ap_baseline *baseline,
                               struct ap_error *reterr)
@@ -228,12 +261,10 @@ static enum ap_status compare(struct ap_report *report, const struct ap_request 
     return ap_compare(&report->model, ap_baseline_root(baseline), &options, reterr);
 }
 
-static enum ap_status judge(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
-                            const struct ap_baseline *baseline, struct ap_error *reterr)
+/* What follows from the findings. */
+static enum ap_status conclude(struct ap_report *report, const struct ap_request *request, const struct ap_baseline *baseline,
+                               struct ap_error *reterr)
 {
-    struct ap_judge_options options = { .focus = request->focus, .phase = request->phase };
-    AP_TRY(ap_shell_options(request, &report->model.arena, &options.more_options, reterr));
-    AP_TRY(ap_rubric_apply(rubric, &options, &report->model, reterr));
     AP_TRY(compare(report, request, baseline, reterr));
     if (report->series.count)
         ap_scaling_add(report->series.points, report->series.count, &report->model);
@@ -276,9 +307,11 @@ static enum ap_status fill(struct ap_report *report, const struct ap_request *re
     ap_add_string(model, generator, "name", "analyze_profile");
     ap_add_string(model, generator, "version", ap_version());
     add_topic(model, request);
-    AP_TRY(add_inputs(report, request, path, reterr));
+    struct judging judging = { .report = report, .request = request, .rubric = rubric };
+    AP_TRY(add_inputs(&judging, path, reterr));
     *path = NULL;
-    AP_TRY(judge(report, request, rubric, baseline, reterr));
+    AP_TRY(judge(&judging, reterr));
+    AP_TRY(conclude(report, request, baseline, reterr));
     return ap_track_findings(report->has_overlay ? &report->overlay : NULL, &model->root, reterr);
 }
 
@@ -428,6 +461,12 @@ enum ap_status ap_report_write_markdown(const struct ap_report *report, ap_write
                                         struct ap_error *reterr)
 {
     return ap_write_markdown(&report->model, (struct ap_sink){ write, write_self }, reterr);
+}
+
+enum ap_status ap_report_write_html(const struct ap_report *report, ap_write_fn *write, void *write_self,
+                                    struct ap_error *reterr)
+{
+    return ap_write_html(&report->model, (struct ap_sink){ write, write_self }, reterr);
 }
 
 enum ap_status ap_report_write_trace(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,

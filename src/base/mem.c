@@ -84,6 +84,11 @@ void ap_mem_free(struct ap_gate *gate, void *memory, size_t bytes)
     atomic_fetch_sub(&gate->used_bytes, bytes);
 }
 
+void ap_mem_free_foreign(void *memory)
+{
+    free(memory);
+}
+
 enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reterr)
 {
     if (atomic_load(&gate->limit_was_hit))

@@ -29,6 +29,8 @@ AP_MUST_CHECK void *ap_mem_resize(struct ap_gate *gate, void *memory, size_t old
 AP_MUST_CHECK void *ap_mem_cleared(struct ap_gate *gate, size_t bytes);
 /** Give back what ap_mem_resize returned with exactly this size; NULL is fine. */
 void ap_mem_free(struct ap_gate *gate, void *memory, size_t bytes);
+/** Give back what a library that does not know the gate allocated with malloc for us to free. */
+void ap_mem_free_foreign(void *memory);
 
 /** The error for a refused request: AP_ERROR_LIMIT when --max-memory refused it, else AP_ERROR_MEMORY. */
 enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reterr);

@@ -154,12 +154,12 @@ static bool is_stdin_or_stdout(const char *path)
 
 static enum exit_code check_outputs(const struct ap_cli_options *options)
 {
-    enum { count = 5 };
-    static const char *const names[count] = { "--md-out", "--json-out", "--trace-out", "--folded-out", "--junit-out" };
+    enum { count = 6 };
+    static const char *const names[count] = { "--md-out", "--json-out", "--trace-out", "--folded-out", "--junit-out", "--html-out" };
     const char *inputs[] = { options->request.cpu_trace_path, options->request.memory_json_path,
                              options->request.rubric_path, options->request.baseline_path };
     const char *outputs[count] = { options->md_out, options->json_out, options->trace_out, options->folded_out,
-                                            options->junit_out };
+                                   options->junit_out, options->html_out };
     char text[80];
     for (size_t j = 0; j < count; j++) {
         for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
@@ -175,7 +175,8 @@ static enum exit_code check_outputs(const struct ap_cli_options *options)
             }
     }
     if (!options->md_out && (is_stdin_or_stdout(options->json_out) || is_stdin_or_stdout(options->trace_out) ||
-                             is_stdin_or_stdout(options->folded_out) || is_stdin_or_stdout(options->junit_out)))
+                             is_stdin_or_stdout(options->folded_out) || is_stdin_or_stdout(options->junit_out) ||
+                             is_stdin_or_stdout(options->html_out)))
         return usage("both reports would go to standard output: give --md-out FILE as well");
     return EXIT_WRITTEN;
 }
@@ -218,6 +219,11 @@ static enum ap_status write_markdown(const struct run *run, ap_write_fn *write, 
     return ap_report_write_markdown(run->report, write, write_self, reterr);
 }
 
+static enum ap_status write_html(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    return ap_report_write_html(run->report, write, write_self, reterr);
+}
+
 static enum ap_status write_trace(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
 {
     const char *path = run->options->trace_out;
@@ -257,10 +263,11 @@ static enum ap_status write_one(const struct run *run, struct writing *writing, 
 /* All are complete before the first is put in place. */
 static enum exit_code write_reports(const struct ap_cli_options *options, struct ap_report *report)
 {
-    enum { count = 5 };
+    enum { count = 6 };
     struct ap_error error = { AP_OK, false, 0, "" };
     struct run run = { options, report };
     struct writing writings[count] = { { .path = options->json_out, .write = write_json },
+                                       { .path = options->html_out, .write = write_html },
                                        { .path = options->trace_out, .write = write_trace },
                                        { .path = options->folded_out, .write = write_folded },
                                        { .path = options->junit_out, .write = write_junit },

@@ -162,6 +162,9 @@ static bool set_option(struct ap_cli_options *options, int id, const char *value
     case OPTION_phase:
         options->request.phase = value;
         return true;
+    case OPTION_html_out:
+        options->html_out = value;
+        return options->request.with_pictures = true;
     case OPTION_folded_out:
         options->folded_out = value;
         return options->request.with_folded = true;

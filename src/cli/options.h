@@ -9,7 +9,7 @@
 
 struct ap_cli_options {
     struct ap_request request;
-    const char *md_out, *json_out, *trace_out, *folded_out, *junit_out;
+    const char *md_out, *json_out, *trace_out, *folded_out, *junit_out, *html_out;
     const char *memory_pickle;
     const char **files;   /* given without an option; room for argc of them */
     const char **context; /* likewise */

@@ -6,9 +6,12 @@
 #include "model_build.h"
 #include "out.h"
 
+struct html;
+
 struct md {
     struct ap_out out;
     const struct ap_model *model;
+    struct html *html; /* where tables go instead; NULL = this is the Markdown report */
     const struct ap_value *beside; /* where the next look-up of a row's key in another object begins */
 };
 
@@ -65,6 +68,16 @@ struct md_table {
  *  left out. @title becomes a third-level heading. */
 bool ap_md_table(struct md *md, const char *title, const struct md_table *table);
 
+#define MD_MAX_COLUMNS 16
+
+/* What the writers of tables share. */
+const struct ap_value *ap_md_cell(struct md *md, const struct md_column *column, const struct ap_value *row);
+bool ap_md_is_row_key(const struct md_column *column);
+bool ap_md_is_text(const struct md_column *column);
+bool ap_md_column_is_used(struct md *md, const struct md_column *column, const struct ap_value *rows);
+bool ap_md_row_is_shown(const struct md_table *table, const struct ap_value *row);
+size_t ap_md_count_shown(const struct md_table *table, const struct ap_value *rows);
+
 struct md_figure {
     const char *path, *title;
 };
@@ -105,6 +118,8 @@ void ap_md_findings(struct md *md);
 void ap_md_not_evaluated(struct md *md);
 void ap_md_warnings(struct md *md);
 
+/** All that stands behind the findings, how to read it last. */
+void ap_md_all_sections(struct md *md);
 void ap_md_summary(struct md *md);
 void ap_md_split(struct md *md);
 void ap_md_data_loading(struct md *md);

@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "md.h"
+#include "html.h"
 
 #include "poison.h"
 
@@ -41,43 +41,43 @@ static const struct ap_value *beside(struct md *md, const struct ap_value *objec
     return next;
 }
 
-static const struct ap_value *cell_of(struct md *md, const struct md_column *column, const struct ap_value *row)
+const struct ap_value *ap_md_cell(struct md *md, const struct md_column *column, const struct ap_value *row)
 {
     const struct ap_value *subject = column->from ? beside(md, ap_md_at(md, column->from), row->key) : row;
     return column->key ? ap_value_at(subject, column->key) : subject;
 }
 
-static bool is_row_key(const struct md_column *column)
+bool ap_md_is_row_key(const struct md_column *column)
 {
     return column->key && strcmp(column->key, "*") == 0;
 }
 
-static bool is_text_form(const struct md_column *column)
+bool ap_md_is_text(const struct md_column *column)
 {
     return column->form == MD_NAME || column->form == MD_PROSE;
 }
 
 /* A column that no row has is one that this kind of input does not know. */
-static bool column_is_used(struct md *md, const struct md_column *column, const struct ap_value *rows)
+bool ap_md_column_is_used(struct md *md, const struct md_column *column, const struct ap_value *rows)
 {
-    if (is_row_key(column))
+    if (ap_md_is_row_key(column))
         return true;
     for (const struct ap_value *row = ap_value_first(rows); row; row = row->next)
-        if (cell_of(md, column, row))
+        if (ap_md_cell(md, column, row))
             return true;
     return false;
 }
 
-static bool row_is_shown(const struct md_table *table, const struct ap_value *row)
+bool ap_md_row_is_shown(const struct md_table *table, const struct ap_value *row)
 {
     return !table->nonzero || ap_value_integer(ap_value_member(row, table->nonzero), 1) != 0;
 }
 
-static size_t count_shown(const struct md_table *table, const struct ap_value *rows)
+size_t ap_md_count_shown(const struct md_table *table, const struct ap_value *rows)
 {
     size_t shown = 0;
     for (const struct ap_value *row = ap_value_first(rows); row; row = row->next)
-        shown += row_is_shown(table, row);
+        shown += ap_md_row_is_shown(table, row);
     return shown;
 }
 
@@ -93,7 +93,7 @@ static void write_head(struct md *md, const struct md_table *table, const bool *
     ap_md_string(md, "\n|");
     for (size_t i = 0; i < table->column_count; i++)
         if (used[i])
-            ap_md_string(md, is_text_form(&table->columns[i]) ? " :--- |" : " ---: |");
+            ap_md_string(md, ap_md_is_text(&table->columns[i]) ? " :--- |" : " ---: |");
     ap_out_char(&md->out, '\n');
 }
 
@@ -106,10 +106,10 @@ static void write_row(struct md *md, const struct md_table *table, const bool *u
             continue;
         ap_out_char(&md->out, ' ');
         const char *unit = column->unit ? column->unit : column->key ? column->key : "";
-        if (is_row_key(column))
+        if (ap_md_is_row_key(column))
             ap_md_name(md, row->key);
         else
-            ap_md_value(md, cell_of(md, column, row), ap_text_of(unit), column->form);
+            ap_md_value(md, ap_md_cell(md, column, row), ap_text_of(unit), column->form);
         ap_md_string(md, " |");
     }
     ap_out_char(&md->out, '\n');
@@ -143,7 +143,7 @@ static void write_rows(struct md *md, const struct md_table *table, const bool *
 {
     size_t written = 0;
     for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
-        if (!row_is_shown(table, row))
+        if (!ap_md_row_is_shown(table, row))
             continue;
         if (table->limit && written++ == table->limit)
             return;
@@ -151,18 +151,18 @@ static void write_rows(struct md *md, const struct md_table *table, const bool *
     }
 }
 
-#define MAX_COLUMNS 16
-
 bool ap_md_table(struct md *md, const char *title, const struct md_table *table)
 {
+    if (md->html)
+        return ap_html_table(md->html, title, table);
     const struct ap_value *rows = ap_md_at(md, table->path);
-    size_t shown = count_shown(table, rows);
-    assert(table->column_count <= MAX_COLUMNS);
+    size_t shown = ap_md_count_shown(table, rows);
+    assert(table->column_count <= MD_MAX_COLUMNS);
     if (!shown)
         return false;
-    bool used[MAX_COLUMNS];
+    bool used[MD_MAX_COLUMNS];
     for (size_t i = 0; i < table->column_count; i++)
-        used[i] = column_is_used(md, &table->columns[i], rows);
+        used[i] = ap_md_column_is_used(md, &table->columns[i], rows);
     md->beside = NULL;
     write_title(md, title);
     write_caption(md, table, shown);
@@ -173,6 +173,8 @@ bool ap_md_table(struct md *md, const char *title, const struct md_table *table)
 
 bool ap_md_figures(struct md *md, const char *title, const struct md_figure *figures, size_t count)
 {
+    if (md->html)
+        return ap_html_figures(md->html, title, figures, count);
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         const struct ap_value *value = ap_md_at(md, figures[i].path);

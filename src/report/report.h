@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * report.h - the writers: the model's tree as JSON, and as Markdown for people.
- * They know the model and nothing of traces or snapshots. Both write the same bytes for the same tree on every
- * machine, and both take every text of the tree as hostile: what names look like is decided in json_text and md_text,
- * at one place for each writer. */
+ * report.h - the writers: the model's tree as JSON, and as Markdown and HTML for people.
+ * They know the model and nothing of traces or snapshots. All write the same bytes for the same tree on every
+ * machine, and all take every text of the tree as hostile: what names look like is decided in json_text, md_text and
+ * html_text, at one place for each writer. */
 #ifndef AP_REPORT_H
 #define AP_REPORT_H
 
@@ -23,5 +23,8 @@ AP_MUST_CHECK enum ap_status ap_write_markdown(const struct ap_model *model, str
 /** The conditions of --fail-on for build servers: JUnit XML, and the workflow commands of GitHub Actions. */
 AP_MUST_CHECK enum ap_status ap_write_junit(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_write_annotations(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr);
+/** The report as one file of HTML that needs nothing else: below 1.5 MB for any model, lists cut where they must be.
+ *  Needs some memory; fails as the sink does, too. */
+AP_MUST_CHECK enum ap_status ap_write_html(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr);
 
 #endif

@@ -135,6 +135,14 @@ static void write_sections(struct md *md)
             sections[i].write(md);
 }
 
+void ap_md_all_sections(struct md *md)
+{
+    write_sections(md);
+    ap_md_warnings(md);
+    ap_md_not_evaluated(md);
+    ap_md_string(md, how_to_read);
+}
+
 enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr)
 {
     struct md md = { .model = model };
@@ -146,9 +154,6 @@ enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink si
     ap_md_comparison(&md);
     ap_md_series(&md);
     ap_md_findings(&md);
-    write_sections(&md);
-    ap_md_warnings(&md);
-    ap_md_not_evaluated(&md);
-    ap_md_string(&md, how_to_read);
+    ap_md_all_sections(&md);
     return ap_out_finish(&md.out, reterr);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The report writers over models that no run would make: whatever the tree, the JSON is valid and the Markdown inert.
+ * The report writers over models that no run would make: whatever the tree, the JSON is valid, the Markdown inert and the HTML strict.
  * First byte: even = the sample report with the rest of the input as its names (separated by line feeds), odd = a tree
  * of known and unknown keys with values of any type, one byte of the input for each decision. */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "html_check.h"
 #include "json_check.h"
 #include "md_check.h"
 #include "report.h"
@@ -67,6 +68,9 @@ static struct ap_text next_key(struct input *in)
         "peak", "device", "requested_bytes", "by_category", "category", "by_frame", "frame", "at", "position", "live_count",
         "affected", "bytes", "leaks", "stacks", "churn", "fragmentation", "pinned_by", "oom", "replay", "joined", "method",
         "trace_memory", "operator", "module", "step", "us", "trade_off", "bottleneck", "hardware",
+        "pictures", "utilization", "bin_us", "columns", "bins", "timeline", "lanes", "bars", "lane", "depth", "gap", "host_flame",
+        "names", "nodes", "parent", "flame", "segment_map", "segments", "runs", "allocated_bytes", "points", "time_us", "at_us",
+        "families", "family", "communication", "by_operation", "operation", "split", "judged", "basis", "idle_causes",
     };
     size_t choice = next_byte(in);
     return choice < AP_COUNT_OF(keys) ? ap_text_of(keys[choice]) : next_text(in);
@@ -148,6 +152,20 @@ static void check_markdown(struct ap_model *model)
     text_sink_release(&text);
 }
 
+static void check_html(struct ap_model *model)
+{
+    struct text_sink text = { .data = NULL };
+    struct ap_error error;
+    struct html_counts counts;
+    char why[200];
+    enum ap_status status = ap_write_html(model, text_sink_of(&text), &error);
+    require(status == AP_OK, "HTML is written", error.message);
+    require(text_is_clean(text.data, text.bytes), "the HTML is clean", text.data);
+    require(html_is_strict(text.data, text.bytes, &counts, why, sizeof(why)), "the HTML is strict", why);
+    require(counts.scripts == 1 && counts.styles == 1, "the HTML has one script", text.data);
+    text_sink_release(&text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct ap_gate gate;
@@ -162,6 +180,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     }
     check_json(&model);
     check_markdown(&model);
+    check_html(&model);
     ap_model_release(&model);
     return 0;
 }

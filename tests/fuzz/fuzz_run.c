@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Any bytes as a trace and a snapshot of one run: both readers, the joined analysis, the JSON and the Markdown report.
+ * Any bytes as a trace and a snapshot of one run: both readers, the joined analysis, the JSON, the Markdown and the HTML report.
  * First byte: bit 0 salvage. The rest is the trace, a NUL byte and the snapshot. */
 #include <stdlib.h>
 
 #include "analyze.h"
+#include "html_check.h"
 #include "json_check.h"
 #include "json_log.h"
 #include "md_check.h"
@@ -29,15 +30,19 @@ struct inputs {
 
 static void write_reports(struct ap_model *model, struct ap_error *error)
 {
-    struct text_sink json = { .data = NULL }, markdown = { .data = NULL };
+    struct text_sink json = { .data = NULL }, markdown = { .data = NULL }, html = { .data = NULL };
     struct md_counts counts;
+    struct html_counts elements;
     char why[400] = "";
     if (ap_write_json(model, text_sink_of(&json), error) == AP_OK)
         require(json_is_valid(json.data, json.bytes), "the JSON is valid");
     if (ap_write_markdown(model, text_sink_of(&markdown), error) == AP_OK)
         require(md_is_inert(markdown.data, markdown.bytes, &counts, why, sizeof(why)), why);
+    if (ap_write_html(model, text_sink_of(&html), error) == AP_OK)
+        require(html_is_strict(html.data, html.bytes, &elements, why, sizeof(why)), why);
     text_sink_release(&json);
     text_sink_release(&markdown);
+    text_sink_release(&html);
 }
 
 static void analyze(struct inputs *inputs)
@@ -48,7 +53,7 @@ static void analyze(struct inputs *inputs)
     struct ap_error *error = &inputs->trace_run.error;
     ap_model_init(&model, gate);
     ap_memory_join_init(&join, inputs->trace, gate);
-    const struct ap_analyze_options options = { .path = "fuzz", .join = &join };
+    const struct ap_analyze_options options = { .path = "fuzz", .join = &join, .with_pictures = true };
     if (ap_pass_memory_of_trace(inputs->snapshot, "fuzz", 0, &join, &inputs->snapshot_run.notes, &model, error) == AP_OK &&
         ap_analyze_trace(inputs->trace, &options, &inputs->trace_run.notes, &model, error) == AP_OK)
         write_reports(&model, error);

@@ -74,7 +74,8 @@ struct choice {
 static void analyze(struct ap_trace *trace, struct json_run *run, const struct choice *choice, size_t bytes)
 {
     struct ap_model model;
-    const struct ap_analyze_options options = { .path = "fuzz", .top_n = choice->top_n, .bytes_read = bytes };
+    const struct ap_analyze_options options = { .path = "fuzz", .top_n = choice->top_n, .bytes_read = bytes,
+                                                .with_pictures = choice->top_n != 0 };
     ap_model_init(&model, &run->gate);
     if (ap_analyze_trace(trace, &options, &run->notes, &model, &run->error) == AP_OK)
         check_model(trace, &run->notes, &model, choice->top_n);

@@ -22,6 +22,8 @@ static enum ap_status write_all(struct ap_report *report, const struct ap_reques
     enum ap_status status = ap_report_write_json(report, drop, ret_bytes, reterr);
     if (status == AP_OK)
         status = ap_report_write_markdown(report, drop, ret_bytes, reterr);
+    if (status == AP_OK && request->with_pictures)
+        status = ap_report_write_html(report, drop, ret_bytes, reterr);
     if (status == AP_OK && request->with_tracks)
         status = ap_report_write_trace(report, request, drop, ret_bytes, reterr);
     if (status == AP_OK && request->with_folded)
@@ -70,7 +72,7 @@ int main(void)
     (void)snprintf(trace, sizeof(trace), "%s/traces/begin_end_pairs.json", root);
     (void)snprintf(snapshot, sizeof(snapshot), "%s/snapshots/history_2023.json", root);
     struct ap_request request = { .cpu_trace_path = trace, .memory_json_path = snapshot, .top_n = 3, .one_thread = true,
-                                  .with_folded = true };
+                                  .with_folded = true, .with_pictures = true };
     fail_each("each failed allocation of a run on one thread is a clean error", request, 20000);
     request.one_thread = false;
     fail_each("and with the reading thread", request, 20000);

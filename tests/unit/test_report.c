@@ -2,6 +2,7 @@
  * The writers, tested from models built by hand. */
 #include <math.h>
 
+#include "hostile_names.h"
 #include "json_check.h"
 #include "md_check.h"
 #include "report.h"
@@ -317,90 +318,6 @@ static void long_lists_say_what_they_leave_out(void)
 }
 
 /* ---- Markdown: hostile names ---- */
-
-#define NAME(literal) { literal, sizeof(literal) - 1 }
-
-static const struct ap_text hostile[] = {
-    NAME("aten::add|mul||"),
-    NAME("|"),
-    NAME("||||"),
-    NAME("| a | b |\n|---|---|"),
-    NAME("| \\| \\\\|"),
-    NAME("\\|x"),
-    NAME("ends\\"),
-    NAME("`"),
-    NAME("`code` ``more``"),
-    NAME("``` unclosed"),
-    NAME("` leading"),
-    NAME("trailing `"),
-    NAME("`|`|`"),
-    NAME(" "),
-    NAME("   "),
-    NAME(" a "),
-    NAME(" ` "),
-    NAME(""),
-    NAME("<script>alert(1)</script>"),
-    NAME("<img src=x onerror=alert(1)>"),
-    NAME("</td></table><h1>"),
-    NAME("<!-- comment -->"),
-    NAME("-->"),
-    NAME("]]>"),
-    NAME("<?php x ?>"),
-    NAME("<https://example.invalid>"),
-    NAME("<a@example.invalid>"),
-    NAME("[link](https://example.invalid/x)"),
-    NAME("![img](https://example.invalid/i.png)"),
-    NAME("](javascript:alert(1))"),
-    NAME("[x]: https://example.invalid"),
-    NAME("[^1]"),
-    NAME("https://example.invalid/x"),
-    NAME("www.example.invalid"),
-    NAME("WWW.EXAMPLE.INVALID"),
-    NAME("(https://example.invalid)"),
-    NAME("mail@example.invalid"),
-    NAME("@user and @org/team"),
-    NAME("#123 org/repo#5 GH-7"),
-    NAME("0123abcdef"),
-    NAME("$x^2$ and $$y$$"),
-    NAME("$`x`$"),
-    NAME("~~gone~~ ~gone~"),
-    NAME("**bold** __bold__ *em* _em_"),
-    NAME(":fire: :+1:"),
-    NAME("# heading"),
-    NAME("\n# heading\n\n"),
-    NAME("* item\n* item"),
-    NAME("1. item"),
-    NAME("- [ ] task"),
-    NAME("> quote"),
-    NAME("> [!WARNING]"),
-    NAME("--- \n"),
-    NAME("===\n"),
-    NAME("~~~\ncode\n~~~"),
-    NAME("    indented"),
-    NAME("\ttab\b\f"),
-    NAME("line one\nline two\r\nline three"),
-    NAME("&lt;b&gt; &amp; &#x41; &copy;"),
-    NAME("\x1b[31mred\x1b[0m\x1b]0;title\x07"),
-    NAME("\xE2\x80\xAEgnp.exe\xE2\x80\xAC"),
-    NAME("\xE2\x81\xA6isolate\xE2\x81\xA9"),
-    NAME("\xEF\xBB\xBF\xE2\x80\x8Bzero width"),
-    NAME("\xF3\xA0\x80\x81tags"),
-    NAME("\xC2\x9B" "31m C1"),
-    NAME("nul\0inside"),
-    NAME("\xFF\xFE broken \xC3"),
-    NAME("\xEF\xBC\xA0user"),
-    NAME("\xE6\xA8\xA1\xE5\x9E\x8B::\xE5\x89\x8D\xE5\x90\x91"),
-    NAME("\xF0\x9F\x94\xA5::\xF0\x9F\x94\xA5"),
-    NAME("%s%n%x"),
-    NAME("$(id) `id` ; rm -rf /"),
-    NAME("\"quoted\" \\back\\slash"),
-    NAME("..\\..\\x ../../etc/passwd"),
-    NAME("{{ 7*7 }} {% raw %}"),
-    NAME("a``b`c```d"),
-    NAME("````````````````````````````````````````````````````````````````````````````````````````````````````"
-         "`````"),
-    NAME("``````````````````````````````````````````````````````````````````````````````````` [x](y) |"),
-};
 
 /* Headings and lists are the same for all names: what a name adds would be one too many. */
 static void one_hostile_name(const struct ap_text *name, const struct md_counts *want)

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+// report.js - what the HTML report can do beyond reading: tables that sort and filter, flame graphs that zoom and search.
+// All text comes from the page itself and goes back as text, never as markup.
+"use strict";
+(() => {
+  const SVG = "http://www.w3.org/2000/svg";
+  const all = (selector, within) => Array.from((within || document).querySelectorAll(selector));
+  const make = (name, text, attributes) => {
+    const element = document.createElement(name);
+    if (text) element.textContent = text;
+    for (const key of Object.keys(attributes || {})) element.setAttribute(key, attributes[key]);
+    return element;
+  };
+
+  // ---- tables ----
+
+  const valueOf = (cell) => {
+    if (!cell) return null;
+    if (cell.hasAttribute("data-v")) return Number(cell.getAttribute("data-v"));
+    const text = cell.textContent.trim();
+    if (text === "–" || text === "") return null;
+    const number = /^[<>]?-?[\d,]+(\.\d+)?(e[+-]?\d+)?(?=$|[ %])/.exec(text);
+    return number ? parseFloat(number[0].replace(/[<>,]/g, "")) : text.toLowerCase();
+  };
+  const compare = (a, b) => {
+    if (a === b) return 0;
+    if (a === null) return 1;
+    if (b === null) return -1;
+    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+    return a < b ? -1 : 1;
+  };
+  const sortBy = (table, column, heads) => {
+    const body = table.tBodies[0];
+    const direction = heads[column].getAttribute("aria-sort") === "descending" ||
+      (!heads[column].hasAttribute("aria-sort") && !heads[column].classList.contains("r")) ? 1 : -1;
+    const rows = Array.from(body.rows).map((row, at) => ({ row, at, value: valueOf(row.cells[column]) }));
+    rows.sort((a, b) => (a.value === null || b.value === null ? compare(a.value, b.value) : direction * compare(a.value, b.value)) || a.at - b.at);
+    for (const item of rows) body.appendChild(item.row);
+    for (const head of heads) head.removeAttribute("aria-sort");
+    heads[column].setAttribute("aria-sort", direction === 1 ? "ascending" : "descending");
+  };
+  const makeSortable = (table) => {
+    const heads = Array.from(table.tHead.rows[0].cells);
+    if (table.tBodies[0].rows.length < 2) return;
+    heads.forEach((head, column) => {
+      const button = make("button", head.textContent, { type: "button", title: "Sort by this column" });
+      head.textContent = "";
+      head.appendChild(button);
+      button.addEventListener("click", () => sortBy(table, column, heads));
+    });
+  };
+  const makeFilter = (table) => {
+    const rows = Array.from(table.tBodies[0].rows);
+    if (rows.length < 6) return;
+    const tools = make("p", "", { class: "tools" });
+    const input = make("input", "", { type: "search", placeholder: "Filter rows", "aria-label": "Filter rows of this table" });
+    const told = make("span", "", { role: "status" });
+    tools.append(input, told);
+    table.parentElement.before(tools);
+    input.addEventListener("input", () => {
+      const wanted = input.value.trim().toLowerCase();
+      let shown = 0;
+      for (const row of rows) {
+        const off = wanted !== "" && !row.textContent.toLowerCase().includes(wanted);
+        row.classList.toggle("off", off);
+        shown += off ? 0 : 1;
+      }
+      told.textContent = wanted ? `${shown} of ${rows.length} rows` : "";
+    });
+  };
+  for (const table of all("table.sort")) {
+    makeSortable(table);
+    makeFilter(table);
+  }
+
+  // ---- what stands under the pointer or the focus, as a line of text ----
+
+  for (const figure of all("figure")) {
+    const svg = figure.querySelector("svg.chart");
+    if (!svg) continue;
+    const info = make("p", "", { class: "info", "aria-live": "polite" });
+    svg.parentElement.after(info);
+    const tell = (event) => {
+      const title = event.target.querySelector(":scope > title") || event.target.parentElement.querySelector(":scope > title");
+      if (title) info.textContent = title.textContent;
+    };
+    for (const kind of ["pointerover", "focusin", "click"]) svg.addEventListener(kind, tell);
+  }
+
+  // ---- what flame graphs and timelines share ----
+
+  const WIDTH = 1000, CHARACTER = 6.4;
+  const nameOf = (title) => title.replace(/: [^:]*$/, "");
+  // a path is told by its last part
+  const labelOf = (name) => name.slice(name.split(/[ <]/)[0].replace(/\/$/, "").lastIndexOf("/") + 1);
+  const shape = (name, attributes, text) => {
+    const element = document.createElementNS(SVG, name);
+    for (const key of Object.keys(attributes)) element.setAttribute(key, attributes[key]);
+    if (text) element.textContent = text;
+    return element;
+  };
+  // the label of a bar, as much of it as there is room for
+  const writeLabel = (node, x, width, kind) => {
+    let text = node.g.querySelector("text");
+    const room = Math.floor((Math.min(x + width, WIDTH) - Math.max(x, 0) - 6) / CHARACTER);
+    if (room < 3) {
+      if (text) text.remove();
+      return;
+    }
+    if (!text) text = node.g.appendChild(shape("text", { class: kind, y: Number(node.rect.getAttribute("y")) + 12.5 }));
+    text.setAttribute("x", String(Math.max(x, 0) + 3));
+    const letters = Array.from(node.label);
+    text.textContent = letters.length <= room ? node.label : letters.slice(0, room - 1).join("") + "…";
+  };
+
+  // ---- flame graphs ----
+
+  const makeFlame = (svg) => {
+    const figure = svg.closest("figure");
+    const nodes = all("g[data-d]", svg).map((g) => {
+      const rect = g.querySelector("rect"), title = g.querySelector("title").textContent, name = nameOf(title);
+      return {
+        g, rect, title, name, label: labelOf(name), depth: Number(g.getAttribute("data-d")),
+        x: Number(rect.getAttribute("x")), width: Number(rect.getAttribute("width")),
+      };
+    });
+    if (!nodes.length) return;
+    let root = nodes[0], current = nodes[0];
+    const holds = (outer, inner) => outer.depth <= inner.depth && outer.x <= inner.x + 0.01 && outer.x + outer.width >= inner.x + inner.width - 0.01;
+    const draw = () => {
+      for (const node of nodes) {
+        const above = node.depth < root.depth && holds(node, root), within = holds(root, node);
+        node.g.classList.toggle("hidden", !above && !within);
+        if (!above && !within) continue;
+        const x = above ? 0 : (node.x - root.x) * WIDTH / root.width;
+        const width = above ? WIDTH : node.width * WIDTH / root.width;
+        node.rect.setAttribute("x", x.toFixed(2));
+        node.rect.setAttribute("width", Math.max(width, 0.1).toFixed(2));
+        writeLabel(node, x, width, "in");
+      }
+      reset.disabled = root === nodes[0];
+      svg.setAttribute("data-root", root.name);
+    };
+    const focus = (node) => {
+      current.g.setAttribute("tabindex", "-1");
+      current = node;
+      current.g.setAttribute("tabindex", "0");
+      current.g.focus({ preventScroll: true });
+    };
+    const zoom = (node) => {
+      root = node;
+      draw();
+      focus(node);
+    };
+    const shown = (node) => !node.g.classList.contains("hidden");
+    const go = {
+      ArrowUp: () => nodes.find((node) => node.depth === current.depth - 1 && holds(node, current)),
+      ArrowDown: () => nodes.filter((node) => shown(node) && node.depth === current.depth + 1 && holds(current, node)).sort((a, b) => a.x - b.x)[0],
+      ArrowLeft: () => nodes.filter((node) => shown(node) && node.depth === current.depth && node.x < current.x).sort((a, b) => b.x - a.x)[0],
+      ArrowRight: () => nodes.filter((node) => shown(node) && node.depth === current.depth && node.x > current.x).sort((a, b) => a.x - b.x)[0],
+    };
+    const tools = make("p", "", { class: "tools" });
+    const search = make("input", "", { type: "search", placeholder: "Search names", "aria-label": "Search names in this flame graph" });
+    const reset = make("button", "Reset zoom", { type: "button" });
+    const told = make("span", "Click or press Enter to zoom, arrow keys to move, Escape to reset.", { class: "muted", role: "status" });
+    tools.append(search, reset, told);
+    svg.parentElement.before(tools);
+    reset.addEventListener("click", () => zoom(nodes[0]));
+    search.addEventListener("input", () => {
+      const wanted = search.value.trim().toLowerCase();
+      let count = 0, share = 0, covered = [];
+      for (const node of nodes) {
+        const hit = wanted !== "" && node.name.toLowerCase().includes(wanted);
+        node.g.classList.toggle("hit", hit);
+        if (!hit) continue;
+        count++;
+        // what stands below another hit counts within it
+        if (!covered.some((outer) => holds(outer, node))) {
+          covered.push(node);
+          share += node.width / nodes[0].width;
+        }
+      }
+      told.textContent = wanted ? `${count} found, ${(100 * share).toFixed(1)} % of the whole` : "";
+    });
+    svg.setAttribute("role", "group");
+    for (const node of nodes) {
+      node.g.setAttribute("tabindex", node === nodes[0] ? "0" : "-1");
+      node.g.setAttribute("role", "button");
+      node.g.setAttribute("aria-label", node.title);
+      node.g.addEventListener("click", () => zoom(node));
+    }
+    svg.addEventListener("keydown", (event) => {
+      const target = go[event.key] ? go[event.key]() : null;
+      if (event.key === "Enter" || event.key === " ") zoom(current);
+      else if (event.key === "Escape") zoom(nodes[0]);
+      else if (target) focus(target);
+      else if (!go[event.key]) return;
+      event.preventDefault();
+    });
+    draw();
+    figure.setAttribute("data-ready", "");
+  };
+  for (const svg of all("svg.flame")) makeFlame(svg);
+
+  // ---- timelines ----
+
+  const timeText = (ns) => {
+    const [size, unit] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : [1e3, "us"];
+    return ns === 0 ? "0" : `${parseFloat((ns / size).toPrecision(6))} ${unit}`;
+  };
+  const makeTimeline = (svg) => {
+    const axis = svg.querySelector("g.axis"), duration = Number(axis.getAttribute("data-v"));
+    const line = axis.querySelector("line");
+    const top = line.getAttribute("y1"), bottom = Number(line.getAttribute("y2"));
+    const read = (rect) => ({ rect, x: Number(rect.getAttribute("x")), width: Number(rect.getAttribute("width")) });
+    const bars = all("g.b", svg).map((g) => {
+      const rect = g.querySelector("rect"), text = g.querySelector("text");
+      const kinds = rect.classList, onGpu = kinds.contains("kernel") || kinds.contains("communication");
+      return {
+        ...read(rect), g, label: labelOf(nameOf(g.querySelector("title").textContent)),
+        kind: onGpu ? "gin" : kinds.contains("memcpy") || kinds.contains("memset") ? null : "tin", text,
+      };
+    });
+    const gaps = all("rect.gapmark, rect.findmark", svg).map(read);
+    let start = 0, width = WIDTH;
+    const place = (item) => {
+      const from = (item.x - start) * WIDTH / width, to = from + item.width * WIDTH / width;
+      const x = Math.max(from, -2), end = Math.min(to, WIDTH + 2);
+      if (end > x) {
+        item.rect.setAttribute("x", x.toFixed(2));
+        item.rect.setAttribute("width", Math.max(end - x, 0.5).toFixed(2));
+      }
+      return end > x ? [x, end - x] : null;
+    };
+    const drawAxis = () => {
+      axis.textContent = "";
+      const range = duration * width / WIDTH, first = duration * start / WIDTH;
+      let step = 10 ** Math.floor(Math.log10(range / 8));
+      step *= range / step > 40 ? 10 : range / step > 16 ? 5 : range / step > 8 ? 2 : 1;
+      for (let at = Math.ceil(first / step) * step; at <= first + range; at += step) {
+        const x = (at - first) * WIDTH / range;
+        axis.append(shape("line", { class: "grid", x1: x, x2: x, y1: top, y2: bottom }));
+        if (x < WIDTH - 20) axis.append(shape("text", { class: x < 20 ? "small" : "small m", x, y: bottom + 13 }, timeText(Math.round(at))));
+      }
+    };
+    const draw = () => {
+      for (const bar of bars) {
+        const placed = place(bar);
+        bar.g.classList.toggle("hidden", !placed);
+        if (placed && bar.kind) writeLabel(bar, placed[0], placed[1], bar.kind);
+      }
+      for (const gap of gaps) gap.rect.classList.toggle("hidden", !place(gap));
+      drawAxis();
+      told.textContent = width < WIDTH ? `${timeText(Math.round(duration * start / WIDTH))} to ${timeText(Math.round(duration * (start + width) / WIDTH))}` : "";
+      svg.setAttribute("data-zoom", (WIDTH / width).toFixed(2));
+    };
+    const show = (from, wide) => {
+      width = Math.min(Math.max(wide, 1), WIDTH);
+      start = Math.min(Math.max(from, 0), WIDTH - width);
+      draw();
+    };
+    const zoom = (factor) => show(start + (width - width / factor) / 2, width / factor);
+    const deeds = {
+      "Zoom in": () => zoom(2), "Zoom out": () => zoom(0.5), "Left": () => show(start - width / 3, width), "Right": () => show(start + width / 3, width),
+      "Reset zoom": () => show(0, WIDTH),
+    };
+    const keys = { "+": "Zoom in", "=": "Zoom in", "-": "Zoom out", ArrowLeft: "Left", ArrowRight: "Right", Escape: "Reset zoom" };
+    const tools = make("p", "", { class: "tools" });
+    const told = make("span", "", { class: "muted", role: "status" });
+    for (const name of Object.keys(deeds)) tools.appendChild(make("button", name, { type: "button" })).addEventListener("click", deeds[name]);
+    tools.append(told);
+    svg.parentElement.before(tools);
+    svg.setAttribute("tabindex", "0");
+    svg.addEventListener("keydown", (event) => {
+      if (!keys[event.key]) return;
+      deeds[keys[event.key]]();
+      event.preventDefault();
+    });
+    for (const bar of bars) bar.g.addEventListener("click", () => show(bar.x - bar.width / 8, bar.width * 1.25));
+  };
+  for (const svg of all("svg.timeline")) makeTimeline(svg);
+
+  // ---- sections ----
+
+  const sections = all("section.s > details");
+  const nav = document.querySelector("header nav");
+  if (nav && sections.length) {
+    const button = make("button", "Open all details", { type: "button" });
+    nav.appendChild(button);
+    button.addEventListener("click", () => {
+      const open = sections.some((section) => !section.open);
+      for (const section of sections) section.open = open;
+      button.textContent = open ? "Close all details" : "Open all details";
+    });
+  }
+  const openTarget = () => {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const details = target && target.querySelector(":scope > details");
+    if (details) details.open = true;
+  };
+  window.addEventListener("hashchange", openTarget);
+  openTarget();
+  window.addEventListener("beforeprint", () => { for (const details of all("details")) details.open = true; });
+  document.documentElement.setAttribute("data-script", "on");
+})();

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * html_pictures.h - the pictures, each in a file of its own. Each writes nothing where the model has nothing to draw, and is
+ * bounded by the limit that stands. Private to src/report. */
+#ifndef AP_HTML_PICTURES_H
+#define AP_HTML_PICTURES_H
+
+#include "chart_svg.h"
+
+void ap_html_utilization(struct html *html);
+void ap_html_timeline(struct html *html);
+void ap_html_split(struct html *html);
+void ap_html_steps(struct html *html);
+void ap_html_step_parts(struct html *html);
+void ap_html_host_flame(struct html *html);
+void ap_html_memory_flame(struct html *html);
+void ap_html_kernels(struct html *html);
+void ap_html_memory(struct html *html);
+void ap_html_trace_memory(struct html *html);
+void ap_html_segments(struct html *html);
+
+/* The parts that time is divided into: classes of GPU work, then causes of idle time. */
+struct html_time_part {
+    const char *id, *label;
+    bool is_cause;
+};
+extern const struct html_time_part ap_html_time_parts[];
+extern const size_t ap_html_time_part_count;
+/** Of an object of "split" (window, steady, judged, a step). */
+int64_t ap_html_time_part_ns(const struct ap_value *of, const struct html_time_part *part);
+
+#endif

@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The HTML report in a real browser: every picture is there, tables sort and filter, flame graphs zoom and search, the
+console is silent, nothing is asked from anywhere, hostile names stay text, it reads without script, in light and dark, on a
+narrow screen and on paper. Prints TAP; all is skipped where no chromium is installed."""
+
+import argparse
+import base64
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from golden import ROOT, Tap
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))
+from browser import Browser, BrowserError, Page, find_browser  # noqa: E402
+
+FIXTURES = ROOT / "fixtures"
+HOSTILE = FIXTURES / "traces/hostile_names.json"
+# What is given, and the pictures that must be there.
+CASES = {
+    "trace and snapshot": (["--cpu-trace", FIXTURES / "traces/training_step_cuda.json.gz",
+                            "--memory-json", FIXTURES / "snapshots/modern.json.gz"],
+                           "split utilization steps-chart step-parts timeline kernel-map host-flame memory-0 memory-flame "
+                           "segment-map trace-memory-0 collectives"),
+    "CPU trace": ([FIXTURES / "recorded/training_step_cpu.json.gz"], "split utilization timeline host-flame"),
+    "snapshot": (["--memory-json", FIXTURES / "snapshots/oom.json.gz"], "memory-0 memory-flame segment-map"),
+    "hostile names": (["--cpu-trace", HOSTILE, "--top-n", "0"], ""),
+    "nothing": (["--cpu-trace", FIXTURES / "traces/empty_events.json"], ""),
+}
+REAL = {
+    "kineto_resnet50_w0_1623143089861.json.gz": "split utilization steps-chart timeline kernel-map host-flame trace-memory-0",
+    "hta_nccl_data.json.gz": "split utilization timeline kernel-map host-flame collectives",
+    "snapshots/mosaic_output.json.gz": "memory-0 memory-flame segment-map",
+}
+SHARED = ["--md-out", os.devnull, "--quiet"]
+MOST_BYTES = 1_500_000
+
+# Whatever a name says, the page has these elements alone, and no attribute that could run, style or load something.
+INERT = r"""(() => {
+  const bad = [];
+  const known = new Set(("html head meta title link style body a header h1 p strong span code dl div dt dd nav main section h2 article h3 details " +
+    "summary table thead tbody tr th td ul ol li pre b em figure figcaption svg rect text path circle line g h4 footer script button input blockquote " +
+    "br").split(" "));
+  for (const e of document.querySelectorAll("*")) {
+    if (!known.has(e.localName)) bad.push("element " + e.localName);
+    for (const a of e.attributes) {
+      if (/^on|^style$|^src|^action$|^formaction$|href$/i.test(a.name) && !(a.name === "href" && /^(#|data:,$)/.test(a.value)))
+        bad.push(e.localName + " " + a.name + "=" + a.value);
+      if (a.name === "class" && !/^[a-z0-9_ -]*$/i.test(a.value)) bad.push("class " + a.value);
+    }
+  }
+  if (document.scripts.length !== 1) bad.push(document.scripts.length + " scripts");
+  return bad;
+})()"""
+
+# Characters that a reader cannot see, or that turn the direction of writing.
+HIDDEN = r"/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/"
+
+
+def colours(css, dark):
+    """The variables of one theme."""
+    light, _, rest = css.partition("@media (prefers-color-scheme: dark)")
+    found = dict(re.findall(r"--([a-z0-9]+): (#[0-9a-f]+)", light))
+    if dark:
+        found.update(re.findall(r"--([a-z0-9]+): (#[0-9a-f]+)", rest.partition("\n}\n")[0]))
+    return found
+
+
+def luminance(colour):
+    channels = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    a, b = sorted((luminance(one), luminance(other)), reverse=True)
+    return (a + 0.05) / (b + 0.05)
+
+
+def check_colours(tap):
+    """WCAG AA: 4.5 for text on everything that it stands on, 3 for shapes that mean something."""
+    css = (ROOT / "src/report/html/report.css").read_text(encoding="utf-8")
+    severities = ["critical", "high", "medium", "low", "info"]
+    for dark in (False, True):
+        of, low = colours(css, dark), []
+        pairs = [(text, on, 4.5) for text in ("ink", "muted", "link", "high", "peak") for on in ("bg", "card", "soft")]
+        pairs += [("on", severity, 4.5) for severity in severities] + [("ink", "warn", 4.5), ("muted", "warn", 4.5)]
+        pairs += [("flameink", f"f{i}", 4.5) for i in range(8)] + [("flameink", "hit", 4.5)] + [("ink", f"t{i}", 4.5) for i in range(8)]
+        pairs += [("on", "compute", 4.5), ("on", "comm", 4.5)]
+        pairs += [(shape, "card", 3) for shape in ("compute", "memset", "comm", "requested", "alloc", "peak", "reserved")]
+        for text, on, least in pairs:
+            value = of[on] if len(of[on]) == 7 else "#" + "".join(2 * c for c in of[on][1:])
+            if contrast(of[text], value) < least:
+                low.append(f"{text} on {on}: {contrast(of[text], value):.2f}")
+        tap.ok(not low, f"colours have the contrast of WCAG AA, {'dark' if dark else 'light'}", "\n".join(low))
+
+
+class Reports:
+    def __init__(self, program, folder):
+        self.program, self.folder = program, Path(folder)
+
+    def write(self, name, arguments):
+        path = self.folder / (re.sub(r"\W+", "-", name) + ".html")
+        done = subprocess.run([self.program, *map(str, arguments), *SHARED, "--html-out", str(path)], capture_output=True, timeout=300,
+                              check=False)
+        if done.returncode:
+            raise BrowserError(done.stderr.decode())
+        return path
+
+
+def check_quiet(tap, page, name):
+    tap.ok(not page.complaints(), f"{name}: the console is silent", "\n".join(page.complaints()))
+    asked = [url for url in page.requests() if not url.startswith("data:")]
+    tap.ok(len(asked) == 1 and asked[0].startswith("file:"), f"{name}: nothing is asked from anywhere", "\n".join(asked))
+
+
+def check_page(tap, browser, path, name, pictures):
+    page = Page(browser)
+    page.open(path)
+    check_quiet(tap, page, name)
+    tap.ok(path.stat().st_size < MOST_BYTES, f"{name}: smaller than 1.5 MB ({path.stat().st_size} bytes)")
+    tap.ok(page.value("document.documentElement.dataset.script") == "on", f"{name}: our script runs under the policy")
+    there = page.value("Array.from(document.querySelectorAll('figure')).map(f => f.id)")
+    lacking = [picture for picture in pictures.split() if picture not in there]
+    tap.ok(not lacking, f"{name}: every picture is there", f"lacks {lacking}, has {there}")
+    bad = page.value(INERT)
+    tap.ok(not bad, f"{name}: nothing but our own elements and attributes", "\n".join(bad[:20]))
+    hidden = page.value(f"(document.body.innerText.match(new RegExp({HIDDEN}, 'g')) || []).length")
+    tap.ok(hidden == 0, f"{name}: no invisible characters", str(hidden))
+    untold = page.value("""Array.from(document.querySelectorAll('svg.chart')).filter(s => !s.getAttribute('aria-label') &&
+        !(s.getAttribute('aria-labelledby') || '').split(' ').every(id => (document.getElementById(id) || {}).textContent)).length""")
+    tap.ok(untold == 0, f"{name}: each picture has its text")
+    twice = page.value("(() => { const ids = Array.from(document.querySelectorAll('[id]')).map(e => e.id);"
+                       " return ids.filter((id, at) => ids.indexOf(id) !== at); })()")
+    tap.ok(not twice, f"{name}: ids are unique", str(twice))
+    return page
+
+
+def check_tables(tap, page):
+    # the first table with a filter in the details
+    page.value("document.querySelectorAll('section.s > details').forEach(d => { d.open = true; })")
+    at = page.value("""(() => { const tables = Array.from(document.querySelectorAll('section.s table.sort'));
+        const t = tables.find(t => t.tBodies[0].rows.length > 5 && Array.from(t.tHead.rows[0].cells).some(c => c.textContent === 'Count'));
+        t.id = 'tested'; t.parentElement.previousElementSibling.id = 'tested-tools';
+        return Array.from(t.tHead.rows[0].cells).findIndex(c => c.textContent === 'Count') + 1; })()""")
+    cells = f"Array.from(document.querySelectorAll('#tested tbody tr')).map(r => parseFloat(r.cells[{at - 1}].textContent.replace(/,/g, '')))"
+    button = f"#tested thead th:nth-child({at}) button"
+    page.click(button)
+    values = page.value(cells)
+    tap.ok(values == sorted(values, reverse=True) and len(set(values)) > 1, "a click sorts a table by figures, largest first", str(values))
+    tap.ok(page.value(f"document.querySelector('{button}').parentElement.getAttribute('aria-sort')") == "descending", "and says so")
+    page.value(f"document.querySelector('{button}').focus()")
+    page.press("Enter", "\r")
+    tap.ok(page.value(cells) == sorted(values), "the keyboard turns the order")
+    page.click("#tested thead th:nth-child(1) button")
+    names = page.value("Array.from(document.querySelectorAll('#tested tbody tr')).map(r => r.cells[0].textContent.toLowerCase())")
+    tap.ok(names == sorted(names), "names sort from a to z", str(names))
+    page.value("document.querySelector('#tested-tools input').focus()")
+    page.call("Input.insertText", text=names[0])
+    shown = page.value("Array.from(document.querySelectorAll('#tested tbody tr')).filter(r => r.offsetParent).map(r => r.textContent.toLowerCase())")
+    tap.ok(0 < len(shown) < len(names) and all(names[0] in row for row in shown), "the filter leaves the rows that have the words", str(shown))
+    told = page.value("document.querySelector('#tested-tools [role=status]').textContent")
+    tap.ok(told == f"{len(shown)} of {len(names)} rows", "and tells how many", told)
+
+
+def check_flame(tap, page, flame):
+    state = f"""(() => {{ const svg = document.querySelector('#{flame} svg'), all = Array.from(svg.querySelectorAll('g[data-d]'));
+        return {{ all: all.length, shown: all.filter(g => !g.classList.contains('hidden')).length, root: svg.dataset.root,
+                 focus: document.activeElement.getAttribute('aria-label'), wide: all.filter(g => !g.classList.contains('hidden') &&
+                 Math.abs(g.querySelector('rect').getAttribute('width') - 1000) < 0.02).length }}; }})()"""
+    before = page.value(state)
+    # a node at the third level that is not as wide as all
+    page.value(f"""(() => {{ const all = Array.from(document.querySelectorAll('#{flame} g[data-d]')), r = g => Number(g.querySelector('rect').getAttribute('width'));
+        const g = all.filter(g => g.dataset.d > 1 && r(g) < 900).sort((a, b) => r(b) - r(a))[0]; g.id = 'tested-node';
+        window.testedTitle = g.getAttribute('aria-label'); }})()""")
+    page.click("#tested-node rect")
+    after = page.value(state)
+    tap.ok(after["shown"] < before["shown"] and after["wide"] > 1 and after["root"] != before["root"],
+           f"{flame}: a click zooms", f"{before} {after}")
+    tap.ok(after["focus"] == page.value("window.testedTitle"), f"{flame}: and the focus is there", str(after))
+    page.press("ArrowUp")
+    page.press("Enter", "\r")
+    higher = page.value(state)
+    tap.ok(higher["root"] != after["root"] and higher["shown"] >= after["shown"], f"{flame}: the keyboard zooms out a level", str(higher))
+    page.press("Escape")
+    tap.ok(page.value(state)["shown"] == before["all"], f"{flame}: Escape shows all again")
+    page.press("ArrowDown")
+    down = page.value("document.activeElement.dataset.d")
+    tap.ok(down == "1", f"{flame}: the arrow keys go down", str(down))
+    word = page.value(f"document.querySelector('#tested-node title').textContent.split(': ')[0].slice(0, 12).toLowerCase()")
+    page.value(f"document.querySelector('#{flame} input').focus()")
+    page.call("Input.insertText", text=word)
+    hits = page.value(f"Array.from(document.querySelectorAll('#{flame} .hit title')).map(t => t.textContent.toLowerCase())")
+    told = page.value(f"document.querySelector('#{flame} [role=status]').textContent")
+    tap.ok(hits and all(word in hit for hit in hits) and told.startswith(f"{len(hits)} found, "), f"{flame}: the search finds names", f"{told} {hits[:3]}")
+    page.value("document.querySelector('#tested-node').removeAttribute('id')")
+
+
+def check_timeline(tap, page):
+    state = """(() => { const svg = document.querySelector('#timeline svg'), shown = Array.from(svg.querySelectorAll('g.b:not(.hidden)'));
+        return { zoom: Number(svg.dataset.zoom || 1), shown: shown.length, axis: Array.from(svg.querySelectorAll('.axis text')).map(t => t.textContent),
+                 inside: shown.every(g => { const r = g.querySelector('rect'); return Number(r.getAttribute('x')) < 1002; }) }; })()"""
+    before = page.value(state)
+    page.click("#timeline .tools button:nth-child(1)")
+    page.click("#timeline .tools button:nth-child(1)")
+    after = page.value(state)
+    tap.ok(after["zoom"] == 4 and after["shown"] < before["shown"] and after["inside"] and after["axis"] != before["axis"],
+           "the timeline zooms in", f"{before} {after}")
+    page.value("document.querySelector('#timeline svg').focus()")
+    page.press("ArrowRight")
+    moved = page.value(state)
+    tap.ok(moved["axis"] != after["axis"] and moved["zoom"] == 4, "the arrow keys move it", str(moved))
+    page.press("Escape")
+    again = page.value(state)
+    tap.ok(again["zoom"] == 1 and again["shown"] == before["shown"], "Escape shows all again", str(again))
+    page.click("#timeline g.b rect")
+    told = page.value("document.querySelector('#timeline .info').textContent + '|' + document.querySelector('#timeline g.b title').textContent")
+    tap.ok(page.value(state)["zoom"] >= 1 and told.split("|")[0] == told.split("|")[1], "a click on a bar tells what it is", told)
+
+
+def check_policy(tap, page):
+    """Even markup that came through would neither run nor load."""
+    page.value("""new Promise(done => { const s = document.createElement('script'); s.textContent = 'window.pwned = 1'; document.body.append(s);
+        const i = document.createElement('img'); i.setAttribute('onerror', 'window.pwned = 2'); i.src = 'https://example.invalid/x.png';
+        document.body.append(i); const d = document.createElement('p'); d.setAttribute('style', 'position: fixed'); document.body.append(d);
+        window.styled = getComputedStyle(d).position; fetch('https://example.invalid/').catch(() => {}); setTimeout(done, 300); })""")
+    tap.ok(page.value("window.pwned") is None, "the policy keeps foreign script from running")
+    tap.ok(page.value("window.styled") == "static", "and foreign style from applying")
+    asked = [url for url in page.requests() if url.startswith("http")]
+    failed = [event["params"].get("blockedReason") for event in page.mine() if event["method"] == "Network.loadingFailed"]
+    tap.ok(len(failed) >= len(asked) and set(failed) <= {"csp"}, "and everything from loading", f"{asked} {failed}")
+
+
+def check_without_script(tap, browser, path, pictures):
+    page = Page(browser, script=False)
+    page.open(path)
+    check_quiet(tap, page, "without script")
+    tap.ok(page.value("document.documentElement.dataset.script === undefined && !document.querySelector('button, input')"),
+           "without script there is no button that would do nothing")
+    seen = page.value("Array.from(document.querySelectorAll('svg.chart')).filter(s => s.getBoundingClientRect().height > 10 && "
+                      "s.querySelectorAll('rect, path').length > 1).map(s => s.closest('figure').id)")
+    lacking = [picture for picture in pictures.split() if picture not in seen]
+    tap.ok(not lacking, "without script every picture is drawn", str(lacking))
+    tap.ok(page.value("document.querySelectorAll('#findings article').length") > 0, "without script the findings are there")
+    page.click("section.s summary")
+    tap.ok(page.value("document.querySelector('section.s > details').open"), "without script sections open")
+    page.close()
+
+
+def check_looks(tap, browser, path):
+    for dark in (False, True):
+        page = Page(browser, width=390, height=844, dark=dark)
+        page.open(path)
+        scheme = "dark" if dark else "light"
+        width = page.value("document.scrollingElement.scrollWidth")
+        tap.ok(width <= 390, f"a phone does not scroll sideways, {scheme}", str(width))
+        bright = page.value("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number).reduce((a, b) => a + b)")
+        tap.ok((bright < 200) == dark, f"{scheme} is {scheme}", str(bright))
+        page.close()
+    page = Page(browser)
+    page.open(path)
+    pdf = base64.b64decode(page.call("Page.printToPDF", printBackground=True)["data"])
+    pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    tap.ok(pdf.startswith(b"%PDF") and pages > 2, f"it prints, with what is folded away ({pages} pages)")
+    page.close()
+
+
+def check_all(tap, browser, reports):
+    for name, (arguments, pictures) in CASES.items():
+        path = reports.write(name, arguments)
+        page = check_page(tap, browser, path, name, pictures)
+        if name == "trace and snapshot":
+            check_tables(tap, page)
+            check_flame(tap, page, "host-flame")
+            check_flame(tap, page, "memory-flame")
+            check_timeline(tap, page)
+            check_quiet(tap, page, "after all that")
+            check_policy(tap, page)
+            check_without_script(tap, browser, path, pictures)
+            check_looks(tap, browser, path)
+        page.close()
+    traces = os.environ.get("AP_TRACES")
+    for name, pictures in REAL.items():
+        if not traces or not (Path(traces) / name).is_file():
+            tap.skip(f"no sample trace {name}")
+            continue
+        check_page(tap, browser, reports.write(name, [Path(traces) / name]), name, pictures).close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    arguments = parser.parse_args()
+    tap = Tap()
+    check_colours(tap)
+    path = find_browser()
+    if not path:
+        print("# *** no chromium here: the HTML report is NOT tested in a browser (apt-get install chromium)", flush=True)
+        tap.skip("no chromium: the HTML report in a browser")
+        return tap.done()
+    with tempfile.TemporaryDirectory() as folder, Browser(path) as browser:
+        check_all(tap, browser, Reports(arguments.program, folder))
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The HTML report of every fixture and, where they are given, of every sample trace: below 1.5 MB, closed tags, one script,
+no address to load from, the same bytes twice; and what its pictures are drawn from, in the JSON, keeps to the schema. Prints TAP. What a browser makes of it: browser.py."""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+from golden import ROOT, Tap, load_validator
+
+MOST_BYTES = 1_500_000
+EMPTY = {"meta", "link", "br"}
+REFERENCES = ("src", "href", "srcset", "data", "action", "formaction", "poster", "background", "xlink:href")
+
+
+class Reader(HTMLParser):
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.open, self.wrong, self.scripts = [], [], 0
+
+    def handle_starttag(self, tag, attrs):
+        self.scripts += tag == "script"
+        for name, value in attrs:
+            if name.startswith("on") or name == "style" or (name in REFERENCES and not re.fullmatch(r"#[a-z0-9-]*|data:,", value or "")):
+                self.wrong.append(f"{tag} {name}={value}")
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.open.pop()
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}>")
+
+    def handle_comment(self, data):
+        self.wrong.append("a comment")
+
+
+def inputs():
+    folders = [ROOT / "fixtures/traces", ROOT / "fixtures/snapshots", ROOT / "fixtures/recorded"]
+    files = [path for folder in folders for path in sorted(folder.iterdir())]
+    traces = os.environ.get("AP_TRACES")
+    return files + (sorted(Path(traces).rglob("*.json.gz")) if traces else [])
+
+
+def write(program, path, json_path=os.devnull):
+    return subprocess.run([program, str(path), "--quiet", "--md-out", os.devnull, "--html-out", "/dev/stdout", "--top-n", "0",
+                           "--json-out", str(json_path)], capture_output=True, timeout=300, check=False)
+
+
+def check(tap, program, path, validate, json_path):
+    done = write(program, path, json_path)
+    if done.returncode and b"neither a PyTorch trace" in done.stderr:
+        return
+    reader = Reader()
+    reader.feed(done.stdout.decode("utf-8"))
+    reader.close()
+    wrong = reader.wrong + [f"<{tag}> is open" for tag in reader.open]
+    wrong += [] if done.returncode == 0 else [f"exit code {done.returncode}: {done.stderr.decode()}"]
+    wrong += [] if len(done.stdout) < MOST_BYTES else [f"{len(done.stdout)} bytes"]
+    wrong += [] if reader.scripts == 1 else [f"{reader.scripts} scripts"]
+    wrong += [] if write(program, path).stdout == done.stdout else ["another one the second time"]
+    text = json_path.read_text(encoding="utf-8")
+    report = json.loads(text)
+    wrong += [] if report["cpu"] is None or "pictures" in report else ["no pictures in the JSON"]
+    if validate:
+        wrong += validate(text)[:5]
+    tap.ok(not wrong, f"{path.name}: {len(done.stdout)} bytes of sound HTML", "\n".join(wrong))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    arguments = parser.parse_args()
+    tap = Tap()
+    validate = load_validator(ROOT / "references" / "report-schema.json")
+    if not validate:
+        tap.skip("no python3-jsonschema: the JSON is not checked against the schema")
+    with tempfile.TemporaryDirectory() as folder:
+        for path in inputs():
+            check(tap, arguments.program, path, validate, Path(folder) / "report.json")
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "loading.h"
 #include "name_pattern.h"
 
 #include "poison.h"
@@ -47,8 +48,9 @@ static const struct name_rule rules[] = {
     { CALLS, "*Launch*", AP_IDLE_launch_overhead },
 };
 #define LAUNCH_RULE (AP_COUNT_OF(rules) - 1)
-/* On an idle device a launch takes some 10 us: one that takes this long loads the kernel's module first. */
+/* On an idle device a launch takes some 10 us: one that takes this long loads the kernel's module first, whether rows tell or not. */
 #define LOADING_LAUNCH_NS 1000000
+#define SHORT_LAUNCH_NS 20000 /* loads nothing */
 #define NO_RULE AP_COUNT_OF(rules)
 
 static enum ap_status class_names(uint8_t **ret_classes, size_t name_count, const struct ap_trace *trace,
@@ -100,13 +102,19 @@ static enum ap_idle_cause own_cause(const struct ap_trace *trace, uint32_t row)
     }
 }
 
-static enum ap_idle_cause state_of(const struct ap_trace *trace, uint32_t row, enum ap_idle_cause around,
-                                   const uint8_t *classes)
+static bool is_loading(const struct ap_trace *trace, const struct ap_loading *loading, uint32_t row)
+{
+    int64_t dur_ns = trace->events.dur_ns[row];
+    return dur_ns >= LOADING_LAUNCH_NS || (dur_ns > SHORT_LAUNCH_NS && ap_loading_fills(loading, trace, row));
+}
+
+static enum ap_idle_cause state_of(const struct ap_trace *trace, const struct ap_loading *loading, uint32_t row,
+                                   enum ap_idle_cause around, const uint8_t *classes)
 {
     size_t rule = classes[trace->events.name[row]];
     if (around == AP_IDLE_data_loading)
         return around;
-    if (rule == LAUNCH_RULE && trace->events.dur_ns[row] >= LOADING_LAUNCH_NS)
+    if (rule == LAUNCH_RULE && is_loading(trace, loading, row))
         return AP_IDLE_driver_call;
     if (rule != NO_RULE && ap_row_is_of(trace, row, rules[rule].kinds))
         return rules[rule].cause;
@@ -119,11 +127,15 @@ enum ap_status ap_host_states_init(struct ap_host_states *states, const struct a
 {
     size_t name_count = ap_trace_id_count(trace);
     uint8_t *classes = NULL;
+    struct ap_loading loading;
     *states = (struct ap_host_states){ .gate = gate };
     if (!trace->events.count)
         return AP_OK;
-    AP_TRY(class_names(&classes, name_count, trace, gate, reterr));
-    states->state = ap_mem_resize(gate, NULL, 0, trace->events.count);
+    enum ap_status status = ap_loading_init(&loading, trace, gate, reterr);
+    if (status == AP_OK)
+        status = class_names(&classes, name_count, trace, gate, reterr);
+    if (status == AP_OK)
+        states->state = ap_mem_resize(gate, NULL, 0, trace->events.count);
     if (states->state) {
         states->count = trace->events.count;
         memset(states->state, AP_IDLE_untraced, states->count);
@@ -131,11 +143,13 @@ enum ap_status ap_host_states_init(struct ap_host_states *states, const struct a
             uint32_t row = order->rows[i], parent = tree->parent[row];
             if (ap_row_is_of(trace, row, AP_HOST_KINDS))
                 states->state[row] = (uint8_t)state_of(
-                    trace, row, parent == AP_NO_ROW ? AP_IDLE_untraced : (enum ap_idle_cause)states->state[parent], classes);
+                    trace, &loading, row, parent == AP_NO_ROW ? AP_IDLE_untraced : (enum ap_idle_cause)states->state[parent], classes);
         }
     }
-    ap_mem_free(gate, classes, name_count);
-    return states->state ? AP_OK : ap_fail_memory(gate, reterr);
+    if (classes)
+        ap_mem_free(gate, classes, name_count);
+    ap_loading_release(&loading);
+    return status == AP_OK && !states->state ? ap_fail_memory(gate, reterr) : status;
 }
 
 void ap_host_states_release(struct ap_host_states *states)

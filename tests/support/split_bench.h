@@ -27,6 +27,7 @@ struct run {
 
 #define OPERATOR (AP_KIND_operator | AP_ROW_X | AP_ROW_CPU_CATEGORY)
 #define ANNOTATION (AP_KIND_annotation | AP_ROW_X)
+#define OVERHEAD (AP_KIND_overhead | AP_ROW_X)
 #define PYTHON (AP_KIND_python | AP_ROW_X)
 #define RUNTIME (AP_KIND_runtime | AP_ROW_X)
 #define KERNEL (AP_KIND_kernel | AP_ROW_X)

@@ -285,6 +285,26 @@ static void calls_that_take_long(void)
     end(&run);
 }
 
+static void launches_that_load(void)
+{
+    struct run run;
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    call(&run, "1", "cudaLaunchKernel", 20, 10, 5);
+    host(&run, "9", "Lazy Function Loading", OVERHEAD, 25, 4);
+    host(&run, "9", "Lazy Function Loading", OVERHEAD, 21, 4);
+    gpu(&run, "sgemm", KERNEL, 31, 10, 5);
+    call(&run, "1", "cudaLaunchKernel", 50, 10, 6);
+    host(&run, "9", "Runtime Triggered Module Loading", OVERHEAD, 51, 4);
+    host(&run, "9", "Command Buffer Full", OVERHEAD, 55, 5);
+    gpu(&run, "sgemm", KERNEL, 60, 10, 6);
+    report(&run);
+    is_int(window_cause(&run, "driver_call"), 11, "a launch that is mostly loading, and the kernel's way to the device");
+    is_int(window_cause(&run, "launch_overhead"), 10, "one of which less than half is loading");
+    ok(all_add_up(&run), "the parts add up");
+    end(&run);
+}
+
 static void the_thread_that_launches_is_asked_first(void)
 {
     struct run run;
@@ -516,6 +536,7 @@ int main(void)
     the_first_wait_of_an_epoch_is_slow();
     waits_for_the_device();
     calls_that_take_long();
+    launches_that_load();
     the_thread_that_launches_is_asked_first();
     the_optimizer_and_annotations();
     rows_that_cross();

@@ -149,6 +149,10 @@ static void add_verdict(struct ap_pass_context *context, struct ap_model *model,
     struct ap_value *host = ap_add_object(model, to, "host");
     ap_add_time(model, host, "dur_us", host_ns);
     ap_add_quotient(model, host, "judged_ratio", (double)host_ns, (double)judged->dur_ns);
+    bool overflowed = false;
+    int64_t short_ns = ap_value_integer(ap_value_at(&model->root, "gpu.short_kernels.total_dur_us"), 0);
+    ap_add_time(model, host, "with_short_kernels_us", ap_add_sat(host_ns, short_ns > 0 ? short_ns : 0, &overflowed));
+    ap_note_overflow(context, overflowed);
     struct ap_value *parts = ap_add_object(model, to, "parts");
     for (int i = 0; i < BOUND_COUNT; i++) {
         struct ap_value *part = ap_add_object(model, parts, bounds[i].id);

@@ -22,6 +22,13 @@ available() { # PACKAGE
   [ -n "$(apt-cache show --no-all-versions "$1" 2>/dev/null)" ]
 }
 
+install() { # PACKAGE...
+  [ $# -eq 0 ] && return
+  say "installs: $*"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
+    -o Dpkg::Use-Pty=0 install -y -qq --no-install-recommends "$@" </dev/null >&2
+}
+
 main() {
   local required=() wanted=() missing=() lacking=() name
   for name in "${@:-build}"; do
@@ -50,13 +57,11 @@ main() {
   fi
   say "asks the package mirror what is new"
   "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 update -qq >&2 || say "*** apt-get update failed; goes on with what is known"
+  install "${missing[@]}"
   for name in "${lacking[@]}"; do
-    if available "$name"; then missing+=("$name"); else say "*** $name is not available here; goes on without it"; fi
+    if ! available "$name"; then say "*** $name is not available here; goes on without it"
+    else install "$name" || say "*** $name cannot be installed; goes on without it"; fi
   done
-  [ ${#missing[@]} -eq 0 ] && return
-  say "installs: ${missing[*]}"
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
-    -o Dpkg::Use-Pty=0 install -y -qq --no-install-recommends "${missing[@]}" </dev/null >&2
 }
 
 main "$@"

@@ -45,7 +45,14 @@ struct ap_request {
     bool with_tracks;             /* keep what ap_report_write_trace needs */
     bool trace_all;               /* ap_report_write_trace copies all events, not only those around the findings */
     bool with_pictures;           /* add "pictures" to the tree: what ap_report_write_html draws of a trace */
+    /** Names of files, functions, modules, annotations, groups and hosts become hashes, the same for the same name in every
+     *  run, in all that is written from the report. README tells what stays. */
+    bool redact;
+    /** What ap_report_write_slice copies: "START:END" in microseconds since the first event or as the trace writes them (or
+     *  with a unit: us, ms, s), "finding:ID" or "finding:N"; NULL = nothing. */
+    const char *slice;
     bool with_folded;             /* keep what ap_report_write_folded needs */
+    bool with_rows;               /* keep the rows of the inputs, for ap_report_write_table and ap_report_write_around */
     uint64_t top_n;               /* longest list in the report; 0 = no bound */
     uint64_t max_memory_bytes;    /* 0 = no bound; else at least AP_MIN_MAX_MEMORY_BYTES */
     uint32_t max_depth;           /* nesting allowed in parts of the input that are skipped; 0 = 10,000 */
@@ -99,6 +106,11 @@ AP_API enum ap_status ap_report_write_annotations(const struct ap_report *report
 AP_API enum ap_status ap_report_write_trace(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
                                             void *write_self, struct ap_error *reterr);
 
+/** The stretch request->slice of the trace, in the form of the input and small enough to share: nothing is added. @request is
+ *  the one that the report was made from; its trace is read again, so it cannot be standard input. */
+AP_API enum ap_status ap_report_write_slice(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
+                                            void *write_self, struct ap_error *reterr);
+
 /** "forward, backward, ...": the names that ap_request.phase takes. */
 AP_API const char *ap_phase_names(void);
 /** The stacks of all allocations that are in use at the peak of requested bytes of their device (at the end, where the
@@ -106,6 +118,69 @@ AP_API const char *ap_phase_names(void);
  *  The report was made with with_folded set; AP_ERROR_USAGE where it has no snapshot. */
 AP_API enum ap_status ap_report_write_folded(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                              struct ap_error *reterr);
+
+/* ---- questions to a report: one question, one bounded answer ----
+ * Text is for people: readable units, control characters and what reorders or hides text written as \u{...}. JSON has the keys
+ * and units of the report. CSV is of tables alone; a cell that a spreadsheet would take for a formula begins with an
+ * apostrophe. */
+enum ap_format { AP_FORMAT_TEXT, AP_FORMAT_JSON, AP_FORMAT_CSV };
+
+struct ap_table_query {
+    /** A list in the report by its path, "gpu.kernels", lists on the way entered; or the rows behind it, for which the report
+     *  was made with with_rows: operators, kernels, launches, copies, synchronisations, collectives, allocations, steps;
+     *  or findings; or tables: all that there are. */
+    const char *name;
+    const char *where; /* "name contains gemm and dur_us > 1ms or stream = 7"; NULL = all rows */
+    const char *sort;  /* a column; numbers from the largest down, text from a to z; "dur_us:asc"; NULL = order of the table */
+    uint64_t limit;    /* rows at most; 0 = all */
+    const char *columns; /* "row_id,name,dur_us": these alone, in this order; NULL = all */
+    enum ap_format format;
+    unsigned width;    /* of text, in columns; 0 = not bounded */
+};
+
+/** The rows of a table. Each has a row_id, which ap_report_write_around takes. AP_ERROR_USAGE tells what was expected. */
+AP_API enum ap_status ap_report_write_table(struct ap_report *report, const struct ap_table_query *query, ap_write_fn *write,
+                                            void *write_self, struct ap_error *reterr);
+
+struct ap_around_query {
+    const char *id; /* "row:1234", "step:3", "alloc:17", "gpu.kernels[3]", the id of a finding */
+    uint64_t limit; /* longest list; 0 = 10 */
+    enum ap_format format; /* text or JSON */
+    unsigned width;
+};
+
+/** What launched it, what it launched, what ran beside it, its source lines, its step. The report was made with with_rows. */
+AP_API enum ap_status ap_report_write_around(struct ap_report *report, const struct ap_around_query *query, ap_write_fn *write,
+                                             void *write_self, struct ap_error *reterr);
+
+struct ap_summary_options {
+    unsigned width; /* of a terminal; 0 = 80 */
+    unsigned lines; /* of a terminal; 0 = 24 */
+    bool colour;
+    const char *const *files; /* where the reports are: said at the end; may be NULL */
+    size_t file_count;
+};
+
+/** One screen: verdict, first findings, where the files are. */
+AP_API enum ap_status ap_report_write_summary(const struct ap_report *report, const struct ap_summary_options *options,
+                                              ap_write_fn *write, void *write_self, struct ap_error *reterr);
+
+/** A digest as Markdown that is at most @tokens * AP_BYTES_PER_TOKEN bytes long, what is most valuable first: verdict, findings
+ *  with evidence and action, figures. Text of code and numbers has some 2.5 to 4 bytes a token: 3 is the rule of thumb. */
+#define AP_BYTES_PER_TOKEN 3
+AP_API enum ap_status ap_report_write_digest(const struct ap_report *report, uint64_t tokens, ap_write_fn *write,
+                                             void *write_self, struct ap_error *reterr);
+
+/** All rules of the rubric: id, title, severity, confidence, condition. @rubric_path NULL = built-in. */
+AP_API enum ap_status ap_write_rules(const char *rubric_path, enum ap_format format, ap_write_fn *write, void *write_self,
+                                     struct ap_error *reterr);
+/** All figures that a report can have: name, unit and meaning. */
+AP_API enum ap_status ap_write_metrics(enum ap_format format, ap_write_fn *write, void *write_self, struct ap_error *reterr);
+/** A rule or finding, by its id: its text, inputs, thresholds, hardware, trade-off; a figure, by its name: unit, meaning, the
+ *  rules that use it. @report adds what they came to there; it may be NULL. */
+AP_API enum ap_status ap_write_explanation(const char *id, const struct ap_report *report, const char *rubric_path,
+                                           enum ap_format format, ap_write_fn *write, void *write_self,
+                                           struct ap_error *reterr);
 
 enum ap_artifact { AP_ARTIFACT_UNKNOWN, AP_ARTIFACT_TRACE, AP_ARTIFACT_SNAPSHOT, AP_ARTIFACT_REPORT };
 
@@ -116,6 +191,8 @@ AP_API enum ap_status ap_recognise(const char *path, enum ap_artifact *ret_artif
 AP_API const char *ap_version(void);
 /** What inflates gzip: "zlib 1.2.13", "ISA-L 2.30.0". */
 AP_API const char *ap_inflater_name(void);
+/** Python code that records all that can be judged. */
+AP_API const char *ap_capture_snippet(void);
 /** How to turn a pickled snapshot into JSON in the environment that made it. */
 AP_API const char *ap_pickle_advice(void);
 

@@ -37,6 +37,7 @@ enum ap_value_type {
 
 struct ap_value {
     enum ap_value_type type;
+    bool from_input;    /* the text, or the key, stood in an input: a name that somebody gave; else all words are ours */
     struct ap_text key; /* empty within a list */
     union {
         int64_t integer;

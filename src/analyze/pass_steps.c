@@ -88,7 +88,7 @@ static void add_source(struct ap_model *model, struct ap_value *parent, const st
 {
     char text[AP_STEP_FAMILY_BYTES + 40];
     (void)snprintf(text, sizeof(text), "%s%s%s", steps->source, steps->family[0] ? " " : "", steps->family);
-    ap_add_string(model, parent, "source", text);
+    ap_add_text(model, parent, "source", ap_text_of(text));
 }
 
 static void add_durations(struct ap_pass_context *context, struct ap_model *model, struct ap_value *parent,

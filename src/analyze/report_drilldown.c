@@ -157,12 +157,21 @@ struct writing {
     unsigned rows; /* of the first level */
 };
 
+/* Only operations are called by names of the input; those of the other levels are literals of ours. */
+static void add_level_name(struct ap_model *model, struct ap_value *to, const char *key, size_t level, struct ap_text name)
+{
+    if (level < LEVEL_OPERATION)
+        ap_add_string(model, to, key, name.data);
+    else
+        ap_add_text(model, to, key, name);
+}
+
 static void add_row(struct writing *writing, size_t level, struct ap_text name, int64_t ns)
 {
     struct ap_value *row = ap_add_object(writing->model, writing->list, NULL);
     ap_add_count(writing->model, row, "depth", (int64_t)level);
     ap_add_string(writing->model, row, "level", level_names[level]);
-    ap_add_text(writing->model, row, "name", name);
+    add_level_name(writing->model, row, "name", level, name);
     ap_add_time(writing->model, row, "time_us", ns);
     ap_add_quotient(writing->model, row, "share_ratio", (double)ns, (double)writing->leaves->total_ns);
 }
@@ -212,7 +221,7 @@ static void add_narrowed(const struct leaves *leaves, const struct leaf *largest
 {
     struct ap_value *narrowed = ap_add_object(model, drilldown, "narrowed");
     for (size_t level = 0; level < LEVEL_COUNT; level++)
-        ap_add_text(model, narrowed, level_names[level], key_text(leaves, (enum level)level, largest->keys[level]));
+        add_level_name(model, narrowed, level_names[level], level, key_text(leaves, (enum level)level, largest->keys[level]));
     ap_add_time(model, narrowed, "time_us", largest->ns[LEVEL_OPERATION]);
     ap_add_quotient(model, narrowed, "share_ratio", (double)largest->ns[LEVEL_OPERATION], (double)leaves->total_ns);
 }

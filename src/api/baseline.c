@@ -3,11 +3,22 @@
 
 #include "input.h"
 #include "json_reader.h"
+#include "model_redact.h"
 #include "report_import.h"
 
 #include "poison.h"
 
-static enum ap_status import(struct ap_baseline *baseline, const char *path, struct ap_gate *gate, struct ap_error *reterr)
+static enum ap_status redact_names(struct ap_model *model, struct ap_gate *gate, struct ap_error *reterr)
+{
+    struct ap_redaction redaction;
+    ap_redaction_init(&redaction, gate);
+    enum ap_status status = ap_model_redact_names(model, &redaction, reterr);
+    ap_redaction_release(&redaction);
+    return status;
+}
+
+static enum ap_status import(struct ap_baseline *baseline, const char *path, bool redact, struct ap_gate *gate,
+                             struct ap_error *reterr)
 {
     struct ap_input_options options = { .salvage = false };
     struct ap_json_limits limits = { .kept_depth = AP_IMPORT_MAX_DEPTH };
@@ -21,6 +32,8 @@ static enum ap_status import(struct ap_baseline *baseline, const char *path, str
     if (status == AP_OK) {
         ap_model_init(&baseline->model, gate);
         status = ap_report_import(json, &baseline->model, reterr);
+        if (status == AP_OK && redact)
+            status = redact_names(&baseline->model, gate, reterr);
         if (status != AP_OK)
             ap_model_release(&baseline->model);
     }
@@ -36,7 +49,8 @@ static enum ap_status analyze(struct ap_baseline *baseline, const struct ap_requ
     struct ap_request other = *request;
     other.baseline_path = NULL;
     other.fail_on_count = other.series_count = 0;
-    other.with_tracks = other.with_folded = false;
+    other.with_tracks = other.with_folded = other.with_rows = false;
+    other.slice = NULL;
     other.cpu_trace_path = trace ? request->baseline_path : NULL;
     other.memory_json_path = trace ? NULL : request->baseline_path;
     AP_TRY(ap_report_new(&other, &baseline->report, NULL, reterr));
@@ -51,7 +65,7 @@ enum ap_status ap_baseline_open(struct ap_baseline *baseline, const struct ap_re
     *ret_held_bytes = 0;
     AP_TRY(ap_recognise(request->baseline_path, &artifact, reterr));
     switch (artifact) {
-    case AP_ARTIFACT_REPORT: baseline->kind = "report"; return import(baseline, request->baseline_path, gate, reterr);
+    case AP_ARTIFACT_REPORT: baseline->kind = "report"; return import(baseline, request->baseline_path, request->redact, gate, reterr);
     case AP_ARTIFACT_TRACE: baseline->kind = "trace"; return analyze(baseline, request, true, ret_held_bytes, reterr);
     case AP_ARTIFACT_SNAPSHOT: baseline->kind = "snapshot"; return analyze(baseline, request, false, ret_held_bytes, reterr);
     case AP_ARTIFACT_UNKNOWN: break;

@@ -5,18 +5,22 @@
 #include "analyze.h"
 #include "analyze_profile/analyze_profile.h"
 #include "baseline.h"
+#include "capture.h"
 #include "compare.h"
 #include "condition.h"
 #include "folded.h"
 #include "input.h"
 #include "json_reader.h"
 #include "pass_memory.h"
+#include "model_redact.h"
 #include "report.h"
+#include "report_state.h"
 #include "rubric.h"
 #include "request_check.h"
 #include "rubric_file.h"
 #include "series.h"
 #include "shell_options.h"
+#include "slice.h"
 #include "snapshot.h"
 #include "trace_copy.h"
 #include "track_findings.h"
@@ -26,18 +30,6 @@
 #define SCHEMA_VERSION "1.0"
 /* What a run needs beside the gate: program, libraries, stacks, libcmark's trees of the rubric. */
 #define RESERVE_BYTES UINT64_C(16777216)
-
-struct ap_report {
-    struct ap_gate gate;
-    struct ap_model model;
-    struct ap_notes trace_notes, memory_notes;
-    struct ap_overlay overlay;
-    bool has_overlay, strict;
-    struct ap_conditions conditions;
-    struct ap_series series;
-    struct ap_snapshot *snapshot; /* kept for the folded stacks alone */
-    struct ap_peak_stacks peak_stacks;
-};
 
 /* ------------------------------------------------------------------------------------------------------- reading */
 
@@ -113,6 +105,40 @@ static enum ap_status check_strict(const struct ap_request *request, const struc
     return AP_OK;
 }
 
+/* What counters tell beside their sentence may be words of the input. */
+static void forget_details(struct ap_notes *notes)
+{
+    for (int i = 0; i < AP_COUNTER_COUNT_; i++)
+        notes->notes[i].detail[0] = '\0';
+}
+
+/* Behind the analysis, which goes by names, and before all that makes sentences of them: those are ours. */
+static enum ap_status redact_inputs(struct ap_report *report, const struct ap_value *below, struct ap_error *reterr)
+{
+    struct ap_redaction redaction;
+    if (!report->redact || !below)
+        return AP_OK;
+    AP_TRY(ap_model_status(&report->model, reterr));
+    ap_redaction_init(&redaction, &report->gate);
+    enum ap_status status = ap_model_redact(&report->model, below, &redaction, reterr);
+    ap_redaction_release(&redaction);
+    forget_details(&report->trace_notes);
+    forget_details(&report->memory_notes);
+    return status;
+}
+
+/* Those of files that the report was compared with, which came since. */
+static enum ap_status redact_paths(struct ap_report *report, struct ap_error *reterr)
+{
+    struct ap_redaction redaction;
+    if (!report->redact)
+        return AP_OK;
+    ap_redaction_init(&redaction, &report->gate);
+    enum ap_status status = ap_model_redact_paths(&report->model, &redaction, reterr);
+    ap_redaction_release(&redaction);
+    return status;
+}
+
 /* ------------------------------------------------------------------------------------------------------- judging */
 
 /* The findings, once: as soon as what pictures show depends on them, at the end at last. */
@@ -131,6 +157,7 @@ static enum ap_status judge(void *self, struct ap_error *reterr)
     if (judging->done)
         return AP_OK;
     judging->done = true;
+    AP_TRY(redact_inputs(report, &report->model.root, reterr)); /* before the findings speak of them */
     struct ap_judge_options options = { .focus = request->focus, .phase = request->phase };
     AP_TRY(ap_shell_options(request, &report->model.arena, &options.more_options, reterr));
     return ap_rubric_apply(judging->rubric, &options, &report->model, reterr);
@@ -160,6 +187,8 @@ static enum ap_status read_trace(struct ap_report *report, const struct ap_reque
     if (status != AP_OK)
         return status;
     *ret_read = (struct read_trace){ trace, bytes_read, compressed }; /* the caller frees the trace */
+    if (trace->has_window)
+        report->window = (struct ap_copy_slice){ trace->window_start_ns, trace->window_end_ns };
     return check_strict(request, notes, reterr);
 }
 
@@ -200,9 +229,10 @@ static enum ap_status add_memory(struct ap_report *report, const struct ap_reque
     if (status == AP_OK)
         status = ap_pass_memory_of_trace(snapshot, request->memory_json_path, request->top_n, join, notes, &report->model,
                                          reterr);
-    if (status == AP_OK && request->with_folded) {
+    if (status == AP_OK && (request->with_folded || request->with_rows)) {
         report->snapshot = snapshot; /* freed with the report */
-        return ap_peak_stacks_init(&report->peak_stacks, snapshot, reterr);
+        report->has_peak_stacks = request->with_folded;
+        return request->with_folded ? ap_peak_stacks_init(&report->peak_stacks, snapshot, reterr) : AP_OK;
     }
     ap_snapshot_free(snapshot);
     return status;
@@ -244,7 +274,10 @@ static enum ap_status add_inputs(struct judging *judging, const char **path, str
         ap_analyze_no_trace(&report->model);
     }
     ap_memory_join_release(&join);
-    ap_trace_free(read.trace);
+    if (request->with_rows)
+        report->trace = read.trace; /* freed with the report */
+    else
+        ap_trace_free(read.trace);
     return status;
 }
 
@@ -265,6 +298,7 @@ static enum ap_status compare(struct ap_report *report, const struct ap_request 
 static enum ap_status conclude(struct ap_report *report, const struct ap_request *request, const struct ap_baseline *baseline,
                                struct ap_error *reterr)
 {
+    ap_capture_add(&report->model);
     AP_TRY(compare(report, request, baseline, reterr));
     if (report->series.count)
         ap_scaling_add(report->series.points, report->series.count, &report->model);
@@ -311,7 +345,9 @@ static enum ap_status fill(struct ap_report *report, const struct ap_request *re
     AP_TRY(add_inputs(&judging, path, reterr));
     *path = NULL;
     AP_TRY(judge(&judging, reterr));
+    AP_TRY(redact_inputs(report, ap_value_member(&model->root, "pictures"), reterr)); /* which are drawn behind the findings */
     AP_TRY(conclude(report, request, baseline, reterr));
+    AP_TRY(redact_paths(report, reterr));
     return ap_track_findings(report->has_overlay ? &report->overlay : NULL, &model->root, reterr);
 }
 
@@ -378,6 +414,8 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
         atomic_store(&report->gate.fail_after, request->fail_after - 1);
     report->conditions = conditions;
     report->strict = request->strict;
+    report->keeps_rows = request->with_rows;
+    report->redact = request->redact;
     ap_model_init(&report->model, &report->gate);
     ap_overlay_init(&report->overlay, &report->gate);
     report->has_overlay = request->with_tracks && request->cpu_trace_path;
@@ -406,10 +444,11 @@ void ap_report_free(struct ap_report *report)
     struct ap_gate gate;
     ap_overlay_release(&report->overlay);
     ap_model_release(&report->model);
-    if (report->snapshot) {
+    ap_query_release(&report->query);
+    if (report->has_peak_stacks)
         ap_peak_stacks_release(&report->peak_stacks);
-        ap_snapshot_free(report->snapshot);
-    }
+    ap_snapshot_free(report->snapshot);
+    ap_trace_free(report->trace);
     ap_gate_init(&gate, 0);
     ap_mem_free(&gate, report, sizeof(*report));
 }
@@ -469,36 +508,63 @@ enum ap_status ap_report_write_html(const struct ap_report *report, ap_write_fn 
     return ap_write_html(&report->model, (struct ap_sink){ write, write_self }, reterr);
 }
 
-enum ap_status ap_report_write_trace(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
-                                     void *write_self, struct ap_error *reterr)
+/* @slice NULL: with the tracks of the overlay. */
+static enum ap_status copy_trace(struct ap_report *report, const struct ap_request *request, const struct ap_copy_slice *slice,
+                                 struct ap_sink sink, struct ap_error *reterr)
 {
+    struct ap_redaction redaction;
     struct ap_trace_copy_options options = {
         .gate = &report->gate,
         .overlay = &report->overlay,
         .version = ap_version(),
-        .all = request->trace_all,
+        .all = request->trace_all && !slice,
         .arrays_before = report->trace_notes.notes[AP_COUNTER_two_event_arrays].count,
+        .slice = slice,
+        .redaction = report->redact ? &redaction : NULL,
     };
-    struct ap_sink sink = { write, write_self };
     struct ap_notes notes = { .notes = { { .count = 0 } } };
-    struct opened opened;
+    struct opened opened = { .request = request };
+    bool again = strcmp(request->cpu_trace_path, "-") != 0;
+    if (again)
+        AP_TRY(open_input(report, request, request->cpu_trace_path, AP_ROLE_TRACE, &notes, &opened, reterr));
+    ap_redaction_init(&redaction, &report->gate);
+    enum ap_status status = ap_trace_copy_write(&options, opened.json, again ? &notes : NULL, sink, reterr);
+    ap_redaction_release(&redaction);
+    if (again)
+        close_input(&opened);
+    return status;
+}
+
+enum ap_status ap_report_write_trace(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
+                                     void *write_self, struct ap_error *reterr)
+{
     if (!report->has_overlay)
         return ap_fail(reterr, AP_ERROR_USAGE, "a trace can only be written where one was read, and with_tracks was set");
-    if (strcmp(request->cpu_trace_path, "-") == 0)
-        return ap_trace_copy_write(&options, NULL, NULL, sink, reterr);
-    AP_TRY(open_input(report, request, request->cpu_trace_path, AP_ROLE_TRACE, &notes, &opened, reterr));
-    enum ap_status status = ap_trace_copy_write(&options, opened.json, &notes, sink, reterr);
-    close_input(&opened);
-    return status;
+    return copy_trace(report, request, NULL, (struct ap_sink){ write, write_self }, reterr);
+}
+
+enum ap_status ap_report_write_slice(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
+                                     void *write_self, struct ap_error *reterr)
+{
+    struct ap_copy_slice slice;
+    if (!request->slice || !request->cpu_trace_path || strcmp(request->cpu_trace_path, "-") == 0)
+        return ap_fail(reterr, AP_ERROR_USAGE, "a slice can only be written of a trace in a file, and where slice was set");
+    AP_TRY(ap_slice_resolve(request->slice, &report->window, &report->model.root, &slice, reterr));
+    return copy_trace(report, request, &slice, (struct ap_sink){ write, write_self }, reterr);
 }
 
 enum ap_status ap_report_write_folded(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                       struct ap_error *reterr)
 {
-    if (!report->snapshot)
+    if (!report->has_peak_stacks)
         return ap_fail(reterr, AP_ERROR_USAGE, "the report keeps no stacks: it was made without a snapshot or without "
                                                "with_folded");
-    return ap_write_folded(report->snapshot, &report->peak_stacks, (struct ap_sink){ write, write_self }, reterr);
+    struct ap_redaction redaction;
+    ap_redaction_init(&redaction, report->snapshot->gate);
+    enum ap_status status = ap_write_folded(report->snapshot, &report->peak_stacks, report->redact ? &redaction : NULL,
+                                            (struct ap_sink){ write, write_self }, reterr);
+    ap_redaction_release(&redaction);
+    return status;
 }
 
 const char *ap_version(void)
@@ -514,6 +580,11 @@ const char *ap_phase_names(void)
 const char *ap_inflater_name(void)
 {
     return ap_input_inflate_name();
+}
+
+const char *ap_capture_snippet(void)
+{
+    return ap_capture_all();
 }
 
 const char *ap_pickle_advice(void)

@@ -5,6 +5,7 @@
 
 #include "rubric.h"
 #include "scaling.h"
+#include "slice.h"
 
 #include "poison.h"
 
@@ -54,5 +55,11 @@ enum ap_status ap_request_check(const struct ap_request *request, struct ap_erro
         return ap_fail(reterr, AP_ERROR_USAGE, "--phase takes one of %s, not '%.80s'", ap_rubric_phase_names(), request->phase);
     if (request->baseline_path && strcmp(request->baseline_path, "-") == 0)
         return ap_fail(reterr, AP_ERROR_USAGE, "--baseline takes a file, not standard input");
+    if (request->slice && !request->cpu_trace_path)
+        return ap_fail(reterr, AP_ERROR_USAGE, "--slice needs a trace: give --cpu-trace FILE");
+    if (request->slice && strcmp(request->cpu_trace_path, "-") == 0)
+        return ap_fail(reterr, AP_ERROR_USAGE, "--slice reads the trace twice, which standard input does not allow: give a file");
+    if (request->slice)
+        AP_TRY(ap_slice_check(request->slice, reterr));
     return check_context(request, reterr);
 }

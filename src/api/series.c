@@ -24,6 +24,7 @@ enum ap_status ap_series_read(const struct ap_request *request, struct ap_series
     one.series = NULL;
     one.series_count = one.fail_on_count = 0;
     one.baseline_path = NULL;
+    one.with_rows = false;
     ret_series->count = 0;
     for (size_t i = 0; i < request->series_count; i++) {
         struct ap_report *report;

@@ -46,7 +46,7 @@ static void add_option(struct line *line, const char *option, const char *value)
 
 static void add_all(struct line *line, const struct ap_request *request)
 {
-    add_option(line, " --rubric ", request->rubric_path);
+    add_option(line, " --rubric ", request->redact && request->rubric_path ? "RUBRIC.md" : request->rubric_path);
     add_option(line, " --focus ", request->focus);
     add_option(line, " --phase ", request->phase);
     for (size_t i = 0; i < request->context_count; i++)

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "output.h"
 #include "progress.h"
+#include "questions.h"
 
 enum exit_code { EXIT_WRITTEN, EXIT_FOUND, EXIT_USAGE, EXIT_INPUT, EXIT_OUTPUT, EXIT_LIMIT };
 
@@ -154,12 +155,13 @@ static bool is_stdin_or_stdout(const char *path)
 
 static enum exit_code check_outputs(const struct ap_cli_options *options)
 {
-    enum { count = 6 };
-    static const char *const names[count] = { "--md-out", "--json-out", "--trace-out", "--folded-out", "--junit-out", "--html-out" };
+    enum { count = 7 };
+    static const char *const names[count] = { "--md-out", "--json-out", "--trace-out", "--folded-out", "--junit-out", "--html-out",
+                                            "--slice-out" };
     const char *inputs[] = { options->request.cpu_trace_path, options->request.memory_json_path,
                              options->request.rubric_path, options->request.baseline_path };
     const char *outputs[count] = { options->md_out, options->json_out, options->trace_out, options->folded_out,
-                                   options->junit_out, options->html_out };
+                                   options->junit_out, options->html_out, options->slice_out };
     char text[80];
     for (size_t j = 0; j < count; j++) {
         for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
@@ -174,10 +176,12 @@ static enum exit_code check_outputs(const struct ap_cli_options *options)
                 return usage(text);
             }
     }
-    if (!options->md_out && (is_stdin_or_stdout(options->json_out) || is_stdin_or_stdout(options->trace_out) ||
-                             is_stdin_or_stdout(options->folded_out) || is_stdin_or_stdout(options->junit_out) ||
-                             is_stdin_or_stdout(options->html_out)))
-        return usage("both reports would go to standard output: give --md-out FILE as well");
+    if (ap_cli_uses_stdout(options) &&
+        (is_stdin_or_stdout(options->md_out) || is_stdin_or_stdout(options->json_out) || is_stdin_or_stdout(options->trace_out) ||
+         is_stdin_or_stdout(options->folded_out) || is_stdin_or_stdout(options->junit_out) || is_stdin_or_stdout(options->html_out) ||
+         is_stdin_or_stdout(options->slice_out)))
+        return usage(options->md_out ? "a report and what --format or a question asks for would both go to standard output"
+                                     : "both reports would go to standard output: give --md-out FILE as well");
     return EXIT_WRITTEN;
 }
 
@@ -187,6 +191,8 @@ static enum exit_code check_paths(const struct ap_cli_options *options)
         return usage("--trace-out needs a trace: give --cpu-trace FILE");
     if (options->request.trace_all && !options->trace_out)
         return usage("--trace-all says what --trace-out FILE writes: give that as well");
+    if (!options->slice_out != !options->request.slice)
+        return usage("--slice WHAT and --slice-out FILE go together");
     if (options->folded_out && !options->request.memory_json_path)
         return usage("--folded-out needs a memory snapshot: give --memory-json FILE");
     if (options->junit_out && !options->request.fail_on_count)
@@ -224,21 +230,35 @@ static enum ap_status write_html(const struct run *run, ap_write_fn *write, void
     return ap_report_write_html(run->report, write, write_self, reterr);
 }
 
-static enum ap_status write_trace(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+typedef enum ap_status trace_writer(struct ap_report *report, const struct ap_request *request, ap_write_fn *write, void *write_self,
+                                    struct ap_error *reterr);
+
+/* Compressed where the name says so. */
+static enum ap_status write_named(const struct run *run, const char *path, trace_writer *writer, ap_write_fn *write,
+                                  void *write_self, struct ap_error *reterr)
 {
-    const char *path = run->options->trace_out;
     size_t bytes = strlen(path);
     if (bytes < 3 || strcmp(path + bytes - 3, ".gz") != 0)
-        return ap_report_write_trace(run->report, &run->options->request, write, write_self, reterr);
+        return writer(run->report, &run->options->request, write, write_self, reterr);
     struct ap_deflate deflate;
     enum ap_status status = ap_deflate_init(&deflate, write, write_self, reterr);
     if (status != AP_OK)
         return status;
-    status = ap_report_write_trace(run->report, &run->options->request, ap_deflate_write, &deflate, reterr);
+    status = writer(run->report, &run->options->request, ap_deflate_write, &deflate, reterr);
     if (status == AP_OK)
         status = ap_deflate_finish(&deflate, reterr);
     ap_deflate_release(&deflate);
     return status;
+}
+
+static enum ap_status write_trace(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    return write_named(run, run->options->trace_out, ap_report_write_trace, write, write_self, reterr);
+}
+
+static enum ap_status write_slice(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    return write_named(run, run->options->slice_out, ap_report_write_slice, write, write_self, reterr);
 }
 
 static enum ap_status write_folded(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
@@ -249,6 +269,11 @@ static enum ap_status write_folded(const struct run *run, ap_write_fn *write, vo
 static enum ap_status write_junit(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
 {
     return ap_report_write_junit(run->report, write, write_self, reterr);
+}
+
+static enum ap_status write_stdout(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    return ap_cli_write_stdout(run->options, run->report, write, write_self, reterr);
 }
 
 static enum ap_status write_one(const struct run *run, struct writing *writing, struct ap_error *reterr)
@@ -263,7 +288,7 @@ static enum ap_status write_one(const struct run *run, struct writing *writing, 
 /* All are complete before the first is put in place. */
 static enum exit_code write_reports(const struct ap_cli_options *options, struct ap_report *report)
 {
-    enum { count = 6 };
+    enum { count = 8 };
     struct ap_error error = { AP_OK, false, 0, "" };
     struct run run = { options, report };
     struct writing writings[count] = { { .path = options->json_out, .write = write_json },
@@ -271,7 +296,9 @@ static enum exit_code write_reports(const struct ap_cli_options *options, struct
                                        { .path = options->trace_out, .write = write_trace },
                                        { .path = options->folded_out, .write = write_folded },
                                        { .path = options->junit_out, .write = write_junit },
-                                       { .path = options->md_out ? options->md_out : "-", .write = write_markdown } };
+                                       { .path = options->slice_out, .write = write_slice },
+                                       { .path = options->md_out, .write = write_markdown },
+                                       { .path = ap_cli_uses_stdout(options) ? "-" : NULL, .write = write_stdout } };
     enum ap_status status = AP_OK;
     if (options->trace_out && is_stdin_or_stdout(options->request.cpu_trace_path))
         (void)fputs("analyze_profile: standard input cannot be read again: --trace-out holds the tracks alone, without the "
@@ -354,6 +381,28 @@ static enum exit_code print_version(void)
     return fflush(stdout) == 0 ? EXIT_WRITTEN : EXIT_OUTPUT;
 }
 
+static enum exit_code print_completion(const char *shell)
+{
+    if (!ap_cli_print_completion(stdout, shell))
+        return usage("--completion takes bash, zsh or fish");
+    return fflush(stdout) == 0 ? EXIT_WRITTEN : EXIT_OUTPUT;
+}
+
+static enum exit_code print_capture(void)
+{
+    (void)fputs(ap_capture_snippet(), stdout);
+    return fflush(stdout) == 0 ? EXIT_WRITTEN : EXIT_OUTPUT;
+}
+
+static enum exit_code answer_alone(const struct ap_cli_options *options, bool *ret_answered)
+{
+    struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_output output;
+    enum ap_status status = ap_output_open(&output, "-", &error);
+    *ret_answered = status == AP_OK && ap_cli_answer_alone(options, ap_output_write, &output, &status, &error);
+    return *ret_answered && status != AP_OK ? complain(status, NULL, &error) : EXIT_WRITTEN;
+}
+
 static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
 {
     char mistake[512];
@@ -365,11 +414,22 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
     }
     if (options->version)
         return print_version();
+    if (options->completion)
+        return print_completion(options->completion);
+    if (options->capture_snippet)
+        return print_capture();
     if (options->memory_pickle)
         return refuse_pickle(options);
-    enum exit_code code = take_files(options);
+    if (ap_cli_check_questions(options))
+        return usage(ap_cli_check_questions(options));
+    bool answered;
+    enum exit_code code = answer_alone(options, &answered);
+    if (answered)
+        return code;
+    code = take_files(options);
     if (code == EXIT_WRITTEN)
         code = check_paths(options);
+    ap_cli_prepare_questions(options);
     return code == EXIT_WRITTEN ? analyze(options) : code;
 }
 

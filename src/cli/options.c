@@ -68,6 +68,7 @@ void ap_cli_print_help(FILE *to)
                 "  analyze_profile trace.json.gz --focus io --context commit=1a2b3c\n"
                 "  analyze_profile new.json.gz --baseline old.json --fail-on 'high,steps.p50_us > +5%'\n"
                 "  analyze_profile --series 8=b8.json.gz 16=b16.json.gz 32=b32.json.gz\n"
+                "  analyze_profile trace.json.gz --table kernels --where 'dur_us > 1ms' --sort dur_us\n"
                 "  zstd -dc trace.json.zst | analyze_profile --cpu-trace -\n"
                 "\nExit codes:\n"
                 "  0  the report was written\n"
@@ -123,6 +124,20 @@ static bool parse_size(const char *text, uint64_t *ret_bytes)
     return false;
 }
 
+static bool parse_format(const char *text, enum ap_cli_format *ret_format)
+{
+    static const struct {
+        const char *name;
+        enum ap_cli_format format;
+    } formats[] = { { "md", AP_CLI_FORMAT_MD }, { "json", AP_CLI_FORMAT_JSON }, { "text", AP_CLI_FORMAT_TEXT }, { "csv", AP_CLI_FORMAT_CSV } };
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (strcmp(text, formats[i].name) == 0) {
+            *ret_format = formats[i].format;
+            return true;
+        }
+    return false;
+}
+
 static bool set_option(struct ap_cli_options *options, int id, const char *value, char *to, size_t bytes)
 {
     uint64_t number;
@@ -168,6 +183,14 @@ static bool set_option(struct ap_cli_options *options, int id, const char *value
     case OPTION_folded_out:
         options->folded_out = value;
         return options->request.with_folded = true;
+    case OPTION_redact:
+        return options->request.redact = true;
+    case OPTION_slice:
+        options->request.slice = value;
+        return true;
+    case OPTION_slice_out:
+        options->slice_out = value;
+        return true;
     case OPTION_top_n:
         return parse_number(value, UINT32_MAX, &options->request.top_n) ||
                mistake(to, bytes, "--top-n takes a whole number, 0 for everything, not '%s'", value);
@@ -187,6 +210,39 @@ static bool set_option(struct ap_cli_options *options, int id, const char *value
         return true;
     case OPTION_github_annotations:
         return options->github_annotations = true;
+    case OPTION_format:
+        return parse_format(value, &options->format) ||
+               mistake(to, bytes, "--format takes md, json, text or csv, not '%s'", value);
+    case OPTION_table:
+        options->table.name = value;
+        return true;
+    case OPTION_where:
+        options->table.where = value;
+        return true;
+    case OPTION_sort:
+        options->table.sort = value;
+        return true;
+    case OPTION_columns:
+        options->table.columns = value;
+        return true;
+    case OPTION_limit:
+        options->has_limit = true;
+        return parse_number(value, UINT32_MAX, &options->table.limit) ||
+               mistake(to, bytes, "--limit takes a whole number, 0 for all rows, not '%s'", value);
+    case OPTION_around:
+        options->around = value;
+        return true;
+    case OPTION_explain:
+        options->explain = value;
+        return true;
+    case OPTION_list_rules:
+        return options->list_rules = true;
+    case OPTION_list_metrics:
+        return options->list_metrics = true;
+    case OPTION_summary_tokens:
+        options->has_summary_tokens = true;
+        return parse_number(value, UINT32_MAX, &options->summary_tokens) ||
+               mistake(to, bytes, "--summary-tokens takes a whole number, not '%s'", value);
     case OPTION_max_memory:
         return (parse_size(value, &options->request.max_memory_bytes) &&
                 options->request.max_memory_bytes >= AP_MIN_MAX_MEMORY_BYTES) ||
@@ -203,6 +259,11 @@ static bool set_option(struct ap_cli_options *options, int id, const char *value
         return true;
     case OPTION_help:
         return options->help = true;
+    case OPTION_capture_snippet:
+        return options->capture_snippet = true;
+    case OPTION_completion:
+        options->completion = value;
+        return true;
     case OPTION_version:
         return options->version = true;
     case OPTION_COUNT:

@@ -7,21 +7,33 @@
 
 #include "analyze_profile/analyze_profile.h"
 
+/** What standard output is written in. */
+enum ap_cli_format { AP_CLI_FORMAT_NONE, AP_CLI_FORMAT_MD, AP_CLI_FORMAT_JSON, AP_CLI_FORMAT_TEXT, AP_CLI_FORMAT_CSV };
+
 struct ap_cli_options {
     struct ap_request request;
-    const char *md_out, *json_out, *trace_out, *folded_out, *junit_out, *html_out;
+    const char *md_out, *json_out, *trace_out, *folded_out, *junit_out, *html_out, *slice_out;
+    const char *completion; /* a shell */
     const char *memory_pickle;
     const char **files;   /* given without an option; room for argc of them */
     const char **context; /* likewise */
     const char **fail_on; /* likewise */
     struct ap_series_entry *series; /* room for argc of them */
     int file_count;
-    bool is_series, github_annotations, quiet, help, version;
+    enum ap_cli_format format;
+    struct ap_table_query table; /* name NULL = no table is asked for; limit is that of --around too */
+    const char *around, *explain;
+    uint64_t summary_tokens;
+    bool has_limit, has_summary_tokens, list_rules, list_metrics;
+    bool is_series, github_annotations, quiet, capture_snippet, help, version;
 };
 
 /** False after a mistake in the command line, which @mistake (of @mistake_bytes) then tells. */
 bool ap_cli_parse(int argc, char **argv, struct ap_cli_options *options, char *mistake, size_t mistake_bytes);
 
 void ap_cli_print_help(FILE *to);
+
+/** The options as completions of "bash", "zsh" or "fish"; false where there is no such shell. */
+bool ap_cli_print_completion(FILE *to, const char *shell);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "metric_names.h"
 #include "metric_path.h"
+#include "quantity.h"
 #include "value_text.h"
 
 #include "poison.h"
@@ -58,79 +59,10 @@ static bool take_operator(struct ap_text *rest, enum ap_operator *ret_op)
     return true;
 }
 
-/* Digits with at most one point, 15 at most: what a double holds. Never through the locale. */
-static bool take_number(struct ap_text *rest, double *ret_number)
-{
-    uint64_t digits = 0;
-    double scale = 1;
-    size_t at = 0, count = 0;
-    bool point = false;
-    for (; at < rest->bytes; at++) {
-        char c = rest->data[at];
-        if (c == '.' && !point && count) {
-            point = true;
-            continue;
-        }
-        if (c < '0' || c > '9')
-            break;
-        if (++count > 15)
-            return false;
-        digits = digits * 10 + (uint64_t)(c - '0');
-        scale *= point ? 10 : 1;
-    }
-    if (!count || rest->data[at - 1] == '.')
-        return false;
-    *ret_number = (double)digits / scale;
-    (void)cut(rest, at);
-    return true;
-}
-
-static const struct unit {
-    const char *name;
-    double scale;
-} time_units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } },
-  multiples[] = {
-      { "", 1 },           { "K", 1e3 },           { "M", 1e6 },           { "G", 1e9 },          { "T", 1e12 },
-      { "Ki", 1024 },      { "Mi", 1048576 },      { "Gi", 1073741824.0 }, { "Ti", 1099511627776.0 },
-  };
-
-static bool scale_by(const struct unit *units, size_t count, struct ap_text name, double *number)
-{
-    for (size_t i = 0; i < count; i++)
-        if (ap_text_is(name, units[i].name)) {
-            *number *= units[i].scale;
-            return true;
-        }
-    return false;
-}
-
 static enum ap_status apply_unit(struct ap_condition *condition, struct ap_text unit, struct ap_error *reterr)
 {
-    struct ap_text size = unit;
-    switch (ap_metric_name_unit(condition->metric)) {
-    case AP_METRIC_TIME:
-        if (!scale_by(time_units, AP_COUNT_OF(time_units), unit, &condition->number))
-            return fail(condition->text, "the figure is a time: a number with ns, us, ms or s was expected, such as 150ms", reterr);
-        return AP_OK;
-    case AP_METRIC_SIZE:
-        if (size.bytes && size.data[size.bytes - 1] == 'B')
-            size.bytes--;
-        if (!scale_by(multiples, AP_COUNT_OF(multiples), size, &condition->number))
-            return fail(condition->text, "the figure is a size: K, M, G, T (powers of 1,000) or Ki, Mi, Gi, Ti (of 1,024) was "
-                                         "expected behind the number, such as 40GiB", reterr);
-        return AP_OK;
-    case AP_METRIC_RATIO:
-        if (ap_text_is(unit, "%"))
-            condition->number /= 100;
-        else if (unit.bytes)
-            return fail(condition->text, "the figure is a ratio: a number such as 80% or 0.8 was expected", reterr);
-        return AP_OK;
-    case AP_METRIC_NUMBER:
-        if (!scale_by(multiples, AP_COUNT_OF(multiples), unit, &condition->number))
-            return fail(condition->text, "the figure has no unit: a plain number was expected", reterr);
-        return AP_OK;
-    }
-    return AP_OK;
+    const char *expected = ap_quantity_apply_unit(ap_metric_name_unit(condition->metric), unit, &condition->number);
+    return expected ? fail(condition->text, expected, reterr) : AP_OK;
 }
 
 static enum ap_status parse_limit(struct ap_condition *condition, struct ap_text rest, bool has_baseline,
@@ -143,7 +75,7 @@ static enum ap_status parse_limit(struct ap_condition *condition, struct ap_text
         minus = rest.data[0] == '-';
         (void)cut(&rest, 1);
     }
-    if (!take_number(&rest, &condition->number))
+    if (!ap_quantity_take_number(&rest, &condition->number))
         return fail(condition->text, "a number of at most 15 digits was expected behind the comparison", reterr);
     if (condition->kind == AP_CONDITION_change && ap_text_is(rest, "%")) {
         condition->in_percent = true;

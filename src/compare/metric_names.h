@@ -7,6 +7,7 @@
 #include "base.h"
 
 extern const char *const ap_metric_names[]; /* in order of memcmp; "*" stands for any key */
+extern const char *const ap_metric_meanings[]; /* a sentence for each; "" where the schema has none */
 extern const size_t ap_metric_name_count;
 
 bool ap_metric_name_is_known(struct ap_text name);

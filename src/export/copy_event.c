@@ -101,7 +101,8 @@ static bool look_at(const struct ap_copying *copying, struct event *event)
 
 static bool is_wanted(const struct ap_copying *copying, const struct event *event)
 {
-    if (copying->options->all || event->phase == 'M' || event->phase == 'B' || event->phase == 'E')
+    bool is_half = event->phase == 'B' || event->phase == 'E';
+    if (copying->options->all || event->phase == 'M' || (is_half && !copying->options->slice))
         return true;
     return event->has_start && ap_copy_windows_meet(&copying->windows, event->start_ns, event->start_ns + event->dur_ns);
 }
@@ -109,7 +110,7 @@ static bool is_wanted(const struct ap_copying *copying, const struct event *even
 static bool is_over_limit(struct ap_copying *copying, const struct event *event)
 {
     uint64_t limit_bytes = copying->options->limit_bytes ? copying->options->limit_bytes : AP_TRACE_COPY_LIMIT_BYTES;
-    if (copying->options->all)
+    if (copying->options->all || copying->options->slice)
         return false;
     if (event->phase == 'M')
         return copying->copied_bytes > limit_bytes + MORE_FOR_METADATA_BYTES;
@@ -168,19 +169,19 @@ static enum ap_status pair(struct ap_copying *copying, const struct event *event
     return AP_OK;
 }
 
-static void write_id(struct ap_out *out, const char *key, struct ap_text id)
+static enum ap_status write_id(struct ap_copying *copying, const char *key, struct ap_text id, struct ap_error *reterr)
 {
     if (id.bytes && id.data[0] == '-')
-        return;
-    ap_out_format(out, ",\"%s\":", key);
+        return AP_OK;
+    ap_out_format(&copying->out, ",\"%s\":", key);
     struct ap_text text = { id.data + 1, id.bytes ? id.bytes - 1 : 0 };
-    if (id.bytes && id.data[0] == '0')
-        ap_json_write_literal(out, text);
-    else
-        ap_json_write_text(out, text);
+    if (!id.bytes || id.data[0] != '0')
+        return ap_copy_text(copying, text, reterr);
+    ap_json_write_literal(&copying->out, text);
+    return AP_OK;
 }
 
-void ap_copy_close_open(struct ap_copying *copying)
+enum ap_status ap_copy_close_open(struct ap_copying *copying, struct ap_error *reterr)
 {
     const struct ap_copy_open *open = &copying->open;
     for (uint32_t id = 1; id < open->count; id++) {
@@ -190,14 +191,15 @@ void ap_copy_close_open(struct ap_copying *copying)
         for (uint64_t i = 0; i < open->depths[id]; i++) {
             ap_copying_element(copying);
             ap_out_string(&copying->out, "{\"ph\":\"E\"");
-            write_id(&copying->out, "pid", (struct ap_text){ key.data, bytes });
+            AP_TRY(write_id(copying, "pid", (struct ap_text){ key.data, bytes }, reterr));
             if (end)
-                write_id(&copying->out, "tid", (struct ap_text){ end + 1, key.bytes - bytes - 1 });
+                AP_TRY(write_id(copying, "tid", (struct ap_text){ end + 1, key.bytes - bytes - 1 }, reterr));
             ap_out_string(&copying->out, ",\"ts\":");
             ap_out_microseconds(&copying->out, open->last_ns);
             ap_out_char(&copying->out, '}');
         }
     }
+    return AP_OK;
 }
 
 /* ---- writing ---- */
@@ -207,8 +209,8 @@ static enum ap_status write_value(struct ap_copying *copying, const struct ap_js
     struct ap_text text;
     AP_TRY(ap_record_text(copying->records, span, &text, reterr));
     if (span->kind == AP_JSON_STRING)
-        ap_json_write_text(&copying->out, text);
-    else if (span->kind == AP_JSON_NONFINITE)
+        return ap_copy_text(copying, text, reterr);
+    if (span->kind == AP_JSON_NONFINITE)
         ap_out_string(&copying->out, "null");
     else
         ap_json_write_literal(&copying->out, text);
@@ -227,10 +229,8 @@ static enum ap_status write_member(struct ap_copying *copying, enum ap_copy_fiel
         return AP_OK;
     ap_out_format(&copying->out, "%s\"%s\":", *first ? "" : ",", ap_copy_fields[field].key);
     *first = false;
-    if (field == AP_COPY_NAME && span->kind != AP_JSON_STRING) {
-        ap_json_write_text(&copying->out, (struct ap_text){ span->text, span->bytes });
-        return AP_OK;
-    }
+    if (field == AP_COPY_NAME && span->kind != AP_JSON_STRING)
+        return ap_copy_text(copying, (struct ap_text){ span->text, span->bytes }, reterr);
     return write_value(copying, span, reterr);
 }
 
@@ -289,6 +289,8 @@ enum ap_status ap_copy_event(struct ap_copying *copying, uint64_t offset_bytes, 
     ap_copying_element(copying);
     if (!event.clean || is_nested_deep(event.raw))
         return rewrite(copying, &event, reterr);
+    if (copying->options->redaction)
+        return ap_copy_redacted(copying, event.raw, reterr);
     ap_out_text(&copying->out, event.raw);
     return AP_OK;
 }

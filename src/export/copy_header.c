@@ -34,16 +34,18 @@ static bool fits(struct ap_text key, const struct ap_json_token *token)
     return true;
 }
 
-static void write_scalar(struct ap_out *out, const struct ap_json_token *token)
+static enum ap_status write_scalar(struct ap_copying *copying, const struct ap_json_token *token, struct ap_error *reterr)
 {
+    struct ap_out *out = &copying->out;
     struct ap_text text = { token->text, token->text_bytes };
     switch (token->kind) {
-    case AP_JSON_STRING: ap_json_write_text(out, text); break;
+    case AP_JSON_STRING: return ap_copy_text(copying, text, reterr);
     case AP_JSON_NUMBER: ap_json_write_literal(out, text); break;
     case AP_JSON_TRUE: ap_out_string(out, "true"); break;
     case AP_JSON_FALSE: ap_out_string(out, "false"); break;
     default: ap_out_string(out, "null"); break;
     }
+    return AP_OK;
 }
 
 #define MOST_NESTING 16
@@ -55,8 +57,10 @@ struct nesting {
     bool comma, after_key;
 };
 
-static void write_token(struct ap_out *out, struct nesting *nesting, const struct ap_json_token *token)
+static enum ap_status write_token(struct ap_copying *copying, struct nesting *nesting, const struct ap_json_token *token,
+                                  struct ap_error *reterr)
 {
+    struct ap_out *out = &copying->out;
     bool ends = token->kind == AP_JSON_OBJECT_END || token->kind == AP_JSON_ARRAY_END;
     if (nesting->comma && !nesting->after_key && !ends)
         ap_out_char(out, ',');
@@ -65,15 +69,16 @@ static void write_token(struct ap_out *out, struct nesting *nesting, const struc
     if (ends) {
         ap_out_char(out, nesting->closers[--nesting->depth]);
     } else if (token->kind == AP_JSON_KEY) {
-        ap_json_write_text(out, (struct ap_text){ token->text, token->text_bytes });
+        AP_TRY(ap_copy_text(copying, (struct ap_text){ token->text, token->text_bytes }, reterr));
         ap_out_char(out, ':');
     } else if (token->kind == AP_JSON_OBJECT_BEGIN || token->kind == AP_JSON_ARRAY_BEGIN) {
         ap_out_char(out, token->kind == AP_JSON_OBJECT_BEGIN ? '{' : '[');
         nesting->closers[nesting->depth++] = token->kind == AP_JSON_OBJECT_BEGIN ? '}' : ']';
         nesting->comma = false;
     } else {
-        write_scalar(out, token);
+        return write_scalar(copying, token, reterr);
     }
+    return AP_OK;
 }
 
 /* A value whose first token was read, with what it holds; what is nested too deep becomes null. The text is whole even where
@@ -87,7 +92,7 @@ static enum ap_status copy_value(struct ap_copying *copying, struct ap_json_toke
             status = ap_json_skip_rest(copying->json, &token, reterr);
             token.kind = AP_JSON_NULL;
         }
-        write_token(&copying->out, &nesting, &token);
+        AP_TRY(write_token(copying, &nesting, &token, reterr));
         if (!nesting.depth || status != AP_OK)
             break;
         status = ap_json_next(copying->json, &token, reterr);
@@ -109,7 +114,7 @@ static enum ap_status copy_known(struct ap_copying *copying, struct ap_text key,
     if (!fits(key, &token))
         return ap_json_skip_rest(copying->json, &token, reterr);
     ap_out_string(&copying->out, *first ? "" : ",");
-    ap_json_write_text(&copying->out, key);
+    AP_TRY(ap_copy_text(copying, key, reterr));
     ap_out_char(&copying->out, ':');
     *first = false;
     return copy_value(copying, token, reterr);
@@ -195,8 +200,10 @@ enum ap_status ap_copy_header_member(struct ap_copying *copying, struct ap_text 
     ap_copying_member(copying, members[i].key);
     if (token.kind == AP_JSON_OBJECT_BEGIN)
         return copy_object(copying, reterr);
-    if (token.kind == AP_JSON_ARRAY_BEGIN)
-        return copy_objects(copying, reterr);
-    write_scalar(&copying->out, &token);
-    return AP_OK;
+    if (token.kind != AP_JSON_ARRAY_BEGIN)
+        return write_scalar(copying, &token, reterr);
+    copying->of_devices = members[i].form == FORM_OBJECTS;
+    enum ap_status status = copy_objects(copying, reterr);
+    copying->of_devices = false;
+    return status;
 }

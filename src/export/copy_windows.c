@@ -16,18 +16,29 @@ static bool longest_first(const void *context, uint32_t left, uint32_t right)
     return a->dur_ns != b->dur_ns ? a->dur_ns > b->dur_ns : a->ordinal < b->ordinal;
 }
 
-static enum ap_status add_window(struct ap_copy_windows *windows, const struct ap_overlay_span *span, struct ap_error *reterr)
+static enum ap_status append(struct ap_copy_windows *windows, struct ap_copy_slice window, struct ap_error *reterr)
 {
     void *array = windows->windows;
     enum ap_status status = ap_mem_reserve(windows->gate, &array, &windows->capacity, windows->count + 1,
                                            sizeof(windows->windows[0]), reterr);
     windows->windows = array;
-    if (status != AP_OK)
-        return status;
-    int64_t part_ns = span->dur_ns / MARGIN_PART, margin_ns = part_ns > MARGIN_NS ? part_ns : MARGIN_NS;
-    windows->windows[windows->count++] =
-        (struct ap_copy_window){ span->start_ns - margin_ns, span->start_ns + span->dur_ns + margin_ns };
-    return AP_OK;
+    if (status == AP_OK)
+        windows->windows[windows->count++] = window;
+    return status;
+}
+
+static enum ap_status add_window(struct ap_copy_windows *windows, const struct ap_overlay_span *span, struct ap_error *reterr)
+{
+    struct ap_copy_slice window = { span->start_ns, span->start_ns + span->dur_ns };
+    ap_copy_slice_widen(&window);
+    return append(windows, window, reterr);
+}
+
+void ap_copy_slice_widen(struct ap_copy_slice *slice)
+{
+    int64_t part_ns = (slice->end_ns - slice->start_ns) / MARGIN_PART, margin_ns = part_ns > MARGIN_NS ? part_ns : MARGIN_NS;
+    slice->start_ns -= margin_ns;
+    slice->end_ns += margin_ns;
 }
 
 /* The longest spans of a track, at most @limit of them (0 = all). */
@@ -48,7 +59,7 @@ static enum ap_status add_track(struct ap_copy_windows *windows, const struct ap
 
 static bool starts_first(const void *context, uint32_t a, uint32_t b)
 {
-    const struct ap_copy_window *windows = context;
+    const struct ap_copy_slice *windows = context;
     return windows[a].start_ns != windows[b].start_ns ? windows[a].start_ns < windows[b].start_ns : a < b;
 }
 
@@ -57,7 +68,7 @@ static enum ap_status merge(struct ap_copy_windows *windows, struct ap_error *re
 {
     uint32_t *order;
     size_t count, kept = 0;
-    struct ap_copy_window *sorted = ap_mem_resize(windows->gate, NULL, 0, windows->capacity * sizeof(sorted[0]));
+    struct ap_copy_slice *sorted = ap_mem_resize(windows->gate, NULL, 0, windows->capacity * sizeof(sorted[0]));
     if (!sorted)
         return ap_fail_memory(windows->gate, reterr);
     enum ap_status status =
@@ -67,7 +78,7 @@ static enum ap_status merge(struct ap_copy_windows *windows, struct ap_error *re
         return status;
     }
     for (size_t i = 0; i < count; i++) {
-        struct ap_copy_window next = windows->windows[order[i]];
+        struct ap_copy_slice next = windows->windows[order[i]];
         if (kept && next.start_ns <= sorted[kept - 1].end_ns)
             sorted[kept - 1].end_ns = next.end_ns > sorted[kept - 1].end_ns ? next.end_ns : sorted[kept - 1].end_ns;
         else
@@ -108,6 +119,13 @@ enum ap_status ap_copy_windows_init(struct ap_copy_windows *windows, const struc
         return AP_OK;
     struct ap_overlay_span whole = { .start_ns = overlay->start_ns, .dur_ns = overlay->end_ns - overlay->start_ns };
     return add_window(windows, &whole, reterr);
+}
+
+enum ap_status ap_copy_windows_slice(struct ap_copy_windows *windows, struct ap_gate *gate, const struct ap_copy_slice *slice,
+                                     struct ap_error *reterr)
+{
+    *windows = (struct ap_copy_windows){ .gate = gate, .around = "events of the slice that was asked for" };
+    return append(windows, *slice, reterr);
 }
 
 void ap_copy_windows_release(struct ap_copy_windows *windows)

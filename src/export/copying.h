@@ -33,9 +33,7 @@ extern const struct ap_json_field ap_copy_fields[AP_COPY_FIELD_COUNT_];
 /** Stretches of time whose events are wanted: in order, not touching each other. */
 struct ap_copy_windows {
     struct ap_gate *gate;
-    struct ap_copy_window {
-        int64_t start_ns, end_ns;
-    } *windows;
+    struct ap_copy_slice *windows;
     size_t count, capacity;
     const char *around; /* what they surround, for the reader of the file */
 };
@@ -43,6 +41,9 @@ struct ap_copy_windows {
 /** Around the findings; where none has a place, around the longest gaps of the GPU; without gaps around the longest steps; without these all. */
 AP_MUST_CHECK enum ap_status ap_copy_windows_init(struct ap_copy_windows *windows, const struct ap_overlay *overlay,
                                                   struct ap_error *reterr);
+/** The one that was asked for. */
+AP_MUST_CHECK enum ap_status ap_copy_windows_slice(struct ap_copy_windows *windows, struct ap_gate *gate,
+                                                   const struct ap_copy_slice *slice, struct ap_error *reterr);
 void ap_copy_windows_release(struct ap_copy_windows *windows);
 bool ap_copy_windows_meet(const struct ap_copy_windows *windows, int64_t start_ns, int64_t end_ns);
 
@@ -64,6 +65,10 @@ struct ap_copying {
     struct ap_copy_windows windows;
     struct ap_copy_open open;
     struct ap_out out;
+    char *decoded;            /* scratch: a string without its escapes */
+    size_t decoded_capacity;
+    bool of_devices;          /* what is written are the properties of the devices: their names stay */
+    bool as_array;            /* the document is a bare array of events, as the input is */
     uint64_t header_seen;     /* bits: header members that are written already */
     uint64_t arrays;          /* traceEvents members met */
     bool any_member, any_event;
@@ -78,8 +83,12 @@ void ap_copying_element(struct ap_copying *copying);
 /** Decide about the event in copying->spans and write it. */
 AP_MUST_CHECK enum ap_status ap_copy_event(struct ap_copying *copying, uint64_t offset_bytes, bool clean,
                                            struct ap_error *reterr);
+/** Write a text of the input, without names where that is wanted. */
+AP_MUST_CHECK enum ap_status ap_copy_text(struct ap_copying *copying, struct ap_text text, struct ap_error *reterr);
+/** Write valid JSON of the input with all its texts and keys redacted. */
+AP_MUST_CHECK enum ap_status ap_copy_redacted(struct ap_copying *copying, struct ap_text raw, struct ap_error *reterr);
 /** E events for all B events that still wait. */
-void ap_copy_close_open(struct ap_copying *copying);
+AP_MUST_CHECK enum ap_status ap_copy_close_open(struct ap_copying *copying, struct ap_error *reterr);
 /** A member of the document other than traceEvents: read it, and write it where it is one of those that are kept. */
 AP_MUST_CHECK enum ap_status ap_copy_header_member(struct ap_copying *copying, struct ap_text key, struct ap_error *reterr);
 /** The process of our own with its tracks. */

@@ -37,7 +37,23 @@ static void write_place(struct ap_copying *copying, uint64_t thread, const char 
     ap_out_format(&copying->out, "%lld}}", place);
 }
 
-static void write_words(struct ap_copying *copying, const struct ap_overlay_span *span)
+/* Those of the findings are made from a report that is redacted already. */
+static enum ap_status write_text(struct ap_copying *copying, enum ap_overlay_track track, struct ap_text text,
+                                 struct ap_error *reterr)
+{
+    if (track != AP_OVERLAY_findings)
+        return ap_copy_text(copying, text, reterr);
+    ap_json_write_text(&copying->out, text);
+    return AP_OK;
+}
+
+static bool is_ours(struct ap_text key)
+{
+    return ap_text_is(key, "cause") || ap_text_is(key, "class") || ap_text_is(key, "state") || ap_text_is(key, "marked_by");
+}
+
+static enum ap_status write_words(struct ap_copying *copying, enum ap_overlay_track track, const struct ap_overlay_span *span,
+                                  struct ap_error *reterr)
 {
     struct ap_text key, text;
     bool first = true;
@@ -46,7 +62,7 @@ static void write_words(struct ap_copying *copying, const struct ap_overlay_span
         ap_out_string(&copying->out, first ? "" : ",");
         ap_json_write_text(&copying->out, key);
         ap_out_char(&copying->out, ':');
-        ap_json_write_text(&copying->out, text);
+        AP_TRY(write_text(copying, is_ours(key) ? AP_OVERLAY_findings : track, text, reterr));
         first = false;
     }
     if (span->saves_ns >= 0) {
@@ -54,19 +70,23 @@ static void write_words(struct ap_copying *copying, const struct ap_overlay_span
         ap_out_microseconds(&copying->out, span->saves_ns);
     }
     ap_out_char(&copying->out, '}');
+    return AP_OK;
 }
 
-static void write_span(struct ap_copying *copying, const struct ap_overlay_span *span, uint64_t thread)
+static enum ap_status write_span(struct ap_copying *copying, enum ap_overlay_track track, const struct ap_overlay_span *span,
+                                 uint64_t thread, struct ap_error *reterr)
 {
+    struct ap_text name = ap_strpool_text(&copying->options->overlay->strings, span->name);
     begin_event(copying, "X", thread);
     ap_out_string(&copying->out, ",\"cat\":\"analyze_profile\",\"name\":");
-    ap_json_write_text(&copying->out, ap_strpool_text(&copying->options->overlay->strings, span->name));
+    AP_TRY(write_text(copying, track == AP_OVERLAY_idle_causes ? AP_OVERLAY_findings : track, name, reterr));
     ap_out_string(&copying->out, ",\"ts\":");
     ap_out_microseconds(&copying->out, span->start_ns);
     ap_out_string(&copying->out, ",\"dur\":");
     ap_out_microseconds(&copying->out, span->dur_ns);
-    write_words(copying, span);
+    AP_TRY(write_words(copying, track, span, reterr));
     ap_out_char(&copying->out, '}');
+    return AP_OK;
 }
 
 static enum ap_status write_track(struct ap_copying *copying, enum ap_overlay_track track, struct ap_error *reterr)
@@ -79,10 +99,12 @@ static enum ap_status write_track(struct ap_copying *copying, enum ap_overlay_tr
         write_label(copying, thread, "thread_name", ap_overlay_track_name(track), lane + 1);
         write_place(copying, thread, "thread_sort_index", (long long)thread);
     }
-    for (size_t i = 0; i < layout.count; i++)
-        write_span(copying, &overlay->lists[track].spans[layout.order[i]], FIRST_LANE_OF(track) + layout.lanes[i]);
+    enum ap_status status = AP_OK;
+    for (size_t i = 0; i < layout.count && status == AP_OK; i++)
+        status = write_span(copying, track, &overlay->lists[track].spans[layout.order[i]], FIRST_LANE_OF(track) + layout.lanes[i],
+                            reterr);
     ap_overlay_layout_release(&layout);
-    return AP_OK;
+    return status;
 }
 
 enum ap_status ap_copy_overlay(struct ap_copying *copying, struct ap_error *reterr)

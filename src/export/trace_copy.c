@@ -60,7 +60,8 @@ static bool is_end_of_input(enum ap_status status)
 static enum ap_status write_events(struct ap_copying *copying, bool with_input, struct ap_error *reterr)
 {
     enum ap_status status = AP_OK;
-    ap_copying_member(copying, "traceEvents");
+    if (!copying->as_array)
+        ap_copying_member(copying, "traceEvents");
     ap_out_char(&copying->out, '[');
     if (with_input) {
         status = ap_record_reader_new(copying->json, ap_copy_fields, AP_COPY_FIELD_COUNT_, &copying->records, reterr);
@@ -71,8 +72,9 @@ static enum ap_status write_events(struct ap_copying *copying, bool with_input, 
     }
     if (status != AP_OK && !is_end_of_input(status))
         return status;
-    ap_copy_close_open(copying);
-    AP_TRY(ap_copy_overlay(copying, reterr));
+    AP_TRY(ap_copy_close_open(copying, reterr));
+    if (!copying->options->slice)
+        AP_TRY(ap_copy_overlay(copying, reterr));
     ap_out_string(&copying->out, "\n]");
     return status;
 }
@@ -95,11 +97,19 @@ static enum ap_status copy_member(struct ap_copying *copying, struct ap_text key
 static enum ap_status copy_document(struct ap_copying *copying, struct ap_error *reterr)
 {
     struct ap_json_token token;
-    AP_TRY(ap_json_next(copying->json, &token, reterr));
+    enum ap_status begun = ap_json_next(copying->json, &token, reterr);
+    if (begun != AP_OK) {
+        ap_out_char(&copying->out, '{');
+        return begun;
+    }
     if (token.kind == AP_JSON_ARRAY_BEGIN) {
         copying->arrays = copying->options->arrays_before + 1;
+        copying->as_array = copying->options->slice != NULL;
+        if (!copying->as_array)
+            ap_out_char(&copying->out, '{');
         return write_events(copying, true, reterr);
     }
+    ap_out_char(&copying->out, '{');
     if (token.kind != AP_JSON_OBJECT_BEGIN)
         return AP_OK;
     for (;;) {
@@ -124,10 +134,22 @@ static const char *selection_of(const struct ap_copying *copying)
     return copying->options->all ? "all events" : copying->windows.around;
 }
 
+static void write_tracks(struct ap_copying *copying)
+{
+    const struct ap_overlay *overlay = copying->options->overlay;
+    ap_out_string(&copying->out, ", \"tracks\": {");
+    for (int i = 0; i < AP_OVERLAY_TRACK_COUNT_; i++) {
+        const struct ap_overlay_list *list = &overlay->lists[i];
+        ap_out_format(&copying->out, "%s\"%s\": {\"spans\": %llu, \"left_out\": %llu}", i ? ", " : "",
+                      ap_overlay_track_name((enum ap_overlay_track)i), (unsigned long long)list->count,
+                      (unsigned long long)(list->offered_count - list->count));
+    }
+    ap_out_char(&copying->out, '}');
+}
+
 /* What a reader has to know of the file itself. */
 static void write_about(struct ap_copying *copying)
 {
-    const struct ap_overlay *overlay = copying->options->overlay;
     ap_copying_member(copying, "analyze_profile");
     ap_out_string(&copying->out, "{\"version\": ");
     ap_json_write_text(&copying->out, ap_text_of(copying->options->version));
@@ -138,26 +160,27 @@ static void write_about(struct ap_copying *copying)
     write_count(copying, "events_rewritten", copying->rewritten_count);
     write_count(copying, "events_broken", copying->broken_count);
     write_count(copying, "events_over_limit", copying->over_limit_count);
-    ap_out_format(&copying->out, ", \"input_read_to_its_end\": %s, \"tracks\": {",
+    ap_out_format(&copying->out, ", \"input_read_to_its_end\": %s",
                   copying->json && !copying->input_ended_early ? "true" : "false");
-    for (int i = 0; i < AP_OVERLAY_TRACK_COUNT_; i++) {
-        const struct ap_overlay_list *list = &overlay->lists[i];
-        ap_out_format(&copying->out, "%s\"%s\": {\"spans\": %llu, \"left_out\": %llu}", i ? ", " : "",
-                      ap_overlay_track_name((enum ap_overlay_track)i), (unsigned long long)list->count,
-                      (unsigned long long)(list->offered_count - list->count));
-    }
-    ap_out_string(&copying->out, "}}");
+    if (!copying->options->slice)
+        write_tracks(copying);
+    ap_out_char(&copying->out, '}');
 }
 
 static enum ap_status write_document(struct ap_copying *copying, struct ap_error *reterr)
 {
     enum ap_status status = AP_OK;
-    ap_out_char(&copying->out, '{');
     if (copying->json)
         status = copy_document(copying, reterr);
+    else
+        ap_out_char(&copying->out, '{');
     copying->input_ended_early = is_end_of_input(status);
     if (status != AP_OK && !copying->input_ended_early)
         return status;
+    if (copying->as_array) {
+        ap_out_char(&copying->out, '\n');
+        return ap_out_finish(&copying->out, reterr);
+    }
     if (copying->arrays <= copying->options->arrays_before)
         AP_TRY(write_events(copying, false, reterr));
     write_about(copying);
@@ -171,10 +194,13 @@ enum ap_status ap_trace_copy_write(const struct ap_trace_copy_options *options, 
     struct ap_copying copying = { .options = options, .json = json, .notes = notes, .open.gate = options->gate };
     ap_out_init(&copying.out, sink);
     ap_strpool_init(&copying.open.names, options->gate);
-    enum ap_status status = ap_copy_windows_init(&copying.windows, options->overlay, reterr);
+    enum ap_status status = options->slice
+                                ? ap_copy_windows_slice(&copying.windows, options->gate, options->slice, reterr)
+                                : ap_copy_windows_init(&copying.windows, options->overlay, reterr);
     if (status == AP_OK)
         status = write_document(&copying, reterr);
     ap_strpool_release(&copying.open.names);
+    ap_mem_free(options->gate, copying.decoded, copying.decoded_capacity);
     ap_mem_free(options->gate, copying.open.depths, copying.open.capacity * sizeof(copying.open.depths[0]));
     ap_copy_windows_release(&copying.windows);
     return status;

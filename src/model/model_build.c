@@ -76,9 +76,10 @@ static void add_integer(struct ap_model *model, struct ap_value *parent, struct 
 }
 
 static void add_copied_text(struct ap_model *model, struct ap_value *parent, struct ap_text key, enum ap_value_type type,
-                            struct ap_text text)
+                            struct ap_text text, bool from_input)
 {
     struct ap_value *value = add(model, parent, key, type);
+    value->from_input = from_input;
     if (!model->failed)
         value->as.text = ap_arena_text(&model->arena, text);
     if (!model->failed && !value->as.text.data)
@@ -90,9 +91,17 @@ struct ap_value *ap_add_object(struct ap_model *model, struct ap_value *parent, 
     return add(model, parent, literal_key(key), AP_VALUE_OBJECT);
 }
 
+/* With a key that stood in an input. */
+static struct ap_value *add_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, enum ap_value_type type)
+{
+    struct ap_value *value = add(model, parent, key, type);
+    value->from_input = true;
+    return value;
+}
+
 struct ap_value *ap_add_object_named(struct ap_model *model, struct ap_value *parent, struct ap_text key)
 {
-    return add(model, parent, key, AP_VALUE_OBJECT);
+    return add_named(model, parent, key, AP_VALUE_OBJECT);
 }
 
 struct ap_value *ap_add_list(struct ap_model *model, struct ap_value *parent, const char *key)
@@ -117,7 +126,7 @@ void ap_add_count(struct ap_model *model, struct ap_value *parent, const char *k
 
 void ap_add_count_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, int64_t count)
 {
-    add_integer(model, parent, key, AP_VALUE_COUNT, count);
+    add_named(model, parent, key, AP_VALUE_COUNT)->as.integer = count;
 }
 
 void ap_add_bytes(struct ap_model *model, struct ap_value *parent, const char *key, int64_t bytes)
@@ -216,27 +225,27 @@ void ap_add_known_string(struct ap_model *model, struct ap_value *parent, const 
 
 void ap_add_number_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, double number)
 {
-    add(model, parent, key, AP_VALUE_NUMBER)->as.number = number;
+    add_named(model, parent, key, AP_VALUE_NUMBER)->as.number = number;
 }
 
 void ap_add_text_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, struct ap_text text)
 {
-    add_copied_text(model, parent, key, AP_VALUE_TEXT, text);
+    add_copied_text(model, parent, key, AP_VALUE_TEXT, text, true);
 }
 
 void ap_add_text(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text text)
 {
-    add_copied_text(model, parent, literal_key(key), AP_VALUE_TEXT, text);
+    add_copied_text(model, parent, literal_key(key), AP_VALUE_TEXT, text, true);
 }
 
 void ap_add_string(struct ap_model *model, struct ap_value *parent, const char *key, const char *text)
 {
-    add_copied_text(model, parent, literal_key(key), AP_VALUE_TEXT, ap_text_of(text));
+    add_copied_text(model, parent, literal_key(key), AP_VALUE_TEXT, ap_text_of(text), false);
 }
 
 void ap_add_literal(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text json_literal)
 {
-    add_copied_text(model, parent, literal_key(key), AP_VALUE_LITERAL, json_literal);
+    add_copied_text(model, parent, literal_key(key), AP_VALUE_LITERAL, json_literal, true);
 }
 
 void ap_add_warnings(struct ap_model *model, struct ap_value *warnings, const char *input, const struct ap_notes *notes)

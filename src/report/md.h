@@ -117,6 +117,7 @@ void ap_md_conditions(struct md *md);
 void ap_md_findings(struct md *md);
 void ap_md_not_evaluated(struct md *md);
 void ap_md_warnings(struct md *md);
+void ap_md_capture(struct md *md);
 
 /** All that stands behind the findings, how to read it last. */
 void ap_md_all_sections(struct md *md);

@@ -6,6 +6,7 @@
 #ifndef AP_REPORT_H
 #define AP_REPORT_H
 
+#include "analyze_profile/analyze_profile.h"
 #include "model_build.h"
 #include "out.h"
 
@@ -14,11 +15,21 @@
  *  what is not finite null. AP_ERROR_LIMIT for a tree deeper than the model ever is; else what the sink says. */
 AP_MUST_CHECK enum ap_status ap_write_json(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr);
 
+/** A value and all below it, the same way; @one_line: without line breaks. */
+AP_MUST_CHECK enum ap_status ap_json_write_value(struct ap_out *out, const struct ap_value *root, bool one_line,
+                                                 struct ap_error *reterr);
+
 /** The report for people, in CommonMark with GitHub's tables. Every figure in a table stands in the JSON at the path
  *  that the table names: exact, or rounded where it carries "%", "x", "/s" or "/step". Needs no memory; fails as
  *  the sink does. */
 AP_MUST_CHECK enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink sink,
                                                struct ap_error *reterr);
+
+/** One screen for a terminal, and a digest of at most so many tokens. */
+AP_MUST_CHECK enum ap_status ap_write_summary(const struct ap_model *model, const struct ap_summary_options *options,
+                                              struct ap_sink sink, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_write_digest(const struct ap_model *model, uint64_t tokens, struct ap_sink sink,
+                                             struct ap_error *reterr);
 
 /** The conditions of --fail-on for build servers: JUnit XML, and the workflow commands of GitHub Actions. */
 AP_MUST_CHECK enum ap_status ap_write_junit(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr);

@@ -24,27 +24,35 @@ static void write_scalar(struct ap_out *out, const struct ap_value *value)
     }
 }
 
-/* New line, indentation, and the key where the parent has keys. */
-static void begin_member(struct ap_out *out, const struct ap_value *parent, const struct ap_value *member, size_t depth)
+static void new_line(struct ap_out *out, size_t depth)
 {
     ap_out_char(out, '\n');
     for (size_t i = 0; i < depth; i++)
         ap_out_string(out, "  ");
+}
+
+/* New line, indentation, and the key where the parent has keys. */
+static void begin_member(struct ap_out *out, const struct ap_value *parent, const struct ap_value *member, size_t depth,
+                         bool one_line)
+{
+    if (!one_line)
+        new_line(out, depth);
+    else if (member != ap_value_first(parent))
+        ap_out_char(out, ' ');
     if (parent->type == AP_VALUE_OBJECT) {
         ap_json_write_text(out, member->key);
         ap_out_string(out, ": ");
     }
 }
 
-static void end_container(struct ap_out *out, const struct ap_value *container, size_t depth)
+static void end_container(struct ap_out *out, const struct ap_value *container, size_t depth, bool one_line)
 {
-    ap_out_char(out, '\n');
-    for (size_t i = 0; i < depth; i++)
-        ap_out_string(out, "  ");
+    if (!one_line)
+        new_line(out, depth);
     ap_out_char(out, container->type == AP_VALUE_OBJECT ? '}' : ']');
 }
 
-static enum ap_status write_tree(struct ap_out *out, const struct ap_value *root, struct ap_error *reterr)
+enum ap_status ap_json_write_value(struct ap_out *out, const struct ap_value *root, bool one_line, struct ap_error *reterr)
 {
     const struct ap_value *open[MAX_DEPTH];
     size_t depth = 0;
@@ -61,14 +69,14 @@ static enum ap_status write_tree(struct ap_out *out, const struct ap_value *root
             write_scalar(out, value);
             while (depth && !value->next) {
                 value = open[--depth];
-                end_container(out, value, depth);
+                end_container(out, value, depth, one_line);
             }
             if (depth == 0)
                 return AP_OK;
             ap_out_char(out, ',');
             value = value->next;
         }
-        begin_member(out, open[depth - 1], value, depth);
+        begin_member(out, open[depth - 1], value, depth, one_line);
     }
 }
 
@@ -76,7 +84,7 @@ enum ap_status ap_write_json(const struct ap_model *model, struct ap_sink sink, 
 {
     struct ap_out out;
     ap_out_init(&out, sink);
-    AP_TRY(write_tree(&out, &model->root, reterr));
+    AP_TRY(ap_json_write_value(&out, &model->root, false, reterr));
     ap_out_char(&out, '\n');
     return ap_out_finish(&out, reterr);
 }

@@ -140,6 +140,7 @@ void ap_md_all_sections(struct md *md)
     write_sections(md);
     ap_md_warnings(md);
     ap_md_not_evaluated(md);
+    ap_md_capture(md);
     ap_md_string(md, how_to_read);
 }
 

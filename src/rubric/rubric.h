@@ -47,6 +47,20 @@ const char *ap_rubric_phase_names(void);
 AP_MUST_CHECK enum ap_status ap_rubric_apply(const struct ap_rubric *rubric, const struct ap_judge_options *options,
                                              struct ap_model *model, struct ap_error *reterr);
 
+/* ---- rule_explain.c: what the rules are, for people who ask ---- */
+
+/** Append an object for each rule to @list: id, title, severity, confidence, domain, bottleneck, hardware, when. */
+AP_MUST_CHECK enum ap_status ap_rubric_list(const struct ap_rubric *rubric, struct ap_model *model, struct ap_value *list,
+                                            struct ap_error *reterr);
+/** Append to @to all that the rule tells: the same, inputs with their thresholds (and values, where @root is not NULL), what would
+ *  explain it away, an example, and its text as the document has it. AP_END where there is no such rule. */
+AP_MUST_CHECK enum ap_status ap_rubric_explain(const struct ap_rubric *rubric, struct ap_text id, const struct ap_value *root,
+                                               struct ap_model *model, struct ap_value *to, struct ap_error *reterr);
+/** Append the ids of the rules whose condition names the figure to @list. */
+void ap_rubric_add_users(const struct ap_rubric *rubric, struct ap_text metric, struct ap_model *model, struct ap_value *list);
+/** What metrics.def says of a figure; "" where it has no such. */
+const char *ap_rubric_metric_meaning(struct ap_text path);
+
 /** Place of a severity among info, low, medium, high, critical (0 to 4); -1 for any other text. */
 int ap_severity_rank(struct ap_text severity);
 

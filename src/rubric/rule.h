@@ -224,6 +224,7 @@ struct ap_rule {
 
 struct ap_rubric {
     struct ap_arena arena; /* holds this struct, too */
+    struct ap_text document; /* as it was read */
     struct ap_rule *first, *last;
     size_t rule_count;
 };

@@ -283,6 +283,9 @@ enum ap_status ap_rubric_parse(struct ap_gate *gate, const char *text, size_t by
     struct reader reader = { .rubric = rubric, .file = name_for_errors, .text = { .gate = gate }, .reterr = reterr };
     cmark_node *document = cmark_parse_document(text, bytes, CMARK_OPT_VALIDATE_UTF8);
     enum ap_status status = read_document(&reader, document);
+    rubric->document = ap_arena_text(&rubric->arena, (struct ap_text){ text, bytes });
+    if (status == AP_OK && !rubric->document.data)
+        status = ap_fail_memory(gate, reterr);
     cmark_node_free(document);
     ap_text_buffer_release(&reader.text);
     if (status == AP_OK)

@@ -15,6 +15,24 @@ static enum ap_status drop(void *self, const char *data, size_t bytes, struct ap
     return AP_OK;
 }
 
+/* What the report does not have is no failure. */
+static enum ap_status ask(struct ap_report *report, size_t *ret_bytes, struct ap_error *reterr)
+{
+    static const char *const tables[] = { "operators",   "kernels", "launches",    "copies", "synchronisations", "collectives",
+                                          "steps",       "tables",  "allocations", "cpu.operators", "findings.evidence" };
+    static const char *const ids[] = { "row:0", "row:9", "alloc:3", "cpu.operators[0]" };
+    enum ap_status status = AP_OK;
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && (status == AP_OK || status == AP_ERROR_USAGE); i++) {
+        struct ap_table_query query = { .name = tables[i], .where = "row_id != x", .sort = "row_id", .limit = 5 };
+        status = ap_report_write_table(report, &query, drop, ret_bytes, reterr);
+    }
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]) && (status == AP_OK || status == AP_ERROR_USAGE); i++) {
+        struct ap_around_query query = { .id = ids[i], .format = AP_FORMAT_JSON };
+        status = ap_report_write_around(report, &query, drop, ret_bytes, reterr);
+    }
+    return status == AP_ERROR_USAGE ? AP_OK : status;
+}
+
 /* Write everything as far as it goes. */
 static enum ap_status write_all(struct ap_report *report, const struct ap_request *request, size_t *ret_bytes,
                                 struct ap_error *reterr)
@@ -28,14 +46,19 @@ static enum ap_status write_all(struct ap_report *report, const struct ap_reques
         status = ap_report_write_trace(report, request, drop, ret_bytes, reterr);
     if (status == AP_OK && request->with_folded)
         status = ap_report_write_folded(report, drop, ret_bytes, reterr);
+    if (status == AP_OK && request->slice)
+        status = ap_report_write_slice(report, request, drop, ret_bytes, reterr);
+    if (status == AP_OK && request->with_rows)
+        status = ask(report, ret_bytes, reterr);
     if (status != AP_OK)
         *ret_bytes = 0;
     return status;
 }
 
-static void fail_each(const char *claim, struct ap_request request, int64_t limit)
+/* From number @first on; returns the number with which memory sufficed. */
+static int64_t fail_from(const char *claim, struct ap_request request, int64_t first, int64_t limit)
 {
-    int64_t fail_after = 1, odd = 0;
+    int64_t fail_after = first, odd = 0;
     size_t bytes = 0;
     for (;; fail_after++) {
         struct ap_report *report = NULL;
@@ -56,7 +79,13 @@ static void fail_each(const char *claim, struct ap_request request, int64_t limi
     }
     is_int(odd, 0, claim);
     ok(bytes > 1000, "and once memory suffices, everything is written");
-    ok(fail_after > 20, "there were allocations to fail");
+    ok(fail_after > first + 20, "there were allocations to fail");
+    return fail_after;
+}
+
+static int64_t fail_each(const char *claim, struct ap_request request, int64_t limit)
+{
+    return fail_from(claim, request, 1, limit);
 }
 
 int main(void)
@@ -78,7 +107,10 @@ int main(void)
     fail_each("and with the reading thread", request, 20000);
     (void)snprintf(trace, sizeof(trace), "%s/traces/one_run.json.gz", root);
     (void)snprintf(snapshot, sizeof(snapshot), "%s/snapshots/one_run.json", root);
-    fail_each("and on a trace and a snapshot of one run", request, 20000);
+    int64_t enough = fail_each("and on a trace and a snapshot of one run", request, 20000);
+    request.with_rows = true;
+    fail_from("and where their rows are asked for", request, enough - 1, 20000);
+    request.with_rows = false;
     (void)snprintf(trace, sizeof(trace), "%s/traces/odd_values.json", root);
     request.memory_json_path = NULL;
     request.with_folded = false;
@@ -86,6 +118,11 @@ int main(void)
     (void)snprintf(trace, sizeof(trace), "%s/traces/kineto_2021.json", root); /* has findings with places, gaps and steps */
     request.with_tracks = true;
     fail_each("and where the trace is written again, with tracks", request, 20000);
+    request.redact = true;
+    request.slice = "0:1s";
+    fail_each("and without names, and a slice of it", request, 20000);
+    request.redact = false;
+    request.slice = NULL;
     request.with_tracks = false;
     request.baseline_path = trace;
     request.fail_on = conditions;
@@ -109,6 +146,8 @@ int main(void)
         return done();
     }
     (void)snprintf(trace, sizeof(trace), "%s/trace/all_kinds", corpus); /* rows of all kinds: no pass has nothing to do */
-    fail_each("and on a trace that gives every pass its work", request, 20000);
+    enough = fail_each("and on a trace that gives every pass its work", request, 20000);
+    request.with_rows = true;
+    fail_from("and every table its rows", request, enough - 1, 20000);
     return done();
 }

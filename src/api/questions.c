@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ * questions.c - questions to a report, and to the program about its rules and figures. */
+#include "analyze_profile/analyze_profile.h"
+#include "explain.h"
+#include "report.h"
+#include "report_state.h"
+#include "rubric_file.h"
+
+#include "poison.h"
+
+static enum ap_status check_query(struct ap_report *report, const struct ap_value *root, struct ap_error *reterr)
+{
+    if (!report->keeps_rows)
+        return ap_fail(reterr, AP_ERROR_USAGE, "the report keeps no rows: it was made without with_rows");
+    report->query.gate = &report->gate;
+    report->query.root = root;
+    report->query.trace = report->trace;
+    report->query.snapshot = report->snapshot;
+    return AP_OK;
+}
+
+static void begin_redaction(struct ap_report *report, struct ap_redaction *redaction)
+{
+    ap_redaction_init(redaction, &report->gate);
+    report->query.redaction = report->redact ? redaction : NULL;
+}
+
+enum ap_status ap_report_write_table(struct ap_report *report, const struct ap_table_query *query, ap_write_fn *write,
+                                     void *write_self, struct ap_error *reterr)
+{
+    AP_TRY(check_query(report, &report->model.root, reterr));
+    struct ap_redaction redaction;
+    begin_redaction(report, &redaction);
+    enum ap_status status = ap_query_table(&report->query, query, (struct ap_sink){ write, write_self }, reterr);
+    ap_redaction_release(&redaction);
+    return status;
+}
+
+enum ap_status ap_report_write_around(struct ap_report *report, const struct ap_around_query *query, ap_write_fn *write,
+                                      void *write_self, struct ap_error *reterr)
+{
+    AP_TRY(check_query(report, &report->model.root, reterr));
+    struct ap_redaction redaction;
+    begin_redaction(report, &redaction);
+    enum ap_status status = ap_query_around(&report->query, query, (struct ap_sink){ write, write_self }, reterr);
+    ap_redaction_release(&redaction);
+    return status;
+}
+
+enum ap_status ap_report_write_summary(const struct ap_report *report, const struct ap_summary_options *options, ap_write_fn *write,
+                                       void *write_self, struct ap_error *reterr)
+{
+    return ap_write_summary(&report->model, options, (struct ap_sink){ write, write_self }, reterr);
+}
+
+enum ap_status ap_report_write_digest(const struct ap_report *report, uint64_t tokens, ap_write_fn *write, void *write_self,
+                                      struct ap_error *reterr)
+{
+    return ap_write_digest(&report->model, tokens, (struct ap_sink){ write, write_self }, reterr);
+}
+
+static enum ap_status read_rubric(struct ap_gate *gate, const char *path, struct ap_rubric **ret_rubric, struct ap_error *reterr)
+{
+    struct ap_text builtin = ap_rubric_builtin();
+    ap_gate_init(gate, 0);
+    if (path)
+        return ap_rubric_read_file(gate, path, ret_rubric, reterr);
+    return ap_rubric_parse(gate, builtin.data, builtin.bytes, "built-in rubric", ret_rubric, reterr);
+}
+
+enum ap_status ap_write_rules(const char *rubric_path, enum ap_format format, ap_write_fn *write, void *write_self,
+                              struct ap_error *reterr)
+{
+    struct ap_gate gate;
+    struct ap_rubric *rubric;
+    AP_TRY(read_rubric(&gate, rubric_path, &rubric, reterr));
+    enum ap_status status = ap_list_rules(rubric, &gate, format, (struct ap_sink){ write, write_self }, reterr);
+    ap_rubric_free(rubric);
+    return status;
+}
+
+enum ap_status ap_write_metrics(enum ap_format format, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    struct ap_gate gate;
+    ap_gate_init(&gate, 0);
+    return ap_list_metrics(&gate, format, (struct ap_sink){ write, write_self }, reterr);
+}
+
+enum ap_status ap_write_explanation(const char *id, const struct ap_report *report, const char *rubric_path, enum ap_format format,
+                                    ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    struct ap_gate gate;
+    struct ap_rubric *rubric;
+    AP_TRY(read_rubric(&gate, rubric_path, &rubric, reterr));
+    enum ap_status status = ap_explain(rubric, id, report ? &report->model.root : NULL, &gate, format,
+                                       (struct ap_sink){ write, write_self }, reterr);
+    ap_rubric_free(rubric);
+    return status;
+}

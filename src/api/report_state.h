@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * report_state.h - what a report is made of; for report_api.c and questions.c. */
+#ifndef AP_REPORT_STATE_H
+#define AP_REPORT_STATE_H
+
+#include "analyze.h"
+#include "condition.h"
+#include "model_build.h"
+#include "overlay.h"
+#include "peak_stacks.h"
+#include "query.h"
+#include "series.h"
+#include "snapshot.h"
+#include "trace.h"
+#include "trace_copy.h"
+
+struct ap_report {
+    struct ap_gate gate;
+    struct ap_model model;
+    struct ap_notes trace_notes, memory_notes;
+    struct ap_overlay overlay;
+    bool has_overlay, strict, redact;
+    struct ap_copy_slice window; /* of the trace */
+    struct ap_conditions conditions;
+    struct ap_series series;
+    struct ap_snapshot *snapshot; /* kept for the folded stacks and for questions */
+    bool has_peak_stacks;
+    struct ap_peak_stacks peak_stacks;
+    bool keeps_rows;
+    struct ap_trace *trace;       /* kept for questions alone */
+    struct ap_query query;
+};
+
+#endif

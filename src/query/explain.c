@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "explain.h"
+
+#include <string.h>
+
+#include "metric_names.h"
+#include "metric_path.h"
+#include "report.h"
+#include "table.h"
+#include "table_cell.h"
+#include "visible_text.h"
+
+#include "poison.h"
+
+/* ---- lists: tables whose rows are made before ---- */
+
+struct list {
+    struct ap_value **rows;
+    size_t count;
+};
+
+static void fill(void *self, size_t index, struct ap_model *model, struct ap_value *row)
+{
+    const struct list *list = self;
+    (void)model;
+    row->as.children = list->rows[index]->as.children;
+}
+
+static enum ap_status write_list(const char *name, const struct ap_value *rows, struct ap_gate *gate, enum ap_format format,
+                                 struct ap_sink sink, struct ap_error *reterr)
+{
+    struct list list = { .count = ap_value_count(rows) };
+    struct ap_table_query query = { .name = name, .format = format };
+    size_t bytes = (list.count + 1) * sizeof(list.rows[0]), i = 0;
+    list.rows = ap_mem_resize(gate, NULL, 0, bytes);
+    if (!list.rows)
+        return ap_fail_memory(gate, reterr);
+    for (struct ap_value *row = rows->as.children.first; row; row = row->next)
+        list.rows[i++] = row;
+    struct ap_row_source source = { gate, name, list.count, fill, &list, NULL };
+    enum ap_status status = ap_table_write(&source, &query, sink, reterr);
+    ap_mem_free(gate, list.rows, bytes);
+    return status;
+}
+
+enum ap_status ap_list_rules(const struct ap_rubric *rubric, struct ap_gate *gate, enum ap_format format, struct ap_sink sink,
+                             struct ap_error *reterr)
+{
+    struct ap_model model;
+    ap_model_init(&model, gate);
+    struct ap_value *list = ap_add_list(&model, &model.root, "rules");
+    enum ap_status status = ap_rubric_list(rubric, &model, list, reterr);
+    if (status == AP_OK)
+        status = write_list("rules", list, gate, format, sink, reterr);
+    ap_model_release(&model);
+    return status;
+}
+
+static const char *meaning_of(size_t index)
+{
+    const char *sentence = ap_rubric_metric_meaning(ap_text_of(ap_metric_names[index])), *told = ap_metric_meanings[index];
+    return strlen(sentence) > strlen(told) ? sentence : told; /* one is often short for the place where it stands */
+}
+
+static const char *unit_of(const char *name)
+{
+    static const char *const units[] = { [AP_METRIC_TIME] = "microseconds", [AP_METRIC_SIZE] = "bytes", [AP_METRIC_RATIO] = "ratio",
+                                         [AP_METRIC_NUMBER] = "number" };
+    return units[ap_metric_name_unit(ap_text_of(name))];
+}
+
+static void add_metric(size_t index, struct ap_model *model, struct ap_value *to)
+{
+    ap_add_string(model, to, "name", ap_metric_names[index]);
+    ap_add_string(model, to, "unit", unit_of(ap_metric_names[index]));
+    ap_add_string(model, to, "meaning", meaning_of(index));
+}
+
+enum ap_status ap_list_metrics(struct ap_gate *gate, enum ap_format format, struct ap_sink sink, struct ap_error *reterr)
+{
+    struct ap_model model;
+    ap_model_init(&model, gate);
+    struct ap_value *list = ap_add_list(&model, &model.root, "metrics");
+    for (size_t i = 0; i < ap_metric_name_count; i++)
+        add_metric(i, &model, ap_add_object(&model, list, NULL));
+    enum ap_status status = ap_model_status(&model, reterr);
+    if (status == AP_OK)
+        status = write_list("metrics", list, gate, format, sink, reterr);
+    ap_model_release(&model);
+    return status;
+}
+
+/* ---- one of them ---- */
+
+static bool find_metric(const char *name, size_t *ret_index)
+{
+    for (size_t i = 0; i < ap_metric_name_count; i++)
+        if (strcmp(ap_metric_names[i], name) == 0) {
+            *ret_index = i;
+            return true;
+        }
+    return false;
+}
+
+static void add_value(struct ap_model *model, struct ap_value *to, const struct ap_value *value)
+{
+    ap_add_null(model, to, "value");
+    if (!value || !to->as.children.last || model->failed)
+        return;
+    to->as.children.last->type = value->type;
+    to->as.children.last->as = value->as;
+}
+
+static void explain_metric(const struct ap_rubric *rubric, size_t index, const struct ap_value *root, struct ap_model *model)
+{
+    struct ap_value *to = &model->root;
+    ap_add_string(model, to, "kind", "metric");
+    add_metric(index, model, to);
+    if (root)
+        add_value(model, to, ap_metric_fold(root, ap_text_of(ap_metric_names[index])));
+    ap_rubric_add_users(rubric, ap_text_of(ap_metric_names[index]), model, ap_add_list(model, to, "used_by_rules"));
+}
+
+static const struct ap_value *finding_of(const struct ap_value *root, const char *id)
+{
+    const struct ap_value *finding = ap_value_first(ap_value_member(root, "findings"));
+    while (finding && !ap_text_is(ap_value_text(ap_value_member(finding, "rule_id")), id))
+        finding = finding->next;
+    return finding;
+}
+
+static enum ap_status fill_answer(const struct ap_rubric *rubric, const char *id, const struct ap_value *root, struct ap_model *model,
+                                  struct ap_error *reterr)
+{
+    size_t index;
+    const char *near[AP_METRIC_NEAREST];
+    if (find_metric(id, &index)) {
+        explain_metric(rubric, index, root, model);
+        return ap_model_status(model, reterr);
+    }
+    enum ap_status status = ap_rubric_explain(rubric, ap_text_of(id), root, model, &model->root, reterr);
+    if (status == AP_END) {
+        ap_metric_names_near(ap_text_of(id), near);
+        return ap_fail(reterr, AP_ERROR_USAGE,
+                       "--explain '%.80s': no rule, finding or figure is called so (--list-rules and --list-metrics name them all); the "
+                       "nearest figures are %s, %s and %s", id, near[0], near[1], near[2]);
+    }
+    const struct ap_value *finding = finding_of(root, id);
+    if (status != AP_OK || !root)
+        return status;
+    if (finding) {
+        struct ap_value *object = ap_add_object(model, &model->root, "finding");
+        object->as.children = finding->as.children; /* the report's own, read only */
+    } else {
+        ap_add_null(model, &model->root, "finding");
+    }
+    return ap_model_status(model, reterr);
+}
+
+/* ---- text ---- */
+
+static void write_title(struct ap_out *out, struct ap_text key)
+{
+    for (size_t i = 0; i < key.bytes; i++)
+        ap_out_char(out, key.data[i] == '_' ? ' ' : key.data[i]);
+    ap_out_char(out, ':');
+}
+
+/* A document of several lines, which are kept. */
+static void write_lines(struct ap_out *out, struct ap_text text)
+{
+    ap_out_char(out, '\n');
+    for (size_t at = 0; at < text.bytes;) {
+        const char *end = memchr(text.data + at, '\n', text.bytes - at);
+        size_t bytes = end ? (size_t)(end - text.data) - at : text.bytes - at;
+        ap_out_string(out, bytes ? "    " : "");
+        (void)ap_out_visible(out, (struct ap_text){ text.data + at, bytes }, 0);
+        ap_out_char(out, '\n');
+        at += bytes + 1;
+    }
+}
+
+/* Each element on a line, its members behind each other. */
+static void write_objects(struct ap_out *out, const struct ap_value *list)
+{
+    ap_out_char(out, '\n');
+    for (const struct ap_value *object = ap_value_first(list); object; object = object->next) {
+        bool first = true;
+        ap_out_string(out, "    ");
+        for (const struct ap_value *member = ap_value_first(object); member; member = member->next) {
+            if (member->type == AP_VALUE_NULL)
+                continue;
+            ap_out_string(out, first ? "" : ", ");
+            if (!first) {
+                write_title(out, member->key);
+                ap_out_char(out, ' ');
+            }
+            ap_cell_write_text(out, member, 0);
+            first = false;
+        }
+        ap_out_char(out, '\n');
+    }
+}
+
+static void write_text(struct ap_out *out, const struct ap_value *answer)
+{
+    for (const struct ap_value *member = ap_value_first(answer); member; member = member->next) {
+        const struct ap_value *first = ap_value_first(member);
+        if (member->type == AP_VALUE_NULL || (member->type >= AP_VALUE_LIST && !first))
+            continue;
+        write_title(out, member->key);
+        if (member->type == AP_VALUE_OBJECT) {
+            struct ap_value one = { .type = AP_VALUE_LIST };
+            struct ap_value copy = { .type = AP_VALUE_OBJECT, .as = member->as };
+            one.as.children.first = one.as.children.last = &copy;
+            write_objects(out, &one);
+        } else if (first && first->type == AP_VALUE_OBJECT) {
+            write_objects(out, member);
+        } else if (ap_text_is(member->key, "text")) {
+            write_lines(out, ap_value_text(member));
+        } else {
+            ap_out_char(out, ' ');
+            ap_cell_write_text(out, member, 0);
+            ap_out_char(out, '\n');
+        }
+    }
+}
+
+enum ap_status ap_explain(const struct ap_rubric *rubric, const char *id, const struct ap_value *root, struct ap_gate *gate,
+                          enum ap_format format, struct ap_sink sink, struct ap_error *reterr)
+{
+    struct ap_model model;
+    struct ap_out out;
+    if (format == AP_FORMAT_CSV)
+        return ap_fail(reterr, AP_ERROR_USAGE, "--explain is no table: --format text or json");
+    ap_model_init(&model, gate);
+    enum ap_status status = fill_answer(rubric, id, root, &model, reterr);
+    if (status == AP_OK && format == AP_FORMAT_JSON)
+        status = ap_write_json(&model, sink, reterr);
+    else if (status == AP_OK) {
+        ap_out_init(&out, sink);
+        write_text(&out, &model.root);
+        status = ap_out_finish(&out, reterr);
+    }
+    ap_model_release(&model);
+    return status;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "model_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "poison.h"
+
+#define MAX_ID 240
+#define MAX_LEVELS 16
+
+/* ---- building ---- */
+
+static enum ap_status add_row(struct ap_model_table *table, const struct ap_value *value, struct ap_text id, struct ap_error *reterr)
+{
+    AP_TRY(ap_mem_reserve(table->gate, (void **)&table->rows, &table->capacity, table->count + 1, sizeof(table->rows[0]), reterr));
+    struct ap_text copy = ap_arena_text(&table->arena, id);
+    if (!copy.data)
+        return ap_fail_memory(table->gate, reterr);
+    table->rows[table->count++] = (struct ap_model_row){ value, copy };
+    return AP_OK;
+}
+
+static const struct ap_value *member(const struct ap_value *object, struct ap_text key)
+{
+    if (object->type != AP_VALUE_OBJECT)
+        return NULL;
+    const struct ap_value *child = ap_value_first(object);
+    while (child && !ap_text_equal(child->key, key))
+        child = child->next;
+    return child;
+}
+
+/* Lists among the rows give way to their elements. */
+static enum ap_status enter_lists(struct ap_model_table *table, struct ap_error *reterr)
+{
+    struct ap_model_row *old = table->rows;
+    size_t old_count = table->count, old_capacity = table->capacity;
+    enum ap_status status = AP_OK;
+    bool any = false;
+    for (size_t i = 0; i < old_count; i++)
+        any = any || old[i].value->type == AP_VALUE_LIST;
+    if (!any)
+        return AP_OK;
+    table->rows = NULL;
+    table->count = table->capacity = 0;
+    for (size_t i = 0; i < old_count && status == AP_OK; i++) {
+        char id[MAX_ID];
+        size_t index = 0;
+        if (old[i].value->type != AP_VALUE_LIST) {
+            status = add_row(table, old[i].value, old[i].id, reterr);
+            continue;
+        }
+        const struct ap_value *element = ap_value_first(old[i].value);
+        for (; element && status == AP_OK; element = element->next) {
+            (void)snprintf(id, sizeof(id), "%.*s[%zu]", (int)(old[i].id.bytes > 200 ? 200 : old[i].id.bytes), old[i].id.data, index++);
+            status = add_row(table, element, ap_text_of(id), reterr);
+        }
+    }
+    ap_mem_free(table->gate, old, old_capacity * sizeof(old[0]));
+    return status;
+}
+
+/* Each row gives way to its member; what is null ends. */
+static enum ap_status enter_member(struct ap_model_table *table, struct ap_text key, bool *found, struct ap_error *reterr)
+{
+    size_t kept = 0;
+    *found = table->count == 0; /* lists without elements tell no keys */
+    for (size_t i = 0; i < table->count; i++) {
+        struct ap_model_row row = table->rows[i];
+        const struct ap_value *value = row.value->type == AP_VALUE_NULL ? row.value : member(row.value, key);
+        char id[MAX_ID];
+        if (!value)
+            continue;
+        *found = true;
+        (void)snprintf(id, sizeof(id), "%.*s%s%.*s", (int)(row.id.bytes > 160 ? 160 : row.id.bytes), row.id.data, row.id.bytes ? "." : "",
+                       (int)(key.bytes > 60 ? 60 : key.bytes), key.data);
+        struct ap_text copy = ap_arena_text(&table->arena, ap_text_of(id));
+        if (!copy.data)
+            return ap_fail_memory(table->gate, reterr);
+        table->rows[kept++] = (struct ap_model_row){ value, copy };
+    }
+    table->count = kept;
+    return AP_OK;
+}
+
+static void drop_nulls(struct ap_model_table *table)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].value->type != AP_VALUE_NULL)
+            table->rows[kept++] = table->rows[i];
+    table->count = kept;
+}
+
+static enum ap_status fail_unknown(const char *path, struct ap_error *reterr)
+{
+    return ap_fail(reterr, AP_ERROR_USAGE,
+                   "--table: the report has no list or object at '%.120s'; --table tables names all tables, of the report and of rows",
+                   path);
+}
+
+enum ap_status ap_model_table_init(struct ap_model_table *table, struct ap_gate *gate, const struct ap_value *root, const char *path,
+                                   struct ap_error *reterr)
+{
+    *table = (struct ap_model_table){ .gate = gate, .path = path };
+    ap_arena_init(&table->arena, gate);
+    AP_TRY(add_row(table, root, AP_TEXT(""), reterr));
+    const char *at = path;
+    for (int level = 0; *at; level++) {
+        size_t bytes = strcspn(at, ".");
+        bool found;
+        if (level == MAX_LEVELS)
+            return fail_unknown(path, reterr);
+        AP_TRY(enter_lists(table, reterr));
+        AP_TRY(enter_member(table, (struct ap_text){ at, bytes }, &found, reterr));
+        if (!found)
+            return fail_unknown(path, reterr);
+        at += bytes + (at[bytes] == '.');
+    }
+    AP_TRY(enter_lists(table, reterr));
+    drop_nulls(table);
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].id.bytes == 0 || (table->rows[i].value->type != AP_VALUE_OBJECT && table->rows[i].id.data[table->rows[i].id.bytes - 1] != ']'))
+            return fail_unknown(path, reterr);
+    return AP_OK;
+}
+
+void ap_model_table_release(struct ap_model_table *table)
+{
+    ap_mem_free(table->gate, table->rows, table->capacity * sizeof(table->rows[0]));
+    ap_arena_release(&table->arena);
+    *table = (struct ap_model_table){ .gate = table->gate };
+}
+
+/* ---- as a source ---- */
+
+static void fill(void *self, size_t index, struct ap_model *model, struct ap_value *row)
+{
+    const struct ap_model_table *table = self;
+    const struct ap_value *value = table->rows[index].value;
+    ap_add_text(model, row, "row_id", table->rows[index].id);
+    struct ap_value *id = row->as.children.first;
+    if (!id)
+        return; /* no memory: the model knows */
+    if (value->type == AP_VALUE_OBJECT) {
+        id->next = value->as.children.first; /* the report's own, read only */
+        row->as.children.last = value->as.children.first ? value->as.children.last : id;
+        return;
+    }
+    ap_add_null(model, row, "value");
+    struct ap_value *copy = id->next;
+    if (copy) {
+        copy->type = value->type;
+        copy->as = value->as;
+    }
+}
+
+struct ap_row_source ap_model_table_source(struct ap_model_table *table)
+{
+    return (struct ap_row_source){ table->gate, table->path, table->count, fill, table, NULL };
+}
+
+/* ---- all tables ---- */
+
+struct open_value {
+    const struct ap_value *next; /* member to go on with */
+    char path[MAX_ID];
+};
+
+static enum ap_status list_table(struct ap_model_table *table, struct ap_model *model, const struct ap_value *root, const char *path,
+                                 const char *what, struct ap_error *reterr)
+{
+    struct ap_value *row = ap_add_object(model, &model->root, NULL);
+    ap_add_string(model, row, "table", path);
+    if (root) {
+        struct ap_model_table one;
+        enum ap_status status = ap_model_table_init(&one, table->gate, root, path, reterr);
+        ap_add_count(model, row, "rows", (int64_t)one.count);
+        ap_model_table_release(&one);
+        if (status != AP_OK)
+            return status;
+    } else {
+        ap_add_null(model, row, "rows");
+    }
+    ap_add_string(model, row, "what", what);
+    AP_TRY(ap_model_status(model, reterr));
+    return add_row(table, row, ap_text_of(path), reterr);
+}
+
+/* One value below @from: a list is listed and entered by its first element, an object is entered. */
+static const struct ap_value *look_into(const struct ap_value *value, bool *ret_list)
+{
+    *ret_list = false;
+    if (value->type == AP_VALUE_OBJECT)
+        return ap_value_first(value);
+    const struct ap_value *first = value->type == AP_VALUE_LIST ? ap_value_first(value) : NULL;
+    *ret_list = first && first->type == AP_VALUE_OBJECT;
+    return *ret_list ? ap_value_first(first) : NULL;
+}
+
+static enum ap_status list_lists(struct ap_model_table *table, struct ap_model *model, const struct ap_value *root,
+                                 struct open_value open[MAX_LEVELS], struct ap_error *reterr)
+{
+    size_t depth = 1;
+    open[0] = (struct open_value){ ap_value_first(root), "" };
+    while (depth) {
+        struct open_value *top = &open[depth - 1];
+        const struct ap_value *value = top->next;
+        bool list;
+        if (!value) {
+            depth--;
+            continue;
+        }
+        top->next = value->next;
+        const struct ap_value *below = look_into(value, &list);
+        if (!below || depth == MAX_LEVELS)
+            continue;
+        struct open_value entered = { .next = below };
+        (void)snprintf(entered.path, sizeof(entered.path), "%.160s%s%.*s", top->path, *top->path ? "." : "",
+                       (int)(value->key.bytes > 60 ? 60 : value->key.bytes), value->key.data);
+        open[depth++] = entered;
+        if (list)
+            AP_TRY(list_table(table, model, root, entered.path, "list of the report", reterr));
+    }
+    return AP_OK;
+}
+
+enum ap_status ap_model_tables_list(struct ap_model_table *table, struct ap_gate *gate, const struct ap_value *root,
+                                    const char *const *row_tables, struct ap_error *reterr)
+{
+    struct ap_model model;
+    *table = (struct ap_model_table){ .gate = gate, .path = "tables" };
+    ap_arena_init(&table->arena, gate);
+    struct open_value *open = ap_arena_alloc(&table->arena, MAX_LEVELS * sizeof(open[0]));
+    if (!open)
+        return ap_fail_memory(gate, reterr);
+    ap_model_init(&model, gate);
+    enum ap_status status = AP_OK;
+    for (size_t i = 0; row_tables[i] && status == AP_OK; i++)
+        status = list_table(table, &model, NULL, row_tables[i], "rows of the recording", reterr);
+    if (status == AP_OK)
+        status = list_lists(table, &model, root, open, reterr);
+    ap_arena_adopt(&table->arena, &model.arena);
+    return status;
+}
+
+/* ---- by id ---- */
+
+static const struct ap_value *element_at(const struct ap_value *list, size_t index)
+{
+    const struct ap_value *element = list && list->type == AP_VALUE_LIST ? ap_value_first(list) : NULL;
+    while (element && index--)
+        element = element->next;
+    return element;
+}
+
+const struct ap_value *ap_model_row_find(const struct ap_value *root, const char *id)
+{
+    const struct ap_value *value = root;
+    while (value && *id) {
+        size_t bytes = strcspn(id, ".[");
+        if (bytes)
+            value = member(value, (struct ap_text){ id, bytes });
+        id += bytes;
+        while (value && *id == '[') {
+            size_t index = 0, digits = strspn(id + 1, "0123456789");
+            if (!digits || digits > 9 || id[1 + digits] != ']')
+                return NULL;
+            for (size_t i = 1; i <= digits; i++)
+                index = index * 10 + (size_t)(id[i] - '0');
+            value = element_at(value, index);
+            id += digits + 2;
+        }
+        id += *id == '.';
+    }
+    return value;
+}

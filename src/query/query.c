@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "query.h"
+
+#include <string.h>
+
+#include "around.h"
+#include "model_table.h"
+#include "report.h"
+#include "table.h"
+#include "trace_tables.h"
+
+#include "poison.h"
+
+#define DEFAULT_LIST 10
+
+void ap_query_release(struct ap_query *query)
+{
+    ap_trace_view_release(&query->trace_view);
+    ap_memory_view_release(&query->memory_view);
+}
+
+static enum ap_status view_trace(struct ap_query *query, const char *what, struct ap_error *reterr)
+{
+    if (query->trace_view.trace)
+        return AP_OK;
+    if (!query->trace)
+        return ap_fail(reterr, AP_ERROR_USAGE, "'%.80s' is about rows of a trace, and there is none: give --cpu-trace FILE", what);
+    return ap_trace_view_init(&query->trace_view, query->trace, query->gate, reterr);
+}
+
+static enum ap_status view_memory(struct ap_query *query, const char *what, struct ap_error *reterr)
+{
+    if (query->memory_view.snapshot)
+        return AP_OK;
+    if (!query->snapshot)
+        return ap_fail(reterr, AP_ERROR_USAGE, "'%.80s' is about rows of a memory snapshot, and there is none: give --memory-json FILE", what);
+    return ap_memory_view_init(&query->memory_view, query->snapshot, query->gate, reterr);
+}
+
+/* ---- tables ---- */
+
+static enum ap_status rows_of_trace(struct ap_query *query, const struct ap_table_query *table, struct ap_sink sink,
+                                    struct ap_error *reterr)
+{
+    struct ap_trace_table rows;
+    struct ap_row_source source;
+    AP_TRY(view_trace(query, table->name, reterr));
+    enum ap_status status = ap_trace_table_init(&rows, &query->trace_view, table->name, &source, reterr);
+    source.redaction = query->redaction;
+    if (status == AP_OK)
+        status = ap_table_write(&source, table, sink, reterr);
+    ap_trace_table_release(&rows);
+    return status;
+}
+
+static enum ap_status rows_of_memory(struct ap_query *query, const struct ap_table_query *table, struct ap_sink sink,
+                                     struct ap_error *reterr)
+{
+    AP_TRY(view_memory(query, table->name, reterr));
+    struct ap_row_source source = ap_memory_view_source(&query->memory_view);
+    source.redaction = query->redaction;
+    return ap_table_write(&source, table, sink, reterr);
+}
+
+static enum ap_status rows_of_report(struct ap_query *query, const struct ap_table_query *table, struct ap_sink sink,
+                                     struct ap_error *reterr)
+{
+    struct ap_model_table rows;
+    const char *row_tables[16] = { "allocations" };
+    enum ap_status status;
+    for (size_t i = 0; ap_trace_table_names[i] && i + 2 < AP_COUNT_OF(row_tables); i++)
+        row_tables[i + 1] = ap_trace_table_names[i];
+    if (strcmp(table->name, "tables") == 0)
+        status = ap_model_tables_list(&rows, query->gate, query->root, row_tables, reterr);
+    else
+        status = ap_model_table_init(&rows, query->gate, query->root, table->name, reterr);
+    if (status == AP_OK) {
+        struct ap_row_source source = ap_model_table_source(&rows);
+        status = ap_table_write(&source, table, sink, reterr);
+    }
+    ap_model_table_release(&rows);
+    return status;
+}
+
+enum ap_status ap_query_table(struct ap_query *query, const struct ap_table_query *table, struct ap_sink sink, struct ap_error *reterr)
+{
+    if (ap_is_trace_table(table->name))
+        return rows_of_trace(query, table, sink, reterr);
+    if (strcmp(table->name, "allocations") == 0)
+        return rows_of_memory(query, table, sink, reterr);
+    return rows_of_report(query, table, sink, reterr);
+}
+
+/* ---- around ---- */
+
+/* "PREFIX123" */
+static bool numbered(const char *id, const char *prefix, size_t *ret_number)
+{
+    size_t bytes = strlen(prefix), digits;
+    if (strncmp(id, prefix, bytes) != 0)
+        return false;
+    digits = strspn(id + bytes, "0123456789");
+    if (!digits || digits > 10 || id[bytes + digits])
+        return false;
+    *ret_number = 0;
+    for (size_t i = 0; i < digits; i++)
+        *ret_number = *ret_number * 10 + (size_t)(id[bytes + i] - '0');
+    return true;
+}
+
+static bool is_memory_id(const char *id)
+{
+    size_t number;
+    return numbered(id, "alloc:", &number) || numbered(id, "block:", &number) || numbered(id, "free:", &number);
+}
+
+static enum ap_status fail_unknown(const char *id, struct ap_error *reterr)
+{
+    return ap_fail(reterr, AP_ERROR_USAGE,
+                   "--around '%.80s': there is no such row; an id is what --table prints as row_id (row:1234, step:3, alloc:17, "
+                   "gpu.kernels[3]), or the id of a finding", id);
+}
+
+static enum ap_status around_trace(struct ap_query *query, const char *id, size_t number, bool step, uint64_t limit,
+                                   struct ap_model *model, struct ap_error *reterr)
+{
+    AP_TRY(view_trace(query, id, reterr));
+    if (number >= (step ? query->trace_view.steps.count : query->trace->events.count))
+        return fail_unknown(id, reterr);
+    uint32_t row = step ? query->trace_view.steps.steps[number].row : (uint32_t)number;
+    return ap_around_row(&query->trace_view, row, limit, model, &model->root, reterr);
+}
+
+static enum ap_status around_memory(struct ap_query *query, const char *id, uint64_t limit, struct ap_model *model,
+                                    struct ap_error *reterr)
+{
+    AP_TRY(view_memory(query, id, reterr));
+    size_t index = ap_memory_row_find(&query->memory_view, id);
+    if (index == SIZE_MAX)
+        return fail_unknown(id, reterr);
+    return ap_memory_add_around(&query->memory_view, index, limit, model, &model->root, reterr);
+}
+
+static const struct ap_value *finding_of(const struct ap_value *root, const char *id)
+{
+    const struct ap_value *finding = ap_value_first(ap_value_member(root, "findings"));
+    while (finding && !ap_text_is(ap_value_text(ap_value_member(finding, "rule_id")), id))
+        finding = finding->next;
+    return finding;
+}
+
+/* What stands in the report, with the values of its scalars, and what is around the place that it names. */
+static enum ap_status around_report(struct ap_query *query, const char *id, uint64_t limit, struct ap_model *model,
+                                    struct ap_value **ret_lent, struct ap_error *reterr)
+{
+    const struct ap_value *finding = finding_of(query->root, id), *value = finding ? finding : ap_model_row_find(query->root, id);
+    if (!value || value == query->root || value->type != AP_VALUE_OBJECT)
+        return fail_unknown(id, reterr);
+    struct ap_value *object = ap_add_object(model, &model->root, finding ? "finding" : "of_report");
+    object->as.children = value->as.children; /* the report's own, read only */
+    *ret_lent = object;
+    const struct ap_value *place = ap_place_in(value);
+    if (!place || !query->trace)
+        return ap_model_status(model, reterr);
+    AP_TRY(view_trace(query, id, reterr));
+    uint32_t row = ap_row_at_place(query->trace, place);
+    const struct ap_value *start = ap_value_member(place, "start_us"), *dur = ap_value_member(place, "dur_us");
+    if (row != AP_NO_ROW)
+        return ap_around_row(&query->trace_view, row, limit, model, &model->root, reterr);
+    if (start->type != AP_VALUE_TIME_NS || dur->type != AP_VALUE_TIME_NS || dur->as.integer < 0)
+        return ap_model_status(model, reterr);
+    return ap_around_span(&query->trace_view, start->as.integer, dur->as.integer, limit, model, &model->root, reterr);
+}
+
+static enum ap_status answer(struct ap_query *query, const struct ap_around_query *around, struct ap_model *model,
+                             struct ap_value **ret_lent, struct ap_error *reterr)
+{
+    uint64_t limit = around->limit ? around->limit : DEFAULT_LIST;
+    size_t number;
+    ap_add_string(model, &model->root, "id", around->id);
+    if (numbered(around->id, "row:", &number))
+        return around_trace(query, around->id, number, false, limit, model, reterr);
+    if (numbered(around->id, "step:", &number))
+        return around_trace(query, around->id, number, true, limit, model, reterr);
+    if (is_memory_id(around->id))
+        return around_memory(query, around->id, limit, model, reterr);
+    return around_report(query, around->id, limit, model, ret_lent, reterr);
+}
+
+/* What stands in the report was redacted with it, and is only lent. */
+static enum ap_status redact_answer(const struct ap_query *query, struct ap_model *model, struct ap_value *lent, struct ap_error *reterr)
+{
+    if (!query->redaction)
+        return AP_OK;
+    struct ap_value empty = { .type = AP_VALUE_OBJECT }, whole = lent ? *lent : empty;
+    if (lent)
+        lent->as = empty.as;
+    enum ap_status status = ap_model_redact(model, &model->root, query->redaction, reterr);
+    if (lent)
+        lent->as = whole.as;
+    return status;
+}
+
+static enum ap_status write_answer(const struct ap_model *model, const struct ap_around_query *around, struct ap_sink sink,
+                                   struct ap_error *reterr)
+{
+    struct ap_out out;
+    if (around->format == AP_FORMAT_JSON)
+        return ap_write_json(model, sink, reterr);
+    ap_out_init(&out, sink);
+    ap_around_write_text(&out, &model->root, around->width);
+    return ap_out_finish(&out, reterr);
+}
+
+enum ap_status ap_query_around(struct ap_query *query, const struct ap_around_query *around, struct ap_sink sink,
+                               struct ap_error *reterr)
+{
+    struct ap_model model;
+    if (around->format == AP_FORMAT_CSV)
+        return ap_fail(reterr, AP_ERROR_USAGE, "--around is no table: --format text or json");
+    ap_model_init(&model, query->gate);
+    struct ap_value *lent = NULL;
+    enum ap_status status = answer(query, around, &model, &lent, reterr);
+    if (status == AP_OK)
+        status = redact_answer(query, &model, lent, reterr);
+    if (status == AP_OK)
+        status = write_answer(&model, around, sink, reterr);
+    ap_model_release(&model);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * query.h - questions to a report: one of its tables, the rows behind it, what stands around one of them. Sees the model and what
+ * was kept of the inputs. */
+#ifndef AP_QUERY_H
+#define AP_QUERY_H
+
+#include "analyze_profile/analyze_profile.h"
+#include "memory_rows.h"
+#include "out.h"
+#include "trace_view.h"
+
+/** What is asked; the views are made when a question first needs them. */
+struct ap_query {
+    struct ap_gate *gate;
+    const struct ap_value *root;
+    const struct ap_trace *trace;       /* NULL = none was kept */
+    const struct ap_snapshot *snapshot; /* likewise */
+    struct ap_redaction *redaction;     /* of what comes from these two: the report has its own behind it; NULL = none */
+    struct ap_trace_view trace_view;
+    struct ap_memory_view memory_view;
+};
+
+void ap_query_release(struct ap_query *query);
+AP_MUST_CHECK enum ap_status ap_query_table(struct ap_query *query, const struct ap_table_query *table, struct ap_sink sink,
+                                            struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_query_around(struct ap_query *query, const struct ap_around_query *around, struct ap_sink sink,
+                                             struct ap_error *reterr);
+
+#endif

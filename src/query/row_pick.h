@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * row_pick.h - the rows of a source that a filter keeps, by a key, and the first of them. */
+#ifndef AP_ROW_PICK_H
+#define AP_ROW_PICK_H
+
+#include "row_filter.h"
+#include "row_source.h"
+
+/** Rows that are made at once: what is made for them is given back together. */
+#define AP_ROWS_AT_ONCE 256
+
+struct ap_picked_rows {
+    struct ap_gate *gate;
+    uint32_t *rows; /* indices into the source */
+    size_t count, capacity;
+    uint64_t matched; /* that the filter keeps; count may be less */
+};
+
+/** @sort: a column, ":asc" or ":desc" behind it; NULL = the order of the source. @limit: 0 = all. The rows may be released after a
+ *  failure too. AP_ERROR_USAGE where a column is in no row. */
+AP_MUST_CHECK enum ap_status ap_rows_pick(const struct ap_row_source *source, const struct ap_row_filter *filter, const char *sort,
+                                          uint64_t limit, struct ap_picked_rows *rows, struct ap_error *reterr);
+void ap_picked_rows_release(struct ap_picked_rows *rows);
+
+/** Call @see for each picked row, in order, with the row. */
+typedef enum ap_status ap_see_row(void *self, const struct ap_value *row, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_rows_see(const struct ap_row_source *source, const struct ap_picked_rows *rows, ap_see_row *see,
+                                         void *self, struct ap_error *reterr);
+
+#endif

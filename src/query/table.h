@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * table.h - rows of a source that are asked for, in the order that is asked for, as text, JSON or CSV. */
+#ifndef AP_TABLE_H
+#define AP_TABLE_H
+
+#include "analyze_profile/analyze_profile.h"
+#include "out.h"
+#include "row_source.h"
+
+/** @query: all but its name. */
+AP_MUST_CHECK enum ap_status ap_table_write(const struct ap_row_source *source, const struct ap_table_query *query,
+                                            struct ap_sink sink, struct ap_error *reterr);
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rule.h"
+
+#include "poison.h"
+
+#define USUAL_ENTRIES 100000
+#define MOST_ENTRIES 10000000
+#define FEW_ENTRIES 1000
+
+enum reason {
+#define AP_CAPTURE(id, file, option, artifact, sentence) REASON_##id,
+#include "capture.def"
+#undef AP_CAPTURE
+    REASON_COUNT
+};
+
+enum file { FILE_trace, FILE_snapshot };
+
+static const struct {
+    const char *id, *option, *artifact, *sentence;
+    enum file file;
+} reasons[REASON_COUNT] = {
+#define AP_CAPTURE(id, file, option, artifact, sentence) { #id, option, artifact, sentence, FILE_##file },
+#include "capture.def"
+#undef AP_CAPTURE
+};
+
+struct wants {
+    bool of[REASON_COUNT];
+    bool cuda;        /* the job uses a GPU */
+    bool accelerator; /* or something else beside the CPU */
+    int64_t entries;
+};
+
+/* ---- what is missing ---- */
+
+static bool is_true(const struct ap_value *root, const char *path)
+{
+    return ap_value_integer(ap_value_at(root, path), 0) != 0;
+}
+
+static bool is_false(const struct ap_value *root, const char *path)
+{
+    const struct ap_value *value = ap_value_at(root, path);
+    return value && value->type == AP_VALUE_BOOL && !value->as.integer;
+}
+
+static int64_t number_at(const struct ap_value *root, const char *path)
+{
+    return ap_value_integer(ap_value_at(root, path), 0);
+}
+
+static bool has_finding(const struct ap_value *root, const char *const *ids, size_t count)
+{
+    const struct ap_value *finding = ap_value_first(ap_value_member(root, "findings"));
+    for (; finding; finding = finding->next)
+        for (size_t i = 0; i < count; i++)
+            if (ap_text_is(ap_value_text(ap_value_member(finding, "rule_id")), ids[i]))
+                return true;
+    return false;
+}
+
+static void look_at_steps(const struct ap_value *root, struct wants *wants)
+{
+    static const char *const start_up[] = { "cold-start-only", "cold-start-step", "warm-up-steps", "start-up-in-window",
+                                            "compile-in-window", "lazy-loading", "graph-capture-in-window" };
+    bool marked = ap_text_is(ap_value_text(ap_value_at(root, "steps.source")), "ProfilerStep");
+    wants->of[REASON_steps] = !marked;
+    wants->of[REASON_more_steps] = marked && (is_true(root, "steps.quality.too_short") || number_at(root, "steps.count") < 3);
+    wants->of[REASON_warm_up] = has_finding(root, start_up, AP_COUNT_OF(start_up));
+}
+
+/* Traces come from other recorders, too, to which code for PyTorch's says nothing: told by operators of PyTorch. */
+static bool is_of_pytorch(const struct ap_value *root)
+{
+    static const char *const lists[] = { "cpu.operators_by_self", "cpu.top_ops", "operators.top" };
+    if (ap_text_is(ap_value_text(ap_value_at(root, "trace.format")), "onnxruntime"))
+        return false;
+    for (size_t i = 0; i < AP_COUNT_OF(lists); i++) {
+        const struct ap_value *row = ap_value_first(ap_value_at(root, lists[i]));
+        for (; row; row = row->next)
+            if (ap_text_starts_with(ap_value_text(ap_value_member(row, "name")), "aten::"))
+                return true;
+    }
+    return number_at(root, "cpu.operator_summary.events") == 0;
+}
+
+static void look_at_trace(const struct ap_value *root, struct wants *wants)
+{
+    bool operators = number_at(root, "cpu.operator_summary.events") > 0;
+    if (!is_of_pytorch(root))
+        return;
+    wants->accelerator = is_true(root, "trace.recorded.accelerator");
+    wants->cuda = is_true(root, "trace.recorded.gpu");
+    if (!wants->accelerator && (is_true(root, "trace.recorded.runtime") || ap_value_first(ap_value_at(root, "trace.devices"))))
+        wants->cuda = true;
+    wants->of[REASON_whole_trace] = is_false(root, "trace.complete");
+    wants->of[REASON_operators] = !operators;
+    wants->of[REASON_gpu_rows] = wants->cuda && !is_true(root, "trace.recorded.gpu");
+    wants->of[REASON_shapes] = operators && is_false(root, "trace.recorded.shapes");
+    wants->of[REASON_stacks] = operators && is_false(root, "trace.recorded.stacks");
+    wants->of[REASON_trace_memory] = operators && is_false(root, "trace.recorded.memory");
+    wants->of[REASON_snapshot] = wants->cuda;
+    look_at_steps(root, wants);
+}
+
+/* The largest history of a device whose ring was full; 0 = none was. */
+static int64_t full_ring(const struct ap_value *root)
+{
+    int64_t most = 0;
+    const struct ap_value *device = ap_value_first(ap_value_at(root, "memory.replay.devices"));
+    for (; device; device = device->next) {
+        int64_t entries = ap_value_integer(ap_value_member(device, "entries"), 0);
+        if (ap_value_integer(ap_value_member(device, "ring_was_full"), 0) && entries > most)
+            most = entries;
+    }
+    return most;
+}
+
+/* Ten times a full ring, with a round figure. */
+static int64_t entries_for(int64_t full)
+{
+    int64_t entries = USUAL_ENTRIES;
+    while (entries < MOST_ENTRIES && entries / 10 < full)
+        entries *= entries / 10 * 2 < full ? 10 : 2;
+    return entries < MOST_ENTRIES ? entries : MOST_ENTRIES;
+}
+
+static void look_at_memory(const struct ap_value *root, struct wants *wants)
+{
+    bool history = is_true(root, "memory.recorded.history");
+    int64_t full = full_ring(root);
+    wants->cuda = true;
+    wants->of[REASON_snapshot] = false;
+    wants->of[REASON_history] = !history;
+    wants->of[REASON_longer_history] = history && (full > 0 || number_at(root, "memory.history.entries") < FEW_ENTRIES);
+    wants->of[REASON_snapshot_stacks] = is_false(root, "memory.recorded.stacks");
+    wants->of[REASON_whole_snapshot] = is_false(root, "memory.recorded.blocks") || is_false(root, "memory.recorded.settings");
+    wants->entries = entries_for(full);
+}
+
+static void look(const struct ap_value *root, struct wants *wants)
+{
+    const struct ap_value *trace = ap_value_member(root, "trace"), *memory = ap_value_member(root, "memory");
+    *wants = (struct wants){ .entries = USUAL_ENTRIES };
+    if (trace && trace->type == AP_VALUE_OBJECT)
+        look_at_trace(root, wants);
+    else
+        wants->of[REASON_trace] = true;
+    if (memory && memory->type == AP_VALUE_OBJECT)
+        look_at_memory(root, wants);
+}
+
+static bool wants_file(const struct wants *wants, enum file file)
+{
+    for (size_t i = 0; i < REASON_COUNT; i++)
+        if (wants->of[i] && reasons[i].file == file)
+            return true;
+    return false;
+}
+
+/* ---- the code ---- */
+
+struct code {
+    char text[2048];
+    size_t used;
+};
+
+static AP_PRINTF(2, 3) void add(struct code *code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int bytes = vsnprintf(code->text + code->used, sizeof(code->text) - code->used, format, arguments);
+    va_end(arguments);
+    if (bytes > 0)
+        code->used += (size_t)bytes;
+    if (code->used >= sizeof(code->text))
+        code->used = sizeof(code->text) - 1;
+}
+
+/* All but what is missing stays as it is by default: each option costs something. */
+static void write_trace_code(const struct wants *wants, struct code *code)
+{
+    const bool *of = wants->of;
+    bool all = of[REASON_trace];
+    int wait = of[REASON_warm_up] ? 5 : 1, warm_up = of[REASON_warm_up] ? 5 : 2, active = of[REASON_more_steps] ? 10 : 5;
+    if (wants->accelerator) /* all that this PyTorch can record is the default */
+        add(code, "from torch.profiler import profile, schedule\n\nwith profile(\n");
+    else
+        add(code, "from torch.profiler import ProfilerActivity, profile, schedule\n\n"
+                  "with profile(\n"
+                  "    activities=[ProfilerActivity.CPU%s],\n", wants->cuda || all ? ", ProfilerActivity.CUDA" : "");
+    add(code, "    schedule=schedule(wait=%d, warmup=%d, active=%d, repeat=1),%s\n", wait, warm_up, active,
+        of[REASON_warm_up] ? "  # start-up is over before it records" : "");
+    add(code, "    on_trace_ready=lambda prof: prof.export_chrome_trace(\"trace.json.gz\"),\n");
+    if (of[REASON_shapes] || all)
+        add(code, "    record_shapes=True,\n");
+    if (of[REASON_trace_memory] || all)
+        add(code, "    profile_memory=True,\n");
+    if (of[REASON_stacks])
+        add(code, "    with_stack=True,  # for source lines; take times from a run without it\n");
+    add(code, ") as prof:\n"
+              "    for step, batch in zip(range(%d), loader):  # your loop\n"
+              "        train_step(batch)\n"
+              "        prof.step()\n", wait + warm_up + active);
+}
+
+static void write_snapshot_code(const struct wants *wants, struct code *code)
+{
+    add(code, "import json\n\nimport torch\n\n"
+              "torch.cuda.memory._record_memory_history(max_entries=%lld, context=\"all\", stacks=\"python\")\n"
+              "try:\n"
+              "    for step, batch in zip(range(5), loader):  # your loop\n"
+              "        train_step(batch)\n"
+              "finally:  # an out of memory is recorded as well\n"
+              "    with open(\"snapshot.json\", \"w\") as file:\n"
+              "        json.dump(torch.cuda.memory._snapshot(), file)\n"
+              "    torch.cuda.memory._record_memory_history(enabled=None)\n",
+        (long long)wants->entries);
+}
+
+static void add_code(struct ap_model *model, struct ap_value *to, const char *key, const struct wants *wants, enum file file)
+{
+    struct code code = { .used = 0 };
+    if (!wants_file(wants, file)) {
+        ap_add_null(model, to, key);
+        return;
+    }
+    if (file == FILE_trace)
+        write_trace_code(wants, &code);
+    else
+        write_snapshot_code(wants, &code);
+    ap_add_string(model, to, key, code.text);
+}
+
+/* ---- into the tree ---- */
+
+static bool asks_for(const struct ap_value *entry, const char *request)
+{
+    const struct ap_value *missing = ap_value_first(ap_value_member(entry, "missing"));
+    for (; missing; missing = missing->next)
+        if (ap_text_is(ap_value_text(missing), request))
+            return true;
+    return false;
+}
+
+/* Rules that could not be judged, or not be sure, for the want of it. */
+static void add_rules(struct ap_model *model, struct ap_value *to, const char *artifact)
+{
+    static const char *const lists[] = { "findings", "not_evaluated" };
+    struct ap_value *rules = ap_add_list(model, to, "rules");
+    size_t number;
+    if (!ap_artifact_find(ap_text_of(artifact), &number))
+        return;
+    for (size_t i = 0; i < AP_COUNT_OF(lists); i++) {
+        const struct ap_value *entry = ap_value_first(ap_value_member(&model->root, lists[i]));
+        for (; entry; entry = entry->next)
+            if (asks_for(entry, ap_artifact_request(number)))
+                ap_add_text(model, rules, NULL, ap_value_text(ap_value_member(entry, "rule_id")));
+    }
+}
+
+void ap_capture_add(struct ap_model *model)
+{
+    struct wants wants;
+    look(&model->root, &wants);
+    if (!wants_file(&wants, FILE_trace) && !wants_file(&wants, FILE_snapshot)) {
+        ap_add_null(model, &model->root, "capture");
+        return;
+    }
+    struct ap_value *capture = ap_add_object(model, &model->root, "capture");
+    struct ap_value *list = ap_add_list(model, capture, "reasons");
+    for (size_t i = 0; i < REASON_COUNT; i++) {
+        if (!wants.of[i])
+            continue;
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "id", reasons[i].id);
+        ap_add_string(model, row, "file", reasons[i].file == FILE_trace ? "trace" : "snapshot");
+        ap_add_string(model, row, "option", reasons[i].option);
+        ap_add_string(model, row, "text", reasons[i].sentence);
+        add_rules(model, row, reasons[i].artifact);
+    }
+    add_code(model, capture, "trace_snippet", &wants, FILE_trace);
+    add_code(model, capture, "snapshot_snippet", &wants, FILE_snapshot);
+}
+
+const char *ap_capture_all(void)
+{
+    return "import json\n"
+           "\n"
+           "import torch\n"
+           "from torch.profiler import ProfilerActivity, profile, schedule\n"
+           "\n"
+           "# Put your DataLoader and your training step in the place of loader and train_step.\n"
+           "\n"
+           "\n"
+           "def record_trace(loader, train_step):\n"
+           "    \"\"\"Where the time goes: trace.json.gz of five steady steps.\"\"\"\n"
+           "    with profile(\n"
+           "        activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],\n"
+           "        schedule=schedule(wait=5, warmup=3, active=5, repeat=1),\n"
+           "        on_trace_ready=lambda prof: prof.export_chrome_trace(\"trace.json.gz\"),\n"
+           "        record_shapes=True,\n"
+           "        profile_memory=False,  # True: which operators allocate; slows the host\n"
+           "        with_stack=False,  # True: source lines; slows the host, so not for times\n"
+           "    ) as prof:\n"
+           "        for step, batch in zip(range(5 + 3 + 5), loader):\n"
+           "            train_step(batch)\n"
+           "            prof.step()\n"
+           "\n"
+           "\n"
+           "def record_snapshot(loader, train_step):\n"
+           "    \"\"\"Who holds memory on the GPU: snapshot.json of five steps.\"\"\"\n"
+           "    torch.cuda.memory._record_memory_history(max_entries=100000, context=\"all\", stacks=\"python\")\n"
+           "    try:\n"
+           "        for step, batch in zip(range(5), loader):\n"
+           "            train_step(batch)\n"
+           "    finally:  # an out of memory is recorded as well\n"
+           "        with open(\"snapshot.json\", \"w\") as file:\n"
+           "            json.dump(torch.cuda.memory._snapshot(), file)\n"
+           "        torch.cuda.memory._record_memory_history(enabled=None)\n"
+           "\n"
+           "\n"
+           "record_trace(loader, train_step)\n"
+           "record_snapshot(loader, train_step)  # a run of its own: both together slow each other\n"
+           "# analyze_profile trace.json.gz snapshot.json --md-out report.md --json-out report.json\n";
+}

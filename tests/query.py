@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Questions on the command line: tables and the rows behind them, what stands around a row, explanations, digests, the screen on a
+terminal. Rows are counted again here, from the trace and the snapshot as JSON. Prints TAP."""
+
+import argparse
+import csv
+import gzip
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from decimal import Decimal
+
+from expected import ROOT, Tap
+
+TRACES, SNAPSHOTS = ROOT / "fixtures" / "traces", ROOT / "fixtures" / "snapshots"
+TRAINING, HOSTILE, GLOO = TRACES / "training_step_cuda.json.gz", TRACES / "hostile_names.json", TRACES / "cpu_only_gloo.json"
+OOM = SNAPSHOTS / "oom.json.gz"
+ROW_TABLES = ("operators", "kernels", "launches", "copies", "synchronisations", "collectives", "steps")
+BYTES_PER_TOKEN = 3
+
+
+class Program:
+    def __init__(self, path):
+        self.path = path
+
+    def run(self, *arguments):
+        return subprocess.run([self.path, "--quiet", *map(str, arguments)], capture_output=True, timeout=120, check=False)
+
+    def text(self, *arguments):
+        return self.run(*arguments).stdout.decode()
+
+    def json(self, *arguments):
+        return json.loads(self.text(*arguments, "--format", "json"))
+
+    def rows(self, path, table, *arguments):
+        return self.json(path, "--table", table, "--limit", "0", *arguments)["rows"]
+
+    def refused(self, *arguments):
+        """(exit code, what it says) of a mistake."""
+        done = self.run(*arguments)
+        return done.returncode, done.stderr.decode()
+
+
+def load(path):
+    data = path.read_bytes()
+    return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data, parse_float=Decimal)
+
+
+def events_of(path):
+    return [event for event in load(path)["traceEvents"] if event.get("ph") == "X" and "dur" in event]
+
+
+def of_category(events, *names):
+    return [event for event in events if event.get("cat", "").lower() in names]
+
+
+def check_rows(tap, program):
+    events = events_of(TRAINING)
+    kernels = program.rows(TRAINING, "kernels")
+    want = sorted((event["name"], float(event["ts"]), float(event["dur"])) for event in of_category(events, "kernel"))
+    tap.same(sorted((row["name"], row["start_us"], row["dur_us"]) for row in kernels), want, "each kernel of the trace is a row")
+    tap.same({row["row_id"]: row["name"] for row in kernels},
+             {f"row:{number}": event["name"] for number, event in enumerate(events) if event in of_category(events, "kernel")},
+             "its id is its number among the events with a duration")
+    operators = program.rows(TRAINING, "operators")
+    tap.same(len(operators), len(of_category(events, "cpu_op", "operator")), "each operator is a row")
+    calls = {event["args"]["correlation"]: event for event in reversed(of_category(events, "cuda_runtime", "cuda_driver", "runtime"))
+             if event.get("args", {}).get("correlation")}
+    work = of_category(events, "kernel", "gpu_memcpy", "gpu_memset")
+    want = sorted({calls[event["args"]["correlation"]]["name"] + str(calls[event["args"]["correlation"]]["ts"]) for event in work
+                   if event["args"]["correlation"] in calls})
+    launches = program.rows(TRAINING, "launches")
+    tap.same(len(launches), len(want), "each call that launched something is a row")
+    delays = {(event["name"], float(event["ts"])): float(event["ts"] - calls[event["args"]["correlation"]]["ts"]) for event in work
+              if event["args"]["correlation"] in calls}
+    numbered = {f"row:{number}": event for number, event in enumerate(events)}
+    off = [row for row in launches
+           if abs(delays[row["kernel"], float(numbered[row["kernel_id"]]["ts"])] - row["queue_delay_us"]) > 0.002]
+    tap.same(off, [], "with the time from the call to the start of the work")
+    tap.same(len(program.rows(GLOO, "collectives")), 3, "collectives of the host are rows")
+    steps = program.json(TRAINING)["steps"]
+    tap.same([row["dur_us"] for row in program.rows(TRAINING, "steps")], [row["dur_us"] for row in steps["rows"]],
+             "the steps are those of the report")
+    waits = program.rows(TRAINING, "synchronisations")
+    tap.same([row["row_id"] for row in waits if numbered[row["row_id"]]["name"] != row["call"]], [], "waits are calls of the trace")
+
+
+def check_allocations(tap, program):
+    entries = [entry for history in load(OOM)["device_traces"] for entry in history]
+    rows = program.rows(OOM, "allocations")
+    made = {f"alloc:{number}": entry["size"] for number, entry in enumerate(entries) if entry["action"] == "alloc"}
+    tap.same({row["row_id"]: row["bytes"] for row in rows if not row["before_history"]}, made,
+             "each allocation of the history is a row, by the number of its entry")
+    largest = max(rows, key=lambda row: row["bytes"] or 0)
+    around = program.json(OOM, "--around", largest["row_id"], "--limit", "3")
+    tap.same([around["allocation"], len(around["frames"]), len(around["live"]["largest"])], [largest, 2, 3],
+             "around one: its stack and what was in use beside it")
+    code, said = program.refused(OOM, "--table", "kernels")
+    tap.same([code, "--cpu-trace" in said], [2, True], "rows of a trace that was not given are asked for")
+
+
+def check_where(tap, program):
+    kernels = program.rows(TRAINING, "kernels")
+    cases = (
+        ("dur_us > 100us", lambda row: row["dur_us"] > 100),
+        ("dur_us > 0.1ms and name contains GEMM", lambda row: row["dur_us"] > 100 and "gemm" in row["name"].lower()),
+        ("step = 1 or step = 2 and phase = backward", lambda row: row["step"] == 1 or (row["step"] == 2 and row["phase"] == "backward")),
+        ("name like '*elementwise*'", lambda row: "elementwise" in row["name"]),
+        ("step = null", lambda row: row["step"] is None),
+        ("launch_id != null", lambda row: row["launch_id"] is not None),
+    )
+    for where, keep in cases:
+        tap.same(program.rows(TRAINING, "kernels", "--where", where), [row for row in kernels if keep(row)], f"--where {where}")
+    best = program.json(TRAINING, "--table", "kernels", "--sort", "dur_us", "--limit", "4")
+    tap.same([row["dur_us"] for row in best["rows"]], sorted((row["dur_us"] for row in kernels), reverse=True)[:4], "--sort and --limit")
+    few = program.rows(TRAINING, "kernels", "--columns", "dur_us,row_id")
+    tap.same(few, [{"dur_us": row["dur_us"], "row_id": row["row_id"]} for row in kernels], "--columns")
+    tap.same([best["rows_total"], best["rows_matched"], best["rows_shown"]], [len(kernels), len(kernels), 4], "and what is left out is told")
+    for arguments in (("--where", "dur_us"), ("--where", "dur_us > many"), ("--where", "no_such = 1"), ("--sort", "no_such"),
+                      ("--limit", "x"), ("--columns", "name,no_such"), ("--columns", "")):
+        code, said = program.refused(TRAINING, "--table", "kernels", *arguments)
+        tap.same([code, arguments[0] in said], [2, True], f"a mistake is told: {' '.join(arguments)}")
+
+
+def check_report_tables(tap, program):
+    report = program.json(TRAINING)
+    named = {row["table"]: row["rows"] for row in program.rows(TRAINING, "tables")}
+    tap.same([name for name in ROW_TABLES + ("allocations", "findings", "gpu.kernels", "operators.top") if name not in named], [],
+             "--table tables names them")
+    odd = [name for name, count in named.items() if count is not None and len(program.rows(TRAINING, name)) != count]
+    tap.same(odd, [], "and each can be printed")
+    rows = program.rows(TRAINING, "gpu.kernels")
+    tap.same([{key: value for key, value in row.items() if key != "row_id"} for row in rows], report["gpu"]["kernels"],
+             "a table of the report has the report's rows")
+    tap.same([row["row_id"] for row in rows[:2]], ["gpu.kernels[0]", "gpu.kernels[1]"], "with ids")
+    text = program.run(TRAINING, "--table", "gpu.kernels", "--limit", "0", "--format", "csv").stdout.decode()
+    lines = list(csv.DictReader(io.StringIO(text, newline="")))
+    tap.same([(line["name"], float(line["total_dur_us"])) for line in lines], [(row["name"], row["total_dur_us"]) for row in rows],
+             "CSV can be read back")
+    code, said = program.refused(TRAINING, "--table", "no.such")
+    tap.same([code, "--table tables" in said], [2, True], "an unknown table is a mistake")
+
+
+def check_around(tap, program):
+    kernel = next(row for row in program.rows(TRAINING, "kernels", "--sort", "dur_us") if row["launch_id"])
+    around = program.json(TRAINING, "--around", kernel["row_id"], "--limit", "5")
+    tap.same([around["row"]["name"], around["launched_by"]["row_id"], around["launched_by"]["queue_delay_us"], around["step"]["step"]],
+             [kernel["name"], kernel["launch_id"], kernel["queue_delay_us"], kernel["step"]], "around a kernel: its launch and its step")
+    start, end = kernel["start_us"], kernel["start_us"] + kernel["dur_us"]
+    odd = [row for row in around["beside"]["rows"] if row["start_us"] >= end or row["start_us"] + row["dur_us"] <= start
+           or (row["pid"], row["tid"]) == (kernel["pid"], kernel["tid"])]
+    tap.same([odd, len(around["beside"]["rows"]) <= 5], [[], True], "what ran beside it ran at its time, on other tracks")
+    call = program.json(TRAINING, "--around", kernel["launch_id"])
+    tap.same(kernel["row_id"] in [row["row_id"] for row in call["launched"]["rows"]], True, "around its launch: the kernel")
+    tap.same([row["name"] for row in around["stack"][1:]], [row["name"] for row in call["stack"][:len(around["stack"]) - 1]],
+             "and both have the same stack")
+    finding = program.json(TRAINING)["findings"][0]
+    tap.same(program.json(TRAINING, "--around", finding["rule_id"])["finding"]["title"], finding["title"], "a finding has surroundings")
+    tap.same(program.json(TRAINING, "--around", "step:1")["step"]["step"], 1, "and so has a step")
+    tap.same("row" in program.json(TRAINING, "--around", "gpu.kernels[0]"), True, "and a row of the report")
+    for name in ("row:99999999", "row:x", "step:4000", "gpu.kernels[999]", "no-such-rule", "", "row:99999999999999999999", "alloc:1"):
+        code, _ = program.refused(TRAINING, "--around", name)
+        tap.same(code, 2, f"there is nothing around '{name}'")
+
+
+def check_explanations(tap, program):
+    rules = program.json("--list-rules")["rows"]
+    tap.same([len(rules) > 100, {"id", "title", "severity", "when"} <= set(rules[0])], [True, True], "all rules are listed without input")
+    odd = []
+    for rule in rules:
+        told = program.json("--explain", rule["id"])
+        if told["title"] != rule["title"] or not told["inputs"] or not told["text"].startswith(f"### {rule['id']}: ") or not told["example"]:
+            odd.append(rule["id"])
+    tap.same(odd, [], "each is explained, with its inputs, its text and figures that fire it")
+    metrics = program.json("--list-metrics")["rows"]
+    tap.same([row["name"] for row in metrics if not row["unit"] or not row["meaning"]], [], "all figures have a unit and a meaning")
+    told = program.json("--explain", "gpu.utilization_ratio", TRAINING)
+    tap.same([told["value"], "gpu-underused" in told["used_by_rules"]], [program.json(TRAINING)["gpu"]["utilization_ratio"], True],
+             "a figure: its value and the rules that use it")
+    finding = program.json(TRAINING)["findings"][0]
+    tap.same(program.json("--explain", finding["rule_id"], TRAINING)["finding"]["observation"], finding["observation"],
+             "a finding: the rule with what it came to")
+    code, said = program.refused("--explain", "gpu.utilisation_ratio")
+    tap.same([code, "gpu.utilization_ratio" in said], [2, True], "an unknown name gets the nearest")
+
+
+def check_digests(tap, program):
+    report = program.json(TRAINING)
+    sizes = {tokens: program.run(TRAINING, "--summary-tokens", tokens).stdout for tokens in (0, 1, 10, 50, 200, 1000, 100000)}
+    tap.same([tokens for tokens, text in sizes.items() if len(text) > tokens * BYTES_PER_TOKEN], [], "a digest is never longer than it may be")
+    tap.same([text.decode()[:20] for tokens, text in sizes.items() if tokens > 10 and not text.decode().startswith(report["verdict"]["bound"])],
+             [], "the verdict comes first")
+    tap.same([finding["title"] for finding in report["findings"] if finding["title"] not in sizes[100000].decode()], [],
+             "with room all findings are told")
+    tap.same(report["findings"][0]["title"] in sizes[200].decode(), True, "with little the first one")
+
+
+def check_formats(tap, program):
+    markdown = program.text(TRAINING)
+    tap.same(program.text(TRAINING, "--format", "md"), markdown, "--format md is the default where no terminal is")
+    text = program.text(TRAINING, "--format", "text")
+    tap.same([len(text.split("\n")) <= 25, max(map(len, text.split("\n"))) <= 80, "\033" in text], [True, True, False],
+             "--format text is one screen, without colours")
+    for arguments in (("--table", "kernels", "--format", "md"), ("--format", "csv"), ("--where", "a = 1"), ("--limit", "1"),
+                      ("--table", "kernels", "--around", "row:1"), ("--summary-tokens", "9", "--format", "json"), ("--format", "xml"),
+                      ("--table", "kernels", "--json-out", "-"), ("--around", "row:1", "--format", "csv"), ("--summary-tokens", "-1")):
+        code, _ = program.refused(TRAINING, *arguments)
+        tap.same(code, 2, f"a mistake: {' '.join(arguments)}")
+
+
+def on_terminal(program, *arguments, **changes):
+    """What the program writes to a terminal of 80 by 24."""
+    parent, child = pty.openpty()
+    subprocess.run(["stty", "cols", "80", "rows", "24"], stdin=child, check=True)
+    environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | {"TERM": "xterm"} | changes
+    with subprocess.Popen([program.path, "--quiet", *map(str, arguments)], stdout=child, stderr=subprocess.DEVNULL, env=environment) as process:
+        os.close(child)
+        text = b""
+        while True:
+            try:
+                piece = os.read(parent, 65536)
+            except OSError: # the other end is closed
+                break
+            if not piece:
+                break
+            text += piece
+        process.wait()
+    os.close(parent)
+    return text.decode().replace("\r\n", "\n")
+
+
+def check_terminal(tap, program):
+    coloured = on_terminal(program, TRAINING)
+    tap.same(["\033[1m" in coloured, len(coloured.split("\n")) <= 25, "# Profile report" in coloured], [True, True, False],
+             "on a terminal the report is one screen, in colours")
+    for changes in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        tap.same("\033" in on_terminal(program, TRAINING, **changes), False, f"without colours where {changes} is set")
+    tap.same("# Profile report" in on_terminal(program, TRAINING, "--format", "md"), True, "--format md has its way")
+    table = on_terminal(program, TRAINING, "--table", "kernels")
+    tap.same(max(map(len, table.split("\n"))) <= 80, True, "tables keep to the width of the terminal")
+
+
+def check_hostile(tap, program):
+    tables = ("operators", "cpu.operators", "findings", "tables")
+    outputs = [program.text(HOSTILE, "--table", table, "--limit", "0", "--format", form) for table in tables for form in ("text", "csv", "json")]
+    outputs += [program.text(HOSTILE, "--around", f"row:{number}", "--format", form) for number in range(0, 35, 4) for form in ("text", "json")]
+    outputs += [program.text(HOSTILE, "--summary-tokens", "5000"), program.text(HOSTILE, "--format", "text")]
+    hidden = {code for text in outputs for code in text
+              if (code < " " and code not in "\n\r") or code == "\x7f" or "\u202a" <= code <= "\u202e" or "\u2066" <= code <= "\u2069"}
+    tap.same([sorted(hidden), min(map(len, outputs)) > 0], [[], True], "no name moves the cursor or turns the direction of writing")
+    text = program.run(HOSTILE, "--table", "operators", "--limit", "0", "--format", "csv").stdout.decode()
+    cells = [cell for line in csv.reader(io.StringIO(text, newline="")) for cell in line]
+    formulas = [cell for cell in cells if cell.lstrip(" ")[:1] in ("=", "+", "@") or (cell[:1] == "-" and not cell[1:2].isdigit())]
+    tap.same(formulas, [], "no cell is a formula")
+    tap.same(len(list(csv.reader(io.StringIO(text, newline="")))), len(program.rows(HOSTILE, "operators")) + 1, "and each row is one line")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    program, tap = Program(parser.parse_args().program), Tap()
+    for check in (check_rows, check_allocations, check_where, check_report_tables, check_around, check_explanations, check_digests,
+                  check_formats, check_terminal, check_hostile):
+        check(tap, program)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT
+ * test_query.c - which rows are asked for, in which order, how they are written, and the short forms of a report. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model_table.h"
+#include "report.h"
+#include "row_filter.h"
+#include "table.h"
+#include "table_cell.h"
+#include "tap.h"
+#include "text_sink.h"
+#include "tree.h"
+#include "visible_text.h"
+
+#include "poison.h"
+
+static struct ap_gate gate;
+
+/* A row of every type. */
+static void fill_row(struct ap_model *model)
+{
+    put_text(model, "name", "ampere_bf16_GEMM");
+    put_time(model, "dur_us", 1500000);
+    put_bytes(model, "size_bytes", 4096);
+    put_ratio(model, "share_ratio", 0.25);
+    put_count(model, "step", 3);
+    put_bool(model, "cold", true);
+    put_null(model, "line");
+    put_time(model, "longest.start_us", 12345);
+    struct ap_value *list = put_list(model, "phases");
+    ap_add_string(model, list, NULL, "forward");
+    ap_add_string(model, list, NULL, "communication");
+    struct ap_value *literal = tree_place(model, "tid");
+    literal->type = AP_VALUE_LITERAL;
+    literal->as.text = AP_TEXT("7");
+}
+
+static bool keeps(const struct ap_model *model, const char *where)
+{
+    struct ap_row_filter filter;
+    struct ap_error error = { AP_OK, false, 0, "" };
+    if (ap_row_filter_parse(where, &filter, &error) != AP_OK) {
+        printf("# %s\n", error.message);
+        return false;
+    }
+    return ap_row_filter_keeps(&filter, &model->root);
+}
+
+static void conditions_are_judged(void)
+{
+    static const char *const kept[] = {
+        "name = ampere_bf16_GEMM", "name contains gemm", "name ~ GEMM", "name like amp*GEMM", "name like '*_bf16_?E?M'", "name != x",
+        "dur_us > 1ms", "dur_us = 1500", "dur_us >= 1.5ms", "dur_us<2000us", "dur_us > -1", "size_bytes = 4KiB", "size_bytes > 4K",
+        "share_ratio = 25%", "share_ratio < 0.3", "step = 3", "step == 3", "cold = true", "line = null", "name != null", "tid = 7",
+        "longest.start_us > 12us", "phases contains comm", "phases = forward", "name = x or step = 3", "step = 3 or name = x",
+        "name = x and step = 4 or step = 3", "step = 3 and cold = true and dur_us > 1us", " step=3 ", "name like '*'", "line like * or step = 3",
+    };
+    static const char *const left_out[] = {
+        "name = ampere", "name like gemm", "dur_us > 2ms", "line = x", "line != x", "line like *", "step = 3 and name = x", "cold = false",
+        "name = 'null'", "name = null", "phases = backward", "missing = 1", "name = x or step = 4", "step > 3", "share_ratio > 25%",
+    };
+    struct ap_model model;
+    ap_model_init(&model, &gate);
+    fill_row(&model);
+    for (size_t i = 0; i < AP_COUNT_OF(kept); i++)
+        ok(keeps(&model, kept[i]), kept[i]);
+    for (size_t i = 0; i < AP_COUNT_OF(left_out); i++)
+        ok(!keeps(&model, left_out[i]), left_out[i]);
+    ok(keeps(&model, NULL), "no condition keeps every row");
+    ap_model_release(&model);
+}
+
+static void mistakes_are_told(void)
+{
+    static const char *const wrong[] = { "", "name", "name =", "= x", "name = 'x", "name = a b", "name = a and", "name = a xor b = c",
+                                         "dur_us > gemm", "dur_us > 5GiB", "size_bytes > 5ms", "step > 1ms", "dur_us > 1234567890123456" };
+    struct ap_row_filter filter;
+    char many[2000] = "a = 1";
+    for (size_t i = 0; i < AP_COUNT_OF(wrong); i++) {
+        struct ap_error error = { AP_OK, false, 0, "" };
+        ok(ap_row_filter_parse(wrong[i], &filter, &error) == AP_ERROR_USAGE && strstr(error.message, "--where"), wrong[i]);
+    }
+    for (size_t used = 5; used + 20 < sizeof(many); used += 10)
+        memcpy(many + used, " or a = 22", 11);
+    ok(ap_row_filter_parse(many, &filter, NULL) == AP_ERROR_USAGE, "too many comparisons");
+}
+
+/* ---- tables ---- */
+
+static void fill_report(struct ap_model *model)
+{
+    static const char *const names[] = { "beta", "=cmd|' /C calc'!A0", "alpha\033[31m\n\"x\"", "\xe2\x80\xae_evil" };
+    struct ap_value *list = put_list(model, "gpu.kernels");
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "name", names[i]);
+        if (i == 3)
+            ap_add_null(model, row, "dur_us");
+        else
+            ap_add_time(model, row, "dur_us", (int64_t)(i + 1) * 1000);
+        struct ap_value *inner = ap_add_list(model, row, "places");
+        ap_add_count(model, ap_add_object(model, inner, NULL), "tid", (int64_t)i);
+    }
+    put_null(model, "memory");
+    put_list(model, "findings");
+}
+
+static struct text_sink table_of(struct ap_model *model, const char *name, const char *where, const char *sort, uint64_t limit, enum ap_format format,
+                      enum ap_status *ret_status, struct ap_error *error)
+{
+    struct ap_model_table table;
+    struct text_sink text = { .data = NULL };
+    struct ap_table_query query = { .name = name, .where = where, .sort = sort, .limit = limit, .format = format };
+    *ret_status = ap_model_table_init(&table, &gate, &model->root, name, error);
+    if (*ret_status == AP_OK) {
+        struct ap_row_source source = ap_model_table_source(&table);
+        *ret_status = ap_table_write(&source, &query, (struct ap_sink){ text_sink_write, &text }, error);
+    }
+    ap_model_table_release(&table);
+    return text;
+}
+
+static void writes(struct ap_model *model, const char *name, const char *where, const char *sort, uint64_t limit, enum ap_format format,
+                   const char *want, const char *claim)
+{
+    enum ap_status status;
+    struct ap_error error = { AP_OK, false, 0, "" };
+    struct text_sink got = table_of(model, name, where, sort, limit, format, &status, &error);
+    is_str(got.data ? got.data : error.message, want, claim);
+    text_sink_release(&got);
+}
+
+static void tables_are_written(void)
+{
+    struct ap_model model;
+    ap_model_init(&model, &gate);
+    fill_report(&model);
+    writes(&model, "gpu.kernels", NULL, NULL, 0, AP_FORMAT_CSV,
+           "\"row_id\",\"name\",\"dur_us\",\"places\"\r\n"
+           "\"gpu.kernels[0]\",\"beta\",1,\"[{\"\"tid\"\": 0}]\"\r\n"
+           "\"gpu.kernels[1]\",\"'=cmd|' /C calc'!A0\",2,\"[{\"\"tid\"\": 1}]\"\r\n"
+           "\"gpu.kernels[2]\",\"alpha\\u{1b}[31m\\u{a}\"\"x\"\"\",3,\"[{\"\"tid\"\": 2}]\"\r\n"
+           "\"gpu.kernels[3]\",\"\\u{202e}_evil\",,\"[{\"\"tid\"\": 3}]\"\r\n",
+           "CSV: quoted, no formula, nothing that moves the cursor");
+    writes(&model, "gpu.kernels", "dur_us > 1us", "dur_us", 1, AP_FORMAT_JSON,
+           "{\n  \"table\": \"gpu.kernels\",\n  \"rows_total\": 4,\n  \"rows_matched\": 2,\n  \"rows_shown\": 1,\n  \"rows\": [\n"
+           "    {\"row_id\": \"gpu.kernels[2]\", \"name\": \"alpha\\u001b[31m\\n\\\"x\\\"\", \"dur_us\": 3, \"places\": [{\"tid\": 2}]}\n"
+           "  ]\n}\n", "JSON: filtered, sorted from the largest down, cut");
+    writes(&model, "gpu.kernels", NULL, "dur_us:asc", 0, AP_FORMAT_TEXT,
+           "row_id          name                     dur_us  places\n"
+           "gpu.kernels[0]  beta                       1 us  1 row\n"
+           "gpu.kernels[1]  =cmd|' /C calc'!A0         2 us  1 row\n"
+           "gpu.kernels[2]  alpha\\u{1b}[31m\\u{a}\"x\"    3 us  1 row\n"
+           "gpu.kernels[3]  \\u{202e}_evil                 -  1 row\n"
+           "\n4 of 4 rows\n", "text: what is not known comes last whichever the direction");
+    writes(&model, "gpu.kernels", "name = beta", NULL, 0, AP_FORMAT_TEXT,
+           "row_id          name  dur_us  places\ngpu.kernels[0]  beta    1 us  1 row\n\n1 of 1 row that --where keeps of 4\n", "what is kept is told");
+    writes(&model, "gpu.kernels.places", "tid > 1", "tid", 0, AP_FORMAT_CSV,
+           "\"row_id\",\"tid\"\r\n\"gpu.kernels[3].places[0]\",3\r\n\"gpu.kernels[2].places[0]\",2\r\n", "lists on the way are entered");
+    writes(&model, "findings", NULL, NULL, 0, AP_FORMAT_TEXT, "0 of 0 rows\n", "an empty list");
+    writes(&model, "memory", NULL, NULL, 0, AP_FORMAT_TEXT, "0 of 0 rows\n", "and what the report does not have");
+    ap_model_release(&model);
+}
+
+static void unknown_things_are_told(void)
+{
+    static const struct {
+        const char *name, *where, *sort, *told;
+    } wrong[] = { { "gpu.nothing", NULL, NULL, "--table tables" },   { "gpu.kernels.name", NULL, NULL, "--table tables" },
+                  { "gpu.kernels", "x = 1", NULL, "name, dur_us" },  { "gpu.kernels", NULL, "x", "name, dur_us" },
+                  { "gpu.kernels", NULL, "dur_us:up", ":desc" },     { "", NULL, NULL, "--table tables" } };
+    struct ap_model model;
+    ap_model_init(&model, &gate);
+    fill_report(&model);
+    for (size_t i = 0; i < AP_COUNT_OF(wrong); i++) {
+        enum ap_status status;
+        struct ap_error error = { AP_OK, false, 0, "" };
+        struct text_sink text = table_of(&model, wrong[i].name, wrong[i].where, wrong[i].sort, 0, AP_FORMAT_TEXT, &status, &error);
+        text_sink_release(&text);
+        ok(status == AP_ERROR_USAGE && strstr(error.message, wrong[i].told), error.message);
+    }
+    ok(ap_model_row_find(&model.root, "gpu.kernels[2].places[0]") != NULL, "a row is found by its id");
+    ok(!ap_model_row_find(&model.root, "gpu.kernels[9]") && !ap_model_row_find(&model.root, "gpu.kernels[x]") &&
+           !ap_model_row_find(&model.root, "gpu.kernels[99999999999999999999]"), "and others are not");
+    ap_model_release(&model);
+}
+
+/* Text is cut to what it may take, and hidden characters count as what they are written as. */
+static void text_is_made_visible(void)
+{
+    static const struct {
+        const char *text, *want;
+        size_t most;
+    } cases[] = { { "abc", "abc", 3 }, { "abcdef", "ab...", 5 }, { "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4", "\xc3\xa4...", 4 },
+                  { "a\x1b" "b", "a...", 4 }, { "a\x1b" "b", "a\\u{1b}b", 0 }, { "abcdef", "..", 2 } };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct text_sink text = { .data = NULL };
+        struct ap_out out;
+        ap_out_init(&out, (struct ap_sink){ text_sink_write, &text });
+        size_t most = cases[i].most, columns = ap_out_visible(&out, ap_text_of(cases[i].text), most);
+        ok(ap_out_finish(&out, NULL) == AP_OK && (!most || columns <= most), "it fits");
+        is_str(text.data, cases[i].want, cases[i].want);
+        text_sink_release(&text);
+    }
+}
+
+/* ---- short forms ---- */
+
+static void fill_findings(struct ap_model *model)
+{
+    put_text(model, "verdict.bound", "CPU-bound");
+    put_text(model, "verdict.sentence", "the device waits for the host");
+    struct ap_value *list = put_list(model, "findings");
+    for (int i = 0; i < 12; i++) {
+        struct ap_value *finding = ap_add_object(model, list, NULL);
+        ap_add_string(model, finding, "rule_id", "some-rule");
+        ap_add_string(model, finding, "title", "Names such as \033]0;x\a and \xe2\x80\xae are shown");
+        ap_add_string(model, finding, "severity", i ? "high" : "critical");
+        ap_add_time(model, finding, "saves_us", 1000000);
+        ap_add_string(model, finding, "action", "call less often; see https://example.invalid for \xc3\xa4 longer text that goes on and on and on");
+        ap_add_string(model, finding, "observation", "it was called 12 times");
+    }
+}
+
+static void digests_keep_to_their_size(void)
+{
+    struct ap_model model;
+    size_t last = 0;
+    int64_t odd = 0;
+    ap_model_init(&model, &gate);
+    fill_findings(&model);
+    for (uint64_t tokens = 0; tokens < 1500; tokens++) {
+        struct text_sink text = { .data = NULL };
+        odd += ap_write_digest(&model, tokens, (struct ap_sink){ text_sink_write, &text }, NULL) != AP_OK;
+        odd += text.bytes > tokens * AP_BYTES_PER_TOKEN || text.bytes + 8 < last || (text.data && strchr(text.data, '\033'));
+        last = text.bytes;
+        text_sink_release(&text);
+    }
+    is_int(odd, 0, "a digest is never longer than it may be, and grows with that");
+    ok(last > 1000, "and in the end says all");
+    ap_model_release(&model);
+}
+
+static size_t longest_line(const char *text, size_t *ret_lines)
+{
+    size_t longest = 0;
+    *ret_lines = 0;
+    for (const char *at = text; *at; ++*ret_lines) {
+        size_t bytes = strcspn(at, "\n");
+        longest = bytes > longest ? bytes : longest;
+        at += bytes + (at[bytes] == '\n');
+    }
+    return longest;
+}
+
+static void summaries_fit_the_screen(void)
+{
+    static const unsigned sizes[][2] = { { 80, 24 }, { 0, 0 }, { 40, 12 }, { 200, 60 }, { 60, 24 } };
+    struct ap_model model;
+    ap_model_init(&model, &gate);
+    fill_findings(&model);
+    for (size_t i = 0; i < AP_COUNT_OF(sizes); i++) {
+        struct ap_summary_options options = { .width = sizes[i][0], .lines = sizes[i][1] };
+        struct text_sink text = { .data = NULL };
+        size_t lines;
+        ok(ap_write_summary(&model, &options, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK, "written");
+        size_t longest = longest_line(text.data, &lines);
+        ok(longest <= (sizes[i][0] ? sizes[i][0] : 80), "no line is wider than the terminal");
+        ok(lines < (sizes[i][1] ? sizes[i][1] : 24), "it is one screen");
+        ok(!strchr(text.data, '\033'), "without colour there is no escape sequence, whatever names say");
+        text_sink_release(&text);
+    }
+    struct ap_summary_options colour = { .colour = true };
+    struct text_sink text = { .data = NULL };
+    ok(ap_write_summary(&model, &colour, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK && strstr(text.data, "\033[1;31mcritical\033[0m"),
+       "severities have colours where that is allowed");
+    text_sink_release(&text);
+    ap_model_release(&model);
+}
+
+int main(void)
+{
+    ap_gate_init(&gate, 0);
+    conditions_are_judged();
+    mistakes_are_told();
+    tables_are_written();
+    unknown_things_are_told();
+    text_is_made_visible();
+    digests_keep_to_their_size();
+    summaries_fit_the_screen();
+    is_u64(atomic_load(&gate.used_bytes), 0, "all memory was given back");
+    return done();
+}

@@ -51,7 +51,7 @@ class Tap:
 
 def documents():
     folders = (ROOT, ROOT / "references", ROOT / "fixtures", ROOT / "tests", ROOT / "tests" / "fuzz", ROOT / "tools",
-               ROOT / "tools" / "bench")
+               ROOT / "tools" / "bench", ROOT / "tools" / "skill", ROOT / "tools" / "skill" / "references")
     return [path for folder in folders for path in sorted(folder.glob("*.md"))]
 
 
@@ -133,9 +133,14 @@ def check_options(tap, help_said, man, readme):
         "README.md": dict(re.findall(r"^\| `--([a-z-]+)(?: ([A-Z=]+))?` \|", readme, re.MULTILINE)),
     }
     compare(tap, "options", sources)
-    complaints = [f"{where}: --{name}" for where, text in (("--help", help_said), ("the man page", readable(man)), *commands(readme))
+    complaints = [f"{where}: --{name}" for where, text in (("--help", help_said), ("the man page", readable(man)), *commands(readme), *skill_commands())
                   for name in re.findall(r"(?<![\w-])--([a-z][a-z-]*)", text) if name not in sources["--help"]]
     tap.check("they name no other options", complaints)
+
+
+def skill_commands():
+    for path in sorted((ROOT / "tools" / "skill").rglob("*.md")):
+        yield from ((name_of(path), text) for _, text in commands(path.read_text(encoding="utf-8")))
 
 
 def commands(markdown):

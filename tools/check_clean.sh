@@ -105,8 +105,8 @@ check_installation() {
   pc=$(one_file 'analyze_profile.pc')
   program=$(find "$work/root" -path '*/bin/analyze_profile')
   prefix=${program%/bin/analyze_profile}
-  check 'program, library, headers, pkg-config file and man page are installed' has_files analyze_profile.1 \
-    analyze_profile.h record.h model.h error.h libanalyze_profile.so analyze_profile.pc || return
+  check 'program, library, headers, pkg-config file, man page and skill are installed' has_files analyze_profile.1 \
+    analyze_profile.h record.h model.h error.h opener.h SKILL.md libanalyze_profile.so analyze_profile.pc || return
   check 'the library shows nothing but its public functions' only_public_symbols
   check 'the installed program starts' sandbox "$program" --version
   write_user

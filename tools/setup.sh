@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # setup.sh [build] [test]: installs the Debian packages that building, or the tests, need and that are missing.
 # Does nothing when all of them are there. Uses sudo only when the user is not root. Without an argument: build.
+# test also tries to put the Python SDK of the Model Context Protocol into build-tests/venv; tests skip it where that fails.
 set -euo pipefail
 
 # What the program needs. ISA-L does not exist for every architecture; without it zlib does the work.
@@ -10,7 +11,7 @@ build_wanted=(libisal-dev)
 # What the tests need besides: a second compiler with its sanitizers, a schema validator, a memory checker, git for meson
 # dist, groff to check the man page, a browser to look at the HTML report.
 test_packages=(clang python3-jsonschema git ca-certificates xz-utils)
-test_wanted=(libclang-rt-dev valgrind groff-base chromium fonts-dejavu-core)
+test_wanted=(libclang-rt-dev valgrind groff-base chromium fonts-dejavu-core python3-venv)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 
@@ -29,7 +30,19 @@ install() { # PACKAGE...
     -o Dpkg::Use-Pty=0 install -y -qq --no-install-recommends "$@" </dev/null >&2
 }
 
-main() {
+python_sdk() {
+  local venv
+  venv=$(dirname "$0")/../build-tests/venv
+  [ -n "${AP_MCP_PYTHON:-}" ] && return
+  "$venv/bin/python3" -c 'import mcp.client.stdio' 2>/dev/null && return
+  say "fetches the Python package mcp from PyPI into build-tests/venv"
+  if ! { python3 -m venv "$venv" && timeout 240 "$venv/bin/pip" install --quiet --retries 1 --timeout 15 'mcp>=1.9,<3'; } >&2; then
+    say "*** the Python package mcp is not to be had here: the session with it is skipped"
+    rm -rf "$venv"
+  fi
+}
+
+packages() {
   local required=() wanted=() missing=() lacking=() name
   for name in "${@:-build}"; do
     case $name in
@@ -64,4 +77,5 @@ main() {
   done
 }
 
-main "$@"
+packages "$@"
+case " $* " in *' test '*) python_sdk ;; esac

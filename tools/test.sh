@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# test.sh: from a bare Debian 12 to all tests. Installs what they need, then, in ./build-tests (made anew):
+# test.sh: from a bare Debian 12 to all tests. Installs what they need, then, in ./build-tests (made anew, but for its venv):
 #   1. a release build with gcc and -Werror, and all suites on it;
 #   2. a build with the address and undefined-behaviour sanitizers (clang where it is complete, else gcc), all suites again;
 #   3. on the release build: valgrind, installation, a program built against the installed library, meson dist.
 # The last line says how many checks passed, failed and were skipped; the exit code is 0 when none failed.
 # Optional inputs, skipped loudly where absent: AP_TRACES, a folder of real sample traces, and AP_JSON_TEST_SUITE, the
-# documents of nst/JSONTestSuite; ../shared/traces and ../shared/json-test-suite are taken where they exist.
+# documents of nst/JSONTestSuite; ../shared/traces and ../shared/json-test-suite are taken where they exist. AP_MCP_PYTHON, a
+# Python with the package mcp; without it setup.sh tries to get one.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -57,7 +58,7 @@ build_and_test() { # FOLDER COMPILER TITLE OPTION...
 step "what the tests need" bash tools/setup.sh build test
 inputs=("-Dtraces=$(folder "${AP_TRACES:-}" traces)"
   "-Djson_test_suite=$(folder "${AP_JSON_TEST_SUITE:-}" json-test-suite)")
-rm -rf "$out"
+[ -d "$out" ] && find "$out" -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} +
 
 build_and_test release gcc 'release, gcc' --buildtype=release
 

@@ -8,6 +8,7 @@
 
 #include "analyze_profile/error.h"
 #include "analyze_profile/model.h"
+#include "analyze_profile/opener.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,6 +63,7 @@ struct ap_request {
     /** Called now and then on the calling thread while an input is read; total is 0 where unknown. May be NULL. */
     void (*progress)(void *progress_self, const char *path, uint64_t done_bytes, uint64_t total_bytes);
     void *progress_self;
+    const struct ap_opener *opener; /* opens the inputs; NULL = the file system, and standard input */
     int64_t fail_after;           /* tests: number of allocations that succeed; 0 = all */
 };
 
@@ -93,6 +95,10 @@ AP_API enum ap_status ap_report_write_markdown(const struct ap_report *report, a
 /** For people: one file that loads nothing, smaller than 1.5 MB, with pictures where with_pictures was set. */
 AP_API enum ap_status ap_report_write_html(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                            struct ap_error *reterr);
+
+/** A part of the tree as JSON on one line. */
+AP_API enum ap_status ap_value_write_json(const struct ap_value *value, ap_write_fn *write, void *write_self,
+                                          struct ap_error *reterr);
 
 /** The conditions of fail_on as JUnit XML, and as annotations of GitHub Actions. */
 AP_API enum ap_status ap_report_write_junit(const struct ap_report *report, ap_write_fn *write, void *write_self,
@@ -186,6 +192,9 @@ enum ap_artifact { AP_ARTIFACT_UNKNOWN, AP_ARTIFACT_TRACE, AP_ARTIFACT_SNAPSHOT,
 
 /** What a file is, by its content. Fails as reading it would: not openable, not JSON (named), cut before it can be told. */
 AP_API enum ap_status ap_recognise(const char *path, enum ap_artifact *ret_artifact, struct ap_error *reterr);
+/** The same of what @opener opens. */
+AP_API enum ap_status ap_recognise_opened(const char *path, const struct ap_opener *opener, enum ap_artifact *ret_artifact,
+                                          struct ap_error *reterr);
 
 /** "0.1.0" */
 AP_API const char *ap_version(void);

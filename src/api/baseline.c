@@ -17,22 +17,22 @@ static enum ap_status redact_names(struct ap_model *model, struct ap_gate *gate,
     return status;
 }
 
-static enum ap_status import(struct ap_baseline *baseline, const char *path, bool redact, struct ap_gate *gate,
+static enum ap_status import(struct ap_baseline *baseline, const struct ap_request *request, struct ap_gate *gate,
                              struct ap_error *reterr)
 {
-    struct ap_input_options options = { .salvage = false };
+    struct ap_input_options options = { .opener = request->opener };
     struct ap_json_limits limits = { .kept_depth = AP_IMPORT_MAX_DEPTH };
     struct ap_notes notes = { .notes = { { .count = 0 } } };
     struct ap_input *input;
     struct ap_json_reader *json = NULL;
-    AP_TRY(ap_input_open(gate, path, &options, &notes, &input, reterr));
+    AP_TRY(ap_input_open(gate, request->baseline_path, &options, &notes, &input, reterr));
     enum ap_status status = ap_input_probe(input, reterr);
     if (status == AP_OK)
         status = ap_json_reader_new(gate, ap_input_source(input), &notes, &limits, &json, reterr);
     if (status == AP_OK) {
         ap_model_init(&baseline->model, gate);
         status = ap_report_import(json, &baseline->model, reterr);
-        if (status == AP_OK && redact)
+        if (status == AP_OK && request->redact)
             status = redact_names(&baseline->model, gate, reterr);
         if (status != AP_OK)
             ap_model_release(&baseline->model);
@@ -63,9 +63,9 @@ enum ap_status ap_baseline_open(struct ap_baseline *baseline, const struct ap_re
 {
     enum ap_artifact artifact;
     *ret_held_bytes = 0;
-    AP_TRY(ap_recognise(request->baseline_path, &artifact, reterr));
+    AP_TRY(ap_recognise_opened(request->baseline_path, request->opener, &artifact, reterr));
     switch (artifact) {
-    case AP_ARTIFACT_REPORT: baseline->kind = "report"; return import(baseline, request->baseline_path, request->redact, gate, reterr);
+    case AP_ARTIFACT_REPORT: baseline->kind = "report"; return import(baseline, request, gate, reterr);
     case AP_ARTIFACT_TRACE: baseline->kind = "trace"; return analyze(baseline, request, true, ret_held_bytes, reterr);
     case AP_ARTIFACT_SNAPSHOT: baseline->kind = "snapshot"; return analyze(baseline, request, false, ret_held_bytes, reterr);
     case AP_ARTIFACT_UNKNOWN: break;

@@ -58,11 +58,17 @@ static enum ap_status look(struct ap_json_reader *json, enum ap_artifact *ret_ar
 
 enum ap_status ap_recognise(const char *path, enum ap_artifact *ret_artifact, struct ap_error *reterr)
 {
+    return ap_recognise_opened(path, NULL, ret_artifact, reterr);
+}
+
+enum ap_status ap_recognise_opened(const char *path, const struct ap_opener *opener, enum ap_artifact *ret_artifact,
+                                   struct ap_error *reterr)
+{
     struct ap_gate gate;
     struct ap_notes notes = { .notes = { { .count = 0 } } };
     struct ap_input *input;
     struct ap_json_reader *json = NULL;
-    struct ap_input_options options = { .salvage = true };
+    struct ap_input_options options = { .salvage = true, .opener = opener };
     *ret_artifact = AP_ARTIFACT_UNKNOWN;
     ap_gate_init(&gate, 0);
     AP_TRY(ap_input_open(&gate, path, &options, &notes, &input, reterr));

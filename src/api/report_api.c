@@ -73,7 +73,8 @@ static enum ap_status open_input(struct ap_report *report, const struct ap_reque
                                  enum ap_input_role role, struct ap_notes *notes, struct opened *opened,
                                  struct ap_error *reterr)
 {
-    struct ap_input_options options = { .salvage = request->salvage, .role = role, .threads = !request->one_thread };
+    struct ap_input_options options = { .salvage = request->salvage, .role = role, .opener = request->opener,
+                                        .threads = !request->one_thread };
     struct ap_json_limits limits = { .skipped_depth = request->max_depth };
     *opened = (struct opened){ .request = request, .path = path };
     AP_TRY(ap_input_open(&report->gate, path, &options, notes, &opened->input, reterr));
@@ -494,6 +495,14 @@ enum ap_status ap_report_write_json(const struct ap_report *report, ap_write_fn 
                                     struct ap_error *reterr)
 {
     return ap_write_json(&report->model, (struct ap_sink){ write, write_self }, reterr);
+}
+
+enum ap_status ap_value_write_json(const struct ap_value *value, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    struct ap_out out;
+    ap_out_init(&out, (struct ap_sink){ write, write_self });
+    AP_TRY(ap_json_write_value(&out, value, true, reterr));
+    return ap_out_finish(&out, reterr);
 }
 
 enum ap_status ap_report_write_markdown(const struct ap_report *report, ap_write_fn *write, void *write_self,

@@ -12,6 +12,7 @@
 #include "output.h"
 #include "progress.h"
 #include "questions.h"
+#include "serve.h"
 
 enum exit_code { EXIT_WRITTEN, EXIT_FOUND, EXIT_USAGE, EXIT_INPUT, EXIT_OUTPUT, EXIT_LIMIT };
 
@@ -394,6 +395,14 @@ static enum exit_code print_capture(void)
     return fflush(stdout) == 0 ? EXIT_WRITTEN : EXIT_OUTPUT;
 }
 
+static enum exit_code serve(int argc, char **argv, struct ap_cli_options *options)
+{
+    struct ap_error error = { AP_OK, false, 0, "" };
+    const char *path = NULL;
+    enum ap_status status = ap_serve(argc, argv, options, &path, &error);
+    return status == AP_OK ? EXIT_WRITTEN : complain(status, path, &error);
+}
+
 static enum exit_code answer_alone(const struct ap_cli_options *options, bool *ret_answered)
 {
     struct ap_error error = { AP_OK, false, 0, "" };
@@ -418,6 +427,10 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
         return print_completion(options->completion);
     if (options->capture_snippet)
         return print_capture();
+    if (ap_serve_is_asked(argc, argv))
+        return serve(argc, argv, options);
+    if (options->root_count)
+        return usage("--root says what the server may read: analyze_profile mcp --root DIR");
     if (options->memory_pickle)
         return refuse_pickle(options);
     if (ap_cli_check_questions(options))
@@ -440,9 +453,13 @@ int main(int argc, char **argv)
     options.files = calloc((size_t)argc + 1, sizeof(options.files[0]));
     options.context = calloc((size_t)argc + 1, sizeof(options.context[0]));
     options.fail_on = calloc((size_t)argc + 1, sizeof(options.fail_on[0]));
+    options.roots = calloc((size_t)argc + 1, sizeof(options.roots[0]));
     options.series = calloc((size_t)argc + 1, sizeof(options.series[0]));
-    enum exit_code code = options.files && options.context && options.fail_on && options.series ? run(argc, argv, &options) : EXIT_LIMIT;
+    enum exit_code code = EXIT_LIMIT;
+    if (options.files && options.context && options.fail_on && options.roots && options.series)
+        code = run(argc, argv, &options);
     free(options.series);
+    free(options.roots);
     free(options.fail_on);
     free(options.context);
     free(options.files);

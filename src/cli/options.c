@@ -45,6 +45,7 @@ static void print_entry(FILE *to, const struct entry *entry)
 void ap_cli_print_help(FILE *to)
 {
     (void)fputs("Usage: analyze_profile [OPTION]... [FILE]...\n"
+                "       analyze_profile mcp --root DIR...\n"
                 "Ranked diagnosis of a PyTorch profiler trace and a CUDA memory snapshot: what costs most,\n"
                 "the evidence, the likely cause, what to change and how to verify it. Works offline; nothing\n"
                 "from an input is executed, and pickles are never loaded.\n\n"
@@ -70,6 +71,7 @@ void ap_cli_print_help(FILE *to)
                 "  analyze_profile --series 8=b8.json.gz 16=b16.json.gz 32=b32.json.gz\n"
                 "  analyze_profile trace.json.gz --table kernels --where 'dur_us > 1ms' --sort dur_us\n"
                 "  zstd -dc trace.json.zst | analyze_profile --cpu-trace -\n"
+                "  analyze_profile mcp --root ~/profiles\n"
                 "\nExit codes:\n"
                 "  0  the report was written\n"
                 "  1  it was written, and something that --fail-on names holds\n"
@@ -256,6 +258,9 @@ static bool set_option(struct ap_cli_options *options, int id, const char *value
         if (!parse_number(value, 2, &number) || number == 0)
             return mistake(to, bytes, "--threads takes 1 or 2, not '%s'", value);
         options->request.one_thread = number == 1;
+        return true;
+    case OPTION_root:
+        options->roots[options->root_count++] = value;
         return true;
     case OPTION_help:
         return options->help = true;

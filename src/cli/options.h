@@ -18,8 +18,10 @@ struct ap_cli_options {
     const char **files;   /* given without an option; room for argc of them */
     const char **context; /* likewise */
     const char **fail_on; /* likewise */
+    const char **roots;   /* likewise */
     struct ap_series_entry *series; /* room for argc of them */
     int file_count;
+    size_t root_count;
     enum ap_cli_format format;
     struct ap_table_query table; /* name NULL = no table is asked for; limit is that of --around too */
     const char *around, *explain;

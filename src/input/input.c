@@ -107,7 +107,8 @@ static enum ap_status init(struct ap_input *input, const char *path, const struc
     if (from)
         AP_TRY(ap_raw_source_init(&input->raw, input->gate, *from, piece_bytes, reterr));
     else
-        AP_TRY(ap_raw_source_init_path(&input->raw, input->gate, path, piece_bytes, input->options.threads > 0, reterr));
+        AP_TRY(ap_raw_source_init_path(&input->raw, input->gate, path, input->options.opener, piece_bytes,
+                                       input->options.threads > 0, reterr));
     enum ap_status status = ap_gzip_init(&input->gzip, input->gate, &input->raw, input->options.salvage, reterr);
     if (status == AP_OK) {
         size_t cap_bytes = block_bytes > FIRST_BLOCK_MIN_BYTES ? block_bytes : FIRST_BLOCK_MIN_BYTES;

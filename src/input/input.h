@@ -5,6 +5,7 @@
 #ifndef AP_INPUT_H
 #define AP_INPUT_H
 
+#include "analyze_profile/opener.h"
 #include "byte_source.h"
 #include "mem.h"
 #include "notes.h"
@@ -16,12 +17,13 @@ struct ap_input_options {
     bool salvage; /* go on after a wrong checksum; end at a broken place as if the file were cut there */
     enum ap_input_role role;
     size_t block_bytes; /* bytes handed on at a time; 0 = 1 MiB; tests use tiny ones */
+    const struct ap_opener *opener; /* NULL = the file system, "-" being standard input */
     unsigned threads;   /* 0 = everything on the caller's thread, else one thread reads ahead */
 };
 
 struct ap_input;
 
-/** Open @path, "-" being standard input. Other than on standard input only regular files are read; a directory, device,
+/** Open @path, "-" being standard input unless there is an opener. Other than on standard input only regular files are read; a directory, device,
  *  socket or FIFO is refused by name without blocking. Starts the reading thread, but judges no content yet:
  *  that happens in ap_input_probe or, failing that, in the first read. Nothing is opened and no thread is started later.
  *  @notes is borrowed until ap_input_free and written only by calls of the caller's thread. Messages do not name the

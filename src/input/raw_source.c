@@ -37,12 +37,21 @@ static enum ap_status fail_open(int error_number, struct ap_error *reterr)
 }
 
 /* O_NONBLOCK: opening a FIFO would wait for a writer. It means nothing for regular files. */
-static enum ap_status open_regular(struct ap_raw_source *raw, const char *path, struct ap_error *reterr)
+static enum ap_status open_path(const char *path, int *ret_fd, struct ap_error *reterr)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return fail_open(errno, reterr);
+    *ret_fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    return *ret_fd < 0 ? fail_open(errno, reterr) : AP_OK;
+}
+
+static enum ap_status open_regular(struct ap_raw_source *raw, const char *path, const struct ap_opener *opener,
+                                   struct ap_error *reterr)
+{
+    int fd;
     struct stat info;
+    if (opener)
+        AP_TRY(opener->open(opener->opener_self, path, &fd, reterr));
+    else
+        AP_TRY(open_path(path, &fd, reterr));
     if (fstat(fd, &info) != 0) {
         int error_number = errno;
         (void)close(fd);
@@ -110,13 +119,14 @@ static void prepare(struct ap_raw_source *raw, struct ap_gate *gate, size_t piec
 }
 
 enum ap_status ap_raw_source_init_path(struct ap_raw_source *raw, struct ap_gate *gate, const char *path,
-                                       size_t piece_bytes, bool wakeable, struct ap_error *reterr)
+                                       const struct ap_opener *opener, size_t piece_bytes, bool wakeable,
+                                       struct ap_error *reterr)
 {
     prepare(raw, gate, piece_bytes);
-    if (strcmp(path, "-") == 0)
+    if (!opener && strcmp(path, "-") == 0)
         AP_TRY(open_standard_input(raw, wakeable, reterr));
     else
-        AP_TRY(open_regular(raw, path, reterr));
+        AP_TRY(open_regular(raw, path, opener, reterr));
     enum ap_status status = allocate(raw, reterr);
     if (status != AP_OK)
         close_files(raw);

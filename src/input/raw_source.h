@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "analyze_profile/opener.h"
 #include "byte_source.h"
 #include "mem.h"
 
@@ -28,7 +29,8 @@ struct ap_raw_source {
 
 /** Open and allocate; after a failure there is nothing to release. */
 AP_MUST_CHECK enum ap_status ap_raw_source_init_path(struct ap_raw_source *raw, struct ap_gate *gate, const char *path,
-                                                     size_t piece_bytes, bool wakeable, struct ap_error *reterr);
+                                                     const struct ap_opener *opener, size_t piece_bytes, bool wakeable,
+                                                     struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_raw_source_init(struct ap_raw_source *raw, struct ap_gate *gate,
                                                 struct ap_byte_source from, size_t piece_bytes,
                                                 struct ap_error *reterr);

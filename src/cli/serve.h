@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * serve.h - the program as a server: analyze_profile mcp --root DIR. */
+#ifndef AP_SERVE_H
+#define AP_SERVE_H
+
+#include "options.h"
+
+bool ap_serve_is_asked(int argc, char *const *argv);
+
+/** Serve until standard input ends. *@ret_path is what a failure is about, or NULL. */
+enum ap_status ap_serve(int argc, char *const *argv, const struct ap_cli_options *options, const char **ret_path,
+                        struct ap_error *reterr);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ * mcp_questions.c - the tools that look closer: at a rule or figure, at a table, at what is around a row. Each answers in text
+ * and as an object; the object is left out where it does not fit. */
+#include <string.h>
+
+#include "mcp_message.h"
+#include "mcp_report.h"
+
+#include "poison.h"
+
+/* ---- explain ---- */
+
+static enum ap_status explained(struct ap_mcp_call *call, const struct ap_report *report, struct ap_error *reterr)
+{
+    const char *id = ap_mcp_text_argument(call, "id");
+    AP_TRY(ap_write_explanation(id, report, NULL, AP_FORMAT_TEXT, ap_mcp_text_write, &call->text, reterr));
+    return ap_write_explanation(id, report, NULL, AP_FORMAT_JSON, ap_mcp_text_write_json, &call->object, reterr);
+}
+
+enum ap_status ap_mcp_explain(struct ap_mcp_call *call, struct ap_error *reterr)
+{
+    struct ap_report *report = NULL;
+    if (ap_value_member(call->arguments, "paths"))
+        AP_TRY(ap_mcp_report_new(call, false, &report, reterr));
+    enum ap_status status = explained(call, report, reterr);
+    ap_report_free(report);
+    return status;
+}
+
+/* ---- list_metrics ---- */
+
+#define LIST_MAX_BYTES ((size_t)4 << 20)
+#define NEEDLE_BYTES 128
+
+static enum ap_status lower_needle(const struct ap_mcp_call *call, char needle[NEEDLE_BYTES], struct ap_error *reterr)
+{
+    const char *text = ap_mcp_text_argument(call, "contains");
+    size_t bytes = text ? strlen(text) : 0;
+    if (bytes >= NEEDLE_BYTES)
+        return ap_fail(reterr, AP_ERROR_USAGE, "contains takes at most %d bytes", NEEDLE_BYTES - 1);
+    for (size_t i = 0; i < bytes; i++)
+        needle[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]);
+    needle[bytes] = '\0';
+    return AP_OK;
+}
+
+static bool any_text_contains(const struct ap_value *row, const char *needle)
+{
+    for (const struct ap_value *member = ap_value_first(row); member; member = member->next)
+        if (ap_text_contains_folded(ap_value_text(member), needle))
+            return true;
+    return !*needle;
+}
+
+/* Keep the first rows that have the text in one of their members; returns how many have it. */
+static int64_t pick_rows(struct ap_value *list, const char *needle, int64_t limit)
+{
+    struct ap_value *row = list->as.children.first, **to = &list->as.children.first;
+    int64_t count = 0;
+    list->as.children.last = NULL;
+    for (; row; row = row->next) {
+        if (!any_text_contains(row, needle) || count++ >= limit)
+            continue;
+        *to = list->as.children.last = row;
+        to = &row->next;
+    }
+    *to = NULL;
+    return count;
+}
+
+static enum ap_status write_row(struct ap_mcp_text *text, const struct ap_value *row, struct ap_error *reterr)
+{
+    const char *before = "";
+    for (const struct ap_value *member = ap_value_first(row); member; member = member->next) {
+        struct ap_text part = ap_value_text(member);
+        if (!part.bytes)
+            continue;
+        AP_TRY(ap_mcp_text_add(text, before, reterr));
+        AP_TRY(ap_mcp_text_write(text, part.data, part.bytes, reterr));
+        before = " | ";
+    }
+    return ap_mcp_text_add(text, "\n", reterr);
+}
+
+static enum ap_status write_list(struct ap_mcp_call *call, struct ap_value *list, struct ap_error *reterr)
+{
+    char needle[NEEDLE_BYTES];
+    struct ap_mcp_object object = { .call = call };
+    AP_TRY(lower_needle(call, needle, reterr));
+    struct ap_value total = { .type = AP_VALUE_COUNT, .as.integer = (int64_t)ap_value_count(list) };
+    struct ap_value matched = { .type = AP_VALUE_COUNT };
+    matched.as.integer = pick_rows(list, needle, ap_mcp_whole_argument(call, "limit", AP_MCP_DEFAULT_LIST));
+    for (const struct ap_value *row = ap_value_first(list); row; row = row->next)
+        AP_TRY(write_row(&call->text, row, reterr));
+    if (!matched.as.integer)
+        AP_TRY(ap_mcp_text_add(&call->text, "none\n", reterr));
+    AP_TRY(ap_mcp_object_add(&object, "total_count", &total, NULL, reterr));
+    AP_TRY(ap_mcp_object_add(&object, "matched_count", &matched, NULL, reterr));
+    AP_TRY(ap_mcp_object_add_rows(&object, "rows", list, NULL, false, reterr));
+    return ap_mcp_object_end(&object, reterr);
+}
+
+/* What the library lists is read back as a tree, to pick from it. */
+static enum ap_status list_from(struct ap_mcp_call *call, const struct ap_mcp_text *json, struct ap_error *reterr)
+{
+    struct ap_model model;
+    ap_model_init(&model, call->gate);
+    enum ap_status status = ap_mcp_message_read(json->data, json->bytes, &model, reterr);
+    struct ap_value *list = status == AP_OK ? model.root.as.children.first : NULL;
+    if (list && list->type == AP_VALUE_OBJECT)
+        for (list = list->as.children.first; list && list->type != AP_VALUE_LIST;)
+            list = list->next;
+    if (list && list->type == AP_VALUE_LIST)
+        status = write_list(call, list, reterr);
+    ap_model_release(&model);
+    return status;
+}
+
+enum ap_status ap_mcp_list_metrics(struct ap_mcp_call *call, struct ap_error *reterr)
+{
+    const char *of = ap_mcp_text_argument(call, "of");
+    struct ap_mcp_text json;
+    ap_mcp_text_init(&json, call->gate, LIST_MAX_BYTES);
+    enum ap_status status = of && strcmp(of, "rules") == 0
+                                ? ap_write_rules(NULL, AP_FORMAT_JSON, ap_mcp_text_write, &json, reterr)
+                                : ap_write_metrics(AP_FORMAT_JSON, ap_mcp_text_write, &json, reterr);
+    if (status == AP_OK)
+        status = list_from(call, &json, reterr);
+    ap_mcp_text_release(&json);
+    return status;
+}
+
+/* ---- table and around ---- */
+
+static enum ap_status tabulated(struct ap_mcp_call *call, struct ap_report *report, struct ap_error *reterr)
+{
+    struct ap_table_query query = { .name = ap_mcp_text_argument(call, "name"),
+                                    .where = ap_mcp_text_argument(call, "where"),
+                                    .sort = ap_mcp_text_argument(call, "sort"),
+                                    .columns = ap_mcp_text_argument(call, "columns"),
+                                    .limit = (uint64_t)ap_mcp_whole_argument(call, "limit", AP_MCP_DEFAULT_ROWS),
+                                    .format = AP_FORMAT_TEXT };
+    AP_TRY(ap_report_write_table(report, &query, ap_mcp_text_write, &call->text, reterr));
+    query.format = AP_FORMAT_JSON;
+    return ap_report_write_table(report, &query, ap_mcp_text_write_json, &call->object, reterr);
+}
+
+static enum ap_status surrounded(struct ap_mcp_call *call, struct ap_report *report, struct ap_error *reterr)
+{
+    struct ap_around_query query = { .id = ap_mcp_text_argument(call, "id"),
+                                     .limit = (uint64_t)ap_mcp_whole_argument(call, "limit", AP_MCP_DEFAULT_AROUND),
+                                     .format = AP_FORMAT_TEXT };
+    AP_TRY(ap_report_write_around(report, &query, ap_mcp_text_write, &call->text, reterr));
+    query.format = AP_FORMAT_JSON;
+    return ap_report_write_around(report, &query, ap_mcp_text_write_json, &call->object, reterr);
+}
+
+static enum ap_status with_rows(struct ap_mcp_call *call,
+                                enum ap_status (*answer)(struct ap_mcp_call *call, struct ap_report *report, struct ap_error *reterr),
+                                struct ap_error *reterr)
+{
+    struct ap_report *report;
+    AP_TRY(ap_mcp_report_new(call, true, &report, reterr));
+    enum ap_status status = answer(call, report, reterr);
+    ap_report_free(report);
+    return status;
+}
+
+enum ap_status ap_mcp_table(struct ap_mcp_call *call, struct ap_error *reterr)
+{
+    return with_rows(call, tabulated, reterr);
+}
+
+enum ap_status ap_mcp_around(struct ap_mcp_call *call, struct ap_error *reterr)
+{
+    return with_rows(call, surrounded, reterr);
+}

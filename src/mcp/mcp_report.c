@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "mcp_report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "poison.h"
+
+enum { MAX_CONDITIONS = 16 };
+
+/* ---- the report ---- */
+
+static enum ap_status take_path(struct ap_mcp_call *call, struct ap_request *request, const char *path, struct ap_error *reterr)
+{
+    enum ap_artifact artifact;
+    call->path = path;
+    AP_TRY(ap_recognise_opened(path, request->opener, &artifact, reterr));
+    if (artifact == AP_ARTIFACT_REPORT)
+        return ap_fail(reterr, AP_ERROR_USAGE, "a report of this program: give it to compare as the baseline");
+    if (artifact == AP_ARTIFACT_UNKNOWN)
+        return ap_fail(reterr, AP_ERROR_INPUT,
+                       "neither a PyTorch trace (traceEvents) nor a CUDA memory snapshot (segments) by its content");
+    const char **slot = artifact == AP_ARTIFACT_TRACE ? &request->cpu_trace_path : &request->memory_json_path;
+    if (*slot)
+        return ap_fail(reterr, AP_ERROR_USAGE, "a second %s: paths takes at most one trace and one snapshot; compare takes two runs",
+                       artifact == AP_ARTIFACT_TRACE ? "trace" : "snapshot");
+    *slot = path;
+    return AP_OK;
+}
+
+enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struct ap_report **ret_report, struct ap_error *reterr)
+{
+    const char *conditions[MAX_CONDITIONS];
+    struct ap_request request = *call->common;
+    request.with_rows = with_rows;
+    request.focus = ap_mcp_text_argument(call, "focus");
+    request.phase = ap_mcp_text_argument(call, "phase");
+    request.baseline_path = ap_mcp_text_argument(call, "baseline");
+    request.fail_on = conditions;
+    const struct ap_value *text = ap_value_first(ap_value_member(call->arguments, "conditions"));
+    for (; text && request.fail_on_count < MAX_CONDITIONS; text = text->next)
+        conditions[request.fail_on_count++] = ap_value_text(text).data;
+    for (text = ap_value_first(ap_value_member(call->arguments, "paths")); text; text = text->next)
+        AP_TRY(take_path(call, &request, ap_value_text(text).data, reterr));
+    AP_TRY(ap_report_new(&request, ret_report, &call->path, reterr));
+    call->path = NULL; /* what goes wrong from here on is about the question */
+    return AP_OK;
+}
+
+/* ---- the object ---- */
+
+#define END_BYTES 32u /* ,"left_out_count":NUMBER} */
+
+/* So many bytes fit, and what has to follow. */
+static bool fits(const struct ap_mcp_text *text, size_t bytes)
+{
+    return bytes + END_BYTES <= text->max_bytes && text->bytes <= text->max_bytes - bytes - END_BYTES;
+}
+
+static enum ap_status add_key(struct ap_mcp_text *text, const char *key, struct ap_error *reterr)
+{
+    AP_TRY(ap_mcp_text_add(text, "\"", reterr));
+    AP_TRY(ap_mcp_text_add(text, key, reterr));
+    return ap_mcp_text_add(text, "\":", reterr);
+}
+
+static enum ap_status add_piece(struct ap_mcp_object *object, const struct ap_mcp_text *piece, struct ap_error *reterr)
+{
+    struct ap_mcp_text *to = &object->call->object;
+    if (piece->cut || !fits(to, piece->bytes + 1)) {
+        object->left_out_count++;
+        return AP_OK;
+    }
+    AP_TRY(ap_mcp_text_add(to, object->count++ ? "," : "{", reterr));
+    return ap_mcp_text_write(to, piece->data, piece->bytes, reterr);
+}
+
+static enum ap_status add_members(struct ap_mcp_text *text, const struct ap_value *value, const char *const *members,
+                                  struct ap_error *reterr)
+{
+    const char *before = "{";
+    if (!members || !value || value->type != AP_VALUE_OBJECT)
+        return value ? ap_value_write_json(value, ap_mcp_text_write_json, text, reterr) : ap_mcp_text_add(text, "null", reterr);
+    for (; *members; members++) {
+        const struct ap_value *member = ap_value_member(value, *members);
+        if (!member)
+            continue;
+        AP_TRY(ap_mcp_text_add(text, before, reterr));
+        AP_TRY(add_key(text, *members, reterr));
+        AP_TRY(ap_value_write_json(member, ap_mcp_text_write_json, text, reterr));
+        before = ",";
+    }
+    return ap_mcp_text_add(text, *before == '{' ? "{}" : "}", reterr);
+}
+
+enum ap_status ap_mcp_object_add(struct ap_mcp_object *object, const char *key, const struct ap_value *value,
+                                 const char *const *members, struct ap_error *reterr)
+{
+    struct ap_mcp_text piece;
+    ap_mcp_text_init(&piece, object->call->gate, object->call->object.max_bytes);
+    enum ap_status status = add_key(&piece, key, reterr);
+    if (status == AP_OK)
+        status = add_members(&piece, value, members, reterr);
+    if (status == AP_OK)
+        status = add_piece(object, &piece, reterr);
+    ap_mcp_text_release(&piece);
+    return status;
+}
+
+static bool is_change(const struct ap_value *row)
+{
+    struct ap_text change = ap_value_text(ap_value_member(row, "change"));
+    return ap_text_is(change, "worse") || ap_text_is(change, "better") || ap_text_is(change, "changed") ||
+           ap_text_is(change, "new") || ap_text_is(change, "gone");
+}
+
+static enum ap_status add_rows(struct ap_mcp_object *object, struct ap_mcp_text *text, const char *key, const struct ap_value *rows,
+                               const char *const *members, bool changed, struct ap_error *reterr)
+{
+    const struct ap_mcp_text *to = &object->call->object;
+    const char *before = "[";
+    AP_TRY(add_key(text, key, reterr));
+    for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
+        size_t end = text->bytes;
+        if (changed && !is_change(row))
+            continue;
+        AP_TRY(ap_mcp_text_add(text, before, reterr));
+        AP_TRY(add_members(text, row, members, reterr));
+        if (text->cut || !fits(to, text->bytes + 2)) { /* without this one and those after it */
+            text->bytes = end;
+            text->cut = false;
+            object->left_out_count++;
+            break;
+        }
+        before = ",";
+    }
+    return ap_mcp_text_add(text, *before == '[' ? "[]" : "]", reterr);
+}
+
+enum ap_status ap_mcp_object_add_rows(struct ap_mcp_object *object, const char *key, const struct ap_value *rows,
+                                      const char *const *members, bool changed, struct ap_error *reterr)
+{
+    struct ap_mcp_text piece;
+    ap_mcp_text_init(&piece, object->call->gate, object->call->object.max_bytes);
+    enum ap_status status = add_rows(object, &piece, key, rows, members, changed, reterr);
+    if (status == AP_OK)
+        status = add_piece(object, &piece, reterr);
+    ap_mcp_text_release(&piece);
+    return status;
+}
+
+enum ap_status ap_mcp_object_end(struct ap_mcp_object *object, struct ap_error *reterr)
+{
+    struct ap_mcp_text *to = &object->call->object;
+    char text[64];
+    (void)snprintf(text, sizeof(text), "%s\"left_out_count\":%zu}", object->count ? "," : "{", object->left_out_count);
+    return ap_mcp_text_add(to, text, reterr);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * mcp_report.h - from the arguments of a call to a report, and from a report to an object that is not too large. */
+#ifndef AP_MCP_REPORT_H
+#define AP_MCP_REPORT_H
+
+#include "mcp_tools.h"
+
+/** The report that the arguments ask for (paths, focus, phase, baseline, conditions); call->path tells what a failure is about. */
+AP_MUST_CHECK enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struct ap_report **ret_report,
+                                               struct ap_error *reterr);
+
+/** The answer's object while it is written: what does not fit is left out, and counted. */
+struct ap_mcp_object {
+    struct ap_mcp_call *call;
+    size_t count, left_out_count;
+};
+
+/** A value, NULL is null; of an object these members alone (NULL ends them; members NULL = all). */
+AP_MUST_CHECK enum ap_status ap_mcp_object_add(struct ap_mcp_object *object, const char *key, const struct ap_value *value,
+                                               const char *const *members, struct ap_error *reterr);
+
+/** A list of objects with these members alone; @changed: only those that are called a change. The first ones where not all
+ *  fit. */
+AP_MUST_CHECK enum ap_status ap_mcp_object_add_rows(struct ap_mcp_object *object, const char *key, const struct ap_value *rows,
+                                                    const char *const *members, bool changed, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_mcp_object_end(struct ap_mcp_object *object, struct ap_error *reterr);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#define _XOPEN_SOURCE 700
+#include "mcp_roots.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "poison.h"
+
+static enum ap_status fail_elsewhere(struct ap_error *reterr)
+{
+    return ap_fail(reterr, AP_ERROR_INPUT, "no such file below the directories that the server was started with (--root)");
+}
+
+/* ---- the directories ---- */
+
+static enum ap_status add_root(struct ap_mcp_roots *roots, const char *path, struct ap_error *reterr)
+{
+    char real[PATH_MAX];
+    if (!realpath(path, real))
+        return ap_fail(reterr, AP_ERROR_USAGE, "cannot be a root: %s", strerror(errno));
+    struct ap_mcp_root root = { .path_bytes = strlen(real) + 1 };
+    root.fd = open(real, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (root.fd < 0)
+        return ap_fail(reterr, AP_ERROR_USAGE, "cannot be a root: %s", strerror(errno));
+    root.path = ap_mem_resize(roots->gate, NULL, 0, root.path_bytes);
+    if (!root.path) {
+        (void)close(root.fd);
+        return ap_fail_memory(roots->gate, reterr);
+    }
+    memcpy(root.path, real, root.path_bytes);
+    roots->roots[roots->count++] = root;
+    return AP_OK;
+}
+
+enum ap_status ap_mcp_roots_init(struct ap_mcp_roots *roots, struct ap_gate *gate, const char *const *paths, size_t count,
+                                 const char **ret_path, struct ap_error *reterr)
+{
+    *roots = (struct ap_mcp_roots){ .gate = gate };
+    roots->roots = ap_mem_cleared(gate, count * sizeof(roots->roots[0]));
+    if (!roots->roots)
+        return ap_fail_memory(gate, reterr);
+    size_t capacity = count;
+    for (size_t i = 0; i < capacity; i++) {
+        enum ap_status status = add_root(roots, paths[i], reterr);
+        if (status == AP_OK)
+            continue;
+        *ret_path = paths[i];
+        while (roots->count < capacity) /* release gives back what was allocated */
+            roots->roots[roots->count++].fd = -1;
+        ap_mcp_roots_release(roots);
+        return status;
+    }
+    return AP_OK;
+}
+
+void ap_mcp_roots_release(struct ap_mcp_roots *roots)
+{
+    for (size_t i = 0; i < roots->count; i++) {
+        if (roots->roots[i].fd >= 0)
+            (void)close(roots->roots[i].fd);
+        ap_mem_free(roots->gate, roots->roots[i].path, roots->roots[i].path_bytes);
+    }
+    ap_mem_free(roots->gate, roots->roots, roots->count * sizeof(roots->roots[0]));
+    *roots = (struct ap_mcp_roots){ .gate = NULL };
+}
+
+/* ---- a file below them ---- */
+
+/* What follows the root in a path without links; NULL where it lies elsewhere, or is the root itself. */
+static const char *below(const struct ap_mcp_root *root, const char *real)
+{
+    size_t bytes = root->path_bytes - 1;
+    if (strncmp(real, root->path, bytes) != 0)
+        return NULL;
+    if (bytes == 1) /* the root is / */
+        return real[1] ? real + 1 : NULL;
+    return real[bytes] == '/' && real[bytes + 1] ? real + bytes + 1 : NULL;
+}
+
+/* From directory to directory; none of them may be a link, and neither may the file. A FIFO does not wait for a writer. */
+static int walk(int root_fd, const char *path)
+{
+    char name[NAME_MAX + 1];
+    int at = root_fd;
+    for (;;) {
+        const char *end = strchr(path, '/');
+        size_t bytes = end ? (size_t)(end - path) : strlen(path);
+        if (bytes == 0 || bytes > NAME_MAX)
+            break;
+        memcpy(name, path, bytes);
+        name[bytes] = '\0';
+        int kind = end ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY;
+        int next = openat(at, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | kind);
+        if (at != root_fd)
+            (void)close(at);
+        if (next < 0 || !end)
+            return next;
+        at = next;
+        path = end + 1;
+    }
+    if (at != root_fd)
+        (void)close(at);
+    errno = ENOENT;
+    return -1;
+}
+
+static enum ap_status open_real(const struct ap_mcp_roots *roots, const char *real, int *ret_fd, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < roots->count; i++) {
+        const char *rest = below(&roots->roots[i], real);
+        if (!rest)
+            continue;
+        *ret_fd = walk(roots->roots[i].fd, rest);
+        if (*ret_fd >= 0)
+            return AP_OK;
+        if (errno == EACCES)
+            return ap_fail(reterr, AP_ERROR_INPUT, "cannot open the file: %s", strerror(errno));
+    }
+    return fail_elsewhere(reterr);
+}
+
+/* The path without links; false where there is nothing. */
+static bool resolve(const struct ap_mcp_roots *roots, const char *path, char real[PATH_MAX])
+{
+    char full[PATH_MAX];
+    if (path[0] == '/')
+        return realpath(path, real) != NULL;
+    for (size_t i = 0; i < roots->count; i++) {
+        int bytes = snprintf(full, sizeof(full), "%s/%s", roots->roots[i].path, path);
+        if (bytes > 0 && (size_t)bytes < sizeof(full) && realpath(full, real))
+            return true;
+    }
+    return false;
+}
+
+enum ap_status ap_mcp_roots_open(void *self, const char *path, int *ret_fd, struct ap_error *reterr)
+{
+    const struct ap_mcp_roots *roots = self;
+    char real[PATH_MAX];
+    if (!path[0] || !resolve(roots, path, real))
+        return fail_elsewhere(reterr);
+    return open_real(roots, real, ret_fd, reterr);
+}

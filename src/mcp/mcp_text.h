@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * mcp_text.h - what a tool answers: text that grows up to a bound it is born with. */
+#ifndef AP_MCP_TEXT_H
+#define AP_MCP_TEXT_H
+
+#include "analyze_profile/analyze_profile.h"
+#include "mem.h"
+
+struct ap_mcp_text {
+    struct ap_gate *gate;
+    char *data;
+    size_t bytes, capacity, max_bytes;
+    bool cut; /* more was written than there is room for */
+    bool in_string, escaped; /* of JSON that is made compact */
+};
+
+void ap_mcp_text_init(struct ap_mcp_text *text, struct ap_gate *gate, size_t max_bytes);
+void ap_mcp_text_release(struct ap_mcp_text *text);
+
+/** An ap_write_fn: what is beyond the bound is left out, which is no failure. */
+enum ap_status ap_mcp_text_write(void *self, const char *data, size_t bytes, struct ap_error *reterr);
+/** The same for JSON, which loses its line breaks and blanks. */
+enum ap_status ap_mcp_text_write_json(void *self, const char *data, size_t bytes, struct ap_error *reterr);
+enum ap_status ap_mcp_text_add(struct ap_mcp_text *text, const char *nul_terminated, struct ap_error *reterr);
+
+/** Where it was cut: end it behind its last whole line, and say so with @advice. */
+enum ap_status ap_mcp_text_end(struct ap_mcp_text *text, const char *advice, struct ap_error *reterr);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * mcp_tools.h - the tools that a client can call: one table, from which the list for the client is written and what it sends
+ * is checked. */
+#ifndef AP_MCP_TOOLS_H
+#define AP_MCP_TOOLS_H
+
+#include "mcp_text.h"
+#include "out.h"
+
+enum ap_mcp_kind { AP_MCP_TEXT, AP_MCP_TEXTS, AP_MCP_WHOLE };
+
+enum { AP_MCP_MAX_TEXT_BYTES = 4096, AP_MCP_MAX_ARGUMENTS = 8 };
+/* What an answer holds where the client does not say. */
+enum { AP_MCP_DEFAULT_TOKENS = 4000, AP_MCP_DEFAULT_LIST = 50, AP_MCP_DEFAULT_ROWS = 20, AP_MCP_DEFAULT_AROUND = 10 };
+
+struct ap_mcp_argument {
+    const char *name; /* NULL ends a list of them */
+    const char *about;
+    enum ap_mcp_kind kind;
+    bool required;
+    const char *choices;            /* of a text: "cpu gpu"; NULL = any */
+    int64_t least, most, otherwise; /* of a whole number; of texts: how many */
+};
+
+/** A tool at work. Its answer is text for the model that asked, and the same as an object where that is not NULL. */
+struct ap_mcp_call {
+    struct ap_gate *gate;
+    const struct ap_request *common; /* what all requests to the library have */
+    const struct ap_value *arguments;
+    struct ap_mcp_text text, object;
+    const char *path; /* that a failure is about; NULL = none */
+};
+
+struct ap_mcp_tool {
+    const char *name, *title, *about;
+    struct ap_mcp_argument arguments[AP_MCP_MAX_ARGUMENTS];
+    enum ap_status (*call)(struct ap_mcp_call *call, struct ap_error *reterr);
+};
+
+/** NULL where there is none. */
+const struct ap_mcp_tool *ap_mcp_tool_named(struct ap_text name);
+/** The list for tools/list, as a JSON array. */
+void ap_mcp_tools_write(struct ap_out *out);
+/** AP_ERROR_USAGE where an argument is unknown, missing, or of another kind or size. */
+AP_MUST_CHECK enum ap_status ap_mcp_tool_check(const struct ap_mcp_tool *tool, const struct ap_value *arguments,
+                                               struct ap_error *reterr);
+
+/* Arguments that were checked. */
+const char *ap_mcp_text_argument(const struct ap_mcp_call *call, const char *name); /* NULL = not given */
+int64_t ap_mcp_whole_argument(const struct ap_mcp_call *call, const char *name, int64_t otherwise);
+
+enum ap_status ap_mcp_analyze(struct ap_mcp_call *call, struct ap_error *reterr);
+enum ap_status ap_mcp_compare(struct ap_mcp_call *call, struct ap_error *reterr);
+enum ap_status ap_mcp_explain(struct ap_mcp_call *call, struct ap_error *reterr);
+enum ap_status ap_mcp_list_metrics(struct ap_mcp_call *call, struct ap_error *reterr);
+enum ap_status ap_mcp_table(struct ap_mcp_call *call, struct ap_error *reterr);
+enum ap_status ap_mcp_around(struct ap_mcp_call *call, struct ap_error *reterr);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ * Any bytes as what a client sends, line by line. Claims: each line is answered by one line of strict JSON or by none, and
+ * nothing is kept from one line to the next. */
+#define _XOPEN_SOURCE 700
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "json_check.h"
+#include "mcp.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+#define TRACE                                                                                                          \
+    "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":5}," \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":4,\"dur\":9}]}"
+#define INITIALIZE "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-03-26\"}}"
+
+static char folder[] = "/tmp/fuzz_mcp_XXXXXX", file[64];
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void remove_root(void)
+{
+    (void)unlink(file);
+    (void)rmdir(folder);
+}
+
+static void make_root(void)
+{
+    static bool made;
+    if (made)
+        return;
+    made = true;
+    require(mkdtemp(folder) != NULL && atexit(remove_root) == 0);
+    memcpy(file, folder, sizeof(folder) - 1);
+    memcpy(file + sizeof(folder) - 1, "/t", 3);
+    int out = open(file, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    require(out >= 0 && write(out, TRACE, sizeof(TRACE) - 1) == (ssize_t)sizeof(TRACE) - 1 && close(out) == 0);
+}
+
+struct answer {
+    size_t bytes;
+    char data[1 << 20];
+};
+
+static struct answer answer;
+
+static enum ap_status take(void *self, const char *data, size_t bytes, struct ap_error *reterr)
+{
+    struct answer *to = self;
+    (void)reterr;
+    require(bytes <= sizeof(to->data) - to->bytes);
+    memcpy(to->data + to->bytes, data, bytes);
+    to->bytes += bytes;
+    return AP_OK;
+}
+
+static void ask(struct ap_mcp_server *server, const char *line, size_t bytes)
+{
+    struct ap_error error;
+    uint64_t held_bytes = ap_mcp_server_held_bytes(server);
+    answer.bytes = 0;
+    require(ap_mcp_server_answer(server, line, bytes, take, &answer, &error) == AP_OK);
+    require(ap_mcp_server_held_bytes(server) == held_bytes);
+    if (!answer.bytes)
+        return;
+    require(answer.data[answer.bytes - 1] == '\n' && !memchr(answer.data, '\n', answer.bytes - 1));
+    require(json_is_valid(answer.data, answer.bytes - 1));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    make_root();
+    const char *roots[] = { folder }, *path;
+    struct ap_mcp_options options = { .roots = roots, .root_count = 1, .one_thread = true };
+    struct ap_mcp_server *server;
+    struct ap_error error;
+    require(ap_mcp_server_new(&options, &server, &path, &error) == AP_OK);
+    ask(server, INITIALIZE, sizeof(INITIALIZE) - 1);
+    const char *line = (const char *)data, *end = line + bytes;
+    while (line < end) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        size_t length = (size_t)((stop ? stop : end) - line);
+        ask(server, line, length);
+        line += stop ? length + 1 : length;
+    }
+    ap_mcp_server_free(server);
+    return 0;
+}

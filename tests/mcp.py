@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`analyze_profile mcp` as a process: framing, errors, what may be read, hostile bytes, memory over many requests; and a session
+with the official Python SDK (package `mcp`), which is skipped where no Python has it: AP_MCP_PYTHON names one. Prints TAP."""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from expected import ROOT
+from expected import Tap as PlainTap
+
+TRACES = ROOT / "fixtures" / "traces"
+LIMIT_S = 60
+TOOLS = ["analyze", "compare", "explain", "list_metrics", "table", "around"]
+
+
+class Tap(PlainTap):
+    def skip(self, claim, why):
+        self.count += 1
+        print(f"ok {self.count} - {claim} # SKIP {why}")
+
+
+class Server:
+    """A client of few words."""
+
+    def __init__(self, program, *roots, options=()):
+        arguments = [program, "mcp"] + [part for root in roots for part in ("--root", root)] + list(options)
+        self.process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.number = 0
+
+    def send(self, data):
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def answer(self):
+        return json.loads(self.process.stdout.readline())
+
+    def ask(self, method, **params):
+        self.number += 1
+        self.send(json.dumps({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}).encode() + b"\n")
+        answer = self.answer()
+        assert answer["id"] == self.number, answer
+        return answer
+
+    def initialize(self, version="2025-06-18"):
+        answer = self.ask("initialize", protocolVersion=version, capabilities={}, clientInfo={"name": "test", "version": "1"})
+        self.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+        return answer["result"]
+
+    def call(self, name, /, **arguments):
+        answer = self.ask("tools/call", name=name, arguments=arguments)
+        return answer.get("result") or answer["error"]
+
+    def text(self, name, /, **arguments):
+        return self.call(name, **arguments)["content"][0]["text"]
+
+    def held_kib(self):
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
+
+    def end(self):
+        """(exit code, rest of standard output, standard error)"""
+        out, err = self.process.communicate(timeout=LIMIT_S)
+        return self.process.returncode, out, err.decode()
+
+
+def check_session(tap, program):
+    server = Server(program, TRACES, ROOT / "fixtures" / "snapshots")
+    said = server.initialize()
+    tap.same([said["protocolVersion"], said["serverInfo"]["name"], "tools" in said["capabilities"]],
+             ["2025-06-18", "analyze_profile", True], "the client's version is taken")
+    tools = server.ask("tools/list")["result"]["tools"]
+    tap.same([tool["name"] for tool in tools], TOOLS, "the tools")
+    tap.same([tool["name"] for tool in tools if not tool["annotations"]["readOnlyHint"] or not tool["title"]
+              or not all("description" in argument for argument in tool["inputSchema"]["properties"].values())], [],
+             "all are read-only, and they and their arguments are described")
+    check_schemas(tap, tools)
+    result = server.call("analyze", paths=["training_step_cuda.json.gz", "fragmented.json"])
+    content = result["structuredContent"]
+    tap.same([result["isError"], "findings" in content, len(content["findings"]) > 3, content["left_out_count"]],
+             [False, True, True, 0], "a trace and a snapshot, each below another root")
+    tap.same(content["findings"][0]["title"] in result["content"][0]["text"], True, "text and object tell of the same finding")
+    for tokens in (200, 500, 2000, 20000):
+        result = server.call("analyze", paths=["training_step_cuda.json.gz"], max_tokens=tokens)
+        sizes = [len(result["content"][0]["text"].encode()), len(json.dumps(result["structuredContent"], separators=(",", ":")))]
+        tap.same([size for size in sizes if size > 3 * tokens + 60], [], f"an answer of {tokens} tokens has no more")
+    result = server.call("compare", paths=["after_slowdown.json.gz"], baseline="before_slowdown.json.gz",
+                         conditions=["steps.p50_us > +5%", "critical"])
+    content = result["structuredContent"]
+    tap.same([content["verdict"]["change"], [row["held"] for row in content["conditions"]],
+              {row["change"] for row in content["split"]} <= {"worse", "better", "changed"},
+              result["content"][0]["text"].startswith("## Compared with the baseline\n")],
+             ["worse", [True, True], True, True], "a comparison: its verdict, conditions, changes alone, and a text")
+    tap.same(server.call("analyze", paths=["training_step_cuda.json.gz"], max_tokens=7).get("code"), -32602, "a mistake in an argument")
+    check_questions(tap, server)
+    process = server.process
+    tap.same([server.end(), process.poll()], [(0, b"", ""), 0], "the end of the input ends it; nothing else was printed")
+
+
+def check_questions(tap, server):
+    trace = ["training_step_cuda.json.gz"]
+    finding = server.call("analyze", paths=trace)["structuredContent"]["findings"][0]
+    for arguments in ({"id": finding["rule_id"]}, {"id": finding["rule_id"], "paths": trace}, {"id": "steps.p50_us"}):
+        result = server.call("explain", **arguments)
+        tap.same([result["isError"], arguments["id"] in result["content"][0]["text"], bool(result["structuredContent"])],
+                 [False, True, True], f"explain {' with '.join(arguments)}: {arguments['id']}")
+    tap.same(server.call("explain", id="no-such-rule")["isError"], True, "explain what is not there")
+    result = server.call("list_metrics", contains="P50_us", limit=3)
+    rows = result["structuredContent"]["rows"]
+    tap.same([len(rows), result["structuredContent"]["matched_count"] > 3, all("p50_us" in json.dumps(row) for row in rows),
+              len(result["content"][0]["text"].splitlines())], [3, True, True, 3], "some figures by a part of their name")
+    rules = server.call("list_metrics", of="rules", limit=1000, max_tokens=50000)["structuredContent"]
+    tap.same([rules["total_count"] > 50, rules["matched_count"] == rules["total_count"], len(rules["rows"]) == rules["total_count"]],
+             [True, True, True], "all rules")
+    tap.same(server.call("list_metrics", contains="no such figure")["content"][0]["text"], "none\n", "no figure at all")
+    result = server.call("table", paths=trace, name="kernels", where="dur_us > 1us", sort="dur_us", limit=5)
+    rows = result["structuredContent"]["rows"]
+    tap.same([len(rows), rows == sorted(rows, key=lambda row: -row["dur_us"]), rows[0]["dur_us"] > 1], [5, True, True], "rows of a table")
+    around = server.call("around", paths=trace, id=rows[0]["row_id"])
+    tap.same([around["isError"], rows[0]["row_id"] in around["content"][0]["text"], bool(around["structuredContent"])], [False, True, True],
+             "what is around one of them")
+    for arguments in ({"name": "no-such-table"}, {"name": "kernels", "where": "dur_us >"}, {"name": "kernels", "sort": "no_such"}):
+        tap.same(server.call("table", paths=trace, **arguments)["isError"], True, f"a mistake in a question: {arguments}")
+    tap.same(server.call("around", paths=trace, id="row:99999999999")["isError"], True, "a row that is not there")
+    result = server.call("table", paths=trace, name="operators", limit=1000, max_tokens=200)
+    tap.same([len(result["content"][0]["text"]) < 700, "cut here" in result["content"][0]["text"], "structuredContent" in result],
+             [True, True, False], "a table that does not fit is cut, and has no object")
+
+
+def check_schemas(tap, tools):
+    try:
+        import jsonschema
+    except ImportError:
+        tap.skip("the schemas of the arguments are schemas", "no jsonschema here")
+        return
+    for tool in tools:
+        jsonschema.Draft202012Validator.check_schema(tool["inputSchema"])
+    tap.same(True, True, "the schemas of the arguments are schemas")
+
+
+def check_roots(tap, program, folder):
+    root, outside = folder / "root", folder / "outside"
+    (root / "deep").mkdir(parents=True)
+    outside.mkdir()
+    for place in (root, root / "deep", outside):
+        shutil.copy(TRACES / "sync_heavy.json", place / "trace.json")
+    (root / "inner.json").symlink_to("deep/trace.json")
+    (root / "escape.json").symlink_to(outside / "trace.json")
+    (root / "up").symlink_to("../outside")
+    (root / "snapshot.pickle").write_bytes(b"\x80\x04K\x01.")
+    os.mkfifo(root / "fifo")
+    server = Server(program, root)
+    server.initialize()
+    for path in ("trace.json", "deep/trace.json", "inner.json", str(root / "trace.json"), "deep/../trace.json"):
+        tap.same(server.call("analyze", paths=[path], max_tokens=200)["isError"], False, f"readable: {path.replace(str(folder), '')}")
+    secret = [server.text("analyze", paths=[path]).partition(": ")[2] for path in (
+        "escape.json", "up/trace.json", "../outside/trace.json", str(outside / "trace.json"), "/etc/passwd", "/proc/self/mem", "/dev/zero",
+        "none.json", "deep", "-", "/dev/stdin", "/proc/self/fd/0")]
+    tap.same(len(set(secret) - {secret[8]}), 1, "what is elsewhere and what is nowhere get the same answer")
+    tap.same(["directory" in secret[8], "FIFO" in server.text("analyze", paths=["fifo"]),
+              "pickle" in server.text("analyze", paths=["snapshot.pickle"])], [True, True, True],
+             "a folder, a FIFO and a pickle are refused by name")
+    tap.same([server.call("compare", paths=["trace.json"], baseline=path)["isError"] for path in ("escape.json", "/etc/passwd", "inner.json")],
+             [True, True, False], "the same holds for a baseline")
+    (root / "trace.json").unlink()
+    (root / "trace.json").symlink_to(outside / "trace.json")
+    tap.same(server.call("analyze", paths=["trace.json"])["isError"], True, "a file that becomes a link out is one")
+    moved = folder / "moved"
+    root.rename(moved)
+    root.symlink_to(outside)
+    tap.same(server.call("analyze", paths=["trace.json"])["isError"], True, "a root that becomes a link does not lead elsewhere")
+    tap.same(server.end()[0], 0, "and it goes on to the end")
+    for arguments, words in ((["mcp"], "--root"), (["mcp", "--root", folder / "none"], "cannot be a root"),
+                             (["mcp", "--root", folder, "--md-out", "x"], "alone"), (["--root", folder], "mcp --root"),
+                             (["mcp", "--root", folder, "x.json"], "alone")):
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        tap.same([done.returncode, done.stdout, words in done.stderr], [2, "", True], f"refused: {' '.join(map(str, arguments))}"
+                 .replace(str(folder), "DIR"))
+
+
+def check_framing(tap, program):
+    ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    pong = b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
+    cases = [
+        ("a last line without its end", ping, pong),
+        ("carriage returns and empty lines", b"\r\n\n" + ping + b"\r\n\n", pong),
+        ("two at once", ping + b"\n" + ping + b"\n", pong * 2),
+        ("nothing", b"", b""),
+    ]
+    for claim, data, want in cases:
+        done = subprocess.run([program, "mcp", "--root", TRACES], input=data, capture_output=True, timeout=LIMIT_S, check=False)
+        tap.same([done.returncode, done.stdout, done.stderr], [0, want, b""], claim)
+    server = Server(program, TRACES)
+    for byte in ping + b"\n":
+        server.send(bytes([byte]))
+    tap.same(server.answer()["result"], {}, "a byte at a time")
+    server.send(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"y" * 3_000_000 + b'"}}\n' + ping + b"\n")
+    tap.same([server.answer()["error"]["code"], server.answer()["result"]], [-32700, {}], "a line that is too long, and the next one")
+    server.send(b"[" * 900_000 + b"\n" + b'{"a":' * 100_000 + b"\n" + b"[" + b"0," * 200_000 + b"0]\n" + ping + b"\n")
+    tap.same([server.answer().get("error", {}).get("code") for _ in range(4)], [-32700] * 3 + [None], "nested too deep, and too many values")
+    before = server.held_kib()
+    for _ in range(20):
+        server.send(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"y" * 900_000 + b'"}}\n')
+        server.answer()
+    check_size(tap, program, server.held_kib() - before, 8192, "long lines leave nothing behind")
+    server.process.stdout.close()
+    server.send(ping + b"\n")
+    server.process.stdin.close()
+    tap.same(server.process.wait(timeout=LIMIT_S), 4, "a client that hears nothing any more: exit code 4")
+    server.process.stderr.close()
+
+
+def check_size(tap, program, grown_kib, most_kib, claim):
+    if b"__asan_init" in program.read_bytes():
+        tap.skip(claim, "the address sanitizer keeps freed memory")
+    else:
+        tap.same(min(grown_kib, most_kib), grown_kib, claim)
+
+
+def hostile_lines(count):
+    chance = random.Random(6)
+    call = json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
+                       "params": {"name": "analyze", "arguments": {"paths": ["sync_heavy.json"], "max_tokens": 200}}}).encode()
+    for _ in range(count):
+        line = bytearray(call)
+        for _ in range(chance.randrange(1, 9)):
+            at = chance.randrange(len(line))
+            line[at:at + chance.randrange(3)] = bytes(chance.choice(b'{}[]",:\\\0\xff\xc0/.~ae019-') for _ in range(chance.randrange(3)))
+        yield bytes(line).replace(b"\n", b" ")
+
+
+def check_hostile(tap, program, count):
+    server = Server(program, TRACES)
+    server.initialize()
+    wrong = []
+    for line in hostile_lines(count):
+        server.send(line + b"\n" + b'{"jsonrpc":"2.0","id":"end","method":"ping"}\n')
+        answers = [server.answer()]
+        while answers[-1].get("id") != "end":
+            answers.append(server.answer())
+        if len(answers) > 2 or any(set(answer) - {"jsonrpc", "id", "result", "error"} for answer in answers):
+            wrong.append(line)
+    tap.same(wrong, [], f"{count} broken requests: one answer each, or none")
+    server.call("analyze", paths=["sync_heavy.json"])
+    before = server.held_kib()
+    for _ in range(count):
+        server.call("analyze", paths=["sync_heavy.json"], max_tokens=200)
+    check_size(tap, program, server.held_kib() - before, 2048, f"{count} analyses later the process is as large as it was")
+    for path in sorted((ROOT / "fixtures" / "traces").glob("*hostile*")) + [TRACES / "odd_values.json"]:
+        tap.same(server.call("analyze", paths=[path.name])["isError"], False, f"{path.name}")
+    tap.same(server.end()[0], 0, "it is alive to the end")
+
+
+SDK_SESSION = r"""
+import asyncio, json, sys
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+async def main(program, root):
+    async with stdio_client(StdioServerParameters(command=program, args=["mcp", "--root", root])) as (read, write):
+        async with ClientSession(read, write) as session:
+            said = await session.initialize()
+            tools = await session.list_tools()
+            await session.send_ping()
+            results = {}
+            for name, arguments in json.load(sys.stdin):
+                result = await session.call_tool(name, arguments)
+                results[name] = json.loads(result.model_dump_json(by_alias=True))
+            try:
+                await session.call_tool("analyze", {"paths": 7})
+                refused = None
+            except Exception as error:
+                refused = getattr(getattr(error, "error", None), "code", repr(error))
+            print(json.dumps([said.model_dump(mode="json", by_alias=True), [tool.name for tool in tools.tools], results, refused]))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def sdk_python():
+    """A Python that has the SDK, or None."""
+    beside = ROOT / "build-tests" / "venv" / "bin" / "python3"
+    for python in (os.environ.get("AP_MCP_PYTHON"), sys.executable, beside):
+        if python and Path(python).exists():
+            done = subprocess.run([python, "-c", "import mcp.client.stdio"], capture_output=True, timeout=LIMIT_S, check=False)
+            if done.returncode == 0:
+                return python
+    return None
+
+
+CALLS = [
+    ("analyze", {"paths": ["training_step_cuda.json.gz"]}),
+    ("compare", {"paths": ["after_slowdown.json.gz"], "baseline": "before_slowdown.json.gz"}),
+    ("explain", {"id": "steps.p50_us"}),
+    ("list_metrics", {"contains": "kernel"}),
+    ("table", {"paths": ["training_step_cuda.json.gz"], "name": "steps"}),
+    ("around", {"paths": ["training_step_cuda.json.gz"], "id": "gpu.kernels[0]"}),
+]
+
+
+def check_sdk(tap, program):
+    python = sdk_python()
+    if not python:
+        tap.skip("a session with the official Python SDK", "NO PYTHON HAS THE PACKAGE mcp: name one in AP_MCP_PYTHON")
+        return
+    done = subprocess.run([python, "-c", SDK_SESSION, program, TRACES], input=json.dumps(CALLS), capture_output=True, text=True,
+                          timeout=LIMIT_S, check=False)
+    if done.returncode:
+        tap.same(done.stderr[-3000:], "", "a session with the official Python SDK")
+        return
+    said, tools, results, refused = json.loads(done.stdout)
+    tap.same([said["serverInfo"]["name"], tools, refused], ["analyze_profile", TOOLS, -32602], "the official Python SDK: beginning and tools")
+    for name, _ in CALLS:
+        result = results[name]
+        tap.same([result["isError"], len(result["content"][0]["text"]) > 100, bool(result["structuredContent"])], [False, True, True],
+                 f"the official Python SDK: {name}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", type=Path, required=True)
+    parser.add_argument("--count", type=int, default=300, help="broken requests")
+    arguments = parser.parse_args()
+    tap, program = Tap(), arguments.program.resolve()
+    check_session(tap, program)
+    with tempfile.TemporaryDirectory() as folder:
+        check_roots(tap, program, Path(folder).resolve())
+    check_framing(tap, program)
+    check_hostile(tap, program, arguments.count)
+    check_sdk(tap, program)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

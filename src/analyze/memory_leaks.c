@@ -79,7 +79,7 @@ static enum ap_status put_stack(struct ap_memory_pass *pass, struct ap_value *li
     struct ap_value *row = ap_add_object(pass->model, list, NULL);
     AP_TRY(ap_memory_put_frame(pass, row, "frame", stack->stack, reterr));
     AP_TRY(ap_memory_put_frames(pass, row, stack->stack, reterr));
-    ap_put_bytes(pass, row, "size_bytes", !stack->stack, stack->size_bytes);
+    ap_put_bytes(pass, row, "size_bytes", !stack->stack && stack->size_bytes, stack->size_bytes);
     ap_add_bytes(pass->model, row, "growth_bytes", stack->last_bytes - stack->first_bytes);
     ap_add_count(pass->model, row, "count_growth", stack->last_count - stack->first_count);
     ap_add_bytes(pass->model, row, "live_bytes", stack->last_bytes);

@@ -26,6 +26,12 @@ struct pool {
     uint32_t first, last;   /* chunks of the expandable segment, by address */
 };
 
+/* A segment of a private pool, as the snapshot shows it. */
+struct owned {
+    uint64_t address, end;
+    int64_t id[2];
+};
+
 struct sim {
     const struct ap_replay *replay;
     const struct ap_replay_device *of;
@@ -35,6 +41,9 @@ struct sim {
     uint32_t chunk_count, spare; /* spare: chunks given back, linked by behind */
     uint32_t oldest, youngest;   /* wholly free segments that are not expandable */
     uint32_t *chunk_of;          /* by lifetime of the device */
+    struct owned *owned;         /* by address */
+    size_t owned_capacity;
+    uint32_t owned_count;
     struct pool pools[MOST_POOLS];
     uint32_t pool_count;
     uint64_t next_address, work;
@@ -447,6 +456,22 @@ static bool lives_long(const struct sim *sim, const struct ap_lifetime *lifetime
     return end == AP_NO_ENTRY || end - begin >= sim->of->entry_count / 2;
 }
 
+/* Histories hardly tell the pool of what was freed; but what lay in a segment that is a private pool's at the end was that
+ * pool's, which keeps its segments as long as its graph lives. */
+static const int64_t *pool_id_of(const struct sim *sim, const struct ap_allocation *allocation)
+{
+    uint32_t low = 0, high = sim->owned_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sim->owned[middle].end <= allocation->address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool inside = low < sim->owned_count && sim->owned[low].address <= allocation->address;
+    return inside && allocation->has_address && !allocation->has_pool ? sim->owned[low].id : allocation->pool;
+}
+
 static enum ap_status allocate(struct sim *sim, uint32_t lifetime, struct ap_error *reterr)
 {
     struct ap_allocation allocation;
@@ -458,7 +483,7 @@ static enum ap_status allocate(struct sim *sim, uint32_t lifetime, struct ap_err
     }
     int64_t bytes = rounded(sim->rules, wanted);
     bool apart = sim->rules->long_lived_apart && lives_long(sim, &sim->replay->lifetimes[lifetime]);
-    uint32_t pool = pool_of(sim, allocation.stream, allocation.pool, bytes <= SMALL_BYTES, apart);
+    uint32_t pool = pool_of(sim, allocation.stream, pool_id_of(sim, &allocation), bytes <= SMALL_BYTES, apart);
     if (sim->gave_up)
         return AP_OK;
     return take(sim, pool, bytes, &sim->chunk_of[lifetime - sim->of->first_lifetime], reterr);
@@ -626,6 +651,25 @@ static enum ap_status pack_space(struct sim *sim, const struct ap_space *space, 
     return AP_OK;
 }
 
+static enum ap_status note_owned(struct sim *sim, uint32_t device, struct ap_error *reterr)
+{
+    struct ap_space space;
+    AP_TRY(ap_space_at(sim->replay, device, sim->of->entry_count, &space, reterr));
+    enum ap_status status = AP_OK;
+    sim->owned = ap_mem_resize(sim->replay->gate, NULL, 0, ((size_t)space.segment_count + 1) * sizeof(*sim->owned));
+    sim->owned_capacity = (size_t)space.segment_count + 1;
+    if (!sim->owned)
+        status = ap_fail_memory(sim->replay->gate, reterr);
+    for (uint32_t i = 0; i < space.segment_count && sim->owned; i++) {
+        const struct ap_space_segment *segment = &space.segments[i];
+        if (segment->pool[0] || segment->pool[1])
+            sim->owned[sim->owned_count++] =
+                (struct owned){ segment->address, segment->end, { segment->pool[0], segment->pool[1] } };
+    }
+    ap_space_release(&space);
+    return status;
+}
+
 static enum ap_status begin(struct sim *sim, uint32_t device, struct ap_error *reterr)
 {
     struct ap_space space;
@@ -655,10 +699,13 @@ enum ap_status ap_sim_run(const struct ap_replay *replay, uint32_t device, const
     if (!sim.chunk_of)
         return ap_fail_memory(replay->gate, reterr);
     memset(sim.chunk_of, 0xff, bytes); /* AP_NO_CHUNK */
-    enum ap_status status = begin(&sim, device, reterr);
+    enum ap_status status = note_owned(&sim, device, reterr);
+    if (status == AP_OK)
+        status = begin(&sim, device, reterr);
     if (status == AP_OK && !sim.gave_up)
         status = follow(&sim, device, reterr);
     ap_mem_free(replay->gate, sim.chunk_of, bytes);
+    ap_mem_free(replay->gate, sim.owned, sim.owned_capacity * sizeof(*sim.owned));
     ap_mem_free(replay->gate, sim.chunks, sim.chunk_capacity * sizeof(*sim.chunks));
     AP_TRY(status);
     *ret_result = sim.result;

@@ -177,11 +177,19 @@ struct sums {
     uint32_t candidate; /* its row of the matrix, or UINT32_MAX */
 };
 
+/* What without a stack counts as one origin. */
+enum alike {
+    ALIKE_IN_SIZE,
+    ALIKE_ALL,      /* whatever the size */
+    ALIKE_ALL_LATER /* the same, but for what the first period brought: a start, most of all optimizer state */
+};
+
 struct origins {
     struct ap_origin_groups groups;
     struct sums *sums;
     size_t capacity;
     uint32_t count;
+    enum alike alike;
     bool overflowed;
 };
 
@@ -189,7 +197,8 @@ static enum ap_status sums_of(struct origins *origins, const struct stay *stay, 
                               struct ap_error *reterr)
 {
     uint32_t group;
-    AP_TRY(ap_origin_group(&origins->groups, stay->stack, stay->bytes, &group, reterr));
+    AP_TRY(ap_origin_group(&origins->groups, stay->stack, origins->alike == ALIKE_IN_SIZE ? stay->bytes : 0, &group,
+                           reterr));
     if (group >= origins->count) {
         AP_TRY(ap_mem_reserve(origins->groups.gate, (void **)&origins->sums, &origins->capacity, (size_t)group + 1,
                               sizeof(*origins->sums), reterr));
@@ -213,7 +222,8 @@ static enum ap_status sum_up(struct origins *origins, const struct ap_growth *gr
     for (uint32_t i = 0; i < of->lifetime_count; i++) {
         struct stay stay;
         struct sums *sums;
-        if (!stay_of(growth, replay, of, &replay->lifetimes[of->first_lifetime + i], &stay))
+        if (!stay_of(growth, replay, of, &replay->lifetimes[of->first_lifetime + i], &stay) ||
+            (origins->alike == ALIKE_ALL_LATER && stay.first_point == 1 && !stay.stack))
             continue;
         AP_TRY(sums_of(origins, &stay, &sums, reterr));
         add(&sums->first_bytes, stay.first_point == 0, stay.bytes, &origins->overflowed);
@@ -266,7 +276,8 @@ static enum ap_status fill_matrix(struct candidate *candidates, struct origins *
     for (uint32_t i = 0; i < of->lifetime_count; i++) {
         struct stay stay;
         struct sums *sums;
-        if (!stay_of(growth, replay, of, &replay->lifetimes[of->first_lifetime + i], &stay))
+        if (!stay_of(growth, replay, of, &replay->lifetimes[of->first_lifetime + i], &stay) ||
+            (origins->alike == ALIKE_ALL_LATER && stay.first_point == 1 && !stay.stack))
             continue;
         AP_TRY(sums_of(origins, &stay, &sums, reterr));
         if (sums->candidate == UINT32_MAX)
@@ -316,6 +327,8 @@ static enum ap_status keep_growing(struct ap_growth *growth, const struct candid
         const struct candidate *of = &candidates[i];
         /* As many as before, and larger: one thing that is made anew each time, such as a cache of what was decoded. */
         bool more = of->counts[growth->point_count - 1] > of->counts[0];
+        if (groups[i] > origins->groups.stack_count && origins->alike != ALIKE_IN_SIZE)
+            more = grows_on(of->counts, growth->point_count); /* much else is counted with it */
         if (!more || !grows_on(of->bytes, growth->point_count))
             continue;
         struct ap_growth_stack stack = describe(&candidates[i], origins, groups[i], growth);
@@ -349,15 +362,47 @@ static enum ap_status find_stacks_in(struct ap_growth *growth, struct origins *o
     return status;
 }
 
-static enum ap_status find_stacks(struct ap_growth *growth, const struct ap_replay *replay,
-                                  const struct ap_replay_device *of, struct ap_error *reterr)
+static enum ap_status find_stacks_by(struct ap_growth *growth, enum alike alike, const struct ap_replay *replay,
+                                     const struct ap_replay_device *of, bool *ret_sizes, struct ap_error *reterr)
 {
-    struct origins origins = { .count = 0 };
+    struct origins origins = { .alike = alike };
     ap_origin_groups_init(&origins.groups, replay->snapshot);
     enum ap_status status = find_stacks_in(growth, &origins, replay, of, reterr);
+    *ret_sizes = origins.count > origins.groups.stack_count + 1;
     ap_mem_free(growth->gate, origins.sums, origins.capacity * sizeof(*origins.sums));
     ap_origin_groups_release(&origins.groups);
     return status;
+}
+
+/* @growth as if its stacks were the other ones, where these explain more. */
+static enum ap_status try_alike(struct ap_growth *growth, enum alike alike, const struct ap_replay *replay,
+                                const struct ap_replay_device *of, struct ap_error *reterr)
+{
+    struct ap_growth other = *growth;
+    bool sizes;
+    other.stacks = NULL;
+    other.stack_count = 0;
+    other.leaking_bytes = other.held_bytes = 0;
+    other.leaking_bytes_per_period = 0;
+    enum ap_status status = find_stacks_by(&other, alike, replay, of, &sizes, reterr);
+    bool better = status == AP_OK && other.leaking_bytes > growth->leaking_bytes;
+    ap_mem_free(growth->gate, better ? growth->stacks : other.stacks, AP_GROWTH_STACKS * sizeof(*growth->stacks));
+    if (better)
+        *growth = other;
+    return status;
+}
+
+/* Without stacks a size stands for an origin. What is kept of batches that all differ has no size of its own: where the sizes
+ * explain less than half of the growth, all that came without a stack is looked at as one. */
+static enum ap_status find_stacks(struct ap_growth *growth, const struct ap_replay *replay,
+                                  const struct ap_replay_device *of, struct ap_error *reterr)
+{
+    bool sizes;
+    AP_TRY(find_stacks_by(growth, ALIKE_IN_SIZE, replay, of, &sizes, reterr));
+    for (enum alike alike = ALIKE_ALL; sizes && alike <= ALIKE_ALL_LATER; alike++)
+        if (growth->leaking_bytes < growth->net_bytes / 2)
+            AP_TRY(try_alike(growth, alike, replay, of, reterr));
+    return AP_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- verdict */
@@ -407,6 +452,10 @@ static enum ap_growth_verdict judge(const struct ap_growth *growth, const struct
     double net = (double)growth->net_bytes, later = later_growth(values, growth->point_count), leaking_later = 0;
     for (uint32_t i = 0; i < growth->stack_count; i++)
         leaking_later += (double)growth->stacks[i].later_bytes;
+    /* Parts that are merely equal may be those of one start: there something else grows more than what looks like a leak. */
+    bool guessed = growth->periods.source == AP_PERIODS_EQUAL_PARTS;
+    if (growth->stack_count && guessed && leaking_later < later / 2)
+        return AP_GROWTH_FILLING;
     if (growth->stack_count && later >= leaking_later / 2) {
         bool told = growth->periods.source == AP_PERIODS_ANNOTATIONS;
         double kept = (double)growth->leaking_bytes;

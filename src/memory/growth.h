@@ -26,8 +26,8 @@ struct ap_growth_point {
 
 /** One origin of allocations whose live bytes grow, and go on growing. */
 struct ap_growth_stack {
-    uint32_t stack;          /* 0 = not recorded: all of one size */
-    int64_t size_bytes;      /* where the stack is 0 */
+    uint32_t stack;          /* 0 = not recorded: all of one size, or of any */
+    int64_t size_bytes;      /* where the stack is 0; 0 = any */
     int64_t first_bytes, last_bytes;   /* live at the first and the last point */
     int64_t later_bytes;               /* grown in the later half */
     int64_t end_bytes;                 /* live at the end of the history */
@@ -60,7 +60,8 @@ struct ap_growth {
  *  ever paused; and a straight line fits (r^2 of 0.6). The verdict is a leak where such stacks exist, the whole curve rose in
  *  the later half by at least half of what they did, and, where the periods were only found and not told by
  *  annotations, they hold on to less than 30 % of the bytes allocated in the periods, or a module is called again and
- *  again: the layers of one forward pass all grow below the one call of their model, the passes of a loop do not. */
+ *  again: the layers of one forward pass all grow below the one call of their model, the passes of a loop do not. Where no
+ *  periods were found, but equal parts taken, they also are at least half of what the whole curve rose in the later half. */
 AP_MUST_CHECK enum ap_status ap_growth_find(const struct ap_replay *replay, uint32_t device, struct ap_growth *ret_growth,
                                             struct ap_error *reterr);
 void ap_growth_release(struct ap_growth *growth);

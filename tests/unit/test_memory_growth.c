@@ -166,6 +166,82 @@ static void a_leak_is_found(bool annotated)
     end(&bench);
 }
 
+/* What is kept of batches that all differ has no size in common; and the first step makes what stays, as an optimizer does. */
+static void a_leak_of_many_sizes(void)
+{
+    struct bench bench;
+    begin(&bench);
+    (void)take(&bench, 4 * MiB);
+    for (int i = 0; i < 12; i++) {
+        mark(&bench);
+        work(&bench);
+        (void)take(&bench, 1000000 + 1024 * ((int64_t)i * 37 % 12));
+        if (i == 0)
+            (void)take(&bench, 40 * MiB);
+    }
+    mark(&bench);
+    play(&bench, false);
+    struct ap_growth growth = grow(&bench);
+    is_int(growth.verdict, AP_GROWTH_LEAK, "a leak of things that all differ in size");
+    is_int(growth.stack_count, 1, "as one origin");
+    if (growth.stack_count) {
+        is_int(growth.stacks[0].size_bytes, 0, "of any size");
+        ok(growth.stacks[0].bytes_per_period > 900000 && growth.stacks[0].bytes_per_period < 1100000, "so much a period");
+        ok(growth.leaking_bytes < 20 * MiB, "without what the first step made to stay");
+    }
+    ap_growth_release(&growth);
+    end(&bench);
+}
+
+/* As many things as before, each made anew and larger in every step: what a decoder caches. */
+static void a_cache_that_grows_is_no_leak(void)
+{
+    struct bench bench;
+    uint64_t cache[8];
+    begin(&bench);
+    for (int i = 0; i < 8; i++)
+        cache[i] = take(&bench, MiB);
+    for (int i = 0; i < 12; i++) {
+        mark(&bench);
+        work(&bench);
+        for (int j = 0; j < 8; j++) {
+            uint64_t larger = take(&bench, 2 * MiB + 262144 * (int64_t)i + 512 * j);
+            drop(&bench, cache[j]);
+            cache[j] = larger;
+        }
+        if (i == 1)
+            (void)take(&bench, 700 * KiB);
+    }
+    mark(&bench);
+    play(&bench, false);
+    struct ap_growth growth = grow(&bench);
+    ok(growth.verdict != AP_GROWTH_LEAK, "a cache that grows is no leak");
+    ap_growth_release(&growth);
+    end(&bench);
+}
+
+/* Parameters, then what stays between temporaries, small things of one size and larger ones: equal parts are made of it. */
+static void a_start_is_no_leak(void)
+{
+    struct bench bench;
+    begin(&bench);
+    for (int i = 0; i < 30; i++)
+        (void)take(&bench, 2 * MiB + 512 * i);
+    for (int i = 0; i < 80; i++) {
+        for (int j = 0; j < i * i % 7 % 3; j++)
+            drop(&bench, take(&bench, 6 * MiB + 512 * (i + 100 * j)));
+        (void)take(&bench, 300000);
+        if (i >= 40)
+            (void)take(&bench, 14 * MiB + 512 * i);
+    }
+    play(&bench, false);
+    struct ap_growth growth = grow(&bench);
+    is_int(growth.periods.source, AP_PERIODS_EQUAL_PARTS, "no steps are found");
+    is_int(growth.verdict, AP_GROWTH_FILLING, "most of what grew is not what looks like a leak");
+    ap_growth_release(&growth);
+    end(&bench);
+}
+
 static void a_leak_with_annotations(void)
 {
     a_leak_is_found(true);
@@ -427,6 +503,27 @@ static void an_oom_that_expandable_segments_avoid(void)
     end(&bench);
 }
 
+/* What was freed lies in a segment that is a private pool's at the end: a graph's, which nobody else may use. */
+static void private_pools_stay_apart(void)
+{
+    struct bench bench;
+    begin(&bench);
+    drop(&bench, take(&bench, 30 * MiB));
+    (void)take(&bench, 40 * MiB);
+    play(&bench, false);
+    struct ap_sim_rules rules = { .expandable = true, .packed = true, .max_split_bytes = -1 };
+    struct ap_sim_result shared = simulate(&bench, rules);
+    for (uint32_t i = 0; bench.status == AP_OK && i < bench.snapshot->segment_count; i++) {
+        struct ap_segment *segment = &bench.snapshot->segments[i];
+        segment->pool[1] = segment->total_bytes == 30 * MiB;
+        segment->has |= AP_SEGMENT_HAS_POOL;
+    }
+    struct ap_sim_result apart = simulate(&bench, rules);
+    is_int(shared.peak_reserved_bytes, 40 * MiB, "one pool: the pages are used again");
+    is_int(apart.peak_reserved_bytes, 70 * MiB, "a pool of its own: they are not");
+    end(&bench);
+}
+
 static void blocks_above_max_split_size_stay_whole(void)
 {
     struct bench bench;
@@ -586,6 +683,9 @@ int main(void)
 {
     a_leak_with_annotations();
     a_leak_with_repetition();
+    a_leak_of_many_sizes();
+    a_cache_that_grows_is_no_leak();
+    a_start_is_no_leak();
     many_steps_are_taken_together();
     warm_up_levels_off();
     a_cache_that_fills_late_is_no_leak();
@@ -599,6 +699,7 @@ int main(void)
     what_waits_for_a_stream();
     expandable_segments_cure_fragmentation();
     an_oom_that_expandable_segments_avoid();
+    private_pools_stay_apart();
     blocks_above_max_split_size_stay_whole();
     long_lived_apart();
     a_full_device_gives_up_its_cache();

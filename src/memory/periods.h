@@ -48,15 +48,10 @@ struct ap_origin_groups {
     uint32_t size_count, stack_count;
 };
 
-/** Groups count up from 0 to ap_origin_group_count() - 1, which grows; group i <= stack_count is stack i. */
+/** Groups count up from 0 to stack_count + size_count, which grows; group i <= stack_count is stack i. */
 void ap_origin_groups_init(struct ap_origin_groups *groups, const struct ap_snapshot *snapshot);
 void ap_origin_groups_release(struct ap_origin_groups *groups);
 AP_MUST_CHECK enum ap_status ap_origin_group(struct ap_origin_groups *groups, uint32_t stack, int64_t size_bytes,
                                              uint32_t *ret_group, struct ap_error *reterr);
-
-static inline uint32_t ap_origin_group_count(const struct ap_origin_groups *groups)
-{
-    return groups->stack_count + 1 + groups->size_count;
-}
 
 #endif

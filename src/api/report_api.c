@@ -63,6 +63,12 @@ static enum ap_status borrow_and_tell(void *self, struct ap_block_view *ret_bloc
     return opened->source.borrow(opened->source.self, ret_block, reterr);
 }
 
+static bool peek_source(void *self, unsigned ahead, struct ap_block_view *ret_block)
+{
+    const struct opened *opened = self;
+    return opened->source.peek(opened->source.self, ahead, ret_block);
+}
+
 static void close_input(struct opened *opened)
 {
     ap_json_reader_free(opened->json);
@@ -80,7 +86,8 @@ static enum ap_status open_input(struct ap_report *report, const struct ap_reque
     AP_TRY(ap_input_open(&report->gate, path, &options, notes, &opened->input, reterr));
     enum ap_status status = ap_input_probe(opened->input, reterr);
     if (status == AP_OK) {
-        struct ap_byte_source told = { .read = read_and_tell, .borrow = borrow_and_tell, .self = opened };
+        struct ap_byte_source told = { .read = read_and_tell, .borrow = borrow_and_tell, .peek = peek_source,
+                                       .self = opened };
         opened->source = ap_input_source(opened->input);
         status = ap_json_reader_new(&report->gate, told, notes, &limits, &opened->json, reterr);
     }
@@ -177,7 +184,7 @@ static enum ap_status read_trace(struct ap_report *report, const struct ap_reque
                                  struct ap_error *reterr)
 {
     struct ap_notes *notes = &report->trace_notes;
-    struct ap_trace_options trace_options = { .salvage = request->salvage };
+    struct ap_trace_options trace_options = { .salvage = request->salvage, .two_threads = !request->one_thread };
     struct opened opened;
     struct ap_trace *trace;
     AP_TRY(open_input(report, request, request->cpu_trace_path, AP_ROLE_TRACE, notes, &opened, reterr));

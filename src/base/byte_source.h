@@ -17,11 +17,14 @@ struct ap_block_view {
 /** read() stores 1..cap bytes and returns AP_OK, or stores 0 bytes and returns AP_OK at the true end.
  *  borrow(), NULL where there is none, gives the next block without a copy instead; the two are not mixed. A block stays
  *  valid until the call after the next one.
+ *  peek(), NULL where there is none, shows the block that is @ahead blocks behind the one that borrow() gives next, if it is
+ *  there already: it does not move or change until it was borrowed, but for the room before it.
  *  AP_ERROR_CUT: the container (gzip) ended before its end; all bytes before that were delivered by earlier calls.
  *  After a failure every further call fails in the same way. */
 struct ap_byte_source {
     enum ap_status (*read)(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr);
     enum ap_status (*borrow)(void *self, struct ap_block_view *ret_block, struct ap_error *reterr);
+    bool (*peek)(void *self, unsigned ahead, struct ap_block_view *ret_block);
     void *self;
 };
 

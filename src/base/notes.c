@@ -46,6 +46,23 @@ void ap_note_detail(struct ap_notes *notes, enum ap_counter counter, const char 
     va_end(arguments);
 }
 
+void ap_notes_add(struct ap_notes *notes, const struct ap_notes *more)
+{
+    for (int i = 0; i < AP_COUNTER_COUNT_; i++) {
+        const struct ap_note *note = &more->notes[i];
+        if (!note->count)
+            continue;
+        if (note->has_offset) {
+            ap_note(notes, (enum ap_counter)i, note->first_offset_bytes);
+            ap_note_many(notes, (enum ap_counter)i, note->count - 1);
+        } else {
+            ap_note_many(notes, (enum ap_counter)i, note->count);
+        }
+        if (note->detail[0])
+            ap_note_detail(notes, (enum ap_counter)i, "%s", note->detail);
+    }
+}
+
 bool ap_notes_reach(const struct ap_notes *notes, enum ap_note_severity severity)
 {
     for (int i = 0; i < AP_COUNTER_COUNT_; i++)

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#define _POSIX_C_SOURCE 200809L
 #include "block_ring.h"
 
-#include <signal.h>
 #include <string.h>
 
-#include "poison.h"
+#include "thread.h"
 
-/* The filler needs a few pages; the default of 8 MiB would count against address space limits. */
-#define THREAD_STACK_BYTES ((size_t)512 << 10)
+#include "poison.h"
 
 static size_t stride_bytes(const struct ap_block_ring *ring)
 {
@@ -89,27 +86,11 @@ static void *fill_all(void *self)
     }
 }
 
-/* Signals are for the thread that the program knows of. */
-static bool start_thread(struct ap_block_ring *ring)
-{
-    pthread_attr_t attributes;
-    if (pthread_attr_init(&attributes) != 0)
-        return false;
-    (void)pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
-    sigset_t all, before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&ring->thread, &attributes, fill_all, ring) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attributes);
-    return started;
-}
-
 void ap_block_ring_start(struct ap_block_ring *ring, struct ap_block_filler filler, bool threaded)
 {
     ring->filler = filler;
     ring->threaded = threaded; /* before the thread looks at it */
-    if (threaded && !start_thread(ring))
+    if (threaded && !ap_thread_start(&ring->thread, fill_all, ring))
         ring->threaded = false;
 }
 
@@ -161,6 +142,16 @@ enum ap_status ap_block_ring_next(struct ap_block_ring *ring, bool keep_last, ui
     *ret_bytes = ring->filled_bytes[ring->taken % AP_BLOCK_RING_COUNT];
     ring->taken++;
     return AP_OK;
+}
+
+bool ap_block_ring_peek(const struct ap_block_ring *ring, unsigned ahead, uint8_t **ret_data, size_t *ret_bytes)
+{
+    uint64_t number = ring->taken + ahead;
+    if (atomic_load_explicit(&ring->filled, memory_order_acquire) <= number)
+        return false;
+    *ret_data = block_data(ring, number);
+    *ret_bytes = ring->filled_bytes[number % AP_BLOCK_RING_COUNT];
+    return true;
 }
 
 void ap_block_ring_stop(struct ap_block_ring *ring)

@@ -9,7 +9,7 @@
 
 #include "mem.h"
 
-enum { AP_BLOCK_RING_COUNT = 4 };
+enum { AP_BLOCK_RING_COUNT = 8 }; /* one kept, one in use, one read ahead, the others being filled */
 
 /** Stores 1..cap bytes and returns AP_OK; AP_END or a failure when there is nothing more, and then is not called again. */
 struct ap_block_filler {
@@ -46,6 +46,10 @@ void ap_block_ring_start(struct ap_block_ring *ring, struct ap_block_filler fill
  *  with @keep_last. AP_END or the filler's failure, again and again, when there is none. */
 AP_MUST_CHECK enum ap_status ap_block_ring_next(struct ap_block_ring *ring, bool keep_last, uint8_t **ret_data,
                                                 size_t *ret_bytes, struct ap_error *reterr);
+
+/** A block that was not taken yet, @ahead behind the next one; false where it is not filled yet. It stays until it was
+ *  taken and given back. */
+bool ap_block_ring_peek(const struct ap_block_ring *ring, unsigned ahead, uint8_t **ret_data, size_t *ret_bytes);
 
 /** Ask the filler to end after the block it is filling. */
 void ap_block_ring_stop(struct ap_block_ring *ring);

@@ -9,7 +9,7 @@
 
 #include "poison.h"
 
-#define BLOCK_DEFAULT_BYTES ((size_t)1 << 20)
+#define BLOCK_DEFAULT_BYTES ((size_t)512 << 10)
 #define BLOCK_MAX_BYTES ((size_t)64 << 20)
 #define RAW_PIECE_MAX_BYTES ((size_t)256 << 10) /* compressed bytes stay in the cache beside what becomes of them */
 #define FIRST_BLOCK_MIN_BYTES ((size_t)4096)    /* what the content is judged by: of these, never of more */
@@ -254,9 +254,16 @@ static enum ap_status borrow_source(void *self, struct ap_block_view *ret_block,
     return AP_OK;
 }
 
+static bool peek_source(void *self, unsigned ahead, struct ap_block_view *ret_block)
+{
+    struct ap_input *input = self;
+    /* A block that was looked at but not borrowed is the next one: not worth a case of its own. */
+    return !input->has_block && ap_block_ring_peek(&input->ring, ahead, &ret_block->data, &ret_block->bytes);
+}
+
 struct ap_byte_source ap_input_source(struct ap_input *input)
 {
-    return (struct ap_byte_source){ .read = read_source, .borrow = borrow_source, .self = input };
+    return (struct ap_byte_source){ .read = read_source, .borrow = borrow_source, .peek = peek_source, .self = input };
 }
 
 bool ap_input_is_compressed(const struct ap_input *input)

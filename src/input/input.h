@@ -16,7 +16,7 @@ enum ap_input_role { AP_ROLE_ANY, AP_ROLE_TRACE, AP_ROLE_SNAPSHOT };
 struct ap_input_options {
     bool salvage; /* go on after a wrong checksum; end at a broken place as if the file were cut there */
     enum ap_input_role role;
-    size_t block_bytes; /* bytes handed on at a time; 0 = 1 MiB; tests use tiny ones */
+    size_t block_bytes; /* bytes handed on at a time; 0 = 512 KiB; tests use tiny ones */
     const struct ap_opener *opener; /* NULL = the file system, "-" being standard input */
     unsigned threads;   /* 0 = everything on the caller's thread, else one thread reads ahead */
 };

@@ -32,6 +32,8 @@ struct ap_json_reader {
     uint8_t *is_object;            /* one bit a level; also used beyond depth by skipping */
     char *decoded;
     size_t decoded_capacity;
+    uint64_t odd_tokens;           /* whose oddities were moved to the notes */
+    struct ap_ahead *ahead;        /* reads records of the next blocks; NULL = nobody */
     bool started;
     enum ap_status end_status;     /* AP_OK, or why the source ended too early */
     enum ap_status failed;
@@ -43,6 +45,10 @@ static inline uint64_t ap_json_offset_of(const struct ap_json_reader *reader, co
     return reader->window_offset_bytes + (uint64_t)(at - reader->window);
 }
 
+/** Before a block is borrowed: what was read ahead in it is waited for. NULL is fine. */
+void ap_ahead_before_block(struct ap_ahead *ahead);
+/** When the reader's window has moved on: from now on it can be met there. */
+void ap_ahead_after_blocks(struct ap_ahead *ahead);
 /** Bring more text, keeping what begins at *keep, which moves with it. AP_OK also at the end (scan.at_eof). */
 enum ap_status ap_json_more(struct ap_json_reader *reader, const uint8_t **keep, struct ap_error *reterr);
 /** Turn the scan's last BAD or (at the end of input) MORE into the reader's lasting failure. */

@@ -3,6 +3,8 @@
 #ifndef AP_JSON_LAYOUT_H
 #define AP_JSON_LAYOUT_H
 
+#include <string.h>
+
 #include "json_record.h"
 #include "json_scan.h"
 
@@ -80,7 +82,17 @@ struct ap_record_reader {
     size_t decoded_bytes;
     bool last_was_object, any_object; /* of the array being read */
     bool at_boundary;              /* reading stands between two elements */
+    const uint8_t *ahead_at;       /* between two records, the later of which were read ahead; NULL = nowhere */
 };
+
+/** Does the text between two records that is usual stand at @at? 16 bytes are readable there. */
+static inline bool ap_layout_is_between(const struct ap_record_reader *record, const uint8_t *at)
+{
+    uint64_t text[2];
+    memcpy(text, at, sizeof(text));
+    return record->between_bytes && ((text[0] ^ record->between[0]) & record->between_mask[0]) == 0 &&
+           ((text[1] ^ record->between[1]) & record->between_mask[1]) == 0;
+}
 
 /** The empty table. */
 void ap_layout_init(struct ap_record_reader *record);

@@ -200,6 +200,14 @@ static enum ap_status read_more(struct ap_json_reader *reader, const uint8_t *ke
     return AP_OK;
 }
 
+static enum ap_status borrow_block(struct ap_json_reader *reader, struct ap_block_view *ret_block, struct ap_error *reterr)
+{
+    *ret_block = (struct ap_block_view){ NULL, 0 };
+    ap_ahead_before_block(reader->ahead);
+    enum ap_status status = reader->source.borrow(reader->source.self, ret_block, reterr);
+    return take_status(reader, status, ret_block->bytes);
+}
+
 /* What is kept does not fit before a block: join blocks in the own buffer until there is as much again. */
 static enum ap_status join_blocks(struct ap_json_reader *reader, const uint8_t *keep, size_t kept_bytes,
                                   struct ap_error *reterr)
@@ -208,9 +216,8 @@ static enum ap_status join_blocks(struct ap_json_reader *reader, const uint8_t *
     AP_TRY(keep_in_own(reader, keep, kept_bytes, kept_bytes * 2, reterr));
     use_own(reader, filled);
     while (filled < kept_bytes * 2 && !reader->scan.at_eof) {
-        struct ap_block_view block = { NULL, 0 };
-        enum ap_status status = reader->source.borrow(reader->source.self, &block, reterr);
-        AP_TRY(take_status(reader, status, block.bytes));
+        struct ap_block_view block;
+        AP_TRY(borrow_block(reader, &block, reterr));
         AP_TRY(keep_in_own(reader, reader->own, filled, filled + block.bytes, reterr));
         if (block.bytes)
             memcpy(reader->own + filled, block.data, block.bytes);
@@ -225,9 +232,8 @@ static enum ap_status borrow_more(struct ap_json_reader *reader, const uint8_t *
 {
     if (kept_bytes > AP_BLOCK_ROOM_BEFORE)
         return join_blocks(reader, keep, kept_bytes, reterr);
-    struct ap_block_view block = { NULL, 0 };
-    enum ap_status status = reader->source.borrow(reader->source.self, &block, reterr);
-    AP_TRY(take_status(reader, status, block.bytes));
+    struct ap_block_view block;
+    AP_TRY(borrow_block(reader, &block, reterr));
     if (block.bytes == 0) { /* the old block stays where it is */
         reader->window = (uint8_t *)(uintptr_t)keep;
         return AP_OK;
@@ -254,8 +260,10 @@ enum ap_status ap_json_more(struct ap_json_reader *reader, const uint8_t **keep,
         status = read_more(reader, *keep, kept_bytes, &error);
     reader->window_offset_bytes = offset_bytes;
     *keep = reader->at = reader->window;
-    if (status == AP_OK)
+    if (status == AP_OK) {
+        ap_ahead_after_blocks(reader->ahead);
         return AP_OK;
+    }
     reader->scan.end = reader->window;
     if (reterr)
         *reterr = error;
@@ -282,6 +290,7 @@ void ap_json_commit_odds(struct ap_json_reader *reader)
     struct ap_scan_odds *odds = &reader->scan.odds;
     if (AP_LIKELY(!odds->any))
         return;
+    reader->odd_tokens++;
     for (int i = 0; i < AP_ODD_COUNT_; i++) {
         if (!odds->count[i])
             continue;

@@ -161,14 +161,6 @@ static void learn_between(struct ap_record_reader *record, uint64_t start_offset
     record->between_bytes = (uint8_t)bytes;
 }
 
-static bool between_matches(const struct ap_record_reader *record, const uint8_t *at)
-{
-    uint64_t text[2];
-    memcpy(text, at, sizeof(text));
-    return record->between_bytes && ((text[0] ^ record->between[0]) & record->between_mask[0]) == 0 &&
-           ((text[1] ^ record->between[1]) & record->between_mask[1]) == 0;
-}
-
 bool ap_record_at_boundary(const struct ap_record_reader *record)
 {
     return record && record->at_boundary && record->json->end_status == AP_OK;
@@ -184,7 +176,11 @@ enum ap_status ap_record_next(struct ap_record_reader *record, struct ap_json_sp
         return json->failed;
     }
     record->spans = spans;
-    if (AP_LIKELY(record->last_was_object && between_matches(record, json->at))) {
+    if (AP_UNLIKELY(json->at == record->ahead_at)) {
+        *ret_outcome = AP_RECORD_AHEAD;
+        return AP_OK;
+    }
+    if (AP_LIKELY(record->last_was_object && ap_layout_is_between(record, json->at))) {
         json->at += record->between_bytes - 1;
         *ret_offset = ap_json_offset(json);
         return read_object(record, ret_outcome, reterr);

@@ -30,7 +30,8 @@ struct ap_json_span {
 enum ap_record_outcome {
     AP_RECORD_READ,
     AP_RECORD_NOT_OBJECT, /* the element is something else; it was skipped */
-    AP_RECORD_TOO_LARGE   /* larger than limits.token_bytes; it was skipped */
+    AP_RECORD_TOO_LARGE,  /* larger than limits.token_bytes; it was skipped */
+    AP_RECORD_AHEAD       /* nothing was read: the next records were read ahead (json_ahead.h) */
 };
 
 struct ap_record_reader;

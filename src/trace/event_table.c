@@ -173,6 +173,7 @@ static enum ap_status other_device(struct ap_trace *trace, int64_t device, uint3
     first.device = device;
     first.open_begin = 0;
     trace->tracks[*track] = first;
+    trace->tracks_split = true;
     return AP_OK;
 }
 

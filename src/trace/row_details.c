@@ -11,7 +11,6 @@
 #include "poison.h"
 
 #define SMALL_KEY_END UINT32_C(0x7fffffff) /* numbers below it are their own keys, plus one */
-#define ODD_KEY UINT32_C(0x80000000)
 #define SIGNATURE_SEPARATOR '\x1f'         /* no JSON text holds it */
 
 /* --------------------------------------------------------------------------------------------------------- adding */
@@ -100,7 +99,7 @@ enum ap_status ap_trace_link_key(struct ap_trace *trace, struct ap_text digits, 
         return AP_OK;
     }
     AP_TRY(ap_strpool_intern(&trace->odd_keys, digits.data, digits.bytes, &odd, reterr));
-    *ret_key = ODD_KEY | odd.id;
+    *ret_key = AP_ODD_KEY | odd.id;
     return AP_OK;
 }
 

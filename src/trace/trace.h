@@ -152,6 +152,7 @@ struct ap_trace {
 
     enum ap_trace_form form;
     bool complete, legacy_autograd, has_schema_version;
+    bool tracks_split;               /* one pid and tid has rows of several devices */
     uint64_t event_count, object_count;
     uint64_t phase_counts[128];      /* by the one letter of ph */
     uint64_t memory_event_count, out_of_memory_count, shape_row_count;
@@ -269,7 +270,9 @@ void ap_trace_signature(const struct ap_trace *trace, struct ap_str signature, s
                         struct ap_text *ret_types);
 
 struct ap_trace_options {
-    bool salvage; /* use what precedes broken JSON */
+    bool salvage;     /* use what precedes broken JSON */
+    bool two_threads; /* where the source lets blocks be seen ahead, a second thread reads every other one */
+    bool always_wait; /* for that thread; for tests, see json_ahead.h */
 };
 
 /** Read a whole trace: Kineto's object form or a bare array of events. A cut input gives a trace with complete = false

@@ -93,50 +93,48 @@ static enum ap_status literal_text(struct ap_trace_reading *reading, const struc
 
 /* ---------------------------------------------------------------------------------------------------- categories */
 
-static enum ap_status add_category(struct ap_trace *trace, struct ap_text text, bool absent, struct ap_error *reterr)
+static enum ap_status add_category(struct ap_trace *trace, struct ap_text text, struct ap_error *reterr)
 {
     AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->categories, &trace->category_capacity, trace->category_count + 1,
                           sizeof(trace->categories[0]), reterr));
     struct ap_category *category = &trace->categories[trace->category_count++];
-    *category = (struct ap_category){ .kind = absent ? AP_KIND_none : ap_event_kind_of(text),
+    *category = (struct ap_category){ .kind = text.bytes ? ap_event_kind_of(text) : AP_KIND_none,
                                       .has_cpu = ap_text_contains_folded(text, "cpu") };
     return AP_OK;
 }
 
-/* Index 0 is "no category"; the others follow the ids of category_names. */
+enum ap_status ap_trace_category(struct ap_trace *trace, struct ap_text text, uint32_t *ret_index, struct ap_error *reterr)
+{
+    struct ap_str name = { 0 };
+    if (!trace->category_count)
+        AP_TRY(add_category(trace, AP_TEXT(""), reterr));
+    if (text.bytes)
+        AP_TRY(ap_strpool_intern(&trace->category_names, text.data, text.bytes, &name, reterr));
+    if (name.id >= trace->category_count)
+        AP_TRY(add_category(trace, text, reterr));
+    *ret_index = name.id;
+    return AP_OK;
+}
+
 static enum ap_status find_category(struct ap_trace_reading *reading, uint32_t *ret_index, struct ap_error *reterr)
 {
-    struct ap_trace *trace = reading->trace;
     const struct ap_json_span *span = field(reading, AP_FIELD_CAT);
-    if (!trace->category_count)
-        AP_TRY(add_category(trace, AP_TEXT(""), true, reterr));
-    if (span->kind != AP_JSON_STRING) {
-        if (span->kind != AP_SPAN_ABSENT)
-            note(reading, AP_COUNTER_category_not_text);
-        *ret_index = 0;
-        return AP_OK;
-    }
-    if (span->bytes == 0) {
-        *ret_index = 0;
-        return AP_OK;
-    }
-    if (AP_LIKELY(span->bytes == reading->last_category_bytes && !span->decode &&
+    struct ap_text text = { "", 0 };
+    if (AP_LIKELY(span->kind == AP_JSON_STRING && span->bytes && span->bytes == reading->last_category_bytes && !span->decode &&
                   memcmp(span->text, reading->last_category, span->bytes) == 0)) {
         *ret_index = reading->last_category_index;
         return AP_OK;
     }
-    struct ap_text text;
-    struct ap_str name;
-    AP_TRY(ap_record_text(reading->records, span, &text, reterr));
-    AP_TRY(ap_strpool_intern(&trace->category_names, text.data, text.bytes, &name, reterr));
-    if (name.id >= trace->category_count)
-        AP_TRY(add_category(trace, text, false, reterr));
-    if (!span->decode && span->bytes && span->bytes <= sizeof(reading->last_category)) {
+    if (span->kind == AP_JSON_STRING)
+        AP_TRY(ap_record_text(reading->records, span, &text, reterr));
+    else if (span->kind != AP_SPAN_ABSENT)
+        note(reading, AP_COUNTER_category_not_text);
+    AP_TRY(ap_trace_category(reading->trace, text, ret_index, reterr));
+    if (span->kind == AP_JSON_STRING && !span->decode && span->bytes && span->bytes <= sizeof(reading->last_category)) {
         memcpy(reading->last_category, span->text, span->bytes);
         reading->last_category_bytes = span->bytes;
-        reading->last_category_index = name.id;
+        reading->last_category_index = *ret_index;
     }
-    *ret_index = name.id;
     return AP_OK;
 }
 

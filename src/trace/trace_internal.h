@@ -71,6 +71,8 @@ struct ap_trace_reading {
     struct ap_notes *notes;
     struct ap_json_reader *json;
     struct ap_record_reader *records;
+    struct ap_trace_ahead *ahead; /* reads events of the next blocks; NULL = nobody */
+    bool two_threads, always_wait;
     struct ap_json_span spans[AP_FIELD_COUNT_ + 1];
     uint64_t offset_bytes; /* of the event being read */
     struct ap_open_begin *open;
@@ -100,6 +102,18 @@ AP_MUST_CHECK enum ap_status ap_trace_take_detail(struct ap_trace_reading *readi
 /** The [memory] or [OutOfMemory] instant in reading->spans. */
 AP_MUST_CHECK enum ap_status ap_trace_take_memory_event(struct ap_trace_reading *reading, int64_t start_ns, uint32_t track,
                                                         bool out_of_memory, struct ap_error *reterr);
+/** Index of the category @text; index 0, "no category", for the empty text. */
+AP_MUST_CHECK enum ap_status ap_trace_category(struct ap_trace *trace, struct ap_text text, uint32_t *ret_index,
+                                               struct ap_error *reterr);
+/** A key that is not its own number: the rest is an id of trace->odd_keys. */
+#define AP_ODD_KEY UINT32_C(0x80000000)
+
+/** To read the events of one array: ahead on a second thread where wanted and possible. */
+AP_MUST_CHECK enum ap_status ap_trace_ahead_new(struct ap_trace_reading *reading, struct ap_error *reterr);
+void ap_trace_ahead_free(struct ap_trace_reading *reading);
+/** After AP_RECORD_AHEAD: add what was read ahead, or leave it to be read again. */
+AP_MUST_CHECK enum ap_status ap_trace_ahead_take(struct ap_trace_reading *reading, struct ap_error *reterr);
+
 /** B events without E: counted. */
 void ap_trace_close_open(struct ap_trace_reading *reading);
 /** The members of the document beside traceEvents. AP_END where @key is none of them: the value is then unread. */

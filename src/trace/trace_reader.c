@@ -21,29 +21,34 @@ static enum ap_status refuse(struct ap_error *reterr, const char *what)
 
 /* ---------------------------------------------------------------------------------------------------------- events */
 
+/* The next element of the array: AP_END behind the last one. */
+static enum ap_status read_event(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    enum ap_record_outcome outcome;
+    AP_TRY(ap_record_next(reading->records, reading->spans, &outcome, &reading->offset_bytes, reterr));
+    if (AP_UNLIKELY(outcome == AP_RECORD_AHEAD))
+        return ap_trace_ahead_take(reading, reterr);
+    reading->trace->event_count++;
+    if (AP_LIKELY(outcome == AP_RECORD_READ)) {
+        reading->trace->object_count++;
+        return ap_trace_take_event(reading, reterr);
+    }
+    ap_note(reading->notes, outcome == AP_RECORD_TOO_LARGE ? AP_COUNTER_event_too_large : AP_COUNTER_event_not_object,
+            reading->offset_bytes);
+    return AP_OK;
+}
+
 static enum ap_status read_events(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
-    struct ap_trace *trace = reading->trace;
+    enum ap_status status;
     if (!reading->records)
         AP_TRY(ap_record_reader_new(reading->json, ap_event_fields, AP_FIELD_COUNT_, &reading->records, reterr));
-    for (;;) {
-        enum ap_record_outcome outcome;
-        enum ap_status status =
-            ap_record_next(reading->records, reading->spans, &outcome, &reading->offset_bytes, reterr);
-        if (status == AP_END)
-            return AP_OK;
-        if (AP_UNLIKELY(status != AP_OK))
-            return status;
-        trace->event_count++;
-        if (AP_LIKELY(outcome == AP_RECORD_READ)) {
-            trace->object_count++;
-            AP_TRY(ap_trace_take_event(reading, reterr));
-        } else {
-            ap_note(reading->notes,
-                    outcome == AP_RECORD_TOO_LARGE ? AP_COUNTER_event_too_large : AP_COUNTER_event_not_object,
-                    reading->offset_bytes);
-        }
-    }
+    AP_TRY(ap_trace_ahead_new(reading, reterr));
+    do
+        status = read_event(reading, reterr);
+    while (AP_LIKELY(status == AP_OK));
+    ap_trace_ahead_free(reading);
+    return status == AP_END ? AP_OK : status;
 }
 
 /* The value of a member traceEvents. */
@@ -181,7 +186,9 @@ static enum ap_status finish(struct ap_trace_reading *reading, enum ap_status st
 enum ap_status ap_trace_read(struct ap_json_reader *json, struct ap_gate *gate, struct ap_notes *notes,
                              const struct ap_trace_options *options, struct ap_trace **ret_trace, struct ap_error *reterr)
 {
-    struct ap_trace_reading reading = { .gate = gate, .notes = notes, .json = json };
+    struct ap_trace_reading reading = { .gate = gate, .notes = notes, .json = json,
+                                        .two_threads = options && options->two_threads,
+                                        .always_wait = options && options->always_wait };
     struct ap_error error = { AP_OK, false, 0, "" };
     enum ap_status status = ap_trace_new(gate, &reading.trace, &error);
     if (status == AP_OK) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Any bytes as a trace: reader and analysis, to the model. Claims what a report relies on: rows point at what exists,
  * counts add up, self times add up to busy times, a cut file is never complete, all memory comes back.
- * First byte: bits 0-2 window, bit 3 salvage, bit 4 lent blocks, bits 5-6 top_n. The rest is the file. */
+ * First byte: bits 0-2 window, bit 3 salvage, bit 4 lent blocks, bits 5-6 top_n, bit 7 also with a second thread that
+ * reads ahead: then nothing may differ. The rest is the file. */
 #include "analyze.h"
 #include "decimal.h"
-#include "json_log.h"
+#include "trace_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -12,6 +13,7 @@ static void require(bool promise, const char *what)
 {
     if (promise)
         return;
+    (void)fflush(stdout);
     fprintf(stderr, "%s\n", what);
     abort();
 }
@@ -67,7 +69,7 @@ static void check_model(const struct ap_trace *trace, const struct ap_notes *not
 
 struct choice {
     size_t window_bytes;
-    bool salvage, lend;
+    bool salvage, lend, ahead;
     uint64_t top_n;
 };
 
@@ -101,18 +103,45 @@ static void run_text(const uint8_t *text, size_t bytes, const struct choice *cho
     require(json_run_close(&run, lender), "all memory comes back");
 }
 
+static void log_reading(struct text_log *log, const uint8_t *text, size_t bytes, const struct choice *choice, bool ahead)
+{
+    struct trace_run run;
+    const struct reading reading = { .window_bytes = choice->window_bytes, .piece_bytes = choice->window_bytes, .lend = true,
+                                     .ahead = ahead, .limits = { .token_bytes = 1 << 16 } };
+    trace_run_read(&run, text, bytes, &reading, choice->salvage, AP_OK);
+    log_end(log, run.status, &run.json.error);
+    if (run.trace)
+        log_trace(log, run.trace);
+    log_notes(log, &run.json.notes);
+    require(trace_run_release(&run), "all memory comes back");
+}
+
+static void compare_threads(const uint8_t *text, size_t bytes, const struct choice *choice)
+{
+    struct text_log one = { .data = NULL }, two = { .data = NULL };
+    log_reading(&one, text, bytes, choice, false);
+    log_reading(&two, text, bytes, choice, true);
+    if (!log_same(&one, &two))
+        log_show_difference(&one, &two);
+    require(log_same(&one, &two), "two threads read what one reads");
+    log_release(&one);
+    log_release(&two);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const size_t windows[8] = { 4096, 1, 2, 3, 7, 64, 1000, 0 };
     if (size == 0)
         return 0;
-    const struct choice choice = { windows[data[0] & 7], data[0] & 8, data[0] & 16, (data[0] >> 5 & 3) * 2 };
+    const struct choice choice = { windows[data[0] & 7], data[0] & 8, data[0] & 16, data[0] & 128, (data[0] >> 5 & 3) * 2 };
     /* A block of exactly this size, so that reading behind its end is caught. */
     uint8_t *text = malloc(size > 1 ? size - 1 : 1);
     if (!text)
         return 0;
     memcpy(text, data + 1, size - 1);
     run_text(text, size - 1, &choice);
+    if (choice.ahead)
+        compare_threads(text, size - 1, &choice);
     free(text);
     return 0;
 }

@@ -15,6 +15,7 @@ struct reading {
     unsigned scan_set;                /* index + 1 of ap_scan_at; 0 = the best */
     struct ap_json_limits limits;     /* window_bytes is taken from above */
     bool lend;                        /* hand out blocks in place of copies */
+    bool ahead;                       /* and let them be seen ahead, for a second thread */
 };
 
 /** A reader with its surroundings. */
@@ -28,28 +29,66 @@ struct json_run {
 
 /* ---- blocks that are lent, with the room around them that the contract promises */
 
+#define LENDER_AHEAD 3
+
 struct lender {
     struct feed feed;
-    uint8_t *blocks[2]; /* a block is valid until the call after the next one: then it is freed */
+    struct ap_block_view blocks[2 + LENDER_AHEAD]; /* the last two that were lent, and those that can be seen ahead */
+    size_t ahead_count;
 };
 
+static inline void lender_free_block(struct ap_block_view *block)
+{
+    if (block->data)
+        free(block->data - AP_BLOCK_ROOM_BEFORE);
+    *block = (struct ap_block_view){ NULL, 0 };
+}
+
+static inline enum ap_status lender_fill(struct lender *lender, struct ap_block_view *block, struct ap_error *reterr)
+{
+    size_t left = lender->feed.bytes - lender->feed.at, got = 0;
+    size_t bytes = lender->feed.piece_bytes && lender->feed.piece_bytes < left ? lender->feed.piece_bytes : left;
+    uint8_t *memory = malloc(AP_BLOCK_ROOM_BEFORE + bytes + AP_BLOCK_ROOM_AFTER);
+    if (!memory)
+        abort();
+    *block = (struct ap_block_view){ memory + AP_BLOCK_ROOM_BEFORE, 0 };
+    enum ap_status status = feed_read(&lender->feed, block->data, bytes, &got, reterr);
+    if (status != AP_OK) {
+        lender_free_block(block);
+        return status;
+    }
+    memset(block->data + got, 0, AP_BLOCK_ROOM_AFTER);
+    block->bytes = got;
+    return AP_OK;
+}
+
+/* A block is valid until the call after the next one: then it is freed. */
 static inline enum ap_status lender_borrow(void *self, struct ap_block_view *ret_block, struct ap_error *reterr)
 {
     struct lender *lender = self;
-    size_t left = lender->feed.bytes - lender->feed.at, got = 0;
-    size_t bytes = lender->feed.piece_bytes && lender->feed.piece_bytes < left ? lender->feed.piece_bytes : left;
-    free(lender->blocks[0]);
-    lender->blocks[0] = lender->blocks[1];
-    lender->blocks[1] = malloc(AP_BLOCK_ROOM_BEFORE + bytes + AP_BLOCK_ROOM_AFTER);
-    if (!lender->blocks[1])
-        abort();
-    uint8_t *data = lender->blocks[1] + AP_BLOCK_ROOM_BEFORE;
-    enum ap_status status = feed_read(&lender->feed, data, bytes, &got, reterr);
-    if (status != AP_OK)
-        return status;
-    memset(data + got, 0, AP_BLOCK_ROOM_AFTER);
-    *ret_block = (struct ap_block_view){ data, got };
+    if (!lender->ahead_count) {
+        AP_TRY(lender_fill(lender, &lender->blocks[2], reterr));
+        lender->ahead_count = 1;
+    }
+    lender_free_block(&lender->blocks[0]);
+    memmove(lender->blocks, lender->blocks + 1, lender->ahead_count * sizeof(lender->blocks[0]) + sizeof(lender->blocks[0]));
+    lender->ahead_count--;
+    lender->blocks[2 + lender->ahead_count] = (struct ap_block_view){ NULL, 0 };
+    while (lender->ahead_count < LENDER_AHEAD && lender->feed.at < lender->feed.bytes) {
+        AP_TRY(lender_fill(lender, &lender->blocks[2 + lender->ahead_count], reterr));
+        lender->ahead_count++;
+    }
+    *ret_block = lender->blocks[1];
     return AP_OK;
+}
+
+static inline bool lender_peek(void *self, unsigned ahead, struct ap_block_view *ret_block)
+{
+    const struct lender *lender = self;
+    if (ahead >= lender->ahead_count)
+        return false;
+    *ret_block = lender->blocks[2 + ahead];
+    return true;
 }
 
 static inline struct lender *lender_new(const struct feed *feed)
@@ -65,8 +104,8 @@ static inline void lender_free(struct lender *lender)
 {
     if (!lender)
         return;
-    for (int i = 0; i < 2; i++)
-        free(lender->blocks[i]);
+    for (size_t i = 0; i < AP_COUNT_OF(lender->blocks); i++)
+        lender_free_block(&lender->blocks[i]);
     free(lender);
 }
 
@@ -87,6 +126,7 @@ static inline struct lender *json_run_open(struct json_run *run, const void *tex
         lender = lender_new(&run->feed);
         source.self = lender;
         source.borrow = lender_borrow;
+        source.peek = reading->ahead ? lender_peek : NULL;
     }
     if (ap_json_reader_new(&run->gate, source, &run->notes, &limits, &run->json, &run->error) != AP_OK)
         abort();

@@ -20,7 +20,8 @@ struct trace_run {
 static inline void trace_run_read(struct trace_run *run, const void *text, size_t bytes, const struct reading *reading,
                                   bool salvage, enum ap_status at_end)
 {
-    const struct ap_trace_options options = { .salvage = salvage };
+    const struct ap_trace_options options = { .salvage = salvage, .two_threads = reading->ahead,
+                                               .always_wait = reading->ahead };
     run->trace = NULL;
     run->lender = json_run_open(&run->json, text, bytes, reading);
     run->json.feed.at_end = at_end;

@@ -6,14 +6,40 @@
 
 #include "poison.h"
 
-/* ---- what the passes share: two halves that do not need each other ---- */
+/* ---- what the passes share ---- */
+
+static enum ap_status prepare_order(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                                    struct ap_error *reterr)
+{
+    (void)model;
+    (void)root;
+    return ap_row_order_init(&context->order, context->trace, context->gate, reterr);
+}
 
 static enum ap_status prepare_operators(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
                                         struct ap_error *reterr)
 {
     (void)model;
     (void)root;
-    return ap_op_stats_init(&context->ops, context->trace, &context->order, context->gate, reterr);
+    AP_TRY(ap_op_stats_init(&context->ops, context->trace, context->gate, reterr));
+    AP_TRY(ap_op_families_init(&context->op_families, context->trace, context->gate, context->ops.operators.count, reterr));
+    return ap_kernel_families_init(&context->families, context->trace, context->gate, reterr);
+}
+
+static enum ap_status prepare_self_times(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                                         struct ap_error *reterr)
+{
+    (void)model;
+    (void)root;
+    return ap_op_stats_nest(&context->ops, context->trace, &context->order, reterr);
+}
+
+static enum ap_status prepare_tree(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                                   struct ap_error *reterr)
+{
+    (void)model;
+    (void)root;
+    return ap_host_tree_init(&context->tree, context->trace, &context->order, context->gate, reterr);
 }
 
 static enum ap_status prepare_links(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
@@ -21,57 +47,27 @@ static enum ap_status prepare_links(struct ap_pass_context *context, struct ap_m
 {
     (void)model;
     (void)root;
-    AP_TRY(ap_host_tree_init(&context->tree, context->trace, &context->order, context->gate, reterr));
-    AP_TRY(ap_links_init(&context->links, context->trace, &context->order, &context->tree, context->gate, reterr));
+    return ap_links_init(&context->links, context->trace, &context->order, &context->tree, context->gate, reterr);
+}
+
+static enum ap_status prepare_steps(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                                    struct ap_error *reterr)
+{
+    (void)model;
+    (void)root;
     AP_TRY(ap_steps_init(&context->steps, context->trace, &context->order, context->gate, reterr));
-    AP_TRY(ap_kernel_families_init(&context->families, context->trace, context->gate, reterr));
+    context->step_count = context->steps.count;
+    return AP_OK;
+}
+
+static enum ap_status prepare_phases(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                                     struct ap_error *reterr)
+{
+    (void)model;
+    (void)root;
     return ap_phases_init(&context->phases, context->trace, &context->order, &context->tree, &context->steps,
                           &context->families, context->gate, reterr);
 }
-
-/* ---- parts of the report that are more than one pass ---- */
-
-static enum ap_status add_cpu(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
-                              struct ap_error *reterr)
-{
-    struct ap_value *cpu = ap_add_object(model, root, "cpu");
-    ap_add_string(model, cpu, "path", context->options->path);
-    AP_TRY(ap_pass_ops(context, model, cpu, reterr));
-    AP_TRY(ap_pass_threads(context, model, cpu, reterr));
-    return ap_pass_signals(context, model, cpu, reterr);
-}
-
-static enum ap_status add_split(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
-                                struct ap_error *reterr)
-{
-    AP_TRY(ap_split_init(&context->split, context->trace, &context->order, &context->tree, &context->links,
-                         &context->steps, &context->families, context->main_track, context->bins, context->gate, reterr));
-    AP_TRY(ap_pass_split(context, model, root, reterr));
-    return ap_pass_data_loading(context, model, root, reterr);
-}
-
-static const struct ap_pass_entry preparations[] = { { prepare_links, 2 }, { prepare_operators, 1 } };
-
-/* In the order of the report. To add a pass: its line here. */
-static const struct ap_pass_entry passes[] = {
-    { add_cpu, 25 },
-    { ap_pass_document, 0 },
-    { ap_pass_steps, 0 },
-    { add_split, 90 }, /* needs most memory: it begins while little else is there */
-    { ap_pass_phases, 11 },
-    { ap_pass_host_work, 40 },
-    { ap_pass_gpu, 25 },
-    { ap_pass_launches, 17 },
-    { ap_pass_runtime, 10 },
-    { ap_pass_syncs, 20 },
-    { ap_pass_copies, 18 },
-    { ap_pass_trace_memory, 5 },
-    { ap_pass_joined, 3 },
-    { ap_pass_communication, 6 },
-    { ap_pass_compile, 7 },
-    { ap_pass_accelerator, 1 },
-    { ap_pass_critical_path, 70 },
-};
 
 /* The engine of the backward pass works for another thread. */
 static bool is_driven(const struct ap_trace *trace, uint32_t track)
@@ -102,6 +98,83 @@ static uint32_t find_main_track(const struct ap_pass_context *context)
     return main_track;
 }
 
+static enum ap_status prepare_main_track(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                                         struct ap_error *reterr)
+{
+    (void)model;
+    (void)root;
+    (void)reterr;
+    context->main_track = find_main_track(context);
+    return AP_OK;
+}
+
+/* ---- parts of the report that are more than one pass ---- */
+
+static enum ap_status add_cpu(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                              struct ap_error *reterr)
+{
+    struct ap_value *cpu = ap_add_object(model, root, "cpu");
+    ap_add_string(model, cpu, "path", context->options->path);
+    AP_TRY(ap_pass_ops(context, model, cpu, reterr));
+    AP_TRY(ap_pass_threads(context, model, cpu, reterr));
+    return ap_pass_signals(context, model, cpu, reterr);
+}
+
+static enum ap_status add_split(struct ap_pass_context *context, struct ap_model *model, struct ap_value *root,
+                                struct ap_error *reterr)
+{
+    AP_TRY(ap_split_init(&context->split, context->trace, &context->order, &context->tree, &context->links,
+                         &context->steps, &context->families, context->main_track, context->bins, context->gate, reterr));
+    AP_TRY(ap_pass_split(context, model, root, reterr));
+    return ap_pass_data_loading(context, model, root, reterr);
+}
+
+/* ---- all of them ---- */
+
+/* What a pass gives to others: the member of the context with nearly this name. */
+enum {
+    ORDER = 1,
+    OPERATORS = 2, /* ops but for self and busy times; families, op_families */
+    SELF_TIMES = 4,
+    TREE = 8,
+    LINKS = 16,
+    STEPS = 32,
+    MAIN_TRACK = 64,
+    PHASES = 128,
+    EVERYTHING = 255
+};
+
+/* In the order of the report. To add a pass: its line here, with EVERYTHING where it need not begin early. A pass that
+ * others need: a name above for what it gives, in EVERYTHING too, and its line before theirs. */
+static const struct ap_pass_entry passes[] = {
+    { prepare_order, 24, 0, ORDER },
+    { prepare_operators, 10, 0, OPERATORS },
+    { prepare_tree, 4, ORDER, TREE },
+    { prepare_links, 16, ORDER | TREE, LINKS },
+    { prepare_self_times, 10, ORDER | OPERATORS, SELF_TIMES },
+    { prepare_steps, 5, ORDER, STEPS },
+    { prepare_main_track, 0, ORDER | SELF_TIMES | STEPS, MAIN_TRACK },
+    { prepare_phases, 7, ORDER | OPERATORS | TREE | STEPS, PHASES },
+    { add_cpu, 45, EVERYTHING, 0 },
+    { ap_pass_document, 0, EVERYTHING, 0 },
+    { ap_pass_steps, 0, EVERYTHING, 0 },
+    { add_split, 90, EVERYTHING & ~PHASES, 0 }, /* needs most memory: it begins while little else is there */
+    { ap_pass_phases, 11, EVERYTHING, 0 },
+    { ap_pass_host_work, 40, EVERYTHING, 0 },
+    { ap_pass_gpu, 25, EVERYTHING, 0 },
+    { ap_pass_launches, 24, EVERYTHING, 0 },
+    { ap_pass_runtime, 13, EVERYTHING, 0 },
+    { ap_pass_syncs, 17, EVERYTHING, 0 },
+    { ap_pass_copies, 17, EVERYTHING, 0 },
+    { ap_pass_trace_memory, 5, EVERYTHING, 0 },
+    { ap_pass_joined, 3, EVERYTHING, 0 },
+    { ap_pass_communication, 6, EVERYTHING, 0 },
+    { ap_pass_compile, 5, EVERYTHING, 0 },
+    { ap_pass_accelerator, 1, EVERYTHING, 0 },
+    { ap_pass_critical_path, 70, EVERYTHING & ~PHASES, 0 },
+};
+_Static_assert(AP_COUNT_OF(passes) <= AP_PASS_ENTRY_MAX, "the runner has room for all");
+
 static enum ap_status add_spans(const struct ap_pass_context *context, struct ap_error *reterr)
 {
     struct ap_overlay *overlay = context->options->overlay;
@@ -115,11 +188,6 @@ static enum ap_status add_spans(const struct ap_pass_context *context, struct ap
 
 static enum ap_status run_passes(struct ap_pass_context *context, struct ap_model *model, struct ap_error *reterr)
 {
-    AP_TRY(ap_row_order_init(&context->order, context->trace, context->gate, reterr));
-    AP_TRY(ap_run_passes(context, preparations, AP_COUNT_OF(preparations), model, reterr));
-    context->step_count = context->steps.count;
-    context->main_track = find_main_track(context);
-    AP_TRY(ap_op_families_init(&context->op_families, context->trace, context->gate, context->ops.operators.count, reterr));
     AP_TRY(ap_run_passes(context, passes, AP_COUNT_OF(passes), model, reterr));
     AP_TRY(ap_pass_verdict(context, model, &model->root, reterr)); /* reads what the others added */
     AP_TRY(add_spans(context, reterr));

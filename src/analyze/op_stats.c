@@ -226,23 +226,8 @@ static bool in_whole_microseconds(const struct ap_trace *trace)
     return true;
 }
 
-static enum ap_status nest_all(struct ap_op_stats *stats, const struct ap_trace *trace, const struct ap_row_order *order,
-                               struct ap_error *reterr)
-{
-    struct nesting nesting = { .stats = stats, .trace = trace };
-    nesting.tolerance_ns = in_whole_microseconds(trace) ? TOLERANCE_US_FILE_NS : TOLERANCE_NS_FILE_NS;
-    enum ap_status status = AP_OK;
-    for (size_t track = 0; track < order->track_count && status == AP_OK; track++)
-        if (order->track_start[track] < order->track_start[track + 1])
-            status = nest_thread(&nesting, order->rows + order->track_start[track],
-                                 order->track_start[track + 1] - order->track_start[track], &stats->threads[track], reterr);
-    ap_mem_free(stats->gate, nesting.operators.open, nesting.operators.capacity * sizeof(struct open_row));
-    ap_mem_free(stats->gate, nesting.with_runtime.open, nesting.with_runtime.capacity * sizeof(struct open_row));
-    return status;
-}
-
-enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const struct ap_trace *trace, const struct ap_row_order *order,
-                                struct ap_gate *gate, struct ap_error *reterr)
+enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const struct ap_trace *trace, struct ap_gate *gate,
+                                struct ap_error *reterr)
 {
     *stats = (struct ap_op_stats){ .gate = gate, .name_count = ap_strpool_count(&trace->strings) };
     stats->alike = rows_are_alike(trace);
@@ -255,5 +240,20 @@ enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const struct ap_trace
         return ap_fail_memory(gate, reterr);
     stats->thread_count = trace->track_count;
     add_plain_sums(stats, trace);
-    return nest_all(stats, trace, order, reterr);
+    return AP_OK;
+}
+
+enum ap_status ap_op_stats_nest(struct ap_op_stats *stats, const struct ap_trace *trace, const struct ap_row_order *order,
+                                struct ap_error *reterr)
+{
+    struct nesting nesting = { .stats = stats, .trace = trace };
+    nesting.tolerance_ns = in_whole_microseconds(trace) ? TOLERANCE_US_FILE_NS : TOLERANCE_NS_FILE_NS;
+    enum ap_status status = AP_OK;
+    for (size_t track = 0; track < order->track_count && status == AP_OK; track++)
+        if (order->track_start[track] < order->track_start[track + 1])
+            status = nest_thread(&nesting, order->rows + order->track_start[track],
+                                 order->track_start[track + 1] - order->track_start[track], &stats->threads[track], reterr);
+    ap_mem_free(stats->gate, nesting.operators.open, nesting.operators.capacity * sizeof(struct open_row));
+    ap_mem_free(stats->gate, nesting.with_runtime.open, nesting.with_runtime.capacity * sizeof(struct open_row));
+    return status;
 }

@@ -41,9 +41,12 @@ struct ap_op_stats {
 
 #define AP_SHORT_SELF_NS 10000
 
-AP_MUST_CHECK enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const struct ap_trace *trace,
-                                              const struct ap_row_order *order, struct ap_gate *gate,
+/** All but self times, busy times and what is counted with them. */
+AP_MUST_CHECK enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const struct ap_trace *trace, struct ap_gate *gate,
                                               struct ap_error *reterr);
+/** The rest, after it. */
+AP_MUST_CHECK enum ap_status ap_op_stats_nest(struct ap_op_stats *stats, const struct ap_trace *trace,
+                                              const struct ap_row_order *order, struct ap_error *reterr);
 /** The columns by name are not needed any more: with millions of distinct names they are large. */
 void ap_op_stats_forget_names(struct ap_op_stats *stats);
 void ap_op_stats_release(struct ap_op_stats *stats);

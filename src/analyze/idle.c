@@ -33,7 +33,7 @@ struct attribution {
     size_t piece_capacity;
     struct piece *leftover; /* what their threads recorded nothing about, for the main thread */
     size_t leftover_count, leftover_capacity;
-    size_t step; /* where the last credit went */
+    struct ap_step_cursor step; /* where the last credit went */
 };
 
 /* How the device was fed at the end of a gap. */
@@ -68,28 +68,6 @@ static struct feeding feeding_of(const struct attribution *a, const struct ap_ga
 
 /* -------------------------------------------------------------------------------------------------------- crediting */
 
-static bool is_after(const struct ap_steps *steps, size_t step, int64_t at_ns)
-{
-    return step == steps->count || steps->steps[step].end_ns > at_ns;
-}
-
-/* The first step that ends after @at_ns; mostly the one of the credit before. */
-static size_t step_after(struct attribution *a, int64_t at_ns)
-{
-    const struct ap_steps *steps = a->steps;
-    if (is_after(steps, a->step, at_ns) && (!a->step || !is_after(steps, a->step - 1, at_ns)))
-        return a->step;
-    size_t low = 0, high = steps->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (is_after(steps, middle, at_ns))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return a->step = low;
-}
-
 static void credit(struct attribution *a, uint32_t gap_index, enum ap_idle_cause cause, int64_t start_ns, int64_t end_ns,
                    uint32_t row)
 {
@@ -99,7 +77,7 @@ static void credit(struct attribution *a, uint32_t gap_index, enum ap_idle_cause
     if (ap_gap_in_window(a->split, gap))
         a->split->window.cause_ns[cause] += end_ns - start_ns;
     ap_time_bins_add_cause(a->split->bins, cause, start_ns, end_ns);
-    for (size_t i = step_after(a, start_ns); i < a->steps->count && a->steps->steps[i].start_ns < end_ns; i++) {
+    for (size_t i = ap_step_cursor_after(&a->step, start_ns); i < a->steps->count && a->steps->steps[i].start_ns < end_ns; i++) {
         int64_t from_ns = a->steps->steps[i].start_ns > start_ns ? a->steps->steps[i].start_ns : start_ns;
         int64_t to_ns = a->steps->steps[i].end_ns < end_ns ? a->steps->steps[i].end_ns : end_ns;
         a->split->steps[i].cause_ns[cause] += to_ns > from_ns ? to_ns - from_ns : 0;
@@ -184,6 +162,12 @@ static enum ap_status answer(struct questions *questions, uint32_t row, int64_t 
     return AP_OK;
 }
 
+/* Is none of the time before @at_ns asked for any more? */
+static inline bool none_before(const struct questions *questions, int64_t at_ns)
+{
+    return questions->at == questions->count || at_ns <= questions->pieces[questions->at].start_ns;
+}
+
 /* What was open, innermost first, from @from_ns up to the start of the next row. */
 static enum ap_status answer_until(struct questions *questions, uint32_t row, int64_t from_ns, int64_t next_ns,
                                    struct ap_error *reterr)
@@ -210,8 +194,10 @@ static enum ap_status ask_thread(struct attribution *a, uint32_t track, const st
         uint32_t row = a->order->rows[i];
         if (!ap_row_is_of(a->trace, row, AP_HOST_KINDS))
             continue;
-        AP_TRY(answer_until(&questions, open, now_ns, a->trace->events.start_ns[row], reterr));
-        now_ns = a->trace->events.start_ns[row];
+        int64_t start_ns = a->trace->events.start_ns[row];
+        if (!none_before(&questions, start_ns))
+            AP_TRY(answer_until(&questions, open, now_ns, start_ns, reterr));
+        now_ns = start_ns;
         open = row;
     }
     return answer_until(&questions, open, now_ns, INT64_MAX, reterr);
@@ -410,7 +396,7 @@ enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_trace *
                                  const struct ap_steps *steps, uint32_t main_track, struct ap_error *reterr)
 {
     struct attribution a = { .split = split, .trace = trace, .order = order, .tree = tree, .links = links, .steps = steps,
-                             .main_track = main_track };
+                             .main_track = main_track, .step = { steps, 0 } };
     if (!order->track_count)
         return AP_OK;
     enum ap_status status = ap_host_states_init(&a.states, trace, order, tree, split->gate, reterr);

@@ -106,8 +106,10 @@ static void measure(struct ap_name_spread *spread, int64_t *dur_ns, size_t count
         spread->min_ns = dur_ns[i] < spread->min_ns ? dur_ns[i] : spread->min_ns;
         spread->max_ns = dur_ns[i] > spread->max_ns ? dur_ns[i] : spread->max_ns;
     }
-    spread->p50_ns = ap_quantile(dur_ns, count, 50);
-    spread->p99_ns = ap_quantile(dur_ns, count, 99);
+    int64_t quantiles_ns[2];
+    ap_quantiles(dur_ns, count, (const unsigned[]){ 50, 99 }, 2, quantiles_ns);
+    spread->p50_ns = quantiles_ns[0];
+    spread->p99_ns = quantiles_ns[1];
 }
 
 enum ap_status ap_name_spreads_init(struct ap_name_spreads *spreads, const struct ap_trace *trace, struct ap_gate *gate,

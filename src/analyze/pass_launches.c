@@ -178,21 +178,18 @@ static size_t gather_delays(const struct ap_pass_context *context, const struct 
 static void add_delays(struct ap_pass_context *context, int64_t *delays_ns, size_t count, struct ap_model *model,
                        struct ap_value *to)
 {
-    static const struct {
-        const char *key;
-        unsigned percent;
-    } percentiles[] = { { "p50", 50 }, { "p90", 90 }, { "p99", 99 }, { "max", 100 } };
+    static const char *const keys[] = { "p50", "p90", "p99", "max" };
+    static const unsigned percents[] = { 50, 90, 99, 100 };
+    int64_t quantiles_ns[AP_COUNT_OF(keys)];
     struct ap_value *delay = ap_add_object(model, to, "queue_delay_us");
     int64_t total_ns = 0;
     for (size_t i = 0; i < count; i++)
         total_ns = ap_add_sat(total_ns, delays_ns[i], &context->ops.overflowed);
     ap_add_known_time(model, delay, "mean", count, ap_mean(total_ns, count));
-    for (size_t i = 0; i < AP_COUNT_OF(percentiles); i++) {
-        if (count)
-            ap_add_time(model, delay, percentiles[i].key, ap_quantile(delays_ns, count, percentiles[i].percent));
-        else
-            ap_add_null(model, delay, percentiles[i].key);
-    }
+    if (count)
+        ap_quantiles(delays_ns, count, percents, AP_COUNT_OF(percents), quantiles_ns);
+    for (size_t i = 0; i < AP_COUNT_OF(keys); i++)
+        ap_add_known_time(model, delay, keys[i], count, count ? quantiles_ns[i] : 0);
 }
 
 static void add_all_delays(struct ap_pass_context *context, const struct ap_call_kinds *kinds,

@@ -60,6 +60,17 @@ static unsigned where_of(enum ap_event_kind kind)
     }
 }
 
+/* The signals that rows of each kind can be. */
+static void fill_bits_of_kind(uint64_t bits_of_kind[AP_ROW_KIND_MASK + 1])
+{
+    for (unsigned kind = 0; kind <= AP_ROW_KIND_MASK; kind++) {
+        bits_of_kind[kind] = 0;
+        for (size_t i = 0; i < SIGNAL_COUNT; i++)
+            if (signals[i].where & where_of((enum ap_event_kind)kind))
+                bits_of_kind[kind] |= UINT64_C(1) << i;
+    }
+}
+
 /* Of equally long ones the earlier in the file. */
 static bool is_longer(const struct ap_trace *trace, uint32_t row, uint32_t than)
 {
@@ -79,16 +90,15 @@ static void add_longest(const struct ap_trace *trace, uint32_t row, struct ap_mo
     ap_add_place(trace, row, model, longest);
 }
 
-static void take_row(const struct ap_trace *trace, const struct ap_per_step *per_step, uint32_t row, uint64_t bits,
-                     unsigned where, struct signal_totals *totals, bool *overflowed)
+/* @counted: in a step that counts. */
+static void take_row(const struct ap_trace *trace, uint32_t row, uint64_t bits, bool counted, struct signal_totals *totals,
+                     bool *overflowed)
 {
     int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
-    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
-        struct signal_totals *total = &totals[i];
-        if (!(bits >> i & 1) || !(signals[i].where & where))
-            continue;
+    for (; bits; bits &= bits - 1) {
+        struct signal_totals *total = &totals[__builtin_ctzll(bits)];
         total->count++;
-        total->step_count += ap_per_step_has(per_step, start_ns);
+        total->step_count += counted;
         if (is_longer(trace, row, total->longest))
             total->longest = row;
         total->union_ns =
@@ -99,16 +109,8 @@ static void take_row(const struct ap_trace *trace, const struct ap_per_step *per
 /* Which signals were seen beginning in each step, as bits. */
 struct seen {
     struct ap_per_step per_step;
-    uint64_t *of_step;
+    uint64_t *of_step; /* the last entry: outside of the steps */
 };
-
-static void see(const struct seen *seen, int64_t at_ns, uint64_t bits, unsigned where)
-{
-    size_t step = ap_step_at(seen->per_step.steps, at_ns);
-    for (size_t i = 0; i < SIGNAL_COUNT && step < seen->per_step.steps->count; i++)
-        if (bits >> i & 1 && signals[i].where & where)
-            seen->of_step[step] |= UINT64_C(1) << i;
-}
 
 static void add_steps_ratio(const struct seen *seen, size_t signal, struct ap_model *model, struct ap_value *to)
 {
@@ -136,21 +138,25 @@ static void take_rows(struct ap_pass_context *context, const struct ap_name_patt
 {
     const struct ap_trace *trace = context->trace;
     const struct ap_row_order *order = &context->order;
+    struct ap_step_cursor step = { &context->steps, 0 };
+    uint64_t bits_of_kind[AP_ROW_KIND_MASK + 1];
+    fill_bits_of_kind(bits_of_kind);
     for (size_t track = 0; track < order->track_count; track++) {
         for (size_t i = 0; i < SIGNAL_COUNT; i++)
             totals[i].covered_to_ns = INT64_MIN;
         for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
             uint32_t row = order->rows[at], name = trace->events.name[row];
-            unsigned where = where_of(ap_row_kind(trace->events.tag[row]));
-            if (!where)
+            uint64_t possible = bits_of_kind[ap_row_kind(trace->events.tag[row])];
+            if (!possible)
                 continue;
             if (!bits_of_name[name])
                 bits_of_name[name] = LOOKED_AT | ap_name_patterns_all(patterns, ap_row_name(trace, row));
-            if (bits_of_name[name] == LOOKED_AT)
+            if (!(bits_of_name[name] & possible))
                 continue;
-            uint64_t bits = signals_of(context, bits_of_name, row);
-            take_row(trace, &seen->per_step, row, bits, where, totals, &context->ops.overflowed);
-            see(seen, trace->events.start_ns[row], bits, where);
+            uint64_t bits = signals_of(context, bits_of_name, row) & possible;
+            size_t at_step = ap_step_cursor_at(&step, trace->events.start_ns[row]);
+            take_row(trace, row, bits, ap_per_step_counts(&seen->per_step, at_step), totals, &context->ops.overflowed);
+            seen->of_step[at_step] |= bits;
         }
     }
 }

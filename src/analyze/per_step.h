@@ -22,10 +22,15 @@ static inline struct ap_per_step ap_per_step_of(const struct ap_steps *steps)
     return per_step;
 }
 
+/** Does the step of this number, steps->count for none, count? */
+static inline bool ap_per_step_counts(const struct ap_per_step *per_step, size_t step)
+{
+    return step < per_step->steps->count && (per_step->every || ap_step_is_steady(&per_step->steps->steps[step]));
+}
+
 static inline bool ap_per_step_has(const struct ap_per_step *per_step, int64_t at_ns)
 {
-    size_t step = ap_step_at(per_step->steps, at_ns);
-    return step < per_step->steps->count && (per_step->every || ap_step_is_steady(&per_step->steps->steps[step]));
+    return ap_per_step_counts(per_step, ap_step_at(per_step->steps, at_ns));
 }
 
 #endif

@@ -173,7 +173,7 @@ void ap_steps_release(struct ap_steps *steps)
     steps->source = NULL;
 }
 
-size_t ap_step_at(const struct ap_steps *steps, int64_t at_ns)
+size_t ap_step_after(const struct ap_steps *steps, int64_t at_ns)
 {
     size_t low = 0, high = steps->count;
     while (low < high) {
@@ -183,5 +183,11 @@ size_t ap_step_at(const struct ap_steps *steps, int64_t at_ns)
         else
             high = middle;
     }
-    return low < steps->count && steps->steps[low].start_ns <= at_ns ? low : steps->count;
+    return low;
+}
+
+size_t ap_step_at(const struct ap_steps *steps, int64_t at_ns)
+{
+    size_t after = ap_step_after(steps, at_ns);
+    return after < steps->count && steps->steps[after].start_ns <= at_ns ? after : steps->count;
 }

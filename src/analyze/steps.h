@@ -31,8 +31,33 @@ AP_MUST_CHECK enum ap_status ap_steps_init(struct ap_steps *steps, const struct 
                                            struct ap_error *reterr);
 void ap_steps_release(struct ap_steps *steps);
 
+/** Number of the first step that ends after the time, or steps->count. */
+size_t ap_step_after(const struct ap_steps *steps, int64_t at_ns);
 /** Number of the step that holds the time, or steps->count. */
 size_t ap_step_at(const struct ap_steps *steps, int64_t at_ns);
+
+/** For questions about times that mostly lie in the step of the question before: { steps, 0 } to begin with. */
+struct ap_step_cursor {
+    const struct ap_steps *steps;
+    size_t after; /* the answer to the last question */
+};
+
+/** Like ap_step_after. */
+static inline size_t ap_step_cursor_after(struct ap_step_cursor *cursor, int64_t at_ns)
+{
+    const struct ap_step *steps = cursor->steps->steps;
+    size_t count = cursor->steps->count, after = cursor->after;
+    if ((after < count && steps[after].end_ns <= at_ns) || (after && steps[after - 1].end_ns > at_ns))
+        cursor->after = ap_step_after(cursor->steps, at_ns);
+    return cursor->after;
+}
+
+/** Like ap_step_at. */
+static inline size_t ap_step_cursor_at(struct ap_step_cursor *cursor, int64_t at_ns)
+{
+    size_t after = ap_step_cursor_after(cursor, at_ns);
+    return after < cursor->steps->count && cursor->steps->steps[after].start_ns <= at_ns ? after : cursor->steps->count;
+}
 
 static inline bool ap_step_is_steady(const struct ap_step *step)
 {

@@ -87,12 +87,3 @@ bool ap_text_starts_with(struct ap_text text, const char *prefix)
     size_t prefix_bytes = strlen(prefix);
     return text.bytes >= prefix_bytes && memcmp(text.data, prefix, prefix_bytes) == 0;
 }
-
-int64_t ap_add_sat(int64_t a, int64_t b, bool *overflowed)
-{
-    int64_t sum;
-    if (AP_LIKELY(!__builtin_add_overflow(a, b, &sum)))
-        return sum;
-    *overflowed = true;
-    return a < 0 ? INT64_MIN : INT64_MAX;
-}

@@ -42,6 +42,13 @@ bool ap_text_contains_folded(struct ap_text text, const char *lower_needle);
 bool ap_text_starts_with(struct ap_text text, const char *prefix);
 
 /** Sum that stops at the ends of int64 and says so in *overflowed (never cleared here). */
-int64_t ap_add_sat(int64_t a, int64_t b, bool *overflowed);
+static inline int64_t ap_add_sat(int64_t a, int64_t b, bool *overflowed)
+{
+    int64_t sum;
+    if (AP_LIKELY(!__builtin_add_overflow(a, b, &sum)))
+        return sum;
+    *overflowed = true;
+    return a < 0 ? INT64_MIN : INT64_MAX;
+}
 
 #endif

@@ -166,10 +166,10 @@ static int64_t slow_quantile(const int64_t *sorted, size_t count, unsigned perce
 static void quantiles_are_those_of_the_sorted_list(void)
 {
     struct random random = { 2 };
-    int64_t values[300], sorted[300];
+    int64_t values[2000], sorted[2000];
     bool same = true;
     for (int i = 0; i < 3000 && same; i++) {
-        size_t count = 1 + random_below(&random, 300), kind = random_below(&random, 5);
+        size_t count = 1 + random_below(&random, i % 20 ? 300 : 2000), kind = random_below(&random, 5);
         for (size_t k = 0; k < count; k++)
             values[k] = kind == 0 ? (int64_t)random_below(&random, 3)
                       : kind == 1 ? (int64_t)k
@@ -180,8 +180,16 @@ static void quantiles_are_those_of_the_sorted_list(void)
         qsort(sorted, count, sizeof(sorted[0]), by_value);
         unsigned percent = (unsigned)random_below(&random, 101);
         same = ap_quantile(values, count, percent) == slow_quantile(sorted, count, percent);
+        unsigned percents[] = { percent, percent, (percent + 100) / 2, 100 };
+        int64_t quantiles[AP_COUNT_OF(percents)];
+        ap_quantiles(values, count, percents, AP_COUNT_OF(percents), quantiles);
+        for (size_t k = 0; k < AP_COUNT_OF(percents); k++)
+            same = same && quantiles[k] == slow_quantile(sorted, count, percents[k]);
     }
-    ok(same, "3,000 random lists: equal to sorting and interpolating");
+    ok(same, "3,000 random lists, one quantile and four at once: equal to sorting and interpolating");
+    int64_t nine[] = { 40, 10, 90, 70, 30, 80, 50, 20, 60 }, three[3];
+    ap_quantiles(nine, 9, (const unsigned[]){ 0, 50, 99 }, 3, three);
+    ok(three[0] == 10 && three[1] == 50 && three[2] == 89, "0, 50 and 99 % of 10, 20 .. 90");
     int64_t extreme[] = { INT64_MAX, INT64_MIN };
     is_int(ap_quantile(extreme, 2, 50), 0, "half way between the smallest and the largest number");
     int64_t one[] = { -5 };

@@ -147,7 +147,7 @@ static enum ap_status list_rows(struct ap_links *links, const struct ap_trace *t
 {
     uint32_t *rows;
     size_t count;
-    AP_TRY(ap_rows_by_start(order, trace, AP_GPU_KINDS, true, &rows, &count, reterr));
+    AP_TRY(ap_rows_by_start(order, trace, AP_GPU_KINDS, AP_ROWS_BY_DEVICE, &rows, &count, reterr));
     if (!count)
         return AP_OK;
     links->rows = ap_mem_resize(links->gate, NULL, 0, count * sizeof(links->rows[0]));

@@ -239,7 +239,7 @@ enum ap_status ap_pass_accelerator(struct ap_pass_context *context, struct ap_mo
                                    struct ap_error *reterr)
 {
     struct report report = { .trace = context->trace, .gate = context->gate, .names.gate = context->gate };
-    AP_TRY(ap_rows_by_start(&context->order, context->trace, ACCELERATOR_KINDS, false, &report.rows, &report.count, reterr));
+    AP_TRY(ap_rows_by_start(&context->order, context->trace, ACCELERATOR_KINDS, AP_ROWS_BY_START, &report.rows, &report.count, reterr));
     enum ap_status status = add_all(context, &report, model, parent, reterr);
     ap_note_overflow(context, report.overflowed || report.names.overflowed);
     ap_mem_free(report.gate, report.rows, report.count * sizeof(report.rows[0]));

@@ -92,7 +92,8 @@ static enum ap_status union_of_all(struct ap_pass_context *context, struct host_
     const struct ap_events *events = &context->trace->events;
     uint32_t *rows;
     size_t count;
-    AP_TRY(ap_rows_by_start(&context->order, context->trace, 1u << AP_KIND_operator, false, &rows, &count, reterr));
+    AP_TRY(ap_rows_by_start(&context->order, context->trace, 1u << AP_KIND_operator, AP_ROWS_OUTERMOST_BY_START, &rows,
+                            &count, reterr));
     struct ap_cover busy = AP_COVER_EMPTY;
     int64_t long_gaps_ns = 0, to_ns = context->trace->window_start_ns;
     for (size_t i = 0; i < count; i++) {

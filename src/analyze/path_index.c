@@ -135,7 +135,8 @@ static enum ap_status rows_init(struct ap_path_rows *rows, struct ap_path_index 
 {
     rows->track_count = index->track_count;
     rows->first = ap_mem_resize(index->gate, NULL, 0, (rows->track_count + 1) * sizeof(rows->first[0]));
-    if (!rows->first)
+    rows->asked = ap_mem_resize(index->gate, NULL, 0, (rows->track_count + 1) * sizeof(rows->asked[0]));
+    if (!rows->first || !rows->asked)
         return ap_fail_memory(index->gate, reterr);
     rows->first[0] = 0;
     return AP_OK;
@@ -145,6 +146,7 @@ static void rows_release(struct ap_path_rows *rows, struct ap_gate *gate)
 {
     ap_mem_free(gate, rows->rows, rows->capacity * sizeof(rows->rows[0]));
     ap_mem_free(gate, rows->first, (rows->track_count + 1) * sizeof(rows->first[0]));
+    ap_mem_free(gate, rows->asked, (rows->track_count + 1) * sizeof(rows->asked[0]));
 }
 
 static enum ap_status rows_add(struct ap_path_rows *rows, struct ap_gate *gate, uint32_t row, struct ap_error *reterr)
@@ -156,15 +158,11 @@ static enum ap_status rows_add(struct ap_path_rows *rows, struct ap_gate *gate, 
 
 size_t ap_path_rows_before(const struct ap_path_index *index, const struct ap_path_rows *rows, uint32_t track, int64_t ns)
 {
-    size_t low = rows->first[track], high = rows->first[track + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (index->trace->events.start_ns[rows->rows[middle]] < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low - rows->first[track];
+    size_t first = rows->first[track], end = rows->asked[track];
+    while (end > first && index->trace->events.start_ns[rows->rows[end - 1]] >= ns)
+        end--;
+    rows->asked[track] = end;
+    return end - first;
 }
 
 /* Copies that ended within the call that made them: it waited for them. */
@@ -292,6 +290,11 @@ static enum ap_status take_host_row(struct ap_path_index *index, uint32_t row, c
     return rows_add(present ? &index->presence : &index->activity, index->gate, row, reterr);
 }
 
+static void end_track(struct ap_path_rows *rows, size_t track)
+{
+    rows->first[track + 1] = rows->asked[track] = rows->count;
+}
+
 static enum ap_status scan_threads(struct ap_path_index *index, const struct ap_row_order *order,
                                    const struct backward_rows *backward, const struct ap_id_map *copies,
                                    struct ap_error *reterr)
@@ -301,9 +304,9 @@ static enum ap_status scan_threads(struct ap_path_index *index, const struct ap_
         for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++)
             if (ap_row_is_of(index->trace, order->rows[i], AP_HOST_KINDS))
                 AP_TRY(take_host_row(index, order->rows[i], backward, &scan, copies, reterr));
-        index->activity.first[track + 1] = index->activity.count;
-        index->presence.first[track + 1] = index->presence.count;
-        index->blocking.first[track + 1] = index->blocking.count;
+        end_track(&index->activity, track);
+        end_track(&index->presence, track);
+        end_track(&index->blocking, track);
     }
     return AP_OK;
 }

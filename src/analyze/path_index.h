@@ -23,6 +23,7 @@ AP_MUST_CHECK enum ap_status ap_path_names(const struct ap_trace *trace, struct 
 struct ap_path_rows {
     uint32_t *rows;
     size_t *first;
+    size_t *asked;  /* by track: the end of the rows that may start before what is asked for next */
     size_t count, capacity, track_count;
 };
 
@@ -69,7 +70,7 @@ void ap_path_index_release(struct ap_path_index *index);
 /** The part of it that recorded waits fill; the rest must stand. */
 AP_MUST_CHECK enum ap_status ap_path_waits_init(struct ap_path_index *index, struct ap_error *reterr);
 
-/** Number of rows of the track, counted from first[track], that start before @ns. */
+/** Number of rows of the track, counted from first[track], that start before @ns, which does not grow from call to call. */
 size_t ap_path_rows_before(const struct ap_path_index *index, const struct ap_path_rows *rows, uint32_t track, int64_t ns);
 /** The work of any stream that ended last, not after @ns; AP_NO_WORK where there is none. */
 uint32_t ap_path_work_ended(const struct ap_path_index *index, int64_t ns);

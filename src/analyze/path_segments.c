@@ -7,6 +7,7 @@
 #include "poison.h"
 
 struct open_row {
+    int64_t end_ns;
     uint32_t row;
     uint32_t label;  /* the row that names the time in which this one is innermost */
     bool told;       /* label is an operator or annotation */
@@ -16,6 +17,9 @@ struct open_row {
 
 struct thread {
     size_t next;     /* of the order: rows before it have been opened */
+    uint32_t next_row; /* the host row that stands there; AP_NO_ROW = there is none */
+    int64_t next_start_ns;
+    bool begun;      /* next_row is known */
     struct open_row *open;
     size_t count, capacity;
 };
@@ -54,9 +58,9 @@ static void add_segment(struct cutter *cutter, int64_t start_ns, int64_t end_ns,
     cutter->has_segment = true;
 }
 
-static void close_rows(const struct cutter *cutter, struct thread *thread, int64_t now_ns)
+static void close_rows(struct thread *thread, int64_t now_ns)
 {
-    while (thread->count && ap_row_end_ns(cutter->trace, thread->open[thread->count - 1].row) <= now_ns)
+    while (thread->count && thread->open[thread->count - 1].end_ns <= now_ns)
         thread->count--;
 }
 
@@ -64,9 +68,9 @@ static enum ap_status open_row(struct cutter *cutter, struct thread *thread, uin
 {
     static const struct open_row nothing = { .row = AP_NO_ROW, .label = AP_NO_ROW };
     uint8_t meaning = cutter->names[cutter->trace->events.name[row]];
-    close_rows(cutter, thread, cutter->trace->events.start_ns[row]);
+    close_rows(thread, cutter->trace->events.start_ns[row]);
     const struct open_row *around = thread->count ? &thread->open[thread->count - 1] : &nothing;
-    struct open_row open = { row, around->label, around->told, around->loads || (meaning & AP_PATH_NAME_LOADER), false };
+    struct open_row open = { ap_row_end_ns(cutter->trace, row), row, around->label, around->told, around->loads || (meaning & AP_PATH_NAME_LOADER), false };
     if (meaning & AP_PATH_NAME_CONTAINER) {
         open.label = AP_NO_ROW;
         open.told = false;
@@ -79,33 +83,36 @@ static enum ap_status open_row(struct cutter *cutter, struct thread *thread, uin
         open.label = open.label != AP_NO_ROW ? open.label : row;
         open.waits = meaning & AP_PATH_NAME_WAIT;
     }
-    AP_TRY(ap_mem_reserve(cutter->gate, (void **)&thread->open, &thread->capacity, thread->count + 1,
-                          sizeof(thread->open[0]), reterr));
+    if (AP_UNLIKELY(thread->count == thread->capacity))
+        AP_TRY(ap_mem_reserve(cutter->gate, (void **)&thread->open, &thread->capacity, thread->count + 1,
+                              sizeof(thread->open[0]), reterr));
     thread->open[thread->count++] = open;
     return AP_OK;
 }
 
-/* The next host row of the track; AP_NO_ROW at its end. */
-static uint32_t next_row(const struct cutter *cutter, struct thread *thread, uint32_t track)
+/* The first host row of the track from thread->next on. */
+static void find_next(const struct cutter *cutter, struct thread *thread, uint32_t track)
 {
-    while (thread->next < cutter->order->track_start[track + 1]) {
-        uint32_t row = cutter->order->rows[thread->next];
-        if (ap_row_is_of(cutter->trace, row, AP_HOST_KINDS))
-            return row;
+    const uint32_t *rows = cutter->order->rows;
+    size_t end = cutter->order->track_start[track + 1];
+    while (thread->next < end && !ap_row_is_of(cutter->trace, rows[thread->next], AP_HOST_KINDS))
         thread->next++;
-    }
-    return AP_NO_ROW;
+    thread->next_row = thread->next < end ? rows[thread->next] : AP_NO_ROW;
+    thread->next_start_ns = thread->next < end ? cutter->trace->events.start_ns[thread->next_row] : INT64_MAX;
+    thread->begun = true;
 }
 
 static enum ap_status open_until(struct cutter *cutter, struct thread *thread, uint32_t track, int64_t now_ns,
                                  struct ap_error *reterr)
 {
-    for (uint32_t row = next_row(cutter, thread, track);
-         row != AP_NO_ROW && cutter->trace->events.start_ns[row] <= now_ns; row = next_row(cutter, thread, track)) {
-        AP_TRY(open_row(cutter, thread, row, reterr));
+    if (!thread->begun)
+        find_next(cutter, thread, track);
+    while (thread->next_row != AP_NO_ROW && thread->next_start_ns <= now_ns) {
+        AP_TRY(open_row(cutter, thread, thread->next_row, reterr));
         thread->next++;
+        find_next(cutter, thread, track);
     }
-    close_rows(cutter, thread, now_ns);
+    close_rows(thread, now_ns);
     return AP_OK;
 }
 
@@ -123,17 +130,13 @@ static enum ap_path_class class_of(const struct open_row *open, enum ap_path_cla
 static enum ap_status cut_host(struct cutter *cutter, uint32_t track, int64_t start_ns, int64_t end_ns,
                                enum ap_path_class piece_class, struct ap_error *reterr)
 {
-    static const struct open_row nothing = { .row = AP_NO_ROW, .label = AP_NO_ROW };
+    static const struct open_row nothing = { .end_ns = INT64_MAX, .row = AP_NO_ROW, .label = AP_NO_ROW };
     struct thread *thread = &cutter->threads[track];
     for (int64_t now_ns = start_ns; now_ns < end_ns;) {
         AP_TRY(open_until(cutter, thread, track, now_ns, reterr));
         const struct open_row *open = thread->count ? &thread->open[thread->count - 1] : &nothing;
-        uint32_t next = next_row(cutter, thread, track);
-        int64_t until_ns = end_ns;
-        if (open->row != AP_NO_ROW && ap_row_end_ns(cutter->trace, open->row) < until_ns)
-            until_ns = ap_row_end_ns(cutter->trace, open->row);
-        if (next != AP_NO_ROW && cutter->trace->events.start_ns[next] < until_ns)
-            until_ns = cutter->trace->events.start_ns[next];
+        int64_t until_ns = open->end_ns < end_ns ? open->end_ns : end_ns;
+        until_ns = thread->next_start_ns < until_ns ? thread->next_start_ns : until_ns;
         add_segment(cutter, now_ns, until_ns, open->label, track, class_of(open, piece_class));
         now_ns = until_ns;
     }

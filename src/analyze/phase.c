@@ -110,6 +110,7 @@ struct finding {
     const struct ap_row_order *order;
     const struct ap_host_tree *tree;
     const struct ap_steps *steps;
+    struct ap_step_cursor step;
     struct marks marks;
     int64_t *last_backward_ns; /* by step; the last entry: without steps, of the whole trace */
     bool *has_step;            /* by track */
@@ -118,7 +119,7 @@ struct finding {
 static void note_backward(struct finding *finding, uint32_t row)
 {
     int64_t start_ns = finding->trace->events.start_ns[row];
-    size_t step = ap_step_at(finding->steps, start_ns);
+    size_t step = ap_step_cursor_at(&finding->step, start_ns);
     finding->phases->has_backward = true;
     finding->phases->track_is_backward[finding->trace->events.track[row]] = true;
     if (finding->last_backward_ns[step] < start_ns)
@@ -170,7 +171,7 @@ static uint8_t weak_phase(struct finding *finding, uint32_t row)
     if (phases->track_is_backward[track] && finding->steps->count && !finding->has_step[track])
         return AP_PHASE_backward;
     int64_t start_ns = finding->trace->events.start_ns[row];
-    return start_ns < finding->last_backward_ns[ap_step_at(finding->steps, start_ns)] ? AP_PHASE_forward : AP_PHASE_other;
+    return start_ns < finding->last_backward_ns[ap_step_cursor_at(&finding->step, start_ns)] ? AP_PHASE_forward : AP_PHASE_other;
 }
 
 /* Rows that nothing around them decides: from the outside to the inside once more. */
@@ -229,7 +230,8 @@ enum ap_status ap_phases_init(struct ap_phases *phases, const struct ap_trace *t
     if (!phases->track_is_backward)
         return ap_fail_memory(gate, reterr);
     phases->track_count = trace->track_count;
-    struct finding finding = { phases, trace, order, tree, steps, { .gate = gate }, NULL, NULL };
+    struct finding finding = { .phases = phases, .trace = trace, .order = order, .tree = tree, .steps = steps,
+                               .step = { steps, 0 }, .marks.gate = gate };
     return find(&finding, reterr);
 }
 

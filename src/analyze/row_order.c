@@ -7,26 +7,13 @@
 
 #include "poison.h"
 
-static bool has_place(const struct ap_trace *trace, size_t row)
+#define KINDS (AP_HOST_KINDS | AP_GPU_KINDS | 1u << AP_KIND_overhead | 1u << AP_KIND_gpu_sync | 1u << AP_KIND_accelerator)
+
+static inline bool has_place(const struct ap_trace *trace, size_t row)
 {
-    switch (ap_row_kind(trace->events.tag[row])) {
-    case AP_KIND_operator:
-    case AP_KIND_annotation:
-    case AP_KIND_runtime:
-    case AP_KIND_python:
-    case AP_KIND_engine:
-    case AP_KIND_overhead:
-    case AP_KIND_gpu_sync:
-    case AP_KIND_accelerator:
-    case AP_KIND_kernel:
-    case AP_KIND_memcpy:
-    case AP_KIND_memset:
-        break;
-    default:
-        if (!(trace->events.tag[row] & AP_ROW_CPU_CATEGORY))
-            return false;
-    }
-    return trace->events.start_ns[row] != AP_START_UNKNOWN && trace->events.dur_ns[row] >= 0;
+    uint8_t tag = trace->events.tag[row];
+    return (KINDS >> ap_row_kind(tag) & 1 || tag & AP_ROW_CPU_CATEGORY) && trace->events.start_ns[row] != AP_START_UNKNOWN &&
+           trace->events.dur_ns[row] >= 0;
 }
 
 static inline bool row_before(const void *context, uint32_t a, uint32_t b)
@@ -49,21 +36,35 @@ static void count_rows(struct ap_row_order *order, const struct ap_trace *trace)
     order->count = order->track_start[order->track_count];
 }
 
-/* After this track_start[i] is where track i ends; shifted back by the caller. */
-static void place_rows(struct ap_row_order *order, const struct ap_trace *trace)
+/* What was placed of a track. */
+struct placed {
+    uint32_t last;
+    bool is_disordered;
+};
+
+static void place_rows(struct ap_row_order *order, const struct ap_trace *trace, struct placed *placed)
 {
-    for (size_t row = 0; row < trace->events.count; row++)
-        if (has_place(trace, row))
-            order->rows[order->track_start[trace->events.track[row]]++] = (uint32_t)row;
+    for (size_t track = 0; track < order->track_count; track++)
+        placed[track] = (struct placed){ AP_NO_ROW, false };
+    for (size_t row = 0; row < trace->events.count; row++) {
+        if (!has_place(trace, row))
+            continue;
+        struct placed *before = &placed[trace->events.track[row]];
+        order->rows[order->track_start[trace->events.track[row]]++] = (uint32_t)row;
+        if (before->last != AP_NO_ROW && row_before(&trace->events, (uint32_t)row, before->last))
+            before->is_disordered = true;
+        before->last = (uint32_t)row;
+    }
     memmove(order->track_start + 1, order->track_start, order->track_count * sizeof(order->track_start[0]));
     order->track_start[0] = 0;
 }
 
-static enum ap_status sort_rows(struct ap_row_order *order, const struct ap_trace *trace, struct ap_error *reterr)
+static enum ap_status sort_rows(struct ap_row_order *order, const struct ap_trace *trace, const struct placed *placed,
+                                struct ap_error *reterr)
 {
     size_t largest = 0;
     for (size_t track = 0; track < order->track_count; track++) {
-        size_t count = order->track_start[track + 1] - order->track_start[track];
+        size_t count = placed[track].is_disordered ? order->track_start[track + 1] - order->track_start[track] : 0;
         largest = count > largest ? count : largest;
     }
     if (!largest)
@@ -72,10 +73,24 @@ static enum ap_status sort_rows(struct ap_row_order *order, const struct ap_trac
     if (!spare)
         return ap_fail_memory(order->gate, reterr);
     for (size_t track = 0; track < order->track_count; track++)
-        ap_sort_indices(order->rows + order->track_start[track],
-                        order->track_start[track + 1] - order->track_start[track], spare, row_before, &trace->events);
+        if (placed[track].is_disordered)
+            ap_sort_indices(order->rows + order->track_start[track],
+                            order->track_start[track + 1] - order->track_start[track], spare, row_before, &trace->events);
     ap_mem_free(order->gate, spare, largest * sizeof(spare[0]));
     return AP_OK;
+}
+
+static enum ap_status fill_rows(struct ap_row_order *order, const struct ap_trace *trace, struct ap_error *reterr)
+{
+    size_t placed_bytes = order->track_count * sizeof(struct placed);
+    order->rows = ap_mem_resize(order->gate, NULL, 0, order->count * sizeof(order->rows[0]));
+    struct placed *placed = order->rows ? ap_mem_resize(order->gate, NULL, 0, placed_bytes) : NULL;
+    if (!placed)
+        return ap_fail_memory(order->gate, reterr);
+    place_rows(order, trace, placed);
+    enum ap_status status = sort_rows(order, trace, placed, reterr);
+    ap_mem_free(order->gate, placed, placed_bytes);
+    return status;
 }
 
 enum ap_status ap_row_order_init(struct ap_row_order *order, const struct ap_trace *trace, struct ap_gate *gate,
@@ -86,13 +101,7 @@ enum ap_status ap_row_order_init(struct ap_row_order *order, const struct ap_tra
     if (!order->track_start)
         return ap_fail_memory(gate, reterr);
     count_rows(order, trace);
-    if (order->count) {
-        order->rows = ap_mem_resize(gate, NULL, 0, order->count * sizeof(order->rows[0]));
-        if (!order->rows)
-            return ap_fail_memory(gate, reterr);
-        place_rows(order, trace);
-    }
-    return sort_rows(order, trace, reterr);
+    return order->count ? fill_rows(order, trace, reterr) : AP_OK;
 }
 
 void ap_row_order_release(struct ap_row_order *order)
@@ -111,36 +120,48 @@ static inline bool device_before(const void *context, uint32_t a, uint32_t b)
     return row_before(&trace->events, a, b);
 }
 
-static inline bool is_of(const struct ap_trace *trace, uint32_t row, uint32_t kinds)
+/* Into @rows, where they have been counted. */
+static size_t list_rows(const struct ap_row_order *order, const struct ap_trace *trace, uint32_t kinds, bool outermost,
+                        uint32_t *rows)
 {
-    return kinds >> ap_row_kind(trace->events.tag[row]) & 1;
+    size_t count = 0;
+    for (size_t track = 0; track < order->track_count; track++) {
+        int64_t covered_to_ns = INT64_MIN;
+        for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
+            uint32_t row = order->rows[i];
+            if (!ap_row_is_of(trace, row, kinds) || (outermost && ap_row_end_ns(trace, row) <= covered_to_ns))
+                continue;
+            if (rows)
+                rows[count] = row;
+            count++;
+            covered_to_ns = outermost ? ap_row_end_ns(trace, row) : covered_to_ns;
+        }
+    }
+    return count;
 }
 
-enum ap_status ap_rows_by_start(const struct ap_row_order *order, const struct ap_trace *trace, uint32_t kinds, bool by_device, uint32_t **ret_rows, size_t *ret_count,
-                                struct ap_error *reterr)
+enum ap_status ap_rows_by_start(const struct ap_row_order *order, const struct ap_trace *trace, uint32_t kinds,
+                                enum ap_rows_order by, uint32_t **ret_rows, size_t *ret_count, struct ap_error *reterr)
 {
-    size_t count = 0, at = 0;
+    bool outermost = by == AP_ROWS_OUTERMOST_BY_START;
+    size_t count = list_rows(order, trace, kinds, outermost, NULL), bytes = count * sizeof(uint32_t);
     *ret_rows = NULL;
-    for (size_t i = 0; i < order->count; i++)
-        count += is_of(trace, order->rows[i], kinds);
     *ret_count = count;
     if (!count)
         return AP_OK;
-    uint32_t *rows = ap_mem_resize(order->gate, NULL, 0, count * sizeof(rows[0]));
-    uint32_t *spare = ap_mem_resize(order->gate, NULL, 0, count * sizeof(rows[0]));
+    uint32_t *rows = ap_mem_resize(order->gate, NULL, 0, bytes);
+    uint32_t *spare = ap_mem_resize(order->gate, NULL, 0, bytes);
     if (!rows || !spare) {
-        ap_mem_free(order->gate, rows, count * sizeof(rows[0]));
-        ap_mem_free(order->gate, spare, count * sizeof(rows[0]));
+        ap_mem_free(order->gate, rows, bytes);
+        ap_mem_free(order->gate, spare, bytes);
         return ap_fail_memory(order->gate, reterr);
     }
-    for (size_t i = 0; i < order->count; i++)
-        if (is_of(trace, order->rows[i], kinds))
-            rows[at++] = order->rows[i];
-    if (by_device)
+    (void)list_rows(order, trace, kinds, outermost, rows);
+    if (by == AP_ROWS_BY_DEVICE)
         ap_sort_indices(rows, count, spare, device_before, trace);
     else
         ap_sort_indices(rows, count, spare, row_before, &trace->events);
-    ap_mem_free(order->gate, spare, count * sizeof(rows[0]));
+    ap_mem_free(order->gate, spare, bytes);
     *ret_rows = rows;
     return AP_OK;
 }

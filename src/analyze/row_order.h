@@ -18,10 +18,16 @@ AP_MUST_CHECK enum ap_status ap_row_order_init(struct ap_row_order *order, const
                                                struct ap_gate *gate, struct ap_error *reterr);
 void ap_row_order_release(struct ap_row_order *order);
 
-/** The rows whose kind is in the set (bit 1 << kind) of all tracks by device (where @by_device), then start. The list is
- *  the caller's: free it with ap_mem_free(gate, list, *ret_count * sizeof(uint32_t)). */
+enum ap_rows_order {
+    AP_ROWS_BY_START,
+    AP_ROWS_BY_DEVICE,          /* then by start */
+    AP_ROWS_OUTERMOST_BY_START, /* only those that last longer than all of their track that begin before them */
+};
+
+/** The rows whose kind is in the set (bit 1 << kind) of all tracks. The list is the caller's: free it with
+ *  ap_mem_free(gate, list, *ret_count * sizeof(uint32_t)). */
 AP_MUST_CHECK enum ap_status ap_rows_by_start(const struct ap_row_order *order, const struct ap_trace *trace,
-                                              uint32_t kinds, bool by_device, uint32_t **ret_rows, size_t *ret_count,
-                                              struct ap_error *reterr);
+                                              uint32_t kinds, enum ap_rows_order by, uint32_t **ret_rows,
+                                              size_t *ret_count, struct ap_error *reterr);
 
 #endif

@@ -23,6 +23,7 @@ static enum ap_status prepare_operators(struct ap_pass_context *context, struct 
     (void)root;
     AP_TRY(ap_op_stats_init(&context->ops, context->trace, context->gate, reterr));
     AP_TRY(ap_op_families_init(&context->op_families, context->trace, context->gate, context->ops.operators.count, reterr));
+    AP_TRY(ap_call_kinds_init(&context->calls, context->trace, context->gate, reterr));
     return ap_kernel_families_init(&context->families, context->trace, context->gate, reterr);
 }
 
@@ -134,7 +135,7 @@ static enum ap_status add_split(struct ap_pass_context *context, struct ap_model
 /* What a pass gives to others: the member of the context with nearly this name. */
 enum {
     ORDER = 1,
-    OPERATORS = 2, /* ops but for self and busy times; families, op_families */
+    OPERATORS = 2, /* ops but for self and busy times; families, op_families, calls */
     SELF_TIMES = 4,
     TREE = 8,
     LINKS = 16,
@@ -232,6 +233,7 @@ enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_
                                 struct ap_model *model, struct ap_error *reterr)
 {
     struct ap_pass_context context = { .trace = trace, .options = options, .notes = notes, .gate = trace->gate };
+    context.calls.gate = trace->gate;
     context.critical_path.gate = trace->gate;
     context.families.gate = trace->gate;
     context.links.gate = trace->gate;
@@ -249,6 +251,7 @@ enum ap_status ap_analyze_trace(struct ap_trace *trace, const struct ap_analyze_
     enum ap_status status = run(&context, model, reterr);
     ap_phases_release(&context.phases);
     ap_op_families_release(&context.op_families);
+    ap_call_kinds_release(&context.calls);
     ap_critical_path_release(&context.critical_path);
     ap_split_release(&context.split);
     ap_kernel_families_release(&context.families);

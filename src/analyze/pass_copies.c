@@ -18,7 +18,6 @@ struct copy_sum {
 
 struct copy_work {
     struct ap_pass_context *context;
-    struct ap_call_kinds kinds;
     struct ap_copies copies;
     struct ap_host_chains chains;
     struct ap_gpu_cover others;    /* kernels and memsets that are no copies */
@@ -121,7 +120,7 @@ static void find_waiting_ops(struct copy_work *work)
     const struct ap_trace *trace = work->context->trace;
     for (uint32_t row = 0; row < trace->events.count; row++)
         if (ap_row_kind(trace->events.tag[row]) == AP_KIND_runtime && work->context->tree.parent[row] != AP_NO_ROW &&
-            ap_call_kind_of(&work->kinds, trace, row) == AP_CALL_wait &&
+            ap_call_kind_of(&work->context->calls, trace, row) == AP_CALL_wait &&
             ap_row_is_of(trace, work->context->tree.parent[row], 1u << AP_KIND_operator))
             (void)ap_row_set_add(&work->waiting_ops, work->context->tree.parent[row]);
 }
@@ -236,8 +235,7 @@ static enum ap_status begin(struct copy_work *work, struct ap_error *reterr)
     struct ap_gate *gate = context->gate;
     work->per_step = ap_per_step_of(&context->steps);
     work->window_ns = ap_links_window_ns(&context->links, trace);
-    AP_TRY(ap_call_kinds_init(&work->kinds, trace, gate, reterr));
-    AP_TRY(ap_copies_init(&work->copies, trace, &context->tree, &context->links, &work->kinds, gate, reterr));
+    AP_TRY(ap_copies_init(&work->copies, trace, &context->tree, &context->links, &context->calls, gate, reterr));
     AP_TRY(ap_host_chains_init(&work->chains, trace, &context->tree, gate, reterr));
     AP_TRY(ap_gpu_cover_init(&work->others, trace, &context->links, covers, work, gate, reterr));
     AP_TRY(ap_row_set_init(&work->op_counted, gate, trace->events.count, reterr));
@@ -248,7 +246,7 @@ enum ap_status ap_pass_copies(struct ap_pass_context *context, struct ap_model *
                               struct ap_error *reterr)
 {
     struct ap_gate *gate = context->gate;
-    struct copy_work work = { .context = context, .kinds.gate = gate, .copies.gate = gate, .copies.on_device.gate = gate,
+    struct copy_work work = { .context = context, .copies.gate = gate, .copies.on_device.gate = gate,
                               .chains.frames.gate = gate, .others.gate = gate,
                               .op_counted.gate = gate, .waiting_ops.gate = gate };
     if (!context->links.count) {
@@ -266,6 +264,5 @@ enum ap_status ap_pass_copies(struct ap_pass_context *context, struct ap_model *
     ap_gpu_cover_release(&work.others);
     ap_host_chains_release(&work.chains);
     ap_copies_release(&work.copies);
-    ap_call_kinds_release(&work.kinds);
     return status;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * pass_launches.c - how the host hands its work to the devices: what could be linked, how long work waits between the call
  * and its start, what the calls themselves cost, and how far the host is ahead. */
-#include "call_kind.h"
 #include "id_map.h"
 #include "launch_queue.h"
 #include "passes.h"
@@ -128,7 +127,7 @@ static void take_row(struct launch_sums *sums, const struct ap_trace *trace, con
 }
 
 /* @stream_end_ns by track: so far. */
-static void sum_launches(struct launch_sums *sums, const struct ap_pass_context *context, const struct ap_call_kinds *kinds,
+static void sum_launches(struct launch_sums *sums, const struct ap_pass_context *context,
                          struct ap_row_set *seen, int64_t *stream_end_ns)
 {
     const struct ap_trace *trace = context->trace;
@@ -139,7 +138,7 @@ static void sum_launches(struct launch_sums *sums, const struct ap_pass_context 
         const struct ap_device_row *linked = &context->links.rows[i];
         int64_t *end_ns = &stream_end_ns[trace->events.track[linked->row]];
         if (linked->launch != AP_NO_ROW) {
-            enum ap_call_kind kind = ap_call_kind_of(kinds, trace, linked->launch);
+            enum ap_call_kind kind = ap_call_kind_of(&context->calls, trace, linked->launch);
             bool in_step = ap_per_step_has(&per_step, trace->events.start_ns[linked->launch]);
             sums->step_kernels += in_step && ap_row_kind(trace->events.tag[linked->row]) == AP_KIND_kernel;
             if (ap_row_set_add(seen, linked->launch)) {
@@ -156,15 +155,14 @@ static void sum_launches(struct launch_sums *sums, const struct ap_pass_context 
 enum delay_from { FROM_START, FROM_END };
 
 /* Delays of the linked rows into @delays_ns; how many there are. */
-static size_t gather_delays(const struct ap_pass_context *context, const struct ap_call_kinds *kinds, enum delay_from from,
-                            bool graphs, int64_t *delays_ns)
+static size_t gather_delays(const struct ap_pass_context *context, enum delay_from from, bool graphs, int64_t *delays_ns)
 {
     const struct ap_trace *trace = context->trace;
     size_t count = 0;
     for (size_t i = 0; i < context->links.count; i++) {
         const struct ap_device_row *linked = &context->links.rows[i];
         if (linked->launch == AP_NO_ROW ||
-            (!graphs && ap_call_kind_of(kinds, trace, linked->launch) == AP_CALL_graph_launch))
+            (!graphs && ap_call_kind_of(&context->calls, trace, linked->launch) == AP_CALL_graph_launch))
             continue;
         int64_t start_ns = trace->events.start_ns[linked->row], call_end_ns = ap_row_end_ns(trace, linked->launch);
         if (from == FROM_START)
@@ -192,20 +190,19 @@ static void add_delays(struct ap_pass_context *context, int64_t *delays_ns, size
         ap_add_known_time(model, delay, keys[i], count, count ? quantiles_ns[i] : 0);
 }
 
-static void add_all_delays(struct ap_pass_context *context, const struct ap_call_kinds *kinds,
-                           const struct launch_sums *sums, int64_t *delays_ns, struct ap_model *model,
+static void add_all_delays(struct ap_pass_context *context, const struct launch_sums *sums, int64_t *delays_ns, struct ap_model *model,
                            struct ap_value *launches)
 {
-    size_t count = gather_delays(context, kinds, FROM_START, true, delays_ns);
+    size_t count = gather_delays(context, FROM_START, true, delays_ns);
     add_delays(context, delays_ns, count, model, launches);
     ap_add_count(model, launches, "started_before_call_end_count", sums->before_call_end);
     ap_add_count(model, launches, "started_before_call_count", sums->before_call);
     struct ap_value *plain = ap_add_object(model, launches, "without_graphs");
-    count = gather_delays(context, kinds, FROM_START, false, delays_ns);
+    count = gather_delays(context, FROM_START, false, delays_ns);
     ap_add_count(model, plain, "linked_count", (int64_t)count);
     add_delays(context, delays_ns, count, model, plain);
     struct ap_value *delay = ap_add_object(model, launches, "launch_delay");
-    count = gather_delays(context, kinds, FROM_END, true, delays_ns);
+    count = gather_delays(context, FROM_END, true, delays_ns);
     if (count)
         ap_add_time(model, delay, "p50_us", ap_quantile(delays_ns, count, 50));
     else
@@ -307,7 +304,7 @@ static void add_calls(struct ap_pass_context *context, const struct launch_sums 
     ap_add_quotient(model, launches, "short_kernel_ratio", (double)sums->short_rows, (double)(linked - sums->graph_rows));
 }
 
-static enum ap_status add_launches(struct ap_pass_context *context, const struct ap_call_kinds *kinds, int64_t *scratch_ns,
+static enum ap_status add_launches(struct ap_pass_context *context, int64_t *scratch_ns,
                                    struct ap_model *model, struct ap_value *root, struct ap_error *reterr)
 {
     struct launch_sums sums = { .calls = 0 };
@@ -318,7 +315,7 @@ static enum ap_status add_launches(struct ap_pass_context *context, const struct
         return ap_fail_memory(context->gate, reterr);
     enum ap_status status = ap_row_set_init(&seen, context->gate, context->trace->events.count, reterr);
     if (status == AP_OK)
-        sum_launches(&sums, context, kinds, &seen, stream_end_ns);
+        sum_launches(&sums, context, &seen, stream_end_ns);
     ap_row_set_release(&seen);
     ap_mem_free(context->gate, stream_end_ns, track_bytes);
     AP_TRY(status);
@@ -326,7 +323,7 @@ static enum ap_status add_launches(struct ap_pass_context *context, const struct
     ap_add_count(model, launches, "linked_count", (int64_t)context->links.linked_count);
     ap_add_count(model, launches, "unlinked_device_count",
                  (int64_t)(context->links.count - context->links.linked_count));
-    add_all_delays(context, kinds, &sums, scratch_ns, model, launches);
+    add_all_delays(context, &sums, scratch_ns, model, launches);
     add_calls(context, &sums, model, launches);
     ap_note_overflow(context, sums.overflowed);
     return add_queue(context, model, launches, reterr);
@@ -340,16 +337,12 @@ enum ap_status ap_pass_launches(struct ap_pass_context *context, struct ap_model
         ap_add_null(model, root, "launches");
         return AP_OK;
     }
-    struct ap_call_kinds kinds;
     size_t bytes = context->links.count * sizeof(int64_t);
     AP_TRY(add_links(context, model, root, reterr));
     int64_t *scratch_ns = ap_mem_resize(context->gate, NULL, 0, bytes);
     if (!scratch_ns)
         return ap_fail_memory(context->gate, reterr);
-    enum ap_status status = ap_call_kinds_init(&kinds, context->trace, context->gate, reterr);
-    if (status == AP_OK)
-        status = add_launches(context, &kinds, scratch_ns, model, root, reterr);
-    ap_call_kinds_release(&kinds);
+    enum ap_status status = add_launches(context, scratch_ns, model, root, reterr);
     ap_mem_free(context->gate, scratch_ns, bytes);
     return status;
 }

@@ -43,7 +43,6 @@ static enum ap_status add_calls(struct ap_pass_context *context, const struct ap
                                 struct ap_error *reterr)
 {
     struct ap_name_spreads spreads = { .gate = context->gate };
-    struct ap_call_kinds kinds = { .gate = context->gate };
     struct ap_value *list = ap_add_list(model, runtime, "calls");
     uint32_t *order;
     size_t count;
@@ -55,14 +54,11 @@ static enum ap_status add_calls(struct ap_pass_context *context, const struct ap
     if (status == AP_OK)
         status = ap_name_spreads_init(&spreads, context->trace, context->gate, names, count, AP_ROW_KIND_MASK,
                                       AP_KIND_runtime, reterr);
-    if (status == AP_OK)
-        status = ap_call_kinds_init(&kinds, context->trace, context->gate, reterr);
     for (size_t i = 0; i < count && status == AP_OK; i++) {
         const struct ap_name_sum *sum = &calls->sums[order[i]];
-        add_call(context, sum, long_counts[order[i]], ap_call_kind_of(&kinds, context->trace, sum->longest), &spreads,
+        add_call(context, sum, long_counts[order[i]], ap_call_kind_of(&context->calls, context->trace, sum->longest), &spreads,
                  model, list);
     }
-    ap_call_kinds_release(&kinds);
     ap_name_spreads_release(&spreads);
     ap_mem_free(context->gate, names, count * sizeof(names[0]));
     ap_mem_free(context->gate, order, count * sizeof(order[0]));

@@ -222,7 +222,7 @@ enum ap_status ap_pass_syncs(struct ap_pass_context *context, struct ap_model *m
         return AP_OK;
     }
     enum ap_status status = ap_waits_init(&waits, context->trace, &context->order, &context->tree, &context->links,
-                                          context->gate, reterr);
+                                          &context->calls, context->gate, reterr);
     if (status == AP_OK)
         status = ap_waits_find_cost(&waits, context->trace, &context->links, reterr);
     if (status == AP_OK && context->links.count && waits.count)

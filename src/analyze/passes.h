@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "analyze.h"
+#include "call_kind.h"
 #include "critical_path.h"
 #include "kernel_family.h"
 #include "links.h"
@@ -29,6 +30,7 @@ struct ap_pass_context {
     struct ap_op_stats ops;
     struct ap_critical_path critical_path; /* filled by pass_critical_path */
     struct ap_op_families op_families;
+    struct ap_call_kinds calls;
     struct ap_phases phases;
     int64_t window_ns;        /* of all rows but the profiler's own span; -1 = no row is placed in time */
     struct ap_steps steps;    /* found before the passes */

@@ -21,7 +21,7 @@ struct search {
     const struct ap_trace *trace;
     const struct ap_host_tree *tree;
     const struct ap_links *links;
-    struct ap_call_kinds kinds;
+    const struct ap_call_kinds *kinds;
     struct ap_host_chains chains;
     struct ap_name_patterns operators;
     uint8_t *category_of_name; /* 0 = not looked at, AP_SYNC_CATEGORY_COUNT + 1 = none, else the category + 1 */
@@ -127,7 +127,7 @@ static uint8_t category_of_call(struct search *search, enum ap_call_kind kind, c
 /* A copy that blocks and the synchronisation behind it, in one operator, are one wait. */
 static bool join(struct search *search, struct ap_wait *last, uint32_t call, enum ap_call_kind kind)
 {
-    enum ap_call_kind last_kind = ap_call_kind_of(&search->kinds, search->trace, last->row);
+    enum ap_call_kind last_kind = ap_call_kind_of(search->kinds, search->trace, last->row);
     if (kind != AP_CALL_wait || (last_kind != AP_CALL_copy && last_kind != AP_CALL_blocking_copy) ||
         search->tree->parent[last->row] != search->tree->parent[call] || search->tree->parent[call] == AP_NO_ROW)
         return false;
@@ -143,7 +143,7 @@ static enum ap_status take_call(struct ap_waits *waits, struct search *search, s
                                 struct ap_error *reterr)
 {
     const struct ap_trace *trace = search->trace;
-    enum ap_call_kind kind = ap_call_kind_of(&search->kinds, trace, call);
+    enum ap_call_kind kind = ap_call_kind_of(search->kinds, trace, call);
     const uint32_t *found = search->launched.slot_count ? ap_id_map_find(&search->launched, call + 1) : NULL;
     uint32_t own = found ? *found : AP_ID_NONE, copy = own;
     if (own != AP_ID_NONE) {
@@ -210,7 +210,6 @@ static enum ap_status begin_search(struct search *search, struct ap_gate *gate,
                                    struct ap_error *reterr)
 {
     size_t count = ap_trace_id_count(search->trace);
-    AP_TRY(ap_call_kinds_init(&search->kinds, search->trace, gate, reterr));
     AP_TRY(ap_host_chains_init(&search->chains, search->trace, search->tree, gate, reterr));
     AP_TRY(ap_name_patterns_init(&search->operators, gate, operator_patterns, AP_COUNT_OF(operator_patterns), reterr));
     search->category_of_name = ap_mem_cleared(gate, count);
@@ -221,10 +220,10 @@ static enum ap_status begin_search(struct search *search, struct ap_gate *gate,
 }
 
 enum ap_status ap_waits_init(struct ap_waits *waits, const struct ap_trace *trace, const struct ap_row_order *order,
-                             const struct ap_host_tree *tree, const struct ap_links *links, struct ap_gate *gate,
-                             struct ap_error *reterr)
+                             const struct ap_host_tree *tree, const struct ap_links *links,
+                             const struct ap_call_kinds *kinds, struct ap_gate *gate, struct ap_error *reterr)
 {
-    struct search search = { .trace = trace, .tree = tree, .links = links, .kinds.gate = gate, .chains.frames.gate = gate,
+    struct search search = { .trace = trace, .tree = tree, .links = links, .kinds = kinds, .chains.frames.gate = gate,
                               .operators.gate = gate, .launched.gate = gate };
     *waits = (struct ap_waits){ .gate = gate };
     enum ap_status status = begin_search(&search, gate, reterr);
@@ -234,7 +233,6 @@ enum ap_status ap_waits_init(struct ap_waits *waits, const struct ap_trace *trac
     ap_id_map_release(&search.launched);
     ap_name_patterns_release(&search.operators);
     ap_host_chains_release(&search.chains);
-    ap_call_kinds_release(&search.kinds);
     return status;
 }
 

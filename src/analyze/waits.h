@@ -33,7 +33,8 @@ struct ap_waits {
 
 AP_MUST_CHECK enum ap_status ap_waits_init(struct ap_waits *waits, const struct ap_trace *trace,
                                            const struct ap_row_order *order, const struct ap_host_tree *tree,
-                                           const struct ap_links *links, struct ap_gate *gate, struct ap_error *reterr);
+                                           const struct ap_links *links, const struct ap_call_kinds *kinds,
+                                           struct ap_gate *gate, struct ap_error *reterr);
 void ap_waits_release(struct ap_waits *waits);
 
 /** Fills idle_ns and at_end. A wait lets the device run dry where nothing was queued any more when it ended: from its start

@@ -33,31 +33,82 @@ static inline size_t ap_sort_run_end(const uint32_t *indices, size_t start, size
     return end;
 }
 
-static inline void ap_sort_merge(uint32_t *indices, size_t start, size_t middle, size_t end, uint32_t *spare, ap_before *before,
-                  const void *context)
+/* The first of [low, high), which is in order, that @pivot comes before: likely near the end, so it is sought from there. */
+static inline size_t ap_sort_first_behind(const uint32_t *indices, size_t low, size_t high, uint32_t pivot, ap_before *before,
+                                          const void *context)
 {
+    for (size_t step = 1; high - low > step; step *= 2) {
+        if (!before(context, pivot, indices[high - step])) {
+            low = high - step + 1;
+            break;
+        }
+        high -= step;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (before(context, pivot, indices[middle]))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* The first of them that does not come before @pivot: likely near the beginning. */
+static inline size_t ap_sort_first_not_before(const uint32_t *indices, size_t low, size_t high, uint32_t pivot,
+                                              ap_before *before, const void *context)
+{
+    for (size_t step = 1; high - low > step; step *= 2) {
+        if (!before(context, indices[low + step - 1], pivot)) {
+            high = low + step - 1;
+            break;
+        }
+        low += step;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (before(context, indices[middle], pivot))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Neighbouring runs, of which only the parts are moved that do not stand where they belong. */
+static inline void ap_sort_merge(uint32_t *indices, size_t start, size_t middle, size_t end, uint32_t *spare, ap_before *before,
+                                 const void *context)
+{
+    start = ap_sort_first_behind(indices, start, middle, indices[middle], before, context);
+    if (start == middle)
+        return;
+    end = ap_sort_first_not_before(indices, middle, end, indices[middle - 1], before, context);
     size_t left_count = middle - start, left = 0, right = middle, to = start;
     memcpy(spare, indices + start, left_count * sizeof(spare[0]));
-    while (left < left_count && right < end)
-        indices[to++] = before(context, indices[right], spare[left]) ? indices[right++] : spare[left++];
+    while (left < left_count && right < end) { /* which side is next cannot be guessed: no branch on it */
+        uint32_t from_left = spare[left], from_right = indices[right];
+        bool is_right = before(context, from_right, from_left);
+        indices[to++] = is_right ? from_right : from_left;
+        right += is_right;
+        left += !is_right;
+    }
     memcpy(indices + to, spare + left, (left_count - left) * sizeof(spare[0]));
 }
 
 /** Sort in place, merging the runs that are in order already: linear for sorted input. @spare has room for @count. In the
- * header so that the rule can be compiled into the loops.
- * Neighbouring runs are merged pass by pass; runs are found again each pass, which costs one comparison an element. */
+ *  header so that the rule can be compiled into the loops. Of the runs that are not merged yet each is more than twice as long
+ *  as the next. */
 static inline void ap_sort_indices(uint32_t *indices, size_t count, uint32_t *spare, ap_before *before, const void *context)
 {
-    for (bool sorted = false; !sorted;) {
-        sorted = true;
-        for (size_t start = 0; start < count;) {
-            size_t middle = ap_sort_run_end(indices, start, count, before, context);
-            if (middle == count)
+    size_t starts[sizeof(size_t) * 8 + 1], open = 0;
+    for (size_t end = 0; end < count;) {
+        starts[open++] = end;
+        end = ap_sort_run_end(indices, end, count, before, context);
+        for (; open > 1; open--) {
+            size_t start = starts[open - 2], middle = starts[open - 1];
+            if (end < count && middle - start > 2 * (end - middle))
                 break;
-            size_t end = ap_sort_run_end(indices, middle, count, before, context);
             ap_sort_merge(indices, start, middle, end, spare, before, context);
-            sorted = sorted && start == 0 && end == count;
-            start = end;
         }
     }
 }

@@ -251,7 +251,9 @@ static void fill_copy(void *self, size_t index, struct ap_model *model, struct a
 static enum ap_status open_synchronisations(struct ap_trace_table *table, struct ap_error *reterr)
 {
     const struct ap_trace_view *view = table->view;
-    AP_TRY(ap_waits_init(&table->waits, view->trace, &view->order, &view->tree, &view->links, view->gate, reterr));
+    AP_TRY(ap_call_kinds_init(&table->kinds, view->trace, view->gate, reterr));
+    AP_TRY(ap_waits_init(&table->waits, view->trace, &view->order, &view->tree, &view->links, &table->kinds, view->gate,
+                         reterr));
     AP_TRY(ap_waits_find_cost(&table->waits, view->trace, &view->links, reterr));
     for (size_t i = 0; i < table->waits.count; i++)
         AP_TRY(keep(table, (uint32_t)i, reterr));

@@ -361,7 +361,8 @@ static void self_times_equal_a_slow_count(void)
         struct ap_row_order by_time;
         struct ap_op_stats stats;
         if (ap_row_order_init(&by_time, run.trace, &run.gate, NULL) != AP_OK ||
-            ap_op_stats_init(&stats, run.trace, &by_time, &run.gate, NULL) != AP_OK)
+            ap_op_stats_init(&stats, run.trace, &run.gate, NULL) != AP_OK ||
+            ap_op_stats_nest(&stats, run.trace, &by_time, NULL) != AP_OK)
             abort();
         for (int i = 0; i < ROWS; i++)
             wrong += stats.operators.self_ns[run.trace->events.name[i]] != slow_self_us(start, dur, order, i) * 1000;

@@ -250,6 +250,29 @@ static void top_lists_are_the_beginning_of_the_order(void)
     is_u64(atomic_load(&gate.used_bytes), 0, "and all memory comes back");
 }
 
+/* Lists as files have them: stretches in order that hardly overlap, that lie within one another, that go down. */
+static void runs_of_any_length_are_merged(void)
+{
+    enum { COUNT = 3000 };
+    struct random random = { 11 };
+    static int64_t values[COUNT];
+    static uint32_t indices[COUNT], spare[COUNT];
+    bool good = true;
+    for (int i = 0; i < 300 && good; i++) {
+        int64_t value = 0, back = (int64_t)random_below(&random, 100);
+        uint64_t run = 1 + random_below(&random, i % 3 ? 400 : 3);
+        for (uint32_t k = 0; k < COUNT; k++) {
+            value += random_below(&random, run) ? (int64_t)random_below(&random, 4) : -back;
+            values[k] = i % 7 ? value : -value;
+            indices[k] = k;
+        }
+        ap_sort_indices(indices, COUNT, spare, smaller, values);
+        for (uint32_t k = 1; k < COUNT; k++)
+            good &= smaller(values, indices[k - 1], indices[k]);
+    }
+    ok(good, "300 lists of 3,000, in runs of 1 to 400");
+}
+
 /* -------------------------------------------------------------------------------------------------------- strpool */
 
 static void equal_texts_have_equal_ids(void)
@@ -598,6 +621,7 @@ int main(void)
     quantiles_are_those_of_the_sorted_list();
     quantiles_take_no_quadratic_time();
     top_lists_are_the_beginning_of_the_order();
+    runs_of_any_length_are_merged();
     ids_find_what_was_put_there();
     a_map_of_nothing_and_without_memory();
     equal_texts_have_equal_ids();

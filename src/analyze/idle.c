@@ -29,8 +29,9 @@ struct attribution {
     const struct ap_steps *steps;
     uint32_t main_track;
     struct ap_host_states states;
-    struct piece *pieces;   /* what threads are asked for, by track, then time */
-    size_t piece_capacity;
+    int64_t *host_end_ns;   /* by gap: until then the host had not called yet */
+    uint32_t *asked;        /* the gaps that threads are asked for up to there, by track, then time */
+    size_t asked_count;
     struct piece *leftover; /* what their threads recorded nothing about, for the main thread */
     size_t leftover_count, leftover_capacity;
     struct ap_step_cursor step; /* where the last credit went */
@@ -95,7 +96,7 @@ static void credit(struct attribution *a, uint32_t gap_index, enum ap_idle_cause
 /* @row is a wait for the device that was open when the gap began. */
 static void note_wait(struct attribution *a, struct ap_gap *gap, uint32_t row)
 {
-    int64_t blocked_ns = a->trace->events.dur_ns[row], room_ns = feeding_of(a, gap).host_end_ns - gap->start_ns;
+    int64_t blocked_ns = a->trace->events.dur_ns[row], room_ns = a->host_end_ns[gap - a->split->gaps] - gap->start_ns;
     gap->sync_end_ns = gap->start_ns + (blocked_ns < room_ns ? blocked_ns : room_ns);
     if (gap->detail) {
         a->split->details[gap->detail - 1].host_row[AP_IDLE_synchronization] = row;
@@ -136,28 +137,46 @@ static enum ap_status leave_over(struct attribution *a, uint32_t gap, int64_t st
 /* Walks the pieces while the thread's time goes by in order. */
 struct questions {
     struct attribution *a;
+    const uint32_t *gaps;       /* each is a piece; NULL = the pieces stand in the list */
     const struct piece *pieces;
     size_t count, at;
     bool keep_leftover;
+    struct piece now; /* number @at */
 };
+
+static inline struct piece piece_at(const struct questions *questions, size_t i)
+{
+    if (!questions->gaps)
+        return questions->pieces[i];
+    uint32_t gap = questions->gaps[i];
+    return (struct piece){ questions->a->split->gaps[gap].start_ns, questions->a->host_end_ns[gap], gap };
+}
+
+static inline void go_to(struct questions *questions, size_t at)
+{
+    questions->at = at;
+    if (at < questions->count)
+        questions->now = piece_at(questions, at);
+}
 
 /* From @start_ns to @end_ns @row was the innermost open one. */
 static enum ap_status answer(struct questions *questions, uint32_t row, int64_t start_ns, int64_t end_ns,
                              struct ap_error *reterr)
 {
-    while (questions->at < questions->count && questions->pieces[questions->at].end_ns <= start_ns)
-        questions->at++;
-    for (size_t i = questions->at; i < questions->count && questions->pieces[i].start_ns < end_ns; i++) {
-        const struct piece *piece = &questions->pieces[i];
+    while (questions->at < questions->count && questions->now.end_ns <= start_ns)
+        go_to(questions, questions->at + 1);
+    while (questions->at < questions->count && questions->now.start_ns < end_ns) {
+        const struct piece *piece = &questions->now;
         int64_t from_ns = piece->start_ns > start_ns ? piece->start_ns : start_ns;
         int64_t to_ns = piece->end_ns < end_ns ? piece->end_ns : end_ns;
-        if (to_ns <= from_ns)
-            continue;
         bool nothing = row == AP_NO_ROW || questions->a->states.state[row] == AP_IDLE_untraced;
         if (nothing && questions->keep_leftover)
             AP_TRY(leave_over(questions->a, piece->gap, from_ns, to_ns, reterr));
         else
             credit_host(questions->a, piece->gap, row, from_ns, to_ns);
+        if (piece->end_ns > end_ns)
+            break;
+        go_to(questions, questions->at + 1);
     }
     return AP_OK;
 }
@@ -165,7 +184,7 @@ static enum ap_status answer(struct questions *questions, uint32_t row, int64_t 
 /* Is none of the time before @at_ns asked for any more? */
 static inline bool none_before(const struct questions *questions, int64_t at_ns)
 {
-    return questions->at == questions->count || at_ns <= questions->pieces[questions->at].start_ns;
+    return questions->at == questions->count || at_ns <= questions->now.start_ns;
 }
 
 /* What was open, innermost first, from @from_ns up to the start of the next row. */
@@ -184,10 +203,11 @@ static enum ap_status answer_until(struct questions *questions, uint32_t row, in
     return from_ns < next_ns ? answer(questions, AP_NO_ROW, from_ns, next_ns, reterr) : AP_OK;
 }
 
-static enum ap_status ask_thread(struct attribution *a, uint32_t track, const struct piece *pieces, size_t count,
-                                 struct ap_error *reterr)
+static enum ap_status ask_thread(struct attribution *a, uint32_t track, const uint32_t *gaps, const struct piece *pieces,
+                                 size_t count, struct ap_error *reterr)
 {
-    struct questions questions = { a, pieces, count, 0, true };
+    struct questions questions = { .a = a, .gaps = gaps, .pieces = pieces, .count = count, .keep_leftover = true };
+    go_to(&questions, 0);
     uint32_t open = AP_NO_ROW;
     int64_t now_ns = INT64_MIN;
     for (size_t i = a->order->track_start[track]; i < a->order->track_start[track + 1]; i++) {
@@ -205,49 +225,45 @@ static enum ap_status ask_thread(struct attribution *a, uint32_t track, const st
 
 /* ------------------------------------------------------------------------------------------------- pieces by thread */
 
-/* The host's part of each gap, grouped by the thread that is asked. *ret_starts has track_count + 1 elements. */
-static enum ap_status group_pieces(struct attribution *a, size_t **ret_starts, struct ap_error *reterr)
+/* From the call on. Work that does not start soon after it waits for something on the device. */
+static void credit_device(struct attribution *a, uint32_t gap, const struct feeding *feeding)
 {
-    struct ap_split *split = a->split;
-    size_t track_count = a->order->track_count, *starts;
-    starts = *ret_starts = ap_mem_cleared(split->gate, (track_count + 1) * sizeof(starts[0]));
-    if (!starts)
-        return ap_fail_memory(split->gate, reterr);
-    for (size_t i = 0; i < split->gap_count; i++) {
-        struct feeding feeding = feeding_of(a, &split->gaps[i]);
-        starts[feeding.track + 1] += feeding.host_end_ns > split->gaps[i].start_ns;
+    int64_t end_ns = a->split->gaps[gap].end_ns;
+    int64_t launched_ns = end_ns - feeding->call_end_ns > LAUNCH_NS ? feeding->call_end_ns + LAUNCH_NS : end_ns;
+    bool loads = feeding->launch != AP_NO_ROW && a->states.state[feeding->launch] == AP_IDLE_driver_call;
+    credit(a, gap, loads ? AP_IDLE_driver_call : AP_IDLE_launch_overhead, feeding->host_end_ns, launched_ns, feeding->launch);
+    credit(a, gap, AP_IDLE_queue_wait, launched_ns, end_ns, AP_NO_ROW);
+}
+
+/* The host's part of each gap, counted by the thread that is to be asked, in starts[track + 1]. */
+static void find_feeding(struct attribution *a, size_t *starts)
+{
+    for (uint32_t i = 0; i < a->split->gap_count; i++) {
+        struct feeding feeding = feeding_of(a, &a->split->gaps[i]);
+        credit_device(a, i, &feeding);
+        a->host_end_ns[i] = feeding.host_end_ns;
+        starts[feeding.track + 1] += feeding.host_end_ns > a->split->gaps[i].start_ns;
     }
+}
+
+static enum ap_status group_gaps(struct attribution *a, size_t *starts, struct ap_error *reterr)
+{
+    const struct ap_split *split = a->split;
+    size_t track_count = a->order->track_count;
     for (size_t track = 0; track < track_count; track++)
         starts[track + 1] += starts[track];
     if (!starts[track_count])
         return AP_OK;
-    a->pieces = ap_mem_resize(split->gate, NULL, 0, starts[track_count] * sizeof(a->pieces[0]));
-    if (!a->pieces)
+    a->asked = ap_mem_resize(split->gate, NULL, 0, starts[track_count] * sizeof(a->asked[0]));
+    if (!a->asked)
         return ap_fail_memory(split->gate, reterr);
-    a->piece_capacity = starts[track_count];
-    for (size_t i = 0; i < split->gap_count; i++) {
-        struct feeding feeding = feeding_of(a, &split->gaps[i]);
-        if (feeding.host_end_ns > split->gaps[i].start_ns)
-            a->pieces[starts[feeding.track]++] =
-                (struct piece){ split->gaps[i].start_ns, feeding.host_end_ns, (uint32_t)i };
-    }
+    a->asked_count = starts[track_count];
+    for (uint32_t i = 0; i < split->gap_count; i++)
+        if (a->host_end_ns[i] > split->gaps[i].start_ns)
+            a->asked[starts[feeding_of(a, &split->gaps[i]).track]++] = i;
     memmove(starts + 1, starts, track_count * sizeof(starts[0]));
     starts[0] = 0;
     return AP_OK;
-}
-
-/* From the call on. Work that does not start soon after it waits for something on the device. */
-static void credit_device(struct attribution *a)
-{
-    for (size_t i = 0; i < a->split->gap_count; i++) {
-        int64_t end_ns = a->split->gaps[i].end_ns;
-        struct feeding feeding = feeding_of(a, &a->split->gaps[i]);
-        int64_t launched_ns = end_ns - feeding.call_end_ns > LAUNCH_NS ? feeding.call_end_ns + LAUNCH_NS : end_ns;
-        bool loads = feeding.launch != AP_NO_ROW && a->states.state[feeding.launch] == AP_IDLE_driver_call;
-        credit(a, (uint32_t)i, loads ? AP_IDLE_driver_call : AP_IDLE_launch_overhead, feeding.host_end_ns, launched_ns,
-               feeding.launch);
-        credit(a, (uint32_t)i, AP_IDLE_queue_wait, launched_ns, end_ns, AP_NO_ROW);
-    }
 }
 
 static inline bool earlier_piece(const void *context, uint32_t x, uint32_t y)
@@ -288,7 +304,7 @@ static enum ap_status ask_main(struct attribution *a, struct ap_error *reterr)
     AP_TRY(take_leftover(a, &pieces, &count, reterr));
     if (!count)
         return AP_OK;
-    enum ap_status status = ask_thread(a, a->main_track, pieces, count, reterr);
+    enum ap_status status = ask_thread(a, a->main_track, NULL, pieces, count, reterr);
     ap_mem_free(a->split->gate, pieces, count * sizeof(pieces[0]));
     return status;
 }
@@ -325,7 +341,8 @@ static enum ap_status list_waits(struct attribution *a, struct waits *waits, str
 static enum ap_status answer_waits(struct attribution *a, const struct waits *waits, const uint32_t *sequence,
                                    const struct piece *pieces, size_t piece_count, struct ap_error *reterr)
 {
-    struct questions questions = { a, pieces, piece_count, 0, false };
+    struct questions questions = { .a = a, .pieces = pieces, .count = piece_count };
+    go_to(&questions, 0);
     int64_t now_ns = INT64_MIN;
     for (size_t i = 0; i < waits->count; i++) {
         uint32_t row = waits->rows[sequence[i]];
@@ -360,20 +377,34 @@ static enum ap_status ask_collectives(struct attribution *a, struct ap_error *re
     return status;
 }
 
-static enum ap_status ask_all(struct attribution *a, struct ap_error *reterr)
+/* @starts: cleared, of each track and one more. */
+static enum ap_status ask_threads(struct attribution *a, size_t *starts, struct ap_error *reterr)
 {
-    size_t *starts = NULL;
-    enum ap_status status = group_pieces(a, &starts, reterr);
+    find_feeding(a, starts);
+    enum ap_status status = group_gaps(a, starts, reterr);
     for (uint32_t track = 0; track < a->order->track_count && status == AP_OK; track++)
         if (starts[track] < starts[track + 1])
-            status = ask_thread(a, track, a->pieces + starts[track], starts[track + 1] - starts[track], reterr);
-    ap_mem_free(a->split->gate, starts, (a->order->track_count + 1) * sizeof(starts[0]));
-    ap_mem_free(a->split->gate, a->pieces, a->piece_capacity * sizeof(a->pieces[0]));
-    a->pieces = NULL;
-    a->piece_capacity = 0;
+            status = ask_thread(a, track, a->asked + starts[track], NULL, starts[track + 1] - starts[track], reterr);
+    ap_mem_free(a->split->gate, a->asked, a->asked_count * sizeof(a->asked[0]));
+    return status;
+}
+
+static enum ap_status ask_all(struct attribution *a, struct ap_error *reterr)
+{
+    struct ap_gate *gate = a->split->gate;
+    size_t starts_bytes = (a->order->track_count + 1) * sizeof(size_t), end_bytes = a->split->gap_count * sizeof(int64_t);
+    if (!a->split->gap_count)
+        return AP_OK;
+    size_t *starts = ap_mem_cleared(gate, starts_bytes);
+    a->host_end_ns = starts ? ap_mem_resize(gate, NULL, 0, end_bytes) : NULL;
+    enum ap_status status = a->host_end_ns ? ask_threads(a, starts, reterr) : ap_fail_memory(gate, reterr);
+    ap_mem_free(gate, starts, starts_bytes);
     if (status == AP_OK)
         status = ask_main(a, reterr);
-    return status == AP_OK ? ask_collectives(a, reterr) : status;
+    if (status == AP_OK)
+        status = ask_collectives(a, reterr);
+    ap_mem_free(gate, a->host_end_ns, end_bytes);
+    return status;
 }
 
 /* Batches are made in many small rows: the wait around them says more. */
@@ -401,7 +432,6 @@ enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_trace *
         return AP_OK;
     enum ap_status status = ap_host_states_init(&a.states, trace, order, tree, split->gate, reterr);
     if (status == AP_OK) {
-        credit_device(&a);
         status = ask_all(&a, reterr);
         name_data_waits(&a);
     }

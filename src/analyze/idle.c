@@ -20,6 +20,17 @@ struct piece {
     uint32_t gap;
 };
 
+struct pieces {
+    struct piece *list;
+    size_t count, capacity;
+};
+
+static void release_pieces(struct pieces *pieces, struct ap_gate *gate)
+{
+    ap_mem_free(gate, pieces->list, pieces->capacity * sizeof(pieces->list[0]));
+    *pieces = (struct pieces){ NULL, 0, 0 };
+}
+
 struct attribution {
     struct ap_split *split;
     const struct ap_trace *trace;
@@ -32,8 +43,8 @@ struct attribution {
     int64_t *host_end_ns;   /* by gap: until then the host had not called yet */
     uint32_t *asked;        /* the gaps that threads are asked for up to there, by track, then time */
     size_t asked_count;
-    struct piece *leftover; /* what their threads recorded nothing about, for the main thread */
-    size_t leftover_count, leftover_capacity;
+    struct pieces for_main; /* what their threads recorded nothing about */
+    struct pieces for_any;  /* what the main thread recorded nothing about either */
     struct ap_step_cursor step; /* where the last credit went */
 };
 
@@ -119,16 +130,16 @@ static void credit_host(struct attribution *a, uint32_t gap_index, uint32_t row,
     credit(a, gap_index, cause, start_ns, end_ns, row);
 }
 
-static enum ap_status leave_over(struct attribution *a, uint32_t gap, int64_t start_ns, int64_t end_ns, struct ap_error *reterr)
+static enum ap_status leave_over(struct pieces *to, struct ap_gate *gate, uint32_t gap, int64_t start_ns, int64_t end_ns,
+                                 struct ap_error *reterr)
 {
-    struct piece *last = a->leftover_count ? &a->leftover[a->leftover_count - 1] : NULL;
+    struct piece *last = to->count ? &to->list[to->count - 1] : NULL;
     if (last && last->gap == gap && last->end_ns == start_ns) {
         last->end_ns = end_ns;
         return AP_OK;
     }
-    AP_TRY(ap_mem_reserve(a->split->gate, (void **)&a->leftover, &a->leftover_capacity, a->leftover_count + 1,
-                          sizeof(a->leftover[0]), reterr));
-    a->leftover[a->leftover_count++] = (struct piece){ start_ns, end_ns, gap };
+    AP_TRY(ap_mem_reserve(gate, (void **)&to->list, &to->capacity, to->count + 1, sizeof(to->list[0]), reterr));
+    to->list[to->count++] = (struct piece){ start_ns, end_ns, gap };
     return AP_OK;
 }
 
@@ -140,7 +151,7 @@ struct questions {
     const uint32_t *gaps;       /* each is a piece; NULL = the pieces stand in the list */
     const struct piece *pieces;
     size_t count, at;
-    bool keep_leftover;
+    struct pieces *leftover; /* what nothing is recorded about goes there; NULL = that is its cause */
     struct piece now; /* number @at */
 };
 
@@ -170,8 +181,8 @@ static enum ap_status answer(struct questions *questions, uint32_t row, int64_t 
         int64_t from_ns = piece->start_ns > start_ns ? piece->start_ns : start_ns;
         int64_t to_ns = piece->end_ns < end_ns ? piece->end_ns : end_ns;
         bool nothing = row == AP_NO_ROW || questions->a->states.state[row] == AP_IDLE_untraced;
-        if (nothing && questions->keep_leftover)
-            AP_TRY(leave_over(questions->a, piece->gap, from_ns, to_ns, reterr));
+        if (nothing && questions->leftover)
+            AP_TRY(leave_over(questions->leftover, questions->a->split->gate, piece->gap, from_ns, to_ns, reterr));
         else
             credit_host(questions->a, piece->gap, row, from_ns, to_ns);
         if (piece->end_ns > end_ns)
@@ -206,7 +217,8 @@ static enum ap_status answer_until(struct questions *questions, uint32_t row, in
 static enum ap_status ask_thread(struct attribution *a, uint32_t track, const uint32_t *gaps, const struct piece *pieces,
                                  size_t count, struct ap_error *reterr)
 {
-    struct questions questions = { .a = a, .gaps = gaps, .pieces = pieces, .count = count, .keep_leftover = true };
+    struct questions questions = { .a = a, .gaps = gaps, .pieces = pieces, .count = count,
+                                   .leftover = track == a->main_track ? &a->for_any : &a->for_main };
     go_to(&questions, 0);
     uint32_t open = AP_NO_ROW;
     int64_t now_ns = INT64_MIN;
@@ -272,41 +284,45 @@ static inline bool earlier_piece(const void *context, uint32_t x, uint32_t y)
     return pieces[x].start_ns != pieces[y].start_ns ? pieces[x].start_ns < pieces[y].start_ns : x < y;
 }
 
-/* What threads left over, in order of time: gaps do not overlap, so neither do they. Each thread's are in order already.
- * The list is begun anew. */
-static enum ap_status take_leftover(struct attribution *a, struct piece **ret_pieces, size_t *ret_count,
-                                    struct ap_error *reterr)
+static bool are_in_order(const struct pieces *pieces)
 {
-    struct ap_gate *gate = a->split->gate;
-    size_t count = *ret_count = a->leftover_count, bytes = 2 * count * sizeof(uint32_t);
-    *ret_pieces = NULL;
-    if (!count)
-        return AP_OK;
-    uint32_t *sequence = ap_mem_resize(gate, NULL, 0, bytes);
-    *ret_pieces = sequence ? ap_mem_resize(gate, NULL, 0, count * sizeof(**ret_pieces)) : NULL;
-    for (size_t i = 0; i < count && *ret_pieces; i++)
-        sequence[i] = (uint32_t)i;
-    if (*ret_pieces)
-        ap_sort_indices(sequence, count, sequence + count, earlier_piece, a->leftover);
-    for (size_t i = 0; i < count && *ret_pieces; i++)
-        (*ret_pieces)[i] = a->leftover[sequence[i]];
-    ap_mem_free(gate, sequence, bytes);
-    ap_mem_free(gate, a->leftover, a->leftover_capacity * sizeof(a->leftover[0])); /* large: its copy is enough */
-    a->leftover = NULL;
-    a->leftover_count = a->leftover_capacity = 0;
-    return *ret_pieces ? AP_OK : ap_fail_memory(gate, reterr);
+    for (size_t i = 1; i < pieces->count; i++)
+        if (pieces->list[i].start_ns < pieces->list[i - 1].start_ns)
+            return false;
+    return true;
 }
 
+/* What threads left over, in order of time: gaps do not overlap, so neither do they. Each thread's are in order already. */
+static enum ap_status put_in_order(struct attribution *a, struct pieces *pieces, struct ap_error *reterr)
+{
+    struct ap_gate *gate = a->split->gate;
+    size_t count = pieces->count, bytes = 2 * count * sizeof(uint32_t);
+    if (are_in_order(pieces))
+        return AP_OK;
+    uint32_t *sequence = ap_mem_resize(gate, NULL, 0, bytes);
+    struct piece *list = sequence ? ap_mem_resize(gate, NULL, 0, count * sizeof(list[0])) : NULL;
+    if (list) {
+        for (size_t i = 0; i < count; i++)
+            sequence[i] = (uint32_t)i;
+        ap_sort_indices(sequence, count, sequence + count, earlier_piece, pieces->list);
+        for (size_t i = 0; i < count; i++)
+            list[i] = pieces->list[sequence[i]];
+        release_pieces(pieces, gate);
+        *pieces = (struct pieces){ list, count, count };
+    }
+    ap_mem_free(gate, sequence, bytes);
+    return list ? AP_OK : ap_fail_memory(gate, reterr);
+}
+
+/* Of what other threads left over; what the main thread left over it need not be asked for again. */
 static enum ap_status ask_main(struct attribution *a, struct ap_error *reterr)
 {
-    struct piece *pieces;
-    size_t count;
-    AP_TRY(take_leftover(a, &pieces, &count, reterr));
-    if (!count)
+    if (!a->for_main.count)
         return AP_OK;
-    enum ap_status status = ask_thread(a, a->main_track, NULL, pieces, count, reterr);
-    ap_mem_free(a->split->gate, pieces, count * sizeof(pieces[0]));
-    return status;
+    AP_TRY(put_in_order(a, &a->for_main, reterr));
+    AP_TRY(ask_thread(a, a->main_track, NULL, a->for_main.list, a->for_main.count, reterr));
+    release_pieces(&a->for_main, a->split->gate);
+    return AP_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ collectives of any thread */
@@ -339,9 +355,9 @@ static enum ap_status list_waits(struct attribution *a, struct waits *waits, str
 
 /* Where neither thread has anything recorded, a collective that runs on a third one is what they wait for. */
 static enum ap_status answer_waits(struct attribution *a, const struct waits *waits, const uint32_t *sequence,
-                                   const struct piece *pieces, size_t piece_count, struct ap_error *reterr)
+                                   struct ap_error *reterr)
 {
-    struct questions questions = { .a = a, .pieces = pieces, .count = piece_count };
+    struct questions questions = { .a = a, .pieces = a->for_any.list, .count = a->for_any.count };
     go_to(&questions, 0);
     int64_t now_ns = INT64_MIN;
     for (size_t i = 0; i < waits->count; i++) {
@@ -360,20 +376,18 @@ static enum ap_status answer_waits(struct attribution *a, const struct waits *wa
 static enum ap_status ask_collectives(struct attribution *a, struct ap_error *reterr)
 {
     struct waits waits = { .trace = a->trace };
-    struct piece *pieces;
     uint32_t *sequence = NULL;
-    size_t piece_count, count = 0;
-    AP_TRY(take_leftover(a, &pieces, &piece_count, reterr));
-    if (!piece_count)
+    size_t count = 0;
+    if (!a->for_any.count)
         return AP_OK;
+    AP_TRY(put_in_order(a, &a->for_any, reterr));
     enum ap_status status = list_waits(a, &waits, reterr);
     if (status == AP_OK)
         status = ap_top_indices(a->split->gate, (uint32_t)waits.count, 0, earlier_wait, &waits, &sequence, &count, reterr);
     if (status == AP_OK)
-        status = answer_waits(a, &waits, sequence, pieces, piece_count, reterr);
+        status = answer_waits(a, &waits, sequence, reterr);
     ap_mem_free(a->split->gate, sequence, count * sizeof(sequence[0]));
     ap_mem_free(a->split->gate, waits.rows, waits.capacity * sizeof(waits.rows[0]));
-    ap_mem_free(a->split->gate, pieces, piece_count * sizeof(pieces[0]));
     return status;
 }
 
@@ -436,6 +450,7 @@ enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_trace *
         name_data_waits(&a);
     }
     ap_host_states_release(&a.states);
-    ap_mem_free(split->gate, a.leftover, a.leftover_capacity * sizeof(a.leftover[0]));
+    release_pieces(&a.for_main, split->gate);
+    release_pieces(&a.for_any, split->gate);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "links.h"
 
-#include "id_map.h"
+#include "key_table.h"
 
 #include "poison.h"
 
@@ -16,8 +16,8 @@ static ap_link_key work_correlation(const struct ap_trace *trace, const struct a
     return work ? work->correlation : 0;
 }
 
-/* A map of the keys that rows of work have. */
-static enum ap_status collect_keys(struct ap_id_map *map, const struct ap_links *links, const struct ap_trace *trace,
+/* The keys that rows of work have. */
+static enum ap_status collect_keys(struct ap_key_table *keys, const struct ap_links *links, const struct ap_trace *trace,
                                    key_of_work *key_of, struct ap_error *reterr)
 {
     uint32_t lowest = UINT32_MAX, highest = 0;
@@ -26,24 +26,24 @@ static enum ap_status collect_keys(struct ap_id_map *map, const struct ap_links 
         lowest = key && key < lowest ? key : lowest;
         highest = key > highest ? key : highest;
     }
-    AP_TRY(ap_id_map_init_range(map, links->gate, links->count, lowest, highest, reterr));
+    AP_TRY(ap_key_table_init(keys, links->gate, links->count, lowest, highest, reterr));
     for (size_t i = 0; i < links->count; i++) {
         ap_link_key key = key_of(trace, &links->rows[i]);
         if (key)
-            (void)ap_id_map_add(map, key);
+            ap_key_table_add(keys, key);
     }
-    return AP_OK;
+    return ap_key_table_finish(keys, reterr);
 }
 
 /* Calls that are not placed in time launch nothing that could be judged. */
-static void find_calls(struct ap_id_map *calls, const struct ap_trace *trace)
+static void find_calls(struct ap_key_table *calls, const struct ap_trace *trace)
 {
     for (uint32_t row = 0; row < trace->events.count; row++) {
         if (ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime || trace->events.start_ns[row] == AP_START_UNKNOWN ||
             trace->events.dur_ns[row] < 0)
             continue;
         const struct ap_call_detail *call = ap_row_call(trace, row);
-        uint32_t *launch = call && call->correlation ? ap_id_map_find(calls, call->correlation) : NULL;
+        uint32_t *launch = call && call->correlation ? ap_key_table_find(calls, call->correlation) : NULL;
         if (launch && *launch == AP_ID_NONE)
             *launch = row;
     }
@@ -51,17 +51,18 @@ static void find_calls(struct ap_id_map *calls, const struct ap_trace *trace)
 
 static enum ap_status link_launches(struct ap_links *links, const struct ap_trace *trace, struct ap_error *reterr)
 {
-    struct ap_id_map calls;
-    AP_TRY(collect_keys(&calls, links, trace, work_correlation, reterr));
-    find_calls(&calls, trace);
-    for (size_t i = 0; i < links->count; i++) {
+    struct ap_key_table calls;
+    enum ap_status status = collect_keys(&calls, links, trace, work_correlation, reterr);
+    if (status == AP_OK)
+        find_calls(&calls, trace);
+    for (size_t i = 0; i < links->count && status == AP_OK; i++) {
         ap_link_key correlation = work_correlation(trace, &links->rows[i]);
         if (correlation)
-            links->rows[i].launch = *ap_id_map_find(&calls, correlation);
+            links->rows[i].launch = *ap_key_table_find(&calls, correlation);
         links->linked_count += links->rows[i].launch != AP_NO_ROW;
     }
-    ap_id_map_release(&calls);
-    return AP_OK;
+    ap_key_table_release(&calls);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------------ operators */
@@ -76,14 +77,14 @@ static ap_link_key op_id(const struct ap_trace *trace, const struct ap_device_ro
     return work ? work->external_id : 0;
 }
 
-static void find_ops(struct ap_id_map *ops, const struct ap_trace *trace)
+static void find_ops(struct ap_key_table *ops, const struct ap_trace *trace)
 {
     for (uint32_t row = 0; row < trace->events.count; row++) {
         if (!ap_row_is_of(trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation) ||
             trace->events.start_ns[row] == AP_START_UNKNOWN || trace->events.dur_ns[row] < 0)
             continue;
         const struct ap_op_detail *op = ap_row_op(trace, row);
-        uint32_t *found = op && op->external_id ? ap_id_map_find(ops, op->external_id) : NULL;
+        uint32_t *found = op && op->external_id ? ap_key_table_find(ops, op->external_id) : NULL;
         if (found && *found == AP_ID_NONE)
             *found = row;
     }
@@ -91,19 +92,20 @@ static void find_ops(struct ap_id_map *ops, const struct ap_trace *trace)
 
 static enum ap_status link_ops_by_id(struct ap_links *links, const struct ap_trace *trace, struct ap_error *reterr)
 {
-    struct ap_id_map ops;
+    struct ap_key_table ops;
     if (ap_external_id_is_correlation(trace))
         return AP_OK;
-    AP_TRY(collect_keys(&ops, links, trace, op_id, reterr));
-    find_ops(&ops, trace);
-    for (size_t i = 0; i < links->count; i++) {
+    enum ap_status status = collect_keys(&ops, links, trace, op_id, reterr);
+    if (status == AP_OK)
+        find_ops(&ops, trace);
+    for (size_t i = 0; i < links->count && status == AP_OK; i++) {
         ap_link_key id = op_id(trace, &links->rows[i]);
         if (id)
-            links->rows[i].op = *ap_id_map_find(&ops, id);
+            links->rows[i].op = *ap_key_table_find(&ops, id);
         links->by_external_id_count += links->rows[i].op != AP_NO_ROW;
     }
-    ap_id_map_release(&ops);
-    return AP_OK;
+    ap_key_table_release(&ops);
+    return status;
 }
 
 static void link_ops_by_time(struct ap_links *links, const struct ap_trace *trace, const struct ap_host_tree *tree)

@@ -62,6 +62,7 @@ static enum ap_status list_work(struct ap_path_index *index, const struct ap_lin
     index->work = ap_mem_resize(index->gate, NULL, 0, links->count * sizeof(index->work[0]));
     if (!index->work)
         return ap_fail_memory(index->gate, reterr);
+    index->linked = links->rows;
     index->work_count = links->count;
     index->launched_count = links->linked_count;
     const uint32_t *track = index->trace->events.track;
@@ -72,8 +73,7 @@ static enum ap_status list_work(struct ap_path_index *index, const struct ap_lin
     /* A track is of one device, so that the links, by device and start, fill each one in order of time. After this
      * first_work[i] is where track i ends. */
     for (size_t i = 0; i < links->count; i++)
-        index->work[index->first_work[track[links->rows[i].row]]++] =
-            (struct ap_path_work){ links->rows[i].row, links->rows[i].launch, links->rows[i].op };
+        index->work[index->first_work[track[links->rows[i].row]]++] = (uint32_t)i;
     memmove(index->first_work + 1, index->first_work, first_bytes - sizeof(index->first_work[0]));
     index->first_work[0] = 0;
     return AP_OK;
@@ -171,8 +171,8 @@ static enum ap_status find_copies(const struct ap_path_index *index, struct ap_i
     size_t count = 0;
     for (int round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < index->work_count; i++) {
-            uint32_t launch = index->work[i].launch;
-            if (launch == AP_NO_ROW || !ap_row_is_of(index->trace, index->work[i].row, 1u << AP_KIND_memcpy) ||
+            uint32_t launch = ap_path_work(index, i)->launch;
+            if (launch == AP_NO_ROW || !ap_row_is_of(index->trace, ap_path_work(index, i)->row, 1u << AP_KIND_memcpy) ||
                 ap_work_end_ns(index, i) > ap_row_end_ns(index->trace, launch))
                 continue;
             if (round)

@@ -27,17 +27,12 @@ struct ap_path_rows {
     size_t count, capacity, track_count;
 };
 
-struct ap_path_work {
-    uint32_t row;
-    uint32_t launch; /* the call; AP_NO_ROW = unknown */
-    uint32_t op;     /* AP_NO_ROW = unknown */
-};
-
 struct ap_path_index {
     struct ap_gate *gate;
     const struct ap_trace *trace;
     uint8_t *names;
-    struct ap_path_work *work;        /* GPU work by track, then start */
+    const struct ap_device_row *linked;
+    uint32_t *work;                   /* GPU work by track, then start: places in linked */
     size_t *first_work;               /* by track */
     uint32_t *work_by_end;            /* of all streams */
     size_t work_count, track_count;
@@ -77,14 +72,19 @@ uint32_t ap_path_work_ended(const struct ap_path_index *index, int64_t ns);
 /** The GPU work that the blocking call number @blocking waited for, ended by @ns; AP_NO_WORK where it found none running. */
 uint32_t ap_path_awaited(const struct ap_path_index *index, size_t blocking, int64_t ns);
 
+static inline const struct ap_device_row *ap_path_work(const struct ap_path_index *index, size_t work)
+{
+    return &index->linked[index->work[work]];
+}
+
 static inline int64_t ap_work_start_ns(const struct ap_path_index *index, uint32_t work)
 {
-    return index->trace->events.start_ns[index->work[work].row];
+    return index->trace->events.start_ns[ap_path_work(index, work)->row];
 }
 
 static inline int64_t ap_work_end_ns(const struct ap_path_index *index, uint32_t work)
 {
-    return ap_row_end_ns(index->trace, index->work[work].row);
+    return ap_row_end_ns(index->trace, ap_path_work(index, work)->row);
 }
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * id_map.h - from numbers that link things to where they stand, 32 bits to 32 bits. Writers count such numbers up, so
- * that they mostly lie close together: then they are places in an array, else in a hash table (open addressing). */
+ * id_map.h - from numbers that link things to where they stand, 32 bits to 32 bits (open addressing). */
 #ifndef AP_ID_MAP_H
 #define AP_ID_MAP_H
 
@@ -14,18 +13,12 @@ struct ap_id_map {
     struct ap_id_slot {
         uint32_t key, value; /* key 0 = free */
     } *slots;
-    size_t slot_count; /* a power of two; 0 where the array serves */
-    uint32_t *values;  /* the array: of the keys from @lowest on */
-    size_t value_count;
-    uint32_t lowest;
+    size_t slot_count; /* a power of two */
 };
 
 /** Room for @count different keys. */
 AP_MUST_CHECK enum ap_status ap_id_map_init(struct ap_id_map *map, struct ap_gate *gate, size_t count,
                                             struct ap_error *reterr);
-/** The same for keys of which none that is added lies below @lowest or above @highest. */
-AP_MUST_CHECK enum ap_status ap_id_map_init_range(struct ap_id_map *map, struct ap_gate *gate, size_t count,
-                                                  uint32_t lowest, uint32_t highest, struct ap_error *reterr);
 void ap_id_map_release(struct ap_id_map *map);
 
 /** Where the value of @key stands: a fresh key gets AP_ID_NONE. */

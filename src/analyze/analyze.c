@@ -164,7 +164,7 @@ static const struct ap_pass_entry passes[] = {
     { ap_pass_host_work, 40, EVERYTHING, 0 },
     { ap_pass_gpu, 25, EVERYTHING, 0 },
     { ap_pass_launches, 24, EVERYTHING, 0 },
-    { ap_pass_runtime, 13, EVERYTHING, 0 },
+    { ap_pass_runtime, 7, OPERATORS, 0 }, /* while the order is found */
     { ap_pass_syncs, 17, EVERYTHING, 0 },
     { ap_pass_copies, 17, EVERYTHING, 0 },
     { ap_pass_trace_memory, 5, EVERYTHING, 0 },

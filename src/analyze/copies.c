@@ -167,9 +167,11 @@ static bool is_copy(const struct ap_copies *copies, const struct ap_trace *trace
     return trace->events.name[row] == copies->copy_name && ap_row_is_of(trace, row, 1u << AP_KIND_operator);
 }
 
-/* Something was launched in @row. */
+/* Something was launched in @row, if that is one. */
 static void mark(struct ap_copies *copies, const struct ap_trace *trace, const struct ap_host_tree *tree, uint32_t row)
 {
+    if (row == AP_NO_ROW)
+        return;
     int64_t start_ns = trace->events.start_ns[row];
     int left = AP_NESTING_MAX;
     for (int depth = 0; row != AP_NO_ROW && depth < COPY_DEPTH; depth++) {
@@ -188,13 +190,20 @@ static bool is_launching(enum ap_call_kind kind)
 static void find_launching(struct ap_copies *copies, const struct ap_trace *trace, const struct ap_host_tree *tree,
                            const struct ap_links *links, const struct ap_call_kinds *kinds)
 {
-    for (uint32_t row = 0; row < trace->events.count; row++)
-        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_runtime && tree->parent[row] != AP_NO_ROW &&
-            is_launching(ap_call_kind_of(kinds, trace, row)))
-            mark(copies, trace, tree, tree->parent[row]);
-    for (size_t i = 0; i < links->count; i++)
-        if (links->rows[i].op != AP_NO_ROW)
-            mark(copies, trace, tree, links->rows[i].op);
+    uint32_t last = AP_NO_ROW; /* marked: many calls that follow one another have the same parent */
+    for (uint32_t row = 0; row < trace->events.count; row++) {
+        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime || tree->parent[row] == last ||
+            !is_launching(ap_call_kind_of(kinds, trace, row)))
+            continue;
+        last = tree->parent[row];
+        mark(copies, trace, tree, last);
+    }
+    for (size_t i = 0; i < links->count; i++) {
+        if (links->rows[i].op == last)
+            continue;
+        last = links->rows[i].op;
+        mark(copies, trace, tree, last);
+    }
 }
 
 bool ap_is_host_copy(const struct ap_copies *copies, const struct ap_trace *trace, const struct ap_host_tree *tree,

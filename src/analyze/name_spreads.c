@@ -55,8 +55,10 @@ static void release_gathered(struct gathered *gathered, struct ap_gate *gate, si
 static void count_rows(struct gathered *gathered, const struct ap_trace *trace, size_t count, uint8_t mask, uint8_t wanted)
 {
     for (size_t row = 0; row < trace->events.count; row++) {
+        if ((trace->events.tag[row] & mask) != wanted)
+            continue;
         uint32_t shown = gathered->shown[trace->events.name[row]];
-        if (shown != NOT_SHOWN && (trace->events.tag[row] & mask) == wanted)
+        if (shown != NOT_SHOWN)
             gathered->start[shown + 1]++;
     }
     for (size_t i = 0; i < count; i++)
@@ -67,8 +69,10 @@ static void count_rows(struct gathered *gathered, const struct ap_trace *trace, 
 static void place_rows(struct gathered *gathered, const struct ap_trace *trace, size_t count, uint8_t mask, uint8_t wanted)
 {
     for (size_t row = 0; row < trace->events.count; row++) {
+        if ((trace->events.tag[row] & mask) != wanted)
+            continue;
         uint32_t shown = gathered->shown[trace->events.name[row]];
-        if (shown != NOT_SHOWN && (trace->events.tag[row] & mask) == wanted)
+        if (shown != NOT_SHOWN)
             gathered->dur_ns[gathered->start[shown]++] = trace->events.dur_ns[row];
     }
     memmove(gathered->start + 1, gathered->start, count * sizeof(gathered->start[0]));

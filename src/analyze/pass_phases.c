@@ -102,20 +102,26 @@ static bool begins_phase(const struct ap_pass_context *context, uint32_t row)
             ap_row_end_ns(context->trace, parent) < ap_row_end_ns(context->trace, row));
 }
 
-static size_t list_beginnings(const struct ap_pass_context *context, const bool *chosen, uint32_t *rows)
+struct row_list {
+    uint32_t *rows;
+    size_t count, capacity;
+};
+
+static enum ap_status list_beginnings(const struct ap_pass_context *context, const bool *chosen, struct row_list *list,
+                                      struct ap_error *reterr)
 {
-    size_t count = 0;
     for (size_t track = 0; track < context->order.track_count; track++) {
         if (!chosen[track])
             continue;
-        for (size_t i = context->order.track_start[track]; i < context->order.track_start[track + 1]; i++)
-            if (begins_phase(context, context->order.rows[i])) {
-                if (rows)
-                    rows[count] = context->order.rows[i];
-                count++;
-            }
+        for (size_t i = context->order.track_start[track]; i < context->order.track_start[track + 1]; i++) {
+            if (!begins_phase(context, context->order.rows[i]))
+                continue;
+            AP_TRY(ap_mem_reserve(context->gate, (void **)&list->rows, &list->capacity, list->count + 1,
+                                  sizeof(list->rows[0]), reterr));
+            list->rows[list->count++] = context->order.rows[i];
+        }
     }
-    return count;
+    return AP_OK;
 }
 
 static bool starts_before(const void *data, uint32_t a, uint32_t b)
@@ -177,20 +183,19 @@ static enum ap_status sum_host(struct ap_pass_context *context, const struct spa
         levels[i] = (struct coverage){ .to_ns = INT64_MIN };
     sum_spans(spans, sums);
     AP_TRY(choose_tracks(context, &chosen, reterr));
-    size_t count = list_beginnings(context, chosen, NULL), bytes = 2 * count * sizeof(uint32_t);
-    enum ap_status status = AP_OK;
-    if (count) {
-        uint32_t *rows = ap_mem_resize(context->gate, NULL, 0, bytes);
-        if (rows) {
-            (void)list_beginnings(context, chosen, rows);
-            ap_sort_indices(rows, count, rows + count, starts_before, context->trace);
-            for (size_t i = 0; i < count; i++)
-                add_row(context, spans, sums, levels, rows[i]);
-            ap_mem_free(context->gate, rows, bytes);
-        } else {
+    struct row_list list = { NULL, 0, 0 };
+    enum ap_status status = list_beginnings(context, chosen, &list, reterr);
+    if (status == AP_OK && list.count) {
+        uint32_t *spare = ap_mem_resize(context->gate, NULL, 0, list.count * sizeof(spare[0]));
+        if (spare)
+            ap_sort_indices(list.rows, list.count, spare, starts_before, context->trace);
+        else
             status = ap_fail_memory(context->gate, reterr);
-        }
+        ap_mem_free(context->gate, spare, list.count * sizeof(spare[0]));
     }
+    for (size_t i = 0; i < list.count && status == AP_OK; i++)
+        add_row(context, spans, sums, levels, list.rows[i]);
+    ap_mem_free(context->gate, list.rows, list.capacity * sizeof(list.rows[0]));
     ap_mem_free(context->gate, chosen, context->ops.thread_count * sizeof(chosen[0]));
     split_levels(sums, levels);
     return status;

@@ -516,8 +516,50 @@ static void refused_memory_is_an_error_and_leaks_nothing(void)
     }
 }
 
+/* Times before, in, between and behind steps, asked for in order, in reverse and all over. */
+static void a_cursor_answers_like_a_search(void)
+{
+    struct ap_step list[] = { { 10, 20, 0, false, false }, { 20, 30, 1, false, false }, { 40, 45, 2, false, false } };
+    struct ap_steps steps = { .steps = list, .count = AP_COUNT_OF(list) }, none = { .count = 0 };
+    struct ap_step_cursor forward = { &steps, 0 }, backward = { &steps, 0 }, about = { &steps, 0 }, empty = { &none, 0 };
+    int wrong = 0;
+    for (int64_t i = 0; i <= 50; i++) {
+        int64_t anywhere_ns = i * 37 % 51;
+        wrong += ap_step_cursor_at(&forward, i) != ap_step_at(&steps, i);
+        wrong += ap_step_cursor_at(&backward, 50 - i) != ap_step_at(&steps, 50 - i);
+        wrong += ap_step_cursor_after(&about, anywhere_ns) != ap_step_after(&steps, anywhere_ns);
+        wrong += ap_step_cursor_at(&empty, i) != 0;
+    }
+    is_int(wrong, 0, "in order, in reverse, all over, and where there are no steps");
+    ok(ap_step_at(&steps, 9) == 3 && ap_step_at(&steps, 20) == 1 && ap_step_at(&steps, 35) == 3 && ap_step_at(&steps, 45) == 3 &&
+           ap_step_after(&steps, 35) == 2 && ap_step_after(&steps, 45) == 3,
+       "a step holds its start, not its end");
+}
+
+/* Of two threads: what lies within an earlier row of its thread adds nothing to a union. */
+static void outermost_rows_are_those_that_go_beyond(void)
+{
+    struct run run;
+    uint32_t *rows;
+    size_t count;
+    begin(&run);
+    row(&run, "1", "outer", OPERATOR, 100, 50);
+    row(&run, "1", "within", OPERATOR, 110, 40);
+    row(&run, "1", "a range around all", ANNOTATION, 100, 500);
+    row(&run, "1", "crossing", OPERATOR, 140, 20);
+    row(&run, "2", "elsewhere", OPERATOR, 120, 5);
+    find(&run);
+    if (ap_rows_by_start(&run.order, run.trace, 1u << AP_KIND_operator, AP_ROWS_OUTERMOST_BY_START, &rows, &count, NULL) != AP_OK)
+        abort();
+    ok(count == 3 && rows[0] == 0 && rows[1] == 4 && rows[2] == 3, "the outer row, that of the other thread, the crossing one");
+    ap_mem_free(&run.gate, rows, count * sizeof(rows[0]));
+    end(&run);
+}
+
 int main(void)
 {
+    a_cursor_answers_like_a_search();
+    outermost_rows_are_those_that_go_beyond();
     profiler_marks_of_the_host_go_first();
     names_that_only_look_like_marks_are_none();
     old_traces_have_marks_among_operators();

@@ -6,7 +6,6 @@
 
 #include "decimal.h"
 #include "id_map.h"
-#include "key_table.h"
 #include "mem.h"
 #include "notes.h"
 #include "out.h"
@@ -570,45 +569,6 @@ static void errors_are_cut_to_their_room(void)
 
 /* ---------------------------------------------------------------------------------------------------------- id map */
 
-/* Keys close together, far apart, and all over 32 bits. */
-static void key_tables_hold_what_was_added(void)
-{
-    enum { KEYS = 2000 };
-    struct ap_gate gate;
-    struct ap_key_table table;
-    uint32_t apart[] = { 1, 17, 64, 65, 2000000 }, wrong = 0;
-    ap_gate_init(&gate, 0);
-    for (size_t i = 0; i < AP_COUNT_OF(apart); i++) {
-        uint32_t lowest = 100, highest = lowest + (KEYS - 1) * apart[i];
-        if (ap_key_table_init(&table, &gate, KEYS, lowest, highest, NULL) != AP_OK)
-            abort();
-        for (uint32_t k = 0; k < KEYS; k++)
-            ap_key_table_add(&table, lowest + (KEYS - 1 - k) * apart[i]);
-        ap_key_table_add(&table, lowest);
-        if (ap_key_table_finish(&table, NULL) != AP_OK)
-            abort();
-        for (uint32_t k = 0; k < KEYS; k++) {
-            uint32_t *value = ap_key_table_find(&table, lowest + k * apart[i]);
-            wrong += !value || *value != AP_ID_NONE;
-            if (value)
-                *value = k;
-        }
-        for (uint32_t k = 0; k < KEYS; k++) {
-            const uint32_t *value = ap_key_table_find(&table, lowest + k * apart[i]);
-            wrong += !value || *value != k;
-            wrong += apart[i] > 1 && ap_key_table_find(&table, lowest + k * apart[i] + 1) != NULL;
-        }
-        wrong += ap_key_table_find(&table, 99) || ap_key_table_find(&table, highest + 1) || ap_key_table_find(&table, UINT32_MAX);
-        ap_key_table_release(&table);
-    }
-    is_u64(wrong, 0, "2,000 keys 1, 17, 64, 65 and 2,000,000 apart: each has its own value, none between them is found");
-    if (ap_key_table_init(&table, &gate, 5, UINT32_MAX, 0, NULL) != AP_OK || ap_key_table_finish(&table, NULL) != AP_OK)
-        abort();
-    ok(!ap_key_table_find(&table, 7), "a table without keys");
-    ap_key_table_release(&table);
-    is_u64(atomic_load(&gate.used_bytes), 0, "and all memory comes back");
-}
-
 static void ids_find_what_was_put_there(void)
 {
     enum { KEYS = 5000 };
@@ -663,7 +623,6 @@ int main(void)
     top_lists_are_the_beginning_of_the_order();
     runs_of_any_length_are_merged();
     ids_find_what_was_put_there();
-    key_tables_hold_what_was_added();
     a_map_of_nothing_and_without_memory();
     equal_texts_have_equal_ids();
     any_bytes_can_be_interned();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What caused what: the tree of host rows, launches by correlation, operators by External id or by time. */
 #include "event_text.h"
+#include "key_table.h"
 #include "links.h"
 #include "tap.h"
 
@@ -230,8 +231,48 @@ static void operators_are_preferred_to_annotations(void)
     end(&linked);
 }
 
+/* Keys close together, far apart, and all over 32 bits. */
+static void key_tables_hold_what_was_added(void)
+{
+    enum { KEYS = 2000 };
+    struct ap_gate gate;
+    struct ap_key_table table;
+    uint32_t apart[] = { 1, 17, 64, 65, 2000000 }, wrong = 0;
+    ap_gate_init(&gate, 0);
+    for (size_t i = 0; i < AP_COUNT_OF(apart); i++) {
+        uint32_t lowest = 100, highest = lowest + (KEYS - 1) * apart[i];
+        if (ap_key_table_init(&table, &gate, KEYS, lowest, highest, NULL) != AP_OK)
+            abort();
+        for (uint32_t k = 0; k < KEYS; k++)
+            ap_key_table_add(&table, lowest + (KEYS - 1 - k) * apart[i]);
+        ap_key_table_add(&table, lowest);
+        if (ap_key_table_finish(&table, NULL) != AP_OK)
+            abort();
+        for (uint32_t k = 0; k < KEYS; k++) {
+            uint32_t *value = ap_key_table_find(&table, lowest + k * apart[i]);
+            wrong += !value || *value != AP_ID_NONE;
+            if (value)
+                *value = k;
+        }
+        for (uint32_t k = 0; k < KEYS; k++) {
+            const uint32_t *value = ap_key_table_find(&table, lowest + k * apart[i]);
+            wrong += !value || *value != k;
+            wrong += apart[i] > 1 && ap_key_table_find(&table, lowest + k * apart[i] + 1) != NULL;
+        }
+        wrong += ap_key_table_find(&table, 99) || ap_key_table_find(&table, highest + 1) || ap_key_table_find(&table, UINT32_MAX);
+        ap_key_table_release(&table);
+    }
+    is_u64(wrong, 0, "2,000 keys 1, 17, 64, 65 and 2,000,000 apart: each has its own value, none between them is found");
+    if (ap_key_table_init(&table, &gate, 5, UINT32_MAX, 0, NULL) != AP_OK || ap_key_table_finish(&table, NULL) != AP_OK)
+        abort();
+    ok(!ap_key_table_find(&table, 7), "a table without keys");
+    ap_key_table_release(&table);
+    is_u64(atomic_load(&gate.used_bytes), 0, "and all memory comes back");
+}
+
 int main(void)
 {
+    key_tables_hold_what_was_added();
     parents_are_what_is_open_at_the_start();
     rows_that_cross_or_start_together();
     a_closed_crossing_row_is_not_around();

@@ -148,31 +148,31 @@ enum {
 /* In the order of the report. To add a pass: its line here, with EVERYTHING where it need not begin early. A pass that
  * others need: a name above for what it gives, in EVERYTHING too, and its line before theirs. */
 static const struct ap_pass_entry passes[] = {
-    { prepare_order, 24, 0, ORDER },
-    { prepare_operators, 10, 0, OPERATORS },
-    { prepare_tree, 4, ORDER, TREE },
+    { prepare_order, 17, 0, ORDER },
+    { prepare_operators, 6, 0, OPERATORS },
+    { prepare_tree, 5, ORDER, TREE },
     { prepare_links, 16, ORDER | TREE, LINKS },
-    { prepare_self_times, 10, ORDER | OPERATORS, SELF_TIMES },
-    { prepare_steps, 5, ORDER, STEPS },
+    { prepare_self_times, 13, ORDER | OPERATORS, SELF_TIMES },
+    { prepare_steps, 2, ORDER, STEPS },
     { prepare_main_track, 0, ORDER | SELF_TIMES | STEPS, MAIN_TRACK },
-    { prepare_phases, 7, ORDER | OPERATORS | TREE | STEPS, PHASES },
-    { add_cpu, 45, EVERYTHING, 0 },
+    { prepare_phases, 8, ORDER | OPERATORS | TREE | STEPS, PHASES },
+    { add_cpu, 15, EVERYTHING, 0 },
     { ap_pass_document, 0, EVERYTHING, 0 },
     { ap_pass_steps, 0, EVERYTHING, 0 },
-    { add_split, 90, EVERYTHING & ~PHASES, 0 }, /* needs most memory: it begins while little else is there */
-    { ap_pass_phases, 11, EVERYTHING, 0 },
-    { ap_pass_host_work, 40, EVERYTHING, 0 },
+    { add_split, 50, EVERYTHING & ~PHASES, 0 }, /* needs most memory: it begins while little else is there */
+    { ap_pass_phases, 8, EVERYTHING, 0 },
+    { ap_pass_host_work, 35, EVERYTHING, 0 },
     { ap_pass_gpu, 25, EVERYTHING, 0 },
-    { ap_pass_launches, 24, EVERYTHING, 0 },
+    { ap_pass_launches, 10, EVERYTHING, 0 },
     { ap_pass_runtime, 7, OPERATORS, 0 }, /* while the order is found */
-    { ap_pass_syncs, 17, EVERYTHING, 0 },
-    { ap_pass_copies, 17, EVERYTHING, 0 },
+    { ap_pass_syncs, 14, EVERYTHING, 0 },
+    { ap_pass_copies, 15, EVERYTHING, 0 },
     { ap_pass_trace_memory, 5, EVERYTHING, 0 },
     { ap_pass_joined, 3, EVERYTHING, 0 },
-    { ap_pass_communication, 6, EVERYTHING, 0 },
+    { ap_pass_communication, 7, EVERYTHING, 0 },
     { ap_pass_compile, 5, EVERYTHING, 0 },
     { ap_pass_accelerator, 1, EVERYTHING, 0 },
-    { ap_pass_critical_path, 70, EVERYTHING & ~PHASES, 0 },
+    { ap_pass_critical_path, 45, EVERYTHING & ~PHASES, 0 },
 };
 _Static_assert(AP_COUNT_OF(passes) <= AP_PASS_ENTRY_MAX, "the runner has room for all");
 

@@ -204,14 +204,14 @@ static enum ap_status add_blocking(struct ap_path_index *index, uint32_t row, co
 /* Nodes of the autograd engine, by start. */
 struct backward_rows {
     uint32_t *rows;
-    size_t count;
+    size_t count, capacity;
 };
 
 static bool is_backward(const struct ap_path_index *index, uint32_t row)
 {
     const struct ap_events *events = &index->trace->events;
-    return (index->names[events->name[row]] & AP_PATH_NAME_BACKWARD) &&
-           ap_row_kind(events->tag[row]) == AP_KIND_operator && events->start_ns[row] != AP_START_UNKNOWN;
+    return ap_row_kind(events->tag[row]) == AP_KIND_operator && (index->names[events->name[row]] & AP_PATH_NAME_BACKWARD) &&
+           events->start_ns[row] != AP_START_UNKNOWN;
 }
 
 static inline bool starts_before(const void *context, uint32_t a, uint32_t b)
@@ -223,26 +223,22 @@ static inline bool starts_before(const void *context, uint32_t a, uint32_t b)
 static enum ap_status list_backward(struct ap_path_index *index, struct backward_rows *backward, struct ap_error *reterr)
 {
     const struct ap_trace *trace = index->trace;
-    size_t count = 0;
-    for (uint32_t row = 0; row < trace->events.count; row++)
-        count += is_backward(index, row);
-    if (!count)
-        return AP_OK;
-    backward->rows = ap_mem_resize(index->gate, NULL, 0, count * sizeof(backward->rows[0]));
-    uint32_t *spare = backward->rows ? ap_mem_resize(index->gate, NULL, 0, count * sizeof(spare[0])) : NULL;
-    if (!spare) {
-        ap_mem_free(index->gate, backward->rows, count * sizeof(backward->rows[0]));
-        *backward = (struct backward_rows){ NULL, 0 };
-        return ap_fail_memory(index->gate, reterr);
-    }
     for (uint32_t row = 0; row < trace->events.count; row++) {
         if (!is_backward(index, row))
             continue;
+        AP_TRY(ap_mem_reserve(index->gate, (void **)&backward->rows, &backward->capacity, backward->count + 1,
+                              sizeof(backward->rows[0]), reterr));
         backward->rows[backward->count++] = row;
         index->backward[trace->events.track[row]] = true;
     }
-    ap_sort_indices(backward->rows, count, spare, starts_before, &trace->events);
-    ap_mem_free(index->gate, spare, count * sizeof(spare[0]));
+    if (!backward->count)
+        return AP_OK;
+    size_t bytes = backward->count * sizeof(uint32_t);
+    uint32_t *spare = ap_mem_resize(index->gate, NULL, 0, bytes);
+    if (!spare)
+        return ap_fail_memory(index->gate, reterr);
+    ap_sort_indices(backward->rows, backward->count, spare, starts_before, &trace->events);
+    ap_mem_free(index->gate, spare, bytes);
     return AP_OK;
 }
 
@@ -315,7 +311,7 @@ static enum ap_status list_host_rows(struct ap_path_index *index, const struct a
                                      struct ap_error *reterr)
 {
     struct ap_id_map copies = { .gate = index->gate };
-    struct backward_rows backward = { NULL, 0 };
+    struct backward_rows backward = { NULL, 0, 0 };
     index->backward = ap_mem_cleared(index->gate, index->track_count + 1);
     if (!index->backward)
         return ap_fail_memory(index->gate, reterr);
@@ -324,7 +320,7 @@ static enum ap_status list_host_rows(struct ap_path_index *index, const struct a
         status = list_backward(index, &backward, reterr);
     if (status == AP_OK)
         status = scan_threads(index, order, &backward, &copies, reterr);
-    ap_mem_free(index->gate, backward.rows, backward.count * sizeof(backward.rows[0]));
+    ap_mem_free(index->gate, backward.rows, backward.capacity * sizeof(backward.rows[0]));
     ap_id_map_release(&copies);
     return status;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "id_map.h"
+#include "key_table.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -165,32 +165,37 @@ size_t ap_path_rows_before(const struct ap_path_index *index, const struct ap_pa
     return end - first;
 }
 
-/* Copies that ended within the call that made them: it waited for them. */
-static enum ap_status find_copies(const struct ap_path_index *index, struct ap_id_map *copies, struct ap_error *reterr)
+/* A copy that ended within the call that made it: that waited for it. */
+static bool is_awaited_copy(const struct ap_path_index *index, uint32_t work)
+{
+    uint32_t launch = ap_path_work(index, work)->launch;
+    return launch != AP_NO_ROW && ap_row_is_of(index->trace, ap_path_work(index, work)->row, 1u << AP_KIND_memcpy) &&
+           ap_work_end_ns(index, work) <= ap_row_end_ns(index->trace, launch);
+}
+
+/* By call + 1: the last one of it. */
+static enum ap_status find_copies(const struct ap_path_index *index, struct ap_key_table *copies, struct ap_error *reterr)
 {
     size_t count = 0;
-    for (int round = 0; round < 2; round++) {
-        for (uint32_t i = 0; i < index->work_count; i++) {
-            uint32_t launch = ap_path_work(index, i)->launch;
-            if (launch == AP_NO_ROW || !ap_row_is_of(index->trace, ap_path_work(index, i)->row, 1u << AP_KIND_memcpy) ||
-                ap_work_end_ns(index, i) > ap_row_end_ns(index->trace, launch))
-                continue;
-            if (round)
-                *ap_id_map_add(copies, launch + 1) = i;
-            count++;
-        }
-        if (!round)
-            AP_TRY(ap_id_map_init(copies, index->gate, count, reterr));
-    }
+    for (uint32_t i = 0; i < index->work_count; i++)
+        count += is_awaited_copy(index, i);
+    AP_TRY(ap_key_table_init(copies, index->gate, count, 1, (uint32_t)index->trace->events.count, reterr));
+    for (uint32_t i = 0; i < index->work_count && count; i++)
+        if (is_awaited_copy(index, i))
+            ap_key_table_add(copies, ap_path_work(index, i)->launch + 1);
+    AP_TRY(ap_key_table_finish(copies, reterr));
+    for (uint32_t i = 0; i < index->work_count && count; i++)
+        if (is_awaited_copy(index, i))
+            *ap_key_table_find(copies, ap_path_work(index, i)->launch + 1) = i;
     return AP_OK;
 }
 
-static enum ap_status add_blocking(struct ap_path_index *index, uint32_t row, const struct ap_id_map *copies,
+static enum ap_status add_blocking(struct ap_path_index *index, uint32_t row, const struct ap_key_table *copies,
                                    struct ap_error *reterr)
 {
     uint32_t copy = AP_NO_WORK;
     if (!(index->names[index->trace->events.name[row]] & AP_PATH_NAME_WAIT)) {
-        const uint32_t *found = ap_id_map_find(copies, row + 1);
+        const uint32_t *found = ap_key_table_find(copies, row + 1);
         if (!found)
             return AP_OK;
         copy = *found;
@@ -271,7 +276,7 @@ static bool is_presence(const struct ap_path_index *index, const struct backward
 }
 
 static enum ap_status take_host_row(struct ap_path_index *index, uint32_t row, const struct backward_rows *backward,
-                                    struct thread_scan *scan, const struct ap_id_map *copies, struct ap_error *reterr)
+                                    struct thread_scan *scan, const struct ap_key_table *copies, struct ap_error *reterr)
 {
     const struct ap_trace *trace = index->trace;
     if (index->names[trace->events.name[row]] & (AP_PATH_NAME_CONTAINER | AP_PATH_NAME_POLL) || !trace->events.dur_ns[row])
@@ -292,7 +297,7 @@ static void end_track(struct ap_path_rows *rows, size_t track)
 }
 
 static enum ap_status scan_threads(struct ap_path_index *index, const struct ap_row_order *order,
-                                   const struct backward_rows *backward, const struct ap_id_map *copies,
+                                   const struct backward_rows *backward, const struct ap_key_table *copies,
                                    struct ap_error *reterr)
 {
     for (size_t track = 0; track < index->track_count; track++) {
@@ -310,7 +315,7 @@ static enum ap_status scan_threads(struct ap_path_index *index, const struct ap_
 static enum ap_status list_host_rows(struct ap_path_index *index, const struct ap_row_order *order,
                                      struct ap_error *reterr)
 {
-    struct ap_id_map copies = { .gate = index->gate };
+    struct ap_key_table copies = { .gate = index->gate, .keys.gate = index->gate, .map.gate = index->gate };
     struct backward_rows backward = { NULL, 0, 0 };
     index->backward = ap_mem_cleared(index->gate, index->track_count + 1);
     if (!index->backward)
@@ -321,7 +326,7 @@ static enum ap_status list_host_rows(struct ap_path_index *index, const struct a
     if (status == AP_OK)
         status = scan_threads(index, order, &backward, &copies, reterr);
     ap_mem_free(index->gate, backward.rows, backward.capacity * sizeof(backward.rows[0]));
-    ap_id_map_release(&copies);
+    ap_key_table_release(&copies);
     return status;
 }
 

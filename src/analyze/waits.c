@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "waits.h"
 
-#include "id_map.h"
+#include "key_table.h"
 
 #include "poison.h"
 
@@ -26,7 +26,7 @@ struct search {
     struct ap_name_patterns operators;
     uint8_t *category_of_name; /* 0 = not looked at, AP_SYNC_CATEGORY_COUNT + 1 = none, else the category + 1 */
     size_t name_count;
-    struct ap_id_map launched; /* call + 1 to its place in links: copies; all where there are several devices */
+    struct ap_key_table launched; /* call + 1 to its place in links: copies; all where there are several devices */
 };
 
 /* What the thread did last. */
@@ -144,7 +144,7 @@ static enum ap_status take_call(struct ap_waits *waits, struct search *search, s
 {
     const struct ap_trace *trace = search->trace;
     enum ap_call_kind kind = ap_call_kind_of(search->kinds, trace, call);
-    const uint32_t *found = search->launched.slot_count ? ap_id_map_find(&search->launched, call + 1) : NULL;
+    const uint32_t *found = search->links->count ? ap_key_table_find(&search->launched, call + 1) : NULL;
     uint32_t own = found ? *found : AP_ID_NONE, copy = own;
     if (own != AP_ID_NONE) {
         thread->device = ap_row_device(trace, search->links->rows[own].row);
@@ -186,6 +186,12 @@ static enum ap_status take_threads(struct ap_waits *waits, struct search *search
 
 /* ---------------------------------------------------------------------------------------------------------- set up */
 
+static bool is_mapped(const struct search *search, size_t place, uint32_t kinds)
+{
+    const struct ap_device_row *linked = &search->links->rows[place];
+    return linked->launch != AP_NO_ROW && ap_row_is_of(search->trace, linked->row, kinds);
+}
+
 static enum ap_status map_launches(struct search *search, struct ap_gate *gate, struct ap_error *reterr)
 {
     const struct ap_links *links = search->links;
@@ -196,13 +202,17 @@ static enum ap_status map_launches(struct search *search, struct ap_gate *gate, 
     uint32_t kinds = several ? AP_GPU_KINDS : 1u << AP_KIND_memcpy;
     size_t count = 0;
     for (size_t i = 0; i < links->count; i++)
-        count += links->rows[i].launch != AP_NO_ROW && ap_row_is_of(search->trace, links->rows[i].row, kinds);
-    AP_TRY(ap_id_map_init(&search->launched, gate, count, reterr));
-    for (uint32_t i = 0; i < links->count; i++)
-        if (links->rows[i].launch != AP_NO_ROW && ap_row_is_of(search->trace, links->rows[i].row, kinds)) {
-            uint32_t *place = ap_id_map_add(&search->launched, links->rows[i].launch + 1);
-            *place = *place == AP_ID_NONE ? i : *place;
-        }
+        count += is_mapped(search, i, kinds);
+    AP_TRY(ap_key_table_init(&search->launched, gate, count, 1, (uint32_t)search->trace->events.count, reterr));
+    for (size_t i = 0; i < links->count; i++)
+        if (is_mapped(search, i, kinds))
+            ap_key_table_add(&search->launched, links->rows[i].launch + 1);
+    AP_TRY(ap_key_table_finish(&search->launched, reterr));
+    for (uint32_t i = 0; i < links->count; i++) {
+        uint32_t *place = is_mapped(search, i, kinds) ? ap_key_table_find(&search->launched, links->rows[i].launch + 1) : NULL;
+        if (place && *place == AP_ID_NONE)
+            *place = i;
+    }
     return AP_OK;
 }
 
@@ -224,13 +234,13 @@ enum ap_status ap_waits_init(struct ap_waits *waits, const struct ap_trace *trac
                              const struct ap_call_kinds *kinds, struct ap_gate *gate, struct ap_error *reterr)
 {
     struct search search = { .trace = trace, .tree = tree, .links = links, .kinds = kinds, .chains.frames.gate = gate,
-                              .operators.gate = gate, .launched.gate = gate };
+                              .operators.gate = gate, .launched = { .gate = gate, .keys.gate = gate, .map.gate = gate } };
     *waits = (struct ap_waits){ .gate = gate };
     enum ap_status status = begin_search(&search, gate, reterr);
     if (status == AP_OK)
         status = take_threads(waits, &search, order, reterr);
     ap_mem_free(gate, search.category_of_name, search.name_count);
-    ap_id_map_release(&search.launched);
+    ap_key_table_release(&search.launched);
     ap_name_patterns_release(&search.operators);
     ap_host_chains_release(&search.chains);
     return status;

@@ -45,7 +45,7 @@ struct ap_request {
     size_t context_count;
     bool with_tracks;             /* keep what ap_report_write_trace needs */
     bool trace_all;               /* ap_report_write_trace copies all events, not only those around the findings */
-    bool with_pictures;           /* add "pictures" to the tree: what ap_report_write_html draws of a trace */
+    bool with_pictures;           /* add "pictures" to the tree: what the HTML report draws of a trace */
     /** Names of files, functions, modules, annotations, groups and hosts become hashes, the same for the same name in every
      *  run, in all that is written from the report. README tells what stays. */
     bool redact;
@@ -95,6 +95,18 @@ AP_API enum ap_status ap_report_write_markdown(const struct ap_report *report, a
 /** For people: one file that loads nothing, smaller than 1.5 MB, with pictures where with_pictures was set. */
 AP_API enum ap_status ap_report_write_html(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                            struct ap_error *reterr);
+
+/** Takes pictures: each is begun by its name (letters, digits and dashes: "utilization"), written and ended. Any status but AP_OK
+ *  ends it all and is returned. */
+struct ap_picture_taker {
+    enum ap_status (*begin)(void *self, const char *name, struct ap_error *reterr);
+    ap_write_fn *write;
+    enum ap_status (*end)(void *self, struct ap_error *reterr);
+    void *self;
+};
+/** The pictures of the HTML report, each as a file of SVG that needs nothing else; with_pictures was set. */
+AP_API enum ap_status ap_report_write_pictures(const struct ap_report *report, const struct ap_picture_taker *taker,
+                                               struct ap_error *reterr);
 
 /** A part of the tree as JSON on one line. */
 AP_API enum ap_status ap_value_write_json(const struct ap_value *value, ap_write_fn *write, void *write_self,

@@ -524,6 +524,11 @@ enum ap_status ap_report_write_html(const struct ap_report *report, ap_write_fn 
     return ap_write_html(&report->model, (struct ap_sink){ write, write_self }, reterr);
 }
 
+enum ap_status ap_report_write_pictures(const struct ap_report *report, const struct ap_picture_taker *taker, struct ap_error *reterr)
+{
+    return ap_write_pictures(&report->model, taker, reterr);
+}
+
 /* @slice NULL: with the tracks of the overlay. */
 static enum ap_status copy_trace(struct ap_report *report, const struct ap_request *request, const struct ap_copy_slice *slice,
                                  struct ap_sink sink, struct ap_error *reterr)

@@ -13,6 +13,7 @@
 #include "deflate.h"
 #include "options.h"
 #include "output.h"
+#include "pictures.h"
 #include "progress.h"
 #include "questions.h"
 #include "serve.h"
@@ -295,6 +296,7 @@ static enum exit_code write_reports(const struct ap_cli_options *options, struct
     enum { count = 8 };
     struct ap_error error = { AP_OK, false, 0, "" };
     struct run run = { options, report };
+    struct ap_cli_pictures pictures = { .folder = options->pictures_out };
     struct writing writings[count] = { { .path = options->json_out, .write = write_json },
                                        { .path = options->html_out, .write = write_html },
                                        { .path = options->trace_out, .write = write_trace },
@@ -303,15 +305,18 @@ static enum exit_code write_reports(const struct ap_cli_options *options, struct
                                        { .path = options->slice_out, .write = write_slice },
                                        { .path = options->md_out, .write = write_markdown },
                                        { .path = ap_cli_uses_stdout(options) ? "-" : NULL, .write = write_stdout } };
-    enum ap_status status = AP_OK;
     if (options->trace_out && is_stdin_or_stdout(options->request.cpu_trace_path))
         (void)fputs("analyze_profile: standard input cannot be read again: --trace-out holds the tracks alone, without the "
                     "events of the trace; give the trace as a file to have both\n", stderr);
+    enum ap_status status = ap_cli_pictures_write(&pictures, report, &error);
     for (int i = 0; i < count; i++) {
         writings[i].output.file = -1;
         if (writings[i].path && status == AP_OK)
             status = write_one(&run, &writings[i], &error);
     }
+    if (status == AP_OK)
+        status = ap_cli_pictures_commit(&pictures, &error);
+    ap_cli_pictures_release(&pictures);
     for (int i = 0; i < count; i++) {
         if (writings[i].path && status == AP_OK)
             status = ap_output_commit(&writings[i].output, &error);

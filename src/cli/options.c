@@ -182,6 +182,10 @@ static bool set_option(struct ap_cli_options *options, int id, const char *value
     case OPTION_html_out:
         options->html_out = value;
         return options->request.with_pictures = true;
+    case OPTION_pictures_out:
+        options->pictures_out = value;
+        options->request.with_pictures = true;
+        return strcmp(value, "-") != 0 || mistake(to, bytes, "--pictures-out takes a folder, not '%s'", value);
     case OPTION_folded_out:
         options->folded_out = value;
         return options->request.with_folded = true;

@@ -12,7 +12,7 @@ enum ap_cli_format { AP_CLI_FORMAT_NONE, AP_CLI_FORMAT_MD, AP_CLI_FORMAT_JSON, A
 
 struct ap_cli_options {
     struct ap_request request;
-    const char *md_out, *json_out, *trace_out, *folded_out, *junit_out, *html_out, *slice_out;
+    const char *md_out, *json_out, *trace_out, *folded_out, *junit_out, *html_out, *slice_out, *pictures_out;
     const char *completion; /* a shell */
     const char *memory_pickle;
     const char **files;   /* given without an option; room for argc of them */

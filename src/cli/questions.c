@@ -76,8 +76,8 @@ bool ap_cli_uses_stdout(const struct ap_cli_options *options)
 static enum ap_status write_summary(const struct ap_cli_options *options, const struct ap_report *report,
                                     const struct ap_terminal *terminal, ap_write_fn *write, void *write_self, struct ap_error *reterr)
 {
-    const char *outputs[] = { options->html_out, options->md_out, options->json_out, options->trace_out, options->folded_out,
-                              options->junit_out };
+    const char *outputs[] = { options->html_out,  options->md_out,     options->json_out,    options->trace_out,
+                              options->folded_out, options->junit_out, options->pictures_out };
     const char *files[sizeof(outputs) / sizeof(outputs[0])];
     struct ap_summary_options summary = { .width = terminal->width, .lines = terminal->lines, .colour = terminal->colour,
                                           .files = files };

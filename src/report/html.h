@@ -28,6 +28,11 @@ struct html {
     bool section_is_open;
 };
 
+/** A writer of nothing yet; ap_out_finish(&html->out) before ap_html_free. */
+AP_MUST_CHECK enum ap_status ap_html_new(const struct ap_model *model, struct ap_sink sink, struct html **ret_html,
+                                         struct ap_error *reterr);
+void ap_html_free(struct html *html);
+
 /* ---- html_text.c: text. Nothing else in the writer may print text that is not a literal of ours. ---- */
 
 void ap_html_string(struct html *html, const char *literal);

@@ -216,7 +216,7 @@ static void write_kernel_map(struct html *html)
     ap_html_string(
         html, " of kernel time; each area is as large as its kernel's total, families have one colour. Largest family: ");
     ap_html_text(html, map.families[0], 60);
-    ap_html_string(html, ". The table is under GPU, Kernels by total time.");
+    ap_html_string(html, ". The report has the table under GPU, Kernels by total time.");
     ap_figure_body(html);
     ap_svg_begin(html, "kernel-map", "", MAP_HEIGHT);
     for (size_t i = 0; i < map.family_count; i++)
@@ -268,8 +268,8 @@ static void write_collectives(struct html *html)
         return;
     ap_figure_begin(html, "collectives", "Communication by operation");
     ap_html_string(html,
-                   "Time in collectives of this rank, dark where no other kernel or memset hides it. The tables with sizes, "
-                   "groups and bandwidths are under Communication.");
+                   "Time in collectives of this rank, dark where no other kernel or memset hides it. The report has the tables with "
+                   "sizes, groups and bandwidths under Communication.");
     ap_figure_body(html);
     ap_svg_begin(html, "collectives", "", 26.0 * (double)count);
     const struct ap_value *row = ap_value_first(rows);

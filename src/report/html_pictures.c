@@ -14,15 +14,21 @@ static const struct {
     { ap_html_segments, 150000 },   { ap_html_trace_memory, 60000 },
 };
 
+void ap_html_picture(struct html *html, size_t index)
+{
+    ap_html_limit(html, pictures[index].bytes);
+    pictures[index].write(html);
+}
+
+const size_t ap_html_picture_count = AP_COUNT_OF(pictures);
+
 void ap_html_pictures(struct html *html)
 {
     ap_html_string(html,
                    "<section id=\"pictures\" aria-labelledby=\"pictures-title\"><h2 id=\"pictures-title\">Pictures</h2>\n");
     uint64_t before = html->sunk_bytes + html->out.used_bytes;
-    for (size_t i = 0; i < AP_COUNT_OF(pictures); i++) {
-        ap_html_limit(html, pictures[i].bytes);
-        pictures[i].write(html);
-    }
+    for (size_t i = 0; i < ap_html_picture_count; i++)
+        ap_html_picture(html, i);
     if (html->sunk_bytes + html->out.used_bytes == before)
         ap_html_string(html, "<p class=\"say\">The input holds nothing to draw.</p>\n");
     ap_html_string(html, "</section>\n");

@@ -6,6 +6,10 @@
 
 #include "chart_svg.h"
 
+/** The figures of one kind; they are written in this order. */
+void ap_html_picture(struct html *html, size_t index);
+extern const size_t ap_html_picture_count;
+
 void ap_html_utilization(struct html *html);
 void ap_html_timeline(struct html *html);
 void ap_html_split(struct html *html);
@@ -27,5 +31,8 @@ extern const struct html_time_part ap_html_time_parts[];
 extern const size_t ap_html_time_part_count;
 /** Of an object of "split" (window, steady, judged, a step). */
 int64_t ap_html_time_part_ns(const struct ap_value *of, const struct html_time_part *part);
+
+/** Causes are explained with the split, elsewhere their name does. */
+void ap_html_time_part_label(struct html *html, const struct html_time_part *part);
 
 #endif

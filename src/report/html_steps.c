@@ -147,6 +147,29 @@ static void write_step_row(struct html *html, const struct ap_value *step)
 
 #define MOST_BARS 24
 
+static bool any_step_has(const struct ap_value *step, size_t count, const struct html_time_part *part)
+{
+    for (size_t i = 0; i < count; i++, step = step->next)
+        if (ap_html_time_part_ns(step, part) > 0)
+            return true;
+    return false;
+}
+
+static void write_step_legend(struct html *html, const struct ap_value *first, size_t count)
+{
+    bool has_gpu = ap_text_is(ap_value_text(ap_html_at(html, "split.basis")), "gpu");
+    ap_legend_begin(html);
+    for (size_t i = 0; i < ap_html_time_part_count; i++) {
+        const struct html_time_part *part = &ap_html_time_parts[i];
+        if (!any_step_has(first, count, part))
+            continue;
+        ap_legend_item(html, part->id, part->is_cause && has_gpu ? "idle: " : "");
+        ap_html_time_part_label(html, part);
+        ap_legend_item_end(html);
+    }
+    ap_legend_end(html);
+}
+
 void ap_html_step_parts(struct html *html)
 {
     static const char *const titles[] = { "Step", "Duration", "Compute", "Communication", "Copies", "Idle", NULL };
@@ -158,13 +181,14 @@ void ap_html_step_parts(struct html *html)
     if (count < 2 || longest_ns <= 0)
         return;
     ap_figure_begin(html, "step-parts", "What each step is made of");
-    ap_html_format(html, "The first %zu steps, each bar as long as its step; colours as above.", count);
+    ap_html_format(html, "The first %zu steps, each bar as long as its step.", count);
     ap_figure_body(html);
     ap_svg_begin(html, "step-parts", "", 26.0 * (double)count);
     step = ap_value_first(steps);
     for (size_t i = 0; i < count && ap_html_has_room(html, 10000); i++, step = step->next)
         draw_step(html, step, longest_ns, 26.0 * (double)i);
     ap_svg_end(html);
+    write_step_legend(html, ap_value_first(steps), count);
     ap_figures_begin(html, titles);
     step = ap_value_first(steps);
     for (size_t i = 0; i < count && ap_html_has_room(html, 3000); i++, step = step->next)

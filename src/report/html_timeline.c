@@ -91,8 +91,7 @@ static void draw_part(struct html *html, struct strip *strip, size_t part)
     ap_html_string(html, " in all</title></path>\n");
 }
 
-/* Causes are explained with the split, here their name does. */
-static void write_short_label(struct html *html, const struct html_time_part *part)
+void ap_html_time_part_label(struct html *html, const struct html_time_part *part)
 {
     if (!part->is_cause) {
         ap_html_string(html, part->label);
@@ -121,7 +120,7 @@ static void draw_strip(struct html *html, struct strip *strip, bool has_gpu)
         if (!strip->parts[part] || strip->sum_ns[part] <= 0)
             continue;
         ap_legend_item(html, strip->parts[part]->id, strip->parts[part]->is_cause && has_gpu ? "idle: " : "");
-        write_short_label(html, strip->parts[part]);
+        ap_html_time_part_label(html, strip->parts[part]);
         ap_html_string(html, " <span class=\"muted\">");
         ap_html_time(html, strip->sum_ns[part]);
         ap_html_string(html, "</span>");

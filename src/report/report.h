@@ -37,5 +37,8 @@ AP_MUST_CHECK enum ap_status ap_write_annotations(const struct ap_model *model, 
 /** The report as one file of HTML that needs nothing else: below 1.5 MB for any model, lists cut where they must be.
  *  Needs some memory; fails as the sink does, too. */
 AP_MUST_CHECK enum ap_status ap_write_html(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr);
+/** Its pictures, each as a file of SVG. */
+AP_MUST_CHECK enum ap_status ap_write_pictures(const struct ap_model *model, const struct ap_picture_taker *taker,
+                                               struct ap_error *reterr);
 
 #endif

@@ -179,7 +179,6 @@ static void write_sections(struct html *html)
 
 static void write_all(struct html *html)
 {
-    html->limit_bytes = HTML_MAX_BYTES;
     write_head(html);
     write_top(html);
     ap_html_limit(html, FINDINGS_ROOM);
@@ -189,28 +188,45 @@ static void write_all(struct html *html)
     write_end(html);
 }
 
-enum ap_status ap_write_html(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr)
+/* ---- a writer ---- */
+
+#define PROSE_BYTES (2 * HTML_PROSE_BYTES + 1)
+
+enum ap_status ap_html_new(const struct ap_model *model, struct ap_sink sink, struct html **ret_html, struct ap_error *reterr)
 {
     struct ap_gate *gate = model->arena.gate;
     struct html *html = ap_mem_resize(gate, NULL, 0, sizeof(*html));
-    const size_t prose_bytes = 2 * HTML_PROSE_BYTES + 1;
-    char *prose = html ? ap_mem_resize(gate, NULL, 0, prose_bytes) : NULL;
-    enum ap_status status = AP_OK;
-    if (prose) {
-        *html = (struct html){ .md = { .model = model, .html = html },
-                               .model = model,
-                               .gate = gate,
-                               .sink = sink,
-                               .prose = prose,
-                               .line = prose + HTML_PROSE_BYTES };
-        ap_out_init(&html->md.out, (struct ap_sink){ ap_html_take_prose, html });
-        ap_out_init(&html->out, (struct ap_sink){ count_bytes, html });
-        write_all(html);
-        status = ap_out_finish(&html->out, reterr);
-    } else {
-        status = ap_fail_memory(gate, reterr);
+    char *prose = html ? ap_mem_resize(gate, NULL, 0, PROSE_BYTES) : NULL;
+    if (!prose) {
+        ap_mem_free(gate, html, sizeof(*html));
+        return ap_fail_memory(gate, reterr);
     }
-    ap_mem_free(gate, prose, prose_bytes);
+    *html = (struct html){ .md = { .model = model, .html = html },
+                           .model = model,
+                           .gate = gate,
+                           .sink = sink,
+                           .limit_bytes = HTML_MAX_BYTES,
+                           .prose = prose,
+                           .line = prose + HTML_PROSE_BYTES };
+    ap_out_init(&html->md.out, (struct ap_sink){ ap_html_take_prose, html });
+    ap_out_init(&html->out, (struct ap_sink){ count_bytes, html });
+    *ret_html = html;
+    return AP_OK;
+}
+
+void ap_html_free(struct html *html)
+{
+    struct ap_gate *gate = html->gate;
+    ap_mem_free(gate, html->prose, PROSE_BYTES);
     ap_mem_free(gate, html, sizeof(*html));
+}
+
+enum ap_status ap_write_html(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr)
+{
+    struct html *html;
+    AP_TRY(ap_html_new(model, sink, &html, reterr));
+    write_all(html);
+    enum ap_status status = ap_out_finish(&html->out, reterr);
+    ap_html_free(html);
     return status;
 }

@@ -2,6 +2,7 @@
  * Any bytes as a trace and a snapshot of one run: both readers, the joined analysis, the JSON, the Markdown and the HTML report.
  * First byte: bit 0 salvage. The rest is the trace, a NUL byte and the snapshot. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze.h"
 #include "html_check.h"
@@ -28,6 +29,43 @@ struct inputs {
     struct ap_snapshot *snapshot;
 };
 
+/* Pictures are taken one after the other: none begins within another, and each is one element. */
+struct picture {
+    bool is_open;
+    size_t bytes;
+    char end[8];
+};
+
+static enum ap_status begin_picture(void *self, const char *name, struct ap_error *reterr)
+{
+    struct picture *picture = self;
+    (void)reterr;
+    require(!picture->is_open && *name, "a picture begins behind the one before");
+    *picture = (struct picture){ .is_open = true };
+    return AP_OK;
+}
+
+static enum ap_status write_picture(void *self, const char *data, size_t bytes, struct ap_error *reterr)
+{
+    struct picture *picture = self;
+    (void)reterr;
+    for (size_t i = 0; i < bytes; i++) {
+        memmove(picture->end, picture->end + 1, sizeof(picture->end) - 1);
+        picture->end[sizeof(picture->end) - 1] = data[i];
+    }
+    picture->bytes += bytes;
+    return AP_OK;
+}
+
+static enum ap_status end_picture(void *self, struct ap_error *reterr)
+{
+    struct picture *picture = self;
+    (void)reterr;
+    require(memcmp(picture->end + 1, "</svg>\n", 7) == 0, "a picture is complete");
+    picture->is_open = false;
+    return AP_OK;
+}
+
 static void write_reports(struct ap_model *model, struct ap_error *error)
 {
     struct text_sink json = { .data = NULL }, markdown = { .data = NULL }, html = { .data = NULL };
@@ -40,6 +78,9 @@ static void write_reports(struct ap_model *model, struct ap_error *error)
         require(md_is_inert(markdown.data, markdown.bytes, &counts, why, sizeof(why)), why);
     if (ap_write_html(model, text_sink_of(&html), error) == AP_OK)
         require(html_is_strict(html.data, html.bytes, &elements, why, sizeof(why)), why);
+    struct picture picture = { .is_open = false };
+    const struct ap_picture_taker taker = { begin_picture, write_picture, end_picture, &picture };
+    (void)!ap_write_pictures(model, &taker, error);
     text_sink_release(&json);
     text_sink_release(&markdown);
     text_sink_release(&html);

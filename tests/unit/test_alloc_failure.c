@@ -33,6 +33,21 @@ static enum ap_status ask(struct ap_report *report, size_t *ret_bytes, struct ap
     return status == AP_ERROR_USAGE ? AP_OK : status;
 }
 
+static enum ap_status begin_picture(void *self, const char *name, struct ap_error *reterr)
+{
+    (void)self;
+    (void)name;
+    (void)reterr;
+    return AP_OK;
+}
+
+static enum ap_status end_picture(void *self, struct ap_error *reterr)
+{
+    (void)self;
+    (void)reterr;
+    return AP_OK;
+}
+
 /* Write everything as far as it goes. */
 static enum ap_status write_all(struct ap_report *report, const struct ap_request *request, size_t *ret_bytes,
                                 struct ap_error *reterr)
@@ -42,6 +57,9 @@ static enum ap_status write_all(struct ap_report *report, const struct ap_reques
         status = ap_report_write_markdown(report, drop, ret_bytes, reterr);
     if (status == AP_OK && request->with_pictures)
         status = ap_report_write_html(report, drop, ret_bytes, reterr);
+    const struct ap_picture_taker taker = { begin_picture, drop, end_picture, ret_bytes };
+    if (status == AP_OK && request->with_pictures)
+        status = ap_report_write_pictures(report, &taker, reterr);
     if (status == AP_OK && request->with_tracks)
         status = ap_report_write_trace(report, request, drop, ret_bytes, reterr);
     if (status == AP_OK && request->with_folded)

@@ -384,6 +384,11 @@ def test_completions(folder):
             skip(f"{shell}: takes the script", f"NOT CHECKED: there is no {shell}")
     if shutil.which("bash"):
         test_bash(folder, scripts["bash"])
+    if shutil.which("fish"):
+        test_fish(folder, scripts["fish"])
+
+
+SERVER_OPTIONS = {"--root", "--max-memory", "--max-depth", "--threads"}
 
 
 def complete(script, folder, *words):
@@ -397,13 +402,27 @@ def test_bash(folder, script):
     inside.mkdir()
     (inside / "a trace.json").write_text("")
     (inside / "b.json").write_text("")
+    (inside / "mcp folder").mkdir()
     cases = [(["--fo"], {"--focus", "--folded-out", "--format"}), (["--focus", ""], {"cpu", "gpu", "memory", "io"}), (["--focus", "=", "g"], {"gpu"}),
              (["--focus", "="], {"cpu", "gpu", "memory", "io"}), (["--phase", "back"], {"backward"}), (["--completion", "z"], {"zsh"}),
-             (["a"], {"a trace.json"}), (["--json-out", ""], {"a trace.json", "b.json"}), (["--top-n", ""], set()),
-             (["--redact", "--sli"], {"--slice", "--slice-out"})]
+             (["a"], {"a trace.json"}), (["--json-out", ""], {"a trace.json", "b.json", "mcp folder"}), (["--top-n", ""], set()),
+             (["--redact", "--sli"], {"--slice", "--slice-out"}), (["--format", "c"], {"csv"}), (["--table", "st"], {"steps"}),
+             (["--pictures-out", ""], {"mcp folder"}), (["m"], {"mcp", "mcp folder"}), (["b.json", "m"], {"mcp folder"}), (["--roo"], set()),
+             (["mcp", ""], SERVER_OPTIONS), (["mcp", "--ma"], {"--max-memory", "--max-depth"}), (["mcp", "--json"], set()),
+             (["mcp", "--root", ""], {"mcp folder"}), (["mcp", "--threads", "="], {"1", "2"}), (["mcp", "--root", "x", "--r"], {"--root"})]
     for words, expected in cases:
         found = complete(script, inside, *words)
         ok(set(found) == expected, f"bash: {' '.join(words)!r} is completed", found)
+
+
+def test_fish(folder, script):
+    """Options alone: which files fish offers is its own affair."""
+    cases = [("--redact --sli", {"--slice", "--slice-out"}), ("--focus c", {"cpu"}), ("mcp --", SERVER_OPTIONS), ("mcp --json", set()), ("--roo", set())]
+    for words, expected in cases:
+        line = 'source $argv[1]; complete -C "analyze_profile $argv[2]"'
+        done = subprocess.run(["fish", "--no-config", "-c", line, script, words], cwd=folder / "files", capture_output=True, text=True)
+        found = {answer.split("\t")[0] for answer in done.stdout.splitlines()}
+        ok(found == expected, f"fish: {words!r} is completed", f"{found} {done.stderr}")
 
 
 def main():

@@ -13,15 +13,18 @@ bool ap_serve_is_asked(int argc, char *const *argv)
     return argc > 1 && strcmp(argv[1], "mcp") == 0;
 }
 
-/* Of the options those that say what the server may do; what a report is about is for the client to ask. */
-static bool is_for_server(const char *argument)
+bool ap_serve_takes(const char *name, size_t bytes)
 {
-    static const char *const names[] = { "--root", "--max-memory", "--max-depth", "--threads" };
-    size_t bytes = strcspn(argument, "=");
+    static const char *const names[] = { "root", "max-memory", "max-depth", "threads" };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strlen(names[i]) == bytes && memcmp(argument, names[i], bytes) == 0)
+        if (strlen(names[i]) == bytes && memcmp(name, names[i], bytes) == 0)
             return true;
     return false;
+}
+
+static bool is_for_server(const char *argument)
+{
+    return argument[0] == '-' && argument[1] == '-' && ap_serve_takes(argument + 2, strcspn(argument + 2, "="));
 }
 
 enum ap_status ap_serve(int argc, char *const *argv, const struct ap_cli_options *options, const char **ret_path,

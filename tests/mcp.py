@@ -18,7 +18,7 @@ from expected import Tap as PlainTap
 
 TRACES = ROOT / "fixtures" / "traces"
 LIMIT_S = 60
-TOOLS = ["analyze", "compare", "explain", "list_metrics", "table", "around"]
+TOOLS = ["analyze", "compare", "explain", "list_metrics", "table", "around", "capture"]
 
 
 class Tap(PlainTap):
@@ -48,6 +48,16 @@ class Server:
         answer = self.answer()
         assert answer["id"] == self.number, answer
         return answer
+
+    def notified(self, token, name, /, **arguments):
+        """([parameters of notifications], answer)"""
+        self.send(json.dumps({"jsonrpc": "2.0", "id": "n", "method": "tools/call",
+                              "params": {"name": name, "arguments": arguments, "_meta": {"progressToken": token}}}).encode() + b"\n")
+        told = []
+        while "id" not in (answer := self.answer()):
+            assert answer["method"] == "notifications/progress", answer
+            told.append(answer["params"])
+        return told, answer["result"]
 
     def initialize(self, version="2025-06-18"):
         answer = self.ask("initialize", protocolVersion=version, capabilities={}, clientInfo={"name": "test", "version": "1"})
@@ -100,6 +110,8 @@ def check_session(tap, program):
              ["worse", [True, True], True, True], "a comparison: its verdict, conditions, changes alone, and a text")
     tap.same(server.call("analyze", paths=["training_step_cuda.json.gz"], max_tokens=7).get("code"), -32602, "a mistake in an argument")
     check_questions(tap, server)
+    check_progress(tap, server)
+    check_capture(tap, server)
     process = server.process
     tap.same([server.end(), process.poll()], [(0, b"", ""), 0], "the end of the input ends it; nothing else was printed")
 
@@ -132,6 +144,43 @@ def check_questions(tap, server):
     result = server.call("table", paths=trace, name="operators", limit=1000, max_tokens=200)
     tap.same([len(result["content"][0]["text"]) < 700, "cut here" in result["content"][0]["text"], "structuredContent" in result],
              [True, True, False], "a table that does not fit is cut, and has no object")
+
+
+def check_progress(tap, server):
+    names = ["training_step_cuda.json.gz", "fragmented.json"]
+    sizes = [(ROOT / "fixtures" / folder / name).stat().st_size for folder, name in zip(("traces", "snapshots"), names)]
+    told, result = server.notified("t-1", "analyze", paths=names)
+    done = [params["progress"] for params in told]
+    tap.same([result["isError"], {params["progressToken"] for params in told}, {params["total"] for params in told}, done == sorted(set(done)), done[-1]],
+             [False, {"t-1"}, {sum(sizes)}, True, sum(sizes)], "progress of two inputs grows to their size")
+    told, result = server.notified(7, "table", paths=names[:1], name="steps")
+    tap.same([result["isError"], told[-1]["progressToken"], told[-1]["progress"]], [False, 7, sizes[0]], "progress of a question, with a number as its token")
+
+
+def check_capture(tap, server):
+    code = server.call("capture")
+    compile(code["structuredContent"]["code"], "capture", "exec")
+    tap.same(code["content"][0]["text"], code["structuredContent"]["code"], "code that records everything, which is Python")
+    result = server.call("capture", paths=["sync_heavy.json"])["structuredContent"]
+    compile(result["trace_snippet"], "trace", "exec")
+    tap.same(["stacks" in [reason["id"] for reason in result["reasons"]], "with_stack=True" in result["trace_snippet"]], [True, True],
+             "and what one recording lacks, with code for it")
+
+
+def check_redaction(tap, program):
+    """Whoever starts the server decides; what a client sends cannot undo it."""
+    answers = {}
+    for options in ((), ("--redact",)):
+        server = Server(program, TRACES, options=options)
+        server.initialize()
+        trace = ["python_stacks.json"]
+        answers[options] = json.dumps([server.call("analyze", paths=trace), server.call("around", paths=trace, id="operators.top[0]"),
+                                       server.call("table", paths=trace, name="operators", limit=100, max_tokens=50000),
+                                       server.call("table", paths=trace, name="frames.top", limit=100, max_tokens=50000)])
+        tap.same(server.call("analyze", paths=trace, redact=False).get("code"), -32602, "redaction is no argument")
+        tap.same(server.end()[0], 0, f"a server with {options}")
+    secret = [word for word in ("train.py", "model.py") if word in answers[()]]
+    tap.same([bool(secret), [word for word in secret if word in answers[("--redact",)]]], [True, []], "--redact: no name of a file in any answer")
 
 
 def check_schemas(tap, tools):
@@ -270,15 +319,18 @@ async def main(program, root):
             tools = await session.list_tools()
             await session.send_ping()
             results = {}
+            told = []
+            async def tell(progress, total, message):
+                told.append((progress, total))
             for name, arguments in json.load(sys.stdin):
-                result = await session.call_tool(name, arguments)
+                result = await session.call_tool(name, arguments, progress_callback=tell)
                 results[name] = json.loads(result.model_dump_json(by_alias=True))
             try:
                 await session.call_tool("analyze", {"paths": 7})
                 refused = None
             except Exception as error:
                 refused = getattr(getattr(error, "error", None), "code", repr(error))
-            print(json.dumps([said.model_dump(mode="json", by_alias=True), [tool.name for tool in tools.tools], results, refused]))
+            print(json.dumps([said.model_dump(mode="json", by_alias=True), [tool.name for tool in tools.tools], results, refused, told]))
 
 asyncio.run(main(*sys.argv[1:]))
 """
@@ -302,6 +354,7 @@ CALLS = [
     ("list_metrics", {"contains": "kernel"}),
     ("table", {"paths": ["training_step_cuda.json.gz"], "name": "steps"}),
     ("around", {"paths": ["training_step_cuda.json.gz"], "id": "gpu.kernels[0]"}),
+    ("capture", {"paths": ["training_step_cuda.json.gz"]}),
 ]
 
 
@@ -315,8 +368,10 @@ def check_sdk(tap, program):
     if done.returncode:
         tap.same(done.stderr[-3000:], "", "a session with the official Python SDK")
         return
-    said, tools, results, refused = json.loads(done.stdout)
+    said, tools, results, refused, told = json.loads(done.stdout)
     tap.same([said["serverInfo"]["name"], tools, refused], ["analyze_profile", TOOLS, -32602], "the official Python SDK: beginning and tools")
+    size = (TRACES / "training_step_cuda.json.gz").stat().st_size
+    tap.same([[size, size] in told, all(done <= total for done, total in told)], [True, True], "the official Python SDK: progress is told")
     for name, _ in CALLS:
         result = results[name]
         tap.same([result["isError"], len(result["content"][0]["text"]) > 100, bool(result["structuredContent"])], [False, True, True],
@@ -332,6 +387,7 @@ def main():
     check_session(tap, program)
     with tempfile.TemporaryDirectory() as folder:
         check_roots(tap, program, Path(folder).resolve())
+    check_redaction(tap, program)
     check_framing(tap, program)
     check_hostile(tap, program, arguments.count)
     check_sdk(tap, program)

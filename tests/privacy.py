@@ -388,7 +388,7 @@ def test_completions(folder):
         test_fish(folder, scripts["fish"])
 
 
-SERVER_OPTIONS = {"--root", "--max-memory", "--max-depth", "--threads"}
+SERVER_OPTIONS = {"--root", "--redact", "--max-memory", "--max-depth", "--threads"}
 
 
 def complete(script, folder, *words):
@@ -409,7 +409,7 @@ def test_bash(folder, script):
              (["--redact", "--sli"], {"--slice", "--slice-out"}), (["--format", "c"], {"csv"}), (["--table", "st"], {"steps"}),
              (["--pictures-out", ""], {"mcp folder"}), (["m"], {"mcp", "mcp folder"}), (["b.json", "m"], {"mcp folder"}), (["--roo"], set()),
              (["mcp", ""], SERVER_OPTIONS), (["mcp", "--ma"], {"--max-memory", "--max-depth"}), (["mcp", "--json"], set()),
-             (["mcp", "--root", ""], {"mcp folder"}), (["mcp", "--threads", "="], {"1", "2"}), (["mcp", "--root", "x", "--r"], {"--root"})]
+             (["mcp", "--root", ""], {"mcp folder"}), (["mcp", "--threads", "="], {"1", "2"}), (["mcp", "--root", "x", "--ro"], {"--root"})]
     for words, expected in cases:
         found = complete(script, inside, *words)
         ok(set(found) == expected, f"bash: {' '.join(words)!r} is completed", found)

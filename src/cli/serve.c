@@ -15,7 +15,7 @@ bool ap_serve_is_asked(int argc, char *const *argv)
 
 bool ap_serve_takes(const char *name, size_t bytes)
 {
-    static const char *const names[] = { "root", "max-memory", "max-depth", "threads" };
+    static const char *const names[] = { "root", "max-memory", "max-depth", "threads", "redact" };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strlen(names[i]) == bytes && memcmp(name, names[i], bytes) == 0)
             return true;
@@ -34,13 +34,14 @@ enum ap_status ap_serve(int argc, char *const *argv, const struct ap_cli_options
                                   .root_count = options->root_count,
                                   .max_memory_bytes = options->request.max_memory_bytes,
                                   .max_depth = options->request.max_depth,
-                                  .one_thread = options->request.one_thread };
+                                  .one_thread = options->request.one_thread,
+                                  .redact = options->request.redact };
     struct ap_mcp_server *server;
     bool fits = options->file_count == 1;
     for (int i = 2; i < argc; i++)
         fits = fits && (argv[i][0] != '-' || is_for_server(argv[i]));
     if (!fits)
-        return ap_fail(reterr, AP_ERROR_USAGE, "mcp takes --root DIR, --max-memory, --max-depth and --threads alone");
+        return ap_fail(reterr, AP_ERROR_USAGE, "mcp takes --root DIR, --redact, --max-memory, --max-depth and --threads alone");
     if (!mcp.max_memory_bytes)
         mcp.max_memory_bytes = DEFAULT_MEMORY_BYTES;
     enum ap_status status = ap_mcp_server_new(&mcp, &server, ret_path, reterr);

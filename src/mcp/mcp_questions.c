@@ -27,6 +27,54 @@ enum ap_status ap_mcp_explain(struct ap_mcp_call *call, struct ap_error *reterr)
     return status;
 }
 
+/* ---- capture ---- */
+
+static enum ap_status add_code(struct ap_mcp_call *call, const struct ap_value *capture, const char *key, struct ap_error *reterr)
+{
+    struct ap_text code = ap_value_text(ap_value_member(capture, key));
+    if (!code.bytes)
+        return AP_OK;
+    AP_TRY(ap_mcp_text_add(&call->text, "\n", reterr));
+    return ap_mcp_text_write(&call->text, code.data, code.bytes, reterr);
+}
+
+/* What a report says of the next recording. */
+static enum ap_status write_advice(struct ap_mcp_call *call, const struct ap_value *capture, struct ap_error *reterr)
+{
+    struct ap_mcp_object object = { .call = call };
+    const struct ap_value *reason = ap_value_first(ap_value_member(capture, "reasons"));
+    if (!reason)
+        AP_TRY(ap_mcp_text_add(&call->text, "Nothing that could be judged is missing.\n", reterr));
+    for (; reason; reason = reason->next) {
+        struct ap_text option = ap_value_text(ap_value_member(reason, "option")), text = ap_value_text(ap_value_member(reason, "text"));
+        AP_TRY(ap_mcp_text_write(&call->text, option.data, option.bytes, reterr));
+        AP_TRY(ap_mcp_text_add(&call->text, ": ", reterr));
+        AP_TRY(ap_mcp_text_write(&call->text, text.data, text.bytes, reterr));
+        AP_TRY(ap_mcp_text_add(&call->text, "\n", reterr));
+    }
+    AP_TRY(add_code(call, capture, "trace_snippet", reterr));
+    AP_TRY(add_code(call, capture, "snapshot_snippet", reterr));
+    for (const struct ap_value *member = ap_value_first(capture); member; member = member->next)
+        AP_TRY(ap_mcp_object_add(&object, member->key.data, member, NULL, reterr));
+    return ap_mcp_object_end(&object, reterr);
+}
+
+enum ap_status ap_mcp_capture(struct ap_mcp_call *call, struct ap_error *reterr)
+{
+    struct ap_report *report;
+    struct ap_mcp_object object = { .call = call };
+    struct ap_value code = { .type = AP_VALUE_TEXT, .as.text = ap_text_of(ap_capture_snippet()) };
+    if (!ap_value_member(call->arguments, "paths")) {
+        AP_TRY(ap_mcp_text_add(&call->text, ap_capture_snippet(), reterr));
+        AP_TRY(ap_mcp_object_add(&object, "code", &code, NULL, reterr));
+        return ap_mcp_object_end(&object, reterr);
+    }
+    AP_TRY(ap_mcp_report_new(call, false, &report, reterr));
+    enum ap_status status = write_advice(call, ap_value_member(ap_report_root(report), "capture"), reterr);
+    ap_report_free(report);
+    return status;
+}
+
 /* ---- list_metrics ---- */
 
 #define LIST_MAX_BYTES ((size_t)4 << 20)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
 #include "mcp_report.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "poison.h"
 
@@ -28,6 +31,30 @@ static enum ap_status take_path(struct ap_mcp_call *call, struct ap_request *req
     return AP_OK;
 }
 
+/* 0 where it cannot be told, which reading will say. */
+static uint64_t bytes_of(const struct ap_opener *opener, const char *path)
+{
+    struct ap_error ignored;
+    struct stat status;
+    uint64_t bytes = 0;
+    int fd;
+    if (!path || opener->open(opener->opener_self, path, &fd, &ignored) != AP_OK)
+        return 0;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        bytes = (uint64_t)status.st_size;
+    (void)close(fd);
+    return bytes;
+}
+
+static void begin_progress(struct ap_mcp_progress *progress, struct ap_request *request)
+{
+    const char *paths[] = { request->cpu_trace_path, request->memory_json_path, request->baseline_path };
+    for (size_t i = 0; i < AP_COUNT_OF(paths); i++)
+        progress->total_bytes += bytes_of(request->opener, paths[i]);
+    request->progress = ap_mcp_progress_update;
+    request->progress_self = progress;
+}
+
 enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struct ap_report **ret_report, struct ap_error *reterr)
 {
     const char *conditions[MAX_CONDITIONS];
@@ -42,7 +69,11 @@ enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struc
         conditions[request.fail_on_count++] = ap_value_text(text).data;
     for (text = ap_value_first(ap_value_member(call->arguments, "paths")); text; text = text->next)
         AP_TRY(take_path(call, &request, ap_value_text(text).data, reterr));
+    if (call->progress)
+        begin_progress(call->progress, &request);
     AP_TRY(ap_report_new(&request, ret_report, &call->path, reterr));
+    if (call->progress)
+        ap_mcp_progress_end(call->progress);
     call->path = NULL; /* what goes wrong from here on is about the question */
     return AP_OK;
 }

@@ -90,6 +90,12 @@ static const struct ap_mcp_tool tools[] = {
                        .about = "a row_id of table, such as row:1234, step:3, alloc:17 or gpu.kernels[3]; or the id of a finding" },
                      LIMIT(100, AP_MCP_DEFAULT_AROUND), MAX_TOKENS },
       .call = ap_mcp_around },
+    { .name = "capture",
+      .title = "How to record",
+      .about = "Python code that records a trace and a memory snapshot with all that can be judged, to paste into the program of the user. "
+               "With paths: what those lack, why that matters, and the code for it.",
+      .arguments = { OPTIONAL_PATHS, MAX_TOKENS },
+      .call = ap_mcp_capture },
 };
 
 const struct ap_mcp_tool *ap_mcp_tool_named(struct ap_text name)

@@ -4,6 +4,7 @@
 #ifndef AP_MCP_TOOLS_H
 #define AP_MCP_TOOLS_H
 
+#include "mcp_progress.h"
 #include "mcp_text.h"
 #include "out.h"
 
@@ -29,6 +30,7 @@ struct ap_mcp_call {
     const struct ap_value *arguments;
     struct ap_mcp_text text, object;
     const char *path; /* that a failure is about; NULL = none */
+    struct ap_mcp_progress *progress; /* NULL = the client does not ask for it */
 };
 
 struct ap_mcp_tool {
@@ -50,6 +52,7 @@ const char *ap_mcp_text_argument(const struct ap_mcp_call *call, const char *nam
 int64_t ap_mcp_whole_argument(const struct ap_mcp_call *call, const char *name, int64_t otherwise);
 
 enum ap_status ap_mcp_analyze(struct ap_mcp_call *call, struct ap_error *reterr);
+enum ap_status ap_mcp_capture(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_compare(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_explain(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_list_metrics(struct ap_mcp_call *call, struct ap_error *reterr);

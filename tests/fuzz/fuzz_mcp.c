@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Any bytes as what a client sends, line by line. Claims: each line is answered by one line of strict JSON or by none, and
- * nothing is kept from one line to the next. */
+ * Any bytes as what a client sends, line by line. Claims: each line is answered by one line of strict JSON or by none, what comes
+ * before it is strict JSON as well, and nothing is kept from one line to the next. */
 #define _XOPEN_SOURCE 700
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "json_check.h"
@@ -15,6 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
     "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":5}," \
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":4,\"dur\":9}]}"
 #define INITIALIZE "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-03-26\"}}"
+
+#define PROGRESS "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\""
 
 static char folder[] = "/tmp/fuzz_mcp_XXXXXX", file[64];
 
@@ -69,8 +72,14 @@ static void ask(struct ap_mcp_server *server, const char *line, size_t bytes)
     require(ap_mcp_server_held_bytes(server) == held_bytes);
     if (!answer.bytes)
         return;
-    require(answer.data[answer.bytes - 1] == '\n' && !memchr(answer.data, '\n', answer.bytes - 1));
-    require(json_is_valid(answer.data, answer.bytes - 1));
+    require(answer.data[answer.bytes - 1] == '\n');
+    for (const char *at = answer.data, *end = at + answer.bytes; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        require(json_is_valid(at, (size_t)(stop - at)));
+        bool last = stop + 1 == end;
+        require(last || strncmp(at, PROGRESS, sizeof(PROGRESS) - 1) == 0);
+        at = stop + 1;
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

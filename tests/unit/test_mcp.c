@@ -294,6 +294,8 @@ static const char *const calls[] = {
     CALL("list_metrics", "{\"of\":\"rules\",\"max_tokens\":200}"),
     CALL("table", "{\"paths\":[\"t.json\"],\"name\":\"kernels\",\"where\":\"dur_us > 1us\",\"sort\":\"dur_us\"}"),
     CALL("around", "{\"paths\":[\"t.json\"],\"id\":\"row:1\"}"),
+    CALL("capture", "{}"),
+    CALL("capture", "{\"paths\":[\"t.json\"]}"),
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"",
 };
 #define CHEAP_COUNT 3
@@ -314,6 +316,47 @@ static void phases_are_those_of_the_library(void)
     (void)ask(server, INITIALIZE("2025-06-18"));
     if (!ok(strstr(ask(server, calls[0]), wanted) != NULL, "the phases are those that the library knows"))
         note(wanted);
+    ap_mcp_server_free(server);
+}
+
+#define CALL_WITH(name, arguments, token) \
+    REQUEST("7", "tools/call", "{\"name\":\"" name "\",\"arguments\":" arguments ",\"_meta\":{\"progressToken\":" token "}}")
+
+/* The notifications before the answer: how many there are; -1 where one is none, or does not tell more than the one before. */
+static int count_progress(const char *token)
+{
+    char begin[256];
+    int count = 0;
+    long long before = 0, now, total;
+    (void)snprintf(begin, sizeof(begin), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%s,\"progress\":",
+                   token);
+    const char *line = answer.data;
+    for (const char *end; (end = strchr(line, '\n')) != NULL && end[1]; line = end + 1, count++) {
+        if (strncmp(line, begin, strlen(begin)) != 0 || !json_is_valid(line, (size_t)(end - line)) ||
+            sscanf(line + strlen(begin), "%lld,\"total\":%lld}}", &now, &total) != 2 || now <= before || now > total)
+            return -1;
+        before = now;
+    }
+    return strncmp(line, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\"", 32) == 0 ? count : -1;
+}
+
+static void progress_is_told(void)
+{
+    struct ap_mcp_server *server = new_server(0);
+    (void)ask(server, INITIALIZE("2025-06-18"));
+    (void)ask(server, CALL_WITH("analyze", "{\"paths\":[\"t.json\"]}", "\"a\\\"b\""));
+    ok(count_progress("\"a\\\"b\"") > 0, "a client that gives a token hears of progress before the answer");
+    (void)ask(server, CALL_WITH("compare", "{\"paths\":[\"t.json\"],\"baseline\":\"deep/t.json\"}", "12"));
+    ok(count_progress("12") > 0, "of two inputs it grows, too");
+    (void)ask(server, CALL_WITH("explain", "{\"id\":\"steps.p50_us\"}", "12"));
+    is_int(count_progress("12"), 0, "nothing is told where nothing is read");
+    (void)ask(server, CALL_WITH("analyze", "{\"paths\":[\"none\"]}", "12"));
+    is_int(count_progress("12"), 0, "nor where it cannot be");
+    (void)ask(server, CALL_WITH("analyze", "{\"paths\":[\"t.json\"]}", "[1]"));
+    ok(is_one_line_of_json(), "a token that is neither text nor number is none");
+    (void)ask(server, INITIALIZE("2025-03-26"));
+    (void)ask(server, "[" CALL_WITH("analyze", "{\"paths\":[\"t.json\"]}", "1") "," REQUEST("2", "ping", "{}") "]");
+    ok(is_one_line_of_json(), "a list of answers is one line");
     ap_mcp_server_free(server);
 }
 
@@ -338,7 +381,7 @@ static void nothing_is_kept(void)
 static void memory_ends_anywhere(void)
 {
     bool valid = true, refused = false, all_served = true;
-    const size_t tried[] = { CHEAP_COUNT + 4, CHEAP_COUNT + 8, CHEAP_COUNT + 10 };
+    const size_t tried[] = { CHEAP_COUNT + 4, CHEAP_COUNT + 8, CHEAP_COUNT + 10, CHEAP_COUNT + 13 };
     for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
         bool served = false;
         for (int64_t fail_after = 1; fail_after < 2000 && !served; fail_after++) {
@@ -380,6 +423,7 @@ int main(void)
     text_is_bounded();
     protocol();
     phases_are_those_of_the_library();
+    progress_is_told();
     nothing_is_kept();
     memory_ends_anywhere();
     remove_tree();

@@ -126,6 +126,41 @@ def check_where(tap, program):
         tap.same([code, arguments[0] in said], [2, True], f"a mistake is told: {' '.join(arguments)}")
 
 
+def check_early(tap, program):
+    """Mistakes that no input would make right are told before one is opened."""
+    nowhere = "no-such-file.json"
+    for arguments in (("kernels", "--where", "no_such = 1"), ("kernels", "--where", "dur_us >"), ("kernels", "--sort", "no_such"), ("no.such",),
+                      ("kernels", "--sort", "name:up"), ("gpu.kernels", "--columns", "name,no_such"), ("memory.segment_types.large", "--sort", "no_such"),
+                      ("cpu.summary.events_total",)):
+        code, said = program.refused(nowhere, "--table", *arguments)
+        tap.same([code, nowhere in said], [2, False], f"told before the input is read: --table {' '.join(arguments)}")
+    for arguments in (("gpu.kernels", "--where", "longest.dur_us > 1 and longest != null", "--sort", "longest.dur_us"),
+                      ("memory.segment_types", "--sort", "large.segments"), ("kernels", "--columns", "row_id,line")):
+        tap.same(program.refused(nowhere, "--table", *arguments)[0], 3, f"no mistake: --table {' '.join(arguments)}")
+
+
+def head_of(program, path, *arguments):
+    lines = list(csv.reader(io.StringIO(program.run(path, *arguments, "--format", "csv").stdout.decode(), newline="")))
+    return lines[0] if lines else []
+
+
+def check_known(tap, program):
+    """What is known of tables without input is what they have."""
+    for table in ROW_TABLES + ("allocations", "tables"):
+        path = OOM if table == "allocations" else GLOO if table == "collectives" else TRAINING
+        known = head_of(program, path, "--table", table, "--where", "row_id = none")
+        tap.same(known, head_of(program, path, "--table", table, "--limit", "1"), f"{table} without rows has its columns in CSV")
+    tap.same(head_of(program, GLOO, "--table", "gpu.kernels")[:4], ["row_id", "name", "subfamily", "family"], "and so has an empty list of a report")
+    tap.same(head_of(program, GLOO, "--table", "gpu.kernels", "--columns", "name,family"), ["name", "family"], "those that are asked for alone")
+    odd = []
+    for path in (TRAINING, OOM, GLOO):
+        for row in program.rows(path, "tables"):
+            columns = head_of(program, path, "--table", row["table"], "--limit", "1")
+            if columns and program.run(path, "--table", row["table"], "--columns", ",".join(columns[:60]), "--limit", "1").returncode:
+                odd.append((path.name, row["table"]))
+    tap.same(odd, [], "each column of each table can be asked for")
+
+
 def check_report_tables(tap, program):
     report = program.json(TRAINING)
     named = {row["table"]: row["rows"] for row in program.rows(TRAINING, "tables")}
@@ -263,7 +298,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
     program, tap = Program(parser.parse_args().program), Tap()
-    for check in (check_rows, check_allocations, check_where, check_report_tables, check_around, check_explanations, check_digests,
+    for check in (check_rows, check_allocations, check_where, check_early, check_known, check_report_tables, check_around, check_explanations, check_digests,
                   check_formats, check_terminal, check_hostile):
         check(tap, program)
     return tap.done()

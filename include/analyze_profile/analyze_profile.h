@@ -156,6 +156,10 @@ struct ap_table_query {
     unsigned width;    /* of text, in columns; 0 = not bounded */
 };
 
+/** Before anything is read: AP_ERROR_USAGE where no input would make the question right, as no report has such a table or column, or
+ *  @where or @sort has a mistake. */
+AP_API enum ap_status ap_table_query_check(const struct ap_table_query *query, struct ap_error *reterr);
+
 /** The rows of a table. Each has a row_id, which ap_report_write_around takes. AP_ERROR_USAGE tells what was expected. */
 AP_API enum ap_status ap_report_write_table(struct ap_report *report, const struct ap_table_query *query, ap_write_fn *write,
                                             void *write_self, struct ap_error *reterr);

@@ -2,6 +2,7 @@
  * questions.c - questions to a report, and to the program about its rules and figures. */
 #include "analyze_profile/analyze_profile.h"
 #include "explain.h"
+#include "known_table.h"
 #include "report.h"
 #include "report_state.h"
 #include "rubric_file.h"
@@ -17,6 +18,11 @@ static enum ap_status check_query(struct ap_report *report, const struct ap_valu
     report->query.trace = report->trace;
     report->query.snapshot = report->snapshot;
     return AP_OK;
+}
+
+enum ap_status ap_table_query_check(const struct ap_table_query *query, struct ap_error *reterr)
+{
+    return ap_known_table_check(query, reterr);
 }
 
 static void begin_redaction(struct ap_report *report, struct ap_redaction *redaction)

@@ -420,6 +420,14 @@ static enum exit_code answer_alone(const struct ap_cli_options *options, bool *r
     return *ret_answered && status != AP_OK ? complain(status, NULL, &error) : EXIT_WRITTEN;
 }
 
+/* A mistake in the question is told before an input of gigabytes is read. */
+static enum exit_code check_table(const struct ap_cli_options *options)
+{
+    struct ap_error error = { AP_OK, false, 0, "" };
+    enum ap_status status = options->table.name ? ap_table_query_check(&options->table, &error) : AP_OK;
+    return status == AP_OK ? EXIT_WRITTEN : complain(status, NULL, &error);
+}
+
 static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
 {
     char mistake[512];
@@ -447,7 +455,9 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
     enum exit_code code = answer_alone(options, &answered);
     if (answered)
         return code;
-    code = take_files(options);
+    code = check_table(options);
+    if (code == EXIT_WRITTEN)
+        code = take_files(options);
     if (code == EXIT_WRITTEN)
         code = check_paths(options);
     ap_cli_prepare_questions(options);

@@ -8,8 +8,7 @@
 /* Longest name that distances are taken for. */
 #define MAX_NAME 160
 
-/* Key by key; a "*" of the pattern is any key. */
-static bool matches(struct ap_text name, const char *pattern)
+bool ap_metric_name_matches(struct ap_text name, const char *pattern)
 {
     size_t i = 0, j = 0;
     while (i < name.bytes && pattern[j]) {
@@ -28,7 +27,7 @@ static bool matches(struct ap_text name, const char *pattern)
 bool ap_metric_name_is_known(struct ap_text name)
 {
     for (size_t i = 0; i < ap_metric_name_count; i++)
-        if (matches(name, ap_metric_names[i]))
+        if (ap_metric_name_matches(name, ap_metric_names[i]))
             return true;
     return false;
 }

@@ -10,6 +10,8 @@ extern const char *const ap_metric_names[]; /* in order of memcmp; "*" stands fo
 extern const char *const ap_metric_meanings[]; /* a sentence for each; "" where the schema has none */
 extern const size_t ap_metric_name_count;
 
+/** Key by key; a "*" of the pattern is any key. */
+bool ap_metric_name_matches(struct ap_text name, const char *pattern);
 bool ap_metric_name_is_known(struct ap_text name);
 
 #define AP_METRIC_NEAREST 3

@@ -180,14 +180,19 @@ enum ap_status ap_mcp_list_metrics(struct ap_mcp_call *call, struct ap_error *re
 
 /* ---- table and around ---- */
 
-static enum ap_status tabulated(struct ap_mcp_call *call, struct ap_report *report, struct ap_error *reterr)
+static struct ap_table_query table_query(const struct ap_mcp_call *call)
 {
-    struct ap_table_query query = { .name = ap_mcp_text_argument(call, "name"),
+    return (struct ap_table_query){ .name = ap_mcp_text_argument(call, "name"),
                                     .where = ap_mcp_text_argument(call, "where"),
                                     .sort = ap_mcp_text_argument(call, "sort"),
                                     .columns = ap_mcp_text_argument(call, "columns"),
                                     .limit = (uint64_t)ap_mcp_whole_argument(call, "limit", AP_MCP_DEFAULT_ROWS),
                                     .format = AP_FORMAT_TEXT };
+}
+
+static enum ap_status tabulated(struct ap_mcp_call *call, struct ap_report *report, struct ap_error *reterr)
+{
+    struct ap_table_query query = table_query(call);
     AP_TRY(ap_report_write_table(report, &query, ap_mcp_text_write, &call->text, reterr));
     query.format = AP_FORMAT_JSON;
     return ap_report_write_table(report, &query, ap_mcp_text_write_json, &call->object, reterr);
@@ -216,6 +221,8 @@ static enum ap_status with_rows(struct ap_mcp_call *call,
 
 enum ap_status ap_mcp_table(struct ap_mcp_call *call, struct ap_error *reterr)
 {
+    struct ap_table_query query = table_query(call);
+    AP_TRY(ap_table_query_check(&query, reterr));
     return with_rows(call, tabulated, reterr);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "known_table.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -43,6 +44,12 @@ static enum ap_status read_sort(struct picking *picking, const char *sort, struc
     else if (*direction)
         return ap_fail(reterr, AP_ERROR_USAGE, "--sort '%.80s': \":asc\" or \":desc\" was expected behind the column", sort);
     return AP_OK;
+}
+
+enum ap_status ap_row_sort_check(const char *sort, struct ap_error *reterr)
+{
+    struct picking picking = { .source = NULL };
+    return read_sort(&picking, sort, reterr);
 }
 
 /* ---- columns that do not exist ---- */
@@ -188,6 +195,9 @@ enum ap_status ap_rows_pick(const struct ap_row_source *source, const struct ap_
     AP_TRY(read_sort(&picking, sort, reterr));
     if (!picking.sort[0] && !filter->count)
         return take_first(&picking, limit, reterr);
+    for (size_t i = 0; i < filter->count; i++)
+        picking.seen_fields[i] = ap_known_table_has(source->name, filter->terms[i].field);
+    picking.seen_sort = ap_known_table_has(source->name, picking.sort);
     ap_arena_init(&picking.texts, source->gate);
     enum ap_status status = AP_OK;
     for (size_t first = 0; first < source->count && status == AP_OK; first += AP_ROWS_AT_ONCE)

@@ -16,6 +16,9 @@ struct ap_picked_rows {
     uint64_t matched; /* that the filter keeps; count may be less */
 };
 
+/** Is this what @sort below takes? AP_ERROR_USAGE where not. */
+AP_MUST_CHECK enum ap_status ap_row_sort_check(const char *sort, struct ap_error *reterr);
+
 /** @sort: a column, ":asc" or ":desc" behind it; NULL = the order of the source. @limit: 0 = all. The rows may be released after a
  *  failure too. AP_ERROR_USAGE where a column is in no row. */
 AP_MUST_CHECK enum ap_status ap_rows_pick(const struct ap_row_source *source, const struct ap_row_filter *filter, const char *sort,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "json_text.h"
+#include "known_table.h"
 #include "report.h"
 #include "row_pick.h"
 #include "table_cell.h"
@@ -54,9 +55,28 @@ static void add_columns(struct writing *writing, const struct ap_value *object, 
     }
 }
 
+/* What the rows would have, where there are none. */
+static void know_columns(struct writing *writing, const char *table)
+{
+    const struct ap_known_table *known = writing->query->columns ? NULL : ap_known_table_find(table);
+    const char *rest = known ? known->columns : writing->query->columns;
+    struct ap_text name;
+    while (ap_known_column_next(&rest, known ? " " : ",", &name) && writing->column_count < MAX_COLUMNS) {
+        struct column *column = &writing->columns[writing->column_count];
+        bool is_open = name.bytes >= 2 && memcmp(name.data + name.bytes - 2, ".*", 2) == 0;
+        name.bytes -= is_open ? 2 : 0;
+        if (ap_text_is(name, "*") || name.bytes >= sizeof(column->path))
+            continue;
+        *column = (struct column){ .width = 0 };
+        memcpy(column->path, name.data, name.bytes);
+        writing->column_count++;
+    }
+}
+
 /* Those that are asked for. */
 static enum ap_status choose_asked(struct writing *writing, const struct ap_value *row, struct ap_error *reterr)
 {
+    const char *table = writing->query->name;
     for (const char *at = writing->query->columns; at;) {
         size_t bytes = strcspn(at, ",");
         struct column *column = &writing->columns[writing->column_count];
@@ -64,7 +84,7 @@ static enum ap_status choose_asked(struct writing *writing, const struct ap_valu
             return ap_fail(reterr, AP_ERROR_USAGE, "--columns: at most %d names of columns were expected", MAX_COLUMNS);
         *column = (struct column){ .asked = true };
         memcpy(column->path, at, bytes);
-        if (!bytes || !ap_value_at(row, column->path))
+        if (!bytes || (!ap_value_at(row, column->path) && !ap_known_table_has(table, column->path)))
             return ap_fail(reterr, AP_ERROR_USAGE, "--columns: the table has no column '%.60s'; without --columns all are shown", column->path);
         writing->column_count++;
         at = at[bytes] ? at + bytes + 1 : NULL;
@@ -249,17 +269,23 @@ static enum ap_status write_json(struct writing *writing, const struct ap_row_so
 
 /* ---- CSV ---- */
 
+static enum ap_status write_csv_head(struct writing *writing, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < writing->column_count; i++) {
+        struct ap_value head = { .type = AP_VALUE_TEXT, .as.text = ap_text_of(writing->columns[i].path) };
+        ap_out_string(&writing->out, i ? "," : "");
+        AP_TRY(ap_cell_write_csv(&writing->out, &head, reterr));
+    }
+    ap_out_string(&writing->out, "\r\n");
+    return AP_OK;
+}
+
 static enum ap_status write_csv_row(void *self, const struct ap_value *row, struct ap_error *reterr)
 {
     struct writing *writing = self;
     if (!writing->row_count++) {
         AP_TRY(learn_columns(self, row, reterr));
-        for (size_t i = 0; i < writing->column_count; i++) {
-            struct ap_value head = { .type = AP_VALUE_TEXT, .as.text = ap_text_of(writing->columns[i].path) };
-            ap_out_string(&writing->out, i ? "," : "");
-            AP_TRY(ap_cell_write_csv(&writing->out, &head, reterr));
-        }
-        ap_out_string(&writing->out, "\r\n");
+        AP_TRY(write_csv_head(writing, reterr));
     }
     for (size_t i = 0; i < writing->column_count; i++) {
         ap_out_string(&writing->out, i ? "," : "");
@@ -269,13 +295,22 @@ static enum ap_status write_csv_row(void *self, const struct ap_value *row, stru
     return AP_OK;
 }
 
+static enum ap_status write_csv(struct writing *writing, const struct ap_row_source *source, const struct ap_picked_rows *rows,
+                                struct ap_error *reterr)
+{
+    if (rows->count)
+        return ap_rows_see(source, rows, write_csv_row, writing, reterr);
+    know_columns(writing, source->name);
+    return writing->column_count ? write_csv_head(writing, reterr) : AP_OK;
+}
+
 static enum ap_status write_rows(struct writing *writing, const struct ap_row_source *source, const struct ap_picked_rows *rows,
                                  struct ap_error *reterr)
 {
     switch (writing->query->format) {
     case AP_FORMAT_TEXT: return write_text(writing, source, rows, reterr);
     case AP_FORMAT_JSON: return write_json(writing, source, rows, reterr);
-    case AP_FORMAT_CSV: return ap_rows_see(source, rows, write_csv_row, writing, reterr);
+    case AP_FORMAT_CSV: return write_csv(writing, source, rows, reterr);
     }
     return AP_OK;
 }

@@ -242,13 +242,22 @@ def read_report(data):
                       parse_constant=refuse_constant)
 
 
+def with_report(text):
+    """A schema that refers to that of the report, with it inside: each version of jsonschema finds other documents in a way of its own."""
+    within, report = "#/$defs/report/$defs/", (ROOT / "references" / "report-schema.json").read_text(encoding="utf-8")
+    schema = json.loads(text.replace("urn:analyze-profile:report:1#/$defs/", within))
+    schema["$defs"]["report"] = {"$defs": json.loads(report.replace("#/$defs/", within))["$defs"]}
+    return schema
+
+
 def load_validator(schema_path):
     """A function that lists what breaks the schema, or None without python3-jsonschema."""
     try:
         import jsonschema
     except ImportError:
         return None
-    schema = json.loads(schema_path.read_text(encoding="utf-8"))
+    text = schema_path.read_text(encoding="utf-8")
+    schema = with_report(text) if "urn:analyze-profile:report:1#" in text else json.loads(text)
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
 

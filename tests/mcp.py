@@ -15,6 +15,7 @@ from pathlib import Path
 
 from expected import ROOT
 from expected import Tap as PlainTap
+from golden import load_validator
 
 TRACES = ROOT / "fixtures" / "traces"
 LIMIT_S = 60
@@ -138,6 +139,12 @@ def check_questions(tap, server):
     around = server.call("around", paths=trace, id=rows[0]["row_id"])
     tap.same([around["isError"], rows[0]["row_id"] in around["content"][0]["text"], bool(around["structuredContent"])], [False, True, True],
              "what is around one of them")
+    invalid = load_validator(ROOT / "references" / "answer-schema.json")
+    if invalid:
+        answers = [result, around, server.call("explain", id=finding["rule_id"], paths=trace)]
+        tap.same([invalid(json.dumps(answer["structuredContent"])) for answer in answers], [[], [], []], "their objects keep to the schema of answers")
+    else:
+        tap.skip("their objects keep to the schema of answers", "no jsonschema here")
     for arguments in ({"name": "no-such-table"}, {"name": "kernels", "where": "dur_us >"}, {"name": "kernels", "sort": "no_such"}):
         tap.same(server.call("table", paths=trace, **arguments)["isError"], True, f"a mistake in a question: {arguments}")
     tap.same(server.call("around", paths=trace, id="row:99999999999")["isError"], True, "a row that is not there")

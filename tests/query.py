@@ -15,6 +15,7 @@ import sys
 from decimal import Decimal
 
 from expected import ROOT, Tap
+from golden import load_validator
 
 TRACES, SNAPSHOTS = ROOT / "fixtures" / "traces", ROOT / "fixtures" / "snapshots"
 TRAINING, HOSTILE, GLOO = TRACES / "training_step_cuda.json.gz", TRACES / "hostile_names.json", TRACES / "cpu_only_gloo.json"
@@ -223,6 +224,54 @@ def check_explanations(tap, program):
     tap.same([code, "gpu.utilization_ratio" in said], [2, True], "an unknown name gets the nearest")
 
 
+def answers_about(path, is_trace):
+    """Questions to one recording."""
+    for table in (ROW_TABLES if is_trace else ("allocations",)) + ("tables", "findings", "warnings"):
+        yield (path, "--table", table, "--limit", "0")
+    yield (path, "--table", "tables", "--columns", "table,rows")
+    for name in ("row:0", "row:1", "row:7", "row:192", "row:587", "step:0", "step:1", "gpu.kernels[0]", "operators.top[0]", "idle.gaps[0]", "findings[0]",
+                 "trace.devices[0]") if is_trace else ("alloc:17", "block:0", "block:1", "free:3", "memory.largest_segments[0]", "findings[0]"):
+        yield (path, "--around", name, "--limit", "3")
+    yield (path, "--explain", "steps.p50_us" if is_trace else "memory.summary.segments")
+
+
+def check_schema(tap, program):
+    """Each kind of answer keeps to its schema, and the schema is strict."""
+    invalid = load_validator(ROOT / "references" / "answer-schema.json")
+    if not invalid:
+        print("# python3-jsonschema is not there: NOT CHECKED against the schema")
+        return
+    for arguments in (("--list-rules",), ("--list-metrics",), ("--explain", "dataloader-idle"), ("--explain", "steps.p50_us")):
+        tap.same(invalid(program.run(*arguments, "--format", "json").stdout), [], "valid by the schema: " + " ".join(arguments))
+    for path in sorted(TRACES.iterdir()) + sorted(SNAPSHOTS.iterdir()):
+        odd, count = [], 0
+        for arguments in answers_about(path, path.parent == TRACES):
+            done = program.run(*arguments, "--format", "json")
+            if done.returncode == 0:
+                odd += [f"{arguments[1:]}: {complaint}" for complaint in invalid(done.stdout)]
+                count += 1
+        tap.same(odd[:5], [], f"valid by the schema: {count} answers about {path.name}")
+    check_strict(tap, program, invalid)
+
+
+def check_strict(tap, program, invalid):
+    finding = program.json(TRAINING)["findings"][0]["rule_id"]
+    kinds = {"table": ("--table", "kernels", "--limit", "1"), "around": ("--around", finding), "rule": ("--explain", finding),
+             "metric": ("--explain", "steps.p50_us")}
+    for kind, arguments in kinds.items():
+        answer = program.json(TRAINING, *arguments)
+        tap.same(invalid(json.dumps(answer)), [], f"an answer of the kind {kind}")
+        for claim, changed in (("with a member more", answer | {"more": 1}), ("of another version", answer | {"schema_version": "2.0"}),
+                               *((f"without {key}", {other: answer[other] for other in answer if other != key})
+                                 for key in list(answer) if key not in ("finding", "value"))):
+            if not invalid(json.dumps(changed)):
+                tap.same(claim, "refused", f"{kind} {claim}")
+    table = program.json(TRAINING, *kinds["table"])
+    row = table["rows"][0]
+    for changed in (row | {"more": 1}, {key: row[key] for key in list(row)[1:]}, row | {"dur_us": "1"}):
+        tap.same(bool(invalid(json.dumps(table | {"rows": [changed]}))), True, "a row that is none")
+
+
 def check_digests(tap, program):
     report = program.json(TRAINING)
     sizes = {tokens: program.run(TRAINING, "--summary-tokens", tokens).stdout for tokens in (0, 1, 10, 50, 200, 1000, 100000)}
@@ -298,7 +347,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
     program, tap = Program(parser.parse_args().program), Tap()
-    for check in (check_rows, check_allocations, check_where, check_early, check_known, check_report_tables, check_around, check_explanations, check_digests,
+    for check in (check_rows, check_allocations, check_where, check_early, check_known, check_report_tables, check_around, check_explanations, check_schema, check_digests,
                   check_formats, check_terminal, check_hostile):
         check(tap, program)
     return tap.done()

@@ -234,6 +234,8 @@ enum ap_status ap_explain(const struct ap_rubric *rubric, const char *id, const 
     if (format == AP_FORMAT_CSV)
         return ap_fail(reterr, AP_ERROR_USAGE, "--explain is no table: --format text or json");
     ap_model_init(&model, gate);
+    if (format == AP_FORMAT_JSON)
+        ap_add_string(&model, &model.root, "schema_version", AP_ANSWER_VERSION);
     enum ap_status status = fill_answer(rubric, id, root, &model, reterr);
     if (status == AP_OK && format == AP_FORMAT_JSON)
         status = ap_write_json(&model, sink, reterr);

@@ -177,6 +177,8 @@ static enum ap_status answer(struct ap_query *query, const struct ap_around_quer
 {
     uint64_t limit = around->limit ? around->limit : DEFAULT_LIST;
     size_t number;
+    if (around->format == AP_FORMAT_JSON)
+        ap_add_string(model, &model->root, "schema_version", AP_ANSWER_VERSION);
     ap_add_string(model, &model->root, "id", around->id);
     if (numbered(around->id, "row:", &number))
         return around_trace(query, around->id, number, false, limit, model, reterr);

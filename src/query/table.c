@@ -255,13 +255,28 @@ static enum ap_status write_json_row(void *self, const struct ap_value *row, str
     return AP_OK;
 }
 
+/* Those that were asked for. */
+static void write_json_columns(struct writing *writing)
+{
+    struct ap_text column;
+    const char *rest = writing->query->columns, *before = "[";
+    while (ap_known_column_next(&rest, ",", &column)) {
+        ap_out_string(&writing->out, before);
+        ap_json_write_text(&writing->out, column);
+        before = ", ";
+    }
+    ap_out_string(&writing->out, writing->query->columns ? "]" : "null");
+}
+
 static enum ap_status write_json(struct writing *writing, const struct ap_row_source *source, const struct ap_picked_rows *rows,
                                  struct ap_error *reterr)
 {
-    ap_out_string(&writing->out, "{\n  \"table\": ");
+    ap_out_string(&writing->out, "{\n  \"schema_version\": \"" AP_ANSWER_VERSION "\",\n  \"table\": ");
     ap_json_write_text(&writing->out, ap_text_of(source->name));
-    ap_out_format(&writing->out, ",\n  \"rows_total\": %zu,\n  \"rows_matched\": %llu,\n  \"rows_shown\": %zu,\n  \"rows\": [",
+    ap_out_format(&writing->out, ",\n  \"rows_total\": %zu,\n  \"rows_matched\": %llu,\n  \"rows_shown\": %zu,\n  \"columns\": ",
                   source->count, (unsigned long long)rows->matched, rows->count);
+    write_json_columns(writing);
+    ap_out_string(&writing->out, ",\n  \"rows\": [");
     AP_TRY(ap_rows_see(source, rows, write_json_row, writing, reterr));
     ap_out_string(&writing->out, rows->count ? "\n  ]\n}\n" : "]\n}\n");
     return AP_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The rows of host threads and streams around one place, for a timeline: what the first finding points at; where it points
- * nowhere the longest gap of the median steady step, or of the run; without gaps worth it a step, without steps all. Rows that tell nothing are left out: those that
+ * The rows of host threads and streams around one place, for a timeline: what the first finding points at, or where that is most
+ * of the recording the costliest stretch of it; where it points nowhere the longest gap of the median steady step, or of the run; without gaps worth it a step, without steps all. Rows that tell nothing are left out: those that
  * span all that is shown, Python frames that do little but call one other, and what is too short to be seen. */
 #include "id_map.h"
 #include "pictures.h"
@@ -79,8 +79,8 @@ static const struct ap_value *first_place(const struct ap_value *finding)
     return placed ? place : NULL;
 }
 
-/* What the weightiest finding points at, unless that is most of the recording anyway. */
-static bool look_at_finding(const struct ap_trace *trace, const struct ap_model *model, struct view *view)
+/* What the weightiest finding points at. */
+static bool find_place(const struct ap_trace *trace, const struct ap_model *model, struct view *view)
 {
     const struct ap_value *finding = ap_value_first(ap_value_member(&model->root, "findings"));
     while (finding && ap_text_is(ap_value_text(ap_value_member(finding, "severity")), "info"))
@@ -90,10 +90,8 @@ static bool look_at_finding(const struct ap_trace *trace, const struct ap_model 
         return false;
     int64_t start_ns = ap_value_integer(ap_value_member(place, "start_us"), 0);
     int64_t dur_ns = ap_value_integer(ap_value_member(place, "dur_us"), 0);
-    if (start_ns < trace->window_start_ns || start_ns > trace->window_end_ns || dur_ns > trace->window_end_ns - start_ns ||
-        dur_ns > (trace->window_end_ns - trace->window_start_ns) / 10 * 9)
+    if (start_ns < trace->window_start_ns || start_ns > trace->window_end_ns || dur_ns > trace->window_end_ns - start_ns)
         return false;
-    look_at(view, trace, start_ns, start_ns + dur_ns, "what the first finding points at");
     view->finding = finding;
     view->place = place;
     return true;
@@ -102,6 +100,43 @@ static bool look_at_finding(const struct ap_trace *trace, const struct ap_model 
 static bool is_worth_it(const struct ap_gap_detail *gap, int64_t of_ns)
 {
     return gap && gap->end_ns - gap->start_ns >= of_ns / LEAST_PART;
+}
+
+/* The longest gap within; else the median step, where it lies there; else the middle tenth. */
+static void look_within(struct view *view, const struct ap_pass_context *context, const struct ap_step *step,
+                        const struct ap_step *place)
+{
+    const struct ap_gap_detail *gap = context->split.has_gpu ? longest_gap(&context->split, place) : NULL;
+    int64_t dur_ns = place->end_ns - place->start_ns, tenth_ns = dur_ns / 10;
+    bool has_step = step && step->start_ns >= place->start_ns && step->end_ns <= place->end_ns &&
+                    step->end_ns - step->start_ns <= dur_ns / 2;
+    if (is_worth_it(gap, has_step ? step->end_ns - step->start_ns : dur_ns)) {
+        look_at(view, context->trace, gap->start_ns, gap->end_ns, "the longest gap within what the first finding points at");
+        view->gap = gap;
+        return;
+    }
+    view->about = has_step ? "the median step within what the first finding points at"
+                           : "the middle tenth of what the first finding points at";
+    view->start_ns = has_step ? step->start_ns : place->start_ns + (dur_ns - tenth_ns) / 2;
+    view->end_ns = has_step ? step->end_ns : view->start_ns + (tenth_ns > 0 ? tenth_ns : 1);
+}
+
+/* All of it, unless that is most of the recording: then hardly a row could be read. */
+static void look_at_place(struct view *view, const struct ap_pass_context *context, const struct ap_step *step)
+{
+    const struct ap_trace *trace = context->trace;
+    int64_t start_ns = ap_value_integer(ap_value_member(view->place, "start_us"), 0);
+    const struct ap_step place = { .start_ns = start_ns, .end_ns = start_ns + ap_value_integer(ap_value_member(view->place, "dur_us"), 0) };
+    if (place.end_ns - place.start_ns > (trace->window_end_ns - trace->window_start_ns) / 10 * 9) {
+        look_within(view, context, step, &place);
+        return;
+    }
+    look_at(view, trace, place.start_ns, place.end_ns, "what the first finding points at");
+    const struct ap_step shown = { .start_ns = view->start_ns, .end_ns = view->end_ns };
+    const struct ap_gap_detail *gap = context->split.has_gpu ? longest_gap(&context->split, &place) : NULL;
+    if (context->split.has_gpu && !is_worth_it(gap, view->end_ns - view->start_ns)) /* one beside it tells something, too */
+        gap = longest_gap(&context->split, &shown);
+    view->gap = is_worth_it(gap, view->end_ns - view->start_ns) ? gap : NULL;
 }
 
 static enum ap_status choose_view(const struct ap_pass_context *context, const struct ap_model *model, struct view *view,
@@ -113,10 +148,8 @@ static enum ap_status choose_view(const struct ap_pass_context *context, const s
     AP_TRY(median_step(context, &step, reterr));
     *view =
         (struct view){ .start_ns = trace->window_start_ns, .end_ns = trace->window_end_ns, .about = "the whole recording" };
-    if (look_at_finding(trace, model, view)) {
-        const struct ap_step shown = { .start_ns = view->start_ns, .end_ns = view->end_ns };
-        const struct ap_gap_detail *gap = split->has_gpu ? longest_gap(split, &shown) : NULL;
-        view->gap = is_worth_it(gap, view->end_ns - view->start_ns) ? gap : NULL;
+    if (find_place(trace, model, view)) {
+        look_at_place(view, context, step);
         return AP_OK;
     }
     if (step)
@@ -403,6 +436,14 @@ enum ap_status ap_add_timeline(struct ap_pass_context *context, struct ap_model 
     }
     AP_TRY(choose_view(context, model, &rows.view, reterr));
     enum ap_status status = choose_rows(&rows, reterr);
+    if (status == AP_OK && !rows.count && rows.view.place) { /* nothing within it: itself, and what is around */
+        rows.view = (struct view){ .start_ns = context->trace->window_start_ns,
+                                   .end_ns = context->trace->window_end_ns,
+                                   .about = "what the first finding points at",
+                                   .finding = rows.view.finding,
+                                   .place = rows.view.place };
+        status = choose_rows(&rows, reterr);
+    }
     if (status == AP_OK && rows.count)
         status = put_timeline(&rows, model, pictures, reterr);
     else if (status == AP_OK)

@@ -276,12 +276,18 @@ static void draw_gap(struct html *html, const struct timeline *timeline)
     ap_svg_rect_close(html);
 }
 
+/* What is shown is a part of what the finding is about. */
+static bool is_within_finding(const struct timeline *timeline)
+{
+    return ap_value_integer(member(member(timeline->of, "finding"), "dur_us"), 0) > timeline->dur_ns;
+}
+
 static void draw_finding(struct html *html, const struct timeline *timeline)
 {
     const struct ap_value *finding = member(timeline->of, "finding");
     double start_ns = (double)ap_value_integer(member(finding, "start_us"), 0),
            dur_ns = (double)ap_value_integer(member(finding, "dur_us"), 0);
-    if (dur_ns <= 0)
+    if (dur_ns <= 0 || is_within_finding(timeline))
         return;
     double x = x_at(timeline, start_ns), width = x_at(timeline, start_ns + dur_ns) - x;
     ap_svg_rect(html, "findmark", x, 1, width < 2 ? 2 : width, timeline->height - 1);
@@ -289,6 +295,8 @@ static void draw_finding(struct html *html, const struct timeline *timeline)
 
 static const char *title_of(const struct timeline *timeline)
 {
+    if (is_within_finding(timeline))
+        return "Timeline within the first finding";
     if (member(member(timeline->of, "finding"), "dur_us"))
         return "Timeline around the first finding";
     return member(member(timeline->of, "gap"), "dur_us") ? "Timeline of the longest wait" : "Timeline";
@@ -302,9 +310,14 @@ static void write_subject(struct html *html, const struct timeline *timeline)
     ap_html_text(html, ap_value_text(member(timeline->of, "about")), 60);
     if (!rule)
         return;
-    ap_html_string(html, ", outlined (");
+    ap_html_string(html, is_within_finding(timeline) ? " (" : ", outlined (");
     ap_html_name(html, ap_value_text(rule));
     ap_html_string(html, ")");
+    if (!is_within_finding(timeline))
+        return;
+    ap_html_string(html, ": a part of the ");
+    ap_html_value(html, member(member(timeline->of, "finding"), "dur_us"));
+    ap_html_string(html, " that it is about");
 }
 
 static void write_timeline_sentence(struct html *html, const struct timeline *timeline)

@@ -63,6 +63,29 @@ static void every_picture_is_drawn(void)
     text_sink_release(&text);
 }
 
+/* Of a finding that is about more than is shown no outline is drawn, and the sentence says so. */
+static void a_part_of_a_finding(void)
+{
+    struct ap_model model;
+    struct html_counts counts;
+    ap_gate_init(&gate, 0);
+    ap_model_init(&model, &gate);
+    sample_fill(&model, NULL, 0);
+    sample_pictures_fill(&model, NULL, 0, 4);
+    struct ap_value *dur = (struct ap_value *)ap_value_at(&model.root, "pictures.timeline.finding.dur_us");
+    struct text_sink whole = html_of(&model);
+    ok(strstr(whole.data, ">Timeline around the first finding<") && strstr(whole.data, "<rect class=\"findmark\""), "a finding is outlined");
+    dur->as.integer = INT64_C(5000000000000);
+    struct text_sink part = html_of(&model);
+    ok(is_strict(&part, &counts), "a part of one is strict HTML");
+    ok(strstr(part.data, ">Timeline within the first finding<") && strstr(part.data, ": a part of the 5,000 s that it is about"),
+       "that it is a part is said");
+    ok(!strstr(part.data, "<rect class=\"findmark\""), "and nothing is outlined");
+    text_sink_release(&whole);
+    text_sink_release(&part);
+    ap_model_release(&model);
+}
+
 static void only_our_script_may_run(void)
 {
     struct text_sink text = sample(NULL, 0, 3);
@@ -213,6 +236,7 @@ static void an_empty_model(void)
 int main(void)
 {
     every_picture_is_drawn();
+    a_part_of_a_finding();
     only_our_script_may_run();
     hostile_names_change_nothing();
     names_are_shown_as_text();

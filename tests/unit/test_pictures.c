@@ -13,6 +13,7 @@
 struct run {
     struct trace_run trace;
     struct ap_model model;
+    int64_t place_start_ns, place_dur_ns; /* of the finding that is made */
 };
 
 static void analyze(struct run *run, const char *text)
@@ -204,20 +205,28 @@ static enum ap_status judge(void *self, struct ap_error *reterr)
         ap_add_string(&run->model, finding, "severity", i ? "high" : "info");
         ap_add_string(&run->model, finding, "rule_id", i ? "slow-mm" : "remark");
         struct ap_value *place = ap_add_object(&run->model, ap_add_list(&run->model, finding, "places"), NULL);
-        ap_add_time(&run->model, place, "start_us", i ? 100000 : 1);
-        ap_add_time(&run->model, place, "dur_us", 100000);
+        ap_add_time(&run->model, place, "start_us", i ? run->place_start_ns : 1);
+        ap_add_time(&run->model, place, "dur_us", run->place_dur_ns);
     }
     return AP_OK;
+}
+
+/* Of a trace, with a finding that points at this place. */
+static void analyze_with_place(struct run *run, const char *text, int64_t start_ns, int64_t dur_ns)
+{
+    const struct ap_analyze_options options = { .path = "test", .with_pictures = true, .judge = judge, .judge_self = run };
+    run->place_start_ns = start_ns;
+    run->place_dur_ns = dur_ns;
+    trace_run_text(&run->trace, text);
+    ap_model_init(&run->model, &run->trace.json.gate);
+    if (ap_analyze_trace(run->trace.trace, &options, &run->trace.json.notes, &run->model, &run->trace.json.error) != AP_OK)
+        ok(false, run->trace.json.error.message);
 }
 
 static void rows_around_the_first_finding(void)
 {
     struct run run;
-    const struct ap_analyze_options options = { .path = "test", .with_pictures = true, .judge = judge, .judge_self = &run };
-    trace_run_text(&run.trace, two_steps);
-    ap_model_init(&run.model, &run.trace.json.gate);
-    if (ap_analyze_trace(run.trace.trace, &options, &run.trace.json.notes, &run.model, &run.trace.json.error) != AP_OK)
-        ok(false, run.trace.json.error.message);
+    analyze_with_place(&run, two_steps, 100000, 100000);
     const struct ap_value *timeline = at(&run, "pictures.timeline"), *finding = at(&run, "pictures.timeline.finding");
     ok(ap_text_is(ap_value_text(ap_value_member(timeline, "about")), "what the first finding points at"),
        "what it is about");
@@ -226,6 +235,37 @@ static void rows_around_the_first_finding(void)
     is_int(integer(timeline, "start_us"), 50000, "half of it is shown before");
     is_int(integer(timeline, "dur_us"), 200000, "and behind");
     is_int(integer(at(&run, "pictures.timeline.gap"), "start_us"), 0, "with the gap that lies in it");
+    release(&run);
+}
+
+/* Where what the finding points at is most of the recording, all of it would tell nothing. */
+static void rows_within_a_finding_that_fills_all(void)
+{
+    static const char on_the_host[] =
+        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"all\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":1000},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":460,\"dur\":30}]}";
+    static const char nothing_within[] =
+        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":950},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":960,\"dur\":40}]}";
+    struct run run = { .place_dur_ns = 0 };
+    analyze_with_place(&run, two_steps, 0, 2000000);
+    const struct ap_value *timeline = at(&run, "pictures.timeline");
+    ok(ap_text_is(ap_value_text(ap_value_member(timeline, "about")), "the longest gap within what the first finding points at"),
+       "the longest gap where there is one");
+    is_int(integer(at(&run, "pictures.timeline.gap"), "start_us"), 970000, "it is that of the whole recording here");
+    is_int(integer(at(&run, "pictures.timeline.finding"), "dur_us"), 2000000, "the finding is told as long as it is");
+    release(&run);
+    analyze_with_place(&run, on_the_host, 0, 1000000);
+    timeline = at(&run, "pictures.timeline");
+    ok(ap_text_is(ap_value_text(ap_value_member(timeline, "about")), "the middle tenth of what the first finding points at"),
+       "without gaps and steps the middle");
+    is_int(integer(timeline, "start_us"), 450000, "where that begins");
+    is_int(integer(timeline, "dur_us"), 100000, "how long it is");
+    release(&run);
+    analyze_with_place(&run, nothing_within, 0, 950000);
+    timeline = at(&run, "pictures.timeline");
+    ok(ap_text_is(ap_value_text(ap_value_member(timeline, "about")), "what the first finding points at"), "with nothing within, itself");
+    is_int(integer(timeline, "dur_us"), 1000000, "with what is around it");
     release(&run);
 }
 
@@ -265,6 +305,7 @@ int main(void)
     host_time_by_stack();
     rows_around_the_longest_gap();
     rows_around_the_first_finding();
+    rows_within_a_finding_that_fills_all();
     without_rows();
     a_step_does_not_run_in_the_frame_that_opens_it();
     return done();

@@ -144,7 +144,8 @@ static void tables_are_written(void)
            "\"gpu.kernels[3]\",\"\\u{202e}_evil\",,\"[{\"\"tid\"\": 3}]\"\r\n",
            "CSV: quoted, no formula, nothing that moves the cursor");
     writes(&model, "gpu.kernels", "dur_us > 1us", "dur_us", 1, AP_FORMAT_JSON,
-           "{\n  \"table\": \"gpu.kernels\",\n  \"rows_total\": 4,\n  \"rows_matched\": 2,\n  \"rows_shown\": 1,\n  \"rows\": [\n"
+           "{\n  \"schema_version\": \"1.0\",\n  \"table\": \"gpu.kernels\",\n  \"rows_total\": 4,\n  \"rows_matched\": 2,\n"
+           "  \"rows_shown\": 1,\n  \"columns\": null,\n  \"rows\": [\n"
            "    {\"row_id\": \"gpu.kernels[2]\", \"name\": \"alpha\\u001b[31m\\n\\\"x\\\"\", \"dur_us\": 3, \"places\": [{\"tid\": 2}]}\n"
            "  ]\n}\n", "JSON: filtered, sorted from the largest down, cut");
     writes(&model, "gpu.kernels", NULL, "dur_us:asc", 0, AP_FORMAT_TEXT,

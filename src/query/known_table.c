@@ -64,11 +64,15 @@ static enum has has_column(const struct ap_known_table *table, struct ap_text fi
     enum has has = HAS_NOT;
     struct ap_text column;
     for (const char *rest = table->columns; ap_known_column_next(&rest, " ", &column);) {
+        if (ap_text_is(column, "*")) {
+            has = MAY_HAVE;
+            continue;
+        }
         bool is_open = column.data[column.bytes - 1] == '*';
         struct ap_text known = { column.data, column.bytes - (is_open ? 2 : 0) };
         if (ap_text_equal(known, field) || begins_at_key(known, field))
             return HAS;
-        if (ap_text_is(column, "*") || (is_open && begins_at_key(field, known)))
+        if (is_open && begins_at_key(field, known))
             has = MAY_HAVE;
     }
     return has;

@@ -110,14 +110,17 @@ static void write_facts(struct html *html)
         { "Window", "trace.window_us" },
         { "Steps", "steps.count" },
         { "Median steady step", "steps.steady.p50_us" },
-        { "GPU utilization", "gpu.utilization_ratio" },
+        { "GPU utilization, first to last work", "gpu.utilization_ratio" },
+        { "GPU idle in what is judged", "split.judged.idle_ratio" },
         { "Peak memory", "trace_memory.gpu.peak_allocated_bytes" },
         { "Peak requested", "memory.replay.peak_requested_bytes" },
         { "Reserved", "memory.totals.reserved_bytes" },
     };
     ap_html_string(html, "<dl class=\"facts\">\n");
+    bool has_gpu = ap_html_known(html, "gpu.utilization_ratio"); /* else idle is the main thread's */
     for (size_t i = 0; i < AP_COUNT_OF(facts); i++)
-        write_fact(html, facts[i].label, facts[i].path);
+        if (has_gpu || strcmp(facts[i].path, "split.judged.idle_ratio") != 0)
+            write_fact(html, facts[i].label, facts[i].path);
     write_labels(html);
     ap_html_string(html, "</dl>\n");
 }

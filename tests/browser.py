@@ -251,6 +251,18 @@ def check_without_script(tap, browser, path, pictures):
     page.close()
 
 
+def check_narrow(tap, page, scheme):
+    """What zooms is as wide as the screen and keeps the size of its rows; what scrolls says so and is in reach of the keyboard."""
+    zooming = page.value("""Array.from(document.querySelectorAll('svg.flame, svg.timeline')).map(s => [s.parentElement.clientWidth,
+        s.getBoundingClientRect().width, Math.max(...Array.from(s.querySelectorAll('g rect')).map(r => r.getBoundingClientRect().height))])""")
+    tap.ok(len(zooming) == 3 and all(abs(box - wide) < 1 and row > 15 for box, wide, row in zooming),
+           f"flame graphs and timelines fit a phone, {scheme}", str(zooming))
+    scrolling = page.value("""Array.from(document.querySelectorAll('.scroll')).filter(b => b.scrollWidth > b.clientWidth).map(b => [b.tabIndex,
+        b.getAttribute('role'), document.getElementById(b.getAttribute('aria-labelledby')).textContent, getComputedStyle(b, '::before').content])""")
+    tap.ok(len(scrolling) > 4 and all(at == 0 and role == "region" and name and "sideways" in hint for at, role, name, hint in scrolling),
+           f"a chart that scrolls says so and takes the focus, {scheme}", str(scrolling))
+
+
 def check_looks(tap, browser, path):
     for dark in (False, True):
         page = Page(browser, width=390, height=844, dark=dark)
@@ -258,6 +270,7 @@ def check_looks(tap, browser, path):
         scheme = "dark" if dark else "light"
         width = page.value("document.scrollingElement.scrollWidth")
         tap.ok(width <= 390, f"a phone does not scroll sideways, {scheme}", str(width))
+        check_narrow(tap, page, scheme)
         bright = page.value("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number).reduce((a, b) => a + b)")
         tap.ok((bright < 200) == dark, f"{scheme} is {scheme}", str(bright))
         page.close()

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "chart_svg.h"
 
+#include <string.h>
+
 #include "poison.h"
 
 void ap_figure_begin(struct html *html, const char *id, const char *title)
@@ -21,12 +23,20 @@ void ap_figure_end(struct html *html)
     ap_html_string(html, "</figure>\n");
 }
 
+/* A drawing that is wider than a narrow screen scrolls in its box, which the keyboard has to reach. */
+static void begin_box(struct html *html, const char *id, bool scrolls)
+{
+    ap_html_string(html, "<div class=\"scroll\"");
+    if (scrolls)
+        ap_html_format(html, " role=\"region\" tabindex=\"0\" aria-labelledby=\"%s-title\"", id);
+    ap_html_string(html, ">");
+}
+
 void ap_svg_begin(struct html *html, const char *id, const char *kind, double height)
 {
-    ap_html_format(
-        html,
-        "<div class=\"scroll\"><svg class=\"chart %s\" role=\"img\" aria-labelledby=\"%s-title %s-says\" viewBox=\"0 0 ",
-        kind, id, id);
+    begin_box(html, id, strcmp(kind, "fit") != 0);
+    ap_html_format(html,
+                   "<svg class=\"chart %s\" role=\"img\" aria-labelledby=\"%s-title %s-says\" viewBox=\"0 0 ", kind, id, id);
     ap_html_number(html, SVG_WIDTH);
     ap_html_string(html, " ");
     ap_html_number(html, height);

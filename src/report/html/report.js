@@ -89,7 +89,7 @@
 
   // ---- what flame graphs and timelines share ----
 
-  const WIDTH = 1000, CHARACTER = 6.4;
+  const WIDTH = 1000, NARROW = 640, CHARACTER = 6.4;
   const nameOf = (title) => title.replace(/: [^:]*$/, "");
   // a path is told by its last part
   const labelOf = (name) => name.slice(name.split(/[ <]/)[0].replace(/\/$/, "").lastIndexOf("/") + 1);
@@ -99,10 +99,17 @@
     if (text) element.textContent = text;
     return element;
   };
+  // On a narrow screen a drawing that zooms is laid out anew, as wide as its box: nothing is shrunk or cut. Tells its width.
+  const fit = (svg) => {
+    const box = svg.parentElement, wide = box.clientWidth > 0 && box.clientWidth < NARROW ? Math.max(box.clientWidth, 200) : WIDTH;
+    svg.setAttribute("viewBox", `0 0 ${wide} ${svg.viewBox.baseVal.height}`);
+    svg.classList.toggle("fit", wide < WIDTH);
+    return wide;
+  };
   // the label of a bar, as much of it as there is room for
-  const writeLabel = (node, x, width, kind) => {
+  const writeLabel = (node, x, width, kind, wide) => {
     let text = node.g.querySelector("text");
-    const room = Math.floor((Math.min(x + width, WIDTH) - Math.max(x, 0) - 6) / CHARACTER);
+    const room = Math.floor((Math.min(x + width, wide) - Math.max(x, 0) - 6) / CHARACTER);
     if (room < 3) {
       if (text) text.remove();
       return;
@@ -125,18 +132,18 @@
       };
     });
     if (!nodes.length) return;
-    let root = nodes[0], current = nodes[0];
+    let root = nodes[0], current = nodes[0], wide = fit(svg);
     const holds = (outer, inner) => outer.depth <= inner.depth && outer.x <= inner.x + 0.01 && outer.x + outer.width >= inner.x + inner.width - 0.01;
     const draw = () => {
       for (const node of nodes) {
         const above = node.depth < root.depth && holds(node, root), within = holds(root, node);
         node.g.classList.toggle("hidden", !above && !within);
         if (!above && !within) continue;
-        const x = above ? 0 : (node.x - root.x) * WIDTH / root.width;
-        const width = above ? WIDTH : node.width * WIDTH / root.width;
+        const x = above ? 0 : (node.x - root.x) * wide / root.width;
+        const width = above ? wide : node.width * wide / root.width;
         node.rect.setAttribute("x", x.toFixed(2));
         node.rect.setAttribute("width", Math.max(width, 0.1).toFixed(2));
-        writeLabel(node, x, width, "in");
+        writeLabel(node, x, width, "in", wide);
       }
       reset.disabled = root === nodes[0];
       svg.setAttribute("data-root", root.name);
@@ -198,6 +205,11 @@
       event.preventDefault();
     });
     draw();
+    window.addEventListener("resize", () => {
+      const last = wide;
+      wide = fit(svg);
+      if (wide !== last) draw();
+    });
     figure.setAttribute("data-ready", "");
   };
   for (const svg of all("svg.flame")) makeFlame(svg);
@@ -222,10 +234,10 @@
       };
     });
     const gaps = all("rect.gapmark, rect.findmark", svg).map(read);
-    let start = 0, width = WIDTH;
+    let start = 0, width = WIDTH, wide = fit(svg);
     const place = (item) => {
-      const from = (item.x - start) * WIDTH / width, to = from + item.width * WIDTH / width;
-      const x = Math.max(from, -2), end = Math.min(to, WIDTH + 2);
+      const from = (item.x - start) * wide / width, to = from + item.width * wide / width;
+      const x = Math.max(from, -2), end = Math.min(to, wide + 2);
       if (end > x) {
         item.rect.setAttribute("x", x.toFixed(2));
         item.rect.setAttribute("width", Math.max(end - x, 0.5).toFixed(2));
@@ -234,20 +246,20 @@
     };
     const drawAxis = () => {
       axis.textContent = "";
-      const range = duration * width / WIDTH, first = duration * start / WIDTH;
-      let step = 10 ** Math.floor(Math.log10(range / 8));
-      step *= range / step > 40 ? 10 : range / step > 16 ? 5 : range / step > 8 ? 2 : 1;
+      const range = duration * width / WIDTH, first = duration * start / WIDTH, most = wide < WIDTH ? 4 : 8;
+      let step = 10 ** Math.floor(Math.log10(range / most));
+      step *= range / step > 5 * most ? 10 : range / step > 2 * most ? 5 : range / step > most ? 2 : 1;
       for (let at = Math.ceil(first / step) * step; at <= first + range; at += step) {
-        const x = (at - first) * WIDTH / range;
+        const x = (at - first) * wide / range;
         axis.append(shape("line", { class: "grid", x1: x, x2: x, y1: top, y2: bottom }));
-        if (x < WIDTH - 20) axis.append(shape("text", { class: x < 20 ? "small" : "small m", x, y: bottom + 13 }, timeText(Math.round(at))));
+        if (x < wide - 20) axis.append(shape("text", { class: x < 20 ? "small" : "small m", x, y: bottom + 13 }, timeText(Math.round(at))));
       }
     };
     const draw = () => {
       for (const bar of bars) {
         const placed = place(bar);
         bar.g.classList.toggle("hidden", !placed);
-        if (placed && bar.kind) writeLabel(bar, placed[0], placed[1], bar.kind);
+        if (placed && bar.kind) writeLabel(bar, placed[0], placed[1], bar.kind, wide);
       }
       for (const gap of gaps) gap.rect.classList.toggle("hidden", !place(gap));
       drawAxis();
@@ -277,6 +289,12 @@
       event.preventDefault();
     });
     for (const bar of bars) bar.g.addEventListener("click", () => show(bar.x - bar.width / 8, bar.width * 1.25));
+    if (wide < WIDTH) draw();
+    window.addEventListener("resize", () => {
+      const last = wide;
+      wide = fit(svg);
+      if (wide !== last) draw();
+    });
   };
   for (const svg of all("svg.timeline")) makeTimeline(svg);
 

@@ -321,6 +321,8 @@ def test_capture():
     compile(snippet, "snippet", "exec")
     ok(all(word in snippet for word in ("record_shapes=", "with_stack=", "profile_memory=", "schedule(", "warmup=", 'stacks="python"', "max_entries=", "json.dump")),
        "--capture-snippet has all that can be recorded")
+    ok("profile_memory=True, with_stack=True" in snippet and "=False" not in snippet, "in a run of its own what slows the host")
+    ok(re.search(r"^if torch\.cuda\.is_available\(\):\n    record_snapshot\(", snippet, re.M), "and a snapshot only where there is a GPU")
     sizes, warmer = set(), 0
     for path in sorted([*(ROOT / "fixtures/traces").iterdir(), *(ROOT / "fixtures/snapshots").iterdir(),
                         *(ROOT / "fixtures/scenarios").glob("*/*.json.gz")]):

@@ -323,6 +323,11 @@ def test_capture():
        "--capture-snippet has all that can be recorded")
     ok("profile_memory=True, with_stack=True" in snippet and "=False" not in snippet, "in a run of its own what slows the host")
     ok(re.search(r"^if torch\.cuda\.is_available\(\):\n    record_snapshot\(", snippet, re.M), "and a snapshot only where there is a GPU")
+    texts = {"--capture-snippet": snippet, "--help": run("--help").stdout.decode()}
+    texts.update({name: (ROOT / name).read_text() for name in ("README.md", "references/analyze_profile.1.md")})
+    recipe = ("schedule(wait=1, warmup=3, active=5, repeat=1)", "record_shapes=True", "prof.step()", '_record_memory_history(max_entries=100000, stacks="python")')
+    lacking = [(name, words) for name, text in texts.items() for words in recipe if words not in text]
+    ok(not lacking, "every text tells the same way to record", lacking)
     sizes, warmer = set(), 0
     for path in sorted([*(ROOT / "fixtures/traces").iterdir(), *(ROOT / "fixtures/snapshots").iterdir(),
                         *(ROOT / "fixtures/scenarios").glob("*/*.json.gz")]):

@@ -57,10 +57,14 @@ void ap_cli_print_help(FILE *to)
         else
             print_entry(to, &entries[i]);
     }
-    (void)fputs("\nRecording what it reads:\n"
-                "  with torch.profiler.profile(record_shapes=True, profile_memory=True) as prof: train()\n"
-                "  prof.export_chrome_trace(\"trace.json.gz\")\n"
-                "  torch.cuda.memory._record_memory_history(max_entries=100000); train()\n"
+    (void)fputs("\nRecording what it reads (--capture-snippet shows it ready to run):\n"
+                "  with profile(schedule=schedule(wait=1, warmup=3, active=5, repeat=1), record_shapes=True,\n"
+                "               on_trace_ready=lambda prof: prof.export_chrome_trace(\"trace.json.gz\")) as prof:\n"
+                "      for batch in loader:  # profile and schedule are from torch.profiler\n"
+                "          train_step(batch)\n"
+                "          prof.step()\n"
+                "  torch.cuda.memory._record_memory_history(max_entries=100000, stacks=\"python\")\n"
+                "  ...  # a few steps, in a run of their own\n"
                 "  json.dump(torch.cuda.memory._snapshot(), open(\"snapshot.json\", \"w\"))\n"
                 "\nExamples:\n"
                 "  analyze_profile --cpu-trace trace.json.gz --memory-json snapshot.json\n"

@@ -189,7 +189,7 @@ static void write_trace_code(const struct wants *wants, struct code *code)
 {
     const bool *of = wants->of;
     bool all = of[REASON_trace];
-    int wait = of[REASON_warm_up] ? 5 : 1, warm_up = of[REASON_warm_up] ? 5 : 2, active = of[REASON_more_steps] ? 10 : 5;
+    int wait = of[REASON_warm_up] ? 5 : 1, warm_up = of[REASON_warm_up] ? 5 : 3, active = of[REASON_more_steps] ? 10 : 5;
     if (wants->accelerator) /* all that this PyTorch can record is the default */
         add(code, "from torch.profiler import profile, schedule\n\nwith profile(\n");
     else
@@ -201,8 +201,8 @@ static void write_trace_code(const struct wants *wants, struct code *code)
     add(code, "    on_trace_ready=lambda prof: prof.export_chrome_trace(\"trace.json.gz\"),\n");
     if (of[REASON_shapes] || all)
         add(code, "    record_shapes=True,\n");
-    if (of[REASON_trace_memory] || all)
-        add(code, "    profile_memory=True,\n");
+    if (of[REASON_trace_memory])
+        add(code, "    profile_memory=True,  # for who allocates; take times from a run without it\n");
     if (of[REASON_stacks])
         add(code, "    with_stack=True,  # for source lines; take times from a run without it\n");
     add(code, ") as prof:\n"
@@ -214,7 +214,7 @@ static void write_trace_code(const struct wants *wants, struct code *code)
 static void write_snapshot_code(const struct wants *wants, struct code *code)
 {
     add(code, "import json\n\nimport torch\n\n"
-              "torch.cuda.memory._record_memory_history(max_entries=%lld, context=\"all\", stacks=\"python\")\n"
+              "torch.cuda.memory._record_memory_history(max_entries=%lld, %sstacks=\"python\")\n"
               "try:\n"
               "    for step, batch in zip(range(5), loader):  # your loop\n"
               "        train_step(batch)\n"
@@ -222,7 +222,7 @@ static void write_snapshot_code(const struct wants *wants, struct code *code)
               "    with open(\"snapshot.json\", \"w\") as file:\n"
               "        json.dump(torch.cuda.memory._snapshot(), file)\n"
               "    torch.cuda.memory._record_memory_history(enabled=None)\n",
-        (long long)wants->entries);
+        (long long)wants->entries, wants->of[REASON_snapshot_stacks] ? "context=\"all\", " : "");
 }
 
 static void add_code(struct ap_model *model, struct ap_value *to, const char *key, const struct wants *wants, enum file file)

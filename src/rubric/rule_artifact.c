@@ -32,7 +32,7 @@ static const struct artifact artifacts[] = {
       "`prof.export_chrome_trace(\"trace.json.gz\")`" },
     { "snapshot", PRESENT_OBJECT, "memory", 0, "memory. joined.",
       "a CUDA memory snapshot as JSON (`--memory-json`): call "
-      "`torch.cuda.memory._record_memory_history(max_entries=100000)`, run a few steps, then write "
+      "`torch.cuda.memory._record_memory_history(max_entries=100000, stacks=\"python\")`, run a few steps, then write "
       "`torch.cuda.memory._snapshot()` with `json.dump`" },
     { "operators", PRESENT_NUMBER, "cpu.operator_summary.events", 1, "cpu.operator_summary. cpu.thread_summary. operators. phases. drilldown.",
       "operator rows in the trace: record with `ProfilerActivity.CPU` among the activities" },
@@ -45,9 +45,9 @@ static const struct artifact artifacts[] = {
       "CUDA or HIP runtime rows in the trace: record with `ProfilerActivity.CUDA` among the activities" },
     { "steps", PRESENT_NUMBER, "steps.count", 1, "steps. split.steady. *.host_per_steady_step_us",
       "step marks in the trace: call `prof.step()` once per iteration, with "
-      "`schedule=torch.profiler.schedule(wait=1, warmup=2, active=5)`" },
+      "`schedule=torch.profiler.schedule(wait=1, warmup=3, active=5)`" },
     { "three-steps", PRESENT_NUMBER, "steps.count", 3, "steps. *.per_step",
-      "a trace of at least three steps: `schedule=torch.profiler.schedule(wait=1, warmup=2, active=5)` with "
+      "a trace of at least three steps: `schedule=torch.profiler.schedule(wait=1, warmup=3, active=5)` with "
       "`prof.step()` once per iteration" },
     { "shapes", PRESENT_TRUE, "trace.recorded.shapes", 0, "",
       "operator shapes: record with `record_shapes=True`" },
@@ -58,8 +58,8 @@ static const struct artifact artifacts[] = {
     { "whole-trace", PRESENT_TRUE, "trace.complete", 0, "",
       "a trace that was written to its end: let `export_chrome_trace` return before the job ends, and check the disk" },
     { "history", PRESENT_TRUE, "memory.recorded.history", 0, "memory.history.",
-      "allocator history in the snapshot: call `torch.cuda.memory._record_memory_history(max_entries=100000)` before the "
-      "steps that matter" },
+      "allocator history in the snapshot: call "
+      "`torch.cuda.memory._record_memory_history(max_entries=100000, stacks=\"python\")` before the steps that matter" },
     { "snapshot-stacks", PRESENT_TRUE, "memory.recorded.stacks", 0, "",
       "stacks in the snapshot: call `torch.cuda.memory._record_memory_history(context=\"all\", stacks=\"python\")` before "
       "the steps that matter" },

@@ -5,24 +5,30 @@
 #include "poison.h"
 
 #define MAP_HEIGHT 360.0
-#define MOST_FAMILIES 16
+#define COLOURS 7                   /* no two families look alike */
+#define MOST_FAMILIES (COLOURS + 1) /* the last is the rest, in a grey of its own */
 #define MOST_KERNELS 64
 #define CHARACTER 6.6
-#define COLOURS 8
 
 struct area {
     double size, x, y, width, height;
 };
 
 struct kernel {
-    struct ap_text name;
+    struct ap_text name, family_name;
     int64_t dur_ns, count;
     size_t family;
 };
 
+struct family {
+    struct ap_text name;
+    int64_t dur_ns;
+    char colour;
+    bool is_rest;
+};
+
 struct map {
-    struct ap_text families[MOST_FAMILIES];
-    int64_t family_ns[MOST_FAMILIES];
+    struct family families[MOST_FAMILIES];
     struct area family_areas[MOST_FAMILIES];
     size_t family_count;
     struct kernel kernels[MOST_KERNELS];
@@ -89,38 +95,73 @@ static void divide(struct area *areas, size_t count, struct area whole)
 
 /* ---- kernels by family ---- */
 
+/* Families come largest first; the rest, which may be larger than some of them, is put into its place. */
+static void add_rest(struct map *map, int64_t rest_ns, bool has_families)
+{
+    size_t at = map->family_count;
+    if (rest_ns <= 0)
+        return;
+    for (; at > 0 && map->families[at - 1].dur_ns < rest_ns; at--)
+        map->families[at] = map->families[at - 1];
+    map->families[at] = (struct family){ has_families ? AP_TEXT("other and smaller families") : AP_TEXT("other"), rest_ns,
+                                         '0' + COLOURS, true };
+    map->family_count++;
+}
+
 static void list_families(struct map *map, const struct ap_value *families)
 {
-    for (const struct ap_value *row = ap_value_first(families); row && map->family_count < MOST_FAMILIES; row = row->next) {
+    int64_t rest_ns = 0;
+    bool rest_has_families = false;
+    for (const struct ap_value *row = ap_value_first(families); row; row = row->next) {
         int64_t ns = ap_value_integer(member(row, "total_dur_us"), 0);
+        struct ap_text name = ap_value_text(member(row, "family"));
+        bool unknown = ap_text_is(name, "other");
         if (ns <= 0)
             continue;
-        map->families[map->family_count] = ap_value_text(member(row, "family"));
-        map->family_ns[map->family_count++] = ns;
         map->whole_ns = ap_html_sum(map->whole_ns, ns);
+        if (unknown || map->family_count == COLOURS) {
+            rest_ns = ap_html_sum(rest_ns, ns);
+            rest_has_families |= !unknown;
+        } else {
+            map->families[map->family_count] = (struct family){ name, ns, (char)('0' + map->family_count), false };
+            map->family_count++;
+        }
     }
+    add_rest(map, rest_ns, rest_has_families);
+}
+
+static size_t family_of(const struct map *map, struct ap_text name)
+{
+    size_t rest = map->family_count;
+    for (size_t i = 0; i < map->family_count; i++) {
+        if (map->families[i].is_rest)
+            rest = i;
+        else if (ap_text_equal(map->families[i].name, name))
+            return i;
+    }
+    return rest;
 }
 
 static void list_kernels(struct map *map, const struct ap_value *kernels)
 {
     int64_t rest_ns[MOST_FAMILIES];
     for (size_t i = 0; i < map->family_count; i++)
-        rest_ns[i] = map->family_ns[i];
+        rest_ns[i] = map->families[i].dur_ns;
     for (const struct ap_value *row = ap_value_first(kernels); row && map->kernel_count < MOST_KERNELS - MOST_FAMILIES;
          row = row->next) {
-        size_t family = 0;
+        struct ap_text family_name = ap_value_text(member(row, "family"));
+        size_t family = family_of(map, family_name);
         int64_t ns = ap_value_integer(member(row, "total_dur_us"), 0);
-        while (family < map->family_count && !ap_text_equal(map->families[family], ap_value_text(member(row, "family"))))
-            family++;
         if (family == map->family_count || ns <= 0 || ns > rest_ns[family])
             continue;
         rest_ns[family] -= ns;
         map->kernels[map->kernel_count++] =
-            (struct kernel){ ap_value_text(member(row, "name")), ns, ap_value_integer(member(row, "count"), 0), family };
+            (struct kernel){ ap_value_text(member(row, "name")), family_name, ns,
+                             ap_value_integer(member(row, "count"), 0), family };
     }
     for (size_t i = 0; i < map->family_count; i++)
         if (rest_ns[i] > 0)
-            map->kernels[map->kernel_count++] = (struct kernel){ AP_TEXT("other kernels"), rest_ns[i], 0, i };
+            map->kernels[map->kernel_count++] = (struct kernel){ AP_TEXT("other kernels"), map->families[i].name, rest_ns[i], 0, i };
 }
 
 /* Text as long as its place lets it. */
@@ -136,9 +177,9 @@ static void write_label(struct html *html, const char *class, struct ap_text tex
 static void draw_kernel(struct html *html, const struct map *map, const struct kernel *kernel, const struct area *area)
 {
     char class[] = "cell t0";
-    class[6] = (char)('0' + kernel->family % COLOURS);
+    class[6] = map->families[kernel->family].colour;
     ap_svg_rect_open(html, class, area->x, area->y, area->width, area->height);
-    ap_html_text(html, map->families[kernel->family], 60);
+    ap_html_text(html, kernel->family_name, 60);
     ap_html_string(html, ", ");
     ap_html_text(html, kernel->name, 200);
     ap_html_string(html, ": ");
@@ -188,13 +229,13 @@ static void write_family_legend(struct html *html, const struct map *map)
     ap_legend_begin(html);
     for (size_t i = 0; i < map->family_count; i++) {
         char class[] = "t0";
-        class[1] = (char)('0' + i % COLOURS);
+        class[1] = map->families[i].colour;
         ap_legend_item(html, class, "");
-        ap_html_text(html, map->families[i], 60);
+        ap_html_text(html, map->families[i].name, 60);
         ap_html_string(html, " <b>");
-        ap_html_share(html, (double)map->family_ns[i] / (double)map->whole_ns);
+        ap_html_share(html, (double)map->families[i].dur_ns / (double)map->whole_ns);
         ap_html_string(html, "</b> <span class=\"muted\">");
-        ap_html_time(html, map->family_ns[i]);
+        ap_html_time(html, map->families[i].dur_ns);
         ap_html_string(html, "</span>");
         ap_legend_item_end(html);
     }
@@ -209,13 +250,13 @@ static void write_kernel_map(struct html *html)
     if (!map.family_count)
         return;
     for (size_t i = 0; i < map.family_count; i++)
-        map.family_areas[i] = (struct area){ .size = (double)map.family_ns[i] };
+        map.family_areas[i] = (struct area){ .size = (double)map.families[i].dur_ns };
     divide(map.family_areas, map.family_count, (struct area){ 0, 0, 0, SVG_WIDTH, MAP_HEIGHT });
     ap_figure_begin(html, "kernel-map", "GPU kernels by family");
     ap_html_time(html, map.whole_ns);
     ap_html_string(
         html, " of kernel time; each area is as large as its kernel's total, families have one colour. Largest family: ");
-    ap_html_text(html, map.families[0], 60);
+    ap_html_text(html, map.families[0].name, 60);
     ap_html_string(html, ". The report has the table under GPU, Kernels by total time.");
     ap_figure_body(html);
     ap_svg_begin(html, "kernel-map", "", MAP_HEIGHT);

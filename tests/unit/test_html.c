@@ -63,6 +63,42 @@ static void every_picture_is_drawn(void)
     text_sink_release(&text);
 }
 
+static size_t count_of(const char *text, const char *word)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, word)); text += strlen(word))
+        count++;
+    return count;
+}
+
+/* Nine families and "other" among them: seven have a colour, what is left has the grey. */
+static void no_two_families_look_alike(void)
+{
+    static const char *const names[] = { "a", "b", "other", "c", "d", "e", "f", "g", "h", "i" };
+    struct ap_model model;
+    struct html_counts counts;
+    ap_gate_init(&gate, 0);
+    ap_model_init(&model, &gate);
+    struct ap_value *families = ap_add_list(&model, ap_add_object(&model, &model.root, "gpu"), "families");
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++) {
+        struct ap_value *row = ap_add_object(&model, families, NULL);
+        ap_add_string(&model, row, "family", names[i]);
+        ap_add_time(&model, row, "total_dur_us", 20000000 - (int64_t)i * 1000000);
+    }
+    struct text_sink text = html_of(&model);
+    ok(is_strict(&text, &counts), "ten families are strict HTML");
+    for (char colour = '0'; colour < '8'; colour++) {
+        char key[] = "<rect class=\"t0\"";
+        key[14] = colour;
+        is_int((int64_t)count_of(text.data, key), 1, "a colour in the legend once");
+    }
+    /* 18 of other, 12 of h, 11 of i: first, being 41 of 155 ms */
+    ok(strstr(text.data, "Largest family: other and smaller families."), "the rest is one, in its place");
+    ok(strstr(text.data, "other and smaller families <b>26.5 %</b> <span class=\"muted\">41 ms"), "with the sum");
+    text_sink_release(&text);
+    ap_model_release(&model);
+}
+
 /* Of a finding that is about more than is shown no outline is drawn, and the sentence says so. */
 static void a_part_of_a_finding(void)
 {
@@ -236,6 +272,7 @@ static void an_empty_model(void)
 int main(void)
 {
     every_picture_is_drawn();
+    no_two_families_look_alike();
     a_part_of_a_finding();
     only_our_script_may_run();
     hostile_names_change_nothing();

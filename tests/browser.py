@@ -38,6 +38,7 @@ REAL = {
 }
 SHARED = ["--md-out", os.devnull, "--quiet"]
 MOST_BYTES = 1_500_000
+PAPER = 717 # A4 within its margins, in CSS pixels
 
 # Whatever a name says, the page has these elements alone, and no attribute that could run, style or load something.
 INERT = r"""(() => {
@@ -274,6 +275,14 @@ def check_looks(tap, browser, path):
         bright = page.value("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number).reduce((a, b) => a + b)")
         tap.ok((bright < 200) == dark, f"{scheme} is {scheme}", str(bright))
         page.close()
+    page = Page(browser, width=PAPER)
+    page.open(path)
+    page.call("Emulation.setEmulatedMedia", media="print")
+    page.value("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    beyond = page.value(f"""Array.from(document.querySelectorAll('table, svg')).filter(e => e.getBoundingClientRect().right > {PAPER})
+        .map(e => e.closest('[id]').id + ': ' + e.getBoundingClientRect().right)""")
+    tap.ok(not beyond, "no table and no picture is wider than the paper", "\n".join(beyond))
+    page.close()
     page = Page(browser)
     page.open(path)
     pdf = base64.b64decode(page.call("Page.printToPDF", printBackground=True)["data"])

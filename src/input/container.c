@@ -9,7 +9,10 @@
 /* A pickle has to be named within this many first bytes, wherever they come from. */
 #define PICKLE_HEAD_BYTES 64
 
+#define NEVER_LOADED "pickle is never loaded, because loading one runs code that it holds"
+/* Last, and with its danger: who has a choice writes JSON. */
 #define CONVERT_PICKLE                                                                    \
+    "Only for a snapshot that you made yourself and cannot take again, because this runs the code in it:\n"                  \
     "    import json, pickle\n"                                                           \
     "    snapshot = pickle.load(open(\"snapshot.pickle\", \"rb\"))\n"                     \
     "    json.dump(snapshot, open(\"snapshot.json\", \"w\"))"
@@ -29,8 +32,7 @@ struct ap_container {
 
 const char *ap_input_pickle_advice(void)
 {
-    return "pickle is never loaded, because loading one runs code that it holds; where you trust the file, convert it "
-           "with Python:\n" CONVERT_PICKLE;
+    return NEVER_LOADED ". Let the job write JSON:\n" EXPORT_SNAPSHOT "\n" CONVERT_PICKLE;
 }
 
 /* Byte @at of the head, 256 where there is none. */
@@ -324,13 +326,11 @@ static enum ap_status refuse(const char *name, const char *advice, enum ap_input
     const char *where = inside_gzip ? " inside gzip" : "";
     if (advice == pickle_advice && role != AP_ROLE_TRACE)
         return ap_fail(reterr, AP_ERROR_INPUT,
-                       "this is %s%s, not JSON: pickle is never loaded, because loading one runs code that it holds. "
-                       "Where you trust the file, convert a snapshot with Python:\n" CONVERT_PICKLE
-                       "\nor write JSON in the first place: json.dump(torch.cuda.memory._snapshot(), file)%s",
-                       name, where, role == AP_ROLE_ANY ? ", for a trace " EXPORT_TRACE : "");
+                       "this is %s%s, not JSON: " NEVER_LOADED ". Let the job write JSON%s:\n" EXPORT_SNAPSHOT
+                       "\n" CONVERT_PICKLE,
+                       name, where, role == AP_ROLE_ANY ? ", a trace with " EXPORT_TRACE ", a snapshot with" : "");
     if (advice == pickle_advice)
-        advice = "pickle is never loaded, because loading one runs code that it holds. Export the trace as JSON with "
-                 "PyTorch's profiler: " EXPORT_TRACE;
+        advice = NEVER_LOADED ". Export the trace as JSON with PyTorch's profiler: " EXPORT_TRACE;
     if (advice)
         return ap_fail(reterr, AP_ERROR_INPUT, "this is %s%s, not JSON: %s", name, where, advice);
     switch (role) {

@@ -59,7 +59,7 @@ uint64_t ap_input_raw_bytes(const struct ap_input *input);
 /** Size of the file as it was opened; 0 where that is unknown (pipes). */
 uint64_t ap_input_size_bytes(const struct ap_input *input);
 
-/** How to turn a pickled snapshot into JSON, three lines of Python with a sentence before; for the refusal of
+/** How to have JSON in the place of a pickled snapshot, and behind that, with a warning, how to convert one; for the refusal of
  *  --memory-pickle, which needs no look at the file. */
 const char *ap_input_pickle_advice(void);
 

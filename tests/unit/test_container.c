@@ -123,8 +123,18 @@ static void pickles_are_named_with_the_conversion(void)
         refused(&pickles[i], AP_ROLE_SNAPSHOT, "json.dump(snapshot, open(");
         refused(&pickles[i], AP_ROLE_TRACE, "export_chrome_trace");
         refused(&pickles[i], AP_ROLE_ANY, "pickle.load(open(");
+        refused(&pickles[i], AP_ROLE_SNAPSHOT, "Only for a snapshot that you made yourself");
         refused_inside_gzip(&pickles[i]);
     }
+}
+
+/* Whoever reads on stops at what is safe. */
+static void export_comes_before_conversion(void)
+{
+    const char *advice = ap_input_pickle_advice();
+    const char *export = strstr(advice, "torch.cuda.memory._snapshot()"), *warning = strstr(advice, "this runs the code in it");
+    const char *load = strstr(advice, "pickle.load(");
+    ok(export && warning && load && export < warning && warning < load, "export first, then the warning, then pickle.load");
 }
 
 static void other_formats_are_named(void)
@@ -221,6 +231,7 @@ static void content_behind_much_white_space_is_judged(void)
 int main(void)
 {
     pickles_are_named_with_the_conversion();
+    export_comes_before_conversion();
     other_formats_are_named();
     tar_archives_are_known_by_their_checksum();
     gzip_inside_gzip_is_refused();

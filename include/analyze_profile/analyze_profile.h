@@ -218,7 +218,7 @@ AP_API const char *ap_version(void);
 AP_API const char *ap_inflater_name(void);
 /** Python code that records all that can be judged. */
 AP_API const char *ap_capture_snippet(void);
-/** How to turn a pickled snapshot into JSON in the environment that made it. */
+/** How to have a snapshot as JSON in the place of a pickle, and behind a warning how to convert one. */
 AP_API const char *ap_pickle_advice(void);
 
 #ifdef __cplusplus

@@ -359,9 +359,9 @@ def check_capture(of):
         return "a snippet for each file that lacks something, and for no other"
     recorded = (of["trace"] or {}).get("recorded", {})
     for option, flag in (("record_shapes=True", "shapes"), ("with_stack=True", "stacks"), ("profile_memory=True", "memory")):
-        if recorded.get(flag) and option in (code["trace"] or ""):
-            return f"{option} though it was recorded"
-    if recorded and ("with_stack=True" in (code["trace"] or "")) != ("stacks" in reasons):
+        if recorded.get(flag) and code["trace"] and option not in code["trace"]:
+            return f"without {option}, which was recorded, the next report would ask for it"
+    if code["trace"] and ("with_stack=True" in code["trace"]) != ("stacks" in reasons or bool(recorded.get("stacks"))):
         return "stacks asked for without a reason"
     full = max((device["entries"] for device in (of["memory"] or {}).get("replay", {}).get("devices", []) if device["ring_was_full"]), default=0)
     entries = int(re.search(r"max_entries=(\d+)", code["snapshot"]).group(1)) if code["snapshot"] else 0

@@ -35,6 +35,7 @@ struct wants {
     bool of[REASON_COUNT];
     bool cuda;        /* the job uses a GPU */
     bool accelerator; /* or something else beside the CPU */
+    bool had_shapes, had_stacks, had_memory; /* the trace at hand: to leave them out would only move what is missing */
     int64_t entries;
 };
 
@@ -106,6 +107,9 @@ static void look_at_trace(const struct ap_value *root, struct wants *wants)
     wants->of[REASON_shapes] = operators && is_false(root, "trace.recorded.shapes");
     wants->of[REASON_stacks] = operators && is_false(root, "trace.recorded.stacks");
     wants->of[REASON_trace_memory] = operators && is_false(root, "trace.recorded.memory");
+    wants->had_shapes = is_true(root, "trace.recorded.shapes");
+    wants->had_stacks = is_true(root, "trace.recorded.stacks");
+    wants->had_memory = is_true(root, "trace.recorded.memory");
     wants->of[REASON_snapshot] = wants->cuda;
     look_at_steps(root, wants);
 }
@@ -184,7 +188,7 @@ static AP_PRINTF(2, 3) void add(struct code *code, const char *format, ...)
         code->used = sizeof(code->text) - 1;
 }
 
-/* All but what is missing stays as it is by default: each option costs something. */
+/* What is missing and what there was; the rest stays as it is by default, as each option costs something. */
 static void write_trace_code(const struct wants *wants, struct code *code)
 {
     const bool *of = wants->of;
@@ -199,11 +203,11 @@ static void write_trace_code(const struct wants *wants, struct code *code)
     add(code, "    schedule=schedule(wait=%d, warmup=%d, active=%d, repeat=1),%s\n", wait, warm_up, active,
         of[REASON_warm_up] ? "  # start-up is over before it records" : "");
     add(code, "    on_trace_ready=lambda prof: prof.export_chrome_trace(\"trace.json.gz\"),\n");
-    if (of[REASON_shapes] || all)
+    if (of[REASON_shapes] || wants->had_shapes || all)
         add(code, "    record_shapes=True,\n");
-    if (of[REASON_trace_memory])
+    if (of[REASON_trace_memory] || wants->had_memory)
         add(code, "    profile_memory=True,  # for who allocates; take times from a run without it\n");
-    if (of[REASON_stacks])
+    if (of[REASON_stacks] || wants->had_stacks)
         add(code, "    with_stack=True,  # for source lines; take times from a run without it\n");
     add(code, ") as prof:\n"
               "    for step, batch in zip(range(%d), loader):  # your loop\n"

@@ -136,6 +136,8 @@ def check_questions(tap, server):
     result = server.call("table", paths=trace, name="kernels", where="dur_us > 1us", sort="dur_us", limit=5)
     rows = result["structuredContent"]["rows"]
     tap.same([len(rows), rows == sorted(rows, key=lambda row: -row["dur_us"]), rows[0]["dur_us"] > 1], [5, True, True], "rows of a table")
+    result_of_all = server.call("table", paths=trace, name="tables")["structuredContent"]
+    tap.same(result_of_all["rows_shown"], result_of_all["rows_total"], "the list of tables is whole")
     around = server.call("around", paths=trace, id=rows[0]["row_id"])
     tap.same([around["isError"], rows[0]["row_id"] in around["content"][0]["text"], bool(around["structuredContent"])], [False, True, True],
              "what is around one of them")

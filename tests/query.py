@@ -167,6 +167,7 @@ def check_report_tables(tap, program):
     named = {row["table"]: row["rows"] for row in program.rows(TRAINING, "tables")}
     tap.same([name for name in ROW_TABLES + ("allocations", "findings", "gpu.kernels", "operators.top") if name not in named], [],
              "--table tables names them")
+    tap.same(len(program.json(TRAINING, "--table", "tables")["rows"]), len(named), "all of them, without --limit")
     odd = [name for name, count in named.items() if count is not None and len(program.rows(TRAINING, name)) != count]
     tap.same(odd, [], "and each can be printed")
     rows = program.rows(TRAINING, "gpu.kernels")

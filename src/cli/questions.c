@@ -64,7 +64,7 @@ const char *ap_cli_check_questions(const struct ap_cli_options *options)
 void ap_cli_prepare_questions(struct ap_cli_options *options)
 {
     options->request.with_rows = options->table.name || options->around;
-    if (!options->has_limit)
+    if (!options->has_limit && !(options->table.name && strcmp(options->table.name, "tables") == 0))
         options->table.limit = DEFAULT_ROWS;
 }
 

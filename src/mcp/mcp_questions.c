@@ -180,13 +180,16 @@ enum ap_status ap_mcp_list_metrics(struct ap_mcp_call *call, struct ap_error *re
 
 /* ---- table and around ---- */
 
+/* The list of tables is whole: it is where a client learns what there is. */
 static struct ap_table_query table_query(const struct ap_mcp_call *call)
 {
-    return (struct ap_table_query){ .name = ap_mcp_text_argument(call, "name"),
+    const char *name = ap_mcp_text_argument(call, "name");
+    int64_t otherwise = name && strcmp(name, "tables") == 0 ? 0 : AP_MCP_DEFAULT_ROWS;
+    return (struct ap_table_query){ .name = name,
                                     .where = ap_mcp_text_argument(call, "where"),
                                     .sort = ap_mcp_text_argument(call, "sort"),
                                     .columns = ap_mcp_text_argument(call, "columns"),
-                                    .limit = (uint64_t)ap_mcp_whole_argument(call, "limit", AP_MCP_DEFAULT_ROWS),
+                                    .limit = (uint64_t)ap_mcp_whole_argument(call, "limit", otherwise),
                                     .format = AP_FORMAT_TEXT };
 }
 

@@ -74,7 +74,7 @@ static const struct ap_mcp_tool tools[] = {
     { .name = "table",
       .title = "Rows of a table",
       .about = "Rows behind the report: operators, kernels, launches, copies, synchronisations, collectives, allocations, steps, findings; or a "
-               "list of the report by its path, such as gpu.kernels; \"tables\" lists all that there are. Each row has a row_id for around.",
+               "list of the report by its path, such as gpu.kernels; \"tables\" lists all that there are, whole without a limit. Each row has a row_id for around.",
       .arguments = { PATHS,
                      { .name = "name", .kind = AP_MCP_TEXT, .required = true, .about = "the table, such as kernels" },
                      { .name = "where", .kind = AP_MCP_TEXT, .about = "which rows, such as \"name contains gemm and dur_us > 1ms or stream = 7\"" },

@@ -63,6 +63,7 @@ static void shares_are_per_cent_and_quotients_times(void)
     reads(real(AP_VALUE_RATIO, "utilization_ratio", 0.0000000001), "<0.0001 %");
     reads(real(AP_VALUE_RATIO, "reserved_vs_allocated_ratio", 1.5), "1.5 times");
     reads(real(AP_VALUE_RATIO, "cold_start_ratio", 12.345), "12.3 times");
+    reads(real(AP_VALUE_RATIO, "speedup_bound_ratio", 3.86), "3.86 times");
     reads(real(AP_VALUE_NUMBER, "allocs_per_s", 123456.7), "123,457");
     reads(real(AP_VALUE_NUMBER, "per_step", 2.5), "2.5");
     reads(real(AP_VALUE_NUMBER, "per_step", 1e300), "1e+300");

@@ -221,6 +221,14 @@ def check_explanations(tap, program):
     finding = program.json(TRAINING)["findings"][0]
     tap.same(program.json("--explain", finding["rule_id"], TRAINING)["finding"]["observation"], finding["observation"],
              "a finding: the rule with what it came to")
+    text = program.text("--explain", finding["rule_id"], TRAINING)
+    lines = text[text.index("\nfinding:\n"):].split("\n")
+    tap.same([f"  title: {finding['title']}" in lines, f"  observation: {finding['observation']}" in lines,
+              len([line for line in lines if line.startswith("    metric ")]) == len(finding["evidence"])], [True, True, True],
+             "in text: a line for each member of the finding, and for each of its evidence")
+    shares = [row for row in program.json(TRAINING)["findings"] if row["gain"]["speedup_bound_ratio"]]
+    told = [program.text(TRAINING, "--around", row["rule_id"]).partition("speedup_bound_ratio ")[2].split("\n")[0] for row in shares]
+    tap.same([one for one in told if not one.endswith(" times")], [], "how many times as fast is no share")
     code, said = program.refused("--explain", "gpu.utilisation_ratio")
     tap.same([code, "gpu.utilization_ratio" in said], [2, True], "an unknown name gets the nearest")
 

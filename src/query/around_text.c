@@ -8,6 +8,8 @@
 
 #include "poison.h"
 
+#define MAX_ELEMENTS 10 /* of a list in what is told; a table has them all */
+
 static void write_member(struct ap_out *out, const struct ap_value *object, const char *key, const char *before)
 {
     const struct ap_value *value = ap_value_member(object, key);
@@ -67,7 +69,7 @@ static void write_list(struct ap_out *out, const struct ap_value *list, unsigned
     }
 }
 
-/* "share_ratio 57.7 %, speedup_bound_ratio 237 %" */
+/* "share_ratio 57.7 %, speedup_bound_ratio 2.37 times" */
 static void write_members(struct ap_out *out, const struct ap_value *object)
 {
     const char *before = "";
@@ -82,17 +84,32 @@ static void write_members(struct ap_out *out, const struct ap_value *object)
     }
 }
 
-/* The row that is asked about, with all that it tells. */
-static void write_facts(struct ap_out *out, const struct ap_value *object)
+/* The first objects of a list, under its name. */
+static void write_elements(struct ap_out *out, const struct ap_value *list)
+{
+    const struct ap_value *element = ap_value_first(list);
+    for (size_t i = 0; element && i < MAX_ELEMENTS; i++, element = element->next) {
+        ap_out_string(out, "\n    ");
+        write_members(out, element);
+    }
+    if (element)
+        ap_out_format(out, "\n    and %zu more", ap_value_count(list) - MAX_ELEMENTS);
+}
+
+void ap_facts_write_text(struct ap_out *out, const struct ap_value *object)
 {
     ap_out_char(out, '\n');
     for (const struct ap_value *member = ap_value_first(object); member; member = member->next) {
         if (member->type == AP_VALUE_NULL || (member->type >= AP_VALUE_LIST && !ap_value_first(member)))
             continue;
+        const struct ap_value *first = ap_value_first(member);
+        bool objects = member->type == AP_VALUE_LIST && first->type == AP_VALUE_OBJECT;
         ap_out_string(out, "  ");
         (void)ap_out_visible(out, member->key, 0);
-        ap_out_string(out, ": ");
-        if (member->type == AP_VALUE_OBJECT)
+        ap_out_string(out, objects ? ":" : ": ");
+        if (objects)
+            write_elements(out, member);
+        else if (member->type == AP_VALUE_OBJECT)
             write_members(out, member);
         else
             ap_cell_write_text(out, member, 0);
@@ -105,8 +122,8 @@ static void write_object(struct ap_out *out, const struct ap_value *object, unsi
 {
     const struct ap_value *list = ap_value_member(object, "rows");
     list = list ? list : ap_value_member(object, "largest");
-    if (!list) {
-        write_facts(out, object);
+    if (!list || list->type != AP_VALUE_LIST) {
+        ap_facts_write_text(out, object);
         return;
     }
     int64_t count = ap_value_integer(ap_value_member(object, "count"), 0);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "around.h"
 #include "metric_names.h"
 #include "metric_path.h"
 #include "report.h"
@@ -210,10 +211,7 @@ static void write_text(struct ap_out *out, const struct ap_value *answer)
             continue;
         write_title(out, member->key);
         if (member->type == AP_VALUE_OBJECT) {
-            struct ap_value one = { .type = AP_VALUE_LIST };
-            struct ap_value copy = { .type = AP_VALUE_OBJECT, .as = member->as };
-            one.as.children.first = one.as.children.last = &copy;
-            write_objects(out, &one);
+            ap_facts_write_text(out, member);
         } else if (first && first->type == AP_VALUE_OBJECT) {
             write_objects(out, member);
         } else if (ap_text_is(member->key, "text")) {

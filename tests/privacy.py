@@ -289,7 +289,8 @@ def test_slice_times(folder):
         ok(len(kept) == len(expected), f"--slice {text}: what meets the stretch, and nothing else", (len(kept), len(expected), len(all_of), start))
     finding = next(number for number, finding in enumerate(whole["findings"], 1) if finding["places"])
     place = whole["findings"][finding - 1]["places"][0]
-    for text in (f"finding:{finding}", f"finding:{whole['findings'][finding - 1]['rule_id']}"):
+    rule = whole["findings"][finding - 1]["rule_id"]
+    for text in (f"finding:{finding}", f"findings[{finding - 1}]", f"finding:{rule}", rule):
         run(path, "--slice", text, "--slice-out", out, "--md-out", os.devnull, "--quiet")
         kept = durations(out)
         ok(any(ts == place["start_us"] and dur == place["dur_us"] for ts, dur in kept) and len(kept) < len(durations(path)),
@@ -303,7 +304,7 @@ def test_refusals():
              (["--slice", "1", "--slice-out", "x.json"], "START:END"), (["--slice", ":", "--slice-out", "x.json"], "START:END"),
              (["--slice", "1x:2", "--slice-out", "x.json"], "START:END"), (["--slice", "-1:2", "--slice-out", "x.json"], "START:END"),
              (["--slice", "1:99999999999999999999s", "--slice-out", "x.json"], "START:END"), (["--slice", "finding:", "--slice-out", "x.json"], "START:END"),
-             (["--slice", "finding:no-such-rule", "--slice-out", "x.json"], "no such finding"), (["--slice", "finding:9999", "--slice-out", "x.json"], "no such finding"),
+             (["--slice", "finding:no-such-rule", "--slice-out", "x.json"], "no such finding"), (["--slice", "Rule", "--slice-out", "x.json"], "START:END"), (["--slice", "finding:9999", "--slice-out", "x.json"], "no such finding"),
              (["--slice", "finding:missing-stacks", "--slice-out", "x.json"], "no place"), (["--slice", "3000s:4000s", "--slice-out", "x.json"], "ends before"),
              (["--completion", "csh"], "bash, zsh or fish")]
     with tempfile.TemporaryDirectory() as folder:

@@ -197,6 +197,16 @@ def check_around(tap, program):
              "and both have the same stack")
     finding = program.json(TRAINING)["findings"][0]
     tap.same(program.json(TRAINING, "--around", finding["rule_id"])["finding"]["title"], finding["title"], "a finding has surroundings")
+    for name in ("finding:1", "findings[0]", f"finding:{finding['rule_id']}"):
+        around, told = program.json(TRAINING, "--around", name), program.json(TRAINING, "--explain", name)
+        tap.same([(around.get("finding") or around["of_report"])["title"], told["id"], told["finding"]["title"]],
+                 [finding["title"], finding["rule_id"], finding["title"]], f"--around and --explain know it as {name}")
+    tap.same(program.json("--explain", f"finding:{finding['rule_id']}")["id"], finding["rule_id"], "a rule is known so without input")
+    for name in ("finding:1", "findings[0]"):
+        code, said = program.refused("--explain", name)
+        tap.same([code, "input" in said], [2, True], f"{name} needs one")
+    for name in ("finding:0", "finding:999", "findings[999]", "finding:", "findings[", "findings[]", "findings[-1]", "finding:99999999999999999999"):
+        tap.same([program.refused(TRAINING, option, name)[0] for option in ("--around", "--explain")], [2, 2], f"there is no {name}")
     tap.same(program.json(TRAINING, "--around", "step:1")["step"]["step"], 1, "and so has a step")
     tap.same("row" in program.json(TRAINING, "--around", "gpu.kernels[0]"), True, "and a row of the report")
     for name in ("row:99999999", "row:x", "step:4000", "gpu.kernels[999]", "no-such-rule", "", "row:99999999999999999999", "alloc:1"):

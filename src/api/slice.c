@@ -4,15 +4,9 @@
 #include <string.h>
 
 #include "decimal.h"
+#include "finding_id.h"
 
 #include "poison.h"
-
-#define FINDING "finding:"
-
-static bool is_finding(const char *text)
-{
-    return strncmp(text, FINDING, sizeof(FINDING) - 1) == 0;
-}
 
 /* "12.5", "12.5us", "3ms", "1.2s"; empty = @otherwise. */
 static bool read_time(struct ap_text text, int64_t otherwise, int64_t *ret_ns)
@@ -60,40 +54,25 @@ static bool read_times(const char *text, int64_t last_ns, struct ap_copy_slice *
 enum ap_status ap_slice_check(const char *text, struct ap_error *reterr)
 {
     struct ap_copy_slice times;
-    if (is_finding(text) ? text[sizeof(FINDING) - 1] != '\0' : read_times(text, AP_MAX_TIME_NS, &times))
+    if (ap_finding_is_name(text) || read_times(text, AP_MAX_TIME_NS, &times))
         return AP_OK;
     return ap_fail(reterr, AP_ERROR_USAGE,
-                   "--slice takes START:END with START below END, such as 100ms:250ms, or finding:ID or finding:N, not '%.80s'",
-                   text);
-}
-
-/* By its place in the ranking, which begins with 1, or by its rule. */
-static const struct ap_value *find_finding(const struct ap_value *root, struct ap_text id)
-{
-    const struct ap_value *finding = ap_value_first(ap_value_member(root, "findings"));
-    uint64_t rank = 0, wanted;
-    bool by_rank = ap_decimal_to_u64(id.data, id.bytes, &wanted);
-    for (; finding; finding = finding->next) {
-        rank++;
-        if (by_rank ? rank == wanted : ap_text_equal(ap_value_text(ap_value_member(finding, "rule_id")), id))
-            return finding;
-    }
-    return NULL;
+                   "--slice takes START:END with START below END, such as 100ms:250ms, or a finding (finding:1, finding:ID), not "
+                   "'%.80s'", text);
 }
 
 /* Around its first place: those that follow may be anywhere in the recording. */
 static enum ap_status around_finding(const char *id, const struct ap_value *root, struct ap_copy_slice *ret_slice,
                                      struct ap_error *reterr)
 {
-    const struct ap_value *finding = find_finding(root, ap_text_of(id));
+    const struct ap_value *finding = ap_finding_named(root, id);
     if (!finding)
-        return ap_fail(reterr, AP_ERROR_USAGE, "--slice finding:%.80s: the report has no such finding", id);
+        return ap_fail(reterr, AP_ERROR_USAGE, "--slice %.80s: the report has no such finding", id);
     const struct ap_value *place = ap_value_first(ap_value_member(finding, "places"));
     int64_t start_ns = ap_value_integer(ap_value_member(place, "start_us"), INT64_MIN);
     int64_t dur_ns = ap_value_integer(ap_value_member(place, "dur_us"), -1);
     if (start_ns == INT64_MIN || dur_ns < 0)
-        return ap_fail(reterr, AP_ERROR_USAGE,
-                       "--slice finding:%.80s: that finding is about no place in the trace: give START:END", id);
+        return ap_fail(reterr, AP_ERROR_USAGE, "--slice %.80s: that finding is about no place in the trace: give START:END", id);
     *ret_slice = (struct ap_copy_slice){ start_ns, start_ns + dur_ns };
     ap_copy_slice_widen(ret_slice);
     return AP_OK;
@@ -104,8 +83,8 @@ enum ap_status ap_slice_resolve(const char *text, const struct ap_copy_slice *wi
 {
     struct ap_copy_slice times;
     AP_TRY(ap_slice_check(text, reterr));
-    if (is_finding(text))
-        return around_finding(text + sizeof(FINDING) - 1, root, ret_slice, reterr);
+    if (ap_finding_is_name(text))
+        return around_finding(text, root, ret_slice, reterr);
     if (!read_times(text, AP_MAX_TIME_NS, &times))
         return ap_slice_check(text, reterr);
     bool as_written = times.start_ns >= window->start_ns && window->start_ns > 0;

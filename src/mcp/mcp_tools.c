@@ -61,7 +61,7 @@ static const struct ap_mcp_tool tools[] = {
       .title = "Explain a rule, finding or figure",
       .about = "The text behind an id of analyze: a rule's condition, inputs, thresholds with their source, hardware and trade-off; or, for the "
                "name of a figure, its unit, meaning and the rules that use it. With paths also what they came to there.",
-      .arguments = { { .name = "id", .kind = AP_MCP_TEXT, .required = true, .about = "rule_id or id of a finding, or the name of a figure" },
+      .arguments = { { .name = "id", .kind = AP_MCP_TEXT, .required = true, .about = "a rule_id, or the name of a figure; with paths also finding:1, the first finding" },
                      OPTIONAL_PATHS, MAX_TOKENS },
       .call = ap_mcp_explain },
     { .name = "list_metrics",
@@ -87,7 +87,7 @@ static const struct ap_mcp_tool tools[] = {
       .about = "What launched a row, what it launched, what ran beside it, its source lines and its step.",
       .arguments = { PATHS,
                      { .name = "id", .kind = AP_MCP_TEXT, .required = true,
-                       .about = "a row_id of table, such as row:1234, step:3, alloc:17 or gpu.kernels[3]; or the id of a finding" },
+                       .about = "a row_id of table, such as row:1234, step:3, alloc:17 or gpu.kernels[3]; or a finding: finding:1 is the first one, or its rule_id" },
                      LIMIT(100, AP_MCP_DEFAULT_AROUND), MAX_TOKENS },
       .call = ap_mcp_around },
     { .name = "capture",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "around.h"
+#include "finding_id.h"
 #include "metric_names.h"
 #include "metric_path.h"
 #include "report.h"
@@ -122,12 +123,12 @@ static void explain_metric(const struct ap_rubric *rubric, size_t index, const s
     ap_rubric_add_users(rubric, ap_text_of(ap_metric_names[index]), model, ap_add_list(model, to, "used_by_rules"));
 }
 
-static const struct ap_value *finding_of(const struct ap_value *root, const char *id)
+static enum ap_status fail_unnumbered(const char *id, const struct ap_value *root, struct ap_error *reterr)
 {
-    const struct ap_value *finding = ap_value_first(ap_value_member(root, "findings"));
-    while (finding && !ap_text_is(ap_value_text(ap_value_member(finding, "rule_id")), id))
-        finding = finding->next;
-    return finding;
+    if (!root)
+        return ap_fail(reterr, AP_ERROR_USAGE, "--explain '%.80s': the number of a finding is that in a report: give the input as well", id);
+    return ap_fail(reterr, AP_ERROR_USAGE, "--explain '%.80s': the report has %zu findings, the first is finding:1 or findings[0]", id,
+                   ap_value_count(ap_value_member(root, "findings")));
 }
 
 static enum ap_status fill_answer(const struct ap_rubric *rubric, const char *id, const struct ap_value *root, struct ap_model *model,
@@ -139,14 +140,17 @@ static enum ap_status fill_answer(const struct ap_rubric *rubric, const char *id
         explain_metric(rubric, index, root, model);
         return ap_model_status(model, reterr);
     }
-    enum ap_status status = ap_rubric_explain(rubric, ap_text_of(id), root, model, &model->root, reterr);
+    const struct ap_value *finding = ap_finding_named(root, id);
+    if (!finding && ap_finding_is_numbered(id))
+        return fail_unnumbered(id, root, reterr);
+    struct ap_text rule = finding ? ap_value_text(ap_value_member(finding, "rule_id")) : ap_text_of(ap_finding_rule(id));
+    enum ap_status status = ap_rubric_explain(rubric, rule, root, model, &model->root, reterr);
     if (status == AP_END) {
         ap_metric_names_near(ap_text_of(id), near);
         return ap_fail(reterr, AP_ERROR_USAGE,
                        "--explain '%.80s': no rule, finding or figure is called so (--list-rules and --list-metrics name them all); the "
                        "nearest figures are %s, %s and %s", id, near[0], near[1], near[2]);
     }
-    const struct ap_value *finding = finding_of(root, id);
     if (status != AP_OK || !root)
         return status;
     if (finding) {

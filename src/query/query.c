@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "around.h"
+#include "finding_id.h"
 #include "model_table.h"
 #include "report.h"
 #include "table.h"
@@ -118,7 +119,7 @@ static enum ap_status fail_unknown(const char *id, struct ap_error *reterr)
 {
     return ap_fail(reterr, AP_ERROR_USAGE,
                    "--around '%.80s': there is no such row; an id is what --table prints as row_id (row:1234, step:3, alloc:17, "
-                   "gpu.kernels[3]), or the id of a finding", id);
+                   "gpu.kernels[3]), or a finding of this report by its rank or rule (finding:1, findings[0], host-bound)", id);
 }
 
 static enum ap_status around_trace(struct ap_query *query, const char *id, size_t number, bool step, uint64_t limit,
@@ -141,19 +142,12 @@ static enum ap_status around_memory(struct ap_query *query, const char *id, uint
     return ap_memory_add_around(&query->memory_view, index, limit, model, &model->root, reterr);
 }
 
-static const struct ap_value *finding_of(const struct ap_value *root, const char *id)
-{
-    const struct ap_value *finding = ap_value_first(ap_value_member(root, "findings"));
-    while (finding && !ap_text_is(ap_value_text(ap_value_member(finding, "rule_id")), id))
-        finding = finding->next;
-    return finding;
-}
-
 /* What stands in the report, with the values of its scalars, and what is around the place that it names. */
 static enum ap_status around_report(struct ap_query *query, const char *id, uint64_t limit, struct ap_model *model,
                                     struct ap_value **ret_lent, struct ap_error *reterr)
 {
-    const struct ap_value *finding = finding_of(query->root, id), *value = finding ? finding : ap_model_row_find(query->root, id);
+    const struct ap_value *value = ap_model_row_find(query->root, id), *finding = value ? NULL : ap_finding_named(query->root, id);
+    value = finding ? finding : value;
     if (!value || value == query->root || value->type != AP_VALUE_OBJECT)
         return fail_unknown(id, reterr);
     struct ap_value *object = ap_add_object(model, &model->root, finding ? "finding" : "of_report");

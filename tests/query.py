@@ -241,6 +241,12 @@ def check_explanations(tap, program):
     tap.same([one for one in told if not one.endswith(" times")], [], "how many times as fast is no share")
     code, said = program.refused("--explain", "gpu.utilisation_ratio")
     tap.same([code, "gpu.utilization_ratio" in said], [2, True], "an unknown name gets the nearest")
+    for wrong, meant in (("dataloader", "dataloader-"), ("Host-Bound", "host-bound"), ("hots-bound", "host-bound"), ("host_bound", "host-bound"),
+                         ("utilization_ratio", "gpu.utilization_ratio"), ("p50", "steps.p50_us"), ("finding:hostbound", "host-bound")):
+        told = program.refused("--explain", wrong)[1].partition("did you mean ")[2]
+        tap.same([wrong, meant in told], [wrong, True], f"{wrong}: {meant} may be meant")
+    for wrong in ("nope", "x", "completely-unlike-anything", "x" * 500):
+        tap.same("did you mean" in program.refused("--explain", wrong)[1], False, f"no name is near to {wrong[:30]}")
 
 
 def answers_about(path, is_trace):

@@ -7,6 +7,7 @@
 #include "finding_id.h"
 #include "metric_names.h"
 #include "metric_path.h"
+#include "near_name.h"
 #include "report.h"
 #include "table.h"
 #include "table_cell.h"
@@ -131,11 +132,27 @@ static enum ap_status fail_unnumbered(const char *id, const struct ap_value *roo
                    ap_value_count(ap_value_member(root, "findings")));
 }
 
+/* A rule and a figure that are equally near: the rule. */
+static enum ap_status fail_unknown(const struct ap_rubric *rubric, const char *id, struct ap_model *model, struct ap_error *reterr)
+{
+    struct ap_near_names near = { .count = 0 };
+    struct ap_text wanted = ap_text_of(ap_finding_rule(id));
+    struct ap_value *rules = ap_add_list(model, &model->root, "rules");
+    char told[300];
+    AP_TRY(ap_rubric_list(rubric, model, rules, reterr));
+    for (const struct ap_value *rule = ap_value_first(rules); rule; rule = rule->next)
+        ap_near_names_offer(&near, wanted, ap_value_text(ap_value_member(rule, "id")));
+    for (size_t i = 0; i < ap_metric_name_count; i++)
+        ap_near_names_offer(&near, wanted, ap_text_of(ap_metric_names[i]));
+    ap_near_names_write(&near, told, sizeof(told));
+    return ap_fail(reterr, AP_ERROR_USAGE,
+                   "--explain '%.80s': no rule, finding or figure is called so (--list-rules and --list-metrics name them all)%s", id, told);
+}
+
 static enum ap_status fill_answer(const struct ap_rubric *rubric, const char *id, const struct ap_value *root, struct ap_model *model,
                                   struct ap_error *reterr)
 {
     size_t index;
-    const char *near[AP_METRIC_NEAREST];
     if (find_metric(id, &index)) {
         explain_metric(rubric, index, root, model);
         return ap_model_status(model, reterr);
@@ -145,12 +162,8 @@ static enum ap_status fill_answer(const struct ap_rubric *rubric, const char *id
         return fail_unnumbered(id, root, reterr);
     struct ap_text rule = finding ? ap_value_text(ap_value_member(finding, "rule_id")) : ap_text_of(ap_finding_rule(id));
     enum ap_status status = ap_rubric_explain(rubric, rule, root, model, &model->root, reterr);
-    if (status == AP_END) {
-        ap_metric_names_near(ap_text_of(id), near);
-        return ap_fail(reterr, AP_ERROR_USAGE,
-                       "--explain '%.80s': no rule, finding or figure is called so (--list-rules and --list-metrics name them all); the "
-                       "nearest figures are %s, %s and %s", id, near[0], near[1], near[2]);
-    }
+    if (status == AP_END)
+        return fail_unknown(rubric, id, model, reterr);
     if (status != AP_OK || !root)
         return status;
     if (finding) {

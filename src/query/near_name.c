@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "near_name.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "poison.h"
+
+#define MAX_BYTES 80   /* longest name that letters are counted for */
+#define LEAST_PART 3   /* a shorter part is in too many names */
+#define LETTERS_EACH 5 /* one mistake for so many letters */
+
+/* Less is better: the beginning, a part, some letters off. */
+enum { OF_PART = 1000, OF_LETTERS = 2000, NO_SCORE = 10000 };
+
+static char folded(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c | 0x20);
+    return c == '_' || c == ' ' ? '-' : c;
+}
+
+static bool is_at(struct ap_text text, size_t at, struct ap_text part)
+{
+    for (size_t i = 0; i < part.bytes; i++)
+        if (folded(text.data[at + i]) != folded(part.data[i]))
+            return false;
+    return true;
+}
+
+/* Where @part stands in @text; its length where nowhere. */
+static size_t find(struct ap_text text, struct ap_text part)
+{
+    for (size_t at = 0; at + part.bytes <= text.bytes; at++)
+        if (is_at(text, at, part))
+            return at;
+    return text.bytes;
+}
+
+/* Letters to insert, take away or replace (Levenshtein). */
+static size_t count_changes(struct ap_text a, struct ap_text b)
+{
+    size_t row[MAX_BYTES + 1];
+    for (size_t j = 0; j <= b.bytes; j++)
+        row[j] = j;
+    for (size_t i = 0; i < a.bytes; i++) {
+        size_t before = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < b.bytes; j++) {
+            size_t least = before + (folded(a.data[i]) != folded(b.data[j]));
+            least = row[j] + 1 < least ? row[j] + 1 : least;
+            least = row[j + 1] + 1 < least ? row[j + 1] + 1 : least;
+            before = row[j + 1];
+            row[j + 1] = least;
+        }
+    }
+    return row[b.bytes];
+}
+
+static struct ap_text last_key(struct ap_text name)
+{
+    size_t at = name.bytes;
+    while (at && name.data[at - 1] != '.')
+        at--;
+    return (struct ap_text){ name.data + at, name.bytes - at };
+}
+
+static size_t score(struct ap_text wanted, struct ap_text candidate)
+{
+    if (wanted.bytes > MAX_BYTES || candidate.bytes > MAX_BYTES || wanted.bytes < LEAST_PART)
+        return NO_SCORE;
+    size_t at = find(candidate, wanted);
+    if (at < candidate.bytes)
+        return (at ? OF_PART : 0) + candidate.bytes;
+    size_t changes = count_changes(wanted, candidate);
+    if (changes * LETTERS_EACH > wanted.bytes)
+        changes = count_changes(wanted, last_key(candidate)); /* the place is left out */
+    return changes * LETTERS_EACH > wanted.bytes ? NO_SCORE : OF_LETTERS + changes;
+}
+
+void ap_near_names_offer(struct ap_near_names *near, struct ap_text wanted, struct ap_text candidate)
+{
+    size_t of_candidate = score(wanted, candidate), at = near->count;
+    while (at && near->scores[at - 1] > of_candidate)
+        at--;
+    if (at == AP_NEAR_NAMES || of_candidate == NO_SCORE)
+        return;
+    near->count += near->count < AP_NEAR_NAMES;
+    for (size_t i = near->count - 1; i > at; i--) {
+        near->scores[i] = near->scores[i - 1];
+        near->names[i] = near->names[i - 1];
+    }
+    near->scores[at] = of_candidate;
+    near->names[at] = candidate;
+}
+
+void ap_near_names_write(const struct ap_near_names *near, char *to, size_t capacity)
+{
+    size_t used = 0;
+    to[0] = '\0';
+    for (size_t i = 0; i < near->count && used < capacity; i++) {
+        const char *before = i == 0 ? "; did you mean " : i + 1 == near->count ? " or " : ", ";
+        int bytes = snprintf(to + used, capacity - used, "%s%.*s%s", before, (int)near->names[i].bytes, near->names[i].data,
+                             i + 1 == near->count ? "?" : "");
+        used += bytes > 0 ? (size_t)bytes : 0;
+    }
+}

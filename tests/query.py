@@ -112,6 +112,8 @@ def check_where(tap, program):
         ("step = 1 or step = 2 and phase = backward", lambda row: row["step"] == 1 or (row["step"] == 2 and row["phase"] == "backward")),
         ("name like '*elementwise*'", lambda row: "elementwise" in row["name"]),
         ("step = null", lambda row: row["step"] is None),
+        ("(step = 1 or step = 2) and (phase = backward)", lambda row: row["step"] in (1, 2) and row["phase"] == "backward"),
+        ("tid = 7 and (dur_us > 100us or step = null)", lambda row: str(row["tid"]) == "7" and (row["dur_us"] > 100 or row["step"] is None)),
         ("launch_id != null", lambda row: row["launch_id"] is not None),
     )
     for where, keep in cases:
@@ -121,7 +123,9 @@ def check_where(tap, program):
     few = program.rows(TRAINING, "kernels", "--columns", "dur_us,row_id")
     tap.same(few, [{"dur_us": row["dur_us"], "row_id": row["row_id"]} for row in kernels], "--columns")
     tap.same([best["rows_total"], best["rows_matched"], best["rows_shown"]], [len(kernels), len(kernels), 4], "and what is left out is told")
-    for arguments in (("--where", "dur_us"), ("--where", "dur_us > many"), ("--where", "no_such = 1"), ("--sort", "no_such"),
+    code, said = program.refused(TRAINING, "--table", "kernels", "--where", "stream = 7")
+    tap.same([code, "tid of work on a GPU is its stream" in said], [2, True], "who asks for the stream hears where it stands")
+    for arguments in (("--where", "dur_us"), ("--where", "(dur_us > 1"), ("--where", "dur_us > 1 and ()"), ("--where", "dur_us > many"), ("--where", "no_such = 1"), ("--sort", "no_such"),
                       ("--limit", "x"), ("--columns", "name,no_such"), ("--columns", "")):
         code, said = program.refused(TRAINING, "--table", "kernels", *arguments)
         tap.same([code, arguments[0] in said], [2, True], f"a mistake is told: {' '.join(arguments)}")

@@ -77,7 +77,7 @@ static const struct ap_mcp_tool tools[] = {
                "list of the report by its path, such as gpu.kernels; \"tables\" lists all that there are, whole without a limit. Each row has a row_id for around.",
       .arguments = { PATHS,
                      { .name = "name", .kind = AP_MCP_TEXT, .required = true, .about = "the table, such as kernels" },
-                     { .name = "where", .kind = AP_MCP_TEXT, .about = "which rows, such as \"name contains gemm and dur_us > 1ms or stream = 7\"" },
+                     { .name = "where", .kind = AP_MCP_TEXT, .about = "which rows, such as \"name contains gemm and (dur_us > 1ms or tid = 7)\"; tid of GPU work is its stream" },
                      { .name = "sort", .kind = AP_MCP_TEXT, .about = "a column, largest first; \"dur_us:asc\" for smallest first" },
                      { .name = "columns", .kind = AP_MCP_TEXT, .about = "these alone, in this order: \"row_id,name,dur_us\"" },
                      LIMIT(1000, AP_MCP_DEFAULT_ROWS), MAX_TOKENS },

@@ -95,8 +95,9 @@ static enum ap_status check_column(const struct ap_known_table *table, const cha
         int bytes = snprintf(known + used, sizeof(known) - used, "%s%.*s", used ? ", " : "", (int)column.bytes, column.data);
         used += bytes > 0 ? (size_t)bytes : 0;
     }
-    return ap_fail(reterr, AP_ERROR_USAGE, "%s: the table %.60s has no column '%.*s'; it has %s", option, table->name,
-                   (int)(field.bytes < 60 ? field.bytes : 60), field.data, known);
+    bool is_tid = ap_text_is(field, "stream") && has_column(table, AP_TEXT("tid")) == HAS;
+    return ap_fail(reterr, AP_ERROR_USAGE, "%s: the table %.60s has no column '%.*s'; it has %s%s", option, table->name,
+                   (int)(field.bytes < 60 ? field.bytes : 60), field.data, known, is_tid ? "; tid of work on a GPU is its stream" : "");
 }
 
 static enum ap_status check_columns(const struct ap_known_table *table, const struct ap_table_query *query,

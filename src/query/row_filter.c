@@ -12,6 +12,7 @@
 struct words {
     const char *text; /* all of it, for messages */
     const char *at;
+    size_t open; /* parentheses */
 };
 
 static enum ap_status fail(const struct words *words, const char *expected, struct ap_error *reterr)
@@ -72,7 +73,18 @@ static bool take_operator(struct words *words, enum ap_filter_op *ret_op)
     return true;
 }
 
-/* A value in quotation marks, or all up to a space; a unit may stand behind a space: "5 %". */
+/* All up to a space, or to the end of the parentheses that it stands in: those of its own belong to it. */
+static void pass_value(struct words *words)
+{
+    for (size_t own = 0; *words->at && !is_space(*words->at); words->at++) {
+        if (*words->at == ')' && !own && words->open)
+            return;
+        own += *words->at == '(';
+        own -= *words->at == ')' && own;
+    }
+}
+
+/* A value in quotation marks, or without spaces. */
 static bool take_value(struct words *words, struct ap_filter_term *term)
 {
     char quote = *words->at;
@@ -86,8 +98,7 @@ static bool take_value(struct words *words, struct ap_filter_term *term)
         words->at = end + 1;
         return true;
     }
-    while (*words->at && !is_space(*words->at))
-        words->at++;
+    pass_value(words);
     term->value = (struct ap_text){ start, (size_t)(words->at - start) };
     return term->value.bytes > 0;
 }
@@ -133,29 +144,86 @@ static enum ap_status take_term(struct words *words, struct ap_filter_term *term
     return AP_OK;
 }
 
+/* ---- "and", "or" and parentheses ---- */
+
+/* What waits for its right side. */
+struct waiting {
+    enum { AND, OR, PARENTHESIS } signs[2 * AP_FILTER_MAX_TERMS];
+    size_t count;
+};
+
+static void close_last(struct ap_row_filter *filter, struct waiting *waiting)
+{
+    filter->steps[filter->step_count++] = waiting->signs[--waiting->count] == AND ? AP_FILTER_and : AP_FILTER_or;
+}
+
+static bool waits(const struct waiting *waiting, bool for_or)
+{
+    return waiting->count && (waiting->signs[waiting->count - 1] == AND || (for_or && waiting->signs[waiting->count - 1] == OR));
+}
+
+static enum ap_status take_opened(struct words *words, struct waiting *waiting, struct ap_error *reterr)
+{
+    for (skip_spaces(words); *words->at == '('; skip_spaces(words)) {
+        if (words->open == AP_FILTER_MAX_TERMS)
+            return ap_fail(reterr, AP_ERROR_USAGE, "--where has more than %d parentheses in each other", AP_FILTER_MAX_TERMS);
+        waiting->signs[waiting->count++] = PARENTHESIS;
+        words->open++;
+        words->at++;
+    }
+    return AP_OK;
+}
+
+static void take_closed(struct words *words, struct ap_row_filter *filter, struct waiting *waiting)
+{
+    for (skip_spaces(words); *words->at == ')' && words->open; skip_spaces(words)) {
+        while (waits(waiting, true))
+            close_last(filter, waiting);
+        waiting->count--;
+        words->open--;
+        words->at++;
+    }
+}
+
+static enum ap_status take_connective(struct words *words, struct ap_row_filter *filter, struct waiting *waiting, struct ap_error *reterr)
+{
+    struct words before = *words;
+    struct ap_text word = take_word(words);
+    for (size_t i = 0; i < word.bytes; i++)
+        if (word.data[i] == '(')
+            word.bytes = i;
+    bool is_or = ap_text_is(word, "or");
+    if (!is_or && !ap_text_is(word, "and"))
+        return fail(&before, before.open ? "\"and\", \"or\" or ')' was expected" : "\"and\" or \"or\" was expected", reterr);
+    words->at = word.data + word.bytes;
+    while (waits(waiting, is_or))
+        close_last(filter, waiting);
+    waiting->signs[waiting->count++] = is_or ? OR : AND;
+    return AP_OK;
+}
+
 enum ap_status ap_row_filter_parse(const char *where, struct ap_row_filter *ret_filter, struct ap_error *reterr)
 {
-    struct words words = { where, where };
+    struct words words = { where, where, 0 };
+    struct waiting waiting = { .count = 0 };
     memset(ret_filter, 0, sizeof(*ret_filter));
     if (!where)
         return AP_OK;
-    for (bool more = true; more;) {
+    for (;;) {
         if (ret_filter->count == AP_FILTER_MAX_TERMS)
             return ap_fail(reterr, AP_ERROR_USAGE, "--where has more than %d comparisons", AP_FILTER_MAX_TERMS);
-        struct ap_filter_term *term = &ret_filter->terms[ret_filter->count++];
-        skip_spaces(&words);
-        if (ret_filter->count > 1) {
-            struct words before = words;
-            struct ap_text word = take_word(&words);
-            term->begins_group = ap_text_is(word, "or");
-            if (!term->begins_group && !ap_text_is(word, "and"))
-                return fail(&before, "\"and\" or \"or\" was expected", reterr);
-            skip_spaces(&words);
-        }
-        AP_TRY(take_term(&words, term, reterr));
-        skip_spaces(&words);
-        more = *words.at != '\0';
+        AP_TRY(take_opened(&words, &waiting, reterr));
+        AP_TRY(take_term(&words, &ret_filter->terms[ret_filter->count++], reterr));
+        ret_filter->steps[ret_filter->step_count++] = AP_FILTER_compare;
+        take_closed(&words, ret_filter, &waiting);
+        if (!*words.at)
+            break;
+        AP_TRY(take_connective(&words, ret_filter, &waiting, reterr));
     }
+    if (words.open)
+        return fail(&words, "')' was expected", reterr);
+    while (waiting.count)
+        close_last(ret_filter, &waiting);
     return AP_OK;
 }
 
@@ -261,14 +329,15 @@ static bool holds(const struct ap_filter_term *term, const struct ap_value *row)
 
 bool ap_row_filter_keeps(const struct ap_row_filter *filter, const struct ap_value *row)
 {
-    bool kept = true;
-    for (size_t i = 0; i < filter->count; i++) {
-        if (filter->terms[i].begins_group) {
-            if (kept)
-                return true;
-            kept = true;
+    bool held[AP_FILTER_MAX_TERMS + 1] = { true };
+    size_t count = 0, term = 0;
+    for (size_t i = 0; i < filter->step_count; i++) {
+        if (filter->steps[i] == AP_FILTER_compare) {
+            held[count++] = holds(&filter->terms[term++], row);
+            continue;
         }
-        kept = kept && holds(&filter->terms[i], row);
+        bool right = held[--count];
+        held[count - 1] = filter->steps[i] == AP_FILTER_and ? held[count - 1] && right : held[count - 1] || right;
     }
-    return kept;
+    return held[0];
 }

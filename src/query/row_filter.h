@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * row_filter.h - which rows of a table are asked for: --where.
  *
- *     name contains gemm and dur_us > 1ms or stream = 7
+ *     name contains gemm and (dur_us > 1ms or tid = 7)
  *
- * "and" binds closer than "or". A comparison is a column, an operator and a value:
+ * "and" binds closer than "or", parentheses closer than both. A comparison is a column, an operator and a value:
  *
  *     =  !=             text as it is, or a number
  *     <  <=  >  >=      a number: 150us, 2ms, 1.5MiB, 5%, 12; without a unit in that of the JSON report
@@ -36,13 +36,17 @@ struct ap_filter_term {
     struct ap_text value; /* without its quotes */
     bool quoted, has_number;
     double number;        /* in the unit of the model */
-    bool begins_group;    /* "or" stands before it */
 };
+
+/** In postfix order. */
+enum ap_filter_step { AP_FILTER_compare /* the next term */, AP_FILTER_and, AP_FILTER_or };
 
 /** {0} keeps every row. */
 struct ap_row_filter {
     struct ap_filter_term terms[AP_FILTER_MAX_TERMS];
     size_t count;
+    enum ap_filter_step steps[2 * AP_FILTER_MAX_TERMS];
+    size_t step_count;
 };
 
 /** @where: borrowed; NULL = every row. AP_ERROR_USAGE says what was expected. */

@@ -55,10 +55,15 @@ static void conditions_are_judged(void)
         "share_ratio = 25%", "share_ratio < 0.3", "step = 3", "step == 3", "cold = true", "line = null", "name != null", "tid = 7",
         "longest.start_us > 12us", "phases contains comm", "phases = forward", "name = x or step = 3", "step = 3 or name = x",
         "name = x and step = 4 or step = 3", "step = 3 and cold = true and dur_us > 1us", " step=3 ", "name like '*'", "line like * or step = 3",
+        "(step = 3)", "((step = 3))", "( step = 3 )", "step = 3 and (name = x or cold = true)", "(name = x or step = 3) and (dur_us > 1ms)",
+        "(name = x and step = 3) or(cold = true)", "(name = 'x') or step=3", "step = 3 or (name = x and (cold = true or line = null))",
+        "name != foo(int) and (name != foo(int))", "(size_bytes = 4KiB and(cold=true))", "name != x)",
     };
     static const char *const left_out[] = {
         "name = ampere", "name like gemm", "dur_us > 2ms", "line = x", "line != x", "line like *", "step = 3 and name = x", "cold = false",
         "name = 'null'", "name = null", "phases = backward", "missing = 1", "name = x or step = 4", "step > 3", "share_ratio > 25%",
+        "(step = 3 or name = x) and cold = false", "cold = false and (step = 3 or name = x)", "(name = x)", "(name = foo(int))",
+        "(step = 3 or name = x) and (cold = false or line = x)",
     };
     struct ap_model model;
     ap_model_init(&model, &gate);
@@ -74,7 +79,9 @@ static void conditions_are_judged(void)
 static void mistakes_are_told(void)
 {
     static const char *const wrong[] = { "", "name", "name =", "= x", "name = 'x", "name = a b", "name = a and", "name = a xor b = c",
-                                         "dur_us > gemm", "dur_us > 5GiB", "size_bytes > 5ms", "step > 1ms", "dur_us > 1234567890123456" };
+                                         "dur_us > gemm", "dur_us > 5GiB", "size_bytes > 5ms", "step > 1ms", "dur_us > 1234567890123456",
+                                         "(name = a", "(name = a))", "()", "( )", "(", ")", "name = a (and b = c)", "(name = a or) b = c", "(name) = a",
+                                         "name = a and (", "((name = a) and b = c" };
     struct ap_row_filter filter;
     char many[2000] = "a = 1";
     for (size_t i = 0; i < AP_COUNT_OF(wrong); i++) {
@@ -84,6 +91,8 @@ static void mistakes_are_told(void)
     for (size_t used = 5; used + 20 < sizeof(many); used += 10)
         memcpy(many + used, " or a = 22", 11);
     ok(ap_row_filter_parse(many, &filter, NULL) == AP_ERROR_USAGE, "too many comparisons");
+    memset(many, '(', sizeof(many) - 1);
+    ok(ap_row_filter_parse(many, &filter, NULL) == AP_ERROR_USAGE, "too many parentheses");
 }
 
 /* ---- tables ---- */

@@ -7,6 +7,7 @@
 #include "mcp_message.h"
 #include "mcp_roots.h"
 #include "mcp_tools.h"
+#include "mcp_words.h"
 
 #include "poison.h"
 
@@ -162,9 +163,9 @@ static void write_failure(struct ap_out *out, const struct ap_mcp_call *call, co
 {
     struct ap_mcp_text text;
     struct ap_error ignored;
-    ap_mcp_text_init(&text, call->gate, sizeof(error->message) + AP_MCP_MAX_TEXT_BYTES + 8);
+    ap_mcp_text_init(&text, call->gate, 2 * sizeof(error->message) + AP_MCP_MAX_TEXT_BYTES);
     if ((!call->path || (ap_mcp_text_add(&text, call->path, &ignored) == AP_OK && ap_mcp_text_add(&text, ": ", &ignored) == AP_OK)) &&
-        ap_mcp_text_add(&text, error->message, &ignored) == AP_OK)
+        ap_mcp_words_add(&text, error->message, &ignored) == AP_OK)
         ap_json_write_text(out, (struct ap_text){ text.data, text.bytes });
     else
         ap_json_write_text(out, ap_text_of(error->message));
@@ -209,6 +210,7 @@ static void run_tool(struct answering *answering, const struct ap_value *id, con
     ap_mcp_text_init(&call.text, &server->gate, max_bytes);
     ap_mcp_text_init(&call.object, &server->gate, max_bytes);
     enum ap_status status = tool->call(&call, &error);
+    ap_mcp_words_in_answer(&call.text);
     if (status == AP_OK)
         status = ap_mcp_text_end(&call.text, "\n(cut here: max_tokens is reached)\n", &error);
     answer_call(answering, id, &call, status, &error);

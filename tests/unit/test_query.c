@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "finding_id.h"
 #include "model_table.h"
+#include "near_name.h"
 #include "report.h"
 #include "row_filter.h"
 #include "table.h"
@@ -93,6 +95,61 @@ static void mistakes_are_told(void)
     ok(ap_row_filter_parse(many, &filter, NULL) == AP_ERROR_USAGE, "too many comparisons");
     memset(many, '(', sizeof(many) - 1);
     ok(ap_row_filter_parse(many, &filter, NULL) == AP_ERROR_USAGE, "too many parentheses");
+}
+
+/* ---- names ---- */
+
+static void findings_have_names(void)
+{
+    static const struct {
+        const char *id;
+        const char *title; /* NULL = there is none */
+        bool is_name, numbered;
+    } ids[] = {
+        { "finding:1", "first", true, true },   { "findings[0]", "first", true, true },        { "rule-a", "first", true, false },
+        { "finding:rule-b", "second", true, false }, { "finding:2", "second", true, true },    { "findings[1]", "second", true, true },
+        { "finding:3", NULL, true, true },      { "findings[2]", NULL, true, true },           { "finding:0", NULL, true, false },
+        { "finding:", NULL, false, false },     { "", NULL, false, false },                    { "findings[", NULL, false, false },
+        { "findings[]", NULL, false, false },   { "findings[1", NULL, false, false },          { "findings[-1]", NULL, false, false },
+        { "1:2", NULL, false, false },          { "findings[99999999999999999999]", NULL, false, false },
+        { "finding:99999999999999999999", NULL, true, false },
+    };
+    struct ap_model model;
+    ap_model_init(&model, &gate);
+    struct ap_value *list = put_list(&model, "findings");
+    for (size_t i = 0; i < 2; i++) {
+        struct ap_value *finding = ap_add_object(&model, list, NULL);
+        ap_add_string(&model, finding, "rule_id", i ? "rule-b" : "rule-a");
+        ap_add_string(&model, finding, "title", i ? "second" : "first");
+    }
+    for (size_t i = 0; i < AP_COUNT_OF(ids); i++) {
+        const struct ap_value *finding = ap_finding_named(&model.root, ids[i].id);
+        bool same = ids[i].title ? ap_text_is(ap_value_text(ap_value_member(finding, "title")), ids[i].title) : !finding;
+        ok(same && ap_finding_is_name(ids[i].id) == ids[i].is_name && ap_finding_is_numbered(ids[i].id) == ids[i].numbered, ids[i].id);
+    }
+    ok(!ap_finding_named(NULL, "finding:1"), "without a report there is no finding");
+    ap_model_release(&model);
+}
+
+static void names_are_near(void)
+{
+    static const char *const names[] = { "host-bound", "host-bound-small-ops", "steps.p50_us", "gpu.utilization_ratio", "memory-leak", "kernels" };
+    static const struct {
+        const char *wanted, *told;
+    } cases[] = {
+        { "host", "; did you mean host-bound or host-bound-small-ops?" }, { "HOST_BOUND", "; did you mean host-bound or host-bound-small-ops?" },
+        { "bound", "; did you mean host-bound or host-bound-small-ops?" }, { "p50_us", "; did you mean steps.p50_us?" },
+        { "gpu.utilisation_ratio", "; did you mean gpu.utilization_ratio?" }, { "utilisation_ratio", "; did you mean gpu.utilization_ratio?" },
+        { "e", "" }, { "nope", "" }, { "", "" }, { "kernles-of-the-device", "" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_near_names near = { .count = 0 };
+        char told[200];
+        for (size_t j = 0; j < AP_COUNT_OF(names); j++)
+            ap_near_names_offer(&near, ap_text_of(cases[i].wanted), ap_text_of(names[j]));
+        ap_near_names_write(&near, told, sizeof(told));
+        is_str(told, cases[i].told, cases[i].wanted);
+    }
 }
 
 /* ---- tables ---- */
@@ -294,6 +351,8 @@ int main(void)
     ap_gate_init(&gate, 0);
     conditions_are_judged();
     mistakes_are_told();
+    findings_have_names();
+    names_are_near();
     tables_are_written();
     unknown_things_are_told();
     text_is_made_visible();

@@ -50,6 +50,12 @@ class Runs:
         done = self.run(*arguments, "--json-out", path)
         return done.returncode, json.loads(path.read_text(encoding="utf-8")), done.stdout.decode()
 
+    def page(self, *arguments):
+        """The HTML report."""
+        path = self.folder / "report.html"
+        self.run(*arguments, "--html-out", path)
+        return path.read_text(encoding="utf-8")
+
 
 def changed(comparison, *paths):
     """The names of all rows that are called a change."""
@@ -95,6 +101,9 @@ def check_planted(tap, runs, old):
              "the verdict says where")
     tap.same([row["change"] for row in comparison["findings"]["rows"] if row["rule_id"] == "dataloader-in-process"], ["worse"],
              "the finding about it is worse")
+    page = runs.page(slow, "--baseline", old, "--fail-on", "steps.p50_us > +5%")
+    tap.same(["<strong>Steps are" in page, page.count('id="conditions"'), "comparison.split.parts" in page],
+             [True, 1, True], "the HTML report says it, too, with the condition and the tables")
     _, back, _ = runs.report(old, "--baseline", slow)
     other = back["comparison"]
     tap.same([mirrored(row["change"]) for row in other["split"]["parts"]], [row["change"] for row in comparison["split"]["parts"]],
@@ -217,6 +226,9 @@ def check_series(tap, runs):
              <= 0.9 * series["memory"]["capacity_bytes"], True, "by the line, within the memory of the device less the reserve")
     tap.same(report["trace"]["path"], str(traces[-1]), "the rest of the report is about the largest")
     tap.same(["## Batch sizes" in markdown, "Assumed" in markdown], [True, True], "the Markdown has it, with what is assumed")
+    page = runs.page("--series", *(f"{size}={trace}" for size, trace in zip(sizes, traces)))
+    tap.same(['<a href="#batch-sizes">' in page, page.count('id="series-chart"'), "series.points" in page], [True, 1, True],
+             "and so has the HTML, with a picture")
     code, report, _ = runs.report("--series", *traces)
     tap.same([(point["batch"], point["batch_from"]) for point in report["series"]["points"]], [(size, "shapes") for size in sizes],
              "without labels the sizes are taken from the shapes")

@@ -26,6 +26,7 @@ struct html {
     char *line; /* what is rendered in line, with a byte before it */
     bool prose_was_cut;
     bool section_is_open;
+    bool opens_sections; /* those that begin now are not folded */
 };
 
 /** A writer of nothing yet; ap_out_finish(&html->out) before ap_html_free. */

@@ -161,7 +161,7 @@ static void open_section(struct html *html, struct ap_text line)
         ap_html_string(html, "</details></section>\n");
     ap_html_string(html, "<section class=\"s\" id=\"");
     ap_html_slug(html, title);
-    ap_html_string(html, "\"><details><summary><h2>");
+    ap_html_string(html, html->opens_sections ? "\"><details open=\"\"><summary><h2>" : "\"><details><summary><h2>");
     render_in_line(html, title);
     ap_html_string(html, "</h2></summary>\n");
     html->section_is_open = true;

@@ -21,6 +21,8 @@ void ap_html_kernels(struct html *html);
 void ap_html_memory(struct html *html);
 void ap_html_trace_memory(struct html *html);
 void ap_html_segments(struct html *html);
+/** Of several runs, so not among those that a run has. */
+void ap_html_series(struct html *html);
 
 /* The parts that time is divided into: classes of GPU work, then causes of idle time. */
 struct html_time_part {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * The HTML report from top to bottom: verdict, findings, pictures, then all that the Markdown report has. */
+ * The HTML report from top to bottom: verdict, what was asked, findings, pictures, then all that the Markdown report has. */
 #include <string.h>
 
-#include "html.h"
 #include "html_assets.h"
+#include "html_pictures.h"
 #include "report.h"
 
 #include "poison.h"
 
 /* Room for the parts; what is left over goes to the next one. Together with the assets they stay below HTML_MAX_BYTES. */
 #define HEAD_ROOM 100000
+#define ANSWERS_ROOM 150000
 #define FINDINGS_ROOM 400000
 #define END_BYTES 20000 /* behind the sections */
 
@@ -138,6 +139,41 @@ static void write_verdict(struct html *html)
     ap_html_string(html, ")</span></p>\n");
 }
 
+/* ---- what was asked of the run: a baseline, conditions, other batch sizes ---- */
+
+static const struct {
+    const char *path, *link;
+} answers[] = {
+    { "conditions", "<a href=\"#conditions\">Conditions</a> " },
+    { "comparison", "<a href=\"#compared-with-the-baseline\">Compared with the baseline</a> " },
+    { "series", "<a href=\"#batch-sizes\">Batch sizes</a> " },
+};
+
+static void write_answer_links(struct html *html)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(answers); i++)
+        if (ap_value_first(ap_html_at(html, answers[i].path)))
+            ap_html_string(html, answers[i].link);
+}
+
+/* They are what the reader came for, so they are not folded away. */
+static void write_answers(struct html *html)
+{
+    ap_html_limit(html, ANSWERS_ROOM);
+    html->opens_sections = true;
+    ap_md_conditions(&html->md);
+    ap_html_flow(html);
+    ap_md_comparison(&html->md);
+    ap_html_flow(html);
+    ap_md_series(&html->md);
+    ap_html_flow(html);
+    ap_html_series(html);
+    ap_html_flow_end(html);
+    html->opens_sections = false;
+}
+
+/* ---- from top to bottom ---- */
+
 static void write_top(struct html *html)
 {
     ap_html_limit(html, HEAD_ROOM);
@@ -148,10 +184,10 @@ static void write_top(struct html *html)
     write_facts(html);
     ap_md_alerts(&html->md);
     ap_html_flow(html);
-    ap_html_string(
-        html,
-        "<nav aria-label=\"Parts of the report\"><a href=\"#findings\">Findings</a> <a href=\"#pictures\">Pictures</a> "
-        "<a href=\"#details\">Details</a></nav>\n</header>\n<main>\n");
+    ap_html_string(html, "<nav aria-label=\"Parts of the report\">");
+    write_answer_links(html);
+    ap_html_string(html, "<a href=\"#findings\">Findings</a> <a href=\"#pictures\">Pictures</a> "
+                         "<a href=\"#details\">Details</a></nav>\n</header>\n<main>\n");
 }
 
 static void write_end(struct html *html)
@@ -184,6 +220,7 @@ static void write_all(struct html *html)
 {
     write_head(html);
     write_top(html);
+    write_answers(html);
     ap_html_limit(html, FINDINGS_ROOM);
     ap_html_findings(html);
     ap_html_pictures(html);

@@ -68,6 +68,7 @@ static bool html_attribute(struct html_reading *in)
                                          "id",
                                          "class",
                                          "role",
+                                         "open",
                                          "scope",
                                          "tabindex",
                                          "title",

@@ -122,6 +122,54 @@ static void a_part_of_a_finding(void)
     ap_model_release(&model);
 }
 
+/* A condition, a comparison and a series, with names as hostile as a file can be called. */
+static void put_answers(struct ap_model *model, struct ap_text name)
+{
+    struct ap_value *condition = ap_add_object(model, put_list(model, "conditions"), NULL);
+    ap_add_text(model, condition, "condition", name);
+    ap_add_bool(model, condition, "held", true);
+    ap_add_text(model, condition, "text", name);
+    put_text(model, "comparison.verdict.sentence", "Steps are slower");
+    ap_add_text(model, tree_place(model, "comparison.baseline"), "path", name);
+    put_count(model, "series.knee.batch", 16);
+    struct ap_value *points = put_list(model, "series.points");
+    for (int64_t batch = 8; batch <= 32; batch *= 2) {
+        struct ap_value *point = ap_add_object(model, points, NULL);
+        ap_add_count(model, point, "batch", batch);
+        ap_add_text(model, point, "path", name);
+        ap_add_number(model, point, "samples_per_s", (double)batch);
+        ap_add_time(model, point, "step_us", 1000);
+    }
+}
+
+static void what_was_asked_comes_first(void)
+{
+    static const char *const links[] = { "conditions", "compared-with-the-baseline", "batch-sizes" };
+    for (size_t i = 0; i < AP_COUNT_OF(hostile); i++) {
+        struct ap_model model;
+        struct html_counts counts;
+        char wanted[80];
+        ap_gate_init(&gate, 0);
+        ap_model_init(&model, &gate);
+        tree_place(&model, "comparison.baseline")->type = AP_VALUE_OBJECT;
+        put_answers(&model, hostile[i]);
+        struct text_sink text = html_of(&model);
+        ok(is_strict(&text, &counts) && text_is_clean(text.data, text.bytes), "with a baseline, conditions and a series: strict and clean");
+        for (size_t link = 0; i == 0 && link < AP_COUNT_OF(links); link++) {
+            (void)snprintf(wanted, sizeof(wanted), "<a href=\"#%s\">", links[link]);
+            ok(strstr(text.data, wanted), "it is linked from the top");
+            (void)snprintf(wanted, sizeof(wanted), "id=\"%s\"><details open=\"\">", links[link]);
+            const char *section = strstr(text.data, wanted);
+            ok(section && section < strstr(text.data, "<section id=\"findings\""), "and stands open before the findings");
+        }
+        is_int((int64_t)counts.figures, 1, "the series is drawn");
+        is_int((int64_t)count_of(text.data, "<rect class=\"steady\" x="), 2, "a bar for each batch");
+        is_int((int64_t)count_of(text.data, "<rect class=\"cold\" x="), 1, "the knee in another colour");
+        text_sink_release(&text);
+        ap_model_release(&model);
+    }
+}
+
 static void only_our_script_may_run(void)
 {
     struct text_sink text = sample(NULL, 0, 3);
@@ -274,6 +322,7 @@ int main(void)
     every_picture_is_drawn();
     no_two_families_look_alike();
     a_part_of_a_finding();
+    what_was_asked_comes_first();
     only_our_script_may_run();
     hostile_names_change_nothing();
     names_are_shown_as_text();

@@ -125,7 +125,9 @@ def check_operators(tap, runs, old):
     tap.same("trace_memory.devices.peak_allocated_bytes" in changed(report["comparison"], "memory"), True, "more memory is told")
     few = runs.trace("few.json", 5, steps=3, loader_us=1800.0)
     _, report, markdown = runs.report(few, "--baseline", few)
-    tap.same(report["comparison"]["steps"]["change"], "no change", "the same three steps are no change")
+    tap.same(report["comparison"]["steps"]["change"], "too few values", "even equal steps are too few for the test")
+    tap.same(["cannot be told" in markdown, "the medians are equal" in markdown, "no slower" in markdown, changed(report["comparison"])],
+             [True, True, False, []], "so nothing is claimed of them, and nothing changed")
     _, report, markdown = runs.report(few, "--baseline", runs.trace("few_old.json", 6, steps=3))
     tap.same([report["comparison"]["steps"]["change"], report["comparison"]["steps"]["test"]], ["too few values", None],
              "three steps are too few for the test")

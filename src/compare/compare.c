@@ -187,6 +187,7 @@ static void add_step_sentence(const struct ap_comparing *comparing, const struct
                         change == AP_CHANGE_unclear ? "Whether steps are slower cannot be told" : words[change],
                         format(steps, "after_p50_us", after), format(steps, "before_p50_us", before));
     const struct ap_value *tested = ap_value_member(steps, "test");
+    const char *equal = number_at(steps, "delta_us", 0) == 0 ? ", and the medians are equal" : "";
     (void)format(steps, "p_value", p);
     if (used < 0 || (size_t)used >= bytes)
         return;
@@ -196,9 +197,9 @@ static void add_step_sentence(const struct ap_comparing *comparing, const struct
                        (long long)ap_value_integer(ap_value_member(steps, "after_count"), 0),
                        (long long)ap_value_integer(ap_value_member(steps, "before_count"), 0));
     else
-        (void)snprintf(text + used, bytes - (size_t)used, " (%lld and %lld steady steps are too few for a test)",
+        (void)snprintf(text + used, bytes - (size_t)used, " (%lld and %lld steady steps are too few for a test%s)",
                        (long long)ap_value_integer(ap_value_member(steps, "after_count"), 0),
-                       (long long)ap_value_integer(ap_value_member(steps, "before_count"), 0));
+                       (long long)ap_value_integer(ap_value_member(steps, "before_count"), 0), equal);
 }
 
 /* The part of the step that changed most, in the direction of the step; NULL where none did. The causes of idle time stand
@@ -227,6 +228,43 @@ static void add_part_sentence(const struct ap_comparing *comparing, char *text, 
         return;
     (void)snprintf(text + used, bytes - used, "; most of it in %.*s, %s%s a step", (int)name.bytes, name.data,
                    number_at(part, "delta_us", 0) > 0 ? "+" : "", format(part, "delta_us", delta));
+}
+
+/* The step may hide what kernels take: behind idle time, or because there are too few steps to tell. */
+static void add_device_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    char delta[AP_VALUE_TEXT_BYTES];
+    const struct ap_value *device = ap_value_member(comparing->comparison, "device");
+    size_t used = strlen(text);
+    if (comparing->device_change == AP_CHANGE_none || largest_part(comparing))
+        return;
+    (void)snprintf(text + used, bytes - used, "; kernels take %s%s a %s (%+.1f %%)", number_at(device, "delta_us", 0) > 0 ? "+" : "",
+                   format(device, "delta_us", delta), comparing->per_step ? "step" : "recording",
+                   number_at(device, "delta_ratio", 0) * 100);
+}
+
+static void add_rows_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    static const char *const counts[] = { "worse_count", "better_count" }, *const words[] = { "; longer: ", "; shorter: " };
+    static const struct {
+        const char *list, *one, *more;
+    } rows[] = {
+        { "kernels", "kernel", "kernels" },
+        { "device_operators", "operator on the device", "operators on the device" },
+        { "host_operators", "operator on the host", "operators on the host" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(counts); i++) {
+        const char *before = words[i];
+        for (size_t row = 0; row < AP_COUNT_OF(rows); row++) {
+            const struct ap_value *list = ap_value_member(comparing->comparison, rows[row].list);
+            int64_t count = ap_value_integer(ap_value_member(list, counts[i]), 0);
+            size_t used = strlen(text);
+            if (count <= 0)
+                continue;
+            (void)snprintf(text + used, bytes - used, "%s%lld %s", before, (long long)count, count == 1 ? rows[row].one : rows[row].more);
+            before = ", ";
+        }
+    }
 }
 
 static bool has_trace(const struct ap_comparing *comparing)
@@ -269,7 +307,7 @@ static int64_t count_changes(const struct ap_value *list, const char *change)
 static void add_verdict(struct ap_comparing *comparing)
 {
     struct ap_model *model = comparing->model;
-    char text[500];
+    char text[700];
     const struct ap_value *steps = ap_value_member(comparing->comparison, "steps");
     const struct ap_value *findings = ap_value_at(comparing->comparison, "findings.rows");
     const struct ap_value *memory = has_trace(comparing) ? NULL : memory_row(comparing);
@@ -283,6 +321,10 @@ static void add_verdict(struct ap_comparing *comparing)
     } else {
         (void)snprintf(text, sizeof(text), "There are no steady steps on both sides: whether the run is slower cannot be told");
     }
+    if (!memory) {
+        add_device_sentence(comparing, text, sizeof(text));
+        add_rows_sentence(comparing, text, sizeof(text));
+    }
     struct ap_value *verdict = ap_add_object(model, comparing->comparison, "verdict");
     ap_add_text(model, verdict, "change", change);
     ap_add_string(model, verdict, "sentence", text);
@@ -291,7 +333,7 @@ static void add_verdict(struct ap_comparing *comparing)
     ap_add_known_text(model, verdict, "after_bound", after.bytes > 0, after);
     static const struct {
         const char *key, *change;
-    } counted[] = { { "new_count", "new" }, { "gone_count", "gone" }, { "worse_count", "worse" }, { "better_count", "better" } };
+    } counted[] = { { "new_count", "new" }, { "gone_count", "gone" }, { "worse_count", "worse" }, { "better_count", "better" }, { "changed_count", "changed" } };
     for (size_t i = 0; i < AP_COUNT_OF(counted); i++)
         ap_add_count(model, verdict, counted[i].key, count_changes(findings, counted[i].change));
 }
@@ -310,6 +352,7 @@ enum ap_status ap_compare(struct ap_model *model, const struct ap_value *before,
     add_noise(&comparing);
     AP_TRY(ap_compare_steps(&comparing, reterr));
     AP_TRY(ap_compare_rows(&comparing, reterr));
+    ap_compare_device(&comparing);
     ap_compare_figures(&comparing);
     ap_compare_findings(&comparing);
     add_verdict(&comparing);

@@ -100,8 +100,9 @@ static void add_figure(struct ap_comparing *comparing, struct ap_value *list, co
     add_as(model, row, "after", &right);
     add_as(model, row, "delta", &delta);
     ap_add_quotient(model, row, "delta_ratio", to - from, from);
-    ap_add_string(model, row, "change", ap_change_name(is_change(comparing, unit, from, to) ? ap_change_of(to - from, figure->better)
-                                                                                             : AP_CHANGE_none));
+    enum ap_change change = is_change(comparing, unit, from, to) ? ap_change_of(to - from, figure->better) : AP_CHANGE_none;
+    bool is_share = unit->type == AP_VALUE_RATIO;
+    ap_add_string(model, row, "change", ap_change_name(is_share ? ap_change_of_share(comparing, change) : change));
 }
 
 void ap_compare_figures(struct ap_comparing *comparing)

@@ -35,7 +35,7 @@ static bool saving_of(const struct ap_value *finding, const char *key, double pa
 }
 
 /* A later severity is worse, whatever it costs; at the same one what it costs decides. */
-static enum ap_change change_of(const struct ap_comparing *comparing, const struct ap_value *before, const struct ap_value *after)
+static enum ap_change plain_change_of(const struct ap_comparing *comparing, const struct ap_value *before, const struct ap_value *after)
 {
     int from = rank_of(text_of(before, "severity")), to = rank_of(text_of(after, "severity"));
     double was, is;
@@ -52,6 +52,19 @@ static enum ap_change change_of(const struct ap_comparing *comparing, const stru
             return ap_change_of(is - was, AP_BETTER_lower);
     }
     return AP_CHANGE_none;
+}
+
+/* What saves no time of kernels saves time in which the device waits. */
+static bool is_about_waiting(const struct ap_value *finding)
+{
+    const struct ap_value *saving = ap_value_member(finding, "saves_us");
+    return saving && saving->type == AP_VALUE_TIME_NS && !ap_text_is(text_of(finding, "domain"), "gpu");
+}
+
+static enum ap_change change_of(const struct ap_comparing *comparing, const struct ap_value *before, const struct ap_value *after)
+{
+    enum ap_change change = plain_change_of(comparing, before, after);
+    return is_about_waiting(after) ? ap_change_of_share(comparing, change) : change;
 }
 
 /* One side of a finding that is on both or on one. */

@@ -239,19 +239,40 @@ static void add_pair(struct ap_comparing *comparing, const struct table *table, 
     ap_add_string(model, row, "change", change_name(pair, before, after));
 }
 
+/* Names whose change is called so. */
+struct changes {
+    size_t all, worse, better;
+};
+
+static struct changes count_changes(const struct ap_comparing *comparing, const struct table *table, const struct side *before,
+                                    const struct side *after, const struct pair *pairs, size_t count)
+{
+    struct changes changes = { .all = 0 };
+    for (size_t i = 0; i < count; i++) {
+        if (!is_change(comparing, table, before, after, &pairs[i]))
+            continue;
+        const char *name = change_name(&pairs[i], before, after);
+        changes.all++;
+        changes.worse += strcmp(name, "worse") == 0;
+        changes.better += strcmp(name, "better") == 0;
+    }
+    return changes;
+}
+
 static void add_table(struct ap_comparing *comparing, const struct table *table, const struct side *before,
                       const struct side *after, struct pair *pairs, size_t count)
 {
     struct ap_model *model = comparing->model;
-    size_t changed = 0, shown = 0;
+    size_t shown = 0;
     ap_sort(pairs, count, sizeof(pairs[0]), by_weight);
-    for (size_t i = 0; i < count; i++)
-        changed += is_change(comparing, table, before, after, &pairs[i]);
+    struct changes changes = count_changes(comparing, table, before, after, pairs, count);
     struct ap_value *to = ap_add_object(model, comparing->comparison, table->key);
     ap_add_string(model, to, "of", table->sentence);
     ap_add_string(model, to, "per", table->bytes ? "peak" : comparing->per_step ? "step" : "recording");
     ap_add_count(model, to, "compared_count", (int64_t)count);
-    ap_add_count(model, to, "changed_count", (int64_t)changed);
+    ap_add_count(model, to, "changed_count", (int64_t)changes.all);
+    ap_add_count(model, to, "worse_count", (int64_t)changes.worse);
+    ap_add_count(model, to, "better_count", (int64_t)changes.better);
     ap_add_bool(model, to, "complete", before->whole && after->whole);
     struct ap_value *list = ap_add_list(model, to, "rows");
     for (size_t i = 0; i < count && (!comparing->top_n || shown < comparing->top_n); i++)

@@ -167,7 +167,7 @@ static enum ap_status add_steps(struct ap_comparing *comparing, struct samples *
     int64_t before_p50_ns = ap_quantile(samples->before.values, samples->before.count, 50);
     int64_t after_p50_ns = ap_quantile(samples->after.values, samples->after.count, 50);
     double least = AP_STEP_LEAST_RATIO * larger((double)before_p50_ns, (double)after_p50_ns);
-    comparing->step_change = judge(&test, AP_STEP_LEVEL, least);
+    comparing->step_change = test.least_p > AP_STEP_LEVEL ? AP_CHANGE_unclear : judge(&test, AP_STEP_LEVEL, least);
     struct ap_value *steps = ap_add_object(model, comparing->comparison, "steps");
     ap_add_count(model, steps, "before_count", (int64_t)test.before_count);
     ap_add_count(model, steps, "after_count", (int64_t)test.after_count);

@@ -56,8 +56,8 @@ struct ap_comparing {
     /* rows are per step where both sides have steps: what to divide by, else 1; whole is the longer step or window */
     bool per_step;
     double before_parts, after_parts, whole_ns;
-    /* for the sentence */
     enum ap_change step_change;
+    enum ap_change device_change; /* of the time that kernels take */
 };
 
 /** |delta| over the larger of both sizes, whichever side it is; 0 where both are 0. */
@@ -67,6 +67,11 @@ double ap_relative_difference(double before, double after);
 AP_MUST_CHECK enum ap_status ap_compare_steps(struct ap_comparing *comparing, struct ap_error *reterr);
 /** compare_rows.c: "device_operators", "host_operators", "kernels", "memory_owners" */
 AP_MUST_CHECK enum ap_status ap_compare_rows(struct ap_comparing *comparing, struct ap_error *reterr);
+/** compare_device.c: "device" */
+void ap_compare_device(struct ap_comparing *comparing);
+/** What the change of a share of the time, or of what could be saved of it, is called: neither good nor bad where it is the
+ *  other side of what kernels take, and steps did not follow. */
+enum ap_change ap_change_of_share(const struct ap_comparing *comparing, enum ap_change change);
 /** compare_figures.c: "figures", "memory" */
 void ap_compare_figures(struct ap_comparing *comparing);
 /** compare_findings.c: "findings" */

@@ -42,6 +42,12 @@ static void write_counts(struct md *md)
         ap_md_integer(md, ap_value_integer(ap_md_at(md, paths[i]), 0));
         ap_md_string(md, words[i]);
     }
+    int64_t changed = ap_value_integer(ap_md_at(md, "comparison.verdict.changed_count"), 0);
+    if (!changed)
+        return;
+    ap_md_string(md, "- Findings that are neither worse nor better: ");
+    ap_md_integer(md, changed);
+    ap_md_string(md, "; how long the device waits moved with what kernels take, and steps did not follow\n");
 }
 
 static void write_noise(struct md *md)

@@ -160,6 +160,13 @@ static void build_report(struct ap_model *model, int64_t step_ns, int64_t kernel
     struct ap_value *finding = ap_add_object(model, put_list(model, "findings"), NULL);
     ap_add_string(model, finding, "rule_id", "slow");
     ap_add_string(model, finding, "severity", kernel_ns > 6 * MS ? "high" : "medium");
+    struct ap_value *waiting = ap_add_object(model, tree_place(model, "findings"), NULL);
+    ap_add_string(model, waiting, "rule_id", "waits");
+    ap_add_string(model, waiting, "domain", "cpu");
+    ap_add_string(model, waiting, "severity", "high");
+    ap_add_time(model, waiting, "saves_us", 12 * (step_ns - kernel_ns));
+    put_time(model, "gpu.kernel.total_dur_us", 12 * kernel_ns);
+    put_ratio(model, "gpu.utilization_ratio", (double)kernel_ns / (double)step_ns);
     (void)put_list(model, "not_evaluated");
     put_bytes(model, "memory.summary.reserved_bytes", 100 * MIB + kernel_ns);
 }
@@ -201,6 +208,39 @@ static void a_slow_down_is_one(void)
     is_int(ap_value_integer(ap_value_member(kernel, "before_count"), 0), 2, "as are the counts");
     says(ap_value_first(ap_value_at(comparison, "findings.rows")), "change", "worse", "the finding");
     says(ap_value_first(ap_value_at(comparison, "memory")), "change", "worse", "memory by 2 MiB of 100");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
+static bool sentence_has(const struct ap_value *comparison, const char *words)
+{
+    struct ap_text sentence = ap_value_text(ap_value_at(comparison, "verdict.sentence"));
+    char text[800];
+    (void)snprintf(text, sizeof(text), "%.*s", (int)sentence.bytes, sentence.data);
+    return strstr(text, words) != NULL;
+}
+
+/* The kernels take half as long again in the idle time of the same steps. */
+static void hidden_kernels_are_no_gain(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 4 * MS, 1);
+    build_report(&after, 10 * MS, 6 * MS, 77);
+    const struct ap_value *comparison = compare(&after, &before);
+    says(comparison, "steps.change", "no change", "steps are as they were");
+    says(comparison, "device.change", "worse", "kernels are not");
+    says(ap_value_first(ap_value_at(comparison, "figures")), "change", "changed", "a busier device is no gain then");
+    says(ap_value_first(ap_value_at(comparison, "findings.rows")), "change", "changed", "nor is one that waits less");
+    is_int(ap_value_integer(ap_value_at(comparison, "verdict.better_count"), -1), 0, "no finding is better");
+    is_int(ap_value_integer(ap_value_at(comparison, "kernels.worse_count"), -1), 1, "kernels that are worse are counted");
+    ok(sentence_has(comparison, "; kernels take +2 ms a step (+50.0 %); longer: 1 kernel"), "and the lead says it");
+    ap_model_release(&before);
+    ap_model_release(&after);
+    build_report(&before, 12 * MS, 4 * MS, 1);
+    build_report(&after, 9 * MS, 6 * MS, 77);
+    comparison = compare(&after, &before);
+    says(ap_value_first(ap_value_at(comparison, "figures")), "change", "better", "it is one where steps are faster");
+    says(ap_value_first(ap_value_at(comparison, "findings.rows")), "change", "better", "and so is less waiting");
     ap_model_release(&before);
     ap_model_release(&after);
 }
@@ -476,6 +516,7 @@ int main(void)
     names_are_those_of_the_schema();
     noise_is_no_change();
     a_slow_down_is_one();
+    hidden_kernels_are_no_gain();
     the_sides_can_be_exchanged();
     a_name_below_the_list_is_a_bound();
     empty_reports_compare();

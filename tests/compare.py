@@ -231,6 +231,11 @@ def check_series(tap, runs):
     page = runs.page("--series", *(f"{size}={trace}" for size, trace in zip(sizes, traces)))
     tap.same(['<a href="#batch-sizes">' in page, page.count('id="series-chart"'), "series.points" in page], [True, 1, True],
              "and so has the HTML, with a picture")
+    code, report, markdown = runs.report("--series", f"8={traces[0]}", f"8={traces[1]}")
+    tap.same([code, report["series"]["knee"], "nee" in markdown.split("### Runs")[0], "batches of one size" in markdown],
+             [0, None, False, True], "two runs of one size tell nothing of sizes")
+    code, report, markdown = runs.report("--series", f"16={traces[0]}", f"15={traces[1]}")
+    tap.same("**The knee is at a batch of 15, " in markdown, True, "a knee is called one")
     code, report, _ = runs.report("--series", *traces)
     tap.same([(point["batch"], point["batch_from"]) for point in report["series"]["points"]], [(size, "shapes") for size in sizes],
              "without labels the sizes are taken from the shapes")

@@ -37,6 +37,8 @@ void ap_scaling_take(struct ap_scaling_point *point, const struct ap_value *root
         point->step_ns = integer_at(root, "steps.mean_us");
     for (size_t i = 0; i < AP_SCALING_PEAKS; i++)
         point->peak_bytes[i] = integer_at(root, peaks[i].metric);
+    const struct ap_value *complete = ap_value_at(root, "trace.complete");
+    point->cut = complete && complete->type == AP_VALUE_BOOL && !complete->as.integer;
     point->capacity_bytes = integer_at(root, "trace.main_device.memory_bytes");
 }
 
@@ -82,11 +84,18 @@ static int64_t whole(double number)
     return fabs(number) < 9e18 ? (int64_t)llround(number) : 0;
 }
 
+/* A run costs nothing less than 0, whatever the line says. */
+static bool makes_sense(const struct line *line)
+{
+    return line->known && whole(line->fixed) >= 0 && whole(line->slope) >= 0;
+}
+
 /* ---- time ---- */
 
 struct scaling {
     const struct ap_scaling_point *points;
     size_t count;
+    bool sizes_differ; /* without that nothing follows from them */
     struct ap_model *model;
     struct ap_value *series, *notes;
     double best; /* samples a second */
@@ -111,7 +120,11 @@ static void add_latency(struct scaling *scaling)
         if (scaling->points[i].step_ns > 0)
             add_point(&sums, (double)scaling->points[i].batch, (double)scaling->points[i].step_ns);
     struct line line = fit(&sums);
-    if (!line.known) {
+    if (line.known && whole(line.fixed) < 0)
+        note(scaling, "A line through the times would begin below 0: time grows faster than the batch, and no limit follows.");
+    if (line.known && whole(line.slope) < 0)
+        note(scaling, "The time of a batch falls as batches grow, so it is no fixed time and a time for each sample.");
+    if (!makes_sense(&line)) {
         ap_add_null(model, scaling->series, "latency");
         return;
     }
@@ -119,18 +132,16 @@ static void add_latency(struct scaling *scaling)
     ap_add_time(model, latency, "fixed_us", whole(line.fixed));
     ap_add_time(model, latency, "per_sample_us", whole(line.slope));
     ap_add_known_ratio(model, latency, "fit_ratio", isfinite(line.fit), line.fit);
-    if (line.slope > 0 && line.fixed >= 0)
+    if (line.slope > 0)
         ap_add_number(model, latency, "limit_samples_per_s", 1e9 / line.slope);
     else
         ap_add_null(model, latency, "limit_samples_per_s");
-    if (line.fixed < 0)
-        note(scaling, "A line through the times would begin below 0: time grows faster than the batch, and no limit follows.");
 }
 
 static void add_knee(struct scaling *scaling)
 {
     struct ap_model *model = scaling->model;
-    for (size_t i = 0; scaling->best > 0 && i < scaling->count; i++) {
+    for (size_t i = 0; scaling->best > 0 && scaling->sizes_differ && i < scaling->count; i++) {
         double here = throughput(&scaling->points[i]);
         if (here < KNEE_RATIO * scaling->best)
             continue;
@@ -194,8 +205,6 @@ static void add_largest_batch(struct scaling *scaling, struct ap_value *memory, 
         note(scaling, "The largest measured batch leaves less than the reserve of 10 % free.");
     if (capacity <= 0)
         note(scaling, "The trace does not tell the memory of the device, so not what would still fit.");
-    if (!(line->slope > 0))
-        note(scaling, "Memory does not grow with the batch here, so what would still fit cannot be told.");
 }
 
 static void add_memory(struct scaling *scaling)
@@ -205,7 +214,11 @@ static void add_memory(struct scaling *scaling)
     for (size_t i = 0; scaling->peak >= 0 && i < scaling->count; i++)
         add_point(&sums, (double)scaling->points[i].batch, (double)peak_of(scaling, &scaling->points[i]));
     struct line line = fit(&sums);
-    if (!line.known) {
+    if (line.known && whole(line.slope) <= 0)
+        note(scaling, "Memory does not grow with the batch here, so what would still fit cannot be told.");
+    if (line.known && whole(line.fixed) < 0)
+        note(scaling, "A line through the peaks would begin below 0: memory grows faster than the batch, so what would still fit cannot be told.");
+    if (!makes_sense(&line)) {
         ap_add_null(model, scaling->series, "memory");
         return;
     }
@@ -241,24 +254,29 @@ static void add_points(struct scaling *scaling)
 
 static void add_notes(struct scaling *scaling)
 {
-    bool times = false, guessed = false, devices = false;
+    bool times = false, guessed = false, devices = false, cut = false;
     for (size_t i = 0; i < scaling->count; i++) {
         times |= scaling->points[i].step_ns > 0;
         guessed |= scaling->points[i].guessed;
+        cut |= scaling->points[i].cut;
         devices |= scaling->points[i].capacity_bytes != scaling->points[0].capacity_bytes;
     }
-    if (times)
+    if (!scaling->sizes_differ)
+        note(scaling, "All runs have batches of one size, as ranks of one run do: nothing can be told of how time and memory grow with it.");
+    if (times && scaling->sizes_differ)
         note(scaling, "Assumed: a batch costs a fixed time and a time for each sample; kernels that fill the device only from some "
                       "size on bend that line.");
-    else
+    if (!times)
         note(scaling, "No trace has steps: record with a schedule and prof.step().");
-    if (scaling->peak >= 0)
+    if (scaling->peak >= 0 && scaling->sizes_differ)
         note(scaling, "Assumed: memory is a fixed part (parameters, optimizer, workspaces) and a part for each sample; 10 % of the "
                       "device is left free for the context and fragmentation.");
-    else
+    if (scaling->peak < 0)
         note(scaling, "Memory is not known for all runs: record with profile_memory=True.");
     if (scaling->peak >= 0 && peaks[scaling->peak].note)
         note(scaling, peaks[scaling->peak].note);
+    if (cut)
+        note(scaling, "A trace is cut: its times and its peak may not be those of the whole run.");
     if (guessed)
         note(scaling, "A batch size is guessed from recorded shapes: write BATCH=FILE to say it.");
     if (devices)
@@ -275,6 +293,7 @@ void ap_scaling_add(struct ap_scaling_point *points, size_t count, struct ap_mod
 {
     struct scaling scaling = { .points = points, .count = count, .model = model, .peak = choose_peak(points, count) };
     ap_sort(points, count, sizeof(points[0]), by_batch);
+    scaling.sizes_differ = count && points[0].batch != points[count - 1].batch;
     for (size_t i = 0; i < count; i++)
         scaling.best = throughput(&points[i]) > scaling.best ? throughput(&points[i]) : scaling.best;
     scaling.series = ap_add_object(model, &model->root, "series");

@@ -15,6 +15,7 @@ struct ap_scaling_point {
     const char *path; /* borrowed */
     uint64_t batch;
     bool guessed; /* the batch, from shapes */
+    bool cut;     /* the trace */
     int64_t step_ns, peak_bytes[AP_SCALING_PEAKS], capacity_bytes;
 };
 

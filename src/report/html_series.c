@@ -15,7 +15,7 @@ struct series_chart {
     const struct ap_value *points;
     size_t count;
     double best, slot; /* samples a second; width of a bar with its space */
-    int64_t knee;      /* a batch; -1 = not known */
+    int64_t knee;      /* a batch; -1 = none was found */
 };
 
 static double rate_of(const struct ap_value *point)
@@ -32,7 +32,9 @@ static bool is_knee(const struct series_chart *chart, const struct ap_value *poi
 static bool read_points(struct html *html, struct series_chart *chart)
 {
     *chart = (struct series_chart){ .points = ap_html_at(html, "series.points"),
-                                    .knee = ap_value_integer(ap_html_at(html, "series.knee.batch"), -1) };
+                                    .knee = -1 };
+    if (ap_value_integer(ap_html_at(html, "series.knee.is_largest"), 0) == 0)
+        chart->knee = ap_value_integer(ap_html_at(html, "series.knee.batch"), -1);
     const struct ap_value *point = ap_value_first(chart->points);
     for (; point && chart->count < MOST_BARS; point = point->next, chart->count++)
         chart->best = rate_of(point) > chart->best ? rate_of(point) : chart->best;

@@ -20,12 +20,18 @@ static void write_rounded(struct md *md, const char *before, const char *path, c
 
 static void write_knee(struct md *md)
 {
+    const struct ap_value *is_largest = ap_md_at(md, "series.knee.is_largest");
     if (!ap_md_known(md, "series.knee.batch"))
         return;
-    write_value(md, "\n**A batch of ", "series.knee.batch", MD_FIGURE, "");
-    write_value(md, " has ", "series.knee.share_of_best_ratio", MD_FIGURE, " of the best throughput measured");
-    write_value(md, " (", "series.knee.samples_per_s", MD_FIGURE, ").");
-    ap_md_string(md, "**\n");
+    if (is_largest && ap_value_integer(is_largest, 0)) {
+        write_value(md, "\n**No knee was found: the largest batch, ", "series.knee.batch", MD_FIGURE, ",");
+        write_value(md, " has the best throughput measured (", "series.knee.samples_per_s", MD_FIGURE, ").**\n");
+        return;
+    }
+    write_value(md, "\n**The knee is at a batch of ", "series.knee.batch", MD_FIGURE, "");
+    write_value(md, ", the smallest that comes near the best throughput measured: it has ", "series.knee.share_of_best_ratio", MD_FIGURE,
+                " of it");
+    write_value(md, " (", "series.knee.samples_per_s", MD_FIGURE, ").**\n");
 }
 
 static void write_lines(struct md *md)

@@ -482,6 +482,53 @@ static void sizes_without_a_line(void)
     ap_model_release(&model);
 }
 
+static bool is_noted(const struct ap_value *series, const char *words)
+{
+    for (const struct ap_value *note = ap_value_first(ap_value_member(series, "notes")); note; note = note->next)
+        if (ap_text_starts_with(ap_value_text(note), words))
+            return true;
+    return false;
+}
+
+/* Time and memory of a batch of n go with n^2, or with 1 / n: no line with positive terms follows them. */
+static struct ap_model series_of(const uint64_t *batches, size_t count, bool rises)
+{
+    struct ap_scaling_point points[4];
+    struct ap_model model;
+    for (size_t i = 0; i < count; i++) {
+        int64_t batch = (int64_t)batches[i], size = rises ? batch * batch : 1000 / batch;
+        points[i] = (struct ap_scaling_point){ .path = "t.json", .batch = batches[i], .cut = i == 0, .step_ns = size * MS,
+                                               .peak_bytes = { size * MIB, -1, -1 }, .capacity_bytes = 10000 * MIB };
+    }
+    ap_model_init(&model, &gate);
+    ap_scaling_add(points, count, &model);
+    return model;
+}
+
+static void no_line_where_none_fits(void)
+{
+    static const uint64_t sizes[] = { 8, 16, 32 }, equal[] = { 8, 8, 8 };
+    for (int rises = 0; rises < 2; rises++) {
+        struct ap_model model = series_of(sizes, 3, rises);
+        const struct ap_value *series = ap_value_member(&model.root, "series");
+        ok(ap_value_member(series, "latency")->type == AP_VALUE_NULL && ap_value_member(series, "memory")->type == AP_VALUE_NULL,
+           "no line has a negative term");
+        ok(is_noted(series, rises ? "A line through the times would begin below 0" : "The time of a batch falls"), "why is said");
+        ok(is_noted(series, rises ? "A line through the peaks would begin below 0" : "Memory does not grow"), "of memory, too");
+        ok(is_noted(series, "A trace is cut"), "as is that a trace is cut");
+        ap_model_release(&model);
+    }
+    struct ap_model model = series_of(equal, 3, true);
+    const struct ap_value *series = ap_value_member(&model.root, "series");
+    ok(ap_value_member(series, "latency")->type == AP_VALUE_NULL && ap_value_member(series, "memory")->type == AP_VALUE_NULL &&
+           ap_value_member(series, "knee")->type == AP_VALUE_NULL,
+       "one size alone says nothing");
+    ok(is_noted(series, "All runs have batches of one size") && !is_noted(series, "Throughput still rises") && !is_noted(series, "Assumed"),
+       "which is said, and nothing else");
+    is_int((int64_t)ap_value_count(ap_value_member(series, "points")), 3, "the runs are listed");
+    ap_model_release(&model);
+}
+
 static bool guess(const char *dims, const char *name, uint64_t *batch)
 {
     struct ap_model model;
@@ -525,6 +572,7 @@ int main(void)
     conditions_are_judged();
     lines_are_fitted();
     sizes_without_a_line();
+    no_line_where_none_fits();
     batches_are_guessed();
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory was given back");
     return done();

@@ -144,6 +144,12 @@ def check_conditions(tap, runs, old, slow):
     tap.same(rows["steps.p50_us>10s"]["limit"], 10_000_000, "a limit is in the unit of the figure")
     tap.same(markdown.count("**fails**") >= 1 and "**not known**" not in markdown and "not known:" in markdown, True,
              "they stand in the Markdown")
+    twin = runs.trace("twin.json", 3)
+    done = runs.run(twin, "--baseline", old, "--fail-on", "steps.p50_us > -50%", "--junit-out", junit, "--github-annotations")
+    tap.same([done.returncode, b"; within the noise (p = " in done.stderr, "; within the noise (p = " in junit.read_text(encoding="utf-8")],
+             [1, True, True], "a condition that fails on noise says so, in the annotation and in JUnit XML")
+    code, report, markdown = runs.report(slow, "--baseline", old, *arguments, "--junit-out", junit)
+    tap.same([row["change"] for row in report["conditions"]][1:], ["worse", None, None], "what the comparison calls it stands beside")
     suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
     tap.same([suite.get("tests"), suite.get("skipped"), [case.get("name") for case in suite]],
              ["4", "1", list(rows)], "JUnit XML has a test case each")

@@ -199,31 +199,101 @@ static bool holds(enum ap_operator op, double value, double limit)
     return false;
 }
 
+/* ---- a change and the noise ---- */
+
+/* Conditions are exact; what the comparison makes of the same figure is said with them. NULL where it says nothing. */
+static const struct ap_value *compared(const struct ap_value *root, struct ap_text metric)
+{
+    static const char *const step_times[] = { "steps.p50_us", "steps.mean_us", "steps.steady.p50_us", "steps.steady.mean_us" };
+    static const char *const lists[] = { "comparison.figures", "comparison.memory" };
+    for (size_t i = 0; i < AP_COUNT_OF(step_times); i++)
+        if (ap_text_is(metric, step_times[i]))
+            return ap_value_at(root, "comparison.steps");
+    for (size_t i = 0; i < AP_COUNT_OF(lists); i++)
+        for (const struct ap_value *row = ap_value_first(ap_value_at(root, lists[i])); row; row = row->next)
+            if (ap_text_equal(ap_value_text(ap_value_member(row, "metric")), metric))
+                return row;
+    return NULL;
+}
+
+static void tell_steps(const struct ap_value *steps, struct ap_text change, char *text, size_t bytes)
+{
+    char p[AP_VALUE_TEXT_BYTES];
+    double p_value = 1, level = 0;
+    (void)ap_value_number(ap_value_member(steps, "level"), &level);
+    if (!ap_value_number(ap_value_member(steps, "p_value"), &p_value)) {
+        (void)snprintf(text, bytes, "; too few steps to tell it from noise");
+        return;
+    }
+    (void)ap_format_value(ap_value_member(steps, "p_value"), p, sizeof(p));
+    const char *judged = !ap_text_is(change, "no change") ? "beyond the noise"
+                         : p_value > level                ? "within the noise"
+                                                          : "too small to be called a change";
+    (void)snprintf(text, bytes, "; %s (p %s%s)", judged, *p == '<' ? "< " : "= ", *p == '<' ? p + 1 : p);
+}
+
+static void tell_noise(const struct ap_value *row, char *text, size_t bytes)
+{
+    struct ap_text change = ap_value_text(ap_value_member(row, "change"));
+    size_t used = strlen(text);
+    if (ap_value_member(row, "level"))
+        tell_steps(row, change, text + used, bytes - used);
+    else if (change.bytes)
+        (void)snprintf(text + used, bytes - used, "; the comparison calls it %.*s", SHOWN(change));
+}
+
+/* ---- the sentence ---- */
+
+/* All digits, for figures that are told apart by the last ones. */
+static void write_exact(const struct ap_value *value, char *text, size_t bytes)
+{
+    double number = 0;
+    if (value->type == AP_VALUE_TIME_NS)
+        (void)snprintf(text, bytes, "%.3f us", (double)value->as.integer / 1000);
+    else if (value->type == AP_VALUE_BYTES)
+        (void)snprintf(text, bytes, "%lld B", (long long)value->as.integer);
+    else if (value->type == AP_VALUE_RATIO)
+        (void)snprintf(text, bytes, "%.9g %%", value->as.number * 100);
+    else if (ap_value_number(value, &number))
+        (void)snprintf(text, bytes, "%.12g", number);
+}
+
+/* Texts of the @count values; exact ones where rounded ones would make two of them the same. */
+static void write_apart(const struct ap_value *const *values, size_t count, char (*texts)[AP_VALUE_TEXT_BYTES])
+{
+    bool alike = false;
+    for (size_t i = 0; i < count; i++) {
+        double first = 0, other = 0;
+        (void)ap_format_value(values[i], texts[i], sizeof(texts[i]));
+        (void)ap_value_number(values[0], &first);
+        (void)ap_value_number(values[i], &other);
+        alike |= first != other && strcmp(texts[0], texts[i]) == 0;
+    }
+    for (size_t i = 0; alike && i < count; i++)
+        write_exact(values[i], texts[i], sizeof(texts[i]));
+}
+
 /* What @text says of a figure. */
 static void tell(const struct ap_condition *condition, const struct figure *now, const struct figure *before, double limit,
                  char *text, size_t bytes)
 {
-    char is[AP_VALUE_TEXT_BYTES], was[AP_VALUE_TEXT_BYTES], most[AP_VALUE_TEXT_BYTES];
-    struct ap_value limit_value = with_number(now, limit);
-    (void)ap_format_value(&now->value, is, sizeof(is));
-    (void)ap_format_value(&limit_value, most, sizeof(most));
-    int used = snprintf(text, bytes, "%.*s is %s", SHOWN(condition->metric), is);
-    if (condition->kind == AP_CONDITION_figure) {
-        (void)snprintf(text + used, bytes - (size_t)used, "; the condition is %s %s", operators[condition->op], most);
-        return;
-    }
-    struct ap_value before_value = with_number(now, before->number);
-    (void)ap_format_value(&before_value, was, sizeof(was));
-    used += snprintf(text + used, bytes - (size_t)used, ", it was %s", was);
-    if (before->number > 0)
+    char texts[3][AP_VALUE_TEXT_BYTES];
+    bool change = condition->kind == AP_CONDITION_change;
+    struct ap_value limit_value = with_number(now, limit), before_value = with_number(now, before->number);
+    const struct ap_value *const values[] = { &now->value, &limit_value, &before_value };
+    write_apart(values, change ? 3 : 2, texts);
+    int used = snprintf(text, bytes, "%.*s is %s", SHOWN(condition->metric), texts[0]);
+    if (change)
+        used += snprintf(text + used, bytes - (size_t)used, ", it was %s", texts[2]);
+    if (change && before->number > 0)
         used += snprintf(text + used, bytes - (size_t)used, " (%+.1f %%)", (now->number / before->number - 1) * 100);
-    (void)snprintf(text + used, bytes - (size_t)used, "; the condition is %s %s", operators[condition->op], most);
+    (void)snprintf(text + used, bytes - (size_t)used, "; the condition is %s %s", operators[condition->op], texts[1]);
 }
 
 static void judge_figure(const struct ap_condition *condition, struct ap_model *model, struct ap_value *row,
                          const struct ap_value *root_before)
 {
-    char text[500];
+    char text[700];
     struct figure now = figure_of(&model->root, condition->metric), before = figure_of(root_before, condition->metric);
     bool change = condition->kind == AP_CONDITION_change, known = now.known && (before.known || !change);
     double limit = !change                 ? condition->number
@@ -234,12 +304,16 @@ static void judge_figure(const struct ap_condition *condition, struct ap_model *
                        now.known ? "the baseline" : "this report");
     else
         tell(condition, &now, &before, limit, text, sizeof(text));
+    const struct ap_value *noise = known && change ? compared(&model->root, condition->metric) : NULL;
+    tell_noise(noise, text, sizeof(text));
     struct ap_value limit_value = with_number(&now, limit), before_value = with_number(now.known ? &now : &before, before.number);
     ap_add_text(model, row, "metric", condition->metric);
     add_figure(model, row, "before", before.known && change, &before_value);
     add_figure(model, row, "value", now.known, &now.value);
     add_figure(model, row, "limit", known, &limit_value);
     ap_add_known_bool(model, row, "held", known, holds(condition->op, now.number, limit));
+    struct ap_text judged = ap_value_text(ap_value_member(noise, "change"));
+    ap_add_known_text(model, row, "change", judged.bytes > 0, judged);
     ap_add_string(model, row, "text", text);
 }
 
@@ -275,6 +349,7 @@ static void judge_severity(const struct ap_condition *condition, struct ap_model
     ap_add_count(model, row, "value", count);
     ap_add_null(model, row, "limit");
     ap_add_bool(model, row, "held", count > 0);
+    ap_add_null(model, row, "change");
     ap_add_string(model, row, "text", text);
 }
 

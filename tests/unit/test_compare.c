@@ -442,6 +442,45 @@ static void conditions_are_judged(void)
     ok(judge("medium", -1, -1) == 't' && judge("critical", -1, -1) == 'f', "severities");
 }
 
+/* The sentence of one condition about @metric, where the comparison calls its change @change. */
+static void told(const char *text, int64_t before_ns, int64_t after_ns, const char *change, double p_value, char *ret, size_t bytes)
+{
+    struct ap_model before, after;
+    struct ap_conditions conditions;
+    struct ap_error error;
+    ap_model_init(&before, &gate);
+    ap_model_init(&after, &gate);
+    put_time(&before, "steps.p50_us", before_ns);
+    put_time(&after, "steps.p50_us", after_ns);
+    put_ratio(&after, "comparison.steps.level", AP_STEP_LEVEL);
+    if (p_value >= 0)
+        put_ratio(&after, "comparison.steps.p_value", p_value);
+    put_text(&after, "comparison.steps.change", change);
+    ok(parse(text, true, &conditions, &error) == AP_OK, text);
+    ap_conditions_judge(&conditions, &after, &before.root);
+    const struct ap_value *row = ap_value_first(ap_value_member(&after.root, "conditions"));
+    struct ap_text sentence = ap_value_text(ap_value_member(row, "text"));
+    (void)snprintf(ret, bytes, "%.*s", (int)sentence.bytes, sentence.data);
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
+static void noise_is_told_with_a_condition(void)
+{
+    char text[800];
+    told("steps.p50_us > +0.1%", 179500000, 179900000, "no change", 0.82, text, sizeof(text));
+    ok(strstr(text, "is 179900.000 us, it was 179500.000 us (+0.2 %); the condition is > 179679.500 us; "), "enough digits to tell them apart");
+    ok(strstr(text, "; within the noise (p ="), "a change within the noise");
+    told("steps.p50_us > +5%", 100 * MS, 120 * MS, "worse", 0.0002, text, sizeof(text));
+    ok(strstr(text, "is 120 ms, it was 100 ms (+20.0 %); the condition is > 105 ms; beyond the noise (p ="), "one beyond it");
+    told("steps.p50_us > +0.5%", 100 * MS, 101 * MS, "no change", 0.0002, text, sizeof(text));
+    ok(strstr(text, "; too small to be called a change (p ="), "one that is small and sure");
+    told("steps.p50_us > +5%", 100 * MS, 120 * MS, "too few values", -1, text, sizeof(text));
+    ok(strstr(text, "; too few steps to tell it from noise"), "one that cannot be told");
+    told("steps.p50_us > 5ms", 100 * MS, 120 * MS, "worse", 0.0002, text, sizeof(text));
+    ok(!strstr(text, "noise"), "a limit has nothing to do with it");
+}
+
 /* ---- batch sizes ---- */
 
 static void lines_are_fitted(void)
@@ -570,6 +609,7 @@ int main(void)
     conditions_are_read();
     mistakes_are_told();
     conditions_are_judged();
+    noise_is_told_with_a_condition();
     lines_are_fitted();
     sizes_without_a_line();
     no_line_where_none_fits();

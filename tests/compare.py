@@ -161,10 +161,19 @@ def check_conditions(tap, runs, old, slow):
     tap.same(runs.run(slow, *unknown, "--strict").returncode, 1, "but with --strict it does")
     done = runs.run(slow, "--baseline", old, *arguments, "--github-annotations")
     lines = done.stderr.decode().splitlines()
-    tap.same([line.split(" ")[0] for line in lines if line.startswith("::error")], ["::error"] * 2
-             if rows["high"]["held"] else ["::error"], "annotations are errors for conditions that hold")
+    severe = sum(finding["severity"] in ("critical", "high") for finding in report["findings"])
+    tap.same([line.split(" ")[0] for line in lines if line.startswith("::error")], ["::error"] * (1 + rows["high"]["held"] + severe), "annotations are errors for conditions that hold")
     tap.same(all(line.startswith(("::error title=", "::warning title=")) for line in lines), True, "and warnings else")
     tap.same(any("+5%25::" in line for line in lines), True, "their text is escaped")
+    done = runs.run(slow, "--fail-on", "low", "--github-annotations", "--json-out", runs.folder / "report.json")
+    lines = [line.split("::")[1] for line in done.stderr.decode().splitlines()]
+    severe = [finding["severity"] for finding in json.loads((runs.folder / "report.json").read_text(encoding="utf-8"))["findings"]
+              if finding["severity"] != "info"]
+    tap.same(sorted(line.split(" ")[0] for line in lines),
+             sorted(["error"] + ["error" if severity in ("critical", "high") else "warning" for severity in severe]),
+             "every finding that makes a severity hold is annotated, the two highest as errors")
+    tap.same("error" in [line.split(" ")[0] for line in runs.run(slow, "--github-annotations").stderr.decode().split("::")], False,
+             "without a condition nothing is an error")
     hostile = ROOT / "fixtures/traces/hostile_names.json"
     lines = runs.run(hostile, "--baseline", old, "--fail-on", "low", "--github-annotations", "--junit-out", junit).stderr.decode().splitlines()
     tap.same([line for line in lines if not line.startswith(("::error title=", "::warning title="))], [], "hostile names begin no line")

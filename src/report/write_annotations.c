@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * write_annotations.c - workflow commands that GitHub Actions shows beside a run: ::error for conditions that hold, ::warning for
- * those that cannot be judged and for findings of the two highest severities (with a baseline: those that are new or worse).
- * The runner takes ten of each kind from a step, so no more are written. */
+ * those that cannot be judged. Every finding that makes a severity of --fail-on hold is one, too: an error from high on, else a
+ * warning. Of the others the two highest severities are warnings (with a baseline: those that are new or worse). The runner takes
+ * ten of each kind from a step, so no more are written; that there were more is told. */
 #include "report.h"
 
 #include "poison.h"
@@ -54,35 +55,84 @@ static void annotate_conditions(struct annotations *to, const struct ap_value *r
     }
 }
 
-static void annotate_changes(struct annotations *to, const struct ap_value *root)
+/* ---- findings ---- */
+
+enum { RANK_info, RANK_low, RANK_medium, RANK_high, RANK_critical, RANK_COUNT };
+
+static int rank_of(struct ap_text severity)
+{
+    static const char *const names[RANK_COUNT] = { "info", "low", "medium", "high", "critical" };
+    for (int i = 0; i < RANK_COUNT; i++)
+        if (ap_text_is(severity, names[i]))
+            return i;
+    return RANK_info;
+}
+
+/* From this severity on findings fail the run; RANK_COUNT where none does. */
+static int failing_rank(const struct ap_value *root)
+{
+    int rank = RANK_COUNT;
+    const struct ap_value *condition = ap_value_first(ap_value_member(root, "conditions"));
+    for (; condition; condition = condition->next) {
+        int asked = rank_of(text_of(condition, "condition"));
+        if (ap_text_is(text_of(condition, "kind"), "severity") && ap_value_integer(ap_value_member(condition, "held"), 0) == 1 && asked < rank)
+            rank = asked;
+    }
+    return rank;
+}
+
+static void annotate_finding(struct annotations *to, const struct ap_value *finding, bool error)
+{
+    annotate(to, error, text_of(finding, "title"), text_of(finding, "observation"));
+}
+
+/* All findings that fail the run, whatever the baseline had; without such those that matter most. */
+static void annotate_findings(struct annotations *to, const struct ap_value *root, int failing, bool has_baseline)
+{
+    const struct ap_value *finding = ap_value_first(ap_value_member(root, "findings"));
+    for (; finding; finding = finding->next) {
+        int rank = rank_of(text_of(finding, "severity"));
+        if (rank >= failing)
+            annotate_finding(to, finding, rank >= RANK_high);
+        else if (!has_baseline && rank >= RANK_high)
+            annotate_finding(to, finding, false);
+    }
+}
+
+/* Those that fail the run stand there already. */
+static void annotate_changes(struct annotations *to, const struct ap_value *root, int failing)
 {
     const struct ap_value *row = ap_value_first(ap_value_at(root, "comparison.findings.rows"));
     for (; row; row = row->next) {
         struct ap_text change = text_of(row, "change");
+        int rank = rank_of(text_of(row, "after_severity"));
         bool is_new = ap_text_is(change, "new");
-        if ((is_new || ap_text_is(change, "worse")) && !ap_text_is(text_of(row, "after_severity"), "info"))
+        if ((is_new || ap_text_is(change, "worse")) && rank > RANK_info && rank < failing)
             annotate(to, false, is_new ? AP_TEXT("new finding") : AP_TEXT("finding is worse"), text_of(row, "title"));
     }
 }
 
-static void annotate_findings(struct annotations *to, const struct ap_value *root)
+static unsigned over(unsigned count)
 {
-    const struct ap_value *finding = ap_value_first(ap_value_member(root, "findings"));
-    for (; finding; finding = finding->next) {
-        struct ap_text severity = text_of(finding, "severity");
-        if (ap_text_is(severity, "critical") || ap_text_is(severity, "high"))
-            annotate(to, false, text_of(finding, "title"), text_of(finding, "observation"));
-    }
+    return count > MOST_OF_A_KIND ? count - MOST_OF_A_KIND : 0;
+}
+
+static void tell_the_rest(struct annotations *to)
+{
+    unsigned left = over(to->errors) + over(to->warnings);
+    if (left)
+        ap_out_format(&to->out, "::notice title=more annotations::%u more are left out; the report has all findings\n", left);
 }
 
 enum ap_status ap_write_annotations(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr)
 {
     struct annotations to = { .errors = 0 };
+    int failing = failing_rank(&model->root);
+    bool has_baseline = ap_value_first(ap_value_member(&model->root, "comparison")) != NULL;
     ap_out_init(&to.out, sink);
     annotate_conditions(&to, &model->root);
-    if (ap_value_first(ap_value_member(&model->root, "comparison")))
-        annotate_changes(&to, &model->root);
-    else
-        annotate_findings(&to, &model->root);
+    annotate_findings(&to, &model->root, failing, has_baseline);
+    annotate_changes(&to, &model->root, failing);
+    tell_the_rest(&to);
     return ap_out_finish(&to.out, reterr);
 }

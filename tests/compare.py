@@ -174,6 +174,9 @@ def check_conditions(tap, runs, old, slow):
              "every finding that makes a severity hold is annotated, the two highest as errors")
     tap.same("error" in [line.split(" ")[0] for line in runs.run(slow, "--github-annotations").stderr.decode().split("::")], False,
              "without a condition nothing is an error")
+    many = runs.run(slow, "--fail-on", ",".join(f"steps.count > {limit}" for limit in range(11)), "--github-annotations").stderr.decode()
+    tap.same([many.count("::error"), many.splitlines()[-1]],
+             [10, "::notice title=more annotations::1 more are left out; the report has all findings"], "more than the runner takes are counted")
     hostile = ROOT / "fixtures/traces/hostile_names.json"
     lines = runs.run(hostile, "--baseline", old, "--fail-on", "low", "--github-annotations", "--junit-out", junit).stderr.decode().splitlines()
     tap.same([line for line in lines if not line.startswith(("::error title=", "::warning title="))], [], "hostile names begin no line")

@@ -106,6 +106,13 @@ static void note_missing(struct ap_comparing *comparing, struct ap_value *notes,
     ap_add_string(comparing->model, notes, NULL, text);
 }
 
+/* Recordings without steps: what a longer one holds takes longer for that alone. */
+static bool lengths_differ(const struct ap_comparing *comparing)
+{
+    double before_ns = number_at(comparing->before, "trace.window_us", 0), after_ns = number_at(comparing->after, "trace.window_us", 0);
+    return !comparing->per_step && before_ns > 0 && after_ns > 0 && ap_relative_difference(before_ns, after_ns) > AP_LENGTH_LEAST_RATIO;
+}
+
 static void add_notes(struct ap_comparing *comparing)
 {
     struct ap_value *notes = ap_add_list(comparing->model, comparing->comparison, "notes");
@@ -116,8 +123,7 @@ static void add_notes(struct ap_comparing *comparing)
     for (size_t i = 0; i < AP_COUNT_OF(differences); i++)
         if (!is_same(before_at(comparing, differences[i].path), after_at(comparing, differences[i].path)))
             ap_add_string(comparing->model, notes, NULL, differences[i].text);
-    double before_ns = number_at(comparing->before, "trace.window_us", 0), after_ns = number_at(comparing->after, "trace.window_us", 0);
-    if (!comparing->per_step && before_ns > 0 && after_ns > 0 && ap_relative_difference(before_ns, after_ns) > AP_LENGTH_LEAST_RATIO)
+    if (lengths_differ(comparing))
         ap_add_string(comparing->model, notes, NULL, "the recordings differ in length, and times are of the whole recording: "
                                                      "operators and kernels of the longer one take more for that alone");
     bool left_out = ap_value_integer(before_at(comparing, "findings_left_out"), 0) > 0 ||
@@ -238,8 +244,9 @@ static void add_device_sentence(const struct ap_comparing *comparing, char *text
     size_t used = strlen(text);
     if (comparing->device_change == AP_CHANGE_none || largest_part(comparing))
         return;
-    (void)snprintf(text + used, bytes - used, "; kernels take %s%s a %s (%+.1f %%)", number_at(device, "delta_us", 0) > 0 ? "+" : "",
-                   format(device, "delta_us", delta), comparing->per_step ? "step" : "recording",
+    (void)format(device, "delta_us", delta);
+    (void)snprintf(text + used, bytes - used, "; kernels take %s %s%s (%+.1f %%)", delta + (*delta == '-'),
+                   number_at(device, "delta_us", 0) > 0 ? "more" : "less", comparing->per_step ? " a step" : "",
                    number_at(device, "delta_ratio", 0) * 100);
 }
 
@@ -321,7 +328,7 @@ static void add_verdict(struct ap_comparing *comparing)
     } else {
         (void)snprintf(text, sizeof(text), "There are no steady steps on both sides: whether the run is slower cannot be told");
     }
-    if (!memory) {
+    if (!memory && !lengths_differ(comparing)) {
         add_device_sentence(comparing, text, sizeof(text));
         add_rows_sentence(comparing, text, sizeof(text));
     }

@@ -55,6 +55,15 @@ static void write_lines(struct md *md)
     ap_out_char(&md->out, '\n');
 }
 
+static bool sizes_differ(const struct md *md)
+{
+    const struct ap_value *first = ap_value_first(ap_md_at(md, "series.points"));
+    for (const struct ap_value *point = first; point; point = point->next)
+        if (ap_value_integer(ap_value_member(point, "batch"), 0) != ap_value_integer(ap_value_member(first, "batch"), 0))
+            return true;
+    return false;
+}
+
 void ap_md_series(struct md *md)
 {
     static const struct md_column columns[] = {
@@ -80,5 +89,6 @@ void ap_md_series(struct md *md)
         ap_out_char(&md->out, '\n');
     }
     ap_md_table(md, "Runs", &table);
-    ap_md_string(md, "\nThe rest of this report is about the run with the largest batch.\n");
+    ap_md_string(md, sizes_differ(md) ? "\nThe rest of this report is about the run with the largest batch.\n"
+                                      : "\nThe rest of this report is about one of them.\n");
 }

@@ -233,7 +233,7 @@ static void hidden_kernels_are_no_gain(void)
     says(ap_value_first(ap_value_at(comparison, "findings.rows")), "change", "changed", "nor is one that waits less");
     is_int(ap_value_integer(ap_value_at(comparison, "verdict.better_count"), -1), 0, "no finding is better");
     is_int(ap_value_integer(ap_value_at(comparison, "kernels.worse_count"), -1), 1, "kernels that are worse are counted");
-    ok(sentence_has(comparison, "; kernels take +2 ms a step (+50.0 %); longer: 1 kernel"), "and the lead says it");
+    ok(sentence_has(comparison, "; kernels take 2 ms more a step (+50.0 %); longer: 1 kernel"), "and the lead says it");
     ap_model_release(&before);
     ap_model_release(&after);
     build_report(&before, 12 * MS, 4 * MS, 1);

@@ -102,9 +102,13 @@ static void format_ns(int64_t ns, char *to, size_t bytes)
     (void)ap_format_value(&value, to, bytes);
 }
 
-static void add_sentence(const struct ap_split *split, const struct ap_split_part *judged, enum bound bound, bool memory_bound,
+#define OF_A_CUT_FILE "; but the file is cut: what stood behind the cut is missing, and GPU rows often stand last"
+
+static void add_sentence(const struct ap_pass_context *context, const struct ap_split_part *judged, enum bound bound, bool memory_bound,
                          const int64_t *part_ns, struct ap_model *model, struct ap_value *to)
 {
+    const struct ap_split *split = &context->split;
+    bool cut = !context->trace->complete;
     char text[400], part[AP_VALUE_TEXT_BYTES], whole[AP_VALUE_TEXT_BYTES];
     format_ns(wait_ns(part_ns, bound), part, sizeof(part));
     format_ns(judged->dur_ns, whole, sizeof(whole));
@@ -112,18 +116,21 @@ static void add_sentence(const struct ap_split *split, const struct ap_split_par
     if (bound == BOUND_gpu && memory_bound)
         meaning = "the device computes nearly all of the time, mostly in kernels that move memory";
     if (!split->has_gpu && bound == BOUND_cpu)
-        meaning = "the time goes into host code; no GPU work was recorded";
-    (void)snprintf(text, sizeof(text), "%s: %s of %s (%.1f %%) of the %s", meaning, part, whole,
+        meaning = cut ? "the time goes into host code; no GPU work stands before the cut"
+                      : "the time goes into host code; no GPU work was recorded";
+    (void)snprintf(text, sizeof(text), "%s: %s of %s (%.1f %%) of the %s%s", meaning, part, whole,
                    100.0 * (double)wait_ns(part_ns, bound) / (double)judged->dur_ns,
-                   judged == &split->steady ? "steady steps" : "recorded window");
+                   judged == &split->steady ? "steady steps" : "recorded window", cut ? OF_A_CUT_FILE : "");
     ap_add_string(model, to, "sentence", text);
 }
 
 /* Work that waits though it was launched may wait for anything; of a host of which little was recorded not much is known. */
-static const char *confidence_of(const struct ap_split_part *judged, enum bound bound, int64_t bound_ns)
+static const char *confidence_of(const struct ap_split_part *judged, enum bound bound, bool cut, int64_t bound_ns)
 {
     if (bound == BOUND_queue)
         return "low";
+    if (cut) /* a device whose rows are missing looks idle; time in which it did compute stays what it is */
+        return bound == BOUND_gpu ? "medium" : "low";
     bool of_host = bound == BOUND_launch || bound == BOUND_cpu;
     bool recorded = !of_host || judged->cause_ns[AP_IDLE_untraced] <= bound_ns / 2;
     return recorded && (double)bound_ns >= SURE_RATIO * (double)judged->dur_ns ? "high" : "medium";
@@ -140,10 +147,11 @@ static void add_verdict(struct ap_pass_context *context, struct ap_model *model,
     bool memory_bound = bound == BOUND_gpu && memory_ratio > MEMORY_BOUND_RATIO;
     struct ap_value *to = ap_add_object(model, root, "verdict");
     ap_add_string(model, to, "bound", memory_bound ? "memory-bandwidth-bound" : bounds[bound].name);
-    add_sentence(split, judged, bound, memory_bound, part_ns, model, to);
+    add_sentence(context, judged, bound, memory_bound, part_ns, model, to);
     ap_add_time(model, to, "dur_us", wait_ns(part_ns, bound));
     ap_add_quotient(model, to, "judged_ratio", (double)wait_ns(part_ns, bound), (double)judged->dur_ns);
-    ap_add_string(model, to, "confidence", memory_bound ? "medium" : confidence_of(judged, bound, wait_ns(part_ns, bound)));
+    ap_add_string(model, to, "confidence", memory_bound ? "medium"
+                                           : confidence_of(judged, bound, !context->trace->complete, wait_ns(part_ns, bound)));
     ap_add_known_ratio(model, to, "memory_bound_family_ratio", memory_ratio >= 0, memory_ratio);
     int64_t host_ns = part_ns[BOUND_launch] + part_ns[BOUND_cpu];
     struct ap_value *host = ap_add_object(model, to, "host");

@@ -12,6 +12,8 @@
 #define SHARE_THAT_RAISES 0.30
 #define SHARE_THAT_LOWERS 0.02
 #define SHARE_OF_LITTLE 0.005 /* whatever the rule is */
+/* a device whose rows are behind the cut looks idle */
+#define MOST_OF_IDLE_TIME_IN_A_CUT_TRACE AP_SEVERITY_medium
 #define TIME_WHOLE "trace.window_us"
 #define BYTES_WHOLE "memory.summary.reserved_bytes"
 #define WEIGHT_OF_BYTES 0.2 /* free memory speeds nothing up by itself */
@@ -108,6 +110,20 @@ static bool trace_was_cut(const struct judge *judge)
     return ap_value_integer(ap_value_at(judge->root, "trace.complete"), 1) == 0;
 }
 
+/* Does the rule hold because a device does little? Rows that are missing look like that. */
+static bool rests_on_idle_time(const struct ap_rule *rule)
+{
+    for (size_t i = 0; i < rule->when.comparison_count; i++) {
+        const struct ap_comparison *comparison = &rule->when.comparisons[i];
+        const char *path = comparison->metric->path;
+        bool few = comparison->test == AP_TEST_less || comparison->test == AP_TEST_less_equal;
+        if ((strstr(path, "idle") && strncmp(path, "cpu.", 4) != 0) || strncmp(path, "verdict.host.", 13) == 0 ||
+            strncmp(path, "verdict.parts.", 14) == 0 || (few && strcmp(path, "gpu.utilization_ratio") == 0))
+            return true;
+    }
+    return false;
+}
+
 static int confidence_of(const struct judge *judge, const struct ap_rule *rule, int severity)
 {
     int confidence = (int)rule->confidence;
@@ -119,7 +135,7 @@ static int confidence_of(const struct judge *judge, const struct ap_rule *rule, 
     }
     /* what a cut trace says of itself is sure, what its figures say is not */
     if (severity > AP_SEVERITY_info && is_about_the_trace(rule) && trace_was_cut(judge))
-        confidence--;
+        confidence -= rests_on_idle_time(rule) ? 2 : 1;
     return confidence < AP_CONFIDENCE_low ? AP_CONFIDENCE_low : confidence;
 }
 
@@ -151,14 +167,9 @@ static void set_saving(const struct judge *judge, struct fired *fired)
         fired->share = (double)fired->saving / (double)whole;
 }
 
-static void set_severity(const struct judge *judge, struct fired *fired)
+static void set_severity_by_share(struct fired *fired)
 {
-    const struct ap_rule *rule = fired->rule;
-    fired->severity = (int)rule->severity;
-    for (size_t i = 0; i < rule->severity_clause_count; i++)
-        if (ap_expr_evaluate(rule->severity_clauses[i].when, judge->root) == AP_TRUE)
-            fired->severity = (int)rule->severity_clauses[i].severity;
-    if (fired->severity == AP_SEVERITY_info || fired->share < 0 || !ranks_by_time(rule))
+    if (fired->severity == AP_SEVERITY_info || fired->share < 0 || !ranks_by_time(fired->rule))
         return;
     if (!fired->saving) {
         fired->severity = AP_SEVERITY_info; /* true, but beside the point in this run */
@@ -170,6 +181,18 @@ static void set_severity(const struct judge *judge, struct fired *fired)
         fired->severity = AP_SEVERITY_low;
     else if (fired->share < SHARE_THAT_LOWERS && fired->severity > AP_SEVERITY_low)
         fired->severity--;
+}
+
+static void set_severity(const struct judge *judge, struct fired *fired)
+{
+    const struct ap_rule *rule = fired->rule;
+    fired->severity = (int)rule->severity;
+    for (size_t i = 0; i < rule->severity_clause_count; i++)
+        if (ap_expr_evaluate(rule->severity_clauses[i].when, judge->root) == AP_TRUE)
+            fired->severity = (int)rule->severity_clauses[i].severity;
+    set_severity_by_share(fired);
+    if (fired->severity > MOST_OF_IDLE_TIME_IN_A_CUT_TRACE && trace_was_cut(judge) && rests_on_idle_time(rule))
+        fired->severity = MOST_OF_IDLE_TIME_IN_A_CUT_TRACE;
 }
 
 /* A finding without a figure stands where its severity puts it; one of bytes no lower, and not among the next higher ones:

@@ -463,6 +463,36 @@ static void confidence_follows_artifacts(void)
     }
 }
 
+/* A device whose rows are behind the cut looks idle. */
+static void idle_time_of_a_cut_trace_is_doubtful(void)
+{
+    static const struct {
+        const char *when;
+        bool cut;
+        const char *severity, *confidence;
+    } rows[] = {
+        { "gpu.idle_us > 0 us", false, "critical", "high" },
+        { "gpu.idle_us > 0 us", true, "medium", "low" },
+        { "verdict.host.judged_ratio > 20 %", true, "medium", "low" },
+        { "gpu.utilization_ratio < 80 %", true, "medium", "low" },
+        { "gpu.utilization_ratio > 30 %", true, "critical", "medium" },
+        { "gpu.rows > 1", true, "critical", "medium" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        char document[1000];
+        struct ap_model model;
+        (void)snprintf(document, sizeof(document), RULE("a", "%s", "severity: critical\nconfidence: high\nsource: x"), rows[i].when);
+        a_base_tree(&model);
+        put_ratio(&model, "verdict.host.judged_ratio", 0.5);
+        put_ratio(&model, "gpu.utilization_ratio", 0.5);
+        put_bool(&model, "trace.complete", !rows[i].cut);
+        judge(&model, document);
+        says(finding(&model, 0), "severity", rows[i].severity);
+        says(finding(&model, 0), "confidence", rows[i].confidence);
+        ap_model_release(&model);
+    }
+}
+
 static void order_is(struct ap_model *model, const char *want)
 {
     char got[200] = "";
@@ -575,6 +605,7 @@ int main(void)
     needs_that_are_not_met_ask_for_the_artifact();
     severity_follows_clauses_and_shares();
     confidence_follows_artifacts();
+    idle_time_of_a_cut_trace_is_doubtful();
     findings_are_ranked_by_what_they_save();
     savings_are_the_smallest_bound_and_never_more_than_the_whole();
     symptoms_hide_behind_their_causes();

@@ -464,6 +464,37 @@ static void each_bound_has_its_name(void)
     verdict_is(&run, "CPU-bound", 100);
 }
 
+static void cut_verdict_is(struct run *run, const char *bound, const char *confidence, const char *told)
+{
+    run->trace->complete = false;
+    report(run);
+    is_text(text_at(run, "verdict.bound"), bound, bound);
+    is_text(text_at(run, "verdict.confidence"), confidence, "a cut trace gives no high confidence");
+    char sentence[400];
+    struct ap_text text = text_at(run, "verdict.sentence");
+    (void)snprintf(sentence, sizeof(sentence), "%.*s", (int)text.bytes, text.data);
+    ok(strstr(sentence, told) && strstr(sentence, "; but the file is cut"), sentence);
+    end(run);
+}
+
+/* The rows of the device may be those behind the cut: that it waits is doubtful, that it computes is not. */
+static void a_cut_trace_weakens_its_verdict(void)
+{
+    struct run run;
+    fill_gap(&run, "aten::mm", OPERATOR);
+    report(&run);
+    is_text(text_at(&run, "verdict.confidence"), "high", "a whole one gives it");
+    end(&run);
+    fill_gap(&run, "aten::mm", OPERATOR);
+    cut_verdict_is(&run, "CPU-bound", "low", "the device waits");
+    begin(&run);
+    host(&run, "1", "aten::mm", OPERATOR, 0, 100);
+    cut_verdict_is(&run, "CPU-bound", "low", "no GPU work stands before the cut");
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 100, 0);
+    cut_verdict_is(&run, "GPU-bound", "medium", "the device computes");
+}
+
 static void compute_leads_where_no_wait_is_large(void)
 {
     struct run run;
@@ -542,6 +573,7 @@ int main(void)
     rows_that_cross();
     the_host_alone();
     each_bound_has_its_name();
+    a_cut_trace_weakens_its_verdict();
     compute_leads_where_no_wait_is_large();
     symptoms_are_checks_with_names();
     return done();

@@ -12,6 +12,7 @@ import os
 import pty
 import subprocess
 import sys
+import tempfile
 from decimal import Decimal
 
 from expected import ROOT, Tap
@@ -312,6 +313,23 @@ def check_digests(tap, program):
     tap.same(report["findings"][0]["title"] in sizes[200].decode(), True, "with little the first one")
 
 
+def check_cut(tap, program):
+    """What is doubtful is said before anything else."""
+    whole = gzip.decompress(TRAINING.read_bytes())
+    warning = "WARNING: cpu-trace: the file ends before it is complete"
+    with tempfile.NamedTemporaryFile(suffix=".json") as cut:
+        cut.write(whole[: len(whole) * 2 // 3])
+        cut.flush()
+        report = program.json(cut.name)
+        for form in (("--format", "text"), ("--summary-tokens", "200"), ("--summary-tokens", "5000")):
+            text = program.text(cut.name, *form)
+            tap.same([0 <= text.find(warning) < text.find(report["verdict"]["bound"]), text.count("WARNING"),
+                      len(text.split("\n")) <= 25 or form[0] != "--format"], [True, 1, True],
+                     f"{' '.join(form)}: the cut is told before the verdict, once")
+    tap.same([report["verdict"]["confidence"] != "high", "the file is cut" in report["verdict"]["sentence"]], [True, True],
+             "and the verdict is weakened")
+
+
 def check_formats(tap, program):
     markdown = program.text(TRAINING)
     tap.same(program.text(TRAINING, "--format", "md"), markdown, "--format md is the default where no terminal is")
@@ -377,7 +395,7 @@ def main():
     parser.add_argument("--program", required=True)
     program, tap = Program(parser.parse_args().program), Tap()
     for check in (check_rows, check_allocations, check_where, check_early, check_known, check_report_tables, check_around, check_explanations, check_schema, check_digests,
-                  check_formats, check_terminal, check_hostile):
+                  check_cut, check_formats, check_terminal, check_hostile):
         check(tap, program)
     return tap.done()
 

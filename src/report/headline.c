@@ -8,10 +8,18 @@
 #include "poison.h"
 
 #define MAX_SHOWN 160
+#define MAX_SENTENCE 300
 
 static int shown(struct ap_text text)
 {
     return (int)(text.bytes > MAX_SHOWN ? MAX_SHOWN : text.bytes);
+}
+
+bool ap_headline_is_alert(const struct ap_value *warning)
+{
+    struct ap_text code = ap_value_text(ap_value_member(warning, "code"));
+    return ap_text_is(code, "input-cut") || ap_text_is(code, "salvaged") ||
+           ap_text_is(ap_value_text(ap_value_member(warning, "severity")), "error");
 }
 
 void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
@@ -22,7 +30,7 @@ void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
     to[0] = '\0';
     if (bound.bytes || sentence.bytes)
         (void)snprintf(to, AP_FACT_BYTES, "%.*s%s%.*s", shown(bound), bound.data, bound.bytes && sentence.bytes ? ": " : "",
-                       (int)(sentence.bytes > 200 ? 200 : sentence.bytes), sentence.data);
+                       (int)(sentence.bytes > MAX_SENTENCE ? MAX_SENTENCE : sentence.bytes), sentence.data);
 }
 
 /* One figure of a fact: "p50 1.25 ms". */

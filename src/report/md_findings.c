@@ -2,6 +2,7 @@
  * What was found, how sure it is, what could not be judged, and what was wrong with the input. */
 #include <inttypes.h>
 
+#include "headline.h"
 #include "md.h"
 
 #include "poison.h"
@@ -40,20 +41,13 @@ static void write_warning_alert(struct md *md, const struct ap_value *warning)
     ap_md_string(md, ".\n");
 }
 
-static bool is_loud(const struct ap_value *warning)
-{
-    struct ap_text code = text_of(warning, "code");
-    return ap_text_is(code, "input-cut") || ap_text_is(code, "salvaged") ||
-           ap_text_is(text_of(warning, "severity"), "error");
-}
-
 void ap_md_alerts(struct md *md)
 {
     size_t loss = 0;
     bool cut_told = false;
     const struct ap_value *warnings = ap_md_at(md, "warnings");
     for (const struct ap_value *warning = ap_value_first(warnings); warning; warning = warning->next) {
-        if (is_loud(warning)) {
+        if (ap_headline_is_alert(warning)) {
             write_warning_alert(md, warning);
             cut_told = true;
         } else {

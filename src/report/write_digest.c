@@ -91,13 +91,29 @@ static void write_title(struct ap_out *text, const struct ap_value *finding)
     ap_out_string(text, ")\n");
 }
 
-/* Verdict and the first finding: what is always said. */
+/* What makes all that follows doubtful. */
+static void write_alerts(const struct digest *digest, struct ap_out *text)
+{
+    const struct ap_value *warning = ap_value_first(ap_value_member(digest->root, "warnings"));
+    for (; warning; warning = warning->next) {
+        if (!ap_headline_is_alert(warning))
+            continue;
+        ap_out_string(text, "WARNING: ");
+        (void)ap_out_visible(text, text_of(warning, "input"), 0);
+        ap_out_string(text, ": ");
+        (void)ap_out_visible(text, text_of(warning, "message"), 0);
+        ap_out_char(text, '\n');
+    }
+}
+
+/* Alerts, verdict and the first finding: what is always said. */
 static void put_first(struct digest *digest, const struct ap_value *finding)
 {
     struct ap_out text;
     char verdict[AP_FACT_BYTES];
     ap_headline_verdict(digest->root, verdict);
     begin(digest, &text);
+    write_alerts(digest, &text);
     (void)ap_out_visible(&text, verdict[0] ? ap_text_of(verdict) : AP_TEXT("no verdict on time"), 0);
     ap_out_char(&text, '\n');
     if (finding) {
@@ -196,6 +212,8 @@ static void put_missing(struct digest *digest)
     size_t count = ap_value_count(ap_value_member(digest->root, "not_evaluated"));
     const struct ap_value *warning = ap_value_first(ap_value_member(digest->root, "warnings"));
     for (; warning && !digest->full; warning = warning->next) {
+        if (ap_headline_is_alert(warning))
+            continue;
         begin(digest, &text);
         ap_out_string(&text, "- warning: ");
         (void)ap_out_visible(&text, text_of(warning, "message"), 0);

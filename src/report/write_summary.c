@@ -11,6 +11,8 @@
 #define MIN_WIDTH 40
 #define MIN_LINES 10
 #define TALL 40 /* lines: room for longer advice */
+#define SHORT 20
+#define MAX_ALERTS 2
 
 struct screen {
     struct ap_out out;
@@ -68,6 +70,24 @@ static struct ap_text text_of(const struct ap_value *object, const char *key)
 
 /* ---- head ---- */
 
+/* What makes all that follows doubtful. */
+static void write_alerts(struct screen *screen)
+{
+    const struct ap_value *warning = ap_value_first(ap_value_member(screen->root, "warnings"));
+    for (size_t shown = 0; warning && shown < MAX_ALERTS; warning = warning->next) {
+        char alert[AP_FACT_BYTES];
+        struct ap_text input = text_of(warning, "input"), message = text_of(warning, "message");
+        if (!ap_headline_is_alert(warning))
+            continue;
+        (void)snprintf(alert, sizeof(alert), "WARNING: %.*s: %.*s", (int)(input.bytes > 40 ? 40 : input.bytes), input.data,
+                       (int)(message.bytes > 300 ? 300 : message.bytes), message.data);
+        set(screen, "1;33");
+        write_wrapped(screen, ap_text_of(alert), 0, screen->lines < SHORT ? 1 : 2);
+        set(screen, "0");
+        shown++;
+    }
+}
+
 static void write_head(struct screen *screen)
 {
     static const char *const paths[] = { "trace.path", "memory.path" };
@@ -81,6 +101,7 @@ static void write_head(struct screen *screen)
         set(screen, "0");
         end_line(screen);
     }
+    write_alerts(screen);
     ap_headline_verdict(screen->root, fact);
     set(screen, "1");
     if (fact[0])

@@ -371,6 +371,14 @@ def check_terminal(tap, program):
     for changes in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         tap.same("\033" in on_terminal(program, TRAINING, **changes), False, f"without colours where {changes} is set")
     tap.same("# Profile report" in on_terminal(program, TRAINING, "--format", "md"), True, "--format md has its way")
+    with tempfile.TemporaryDirectory() as folder:
+        written, other = os.path.join(folder, "r.md"), os.path.join(folder, "r.json")
+        screen = on_terminal(program, TRAINING, "--md-out", written, "--json-out", other)
+        tap.same([screen.count("Written: "), "\033[1m" in screen, os.path.getsize(written) > 0, os.path.getsize(other) > 0],
+                 [2, True, True, True], "with --md-out, too, there is a screen, which says where the files are")
+        screen = on_terminal(program, TRAINING, "--md-out", written, "--json-out", "-")
+        tap.same(json.loads(screen)["trace"]["complete"], True, "but not where an output is standard output itself")
+        tap.same(program.text(TRAINING, "--md-out", written), "", "and nothing where no terminal is")
     table = on_terminal(program, TRAINING, "--table", "kernels")
     tap.same(max(map(len, table.split("\n"))) <= 80, True, "tables keep to the width of the terminal")
 

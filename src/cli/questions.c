@@ -68,20 +68,41 @@ void ap_cli_prepare_questions(struct ap_cli_options *options)
         options->table.limit = DEFAULT_ROWS;
 }
 
+#define OUTPUT_COUNT 8
+
+/* Outputs that are not wanted are NULL. */
+static void list_outputs(const struct ap_cli_options *options, const char *to[OUTPUT_COUNT])
+{
+    const char *outputs[OUTPUT_COUNT] = { options->html_out,   options->md_out,    options->json_out,     options->trace_out,
+                                          options->folded_out, options->junit_out, options->pictures_out, options->slice_out };
+    memcpy(to, outputs, sizeof(outputs));
+}
+
+static bool an_output_is_stdout(const struct ap_cli_options *options)
+{
+    const char *outputs[OUTPUT_COUNT];
+    list_outputs(options, outputs);
+    for (size_t i = 0; i < OUTPUT_COUNT; i++)
+        if (outputs[i] && strcmp(outputs[i], "-") == 0)
+            return true;
+    return false;
+}
+
 bool ap_cli_uses_stdout(const struct ap_cli_options *options)
 {
-    return !options->md_out || options->format != AP_CLI_FORMAT_NONE || count_questions(options);
+    if (!options->md_out || options->format != AP_CLI_FORMAT_NONE || count_questions(options))
+        return true;
+    return ap_terminal_of_stdout().is_terminal && !an_output_is_stdout(options); /* a screen beside the files */
 }
 
 static enum ap_status write_summary(const struct ap_cli_options *options, const struct ap_report *report,
                                     const struct ap_terminal *terminal, ap_write_fn *write, void *write_self, struct ap_error *reterr)
 {
-    const char *outputs[] = { options->html_out,  options->md_out,     options->json_out,    options->trace_out,
-                              options->folded_out, options->junit_out, options->pictures_out };
-    const char *files[sizeof(outputs) / sizeof(outputs[0])];
+    const char *outputs[OUTPUT_COUNT], *files[OUTPUT_COUNT];
     struct ap_summary_options summary = { .width = terminal->width, .lines = terminal->lines, .colour = terminal->colour,
                                           .files = files };
-    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++)
+    list_outputs(options, outputs);
+    for (size_t i = 0; i < OUTPUT_COUNT; i++)
         if (outputs[i] && strcmp(outputs[i], "-") != 0)
             files[summary.file_count++] = outputs[i];
     return ap_report_write_summary(report, &summary, write, write_self, reterr);

@@ -2,6 +2,7 @@
 #include "headline.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "value_text.h"
 
@@ -75,6 +76,87 @@ bool ap_headline_fact(const struct ap_value *root, size_t index, char to[AP_FACT
             return true;
     }
     return false;
+}
+
+/* ---- series ---- */
+
+static void add_text(char to[AP_FACT_BYTES], const char *text)
+{
+    size_t used = strlen(to);
+    (void)snprintf(to + used, AP_FACT_BYTES - used, "%s", text);
+}
+
+/* @before, the value at @path, @behind; nothing of it where the value is not known. */
+static void add_known(char to[AP_FACT_BYTES], const struct ap_value *of, const char *before, const char *path, const char *behind)
+{
+    char text[AP_VALUE_TEXT_BYTES];
+    const struct ap_value *value = ap_value_at(of, path);
+    if (!value || value->type == AP_VALUE_NULL || value->type >= AP_VALUE_LIST)
+        return;
+    (void)ap_format_value(value, text, sizeof(text));
+    add_text(to, before);
+    add_text(to, text);
+    add_text(to, behind);
+}
+
+static void tell_knee(const struct ap_value *series, char to[AP_FACT_BYTES])
+{
+    bool is_largest = ap_value_integer(ap_value_at(series, "knee.is_largest"), 0);
+    to[0] = '\0';
+    add_known(to, series, is_largest ? "Batch sizes: the largest, " : "Batch sizes: the knee is ", "knee.batch",
+              is_largest ? ", has the best throughput" : "");
+    if (!to[0])
+        return;
+    if (!is_largest)
+        add_known(to, series, ", with ", "knee.share_of_best_ratio", " of the best throughput");
+    add_known(to, series, ": ", "knee.samples_per_s", " samples a second");
+}
+
+/* "about 2 ms and 3 ms for each sample", where the line through the points makes sense. */
+static bool tell_line(const struct ap_value *series, const char *name, const char *fixed, const char *slope, char to[AP_FACT_BYTES])
+{
+    to[0] = '\0';
+    if (ap_value_integer(ap_value_at(series, fixed), -1) < 0 || ap_value_integer(ap_value_at(series, slope), -1) < 0)
+        return false;
+    add_text(to, name);
+    add_known(to, series, ": about ", fixed, "");
+    add_known(to, series, " and ", slope, " for each sample");
+    return true;
+}
+
+static void tell_memory(const struct ap_value *series, char to[AP_FACT_BYTES])
+{
+    bool has_line = tell_line(series, "Memory", "memory.fixed_bytes", "memory.per_sample_bytes", to);
+    if (ap_value_integer(ap_value_at(series, "memory.largest_batch"), 0) <= 0)
+        return;
+    add_known(to, series, has_line ? "; a batch of " : "Memory: a batch of ", "memory.largest_batch", " would still fit");
+    add_known(to, series, " into the ", "memory.capacity_bytes", " of the device");
+}
+
+static void tell_time(const struct ap_value *series, char to[AP_FACT_BYTES])
+{
+    (void)tell_line(series, "Time of a batch", "latency.fixed_us", "latency.per_sample_us", to);
+}
+
+bool ap_headline_series(const struct ap_value *root, size_t index, char to[AP_FACT_BYTES])
+{
+    static void (*const tells[])(const struct ap_value *series, char to[AP_FACT_BYTES]) = { tell_knee, tell_memory, tell_time };
+    const struct ap_value *series = ap_value_member(root, "series");
+    for (size_t i = 0; ap_value_first(series) && i < AP_COUNT_OF(tells); i++) {
+        tells[i](series, to);
+        if (to[0] && index-- == 0)
+            return true;
+    }
+    return false;
+}
+
+void ap_headline_series_point(const struct ap_value *point, char to[AP_FACT_BYTES])
+{
+    to[0] = '\0';
+    add_known(to, point, "", "batch", "");
+    add_known(to, point, ": ", "step_us", " a batch");
+    add_known(to, point, ", ", "samples_per_s", " samples a second");
+    add_known(to, point, ", at most ", "peak_bytes", " of memory");
 }
 
 void ap_headline_gain(const struct ap_value *finding, char to[AP_FACT_BYTES])

@@ -13,6 +13,10 @@ bool ap_headline_is_alert(const struct ap_value *warning);
 void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES]);
 /** Fact @index, from 0 on: "steps: 12, p50 1.25 ms"; false where there are no more. Facts that are not known are left out. */
 bool ap_headline_fact(const struct ap_value *root, size_t index, char to[AP_FACT_BYTES]);
+/** What a series of batch sizes tells, line @index from 0 on: knee, memory, time; false where there are no more. */
+bool ap_headline_series(const struct ap_value *root, size_t index, char to[AP_FACT_BYTES]);
+/** "8: 12 ms a batch, 667 samples a second" for a row of series.points. */
+void ap_headline_series_point(const struct ap_value *point, char to[AP_FACT_BYTES]);
 /** "saves at most 221 ms"; empty where that is not known. */
 void ap_headline_gain(const struct ap_value *finding, char to[AP_FACT_BYTES]);
 

@@ -106,7 +106,45 @@ static void write_alerts(const struct digest *digest, struct ap_out *text)
     }
 }
 
-/* Alerts, verdict and the first finding: what is always said. */
+/* What was asked for leads. */
+static void write_series(const struct digest *digest, struct ap_out *text)
+{
+    char line[AP_FACT_BYTES];
+    size_t lines = 0;
+    for (; ap_headline_series(digest->root, lines, line); lines++) {
+        ap_out_string(text, "- ");
+        (void)ap_out_visible(text, ap_text_of(line), 0);
+        ap_out_char(text, '\n');
+    }
+    if (lines)
+        ap_out_string(text, "Of the largest batch: ");
+}
+
+static void put_series_points(struct digest *digest)
+{
+    const struct ap_value *point = ap_value_first(ap_value_at(digest->root, "series.points"));
+    const struct ap_value *note = ap_value_first(ap_value_at(digest->root, "series.notes"));
+    for (bool first = true; point && !digest->full; point = point->next, first = false) {
+        char line[AP_FACT_BYTES];
+        struct ap_out text;
+        ap_headline_series_point(point, line);
+        begin(digest, &text);
+        ap_out_string(&text, first ? "Batch sizes (`--table series.points`):\n- " : "- ");
+        (void)ap_out_visible(&text, ap_text_of(line), 0);
+        ap_out_char(&text, '\n');
+        digest->full = !put(digest, &text);
+    }
+    for (; note && !digest->full; note = note->next) {
+        struct ap_out text;
+        begin(digest, &text);
+        ap_out_string(&text, "- ");
+        (void)ap_out_visible(&text, ap_value_text(note), 0);
+        ap_out_char(&text, '\n');
+        digest->full = !put(digest, &text);
+    }
+}
+
+/* Alerts, series, verdict and the first finding: what is always said. */
 static void put_first(struct digest *digest, const struct ap_value *finding)
 {
     struct ap_out text;
@@ -114,6 +152,7 @@ static void put_first(struct digest *digest, const struct ap_value *finding)
     ap_headline_verdict(digest->root, verdict);
     begin(digest, &text);
     write_alerts(digest, &text);
+    write_series(digest, &text);
     (void)ap_out_visible(&text, verdict[0] ? ap_text_of(verdict) : AP_TEXT("no verdict on time"), 0);
     ap_out_char(&text, '\n');
     if (finding) {
@@ -235,6 +274,7 @@ enum ap_status ap_write_digest(const struct ap_model *model, uint64_t tokens, st
     digest.left_bytes = tokens < UINT64_MAX / AP_BYTES_PER_TOKEN ? tokens * AP_BYTES_PER_TOKEN : UINT64_MAX;
     ap_out_init(&digest.out, sink);
     put_first(&digest, first);
+    put_series_points(&digest);
     put_titles(&digest, first, false);
     if (!digest.full)
         put_facts(&digest);

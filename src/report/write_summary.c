@@ -88,6 +88,25 @@ static void write_alerts(struct screen *screen)
     }
 }
 
+/* What was asked for leads: what the sizes tell, then as many of the sizes as a third of the screen holds. */
+static void write_series(struct screen *screen)
+{
+    const struct ap_value *point = ap_value_first(ap_value_at(screen->root, "series.points"));
+    char line[AP_FACT_BYTES];
+    set(screen, "1");
+    for (size_t i = 0; ap_headline_series(screen->root, i, line); i++)
+        write_wrapped(screen, ap_text_of(line), 0, screen->lines < SHORT ? 1 : 2);
+    set(screen, "0");
+    bool any = point != NULL;
+    for (; point && screen->used < screen->lines / 3; point = point->next) {
+        ap_headline_series_point(point, line);
+        write_wrapped(screen, ap_text_of(line), 2, 1);
+    }
+    if (any)
+        write_wrapped(screen, point ? AP_TEXT("More: --table series.points. What follows is about the largest batch.")
+                                    : AP_TEXT("What follows is about the largest batch."), 0, 1);
+}
+
 static void write_head(struct screen *screen)
 {
     static const char *const paths[] = { "trace.path", "memory.path" };
@@ -102,6 +121,7 @@ static void write_head(struct screen *screen)
         end_line(screen);
     }
     write_alerts(screen);
+    write_series(screen);
     ap_headline_verdict(screen->root, fact);
     set(screen, "1");
     if (fact[0])
@@ -109,7 +129,8 @@ static void write_head(struct screen *screen)
     else
         write_wrapped(screen, AP_TEXT("No verdict on time: there is no trace, or nothing in it that could be judged."), 0, 2);
     set(screen, "0");
-    for (size_t i = 0; i < 3 && ap_headline_fact(screen->root, i, fact); i++)
+    size_t facts = ap_value_first(ap_value_at(screen->root, "series.points")) ? 1 : 3;
+    for (size_t i = 0; i < facts && ap_headline_fact(screen->root, i, fact); i++)
         write_wrapped(screen, ap_text_of(fact), 0, 1);
 }
 

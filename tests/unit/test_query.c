@@ -321,6 +321,37 @@ static size_t longest_line(const char *text, size_t *ret_lines)
     return longest;
 }
 
+/* What was asked for leads, in both short forms. */
+static void a_series_leads(void)
+{
+    static const char first[] = "Batch sizes: the knee is 16, with 95 % of the best throughput: 8,000 samples a second\n";
+    struct ap_model model;
+    ap_model_init(&model, &gate);
+    fill_findings(&model);
+    put_count(&model, "series.knee.batch", 16);
+    put_ratio(&model, "series.knee.share_of_best_ratio", 0.95);
+    put_count(&model, "series.knee.samples_per_s", 8000);
+    put_bytes(&model, "series.memory.capacity_bytes", 1 << 30);
+    put_count(&model, "series.memory.largest_batch", 100);
+    struct ap_value *points = put_list(&model, "series.points");
+    for (int i = 0; i < 20; i++)
+        ap_add_count(&model, ap_add_object(&model, points, NULL), "batch", i + 1);
+    struct text_sink text = { .data = NULL };
+    struct ap_summary_options options = { .width = 100, .lines = 24 };
+    ok(ap_write_summary(&model, &options, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK, "written");
+    size_t lines;
+    (void)longest_line(text.data, &lines);
+    ok(strstr(text.data, first) == text.data && lines < 24, "the knee is the first line of the screen");
+    ok(strstr(text.data, "Memory: a batch of 100 would still fit into the 1 GiB of the device\n"), "then what would fit");
+    ok(strstr(text.data, "\n  1\n  2\n") && strstr(text.data, "More: --table series.points."), "then as many sizes as fit");
+    text_sink_release(&text);
+    ok(ap_write_digest(&model, 200, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK, "written");
+    ok(strstr(text.data, first) == text.data + 2, "the knee is the first line of the digest");
+    ok(strstr(text.data, "Of the largest batch: CPU-bound"), "then the verdict");
+    text_sink_release(&text);
+    ap_model_release(&model);
+}
+
 static void summaries_fit_the_screen(void)
 {
     static const unsigned sizes[][2] = { { 80, 24 }, { 0, 0 }, { 40, 12 }, { 200, 60 }, { 60, 24 } };
@@ -358,6 +389,7 @@ int main(void)
     text_is_made_visible();
     digests_keep_to_their_size();
     summaries_fit_the_screen();
+    a_series_leads();
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory was given back");
     return done();
 }

@@ -34,12 +34,12 @@ void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
                        (int)(sentence.bytes > MAX_SENTENCE ? MAX_SENTENCE : sentence.bytes), sentence.data);
 }
 
-/* One figure of a fact: "p50 1.25 ms". */
+/* One figure of a fact: "p50 1.25 ms". What begins with a space goes on with the figure before it, and is left out without that one. */
 struct figure {
     const char *path, *before;
 };
 
-#define MAX_FIGURES 4
+#define MAX_FIGURES 5
 
 static const struct fact {
     const char *name;
@@ -47,19 +47,19 @@ static const struct fact {
 } facts[] = {
     { "steps", { { "steps.count", "" }, { "steps.steady.p50_us", "median " }, { "steps.steady.mean_us", "mean " }, { "steps.steady.cv_ratio", "spread " } } },
     { "compared with the baseline", { { "comparison.steps.change", "steps " }, { "comparison.steps.delta_us", "by " }, { "comparison.steps.delta_ratio", "" } } },
-    { "GPU", { { "trace.main_device.name", "" }, { "gpu.utilization_ratio", "busy " }, { "gpu.busy_us", "for " }, { "gpu.window_us", "of " } } },
+    { "GPU", { { "trace.main_device.name", "" }, { "gpu.utilization_ratio", "busy " }, { "gpu.window_us", " of " }, { "split.judged.idle_ratio", " from first to last work and idle " }, { "split.judged.part", " of the " } } },
     { "memory of the device", { { "memory.replay.peak_requested_bytes", "peak in use " }, { "memory.summary.reserved_bytes", "reserved at the end " }, { "memory.summary.allocated_bytes", "allocated " } } },
-    { "recording", { { "trace.window_us", "" }, { "trace.events.total", "events " }, { "trace.rank", "rank " }, { "trace.world_size", "of " } } },
+    { "recording", { { "trace.window_us", "" }, { "trace.events.total", "events " }, { "trace.rank", "rank " }, { "trace.world_size", " of " } } },
 };
 
-static bool tell_figure(const struct ap_value *root, const struct figure *figure, bool first, char *to, size_t bytes, size_t *used)
+static bool tell_figure(const struct ap_value *root, const struct figure *figure, const char *separator, char *to, size_t bytes, size_t *used)
 {
     char text[AP_VALUE_TEXT_BYTES + MAX_SHOWN];
     const struct ap_value *value = figure->path ? ap_value_at(root, figure->path) : NULL;
     if (!value || value->type == AP_VALUE_NULL || value->type >= AP_VALUE_LIST)
         return false;
     (void)ap_format_value(value, text, sizeof(text));
-    int added = snprintf(to + *used, bytes - *used, "%s%s%s", first ? ": " : ", ", figure->before, text);
+    int added = snprintf(to + *used, bytes - *used, "%s%s%s", separator, figure->before, text);
     *used += added > 0 ? (size_t)added : 0;
     return true;
 }
@@ -69,9 +69,14 @@ bool ap_headline_fact(const struct ap_value *root, size_t index, char to[AP_FACT
     for (size_t i = 0; i < AP_COUNT_OF(facts); i++) {
         int name = snprintf(to, AP_FACT_BYTES, "%s", facts[i].name);
         size_t used = name > 0 ? (size_t)name : 0;
-        bool any = false;
-        for (size_t j = 0; j < MAX_FIGURES && used + 260 < AP_FACT_BYTES; j++)
-            any = tell_figure(root, &facts[i].figures[j], !any, to, AP_FACT_BYTES, &used) || any;
+        bool any = false, told = false;
+        for (size_t j = 0; j < MAX_FIGURES && used + 260 < AP_FACT_BYTES; j++) {
+            const struct figure *figure = &facts[i].figures[j];
+            bool goes_on = figure->path && figure->before[0] == ' ';
+            if (!goes_on || told)
+                told = tell_figure(root, figure, goes_on ? "" : any ? ", " : ": ", to, AP_FACT_BYTES, &used);
+            any |= told;
+        }
         if (any && index-- == 0)
             return true;
     }

@@ -131,7 +131,7 @@ static void write_head(struct screen *screen)
     set(screen, "0");
     size_t facts = ap_value_first(ap_value_at(screen->root, "series.points")) ? 1 : 3;
     for (size_t i = 0; i < facts && ap_headline_fact(screen->root, i, fact); i++)
-        write_wrapped(screen, ap_text_of(fact), 0, 1);
+        write_wrapped(screen, ap_text_of(fact), 0, screen->lines < SHORT ? 1 : 2);
 }
 
 /* ---- findings ---- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "finding_id.h"
+#include "headline.h"
 #include "model_table.h"
 #include "near_name.h"
 #include "report.h"
@@ -377,6 +378,22 @@ static void summaries_fit_the_screen(void)
     ap_model_release(&model);
 }
 
+/* Utilization is of the device's own window: beside a verdict on other time it says so, and what that one has. */
+static void utilization_says_of_what(void)
+{
+    struct ap_model model;
+    char fact[AP_FACT_BYTES];
+    ap_model_init(&model, &gate);
+    put_text(&model, "split.judged.part", "steady steps");
+    put_ratio(&model, "split.judged.idle_ratio", 0.25);
+    ok(!ap_headline_fact(&model.root, 0, fact), "without a GPU idle time is the host's");
+    put_ratio(&model, "gpu.utilization_ratio", 0.99);
+    put_time(&model, "gpu.window_us", 160000000);
+    ok(ap_headline_fact(&model.root, 0, fact), "a fact");
+    is_str(fact, "GPU: busy 99 % of 160 ms from first to last work and idle 25 % of the steady steps", "busy and idle");
+    ap_model_release(&model);
+}
+
 int main(void)
 {
     ap_gate_init(&gate, 0);
@@ -390,6 +407,7 @@ int main(void)
     digests_keep_to_their_size();
     summaries_fit_the_screen();
     a_series_leads();
+    utilization_says_of_what();
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory was given back");
     return done();
 }

@@ -23,15 +23,25 @@ bool ap_headline_is_alert(const struct ap_value *warning)
            ap_text_is(ap_value_text(ap_value_member(warning, "severity")), "error");
 }
 
+static const char *why_no_verdict(const struct ap_value *root)
+{
+    if (!ap_value_first(ap_value_member(root, "trace")))
+        return "no trace was given";
+    if (ap_value_integer(ap_value_at(root, "trace.recorded.accelerator"), 0))
+        return "the device is an accelerator of whose rows nothing is known here";
+    return "nothing in the trace could be judged";
+}
+
 void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
 {
     const struct ap_value *verdict = ap_value_member(root, "verdict");
     struct ap_text bound = ap_value_text(ap_value_member(verdict, "bound"));
     struct ap_text sentence = ap_value_text(ap_value_member(verdict, "sentence"));
-    to[0] = '\0';
     if (bound.bytes || sentence.bytes)
         (void)snprintf(to, AP_FACT_BYTES, "%.*s%s%.*s", shown(bound), bound.data, bound.bytes && sentence.bytes ? ": " : "",
                        (int)(sentence.bytes > MAX_SENTENCE ? MAX_SENTENCE : sentence.bytes), sentence.data);
+    else
+        (void)snprintf(to, AP_FACT_BYTES, "No verdict on time: %s.", why_no_verdict(root));
 }
 
 /* One figure of a fact: "p50 1.25 ms". What begins with a space goes on with the figure before it, and is left out without that one. */

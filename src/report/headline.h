@@ -9,7 +9,7 @@
 
 /** Does the warning say that figures may be far off: a cut or broken input, or an error? */
 bool ap_headline_is_alert(const struct ap_value *warning);
-/** "CPU-bound: the device waits for the host to call: 224 ms of ..."; empty where there is no verdict. */
+/** "CPU-bound: the device waits for the host to call: 224 ms of ...", or why there is no verdict. */
 void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES]);
 /** Fact @index, from 0 on: "steps: 12, p50 1.25 ms"; false where there are no more. Facts that are not known are left out. */
 bool ap_headline_fact(const struct ap_value *root, size_t index, char to[AP_FACT_BYTES]);

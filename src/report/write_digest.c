@@ -153,7 +153,7 @@ static void put_first(struct digest *digest, const struct ap_value *finding)
     begin(digest, &text);
     write_alerts(digest, &text);
     write_series(digest, &text);
-    (void)ap_out_visible(&text, verdict[0] ? ap_text_of(verdict) : AP_TEXT("no verdict on time"), 0);
+    (void)ap_out_visible(&text, ap_text_of(verdict), 0);
     ap_out_char(&text, '\n');
     if (finding) {
         ap_out_string(&text, "1. ");

@@ -124,10 +124,7 @@ static void write_head(struct screen *screen)
     write_series(screen);
     ap_headline_verdict(screen->root, fact);
     set(screen, "1");
-    if (fact[0])
-        write_wrapped(screen, ap_text_of(fact), 0, 3);
-    else
-        write_wrapped(screen, AP_TEXT("No verdict on time: there is no trace, or nothing in it that could be judged."), 0, 2);
+    write_wrapped(screen, ap_text_of(fact), 0, 3);
     set(screen, "0");
     size_t facts = ap_value_first(ap_value_at(screen->root, "series.points")) ? 1 : 3;
     for (size_t i = 0; i < facts && ap_headline_fact(screen->root, i, fact); i++)

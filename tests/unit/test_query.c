@@ -394,6 +394,22 @@ static void utilization_says_of_what(void)
     ap_model_release(&model);
 }
 
+static void a_missing_verdict_says_why(void)
+{
+    struct ap_model model;
+    char fact[AP_FACT_BYTES];
+    ap_model_init(&model, &gate);
+    ap_headline_verdict(&model.root, fact);
+    is_str(fact, "No verdict on time: no trace was given.", "a snapshot alone");
+    put_text(&model, "trace.path", "a.json");
+    ap_headline_verdict(&model.root, fact);
+    is_str(fact, "No verdict on time: nothing in the trace could be judged.", "an empty trace");
+    put_bool(&model, "trace.recorded.accelerator", true);
+    ap_headline_verdict(&model.root, fact);
+    ok(strstr(fact, "accelerator"), "another device");
+    ap_model_release(&model);
+}
+
 int main(void)
 {
     ap_gate_init(&gate, 0);
@@ -408,6 +424,7 @@ int main(void)
     summaries_fit_the_screen();
     a_series_leads();
     utilization_says_of_what();
+    a_missing_verdict_says_why();
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory was given back");
     return done();
 }

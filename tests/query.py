@@ -304,9 +304,9 @@ def check_strict(tap, program, invalid):
 
 def check_digests(tap, program):
     report = program.json(TRAINING)
-    sizes = {tokens: program.run(TRAINING, "--summary-tokens", tokens).stdout for tokens in (0, 1, 10, 50, 200, 1000, 100000)}
+    sizes = {tokens: program.run(TRAINING, "--summary-tokens", tokens).stdout for tokens in (200, 300, 1000, 100000)}
     tap.same([tokens for tokens, text in sizes.items() if len(text) > tokens * BYTES_PER_TOKEN], [], "a digest is never longer than it may be")
-    tap.same([text.decode()[:20] for tokens, text in sizes.items() if tokens > 10 and not text.decode().startswith(report["verdict"]["bound"])],
+    tap.same([text.decode()[:20] for tokens, text in sizes.items() if not text.decode().startswith(report["verdict"]["bound"])],
              [], "the verdict comes first")
     tap.same([finding["title"] for finding in report["findings"] if finding["title"] not in sizes[100000].decode()], [],
              "with room all findings are told")
@@ -337,8 +337,9 @@ def check_formats(tap, program):
     tap.same([len(text.split("\n")) <= 25, max(map(len, text.split("\n"))) <= 80, "\033" in text], [True, True, False],
              "--format text is one screen, without colours")
     for arguments in (("--table", "kernels", "--format", "md"), ("--format", "csv"), ("--where", "a = 1"), ("--limit", "1"),
-                      ("--table", "kernels", "--around", "row:1"), ("--summary-tokens", "9", "--format", "json"), ("--format", "xml"),
-                      ("--table", "kernels", "--json-out", "-"), ("--around", "row:1", "--format", "csv"), ("--summary-tokens", "-1")):
+                      ("--table", "kernels", "--around", "row:1"), ("--summary-tokens", "900", "--format", "json"), ("--format", "xml"),
+                      ("--table", "kernels", "--json-out", "-"), ("--around", "row:1", "--format", "csv"), ("--summary-tokens", "-1"),
+                      ("--summary-tokens", "0"), ("--summary-tokens", "199")):
         code, _ = program.refused(TRAINING, *arguments)
         tap.same(code, 2, f"a mistake: {' '.join(arguments)}")
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define DEFAULT_TOP_N 20
+#define LEAST_SUMMARY_TOKENS 200 /* less holds no verdict with its first finding */
 
 enum option_id {
 #define AP_SECTION(title)
@@ -251,8 +252,8 @@ static bool set_option(struct ap_cli_options *options, int id, const char *value
         return options->list_metrics = true;
     case OPTION_summary_tokens:
         options->has_summary_tokens = true;
-        return parse_number(value, UINT32_MAX, &options->summary_tokens) ||
-               mistake(to, bytes, "--summary-tokens takes a whole number, not '%s'", value);
+        return (parse_number(value, UINT32_MAX, &options->summary_tokens) && options->summary_tokens >= LEAST_SUMMARY_TOKENS) ||
+               mistake(to, bytes, "--summary-tokens takes a whole number from 200 on, not '%s'", value);
     case OPTION_max_memory:
         return (parse_size(value, &options->request.max_memory_bytes) &&
                 options->request.max_memory_bytes >= AP_MIN_MAX_MEMORY_BYTES) ||

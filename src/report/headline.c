@@ -178,7 +178,8 @@ void ap_headline_gain(const struct ap_value *finding, char to[AP_FACT_BYTES])
 {
     const struct ap_value *time = ap_value_member(finding, "saves_us"), *bytes = ap_value_member(finding, "saves_bytes");
     char text[AP_VALUE_TEXT_BYTES], more[AP_VALUE_TEXT_BYTES];
-    bool has_time = time && time->type == AP_VALUE_TIME_NS, has_bytes = bytes && bytes->type == AP_VALUE_BYTES;
+    bool has_time = time && time->type == AP_VALUE_TIME_NS && ap_value_integer(time, 0) > 0;
+    bool has_bytes = bytes && bytes->type == AP_VALUE_BYTES && ap_value_integer(bytes, 0) > 0;
     to[0] = '\0';
     if (!has_time && !has_bytes)
         return;

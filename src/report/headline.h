@@ -17,7 +17,7 @@ bool ap_headline_fact(const struct ap_value *root, size_t index, char to[AP_FACT
 bool ap_headline_series(const struct ap_value *root, size_t index, char to[AP_FACT_BYTES]);
 /** "8: 12 ms a batch, 667 samples a second" for a row of series.points. */
 void ap_headline_series_point(const struct ap_value *point, char to[AP_FACT_BYTES]);
-/** "saves at most 221 ms"; empty where that is not known. */
+/** "saves at most 221 ms"; empty where that is not known, or nothing. */
 void ap_headline_gain(const struct ap_value *finding, char to[AP_FACT_BYTES]);
 
 #endif

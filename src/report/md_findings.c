@@ -69,12 +69,12 @@ static void write_savings(struct md *md, const struct ap_value *finding, const c
     const struct ap_value *time = ap_value_member(finding, "saves_us");
     const struct ap_value *bytes = ap_value_member(finding, "saves_bytes");
     bool any = false;
-    if (time && time->type == AP_VALUE_TIME_NS) {
+    if (time && time->type == AP_VALUE_TIME_NS && ap_value_integer(time, 0) > 0) {
         ap_md_string(md, before);
         ap_md_rounded(md, time);
         any = true;
     }
-    if (bytes && bytes->type == AP_VALUE_BYTES) {
+    if (bytes && bytes->type == AP_VALUE_BYTES && ap_value_integer(bytes, 0) > 0) {
         ap_md_string(md, any ? " and " : before);
         ap_md_rounded(md, bytes);
     }

@@ -410,6 +410,20 @@ static void a_missing_verdict_says_why(void)
     ap_model_release(&model);
 }
 
+static void a_gain_of_nothing_is_not_told(void)
+{
+    struct ap_model model;
+    char gain[AP_FACT_BYTES];
+    ap_model_init(&model, &gate);
+    put_time(&model, "none.saves_us", 0);
+    put_time(&model, "some.saves_us", 2000000);
+    ap_headline_gain(ap_value_at(&model.root, "none"), gain);
+    is_str(gain, "", "nothing to save");
+    ap_headline_gain(ap_value_at(&model.root, "some"), gain);
+    is_str(gain, "saves at most 2 ms", "something to save");
+    ap_model_release(&model);
+}
+
 int main(void)
 {
     ap_gate_init(&gate, 0);
@@ -425,6 +439,7 @@ int main(void)
     a_series_leads();
     utilization_says_of_what();
     a_missing_verdict_says_why();
+    a_gain_of_nothing_is_not_told();
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory was given back");
     return done();
 }

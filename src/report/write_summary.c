@@ -88,10 +88,12 @@ static void write_alerts(struct screen *screen)
     }
 }
 
-/* What was asked for leads: what the sizes tell, then as many of the sizes as a third of the screen holds. */
+/* What was asked for leads: what the sizes tell, then as many of them, and of the remarks on them, as a third of the
+ * screen holds. */
 static void write_series(struct screen *screen)
 {
     const struct ap_value *point = ap_value_first(ap_value_at(screen->root, "series.points"));
+    const struct ap_value *note = ap_value_first(ap_value_at(screen->root, "series.notes"));
     char line[AP_FACT_BYTES];
     set(screen, "1");
     for (size_t i = 0; ap_headline_series(screen->root, i, line); i++)
@@ -102,6 +104,9 @@ static void write_series(struct screen *screen)
         ap_headline_series_point(point, line);
         write_wrapped(screen, ap_text_of(line), 2, 1);
     }
+    for (; note && screen->used < screen->lines / 3; note = note->next)
+        if (!ap_text_starts_with(ap_value_text(note), "Assumed:"))
+            write_wrapped(screen, ap_value_text(note), 0, 1);
     if (any)
         write_wrapped(screen, point ? AP_TEXT("More: --table series.points. What follows is about the largest batch.")
                                     : AP_TEXT("What follows is about the largest batch."), 0, 1);

@@ -335,10 +335,19 @@ static void a_series_leads(void)
     put_bytes(&model, "series.memory.capacity_bytes", 1 << 30);
     put_count(&model, "series.memory.largest_batch", 100);
     struct ap_value *points = put_list(&model, "series.points");
-    for (int i = 0; i < 20; i++)
-        ap_add_count(&model, ap_add_object(&model, points, NULL), "batch", i + 1);
+    struct ap_value *notes = put_list(&model, "series.notes");
+    ap_add_string(&model, notes, NULL, "Assumed: something.");
+    ap_add_string(&model, notes, NULL, "A remark.");
     struct text_sink text = { .data = NULL };
     struct ap_summary_options options = { .width = 100, .lines = 24 };
+    for (int i = 0; i < 20; i++) {
+        ap_add_count(&model, ap_add_object(&model, points, NULL), "batch", i + 1);
+        if (i != 1)
+            continue;
+        ok(ap_write_summary(&model, &options, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK, "written");
+        ok(strstr(text.data, "\n  2\nA remark.\nWhat follows"), "where there is room, remarks");
+        text_sink_release(&text);
+    }
     ok(ap_write_summary(&model, &options, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK, "written");
     size_t lines;
     (void)longest_line(text.data, &lines);

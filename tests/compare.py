@@ -128,10 +128,17 @@ def check_operators(tap, runs, old):
     tap.same(report["comparison"]["steps"]["change"], "too few values", "even equal steps are too few for the test")
     tap.same(["cannot be told" in markdown, "the medians are equal" in markdown, "no slower" in markdown, changed(report["comparison"])],
              [True, True, False, []], "so nothing is claimed of them, and nothing changed")
-    _, report, markdown = runs.report(few, "--baseline", runs.trace("few_old.json", 6, steps=3))
+    few_old = runs.trace("few_old.json", 6, steps=3)
+    _, report, markdown = runs.report(few_old, "--baseline", runs.trace("few_twin.json", 7, steps=3))
     tap.same([report["comparison"]["steps"]["change"], report["comparison"]["steps"]["test"]], ["too few values", None],
              "three steps are too few for the test")
     tap.same("too few steady steps" in markdown, True, "which is said")
+    _, report, markdown = runs.report(few, "--baseline", few_old)
+    steps = report["comparison"]["steps"]
+    tap.same([steps["change"], steps["test"]], ["worse", None], "three that are all longer, by more than the noise, are slower")
+    tap.same("are too few for a test, but do not overlap" in markdown, True, "which is said")
+    _, report, _ = runs.report(runs.trace("two.json", 5, steps=2, loader_us=1800.0), "--baseline", runs.trace("two_old.json", 6, steps=2))
+    tap.same(report["comparison"]["steps"]["change"] in ("too few values", "unknown"), True, "of two nobody can tell")
 
 
 def check_conditions(tap, runs, old, slow):

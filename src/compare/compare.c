@@ -205,7 +205,8 @@ static void add_step_sentence(const struct ap_comparing *comparing, const struct
     else
         (void)snprintf(text + used, bytes - (size_t)used, " (%lld and %lld steady steps are too few for a test%s)",
                        (long long)ap_value_integer(ap_value_member(steps, "after_count"), 0),
-                       (long long)ap_value_integer(ap_value_member(steps, "before_count"), 0), equal);
+                       (long long)ap_value_integer(ap_value_member(steps, "before_count"), 0),
+                       *share ? ", but do not overlap" : equal);
 }
 
 /* The part of the step that changed most, in the direction of the step; NULL where none did. The causes of idle time stand

@@ -94,13 +94,37 @@ static enum ap_status test_samples(struct ap_comparing *comparing, struct sample
                         samples->after.count, test, reterr);
 }
 
-static enum ap_change judge(const struct ap_rank_test *test, double level, double least)
+static void find_ends(const struct sample *sample, int64_t *ret_least, int64_t *ret_most)
+{
+    *ret_least = *ret_most = sample->values[0];
+    for (size_t i = 1; i < sample->count; i++) {
+        *ret_least = sample->values[i] < *ret_least ? sample->values[i] : *ret_least;
+        *ret_most = sample->values[i] > *ret_most ? sample->values[i] : *ret_most;
+    }
+}
+
+/* All values of one side lie above all of the other, and there are enough to say so. */
+static bool stand_apart(const struct samples *samples)
+{
+    int64_t before_least, before_most, after_least, after_most;
+    if (samples->before.count < AP_APART_LEAST_COUNT || samples->after.count < AP_APART_LEAST_COUNT)
+        return false;
+    find_ends(&samples->before, &before_least, &before_most);
+    find_ends(&samples->after, &after_least, &after_most);
+    return after_least > before_most || before_least > after_most;
+}
+
+/* @whole: of the step, by which noise is counted where there are too few values for the test. */
+static enum ap_change judge(const struct ap_comparing *comparing, const struct samples *samples, const struct ap_rank_test *test,
+                            double level, double least, double whole)
 {
     double size = test->shift < 0 ? -(double)test->shift : (double)test->shift;
     if (!test->before_count || !test->after_count)
         return AP_CHANGE_unknown;
-    if (test->least_p > level && size > 0)
+    if (test->least_p > level && size > 0 && (!stand_apart(samples) || size < comparing->noise_ratio * whole))
         return AP_CHANGE_unclear;
+    if (test->least_p > level && size > 0)
+        return ap_change_of((double)test->shift, AP_BETTER_lower);
     if (test->p_value > level || size < least || size == 0)
         return AP_CHANGE_none;
     return ap_change_of((double)test->shift, AP_BETTER_lower);
@@ -140,9 +164,12 @@ static void add_step_note(struct ap_comparing *comparing, struct ap_value *steps
     bool all = tells_all(comparing->before, &samples->before) && tells_all(comparing->after, &samples->after);
     if (test->least_p > AP_STEP_LEVEL) {
         (void)snprintf(text, sizeof(text),
-                       "too few steady steps to tell a change from noise: %zu before and %zu now, and no outcome of the test could "
-                       "reach p = 0.05 (4 and 4 can, or 3 and 5)%s",
+                       "too few steady steps for the test: %zu before and %zu now, and no outcome could reach p = 0.05 (4 and 4 "
+                       "can, or 3 and 5)%s%s",
                        test->before_count, test->after_count,
+                       comparing->step_change == AP_CHANGE_unclear
+                           ? ""
+                           : "; it is called a change because the two sides do not overlap and differ by more than the noise",
                        all ? "" : "; the reports list fewer steps than there were: --top-n 0 lists all");
         ap_add_string(comparing->model, steps, "note", text);
     } else if (!all) {
@@ -166,8 +193,10 @@ static enum ap_status add_steps(struct ap_comparing *comparing, struct samples *
     AP_TRY(test_samples(comparing, samples, &test, reterr));
     int64_t before_p50_ns = ap_quantile(samples->before.values, samples->before.count, 50);
     int64_t after_p50_ns = ap_quantile(samples->after.values, samples->after.count, 50);
-    double least = AP_STEP_LEAST_RATIO * larger((double)before_p50_ns, (double)after_p50_ns);
-    comparing->step_change = test.least_p > AP_STEP_LEVEL ? AP_CHANGE_unclear : judge(&test, AP_STEP_LEVEL, least);
+    double longer_ns = larger((double)before_p50_ns, (double)after_p50_ns);
+    comparing->step_change = judge(comparing, samples, &test, AP_STEP_LEVEL, AP_STEP_LEAST_RATIO * longer_ns, longer_ns);
+    if (test.least_p > AP_STEP_LEVEL && comparing->step_change == AP_CHANGE_none)
+        comparing->step_change = AP_CHANGE_unclear;
     struct ap_value *steps = ap_add_object(model, comparing->comparison, "steps");
     ap_add_count(model, steps, "before_count", (int64_t)test.before_count);
     ap_add_count(model, steps, "after_count", (int64_t)test.after_count);
@@ -221,7 +250,8 @@ static enum ap_status add_part(struct ap_comparing *comparing, struct ap_value *
     if (!before_ns && !after_ns)
         return AP_OK;
     AP_TRY(test_samples(comparing, samples, &test, reterr));
-    enum ap_change change = judge(&test, AP_PART_LEVEL, AP_PART_LEAST_RATIO * comparing->whole_ns);
+    enum ap_change change =
+        judge(comparing, samples, &test, AP_PART_LEVEL, AP_PART_LEAST_RATIO * comparing->whole_ns, comparing->whole_ns);
     struct ap_value *row = ap_add_object(model, parts, NULL);
     ap_add_text(model, row, "part", part->name);
     ap_add_time(model, row, "before_us", before_ns);

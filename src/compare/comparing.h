@@ -13,6 +13,7 @@
 #define AP_PART_LEAST_RATIO 0.02
 /* Rows without samples: so many times the spread of the steps (what is part of a step varies more than the whole), but at least
  * this; where there are no steps to learn it from, that. */
+#define AP_APART_LEAST_COUNT 3 /* values of each side, where they are too few for the test */
 #define AP_NOISE_SPREADS 2
 #define AP_NOISE_LEAST_RATIO 0.05
 #define AP_NOISE_UNKNOWN_RATIO 0.10

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * mem.h - the one gate through which all memory passes, and the arena on top of it.
- * Two threads may use one gate; an arena belongs to one thread. */
+ * Several threads may use one gate; an arena belongs to one thread. */
 #ifndef AP_MEM_H
 #define AP_MEM_H
 

@@ -49,19 +49,6 @@ static struct ap_value difference(const struct ap_value *value, double delta)
     return result;
 }
 
-static void add_as(struct ap_model *model, struct ap_value *to, const char *key, const struct ap_value *value)
-{
-    switch (value ? value->type : AP_VALUE_NULL) {
-    case AP_VALUE_BOOL: ap_add_bool(model, to, key, value->as.integer != 0); break;
-    case AP_VALUE_COUNT: ap_add_count(model, to, key, value->as.integer); break;
-    case AP_VALUE_BYTES: ap_add_bytes(model, to, key, value->as.integer); break;
-    case AP_VALUE_TIME_NS: ap_add_time(model, to, key, value->as.integer); break;
-    case AP_VALUE_RATIO: ap_add_ratio(model, to, key, value->as.number); break;
-    case AP_VALUE_NUMBER: ap_add_number(model, to, key, value->as.number); break;
-    default: ap_add_null(model, to, key); break;
-    }
-}
-
 /* One unit for both: a ratio of 1 is read back as one, a number of 1 as a count. */
 static struct ap_value in_unit_of(const struct ap_value *value, const struct ap_value *model)
 {
@@ -84,8 +71,8 @@ static void add_figure(struct ap_comparing *comparing, struct ap_value *list, co
     ap_add_string(model, row, "metric", figure->path);
     ap_add_string(model, row, "title", figure->title);
     if (!before || !after) {
-        add_as(model, row, "before", before);
-        add_as(model, row, "after", after);
+        ap_add_figure(model, row, "before", before);
+        ap_add_figure(model, row, "after", after);
         ap_add_null(model, row, "delta");
         ap_add_null(model, row, "delta_ratio");
         ap_add_string(model, row, "change", ap_change_name(AP_CHANGE_unknown));
@@ -96,9 +83,9 @@ static void add_figure(struct ap_comparing *comparing, struct ap_value *list, co
     if (is_float(unit) && ap_relative_difference(from, to) < AP_WRITTEN_PRECISION)
         to = from; /* one of them went through a file */
     struct ap_value delta = difference(unit, to - from), left = in_unit_of(before, unit), right = in_unit_of(after, unit);
-    add_as(model, row, "before", &left);
-    add_as(model, row, "after", &right);
-    add_as(model, row, "delta", &delta);
+    ap_add_figure(model, row, "before", &left);
+    ap_add_figure(model, row, "after", &right);
+    ap_add_figure(model, row, "delta", &delta);
     ap_add_quotient(model, row, "delta_ratio", to - from, from);
     enum ap_change change = is_change(comparing, unit, from, to) ? ap_change_of(to - from, figure->better) : AP_CHANGE_none;
     bool is_share = unit->type == AP_VALUE_RATIO;

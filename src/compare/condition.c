@@ -7,6 +7,7 @@
 
 #include "metric_names.h"
 #include "metric_path.h"
+#include "near_name.h"
 #include "quantity.h"
 #include "value_text.h"
 
@@ -91,11 +92,15 @@ static enum ap_status parse_limit(struct ap_condition *condition, struct ap_text
 
 static enum ap_status fail_unknown(const struct ap_condition *condition, struct ap_error *reterr)
 {
-    const char *near[AP_METRIC_NEAREST];
-    ap_metric_names_near(condition->metric, near);
+    struct ap_near_names near = { .count = 0 };
+    char told[300];
+    for (size_t i = 0; i < ap_metric_name_count; i++)
+        ap_near_names_offer(&near, condition->metric, ap_text_of(ap_metric_names[i]));
+    ap_near_names_write(&near, told, sizeof(told));
     return ap_fail(reterr, AP_ERROR_USAGE,
-                   "--fail-on '%.*s': no figure and no severity (low, medium, high, critical) is called %.*s; the nearest figures are %s, %s and %s",
-                   SHOWN(condition->text), SHOWN(condition->metric), near[0], near[1], near[2]);
+                   "--fail-on '%.*s': no figure (--list-metrics names them all) and no severity (low, medium, high, critical) is called "
+                   "%.*s%s",
+                   SHOWN(condition->text), SHOWN(condition->metric), told);
 }
 
 static enum ap_status parse_one(struct ap_text text, bool has_baseline, struct ap_condition *condition, struct ap_error *reterr)

@@ -14,10 +14,6 @@ extern const size_t ap_metric_name_count;
 bool ap_metric_name_matches(struct ap_text name, const char *pattern);
 bool ap_metric_name_is_known(struct ap_text name);
 
-#define AP_METRIC_NEAREST 3
-/** The names that are most like @name, nearest first. */
-void ap_metric_names_near(struct ap_text name, const char *ret_names[AP_METRIC_NEAREST]);
-
 enum ap_metric_unit { AP_METRIC_TIME, AP_METRIC_SIZE, AP_METRIC_RATIO, AP_METRIC_NUMBER };
 /** Told by the end of the name, or of what it stands in. */
 enum ap_metric_unit ap_metric_name_unit(struct ap_text name);

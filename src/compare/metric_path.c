@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "model_build.h"
+
 #include "poison.h"
 
 /* Lists in each other; a report has at most three. */
@@ -29,16 +31,6 @@ static struct ap_text first_key(struct ap_text *path)
     return key;
 }
 
-static const struct ap_value *member(const struct ap_value *object, struct ap_text key)
-{
-    if (object->type != AP_VALUE_OBJECT)
-        return NULL;
-    const struct ap_value *child = ap_value_first(object);
-    while (child && !ap_text_equal(child->key, key))
-        child = child->next;
-    return child;
-}
-
 static void take(struct folding *folding, const struct ap_value *value)
 {
     double number;
@@ -53,7 +45,7 @@ static void descend(struct folding *folding, const struct ap_value *value, struc
 {
     while (value && value->type != AP_VALUE_LIST && path.bytes) {
         struct ap_text key = first_key(&path);
-        value = member(value, key);
+        value = ap_value_member_of(value, key);
     }
     if (value && value->type == AP_VALUE_LIST && folding->list_count < MAX_LISTS) {
         folding->lists[folding->list_count].next = ap_value_first(value);

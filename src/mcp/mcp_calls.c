@@ -6,6 +6,18 @@
 
 #include "poison.h"
 
+typedef enum ap_status write_answer(struct ap_mcp_call *call, const struct ap_report *report, struct ap_error *reterr);
+
+/* What @write makes of the report that the call asks for. */
+static enum ap_status answer(struct ap_mcp_call *call, write_answer *write, struct ap_error *reterr)
+{
+    struct ap_report *report;
+    AP_TRY(ap_mcp_report_new(call, false, &report, reterr));
+    enum ap_status status = write(call, report, reterr);
+    ap_report_free(report);
+    return status;
+}
+
 /* ---- analyze ---- */
 
 static enum ap_status analyzed(struct ap_mcp_call *call, const struct ap_report *report, struct ap_error *reterr)
@@ -25,11 +37,7 @@ static enum ap_status analyzed(struct ap_mcp_call *call, const struct ap_report 
 
 enum ap_status ap_mcp_analyze(struct ap_mcp_call *call, struct ap_error *reterr)
 {
-    struct ap_report *report;
-    AP_TRY(ap_mcp_report_new(call, false, &report, reterr));
-    enum ap_status status = analyzed(call, report, reterr);
-    ap_report_free(report);
-    return status;
+    return answer(call, analyzed, reterr);
 }
 
 /* ---- compare ---- */
@@ -89,9 +97,5 @@ static enum ap_status compared(struct ap_mcp_call *call, const struct ap_report 
 
 enum ap_status ap_mcp_compare(struct ap_mcp_call *call, struct ap_error *reterr)
 {
-    struct ap_report *report;
-    AP_TRY(ap_mcp_report_new(call, false, &report, reterr));
-    enum ap_status status = compared(call, report, reterr);
-    ap_report_free(report);
-    return status;
+    return answer(call, compared, reterr);
 }

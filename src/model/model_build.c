@@ -165,6 +165,19 @@ void ap_add_number_per(struct ap_model *model, struct ap_value *parent, const ch
         ap_add_null(model, parent, key);
 }
 
+void ap_add_figure(struct ap_model *model, struct ap_value *parent, const char *key, const struct ap_value *figure)
+{
+    switch (figure ? figure->type : AP_VALUE_NULL) {
+    case AP_VALUE_BOOL: ap_add_bool(model, parent, key, figure->as.integer != 0); break;
+    case AP_VALUE_COUNT: ap_add_count(model, parent, key, figure->as.integer); break;
+    case AP_VALUE_BYTES: ap_add_bytes(model, parent, key, figure->as.integer); break;
+    case AP_VALUE_TIME_NS: ap_add_time(model, parent, key, figure->as.integer); break;
+    case AP_VALUE_RATIO: ap_add_ratio(model, parent, key, figure->as.number); break;
+    case AP_VALUE_NUMBER: ap_add_number(model, parent, key, figure->as.number); break;
+    default: ap_add_null(model, parent, key); break;
+    }
+}
+
 void ap_add_known_bool(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, bool value)
 {
     if (is_known)

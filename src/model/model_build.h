@@ -19,6 +19,8 @@ void ap_model_init(struct ap_model *model, struct ap_gate *gate);
 void ap_model_release(struct ap_model *model);
 AP_MUST_CHECK enum ap_status ap_model_status(const struct ap_model *model, struct ap_error *reterr);
 
+/** ap_value_member for a key that does not end with a zero byte. */
+const struct ap_value *ap_value_member_of(const struct ap_value *object, struct ap_text key);
 /** Append the values of @from's root to that of @model, which owns them from then on; @from is empty afterwards. */
 void ap_model_adopt(struct ap_model *model, struct ap_model *from);
 
@@ -37,6 +39,8 @@ void ap_add_number(struct ap_model *model, struct ap_value *parent, const char *
 /** A number with a unit of its own (so many of these for each of those), where a quotient is a share; null
  *  where the denominator is not above 0. */
 void ap_add_number_per(struct ap_model *model, struct ap_value *parent, const char *key, double over, double under);
+/** A figure again, in its unit; null for NULL and for what is no figure. */
+void ap_add_figure(struct ap_model *model, struct ap_value *parent, const char *key, const struct ap_value *figure);
 void ap_add_text(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text text);
 void ap_add_string(struct ap_model *model, struct ap_value *parent, const char *key, const char *text);
 void ap_add_literal(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text json_literal);

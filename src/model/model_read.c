@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "base.h"
+#include "model_build.h"
 
 #include "poison.h"
 
@@ -12,7 +12,7 @@ const struct ap_value *ap_value_first(const struct ap_value *parent)
     return parent->as.children.first;
 }
 
-static const struct ap_value *member_of(const struct ap_value *object, struct ap_text key)
+const struct ap_value *ap_value_member_of(const struct ap_value *object, struct ap_text key)
 {
     if (!object || object->type != AP_VALUE_OBJECT)
         return NULL;
@@ -24,7 +24,7 @@ static const struct ap_value *member_of(const struct ap_value *object, struct ap
 
 const struct ap_value *ap_value_member(const struct ap_value *object, const char *key)
 {
-    return member_of(object, ap_text_of(key));
+    return ap_value_member_of(object, ap_text_of(key));
 }
 
 const struct ap_value *ap_value_at(const struct ap_value *root, const char *path)
@@ -32,7 +32,7 @@ const struct ap_value *ap_value_at(const struct ap_value *root, const char *path
     const struct ap_value *value = root;
     while (value && *path) {
         size_t bytes = strcspn(path, ".");
-        value = member_of(value, (struct ap_text){ path, bytes });
+        value = ap_value_member_of(value, (struct ap_text){ path, bytes });
         path += bytes;
         path += *path == '.';
     }

@@ -21,16 +21,6 @@ static enum ap_status add_row(struct ap_model_table *table, const struct ap_valu
     return AP_OK;
 }
 
-static const struct ap_value *member(const struct ap_value *object, struct ap_text key)
-{
-    if (object->type != AP_VALUE_OBJECT)
-        return NULL;
-    const struct ap_value *child = ap_value_first(object);
-    while (child && !ap_text_equal(child->key, key))
-        child = child->next;
-    return child;
-}
-
 /* Lists among the rows give way to their elements. */
 static enum ap_status enter_lists(struct ap_model_table *table, struct ap_error *reterr)
 {
@@ -68,7 +58,7 @@ static enum ap_status enter_member(struct ap_model_table *table, struct ap_text 
     *found = table->count == 0; /* lists without elements tell no keys */
     for (size_t i = 0; i < table->count; i++) {
         struct ap_model_row row = table->rows[i];
-        const struct ap_value *value = row.value->type == AP_VALUE_NULL ? row.value : member(row.value, key);
+        const struct ap_value *value = row.value->type == AP_VALUE_NULL ? row.value : ap_value_member_of(row.value, key);
         char id[MAX_ID];
         if (!value)
             continue;
@@ -261,7 +251,7 @@ const struct ap_value *ap_model_row_find(const struct ap_value *root, const char
     while (value && *id) {
         size_t bytes = strcspn(id, ".[");
         if (bytes)
-            value = member(value, (struct ap_text){ id, bytes });
+            value = ap_value_member_of(value, (struct ap_text){ id, bytes });
         id += bytes;
         while (value && *id == '[') {
             size_t index = 0, digits = strspn(id + 1, "0123456789");

@@ -285,19 +285,6 @@ static enum ap_status add_filled(struct judge *judge, struct ap_value *finding, 
     return AP_OK;
 }
 
-static void add_value(struct ap_model *model, struct ap_value *to, const char *key, const struct ap_value *value)
-{
-    switch (value ? value->type : AP_VALUE_NULL) {
-    case AP_VALUE_BOOL: ap_add_bool(model, to, key, value->as.integer != 0); break;
-    case AP_VALUE_COUNT: ap_add_count(model, to, key, value->as.integer); break;
-    case AP_VALUE_BYTES: ap_add_bytes(model, to, key, value->as.integer); break;
-    case AP_VALUE_TIME_NS: ap_add_time(model, to, key, value->as.integer); break;
-    case AP_VALUE_RATIO: ap_add_ratio(model, to, key, value->as.number); break;
-    case AP_VALUE_NUMBER: ap_add_number(model, to, key, value->as.number); break;
-    default: ap_add_null(model, to, key); break;
-    }
-}
-
 /* The comparisons of the condition that hold, as they stand there: one metric may stand in two. */
 static void add_evidence(struct judge *judge, struct ap_value *finding, const struct ap_rule *rule)
 {
@@ -311,8 +298,8 @@ static void add_evidence(struct judge *judge, struct ap_value *finding, const st
         struct ap_value *row = ap_add_object(judge->model, list, NULL);
         ap_add_string(judge->model, row, "metric", comparison->metric->path);
         ap_add_string(judge->model, row, "op", ap_test_name(comparison->test));
-        add_value(judge->model, row, "value", ap_metric_value(judge->root, comparison->metric));
-        add_value(judge->model, row, "threshold", has_limit ? &limit : NULL);
+        ap_add_figure(judge->model, row, "value", ap_metric_value(judge->root, comparison->metric));
+        ap_add_figure(judge->model, row, "threshold", has_limit ? &limit : NULL);
     }
 }
 

@@ -122,14 +122,6 @@ struct causes {
     size_t count, capacity;
 };
 
-static const struct ap_value *member(const struct ap_value *row, struct ap_text key)
-{
-    const struct ap_value *child = row->type == AP_VALUE_OBJECT ? ap_value_first(row) : NULL;
-    while (child && !ap_text_equal(child->key, key))
-        child = child->next;
-    return child;
-}
-
 static bool is_one_of(const struct ap_value *value, const struct ap_cause_test *test)
 {
     struct ap_text text = value->type == AP_VALUE_BOOL ? ap_text_of(value->as.integer ? "true" : "false") : ap_value_text(value);
@@ -145,7 +137,7 @@ static bool is_one_of(const struct ap_value *value, const struct ap_cause_test *
 
 static bool passes(const struct ap_value *row, const struct ap_cause_test *test)
 {
-    const struct ap_value *value = member(row, test->key);
+    const struct ap_value *value = ap_value_member_of(row, test->key);
     double number;
     if (!value)
         return false;
@@ -162,7 +154,7 @@ static struct ap_text name_of(const struct ap_value *row, const struct ap_cause_
 {
     struct ap_text name = { .bytes = 0 };
     for (size_t i = 0; i < of->name_count && !name.bytes; i++)
-        name = ap_value_text(member(row, of->names[i]));
+        name = ap_value_text(ap_value_member_of(row, of->names[i]));
     return name;
 }
 
@@ -174,7 +166,7 @@ static bool is_amount(const struct ap_value *value)
 
 static enum ap_status take_row(struct causes *causes, const struct ap_value *row)
 {
-    const struct ap_value *amount = member(row, causes->of->amount);
+    const struct ap_value *amount = ap_value_member_of(row, causes->of->amount);
     struct ap_text name = name_of(row, causes->of);
     if (!name.bytes || !is_amount(amount) || (causes->count && amount->type != causes->unit))
         return AP_OK;
@@ -204,7 +196,7 @@ static enum ap_status take_rows(struct causes *causes, const struct ap_value *fr
         return from->type == AP_VALUE_OBJECT ? take_row(causes, from) : AP_OK;
     if (!ap_text_next_part(&path, '.', &key))
         return AP_OK;
-    const struct ap_value *child = member(from, key);
+    const struct ap_value *child = ap_value_member_of(from, key);
     return child ? take_rows(causes, child, path) : AP_OK;
 }
 

@@ -82,19 +82,6 @@ enum ap_status ap_rubric_list(const struct ap_rubric *rubric, struct ap_model *m
     return ap_model_status(model, reterr);
 }
 
-static void add_value(struct ap_model *model, struct ap_value *to, const char *key, const struct ap_value *value)
-{
-    switch (value ? value->type : AP_VALUE_NULL) {
-    case AP_VALUE_BOOL: ap_add_bool(model, to, key, value->as.integer); break;
-    case AP_VALUE_COUNT: ap_add_count(model, to, key, value->as.integer); break;
-    case AP_VALUE_BYTES: ap_add_bytes(model, to, key, value->as.integer); break;
-    case AP_VALUE_TIME_NS: ap_add_time(model, to, key, value->as.integer); break;
-    case AP_VALUE_RATIO: ap_add_ratio(model, to, key, value->as.number); break;
-    case AP_VALUE_NUMBER: ap_add_number(model, to, key, value->as.number); break;
-    default: ap_add_null(model, to, key); break;
-    }
-}
-
 static void add_input(const struct ap_comparison *comparison, const struct ap_value *root, struct ap_model *model,
                       struct ap_value *list)
 {
@@ -103,11 +90,11 @@ static void add_input(const struct ap_comparison *comparison, const struct ap_va
     ap_add_string(model, to, "metric", comparison->metric->path);
     ap_add_string(model, to, "unit", ap_unit_name(comparison->metric->unit));
     ap_add_string(model, to, "test", ap_test_name(comparison->test));
-    add_value(model, to, "threshold", known ? &limit : NULL);
+    ap_add_figure(model, to, "threshold", known ? &limit : NULL);
     ap_add_known_string(model, to, "threshold_times", comparison->other != NULL, comparison->other ? comparison->other->path : "");
     ap_add_quotient(model, to, "threshold_factor", comparison->limit, comparison->other ? 1 : 0);
     if (root)
-        add_value(model, to, "value", ap_metric_value(root, comparison->metric));
+        ap_add_figure(model, to, "value", ap_metric_value(root, comparison->metric));
     ap_add_string(model, to, "meaning", comparison->metric->sentence);
 }
 

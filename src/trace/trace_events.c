@@ -226,15 +226,6 @@ static enum ap_status read_name(struct ap_trace_reading *reading, struct ap_str 
     return ap_strpool_intern(&reading->trace->strings, text.data, text.bytes, ret_name, reterr);
 }
 
-static void widen(bool *has, int64_t *start_ns, int64_t *end_ns, int64_t from_ns, int64_t to_ns)
-{
-    if (!*has || from_ns < *start_ns)
-        *start_ns = from_ns;
-    if (!*has || to_ns > *end_ns)
-        *end_ns = to_ns;
-    *has = true;
-}
-
 /* The device of a GPU row: its argument, else its pid (equal in all traces seen). */
 static int64_t device_of(struct ap_trace_reading *reading)
 {
@@ -288,10 +279,10 @@ static enum ap_status add_row(struct ap_trace_reading *reading, uint32_t categor
         note(reading, AP_COUNTER_dur_negative);
     if (AP_LIKELY(start_ns != AP_START_UNKNOWN)) {
         if (tag & AP_ROW_X)
-            widen(&trace->has_window_all, &trace->window_all_start_ns, &trace->window_all_end_ns, start_ns,
+            ap_trace_widen(&trace->has_window_all, &trace->window_all_start_ns, &trace->window_all_end_ns, start_ns,
                   start_ns + dur_ns);
         if (ap_row_kind(tag) != AP_KIND_span && dur_ns >= 0)
-            widen(&trace->has_window, &trace->window_start_ns, &trace->window_end_ns, start_ns, start_ns + dur_ns);
+            ap_trace_widen(&trace->has_window, &trace->window_start_ns, &trace->window_end_ns, start_ns, start_ns + dur_ns);
     }
     trace->shape_row_count += field(reading, AP_FIELD_ARGS_SHAPES)->kind != AP_SPAN_ABSENT;
     enum ap_event_kind kind = ap_row_kind(tag);

@@ -102,6 +102,16 @@ AP_MUST_CHECK enum ap_status ap_trace_take_detail(struct ap_trace_reading *readi
 /** The [memory] or [OutOfMemory] instant in reading->spans. */
 AP_MUST_CHECK enum ap_status ap_trace_take_memory_event(struct ap_trace_reading *reading, int64_t start_ns, uint32_t track,
                                                         bool out_of_memory, struct ap_error *reterr);
+/** The window that holds this, too. */
+static inline void ap_trace_widen(bool *has, int64_t *start_ns, int64_t *end_ns, int64_t from_ns, int64_t to_ns)
+{
+    if (!*has || from_ns < *start_ns)
+        *start_ns = from_ns;
+    if (!*has || to_ns > *end_ns)
+        *end_ns = to_ns;
+    *has = true;
+}
+
 /** Index of the category @text; index 0, "no category", for the empty text. */
 AP_MUST_CHECK enum ap_status ap_trace_category(struct ap_trace *trace, struct ap_text text, uint32_t *ret_index,
                                                struct ap_error *reterr);

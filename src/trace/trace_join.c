@@ -277,17 +277,6 @@ static enum ap_status add_memory_events(const struct ap_trace_join *join, struct
 
 /* ---------------------------------------------------------------------------------------------------------- counts */
 
-static void widen(bool *has, int64_t *start_ns, int64_t *end_ns, bool more, int64_t from_ns, int64_t to_ns)
-{
-    if (!more)
-        return;
-    if (!*has || from_ns < *start_ns)
-        *start_ns = from_ns;
-    if (!*has || to_ns > *end_ns)
-        *end_ns = to_ns;
-    *has = true;
-}
-
 static void add_counts(const struct ap_trace_join *join, struct ap_trace *whole, const struct ap_trace *part)
 {
     bool overflowed = false; /* ap_trace_join_fits */
@@ -307,10 +296,11 @@ static void add_counts(const struct ap_trace_join *join, struct ap_trace *whole,
     whole->calls_with_external_id += part->calls_with_external_id;
     whole->calls_named_by_correlation += part->calls_named_by_correlation;
     whole->legacy_autograd |= part->legacy_autograd;
-    widen(&whole->has_window_all, &whole->window_all_start_ns, &whole->window_all_end_ns, part->has_window_all,
-          part->window_all_start_ns, part->window_all_end_ns);
-    widen(&whole->has_window, &whole->window_start_ns, &whole->window_end_ns, part->has_window, part->window_start_ns,
-          part->window_end_ns);
+    if (part->has_window_all)
+        ap_trace_widen(&whole->has_window_all, &whole->window_all_start_ns, &whole->window_all_end_ns, part->window_all_start_ns,
+                       part->window_all_end_ns);
+    if (part->has_window)
+        ap_trace_widen(&whole->has_window, &whole->window_start_ns, &whole->window_end_ns, part->window_start_ns, part->window_end_ns);
 }
 
 enum ap_status ap_trace_join_add(struct ap_trace_join *join, struct ap_trace *whole, const struct ap_trace *part,

@@ -148,7 +148,7 @@ struct ap_table_query {
      *  was made with with_rows: operators, kernels, launches, copies, synchronisations, collectives, allocations, steps;
      *  or findings; or tables: all that there are. */
     const char *name;
-    const char *where; /* "name contains gemm and dur_us > 1ms or stream = 7"; NULL = all rows */
+    const char *where; /* "name contains gemm and dur_us > 1ms or tid = 7"; NULL = all rows */
     const char *sort;  /* a column; numbers from the largest down, text from a to z; "dur_us:asc"; NULL = order of the table */
     uint64_t limit;    /* rows at most; 0 = all */
     const char *columns; /* "row_id,name,dur_us": these alone, in this order; NULL = all */

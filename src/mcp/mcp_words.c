@@ -12,6 +12,7 @@ struct word {
 /* The longer ones first. */
 static const struct word of_failures[] = {
     { "--list-rules and --list-metrics name them all", "list_metrics names them all" },
+    { "--list-metrics names them all", "list_metrics names them all" },
     { "--table tables names all tables", "table with the name \"tables\" lists all tables" },
     { "; to read a pipe, give it as standard input with -", "" },
     { "give the input as well", "give paths as well" },

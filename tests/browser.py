@@ -13,10 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT, Tap
+from golden import ROOT
+from tap import Tap
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))
-from browser import Browser, BrowserError, Page, find_browser  # noqa: E402
+from chromium import Browser, BrowserError, Page, find_browser  # noqa: E402
 
 FIXTURES = ROOT / "fixtures"
 HOSTILE = FIXTURES / "traces/hostile_names.json"
@@ -32,7 +33,8 @@ CASES = {
     "nothing": (["--cpu-trace", FIXTURES / "traces/empty_events.json"], ""),
 }
 REAL = {
-    "kineto_resnet50_w0_1623143089861.json.gz": "split utilization steps-chart timeline kernel-map host-flame trace-memory-0",
+    "kineto_resnet50_w0_1623143089861.json.gz": "split utilization steps-chart timeline kernel-map host-flame "
+    "trace-memory-0",
     "hta_nccl_data.json.gz": "split utilization timeline kernel-map host-flame collectives",
     "snapshots/mosaic_output.json.gz": "memory-0 memory-flame segment-map",
 }
@@ -43,13 +45,16 @@ PAPER = 717 # A4 within its margins, in CSS pixels
 # Whatever a name says, the page has these elements alone, and no attribute that could run, style or load something.
 INERT = r"""(() => {
   const bad = [];
-  const known = new Set(("html head meta title link style body a header h1 p strong span code dl div dt dd nav main section h2 article h3 details " +
-    "summary table thead tbody tr th td ul ol li pre b em figure figcaption svg rect text path circle line g h4 footer script button input blockquote " +
-    "br").split(" "));
+  const known = new Set((
+    "html head meta title link style body a header h1 p strong span code " +
+    "dl div dt dd nav main section h2 " +
+    "article h3 details summary table thead tbody tr th td ul ol li pre b em figure figcaption svg rect text " +
+    "path circle line g h4 footer script button input blockquote br").split(" "));
   for (const e of document.querySelectorAll("*")) {
     if (!known.has(e.localName)) bad.push("element " + e.localName);
     for (const a of e.attributes) {
-      if (/^on|^style$|^src|^action$|^formaction$|href$/i.test(a.name) && !(a.name === "href" && /^(#|data:,$)/.test(a.value)))
+      if (/^on|^style$|^src|^action$|^formaction$|href$/i.test(a.name) &&
+          !(a.name === "href" && /^(#|data:,$)/.test(a.value)))
         bad.push(e.localName + " " + a.name + "=" + a.value);
       if (a.name === "class" && !/^[a-z0-9_ -]*$/i.test(a.value)) bad.push("class " + a.value);
     }
@@ -90,7 +95,8 @@ def check_colours(tap):
         of, low = colours(css, dark), []
         pairs = [(text, on, 4.5) for text in ("ink", "muted", "link", "high", "peak") for on in ("bg", "card", "soft")]
         pairs += [("on", severity, 4.5) for severity in severities] + [("ink", "warn", 4.5), ("muted", "warn", 4.5)]
-        pairs += [("flameink", f"f{i}", 4.5) for i in range(8)] + [("flameink", "hit", 4.5)] + [("ink", f"t{i}", 4.5) for i in range(8)]
+        pairs += [("flameink", f"f{i}", 4.5) for i in range(8)] + [("flameink", "hit", 4.5)] + [("ink", f"t{i}", 4.5)
+                                                                                                for i in range(8)]
         pairs += [("on", "compute", 4.5), ("on", "comm", 4.5)]
         pairs += [(shape, "card", 3) for shape in ("compute", "memset", "comm", "requested", "alloc", "peak", "reserved")]
         for text, on, least in pairs:
@@ -106,7 +112,8 @@ class Reports:
 
     def write(self, name, arguments):
         path = self.folder / (re.sub(r"\W+", "-", name) + ".html")
-        done = subprocess.run([self.program, *map(str, arguments), *SHARED, "--html-out", str(path)], capture_output=True, timeout=300,
+        done = subprocess.run([self.program, *map(str, arguments), *SHARED, "--html-out", str(path)], capture_output=True,
+                              timeout=300,
                               check=False)
         if done.returncode:
             raise BrowserError(done.stderr.decode())
@@ -133,7 +140,8 @@ def check_page(tap, browser, path, name, pictures):
     hidden = page.value(f"(document.body.innerText.match(new RegExp({HIDDEN}, 'g')) || []).length")
     tap.ok(hidden == 0, f"{name}: no invisible characters", str(hidden))
     untold = page.value("""Array.from(document.querySelectorAll('svg.chart')).filter(s => !s.getAttribute('aria-label') &&
-        !(s.getAttribute('aria-labelledby') || '').split(' ').every(id => (document.getElementById(id) || {}).textContent)).length""")
+        !(s.getAttribute('aria-labelledby') || '').split(' ')
+          .every(id => (document.getElementById(id) || {}).textContent)).length""")
     tap.ok(untold == 0, f"{name}: each picture has its text")
     twice = page.value("(() => { const ids = Array.from(document.querySelectorAll('[id]')).map(e => e.id);"
                        " return ids.filter((id, at) => ids.indexOf(id) !== at); })()")
@@ -145,37 +153,47 @@ def check_tables(tap, page):
     # the first table with a filter in the details
     page.value("document.querySelectorAll('section.s > details').forEach(d => { d.open = true; })")
     at = page.value("""(() => { const tables = Array.from(document.querySelectorAll('section.s table.sort'));
-        const t = tables.find(t => t.tBodies[0].rows.length > 5 && Array.from(t.tHead.rows[0].cells).some(c => c.textContent === 'Count'));
+        const t = tables.find(t => t.tBodies[0].rows.length > 5 &&
+          Array.from(t.tHead.rows[0].cells).some(c => c.textContent === 'Count'));
         t.id = 'tested'; t.parentElement.previousElementSibling.id = 'tested-tools';
         return Array.from(t.tHead.rows[0].cells).findIndex(c => c.textContent === 'Count') + 1; })()""")
-    cells = f"Array.from(document.querySelectorAll('#tested tbody tr')).map(r => parseFloat(r.cells[{at - 1}].textContent.replace(/,/g, '')))"
+    cells = (f"Array.from(document.querySelectorAll('#tested tbody tr'))"
+             f".map(r => parseFloat(r.cells[{at - 1}].textContent.replace(/,/g, '')))")
     button = f"#tested thead th:nth-child({at}) button"
     page.click(button)
     values = page.value(cells)
-    tap.ok(values == sorted(values, reverse=True) and len(set(values)) > 1, "a click sorts a table by figures, largest first", str(values))
-    tap.ok(page.value(f"document.querySelector('{button}').parentElement.getAttribute('aria-sort')") == "descending", "and says so")
+    tap.ok(values == sorted(values, reverse=True) and len(set(values)) > 1,
+           "a click sorts a table by figures, largest first", str(values))
+    tap.ok(page.value(f"document.querySelector('{button}').parentElement.getAttribute('aria-sort')") == "descending",
+           "and says so")
     page.value(f"document.querySelector('{button}').focus()")
     page.press("Enter", "\r")
     tap.ok(page.value(cells) == sorted(values), "the keyboard turns the order")
     page.click("#tested thead th:nth-child(1) button")
-    names = page.value("Array.from(document.querySelectorAll('#tested tbody tr')).map(r => r.cells[0].textContent.toLowerCase())")
+    names = page.value("Array.from(document.querySelectorAll('#tested tbody tr')).map(r => "
+                       "r.cells[0].textContent.toLowerCase())")
     tap.ok(names == sorted(names), "names sort from a to z", str(names))
     page.value("document.querySelector('#tested-tools input').focus()")
     page.call("Input.insertText", text=names[0])
-    shown = page.value("Array.from(document.querySelectorAll('#tested tbody tr')).filter(r => r.offsetParent).map(r => r.textContent.toLowerCase())")
-    tap.ok(0 < len(shown) < len(names) and all(names[0] in row for row in shown), "the filter leaves the rows that have the words", str(shown))
+    shown = page.value("Array.from(document.querySelectorAll('#tested tbody tr')).filter(r => r.offsetParent).map(r => "
+                       "r.textContent.toLowerCase())")
+    tap.ok(0 < len(shown) < len(names) and all(names[0] in row for row in shown),
+           "the filter leaves the rows that have the words", str(shown))
     told = page.value("document.querySelector('#tested-tools [role=status]').textContent")
     tap.ok(told == f"{len(shown)} of {len(names)} rows", "and tells how many", told)
 
 
 def check_flame(tap, page, flame):
-    state = f"""(() => {{ const svg = document.querySelector('#{flame} svg'), all = Array.from(svg.querySelectorAll('g[data-d]'));
+    state = f"""(() => {{ const svg = document.querySelector('#{flame} svg'),
+                 all = Array.from(svg.querySelectorAll('g[data-d]'));
         return {{ all: all.length, shown: all.filter(g => !g.classList.contains('hidden')).length, root: svg.dataset.root,
-                 focus: document.activeElement.getAttribute('aria-label'), wide: all.filter(g => !g.classList.contains('hidden') &&
+                 focus: document.activeElement.getAttribute('aria-label'),
+                 wide: all.filter(g => !g.classList.contains('hidden') &&
                  Math.abs(g.querySelector('rect').getAttribute('width') - 1000) < 0.02).length }}; }})()"""
     before = page.value(state)
     # a node at the third level that is not as wide as all
-    page.value(f"""(() => {{ const all = Array.from(document.querySelectorAll('#{flame} g[data-d]')), r = g => Number(g.querySelector('rect').getAttribute('width'));
+    page.value(f"""(() => {{ const all = Array.from(document.querySelectorAll('#{flame} g[data-d]')),
+                 r = g => Number(g.querySelector('rect').getAttribute('width'));
         const g = all.filter(g => g.dataset.d > 1 && r(g) < 900).sort((a, b) => r(b) - r(a))[0]; g.id = 'tested-node';
         window.testedTitle = g.getAttribute('aria-label'); }})()""")
     page.click("#tested-node rect")
@@ -186,7 +204,8 @@ def check_flame(tap, page, flame):
     page.press("ArrowUp")
     page.press("Enter", "\r")
     higher = page.value(state)
-    tap.ok(higher["root"] != after["root"] and higher["shown"] >= after["shown"], f"{flame}: the keyboard zooms out a level", str(higher))
+    tap.ok(higher["root"] != after["root"] and higher["shown"] >= after["shown"],
+           f"{flame}: the keyboard zooms out a level", str(higher))
     page.press("Escape")
     tap.ok(page.value(state)["shown"] == before["all"], f"{flame}: Escape shows all again")
     page.press("ArrowDown")
@@ -197,14 +216,18 @@ def check_flame(tap, page, flame):
     page.call("Input.insertText", text=word)
     hits = page.value(f"Array.from(document.querySelectorAll('#{flame} .hit title')).map(t => t.textContent.toLowerCase())")
     told = page.value(f"document.querySelector('#{flame} [role=status]').textContent")
-    tap.ok(hits and all(word in hit for hit in hits) and told.startswith(f"{len(hits)} found, "), f"{flame}: the search finds names", f"{told} {hits[:3]}")
+    tap.ok(hits and all(word in hit for hit in hits) and told.startswith(f"{len(hits)} found, "),
+           f"{flame}: the search finds names", f"{told} {hits[:3]}")
     page.value("document.querySelector('#tested-node').removeAttribute('id')")
 
 
 def check_timeline(tap, page):
-    state = """(() => { const svg = document.querySelector('#timeline svg'), shown = Array.from(svg.querySelectorAll('g.b:not(.hidden)'));
-        return { zoom: Number(svg.dataset.zoom || 1), shown: shown.length, axis: Array.from(svg.querySelectorAll('.axis text')).map(t => t.textContent),
-                 inside: shown.every(g => { const r = g.querySelector('rect'); return Number(r.getAttribute('x')) < 1002; }) }; })()"""
+    state = """(() => { const svg = document.querySelector('#timeline svg'),
+              shown = Array.from(svg.querySelectorAll('g.b:not(.hidden)'));
+        return { zoom: Number(svg.dataset.zoom || 1), shown: shown.length,
+                 axis: Array.from(svg.querySelectorAll('.axis text')).map(t => t.textContent),
+                 inside: shown.every(g => { const r = g.querySelector('rect');
+                   return Number(r.getAttribute('x')) < 1002; }) }; })()"""
     before = page.value(state)
     page.click("#timeline .tools button:nth-child(1)")
     page.click("#timeline .tools button:nth-child(1)")
@@ -219,16 +242,21 @@ def check_timeline(tap, page):
     again = page.value(state)
     tap.ok(again["zoom"] == 1 and again["shown"] == before["shown"], "Escape shows all again", str(again))
     page.click("#timeline g.b rect")
-    told = page.value("document.querySelector('#timeline .info').textContent + '|' + document.querySelector('#timeline g.b title').textContent")
-    tap.ok(page.value(state)["zoom"] >= 1 and told.split("|")[0] == told.split("|")[1], "a click on a bar tells what it is", told)
+    told = page.value("document.querySelector('#timeline .info').textContent + '|' + document.querySelector('#timeline g.b "
+                      "title').textContent")
+    tap.ok(page.value(state)["zoom"] >= 1 and told.split("|")[0] == told.split("|")[1], "a click on a bar tells what it is",
+           told)
 
 
 def check_policy(tap, page):
     """Even markup that came through would neither run nor load."""
-    page.value("""new Promise(done => { const s = document.createElement('script'); s.textContent = 'window.pwned = 1'; document.body.append(s);
-        const i = document.createElement('img'); i.setAttribute('onerror', 'window.pwned = 2'); i.src = 'https://example.invalid/x.png';
-        document.body.append(i); const d = document.createElement('p'); d.setAttribute('style', 'position: fixed'); document.body.append(d);
-        window.styled = getComputedStyle(d).position; fetch('https://example.invalid/').catch(() => {}); setTimeout(done, 300); })""")
+    page.value("""new Promise(done => { const s = document.createElement('script');
+        s.textContent = 'window.pwned = 1'; document.body.append(s);
+        const i = document.createElement('img'); i.setAttribute('onerror', 'window.pwned = 2');
+        i.src = 'https://example.invalid/x.png'; document.body.append(i);
+        const d = document.createElement('p'); d.setAttribute('style', 'position: fixed'); document.body.append(d);
+        window.styled = getComputedStyle(d).position;
+        fetch('https://example.invalid/').catch(() => {}); setTimeout(done, 300); })""")
     tap.ok(page.value("window.pwned") is None, "the policy keeps foreign script from running")
     tap.ok(page.value("window.styled") == "static", "and foreign style from applying")
     asked = [url for url in page.requests() if url.startswith("http")]
@@ -242,7 +270,8 @@ def check_without_script(tap, browser, path, pictures):
     check_quiet(tap, page, "without script")
     tap.ok(page.value("document.documentElement.dataset.script === undefined && !document.querySelector('button, input')"),
            "without script there is no button that would do nothing")
-    seen = page.value("Array.from(document.querySelectorAll('svg.chart')).filter(s => s.getBoundingClientRect().height > 10 && "
+    seen = page.value("Array.from(document.querySelectorAll('svg.chart')).filter(s => "
+                      "s.getBoundingClientRect().height > 10 && "
                       "s.querySelectorAll('rect, path').length > 1).map(s => s.closest('figure').id)")
     lacking = [picture for picture in pictures.split() if picture not in seen]
     tap.ok(not lacking, "without script every picture is drawn", str(lacking))
@@ -253,14 +282,19 @@ def check_without_script(tap, browser, path, pictures):
 
 
 def check_narrow(tap, page, scheme):
-    """What zooms is as wide as the screen and keeps the size of its rows; what scrolls says so and is in reach of the keyboard."""
-    zooming = page.value("""Array.from(document.querySelectorAll('svg.flame, svg.timeline')).map(s => [s.parentElement.clientWidth,
-        s.getBoundingClientRect().width, Math.max(...Array.from(s.querySelectorAll('g rect')).map(r => r.getBoundingClientRect().height))])""")
+    """What zooms is as wide as the screen and keeps the size of its rows; what scrolls says so and is in reach of the
+    keyboard."""
+    zooming = page.value("""Array.from(document.querySelectorAll('svg.flame, svg.timeline')).map(s => [
+        s.parentElement.clientWidth, s.getBoundingClientRect().width,
+        Math.max(...Array.from(s.querySelectorAll('g rect')).map(r => r.getBoundingClientRect().height))])""")
     tap.ok(len(zooming) == 3 and all(abs(box - wide) < 1 and row > 15 for box, wide, row in zooming),
            f"flame graphs and timelines fit a phone, {scheme}", str(zooming))
-    scrolling = page.value("""Array.from(document.querySelectorAll('.scroll')).filter(b => b.scrollWidth > b.clientWidth).map(b => [b.tabIndex,
-        b.getAttribute('role'), document.getElementById(b.getAttribute('aria-labelledby')).textContent, getComputedStyle(b, '::before').content])""")
-    tap.ok(len(scrolling) > 4 and all(at == 0 and role == "region" and name and "sideways" in hint for at, role, name, hint in scrolling),
+    scrolling = page.value("""Array.from(document.querySelectorAll('.scroll'))
+        .filter(b => b.scrollWidth > b.clientWidth).map(b => [
+        b.tabIndex, b.getAttribute('role'),
+        document.getElementById(b.getAttribute('aria-labelledby')).textContent, getComputedStyle(b, '::before').content])""")
+    tap.ok(len(scrolling) > 4
+           and all(at == 0 and role == "region" and name and "sideways" in hint for at, role, name, hint in scrolling),
            f"a chart that scrolls says so and takes the focus, {scheme}", str(scrolling))
 
 
@@ -272,14 +306,16 @@ def check_looks(tap, browser, path):
         width = page.value("document.scrollingElement.scrollWidth")
         tap.ok(width <= 390, f"a phone does not scroll sideways, {scheme}", str(width))
         check_narrow(tap, page, scheme)
-        bright = page.value("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number).reduce((a, b) => a + b)")
+        bright = page.value("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number).reduce((a, "
+                            "b) => a + b)")
         tap.ok((bright < 200) == dark, f"{scheme} is {scheme}", str(bright))
         page.close()
     page = Page(browser, width=PAPER)
     page.open(path)
     page.call("Emulation.setEmulatedMedia", media="print")
     page.value("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    beyond = page.value(f"""Array.from(document.querySelectorAll('table, svg')).filter(e => e.getBoundingClientRect().right > {PAPER})
+    beyond = page.value(f"""Array.from(document.querySelectorAll('table, svg'))
+        .filter(e => e.getBoundingClientRect().right > {PAPER})
         .map(e => e.closest('[id]').id + ': ' + e.getBoundingClientRect().right)""")
     tap.ok(not beyond, "no table and no picture is wider than the paper", "\n".join(beyond))
     page.close()
@@ -308,7 +344,7 @@ def check_all(tap, browser, reports):
     traces = os.environ.get("AP_TRACES")
     for name, pictures in REAL.items():
         if not traces or not (Path(traces) / name).is_file():
-            tap.skip(f"no sample trace {name}")
+            tap.skip(name, "no such sample trace")
             continue
         check_page(tap, browser, reports.write(name, [Path(traces) / name]), name, pictures).close()
 
@@ -322,7 +358,7 @@ def main():
     path = find_browser()
     if not path:
         print("# *** no chromium here: the HTML report is NOT tested in a browser (apt-get install chromium)", flush=True)
-        tap.skip("no chromium: the HTML report in a browser")
+        tap.skip("the HTML report in a browser", "no chromium")
         return tap.done()
     with tempfile.TemporaryDirectory() as folder, Browser(path) as browser:
         check_all(tap, browser, Reports(arguments.program, folder))

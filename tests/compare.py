@@ -11,8 +11,8 @@ import tempfile
 import xml.etree.ElementTree
 from pathlib import Path
 
-from expected import ROOT, Tap
-from golden import load_validator
+from golden import ROOT, load_validator
+from tap import Tap
 
 sys.path.insert(0, str(ROOT / "tools"))
 import make_fixtures  # noqa: E402 (found by the line above)
@@ -60,7 +60,8 @@ class Runs:
 def changed(comparison, *paths):
     """The names of all rows that are called a change."""
     found = []
-    for path in paths or ("split.parts", "device_operators.rows", "host_operators.rows", "kernels.rows", "figures", "memory"):
+    for path in paths or ("split.parts", "device_operators.rows", "host_operators.rows", "kernels.rows", "figures",
+                          "memory"):
         rows = comparison
         for key in path.split("."):
             rows = rows[key] if rows else []
@@ -84,7 +85,8 @@ def check_noise(tap, runs, old, old_report):
     code, report, _ = runs.report(old, "--baseline", old_report)
     rows = report["comparison"]["split"]["parts"]
     tap.same([changed(report["comparison"]), report["comparison"]["findings"]["rows"], {row["delta_us"] for row in rows},
-              {row["delta"] for row in report["comparison"]["figures"] + report["comparison"]["memory"]}], [[], [], {0}, {0}],
+              {row["delta"] for row in report["comparison"]["figures"] + report["comparison"]["memory"]}],
+             [[], [], {0}, {0}],
              "a run is not different from itself")
 
 
@@ -97,20 +99,25 @@ def check_planted(tap, runs, old):
     tap.same(comparison["steps"]["p_value"] < 0.001 and 0.2 < comparison["steps"]["delta_ratio"] < 0.6, True,
              "it is far beyond noise, and of the size that was planted")
     tap.same("idle_causes.data_loading" in changed(comparison, "split.parts"), True, "it is where it was planted")
-    tap.same("most of it in idle_causes.data_loading, +" in comparison["verdict"]["sentence"] and "Steps are" in markdown, True,
+    tap.same("most of it in idle_causes.data_loading, +" in comparison["verdict"]["sentence"] and "Steps are" in markdown,
+             True,
              "the verdict says where")
-    tap.same([row["change"] for row in comparison["findings"]["rows"] if row["rule_id"] == "dataloader-in-process"], ["worse"],
+    tap.same([row["change"] for row in comparison["findings"]["rows"] if row["rule_id"] == "dataloader-in-process"],
+             ["worse"],
              "the finding about it is worse")
     page = runs.page(slow, "--baseline", old, "--fail-on", "steps.p50_us > +5%")
     tap.same(["<strong>Steps are" in page, page.count('id="conditions"'), "comparison.split.parts" in page],
              [True, 1, True], "the HTML report says it, too, with the condition and the tables")
     _, back, _ = runs.report(old, "--baseline", slow)
     other = back["comparison"]
-    tap.same([mirrored(row["change"]) for row in other["split"]["parts"]], [row["change"] for row in comparison["split"]["parts"]],
+    tap.same([mirrored(row["change"]) for row in other["split"]["parts"]],
+             [row["change"] for row in comparison["split"]["parts"]],
              "the other way round everything is the other way round")
-    tap.same([-row["delta_us"] for row in other["split"]["parts"]], [row["delta_us"] for row in comparison["split"]["parts"]],
+    tap.same([-row["delta_us"] for row in other["split"]["parts"]],
+             [row["delta_us"] for row in comparison["split"]["parts"]],
              "and the differences have the other sign")
-    tap.same([other["steps"]["change"], -other["steps"]["shift_us"]], ["better", comparison["steps"]["shift_us"]], "steps, too")
+    tap.same([other["steps"]["change"], -other["steps"]["shift_us"]], ["better", comparison["steps"]["shift_us"]],
+             "steps, too")
     return slow
 
 
@@ -118,15 +125,18 @@ def check_operators(tap, runs, old):
     heavy = runs.trace("heavy.json", 2, gemm_us=240.0)
     _, report, _ = runs.report(heavy, "--baseline", old)
     comparison = report["comparison"]
-    tap.same(changed(comparison, "device_operators.rows"), ["aten::mm", "aten::addmm"], "the operators that became slower, and no other")
+    tap.same(changed(comparison, "device_operators.rows"), ["aten::mm", "aten::addmm"],
+             "the operators that became slower, and no other")
     tap.same([row["change"] for row in comparison["kernels"]["rows"]], ["worse", "worse"], "their kernels")
     wide = runs.trace("wide.json", 2, layers=6)
     _, report, _ = runs.report(wide, "--baseline", old)
-    tap.same("trace_memory.devices.peak_allocated_bytes" in changed(report["comparison"], "memory"), True, "more memory is told")
+    tap.same("trace_memory.devices.peak_allocated_bytes" in changed(report["comparison"], "memory"), True,
+             "more memory is told")
     few = runs.trace("few.json", 5, steps=3, loader_us=1800.0)
     _, report, markdown = runs.report(few, "--baseline", few)
     tap.same(report["comparison"]["steps"]["change"], "too few values", "even equal steps are too few for the test")
-    tap.same(["cannot be told" in markdown, "the medians are equal" in markdown, "no slower" in markdown, changed(report["comparison"])],
+    tap.same(["cannot be told" in markdown, "the medians are equal" in markdown, "no slower" in markdown,
+              changed(report["comparison"])],
              [True, True, False, []], "so nothing is claimed of them, and nothing changed")
     few_old = runs.trace("few_old.json", 6, steps=3)
     _, report, markdown = runs.report(few_old, "--baseline", runs.trace("few_twin.json", 7, steps=3))
@@ -135,9 +145,11 @@ def check_operators(tap, runs, old):
     tap.same("too few steady steps" in markdown, True, "which is said")
     _, report, markdown = runs.report(few, "--baseline", few_old)
     steps = report["comparison"]["steps"]
-    tap.same([steps["change"], steps["test"]], ["worse", None], "three that are all longer, by more than the noise, are slower")
+    tap.same([steps["change"], steps["test"]], ["worse", None],
+             "three that are all longer, by more than the noise, are slower")
     tap.same("are too few for a test, but do not overlap" in markdown, True, "which is said")
-    _, report, _ = runs.report(runs.trace("two.json", 5, steps=2, loader_us=1800.0), "--baseline", runs.trace("two_old.json", 6, steps=2))
+    _, report, _ = runs.report(runs.trace("two.json", 5, steps=2, loader_us=1800.0), "--baseline",
+                               runs.trace("two_old.json", 6, steps=2))
     tap.same(report["comparison"]["steps"]["change"] in ("too few values", "unknown"), True, "of two nobody can tell")
 
 
@@ -152,46 +164,61 @@ def check_conditions(tap, runs, old, slow):
     tap.same(markdown.count("**fails**") >= 1 and "**not known**" not in markdown and "not known:" in markdown, True,
              "they stand in the Markdown")
     twin = runs.trace("twin.json", 3)
-    done = runs.run(twin, "--baseline", old, "--fail-on", "steps.p50_us > -50%", "--junit-out", junit, "--github-annotations")
-    tap.same([done.returncode, b"; within the noise (p = " in done.stderr, "; within the noise (p = " in junit.read_text(encoding="utf-8")],
+    done = runs.run(twin, "--baseline", old, "--fail-on", "steps.p50_us > -50%", "--junit-out", junit,
+                    "--github-annotations")
+    tap.same([done.returncode, b"; within the noise (p = " in done.stderr,
+              "; within the noise (p = " in junit.read_text(encoding="utf-8")],
              [1, True, True], "a condition that fails on noise says so, in the annotation and in JUnit XML")
     code, report, markdown = runs.report(slow, "--baseline", old, *arguments, "--junit-out", junit)
-    tap.same([row["change"] for row in report["conditions"]][1:], ["worse", None, None], "what the comparison calls it stands beside")
+    tap.same([row["change"] for row in report["conditions"]][1:], ["worse", None, None],
+             "what the comparison calls it stands beside")
     suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
     tap.same([suite.get("tests"), suite.get("skipped"), [case.get("name") for case in suite]],
              ["4", "1", list(rows)], "JUnit XML has a test case each")
-    tap.same([case.find("failure") is not None for case in suite], [row["held"] is True for row in rows.values()], "with its outcome")
+    tap.same([case.find("failure") is not None for case in suite], [row["held"] is True for row in rows.values()],
+             "with its outcome")
     tap.same(runs.run(slow, "--fail-on", "steps.p50_us > 10s").returncode, 0, "what does not hold fails nothing")
     unknown = ["--fail-on", "memory.summary.reserved_bytes > 1G"]
     done = runs.run(slow, *unknown)
-    tap.same([done.returncode, b"is not known in this report" in done.stderr], [0, True], "nor does a figure that is not known, which is said")
+    tap.same([done.returncode, b"is not known in this report" in done.stderr], [0, True],
+             "nor does a figure that is not known, which is said")
     tap.same(runs.run(slow, *unknown, "--strict").returncode, 1, "but with --strict it does")
     done = runs.run(slow, "--baseline", old, *arguments, "--github-annotations")
     lines = done.stderr.decode().splitlines()
     severe = sum(finding["severity"] in ("critical", "high") for finding in report["findings"])
-    tap.same([line.split(" ")[0] for line in lines if line.startswith("::error")], ["::error"] * (1 + rows["high"]["held"] + severe), "annotations are errors for conditions that hold")
+    tap.same([line.split(" ")[0] for line in lines if line.startswith("::error")],
+             ["::error"] * (1 + rows["high"]["held"] + severe), "annotations are errors for conditions that hold")
     tap.same(all(line.startswith(("::error title=", "::warning title=")) for line in lines), True, "and warnings else")
     tap.same(any("+5%25::" in line for line in lines), True, "their text is escaped")
     done = runs.run(slow, "--fail-on", "low", "--github-annotations", "--json-out", runs.folder / "report.json")
     lines = [line.split("::")[1] for line in done.stderr.decode().splitlines()]
-    severe = [finding["severity"] for finding in json.loads((runs.folder / "report.json").read_text(encoding="utf-8"))["findings"]
+    severe = [finding["severity"]
+              for finding in json.loads((runs.folder / "report.json").read_text(encoding="utf-8"))["findings"]
               if finding["severity"] != "info"]
     tap.same(sorted(line.split(" ")[0] for line in lines),
              sorted(["error"] + ["error" if severity in ("critical", "high") else "warning" for severity in severe]),
              "every finding that makes a severity hold is annotated, the two highest as errors")
-    tap.same("error" in [line.split(" ")[0] for line in runs.run(slow, "--github-annotations").stderr.decode().split("::")], False,
+    tap.same("error" in [line.split(" ")[0] for line in runs.run(slow, "--github-annotations").stderr.decode().split("::")],
+             False,
              "without a condition nothing is an error")
-    many = runs.run(slow, "--fail-on", ",".join(f"steps.count > {limit}" for limit in range(11)), "--github-annotations").stderr.decode()
+    many = runs.run(slow, "--fail-on", ",".join(f"steps.count > {limit}" for limit in range(11)),
+                    "--github-annotations").stderr.decode()
     tap.same([many.count("::error"), many.splitlines()[-1]],
-             [10, "::notice title=more annotations::1 more are left out; the report has all findings"], "more than the runner takes are counted")
+             [10, "::notice title=more annotations::1 more are left out; the report has all findings"],
+             "more than the runner takes are counted")
     hostile = ROOT / "fixtures/traces/hostile_names.json"
-    lines = runs.run(hostile, "--baseline", old, "--fail-on", "low", "--github-annotations", "--junit-out", junit).stderr.decode().splitlines()
-    tap.same([line for line in lines if not line.startswith(("::error title=", "::warning title="))], [], "hostile names begin no line")
+    lines = runs.run(hostile, "--baseline", old, "--fail-on", "low", "--github-annotations", "--junit-out",
+                     junit).stderr.decode().splitlines()
+    tap.same([line for line in lines if not line.startswith(("::error title=", "::warning title="))], [],
+             "hostile names begin no line")
     tap.same(xml.etree.ElementTree.parse(junit).getroot().tag, "testsuites", "and break no XML")
-    for text, want in (("steps.p50 > 5ms", b"steps.p50_us"), ("steps.p50_us > +5%", b"--baseline"), ("steps.p50_us > 5", b"150ms"),
-                       ("steps.p50_us", b"<="), ("high,", b"severity"), ("urgent", b"critical"), ("steps.count > 5ms", b"plain")):
+    for text, want in (("steps.p50 > 5ms", b"steps.p50_us"), ("steps.p50_us > +5%", b"--baseline"),
+                       ("steps.p50_us > 5", b"1.5 ms"),
+                       ("steps.p50_us", b"<="), ("high,", b"severity"), ("urgent", b"critical"),
+                       ("steps.count > 5ms", b"without unit")):
         done = runs.run(slow, "--fail-on", text)
-        tap.same([done.returncode, want in done.stderr, done.stdout], [2, True, b""], f"{text!r} is a mistake in the command line")
+        tap.same([done.returncode, want in done.stderr, done.stdout], [2, True, b""],
+                 f"{text!r} is a mistake in the command line")
     tap.same(runs.run(slow, "--junit-out", junit).returncode, 2, "--junit-out without --fail-on is one, too")
 
 
@@ -200,12 +227,15 @@ def check_snapshots(tap, runs):
     _, report, markdown = runs.report(modern, "--baseline", churn)
     verdict = report["comparison"]["verdict"]
     owners = {row["name"]: row["change"] for row in report["comparison"]["memory_owners"]["rows"]}
-    tap.same([owners["/srv/train/train.py:76 train_step"], report["comparison"]["memory_owners"]["complete"]], ["worse", True],
+    tap.same([owners["/srv/train/train.py:76 train_step"], report["comparison"]["memory_owners"]["complete"]],
+             ["worse", True],
              "who holds more is told")
-    tap.same([verdict["change"] in ("worse", "better"), "Peak reserved" in verdict["sentence"], "Noise" in markdown], [True, True, False],
+    tap.same([verdict["change"] in ("worse", "better"), "Peak reserved" in verdict["sentence"], "Noise" in markdown],
+             [True, True, False],
              "snapshots are compared by their peak")
     _, report, _ = runs.report(modern, "--baseline", modern)
-    tap.same([report["comparison"]["verdict"]["change"], changed(report["comparison"])], ["no change", []], "one is not different from itself")
+    tap.same([report["comparison"]["verdict"]["change"], changed(report["comparison"])], ["no change", []],
+             "one is not different from itself")
 
 
 def check_baselines(tap, runs, old, old_report):
@@ -223,15 +253,17 @@ def check_baselines(tap, runs, old, old_report):
     given({"schema_version": "1.0", "generator": {"name": "analyze_profile"}}, "a report without anything is one", 0)
     given('{"schema_version": "1.0", "x": ' + "[" * 100 + "]" * 100 + "}", "nesting is bounded", 5)
     given('{"schema_version": "1.0", "generator": {"name"', "a cut one is refused", 3)
-    given({"a": 1}, "what is none is refused", 3, b"--baseline takes")
+    given({"a": 1}, "what is none is refused", 3, b"was expected as the baseline")
     given("\x80\x04", "as is a pickle", 3)
-    report["findings"].append({"rule_id": "<img src=x>|`a`", "title": "[x](javascript:1) | <b>", "severity": "critical\n# x"})
+    report["findings"].append({"rule_id": "<img src=x>|`a`", "title": "[x](javascript:1) | <b>",
+                               "severity": "critical\n# x"})
     report["operators"]["top"].append({"name": "a|b\n## c", "device_self_us": 10**9, "count": 3})
     report["steps"]["rows"] += [{"steady": True, "dur_us": -5}, {"steady": True, "dur_us": "x"}, 7, None]
     report["context"] = {"a\nb": "c\n# d", "n": 5}
     given(report, "hostile names and odd rows are survived", 0)
     done = runs.run(old, "--baseline", runs.folder / "baseline.json")
-    tap.same([line for line in done.stdout.decode().splitlines() if line.startswith(("# x", "## c", "# d")) or "<img" in line], [],
+    tap.same([line for line in done.stdout.decode().splitlines() if line.startswith(("# x", "## c", "# d"))
+              or "<img" in line], [],
              "and their text stays text")
     tap.same(runs.run(old, "--baseline", "-").returncode, 2, "standard input is no baseline")
     tap.same(runs.run(old_report).returncode, 2, "a report is no input of its own")
@@ -241,7 +273,8 @@ def check_baselines(tap, runs, old, old_report):
 def check_series(tap, runs):
     """Kernels in proportion to the batch."""
     sizes = (8, 16, 32, 64)
-    traces = [runs.trace(f"b{size}.json", 20 + size, batch=size, width=65536, gemm_us=40.0 * size, steps=6) for size in sizes]
+    traces = [runs.trace(f"b{size}.json", 20 + size, batch=size, width=65536, gemm_us=40.0 * size, steps=6)
+              for size in sizes]
     code, report, markdown = runs.report("--series", *(f"{size}={trace}" for size, trace in zip(sizes, traces)))
     series = report["series"]
     tap.same([code, [point["batch"] for point in series["points"]]], [0, list(sizes)], "a point for each batch size")
@@ -250,9 +283,11 @@ def check_series(tap, runs):
     tap.same([series["memory"]["per_sample_bytes"] > 0, series["memory"]["largest_batch"] > 64], [True, True],
              "memory grows with it, and a larger one would fit")
     tap.same(series["memory"]["fixed_bytes"] + series["memory"]["per_sample_bytes"] * series["memory"]["largest_batch"]
-             <= 0.9 * series["memory"]["capacity_bytes"], True, "by the line, within the memory of the device less the reserve")
+             <= 0.9 * series["memory"]["capacity_bytes"], True,
+             "by the line, within the memory of the device less the reserve")
     tap.same(report["trace"]["path"], str(traces[-1]), "the rest of the report is about the largest")
-    tap.same(["## Batch sizes" in markdown, "Assumed" in markdown], [True, True], "the Markdown has it, with what is assumed")
+    tap.same(["## Batch sizes" in markdown, "Assumed" in markdown], [True, True],
+             "the Markdown has it, with what is assumed")
     page = runs.page("--series", *(f"{size}={trace}" for size, trace in zip(sizes, traces)))
     tap.same(['<a href="#batch-sizes">' in page, page.count('id="series-chart"'), "series.points" in page], [True, 1, True],
              "and so has the HTML, with a picture")
@@ -262,10 +297,12 @@ def check_series(tap, runs):
     code, report, markdown = runs.report("--series", f"16={traces[0]}", f"15={traces[1]}")
     tap.same("**The knee is at a batch of 15, " in markdown, True, "a knee is called one")
     code, report, _ = runs.report("--series", *traces)
-    tap.same([(point["batch"], point["batch_from"]) for point in report["series"]["points"]], [(size, "shapes") for size in sizes],
+    tap.same([(point["batch"], point["batch_from"]) for point in report["series"]["points"]],
+             [(size, "shapes") for size in sizes],
              "without labels the sizes are taken from the shapes")
     for arguments, claim in (([traces[0]], "one trace is no series"), ([f"0={traces[0]}", traces[1]], "a batch has samples"),
-                             (["8=-", traces[1]], "files alone"), ([*traces, "--memory-json", traces[0]], "no snapshot beside")):
+                             (["8=-", traces[1]], "files alone"),
+                             ([*traces, "--memory-json", traces[0]], "no snapshot beside")):
         tap.same(runs.run("--series", *arguments).returncode, 2, claim)
 
 
@@ -273,12 +310,14 @@ def check_schema(tap, runs, old, slow):
     if not runs.invalid:
         print("# python3-jsonschema is not there: NOT CHECKED against the schema")
         return
-    for arguments in ([slow, "--baseline", old, "--fail-on", "high,steps.p50_us > +5%,gpu.busy_us < 1s"], ["--series", f"1={old}", f"2={slow}"],
+    for arguments in ([slow, "--baseline", old, "--fail-on", "high,steps.p50_us > +5%,gpu.busy_us < 1s"],
+                      ["--series", f"1={old}", f"2={slow}"],
                       ["--series", f"1={old}", f"1={slow}"], [old, "--baseline", ROOT / "fixtures/traces/tiny_ops.json"],
                       [ROOT / "fixtures/snapshots/modern.json.gz", "--baseline", ROOT / "fixtures/snapshots/churn.json"],
                       [ROOT / "fixtures/snapshots/modern.json.gz", "--baseline", old]):
         runs.report(*arguments)
-        tap.same(runs.invalid((runs.folder / "report.json").read_bytes()), [], "valid by the schema: " + " ".join(Path(str(a)).name for a in arguments))
+        tap.same(runs.invalid((runs.folder / "report.json").read_bytes()), [],
+                 "valid by the schema: " + " ".join(Path(str(a)).name for a in arguments))
 
 
 def main():

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Cut files: a trace that ends at any byte, plain or gzip, gives a report of everything before the cut, says so, and is never
-called complete; a snapshot is refused unless --salvage is given. Wrong checksums and broken JSON are refused. Prints TAP."""
+"""Cut files: a trace that ends at any byte, plain or gzip, gives a report of everything before the cut, says so, and is
+never called complete; a snapshot is refused unless --salvage is given. Wrong checksums and broken JSON are refused. Prints
+TAP."""
 
 import argparse
 import gzip
@@ -11,14 +12,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from expected import ROOT, Tap
-
-OFFSETS = 60
+from golden import ROOT
+from tap import Tap
 
 
 class Program:
-    def __init__(self, path, folder):
-        self.path, self.folder = path, Path(folder)
+    def __init__(self, path, folder, cuts):
+        self.path, self.folder, self.cuts = path, Path(folder), cuts
 
     def run(self, option, data, *more):
         artifact = self.folder / "input"
@@ -36,14 +36,14 @@ def codes(report):
     return [w["code"] for w in report["warnings"]]
 
 
-def places(size):
-    return sorted({size * i // OFFSETS for i in range(1, OFFSETS)} | {1, 2, 10, 11, size - 1, size - 4, size - 8, size - 9})
+def places(size, count):
+    return sorted({size * i // count for i in range(1, count)} | {1, 2, 10, 11, size - 1, size - 4, size - 8, size - 9})
 
 
 def check_trace(tap, program, name, data, whole_events):
     """Reports, once one whole event is there, with counts that never fall as the cut moves on."""
     last, broken, refused_after_report = 0, [], False
-    for place in places(len(data)):
+    for place in places(len(data), program.cuts):
         done, report, left = program.run("--cpu-trace", data[:place])
         if done.returncode == 3 and report is None and not left:
             refused_after_report |= last > 0
@@ -80,11 +80,13 @@ def flipped(data, place):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
-    program_path = str(Path(parser.parse_args().program).resolve())
+    parser.add_argument("--thorough", action="store_const", dest="cuts", const=60, default=10,
+                        help="60 cuts of each file, not 10")
+    arguments = parser.parse_args()
     tap = Tap()
     fixtures = ROOT / "fixtures"
     with tempfile.TemporaryDirectory() as folder:
-        program = Program(program_path, folder)
+        program = Program(str(Path(arguments.program).resolve()), folder, arguments.cuts)
         for name in ("traces/training_step_cuda.json.gz", "traces/pretty_printed.json", "traces/compact_one_line.json"):
             raw = (fixtures / name).read_bytes()
             text = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw

@@ -11,6 +11,8 @@ import tempfile
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
+from tap import Tap
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # What the generator calls an oddity, and the warnings that count it; several share one. Those that stand in no line here are
@@ -50,23 +52,6 @@ ODDITIES = [
 ]
 # Warnings that a fixture without oddities may have: its categories are of another make on purpose.
 HARMLESS = {"category-unknown"}
-
-
-class Tap:
-    def __init__(self):
-        self.count = self.failed = 0
-
-    def same(self, got, want, claim):
-        self.count += 1
-        right = got == want
-        self.failed += not right
-        print(f"{'ok' if right else 'not ok'} {self.count} - {claim}")
-        if not right:
-            print(f"#   got {str(got)[:300]}\n#   want {str(want)[:300]}")
-
-    def done(self):
-        print(f"1..{self.count}")
-        return 1 if self.failed else 0
 
 
 def run(program, option, path, folder):
@@ -149,7 +134,8 @@ def check_trace(tap, name, got, want):
     tap.same([s["dur_us"] for s in steps], [s["dur_us"] for s in want["steps"]], f"{name}: steps")
     if want["steps"]:
         durations = [Decimal(s["dur_us"]) for s in want["steps"]]
-        tap.same({key: got["steps"][key] for key in ("count", "total_us", "mean_us", "min_us", "max_us", "p50_us", "cold_start_ratio")},
+        tap.same({key: got["steps"][key] for key in ("count", "total_us", "mean_us", "min_us", "max_us", "p50_us",
+                                                     "cold_start_ratio")},
                  step_figures(durations), f"{name}: figures of the steps")
     phases = {phase: count for phase, count in want["events_by_ph"].items() if len(phase) == 1}  # others are no phases
     tap.same(got["trace"]["events"]["by_phase"], phases, f"{name}: trace.events.by_phase")

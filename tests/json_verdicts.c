@@ -36,7 +36,10 @@ static const struct {
 };
 
 static const struct ap_json_field fields[] = {
-    { NULL, "ph", false }, { NULL, "name", true }, { "args", "bytes", false }, { "args", "device", false },
+    { NULL, "ph", false },
+    { NULL, "name", true },
+    { "args", "bytes", false },
+    { "args", "device", false },
 };
 
 /* What came of it. */
@@ -154,8 +157,8 @@ static bool check_file(const struct listed_file *file, enum place place, enum wa
 }
 
 /* The documents of which @wanted (NULL: of all) is @only, at every place. */
-static void check_files(const struct file_list *list, const char *title, enum wanted (*wanted)(const struct listed_file *file),
-                        enum wanted only)
+static void check_files(const struct file_list *list, const char *title,
+                        enum wanted (*wanted)(const struct listed_file *file), enum wanted only)
 {
     static const char *const verbs[] = { "are accepted", "are refused with their place", "are accepted and counted",
                                          "are accepted or refused with their place" };

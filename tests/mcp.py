@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`analyze_profile mcp` as a process: framing, errors, what may be read, hostile bytes, memory over many requests; and a session
-with the official Python SDK (package `mcp`), which is skipped where no Python has it: AP_MCP_PYTHON names one. Prints TAP."""
+"""`analyze_profile mcp` as a process: framing, errors, what may be read, hostile bytes, memory over many requests; and a
+session with the official Python SDK (package `mcp`), which is skipped where no Python has it: AP_MCP_PYTHON names one.
+Prints TAP."""
 
 import argparse
 import json
@@ -13,19 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from expected import ROOT
-from expected import Tap as PlainTap
-from golden import load_validator
+from golden import ROOT, load_validator
+from tap import Tap
 
 TRACES = ROOT / "fixtures" / "traces"
 LIMIT_S = 60
 TOOLS = ["analyze", "compare", "explain", "list_metrics", "table", "around", "capture"]
-
-
-class Tap(PlainTap):
-    def skip(self, claim, why):
-        self.count += 1
-        print(f"ok {self.count} - {claim} # SKIP {why}")
 
 
 class Server:
@@ -53,7 +47,8 @@ class Server:
     def notified(self, token, name, /, **arguments):
         """([parameters of notifications], answer)"""
         self.send(json.dumps({"jsonrpc": "2.0", "id": "n", "method": "tools/call",
-                              "params": {"name": name, "arguments": arguments, "_meta": {"progressToken": token}}}).encode() + b"\n")
+                              "params": {"name": name, "arguments": arguments,
+                                         "_meta": {"progressToken": token}}}).encode() + b"\n")
         told = []
         while "id" not in (answer := self.answer()):
             assert answer["method"] == "notifications/progress", answer
@@ -61,7 +56,8 @@ class Server:
         return told, answer["result"]
 
     def initialize(self, version="2025-06-18"):
-        answer = self.ask("initialize", protocolVersion=version, capabilities={}, clientInfo={"name": "test", "version": "1"})
+        answer = self.ask("initialize", protocolVersion=version, capabilities={},
+                          clientInfo={"name": "test", "version": "1"})
         self.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
         return answer["result"]
 
@@ -97,10 +93,12 @@ def check_session(tap, program):
     content = result["structuredContent"]
     tap.same([result["isError"], "findings" in content, len(content["findings"]) > 3, content["left_out_count"]],
              [False, True, True, 0], "a trace and a snapshot, each below another root")
-    tap.same(content["findings"][0]["title"] in result["content"][0]["text"], True, "text and object tell of the same finding")
+    tap.same(content["findings"][0]["title"] in result["content"][0]["text"], True,
+             "text and object tell of the same finding")
     for tokens in (200, 500, 2000, 20000):
         result = server.call("analyze", paths=["training_step_cuda.json.gz"], max_tokens=tokens)
-        sizes = [len(result["content"][0]["text"].encode()), len(json.dumps(result["structuredContent"], separators=(",", ":")))]
+        sizes = [len(result["content"][0]["text"].encode()),
+                 len(json.dumps(result["structuredContent"], separators=(",", ":")))]
         tap.same([size for size in sizes if size > 3 * tokens + 60], [], f"an answer of {tokens} tokens has no more")
     result = server.call("compare", paths=["after_slowdown.json.gz"], baseline="before_slowdown.json.gz",
                          conditions=["steps.p50_us > +5%", "critical"])
@@ -109,7 +107,8 @@ def check_session(tap, program):
               {row["change"] for row in content["split"]} <= {"worse", "better", "changed"},
               result["content"][0]["text"].startswith("## Compared with the baseline\n")],
              ["worse", [True, True], True, True], "a comparison: its verdict, conditions, changes alone, and a text")
-    tap.same(server.call("analyze", paths=["training_step_cuda.json.gz"], max_tokens=7).get("code"), -32602, "a mistake in an argument")
+    tap.same(server.call("analyze", paths=["training_step_cuda.json.gz"], max_tokens=7).get("code"), -32602,
+             "a mistake in an argument")
     check_questions(tap, server)
     check_progress(tap, server)
     check_capture(tap, server)
@@ -130,35 +129,46 @@ def check_questions(tap, server):
     tap.same([len(rows), result["structuredContent"]["matched_count"] > 3, all("p50_us" in json.dumps(row) for row in rows),
               len(result["content"][0]["text"].splitlines())], [3, True, True, 3], "some figures by a part of their name")
     rules = server.call("list_metrics", of="rules", limit=1000, max_tokens=50000)["structuredContent"]
-    tap.same([rules["total_count"] > 50, rules["matched_count"] == rules["total_count"], len(rules["rows"]) == rules["total_count"]],
+    tap.same([rules["total_count"] > 50, rules["matched_count"] == rules["total_count"],
+              len(rules["rows"]) == rules["total_count"]],
              [True, True, True], "all rules")
     tap.same(server.call("list_metrics", contains="no such figure")["content"][0]["text"], "none\n", "no figure at all")
     result = server.call("table", paths=trace, name="kernels", where="dur_us > 1us", sort="dur_us", limit=5)
     rows = result["structuredContent"]["rows"]
-    tap.same([len(rows), rows == sorted(rows, key=lambda row: -row["dur_us"]), rows[0]["dur_us"] > 1], [5, True, True], "rows of a table")
+    tap.same([len(rows), rows == sorted(rows, key=lambda row: -row["dur_us"]), rows[0]["dur_us"] > 1], [5, True, True],
+             "rows of a table")
     result_of_all = server.call("table", paths=trace, name="tables")["structuredContent"]
     tap.same(result_of_all["rows_shown"], result_of_all["rows_total"], "the list of tables is whole")
     around = server.call("around", paths=trace, id=rows[0]["row_id"])
-    tap.same([around["isError"], rows[0]["row_id"] in around["content"][0]["text"], bool(around["structuredContent"])], [False, True, True],
+    tap.same([around["isError"], rows[0]["row_id"] in around["content"][0]["text"], bool(around["structuredContent"])],
+             [False, True, True],
              "what is around one of them")
     invalid = load_validator(ROOT / "references" / "answer-schema.json")
     if invalid:
         answers = [result, around, server.call("explain", id=finding["rule_id"], paths=trace)]
-        tap.same([invalid(json.dumps(answer["structuredContent"])) for answer in answers], [[], [], []], "their objects keep to the schema of answers")
+        tap.same([invalid(json.dumps(answer["structuredContent"])) for answer in answers], [[], [], []],
+                 "their objects keep to the schema of answers")
     else:
         tap.skip("their objects keep to the schema of answers", "no jsonschema here")
-    for arguments in ({"name": "no-such-table"}, {"name": "kernels", "where": "dur_us >"}, {"name": "kernels", "sort": "no_such"}):
+    for arguments in ({"name": "no-such-table"}, {"name": "kernels", "where": "dur_us >"},
+                      {"name": "kernels", "sort": "no_such"}):
         tap.same(server.call("table", paths=trace, **arguments)["isError"], True, f"a mistake in a question: {arguments}")
     tap.same(server.call("around", paths=trace, id="row:99999999999")["isError"], True, "a row that is not there")
-    said = [server.text("around", paths=trace, id="row:99999999999"), server.text("explain", id="no-such-rule"), server.text("explain", id="finding:1"),
-            server.text("around", paths=trace, id="alloc:1"), server.text("table", paths=["fragmented.json"], name="kernels"),
-            server.text("compare", paths=trace, baseline=trace[0], conditions=["steps.p5 > 1"]), server.text("analyze", paths=trace, max_tokens=50000).rpartition("\n\n")[2],
+    said = [server.text("around", paths=trace, id="row:99999999999"), server.text("explain", id="no-such-rule"),
+            server.text("explain", id="finding:1"),
+            server.text("around", paths=trace, id="alloc:1"),
+            server.text("table", paths=["fragmented.json"], name="kernels"),
+            server.text("compare", paths=trace, baseline=trace[0], conditions=["steps.p5 > 1"]),
+            server.text("analyze", paths=trace, max_tokens=50000).rpartition("\n\n")[2],
             *(server.text("table", paths=trace, **arguments) for arguments in (
-                {"name": "no.such"}, {"name": "kernels", "where": "no_such = 1"}, {"name": "kernels", "sort": "no_such"}, {"name": "kernels", "columns": "no_such"},
+                {"name": "no.such"}, {"name": "kernels", "where": "no_such = 1"}, {"name": "kernels", "sort": "no_such"},
+                {"name": "kernels", "columns": "no_such"},
                 {"name": "kernels", "where": "dur_us > 100us", "columns": "row_id"}))]
-    tap.same([text for text in said if "--" in text], [], "what it says of mistakes and of more names no option of the command line")
+    tap.same([text for text in said if "--" in text], [],
+             "what it says of mistakes and of more names no option of the command line")
     result = server.call("table", paths=trace, name="operators", limit=1000, max_tokens=200)
-    tap.same([len(result["content"][0]["text"]) < 700, "cut here" in result["content"][0]["text"], "structuredContent" in result],
+    tap.same([len(result["content"][0]["text"]) < 700, "cut here" in result["content"][0]["text"],
+              "structuredContent" in result],
              [True, True, False], "a table that does not fit is cut, and has no object")
 
 
@@ -167,10 +177,12 @@ def check_progress(tap, server):
     sizes = [(ROOT / "fixtures" / folder / name).stat().st_size for folder, name in zip(("traces", "snapshots"), names)]
     told, result = server.notified("t-1", "analyze", paths=names)
     done = [params["progress"] for params in told]
-    tap.same([result["isError"], {params["progressToken"] for params in told}, {params["total"] for params in told}, done == sorted(set(done)), done[-1]],
+    tap.same([result["isError"], {params["progressToken"] for params in told}, {params["total"] for params in told},
+              done == sorted(set(done)), done[-1]],
              [False, {"t-1"}, {sum(sizes)}, True, sum(sizes)], "progress of two inputs grows to their size")
     told, result = server.notified(7, "table", paths=names[:1], name="steps")
-    tap.same([result["isError"], told[-1]["progressToken"], told[-1]["progress"]], [False, 7, sizes[0]], "progress of a question, with a number as its token")
+    tap.same([result["isError"], told[-1]["progressToken"], told[-1]["progress"]], [False, 7, sizes[0]],
+             "progress of a question, with a number as its token")
 
 
 def check_capture(tap, server):
@@ -179,7 +191,8 @@ def check_capture(tap, server):
     tap.same(code["content"][0]["text"], code["structuredContent"]["code"], "code that records everything, which is Python")
     result = server.call("capture", paths=["sync_heavy.json"])["structuredContent"]
     compile(result["trace_snippet"], "trace", "exec")
-    tap.same(["stacks" in [reason["id"] for reason in result["reasons"]], "with_stack=True" in result["trace_snippet"]], [True, True],
+    tap.same(["stacks" in [reason["id"] for reason in result["reasons"]], "with_stack=True" in result["trace_snippet"]],
+             [True, True],
              "and what one recording lacks, with code for it")
 
 
@@ -190,13 +203,15 @@ def check_redaction(tap, program):
         server = Server(program, TRACES, options=options)
         server.initialize()
         trace = ["python_stacks.json"]
-        answers[options] = json.dumps([server.call("analyze", paths=trace), server.call("around", paths=trace, id="operators.top[0]"),
+        answers[options] = json.dumps([server.call("analyze", paths=trace),
+                                       server.call("around", paths=trace, id="operators.top[0]"),
                                        server.call("table", paths=trace, name="operators", limit=100, max_tokens=50000),
                                        server.call("table", paths=trace, name="frames.top", limit=100, max_tokens=50000)])
         tap.same(server.call("analyze", paths=trace, redact=False).get("code"), -32602, "redaction is no argument")
         tap.same(server.end()[0], 0, f"a server with {options}")
     secret = [word for word in ("train.py", "model.py") if word in answers[()]]
-    tap.same([bool(secret), [word for word in secret if word in answers[("--redact",)]]], [True, []], "--redact: no name of a file in any answer")
+    tap.same([bool(secret), [word for word in secret if word in answers[("--redact",)]]], [True, []],
+             "--redact: no name of a file in any answer")
 
 
 def check_schemas(tap, tools):
@@ -224,15 +239,19 @@ def check_roots(tap, program, folder):
     server = Server(program, root)
     server.initialize()
     for path in ("trace.json", "deep/trace.json", "inner.json", str(root / "trace.json"), "deep/../trace.json"):
-        tap.same(server.call("analyze", paths=[path], max_tokens=200)["isError"], False, f"readable: {path.replace(str(folder), '')}")
+        tap.same(server.call("analyze", paths=[path], max_tokens=200)["isError"], False,
+                 f"readable: {path.replace(str(folder), '')}")
     secret = [server.text("analyze", paths=[path]).partition(": ")[2] for path in (
-        "escape.json", "up/trace.json", "../outside/trace.json", str(outside / "trace.json"), "/etc/passwd", "/proc/self/mem", "/dev/zero",
+        "escape.json", "up/trace.json", "../outside/trace.json", str(outside / "trace.json"), "/etc/passwd",
+        "/proc/self/mem", "/dev/zero",
         "none.json", "deep", "-", "/dev/stdin", "/proc/self/fd/0")]
     tap.same(len(set(secret) - {secret[8]}), 1, "what is elsewhere and what is nowhere get the same answer")
-    tap.same(["directory" in secret[8], server.text("analyze", paths=["fifo"]).endswith("this is a FIFO, expected a regular file"),
+    tap.same(["directory" in secret[8],
+              server.text("analyze", paths=["fifo"]).endswith("this is a FIFO, expected a regular file"),
               "pickle" in server.text("analyze", paths=["snapshot.pickle"])], [True, True, True],
              "a folder, a FIFO and a pickle are refused by name")
-    tap.same([server.call("compare", paths=["trace.json"], baseline=path)["isError"] for path in ("escape.json", "/etc/passwd", "inner.json")],
+    tap.same([server.call("compare", paths=["trace.json"], baseline=path)["isError"]
+              for path in ("escape.json", "/etc/passwd", "inner.json")],
              [True, True, False], "the same holds for a baseline")
     (root / "trace.json").unlink()
     (root / "trace.json").symlink_to(outside / "trace.json")
@@ -240,13 +259,15 @@ def check_roots(tap, program, folder):
     moved = folder / "moved"
     root.rename(moved)
     root.symlink_to(outside)
-    tap.same(server.call("analyze", paths=["trace.json"])["isError"], True, "a root that becomes a link does not lead elsewhere")
+    tap.same(server.call("analyze", paths=["trace.json"])["isError"], True,
+             "a root that becomes a link does not lead elsewhere")
     tap.same(server.end()[0], 0, "and it goes on to the end")
     for arguments, words in ((["mcp"], "--root"), (["mcp", "--root", folder / "none"], "cannot be a root"),
                              (["mcp", "--root", folder, "--md-out", "x"], "alone"), (["--root", folder], "mcp --root"),
                              (["mcp", "--root", folder, "x.json"], "alone")):
         done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=LIMIT_S, check=False)
-        tap.same([done.returncode, done.stdout, words in done.stderr], [2, "", True], f"refused: {' '.join(map(str, arguments))}"
+        tap.same([done.returncode, done.stdout, words in done.stderr], [2, "", True],
+                 f"refused: {' '.join(map(str, arguments))}"
                  .replace(str(folder), "DIR"))
 
 
@@ -260,16 +281,19 @@ def check_framing(tap, program):
         ("nothing", b"", b""),
     ]
     for claim, data, want in cases:
-        done = subprocess.run([program, "mcp", "--root", TRACES], input=data, capture_output=True, timeout=LIMIT_S, check=False)
+        done = subprocess.run([program, "mcp", "--root", TRACES], input=data, capture_output=True, timeout=LIMIT_S,
+                              check=False)
         tap.same([done.returncode, done.stdout, done.stderr], [0, want, b""], claim)
     server = Server(program, TRACES)
     for byte in ping + b"\n":
         server.send(bytes([byte]))
     tap.same(server.answer()["result"], {}, "a byte at a time")
     server.send(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"y" * 3_000_000 + b'"}}\n' + ping + b"\n")
-    tap.same([server.answer()["error"]["code"], server.answer()["result"]], [-32700, {}], "a line that is too long, and the next one")
+    tap.same([server.answer()["error"]["code"], server.answer()["result"]], [-32700, {}],
+             "a line that is too long, and the next one")
     server.send(b"[" * 900_000 + b"\n" + b'{"a":' * 100_000 + b"\n" + b"[" + b"0," * 200_000 + b"0]\n" + ping + b"\n")
-    tap.same([server.answer().get("error", {}).get("code") for _ in range(4)], [-32700] * 3 + [None], "nested too deep, and too many values")
+    tap.same([server.answer().get("error", {}).get("code") for _ in range(4)], [-32700] * 3 + [None],
+             "nested too deep, and too many values")
     before = server.held_kib()
     for _ in range(20):
         server.send(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"y" * 900_000 + b'"}}\n')
@@ -292,12 +316,14 @@ def check_size(tap, program, grown_kib, most_kib, claim):
 def hostile_lines(count):
     chance = random.Random(6)
     call = json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
-                       "params": {"name": "analyze", "arguments": {"paths": ["sync_heavy.json"], "max_tokens": 200}}}).encode()
+                       "params": {"name": "analyze",
+                                  "arguments": {"paths": ["sync_heavy.json"], "max_tokens": 200}}}).encode()
     for _ in range(count):
         line = bytearray(call)
         for _ in range(chance.randrange(1, 9)):
             at = chance.randrange(len(line))
-            line[at:at + chance.randrange(3)] = bytes(chance.choice(b'{}[]",:\\\0\xff\xc0/.~ae019-') for _ in range(chance.randrange(3)))
+            line[at:at + chance.randrange(3)] = bytes(chance.choice(b'{}[]",:\\\0\xff\xc0/.~ae019-')
+                                                      for _ in range(chance.randrange(3)))
         yield bytes(line).replace(b"\n", b" ")
 
 
@@ -346,7 +372,8 @@ async def main(program, root):
                 refused = None
             except Exception as error:
                 refused = getattr(getattr(error, "error", None), "code", repr(error))
-            print(json.dumps([said.model_dump(mode="json", by_alias=True), [tool.name for tool in tools.tools], results, refused, told]))
+            print(json.dumps([said.model_dump(mode="json", by_alias=True), [tool.name for tool in tools.tools], results,
+                              refused, told]))
 
 asyncio.run(main(*sys.argv[1:]))
 """
@@ -357,7 +384,8 @@ def sdk_python():
     beside = ROOT / "build-tests" / "venv" / "bin" / "python3"
     for python in (os.environ.get("AP_MCP_PYTHON"), sys.executable, beside):
         if python and Path(python).exists():
-            done = subprocess.run([python, "-c", "import mcp.client.stdio"], capture_output=True, timeout=LIMIT_S, check=False)
+            done = subprocess.run([python, "-c", "import mcp.client.stdio"], capture_output=True, timeout=LIMIT_S,
+                                  check=False)
             if done.returncode == 0:
                 return python
     return None
@@ -379,18 +407,22 @@ def check_sdk(tap, program):
     if not python:
         tap.skip("a session with the official Python SDK", "NO PYTHON HAS THE PACKAGE mcp: name one in AP_MCP_PYTHON")
         return
-    done = subprocess.run([python, "-c", SDK_SESSION, program, TRACES], input=json.dumps(CALLS), capture_output=True, text=True,
+    done = subprocess.run([python, "-c", SDK_SESSION, program, TRACES], input=json.dumps(CALLS), capture_output=True,
+                          text=True,
                           timeout=LIMIT_S, check=False)
     if done.returncode:
         tap.same(done.stderr[-3000:], "", "a session with the official Python SDK")
         return
     said, tools, results, refused, told = json.loads(done.stdout)
-    tap.same([said["serverInfo"]["name"], tools, refused], ["analyze_profile", TOOLS, -32602], "the official Python SDK: beginning and tools")
+    tap.same([said["serverInfo"]["name"], tools, refused], ["analyze_profile", TOOLS, -32602],
+             "the official Python SDK: beginning and tools")
     size = (TRACES / "training_step_cuda.json.gz").stat().st_size
-    tap.same([[size, size] in told, all(done <= total for done, total in told)], [True, True], "the official Python SDK: progress is told")
+    tap.same([[size, size] in told, all(done <= total for done, total in told)], [True, True],
+             "the official Python SDK: progress is told")
     for name, _ in CALLS:
         result = results[name]
-        tap.same([result["isError"], len(result["content"][0]["text"]) > 100, bool(result["structuredContent"])], [False, True, True],
+        tap.same([result["isError"], len(result["content"][0]["text"]) > 100, bool(result["structuredContent"])],
+                 [False, True, True],
                  f"the official Python SDK: {name}")
 
 

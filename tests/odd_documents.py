@@ -3,8 +3,9 @@
 """Whole runs on traces and snapshots in which values were replaced by ones that nobody expects there: wrong types, numbers
 without end, NaN, broken text, missing and repeated members.
 
-Each run ends with a report or with a message, never otherwise; what it writes is JSON by the letter and valid UTF-8, whatever
-stood in the input; and a second run writes the same. odd_documents.py --program PROGRAM [--runs N] [--seed N]. Prints TAP.
+Each run ends with a report or with a message, never otherwise; what it writes is JSON by the letter and valid UTF-8,
+whatever stood in the input; and a second run writes the same. odd_documents.py --program PROGRAM [--runs N] [--seed N].
+Prints TAP.
 """
 import argparse
 import gzip
@@ -15,16 +16,20 @@ import sys
 import tempfile
 from pathlib import Path
 
-from expected import ROOT, Tap
+from golden import ROOT
+from tap import Tap
 
 RUN_LIMIT_S = 60
 # Bytes of JSON, or nearly so; None leaves the member out.
 ODD_VALUES = [
     b"null", b"true", b"false", b"0", b"-0", b"-1", b"1.5", b"1e400", b"-1e400", b"1e-400", b"9223372036854775807",
-    b"-9223372036854775808", b"18446744073709551615", b"18446744073709551616", b"4611686018427387.903", b"-4611686018427387.903",
+    b"-9223372036854775808", b"18446744073709551615", b"18446744073709551616", b"4611686018427387.903",
+    b"-4611686018427387.903",
     b"0.0005", b"1" + b"0" * 300, b"NaN", b"Infinity", b"-Infinity", b"-nan", b'""', b'"0"', b'"12.5"', b'"0x10"', b'"NaN"',
-    b'"\\u0000"', b'"\\ud800"', b'"\xff\xfe"', b'"\xc3\xa9\xe2\x80\xae"', b'"a\tb\x01\x7f"', b'"<script>|`*_"', b'"' + b"x" * 5000 + b'"',
-    b"[]", b"{}", b"[null]", b'["\xff"]', b"[[[[1,NaN]]]]", b'{"a":"\xed\xa0\x80"}', b'{"name":{"name":[]}}', b"[" * 300 + b"]" * 300, None,
+    b'"\\u0000"', b'"\\ud800"', b'"\xff\xfe"', b'"\xc3\xa9\xe2\x80\xae"', b'"a\tb\x01\x7f"', b'"<script>|`*_"',
+    b'"' + b"x" * 5000 + b'"',
+    b"[]", b"{}", b"[null]", b'["\xff"]', b"[[[[1,NaN]]]]", b'{"a":"\xed\xa0\x80"}', b'{"name":{"name":[]}}',
+    b"[" * 300 + b"]" * 300, None,
 ]
 TRACES = ["begin_end_pairs", "rocm", "gpu_only", "hostile_names", "legacy_autograd_array", "mtia", "onnxruntime_array",
           "training_step_cuda"]
@@ -112,8 +117,10 @@ class Runs:
         for name in names:
             (self.folder / name).unlink(missing_ok=True)
         (self.folder / "input").write_bytes(document)
-        done = subprocess.run([self.program, option, "input", "--json-out", names[0], "--md-out", names[1], "--top-n", "0", *extra],
-                              cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=RUN_LIMIT_S, check=False)
+        done = subprocess.run([self.program, option, "input", "--json-out", names[0], "--md-out", names[1], "--top-n", "0",
+                               *extra],
+                              cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=RUN_LIMIT_S,
+                              check=False)
         written = [(self.folder / name).read_bytes() if (self.folder / name).exists() else None for name in names]
         return done, written
 
@@ -143,7 +150,8 @@ class Runs:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True)
-    parser.add_argument("--runs", type=int, default=250)
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--thorough", action="store_const", dest="runs", const=250, help="as --runs 250")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     tap = Tap()

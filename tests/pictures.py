@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The pictures of --pictures-out: every fixture's are well-formed SVG that loads nothing, whatever its names, and the gallery in the
-README is what the program draws now.  pictures.py --program PROGRAM [--bless]
+"""The pictures of --pictures-out: every fixture's are well-formed SVG that loads nothing, whatever its names, and the
+gallery is what the program draws now.  pictures.py --program PROGRAM [--bless]
 
 --bless draws references/gallery anew. Prints TAP."""
 
@@ -14,12 +14,14 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from golden import ROOT, Tap
+from golden import ROOT
+from tap import Tap
 
 GALLERY = ROOT / "references" / "gallery"
 # What the gallery shows: an input, and which of its pictures.
 SHOWN = {
-    "fixtures/scenarios/slow-input-pipeline/trace.json.gz": ["split", "utilization", "steps-chart", "step-parts", "timeline", "kernel-map"],
+    "fixtures/scenarios/slow-input-pipeline/trace.json.gz": ["split", "utilization", "steps-chart", "step-parts",
+                                                             "timeline", "kernel-map"],
     "fixtures/traces/training_step_cuda.json.gz": ["collectives"],
     "fixtures/recorded/inference_cpu_stacks.json.gz": ["host-flame"],
     "fixtures/snapshots/modern.json.gz": ["memory-0", "memory-flame", "segment-map"],
@@ -27,12 +29,14 @@ SHOWN = {
 MOST_BYTES = 100_000
 SVG = "{http://www.w3.org/2000/svg}"
 ELEMENTS = {"svg", "title", "desc", "style", "g", "rect", "line", "path", "circle", "text", "tspan"}
-ATTRIBUTES = {"viewBox", "width", "height", "role", "aria-labelledby", "id", "class", "x", "y", "x1", "x2", "y1", "y2", "rx", "cx", "cy",
+ATTRIBUTES = {"viewBox", "width", "height", "role", "aria-labelledby", "id", "class", "x", "y", "x1", "x2", "y1", "y2",
+              "rx", "cx", "cy",
               "r", "d", "transform", "data-d", "data-v"}
 
 
 def draw(program, path, folder):
-    return subprocess.run([program, path, "--quiet", "--md-out", os.devnull, "--pictures-out", folder], cwd=ROOT, capture_output=True,
+    return subprocess.run([program, path, "--quiet", "--md-out", os.devnull, "--pictures-out", folder], cwd=ROOT,
+                          capture_output=True,
                           text=True, timeout=300, check=False)
 
 
@@ -49,7 +53,9 @@ def complaints_about(path):
             yield f"element {element.tag}"
         yield from (f"attribute {name}" for name in element.keys() if name not in ATTRIBUTES)
     title, says = root.find(SVG + "title"), root.find(SVG + "desc")
-    if root.get("aria-labelledby") != "title says" or not title.text or not says.text or (title.get("id"), says.get("id")) != ("title", "says"):
+    if root.get("aria-labelledby") != "title says" or not title.text or not says.text or (title.get("id"),
+                                                                                          says.get("id")) != ("title",
+                                                                                                              "says"):
         yield "no text alternative"
     width, height = (int(root.get(name)) for name in ("width", "height"))
     ground = root.find(SVG + "rect")
@@ -78,12 +84,16 @@ def check_gallery(tap, program, bless):
                 now, shown = Path(folder) / f"{name}.svg", GALLERY / f"{name}.svg"
                 if bless:
                     shown.write_bytes(now.read_bytes())
-                tap.ok(now.exists() and shown.exists() and now.read_bytes() == shown.read_bytes(), f"the gallery's {name} is drawn so now",
+                tap.ok(now.exists() and shown.exists() and now.read_bytes() == shown.read_bytes(),
+                       f"the gallery's {name} is drawn so now",
                        f"tests/pictures.py --bless draws it anew from {source}")
-    there = {path.name for path in GALLERY.iterdir()}
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    linked = set(re.findall(r"\(references/gallery/([\w.-]+)\)", readme))
-    tap.ok(there == wanted == linked, "the README shows each", f"files {there ^ wanted}, links {linked ^ wanted}")
+    report = (GALLERY / "report.png").read_bytes()
+    tap.ok(report.startswith(b"\x89PNG") and len(report) < MOST_BYTES, "the README's picture is small",
+           f"{len(report)} bytes")
+    there = {path.name for path in GALLERY.glob("*.svg")}
+    linked = set(re.findall(r"\(\.\./gallery/([\w.-]+)\)",
+                            (ROOT / "references/guide/gallery.md").read_text(encoding="utf-8")))
+    tap.ok(there == wanted == linked, "the guide shows each", f"files {there ^ wanted}, links {linked ^ wanted}")
 
 
 def check_folder(tap, program):
@@ -98,7 +108,8 @@ def check_folder(tap, program):
         first = {path.name: path.read_bytes() for path in (Path(folder) / "new").iterdir()}
         draw(program, source, Path(folder) / "new")
         again = {path.name: path.read_bytes() for path in (Path(folder) / "new").iterdir()}
-        tap.ok(first == again and all(name.endswith(".svg") for name in again), "the same bytes twice, and nothing beside them", str(sorted(again)))
+        tap.ok(first == again and all(name.endswith(".svg") for name in again),
+               "the same bytes twice, and nothing beside them", str(sorted(again)))
 
 
 def main():

@@ -16,28 +16,16 @@ import subprocess
 import sys
 import tempfile
 
+from tap import Tap
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SECRET = "zqsecret"
 
 PARSER = argparse.ArgumentParser()
 PARSER.add_argument("--program", required=True)
 PROGRAM = str(pathlib.Path(PARSER.parse_args().program).resolve())
-COUNT = FAILED = 0
-
-
-def ok(passed, name, why=""):
-    global COUNT, FAILED
-    COUNT += 1
-    FAILED += not passed
-    print(f"{'ok' if passed else 'not ok'} {COUNT} - {name}")
-    if not passed:
-        print("\n".join(f"# {line}" for line in str(why)[-2000:].splitlines()), flush=True)
-
-
-def skip(name, why):
-    global COUNT
-    COUNT += 1
-    print(f"ok {COUNT} - {name} # SKIP {why}")
+TAP = Tap()
+ok, skip = TAP.ok, TAP.skip
 
 
 def run(*args, cwd=None, expected=0):
@@ -75,23 +63,29 @@ def step_events(base, number):
         "External id": 100 * number + 1, "Input Dims": [[4, 8]], "Input type": [name("type")],
         "Concrete Inputs": [name("concrete")], name("key"): {name("inner_key"): [name("value"), {"x": name("deep")}]}})
     yield op("cpu_op", "aten::item", base + 220, 300, **{"External id": 100 * number + 2})
-    yield op("cuda_runtime", "cudaStreamSynchronize", base + 230, 280, correlation=1000 * number + 9, **{"External id": 100 * number + 2})
-    yield op("cuda_runtime", "cudaLaunchKernel", base + 20, 20, correlation=1000 * number + 1, **{"External id": 100 * number + 1})
+    yield op("cuda_runtime", "cudaStreamSynchronize", base + 230, 280, correlation=1000 * number + 9,
+             **{"External id": 100 * number + 2})
+    yield op("cuda_runtime", "cudaLaunchKernel", base + 20, 20, correlation=1000 * number + 1,
+             **{"External id": 100 * number + 1})
     kernel = f"void {name('kernel')}<at::native::Add<{name('functor')}>>::run(float)"
     yield op("kernel", kernel, base + 60, 300, tid=20, pid=0, device=0, stream=20, correlation=1000 * number + 1,
              **{"External id": 100 * number + 1})
     yield op("kernel", f"at::native::k<float, {name('argument')}>", base + 370, 50, tid=20, pid=0, device=0, stream=20,
              correlation=1000 * number + 2)
-    yield op("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", base + 450, 100, tid=21, pid=0, device=0, stream=21,
+    yield op("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", base + 450, 100, tid=21, pid=0, device=0,
+             stream=21,
              correlation=1000 * number + 3, **{"Collective name": name("collective"), "Process Group Name": name("group"),
                                                "Process Group Description": name("description"), "dtype": name("dtype"),
-                                               "Process Group Ranks": name("ranks"), "In msg nelems": 4, "Out msg nelems": 4, "Group size": 2})
+                                               "Process Group Ranks": name("ranks"), "In msg nelems": 4,
+                                               "Out msg nelems": 4, "Group size": 2})
     yield op("cpu_op", f"{name('Function')}Backward", base + 600, 100, **{"Sequence number": number, "Fwd thread id": 1})
     yield op(name("category"), name("of_category"), base + 710, 10)
     yield {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 7, "ts": base + 100, "s": "t",
-           "args": {"Device Type": 1, "Device Id": 0, "Addr": 4096 * number, "Bytes": 1048576, "Total Allocated": 1048576 * (number + 1),
+           "args": {"Device Type": 1, "Device Id": 0, "Addr": 4096 * number, "Bytes": 1048576,
+                    "Total Allocated": 1048576 * (number + 1),
                     "Total Reserved": 8388608, name("memory_key"): name("memory_value")}}
-    yield {"ph": "s", "cat": name("flow"), "name": name("flow_name"), "pid": 1, "tid": 7, "ts": base + 21, "id": name("flow_id")}
+    yield {"ph": "s", "cat": name("flow"), "name": name("flow_name"), "pid": 1, "tid": 7, "ts": base + 21,
+           "id": name("flow_id")}
     yield {"ph": "B", "cat": "cpu_op", "name": name("begin"), "pid": name("pid"), "tid": name("tid"), "ts": base + 5}
     yield {"ph": "E", "pid": name("pid"), "tid": name("tid"), "ts": base + 15}
 
@@ -100,12 +94,16 @@ def trace():
     events = [{"ph": "M", "name": kind, "pid": 1, "tid": 7, "ts": 0, "args": {key: name(kind)}}
               for kind, key in (("process_name", "name"), ("process_labels", "labels"), ("thread_name", "name"))]
     events += [{"ph": "M", "name": name("metadata"), "pid": 1, "tid": 7, "ts": 0, "args": {"name": "x"}},
-               {"ph": "B", "cat": "cpu_op", "name": name("never_ended"), "pid": name("pid"), "tid": name("tid"), "ts": 100001}]
+               {"ph": "B", "cat": "cpu_op", "name": name("never_ended"), "pid": name("pid"), "tid": name("tid"),
+                "ts": 100001}]
     for number in range(6):
         events += step_events(100000 + 1000 * number, number)
-    return {"schemaVersion": 1, "traceName": f"/tmp/{name('trace_name')}.json", "displayTimeUnit": name("unit"), name("member"): name("in_member"),
-            "deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-40GB", "totalGlobalMem": 1 << 35, "numSms": 108, name("property"): name("of_device")}],
-            "distributedInfo": {"backend": name("backend"), "rank": 0, "world_size": 2, "pg_config": [{"pg_name": name("pg"), "pg_desc": name("pg_desc")}],
+    return {"schemaVersion": 1, "traceName": f"/tmp/{name('trace_name')}.json", "displayTimeUnit": name("unit"),
+            name("member"): name("in_member"),
+            "deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-40GB", "totalGlobalMem": 1 << 35, "numSms": 108,
+                                  name("property"): name("of_device")}],
+            "distributedInfo": {"backend": name("backend"), "rank": 0, "world_size": 2,
+                                "pg_config": [{"pg_name": name("pg"), "pg_desc": name("pg_desc")}],
                                 name("info"): name("host") + ".example.org"},
             "traceEvents": events}
 
@@ -114,10 +112,13 @@ def odd_trace_text():
     """The same word behind escapes, in events that have to be written anew, and in broken ones."""
     escaped = "".join(f"\\u{ord(c):04x}" for c in SECRET)
     return (json.dumps(trace())[:-2] +
-            f', {{"ph": "X", "cat": "cpu_op", "name": "{escaped}_escaped", "pid": 1, "tid": 7, "ts": 100100, "dur": 5, "args": {{"{escaped}": "{escaped}"}}}}'
-            f', {{"ph": "X", "cat": "cpu_op", "name": "{SECRET}_rewritten", "pid": "{SECRET}_p", "tid": 7, "ts": 100100, "dur": 5, '
+            f', {{"ph": "X", "cat": "cpu_op", "name": "{escaped}_escaped", "pid": 1, "tid": 7, "ts": 100100, "dur": 5, '
+            f'"args": {{"{escaped}": "{escaped}"}}}}'
+            f', {{"ph": "X", "cat": "cpu_op", "name": "{SECRET}_rewritten", "pid": "{SECRET}_p", "tid": 7, "ts": '
+            f'100100, "dur": 5, '
             f'"args": {{"x": NaN, "name": "{SECRET}_n", "labels": "{SECRET}_l"}}}}'
-            f', {{"ph": "X", "cat": "{SECRET}\u00e9", "name": "{SECRET}\u00e9\u4e2d", "pid": 1, "tid": 7, "ts": 100100, "dur": 5}}'
+            f', {{"ph": "X", "cat": "{SECRET}\u00e9", "name": "{SECRET}\u00e9\u4e2d", "pid": 1, "tid": 7, "ts": '
+            f'100100, "dur": 5}}'
             f', {{"ph": "X", "name": "{SECRET}_broken", "ts": "x"}}]}}')
 
 
@@ -129,19 +130,28 @@ def frames(where):
 def snapshot():
     entries, live = [], []
     for i in range(60):
-        entries.append({"action": "alloc", "addr": 0x7f0000000000 + i * 2097152, "size": 2097152, "stream": 0, "time_us": 1000000 + i * 10,
-                        "frames": frames(f"line{i % 5}"), "user_metadata": name("user_metadata"), "compile_context": name("compile_context")})
-        live.append({"address": 0x7f0000000000 + i * 2097152, "size": 2097152, "requested_size": 2000000, "state": "active_allocated",
+        entries.append({"action": "alloc", "addr": 0x7f0000000000 + i * 2097152, "size": 2097152, "stream": 0,
+                        "time_us": 1000000 + i * 10,
+                        "frames": frames(f"line{i % 5}"), "user_metadata": name("user_metadata"),
+                        "compile_context": name("compile_context")})
+        live.append({"address": 0x7f0000000000 + i * 2097152, "size": 2097152, "requested_size": 2000000,
+                     "state": "active_allocated",
                      "frames": frames(f"line{i % 5}")})
     entries.append({"action": name("action"), "addr": 1, "size": 1, "stream": 0, "time_us": 1000700})
-    entries.append({"action": "oom", "device_free": 1024, "size": 1 << 33, "stream": 0, "time_us": 1000800, "frames": frames("failing")})
-    segment = {"device": 0, "address": 0x7f0000000000, "total_size": 60 * 2097152, "allocated_size": 60 * 2097152, "active_size": 60 * 2097152,
-               "requested_size": 60 * 2000000, "stream": 0, "segment_type": "large", "segment_pool_id": [0, 0], "is_expandable": False,
+    entries.append({"action": "oom", "device_free": 1024, "size": 1 << 33, "stream": 0, "time_us": 1000800,
+                    "frames": frames("failing")})
+    segment = {"device": 0, "address": 0x7f0000000000, "total_size": 60 * 2097152, "allocated_size": 60 * 2097152,
+               "active_size": 60 * 2097152,
+               "requested_size": 60 * 2000000, "stream": 0, "segment_type": "large", "segment_pool_id": [0, 0],
+               "is_expandable": False,
                "frames": frames("segment"), "blocks": live}
-    odd = {"device": name("device"), "address": name("address"), "total_size": 1048576, "allocated_size": 0, "active_size": 0,
+    odd = {"device": name("device"), "address": name("address"), "total_size": 1048576, "allocated_size": 0,
+           "active_size": 0,
            "requested_size": 0, "stream": 0, "segment_type": name("segment_type"), "blocks": []}
     return {"segments": [segment, odd], "device_traces": [entries],
-            "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": f"max_split_size_mb:128,{name('setting')}:{name('of_setting')}", "expandable_segments": False},
+            "allocator_settings": {
+                "PYTORCH_CUDA_ALLOC_CONF": f"max_split_size_mb:128,{name('setting')}:{name('of_setting')}",
+                "expandable_segments": False},
             "external_annotations": [{"name": f"## {name('note')} ##", "stage": stage, "device": 0, "time_us": time}
                                      for stage, time in (("START", 1000000), ("END", 1000900), (name("stage"), 1000950))],
             name("snapshot_member"): name("in_snapshot")}
@@ -176,27 +186,38 @@ def test_redaction(folder):
             text = f"{title} against a {'report' if baseline is old else 'trace'}"
             for used in out.iterdir():
                 used.unlink()
-            done = run("--cpu-trace", path, "--memory-json", snapshot_path, "--redact", "--baseline", baseline, "--rubric", rubric,
-                       "--md-out", out / "r.md", "--json-out", out / "r.json", "--trace-out", out / "t.json.gz", "--folded-out", out / "f.txt",
-                       "--slice", "0:3ms", "--slice-out", out / "s.json", "--fail-on", "steps.p50_us > 1000s", "--junit-out", out / "j.xml",
+            done = run("--cpu-trace", path, "--memory-json", snapshot_path, "--redact", "--baseline", baseline, "--rubric",
+                       rubric,
+                       "--md-out", out / "r.md", "--json-out", out / "r.json", "--trace-out", out / "t.json.gz",
+                       "--folded-out", out / "f.txt",
+                       "--slice", "0:3ms", "--slice-out", out / "s.json", "--fail-on", "steps.p50_us > 1000s",
+                       "--junit-out", out / "j.xml",
                        "--html-out", out / "r.html", "--github-annotations", "--context", "job=kept", "--quiet", *more)
-            found = {name_: leaks(data) for name_, data in [*texts_of(out), ("standard error", done.stderr), ("standard output", done.stdout)]
+            found = {name_: leaks(data) for name_, data in [*texts_of(out), ("standard error", done.stderr),
+                                                            ("standard output", done.stdout)]
                      if leaks(data)}
             ok(not found and len(list(out.iterdir())) == 7, f"{text}: no output has a planted word", found)
-    asked = [["--format", "text"], ["--summary-tokens", "2000"], ["--table", "findings"], ["--table", "operators", "--limit", "0"],
-             ["--table", "kernels", "--format", "csv"], ["--table", "allocations", "--format", "json"], ["--table", "operators.top"],
-             ["--around", "row:0"], ["--around", "row:3", "--format", "json"], ["--around", "step:0"], ["--around", "operators.top[0]"]]
+    asked = [["--format", "text"], ["--summary-tokens", "2000"], ["--table", "findings"],
+             ["--table", "operators", "--limit", "0"],
+             ["--table", "kernels", "--format", "csv"], ["--table", "allocations", "--format", "json"],
+             ["--table", "operators.top"],
+             ["--around", "row:0"], ["--around", "row:3", "--format", "json"], ["--around", "step:0"],
+             ["--around", "operators.top[0]"]]
     for question in asked:
         done = run("--cpu-trace", trace_path, "--memory-json", snapshot_path, "--redact", "--quiet", *question)
-        ok(len(done.stdout) > 20 and not leaks(done.stdout) and not leaks(done.stderr), f"{' '.join(question)}: no answer has a planted word",
+        ok(len(done.stdout) > 20 and not leaks(done.stdout) and not leaks(done.stderr),
+           f"{' '.join(question)}: no answer has a planted word",
            [done.stdout[:300], leaks(done.stdout)])
-    done = run("--series", f"8={trace_path}", f"16={trace_path}", "--redact", "--md-out", "-", "--json-out", out / "series.json", "--quiet")
-    ok(not leaks(done.stdout) and not leaks((out / "series.json").read_bytes()), "a series: no output has a planted word", leaks(done.stdout))
+    done = run("--series", f"8={trace_path}", f"16={trace_path}", "--redact", "--md-out", "-", "--json-out",
+               out / "series.json", "--quiet")
+    ok(not leaks(done.stdout) and not leaks((out / "series.json").read_bytes()), "a series: no output has a planted word",
+       leaks(done.stdout))
     redacted = json.loads((out / "r.json").read_text())
     ok(redacted["context"] == {"job": "kept"}, "labels of the user's stay")
     ok(redacted["trace"]["devices"][0]["name"] == "NVIDIA A100-SXM4-40GB", "names of devices stay")
     text = (out / "r.json").read_text()
-    ok('"aten::item"' in text and "cudaStreamSynchronize" in text and "ProfilerStep" in text, "names of public libraries stay")
+    ok('"aten::item"' in text and "cudaStreamSynchronize" in text and "ProfilerStep" in text,
+       "names of public libraries stay")
     ok(re.search(r'"path-[0-9a-f]{8}\(48\): name-[0-9a-f]{8}"', text) is not None, "frames keep their form", text[:500])
     return trace_path, snapshot_path
 
@@ -212,14 +233,16 @@ def figures(value):
 
 def test_same_figures():
     """Redaction is behind the analysis: it changes names alone."""
-    for case in ("traces/training_step_cuda.json.gz", "traces/python_stacks.json", "recorded/training_step_cpu.json.gz", "traces/rocm.json",
+    for case in ("traces/training_step_cuda.json.gz", "traces/python_stacks.json", "recorded/training_step_cpu.json.gz",
+                 "traces/rocm.json",
                  "snapshots/churn.json", "snapshots/oom.json.gz", "traces/hostile_names.json"):
         path = ROOT / "fixtures" / case
         plain, redacted = report(path), report(path, "--redact")
         ids = [[finding["rule_id"] for finding in of["findings"]] for of in (plain, redacted)]
         ok(figures(plain) == figures(redacted) and ids[0] == ids[1], f"{case}: the same figures and findings with --redact",
            [pair for pair in zip(figures(plain), figures(redacted)) if pair[0] != pair[1]][:5])
-    validate(report(ROOT / "fixtures/traces/training_step_cuda.json.gz", ROOT / "fixtures/snapshots/oom.json.gz", "--redact"), "redacted report")
+    validate(report(ROOT / "fixtures/traces/training_step_cuda.json.gz", ROOT / "fixtures/snapshots/oom.json.gz",
+                    "--redact"), "redacted report")
 
 
 def validate(document, title):
@@ -250,18 +273,24 @@ def codes(of):
 
 
 def test_slices(folder):
-    for case in ("traces/training_step_cuda.json.gz", "traces/sync_heavy.json", "traces/legacy_autograd_array.json", "traces/begin_end_pairs.json",
-                 "traces/kineto_2021.json", "traces/python_stacks.json", "recorded/training_step_cpu.json.gz", "traces/onnxruntime_array.json"):
+    for case in ("traces/training_step_cuda.json.gz", "traces/sync_heavy.json", "traces/legacy_autograd_array.json",
+                 "traces/begin_end_pairs.json",
+                 "traces/kineto_2021.json", "traces/python_stacks.json", "recorded/training_step_cpu.json.gz",
+                 "traces/onnxruntime_array.json"):
         path = ROOT / "fixtures" / case
         whole = report(path)
         window_us = whole["trace"]["window_us"]
         for redact in ([], ["--redact"]):
             out = folder / "slice.json"
-            run(path, "--slice", f"{window_us * 0.25:.3f}:{window_us * 0.75:.3f}us", "--slice-out", out, "--md-out", os.devnull, "--quiet", *redact)
+            run(path, "--slice", f"{window_us * 0.25:.3f}:{window_us * 0.75:.3f}us", "--slice-out", out, "--md-out",
+                os.devnull, "--quiet", *redact)
             part = report(out)
             document = json.loads(out.read_text())
-            same_form = isinstance(document, list) == (whole["trace"]["format"] != "kineto" and isinstance(json.loads(read(path)), list))
-            ok(codes(part) <= codes(whole) and 0 < part["trace"]["events"]["total"] <= whole["trace"]["events"]["total"] and same_form,
+            same_form = isinstance(document,
+                                   list) == (whole["trace"]["format"] != "kineto"
+                                             and isinstance(json.loads(read(path)), list))
+            ok(codes(part) <= codes(whole) and 0 < part["trace"]["events"]["total"] <= whole["trace"]["events"]["total"]
+               and same_form,
                f"{case} {' '.join(redact)}: half of it is a sound trace of the same form",
                (codes(part) - codes(whole), part["trace"]["events"], whole["trace"]["events"]["total"], same_form))
             out.unlink()
@@ -275,18 +304,21 @@ def read(path):
 def durations(path):
     document = json.loads(read(path))
     events = document if isinstance(document, list) else document["traceEvents"]
-    return [(float(event["ts"]), float(event["dur"])) for event in events if event.get("ph") == "X" and event.get("cat") != "Trace"]
+    return [(float(event["ts"]), float(event["dur"])) for event in events if event.get("ph") == "X"
+            and event.get("cat") != "Trace"]
 
 
 def test_slice_times(folder):
     path, out = ROOT / "fixtures/traces/training_step_cuda.json.gz", folder / "slice.json.gz"
     whole = report(path)
     start = min(ts for ts, _ in durations(path))
-    for text, first, last in (("10ms:30ms", 10000, 30000), ("0.01s:30000", 10000, 30000), (":5ms", 0, 5000), (f"{start + 10000}:{start + 30000}", 10000, 30000)):
+    for text, first, last in (("10ms:30ms", 10000, 30000), ("0.01s:30000", 10000, 30000), (":5ms", 0, 5000),
+                              (f"{start + 10000}:{start + 30000}", 10000, 30000)):
         run(path, "--slice", text, "--slice-out", out, "--md-out", os.devnull, "--quiet")
         kept, all_of = durations(out), durations(path)
         expected = [(ts, dur) for ts, dur in all_of if ts + dur >= start + first and ts <= start + last]
-        ok(len(kept) == len(expected), f"--slice {text}: what meets the stretch, and nothing else", (len(kept), len(expected), len(all_of), start))
+        ok(len(kept) == len(expected), f"--slice {text}: what meets the stretch, and nothing else",
+           (len(kept), len(expected), len(all_of), start))
     finding = next(number for number, finding in enumerate(whole["findings"], 1) if finding["places"])
     place = whole["findings"][finding - 1]["places"][0]
     rule = whole["findings"][finding - 1]["rule_id"]
@@ -300,17 +332,25 @@ def test_slice_times(folder):
 def test_refusals():
     path = ROOT / "fixtures/traces/training_step_cuda.json.gz"
     snapshot_path = ROOT / "fixtures/snapshots/churn.json"
-    cases = [(["--slice", "1:2"], "go together"), (["--slice-out", "x.json"], "go together"), (["--slice", "2:1", "--slice-out", "x.json"], "START:END"),
-             (["--slice", "1", "--slice-out", "x.json"], "START:END"), (["--slice", ":", "--slice-out", "x.json"], "START:END"),
-             (["--slice", "1x:2", "--slice-out", "x.json"], "START:END"), (["--slice", "-1:2", "--slice-out", "x.json"], "START:END"),
-             (["--slice", "1:99999999999999999999s", "--slice-out", "x.json"], "START:END"), (["--slice", "finding:", "--slice-out", "x.json"], "START:END"),
-             (["--slice", "finding:no-such-rule", "--slice-out", "x.json"], "no such finding"), (["--slice", "Rule", "--slice-out", "x.json"], "START:END"), (["--slice", "finding:9999", "--slice-out", "x.json"], "no such finding"),
-             (["--slice", "finding:missing-stacks", "--slice-out", "x.json"], "no place"), (["--slice", "3000s:4000s", "--slice-out", "x.json"], "ends before"),
+    cases = [(["--slice", "1:2"], "go together"), (["--slice-out", "x.json"], "go together"),
+             (["--slice", "2:1", "--slice-out", "x.json"], "START:END"),
+             (["--slice", "1", "--slice-out", "x.json"], "START:END"),
+             (["--slice", ":", "--slice-out", "x.json"], "START:END"),
+             (["--slice", "1x:2", "--slice-out", "x.json"], "START:END"),
+             (["--slice", "-1:2", "--slice-out", "x.json"], "START:END"),
+             (["--slice", "1:99999999999999999999s", "--slice-out", "x.json"], "START:END"),
+             (["--slice", "finding:", "--slice-out", "x.json"], "START:END"),
+             (["--slice", "finding:no-such-rule", "--slice-out", "x.json"], "no such finding"),
+             (["--slice", "Rule", "--slice-out", "x.json"], "START:END"),
+             (["--slice", "finding:9999", "--slice-out", "x.json"], "no such finding"),
+             (["--slice", "finding:missing-stacks", "--slice-out", "x.json"], "no place"),
+             (["--slice", "3000s:4000s", "--slice-out", "x.json"], "ends before"),
              (["--completion", "csh"], "bash, zsh or fish")]
     with tempfile.TemporaryDirectory() as folder:
         for args, words in cases:
             done = run(path, *args, "--quiet", "--md-out", "r.md", cwd=folder, expected=2)
-            ok(words in done.stderr.decode() and not os.listdir(folder), f"{' '.join(args)}: refused, nothing written", done.stderr)
+            ok(words in done.stderr.decode() and not os.listdir(folder), f"{' '.join(args)}: refused, nothing written",
+               done.stderr)
         done = run(snapshot_path, "--slice", "1:2", "--slice-out", "x.json", cwd=folder, expected=2)
         ok("needs a trace" in done.stderr.decode(), "--slice of a snapshot: refused", done.stderr)
 
@@ -320,30 +360,39 @@ def test_refusals():
 def test_capture():
     snippet = run("--capture-snippet").stdout.decode()
     compile(snippet, "snippet", "exec")
-    ok(all(word in snippet for word in ("record_shapes=", "with_stack=", "profile_memory=", "schedule(", "warmup=", 'stacks="python"', "max_entries=", "json.dump")),
+    ok(all(word in snippet for word in ("record_shapes=", "with_stack=", "profile_memory=", "schedule(", "warmup=",
+                                        'stacks="python"', "max_entries=", "json.dump")),
        "--capture-snippet has all that can be recorded")
-    ok("profile_memory=True, with_stack=True" in snippet and "=False" not in snippet, "in a run of its own what slows the host")
-    ok(re.search(r"^if torch\.cuda\.is_available\(\):\n    record_snapshot\(", snippet, re.M), "and a snapshot only where there is a GPU")
+    ok("profile_memory=True, with_stack=True" in snippet and "=False" not in snippet,
+       "in a run of its own what slows the host")
+    ok(re.search(r"^if torch\.cuda\.is_available\(\):\n    record_snapshot\(", snippet, re.M),
+       "and a snapshot only where there is a GPU")
     texts = {"--capture-snippet": snippet, "--help": run("--help").stdout.decode()}
-    texts.update({name: (ROOT / name).read_text() for name in ("README.md", "references/analyze_profile.1.md")})
-    recipe = ("schedule(wait=1, warmup=3, active=5, repeat=1)", "record_shapes=True", "prof.step()", '_record_memory_history(max_entries=100000, stacks="python")')
+    texts.update({name: (ROOT / name).read_text()
+                  for name in ("README.md", "references/guide/recording.md", "references/analyze_profile.1.md")})
+    recipe = ("schedule(wait=1, warmup=3, active=5, repeat=1)", "record_shapes=True", "prof.step()",
+              '_record_memory_history(max_entries=100000, stacks="python")')
     lacking = [(name, words) for name, text in texts.items() for words in recipe if words not in text]
     ok(not lacking, "every text tells the same way to record", lacking)
     sizes, warmer = set(), 0
     for path in sorted([*(ROOT / "fixtures/traces").iterdir(), *(ROOT / "fixtures/snapshots").iterdir(),
                         *(ROOT / "fixtures/scenarios").glob("*/*.json.gz")]):
-        done = subprocess.run([PROGRAM, path, "--quiet", "--md-out", os.devnull, "--json-out", "-"], capture_output=True, timeout=300)
+        done = subprocess.run([PROGRAM, path, "--quiet", "--md-out", os.devnull, "--json-out", "-"], capture_output=True,
+                              timeout=300)
         if done.returncode:
             continue
         of = json.loads(done.stdout)
         wrong = check_capture(of)
         sizes.add(json.dumps(of["capture"], sort_keys=True))
-        warmer += "wait=5" in (of["capture"] or {}).get("trace_snippet", "") if of["capture"] and of["capture"]["trace_snippet"] else 0
+        warmer += "wait=5" in (of["capture"] or {}).get("trace_snippet",
+                                                        "") if of["capture"] and of["capture"]["trace_snippet"] else 0
         if wrong:
             ok(False, f"{path.name}: the advice fits", wrong)
-    ok(report(ROOT / "fixtures/scenarios/recorder-sync-per-item/trace.json.gz")["capture"] is None, "no code for PyTorch where PyTorch did not record")
+    ok(report(ROOT / "fixtures/scenarios/recorder-sync-per-item/trace.json.gz")["capture"] is None,
+       "no code for PyTorch where PyTorch did not record")
     mtia = report(ROOT / "fixtures/traces/mtia.json")["capture"]
-    ok("activities" not in mtia["trace_snippet"] and not mtia["snapshot_snippet"], "an accelerator other than CUDA is recorded by default", mtia)
+    ok("activities" not in mtia["trace_snippet"] and not mtia["snapshot_snippet"],
+       "an accelerator other than CUDA is recorded by default", mtia)
     ok(len(sizes) > 10 and warmer > 0, "advice is made for the recording at hand", (len(sizes), warmer))
 
 
@@ -364,7 +413,8 @@ def check_capture(of):
             return f"without {option}, which was recorded, the next report would ask for it"
     if code["trace"] and ("with_stack=True" in code["trace"]) != ("stacks" in reasons or bool(recorded.get("stacks"))):
         return "stacks asked for without a reason"
-    full = max((device["entries"] for device in (of["memory"] or {}).get("replay", {}).get("devices", []) if device["ring_was_full"]), default=0)
+    full = max((device["entries"] for device in (of["memory"] or {}).get("replay", {}).get("devices", [])
+                if device["ring_was_full"]), default=0)
     entries = int(re.search(r"max_entries=(\d+)", code["snapshot"]).group(1)) if code["snapshot"] else 0
     if full and entries <= full:
         return f"a ring of {full} was full, and {entries} are advised"
@@ -374,7 +424,7 @@ def check_capture(of):
 # ---- completions ------------------------------------------------------------------------------------------------------
 
 def option_names():
-    return re.findall(r'AP_OPTION\(\w+,\s*"([^"]+)"', (ROOT / "src/cli/options.def").read_text())
+    return re.findall(r'AP_\w+\(\w+,\s*"([^"]+)"', (ROOT / "src/cli/options.def").read_text())
 
 
 def test_completions(folder):
@@ -400,8 +450,10 @@ SERVER_OPTIONS = {"--root", "--redact", "--max-memory", "--max-depth", "--thread
 
 
 def complete(script, folder, *words):
-    line = f'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _analyze_profile 2>&1; printf "%s\\n" "${{COMPREPLY[@]}}"'
-    done = subprocess.run(["bash", "--norc", "-c", line, "bash", script, "analyze_profile", *words], cwd=folder, capture_output=True, text=True)
+    line = f'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _analyze_profile 2>&1; ' \
+           f'printf "%s\\n" "${{COMPREPLY[@]}}"'
+    done = subprocess.run(["bash", "--norc", "-c", line, "bash", script, "analyze_profile", *words], cwd=folder,
+                          capture_output=True, text=True)
     return [word for word in done.stdout.splitlines() if word]
 
 
@@ -411,13 +463,19 @@ def test_bash(folder, script):
     (inside / "a trace.json").write_text("")
     (inside / "b.json").write_text("")
     (inside / "mcp folder").mkdir()
-    cases = [(["--fo"], {"--focus", "--folded-out", "--format"}), (["--focus", ""], {"cpu", "gpu", "memory", "io"}), (["--focus", "=", "g"], {"gpu"}),
-             (["--focus", "="], {"cpu", "gpu", "memory", "io"}), (["--phase", "back"], {"backward"}), (["--completion", "z"], {"zsh"}),
-             (["a"], {"a trace.json"}), (["--json-out", ""], {"a trace.json", "b.json", "mcp folder"}), (["--top-n", ""], set()),
-             (["--redact", "--sli"], {"--slice", "--slice-out"}), (["--format", "c"], {"csv"}), (["--table", "st"], {"steps"}),
-             (["--pictures-out", ""], {"mcp folder"}), (["m"], {"mcp", "mcp folder"}), (["b.json", "m"], {"mcp folder"}), (["--roo"], set()),
+    cases = [(["--fo"], {"--focus", "--folded-out", "--format"}), (["--focus", ""], {"cpu", "gpu", "memory", "io"}),
+             (["--focus", "=", "g"], {"gpu"}),
+             (["--focus", "="], {"cpu", "gpu", "memory", "io"}), (["--phase", "back"], {"backward"}),
+             (["--completion", "z"], {"zsh"}),
+             (["a"], {"a trace.json"}), (["--json-out", ""], {"a trace.json", "b.json", "mcp folder"}),
+             (["--top-n", ""], set()),
+             (["--redact", "--sli"], {"--slice", "--slice-out"}), (["--format", "c"], {"csv"}),
+             (["--table", "st"], {"steps"}),
+             (["--pictures-out", ""], {"mcp folder"}), (["m"], {"mcp", "mcp folder"}), (["b.json", "m"], {"mcp folder"}),
+             (["--roo"], set()),
              (["mcp", ""], SERVER_OPTIONS), (["mcp", "--ma"], {"--max-memory", "--max-depth"}), (["mcp", "--json"], set()),
-             (["mcp", "--root", ""], {"mcp folder"}), (["mcp", "--threads", "="], {"1", "2"}), (["mcp", "--root", "x", "--ro"], {"--root"})]
+             (["mcp", "--root", ""], {"mcp folder"}), (["mcp", "--threads", "="], {"1", "2"}),
+             (["mcp", "--root", "x", "--ro"], {"--root"})]
     for words, expected in cases:
         found = complete(script, inside, *words)
         ok(set(found) == expected, f"bash: {' '.join(words)!r} is completed", found)
@@ -425,10 +483,12 @@ def test_bash(folder, script):
 
 def test_fish(folder, script):
     """Options alone: which files fish offers is its own affair."""
-    cases = [("--redact --sli", {"--slice", "--slice-out"}), ("--focus c", {"cpu"}), ("mcp --", SERVER_OPTIONS), ("mcp --json", set()), ("--roo", set())]
+    cases = [("--redact --sli", {"--slice", "--slice-out"}), ("--focus c", {"cpu"}), ("mcp --", SERVER_OPTIONS),
+             ("mcp --json", set()), ("--roo", set())]
     for words, expected in cases:
         line = 'source $argv[1]; complete -C "analyze_profile $argv[2]"'
-        done = subprocess.run(["fish", "--no-config", "-c", line, script, words], cwd=folder / "files", capture_output=True, text=True)
+        done = subprocess.run(["fish", "--no-config", "-c", line, script, words], cwd=folder / "files", capture_output=True,
+                              text=True)
         found = {answer.split("\t")[0] for answer in done.stdout.splitlines()}
         ok(found == expected, f"fish: {words!r} is completed", f"{found} {done.stderr}")
 
@@ -444,8 +504,7 @@ def main():
         test_refusals()
         test_capture()
         test_completions(folder)
-    print(f"1..{COUNT}")
-    sys.exit(1 if FAILED else 0)
+    sys.exit(TAP.done())
 
 
 main()

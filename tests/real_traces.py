@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Real sample files: the program's figures against known values and against the same figures worked out here, independently and
-slowly, with exact numbers. The folder is named by --traces or AP_TRACES; without one the tests are skipped.
+"""Real sample files: the program's figures against known values and against the same figures worked out here, independently
+and slowly, with exact numbers. The folder is named by --traces or AP_TRACES; without one the tests are skipped.
 
 real_traces.py --program PROGRAM [--traces FOLDER]. Prints TAP.
 """
@@ -17,15 +17,16 @@ import tempfile
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from expected import Tap
+from tap import Tap
 
 RUN_LIMIT_S = 300
 GPU_KINDS = {"kernel": "kernel", "gpu_memcpy": "memcpy", "memcpy": "memcpy", "gpu_memset": "memset", "memset": "memset"}
 
-RUNTIME_CATEGORIES = {"cuda_runtime", "cuda_driver", "runtime", "hip_runtime", "hip_driver", "privateuse1_runtime", "xpu_runtime"}
+RUNTIME_CATEGORIES = {"cuda_runtime", "cuda_driver", "runtime", "hip_runtime", "hip_driver", "privateuse1_runtime",
+                      "xpu_runtime"}
 
-# Worked out twice by others, from the files as they are published: events, GPU rows, and nanoseconds of window, busy time and
-# communication; then the steps.
+# Worked out twice by others, from the files as they are published: events, GPU rows, and nanoseconds of window, busy time
+# and communication; then the steps.
 KNOWN = {
     "hta_nccl_data.json.gz": (40573, 3774, 660551005, 157500014, 46876493, [219726905, 222442191, 224936243]),
     "tl_b200_eager.json.gz": (24656, 929, 84487178, 11596482, 2141501, None),
@@ -38,17 +39,16 @@ REFUSED = {
     "tensorrt/a100_resnet_fp16.profile.json": "trtexec",
     "tensorrt/a100_resnet_fp16.timing.json.gz": "trtexec",
     "tensorrt/a100_resnet_fp16.graph.json": "trtexec",
-    "snapshots/yiyi_oom.json.gz": "snapshot",
-    "snapshots/wedsonlin_medium_1024_inference.json.gz": "snapshot",
-    "snapshots/mosaic_output.json.gz": "snapshot",
 }
+SNAPSHOT_FOLDERS = ("snapshots/", "jobs-memory/")
 
 
 def run(program, option, path):
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "report.json"
         done = subprocess.run([program, option, str(path), "--top-n", "0", "--json-out", str(out), "--md-out",
-                               str(Path(folder) / "report.md")], capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
+                               str(Path(folder) / "report.md")], capture_output=True, text=True, timeout=RUN_LIMIT_S,
+                              check=False)
         report = json.loads(out.read_text(encoding="utf-8"), parse_float=Decimal) if out.exists() else None
         return done, report
 
@@ -95,7 +95,8 @@ def self_times(rows):
         while at < len(order) and rows[order[at]][0] <= low:
             index = order[at]
             start, end, _ = rows[index]
-            heapq.heappush(opened, (-start, end - start, -index))  # latest start, then the shorter, then the later in the file
+            # latest start, then the shorter, then the later in the file
+            heapq.heappush(opened, (-start, end - start, -index))
             at += 1
         while opened and rows[-opened[0][2]][1] <= low:
             heapq.heappop(opened)
@@ -183,8 +184,8 @@ class Slow:
 
 
     def gpu_split(self, communication):
-        """By device: unions of compute, communication, copies and memsets, and what of communication and copies is exposed. The
-        names of communication are the report's: which names those are is decided in one table, not here."""
+        """By device: unions of compute, communication, copies and memsets, and what of communication and copies is exposed.
+        The names of communication are the report's: which names those are is decided in one table, not here."""
         devices = {}
         for event, start, dur in self.rows:
             kind = GPU_KINDS.get(self.category(event))
@@ -195,7 +196,8 @@ class Slow:
                 rows.setdefault(kind, []).append((start, start + dur))
         result = {}
         for device, rows in devices.items():
-            kernels, comms, copies, memsets = (rows.get(kind, []) for kind in ("kernel", "communication", "memcpy", "memset"))
+            kernels, comms, copies, memsets = (rows.get(kind, []) for kind in ("kernel", "communication", "memcpy",
+                                                                               "memset"))
             first, both = union(kernels + memsets), union(kernels + memsets + comms)
             result[device] = [to_us(ns) for ns in (
                 union(kernels), union(comms), union(copies), union(memsets), both - first,
@@ -241,7 +243,8 @@ class Slow:
     def steps(self):
         """Of the host, in order of time."""
         rows = [(start, event["name"], dur) for event, start, dur in self.rows
-                if re.match(r"ProfilerStep\s*#\s*\d", event.get("name") or "") and self.category(event) != "gpu_user_annotation"]
+                if re.match(r"ProfilerStep\s*#\s*\d", event.get("name") or "")
+                and self.category(event) != "gpu_user_annotation"]
         return [(name, to_us(start), to_us(dur)) for start, name, dur in sorted(rows)]
 
 
@@ -322,7 +325,8 @@ def check_parts(tap, name, report, document):
     tap.same({row["kind"]: [row["count"], row["total_dur_us"], row["bytes"]] for row in gpu["copies"]} if gpu else {},
              slow.copies(), f"{name}: gpu.copies")
     want = slow.runtime_calls()
-    calls = {row["name"]: [row["count"], row["total_dur_us"]] for row in report["runtime"]["calls"]} if report["runtime"] else {}
+    calls = {row["name"]: [row["count"], row["total_dur_us"]]
+             for row in report["runtime"]["calls"]} if report["runtime"] else {}
     tap.same({call: calls.get(call) for call in want}, want, f"{name}: runtime.calls")
     check_launches(tap, name, report["launches"], slow)
     check_steps(tap, name, report["steps"], slow.steps())
@@ -335,7 +339,8 @@ def check_against_slow(tap, name, report, document):
     operators, busy = slow.operators()
     if operators:  # of exporters that write the category cpu_op
         columns = ("count", "total_dur_us", "max_dur_us", "self_dur_us")
-        tap.same({row["name"]: {c: row[c] for c in columns} for row in cpu["operators"]}, operators, f"{name}: cpu.operators")
+        tap.same({row["name"]: {c: row[c] for c in columns} for row in cpu["operators"]}, operators,
+                 f"{name}: cpu.operators")
         tap.same({(str(t["pid"]), str(t["tid"])): t["busy_us"] for t in cpu["threads"]}, busy, f"{name}: cpu.threads")
         tap.same(sum(row["self_dur_us"] for row in cpu["operators"]), sum(t["busy_us"] for t in cpu["threads"]),
                  f"{name}: self times add up to busy times")
@@ -355,7 +360,8 @@ def check_known(tap, name, report, document):
              [rows, to_us(window), to_us(busy), to_us(communication)], f"{name}: rows, window, busy and communication time")
     tap.same(gpu["communication"]["exposed_us"], Slow(document).exposed_communication(), f"{name}: exposed communication")
     if steps:
-        tap.same(sorted(item["dur_us"] for item in report["steps"]["rows"]), [to_us(step) for step in steps], f"{name}: steps")
+        tap.same(sorted(item["dur_us"] for item in report["steps"]["rows"]), [to_us(step) for step in steps],
+                 f"{name}: steps")
 
 
 def check_snapshot(tap, name, report, document):
@@ -373,18 +379,26 @@ def check_snapshot(tap, name, report, document):
     tap.same(report["memory"]["trace_actions"]["counts"], actions, f"{name}: memory.trace_actions.counts")
 
 
-def check_folder(tap, program, folder):
+def recordings(folder):
+    """(path, name, whether it is a snapshot): what was recorded, not what is told of it."""
     for path in sorted(folder.rglob("*.json*")):
         name = path.relative_to(folder).as_posix()
-        if name in REFUSED:
+        if path.name != "truth.json":
+            yield path, name, name.startswith(SNAPSHOT_FOLDERS)
+
+
+def check_folder(tap, program, folder):
+    for path, name, is_snapshot in recordings(folder):
+        if name in REFUSED or is_snapshot:
             done, report = run(program, "--cpu-trace", path)
-            tap.same((done.returncode, report, REFUSED[name] in done.stderr), (3, None, True), f"{name}: refused as a trace, by name")
-        if name.startswith("snapshots/"):
+            tap.same((done.returncode, report, REFUSED.get(name, "snapshot") in done.stderr), (3, None, True),
+                     f"{name}: refused as a trace, by name")
+        if is_snapshot:
             done, report = run(program, "--memory-json", path)
             tap.same(done.returncode, 0, f"{name}: a report")
             if report:
                 check_snapshot(tap, name, report, read_document(path))
-        if name in REFUSED:
+        if name in REFUSED or is_snapshot:
             continue
         done, report = run(program, "--cpu-trace", path)
         tap.same(done.returncode, 0, f"{name}: a report")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * record_user.cpp - the public headers in C++: they compile with its warnings, and a scope ends where an exception leaves it. */
+ * record_user.cpp - the public headers in C++: they compile with its warnings, and a scope ends where an exception leaves
+ * it. */
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
@@ -24,7 +25,8 @@ int main()
         fails(recorder);
     } catch (const std::runtime_error &) {
     }
-    bool recorded = ap_recorder_statistics(recorder, "left by an exception", &hotspot, &error) == AP_OK && hotspot.count == 1;
+    bool recorded =
+        ap_recorder_statistics(recorder, "left by an exception", &hotspot, &error) == AP_OK && hotspot.count == 1;
     ap_recorder_free(recorder);
     std::printf("%s 1 - a scope ends where an exception leaves it\n1..1\n", recorded ? "ok" : "not ok");
     return recorded ? 0 : 1;

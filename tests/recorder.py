@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs that record themselves, run, and the report on what they wrote: recorder.py --program P --example E [--recorded-run R]
+"""Programs that record themselves, run, and the report on what they wrote: recorder.py --program P --example E
+[--recorded-run R]
 
-The example of README.md (E) and every run of tools/scenarios (R, with each cause planted and without) write traces and snapshots
-that the program reads with --strict and without a warning; their steps are found, and what they planted is not judged here, since
-times vary. Prints TAP."""
+The example of references/guide/recorder.md (E) and every run of tools/scenarios (R, with each cause planted and without)
+write traces and snapshots that the program reads with --strict and without a warning; their steps are found, and what they
+planted is not judged here, since times vary. Prints TAP."""
 import argparse
 import json
 import subprocess
 import tempfile
 from pathlib import Path
+
+from tap import Tap
 
 RUNS = [(prefix + cause, steps, with_snapshot) for cause, steps, with_snapshot in (
     ("slow-input", 8, False), ("sync-per-item", 6, False), ("results-leak", 24, True), ("write-each-step", 8, False),
@@ -19,7 +22,8 @@ RUNS = [(prefix + cause, steps, with_snapshot) for cause, steps, with_snapshot i
 def report_on(program, folder, snapshot):
     """(report, complaint)"""
     inputs = ["--cpu-trace", folder / "trace.json"] + (["--memory-json", folder / snapshot] if snapshot else [])
-    done = subprocess.run([program, "--strict", "--quiet", *inputs, "--md-out", folder / "r.md", "--json-out", folder / "r.json"],
+    done = subprocess.run([program, "--strict", "--quiet", *inputs, "--md-out", folder / "r.md", "--json-out",
+                           folder / "r.json"],
                           capture_output=True, text=True, check=False, timeout=120)
     if done.returncode:
         return None, done.stderr
@@ -45,20 +49,16 @@ def main():
     parser.add_argument("--recorded-run", type=Path, help="without it the scenarios are not run")
     arguments = parser.parse_args()
     program = arguments.program.resolve()
-    cases = [("the example of README.md", [arguments.example.resolve()], 100, "snapshot.json")]
+    cases = [("the example of the guide", [arguments.example.resolve()], 100, "snapshot.json")]
     if arguments.recorded_run:
         cases += [(f"recorded_run {run}", [arguments.recorded_run.resolve(), run, "."], steps,
                    "snapshot.json" if with_snapshot else None) for run, steps, with_snapshot in RUNS]
-    failed = 0
-    for number, (claim, command, steps, snapshot) in enumerate(cases, 1):
+    tap = Tap()
+    for claim, command, steps, snapshot in cases:
         with tempfile.TemporaryDirectory() as folder:
             complaint = complaint_about(program, command, steps, snapshot, Path(folder))
-        failed += bool(complaint)
-        print(f"{'not ok' if complaint else 'ok'} {number} - {claim} records what the program reads without a warning")
-        for line in complaint.splitlines():
-            print(f"#   {line}")
-    print(f"1..{len(cases)}")
-    return 1 if failed else 0
+        tap.ok(not complaint, f"{claim} records what the program reads without a warning", complaint)
+    return tap.done()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
-from expected import ROOT, Tap
+from golden import ROOT
+from tap import Tap
 
 OURS = "analyze_profile"
 TRACKS = ["findings", "idle causes", "critical path", "steps"]
@@ -38,7 +39,8 @@ class Program:
         return subprocess.run([self.path, *map(str, arguments)], input=stdin, capture_output=True, timeout=120, check=False)
 
     def report(self, trace, *arguments):
-        done = self.run("--cpu-trace", trace, "--md-out", self.folder / "r.md", "--json-out", self.folder / "r.json", *arguments)
+        done = self.run("--cpu-trace", trace, "--md-out", self.folder / "r.md", "--json-out", self.folder / "r.json",
+                        *arguments)
         if done.returncode:
             return done, None
         return done, json.loads((self.folder / "r.json").read_text(encoding="utf-8"), parse_float=Decimal)
@@ -138,9 +140,11 @@ def check_events_are_kept(tap, program, path):
     tap.same(bool(places), True, f"{path.name}: findings have places")
     tap.same(near - Counter(map(key, copied(written))), Counter(), f"{path.name}: events at the findings are there")
     drawn = {(s["ts"], s["dur"]) for s in ours(written)["findings"]}
-    tap.same({(start, end - start) for start, end in places} - drawn, set(), f"{path.name}: findings are drawn where they are")
+    tap.same({(start, end - start) for start, end in places} - drawn, set(),
+             f"{path.name}: findings are drawn where they are")
     savings = {f["rule_id"]: f["saves_us"] for f in report["findings"]}
-    tap.same([s["args"] for s in ours(written)["findings"] if s["args"].get("saves_us") != savings[s["args"]["rule_id"]]], [],
+    tap.same([s["args"] for s in ours(written)["findings"] if s["args"].get("saves_us") != savings[s["args"]["rule_id"]]],
+             [],
              f"{path.name}: with what they save")
     steps = [e for e in timed if e["name"].startswith("ProfilerStep") and e.get("cat") == "user_annotation"]
     tap.same(sorted((e["name"], e["ts"], e["dur"]) for e in steps),
@@ -158,9 +162,11 @@ def hostile_document():
     events = [dict(base, name=loader, cat="user_annotation", dur=500000), dict(base, name=HOSTILE),
               dict(base, name="ProfilerStep#1" + HOSTILE, cat="user_annotation", dur=600000),
               {"ph": "M", "name": "thread_name", "pid": 2000000000, "tid": HOSTILE, "args": {"name": HOSTILE}}]
-    text = json.dumps({"displayTimeUnit": HOSTILE, "traceEvents": events}).encode().replace(b"1754045645187531", b"1754045645187531.125")
+    text = json.dumps({"displayTimeUnit": HOSTILE, "traceEvents": events}).encode().replace(b"1754045645187531",
+                                                                                            b"1754045645187531.125")
     bad = (b',{"ph":"X","cat":"cpu_op","name":"\xff\x01","pid":1,"tid":2,"ts":1754045645187532,"dur":NaN},'
-           b'{"ph":"X","cat":"cpu_op","name":"\xff\x01","pid":1,"tid":2,"ts":1754045645187532,"dur":1,"args":{"a":Infinity}},'
+           b'{"ph":"X","cat":"cpu_op","name":"\xff\x01","pid":1,"tid":2,"ts":1754045645187532,'
+           b'"dur":1,"args":{"a":Infinity}},'
            b'{"ph":"X","cat":"cpu_op","name":"\xed\xa0\x80\\ud800","pid":1,"tid":2,"ts":1754045645187532.0004,"dur":1},'
            b'{"ph":"B","cat":"cpu_op","name":"open","pid":1,"tid":2,"ts":1754045645187533},'
            b'{"ph":"E","pid":1,"tid":3,"ts":1754045645187533},'
@@ -198,14 +204,16 @@ def check_cuts(tap, program):
 
 def check_limit(tap, program):
     event = {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "dur": 1, "args": {"text": "x" * 2000}}
-    events = [{"ph": "X", "cat": "user_annotation", "name": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "pid": 1,
+    events = [{"ph": "X", "cat": "user_annotation", "name": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+               "pid": 1,
                "tid": 1, "ts": 0, "dur": 100000}] + [dict(event, ts=i) for i in range(30000)] + \
              [{"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": "last"}}]
     path = write(program.folder, "large.json", {"traceEvents": events})
     report, written, data = program.trace(path)
     tap.same(45000000 < len(data) < 62000000, True, "50 MB of events at most, and the tracks")
     tap.same(written[OURS]["events_over_limit"] > 1000, True, "the file says how many are missing")
-    tap.same(any(e.get("args", {}).get("name") == "last" for e in written["traceEvents"]), True, "names of threads are not cut off")
+    tap.same(any(e.get("args", {}).get("name") == "last" for e in written["traceEvents"]), True,
+             "names of threads are not cut off")
     report, written, data = program.trace(path, "--trace-all")
     tap.same(written[OURS]["events_copied"], len(events), "all with --trace-all")
 
@@ -225,7 +233,8 @@ def check_outputs(tap, program):
     written = strict(done.stdout)
     tap.same(copied(written), [], "of standard input the tracks alone are written")
     tap.same(bool(ours(written)["findings"] and ours(written)["steps"]), True, "with findings and steps")
-    tap.same("standard input" in written[OURS]["selection"] and b"standard input" in done.stderr, True, "which is said, twice")
+    tap.same("standard input" in written[OURS]["selection"] and b"standard input" in done.stderr, True,
+             "which is said, twice")
     kept = write(program.folder, "kept.json", b"old")
     done = program.run("--cpu-trace", program.folder / "missing", "--trace-out", kept)
     tap.same((done.returncode, kept.read_bytes()), (3, b"old"), "a failed run leaves the old file")
@@ -235,7 +244,8 @@ def check_outputs(tap, program):
 
 def refused(tap, program, arguments, message):
     done = program.run(*arguments)
-    tap.same((done.returncode, message in done.stderr.decode()), (2, True), f"refused: {' '.join(map(str, arguments))[-70:]}")
+    tap.same((done.returncode, message in done.stderr.decode()), (2, True),
+             f"refused: {' '.join(map(str, arguments))[-70:]}")
 
 
 def check_options(tap, program):
@@ -255,9 +265,10 @@ def check_options(tap, program):
     refused(tap, program, [*trace, "--focus", "quality"], "cpu, gpu, memory or io")
     refused(tap, program, [*trace, "--phase", "middle"], "forward, inference, backward, optimizer, zero_grad, data_loading")
     for context in ("novalue", "=x", "a b=c", "a" * 65 + "=x", "\u00e9=x"):
-        refused(tap, program, [*trace, "--context", context], "--context takes KEY=VALUE")
-    refused(tap, program, [*trace, "--context", "a=1", "--context", "b=1", "--context", "a=2"], "--context a= is given twice")
-    refused(tap, program, [*trace, *(f"--context=k{i}=v" for i in range(65))], "more than 64 times")
+        refused(tap, program, [*trace, "--context", context], "--context: KEY=VALUE was expected")
+    refused(tap, program, [*trace, "--context", "a=1", "--context", "b=1", "--context", "a=2"],
+            "--context: a= is given twice")
+    refused(tap, program, [*trace, *(f"--context=k{i}=v" for i in range(65))], "--context: at most 64 labels")
 
     everything = program.report(path, "--memory-json", snapshot)[1]
     tap.same((everything["focus"], everything["phase"], everything["context"], everything["findings_left_out"]),
@@ -266,12 +277,14 @@ def check_options(tap, program):
         report = program.report(path, "--memory-json", snapshot, "--focus", focus)[1]
         want = [f["rule_id"] for f in everything["findings"] if f["domain"] in (focus, "quality")]
         tap.same([f["rule_id"] for f in report["findings"]], want, f"--focus {focus}: its findings, in their order")
-        tap.same(report["findings_left_out"], len(everything["findings"]) - len(want), f"--focus {focus}: the others are counted")
+        tap.same(report["findings_left_out"], len(everything["findings"]) - len(want),
+                 f"--focus {focus}: the others are counted")
         markdown = (program.folder / "r.md").read_text(encoding="utf-8")
         tap.same(("\n## Memory\n" in markdown, "\n## CPU\n" in markdown), (focus == "memory", focus == "cpu"),
                  f"--focus {focus}: its sections")
     report = program.report(path, "--phase", "optimizer")[1]
-    tap.same({tuple(f["phases"]) for f in report["findings"]} <= {(), ("optimizer",), ("optimizer", "zero_grad")}, True, "--phase keeps what is about it")
+    tap.same({tuple(f["phases"]) for f in report["findings"]} <= {(), ("optimizer",), ("optimizer", "zero_grad")}, True,
+             "--phase keeps what is about it")
     labels = ["z=1", "a=it's $(x) `y`\n\"\u00e9\"", "empty="]
     report = program.report(path, "--focus", "cpu", *(f"--context={label}" for label in labels))[1]
     tap.same([f"{k}={v}" for k, v in report["context"].items()], labels, "labels stand in their order")

@@ -93,7 +93,7 @@ user_reads_a_trace() {
 example_records() {
   local flags
   flags=$(sandbox pkg-config --define-variable=prefix="$prefix" --cflags --libs analyze_profile) || return 1
-  python3 "$root/tests/take_block.py" "$root/README.md" c "$work/example.c" || return 1
+  python3 "$root/tests/take_block.py" "$root/references/guide/recorder.md" c "$work/example.c" || return 1
   # shellcheck disable=SC2086
   $cc -std=c11 -Wall -Wextra -Wpedantic -Werror -o "$work/example" "$work/example.c" $flags || return 1
   (cd "$work" && sandbox ./example) && [ -s "$work/trace.json" ] && [ -s "$work/snapshot.json" ]
@@ -112,7 +112,7 @@ check_installation() {
   write_user
   check 'a program builds with what pkg-config says' build_user &&
     check 'and reads a trace' user_reads_a_trace
-  check "README's example of a program that records itself builds and runs" example_records
+  check "the guide's example of a program that records itself builds and runs" example_records
 }
 
 # --------------------------------------------------------------------------------------------------- the source archive

@@ -4,16 +4,24 @@
 
 Without FILE: every text file of the project (what git tracks or would track; without git, every file outside build folders),
 less the inputs and approved reports below fixtures/ and the fuzz corpus, which are bytes. Prints TAP, one check a rule.
+A line has at most 125 columns in code. Documents have no such bound: a row of a table, and what the program reads out of
+references/interpretation.md, is one line. A prototype in a header that others include has a comment: above it, behind it on
+its line, or above the first of a group without an empty line.
 With --commits, the subjects of those commits are checked too (area: what it does, at most 60 characters, no full stop).
 """
 import argparse
 import re
+import shutil
 import subprocess
 import sys
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+from tap import Tap  # noqa: E402
+
 BYTES = re.compile(r"^(fixtures/(expected|golden|json|recorded|snapshots|traces)|tests/fuzz/corpus)/")
 TEXT_NAMES = {"LICENSE", "meson.build", "meson_options.txt", ".ci/run"}
 TEXT_ENDINGS = (".c", ".h", ".cpp", ".css", ".cu", ".def", ".js", ".py", ".sh", ".md", ".txt", ".json", ".build", ".dict")
@@ -23,7 +31,23 @@ NO_POISON = re.compile(r"^src/(base/mem\.c$|cli/)")  # the memory gate itself, a
 C_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.DOTALL)
 INCLUDE = re.compile(r'^#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
 SUBJECT = re.compile(r"^[a-z][a-z0-9_./, -]*: \S.*[^.]$")
-SHOWN = 40
+COLUMNS = 125
+CODE_ENDINGS = SPDX_ENDINGS + (".build",)
+NAMED_ENDINGS = (".c", ".h", ".py")  # no two files of one name
+FORMATTER = 14  # the major version of clang-format that .clang-format is written for
+PUBLIC_HEADER = re.compile(r"^(include|src)/.*\.h$")
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
+EXTERN_C = re.compile(r'^extern "C" \{', re.MULTILINE)
+COMMENT_BEHIND = re.compile(r"[ \t]*/\*.*?\*/", re.DOTALL)
+# Only the program spells its options, and the catalogue, whose sentences describe its documents; a text below it that has to
+# name one takes the name from this table.
+OPTION_NAMES = "src/base/option_names.h"
+OPTION = re.compile(r"--[A-Za-z][A-Za-z-]*")
+NOT_OURS = {
+    "--exportLayerInfo": "of trtexec, whose output is recognised",
+    "--exportProfile": "likewise",
+    "--exportTimes": "likewise",
+}
 
 
 def is_text(path):
@@ -86,6 +110,66 @@ def line_comment(path, text):
     return [line_of(text, match.start()) for match in C_TOKEN.finditer(text) if match[0].startswith("//")]
 
 
+def long_line(path, text):
+    if not path.endswith(CODE_ENDINGS):
+        return []
+    return [number for number, line in enumerate(text.split("\n"), 1) if len(line) > COLUMNS]
+
+
+def blanked(match):
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def prototypes(text):
+    """[(begin, end)] of what a header declares as a function that another file defines."""
+    code = DIRECTIVE.sub(blanked, C_TOKEN.sub(blanked, EXTERN_C.sub(blanked, text)))
+    found, depth, begin = [], 0, None
+    for match in re.finditer(r"\S", code):
+        if match[0] in "{}":
+            depth = max(depth + (1 if match[0] == "{" else -1), 0)  # a } may end extern "C"
+            if not depth and begin is not None and "(" in code[begin:match.start()].partition("{")[0]:
+                begin = None  # the body of a function
+        elif depth == 0 and match[0] == ";":
+            declared = code[begin:match.start()] if begin is not None else ""
+            if "(" in declared and "{" not in declared and not re.match(r"typedef\b|static\b", declared):
+                found.append((begin, match.end()))
+            begin = None
+        elif depth == 0 and begin is None:
+            begin = match.start()
+    return found
+
+
+def bare_prototype(path, text):
+    if not PUBLIC_HEADER.match(path):
+        return []
+    comments = [match for match in C_TOKEN.finditer(text) if match[0].startswith("/*")]
+    above = {match.end() + 1 for match in comments if not text[text.rfind("\n", 0, match.start()) + 1:match.start()].strip()}
+    bare, group_ends = [], None
+    for begin, end in prototypes(text):
+        behind = COMMENT_BEHIND.match(text, end)
+        line_ends = behind.end() if behind else end
+        if begin in above or begin - 1 == group_ends:
+            group_ends = line_ends
+        elif not behind:
+            bare.append(line_of(text, begin))
+    return bare
+
+
+def option_in_text(path, text):
+    if not re.match(r"^src/(?!cli/|catalogue/).*\.(c|h|def)$", path) or path == OPTION_NAMES:
+        return []
+    return [line_of(text, token.start()) for token in C_TOKEN.finditer(text) if token[0].startswith('"')
+            for option in OPTION.findall(token[0]) if option not in NOT_OURS]
+
+
+def unknown_option(path, text):
+    if path != OPTION_NAMES:
+        return []
+    table = (ROOT / "src/cli/options.def").read_text(encoding="utf-8")
+    known = set(re.findall(r'^AP_(?:OPTION|FLAG|TEXT|REQUEST_FLAG|REQUEST_TEXT)\(\w+, "([^"]+)"', table, re.MULTILINE))
+    return [line_of(text, match.start()) for match in re.finditer(r'"--([^"]*)"', text) if match[1] not in known]
+
+
 RULES = [
     ("no tabs", lines_matching(r"\t")),
     ("no blanks at the end of a line", lines_matching(r"[ \t]+$")),
@@ -95,6 +179,10 @@ RULES = [
     (f"{SPDX} in the first line of code", spdx),
     ("poison.h is included last in src", poison),
     ("no // comments in C", line_comment),
+    (f"at most {COLUMNS} columns in code", long_line),
+    ("a comment on each prototype in the headers", bare_prototype),
+    ("texts below src/cli name no option but by option_names.h", option_in_text),
+    ("each name in option_names.h is an option", unknown_option),
 ]
 
 
@@ -106,18 +194,46 @@ def read(path):
         return None, f"{path}:{data.count(10, 0, error.start) + 1}"
 
 
-class Tap:
-    def __init__(self):
-        self.count, self.failed = 0, 0
+def same_name(paths):
+    """Files of one name in two folders of the project's own code: whoever includes or opens one gets the other."""
+    folders = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        if name.endswith(NAMED_ENDINGS) and re.match(r"(src|include|tests|tools)/", path):
+            folders.setdefault(name, []).append(folder)
+    return [f"{name}: {', '.join(found)}" for name, found in folders.items() if len(found) > 1]
 
-    def check(self, claim, places):
-        self.count += 1
-        self.failed += bool(places)
-        print(f"{'not ok' if places else 'ok'} {self.count} - {claim}")
-        for place in places[:SHOWN]:
-            print(f"#   {place}")
-        if len(places) > SHOWN:
-            print(f"#   and {len(places) - SHOWN} more")
+
+def formatter():
+    """(clang-format of the right version, None) or (None, why there is none)"""
+    why = f"no clang-format {FORMATTER} here (apt-get install clang-format)"
+    for name in (f"clang-format-{FORMATTER}", "clang-format"):
+        path = shutil.which(name)
+        told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout if path else ""
+        version = re.search(r"version (\d+)\.", told)
+        if version and int(version[1]) == FORMATTER:
+            return path, None
+        if version:
+            why = f"clang-format is of version {version[1]}, not {FORMATTER}"
+    return None, why
+
+
+def check_format(tap, paths):
+    claim = "clang-format changes nothing"
+    sources = [path for path in paths if path.endswith((".c", ".h"))]
+    program, why = formatter()
+    if not program:
+        tap.skip(claim, why)
+        return
+
+    def complaints(some):
+        done = subprocess.run([program, "--dry-run", *some], capture_output=True, text=True, cwd=ROOT, check=False)
+        places = re.findall(r"^(\S+?:\d+):\d+: warning:", done.stderr, re.MULTILINE)
+        return places or ([done.stderr.strip()] if done.returncode else [])
+
+    with ThreadPoolExecutor(2) as pool:
+        batches = [sources[at:at + 50] for at in range(0, len(sources), 50)]
+        tap.check(claim, [place for places in pool.map(complaints, batches) for place in places])
 
 
 def check_files(tap, paths):
@@ -131,6 +247,8 @@ def check_files(tap, paths):
     tap.check(f"{len(paths)} files are UTF-8", undecodable or ([] if paths else ["no files found"]))
     for claim, rule in RULES:
         tap.check(claim, [f"{path}:{line}" for path, text in texts.items() for line in rule(path, text)])
+    tap.check("no two files of one name", same_name(paths))
+    check_format(tap, paths)
 
 
 def check_commits(tap, commits):
@@ -150,8 +268,7 @@ def main():
     check_files(tap, arguments.files or project_files())
     if arguments.commits:
         check_commits(tap, arguments.commits)
-    print(f"1..{tap.count}")
-    return 1 if tap.failed else 0
+    return tap.done()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write a C file that holds the style and the script of the HTML report, and the style of its pictures in files of their own:
-embed_html.py STYLE.css SCRIPT.js PICTURE.css OUT.c
+"""Write a C file that holds the style and the script of the HTML report, and the style of its pictures in files of their
+own: embed_html.py STYLE.css SCRIPT.js PICTURE.css OUT.c
 
 Comments and indentation are left out; the hashes are those of what is left, as a Content-Security-Policy names them.
 """
@@ -12,15 +12,17 @@ import sys
 
 
 def shorten(text):
-    """Whole-line // comments, /* */ comments that fill lines, and the blanks around lines."""
+    """Without whole-line // comments, /* */ comments that fill lines, and the blanks around lines. What is indented by
+    twelve columns goes on with the line before it."""
+    text = re.sub(r"\n {12,}(?=\S)", " ", text)
     text = re.sub(r"^[ ]*/\*.*?\*/[ ]*\n", "", text, flags=re.DOTALL | re.MULTILINE)
     lines = (line.strip() for line in text.split("\n"))
     return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
 
 
 def picture_style(style, more):
-    """The part of the page's style that is marked, and more: for light, with values in place of variables, which not all that
-    shows SVG knows."""
+    """The part of the page's style that is marked, and more: for light, with values in place of variables, which not all
+    that shows SVG knows."""
     colours = dict(re.findall(r"--([a-z0-9]+): ([^;]+);", style.partition("}")[0]))
     marked = re.search(r"/\* pictures: from here.*?\*/\n(.*?)/\* pictures: to here", style, re.DOTALL)[1]
     return re.sub(r"var\(--([a-z0-9]+)\)", lambda match: colours[match[1]], shorten(marked + more))

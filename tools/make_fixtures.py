@@ -6,8 +6,8 @@
     make_fixtures.py --out fixtures --check      write them elsewhere and compare; exit 1 if anything differs
 
 Every file is made up here: a small simulated training loop (host threads, GPU streams) writes the traces, a small simulated
-caching allocator writes the snapshots. The known answers in expected/ come from the simulation in exact integers (nanoseconds,
-bytes), never from reading the written text back, so they are independent of every reader.
+caching allocator writes the snapshots. The known answers in expected/ come from the simulation in exact integers
+(nanoseconds, bytes), never from reading the written text back, so they are independent of every reader.
 The output depends on nothing but this file: fixed seeds, no clock, gzip without time stamp.
 """
 import argparse
@@ -55,7 +55,8 @@ def ratio(numerator, denominator):
 # ------------------------------------------------------------------------------------------------ known answers of a trace
 
 HOST_OP_CATS = {"cpu_op", "operator"}
-FRAMEWORK_ANNOTATION = re.compile(r"Optimizer\.|enumerate\(DataLoader\)|nccl:|gloo:|Distributed|DataParallel|## Call |Torch|ProfilerStep")
+FRAMEWORK_ANNOTATION = re.compile(r"Optimizer\.|enumerate\(DataLoader\)|nccl:|gloo:|Distributed|DataParallel|## Call "
+                                  r"|Torch|ProfilerStep")
 GPU_WORK = {"kernel": "kernel", "gpu_memcpy": "memcpy", "gpu_memset": "memset", "memcpy": "memcpy", "memset": "memset"}
 
 
@@ -232,7 +233,8 @@ def step_answers(durations):
 
 
 def trace_answers(rows, planted, oddities=None, pairs=()):
-    """`rows`: one model per element of traceEvents (None for one that is no object). `pairs`: durations made of B/E pairs."""
+    """`rows`: one model per element of traceEvents (None for one that is no object). `pairs`: durations made of B/E
+    pairs."""
     objects = [r for r in rows if r is not None]
     x_rows = [r for r in objects if r.get("ph") == "X"]
     timed = [r for r in x_rows if isinstance(r.get("dur"), int)]
@@ -1039,7 +1041,8 @@ def compact_one_line():
     loop.run()
     rows = sim.finish()
     document = {"traceEvents": [plain(r) for r in rows], "schemaVersion": 1,
-                "deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-40GB", "totalGlobalMem": 42_297_786_368, "numSms": 108}],
+                "deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-40GB", "totalGlobalMem": 42_297_786_368,
+                                      "numSms": 108}],
                 "distributedInfo": {"rank": 1}, "record_shapes": 1, "traceName": "rank1.json", "displayTimeUnit": "ms",
                 "baseTimeNanoseconds": BASE_TIME_NS}
     return (json.dumps(document, separators=(",", ":")).encode(),
@@ -1162,9 +1165,11 @@ def odd_values():
         (text('"cat": "cpu_op", "ts": 250, "dur": 5'), x("unknown", 250, 5)),
         (text('"cat": "cpu_op", "name": 42, "ts": 260, "dur": 6'), x("42", 260, 6)),
         (text('"cat": 7, "name": "numeric category", "ts": 270, "dur": 7'), x("numeric category", 270, 7, cat=7)),
-        (text('"name": "no category", "ts": 280, "dur": 8'), {k: v for k, v in x("no category", 280, 8).items() if k != "cat"}),
+        (text('"name": "no category", "ts": 280, "dur": 8'),
+         {k: v for k, v in x("no category", 280, 8).items() if k != "cat"}),
         (text('"cat": "brand_new_kind", "name": "future", "ts": 290, "dur": 9'), x("future", 290, 9, cat="brand_new_kind")),
-        (text('"cat": "kernel", "name": "k<inf>", "ts": 300, "dur": 10, "args": {"device": 0, "stream": 7, "correlation": 9, '
+        (text('"cat": "kernel", "name": "k<inf>", "ts": 300, "dur": 10, "args": {"device": 0, "stream": 7, '
+              '"correlation": 9, '
               '"blocks per SM": inf, "warps per SM": nan, "a": NaN, "b": Infinity, "c": -Infinity, "d": -inf}'),
          x("k<inf>", 300, 10, cat="kernel", args={"device": 0, "correlation": 9})),
         (b'{"ph": "X", "pid": 1, "tid": 1, "cat": "cpu_op", "name": "bad \xff byte", "ts": 310, "dur": 1}',
@@ -1172,7 +1177,8 @@ def odd_values():
         (text('"cat": "cpu_op", "name": "raw\nnewline", "ts": 320, "dur": 2'), x("raw\nnewline", 320, 2)),
         (text('"cat": "cpu_op", "name": "lone \\ud800 surrogate", "ts": 330, "dur": 3'), x("lone \ufffd surrogate", 330, 3)),
         (text('"cat": "cpu_op", "name": "first", "name": "last", "ts": 1, "ts": 340, "dur": 4'), x("last", 340, 4)),
-        (text('"cat": "cpu_op", "name": "record_param_comms", "ts": 350, "dur": 5, "args": {"Comms Id": 10159970886766084423}'),
+        (text('"cat": "cpu_op", "name": "record_param_comms", "ts": 350, "dur": 5, "args": {"Comms Id": '
+              '10159970886766084423}'),
          x("record_param_comms", 350, 5)),
         (text('"cat": "cpu_op", "name": "", "ts": 360, "dur": 0'), x("", 360, 0)),
         (text('"cat": "cpu_op", "name": "args are text", "ts": 370, "dur": 1, "args": "none"'), x("args are text", 370, 1)),
@@ -1182,7 +1188,8 @@ def odd_values():
         (b"{}", {}), (b"null", None), (b"17", None), (b'"text"', None), (b"[1, 2]", None), (b"true", None),
     ]
     first = b'{"ph": "X", "cat": "cpu_op", "name": "aten::superseded", "pid": 1, "tid": 1, "ts": 0, "dur": 1}'
-    body = (b"\xef\xbb\xbf{\n\"schemaVersion\": 1,\n\"traceEvents\": [\n" + first + b"\n],\n\"note\": \"a second one follows\",\n"
+    body = (b"\xef\xbb\xbf{\n\"schemaVersion\": 1,\n\"traceEvents\": [\n" +
+            first + b"\n],\n\"note\": \"a second one follows\",\n"
             b"\"traceEvents\": [\n" + b",\n".join(raw for raw, _ in events) + b",\n]\n}\n")
     oddities = {"byte_order_mark": 1, "dur_missing": 1, "dur_negative": 1, "ts_not_a_number": 1, "dur_not_a_number": 3,
                 "name_missing": 1, "name_not_a_string": 1, "cat_not_a_string": 1, "bare_nan_or_infinity": 6,
@@ -1196,9 +1203,11 @@ def hostile_names():
     names = [
         "aten::add|mul||", "| \\| \\\\|", "| a | b |\n|---|---|", "--- \n", "# heading", "* item\n* item", "~~~\ncode\n~~~",
         "`code` ``more``", "$x^2$", "[link](https://example.invalid/x)", "![img](https://example.invalid/i.png)",
-        "](javascript:alert(1))", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<!-- comment -->", "-->", "]]>",
+        "](javascript:alert(1))", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<!-- comment -->", "-->",
+        "]]>",
         "&lt;b&gt; &amp; &#x41;", "line one\nline two\r\nline three", "\ttab\b\f", "\x1b[31mred\x1b[0m\x1b]0;title\x07",
-        "nul\u0000inside", "\u202egnp.exe\u202c", "\ufeff\u200bzero width", "a" + "\u0301" * 40, "\u6a21\u578b::\u524d\u5411",
+        "nul\u0000inside", "\u202egnp.exe\u202c", "\ufeff\u200bzero width", "a" + "\u0301" * 40,
+        "\u6a21\u578b::\u524d\u5411",
         "\U0001f525::\U0001f525", "\"quoted\" \\back\\slash", "%s%n%x", "../../etc/passwd", "$(id) `id` ; rm -rf /",
         "__proto__", "unknown", " ", "L" * 6144]
     rows = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": (100 + 10 * i) * NS_PER_US,
@@ -1268,7 +1277,8 @@ def tiny_ops():
                 main.kernel(stream, GEMM, 35.0)
             with main.span("Optimizer.step#Adam.step", "user_annotation"):
                 for _ in range(parameters):
-                    for name in ("aten::lerp_", "aten::mul_", "aten::addcmul_", "aten::sqrt", "aten::add_", "aten::addcdiv_"):
+                    for name in ("aten::lerp_", "aten::mul_", "aten::addcmul_", "aten::sqrt", "aten::add_",
+                                 "aten::addcdiv_"):
                         with main.op(name, enter_us=0.9, leave_us=0.5):
                             if name == "aten::addcdiv_":
                                 main.kernel(stream, elementwise("BinaryFunctor<float>"), 1.6, grid=(4, 1, 1), call_us=1.8)
@@ -1325,7 +1335,8 @@ EMPTY_CACHE = frames(("/venv/site-packages/torch/cuda/memory.py", 222, "empty_ca
                      ("/srv/train/train.py", 80, "train_step"))
 
 
-# ------------------------------------------------------------------------------------------------ known answers of a snapshot
+# ------------------------------------------------------------------------------------------------ known answers of a
+# snapshot
 
 SIZE_KEYS = (("reserved_bytes", "total_size"), ("allocated_bytes", "allocated_size"), ("active_bytes", "active_size"),
              ("requested_bytes", "requested_size"))
@@ -1360,7 +1371,8 @@ def block_figures(segments):
     for s in segments:
         blocks = s.get("blocks", [])
         free = [size_or_zero(b, "size") for b in blocks if b.get("state") == "inactive"]
-        pending += sum(size_or_zero(b, "size") for b in blocks if b.get("state") in ("active_pending_free", "active_awaiting_free"))
+        pending += sum(size_or_zero(b, "size") for b in blocks
+                       if b.get("state") in ("active_pending_free", "active_awaiting_free"))
         inactive += sum(free)
         largest = max([largest] + free)
         if len(free) == len(blocks):
@@ -1461,7 +1473,8 @@ def modern():
     training.forward(0.5)
     allocator.snapshot()
     document = snapshot_document([allocator], training.annotations)
-    return document, snapshot_answers(document, ["an ordinary run; recording starts after the weights were made, so a replay "
+    return document, snapshot_answers(document,
+                                      ["an ordinary run; recording starts after the weights were made, so a replay "
                                                  "from zero misses them"], [allocator])
 
 
@@ -1492,7 +1505,8 @@ def oom():
     allocator.snapshot()
     document = snapshot_document([allocator], training.annotations)
     return document, snapshot_answers(document, ["36 MiB more per step are kept until memory runs out",
-                                                 "before the end cached segments are freed in bursts (retries)"], [allocator])
+                                                 "before the end cached segments are freed in bursts (retries)"],
+                                      [allocator])
 
 
 def healthy():
@@ -1513,11 +1527,13 @@ def bare_list():
     training = Training(allocator, layers=5)
     training.step(0)
     training.forward()
-    segments = [{k: s[k] for k in ("device", "address", "total_size", "allocated_size", "active_size", "stream", "segment_type")}
+    segments = [{k: s[k] for k in ("device", "address", "total_size", "allocated_size", "active_size", "stream",
+                                   "segment_type")}
                 for s in allocator.segments]
     for new, old in zip(segments, allocator.segments):
         new["blocks"] = [{"size": b["size"], "state": b["state"]} for b in old["blocks"]]
-    return segments, snapshot_answers(segments, ["the old list of segments: requested bytes, frames and history not recorded"])
+    return segments, snapshot_answers(segments,
+                                      ["the old list of segments: requested bytes, frames and history not recorded"])
 
 
 def history_2023():
@@ -1529,7 +1545,8 @@ def history_2023():
         segment["blocks"][index]["frames"] = FORWARD
     segments = []
     for s in allocator.segments:
-        old = {k: s[k] for k in ("device", "address", "total_size", "allocated_size", "active_size", "requested_size", "stream",
+        old = {k: s[k] for k in ("device", "address", "total_size", "allocated_size", "active_size", "requested_size",
+                                 "stream",
                                  "segment_type")}
         old["blocks"] = [block_of_2023(b) for b in s["blocks"]]
         segments.append(old)
@@ -1559,7 +1576,8 @@ def expandable_multi_device():
         allocator.free(graph[0])
         allocator.snapshot()
     document = snapshot_document(allocators, PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True", expandable_segments=True)
-    return document, snapshot_answers(document, ["two devices, growing segments, a private pool of a CUDA graph, blocks waiting "
+    return document, snapshot_answers(document,
+                                      ["two devices, growing segments, a private pool of a CUDA graph, blocks waiting "
                                                  "for another stream"], allocators)
 
 
@@ -1620,7 +1638,8 @@ def odd_snapshot():
     return document, snapshot_answers(document, ["every oddity a reader must survive and count"], oddities=oddities)
 
 
-# ------------------------------------------------------------------------------------------------ a trace and a snapshot of one run
+# ------------------------------------------------------------------------------------------------ a trace and a snapshot of
+# one run
 
 class HostClock:
     """The allocator's clock: that of the thread which allocates, as microseconds since the epoch, a little behind."""
@@ -1751,7 +1770,8 @@ def one_run_trace():
     loop = recorded_loop()
     rows = loop.sim.finish()
     return (kineto_document(rows, head_2025([A100], ["with_stack", "with_modules", "profile_memory"]), TRACE_NAME),
-            trace_answers(rows, ["the same run as snapshots/one_run.json: clocks 37.25 us apart, the peak is in the backward "
+            trace_answers(rows,
+                          ["the same run as snapshots/one_run.json: clocks 37.25 us apart, the peak is in the backward "
                                  "pass of the third step"]))
 
 
@@ -1775,7 +1795,8 @@ def slowdown(seed, loader_us, planted):
     loop.run()
     loop.main.wait_for(loop.compute, "cudaDeviceSynchronize")
     rows = sim.finish()
-    return kineto_document(rows, head_2025([A100], ["record_shapes", "profile_memory"]), TRACE_NAME), trace_answers(rows, planted)
+    return kineto_document(rows, head_2025([A100], ["record_shapes", "profile_memory"]), TRACE_NAME), trace_answers(rows,
+                                                                                                                    planted)
 
 
 def before_slowdown():

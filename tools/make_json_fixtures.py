@@ -3,7 +3,8 @@
 """Write fixtures/json: small documents that show what the JSON reader accepts, refuses, or may treat either way.
 
     make_json_fixtures.py [--out fixtures/json]     write them
-    make_json_fixtures.py --check                   compare with what is there, and with Python's own reader; exit 1 on a mistake
+    make_json_fixtures.py --check                   compare with what is there, and with Python's own reader; exit 1 on a
+    mistake
 
 accept/     grammatical; accepted (a repeated key is counted)
 reject/     broken; refused with the offset of the offending byte
@@ -32,8 +33,9 @@ def named(item):
     return b'{"dur": ' + item + b"}"
 
 
-# ------------------------------------------------------------------------------------------------ numbers out of range, odd text
-# What our reader does: numbers keep their text, so no size overflows; bad text becomes U+FFFD and is counted; UTF-16 is refused.
+# ------------------------------------------------------------------------------------------------ numbers out of range, odd
+# text What our reader does: numbers keep their text, so no size overflows; bad text becomes U+FFFD and is counted; UTF-16 is
+# refused.
 
 EITHER = [
     ("exponent_far_below_double", named(b"86.25e-4400"), "smaller than any double; kept as text"),
@@ -65,7 +67,8 @@ EITHER = [
     ("above_the_last_code_point", list_of(b'"\xf4\x90\x80\x81"'), "U+110001 does not exist; U+FFFD, counted"),
     ("overlong_two_bytes", list_of(b'"\xc1\x9c"'), "a backslash in two bytes; must never be read as one"),
     ("overlong_six_bytes", list_of(b'"\xfd\xbf\xbf\xbf\xbf\x81"'), "no such form any more; U+FFFD, counted"),
-    ("overlong_six_bytes_for_quote", list_of(b'"\xfc\x80\x80\x80\x80\xa2"'), "a quote in six bytes; must never end the string"),
+    ("overlong_six_bytes_for_quote", list_of(b'"\xfc\x80\x80\x80\x80\xa2"'),
+     "a quote in six bytes; must never end the string"),
     ("utf8_sequence_cut_short", list_of(b'"\xe7\xf8"'), "two bytes that belong to nothing; U+FFFD, counted"),
     ("utf16_big_endian_without_bom", '["Ω"]'.encode("utf-16-be"), "refused: only UTF-8 is read"),
     ("utf16_little_endian_without_bom", '["Ω"]'.encode("utf-16-le"), "refused: only UTF-8 is read"),
@@ -380,7 +383,8 @@ ACCEPT = [
     ("array_empty_between_blanks", b"\t[\n]\r\n", "white space around the document"),
 ]
 
-# ------------------------------------------------------------------------------------------------ accepted beyond the standard
+# ------------------------------------------------------------------------------------------------ accepted beyond the
+# standard
 
 EXTENSION_CASES = [
     ("nan", named(b"NaN"), "Python writes it; the value is unknown"),
@@ -400,7 +404,8 @@ MORE = [
     ("extension", "inf_lower_case_minus", named(b"-inf"), "C++ streams write it"),
     ("extension", "raw_carriage_return_in_key", b'{"na\rme": 7}', "kept as data"),
     ("extension", "raw_escape_byte_in_text", list_of(b'"\x1b[31mred"'), "kept as data; reports must not pass it on"),
-    ("extension", "several_words_in_one_array", b"[NaN, nan, Infinity, -Infinity, inf, -inf, 1]", "six unknown values, one known"),
+    ("extension", "several_words_in_one_array", b"[NaN, nan, Infinity, -Infinity, inf, -inf, 1]",
+     "six unknown values, one known"),
     ("either", "bom_before_array", BOM + b"[]", "accepted, the mark is counted"),
     ("either", "overlong_three_bytes", list_of(b'"\xe0\x80\xaf"'), "a slash in three bytes; U+FFFD, counted"),
     ("either", "overlong_four_bytes", list_of(b'"\xf0\x80\x80\xaf"'), "a slash in four bytes; U+FFFD, counted"),

@@ -9,7 +9,8 @@ import re
 import sys
 
 STRING = r'"((?:[^"\\]|\\.)*)"'
-ENTRY = re.compile(rf'AP_SECTION\({STRING}\)|AP_OPTION\(\w+,\s*{STRING},\s*(?:NULL|{STRING}),\s*((?:{STRING}\s*)+)\)')
+OPTION = r"AP_(?:OPTION|(?:REQUEST_)?(?:FLAG|TEXT))"
+ENTRY = re.compile(rf'AP_SECTION\({STRING}\)|{OPTION}\(\w+,\s*{STRING},\s*(?:NULL|{STRING}),\s*((?:{STRING}\s*)+)\)')
 INLINE = re.compile(r"\*\*(.+?)\*\*|\*(.+?)\*|`(.+?)`")
 
 
@@ -27,8 +28,8 @@ def read_options(text):
         else:
             help_text = "".join(unescape(part) for part in re.findall(STRING, help_strings))
             sections[-1][1].append((name, argument or None, help_text))
-    if sum(len(options) for _, options in sections) != text.count("AP_OPTION("):
-        raise ValueError("an AP_OPTION in options.def is not of the form that this script reads")
+    if sum(len(options) for _, options in sections) != len(re.findall(r"^AP_(?!SECTION)\w+\(", text, re.MULTILINE)):
+        raise ValueError("an option in options.def is not of the form that this script reads")
     return sections
 
 

@@ -6,12 +6,18 @@ Each run must end with the exit code it ends with anyway; any error or leak that
 Prints TAP.
 """
 import gzip
+import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+from tap import Tap  # noqa: E402
+
+FIXTURES = ROOT / "fixtures"
 FOUND = 99
 LIMIT_S = 300
 
@@ -41,29 +47,25 @@ def make_inputs(folder):
 
 def run(valgrind, program, folder, arguments):
     arguments = [folder / argument if argument.startswith("CUT.") else argument for argument in arguments]
-    command = [valgrind, "--quiet", f"--error-exitcode={FOUND}", "--leak-check=full",
-               "--errors-for-leak-kinds=definite,indirect", program, *arguments,
-               "--md-out", folder / "report.md", "--json-out", folder / "report.json"]
-    return subprocess.run(command, cwd=FIXTURES, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE, timeout=LIMIT_S, check=False)
+    with tempfile.TemporaryDirectory(dir=folder) as out:
+        command = [valgrind, "--quiet", f"--error-exitcode={FOUND}", "--leak-check=full",
+                   "--errors-for-leak-kinds=definite,indirect", program, *arguments,
+                   "--md-out", f"{out}/report.md", "--json-out", f"{out}/report.json"]
+        return subprocess.run(command, cwd=FIXTURES, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, timeout=LIMIT_S, check=False)
 
 
 def main():
     valgrind, program = sys.argv[1], str(Path(sys.argv[2]).resolve())
-    failed = 0
+    tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
         make_inputs(Path(folder))
-        for number, (claim, arguments, code) in enumerate(RUNS, 1):
-            done = run(valgrind, program, Path(folder), arguments)
-            good = done.returncode == code
-            failed += not good
-            print(f"{'ok' if good else 'not ok'} {number} - {claim}")
-            if not good:
-                print(f"#   exit code {done.returncode}, expected {code}")
-                for line in done.stderr.decode(errors="replace").splitlines()[:60]:
-                    print(f"#   {line}")
-    print(f"1..{len(RUNS)}")
-    return 1 if failed else 0
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            finished = pool.map(lambda entry: run(valgrind, program, Path(folder), entry[1]), RUNS)
+        for (claim, arguments, code), done in zip(RUNS, finished):
+            tap.ok(done.returncode == code, claim,
+                   f"exit code {done.returncode}, expected {code}\n{done.stderr.decode(errors='replace')}")
+    return tap.done()
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@
 The files there were recorded with PyTorch 2.15.0 on one core of an x86-64 machine, without a GPU. Times differ from
 run to run, so recording again changes them; nothing is simulated and no event is left out.
 
-training_step_cpu.json.gz      a small convolutional network trained on synthetic images: 4 recorded steps after one of waiting
-                               and one of warm-up, DataLoader in the training process, shapes and memory recorded
+training_step_cpu.json.gz      a small convolutional network trained on synthetic images: 4 recorded steps after one of
+                               waiting and one of warm-up, DataLoader in the training process, shapes and
+                               memory recorded
 inference_cpu_stacks.json.gz   a small multi-layer network answering 3 requests, with Python stacks
 
 Before writing, whatever names the machine is replaced in the text: host, user, folders, process and trace ids. The rest of

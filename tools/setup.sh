@@ -9,9 +9,9 @@ set -euo pipefail
 build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 zlib1g-dev libcmark-dev)
 build_wanted=(libisal-dev)
 # What the tests need besides: a second compiler with its sanitizers, a schema validator, a memory checker, git for meson
-# dist, groff to check the man page, a browser to look at the HTML report.
+# dist, groff to check the man page, clang-format for the style, a browser to look at the HTML report.
 test_packages=(clang python3-jsonschema git ca-certificates xz-utils)
-test_wanted=(libclang-rt-dev valgrind groff-base chromium fonts-dejavu-core python3-venv)
+test_wanted=(clang-format libclang-rt-dev valgrind groff-base chromium fonts-dejavu-core python3-venv)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 
@@ -36,7 +36,8 @@ python_sdk() {
   [ -n "${AP_MCP_PYTHON:-}" ] && return
   "$venv/bin/python3" -c 'import mcp.client.stdio' 2>/dev/null && return
   say "fetches the Python package mcp from PyPI into build-tests/venv"
-  if ! { python3 -m venv "$venv" && timeout 240 "$venv/bin/pip" install --quiet --retries 1 --timeout 15 'mcp>=1.9,<3'; } >&2; then
+  if ! { python3 -m venv "$venv" &&
+    timeout 240 "$venv/bin/pip" install --quiet --retries 1 --timeout 15 'mcp>=1.9,<3'; } >&2; then
     say "*** the Python package mcp is not to be had here: the session with it is skipped"
     rm -rf "$venv"
   fi
@@ -69,7 +70,8 @@ packages() {
     fi
   fi
   say "asks the package mirror what is new"
-  "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 update -qq >&2 || say "*** apt-get update failed; goes on with what is known"
+  "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 update -qq >&2 ||
+    say "*** apt-get update failed; goes on with what is known"
   install "${missing[@]}"
   for name in "${lacking[@]}"; do
     if ! available "$name"; then say "*** $name is not available here; goes on without it"

@@ -14,7 +14,6 @@
 extern "C" {
 #endif
 
-
 /** One run of a series: a trace, and how many samples are in a batch. */
 struct ap_series_entry {
     const char *path;
@@ -37,34 +36,35 @@ struct ap_request {
      *  text with commas between. A report with a mistake in them is not made. */
     const char *const *fail_on;
     size_t fail_on_count;
-    const char *rubric_path;      /* rules to use instead of the built-in ones; NULL = built-in */
+    const char *rubric_path; /* rules to use instead of the built-in ones; NULL = built-in */
     /** What the report is to be about; NULL = all. @focus is cpu, gpu, memory or io: findings and sections of that domain.
      *  @phase is a part of the step, one of those that ap_phase_names() tells. */
     const char *focus, *phase;
-    const char *const *context;   /* "KEY=VALUE": labels that stand in the report in this order */
+    const char *const *context; /* "KEY=VALUE": labels that stand in the report in this order */
     size_t context_count;
-    bool with_tracks;             /* keep what ap_report_write_trace needs */
-    bool trace_all;               /* ap_report_write_trace copies all events, not only those around the findings */
-    bool with_pictures;           /* add "pictures" to the tree: what the HTML report draws of a trace */
+    bool with_tracks;   /* keep what ap_report_write_trace needs */
+    bool trace_all;     /* ap_report_write_trace copies all events, not only those around the findings */
+    bool with_pictures; /* add "pictures" to the tree: what the HTML report draws of a trace */
     /** Names of files, functions, modules, annotations, groups and hosts become hashes, the same for the same name in every
-     *  run, in all that is written from the report. README tells what stays. */
+     *  run, in all that is written from the report. references/guide/safety.md tells what stays. */
     bool redact;
     /** What ap_report_write_slice copies: "START:END" in microseconds since the first event or as the trace writes them (or
      *  with a unit: us, ms, s), "finding:ID" or "finding:N"; NULL = nothing. */
     const char *slice;
-    bool with_folded;             /* keep what ap_report_write_folded needs */
-    bool with_rows;               /* keep the rows of the inputs, for ap_report_write_table and ap_report_write_around */
-    uint64_t top_n;               /* longest list in the report; 0 = no bound */
-    uint64_t max_memory_bytes;    /* 0 = no bound; else at least AP_MIN_MAX_MEMORY_BYTES */
-    uint32_t max_depth;           /* nesting allowed in parts of the input that are skipped; 0 = 10,000 */
-    bool salvage;                 /* use what precedes a broken place or a wrong checksum */
-    bool strict;                  /* anything that lost data is an error */
-    bool one_thread;              /* do everything on the calling thread alone */
+    enum ap_words words;       /* of answers that tell how to ask on: a digest, a table as text */
+    bool with_folded;          /* keep what ap_report_write_folded needs */
+    bool with_rows;            /* keep the rows of the inputs, for ap_report_write_table and ap_report_write_around */
+    uint64_t top_n;            /* longest list in the report; 0 = no bound */
+    uint64_t max_memory_bytes; /* 0 = no bound; else at least AP_MIN_MAX_MEMORY_BYTES */
+    uint32_t max_depth;        /* nesting allowed in parts of the input that are skipped; 0 = 10,000 */
+    bool salvage;              /* use what precedes a broken place or a wrong checksum */
+    bool strict;               /* anything that lost data is an error */
+    bool one_thread;           /* do everything on the calling thread alone */
     /** Called now and then on the calling thread while an input is read; total is 0 where unknown. May be NULL. */
     void (*progress)(void *progress_self, const char *path, uint64_t done_bytes, uint64_t total_bytes);
     void *progress_self;
     const struct ap_opener *opener; /* opens the inputs; NULL = the file system, and standard input */
-    int64_t fail_after;           /* tests: number of allocations that succeed; 0 = all */
+    int64_t fail_after;             /* tests: number of allocations that succeed; 0 = all */
 };
 
 #define AP_MIN_MAX_MEMORY_BYTES UINT64_C(33554432)
@@ -75,6 +75,7 @@ struct ap_report;
  *  input that the error is about, or NULL. @ret_path may be NULL. */
 AP_API enum ap_status ap_report_new(const struct ap_request *request, struct ap_report **ret_report, const char **ret_path,
                                     struct ap_error *reterr);
+/** Frees all that the report holds, its tree too. NULL is allowed. */
 AP_API void ap_report_free(struct ap_report *report);
 
 /** The tree of figures, findings and warnings; valid as long as the report. */
@@ -88,16 +89,18 @@ AP_API int ap_report_failed_conditions(const struct ap_report *report);
 
 /** Takes the bytes of a report as they are made. Any status but AP_OK ends the writing and is returned. */
 typedef enum ap_status ap_write_fn(void *write_self, const char *data, size_t bytes, struct ap_error *reterr);
+/** The whole tree as JSON; references/report-schema.json describes it. */
 AP_API enum ap_status ap_report_write_json(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                            struct ap_error *reterr);
+/** The same for people, as Markdown. */
 AP_API enum ap_status ap_report_write_markdown(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                                struct ap_error *reterr);
 /** For people: one file that loads nothing, smaller than 1.5 MB, with pictures where with_pictures was set. */
 AP_API enum ap_status ap_report_write_html(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                            struct ap_error *reterr);
 
-/** Takes pictures: each is begun by its name (letters, digits and dashes: "utilization"), written and ended. Any status but AP_OK
- *  ends it all and is returned. */
+/** Takes pictures: each is begun by its name (letters, digits and dashes: "utilization"), written and ended. Any status but
+ * AP_OK ends it all and is returned. */
 struct ap_picture_taker {
     enum ap_status (*begin)(void *self, const char *name, struct ap_error *reterr);
     ap_write_fn *write;
@@ -124,8 +127,8 @@ AP_API enum ap_status ap_report_write_annotations(const struct ap_report *report
 AP_API enum ap_status ap_report_write_trace(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
                                             void *write_self, struct ap_error *reterr);
 
-/** The stretch request->slice of the trace, in the form of the input and small enough to share: nothing is added. @request is
- *  the one that the report was made from; its trace is read again, so it cannot be standard input. */
+/** The stretch request->slice of the trace, in the form of the input and small enough to share: nothing is added. @request
+ * is the one that the report was made from; its trace is read again, so it cannot be standard input. */
 AP_API enum ap_status ap_report_write_slice(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
                                             void *write_self, struct ap_error *reterr);
 
@@ -138,25 +141,27 @@ AP_API enum ap_status ap_report_write_folded(const struct ap_report *report, ap_
                                              struct ap_error *reterr);
 
 /* ---- questions to a report: one question, one bounded answer ----
- * Text is for people: readable units, control characters and what reorders or hides text written as \u{...}. JSON has the keys
- * and units of the report. CSV is of tables alone; a cell that a spreadsheet would take for a formula begins with an
+ * Text is for people: readable units, control characters and what reorders or hides text written as \u{...}. JSON has the
+ * keys and units of the report. CSV is of tables alone; a cell that a spreadsheet would take for a formula begins with an
  * apostrophe. */
 enum ap_format { AP_FORMAT_TEXT, AP_FORMAT_JSON, AP_FORMAT_CSV };
 
 struct ap_table_query {
-    /** A list in the report by its path, "gpu.kernels", lists on the way entered; or the rows behind it, for which the report
-     *  was made with with_rows: operators, kernels, launches, copies, synchronisations, collectives, allocations, steps;
-     *  or findings; or tables: all that there are. */
+    /** A list in the report by its path, "gpu.kernels", lists on the way entered; or the rows behind it, for which the
+     * report was made with with_rows: operators, kernels, launches, copies, synchronisations, collectives, allocations,
+     * steps; or findings; or tables: all that there are. */
     const char *name;
     const char *where; /* "name contains gemm and dur_us > 1ms or tid = 7"; NULL = all rows */
-    const char *sort;  /* a column; numbers from the largest down, text from a to z; "dur_us:asc"; NULL = order of the table */
-    uint64_t limit;    /* rows at most; 0 = all */
+    const char
+        *sort;      /* a column; numbers from the largest down, text from a to z; "dur_us:asc"; NULL = order of the table */
+    uint64_t limit; /* rows at most; 0 = all */
     const char *columns; /* "row_id,name,dur_us": these alone, in this order; NULL = all */
     enum ap_format format;
-    unsigned width;    /* of text, in columns; 0 = not bounded */
+    unsigned width; /* of text, in columns; 0 = not bounded */
 };
 
-/** Before anything is read: AP_ERROR_USAGE where no input would make the question right, as no report has such a table or column, or
+/** Before anything is read: AP_ERROR_USAGE where no input would make the question right, as no report has such a table or
+ * column, or
  *  @where or @sort has a mistake. */
 AP_API enum ap_status ap_table_query_check(const struct ap_table_query *query, struct ap_error *reterr);
 
@@ -165,15 +170,16 @@ AP_API enum ap_status ap_report_write_table(struct ap_report *report, const stru
                                             void *write_self, struct ap_error *reterr);
 
 struct ap_around_query {
-    const char *id; /* "row:1234", "step:3", "alloc:17", "gpu.kernels[3]", the id of a finding */
-    uint64_t limit; /* longest list; 0 = 10 */
+    const char *id;        /* "row:1234", "step:3", "alloc:17", "gpu.kernels[3]", the id of a finding */
+    uint64_t limit;        /* longest list; 0 = 10 */
     enum ap_format format; /* text or JSON */
     unsigned width;
 };
 
-/** What launched it, what it launched, what ran beside it, its source lines, its step. The report was made with with_rows. */
-AP_API enum ap_status ap_report_write_around(struct ap_report *report, const struct ap_around_query *query, ap_write_fn *write,
-                                             void *write_self, struct ap_error *reterr);
+/** What launched it, what it launched, what ran beside it, its source lines, its step. The report was made with with_rows.
+ */
+AP_API enum ap_status ap_report_write_around(struct ap_report *report, const struct ap_around_query *query,
+                                             ap_write_fn *write, void *write_self, struct ap_error *reterr);
 
 struct ap_summary_options {
     unsigned width; /* of a terminal; 0 = 80 */
@@ -187,19 +193,26 @@ struct ap_summary_options {
 AP_API enum ap_status ap_report_write_summary(const struct ap_report *report, const struct ap_summary_options *options,
                                               ap_write_fn *write, void *write_self, struct ap_error *reterr);
 
-/** A digest as Markdown that is at most @tokens * AP_BYTES_PER_TOKEN bytes long, what is most valuable first: verdict, findings
- *  with evidence and action, figures. Text of code and numbers has some 2.5 to 4 bytes a token: 3 is the rule of thumb. */
+/** A digest as Markdown that is at most @tokens * AP_BYTES_PER_TOKEN bytes long, what is most valuable first: verdict,
+ * findings with evidence and action, figures. Text of code and numbers has some 2.5 to 4 bytes a token: 3 is the rule of
+ * thumb. */
 #define AP_BYTES_PER_TOKEN 3
+/** @tokens: at least 1. */
 AP_API enum ap_status ap_report_write_digest(const struct ap_report *report, uint64_t tokens, ap_write_fn *write,
                                              void *write_self, struct ap_error *reterr);
 
+struct ap_listing;
 /** All rules of the rubric: id, title, severity, confidence, condition. @rubric_path NULL = built-in. */
-AP_API enum ap_status ap_write_rules(const char *rubric_path, enum ap_format format, ap_write_fn *write, void *write_self,
-                                     struct ap_error *reterr);
+AP_API enum ap_status ap_rules_list(const char *rubric_path, struct ap_listing **ret_listing, struct ap_error *reterr);
 /** All figures that a report can have: name, unit and meaning. */
-AP_API enum ap_status ap_write_metrics(enum ap_format format, ap_write_fn *write, void *write_self, struct ap_error *reterr);
-/** A rule or finding, by its id: its text, inputs, thresholds, hardware, trade-off; a figure, by its name: unit, meaning, the
- *  rules that use it. @report adds what they came to there; it may be NULL. */
+AP_API enum ap_status ap_metrics_list(struct ap_listing **ret_listing, struct ap_error *reterr);
+/** A list of objects; valid as long as the listing. */
+AP_API const struct ap_value *ap_listing_rows(const struct ap_listing *listing);
+AP_API enum ap_status ap_listing_write(struct ap_listing *listing, enum ap_format format, ap_write_fn *write,
+                                       void *write_self, struct ap_error *reterr);
+AP_API void ap_listing_free(struct ap_listing *listing);
+/** A rule or finding, by its id: its text, inputs, thresholds, hardware, trade-off; a figure, by its name: unit, meaning,
+ * the rules that use it. @report adds what they came to there; it may be NULL. */
 AP_API enum ap_status ap_write_explanation(const char *id, const struct ap_report *report, const char *rubric_path,
                                            enum ap_format format, ap_write_fn *write, void *write_self,
                                            struct ap_error *reterr);

@@ -37,29 +37,31 @@ enum ap_record_category {
     AP_RECORD_CUSTOM
 };
 
-#define AP_DEVICE_HOST (-1) /* as a device: the machine's own memory and cores; GPUs count from 0, memory is tracked of the first 256 */
+#define AP_DEVICE_HOST \
+    (-1) /* as a device: the machine's own memory and cores; GPUs count from 0, memory is tracked of the first 256 */
 
 struct ap_recorder;
 
 /** A zeroed struct is a sensible choice. */
 struct ap_recorder_options {
-    const char *process_name;             /* shown by viewers; copied; NULL = "process" */
-    uint64_t max_events;                  /* events kept, and memory events and live allocations likewise; 0 = 1,000,000 */
-    bool start_off;                       /* until ap_recorder_start() */
-    int64_t (*clock_ns)(void *clock_self); /* tests: the time since 1970 that is recorded; called by all threads; NULL = real */
+    const char *process_name; /* shown by viewers; copied; NULL = "process" */
+    uint64_t max_events;      /* events kept, and memory events and live allocations likewise; 0 = 1,000,000 */
+    bool start_off;           /* until ap_recorder_start() */
+    int64_t (*clock_ns)(
+        void *clock_self); /* tests: the time since 1970 that is recorded; called by all threads; NULL = real */
     void *clock_self;
-    int64_t fail_after;                   /* tests: the allocation that fails, and all later ones; 0 = none */
+    int64_t fail_after; /* tests: the allocation that fails, and all later ones; 0 = none */
 };
 
-/** A recorder that is on, unless start_off. Costs some 50 bytes an event, in pieces as they are needed: a thread takes room for 64,
- *  then for 1,024 at a time, so that of several threads some may drop events while others have room left. */
+/** A recorder that is on, unless start_off. Costs some 50 bytes an event, in pieces as they are needed: a thread takes room
+ * for 64, then for 1,024 at a time, so that of several threads some may drop events while others have room left. */
 AP_API enum ap_status ap_recorder_new(const struct ap_recorder_options *options, struct ap_recorder **ret_recorder,
                                       struct ap_error *reterr);
 /** No thread may be recording any more. NULL is fine. */
 AP_API void ap_recorder_free(struct ap_recorder *recorder);
 
-/** Scopes that are open when recording stops are recorded when they end, an open step is left out; memory is not tracked while it
- *  is off. */
+/** Scopes that are open when recording stops are recorded when they end, an open step is left out; memory is not tracked
+ * while it is off. */
 AP_API void ap_recorder_start(struct ap_recorder *recorder);
 AP_API void ap_recorder_stop(struct ap_recorder *recorder);
 
@@ -133,8 +135,8 @@ static inline void ap_scope_add_flops(struct ap_scope *scope, double flops)
 #define AP_SCOPE_JOIN(a, b) AP_SCOPE_JOIN_(a, b)
 /** A scope from here to the end of the block, however it is left (return, break, an exception in C++). Two statements: it
  *  needs braces behind an if. AP_NAMED_SCOPE gives it a name for ap_scope_add_flops. */
-#define AP_NAMED_SCOPE(variable, recorder, category, name)             \
-    struct ap_scope variable __attribute__((cleanup(ap_scope_end)));   \
+#define AP_NAMED_SCOPE(variable, recorder, category, name)           \
+    struct ap_scope variable __attribute__((cleanup(ap_scope_end))); \
     ap_scope_begin(&variable, (recorder), (category), (name))
 #define AP_SCOPE(recorder, category, name) AP_NAMED_SCOPE(AP_SCOPE_JOIN(ap_scope_, __LINE__), recorder, category, name)
 
@@ -150,6 +152,7 @@ struct ap_operation {
     int32_t device;                /* AP_DEVICE_HOST: on the calling thread */
     uint32_t stream;               /* of a GPU */
 };
+/** Copies what @operation says, but borrows its name. Nothing happens while the recorder is off. */
 AP_API void ap_record_operation(struct ap_recorder *recorder, const struct ap_operation *operation);
 
 /** A moment on the calling thread. */
@@ -190,8 +193,8 @@ struct ap_memory_point {
 AP_API void ap_recorder_timeline(struct ap_recorder *recorder, int32_t device, struct ap_memory_point *points,
                                  size_t capacity, size_t *ret_count);
 
-/* ---- statistics: summed up when they are asked for, 40 ns an event; within 5 ms of the beginning, figures with times wait until
- * those are over, to know the clock's speed ---- */
+/* ---- statistics: summed up when they are asked for, 40 ns an event; within 5 ms of the beginning, figures with times wait
+ * until those are over, to know the clock's speed ---- */
 
 /** All scopes and operations of one name, category and device. */
 struct ap_hotspot {
@@ -200,8 +203,8 @@ struct ap_hotspot {
     int32_t device;
     uint64_t count;
     int64_t total_ns, mean_ns, min_ns, max_ns; /* durations, with what ran inside */
-    int64_t memory_bytes; /* allocated less released by the same thread meanwhile */
-    double flops;         /* 0 = not told */
+    int64_t memory_bytes;                      /* allocated less released by the same thread meanwhile */
+    double flops;                              /* 0 = not told */
 };
 /** Those with the longest total first, at most @capacity of them; *@ret_count is how many there are. */
 AP_API enum ap_status ap_recorder_hotspots(struct ap_recorder *recorder, struct ap_hotspot *hotspots, size_t capacity,
@@ -217,6 +220,7 @@ struct ap_recorder_counts {
     uint64_t allocations_dropped;   /* not tracked: current and peak are too low */
     uint64_t threads, steps;
 };
+/** What was kept and what was dropped so far; may be called while others record. */
 AP_API void ap_recorder_count(struct ap_recorder *recorder, struct ap_recorder_counts *ret_counts);
 
 /* ---- export; may be called while others record: what began before is in it ---- */

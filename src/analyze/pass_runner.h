@@ -1,24 +1,38 @@
 /* SPDX-License-Identifier: MIT
- * pass_runner.h - runs passes as soon as what they need is there, on two threads where allowed. Each pass reads what is
- * shared, fills what it gives, and adds its values to a model of its own; these are put together in the order of the list,
- * so that the report does not depend on who was first. */
+ * pass_runner.h - runs passes as soon as what they need is there, on two threads where allowed. A pass finds a fact or
+ * writes a part. Each part is written to a model of its own; these are put together in the order of the list, so that the
+ * report does not depend on who was first. */
 #ifndef AP_PASS_RUNNER_H
 #define AP_PASS_RUNNER_H
 
-#include "passes.h"
+#include "part.h"
 
-struct ap_pass_entry {
-    ap_pass *pass;
-    unsigned cost;  /* of a large trace, in ms for a million rows */
-    unsigned needs; /* set of what others give: the pass begins once all of it is there */
-    unsigned gives; /* set of what it fills; what gives stands before what needs in the list */
+/** More than any part adds. */
+#define AP_PART_KEYS_MAX 6
+
+struct ap_part_entry {
+    ap_part *part;
+    unsigned cost;                          /* of a large trace, in ms for a million rows */
+    unsigned needs;                         /* set of facts */
+    const char *keys[AP_PART_KEYS_MAX + 1]; /* of the report that it adds, in order, ended by NULL */
+    void (*behind)(struct ap_facts *facts); /* gives back what nobody else reads; NULL = nothing */
 };
 
-#define AP_PASS_ENTRY_MAX 32
+/** Facts and parts together. */
+#define AP_PASS_MAX 48
+
+struct ap_passes {
+    const struct ap_fact_entry *facts; /* in the order of their bits in sets */
+    size_t fact_count;
+    const struct ap_part_entry *parts; /* in the order of the report */
+    size_t part_count;
+};
 
 /** Of the passes that can begin, those go first that most work waits for, theirs and that of the longest chain behind them.
- *  After a failure all that does not need its result still runs; the first failure of the list is the one told. */
-AP_MUST_CHECK enum ap_status ap_run_passes(struct ap_pass_context *context, const struct ap_pass_entry *entries, size_t count,
-                                           struct ap_model *model, struct ap_error *reterr);
+ *  After a failure all that does not need its result still runs; the first failure of the lists, facts first, is the one
+ *  told. @context: what each part is handed a copy of. *ret_overflowed: some part had a sum beyond the ends of int64. */
+AP_MUST_CHECK enum ap_status ap_run_passes(const struct ap_passes *passes, struct ap_facts *facts,
+                                           const struct ap_part_context *context, bool two_threads, struct ap_model *model,
+                                           bool *ret_overflowed, struct ap_error *reterr);
 
 #endif

@@ -27,8 +27,7 @@ static enum ap_status import(struct ap_baseline *baseline, const struct ap_reque
     struct ap_json_reader *json = NULL;
     AP_TRY(ap_input_open(gate, request->baseline_path, &options, &notes, &input, reterr));
     enum ap_status status = ap_input_probe(input, reterr);
-    if (status == AP_OK)
-        status = ap_json_reader_new(gate, ap_input_source(input), &notes, &limits, &json, reterr);
+    AP_AND_THEN(status, ap_json_reader_new(gate, ap_input_source(input), &notes, &limits, &json, reterr));
     if (status == AP_OK) {
         ap_model_init(&baseline->model, gate);
         status = ap_report_import(json, &baseline->model, reterr);
@@ -71,7 +70,8 @@ enum ap_status ap_baseline_open(struct ap_baseline *baseline, const struct ap_re
     case AP_ARTIFACT_UNKNOWN: break;
     }
     return ap_fail(reterr, AP_ERROR_INPUT,
-                   "--baseline takes a report that --json-out wrote, a trace or a memory snapshot; this is none of them by its content");
+                   "a JSON report of this program, a trace or a memory snapshot was expected as the baseline; this is none "
+                   "of them by its content");
 }
 
 const struct ap_value *ap_baseline_root(const struct ap_baseline *baseline)

@@ -16,6 +16,7 @@ struct ap_baseline {
  *  own, and *ret_held_bytes of it stay in use. Nothing is left behind on failure. */
 AP_MUST_CHECK enum ap_status ap_baseline_open(struct ap_baseline *baseline, const struct ap_request *request,
                                               struct ap_gate *gate, uint64_t *ret_held_bytes, struct ap_error *reterr);
+/** The tree to compare with, borrowed from @baseline. */
 const struct ap_value *ap_baseline_root(const struct ap_baseline *baseline);
 /** report_api.c: what an analysis holds of its memory. */
 uint64_t ap_report_held_bytes(const struct ap_report *report);

@@ -2,7 +2,7 @@
 #include "folded.h"
 
 #include "code_point.h"
-#include "memory_frames.h"
+#include "stack_frames.h"
 
 #include "poison.h"
 
@@ -52,8 +52,8 @@ static enum ap_status write_frames(const struct folding *folding, uint32_t stack
     return AP_OK;
 }
 
-static enum ap_status write_stack(struct folding *folding, const struct ap_peak_stacks *stacks, const struct ap_peak_stack *stack,
-                                  struct ap_error *reterr)
+static enum ap_status write_stack(struct folding *folding, const struct ap_peak_stacks *stacks,
+                                  const struct ap_peak_stack *stack, struct ap_error *reterr)
 {
     struct ap_arena scratch;
     if (stacks->several_devices && stack->device < 0)

@@ -32,9 +32,7 @@ static enum ap_status look_at_members(struct ap_json_reader *json, enum ap_artif
 {
     for (;;) {
         struct ap_json_token key;
-        enum ap_status status = ap_json_next_key(json, &key, reterr);
-        if (status != AP_OK)
-            return status == AP_END ? AP_OK : status;
+        AP_TRY_UNTIL_END(ap_json_next_key(json, &key, reterr));
         *ret_artifact = artifact_of((struct ap_text){ key.text, key.text_bytes });
         if (*ret_artifact != AP_ARTIFACT_UNKNOWN)
             return AP_OK;
@@ -73,10 +71,8 @@ enum ap_status ap_recognise_opened(const char *path, const struct ap_opener *ope
     ap_gate_init(&gate, 0);
     AP_TRY(ap_input_open(&gate, path, &options, &notes, &input, reterr));
     enum ap_status status = ap_input_probe(input, reterr);
-    if (status == AP_OK)
-        status = ap_json_reader_new(&gate, ap_input_source(input), &notes, NULL, &json, reterr);
-    if (status == AP_OK)
-        status = look(json, ret_artifact, reterr);
+    AP_AND_THEN(status, ap_json_reader_new(&gate, ap_input_source(input), &notes, NULL, &json, reterr));
+    AP_AND_THEN(status, look(json, ret_artifact, reterr));
     ap_json_reader_free(json);
     ap_input_free(input);
     return status;

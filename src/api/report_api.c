@@ -11,7 +11,8 @@
 #include "folded.h"
 #include "input.h"
 #include "json_reader.h"
-#include "pass_memory.h"
+#include "memory_join.h"
+#include "overlay_spans.h"
 #include "model_redact.h"
 #include "report.h"
 #include "report_state.h"
@@ -19,6 +20,7 @@
 #include "request_check.h"
 #include "rubric_file.h"
 #include "series.h"
+#include "severity.h"
 #include "shell_options.h"
 #include "slice.h"
 #include "snapshot.h"
@@ -79,15 +81,17 @@ static enum ap_status open_input(struct ap_report *report, const struct ap_reque
                                  enum ap_input_role role, struct ap_notes *notes, struct opened *opened,
                                  struct ap_error *reterr)
 {
-    struct ap_input_options options = { .salvage = request->salvage, .role = role, .opener = request->opener,
-                                        .threads = !request->one_thread };
+    struct ap_input_options options = {
+        .salvage = request->salvage, .role = role, .opener = request->opener, .threads = !request->one_thread
+    };
     struct ap_json_limits limits = { .skipped_depth = request->max_depth };
     *opened = (struct opened){ .request = request, .path = path };
     AP_TRY(ap_input_open(&report->gate, path, &options, notes, &opened->input, reterr));
     enum ap_status status = ap_input_probe(opened->input, reterr);
     if (status == AP_OK) {
-        struct ap_byte_source told = { .read = read_and_tell, .borrow = borrow_and_tell, .peek = peek_source,
-                                       .self = opened };
+        struct ap_byte_source told = {
+            .read = read_and_tell, .borrow = borrow_and_tell, .peek = peek_source, .self = opened
+        };
         opened->source = ap_input_source(opened->input);
         status = ap_json_reader_new(&report->gate, told, notes, &limits, &opened->json, reterr);
     }
@@ -105,10 +109,11 @@ static enum ap_status check_strict(const struct ap_request *request, const struc
         const struct ap_counter_info *info = ap_counter_info((enum ap_counter)i);
         if (!note->count || info->severity < AP_NOTE_loss)
             continue;
-        return ap_fail_at(reterr, AP_ERROR_INPUT, note->first_offset_bytes,
-                          "--strict: %s (%s, %llu times)%s%s; without --strict the report counts it as a warning",
-                          info->sentence, info->code, (unsigned long long)note->count, note->detail[0] ? ": " : "",
-                          note->detail);
+        ap_fail_at(reterr, AP_ERROR_INPUT, note->first_offset_bytes, "%s (%s, %llu times)%s%s", info->sentence, info->code,
+                   (unsigned long long)note->count, note->detail[0] ? ": " : "", note->detail);
+        if (reterr)
+            reterr->setting = AP_SETTING_STRICT;
+        return ap_advise(reterr, AP_ADVICE_NOT_STRICT, AP_ERROR_INPUT);
     }
     return AP_OK;
 }
@@ -120,123 +125,95 @@ static void forget_details(struct ap_notes *notes)
         notes->notes[i].detail[0] = '\0';
 }
 
-/* Behind the analysis, which goes by names, and before all that makes sentences of them: those are ours. */
-static enum ap_status redact_inputs(struct ap_report *report, const struct ap_value *below, struct ap_error *reterr)
+/* What an input gave of names below @below; NULL = the paths of files alone, wherever they stand. */
+static enum ap_status redact(struct ap_report *report, const struct ap_value *below, struct ap_error *reterr)
 {
     struct ap_redaction redaction;
-    if (!report->redact || !below)
+    if (!report->redact)
         return AP_OK;
     AP_TRY(ap_model_status(&report->model, reterr));
     ap_redaction_init(&redaction, &report->gate);
-    enum ap_status status = ap_model_redact(&report->model, below, &redaction, reterr);
+    enum ap_status status = below ? ap_model_redact(&report->model, below, &redaction, reterr)
+                                  : ap_model_redact_paths(&report->model, &redaction, reterr);
     ap_redaction_release(&redaction);
     forget_details(&report->trace_notes);
     forget_details(&report->memory_notes);
     return status;
 }
 
-/* Those of files that the report was compared with, which came since. */
-static enum ap_status redact_paths(struct ap_report *report, struct ap_error *reterr)
-{
-    struct ap_redaction redaction;
-    if (!report->redact)
-        return AP_OK;
-    ap_redaction_init(&redaction, &report->gate);
-    enum ap_status status = ap_model_redact_paths(&report->model, &redaction, reterr);
-    ap_redaction_release(&redaction);
-    return status;
-}
+/* ------------------------------------------------------------------------------------------------------ analyzing */
 
-/* ------------------------------------------------------------------------------------------------------- judging */
-
-/* The findings, once: as soon as what pictures show depends on them, at the end at last. */
-struct judging {
+/* One run of the stages over the inputs of a request. */
+struct run {
     struct ap_report *report;
     const struct ap_request *request;
     const struct ap_rubric *rubric;
-    bool done;
-};
-
-static enum ap_status judge(void *self, struct ap_error *reterr)
-{
-    struct judging *judging = self;
-    struct ap_report *report = judging->report;
-    const struct ap_request *request = judging->request;
-    if (judging->done)
-        return AP_OK;
-    judging->done = true;
-    AP_TRY(redact_inputs(report, &report->model.root, reterr)); /* before the findings speak of them */
-    struct ap_judge_options options = { .focus = request->focus, .phase = request->phase };
-    AP_TRY(ap_shell_options(request, &report->model.arena, &options.more_options, reterr));
-    return ap_rubric_apply(judging->rubric, &options, &report->model, reterr);
-}
-
-/* ------------------------------------------------------------------------------------------------------ analysing */
-
-/* What is known of the trace once it is read, for its analysis. */
-struct read_trace {
-    struct ap_trace *trace; /* NULL = none */
+    const struct ap_baseline *baseline;
+    const char **path; /* of the file that is at work, for messages */
     uint64_t bytes_read;
     bool compressed;
+    struct ap_memory_join join;
 };
 
-static enum ap_status read_trace(struct ap_report *report, const struct ap_request *request, struct read_trace *ret_read,
-                                 struct ap_error *reterr)
+static enum ap_status read_trace(struct run *run, struct ap_error *reterr)
 {
+    struct ap_report *report = run->report;
     struct ap_notes *notes = &report->trace_notes;
-    struct ap_trace_options trace_options = { .salvage = request->salvage, .two_threads = !request->one_thread };
+    struct ap_trace_options trace_options = { .salvage = run->request->salvage, .two_threads = !run->request->one_thread };
     struct opened opened;
-    struct ap_trace *trace;
-    AP_TRY(open_input(report, request, request->cpu_trace_path, AP_ROLE_TRACE, notes, &opened, reterr));
-    enum ap_status status = ap_trace_read(opened.json, &report->gate, notes, &trace_options, &trace, reterr);
-    uint64_t bytes_read = status == AP_OK ? ap_json_offset(opened.json) : 0;
-    bool compressed = ap_input_is_compressed(opened.input);
+    *run->path = run->request->cpu_trace_path;
+    AP_TRY(open_input(report, run->request, *run->path, AP_ROLE_TRACE, notes, &opened, reterr));
+    enum ap_status status = ap_trace_read(opened.json, &report->gate, notes, &trace_options, &report->trace, reterr);
+    run->bytes_read = status == AP_OK ? ap_json_offset(opened.json) : 0;
+    run->compressed = ap_input_is_compressed(opened.input);
     close_input(&opened); /* before the analysis: its buffers count */
     if (status != AP_OK)
         return status;
-    *ret_read = (struct read_trace){ trace, bytes_read, compressed }; /* the caller frees the trace */
-    if (trace->has_window)
-        report->window = (struct ap_copy_slice){ trace->window_start_ns, trace->window_end_ns };
-    return check_strict(request, notes, reterr);
+    if (report->trace->has_window)
+        report->window = (struct ap_copy_slice){ report->trace->window_start_ns, report->trace->window_end_ns };
+    return check_strict(run->request, notes, reterr);
 }
 
-static enum ap_status add_trace(struct judging *judging, const struct read_trace *read, const struct ap_memory_join *join,
-                                struct ap_error *reterr)
+static struct ap_part_options part_options(const struct run *run)
 {
-    struct ap_report *report = judging->report;
-    const struct ap_request *request = judging->request;
-    struct ap_analyze_options options = {
-        .path = request->cpu_trace_path,
-        .top_n = request->top_n,
-        .bytes_read = read->bytes_read,
-        .compressed = read->compressed,
-        .two_threads = !request->one_thread,
-        .phase = request->phase,
-        .join = join,
-        .with_pictures = request->with_pictures,
-        .judge = judge,
-        .judge_self = judging,
-        .overlay = report->has_overlay ? &report->overlay : NULL,
+    return (struct ap_part_options){
+        .path = run->request->cpu_trace_path,
+        .top_n = run->request->top_n,
+        .bytes_read = run->bytes_read,
+        .compressed = run->compressed,
+        .phase = run->request->phase,
+        .join = run->request->memory_json_path ? &run->join : NULL,
     };
-    return ap_analyze_trace(read->trace, &options, &report->trace_notes, &report->model, reterr);
 }
 
-static enum ap_status add_memory(struct ap_report *report, const struct ap_request *request, struct ap_memory_join *join,
-                                 struct ap_error *reterr)
+static enum ap_status analyze_trace(struct run *run, struct ap_error *reterr)
 {
+    struct ap_report *report = run->report;
+    const struct ap_part_options options = part_options(run);
+    *run->path = run->request->cpu_trace_path;
+    AP_TRY(ap_facts_init(&report->facts, report->trace, run->request->with_pictures, reterr));
+    AP_TRY(
+        ap_analyze_trace(&report->facts, &options, !run->request->one_thread, &report->trace_notes, &report->model, reterr));
+    return report->has_overlay ? ap_overlay_add_facts(&report->overlay, &report->facts, reterr) : AP_OK;
+}
+
+static enum ap_status add_snapshot(struct run *run, struct ap_memory_join *join, struct ap_error *reterr)
+{
+    struct ap_report *report = run->report;
+    const struct ap_request *request = run->request;
     struct ap_notes *notes = &report->memory_notes;
     struct ap_snapshot_options snapshot_options = { .salvage = request->salvage };
     struct opened opened;
     struct ap_snapshot *snapshot;
-    AP_TRY(open_input(report, request, request->memory_json_path, AP_ROLE_SNAPSHOT, notes, &opened, reterr));
+    *run->path = request->memory_json_path;
+    AP_TRY(open_input(report, request, *run->path, AP_ROLE_SNAPSHOT, notes, &opened, reterr));
     enum ap_status status = ap_snapshot_read(opened.json, &report->gate, notes, &snapshot_options, &snapshot, reterr);
     close_input(&opened);
     if (status != AP_OK)
         return status;
     status = check_strict(request, notes, reterr);
     if (status == AP_OK)
-        status = ap_pass_memory_of_trace(snapshot, request->memory_json_path, request->top_n, join, notes, &report->model,
-                                         reterr);
+        status = ap_join_part_snapshot(snapshot, *run->path, request->top_n, join, notes, &report->model, reterr);
     if (status == AP_OK && (request->with_folded || request->with_rows)) {
         report->snapshot = snapshot; /* freed with the report */
         report->has_peak_stacks = request->with_folded;
@@ -246,47 +223,50 @@ static enum ap_status add_memory(struct ap_report *report, const struct ap_reque
     return status;
 }
 
-/* The trace is read first, but analysed last: the snapshot is gone by then. */
-static enum ap_status add_both(struct judging *judging, struct read_trace *read, struct ap_memory_join *join, const char **path,
-                               struct ap_error *reterr)
+/* Of two inputs the trace is read first, but analyzed last: the snapshot is gone by then. */
+static enum ap_status analyze(struct run *run, struct ap_error *reterr)
 {
-    struct ap_report *report = judging->report;
-    const struct ap_request *request = judging->request;
-    *path = request->cpu_trace_path;
-    AP_TRY(read_trace(report, request, read, reterr));
-    ap_memory_join_init(join, read->trace, &report->gate);
-    *path = request->memory_json_path;
-    AP_TRY(add_memory(report, request, join, reterr));
-    *path = request->cpu_trace_path;
-    return add_trace(judging, read, join, reterr);
+    struct ap_model *model = &run->report->model;
+    bool has_trace = run->request->cpu_trace_path, has_snapshot = run->request->memory_json_path;
+    if (has_trace)
+        AP_TRY(read_trace(run, reterr));
+    if (has_trace && has_snapshot)
+        ap_memory_join_init(&run->join, run->report->trace, &run->report->gate);
+    if (has_snapshot)
+        AP_TRY(add_snapshot(run, has_trace ? &run->join : NULL, reterr));
+    else
+        ap_add_null(model, &model->root, "memory");
+    if (has_trace)
+        return analyze_trace(run, reterr);
+    ap_analyze_no_trace(model);
+    return AP_OK;
 }
 
-static enum ap_status add_inputs(struct judging *judging, const char **path, struct ap_error *reterr)
+static enum ap_status judge(const struct run *run, struct ap_error *reterr)
 {
-    struct ap_report *report = judging->report;
-    const struct ap_request *request = judging->request;
-    struct read_trace read = { .trace = NULL };
-    struct ap_memory_join join = { .gate = &report->gate };
-    enum ap_status status;
-    if (request->cpu_trace_path && request->memory_json_path) {
-        status = add_both(judging, &read, &join, path, reterr);
-    } else if (request->cpu_trace_path) {
-        *path = request->cpu_trace_path;
-        ap_add_null(&report->model, &report->model.root, "memory");
-        status = read_trace(report, request, &read, reterr);
-        if (status == AP_OK)
-            status = add_trace(judging, &read, NULL, reterr);
-    } else {
-        *path = request->memory_json_path;
-        status = add_memory(report, request, NULL, reterr);
-        ap_analyze_no_trace(&report->model);
-    }
-    ap_memory_join_release(&join);
-    if (request->with_rows)
-        report->trace = read.trace; /* freed with the report */
-    else
-        ap_trace_free(read.trace);
-    return status;
+    struct ap_model *model = &run->report->model;
+    struct ap_judge_options options = { .focus = run->request->focus, .phase = run->request->phase };
+    /* Behind the analysis, which goes by names, and before all that makes sentences of them: those are ours. */
+    AP_TRY(redact(run->report, &model->root, reterr));
+    AP_TRY(ap_shell_options(run->request, &model->arena, &options.more_options, reterr));
+    return ap_rubric_apply(run->rubric, &options, model, reterr);
+}
+
+static enum ap_status draw(const struct run *run, struct ap_error *reterr)
+{
+    struct ap_report *report = run->report;
+    const struct ap_part_options options = part_options(run);
+    if (!report->facts.bins)
+        return AP_OK;
+    AP_TRY(ap_analyze_pictures(&report->facts, &options, &report->trace_notes, &report->model, reterr));
+    return redact(report, ap_value_member(&report->model.root, "pictures"), reterr);
+}
+
+static void forget_trace(struct ap_report *report)
+{
+    ap_facts_release(&report->facts);
+    ap_trace_free(report->trace);
+    report->trace = NULL;
 }
 
 /* ----------------------------------------------------------------------------------------------------- comparing */
@@ -303,8 +283,8 @@ static enum ap_status compare(struct ap_report *report, const struct ap_request 
 }
 
 /* What follows from the findings. */
-static enum ap_status conclude(struct ap_report *report, const struct ap_request *request, const struct ap_baseline *baseline,
-                               struct ap_error *reterr)
+static enum ap_status conclude(struct ap_report *report, const struct ap_request *request,
+                               const struct ap_baseline *baseline, struct ap_error *reterr)
 {
     ap_capture_add(&report->model);
     AP_TRY(compare(report, request, baseline, reterr));
@@ -340,28 +320,38 @@ static void add_topic(struct ap_model *model, const struct ap_request *request)
     }
 }
 
+static enum ap_status fill_run(struct run *run, struct ap_error *reterr)
+{
+    struct ap_report *report = run->report;
+    AP_TRY(analyze(run, reterr));
+    *run->path = NULL;
+    AP_TRY(judge(run, reterr));
+    AP_TRY(draw(run, reterr));
+    if (!run->request->with_rows)
+        forget_trace(report);
+    AP_TRY(conclude(report, run->request, run->baseline, reterr));
+    AP_TRY(redact(report, NULL, reterr)); /* that of the baseline came since */
+    return ap_track_findings(report->has_overlay ? &report->overlay : NULL, &report->model.root, reterr);
+}
+
 static enum ap_status fill(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
                            const struct ap_baseline *baseline, const char **path, struct ap_error *reterr)
 {
+    struct run run = { report, request, rubric, baseline, path, 0, false, { .gate = &report->gate } };
     struct ap_model *model = &report->model;
     ap_add_string(model, &model->root, "schema_version", SCHEMA_VERSION);
     struct ap_value *generator = ap_add_object(model, &model->root, "generator");
     ap_add_string(model, generator, "name", "analyze_profile");
     ap_add_string(model, generator, "version", ap_version());
     add_topic(model, request);
-    struct judging judging = { .report = report, .request = request, .rubric = rubric };
-    AP_TRY(add_inputs(&judging, path, reterr));
-    *path = NULL;
-    AP_TRY(judge(&judging, reterr));
-    AP_TRY(redact_inputs(report, ap_value_member(&model->root, "pictures"), reterr)); /* which are drawn behind the findings */
-    AP_TRY(conclude(report, request, baseline, reterr));
-    AP_TRY(redact_paths(report, reterr));
-    return ap_track_findings(report->has_overlay ? &report->overlay : NULL, &model->root, reterr);
+    enum ap_status status = fill_run(&run, reterr);
+    ap_memory_join_release(&run.join);
+    return status;
 }
 
 /* The baseline is read first: by then its trace is gone. What is left of it counts against the bound of the run. */
-static enum ap_status fill_compared(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
-                                    const char **path, struct ap_error *reterr)
+static enum ap_status fill_compared(struct ap_report *report, const struct ap_request *request,
+                                    const struct ap_rubric *rubric, const char **path, struct ap_error *reterr)
 {
     struct ap_baseline baseline = { .kind = NULL };
     uint64_t held_bytes;
@@ -392,15 +382,6 @@ uint64_t ap_report_held_bytes(const struct ap_report *report)
     return atomic_load(&report->gate.used_bytes);
 }
 
-static enum ap_status read_rubric(struct ap_report *report, const char *path, struct ap_rubric **ret_rubric,
-                                  struct ap_error *reterr)
-{
-    struct ap_text builtin = ap_rubric_builtin();
-    if (path)
-        return ap_rubric_read_file(&report->gate, path, ret_rubric, reterr);
-    return ap_rubric_parse(&report->gate, builtin.data, builtin.bytes, "built-in rubric", ret_rubric, reterr);
-}
-
 enum ap_status ap_report_new(const struct ap_request *request, struct ap_report **ret_report, const char **ret_path,
                              struct ap_error *reterr)
 {
@@ -408,10 +389,11 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     struct ap_rubric *rubric = NULL;
     struct ap_gate gate;
     struct ap_report *report;
-    struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_error error = { .status = AP_OK };
     struct ap_conditions conditions;
     AP_TRY(ap_request_check(request, reterr));
-    AP_TRY(ap_conditions_parse(request->fail_on, request->fail_on_count, request->baseline_path != NULL, &conditions, reterr));
+    AP_TRY(
+        ap_conditions_parse(request->fail_on, request->fail_on_count, request->baseline_path != NULL, &conditions, reterr));
     ap_gate_init(&gate, request->max_memory_bytes ? request->max_memory_bytes - RESERVE_BYTES : 0);
     report = ap_mem_cleared(&gate, sizeof(*report));
     if (!report)
@@ -424,10 +406,11 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     report->strict = request->strict;
     report->keeps_rows = request->with_rows;
     report->redact = request->redact;
+    report->words = request->words;
     ap_model_init(&report->model, &report->gate);
     ap_overlay_init(&report->overlay, &report->gate);
     report->has_overlay = request->with_tracks && request->cpu_trace_path;
-    enum ap_status status = read_rubric(report, request->rubric_path, &rubric, &error);
+    enum ap_status status = ap_rubric_read(&report->gate, request->rubric_path, &rubric, &error);
     if (status != AP_OK)
         path = request->rubric_path;
     else
@@ -456,7 +439,7 @@ void ap_report_free(struct ap_report *report)
     if (report->has_peak_stacks)
         ap_peak_stacks_release(&report->peak_stacks);
     ap_snapshot_free(report->snapshot);
-    ap_trace_free(report->trace);
+    forget_trace(report);
     ap_gate_init(&gate, 0);
     ap_mem_free(&gate, report, sizeof(*report));
 }
@@ -504,7 +487,8 @@ enum ap_status ap_report_write_json(const struct ap_report *report, ap_write_fn 
     return ap_write_json(&report->model, (struct ap_sink){ write, write_self }, reterr);
 }
 
-enum ap_status ap_value_write_json(const struct ap_value *value, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+enum ap_status ap_value_write_json(const struct ap_value *value, ap_write_fn *write, void *write_self,
+                                   struct ap_error *reterr)
 {
     struct ap_out out;
     ap_out_init(&out, (struct ap_sink){ write, write_self });
@@ -524,14 +508,15 @@ enum ap_status ap_report_write_html(const struct ap_report *report, ap_write_fn 
     return ap_write_html(&report->model, (struct ap_sink){ write, write_self }, reterr);
 }
 
-enum ap_status ap_report_write_pictures(const struct ap_report *report, const struct ap_picture_taker *taker, struct ap_error *reterr)
+enum ap_status ap_report_write_pictures(const struct ap_report *report, const struct ap_picture_taker *taker,
+                                        struct ap_error *reterr)
 {
     return ap_write_pictures(&report->model, taker, reterr);
 }
 
 /* @slice NULL: with the tracks of the overlay. */
-static enum ap_status copy_trace(struct ap_report *report, const struct ap_request *request, const struct ap_copy_slice *slice,
-                                 struct ap_sink sink, struct ap_error *reterr)
+static enum ap_status copy_trace(struct ap_report *report, const struct ap_request *request,
+                                 const struct ap_copy_slice *slice, struct ap_sink sink, struct ap_error *reterr)
 {
     struct ap_redaction redaction;
     struct ap_trace_copy_options options = {
@@ -578,8 +563,9 @@ enum ap_status ap_report_write_folded(const struct ap_report *report, ap_write_f
                                       struct ap_error *reterr)
 {
     if (!report->has_peak_stacks)
-        return ap_fail(reterr, AP_ERROR_USAGE, "the report keeps no stacks: it was made without a snapshot or without "
-                                               "with_folded");
+        return ap_fail(reterr, AP_ERROR_USAGE,
+                       "the report keeps no stacks: it was made without a snapshot or without "
+                       "with_folded");
     struct ap_redaction redaction;
     ap_redaction_init(&redaction, report->snapshot->gate);
     enum ap_status status = ap_write_folded(report->snapshot, &report->peak_stacks, report->redact ? &redaction : NULL,

@@ -27,7 +27,9 @@ struct ap_report {
     bool has_peak_stacks;
     struct ap_peak_stacks peak_stacks;
     bool keeps_rows;
-    struct ap_trace *trace;       /* kept for questions alone */
+    enum ap_words words;    /* of answers */
+    struct ap_trace *trace; /* this and the facts about it are kept for questions alone */
+    struct ap_facts facts;
     struct ap_query query;
 };
 

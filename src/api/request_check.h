@@ -9,6 +9,7 @@
 #define AP_CONTEXT_MAX_COUNT 64
 #define AP_CONTEXT_MAX_KEY_BYTES 64
 
+/** AP_ERROR_USAGE with the first mistake found; no file is looked at. */
 AP_MUST_CHECK enum ap_status ap_request_check(const struct ap_request *request, struct ap_error *reterr);
 
 /** The two parts of "KEY=VALUE". */

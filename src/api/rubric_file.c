@@ -35,19 +35,19 @@ static enum ap_status read_and_parse(struct ap_gate *gate, int file, const char 
     size_t bytes = 0;
     if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode))
         return ap_fail(reterr, AP_ERROR_USAGE, "the rubric is not a regular file");
-    char *text = ap_mem_resize(gate, NULL, 0, AP_RUBRIC_MAX_BYTES + 1);
-    if (!text)
-        return ap_fail_memory(gate, reterr);
+    char *text;
+    AP_TRY(AP_ALLOC(gate, text, AP_RUBRIC_MAX_BYTES + 1, reterr));
     enum ap_status status = read_all(file, text, &bytes, reterr);
-    if (status == AP_OK)
-        status = ap_rubric_parse(gate, text, bytes, path, ret_rubric, reterr);
+    AP_AND_THEN(status, ap_rubric_parse(gate, text, bytes, path, ret_rubric, reterr));
     ap_mem_free(gate, text, AP_RUBRIC_MAX_BYTES + 1);
     return status;
 }
 
-enum ap_status ap_rubric_read_file(struct ap_gate *gate, const char *path, struct ap_rubric **ret_rubric,
-                                   struct ap_error *reterr)
+enum ap_status ap_rubric_read(struct ap_gate *gate, const char *path, struct ap_rubric **ret_rubric, struct ap_error *reterr)
 {
+    struct ap_text builtin = ap_rubric_builtin();
+    if (!path)
+        return ap_rubric_parse(gate, builtin.data, builtin.bytes, "built-in rubric", ret_rubric, reterr);
     int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (file < 0)
         return ap_fail(reterr, AP_ERROR_USAGE, "the rubric cannot be opened: %s", strerror(errno));

@@ -3,15 +3,15 @@
 
 #include "poison.h"
 
-static enum ap_status take(const struct ap_series_entry *entry, const struct ap_report *report, struct ap_scaling_point *point,
-                           struct ap_error *reterr)
+static enum ap_status take(const struct ap_series_entry *entry, const struct ap_report *report,
+                           struct ap_scaling_point *point, struct ap_error *reterr)
 {
     *point = (struct ap_scaling_point){ .path = entry->path, .batch = entry->batch };
     if (!point->batch) {
         point->guessed = true;
         if (!ap_scaling_guess(ap_report_root(report), &point->batch))
-            return ap_fail(reterr, AP_ERROR_USAGE, "the batch size is not to be seen in the trace: say it as BATCH=FILE, such as 32=%.200s",
-                           entry->path);
+            return ap_advise(reterr, AP_ADVICE_SAY_BATCH,
+                             ap_fail(reterr, AP_ERROR_USAGE, "the batch size is not to be seen in the trace"));
     }
     ap_scaling_take(point, ap_report_root(report));
     return AP_OK;

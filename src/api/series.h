@@ -12,8 +12,8 @@ struct ap_series {
 };
 
 /** Analyse the traces of request->series. *ret_path: the one that an error is about. */
-AP_MUST_CHECK enum ap_status ap_series_read(const struct ap_request *request, struct ap_series *ret_series, const char **ret_path,
-                                            struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_series_read(const struct ap_request *request, struct ap_series *ret_series,
+                                            const char **ret_path, struct ap_error *reterr);
 /** The trace with the largest batch. */
 const char *ap_series_largest(const struct ap_series *series);
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "option_names.h"
+
 #include "poison.h"
 
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./=:,+-"
@@ -46,11 +48,11 @@ static void add_option(struct line *line, const char *option, const char *value)
 
 static void add_all(struct line *line, const struct ap_request *request)
 {
-    add_option(line, " --rubric ", request->redact && request->rubric_path ? "RUBRIC.md" : request->rubric_path);
-    add_option(line, " --focus ", request->focus);
-    add_option(line, " --phase ", request->phase);
+    add_option(line, " " AP_OPTION_RUBRIC " ", request->redact && request->rubric_path ? "RUBRIC.md" : request->rubric_path);
+    add_option(line, " " AP_OPTION_FOCUS " ", request->focus);
+    add_option(line, " " AP_OPTION_PHASE " ", request->phase);
     for (size_t i = 0; i < request->context_count; i++)
-        add_option(line, " --context ", request->context[i]);
+        add_option(line, " " AP_OPTION_CONTEXT " ", request->context[i]);
 }
 
 enum ap_status ap_shell_options(const struct ap_request *request, struct ap_arena *arena, struct ap_text *ret_options,

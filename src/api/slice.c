@@ -56,9 +56,10 @@ enum ap_status ap_slice_check(const char *text, struct ap_error *reterr)
     struct ap_copy_slice times;
     if (ap_finding_is_name(text) || read_times(text, AP_MAX_TIME_NS, &times))
         return AP_OK;
-    return ap_fail(reterr, AP_ERROR_USAGE,
-                   "--slice takes START:END with START below END, such as 100ms:250ms, or a finding (finding:1, finding:ID), not "
-                   "'%.80s'", text);
+    return ap_refuse(reterr, AP_SETTING_SLICE,
+                     "START:END with START below END was expected, such as 100ms:250ms, or a finding (finding:1, "
+                     "finding:ID), not '%.80s'",
+                     text);
 }
 
 /* Around its first place: those that follow may be anywhere in the recording. */
@@ -67,12 +68,12 @@ static enum ap_status around_finding(const char *id, const struct ap_value *root
 {
     const struct ap_value *finding = ap_finding_named(root, id);
     if (!finding)
-        return ap_fail(reterr, AP_ERROR_USAGE, "--slice %.80s: the report has no such finding", id);
+        return ap_refuse(reterr, AP_SETTING_SLICE, "the report has no such finding as '%.80s'", id);
     const struct ap_value *place = ap_value_first(ap_value_member(finding, "places"));
     int64_t start_ns = ap_value_integer(ap_value_member(place, "start_us"), INT64_MIN);
     int64_t dur_ns = ap_value_integer(ap_value_member(place, "dur_us"), -1);
     if (start_ns == INT64_MIN || dur_ns < 0)
-        return ap_fail(reterr, AP_ERROR_USAGE, "--slice %.80s: that finding is about no place in the trace: give START:END", id);
+        return ap_refuse(reterr, AP_SETTING_SLICE, "'%.80s' is about no place in the trace: give START:END", id);
     *ret_slice = (struct ap_copy_slice){ start_ns, start_ns + dur_ns };
     ap_copy_slice_widen(ret_slice);
     return AP_OK;
@@ -93,7 +94,7 @@ enum ap_status ap_slice_resolve(const char *text, const struct ap_copy_slice *wi
         times.end_ns = times.end_ns > AP_MAX_TIME_NS - window->start_ns ? AP_MAX_TIME_NS : times.end_ns + window->start_ns;
     }
     if (times.start_ns > window->end_ns)
-        return ap_fail(reterr, AP_ERROR_USAGE, "--slice %.80s: the recording ends before that", text);
+        return ap_refuse(reterr, AP_SETTING_SLICE, "the recording ends before '%.80s'", text);
     *ret_slice = times;
     return AP_OK;
 }

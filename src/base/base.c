@@ -11,6 +11,8 @@ static enum ap_status fail(struct ap_error *reterr, enum ap_status status, const
 {
     if (reterr) {
         reterr->status = status;
+        reterr->setting = AP_SETTING_NONE;
+        reterr->advice = AP_ADVICE_NONE;
         reterr->has_offset = false;
         reterr->offset_bytes = 0;
         (void)vsnprintf(reterr->message, sizeof(reterr->message), format, arguments);
@@ -40,6 +42,24 @@ enum ap_status ap_fail_at(struct ap_error *reterr, enum ap_status status, uint64
     return status;
 }
 
+enum ap_status ap_refuse(struct ap_error *reterr, enum ap_setting setting, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fail(reterr, AP_ERROR_USAGE, format, arguments);
+    va_end(arguments);
+    if (reterr)
+        reterr->setting = setting;
+    return AP_ERROR_USAGE;
+}
+
+enum ap_status ap_advise(struct ap_error *reterr, enum ap_advice advice, enum ap_status status)
+{
+    if (reterr)
+        reterr->advice = advice;
+    return status;
+}
+
 struct ap_text ap_text_of(const char *nul_terminated)
 {
     return (struct ap_text){ nul_terminated, strlen(nul_terminated) };
@@ -64,17 +84,12 @@ int ap_text_compare(struct ap_text a, struct ap_text b)
     return (a.bytes > b.bytes) - (a.bytes < b.bytes);
 }
 
-static char folded(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 bool ap_text_contains_folded(struct ap_text text, const char *lower_needle)
 {
     size_t needle_bytes = strlen(lower_needle);
     for (size_t start = 0; start + needle_bytes <= text.bytes; start++) {
         size_t same = 0;
-        while (same < needle_bytes && folded(text.data[start + same]) == lower_needle[same])
+        while (same < needle_bytes && ap_folded(text.data[start + same]) == lower_needle[same])
             same++;
         if (same == needle_bytes)
             return true;
@@ -86,4 +101,40 @@ bool ap_text_starts_with(struct ap_text text, const char *prefix)
 {
     size_t prefix_bytes = strlen(prefix);
     return text.bytes >= prefix_bytes && memcmp(text.data, prefix, prefix_bytes) == 0;
+}
+
+struct ap_text ap_text_trim(struct ap_text text)
+{
+    while (text.bytes && ap_is_space(text.data[0])) {
+        text.data++;
+        text.bytes--;
+    }
+    while (text.bytes && ap_is_space(text.data[text.bytes - 1]))
+        text.bytes--;
+    return text;
+}
+
+bool ap_text_next_part(struct ap_text *rest, char separator, struct ap_text *ret_part)
+{
+    if (!rest->data)
+        return false;
+    const char *end = rest->bytes ? memchr(rest->data, separator, rest->bytes) : NULL;
+    size_t bytes = end ? (size_t)(end - rest->data) : rest->bytes;
+    *ret_part = ap_text_trim((struct ap_text){ rest->data, bytes });
+    *rest = end ? (struct ap_text){ end + 1, rest->bytes - bytes - 1 } : (struct ap_text){ NULL, 0 };
+    return true;
+}
+
+bool ap_text_ends_with(struct ap_text text, const char *ending)
+{
+    size_t bytes = strlen(ending);
+    return text.bytes >= bytes && memcmp(text.data + text.bytes - bytes, ending, bytes) == 0;
+}
+
+bool ap_text_contains(struct ap_text text, struct ap_text part)
+{
+    for (size_t at = 0; at + part.bytes <= text.bytes; at++)
+        if (part.bytes == 0 || memcmp(text.data + at, part.data, part.bytes) == 0)
+            return true;
+    return false;
 }

@@ -30,10 +30,9 @@ uint32_t ap_code_point_next(struct ap_text text, size_t *at)
             return code_point;
         }
     }
-    if (lead >= 0xF0 && lead < 0xF5 && is_tail(text, start + 1) && is_tail(text, start + 2) &&
-        is_tail(text, start + 3)) {
-        uint32_t code_point = (lead & 0x07) << 18 | tail(text, start + 1) << 12 | tail(text, start + 2) << 6 |
-                              tail(text, start + 3);
+    if (lead >= 0xF0 && lead < 0xF5 && is_tail(text, start + 1) && is_tail(text, start + 2) && is_tail(text, start + 3)) {
+        uint32_t code_point =
+            (lead & 0x07) << 18 | tail(text, start + 1) << 12 | tail(text, start + 2) << 6 | tail(text, start + 3);
         if (code_point >= 0x10000 && code_point <= 0x10FFFF) {
             *at = start + 4;
             return code_point;

@@ -35,11 +35,6 @@ static uint64_t digits(const char *p, size_t count)
     return value;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Where the parts of a number in JSON's grammar stand. */
 struct parts {
     bool negative, complete; /* complete: at least one digit, and nothing behind the number */
@@ -53,24 +48,24 @@ static struct parts split(const char *text, size_t bytes)
     struct parts parts = { .negative = bytes && *text == '-' };
     const char *at = text + parts.negative, *end = text + bytes;
     parts.whole = at;
-    while (at < end && is_digit(*at))
+    while (at < end && ap_is_digit(*at))
         at++;
     parts.whole_count = (size_t)(at - parts.whole);
     if (at < end && *at == '.') {
         parts.fraction = ++at;
-        while (at < end && is_digit(*at))
+        while (at < end && ap_is_digit(*at))
             at++;
         parts.fraction_count = (size_t)(at - parts.fraction);
     }
     if (at < end && (*at | 0x20) == 'e') {
         bool minus = ++at < end && *at == '-';
         at += at < end && (*at == '-' || *at == '+');
-        for (; at < end && is_digit(*at); at++)
+        for (; at < end && ap_is_digit(*at); at++)
             if (parts.exponent < MAX_EXPONENT)
                 parts.exponent = parts.exponent * 10 + (*at - '0');
         parts.exponent = minus ? -parts.exponent : parts.exponent;
     }
-    parts.complete = parts.whole_count && at == end && is_digit(end[-1]);
+    parts.complete = parts.whole_count && at == end && ap_is_digit(end[-1]);
     return parts;
 }
 
@@ -107,8 +102,8 @@ static enum ap_decimal_result scale(const struct parts *parts, int shift, uint64
 enum ap_decimal_result ap_decimal_us_to_ns(const char *text, size_t bytes, int64_t *ret_ns)
 {
     /* As Kineto writes every time: at most 15 digits, a point, three digits. */
-    if (AP_LIKELY(bytes >= 5 && bytes <= 19 && text[bytes - 4] == '.' && is_digit(text[0]) && is_digit(text[bytes - 3]) &&
-                  is_digit(text[bytes - 2]) && is_digit(text[bytes - 1]))) {
+    if (AP_LIKELY(bytes >= 5 && bytes <= 19 && text[bytes - 4] == '.' && ap_is_digit(text[0]) &&
+                  ap_is_digit(text[bytes - 3]) && ap_is_digit(text[bytes - 2]) && ap_is_digit(text[bytes - 1]))) {
         *ret_ns = (int64_t)(digits(text, bytes - 4) * 1000 + digits(text + bytes - 3, 3));
         return AP_DECIMAL_EXACT;
     }
@@ -154,7 +149,7 @@ bool ap_decimal_to_u64(const char *text, size_t bytes, uint64_t *ret_number)
     if (!bytes)
         return false;
     for (size_t i = 0; i < bytes; i++)
-        if (!is_digit(text[i]) || __builtin_mul_overflow(value, 10u, &value) ||
+        if (!ap_is_digit(text[i]) || __builtin_mul_overflow(value, 10u, &value) ||
             __builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value))
             return false;
     *ret_number = value;

@@ -9,9 +9,7 @@ enum ap_status ap_id_map_init(struct ap_id_map *map, struct ap_gate *gate, size_
     while (slot_count < count * 2)
         slot_count *= 2;
     *map = (struct ap_id_map){ .gate = gate };
-    map->slots = ap_mem_cleared(gate, slot_count * sizeof(map->slots[0]));
-    if (!map->slots)
-        return ap_fail_memory(gate, reterr);
+    AP_TRY(AP_ALLOC_CLEARED(gate, map->slots, slot_count, reterr));
     map->slot_count = slot_count;
     return AP_OK;
 }
@@ -19,7 +17,7 @@ enum ap_status ap_id_map_init(struct ap_id_map *map, struct ap_gate *gate, size_
 void ap_id_map_release(struct ap_id_map *map)
 {
     if (map->slots)
-        ap_mem_free(map->gate, map->slots, map->slot_count * sizeof(map->slots[0]));
+        AP_FREE(map->gate, map->slots, map->slot_count);
     *map = (struct ap_id_map){ .gate = map->gate };
 }
 

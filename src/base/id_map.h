@@ -12,7 +12,7 @@ struct ap_id_map {
     struct ap_gate *gate;
     struct ap_id_slot {
         uint32_t key, value; /* key 0 = free */
-    } *slots;
+    } * slots;
     size_t slot_count; /* a power of two */
 };
 

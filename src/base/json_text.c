@@ -54,7 +54,7 @@ void ap_json_write_text(struct ap_out *out, struct ap_text text)
 
 static size_t skip_digits(struct ap_text text, size_t at)
 {
-    while (at < text.bytes && text.data[at] >= '0' && text.data[at] <= '9')
+    while (at < text.bytes && ap_is_digit(text.data[at]))
         at++;
     return at;
 }

@@ -84,18 +84,26 @@ void ap_mem_free(struct ap_gate *gate, void *memory, size_t bytes)
     atomic_fetch_sub(&gate->used_bytes, bytes);
 }
 
-void ap_mem_free_foreign(void *memory)
-{
-    free(memory);
-}
-
 enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reterr)
 {
     if (atomic_load(&gate->limit_was_hit))
-        return ap_fail(reterr, AP_ERROR_LIMIT,
-                       "the memory limit of %llu bytes was reached: raise --max-memory, or record a shorter trace",
-                       (unsigned long long)(gate->limit_bytes + gate->reserve_bytes));
+        return ap_advise(reterr, AP_ADVICE_MORE_MEMORY,
+                         ap_fail(reterr, AP_ERROR_LIMIT, "the memory limit of %llu bytes was reached",
+                                 (unsigned long long)(gate->limit_bytes + gate->reserve_bytes)));
     return ap_fail(reterr, AP_ERROR_MEMORY, "out of memory: run on a machine with more, or record a shorter trace");
+}
+
+void *ap_mem_array(struct ap_gate *gate, size_t count, size_t element_bytes)
+{
+    return count > SIZE_MAX / 2 / element_bytes ? NULL : ap_mem_resize(gate, NULL, 0, count * element_bytes);
+}
+
+void *ap_mem_array_cleared(struct ap_gate *gate, size_t count, size_t element_bytes)
+{
+    void *array = ap_mem_array(gate, count, element_bytes);
+    if (array)
+        memset(array, 0, count * element_bytes);
+    return array;
 }
 
 enum ap_status ap_mem_reserve(struct ap_gate *gate, void **array, size_t *capacity, size_t needed_count,

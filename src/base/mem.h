@@ -9,12 +9,12 @@
 #include "base.h"
 
 struct ap_gate {
-    uint64_t limit_bytes;         /* 0 = none */
-    uint64_t reserve_bytes;       /* of the limit that the user gave, kept for what does not pass the gate */
-    uint64_t hash_seed;           /* of this run; no output depends on it */
+    uint64_t limit_bytes;   /* 0 = none */
+    uint64_t reserve_bytes; /* of the limit that the user gave, kept for what does not pass the gate */
+    uint64_t hash_seed;     /* of this run; no output depends on it */
     _Atomic uint64_t used_bytes;
     _Atomic uint64_t peak_bytes;
-    _Atomic int64_t fail_after;   /* tests: requests that still succeed; negative = never fail */
+    _Atomic int64_t fail_after; /* tests: requests that still succeed; negative = never fail */
     _Atomic bool limit_was_hit;
 };
 
@@ -29,16 +29,39 @@ AP_MUST_CHECK void *ap_mem_resize(struct ap_gate *gate, void *memory, size_t old
 AP_MUST_CHECK void *ap_mem_cleared(struct ap_gate *gate, size_t bytes);
 /** Give back what ap_mem_resize returned with exactly this size; NULL is fine. */
 void ap_mem_free(struct ap_gate *gate, void *memory, size_t bytes);
-/** Give back what a library that does not know the gate allocated with malloc for us to free. */
-void ap_mem_free_foreign(void *memory);
 
 /** The error for a refused request: AP_ERROR_LIMIT when --max-memory refused it, else AP_ERROR_MEMORY. */
 enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reterr);
 
-/** Make room for @needed_count elements in an array that the gate owns; capacity grows by half at least.
- *  On failure the array and *capacity are unchanged. */
+/** What the macros below are made of. */
+AP_MUST_CHECK void *ap_mem_array(struct ap_gate *gate, size_t count, size_t element_bytes);
+AP_MUST_CHECK void *ap_mem_array_cleared(struct ap_gate *gate, size_t count, size_t element_bytes);
 AP_MUST_CHECK enum ap_status ap_mem_reserve(struct ap_gate *gate, void **array, size_t *capacity, size_t needed_count,
                                             size_t element_bytes, struct ap_error *reterr);
+
+/* Arrays of the gate, typed by the pointer @array, which is named more than once: no side effects in it. */
+
+/** An enum ap_status: @array gets room for @count elements, NULL where that is refused. New elements are not cleared. */
+#define AP_ALLOC(gate, array, count, reterr) \
+    (((array) = ap_mem_array((gate), (count), sizeof((array)[0]))) != NULL ? AP_OK : ap_fail_memory((gate), (reterr)))
+#define AP_ALLOC_CLEARED(gate, array, count, reterr)                                       \
+    (((array) = ap_mem_array_cleared((gate), (count), sizeof((array)[0]))) != NULL ? AP_OK \
+                                                                                   : ap_fail_memory((gate), (reterr)))
+/** Give back what has room for @count elements; NULL is fine. */
+#define AP_FREE(gate, array, count) ap_mem_free((gate), (array), (size_t)(count) * sizeof((array)[0]))
+
+/** An enum ap_status: room for @needed elements in @array, whose size_t @capacity grows by half at least; both are
+ *  unchanged on failure. */
+#define AP_RESERVE(gate, array, capacity, needed, reterr) \
+    (AP_LIKELY((needed) <= (capacity))                    \
+         ? AP_OK                                          \
+         : ap_mem_reserve((gate), (void **)&(array), &(capacity), (needed), sizeof((array)[0]), (reterr)))
+/** Append what stands last, which may be a list in braces; return from the function on failure, as AP_TRY does. */
+#define AP_TRY_ADD(gate, array, count, capacity, reterr, ...)                           \
+    do {                                                                                \
+        AP_TRY(AP_RESERVE((gate), (array), (capacity), (size_t)(count) + 1, (reterr))); \
+        (array)[(count)++] = __VA_ARGS__;                                               \
+    } while (0)
 
 /** Memory that dies together. Nothing in it is freed singly. */
 struct ap_arena {
@@ -47,6 +70,7 @@ struct ap_arena {
     size_t chunk_used_bytes, chunk_size_bytes;
 };
 
+/** An empty arena; memory is taken from @gate when it is first asked for. */
 void ap_arena_init(struct ap_arena *arena, struct ap_gate *gate);
 /** 16-byte aligned, cleared; NULL when refused. */
 AP_MUST_CHECK void *ap_arena_alloc(struct ap_arena *arena, size_t bytes);
@@ -54,6 +78,7 @@ AP_MUST_CHECK void *ap_arena_alloc(struct ap_arena *arena, size_t bytes);
 AP_MUST_CHECK struct ap_text ap_arena_text(struct ap_arena *arena, struct ap_text text);
 /** Take over what @from holds: it then dies with @arena. */
 void ap_arena_adopt(struct ap_arena *arena, struct ap_arena *from);
+/** Frees all at once; the arena is empty then and may be used again. */
 void ap_arena_release(struct ap_arena *arena);
 
 #endif

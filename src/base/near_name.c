@@ -15,9 +15,7 @@ enum { OF_PART = 1000, OF_LETTERS = 2000, NO_SCORE = 10000 };
 
 static char folded(char c)
 {
-    if (c >= 'A' && c <= 'Z')
-        return (char)(c | 0x20);
-    return c == '_' || c == ' ' ? '-' : c;
+    return c == '_' || c == ' ' ? '-' : ap_folded(c);
 }
 
 static bool is_at(struct ap_text text, size_t at, struct ap_text part)

@@ -14,8 +14,9 @@ struct ap_near_names {
     size_t count;
 };
 
-/** Take @candidate where it begins as @wanted does, has it as a part, or differs by a few letters; case and the signs between
- *  words do not matter. Of several those that begin so come first, then those with the part, the shorter ones before. */
+/** Take @candidate where it begins as @wanted does, has it as a part, or differs by a few letters; case and the signs
+ * between words do not matter. Of several those that begin so come first, then those with the part, the shorter ones before.
+ */
 void ap_near_names_offer(struct ap_near_names *near, struct ap_text wanted, struct ap_text candidate);
 
 /** "; did you mean a, b or c?" into @to, or nothing. */

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "option_names.h"
+
 #include "poison.h"
 
 static const struct ap_counter_info infos[AP_COUNTER_COUNT_] = {

@@ -31,7 +31,9 @@ struct ap_counter_info {
     enum ap_note_severity severity;
 };
 
+/** What counters.def says of it. Never NULL. */
 const struct ap_counter_info *ap_counter_info(enum ap_counter counter);
+/** As the report writes it: "info", "loss", "error". */
 const char *ap_note_severity_name(enum ap_note_severity severity);
 
 /** Count one more; the first offset is kept. */

@@ -19,10 +19,13 @@ struct ap_out {
     char buffer[16384];
 };
 
+/** Empty, and without a failure. */
 void ap_out_init(struct ap_out *out, struct ap_sink sink);
+/** Append. After a failure of the sink nothing is written any more. */
 void ap_out_text(struct ap_out *out, struct ap_text text);
 void ap_out_string(struct ap_out *out, const char *nul_terminated);
 void ap_out_char(struct ap_out *out, char c);
+/** Append formatted text of at most 1023 bytes; what is longer is cut. */
 void ap_out_format(struct ap_out *out, const char *format, ...) AP_PRINTF(2, 3);
 /** @ns as microseconds with up to three exact decimals: 1500 -> 1.5, 2000 -> 2. */
 void ap_out_microseconds(struct ap_out *out, int64_t ns);

@@ -9,7 +9,7 @@
 
 void ap_pair_map_release(struct ap_pair_map *map)
 {
-    ap_mem_free(map->gate, map->slots, map->slot_count * sizeof(map->slots[0]));
+    AP_FREE(map->gate, map->slots, map->slot_count);
     *map = (struct ap_pair_map){ .gate = map->gate };
 }
 
@@ -27,14 +27,12 @@ static struct ap_pair_slot *slot_of(const struct ap_pair_map *map, uint32_t a, u
 static enum ap_status grow(struct ap_pair_map *map, struct ap_error *reterr)
 {
     struct ap_pair_map grown = { map->gate, NULL, map->slot_count ? map->slot_count * 2 : FIRST_SLOTS, map->count };
-    grown.slots = ap_mem_resize(map->gate, NULL, 0, grown.slot_count * sizeof(grown.slots[0]));
-    if (!grown.slots)
-        return ap_fail_memory(map->gate, reterr);
+    AP_TRY(AP_ALLOC(map->gate, grown.slots, grown.slot_count, reterr));
     memset(grown.slots, 0xff, grown.slot_count * sizeof(grown.slots[0]));
     for (size_t i = 0; i < map->slot_count; i++)
         if (map->slots[i].number != AP_PAIR_NONE)
             *slot_of(&grown, map->slots[i].a, map->slots[i].b) = map->slots[i];
-    ap_mem_free(map->gate, map->slots, map->slot_count * sizeof(map->slots[0]));
+    AP_FREE(map->gate, map->slots, map->slot_count);
     *map = grown;
     return AP_OK;
 }

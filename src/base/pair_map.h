@@ -11,7 +11,7 @@ struct ap_pair_map {
     struct ap_gate *gate;
     struct ap_pair_slot {
         uint32_t a, b, number; /* number AP_PAIR_NONE = free */
-    } *slots;
+    } * slots;
     size_t slot_count; /* 0 or a power of two */
     uint32_t count;
 };

@@ -64,23 +64,18 @@ void ap_redaction_release(struct ap_redaction *redaction)
 
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
+    return ap_folded(c) >= 'a' && ap_folded(c) <= 'z';
 }
 
 static bool is_hex(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'f');
+    return ap_is_digit(c) || (c >= 'a' && c <= 'f');
 }
 
 /* Bytes beyond ASCII belong to words, so that no script is left as it is. */
 static bool is_of_word(char c)
 {
-    return is_letter(c) || is_digit(c) || (uint8_t)c >= 0x80 || (c && strchr("_./\\-@$~", c));
+    return is_letter(c) || ap_is_digit(c) || (uint8_t)c >= 0x80 || (c && strchr("_./\\-@$~", c));
 }
 
 static bool all_of(struct ap_text text, bool (*is)(char c))
@@ -93,7 +88,7 @@ static bool all_of(struct ap_text text, bool (*is)(char c))
 
 static bool is_of_identifier(char c)
 {
-    return is_letter(c) || is_digit(c) || c == '_';
+    return is_letter(c) || ap_is_digit(c) || c == '_';
 }
 
 static bool is_of_chain(char c)
@@ -129,7 +124,7 @@ static bool is_word(const struct ap_redaction *redaction, struct ap_text word)
 static size_t instance_bytes(struct ap_text word)
 {
     size_t digits = 0;
-    while (digits < word.bytes && is_digit(word.data[word.bytes - 1 - digits]))
+    while (digits < word.bytes && ap_is_digit(word.data[word.bytes - 1 - digits]))
         digits++;
     return digits && digits + 1 < word.bytes && word.data[word.bytes - 1 - digits] == '_' ? digits + 1 : 0;
 }
@@ -144,7 +139,7 @@ static bool is_redacted(struct ap_text word)
 
 static bool is_of_number(char c)
 {
-    return is_digit(c) || c == '.' || c == '-' || c == '_' || c == 'x' || c == '/' || c == '\\' || c == '~';
+    return ap_is_digit(c) || c == '.' || c == '-' || c == '_' || c == 'x' || c == '/' || c == '\\' || c == '~';
 }
 
 /* 12, 1.5, 128x64, 3ul, 0x7f00, but no address of a machine. */
@@ -155,7 +150,7 @@ static bool is_number(struct ap_text word)
         dots += word.data[i] == '.';
     if (word.bytes > 2 && word.data[0] == '0' && word.data[1] == 'x' && all_of(part_of(word, 2), is_hex))
         return true;
-    while (word.bytes > 1 && strchr("ulUL", word.data[word.bytes - 1]) && is_digit(word.data[0]))
+    while (word.bytes > 1 && strchr("ulUL", word.data[word.bytes - 1]) && ap_is_digit(word.data[0]))
         word.bytes--;
     return all_of(word, is_of_number) && dots < 3 && !(word.bytes > 1 && word.data[0] == 'x');
 }
@@ -165,7 +160,7 @@ static bool is_autograd_node(struct ap_text word)
 {
     static const char ending[] = "Backward";
     size_t digits = 0;
-    while (digits < word.bytes && is_digit(word.data[word.bytes - 1 - digits]))
+    while (digits < word.bytes && ap_is_digit(word.data[word.bytes - 1 - digits]))
         digits++;
     size_t name_bytes = word.bytes - digits, ending_bytes = sizeof(ending) - 1;
     return digits && name_bytes > ending_bytes && memcmp(word.data + name_bytes - ending_bytes, ending, ending_bytes) == 0 &&
@@ -348,13 +343,9 @@ enum ap_status ap_redact(struct ap_redaction *redaction, struct ap_text text, st
     struct scan scan = { .redaction = redaction, .text = text };
     if (text.bytes > SIZE_MAX / (2 * HASHED_BYTES))
         return ap_fail_memory(redaction->gate, reterr);
-    void *room = redaction->text;
     /* a word of two bytes and what parts it from the next become a hash and that */
-    enum ap_status status =
-        ap_mem_reserve(redaction->gate, &room, &redaction->capacity, text.bytes * HASHED_BYTES + HASHED_BYTES, 1, reterr);
-    redaction->text = room;
-    if (status != AP_OK)
-        return status;
+    size_t needed = text.bytes * HASHED_BYTES + HASHED_BYTES;
+    AP_TRY(AP_RESERVE(redaction->gate, redaction->text, redaction->capacity, needed, reterr));
     redaction->used = 0;
     while (scan.at < text.bytes) {
         struct ap_text word = next_word(&scan);

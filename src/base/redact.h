@@ -17,6 +17,7 @@ struct ap_redaction {
     uint16_t slots[AP_REDACT_SLOTS]; /* public words by hash: number + 1; 0 = free */
 };
 
+/** Finds a place for each public word; memory is taken only when texts come. May be released at any time. */
 void ap_redaction_init(struct ap_redaction *redaction, struct ap_gate *gate);
 void ap_redaction_release(struct ap_redaction *redaction);
 

@@ -3,6 +3,12 @@
 
 #include "poison.h"
 
+int ap_by_int64(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
 /* A heap whose root is the last of those kept. */
 static void sift_down(uint32_t *heap, size_t count, size_t at, ap_before *before, const void *context)
 {
@@ -20,17 +26,16 @@ static void sift_down(uint32_t *heap, size_t count, size_t at, ap_before *before
     }
 }
 
-enum ap_status ap_top_indices(struct ap_gate *gate, uint32_t count, uint64_t limit, ap_before *before,
-                              const void *context, uint32_t **ret_list, size_t *ret_count, struct ap_error *reterr)
+enum ap_status ap_top_indices(struct ap_gate *gate, uint32_t count, uint64_t limit, ap_before *before, const void *context,
+                              uint32_t **ret_list, size_t *ret_count, struct ap_error *reterr)
 {
     size_t kept = limit && limit < count ? (size_t)limit : count;
     *ret_list = NULL;
     *ret_count = kept;
     if (!kept)
         return AP_OK;
-    uint32_t *heap = ap_mem_resize(gate, NULL, 0, kept * sizeof(heap[0]));
-    if (!heap)
-        return ap_fail_memory(gate, reterr);
+    uint32_t *heap;
+    AP_TRY(AP_ALLOC(gate, heap, kept, reterr));
     for (uint32_t i = 0; i < kept; i++)
         heap[i] = i;
     for (size_t at = kept / 2; at-- > 0;)

@@ -15,6 +15,24 @@ static inline void ap_sort(void *list, size_t count, size_t element_bytes, int (
         qsort(list, count, element_bytes, compare);
 }
 
+/* The keys of a rule one after the other: each returns from it unless both are equal. For qsort ... */
+#define AP_BY_SMALLER(a, b)            \
+    do {                               \
+        if ((a) != (b))                \
+            return (a) < (b) ? -1 : 1; \
+    } while (0)
+#define AP_BY_LARGER(a, b) AP_BY_SMALLER(b, a)
+/* ... and for an ap_before. */
+#define AP_SMALLER_FIRST(a, b) \
+    do {                       \
+        if ((a) != (b))        \
+            return (a) < (b);  \
+    } while (0)
+#define AP_LARGER_FIRST(a, b) AP_SMALLER_FIRST(b, a)
+
+/** For qsort of int64_t. */
+int ap_by_int64(const void *left, const void *right);
+
 /** Does the row @a come before the row @b? Must be a strict order that leaves no two different rows equal. */
 typedef bool ap_before(const void *context, uint32_t a, uint32_t b);
 
@@ -24,8 +42,22 @@ AP_MUST_CHECK enum ap_status ap_top_indices(struct ap_gate *gate, uint32_t count
                                             const void *context, uint32_t **ret_list, size_t *ret_count,
                                             struct ap_error *reterr);
 
+/** Move the index @low to the first of low .. @high - 1, or else to @high, for which @before does not hold: an expression of
+ *  @at, the index that it is about, which holds for none behind one for which it does not. */
+#define AP_BISECT(low, high, at, before)                      \
+    do {                                                      \
+        for (size_t ap_high_ = (high); (low) < ap_high_;) {   \
+            const size_t at = (low) + (ap_high_ - (low)) / 2; \
+            if (before)                                       \
+                (low) = at + 1;                               \
+            else                                              \
+                ap_high_ = at;                                \
+        }                                                     \
+    } while (0)
+
 /* End of the run that is in order from @start on. */
-static inline size_t ap_sort_run_end(const uint32_t *indices, size_t start, size_t count, ap_before *before, const void *context)
+static inline size_t ap_sort_run_end(const uint32_t *indices, size_t start, size_t count, ap_before *before,
+                                     const void *context)
 {
     size_t end = start + 1;
     while (end < count && !before(context, indices[end], indices[end - 1]))
@@ -34,8 +66,8 @@ static inline size_t ap_sort_run_end(const uint32_t *indices, size_t start, size
 }
 
 /* The first of [low, high), which is in order, that @pivot comes before: likely near the end, so it is sought from there. */
-static inline size_t ap_sort_first_behind(const uint32_t *indices, size_t low, size_t high, uint32_t pivot, ap_before *before,
-                                          const void *context)
+static inline size_t ap_sort_first_behind(const uint32_t *indices, size_t low, size_t high, uint32_t pivot,
+                                          ap_before *before, const void *context)
 {
     for (size_t step = 1; high - low > step; step *= 2) {
         if (!before(context, pivot, indices[high - step])) {
@@ -76,8 +108,8 @@ static inline size_t ap_sort_first_not_before(const uint32_t *indices, size_t lo
 }
 
 /* Neighbouring runs, of which only the parts are moved that do not stand where they belong. */
-static inline void ap_sort_merge(uint32_t *indices, size_t start, size_t middle, size_t end, uint32_t *spare, ap_before *before,
-                                 const void *context)
+static inline void ap_sort_merge(uint32_t *indices, size_t start, size_t middle, size_t end, uint32_t *spare,
+                                 ap_before *before, const void *context)
 {
     start = ap_sort_first_behind(indices, start, middle, indices[middle], before, context);
     if (start == middle)
@@ -96,8 +128,8 @@ static inline void ap_sort_merge(uint32_t *indices, size_t start, size_t middle,
 }
 
 /** Sort in place, merging the runs that are in order already: linear for sorted input. @spare has room for @count. In the
- *  header so that the rule can be compiled into the loops. Of the runs that are not merged yet each is more than twice as long
- *  as the next. */
+ *  header so that the rule can be compiled into the loops. Of the runs that are not merged yet each is more than twice as
+ * long as the next. */
 static inline void ap_sort_indices(uint32_t *indices, size_t count, uint32_t *spare, ap_before *before, const void *context)
 {
     size_t starts[sizeof(size_t) * 8 + 1], open = 0;
@@ -111,6 +143,19 @@ static inline void ap_sort_indices(uint32_t *indices, size_t count, uint32_t *sp
             ap_sort_merge(indices, start, middle, end, spare, before, context);
         }
     }
+}
+
+/** The same with a spare of its own. */
+AP_MUST_CHECK static inline enum ap_status ap_sort_list(struct ap_gate *gate, uint32_t *indices, size_t count,
+                                                        ap_before *before, const void *context, struct ap_error *reterr)
+{
+    uint32_t *spare;
+    if (!count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(gate, spare, count, reterr));
+    ap_sort_indices(indices, count, spare, before, context);
+    AP_FREE(gate, spare, count);
+    return AP_OK;
 }
 
 #endif

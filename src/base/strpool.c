@@ -103,12 +103,9 @@ static enum ap_status reserve(struct ap_strpool *pool, size_t more_bytes, struct
 {
     if (pool->bytes_used + more_bytes > UINT32_MAX || pool->count >= UINT32_MAX - 2)
         return ap_fail(reterr, AP_ERROR_LIMIT, "more than 4 GiB of distinct names: record a shorter trace");
-    AP_TRY(ap_mem_reserve(pool->gate, (void **)&pool->bytes, &pool->bytes_capacity, pool->bytes_used + more_bytes + 1, 1,
-                          reterr));
-    AP_TRY(ap_mem_reserve(pool->gate, (void **)&pool->starts, &pool->starts_capacity, pool->count + 3, sizeof(uint32_t),
-                          reterr));
-    AP_TRY(ap_mem_reserve(pool->gate, (void **)&pool->hashes, &pool->hashes_capacity, pool->count + 2, sizeof(uint32_t),
-                          reterr));
+    AP_TRY(AP_RESERVE(pool->gate, pool->bytes, pool->bytes_capacity, pool->bytes_used + more_bytes + 1, reterr));
+    AP_TRY(AP_RESERVE(pool->gate, pool->starts, pool->starts_capacity, pool->count + 3, reterr));
+    AP_TRY(AP_RESERVE(pool->gate, pool->hashes, pool->hashes_capacity, pool->count + 2, reterr));
     if (pool->count + 1 > pool->slot_count / 8 * 5)
         AP_TRY(grow_slots(pool, reterr));
     return AP_OK;

@@ -21,8 +21,10 @@ struct ap_strpool {
     size_t slot_count;
 };
 
+/** An empty pool; memory is taken with the first text. */
 void ap_strpool_init(struct ap_strpool *pool, struct ap_gate *gate);
 void ap_strpool_release(struct ap_strpool *pool);
+/** The id of the text, copied in where it is new. @data may be NULL where @bytes is 0. */
 AP_MUST_CHECK enum ap_status ap_strpool_intern(struct ap_strpool *pool, const char *data, size_t bytes,
                                                struct ap_str *ret_str, struct ap_error *reterr);
 /** No text will be added any more: give back what only interning needs. */

@@ -10,8 +10,6 @@ static const struct {
 #define AP_SECTION(title)
 #define AP_OPTION(id, name, argument, help) { name, argument, help },
 #include "options.def"
-#undef AP_OPTION
-#undef AP_SECTION
 };
 #define OPTION_COUNT (sizeof(options) / sizeof(options[0]))
 
@@ -112,11 +110,13 @@ static void print_bash_cases(FILE *to)
     print_bash_case(to, takes_file);
     (void)fputs("        compopt -o filenames 2>/dev/null\n"
                 "        mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
-                "        return ;;\n", to);
+                "        return ;;\n",
+                to);
     print_bash_case(to, takes_folder);
     (void)fputs("        compopt -o filenames 2>/dev/null\n"
                 "        mapfile -t COMPREPLY < <(compgen -d -- \"$word\")\n"
-                "        return ;;\n", to);
+                "        return ;;\n",
+                to);
     print_bash_case(to, takes_free_text);
     (void)fputs("        return ;;\n", to);
 }
@@ -144,23 +144,28 @@ static void print_bash(FILE *to)
                 "    elif [[ $before == = && $COMP_CWORD -ge 2 ]]; then\n"
                 "        before=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
                 "    fi\n"
-                "    case \"$before\" in\n", to);
+                "    case \"$before\" in\n",
+                to);
     print_bash_cases(to);
     (void)fputs("    esac\n"
-                "    options=\"", to);
+                "    options=\"",
+                to);
     print_bash_words(to, false);
     (void)fputs("\"\n"
-                "    [[ $serves ]] && options=\"", to);
+                "    [[ $serves ]] && options=\"",
+                to);
     print_bash_words(to, true);
-    (void)fputs("\"\n"
-                "    if [[ $word == -* || $serves ]]; then\n"
-                "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n"
-                "    else\n"
-                "        compopt -o filenames 2>/dev/null\n"
-                "        mapfile -t COMPREPLY < <(compgen -f -- \"$word\"; [[ $COMP_CWORD -eq 1 ]] && compgen -W mcp -- \"$word\")\n"
-                "    fi\n"
-                "}\n"
-                "complete -F _analyze_profile analyze_profile\n", to);
+    (void)fputs(
+        "\"\n"
+        "    if [[ $word == -* || $serves ]]; then\n"
+        "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n"
+        "    else\n"
+        "        compopt -o filenames 2>/dev/null\n"
+        "        mapfile -t COMPREPLY < <(compgen -f -- \"$word\"; [[ $COMP_CWORD -eq 1 ]] && compgen -W mcp -- \"$word\")\n"
+        "    fi\n"
+        "}\n"
+        "complete -F _analyze_profile analyze_profile\n",
+        to);
 }
 
 /* ---- zsh ---- */
@@ -186,7 +191,8 @@ static void print_zsh(FILE *to)
     (void)fputs("#compdef analyze_profile\n"
                 "_analyze_profile_first() { _alternative 'commands:command:(mcp)' 'files:FILE:_files' }\n"
                 "if (( CURRENT > 2 )) && [[ $words[2] == mcp ]]; then\n"
-                "_arguments '1:command:(mcp)'", to);
+                "_arguments '1:command:(mcp)'",
+                to);
     for (size_t i = 0; i < OPTION_COUNT; i++)
         if (is_for_server(i))
             print_zsh_option(to, i);
@@ -210,7 +216,8 @@ static void print_fish(FILE *to)
 {
     (void)fputs("# fish completion of analyze_profile\n"
                 "complete -c analyze_profile -n '__fish_seen_subcommand_from mcp' -f\n"
-                "complete -c analyze_profile -n '__fish_is_first_arg' -a mcp -d 'serve agents'\n", to);
+                "complete -c analyze_profile -n '__fish_is_first_arg' -a mcp -d 'serve agents'\n",
+                to);
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const char *words = words_of(options[i].name);
         (void)fprintf(to, "complete -c analyze_profile%s -l %s", fish_condition(i), options[i].name);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEVEL 4 /* half the time of the default for some per cent more bytes */
+#define LEVEL 4               /* half the time of the default for some per cent more bytes */
 #define WINDOW_BITS (15 + 16) /* the largest, with a gzip header that holds no time */
 #define PIECE_BYTES ((size_t)1 << 20)
 
@@ -15,8 +15,7 @@ enum ap_status ap_deflate_init(struct ap_deflate *gzip, ap_write_fn *write, void
     gzip->write_self = write_self;
     if (deflateInit2(&gzip->stream, LEVEL, Z_DEFLATED, WINDOW_BITS, 8, Z_DEFAULT_STRATEGY) == Z_OK)
         return AP_OK;
-    reterr->status = AP_ERROR_MEMORY;
-    reterr->has_offset = false;
+    *reterr = (struct ap_error){ .status = AP_ERROR_MEMORY };
     (void)snprintf(reterr->message, sizeof(reterr->message), "out of memory for compressing");
     return AP_ERROR_MEMORY;
 }

@@ -14,6 +14,7 @@ struct ap_deflate {
     char buffer[65536];
 };
 
+/** Writes compressed bytes to @write; release it when this succeeded. */
 enum ap_status ap_deflate_init(struct ap_deflate *gzip, ap_write_fn *write, void *write_self, struct ap_error *reterr);
 /** An ap_write_fn. */
 enum ap_status ap_deflate_write(void *deflate, const char *data, size_t bytes, struct ap_error *reterr);

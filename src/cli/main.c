@@ -10,12 +10,12 @@
 #include <malloc.h>
 #endif
 
+#include "answers.h"
 #include "deflate.h"
 #include "options.h"
 #include "output.h"
-#include "pictures.h"
+#include "picture_files.h"
 #include "progress.h"
-#include "questions.h"
 #include "serve.h"
 
 enum exit_code { EXIT_WRITTEN, EXIT_FOUND, EXIT_USAGE, EXIT_INPUT, EXIT_OUTPUT, EXIT_LIMIT };
@@ -24,18 +24,13 @@ static enum exit_code exit_code_of(enum ap_status status)
 {
     switch (status) {
     case AP_OK:
-    case AP_END:
-        return EXIT_WRITTEN;
-    case AP_ERROR_USAGE:
-        return EXIT_USAGE;
+    case AP_END: return EXIT_WRITTEN;
+    case AP_ERROR_USAGE: return EXIT_USAGE;
     case AP_ERROR_INPUT:
-    case AP_ERROR_CUT:
-        return EXIT_INPUT;
-    case AP_ERROR_OUTPUT:
-        return EXIT_OUTPUT;
+    case AP_ERROR_CUT: return EXIT_INPUT;
+    case AP_ERROR_OUTPUT: return EXIT_OUTPUT;
     case AP_ERROR_LIMIT:
-    case AP_ERROR_MEMORY:
-        return EXIT_LIMIT;
+    case AP_ERROR_MEMORY: return EXIT_LIMIT;
     }
     return EXIT_INPUT;
 }
@@ -54,12 +49,13 @@ static void print_inert(const char *text)
 
 static enum exit_code complain(enum ap_status status, const char *path, const struct ap_error *error)
 {
+    char text[AP_ERROR_TEXT_BYTES];
     (void)fputs("analyze_profile: ", stderr);
     if (path) {
         print_inert(strcmp(path, "-") == 0 ? "standard input" : path);
         (void)fputs(": ", stderr);
     }
-    print_inert(error->message);
+    print_inert(ap_error_text(error, AP_WORDS_PROGRAM, text, sizeof(text)));
     if (error->has_offset)
         (void)fprintf(stderr, " (at byte %llu)", (unsigned long long)error->offset_bytes);
     (void)fputc('\n', stderr);
@@ -79,7 +75,7 @@ static enum exit_code usage(const char *mistake)
 static enum exit_code take_file(struct ap_cli_options *options, const char *path)
 {
     enum ap_artifact artifact;
-    struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_error error = { .status = AP_OK };
     if (strcmp(path, "-") == 0)
         return usage("say what standard input is: --cpu-trace - or --memory-json -");
     enum ap_status status = ap_recognise(path, &artifact, &error);
@@ -92,17 +88,19 @@ static enum exit_code take_file(struct ap_cli_options *options, const char *path
         return complain(AP_ERROR_INPUT, path, &error);
     }
     if (artifact == AP_ARTIFACT_REPORT) {
-        (void)snprintf(error.message, sizeof(error.message),
-                       "a report of this program: give it as --baseline FILE, beside a trace or snapshot to compare with it");
+        (void)snprintf(
+            error.message, sizeof(error.message),
+            "a report of this program: give it as --baseline FILE, beside a trace or snapshot to compare with it");
         return complain(AP_ERROR_USAGE, path, &error);
     }
-    const char **slot = artifact == AP_ARTIFACT_TRACE ? &options->request.cpu_trace_path
-                                                      : &options->request.memory_json_path;
+    const char **slot =
+        artifact == AP_ARTIFACT_TRACE ? &options->request.cpu_trace_path : &options->request.memory_json_path;
     if (*slot)
-        return usage(artifact == AP_ARTIFACT_TRACE ? "more than one trace is given; one report is made from one: the older one can be its "
-                                                     "--baseline FILE"
-                                                   : "more than one snapshot is given; one report is made from one: the older "
-                                                     "one can be its --baseline FILE");
+        return usage(artifact == AP_ARTIFACT_TRACE
+                         ? "more than one trace is given; one report is made from one: the older one can be its "
+                           "--baseline FILE"
+                         : "more than one snapshot is given; one report is made from one: the older "
+                           "one can be its --baseline FILE");
     *slot = path;
     return EXIT_WRITTEN;
 }
@@ -161,11 +159,11 @@ static bool is_stdin_or_stdout(const char *path)
 static enum exit_code check_outputs(const struct ap_cli_options *options)
 {
     enum { count = 7 };
-    static const char *const names[count] = { "--md-out", "--json-out", "--trace-out", "--folded-out", "--junit-out", "--html-out",
-                                            "--slice-out" };
+    static const char *const names[count] = { "--md-out",    "--json-out", "--trace-out", "--folded-out",
+                                              "--junit-out", "--html-out", "--slice-out" };
     const char *inputs[] = { options->request.cpu_trace_path, options->request.memory_json_path,
                              options->request.rubric_path, options->request.baseline_path };
-    const char *outputs[count] = { options->md_out, options->json_out, options->trace_out, options->folded_out,
+    const char *outputs[count] = { options->md_out,    options->json_out, options->trace_out, options->folded_out,
                                    options->junit_out, options->html_out, options->slice_out };
     char text[80];
     for (size_t j = 0; j < count; j++) {
@@ -181,10 +179,10 @@ static enum exit_code check_outputs(const struct ap_cli_options *options)
                 return usage(text);
             }
     }
-    if (ap_cli_uses_stdout(options) &&
-        (is_stdin_or_stdout(options->md_out) || is_stdin_or_stdout(options->json_out) || is_stdin_or_stdout(options->trace_out) ||
-         is_stdin_or_stdout(options->folded_out) || is_stdin_or_stdout(options->junit_out) || is_stdin_or_stdout(options->html_out) ||
-         is_stdin_or_stdout(options->slice_out)))
+    if (ap_cli_uses_stdout(options) && (is_stdin_or_stdout(options->md_out) || is_stdin_or_stdout(options->json_out) ||
+                                        is_stdin_or_stdout(options->trace_out) || is_stdin_or_stdout(options->folded_out) ||
+                                        is_stdin_or_stdout(options->junit_out) || is_stdin_or_stdout(options->html_out) ||
+                                        is_stdin_or_stdout(options->slice_out)))
         return usage(options->md_out ? "a report and what --format or a question asks for would both go to standard output"
                                      : "both reports would go to standard output: give --md-out FILE as well");
     return EXIT_WRITTEN;
@@ -235,8 +233,8 @@ static enum ap_status write_html(const struct run *run, ap_write_fn *write, void
     return ap_report_write_html(run->report, write, write_self, reterr);
 }
 
-typedef enum ap_status trace_writer(struct ap_report *report, const struct ap_request *request, ap_write_fn *write, void *write_self,
-                                    struct ap_error *reterr);
+typedef enum ap_status trace_writer(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
+                                    void *write_self, struct ap_error *reterr);
 
 /* Compressed where the name says so. */
 static enum ap_status write_named(const struct run *run, const char *path, trace_writer *writer, ap_write_fn *write,
@@ -294,7 +292,7 @@ static enum ap_status write_one(const struct run *run, struct writing *writing, 
 static enum exit_code write_reports(const struct ap_cli_options *options, struct ap_report *report)
 {
     enum { count = 8 };
-    struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_error error = { .status = AP_OK };
     struct run run = { options, report };
     struct ap_cli_pictures pictures = { .folder = options->pictures_out };
     struct writing writings[count] = { { .path = options->json_out, .write = write_json },
@@ -307,7 +305,8 @@ static enum exit_code write_reports(const struct ap_cli_options *options, struct
                                        { .path = ap_cli_uses_stdout(options) ? "-" : NULL, .write = write_stdout } };
     if (options->trace_out && is_stdin_or_stdout(options->request.cpu_trace_path))
         (void)fputs("analyze_profile: standard input cannot be read again: --trace-out holds the tracks alone, without the "
-                    "events of the trace; give the trace as a file to have both\n", stderr);
+                    "events of the trace; give the trace as a file to have both\n",
+                    stderr);
     enum ap_status status = ap_cli_pictures_write(&pictures, report, &error);
     for (int i = 0; i < count; i++) {
         writings[i].output.file = -1;
@@ -348,7 +347,7 @@ static void print_conditions(const struct ap_report *report)
 
 static enum exit_code judge(const struct ap_cli_options *options, const struct ap_report *report)
 {
-    struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_error error = { .status = AP_OK };
     if (!options->github_annotations)
         print_conditions(report);
     else if (ap_report_write_annotations(report, print, stderr, &error) != AP_OK)
@@ -360,7 +359,7 @@ static enum exit_code analyze(struct ap_cli_options *options)
 {
     struct ap_progress progress;
     struct ap_report *report = NULL;
-    struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_error error = { .status = AP_OK };
     const char *path = NULL;
     ap_progress_init(&progress, options->quiet);
     options->request.progress = ap_progress_update;
@@ -379,7 +378,7 @@ static enum exit_code analyze(struct ap_cli_options *options)
 
 static enum exit_code refuse_pickle(const struct ap_cli_options *options)
 {
-    struct ap_error error = { AP_ERROR_INPUT, false, 0, "" };
+    struct ap_error error = { .status = AP_ERROR_INPUT };
     (void)snprintf(error.message, sizeof(error.message), "%s", ap_pickle_advice());
     return complain(AP_ERROR_INPUT, options->memory_pickle, &error);
 }
@@ -405,7 +404,7 @@ static enum exit_code print_capture(void)
 
 static enum exit_code serve(int argc, char **argv, struct ap_cli_options *options)
 {
-    struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_error error = { .status = AP_OK };
     const char *path = NULL;
     enum ap_status status = ap_serve(argc, argv, options, &path, &error);
     return status == AP_OK ? EXIT_WRITTEN : complain(status, path, &error);
@@ -413,7 +412,7 @@ static enum exit_code serve(int argc, char **argv, struct ap_cli_options *option
 
 static enum exit_code answer_alone(const struct ap_cli_options *options, bool *ret_answered)
 {
-    struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_error error = { .status = AP_OK };
     struct ap_output output;
     enum ap_status status = ap_output_open(&output, "-", &error);
     *ret_answered = status == AP_OK && ap_cli_answer_alone(options, ap_output_write, &output, &status, &error);
@@ -423,7 +422,7 @@ static enum exit_code answer_alone(const struct ap_cli_options *options, bool *r
 /* A mistake in the question is told before an input of gigabytes is read. */
 static enum exit_code check_table(const struct ap_cli_options *options)
 {
-    struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_error error = { .status = AP_OK };
     enum ap_status status = options->table.name ? ap_table_query_check(&options->table, &error) : AP_OK;
     return status == AP_OK ? EXIT_WRITTEN : complain(status, NULL, &error);
 }

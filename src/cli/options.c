@@ -1,31 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DEFAULT_TOP_N 20
 #define LEAST_SUMMARY_TOKENS 200 /* less holds no verdict with its first finding */
 
+/* Those that do more than to be kept. */
 enum option_id {
 #define AP_SECTION(title)
 #define AP_OPTION(id, name, argument, help) OPTION_##id,
+#define AP_FLAG(id, name, argument, help)
+#define AP_TEXT(id, name, argument, help)
+#define AP_REQUEST_FLAG(id, name, argument, help)
+#define AP_REQUEST_TEXT(id, name, argument, help)
 #include "options.def"
-#undef AP_OPTION
-#undef AP_SECTION
     OPTION_COUNT
 };
 
+enum entry_kind { ENTRY_TITLE, ENTRY_OPTION, ENTRY_FLAG, ENTRY_TEXT };
+
 /* A section's title, or an option. */
 static const struct entry {
-    int id; /* -1 = a title */
     const char *name, *argument, *help;
+    enum entry_kind kind;
+    size_t place; /* its id; of a flag or a text, where it is kept */
 } entries[] = {
-#define AP_SECTION(title) { -1, title, NULL, NULL },
-#define AP_OPTION(id, name, argument, help) { OPTION_##id, name, argument, help },
+#define KEPT(kind, member) kind, offsetof(struct ap_cli_options, member)
+#define AP_SECTION(title) { title, NULL, NULL, ENTRY_TITLE, 0 },
+#define AP_OPTION(id, name, argument, help) { name, argument, help, ENTRY_OPTION, OPTION_##id },
+#define AP_FLAG(id, name, argument, help) { name, argument, help, KEPT(ENTRY_FLAG, id) },
+#define AP_TEXT(id, name, argument, help) { name, argument, help, KEPT(ENTRY_TEXT, id) },
+#define AP_REQUEST_FLAG(id, name, argument, help) { name, argument, help, KEPT(ENTRY_FLAG, request.id) },
+#define AP_REQUEST_TEXT(id, name, argument, help) { name, argument, help, KEPT(ENTRY_TEXT, request.id) },
 #include "options.def"
-#undef AP_OPTION
-#undef AP_SECTION
 };
 #define ENTRY_COUNT (sizeof(entries) / sizeof(entries[0]))
 
@@ -53,7 +63,7 @@ void ap_cli_print_help(FILE *to)
                 "A FILE without an option is recognised by its content.\n",
                 to);
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
-        if (entries[i].id < 0)
+        if (entries[i].kind == ENTRY_TITLE)
             (void)fprintf(to, "\n%s:\n", entries[i].name);
         else
             print_entry(to, &entries[i]);
@@ -111,8 +121,13 @@ static bool parse_size(const char *text, uint64_t *ret_bytes)
         const char *suffix;
         uint64_t bytes;
     } units[] = {
-        { "", 1 },          { "K", 1000 },      { "M", 1000000 },          { "G", 1000000000 },
-        { "Ki", 1u << 10 }, { "Mi", 1u << 20 }, { "Gi", UINT64_C(1) << 30 },
+        { "", 1 },
+        { "K", 1000 },
+        { "M", 1000000 },
+        { "G", 1000000000 },
+        { "Ki", 1u << 10 },
+        { "Mi", 1u << 20 },
+        { "Gi", UINT64_C(1) << 30 },
     };
     size_t digits = strspn(text, "0123456789");
     char number[16] = "";
@@ -136,7 +151,10 @@ static bool parse_format(const char *text, enum ap_cli_format *ret_format)
     static const struct {
         const char *name;
         enum ap_cli_format format;
-    } formats[] = { { "md", AP_CLI_FORMAT_MD }, { "json", AP_CLI_FORMAT_JSON }, { "text", AP_CLI_FORMAT_TEXT }, { "csv", AP_CLI_FORMAT_CSV } };
+    } formats[] = { { "md", AP_CLI_FORMAT_MD },
+                    { "json", AP_CLI_FORMAT_JSON },
+                    { "text", AP_CLI_FORMAT_TEXT },
+                    { "csv", AP_CLI_FORMAT_CSV } };
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
         if (strcmp(text, formats[i].name) == 0) {
             *ret_format = formats[i].format;
@@ -145,114 +163,42 @@ static bool parse_format(const char *text, enum ap_cli_format *ret_format)
     return false;
 }
 
-static bool set_option(struct ap_cli_options *options, int id, const char *value, char *to, size_t bytes)
+static bool set_option(struct ap_cli_options *options, enum option_id id, const char *value, char *to, size_t bytes)
 {
     uint64_t number;
-    switch ((enum option_id)id) {
-    case OPTION_cpu_trace:
-        options->request.cpu_trace_path = value;
-        return true;
-    case OPTION_memory_json:
-        options->request.memory_json_path = value;
-        return true;
-    case OPTION_memory_pickle:
-        options->memory_pickle = value;
-        return true;
-    case OPTION_series:
-        return options->is_series = true;
-    case OPTION_salvage:
-        return options->request.salvage = true;
-    case OPTION_strict:
-        return options->request.strict = true;
-    case OPTION_md_out:
-        options->md_out = value;
-        return true;
-    case OPTION_json_out:
-        options->json_out = value;
-        return true;
-    case OPTION_trace_out:
-        options->trace_out = value;
-        return options->request.with_tracks = true;
-    case OPTION_trace_all:
-        return options->request.trace_all = true;
-    case OPTION_context:
-        options->context[options->request.context_count++] = value;
-        return true;
-    case OPTION_focus:
-        options->request.focus = value;
-        return true;
-    case OPTION_phase:
-        options->request.phase = value;
-        return true;
-    case OPTION_html_out:
-        options->html_out = value;
-        return options->request.with_pictures = true;
+    switch (id) {
+    case OPTION_cpu_trace: options->request.cpu_trace_path = value; return true;
+    case OPTION_memory_json: options->request.memory_json_path = value; return true;
+    case OPTION_series: return options->is_series = true;
+    case OPTION_trace_out: options->trace_out = value; return options->request.with_tracks = true;
+    case OPTION_context: options->context[options->request.context_count++] = value; return true;
+    case OPTION_html_out: options->html_out = value; return options->request.with_pictures = true;
     case OPTION_pictures_out:
         options->pictures_out = value;
         options->request.with_pictures = true;
         return strcmp(value, "-") != 0 || mistake(to, bytes, "--pictures-out takes a folder, not '%s'", value);
-    case OPTION_folded_out:
-        options->folded_out = value;
-        return options->request.with_folded = true;
-    case OPTION_redact:
-        return options->request.redact = true;
-    case OPTION_slice:
-        options->request.slice = value;
-        return true;
-    case OPTION_slice_out:
-        options->slice_out = value;
-        return true;
+    case OPTION_folded_out: options->folded_out = value; return options->request.with_folded = true;
     case OPTION_top_n:
         return parse_number(value, UINT32_MAX, &options->request.top_n) ||
                mistake(to, bytes, "--top-n takes a whole number, 0 for everything, not '%s'", value);
-    case OPTION_quiet:
-        return options->quiet = true;
-    case OPTION_rubric:
-        options->request.rubric_path = value;
-        return true;
-    case OPTION_baseline:
-        options->request.baseline_path = value;
-        return true;
-    case OPTION_fail_on:
-        options->fail_on[options->request.fail_on_count++] = value;
-        return true;
-    case OPTION_junit_out:
-        options->junit_out = value;
-        return true;
-    case OPTION_github_annotations:
-        return options->github_annotations = true;
+    case OPTION_rubric: options->request.rubric_path = value; return true;
+    case OPTION_baseline: options->request.baseline_path = value; return true;
+    case OPTION_fail_on: options->fail_on[options->request.fail_on_count++] = value; return true;
     case OPTION_format:
         return parse_format(value, &options->format) ||
                mistake(to, bytes, "--format takes md, json, text or csv, not '%s'", value);
-    case OPTION_table:
-        options->table.name = value;
-        return true;
-    case OPTION_where:
-        options->table.where = value;
-        return true;
-    case OPTION_sort:
-        options->table.sort = value;
-        return true;
-    case OPTION_columns:
-        options->table.columns = value;
-        return true;
+    case OPTION_table: options->table.name = value; return true;
+    case OPTION_where: options->table.where = value; return true;
+    case OPTION_sort: options->table.sort = value; return true;
+    case OPTION_columns: options->table.columns = value; return true;
     case OPTION_limit:
         options->has_limit = true;
         return parse_number(value, UINT32_MAX, &options->table.limit) ||
                mistake(to, bytes, "--limit takes a whole number, 0 for all rows, not '%s'", value);
-    case OPTION_around:
-        options->around = value;
-        return true;
-    case OPTION_explain:
-        options->explain = value;
-        return true;
-    case OPTION_list_rules:
-        return options->list_rules = true;
-    case OPTION_list_metrics:
-        return options->list_metrics = true;
     case OPTION_summary_tokens:
         options->has_summary_tokens = true;
-        return (parse_number(value, UINT32_MAX, &options->summary_tokens) && options->summary_tokens >= LEAST_SUMMARY_TOKENS) ||
+        return (parse_number(value, UINT32_MAX, &options->summary_tokens) &&
+                options->summary_tokens >= LEAST_SUMMARY_TOKENS) ||
                mistake(to, bytes, "--summary-tokens takes a whole number from 200 on, not '%s'", value);
     case OPTION_max_memory:
         return (parse_size(value, &options->request.max_memory_bytes) &&
@@ -268,22 +214,21 @@ static bool set_option(struct ap_cli_options *options, int id, const char *value
             return mistake(to, bytes, "--threads takes 1 or 2, not '%s'", value);
         options->request.one_thread = number == 1;
         return true;
-    case OPTION_root:
-        options->roots[options->root_count++] = value;
-        return true;
-    case OPTION_help:
-        return options->help = true;
-    case OPTION_capture_snippet:
-        return options->capture_snippet = true;
-    case OPTION_completion:
-        options->completion = value;
-        return true;
-    case OPTION_version:
-        return options->version = true;
-    case OPTION_COUNT:
-        break;
+    case OPTION_root: options->roots[options->root_count++] = value; return true;
+    case OPTION_COUNT: break;
     }
     return false;
+}
+
+static bool take(struct ap_cli_options *options, const struct entry *entry, const char *value, char *to, size_t bytes)
+{
+    if (entry->kind == ENTRY_OPTION)
+        return set_option(options, (enum option_id)entry->place, value, to, bytes);
+    if (entry->kind == ENTRY_FLAG)
+        memcpy((char *)options + entry->place, &(bool){ true }, sizeof(bool));
+    else
+        memcpy((char *)options + entry->place, &value, sizeof(value));
+    return true;
 }
 
 /* --name, --name=value or --name value; a unique beginning is not enough, so that new options break no script. */
@@ -293,7 +238,7 @@ static bool parse_option(int argc, char **argv, int *at, struct ap_cli_options *
     size_t name_bytes = value ? (size_t)(value - name) : strlen(name);
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
         const struct entry *entry = &entries[i];
-        if (entry->id < 0 || strlen(entry->name) != name_bytes || memcmp(entry->name, name, name_bytes) != 0)
+        if (entry->kind == ENTRY_TITLE || strlen(entry->name) != name_bytes || memcmp(entry->name, name, name_bytes) != 0)
             continue;
         if (!entry->argument && value)
             return mistake(to, bytes, "--%s takes no argument", entry->name);
@@ -301,7 +246,7 @@ static bool parse_option(int argc, char **argv, int *at, struct ap_cli_options *
             return mistake(to, bytes, "--%s needs an argument", entry->name);
         if (entry->argument)
             value = value ? value + 1 : argv[++*at];
-        return set_option(options, entry->id, value, to, bytes);
+        return take(options, entry, value, to, bytes);
     }
     return mistake(to, bytes, "there is no option '%s'", argv[*at]);
 }
@@ -310,6 +255,7 @@ bool ap_cli_parse(int argc, char **argv, struct ap_cli_options *options, char *t
 {
     bool only_files = false;
     options->request.top_n = DEFAULT_TOP_N;
+    options->request.words = AP_WORDS_PROGRAM;
     options->request.context = options->context;
     options->request.fail_on = options->fail_on;
     for (int i = 1; i < argc; i++) {

@@ -12,27 +12,29 @@ enum ap_cli_format { AP_CLI_FORMAT_NONE, AP_CLI_FORMAT_MD, AP_CLI_FORMAT_JSON, A
 
 struct ap_cli_options {
     struct ap_request request;
-    const char *md_out, *json_out, *trace_out, *folded_out, *junit_out, *html_out, *slice_out, *pictures_out;
-    const char *completion; /* a shell */
-    const char *memory_pickle;
-    const char **files;   /* given without an option; room for argc of them */
-    const char **context; /* likewise */
-    const char **fail_on; /* likewise */
-    const char **roots;   /* likewise */
+#define AP_SECTION(title)
+#define AP_OPTION(id, name, argument, help)
+#define AP_FLAG(id, name, argument, help) bool id;
+#define AP_TEXT(id, name, argument, help) const char *id;
+#include "options.def"
+    const char *trace_out, *folded_out, *html_out, *pictures_out;
+    const char **files;             /* given without an option; room for argc of them */
+    const char **context;           /* likewise */
+    const char **fail_on;           /* likewise */
+    const char **roots;             /* likewise */
     struct ap_series_entry *series; /* room for argc of them */
     int file_count;
     size_t root_count;
     enum ap_cli_format format;
     struct ap_table_query table; /* name NULL = no table is asked for; limit is that of --around too */
-    const char *around, *explain;
     uint64_t summary_tokens;
-    bool has_limit, has_summary_tokens, list_rules, list_metrics;
-    bool is_series, github_annotations, quiet, capture_snippet, help, version;
+    bool has_limit, has_summary_tokens, is_series;
 };
 
 /** False after a mistake in the command line, which @mistake (of @mistake_bytes) then tells. */
 bool ap_cli_parse(int argc, char **argv, struct ap_cli_options *options, char *mistake, size_t mistake_bytes);
 
+/** What --help says. */
 void ap_cli_print_help(FILE *to);
 
 /** The options as completions of "bash", "zsh" or "fish"; false where there is no such shell. */

@@ -12,8 +12,7 @@
 
 static enum ap_status fail(const struct ap_output *output, const char *what, struct ap_error *reterr)
 {
-    reterr->status = AP_ERROR_OUTPUT;
-    reterr->has_offset = false;
+    *reterr = (struct ap_error){ .status = AP_ERROR_OUTPUT };
     (void)snprintf(reterr->message, sizeof(reterr->message), "%s: %s: %s",
                    strcmp(output->path, "-") == 0 ? "standard output" : output->path, what, strerror(errno));
     return AP_ERROR_OUTPUT;

@@ -11,6 +11,7 @@ struct ap_progress {
     int64_t started_ns, last_ns;
 };
 
+/** Nothing is ever shown where @quiet, or where standard error is no terminal. */
 void ap_progress_init(struct ap_progress *progress, bool quiet);
 /** For ap_request.progress. */
 void ap_progress_update(void *progress, const char *path, uint64_t done_bytes, uint64_t total_bytes);

@@ -41,7 +41,10 @@ enum ap_status ap_serve(int argc, char *const *argv, const struct ap_cli_options
     for (int i = 2; i < argc; i++)
         fits = fits && (argv[i][0] != '-' || is_for_server(argv[i]));
     if (!fits)
-        return ap_fail(reterr, AP_ERROR_USAGE, "mcp takes --root DIR, --redact, --max-memory, --max-depth and --threads alone");
+        return ap_fail(reterr, AP_ERROR_USAGE,
+                       "mcp takes --root DIR, --redact, --max-memory, --max-depth and --threads alone");
+    if (!options->root_count)
+        return ap_refuse(reterr, AP_SETTING_NONE, "mcp needs a directory that it may read: --root DIR");
     if (!mcp.max_memory_bytes)
         mcp.max_memory_bytes = DEFAULT_MEMORY_BYTES;
     enum ap_status status = ap_mcp_server_new(&mcp, &server, ret_path, reterr);

@@ -5,6 +5,7 @@
 
 #include "options.h"
 
+/** Is the first argument "mcp"? */
 bool ap_serve_is_asked(int argc, char *const *argv);
 /** Is this one of the options that say what the server may do? What a report is about is for the client to ask. */
 bool ap_serve_takes(const char *name, size_t bytes);

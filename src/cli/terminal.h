@@ -7,10 +7,11 @@
 
 struct ap_terminal {
     bool is_terminal;
-    bool colour;            /* allowed: NO_COLOR is not set, TERM tells no dumb one */
-    unsigned width, lines;  /* 0 = not known */
+    bool colour;           /* allowed: NO_COLOR is not set, TERM tells no dumb one */
+    unsigned width, lines; /* 0 = not known */
 };
 
+/** Asks the system and the environment (NO_COLOR, TERM); 0 columns and lines = not known. */
 struct ap_terminal ap_terminal_of_stdout(void);
 
 #endif

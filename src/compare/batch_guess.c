@@ -10,8 +10,10 @@
 #define MAX_SIZES 64
 
 /* Operators whose first input of two or more dimensions has the batch in front. */
-static const char *const layers[] = { "conv", "linear", "addmm", "batch_norm", "layer_norm", "native_group_norm", "embedding",
-                                      "max_pool", "avg_pool", "softmax", "cross_entropy", "nll_loss", "attention" };
+static const char *const layers[] = {
+    "conv",     "linear",   "addmm",   "batch_norm",    "layer_norm", "native_group_norm", "embedding",
+    "max_pool", "avg_pool", "softmax", "cross_entropy", "nll_loss",   "attention"
+};
 
 struct votes {
     uint64_t sizes[MAX_SIZES];
@@ -33,7 +35,7 @@ static bool leading_dimension(struct ap_text dims, uint64_t *ret_size)
     for (size_t i = 1; i < dims.bytes; i++) {
         uint64_t size = 0;
         size_t at = i;
-        while (at < dims.bytes && dims.data[at] >= '0' && dims.data[at] <= '9' && at - i < 12)
+        while (at < dims.bytes && ap_is_digit(dims.data[at]) && at - i < 12)
             size = size * 10 + (uint64_t)(dims.data[at++] - '0');
         if (dims.data[i - 1] == '[' && at > i && at < dims.bytes && dims.data[at] == ',' && size) {
             *ret_size = size;

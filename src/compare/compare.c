@@ -4,13 +4,16 @@
 #include <string.h>
 
 #include "comparing.h"
+#include "option_names.h"
 #include "value_text.h"
 
 #include "poison.h"
 
 const char *ap_change_name(enum ap_change change)
 {
-    static const char *const names[] = { "no change", "worse", "better", "changed", "too few values", "not known on one side" };
+    static const char *const names[] = {
+        "no change", "worse", "better", "changed", "too few values", "not known on one side"
+    };
     return names[change];
 }
 
@@ -79,6 +82,27 @@ static bool is_same(const struct ap_value *a, const struct ap_value *b)
     return a->type != AP_VALUE_TEXT || ap_text_equal(ap_value_text(a), ap_value_text(b));
 }
 
+/* Where these differ it is another experiment. */
+static const struct {
+    const char *path, *name;
+} conditions[] = {
+    { "trace.main_device.name", "devices" },
+    { "trace.world_size", "numbers of ranks" },
+    { "trace.rank", "ranks" },
+};
+
+static bool condition_differs(const struct ap_comparing *comparing, size_t i)
+{
+    return !is_same(before_at(comparing, conditions[i].path), after_at(comparing, conditions[i].path));
+}
+
+static void set_alike(struct ap_comparing *comparing)
+{
+    comparing->alike = true;
+    for (size_t i = 0; i < AP_COUNT_OF(conditions); i++)
+        comparing->alike = comparing->alike && !condition_differs(comparing, i);
+}
+
 static const struct {
     const char *path, *text;
 } differences[] = {
@@ -99,7 +123,8 @@ static const struct {
 static void note_missing(struct ap_comparing *comparing, struct ap_value *notes, const char *path, const char *what)
 {
     char text[120];
-    bool before = ap_value_first(before_at(comparing, path)) != NULL, after = ap_value_first(after_at(comparing, path)) != NULL;
+    bool before = ap_value_first(before_at(comparing, path)) != NULL,
+         after = ap_value_first(after_at(comparing, path)) != NULL;
     if (before == after)
         return;
     (void)snprintf(text, sizeof(text), "only the %s has %s", before ? "baseline" : "new report", what);
@@ -109,8 +134,10 @@ static void note_missing(struct ap_comparing *comparing, struct ap_value *notes,
 /* Recordings without steps: what a longer one holds takes longer for that alone. */
 static bool lengths_differ(const struct ap_comparing *comparing)
 {
-    double before_ns = number_at(comparing->before, "trace.window_us", 0), after_ns = number_at(comparing->after, "trace.window_us", 0);
-    return !comparing->per_step && before_ns > 0 && after_ns > 0 && ap_relative_difference(before_ns, after_ns) > AP_LENGTH_LEAST_RATIO;
+    double before_ns = number_at(comparing->before, "trace.window_us", 0),
+           after_ns = number_at(comparing->after, "trace.window_us", 0);
+    return !comparing->per_step && before_ns > 0 && after_ns > 0 &&
+           ap_relative_difference(before_ns, after_ns) > AP_LENGTH_LEAST_RATIO;
 }
 
 static void add_notes(struct ap_comparing *comparing)
@@ -124,13 +151,16 @@ static void add_notes(struct ap_comparing *comparing)
         if (!is_same(before_at(comparing, differences[i].path), after_at(comparing, differences[i].path)))
             ap_add_string(comparing->model, notes, NULL, differences[i].text);
     if (lengths_differ(comparing))
-        ap_add_string(comparing->model, notes, NULL, "the recordings differ in length, and times are of the whole recording: "
-                                                     "operators and kernels of the longer one take more for that alone");
+        ap_add_string(comparing->model, notes, NULL,
+                      "the recordings differ in length, and times are of the whole recording: "
+                      "operators and kernels of the longer one take more for that alone");
     bool left_out = ap_value_integer(before_at(comparing, "findings_left_out"), 0) > 0 ||
                     ap_value_integer(after_at(comparing, "findings_left_out"), 0) > 0;
     if (left_out)
-        ap_add_string(comparing->model, notes, NULL, "findings are left out by --focus or --phase: some of those that are new or gone "
-                                                     "may only be out of sight");
+        ap_add_string(comparing->model, notes, NULL,
+                      "findings are left out by " AP_OPTION_FOCUS " or " AP_OPTION_PHASE
+                      ": some of those that are new or gone "
+                      "may only be out of sight");
 }
 
 /* ---- noise ---- */
@@ -144,10 +174,11 @@ static double larger_at(const struct ap_comparing *comparing, const char *path)
 /* How much must a difference be that no test decides? */
 static void set_noise(struct ap_comparing *comparing)
 {
-    double before = number_at(comparing->before, "steps.steady.count", 0), after = number_at(comparing->after, "steps.steady.count", 0);
+    double before = number_at(comparing->before, "steps.steady.count", 0),
+           after = number_at(comparing->after, "steps.steady.count", 0);
     double spread = AP_NOISE_SPREADS * larger_at(comparing, "steps.steady.cv_ratio");
     comparing->noise_of_steps = before >= 2 && after >= 2;
-    comparing->noise_ratio = !comparing->noise_of_steps         ? AP_NOISE_UNKNOWN_RATIO
+    comparing->noise_ratio = !comparing->noise_of_steps      ? AP_NOISE_UNKNOWN_RATIO
                              : spread > AP_NOISE_LEAST_RATIO ? spread
                                                              : AP_NOISE_LEAST_RATIO;
 }
@@ -166,14 +197,35 @@ static void add_noise(struct ap_comparing *comparing)
     struct ap_model *model = comparing->model;
     struct ap_value *noise = ap_add_object(model, comparing->comparison, "noise");
     ap_add_ratio(model, noise, "ratio", comparing->noise_ratio);
-    ap_add_string(model, noise, "of",
-                  comparing->noise_of_steps
-                      ? "twice the spread of the steady steps (standard deviation over mean, the larger of both), at least 5 %"
-                      : "nothing that repeats: there are no two steady steps on both sides, so 10 % is taken");
+    ap_add_string(
+        model, noise, "of",
+        comparing->noise_of_steps
+            ? "twice the spread of the steady steps (standard deviation over mean, the larger of both), at least 5 %"
+            : "nothing that repeats: there are no two steady steps on both sides, so 10 % is taken");
     ap_add_ratio(model, noise, "least_share_ratio", AP_ROW_LEAST_RATIO);
 }
 
 /* ---- in a sentence ---- */
+
+/* "Different devices (A now, B before) and ranks (1 now, 3 before)" */
+static void add_conditions(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
+    const char *between = "";
+    (void)snprintf(text, bytes, "Different ");
+    for (size_t i = 0; i < AP_COUNT_OF(conditions); i++) {
+        size_t used = strlen(text);
+        if (!condition_differs(comparing, i))
+            continue;
+        (void)ap_format_value(before_at(comparing, conditions[i].path), before, sizeof(before));
+        (void)ap_format_value(after_at(comparing, conditions[i].path), after, sizeof(after));
+        (void)snprintf(text + used, bytes - used, "%s%s (%.60s now, %.60s before)", between, conditions[i].name, after,
+                       before);
+        between = ", ";
+    }
+    size_t used = strlen(text);
+    (void)snprintf(text + used, bytes - used, ": not the same experiment, so no time tells whether the program got slower");
+}
 
 static const char *format(const struct ap_value *steps, const char *key, char *text)
 {
@@ -198,15 +250,30 @@ static void add_step_sentence(const struct ap_comparing *comparing, const struct
     if (used < 0 || (size_t)used >= bytes)
         return;
     if (tested && tested->type == AP_VALUE_TEXT)
-        (void)snprintf(text + used, bytes - (size_t)used, " (%.*s, p %s%s; %lld and %lld steps)", (int)ap_value_text(tested).bytes,
-                       ap_value_text(tested).data, *p == '<' ? "< " : "= ", *p == '<' ? p + 1 : p,
-                       (long long)ap_value_integer(ap_value_member(steps, "after_count"), 0),
+        (void)snprintf(text + used, bytes - (size_t)used, " (%.*s, p %s%s; %lld and %lld steps)",
+                       (int)ap_value_text(tested).bytes, ap_value_text(tested).data, *p == '<' ? "< " : "= ",
+                       *p == '<' ? p + 1 : p, (long long)ap_value_integer(ap_value_member(steps, "after_count"), 0),
                        (long long)ap_value_integer(ap_value_member(steps, "before_count"), 0));
     else
         (void)snprintf(text + used, bytes - (size_t)used, " (%lld and %lld steady steps are too few for a test%s)",
                        (long long)ap_value_integer(ap_value_member(steps, "after_count"), 0),
                        (long long)ap_value_integer(ap_value_member(steps, "before_count"), 0),
                        *share ? ", but do not overlap" : equal);
+    used = (int)strlen(text);
+    if (*share) /* steps of one run are no independent samples */
+        (void)snprintf(text + used, bytes - (size_t)used, "; one run a side does not tell this from chance between runs");
+}
+
+static void add_unlike_sentence(const struct ap_comparing *comparing, const struct ap_value *steps, char *text, size_t bytes)
+{
+    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
+    add_conditions(comparing, text, bytes);
+    size_t used = strlen(text);
+    if (ap_value_first(steps))
+        (void)snprintf(text + used, bytes - used,
+                       "; the median steady step takes %s, it took %s there. What runs can be compared: operators, kernels "
+                       "and copies that are new, gone or more",
+                       format(steps, "after_p50_us", after), format(steps, "before_p50_us", before));
 }
 
 /* The part of the step that changed most, in the direction of the step; NULL where none did. The causes of idle time stand
@@ -269,7 +336,8 @@ static void add_rows_sentence(const struct ap_comparing *comparing, char *text, 
             size_t used = strlen(text);
             if (count <= 0)
                 continue;
-            (void)snprintf(text + used, bytes - used, "%s%lld %s", before, (long long)count, count == 1 ? rows[row].one : rows[row].more);
+            (void)snprintf(text + used, bytes - used, "%s%lld %s", before, (long long)count,
+                           count == 1 ? rows[row].one : rows[row].more);
             before = ", ";
         }
     }
@@ -280,7 +348,8 @@ static bool has_trace(const struct ap_comparing *comparing)
     return ap_value_first(before_at(comparing, "trace")) || ap_value_first(after_at(comparing, "trace"));
 }
 
-/* What two snapshots are compared by: the peak, where both have a history, else what was reserved at the end; NULL = neither. */
+/* What two snapshots are compared by: the peak, where both have a history, else what was reserved at the end; NULL =
+ * neither. */
 static const struct ap_value *memory_row(const struct ap_comparing *comparing)
 {
     static const char *const metrics[] = { "memory.replay.devices.peak_reserved_bytes", "memory.summary.reserved_bytes" };
@@ -299,8 +368,8 @@ static void add_memory_sentence(const struct ap_value *row, char *text, size_t b
 {
     char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
     struct ap_text title = ap_value_text(ap_value_member(row, "title"));
-    (void)snprintf(text, bytes, "%.*s: %s, it was %s before (%+.1f %%)", (int)title.bytes, title.data, format(row, "after", after),
-                   format(row, "before", before), number_at(row, "delta_ratio", 0) * 100);
+    (void)snprintf(text, bytes, "%.*s: %s, it was %s before (%+.1f %%)", (int)title.bytes, title.data,
+                   format(row, "after", after), format(row, "before", before), number_at(row, "delta_ratio", 0) * 100);
 }
 
 /* Rows of a list with this change. */
@@ -323,25 +392,34 @@ static void add_verdict(struct ap_comparing *comparing)
     if (memory) {
         add_memory_sentence(memory, text, sizeof(text));
         change = ap_value_text(ap_value_member(memory, "change"));
+    } else if (!comparing->alike) {
+        add_unlike_sentence(comparing, steps, text, sizeof(text));
+        change = AP_TEXT("not comparable");
     } else if (ap_value_first(steps)) {
         add_step_sentence(comparing, steps, text, sizeof(text));
         add_part_sentence(comparing, text, sizeof(text));
     } else {
-        (void)snprintf(text, sizeof(text), "There are no steady steps on both sides: whether the run is slower cannot be told");
+        (void)snprintf(text, sizeof(text),
+                       "There are no steady steps on both sides: whether the run is slower cannot be told");
     }
-    if (!memory && !lengths_differ(comparing)) {
+    if (!memory && comparing->alike && !lengths_differ(comparing)) {
         add_device_sentence(comparing, text, sizeof(text));
         add_rows_sentence(comparing, text, sizeof(text));
     }
     struct ap_value *verdict = ap_add_object(model, comparing->comparison, "verdict");
     ap_add_text(model, verdict, "change", change);
     ap_add_string(model, verdict, "sentence", text);
-    struct ap_text before = ap_value_text(before_at(comparing, "verdict.bound")), after = ap_value_text(after_at(comparing, "verdict.bound"));
+    struct ap_text before = ap_value_text(before_at(comparing, "verdict.bound")),
+                   after = ap_value_text(after_at(comparing, "verdict.bound"));
     ap_add_known_text(model, verdict, "before_bound", before.bytes > 0, before);
     ap_add_known_text(model, verdict, "after_bound", after.bytes > 0, after);
     static const struct {
         const char *key, *change;
-    } counted[] = { { "new_count", "new" }, { "gone_count", "gone" }, { "worse_count", "worse" }, { "better_count", "better" }, { "changed_count", "changed" } };
+    } counted[] = { { "new_count", "new" },
+                    { "gone_count", "gone" },
+                    { "worse_count", "worse" },
+                    { "better_count", "better" },
+                    { "changed_count", "changed" } };
     for (size_t i = 0; i < AP_COUNT_OF(counted); i++)
         ap_add_count(model, verdict, counted[i].key, count_changes(findings, counted[i].change));
 }
@@ -353,6 +431,7 @@ enum ap_status ap_compare(struct ap_model *model, const struct ap_value *before,
         .gate = model->arena.gate, .model = model, .before = before, .after = &model->root, .top_n = options->top_n
     };
     comparing.comparison = ap_add_object(model, &model->root, "comparison");
+    set_alike(&comparing);
     set_noise(&comparing);
     set_parts(&comparing);
     add_baseline(&comparing, options);

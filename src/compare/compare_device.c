@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * compare_device.c - how long kernels take. Shares of the time move with that: where kernels take longer and steps do not, the
- * device looks busier and waits less, which is no gain. */
+ * compare_device.c - how long kernels take. Shares of the time move with that: where kernels take longer and steps do not,
+ * the device looks busier and waits less, which is no gain. */
 #include "comparing.h"
 
 #include "poison.h"
@@ -26,7 +26,8 @@ void ap_compare_device(struct ap_comparing *comparing)
         return;
     }
     double delta_ns = after_ns - before_ns, size_ns = delta_ns < 0 ? -delta_ns : delta_ns;
-    if (ap_relative_difference(before_ns, after_ns) >= comparing->noise_ratio && size_ns >= AP_ROW_LEAST_RATIO * comparing->whole_ns)
+    if (ap_relative_difference(before_ns, after_ns) >= comparing->noise_ratio &&
+        size_ns >= AP_ROW_LEAST_RATIO * comparing->whole_ns)
         comparing->device_change = ap_change_of(delta_ns, AP_BETTER_lower);
     struct ap_value *device = ap_add_object(model, comparing->comparison, "device");
     ap_add_string(model, device, "per", comparing->per_step ? "step" : "recording");

@@ -5,20 +5,6 @@
 
 #include "poison.h"
 
-enum list { LIST_figures, LIST_memory, LIST_COUNT };
-static const char *const list_keys[LIST_COUNT] = { "figures", "memory" };
-
-static const struct figure {
-    enum list list;
-    const char *path;
-    enum ap_better better;
-    const char *title;
-} figures[] = {
-#define AP_FIGURE(list, path, better, title) { LIST_##list, path, AP_BETTER_##better, title },
-#include "figures.def"
-#undef AP_FIGURE
-};
-
 static double number_of(const struct ap_value *value)
 {
     double number = 0;
@@ -60,7 +46,7 @@ static bool is_float(const struct ap_value *value)
     return value->type == AP_VALUE_RATIO || value->type == AP_VALUE_NUMBER;
 }
 
-static void add_figure(struct ap_comparing *comparing, struct ap_value *list, const struct figure *figure)
+static void add_figure(struct ap_comparing *comparing, struct ap_value *list, const struct ap_figure_info *figure)
 {
     struct ap_model *model = comparing->model;
     const struct ap_value *before = ap_metric_fold(comparing->before, ap_text_of(figure->path));
@@ -94,10 +80,14 @@ static void add_figure(struct ap_comparing *comparing, struct ap_value *list, co
 
 void ap_compare_figures(struct ap_comparing *comparing)
 {
-    for (int list = 0; list < LIST_COUNT; list++) {
-        struct ap_value *to = ap_add_list(comparing->model, comparing->comparison, list_keys[list]);
-        for (size_t i = 0; i < AP_COUNT_OF(figures); i++)
-            if (figures[i].list == (enum list)list)
-                add_figure(comparing, to, &figures[i]);
+    static const struct {
+        enum ap_compared list;
+        const char *key;
+    } lists[] = { { AP_COMPARED_figures, "figures" }, { AP_COMPARED_memory, "memory" } };
+    for (size_t i = 0; i < AP_COUNT_OF(lists); i++) {
+        struct ap_value *to = ap_add_list(comparing->model, comparing->comparison, lists[i].key);
+        for (size_t k = 0; k < ap_compared_figure_count; k++)
+            if (ap_compared_figures[k]->compared == lists[i].list)
+                add_figure(comparing, to, ap_compared_figures[k]);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * compare_findings.c - findings that are new, gone, worse or better. */
 #include "comparing.h"
+#include "severity.h"
 
 #include "poison.h"
 
@@ -17,15 +18,6 @@ static const struct ap_value *find(const struct ap_value *root, const char *list
     return entry;
 }
 
-static int rank_of(struct ap_text severity)
-{
-    static const char *const names[] = { "info", "low", "medium", "high", "critical" };
-    for (int i = 0; i < (int)AP_COUNT_OF(names); i++)
-        if (ap_text_is(severity, names[i]))
-            return i;
-    return -1;
-}
-
 static bool saving_of(const struct ap_value *finding, const char *key, double parts, double *ret_saving)
 {
     double saving;
@@ -35,13 +27,15 @@ static bool saving_of(const struct ap_value *finding, const char *key, double pa
 }
 
 /* A later severity is worse, whatever it costs; at the same one what it costs decides. */
-static enum ap_change plain_change_of(const struct ap_comparing *comparing, const struct ap_value *before, const struct ap_value *after)
+static enum ap_change plain_change_of(const struct ap_comparing *comparing, const struct ap_value *before,
+                                      const struct ap_value *after)
 {
-    int from = rank_of(text_of(before, "severity")), to = rank_of(text_of(after, "severity"));
+    int from = ap_severity_rank(text_of(before, "severity")), to = ap_severity_rank(text_of(after, "severity"));
     double was, is;
     if (from != to)
         return to > from ? AP_CHANGE_worse : AP_CHANGE_better;
-    if (saving_of(before, "saves_us", comparing->before_parts, &was) && saving_of(after, "saves_us", comparing->after_parts, &is)) {
+    if (saving_of(before, "saves_us", comparing->before_parts, &was) &&
+        saving_of(after, "saves_us", comparing->after_parts, &is)) {
         double size = was > is ? was - is : is - was;
         if (ap_relative_difference(was, is) >= comparing->noise_ratio && size >= AP_ROW_LEAST_RATIO * comparing->whole_ns)
             return ap_change_of(is - was, AP_BETTER_lower);
@@ -61,7 +55,8 @@ static bool is_about_waiting(const struct ap_value *finding)
     return saving && saving->type == AP_VALUE_TIME_NS && !ap_text_is(text_of(finding, "domain"), "gpu");
 }
 
-static enum ap_change change_of(const struct ap_comparing *comparing, const struct ap_value *before, const struct ap_value *after)
+static enum ap_change change_of(const struct ap_comparing *comparing, const struct ap_value *before,
+                                const struct ap_value *after)
 {
     enum ap_change change = plain_change_of(comparing, before, after);
     return is_about_waiting(after) ? ap_change_of_share(comparing, change) : change;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * compare_rows.c - operators, kernels and owners of memory by name. A report has their sums and no samples, so a difference of
- * times counts from the spread of the steps on, and from a share of the step. */
+ * compare_rows.c - operators, kernels and owners of memory by name. A report has their sums and no samples, so a difference
+ * of times counts from the spread of the steps on, and from a share of the step. */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct table {
     const char *names;       /* path of the number of all names; NULL: not told, */
     const char *total;       /* but the sum of all counts; of memory a member of the device */
     bool bytes;
-    const char *sentence;    /* what is compared */
+    const char *sentence; /* what is compared */
 };
 
 static const struct table tables[] = {
@@ -26,7 +26,8 @@ static const struct table tables[] = {
       "device time of what the operator launched itself" },
     { "host_operators", "cpu.operators_by_self", "name", "self_dur_us", "count", "cpu.operator_summary.names", NULL, false,
       "time in which the operator was the innermost open one on its thread" },
-    { "kernels", "gpu.kernels", "name", "total_dur_us", "count", NULL, "gpu.kernel.count", false, "sum of the durations of the kernel" },
+    { "kernels", "gpu.kernels", "name", "total_dur_us", "count", NULL, "gpu.kernel.count", false,
+      "sum of the durations of the kernel" },
     { "memory_owners", "memory.peak.devices", "frame", "requested_bytes", "allocations", NULL, "live_count", true,
       "requested bytes in use at the peak, by the innermost frame that is not a library's" },
 };
@@ -47,8 +48,8 @@ struct side {
 
 struct pair {
     const struct row *before, *after; /* NULL = not in the list */
-    int64_t before_size, after_size; /* a bound where the row is missing */
-    double delta;                    /* times: per step where that is known */
+    int64_t before_size, after_size;  /* a bound where the row is missing */
+    double delta;                     /* times: per step where that is known */
 };
 
 /* A report has each name once; where a name stands more often after all, the largest come first. */
@@ -89,8 +90,8 @@ static bool is_whole(const struct table *table, const struct ap_value *root, con
         return ap_value_integer(ap_value_at(root, table->names), INT64_MAX) <= (int64_t)side->count;
     for (size_t i = 0; i < side->count; i++)
         sum = ap_add_sat(sum, ap_value_integer(ap_value_member(side->rows[i].value, table->count), 0), &overflowed);
-    const struct ap_value *total = table->bytes ? ap_value_member(peak_device(table, root), table->total)
-                                                : ap_value_at(root, table->total);
+    const struct ap_value *total =
+        table->bytes ? ap_value_member(peak_device(table, root), table->total) : ap_value_at(root, table->total);
     return ap_value_integer(total, INT64_MAX) <= sum;
 }
 
@@ -105,9 +106,7 @@ static enum ap_status open_side(struct ap_comparing *comparing, const struct tab
 {
     const struct ap_value *rows = rows_of(table, root);
     *side = (struct side){ .count = ap_value_count(rows), .least = INT64_MAX, .parts = table->bytes ? 1 : parts };
-    side->rows = ap_mem_resize(comparing->gate, NULL, 0, side->count * sizeof(side->rows[0]));
-    if (!side->rows)
-        return ap_fail_memory(comparing->gate, reterr);
+    AP_TRY(AP_ALLOC(comparing->gate, side->rows, side->count, reterr));
     size_t at = 0;
     for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
         int64_t size = size_in(table, row);
@@ -121,7 +120,7 @@ static enum ap_status open_side(struct ap_comparing *comparing, const struct tab
 
 static void close_side(struct ap_comparing *comparing, struct side *side)
 {
-    ap_mem_free(comparing->gate, side->rows, side->count * sizeof(side->rows[0]));
+    AP_FREE(comparing->gate, side->rows, side->count);
 }
 
 /* ---- pairs ---- */
@@ -146,7 +145,9 @@ static size_t find_pairs(const struct side *before, const struct side *after, st
 {
     size_t i = 0, j = 0, count = 0;
     while (i < before->count || j < after->count) {
-        int order = i == before->count ? 1 : j == after->count ? -1 : ap_text_compare(before->rows[i].name, after->rows[j].name);
+        int order = i == before->count  ? 1
+                    : j == after->count ? -1
+                                        : ap_text_compare(before->rows[i].name, after->rows[j].name);
         struct pair *pair = &pairs[count++];
         *pair = (struct pair){ .before = order <= 0 ? &before->rows[i++] : NULL };
         if (order >= 0)
@@ -181,8 +182,7 @@ static int by_weight(const void *a, const void *b)
 {
     const struct pair *x = a, *y = b;
     double x_size = size_of(x->delta), y_size = size_of(y->delta);
-    if (x_size != y_size)
-        return x_size > y_size ? -1 : 1;
+    AP_BY_LARGER(x_size, y_size);
     return ap_text_compare(name_of(x), name_of(y));
 }
 
@@ -223,8 +223,8 @@ static void add_count(struct ap_comparing *comparing, struct ap_value *to, const
         ap_add_null(comparing->model, to, key);
 }
 
-static void add_pair(struct ap_comparing *comparing, const struct table *table, struct ap_value *list, const struct pair *pair,
-                     const struct side *before, const struct side *after)
+static void add_pair(struct ap_comparing *comparing, const struct table *table, struct ap_value *list,
+                     const struct pair *pair, const struct side *before, const struct side *after)
 {
     struct ap_model *model = comparing->model;
     struct ap_value *row = ap_add_object(model, list, NULL);
@@ -244,8 +244,9 @@ struct changes {
     size_t all, worse, better;
 };
 
-static struct changes count_changes(const struct ap_comparing *comparing, const struct table *table, const struct side *before,
-                                    const struct side *after, const struct pair *pairs, size_t count)
+static struct changes count_changes(const struct ap_comparing *comparing, const struct table *table,
+                                    const struct side *before, const struct side *after, const struct pair *pairs,
+                                    size_t count)
 {
     struct changes changes = { .all = 0 };
     for (size_t i = 0; i < count; i++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "comparing.h"
+#include "option_names.h"
 #include "quantile.h"
 #include "rank_test.h"
 
@@ -40,7 +41,7 @@ static bool get_sample(struct sample *sample, struct ap_gate *gate, const struct
 
 static void release_sample(struct sample *sample, struct ap_gate *gate)
 {
-    ap_mem_free(gate, sample->values, sample->room * sizeof(sample->values[0]));
+    AP_FREE(gate, sample->values, sample->room);
 }
 
 /* Both sides of one column. */
@@ -86,8 +87,9 @@ static int64_t mean_of(const struct sample *sample)
 static enum ap_status test_samples(struct ap_comparing *comparing, struct samples *samples, struct ap_rank_test *test,
                                    struct ap_error *reterr)
 {
-    *test = (struct ap_rank_test){ .before_count = samples->before.count, .after_count = samples->after.count, .p_value = 1,
-                                   .least_p = 1 };
+    *test = (struct ap_rank_test){
+        .before_count = samples->before.count, .after_count = samples->after.count, .p_value = 1, .least_p = 1
+    };
     if (!samples->before.count || !samples->after.count)
         return AP_OK;
     return ap_rank_test(comparing->gate, samples->before.values, samples->before.count, samples->after.values,
@@ -115,8 +117,8 @@ static bool stand_apart(const struct samples *samples)
 }
 
 /* @whole: of the step, by which noise is counted where there are too few values for the test. */
-static enum ap_change judge(const struct ap_comparing *comparing, const struct samples *samples, const struct ap_rank_test *test,
-                            double level, double least, double whole)
+static enum ap_change judge(const struct ap_comparing *comparing, const struct samples *samples,
+                            const struct ap_rank_test *test, double level, double least, double whole)
 {
     double size = test->shift < 0 ? -(double)test->shift : (double)test->shift;
     if (!test->before_count || !test->after_count)
@@ -151,10 +153,7 @@ static void add_test(struct ap_comparing *comparing, struct ap_value *to, const 
 
 static void add_p_value(struct ap_comparing *comparing, struct ap_value *to, const struct ap_rank_test *test, double level)
 {
-    if (test->least_p <= level)
-        ap_add_number(comparing->model, to, "p_value", test->p_value);
-    else
-        ap_add_null(comparing->model, to, "p_value");
+    ap_add_known_number(comparing->model, to, "p_value", test->least_p <= level, test->p_value);
 }
 
 static void add_step_note(struct ap_comparing *comparing, struct ap_value *steps, const struct samples *samples,
@@ -163,18 +162,19 @@ static void add_step_note(struct ap_comparing *comparing, struct ap_value *steps
     char text[400];
     bool all = tells_all(comparing->before, &samples->before) && tells_all(comparing->after, &samples->after);
     if (test->least_p > AP_STEP_LEVEL) {
-        (void)snprintf(text, sizeof(text),
-                       "too few steady steps for the test: %zu before and %zu now, and no outcome could reach p = 0.05 (4 and 4 "
-                       "can, or 3 and 5)%s%s",
-                       test->before_count, test->after_count,
-                       comparing->step_change == AP_CHANGE_unclear
-                           ? ""
-                           : "; it is called a change because the two sides do not overlap and differ by more than the noise",
-                       all ? "" : "; the reports list fewer steps than there were: --top-n 0 lists all");
+        (void)snprintf(
+            text, sizeof(text),
+            "too few steady steps for the test: %zu before and %zu now, and no outcome could reach p = 0.05 (4 and 4 "
+            "can, or 3 and 5)%s%s",
+            test->before_count, test->after_count,
+            comparing->step_change == AP_CHANGE_unclear
+                ? ""
+                : "; it is called a change because the two sides do not overlap and differ by more than the noise",
+            all ? "" : "; the reports list fewer steps than there were: " AP_OPTION_TOP_N " 0 lists all");
         ap_add_string(comparing->model, steps, "note", text);
     } else if (!all) {
         ap_add_string(comparing->model, steps, "note",
-                      "the test is of the steps that the reports list, not of all: --top-n 0 lists all of them");
+                      "the test is of the steps that the reports list, not of all: " AP_OPTION_TOP_N " 0 lists all of them");
     } else {
         ap_add_null(comparing->model, steps, "note");
     }
@@ -197,6 +197,8 @@ static enum ap_status add_steps(struct ap_comparing *comparing, struct samples *
     comparing->step_change = judge(comparing, samples, &test, AP_STEP_LEVEL, AP_STEP_LEAST_RATIO * longer_ns, longer_ns);
     if (test.least_p > AP_STEP_LEVEL && comparing->step_change == AP_CHANGE_none)
         comparing->step_change = AP_CHANGE_unclear;
+    if (!comparing->alike && (comparing->step_change == AP_CHANGE_worse || comparing->step_change == AP_CHANGE_better))
+        comparing->step_change = AP_CHANGE_other;
     struct ap_value *steps = ap_add_object(model, comparing->comparison, "steps");
     ap_add_count(model, steps, "before_count", (int64_t)test.before_count);
     ap_add_count(model, steps, "after_count", (int64_t)test.after_count);
@@ -318,8 +320,7 @@ enum ap_status ap_compare_steps(struct ap_comparing *comparing, struct ap_error 
     AP_TRY(open_samples(comparing, "steps.rows", &samples, reterr));
     enum ap_status status = add_steps(comparing, &samples, reterr);
     close_samples(comparing, &samples);
-    if (status == AP_OK)
-        status = open_samples(comparing, "split.steps", &samples, reterr);
+    AP_AND_THEN(status, open_samples(comparing, "split.steps", &samples, reterr));
     if (status != AP_OK)
         return status;
     status = add_split(comparing, &samples, reterr);

@@ -3,6 +3,7 @@
 #ifndef AP_COMPARING_H
 #define AP_COMPARING_H
 
+#include "catalogue.h"
 #include "compare.h"
 
 /* A difference of two step times is a change from this p-value down, and from this share of the longer one on. */
@@ -11,8 +12,8 @@
 /* Likewise for the parts of a step, which are many: stricter. The share is of the step. */
 #define AP_PART_LEVEL 0.01
 #define AP_PART_LEAST_RATIO 0.02
-/* Rows without samples: so many times the spread of the steps (what is part of a step varies more than the whole), but at least
- * this; where there are no steps to learn it from, that. */
+/* Rows without samples: so many times the spread of the steps (what is part of a step varies more than the whole), but at
+ * least this; where there are no steps to learn it from, that. */
 #define AP_APART_LEAST_COUNT 3 /* values of each side, where they are too few for the test */
 #define AP_NOISE_SPREADS 2
 #define AP_NOISE_LEAST_RATIO 0.05
@@ -41,7 +42,6 @@ enum ap_change {
 /** "no change", "worse" */
 const char *ap_change_name(enum ap_change change);
 
-enum ap_better { AP_BETTER_lower, AP_BETTER_higher, AP_BETTER_neither };
 /** The change that a difference (after less before) is, once it is more than noise. */
 enum ap_change ap_change_of(double delta, enum ap_better better);
 
@@ -57,6 +57,7 @@ struct ap_comparing {
     /* rows are per step where both sides have steps: what to divide by, else 1; whole is the longer step or window */
     bool per_step;
     double before_parts, after_parts, whole_ns;
+    bool alike; /* one kind of device, one rank, as many ranks: else a difference in time is none of the program */
     enum ap_change step_change;
     enum ap_change device_change; /* of the time that kernels take */
 };

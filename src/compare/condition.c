@@ -5,141 +5,87 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "metric_names.h"
+#include "catalogue.h"
 #include "metric_path.h"
-#include "near_name.h"
-#include "quantity.h"
+#include "severity.h"
 #include "value_text.h"
 
 #include "poison.h"
 
 #define SHOWN(text) (int)((text).bytes > 120 ? 120 : (text).bytes), (text).data
 
-static const char *const severities[] = { "info", "low", "medium", "high", "critical" };
-static const char *const operators[] = { "<", "<=", ">", ">=" };
-
 /* ---- reading ---- */
 
-static bool is_space(char c)
+static bool find_figure(struct ap_text path, struct ap_expr_name *ret_name)
 {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    ret_name->unit = ap_catalogue_unit(path);
+    return ap_catalogue_has_number(path);
 }
 
-static struct ap_text trimmed(struct ap_text text)
+static void offer_figures(struct ap_text wanted, struct ap_near_names *near)
 {
-    while (text.bytes && is_space(text.data[0])) {
-        text.data++;
-        text.bytes--;
-    }
-    while (text.bytes && is_space(text.data[text.bytes - 1]))
-        text.bytes--;
-    return text;
+    for (size_t i = 0; i < ap_figure_count; i++)
+        if (ap_figures[i].is_number && !ap_figures[i].is_member)
+            ap_near_names_offer(near, wanted, ap_text_of(ap_figures[i].path));
 }
 
-/* Cut @bytes off the front of *rest. */
-static struct ap_text cut(struct ap_text *rest, size_t bytes)
+static enum ap_status parse_figure(struct ap_condition *condition, struct ap_error *reterr)
 {
-    struct ap_text front = { rest->data, bytes };
-    *rest = (struct ap_text){ rest->data + bytes, rest->bytes - bytes };
-    *rest = trimmed(*rest);
-    return front;
-}
-
-static enum ap_status fail(struct ap_text condition, const char *expected, struct ap_error *reterr)
-{
-    return ap_fail(reterr, AP_ERROR_USAGE, "--fail-on '%.*s': %s", SHOWN(condition), expected);
-}
-
-static bool take_operator(struct ap_text *rest, enum ap_operator *ret_op)
-{
-    if (!rest->bytes || (rest->data[0] != '<' && rest->data[0] != '>'))
-        return false;
-    bool equal = rest->bytes > 1 && rest->data[1] == '=';
-    *ret_op = (enum ap_operator)((rest->data[0] == '>' ? AP_OPERATOR_greater : AP_OPERATOR_less) + equal);
-    (void)cut(rest, 1 + (size_t)equal);
-    return true;
-}
-
-static enum ap_status apply_unit(struct ap_condition *condition, struct ap_text unit, struct ap_error *reterr)
-{
-    const char *expected = ap_quantity_apply_unit(ap_metric_name_unit(condition->metric), unit, &condition->number);
-    return expected ? fail(condition->text, expected, reterr) : AP_OK;
-}
-
-static enum ap_status parse_limit(struct ap_condition *condition, struct ap_text rest, bool has_baseline,
-                                  struct ap_error *reterr)
-{
-    bool minus = false;
-    condition->kind = AP_CONDITION_figure;
-    if (rest.bytes && (rest.data[0] == '+' || rest.data[0] == '-')) {
-        condition->kind = AP_CONDITION_change;
-        minus = rest.data[0] == '-';
-        (void)cut(&rest, 1);
-    }
-    if (!ap_quantity_take_number(&rest, &condition->number))
-        return fail(condition->text, "a number of at most 15 digits was expected behind the comparison", reterr);
-    if (condition->kind == AP_CONDITION_change && ap_text_is(rest, "%")) {
-        condition->in_percent = true;
-        condition->number /= 100;
-    } else {
-        AP_TRY(apply_unit(condition, rest, reterr));
-    }
-    if (condition->kind == AP_CONDITION_change && !has_baseline)
-        return fail(condition->text, "a sign makes it a change from the baseline: give --baseline FILE as well", reterr);
-    condition->number = minus ? -condition->number : condition->number;
+    char unknown[120];
+    const struct ap_expr_language language = {
+        .noun = "figure",
+        .unknown = unknown,
+        .features = AP_EXPR_CHANGES,
+        .with_unit = AP_UNIT_BIT(time),
+        .tests = AP_TESTS_OF_ORDER,
+        .most = 1,
+        .find = find_figure,
+        .offer = offer_figures,
+    };
+    struct ap_expr_room room;
+    struct ap_expr expr;
+    struct ap_expr_mistake mistake;
+    (void)snprintf(unknown, sizeof(unknown), ", and no severity (%s)", ap_severity_list(AP_SEVERITY_low));
+    if (!ap_expr_parse(condition->text, &language, &room, &expr, &mistake))
+        return ap_advise(reterr, AP_ADVICE_LIST_FIGURES,
+                         ap_refuse(reterr, AP_SETTING_FAIL_ON, "'%.*s', character %zu: %s", SHOWN(condition->text),
+                                   mistake.at + 1, mistake.message));
+    condition->figure = room.comparisons[0];
+    condition->kind = condition->figure.is_change ? AP_CONDITION_change : AP_CONDITION_figure;
     return AP_OK;
 }
 
-static enum ap_status fail_unknown(const struct ap_condition *condition, struct ap_error *reterr)
+static enum ap_status parse_one(struct ap_text text, bool has_baseline, struct ap_condition *condition,
+                                struct ap_error *reterr)
 {
-    struct ap_near_names near = { .count = 0 };
-    char told[300];
-    for (size_t i = 0; i < ap_metric_name_count; i++)
-        ap_near_names_offer(&near, condition->metric, ap_text_of(ap_metric_names[i]));
-    ap_near_names_write(&near, told, sizeof(told));
-    return ap_fail(reterr, AP_ERROR_USAGE,
-                   "--fail-on '%.*s': no figure (--list-metrics names them all) and no severity (low, medium, high, critical) is called "
-                   "%.*s%s",
-                   SHOWN(condition->text), SHOWN(condition->metric), told);
-}
-
-static enum ap_status parse_one(struct ap_text text, bool has_baseline, struct ap_condition *condition, struct ap_error *reterr)
-{
-    *condition = (struct ap_condition){ .text = trimmed(text) };
-    struct ap_text rest = condition->text;
-    if (!rest.bytes)
-        return fail(condition->text, "a severity (low, medium, high, critical) or a condition such as 'steps.p50_us > 150ms' "
-                                     "was expected", reterr);
-    for (int i = 1; i < (int)AP_COUNT_OF(severities); i++)
-        if (ap_text_is(rest, severities[i])) {
-            condition->severity = i;
-            return AP_OK;
-        }
-    size_t bytes = 0;
-    while (bytes < rest.bytes && !is_space(rest.data[bytes]) && rest.data[bytes] != '<' && rest.data[bytes] != '>')
-        bytes++;
-    condition->metric = cut(&rest, bytes);
-    if (!ap_metric_name_is_known(condition->metric))
-        return fail_unknown(condition, reterr);
-    if (!take_operator(&rest, &condition->op))
-        return fail(condition->text, "<, <=, > or >= was expected behind the figure", reterr);
-    return parse_limit(condition, rest, has_baseline, reterr);
+    *condition = (struct ap_condition){ .text = text, .severity = ap_severity_rank(text) };
+    if (condition->severity > AP_SEVERITY_info)
+        return AP_OK;
+    if (!text.bytes)
+        return ap_refuse(reterr, AP_SETTING_FAIL_ON,
+                         "a severity (%s) or a condition such as 'steps.p50_us > 150ms' was expected",
+                         ap_severity_list(AP_SEVERITY_low));
+    AP_TRY(parse_figure(condition, reterr));
+    if (condition->kind == AP_CONDITION_change && !has_baseline)
+        return ap_advise(
+            reterr, AP_ADVICE_GIVE_BASELINE,
+            ap_refuse(reterr, AP_SETTING_FAIL_ON, "'%.*s': a sign makes it a change from the baseline", SHOWN(text)));
+    return AP_OK;
 }
 
 enum ap_status ap_conditions_parse(const char *const *texts, size_t count, bool has_baseline,
                                    struct ap_conditions *ret_conditions, struct ap_error *reterr)
 {
     ret_conditions->count = 0;
-    for (size_t i = 0; i < count; i++)
-        for (const char *text = texts[i]; text;) {
-            const char *comma = strchr(text, ',');
-            struct ap_text one = { text, comma ? (size_t)(comma - text) : strlen(text) };
+    for (size_t i = 0; i < count; i++) {
+        struct ap_text one, rest = ap_text_of(texts[i]);
+        while (ap_text_next_part(&rest, ',', &one)) {
             if (ret_conditions->count == AP_CONDITIONS_MAX)
-                return ap_fail(reterr, AP_ERROR_USAGE, "--fail-on has more than %d conditions", AP_CONDITIONS_MAX);
+                return ap_refuse(reterr, AP_SETTING_FAIL_ON, "more than %d conditions", AP_CONDITIONS_MAX);
             AP_TRY(parse_one(one, has_baseline, &ret_conditions->conditions[ret_conditions->count], reterr));
             ret_conditions->count++;
-            text = comma ? comma + 1 : NULL;
         }
+    }
     return AP_OK;
 }
 
@@ -180,36 +126,13 @@ static struct ap_value with_number(const struct figure *unit, double number)
     return value;
 }
 
-static void add_figure(struct ap_model *model, struct ap_value *row, const char *key, bool known, const struct ap_value *value)
-{
-    switch (known ? value->type : AP_VALUE_NULL) {
-    case AP_VALUE_BOOL:
-    case AP_VALUE_COUNT: ap_add_count(model, row, key, value->as.integer); break;
-    case AP_VALUE_BYTES: ap_add_bytes(model, row, key, value->as.integer); break;
-    case AP_VALUE_TIME_NS: ap_add_time(model, row, key, value->as.integer); break;
-    case AP_VALUE_RATIO: ap_add_ratio(model, row, key, value->as.number); break;
-    case AP_VALUE_NUMBER: ap_add_number(model, row, key, value->as.number); break;
-    default: ap_add_null(model, row, key); break;
-    }
-}
-
-static bool holds(enum ap_operator op, double value, double limit)
-{
-    switch (op) {
-    case AP_OPERATOR_less: return value < limit;
-    case AP_OPERATOR_less_equal: return value <= limit;
-    case AP_OPERATOR_greater: return value > limit;
-    case AP_OPERATOR_greater_equal: return value >= limit;
-    }
-    return false;
-}
-
 /* ---- a change and the noise ---- */
 
 /* Conditions are exact; what the comparison makes of the same figure is said with them. NULL where it says nothing. */
 static const struct ap_value *compared(const struct ap_value *root, struct ap_text metric)
 {
-    static const char *const step_times[] = { "steps.p50_us", "steps.mean_us", "steps.steady.p50_us", "steps.steady.mean_us" };
+    static const char *const step_times[] = { "steps.p50_us", "steps.mean_us", "steps.steady.p50_us",
+                                              "steps.steady.mean_us" };
     static const char *const lists[] = { "comparison.figures", "comparison.memory" };
     for (size_t i = 0; i < AP_COUNT_OF(step_times); i++)
         if (ap_text_is(metric, step_times[i]))
@@ -287,47 +210,42 @@ static void tell(const struct ap_condition *condition, const struct figure *now,
     struct ap_value limit_value = with_number(now, limit), before_value = with_number(now, before->number);
     const struct ap_value *const values[] = { &now->value, &limit_value, &before_value };
     write_apart(values, change ? 3 : 2, texts);
-    int used = snprintf(text, bytes, "%.*s is %s", SHOWN(condition->metric), texts[0]);
+    int used = snprintf(text, bytes, "%.*s is %s", SHOWN(condition->figure.path), texts[0]);
     if (change)
         used += snprintf(text + used, bytes - (size_t)used, ", it was %s", texts[2]);
     if (change && before->number > 0)
         used += snprintf(text + used, bytes - (size_t)used, " (%+.1f %%)", (now->number / before->number - 1) * 100);
-    (void)snprintf(text + used, bytes - (size_t)used, "; the condition is %s %s", operators[condition->op], texts[1]);
+    (void)snprintf(text + used, bytes - (size_t)used, "; the condition is %s %s", ap_test_name(condition->figure.test),
+                   texts[1]);
 }
 
 static void judge_figure(const struct ap_condition *condition, struct ap_model *model, struct ap_value *row,
                          const struct ap_value *root_before)
 {
     char text[700];
-    struct figure now = figure_of(&model->root, condition->metric), before = figure_of(root_before, condition->metric);
+    struct figure now = figure_of(&model->root, condition->figure.path),
+                  before = figure_of(root_before, condition->figure.path);
     bool change = condition->kind == AP_CONDITION_change, known = now.known && (before.known || !change);
-    double limit = !change                 ? condition->number
-                   : condition->in_percent ? before.number + fabs(before.number) * condition->number
-                                           : before.number + condition->number;
+    double limit = !change                        ? condition->figure.limit
+                   : condition->figure.in_percent ? before.number + fabs(before.number) * condition->figure.limit
+                                                  : before.number + condition->figure.limit;
     if (!known)
-        (void)snprintf(text, sizeof(text), "%.*s is not known in %s: the condition cannot be judged", SHOWN(condition->metric),
-                       now.known ? "the baseline" : "this report");
+        (void)snprintf(text, sizeof(text), "%.*s is not known in %s: the condition cannot be judged",
+                       SHOWN(condition->figure.path), now.known ? "the baseline" : "this report");
     else
         tell(condition, &now, &before, limit, text, sizeof(text));
-    const struct ap_value *noise = known && change ? compared(&model->root, condition->metric) : NULL;
+    const struct ap_value *noise = known && change ? compared(&model->root, condition->figure.path) : NULL;
     tell_noise(noise, text, sizeof(text));
-    struct ap_value limit_value = with_number(&now, limit), before_value = with_number(now.known ? &now : &before, before.number);
-    ap_add_text(model, row, "metric", condition->metric);
-    add_figure(model, row, "before", before.known && change, &before_value);
-    add_figure(model, row, "value", now.known, &now.value);
-    add_figure(model, row, "limit", known, &limit_value);
-    ap_add_known_bool(model, row, "held", known, holds(condition->op, now.number, limit));
+    struct ap_value limit_value = with_number(&now, limit),
+                    before_value = with_number(now.known ? &now : &before, before.number);
+    ap_add_text(model, row, "metric", condition->figure.path);
+    ap_add_figure(model, row, "before", before.known && change ? &before_value : NULL);
+    ap_add_figure(model, row, "value", now.known ? &now.value : NULL);
+    ap_add_figure(model, row, "limit", known ? &limit_value : NULL);
+    ap_add_known_bool(model, row, "held", known, ap_test_holds(condition->figure.test, now.number, limit));
     struct ap_text judged = ap_value_text(ap_value_member(noise, "change"));
     ap_add_known_text(model, row, "change", judged.bytes > 0, judged);
     ap_add_string(model, row, "text", text);
-}
-
-static int rank_of(struct ap_text severity)
-{
-    for (int i = 0; i < (int)AP_COUNT_OF(severities); i++)
-        if (ap_text_is(severity, severities[i]))
-            return i;
-    return -1;
 }
 
 static void judge_severity(const struct ap_condition *condition, struct ap_model *model, struct ap_value *row)
@@ -337,18 +255,19 @@ static void judge_severity(const struct ap_condition *condition, struct ap_model
     struct ap_text worst = { "", 0 };
     const struct ap_value *finding = ap_value_first(ap_value_member(&model->root, "findings"));
     for (; finding; finding = finding->next) {
-        if (rank_of(ap_value_text(ap_value_member(finding, "severity"))) < condition->severity)
+        if (ap_severity_rank(ap_value_text(ap_value_member(finding, "severity"))) < condition->severity)
             continue;
         if (!count++)
             worst = ap_value_text(ap_value_member(finding, "title"));
     }
     if (count)
-        (void)snprintf(text, sizeof(text), "%lld finding%s of severity %s%s: %.*s%s", (long long)count, count == 1 ? "" : "s",
-                       severities[condition->severity], condition->severity < 4 ? " or worse" : "", SHOWN(worst),
+        (void)snprintf(text, sizeof(text), "%lld finding%s of severity %s%s: %.*s%s", (long long)count,
+                       count == 1 ? "" : "s", ap_severity_names[condition->severity],
+                       condition->severity < AP_SEVERITY_critical ? " or worse" : "", SHOWN(worst),
                        count > 1 ? ", ..." : "");
     else
-        (void)snprintf(text, sizeof(text), "no finding of severity %s%s", severities[condition->severity],
-                       condition->severity < 4 ? " or worse" : "");
+        (void)snprintf(text, sizeof(text), "no finding of severity %s%s", ap_severity_names[condition->severity],
+                       condition->severity < AP_SEVERITY_critical ? " or worse" : "");
     ap_add_null(model, row, "metric");
     ap_add_null(model, row, "before");
     ap_add_count(model, row, "value", count);

@@ -1,30 +1,27 @@
 /* SPDX-License-Identifier: MIT
- * condition.h - what makes a run fail: --fail-on. A severity that findings reach, or a figure against a limit:
+ * condition.h - what makes a run fail, in a language of src/expr. A severity that findings reach, or a figure against a
+ * limit:
  *
  *     high    steps.p50_us > +5%    memory.replay.devices.peak_reserved_bytes > 40GiB    gpu.utilization_ratio < 80%
  *
- * A sign before the number makes it a change from the baseline: in per cent of it, or in the unit of the figure. Times take ns,
- * us, ms or s; sizes K, M, G, T (powers of 1,000) and Ki, Mi, Gi, Ti (of 1,024), with or without B; ratios % or a plain number;
- * all else a plain number, or one with K, M, G, T. A figure's name is its path in the JSON report; lists are folded by maximum. */
+ * A sign before the number makes it a change from the baseline: in per cent of it, or in the unit of the figure. Times take
+ * ns, us, ms or s; sizes K, M, G, T (powers of 1,000) and Ki, Mi, Gi, Ti (of 1,024), with or without B; ratios % or a plain
+ * number; all else a plain number, or one with K, M, G, T. A figure's name is its path in the JSON report; lists are folded
+ * by maximum. */
 #ifndef AP_CONDITION_H
 #define AP_CONDITION_H
 
-#include "mem.h"
-#include "model_build.h"
+#include "expr.h"
 
 #define AP_CONDITIONS_MAX 64
 
 enum ap_condition_kind { AP_CONDITION_severity, AP_CONDITION_figure, AP_CONDITION_change };
-enum ap_operator { AP_OPERATOR_less, AP_OPERATOR_less_equal, AP_OPERATOR_greater, AP_OPERATOR_greater_equal };
 
 struct ap_condition {
     struct ap_text text; /* as given, without the spaces around */
     enum ap_condition_kind kind;
-    int severity; /* its rank */
-    struct ap_text metric;
-    enum ap_operator op;
-    double number; /* in the unit of the model (ns, bytes), or, where in_percent, a share of the baseline */
-    bool in_percent;
+    int severity;                /* its rank, for that kind */
+    struct ap_comparison figure; /* else; its limit in per cent is a share of the baseline */
 };
 
 struct ap_conditions {

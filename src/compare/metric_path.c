@@ -34,7 +34,8 @@ static struct ap_text first_key(struct ap_text *path)
 static void take(struct folding *folding, const struct ap_value *value)
 {
     double number;
-    if (value->type == AP_VALUE_BOOL || !ap_value_number(value, &number) || isnan(number) || (folding->best && number <= folding->best_number))
+    if (value->type == AP_VALUE_BOOL || !ap_value_number(value, &number) || isnan(number) ||
+        (folding->best && number <= folding->best_number))
         return;
     folding->best = value;
     folding->best_number = number;

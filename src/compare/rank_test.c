@@ -8,7 +8,8 @@
 
 #include "poison.h"
 
-/* Samples beyond this many pairs are thinned for the shift: the median of a million differences is as good as that of more. */
+/* Samples beyond this many pairs are thinned for the shift: the median of a million differences is as good as that of more.
+ */
 #define MAX_SIDE 1000
 
 struct ranked {
@@ -22,18 +23,12 @@ static int by_value(const void *a, const void *b)
     return (x->value > y->value) - (x->value < y->value);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 struct ranks {
     struct ranked *all;
     size_t count;
-    uint32_t *doubled;   /* twice the mid-rank of each, so that it is whole */
-    double ties;         /* sum of t^3 - t over groups of equal values */
-    uint64_t after_sum;  /* of the doubled ranks of the second sample */
+    uint32_t *doubled;  /* twice the mid-rank of each, so that it is whole */
+    double ties;        /* sum of t^3 - t over groups of equal values */
+    uint64_t after_sum; /* of the doubled ranks of the second sample */
 };
 
 static void rank(struct ranks *ranks)
@@ -63,9 +58,8 @@ static enum ap_status count_sums(struct ap_gate *gate, const struct ranks *ranks
                                  struct ap_error *reterr)
 {
     size_t all = ranks->count, sums = all * (all + 1) + 1, cells = (sample + 1) * sums;
-    double *ways = ap_mem_cleared(gate, cells * sizeof(*ways));
-    if (!ways)
-        return ap_fail_memory(gate, reterr);
+    double *ways;
+    AP_TRY(AP_ALLOC_CLEARED(gate, ways, cells, reterr));
     ways[0] = 1;
     for (size_t i = 0; i < all; i++)
         for (size_t chosen = (i < sample ? i + 1 : sample); chosen > 0; chosen--)
@@ -85,7 +79,7 @@ static enum ap_status count_sums(struct ap_gate *gate, const struct ranks *ranks
         at_end += distance(sum, sample, all) >= farthest ? ways[sample * sums + sum] : 0;
     test->p_value = as_far / total;
     test->least_p = at_end / total;
-    ap_mem_free(gate, ways, cells * sizeof(*ways));
+    AP_FREE(gate, ways, cells);
     return AP_OK;
 }
 
@@ -107,7 +101,7 @@ static void approximate(const struct ranks *ranks, struct ap_rank_test *test)
 /* @from in order, thinned to at most MAX_SIDE values that keep its shape. */
 static size_t thin(int64_t *values, size_t count)
 {
-    ap_sort(values, count, sizeof(values[0]), by_number);
+    ap_sort(values, count, sizeof(values[0]), ap_by_int64);
     if (count <= MAX_SIDE)
         return count;
     for (size_t i = 0; i < MAX_SIDE; i++)
@@ -115,24 +109,24 @@ static size_t thin(int64_t *values, size_t count)
     return MAX_SIDE;
 }
 
-static enum ap_status find_shift(struct ap_gate *gate, int64_t *before, size_t before_count, int64_t *after, size_t after_count,
-                                 int64_t *ret_shift, struct ap_error *reterr)
+static enum ap_status find_shift(struct ap_gate *gate, int64_t *before, size_t before_count, int64_t *after,
+                                 size_t after_count, int64_t *ret_shift, struct ap_error *reterr)
 {
     before_count = thin(before, before_count);
     after_count = thin(after, after_count);
     size_t pairs = before_count * after_count;
-    int64_t *shifts = ap_mem_resize(gate, NULL, 0, pairs * sizeof(*shifts));
-    if (!shifts)
-        return ap_fail_memory(gate, reterr);
+    int64_t *shifts;
+    AP_TRY(AP_ALLOC(gate, shifts, pairs, reterr));
     for (size_t i = 0; i < before_count; i++)
         for (size_t j = 0; j < after_count; j++)
             shifts[i * after_count + j] = after[j] - before[i];
     *ret_shift = ap_quantile(shifts, pairs, 50);
-    ap_mem_free(gate, shifts, pairs * sizeof(*shifts));
+    AP_FREE(gate, shifts, pairs);
     return AP_OK;
 }
 
-static enum ap_status test_ranks(struct ap_gate *gate, struct ranks *ranks, struct ap_rank_test *test, struct ap_error *reterr)
+static enum ap_status test_ranks(struct ap_gate *gate, struct ranks *ranks, struct ap_rank_test *test,
+                                 struct ap_error *reterr)
 {
     rank(ranks);
     test->exact = ranks->count <= AP_RANK_EXACT_MAX;
@@ -152,13 +146,13 @@ enum ap_status ap_rank_test(struct ap_gate *gate, int64_t *before, size_t before
     enum ap_status status = ranks.doubled ? AP_OK : ap_fail_memory(gate, reterr);
     if (status == AP_OK) {
         for (size_t i = 0; i < ranks.count; i++)
-            ranks.all[i] = i < before_count ? (struct ranked){ before[i], false } : (struct ranked){ after[i - before_count], true };
+            ranks.all[i] =
+                i < before_count ? (struct ranked){ before[i], false } : (struct ranked){ after[i - before_count], true };
         status = test_ranks(gate, &ranks, &test, reterr);
     }
     ap_mem_free(gate, ranks.doubled, ranks.doubled ? ranks.count * sizeof(ranks.doubled[0]) : 0);
     ap_mem_free(gate, ranks.all, ranks.all ? ranks.count * sizeof(ranks.all[0]) : 0);
-    if (status == AP_OK)
-        status = find_shift(gate, before, before_count, after, after_count, &test.shift, reterr);
+    AP_AND_THEN(status, find_shift(gate, before, before_count, after, after_count, &test.shift, reterr));
     if (status == AP_OK)
         *ret_test = test;
     return status;

@@ -121,7 +121,8 @@ static void add_latency(struct scaling *scaling)
             add_point(&sums, (double)scaling->points[i].batch, (double)scaling->points[i].step_ns);
     struct line line = fit(&sums);
     if (line.known && whole(line.fixed) < 0)
-        note(scaling, "A line through the times would begin below 0: time grows faster than the batch, and no limit follows.");
+        note(scaling,
+             "A line through the times would begin below 0: time grows faster than the batch, and no limit follows.");
     if (line.known && whole(line.slope) < 0)
         note(scaling, "The time of a batch falls as batches grow, so it is no fixed time and a time for each sample.");
     if (!makes_sense(&line)) {
@@ -132,10 +133,7 @@ static void add_latency(struct scaling *scaling)
     ap_add_time(model, latency, "fixed_us", whole(line.fixed));
     ap_add_time(model, latency, "per_sample_us", whole(line.slope));
     ap_add_known_ratio(model, latency, "fit_ratio", isfinite(line.fit), line.fit);
-    if (line.slope > 0)
-        ap_add_number(model, latency, "limit_samples_per_s", 1e9 / line.slope);
-    else
-        ap_add_null(model, latency, "limit_samples_per_s");
+    ap_add_known_number(model, latency, "limit_samples_per_s", line.slope > 0, 1e9 / line.slope);
 }
 
 static void add_knee(struct scaling *scaling)
@@ -200,7 +198,8 @@ static void add_largest_batch(struct scaling *scaling, struct ap_value *memory, 
     ap_add_known_count(model, memory, "largest_batch", known, known ? (int64_t)largest : 0);
     ap_add_known_ratio(model, memory, "beyond_measured_ratio", known, largest / measured);
     if (known && largest > FAR_RATIO * measured)
-        note(scaling, "The batch that would still fit is more than 4 times the largest measured one: try sizes between first.");
+        note(scaling,
+             "The batch that would still fit is more than 4 times the largest measured one: try sizes between first.");
     if (known && largest < measured)
         note(scaling, "The largest measured batch leaves less than the reserve of 10 % free.");
     if (capacity <= 0)
@@ -217,7 +216,8 @@ static void add_memory(struct scaling *scaling)
     if (line.known && whole(line.slope) <= 0)
         note(scaling, "Memory does not grow with the batch here, so what would still fit cannot be told.");
     if (line.known && whole(line.fixed) < 0)
-        note(scaling, "A line through the peaks would begin below 0: memory grows faster than the batch, so what would still fit cannot be told.");
+        note(scaling, "A line through the peaks would begin below 0: memory grows faster than the batch, so what would "
+                      "still fit cannot be told.");
     if (!makes_sense(&line)) {
         ap_add_null(model, scaling->series, "memory");
         return;
@@ -245,7 +245,8 @@ static void add_points(struct scaling *scaling)
         ap_add_string(model, row, "path", point->path);
         ap_add_known_time(model, row, "step_us", point->step_ns > 0, point->step_ns);
         ap_add_number_per(model, row, "samples_per_s", here, here > 0);
-        ap_add_known_time(model, row, "per_sample_us", point->step_ns > 0, whole((double)point->step_ns / (double)point->batch));
+        ap_add_known_time(model, row, "per_sample_us", point->step_ns > 0,
+                          whole((double)point->step_ns / (double)point->batch));
         ap_add_known_ratio(model, row, "share_of_best_ratio", here > 0, here / (scaling->best > 0 ? scaling->best : 1));
         ap_add_known_bytes(model, row, "peak_bytes", peak >= 0, peak);
         ap_add_known_bytes(model, row, "per_sample_bytes", peak >= 0, whole((double)peak / (double)point->batch));
@@ -262,15 +263,18 @@ static void add_notes(struct scaling *scaling)
         devices |= scaling->points[i].capacity_bytes != scaling->points[0].capacity_bytes;
     }
     if (!scaling->sizes_differ)
-        note(scaling, "All runs have batches of one size, as ranks of one run do: nothing can be told of how time and memory grow with it.");
+        note(scaling, "All runs have batches of one size, as ranks of one run do: nothing can be told of how time and "
+                      "memory grow with it.");
     if (times && scaling->sizes_differ)
-        note(scaling, "Assumed: a batch costs a fixed time and a time for each sample; kernels that fill the device only from some "
-                      "size on bend that line.");
+        note(scaling,
+             "Assumed: a batch costs a fixed time and a time for each sample; kernels that fill the device only from some "
+             "size on bend that line.");
     if (!times)
         note(scaling, "No trace has steps: record with a schedule and prof.step().");
     if (scaling->peak >= 0 && scaling->sizes_differ)
-        note(scaling, "Assumed: memory is a fixed part (parameters, optimizer, workspaces) and a part for each sample; 10 % of the "
-                      "device is left free for the context and fragmentation.");
+        note(scaling,
+             "Assumed: memory is a fixed part (parameters, optimizer, workspaces) and a part for each sample; 10 % of the "
+             "device is left free for the context and fragmentation.");
     if (scaling->peak < 0)
         note(scaling, "Memory is not known for all runs: record with profile_memory=True.");
     if (scaling->peak >= 0 && peaks[scaling->peak].note)
@@ -298,7 +302,8 @@ void ap_scaling_add(struct ap_scaling_point *points, size_t count, struct ap_mod
         scaling.best = throughput(&points[i]) > scaling.best ? throughput(&points[i]) : scaling.best;
     scaling.series = ap_add_object(model, &model->root, "series");
     ap_add_string(model, scaling.series, "latency_metric", "steps.steady.p50_us");
-    ap_add_known_string(model, scaling.series, "memory_metric", scaling.peak >= 0, scaling.peak >= 0 ? peaks[scaling.peak].metric : "");
+    ap_add_known_string(model, scaling.series, "memory_metric", scaling.peak >= 0,
+                        scaling.peak >= 0 ? peaks[scaling.peak].metric : "");
     scaling.notes = ap_add_list(model, scaling.series, "notes");
     add_points(&scaling);
     add_notes(&scaling);

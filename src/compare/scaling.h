@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * scaling.h - one program with several batch sizes: time and memory against the size, by straight lines. Knows the model alone. */
+ * scaling.h - one program with several batch sizes: time and memory against the size, by straight lines. Knows the model
+ * alone. */
 #ifndef AP_SCALING_H
 #define AP_SCALING_H
 
@@ -22,8 +23,8 @@ struct ap_scaling_point {
 /** Take time, memory and device from a report. */
 void ap_scaling_take(struct ap_scaling_point *point, const struct ap_value *root);
 
-/** The batch size as recorded shapes show it: the leading dimension of the inputs of layers, where more than half of their time
- *  agrees in it. False where shapes were not recorded or do not agree. */
+/** The batch size as recorded shapes show it: the leading dimension of the inputs of layers, where more than half of their
+ * time agrees in it. False where shapes were not recorded or do not agree. */
 bool ap_scaling_guess(const struct ap_value *root, uint64_t *ret_batch);
 
 /** Append "series" to the root of @model. The points are brought in order of their batch. */

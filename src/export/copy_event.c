@@ -83,19 +83,14 @@ static bool look_at(const struct ap_copying *copying, struct event *event)
     if (spans[AP_COPY_CAT].kind != AP_JSON_STRING && spans[AP_COPY_CAT].kind != AP_SPAN_ABSENT)
         event->clean = false;
     switch (event->phase) {
-    case '\0':
-        return false;
+    case '\0': return false;
     case 'X':
         event->clean = event->clean && spans[AP_COPY_NAME].kind == AP_JSON_STRING;
         return event->has_start && read_time(&spans[AP_COPY_DUR], &event->dur_ns, &event->clean) && event->dur_ns >= 0 &&
                event->start_ns + event->dur_ns <= AP_MAX_TIME_NS;
-    case 'B':
-        event->clean = event->clean && spans[AP_COPY_NAME].kind == AP_JSON_STRING;
-        return event->has_start;
-    case 'E':
-        return event->has_start;
-    default:
-        return true;
+    case 'B': event->clean = event->clean && spans[AP_COPY_NAME].kind == AP_JSON_STRING; return event->has_start;
+    case 'E': return event->has_start;
+    default: return true;
     }
 }
 
@@ -145,8 +140,7 @@ static enum ap_status find_track(struct ap_copying *copying, bool *ret_found, ui
     if (!*ret_found)
         return AP_OK;
     AP_TRY(ap_strpool_intern(&open->names, key, used, &name, reterr));
-    AP_TRY(ap_mem_reserve(open->gate, (void **)&open->depths, &open->capacity, (size_t)name.id + 1, sizeof(open->depths[0]),
-                          reterr));
+    AP_TRY(AP_RESERVE(open->gate, open->depths, open->capacity, (size_t)name.id + 1, reterr));
     while (open->count <= name.id)
         open->depths[open->count++] = 0;
     *ret_id = name.id;
@@ -222,7 +216,8 @@ static bool is_scalar(const struct ap_json_span *span)
     return span->kind != AP_SPAN_ABSENT && span->kind != AP_JSON_OBJECT_BEGIN && span->kind != AP_JSON_ARRAY_BEGIN;
 }
 
-static enum ap_status write_member(struct ap_copying *copying, enum ap_copy_field field, bool *first, struct ap_error *reterr)
+static enum ap_status write_member(struct ap_copying *copying, enum ap_copy_field field, bool *first,
+                                   struct ap_error *reterr)
 {
     const struct ap_json_span *span = &copying->spans[field];
     if (!is_scalar(span) || (field == AP_COPY_CAT && span->kind != AP_JSON_STRING))

@@ -13,16 +13,17 @@ static const struct {
     const char *key;
     enum form form;
 } members[] = {
-    { "schemaVersion", FORM_NUMBER },       { "baseTimeNanoseconds", FORM_INTEGER }, { "displayTimeUnit", FORM_TEXT },
-    { "deviceProperties", FORM_OBJECTS },   { "distributedInfo", FORM_OBJECT },      { "record_shapes", FORM_FLAG },
-    { "with_stack", FORM_FLAG },            { "with_modules", FORM_FLAG },           { "with_flops", FORM_FLAG },
+    { "schemaVersion", FORM_NUMBER },     { "baseTimeNanoseconds", FORM_INTEGER }, { "displayTimeUnit", FORM_TEXT },
+    { "deviceProperties", FORM_OBJECTS }, { "distributedInfo", FORM_OBJECT },      { "record_shapes", FORM_FLAG },
+    { "with_stack", FORM_FLAG },          { "with_modules", FORM_FLAG },           { "with_flops", FORM_FLAG },
     { "profile_memory", FORM_FLAG },
 };
 
 /* Members of the objects that readers take as whole numbers, or as text. */
 static bool fits(struct ap_text key, const struct ap_json_token *token)
 {
-    static const char *const integers[] = { "id", "totalGlobalMem", "numSms", "computeMajor", "computeMinor", "rank", "world_size" };
+    static const char *const integers[] = { "id",           "totalGlobalMem", "numSms",    "computeMajor",
+                                            "computeMinor", "rank",           "world_size" };
     static const char *const texts[] = { "name", "backend" };
     int64_t integer;
     for (size_t i = 0; i < AP_COUNT_OF(integers); i++)

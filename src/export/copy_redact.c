@@ -27,12 +27,7 @@ static enum ap_status write_string(struct ap_copying *copying, struct ap_text in
     for (size_t i = 0; i < inner.bytes; i++) {
         if (inner.data[i] != '\\')
             continue;
-        void *room = copying->decoded;
-        enum ap_status status = ap_mem_reserve(copying->options->gate, &room, &copying->decoded_capacity, inner.bytes * 3, 1,
-                                               reterr);
-        copying->decoded = room;
-        if (status != AP_OK)
-            return status;
+        AP_TRY(AP_RESERVE(copying->options->gate, copying->decoded, copying->decoded_capacity, inner.bytes * 3, reterr));
         plain = (struct ap_text){ copying->decoded, ap_json_decode(inner.data, inner.bytes, copying->decoded) };
         break;
     }

@@ -16,22 +16,13 @@ static bool longest_first(const void *context, uint32_t left, uint32_t right)
     return a->dur_ns != b->dur_ns ? a->dur_ns > b->dur_ns : a->ordinal < b->ordinal;
 }
 
-static enum ap_status append(struct ap_copy_windows *windows, struct ap_copy_slice window, struct ap_error *reterr)
-{
-    void *array = windows->windows;
-    enum ap_status status = ap_mem_reserve(windows->gate, &array, &windows->capacity, windows->count + 1,
-                                           sizeof(windows->windows[0]), reterr);
-    windows->windows = array;
-    if (status == AP_OK)
-        windows->windows[windows->count++] = window;
-    return status;
-}
-
-static enum ap_status add_window(struct ap_copy_windows *windows, const struct ap_overlay_span *span, struct ap_error *reterr)
+static enum ap_status add_window(struct ap_copy_windows *windows, const struct ap_overlay_span *span,
+                                 struct ap_error *reterr)
 {
     struct ap_copy_slice window = { span->start_ns, span->start_ns + span->dur_ns };
     ap_copy_slice_widen(&window);
-    return append(windows, window, reterr);
+    AP_TRY_ADD(windows->gate, windows->windows, windows->count, windows->capacity, reterr, window);
+    return AP_OK;
 }
 
 void ap_copy_slice_widen(struct ap_copy_slice *slice)
@@ -42,8 +33,8 @@ void ap_copy_slice_widen(struct ap_copy_slice *slice)
 }
 
 /* The longest spans of a track, at most @limit of them (0 = all). */
-static enum ap_status add_track(struct ap_copy_windows *windows, const struct ap_overlay *overlay, enum ap_overlay_track track,
-                                uint64_t limit, struct ap_error *reterr)
+static enum ap_status add_track(struct ap_copy_windows *windows, const struct ap_overlay *overlay,
+                                enum ap_overlay_track track, uint64_t limit, struct ap_error *reterr)
 {
     const struct ap_overlay_list *list = &overlay->lists[track];
     uint32_t *order;
@@ -53,7 +44,7 @@ static enum ap_status add_track(struct ap_copy_windows *windows, const struct ap
     for (size_t i = 0; i < count && status == AP_OK; i++)
         if (!list->spans[order[i]].everywhere)
             status = add_window(windows, &list->spans[order[i]], reterr);
-    ap_mem_free(windows->gate, order, count * sizeof(order[0]));
+    AP_FREE(windows->gate, order, count);
     return status;
 }
 
@@ -68,13 +59,12 @@ static enum ap_status merge(struct ap_copy_windows *windows, struct ap_error *re
 {
     uint32_t *order;
     size_t count, kept = 0;
-    struct ap_copy_slice *sorted = ap_mem_resize(windows->gate, NULL, 0, windows->capacity * sizeof(sorted[0]));
-    if (!sorted)
-        return ap_fail_memory(windows->gate, reterr);
+    struct ap_copy_slice *sorted;
+    AP_TRY(AP_ALLOC(windows->gate, sorted, windows->capacity, reterr));
     enum ap_status status =
         ap_top_indices(windows->gate, (uint32_t)windows->count, 0, starts_first, windows->windows, &order, &count, reterr);
     if (status != AP_OK) {
-        ap_mem_free(windows->gate, sorted, windows->capacity * sizeof(sorted[0]));
+        AP_FREE(windows->gate, sorted, windows->capacity);
         return status;
     }
     for (size_t i = 0; i < count; i++) {
@@ -84,7 +74,7 @@ static enum ap_status merge(struct ap_copy_windows *windows, struct ap_error *re
         else
             sorted[kept++] = next;
     }
-    ap_mem_free(windows->gate, order, count * sizeof(order[0]));
+    AP_FREE(windows->gate, order, count);
     ap_mem_free(windows->gate, windows->windows, windows->capacity * sizeof(sorted[0]));
     windows->windows = sorted;
     windows->count = kept;
@@ -103,7 +93,9 @@ enum ap_status ap_copy_windows_init(struct ap_copy_windows *windows, const struc
         { AP_OVERLAY_idle_causes, MOST_WITHOUT_FINDINGS, "events around the longest gaps of the GPU" },
         { AP_OVERLAY_steps, MOST_WITHOUT_FINDINGS, "events around the longest steps" },
     };
-    *windows = (struct ap_copy_windows){ .gate = overlay->gate, .around = "events of the whole recording, as none of what was found has a place in time" };
+    *windows =
+        (struct ap_copy_windows){ .gate = overlay->gate,
+                                  .around = "events of the whole recording, as none of what was found has a place in time" };
     for (size_t i = 0; i < AP_COUNT_OF(choices) && !windows->count; i++) {
         enum ap_status status = add_track(windows, overlay, choices[i].track, choices[i].limit, reterr);
         if (status == AP_OK && windows->count) {
@@ -121,29 +113,24 @@ enum ap_status ap_copy_windows_init(struct ap_copy_windows *windows, const struc
     return add_window(windows, &whole, reterr);
 }
 
-enum ap_status ap_copy_windows_slice(struct ap_copy_windows *windows, struct ap_gate *gate, const struct ap_copy_slice *slice,
-                                     struct ap_error *reterr)
+enum ap_status ap_copy_windows_slice(struct ap_copy_windows *windows, struct ap_gate *gate,
+                                     const struct ap_copy_slice *slice, struct ap_error *reterr)
 {
     *windows = (struct ap_copy_windows){ .gate = gate, .around = "events of the slice that was asked for" };
-    return append(windows, *slice, reterr);
+    AP_TRY_ADD(windows->gate, windows->windows, windows->count, windows->capacity, reterr, *slice);
+    return AP_OK;
 }
 
 void ap_copy_windows_release(struct ap_copy_windows *windows)
 {
-    ap_mem_free(windows->gate, windows->windows, windows->capacity * sizeof(windows->windows[0]));
+    AP_FREE(windows->gate, windows->windows, windows->capacity);
     *windows = (struct ap_copy_windows){ .gate = windows->gate };
 }
 
 bool ap_copy_windows_meet(const struct ap_copy_windows *windows, int64_t start_ns, int64_t end_ns)
 {
     /* the first window that ends at or behind the start */
-    size_t low = 0, high = windows->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (windows->windows[middle].end_ns < start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    AP_BISECT(low, windows->count, at, windows->windows[at].end_ns < start_ns);
     return low < windows->count && windows->windows[low].start_ns <= end_ns;
 }

@@ -38,13 +38,15 @@ struct ap_copy_windows {
     const char *around; /* what they surround, for the reader of the file */
 };
 
-/** Around the findings; where none has a place, around the longest gaps of the GPU; without gaps around the longest steps; without these all. */
+/** Around the findings; where none has a place, around the longest gaps of the GPU; without gaps around the longest steps;
+ * without these all. */
 AP_MUST_CHECK enum ap_status ap_copy_windows_init(struct ap_copy_windows *windows, const struct ap_overlay *overlay,
                                                   struct ap_error *reterr);
 /** The one that was asked for. */
 AP_MUST_CHECK enum ap_status ap_copy_windows_slice(struct ap_copy_windows *windows, struct ap_gate *gate,
                                                    const struct ap_copy_slice *slice, struct ap_error *reterr);
 void ap_copy_windows_release(struct ap_copy_windows *windows);
+/** Does the span from @start_ns to @end_ns touch a window? */
 bool ap_copy_windows_meet(const struct ap_copy_windows *windows, int64_t start_ns, int64_t end_ns);
 
 /** Tracks with B events that wait for their E: what is written has both or none. */
@@ -53,7 +55,7 @@ struct ap_copy_open {
     struct ap_strpool names; /* pid and tid, as JSON members */
     uint64_t *depths;        /* by id of name */
     size_t count, capacity;
-    int64_t last_ns;         /* latest time written */
+    int64_t last_ns; /* latest time written */
 };
 
 struct ap_copying {
@@ -65,12 +67,12 @@ struct ap_copying {
     struct ap_copy_windows windows;
     struct ap_copy_open open;
     struct ap_out out;
-    char *decoded;            /* scratch: a string without its escapes */
+    char *decoded; /* scratch: a string without its escapes */
     size_t decoded_capacity;
-    bool of_devices;          /* what is written are the properties of the devices: their names stay */
-    bool as_array;            /* the document is a bare array of events, as the input is */
-    uint64_t header_seen;     /* bits: header members that are written already */
-    uint64_t arrays;          /* traceEvents members met */
+    bool of_devices;      /* what is written are the properties of the devices: their names stay */
+    bool as_array;        /* the document is a bare array of events, as the input is */
+    uint64_t header_seen; /* bits: header members that are written already */
+    uint64_t arrays;      /* traceEvents members met */
     bool any_member, any_event;
     uint64_t read_count, copied_count, rewritten_count, broken_count, over_limit_count, copied_bytes;
     bool input_ended_early;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * overlay_events.c - the overlay as a process with one thread for each track, or more where spans overlap, since viewers draw
- * what overlaps on one thread wrongly. */
+ * overlay_events.c - the overlay as a process with one thread for each track, or more where spans overlap, since viewers
+ * draw what overlaps on one thread wrongly. */
 #include "copying.h"
 #include "json_text.h"
 
 #include "poison.h"
 
-#define FIRST_LANE_OF(track) ((uint64_t)(track) * AP_OVERLAY_MAX_LANES)
+#define FIRST_LANE_OF(track) ((uint64_t)(track)*AP_OVERLAY_MAX_LANES)
 
 static void begin_event(struct ap_copying *copying, const char *phase, uint64_t thread)
 {
@@ -52,8 +52,8 @@ static bool is_ours(struct ap_text key)
     return ap_text_is(key, "cause") || ap_text_is(key, "class") || ap_text_is(key, "state") || ap_text_is(key, "marked_by");
 }
 
-static enum ap_status write_words(struct ap_copying *copying, enum ap_overlay_track track, const struct ap_overlay_span *span,
-                                  struct ap_error *reterr)
+static enum ap_status write_words(struct ap_copying *copying, enum ap_overlay_track track,
+                                  const struct ap_overlay_span *span, struct ap_error *reterr)
 {
     struct ap_text key, text;
     bool first = true;
@@ -101,8 +101,8 @@ static enum ap_status write_track(struct ap_copying *copying, enum ap_overlay_tr
     }
     enum ap_status status = AP_OK;
     for (size_t i = 0; i < layout.count && status == AP_OK; i++)
-        status = write_span(copying, track, &overlay->lists[track].spans[layout.order[i]], FIRST_LANE_OF(track) + layout.lanes[i],
-                            reterr);
+        status = write_span(copying, track, &overlay->lists[track].spans[layout.order[i]],
+                            FIRST_LANE_OF(track) + layout.lanes[i], reterr);
     ap_overlay_layout_release(&layout);
     return status;
 }

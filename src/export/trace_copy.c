@@ -65,8 +65,7 @@ static enum ap_status write_events(struct ap_copying *copying, bool with_input, 
     ap_out_char(&copying->out, '[');
     if (with_input) {
         status = ap_record_reader_new(copying->json, ap_copy_fields, AP_COPY_FIELD_COUNT_, &copying->records, reterr);
-        if (status == AP_OK)
-            status = copy_elements(copying, reterr);
+        AP_AND_THEN(status, copy_elements(copying, reterr));
         ap_record_reader_free(copying->records);
         copying->records = NULL;
     }
@@ -130,7 +129,8 @@ static void write_count(struct ap_copying *copying, const char *key, uint64_t co
 static const char *selection_of(const struct ap_copying *copying)
 {
     if (!copying->options->all && !copying->json)
-        return "no event: the input was standard input, which cannot be read again; only the tracks of analyze_profile are here";
+        return "no event: the input was standard input, which cannot be read again; only the tracks of analyze_profile are "
+               "here";
     return copying->options->all ? "all events" : copying->windows.around;
 }
 
@@ -194,14 +194,12 @@ enum ap_status ap_trace_copy_write(const struct ap_trace_copy_options *options, 
     struct ap_copying copying = { .options = options, .json = json, .notes = notes, .open.gate = options->gate };
     ap_out_init(&copying.out, sink);
     ap_strpool_init(&copying.open.names, options->gate);
-    enum ap_status status = options->slice
-                                ? ap_copy_windows_slice(&copying.windows, options->gate, options->slice, reterr)
-                                : ap_copy_windows_init(&copying.windows, options->overlay, reterr);
-    if (status == AP_OK)
-        status = write_document(&copying, reterr);
+    enum ap_status status = options->slice ? ap_copy_windows_slice(&copying.windows, options->gate, options->slice, reterr)
+                                           : ap_copy_windows_init(&copying.windows, options->overlay, reterr);
+    AP_AND_THEN(status, write_document(&copying, reterr));
     ap_strpool_release(&copying.open.names);
     ap_mem_free(options->gate, copying.decoded, copying.decoded_capacity);
-    ap_mem_free(options->gate, copying.open.depths, copying.open.capacity * sizeof(copying.open.depths[0]));
+    AP_FREE(options->gate, copying.open.depths, copying.open.capacity);
     ap_copy_windows_release(&copying.windows);
     return status;
 }

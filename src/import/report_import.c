@@ -24,12 +24,6 @@ struct importing {
     size_t key_bytes, key_capacity;
 };
 
-static bool ends_with(struct ap_text text, const char *end)
-{
-    size_t bytes = strlen(end);
-    return text.bytes >= bytes && memcmp(text.data + text.bytes - bytes, end, bytes) == 0;
-}
-
 /* ---- scalars ---- */
 
 static bool is_whole(struct ap_text number)
@@ -62,12 +56,12 @@ static void set_number(struct ap_value *value, struct ap_text key, struct ap_tex
 {
     int64_t integer;
     double number;
-    if (ends_with(key, "_us") || ends_with(around, "_us")) {
+    if (ap_text_ends_with(key, "_us") || ap_text_ends_with(around, "_us")) {
         if (ap_decimal_us_to_ns(text.data, text.bytes, &integer) != AP_DECIMAL_OUT_OF_RANGE)
             set_integer(value, AP_VALUE_TIME_NS, integer);
         return;
     }
-    bool ratio = ends_with(key, "_ratio"), bytes = ends_with(key, "_bytes") || ap_text_is(key, "bytes");
+    bool ratio = ap_text_ends_with(key, "_ratio"), bytes = ap_text_ends_with(key, "_bytes") || ap_text_is(key, "bytes");
     if (!ratio && is_whole(text) && ap_decimal_to_integer(text.data, text.bytes, &integer)) {
         set_integer(value, bytes ? AP_VALUE_BYTES : AP_VALUE_COUNT, integer);
     } else if (to_double(text, &number)) {
@@ -78,8 +72,9 @@ static void set_number(struct ap_value *value, struct ap_text key, struct ap_tex
 
 static enum ap_status fail_too_large(struct ap_error *reterr)
 {
-    return ap_fail(reterr, AP_ERROR_LIMIT, "the report has more than %llu values: write it with a smaller --top-n",
-                   (unsigned long long)AP_IMPORT_MAX_VALUES);
+    return ap_advise(
+        reterr, AP_ADVICE_SMALLER_REPORT,
+        ap_fail(reterr, AP_ERROR_LIMIT, "the report has more than %llu values", (unsigned long long)AP_IMPORT_MAX_VALUES));
 }
 
 /* One value in the innermost open object (@key) or list (@key empty); containers are opened. */
@@ -124,12 +119,7 @@ static enum ap_status add_value(struct importing *importing, struct ap_text key,
 
 static enum ap_status keep_key(struct importing *importing, const struct ap_json_token *token, struct ap_error *reterr)
 {
-    void *key = importing->key;
-    enum ap_status status = ap_mem_reserve(importing->model->arena.gate, &key, &importing->key_capacity, token->text_bytes + 1, 1,
-                                           reterr);
-    if (status != AP_OK)
-        return status;
-    importing->key = key;
+    AP_TRY(AP_RESERVE(importing->model->arena.gate, importing->key, importing->key_capacity, token->text_bytes + 1, reterr));
     importing->key_bytes = token->text_bytes;
     if (token->text_bytes)
         memcpy(importing->key, token->text, token->text_bytes);
@@ -157,7 +147,7 @@ static enum ap_status check_format(const struct ap_value *root, struct ap_error 
     struct ap_text name = ap_value_text(ap_value_at(root, "generator.name"));
     if (!ap_text_is(name, "analyze_profile") || !version.bytes)
         return ap_fail(reterr, AP_ERROR_INPUT,
-                       "no report of this program: a file that --json-out wrote was expected, or a trace or snapshot");
+                       "no report of this program: its JSON report was expected, or a trace or snapshot");
     if (!ap_text_starts_with(version, FORMAT_MAJOR))
         return ap_fail(reterr, AP_ERROR_INPUT,
                        "a report of format %.*s, and this version reads 1.x: analyze the trace that it was made from again",

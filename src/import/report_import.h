@@ -14,8 +14,8 @@
 #define AP_IMPORT_MAX_VALUES ((uint64_t)8 << 20)
 
 /** Read the document into @model, which is empty. A number's unit is told by its key, as the report format promises: _us a
- *  time (kept in nanoseconds), _bytes a size, _ratio a ratio; else a whole number is a count. AP_ERROR_INPUT where the document
- *  is no report of this program, or of a format (schema_version) with another major number than 1. */
+ *  time (kept in nanoseconds), _bytes a size, _ratio a ratio; else a whole number is a count. AP_ERROR_INPUT where the
+ * document is no report of this program, or of a format (schema_version) with another major number than 1. */
 AP_MUST_CHECK enum ap_status ap_report_import(struct ap_json_reader *json, struct ap_model *model, struct ap_error *reterr);
 
 #endif

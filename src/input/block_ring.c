@@ -18,12 +18,11 @@ static uint8_t *block_data(const struct ap_block_ring *ring, uint64_t number)
     return ring->memory + (size_t)(number % AP_BLOCK_RING_COUNT) * stride_bytes(ring) + ring->room_before;
 }
 
-enum ap_status ap_block_ring_init(struct ap_block_ring *ring, struct ap_gate *gate, size_t room_before,
-                                  size_t cap_bytes, size_t room_after, struct ap_error *reterr)
+enum ap_status ap_block_ring_init(struct ap_block_ring *ring, struct ap_gate *gate, size_t room_before, size_t cap_bytes,
+                                  size_t room_after, struct ap_error *reterr)
 {
-    *ring = (struct ap_block_ring){
-        .gate = gate, .room_before = room_before, .cap_bytes = cap_bytes, .room_after = room_after
-    };
+    *ring =
+        (struct ap_block_ring){ .gate = gate, .room_before = room_before, .cap_bytes = cap_bytes, .room_after = room_after };
     ring->memory_bytes = AP_BLOCK_RING_COUNT * stride_bytes(ring);
     ring->memory = ap_mem_resize(gate, NULL, 0, ring->memory_bytes);
     if (!ring->memory)
@@ -45,8 +44,7 @@ static bool fill_next(struct ap_block_ring *ring)
     uint64_t number = atomic_load_explicit(&ring->filled, memory_order_relaxed);
     uint8_t *data = block_data(ring, number);
     size_t bytes = 0;
-    enum ap_status status =
-        ring->filler.fill(ring->filler.self, data, ring->cap_bytes, &bytes, &ring->final_error);
+    enum ap_status status = ring->filler.fill(ring->filler.self, data, ring->cap_bytes, &bytes, &ring->final_error);
     if (status == AP_OK) {
         memset(data + bytes, 0, ring->room_after);
         ring->filled_bytes[number % AP_BLOCK_RING_COUNT] = bytes;

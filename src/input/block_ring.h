@@ -29,7 +29,7 @@ struct ap_block_ring {
     pthread_cond_t was_filled, was_released;
     /* Counts of blocks since the start: released <= taken <= filled <= released + AP_BLOCK_RING_COUNT. */
     _Atomic uint64_t filled, released;
-    uint64_t taken;             /* the user's own */
+    uint64_t taken;              /* the user's own */
     _Atomic bool ended, stopped; /* nothing more comes; nothing more is wanted */
     enum ap_status final_status; /* valid once ended */
     struct ap_error final_error;

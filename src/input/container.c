@@ -11,14 +11,14 @@
 
 #define NEVER_LOADED "pickle is never loaded, because loading one runs code that it holds"
 /* Last, and with its danger: who has a choice writes JSON. */
-#define CONVERT_PICKLE                                                                    \
-    "Only for a snapshot that you made yourself and cannot take again, because this runs the code in it:\n"                  \
-    "    import json, pickle\n"                                                           \
-    "    snapshot = pickle.load(open(\"snapshot.pickle\", \"rb\"))\n"                     \
+#define CONVERT_PICKLE                                                                                      \
+    "Only for a snapshot that you made yourself and cannot take again, because this runs the code in it:\n" \
+    "    import json, pickle\n"                                                                             \
+    "    snapshot = pickle.load(open(\"snapshot.pickle\", \"rb\"))\n"                                       \
     "    json.dump(snapshot, open(\"snapshot.json\", \"w\"))"
-#define EXPORT_SNAPSHOT                                                                   \
-    "    import json, torch\n"                                                            \
-    "    snapshot = torch.cuda.memory._snapshot()\n"                                      \
+#define EXPORT_SNAPSHOT                              \
+    "    import json, torch\n"                       \
+    "    snapshot = torch.cuda.memory._snapshot()\n" \
     "    json.dump(snapshot, open(\"snapshot.json\", \"w\"))"
 #define EXPORT_TRACE "prof.export_chrome_trace(\"trace.json\")"
 
@@ -103,15 +103,12 @@ static bool is_pickle_1(const struct ap_container_head *head)
     unsigned second = byte_at(head, 1), third = byte_at(head, 2);
     switch (byte_at(head, 0)) {
     case '}':
-    case ']':
-        return second == 'q' || second == 'r' || second == '(' || second == '.' || second == ']' || second == '}';
-    case ')':
-        return second == '.' || second == 'q';
+    case ']': return second == 'q' || second == 'r' || second == '(' || second == '.' || second == ']' || second == '}';
+    case ')': return second == '.' || second == 'q';
     case '(':
         return (second == 'K' && third < ' ') || (second == ']' && third == 'q') || (second == '}' && third == 'q') ||
                (second == 'X' && byte_at(head, 5) == 0);
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -278,8 +275,9 @@ static const struct ap_container containers[] = {
     { "a protobuf trace (Perfetto's own format, or XPlane)", MAGIC("\n"), is_protobuf_packets, NULL },
     { "gzip", MAGIC("\x1f\x8b"), NULL, "unpack it once: gzip -dc FILE | analyze_profile -" },
     { "bzip2", MAGIC("BZh"), NULL, PIPE("bzip2 -dc") },
-    { "xz", MAGIC("\xfd"
-                  "7zXZ"),
+    { "xz",
+      MAGIC("\xfd"
+            "7zXZ"),
       NULL, PIPE("xz -dc") },
     { "zstd", MAGIC("\x28\xb5\x2f\xfd"), NULL, PIPE("zstd -dc") },
     { "lz4", MAGIC("\x04\x22\x4d\x18"), NULL, PIPE("lz4 -dc") },
@@ -287,8 +285,9 @@ static const struct ap_container containers[] = {
     { "a 7z archive", MAGIC("7z\xbc\xaf\x27\x1c"), NULL, "unpack it first: 7z x FILE" },
     { "HDF5", MAGIC("\x89HDF\r\n\x1a\n"), NULL, NULL },
     { "Parquet", MAGIC("PAR1"), NULL, NULL },
-    { "a program or library (ELF)", MAGIC("\x7f"
-                                          "ELF"),
+    { "a program or library (ELF)",
+      MAGIC("\x7f"
+            "ELF"),
       NULL, NULL },
     { "a PDF document", MAGIC("%PDF-"), NULL, NULL },
     { "a PNG image", MAGIC("\x89PNG"), NULL, NULL },
@@ -311,8 +310,7 @@ static const struct ap_container *find_container(const struct ap_container_head 
     for (size_t i = 0; i < AP_COUNT_OF(containers); i++) {
         const struct ap_container *container = &containers[i];
         size_t end = (size_t)container->magic_offset + container->magic_bytes;
-        if (head->bytes < end ||
-            memcmp(head->data + container->magic_offset, container->magic, container->magic_bytes) != 0)
+        if (head->bytes < end || memcmp(head->data + container->magic_offset, container->magic, container->magic_bytes) != 0)
             continue;
         if (!container->probe || container->probe(head))
             return container;
@@ -334,12 +332,8 @@ static enum ap_status refuse(const char *name, const char *advice, enum ap_input
     if (advice)
         return ap_fail(reterr, AP_ERROR_INPUT, "this is %s%s, not JSON: %s", name, where, advice);
     switch (role) {
-    case AP_ROLE_TRACE:
-        advice = "expected a trace that PyTorch's profiler wrote with " EXPORT_TRACE;
-        break;
-    case AP_ROLE_SNAPSHOT:
-        advice = "expected a CUDA memory snapshot as JSON, written with\n" EXPORT_SNAPSHOT;
-        break;
+    case AP_ROLE_TRACE: advice = "expected a trace that PyTorch's profiler wrote with " EXPORT_TRACE; break;
+    case AP_ROLE_SNAPSHOT: advice = "expected a CUDA memory snapshot as JSON, written with\n" EXPORT_SNAPSHOT; break;
     case AP_ROLE_ANY:
         advice = "expected a trace that PyTorch's profiler wrote with " EXPORT_TRACE
                  ", or a CUDA memory snapshot as JSON, written with\n" EXPORT_SNAPSHOT;

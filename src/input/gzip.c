@@ -35,14 +35,13 @@ static enum ap_status fail_broken(struct ap_gzip *gzip, const char *what, struct
     if (gzip->salvage) {
         gzip->odd.salvaged = true;
         gzip->odd.salvaged_offset = gzip->made_bytes;
-        return ap_fail_at(reterr, AP_ERROR_CUT, gzip->made_bytes,
-                          "the gzip file is broken (%s) after %llu bytes of content; --salvage uses what stands before",
+        return ap_fail_at(reterr, AP_ERROR_CUT, gzip->made_bytes, "the gzip file is broken (%s) after %llu bytes of content",
                           what, (unsigned long long)gzip->made_bytes);
     }
-    return ap_fail_at(reterr, AP_ERROR_INPUT, gzip->made_bytes,
-                      "the gzip file is broken (%s) after %llu bytes of content: copy it again from where it came, or "
-                      "use what stands before with --salvage",
-                      what, (unsigned long long)gzip->made_bytes);
+    return ap_advise(reterr, AP_ADVICE_SALVAGE,
+                     ap_fail_at(reterr, AP_ERROR_INPUT, gzip->made_bytes,
+                                "the gzip file is broken (%s) after %llu bytes of content: copy it again from where it came",
+                                what, (unsigned long long)gzip->made_bytes));
 }
 
 static enum ap_status refill(struct ap_gzip *gzip, struct ap_error *reterr)
@@ -102,10 +101,11 @@ static enum ap_status checksum_differs(struct ap_gzip *gzip, const char *what, s
             gzip->odd.checksum_offset = gzip->made_bytes;
         return AP_OK;
     }
-    return ap_fail_at(reterr, AP_ERROR_INPUT, gzip->made_bytes,
-                      "the %s in the gzip file does not fit its content: the file was damaged and its content cannot be "
-                      "relied on; copy it again from where it came, or read it all the same with --salvage",
-                      what);
+    return ap_advise(reterr, AP_ADVICE_SALVAGE,
+                     ap_fail_at(reterr, AP_ERROR_INPUT, gzip->made_bytes,
+                                "the %s in the gzip file does not fit its content: the file was damaged and its content "
+                                "cannot be relied on; copy it again from where it came",
+                                what));
 }
 
 static enum ap_status check_header_crc(struct ap_gzip *gzip, struct ap_error *reterr)
@@ -183,10 +183,8 @@ static enum ap_status read_body(struct ap_gzip *gzip, uint8_t *to, size_t cap_by
         if (!stuck)
             return AP_OK;
         return ended ? fail_cut(gzip, "the compressed data", reterr) : fail_broken(gzip, "no way on", reterr);
-    case AP_INFLATE_NO_MEMORY:
-        return ap_fail_memory(gzip->gate, reterr);
-    case AP_INFLATE_CORRUPT:
-        break;
+    case AP_INFLATE_NO_MEMORY: return ap_fail_memory(gzip->gate, reterr);
+    case AP_INFLATE_CORRUPT: break;
     }
     return fail_broken(gzip, "invalid compressed data", reterr);
 }
@@ -268,27 +266,17 @@ static enum ap_status read_some(struct ap_gzip *gzip, uint8_t *to, size_t cap_by
         AP_TRY(read_first_magic(gzip, reterr));
     while (*ret_bytes == 0) {
         switch (gzip->phase) {
-        case AP_GZIP_HEADER:
-            AP_TRY(read_header(gzip, reterr));
-            break;
-        case AP_GZIP_BODY:
-            AP_TRY(read_body(gzip, to, cap_bytes, ret_bytes, reterr));
-            break;
-        case AP_GZIP_TRAILER:
-            AP_TRY(read_trailer(gzip, reterr));
-            break;
-        case AP_GZIP_BETWEEN:
-            AP_TRY(read_between(gzip, reterr));
-            break;
-        case AP_GZIP_ENDED:
-            return AP_END;
+        case AP_GZIP_HEADER: AP_TRY(read_header(gzip, reterr)); break;
+        case AP_GZIP_BODY: AP_TRY(read_body(gzip, to, cap_bytes, ret_bytes, reterr)); break;
+        case AP_GZIP_TRAILER: AP_TRY(read_trailer(gzip, reterr)); break;
+        case AP_GZIP_BETWEEN: AP_TRY(read_between(gzip, reterr)); break;
+        case AP_GZIP_ENDED: return AP_END;
         }
     }
     return AP_OK;
 }
 
-enum ap_status ap_gzip_read(struct ap_gzip *gzip, uint8_t *to, size_t cap_bytes, size_t *ret_bytes,
-                            struct ap_error *reterr)
+enum ap_status ap_gzip_read(struct ap_gzip *gzip, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr)
 {
     size_t bytes = 0;
     if (gzip->status == AP_OK)

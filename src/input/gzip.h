@@ -37,6 +37,7 @@ struct ap_gzip {
     struct ap_gzip_oddities odd;
 };
 
+/** Borrows @raw. @salvage: a wrong checksum is noted, and broken data ends the input, instead of failing. */
 AP_MUST_CHECK enum ap_status ap_gzip_init(struct ap_gzip *gzip, struct ap_gate *gate, struct ap_raw_source *raw,
                                           bool salvage, struct ap_error *reterr);
 void ap_gzip_release(struct ap_gzip *gzip);

@@ -38,6 +38,7 @@ size_t ap_inflater_unread(const struct ap_inflater *inflater, uint8_t to[AP_INFL
 
 /** CRC-32 as in gzip; begin with 0. */
 uint32_t ap_inflate_crc32(uint32_t crc, const uint8_t *data, size_t bytes);
+/** Of the library, for --version. */
 const char *ap_inflate_name(void);
 
 #endif

@@ -35,7 +35,7 @@ struct ap_inflater *ap_inflater_new(struct ap_gate *gate)
 void ap_inflater_free(struct ap_inflater *inflater)
 {
     if (inflater)
-        ap_mem_free(inflater->gate, inflater, sizeof(*inflater));
+        AP_FREE(inflater->gate, inflater, 1);
 }
 
 void ap_inflater_reset(struct ap_inflater *inflater)

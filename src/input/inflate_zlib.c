@@ -46,7 +46,7 @@ struct ap_inflater *ap_inflater_new(struct ap_gate *gate)
     inflater->stream.zfree = give_memory;
     inflater->stream.opaque = gate;
     if (inflateInit2(&inflater->stream, -MAX_WBITS) != Z_OK) {
-        ap_mem_free(gate, inflater, sizeof(*inflater));
+        AP_FREE(gate, inflater, 1);
         return NULL;
     }
     return inflater;
@@ -57,7 +57,7 @@ void ap_inflater_free(struct ap_inflater *inflater)
     if (!inflater)
         return;
     (void)inflateEnd(&inflater->stream);
-    ap_mem_free(inflater->gate, inflater, sizeof(*inflater));
+    AP_FREE(inflater->gate, inflater, 1);
 }
 
 void ap_inflater_reset(struct ap_inflater *inflater)
@@ -79,14 +79,10 @@ enum ap_inflate_result ap_inflater_step(struct ap_inflater *inflater, struct ap_
     io->out_bytes = stream->avail_out;
     switch (result) {
     case Z_OK:
-    case Z_BUF_ERROR: /* no progress was possible, which is no fault */
-        return AP_INFLATE_MORE;
-    case Z_STREAM_END:
-        return AP_INFLATE_DONE;
-    case Z_MEM_ERROR:
-        return AP_INFLATE_NO_MEMORY;
-    default:
-        return AP_INFLATE_CORRUPT;
+    case Z_BUF_ERROR: /* no progress was possible, which is no fault */ return AP_INFLATE_MORE;
+    case Z_STREAM_END: return AP_INFLATE_DONE;
+    case Z_MEM_ERROR: return AP_INFLATE_NO_MEMORY;
+    default: return AP_INFLATE_CORRUPT;
     }
 }
 

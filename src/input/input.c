@@ -46,8 +46,7 @@ static void begin(struct ap_input *input)
 
 /* The content is judged by the first bytes; where all of these are white space, by the first character behind it. What
  * comes of it does not depend on the size of blocks. */
-static enum ap_status judge(struct ap_input *input, const uint8_t *data, size_t bytes, bool ended,
-                            struct ap_error *reterr)
+static enum ap_status judge(struct ap_input *input, const uint8_t *data, size_t bytes, bool ended, struct ap_error *reterr)
 {
     size_t at = 0;
     if (input->filled_bytes == 0) {
@@ -112,8 +111,7 @@ static enum ap_status init(struct ap_input *input, const char *path, const struc
     enum ap_status status = ap_gzip_init(&input->gzip, input->gate, &input->raw, input->options.salvage, reterr);
     if (status == AP_OK) {
         size_t cap_bytes = block_bytes > FIRST_BLOCK_MIN_BYTES ? block_bytes : FIRST_BLOCK_MIN_BYTES;
-        status = ap_block_ring_init(&input->ring, input->gate, AP_BLOCK_ROOM_BEFORE, cap_bytes, AP_BLOCK_ROOM_AFTER,
-                                    reterr);
+        status = ap_block_ring_init(&input->ring, input->gate, AP_BLOCK_ROOM_BEFORE, cap_bytes, AP_BLOCK_ROOM_AFTER, reterr);
         if (status != AP_OK)
             ap_gzip_release(&input->gzip);
     }
@@ -123,19 +121,18 @@ static enum ap_status init(struct ap_input *input, const char *path, const struc
 }
 
 static enum ap_status open_input(struct ap_gate *gate, const char *path, const struct ap_byte_source *from,
-                                 const struct ap_input_options *options, struct ap_notes *notes,
-                                 struct ap_input **ret_input, struct ap_error *reterr)
+                                 const struct ap_input_options *options, struct ap_notes *notes, struct ap_input **ret_input,
+                                 struct ap_error *reterr)
 {
-    struct ap_input *input = ap_mem_cleared(gate, sizeof(*input));
-    if (!input)
-        return ap_fail_memory(gate, reterr);
+    struct ap_input *input;
+    AP_TRY(AP_ALLOC_CLEARED(gate, input, 1, reterr));
     input->gate = gate;
     input->notes = notes;
     input->options = *options;
     input->options.block_bytes = block_bytes_of(options);
     enum ap_status status = init(input, path, from, reterr);
     if (status != AP_OK) {
-        ap_mem_free(gate, input, sizeof(*input));
+        AP_FREE(gate, input, 1);
         return status;
     }
     ap_block_ring_start(&input->ring, (struct ap_block_filler){ fill, input }, options->threads > 0);
@@ -149,9 +146,8 @@ enum ap_status ap_input_open(struct ap_gate *gate, const char *path, const struc
     return open_input(gate, path, NULL, options, notes, ret_input, reterr);
 }
 
-enum ap_status ap_input_open_source(struct ap_gate *gate, struct ap_byte_source raw,
-                                    const struct ap_input_options *options, struct ap_notes *notes,
-                                    struct ap_input **ret_input, struct ap_error *reterr)
+enum ap_status ap_input_open_source(struct ap_gate *gate, struct ap_byte_source raw, const struct ap_input_options *options,
+                                    struct ap_notes *notes, struct ap_input **ret_input, struct ap_error *reterr)
 {
     return open_input(gate, NULL, &raw, options, notes, ret_input, reterr);
 }
@@ -165,7 +161,7 @@ void ap_input_free(struct ap_input *input)
     ap_block_ring_release(&input->ring);
     ap_gzip_release(&input->gzip);
     ap_raw_source_release(&input->raw);
-    ap_mem_free(input->gate, input, sizeof(*input));
+    AP_FREE(input->gate, input, 1);
 }
 
 static void note_oddities(struct ap_input *input)
@@ -176,8 +172,7 @@ static void note_oddities(struct ap_input *input)
     input->oddities_noted = true;
     if (odd->padding_bytes) {
         ap_note(input->notes, AP_COUNTER_trailing_padding, odd->padding_offset);
-        ap_note_detail(input->notes, AP_COUNTER_trailing_padding, "%llu zero bytes",
-                       (unsigned long long)odd->padding_bytes);
+        ap_note_detail(input->notes, AP_COUNTER_trailing_padding, "%llu zero bytes", (unsigned long long)odd->padding_bytes);
     }
     if (odd->trailing_data) {
         ap_note(input->notes, AP_COUNTER_trailing_data, odd->trailing_offset);

@@ -16,22 +16,21 @@ enum ap_input_role { AP_ROLE_ANY, AP_ROLE_TRACE, AP_ROLE_SNAPSHOT };
 struct ap_input_options {
     bool salvage; /* go on after a wrong checksum; end at a broken place as if the file were cut there */
     enum ap_input_role role;
-    size_t block_bytes; /* bytes handed on at a time; 0 = 512 KiB; tests use tiny ones */
+    size_t block_bytes;             /* bytes handed on at a time; 0 = 512 KiB; tests use tiny ones */
     const struct ap_opener *opener; /* NULL = the file system, "-" being standard input */
-    unsigned threads;   /* 0 = everything on the caller's thread, else one thread reads ahead */
+    unsigned threads;               /* 0 = everything on the caller's thread, else one thread reads ahead */
 };
 
 struct ap_input;
 
-/** Open @path, "-" being standard input unless there is an opener. Other than on standard input only regular files are read; a directory, device,
- *  socket or FIFO is refused by name without blocking. Starts the reading thread, but judges no content yet:
- *  that happens in ap_input_probe or, failing that, in the first read. Nothing is opened and no thread is started later.
+/** Open @path, "-" being standard input unless there is an opener. Other than on standard input only regular files are read;
+ * a directory, device, socket or FIFO is refused by name without blocking. Starts the reading thread, but judges no content
+ * yet: that happens in ap_input_probe or, failing that, in the first read. Nothing is opened and no thread is started later.
  *  @notes is borrowed until ap_input_free and written only by calls of the caller's thread. Messages do not name the
  *  path. On failure nothing is left behind. A pipe on standard input is waited for with poll(), which a sandbox has to
  *  allow, so that ap_input_free need not wait for its writer. */
-AP_MUST_CHECK enum ap_status ap_input_open(struct ap_gate *gate, const char *path,
-                                           const struct ap_input_options *options, struct ap_notes *notes,
-                                           struct ap_input **ret_input, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_input_open(struct ap_gate *gate, const char *path, const struct ap_input_options *options,
+                                           struct ap_notes *notes, struct ap_input **ret_input, struct ap_error *reterr);
 
 /** The same over raw (perhaps compressed) bytes from elsewhere. With options->threads the source is called on another
  *  thread, never on two at once. It must not fail with AP_END. */
@@ -59,7 +58,8 @@ uint64_t ap_input_raw_bytes(const struct ap_input *input);
 /** Size of the file as it was opened; 0 where that is unknown (pipes). */
 uint64_t ap_input_size_bytes(const struct ap_input *input);
 
-/** How to have JSON in the place of a pickled snapshot, and behind that, with a warning, how to convert one; for the refusal of
+/** How to have JSON in the place of a pickled snapshot, and behind that, with a warning, how to convert one; for the refusal
+ * of
  *  --memory-pickle, which needs no look at the file. */
 const char *ap_input_pickle_advice(void);
 

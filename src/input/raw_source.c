@@ -27,12 +27,10 @@ static const char *file_kind(mode_t mode)
 static enum ap_status fail_open(int error_number, struct ap_error *reterr)
 {
     switch (error_number) {
-    case ENOENT:
-        return ap_fail(reterr, AP_ERROR_INPUT, "no such file");
+    case ENOENT: return ap_fail(reterr, AP_ERROR_INPUT, "no such file");
     case ENXIO: /* a socket, or a device without a driver */
         return ap_fail(reterr, AP_ERROR_INPUT, "this is a socket or a device, expected a regular file");
-    default:
-        return ap_fail(reterr, AP_ERROR_INPUT, "cannot open the file: %s", strerror(error_number));
+    default: return ap_fail(reterr, AP_ERROR_INPUT, "cannot open the file: %s", strerror(error_number));
     }
 }
 
@@ -59,8 +57,8 @@ static enum ap_status open_regular(struct ap_raw_source *raw, const char *path, 
     }
     if (!S_ISREG(info.st_mode)) {
         (void)close(fd);
-        const char *advice = S_ISDIR(info.st_mode) ? "" : "; to read a pipe, give it as standard input with -";
-        return ap_fail(reterr, AP_ERROR_INPUT, "this is %s, expected a regular file%s", file_kind(info.st_mode), advice);
+        return ap_advise(reterr, S_ISDIR(info.st_mode) ? AP_ADVICE_NONE : AP_ADVICE_STANDARD_INPUT,
+                         ap_fail(reterr, AP_ERROR_INPUT, "this is %s, expected a regular file", file_kind(info.st_mode)));
     }
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     raw->fd = fd;

@@ -31,9 +31,9 @@ struct ap_raw_source {
 AP_MUST_CHECK enum ap_status ap_raw_source_init_path(struct ap_raw_source *raw, struct ap_gate *gate, const char *path,
                                                      const struct ap_opener *opener, size_t piece_bytes, bool wakeable,
                                                      struct ap_error *reterr);
-AP_MUST_CHECK enum ap_status ap_raw_source_init(struct ap_raw_source *raw, struct ap_gate *gate,
-                                                struct ap_byte_source from, size_t piece_bytes,
-                                                struct ap_error *reterr);
+/** The same from memory, a pipe or whatever else the source reads; it is borrowed. */
+AP_MUST_CHECK enum ap_status ap_raw_source_init(struct ap_raw_source *raw, struct ap_gate *gate, struct ap_byte_source from,
+                                                size_t piece_bytes, struct ap_error *reterr);
 void ap_raw_source_release(struct ap_raw_source *raw);
 
 /** Look at the first AP_RAW_HEAD_BYTES (fewer where the input is shorter or fails) without taking them; only before
@@ -41,12 +41,12 @@ void ap_raw_source_release(struct ap_raw_source *raw);
 void ap_raw_source_peek(struct ap_raw_source *raw, const uint8_t **ret_data, size_t *ret_bytes);
 
 /** The next piece, borrowed until the next call; AP_END at the end. */
-AP_MUST_CHECK enum ap_status ap_raw_source_next(struct ap_raw_source *raw, const uint8_t **ret_data,
-                                                size_t *ret_bytes, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_raw_source_next(struct ap_raw_source *raw, const uint8_t **ret_data, size_t *ret_bytes,
+                                                struct ap_error *reterr);
 
 /** The next 1..cap bytes, copied; AP_END at the end. */
-AP_MUST_CHECK enum ap_status ap_raw_source_read(struct ap_raw_source *raw, uint8_t *to, size_t cap_bytes,
-                                                size_t *ret_bytes, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_raw_source_read(struct ap_raw_source *raw, uint8_t *to, size_t cap_bytes, size_t *ret_bytes,
+                                                struct ap_error *reterr);
 
 /** End a wait for bytes from another thread: the read fails. */
 void ap_raw_source_wake(struct ap_raw_source *raw);

@@ -9,8 +9,8 @@
 
 #include "poison.h"
 
-#define GUESSES_MAX 16  /* places that are tried in one block */
-#define USELESS_MAX 16  /* blocks in a row that gave nothing: then reading ahead ends for good */
+#define GUESSES_MAX 16 /* places that are tried in one block */
+#define USELESS_MAX 16 /* blocks in a row that gave nothing: then reading ahead ends for good */
 
 /* A block that was given to the second thread, and where in it records were read; offsets are of the input. */
 struct piece {
@@ -291,7 +291,8 @@ static enum ap_status new_second(struct ap_ahead *ahead, struct ap_error *reterr
     struct ap_json_reader *second;
     AP_TRY(ap_json_reader_new(json->gate, nothing, ahead->user.notes[0], &json->limits, &second, reterr));
     second->scan.ops = json->scan.ops;
-    enum ap_status status = ap_record_reader_new(second, ahead->first->fields, ahead->first->field_count, &ahead->second, reterr);
+    enum ap_status status =
+        ap_record_reader_new(second, ahead->first->fields, ahead->first->field_count, &ahead->second, reterr);
     if (status != AP_OK)
         ap_json_reader_free(second);
     return status;
@@ -304,14 +305,13 @@ enum ap_status ap_ahead_new(struct ap_record_reader *first, const struct ap_ahea
     *ret_ahead = NULL;
     if (!first->json->source.peek)
         return AP_OK;
-    struct ap_ahead *ahead = ap_mem_cleared(gate, sizeof(*ahead));
-    if (!ahead)
-        return ap_fail_memory(gate, reterr);
+    struct ap_ahead *ahead;
+    AP_TRY(AP_ALLOC_CLEARED(gate, ahead, 1, reterr));
     ahead->first = first;
     ahead->user = *user;
     enum ap_status status = new_second(ahead, reterr);
     if (status != AP_OK) {
-        ap_mem_free(gate, ahead, sizeof(*ahead));
+        AP_FREE(gate, ahead, 1);
         return status;
     }
     /* With default attributes these cannot fail. */
@@ -346,5 +346,5 @@ void ap_ahead_free(struct ap_ahead *ahead)
     ap_json_reader_free(second);
     ahead->first->json->ahead = NULL;
     ahead->first->ahead_at = NULL;
-    ap_mem_free(ahead->first->json->gate, ahead, sizeof(*ahead));
+    AP_FREE(ahead->first->json->gate, ahead, 1);
 }

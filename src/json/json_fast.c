@@ -187,14 +187,14 @@ static inline unsigned first_lane(lane_mask mask)
 }
 
 /* The NUL at scan.end is a stop for each of the three, so these loops end there at the latest. */
-#define SEEK(name, stops)                              \
+#define SEEK(name, stops)                               \
     static inline const uint8_t *name(const uint8_t *p) \
-    {                                                  \
-        for (;; p += STEP) {                           \
-            lane_mask mask = stops(p);                 \
-            if (LANE_DONE(mask))                       \
-                return p + first_lane(mask);           \
-        }                                              \
+    {                                                   \
+        for (;; p += STEP) {                            \
+            lane_mask mask = stops(p);                  \
+            if (LANE_DONE(mask))                        \
+                return p + first_lane(mask);            \
+        }                                               \
     }
 SEEK(seek_string_stop, string_stops)
 SEEK(seek_not_digit, not_digit)
@@ -419,7 +419,9 @@ static enum ap_scan_result skip_call(struct ap_scan *scan, struct ap_skip *skip,
 
 static enum ap_scan_result skip_container(struct ap_scan *scan, struct ap_record_reader *record, const uint8_t **p)
 {
-    struct ap_skip skip = { .label = AP_SKIP_VALUE, .depth_limit = record->skip_depth_limit, .is_object = record->skip_bits };
+    struct ap_skip skip = { .label = AP_SKIP_VALUE,
+                            .depth_limit = record->skip_depth_limit,
+                            .is_object = record->skip_bits };
     enum ap_scan_result result = skip_value(scan, &skip, p);
     record->too_deep = skip.too_deep;
     return result;
@@ -443,8 +445,9 @@ static inline void learn_string(struct ap_guess *guess, const uint8_t *end, size
 {
     if (bytes > 30 || *end != '"')
         return;
-    *guess = (struct ap_guess){ .upto = ((uint32_t)2 << bytes) - 1, .stops = (uint32_t)1 << bytes, .bytes = (uint8_t)bytes,
-                                .end = '"' };
+    *guess = (struct ap_guess){
+        .upto = ((uint32_t)2 << bytes) - 1, .stops = (uint32_t)1 << bytes, .bytes = (uint8_t)bytes, .end = '"'
+    };
 }
 
 static inline void learn_number(struct ap_guess *guess, const uint8_t *start, const uint8_t *end)
@@ -454,8 +457,11 @@ static inline void learn_number(struct ap_guess *guess, const uint8_t *start, co
         return;
     if (whole < bytes && seek_not_digit(start + whole + 1) != end)
         return; /* with an exponent */
-    *guess = (struct ap_guess){ .upto = ((uint32_t)2 << bytes) - 1, .bytes = (uint8_t)bytes, .point = (uint8_t)whole,
-                                .stops = (uint32_t)1 << bytes | (whole < bytes ? (uint32_t)1 << whole : 0), .end = *end,
+    *guess = (struct ap_guess){ .upto = ((uint32_t)2 << bytes) - 1,
+                                .bytes = (uint8_t)bytes,
+                                .point = (uint8_t)whole,
+                                .stops = (uint32_t)1 << bytes | (whole < bytes ? (uint32_t)1 << whole : 0),
+                                .end = *end,
                                 .first = whole > 1 ? '0' : 0 };
 }
 
@@ -532,7 +538,7 @@ static void count_duplicates(struct ap_scan *scan, uint64_t keys, const uint8_t 
 
 /* A gap that opens a member object, or repeats a key. */
 static NOT_INLINE void enter_rare_gap(struct ap_scan *scan, struct ap_record_reader *record, const struct ap_gap *gap,
-                           const uint8_t *at)
+                                      const uint8_t *at)
 {
     struct ap_record_cursor *cursor = &record->cursor;
     uint64_t of_record = ((uint64_t)1 << AP_RECORD_KEYS) - 1;

@@ -12,7 +12,7 @@ enum ap_json_state {
     AP_STATE_FIRST_KEY,     /* or the end of the object */
     AP_STATE_KEY,
     AP_STATE_COLON,
-    AP_STATE_AFTER          /* a value: comma, closing bracket, or the end of the document */
+    AP_STATE_AFTER /* a value: comma, closing bracket, or the end of the document */
 };
 
 struct ap_json_reader {
@@ -20,22 +20,22 @@ struct ap_json_reader {
     struct ap_byte_source source;
     struct ap_notes *notes;
     struct ap_json_limits limits;
-    struct ap_scan scan;           /* ops, end, at_eof */
-    uint8_t *window;               /* where the text begins that can be read now */
-    uint8_t *own;                  /* capacity + slack bytes, where text does not lie in a borrowed block */
+    struct ap_scan scan; /* ops, end, at_eof */
+    uint8_t *window;     /* where the text begins that can be read now */
+    uint8_t *own;        /* capacity + slack bytes, where text does not lie in a borrowed block */
     size_t capacity;
     uint8_t nothing[AP_SCAN_SLACK_BYTES]; /* the window before anything was read: zeros */
-    const uint8_t *at;             /* next byte to read */
-    uint64_t window_offset_bytes;  /* of window[0] in the input */
+    const uint8_t *at;                    /* next byte to read */
+    uint64_t window_offset_bytes;         /* of window[0] in the input */
     enum ap_json_state state;
     uint32_t depth;
-    uint8_t *is_object;            /* one bit a level; also used beyond depth by skipping */
+    uint8_t *is_object; /* one bit a level; also used beyond depth by skipping */
     char *decoded;
     size_t decoded_capacity;
-    uint64_t odd_tokens;           /* whose oddities were moved to the notes */
-    struct ap_ahead *ahead;        /* reads records of the next blocks; NULL = nobody */
+    uint64_t odd_tokens;    /* whose oddities were moved to the notes */
+    struct ap_ahead *ahead; /* reads records of the next blocks; NULL = nobody */
     bool started;
-    enum ap_status end_status;     /* AP_OK, or why the source ended too early */
+    enum ap_status end_status; /* AP_OK, or why the source ended too early */
     enum ap_status failed;
     struct ap_error error;
 };
@@ -53,6 +53,7 @@ void ap_ahead_after_blocks(struct ap_ahead *ahead);
 enum ap_status ap_json_more(struct ap_json_reader *reader, const uint8_t **keep, struct ap_error *reterr);
 /** Turn the scan's last BAD or (at the end of input) MORE into the reader's lasting failure. */
 enum ap_status ap_json_fail_scan(struct ap_json_reader *reader, enum ap_scan_result result, struct ap_error *reterr);
+/** The reader's lasting failure where values nest deeper than @limit. */
 enum ap_status ap_json_fail_depth(struct ap_json_reader *reader, const uint8_t *at, uint32_t limit, struct ap_error *reterr);
 /** Keep a failure of another kind. */
 enum ap_status ap_json_keep_failure(struct ap_json_reader *reader, enum ap_status status, struct ap_error *reterr);

@@ -54,8 +54,8 @@ static uint8_t find_field(const struct ap_record_reader *record, unsigned level,
 {
     for (unsigned i = 0; i < record->field_count; i++) {
         const struct ap_json_field *field = &record->fields[i];
-        bool same_parent = level ? field->parent && strcmp(field->parent, record->fields[parent].parent) == 0
-                                 : !field->parent;
+        bool same_parent =
+            level ? field->parent && strcmp(field->parent, record->fields[parent].parent) == 0 : !field->parent;
         if (same_parent && ap_text_is(key, field->key))
             return (uint8_t)i;
     }
@@ -168,8 +168,8 @@ enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_record_r
 
 static bool same_gap(const struct ap_gap *a, const struct ap_gap *b, unsigned before, const uint8_t *text, size_t bytes)
 {
-    return a->before == before && a->bytes == bytes && a->level == b->level && a->field == b->field && a->action == b->action &&
-           a->enters == b->enters && a->parent == b->parent && a->keys == b->keys &&
+    return a->before == before && a->bytes == bytes && a->level == b->level && a->field == b->field &&
+           a->action == b->action && a->enters == b->enters && a->parent == b->parent && a->keys == b->keys &&
            memcmp(a->text, text, bytes) == 0;
 }
 

@@ -22,16 +22,16 @@ enum ap_gap_action {
 /** The text between two values, and what reading it means. */
 struct ap_gap {
     uint8_t text[AP_GAP_MAX_BYTES];
-    uint64_t needed;          /* one bit for each byte of text */
+    uint64_t needed; /* one bit for each byte of text */
     uint8_t bytes;
     uint8_t action;
-    uint8_t kind;             /* of a value that is laid out as last time: AP_JSON_STRING or AP_JSON_NUMBER */
-    uint8_t level;            /* after it: 0 = in the record, 1 = in a member object that is entered */
-    uint8_t field;            /* whose value follows, or AP_NO_FIELD */
-    uint64_t keys;            /* keys read in the gap, one bit each: AP_RECORD_KEYS bits of the record, then of members */
-    bool enters;              /* it opens a member object: level 1 starts without keys */
-    bool learnable;           /* its bytes alone say all: nothing odd was counted in it */
-    uint8_t parent;           /* after it, at level 1: a field of the member object; gaps in different ones differ */
+    uint8_t kind;   /* of a value that is laid out as last time: AP_JSON_STRING or AP_JSON_NUMBER */
+    uint8_t level;  /* after it: 0 = in the record, 1 = in a member object that is entered */
+    uint8_t field;  /* whose value follows, or AP_NO_FIELD */
+    uint64_t keys;  /* keys read in the gap, one bit each: AP_RECORD_KEYS bits of the record, then of members */
+    bool enters;    /* it opens a member object: level 1 starts without keys */
+    bool learnable; /* its bytes alone say all: nothing odd was counted in it */
+    uint8_t parent; /* after it, at level 1: a field of the member object; gaps in different ones differ */
     /* How the value behind it was laid out last time: guessing right lets the processor go on with the next gap before it
      * has found the end of this value. */
     struct ap_guess {
@@ -41,7 +41,7 @@ struct ap_gap {
         uint8_t end;          /* the byte behind it */
         uint8_t first;        /* 0, or '0': a number of several digits that begins so is none */
     } guess;
-    uint16_t before;          /* the gap that it follows: each way through a record has gaps of its own */
+    uint16_t before;                      /* the gap that it follows: each way through a record has gaps of its own */
     uint16_t followers[AP_GAP_FOLLOWERS]; /* gaps that came after the next value, last seen first */
 };
 #define AP_NO_FIELD 255
@@ -51,8 +51,8 @@ struct ap_gap {
 /** Where the reading of one record stands. */
 struct ap_record_cursor {
     uint8_t level;
-    bool opened;              /* the last thing read was an opening brace */
-    uint8_t parent;           /* at level 1: a field of the member object that is entered */
+    bool opened;    /* the last thing read was an opening brace */
+    uint8_t parent; /* at level 1: a field of the member object that is entered */
     uint64_t seen;
 };
 
@@ -60,29 +60,29 @@ struct ap_record_reader {
     struct ap_json_reader *json;
     const struct ap_json_field *fields;
     unsigned field_count;
-    struct ap_json_span *spans;    /* of the record being read; one more than fields, for values that nobody wants */
+    struct ap_json_span *spans;           /* of the record being read; one more than fields, for values that nobody wants */
     uint64_t between[2], between_mask[2]; /* the text from one record to the next, its opening brace included */
     uint8_t between_bytes;
-    struct ap_gap *gaps;           /* [0] is the opening brace, [AP_GAP_NEVER] fits nothing */
+    struct ap_gap *gaps; /* [0] is the opening brace, [AP_GAP_NEVER] fits nothing */
     unsigned gap_count;
-    unsigned resets;               /* how often the table was full */
-    uint8_t *skip_bits;            /* nesting of skipped values */
+    unsigned resets;    /* how often the table was full */
+    uint8_t *skip_bits; /* nesting of skipped values */
     uint32_t skip_depth_limit;
     bool too_deep;
     struct ap_record_cursor cursor;
-    char *key;                     /* a key with escapes, decoded */
+    char *key; /* a key with escapes, decoded */
     size_t key_capacity;
-    struct ap_gap parsed;          /* the gap that was parsed last, when it is not learned */
+    struct ap_gap parsed; /* the gap that was parsed last, when it is not learned */
     struct ap_layout_key {
         char text[47];
         uint8_t bytes;
-    } keys[2][AP_MEMBER_KEYS];     /* member names met so far by level: one bit each, to notice duplicates */
+    } keys[2][AP_MEMBER_KEYS]; /* member names met so far by level: one bit each, to notice duplicates */
     unsigned key_count[2];
-    char *decoded;                 /* for ap_record_text */
+    char *decoded; /* for ap_record_text */
     size_t decoded_bytes;
     bool last_was_object, any_object; /* of the array being read */
-    bool at_boundary;              /* reading stands between two elements */
-    const uint8_t *ahead_at;       /* between two records, the later of which were read ahead; NULL = nowhere */
+    bool at_boundary;                 /* reading stands between two elements */
+    const uint8_t *ahead_at;          /* between two records, the later of which were read ahead; NULL = nowhere */
 };
 
 /** Does the text between two records that is usual stand at @at? 16 bytes are readable there. */
@@ -100,8 +100,8 @@ void ap_layout_init(struct ap_record_reader *record);
 enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_record_reader *record, const uint8_t **p,
                                         struct ap_gap *gap);
 /** Remember @gap as following @before where it fits; returns its number or AP_GAP_NEVER. */
-unsigned ap_layout_learn(struct ap_record_reader *record, unsigned before, const struct ap_gap *gap,
-                         const uint8_t *text, size_t bytes);
+unsigned ap_layout_learn(struct ap_record_reader *record, unsigned before, const struct ap_gap *gap, const uint8_t *text,
+                         size_t bytes);
 /** A string of a field that may hold unescaped quotes ended too early: find its true end. */
 enum ap_scan_result ap_layout_recover_quote(struct ap_scan *scan, struct ap_record_reader *record, const uint8_t *start,
                                             const uint8_t **p);

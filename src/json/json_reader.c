@@ -36,9 +36,8 @@ enum ap_status ap_json_reader_new(struct ap_gate *gate, struct ap_byte_source so
                                   const struct ap_json_limits *limits, struct ap_json_reader **ret_reader,
                                   struct ap_error *reterr)
 {
-    struct ap_json_reader *reader = ap_mem_resize(gate, NULL, 0, sizeof(*reader));
-    if (!reader)
-        return ap_fail_memory(gate, reterr);
+    struct ap_json_reader *reader;
+    AP_TRY(AP_ALLOC(gate, reader, 1, reterr));
     *reader = (struct ap_json_reader){ .gate = gate, .source = source, .notes = notes };
     if (limits)
         reader->limits = *limits;
@@ -66,7 +65,7 @@ void ap_json_reader_free(struct ap_json_reader *reader)
         ap_mem_free(gate, reader->own, reader->capacity + AP_SCAN_SLACK_BYTES);
     if (reader->is_object)
         ap_mem_free(gate, reader->is_object, depth_bytes(&reader->limits));
-    ap_mem_free(gate, reader, sizeof(*reader));
+    AP_FREE(gate, reader, 1);
 }
 
 uint64_t ap_json_offset(const struct ap_json_reader *reader)
@@ -103,8 +102,9 @@ enum ap_status ap_json_fail_scan(struct ap_json_reader *reader, enum ap_scan_res
     if (result == AP_SCAN_BAD) {
         char found[32];
         describe_byte(reader, at, found, sizeof(found));
-        status = ap_fail_at(&error, AP_ERROR_INPUT, ap_json_offset_of(reader, at),
-                            "not valid JSON: expected %s, found %s; --salvage uses what comes before", expected, found);
+        status = ap_fail_at(&error, AP_ERROR_INPUT, ap_json_offset_of(reader, at), "not valid JSON: expected %s, found %s",
+                            expected, found);
+        error.advice = AP_ADVICE_SALVAGE;
     } else {
         status = ap_fail_at(&error, AP_ERROR_CUT, ap_json_offset_of(reader, reader->scan.end),
                             "the input ends where %s was expected: it is cut or incomplete", expected);
@@ -117,8 +117,8 @@ enum ap_status ap_json_fail_scan(struct ap_json_reader *reader, enum ap_scan_res
 enum ap_status ap_json_fail_depth(struct ap_json_reader *reader, const uint8_t *at, uint32_t limit, struct ap_error *reterr)
 {
     struct ap_error error;
-    ap_fail_at(&error, AP_ERROR_LIMIT, ap_json_offset_of(reader, at),
-               "values nest deeper than %u levels; --max-depth allows more in parts that are skipped", limit);
+    ap_fail_at(&error, AP_ERROR_LIMIT, ap_json_offset_of(reader, at), "values nest deeper than %u levels", limit);
+    error.advice = AP_ADVICE_MORE_DEPTH;
     if (reterr)
         *reterr = error;
     return ap_json_keep_failure(reader, AP_ERROR_LIMIT, &error);
@@ -137,8 +137,8 @@ static enum ap_status repeat_failure(const struct ap_json_reader *reader, struct
  * in the last block copied to right before it. */
 
 /* Room for @wanted_bytes in the own buffer, of which the text at *keep comes first. */
-static enum ap_status keep_in_own(struct ap_json_reader *reader, const uint8_t *keep, size_t kept_bytes,
-                                  size_t wanted_bytes, struct ap_error *reterr)
+static enum ap_status keep_in_own(struct ap_json_reader *reader, const uint8_t *keep, size_t kept_bytes, size_t wanted_bytes,
+                                  struct ap_error *reterr)
 {
     bool within = reader->window == reader->own;
     if (within && kept_bytes)
@@ -333,8 +333,8 @@ static enum ap_status close_container(struct ap_json_reader *reader, struct ap_j
 
 static enum ap_status decode_token(struct ap_json_reader *reader, struct ap_json_token *token, struct ap_error *reterr)
 {
-    enum ap_status status = ap_mem_reserve(reader->gate, (void **)&reader->decoded, &reader->decoded_capacity,
-                                           token->text_bytes * 3, 1, reterr);
+    enum ap_status status =
+        AP_RESERVE(reader->gate, reader->decoded, reader->decoded_capacity, token->text_bytes * 3, reterr);
     if (status != AP_OK)
         return ap_json_keep_failure(reader, status, reterr);
     token->text_bytes = ap_json_decode(token->text, token->text_bytes, reader->decoded);
@@ -397,14 +397,10 @@ static enum ap_status read_scalar(struct ap_json_reader *reader, struct ap_json_
 static enum ap_status read_value(struct ap_json_reader *reader, struct ap_json_token *token, struct ap_error *reterr)
 {
     switch (*reader->at) {
-    case '{':
-        return open_container(reader, true, token, reterr);
-    case '[':
-        return open_container(reader, false, token, reterr);
-    case '"':
-        return read_string(reader, AP_JSON_STRING, token, reterr);
-    default:
-        return read_scalar(reader, token, reterr);
+    case '{': return open_container(reader, true, token, reterr);
+    case '[': return open_container(reader, false, token, reterr);
+    case '"': return read_string(reader, AP_JSON_STRING, token, reterr);
+    default: return read_scalar(reader, token, reterr);
     }
 }
 
@@ -479,8 +475,7 @@ enum ap_status ap_json_next(struct ap_json_reader *reader, struct ap_json_token 
             if (c == ']')
                 return close_container(reader, token);
             /* fall through */
-        case AP_STATE_VALUE:
-            return read_value(reader, token, reterr);
+        case AP_STATE_VALUE: return read_value(reader, token, reterr);
         }
     }
 }
@@ -535,8 +530,8 @@ enum ap_status ap_json_skip_rest(struct ap_json_reader *reader, const struct ap_
         return AP_OK;
     reader->depth--;
     reader->state = AP_STATE_AFTER;
-    return ap_json_skip_stream(
-        reader, token->kind == AP_JSON_OBJECT_BEGIN ? AP_SKIP_FIRST_KEY : AP_SKIP_FIRST_ELEMENT, reterr);
+    return ap_json_skip_stream(reader, token->kind == AP_JSON_OBJECT_BEGIN ? AP_SKIP_FIRST_KEY : AP_SKIP_FIRST_ELEMENT,
+                               reterr);
 }
 
 /* Over the white space and the colon before a member's value. */

@@ -34,7 +34,7 @@ struct ap_json_token {
 
 struct ap_json_limits {
     uint32_t kept_depth;    /* nesting of values that are read; 0 = 512 */
-    uint32_t skipped_depth; /* nesting of values that are skipped (--max-depth); 0 = 10,000 */
+    uint32_t skipped_depth; /* nesting of values that are skipped (ap_request.max_depth); 0 = 10,000 */
     size_t window_bytes;    /* size of one read; 0 = 1 MiB; tests use tiny ones */
     size_t token_bytes;     /* largest kept string, number or record; 0 = 16 MiB */
 };
@@ -43,8 +43,8 @@ struct ap_json_reader;
 
 /** @notes receives what was odd. The reader borrows source and notes. */
 AP_MUST_CHECK enum ap_status ap_json_reader_new(struct ap_gate *gate, struct ap_byte_source source, struct ap_notes *notes,
-                                                const struct ap_json_limits *limits,
-                                                struct ap_json_reader **ret_reader, struct ap_error *reterr);
+                                                const struct ap_json_limits *limits, struct ap_json_reader **ret_reader,
+                                                struct ap_error *reterr);
 void ap_json_reader_free(struct ap_json_reader *reader); /* NULL is fine */
 
 /** Step to the next token. AP_END after the document's only value and white space up to the end of the input.

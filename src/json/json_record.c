@@ -24,9 +24,8 @@ enum ap_status ap_record_reader_new(struct ap_json_reader *json, const struct ap
                                     struct ap_record_reader **ret_record, struct ap_error *reterr)
 {
     struct ap_gate *gate = json->gate;
-    struct ap_record_reader *record = ap_mem_cleared(gate, sizeof(*record));
-    if (!record)
-        return ap_fail_memory(gate, reterr);
+    struct ap_record_reader *record;
+    AP_TRY(AP_ALLOC_CLEARED(gate, record, 1, reterr));
     record->json = json;
     record->fields = fields;
     record->field_count = field_count;
@@ -57,7 +56,7 @@ void ap_record_reader_free(struct ap_record_reader *record)
         ap_mem_free(gate, record->skip_bits, skip_bits_bytes(record));
     ap_mem_free(gate, record->key, record->key ? record->key_capacity : 0);
     ap_mem_free(gate, record->decoded, record->decoded_bytes);
-    ap_mem_free(gate, record, sizeof(*record));
+    AP_FREE(gate, record, 1);
 }
 
 _Static_assert(AP_SPAN_ABSENT == 0xff, "spans are cleared by setting all their bits");
@@ -213,8 +212,7 @@ enum ap_status ap_record_text(struct ap_record_reader *record, const struct ap_j
     *ret_text = (struct ap_text){ span->text, span->bytes };
     if (AP_LIKELY(!span->decode))
         return AP_OK;
-    AP_TRY(ap_mem_reserve(record->json->gate, (void **)&record->decoded, &record->decoded_bytes, (size_t)span->bytes * 3,
-                          1, reterr));
+    AP_TRY(AP_RESERVE(record->json->gate, record->decoded, record->decoded_bytes, (size_t)span->bytes * 3, reterr));
     *ret_text = (struct ap_text){ record->decoded, ap_json_decode(span->text, span->bytes, record->decoded) };
     return AP_OK;
 }

@@ -22,8 +22,8 @@ struct ap_json_field {
 struct ap_json_span {
     const char *text; /* strings: without the quotes; containers: the whole text */
     uint32_t bytes;
-    uint8_t kind;     /* AP_SPAN_ABSENT or an enum ap_json_kind: STRING, NUMBER, ..., OBJECT_BEGIN, ARRAY_BEGIN */
-    uint8_t decode;   /* a string that differs from its raw text: use ap_json_record_text */
+    uint8_t kind;   /* AP_SPAN_ABSENT or an enum ap_json_kind: STRING, NUMBER, ..., OBJECT_BEGIN, ARRAY_BEGIN */
+    uint8_t decode; /* a string that differs from its raw text: use ap_json_record_text */
 };
 #define AP_SPAN_ABSENT 255
 
@@ -36,14 +36,15 @@ enum ap_record_outcome {
 
 struct ap_record_reader;
 
+/** To read the elements of the array that @json stands in; @fields is borrowed. Nothing is left behind on failure. */
 AP_MUST_CHECK enum ap_status ap_record_reader_new(struct ap_json_reader *json, const struct ap_json_field *fields,
                                                   unsigned field_count, struct ap_record_reader **ret_record,
                                                   struct ap_error *reterr);
 void ap_record_reader_free(struct ap_record_reader *record);
 
-/** Within an array: read the next element. AP_END once ']' was read. @spans has field_count + 1 elements, the last of which is scratch.
- *  *ret_offset is the element's first byte. A comma before ']' is accepted and counted in an array that
- *  holds an object. */
+/** Within an array: read the next element. AP_END once ']' was read. @spans has field_count + 1 elements, the last of which
+ * is scratch. *ret_offset is the element's first byte. A comma before ']' is accepted and counted in an array that holds an
+ * object. */
 AP_MUST_CHECK enum ap_status ap_record_next(struct ap_record_reader *record, struct ap_json_span *spans,
                                             enum ap_record_outcome *ret_outcome, uint64_t *ret_offset,
                                             struct ap_error *reterr);

@@ -26,9 +26,9 @@ struct ap_scan_odds {
 struct ap_scan {
     const struct ap_scan_ops *ops;
     const uint8_t *end;
-    bool at_eof;           /* nothing follows scan.end: a number may touch it */
-    const uint8_t *at;     /* after BAD: the offending byte; after MORE: where text is missing */
-    const char *expected;  /* after BAD: what would have been right */
+    bool at_eof;          /* nothing follows scan.end: a number may touch it */
+    const uint8_t *at;    /* after BAD: the offending byte; after MORE: where text is missing */
+    const char *expected; /* after BAD: what would have been right */
     struct ap_scan_odds odds;
 };
 
@@ -46,10 +46,10 @@ enum ap_skip_label {
 
 /** Where a value that is being skipped stands between two calls. */
 struct ap_skip {
-    uint8_t label;         /* enum ap_skip_label */
+    uint8_t label; /* enum ap_skip_label */
     uint32_t depth, depth_limit;
-    uint8_t *is_object;    /* one bit a level, depth_limit bits */
-    bool too_deep;         /* after BAD */
+    uint8_t *is_object; /* one bit a level, depth_limit bits */
+    bool too_deep;      /* after BAD */
 };
 
 /* Flags of a string. */

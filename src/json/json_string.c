@@ -70,13 +70,9 @@ static enum ap_scan_result scan_escape(struct ap_scan *scan, const uint8_t **p)
     case 'f':
     case 'n':
     case 'r':
-    case 't':
-        *p = at + 2;
-        return AP_SCAN_OK;
-    case 'u':
-        return scan_unicode_escape(scan, p);
-    default:
-        return ap_scan_bad(scan, at + 1, "one of \"\\/bfnrtu after a backslash");
+    case 't': *p = at + 2; return AP_SCAN_OK;
+    case 'u': return scan_unicode_escape(scan, p);
+    default: return ap_scan_bad(scan, at + 1, "one of \"\\/bfnrtu after a backslash");
     }
 }
 
@@ -180,28 +176,20 @@ enum ap_scan_result ap_scan_literal(struct ap_scan *scan, const uint8_t **p, enu
     const uint8_t *at = *p;
     *ret_kind = AP_JSON_NONFINITE;
     switch (*at) {
-    case 't':
-        *ret_kind = AP_JSON_TRUE;
-        return expect_word(scan, p, "true");
-    case 'f':
-        *ret_kind = AP_JSON_FALSE;
-        return expect_word(scan, p, "false");
+    case 't': *ret_kind = AP_JSON_TRUE; return expect_word(scan, p, "true");
+    case 'f': *ret_kind = AP_JSON_FALSE; return expect_word(scan, p, "false");
     case 'n':
         if (at[1] != 'a') {
             *ret_kind = AP_JSON_NULL;
             return expect_word(scan, p, "null");
         }
         return expect_nonfinite(scan, p, "nan");
-    case 'N':
-        return expect_nonfinite(scan, p, "NaN");
-    case 'I':
-        return expect_nonfinite(scan, p, "Infinity");
-    case 'i':
-        return expect_nonfinite(scan, p, "inf");
+    case 'N': return expect_nonfinite(scan, p, "NaN");
+    case 'I': return expect_nonfinite(scan, p, "Infinity");
+    case 'i': return expect_nonfinite(scan, p, "inf");
     case '-': /* as C's printf writes them, and Python's json */
         return expect_nonfinite(scan, p, at[1] == 'I' ? "-Infinity" : at[1] == 'n' ? "-nan" : "-inf");
-    default:
-        return ap_scan_bad(scan, at, "a value");
+    default: return ap_scan_bad(scan, at, "a value");
     }
 }
 

@@ -14,7 +14,7 @@ struct ap_mcp_options {
     uint64_t max_memory_bytes; /* of one analysis; 0 = no bound */
     uint32_t max_depth;        /* as in struct ap_request */
     bool one_thread;
-    bool redact;               /* names in all answers are hashes; for whoever starts the server to say, not for the client */
+    bool redact;        /* names in all answers are hashes; for whoever starts the server to say, not for the client */
     int64_t fail_after; /* tests: number of allocations of the server itself that succeed; 0 = all */
 };
 
@@ -28,8 +28,8 @@ AP_MUST_CHECK enum ap_status ap_mcp_server_new(const struct ap_mcp_options *opti
                                                const char **ret_path, struct ap_error *reterr);
 void ap_mcp_server_free(struct ap_mcp_server *server);
 
-/** Answer one line: nothing is written where no answer is due, else one line, and before it lines that tell of progress where the
- *  client asks for them. Fails only as @write does. */
+/** Answer one line: nothing is written where no answer is due, else one line, and before it lines that tell of progress
+ * where the client asks for them. Fails only as @write does. */
 AP_MUST_CHECK enum ap_status ap_mcp_server_answer(struct ap_mcp_server *server, const char *line, size_t bytes,
                                                   ap_write_fn *write, void *write_self, struct ap_error *reterr);
 

@@ -22,8 +22,9 @@ static enum ap_status answer(struct ap_mcp_call *call, write_answer *write, stru
 
 static enum ap_status analyzed(struct ap_mcp_call *call, const struct ap_report *report, struct ap_error *reterr)
 {
-    static const char *const members[] = { "id", "rule_id", "title", "severity", "confidence", "bottleneck", "domain",
-                                           "saves_us", "saves_bytes", "gain", "action", "validation", NULL };
+    static const char *const members[] = { "id",         "rule_id",    "title",    "severity",    "confidence",
+                                           "bottleneck", "domain",     "saves_us", "saves_bytes", "gain",
+                                           "action",     "validation", NULL };
     static const char *const verdict[] = { "bound", "sentence", "confidence", "dur_us", "judged_ratio", NULL };
     const struct ap_value *root = ap_report_root(report);
     struct ap_mcp_object object = { .call = call };

@@ -36,8 +36,8 @@ struct reading {
     struct ap_text key;                          /* of the member that is about to be read; dies with the model */
 };
 
-static enum ap_status add_container(struct reading *reading, struct ap_text key, enum ap_value_type type, uint64_t offset_bytes,
-                                    struct ap_error *reterr)
+static enum ap_status add_container(struct reading *reading, struct ap_text key, enum ap_value_type type,
+                                    uint64_t offset_bytes, struct ap_error *reterr)
 {
     if (reading->depth > AP_MCP_MAX_DEPTH)
         return ap_fail_at(reterr, AP_ERROR_LIMIT, offset_bytes, "nested deeper than %d levels", AP_MCP_MAX_DEPTH);
@@ -87,9 +87,7 @@ static enum ap_status read_all(struct reading *reading, struct ap_error *reterr)
 {
     for (;;) {
         struct ap_json_token token;
-        enum ap_status status = ap_json_next(reading->json, &token, reterr);
-        if (status != AP_OK)
-            return status == AP_END ? AP_OK : status;
+        AP_TRY_UNTIL_END(ap_json_next(reading->json, &token, reterr));
         if (token.kind == AP_JSON_OBJECT_END || token.kind == AP_JSON_ARRAY_END)
             reading->depth--;
         else if (token.kind == AP_JSON_KEY)
@@ -114,7 +112,8 @@ enum ap_status ap_mcp_message_read(const char *line, size_t bytes, struct ap_mod
     struct bytes text = { line, bytes };
     struct ap_byte_source source = { .read = read_bytes, .self = &text };
     struct ap_notes notes = { .notes = { { .count = 0 } } };
-    struct ap_json_limits limits = { .kept_depth = AP_MCP_MAX_DEPTH + 2, .window_bytes = WINDOW_BYTES,
+    struct ap_json_limits limits = { .kept_depth = AP_MCP_MAX_DEPTH + 2,
+                                     .window_bytes = WINDOW_BYTES,
                                      .token_bytes = TOKEN_MAX_BYTES };
     struct reading reading = { .model = model, .open = { &model->root }, .depth = 1, .key = AP_TEXT("message") };
     AP_TRY(ap_json_reader_new(model->arena.gate, source, &notes, &limits, &reading.json, reterr));

@@ -15,7 +15,8 @@
 const struct ap_value *ap_mcp_progress_token(const struct ap_value *params)
 {
     const struct ap_value *token = ap_value_member(ap_value_member(params, "_meta"), "progressToken");
-    bool fits = token && (token->type == AP_VALUE_TEXT || token->type == AP_VALUE_LITERAL) && token->as.text.bytes <= MAX_TOKEN_BYTES;
+    bool fits = token && (token->type == AP_VALUE_TEXT || token->type == AP_VALUE_LITERAL) &&
+                token->as.text.bytes <= MAX_TOKEN_BYTES;
     return fits ? token : NULL;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * mcp_questions.c - the tools that look closer: at a rule or figure, at a table, at what is around a row. Each answers in text
- * and as an object; the object is left out where it does not fit. */
+ * mcp_questions.c - the tools that look closer: at a rule or figure, at a table, at what is around a row. Each answers in
+ * text and as an object; the object is left out where it does not fit. */
 #include <string.h>
 
-#include "mcp_message.h"
 #include "mcp_report.h"
+#include "model_build.h"
 
 #include "poison.h"
 
@@ -29,7 +29,8 @@ enum ap_status ap_mcp_explain(struct ap_mcp_call *call, struct ap_error *reterr)
 
 /* ---- capture ---- */
 
-static enum ap_status add_code(struct ap_mcp_call *call, const struct ap_value *capture, const char *key, struct ap_error *reterr)
+static enum ap_status add_code(struct ap_mcp_call *call, const struct ap_value *capture, const char *key,
+                               struct ap_error *reterr)
 {
     struct ap_text code = ap_value_text(ap_value_member(capture, key));
     if (!code.bytes)
@@ -46,7 +47,8 @@ static enum ap_status write_advice(struct ap_mcp_call *call, const struct ap_val
     if (!reason)
         AP_TRY(ap_mcp_text_add(&call->text, "Nothing that could be judged is missing.\n", reterr));
     for (; reason; reason = reason->next) {
-        struct ap_text option = ap_value_text(ap_value_member(reason, "option")), text = ap_value_text(ap_value_member(reason, "text"));
+        struct ap_text option = ap_value_text(ap_value_member(reason, "option")),
+                       text = ap_value_text(ap_value_member(reason, "text"));
         AP_TRY(ap_mcp_text_write(&call->text, option.data, option.bytes, reterr));
         AP_TRY(ap_mcp_text_add(&call->text, ": ", reterr));
         AP_TRY(ap_mcp_text_write(&call->text, text.data, text.bytes, reterr));
@@ -77,7 +79,6 @@ enum ap_status ap_mcp_capture(struct ap_mcp_call *call, struct ap_error *reterr)
 
 /* ---- list_metrics ---- */
 
-#define LIST_MAX_BYTES ((size_t)4 << 20)
 #define NEEDLE_BYTES 128
 
 static enum ap_status lower_needle(const struct ap_mcp_call *call, char needle[NEEDLE_BYTES], struct ap_error *reterr)
@@ -87,7 +88,7 @@ static enum ap_status lower_needle(const struct ap_mcp_call *call, char needle[N
     if (bytes >= NEEDLE_BYTES)
         return ap_fail(reterr, AP_ERROR_USAGE, "contains takes at most %d bytes", NEEDLE_BYTES - 1);
     for (size_t i = 0; i < bytes; i++)
-        needle[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]);
+        needle[i] = ap_folded(text[i]);
     needle[bytes] = '\0';
     return AP_OK;
 }
@@ -100,19 +101,14 @@ static bool any_text_contains(const struct ap_value *row, const char *needle)
     return !*needle;
 }
 
-/* Keep the first rows that have the text in one of their members; returns how many have it. */
-static int64_t pick_rows(struct ap_value *list, const char *needle, int64_t limit)
+/* The first rows that have the text in one of their members, as a list whose rows are lent; returns how many have it. */
+static int64_t pick_rows(const struct ap_value *rows, const char *needle, int64_t limit, struct ap_model *model)
 {
-    struct ap_value *row = list->as.children.first, **to = &list->as.children.first;
     int64_t count = 0;
-    list->as.children.last = NULL;
-    for (; row; row = row->next) {
-        if (!any_text_contains(row, needle) || count++ >= limit)
-            continue;
-        *to = list->as.children.last = row;
-        to = &row->next;
-    }
-    *to = NULL;
+    struct ap_value *list = ap_add_list(model, &model->root, "rows");
+    for (const struct ap_value *row = ap_value_first(rows); row; row = row->next)
+        if (any_text_contains(row, needle) && count++ < limit)
+            ap_add_object(model, list, NULL)->as = row->as;
     return count;
 }
 
@@ -130,36 +126,32 @@ static enum ap_status write_row(struct ap_mcp_text *text, const struct ap_value 
     return ap_mcp_text_add(text, "\n", reterr);
 }
 
-static enum ap_status write_list(struct ap_mcp_call *call, struct ap_value *list, struct ap_error *reterr)
+static enum ap_status write_list(struct ap_mcp_call *call, const struct ap_value *picked, int64_t total_count,
+                                 int64_t matched_count, struct ap_error *reterr)
 {
-    char needle[NEEDLE_BYTES];
     struct ap_mcp_object object = { .call = call };
-    AP_TRY(lower_needle(call, needle, reterr));
-    struct ap_value total = { .type = AP_VALUE_COUNT, .as.integer = (int64_t)ap_value_count(list) };
-    struct ap_value matched = { .type = AP_VALUE_COUNT };
-    matched.as.integer = pick_rows(list, needle, ap_mcp_whole_argument(call, "limit", AP_MCP_DEFAULT_LIST));
-    for (const struct ap_value *row = ap_value_first(list); row; row = row->next)
+    struct ap_value total = { .type = AP_VALUE_COUNT, .as.integer = total_count };
+    struct ap_value matched = { .type = AP_VALUE_COUNT, .as.integer = matched_count };
+    for (const struct ap_value *row = ap_value_first(picked); row; row = row->next)
         AP_TRY(write_row(&call->text, row, reterr));
-    if (!matched.as.integer)
+    if (!matched_count)
         AP_TRY(ap_mcp_text_add(&call->text, "none\n", reterr));
     AP_TRY(ap_mcp_object_add(&object, "total_count", &total, NULL, reterr));
     AP_TRY(ap_mcp_object_add(&object, "matched_count", &matched, NULL, reterr));
-    AP_TRY(ap_mcp_object_add_rows(&object, "rows", list, NULL, false, reterr));
+    AP_TRY(ap_mcp_object_add_rows(&object, "rows", picked, NULL, false, reterr));
     return ap_mcp_object_end(&object, reterr);
 }
 
-/* What the library lists is read back as a tree, to pick from it. */
-static enum ap_status list_from(struct ap_mcp_call *call, const struct ap_mcp_text *json, struct ap_error *reterr)
+static enum ap_status list_from(struct ap_mcp_call *call, const struct ap_value *rows, struct ap_error *reterr)
 {
+    char needle[NEEDLE_BYTES];
     struct ap_model model;
+    AP_TRY(lower_needle(call, needle, reterr));
     ap_model_init(&model, call->gate);
-    enum ap_status status = ap_mcp_message_read(json->data, json->bytes, &model, reterr);
-    struct ap_value *list = status == AP_OK ? model.root.as.children.first : NULL;
-    if (list && list->type == AP_VALUE_OBJECT)
-        for (list = list->as.children.first; list && list->type != AP_VALUE_LIST;)
-            list = list->next;
-    if (list && list->type == AP_VALUE_LIST)
-        status = write_list(call, list, reterr);
+    int64_t matched = pick_rows(rows, needle, ap_mcp_whole_argument(call, "limit", AP_MCP_DEFAULT_LIST), &model);
+    enum ap_status status = ap_model_status(&model, reterr);
+    if (status == AP_OK)
+        status = write_list(call, ap_value_first(&model.root), (int64_t)ap_value_count(rows), matched, reterr);
     ap_model_release(&model);
     return status;
 }
@@ -167,14 +159,10 @@ static enum ap_status list_from(struct ap_mcp_call *call, const struct ap_mcp_te
 enum ap_status ap_mcp_list_metrics(struct ap_mcp_call *call, struct ap_error *reterr)
 {
     const char *of = ap_mcp_text_argument(call, "of");
-    struct ap_mcp_text json;
-    ap_mcp_text_init(&json, call->gate, LIST_MAX_BYTES);
-    enum ap_status status = of && strcmp(of, "rules") == 0
-                                ? ap_write_rules(NULL, AP_FORMAT_JSON, ap_mcp_text_write, &json, reterr)
-                                : ap_write_metrics(AP_FORMAT_JSON, ap_mcp_text_write, &json, reterr);
-    if (status == AP_OK)
-        status = list_from(call, &json, reterr);
-    ap_mcp_text_release(&json);
+    struct ap_listing *listing;
+    AP_TRY(of && strcmp(of, "rules") == 0 ? ap_rules_list(NULL, &listing, reterr) : ap_metrics_list(&listing, reterr));
+    enum ap_status status = list_from(call, ap_listing_rows(listing), reterr);
+    ap_listing_free(listing);
     return status;
 }
 
@@ -212,7 +200,8 @@ static enum ap_status surrounded(struct ap_mcp_call *call, struct ap_report *rep
 }
 
 static enum ap_status with_rows(struct ap_mcp_call *call,
-                                enum ap_status (*answer)(struct ap_mcp_call *call, struct ap_report *report, struct ap_error *reterr),
+                                enum ap_status (*answer)(struct ap_mcp_call *call, struct ap_report *report,
+                                                         struct ap_error *reterr),
                                 struct ap_error *reterr)
 {
     struct ap_report *report;

@@ -13,7 +13,8 @@ enum { MAX_CONDITIONS = 16 };
 
 /* ---- the report ---- */
 
-static enum ap_status take_path(struct ap_mcp_call *call, struct ap_request *request, const char *path, struct ap_error *reterr)
+static enum ap_status take_path(struct ap_mcp_call *call, struct ap_request *request, const char *path,
+                                struct ap_error *reterr)
 {
     enum ap_artifact artifact;
     call->path = path;
@@ -25,7 +26,8 @@ static enum ap_status take_path(struct ap_mcp_call *call, struct ap_request *req
                        "neither a PyTorch trace (traceEvents) nor a CUDA memory snapshot (segments) by its content");
     const char **slot = artifact == AP_ARTIFACT_TRACE ? &request->cpu_trace_path : &request->memory_json_path;
     if (*slot)
-        return ap_fail(reterr, AP_ERROR_USAGE, "a second %s: paths takes at most one trace and one snapshot; compare takes two runs",
+        return ap_fail(reterr, AP_ERROR_USAGE,
+                       "a second %s: paths takes at most one trace and one snapshot; compare takes two runs",
                        artifact == AP_ARTIFACT_TRACE ? "trace" : "snapshot");
     *slot = path;
     return AP_OK;
@@ -55,7 +57,8 @@ static void begin_progress(struct ap_mcp_progress *progress, struct ap_request *
     request->progress_self = progress;
 }
 
-enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struct ap_report **ret_report, struct ap_error *reterr)
+enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struct ap_report **ret_report,
+                                 struct ap_error *reterr)
 {
     const char *conditions[MAX_CONDITIONS];
     struct ap_request request = *call->common;
@@ -71,6 +74,7 @@ enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struc
         AP_TRY(take_path(call, &request, ap_value_text(text).data, reterr));
     if (call->progress)
         begin_progress(call->progress, &request);
+    call->path = NULL; /* what is refused before an input is read is about none */
     AP_TRY(ap_report_new(&request, ret_report, &call->path, reterr));
     if (call->progress)
         ap_mcp_progress_end(call->progress);
@@ -111,7 +115,8 @@ static enum ap_status add_members(struct ap_mcp_text *text, const struct ap_valu
 {
     const char *before = "{";
     if (!members || !value || value->type != AP_VALUE_OBJECT)
-        return value ? ap_value_write_json(value, ap_mcp_text_write_json, text, reterr) : ap_mcp_text_add(text, "null", reterr);
+        return value ? ap_value_write_json(value, ap_mcp_text_write_json, text, reterr)
+                     : ap_mcp_text_add(text, "null", reterr);
     for (; *members; members++) {
         const struct ap_value *member = ap_value_member(value, *members);
         if (!member)
@@ -130,10 +135,8 @@ enum ap_status ap_mcp_object_add(struct ap_mcp_object *object, const char *key, 
     struct ap_mcp_text piece;
     ap_mcp_text_init(&piece, object->call->gate, object->call->object.max_bytes);
     enum ap_status status = add_key(&piece, key, reterr);
-    if (status == AP_OK)
-        status = add_members(&piece, value, members, reterr);
-    if (status == AP_OK)
-        status = add_piece(object, &piece, reterr);
+    AP_AND_THEN(status, add_members(&piece, value, members, reterr));
+    AP_AND_THEN(status, add_piece(object, &piece, reterr));
     ap_mcp_text_release(&piece);
     return status;
 }
@@ -145,8 +148,9 @@ static bool is_change(const struct ap_value *row)
            ap_text_is(change, "new") || ap_text_is(change, "gone");
 }
 
-static enum ap_status add_rows(struct ap_mcp_object *object, struct ap_mcp_text *text, const char *key, const struct ap_value *rows,
-                               const char *const *members, bool changed, struct ap_error *reterr)
+static enum ap_status add_rows(struct ap_mcp_object *object, struct ap_mcp_text *text, const char *key,
+                               const struct ap_value *rows, const char *const *members, bool changed,
+                               struct ap_error *reterr)
 {
     const struct ap_mcp_text *to = &object->call->object;
     const char *before = "[";
@@ -174,8 +178,7 @@ enum ap_status ap_mcp_object_add_rows(struct ap_mcp_object *object, const char *
     struct ap_mcp_text piece;
     ap_mcp_text_init(&piece, object->call->gate, object->call->object.max_bytes);
     enum ap_status status = add_rows(object, &piece, key, rows, members, changed, reterr);
-    if (status == AP_OK)
-        status = add_piece(object, &piece, reterr);
+    AP_AND_THEN(status, add_piece(object, &piece, reterr));
     ap_mcp_text_release(&piece);
     return status;
 }

@@ -5,7 +5,8 @@
 
 #include "mcp_tools.h"
 
-/** The report that the arguments ask for (paths, focus, phase, baseline, conditions); call->path tells what a failure is about. */
+/** The report that the arguments ask for (paths, focus, phase, baseline, conditions); call->path tells what a failure is
+ * about. */
 AP_MUST_CHECK enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struct ap_report **ret_report,
                                                struct ap_error *reterr);
 
@@ -21,8 +22,10 @@ AP_MUST_CHECK enum ap_status ap_mcp_object_add(struct ap_mcp_object *object, con
 
 /** A list of objects with these members alone; @changed: only those that are called a change. The first ones where not all
  *  fit. */
-AP_MUST_CHECK enum ap_status ap_mcp_object_add_rows(struct ap_mcp_object *object, const char *key, const struct ap_value *rows,
-                                                    const char *const *members, bool changed, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_mcp_object_add_rows(struct ap_mcp_object *object, const char *key,
+                                                    const struct ap_value *rows, const char *const *members, bool changed,
+                                                    struct ap_error *reterr);
+/** Ends the object, which takes no more members. */
 AP_MUST_CHECK enum ap_status ap_mcp_object_end(struct ap_mcp_object *object, struct ap_error *reterr);
 
 #endif

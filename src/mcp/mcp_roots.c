@@ -14,7 +14,7 @@
 
 static enum ap_status fail_elsewhere(struct ap_error *reterr)
 {
-    return ap_fail(reterr, AP_ERROR_INPUT, "no such file below the directories that the server was started with (--root)");
+    return ap_fail(reterr, AP_ERROR_INPUT, "no such file below the directories that the server was started with");
 }
 
 /* ---- the directories ---- */
@@ -42,9 +42,7 @@ enum ap_status ap_mcp_roots_init(struct ap_mcp_roots *roots, struct ap_gate *gat
                                  const char **ret_path, struct ap_error *reterr)
 {
     *roots = (struct ap_mcp_roots){ .gate = gate };
-    roots->roots = ap_mem_cleared(gate, count * sizeof(roots->roots[0]));
-    if (!roots->roots)
-        return ap_fail_memory(gate, reterr);
+    AP_TRY(AP_ALLOC_CLEARED(gate, roots->roots, count, reterr));
     size_t capacity = count;
     for (size_t i = 0; i < capacity; i++) {
         enum ap_status status = add_root(roots, paths[i], reterr);
@@ -66,7 +64,7 @@ void ap_mcp_roots_release(struct ap_mcp_roots *roots)
             (void)close(roots->roots[i].fd);
         ap_mem_free(roots->gate, roots->roots[i].path, roots->roots[i].path_bytes);
     }
-    ap_mem_free(roots->gate, roots->roots, roots->count * sizeof(roots->roots[0]));
+    AP_FREE(roots->gate, roots->roots, roots->count);
     *roots = (struct ap_mcp_roots){ .gate = NULL };
 }
 

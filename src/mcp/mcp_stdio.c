@@ -48,15 +48,13 @@ static enum ap_status write_all(void *self, const char *data, size_t bytes, stru
 
 static enum ap_status append(struct line *line, const char *data, size_t bytes, struct ap_error *reterr)
 {
-    void *grown = line->data;
     if (line->too_long || bytes > AP_MCP_MAX_MESSAGE_BYTES - line->bytes) {
         line->too_long = true;
         return AP_OK;
     }
     if (!bytes)
         return AP_OK;
-    AP_TRY(ap_mem_reserve(&line->gate, &grown, &line->capacity, line->bytes + bytes, 1, reterr));
-    line->data = grown;
+    AP_TRY(AP_RESERVE(&line->gate, line->data, line->capacity, line->bytes + bytes, reterr));
     memcpy(line->data + line->bytes, data, bytes);
     line->bytes += bytes;
     return AP_OK;
@@ -64,8 +62,9 @@ static enum ap_status append(struct line *line, const char *data, size_t bytes, 
 
 static enum ap_status end_line(struct ap_mcp_server *server, struct line *line, int *out_fd, struct ap_error *reterr)
 {
-    static const char too_long[] = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"the message is longer "
-                                   "than 1 MiB\"}}\n";
+    static const char too_long[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"the message is longer "
+        "than 1 MiB\"}}\n";
     enum ap_status status = AP_OK;
     if (line->too_long)
         status = write_all(out_fd, too_long, sizeof(too_long) - 1, reterr);

@@ -18,11 +18,9 @@ void ap_mcp_text_release(struct ap_mcp_text *text)
 
 static enum ap_status append(struct ap_mcp_text *text, const char *data, size_t bytes, struct ap_error *reterr)
 {
-    void *grown = text->data;
     if (!bytes)
         return AP_OK;
-    AP_TRY(ap_mem_reserve(text->gate, &grown, &text->capacity, text->bytes + bytes, 1, reterr));
-    text->data = grown;
+    AP_TRY(AP_RESERVE(text->gate, text->data, text->capacity, text->bytes + bytes, reterr));
     memcpy(text->data + text->bytes, data, bytes);
     text->bytes += bytes;
     return AP_OK;

@@ -10,10 +10,11 @@ struct ap_mcp_text {
     struct ap_gate *gate;
     char *data;
     size_t bytes, capacity, max_bytes;
-    bool cut; /* more was written than there is room for */
+    bool cut;                /* more was written than there is room for */
     bool in_string, escaped; /* of JSON that is made compact */
 };
 
+/** Empty; memory is taken when something is written, and never more than @max_bytes. */
 void ap_mcp_text_init(struct ap_mcp_text *text, struct ap_gate *gate, size_t max_bytes);
 void ap_mcp_text_release(struct ap_mcp_text *text);
 
@@ -21,6 +22,7 @@ void ap_mcp_text_release(struct ap_mcp_text *text);
 enum ap_status ap_mcp_text_write(void *self, const char *data, size_t bytes, struct ap_error *reterr);
 /** The same for JSON, which loses its line breaks and blanks. */
 enum ap_status ap_mcp_text_write_json(void *self, const char *data, size_t bytes, struct ap_error *reterr);
+/** Append a string. */
 enum ap_status ap_mcp_text_add(struct ap_mcp_text *text, const char *nul_terminated, struct ap_error *reterr);
 
 /** Where it was cut: end it behind its last whole line, and say so with @advice. */

@@ -29,7 +29,7 @@ struct ap_mcp_call {
     const struct ap_request *common; /* what all requests to the library have */
     const struct ap_value *arguments;
     struct ap_mcp_text text, object;
-    const char *path; /* that a failure is about; NULL = none */
+    const char *path;                 /* that a failure is about; NULL = none */
     struct ap_mcp_progress *progress; /* NULL = the client does not ask for it */
 };
 
@@ -51,6 +51,7 @@ AP_MUST_CHECK enum ap_status ap_mcp_tool_check(const struct ap_mcp_tool *tool, c
 const char *ap_mcp_text_argument(const struct ap_mcp_call *call, const char *name); /* NULL = not given */
 int64_t ap_mcp_whole_argument(const struct ap_mcp_call *call, const char *name, int64_t otherwise);
 
+/** The tools; each fills the answer of @call, and on failure sets path where the failure is about a file. */
 enum ap_status ap_mcp_analyze(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_capture(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_compare(struct ap_mcp_call *call, struct ap_error *reterr);

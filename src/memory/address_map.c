@@ -10,7 +10,7 @@ void ap_address_map_init(struct ap_address_map *map, struct ap_gate *gate)
 
 void ap_address_map_release(struct ap_address_map *map)
 {
-    ap_mem_free(map->gate, map->slots, map->slot_count * sizeof(*map->slots));
+    AP_FREE(map->gate, map->slots, map->slot_count);
     *map = (struct ap_address_map){ .gate = map->gate };
 }
 
@@ -33,9 +33,7 @@ static enum ap_status grow(struct ap_address_map *map, struct ap_error *reterr)
 {
     struct ap_address_map grown = *map;
     grown.slot_count = map->slot_count ? map->slot_count * 2 : 64;
-    grown.slots = ap_mem_resize(map->gate, NULL, 0, grown.slot_count * sizeof(*grown.slots));
-    if (!grown.slots)
-        return ap_fail_memory(map->gate, reterr);
+    AP_TRY(AP_ALLOC(map->gate, grown.slots, grown.slot_count, reterr));
     for (size_t i = 0; i < grown.slot_count; i++)
         grown.slots[i] = (struct ap_address_slot){ 0, AP_NOT_MAPPED };
     for (size_t i = 0; i < map->slot_count; i++)

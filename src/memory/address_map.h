@@ -12,10 +12,11 @@ struct ap_address_map {
     struct ap_address_slot {
         uint64_t address;
         uint32_t value; /* AP_NOT_MAPPED = free */
-    } *slots;
+    } * slots;
     size_t slot_count, used_count; /* slot_count: a power of two, or 0 */
 };
 
+/** Empty; memory is taken with the first address. */
 void ap_address_map_init(struct ap_address_map *map, struct ap_gate *gate);
 void ap_address_map_release(struct ap_address_map *map);
 /** Sets the value of an address, fresh or not. @value is not AP_NOT_MAPPED. */

@@ -32,8 +32,7 @@ static enum ap_status add_claim(struct claims *claims, const struct claim *claim
 {
     if (claim->end <= claim->address)
         return AP_OK;
-    AP_TRY(ap_mem_reserve(claims->gate, (void **)&claims->list, &claims->capacity, (size_t)claims->count + 1,
-                          sizeof(*claims->list), reterr));
+    AP_TRY(AP_RESERVE(claims->gate, claims->list, claims->capacity, (size_t)claims->count + 1, reterr));
     claims->list[claims->count] = *claim;
     claims->list[claims->count].rank = claims->count;
     claims->count++;
@@ -52,8 +51,7 @@ static enum ap_status claim_of_entry(struct claims *claims, const struct ap_snap
     const struct ap_actions *actions = &snapshot->actions;
     const struct ap_origin *origin = &snapshot->origins[actions->origin[entry]];
     uint32_t name = actions->name[entry].id;
-    if (name < AP_ACTION_SEGMENT_ALLOC || name > AP_ACTION_SEGMENT_UNMAP ||
-        !(actions->has[entry] & AP_ACTION_HAS_ADDRESS))
+    if (name < AP_ACTION_SEGMENT_ALLOC || name > AP_ACTION_SEGMENT_UNMAP || !(actions->has[entry] & AP_ACTION_HAS_ADDRESS))
         return AP_OK;
     struct claim claim = {
         .address = actions->address[entry],
@@ -114,15 +112,9 @@ static uint32_t unpainted(struct cells *cells, uint32_t cell)
 
 static uint32_t cell_of(const struct cells *cells, uint64_t address)
 {
-    uint32_t low = 0, high = cells->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (cells->bounds[middle] < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t low = 0;
+    AP_BISECT(low, cells->count, at, cells->bounds[at] < address);
+    return (uint32_t)low;
 }
 
 static void paint(struct cells *cells, const struct claims *claims)
@@ -156,8 +148,8 @@ static bool goes_on(const struct ap_space_segment *segment, const struct claim *
 {
     if (segment->end != address)
         return false;
-    return same_claim || (segment->expandable && claim->expandable && segment->stream == claim->stream &&
-                          segment->small == claim->small);
+    return same_claim ||
+           (segment->expandable && claim->expandable && segment->stream == claim->stream && segment->small == claim->small);
 }
 
 static enum ap_status take_segments(struct ap_space *space, const struct claims *claims, const struct cells *cells,
@@ -173,13 +165,16 @@ static enum ap_status take_segments(struct ap_space *space, const struct claims 
         if (last && goes_on(last, claim, owner == last_owner, cells->bounds[cell])) {
             last->end = cells->bounds[cell + 1];
         } else {
-            AP_TRY(ap_mem_reserve(space->gate, (void **)&space->segments, &space->segment_capacity,
-                                  (size_t)space->segment_count + 1, sizeof(*space->segments), reterr));
-            space->segments[space->segment_count++] = (struct ap_space_segment){
-                .address = cells->bounds[cell], .end = cells->bounds[cell + 1], .stream = claim->stream,
-                .pool = { claim->pool[0], claim->pool[1] }, .expandable = claim->expandable, .small = claim->small,
-                .known_pool = claim->known_pool,
-            };
+            AP_TRY_ADD(space->gate, space->segments, space->segment_count, space->segment_capacity, reterr,
+                       (struct ap_space_segment){
+                           .address = cells->bounds[cell],
+                           .end = cells->bounds[cell + 1],
+                           .stream = claim->stream,
+                           .pool = { claim->pool[0], claim->pool[1] },
+                           .expandable = claim->expandable,
+                           .small = claim->small,
+                           .known_pool = claim->known_pool,
+                       });
         }
         last_owner = owner;
     }
@@ -234,19 +229,17 @@ static enum ap_status add_used(struct ap_space *space, const struct ap_replay *r
         return AP_OK;
     }
     uint64_t bytes = allocation.block_bytes > 0 ? (uint64_t)allocation.block_bytes : rounded(allocation.requested_bytes);
-    AP_TRY(ap_mem_reserve(space->gate, (void **)&space->used, &space->used_capacity, (size_t)space->used_count + 1,
-                          sizeof(*space->used), reterr));
-    space->used[space->used_count++] = (struct ap_space_block){
-        allocation.address, end_of(allocation.address, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes), lifetime
-    };
+    AP_TRY(AP_RESERVE(space->gate, space->used, space->used_capacity, (size_t)space->used_count + 1, reterr));
+    space->used[space->used_count++] =
+        (struct ap_space_block){ allocation.address,
+                                 end_of(allocation.address, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes), lifetime };
     return AP_OK;
 }
 
 static int by_address(const void *left, const void *right)
 {
     const struct ap_space_block *a = left, *b = right;
-    if (a->address != b->address)
-        return a->address < b->address ? -1 : 1;
+    AP_BY_SMALLER(a->address, b->address);
     return a->lifetime < b->lifetime ? -1 : a->lifetime > b->lifetime;
 }
 
@@ -303,9 +296,8 @@ static enum ap_status fill(struct ap_space *space, const struct ap_replay *repla
     const struct ap_replay_device *of = &replay->devices[device];
     struct claims claims = { .gate = space->gate };
     enum ap_status status = collect_claims(replay, device, position, &claims, reterr);
-    if (status == AP_OK)
-        status = find_segments(space, &claims, reterr);
-    ap_mem_free(space->gate, claims.list, claims.capacity * sizeof(*claims.list));
+    AP_AND_THEN(status, find_segments(space, &claims, reterr));
+    AP_FREE(space->gate, claims.list, claims.capacity);
     AP_TRY(status);
     for (uint32_t i = 0; i < of->lifetime_count; i++)
         if (ap_replay_is_live(replay, device, of->first_lifetime + i, position, AP_LIVE_ACTIVE))
@@ -331,7 +323,7 @@ enum ap_status ap_space_at(const struct ap_replay *replay, uint32_t device, uint
 
 void ap_space_release(struct ap_space *space)
 {
-    ap_mem_free(space->gate, space->segments, space->segment_capacity * sizeof(*space->segments));
-    ap_mem_free(space->gate, space->used, space->used_capacity * sizeof(*space->used));
+    AP_FREE(space->gate, space->segments, space->segment_capacity);
+    AP_FREE(space->gate, space->used, space->used_capacity);
     *space = (struct ap_space){ .gate = space->gate };
 }

@@ -18,8 +18,8 @@ struct ap_space_segment {
     int64_t pool[2];
     uint32_t first_used, used_count; /* of space->used */
     bool expandable;
-    bool small;       /* of the small pool */
-    bool known_pool;  /* false: the entries do not tell the pool; taken to be the default one */
+    bool small;      /* of the small pool */
+    bool known_pool; /* false: the entries do not tell the pool; taken to be the default one */
 };
 
 struct ap_space_block {
@@ -32,7 +32,7 @@ struct ap_space {
     struct ap_space_segment *segments; /* by address, without overlap */
     struct ap_space_block *used;       /* by address */
     uint32_t segment_count, used_count;
-    uint32_t stray_count;              /* live blocks that lie in no segment, or overlap another */
+    uint32_t stray_count; /* live blocks that lie in no segment, or overlap another */
     size_t segment_capacity, used_capacity;
 };
 

@@ -5,25 +5,26 @@
 
 #include "address_space.h"
 #include "chunk_tree.h"
+#include "sort.h"
 
 #include "poison.h"
 
 #define MIB ((int64_t)1 << 20)
 #define ROUNDING_BYTES ((int64_t)512)
-#define SMALL_BYTES MIB              /* requests up to this are the small pool's; so is a remainder that is not split off */
+#define SMALL_BYTES MIB /* requests up to this are the small pool's; so is a remainder that is not split off */
 #define SMALL_SEGMENT_BYTES (2 * MIB)
 #define LARGE_SEGMENT_BYTES (20 * MIB)
-#define OWN_SEGMENT_BYTES (10 * MIB) /* requests from here on get a segment of their size */
+#define OWN_SEGMENT_BYTES (10 * MIB)  /* requests from here on get a segment of their size */
 #define MOST_BYTES ((int64_t)1 << 44) /* of one request, and of all: more is no GPU's */
 #define MOST_POOLS 64u
-#define WORK_PER_ENTRY 32u           /* chunks looked at, one by one, while the cache is given up */
+#define WORK_PER_ENTRY 32u /* chunks looked at, one by one, while the cache is given up */
 
 struct pool {
-    uint64_t stream, base;  /* base: where the pages of the expandable segment begin */
+    uint64_t stream, base; /* base: where the pages of the expandable segment begin */
     int64_t id[2];
     bool small, apart;
     uint32_t free_root, unmapped_root;
-    uint32_t first, last;   /* chunks of the expandable segment, by address */
+    uint32_t first, last; /* chunks of the expandable segment, by address */
 };
 
 /* A segment of a private pool, as the snapshot shows it. */
@@ -62,12 +63,12 @@ static enum ap_status new_chunk(struct sim *sim, uint32_t pool, uint64_t address
         sim->spare = sim->chunks[index].behind;
     } else {
         index = sim->chunk_count;
-        AP_TRY(ap_mem_reserve(sim->replay->gate, (void **)&sim->chunks, &sim->chunk_capacity, (size_t)index + 1,
-                              sizeof(*sim->chunks), reterr));
+        AP_TRY(AP_RESERVE(sim->replay->gate, sim->chunks, sim->chunk_capacity, (size_t)index + 1, reterr));
         sim->chunk_count++;
     }
-    sim->chunks[index] = (struct ap_chunk){ .address = address, .bytes = bytes, .before = AP_NO_CHUNK,
-                                            .behind = AP_NO_CHUNK, .pool = (uint16_t)pool };
+    sim->chunks[index] = (struct ap_chunk){
+        .address = address, .bytes = bytes, .before = AP_NO_CHUNK, .behind = AP_NO_CHUNK, .pool = (uint16_t)pool
+    };
     *ret_index = index;
     return AP_OK;
 }
@@ -169,8 +170,8 @@ static void settle(struct sim *sim, uint32_t index, uint32_t *ret_index)
 }
 
 /* The chunk keeps @bytes; the rest becomes a chunk of state @rest_state that is in no tree. */
-static enum ap_status cut(struct sim *sim, uint32_t index, int64_t bytes, enum ap_chunk_state rest_state,
-                          uint32_t *ret_rest, struct ap_error *reterr)
+static enum ap_status cut(struct sim *sim, uint32_t index, int64_t bytes, enum ap_chunk_state rest_state, uint32_t *ret_rest,
+                          struct ap_error *reterr)
 {
     const struct ap_chunk chunk = sim->chunks[index];
     AP_TRY(new_chunk(sim, chunk.pool, chunk.address + (uint64_t)bytes, chunk.bytes - bytes, ret_rest, reterr));
@@ -180,7 +181,8 @@ static enum ap_status cut(struct sim *sim, uint32_t index, int64_t bytes, enum a
     return AP_OK;
 }
 
-/* --------------------------------------------------------------------------------------------------- rules of the allocator */
+/* --------------------------------------------------------------------------------------------------- rules of the allocator
+ */
 
 static int64_t round_up(int64_t bytes, int64_t unit)
 {
@@ -231,7 +233,8 @@ static uint32_t find_free(const struct sim *sim, const struct pool *pool, int64_
     return sim->chunks[index].bytes >= bytes + LARGE_SEGMENT_BYTES ? AP_NO_CHUNK : index;
 }
 
-/* --------------------------------------------------------------------------------------------------------- giving memory back */
+/* --------------------------------------------------------------------------------------------------------- giving memory
+ * back */
 
 static bool too_much_work(struct sim *sim)
 {
@@ -341,8 +344,7 @@ static int64_t needed_bytes(const struct sim *sim, const struct pool *pool, int6
     return round_up(bytes - sim->chunks[last].bytes, page_bytes(pool));
 }
 
-static enum ap_status map_hole(struct sim *sim, uint32_t hole, int64_t bytes, uint32_t *ret_index,
-                               struct ap_error *reterr)
+static enum ap_status map_hole(struct sim *sim, uint32_t hole, int64_t bytes, uint32_t *ret_index, struct ap_error *reterr)
 {
     uint32_t rest;
     unfile_chunk(sim, hole);
@@ -372,8 +374,8 @@ static enum ap_status map_behind(struct sim *sim, uint32_t pool_index, int64_t b
     return AP_OK;
 }
 
-static enum ap_status reserve_more(struct sim *sim, uint32_t pool_index, int64_t bytes, int64_t needed,
-                                   uint32_t *ret_index, struct ap_error *reterr)
+static enum ap_status reserve_more(struct sim *sim, uint32_t pool_index, int64_t bytes, int64_t needed, uint32_t *ret_index,
+                                   struct ap_error *reterr)
 {
     struct pool *pool = &sim->pools[pool_index];
     add_reserved(sim, needed);
@@ -393,8 +395,7 @@ static enum ap_status reserve_more(struct sim *sim, uint32_t pool_index, int64_t
 }
 
 /* No free chunk serves: collect, ask the device, give up the cache where it is full. */
-static enum ap_status miss(struct sim *sim, uint32_t pool_index, int64_t bytes, uint32_t *ret_index,
-                           struct ap_error *reterr)
+static enum ap_status miss(struct sim *sim, uint32_t pool_index, int64_t bytes, uint32_t *ret_index, struct ap_error *reterr)
 {
     const struct ap_sim_rules *rules = sim->rules;
     const struct pool *pool = &sim->pools[pool_index];
@@ -410,8 +411,7 @@ static enum ap_status miss(struct sim *sim, uint32_t pool_index, int64_t bytes, 
     return reserve_more(sim, pool_index, bytes, needed, ret_index, reterr);
 }
 
-static enum ap_status take(struct sim *sim, uint32_t pool_index, int64_t bytes, uint32_t *ret_index,
-                           struct ap_error *reterr)
+static enum ap_status take(struct sim *sim, uint32_t pool_index, int64_t bytes, uint32_t *ret_index, struct ap_error *reterr)
 {
     const struct pool *pool = &sim->pools[pool_index];
     uint32_t index = find_free(sim, pool, bytes), rest;
@@ -442,8 +442,14 @@ static uint32_t pool_of(struct sim *sim, uint64_t stream, const int64_t id[2], b
         return 0;
     }
     sim->pools[sim->pool_count] = (struct pool){
-        .stream = stream, .base = (uint64_t)(sim->pool_count + 1) << 50, .id = { id[0], id[1] }, .small = small,
-        .apart = apart, .free_root = AP_NO_CHUNK, .unmapped_root = AP_NO_CHUNK, .first = AP_NO_CHUNK,
+        .stream = stream,
+        .base = (uint64_t)(sim->pool_count + 1) << 50,
+        .id = { id[0], id[1] },
+        .small = small,
+        .apart = apart,
+        .free_root = AP_NO_CHUNK,
+        .unmapped_root = AP_NO_CHUNK,
+        .first = AP_NO_CHUNK,
         .last = AP_NO_CHUNK,
     };
     return sim->pool_count++;
@@ -460,14 +466,8 @@ static bool lives_long(const struct sim *sim, const struct ap_lifetime *lifetime
  * pool's, which keeps its segments as long as its graph lives. */
 static const int64_t *pool_id_of(const struct sim *sim, const struct ap_allocation *allocation)
 {
-    uint32_t low = 0, high = sim->owned_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sim->owned[middle].end <= allocation->address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    AP_BISECT(low, sim->owned_count, at, sim->owned[at].end <= allocation->address);
     bool inside = low < sim->owned_count && sim->owned[low].address <= allocation->address;
     return inside && allocation->has_address && !allocation->has_pool ? sim->owned[low].id : allocation->pool;
 }
@@ -502,8 +502,7 @@ static void release(struct sim *sim, uint32_t lifetime)
 /* The entry at which its bytes can be used again; AP_NO_ENTRY where they cannot. */
 static uint32_t end_of(const struct ap_replay *replay, const struct ap_lifetime *lifetime)
 {
-    bool waits = lifetime->block != AP_NO_ENTRY &&
-                 replay->snapshot->blocks[lifetime->block].state == AP_BLOCK_PENDING;
+    bool waits = lifetime->block != AP_NO_ENTRY && replay->snapshot->blocks[lifetime->block].state == AP_BLOCK_PENDING;
     return lifetime->free_completed != AP_NO_ENTRY || waits ? lifetime->free_completed : lifetime->free_requested;
 }
 
@@ -691,22 +690,23 @@ enum ap_status ap_sim_run(const struct ap_replay *replay, uint32_t device, const
                           struct ap_sim_result *ret_result, struct ap_error *reterr)
 {
     const struct ap_replay_device *of = &replay->devices[device];
-    struct sim sim = { .replay = replay, .of = of, .rules = rules, .spare = AP_NO_CHUNK, .oldest = AP_NO_CHUNK,
-                       .youngest = AP_NO_CHUNK, .next_address = UINT64_C(1) << 40,
+    struct sim sim = { .replay = replay,
+                       .of = of,
+                       .rules = rules,
+                       .spare = AP_NO_CHUNK,
+                       .oldest = AP_NO_CHUNK,
+                       .youngest = AP_NO_CHUNK,
+                       .next_address = UINT64_C(1) << 40,
                        .work = (uint64_t)of->entry_count * WORK_PER_ENTRY + 100000 };
-    size_t bytes = ((size_t)of->lifetime_count + 1) * sizeof(*sim.chunk_of);
-    sim.chunk_of = ap_mem_resize(replay->gate, NULL, 0, bytes);
-    if (!sim.chunk_of)
-        return ap_fail_memory(replay->gate, reterr);
-    memset(sim.chunk_of, 0xff, bytes); /* AP_NO_CHUNK */
+    AP_TRY(AP_ALLOC(replay->gate, sim.chunk_of, (size_t)of->lifetime_count + 1, reterr));
+    memset(sim.chunk_of, 0xff, ((size_t)of->lifetime_count + 1) * sizeof(sim.chunk_of[0])); /* AP_NO_CHUNK */
     enum ap_status status = note_owned(&sim, device, reterr);
-    if (status == AP_OK)
-        status = begin(&sim, device, reterr);
+    AP_AND_THEN(status, begin(&sim, device, reterr));
     if (status == AP_OK && !sim.gave_up)
         status = follow(&sim, device, reterr);
-    ap_mem_free(replay->gate, sim.chunk_of, bytes);
-    ap_mem_free(replay->gate, sim.owned, sim.owned_capacity * sizeof(*sim.owned));
-    ap_mem_free(replay->gate, sim.chunks, sim.chunk_capacity * sizeof(*sim.chunks));
+    AP_FREE(replay->gate, sim.chunk_of, (size_t)of->lifetime_count + 1);
+    AP_FREE(replay->gate, sim.owned, sim.owned_capacity);
+    AP_FREE(replay->gate, sim.chunks, sim.chunk_capacity);
     AP_TRY(status);
     *ret_result = sim.result;
     ret_result->finished = !sim.gave_up;

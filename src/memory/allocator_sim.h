@@ -26,14 +26,15 @@ struct ap_sim_result {
     bool finished;               /* false: too much work; then nothing below means anything */
     int64_t peak_reserved_bytes; /* above capacity_bytes where nothing helped */
     int64_t end_reserved_bytes;
-    uint32_t segment_allocs;     /* segments made, or times pages were mapped */
-    uint32_t failed;             /* requests that did not fit the capacity, oom entries not counted */
-    uint32_t oom_count;          /* oom entries in the history */
-    uint32_t oom_passed;         /* of these, requests that would have passed */
+    uint32_t segment_allocs; /* segments made, or times pages were mapped */
+    uint32_t failed;         /* requests that did not fit the capacity, oom entries not counted */
+    uint32_t oom_count;      /* oom entries in the history */
+    uint32_t oom_passed;     /* of these, requests that would have passed */
 };
 
-AP_MUST_CHECK enum ap_status ap_sim_run(const struct ap_replay *replay, uint32_t device,
-                                        const struct ap_sim_rules *rules, struct ap_sim_result *ret_result,
-                                        struct ap_error *reterr);
+/** Plays the history of the replay's device number @device. With *@ret_result.finished false it gave up, which is no
+ *  failure. */
+AP_MUST_CHECK enum ap_status ap_sim_run(const struct ap_replay *replay, uint32_t device, const struct ap_sim_rules *rules,
+                                        struct ap_sim_result *ret_result, struct ap_error *reterr);
 
 #endif

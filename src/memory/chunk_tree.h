@@ -13,15 +13,16 @@ enum ap_chunk_state { AP_CHUNK_USED, AP_CHUNK_FREE, AP_CHUNK_UNMAPPED };
 struct ap_chunk {
     uint64_t address;
     int64_t bytes;
-    uint32_t before, behind;           /* its neighbours in the segment */
-    uint32_t smaller, larger;          /* in the tree */
-    uint32_t older, younger;           /* in the list of wholly free segments */
+    uint32_t before, behind;  /* its neighbours in the segment */
+    uint32_t smaller, larger; /* in the tree */
+    uint32_t older, younger;  /* in the list of wholly free segments */
     uint16_t pool;
-    uint8_t state;                     /* enum ap_chunk_state */
-    bool paged;                        /* of an expandable segment */
-    bool cached;                       /* it is in the list of wholly free segments */
+    uint8_t state; /* enum ap_chunk_state */
+    bool paged;    /* of an expandable segment */
+    bool cached;   /* it is in the list of wholly free segments */
 };
 
+/** Put chunk @index into the tree at *@root (AP_NO_CHUNK = empty). It must be in none. */
 void ap_chunk_tree_insert(struct ap_chunk *chunks, uint32_t *root, uint32_t index);
 /** The chunk must be in the tree. */
 void ap_chunk_tree_remove(struct ap_chunk *chunks, uint32_t *root, uint32_t index);

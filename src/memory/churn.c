@@ -9,7 +9,7 @@
 #include "poison.h"
 
 #define SMALL_SEGMENT_BYTES ((int64_t)2 << 20) /* segments of the large pool are larger */
-#define NEED_SHARE 0.9 /* of the peak of reserved memory: below it the device had room */
+#define NEED_SHARE 0.9                         /* of the peak of reserved memory: below it the device had room */
 
 enum { STACK_PLAIN = 1, STACK_EMPTIES_CACHE };
 
@@ -29,11 +29,12 @@ enum ap_status ap_bursts_init(struct ap_bursts *bursts, const struct ap_replay *
                               struct ap_error *reterr)
 {
     size_t stacks = (size_t)replay->snapshot->stacks.stack_count + 1;
-    uint8_t *kinds = ap_mem_resize(replay->gate, NULL, 0, stacks);
-    if (!kinds)
-        return ap_fail_memory(replay->gate, reterr);
+    uint8_t *kinds;
+    AP_TRY(AP_ALLOC(replay->gate, kinds, stacks, reterr));
     memset(kinds, 0, stacks);
-    *bursts = (struct ap_bursts){ .replay = replay, .stack_kinds = kinds, .device = device,
+    *bursts = (struct ap_bursts){ .replay = replay,
+                                  .stack_kinds = kinds,
+                                  .device = device,
                                   .reserved_bytes = replay->devices[device].reserved.start_bytes };
     return AP_OK;
 }
@@ -120,8 +121,7 @@ bool ap_bursts_next(struct ap_bursts *bursts, struct ap_burst *ret_burst)
         pass_entry(bursts, &overflowed);
     if (bursts->position == of->entry_count)
         return false;
-    struct ap_burst burst = { .first_entry = of->first_entry + bursts->position,
-                              .reserved_bytes = bursts->reserved_bytes };
+    struct ap_burst burst = { .first_entry = of->first_entry + bursts->position, .reserved_bytes = bursts->reserved_bytes };
     for (; bursts->position < of->entry_count && gives_back(names[bursts->position].id); burst.entry_count++) {
         uint32_t entry = of->first_entry + bursts->position;
         burst.bytes = ap_add_sat(burst.bytes, snapshot->actions.size_bytes[entry], &overflowed);
@@ -168,8 +168,8 @@ static void add_burst(struct ap_churn *churn, const struct ap_burst *burst, bool
 }
 
 /* Where the steady part begins, and how it is bounded. */
-static void bound_parts(const struct ap_replay *replay, const struct ap_replay_device *of,
-                        const struct ap_periods *periods, struct ap_churn *churn, uint32_t ret_bounds[2])
+static void bound_parts(const struct ap_replay *replay, const struct ap_replay_device *of, const struct ap_periods *periods,
+                        struct ap_churn *churn, uint32_t ret_bounds[2])
 {
     const int64_t *times_ns = replay->snapshot->actions.time_ns + of->first_entry;
     uint32_t count = periods->source == AP_PERIODS_EQUAL_PARTS ? 0 : ap_period_count(periods), last = of->entry_count - 1;
@@ -227,8 +227,7 @@ enum ap_status ap_churn_measure(const struct ap_replay *replay, uint32_t device,
         AP_TRY(ap_bursts_init(&bursts, replay, device, reterr));
         while (ap_bursts_next(&bursts, &burst)) {
             uint32_t at = burst.first_entry - of->first_entry;
-            add_burst(&churn, &burst, at >= bounds[0] && at < bounds[1],
-                      replay->snapshot->actions.stack[burst.first_entry]);
+            add_burst(&churn, &burst, at >= bounds[0] && at < bounds[1], replay->snapshot->actions.stack[burst.first_entry]);
         }
         ap_bursts_release(&bursts);
     }

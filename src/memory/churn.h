@@ -19,7 +19,7 @@ struct ap_burst {
     int64_t reserved_bytes; /* before it */
     int64_t needed_bytes;   /* of the segment_alloc, segment_map or oom right behind it; 0 = none */
     enum ap_burst_cause cause;
-    bool told_by_stack;     /* empty_cache stands in its stack */
+    bool told_by_stack; /* empty_cache stands in its stack */
     bool ends_in_oom;
 };
 
@@ -31,6 +31,8 @@ struct ap_bursts {
     int64_t reserved_bytes;
 };
 
+/** To walk over the times when the device numbered @device gave segments back; borrows @replay. There is nothing to
+ *  release after a failure. */
 AP_MUST_CHECK enum ap_status ap_bursts_init(struct ap_bursts *bursts, const struct ap_replay *replay, uint32_t device,
                                             struct ap_error *reterr);
 void ap_bursts_release(struct ap_bursts *bursts);
@@ -43,20 +45,21 @@ struct ap_churn_part {
     uint64_t allocations, segment_allocs, segment_frees; /* map and unmap included */
     uint64_t empty_caches, retries, collections;         /* bursts */
     int64_t allocated_bytes, segment_alloc_bytes, segment_free_bytes;
-    uint32_t periods;  /* 0 = not known */
-    int64_t span_ns;   /* 0 = not known */
+    uint32_t periods; /* 0 = not known */
+    int64_t span_ns;  /* 0 = not known */
 };
 
 struct ap_churn {
     struct ap_churn_part whole;
     struct ap_churn_part steady; /* behind the first whole period; without periods the second half of the entries */
     int64_t empty_cache_bytes, retry_bytes; /* given back in such bursts */
-    uint32_t empty_cache_stack;  /* of the first one with a stack */
-    int64_t peak_pending_bytes;  /* most requested bytes that waited for a stream */
-    uint32_t peak_pending_entry; /* AP_NO_ENTRY = none */
-    bool pending_known;          /* both kinds of free are recorded */
+    uint32_t empty_cache_stack;             /* of the first one with a stack */
+    int64_t peak_pending_bytes;             /* most requested bytes that waited for a stream */
+    uint32_t peak_pending_entry;            /* AP_NO_ENTRY = none */
+    bool pending_known;                     /* both kinds of free are recorded */
 };
 
+/** Of the device numbered @device. @periods: of the same device; they bound what counts as steady. */
 AP_MUST_CHECK enum ap_status ap_churn_measure(const struct ap_replay *replay, uint32_t device,
                                               const struct ap_periods *periods, struct ap_churn *ret_churn,
                                               struct ap_error *reterr);

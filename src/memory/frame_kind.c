@@ -48,17 +48,11 @@ static bool contains_any(struct ap_text text, const char *const *parts, size_t c
     return false;
 }
 
-static bool ends_with(struct ap_text text, const char *ending)
-{
-    size_t bytes = strlen(ending);
-    return text.bytes >= bytes && memcmp(text.data + text.bytes - bytes, ending, bytes) == 0;
-}
-
 /* libfoo.so.12 is a shared object too. */
 static bool is_compiled(struct ap_text filename)
 {
     for (size_t i = 0; i < AP_COUNT_OF(compiled_endings); i++)
-        if (ends_with(filename, compiled_endings[i]))
+        if (ap_text_ends_with(filename, compiled_endings[i]))
             return true;
     return contains(filename, ".so.");
 }

@@ -9,18 +9,19 @@
 #include "poison.h"
 
 #define LEAST_RISES 3u
-#define LATER_SHARE 0.25  /* of the growth, in the later half; a straight line has 0.5 */
-#define FALL_SHARE 0.25   /* of the rises */
+#define LATER_SHARE 0.25 /* of the growth, in the later half; a straight line has 0.5 */
+#define FALL_SHARE 0.25  /* of the rises */
 #define LEAST_FIT 0.6
 #define FREED_SHARE 0.7
 #define WARM_UP_SHARE 0.01 /* of the most in use: less is no growth worth a name */
 
-/* ------------------------------------------------------------------------------------------------------ comparable points */
+/* ------------------------------------------------------------------------------------------------------ comparable points
+ */
 
 struct walk {
     const struct ap_replay *replay;
     uint32_t device;
-    int64_t bytes;     /* requested, at the position */
+    int64_t bytes; /* requested, at the position */
     int64_t allocated_bytes;
     uint32_t position;
     bool overflowed;
@@ -63,7 +64,8 @@ static void find_points(struct ap_growth *growth, struct walk *walk, int64_t *re
     *ret_allocated_bytes = walk->allocated_bytes;
 }
 
-/* --------------------------------------------------------------------------------------------------------- one row of values */
+/* --------------------------------------------------------------------------------------------------------- one row of
+ * values */
 
 static int by_number(const void *left, const void *right)
 {
@@ -138,15 +140,9 @@ struct stay {
 /* Points before @position: those that lie at or behind an entry have positions greater than it. */
 static uint32_t points_until(const struct ap_growth *growth, uint32_t entry)
 {
-    uint32_t low = 0, high = growth->point_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (growth->points[middle].position <= entry)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t low = 0;
+    AP_BISECT(low, growth->point_count, at, growth->points[at].position <= entry);
+    return (uint32_t)low;
 }
 
 /* False where it is live at no point, nor at the end. */
@@ -197,11 +193,10 @@ static enum ap_status sums_of(struct origins *origins, const struct stay *stay, 
                               struct ap_error *reterr)
 {
     uint32_t group;
-    AP_TRY(ap_origin_group(&origins->groups, stay->stack, origins->alike == ALIKE_IN_SIZE ? stay->bytes : 0, &group,
-                           reterr));
+    AP_TRY(
+        ap_origin_group(&origins->groups, stay->stack, origins->alike == ALIKE_IN_SIZE ? stay->bytes : 0, &group, reterr));
     if (group >= origins->count) {
-        AP_TRY(ap_mem_reserve(origins->groups.gate, (void **)&origins->sums, &origins->capacity, (size_t)group + 1,
-                              sizeof(*origins->sums), reterr));
+        AP_TRY(AP_RESERVE(origins->groups.gate, origins->sums, origins->capacity, (size_t)group + 1, reterr));
         for (; origins->count <= group; origins->count++)
             origins->sums[origins->count] = (struct sums){ 0, 0, 0, UINT32_MAX };
     }
@@ -227,8 +222,7 @@ static enum ap_status sum_up(struct origins *origins, const struct ap_growth *gr
             continue;
         AP_TRY(sums_of(origins, &stay, &sums, reterr));
         add(&sums->first_bytes, stay.first_point == 0, stay.bytes, &origins->overflowed);
-        add(&sums->middle_bytes, stay.first_point <= middle && stay.end_point > middle, stay.bytes,
-            &origins->overflowed);
+        add(&sums->middle_bytes, stay.first_point <= middle && stay.end_point > middle, stay.bytes, &origins->overflowed);
         add(&sums->last_bytes, stay.first_point <= last && stay.end_point > last, stay.bytes, &origins->overflowed);
     }
     return AP_OK;
@@ -270,8 +264,7 @@ struct candidate {
 };
 
 static enum ap_status fill_matrix(struct candidate *candidates, struct origins *origins, const struct ap_growth *growth,
-                                  const struct ap_replay *replay, const struct ap_replay_device *of,
-                                  struct ap_error *reterr)
+                                  const struct ap_replay *replay, const struct ap_replay_device *of, struct ap_error *reterr)
 {
     for (uint32_t i = 0; i < of->lifetime_count; i++) {
         struct stay stay;
@@ -320,9 +313,7 @@ static enum ap_status keep_growing(struct ap_growth *growth, const struct candid
                                    const struct origins *origins, const uint32_t *groups, struct ap_error *reterr)
 {
     bool overflowed = false;
-    growth->stacks = ap_mem_resize(growth->gate, NULL, 0, AP_GROWTH_STACKS * sizeof(*growth->stacks));
-    if (!growth->stacks)
-        return ap_fail_memory(growth->gate, reterr);
+    AP_TRY(AP_ALLOC(growth->gate, growth->stacks, AP_GROWTH_STACKS, reterr));
     for (uint32_t i = 0; i < count; i++) {
         const struct candidate *of = &candidates[i];
         /* As many as before, and larger: one thing that is made anew each time, such as a cache of what was decoded. */
@@ -348,17 +339,13 @@ static enum ap_status find_stacks_in(struct ap_growth *growth, struct origins *o
     count = choose_candidates(origins, groups);
     if (!count)
         return AP_OK;
-    size_t bytes = count * sizeof(struct candidate);
-    struct candidate *candidates = ap_mem_resize(growth->gate, NULL, 0, bytes);
-    if (!candidates)
-        return ap_fail_memory(growth->gate, reterr);
-    memset(candidates, 0, bytes);
+    struct candidate *candidates;
+    AP_TRY(AP_ALLOC_CLEARED(growth->gate, candidates, count, reterr));
     for (uint32_t i = 0; i < count; i++)
         candidates[i].first_entry = candidates[i].last_entry = AP_NO_ENTRY;
     enum ap_status status = fill_matrix(candidates, origins, growth, replay, of, reterr);
-    if (status == AP_OK)
-        status = keep_growing(growth, candidates, count, origins, groups, reterr);
-    ap_mem_free(growth->gate, candidates, bytes);
+    AP_AND_THEN(status, keep_growing(growth, candidates, count, origins, groups, reterr));
+    AP_FREE(growth->gate, candidates, count);
     return status;
 }
 
@@ -369,7 +356,7 @@ static enum ap_status find_stacks_by(struct ap_growth *growth, enum alike alike,
     ap_origin_groups_init(&origins.groups, replay->snapshot);
     enum ap_status status = find_stacks_in(growth, &origins, replay, of, reterr);
     *ret_sizes = origins.count > origins.groups.stack_count + 1;
-    ap_mem_free(growth->gate, origins.sums, origins.capacity * sizeof(*origins.sums));
+    AP_FREE(growth->gate, origins.sums, origins.capacity);
     ap_origin_groups_release(&origins.groups);
     return status;
 }
@@ -392,8 +379,8 @@ static enum ap_status try_alike(struct ap_growth *growth, enum alike alike, cons
     return status;
 }
 
-/* Without stacks a size stands for an origin. What is kept of batches that all differ has no size of its own: where the sizes
- * explain less than half of the growth, all that came without a stack is looked at as one. */
+/* Without stacks a size stands for an origin. What is kept of batches that all differ has no size of its own: where the
+ * sizes explain less than half of the growth, all that came without a stack is looked at as one. */
 static enum ap_status find_stacks(struct ap_growth *growth, const struct ap_replay *replay,
                                   const struct ap_replay_device *of, struct ap_error *reterr)
 {
@@ -425,8 +412,9 @@ static bool any_calls_a_module(const struct ap_snapshot *snapshot, const uint32_
     return false;
 }
 
-/* Is a module called again and again, and something grows with it? Then the outermost frames, as far as the growing stacks have
- * them in common, do not reach into its call, and those of some go on into it. Where a stack was not recorded, nobody knows. */
+/* Is a module called again and again, and something grows with it? Then the outermost frames, as far as the growing stacks
+ * have them in common, do not reach into its call, and those of some go on into it. Where a stack was not recorded, nobody
+ * knows. */
 static bool loops_over_calls(const struct ap_growth *growth, const struct ap_snapshot *snapshot)
 {
     uint32_t first_count, count, shared;
@@ -460,7 +448,8 @@ static enum ap_growth_verdict judge(const struct ap_growth *growth, const struct
         bool told = growth->periods.source == AP_PERIODS_ANNOTATIONS;
         double kept = (double)growth->leaking_bytes;
         return told || kept <= (1 - FREED_SHARE) * (double)allocated_bytes || loops_over_calls(growth, snapshot)
-                   ? AP_GROWTH_LEAK : AP_GROWTH_FILLING;
+                   ? AP_GROWTH_LEAK
+                   : AP_GROWTH_FILLING;
     }
     if (net > WARM_UP_SHARE * (double)most_bytes && later < LATER_SHARE * net)
         return AP_GROWTH_LEVELS_OFF;
@@ -503,7 +492,7 @@ enum ap_status ap_growth_find(const struct ap_replay *replay, uint32_t device, s
 
 void ap_growth_release(struct ap_growth *growth)
 {
-    ap_mem_free(growth->gate, growth->stacks, AP_GROWTH_STACKS * sizeof(*growth->stacks));
+    AP_FREE(growth->gate, growth->stacks, AP_GROWTH_STACKS);
     growth->stacks = NULL;
     ap_periods_release(&growth->periods);
 }

@@ -11,7 +11,7 @@
 #define AP_GROWTH_POINTS 32u
 
 enum ap_growth_verdict {
-    AP_GROWTH_UNKNOWN,    /* no history, or fewer than AP_LEAST_PERIODS periods */
+    AP_GROWTH_UNKNOWN, /* no history, or fewer than AP_LEAST_PERIODS periods */
     AP_GROWTH_NONE,
     AP_GROWTH_LEVELS_OFF, /* it grew, but hardly so in the later half: warm-up, or a cache that is full */
     AP_GROWTH_FILLING,    /* it grows, but hardly anything is freed: it may be one step whose activations pile up */
@@ -26,14 +26,14 @@ struct ap_growth_point {
 
 /** One origin of allocations whose live bytes grow, and go on growing. */
 struct ap_growth_stack {
-    uint32_t stack;          /* 0 = not recorded: all of one size, or of any */
-    int64_t size_bytes;      /* where the stack is 0; 0 = any */
-    int64_t first_bytes, last_bytes;   /* live at the first and the last point */
-    int64_t later_bytes;               /* grown in the later half */
-    int64_t end_bytes;                 /* live at the end of the history */
-    int64_t first_count, last_count;   /* the same in allocations */
-    double bytes_per_period; /* median of the slopes between all pairs of points */
-    double fit_ratio;        /* r^2 of a straight line */
+    uint32_t stack;                   /* 0 = not recorded: all of one size, or of any */
+    int64_t size_bytes;               /* where the stack is 0; 0 = any */
+    int64_t first_bytes, last_bytes;  /* live at the first and the last point */
+    int64_t later_bytes;              /* grown in the later half */
+    int64_t end_bytes;                /* live at the end of the history */
+    int64_t first_count, last_count;  /* the same in allocations */
+    double bytes_per_period;          /* median of the slopes between all pairs of points */
+    double fit_ratio;                 /* r^2 of a straight line */
     uint32_t first_entry, last_entry; /* the first and the last alloc of what is live at the last point only */
 };
 
@@ -45,9 +45,9 @@ struct ap_growth {
     enum ap_growth_verdict verdict;
     double bytes_per_period; /* of the whole curve at the points */
     double fit_ratio;
-    int64_t net_bytes;       /* last point less first point */
-    int64_t leaking_bytes;   /* grown by the stacks, first to last point */
-    int64_t held_bytes;      /* requested bytes of the stacks that are live at the end of the history */
+    int64_t net_bytes;     /* last point less first point */
+    int64_t leaking_bytes; /* grown by the stacks, first to last point */
+    int64_t held_bytes;    /* requested bytes of the stacks that are live at the end of the history */
     double leaking_bytes_per_period;
     struct ap_growth_stack *stacks; /* most grown first; at most AP_GROWTH_STACKS */
     uint32_t stack_count;
@@ -55,13 +55,14 @@ struct ap_growth {
 
 #define AP_GROWTH_STACKS 64u
 
-/** A stack grows on where: it holds more allocations at the end; its bytes rise in at least 3 periods; falls take back less than a quarter of what it rises; the later
- *  half of the points has at least a quarter of the growth; the time since it last rose is no longer than the longest it
- *  ever paused; and a straight line fits (r^2 of 0.6). The verdict is a leak where such stacks exist, the whole curve rose in
- *  the later half by at least half of what they did, and, where the periods were only found and not told by
- *  annotations, they hold on to less than 30 % of the bytes allocated in the periods, or a module is called again and
- *  again: the layers of one forward pass all grow below the one call of their model, the passes of a loop do not. Where no
- *  periods were found, but equal parts taken, they also are at least half of what the whole curve rose in the later half. */
+/** A stack grows on where: it holds more allocations at the end; its bytes rise in at least 3 periods; falls take back less
+ * than a quarter of what it rises; the later half of the points has at least a quarter of the growth; the time since it last
+ * rose is no longer than the longest it ever paused; and a straight line fits (r^2 of 0.6). The verdict is a leak where such
+ * stacks exist, the whole curve rose in the later half by at least half of what they did, and, where the periods were only
+ * found and not told by annotations, they hold on to less than 30 % of the bytes allocated in the periods, or a module is
+ * called again and again: the layers of one forward pass all grow below the one call of their model, the passes of a loop do
+ * not. Where no periods were found, but equal parts taken, they also are at least half of what the whole curve rose in the
+ * later half. */
 AP_MUST_CHECK enum ap_status ap_growth_find(const struct ap_replay *replay, uint32_t device, struct ap_growth *ret_growth,
                                             struct ap_error *reterr);
 void ap_growth_release(struct ap_growth *growth);

@@ -6,9 +6,9 @@
 #include "poison.h"
 
 #define MIB ((int64_t)1 << 20)
-#define SMALL_REQUEST_BYTES MIB           /* up to here the small pool serves */
+#define SMALL_REQUEST_BYTES MIB /* up to here the small pool serves */
 #define SMALL_SEGMENT_BYTES (2 * MIB)
-#define MEDIUM_REQUEST_BYTES (10 * MIB)   /* below, a segment of the large pool is 20 MiB */
+#define MEDIUM_REQUEST_BYTES (10 * MIB) /* below, a segment of the large pool is 20 MiB */
 #define MEDIUM_SEGMENT_BYTES (20 * MIB)
 #define SEGMENT_STEP_BYTES (2 * MIB)
 #define HUGE_REQUEST_RATIO 0.5
@@ -71,8 +71,7 @@ static void take_entry(struct ap_oom *oom, const struct ap_replay *replay, int64
     const struct ap_replay_device *device = &replay->devices[oom->device];
     oom->has_request = actions->has[oom->entry] & AP_ACTION_HAS_SIZE;
     oom->request_bytes = actions->size_bytes[oom->entry];
-    oom->has_device_free = (actions->has[oom->entry] & AP_ACTION_HAS_ADDRESS) &&
-                           actions->address[oom->entry] <= INT64_MAX;
+    oom->has_device_free = (actions->has[oom->entry] & AP_ACTION_HAS_ADDRESS) && actions->address[oom->entry] <= INT64_MAX;
     if (oom->has_device_free)
         oom->device_free_bytes = (int64_t)actions->address[oom->entry];
     oom->room_bytes = oom->has_request ? ap_room_at_oom(oom->request_bytes, oom->device_free_bytes) : oom->device_free_bytes;
@@ -123,7 +122,7 @@ static void take_space(struct ap_oom *oom, const struct ap_replay *replay)
         add_segment(oom, &oom->space.segments[i], is_usable(oom, replay, &oom->space.segments[i]));
     oom->has_space = oom->space.segment_count && oom->space.used_count;
     oom->consistent = oom->has_space && !oom->space.stray_count && !replay->devices[oom->device].inconsistencies &&
-                 together(oom->active_bytes, oom->inactive_bytes) == oom->reserved_bytes;
+                      together(oom->active_bytes, oom->inactive_bytes) == oom->reserved_bytes;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- verdict */
@@ -139,11 +138,10 @@ static void judge(struct ap_oom *oom)
     int64_t everywhere = together(oom->inactive_bytes, oom->room_bytes);
     bool full = oom->has_space && free_known && (double)oom->active_bytes >= FULL_RATIO * ours;
     bool *signs = oom->signs;
-    signs[AP_OOM_ONE_HUGE_REQUEST] =
-        oom->has_request && oom->has_capacity && request >= HUGE_REQUEST_RATIO * capacity;
+    signs[AP_OOM_ONE_HUGE_REQUEST] = oom->has_request && oom->has_capacity && request >= HUGE_REQUEST_RATIO * capacity;
     signs[AP_OOM_EXTERNAL_FRAGMENTATION] = in_pieces && oom->request_bytes <= oom->usable_bytes;
-    signs[AP_OOM_PRIVATE_POOLS] = in_pieces && oom->request_bytes > oom->usable_bytes &&
-                                  oom->request_bytes <= oom->inactive_bytes;
+    signs[AP_OOM_PRIVATE_POOLS] =
+        in_pieces && oom->request_bytes > oom->usable_bytes && oom->request_bytes <= oom->inactive_bytes;
     signs[AP_OOM_OTHER_USERS] = oom->capacity_is_total && free_known && all < OURS_RATIO * (double)oom->capacity_bytes;
     signs[AP_OOM_TRULY_FULL] = full;
     if (space && free_known && !full && oom->request_bytes > everywhere)
@@ -155,7 +153,8 @@ static void judge(struct ap_oom *oom)
     while (oom->verdict < AP_OOM_UNKNOWN && !signs[oom->verdict])
         oom->verdict++;
     bool mostly_others = signs[AP_OOM_OTHER_USERS] && all < OTHERS_RATIO * (double)oom->capacity_bytes;
-    if (oom->verdict != AP_OOM_ONE_HUGE_REQUEST && (mostly_others || (signs[AP_OOM_OTHER_USERS] && signs[AP_OOM_TRULY_FULL])))
+    if (oom->verdict != AP_OOM_ONE_HUGE_REQUEST &&
+        (mostly_others || (signs[AP_OOM_OTHER_USERS] && signs[AP_OOM_TRULY_FULL])))
         oom->verdict = AP_OOM_OTHER_USERS;
 }
 
@@ -172,16 +171,14 @@ struct release {
 
 static enum ap_status add_released(struct release *release, uint32_t lifetime, struct ap_error *reterr)
 {
-    AP_TRY(ap_mem_reserve(release->gate, (void **)&release->list, &release->capacity, (size_t)release->count + 1,
-                          sizeof(*release->list), reterr));
-    release->list[release->count++] = lifetime;
+    AP_TRY_ADD(release->gate, release->list, release->count, release->capacity, reterr, lifetime);
     add(&release->bytes, ap_replay_lifetime_bytes(release->replay, lifetime));
     return AP_OK;
 }
 
 static void drop(struct release *release)
 {
-    ap_mem_free(release->gate, release->list, release->capacity * sizeof(*release->list));
+    AP_FREE(release->gate, release->list, release->capacity);
 }
 
 /* Neighbours in one segment: from block @first on, @count of them. */
@@ -245,8 +242,7 @@ static int most_bytes_a_block_first(const void *left, const void *right)
     double a_value = (double)a->bytes * b->count, b_value = (double)b->bytes * a->count;
     if (a_value < b_value || a_value > b_value)
         return a_value > b_value ? -1 : 1;
-    if (a->bytes != b->bytes)
-        return a->bytes > b->bytes ? -1 : 1;
+    AP_BY_LARGER(a->bytes, b->bytes);
     return a->first_used < b->first_used ? -1 : a->first_used > b->first_used;
 }
 
@@ -259,8 +255,8 @@ static uint32_t list_returnables(const struct ap_space *space, struct returnable
         if (segment->pool[0] || segment->pool[1])
             continue;
         if (!segment->expandable) {
-            list[count++] = (struct returnable){ as_bytes(segment->end - segment->address), segment->first_used,
-                                                 segment->used_count };
+            list[count++] =
+                (struct returnable){ as_bytes(segment->end - segment->address), segment->first_used, segment->used_count };
             continue;
         }
         for (uint32_t j = 0; j < segment->used_count; j++) {
@@ -312,8 +308,7 @@ struct ranked {
 static int largest_first(const void *left, const void *right)
 {
     const struct ranked *a = left, *b = right;
-    if (a->bytes != b->bytes)
-        return a->bytes > b->bytes ? -1 : 1;
+    AP_BY_LARGER(a->bytes, b->bytes);
     return a->lifetime < b->lifetime ? -1 : a->lifetime > b->lifetime;
 }
 
@@ -337,7 +332,7 @@ static enum ap_status keep(struct ap_oom *oom, const struct release *release, en
         oom->released_count = release->count;
         oom->released_bytes = release->bytes;
     } else {
-        ap_mem_free(release->gate, list, count * sizeof(*list));
+        AP_FREE(release->gate, list, count);
     }
     ap_mem_free(release->gate, ranked, bytes);
     return oom->released ? AP_OK : ap_fail_memory(release->gate, reterr);
@@ -389,7 +384,7 @@ enum ap_status ap_oom_examine(const struct ap_replay *replay, uint32_t device, u
 void ap_oom_release(struct ap_oom *oom)
 {
     struct ap_gate *gate = oom->space.gate;
-    ap_mem_free(gate, oom->released, oom->released_count * sizeof(*oom->released));
+    AP_FREE(gate, oom->released, oom->released_count);
     ap_space_release(&oom->space);
     oom->released = NULL;
     oom->released_count = 0;

@@ -21,7 +21,7 @@ void ap_origin_groups_init(struct ap_origin_groups *groups, const struct ap_snap
 void ap_origin_groups_release(struct ap_origin_groups *groups)
 {
     ap_address_map_release(&groups->by_size);
-    ap_mem_free(groups->gate, groups->sizes, groups->size_capacity * sizeof(*groups->sizes));
+    AP_FREE(groups->gate, groups->sizes, groups->size_capacity);
     groups->sizes = NULL;
 }
 
@@ -36,8 +36,7 @@ enum ap_status ap_origin_group(struct ap_origin_groups *groups, uint32_t stack, 
     index = ap_address_map_find(&groups->by_size, (uint64_t)size_bytes);
     if (index == AP_NOT_MAPPED) {
         index = groups->size_count;
-        AP_TRY(ap_mem_reserve(groups->gate, (void **)&groups->sizes, &groups->size_capacity, (size_t)index + 1,
-                              sizeof(*groups->sizes), reterr));
+        AP_TRY(AP_RESERVE(groups->gate, groups->sizes, groups->size_capacity, (size_t)index + 1, reterr));
         AP_TRY(ap_address_map_set(&groups->by_size, (uint64_t)size_bytes, index, reterr));
         groups->sizes[index] = size_bytes;
         groups->size_count++;
@@ -52,9 +51,7 @@ static enum ap_status add_bound(struct ap_periods *periods, uint32_t position, s
 {
     if (periods->bound_count && periods->bounds[periods->bound_count - 1] >= position)
         return AP_OK;
-    AP_TRY(ap_mem_reserve(periods->gate, (void **)&periods->bounds, &periods->capacity,
-                          (size_t)periods->bound_count + 1, sizeof(*periods->bounds), reterr));
-    periods->bounds[periods->bound_count++] = position;
+    AP_TRY_ADD(periods->gate, periods->bounds, periods->bound_count, periods->capacity, reterr, position);
     return AP_OK;
 }
 
@@ -101,12 +98,6 @@ static unsigned choose_name(const struct ap_snapshot *snapshot, const uint32_t *
     return best;
 }
 
-static int by_time(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 static enum ap_status bounds_at(struct ap_periods *periods, const struct ap_replay *replay,
                                 const struct ap_replay_device *of, const int64_t *times_ns, uint32_t count,
                                 struct ap_error *reterr)
@@ -121,8 +112,8 @@ static enum ap_status bounds_at(struct ap_periods *periods, const struct ap_repl
     return AP_OK;
 }
 
-static enum ap_status from_named(struct ap_periods *periods, const struct ap_replay *replay, uint32_t device,
-                                 unsigned rank, int64_t *times_ns, int64_t first_ns, struct ap_error *reterr)
+static enum ap_status from_named(struct ap_periods *periods, const struct ap_replay *replay, uint32_t device, unsigned rank,
+                                 int64_t *times_ns, int64_t first_ns, struct ap_error *reterr)
 {
     const struct ap_snapshot *snapshot = replay->snapshot;
     uint32_t count = 0;
@@ -133,7 +124,7 @@ static enum ap_status from_named(struct ap_periods *periods, const struct ap_rep
         if (same && begins_here(snapshot, annotation, device, first_ns))
             times_ns[count++] = annotation->time_ns;
     }
-    ap_sort(times_ns, count, sizeof(*times_ns), by_time);
+    ap_sort(times_ns, count, sizeof(*times_ns), ap_by_int64);
     return bounds_at(periods, replay, &replay->devices[device], times_ns, count, reterr);
 }
 
@@ -182,8 +173,7 @@ static enum ap_status group_of_entry(struct rhythms *rhythms, const struct ap_ac
     AP_TRY(ap_origin_group(&rhythms->groups, actions->stack[entry], actions->size_bytes[entry], ret_group, reterr));
     if (*ret_group < rhythms->count)
         return AP_OK;
-    AP_TRY(ap_mem_reserve(rhythms->groups.gate, (void **)&rhythms->list, &rhythms->capacity, (size_t)*ret_group + 1,
-                          sizeof(*rhythms->list), reterr));
+    AP_TRY(AP_RESERVE(rhythms->groups.gate, rhythms->list, rhythms->capacity, (size_t)*ret_group + 1, reterr));
     memset(rhythms->list + rhythms->count, 0, (*ret_group + 1 - rhythms->count) * sizeof(*rhythms->list));
     rhythms->count = *ret_group + 1;
     return AP_OK;
@@ -210,8 +200,8 @@ static bool is_even(const struct rhythm *rhythm, uint32_t entries)
            rhythm->last - rhythm->first + (rhythm->last - rhythm->first) / (rhythm->count - 1) >= entries / 10 * 6;
 }
 
-static enum ap_status measure(struct rhythms *rhythms, const struct ap_snapshot *snapshot,
-                              const struct ap_replay_device *of, uint32_t *ret_best, struct ap_error *reterr)
+static enum ap_status measure(struct rhythms *rhythms, const struct ap_snapshot *snapshot, const struct ap_replay_device *of,
+                              uint32_t *ret_best, struct ap_error *reterr)
 {
     uint32_t group, longest = 0;
     for (uint32_t i = 0; i < of->entry_count; i++) {
@@ -235,8 +225,8 @@ static enum ap_status measure(struct rhythms *rhythms, const struct ap_snapshot 
 }
 
 static enum ap_status bounds_of_group(struct ap_periods *periods, struct rhythms *rhythms,
-                                      const struct ap_snapshot *snapshot, const struct ap_replay_device *of,
-                                      uint32_t best, struct ap_error *reterr)
+                                      const struct ap_snapshot *snapshot, const struct ap_replay_device *of, uint32_t best,
+                                      struct ap_error *reterr)
 {
     uint32_t group;
     for (uint32_t i = 0; i < of->entry_count; i++) {
@@ -260,7 +250,7 @@ static enum ap_status from_repetition(struct ap_periods *periods, const struct a
     enum ap_status status = measure(&rhythms, replay->snapshot, of, &best, reterr);
     if (status == AP_OK && best != UINT32_MAX)
         status = bounds_of_group(periods, &rhythms, replay->snapshot, of, best, reterr);
-    ap_mem_free(periods->gate, rhythms.list, rhythms.capacity * sizeof(*rhythms.list));
+    AP_FREE(periods->gate, rhythms.list, rhythms.capacity);
     ap_origin_groups_release(&rhythms.groups);
     return status;
 }
@@ -326,7 +316,7 @@ enum ap_status ap_periods_find(const struct ap_replay *replay, uint32_t device, 
 
 void ap_periods_release(struct ap_periods *periods)
 {
-    ap_mem_free(periods->gate, periods->bounds, periods->capacity * sizeof(*periods->bounds));
+    AP_FREE(periods->gate, periods->bounds, periods->capacity);
     periods->bounds = NULL;
     periods->bound_count = 0;
 }

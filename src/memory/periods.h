@@ -25,8 +25,8 @@ struct ap_periods {
     uint32_t *bounds;     /* positions of the device, ascending; period i lies between bounds[i] and bounds[i + 1] */
     uint32_t bound_count; /* periods + 1; 0 where there are none */
     size_t capacity;
-    struct ap_str name;   /* the annotation; of ProfilerStep#N one of them */
-    uint32_t stack;       /* the stack that repeats; 0 where it is a size */
+    struct ap_str name; /* the annotation; of ProfilerStep#N one of them */
+    uint32_t stack;     /* the stack that repeats; 0 where it is a size */
 };
 
 static inline uint32_t ap_period_count(const struct ap_periods *periods)
@@ -35,8 +35,8 @@ static inline uint32_t ap_period_count(const struct ap_periods *periods)
 }
 
 /** Whole periods only: what is before the first bound and behind the last is none. */
-AP_MUST_CHECK enum ap_status ap_periods_find(const struct ap_replay *replay, uint32_t device,
-                                             struct ap_periods *ret_periods, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_periods_find(const struct ap_replay *replay, uint32_t device, struct ap_periods *ret_periods,
+                                             struct ap_error *reterr);
 void ap_periods_release(struct ap_periods *periods);
 
 /** What allocations are told apart by: the stack, or without one the requested size. */

@@ -19,8 +19,8 @@ static enum ap_status add_lifetime(struct ap_replay *replay, struct ap_lifetime 
 {
     if (replay->lifetime_count >= UINT32_MAX - 1)
         return ap_fail(reterr, AP_ERROR_LIMIT, "more than 4 billion allocations: record a shorter history");
-    AP_TRY(ap_mem_reserve(replay->gate, (void **)&replay->lifetimes, &replay->lifetime_capacity,
-                          (size_t)replay->lifetime_count + 1, sizeof(*replay->lifetimes), reterr));
+    AP_TRY(
+        AP_RESERVE(replay->gate, replay->lifetimes, replay->lifetime_capacity, (size_t)replay->lifetime_count + 1, reterr));
     replay->lifetimes[replay->lifetime_count] = lifetime;
     *ret_index = replay->lifetime_count++;
     return AP_OK;
@@ -179,9 +179,7 @@ static void step_of(const struct ap_replay *replay, const struct ap_replay_devic
     int64_t bytes = actions->size_bytes[entry];
     *ret_step = (struct ap_replay_step){ .requested_bytes = 0 };
     switch (actions->name[entry].id) {
-    case AP_ACTION_ALLOC:
-        ret_step->requested_bytes = ret_step->active_bytes = bytes;
-        break;
+    case AP_ACTION_ALLOC: ret_step->requested_bytes = ret_step->active_bytes = bytes; break;
     case AP_ACTION_FREE_REQUESTED:
         ret_step->requested_bytes = negative(bytes);
         if (lifetime && lifetime->free_completed == AP_NO_ENTRY && !is_pending(replay, lifetime))
@@ -193,15 +191,10 @@ static void step_of(const struct ap_replay *replay, const struct ap_replay_devic
             ret_step->requested_bytes = negative(bytes);
         break;
     case AP_ACTION_SEGMENT_ALLOC:
-    case AP_ACTION_SEGMENT_MAP:
-        ret_step->reserved_bytes = bytes;
-        break;
+    case AP_ACTION_SEGMENT_MAP: ret_step->reserved_bytes = bytes; break;
     case AP_ACTION_SEGMENT_FREE:
-    case AP_ACTION_SEGMENT_UNMAP:
-        ret_step->reserved_bytes = negative(bytes);
-        break;
-    default:
-        break;
+    case AP_ACTION_SEGMENT_UNMAP: ret_step->reserved_bytes = negative(bytes); break;
+    default: break;
     }
 }
 
@@ -265,7 +258,8 @@ static void play(struct ap_replay *replay, struct ap_replay_device *device, bool
     device->above_reserved = ap_add_sat(start_over, over.most_bytes, overflowed) > 0;
 }
 
-/* ---------------------------------------------------------------------------------------------------- what it starts from */
+/* ---------------------------------------------------------------------------------------------------- what it starts from
+ */
 
 static void add(int64_t *sum, int64_t bytes, bool *overflowed)
 {
@@ -396,9 +390,8 @@ static enum ap_status fill(struct ap_replay *replay, bool *overflowed, struct ap
 enum ap_status ap_replay_new(const struct ap_snapshot *snapshot, struct ap_gate *gate, bool *overflowed,
                              struct ap_replay **ret_replay, struct ap_error *reterr)
 {
-    struct ap_replay *replay = ap_mem_resize(gate, NULL, 0, sizeof(*replay));
-    if (!replay)
-        return ap_fail_memory(gate, reterr);
+    struct ap_replay *replay;
+    AP_TRY(AP_ALLOC(gate, replay, 1, reterr));
     *replay = (struct ap_replay){ .gate = gate, .snapshot = snapshot };
     enum ap_status status = fill(replay, overflowed, reterr);
     if (status != AP_OK) {
@@ -414,12 +407,12 @@ void ap_replay_free(struct ap_replay *replay)
     if (!replay)
         return;
     const struct ap_snapshot *snapshot = replay->snapshot;
-    ap_mem_free(replay->gate, replay->devices, snapshot->history_count * sizeof(*replay->devices));
-    ap_mem_free(replay->gate, replay->lifetime_of, snapshot->actions.count * sizeof(*replay->lifetime_of));
-    ap_mem_free(replay->gate, replay->block_segment, snapshot->block_count * sizeof(*replay->block_segment));
-    ap_mem_free(replay->gate, replay->next_segment, snapshot->segment_count * sizeof(*replay->next_segment));
-    ap_mem_free(replay->gate, replay->lifetimes, replay->lifetime_capacity * sizeof(*replay->lifetimes));
-    ap_mem_free(replay->gate, replay, sizeof(*replay));
+    AP_FREE(replay->gate, replay->devices, snapshot->history_count);
+    AP_FREE(replay->gate, replay->lifetime_of, snapshot->actions.count);
+    AP_FREE(replay->gate, replay->block_segment, snapshot->block_count);
+    AP_FREE(replay->gate, replay->next_segment, snapshot->segment_count);
+    AP_FREE(replay->gate, replay->lifetimes, replay->lifetime_capacity);
+    AP_FREE(replay->gate, replay, 1);
 }
 
 /* -------------------------------------------------------------------------------------------------------- questions */
@@ -497,8 +490,10 @@ void ap_replay_allocation(const struct ap_replay *replay, uint32_t lifetime, str
 {
     const struct ap_snapshot *snapshot = replay->snapshot;
     const struct ap_lifetime *of = &replay->lifetimes[lifetime];
-    struct ap_allocation to = { .segment = AP_NO_ENTRY, .device = ap_replay_device_of(replay, lifetime),
-                                .alloc = of->alloc, .free_requested = of->free_requested,
+    struct ap_allocation to = { .segment = AP_NO_ENTRY,
+                                .device = ap_replay_device_of(replay, lifetime),
+                                .alloc = of->alloc,
+                                .free_requested = of->free_requested,
                                 .free_completed = of->free_completed };
     uint32_t last = of->free_requested != AP_NO_ENTRY ? of->free_requested : of->free_completed;
     int64_t bytes;
@@ -548,9 +543,7 @@ enum ap_status ap_replay_live_at(const struct ap_replay *replay, uint32_t device
     *ret_count = count;
     if (!count)
         return AP_OK;
-    list = ap_mem_resize(replay->gate, NULL, 0, (size_t)count * sizeof(*list));
-    if (!list)
-        return ap_fail_memory(replay->gate, reterr);
+    AP_TRY(AP_ALLOC(replay->gate, list, count, reterr));
     *ret_list = list;
     for (uint32_t i = 0; i < of->lifetime_count; i++)
         if (ap_replay_is_live(replay, device, of->first_lifetime + i, position, which))

@@ -37,22 +37,22 @@ struct ap_lifetime {
 struct ap_allocation {
     uint64_t address;
     int64_t requested_bytes;
-    int64_t block_bytes;     /* 0 = not known: the block is gone */
+    int64_t block_bytes; /* 0 = not known: the block is gone */
     uint64_t stream;
     int64_t pool[2];
-    uint32_t stack;          /* of the allocation; 0 = not recorded, always so where it lived before and is gone */
-    uint32_t free_stack;     /* of the free; 0 = not recorded */
-    uint32_t segment;        /* in snapshot->segments; AP_NO_ENTRY = not known: the block is gone */
+    uint32_t stack;      /* of the allocation; 0 = not recorded, always so where it lived before and is gone */
+    uint32_t free_stack; /* of the free; 0 = not recorded */
+    uint32_t segment;    /* in snapshot->segments; AP_NO_ENTRY = not known: the block is gone */
     uint32_t device;
     bool has_address, has_requested, has_stream, has_pool;
     uint32_t alloc, free_requested, free_completed; /* as in ap_lifetime */
 };
 
 enum ap_odd_replay {
-    AP_REPLAY_ALLOC_LOST,       /* an alloc whose block is neither freed later nor there at the end */
-    AP_REPLAY_FREE_OF_LIVE,     /* a free of an address that is live behind it */
-    AP_REPLAY_SIZE_DIFFERS,     /* the sizes at both ends of a lifetime differ */
-    AP_REPLAY_NO_ADDRESS,       /* an alloc or free without an address */
+    AP_REPLAY_ALLOC_LOST,   /* an alloc whose block is neither freed later nor there at the end */
+    AP_REPLAY_FREE_OF_LIVE, /* a free of an address that is live behind it */
+    AP_REPLAY_SIZE_DIFFERS, /* the sizes at both ends of a lifetime differ */
+    AP_REPLAY_NO_ADDRESS,   /* an alloc or free without an address */
     AP_REPLAY_ODD_COUNT_
 };
 
@@ -73,11 +73,11 @@ struct ap_curve {
 
 struct ap_replay_device {
     uint32_t first_entry, entry_count;
-    uint32_t first_segment;   /* of the device, AP_NO_ENTRY = none; replay->next_segment goes on */
+    uint32_t first_segment;                  /* of the device, AP_NO_ENTRY = none; replay->next_segment goes on */
     uint32_t first_lifetime, lifetime_count; /* of replay->lifetimes, in no order that means anything */
     struct ap_curve requested, active, reserved;
-    int64_t live_end_bytes;   /* requested bytes of the lifetimes in use at the end */
-    int64_t offset_bytes;     /* requested.end_bytes, the segments' word, less live_end_bytes, the blocks' word: blocks that
+    int64_t live_end_bytes; /* requested bytes of the lifetimes in use at the end */
+    int64_t offset_bytes;   /* requested.end_bytes, the segments' word, less live_end_bytes, the blocks' word: blocks that
                                  wait for a stream, or a contradiction. All of the requested curve is higher by that than
                                  what is in use. 0 where blocks do not tell what was requested */
     uint64_t odd[AP_REPLAY_ODD_COUNT_];
@@ -99,9 +99,9 @@ struct ap_replay {
     const struct ap_snapshot *snapshot;
     struct ap_replay_device *devices; /* one for each history; the index is the device's ordinal */
     struct ap_lifetime *lifetimes;
-    uint32_t *lifetime_of;            /* by entry: the lifetime it belongs to, or AP_NO_LIFETIME */
-    uint32_t *block_segment;          /* by block: its segment */
-    uint32_t *next_segment;           /* by segment: the next one of its device, or AP_NO_ENTRY */
+    uint32_t *lifetime_of;   /* by entry: the lifetime it belongs to, or AP_NO_LIFETIME */
+    uint32_t *block_segment; /* by block: its segment */
+    uint32_t *next_segment;  /* by segment: the next one of its device, or AP_NO_ENTRY */
     uint32_t device_count, lifetime_count;
     size_t lifetime_capacity;
 };
@@ -115,6 +115,7 @@ void ap_replay_free(struct ap_replay *replay); /* NULL is fine */
 
 /** The device that a lifetime belongs to. */
 uint32_t ap_replay_device_of(const struct ap_replay *replay, uint32_t lifetime);
+/** What is known of a lifetime: from its entries, and from its block at the end. */
 void ap_replay_allocation(const struct ap_replay *replay, uint32_t lifetime, struct ap_allocation *ret_allocation);
 /** Requested bytes alone; 0 where they are not known. */
 int64_t ap_replay_lifetime_bytes(const struct ap_replay *replay, uint32_t lifetime);
@@ -135,6 +136,7 @@ AP_MUST_CHECK enum ap_status ap_replay_live_at(const struct ap_replay *replay, u
 struct ap_replay_step {
     int64_t requested_bytes, active_bytes, reserved_bytes;
 };
+/** What one entry (an index into snapshot->actions) did, and how much was in use behind it. */
 void ap_replay_step(const struct ap_replay *replay, uint32_t entry, struct ap_replay_step *ret_step);
 
 struct ap_curve_point {
@@ -148,7 +150,7 @@ struct ap_curve_point {
  *  the points with the lowest and the highest requested bytes and the highest reserved bytes are kept, so that no peak is
  *  lost, and the first and the last point. Free with ap_mem_free(gate, points, capacity * sizeof(**points)). */
 AP_MUST_CHECK enum ap_status ap_replay_curve(const struct ap_replay *replay, uint32_t device, uint32_t wanted,
-                                             struct ap_curve_point **ret_points, uint32_t *ret_count,
-                                             uint32_t *ret_capacity, struct ap_error *reterr);
+                                             struct ap_curve_point **ret_points, uint32_t *ret_count, uint32_t *ret_capacity,
+                                             struct ap_error *reterr);
 
 #endif

@@ -52,8 +52,7 @@ static void add(int64_t *sum, int64_t bytes)
     *sum = ap_add_sat(*sum, bytes, &overflowed);
 }
 
-static void move_point(const struct ap_replay *replay, const struct ap_replay_device *device,
-                       struct ap_curve_point *point)
+static void move_point(const struct ap_replay *replay, const struct ap_replay_device *device, struct ap_curve_point *point)
 {
     const struct ap_actions *actions = &replay->snapshot->actions;
     uint32_t entry = device->first_entry + point->position++;
@@ -76,9 +75,8 @@ enum ap_status ap_replay_curve(const struct ap_replay *replay, uint32_t device_i
     if (stretches > device->entry_count)
         stretches = device->entry_count;
     uint32_t capacity = stretches * 3 + 2;
-    struct ap_curve_point *points = ap_mem_resize(replay->gate, NULL, 0, capacity * sizeof(*points));
-    if (!points)
-        return ap_fail_memory(replay->gate, reterr);
+    struct ap_curve_point *points;
+    AP_TRY(AP_ALLOC(replay->gate, points, capacity, reterr));
     struct ap_curve_point point = { .requested_bytes = device->requested.start_bytes,
                                     .active_bytes = device->active.start_bytes,
                                     .reserved_bytes = device->reserved.start_bytes };

@@ -33,17 +33,14 @@ static enum ap_status intern_born_names(struct ap_strpool *pool, struct ap_error
 
 enum ap_status ap_snapshot_new(struct ap_gate *gate, struct ap_snapshot **ret_snapshot, struct ap_error *reterr)
 {
-    struct ap_snapshot *snapshot = ap_mem_resize(gate, NULL, 0, sizeof(*snapshot));
-    if (!snapshot)
-        return ap_fail_memory(gate, reterr);
+    struct ap_snapshot *snapshot;
+    AP_TRY(AP_ALLOC(gate, snapshot, 1, reterr));
     *snapshot = (struct ap_snapshot){ .gate = gate, .complete = true };
     snapshot->settings.max_split_bytes = -1;
     ap_strpool_init(&snapshot->strings, gate);
     ap_stacks_init(&snapshot->stacks, gate);
     enum ap_status status = intern_born_names(&snapshot->strings, reterr);
-    if (status == AP_OK)
-        status = ap_mem_reserve(gate, (void **)&snapshot->origins, &snapshot->origin_capacity, 1,
-                                sizeof(*snapshot->origins), reterr);
+    AP_AND_THEN(status, AP_RESERVE(gate, snapshot->origins, snapshot->origin_capacity, 1, reterr));
     if (status != AP_OK) {
         ap_snapshot_free(snapshot);
         return status;
@@ -56,13 +53,13 @@ enum ap_status ap_snapshot_new(struct ap_gate *gate, struct ap_snapshot **ret_sn
 
 static void release_actions(struct ap_gate *gate, struct ap_actions *actions)
 {
-    ap_mem_free(gate, actions->name, actions->capacity[0] * sizeof(*actions->name));
-    ap_mem_free(gate, actions->address, actions->capacity[1] * sizeof(*actions->address));
-    ap_mem_free(gate, actions->size_bytes, actions->capacity[2] * sizeof(*actions->size_bytes));
-    ap_mem_free(gate, actions->time_ns, actions->capacity[3] * sizeof(*actions->time_ns));
-    ap_mem_free(gate, actions->has, actions->capacity[4] * sizeof(*actions->has));
-    ap_mem_free(gate, actions->stack, actions->capacity[5] * sizeof(*actions->stack));
-    ap_mem_free(gate, actions->origin, actions->capacity[6] * sizeof(*actions->origin));
+    AP_FREE(gate, actions->name, actions->capacity[0]);
+    AP_FREE(gate, actions->address, actions->capacity[1]);
+    AP_FREE(gate, actions->size_bytes, actions->capacity[2]);
+    AP_FREE(gate, actions->time_ns, actions->capacity[3]);
+    AP_FREE(gate, actions->has, actions->capacity[4]);
+    AP_FREE(gate, actions->stack, actions->capacity[5]);
+    AP_FREE(gate, actions->origin, actions->capacity[6]);
 }
 
 void ap_snapshot_free(struct ap_snapshot *snapshot)
@@ -72,22 +69,21 @@ void ap_snapshot_free(struct ap_snapshot *snapshot)
     struct ap_gate *gate = snapshot->gate;
     ap_strpool_release(&snapshot->strings);
     ap_stacks_release(&snapshot->stacks);
-    ap_mem_free(gate, snapshot->origin_slots, snapshot->origin_slot_count * sizeof(*snapshot->origin_slots));
-    ap_mem_free(gate, snapshot->origins, snapshot->origin_capacity * sizeof(*snapshot->origins));
-    ap_mem_free(gate, snapshot->segments, snapshot->segment_capacity * sizeof(*snapshot->segments));
-    ap_mem_free(gate, snapshot->blocks, snapshot->block_capacity * sizeof(*snapshot->blocks));
-    ap_mem_free(gate, snapshot->histories, snapshot->history_capacity * sizeof(*snapshot->histories));
-    ap_mem_free(gate, snapshot->annotations, snapshot->annotation_capacity * sizeof(*snapshot->annotations));
+    AP_FREE(gate, snapshot->origin_slots, snapshot->origin_slot_count);
+    AP_FREE(gate, snapshot->origins, snapshot->origin_capacity);
+    AP_FREE(gate, snapshot->segments, snapshot->segment_capacity);
+    AP_FREE(gate, snapshot->blocks, snapshot->block_capacity);
+    AP_FREE(gate, snapshot->histories, snapshot->history_capacity);
+    AP_FREE(gate, snapshot->annotations, snapshot->annotation_capacity);
     release_actions(gate, &snapshot->actions);
-    ap_mem_free(gate, snapshot, sizeof(*snapshot));
+    AP_FREE(gate, snapshot, 1);
 }
 
 void ap_snapshot_freeze(struct ap_snapshot *snapshot)
 {
     ap_strpool_freeze(&snapshot->strings);
     ap_stacks_freeze(&snapshot->stacks);
-    ap_mem_free(snapshot->gate, snapshot->origin_slots,
-                snapshot->origin_slot_count * sizeof(*snapshot->origin_slots));
+    AP_FREE(snapshot->gate, snapshot->origin_slots, snapshot->origin_slot_count);
     snapshot->origin_slots = NULL;
     snapshot->origin_slot_count = 0;
 }
@@ -121,8 +117,8 @@ enum ap_status ap_snapshot_add_segment(struct ap_snapshot *snapshot, const struc
                                        struct ap_error *reterr)
 {
     AP_TRY(check_room(snapshot->segment_count, "segments", reterr));
-    AP_TRY(ap_mem_reserve(snapshot->gate, (void **)&snapshot->segments, &snapshot->segment_capacity,
-                          (size_t)snapshot->segment_count + 1, sizeof(*snapshot->segments), reterr));
+    AP_TRY(AP_RESERVE(snapshot->gate, snapshot->segments, snapshot->segment_capacity, (size_t)snapshot->segment_count + 1,
+                      reterr));
     const struct ap_segment *last = snapshot->segment_count ? &snapshot->segments[snapshot->segment_count - 1] : NULL;
     struct ap_segment *to = &snapshot->segments[snapshot->segment_count];
     uint32_t first_block = last ? last->first_block + last->block_count : 0;
@@ -134,22 +130,18 @@ enum ap_status ap_snapshot_add_segment(struct ap_snapshot *snapshot, const struc
     return AP_OK;
 }
 
-enum ap_status ap_snapshot_add_block(struct ap_snapshot *snapshot, const struct ap_block *block,
-                                     struct ap_error *reterr)
+enum ap_status ap_snapshot_add_block(struct ap_snapshot *snapshot, const struct ap_block *block, struct ap_error *reterr)
 {
     AP_TRY(check_room(snapshot->block_count, "blocks", reterr));
-    AP_TRY(ap_mem_reserve(snapshot->gate, (void **)&snapshot->blocks, &snapshot->block_capacity,
-                          (size_t)snapshot->block_count + 1, sizeof(*snapshot->blocks), reterr));
-    snapshot->blocks[snapshot->block_count++] = *block;
+    AP_TRY_ADD(snapshot->gate, snapshot->blocks, snapshot->block_count, snapshot->block_capacity, reterr, *block);
     return AP_OK;
 }
 
 enum ap_status ap_snapshot_add_history(struct ap_snapshot *snapshot, struct ap_error *reterr)
 {
     AP_TRY(check_room(snapshot->history_count, "devices", reterr));
-    AP_TRY(ap_mem_reserve(snapshot->gate, (void **)&snapshot->histories, &snapshot->history_capacity,
-                          (size_t)snapshot->history_count + 1, sizeof(*snapshot->histories), reterr));
-    snapshot->histories[snapshot->history_count++] = (struct ap_history){ .first_action = snapshot->actions.count };
+    AP_TRY_ADD(snapshot->gate, snapshot->histories, snapshot->history_count, snapshot->history_capacity, reterr,
+               (struct ap_history){ .first_action = snapshot->actions.count });
     return AP_OK;
 }
 
@@ -158,23 +150,16 @@ static enum ap_status grow_actions(struct ap_gate *gate, struct ap_actions *acti
 {
     size_t needed = (size_t)actions->count + 1;
     AP_TRY(check_room(actions->count, "history entries", reterr));
-    AP_TRY(ap_mem_reserve(gate, (void **)&actions->name, &actions->capacity[0], needed, sizeof(*actions->name),
-                          reterr));
-    AP_TRY(ap_mem_reserve(gate, (void **)&actions->address, &actions->capacity[1], needed, sizeof(*actions->address),
-                          reterr));
-    AP_TRY(ap_mem_reserve(gate, (void **)&actions->size_bytes, &actions->capacity[2], needed,
-                          sizeof(*actions->size_bytes), reterr));
-    AP_TRY(ap_mem_reserve(gate, (void **)&actions->time_ns, &actions->capacity[3], needed, sizeof(*actions->time_ns),
-                          reterr));
-    AP_TRY(ap_mem_reserve(gate, (void **)&actions->stack, &actions->capacity[5], needed, sizeof(*actions->stack),
-                          reterr));
-    AP_TRY(ap_mem_reserve(gate, (void **)&actions->origin, &actions->capacity[6], needed, sizeof(*actions->origin),
-                          reterr));
-    return ap_mem_reserve(gate, (void **)&actions->has, &actions->capacity[4], needed, sizeof(*actions->has), reterr);
+    AP_TRY(AP_RESERVE(gate, actions->name, actions->capacity[0], needed, reterr));
+    AP_TRY(AP_RESERVE(gate, actions->address, actions->capacity[1], needed, reterr));
+    AP_TRY(AP_RESERVE(gate, actions->size_bytes, actions->capacity[2], needed, reterr));
+    AP_TRY(AP_RESERVE(gate, actions->time_ns, actions->capacity[3], needed, reterr));
+    AP_TRY(AP_RESERVE(gate, actions->stack, actions->capacity[5], needed, reterr));
+    AP_TRY(AP_RESERVE(gate, actions->origin, actions->capacity[6], needed, reterr));
+    return AP_RESERVE(gate, actions->has, actions->capacity[4], needed, reterr);
 }
 
-enum ap_status ap_snapshot_add_action(struct ap_snapshot *snapshot, const struct ap_action *action,
-                                      struct ap_error *reterr)
+enum ap_status ap_snapshot_add_action(struct ap_snapshot *snapshot, const struct ap_action *action, struct ap_error *reterr)
 {
     struct ap_actions *actions = &snapshot->actions;
     if (AP_UNLIKELY(actions->count >= actions->capacity[4]))
@@ -194,8 +179,7 @@ enum ap_status ap_snapshot_add_action(struct ap_snapshot *snapshot, const struct
 static bool same_origin(const struct ap_origin *a, const struct ap_origin *b)
 {
     return a->stream == b->stream && a->pool[0] == b->pool[0] && a->pool[1] == b->pool[1] &&
-           a->compile_context.id == b->compile_context.id && a->user_metadata.id == b->user_metadata.id &&
-           a->has == b->has;
+           a->compile_context.id == b->compile_context.id && a->user_metadata.id == b->user_metadata.id && a->has == b->has;
 }
 
 static uint32_t *origin_slot(const struct ap_snapshot *snapshot, const struct ap_origin *origin)
@@ -216,10 +200,8 @@ static uint32_t *origin_slot(const struct ap_snapshot *snapshot, const struct ap
 static enum ap_status grow_origins(struct ap_snapshot *snapshot, struct ap_error *reterr)
 {
     size_t count = snapshot->origin_slot_count ? snapshot->origin_slot_count * 2 : 64;
-    uint32_t *slots = ap_mem_resize(snapshot->gate, NULL, 0, count * sizeof(*slots));
-    if (!slots)
-        return ap_fail_memory(snapshot->gate, reterr);
-    memset(slots, 0, count * sizeof(*slots));
+    uint32_t *slots;
+    AP_TRY(AP_ALLOC_CLEARED(snapshot->gate, slots, count, reterr));
     ap_mem_free(snapshot->gate, snapshot->origin_slots, snapshot->origin_slot_count * sizeof(*slots));
     snapshot->origin_slots = slots;
     snapshot->origin_slot_count = count;
@@ -228,16 +210,16 @@ static enum ap_status grow_origins(struct ap_snapshot *snapshot, struct ap_error
     return AP_OK;
 }
 
-enum ap_status ap_snapshot_intern_origin(struct ap_snapshot *snapshot, const struct ap_origin *origin,
-                                         uint32_t *ret_index, struct ap_error *reterr)
+enum ap_status ap_snapshot_intern_origin(struct ap_snapshot *snapshot, const struct ap_origin *origin, uint32_t *ret_index,
+                                         struct ap_error *reterr)
 {
     AP_TRY(check_room(snapshot->origin_count, "streams and contexts", reterr));
     if (snapshot->origin_count + (size_t)1 > snapshot->origin_slot_count / 8 * 5)
         AP_TRY(grow_origins(snapshot, reterr));
     uint32_t *slot = origin_slot(snapshot, origin);
     if (!*slot) {
-        AP_TRY(ap_mem_reserve(snapshot->gate, (void **)&snapshot->origins, &snapshot->origin_capacity,
-                              (size_t)snapshot->origin_count + 1, sizeof(*snapshot->origins), reterr));
+        AP_TRY(AP_RESERVE(snapshot->gate, snapshot->origins, snapshot->origin_capacity, (size_t)snapshot->origin_count + 1,
+                          reterr));
         snapshot->origins[snapshot->origin_count] = *origin;
         *slot = ++snapshot->origin_count;
     }
@@ -249,8 +231,7 @@ enum ap_status ap_snapshot_add_annotation(struct ap_snapshot *snapshot, const st
                                           struct ap_error *reterr)
 {
     AP_TRY(check_room(snapshot->annotation_count, "annotations", reterr));
-    AP_TRY(ap_mem_reserve(snapshot->gate, (void **)&snapshot->annotations, &snapshot->annotation_capacity,
-                          (size_t)snapshot->annotation_count + 1, sizeof(*snapshot->annotations), reterr));
-    snapshot->annotations[snapshot->annotation_count++] = *annotation;
+    AP_TRY_ADD(snapshot->gate, snapshot->annotations, snapshot->annotation_count, snapshot->annotation_capacity, reterr,
+               *annotation);
     return AP_OK;
 }

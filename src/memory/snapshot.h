@@ -44,16 +44,16 @@ enum ap_snapshot_name {
 struct ap_segment {
     uint64_t address;
     int64_t total_bytes, allocated_bytes, active_bytes, requested_bytes; /* 0 where the file has none */
-    uint64_t stream;           /* cudaStream_t as a number */
-    int64_t pool[2];           /* {0, 0} = the default pool */
-    uint64_t offset_bytes;     /* where it begins in the decompressed input */
-    uint32_t stack;            /* of the cudaMalloc; 0 = not recorded */
+    uint64_t stream;                                                     /* cudaStream_t as a number */
+    int64_t pool[2];                                                     /* {0, 0} = the default pool */
+    uint64_t offset_bytes;                                               /* where it begins in the decompressed input */
+    uint32_t stack;                                                      /* of the cudaMalloc; 0 = not recorded */
     uint32_t first_block, block_count;
     int32_t device;
-    struct ap_str type;        /* AP_NAME_UNKNOWN where the file has none */
-    struct ap_str odd_device;  /* as written, where it is not a number */
+    struct ap_str type;       /* AP_NAME_UNKNOWN where the file has none */
+    struct ap_str odd_device; /* as written, where it is not a number */
     struct ap_str odd_address;
-    uint16_t has;              /* AP_SEGMENT_HAS_... */
+    uint16_t has; /* AP_SEGMENT_HAS_... */
     bool expandable;
 };
 
@@ -64,7 +64,7 @@ enum ap_block_state {
     AP_BLOCK_INACTIVE
 };
 
-#define AP_BLOCK_HAS_ADDRESS 1u   /* written, or computed from the segment's address */
+#define AP_BLOCK_HAS_ADDRESS 1u /* written, or computed from the segment's address */
 #define AP_BLOCK_HAS_REQUESTED 2u
 
 struct ap_block {
@@ -80,11 +80,11 @@ struct ap_block {
 
 /** What many entries have in common. */
 struct ap_origin {
-    uint64_t stream;                /* cudaStream_t as a number */
-    int64_t pool[2];                /* {0, 0} = the default pool */
-    struct ap_str compile_context;  /* "N/A" where torch wrote that; absent = not recorded */
-    struct ap_str user_metadata;    /* as JSON text where it is no string; absent = not recorded */
-    uint32_t has;                   /* AP_ORIGIN_HAS_... */
+    uint64_t stream;               /* cudaStream_t as a number */
+    int64_t pool[2];               /* {0, 0} = the default pool */
+    struct ap_str compile_context; /* "N/A" where torch wrote that; absent = not recorded */
+    struct ap_str user_metadata;   /* as JSON text where it is no string; absent = not recorded */
+    uint32_t has;                  /* AP_ORIGIN_HAS_... */
 };
 
 #define AP_ACTION_HAS_TIME 1u
@@ -94,13 +94,13 @@ struct ap_origin {
 /** Columns, 37 bytes an entry. */
 struct ap_actions {
     uint32_t count;
-    struct ap_str *name;  /* enum ap_snapshot_name where it is one of these */
-    uint64_t *address;    /* of an oom: what the device reported free */
+    struct ap_str *name; /* enum ap_snapshot_name where it is one of these */
+    uint64_t *address;   /* of an oom: what the device reported free */
     int64_t *size_bytes;
-    int64_t *time_ns;     /* since the Unix epoch, by the recording machine's clock */
-    uint32_t *stack;      /* 0 = not recorded */
-    uint32_t *origin;     /* index of snapshot->origins */
-    uint8_t *has;         /* AP_ACTION_HAS_... */
+    int64_t *time_ns; /* since the Unix epoch, by the recording machine's clock */
+    uint32_t *stack;  /* 0 = not recorded */
+    uint32_t *origin; /* index of snapshot->origins */
+    uint8_t *has;     /* AP_ACTION_HAS_... */
     size_t capacity[7];
 };
 
@@ -110,10 +110,10 @@ struct ap_history {
 };
 
 struct ap_annotation {
-    struct ap_str name;   /* AP_NAME_UNKNOWN where the file has none */
-    struct ap_str stage;  /* "START" or "END" as a rule; absent = not recorded */
+    struct ap_str name;  /* AP_NAME_UNKNOWN where the file has none */
+    struct ap_str stage; /* "START" or "END" as a rule; absent = not recorded */
     int64_t time_ns;
-    int32_t device;       /* -1 = not recorded */
+    int32_t device; /* -1 = not recorded */
     bool has_time;
 };
 
@@ -122,11 +122,11 @@ struct ap_annotation {
 #define AP_SETTING_HAS_GC 4u
 
 struct ap_allocator_settings {
-    struct ap_str conf;       /* PYTORCH_CUDA_ALLOC_CONF; absent = not recorded */
-    int64_t max_split_bytes;  /* -1 = without limit */
+    struct ap_str conf;      /* PYTORCH_CUDA_ALLOC_CONF; absent = not recorded */
+    int64_t max_split_bytes; /* -1 = without limit */
     double gc_threshold_ratio;
     bool expandable_segments;
-    uint8_t has;              /* AP_SETTING_HAS_... */
+    uint8_t has; /* AP_SETTING_HAS_... */
 };
 
 enum ap_snapshot_format {
@@ -135,10 +135,10 @@ enum ap_snapshot_format {
 };
 
 #define AP_SNAPSHOT_HAS_SEGMENTS 0x01u
-#define AP_SNAPSHOT_HAS_HISTORY 0x02u     /* device_traces is there, though it may be empty */
+#define AP_SNAPSHOT_HAS_HISTORY 0x02u /* device_traces is there, though it may be empty */
 #define AP_SNAPSHOT_HAS_SETTINGS 0x04u
 #define AP_SNAPSHOT_HAS_ANNOTATIONS 0x08u
-#define AP_SNAPSHOT_HAS_STACKS 0x10u      /* at least one frame somewhere */
+#define AP_SNAPSHOT_HAS_STACKS 0x10u /* at least one frame somewhere */
 
 struct ap_snapshot {
     struct ap_gate *gate;
@@ -160,7 +160,7 @@ struct ap_snapshot {
     uint64_t bytes_read;      /* of the decompressed input */
     uint32_t has;             /* AP_SNAPSHOT_HAS_... */
     enum ap_snapshot_format format;
-    bool complete;            /* read to its proper end */
+    bool complete; /* read to its proper end */
 };
 
 struct ap_snapshot_options {
@@ -170,8 +170,8 @@ struct ap_snapshot_options {
 /** Read the document to its end. A document that is something else is refused with its name. What was odd goes to
  *  @notes; a cut or broken document as spec'd: segments not whole -> refused unless salvage. */
 AP_MUST_CHECK enum ap_status ap_snapshot_read(struct ap_json_reader *json, struct ap_gate *gate, struct ap_notes *notes,
-                                              const struct ap_snapshot_options *options,
-                                              struct ap_snapshot **ret_snapshot, struct ap_error *reterr);
+                                              const struct ap_snapshot_options *options, struct ap_snapshot **ret_snapshot,
+                                              struct ap_error *reterr);
 void ap_snapshot_free(struct ap_snapshot *snapshot); /* NULL is fine */
 
 /* Building one by hand, as the reader does. */
@@ -195,13 +195,13 @@ struct ap_action {
     uint32_t stack, origin;
     uint8_t has;
 };
+/** Adds an entry at the end of the last history begun; texts and stack are those of the snapshot. */
 AP_MUST_CHECK enum ap_status ap_snapshot_add_action(struct ap_snapshot *snapshot, const struct ap_action *action,
                                                     struct ap_error *reterr);
 /** The index of an equal origin, added where there is none. */
 AP_MUST_CHECK enum ap_status ap_snapshot_intern_origin(struct ap_snapshot *snapshot, const struct ap_origin *origin,
                                                        uint32_t *ret_index, struct ap_error *reterr);
-AP_MUST_CHECK enum ap_status ap_snapshot_add_annotation(struct ap_snapshot *snapshot,
-                                                        const struct ap_annotation *annotation,
+AP_MUST_CHECK enum ap_status ap_snapshot_add_annotation(struct ap_snapshot *snapshot, const struct ap_annotation *annotation,
                                                         struct ap_error *reterr);
 /** Nothing will be added to strings, stacks and origins any more: give back what only adding needs. */
 void ap_snapshot_freeze(struct ap_snapshot *snapshot);

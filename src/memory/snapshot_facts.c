@@ -75,7 +75,7 @@ struct open_frees {
         uint64_t address;
         uint32_t open_count;
         bool used;
-    } *slots;
+    } * slots;
     size_t slot_count, used_count;
 };
 
@@ -92,15 +92,12 @@ static size_t slot_of(const struct open_frees *frees, uint64_t address)
 static enum ap_status grow_frees(struct open_frees *frees, struct ap_error *reterr)
 {
     struct open_frees grown = { .gate = frees->gate, .slot_count = frees->slot_count ? frees->slot_count * 2 : 256 };
-    size_t bytes = grown.slot_count * sizeof(grown.slots[0]);
-    grown.slots = ap_mem_cleared(frees->gate, bytes);
-    if (!grown.slots)
-        return ap_fail_memory(frees->gate, reterr);
+    AP_TRY(AP_ALLOC_CLEARED(frees->gate, grown.slots, grown.slot_count, reterr));
     for (size_t i = 0; i < frees->slot_count; i++)
         if (frees->slots[i].used)
             grown.slots[slot_of(&grown, frees->slots[i].address)] = frees->slots[i];
     grown.used_count = frees->used_count;
-    ap_mem_free(frees->gate, frees->slots, frees->slot_count * sizeof(frees->slots[0]));
+    AP_FREE(frees->gate, frees->slots, frees->slot_count);
     *frees = grown;
     return AP_OK;
 }
@@ -133,7 +130,7 @@ static bool close_free(struct open_frees *frees, uint64_t address)
 
 static void release_frees(struct open_frees *frees)
 {
-    ap_mem_free(frees->gate, frees->slots, frees->slot_count * sizeof(frees->slots[0]));
+    AP_FREE(frees->gate, frees->slots, frees->slot_count);
 }
 
 /* What is carried from one entry of a device to the next. */
@@ -188,12 +185,8 @@ static enum ap_status take_entry(struct walk *walk, uint32_t at, bool steady, st
         facts->alloc_count++;
         facts->allocated_bytes_sum = ap_add_sat(facts->allocated_bytes_sum, actions->size_bytes[at], walk->overflowed);
         break;
-    case AP_ACTION_FREE_REQUESTED:
-        facts->free_count++;
-        return open_free(&walk->frees, actions->address[at], reterr);
-    case AP_ACTION_FREE_COMPLETED:
-        facts->free_count += !close_free(&walk->frees, actions->address[at]);
-        break;
+    case AP_ACTION_FREE_REQUESTED: facts->free_count++; return open_free(&walk->frees, actions->address[at], reterr);
+    case AP_ACTION_FREE_COMPLETED: facts->free_count += !close_free(&walk->frees, actions->address[at]); break;
     case AP_ACTION_SEGMENT_ALLOC:
         facts->steady_segment_alloc_count += steady;
         facts->segment_alloc_count++;
@@ -202,17 +195,10 @@ static enum ap_status take_entry(struct walk *walk, uint32_t at, bool steady, st
         facts->steady_segment_free_count += steady;
         facts->segment_free_count++;
         break;
-    case AP_ACTION_SEGMENT_MAP:
-        facts->segment_alloc_count++;
-        break;
-    case AP_ACTION_SEGMENT_UNMAP:
-        facts->segment_free_count++;
-        break;
-    case AP_ACTION_OOM:
-        take_oom(walk, at);
-        break;
-    default:
-        break;
+    case AP_ACTION_SEGMENT_MAP: facts->segment_alloc_count++; break;
+    case AP_ACTION_SEGMENT_UNMAP: facts->segment_free_count++; break;
+    case AP_ACTION_OOM: take_oom(walk, at); break;
+    default: break;
     }
     return AP_OK;
 }
@@ -223,14 +209,13 @@ static enum ap_status walk_history(struct walk *walk, const struct ap_history *h
     walk->frees = (struct open_frees){ .gate = walk->snapshot->gate };
     walk->segment_free_run = 0;
     for (uint32_t i = 0; i < history->action_count && status == AP_OK; i++)
-        status = take_entry(walk, history->first_action + i, i >= history->action_count - history->action_count / 2,
-                            reterr);
+        status = take_entry(walk, history->first_action + i, i >= history->action_count - history->action_count / 2, reterr);
     release_frees(&walk->frees);
     return status;
 }
 
-enum ap_status ap_history_facts(const struct ap_snapshot *snapshot, struct ap_history_facts *ret_facts,
-                                bool *overflowed, struct ap_error *reterr)
+enum ap_status ap_history_facts(const struct ap_snapshot *snapshot, struct ap_history_facts *ret_facts, bool *overflowed,
+                                struct ap_error *reterr)
 {
     struct ap_history_facts facts = { .entries = snapshot->actions.count };
     struct walk walk = { .snapshot = snapshot, .facts = &facts, .overflowed = overflowed };

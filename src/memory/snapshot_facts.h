@@ -16,6 +16,7 @@ struct ap_block_sums {
     bool requested_known;           /* every active block says what was requested */
 };
 
+/** Adds up the blocks of one segment. Sums that do not fit stop at the ends of int64 and set *@overflowed. */
 void ap_block_sums(const struct ap_snapshot *snapshot, const struct ap_segment *segment, struct ap_block_sums *ret_sums,
                    bool *overflowed);
 
@@ -25,12 +26,12 @@ bool ap_segment_contradicts(const struct ap_segment *segment, const struct ap_bl
 /** Counts over the histories of all devices. */
 struct ap_history_facts {
     uint64_t entries;
-    bool recorded;  /* the history of some device has more than one entry: a ring of one says nothing */
+    bool recorded; /* the history of some device has more than one entry: a ring of one says nothing */
     bool has_times;
     int64_t first_ns, last_ns;
     uint64_t alloc_count;
-    uint64_t free_count; /* free_requested, and free_completed of what was never requested */
-    uint64_t segment_alloc_count, segment_free_count;               /* map and unmap included */
+    uint64_t free_count;                              /* free_requested, and free_completed of what was never requested */
+    uint64_t segment_alloc_count, segment_free_count; /* map and unmap included */
     uint64_t steady_segment_alloc_count, steady_segment_free_count; /* in the second half of each device's entries */
     uint64_t retry_count; /* runs of two or more segment_free that end in segment_alloc or oom */
     uint64_t oom_count;
@@ -40,11 +41,13 @@ struct ap_history_facts {
     int64_t allocated_bytes_sum; /* over alloc entries */
 };
 
+/** Goes over the entries of all histories; *@overflowed as above. */
 AP_MUST_CHECK enum ap_status ap_history_facts(const struct ap_snapshot *snapshot, struct ap_history_facts *ret_facts,
                                               bool *overflowed, struct ap_error *reterr);
 
 /** How often each name occurs: counts[id] for the ids 0..ap_strpool_count. @counts is cleared first. */
 void ap_count_actions(const struct ap_snapshot *snapshot, uint64_t *counts);
+/** The same for annotations. */
 void ap_count_annotations(const struct ap_snapshot *snapshot, uint64_t *counts);
 
 #endif

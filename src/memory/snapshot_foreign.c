@@ -40,28 +40,31 @@ static const struct {
 
 static const struct {
     uint32_t needed; /* all of these marks */
-    const char *says;
+    struct ap_foreign what;
 } documents[] = {
-    { MARK_TRACE_EVENTS, "this is a PyTorch profiler trace, not a memory snapshot: give it as --cpu-trace" },
-    { MARK_PHASE, "this is a trace (a bare list of events), not a memory snapshot: give it as --cpu-trace" },
+    { MARK_TRACE_EVENTS, { "this is a PyTorch profiler trace, not a memory snapshot", AP_ADVICE_AS_TRACE } },
+    { MARK_PHASE, { "this is a trace (a bare list of events), not a memory snapshot", AP_ADVICE_AS_TRACE } },
     { MARK_SCHEMA | MARK_NODES,
-      "this is a PyTorch execution trace (schema and nodes), not a memory snapshot; no option takes it: give the "
-      "profiler's trace as --cpu-trace; " HOW_TO_EXPORT },
+      { "this is a PyTorch execution trace (schema and nodes), not a memory snapshot, and is not read: give the "
+        "profiler's trace; " HOW_TO_EXPORT,
+        AP_ADVICE_NONE } },
     { MARK_ENGINE_LAYERS,
-      "this is TensorRT layer information (trtexec --exportLayerInfo), not a memory snapshot; no option takes it; "
-      HOW_TO_EXPORT },
+      { "this is TensorRT layer information (trtexec --exportLayerInfo), not a memory snapshot, and is not "
+        "read; " HOW_TO_EXPORT,
+        AP_ADVICE_NONE } },
     { MARK_ENGINE_TIMES,
-      "this is trtexec output (--exportProfile or --exportTimes), not a memory snapshot; no option takes it; "
-      HOW_TO_EXPORT },
+      { "this is trtexec output (--exportProfile or --exportTimes), not a memory snapshot, and is not read; " HOW_TO_EXPORT,
+        AP_ADVICE_NONE } },
     { MARK_STATISTICS,
-      "these are the counters of torch.cuda.memory_stats(), not a memory snapshot; no option takes them; "
-      HOW_TO_EXPORT },
+      { "these are the counters of torch.cuda.memory_stats(), not a memory snapshot, and are not read; " HOW_TO_EXPORT,
+        AP_ADVICE_NONE } },
     { MARK_REPORT_VERSION | MARK_GENERATOR,
-      "this is a report of analyze_profile, not a memory snapshot; no option takes it: give the snapshot that it "
-      "was made from" },
+      { "this is a report of analyze_profile, not a memory snapshot: give the snapshot that it was made from",
+        AP_ADVICE_NONE } },
     { MARK_LIST_OF_LISTS,
-      "this is a list of lists, as the profiler's export_memory_timeline writes it, not a memory snapshot; no option "
-      "takes it; " HOW_TO_EXPORT },
+      { "this is a list of lists, as the profiler's export_memory_timeline writes it, not a memory snapshot, and is not "
+        "read; " HOW_TO_EXPORT,
+        AP_ADVICE_NONE } },
 };
 
 void ap_foreign_key(struct ap_reading *reading, const struct ap_json_token *key)
@@ -76,10 +79,10 @@ void ap_foreign_list_of_lists(struct ap_reading *reading)
     reading->foreign_marks |= MARK_LIST_OF_LISTS;
 }
 
-const char *ap_foreign_document(const struct ap_reading *reading)
+const struct ap_foreign *ap_foreign_document(const struct ap_reading *reading)
 {
     for (size_t i = 0; i < AP_COUNT_OF(documents); i++)
         if ((reading->foreign_marks & documents[i].needed) == documents[i].needed)
-            return documents[i].says;
+            return &documents[i].what;
     return NULL;
 }

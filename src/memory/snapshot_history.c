@@ -20,10 +20,14 @@ enum entry_field {
 };
 
 static const struct ap_json_field entry_fields[ENTRY_FIELD_COUNT_] = {
-    [ENTRY_ACTION] = { .key = "action" },  [ENTRY_ADDRESS] = { .key = "addr" },
-    [ENTRY_SIZE] = { .key = "size" },      [ENTRY_TIME] = { .key = "time_us" },
-    [ENTRY_FRAMES] = { .key = "frames" },  [ENTRY_DEVICE_FREE] = { .key = "device_free" },
-    [ENTRY_STREAM] = { .key = "stream" },  [ENTRY_POOL] = { .key = "pool_id" },
+    [ENTRY_ACTION] = { .key = "action" },
+    [ENTRY_ADDRESS] = { .key = "addr" },
+    [ENTRY_SIZE] = { .key = "size" },
+    [ENTRY_TIME] = { .key = "time_us" },
+    [ENTRY_FRAMES] = { .key = "frames" },
+    [ENTRY_DEVICE_FREE] = { .key = "device_free" },
+    [ENTRY_STREAM] = { .key = "stream" },
+    [ENTRY_POOL] = { .key = "pool_id" },
     [ENTRY_COMPILE_CONTEXT] = { .key = "compile_context" },
     [ENTRY_USER_METADATA] = { .key = "user_metadata" },
 };
@@ -167,10 +171,7 @@ static enum ap_status read_history(struct ap_reading *reading, struct ap_error *
     if (!reading->entries)
         AP_TRY(ap_record_reader_new(reading->json, entry_fields, ENTRY_FIELD_COUNT_, &reading->entries, reterr));
     for (;;) {
-        enum ap_status status =
-            ap_record_next(reading->entries, entry.spans, &outcome, &entry.offset_bytes, reterr);
-        if (status != AP_OK)
-            return status == AP_END ? AP_OK : status;
+        AP_TRY_UNTIL_END(ap_record_next(reading->entries, entry.spans, &outcome, &entry.offset_bytes, reterr));
         if (AP_LIKELY(outcome == AP_RECORD_READ))
             AP_TRY(take_entry(&entry, reterr));
         else
@@ -187,14 +188,10 @@ enum ap_status ap_reading_histories(struct ap_reading *reading, struct ap_error 
     to->actions.count = 0; /* of two members the last one counts */
     to->history_count = 0;
     to->has &= ~AP_SNAPSHOT_HAS_HISTORY;
-    enum ap_status status = ap_reading_enter(reading, AP_JSON_ARRAY_BEGIN, reterr);
-    if (status != AP_OK)
-        return status == AP_END ? AP_OK : status;
+    AP_TRY_UNTIL_END(ap_reading_enter(reading, AP_JSON_ARRAY_BEGIN, reterr));
     to->has |= AP_SNAPSHOT_HAS_HISTORY;
     for (;;) {
-        status = ap_json_next_element(reading->json, &token, reterr);
-        if (status != AP_OK)
-            return status == AP_END ? AP_OK : status;
+        AP_TRY_UNTIL_END(ap_json_next_element(reading->json, &token, reterr));
         AP_TRY(ap_snapshot_add_history(to, reterr)); /* whatever it is, it takes a device's place */
         if (token.kind == AP_JSON_ARRAY_BEGIN) {
             AP_TRY(read_history(reading, reterr));
@@ -214,18 +211,14 @@ static enum ap_status read_annotation_member(struct ap_reading *reading, unsigne
     uint64_t number;
     bool known;
     switch (key) {
-    case 0:
-        return ap_reading_name(reading, &annotation->name, &known, reterr);
-    case 1:
-        return ap_reading_name(reading, &annotation->stage, &known, reterr);
+    case 0: return ap_reading_name(reading, &annotation->name, &known, reterr);
+    case 1: return ap_reading_name(reading, &annotation->stage, &known, reterr);
     case 2:
         AP_TRY(ap_reading_id(reading, &number, &known, &token, reterr));
         annotation->device = known && number <= INT32_MAX ? (int32_t)number : -1;
         return AP_OK;
-    case 3:
-        return ap_reading_time(reading, &annotation->time_ns, &annotation->has_time, reterr);
-    default:
-        return ap_json_skip_value(reading->json, reterr);
+    case 3: return ap_reading_time(reading, &annotation->time_ns, &annotation->has_time, reterr);
+    default: return ap_json_skip_value(reading->json, reterr);
     }
 }
 
@@ -256,14 +249,10 @@ enum ap_status ap_reading_annotations(struct ap_reading *reading, struct ap_erro
     to->annotation_count = 0; /* of two members the last one counts */
     to->odd_annotations = 0;
     to->has &= ~AP_SNAPSHOT_HAS_ANNOTATIONS;
-    enum ap_status status = ap_reading_enter(reading, AP_JSON_ARRAY_BEGIN, reterr);
-    if (status != AP_OK)
-        return status == AP_END ? AP_OK : status;
+    AP_TRY_UNTIL_END(ap_reading_enter(reading, AP_JSON_ARRAY_BEGIN, reterr));
     to->has |= AP_SNAPSHOT_HAS_ANNOTATIONS;
     for (;;) {
-        status = ap_json_next_element(reading->json, &token, reterr);
-        if (status != AP_OK)
-            return status == AP_END ? AP_OK : status;
+        AP_TRY_UNTIL_END(ap_json_next_element(reading->json, &token, reterr));
         if (token.kind == AP_JSON_OBJECT_BEGIN) {
             AP_TRY(read_annotation(reading, &next, reterr));
         } else {
@@ -285,7 +274,7 @@ static double small_decimal(const struct ap_json_token *token)
         char c = token->text[i];
         if (c == '.') {
             fraction = true;
-        } else if (c >= '0' && c <= '9') {
+        } else if (ap_is_digit(c)) {
             value = value * 10 + (c - '0');
             scale = fraction ? scale * 10 : scale;
         } else {
@@ -341,14 +330,10 @@ enum ap_status ap_reading_settings(struct ap_reading *reading, struct ap_error *
     unsigned next = 0;
     to->settings = (struct ap_allocator_settings){ .max_split_bytes = -1 };
     to->has &= ~AP_SNAPSHOT_HAS_SETTINGS;
-    enum ap_status status = ap_reading_enter(reading, AP_JSON_OBJECT_BEGIN, reterr);
-    if (status != AP_OK)
-        return status == AP_END ? AP_OK : status;
+    AP_TRY_UNTIL_END(ap_reading_enter(reading, AP_JSON_OBJECT_BEGIN, reterr));
     to->has |= AP_SNAPSHOT_HAS_SETTINGS;
     for (;;) {
-        status = ap_json_next_key(reading->json, &key, reterr);
-        if (status != AP_OK)
-            return status == AP_END ? AP_OK : status;
+        AP_TRY_UNTIL_END(ap_json_next_key(reading->json, &key, reterr));
         unsigned index = ap_reading_key(&key, keys, AP_COUNT_OF(keys), &next);
         if (index == AP_COUNT_OF(keys)) {
             AP_TRY(ap_json_skip_value(reading->json, reterr));

@@ -17,8 +17,8 @@ static enum ap_status refuse(struct ap_reading *reading, const char *says, struc
 /* Something was read that no snapshot has, and nothing yet that only a snapshot has. */
 static enum ap_status refuse_foreign(struct ap_reading *reading, struct ap_error *reterr)
 {
-    const char *says = reading->recognised ? NULL : ap_foreign_document(reading);
-    return says ? refuse(reading, says, reterr) : AP_OK;
+    const struct ap_foreign *foreign = reading->recognised ? NULL : ap_foreign_document(reading);
+    return foreign ? ap_advise(reterr, foreign->advice, refuse(reading, foreign->says, reterr)) : AP_OK;
 }
 
 /* -------------------------------------------------------------------------------------------------- the object form */
@@ -31,16 +31,10 @@ static enum ap_status read_segments(struct ap_reading *reading, struct ap_error 
     to->has &= ~AP_SNAPSHOT_HAS_SEGMENTS;
     reading->segments_whole = false;
     reading->segments_begun = true;
-    enum ap_status status = ap_reading_enter(reading, AP_JSON_ARRAY_BEGIN, reterr);
-    if (status != AP_OK)
-        return status == AP_END ? AP_OK : status;
+    AP_TRY_UNTIL_END(ap_reading_enter(reading, AP_JSON_ARRAY_BEGIN, reterr));
     to->has |= AP_SNAPSHOT_HAS_SEGMENTS;
-    for (;;) {
-        status = ap_json_next_element(reading->json, &token, reterr);
-        if (status == AP_END)
-            break;
-        if (status != AP_OK)
-            return status;
+    enum ap_status status;
+    while ((status = ap_json_next_element(reading->json, &token, reterr)) == AP_OK) {
         if (token.kind == AP_JSON_OBJECT_BEGIN) {
             AP_TRY(ap_reading_segment(reading, token.offset_bytes, reterr));
         } else {
@@ -48,6 +42,8 @@ static enum ap_status read_segments(struct ap_reading *reading, struct ap_error 
             AP_TRY(ap_json_skip_rest(reading->json, &token, reterr));
         }
     }
+    if (status != AP_END)
+        return status;
     reading->segments_whole = true;
     return AP_OK;
 }
@@ -55,18 +51,11 @@ static enum ap_status read_segments(struct ap_reading *reading, struct ap_error 
 static enum ap_status read_member(struct ap_reading *reading, unsigned key, struct ap_error *reterr)
 {
     switch (key) {
-    case 0:
-        reading->recognised = true;
-        return read_segments(reading, reterr);
-    case 1:
-        reading->recognised = true;
-        return ap_reading_histories(reading, reterr);
-    case 2:
-        return ap_reading_settings(reading, reterr);
-    case 3:
-        return ap_reading_annotations(reading, reterr);
-    default:
-        return ap_json_skip_value(reading->json, reterr); /* "stats", "categories", keys of tomorrow */
+    case 0: reading->recognised = true; return read_segments(reading, reterr);
+    case 1: reading->recognised = true; return ap_reading_histories(reading, reterr);
+    case 2: return ap_reading_settings(reading, reterr);
+    case 3: return ap_reading_annotations(reading, reterr);
+    default: return ap_json_skip_value(reading->json, reterr); /* "stats", "categories", keys of tomorrow */
     }
 }
 
@@ -76,12 +65,8 @@ static enum ap_status read_object(struct ap_reading *reading, struct ap_error *r
     struct ap_json_token key;
     uint64_t seen = 0;
     unsigned next = 0;
-    for (;;) {
-        enum ap_status status = ap_json_next_key(reading->json, &key, reterr);
-        if (status == AP_END)
-            break;
-        if (status != AP_OK)
-            return status;
+    enum ap_status status;
+    while ((status = ap_json_next_key(reading->json, &key, reterr)) == AP_OK) {
         unsigned index = ap_reading_key(&key, keys, AP_COUNT_OF(keys), &next);
         if (index < AP_COUNT_OF(keys)) {
             ap_json_seen(reading->json, &seen, index, key.offset_bytes);
@@ -91,6 +76,8 @@ static enum ap_status read_object(struct ap_reading *reading, struct ap_error *r
         }
         AP_TRY(read_member(reading, index, reterr));
     }
+    if (status != AP_END)
+        return status;
     if (!(reading->to->has & (AP_SNAPSHOT_HAS_SEGMENTS | AP_SNAPSHOT_HAS_HISTORY)))
         return refuse(reading,
                       "this is not a memory snapshot: the object has neither a list \"segments\" nor a list "
@@ -111,8 +98,7 @@ static enum ap_status refuse_list(struct ap_reading *reading, struct ap_error *r
 }
 
 /* An element that is no object, before anything told what the list is: only lists can still tell. */
-static enum ap_status refuse_element(struct ap_reading *reading, const struct ap_json_token *token,
-                                     struct ap_error *reterr)
+static enum ap_status refuse_element(struct ap_reading *reading, const struct ap_json_token *token, struct ap_error *reterr)
 {
     struct ap_json_token inner;
     if (token->kind == AP_JSON_ARRAY_BEGIN) {
@@ -130,12 +116,8 @@ static enum ap_status read_list(struct ap_reading *reading, struct ap_error *ret
     reading->to->format = AP_SNAPSHOT_SEGMENT_LIST;
     reading->to->has |= AP_SNAPSHOT_HAS_SEGMENTS;
     reading->segments_begun = true;
-    for (;; empty = false) {
-        enum ap_status status = ap_json_next_element(reading->json, &token, reterr);
-        if (status == AP_END)
-            break;
-        if (status != AP_OK)
-            return status;
+    enum ap_status status;
+    for (; (status = ap_json_next_element(reading->json, &token, reterr)) == AP_OK; empty = false) {
         if (token.kind == AP_JSON_OBJECT_BEGIN) {
             AP_TRY(ap_reading_segment(reading, token.offset_bytes, reterr));
             AP_TRY(refuse_foreign(reading, reterr));
@@ -146,6 +128,8 @@ static enum ap_status read_list(struct ap_reading *reading, struct ap_error *ret
             return refuse_element(reading, &token, reterr);
         }
     }
+    if (status != AP_END)
+        return status;
     if (!empty && !reading->recognised)
         return refuse_list(reading, reterr);
     reading->segments_whole = true;
@@ -162,8 +146,8 @@ static enum ap_status read_document(struct ap_reading *reading, struct ap_error 
         AP_TRY(read_list(reading, reterr));
     else
         return refuse(reading, "this is not a memory snapshot but a single JSON value; " HOW_TO_EXPORT, reterr);
-    enum ap_status status = ap_json_next(reading->json, &token, reterr);
-    return status == AP_END ? AP_OK : status;
+    AP_TRY_UNTIL_END(ap_json_next(reading->json, &token, reterr));
+    return AP_OK;
 }
 
 /* ----------------------------------------------------------------------------------------- cut and broken documents */
@@ -178,9 +162,10 @@ static void drop_partial_segment(struct ap_snapshot *snapshot)
 static enum ap_status refuse_cut(const struct ap_reading *reading, uint64_t offset_bytes, struct ap_error *reterr)
 {
     const struct ap_snapshot *snapshot = reading->to;
-    const char *says = ap_foreign_document(reading);
-    if (!reading->recognised && says)
-        return ap_fail_at(reterr, AP_ERROR_INPUT, offset_bytes, "the file is cut, and %s", says);
+    const struct ap_foreign *foreign = ap_foreign_document(reading);
+    if (!reading->recognised && foreign)
+        return ap_advise(reterr, foreign->advice,
+                         ap_fail_at(reterr, AP_ERROR_INPUT, offset_bytes, "the file is cut, and %s", foreign->says));
     if (!reading->recognised)
         return ap_fail_at(reterr, AP_ERROR_INPUT, offset_bytes,
                           "the file ends at byte %llu, before it can be told to be a memory snapshot; " HOW_TO_EXPORT,
@@ -190,11 +175,13 @@ static enum ap_status refuse_cut(const struct ap_reading *reading, uint64_t offs
                           "the memory snapshot ends at byte %llu, before its first segment and its first history "
                           "entry: there is nothing to report; export it again",
                           (unsigned long long)offset_bytes);
-    return ap_fail_at(reterr, AP_ERROR_INPUT, offset_bytes,
-                      "the memory snapshot ends at byte %llu, %s its segments: totals would be wrong. Export it again, "
-                      "or report the %u segments and %u history entries before the end with --salvage",
-                      (unsigned long long)offset_bytes, reading->segments_begun ? "within" : "before",
-                      snapshot->segment_count, snapshot->actions.count);
+    return ap_advise(
+        reterr, AP_ADVICE_SALVAGE,
+        ap_fail_at(reterr, AP_ERROR_INPUT, offset_bytes,
+                   "the memory snapshot ends at byte %llu, %s its segments, behind %u segments and %u history entries: "
+                   "totals would be wrong; export it again",
+                   (unsigned long long)offset_bytes, reading->segments_begun ? "within" : "before", snapshot->segment_count,
+                   snapshot->actions.count));
 }
 
 /* What becomes of a document that ends too early, or is broken and shall be salvaged. */
@@ -214,8 +201,7 @@ static enum ap_status keep_what_was_read(struct ap_reading *reading, enum ap_cou
     }
     snapshot->complete = false;
     ap_note(reading->notes, counter, offset_bytes);
-    ap_note_detail(reading->notes, counter,
-                   "%s; %u segments%s, %u blocks and %u history entries were read, up to byte %llu",
+    ap_note_detail(reading->notes, counter, "%s; %u segments%s, %u blocks and %u history entries were read, up to byte %llu",
                    counter == AP_COUNTER_salvaged ? "not valid JSON from there on" : "the rest is missing",
                    snapshot->segment_count, reading->segments_whole ? " (all)" : " (totals are wrong)",
                    snapshot->block_count, snapshot->actions.count, (unsigned long long)offset_bytes);

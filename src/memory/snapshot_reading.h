@@ -11,11 +11,11 @@ struct ap_reading {
     struct ap_notes *notes;
     struct ap_snapshot *to;
     struct ap_record_reader *entries; /* of the histories; NULL until the first one */
-    uint32_t foreign_marks;   /* keys met that tell other documents */
-    bool recognised;          /* something that only a snapshot has was met */
-    bool segments_whole;      /* the list of segments was read to its end */
+    uint32_t foreign_marks;           /* keys met that tell other documents */
+    bool recognised;                  /* something that only a snapshot has was met */
+    bool segments_whole;              /* the list of segments was read to its end */
     bool segments_begun;
-    bool refused;             /* the failure is ours: the document is something else */
+    bool refused; /* the failure is ours: the document is something else */
 };
 
 /** An object's known keys: the index of the key in @keys, or @count. Writers keep one order, so the search starts
@@ -27,11 +27,13 @@ unsigned ap_reading_key(const struct ap_json_token *key, const char *const *keys
 /** Any value's first token; a container is read past, its token tells its kind. */
 AP_MUST_CHECK enum ap_status ap_reading_scalar(struct ap_reading *reading, struct ap_json_token *ret_token,
                                                struct ap_error *reterr);
+/** A number of bytes; not known, and counted as odd, where it is no whole number. */
 AP_MUST_CHECK enum ap_status ap_reading_size(struct ap_reading *reading, int64_t *ret_bytes, bool *ret_known,
                                              struct ap_error *reterr);
 /** An address, a stream, a pool id: whole and at most 64 bits; not counted where it is not. The token is handed on. */
 AP_MUST_CHECK enum ap_status ap_reading_id(struct ap_reading *reading, uint64_t *ret_id, bool *ret_known,
                                            struct ap_json_token *ret_token, struct ap_error *reterr);
+/** Microseconds since the epoch, as nanoseconds; not known, and counted as odd, where it is no such number. */
 AP_MUST_CHECK enum ap_status ap_reading_time(struct ap_reading *reading, int64_t *ret_ns, bool *ret_known,
                                              struct ap_error *reterr);
 /** Like ap_taken_name. *@ret_is_text tells whether it was a string. */
@@ -41,8 +43,7 @@ AP_MUST_CHECK enum ap_status ap_reading_name(struct ap_reading *reading, struct 
 AP_MUST_CHECK enum ap_status ap_reading_intern(struct ap_reading *reading, const struct ap_json_token *token,
                                                struct ap_str *ret_str, struct ap_error *reterr);
 /** Enter a container: AP_OK when the value is of that kind; else it is read past, counted, and AP_END. */
-AP_MUST_CHECK enum ap_status ap_reading_enter(struct ap_reading *reading, enum ap_json_kind kind,
-                                              struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_reading_enter(struct ap_reading *reading, enum ap_json_kind kind, struct ap_error *reterr);
 /** A list of stack frames: its stack; 0 where it is empty, or too long to be kept. */
 AP_MUST_CHECK enum ap_status ap_reading_frames(struct ap_reading *reading, uint32_t *ret_stack, struct ap_error *reterr);
 /** The same from its text, which is valid JSON. */
@@ -62,8 +63,7 @@ AP_MUST_CHECK enum ap_status ap_taken_name(struct ap_reading *reading, const str
 bool ap_reading_whole(const struct ap_json_token *token, uint64_t *ret_number);
 
 /* The parts of the document; each begins after its key, but the segment, which begins after its '{'. */
-AP_MUST_CHECK enum ap_status ap_reading_segment(struct ap_reading *reading, uint64_t offset_bytes,
-                                                struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_reading_segment(struct ap_reading *reading, uint64_t offset_bytes, struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_reading_histories(struct ap_reading *reading, struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_reading_annotations(struct ap_reading *reading, struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_reading_settings(struct ap_reading *reading, struct ap_error *reterr);
@@ -74,7 +74,11 @@ AP_MUST_CHECK enum ap_status ap_reading_settings(struct ap_reading *reading, str
 void ap_foreign_key(struct ap_reading *reading, const struct ap_json_token *key);
 /** Remember that the document is a list whose first element is a list. */
 void ap_foreign_list_of_lists(struct ap_reading *reading);
-/** What the remembered keys say that the document is, and what to do; NULL when they say nothing. */
-const char *ap_foreign_document(const struct ap_reading *reading);
+struct ap_foreign {
+    const char *says; /* what the document is */
+    enum ap_advice advice;
+};
+/** What the remembered keys say; NULL when they say nothing. */
+const struct ap_foreign *ap_foreign_document(const struct ap_reading *reading);
 
 #endif

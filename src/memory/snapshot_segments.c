@@ -83,9 +83,7 @@ static enum ap_status read_history_item(struct ap_reading *reading, struct block
     struct ap_json_token key;
     unsigned next = 0;
     for (;;) {
-        enum ap_status status = ap_json_next_key(reading->json, &key, reterr);
-        if (status != AP_OK)
-            return status == AP_END ? AP_OK : status;
+        AP_TRY_UNTIL_END(ap_json_next_key(reading->json, &key, reterr));
         unsigned index = ap_reading_key(&key, keys, AP_COUNT_OF(keys), &next);
         if (index == 1 && first)
             AP_TRY(ap_reading_size(reading, &draft->real_size_bytes, &draft->has_real_size, reterr));
@@ -125,44 +123,36 @@ static enum ap_status read_block_member(struct ap_reading *reading, enum block_k
             ap_note(reading->notes, AP_COUNTER_member_type, token.offset_bytes);
         block->has = (uint8_t)((block->has & ~AP_BLOCK_HAS_ADDRESS) | (known ? AP_BLOCK_HAS_ADDRESS : 0));
         return AP_OK;
-    case BLOCK_SIZE:
-        return ap_reading_size(reading, &block->size_bytes, &known, reterr);
+    case BLOCK_SIZE: return ap_reading_size(reading, &block->size_bytes, &known, reterr);
     case BLOCK_REQUESTED:
         AP_TRY(ap_reading_size(reading, &block->requested_bytes, &known, reterr));
         block->has = (uint8_t)((block->has & ~AP_BLOCK_HAS_REQUESTED) | (known ? AP_BLOCK_HAS_REQUESTED : 0));
         return AP_OK;
-    case BLOCK_STATE:
-        return read_state(reading, &block->state, reterr);
-    case BLOCK_FRAMES:
-        return ap_reading_frames(reading, &block->stack, reterr);
-    case BLOCK_CPP_FRAMES:
-        return ap_reading_frames(reading, &draft->cpp_stack, reterr);
+    case BLOCK_STATE: return read_state(reading, &block->state, reterr);
+    case BLOCK_FRAMES: return ap_reading_frames(reading, &block->stack, reterr);
+    case BLOCK_CPP_FRAMES: return ap_reading_frames(reading, &draft->cpp_stack, reterr);
     case BLOCK_HISTORY:
         draft->has_real_size = false;
         draft->history_stack = 0;
         return read_block_history(reading, draft, reterr);
-    default:
-        return ap_json_skip_value(reading->json, reterr);
+    default: return ap_json_skip_value(reading->json, reterr);
     }
 }
 
 /* Behind the block's '{'. */
-static enum ap_status read_block(struct ap_reading *reading, uint64_t offset_bytes, unsigned *next,
-                                 struct ap_error *reterr)
+static enum ap_status read_block(struct ap_reading *reading, uint64_t offset_bytes, unsigned *next, struct ap_error *reterr)
 {
     struct block_draft draft = { .seen = 0 };
     struct ap_json_token key;
-    for (;;) {
-        enum ap_status status = ap_json_next_key(reading->json, &key, reterr);
-        if (status == AP_END)
-            break;
-        if (status != AP_OK)
-            return status;
+    enum ap_status status;
+    while ((status = ap_json_next_key(reading->json, &key, reterr)) == AP_OK) {
         unsigned index = ap_reading_key(&key, block_keys, BLOCK_KEY_COUNT_, next);
         if (index < BLOCK_KEY_COUNT_)
             ap_json_seen(reading->json, &draft.seen, index, key.offset_bytes);
         AP_TRY(read_block_member(reading, (enum block_key)index, &draft, reterr));
     }
+    if (status != AP_END)
+        return status;
     if (!(draft.seen & bit(BLOCK_SIZE)))
         ap_note(reading->notes, AP_COUNTER_block_size_missing, offset_bytes);
     if (draft.block.state == AP_BLOCK_UNKNOWN)
@@ -180,14 +170,10 @@ static enum ap_status read_blocks(struct ap_reading *reading, struct ap_segment 
 {
     struct ap_json_token token;
     unsigned next = 0;
-    enum ap_status status = ap_reading_enter(reading, AP_JSON_ARRAY_BEGIN, reterr);
-    if (status != AP_OK)
-        return status == AP_END ? AP_OK : status;
+    AP_TRY_UNTIL_END(ap_reading_enter(reading, AP_JSON_ARRAY_BEGIN, reterr));
     segment->has |= AP_SEGMENT_HAS_BLOCKS;
     for (;;) {
-        status = ap_json_next_element(reading->json, &token, reterr);
-        if (status != AP_OK)
-            return status == AP_END ? AP_OK : status;
+        AP_TRY_UNTIL_END(ap_json_next_element(reading->json, &token, reterr));
         if (token.kind == AP_JSON_OBJECT_BEGIN) {
             AP_TRY(read_block(reading, token.offset_bytes, &next, reterr));
         } else {
@@ -202,8 +188,8 @@ static void set_bit(struct ap_segment *segment, uint16_t which, bool on)
     segment->has = (uint16_t)(on ? segment->has | which : segment->has & ~which);
 }
 
-static enum ap_status read_size(struct ap_reading *reading, struct ap_segment *segment, uint16_t which,
-                                int64_t *ret_bytes, struct ap_error *reterr)
+static enum ap_status read_size(struct ap_reading *reading, struct ap_segment *segment, uint16_t which, int64_t *ret_bytes,
+                                struct ap_error *reterr)
 {
     bool known;
     AP_TRY(ap_reading_size(reading, ret_bytes, &known, reterr));
@@ -237,20 +223,16 @@ static enum ap_status read_pool(struct ap_reading *reading, struct ap_segment *s
     bool whole = true;
     segment->pool[0] = segment->pool[1] = 0;
     set_bit(segment, AP_SEGMENT_HAS_POOL, false);
-    enum ap_status status = ap_reading_enter(reading, AP_JSON_ARRAY_BEGIN, reterr);
-    if (status != AP_OK)
-        return status == AP_END ? AP_OK : status;
-    for (;; count++) {
-        status = ap_json_next_element(reading->json, &token, reterr);
-        if (status == AP_END)
-            break;
-        if (status != AP_OK)
-            return status;
+    AP_TRY_UNTIL_END(ap_reading_enter(reading, AP_JSON_ARRAY_BEGIN, reterr));
+    enum ap_status status;
+    for (; (status = ap_json_next_element(reading->json, &token, reterr)) == AP_OK; count++) {
         whole = ap_reading_whole(&token, &number) && whole;
         AP_TRY(ap_json_skip_rest(reading->json, &token, reterr));
         if (count < 2)
             segment->pool[count] = (int64_t)number;
     }
+    if (status != AP_END)
+        return status;
     set_bit(segment, AP_SEGMENT_HAS_POOL, whole && count == 2);
     if (!(segment->has & AP_SEGMENT_HAS_POOL))
         ap_note(reading->notes, AP_COUNTER_member_type, token.offset_bytes);
@@ -292,32 +274,23 @@ static enum ap_status read_segment_member(struct ap_reading *reading, enum segme
         return AP_OK;
     case SEGMENT_ADDRESS:
         return read_place(reading, segment, AP_SEGMENT_HAS_ADDRESS, &segment->address, &segment->odd_address, reterr);
-    case SEGMENT_TOTAL:
-        return read_size(reading, segment, AP_SEGMENT_HAS_TOTAL, &segment->total_bytes, reterr);
-    case SEGMENT_ALLOCATED:
-        return read_size(reading, segment, AP_SEGMENT_HAS_ALLOCATED, &segment->allocated_bytes, reterr);
-    case SEGMENT_ACTIVE:
-        return read_size(reading, segment, AP_SEGMENT_HAS_ACTIVE, &segment->active_bytes, reterr);
-    case SEGMENT_REQUESTED:
-        return read_size(reading, segment, AP_SEGMENT_HAS_REQUESTED, &segment->requested_bytes, reterr);
-    case SEGMENT_STREAM:
-        return read_stream(reading, segment, reterr);
+    case SEGMENT_TOTAL: return read_size(reading, segment, AP_SEGMENT_HAS_TOTAL, &segment->total_bytes, reterr);
+    case SEGMENT_ALLOCATED: return read_size(reading, segment, AP_SEGMENT_HAS_ALLOCATED, &segment->allocated_bytes, reterr);
+    case SEGMENT_ACTIVE: return read_size(reading, segment, AP_SEGMENT_HAS_ACTIVE, &segment->active_bytes, reterr);
+    case SEGMENT_REQUESTED: return read_size(reading, segment, AP_SEGMENT_HAS_REQUESTED, &segment->requested_bytes, reterr);
+    case SEGMENT_STREAM: return read_stream(reading, segment, reterr);
     case SEGMENT_TYPE:
         AP_TRY(ap_reading_name(reading, &segment->type, &is_text, reterr));
         set_bit(segment, AP_SEGMENT_HAS_TYPE, is_text);
         return AP_OK;
-    case SEGMENT_POOL:
-        return read_pool(reading, segment, reterr);
-    case SEGMENT_EXPANDABLE:
-        return read_flag(reading, segment, reterr);
-    case SEGMENT_FRAMES:
-        return ap_reading_frames(reading, &segment->stack, reterr);
+    case SEGMENT_POOL: return read_pool(reading, segment, reterr);
+    case SEGMENT_EXPANDABLE: return read_flag(reading, segment, reterr);
+    case SEGMENT_FRAMES: return ap_reading_frames(reading, &segment->stack, reterr);
     case SEGMENT_BLOCKS:
         reading->to->block_count = first_block; /* of two lists the last one counts */
         set_bit(segment, AP_SEGMENT_HAS_BLOCKS, false);
         return read_blocks(reading, segment, reterr);
-    default:
-        return ap_json_skip_value(reading->json, reterr);
+    default: return ap_json_skip_value(reading->json, reterr);
     }
 }
 
@@ -339,12 +312,8 @@ enum ap_status ap_reading_segment(struct ap_reading *reading, uint64_t offset_by
     struct ap_json_token key;
     uint64_t seen = 0;
     unsigned next = 0;
-    for (;;) {
-        enum ap_status status = ap_json_next_key(reading->json, &key, reterr);
-        if (status == AP_END)
-            break;
-        if (status != AP_OK)
-            return status;
+    enum ap_status status;
+    while ((status = ap_json_next_key(reading->json, &key, reterr)) == AP_OK) {
         unsigned index = ap_reading_key(&key, segment_keys, SEGMENT_KEY_COUNT_, &next);
         if (index < SEGMENT_KEY_COUNT_) {
             ap_json_seen(reading->json, &seen, index, key.offset_bytes);
@@ -354,6 +323,8 @@ enum ap_status ap_reading_segment(struct ap_reading *reading, uint64_t offset_by
         }
         AP_TRY(read_segment_member(reading, (enum segment_key)index, &segment, first_block, reterr));
     }
+    if (status != AP_END)
+        return status;
     note_missing(reading, seen, offset_bytes);
     return ap_snapshot_add_segment(reading->to, &segment, reterr);
 }

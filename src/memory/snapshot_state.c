@@ -41,8 +41,8 @@ static void add_free_memory(struct ap_memory_state *state, const struct ap_block
         state->largest_split_bytes = sums->largest_inactive_bytes;
 }
 
-static void add_rounding(struct ap_memory_state *state, const struct ap_segment *segment,
-                         const struct ap_block_sums *sums, int64_t allocated_bytes, bool *overflowed)
+static void add_rounding(struct ap_memory_state *state, const struct ap_segment *segment, const struct ap_block_sums *sums,
+                         int64_t allocated_bytes, bool *overflowed)
 {
     bool has_requested = segment->has & AP_SEGMENT_HAS_REQUESTED;
     if (!has_requested && !(sums->requested_known && sums->states_known))
@@ -68,8 +68,8 @@ static void add_use(struct ap_memory_state *state, const struct ap_segment *segm
     add_rounding(state, segment, sums, allocated_bytes, overflowed);
 }
 
-void ap_memory_state_add(struct ap_memory_state *state, const struct ap_segment *segment,
-                         const struct ap_block_sums *sums, bool *overflowed)
+void ap_memory_state_add(struct ap_memory_state *state, const struct ap_segment *segment, const struct ap_block_sums *sums,
+                         bool *overflowed)
 {
     ap_field_sums_add(&state->fields, segment, overflowed);
     add_use(state, segment, sums, overflowed);

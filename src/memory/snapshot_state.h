@@ -12,6 +12,7 @@ struct ap_field_sums {
     int64_t reserved_bytes, allocated_bytes, active_bytes, requested_bytes;
 };
 
+/** Adds the fields of a segment, as written. */
 void ap_field_sums_add(struct ap_field_sums *sums, const struct ap_segment *segment, bool *overflowed);
 
 struct ap_memory_state {
@@ -29,13 +30,15 @@ struct ap_memory_state {
     int64_t small_bytes, private_bytes; /* reserved by the small pool, by private pools */
 };
 
-void ap_memory_state_add(struct ap_memory_state *state, const struct ap_segment *segment,
-                         const struct ap_block_sums *sums, bool *overflowed);
+/** Adds a segment; @sums is what its blocks add up to. */
+void ap_memory_state_add(struct ap_memory_state *state, const struct ap_segment *segment, const struct ap_block_sums *sums,
+                         bool *overflowed);
 /** Are there blocks to tell free memory from? True where there are no segments at all. */
 bool ap_memory_state_has_blocks(const struct ap_memory_state *state);
 /** 1 - largest inactive block / all inactive bytes, in partly used segments; 0 where nothing is inactive there. */
 double ap_memory_state_fragmentation(const struct ap_memory_state *state);
 
+/** The difference; where it does not fit, the nearest end of int64. */
 int64_t ap_subtract_sat(int64_t a, int64_t b, bool *overflowed);
 
 #endif

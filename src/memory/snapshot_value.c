@@ -62,8 +62,8 @@ bool ap_reading_whole(const struct ap_json_token *token, uint64_t *ret_number)
     return true;
 }
 
-enum ap_status ap_reading_id(struct ap_reading *reading, uint64_t *ret_id, bool *ret_known,
-                             struct ap_json_token *ret_token, struct ap_error *reterr)
+enum ap_status ap_reading_id(struct ap_reading *reading, uint64_t *ret_id, bool *ret_known, struct ap_json_token *ret_token,
+                             struct ap_error *reterr)
 {
     *ret_id = 0;
     AP_TRY(ap_reading_scalar(reading, ret_token, reterr));
@@ -111,14 +111,10 @@ enum ap_status ap_reading_intern(struct ap_reading *reading, const struct ap_jso
 static const char *python_name(enum ap_json_kind kind)
 {
     switch (kind) {
-    case AP_JSON_TRUE:
-        return "True";
-    case AP_JSON_FALSE:
-        return "False";
-    case AP_JSON_NULL:
-        return "None";
-    default:
-        return NULL;
+    case AP_JSON_TRUE: return "True";
+    case AP_JSON_FALSE: return "False";
+    case AP_JSON_NULL: return "None";
+    default: return NULL;
     }
 }
 
@@ -156,8 +152,7 @@ enum ap_status ap_reading_enter(struct ap_reading *reading, enum ap_json_kind ki
     return AP_END;
 }
 
-enum ap_status ap_taken_frames(struct ap_reading *reading, struct ap_text json, uint32_t *ret_stack,
-                               struct ap_error *reterr)
+enum ap_status ap_taken_frames(struct ap_reading *reading, struct ap_text json, uint32_t *ret_stack, struct ap_error *reterr)
 {
     AP_TRY(ap_stacks_take(&reading->to->stacks, &reading->to->strings, json, ret_stack, reterr));
     if (*ret_stack)

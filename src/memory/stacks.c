@@ -58,33 +58,31 @@ void ap_stacks_freeze(struct ap_stacks *stacks)
     struct ap_gate *gate = stacks->gate;
     if (!reading)
         return;
-    ap_mem_free(gate, reading->texts, reading->text_slots * sizeof(*reading->texts));
-    ap_mem_free(gate, reading->frame_slots, reading->frame_slot_count * sizeof(*reading->frame_slots));
-    ap_mem_free(gate, reading->stack_slots, reading->stack_slot_count * sizeof(*reading->stack_slots));
-    ap_mem_free(gate, reading->stack_hashes, reading->stack_hash_capacity * sizeof(*reading->stack_hashes));
-    ap_mem_free(gate, reading->frame_spellings,
-                reading->frame_spelling_capacity * sizeof(*reading->frame_spellings));
-    ap_mem_free(gate, reading->spellings, reading->spelling_capacity * sizeof(*reading->spellings));
+    AP_FREE(gate, reading->texts, reading->text_slots);
+    AP_FREE(gate, reading->frame_slots, reading->frame_slot_count);
+    AP_FREE(gate, reading->stack_slots, reading->stack_slot_count);
+    AP_FREE(gate, reading->stack_hashes, reading->stack_hash_capacity);
+    AP_FREE(gate, reading->frame_spellings, reading->frame_spelling_capacity);
+    AP_FREE(gate, reading->spellings, reading->spelling_capacity);
     ap_mem_free(gate, reading->spelled, reading->spelled_capacity);
     ap_mem_free(gate, reading->decoded, reading->decoded_capacity);
-    ap_mem_free(gate, reading, sizeof(*reading));
+    AP_FREE(gate, reading, 1);
     stacks->reading = NULL;
 }
 
 void ap_stacks_release(struct ap_stacks *stacks)
 {
     ap_stacks_freeze(stacks);
-    ap_mem_free(stacks->gate, stacks->frames, stacks->frame_capacity * sizeof(*stacks->frames));
-    ap_mem_free(stacks->gate, stacks->starts, stacks->start_capacity * sizeof(*stacks->starts));
-    ap_mem_free(stacks->gate, stacks->ids, stacks->id_capacity * sizeof(*stacks->ids));
+    AP_FREE(stacks->gate, stacks->frames, stacks->frame_capacity);
+    AP_FREE(stacks->gate, stacks->starts, stacks->start_capacity);
+    AP_FREE(stacks->gate, stacks->ids, stacks->id_capacity);
     *stacks = (struct ap_stacks){ .gate = stacks->gate };
 }
 
 static enum ap_status begin_reading(struct ap_stacks *stacks, struct ap_error *reterr)
 {
-    struct ap_stack_reading *reading = ap_mem_resize(stacks->gate, NULL, 0, sizeof(*reading));
-    if (!reading)
-        return ap_fail_memory(stacks->gate, reterr);
+    struct ap_stack_reading *reading;
+    AP_TRY(AP_ALLOC(stacks->gate, reading, 1, reterr));
     *reading = (struct ap_stack_reading){ .first_spelling = NO_SPELLING };
     stacks->reading = reading;
     return AP_OK;
@@ -144,16 +142,14 @@ static enum ap_status grow_texts(struct ap_stacks *stacks, struct ap_error *rete
     struct ap_stack_reading *reading = stacks->reading;
     struct text_slot *old = reading->texts;
     size_t old_slots = reading->text_slots, slots = old_slots ? old_slots * 2 : 256;
-    struct text_slot *grown = ap_mem_resize(stacks->gate, NULL, 0, slots * sizeof(*grown));
-    if (!grown)
-        return ap_fail_memory(stacks->gate, reterr);
-    memset(grown, 0, slots * sizeof(*grown));
+    struct text_slot *grown;
+    AP_TRY(AP_ALLOC_CLEARED(stacks->gate, grown, slots, reterr));
     reading->texts = grown;
     reading->text_slots = slots;
     for (size_t i = 0; i < old_slots; i++)
         if (old[i].bytes)
             *text_slot(reading, old[i].hash, old[i].bytes) = old[i];
-    ap_mem_free(stacks->gate, old, old_slots * sizeof(*old));
+    AP_FREE(stacks->gate, old, old_slots);
     return AP_OK;
 }
 
@@ -182,10 +178,8 @@ static enum ap_status grow_frame_slots(struct ap_stacks *stacks, struct ap_error
 {
     struct ap_stack_reading *reading = stacks->reading;
     size_t count = reading->frame_slot_count ? reading->frame_slot_count * 2 : 1024;
-    uint32_t *slots = ap_mem_resize(stacks->gate, NULL, 0, count * sizeof(*slots));
-    if (!slots)
-        return ap_fail_memory(stacks->gate, reterr);
-    memset(slots, 0, count * sizeof(*slots));
+    uint32_t *slots;
+    AP_TRY(AP_ALLOC_CLEARED(stacks->gate, slots, count, reterr));
     ap_mem_free(stacks->gate, reading->frame_slots, reading->frame_slot_count * sizeof(*slots));
     reading->frame_slots = slots;
     reading->frame_slot_count = count;
@@ -203,11 +197,9 @@ static enum ap_status intern_frame(struct ap_stacks *stacks, const struct ap_fra
         AP_TRY(grow_frame_slots(stacks, reterr));
     uint32_t *slot = frame_slot(stacks, frame);
     if (!*slot) {
-        AP_TRY(ap_mem_reserve(stacks->gate, (void **)&stacks->frames, &stacks->frame_capacity,
-                              (size_t)stacks->frame_count + 1, sizeof(*stacks->frames), reterr));
-        AP_TRY(ap_mem_reserve(stacks->gate, (void **)&stacks->reading->frame_spellings,
-                              &stacks->reading->frame_spelling_capacity, (size_t)stacks->frame_count + 1,
-                              sizeof(*stacks->reading->frame_spellings), reterr));
+        AP_TRY(AP_RESERVE(stacks->gate, stacks->frames, stacks->frame_capacity, (size_t)stacks->frame_count + 1, reterr));
+        AP_TRY(AP_RESERVE(stacks->gate, stacks->reading->frame_spellings, stacks->reading->frame_spelling_capacity,
+                          (size_t)stacks->frame_count + 1, reterr));
         stacks->frames[stacks->frame_count] = *frame;
         stacks->reading->frame_spellings[stacks->frame_count] = NO_SPELLING;
         *slot = ++stacks->frame_count;
@@ -232,8 +224,7 @@ static enum ap_status take_text(struct walk *walk, struct ap_text *ret_text, str
     *ret_text = ap_cursor_string(&walk->cursor, &decode);
     if (!decode)
         return AP_OK;
-    AP_TRY(ap_mem_reserve(walk->stacks->gate, (void **)&reading->decoded, &reading->decoded_capacity,
-                          ret_text->bytes * 3, 1, reterr));
+    AP_TRY(AP_RESERVE(walk->stacks->gate, reading->decoded, reading->decoded_capacity, ret_text->bytes * 3, reterr));
     *ret_text = (struct ap_text){ reading->decoded, ap_json_decode(ret_text->data, ret_text->bytes, reading->decoded) };
     return AP_OK;
 }
@@ -316,10 +307,9 @@ static enum ap_status remember_spelling(struct ap_stacks *stacks, struct ap_text
     *ret_spelling = NO_SPELLING;
     if (!text.bytes || text.data[0] != '{' || text.bytes > MAX_SPELLING_BYTES - reading->spelled_bytes)
         return AP_OK;
-    AP_TRY(ap_mem_reserve(stacks->gate, (void **)&reading->spelled, &reading->spelled_capacity,
-                          reading->spelled_bytes + text.bytes, 1, reterr));
-    AP_TRY(ap_mem_reserve(stacks->gate, (void **)&reading->spellings, &reading->spelling_capacity,
-                          reading->spelling_count + 1, sizeof(*reading->spellings), reterr));
+    AP_TRY(
+        AP_RESERVE(stacks->gate, reading->spelled, reading->spelled_capacity, reading->spelled_bytes + text.bytes, reterr));
+    AP_TRY(AP_RESERVE(stacks->gate, reading->spellings, reading->spelling_capacity, reading->spelling_count + 1, reterr));
     memcpy(reading->spelled + reading->spelled_bytes, text.data, text.bytes);
     *ret_spelling = (uint32_t)reading->spelling_count++;
     reading->spellings[*ret_spelling] =
@@ -360,8 +350,7 @@ static enum ap_status read_frames(struct walk *walk, uint32_t *ret_count, struct
     uint32_t spelling = NO_SPELLING, count = 0;
     while (ap_cursor_peek(&walk->cursor) != ']' && walk->cursor.at < walk->cursor.end) {
         const char *start = walk->cursor.at;
-        AP_TRY(ap_mem_reserve(stacks->gate, (void **)&stacks->ids, &stacks->id_capacity, stacks->id_count + count + 1,
-                              sizeof(*stacks->ids), reterr));
+        AP_TRY(AP_RESERVE(stacks->gate, stacks->ids, stacks->id_capacity, stacks->id_count + count + 1, reterr));
         AP_TRY(next_frame(walk, &spelling, &stacks->ids[stacks->id_count + count], reterr));
         count++;
         (void)ap_cursor_take(&walk->cursor, ',');
@@ -393,10 +382,8 @@ static enum ap_status grow_stack_slots(struct ap_stacks *stacks, struct ap_error
 {
     struct ap_stack_reading *reading = stacks->reading;
     size_t count = reading->stack_slot_count ? reading->stack_slot_count * 2 : 256, mask = count - 1;
-    uint32_t *slots = ap_mem_resize(stacks->gate, NULL, 0, count * sizeof(*slots));
-    if (!slots)
-        return ap_fail_memory(stacks->gate, reterr);
-    memset(slots, 0, count * sizeof(*slots));
+    uint32_t *slots;
+    AP_TRY(AP_ALLOC_CLEARED(stacks->gate, slots, count, reterr));
     ap_mem_free(stacks->gate, reading->stack_slots, reading->stack_slot_count * sizeof(*slots));
     reading->stack_slots = slots;
     reading->stack_slot_count = count;
@@ -417,15 +404,13 @@ static enum ap_status intern_stack(struct ap_stacks *stacks, uint32_t count, uin
         return ap_fail(reterr, AP_ERROR_LIMIT, "more than 4 billion frames in distinct stacks: record a shorter history");
     if (stacks->stack_count + (size_t)1 > reading->stack_slot_count / 8 * 5)
         AP_TRY(grow_stack_slots(stacks, reterr));
-    uint64_t hash = hash_bytes((const char *)(stacks->ids + stacks->id_count), count * sizeof(*stacks->ids),
-                               stacks->gate->hash_seed);
+    uint64_t hash =
+        hash_bytes((const char *)(stacks->ids + stacks->id_count), count * sizeof(*stacks->ids), stacks->gate->hash_seed);
     uint32_t *slot = stack_slot(stacks, hash, count);
     if (!*slot) {
         size_t needed = (size_t)stacks->stack_count + 2;
-        AP_TRY(ap_mem_reserve(stacks->gate, (void **)&stacks->starts, &stacks->start_capacity, needed,
-                              sizeof(*stacks->starts), reterr));
-        AP_TRY(ap_mem_reserve(stacks->gate, (void **)&reading->stack_hashes, &reading->stack_hash_capacity, needed,
-                              sizeof(*reading->stack_hashes), reterr));
+        AP_TRY(AP_RESERVE(stacks->gate, stacks->starts, stacks->start_capacity, needed, reterr));
+        AP_TRY(AP_RESERVE(stacks->gate, reading->stack_hashes, reading->stack_hash_capacity, needed, reterr));
         stacks->starts[0] = 0;
         *slot = ++stacks->stack_count;
         stacks->id_count += count;
@@ -436,8 +421,8 @@ static enum ap_status intern_stack(struct ap_stacks *stacks, uint32_t count, uin
     return AP_OK;
 }
 
-enum ap_status ap_stacks_take(struct ap_stacks *stacks, struct ap_strpool *strings, struct ap_text json,
-                              uint32_t *ret_stack, struct ap_error *reterr)
+enum ap_status ap_stacks_take(struct ap_stacks *stacks, struct ap_strpool *strings, struct ap_text json, uint32_t *ret_stack,
+                              struct ap_error *reterr)
 {
     struct walk walk = { stacks, strings, { json.data, json.data + json.bytes } };
     uint32_t count;

@@ -15,14 +15,15 @@ struct ap_frame {
 struct ap_stacks {
     struct ap_gate *gate;
     struct ap_frame *frames;
-    uint32_t *starts;    /* stack i: ids[starts[i - 1]] up to ids[starts[i]] */
-    uint32_t *ids;       /* of frames */
+    uint32_t *starts;                  /* stack i: ids[starts[i - 1]] up to ids[starts[i]] */
+    uint32_t *ids;                     /* of frames */
     uint32_t frame_count, stack_count; /* stack 0 not counted */
     size_t id_count;
     size_t frame_capacity, start_capacity, id_capacity;
     struct ap_stack_reading *reading; /* what only reading needs; NULL before and after */
 };
 
+/** No frames and no stacks; id 0 is no stack. */
 void ap_stacks_init(struct ap_stacks *stacks, struct ap_gate *gate);
 void ap_stacks_release(struct ap_stacks *stacks);
 /** No stack will be added any more: give back what only adding needs. */

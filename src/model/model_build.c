@@ -92,7 +92,8 @@ struct ap_value *ap_add_object(struct ap_model *model, struct ap_value *parent, 
 }
 
 /* With a key that stood in an input. */
-static struct ap_value *add_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, enum ap_value_type type)
+static struct ap_value *add_named(struct ap_model *model, struct ap_value *parent, struct ap_text key,
+                                  enum ap_value_type type)
 {
     struct ap_value *value = add(model, parent, key, type);
     value->from_input = true;
@@ -146,10 +147,7 @@ void ap_add_ratio(struct ap_model *model, struct ap_value *parent, const char *k
 
 void ap_add_quotient(struct ap_model *model, struct ap_value *parent, const char *key, double over, double under)
 {
-    if (under == 0)
-        ap_add_null(model, parent, key);
-    else
-        ap_add_ratio(model, parent, key, over / under);
+    ap_add_known_ratio(model, parent, key, under != 0, over / under);
 }
 
 void ap_add_number(struct ap_model *model, struct ap_value *parent, const char *key, double number)
@@ -159,10 +157,7 @@ void ap_add_number(struct ap_model *model, struct ap_value *parent, const char *
 
 void ap_add_number_per(struct ap_model *model, struct ap_value *parent, const char *key, double over, double under)
 {
-    if (under > 0)
-        ap_add_number(model, parent, key, over / under);
-    else
-        ap_add_null(model, parent, key);
+    ap_add_known_number(model, parent, key, under > 0, over / under);
 }
 
 void ap_add_figure(struct ap_model *model, struct ap_value *parent, const char *key, const struct ap_value *figure)
@@ -178,63 +173,23 @@ void ap_add_figure(struct ap_model *model, struct ap_value *parent, const char *
     }
 }
 
-void ap_add_known_bool(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, bool value)
-{
-    if (is_known)
-        ap_add_bool(model, parent, key, value);
-    else
-        ap_add_null(model, parent, key);
-}
-
-void ap_add_known_count(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, int64_t count)
-{
-    if (is_known)
-        ap_add_count(model, parent, key, count);
-    else
-        ap_add_null(model, parent, key);
-}
-
-void ap_add_known_bytes(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, int64_t bytes)
-{
-    if (is_known)
-        ap_add_bytes(model, parent, key, bytes);
-    else
-        ap_add_null(model, parent, key);
-}
-
-void ap_add_known_time(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, int64_t ns)
-{
-    if (is_known)
-        ap_add_time(model, parent, key, ns);
-    else
-        ap_add_null(model, parent, key);
-}
-
-void ap_add_known_ratio(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, double ratio)
-{
-    if (is_known)
-        ap_add_ratio(model, parent, key, ratio);
-    else
-        ap_add_null(model, parent, key);
-}
-
-void ap_add_known_text(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known,
-                       struct ap_text text)
-{
-    if (is_known)
-        ap_add_text(model, parent, key, text);
-    else
-        ap_add_null(model, parent, key);
-}
-
-void ap_add_known_string(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known,
-                         const char *text)
-{
-    if (is_known)
-        ap_add_string(model, parent, key, text);
-    else
-        ap_add_null(model, parent, key);
-}
+#define DEFINE_ADD_KNOWN(kind, type)                                                                                      \
+    void ap_add_known_##kind(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, type value) \
+    {                                                                                                                     \
+        if (is_known)                                                                                                     \
+            ap_add_##kind(model, parent, key, value);                                                                     \
+        else                                                                                                              \
+            ap_add_null(model, parent, key);                                                                              \
+    }
+DEFINE_ADD_KNOWN(bool, bool)
+DEFINE_ADD_KNOWN(count, int64_t)
+DEFINE_ADD_KNOWN(bytes, int64_t)
+DEFINE_ADD_KNOWN(time, int64_t)
+DEFINE_ADD_KNOWN(ratio, double)
+DEFINE_ADD_KNOWN(number, double)
+DEFINE_ADD_KNOWN(text, struct ap_text)
+DEFINE_ADD_KNOWN(string, const char *)
+DEFINE_ADD_KNOWN(literal, struct ap_text)
 
 void ap_add_number_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, double number)
 {
@@ -276,9 +231,6 @@ void ap_add_warnings(struct ap_model *model, struct ap_value *warnings, const ch
         ap_add_string(model, warning, "input", input);
         ap_add_string(model, warning, "message", message);
         ap_add_count(model, warning, "count", (int64_t)note->count);
-        if (note->has_offset)
-            ap_add_count(model, warning, "first_byte_offset", (int64_t)note->first_offset_bytes);
-        else
-            ap_add_null(model, warning, "first_byte_offset");
+        ap_add_known_count(model, warning, "first_byte_offset", note->has_offset, (int64_t)note->first_offset_bytes);
     }
 }

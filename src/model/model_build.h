@@ -15,12 +15,16 @@ struct ap_model {
     struct ap_value spare; /* where values go after a failure */
 };
 
+/** A tree with an empty object as its root. Memory comes from @gate. */
 void ap_model_init(struct ap_model *model, struct ap_gate *gate);
 void ap_model_release(struct ap_model *model);
+/** AP_ERROR_MEMORY where anything that was added so far found no room. */
 AP_MUST_CHECK enum ap_status ap_model_status(const struct ap_model *model, struct ap_error *reterr);
 
 /** ap_value_member for a key that does not end with a zero byte. */
 const struct ap_value *ap_value_member_of(const struct ap_value *object, struct ap_text key);
+/** ap_value_at for a path that does not end with a zero byte. */
+const struct ap_value *ap_value_below(const struct ap_value *root, struct ap_text path);
 /** Append the values of @from's root to that of @model, which owns them from then on; @from is empty afterwards. */
 void ap_model_adopt(struct ap_model *model, struct ap_model *from);
 
@@ -50,10 +54,11 @@ void ap_add_known_count(struct ap_model *model, struct ap_value *parent, const c
 void ap_add_known_bytes(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, int64_t bytes);
 void ap_add_known_time(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, int64_t ns);
 void ap_add_known_ratio(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, double ratio);
-void ap_add_known_text(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known,
-                       struct ap_text text);
-void ap_add_known_string(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known,
-                         const char *text);
+void ap_add_known_number(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, double number);
+void ap_add_known_text(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, struct ap_text text);
+void ap_add_known_literal(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known,
+                          struct ap_text json_literal);
+void ap_add_known_string(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, const char *text);
 /** The same for keys that come from an input (allocator actions, segment types). */
 struct ap_value *ap_add_object_named(struct ap_model *model, struct ap_value *parent, struct ap_text key);
 void ap_add_count_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, int64_t count);

@@ -27,16 +27,21 @@ const struct ap_value *ap_value_member(const struct ap_value *object, const char
     return ap_value_member_of(object, ap_text_of(key));
 }
 
-const struct ap_value *ap_value_at(const struct ap_value *root, const char *path)
+const struct ap_value *ap_value_below(const struct ap_value *root, struct ap_text path)
 {
     const struct ap_value *value = root;
-    while (value && *path) {
-        size_t bytes = strcspn(path, ".");
-        value = ap_value_member_of(value, (struct ap_text){ path, bytes });
-        path += bytes;
-        path += *path == '.';
+    while (value && path.bytes) {
+        const char *dot = memchr(path.data, '.', path.bytes);
+        size_t bytes = dot ? (size_t)(dot - path.data) : path.bytes, passed = bytes + (dot != NULL);
+        value = ap_value_member_of(value, (struct ap_text){ path.data, bytes });
+        path = (struct ap_text){ path.data + passed, path.bytes - passed };
     }
     return value;
+}
+
+const struct ap_value *ap_value_at(const struct ap_value *root, const char *path)
+{
+    return ap_value_below(root, ap_text_of(path));
 }
 
 bool ap_value_number(const struct ap_value *value, double *ret_number)
@@ -47,15 +52,10 @@ bool ap_value_number(const struct ap_value *value, double *ret_number)
     case AP_VALUE_BOOL:
     case AP_VALUE_COUNT:
     case AP_VALUE_BYTES:
-    case AP_VALUE_TIME_NS:
-        *ret_number = (double)value->as.integer;
-        return true;
+    case AP_VALUE_TIME_NS: *ret_number = (double)value->as.integer; return true;
     case AP_VALUE_RATIO:
-    case AP_VALUE_NUMBER:
-        *ret_number = value->as.number;
-        return true;
-    default:
-        return false;
+    case AP_VALUE_NUMBER: *ret_number = value->as.number; return true;
+    default: return false;
     }
 }
 

@@ -38,8 +38,8 @@ static bool is_name(struct ap_text key)
 static bool is_number(struct ap_text text)
 {
     for (size_t i = 0; i < text.bytes; i++)
-        if ((text.data[i] < '0' || text.data[i] > '9') && text.data[i] != '-' && text.data[i] != '+' && text.data[i] != '.' &&
-            text.data[i] != 'e' && text.data[i] != 'E')
+        if ((text.data[i] < '0' || text.data[i] > '9') && text.data[i] != '-' && text.data[i] != '+' &&
+            text.data[i] != '.' && text.data[i] != 'e' && text.data[i] != 'E')
             return false;
     return true;
 }
@@ -108,8 +108,8 @@ static enum ap_status walk_tree(const struct walk *walk, const struct ap_value *
     return AP_OK;
 }
 
-static enum ap_status redact(struct ap_model *model, const struct ap_value *below, struct ap_redaction *redaction, enum reach reach,
-                             struct ap_error *reterr)
+static enum ap_status redact(struct ap_model *model, const struct ap_value *below, struct ap_redaction *redaction,
+                             enum reach reach, struct ap_error *reterr)
 {
     struct walk walk = { .model = model, .redaction = redaction, .reach = reach, .reterr = reterr };
     return walk_tree(&walk, below);

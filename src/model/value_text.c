@@ -33,7 +33,7 @@ static size_t group_digits(char *to, const char *number)
 {
     size_t digits = strcspn(number, "."), used = 0;
     for (size_t i = 0; i < digits; i++) {
-        if (i > 0 && number[i - 1] >= '0' && number[i - 1] <= '9' && (digits - i) % 3 == 0)
+        if (i > 0 && ap_is_digit(number[i - 1]) && (digits - i) % 3 == 0)
             to[used++] = ',';
         to[used++] = number[i];
     }
@@ -51,7 +51,12 @@ static void three_digits(char to[AP_VALUE_TEXT_BYTES], double number)
         (void)snprintf(to, AP_VALUE_TEXT_BYTES, "%.3g", number);
         return;
     }
-    (void)snprintf(text, sizeof(text), "%.*f", size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.01 || size == 0 ? 2 : 4, number);
+    (void)snprintf(text, sizeof(text), "%.*f",
+                   size >= 99.95               ? 0
+                   : size >= 9.995             ? 1
+                   : size >= 0.01 || size == 0 ? 2
+                                               : 4,
+                   number);
     char *point = strchr(text, '.');
     if (point) {
         char *end = text + strlen(text);

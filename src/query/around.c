@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "around.h"
 
-#include "passes.h"
+#include "part.h"
 #include "row_set.h"
 
 #include "poison.h"
@@ -43,18 +43,18 @@ static void start_over(struct best *best, uint64_t limit)
 
 /* ---- rows as the answer tells them ---- */
 
-static struct ap_value *add_row(const struct ap_trace_view *view, struct ap_model *model, struct ap_value *to, const char *key,
-                                uint32_t row)
+static struct ap_value *add_row(const struct ap_trace_rows *rows, struct ap_model *model, struct ap_value *to,
+                                const char *key, uint32_t row)
 {
     struct ap_value *object = ap_add_object(model, to, key);
     ap_add_row_id(model, object, "row_id", row);
-    ap_add_row_name(view, model, object, "name", row);
-    ap_add_string(model, object, "kind", ap_event_kind_name(ap_row_kind(view->trace->events.tag[row])));
-    ap_add_place(view->trace, row, model, object);
+    ap_add_row_name(rows, model, object, "name", row);
+    ap_add_string(model, object, "kind", ap_event_kind_name(ap_row_kind(rows->facts->trace->events.tag[row])));
+    ap_add_place(rows->facts->trace, row, model, object);
     return object;
 }
 
-static void add_best(const struct ap_trace_view *view, const struct best *best, const char *key, const char *weight_key,
+static void add_best(const struct ap_trace_rows *rows, const struct best *best, const char *key, const char *weight_key,
                      struct ap_model *model, struct ap_value *to)
 {
     struct ap_value *object = ap_add_object(model, to, key);
@@ -62,7 +62,7 @@ static void add_best(const struct ap_trace_view *view, const struct best *best, 
     ap_add_time(model, object, "total_us", best->total_ns);
     struct ap_value *list = ap_add_list(model, object, "rows");
     for (size_t i = 0; i < best->count; i++) {
-        struct ap_value *row = add_row(view, model, list, NULL, best->rows[i]);
+        struct ap_value *row = add_row(rows, model, list, NULL, best->rows[i]);
         if (weight_key)
             ap_add_time(model, row, weight_key, best->weights[i]);
     }
@@ -70,68 +70,69 @@ static void add_best(const struct ap_trace_view *view, const struct best *best, 
 
 /* ---- who asked for it ---- */
 
-static const struct ap_device_row *link_of(const struct ap_trace_view *view, uint32_t row)
+static const struct ap_device_row *link_of(const struct ap_trace_rows *rows, uint32_t row)
 {
-    for (size_t i = 0; i < view->links.count; i++)
-        if (view->links.rows[i].row == row)
-            return &view->links.rows[i];
+    for (size_t i = 0; i < rows->facts->links.count; i++)
+        if (rows->facts->links.rows[i].row == row)
+            return &rows->facts->links.rows[i];
     return NULL;
 }
 
-static void add_launch(const struct ap_trace_view *view, const struct ap_device_row *linked, struct ap_model *model,
+static void add_launch(const struct ap_trace_rows *rows, const struct ap_device_row *linked, struct ap_model *model,
                        struct ap_value *to)
 {
     if (!linked || linked->launch == AP_NO_ROW) {
         ap_add_null(model, to, "launched_by");
         return;
     }
-    struct ap_value *call = add_row(view, model, to, "launched_by", linked->launch);
+    struct ap_value *call = add_row(rows, model, to, "launched_by", linked->launch);
     ap_add_time(model, call, "queue_delay_us",
-                view->trace->events.start_ns[linked->row] - view->trace->events.start_ns[linked->launch]);
+                rows->facts->trace->events.start_ns[linked->row] - rows->facts->trace->events.start_ns[linked->launch]);
 }
 
 /* The rows around @row from the innermost out, and @row itself where it is not what was asked for. */
-static void add_stack(struct ap_trace_view *view, uint32_t row, bool itself, uint64_t limit, struct ap_model *model, struct ap_value *to)
+static void add_stack(struct ap_trace_rows *rows, uint32_t row, bool itself, uint64_t limit, struct ap_model *model,
+                      struct ap_value *to)
 {
     struct ap_value *list = ap_add_list(model, to, "stack");
-    int64_t start_ns = row == AP_NO_ROW ? 0 : view->trace->events.start_ns[row], left_out = 0;
-    uint32_t line = row == AP_NO_ROW ? AP_NO_ROW : ap_host_chain_of(&view->chains, row).line;
+    int64_t start_ns = row == AP_NO_ROW ? 0 : rows->facts->trace->events.start_ns[row], left_out = 0;
+    uint32_t line = row == AP_NO_ROW ? AP_NO_ROW : ap_host_chain_of(&rows->chains, row).line;
     uint64_t shown = 0;
     int left = AP_NESTING_MAX;
-    uint32_t at = itself ? row : ap_host_next_around(&view->tree, view->trace, row, start_ns, &left);
-    for (; at != AP_NO_ROW; at = ap_host_next_around(&view->tree, view->trace, at, start_ns, &left)) {
+    uint32_t at = itself ? row : ap_host_next_around(&rows->facts->tree, rows->facts->trace, row, start_ns, &left);
+    for (; at != AP_NO_ROW; at = ap_host_next_around(&rows->facts->tree, rows->facts->trace, at, start_ns, &left)) {
         if (shown++ < limit)
-            (void)add_row(view, model, list, NULL, at);
+            (void)add_row(rows, model, list, NULL, at);
         else
             left_out++;
     }
     ap_add_count(model, to, "stack_left_out", left_out);
-    ap_add_row_name(view, model, to, "line", line);
+    ap_add_row_name(rows, model, to, "line", line);
 }
 
-static void add_step(const struct ap_trace_view *view, int64_t at_ns, struct ap_model *model, struct ap_value *to)
+static void add_step(const struct ap_trace_rows *rows, int64_t at_ns, struct ap_model *model, struct ap_value *to)
 {
-    size_t index = ap_step_at(&view->steps, at_ns);
-    if (index == view->steps.count) {
+    size_t index = ap_step_at(&rows->facts->steps, at_ns);
+    if (index == rows->facts->steps.count) {
         ap_add_null(model, to, "step");
         return;
     }
     struct ap_value *step = ap_add_object(model, to, "step");
     ap_add_count(model, step, "step", (int64_t)index);
-    ap_add_row_name(view, model, step, "name", view->steps.steps[index].row);
-    ap_add_time(model, step, "start_us", view->steps.steps[index].start_ns);
-    ap_add_time(model, step, "dur_us", ap_step_dur_ns(&view->steps, view->trace, index));
-    ap_add_bool(model, step, "steady", ap_step_is_steady(&view->steps.steps[index]));
+    ap_add_row_name(rows, model, step, "name", rows->facts->steps.steps[index].row);
+    ap_add_time(model, step, "start_us", rows->facts->steps.steps[index].start_ns);
+    ap_add_time(model, step, "dur_us", ap_step_dur_ns(&rows->facts->steps, rows->facts->trace, index));
+    ap_add_bool(model, step, "steady", ap_step_is_steady(&rows->facts->steps.steps[index]));
 }
 
 /* ---- what it launched, and what it is made of ---- */
 
-static void find_launched(const struct ap_trace_view *view, uint32_t row, struct best *best)
+static void find_launched(const struct ap_trace_rows *rows, uint32_t row, struct best *best)
 {
-    const struct ap_trace *trace = view->trace;
+    const struct ap_trace *trace = rows->facts->trace;
     int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
-    for (size_t i = 0; i < view->links.count; i++) {
-        const struct ap_device_row *linked = &view->links.rows[i];
+    for (size_t i = 0; i < rows->facts->links.count; i++) {
+        const struct ap_device_row *linked = &rows->facts->links.rows[i];
         uint32_t call = linked->launch;
         bool within = call != AP_NO_ROW && trace->events.track[call] == trace->events.track[row] &&
                       trace->events.start_ns[call] >= start_ns && trace->events.start_ns[call] <= end_ns &&
@@ -141,11 +142,11 @@ static void find_launched(const struct ap_trace_view *view, uint32_t row, struct
     }
 }
 
-static void find_children(const struct ap_trace_view *view, uint32_t row, struct best *best)
+static void find_children(const struct ap_trace_rows *rows, uint32_t row, struct best *best)
 {
-    for (uint32_t other = 0; other < view->tree.count; other++)
-        if (view->tree.parent[other] == row)
-            offer(best, other, view->trace->events.dur_ns[other]);
+    for (uint32_t other = 0; other < rows->facts->tree.count; other++)
+        if (rows->facts->tree.parent[other] == row)
+            offer(best, other, rows->facts->trace->events.dur_ns[other]);
 }
 
 /* ---- beside it ---- */
@@ -170,14 +171,16 @@ static bool runs_beside(const struct ap_trace *trace, const struct span *span, u
 }
 
 /* Of rows in each other only the innermost are told. */
-static enum ap_status find_beside(const struct ap_trace_view *view, const struct span *span, struct best *best, struct ap_error *reterr)
+static enum ap_status find_beside(const struct ap_trace_rows *rows, const struct span *span, struct best *best,
+                                  struct ap_error *reterr)
 {
-    const struct ap_trace *trace = view->trace;
+    const struct ap_trace *trace = rows->facts->trace;
     struct ap_row_set outer;
-    enum ap_status status = ap_row_set_init(&outer, view->gate, trace->events.count, reterr);
+    enum ap_status status = ap_row_set_init(&outer, rows->facts->gate, trace->events.count, reterr);
     for (uint32_t other = 0; status == AP_OK && other < trace->events.count; other++)
-        if (runs_beside(trace, span, other) && other < view->tree.count && view->tree.parent[other] != AP_NO_ROW)
-            (void)ap_row_set_add(&outer, view->tree.parent[other]);
+        if (runs_beside(trace, span, other) && other < rows->facts->tree.count &&
+            rows->facts->tree.parent[other] != AP_NO_ROW)
+            (void)ap_row_set_add(&outer, rows->facts->tree.parent[other]);
     for (uint32_t other = 0; status == AP_OK && other < trace->events.count; other++)
         if (runs_beside(trace, span, other) && !ap_row_set_has(&outer, other))
             offer(best, other, overlap_ns(trace, span, other));
@@ -187,16 +190,17 @@ static enum ap_status find_beside(const struct ap_trace_view *view, const struct
 
 /* ---- before and after it ---- */
 
-/* Neighbours on the track: rows that end before it begins, or begin when it has ended; of the host, those within the same row. */
-static void add_neighbours(const struct ap_trace_view *view, uint32_t row, struct ap_model *model, struct ap_value *to)
+/* Neighbours on the track: rows that end before it begins, or begin when it has ended; of the host, those within the same
+ * row. */
+static void add_neighbours(const struct ap_trace_rows *rows, uint32_t row, struct ap_model *model, struct ap_value *to)
 {
-    const struct ap_trace *trace = view->trace;
+    const struct ap_trace *trace = rows->facts->trace;
     uint32_t track = trace->events.track[row], before = AP_NO_ROW, after = AP_NO_ROW;
     bool host = ap_row_is_of(trace, row, AP_HOST_KINDS);
     int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
-    for (size_t i = view->order.track_start[track]; i < view->order.track_start[track + 1]; i++) {
-        uint32_t other = view->order.rows[i];
-        if (other == row || (host && view->tree.parent[other] != view->tree.parent[row]) ||
+    for (size_t i = rows->facts->order.track_start[track]; i < rows->facts->order.track_start[track + 1]; i++) {
+        uint32_t other = rows->facts->order.rows[i];
+        if (other == row || (host && rows->facts->tree.parent[other] != rows->facts->tree.parent[row]) ||
             ap_row_is_of(trace, other, AP_HOST_KINDS) != host)
             continue;
         if (ap_row_end_ns(trace, other) <= start_ns)
@@ -207,73 +211,73 @@ static void add_neighbours(const struct ap_trace_view *view, uint32_t row, struc
     if (before == AP_NO_ROW)
         ap_add_null(model, to, "before");
     else
-        ap_add_time(model, add_row(view, model, to, "before", before), "gap_us", start_ns - ap_row_end_ns(trace, before));
+        ap_add_time(model, add_row(rows, model, to, "before", before), "gap_us", start_ns - ap_row_end_ns(trace, before));
     if (after == AP_NO_ROW)
         ap_add_null(model, to, "after");
     else
-        ap_add_time(model, add_row(view, model, to, "after", after), "gap_us", trace->events.start_ns[after] - end_ns);
+        ap_add_time(model, add_row(rows, model, to, "after", after), "gap_us", trace->events.start_ns[after] - end_ns);
 }
 
 /* ---- all of it ---- */
 
-static enum ap_status add_placed(struct ap_trace_view *view, uint32_t row, uint64_t limit, struct best *best, struct ap_model *model,
-                                 struct ap_value *to, struct ap_error *reterr)
+static enum ap_status add_placed(struct ap_trace_rows *rows, uint32_t row, uint64_t limit, struct best *best,
+                                 struct ap_model *model, struct ap_value *to, struct ap_error *reterr)
 {
-    const struct ap_trace *trace = view->trace;
-    const struct ap_device_row *linked = ap_row_is_of(trace, row, AP_GPU_KINDS) ? link_of(view, row) : NULL;
+    const struct ap_trace *trace = rows->facts->trace;
+    const struct ap_device_row *linked = ap_row_is_of(trace, row, AP_GPU_KINDS) ? link_of(rows, row) : NULL;
     bool host = ap_row_is_of(trace, row, AP_HOST_KINDS);
     uint32_t cause = host ? row : linked ? ap_work_cause(trace, linked) : AP_NO_ROW;
-    add_step(view, trace->events.start_ns[linked && linked->launch != AP_NO_ROW ? linked->launch : row], model, to);
+    add_step(rows, trace->events.start_ns[linked && linked->launch != AP_NO_ROW ? linked->launch : row], model, to);
     if (host || linked)
-        ap_add_string(model, to, "phase", ap_phase_name(host ? ap_phase_of_row(&view->phases, row) : ap_phase_of_work(&view->phases, trace, linked)));
+        ap_add_string(model, to, "phase",
+                      ap_phase_name(host ? ap_phase_of_row(&rows->facts->phases, row)
+                                         : ap_phase_of_work(&rows->facts->phases, trace, linked)));
     else
         ap_add_null(model, to, "phase");
-    add_launch(view, linked, model, to);
-    add_stack(view, cause, cause != row, limit, model, to);
+    add_launch(rows, linked, model, to);
+    add_stack(rows, cause, cause != row, limit, model, to);
     start_over(best, limit);
     if (host)
-        find_children(view, row, best);
-    add_best(view, best, "inside", NULL, model, to);
+        find_children(rows, row, best);
+    add_best(rows, best, "inside", NULL, model, to);
     start_over(best, limit);
     if (host)
-        find_launched(view, row, best);
-    add_best(view, best, "launched", NULL, model, to);
+        find_launched(rows, row, best);
+    add_best(rows, best, "launched", NULL, model, to);
     start_over(best, limit);
     struct span span = { trace->events.start_ns[row], ap_row_end_ns(trace, row), trace->events.track[row] };
-    AP_TRY(find_beside(view, &span, best, reterr));
-    add_best(view, best, "beside", "overlap_us", model, to);
-    add_neighbours(view, row, model, to);
+    AP_TRY(find_beside(rows, &span, best, reterr));
+    add_best(rows, best, "beside", "overlap_us", model, to);
+    add_neighbours(rows, row, model, to);
     return ap_model_status(model, reterr);
 }
 
-enum ap_status ap_around_row(struct ap_trace_view *view, uint32_t row, uint64_t limit, struct ap_model *model, struct ap_value *to,
-                             struct ap_error *reterr)
+enum ap_status ap_around_row(struct ap_trace_rows *rows, uint32_t row, uint64_t limit, struct ap_model *model,
+                             struct ap_value *to, struct ap_error *reterr)
 {
-    (void)add_row(view, model, to, "row", row);
-    if (!ap_row_is_placed(view->trace, row))
+    (void)add_row(rows, model, to, "row", row);
+    if (!ap_row_is_placed(rows->facts->trace, row))
         return ap_model_status(model, reterr);
-    struct best *best = ap_mem_cleared(view->gate, sizeof(*best));
-    if (!best)
-        return ap_fail_memory(view->gate, reterr);
-    enum ap_status status = add_placed(view, row, limit, best, model, to, reterr);
-    ap_mem_free(view->gate, best, sizeof(*best));
+    struct best *best;
+    AP_TRY(AP_ALLOC_CLEARED(rows->facts->gate, best, 1, reterr));
+    enum ap_status status = add_placed(rows, row, limit, best, model, to, reterr);
+    AP_FREE(rows->facts->gate, best, 1);
     return status;
 }
 
-enum ap_status ap_around_span(struct ap_trace_view *view, int64_t start_ns, int64_t dur_ns, uint64_t limit, struct ap_model *model,
-                              struct ap_value *to, struct ap_error *reterr)
+enum ap_status ap_around_span(struct ap_trace_rows *rows, int64_t start_ns, int64_t dur_ns, uint64_t limit,
+                              struct ap_model *model, struct ap_value *to, struct ap_error *reterr)
 {
     bool overflowed = false;
     struct span span = { start_ns, ap_add_sat(start_ns, dur_ns, &overflowed), AP_NO_ROW };
-    struct best *best = ap_mem_cleared(view->gate, sizeof(*best));
-    if (!best)
-        return ap_fail_memory(view->gate, reterr);
-    add_step(view, start_ns, model, to);
+    struct best *best;
+    AP_TRY(AP_ALLOC_CLEARED(rows->facts->gate, best, 1, reterr));
+    add_step(rows, start_ns, model, to);
     start_over(best, limit);
-    enum ap_status status = find_beside(view, &span, best, reterr);
+    enum ap_status status = find_beside(rows, &span, best, reterr);
     if (status == AP_OK)
-        add_best(view, best, "during", "overlap_us", model, to);
-    ap_mem_free(view->gate, best, sizeof(*best));
+        add_best(rows, best, "during", "overlap_us", model, to);
+    AP_FREE(rows->facts->gate, best, 1);
     return status == AP_OK ? ap_model_status(model, reterr) : status;
 }
 
@@ -308,7 +312,8 @@ uint32_t ap_row_at_place(const struct ap_trace *trace, const struct ap_value *pl
     for (uint32_t row = 0; row < trace->events.count; row++) {
         const struct ap_track *track = &trace->tracks[trace->events.track[row]];
         if (trace->events.start_ns[row] != start->as.integer || trace->events.dur_ns[row] != dur->as.integer ||
-            !ap_text_equal(ap_trace_text(trace, track->pid.id), pid) || !ap_text_equal(ap_trace_text(trace, track->tid.id), tid))
+            !ap_text_equal(ap_trace_text(trace, track->pid.id), pid) ||
+            !ap_text_equal(ap_trace_text(trace, track->tid.id), tid))
             continue;
         if (ap_text_equal(ap_row_name(trace, row), name))
             return row;

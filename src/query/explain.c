@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "around.h"
+#include "expr.h"
+#include "catalogue.h"
 #include "finding_id.h"
-#include "metric_names.h"
 #include "metric_path.h"
 #include "near_name.h"
 #include "report.h"
@@ -29,80 +30,63 @@ static void fill(void *self, size_t index, struct ap_model *model, struct ap_val
     row->as.children = list->rows[index]->as.children;
 }
 
-static enum ap_status write_list(const char *name, const struct ap_value *rows, struct ap_gate *gate, enum ap_format format,
-                                 struct ap_sink sink, struct ap_error *reterr)
-{
-    struct list list = { .count = ap_value_count(rows) };
-    struct ap_table_query query = { .name = name, .format = format };
-    size_t bytes = (list.count + 1) * sizeof(list.rows[0]), i = 0;
-    list.rows = ap_mem_resize(gate, NULL, 0, bytes);
-    if (!list.rows)
-        return ap_fail_memory(gate, reterr);
-    for (struct ap_value *row = rows->as.children.first; row; row = row->next)
-        list.rows[i++] = row;
-    struct ap_row_source source = { gate, name, list.count, fill, &list, NULL };
-    enum ap_status status = ap_table_write(&source, &query, sink, reterr);
-    ap_mem_free(gate, list.rows, bytes);
-    return status;
-}
-
-enum ap_status ap_list_rules(const struct ap_rubric *rubric, struct ap_gate *gate, enum ap_format format, struct ap_sink sink,
+enum ap_status ap_list_write(const struct ap_value *rows, struct ap_gate *gate, enum ap_format format, struct ap_sink sink,
                              struct ap_error *reterr)
 {
-    struct ap_model model;
-    ap_model_init(&model, gate);
-    struct ap_value *list = ap_add_list(&model, &model.root, "rules");
-    enum ap_status status = ap_rubric_list(rubric, &model, list, reterr);
-    if (status == AP_OK)
-        status = write_list("rules", list, gate, format, sink, reterr);
-    ap_model_release(&model);
+    struct list list = { .count = ap_value_count(rows) };
+    struct ap_table_query query = { .name = rows->key.data, .format = format };
+    size_t i = 0;
+    AP_TRY(AP_ALLOC(gate, list.rows, list.count + 1, reterr));
+    for (struct ap_value *row = rows->as.children.first; row; row = row->next)
+        list.rows[i++] = row;
+    struct ap_row_source source = { gate, query.name, list.count, fill, &list, NULL };
+    enum ap_status status = ap_table_write(&source, &query, AP_WORDS_LIBRARY, sink, reterr);
+    AP_FREE(gate, list.rows, list.count + 1);
     return status;
 }
 
-static const char *meaning_of(size_t index)
+/* What lists tell: numbers that a condition can name, those of a map under "*". */
+static bool is_listed(const struct ap_figure_info *figure)
 {
-    const char *sentence = ap_rubric_metric_meaning(ap_text_of(ap_metric_names[index])), *told = ap_metric_meanings[index];
-    return strlen(sentence) > strlen(told) ? sentence : told; /* one is often short for the place where it stands */
+    return figure->is_number && !figure->is_member;
 }
 
-static const char *unit_of(const char *name)
+static const char *unit_of(const struct ap_figure_info *figure)
 {
-    static const char *const units[] = { [AP_METRIC_TIME] = "microseconds", [AP_METRIC_SIZE] = "bytes", [AP_METRIC_RATIO] = "ratio",
-                                         [AP_METRIC_NUMBER] = "number" };
-    return units[ap_metric_name_unit(ap_text_of(name))];
+    static const char *const units[] = {
+        [AP_UNIT_count] = "number", [AP_UNIT_bytes] = "bytes",   [AP_UNIT_time] = "microseconds",
+        [AP_UNIT_ratio] = "ratio",  [AP_UNIT_number] = "number", [AP_UNIT_bool] = "yes or no"
+    };
+    return units[figure->unit];
 }
 
-static void add_metric(size_t index, struct ap_model *model, struct ap_value *to)
+static void add_metric(const struct ap_figure_info *figure, struct ap_model *model, struct ap_value *to)
 {
-    ap_add_string(model, to, "name", ap_metric_names[index]);
-    ap_add_string(model, to, "unit", unit_of(ap_metric_names[index]));
-    ap_add_string(model, to, "meaning", meaning_of(index));
+    ap_add_string(model, to, "name", figure->path);
+    ap_add_string(model, to, "unit", unit_of(figure));
+    ap_add_string(model, to, "meaning", figure->meaning);
 }
 
-enum ap_status ap_list_metrics(struct ap_gate *gate, enum ap_format format, struct ap_sink sink, struct ap_error *reterr)
+enum ap_status ap_list_fill(const struct ap_rubric *rubric, struct ap_model *model, const struct ap_value **ret_rows,
+                            struct ap_error *reterr)
 {
-    struct ap_model model;
-    ap_model_init(&model, gate);
-    struct ap_value *list = ap_add_list(&model, &model.root, "metrics");
-    for (size_t i = 0; i < ap_metric_name_count; i++)
-        add_metric(i, &model, ap_add_object(&model, list, NULL));
-    enum ap_status status = ap_model_status(&model, reterr);
-    if (status == AP_OK)
-        status = write_list("metrics", list, gate, format, sink, reterr);
-    ap_model_release(&model);
-    return status;
+    struct ap_value *list = ap_add_list(model, &model->root, rubric ? "rules" : "metrics");
+    *ret_rows = list;
+    if (rubric)
+        return ap_rubric_list(rubric, model, list, reterr);
+    for (size_t i = 0; i < ap_figure_count; i++)
+        if (is_listed(&ap_figures[i]))
+            add_metric(&ap_figures[i], model, ap_add_object(model, list, NULL));
+    return ap_model_status(model, reterr);
 }
 
 /* ---- one of them ---- */
 
-static bool find_metric(const char *name, size_t *ret_index)
+/* By its own name: a pattern explains itself, not all that it stands for. */
+static const struct ap_figure_info *find_metric(const char *name)
 {
-    for (size_t i = 0; i < ap_metric_name_count; i++)
-        if (strcmp(ap_metric_names[i], name) == 0) {
-            *ret_index = i;
-            return true;
-        }
-    return false;
+    const struct ap_figure_info *figure = ap_catalogue_find(ap_text_of(name));
+    return figure && is_listed(figure) && strcmp(figure->path, name) == 0 ? figure : NULL;
 }
 
 static void add_value(struct ap_model *model, struct ap_value *to, const struct ap_value *value)
@@ -114,26 +98,30 @@ static void add_value(struct ap_model *model, struct ap_value *to, const struct 
     to->as.children.last->as = value->as;
 }
 
-static void explain_metric(const struct ap_rubric *rubric, size_t index, const struct ap_value *root, struct ap_model *model)
+static void explain_metric(const struct ap_rubric *rubric, const struct ap_figure_info *figure, const struct ap_value *root,
+                           struct ap_model *model)
 {
     struct ap_value *to = &model->root;
     ap_add_string(model, to, "kind", "metric");
-    add_metric(index, model, to);
+    add_metric(figure, model, to);
     if (root)
-        add_value(model, to, ap_metric_fold(root, ap_text_of(ap_metric_names[index])));
-    ap_rubric_add_users(rubric, ap_text_of(ap_metric_names[index]), model, ap_add_list(model, to, "used_by_rules"));
+        add_value(model, to, ap_metric_fold(root, ap_text_of(figure->path)));
+    ap_rubric_add_users(rubric, ap_text_of(figure->path), model, ap_add_list(model, to, "used_by_rules"));
 }
 
 static enum ap_status fail_unnumbered(const char *id, const struct ap_value *root, struct ap_error *reterr)
 {
     if (!root)
-        return ap_fail(reterr, AP_ERROR_USAGE, "--explain '%.80s': the number of a finding is that in a report: give the input as well", id);
-    return ap_fail(reterr, AP_ERROR_USAGE, "--explain '%.80s': the report has %zu findings, the first is finding:1 or findings[0]", id,
-                   ap_value_count(ap_value_member(root, "findings")));
+        return ap_advise(reterr, AP_ADVICE_GIVE_REPORT,
+                         ap_refuse(reterr, AP_SETTING_EXPLAIN, "the number of a finding, '%.80s', is that in a report", id));
+    return ap_refuse(reterr, AP_SETTING_EXPLAIN,
+                     "there is no '%.80s': the report has %zu findings, the first is finding:1 or findings[0]", id,
+                     ap_value_count(ap_value_member(root, "findings")));
 }
 
 /* A rule and a figure that are equally near: the rule. */
-static enum ap_status fail_unknown(const struct ap_rubric *rubric, const char *id, struct ap_model *model, struct ap_error *reterr)
+static enum ap_status fail_unknown(const struct ap_rubric *rubric, const char *id, struct ap_model *model,
+                                   struct ap_error *reterr)
 {
     struct ap_near_names near = { .count = 0 };
     struct ap_text wanted = ap_text_of(ap_finding_rule(id));
@@ -142,19 +130,20 @@ static enum ap_status fail_unknown(const struct ap_rubric *rubric, const char *i
     AP_TRY(ap_rubric_list(rubric, model, rules, reterr));
     for (const struct ap_value *rule = ap_value_first(rules); rule; rule = rule->next)
         ap_near_names_offer(&near, wanted, ap_value_text(ap_value_member(rule, "id")));
-    for (size_t i = 0; i < ap_metric_name_count; i++)
-        ap_near_names_offer(&near, wanted, ap_text_of(ap_metric_names[i]));
+    for (size_t i = 0; i < ap_figure_count; i++)
+        if (is_listed(&ap_figures[i]))
+            ap_near_names_offer(&near, wanted, ap_text_of(ap_figures[i].path));
     ap_near_names_write(&near, told, sizeof(told));
-    return ap_fail(reterr, AP_ERROR_USAGE,
-                   "--explain '%.80s': no rule, finding or figure is called so (--list-rules and --list-metrics name them all)%s", id, told);
+    return ap_advise(reterr, AP_ADVICE_LIST_EVERYTHING,
+                     ap_refuse(reterr, AP_SETTING_EXPLAIN, "no rule, finding or figure is called '%.80s'%s", id, told));
 }
 
-static enum ap_status fill_answer(const struct ap_rubric *rubric, const char *id, const struct ap_value *root, struct ap_model *model,
-                                  struct ap_error *reterr)
+static enum ap_status fill_answer(const struct ap_rubric *rubric, const char *id, const struct ap_value *root,
+                                  struct ap_model *model, struct ap_error *reterr)
 {
-    size_t index;
-    if (find_metric(id, &index)) {
-        explain_metric(rubric, index, root, model);
+    const struct ap_figure_info *figure = find_metric(id);
+    if (figure) {
+        explain_metric(rubric, figure, root, model);
         return ap_model_status(model, reterr);
     }
     const struct ap_value *finding = ap_finding_named(root, id);
@@ -247,7 +236,7 @@ enum ap_status ap_explain(const struct ap_rubric *rubric, const char *id, const 
     struct ap_model model;
     struct ap_out out;
     if (format == AP_FORMAT_CSV)
-        return ap_fail(reterr, AP_ERROR_USAGE, "--explain is no table: --format text or json");
+        return ap_refuse(reterr, AP_SETTING_EXPLAIN, "the answer is no table: text or json was expected, not csv");
     ap_model_init(&model, gate);
     if (format == AP_FORMAT_JSON)
         ap_add_string(&model, &model.root, "schema_version", AP_ANSWER_VERSION);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * finding_id.h - the names of a finding, the same wherever one is asked for: finding:2 by its rank, from 1 on, findings[1] by its
- * place in the report, from 0 on, and its rule, with finding: before it or without. */
+ * finding_id.h - the names of a finding, the same wherever one is asked for: finding:2 by its rank, from 1 on, findings[1]
+ * by its place in the report, from 0 on, and its rule, with finding: before it or without. */
 #ifndef AP_FINDING_ID_H
 #define AP_FINDING_ID_H
 

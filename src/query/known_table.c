@@ -4,37 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "metric_names.h"
+#include "catalogue.h"
 #include "row_filter.h"
 #include "row_pick.h"
 
 #include "poison.h"
 
-#define CAUSE "operator operator_id leaf_operator line"
-
-/* Rows of the inputs, as trace_tables.c and memory_rows.c make them; the tests hold this against what they make. */
-static const struct ap_known_table row_tables[] = {
-    { "operators", "row_id name start_us dur_us pid tid step phase parent_id dims" },
-    { "kernels", "row_id name family start_us dur_us pid tid device queue_delay_us launch_id " CAUSE
-                 " step phase blocks_per_sm occupancy_ratio" },
-    { "launches", "row_id call start_us dur_us pid tid kernel kernel_id kernel_dur_us device queue_delay_us launch_delay_us " CAUSE
-                  " step phase" },
-    { "copies", "row_id name what bytes start_us dur_us pid tid gigabytes_per_s device queue_delay_us launch_id " CAUSE " step phase" },
-    { "synchronisations", "row_id call category start_us dur_us pid tid blocked_us idle_us at_end " CAUSE " step phase" },
-    { "collectives", "row_id operation name on_host bytes dtype group_size group start_us dur_us pid tid exposed_us overlap_us "
-                     "algbw_gigabytes_per_s step" },
-    { "steps", "row_id name step start_us dur_us pid tid cold cut steady marker_id" },
-    { "allocations", "row_id device bytes block_bytes start_us lifetime_us before_history live_at_end line address stream" },
-    { "tables", "row_id table rows what" },
-};
-
 const struct ap_known_table *ap_known_table_find(const char *name)
 {
-    for (size_t i = 0; i < AP_COUNT_OF(row_tables); i++)
-        if (strcmp(row_tables[i].name, name) == 0)
-            return &row_tables[i];
+    for (size_t i = 0; i < ap_row_table_count; i++)
+        if (strcmp(ap_row_tables[i].name, name) == 0)
+            return &ap_row_tables[i];
     for (size_t i = 0; i < ap_report_table_count; i++)
-        if (ap_metric_name_matches(ap_text_of(name), ap_report_tables[i].name))
+        if (ap_catalogue_matches(ap_text_of(name), ap_report_tables[i].name))
             return &ap_report_tables[i];
     return NULL;
 }
@@ -78,38 +60,41 @@ static enum has has_column(const struct ap_known_table *table, struct ap_text fi
     return has;
 }
 
-bool ap_known_table_has(const char *table, const char *column)
+bool ap_known_table_has(const char *table, struct ap_text column)
 {
     const struct ap_known_table *known = ap_known_table_find(table);
-    return known && has_column(known, ap_text_of(column)) == HAS;
+    return known && has_column(known, column) == HAS;
 }
 
-static enum ap_status check_column(const struct ap_known_table *table, const char *option, struct ap_text field, struct ap_error *reterr)
+static enum ap_status check_column(const struct ap_known_table *table, enum ap_setting setting, struct ap_text field,
+                                   struct ap_error *reterr)
 {
     if (has_column(table, field) != HAS_NOT)
         return AP_OK;
     char known[400] = "";
     size_t used = 0;
     struct ap_text column;
-    for (const char *rest = table->columns; ap_known_column_next(&rest, " ", &column) && used + column.bytes + 3 < sizeof(known);) {
+    for (const char *rest = table->columns;
+         ap_known_column_next(&rest, " ", &column) && used + column.bytes + 3 < sizeof(known);) {
         int bytes = snprintf(known + used, sizeof(known) - used, "%s%.*s", used ? ", " : "", (int)column.bytes, column.data);
         used += bytes > 0 ? (size_t)bytes : 0;
     }
     bool is_tid = ap_text_is(field, "stream") && has_column(table, AP_TEXT("tid")) == HAS;
-    return ap_fail(reterr, AP_ERROR_USAGE, "%s: the table %.60s has no column '%.*s'; it has %s%s", option, table->name,
-                   (int)(field.bytes < 60 ? field.bytes : 60), field.data, known, is_tid ? "; tid of work on a GPU is its stream" : "");
+    return ap_refuse(reterr, setting, "the table %.60s has no column '%.*s'; it has %s%s", table->name,
+                     (int)(field.bytes < 60 ? field.bytes : 60), field.data, known,
+                     is_tid ? "; tid of work on a GPU is its stream" : "");
 }
 
 static enum ap_status check_columns(const struct ap_known_table *table, const struct ap_table_query *query,
                                     const struct ap_row_filter *filter, struct ap_error *reterr)
 {
     struct ap_text column;
-    for (size_t i = 0; i < filter->count; i++)
-        AP_TRY(check_column(table, "--where", ap_text_of(filter->terms[i].field), reterr));
+    for (size_t i = 0; i < filter->expr.comparison_count; i++)
+        AP_TRY(check_column(table, AP_SETTING_WHERE, filter->expr.comparisons[i].path, reterr));
     if (query->sort)
-        AP_TRY(check_column(table, "--sort", (struct ap_text){ query->sort, strcspn(query->sort, ":") }, reterr));
+        AP_TRY(check_column(table, AP_SETTING_SORT, (struct ap_text){ query->sort, strcspn(query->sort, ":") }, reterr));
     for (const char *rest = query->columns; ap_known_column_next(&rest, ",", &column);)
-        AP_TRY(check_column(table, "--columns", column, reterr));
+        AP_TRY(check_column(table, AP_SETTING_COLUMNS, column, reterr));
     return AP_OK;
 }
 
@@ -120,8 +105,7 @@ enum ap_status ap_known_table_check(const struct ap_table_query *query, struct a
     AP_TRY(ap_row_filter_parse(query->where, &filter, reterr));
     AP_TRY(ap_row_sort_check(query->sort, reterr));
     if (!table)
-        return ap_fail(reterr, AP_ERROR_USAGE,
-                       "--table: no report has a list or object at '%.120s'; --table tables names all tables, of the report and of rows",
-                       query->name);
+        return ap_advise(reterr, AP_ADVICE_LIST_TABLES,
+                         ap_refuse(reterr, AP_SETTING_TABLE, "no report has a list or object at '%.120s'", query->name));
     return check_columns(table, query, &filter, reterr);
 }

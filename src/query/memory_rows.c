@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "frame_kind.h"
-#include "memory_frames.h"
+#include "stack_frames.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -25,8 +25,7 @@ static bool lifetime_before(const void *context, uint32_t a, uint32_t b)
     const struct ap_memory_view *view = context;
     const struct ap_lifetime *x = &view->replay->lifetimes[a], *y = &view->replay->lifetimes[b];
     uint32_t device_x = ap_replay_device_of(view->replay, a), device_y = ap_replay_device_of(view->replay, b);
-    if (device_x != device_y)
-        return device_x < device_y;
+    AP_SMALLER_FIRST(device_x, device_y);
     bool old_x = x->alloc == AP_NO_ENTRY, old_y = y->alloc == AP_NO_ENTRY;
     if (old_x != old_y)
         return old_x;
@@ -40,7 +39,8 @@ enum ap_status ap_memory_view_init(struct ap_memory_view *view, const struct ap_
     *view = (struct ap_memory_view){ .gate = gate, .snapshot = snapshot };
     enum ap_status status = ap_replay_new(snapshot, gate, &overflowed, &view->replay, reterr);
     if (status == AP_OK)
-        status = ap_top_indices(gate, view->replay->lifetime_count, 0, lifetime_before, view, &view->order, &view->count, reterr);
+        status =
+            ap_top_indices(gate, view->replay->lifetime_count, 0, lifetime_before, view, &view->order, &view->count, reterr);
     if (status != AP_OK)
         ap_memory_view_release(view);
     return status;
@@ -50,7 +50,7 @@ void ap_memory_view_release(struct ap_memory_view *view)
 {
     if (!view->snapshot)
         return;
-    ap_mem_free(view->gate, view->order, view->count * sizeof(view->order[0]));
+    AP_FREE(view->gate, view->order, view->count);
     ap_replay_free(view->replay);
     *view = (struct ap_memory_view){ .gate = view->gate };
 }
@@ -77,7 +77,8 @@ static bool time_of(const struct ap_memory_view *view, uint32_t entry, int64_t *
     return true;
 }
 
-static void add_frame(const struct ap_memory_view *view, uint32_t frame, struct ap_model *model, struct ap_value *to, const char *key)
+static void add_frame(const struct ap_memory_view *view, uint32_t frame, struct ap_model *model, struct ap_value *to,
+                      const char *key)
 {
     struct ap_text text;
     if (ap_memory_frame_text(view->snapshot, &model->arena, frame, &text, NULL) == AP_OK)
@@ -105,7 +106,8 @@ static void fill(void *self, size_t index, struct ap_model *model, struct ap_val
     char id[ID_BYTES], address[40];
     int64_t begin_ns = 0, end_ns = 0;
     bool begun = time_of(view, lifetime->alloc, &begin_ns);
-    bool ended = time_of(view, lifetime->free_requested != AP_NO_ENTRY ? lifetime->free_requested : lifetime->free_completed, &end_ns);
+    bool ended = time_of(view, lifetime->free_requested != AP_NO_ENTRY ? lifetime->free_requested : lifetime->free_completed,
+                         &end_ns);
     ap_replay_allocation(view->replay, view->order[index], &of);
     format_id(lifetime, id);
     (void)snprintf(address, sizeof(address), "0x%" PRIx64, of.address);
@@ -119,10 +121,7 @@ static void fill(void *self, size_t index, struct ap_model *model, struct ap_val
     ap_add_bool(model, to, "live_at_end", lifetime->block != AP_NO_ENTRY && lifetime->free_requested == AP_NO_ENTRY);
     add_line(view, of.stack, model, to);
     ap_add_known_string(model, to, "address", of.has_address, address);
-    if (of.has_stream)
-        ap_add_count(model, to, "stream", (int64_t)(of.stream & INT64_MAX));
-    else
-        ap_add_null(model, to, "stream");
+    ap_add_known_count(model, to, "stream", of.has_stream, (int64_t)(of.stream & INT64_MAX));
 }
 
 struct ap_row_source ap_memory_view_source(struct ap_memory_view *view)
@@ -149,13 +148,12 @@ static enum ap_status add_frames(const struct ap_memory_view *view, uint32_t sta
     struct ap_value *list = ap_add_list(model, to, "frames");
     uint32_t count = ap_stack_shown(view->snapshot, stack, NULL);
     if (count) {
-        uint32_t *frames = ap_mem_resize(view->gate, NULL, 0, (size_t)count * sizeof(frames[0]));
-        if (!frames)
-            return ap_fail_memory(view->gate, reterr);
+        uint32_t *frames;
+        AP_TRY(AP_ALLOC(view->gate, frames, count, reterr));
         (void)ap_stack_shown(view->snapshot, stack, frames);
         for (uint32_t i = 0; i < count && i < limit; i++)
             add_frame(view, frames[i], model, list, NULL);
-        ap_mem_free(view->gate, frames, (size_t)count * sizeof(frames[0]));
+        AP_FREE(view->gate, frames, count);
     }
     ap_add_count(model, to, "frames_left_out", count > limit ? (int64_t)(count - limit) : 0);
     return AP_OK;
@@ -164,7 +162,8 @@ static enum ap_status add_frames(const struct ap_memory_view *view, uint32_t sta
 static bool larger(const void *context, uint32_t a, uint32_t b)
 {
     const struct ap_memory_view *view = context;
-    int64_t x = ap_replay_lifetime_bytes(view->replay, view->order[a]), y = ap_replay_lifetime_bytes(view->replay, view->order[b]);
+    int64_t x = ap_replay_lifetime_bytes(view->replay, view->order[a]),
+            y = ap_replay_lifetime_bytes(view->replay, view->order[b]);
     return x != y ? x > y : a < b;
 }
 
@@ -174,12 +173,13 @@ static bool lives_beside(const struct ap_memory_view *view, size_t index, size_t
     const struct ap_lifetime *own = lifetime_at(view, index), *its = lifetime_at(view, other);
     uint32_t at = own->alloc == AP_NO_ENTRY ? 0 : own->alloc;
     uint32_t freed = its->free_requested != AP_NO_ENTRY ? its->free_requested : its->free_completed;
-    return other != index && ap_replay_device_of(view->replay, view->order[index]) == ap_replay_device_of(view->replay, view->order[other]) &&
+    return other != index &&
+           ap_replay_device_of(view->replay, view->order[index]) == ap_replay_device_of(view->replay, view->order[other]) &&
            (its->alloc == AP_NO_ENTRY || its->alloc < at) && (freed == AP_NO_ENTRY || freed > at);
 }
 
-static enum ap_status add_live(struct ap_memory_view *view, size_t index, uint64_t limit, struct ap_model *model, struct ap_value *to,
-                               struct ap_error *reterr)
+static enum ap_status add_live(struct ap_memory_view *view, size_t index, uint64_t limit, struct ap_model *model,
+                               struct ap_value *to, struct ap_error *reterr)
 {
     struct ap_value *live = ap_add_object(model, to, "live");
     uint32_t *beside = NULL;
@@ -191,28 +191,24 @@ static enum ap_status add_live(struct ap_memory_view *view, size_t index, uint64
         if (!lives_beside(view, index, i))
             continue;
         bytes = ap_add_sat(bytes, ap_replay_lifetime_bytes(view->replay, view->order[i]), &overflowed);
-        status = ap_mem_reserve(view->gate, (void **)&beside, &capacity, count + 1, sizeof(beside[0]), reterr);
+        status = AP_RESERVE(view->gate, beside, capacity, count + 1, reterr);
         if (status == AP_OK)
             beside[count++] = (uint32_t)i;
     }
-    size_t spare_bytes = (count + 1) * sizeof(uint32_t);
-    uint32_t *spare = status == AP_OK ? ap_mem_resize(view->gate, NULL, 0, spare_bytes) : NULL;
-    if (status == AP_OK && !spare)
-        status = ap_fail_memory(view->gate, reterr);
+    AP_AND_THEN(status, ap_sort_list(view->gate, beside, count, larger, view, reterr));
     if (status == AP_OK) {
-        ap_sort_indices(beside, count, spare, larger, view);
         ap_add_count(model, live, "count", (int64_t)count);
         ap_add_bytes(model, live, "bytes", bytes);
         struct ap_value *list = ap_add_list(model, live, "largest");
         for (size_t i = 0; i < count && i < limit; i++)
             fill(view, beside[i], model, ap_add_object(model, list, NULL));
     }
-    ap_mem_free(view->gate, spare, spare ? spare_bytes : 0);
-    ap_mem_free(view->gate, beside, capacity * sizeof(beside[0]));
+    AP_FREE(view->gate, beside, capacity);
     return status;
 }
 
-static void add_neighbours(struct ap_memory_view *view, size_t index, uint64_t limit, struct ap_model *model, struct ap_value *to)
+static void add_neighbours(struct ap_memory_view *view, size_t index, uint64_t limit, struct ap_model *model,
+                           struct ap_value *to)
 {
     struct ap_value *list = ap_add_list(model, to, "neighbours");
     size_t half = (size_t)(limit / 2), first = index > half ? index - half : 0;

@@ -11,9 +11,10 @@
 
 /* ---- building ---- */
 
-static enum ap_status add_row(struct ap_model_table *table, const struct ap_value *value, struct ap_text id, struct ap_error *reterr)
+static enum ap_status add_row(struct ap_model_table *table, const struct ap_value *value, struct ap_text id,
+                              struct ap_error *reterr)
 {
-    AP_TRY(ap_mem_reserve(table->gate, (void **)&table->rows, &table->capacity, table->count + 1, sizeof(table->rows[0]), reterr));
+    AP_TRY(AP_RESERVE(table->gate, table->rows, table->capacity, table->count + 1, reterr));
     struct ap_text copy = ap_arena_text(&table->arena, id);
     if (!copy.data)
         return ap_fail_memory(table->gate, reterr);
@@ -43,11 +44,12 @@ static enum ap_status enter_lists(struct ap_model_table *table, struct ap_error 
         }
         const struct ap_value *element = ap_value_first(old[i].value);
         for (; element && status == AP_OK; element = element->next) {
-            (void)snprintf(id, sizeof(id), "%.*s[%zu]", (int)(old[i].id.bytes > 200 ? 200 : old[i].id.bytes), old[i].id.data, index++);
+            (void)snprintf(id, sizeof(id), "%.*s[%zu]", (int)(old[i].id.bytes > 200 ? 200 : old[i].id.bytes), old[i].id.data,
+                           index++);
             status = add_row(table, element, ap_text_of(id), reterr);
         }
     }
-    ap_mem_free(table->gate, old, old_capacity * sizeof(old[0]));
+    AP_FREE(table->gate, old, old_capacity);
     return status;
 }
 
@@ -63,8 +65,8 @@ static enum ap_status enter_member(struct ap_model_table *table, struct ap_text 
         if (!value)
             continue;
         *found = true;
-        (void)snprintf(id, sizeof(id), "%.*s%s%.*s", (int)(row.id.bytes > 160 ? 160 : row.id.bytes), row.id.data, row.id.bytes ? "." : "",
-                       (int)(key.bytes > 60 ? 60 : key.bytes), key.data);
+        (void)snprintf(id, sizeof(id), "%.*s%s%.*s", (int)(row.id.bytes > 160 ? 160 : row.id.bytes), row.id.data,
+                       row.id.bytes ? "." : "", (int)(key.bytes > 60 ? 60 : key.bytes), key.data);
         struct ap_text copy = ap_arena_text(&table->arena, ap_text_of(id));
         if (!copy.data)
             return ap_fail_memory(table->gate, reterr);
@@ -85,13 +87,12 @@ static void drop_nulls(struct ap_model_table *table)
 
 static enum ap_status fail_unknown(const char *path, struct ap_error *reterr)
 {
-    return ap_fail(reterr, AP_ERROR_USAGE,
-                   "--table: the report has no list or object at '%.120s'; --table tables names all tables, of the report and of rows",
-                   path);
+    return ap_advise(reterr, AP_ADVICE_LIST_TABLES,
+                     ap_refuse(reterr, AP_SETTING_TABLE, "the report has no list or object at '%.120s'", path));
 }
 
-enum ap_status ap_model_table_init(struct ap_model_table *table, struct ap_gate *gate, const struct ap_value *root, const char *path,
-                                   struct ap_error *reterr)
+enum ap_status ap_model_table_init(struct ap_model_table *table, struct ap_gate *gate, const struct ap_value *root,
+                                   const char *path, struct ap_error *reterr)
 {
     *table = (struct ap_model_table){ .gate = gate, .path = path };
     ap_arena_init(&table->arena, gate);
@@ -111,14 +112,15 @@ enum ap_status ap_model_table_init(struct ap_model_table *table, struct ap_gate 
     AP_TRY(enter_lists(table, reterr));
     drop_nulls(table);
     for (size_t i = 0; i < table->count; i++)
-        if (table->rows[i].id.bytes == 0 || (table->rows[i].value->type != AP_VALUE_OBJECT && table->rows[i].id.data[table->rows[i].id.bytes - 1] != ']'))
+        if (table->rows[i].id.bytes == 0 ||
+            (table->rows[i].value->type != AP_VALUE_OBJECT && table->rows[i].id.data[table->rows[i].id.bytes - 1] != ']'))
             return fail_unknown(path, reterr);
     return AP_OK;
 }
 
 void ap_model_table_release(struct ap_model_table *table)
 {
-    ap_mem_free(table->gate, table->rows, table->capacity * sizeof(table->rows[0]));
+    AP_FREE(table->gate, table->rows, table->capacity);
     ap_arena_release(&table->arena);
     *table = (struct ap_model_table){ .gate = table->gate };
 }
@@ -158,8 +160,8 @@ struct open_value {
     char path[MAX_ID];
 };
 
-static enum ap_status list_table(struct ap_model_table *table, struct ap_model *model, const struct ap_value *root, const char *path,
-                                 const char *what, struct ap_error *reterr)
+static enum ap_status list_table(struct ap_model_table *table, struct ap_model *model, const struct ap_value *root,
+                                 const char *path, const char *what, struct ap_error *reterr)
 {
     struct ap_value *row = ap_add_object(model, &model->root, NULL);
     ap_add_string(model, row, "table", path);
@@ -229,8 +231,7 @@ enum ap_status ap_model_tables_list(struct ap_model_table *table, struct ap_gate
     enum ap_status status = AP_OK;
     for (size_t i = 0; row_tables[i] && status == AP_OK; i++)
         status = list_table(table, &model, NULL, row_tables[i], "rows of the recording", reterr);
-    if (status == AP_OK)
-        status = list_lists(table, &model, root, open, reterr);
+    AP_AND_THEN(status, list_lists(table, &model, root, open, reterr));
     ap_arena_adopt(&table->arena, &model.arena);
     return status;
 }

@@ -19,14 +19,17 @@ struct ap_model_table {
     const char *path;
 };
 
-/** @path is borrowed. An object is a table of one row, what is null one of none. AP_ERROR_USAGE where the report has no such thing.
+/** @path is borrowed. An object is a table of one row, what is null one of none. AP_ERROR_USAGE where the report has no such
+ * thing.
  *  @table may be released after a failure too. */
-AP_MUST_CHECK enum ap_status ap_model_table_init(struct ap_model_table *table, struct ap_gate *gate, const struct ap_value *root,
-                                                 const char *path, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_model_table_init(struct ap_model_table *table, struct ap_gate *gate,
+                                                 const struct ap_value *root, const char *path, struct ap_error *reterr);
 /** The tables that there are: of the report, and @row_tables, names of those of rows, ended by NULL. */
-AP_MUST_CHECK enum ap_status ap_model_tables_list(struct ap_model_table *table, struct ap_gate *gate, const struct ap_value *root,
-                                                  const char *const *row_tables, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_model_tables_list(struct ap_model_table *table, struct ap_gate *gate,
+                                                  const struct ap_value *root, const char *const *row_tables,
+                                                  struct ap_error *reterr);
 void ap_model_table_release(struct ap_model_table *table);
+/** The rows of the list; borrows @table. */
 struct ap_row_source ap_model_table_source(struct ap_model_table *table);
 
 /** The value of a row by its id, or NULL. */

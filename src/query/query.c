@@ -16,17 +16,18 @@
 
 void ap_query_release(struct ap_query *query)
 {
-    ap_trace_view_release(&query->trace_view);
+    ap_trace_rows_release(&query->rows);
     ap_memory_view_release(&query->memory_view);
 }
 
 static enum ap_status view_trace(struct ap_query *query, const char *what, struct ap_error *reterr)
 {
-    if (query->trace_view.trace)
+    if (query->rows.facts)
         return AP_OK;
-    if (!query->trace)
-        return ap_fail(reterr, AP_ERROR_USAGE, "'%.80s' is about rows of a trace, and there is none: give --cpu-trace FILE", what);
-    return ap_trace_view_init(&query->trace_view, query->trace, query->gate, reterr);
+    if (!query->facts)
+        return ap_advise(reterr, AP_ADVICE_GIVE_TRACE,
+                         ap_fail(reterr, AP_ERROR_USAGE, "'%.80s' is about rows of a trace, and there is none", what));
+    return ap_trace_rows_init(&query->rows, query->facts, reterr);
 }
 
 static enum ap_status view_memory(struct ap_query *query, const char *what, struct ap_error *reterr)
@@ -34,7 +35,9 @@ static enum ap_status view_memory(struct ap_query *query, const char *what, stru
     if (query->memory_view.snapshot)
         return AP_OK;
     if (!query->snapshot)
-        return ap_fail(reterr, AP_ERROR_USAGE, "'%.80s' is about rows of a memory snapshot, and there is none: give --memory-json FILE", what);
+        return ap_advise(
+            reterr, AP_ADVICE_GIVE_SNAPSHOT,
+            ap_fail(reterr, AP_ERROR_USAGE, "'%.80s' is about rows of a memory snapshot, and there is none", what));
     return ap_memory_view_init(&query->memory_view, query->snapshot, query->gate, reterr);
 }
 
@@ -46,10 +49,10 @@ static enum ap_status rows_of_trace(struct ap_query *query, const struct ap_tabl
     struct ap_trace_table rows;
     struct ap_row_source source;
     AP_TRY(view_trace(query, table->name, reterr));
-    enum ap_status status = ap_trace_table_init(&rows, &query->trace_view, table->name, &source, reterr);
+    enum ap_status status = ap_trace_table_init(&rows, &query->rows, table->name, &source, reterr);
     source.redaction = query->redaction;
     if (status == AP_OK)
-        status = ap_table_write(&source, table, sink, reterr);
+        status = ap_table_write(&source, table, query->words, sink, reterr);
     ap_trace_table_release(&rows);
     return status;
 }
@@ -60,7 +63,7 @@ static enum ap_status rows_of_memory(struct ap_query *query, const struct ap_tab
     AP_TRY(view_memory(query, table->name, reterr));
     struct ap_row_source source = ap_memory_view_source(&query->memory_view);
     source.redaction = query->redaction;
-    return ap_table_write(&source, table, sink, reterr);
+    return ap_table_write(&source, table, query->words, sink, reterr);
 }
 
 static enum ap_status rows_of_report(struct ap_query *query, const struct ap_table_query *table, struct ap_sink sink,
@@ -77,13 +80,14 @@ static enum ap_status rows_of_report(struct ap_query *query, const struct ap_tab
         status = ap_model_table_init(&rows, query->gate, query->root, table->name, reterr);
     if (status == AP_OK) {
         struct ap_row_source source = ap_model_table_source(&rows);
-        status = ap_table_write(&source, table, sink, reterr);
+        status = ap_table_write(&source, table, query->words, sink, reterr);
     }
     ap_model_table_release(&rows);
     return status;
 }
 
-enum ap_status ap_query_table(struct ap_query *query, const struct ap_table_query *table, struct ap_sink sink, struct ap_error *reterr)
+enum ap_status ap_query_table(struct ap_query *query, const struct ap_table_query *table, struct ap_sink sink,
+                              struct ap_error *reterr)
 {
     if (ap_is_trace_table(table->name))
         return rows_of_trace(query, table, sink, reterr);
@@ -117,19 +121,21 @@ static bool is_memory_id(const char *id)
 
 static enum ap_status fail_unknown(const char *id, struct ap_error *reterr)
 {
-    return ap_fail(reterr, AP_ERROR_USAGE,
-                   "--around '%.80s': there is no such row; an id is what --table prints as row_id (row:1234, step:3, alloc:17, "
-                   "gpu.kernels[3]), or a finding of this report by its rank or rule (finding:1, findings[0], host-bound)", id);
+    return ap_refuse(
+        reterr, AP_SETTING_AROUND,
+        "there is no row '%.80s'; an id is what tables show as row_id (row:1234, step:3, alloc:17, gpu.kernels[3]), or a "
+        "finding of this report by its rank or rule (finding:1, findings[0], host-bound)",
+        id);
 }
 
 static enum ap_status around_trace(struct ap_query *query, const char *id, size_t number, bool step, uint64_t limit,
                                    struct ap_model *model, struct ap_error *reterr)
 {
     AP_TRY(view_trace(query, id, reterr));
-    if (number >= (step ? query->trace_view.steps.count : query->trace->events.count))
+    if (number >= (step ? query->facts->steps.count : query->facts->trace->events.count))
         return fail_unknown(id, reterr);
-    uint32_t row = step ? query->trace_view.steps.steps[number].row : (uint32_t)number;
-    return ap_around_row(&query->trace_view, row, limit, model, &model->root, reterr);
+    uint32_t row = step ? query->facts->steps.steps[number].row : (uint32_t)number;
+    return ap_around_row(&query->rows, row, limit, model, &model->root, reterr);
 }
 
 static enum ap_status around_memory(struct ap_query *query, const char *id, uint64_t limit, struct ap_model *model,
@@ -146,7 +152,8 @@ static enum ap_status around_memory(struct ap_query *query, const char *id, uint
 static enum ap_status around_report(struct ap_query *query, const char *id, uint64_t limit, struct ap_model *model,
                                     struct ap_value **ret_lent, struct ap_error *reterr)
 {
-    const struct ap_value *value = ap_model_row_find(query->root, id), *finding = value ? NULL : ap_finding_named(query->root, id);
+    const struct ap_value *value = ap_model_row_find(query->root, id),
+                          *finding = value ? NULL : ap_finding_named(query->root, id);
     value = finding ? finding : value;
     if (!value || value == query->root || value->type != AP_VALUE_OBJECT)
         return fail_unknown(id, reterr);
@@ -154,16 +161,16 @@ static enum ap_status around_report(struct ap_query *query, const char *id, uint
     object->as.children = value->as.children; /* the report's own, read only */
     *ret_lent = object;
     const struct ap_value *place = ap_place_in(value);
-    if (!place || !query->trace)
+    if (!place || !query->facts)
         return ap_model_status(model, reterr);
     AP_TRY(view_trace(query, id, reterr));
-    uint32_t row = ap_row_at_place(query->trace, place);
+    uint32_t row = ap_row_at_place(query->facts->trace, place);
     const struct ap_value *start = ap_value_member(place, "start_us"), *dur = ap_value_member(place, "dur_us");
     if (row != AP_NO_ROW)
-        return ap_around_row(&query->trace_view, row, limit, model, &model->root, reterr);
+        return ap_around_row(&query->rows, row, limit, model, &model->root, reterr);
     if (start->type != AP_VALUE_TIME_NS || dur->type != AP_VALUE_TIME_NS || dur->as.integer < 0)
         return ap_model_status(model, reterr);
-    return ap_around_span(&query->trace_view, start->as.integer, dur->as.integer, limit, model, &model->root, reterr);
+    return ap_around_span(&query->rows, start->as.integer, dur->as.integer, limit, model, &model->root, reterr);
 }
 
 static enum ap_status answer(struct ap_query *query, const struct ap_around_query *around, struct ap_model *model,
@@ -184,7 +191,8 @@ static enum ap_status answer(struct ap_query *query, const struct ap_around_quer
 }
 
 /* What stands in the report was redacted with it, and is only lent. */
-static enum ap_status redact_answer(const struct ap_query *query, struct ap_model *model, struct ap_value *lent, struct ap_error *reterr)
+static enum ap_status redact_answer(const struct ap_query *query, struct ap_model *model, struct ap_value *lent,
+                                    struct ap_error *reterr)
 {
     if (!query->redaction)
         return AP_OK;
@@ -213,14 +221,12 @@ enum ap_status ap_query_around(struct ap_query *query, const struct ap_around_qu
 {
     struct ap_model model;
     if (around->format == AP_FORMAT_CSV)
-        return ap_fail(reterr, AP_ERROR_USAGE, "--around is no table: --format text or json");
+        return ap_refuse(reterr, AP_SETTING_AROUND, "the answer is no table: text or json was expected, not csv");
     ap_model_init(&model, query->gate);
     struct ap_value *lent = NULL;
     enum ap_status status = answer(query, around, &model, &lent, reterr);
-    if (status == AP_OK)
-        status = redact_answer(query, &model, lent, reterr);
-    if (status == AP_OK)
-        status = write_answer(&model, around, sink, reterr);
+    AP_AND_THEN(status, redact_answer(query, &model, lent, reterr));
+    AP_AND_THEN(status, write_answer(&model, around, sink, reterr));
     ap_model_release(&model);
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * row_filter.h - which rows of a table are asked for: --where.
+ * row_filter.h - which rows of a table are asked for, in a language of src/expr.
  *
  *     name contains gemm and (dur_us > 1ms or tid = 7)
  *
@@ -14,43 +14,18 @@
 #ifndef AP_ROW_FILTER_H
 #define AP_ROW_FILTER_H
 
-#include "model_build.h"
-
-#define AP_FILTER_MAX_TERMS 32
-#define AP_FILTER_MAX_FIELD 96
-
-enum ap_filter_op {
-    AP_FILTER_equal,
-    AP_FILTER_not_equal,
-    AP_FILTER_less,
-    AP_FILTER_less_equal,
-    AP_FILTER_greater,
-    AP_FILTER_greater_equal,
-    AP_FILTER_contains,
-    AP_FILTER_like
-};
-
-struct ap_filter_term {
-    char field[AP_FILTER_MAX_FIELD];
-    enum ap_filter_op op;
-    struct ap_text value; /* without its quotes */
-    bool quoted, has_number;
-    double number;        /* in the unit of the model */
-};
-
-/** In postfix order. */
-enum ap_filter_step { AP_FILTER_compare /* the next term */, AP_FILTER_and, AP_FILTER_or };
+#include "expr.h"
 
 /** {0} keeps every row. */
 struct ap_row_filter {
-    struct ap_filter_term terms[AP_FILTER_MAX_TERMS];
-    size_t count;
-    enum ap_filter_step steps[2 * AP_FILTER_MAX_TERMS];
-    size_t step_count;
+    struct ap_expr expr;
+    struct ap_expr_room room; /* what the expression points to */
 };
 
 /** @where: borrowed; NULL = every row. AP_ERROR_USAGE says what was expected. */
-AP_MUST_CHECK enum ap_status ap_row_filter_parse(const char *where, struct ap_row_filter *ret_filter, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_row_filter_parse(const char *where, struct ap_row_filter *ret_filter,
+                                                 struct ap_error *reterr);
+/** Is the row one that is asked for? */
 bool ap_row_filter_keeps(const struct ap_row_filter *filter, const struct ap_value *row);
 
 #endif

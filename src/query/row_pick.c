@@ -9,6 +9,8 @@
 
 #include "poison.h"
 
+#define MAX_COLUMN_BYTES 96
+
 /* What a row is ordered by. */
 struct sort_key {
     uint32_t row;
@@ -21,12 +23,12 @@ struct picking {
     const struct ap_row_source *source;
     const struct ap_row_filter *filter;
     struct ap_picked_rows *rows;
-    char sort[AP_FILTER_MAX_FIELD]; /* "" = by place */
+    char sort[MAX_COLUMN_BYTES]; /* "" = by place */
     enum { BY_TYPE, ASCENDING, DESCENDING } direction;
     struct ap_arena texts; /* of the keys */
     struct sort_key *keys;
     size_t key_count, key_capacity;
-    bool seen_fields[AP_FILTER_MAX_TERMS], seen_sort;
+    bool seen_fields[AP_EXPR_MAX], seen_sort;
 };
 
 static enum ap_status read_sort(struct picking *picking, const char *sort, struct ap_error *reterr)
@@ -34,7 +36,7 @@ static enum ap_status read_sort(struct picking *picking, const char *sort, struc
     size_t bytes = sort ? strcspn(sort, ":") : 0;
     const char *direction = sort ? sort + bytes : "";
     if (bytes >= sizeof(picking->sort) || (sort && !bytes))
-        return ap_fail(reterr, AP_ERROR_USAGE, "--sort takes the name of a column, not '%.80s'", sort);
+        return ap_refuse(reterr, AP_SETTING_SORT, "the name of a column was expected, not '%.80s'", sort);
     if (bytes)
         memcpy(picking->sort, sort, bytes);
     if (strcmp(direction, ":asc") == 0)
@@ -42,7 +44,7 @@ static enum ap_status read_sort(struct picking *picking, const char *sort, struc
     else if (strcmp(direction, ":desc") == 0)
         picking->direction = DESCENDING;
     else if (*direction)
-        return ap_fail(reterr, AP_ERROR_USAGE, "--sort '%.80s': \":asc\" or \":desc\" was expected behind the column", sort);
+        return ap_refuse(reterr, AP_SETTING_SORT, "'%.80s': \":asc\" or \":desc\" was expected behind the column", sort);
     return AP_OK;
 }
 
@@ -56,13 +58,14 @@ enum ap_status ap_row_sort_check(const char *sort, struct ap_error *reterr)
 
 static void note_fields(struct picking *picking, const struct ap_value *row)
 {
-    for (size_t i = 0; i < picking->filter->count; i++)
-        picking->seen_fields[i] = picking->seen_fields[i] || ap_value_at(row, picking->filter->terms[i].field);
+    const struct ap_expr *expr = &picking->filter->expr;
+    for (size_t i = 0; i < expr->comparison_count; i++)
+        picking->seen_fields[i] = picking->seen_fields[i] || ap_value_below(row, expr->comparisons[i].path);
     picking->seen_sort = picking->seen_sort || !picking->sort[0] || ap_value_at(row, picking->sort);
 }
 
-static enum ap_status fail_unknown(const struct picking *picking, const char *option, const char *field, const struct ap_value *row,
-                                   struct ap_error *reterr)
+static enum ap_status fail_unknown(const struct picking *picking, enum ap_setting setting, struct ap_text field,
+                                   const struct ap_value *row, struct ap_error *reterr)
 {
     char known[600] = "";
     size_t used = 0;
@@ -71,16 +74,17 @@ static enum ap_status fail_unknown(const struct picking *picking, const char *op
                              (int)(member->key.bytes > 60 ? 60 : member->key.bytes), member->key.data);
         used += bytes > 0 ? (size_t)bytes : 0;
     }
-    return ap_fail(reterr, AP_ERROR_USAGE, "%s: the table %.60s has no column '%.60s'; it has %s", option, picking->source->name,
-                   field, known);
+    return ap_refuse(reterr, setting, "the table %.60s has no column '%.*s'; it has %s", picking->source->name,
+                     (int)(field.bytes > 60 ? 60 : field.bytes), field.data, known);
 }
 
 static enum ap_status check_fields(const struct picking *picking, const struct ap_value *row, struct ap_error *reterr)
 {
-    for (size_t i = 0; i < picking->filter->count; i++)
+    const struct ap_expr *expr = &picking->filter->expr;
+    for (size_t i = 0; i < expr->comparison_count; i++)
         if (!picking->seen_fields[i])
-            return fail_unknown(picking, "--where", picking->filter->terms[i].field, row, reterr);
-    return picking->seen_sort ? AP_OK : fail_unknown(picking, "--sort", picking->sort, row, reterr);
+            return fail_unknown(picking, AP_SETTING_WHERE, expr->comparisons[i].path, row, reterr);
+    return picking->seen_sort ? AP_OK : fail_unknown(picking, AP_SETTING_SORT, ap_text_of(picking->sort), row, reterr);
 }
 
 /* ---- rows ---- */
@@ -95,16 +99,13 @@ static enum ap_status keep_key(struct picking *picking, uint32_t index, const st
         if (!key.text.data)
             return ap_fail_memory(picking->source->gate, reterr);
     }
-    AP_TRY(ap_mem_reserve(picking->source->gate, (void **)&picking->keys, &picking->key_capacity, picking->key_count + 1,
-                          sizeof(picking->keys[0]), reterr));
-    picking->keys[picking->key_count++] = key;
+    AP_TRY_ADD(picking->source->gate, picking->keys, picking->key_count, picking->key_capacity, reterr, key);
     return AP_OK;
 }
 
 static enum ap_status keep_row(struct ap_picked_rows *rows, uint32_t index, struct ap_error *reterr)
 {
-    AP_TRY(ap_mem_reserve(rows->gate, (void **)&rows->rows, &rows->capacity, rows->count + 1, sizeof(rows->rows[0]), reterr));
-    rows->rows[rows->count++] = index;
+    AP_TRY_ADD(rows->gate, rows->rows, rows->count, rows->capacity, reterr, index);
     return AP_OK;
 }
 
@@ -129,8 +130,7 @@ static enum ap_status take_some(struct picking *picking, size_t first, size_t en
     for (size_t i = first; i < end && status == AP_OK; i++) {
         row = ap_add_object(&model, &model.root, NULL);
         status = ap_source_fill(picking->source, i, &model, row, reterr);
-        if (status == AP_OK)
-            status = take_row(picking, (uint32_t)i, row, limit, reterr);
+        AP_AND_THEN(status, take_row(picking, (uint32_t)i, row, limit, reterr));
     }
     if (status == AP_OK && first == 0 && row)
         status = check_fields(picking, row, reterr);
@@ -179,45 +179,46 @@ static enum ap_status sort_rows(struct picking *picking, uint64_t limit, struct 
 {
     uint32_t *order = NULL;
     size_t count = 0;
-    AP_TRY(ap_top_indices(picking->source->gate, (uint32_t)picking->key_count, limit, key_before, picking, &order, &count, reterr));
+    AP_TRY(ap_top_indices(picking->source->gate, (uint32_t)picking->key_count, limit, key_before, picking, &order, &count,
+                          reterr));
     enum ap_status status = AP_OK;
     for (size_t i = 0; i < count && status == AP_OK; i++)
         status = keep_row(picking->rows, picking->keys[order[i]].row, reterr);
-    ap_mem_free(picking->source->gate, order, count * sizeof(order[0]));
+    AP_FREE(picking->source->gate, order, count);
     return status;
 }
 
-enum ap_status ap_rows_pick(const struct ap_row_source *source, const struct ap_row_filter *filter, const char *sort, uint64_t limit,
-                            struct ap_picked_rows *rows, struct ap_error *reterr)
+enum ap_status ap_rows_pick(const struct ap_row_source *source, const struct ap_row_filter *filter, const char *sort,
+                            uint64_t limit, struct ap_picked_rows *rows, struct ap_error *reterr)
 {
     struct picking picking = { .source = source, .filter = filter, .rows = rows };
     *rows = (struct ap_picked_rows){ .gate = source->gate };
     AP_TRY(read_sort(&picking, sort, reterr));
-    if (!picking.sort[0] && !filter->count)
+    if (!picking.sort[0] && !filter->expr.comparison_count)
         return take_first(&picking, limit, reterr);
-    for (size_t i = 0; i < filter->count; i++)
-        picking.seen_fields[i] = ap_known_table_has(source->name, filter->terms[i].field);
-    picking.seen_sort = ap_known_table_has(source->name, picking.sort);
+    for (size_t i = 0; i < filter->expr.comparison_count; i++)
+        picking.seen_fields[i] = ap_known_table_has(source->name, filter->expr.comparisons[i].path);
+    picking.seen_sort = ap_known_table_has(source->name, ap_text_of(picking.sort));
     ap_arena_init(&picking.texts, source->gate);
     enum ap_status status = AP_OK;
     for (size_t first = 0; first < source->count && status == AP_OK; first += AP_ROWS_AT_ONCE)
-        status = take_some(&picking, first, source->count - first < AP_ROWS_AT_ONCE ? source->count : first + AP_ROWS_AT_ONCE, limit,
-                           reterr);
+        status = take_some(&picking, first,
+                           source->count - first < AP_ROWS_AT_ONCE ? source->count : first + AP_ROWS_AT_ONCE, limit, reterr);
     if (status == AP_OK && picking.sort[0])
         status = sort_rows(&picking, limit, reterr);
-    ap_mem_free(source->gate, picking.keys, picking.key_capacity * sizeof(picking.keys[0]));
+    AP_FREE(source->gate, picking.keys, picking.key_capacity);
     ap_arena_release(&picking.texts);
     return status;
 }
 
 void ap_picked_rows_release(struct ap_picked_rows *rows)
 {
-    ap_mem_free(rows->gate, rows->rows, rows->capacity * sizeof(rows->rows[0]));
+    AP_FREE(rows->gate, rows->rows, rows->capacity);
     *rows = (struct ap_picked_rows){ .gate = rows->gate };
 }
 
-static enum ap_status see_some(const struct ap_row_source *source, const uint32_t *rows, size_t count, ap_see_row *see, void *self,
-                               struct ap_error *reterr)
+static enum ap_status see_some(const struct ap_row_source *source, const uint32_t *rows, size_t count, ap_see_row *see,
+                               void *self, struct ap_error *reterr)
 {
     struct ap_model model;
     enum ap_status status = AP_OK;
@@ -225,15 +226,14 @@ static enum ap_status see_some(const struct ap_row_source *source, const uint32_
     for (size_t i = 0; i < count && status == AP_OK; i++) {
         struct ap_value *row = ap_add_object(&model, &model.root, NULL);
         status = ap_source_fill(source, rows[i], &model, row, reterr);
-        if (status == AP_OK)
-            status = see(self, row, reterr);
+        AP_AND_THEN(status, see(self, row, reterr));
     }
     ap_model_release(&model);
     return status;
 }
 
-enum ap_status ap_rows_see(const struct ap_row_source *source, const struct ap_picked_rows *rows, ap_see_row *see, void *self,
-                           struct ap_error *reterr)
+enum ap_status ap_rows_see(const struct ap_row_source *source, const struct ap_picked_rows *rows, ap_see_row *see,
+                           void *self, struct ap_error *reterr)
 {
     for (size_t first = 0; first < rows->count; first += AP_ROWS_AT_ONCE) {
         size_t count = rows->count - first < AP_ROWS_AT_ONCE ? rows->count - first : AP_ROWS_AT_ONCE;

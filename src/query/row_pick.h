@@ -19,15 +19,17 @@ struct ap_picked_rows {
 /** Is this what @sort below takes? AP_ERROR_USAGE where not. */
 AP_MUST_CHECK enum ap_status ap_row_sort_check(const char *sort, struct ap_error *reterr);
 
-/** @sort: a column, ":asc" or ":desc" behind it; NULL = the order of the source. @limit: 0 = all. The rows may be released after a
- *  failure too. AP_ERROR_USAGE where a column is in no row. */
-AP_MUST_CHECK enum ap_status ap_rows_pick(const struct ap_row_source *source, const struct ap_row_filter *filter, const char *sort,
-                                          uint64_t limit, struct ap_picked_rows *rows, struct ap_error *reterr);
+/** @sort: a column, ":asc" or ":desc" behind it; NULL = the order of the source. @limit: 0 = all. The rows may be released
+ * after a failure too. AP_ERROR_USAGE where a column is in no row. */
+AP_MUST_CHECK enum ap_status ap_rows_pick(const struct ap_row_source *source, const struct ap_row_filter *filter,
+                                          const char *sort, uint64_t limit, struct ap_picked_rows *rows,
+                                          struct ap_error *reterr);
 void ap_picked_rows_release(struct ap_picked_rows *rows);
 
 /** Call @see for each picked row, in order, with the row. */
 typedef enum ap_status ap_see_row(void *self, const struct ap_value *row, struct ap_error *reterr);
-AP_MUST_CHECK enum ap_status ap_rows_see(const struct ap_row_source *source, const struct ap_picked_rows *rows, ap_see_row *see,
-                                         void *self, struct ap_error *reterr);
+/** Hands the rows to @see in their order; its first failure ends it and is returned. */
+AP_MUST_CHECK enum ap_status ap_rows_see(const struct ap_row_source *source, const struct ap_picked_rows *rows,
+                                         ap_see_row *see, void *self, struct ap_error *reterr);
 
 #endif

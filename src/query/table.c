@@ -9,18 +9,19 @@
 #include "report.h"
 #include "row_pick.h"
 #include "table_cell.h"
+#include "words.h"
 
 #include "poison.h"
 
 #define MAX_COLUMNS 64
 #define MAX_PATH 120
-#define MAX_CELL 60 /* columns that one cell of text takes at most */
-#define NARROW 140  /* a terminal of fewer columns */
+#define MAX_CELL 60    /* columns that one cell of text takes at most */
+#define NARROW 140     /* a terminal of fewer columns */
 #define NARROW_CELL 32 /* and what a cell takes there */
 
 struct column {
     char path[MAX_PATH];
-    size_t width;  /* 0 = empty in all rows */
+    size_t width; /* 0 = empty in all rows */
     bool number, shown, asked;
 };
 
@@ -30,6 +31,7 @@ struct writing {
     struct column columns[MAX_COLUMNS];
     size_t column_count, row_count;
     size_t columns_left_out;
+    enum ap_words words;
 };
 
 /* ---- columns ---- */
@@ -81,11 +83,12 @@ static enum ap_status choose_asked(struct writing *writing, const struct ap_valu
         size_t bytes = strcspn(at, ",");
         struct column *column = &writing->columns[writing->column_count];
         if (writing->column_count == MAX_COLUMNS || bytes >= sizeof(column->path))
-            return ap_fail(reterr, AP_ERROR_USAGE, "--columns: at most %d names of columns were expected", MAX_COLUMNS);
+            return ap_refuse(reterr, AP_SETTING_COLUMNS, "at most %d names of columns were expected", MAX_COLUMNS);
         *column = (struct column){ .asked = true };
         memcpy(column->path, at, bytes);
-        if (!bytes || (!ap_value_at(row, column->path) && !ap_known_table_has(table, column->path)))
-            return ap_fail(reterr, AP_ERROR_USAGE, "--columns: the table has no column '%.60s'; without --columns all are shown", column->path);
+        if (!bytes || (!ap_value_at(row, column->path) && !ap_known_table_has(table, ap_text_of(column->path))))
+            return ap_advise(reterr, AP_ADVICE_ALL_COLUMNS,
+                             ap_refuse(reterr, AP_SETTING_COLUMNS, "the table has no column '%.60s'", column->path));
         writing->column_count++;
         at = at[bytes] ? at + bytes + 1 : NULL;
     }
@@ -213,21 +216,23 @@ static enum ap_status write_text_row(void *self, const struct ap_value *row, str
     return AP_OK;
 }
 
-static enum ap_status write_text(struct writing *writing, const struct ap_row_source *source, const struct ap_picked_rows *rows,
-                                 struct ap_error *reterr)
+static enum ap_status write_text(struct writing *writing, const struct ap_row_source *source,
+                                 const struct ap_picked_rows *rows, struct ap_error *reterr)
 {
     AP_TRY(ap_rows_see(source, rows, measure, writing, reterr));
     choose_columns(writing);
     if (rows->count)
         write_head(writing);
     AP_TRY(ap_rows_see(source, rows, write_text_row, writing, reterr));
-    ap_out_format(&writing->out, "%s%zu of %llu row%s", rows->count ? "\n" : "", rows->count, (unsigned long long)rows->matched,
-                  rows->matched == 1 ? "" : "s");
+    ap_out_format(&writing->out, "%s%zu of %llu row%s", rows->count ? "\n" : "", rows->count,
+                  (unsigned long long)rows->matched, rows->matched == 1 ? "" : "s");
     if (rows->matched != source->count)
-        ap_out_format(&writing->out, " that --where keeps of %zu", source->count);
+        ap_out_format(&writing->out, " that %s keeps of %zu", ap_setting_name(AP_SETTING_WHERE, writing->words),
+                      source->count);
     if (writing->columns_left_out)
-        ap_out_format(&writing->out, "; %zu more column%s: --columns, --format json or csv", writing->columns_left_out,
-                      writing->columns_left_out == 1 ? "" : "s");
+        ap_out_format(&writing->out, "; %zu more column%s: %s, %s json or csv", writing->columns_left_out,
+                      writing->columns_left_out == 1 ? "" : "s", ap_setting_name(AP_SETTING_COLUMNS, writing->words),
+                      ap_setting_name(AP_SETTING_FORMAT, writing->words));
     ap_out_char(&writing->out, '\n');
     return AP_OK;
 }
@@ -268,12 +273,13 @@ static void write_json_columns(struct writing *writing)
     ap_out_string(&writing->out, writing->query->columns ? "]" : "null");
 }
 
-static enum ap_status write_json(struct writing *writing, const struct ap_row_source *source, const struct ap_picked_rows *rows,
-                                 struct ap_error *reterr)
+static enum ap_status write_json(struct writing *writing, const struct ap_row_source *source,
+                                 const struct ap_picked_rows *rows, struct ap_error *reterr)
 {
     ap_out_string(&writing->out, "{\n  \"schema_version\": \"" AP_ANSWER_VERSION "\",\n  \"table\": ");
     ap_json_write_text(&writing->out, ap_text_of(source->name));
-    ap_out_format(&writing->out, ",\n  \"rows_total\": %zu,\n  \"rows_matched\": %llu,\n  \"rows_shown\": %zu,\n  \"columns\": ",
+    ap_out_format(&writing->out,
+                  ",\n  \"rows_total\": %zu,\n  \"rows_matched\": %llu,\n  \"rows_shown\": %zu,\n  \"columns\": ",
                   source->count, (unsigned long long)rows->matched, rows->count);
     write_json_columns(writing);
     ap_out_string(&writing->out, ",\n  \"rows\": [");
@@ -310,8 +316,8 @@ static enum ap_status write_csv_row(void *self, const struct ap_value *row, stru
     return AP_OK;
 }
 
-static enum ap_status write_csv(struct writing *writing, const struct ap_row_source *source, const struct ap_picked_rows *rows,
-                                struct ap_error *reterr)
+static enum ap_status write_csv(struct writing *writing, const struct ap_row_source *source,
+                                const struct ap_picked_rows *rows, struct ap_error *reterr)
 {
     if (rows->count)
         return ap_rows_see(source, rows, write_csv_row, writing, reterr);
@@ -319,8 +325,8 @@ static enum ap_status write_csv(struct writing *writing, const struct ap_row_sou
     return writing->column_count ? write_csv_head(writing, reterr) : AP_OK;
 }
 
-static enum ap_status write_rows(struct writing *writing, const struct ap_row_source *source, const struct ap_picked_rows *rows,
-                                 struct ap_error *reterr)
+static enum ap_status write_rows(struct writing *writing, const struct ap_row_source *source,
+                                 const struct ap_picked_rows *rows, struct ap_error *reterr)
 {
     switch (writing->query->format) {
     case AP_FORMAT_TEXT: return write_text(writing, source, rows, reterr);
@@ -330,23 +336,21 @@ static enum ap_status write_rows(struct writing *writing, const struct ap_row_so
     return AP_OK;
 }
 
-enum ap_status ap_table_write(const struct ap_row_source *source, const struct ap_table_query *query, struct ap_sink sink,
-                              struct ap_error *reterr)
+enum ap_status ap_table_write(const struct ap_row_source *source, const struct ap_table_query *query, enum ap_words words,
+                              struct ap_sink sink, struct ap_error *reterr)
 {
     struct ap_row_filter filter;
     struct ap_picked_rows rows;
     AP_TRY(ap_row_filter_parse(query->where, &filter, reterr));
-    struct writing *writing = ap_mem_cleared(source->gate, sizeof(*writing));
-    if (!writing)
-        return ap_fail_memory(source->gate, reterr);
+    struct writing *writing;
+    AP_TRY(AP_ALLOC_CLEARED(source->gate, writing, 1, reterr));
     writing->query = query;
+    writing->words = words;
     ap_out_init(&writing->out, sink);
     enum ap_status status = ap_rows_pick(source, &filter, query->sort, query->limit, &rows, reterr);
-    if (status == AP_OK)
-        status = write_rows(writing, source, &rows, reterr);
-    if (status == AP_OK)
-        status = ap_out_finish(&writing->out, reterr);
+    AP_AND_THEN(status, write_rows(writing, source, &rows, reterr));
+    AP_AND_THEN(status, ap_out_finish(&writing->out, reterr));
     ap_picked_rows_release(&rows);
-    ap_mem_free(source->gate, writing, sizeof(*writing));
+    AP_FREE(source->gate, writing, 1);
     return status;
 }

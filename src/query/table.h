@@ -10,8 +10,8 @@
 /** Of the JSON of all answers: references/answer-schema.json tells what the parts mean. */
 #define AP_ANSWER_VERSION "1.0"
 
-/** @query: all but its name. */
+/** @query: all but its name; @words: of the text. */
 AP_MUST_CHECK enum ap_status ap_table_write(const struct ap_row_source *source, const struct ap_table_query *query,
-                                            struct ap_sink sink, struct ap_error *reterr);
+                                            enum ap_words words, struct ap_sink sink, struct ap_error *reterr);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "passes.h"
+#include "part.h"
 #include "shape_text.h"
 #include "sort.h"
 
@@ -12,15 +12,15 @@
 
 static enum ap_status keep(struct ap_trace_table *table, uint32_t number, struct ap_error *reterr)
 {
-    AP_TRY(ap_mem_reserve(table->view->gate, (void **)&table->rows, &table->capacity, table->count + 1, sizeof(table->rows[0]), reterr));
-    table->rows[table->count++] = number;
+    AP_TRY_ADD(table->view->facts->gate, table->rows, table->count, table->capacity, reterr, number);
     return AP_OK;
 }
 
 /* ---- members that several tables have ---- */
 
 /* Who called: the operator that the program asked for, and the program's own line. */
-static void add_cause(const struct ap_trace_view *view, const struct ap_host_chain *chain, struct ap_model *model, struct ap_value *to)
+static void add_cause(const struct ap_trace_rows *view, const struct ap_host_chain *chain, struct ap_model *model,
+                      struct ap_value *to)
 {
     ap_add_row_name(view, model, to, "operator", chain->op);
     ap_add_row_id(model, to, "operator_id", chain->op);
@@ -28,7 +28,7 @@ static void add_cause(const struct ap_trace_view *view, const struct ap_host_cha
     ap_add_row_name(view, model, to, "line", chain->line);
 }
 
-static void add_cause_of(const struct ap_trace_view *view, uint32_t row, struct ap_model *model, struct ap_value *to)
+static void add_cause_of(const struct ap_trace_rows *view, uint32_t row, struct ap_model *model, struct ap_value *to)
 {
     struct ap_host_chain chain = { AP_NO_ROW, AP_NO_ROW, AP_NO_ROW };
     struct ap_host_chains chains = view->chains; /* what it remembers of names it shares */
@@ -37,29 +37,30 @@ static void add_cause_of(const struct ap_trace_view *view, uint32_t row, struct 
     add_cause(view, &chain, model, to);
 }
 
-static void add_cause_of_work(const struct ap_trace_view *view, const struct ap_device_row *linked, struct ap_model *model,
+static void add_cause_of_work(const struct ap_trace_rows *view, const struct ap_device_row *linked, struct ap_model *model,
                               struct ap_value *to)
 {
     add_cause_of(view, linked->op != AP_NO_ROW ? linked->op : linked->launch, model, to);
 }
 
-static void add_step_and_phase(const struct ap_trace_view *view, uint32_t row, struct ap_model *model, struct ap_value *to)
+static void add_step_and_phase(const struct ap_trace_rows *view, uint32_t row, struct ap_model *model, struct ap_value *to)
 {
-    ap_add_step_of(view, model, to, view->trace->events.start_ns[row]);
-    ap_add_string(model, to, "phase", ap_phase_name(ap_phase_of_row(&view->phases, row)));
+    ap_add_step_of(view, model, to, view->facts->trace->events.start_ns[row]);
+    ap_add_string(model, to, "phase", ap_phase_name(ap_phase_of_row(&view->facts->phases, row)));
 }
 
 /* The step is that of the launch, where it is known: the device runs behind the host. */
-static void add_step_and_phase_of_work(const struct ap_trace_view *view, const struct ap_device_row *linked, struct ap_model *model,
-                                       struct ap_value *to)
+static void add_step_and_phase_of_work(const struct ap_trace_rows *view, const struct ap_device_row *linked,
+                                       struct ap_model *model, struct ap_value *to)
 {
     uint32_t row = linked->launch == AP_NO_ROW ? linked->row : linked->launch;
-    ap_add_step_of(view, model, to, view->trace->events.start_ns[row]);
-    ap_add_string(model, to, "phase", ap_phase_name(ap_phase_of_work(&view->phases, view->trace, linked)));
+    ap_add_step_of(view, model, to, view->facts->trace->events.start_ns[row]);
+    ap_add_string(model, to, "phase", ap_phase_name(ap_phase_of_work(&view->facts->phases, view->facts->trace, linked)));
 }
 
 /* From the start of the call to the start of the work. */
-static void add_delay(const struct ap_trace *trace, const struct ap_device_row *linked, struct ap_model *model, struct ap_value *to)
+static void add_delay(const struct ap_trace *trace, const struct ap_device_row *linked, struct ap_model *model,
+                      struct ap_value *to)
 {
     bool known = linked->launch != AP_NO_ROW;
     ap_add_known_time(model, to, "queue_delay_us", known,
@@ -70,7 +71,7 @@ static void add_delay(const struct ap_trace *trace, const struct ap_device_row *
 
 static enum ap_status open_operators(struct ap_trace_table *table, struct ap_error *reterr)
 {
-    const struct ap_trace *trace = table->view->trace;
+    const struct ap_trace *trace = table->view->facts->trace;
     for (uint32_t row = 0; row < trace->events.count; row++)
         if (ap_row_is_of(trace, row, 1u << AP_KIND_operator))
             AP_TRY(keep(table, row, reterr));
@@ -92,24 +93,25 @@ static void add_shapes(const struct ap_trace *trace, uint32_t row, struct ap_mod
 static void fill_operator(void *self, size_t index, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_trace_table *table = self;
-    const struct ap_trace_view *view = table->view;
+    const struct ap_trace_rows *view = table->view;
     uint32_t row = table->rows[index];
-    bool placed = ap_row_is_placed(view->trace, row);
+    bool placed = ap_row_is_placed(view->facts->trace, row);
     ap_add_row_id(model, to, "row_id", row);
     ap_add_row_name(view, model, to, "name", row);
-    ap_add_place(view->trace, row, model, to);
+    ap_add_place(view->facts->trace, row, model, to);
     add_step_and_phase(view, row, model, to);
-    ap_add_row_id(model, to, "parent_id", placed ? ap_host_around(&view->tree, view->trace, row, AP_HOST_KINDS) : AP_NO_ROW);
-    add_shapes(view->trace, row, model, to);
+    ap_add_row_id(model, to, "parent_id",
+                  placed ? ap_host_around(&view->facts->tree, view->facts->trace, row, AP_HOST_KINDS) : AP_NO_ROW);
+    add_shapes(view->facts->trace, row, model, to);
 }
 
 /* ---- kernels ---- */
 
 static enum ap_status open_kernels(struct ap_trace_table *table, struct ap_error *reterr)
 {
-    const struct ap_links *links = &table->view->links;
+    const struct ap_links *links = &table->view->facts->links;
     for (size_t i = 0; i < links->count; i++)
-        if (ap_row_is_of(table->view->trace, links->rows[i].row, 1u << AP_KIND_kernel))
+        if (ap_row_is_of(table->view->facts->trace, links->rows[i].row, 1u << AP_KIND_kernel))
             AP_TRY(keep(table, (uint32_t)i, reterr));
     return AP_OK;
 }
@@ -117,16 +119,16 @@ static enum ap_status open_kernels(struct ap_trace_table *table, struct ap_error
 static void fill_kernel(void *self, size_t index, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_trace_table *table = self;
-    const struct ap_trace_view *view = table->view;
-    const struct ap_device_row *linked = &view->links.rows[table->rows[index]];
-    const struct ap_work_detail *work = ap_row_work(view->trace, linked->row);
-    unsigned subfamily = ap_kernel_subfamily_of(&view->families, view->trace->events.name[linked->row]);
+    const struct ap_trace_rows *view = table->view;
+    const struct ap_device_row *linked = &view->facts->links.rows[table->rows[index]];
+    const struct ap_work_detail *work = ap_row_work(view->facts->trace, linked->row);
+    unsigned subfamily = ap_kernel_subfamily_of(&view->facts->families, view->facts->trace->events.name[linked->row]);
     ap_add_row_id(model, to, "row_id", linked->row);
     ap_add_row_name(view, model, to, "name", linked->row);
     ap_add_string(model, to, "family", ap_kernel_family_name(ap_kernel_family_of(subfamily)));
-    ap_add_place(view->trace, linked->row, model, to);
-    ap_add_count(model, to, "device", ap_row_device(view->trace, linked->row));
-    add_delay(view->trace, linked, model, to);
+    ap_add_place(view->facts->trace, linked->row, model, to);
+    ap_add_count(model, to, "device", ap_row_device(view->facts->trace, linked->row));
+    add_delay(view->facts->trace, linked, model, to);
     ap_add_row_id(model, to, "launch_id", linked->launch);
     add_cause_of_work(view, linked, model, to);
     add_step_and_phase_of_work(view, linked, model, to);
@@ -142,27 +144,21 @@ static void fill_kernel(void *self, size_t index, struct ap_model *model, struct
 
 static bool launch_before(const void *context, uint32_t a, uint32_t b)
 {
-    const struct ap_trace_view *view = context;
-    const struct ap_device_row *x = &view->links.rows[a], *y = &view->links.rows[b];
-    const int64_t *start_ns = view->trace->events.start_ns;
-    if (x->launch != y->launch)
-        return x->launch < y->launch;
+    const struct ap_trace_rows *view = context;
+    const struct ap_device_row *x = &view->facts->links.rows[a], *y = &view->facts->links.rows[b];
+    const int64_t *start_ns = view->facts->trace->events.start_ns;
+    AP_SMALLER_FIRST(x->launch, y->launch);
     return start_ns[x->row] != start_ns[y->row] ? start_ns[x->row] < start_ns[y->row] : a < b;
 }
 
 /* Places in links of the rows that have a launch, by launch; then only the first of each launch is kept. */
 static enum ap_status open_launches(struct ap_trace_table *table, struct ap_error *reterr)
 {
-    const struct ap_links *links = &table->view->links;
+    const struct ap_links *links = &table->view->facts->links;
     for (size_t i = 0; i < links->count; i++)
         if (links->rows[i].launch != AP_NO_ROW)
             AP_TRY(keep(table, (uint32_t)i, reterr));
-    size_t bytes = (table->count + 1) * sizeof(uint32_t);
-    uint32_t *spare = ap_mem_resize(table->view->gate, NULL, 0, bytes);
-    if (!spare)
-        return ap_fail_memory(table->view->gate, reterr);
-    ap_sort_indices(table->rows, table->count, spare, launch_before, table->view);
-    ap_mem_free(table->view->gate, spare, bytes);
+    AP_TRY(ap_sort_list(table->view->facts->gate, table->rows, table->count, launch_before, table->view, reterr));
     size_t kept = 0;
     for (size_t i = 0; i < table->count; i++)
         if (!kept || links->rows[table->rows[kept - 1]].launch != links->rows[table->rows[i]].launch)
@@ -174,9 +170,9 @@ static enum ap_status open_launches(struct ap_trace_table *table, struct ap_erro
 static void fill_launch(void *self, size_t index, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_trace_table *table = self;
-    const struct ap_trace_view *view = table->view;
-    const struct ap_trace *trace = view->trace;
-    const struct ap_device_row *linked = &view->links.rows[table->rows[index]];
+    const struct ap_trace_rows *view = table->view;
+    const struct ap_trace *trace = view->facts->trace;
+    const struct ap_device_row *linked = &view->facts->links.rows[table->rows[index]];
     int64_t gap_ns = trace->events.start_ns[linked->row] - ap_row_end_ns(trace, linked->launch);
     ap_add_row_id(model, to, "row_id", linked->launch);
     ap_add_row_name(view, model, to, "call", linked->launch);
@@ -195,27 +191,27 @@ static void fill_launch(void *self, size_t index, struct ap_model *model, struct
 
 static enum ap_status open_copies(struct ap_trace_table *table, struct ap_error *reterr)
 {
-    const struct ap_trace_view *view = table->view;
-    AP_TRY(ap_call_kinds_init(&table->kinds, view->trace, view->gate, reterr));
-    AP_TRY(ap_copies_init(&table->copies, view->trace, &view->tree, &view->links, &table->kinds, view->gate, reterr));
-    for (size_t i = 0; i < view->links.count; i++)
+    const struct ap_trace_rows *view = table->view;
+    AP_TRY(ap_copies_init(&table->copies, view->facts->trace, &view->facts->tree, &view->facts->links, &view->facts->calls,
+                          view->facts->gate, reterr));
+    for (size_t i = 0; i < view->facts->links.count; i++)
         if (table->copies.cause[i] != AP_COPY_CAUSE_COUNT)
             AP_TRY(keep(table, (uint32_t)i, reterr));
     table->device_count = table->count;
-    for (uint32_t row = 0; row < view->trace->events.count && view->links.linked_count; row++)
-        if (ap_is_host_copy(&table->copies, view->trace, &view->tree, row))
+    for (uint32_t row = 0; row < view->facts->trace->events.count && view->facts->links.linked_count; row++)
+        if (ap_is_host_copy(&table->copies, view->facts->trace, &view->facts->tree, row))
             AP_TRY(keep(table, row, reterr));
     return AP_OK;
 }
 
-static void fill_host_copy(const struct ap_trace_view *view, uint32_t row, struct ap_model *model, struct ap_value *to)
+static void fill_host_copy(const struct ap_trace_rows *view, uint32_t row, struct ap_model *model, struct ap_value *to)
 {
     static const char *const of_devices[] = { "gigabytes_per_s", "device", "queue_delay_us", "launch_id" };
     ap_add_row_id(model, to, "row_id", row);
     ap_add_row_name(view, model, to, "name", row);
     ap_add_string(model, to, "what", ap_copy_cause_word(AP_COPY_cpu_only));
     ap_add_null(model, to, "bytes");
-    ap_add_place(view->trace, row, model, to);
+    ap_add_place(view->facts->trace, row, model, to);
     for (size_t i = 0; i < AP_COUNT_OF(of_devices); i++)
         ap_add_null(model, to, of_devices[i]);
     add_cause_of(view, row, model, to);
@@ -225,22 +221,24 @@ static void fill_host_copy(const struct ap_trace_view *view, uint32_t row, struc
 static void fill_copy(void *self, size_t index, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_trace_table *table = self;
-    const struct ap_trace_view *view = table->view;
+    const struct ap_trace_rows *view = table->view;
     if (index >= table->device_count) {
         fill_host_copy(view, table->rows[index], model, to);
         return;
     }
-    const struct ap_device_row *linked = &view->links.rows[table->rows[index]];
-    int64_t bytes = ap_row_is_of(view->trace, linked->row, 1u << AP_KIND_memcpy) ? ap_row_bytes(view->trace, linked->row) : -1;
-    int64_t dur_ns = view->trace->events.dur_ns[linked->row];
+    const struct ap_device_row *linked = &view->facts->links.rows[table->rows[index]];
+    int64_t bytes = ap_row_is_of(view->facts->trace, linked->row, 1u << AP_KIND_memcpy)
+                        ? ap_row_bytes(view->facts->trace, linked->row)
+                        : -1;
+    int64_t dur_ns = view->facts->trace->events.dur_ns[linked->row];
     ap_add_row_id(model, to, "row_id", linked->row);
     ap_add_row_name(view, model, to, "name", linked->row);
     ap_add_string(model, to, "what", ap_copy_cause_word((enum ap_copy_cause)table->copies.cause[table->rows[index]]));
     ap_add_known_bytes(model, to, "bytes", bytes >= 0, bytes);
-    ap_add_place(view->trace, linked->row, model, to);
+    ap_add_place(view->facts->trace, linked->row, model, to);
     ap_add_number_per(model, to, "gigabytes_per_s", (double)bytes, bytes >= 0 ? (double)dur_ns : 0);
-    ap_add_count(model, to, "device", ap_row_device(view->trace, linked->row));
-    add_delay(view->trace, linked, model, to);
+    ap_add_count(model, to, "device", ap_row_device(view->facts->trace, linked->row));
+    add_delay(view->facts->trace, linked, model, to);
     ap_add_row_id(model, to, "launch_id", linked->launch);
     add_cause_of_work(view, linked, model, to);
     add_step_and_phase_of_work(view, linked, model, to);
@@ -250,11 +248,10 @@ static void fill_copy(void *self, size_t index, struct ap_model *model, struct a
 
 static enum ap_status open_synchronisations(struct ap_trace_table *table, struct ap_error *reterr)
 {
-    const struct ap_trace_view *view = table->view;
-    AP_TRY(ap_call_kinds_init(&table->kinds, view->trace, view->gate, reterr));
-    AP_TRY(ap_waits_init(&table->waits, view->trace, &view->order, &view->tree, &view->links, &table->kinds, view->gate,
-                         reterr));
-    AP_TRY(ap_waits_find_cost(&table->waits, view->trace, &view->links, reterr));
+    const struct ap_trace_rows *view = table->view;
+    AP_TRY(ap_waits_init(&table->waits, view->facts->trace, &view->facts->order, &view->facts->tree, &view->facts->links,
+                         &view->facts->calls, view->facts->gate, reterr));
+    AP_TRY(ap_waits_find_cost(&table->waits, view->facts->trace, &view->facts->links, reterr));
     for (size_t i = 0; i < table->waits.count; i++)
         AP_TRY(keep(table, (uint32_t)i, reterr));
     return AP_OK;
@@ -267,14 +264,14 @@ static void fill_synchronisation(void *self, size_t index, struct ap_model *mode
 #include "sync_category.def"
     };
     const struct ap_trace_table *table = self;
-    const struct ap_trace_view *view = table->view;
+    const struct ap_trace_rows *view = table->view;
     const struct ap_wait *wait = &table->waits.waits[table->rows[index]];
     ap_add_row_id(model, to, "row_id", wait->row);
     ap_add_row_name(view, model, to, "call", wait->row);
     ap_add_string(model, to, "category", categories[wait->category]);
-    ap_add_place(view->trace, wait->row, model, to);
+    ap_add_place(view->facts->trace, wait->row, model, to);
     ap_add_time(model, to, "blocked_us", wait->blocked_ns);
-    ap_add_known_time(model, to, "idle_us", view->links.count, wait->idle_ns);
+    ap_add_known_time(model, to, "idle_us", view->facts->links.count, wait->idle_ns);
     ap_add_bool(model, to, "at_end", wait->at_end);
     add_cause(view, &wait->chain, model, to);
     add_step_and_phase(view, wait->row, model, to);
@@ -284,8 +281,9 @@ static void fill_synchronisation(void *self, size_t index, struct ap_model *mode
 
 static enum ap_status open_collectives(struct ap_trace_table *table, struct ap_error *reterr)
 {
-    const struct ap_trace_view *view = table->view;
-    AP_TRY(ap_collective_rows_init(&table->collectives, view->trace, &view->tree, &view->links, &view->families, view->gate, reterr));
+    const struct ap_trace_rows *view = table->view;
+    AP_TRY(ap_collective_rows_init(&table->collectives, view->facts->trace, &view->facts->tree, &view->facts->links,
+                                   &view->facts->families, view->facts->gate, reterr));
     for (size_t i = 0; i < table->collectives.count; i++)
         AP_TRY(keep(table, (uint32_t)i, reterr));
     return AP_OK;
@@ -294,9 +292,9 @@ static enum ap_status open_collectives(struct ap_trace_table *table, struct ap_e
 static void fill_collective(void *self, size_t index, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_trace_table *table = self;
-    const struct ap_trace_view *view = table->view;
+    const struct ap_trace_rows *view = table->view;
     const struct ap_collective_row *of = &table->collectives.rows[table->rows[index]];
-    const struct ap_collective *told = of->details == AP_NO_ROW ? NULL : &view->trace->collectives[of->details];
+    const struct ap_collective *told = of->details == AP_NO_ROW ? NULL : &view->facts->trace->collectives[of->details];
     ap_add_row_id(model, to, "row_id", of->row);
     ap_add_string(model, to, "operation", ap_collective_operation_name((enum ap_collective_operation)of->operation));
     ap_add_row_name(view, model, to, "name", of->row);
@@ -304,20 +302,20 @@ static void fill_collective(void *self, size_t index, struct ap_model *model, st
     ap_add_known_bytes(model, to, "bytes", of->bytes >= 0, of->bytes);
     ap_add_known_string(model, to, "dtype", of->dtype, ap_collective_dtype_name(of->dtype));
     ap_add_known_count(model, to, "group_size", of->group_size > 0, of->group_size);
-    ap_add_name(view->trace, model, to, "group", told ? told->group_name.id : 0);
-    ap_add_place(view->trace, of->row, model, to);
+    ap_add_name(view->facts->trace, model, to, "group", told ? told->group_name.id : 0);
+    ap_add_place(view->facts->trace, of->row, model, to);
     ap_add_known_time(model, to, "exposed_us", !of->on_host, of->exposed_ns);
     ap_add_known_time(model, to, "overlap_us", !of->on_host, of->overlap_ns);
     ap_add_number_per(model, to, "algbw_gigabytes_per_s", (double)of->bytes,
-                      of->bytes >= 0 ? (double)view->trace->events.dur_ns[of->row] : 0);
-    ap_add_step_of(view, model, to, view->trace->events.start_ns[of->row]);
+                      of->bytes >= 0 ? (double)view->facts->trace->events.dur_ns[of->row] : 0);
+    ap_add_step_of(view, model, to, view->facts->trace->events.start_ns[of->row]);
 }
 
 /* ---- steps ---- */
 
 static enum ap_status open_steps(struct ap_trace_table *table, struct ap_error *reterr)
 {
-    for (size_t i = 0; i < table->view->steps.count; i++)
+    for (size_t i = 0; i < table->view->facts->steps.count; i++)
         AP_TRY(keep(table, (uint32_t)i, reterr));
     return AP_OK;
 }
@@ -325,16 +323,16 @@ static enum ap_status open_steps(struct ap_trace_table *table, struct ap_error *
 static void fill_step(void *self, size_t index, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_trace_table *table = self;
-    const struct ap_trace_view *view = table->view;
-    const struct ap_step *step = &view->steps.steps[index];
+    const struct ap_trace_rows *view = table->view;
+    const struct ap_step *step = &view->facts->steps.steps[index];
     char id[AP_ROW_ID_BYTES];
     (void)snprintf(id, sizeof(id), "step:%zu", index);
     ap_add_string(model, to, "row_id", id);
     ap_add_row_name(view, model, to, "name", step->row);
     ap_add_count(model, to, "step", (int64_t)index);
     ap_add_time(model, to, "start_us", step->start_ns);
-    ap_add_time(model, to, "dur_us", ap_step_dur_ns(&view->steps, view->trace, index));
-    ap_add_track(view->trace, view->trace->events.track[step->row], model, to);
+    ap_add_time(model, to, "dur_us", ap_step_dur_ns(&view->facts->steps, view->facts->trace, index));
+    ap_add_track(view->facts->trace, view->facts->trace->events.track[step->row], model, to);
     ap_add_bool(model, to, "cold", step->cold);
     ap_add_bool(model, to, "cut", step->cut);
     ap_add_bool(model, to, "steady", ap_step_is_steady(step));
@@ -368,20 +366,22 @@ bool ap_is_trace_table(const char *name)
     return false;
 }
 
-enum ap_status ap_trace_table_init(struct ap_trace_table *table, const struct ap_trace_view *view, const char *name,
+enum ap_status ap_trace_table_init(struct ap_trace_table *table, const struct ap_trace_rows *view, const char *name,
                                    struct ap_row_source *ret_source, struct ap_error *reterr)
 {
-    *table = (struct ap_trace_table){ .view = view, .kinds.gate = view->gate, .copies.gate = view->gate,
-                                      .copies.on_device.gate = view->gate, .waits.gate = view->gate,
-                                      .collectives.gate = view->gate };
+    *table = (struct ap_trace_table){ .view = view,
+                                      .copies.gate = view->facts->gate,
+                                      .copies.on_device.gate = view->facts->gate,
+                                      .waits.gate = view->facts->gate,
+                                      .collectives.gate = view->facts->gate };
     for (size_t i = 0; i < AP_COUNT_OF(kinds); i++) {
         if (strcmp(name, kinds[i].name) != 0)
             continue;
         AP_TRY(kinds[i].open(table, reterr));
-        *ret_source = (struct ap_row_source){ view->gate, kinds[i].name, table->count, kinds[i].fill, table, NULL };
+        *ret_source = (struct ap_row_source){ view->facts->gate, kinds[i].name, table->count, kinds[i].fill, table, NULL };
         return AP_OK;
     }
-    return ap_fail(reterr, AP_ERROR_USAGE, "--table: there are no rows called '%.60s'", name);
+    return ap_refuse(reterr, AP_SETTING_TABLE, "there are no rows called '%.60s'", name);
 }
 
 void ap_trace_table_release(struct ap_trace_table *table)
@@ -389,6 +389,5 @@ void ap_trace_table_release(struct ap_trace_table *table)
     ap_collective_rows_release(&table->collectives);
     ap_waits_release(&table->waits);
     ap_copies_release(&table->copies);
-    ap_call_kinds_release(&table->kinds);
-    ap_mem_free(table->view->gate, table->rows, table->capacity * sizeof(table->rows[0]));
+    AP_FREE(table->view->facts->gate, table->rows, table->capacity);
 }

@@ -103,7 +103,8 @@ void ap_record_instant(struct ap_recorder *recorder, enum ap_record_category cat
     if (!thread)
         return;
     int64_t now = ap_record_time(recorder);
-    append(thread, &(struct ap_record_event){ name, now, now, 0, 0, AP_RECORD_INSTANT, (uint8_t)category, AP_DEVICE_HOST, 0 });
+    append(thread,
+           &(struct ap_record_event){ name, now, now, 0, 0, AP_RECORD_INSTANT, (uint8_t)category, AP_DEVICE_HOST, 0 });
 }
 
 /* One moment ends a step and begins the next. */
@@ -115,9 +116,9 @@ static void change_step(struct ap_recorder *recorder, bool begin)
     pthread_mutex_lock(&recorder->lock);
     int64_t now = ap_record_time(recorder);
     if (recorder->step_open)
-        append(thread, &(struct ap_record_event){ "ProfilerStep", recorder->step_start, now,
-                                                  (int64_t)(recorder->step_count - 1), 0, AP_RECORD_STEP,
-                                                  AP_RECORD_CUSTOM, AP_DEVICE_HOST, 0 });
+        append(thread,
+               &(struct ap_record_event){ "ProfilerStep", recorder->step_start, now, (int64_t)(recorder->step_count - 1), 0,
+                                          AP_RECORD_STEP, AP_RECORD_CUSTOM, AP_DEVICE_HOST, 0 });
     recorder->step_open = begin;
     recorder->step_start = now;
     recorder->step_count += begin;

@@ -9,7 +9,8 @@
 
 #include "poison.h"
 
-typedef enum ap_status export_fn(struct ap_recorder *recorder, ap_write_fn *write, void *write_self, struct ap_error *reterr);
+typedef enum ap_status export_fn(struct ap_recorder *recorder, ap_write_fn *write, void *write_self,
+                                 struct ap_error *reterr);
 
 static enum ap_status write_part(void *self, const char *data, size_t bytes, struct ap_error *reterr)
 {

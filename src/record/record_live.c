@@ -7,7 +7,7 @@
 
 void ap_record_live_release(struct ap_record_live *live)
 {
-    ap_mem_free(live->gate, live->slots, live->slot_count * sizeof(live->slots[0]));
+    AP_FREE(live->gate, live->slots, live->slot_count);
     *live = (struct ap_record_live){ .gate = live->gate };
 }
 
@@ -31,15 +31,13 @@ enum ap_status ap_record_live_reserve(struct ap_record_live *live, struct ap_err
     if ((live->count + 1) * 3 <= live->slot_count * 2)
         return AP_OK;
     struct ap_record_live grown = { live->gate, NULL, live->slot_count ? live->slot_count * 2 : FIRST_SLOTS, live->count };
-    grown.slots = ap_mem_resize(live->gate, NULL, 0, grown.slot_count * sizeof(grown.slots[0]));
-    if (!grown.slots)
-        return ap_fail_memory(live->gate, reterr);
+    AP_TRY(AP_ALLOC(live->gate, grown.slots, grown.slot_count, reterr));
     for (size_t i = 0; i < grown.slot_count; i++)
         grown.slots[i].bytes = -1;
     for (size_t i = 0; i < live->slot_count; i++)
         if (live->slots[i].bytes >= 0)
             grown.slots[slot_of(&grown, live->slots[i].device, live->slots[i].address)] = live->slots[i];
-    ap_mem_free(live->gate, live->slots, live->slot_count * sizeof(live->slots[0]));
+    AP_FREE(live->gate, live->slots, live->slot_count);
     *live = grown;
     return AP_OK;
 }

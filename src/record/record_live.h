@@ -8,7 +8,7 @@
 
 struct ap_record_block {
     uint64_t address;
-    int64_t bytes;   /* negative = a free slot */
+    int64_t bytes; /* negative = a free slot */
     int32_t device;
     uint32_t stack;
 };

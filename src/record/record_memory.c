@@ -20,9 +20,9 @@ void ap_record_memory_release(struct ap_record_memory *memory)
 {
     struct ap_gate *gate = memory->gate;
     ap_record_live_release(&memory->live);
-    ap_mem_free(gate, memory->events, memory->event_capacity * sizeof(memory->events[0]));
-    ap_mem_free(gate, memory->devices, memory->device_capacity * sizeof(memory->devices[0]));
-    ap_mem_free(gate, memory->frames, memory->frame_capacity * sizeof(memory->frames[0]));
+    AP_FREE(gate, memory->events, memory->event_capacity);
+    AP_FREE(gate, memory->devices, memory->device_capacity);
+    AP_FREE(gate, memory->frames, memory->frame_capacity);
     ap_pair_map_release(&memory->frame_map);
     ap_strpool_release(&memory->names);
 }
@@ -46,8 +46,7 @@ static struct ap_record_device *enter_device(struct ap_record_memory *memory, in
         return &memory->devices[known - memory->devices];
     if (device > MAX_DEVICE)
         return NULL;
-    if (ap_mem_reserve(memory->gate, (void **)&memory->devices, &memory->device_capacity, memory->device_count + 1,
-                       sizeof(memory->devices[0]), &error) != AP_OK)
+    if (AP_RESERVE(memory->gate, memory->devices, memory->device_capacity, memory->device_count + 1, &error) != AP_OK)
         return NULL;
     memory->devices[memory->device_count] = (struct ap_record_device){ .device = device };
     return &memory->devices[memory->device_count++];
@@ -62,8 +61,7 @@ static enum ap_status enter_frame(struct ap_record_memory *memory, uint32_t oute
     struct ap_str str;
     uint32_t number, known = memory->frame_map.count;
     AP_TRY(ap_strpool_intern(&memory->names, text.data, text.bytes, &str, reterr));
-    AP_TRY(ap_mem_reserve(memory->gate, (void **)&memory->frames, &memory->frame_capacity, (size_t)known + 1,
-                          sizeof(memory->frames[0]), reterr));
+    AP_TRY(AP_RESERVE(memory->gate, memory->frames, memory->frame_capacity, (size_t)known + 1, reterr));
     AP_TRY(ap_pair_map_add(&memory->frame_map, outer, str.id << 1 | is_tag, &number, reterr));
     if (number == known)
         memory->frames[number] = (struct ap_record_frame){ outer, text.data, is_tag };
@@ -171,7 +169,7 @@ void ap_record_allocation(struct ap_recorder *recorder, int32_t device, const vo
     if (!thread)
         return;
     struct ap_record_block allocation = { (uint64_t)(uintptr_t)address, bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX,
-                                               device, 0 };
+                                          device, 0 };
     pthread_mutex_lock(&recorder->memory_lock);
     recorder->memory.allocations_dropped += !allocate(&recorder->memory, thread, allocation, tag);
     pthread_mutex_unlock(&recorder->memory_lock);
@@ -208,7 +206,8 @@ void ap_recorder_memory(struct ap_recorder *recorder, int32_t device, struct ap_
     pthread_mutex_unlock(&recorder->memory_lock);
 }
 
-static enum ap_status copy_array(struct ap_gate *gate, const void *from, size_t bytes, void *ret_copy, struct ap_error *reterr)
+static enum ap_status copy_array(struct ap_gate *gate, const void *from, size_t bytes, void *ret_copy,
+                                 struct ap_error *reterr)
 {
     void *copy = NULL;
     if (bytes) {
@@ -221,7 +220,8 @@ static enum ap_status copy_array(struct ap_gate *gate, const void *from, size_t 
     return AP_OK;
 }
 
-static enum ap_status copy_parts(const struct ap_record_memory *memory, struct ap_record_memory *copy, struct ap_error *reterr)
+static enum ap_status copy_parts(const struct ap_record_memory *memory, struct ap_record_memory *copy,
+                                 struct ap_error *reterr)
 {
     copy->event_capacity = copy->event_count;
     copy->device_capacity = copy->device_count;
@@ -233,7 +233,8 @@ static enum ap_status copy_parts(const struct ap_record_memory *memory, struct a
                       reterr);
 }
 
-enum ap_status ap_record_memory_copy(struct ap_recorder *recorder, struct ap_record_memory *ret_copy, struct ap_error *reterr)
+enum ap_status ap_record_memory_copy(struct ap_recorder *recorder, struct ap_record_memory *ret_copy,
+                                     struct ap_error *reterr)
 {
     pthread_mutex_lock(&recorder->memory_lock);
     struct ap_record_memory copy = recorder->memory;

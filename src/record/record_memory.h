@@ -11,13 +11,13 @@
 #include "strpool.h"
 
 struct ap_record_memory_event {
-    int64_t time;           /* ticks */
+    int64_t time; /* ticks */
     uint64_t address;
     int64_t change_bytes;
-    int64_t current_bytes;  /* of the device, behind the event */
+    int64_t current_bytes; /* of the device, behind the event */
     uint32_t device_index;
-    uint32_t stack;         /* 0 = of a release */
-    int64_t thread_id;      /* as the system calls it */
+    uint32_t stack;    /* 0 = of a release */
+    int64_t thread_id; /* as the system calls it */
 };
 
 struct ap_record_device {
@@ -44,11 +44,12 @@ struct ap_record_memory {
     struct ap_record_device *devices; /* in order of first sight */
     size_t device_count, device_capacity;
     struct ap_strpool names;
-    struct ap_pair_map frame_map; /* (outer frame, name and is_tag) -> number of the frame less 1 */
+    struct ap_pair_map frame_map;   /* (outer frame, name and is_tag) -> number of the frame less 1 */
     struct ap_record_frame *frames; /* frame n stands at n - 1 */
     size_t frame_capacity;
 };
 
+/** Empty; keeps at most @max_events events. Takes memory as it is needed. */
 void ap_record_memory_init(struct ap_record_memory *memory, struct ap_gate *gate, uint64_t max_events);
 void ap_record_memory_release(struct ap_record_memory *memory);
 
@@ -58,9 +59,9 @@ static inline const struct ap_record_memory_event *ap_record_memory_event_at(con
     return &memory->events[(memory->event_begin + i) % memory->event_count];
 }
 
+struct ap_recorder;
 /** A copy of what export and timeline read, taken under the lock; frames and their names may be borrowed, they stay: only
  *  the table of them is copied. */
-struct ap_recorder;
 AP_MUST_CHECK enum ap_status ap_record_memory_copy(struct ap_recorder *recorder, struct ap_record_memory *ret_copy,
                                                    struct ap_error *reterr);
 void ap_record_memory_copy_release(struct ap_record_memory *copy);

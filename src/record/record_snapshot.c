@@ -54,20 +54,21 @@ static void put_frames(struct snapshot_out *to, uint32_t stack)
 static int by_place(const void *a_self, const void *b_self)
 {
     const struct ap_record_block *a = a_self, *b = b_self;
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
+    AP_BY_SMALLER(a->device, b->device);
     return (a->address > b->address) - (a->address < b->address);
 }
 
 static void begin_segment(struct snapshot_out *to, int32_t device, uint64_t address, int64_t bytes, int64_t used_bytes)
 {
     begin_item(to);
-    ap_out_format(&to->out, "\"device\": %d, \"address\": %" PRIu64 ", \"total_size\": %" PRId64 ", \"allocated_size\": %" PRId64
-                  ", \"active_size\": %" PRId64 ", \"requested_size\": %" PRId64 ", \"stream\": 0, \"segment_type\": \"large\", "
-                  "\"segment_pool_id\": [0, 0], \"is_expandable\": false, \"frames\": [], \"blocks\": [{\"address\": %" PRIu64
-                  ", \"size\": %" PRId64 ", \"requested_size\": %" PRId64 ", \"state\": \"%s\", ",
-                  (int)index_of(to, device), address, bytes, used_bytes, used_bytes, used_bytes, address, bytes, used_bytes,
-                  used_bytes ? "active_allocated" : "inactive");
+    ap_out_format(
+        &to->out,
+        "\"device\": %d, \"address\": %" PRIu64 ", \"total_size\": %" PRId64 ", \"allocated_size\": %" PRId64
+        ", \"active_size\": %" PRId64 ", \"requested_size\": %" PRId64 ", \"stream\": 0, \"segment_type\": \"large\", "
+        "\"segment_pool_id\": [0, 0], \"is_expandable\": false, \"frames\": [], \"blocks\": [{\"address\": %" PRIu64
+        ", \"size\": %" PRId64 ", \"requested_size\": %" PRId64 ", \"state\": \"%s\", ",
+        (int)index_of(to, device), address, bytes, used_bytes, used_bytes, used_bytes, address, bytes, used_bytes,
+        used_bytes ? "active_allocated" : "inactive");
 }
 
 static void write_segments(struct snapshot_out *to)
@@ -100,8 +101,10 @@ static void write_entry(struct snapshot_out *to, const char *action, uint64_t ad
 {
     begin_item(to);
     int64_t ns = ap_record_ns(&to->scale, time) + to->epoch_ns;
-    ap_out_format(&to->out, "\"action\": \"%s\", \"addr\": %" PRIu64 ", \"size\": %" PRId64 ", \"stream\": 0, \"time_us\": %" PRId64
-                  ", ", action, address, bytes, ns / 1000);
+    ap_out_format(&to->out,
+                  "\"action\": \"%s\", \"addr\": %" PRIu64 ", \"size\": %" PRId64 ", \"stream\": 0, \"time_us\": %" PRId64
+                  ", ",
+                  action, address, bytes, ns / 1000);
     put_frames(to, stack);
     ap_out_char(&to->out, '}');
 }
@@ -114,7 +117,8 @@ static void write_history(struct snapshot_out *to, uint32_t device_index)
         if (event->device_index != device_index || !event->change_bytes)
             continue;
         if (event->current_bytes > reserved_bytes) {
-            write_entry(to, "segment_alloc", event->address, event->current_bytes - reserved_bytes, event->time, event->stack);
+            write_entry(to, "segment_alloc", event->address, event->current_bytes - reserved_bytes, event->time,
+                        event->stack);
             reserved_bytes = event->current_bytes;
         }
         if (event->change_bytes > 0) {
@@ -147,7 +151,8 @@ static void write_histories(struct snapshot_out *to)
 static void write_mark(struct snapshot_out *to, const char *stage, int64_t number, int64_t ns)
 {
     begin_item(to);
-    ap_out_format(&to->out, "\"name\": \"ProfilerStep#%" PRId64 "\", \"stage\": \"%s\", \"device\": -1, \"time_us\": %" PRId64 "}",
+    ap_out_format(&to->out,
+                  "\"name\": \"ProfilerStep#%" PRId64 "\", \"stage\": \"%s\", \"device\": -1, \"time_us\": %" PRId64 "}",
                   number, stage, (ns + to->epoch_ns) / 1000);
 }
 

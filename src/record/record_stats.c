@@ -20,14 +20,14 @@ struct sums {
     struct {
         const char *name;
         uint32_t id;
-    } cache[CACHE_SLOTS];   /* most names are few literals: their texts are looked up once */
+    } cache[CACHE_SLOTS]; /* most names are few literals: their texts are looked up once */
 };
 
 static void sums_release(struct sums *sums)
 {
     ap_strpool_release(&sums->names);
     ap_pair_map_release(&sums->map);
-    ap_mem_free(sums->gate, sums->spots, sums->spot_capacity * sizeof(sums->spots[0]));
+    AP_FREE(sums->gate, sums->spots, sums->spot_capacity);
 }
 
 static enum ap_status name_id(struct sums *sums, const char *name, uint32_t *ret_id, struct ap_error *reterr)
@@ -49,13 +49,13 @@ static enum ap_status spot_of(struct sums *sums, const struct ap_record_event *e
 {
     uint32_t id, number, known = sums->map.count;
     AP_TRY(name_id(sums, event->name, &id, reterr));
-    AP_TRY(ap_mem_reserve(sums->gate, (void **)&sums->spots, &sums->spot_capacity, (size_t)known + 1, sizeof(sums->spots[0]),
-                          reterr));
+    AP_TRY(AP_RESERVE(sums->gate, sums->spots, sums->spot_capacity, (size_t)known + 1, reterr));
     AP_TRY(ap_pair_map_add(&sums->map, id, (uint32_t)(uint16_t)event->device << 8 | event->category, &number, reterr));
     if (number == known)
         sums->spots[number] = (struct ap_hotspot){ .name = ap_record_name(event->name).data,
                                                    .category = (enum ap_record_category)event->category,
-                                                   .device = event->device, .min_ns = INT64_MAX };
+                                                   .device = event->device,
+                                                   .min_ns = INT64_MAX };
     *ret_spot = &sums->spots[number];
     return AP_OK;
 }
@@ -79,8 +79,7 @@ static enum ap_status add_event(struct sums *sums, const struct ap_record_event 
 static int longer_total(const void *a_self, const void *b_self)
 {
     const struct ap_hotspot *a = a_self, *b = b_self;
-    if (a->total_ns != b->total_ns)
-        return a->total_ns > b->total_ns ? -1 : 1;
+    AP_BY_LARGER(a->total_ns, b->total_ns);
     int by_name = strcmp(a->name, b->name);
     if (by_name)
         return by_name;

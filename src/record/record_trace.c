@@ -89,8 +89,7 @@ static enum ap_status write_stream_labels(struct trace_out *to, struct ap_error 
         if (event->device < 0)
             continue;
         status = ap_pair_map_add(&seen, (uint32_t)event->device, event->stream, &number, reterr);
-        if (status == AP_OK)
-            status = ap_pair_map_add(&devices, (uint32_t)event->device, 0, &number, reterr);
+        AP_AND_THEN(status, ap_pair_map_add(&devices, (uint32_t)event->device, 0, &number, reterr));
         if (status == AP_OK && devices.count != known_devices) {
             (void)snprintf(label, sizeof(label), "GPU %d", event->device);
             write_label(to, "process_name", "name", event->device, 0, to->recorder->process_name);
@@ -119,7 +118,8 @@ static const char *gpu_category(const struct ap_record_event *event)
     switch ((enum ap_record_category)event->category) {
     case AP_RECORD_COMPUTE:
     case AP_RECORD_COMMUNICATION: return "kernel";
-    case AP_RECORD_MEMORY: return ap_text_contains_folded(ap_record_name(event->name), "memset") ? "gpu_memset" : "gpu_memcpy";
+    case AP_RECORD_MEMORY:
+        return ap_text_contains_folded(ap_record_name(event->name), "memset") ? "gpu_memset" : "gpu_memcpy";
     case AP_RECORD_SYNCHRONISATION: return "cuda_sync";
     default: return "gpu_user_annotation";
     }
@@ -135,7 +135,8 @@ static bool has_library(struct ap_text name)
 static void put_name(struct trace_out *to, const char *before, struct ap_text name, const char *behind)
 {
     char text[512];
-    int bytes = snprintf(text, sizeof(text), "%s%.*s%s", before, name.bytes < 400 ? (int)name.bytes : 400, name.data, behind);
+    int bytes =
+        snprintf(text, sizeof(text), "%s%.*s%s", before, name.bytes < 400 ? (int)name.bytes : 400, name.data, behind);
     ap_json_write_text(&to->out, (struct ap_text){ text, bytes > 0 ? (size_t)bytes : 0 });
 }
 
@@ -230,7 +231,8 @@ static void write_memory_instants(struct trace_out *to)
             continue;
         bool on_host = device->device < 0;
         begin_instant(to, AP_TEXT("[memory]"), event->thread_id, ap_record_ns(&to->scale, event->time));
-        ap_out_format(&to->out, ", \"args\": {\"Total Reserved\": %" PRId64 ", \"Total Allocated\": %" PRId64 ", \"Bytes\": %" PRId64
+        ap_out_format(&to->out,
+                      ", \"args\": {\"Total Reserved\": %" PRId64 ", \"Total Allocated\": %" PRId64 ", \"Bytes\": %" PRId64
                       ", \"Device Id\": %d, \"Device Type\": %d, \"Addr\": %" PRIu64 "}}",
                       on_host ? 0 : device->forgotten_peak_bytes, event->current_bytes, event->change_bytes,
                       on_host ? -1 : (int)device->device, on_host ? 0 : 1, event->address);
@@ -266,8 +268,10 @@ static void write_rank(struct trace_out *to)
 static void write_head(struct trace_out *to)
 {
     struct ap_recorder *recorder = to->recorder;
-    ap_out_format(&to->out, "{\"schemaVersion\": 1, \"deviceProperties\": [], \"profile_memory\": %d, \"displayTimeUnit\": \"ms\", "
-                  "\"baseTimeNanoseconds\": %" PRId64, to->memory->event_count != 0, recorder->epoch_ns);
+    ap_out_format(&to->out,
+                  "{\"schemaVersion\": 1, \"deviceProperties\": [], \"profile_memory\": %d, \"displayTimeUnit\": \"ms\", "
+                  "\"baseTimeNanoseconds\": %" PRId64,
+                  to->memory->event_count != 0, recorder->epoch_ns);
     write_rank(to);
     struct ap_record_metadata entry;
     for (size_t i = 0; metadata_at(recorder, i, &entry); i++) {
@@ -282,9 +286,10 @@ static void write_recorder_member(struct trace_out *to)
 {
     struct ap_recorder_counts counts;
     ap_recorder_count(to->recorder, &counts);
-    ap_out_format(&to->out, ", \"recorder\": {\"events\": %" PRIu64 ", \"events_dropped\": %" PRIu64 ", \"memory_events_dropped\": %"
-                  PRIu64 ", \"allocations_dropped\": %" PRIu64 "}", counts.events, counts.events_dropped,
-                  counts.memory_events_dropped, counts.allocations_dropped);
+    ap_out_format(&to->out,
+                  ", \"recorder\": {\"events\": %" PRIu64 ", \"events_dropped\": %" PRIu64
+                  ", \"memory_events_dropped\": %" PRIu64 ", \"allocations_dropped\": %" PRIu64 "}",
+                  counts.events, counts.events_dropped, counts.memory_events_dropped, counts.allocations_dropped);
 }
 
 enum ap_status ap_recorder_write_trace(struct ap_recorder *recorder, ap_write_fn *write, void *write_self,

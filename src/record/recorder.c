@@ -88,7 +88,7 @@ static void free_threads(struct ap_recorder *recorder)
             ap_mem_free(&recorder->gate, chunk, sizeof(*chunk) + chunk->capacity * sizeof(chunk->events[0]));
             chunk = next_chunk;
         }
-        ap_mem_free(&recorder->gate, thread, sizeof(*thread));
+        AP_FREE(&recorder->gate, thread, 1);
         thread = next_thread;
     }
 }
@@ -99,8 +99,8 @@ void ap_recorder_free(struct ap_recorder *recorder)
         return;
     free_threads(recorder);
     ap_record_memory_release(&recorder->memory);
-    ap_mem_free(&recorder->gate, recorder->metadata, recorder->metadata_capacity * sizeof(recorder->metadata[0]));
-    ap_mem_free(&recorder->gate, recorder->texts, recorder->text_capacity * sizeof(recorder->texts[0]));
+    AP_FREE(&recorder->gate, recorder->metadata, recorder->metadata_capacity);
+    AP_FREE(&recorder->gate, recorder->texts, recorder->text_capacity);
     ap_strpool_release(&recorder->pool);
     ap_arena_release(&recorder->arena);
     pthread_mutex_destroy(&recorder->lock);
@@ -108,7 +108,7 @@ void ap_recorder_free(struct ap_recorder *recorder)
     struct ap_gate gate;
     ap_gate_init(&gate, 0);
     atomic_store(&gate.used_bytes, sizeof(*recorder));
-    ap_mem_free(&gate, recorder, sizeof(*recorder));
+    AP_FREE(&gate, recorder, 1);
 }
 
 static void set_on(struct ap_recorder *recorder, int on)
@@ -142,8 +142,7 @@ static const char *keep_text(struct ap_recorder *recorder, const char *text)
     struct ap_str str;
     struct ap_error error;
     if (ap_strpool_intern(&recorder->pool, text, strlen(text), &str, &error) != AP_OK ||
-        ap_mem_reserve(&recorder->gate, (void **)&recorder->texts, &recorder->text_capacity, (size_t)str.id + 1,
-                       sizeof(recorder->texts[0]), &error) != AP_OK)
+        AP_RESERVE(&recorder->gate, recorder->texts, recorder->text_capacity, (size_t)str.id + 1, &error) != AP_OK)
         return NULL;
     while (recorder->text_count <= str.id) /* one whose copy failed has none */
         recorder->texts[recorder->text_count++] = NULL;
@@ -162,10 +161,11 @@ const char *ap_recorder_keep_text(struct ap_recorder *recorder, const char *text
 
 static bool is_taken(const char *key)
 {
-    static const char *const taken[] = { "schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds",
-                                         "displayTimeUnit", "traceEvents", "traceName", "profile_memory", "record_shapes",
-                                         "with_stack", "with_modules", "with_flops", "recorder", "analyze_profile",
-                                         "segments", "device_traces", "schema", "nodes" };
+    static const char *const taken[] = {
+        "schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds", "displayTimeUnit", "traceEvents",
+        "traceName",     "profile_memory",   "record_shapes",   "with_stack",          "with_modules",    "with_flops",
+        "recorder",      "analyze_profile",  "segments",        "device_traces",       "schema",          "nodes"
+    };
     for (size_t i = 0; i < AP_COUNT_OF(taken); i++)
         if (strcmp(taken[i], key) == 0)
             return true;
@@ -182,9 +182,7 @@ static enum ap_status set_metadata(struct ap_recorder *recorder, const char *key
             recorder->metadata[i].value = entry.value;
             return AP_OK;
         }
-    AP_TRY(ap_mem_reserve(&recorder->gate, (void **)&recorder->metadata, &recorder->metadata_capacity,
-                          recorder->metadata_count + 1, sizeof(recorder->metadata[0]), reterr));
-    recorder->metadata[recorder->metadata_count++] = entry;
+    AP_TRY_ADD(&recorder->gate, recorder->metadata, recorder->metadata_count, recorder->metadata_capacity, reterr, entry);
     return AP_OK;
 }
 
@@ -192,8 +190,8 @@ enum ap_status ap_recorder_set_metadata(struct ap_recorder *recorder, const char
                                         struct ap_error *reterr)
 {
     if (is_taken(key))
-        return ap_fail(reterr, AP_ERROR_USAGE, "metadata '%.200s': the trace has a member of this name itself; choose another",
-                       key);
+        return ap_fail(reterr, AP_ERROR_USAGE,
+                       "metadata '%.200s': the trace has a member of this name itself; choose another", key);
     pthread_mutex_lock(&recorder->lock);
     enum ap_status status = set_metadata(recorder, key, value, reterr);
     pthread_mutex_unlock(&recorder->lock);

@@ -23,9 +23,9 @@
 enum ap_record_kind { AP_RECORD_SCOPE, AP_RECORD_OPERATION, AP_RECORD_INSTANT, AP_RECORD_STEP };
 
 struct ap_record_event {
-    const char *name;       /* NULL = unknown */
-    int64_t start, end;     /* ticks; of an operation nanoseconds */
-    int64_t memory_bytes;   /* of a step: its number */
+    const char *name;     /* NULL = unknown */
+    int64_t start, end;   /* ticks; of an operation nanoseconds */
+    int64_t memory_bytes; /* of a step: its number */
     double flops;
     uint8_t kind, category;
     int16_t device;
@@ -42,16 +42,16 @@ struct ap_record_chunk {
 struct ap_record_thread {
     struct ap_record_thread *next;
     struct ap_recorder *recorder;
-    uint64_t number;        /* of the thread, unlike all others of this process */
+    uint64_t number; /* of the thread, unlike all others of this process */
     int64_t os_id;
     _Atomic(const char *) label; /* NULL = none */
     _Atomic(struct ap_record_chunk *) first;
     _Atomic uint64_t dropped;
     /* the thread's own: */
     struct ap_record_chunk *last;
-    uint32_t used;          /* of last */
+    uint32_t used; /* of last */
     uint32_t depth;
-    int64_t memory_bytes;   /* allocated less released so far */
+    int64_t memory_bytes; /* allocated less released so far */
     const char *open[AP_RECORD_OPEN_SCOPES];
 };
 
@@ -67,23 +67,23 @@ struct ap_record_metadata {
 struct ap_recorder {
     struct ap_recorder_switch on; /* first: the public header looks at it */
     bool use_ticks;
-    uint64_t serial;              /* unlike that of all other recorders of this process */
+    uint64_t serial; /* unlike that of all other recorders of this process */
     int64_t (*clock_ns)(void *clock_self);
     void *clock_self;
     struct ap_gate gate;
     _Atomic(struct ap_record_thread *) threads;
-    _Atomic uint64_t room;        /* events that may still be kept */
-    _Atomic uint64_t dropped;     /* of threads that could not be added */
-    int64_t epoch_ns;             /* added to a time: since 1970 */
+    _Atomic uint64_t room;    /* events that may still be kept */
+    _Atomic uint64_t dropped; /* of threads that could not be added */
+    int64_t epoch_ns;         /* added to a time: since 1970 */
     uint64_t max_events;
-    pthread_mutex_t lock;         /* of all that follows */
+    pthread_mutex_t lock; /* of all that follows */
     struct ap_record_anchor begun, stopped;
     bool has_stopped;
     bool step_open;
     int64_t step_start;
-    uint64_t step_count;          /* begun ones */
+    uint64_t step_count; /* begun ones */
     struct ap_strpool pool;
-    const char **texts;           /* by id of the pool, with a NUL; NULL = none yet */
+    const char **texts; /* by id of the pool, with a NUL; NULL = none yet */
     size_t text_count, text_capacity;
     struct ap_arena arena;
     struct ap_record_metadata *metadata;
@@ -102,6 +102,7 @@ struct ap_record_thread *ap_record_thread_get(struct ap_recorder *recorder);
 
 /** Can the processor's counter stand for time? Where the kernel itself trusts it. */
 bool ap_record_ticks_usable(void);
+/** Now, of CLOCK_MONOTONIC, or as the options of the recorder tell the time. */
 int64_t ap_record_clock_ns(const struct ap_recorder *recorder);
 struct ap_record_anchor ap_record_anchor_now(const struct ap_recorder *recorder);
 
@@ -121,6 +122,7 @@ struct ap_record_scale {
 };
 /** Waits some milliseconds where recording has just begun. */
 struct ap_record_scale ap_record_scale_now(struct ap_recorder *recorder);
+/** Ticks as nanoseconds. */
 int64_t ap_record_ns(const struct ap_record_scale *scale, int64_t ticks);
 
 /* ---- reading ---- */
@@ -128,6 +130,7 @@ int64_t ap_record_ns(const struct ap_record_scale *scale, int64_t ticks);
 struct ap_record_span {
     int64_t start_ns, dur_ns;
 };
+/** When the event was, in nanoseconds. A span that would end before it begins has length 0. */
 struct ap_record_span ap_record_span_of(const struct ap_record_event *event, const struct ap_record_scale *scale);
 
 /** Walks what all threads have published, thread by thread, each in the order in which its events ended. */
@@ -136,6 +139,7 @@ struct ap_record_walk {
     struct ap_record_chunk *chunk;
     uint32_t at;
 };
+/** To go over the events of all threads; what is recorded meanwhile may be in it or not. */
 struct ap_record_walk ap_record_walk_begin(struct ap_recorder *recorder);
 const struct ap_record_event *ap_record_walk_next(struct ap_record_walk *walk); /* NULL at the end */
 

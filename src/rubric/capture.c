@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "option_names.h"
 #include "rule.h"
 
 #include "poison.h"
@@ -33,8 +34,8 @@ static const struct {
 
 struct wants {
     bool of[REASON_COUNT];
-    bool cuda;        /* the job uses a GPU */
-    bool accelerator; /* or something else beside the CPU */
+    bool cuda;                               /* the job uses a GPU */
+    bool accelerator;                        /* or something else beside the CPU */
     bool had_shapes, had_stacks, had_memory; /* the trace at hand: to leave them out would only move what is missing */
     int64_t entries;
 };
@@ -69,11 +70,13 @@ static bool has_finding(const struct ap_value *root, const char *const *ids, siz
 
 static void look_at_steps(const struct ap_value *root, struct wants *wants)
 {
-    static const char *const start_up[] = { "cold-start-only", "cold-start-step", "warm-up-steps", "start-up-in-window",
-                                            "compile-in-window", "lazy-loading", "graph-capture-in-window" };
+    static const char *const start_up[] = { "cold-start-only",        "cold-start-step",   "warm-up-steps",
+                                            "start-up-in-window",     "compile-in-window", "lazy-loading",
+                                            "graph-capture-in-window" };
     bool marked = ap_text_is(ap_value_text(ap_value_at(root, "steps.source")), "ProfilerStep");
     wants->of[REASON_steps] = !marked;
-    wants->of[REASON_more_steps] = marked && (is_true(root, "steps.quality.too_short") || number_at(root, "steps.count") < 3);
+    wants->of[REASON_more_steps] =
+        marked && (is_true(root, "steps.quality.too_short") || number_at(root, "steps.count") < 3);
     wants->of[REASON_warm_up] = has_finding(root, start_up, AP_COUNT_OF(start_up));
 }
 
@@ -99,7 +102,8 @@ static void look_at_trace(const struct ap_value *root, struct wants *wants)
         return;
     wants->accelerator = is_true(root, "trace.recorded.accelerator");
     wants->cuda = is_true(root, "trace.recorded.gpu");
-    if (!wants->accelerator && (is_true(root, "trace.recorded.runtime") || ap_value_first(ap_value_at(root, "trace.devices"))))
+    if (!wants->accelerator &&
+        (is_true(root, "trace.recorded.runtime") || ap_value_first(ap_value_at(root, "trace.devices"))))
         wants->cuda = true;
     wants->of[REASON_whole_trace] = is_false(root, "trace.complete");
     wants->of[REASON_operators] = !operators;
@@ -145,7 +149,8 @@ static void look_at_memory(const struct ap_value *root, struct wants *wants)
     wants->of[REASON_history] = !history;
     wants->of[REASON_longer_history] = history && (full > 0 || number_at(root, "memory.history.entries") < FEW_ENTRIES);
     wants->of[REASON_snapshot_stacks] = is_false(root, "memory.recorded.stacks");
-    wants->of[REASON_whole_snapshot] = is_false(root, "memory.recorded.blocks") || is_false(root, "memory.recorded.settings");
+    wants->of[REASON_whole_snapshot] =
+        is_false(root, "memory.recorded.blocks") || is_false(root, "memory.recorded.settings");
     wants->entries = entries_for(full);
 }
 
@@ -197,9 +202,11 @@ static void write_trace_code(const struct wants *wants, struct code *code)
     if (wants->accelerator) /* all that this PyTorch can record is the default */
         add(code, "from torch.profiler import profile, schedule\n\nwith profile(\n");
     else
-        add(code, "from torch.profiler import ProfilerActivity, profile, schedule\n\n"
-                  "with profile(\n"
-                  "    activities=[ProfilerActivity.CPU%s],\n", wants->cuda || all ? ", ProfilerActivity.CUDA" : "");
+        add(code,
+            "from torch.profiler import ProfilerActivity, profile, schedule\n\n"
+            "with profile(\n"
+            "    activities=[ProfilerActivity.CPU%s],\n",
+            wants->cuda || all ? ", ProfilerActivity.CUDA" : "");
     add(code, "    schedule=schedule(wait=%d, warmup=%d, active=%d, repeat=1),%s\n", wait, warm_up, active,
         of[REASON_warm_up] ? "  # start-up is over before it records" : "");
     add(code, "    on_trace_ready=lambda prof: prof.export_chrome_trace(\"trace.json.gz\"),\n");
@@ -209,23 +216,26 @@ static void write_trace_code(const struct wants *wants, struct code *code)
         add(code, "    profile_memory=True,  # for who allocates; take times from a run without it\n");
     if (of[REASON_stacks] || wants->had_stacks)
         add(code, "    with_stack=True,  # for source lines; take times from a run without it\n");
-    add(code, ") as prof:\n"
-              "    for step, batch in zip(range(%d), loader):  # your loop\n"
-              "        train_step(batch)\n"
-              "        prof.step()\n", wait + warm_up + active);
+    add(code,
+        ") as prof:\n"
+        "    for step, batch in zip(range(%d), loader):  # your loop\n"
+        "        train_step(batch)\n"
+        "        prof.step()\n",
+        wait + warm_up + active);
 }
 
 static void write_snapshot_code(const struct wants *wants, struct code *code)
 {
-    add(code, "import json\n\nimport torch\n\n"
-              "torch.cuda.memory._record_memory_history(max_entries=%lld, %sstacks=\"python\")\n"
-              "try:\n"
-              "    for step, batch in zip(range(5), loader):  # your loop\n"
-              "        train_step(batch)\n"
-              "finally:  # an out of memory is recorded as well\n"
-              "    with open(\"snapshot.json\", \"w\") as file:\n"
-              "        json.dump(torch.cuda.memory._snapshot(), file)\n"
-              "    torch.cuda.memory._record_memory_history(enabled=None)\n",
+    add(code,
+        "import json\n\nimport torch\n\n"
+        "torch.cuda.memory._record_memory_history(max_entries=%lld, %sstacks=\"python\")\n"
+        "try:\n"
+        "    for step, batch in zip(range(5), loader):  # your loop\n"
+        "        train_step(batch)\n"
+        "finally:  # an out of memory is recorded as well\n"
+        "    with open(\"snapshot.json\", \"w\") as file:\n"
+        "        json.dump(torch.cuda.memory._snapshot(), file)\n"
+        "    torch.cuda.memory._record_memory_history(enabled=None)\n",
         (long long)wants->entries, wants->of[REASON_snapshot_stacks] ? "context=\"all\", " : "");
 }
 
@@ -301,7 +311,8 @@ const char *ap_capture_all(void)
            "import torch\n"
            "from torch.profiler import profile, schedule\n"
            "\n"
-           "# Put your DataLoader and your training step in the place of loader and train_step. Each function is a short run of\n"
+           "# Put your DataLoader and your training step in the place of loader and train_step. Each function is a short "
+           "run of\n"
            "# its own, because what one records slows the others.\n"
            "\n"
            "\n"
@@ -343,6 +354,7 @@ const char *ap_capture_all(void)
            "record_details(loader, train_step)\n"
            "if torch.cuda.is_available():\n"
            "    record_snapshot(loader, train_step)\n"
-           "# analyze_profile trace.json.gz snapshot.json --md-out report.md --json-out report.json\n"
-           "# analyze_profile details.json.gz --md-out details.md --json-out details.json\n";
+           "# analyze_profile trace.json.gz snapshot.json " AP_OPTION_MD_OUT " report.md " AP_OPTION_JSON_OUT
+           " report.json\n"
+           "# analyze_profile details.json.gz " AP_OPTION_MD_OUT " details.md " AP_OPTION_JSON_OUT " details.json\n";
 }

@@ -26,17 +26,19 @@ AP_MUST_CHECK enum ap_status ap_rubric_parse(struct ap_gate *gate, const char *t
 /** NULL is fine. */
 void ap_rubric_free(struct ap_rubric *rubric);
 
+/** Rules, whether they can be judged or not. */
 size_t ap_rubric_rule_count(const struct ap_rubric *rubric);
 
 /** What a user asked the judgement to be about. {0} = everything. */
 struct ap_judge_options {
-    const char *focus;          /* a domain: cpu, gpu, memory, io; findings of it and those on the quality of the recording */
-    const char *phase;          /* a part of the step: findings about it, and those about no part in particular */
+    const char *focus; /* a domain: cpu, gpu, memory, io; findings of it and those on the quality of the recording */
+    const char *phase; /* a part of the step: findings about it, and those about no part in particular */
     struct ap_text more_options; /* of the command that verifies a change: begins with a space, quoted for a shell */
 };
 
 /** Domains that a user can name; "quality" is none of them. */
 bool ap_is_focus(struct ap_text name);
+/** Names of phases that rules can be about. */
 bool ap_is_phase(struct ap_text name);
 /** "forward, backward, ...", for messages. */
 const char *ap_rubric_phase_names(void);
@@ -52,16 +54,13 @@ AP_MUST_CHECK enum ap_status ap_rubric_apply(const struct ap_rubric *rubric, con
 /** Append an object for each rule to @list: id, title, severity, confidence, domain, bottleneck, hardware, when. */
 AP_MUST_CHECK enum ap_status ap_rubric_list(const struct ap_rubric *rubric, struct ap_model *model, struct ap_value *list,
                                             struct ap_error *reterr);
-/** Append to @to all that the rule tells: the same, inputs with their thresholds (and values, where @root is not NULL), what would
- *  explain it away, an example, and its text as the document has it. AP_END where there is no such rule. */
-AP_MUST_CHECK enum ap_status ap_rubric_explain(const struct ap_rubric *rubric, struct ap_text id, const struct ap_value *root,
-                                               struct ap_model *model, struct ap_value *to, struct ap_error *reterr);
+/** Append to @to all that the rule tells: the same, inputs with their thresholds (and values, where @root is not NULL), what
+ * would explain it away, an example, and its text as the document has it. AP_END where there is no such rule. */
+AP_MUST_CHECK enum ap_status ap_rubric_explain(const struct ap_rubric *rubric, struct ap_text id,
+                                               const struct ap_value *root, struct ap_model *model, struct ap_value *to,
+                                               struct ap_error *reterr);
 /** Append the ids of the rules whose condition names the figure to @list. */
-void ap_rubric_add_users(const struct ap_rubric *rubric, struct ap_text metric, struct ap_model *model, struct ap_value *list);
-/** What metrics.def says of a figure; "" where it has no such. */
-const char *ap_rubric_metric_meaning(struct ap_text path);
-
-/** Place of a severity among info, low, medium, high, critical (0 to 4); -1 for any other text. */
-int ap_severity_rank(struct ap_text severity);
+void ap_rubric_add_users(const struct ap_rubric *rubric, struct ap_text metric, struct ap_model *model,
+                         struct ap_value *list);
 
 #endif

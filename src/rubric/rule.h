@@ -3,37 +3,30 @@
 #ifndef AP_RULE_H
 #define AP_RULE_H
 
+#include "catalogue.h"
+#include "expr.h"
 #include "rubric.h"
+#include "severity.h"
 
 /* ---- rule_metric.c: what a condition may name ---- */
 
-enum ap_unit { AP_UNIT_count, AP_UNIT_bytes, AP_UNIT_time, AP_UNIT_ratio, AP_UNIT_number, AP_UNIT_bool };
-
-/** One line of metrics.def. */
-struct ap_metric {
-    const char *path;
-    enum ap_unit unit;
-    const char *sentence;
-};
-
-extern const struct ap_metric ap_metrics[];
-extern const size_t ap_metric_count;
-
-/** NULL where metrics.def has no such path. */
-const struct ap_metric *ap_metric_find(struct ap_text path);
-const char *ap_unit_name(enum ap_unit unit);
+/** NULL where the catalogue has no such path, or rules may not name it. */
+const struct ap_figure_info *ap_metric_find(struct ap_text path);
 /** The metric in @root; NULL where it is missing, null, or no number. */
-const struct ap_value *ap_metric_value(const struct ap_value *root, const struct ap_metric *metric);
+const struct ap_value *ap_metric_value(const struct ap_value *root, const struct ap_figure_info *metric);
 
 /* ---- rule_artifact.c: what a user can record, and whether this run has it ---- */
 
 /** Artifacts are named by their place in the table; a set of them is a bit mask. */
 #define AP_ARTIFACT_MAX 32
 
+/** Artifacts are 0 .. count - 1. */
 size_t ap_artifact_count(void);
+/** What rules call it. */
 const char *ap_artifact_id(size_t artifact);
 /** False where the table has no such artifact. */
 bool ap_artifact_find(struct ap_text id, size_t *ret_artifact);
+/** Does the report with this root show it? */
 bool ap_artifact_is_there(const struct ap_value *root, size_t artifact);
 /** A sentence that asks for it and says how it is recorded. */
 const char *ap_artifact_request(size_t artifact);
@@ -42,43 +35,6 @@ bool ap_artifact_behind(const struct ap_value *root, const char *path, size_t *r
 
 /* ---- rule_expr.c: conditions ---- */
 
-#define AP_EXPR_MAX_COMPARISONS 16
-#define AP_EXPR_MAX_STEPS (2 * AP_EXPR_MAX_COMPARISONS)
-#define AP_EXPR_MAX_DEPTH 16
-
-enum ap_test {
-    AP_TEST_less,
-    AP_TEST_less_equal,
-    AP_TEST_greater,
-    AP_TEST_greater_equal,
-    AP_TEST_equal,
-    AP_TEST_not_equal,
-    AP_TEST_is_known,
-    AP_TEST_is_unknown,
-    AP_TEST_is_true,
-    AP_TEST_is_false
-};
-
-struct ap_comparison {
-    const struct ap_metric *metric;
-    enum ap_test test;
-    double limit;                  /* in the metric's own unit; a factor where @other is set */
-    const struct ap_metric *other; /* NULL: compare with the limit */
-};
-
-enum ap_expr_step { AP_STEP_compare, AP_STEP_and, AP_STEP_or };
-
-/** In postfix order; AP_STEP_compare takes the next comparison. */
-struct ap_expr {
-    struct ap_comparison comparisons[AP_EXPR_MAX_COMPARISONS];
-    size_t comparison_count;
-    uint8_t steps[AP_EXPR_MAX_STEPS];
-    size_t step_count;
-};
-
-/** What is known of a condition. AND and OR take the smaller and the larger one. */
-enum ap_truth { AP_FALSE, AP_UNKNOWN, AP_TRUE };
-
 /** Where a mistake is looked for: the line may grow with the text. */
 struct ap_place {
     const char *file;
@@ -86,24 +42,22 @@ struct ap_place {
 };
 
 /** AP_ERROR_USAGE, "FILE:LINE: ...". */
-enum ap_status ap_fail_in_rubric(struct ap_error *reterr, struct ap_place place, const char *format, ...)
-    AP_PRINTF(3, 4);
+enum ap_status ap_fail_in_rubric(struct ap_error *reterr, struct ap_place place, const char *format, ...) AP_PRINTF(3, 4);
 
-/** @text is a whole condition; its line breaks count lines from @place on. */
-AP_MUST_CHECK enum ap_status ap_expr_parse(struct ap_text text, struct ap_place place, struct ap_expr *ret_expr,
-                                           struct ap_error *reterr);
+/** @text is a whole condition, kept in @arena; its line breaks count lines from @place on. */
+AP_MUST_CHECK enum ap_status ap_when_parse(struct ap_text text, struct ap_place place, struct ap_arena *arena,
+                                           struct ap_expr *ret_when, struct ap_error *reterr);
+/** What the rows of a list have to say: "KEY is VALUE|VALUE and KEY < NUMBER", kept in @arena but for its texts. */
+AP_MUST_CHECK enum ap_status ap_where_parse(struct ap_text text, struct ap_place place, struct ap_arena *arena,
+                                            struct ap_expr *ret_where, struct ap_error *reterr);
+enum ap_status ap_fail_unknown_metric(struct ap_error *reterr, struct ap_place place, struct ap_text path);
 /** The limit of a comparison as a value of the metric's unit and key; false where there is none, or it is not known. */
-bool ap_comparison_limit(const struct ap_comparison *comparison, const struct ap_value *root,
-                         struct ap_value *ret_limit);
-enum ap_truth ap_comparison_test(const struct ap_comparison *comparison, const struct ap_value *root);
-enum ap_truth ap_expr_evaluate(const struct ap_expr *expr, const struct ap_value *root);
+bool ap_comparison_limit(const struct ap_comparison *comparison, const struct ap_value *root, struct ap_value *ret_limit);
 
 /* ---- rules ---- */
 
-enum ap_severity { AP_SEVERITY_info, AP_SEVERITY_low, AP_SEVERITY_medium, AP_SEVERITY_high, AP_SEVERITY_critical };
 enum ap_confidence { AP_CONFIDENCE_low, AP_CONFIDENCE_medium, AP_CONFIDENCE_high };
 
-extern const char *const ap_severity_names[5];
 extern const char *const ap_confidence_names[3];
 
 /** What a finding is about. */
@@ -111,9 +65,16 @@ enum ap_domain { AP_DOMAIN_cpu, AP_DOMAIN_gpu, AP_DOMAIN_memory, AP_DOMAIN_io, A
 extern const char *const ap_domain_names[AP_DOMAIN_COUNT_];
 
 /** Parts of a step; a set of them is a bit mask. */
-#define AP_PHASE_NAMES                                                                                          \
-    { "forward", "inference", "backward", "optimizer", "zero_grad", "data_loading", "communication", "compilation", "other" }
-#define AP_PHASE_COUNT 9
+enum {
+#define AP_STEP_PHASE(name) AP_NAMED_PHASE_##name,
+#define AP_STEP_PHASE_NAMED(name) AP_NAMED_PHASE_##name,
+#define AP_STEP_PHASE_FOUND(name)
+#include "step_phase.def"
+#undef AP_STEP_PHASE
+#undef AP_STEP_PHASE_NAMED
+#undef AP_STEP_PHASE_FOUND
+    AP_PHASE_COUNT
+};
 extern const char *const ap_phases[AP_PHASE_COUNT];
 
 /** What limits the run where a rule fires: one of a few words; NULL where @name is none of them. */
@@ -147,7 +108,7 @@ bool ap_hardware_fits(const struct ap_hardware *hardware, const struct ap_value 
 
 struct ap_severity_clause {
     enum ap_severity severity;
-    const struct ap_expr *when;
+    struct ap_expr when;
 };
 
 struct ap_confidence_clause {
@@ -167,32 +128,20 @@ enum ap_rule_text {
 };
 extern const char *const ap_rule_text_keys[AP_TEXT_COUNT_];
 
-/** What stands at a place in the trace: the path, and of a list only rows whose text @key is @value, unless that is empty. */
+/** What stands at a place in the trace: the path, and of a list only rows whose text @key is @value, unless that is empty.
+ */
 struct ap_rule_place {
     struct ap_text path, key, value;
 };
 
 #define AP_RULE_MAX_CAUSE_LISTS 3
 #define AP_CAUSE_MAX_NAMES 4
-#define AP_CAUSE_MAX_TESTS 3
-#define AP_CAUSE_MAX_VALUES 8
-
-enum ap_cause_test_kind { AP_CAUSE_is, AP_CAUSE_below, AP_CAUSE_above };
-
-/** What a row has to say: one of the texts, or true or false; or a number as the report writes it. */
-struct ap_cause_test {
-    enum ap_cause_test_kind kind;
-    struct ap_text key, values[AP_CAUSE_MAX_VALUES]; /* a value that ends in '*' is the beginning of a text */
-    size_t value_count;
-    double limit;
-};
 
 /** Rows of the list at @path, called by the first of @names that holds a text, weighed by @amount. */
 struct ap_cause_list {
     struct ap_text path, amount, names[AP_CAUSE_MAX_NAMES];
     size_t name_count;
-    struct ap_cause_test tests[AP_CAUSE_MAX_TESTS];
-    size_t test_count;
+    struct ap_expr where; /* what a row has to say */
 };
 
 struct ap_rule {
@@ -208,10 +157,11 @@ struct ap_rule {
     enum ap_confidence confidence;
     struct ap_confidence_clause confidence_clauses[AP_RULE_MAX_CLAUSES];
     size_t confidence_clause_count;
-    const struct ap_metric *rank_by[AP_RULE_MAX_RANKS]; /* times or sizes: the smallest one that is known bounds the saving */
+    const struct ap_figure_info
+        *rank_by[AP_RULE_MAX_RANKS]; /* times or sizes: the smallest one that is known bounds the saving */
     size_t rank_by_count;
     enum ap_domain domain;
-    uint32_t phases;                             /* that it is about; 0 = no part in particular */
+    uint32_t phases; /* that it is about; 0 = no part in particular */
     struct ap_rule_place places[AP_RULE_MAX_PLACES];
     size_t place_count;
     struct ap_cause_list due_to[AP_RULE_MAX_CAUSE_LISTS]; /* the first one that has such rows */
@@ -220,22 +170,21 @@ struct ap_rule {
     struct ap_hardware hardware;
     const struct ap_rule *suppressed_by[AP_RULE_MAX_SUPPRESSORS];
     size_t suppressed_by_count;
+    bool suppresses_all; /* the recording is of something else than the run: no advice is taken from it */
 };
 
 struct ap_rubric {
-    struct ap_arena arena; /* holds this struct, too */
+    struct ap_arena arena;   /* holds this struct, too */
     struct ap_text document; /* as it was read */
     struct ap_rule *first, *last;
     size_t rule_count;
 };
 
+/** NULL where no rule has the id. */
 const struct ap_rule *ap_rubric_find(const struct ap_rubric *rubric, struct ap_text id);
 
-/** rule_block.c: @text without the white space at its ends. */
-struct ap_text ap_text_trim(struct ap_text text);
-/** The text up to @separator, trimmed; *rest is what follows it. False when nothing is left. */
-bool ap_text_next_part(struct ap_text *rest, char separator, struct ap_text *ret_part);
-/** Letters, digits, '_' and '.': what stands at a path depends on the input, so that only the form can be checked. */
+/** rule_block.c: letters, digits, '_' and '.': what stands at a path depends on the input, so that only the form can be
+ * checked. */
 bool ap_text_is_path(struct ap_text text);
 
 /** rule_block.c: the machine part; fills all of *rule but its texts. @place is of the first line of @text. */
@@ -244,7 +193,9 @@ AP_MUST_CHECK enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struc
 
 /* ---- rule_topic.c: domains and phases ---- */
 
+/** False, and nothing is written, where there is no such domain. */
 bool ap_domain_find(struct ap_text name, enum ap_domain *ret_domain);
+/** Likewise for phases. */
 bool ap_phase_find(struct ap_text name, size_t *ret_phase);
 /** The domain of the first metric of the condition: what a rule is about that does not say so. */
 enum ap_domain ap_rule_default_domain(const struct ap_rule *rule);
@@ -255,26 +206,24 @@ bool ap_rule_is_wanted(const struct ap_rule *rule, const struct ap_judge_options
 
 #define AP_FINDING_MAX_PLACES 5
 
-/** Append the list "places": name, start_us, dur_us, pid, tid of rows that the report holds at the rule's places or, where it
- *  names none, beside the metrics of its condition. */
+/** Append the list "places": name, start_us, dur_us, pid, tid of rows that the report holds at the rule's places or, where
+ * it names none, beside the metrics of its condition. */
 void ap_rule_add_places(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding);
 
 /* ---- rule_due_to.c: who or what holds or takes most of what a finding is about ---- */
 
 #define AP_FINDING_MAX_CAUSES 3
 
-/** Lists of the report as "PATH(NAME: AMOUNT where KEY is VALUE); ..."; false where @text is no such thing. The texts are those
- *  of @text. */
-bool ap_cause_lists_parse(struct ap_text text, struct ap_rule *rule);
-/** Append the list "affected": name and time, bytes or count of the largest rows of the first list of the rule that has any; lists
- *  on the way are gone through, rows of one name are summed up. Rows without a name or an amount are left out. */
+/** Lists of the report as "PATH(NAME: AMOUNT where KEY is VALUE); ...". The texts are those of @text. */
+AP_MUST_CHECK enum ap_status ap_cause_lists_parse(struct ap_text text, struct ap_place place, struct ap_arena *arena,
+                                                  struct ap_rule *rule, struct ap_error *reterr);
+/** Append the list "affected": name and time, bytes or count of the largest rows of the first list of the rule that has any;
+ * lists on the way are gone through, rows of one name are summed up. Rows without a name or an amount are left out. */
 AP_MUST_CHECK enum ap_status ap_rule_add_causes(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding,
                                                 struct ap_error *reterr);
 
 /* ---- rule_verify.c: how to see whether a change helped ---- */
 
-/** "<", "is known" */
-const char *ap_test_name(enum ap_test test);
 /** Append "verify_command". */
 void ap_rule_add_command(const struct ap_rule *rule, const struct ap_judge_options *options, struct ap_model *model,
                          struct ap_value *finding);
@@ -292,13 +241,12 @@ struct ap_text_buffer {
     size_t used, capacity;
 };
 
-AP_MUST_CHECK enum ap_status ap_text_buffer_add(struct ap_text_buffer *buffer, struct ap_text text,
-                                                struct ap_error *reterr);
+/** Append; on failure the buffer is as it was. */
+AP_MUST_CHECK enum ap_status ap_text_buffer_add(struct ap_text_buffer *buffer, struct ap_text text, struct ap_error *reterr);
 void ap_text_buffer_release(struct ap_text_buffer *buffer);
 
 /** Append @text with its placeholders filled. */
-AP_MUST_CHECK enum ap_status ap_rule_text_fill(const struct ap_rule *rule, struct ap_text text,
-                                               const struct ap_value *root, struct ap_text_buffer *to,
-                                               struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_rule_text_fill(const struct ap_rule *rule, struct ap_text text, const struct ap_value *root,
+                                               struct ap_text_buffer *to, struct ap_error *reterr);
 
 #endif

@@ -22,9 +22,9 @@ struct fired {
     const struct ap_rule *rule;
     int severity, confidence;
     bool has_saving;
-    int64_t saving;  /* ns or bytes */
-    double share;    /* of the trace window or of the reserved bytes; negative = not known */
-    double weight;   /* what it is ranked by */
+    int64_t saving; /* ns or bytes */
+    double share;   /* of the trace window or of the reserved bytes; negative = not known */
+    double weight;  /* what it is ranked by */
     bool hidden;
 };
 
@@ -58,15 +58,15 @@ static void add_requests(struct judge *judge, struct ap_value *list, uint32_t ar
             ap_add_string(judge->model, list, NULL, ap_artifact_request(i));
 }
 
-static void add_unknown_metric(struct judge *judge, struct ap_value *list, const struct ap_metric *metric)
+static void add_unknown_metric(struct judge *judge, struct ap_value *list, const struct ap_figure_info *metric)
 {
     char text[400];
-    (void)snprintf(text, sizeof(text), "a value of `%s` (%s), which this input does not give", metric->path, metric->sentence);
+    (void)snprintf(text, sizeof(text), "a value of `%s` (%s), which this input does not give", metric->path, metric->words);
     ap_add_string(judge->model, list, NULL, text);
 }
 
-static void note_unknown(struct judge *judge, const struct ap_metric *metric, struct ap_value *list, uint32_t *artifacts,
-                         const struct ap_metric **said)
+static void note_unknown(struct judge *judge, const struct ap_figure_info *metric, struct ap_value *list,
+                         uint32_t *artifacts, const struct ap_figure_info **said)
 {
     size_t artifact;
     if (!metric || ap_metric_value(judge->root, metric) || *said == metric)
@@ -84,7 +84,7 @@ static void not_evaluated(struct judge *judge, const struct ap_rule *rule, uint3
     struct ap_value *entry = ap_add_object(judge->model, judge->not_evaluated, NULL);
     ap_add_text(judge->model, entry, "rule_id", rule->id);
     struct ap_value *list = ap_add_list(judge->model, entry, "missing");
-    const struct ap_metric *said = NULL;
+    const struct ap_figure_info *said = NULL;
     for (size_t i = 0; !absent && i < rule->when.comparison_count; i++)
         if (ap_comparison_test(&rule->when.comparisons[i], judge->root) == AP_UNKNOWN) {
             uint32_t behind = 0;
@@ -188,7 +188,7 @@ static void set_severity(const struct judge *judge, struct fired *fired)
     const struct ap_rule *rule = fired->rule;
     fired->severity = (int)rule->severity;
     for (size_t i = 0; i < rule->severity_clause_count; i++)
-        if (ap_expr_evaluate(rule->severity_clauses[i].when, judge->root) == AP_TRUE)
+        if (ap_expr_evaluate(&rule->severity_clauses[i].when, judge->root) == AP_TRUE)
             fired->severity = (int)rule->severity_clauses[i].severity;
     set_severity_by_share(fired);
     if (fired->severity > MOST_OF_IDLE_TIME_IN_A_CUT_TRACE && trace_was_cut(judge) && rests_on_idle_time(rule))
@@ -212,10 +212,7 @@ static void set_weight(struct fired *fired)
 
 static enum ap_status fire(struct judge *judge, const struct ap_rule *rule)
 {
-    void *array = judge->fired;
-    AP_TRY(ap_mem_reserve(judge->text.gate, &array, &judge->fired_capacity, judge->fired_count + 1, sizeof(*judge->fired),
-                          judge->reterr));
-    judge->fired = array;
+    AP_TRY(AP_RESERVE(judge->text.gate, judge->fired, judge->fired_capacity, judge->fired_count + 1, judge->reterr));
     struct fired *fired = &judge->fired[judge->fired_count++];
     *fired = (struct fired){ .rule = rule };
     set_saving(judge, fired);
@@ -246,8 +243,27 @@ static bool explains(const struct fired *cause, const struct fired *symptom)
     return cause->saving >= symptom->saving - symptom->saving / 2;
 }
 
+/* Where the recording is of something else than the run, what else is read from it is no advice. */
+static bool hides_all(const struct judge *judge)
+{
+    for (size_t i = 0; i < judge->fired_count; i++)
+        if (judge->fired[i].rule->suppresses_all)
+            return true;
+    return false;
+}
+
+static void hide_advice(struct judge *judge)
+{
+    for (size_t i = 0; i < judge->fired_count; i++)
+        if (is_about_the_trace(judge->fired[i].rule) && !judge->fired[i].rule->suppresses_all &&
+            (judge->fired[i].severity > AP_SEVERITY_info || judge->fired[i].rule->domain != AP_DOMAIN_quality))
+            judge->fired[i].hidden = true;
+}
+
 static void hide_symptoms(struct judge *judge)
 {
+    if (hides_all(judge))
+        hide_advice(judge);
     for (size_t i = 0; i < judge->fired_count; i++) {
         struct fired *symptom = &judge->fired[i];
         for (size_t j = 0; j < i; j++)
@@ -263,16 +279,15 @@ static int by_rank(const void *left, const void *right)
     bool a_info = a->severity == AP_SEVERITY_info, b_info = b->severity == AP_SEVERITY_info;
     if (a_info != b_info)
         return a_info ? 1 : -1;
-    if (a->weight != b->weight)
-        return a->weight < b->weight ? 1 : -1;
-    if (a->severity != b->severity)
-        return a->severity < b->severity ? 1 : -1;
+    AP_BY_LARGER(a->weight, b->weight);
+    AP_BY_LARGER(a->severity, b->severity);
     return ap_text_compare(a->rule->id, b->rule->id);
 }
 
 /* ---- telling ---- */
 
-static enum ap_status add_filled(struct judge *judge, struct ap_value *finding, const struct ap_rule *rule, enum ap_rule_text which)
+static enum ap_status add_filled(struct judge *judge, struct ap_value *finding, const struct ap_rule *rule,
+                                 enum ap_rule_text which)
 {
     judge->text.used = 0;
     AP_TRY(ap_rule_text_fill(rule, rule->texts[which], judge->root, &judge->text, judge->reterr));
@@ -362,14 +377,8 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
     add_phases(judge, ap_add_list(model, finding, "phases"), rule);
     for (int i = 0; i < AP_TEXT_COUNT_; i++)
         AP_TRY(add_filled(judge, finding, rule, (enum ap_rule_text)i));
-    if (fired->has_saving && time)
-        ap_add_time(model, finding, "saves_us", fired->saving);
-    else
-        ap_add_null(model, finding, "saves_us");
-    if (fired->has_saving && !time)
-        ap_add_bytes(model, finding, "saves_bytes", fired->saving);
-    else
-        ap_add_null(model, finding, "saves_bytes");
+    ap_add_known_time(model, finding, "saves_us", fired->has_saving && time, fired->saving);
+    ap_add_known_bytes(model, finding, "saves_bytes", fired->has_saving && !time, fired->saving);
     add_gain(judge, finding, fired);
     add_evidence(judge, finding, rule);
     AP_TRY(add_threshold_source(judge, finding, rule));
@@ -421,6 +430,6 @@ enum ap_status ap_rubric_apply(const struct ap_rubric *rubric, const struct ap_j
     AP_TRY(ap_model_status(model, reterr));
     enum ap_status status = judge_all(&judge, findings);
     ap_text_buffer_release(&judge.text);
-    ap_mem_free(model->arena.gate, judge.fired, judge.fired_capacity * sizeof(*judge.fired));
+    AP_FREE(model->arena.gate, judge.fired, judge.fired_capacity);
     return status;
 }

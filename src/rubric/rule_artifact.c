@@ -2,15 +2,16 @@
  * What a user can record or bring, how to see in the tree whether this run has it, and how to ask for it. */
 #include <string.h>
 
+#include "option_names.h"
 #include "rule.h"
 
 #include "poison.h"
 
 enum presence {
-    PRESENT_OBJECT,  /* the path holds an object */
-    PRESENT_TRUE,    /* the path holds a bool that is true */
-    PRESENT_NUMBER,  /* the path holds a number of at least @at_least */
-    PRESENT_NEVER    /* nothing in one run's report can show it */
+    PRESENT_OBJECT, /* the path holds an object */
+    PRESENT_TRUE,   /* the path holds a bool that is true */
+    PRESENT_NUMBER, /* the path holds a number of at least @at_least */
+    PRESENT_NEVER   /* nothing in one run's report can show it */
 };
 
 struct artifact {
@@ -26,15 +27,17 @@ struct artifact {
  * thing is; they hold no line breaks. */
 static const struct artifact artifacts[] = {
     { "trace", PRESENT_OBJECT, "trace", 0,
-      "trace. cpu. steps. gpu. split. idle. data_loading. verdict. critical_path. links. launches. runtime. sync. copies. communication. "
-      "compile. accelerator. phases. operators. modules. frames. autograd. drilldown. trace_memory. joined.",
-      "a PyTorch profiler trace (`--cpu-trace`): run a few steps under `torch.profiler.profile` and call "
+      "trace. cpu. steps. gpu. split. idle. data_loading. verdict. critical_path. links. launches. runtime. sync. copies. "
+      "communication. "
+      "compile. accelerator. phases. operators. modules. frames. autograd. drilldown. habits. trace_memory. joined.",
+      "a PyTorch profiler trace (`" AP_OPTION_CPU_TRACE "`): run a few steps under `torch.profiler.profile` and call "
       "`prof.export_chrome_trace(\"trace.json.gz\")`" },
     { "snapshot", PRESENT_OBJECT, "memory", 0, "memory. joined.",
-      "a CUDA memory snapshot as JSON (`--memory-json`): call "
+      "a CUDA memory snapshot as JSON (`" AP_OPTION_MEMORY_JSON "`): call "
       "`torch.cuda.memory._record_memory_history(max_entries=100000, stacks=\"python\")`, run a few steps, then write "
       "`torch.cuda.memory._snapshot()` with `json.dump`" },
-    { "operators", PRESENT_NUMBER, "cpu.operator_summary.events", 1, "cpu.operator_summary. cpu.thread_summary. operators. phases. drilldown.",
+    { "operators", PRESENT_NUMBER, "cpu.operator_summary.events", 1,
+      "cpu.operator_summary. cpu.thread_summary. operators. phases. drilldown. habits.",
       "operator rows in the trace: record with `ProfilerActivity.CPU` among the activities" },
     { "gpu-rows", PRESENT_TRUE, "trace.recorded.gpu", 0,
       "gpu. idle. data_loading.idle_ verdict.memory_ split.judged.idle_ split.judged.compute_ split.judged.memset_ "
@@ -49,8 +52,7 @@ static const struct artifact artifacts[] = {
     { "three-steps", PRESENT_NUMBER, "steps.count", 3, "steps. *.per_step",
       "a trace of at least three steps: `schedule=torch.profiler.schedule(wait=1, warmup=3, active=5)` with "
       "`prof.step()` once per iteration" },
-    { "shapes", PRESENT_TRUE, "trace.recorded.shapes", 0, "",
-      "operator shapes: record with `record_shapes=True`" },
+    { "shapes", PRESENT_TRUE, "trace.recorded.shapes", 0, "", "operator shapes: record with `record_shapes=True`" },
     { "stacks", PRESENT_TRUE, "trace.recorded.stacks", 0, "modules. frames.",
       "Python stacks, to name the source line: one run with `with_stack=True` (it slows the host; do not time that run)" },
     { "trace-memory", PRESENT_TRUE, "trace.recorded.memory", 0, "trace_memory.",
@@ -74,8 +76,7 @@ static const struct artifact artifacts[] = {
       "step times of a run without the profiler: recording slows the host, so its share is an upper bound" },
     { "other-ranks", PRESENT_NEVER, NULL, 0, "",
       "traces of all ranks over the same steps: one rank cannot tell a slow link from waiting for a slow rank" },
-    { "other-runs", PRESENT_NEVER, NULL, 0, "",
-      "a trace of the same job with one setting changed, to compare" },
+    { "other-runs", PRESENT_NEVER, NULL, 0, "", "a trace of the same job with one setting changed, to compare" },
     { "device-memory", PRESENT_NEVER, NULL, 0, "",
       "the device's own view at the same moment: `nvidia-smi` (or `rocm-smi`) with its list of processes" },
 };

@@ -6,16 +6,7 @@
 
 #include "poison.h"
 
-const char *const ap_severity_names[5] = { "info", "low", "medium", "high", "critical" };
 const char *const ap_confidence_names[3] = { "low", "medium", "high" };
-
-int ap_severity_rank(struct ap_text severity)
-{
-    for (size_t i = 0; i < AP_COUNT_OF(ap_severity_names); i++)
-        if (ap_text_is(severity, ap_severity_names[i]))
-            return (int)i;
-    return -1;
-}
 
 struct block {
     struct ap_rubric *rubric;
@@ -26,39 +17,12 @@ struct block {
 
 #define SHOWN(text) (int)((text).bytes > 80 ? 80 : (text).bytes), (text).data
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-struct ap_text ap_text_trim(struct ap_text text)
-{
-    while (text.bytes && is_space(text.data[0])) {
-        text.data++;
-        text.bytes--;
-    }
-    while (text.bytes && is_space(text.data[text.bytes - 1]))
-        text.bytes--;
-    return text;
-}
-
-bool ap_text_next_part(struct ap_text *rest, char separator, struct ap_text *ret_part)
-{
-    if (!rest->data)
-        return false;
-    const char *end = rest->bytes ? memchr(rest->data, separator, rest->bytes) : NULL;
-    size_t bytes = end ? (size_t)(end - rest->data) : rest->bytes;
-    *ret_part = ap_text_trim((struct ap_text){ rest->data, bytes });
-    *rest = end ? (struct ap_text){ end + 1, rest->bytes - bytes - 1 } : (struct ap_text){ NULL, 0 };
-    return true;
-}
-
 /* The first word, up to a space. */
 static struct ap_text next_word(struct ap_text *rest)
 {
     *rest = ap_text_trim(*rest);
     size_t bytes = 0;
-    while (bytes < rest->bytes && !is_space(rest->data[bytes]))
+    while (bytes < rest->bytes && !ap_is_space(rest->data[bytes]))
         bytes++;
     struct ap_text word = { rest->data, bytes };
     *rest = ap_text_trim((struct ap_text){ rest->data + bytes, rest->bytes - bytes });
@@ -69,7 +33,7 @@ static struct ap_text next_word(struct ap_text *rest)
 
 static enum ap_status parse_when(struct block *block, struct ap_text value)
 {
-    return ap_expr_parse(value, block->place, &block->rule->when, block->reterr);
+    return ap_when_parse(value, block->place, &block->rubric->arena, &block->rule->when, block->reterr);
 }
 
 static enum ap_status parse_artifact(struct block *block, struct ap_text id, size_t *ret_artifact)
@@ -78,7 +42,8 @@ static enum ap_status parse_artifact(struct block *block, struct ap_text id, siz
         return AP_OK;
     return ap_fail_in_rubric(block->reterr, block->place,
                              "no artifact is called \"%.*s\": expected trace, snapshot, gpu-rows, steps, stacks or "
-                             "another one of those that the document lists", SHOWN(id));
+                             "another one of those that the document lists",
+                             SHOWN(id));
 }
 
 static enum ap_status parse_artifacts(struct block *block, struct ap_text value, uint32_t *ret_set)
@@ -106,8 +71,8 @@ static enum ap_status parse_severity_level(struct block *block, struct ap_text w
 {
     int rank = ap_severity_rank(word);
     if (rank < 0)
-        return ap_fail_in_rubric(block->reterr, block->place,
-                                 "\"%.*s\" is no severity: expected info, low, medium, high or critical", SHOWN(word));
+        return ap_fail_in_rubric(block->reterr, block->place, "\"%.*s\" is no severity: expected one of %s", SHOWN(word),
+                                 ap_severity_list(AP_SEVERITY_info));
     *ret_severity = (enum ap_severity)rank;
     return AP_OK;
 }
@@ -127,12 +92,9 @@ static enum ap_status parse_severity_clause(struct block *block, struct ap_text 
     AP_TRY(parse_severity_level(block, next_word(&part), &clause->severity));
     struct ap_text word = next_word(&part);
     if (!ap_text_is(word, "when"))
-        return ap_fail_in_rubric(block->reterr, block->place, "met \"%.*s\" where \"when CONDITION\" was expected", SHOWN(word));
-    struct ap_expr *when = ap_arena_alloc(&block->rubric->arena, sizeof(*when));
-    if (!when)
-        return ap_fail_memory(block->rubric->arena.gate, block->reterr);
-    AP_TRY(ap_expr_parse(part, block->place, when, block->reterr));
-    clause->when = when;
+        return ap_fail_in_rubric(block->reterr, block->place, "met \"%.*s\" where \"when CONDITION\" was expected",
+                                 SHOWN(word));
+    AP_TRY(ap_when_parse(part, block->place, &block->rubric->arena, &clause->when, block->reterr));
     rule->severity_clause_count++;
     return AP_OK;
 }
@@ -190,10 +152,9 @@ static enum ap_status parse_confidence(struct block *block, struct ap_text value
 static enum ap_status add_rank(struct block *block, struct ap_text path)
 {
     struct ap_rule *rule = block->rule;
-    const struct ap_metric *metric = ap_metric_find(path);
+    const struct ap_figure_info *metric = ap_metric_find(path);
     if (!metric)
-        return ap_fail_in_rubric(block->reterr, block->place,
-                                 "no metric is called \"%.*s\": expected a path that src/model/metrics.def lists", SHOWN(path));
+        return ap_fail_unknown_metric(block->reterr, block->place, path);
     if (metric->unit != AP_UNIT_time && metric->unit != AP_UNIT_bytes)
         return ap_fail_in_rubric(block->reterr, block->place,
                                  "%s is a %s: findings are ranked by a time or a size that they could save", metric->path,
@@ -234,12 +195,21 @@ static enum ap_status parse_suppressed_by(struct block *block, struct ap_text va
     return AP_OK;
 }
 
+static enum ap_status parse_suppresses(struct block *block, struct ap_text value)
+{
+    block->rule->suppresses_all = ap_text_is(value, "all");
+    if (block->rule->suppresses_all)
+        return AP_OK;
+    return ap_fail_in_rubric(block->reterr, block->place, "\"%.*s\" is nothing that a rule suppresses: expected all",
+                             SHOWN(value));
+}
+
 static enum ap_status parse_domain(struct block *block, struct ap_text value)
 {
     if (ap_domain_find(value, &block->rule->domain))
         return AP_OK;
-    return ap_fail_in_rubric(block->reterr, block->place,
-                             "\"%.*s\" is no domain: expected cpu, gpu, memory, io or quality", SHOWN(value));
+    return ap_fail_in_rubric(block->reterr, block->place, "\"%.*s\" is no domain: expected cpu, gpu, memory, io or quality",
+                             SHOWN(value));
 }
 
 static enum ap_status parse_phase(struct block *block, struct ap_text value)
@@ -297,8 +267,8 @@ static enum ap_status keep_line(struct block *block, struct ap_text value, struc
         return ap_fail_memory(block->rubric->arena.gate, block->reterr);
     size_t used = 0;
     for (size_t i = 0; i < value.bytes; i++)
-        if (!is_space(value.data[i]) || !is_space(value.data[i - 1])) /* a value begins with a word */
-            copy[used++] = (char)(is_space(value.data[i]) ? ' ' : value.data[i]);
+        if (!ap_is_space(value.data[i]) || !ap_is_space(value.data[i - 1])) /* a value begins with a word */
+            copy[used++] = (char)(ap_is_space(value.data[i]) ? ' ' : value.data[i]);
     *ret_line = (struct ap_text){ copy, used };
     return AP_OK;
 }
@@ -311,7 +281,8 @@ static enum ap_status parse_places(struct block *block, struct ap_text value)
         struct ap_rule_place place;
         if (!split_place(part, &place))
             return ap_fail_in_rubric(block->reterr, block->place,
-                                     "met \"%.*s\" where the path of a list or object of the report was expected", SHOWN(part));
+                                     "met \"%.*s\" where the path of a list or object of the report was expected",
+                                     SHOWN(part));
         if (rule->place_count == AP_RULE_MAX_PLACES)
             return ap_fail_in_rubric(block->reterr, block->place, "more than %d paths", AP_RULE_MAX_PLACES);
         AP_TRY(keep_text(block, &place.path));
@@ -326,12 +297,7 @@ static enum ap_status parse_due_to(struct block *block, struct ap_text value)
 {
     struct ap_text line; /* of which the rule keeps pieces */
     AP_TRY(keep_line(block, value, &line));
-    if (ap_cause_lists_parse(line, block->rule))
-        return AP_OK;
-    return ap_fail_in_rubric(block->reterr, block->place,
-                             "met \"%.*s\" where PATH(NAME: AMOUNT) was expected: a list of the report and the members of its "
-                             "rows that name and weigh them, behind these \"where KEY is VALUE\" or \"where KEY < NUMBER\"",
-                             SHOWN(value));
+    return ap_cause_lists_parse(line, block->place, &block->rubric->arena, block->rule, block->reterr);
 }
 
 static enum ap_status parse_bottleneck(struct block *block, struct ap_text value)
@@ -358,8 +324,23 @@ static enum ap_status parse_source(struct block *block, struct ap_text value)
 
 /* ---- keys ---- */
 
-enum { KEY_when, KEY_needs, KEY_severity, KEY_confidence, KEY_rank_by, KEY_missing, KEY_suppressed_by, KEY_source,
-       KEY_domain, KEY_phase, KEY_places, KEY_due_to, KEY_bottleneck, KEY_hardware };
+enum {
+    KEY_when,
+    KEY_needs,
+    KEY_severity,
+    KEY_confidence,
+    KEY_rank_by,
+    KEY_missing,
+    KEY_suppressed_by,
+    KEY_suppresses,
+    KEY_source,
+    KEY_domain,
+    KEY_phase,
+    KEY_places,
+    KEY_due_to,
+    KEY_bottleneck,
+    KEY_hardware
+};
 
 static const struct {
     const char *name;
@@ -372,6 +353,7 @@ static const struct {
     [KEY_rank_by] = { "rank_by", parse_rank_by },
     [KEY_missing] = { "missing", parse_missing },
     [KEY_suppressed_by] = { "suppressed_by", parse_suppressed_by },
+    [KEY_suppresses] = { "suppresses", parse_suppresses },
     [KEY_source] = { "source", parse_source },
     [KEY_domain] = { "domain", parse_domain },
     [KEY_phase] = { "phase", parse_phase },
@@ -397,10 +379,11 @@ static enum ap_status parse_entry(struct block *block, struct ap_text entry, uns
         /* conditions count their own lines, so they keep their line breaks */
         return keys[i].parse(block, i == KEY_when ? value : ap_text_trim(value));
     }
-    return ap_fail_in_rubric(block->reterr, block->place,
-                             "met \"%.*s\" where one of when, needs, severity, confidence, rank_by, missing, "
-                             "suppressed_by, source, domain, phase, places, due_to, bottleneck or hardware and a colon was expected",
-                             SHOWN(name));
+    return ap_fail_in_rubric(
+        block->reterr, block->place,
+        "met \"%.*s\" where one of when, needs, severity, confidence, rank_by, missing, "
+        "suppressed_by, suppresses, source, domain, phase, places, due_to, bottleneck or hardware and a colon was expected",
+        SHOWN(name));
 }
 
 /* Bytes of the entry that begins @text: its line and those after it that begin with a space. */

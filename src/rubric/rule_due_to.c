@@ -24,62 +24,7 @@ static struct ap_text take_until(struct ap_text *rest, const char *word)
     return ap_text_trim(all);
 }
 
-static bool parse_values(struct ap_text text, struct ap_cause_test *test)
-{
-    struct ap_text value;
-    while (ap_text_next_part(&text, '|', &value)) {
-        if (!value.bytes || test->value_count == AP_CAUSE_MAX_VALUES)
-            return false;
-        test->values[test->value_count++] = value;
-    }
-    return true;
-}
-
-/* "10" or "0.5" */
-static bool parse_limit(struct ap_text text, struct ap_cause_test *test)
-{
-    double unit = 1;
-    bool fraction = false;
-    for (size_t i = 0; i < text.bytes; i++) {
-        char c = text.data[i];
-        if (c == '.' && !fraction && i && i + 1 < text.bytes) {
-            fraction = true;
-        } else if (c >= '0' && c <= '9') {
-            test->limit = test->limit * 10 + (c - '0');
-            unit *= fraction ? 10 : 1;
-        } else {
-            return false;
-        }
-    }
-    test->limit /= unit;
-    return text.bytes && text.bytes <= 15;
-}
-
-static bool parse_test(struct ap_text text, struct ap_cause_test *test)
-{
-    static const char *const words[] = { [AP_CAUSE_is] = " is ", [AP_CAUSE_below] = " < ", [AP_CAUSE_above] = " > " };
-    for (size_t i = 0; i < AP_COUNT_OF(words); i++) {
-        struct ap_text rest = text, key = take_until(&rest, words[i]);
-        if (key.bytes == text.bytes || !ap_text_is_path(key))
-            continue;
-        test->kind = (enum ap_cause_test_kind)i;
-        test->key = key;
-        rest = ap_text_trim(rest);
-        return test->kind == AP_CAUSE_is ? parse_values(rest, test) : parse_limit(rest, test);
-    }
-    return false;
-}
-
-static bool parse_tests(struct ap_text text, struct ap_cause_list *list)
-{
-    while (text.bytes) {
-        if (list->test_count == AP_CAUSE_MAX_TESTS || !parse_test(take_until(&text, " and "), &list->tests[list->test_count++]))
-            return false;
-    }
-    return true;
-}
-
-static bool parse_list(struct ap_text text, struct ap_cause_list *list)
+static bool parse_list(struct ap_text text, struct ap_cause_list *list, struct ap_text *ret_where)
 {
     struct ap_text names, name;
     if (!text.bytes || text.data[text.bytes - 1] != ')')
@@ -93,16 +38,27 @@ static bool parse_list(struct ap_text text, struct ap_cause_list *list)
         list->names[list->name_count++] = name;
     }
     list->amount = take_until(&text, " where ");
-    return ap_text_is_path(list->path) && ap_text_is_path(list->amount) && parse_tests(text, list);
+    *ret_where = text;
+    return ap_text_is_path(list->path) && ap_text_is_path(list->amount);
 }
 
-bool ap_cause_lists_parse(struct ap_text text, struct ap_rule *rule)
+enum ap_status ap_cause_lists_parse(struct ap_text text, struct ap_place place, struct ap_arena *arena, struct ap_rule *rule,
+                                    struct ap_error *reterr)
 {
-    struct ap_text part;
-    while (ap_text_next_part(&text, ';', &part))
-        if (rule->due_to_count == AP_RULE_MAX_CAUSE_LISTS || !parse_list(part, &rule->due_to[rule->due_to_count++]))
-            return false;
-    return true;
+    struct ap_text rest = text, part, where;
+    while (ap_text_next_part(&rest, ';', &part)) {
+        struct ap_cause_list *list = &rule->due_to[rule->due_to_count];
+        if (rule->due_to_count == AP_RULE_MAX_CAUSE_LISTS || !parse_list(part, list, &where))
+            return ap_fail_in_rubric(reterr, place,
+                                     "met \"%.*s\" where PATH(NAME: AMOUNT) was expected: a list of the report and the "
+                                     "members of its rows that name and weigh them, behind these \"where KEY is VALUE\" or "
+                                     "\"where KEY < NUMBER\"",
+                                     (int)(text.bytes > 80 ? 80 : text.bytes), text.data);
+        if (where.bytes)
+            AP_TRY(ap_where_parse(where, place, arena, &list->where, reterr));
+        rule->due_to_count++;
+    }
+    return AP_OK;
 }
 
 /* ---- rows of the report ---- */
@@ -122,34 +78,6 @@ struct causes {
     size_t count, capacity;
 };
 
-static bool is_one_of(const struct ap_value *value, const struct ap_cause_test *test)
-{
-    struct ap_text text = value->type == AP_VALUE_BOOL ? ap_text_of(value->as.integer ? "true" : "false") : ap_value_text(value);
-    for (size_t i = 0; i < test->value_count && text.bytes; i++) {
-        struct ap_text wanted = test->values[i];
-        bool beginning = wanted.data[wanted.bytes - 1] == '*';
-        if (beginning ? text.bytes >= wanted.bytes - 1 && memcmp(text.data, wanted.data, wanted.bytes - 1) == 0
-                      : ap_text_equal(text, wanted))
-            return true;
-    }
-    return false;
-}
-
-static bool passes(const struct ap_value *row, const struct ap_cause_test *test)
-{
-    const struct ap_value *value = ap_value_member_of(row, test->key);
-    double number;
-    if (!value)
-        return false;
-    if (test->kind == AP_CAUSE_is)
-        return is_one_of(value, test);
-    if (!ap_value_number(value, &number))
-        return false;
-    if (value->type == AP_VALUE_TIME_NS)
-        number /= 1000; /* the report writes microseconds */
-    return test->kind == AP_CAUSE_below ? number < test->limit : number > test->limit;
-}
-
 static struct ap_text name_of(const struct ap_value *row, const struct ap_cause_list *of)
 {
     struct ap_text name = { .bytes = 0 };
@@ -168,13 +96,12 @@ static enum ap_status take_row(struct causes *causes, const struct ap_value *row
 {
     const struct ap_value *amount = ap_value_member_of(row, causes->of->amount);
     struct ap_text name = name_of(row, causes->of);
-    if (!name.bytes || !is_amount(amount) || (causes->count && amount->type != causes->unit))
+    if (!name.bytes || !is_amount(amount) || (causes->count && amount->type != causes->unit) ||
+        ap_expr_evaluate(&causes->of->where, row) != AP_TRUE)
         return AP_OK;
-    for (size_t i = 0; i < causes->of->test_count; i++)
-        if (!passes(row, &causes->of->tests[i]))
-            return AP_OK;
     void *array = causes->rows;
-    AP_TRY(ap_mem_reserve(causes->gate, &array, &causes->capacity, causes->count + 1, sizeof(*causes->rows), causes->reterr));
+    AP_TRY(
+        ap_mem_reserve(causes->gate, &array, &causes->capacity, causes->count + 1, sizeof(*causes->rows), causes->reterr));
     causes->rows = array;
     causes->rows[causes->count] = (struct cause){ name, amount->as.integer, causes->count };
     causes->unit = amount->type;

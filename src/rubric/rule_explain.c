@@ -27,8 +27,8 @@ static struct ap_text section_of(struct ap_text document, struct ap_text id)
             break;
         }
         size_t skip = sizeof(mark) - 1;
-        if (ap_text_starts_with(line, mark) && line.bytes > skip + id.bytes && memcmp(line.data + skip, id.data, id.bytes) == 0 &&
-            line.data[skip + id.bytes] == ':')
+        if (ap_text_starts_with(line, mark) && line.bytes > skip + id.bytes &&
+            memcmp(line.data + skip, id.data, id.bytes) == 0 && line.data[skip + id.bytes] == ':')
             start = at;
         at += line.bytes + 1;
     }
@@ -41,7 +41,7 @@ static void add_entry(struct ap_text section, const char *key, struct ap_model *
     char joined[2000];
     size_t used = 0, key_bytes = strlen(key);
     bool in_entry = false;
-    for (size_t at = 0; at < section.bytes; ) {
+    for (size_t at = 0; at < section.bytes;) {
         struct ap_text line = line_at(section, at), part = line;
         at += line.bytes + 1;
         bool begins = ap_text_starts_with(line, key) && line.bytes > key_bytes && line.data[key_bytes] == ':';
@@ -75,7 +75,8 @@ static void add_head(const struct ap_rubric *rubric, const struct ap_rule *rule,
     add_entry(section_of(rubric->document, rule->id), "when", model, to);
 }
 
-enum ap_status ap_rubric_list(const struct ap_rubric *rubric, struct ap_model *model, struct ap_value *list, struct ap_error *reterr)
+enum ap_status ap_rubric_list(const struct ap_rubric *rubric, struct ap_model *model, struct ap_value *list,
+                              struct ap_error *reterr)
 {
     for (const struct ap_rule *rule = rubric->first; rule; rule = rule->next)
         add_head(rubric, rule, model, ap_add_object(model, list, NULL));
@@ -91,11 +92,12 @@ static void add_input(const struct ap_comparison *comparison, const struct ap_va
     ap_add_string(model, to, "unit", ap_unit_name(comparison->metric->unit));
     ap_add_string(model, to, "test", ap_test_name(comparison->test));
     ap_add_figure(model, to, "threshold", known ? &limit : NULL);
-    ap_add_known_string(model, to, "threshold_times", comparison->other != NULL, comparison->other ? comparison->other->path : "");
+    ap_add_known_string(model, to, "threshold_times", comparison->other != NULL,
+                        comparison->other ? comparison->other->path : "");
     ap_add_quotient(model, to, "threshold_factor", comparison->limit, comparison->other ? 1 : 0);
     if (root)
         ap_add_figure(model, to, "value", ap_metric_value(root, comparison->metric));
-    ap_add_string(model, to, "meaning", comparison->metric->sentence);
+    ap_add_string(model, to, "meaning", comparison->metric->words);
 }
 
 static void add_artifacts(uint32_t artifacts, const char *key, struct ap_model *model, struct ap_value *to)
@@ -166,20 +168,16 @@ enum ap_status ap_rubric_explain(const struct ap_rubric *rubric, struct ap_text 
 
 /* ---- figures ---- */
 
-void ap_rubric_add_users(const struct ap_rubric *rubric, struct ap_text metric, struct ap_model *model, struct ap_value *list)
+void ap_rubric_add_users(const struct ap_rubric *rubric, struct ap_text metric, struct ap_model *model,
+                         struct ap_value *list)
 {
     for (const struct ap_rule *rule = rubric->first; rule; rule = rule->next)
         for (size_t i = 0; i < rule->when.comparison_count; i++) {
             const struct ap_comparison *comparison = &rule->when.comparisons[i];
-            if (!ap_text_is(metric, comparison->metric->path) && !(comparison->other && ap_text_is(metric, comparison->other->path)))
+            if (!ap_text_is(metric, comparison->metric->path) &&
+                !(comparison->other && ap_text_is(metric, comparison->other->path)))
                 continue;
             ap_add_text(model, list, NULL, rule->id);
             break;
         }
-}
-
-const char *ap_rubric_metric_meaning(struct ap_text path)
-{
-    const struct ap_metric *metric = ap_metric_find(path);
-    return metric ? metric->sentence : "";
 }

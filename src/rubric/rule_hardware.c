@@ -32,7 +32,8 @@ bool ap_hardware_find(struct ap_text name, struct ap_hardware *ret_hardware)
 
 const char *ap_hardware_names(void)
 {
-    return "any, CPU, CUDA and ROCm, CUDA, ROCm, or CUDA, compute capability N and later, with 7.0, 7.5, 8.0, 8.9, 9.0 or 10.0";
+    return "any, CPU, CUDA and ROCm, CUDA, ROCm, or CUDA, compute capability N and later, with 7.0, 7.5, 8.0, 8.9, 9.0 or "
+           "10.0";
 }
 
 /* By the calls of its runtime: both give their devices a compute capability, and devices may lack a name. */
@@ -57,7 +58,8 @@ static enum ap_platform platform_of(const struct ap_value *root)
     struct ap_text device = ap_value_text(ap_value_at(root, "trace.main_device.name"));
     if (ap_text_starts_with(device, "AMD "))
         return AP_PLATFORM_rocm;
-    return ap_text_starts_with(device, "NVIDIA ") || ap_text_starts_with(device, "Tesla ") ? AP_PLATFORM_cuda : AP_PLATFORM_any;
+    return ap_text_starts_with(device, "NVIDIA ") || ap_text_starts_with(device, "Tesla ") ? AP_PLATFORM_cuda
+                                                                                           : AP_PLATFORM_any;
 }
 
 bool ap_hardware_fits(const struct ap_hardware *wanted, const struct ap_value *root)

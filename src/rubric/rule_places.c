@@ -41,10 +41,7 @@ static void add_place(struct places *places, const struct ap_value *value, struc
         return;
     places->count++;
     struct ap_value *place = ap_add_object(places->model, places->list, NULL);
-    if (name.bytes)
-        ap_add_text(places->model, place, "name", name);
-    else
-        ap_add_null(places->model, place, "name");
+    ap_add_known_text(places->model, place, "name", name.bytes, name);
     ap_add_time(places->model, place, "start_us", time_of(value, "start_us")->as.integer);
     ap_add_time(places->model, place, "dur_us", time_of(value, "dur_us")->as.integer);
     add_id(places->model, place, value, "pid");
@@ -94,7 +91,7 @@ static void add_from(struct places *places, const struct ap_value *value, const 
 }
 
 /* The object that holds the metric, and what stands beside the metric in it. */
-static void add_beside(struct places *places, const struct ap_metric *metric, const struct ap_value **last)
+static void add_beside(struct places *places, const struct ap_figure_info *metric, const struct ap_value **last)
 {
     char path[128];
     const char *end = strrchr(metric->path, '.');

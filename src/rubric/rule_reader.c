@@ -36,7 +36,8 @@ static enum ap_status add(struct reader *reader, const char *text)
 static enum ap_status add_code(struct reader *reader, cmark_node *block, const char *code)
 {
     if (code && strchr(code, '`'))
-        return ap_fail_in_rubric(reader->reterr, place_of(reader, block), "code with a back-tick in it is not supported here");
+        return ap_fail_in_rubric(reader->reterr, place_of(reader, block),
+                                 "code with a back-tick in it is not supported here");
     AP_TRY(add(reader, "`"));
     AP_TRY(add(reader, code));
     return add(reader, "`");
@@ -123,9 +124,10 @@ static enum ap_status read_heading(struct reader *reader, cmark_node *heading, s
     AP_TRY(gather(reader, heading));
     size_t bytes = id_bytes(gathered(reader));
     if (!bytes)
-        return ap_fail_in_rubric(reader->reterr, place_of(reader, heading),
-                                 "met \"%.*s\" where \"### id: title\" was expected, the id in small letters, digits and hyphens",
-                                 SHOWN(gathered(reader)));
+        return ap_fail_in_rubric(
+            reader->reterr, place_of(reader, heading),
+            "met \"%.*s\" where \"### id: title\" was expected, the id in small letters, digits and hyphens",
+            SHOWN(gathered(reader)));
     AP_TRY(keep(reader, bytes + 1, &rule->title));
     rule->id = ap_arena_text(&reader->rubric->arena, (struct ap_text){ reader->text.data, bytes });
     if (!rule->id.data)
@@ -149,7 +151,8 @@ static enum ap_status read_text(struct reader *reader, cmark_node *item, enum ap
     AP_TRY(gather(reader, paragraph));
     struct ap_text text = gathered(reader);
     if (!ap_text_starts_with(text, labels[which]))
-        return ap_fail_in_rubric(reader->reterr, place, "met \"%.*s\" where \"%s\" was expected", SHOWN(text), labels[which]);
+        return ap_fail_in_rubric(reader->reterr, place, "met \"%.*s\" where \"%s\" was expected", SHOWN(text),
+                                 labels[which]);
     size_t label_bytes = strlen(labels[which]);
     AP_TRY(ap_rule_text_check(rule, text, place, reader->reterr));
     AP_TRY(keep(reader, label_bytes, &rule->texts[which]));
@@ -162,10 +165,11 @@ static enum ap_status read_texts(struct reader *reader, cmark_node *block, struc
 {
     cmark_node *list = cmark_node_next(block);
     if (!list || cmark_node_get_type(list) != CMARK_NODE_LIST)
-        return ap_fail_in_rubric(reader->reterr, (struct ap_place){ reader->file, cmark_node_get_end_line(block) },
-                                 "expected the list of Observation, Hypothesis, Action, Trade-off and Validation right behind the "
-                                 "block of rule %.*s",
-                                 SHOWN(rule->id));
+        return ap_fail_in_rubric(
+            reader->reterr, (struct ap_place){ reader->file, cmark_node_get_end_line(block) },
+            "expected the list of Observation, Hypothesis, Action, Trade-off and Validation right behind the "
+            "block of rule %.*s",
+            SHOWN(rule->id));
     cmark_node *item = cmark_node_first_child(list);
     for (int i = 0; i < AP_TEXT_COUNT_; i++) {
         if (!item)
@@ -175,7 +179,8 @@ static enum ap_status read_texts(struct reader *reader, cmark_node *block, struc
         item = cmark_node_next(item);
     }
     if (item)
-        return ap_fail_in_rubric(reader->reterr, place_of(reader, item), "rule %.*s has more than five texts", SHOWN(rule->id));
+        return ap_fail_in_rubric(reader->reterr, place_of(reader, item), "rule %.*s has more than five texts",
+                                 SHOWN(rule->id));
     return AP_OK;
 }
 
@@ -189,7 +194,8 @@ static enum ap_status read_rule(struct reader *reader, cmark_node *heading)
     cmark_node *block = cmark_node_next(heading);
     if (!is_rule_block(block))
         return ap_fail_in_rubric(reader->reterr, place_of(reader, heading),
-                                 "expected a fenced block with the word rule right behind the heading of rule %.*s", SHOWN(rule->id));
+                                 "expected a fenced block with the word rule right behind the heading of rule %.*s",
+                                 SHOWN(rule->id));
     struct ap_place place = place_of(reader, block);
     place.line++; /* behind the fence */
     const char *machine_part = cmark_node_get_literal(block);
@@ -248,7 +254,8 @@ static enum ap_status check_size(const char *text, size_t bytes, const char *fil
 {
     struct ap_place place = { file, 1 };
     if (bytes > AP_RUBRIC_MAX_BYTES)
-        return ap_fail_in_rubric(reterr, place, "the document has %zu bytes: at most %zu are read", bytes, AP_RUBRIC_MAX_BYTES);
+        return ap_fail_in_rubric(reterr, place, "the document has %zu bytes: at most %zu are read", bytes,
+                                 AP_RUBRIC_MAX_BYTES);
     for (size_t at = 0; at < bytes; place.line++) {
         const char *end = memchr(text + at, '\n', bytes - at);
         size_t line_bytes = end ? (size_t)(end - text) - at : bytes - at;

@@ -18,7 +18,8 @@ struct name_source {
 };
 
 static const struct name_source names[] = {
-    { "top-operator", "cpu.operators_by_self", "self_dur_us", "name", "cpu.operator_summary.top_self_dur_us", "one operator", NULL },
+    { "top-operator", "cpu.operators_by_self", "self_dur_us", "name", "cpu.operator_summary.top_self_dur_us", "one operator",
+      NULL },
     { "top-family", "cpu.families", "self_dur_us", "family", NULL, "one family", NULL },
     { "top-kernel", "gpu.kernels", "total_dur_us", "name", "gpu.kernel.top_total_dur_us", "one kernel", NULL },
     { "top-call", "runtime.calls", "total_dur_us", "name", NULL, "one call", NULL },
@@ -30,7 +31,7 @@ enum placeholder_kind { PLACEHOLDER_VALUE, PLACEHOLDER_LIMIT, PLACEHOLDER_NAME }
 
 struct placeholder {
     enum placeholder_kind kind;
-    const struct ap_metric *metric;
+    const struct ap_figure_info *metric;
     const struct ap_comparison *comparison;
     const struct name_source *name;
 };
@@ -39,7 +40,7 @@ struct placeholder {
 
 /* ---- what stands between the braces ---- */
 
-static const struct ap_comparison *comparison_in(const struct ap_expr *expr, const struct ap_metric *metric)
+static const struct ap_comparison *comparison_in(const struct ap_expr *expr, const struct ap_figure_info *metric)
 {
     for (size_t i = 0; i < expr->comparison_count; i++)
         if (expr->comparisons[i].metric == metric && expr->comparisons[i].test <= AP_TEST_not_equal)
@@ -47,7 +48,7 @@ static const struct ap_comparison *comparison_in(const struct ap_expr *expr, con
     return NULL;
 }
 
-static const struct ap_comparison *comparison_of(const struct ap_rule *rule, const struct ap_metric *metric)
+static const struct ap_comparison *comparison_of(const struct ap_rule *rule, const struct ap_figure_info *metric)
 {
     return metric ? comparison_in(&rule->when, metric) : NULL;
 }
@@ -112,10 +113,11 @@ enum ap_status ap_rule_text_check(const struct ap_rule *rule, struct ap_text tex
         if (piece.unclosed)
             return ap_fail_in_rubric(reterr, place, "a brace is never closed; {{ writes one as text");
         if (piece.braces && !parse_placeholder(rule, piece.text, &placeholder))
-            return ap_fail_in_rubric(reterr, place,
-                                     "nothing can be filled in for {%.*s}: expected a metric, \"limit\" and a metric that "
-                                     "this rule's condition compares, or \"name\" and one of the document's list; {{ writes a brace",
-                                     SHOWN(piece.text));
+            return ap_fail_in_rubric(
+                reterr, place,
+                "nothing can be filled in for {%.*s}: expected a metric, \"limit\" and a metric that "
+                "this rule's condition compares, or \"name\" and one of the document's list; {{ writes a brace",
+                SHOWN(piece.text));
         for (size_t i = 0; i < piece.text.bytes; i++)
             place.line += piece.text.data[i] == '\n';
     }
@@ -128,11 +130,7 @@ enum ap_status ap_text_buffer_add(struct ap_text_buffer *buffer, struct ap_text 
 {
     if (!text.bytes)
         return AP_OK;
-    void *data = buffer->data;
-    enum ap_status status = ap_mem_reserve(buffer->gate, &data, &buffer->capacity, buffer->used + text.bytes, 1, reterr);
-    buffer->data = data;
-    if (status != AP_OK)
-        return status;
+    AP_TRY(AP_RESERVE(buffer->gate, buffer->data, buffer->capacity, buffer->used + text.bytes, reterr));
     memcpy(buffer->data + buffer->used, text.data, text.bytes);
     buffer->used += text.bytes;
     return AP_OK;
@@ -196,9 +194,9 @@ static enum ap_status add_name(struct ap_text_buffer *to, struct ap_text name, s
 static const struct noun {
     const char *plural, *singular;
 } nouns[] = {
-    { " calls", " call" }, { " rows", " row" }, { " steps", " step" }, { " kernels", " kernel" }, { " times", " time" },
-    { " copies", " copy" }, { " waits", " wait" }, { " collectives", " collective" }, { " broadcasts", " broadcast" },
-    { " regions", " region" },
+    { " calls", " call" },           { " rows", " row" },       { " steps", " step" }, { " kernels", " kernel" },
+    { " times", " time" },           { " copies", " copy" },    { " waits", " wait" }, { " collectives", " collective" },
+    { " broadcasts", " broadcast" }, { " regions", " region" },
 };
 
 /* Takes the noun that begins @rest. */
@@ -206,7 +204,8 @@ static struct ap_text take_one_of(struct ap_text *rest)
 {
     for (size_t i = 0; i < AP_COUNT_OF(nouns); i++) {
         struct ap_text plural = ap_text_of(nouns[i].plural);
-        bool ends = rest->bytes == plural.bytes || (rest->bytes > plural.bytes && strchr(" ,.;:)\n", rest->data[plural.bytes]));
+        bool ends =
+            rest->bytes == plural.bytes || (rest->bytes > plural.bytes && strchr(" ,.;:)\n", rest->data[plural.bytes]));
         if (!ends || memcmp(rest->data, plural.data, plural.bytes) != 0)
             continue;
         *rest = (struct ap_text){ rest->data + plural.bytes, rest->bytes - plural.bytes };
@@ -217,12 +216,13 @@ static struct ap_text take_one_of(struct ap_text *rest)
 
 static bool is_one(const struct placeholder *placeholder, const struct ap_value *root)
 {
-    const struct ap_value *value = placeholder->kind == PLACEHOLDER_VALUE ? ap_metric_value(root, placeholder->metric) : NULL;
+    const struct ap_value *value =
+        placeholder->kind == PLACEHOLDER_VALUE ? ap_metric_value(root, placeholder->metric) : NULL;
     return value && value->type == AP_VALUE_COUNT && value->as.integer == 1;
 }
 
-static enum ap_status fill_one(const struct placeholder *placeholder, const struct ap_value *root,
-                               struct ap_text_buffer *to, struct ap_error *reterr)
+static enum ap_status fill_one(const struct placeholder *placeholder, const struct ap_value *root, struct ap_text_buffer *to,
+                               struct ap_error *reterr)
 {
     char text[AP_VALUE_TEXT_BYTES];
     if (placeholder->kind == PLACEHOLDER_NAME) {

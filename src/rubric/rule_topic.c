@@ -7,11 +7,19 @@
 #include "poison.h"
 
 const char *const ap_domain_names[AP_DOMAIN_COUNT_] = { "cpu", "gpu", "memory", "io", "quality" };
-const char *const ap_phases[AP_PHASE_COUNT] = AP_PHASE_NAMES;
+const char *const ap_phases[AP_PHASE_COUNT] = {
+#define AP_STEP_PHASE(name) #name,
+#define AP_STEP_PHASE_NAMED(name) #name,
+#define AP_STEP_PHASE_FOUND(name)
+#include "step_phase.def"
+#undef AP_STEP_PHASE
+#undef AP_STEP_PHASE_NAMED
+};
 
 static const char *const bottlenecks[] = {
-    "memory-bound",  "compute-bound", "data-load-bound", "sync-bound", "small-batches", "fragmented-memory", "unoptimized-op",
-    "communication", "straggler",     "launch-bound",    "leak",       "out-of-memory", "trace-quality",
+    "memory-bound",   "compute-bound", "data-load-bound", "sync-bound",   "small-batches", "fragmented-memory",
+    "unoptimized-op", "communication", "straggler",       "launch-bound", "leak",          "out-of-memory",
+    "trace-quality",
 };
 
 bool ap_domain_find(struct ap_text name, enum ap_domain *ret_domain)
@@ -48,7 +56,15 @@ bool ap_is_phase(struct ap_text name)
 
 const char *ap_rubric_phase_names(void)
 {
-    return "forward, inference, backward, optimizer, zero_grad, data_loading, communication, compilation, other";
+    static const char names[] =
+#define AP_STEP_PHASE(name) ", " #name
+#define AP_STEP_PHASE_NAMED(name) ", " #name
+#include "step_phase.def"
+#undef AP_STEP_PHASE
+#undef AP_STEP_PHASE_NAMED
+#undef AP_STEP_PHASE_FOUND
+        ;
+    return names + 2;
 }
 
 const char *ap_bottleneck_find(struct ap_text name)

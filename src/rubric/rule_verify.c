@@ -4,34 +4,28 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "option_names.h"
 #include "rule.h"
 #include "value_text.h"
 
 #include "poison.h"
 
 static const struct {
-    const char *name;
     const char *wanted;   /* of the figure, once the condition no longer holds; a limit follows */
     const char *tendency; /* where the limit only keeps small amounts out */
-} tests[] = {
-    [AP_TEST_less] = { "<", "should be at least", "should rise" },
-    [AP_TEST_less_equal] = { "<=", "should be above", "should rise" },
-    [AP_TEST_greater] = { ">", "should be at most", "should fall" },
-    [AP_TEST_greater_equal] = { ">=", "should be below", "should fall" },
-    [AP_TEST_equal] = { "=", "should not be", NULL },
-    [AP_TEST_not_equal] = { "!=", "should be", NULL },
-    [AP_TEST_is_known] = { "is known", NULL, NULL },
-    [AP_TEST_is_unknown] = { "is unknown", "should be known", NULL },
-    [AP_TEST_is_true] = { "is true", "should be no", NULL },
-    [AP_TEST_is_false] = { "is false", "should be yes", NULL },
+} tests[AP_TEST_COUNT_] = {
+    [AP_TEST_less] = { "should be at least", "should rise" },
+    [AP_TEST_less_equal] = { "should be above", "should rise" },
+    [AP_TEST_greater] = { "should be at most", "should fall" },
+    [AP_TEST_greater_equal] = { "should be below", "should fall" },
+    [AP_TEST_equal] = { "should not be", NULL },
+    [AP_TEST_not_equal] = { "should be", NULL },
+    [AP_TEST_is_unknown] = { "should be known", NULL },
+    [AP_TEST_is_true] = { "should be no", NULL },
+    [AP_TEST_is_false] = { "should be yes", NULL },
 };
 
-const char *ap_test_name(enum ap_test test)
-{
-    return tests[test].name;
-}
-
-static const struct ap_comparison *comparison_of(const struct ap_rule *rule, const struct ap_metric *metric)
+static const struct ap_comparison *comparison_of(const struct ap_rule *rule, const struct ap_figure_info *metric)
 {
     for (size_t i = 0; i < rule->when.comparison_count; i++)
         if (rule->when.comparisons[i].metric == metric && tests[rule->when.comparisons[i].test].wanted)
@@ -41,17 +35,17 @@ static const struct ap_comparison *comparison_of(const struct ap_rule *rule, con
 
 /* Of the metrics between back-ticks in the validation the first one that the condition compares, else the first one; without
  * any the first one of the condition. */
-static const struct ap_metric *metric_to_look_at(const struct ap_rule *rule)
+static const struct ap_figure_info *metric_to_look_at(const struct ap_rule *rule)
 {
     struct ap_text text = rule->texts[AP_TEXT_validation];
     const char *at = text.data, *end = text.data + text.bytes;
-    const struct ap_metric *first = NULL;
+    const struct ap_figure_info *first = NULL;
     for (;;) {
         const char *open = at < end ? memchr(at, '`', (size_t)(end - at)) : NULL;
         const char *close = open && open + 1 < end ? memchr(open + 1, '`', (size_t)(end - open - 1)) : NULL;
         if (!close)
             return first ? first : rule->when.comparisons[0].metric;
-        const struct ap_metric *metric = ap_metric_find((struct ap_text){ open + 1, (size_t)(close - open - 1) });
+        const struct ap_figure_info *metric = ap_metric_find((struct ap_text){ open + 1, (size_t)(close - open - 1) });
         if (metric && comparison_of(rule, metric))
             return metric;
         first = first ? first : metric;
@@ -79,7 +73,7 @@ static void format_wanted(const struct ap_comparison *comparison, const struct a
 static void format_aim(const struct ap_rule *rule, const struct ap_value *root, char *to, size_t capacity)
 {
     char value[AP_VALUE_TEXT_BYTES], wanted[AP_VALUE_TEXT_BYTES + 24];
-    const struct ap_metric *metric = metric_to_look_at(rule);
+    const struct ap_figure_info *metric = metric_to_look_at(rule);
     const struct ap_comparison *comparison = comparison_of(rule, metric);
     (void)ap_format_value(ap_value_at(root, metric->path), value, sizeof(value));
     if (!comparison) {
@@ -105,9 +99,9 @@ void ap_rule_add_command(const struct ap_rule *rule, const struct ap_judge_optio
     format_aim(rule, &model->root, aim, sizeof(aim));
     const char *parts[] = {
         "analyze_profile",
-        names_part(rule, false) ? " --cpu-trace NEW_TRACE.json.gz" : "",
-        names_part(rule, true) ? " --memory-json NEW_SNAPSHOT.json" : "",
-        " --json-out new.json",
+        names_part(rule, false) ? " " AP_OPTION_CPU_TRACE " NEW_TRACE.json.gz" : "",
+        names_part(rule, true) ? " " AP_OPTION_MEMORY_JSON " NEW_SNAPSHOT.json" : "",
+        " " AP_OPTION_JSON_OUT " new.json",
     };
     struct ap_text more = options->more_options;
     size_t bytes = more.bytes + strlen(aim) + sizeof("  # ");

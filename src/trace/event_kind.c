@@ -28,8 +28,7 @@ static bool equal_folded(struct ap_text text, const char *lower)
 static bool ends_folded(struct ap_text text, const char *lower)
 {
     size_t bytes = strlen(lower);
-    return text.bytes > bytes &&
-           ap_text_contains_folded((struct ap_text){ text.data + text.bytes - bytes, bytes }, lower);
+    return text.bytes > bytes && ap_text_contains_folded((struct ap_text){ text.data + text.bytes - bytes, bytes }, lower);
 }
 
 enum ap_event_kind ap_event_kind_of(struct ap_text category)

@@ -11,8 +11,11 @@ enum ap_event_kind {
     AP_KIND_COUNT_
 };
 
+/** By the table of event_kind.def, whatever the case; names that end with _runtime or _driver are calls. */
 enum ap_event_kind ap_event_kind_of(struct ap_text category);
+/** Its id in event_kind.def. */
 const char *ap_event_kind_name(enum ap_event_kind kind);
+/** What such rows are, for people. */
 const char *ap_event_kind_meaning(enum ap_event_kind kind);
 
 /** Kernel, copy or memset: decided by category alone, never by an argument or a pid. */

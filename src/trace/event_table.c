@@ -10,9 +10,8 @@
 
 enum ap_status ap_trace_new(struct ap_gate *gate, struct ap_trace **ret_trace, struct ap_error *reterr)
 {
-    struct ap_trace *trace = ap_mem_resize(gate, NULL, 0, sizeof(*trace));
-    if (!trace)
-        return ap_fail_memory(gate, reterr);
+    struct ap_trace *trace;
+    AP_TRY(AP_ALLOC(gate, trace, 1, reterr));
     *trace = (struct ap_trace){ .gate = gate, .rank = -1, .world_size = -1, .complete = true };
     ap_strpool_init(&trace->strings, gate);
     ap_strpool_init(&trace->category_names, gate);
@@ -27,12 +26,12 @@ static void release_rows(struct ap_trace *trace)
 {
     struct ap_events *events = &trace->events;
     struct ap_gate *gate = trace->gate;
-    ap_mem_free(gate, events->start_ns, events->capacity * sizeof(events->start_ns[0]));
-    ap_mem_free(gate, events->dur_ns, events->capacity * sizeof(events->dur_ns[0]));
-    ap_mem_free(gate, events->name, events->capacity * sizeof(events->name[0]));
-    ap_mem_free(gate, events->track, events->capacity * sizeof(events->track[0]));
-    ap_mem_free(gate, events->detail, events->capacity * sizeof(events->detail[0]));
-    ap_mem_free(gate, events->tag, events->capacity * sizeof(events->tag[0]));
+    AP_FREE(gate, events->start_ns, events->capacity);
+    AP_FREE(gate, events->dur_ns, events->capacity);
+    AP_FREE(gate, events->name, events->capacity);
+    AP_FREE(gate, events->track, events->capacity);
+    AP_FREE(gate, events->detail, events->capacity);
+    AP_FREE(gate, events->tag, events->capacity);
 }
 
 void ap_trace_free(struct ap_trace *trace)
@@ -45,11 +44,11 @@ void ap_trace_free(struct ap_trace *trace)
     ap_strpool_release(&trace->category_names);
     ap_strpool_release(&trace->track_names);
     ap_trace_release_details(trace);
-    ap_mem_free(gate, trace->tracks, trace->track_capacity * sizeof(trace->tracks[0]));
-    ap_mem_free(gate, trace->categories, trace->category_capacity * sizeof(trace->categories[0]));
+    AP_FREE(gate, trace->tracks, trace->track_capacity);
+    AP_FREE(gate, trace->categories, trace->category_capacity);
     ap_mem_free(gate, trace->ids, trace->ids_capacity);
-    ap_mem_free(gate, trace->devices, trace->device_capacity * sizeof(trace->devices[0]));
-    ap_mem_free(gate, trace, sizeof(*trace));
+    AP_FREE(gate, trace->devices, trace->device_capacity);
+    AP_FREE(gate, trace, 1);
 }
 
 void ap_trace_forget_events(struct ap_trace *trace)
@@ -92,7 +91,7 @@ enum ap_status ap_trace_grow_rows(struct ap_trace *trace, struct ap_error *reter
     } columns[] = {
         { (void **)&events->start_ns, sizeof(events->start_ns[0]) }, { (void **)&events->dur_ns, sizeof(events->dur_ns[0]) },
         { (void **)&events->name, sizeof(events->name[0]) },         { (void **)&events->track, sizeof(events->track[0]) },
-        { (void **)&events->detail, sizeof(events->detail[0]) }, { (void **)&events->tag, sizeof(events->tag[0]) },
+        { (void **)&events->detail, sizeof(events->detail[0]) },     { (void **)&events->tag, sizeof(events->tag[0]) },
     };
     for (size_t i = 0; i < AP_COUNT_OF(columns); i++) {
         if (grow_column(gate, columns[i].column, columns[i].bytes, from, to))
@@ -107,8 +106,8 @@ enum ap_status ap_trace_grow_rows(struct ap_trace *trace, struct ap_error *reter
     return AP_OK;
 }
 
-enum ap_status ap_trace_add_row(struct ap_trace *trace, int64_t start_ns, int64_t dur_ns, struct ap_str name,
-                                uint32_t track, uint8_t tag, struct ap_error *reterr)
+enum ap_status ap_trace_add_row(struct ap_trace *trace, int64_t start_ns, int64_t dur_ns, struct ap_str name, uint32_t track,
+                                uint8_t tag, struct ap_error *reterr)
 {
     struct ap_events *events = &trace->events;
     if (AP_UNLIKELY(events->count == events->capacity))
@@ -126,8 +125,7 @@ enum ap_status ap_trace_add_row(struct ap_trace *trace, int64_t start_ns, int64_
 static enum ap_status add_track(struct ap_trace *trace, struct ap_text pid, bool pid_is_text, struct ap_text tid,
                                 bool tid_is_text, struct ap_error *reterr)
 {
-    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->tracks, &trace->track_capacity, trace->track_count + 1,
-                          sizeof(trace->tracks[0]), reterr));
+    AP_TRY(AP_RESERVE(trace->gate, trace->tracks, trace->track_capacity, trace->track_count + 1, reterr));
     struct ap_track track = { .pid_is_text = pid_is_text, .tid_is_text = tid_is_text, .device = -1 };
     if (pid.data)
         AP_TRY(ap_strpool_intern(&trace->strings, pid.data, pid.bytes, &track.pid, reterr));
@@ -140,7 +138,7 @@ static enum ap_status add_track(struct ap_trace *trace, struct ap_text pid, bool
 /* A track is found by both ids with a byte between that separates them. */
 static enum ap_status join_ids(struct ap_trace *trace, struct ap_text pid, struct ap_text tid, struct ap_error *reterr)
 {
-    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->ids, &trace->ids_capacity, pid.bytes + tid.bytes + 1, 1, reterr));
+    AP_TRY(AP_RESERVE(trace->gate, trace->ids, trace->ids_capacity, pid.bytes + tid.bytes + 1, reterr));
     if (pid.bytes)
         memcpy(trace->ids, pid.data, pid.bytes);
     trace->ids[pid.bytes] = '\x1f';
@@ -169,7 +167,8 @@ static enum ap_status other_device(struct ap_trace *trace, int64_t device, uint3
     struct ap_track first = trace->tracks[*track];
     struct ap_text pid = ap_strpool_text(&trace->strings, first.pid);
     int bytes = snprintf(tid_and_device, sizeof(tid_and_device), "\x1f%" PRIu32 "\x1f%" PRId64, *track, device);
-    AP_TRY(ap_trace_track(trace, pid, first.pid_is_text, (struct ap_text){ tid_and_device, (size_t)bytes }, false, track, reterr));
+    AP_TRY(ap_trace_track(trace, pid, first.pid_is_text, (struct ap_text){ tid_and_device, (size_t)bytes }, false, track,
+                          reterr));
     first.device = device;
     first.open_begin = 0;
     trace->tracks[*track] = first;

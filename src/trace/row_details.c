@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * row_details.c - what rows of some kinds say beside their place in time: one table for each kind, so that a row without
- * details costs four bytes; and the instants of the allocators. To add a detail: its field in trace_internal.h and trace_events.c, its member in trace.h, one
- * line in the take_ function below. */
+ * details costs four bytes; and the instants of the allocators. To add a detail: its field in trace_internal.h and
+ * trace_events.c, its member in trace.h, one line in the take_ function below. */
 #include <math.h>
 #include <string.h>
 
 #include "decimal.h"
+#include "sort.h"
 #include "trace_internal.h"
 
 #include "poison.h"
@@ -20,14 +21,12 @@ static void refer(struct ap_trace *trace, size_t detail_count)
     trace->events.detail[trace->events.count - 1] = (uint32_t)detail_count;
 }
 
-#define DEFINE_ADD(type, table)                                                                                          \
-    enum ap_status ap_trace_add_##type(struct ap_trace *trace, struct ap_##type detail, struct ap_error *reterr)         \
-    {                                                                                                                    \
-        AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->table##s, &trace->table##_capacity, trace->table##_count + 1, \
-                              sizeof(detail), reterr));                                                                  \
-        trace->table##s[trace->table##_count++] = detail;                                                                \
-        refer(trace, trace->table##_count);                                                                              \
-        return AP_OK;                                                                                                    \
+#define DEFINE_ADD(type, table)                                                                                  \
+    enum ap_status ap_trace_add_##type(struct ap_trace *trace, struct ap_##type detail, struct ap_error *reterr) \
+    {                                                                                                            \
+        AP_TRY_ADD(trace->gate, trace->table##s, trace->table##_count, trace->table##_capacity, reterr, detail); \
+        refer(trace, trace->table##_count);                                                                      \
+        return AP_OK;                                                                                            \
     }
 DEFINE_ADD(op_detail, op_detail)
 DEFINE_ADD(call_detail, call_detail)
@@ -36,10 +35,8 @@ DEFINE_ADD(sync_detail, sync_detail)
 
 enum ap_status ap_trace_add_collective(struct ap_trace *trace, struct ap_collective collective, struct ap_error *reterr)
 {
-    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->collectives, &trace->collective_capacity,
-                          trace->collective_count + 1, sizeof(collective), reterr));
     collective.row = (uint32_t)(trace->events.count - 1);
-    trace->collectives[trace->collective_count++] = collective;
+    AP_TRY_ADD(trace->gate, trace->collectives, trace->collective_count, trace->collective_capacity, reterr, collective);
     return AP_OK;
 }
 
@@ -47,9 +44,8 @@ enum ap_status ap_trace_add_memory_event(struct ap_trace *trace, struct ap_memor
 {
     if (AP_UNLIKELY(trace->memory_instant_count >= UINT32_MAX - 1))
         return ap_fail(reterr, AP_ERROR_LIMIT, "more than 4,294,967,294 memory events: record a shorter trace");
-    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->memory_instants, &trace->memory_instant_capacity,
-                          trace->memory_instant_count + 1, sizeof(event), reterr));
-    trace->memory_instants[trace->memory_instant_count++] = event;
+    AP_TRY_ADD(trace->gate, trace->memory_instants, trace->memory_instant_count, trace->memory_instant_capacity, reterr,
+               event);
     return AP_OK;
 }
 
@@ -58,25 +54,19 @@ void ap_trace_release_details(struct ap_trace *trace)
     struct ap_gate *gate = trace->gate;
     ap_strpool_release(&trace->signatures);
     ap_strpool_release(&trace->odd_keys);
-    ap_mem_free(gate, trace->op_details, trace->op_detail_capacity * sizeof(trace->op_details[0]));
-    ap_mem_free(gate, trace->call_details, trace->call_detail_capacity * sizeof(trace->call_details[0]));
-    ap_mem_free(gate, trace->work_details, trace->work_detail_capacity * sizeof(trace->work_details[0]));
-    ap_mem_free(gate, trace->sync_details, trace->sync_detail_capacity * sizeof(trace->sync_details[0]));
-    ap_mem_free(gate, trace->collectives, trace->collective_capacity * sizeof(trace->collectives[0]));
-    ap_mem_free(gate, trace->memory_instants, trace->memory_instant_capacity * sizeof(trace->memory_instants[0]));
+    AP_FREE(gate, trace->op_details, trace->op_detail_capacity);
+    AP_FREE(gate, trace->call_details, trace->call_detail_capacity);
+    AP_FREE(gate, trace->work_details, trace->work_detail_capacity);
+    AP_FREE(gate, trace->sync_details, trace->sync_detail_capacity);
+    AP_FREE(gate, trace->collectives, trace->collective_capacity);
+    AP_FREE(gate, trace->memory_instants, trace->memory_instant_capacity);
     ap_mem_free(gate, trace->signature, trace->signature_capacity);
 }
 
 const struct ap_collective *ap_row_collective(const struct ap_trace *trace, uint32_t row)
 {
-    size_t low = 0, high = trace->collective_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (trace->collectives[middle].row < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0;
+    AP_BISECT(low, trace->collective_count, at, trace->collectives[at].row < row);
     return low < trace->collective_count && trace->collectives[low].row == row ? &trace->collectives[low] : NULL;
 }
 
@@ -90,7 +80,8 @@ double ap_plain_figure(float figure)
     return floor(number * scale + 0.5) / scale;
 }
 
-enum ap_status ap_trace_link_key(struct ap_trace *trace, struct ap_text digits, ap_link_key *ret_key, struct ap_error *reterr)
+enum ap_status ap_trace_link_key(struct ap_trace *trace, struct ap_text digits, ap_link_key *ret_key,
+                                 struct ap_error *reterr)
 {
     int64_t number;
     struct ap_str odd;
@@ -107,7 +98,7 @@ enum ap_status ap_trace_join_signature(struct ap_trace *trace, struct ap_text di
                                        struct ap_str *ret_signature, struct ap_error *reterr)
 {
     size_t bytes = dims.bytes + 1 + types.bytes;
-    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->signature, &trace->signature_capacity, bytes, 1, reterr));
+    AP_TRY(AP_RESERVE(trace->gate, trace->signature, trace->signature_capacity, bytes, reterr));
     if (dims.bytes)
         memcpy(trace->signature, dims.data, dims.bytes);
     trace->signature[dims.bytes] = SIGNATURE_SEPARATOR;
@@ -290,19 +281,14 @@ enum ap_status ap_trace_take_detail(struct ap_trace_reading *reading, enum ap_ev
         AP_TRY(take_collective(reading, reterr));
     switch (kind) {
     case AP_KIND_operator:
-    case AP_KIND_annotation:
-        return take_op(reading, reterr);
-    case AP_KIND_runtime:
-        return take_call(reading, reterr);
+    case AP_KIND_annotation: return take_op(reading, reterr);
+    case AP_KIND_runtime: return take_call(reading, reterr);
     case AP_KIND_kernel:
     case AP_KIND_memcpy:
     case AP_KIND_memset:
-    case AP_KIND_accelerator:
-        return take_work(reading, kind, reterr);
-    case AP_KIND_gpu_sync:
-        return take_sync(reading, reterr);
-    default:
-        return AP_OK;
+    case AP_KIND_accelerator: return take_work(reading, kind, reterr);
+    case AP_KIND_gpu_sync: return take_sync(reading, reterr);
+    default: return AP_OK;
     }
 }
 

@@ -21,11 +21,11 @@
 /** Columns, one row per duration event, in file order; 29 bytes a row. */
 struct ap_events {
     size_t count, capacity;
-    int64_t *start_ns;   /* ts as written; the base time is added on output only */
-    int64_t *dur_ns;     /* as written: negative ones are in plain sums but nest nowhere */
-    uint32_t *name;      /* ap_str of trace->strings */
-    uint32_t *track;     /* index into trace->tracks */
-    uint32_t *detail;    /* number + 1 of the row's entry in the table of its kind, below; 0 = it has none */
+    int64_t *start_ns; /* ts as written; the base time is added on output only */
+    int64_t *dur_ns;   /* as written: negative ones are in plain sums but nest nowhere */
+    uint32_t *name;    /* ap_str of trace->strings */
+    uint32_t *track;   /* index into trace->tracks */
+    uint32_t *detail;  /* number + 1 of the row's entry in the table of its kind, below; 0 = it has none */
     uint8_t *tag;
 };
 
@@ -51,7 +51,7 @@ struct ap_work_detail {
     ap_link_key correlation;
     ap_link_key external_id;
     union {
-        int64_t bytes;             /* copies, memsets; -1 = not told */
+        int64_t bytes; /* copies, memsets; -1 = not told */
         struct {
             float blocks_per_sm;   /* kernels; negative = not told */
             float occupancy_ratio; /* likewise; of 0 to 1 */
@@ -81,8 +81,8 @@ struct ap_memory_event {
     int64_t total_reserved_bytes;  /* likewise */
     uint64_t address;              /* 0 = not told */
     uint32_t track;
-    int16_t device_id;             /* -1 = not told, or the CPU */
-    int8_t device_type;            /* c10::DeviceType; -1 = not told */
+    int16_t device_id;  /* -1 = not told, or the CPU */
+    int8_t device_type; /* c10::DeviceType; -1 = not told */
     bool out_of_memory;
 };
 
@@ -96,18 +96,18 @@ static inline enum ap_event_kind ap_row_kind(uint8_t tag)
 
 /** A (pid, tid) pair; both may be any JSON scalar. */
 struct ap_track {
-    struct ap_str pid, tid;          /* as written, in trace->strings; absent = the member is missing */
-    struct ap_str label;             /* thread_name */
+    struct ap_str pid, tid; /* as written, in trace->strings; absent = the member is missing */
+    struct ap_str label;    /* thread_name */
     bool has_sort_index;
-    int64_t sort_index;              /* thread_sort_index: where viewers draw the thread */
-    bool pid_is_text, tid_is_text;   /* written in quotation marks where first met */
-    int64_t device;                  /* GPU rows: args.device, else pid; -1 = no GPU row yet */
-    size_t open_begin;               /* B events not ended yet: index + 1 of the innermost, 0 = none */
+    int64_t sort_index;            /* thread_sort_index: where viewers draw the thread */
+    bool pid_is_text, tid_is_text; /* written in quotation marks where first met */
+    int64_t device;                /* GPU rows: args.device, else pid; -1 = no GPU row yet */
+    size_t open_begin;             /* B events not ended yet: index + 1 of the innermost, 0 = none */
 };
 
 struct ap_category {
     enum ap_event_kind kind;
-    bool has_cpu;                    /* contains "cpu" in any case */
+    bool has_cpu; /* contains "cpu" in any case */
     uint64_t event_count, row_count;
     int64_t total_dur_ns;
 };
@@ -125,10 +125,10 @@ struct ap_trace {
     struct ap_events events;
     struct ap_track *tracks;
     size_t track_count, track_capacity;
-    struct ap_strpool track_names;   /* id - 1 = index into tracks */
-    char *ids;                       /* scratch of ap_trace_track */
+    struct ap_strpool track_names; /* id - 1 = index into tracks */
+    char *ids;                     /* scratch of ap_trace_track */
     size_t ids_capacity;
-    struct ap_category *categories;  /* [i] belongs to id i+1 of category_names; [0] is "no category" */
+    struct ap_category *categories; /* [i] belongs to id i+1 of category_names; [0] is "no category" */
     size_t category_count, category_capacity;
     struct ap_strpool category_names;
     struct ap_op_detail *op_details;
@@ -143,25 +143,25 @@ struct ap_trace {
     size_t collective_count, collective_capacity;
     struct ap_memory_event *memory_instants;
     size_t memory_instant_count, memory_instant_capacity;
-    struct ap_strpool odd_keys;      /* numbers that are no small integers, as written */
+    struct ap_strpool odd_keys; /* numbers that are no small integers, as written */
     struct ap_strpool signatures;
-    char *signature;                 /* scratch of ap_trace_join_signature */
+    char *signature; /* scratch of ap_trace_join_signature */
     size_t signature_capacity;
     struct ap_device_properties *devices;
     size_t device_count, device_capacity;
 
     enum ap_trace_form form;
     bool complete, legacy_autograd, has_schema_version;
-    bool tracks_split;               /* one pid and tid has rows of several devices */
+    bool tracks_split; /* one pid and tid has rows of several devices */
     uint64_t event_count, object_count;
-    uint64_t phase_counts[128];      /* by the one letter of ph */
+    uint64_t phase_counts[128]; /* by the one letter of ph */
     uint64_t memory_event_count, out_of_memory_count, shape_row_count;
     uint64_t calls_with_external_id, calls_named_by_correlation; /* the latter: External id equals the correlation */
     bool has_window_all, has_window; /* of all X rows; the same without the profiler's own span */
     int64_t window_all_start_ns, window_all_end_ns, window_start_ns, window_end_ns;
 
-    struct ap_str base_time_ns;      /* digits as written; absent = not told */
-    int64_t rank, world_size;        /* -1 = the file does not say */
+    struct ap_str base_time_ns; /* digits as written; absent = not told */
+    int64_t rank, world_size;   /* -1 = the file does not say */
     struct ap_str backend;
     bool record_shapes, with_stack, with_modules, with_flops, profile_memory; /* as the header says */
 };
@@ -185,7 +185,7 @@ static inline int ap_trace_compare_texts(const struct ap_trace *trace, uint32_t 
 }
 
 /* Sets of kinds: bit 1 << kind. */
-#define AP_HOST_KINDS                                                                                        \
+#define AP_HOST_KINDS \
     (1u << AP_KIND_operator | 1u << AP_KIND_annotation | 1u << AP_KIND_runtime | 1u << AP_KIND_python | 1u << AP_KIND_engine)
 #define AP_GPU_KINDS (1u << AP_KIND_kernel | 1u << AP_KIND_memcpy | 1u << AP_KIND_memset)
 
@@ -307,9 +307,8 @@ AP_MUST_CHECK enum ap_status ap_trace_link_key(struct ap_trace *trace, struct ap
 AP_MUST_CHECK enum ap_status ap_trace_join_signature(struct ap_trace *trace, struct ap_text dims, struct ap_text types,
                                                      struct ap_str *ret_signature, struct ap_error *reterr);
 /** The track of these ids, made where it is new. */
-AP_MUST_CHECK enum ap_status ap_trace_track(struct ap_trace *trace, struct ap_text pid, bool pid_is_text,
-                                            struct ap_text tid, bool tid_is_text, uint32_t *ret_track,
-                                            struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_trace_track(struct ap_trace *trace, struct ap_text pid, bool pid_is_text, struct ap_text tid,
+                                            bool tid_is_text, uint32_t *ret_track, struct ap_error *reterr);
 /** Notes the device of a GPU row; where the track has rows of another one, @track becomes a track of its own. */
 AP_MUST_CHECK enum ap_status ap_trace_device_track(struct ap_trace *trace, int64_t device, uint32_t *track,
                                                    struct ap_error *reterr);

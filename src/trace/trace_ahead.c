@@ -29,8 +29,8 @@ struct ap_trace_ahead {
 static bool is_for_second(const struct ap_trace_reading *part)
 {
     const struct ap_json_span *phase = &part->spans[AP_FIELD_PH];
-    return phase->kind == AP_JSON_STRING && phase->bytes == 1 && (uint8_t)phase->text[0] < 128 &&
-           phase->text[0] != 'B' && phase->text[0] != 'E' && phase->text[0] != 'M';
+    return phase->kind == AP_JSON_STRING && phase->bytes == 1 && (uint8_t)phase->text[0] < 128 && phase->text[0] != 'B' &&
+           phase->text[0] != 'E' && phase->text[0] != 'M';
 }
 
 static enum ap_ahead_answer take(void *self, unsigned piece, uint64_t offset_bytes)
@@ -66,9 +66,8 @@ enum ap_status ap_trace_ahead_new(struct ap_trace_reading *reading, struct ap_er
 {
     if (!reading->two_threads)
         return AP_OK;
-    struct ap_trace_ahead *ahead = ap_mem_cleared(reading->gate, sizeof(*ahead));
-    if (!ahead)
-        return ap_fail_memory(reading->gate, reterr);
+    struct ap_trace_ahead *ahead;
+    AP_TRY(AP_ALLOC_CLEARED(reading->gate, ahead, 1, reterr));
     struct ap_ahead_user user = { .take = take, .drop = drop, .self = ahead, .always_wait = reading->always_wait };
     for (size_t i = 0; i < AP_AHEAD_PIECES; i++) {
         struct part *part = &ahead->parts[i];
@@ -78,7 +77,7 @@ enum ap_status ap_trace_ahead_new(struct ap_trace_reading *reading, struct ap_er
     }
     enum ap_status status = ap_ahead_new(reading->records, &user, &ahead->ahead, reterr);
     if (status != AP_OK || !ahead->ahead) {
-        ap_mem_free(reading->gate, ahead, sizeof(*ahead));
+        AP_FREE(reading->gate, ahead, 1);
         return status;
     }
     for (size_t i = 0; i < AP_AHEAD_PIECES; i++)
@@ -97,7 +96,7 @@ void ap_trace_ahead_free(struct ap_trace_reading *reading)
         ap_trace_free(ahead->parts[i].reading.trace);
         ap_trace_join_release(&ahead->parts[i].join);
     }
-    ap_mem_free(reading->gate, ahead, sizeof(*ahead));
+    AP_FREE(reading->gate, ahead, 1);
     reading->ahead = NULL;
 }
 

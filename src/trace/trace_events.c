@@ -77,17 +77,10 @@ static enum ap_status literal_text(struct ap_trace_reading *reading, const struc
                                    struct ap_text *ret_text, struct ap_error *reterr)
 {
     switch (span->kind) {
-    case AP_JSON_NULL:
-        *ret_text = AP_TEXT("None");
-        return AP_OK;
-    case AP_JSON_TRUE:
-        *ret_text = AP_TEXT("True");
-        return AP_OK;
-    case AP_JSON_FALSE:
-        *ret_text = AP_TEXT("False");
-        return AP_OK;
-    default:
-        return any_text(reading, span, ret_text, reterr);
+    case AP_JSON_NULL: *ret_text = AP_TEXT("None"); return AP_OK;
+    case AP_JSON_TRUE: *ret_text = AP_TEXT("True"); return AP_OK;
+    case AP_JSON_FALSE: *ret_text = AP_TEXT("False"); return AP_OK;
+    default: return any_text(reading, span, ret_text, reterr);
     }
 }
 
@@ -95,8 +88,7 @@ static enum ap_status literal_text(struct ap_trace_reading *reading, const struc
 
 static enum ap_status add_category(struct ap_trace *trace, struct ap_text text, struct ap_error *reterr)
 {
-    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->categories, &trace->category_capacity, trace->category_count + 1,
-                          sizeof(trace->categories[0]), reterr));
+    AP_TRY(AP_RESERVE(trace->gate, trace->categories, trace->category_capacity, trace->category_count + 1, reterr));
     struct ap_category *category = &trace->categories[trace->category_count++];
     *category = (struct ap_category){ .kind = text.bytes ? ap_event_kind_of(text) : AP_KIND_none,
                                       .has_cpu = ap_text_contains_folded(text, "cpu") };
@@ -120,8 +112,8 @@ static enum ap_status find_category(struct ap_trace_reading *reading, uint32_t *
 {
     const struct ap_json_span *span = field(reading, AP_FIELD_CAT);
     struct ap_text text = { "", 0 };
-    if (AP_LIKELY(span->kind == AP_JSON_STRING && span->bytes && span->bytes == reading->last_category_bytes && !span->decode &&
-                  memcmp(span->text, reading->last_category, span->bytes) == 0)) {
+    if (AP_LIKELY(span->kind == AP_JSON_STRING && span->bytes && span->bytes == reading->last_category_bytes &&
+                  !span->decode && memcmp(span->text, reading->last_category, span->bytes) == 0)) {
         *ret_index = reading->last_category_index;
         return AP_OK;
     }
@@ -173,8 +165,9 @@ static enum ap_status find_new_track(struct ap_trace_reading *reading, uint32_t 
 static enum ap_status find_track(struct ap_trace_reading *reading, uint32_t *ret_track, struct ap_error *reterr)
 {
     const struct ap_json_span *pid = field(reading, AP_FIELD_PID), *tid = field(reading, AP_FIELD_TID);
-    bool plain = pid->kind == AP_JSON_NUMBER && (tid->kind == AP_JSON_NUMBER || (tid->kind == AP_JSON_STRING && !tid->decode)) &&
-                 tid->bytes && pid->bytes <= 24 && tid->bytes <= 24;
+    bool plain = pid->kind == AP_JSON_NUMBER &&
+                 (tid->kind == AP_JSON_NUMBER || (tid->kind == AP_JSON_STRING && !tid->decode)) && tid->bytes &&
+                 pid->bytes <= 24 && tid->bytes <= 24;
     if (AP_UNLIKELY(!plain))
         return find_new_track(reading, ret_track, reterr);
     struct ap_known_track *known = &reading->known_tracks[(uint8_t)(tid->text[tid->bytes - 1] + tid->text[0]) % 16];
@@ -280,7 +273,7 @@ static enum ap_status add_row(struct ap_trace_reading *reading, uint32_t categor
     if (AP_LIKELY(start_ns != AP_START_UNKNOWN)) {
         if (tag & AP_ROW_X)
             ap_trace_widen(&trace->has_window_all, &trace->window_all_start_ns, &trace->window_all_end_ns, start_ns,
-                  start_ns + dur_ns);
+                           start_ns + dur_ns);
         if (ap_row_kind(tag) != AP_KIND_span && dur_ns >= 0)
             ap_trace_widen(&trace->has_window, &trace->window_start_ns, &trace->window_end_ns, start_ns, start_ns + dur_ns);
     }
@@ -307,7 +300,8 @@ static enum ap_status take_complete(struct ap_trace_reading *reading, uint32_t c
         return AP_OK;
     if (!read_time(reading, AP_FIELD_TS, AP_COUNTER_ts_missing, AP_COUNTER_ts_not_number, &start_ns))
         start_ns = AP_START_UNKNOWN;
-    if (AP_UNLIKELY(start_ns != AP_START_UNKNOWN && (start_ns + dur_ns > AP_MAX_TIME_NS || start_ns + dur_ns < -AP_MAX_TIME_NS))) {
+    if (AP_UNLIKELY(start_ns != AP_START_UNKNOWN &&
+                    (start_ns + dur_ns > AP_MAX_TIME_NS || start_ns + dur_ns < -AP_MAX_TIME_NS))) {
         note(reading, AP_COUNTER_time_out_of_range); /* so that no difference of two times overflows */
         start_ns = AP_START_UNKNOWN;
     }
@@ -338,8 +332,7 @@ static enum ap_status take_begin(struct ap_trace_reading *reading, uint32_t cate
     if (slot) {
         reading->open_free = reading->open[slot - 1].outer;
     } else {
-        AP_TRY(ap_mem_reserve(reading->gate, (void **)&reading->open, &reading->open_capacity, reading->open_count + 1,
-                              sizeof(begin), reterr));
+        AP_TRY(AP_RESERVE(reading->gate, reading->open, reading->open_capacity, reading->open_count + 1, reterr));
         slot = ++reading->open_count;
     }
     reading->open[slot - 1] = begin;
@@ -452,17 +445,12 @@ enum ap_status ap_trace_take_event(struct ap_trace_reading *reading, struct ap_e
     char letter = phase->text[0];
     reading->trace->phase_counts[(uint8_t)letter]++;
     switch (letter) {
-    case 'X':
-        return take_complete(reading, category, reterr);
-    case 'B':
-        return take_begin(reading, category, reterr);
-    case 'E':
-        return take_end(reading, reterr);
-    case 'M':
-        return take_metadata(reading, reterr);
+    case 'X': return take_complete(reading, category, reterr);
+    case 'B': return take_begin(reading, category, reterr);
+    case 'E': return take_end(reading, reterr);
+    case 'M': return take_metadata(reading, reterr);
     case 'i':
-    case 'I':
-        return take_instant(reading, reterr);
+    case 'I': return take_instant(reading, reterr);
     default:
         if (!strchr(defined_phases, letter))
             note(reading, AP_COUNTER_phase_unknown);

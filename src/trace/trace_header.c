@@ -83,9 +83,7 @@ static enum ap_status read_device(struct ap_trace_reading *reading, struct ap_er
             return status;
         AP_TRY(read_device_member(reading, (struct ap_text){ key.text, key.text_bytes }, &device, reterr));
     }
-    AP_TRY(ap_mem_reserve(trace->gate, (void **)&trace->devices, &trace->device_capacity, trace->device_count + 1,
-                          sizeof(device), reterr));
-    trace->devices[trace->device_count++] = device;
+    AP_TRY_ADD(trace->gate, trace->devices, trace->device_count, trace->device_capacity, reterr, device);
     return AP_OK;
 }
 
@@ -140,8 +138,8 @@ enum ap_status ap_trace_take_header(struct ap_trace_reading *reading, struct ap_
         const char *key;
         bool *flag;
     } flags[] = {
-        { "record_shapes", &trace->record_shapes }, { "with_stack", &trace->with_stack },
-        { "with_modules", &trace->with_modules },   { "with_flops", &trace->with_flops },
+        { "record_shapes", &trace->record_shapes },   { "with_stack", &trace->with_stack },
+        { "with_modules", &trace->with_modules },     { "with_flops", &trace->with_flops },
         { "profile_memory", &trace->profile_memory },
     };
     for (size_t i = 0; i < AP_COUNT_OF(flags); i++)

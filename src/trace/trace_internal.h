@@ -77,8 +77,8 @@ struct ap_trace_reading {
     uint64_t offset_bytes; /* of the event being read */
     struct ap_open_begin *open;
     size_t open_count, open_capacity, open_free; /* open_free: index + 1 of a slot to use again */
-    unsigned arrays;       /* traceEvents members met */
-    bool events_read;      /* one is complete */
+    unsigned arrays;                             /* traceEvents members met */
+    bool events_read;                            /* one is complete */
     bool looks_like_snapshot, looks_like_tensorrt, looks_like_timeline, looks_like_execution_trace;
     char last_category[64]; /* events of one category come in runs */
     uint32_t last_category_bytes, last_category_index;
@@ -90,7 +90,9 @@ struct ap_trace_reading {
 
 extern const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_];
 
+/** Room for half as many rows again. Without memory all rows are dropped; AP_ERROR_LIMIT beyond 4,294,967,294 of them. */
 AP_MUST_CHECK enum ap_status ap_trace_grow_rows(struct ap_trace *trace, struct ap_error *reterr);
+/** Frees what rows have beside their columns: shapes, correlations, collectives, memory. */
 void ap_trace_release_details(struct ap_trace *trace);
 /** For a second traceEvents member: what the first one gave is dropped. */
 void ap_trace_forget_events(struct ap_trace *trace);

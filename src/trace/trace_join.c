@@ -9,7 +9,7 @@
 
 static void release_numbers(struct ap_gate *gate, struct ap_numbers *numbers)
 {
-    ap_mem_free(gate, numbers->to, numbers->capacity * sizeof(numbers->to[0]));
+    AP_FREE(gate, numbers->to, numbers->capacity);
     *numbers = (struct ap_numbers){ .to = NULL };
 }
 
@@ -28,10 +28,10 @@ void ap_trace_join_release(struct ap_trace_join *join)
     release_numbers(join->gate, &join->categories);
 }
 
-static enum ap_status add_number(struct ap_trace_join *join, struct ap_numbers *numbers, uint32_t to, struct ap_error *reterr)
+static enum ap_status add_number(struct ap_trace_join *join, struct ap_numbers *numbers, uint32_t to,
+                                 struct ap_error *reterr)
 {
-    AP_TRY(ap_mem_reserve(join->gate, (void **)&numbers->to, &numbers->capacity, numbers->count + 1, sizeof(to), reterr));
-    numbers->to[numbers->count++] = to;
+    AP_TRY_ADD(join->gate, numbers->to, numbers->count, numbers->capacity, reterr, to);
     return AP_OK;
 }
 
@@ -55,7 +55,8 @@ static enum ap_status learn_categories(struct ap_trace_join *join, struct ap_tra
 {
     for (size_t i = join->categories.count; i < part->category_count; i++) {
         uint32_t index;
-        AP_TRY(ap_trace_category(whole, ap_strpool_text(&part->category_names, (struct ap_str){ (uint32_t)i }), &index, reterr));
+        AP_TRY(ap_trace_category(whole, ap_strpool_text(&part->category_names, (struct ap_str){ (uint32_t)i }), &index,
+                                 reterr));
         AP_TRY(add_number(join, &join->categories, index, reterr));
     }
     return AP_OK;
@@ -94,7 +95,8 @@ static const struct ap_track *track_in_whole(const struct ap_trace_join *join, c
         return &whole->tracks[join->tracks.to[index]];
     struct ap_text pid = id_text(part, part->tracks[index].pid), tid = id_text(part, part->tracks[index].tid);
     for (size_t i = 0; i < whole->track_count; i++)
-        if (ap_text_equal(id_text(whole, whole->tracks[i].pid), pid) && ap_text_equal(id_text(whole, whole->tracks[i].tid), tid))
+        if (ap_text_equal(id_text(whole, whole->tracks[i].pid), pid) &&
+            ap_text_equal(id_text(whole, whole->tracks[i].tid), tid))
             return &whole->tracks[i];
     return NULL;
 }
@@ -155,14 +157,10 @@ static size_t details_before(const struct ap_trace *whole, uint8_t tag)
 {
     switch (ap_row_kind(tag)) {
     case AP_KIND_operator:
-    case AP_KIND_annotation:
-        return whole->op_detail_count;
-    case AP_KIND_runtime:
-        return whole->call_detail_count;
-    case AP_KIND_gpu_sync:
-        return whole->sync_detail_count;
-    default:
-        return whole->work_detail_count;
+    case AP_KIND_annotation: return whole->op_detail_count;
+    case AP_KIND_runtime: return whole->call_detail_count;
+    case AP_KIND_gpu_sync: return whole->sync_detail_count;
+    default: return whole->work_detail_count;
     }
 }
 
@@ -190,9 +188,8 @@ static enum ap_status add_rows(const struct ap_trace_join *join, struct ap_trace
     return AP_OK;
 }
 
-#define RESERVE(table, count)                                                                                            \
-    ap_mem_reserve(whole->gate, (void **)&whole->table##s, &whole->table##_capacity, whole->table##_count + (count),      \
-                   sizeof(whole->table##s[0]), reterr)
+#define RESERVE(table, count) \
+    AP_RESERVE(whole->gate, whole->table##s, whole->table##_capacity, whole->table##_count + (count), reterr)
 
 static enum ap_status add_op_details(const struct ap_trace_join *join, struct ap_trace *whole, const struct ap_trace *part,
                                      struct ap_error *reterr)
@@ -264,8 +261,8 @@ static enum ap_status add_collectives(const struct ap_trace_join *join, struct a
     return AP_OK;
 }
 
-static enum ap_status add_memory_events(const struct ap_trace_join *join, struct ap_trace *whole, const struct ap_trace *part,
-                                        struct ap_error *reterr)
+static enum ap_status add_memory_events(const struct ap_trace_join *join, struct ap_trace *whole,
+                                        const struct ap_trace *part, struct ap_error *reterr)
 {
     for (size_t i = 0; i < part->memory_instant_count; i++) {
         struct ap_memory_event event = part->memory_instants[i];
@@ -297,10 +294,11 @@ static void add_counts(const struct ap_trace_join *join, struct ap_trace *whole,
     whole->calls_named_by_correlation += part->calls_named_by_correlation;
     whole->legacy_autograd |= part->legacy_autograd;
     if (part->has_window_all)
-        ap_trace_widen(&whole->has_window_all, &whole->window_all_start_ns, &whole->window_all_end_ns, part->window_all_start_ns,
-                       part->window_all_end_ns);
+        ap_trace_widen(&whole->has_window_all, &whole->window_all_start_ns, &whole->window_all_end_ns,
+                       part->window_all_start_ns, part->window_all_end_ns);
     if (part->has_window)
-        ap_trace_widen(&whole->has_window, &whole->window_start_ns, &whole->window_end_ns, part->window_start_ns, part->window_end_ns);
+        ap_trace_widen(&whole->has_window, &whole->window_start_ns, &whole->window_end_ns, part->window_start_ns,
+                       part->window_end_ns);
 }
 
 enum ap_status ap_trace_join_add(struct ap_trace_join *join, struct ap_trace *whole, const struct ap_trace *part,

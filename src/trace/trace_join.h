@@ -27,10 +27,10 @@ void ap_trace_join_release(struct ap_trace_join *join);
 
 /** *@ret_fits is false where the whole would be another one than if read in one go: then the part's events must be read
  *  again. Where this or the next function fails, the whole is of no use. */
-AP_MUST_CHECK enum ap_status ap_trace_join_fits(struct ap_trace_join *join, struct ap_trace *whole, const struct ap_trace *part,
-                                                bool *ret_fits, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_trace_join_fits(struct ap_trace_join *join, struct ap_trace *whole,
+                                                const struct ap_trace *part, bool *ret_fits, struct ap_error *reterr);
 /** When it fits: adds the part's events, which are then to be forgotten. */
-AP_MUST_CHECK enum ap_status ap_trace_join_add(struct ap_trace_join *join, struct ap_trace *whole, const struct ap_trace *part,
-                                               struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_trace_join_add(struct ap_trace_join *join, struct ap_trace *whole,
+                                               const struct ap_trace *part, struct ap_error *reterr);
 
 #endif

@@ -9,12 +9,12 @@ static enum ap_status refuse(struct ap_error *reterr, const char *what)
     return ap_fail(reterr, AP_ERROR_INPUT, "this is %s", what);
 }
 
-#define NAMED_SNAPSHOT "a CUDA memory snapshot, not a trace: give it as --memory-json"
-#define NAMED_EXECUTION_TRACE                                                                                     \
-    "a PyTorch execution trace (schema and nodes), which holds no times: export the profiler's trace instead, "   \
+#define NAMED_SNAPSHOT "a CUDA memory snapshot, not a trace"
+#define NAMED_EXECUTION_TRACE                                                                                   \
+    "a PyTorch execution trace (schema and nodes), which holds no times: export the profiler's trace instead, " \
     "prof.export_chrome_trace(\"trace.json.gz\")"
-#define NAMED_TIMELINE                                                                                            \
-    "a raw memory timeline of the profiler ([[time, action, bytes, category], ...]), not a trace: export the "    \
+#define NAMED_TIMELINE                                                                                         \
+    "a raw memory timeline of the profiler ([[time, action, bytes, category], ...]), not a trace: export the " \
     "trace itself with prof.export_chrome_trace(\"trace.json.gz\")"
 #define NAMED_TENSORRT \
     "output of trtexec (layer or query times), not a PyTorch trace: give a trace written by torch.profiler"
@@ -117,8 +117,8 @@ static enum ap_status read_document(struct ap_trace_reading *reading, struct ap_
         return ap_fail_at(reterr, AP_ERROR_INPUT, token.offset_bytes,
                           "a trace is a JSON object with traceEvents, or an array of events; this is a single value");
     }
-    enum ap_status status = ap_json_next(reading->json, &token, reterr);
-    return status == AP_END ? AP_OK : status;
+    AP_TRY_UNTIL_END(ap_json_next(reading->json, &token, reterr));
+    return AP_OK;
 }
 
 /* --------------------------------------------------------------------------------------------- what came of it all */
@@ -132,7 +132,7 @@ static enum ap_status check_identity(const struct ap_trace_reading *reading, str
     if (with_phase || (reading->arrays && trace->form == AP_FORM_OBJECT))
         return AP_OK;
     if (reading->looks_like_snapshot)
-        return refuse(reterr, NAMED_SNAPSHOT);
+        return ap_advise(reterr, AP_ADVICE_AS_SNAPSHOT, refuse(reterr, NAMED_SNAPSHOT));
     if (reading->looks_like_execution_trace)
         return refuse(reterr, NAMED_EXECUTION_TRACE);
     if (reading->looks_like_tensorrt)
@@ -148,7 +148,7 @@ static enum ap_status check_identity(const struct ap_trace_reading *reading, str
                           "prof.export_chrome_trace(\"trace.json.gz\")");
 }
 
-/* The input ends too early, or is broken and --salvage was given: keep what was read, say how much that is. */
+/* The input ends too early, or is broken and shall be salvaged: keep what was read, say how much that is. */
 static enum ap_status keep_part(struct ap_trace_reading *reading, enum ap_status why, struct ap_error *reterr)
 {
     struct ap_trace *trace = reading->trace;
@@ -171,8 +171,7 @@ static enum ap_status keep_part(struct ap_trace_reading *reading, enum ap_status
     return check_identity(reading, reterr);
 }
 
-static enum ap_status finish(struct ap_trace_reading *reading, enum ap_status status, bool salvage,
-                             struct ap_error *reterr)
+static enum ap_status finish(struct ap_trace_reading *reading, enum ap_status status, bool salvage, struct ap_error *reterr)
 {
     if (status == AP_ERROR_CUT || (status == AP_ERROR_INPUT && salvage && reading->trace->event_count))
         status = keep_part(reading, status, reterr);
@@ -186,17 +185,19 @@ static enum ap_status finish(struct ap_trace_reading *reading, enum ap_status st
 enum ap_status ap_trace_read(struct ap_json_reader *json, struct ap_gate *gate, struct ap_notes *notes,
                              const struct ap_trace_options *options, struct ap_trace **ret_trace, struct ap_error *reterr)
 {
-    struct ap_trace_reading reading = { .gate = gate, .notes = notes, .json = json,
+    struct ap_trace_reading reading = { .gate = gate,
+                                        .notes = notes,
+                                        .json = json,
                                         .two_threads = options && options->two_threads,
                                         .always_wait = options && options->always_wait };
-    struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_error error = { .status = AP_OK };
     enum ap_status status = ap_trace_new(gate, &reading.trace, &error);
     if (status == AP_OK) {
         status = read_document(&reading, &error);
         status = finish(&reading, status, options && options->salvage, &error);
     }
     ap_record_reader_free(reading.records);
-    ap_mem_free(gate, reading.open, reading.open_capacity * sizeof(reading.open[0]));
+    AP_FREE(gate, reading.open, reading.open_capacity);
     if (status != AP_OK) {
         ap_trace_free(reading.trace);
         if (reterr)

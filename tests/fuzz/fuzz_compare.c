@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Any text as a report that is read back, compared with another one and with itself. Claims: what is refused says why; a report
- * that is read, written and read again is the same; nothing differs from itself; what is worse one way is better the other; the
- * result can be written in all forms.
- * First byte: where the text is cut in two, in 256ths; both parts get the head of a report. */
+ * Any text as a report that is read back, compared with another one and with itself. Claims: what is refused says why; a
+ * report that is read, written and read again is the same; nothing differs from itself; what is worse one way is better the
+ * other; the result can be written in all forms. First byte: where the text is cut in two, in 256ths; both parts get the
+ * head of a report. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,8 +101,9 @@ static void check_again(struct ap_gate *gate, const struct ap_model *model)
     free(second.data);
 }
 
-static const char *const lists[] = { "split.parts", "device_operators.rows", "host_operators.rows", "kernels.rows", "figures",
-                                     "memory", "findings.rows" };
+static const char *const lists[] = {
+    "split.parts", "device_operators.rows", "host_operators.rows", "kernels.rows", "figures", "memory", "findings.rows"
+};
 
 static size_t count(const struct ap_value *comparison, const char *list, const char *change)
 {

@@ -37,8 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool refused = large.status == AP_ERROR_INPUT && !large.error.has_offset;
     require(refused || input_run_gave(&small, large.content, large.bytes), "content depends on the block size", &small,
             &large);
-    require(strcmp(small.error.message, large.error.message) == 0, "the message depends on the block size", &small,
-            &large);
+    require(strcmp(small.error.message, large.error.message) == 0, "the message depends on the block size", &small, &large);
     require(refused || memcmp(&small.notes, &large.notes, sizeof(small.notes)) == 0, "notes depend on it", &small, &large);
     require(small.leaked_bytes == 0 && large.leaked_bytes == 0, "memory is not given back", &small, &large);
     input_run_release(&small);

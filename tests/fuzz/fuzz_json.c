@@ -21,7 +21,9 @@ static struct reading chosen_reading(uint8_t choice)
 {
     static const size_t windows[8] = { 1, 2, 3, 7, 16, 64, 1000, 0 };
     size_t window = windows[choice & 7];
-    return (struct reading){ .window_bytes = window, .piece_bytes = window, .lend = choice >> 3 & 1,
+    return (struct reading){ .window_bytes = window,
+                             .piece_bytes = window,
+                             .lend = choice >> 3 & 1,
                              .scan_set = 1 + (choice >> 4 & 3) % ap_scan_count() };
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Any bytes as what a client sends, line by line. Claims: each line is answered by one line of strict JSON or by none, what comes
- * before it is strict JSON as well, and nothing is kept from one line to the next. */
+ * Any bytes as what a client sends, line by line. Claims: each line is answered by one line of strict JSON or by none, what
+ * comes before it is strict JSON as well, and nothing is kept from one line to the next. */
 #define _XOPEN_SOURCE 700
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-#define TRACE                                                                                                          \
+#define TRACE                                                                                                           \
     "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":5}," \
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":4,\"dur\":9}]}"
 #define INITIALIZE "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-03-26\"}}"

@@ -32,7 +32,10 @@ static int64_t read_integer(const uint8_t *from)
 
 static void put_figure(struct ap_model *model, const uint8_t figure[8])
 {
-    const struct ap_metric *metric = &ap_metrics[((size_t)figure[0] << 8 | figure[1]) % ap_metric_count];
+    size_t at = ((size_t)figure[0] << 8 | figure[1]) % ap_figure_count;
+    while (!ap_figures[at].words)
+        at = (at + 1) % ap_figure_count;
+    const struct ap_figure_info *metric = &ap_figures[at];
     int64_t size = read_integer(figure + 4) << (figure[3] & 31);
     switch (figure[2] % 8) {
     case 0: put_null(model, metric->path); break;
@@ -137,7 +140,8 @@ static size_t check_verdict(const struct ap_value *root)
         check_finding(it, root);
         require(!remarks || rank_of(it) == 0, "remarks come last");
         remarks = rank_of(it) == 0;
-        sum = sum * 31 + ap_value_text(ap_value_member(it, "observation")).bytes + ap_value_text(ap_value_member(it, "rule_id")).bytes;
+        sum = sum * 31 + ap_value_text(ap_value_member(it, "observation")).bytes +
+              ap_value_text(ap_value_member(it, "rule_id")).bytes;
     }
     for (it = ap_value_first(ap_value_at(root, "not_evaluated")); it; it = it->next) {
         require(ap_value_first(ap_value_member(it, "missing")) != NULL, "what is not evaluated says what is missing");

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Any bytes as a trace and a snapshot of one run: both readers, the joined analysis, the JSON, the Markdown and the HTML report.
- * First byte: bit 0 salvage. The rest is the trace, a NUL byte and the snapshot. */
+ * Any bytes as a trace and a snapshot of one run: both readers, the joined analysis, the JSON, the Markdown and the HTML
+ * report. First byte: bit 0 salvage. The rest is the trace, a NUL byte and the snapshot. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze.h"
+#include "analyzed.h"
 #include "html_check.h"
 #include "json_check.h"
 #include "json_log.h"
 #include "md_check.h"
-#include "pass_memory.h"
+#include "memory_join.h"
 #include "report.h"
 #include "text_sink.h"
 
@@ -94,9 +94,9 @@ static void analyze(struct inputs *inputs)
     struct ap_error *error = &inputs->trace_run.error;
     ap_model_init(&model, gate);
     ap_memory_join_init(&join, inputs->trace, gate);
-    const struct ap_analyze_options options = { .path = "fuzz", .join = &join, .with_pictures = true };
-    if (ap_pass_memory_of_trace(inputs->snapshot, "fuzz", 0, &join, &inputs->snapshot_run.notes, &model, error) == AP_OK &&
-        ap_analyze_trace(inputs->trace, &options, &inputs->trace_run.notes, &model, error) == AP_OK)
+    const struct ap_part_options options = { .path = "fuzz", .join = &join };
+    if (ap_join_part_snapshot(inputs->snapshot, "fuzz", 0, &join, &inputs->snapshot_run.notes, &model, error) == AP_OK &&
+        analyze_and_draw(inputs->trace, &options, NULL, NULL, &inputs->trace_run.notes, &model, error) == AP_OK)
         write_reports(&model, error);
     ap_memory_join_release(&join);
     ap_model_release(&model);

@@ -3,7 +3,7 @@
  * counts add up, self times add up to busy times, a cut file is never complete, all memory comes back.
  * First byte: bits 0-2 window, bit 3 salvage, bit 4 lent blocks, bits 5-6 top_n, bit 7 also with a second thread that
  * reads ahead: then nothing may differ. The rest is the file. */
-#include "analyze.h"
+#include "analyzed.h"
 #include "decimal.h"
 #include "trace_run.h"
 
@@ -76,10 +76,11 @@ struct choice {
 static void analyze(struct ap_trace *trace, struct json_run *run, const struct choice *choice, size_t bytes)
 {
     struct ap_model model;
-    const struct ap_analyze_options options = { .path = "fuzz", .top_n = choice->top_n, .bytes_read = bytes,
-                                                .with_pictures = choice->top_n != 0 };
+    const struct ap_part_options options = { .path = "fuzz", .top_n = choice->top_n, .bytes_read = bytes };
     ap_model_init(&model, &run->gate);
-    if (ap_analyze_trace(trace, &options, &run->notes, &model, &run->error) == AP_OK)
+    enum ap_status status = choice->top_n ? analyze_and_draw(trace, &options, NULL, NULL, &run->notes, &model, &run->error)
+                                          : analyze_trace(trace, &options, &run->notes, &model, &run->error);
+    if (status == AP_OK)
         check_model(trace, &run->notes, &model, choice->top_n);
     ap_model_release(&model);
 }
@@ -88,8 +89,10 @@ static void run_text(const uint8_t *text, size_t bytes, const struct choice *cho
 {
     struct json_run run;
     struct ap_trace *trace = NULL;
-    const struct reading reading = { .window_bytes = choice->window_bytes, .piece_bytes = choice->window_bytes,
-                                     .lend = choice->lend, .limits = { .token_bytes = 1 << 16 } };
+    const struct reading reading = { .window_bytes = choice->window_bytes,
+                                     .piece_bytes = choice->window_bytes,
+                                     .lend = choice->lend,
+                                     .limits = { .token_bytes = 1 << 16 } };
     struct lender *lender = json_run_open(&run, text, bytes, &reading);
     enum ap_status status = ap_trace_read(run.json, &run.gate, &run.notes,
                                           &(struct ap_trace_options){ .salvage = choice->salvage }, &trace, &run.error);
@@ -106,8 +109,11 @@ static void run_text(const uint8_t *text, size_t bytes, const struct choice *cho
 static void log_reading(struct text_log *log, const uint8_t *text, size_t bytes, const struct choice *choice, bool ahead)
 {
     struct trace_run run;
-    const struct reading reading = { .window_bytes = choice->window_bytes, .piece_bytes = choice->window_bytes, .lend = true,
-                                     .ahead = ahead, .limits = { .token_bytes = 1 << 16 } };
+    const struct reading reading = { .window_bytes = choice->window_bytes,
+                                     .piece_bytes = choice->window_bytes,
+                                     .lend = true,
+                                     .ahead = ahead,
+                                     .limits = { .token_bytes = 1 << 16 } };
     trace_run_read(&run, text, bytes, &reading, choice->salvage, AP_OK);
     log_end(log, run.status, &run.json.error);
     if (run.trace)

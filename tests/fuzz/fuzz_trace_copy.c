@@ -19,8 +19,10 @@ static void require(bool promise, const char *what)
 /* As in a copy: none of what strict JSON or sound events do not have. */
 static void check_notes(const struct ap_notes *notes)
 {
-    static const enum ap_counter never[] = { AP_COUNTER_cut, AP_COUNTER_nonfinite, AP_COUNTER_bad_utf8, AP_COUNTER_raw_control,
-                                             AP_COUNTER_bom, AP_COUNTER_trailing_comma, AP_COUNTER_unescaped_quote };
+    static const enum ap_counter never[] = {
+        AP_COUNTER_cut, AP_COUNTER_nonfinite,      AP_COUNTER_bad_utf8,       AP_COUNTER_raw_control,
+        AP_COUNTER_bom, AP_COUNTER_trailing_comma, AP_COUNTER_unescaped_quote
+    };
     for (size_t i = 0; i < AP_COUNT_OF(never); i++)
         require(!notes->notes[never[i]].count, "what is written is strict");
 }
@@ -40,20 +42,24 @@ static enum ap_status copy(const uint8_t *text, size_t bytes, const struct readi
 static void run_text(const uint8_t *text, size_t bytes, uint8_t choice)
 {
     static const size_t windows[8] = { 4096, 1, 2, 3, 7, 64, 1000, 0 };
-    const struct reading reading = { .window_bytes = windows[choice & 7], .piece_bytes = windows[choice & 7],
-                                     .lend = choice & 16, .limits = { .token_bytes = 1 << 16 } };
+    const struct reading reading = { .window_bytes = windows[choice & 7],
+                                     .piece_bytes = windows[choice & 7],
+                                     .lend = choice & 16,
+                                     .limits = { .token_bytes = 1 << 16 } };
     struct ap_gate gate;
     struct ap_overlay overlay;
     struct ap_notes notes, again;
     struct text_sink first = { .data = NULL }, second = { .data = NULL };
     ap_gate_init(&gate, 0);
     ap_overlay_init(&overlay, &gate);
-    struct ap_trace_copy_options options = { .gate = &gate, .overlay = &overlay, .version = "1", .all = choice & 8,
-                                             .limit_bytes = choice & 32 ? 300 : 0 };
+    struct ap_trace_copy_options options = {
+        .gate = &gate, .overlay = &overlay, .version = "1", .all = choice & 8, .limit_bytes = choice & 32 ? 300 : 0
+    };
     require(ap_overlay_add(&overlay, AP_OVERLAY_findings, 0, 1000000000, AP_TEXT("finding"), NULL, 0, -1, NULL) == AP_OK,
             "a span is added");
     if (copy(text, bytes, &reading, &options, &first, &notes) == AP_OK) {
-        require(copy((const uint8_t *)first.data, first.bytes, &reading, &options, &second, &again) == AP_OK, "it can be copied");
+        require(copy((const uint8_t *)first.data, first.bytes, &reading, &options, &second, &again) == AP_OK,
+                "it can be copied");
         check_notes(&again);
         require(strstr(second.data, "\"input_read_to_its_end\": true") != NULL, "it is a whole document");
     }

@@ -105,9 +105,32 @@ static size_t piece_bytes(struct random *random, size_t available)
 
 static void change(struct input *input, const struct file_list *list, struct random *random)
 {
-    static const char *const tokens[] = { "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u", "null", "true", "NaN", "-", "1e9", "0",
-                                          "9223372036854775807", "18446744073709551615", "1.0005", "\xff", "\xc3\xa9", "\n", " ",
-                                          "\"ts\":", "\"args\":{", "}}", "\\ud800" };
+    static const char *const tokens[] = { "{",
+                                          "}",
+                                          "[",
+                                          "]",
+                                          ",",
+                                          ":",
+                                          "\"",
+                                          "\\",
+                                          "\\u",
+                                          "null",
+                                          "true",
+                                          "NaN",
+                                          "-",
+                                          "1e9",
+                                          "0",
+                                          "9223372036854775807",
+                                          "18446744073709551615",
+                                          "1.0005",
+                                          "\xff",
+                                          "\xc3\xa9",
+                                          "\n",
+                                          " ",
+                                          "\"ts\":",
+                                          "\"args\":{",
+                                          "}}",
+                                          "\\ud800" };
     size_t at = input->bytes ? random_below(random, input->bytes) : 0, left = input->bytes - at;
     const struct listed_file *other = &list->files[random_below(random, list->count)];
     size_t other_at = other->bytes ? random_below(random, other->bytes) : 0;
@@ -127,9 +150,7 @@ static void change(struct input *input, const struct file_list *list, struct ran
         if (random_once_in(random, 3))
             input->bytes = at;
         break;
-    case 3:
-        splice(input, at, piece_bytes(random, left), NULL, 0);
-        break;
+    case 3: splice(input, at, piece_bytes(random, left), NULL, 0); break;
     case 4: /* a piece twice */
         bytes = piece_bytes(random, left < sizeof(piece) ? left : sizeof(piece));
         if (bytes)
@@ -140,9 +161,7 @@ static void change(struct input *input, const struct file_list *list, struct ran
         bytes = piece_bytes(random, other->bytes - other_at);
         splice(input, at, random_once_in(random, 2) ? left : 0, other->data + other_at, bytes);
         break;
-    default:
-        splice(input, at, random_once_in(random, 2) && left ? 1 : 0, (const uint8_t *)token, strlen(token));
-        break;
+    default: splice(input, at, random_once_in(random, 2) && left ? 1 : 0, (const uint8_t *)token, strlen(token)); break;
     }
 }
 

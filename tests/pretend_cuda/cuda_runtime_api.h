@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * cuda_runtime_api.h - as much of the CUDA runtime's interface as the CUDA harness uses, for a runtime that only pretends: its
- * jobs are tried where there is neither a GPU nor a toolkit. Values of enumerators and the order of members are not NVIDIA's. */
+ * cuda_runtime_api.h - as much of the CUDA runtime's interface as the CUDA harness uses, for a runtime that only pretends:
+ * its jobs are tried where there is neither a GPU nor a toolkit. Values of enumerators and the order of members are not
+ * NVIDIA's. */
 #ifndef PRETEND_CUDA_RUNTIME_API_H
 #define PRETEND_CUDA_RUNTIME_API_H
 
@@ -19,7 +20,8 @@ enum { cudaStreamNonBlocking, cudaEventDisableTiming, cudaHostRegisterMapped };
 struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor, reservedSharedMemPerBlock;
-    int major, minor, multiProcessorCount, warpSize, maxThreadsPerBlock, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor;
+    int major, minor, multiProcessorCount, warpSize, maxThreadsPerBlock, maxThreadsPerMultiProcessor,
+        maxBlocksPerMultiProcessor;
     int regsPerBlock, regsPerMultiprocessor;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * pretend_cuda.c - a CUDA runtime, a CUPTI and the harness's kernels that only pretend. Time is a number that each call moves on by
- * what such a call takes; each stream knows until when it is busy. So a job takes no time, and the same one each time. */
+ * pretend_cuda.c - a CUDA runtime, a CUPTI and the harness's kernels that only pretend. Time is a number that each call
+ * moves on by what such a call takes; each stream knows until when it is busy. So a job takes no time, and the same one each
+ * time. */
 #define _GNU_SOURCE /* gettid */
 
 #include <stdbool.h>
@@ -18,16 +19,39 @@
 #define MOST_NODES 1024
 #define MOST_REGIONS 4096
 
-static const int64_t launch_ns = 3500, call_ns = 1200, to_device_ns = 1500, between_ns = 700, malloc_ns = 120000, free_ns = 90000;
+static const int64_t launch_ns = 3500, call_ns = 1200, to_device_ns = 1500, between_ns = 700, malloc_ns = 120000,
+                     free_ns = 90000;
 static const int64_t load_ns = 150000, wake_ns = 5000;
 static const double memory_gb_s = 3000, pinned_gb_s = 50, pageable_gb_s = 7;
 static const size_t device_bytes = (size_t)140 << 30;
 
-enum call { LAUNCH, COPY, SET, MALLOC, FREE, MALLOC_HOST, STREAM_SYNC, DEVICE_SYNC, EVENT_SYNC, EVENT_RECORD, STREAM_WAIT, GRAPH_LAUNCH };
+enum call {
+    LAUNCH,
+    COPY,
+    SET,
+    MALLOC,
+    FREE,
+    MALLOC_HOST,
+    STREAM_SYNC,
+    DEVICE_SYNC,
+    EVENT_SYNC,
+    EVENT_RECORD,
+    STREAM_WAIT,
+    GRAPH_LAUNCH
+};
 static const char *const call_names[] = {
-    "cudaLaunchKernel_v7000", "cudaMemcpyAsync_v3020", "cudaMemsetAsync_v3020", "cudaMalloc_v3020", "cudaFree_v3020",
-    "cudaMallocHost_v3020", "cudaStreamSynchronize_v3020", "cudaDeviceSynchronize_v3020", "cudaEventSynchronize_v3020",
-    "cudaEventRecord_v3020", "cudaStreamWaitEvent_v3020", "cudaGraphLaunch_v10000",
+    "cudaLaunchKernel_v7000",
+    "cudaMemcpyAsync_v3020",
+    "cudaMemsetAsync_v3020",
+    "cudaMalloc_v3020",
+    "cudaFree_v3020",
+    "cudaMallocHost_v3020",
+    "cudaStreamSynchronize_v3020",
+    "cudaDeviceSynchronize_v3020",
+    "cudaEventSynchronize_v3020",
+    "cudaEventRecord_v3020",
+    "cudaStreamWaitEvent_v3020",
+    "cudaGraphLaunch_v10000",
 };
 
 struct kernel {
@@ -78,7 +102,9 @@ static struct world world;
 
 void pretend_cuda_reset(void)
 {
-    world = (struct world){ .now_ns = INT64_C(1753000000000000000), .streams = { { .id = 7 } }, .stream_count = 1,
+    world = (struct world){ .now_ns = INT64_C(1753000000000000000),
+                            .streams = { { .id = 7 } },
+                            .stream_count = 1,
                             .next_address = UINT64_C(0x7f0000000000) };
 }
 
@@ -97,7 +123,8 @@ void harness_host_work(int64_t dur_us)
     world.now_ns += dur_us * 1000;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ records */
+/* ------------------------------------------------------------------------------------------------------------------ records
+ */
 
 /** All records stand in units of the largest one. */
 union record {
@@ -138,8 +165,11 @@ static void put(const union record *record)
 
 static void put_call(enum call call, int64_t start_ns, uint32_t correlation)
 {
-    union record record = { .call = { .kind = CUPTI_ACTIVITY_KIND_RUNTIME, .cbid = call, .start = (uint64_t)start_ns,
-                                      .end = (uint64_t)world.now_ns, .threadId = (uint32_t)gettid(),
+    union record record = { .call = { .kind = CUPTI_ACTIVITY_KIND_RUNTIME,
+                                      .cbid = call,
+                                      .start = (uint64_t)start_ns,
+                                      .end = (uint64_t)world.now_ns,
+                                      .threadId = (uint32_t)gettid(),
                                       .correlationId = correlation } };
     put(&record);
     if (call == LAUNCH) { /* the driver's call within it */
@@ -152,19 +182,35 @@ static void put_call(enum call call, int64_t start_ns, uint32_t correlation)
 
 static void put_kernel(const struct kernel *kernel, int64_t end_ns, uint32_t stream, uint32_t correlation, uint32_t graph)
 {
-    put(&(const union record){ .kernel = {
-        .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, .registersPerThread = (uint16_t)kernel->registers,
-        .start = (uint64_t)(end_ns - kernel->dur_ns), .end = (uint64_t)end_ns, .contextId = 1, .streamId = stream,
-        .gridX = (int32_t)kernel->grid, .gridY = 1, .gridZ = 1, .blockX = (int32_t)kernel->block, .blockY = 1, .blockZ = 1,
-        .staticSharedMemory = (int32_t)kernel->shared_bytes, .correlationId = correlation, .graphId = graph, .name = kernel->name } });
+    put(&(const union record){ .kernel = { .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                           .registersPerThread = (uint16_t)kernel->registers,
+                                           .start = (uint64_t)(end_ns - kernel->dur_ns),
+                                           .end = (uint64_t)end_ns,
+                                           .contextId = 1,
+                                           .streamId = stream,
+                                           .gridX = (int32_t)kernel->grid,
+                                           .gridY = 1,
+                                           .gridZ = 1,
+                                           .blockX = (int32_t)kernel->block,
+                                           .blockY = 1,
+                                           .blockZ = 1,
+                                           .staticSharedMemory = (int32_t)kernel->shared_bytes,
+                                           .correlationId = correlation,
+                                           .graphId = graph,
+                                           .name = kernel->name } });
 }
 
 static void put_sync(CUpti_ActivitySynchronizationType type, int64_t start_ns, uint32_t stream, uint32_t event,
                      uint32_t correlation)
 {
-    put(&(const union record){ .sync = {
-        .kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, .type = type, .start = (uint64_t)start_ns, .end = (uint64_t)world.now_ns,
-        .correlationId = correlation, .contextId = 1, .streamId = stream, .cudaEventId = event } });
+    put(&(const union record){ .sync = { .kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+                                         .type = type,
+                                         .start = (uint64_t)start_ns,
+                                         .end = (uint64_t)world.now_ns,
+                                         .correlationId = correlation,
+                                         .contextId = 1,
+                                         .streamId = stream,
+                                         .cudaEventId = event } });
 }
 
 CUptiResult cuptiGetVersion(uint32_t *version)
@@ -185,7 +231,8 @@ CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
     return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc *request, CUpti_BuffersCallbackCompleteFunc *complete)
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc *request,
+                                           CUpti_BuffersCallbackCompleteFunc *complete)
 {
     world.request = request;
     world.complete = complete;
@@ -236,7 +283,8 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
     return CUPTI_SUCCESS;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------- streams */
+/* -------------------------------------------------------------------------------------------------------------------
+ * streams */
 
 static struct pretend_stream *stream_of(cudaStream_t stream)
 {
@@ -319,8 +367,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     event->at_ns = stream_of(stream)->busy_until_ns;
     event->stream = stream_of(stream)->id;
     world.now_ns += call_ns;
-    put(&(const union record){ .event = { .kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT, .correlationId = correlation, .contextId = 1,
-                                          .streamId = event->stream, .eventId = event->id } });
+    put(&(const union record){ .event = { .kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT,
+                                          .correlationId = correlation,
+                                          .contextId = 1,
+                                          .streamId = event->stream,
+                                          .eventId = event->id } });
     put_call(EVENT_RECORD, start_ns, correlation);
     return cudaSuccess;
 }
@@ -348,7 +399,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     return cudaSuccess;
 }
 
-/* -------------------------------------------------------------------------------------------------------------------- memory */
+/* --------------------------------------------------------------------------------------------------------------------
+ * memory */
 
 cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
@@ -457,14 +509,18 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     if (!pinned)
         wait_until(end_ns);
     put_call(COPY, start_ns, correlation);
-    put(&(const union record){ .copy = {
-        .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
-        .copyKind = in_device ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD : to_device ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOD
-                                                                            : CUPTI_ACTIVITY_MEMCPY_KIND_DTOH,
-        .srcKind = to_device ? host_kind : CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
-        .dstKind = in_device || to_device ? CUPTI_ACTIVITY_MEMORY_KIND_DEVICE : host_kind,
-        .bytes = bytes, .start = (uint64_t)(end_ns - dur_ns), .end = (uint64_t)end_ns, .contextId = 1,
-        .streamId = stream_of(stream)->id, .correlationId = correlation } });
+    put(&(const union record){ .copy = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
+                                         .copyKind = in_device   ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD
+                                                     : to_device ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOD
+                                                                 : CUPTI_ACTIVITY_MEMCPY_KIND_DTOH,
+                                         .srcKind = to_device ? host_kind : CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+                                         .dstKind = in_device || to_device ? CUPTI_ACTIVITY_MEMORY_KIND_DEVICE : host_kind,
+                                         .bytes = bytes,
+                                         .start = (uint64_t)(end_ns - dur_ns),
+                                         .end = (uint64_t)end_ns,
+                                         .contextId = 1,
+                                         .streamId = stream_of(stream)->id,
+                                         .correlationId = correlation } });
     return cudaSuccess;
 }
 
@@ -484,14 +540,19 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stre
     world.now_ns += launch_ns;
     int64_t end_ns = enqueue(stream_of(stream), dur_ns);
     put_call(SET, start_ns, correlation);
-    put(&(const union record){ .set = {
-        .kind = CUPTI_ACTIVITY_KIND_MEMSET, .bytes = bytes, .start = (uint64_t)(end_ns - dur_ns), .end = (uint64_t)end_ns,
-        .contextId = 1, .streamId = stream_of(stream)->id, .correlationId = correlation,
-        .memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE } });
+    put(&(const union record){ .set = { .kind = CUPTI_ACTIVITY_KIND_MEMSET,
+                                        .bytes = bytes,
+                                        .start = (uint64_t)(end_ns - dur_ns),
+                                        .end = (uint64_t)end_ns,
+                                        .contextId = 1,
+                                        .streamId = stream_of(stream)->id,
+                                        .correlationId = correlation,
+                                        .memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE } });
     return cudaSuccess;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------- kernels */
+/* -------------------------------------------------------------------------------------------------------------------
+ * kernels */
 
 static void load_once(const char *name)
 {
@@ -504,7 +565,8 @@ static void load_once(const char *name)
     world.now_ns += load_ns;
     put(&(const union record){ .overhead = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
                                              .overheadKind = CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING,
-                                             .start = (uint64_t)start_ns, .end = (uint64_t)world.now_ns } });
+                                             .start = (uint64_t)start_ns,
+                                             .end = (uint64_t)world.now_ns } });
 }
 
 static cudaError_t launch(struct kernel kernel, cudaStream_t at)
@@ -529,7 +591,10 @@ static cudaError_t launch(struct kernel kernel, cudaStream_t at)
 static struct kernel pass(const char *name, size_t count, double bytes_each)
 {
     size_t blocks = (count + 255) / 256;
-    return (struct kernel){ .name = name, .dur_ns = pass_ns((double)count * bytes_each), .block = 256, .registers = 16,
+    return (struct kernel){ .name = name,
+                            .dur_ns = pass_ns((double)count * bytes_each),
+                            .block = 256,
+                            .registers = 16,
                             .grid = blocks < 2048 ? (uint32_t)blocks : 2048 };
 }
 
@@ -538,8 +603,9 @@ cudaError_t harness_launch_gemm_f16(const void *a, const void *b, float *c, uint
     (void)a;
     (void)b;
     (void)c;
-    return launch((struct kernel){ "gemm_f16_wmma_tensorop_kernel", (int64_t)(2.0 * n * n * n / 120e3), n / 128 * (n / 128), 256,
-                                   123, 18944 }, stream);
+    return launch((struct kernel){ "gemm_f16_wmma_tensorop_kernel", (int64_t)(2.0 * n * n * n / 120e3), n / 128 * (n / 128),
+                                   256, 123, 18944 },
+                  stream);
 }
 
 cudaError_t harness_launch_gemm_f32(const float *a, const float *b, float *c, uint32_t n, cudaStream_t stream)
@@ -547,8 +613,9 @@ cudaError_t harness_launch_gemm_f32(const float *a, const float *b, float *c, ui
     (void)a;
     (void)b;
     (void)c;
-    return launch((struct kernel){ "gemm_f32_simt_kernel", (int64_t)(2.0 * n * n * n / 15e3), n / 64 * (n / 64), 256, 32, 8256 },
-                  stream);
+    return launch(
+        (struct kernel){ "gemm_f32_simt_kernel", (int64_t)(2.0 * n * n * n / 15e3), n / 64 * (n / 64), 256, 32, 8256 },
+        stream);
 }
 
 cudaError_t harness_launch_add(float *to, const float *from, size_t count, cudaStream_t stream)
@@ -593,8 +660,9 @@ cudaError_t harness_launch_iterate(float *data, size_t count, uint32_t rounds, u
     double latency_ns = (each < 1 ? 1 : each) * rounds * 4 / 1.7;
     double work_ns = (double)count * rounds / (multiprocessors * 128 * 1.7);
     (void)data;
-    return launch((struct kernel){ "iterate_map_kernel", (int64_t)(latency_ns > work_ns ? latency_ns : work_ns), blocks, 256, 16, 0 },
-                  stream);
+    return launch(
+        (struct kernel){ "iterate_map_kernel", (int64_t)(latency_ns > work_ns ? latency_ns : work_ns), blocks, 256, 16, 0 },
+        stream);
 }
 
 cudaError_t harness_launch_cold(uint32_t index, float *data, size_t count, cudaStream_t stream)
@@ -615,10 +683,12 @@ cudaError_t harness_launch_all_reduce(float *data, size_t count, const struct ha
     (void)rank_count;
     (void)round;
     return launch((struct kernel){ "allreduce_host_memory_kernel", (int64_t)((double)count * 8 / pinned_gb_s),
-                                   HARNESS_REDUCE_BLOCKS, 512, 32, 0 }, stream);
+                                   HARNESS_REDUCE_BLOCKS, 512, 32, 0 },
+                  stream);
 }
 
-/* -------------------------------------------------------------------------------------------------------------------- graphs */
+/* --------------------------------------------------------------------------------------------------------------------
+ * graphs */
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
@@ -662,12 +732,14 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
     uint32_t correlation = ++world.correlation;
     world.now_ns += 10 * launch_ns;
     for (size_t i = 0; i < exec->count; i++)
-        put_kernel(&exec->nodes[i], enqueue(stream_of(stream), exec->nodes[i].dur_ns), stream_of(stream)->id, correlation, 1);
+        put_kernel(&exec->nodes[i], enqueue(stream_of(stream), exec->nodes[i].dur_ns), stream_of(stream)->id, correlation,
+                   1);
     put_call(GRAPH_LAUNCH, start_ns, correlation);
     return cudaSuccess;
 }
 
-/* -------------------------------------------------------------------------------------------------------------------- device */
+/* --------------------------------------------------------------------------------------------------------------------
+ * device */
 
 const char *cudaGetErrorString(cudaError_t error)
 {
@@ -713,10 +785,20 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
 {
     (void)device;
     *properties = (struct cudaDeviceProp){
-        .name = "Pretended device", .totalGlobalMem = device_bytes, .sharedMemPerBlock = 49152, .sharedMemPerBlockOptin = 232448,
-        .sharedMemPerMultiprocessor = 233472, .reservedSharedMemPerBlock = 1024, .major = 9, .multiProcessorCount = 132,
-        .warpSize = 32, .maxThreadsPerBlock = 1024, .maxThreadsPerMultiProcessor = 2048, .maxBlocksPerMultiProcessor = 32,
-        .regsPerBlock = 65536, .regsPerMultiprocessor = 65536,
+        .name = "Pretended device",
+        .totalGlobalMem = device_bytes,
+        .sharedMemPerBlock = 49152,
+        .sharedMemPerBlockOptin = 232448,
+        .sharedMemPerMultiprocessor = 233472,
+        .reservedSharedMemPerBlock = 1024,
+        .major = 9,
+        .multiProcessorCount = 132,
+        .warpSize = 32,
+        .maxThreadsPerBlock = 1024,
+        .maxThreadsPerMultiProcessor = 2048,
+        .maxBlocksPerMultiProcessor = 32,
+        .regsPerBlock = 65536,
+        .regsPerMultiprocessor = 65536,
     };
     return cudaSuccess;
 }

@@ -134,8 +134,9 @@ static void model_add_segment(struct allocator_model *model, int64_t size_bytes,
                               uint64_t gap_bytes)
 {
     struct model_segment *segment = &model->segments[model->segment_count++];
-    *segment = (struct model_segment){ .address = model->next_address + gap_bytes, .size_bytes = size_bytes,
-                                       .stream = stream, .small = small };
+    *segment = (struct model_segment){
+        .address = model->next_address + gap_bytes, .size_bytes = size_bytes, .stream = stream, .small = small
+    };
     model->next_address = segment->address + (uint64_t)size_bytes;
     model_insert(segment, 0, (struct model_block){ segment->address, size_bytes, 0, AP_BLOCK_INACTIVE, false });
     model_write(model, AP_ACTION_SEGMENT_ALLOC, segment->address, size_bytes, stream);
@@ -170,8 +171,7 @@ static bool model_alloc(struct allocator_model *model, int64_t requested_bytes, 
     left_bytes = block->size_bytes - size_bytes;
     if (small ? left_bytes >= 512 : left_bytes > MODEL_MIB) {
         model_insert(segment, at + 1,
-                     (struct model_block){ block->address + (uint64_t)size_bytes, left_bytes, 0, AP_BLOCK_INACTIVE,
-                                          false });
+                     (struct model_block){ block->address + (uint64_t)size_bytes, left_bytes, 0, AP_BLOCK_INACTIVE, false });
         block->size_bytes = size_bytes;
     }
     block->state = AP_BLOCK_ALLOCATED;
@@ -256,13 +256,18 @@ static enum ap_status model_snapshot(const struct allocator_model *model, struct
 {
     for (int i = 0; i < model->segment_count; i++) {
         const struct model_segment *from = &model->segments[i];
-        struct ap_segment segment = { .address = from->address, .total_bytes = from->size_bytes, .stream = from->stream,
-                                      .type = { from->small ? AP_TYPE_SMALL : AP_TYPE_LARGE }, .has = 0x7ff };
+        struct ap_segment segment = { .address = from->address,
+                                      .total_bytes = from->size_bytes,
+                                      .stream = from->stream,
+                                      .type = { from->small ? AP_TYPE_SMALL : AP_TYPE_LARGE },
+                                      .has = 0x7ff };
         for (int j = 0; j < from->count; j++) {
             const struct model_block *block = &from->blocks[j];
             bool used = block->state != AP_BLOCK_INACTIVE;
-            struct ap_block made = { .address = block->address, .size_bytes = block->size_bytes,
-                                     .requested_bytes = block->requested_bytes, .state = (uint8_t)block->state,
+            struct ap_block made = { .address = block->address,
+                                     .size_bytes = block->size_bytes,
+                                     .requested_bytes = block->requested_bytes,
+                                     .state = (uint8_t)block->state,
                                      .has = AP_BLOCK_HAS_ADDRESS | AP_BLOCK_HAS_REQUESTED };
             segment.allocated_bytes += block->state == AP_BLOCK_ALLOCATED ? block->size_bytes : 0;
             segment.active_bytes += used ? block->size_bytes : 0;
@@ -275,7 +280,9 @@ static enum ap_status model_snapshot(const struct allocator_model *model, struct
     for (uint32_t i = 0; i < model->entry_count; i++) {
         const struct model_entry *entry = &model->entries[i];
         struct ap_origin origin = { .stream = entry->stream, .has = AP_ORIGIN_HAS_STREAM };
-        struct ap_action action = { .name = { entry->action }, .address = entry->address, .time_ns = (int64_t)i * 1000,
+        struct ap_action action = { .name = { entry->action },
+                                    .address = entry->address,
+                                    .time_ns = (int64_t)i * 1000,
                                     .size_bytes = entry->size_bytes,
                                     .has = AP_ACTION_HAS_ADDRESS | AP_ACTION_HAS_SIZE | AP_ACTION_HAS_TIME };
         AP_TRY(ap_snapshot_intern_origin(to, &origin, &action.origin, reterr));

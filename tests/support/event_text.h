@@ -12,9 +12,9 @@
 
 #include "trace_run.h"
 
-#define EVENT(cat, name, pid, tid, ts, dur, args)                                                                      \
-    ",{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":" #pid ",\"tid\":" #tid ",\"ts\":" #ts ",\"dur\":" #dur \
-    ",\"args\":{" args "}}\n"
+#define EVENT(cat, name, pid, tid, ts, dur, args)                                                            \
+    ",{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":" #pid ",\"tid\":" #tid ",\"ts\":" #ts \
+    ",\"dur\":" #dur ",\"args\":{" args "}}\n"
 #define OP(name, tid, ts, dur, args) EVENT("cpu_op", name, 1, tid, ts, dur, args)
 #define ANNOTATION(name, tid, ts, dur, args) EVENT("user_annotation", name, 1, tid, ts, dur, args)
 #define CALL(name, tid, ts, dur, args) EVENT("cuda_runtime", name, 1, tid, ts, dur, args)
@@ -26,7 +26,8 @@
 /** Reads the rows as one trace; release it with trace_run_release. */
 static inline void trace_run_rows(struct trace_run *run, const char *rows)
 {
-    static const char head[] = "{\"schemaVersion\":1,\"traceEvents\":[{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"p\"}}\n";
+    static const char head[] = "{\"schemaVersion\":1,\"traceEvents\":[{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,"
+                               "\"args\":{\"name\":\"p\"}}\n";
     size_t bytes = sizeof(head) + strlen(rows) + 3;
     char *text = malloc(bytes);
     if (!text)

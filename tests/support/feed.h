@@ -16,8 +16,8 @@
 struct feed {
     const uint8_t *data;
     size_t bytes, at;
-    size_t piece_bytes;     /* most that one read hands out; 0 = as much as is asked for */
-    enum ap_status at_end;  /* AP_OK: a true end. Else every read at the end fails so, e.g. AP_ERROR_CUT */
+    size_t piece_bytes;    /* most that one read hands out; 0 = as much as is asked for */
+    enum ap_status at_end; /* AP_OK: a true end. Else every read at the end fails so, e.g. AP_ERROR_CUT */
 };
 
 /** Borrows @data; @piece_bytes 0 means in one piece. */
@@ -26,8 +26,7 @@ static inline struct feed feed_of(const void *data, size_t bytes, size_t piece_b
     return (struct feed){ .data = data, .bytes = bytes, .piece_bytes = piece_bytes, .at_end = AP_OK };
 }
 
-static inline enum ap_status feed_read(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes,
-                                       struct ap_error *reterr)
+static inline enum ap_status feed_read(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr)
 {
     struct feed *feed = self;
     size_t take = feed->bytes - feed->at;

@@ -35,8 +35,10 @@ static inline void gz_put_header(struct gz *gz, unsigned flags)
     const uint8_t fixed[10] = { 0x1f, 0x8b, 8, (uint8_t)flags, 1, 2, 3, 4, 0, 3 };
     gz_put(gz, fixed, 10);
     if (flags & GZ_EXTRA)
-        gz_put(gz, "\x05\x00"
-                   "extra", 7);
+        gz_put(gz,
+               "\x05\x00"
+               "extra",
+               7);
     if (flags & GZ_NAME)
         gz_put(gz, "trace.json", 11);
     if (flags & GZ_COMMENT)

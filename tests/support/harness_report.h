@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * harness_report.h - what the analyzer says of a trace and a snapshot that the CUDA harness's writers wrote to a folder of the test.
+ * harness_report.h - what the analyzer says of a trace and a snapshot that the CUDA harness's writers wrote to a folder of
+ * the test.
  *
  *     struct harness_folder folder;
  *     if (harness_folder_open(&folder)) { ... folder.trace ... harness_folder_close(&folder); } */

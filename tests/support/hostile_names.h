@@ -6,7 +6,10 @@
 
 #include "base.h"
 
-#define NAME(literal) { literal, sizeof(literal) - 1 }
+#define NAME(literal)                \
+    {                                \
+        literal, sizeof(literal) - 1 \
+    }
 
 static const struct ap_text hostile[] = {
     NAME("aten::add|mul||"),
@@ -73,7 +76,8 @@ static const struct ap_text hostile[] = {
     NAME("\xE2\x81\xA6isolate\xE2\x81\xA9"),
     NAME("\xEF\xBB\xBF\xE2\x80\x8Bzero width"),
     NAME("\xF3\xA0\x80\x81tags"),
-    NAME("\xC2\x9B" "31m C1"),
+    NAME("\xC2\x9B"
+         "31m C1"),
     NAME("nul\0inside"),
     NAME("\xFF\xFE broken \xC3"),
     NAME("\xEF\xBC\xA0user"),

@@ -172,8 +172,7 @@ static inline void log_notes(struct text_log *log, const struct ap_notes *notes)
 }
 
 /** Reads all tokens of @text and logs them. Returns the last status: AP_END where all is well. */
-static inline enum ap_status log_tokens(struct text_log *log, const void *text, size_t bytes,
-                                        const struct reading *reading)
+static inline enum ap_status log_tokens(struct text_log *log, const void *text, size_t bytes, const struct reading *reading)
 {
     struct json_run run;
     struct lender *lender = json_run_open(&run, text, bytes, reading);

@@ -77,8 +77,7 @@ struct md_counts {
 };
 
 /** False and a message in @why (of @why_bytes) where a name took effect. */
-static inline bool md_is_inert(const char *text, size_t bytes, struct md_counts *ret_counts, char *why,
-                               size_t why_bytes)
+static inline bool md_is_inert(const char *text, size_t bytes, struct md_counts *ret_counts, char *why, size_t why_bytes)
 {
     *ret_counts = (struct md_counts){ 0 };
     why[0] = '\0';
@@ -100,8 +99,7 @@ static inline bool md_is_inert(const char *text, size_t bytes, struct md_counts 
         ret_counts->items += type == CMARK_NODE_ITEM;
         ret_counts->quotes += type == CMARK_NODE_BLOCK_QUOTE;
         ret_counts->codes += type == CMARK_NODE_CODE;
-        inert = md_node_is_ours(node) &&
-                (type != CMARK_NODE_TEXT || md_text_is_plain(cmark_node_get_literal(node)));
+        inert = md_node_is_ours(node) && (type != CMARK_NODE_TEXT || md_text_is_plain(cmark_node_get_literal(node)));
         if (!inert)
             (void)snprintf(why, why_bytes, "line %d: %s \"%.200s\"", cmark_node_get_start_line(node),
                            cmark_node_get_type_string(node),

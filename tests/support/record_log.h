@@ -8,9 +8,9 @@
 #include "json_record.h"
 
 static const struct ap_json_field record_log_fields[] = {
-    { NULL, "ph", false },       { NULL, "cat", false },        { NULL, "name", true },     { NULL, "pid", false },
-    { NULL, "ts", false },       { NULL, "dur", false },        { "args", "bytes", false }, { "args", "device", false },
-    { "args", "name", false },   { "other", "bytes", false },   { NULL, "id", false },
+    { NULL, "ph", false },     { NULL, "cat", false },      { NULL, "name", true },     { NULL, "pid", false },
+    { NULL, "ts", false },     { NULL, "dur", false },      { "args", "bytes", false }, { "args", "device", false },
+    { "args", "name", false }, { "other", "bytes", false }, { NULL, "id", false },
 };
 #define RECORD_LOG_FIELDS ((unsigned)AP_COUNT_OF(record_log_fields))
 
@@ -59,8 +59,7 @@ static inline bool log_tells_of_forgiving(const struct text_log *log)
 }
 
 /** Reads @text, an array, and what stands behind it. Returns the last status: AP_END where all is well. */
-static inline enum ap_status log_records(struct text_log *log, const void *text, size_t bytes,
-                                         const struct reading *reading)
+static inline enum ap_status log_records(struct text_log *log, const void *text, size_t bytes, const struct reading *reading)
 {
     struct json_run run;
     struct lender *lender = json_run_open(&run, text, bytes, reading);
@@ -211,7 +210,8 @@ static inline enum ap_status log_records_slowly(struct text_log *log, const void
     struct slow_record *slow = calloc(1, sizeof(*slow));
     if (!slow)
         abort();
-    struct lender *lender = json_run_open(&run, text, bytes, &(struct reading){ .scan_set = 1, .limits = { .kept_depth = 10000 } });
+    struct lender *lender =
+        json_run_open(&run, text, bytes, &(struct reading){ .scan_set = 1, .limits = { .kept_depth = 10000 } });
     slow->run = &run;
     slow->input = text;
     enum ap_status status = ap_json_next(run.json, &token, &run.error);

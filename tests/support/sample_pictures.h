@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * sample_pictures.h - what pictures are drawn from, added to the tree of sample_report.h: some of each, or as much as is ever
- * drawn and more. */
+ * sample_pictures.h - what pictures are drawn from, added to the tree of sample_report.h: some of each, or as much as is
+ * ever drawn and more. */
 #ifndef AP_SAMPLE_PICTURES_H
 #define AP_SAMPLE_PICTURES_H
 

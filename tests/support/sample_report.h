@@ -167,8 +167,9 @@ static void sample_steps_and_gpu(struct sample *sample)
 
 static struct ap_value *sample_part(struct sample *sample, struct ap_value *to)
 {
-    static const char *const times[] = { "dur_us", "compute_us", "memset_us", "exposed_communication_us",
-                                         "exposed_memcpy_us", "idle_us" };
+    static const char *const times[] = {
+        "dur_us", "compute_us", "memset_us", "exposed_communication_us", "exposed_memcpy_us", "idle_us"
+    };
     sample_times(sample, to, times, AP_COUNT_OF(times), 1234567);
     ap_add_ratio(sample->model, to, "compute_ratio", 0.25);
     struct ap_value *causes = ap_add_object(sample->model, to, "idle_causes");

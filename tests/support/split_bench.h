@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze.h"
+#include "analyzed.h"
 #include "tap.h"
 
 #define TICK_NS 10000
@@ -44,7 +44,8 @@ TAP_UNUSED static void begin(struct run *run)
     run->trace->complete = true;
 }
 
-TAP_UNUSED static uint32_t row(struct run *run, const char *pid, const char *tid, const char *name, unsigned tag, int64_t start, int64_t dur)
+TAP_UNUSED static uint32_t row(struct run *run, const char *pid, const char *tid, const char *name, unsigned tag,
+                               int64_t start, int64_t dur)
 {
     struct ap_trace *trace = run->trace;
     struct ap_str text;
@@ -67,7 +68,8 @@ TAP_UNUSED static void host(struct run *run, const char *thread, const char *nam
     (void)row(run, "100", thread, name, tag, start, dur);
 }
 
-TAP_UNUSED static void call(struct run *run, const char *thread, const char *name, int64_t start, int64_t dur, uint32_t correlation)
+TAP_UNUSED static void call(struct run *run, const char *thread, const char *name, int64_t start, int64_t dur,
+                            uint32_t correlation)
 {
     host(run, thread, name, RUNTIME, start, dur);
     if (ap_trace_add_call_detail(run->trace, (struct ap_call_detail){ .correlation = correlation }, NULL) != AP_OK)
@@ -75,7 +77,8 @@ TAP_UNUSED static void call(struct run *run, const char *thread, const char *nam
 }
 
 /* @correlation 0: it has none. */
-TAP_UNUSED static void gpu_of(struct run *run, int device, const char *name, unsigned tag, int64_t start, int64_t dur, uint32_t correlation)
+TAP_UNUSED static void gpu_of(struct run *run, int device, const char *name, unsigned tag, int64_t start, int64_t dur,
+                              uint32_t correlation)
 {
     uint32_t track = row(run, device ? "1" : "0", "7", name, tag, start, dur);
     struct ap_work_detail detail = { .correlation = correlation };
@@ -102,8 +105,8 @@ TAP_UNUSED static void has_calls(struct run *run)
 
 TAP_UNUSED static enum ap_status analyze(struct run *run)
 {
-    struct ap_analyze_options options = { .path = "typed by hand" };
-    return ap_analyze_trace(run->trace, &options, &run->notes, &run->model, NULL);
+    struct ap_part_options options = { .path = "typed by hand" };
+    return analyze_trace(run->trace, &options, &run->notes, &run->model, NULL);
 }
 
 TAP_UNUSED static void report(struct run *run)
@@ -164,7 +167,8 @@ TAP_UNUSED static struct ap_text text_at(const struct run *run, const char *path
 /* What every part must be: its parts sum to it, and the causes to its idle time, or to all of it on the host alone. */
 TAP_UNUSED static bool adds_up(const struct ap_value *part)
 {
-    TAP_UNUSED static const char *const classes[] = { "compute_us", "memset_us", "exposed_communication_us", "exposed_memcpy_us", "idle_us" };
+    TAP_UNUSED static const char *const classes[] = { "compute_us", "memset_us", "exposed_communication_us",
+                                                      "exposed_memcpy_us", "idle_us" };
     int64_t dur_ns = ap_value_integer(ap_value_member(part, "dur_us"), -1), sum_ns = 0, cause_ns = 0;
     const struct ap_value *idle = ap_value_member(part, "idle_us");
     bool has_gpu = idle->type != AP_VALUE_NULL;

@@ -55,8 +55,8 @@ TAP_UNUSED static void tap_show(const char *label, const char *data, size_t byte
     printf("\"%s (%zu bytes)\n", bytes > 2000 ? "..." : "", bytes);
 }
 
-TAP_UNUSED static bool tap_is_text(const char *got, size_t got_bytes, const char *want, const char *text,
-                                   const char *file, int line)
+TAP_UNUSED static bool tap_is_text(const char *got, size_t got_bytes, const char *want, const char *text, const char *file,
+                                   int line)
 {
     size_t want_bytes = strlen(want);
     bool same = got_bytes == want_bytes && (got_bytes == 0 || memcmp(got, want, got_bytes) == 0);
@@ -94,8 +94,7 @@ TAP_UNUSED static bool tap_is_u64(uint64_t got, uint64_t want, const char *text,
 /** @got: a C string, or NULL, which never matches. */
 #define is_str(got, want, text) tap_is_str((got), (want), (text), __FILE__, __LINE__)
 
-TAP_UNUSED static bool tap_is_ap_text(struct ap_text got, const char *want, const char *text, const char *file,
-                                      int line)
+TAP_UNUSED static bool tap_is_ap_text(struct ap_text got, const char *want, const char *text, const char *file, int line)
 {
     return tap_is_text(got.data, got.bytes, want, text, file, line);
 }

@@ -20,8 +20,9 @@ struct trace_run {
 static inline void trace_run_read(struct trace_run *run, const void *text, size_t bytes, const struct reading *reading,
                                   bool salvage, enum ap_status at_end)
 {
-    const struct ap_trace_options options = { .salvage = salvage, .two_threads = reading->ahead,
-                                               .always_wait = reading->ahead };
+    const struct ap_trace_options options = { .salvage = salvage,
+                                              .two_threads = reading->ahead,
+                                              .always_wait = reading->ahead };
     run->trace = NULL;
     run->lender = json_run_open(&run->json, text, bytes, reading);
     run->json.feed.at_end = at_end;
@@ -110,8 +111,9 @@ static inline void log_details(struct text_log *log, const struct ap_trace *trac
             log_format(log, "%lld", (long long)work->as.bytes);
     }
     for (size_t i = 0; i < trace->sync_detail_count; i++)
-        log_format(log, "\nsync %u %u %lld %lld", trace->sync_details[i].correlation, trace->sync_details[i].record_correlation,
-                   (long long)trace->sync_details[i].stream, (long long)trace->sync_details[i].wait_on_stream);
+        log_format(log, "\nsync %u %u %lld %lld", trace->sync_details[i].correlation,
+                   trace->sync_details[i].record_correlation, (long long)trace->sync_details[i].stream,
+                   (long long)trace->sync_details[i].wait_on_stream);
     for (size_t i = 0; i < trace->collective_count; i++) {
         const struct ap_collective *collective = &trace->collectives[i];
         log_format(log, "\ncollective %u %lld %lld %lld %lld", collective->row, (long long)collective->in_elements,
@@ -140,10 +142,10 @@ static inline void log_trace(struct text_log *log, const struct ap_trace *trace)
                trace->has_window_all ? (long long)trace->window_all_end_ns : 0, trace->has_window,
                trace->has_window ? (long long)trace->window_start_ns : 0,
                trace->has_window ? (long long)trace->window_end_ns : 0);
-    log_format(log, "memory %llu %llu shapes %llu rank %lld of %lld flags %d%d%d%d%d", (unsigned long long)trace->memory_event_count,
-               (unsigned long long)trace->out_of_memory_count, (unsigned long long)trace->shape_row_count,
-               (long long)trace->rank, (long long)trace->world_size, trace->record_shapes, trace->with_stack,
-               trace->with_modules, trace->with_flops, trace->profile_memory);
+    log_format(log, "memory %llu %llu shapes %llu rank %lld of %lld flags %d%d%d%d%d",
+               (unsigned long long)trace->memory_event_count, (unsigned long long)trace->out_of_memory_count,
+               (unsigned long long)trace->shape_row_count, (long long)trace->rank, (long long)trace->world_size,
+               trace->record_shapes, trace->with_stack, trace->with_modules, trace->with_flops, trace->profile_memory);
     log_str(log, &trace->strings, trace->backend);
     log_str(log, &trace->strings, trace->base_time_ns);
     log_bytes(log, "\n", 1);

@@ -18,8 +18,9 @@ static enum ap_status drop(void *self, const char *data, size_t bytes, struct ap
 /* What the report does not have is no failure. */
 static enum ap_status ask(struct ap_report *report, size_t *ret_bytes, struct ap_error *reterr)
 {
-    static const char *const tables[] = { "operators",   "kernels", "launches",    "copies", "synchronisations", "collectives",
-                                          "steps",       "tables",  "allocations", "cpu.operators", "findings.evidence" };
+    static const char *const tables[] = { "operators",        "kernels", "launches", "copies",      "synchronisations",
+                                          "collectives",      "steps",   "tables",   "allocations", "cpu.operators",
+                                          "findings.evidence" };
     static const char *const ids[] = { "row:0", "row:9", "alloc:3", "cpu.operators[0]" };
     enum ap_status status = AP_OK;
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && (status == AP_OK || status == AP_ERROR_USAGE); i++) {
@@ -80,7 +81,7 @@ static int64_t fail_from(const char *claim, struct ap_request request, int64_t f
     size_t bytes = 0;
     for (;; fail_after++) {
         struct ap_report *report = NULL;
-        struct ap_error error = { AP_OK, false, 0, "" };
+        struct ap_error error = { .status = AP_OK };
         request.fail_after = fail_after;
         enum ap_status status = ap_report_new(&request, &report, NULL, &error);
         if (status == AP_OK) {
@@ -106,66 +107,105 @@ static int64_t fail_each(const char *claim, struct ap_request request, int64_t l
     return fail_from(claim, request, 1, limit);
 }
 
-int main(void)
+#define PATH_BYTES 1024
+#define LIMIT 20000
+
+static char trace[PATH_BYTES], snapshot[PATH_BYTES], baseline[PATH_BYTES];
+
+static void name_file(char *path, const char *folder, const char *name)
 {
-    const char *root = getenv("AP_FIXTURES"), *corpus = getenv("AP_CORPUS");
-    char trace[1024], snapshot[1024], baseline[1024];
-    static const char *const conditions[] = { "high", "steps.p50_us > +5%" };
-    struct ap_series_entry series[] = { { trace, 8 }, { trace, 16 } };
-    if (!root) {
-        skip("AP_FIXTURES is not set");
-        return done();
-    }
-    (void)snprintf(trace, sizeof(trace), "%s/traces/begin_end_pairs.json", root);
-    (void)snprintf(snapshot, sizeof(snapshot), "%s/snapshots/history_2023.json", root);
-    struct ap_request request = { .cpu_trace_path = trace, .memory_json_path = snapshot, .top_n = 3, .one_thread = true,
-                                  .with_folded = true, .with_pictures = true };
-    fail_each("each failed allocation of a run on one thread is a clean error", request, 20000);
+    (void)snprintf(path, PATH_BYTES, "%s/%s", folder, name);
+}
+
+static void of_a_trace_and_a_snapshot(const char *root, const char *corpus)
+{
+    (void)corpus;
+    struct ap_request request = { .cpu_trace_path = trace,
+                                  .memory_json_path = snapshot,
+                                  .top_n = 3,
+                                  .one_thread = true,
+                                  .with_folded = true,
+                                  .with_pictures = true };
+    name_file(trace, root, "traces/begin_end_pairs.json");
+    name_file(snapshot, root, "snapshots/history_2023.json");
+    fail_each("each failed allocation of a run on one thread is a clean error", request, LIMIT);
     request.one_thread = false;
-    fail_each("and with the reading thread", request, 20000);
-    (void)snprintf(trace, sizeof(trace), "%s/traces/one_run.json.gz", root);
-    (void)snprintf(snapshot, sizeof(snapshot), "%s/snapshots/one_run.json", root);
-    int64_t enough = fail_each("and on a trace and a snapshot of one run", request, 20000);
+    fail_each("and with the reading thread", request, LIMIT);
+    name_file(trace, root, "traces/one_run.json.gz");
+    name_file(snapshot, root, "snapshots/one_run.json");
+    int64_t enough = fail_each("and on a trace and a snapshot of one run", request, LIMIT);
     request.with_rows = true;
-    fail_from("and where their rows are asked for", request, enough - 1, 20000);
-    request.with_rows = false;
-    (void)snprintf(trace, sizeof(trace), "%s/traces/odd_values.json", root);
-    request.memory_json_path = NULL;
-    request.with_folded = false;
-    fail_each("and on a trace full of oddities", request, 20000);
-    (void)snprintf(trace, sizeof(trace), "%s/traces/kineto_2021.json", root); /* has findings with places, gaps and steps */
+    fail_from("and where their rows are asked for", request, enough - 1, LIMIT);
+}
+
+static void of_traces_that_are_written(const char *root, const char *corpus)
+{
+    (void)corpus;
+    struct ap_request request = { .cpu_trace_path = trace, .top_n = 3, .with_pictures = true };
+    name_file(trace, root, "traces/odd_values.json");
+    fail_each("each failed allocation on a trace full of oddities is a clean error", request, LIMIT);
+    name_file(trace, root, "traces/kineto_2021.json"); /* has findings with places, gaps and steps */
     request.with_tracks = true;
-    fail_each("and where the trace is written again, with tracks", request, 20000);
+    fail_each("and where the trace is written again, with tracks", request, LIMIT);
     request.redact = true;
     request.slice = "0:1s";
-    fail_each("and without names, and a slice of it", request, 20000);
-    request.redact = false;
-    request.slice = NULL;
-    request.with_tracks = false;
-    request.baseline_path = trace;
-    request.fail_on = conditions;
-    request.fail_on_count = 2;
-    fail_each("and compared with a trace", request, 20000);
-    if (corpus) {
-        (void)snprintf(baseline, sizeof(baseline), "%s/baseline/report.json", corpus);
-        request.baseline_path = baseline;
-        fail_each("and with a report", request, 20000);
-    }
+    fail_each("and without names, and a slice of it", request, LIMIT);
+}
+
+static void of_comparisons(const char *root, const char *corpus)
+{
+    static const char *const conditions[] = { "high", "steps.p50_us > +5%" };
+    struct ap_request request = { .cpu_trace_path = trace,
+                                  .baseline_path = trace,
+                                  .top_n = 3,
+                                  .with_pictures = true,
+                                  .fail_on = conditions,
+                                  .fail_on_count = 2 };
+    struct ap_series_entry series[] = { { trace, 8 }, { trace, 16 } };
+    name_file(trace, root, "traces/kineto_2021.json");
+    fail_each("each failed allocation of a comparison with a trace is a clean error", request, LIMIT);
+    name_file(baseline, corpus, "baseline/report.json");
+    request.baseline_path = baseline;
+    fail_each("and with a report", request, LIMIT);
     request.baseline_path = request.cpu_trace_path = NULL;
     request.fail_on_count = 1;
     request.series = series;
     request.series_count = 2;
-    fail_each("and as one of two batch sizes", request, 20000);
-    request.series_count = request.fail_on_count = 0;
-    request.cpu_trace_path = trace;
-    request.with_tracks = true;
-    if (!corpus) {
-        skip("AP_CORPUS is not set");
+    fail_each("and as one of two batch sizes", request, LIMIT);
+}
+
+static void of_every_pass(const char *root, const char *corpus)
+{
+    (void)root;
+    struct ap_request request = { .cpu_trace_path = trace, .top_n = 3, .with_pictures = true, .with_tracks = true };
+    name_file(trace, corpus, "trace/all_kinds"); /* rows of all kinds: no pass has nothing to do */
+    int64_t enough =
+        fail_each("each failed allocation on a trace that gives every pass its work is a clean error", request, LIMIT);
+    request.with_rows = true;
+    fail_from("and every table its rows", request, enough - 1, LIMIT);
+}
+
+/* The part that the argument names, so that they can run side by side. */
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(const char *root, const char *corpus);
+    } parts[] = {
+        { "inputs", of_a_trace_and_a_snapshot },
+        { "traces", of_traces_that_are_written },
+        { "comparisons", of_comparisons },
+        { "passes", of_every_pass },
+    };
+    const char *root = getenv("AP_FIXTURES"), *corpus = getenv("AP_CORPUS");
+    if (!root || !corpus) {
+        skip("AP_FIXTURES and AP_CORPUS are not set");
         return done();
     }
-    (void)snprintf(trace, sizeof(trace), "%s/trace/all_kinds", corpus); /* rows of all kinds: no pass has nothing to do */
-    enough = fail_each("and on a trace that gives every pass its work", request, 20000);
-    request.with_rows = true;
-    fail_from("and every table its rows", request, enough - 1, 20000);
+    size_t wanted = 0;
+    while (wanted < sizeof(parts) / sizeof(parts[0]) && (argc < 2 || strcmp(argv[1], parts[wanted].name) != 0))
+        wanted++;
+    if (ok(wanted < sizeof(parts) / sizeof(parts[0]), "there is such a part"))
+        parts[wanted].run(root, corpus);
     return done();
 }

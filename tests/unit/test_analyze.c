@@ -2,95 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze.h"
 #include "name_pattern.h"
 #include "op_stats.h"
 #include "random.h"
-#include "tap.h"
+#include "typed_trace.h"
 
-/* A trace typed by hand, and what analysis makes of it. */
-struct run {
-    struct ap_gate gate;
-    struct ap_trace *trace;
-    struct ap_notes notes;
-    struct ap_model model;
-};
-
-#define OPERATOR (AP_KIND_operator | AP_ROW_X | AP_ROW_CPU_CATEGORY)
 #define OLD_OPERATOR (AP_KIND_operator | AP_ROW_X)
-#define ANNOTATION (AP_KIND_annotation | AP_ROW_X)
-#define RUNTIME (AP_KIND_runtime | AP_ROW_X)
-#define KERNEL (AP_KIND_kernel | AP_ROW_X)
-#define MEMCPY (AP_KIND_memcpy | AP_ROW_X)
-#define MEMSET (AP_KIND_memset | AP_ROW_X)
-
-static void begin(struct run *run)
-{
-    memset(run, 0, sizeof(*run));
-    ap_gate_init(&run->gate, 0);
-    ap_model_init(&run->model, &run->gate);
-    if (ap_trace_new(&run->gate, &run->trace, NULL) != AP_OK)
-        abort();
-}
-
-static void row(struct run *run, const char *thread, const char *name, unsigned tag, int64_t start_us, int64_t dur_us)
-{
-    struct ap_trace *trace = run->trace;
-    struct ap_str text;
-    uint32_t track;
-    if (ap_strpool_intern(&trace->strings, name, strlen(name), &text, NULL) != AP_OK ||
-        ap_trace_track(trace, AP_TEXT("1"), false, ap_text_of(thread), false, &track, NULL) != AP_OK ||
-        ap_trace_add_row(trace, start_us * 1000, dur_us * 1000, text, track, (uint8_t)tag, NULL) != AP_OK)
-        abort();
-    if (ap_event_kind_is_gpu_work(ap_row_kind((uint8_t)tag)))
-        trace->tracks[track].device = 0;
-    int64_t end_ns = (start_us + dur_us) * 1000;
-    if (!trace->has_window || start_us * 1000 < trace->window_start_ns)
-        trace->window_start_ns = start_us * 1000;
-    if (!trace->has_window || end_ns > trace->window_end_ns)
-        trace->window_end_ns = end_ns;
-    trace->has_window = true;
-}
-
-static void analyze(struct run *run)
-{
-    struct ap_analyze_options options = { .path = "typed by hand" };
-    struct ap_error error = { AP_OK, false, 0, "" };
-    is_int(ap_analyze_trace(run->trace, &options, &run->notes, &run->model, &error), AP_OK, "the analysis runs");
-}
-
-static void end(struct run *run)
-{
-    ap_trace_free(run->trace);
-    ap_model_release(&run->model);
-    is_u64(run->gate.used_bytes, 0, "all memory is given back");
-}
-
-static const struct ap_value *at(const struct run *run, const char *path)
-{
-    return ap_value_at(&run->model.root, path);
-}
-
-static int64_t us(const struct run *run, const char *path)
-{
-    return ap_value_integer(at(run, path), -1000) / 1000;
-}
-
-static double ratio(const struct run *run, const char *path)
-{
-    double number = -1;
-    (void)ap_value_number(at(run, path), &number);
-    return number;
-}
-
-/* The row of a list whose member @key reads @text. */
-static const struct ap_value *find(const struct run *run, const char *list, const char *key, const char *text)
-{
-    for (const struct ap_value *item = ap_value_first(at(run, list)); item; item = item->next)
-        if (ap_text_is(ap_value_text(ap_value_member(item, key)), text))
-            return item;
-    return NULL;
-}
 
 static int64_t op_us(const struct run *run, const char *list, const char *name, const char *column)
 {

@@ -15,6 +15,7 @@
 #include "strpool.h"
 #include "tap.h"
 #include "text_sink.h"
+#include "words.h"
 
 /* -------------------------------------------------------------------------------------------------------- decimal */
 
@@ -104,10 +105,20 @@ static void sizes_are_whole_numbers(void)
         bool whole;
         int64_t value;
     } cases[] = {
-        { "0", true, 0 }, { "-0", true, 0 }, { "512", true, 512 }, { "512.0", true, 512 }, { "1e6", true, 1000000 },
-        { "1.5e1", true, 15 }, { "1.5", false, 0 }, { "1e-1", false, 0 }, { "9223372036854775807", true, INT64_MAX },
-        { "-9223372036854775808", true, INT64_MIN }, { "9223372036854775808", false, 0 }, { "-9223372036854775809", false, 0 },
-        { "1e30", false, 0 }, { "100e-2", true, 1 },
+        { "0", true, 0 },
+        { "-0", true, 0 },
+        { "512", true, 512 },
+        { "512.0", true, 512 },
+        { "1e6", true, 1000000 },
+        { "1.5e1", true, 15 },
+        { "1.5", false, 0 },
+        { "1e-1", false, 0 },
+        { "9223372036854775807", true, INT64_MAX },
+        { "-9223372036854775808", true, INT64_MIN },
+        { "9223372036854775808", false, 0 },
+        { "-9223372036854775809", false, 0 },
+        { "1e30", false, 0 },
+        { "100e-2", true, 1 },
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         int64_t value = 0;
@@ -119,7 +130,8 @@ static void sizes_are_whole_numbers(void)
 /* What stands in quotation marks is not checked by the JSON reader. */
 static void text_that_is_no_number(void)
 {
-    static const char *const texts[] = { "", "0x10", "abc", "-", "1x", " 1", "1 ", "+1", ".", ".5", "1.", "1e", "1e+", "-x", "--1", "1.5.5" };
+    static const char *const texts[] = { "",  "0x10", "abc", "-",  "1x",  " 1", "1 ",  "+1",
+                                         ".", ".5",   "1.",  "1e", "1e+", "-x", "--1", "1.5.5" };
     for (size_t i = 0; i < AP_COUNT_OF(texts); i++) {
         uint64_t number;
         char claim[60];
@@ -159,7 +171,8 @@ static int64_t slow_quantile(const int64_t *sorted, size_t count, unsigned perce
 {
     size_t scaled = (count - 1) * percent;
     int64_t lower = sorted[scaled / 100], upper = scaled % 100 ? sorted[scaled / 100 + 1] : lower;
-    long double exact = (long double)lower + ((long double)upper - (long double)lower) * (long double)(scaled % 100) / 100.0L;
+    long double exact =
+        (long double)lower + ((long double)upper - (long double)lower) * (long double)(scaled % 100) / 100.0L;
     return (int64_t)floorl(exact + 0.5L);
 }
 
@@ -171,11 +184,11 @@ static void quantiles_are_those_of_the_sorted_list(void)
     for (int i = 0; i < 3000 && same; i++) {
         size_t count = 1 + random_below(&random, i % 20 ? 300 : 2000), kind = random_below(&random, 5);
         for (size_t k = 0; k < count; k++)
-            values[k] = kind == 0 ? (int64_t)random_below(&random, 3)
-                      : kind == 1 ? (int64_t)k
-                      : kind == 2 ? -(int64_t)k
-                      : kind == 3 ? (int64_t)(random_next(&random) >> 12) - (INT64_C(1) << 50)
-                                  : 7;
+            values[k] = kind == 0   ? (int64_t)random_below(&random, 3)
+                        : kind == 1 ? (int64_t)k
+                        : kind == 2 ? -(int64_t)k
+                        : kind == 3 ? (int64_t)(random_next(&random) >> 12) - (INT64_C(1) << 50)
+                                    : 7;
         memcpy(sorted, values, count * sizeof(values[0]));
         qsort(sorted, count, sizeof(sorted[0]), by_value);
         unsigned percent = (unsigned)random_below(&random, 101);
@@ -273,6 +286,58 @@ static void runs_of_any_length_are_merged(void)
     ok(good, "300 lists of 3,000, in runs of 1 to 400");
 }
 
+static void bisecting_finds_the_first(void)
+{
+    static const int values[] = { 1, 3, 3, 3, 8 };
+    static const size_t first_not_below[] = { 0, 0, 1, 1, 4, 4, 4, 4, 4, 5 };
+    bool good = true;
+    for (int wanted = 0; wanted < 10; wanted++) {
+        size_t low = 0;
+        AP_BISECT(low, 5, at, values[at] < wanted);
+        good &= low == first_not_below[wanted];
+    }
+    ok(good, "the first that is not below, or the end");
+    size_t from = 2;
+    AP_BISECT(from, 2, at, values[at] < 100);
+    is_int((int)from, 2, "an empty stretch is not looked at");
+}
+
+static int by_pair(const void *left, const void *right)
+{
+    const int *a = left, *b = right;
+    AP_BY_LARGER(a[0], b[0]);
+    AP_BY_SMALLER(a[1], b[1]);
+    return 0;
+}
+
+static bool pair_before(const void *context, uint32_t a, uint32_t b)
+{
+    const int *numbers = context;
+    AP_LARGER_FIRST(numbers[2 * a], numbers[2 * b]);
+    AP_SMALLER_FIRST(numbers[2 * a + 1], numbers[2 * b + 1]);
+    return a < b;
+}
+
+static void keys_count_one_after_the_other(void)
+{
+    static const int pairs[4][2] = { { 1, 5 }, { 2, 6 }, { 2, 5 }, { 2, 5 } };
+    static const int64_t numbers[] = { INT64_MIN, INT64_MAX };
+    struct ap_gate gate;
+    struct ap_error error;
+    uint32_t order[] = { 0, 1, 2, 3 };
+    ap_gate_init(&gate, 0);
+    ok(by_pair(pairs[0], pairs[1]) == 1 && by_pair(pairs[1], pairs[0]) == -1, "the first key, the larger first");
+    ok(by_pair(pairs[1], pairs[2]) == 1 && by_pair(pairs[2], pairs[1]) == -1, "then the second, the smaller first");
+    is_int(by_pair(pairs[2], pairs[3]), 0, "then nothing");
+    is_int(ap_sort_list(&gate, order, 4, pair_before, pairs, &error), AP_OK, "rows by the same keys");
+    ok(order[0] == 2 && order[1] == 3 && order[2] == 1 && order[3] == 0, "equal ones as they stood");
+    atomic_store(&gate.fail_after, 0);
+    is_int(ap_sort_list(&gate, NULL, 0, pair_before, pairs, &error), AP_OK, "none take no memory");
+    is_int(ap_sort_list(&gate, order, 4, pair_before, pairs, &error), AP_ERROR_MEMORY, "some do");
+    is_u64(atomic_load(&gate.used_bytes), 0, "and give it back");
+    ok(ap_by_int64(&numbers[0], &numbers[1]) < 0 && ap_by_int64(&numbers[1], &numbers[1]) == 0, "numbers far apart");
+}
+
 /* -------------------------------------------------------------------------------------------------------- strpool */
 
 static void equal_texts_have_equal_ids(void)
@@ -363,7 +428,7 @@ static void the_gate_counts_and_refuses(void)
     void *a = ap_mem_resize(&gate, NULL, 0, 600), *b = ap_mem_resize(&gate, NULL, 0, 500);
     ok(a && !b, "what would pass the limit is refused");
     is_int(ap_fail_memory(&gate, &error), AP_ERROR_LIMIT, "as a limit");
-    ok(strstr(error.message, "--max-memory") != NULL, "that names the option");
+    ok(error.advice == AP_ADVICE_MORE_MEMORY, "that tells what can be raised");
     is_u64(atomic_load(&gate.used_bytes), 600, "and not counted");
     a = ap_mem_resize(&gate, a, 600, 900);
     ok(a && atomic_load(&gate.used_bytes) == 900, "growing counts the difference");
@@ -392,11 +457,45 @@ static void the_gate_fails_as_planned(void)
     is_int(ap_mem_reserve(&gate, &array, &capacity, 5, 8, &error), AP_ERROR_MEMORY, "a refused array");
     ok(array == NULL && capacity == 0, "stays as it was");
     atomic_store(&gate.fail_after, -1);
-    is_int(ap_mem_reserve(&gate, &array, &capacity, SIZE_MAX / 2, 8, &error), AP_ERROR_MEMORY, "a size beyond all memory is refused");
+    is_int(ap_mem_reserve(&gate, &array, &capacity, SIZE_MAX / 2, 8, &error), AP_ERROR_MEMORY,
+           "a size beyond all memory is refused");
     is_int(ap_mem_reserve(&gate, &array, &capacity, 17, 8, &error), AP_OK, "another array is given");
     ok(array && capacity >= 17, "with room for what was asked for");
     ap_mem_free(&gate, array, capacity * 8);
     is_u64(atomic_load(&gate.used_bytes), 0, "and comes back whole");
+}
+
+static enum ap_status add_numbers(struct ap_gate *gate, uint16_t **numbers, size_t *count, size_t *capacity,
+                                  struct ap_error *reterr)
+{
+    for (uint16_t i = 0; i < 100; i++)
+        AP_TRY_ADD(gate, *numbers, *count, *capacity, reterr, i);
+    return AP_OK;
+}
+
+static void arrays_know_the_size_of_their_elements(void)
+{
+    struct ap_gate gate;
+    struct ap_error error;
+    ap_gate_init(&gate, 0);
+    uint16_t *numbers = NULL, *cleared = NULL;
+    size_t count = 0, capacity = 0;
+    is_int(add_numbers(&gate, &numbers, &count, &capacity, &error), AP_OK, "numbers are added");
+    ok(count == 100 && numbers[0] == 0 && numbers[99] == 99, "in order");
+    is_u64(atomic_load(&gate.used_bytes), capacity * sizeof(uint16_t), "in so many bytes");
+    atomic_store(&gate.fail_after, 0);
+    count = capacity;
+    is_int(add_numbers(&gate, &numbers, &count, &capacity, &error), AP_ERROR_MEMORY, "one that cannot be added");
+    ok(count == capacity && numbers[99] == 99, "leaves the others");
+    is_int(AP_ALLOC(&gate, cleared, 3, &error), AP_ERROR_MEMORY, "neither is there another array");
+    atomic_store(&gate.fail_after, -1);
+    is_int(AP_ALLOC_CLEARED(&gate, cleared, 3, &error), AP_OK, "an array of a known size");
+    ok(cleared && !cleared[0] && !cleared[2], "is cleared where asked for");
+    AP_FREE(&gate, cleared, 3);
+    is_int(AP_ALLOC(&gate, cleared, SIZE_MAX / 2, &error), AP_ERROR_MEMORY, "a size beyond all memory is refused");
+    ok(!cleared, "and gives none");
+    AP_FREE(&gate, numbers, capacity);
+    is_u64(atomic_load(&gate.used_bytes), 0, "all comes back");
 }
 
 static void an_arena_gives_clear_aligned_memory(void)
@@ -430,10 +529,19 @@ static void texts_are_compared(void)
        "a text is another of the same bytes");
     ok(!ap_text_is(AP_TEXT("a\0b"), "a"), "NUL does not end it");
     ok(ap_text_compare(AP_TEXT("a"), AP_TEXT("ab")) < 0 && ap_text_compare(AP_TEXT("b"), AP_TEXT("ab")) > 0 &&
-       ap_text_compare(AP_TEXT("a"), AP_TEXT("a")) == 0 && ap_text_compare(AP_TEXT("\xff"), AP_TEXT("a")) > 0,
+           ap_text_compare(AP_TEXT("a"), AP_TEXT("a")) == 0 && ap_text_compare(AP_TEXT("\xff"), AP_TEXT("a")) > 0,
        "order is that of bytes, the shorter first");
+    ok(ap_text_ends_with(AP_TEXT("a.py"), ".py") && ap_text_ends_with(AP_TEXT(""), "") &&
+           !ap_text_ends_with(AP_TEXT("y"), "py"),
+       "endings");
+    ok(ap_text_contains(AP_TEXT("abc"), AP_TEXT("bc")) && ap_text_contains(AP_TEXT("abc"), AP_TEXT("")) &&
+           !ap_text_contains(AP_TEXT("abc"), AP_TEXT("abcd")) && !ap_text_contains(AP_TEXT("abc"), AP_TEXT("B")),
+       "parts");
+    ok(ap_is_digit('0') && ap_is_digit('9') && !ap_is_digit('/') && !ap_is_digit(':'), "digits");
+    ok(ap_folded('A') == 'a' && ap_folded('Z') == 'z' && ap_folded('[') == '[' && ap_folded('@') == '@', "small letters");
     ok(ap_text_contains_folded(AP_TEXT("A CpU_op"), "cpu") && !ap_text_contains_folded(AP_TEXT("cp"), "cpu") &&
-       !ap_text_contains_folded(AP_TEXT(""), "cpu"), "a word is found in any case");
+           !ap_text_contains_folded(AP_TEXT(""), "cpu"),
+       "a word is found in any case");
     ok(ap_text_starts_with(AP_TEXT("aten::add"), "aten::") && !ap_text_starts_with(AP_TEXT("ate"), "aten::"), "a beginning");
 }
 
@@ -495,7 +603,8 @@ static void numbers_are_written_alike_everywhere(void)
     static const char numbers[] = "0 0 1 0.5 0.333333333 1e+300 -2.5 123456789 1.23456789e+09 1e-07 nullnull";
     static const char *const locales[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "ps_AF.UTF-8", "de_DE", NULL };
     struct text_sink sink = { .data = NULL };
-    is_str(written(&sink, write_times), "0 0.001 -0.001 0.01 0.1 1 1.5 1.05 -0.999 12345.678 9223372036854775.807 -9223372036854775.808 ",
+    is_str(written(&sink, write_times),
+           "0 0.001 -0.001 0.01 0.1 1 1.5 1.05 -0.999 12345.678 9223372036854775.807 -9223372036854775.808 ",
            "times are microseconds with up to three exact decimals");
     is_str(written(&sink, write_numbers), numbers, "numbers have at most nine digits; what is not finite is null");
     size_t at = 0;
@@ -507,8 +616,7 @@ static void numbers_are_written_alike_everywhere(void)
         skip("no locale with another decimal point is installed");
     (void)setlocale(LC_NUMERIC, "C");
     const char *much = written(&sink, write_much);
-    ok(sink.bytes == 40003 && strcmp(much + 39996, "8,9,end") == 0,
-       "text longer than the buffer comes out whole");
+    ok(sink.bytes == 40003 && strcmp(much + 39996, "8,9,end") == 0, "text longer than the buffer comes out whole");
     text_sink_release(&sink);
 }
 
@@ -532,7 +640,8 @@ static void counters_are_complete(void)
     bool good = true;
     for (int i = 0; i < AP_COUNTER_COUNT_; i++) {
         const struct ap_counter_info *info = ap_counter_info((enum ap_counter)i);
-        good &= info->code && strlen(info->code) >= 3 && strspn(info->code, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(info->code);
+        good &= info->code && strlen(info->code) >= 3 &&
+                strspn(info->code, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(info->code);
         good &= info->sentence && strlen(info->sentence) > 10 && info->sentence[strlen(info->sentence) - 1] != '.';
         for (int k = 0; k < i; k++)
             good &= strcmp(info->code, ap_counter_info((enum ap_counter)k)->code) != 0;
@@ -611,6 +720,61 @@ static void a_map_of_nothing_and_without_memory(void)
     is_u64(gate.used_bytes, 0, "and nothing is held");
 }
 
+/* ---------------------------------------------------------------------------------------------------------- words */
+
+static void each_front_end_has_its_words(void)
+{
+    bool complete = true, options = true;
+    for (int i = 1; i < AP_SETTING_COUNT; i++) {
+        const char *option = ap_setting_name((enum ap_setting)i, AP_WORDS_PROGRAM);
+        const char *member = ap_setting_name((enum ap_setting)i, AP_WORDS_LIBRARY);
+        complete = complete && option && member && *member && ap_setting_name((enum ap_setting)i, AP_WORDS_SERVER);
+        options = options && option && strncmp(option, "--", 2) == 0 && !strstr(member, "--");
+    }
+    for (int i = 1; i < AP_ADVICE_COUNT; i++) {
+        const char *told = ap_advice_text((enum ap_advice)i, AP_WORDS_PROGRAM);
+        const char *plain = ap_advice_text((enum ap_advice)i, AP_WORDS_LIBRARY);
+        complete = complete && told && *told && plain && *plain && ap_advice_text((enum ap_advice)i, AP_WORDS_SERVER);
+        options = options && plain && !strstr(plain, "--");
+    }
+    ok(complete, "each setting and each advice has words in all three");
+    ok(options, "the program's settings are options, and the library's words name none");
+}
+
+static void a_failure_is_told_in_its_words(void)
+{
+    struct ap_error error;
+    char text[AP_ERROR_TEXT_BYTES], small[8];
+    is_int(ap_fail(&error, AP_ERROR_INPUT, "it is %d", 7), AP_ERROR_INPUT, "a failure");
+    is_str(ap_error_text(&error, AP_WORDS_PROGRAM, text, sizeof(text)), "it is 7", "is its message");
+    is_int(ap_refuse(&error, AP_SETTING_FAIL_ON, "not '%s'", "--sort"), AP_ERROR_USAGE, "about a setting it is of use");
+    is_str(ap_error_text(&error, AP_WORDS_PROGRAM, text, sizeof(text)), "--fail-on: not '--sort'",
+           "an option of the program");
+    is_str(ap_error_text(&error, AP_WORDS_SERVER, text, sizeof(text)), "conditions: not '--sort'",
+           "an argument of the server; what the message quotes stays");
+    is_int(ap_advise(&error, AP_ADVICE_GIVE_BASELINE, ap_fail(&error, AP_ERROR_USAGE, "alone")), AP_ERROR_USAGE, "advised");
+    is_str(ap_error_text(&error, AP_WORDS_PROGRAM, text, sizeof(text)), "alone; give --baseline FILE as well",
+           "advice follows, and the setting of the failure before is gone");
+    is_str(ap_error_text(&error, AP_WORDS_LIBRARY, text, sizeof(text)), "alone; give baseline_path as well",
+           "in the words of the library as well");
+    (void)ap_advise(&error, AP_ADVICE_LIST_FIGURES, ap_fail(&error, AP_ERROR_USAGE, "did you mean x?"));
+    is_str(ap_error_text(&error, AP_WORDS_SERVER, text, sizeof(text)), "did you mean x? list_metrics names all figures",
+           "behind a question there is no semicolon");
+    is_str(ap_error_text(&error, AP_WORDS_SERVER, small, sizeof(small)), "did you", "it is cut to its room");
+    memset(error.message, 'x', sizeof(error.message) - 1);
+    error.message[sizeof(error.message) - 1] = '\0';
+    size_t longest = 0;
+    for (int words = 0; words < AP_WORDS_COUNT; words++)
+        for (int i = 0; i < AP_SETTING_COUNT * AP_ADVICE_COUNT; i++) {
+            error.setting = (enum ap_setting)(i % AP_SETTING_COUNT);
+            error.advice = (enum ap_advice)(i / AP_SETTING_COUNT);
+            size_t bytes = strlen(ap_error_text(&error, (enum ap_words)words, text, sizeof(text)));
+            longest = bytes > longest ? bytes : longest;
+        }
+    ok(longest < AP_ERROR_TEXT_BYTES - 1, "the longest failure fits");
+    is_int(ap_advise(NULL, AP_ADVICE_SALVAGE, ap_refuse(NULL, AP_SETTING_SORT, "x")), AP_ERROR_USAGE, "nobody need listen");
+}
+
 int main(void)
 {
     times_are_read_digit_by_digit();
@@ -622,6 +786,8 @@ int main(void)
     quantiles_take_no_quadratic_time();
     top_lists_are_the_beginning_of_the_order();
     runs_of_any_length_are_merged();
+    bisecting_finds_the_first();
+    keys_count_one_after_the_other();
     ids_find_what_was_put_there();
     a_map_of_nothing_and_without_memory();
     equal_texts_have_equal_ids();
@@ -629,6 +795,7 @@ int main(void)
     every_byte_matters();
     the_gate_counts_and_refuses();
     the_gate_fails_as_planned();
+    arrays_know_the_size_of_their_elements();
     an_arena_gives_clear_aligned_memory();
     texts_are_compared();
     sums_stop_at_the_ends();
@@ -637,5 +804,7 @@ int main(void)
     counters_are_complete();
     notes_keep_the_first_place();
     errors_are_cut_to_their_room();
+    each_front_end_has_its_words();
+    a_failure_is_told_in_its_words();
     return done();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Collectives, compiled regions and other accelerators, from rows typed by hand. */
-#include "analyze.h"
+#include "analyzed.h"
 #include "collective.h"
 #include "collective_rows.h"
 #include "event_text.h"
@@ -15,11 +15,11 @@ struct analyzed {
 
 static void begin_top(struct analyzed *analyzed, const char *rows, uint64_t top_n)
 {
-    struct ap_analyze_options options = { .path = "typed by hand", .top_n = top_n };
+    struct ap_part_options options = { .path = "typed by hand", .top_n = top_n };
     trace_run_rows(&analyzed->run, rows);
     ap_model_init(&analyzed->model, &analyzed->run.json.gate);
     if (analyzed->run.status != AP_OK ||
-        ap_analyze_trace(analyzed->run.trace, &options, &analyzed->run.json.notes, &analyzed->model, NULL) != AP_OK)
+        analyze_trace(analyzed->run.trace, &options, &analyzed->run.json.notes, &analyzed->model, NULL) != AP_OK)
         abort();
 }
 
@@ -106,7 +106,8 @@ static void operations_are_told_by_any_name(void)
         { "void deep_ep::internode::dispatch<false, 8>(...)", AP_COLLECTIVE_dispatch },
         { "void dpsk::ep::intranode::combine<__nv_bfloat16, 8>(...)", AP_COLLECTIVE_combine },
         { "nvshmemi_barrier_on_stream", AP_COLLECTIVE_barrier },
-        { "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(x)1, __nv_bfloat16>(y)", AP_COLLECTIVE_allreduce },
+        { "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(x)1, __nv_bfloat16>(y)",
+          AP_COLLECTIVE_allreduce },
         { "allreduce_coalesced", AP_COLLECTIVE_allreduce },
         { "_allgather_base", AP_COLLECTIVE_allgather },
         { "all_gather_into_tensor_coalesced", AP_COLLECTIVE_allgather },
@@ -188,9 +189,10 @@ static void first_inputs_are_read_from_signatures(void)
 
 /* ------------------------------------------------------------------------------------------------------ collectives */
 
-#define TOLD(name, in, out, ranks, dtype)                                                                                \
-    "\"Collective name\":\"" name "\",\"In msg nelems\":" #in ",\"Out msg nelems\":" #out ",\"Group size\":" #ranks      \
-    ",\"dtype\":\"" dtype "\",\"Process Group Name\":\"0\",\"Process Group Description\":\"default_pg\",\"Process Group Ranks\":\"[0, 1]\""
+#define TOLD(name, in, out, ranks, dtype)                                                                           \
+    "\"Collective name\":\"" name "\",\"In msg nelems\":" #in ",\"Out msg nelems\":" #out ",\"Group size\":" #ranks \
+    ",\"dtype\":\"" dtype                                                                                           \
+    "\",\"Process Group Name\":\"0\",\"Process Group Description\":\"default_pg\",\"Process Group Ranks\":\"[0, 1]\""
 
 static void nothing_to_say_is_null(void)
 {
@@ -208,12 +210,13 @@ static void kernels_tell_their_size_themselves(void)
 {
     struct analyzed analyzed;
     begin(&analyzed, KERNEL("ncclDevKernel_Generic(x)", 9, 0, 100, TOLD("allreduce", 1000000, 1000000, 8, "BFloat16"))
-                     KERNEL("ncclDevKernel_Generic(x)", 9, 200, 50, TOLD("allreduce", 1000000, 1000000, 8, "BFloat16"))
-                     KERNEL("gemm", 7, 220, 10, ""));
+                         KERNEL("ncclDevKernel_Generic(x)", 9, 200, 50, TOLD("allreduce", 1000000, 1000000, 8, "BFloat16"))
+                             KERNEL("gemm", 7, 220, 10, ""));
     const struct ap_value *row = item(&analyzed, "communication.collectives", 0);
     is_int(count(&analyzed, "communication.count"), 2, "two kernels");
     is_u64(ap_value_count(at(&analyzed, "communication.collectives")), 1, "of one kind");
-    ok(text_is(row, "operation", "allreduce") && text_is(row, "dtype", "BFloat16") && text_is(row, "group", "0"), "which it is");
+    ok(text_is(row, "operation", "allreduce") && text_is(row, "dtype", "BFloat16") && text_is(row, "group", "0"),
+       "which it is");
     is_int(number(row, "bytes"), 2000000, "its size");
     is_int(number(row, "group_size"), 8, "its ranks");
     ok(near(ap_value_member(row, "algbw_gigabytes_per_s"), 2e6 / 75e3), "decimal GB/s at the median");
@@ -237,20 +240,22 @@ static void kernels_tell_their_size_themselves(void)
 static void collectives_of_other_sizes_tell_what_to_expect(void)
 {
     struct analyzed analyzed;
-    begin(&analyzed, KERNEL("ncclDevKernel_Generic(x)", 9, 0, 100, TOLD("allreduce", 1000000, 1000000, 8, "BFloat16"))
-                     KERNEL("ncclDevKernel_Generic(x)", 9, 200, 300, TOLD("allreduce", 2000000, 2000000, 8, "BFloat16"))
-                     KERNEL("ncclDevKernel_Generic(x)", 9, 600, 400, TOLD("allreduce", 4000000, 4000000, 8, "BFloat16"))
-                     KERNEL("ncclDevKernel_Generic(x)", 9, 1100, 90, TOLD("allreduce", 4, 4, 8, "BFloat16"))
-                     KERNEL("ncclDevKernel_Generic(x)", 9, 1200, 250, TOLD("allreduce", 4, 4, 8, "BFloat16"))
-                     KERNEL("ncclDevKernel_Generic(x)", 9, 1500, 999, TOLD("allreduce", 4000000, 4000000, 8, "Float")));
+    begin(&analyzed,
+          KERNEL("ncclDevKernel_Generic(x)", 9, 0, 100, TOLD("allreduce", 1000000, 1000000, 8, "BFloat16"))
+              KERNEL("ncclDevKernel_Generic(x)", 9, 200, 300, TOLD("allreduce", 2000000, 2000000, 8, "BFloat16"))
+                  KERNEL("ncclDevKernel_Generic(x)", 9, 600, 400, TOLD("allreduce", 4000000, 4000000, 8, "BFloat16"))
+                      KERNEL("ncclDevKernel_Generic(x)", 9, 1100, 90, TOLD("allreduce", 4, 4, 8, "BFloat16"))
+                          KERNEL("ncclDevKernel_Generic(x)", 9, 1200, 250, TOLD("allreduce", 4, 4, 8, "BFloat16")) KERNEL(
+                              "ncclDevKernel_Generic(x)", 9, 1500, 999, TOLD("allreduce", 4000000, 4000000, 8, "Float")));
     is_int(count(&analyzed, "communication.bucket_reduce_count"), 1, "small ones are no buckets");
     is_int(count(&analyzed, "communication.slow_count"), 1, "four bytes take no longer than two megabytes");
     is_int(us(&analyzed, "communication.slow_excess_us"), 150, "beyond 100 us; 300 is less than twice 200");
     ok(near(at(&analyzed, "communication.worst_share_of_best_ratio"), 0.4), "100 of 250");
     end(&analyzed);
 
-    begin(&analyzed, KERNEL("ncclDevKernel_Generic(x)", 9, 0, 100, TOLD("allreduce", 1000000, 1000000, 8, "BFloat16"))
-                     KERNEL("ncclDevKernel_Generic(x)", 9, 200, 500, TOLD("allreduce", 2000000, 2000000, 8, "BFloat16")));
+    begin(&analyzed,
+          KERNEL("ncclDevKernel_Generic(x)", 9, 0, 100, TOLD("allreduce", 1000000, 1000000, 8, "BFloat16"))
+              KERNEL("ncclDevKernel_Generic(x)", 9, 200, 500, TOLD("allreduce", 2000000, 2000000, 8, "BFloat16")));
     is_int(count(&analyzed, "communication.slow_count"), 1, "bandwidth does not fall with size");
     is_int(us(&analyzed, "communication.slow_excess_us"), 300, "beyond twice the time for twice the bytes");
     is_int(count(&analyzed, "communication.bucket_reduce_count"), 1, "each size once");
@@ -261,26 +266,28 @@ static void collectives_of_other_sizes_tell_what_to_expect(void)
 static void what_a_kernel_does_not_tell_its_call_does(void)
 {
     struct analyzed analyzed;
-    begin(&analyzed,
-          OP("c10d::allreduce_", 1, 0, 90, "\"Input Dims\":[[],[]],\"Input type\":[\"TensorList\",\"\"]")
-          OP("record_param_comms", 1, 5, 80, TOLD("allreduce", 1000, 1000, 4, "Float"))
-          ANNOTATION("nccl:all_reduce", 1, 10, 50, "\"Input Dims\":[[1000]],\"Input type\":[\"float\"]")
-          CALL("cudaLaunchKernelExC", 1, 20, 5, "\"correlation\":1")
-          KERNEL("ncclDevKernel_Generic(x)", 9, 100, 10, "\"correlation\":1")
+    begin(&analyzed, OP("c10d::allreduce_", 1, 0, 90, "\"Input Dims\":[[],[]],\"Input type\":[\"TensorList\",\"\"]")
+                         OP("record_param_comms", 1, 5, 80, TOLD("allreduce", 1000, 1000, 4, "Float"))
+                             ANNOTATION("nccl:all_reduce", 1, 10, 50, "\"Input Dims\":[[1000]],\"Input type\":[\"float\"]")
+                                 CALL("cudaLaunchKernelExC", 1, 20, 5, "\"correlation\":1")
+                                     KERNEL("ncclDevKernel_Generic(x)", 9, 100, 10, "\"correlation\":1")
           /* traces of 2023: no args, but shapes */
           OP("record_param_comms", 2, 5, 80, "\"Input Dims\":[[]],\"Input type\":[\"TensorList\"]")
-          ANNOTATION("nccl:all_to_all", 2, 10, 50, "\"Input Dims\":[[6144]],\"Input type\":[\"long int\"]")
-          CALL("cudaLaunchKernel", 2, 20, 5, "\"correlation\":2")
-          KERNEL("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(x)", 9, 200, 20, "\"correlation\":2")
+              ANNOTATION("nccl:all_to_all", 2, 10, 50, "\"Input Dims\":[[6144]],\"Input type\":[\"long int\"]")
+                  CALL("cudaLaunchKernel", 2, 20, 5, "\"correlation\":2")
+                      KERNEL("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(x)", 9, 200, 20, "\"correlation\":2")
           /* no call on the thread, but an operator by its id */
-          OP("symm_mem::multimem_all_reduce_", 3, 0, 50, "\"External id\":77,\"Input Dims\":[[512],[]],\"Input type\":[\"c10::Half\",\"\"]")
-          KERNEL("multimem_all_reduce_kernel<x>(y)", 9, 300, 30, "\"External id\":77,\"correlation\":99"));
+          OP("symm_mem::multimem_all_reduce_", 3, 0, 50,
+             "\"External id\":77,\"Input Dims\":[[512],[]],\"Input type\":[\"c10::Half\",\"\"]")
+              KERNEL("multimem_all_reduce_kernel<x>(y)", 9, 300, 30, "\"External id\":77,\"correlation\":99"));
     const struct ap_value *multimem = item(&analyzed, "communication.collectives", 0);
     const struct ap_value *alltoall = item(&analyzed, "communication.collectives", 1);
     const struct ap_value *allreduce = item(&analyzed, "communication.collectives", 2);
-    ok(text_is(allreduce, "operation", "allreduce") && number(allreduce, "group_size") == 4 && number(allreduce, "bytes") == 4000,
+    ok(text_is(allreduce, "operation", "allreduce") && number(allreduce, "group_size") == 4 &&
+           number(allreduce, "bytes") == 4000,
        "args of the operator around the launch");
-    ok(text_is(alltoall, "operation", "alltoall") && number(alltoall, "bytes") == 49152 && text_is(alltoall, "dtype", "Long"),
+    ok(text_is(alltoall, "operation", "alltoall") && number(alltoall, "bytes") == 49152 &&
+           text_is(alltoall, "dtype", "Long"),
        "name and shapes of the annotation around it");
     ok(is_null(ap_value_member(alltoall, "group_size")) && is_null(ap_value_member(alltoall, "busbw_gigabytes_per_s")),
        "whose ranks are not known");
@@ -298,8 +305,10 @@ static void unknown_collectives_stay_unknown(void)
     struct analyzed analyzed;
     begin(&analyzed, KERNEL("ncclDevKernel_Generic(x)", 9, 0, 100, "\"correlation\":5") KERNEL("gemm", 7, 0, 10, ""));
     const struct ap_value *row = item(&analyzed, "communication.collectives", 0);
-    ok(text_is(row, "operation", "unknown") && is_null(ap_value_member(row, "bytes")) && is_null(ap_value_member(row, "dtype")) &&
-           is_null(ap_value_member(row, "group")) && is_null(ap_value_member(row, "algbw_gigabytes_per_s")), "nothing is guessed");
+    ok(text_is(row, "operation", "unknown") && is_null(ap_value_member(row, "bytes")) &&
+           is_null(ap_value_member(row, "dtype")) && is_null(ap_value_member(row, "group")) &&
+           is_null(ap_value_member(row, "algbw_gigabytes_per_s")),
+       "nothing is guessed");
     is_int(number(row, "exposed_us") / 1000, 90, "its time is known");
     ok(is_null(at(&analyzed, "communication.dtype_fp32_bytes_ratio")), "no bytes, no share of them");
     is_u64(ap_value_count(at(&analyzed, "communication.groups")), 0, "no group");
@@ -309,10 +318,10 @@ static void unknown_collectives_stay_unknown(void)
 static void waits_and_barriers(void)
 {
     struct analyzed analyzed;
-    begin(&analyzed, ANNOTATION("ProfilerStep#1", 1, 0, 500, "") ANNOTATION("ProfilerStep#2", 1, 500, 500, "")
-                     OP("record_param_comms", 1, 10, 5, TOLD("wait", 0, 0, 1, "Byte"))
-                     OP("c10d::barrier", 1, 20, 50, "") OP("record_param_comms", 1, 21, 40, TOLD("barrier", 0, 0, 2, "Byte"))
-                     OP("c10d::barrier", 1, 120, 50, ""));
+    begin(&analyzed,
+          ANNOTATION("ProfilerStep#1", 1, 0, 500, "") ANNOTATION("ProfilerStep#2", 1, 500, 500, "")
+              OP("record_param_comms", 1, 10, 5, TOLD("wait", 0, 0, 1, "Byte")) OP("c10d::barrier", 1, 20, 50, "")
+                  OP("record_param_comms", 1, 21, 40, TOLD("barrier", 0, 0, 2, "Byte")) OP("c10d::barrier", 1, 120, 50, ""));
     is_int(count(&analyzed, "communication.calls"), 1, "a wait is no call");
     is_int(count(&analyzed, "communication.barrier_count"), 2, "a barrier is recorded once or twice");
     ok(near(at(&analyzed, "communication.barriers_per_step"), 1), "one a step");
@@ -325,8 +334,8 @@ static void host_backends_have_collectives_too(void)
 {
     struct analyzed analyzed;
     begin(&analyzed, OP("c10d::allreduce_", 1, 0, 5, "")
-                     ANNOTATION("gloo:all_reduce", 2, 0, 1000, "\"Input Dims\":[[250000]],\"Input type\":[\"float\"]")
-                     ANNOTATION("gloo:broadcast", 2, 2000, 10, "") ANNOTATION("gloo:loop", 3, 0, 10, ""));
+                         ANNOTATION("gloo:all_reduce", 2, 0, 1000, "\"Input Dims\":[[250000]],\"Input type\":[\"float\"]")
+                             ANNOTATION("gloo:broadcast", 2, 2000, 10, "") ANNOTATION("gloo:loop", 3, 0, 10, ""));
     const struct ap_value *row = item(&analyzed, "communication.collectives", 0);
     is_int(count(&analyzed, "communication.host_collectives.count"), 2, "by their names");
     is_int(us(&analyzed, "communication.host_collectives.total_dur_us"), 1010, "their time");
@@ -341,9 +350,13 @@ static void host_backends_have_collectives_too(void)
 static void kinds_are_kept_apart_and_bounded(void)
 {
     struct analyzed analyzed;
-    begin_top(&analyzed, KERNEL("nccl_a", 9, 0, 10, TOLD("allreduce", 1, 1, 2, "Float")) KERNEL("nccl_a", 9, 20, 10, TOLD("allreduce", 2, 2, 2, "Float"))
-                         KERNEL("nccl_a", 9, 40, 30, TOLD("allreduce", 2, 2, 2, "Half")) KERNEL("nccl_b", 9, 80, 10, TOLD("allreduce", 2, 2, 2, "Half"))
-                         KERNEL("nccl_a", 9, 100, 10, TOLD("broadcast", 2, 2, 2, "Half")), 3);
+    begin_top(&analyzed,
+              KERNEL("nccl_a", 9, 0, 10, TOLD("allreduce", 1, 1, 2, "Float"))
+                  KERNEL("nccl_a", 9, 20, 10, TOLD("allreduce", 2, 2, 2, "Float"))
+                      KERNEL("nccl_a", 9, 40, 30, TOLD("allreduce", 2, 2, 2, "Half"))
+                          KERNEL("nccl_b", 9, 80, 10, TOLD("allreduce", 2, 2, 2, "Half"))
+                              KERNEL("nccl_a", 9, 100, 10, TOLD("broadcast", 2, 2, 2, "Half")),
+              3);
     is_u64(ap_value_count(at(&analyzed, "communication.collectives")), 3, "as many as asked for");
     is_int(number(item(&analyzed, "communication.collectives", 0), "total_dur_us") / 1000, 30, "the longest first");
     is_u64(ap_value_count(at(&analyzed, "communication.by_operation")), 2, "two operations");
@@ -386,9 +399,11 @@ static struct ap_trace *build(struct ap_gate *gate, const struct interval *inter
         uint32_t track;
         char thread[24];
         (void)snprintf(thread, sizeof(thread), "%d", (int)intervals[i].device);
-        if (ap_strpool_intern(&trace->strings, names[intervals[i].kind], strlen(names[intervals[i].kind]), &name, NULL) != AP_OK ||
+        if (ap_strpool_intern(&trace->strings, names[intervals[i].kind], strlen(names[intervals[i].kind]), &name, NULL) !=
+                AP_OK ||
             ap_trace_track(trace, AP_TEXT("0"), false, ap_text_of(thread), false, &track, NULL) != AP_OK ||
-            ap_trace_add_row(trace, intervals[i].start, intervals[i].dur, name, track, kinds[intervals[i].kind] | AP_ROW_X, NULL) != AP_OK)
+            ap_trace_add_row(trace, intervals[i].start, intervals[i].dur, name, track, kinds[intervals[i].kind] | AP_ROW_X,
+                             NULL) != AP_OK)
             abort();
         trace->tracks[track].device = intervals[i].device;
     }
@@ -433,10 +448,13 @@ static void exposed_time_equals_a_slow_count(void)
         struct ap_collective_rows collectives;
         ap_gate_init(&gate, 0);
         for (int i = 0; i < ROWS; i++)
-            intervals[i] = (struct interval){ .start = (int64_t)random_below(&random, TICKS), .dur = (int64_t)random_below(&random, 30),
-                                              .device = (int64_t)random_below(&random, 2), .kind = (int)random_below(&random, 4) };
+            intervals[i] = (struct interval){ .start = (int64_t)random_below(&random, TICKS),
+                                              .dur = (int64_t)random_below(&random, 30),
+                                              .device = (int64_t)random_below(&random, 2),
+                                              .kind = (int)random_below(&random, 4) };
         struct ap_trace *trace = build(&gate, intervals);
-        if (ap_row_order_init(&order, trace, &gate, NULL) != AP_OK || ap_host_tree_init(&tree, trace, &order, &gate, NULL) != AP_OK ||
+        if (ap_row_order_init(&order, trace, &gate, NULL) != AP_OK ||
+            ap_host_tree_init(&tree, trace, &order, &gate, NULL) != AP_OK ||
             ap_links_init(&links, trace, &order, &tree, &gate, NULL) != AP_OK ||
             ap_kernel_families_init(&families, trace, &gate, NULL) != AP_OK ||
             ap_collective_rows_init(&collectives, trace, &tree, &links, &families, &gate, NULL) != AP_OK)
@@ -458,14 +476,14 @@ static void exposed_time_equals_a_slow_count(void)
 static void regions_and_graphs_are_counted(void)
 {
     struct analyzed analyzed;
-    begin(&analyzed, ANNOTATION("ProfilerStep#1", 1, 0, 1000, "")
-                     OP("TorchDynamo Cache Lookup", 1, 10, 20, "")
-                     OP("Torch-Compiled Region: 3/1", 1, 30, 200, "")
-                     OP("Pregraph bytecode", 1, 31, 5, "") OP("aten::detach", 1, 32, 1, "")
-                     ANNOTATION("## Call CompiledFxGraph fabc ##", 1, 40, 150, "")
-                     OP("aten::mm", 1, 50, 10, "") CALL("cudaLaunchKernel", 1, 52, 2, "\"correlation\":1")
-                     OP("triton_poi_fused_add_0", 1, 70, 10, "") CALL("cuLaunchKernel", 1, 72, 2, "\"correlation\":2")
-                     KERNEL("gemm", 7, 100, 30, "\"correlation\":1") KERNEL("triton_poi_fused_add_0", 7, 200, 10, "\"correlation\":2"));
+    begin(&analyzed,
+          ANNOTATION("ProfilerStep#1", 1, 0, 1000, "") OP("TorchDynamo Cache Lookup", 1, 10, 20, "")
+              OP("Torch-Compiled Region: 3/1", 1, 30, 200, "") OP("Pregraph bytecode", 1, 31, 5, "")
+                  OP("aten::detach", 1, 32, 1, "") ANNOTATION("## Call CompiledFxGraph fabc ##", 1, 40, 150, "")
+                      OP("aten::mm", 1, 50, 10, "") CALL("cudaLaunchKernel", 1, 52, 2, "\"correlation\":1")
+                          OP("triton_poi_fused_add_0", 1, 70, 10, "") CALL("cuLaunchKernel", 1, 72, 2, "\"correlation\":2")
+                              KERNEL("gemm", 7, 100, 30, "\"correlation\":1")
+                                  KERNEL("triton_poi_fused_add_0", 7, 200, 10, "\"correlation\":2"));
     is_int(count(&analyzed, "compile.regions"), 1, "one region");
     ok(near(at(&analyzed, "compile.regions_per_step"), 1), "one a step");
     is_int(count(&analyzed, "compile.recompiled_frames"), 1, "in its second version");
@@ -487,9 +505,10 @@ static void a_region_in_a_region_is_a_break(void)
 {
     struct analyzed analyzed;
     begin(&analyzed, OP("Torch-Compiled Region: 0/0", 1, 0, 500, "") GRAPH(1, 10, 50) OP("aten::mm", 1, 20, 10, "")
-                     OP("aten::item", 1, 100, 40, "") OP("aten::_local_scalar_dense", 1, 110, 20, "")
-                     OP("Torch-Compiled Region: 1/0", 1, 200, 200, "") GRAPH(1, 210, 50) CALL("cudaLaunchKernel", 1, 220, 2, "\"correlation\":1")
-                     KERNEL("k", 7, 300, 9, "\"correlation\":1") OP("aten::behind", 1, 450, 10, ""));
+                         OP("aten::item", 1, 100, 40, "") OP("aten::_local_scalar_dense", 1, 110, 20, "")
+                             OP("Torch-Compiled Region: 1/0", 1, 200, 200, "") GRAPH(1, 210, 50)
+                                 CALL("cudaLaunchKernel", 1, 220, 2, "\"correlation\":1")
+                                     KERNEL("k", 7, 300, 9, "\"correlation\":1") OP("aten::behind", 1, 450, 10, ""));
     is_int(count(&analyzed, "compile.graph_breaks"), 1, "the frame goes on in another");
     is_int(us(&analyzed, "compile.eager_between_us"), 140, "from the end of its graph on");
     is_int(us(&analyzed, "compile.outside_graphs_us"), 400, "500 in the outer region less both graphs");
@@ -504,7 +523,7 @@ static void what_goes_by_between_regions_is_outside_of_graphs(void)
 {
     struct analyzed analyzed;
     begin(&analyzed, OP("Torch-Compiled Region: 0/0", 1, 0, 100, "") GRAPH(1, 10, 80) OP("aten::item", 1, 120, 40, "")
-                     OP("Torch-Compiled Region: 1/0", 1, 200, 100, "") GRAPH(1, 210, 80));
+                         OP("Torch-Compiled Region: 1/0", 1, 200, 100, "") GRAPH(1, 210, 80));
     is_int(count(&analyzed, "compile.graph_breaks"), 1, "one break");
     is_int(us(&analyzed, "compile.eager_between_us"), 100, "from region to region");
     is_int(us(&analyzed, "compile.outside_graphs_us"), 140, "100 between the regions, 20 in each around its graph");
@@ -514,12 +533,13 @@ static void what_goes_by_between_regions_is_outside_of_graphs(void)
 static void a_region_behind_a_region_may_be_a_break(void)
 {
     struct analyzed analyzed;
-    begin(&analyzed, ANNOTATION("ProfilerStep#1", 1, 0, 500, "") ANNOTATION("ProfilerStep#2", 1, 500, 500, "")
-                     OP("Torch-Compiled Region: 0/0", 1, 0, 50, "") OP("vllm::attention", 1, 60, 30, "")
-                     OP("Torch-Compiled Region: 1/0", 1, 100, 50, "") OP("Torch-Compiled Region: 2/0", 1, 160, 50, "")
-                     OP("aten::add", 1, 300, 30, "")
-                     OP("Torch-Compiled Region: 0/0", 1, 510, 50, "") OP("vllm::attention", 1, 570, 10, "")
-                     OP("Torch-Compiled Region: 1/0", 1, 600, 50, "") OP("Torch-Compiled Region: 2/0", 1, 660, 50, ""));
+    begin(&analyzed,
+          ANNOTATION("ProfilerStep#1", 1, 0, 500, "") ANNOTATION("ProfilerStep#2", 1, 500, 500, "")
+              OP("Torch-Compiled Region: 0/0", 1, 0, 50, "") OP("vllm::attention", 1, 60, 30, "")
+                  OP("Torch-Compiled Region: 1/0", 1, 100, 50, "") OP("Torch-Compiled Region: 2/0", 1, 160, 50, "")
+                      OP("aten::add", 1, 300, 30, "") OP("Torch-Compiled Region: 0/0", 1, 510, 50, "")
+                          OP("vllm::attention", 1, 570, 10, "") OP("Torch-Compiled Region: 1/0", 1, 600, 50, "")
+                              OP("Torch-Compiled Region: 2/0", 1, 660, 50, ""));
     is_int(count(&analyzed, "compile.graph_breaks"), 2, "with an operator between, and not into the next step");
     ok(near(at(&analyzed, "compile.graph_breaks_per_step"), 1), "one a step");
     is_int(us(&analyzed, "compile.eager_between_us"), 90, "from region to region");
@@ -530,14 +550,15 @@ static void a_region_behind_a_region_may_be_a_break(void)
 static void recompiles_are_told_by_order(void)
 {
     struct analyzed analyzed;
-    begin(&analyzed, OP("Torch-Compiled Region: 0/0", 1, 0, 5, "") OP("Torch-Compiled Region: 0/1", 1, 10, 5, "")
-                     OP("Torch-Compiled Region: 0/0", 1, 20, 5, "") OP("Torch-Compiled Region: 0/2", 1, 30, 5, "")
-                     OP("Torch-Compiled Region: 7/1", 1, 40, 5, "") OP("Torch-Compiled Region: 7/0", 1, 50, 5, "")
-                     OP("Torch-Compiled Region: odd", 1, 60, 5, "") OP("Torch-Compiled Region", 1, 70, 5, "")
-                     OP("_compile.compile_inner", 1, 80, 15, "") OP("backend_compile (dynamo_timed)", 1, 85, 5, "")
-                     ANNOTATION("inner_fn (dynamo_timed)", 2, 0, 10, "")
-                     CALL("cudaStreamBeginCapture", 1, 100, 2, "") CALL("cudaStreamEndCapture", 1, 120, 5, "")
-                     CALL("hipStreamBeginCapture", 2, 100, 2, ""));
+    begin(&analyzed,
+          OP("Torch-Compiled Region: 0/0", 1, 0, 5, "") OP("Torch-Compiled Region: 0/1", 1, 10, 5, "")
+              OP("Torch-Compiled Region: 0/0", 1, 20, 5, "") OP("Torch-Compiled Region: 0/2", 1, 30, 5, "")
+                  OP("Torch-Compiled Region: 7/1", 1, 40, 5, "") OP("Torch-Compiled Region: 7/0", 1, 50, 5, "")
+                      OP("Torch-Compiled Region: odd", 1, 60, 5, "") OP("Torch-Compiled Region", 1, 70, 5, "")
+                          OP("_compile.compile_inner", 1, 80, 15, "") OP("backend_compile (dynamo_timed)", 1, 85, 5, "")
+                              ANNOTATION("inner_fn (dynamo_timed)", 2, 0, 10, "")
+                                  CALL("cudaStreamBeginCapture", 1, 100, 2, "") CALL("cudaStreamEndCapture", 1, 120, 5, "")
+                                      CALL("hipStreamBeginCapture", 2, 100, 2, ""));
     is_int(count(&analyzed, "compile.recompiles_in_window"), 2, "versions 1 and 2 of frame 0 came behind version 0");
     is_int(count(&analyzed, "compile.recompiled_frames"), 2, "frames 0 and 7");
     is_int(count(&analyzed, "compile.distinct_frames"), 2, "names without numbers are none");
@@ -554,11 +575,11 @@ static void recompiles_are_told_by_order(void)
 static void accelerators_have_their_own_figures(void)
 {
     struct analyzed analyzed;
-    begin(&analyzed, EVENT("mtia_ccp_events", "pe_exe", 17, 101, 0, 40, "\"correlation\":5")
-                     EVENT("mtia_ccp_events", "pe_exe", 17, 102, 20, 40, "\"correlation\":6")
-                     EVENT("mtia_ccp_events", "event_wait", 17, 102, 60, 40, "")
-                     EVENT("hpu_op", "matmul", 18, 1, 180, 20, "")
-                     EVENT("mtia_runtime", "runFunction", 1, 1, 0, 5, "\"correlation\":5"));
+    begin(&analyzed,
+          EVENT("mtia_ccp_events", "pe_exe", 17, 101, 0, 40, "\"correlation\":5")
+              EVENT("mtia_ccp_events", "pe_exe", 17, 102, 20, 40, "\"correlation\":6")
+                  EVENT("mtia_ccp_events", "event_wait", 17, 102, 60, 40, "") EVENT("hpu_op", "matmul", 18, 1, 180, 20, "")
+                      EVENT("mtia_runtime", "runFunction", 1, 1, 0, 5, "\"correlation\":5"));
     ok(is_null(at(&analyzed, "gpu")), "they are no GPU");
     is_int(count(&analyzed, "accelerator.rows"), 4, "rows of every such category");
     is_int(us(&analyzed, "accelerator.window_us"), 200, "first start to last end");
@@ -580,22 +601,24 @@ static void accelerators_have_their_own_figures(void)
 
 static void memory_may_fail_anywhere(void)
 {
-    static const char rows[] =
-        OP("record_param_comms", 1, 5, 80, TOLD("allreduce", 1000, 1000, 4, "Float"))
-        CALL("cudaLaunchKernelExC", 1, 20, 5, "\"correlation\":1") KERNEL("ncclDevKernel_Generic(x)", 9, 100, 10, "\"correlation\":1")
-        KERNEL("ncclDevKernel_Generic(x)", 9, 200, 10, TOLD("broadcast", 7, 7, 4, "Int")) ANNOTATION("gloo:all_reduce", 2, 0, 10, "")
-        OP("Torch-Compiled Region: 0/0", 1, 200, 50, "") OP("Torch-Compiled Region: 1/0", 1, 300, 50, "")
-        EVENT("mtia_ccp_events", "pe_exe", 17, 101, 0, 40, "\"correlation\":1") EVENT("hpu_op", "matmul", 18, 1, 180, 20, "");
+    static const char rows[] = OP("record_param_comms", 1, 5, 80, TOLD("allreduce", 1000, 1000, 4, "Float"))
+        CALL("cudaLaunchKernelExC", 1, 20, 5, "\"correlation\":1")
+            KERNEL("ncclDevKernel_Generic(x)", 9, 100, 10, "\"correlation\":1")
+                KERNEL("ncclDevKernel_Generic(x)", 9, 200, 10, TOLD("broadcast", 7, 7, 4, "Int"))
+                    ANNOTATION("gloo:all_reduce", 2, 0, 10, "") OP("Torch-Compiled Region: 0/0", 1, 200, 50, "")
+                        OP("Torch-Compiled Region: 1/0", 1, 300, 50, "")
+                            EVENT("mtia_ccp_events", "pe_exe", 17, 101, 0, 40, "\"correlation\":1")
+                                EVENT("hpu_op", "matmul", 18, 1, 180, 20, "");
     enum ap_status status = AP_ERROR_MEMORY;
     int odd = 0, failures = 0;
     for (; status != AP_OK && failures < 100000; failures++) {
-        struct ap_analyze_options options = { .path = "typed by hand" };
+        struct ap_part_options options = { .path = "typed by hand" };
         struct trace_run run;
         struct ap_model model;
         trace_run_rows(&run, rows);
         ap_model_init(&model, &run.json.gate);
         run.json.gate.fail_after = failures;
-        status = ap_analyze_trace(run.trace, &options, &run.json.notes, &model, NULL);
+        status = analyze_trace(run.trace, &options, &run.json.notes, &model, NULL);
         odd += status != AP_OK && status != AP_ERROR_MEMORY;
         run.json.gate.fail_after = -1;
         ap_model_release(&model);
@@ -603,6 +626,64 @@ static void memory_may_fail_anywhere(void)
     }
     ok(failures > 50 && status == AP_OK, "it runs once nothing is refused");
     is_int(odd, 0, "until then each refusal is told and all memory is given back");
+}
+
+/* ------------------------------------------------------------------------------------------- one after the other */
+
+#define REDUCTION ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":%d}\n"
+
+/* @count reductions of 10 us, 100 us apart, and behind each @between divisions of 5 us. */
+static void reduce_one_by_one(struct analyzed *analyzed, int count, int between)
+{
+    char rows[20000] = "";
+    size_t used = 0;
+    for (int i = 0; i < count; i++) {
+        used += (size_t)snprintf(rows + used, sizeof(rows) - used, REDUCTION, "ncclKernel_AllReduce_RING", i * 100, 10);
+        for (int k = 0; k < between; k++)
+            used += (size_t)snprintf(rows + used, sizeof(rows) - used, REDUCTION, "div", i * 100 + 20 + k * 10, 5);
+    }
+    begin(analyzed, rows);
+}
+
+static void reductions_in_a_row_are_a_train(void)
+{
+    struct analyzed analyzed;
+    reduce_one_by_one(&analyzed, 20, 2);
+    is_int(count(&analyzed, "communication.one_by_one.trains"), 1, "one train");
+    is_int(count(&analyzed, "communication.one_by_one.count"), 20, "of all");
+    is_int(us(&analyzed, "communication.one_by_one.dur_us"), 1910, "from the first to the end of the last");
+    is_int(us(&analyzed, "communication.one_by_one.idle_us"), 19 * 80, "idle between reductions and divisions");
+    end(&analyzed);
+    reduce_one_by_one(&analyzed, 20, 3);
+    is_int(count(&analyzed, "communication.one_by_one.trains"), 0, "a layer in between is none");
+    end(&analyzed);
+    reduce_one_by_one(&analyzed, 15, 0);
+    is_int(count(&analyzed, "communication.one_by_one.trains"), 0, "nor are few");
+    end(&analyzed);
+}
+
+static void captured_launches_have_no_work(void)
+{
+    struct analyzed analyzed;
+    begin(&analyzed,
+          CALL("hipStreamBeginCapture", 1, 0, 1, "") CALL("hipLaunchKernel", 1, 10, 5, "\"correlation\":1")
+              CALL("hipLaunchKernel", 1, 20, 5, "\"correlation\":2") CALL("hipStreamEndCapture", 1, 30, 1, "")
+                  CALL("hipLaunchKernel", 1, 40, 5, "\"correlation\":3") KERNEL("fill", 7, 50, 5, "\"correlation\":3"));
+    is_int(count(&analyzed, "compile.launches_without_work"), 2, "what is captured does not run");
+    ok(near(at(&analyzed, "compile.launches_without_work_ratio"), 2.0 / 3), "of three launches");
+    ok(ap_text_is(ap_value_text(at(&analyzed, "verdict.bound")), "unknown"), "so nothing bounds the run");
+    end(&analyzed);
+}
+
+static void a_gpu_shows_without_its_rows(void)
+{
+    struct analyzed analyzed;
+    begin(&analyzed, OP("aten::mm", 1, 0, 100, "") OP("aten::record_stream", 1, 120, 5, ""));
+    ok(ap_text_is(ap_value_text(at(&analyzed, "verdict.bound")), "unknown"), "an operator that needs a GPU");
+    end(&analyzed);
+    begin(&analyzed, OP("aten::mm", 1, 0, 100, "") OP("aten::add", 1, 120, 5, ""));
+    ok(ap_text_is(ap_value_text(at(&analyzed, "verdict.bound")), "CPU-bound"), "operators that do not");
+    end(&analyzed);
 }
 
 int main(void)
@@ -625,6 +706,9 @@ int main(void)
     what_goes_by_between_regions_is_outside_of_graphs();
     recompiles_are_told_by_order();
     accelerators_have_their_own_figures();
+    reductions_in_a_row_are_a_train();
+    captured_launches_have_no_work();
+    a_gpu_shows_without_its_rows();
     memory_may_fail_anywhere();
     return done();
 }

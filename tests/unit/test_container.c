@@ -6,7 +6,10 @@
 #include "input_run.h"
 #include "tap.h"
 
-#define CASE(text, want) { text, sizeof(text) - 1, want }
+#define CASE(text, want)             \
+    {                                \
+        text, sizeof(text) - 1, want \
+    }
 
 struct magic_case {
     const char *data;
@@ -82,16 +85,22 @@ static const struct magic_case others[] = {
     CASE("NVIDIA Tegra Profiler Report\0\1\2", "Nsight Systems"),
     CASE("\n\x1d\xb2\x01\x1a\n\x18\x08\x80\xf8\x8a\x12\x0a\x0b", "protobuf trace"),
     CASE("\x0a\x7b\x08\x01\x10\xac\x02\x1a\x04test\0\0\0", "protobuf trace"),
-    CASE("\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22\x09\0\0\x80\x14\xd0\x5c\xd9\x41\x1a\x0d" "brain.Event:2", "TensorBoard"),
+    CASE("\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22\x09\0\0\x80\x14\xd0\x5c\xd9\x41\x1a\x0d"
+         "brain.Event:2",
+         "TensorBoard"),
     CASE("BZh91AY&SY\x12\x34", "bzip2"),
-    CASE("\xfd" "7zXZ\0\0\4", "xz"),
+    CASE("\xfd"
+         "7zXZ\0\0\4",
+         "xz"),
     CASE("\x28\xb5\x2f\xfd\x24\x05", "zstd"),
     CASE("\x04\x22\x4d\x18\x64\x40", "lz4"),
     CASE("\x1f\x9d\x90{", "compress"),
     CASE("7z\xbc\xaf\x27\x1c\0\4", "7z archive"),
     CASE("\x89HDF\r\n\x1a\n\0", "HDF5"),
     CASE("PAR1\x15\4", "Parquet"),
-    CASE("\x7f" "ELF\2\1\1", "ELF"),
+    CASE("\x7f"
+         "ELF\2\1\1",
+         "ELF"),
     CASE("%PDF-1.7\n", "PDF"),
     CASE("\x89PNG\r\n", "PNG"),
     CASE("\xff\xfe{\0\"\0", "UTF-16"),
@@ -132,7 +141,8 @@ static void pickles_are_named_with_the_conversion(void)
 static void export_comes_before_conversion(void)
 {
     const char *advice = ap_input_pickle_advice();
-    const char *export = strstr(advice, "torch.cuda.memory._snapshot()"), *warning = strstr(advice, "this runs the code in it");
+    const char *export = strstr(advice, "torch.cuda.memory._snapshot()"),
+               *warning = strstr(advice, "this runs the code in it");
     const char *load = strstr(advice, "pickle.load(");
     ok(export && warning && load && export < warning && warning < load, "export first, then the warning, then pickle.load");
 }
@@ -176,9 +186,17 @@ static void gzip_inside_gzip_is_refused(void)
 static void json_passes(void)
 {
     static const struct magic_case accepted[] = {
-        CASE("{}", ""), CASE("[]", ""), CASE("\xef\xbb\xbf{}", ""), CASE(" \t\r\n[1]", ""), CASE("\n\n{\"a\": 1}", ""),
-        CASE("\n{\"traceEvents\": []}", ""), CASE("\xef\xbb\xbf\n\n{", ""), CASE("[\"ustar\"]", ""), CASE("{", ""),
-        CASE("\n[\"\xc3\xa4\"]", ""), CASE("[\n{\"ph\": \"X\"}", ""),
+        CASE("{}", ""),
+        CASE("[]", ""),
+        CASE("\xef\xbb\xbf{}", ""),
+        CASE(" \t\r\n[1]", ""),
+        CASE("\n\n{\"a\": 1}", ""),
+        CASE("\n{\"traceEvents\": []}", ""),
+        CASE("\xef\xbb\xbf\n\n{", ""),
+        CASE("[\"ustar\"]", ""),
+        CASE("{", ""),
+        CASE("\n[\"\xc3\xa4\"]", ""),
+        CASE("[\n{\"ph\": \"X\"}", ""),
     };
     for (size_t i = 0; i < sizeof(accepted) / sizeof(accepted[0]); i++) {
         struct input_run run = run_input(accepted[i].data, accepted[i].bytes, &(struct ap_input_options){ 0 });
@@ -191,7 +209,9 @@ static void json_passes(void)
 static void nothing_and_white_space_have_their_own_messages(void)
 {
     static const struct magic_case blanks[] = {
-        CASE("", "is empty"), CASE(" ", "nothing but white space"), CASE("\n\n\t \r\n", "nothing but white space"),
+        CASE("", "is empty"),
+        CASE(" ", "nothing but white space"),
+        CASE("\n\n\t \r\n", "nothing but white space"),
         CASE("\xef\xbb\xbf", "nothing but white space"),
     };
     for (size_t i = 0; i < sizeof(blanks) / sizeof(blanks[0]); i++) {

@@ -3,69 +3,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze.h"
 #include "critical_path.h"
 #include "random.h"
-#include "tap.h"
+#include "typed_trace.h"
 
-/* A trace typed by hand; times in us. Process 1 is the host, process 0 is device 0. */
-struct run {
-    struct ap_gate gate;
-    struct ap_trace *trace;
-    struct ap_notes notes;
-    struct ap_model model;
-};
-
-#define OPERATOR (AP_KIND_operator | AP_ROW_X | AP_ROW_CPU_CATEGORY)
-#define ANNOTATION (AP_KIND_annotation | AP_ROW_X)
-#define PYTHON (AP_KIND_python | AP_ROW_X)
-#define RUNTIME (AP_KIND_runtime | AP_ROW_X)
-#define KERNEL (AP_KIND_kernel | AP_ROW_X)
-#define MEMCPY (AP_KIND_memcpy | AP_ROW_X)
-#define MEMSET (AP_KIND_memset | AP_ROW_X)
 #define SYNC (AP_KIND_gpu_sync | AP_ROW_X)
-
-static void begin(struct run *run)
-{
-    memset(run, 0, sizeof(*run));
-    ap_gate_init(&run->gate, 0);
-    ap_model_init(&run->model, &run->gate);
-    if (ap_trace_new(&run->gate, &run->trace, NULL) != AP_OK)
-        abort();
-}
-
-static void widen_window(struct ap_trace *trace, int64_t start_ns, int64_t end_ns)
-{
-    if (!trace->has_window || start_ns < trace->window_start_ns)
-        trace->window_start_ns = start_ns;
-    if (!trace->has_window || end_ns > trace->window_end_ns)
-        trace->window_end_ns = end_ns;
-    trace->has_window = true;
-}
 
 static bool is_device(unsigned tag)
 {
     return ap_event_kind_is_gpu_work(ap_row_kind((uint8_t)tag)) || ap_row_kind((uint8_t)tag) == AP_KIND_gpu_sync;
 }
 
-static void row(struct run *run, const char *tid, const char *name, unsigned tag, int64_t start_us, int64_t dur_us)
+static void place(struct run *run, const char *tid, const char *name, unsigned tag, int64_t start_us, int64_t dur_us)
 {
-    struct ap_trace *trace = run->trace;
-    struct ap_str text;
-    uint32_t track;
-    struct ap_text pid = is_device(tag) ? AP_TEXT("0") : AP_TEXT("1");
-    if (ap_strpool_intern(&trace->strings, name, strlen(name), &text, NULL) != AP_OK ||
-        ap_trace_track(trace, pid, false, ap_text_of(tid), false, &track, NULL) != AP_OK ||
-        ap_trace_add_row(trace, start_us * 1000, dur_us * 1000, text, track, (uint8_t)tag, NULL) != AP_OK)
-        abort();
+    uint32_t track = add_row(run, is_device(tag) ? "0" : "1", tid, name, tag, start_us * 1000, dur_us * 1000);
     if (is_device(tag))
-        trace->tracks[track].device = 0;
-    widen_window(trace, start_us * 1000, (start_us + dur_us) * 1000);
+        run->trace->tracks[track].device = 0;
+    widen_window(run->trace, start_us * 1000, (start_us + dur_us) * 1000);
 }
 
-static void call(struct run *run, const char *tid, const char *name, int64_t start_us, int64_t dur_us, ap_link_key correlation)
+static void call(struct run *run, const char *tid, const char *name, int64_t start_us, int64_t dur_us,
+                 ap_link_key correlation)
 {
-    row(run, tid, name, RUNTIME, start_us, dur_us);
+    place(run, tid, name, RUNTIME, start_us, dur_us);
     if (ap_trace_add_call_detail(run->trace, (struct ap_call_detail){ .correlation = correlation }, NULL) != AP_OK)
         abort();
 }
@@ -73,7 +33,7 @@ static void call(struct run *run, const char *tid, const char *name, int64_t sta
 static void work(struct run *run, const char *stream, const char *name, unsigned tag, int64_t start_us, int64_t dur_us,
                  ap_link_key correlation)
 {
-    row(run, stream, name, tag, start_us, dur_us);
+    place(run, stream, name, tag, start_us, dur_us);
     struct ap_work_detail detail = { .correlation = correlation, .as.bytes = -1 };
     if (ap_trace_add_work_detail(run->trace, detail, NULL) != AP_OK)
         abort();
@@ -92,51 +52,25 @@ static void has_syncs(struct run *run)
 
 static void sync_row(struct run *run, const char *name, int64_t start_us, struct ap_sync_detail detail)
 {
-    row(run, "7", name, SYNC, start_us, 0);
+    place(run, "7", name, SYNC, start_us, 0);
     if (ap_trace_add_sync_detail(run->trace, detail, NULL) != AP_OK)
         abort();
     has_syncs(run);
 }
 
-static void analyze(struct run *run)
-{
-    struct ap_analyze_options options = { .path = "typed by hand" };
-    is_int(ap_analyze_trace(run->trace, &options, &run->notes, &run->model, NULL), AP_OK, "the analysis runs");
-}
-
-static void end(struct run *run)
-{
-    ap_trace_free(run->trace);
-    ap_model_release(&run->model);
-    is_u64(run->gate.used_bytes, 0, "all memory is given back");
-}
-
-static const struct ap_value *at(const struct run *run, const char *path)
-{
-    return ap_value_at(&run->model.root, path);
-}
-
-static int64_t us(const struct ap_value *value)
+static int64_t us_of(const struct ap_value *value)
 {
     return ap_value_integer(value, -1000) / 1000;
 }
 
-static const struct ap_value *find(const struct run *run, const char *list, const char *key, const char *text)
-{
-    for (const struct ap_value *item = ap_value_first(at(run, list)); item; item = item->next)
-        if (ap_text_is(ap_value_text(ap_value_member(item, key)), text))
-            return item;
-    return NULL;
-}
-
 static int64_t class_us(const struct run *run, const char *name)
 {
-    return us(ap_value_member(find(run, "critical_path.classes", "class", name), "dur_us"));
+    return us_of(ap_value_member(find(run, "critical_path.classes", "class", name), "dur_us"));
 }
 
 static int64_t operator_us(const struct run *run, const char *name)
 {
-    return us(ap_value_member(find(run, "critical_path.operators", "name", name), "total_dur_us"));
+    return us_of(ap_value_member(find(run, "critical_path.operators", "name", name), "total_dur_us"));
 }
 
 static int64_t edges(const struct run *run, const char *path)
@@ -148,12 +82,13 @@ static void is_whole(const struct run *run)
 {
     int64_t sum_us = 0;
     for (const struct ap_value *item = ap_value_first(at(run, "critical_path.classes")); item; item = item->next)
-        sum_us += us(ap_value_member(item, "dur_us"));
-    is_int(us(at(run, "critical_path.length_us")), us(at(run, "critical_path.window_us")), "the path is as long as the window");
-    is_int(sum_us, us(at(run, "critical_path.length_us")), "its classes add up to it");
-    int64_t listed_us = us(at(run, "critical_path.other_operators.total_dur_us"));
+        sum_us += us_of(ap_value_member(item, "dur_us"));
+    is_int(us_of(at(run, "critical_path.length_us")), us_of(at(run, "critical_path.window_us")),
+           "the path is as long as the window");
+    is_int(sum_us, us_of(at(run, "critical_path.length_us")), "its classes add up to it");
+    int64_t listed_us = us_of(at(run, "critical_path.other_operators.total_dur_us"));
     for (const struct ap_value *item = ap_value_first(at(run, "critical_path.operators")); item; item = item->next)
-        listed_us += us(ap_value_member(item, "total_dur_us"));
+        listed_us += us_of(ap_value_member(item, "total_dur_us"));
     is_int(listed_us, sum_us, "so do its operators with the other row");
 }
 
@@ -163,7 +98,7 @@ static void short_kernels_wait_for_their_launches(void)
 {
     struct run run;
     begin(&run);
-    row(&run, "1", "op", OPERATOR, 0, 100);
+    place(&run, "1", "op", OPERATOR, 0, 100);
     for (ap_link_key i = 1; i <= 4; i++) {
         call(&run, "1", "cudaLaunchKernel", i * 20, 5, i);
         work(&run, "7", "kernel", KERNEL, i * 20 + 7, 3, i);
@@ -182,7 +117,7 @@ static void a_full_queue_is_bound_by_its_kernels(void)
 {
     struct run run;
     begin(&run);
-    row(&run, "1", "op", OPERATOR, 0, 40);
+    place(&run, "1", "op", OPERATOR, 0, 40);
     for (ap_link_key i = 1; i <= 3; i++) {
         call(&run, "1", "cudaLaunchKernel", i * 10, 2, i);
         work(&run, "7", i == 2 ? "ncclDevKernel_AllReduce" : "kernel", KERNEL, 16 + (i - 1) * 102, 100, i);
@@ -205,7 +140,7 @@ static void a_full_queue_is_bound_by_its_kernels(void)
 static void add_two_streams(struct run *run)
 {
     begin(run);
-    row(run, "1", "op", OPERATOR, 0, 40);
+    place(run, "1", "op", OPERATOR, 0, 40);
     call(run, "1", "cudaLaunchKernel", 5, 2, 1);
     work(run, "20", "producer", KERNEL, 10, 80, 1);
     call(run, "1", "cudaEventRecord", 8, 1, 2);
@@ -221,7 +156,8 @@ static void a_stream_waits_for_another_ones_event(void)
 {
     struct run run;
     add_two_streams(&run);
-    sync_row(&run, "Stream Wait Event", 12, (struct ap_sync_detail){ .correlation = 3, .record_correlation = 2, .stream = 7, .wait_on_stream = 20 });
+    sync_row(&run, "Stream Wait Event", 12,
+             (struct ap_sync_detail){ .correlation = 3, .record_correlation = 2, .stream = 7, .wait_on_stream = 20 });
     sync_row(&run, "Stream Sync", 40, (struct ap_sync_detail){ .correlation = 5, .stream = 7, .wait_on_stream = -1 });
     analyze(&run);
     is_whole(&run);
@@ -229,7 +165,8 @@ static void a_stream_waits_for_another_ones_event(void)
     is_int(class_us(&run, "kernel_kernel_overhead"), 5, "from the end of what was recorded");
     is_int(edges(&run, "critical_path.edges.event_wait"), 1, "by the recorded wait");
     ok(!at(&run, "critical_path.approximate")->as.integer, "the path is not approximate");
-    ok(find(&run, "critical_path.operators", "name", "after the record") == NULL, "what came after the record is not waited for");
+    ok(find(&run, "critical_path.operators", "name", "after the record") == NULL,
+       "what came after the record is not waited for");
     end(&run);
 }
 
@@ -248,13 +185,13 @@ static void a_blocking_copy_waits_for_the_stream(void)
 {
     struct run run;
     begin(&run);
-    row(&run, "1", "aten::mm", OPERATOR, 0, 10);
+    place(&run, "1", "aten::mm", OPERATOR, 0, 10);
     call(&run, "1", "cudaLaunchKernel", 2, 2, 1);
     work(&run, "7", "gemm", KERNEL, 6, 50, 1);
-    row(&run, "1", "aten::item", OPERATOR, 10, 60);
+    place(&run, "1", "aten::item", OPERATOR, 10, 60);
     call(&run, "1", "cudaMemcpyAsync", 12, 50, 2);
     work(&run, "7", "Memcpy DtoH (Device -> Pageable)", MEMCPY, 57, 3, 2);
-    row(&run, "1", "aten::add", OPERATOR, 70, 30);
+    place(&run, "1", "aten::add", OPERATOR, 70, 30);
     analyze(&run);
     is_whole(&run);
     is_int(class_us(&run, "gpu_memcpy_bound"), 3, "the copy");
@@ -273,14 +210,14 @@ static void backward_runs_on_its_own_thread(void)
     for (size_t i = 0; i < AP_COUNT_OF(kinds); i++) {
         struct run run;
         begin(&run);
-        row(&run, "1", "ProfilerStep#3", ANNOTATION, 0, 210);
-        row(&run, "1", "forward", OPERATOR, 0, 50);
+        place(&run, "1", "ProfilerStep#3", ANNOTATION, 0, 210);
+        place(&run, "1", "forward", OPERATOR, 0, 50);
         if (kinds[i])
-            row(&run, "1", "## backward ##", kinds[i], 55, 105);
-        row(&run, "2", "autograd::engine::evaluate_function: A", OPERATOR, 60, 40);
-        row(&run, "2", "autograd::engine::evaluate_function: B", OPERATOR, 100, 50);
-        row(&run, "2", "aten::after", OPERATOR, 150, 4);
-        row(&run, "1", "optimizer", OPERATOR, 160, 50);
+            place(&run, "1", "## backward ##", kinds[i], 55, 105);
+        place(&run, "2", "autograd::engine::evaluate_function: A", OPERATOR, 60, 40);
+        place(&run, "2", "autograd::engine::evaluate_function: B", OPERATOR, 100, 50);
+        place(&run, "2", "aten::after", OPERATOR, 150, 4);
+        place(&run, "1", "optimizer", OPERATOR, 160, 50);
         analyze(&run);
         is_whole(&run);
         is_int(operator_us(&run, "autograd::engine::evaluate_function: A"), 40, "the engine's nodes are on the path");
@@ -297,10 +234,10 @@ static void a_trace_without_gpu_is_host_time(void)
 {
     struct run run;
     begin(&run);
-    row(&run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION, 0, 30);
-    row(&run, "1", "aten::stack", OPERATOR, 10, 10);
-    row(&run, "1", "train.py(7): step", PYTHON, 30, 70);
-    row(&run, "1", "aten::mm", OPERATOR, 40, 40);
+    place(&run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION, 0, 30);
+    place(&run, "1", "aten::stack", OPERATOR, 10, 10);
+    place(&run, "1", "train.py(7): step", PYTHON, 30, 70);
+    place(&run, "1", "aten::mm", OPERATOR, 40, 40);
     analyze(&run);
     is_whole(&run);
     is_int(class_us(&run, "data_loading"), 30, "the loader and what it calls");
@@ -317,7 +254,7 @@ static void work_without_launch_is_followed_along_its_stream(void)
     work(&run, "7", "a", KERNEL, 10, 20, 0);
     work(&run, "7", "b", KERNEL, 31, 20, 0);
     work(&run, "7", "zeros", MEMSET, 5000, 2, 0);
-    row(&run, "1", "early", OPERATOR, 0, 4);
+    place(&run, "1", "early", OPERATOR, 0, 4);
     analyze(&run);
     is_whole(&run);
     is_int(class_us(&run, "gpu_compute_bound"), 40, "both kernels");
@@ -332,7 +269,7 @@ static void work_from_before_the_recording_has_no_cause(void)
 {
     struct run run;
     begin(&run);
-    row(&run, "1", "op", OPERATOR, 0, 20);
+    place(&run, "1", "op", OPERATOR, 0, 20);
     work(&run, "7", "earlier", KERNEL, 30, 40, 77);
     call(&run, "1", "cudaLaunchKernel", 10, 2, 1);
     work(&run, "7", "kernel", KERNEL, 70, 30, 1);
@@ -367,9 +304,9 @@ static void a_gap_at_either_end_is_untraced(void)
 {
     struct run run;
     begin(&run);
-    row(&run, "5", "before", SYNC, 0, 1);
-    row(&run, "1", "op", OPERATOR, 50, 50);
-    row(&run, "5", "after", SYNC, 119, 1);
+    place(&run, "5", "before", SYNC, 0, 1);
+    place(&run, "1", "op", OPERATOR, 50, 50);
+    place(&run, "5", "after", SYNC, 119, 1);
     analyze(&run);
     is_whole(&run);
     is_int(class_us(&run, "untraced"), 70, "50 before and 20 after");
@@ -380,8 +317,8 @@ static void a_polling_thread_is_not_followed(void)
 {
     struct run run;
     begin(&run);
-    row(&run, "1", "op", OPERATOR, 0, 50);
-    row(&run, "1", "op", OPERATOR, 90, 10);
+    place(&run, "1", "op", OPERATOR, 0, 50);
+    place(&run, "1", "op", OPERATOR, 90, 10);
     call(&run, "9", "cudaEventQuery", 60, 25, 4);
     analyze(&run);
     is_whole(&run);
@@ -397,12 +334,12 @@ static void no_rows_no_path(void)
     is_int(at(&run, "critical_path")->type, AP_VALUE_NULL, "null for an empty trace");
     end(&run);
     begin(&run);
-    row(&run, "1", "instant", OPERATOR, 5, 0);
+    place(&run, "1", "instant", OPERATOR, 5, 0);
     analyze(&run);
     is_int(at(&run, "critical_path")->type, AP_VALUE_NULL, "null for a window without length");
     end(&run);
     begin(&run);
-    row(&run, "1", "a span of another kind", AP_KIND_unknown | AP_ROW_X, 5, 10);
+    place(&run, "1", "a span of another kind", AP_KIND_unknown | AP_ROW_X, 5, 10);
     analyze(&run);
     is_int(at(&run, "critical_path")->type, AP_VALUE_NULL, "null where no row is of the host or a GPU");
     end(&run);
@@ -415,13 +352,14 @@ static void steady_steps_are_told_apart(void)
     begin(&run);
     for (size_t i = 0; i < AP_COUNT_OF(names); i++) {
         int64_t start_us = i ? 900 + 100 * (int64_t)i : 0;
-        row(&run, "1", names[i], ANNOTATION, start_us, i ? 100 : 1000);
-        row(&run, "1", "op", OPERATOR, start_us, i ? 60 : 1000);
+        place(&run, "1", names[i], ANNOTATION, start_us, i ? 100 : 1000);
+        place(&run, "1", "op", OPERATOR, start_us, i ? 60 : 1000);
     }
-    row(&run, "1", "op", OPERATOR, 1300, 100);
+    place(&run, "1", "op", OPERATOR, 1300, 100);
     analyze(&run);
     is_whole(&run);
-    is_int(us(at(&run, "critical_path.steady.length_us")), 300, "the cold first step and what follows the last are left out");
+    is_int(us_of(at(&run, "critical_path.steady.length_us")), 300,
+           "the cold first step and what follows the last are left out");
     double ratio = -1;
     ok(ap_value_number(at(&run, "critical_path.steady.cpu_bound_ratio"), &ratio) && ratio > 0.599 && ratio < 0.601,
        "shares are of the steady steps alone");
@@ -432,29 +370,33 @@ static void steady_steps_are_told_apart(void)
 
 static void add_random_row(struct run *run, struct random *random, ap_link_key number)
 {
-    static const char *const names[] = { "cudaDeviceSynchronize", "cudaStreamSynchronize", "aten::mm",
-                                         "autograd::engine::evaluate_function: X", "ProfilerStep#1", "cudaEventQuery",
-                                         "ncclDevKernel", "cudaMemcpyAsync" };
-    static const unsigned tags[] = { OPERATOR, OPERATOR, ANNOTATION, PYTHON, RUNTIME, RUNTIME, KERNEL, KERNEL, MEMCPY, MEMSET, SYNC };
+    static const char *const names[] = {
+        "cudaDeviceSynchronize", "cudaStreamSynchronize", "aten::mm",      "autograd::engine::evaluate_function: X",
+        "ProfilerStep#1",        "cudaEventQuery",        "ncclDevKernel", "cudaMemcpyAsync"
+    };
+    static const unsigned tags[] = { OPERATOR, OPERATOR, ANNOTATION, PYTHON, RUNTIME, RUNTIME,
+                                     KERNEL,   KERNEL,   MEMCPY,     MEMSET, SYNC };
     static const char *const tids[] = { "1", "2", "3" };
     unsigned tag = tags[random_below(random, AP_COUNT_OF(tags))];
     const char *name = names[random_below(random, AP_COUNT_OF(names))];
     const char *tid = tids[random_below(random, AP_COUNT_OF(tids))];
-    int64_t start_us = (int64_t)random_below(random, 60), dur_us = (int64_t)random_below(random, 3) * (int64_t)random_below(random, 12);
+    int64_t start_us = (int64_t)random_below(random, 60),
+            dur_us = (int64_t)random_below(random, 3) * (int64_t)random_below(random, 12);
     ap_link_key other = 1 + (ap_link_key)random_below(random, number);
-    row(run, tid, name, tag, start_us, dur_us);
+    place(run, tid, name, tag, start_us, dur_us);
     enum ap_status status = AP_OK;
     if (ap_row_kind((uint8_t)tag) == AP_KIND_runtime)
         status = ap_trace_add_call_detail(run->trace, (struct ap_call_detail){ .correlation = other }, NULL);
     else if (ap_event_kind_is_gpu_work(ap_row_kind((uint8_t)tag)))
         status = ap_trace_add_work_detail(run->trace, (struct ap_work_detail){ .correlation = other, .as.bytes = -1 }, NULL);
     else if (ap_row_kind((uint8_t)tag) == AP_KIND_gpu_sync)
-        status = ap_trace_add_sync_detail(run->trace,
-                                          (struct ap_sync_detail){ .correlation = other,
-                                                                   .record_correlation = 1 + (ap_link_key)random_below(random, number),
-                                                                   .stream = 1 + (int64_t)random_below(random, 3),
-                                                                   .wait_on_stream = (int64_t)random_below(random, 4) },
-                                          NULL);
+        status = ap_trace_add_sync_detail(
+            run->trace,
+            (struct ap_sync_detail){ .correlation = other,
+                                     .record_correlation = 1 + (ap_link_key)random_below(random, number),
+                                     .stream = 1 + (int64_t)random_below(random, 3),
+                                     .wait_on_stream = (int64_t)random_below(random, 4) },
+            NULL);
     if (status != AP_OK)
         abort();
 }
@@ -526,12 +468,12 @@ static void failing_allocations_end_cleanly(void)
     bool clean = true;
     for (enum ap_status status = AP_ERROR_MEMORY; status != AP_OK; fail_after++) {
         struct run run;
-        struct ap_analyze_options options = { .path = "typed by hand" };
+        struct ap_part_options options = { .path = "typed by hand" };
         add_two_streams(&run);
-        row(&run, "2", "autograd::engine::evaluate_function: A", OPERATOR, 50, 10);
+        place(&run, "2", "autograd::engine::evaluate_function: A", OPERATOR, 50, 10);
         sync_row(&run, "Stream Sync", 40, (struct ap_sync_detail){ .correlation = 5, .stream = 7, .wait_on_stream = -1 });
         run.gate.fail_after = fail_after;
-        status = ap_analyze_trace(run.trace, &options, &run.notes, &run.model, NULL);
+        status = analyze_trace(run.trace, &options, &run.notes, &run.model, NULL);
         run.gate.fail_after = -1;
         clean = clean && (status == AP_OK || status == AP_ERROR_MEMORY);
         ap_trace_free(run.trace);

@@ -47,23 +47,28 @@ static enum ap_status fold(const char *json, bool with_folded, struct text *ret_
     return status;
 }
 
-#define BLOCK(address, bytes, frames)                                                                        \
-    "{\"address\":" address ",\"size\":512,\"requested_size\":" bytes ",\"state\":\"active_allocated\",\"frames\":[" \
-    frames "]}"
+#define BLOCK(address, bytes, frames)                                                                                       \
+    "{\"address\":" address ",\"size\":512,\"requested_size\":" bytes ",\"state\":\"active_allocated\",\"frames\":[" frames \
+    "]}"
 #define FRAME(file, line, name) "{\"filename\":\"" file "\",\"line\":" line ",\"name\":\"" name "\"}"
-#define SEGMENT(device, blocks)                                                                              \
+#define SEGMENT(device, blocks)                                                                                 \
     "{\"device\":" device ",\"address\":4096,\"total_size\":2048,\"allocated_size\":1024,\"active_size\":1024," \
     "\"requested_size\":1000,\"stream\":0,\"segment_type\":\"small\",\"blocks\":[" blocks "]}"
 
 static void one_device(void)
 {
     struct text text;
-    is_int(fold("{\"segments\":[" SEGMENT("0",
-                BLOCK("4096", "300", FRAME("b.py", "2", "g") "," FRAME("a.py", "1", "f")) ","
-                BLOCK("4608", "200", FRAME("b.py", "2", "g") "," FRAME("a.py", "1", "f")) ","
-                BLOCK("5120", "500", "") ","
-                BLOCK("5632", "7", FRAME("x;y\\nz.py", "0", "\\u202ename") "," FRAME("", "0", ""))) "]}", true, &text),
-           AP_OK, "a snapshot is folded");
+    is_int(
+        fold("{\"segments\":[" SEGMENT(
+                 "0", BLOCK("4096", "300", FRAME("b.py", "2", "g") "," FRAME("a.py", "1", "f")) "," BLOCK(
+                          "4608", "200",
+                          FRAME("b.py", "2", "g") "," FRAME(
+                              "a.py", "1", "f")) "," BLOCK("5120", "500",
+                                                           "") "," BLOCK("5632", "7",
+                                                                         FRAME("x;y\\nz.py", "0",
+                                                                               "\\u202ename") "," FRAME("", "0", ""))) "]}",
+             true, &text),
+        AP_OK, "a snapshot is folded");
     is_str(text.data,
            "no stack recorded 500\n"
            "a.py:1 f;b.py:2 g 500\n"
@@ -74,8 +79,10 @@ static void one_device(void)
 static void two_devices(void)
 {
     struct text text;
-    is_int(fold("{\"segments\":[" SEGMENT("1", BLOCK("4096", "5", FRAME("b.py", "2", "g"))) ","
-                SEGMENT("0", BLOCK("4096", "3", "")) "]}", true, &text), AP_OK, "two devices are folded");
+    is_int(fold("{\"segments\":[" SEGMENT("1", BLOCK("4096", "5", FRAME("b.py", "2", "g"))) "," SEGMENT(
+                    "0", BLOCK("4096", "3", "")) "]}",
+                true, &text),
+           AP_OK, "two devices are folded");
     is_str(text.data, "device 0;no stack recorded 3\ndevice 1;b.py:2 g 5\n", "each under its name");
 }
 

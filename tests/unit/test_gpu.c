@@ -3,58 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze.h"
 #include "random.h"
-#include "tap.h"
-
-/* A trace typed by hand, and what analysis makes of its GPU work. */
-struct run {
-    struct ap_gate gate;
-    struct ap_trace *trace;
-    struct ap_notes notes;
-    struct ap_model model;
-    uint64_t top_n;
-};
-
-#define RUNTIME (AP_KIND_runtime | AP_ROW_X)
-#define KERNEL (AP_KIND_kernel | AP_ROW_X)
-#define MEMCPY (AP_KIND_memcpy | AP_ROW_X)
-#define MEMSET (AP_KIND_memset | AP_ROW_X)
+#include "typed_trace.h"
 
 #define NCCL "ncclDevKernel_AllReduce"
 #define ADD "void at::native::vectorized_elementwise_kernel<4, Add>"
 #define MUL "void at::native::vectorized_elementwise_kernel<4, Mul>"
 #define SUM "void at::native::reduce_kernel<512, 1, Sum>"
 
-static void begin(struct run *run)
-{
-    memset(run, 0, sizeof(*run));
-    ap_gate_init(&run->gate, 0);
-    ap_model_init(&run->model, &run->gate);
-    if (ap_trace_new(&run->gate, &run->trace, NULL) != AP_OK)
-        abort();
-}
-
 /* On the stream @tid of a device; @start_ns and @dur_ns. */
-static void row(struct run *run, int64_t device, const char *tid, const char *name, unsigned tag, int64_t start_ns,
-                int64_t dur_ns)
+static void device_row(struct run *run, int64_t device, const char *tid, const char *name, unsigned tag, int64_t start_ns,
+                       int64_t dur_ns)
 {
-    struct ap_trace *trace = run->trace;
-    struct ap_str text;
-    uint32_t track;
     char pid[24];
     (void)snprintf(pid, sizeof(pid), "%lld", (long long)device);
-    if (ap_strpool_intern(&trace->strings, name, strlen(name), &text, NULL) != AP_OK ||
-        ap_trace_track(trace, ap_text_of(pid), false, ap_text_of(tid), false, &track, NULL) != AP_OK ||
-        ap_trace_add_row(trace, start_ns, dur_ns, text, track, (uint8_t)tag, NULL) != AP_OK)
-        abort();
+    uint32_t track = add_row(run, pid, tid, name, tag, start_ns, dur_ns);
     if (ap_event_kind_is_gpu_work(ap_row_kind((uint8_t)tag)))
-        trace->tracks[track].device = device;
+        run->trace->tracks[track].device = device;
 }
 
 static void kernel(struct run *run, const char *tid, const char *name, int64_t start_ns, int64_t dur_ns)
 {
-    row(run, 0, tid, name, KERNEL, start_ns, dur_ns);
+    device_row(run, 0, tid, name, KERNEL, start_ns, dur_ns);
 }
 
 static void detail(struct run *run, struct ap_work_detail detail)
@@ -65,38 +35,13 @@ static void detail(struct run *run, struct ap_work_detail detail)
 
 static void copy(struct run *run, const char *name, int64_t start_ns, int64_t dur_ns, int64_t bytes)
 {
-    row(run, 0, "9", name, MEMCPY, start_ns, dur_ns);
+    device_row(run, 0, "9", name, MEMCPY, start_ns, dur_ns);
     detail(run, (struct ap_work_detail){ .as.bytes = bytes });
 }
 
 static void grid(struct run *run, float blocks_per_sm, float occupancy_ratio)
 {
     detail(run, (struct ap_work_detail){ .as.grid = { blocks_per_sm, occupancy_ratio } });
-}
-
-static void analyze(struct run *run)
-{
-    struct ap_analyze_options options = { .path = "typed by hand", .top_n = run->top_n };
-    struct ap_error error = { AP_OK, false, 0, "" };
-    is_int(ap_analyze_trace(run->trace, &options, &run->notes, &run->model, &error), AP_OK, "the analysis runs");
-}
-
-static void end(struct run *run)
-{
-    ap_trace_free(run->trace);
-    ap_model_release(&run->model);
-    is_u64(run->gate.used_bytes, 0, "all memory is given back");
-}
-
-static const struct ap_value *at(const struct run *run, const char *path)
-{
-    return ap_value_at(&run->model.root, path);
-}
-
-/* Times in ns, counts, bytes. */
-static int64_t number(const struct run *run, const char *path)
-{
-    return ap_value_integer(at(run, path), -1);
 }
 
 static const struct ap_value *item(const struct run *run, const char *list, size_t index)
@@ -118,7 +63,7 @@ static bool is_near(const struct ap_value *value, double want)
     return value && value->type != AP_VALUE_NULL && ap_value_number(value, &got) && got > want - 1e-6 && got < want + 1e-6;
 }
 
-static bool is_null(const struct ap_value *value)
+static bool null_value(const struct ap_value *value)
 {
     return value && value->type == AP_VALUE_NULL;
 }
@@ -135,9 +80,9 @@ static void every_part_of_a_device_is_a_union(void)
     struct run run;
     begin(&run);
     kernel(&run, "7", "gemm", 100, 40);
-    kernel(&run, "8", "gemm", 120, 40);                    /* beside it: 100..160 */
-    kernel(&run, "20", NCCL, 150, 50);                     /* 10 beside compute */
-    row(&run, 0, "9", "Memset (Device)", MEMSET, 190, 20); /* 10 beside the collective */
+    kernel(&run, "8", "gemm", 120, 40);                           /* beside it: 100..160 */
+    kernel(&run, "20", NCCL, 150, 50);                            /* 10 beside compute */
+    device_row(&run, 0, "9", "Memset (Device)", MEMSET, 190, 20); /* 10 beside the collective */
     copy(&run, "Memcpy HtoD (Pinned -> Device)", 150, 100, 1000);
     kernel(&run, "7", "gemm", 240, 20);
     analyze(&run);
@@ -167,10 +112,10 @@ static void devices_are_told_by_number_and_kept_apart(void)
 {
     struct run run;
     begin(&run);
-    row(&run, 9, "7", "gemm", KERNEL, 0, 10);
-    row(&run, 2, "7", "gemm", KERNEL, 5, 10);
-    row(&run, 9, "7", NCCL, KERNEL, 20, 10);
-    row(&run, 2, "7", NCCL, KERNEL, 5, 10);
+    device_row(&run, 9, "7", "gemm", KERNEL, 0, 10);
+    device_row(&run, 2, "7", "gemm", KERNEL, 5, 10);
+    device_row(&run, 9, "7", NCCL, KERNEL, 20, 10);
+    device_row(&run, 2, "7", NCCL, KERNEL, 5, 10);
     analyze(&run);
     is_u64(ap_value_count(at(&run, "gpu.devices")), 2, "two devices");
     is_int(member(item(&run, "gpu.devices", 0), "device"), 2, "in order of their numbers");
@@ -189,7 +134,7 @@ static void rows_without_length_or_place_make_no_time(void)
     kernel(&run, "7", "gemm", 10, 0);
     analyze(&run);
     is_int(number(&run, "gpu.window_us"), 0, "one row without length");
-    ok(is_null(at(&run, "gpu.utilization_ratio")), "has no utilisation");
+    ok(null_value(at(&run, "gpu.utilization_ratio")), "has no utilisation");
     is_int(number(&run, "gpu.kernel.count"), 1, "but is counted");
     end(&run);
 
@@ -219,7 +164,7 @@ static void what_was_launched_before_recording_is_told_apart(void)
     detail(&run, (struct ap_work_detail){ .correlation = 5, .as.grid = { -1, -1 } });
     kernel(&run, "7", "gemm", 50, 30);
     detail(&run, (struct ap_work_detail){ .correlation = 6, .as.grid = { -1, -1 } });
-    row(&run, 77, "77", "cudaLaunchKernel", RUNTIME, 45, 3);
+    device_row(&run, 77, "77", "cudaLaunchKernel", RUNTIME, 45, 3);
     if (ap_trace_add_call_detail(run.trace, (struct ap_call_detail){ .correlation = 6 }, NULL) != AP_OK)
         abort();
     analyze(&run);
@@ -233,8 +178,8 @@ static void what_was_launched_before_recording_is_told_apart(void)
     begin(&run);
     kernel(&run, "7", "gemm", 0, 40);
     analyze(&run);
-    ok(is_null(at(&run, "gpu.launched_before_recording_count")), "unknown where no launch was recorded");
-    ok(is_null(at(&run, "gpu.recorded_window_us")), "as is their window");
+    ok(null_value(at(&run, "gpu.launched_before_recording_count")), "unknown where no launch was recorded");
+    ok(null_value(at(&run, "gpu.recorded_window_us")), "as is their window");
     end(&run);
 }
 
@@ -302,8 +247,9 @@ static void a_multiplication_within_a_convolution_is_told(void)
     struct run run;
     begin(&run);
     for (unsigned i = 1; i <= 2; i++) {
-        row(&run, 77, "77", i == 1 ? "aten::cudnn_convolution" : "aten::mm", AP_KIND_operator | AP_ROW_X, i * 100, 50);
-        row(&run, 77, "77", "cudaLaunchKernel", RUNTIME, i * 100 + 10, 5);
+        device_row(&run, 77, "77", i == 1 ? "aten::cudnn_convolution" : "aten::mm", AP_KIND_operator | AP_ROW_X, i * 100,
+                   50);
+        device_row(&run, 77, "77", "cudaLaunchKernel", RUNTIME, i * 100 + 10, 5);
         if (ap_trace_add_call_detail(run.trace, (struct ap_call_detail){ .correlation = i }, NULL) != AP_OK)
             abort();
         kernel(&run, "7", "volta_sgemm", i * 1000, i * 10);
@@ -352,7 +298,8 @@ static void grids_are_weighted_by_time(void)
     analyze(&run);
     ok(is_near(at(&run, "gpu.sm.mean_blocks_per_sm"), (50.0 + 400 + 25) / 300), "blocks per multiprocessor");
     ok(is_near(at(&run, "gpu.sm.occupancy_ratio"), 0.4), "occupancy, of those that tell it");
-    ok(is_near(at(&run, "gpu.sm.estimated_efficiency_ratio"), (25.0 + 100 + 25) / 400), "at each instant the largest counts");
+    ok(is_near(at(&run, "gpu.sm.estimated_efficiency_ratio"), (25.0 + 100 + 25) / 400),
+       "at each instant the largest counts");
     is_int(number(&run, "gpu.sm.small_grid_us"), 100, "a small grid; a collective's is meant to be small");
     ok(is_near(at(&run, "gpu.sm.small_grid_ratio"), 0.5), "of the kernels that tell");
     ok(is_near(at(&run, "gpu.sm.known_ratio"), 0.75), "which are not all");
@@ -366,15 +313,17 @@ static void grids_are_weighted_by_time(void)
     begin(&run);
     kernel(&run, "7", "gemm", 0, 100);
     analyze(&run);
-    static const char *const unknown[] = { "gpu.sm.mean_blocks_per_sm", "gpu.sm.occupancy_ratio", "gpu.sm.small_grid_us",
-                                           "gpu.sm.estimated_efficiency_ratio", "gpu.sm.small_grid_ratio",
-                                           "gpu.fill.empty_sm_us", "gpu.fill.overlap_ratio" };
+    static const char *const unknown[] = { "gpu.sm.mean_blocks_per_sm", "gpu.sm.occupancy_ratio",
+                                           "gpu.sm.small_grid_us",      "gpu.sm.estimated_efficiency_ratio",
+                                           "gpu.sm.small_grid_ratio",   "gpu.fill.empty_sm_us",
+                                           "gpu.fill.overlap_ratio" };
     for (size_t i = 0; i < AP_COUNT_OF(unknown); i++)
-        ok(is_null(at(&run, unknown[i])), unknown[i]);
+        ok(null_value(at(&run, unknown[i])), unknown[i]);
     end(&run);
 }
 
-/* What each nanosecond counts: the most filled of the kernels running then; what all of them leave empty; whether there are two. */
+/* What each nanosecond counts: the most filled of the kernels running then; what all of them leave empty; whether there are
+ * two. */
 static void fill_equals_a_slow_count(void)
 {
     enum { KERNELS = 60, TICKS = 400 };
@@ -409,8 +358,8 @@ static void fill_equals_a_slow_count(void)
             empty += count && all < 1 ? 1 - all : 0;
             together += count > 1;
         }
-        struct ap_analyze_options options = { .path = "random" };
-        if (ap_analyze_trace(run.trace, &options, &run.notes, &run.model, NULL) != AP_OK)
+        struct ap_part_options options = { .path = "random" };
+        if (analyze_trace(run.trace, &options, &run.notes, &run.model, NULL) != AP_OK)
             abort();
         (void)ap_value_number(at(&run, "gpu.sm.estimated_efficiency_ratio"), &got);
         double off = got - sum / (double)(last - first);
@@ -469,7 +418,8 @@ static void bytes_that_no_copy_tells_are_not_zero(void)
     const struct ap_value *first = item(&run, "gpu.copies", 0);
     ok(ap_value_member(first, "bytes")->type == AP_VALUE_NULL && ap_value_member(first, "mean_bytes")->type == AP_VALUE_NULL,
        "of a kind");
-    ok(at(&run, "gpu.memcpy.bytes")->type == AP_VALUE_NULL && at(&run, "gpu.memcpy.htod_bytes")->type == AP_VALUE_NULL, "of all");
+    ok(at(&run, "gpu.memcpy.bytes")->type == AP_VALUE_NULL && at(&run, "gpu.memcpy.htod_bytes")->type == AP_VALUE_NULL,
+       "of all");
     is_int(number(&run, "gpu.memcpy.dtoh_bytes"), 0, "no copies are no bytes");
     end(&run);
 }
@@ -489,7 +439,7 @@ static void exposed_copies_equal_a_slow_count(void)
             dur[i] = (int64_t)random_below(&random, 20);
             device[i] = (int64_t)random_below(&random, 2);
             is_copy[i] = random_below(&random, 2);
-            row(&run, device[i], "7", is_copy[i] ? "copy" : "gemm", is_copy[i] ? MEMCPY : KERNEL, start[i], dur[i]);
+            device_row(&run, device[i], "7", is_copy[i] ? "copy" : "gemm", is_copy[i] ? MEMCPY : KERNEL, start[i], dur[i]);
         }
         for (int copied = 0; copied < ROWS; copied++)
             for (int64_t tick = start[copied]; is_copy[copied] && tick < start[copied] + dur[copied]; tick++) {
@@ -498,8 +448,8 @@ static void exposed_copies_equal_a_slow_count(void)
                     hidden |= !is_copy[i] && device[i] == device[copied] && start[i] <= tick && tick < start[i] + dur[i];
                 want += !hidden;
             }
-        struct ap_analyze_options options = { .path = "random" };
-        if (ap_analyze_trace(run.trace, &options, &run.notes, &run.model, NULL) != AP_OK)
+        struct ap_part_options options = { .path = "random" };
+        if (analyze_trace(run.trace, &options, &run.notes, &run.model, NULL) != AP_OK)
             abort();
         got = member(item(&run, "gpu.copies", 0), "exposed_us");
         wrong += got != want;
@@ -605,7 +555,7 @@ static void build_some_of_everything(struct run *run)
         copy(run, "Memcpy HtoD (Pageable -> Device)", at_ns, 1000, 65536);
         at_ns += 51000;
     }
-    row(run, 1, "7", NCCL, KERNEL, 0, 10);
+    device_row(run, 1, "7", NCCL, KERNEL, 0, 10);
 }
 
 static void refused_memory_is_reported_and_none_is_lost(void)
@@ -614,11 +564,11 @@ static void refused_memory_is_reported_and_none_is_lost(void)
     int wrong = 0;
     for (int64_t after = 0; status != AP_OK && after < 10000; after++) {
         struct run run;
-        struct ap_analyze_options options = { .path = "typed by hand" };
-        struct ap_error error = { AP_OK, false, 0, "" };
+        struct ap_part_options options = { .path = "typed by hand" };
+        struct ap_error error = { .status = AP_OK };
         build_some_of_everything(&run);
         run.gate.fail_after = after;
-        status = ap_analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
+        status = analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
         wrong += status != AP_OK && error.status != AP_ERROR_MEMORY;
         ap_trace_free(run.trace);
         ap_model_release(&run.model);

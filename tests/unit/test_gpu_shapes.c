@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze.h"
 #include "shape_text.h"
-#include "tap.h"
 
-#define OPERATOR (AP_KIND_operator | AP_ROW_X | AP_ROW_CPU_CATEGORY)
-#define RUNTIME (AP_KIND_runtime | AP_ROW_X)
-#define KERNEL (AP_KIND_kernel | AP_ROW_X)
+#define RUN_MORE    \
+    int64_t now_us; \
+    uint32_t correlation;
+#include "typed_trace.h"
 
 #define GEMM "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n"
 #define GEMM_ALIGN1 "cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_nn_align1"
@@ -20,45 +19,15 @@
 #define MUL "void at::native::vectorized_elementwise_kernel<4, Mul>"
 #define BF16 "[\"c10::BFloat16\", \"c10::BFloat16\", \"c10::BFloat16\"]"
 
-struct run {
-    struct ap_gate gate;
-    struct ap_trace *trace;
-    struct ap_notes notes;
-    struct ap_model model;
-    int64_t now_us;
-    uint32_t correlation;
-};
-
-static void begin(struct run *run)
-{
-    memset(run, 0, sizeof(*run));
-    ap_gate_init(&run->gate, 0);
-    ap_model_init(&run->model, &run->gate);
-    if (ap_trace_new(&run->gate, &run->trace, NULL) != AP_OK)
-        abort();
-}
-
-static void row(struct run *run, const char *thread, const char *name, unsigned tag, int64_t start_us, int64_t dur_us)
-{
-    struct ap_trace *trace = run->trace;
-    struct ap_str text;
-    uint32_t track;
-    if (ap_strpool_intern(&trace->strings, name, strlen(name), &text, NULL) != AP_OK ||
-        ap_trace_track(trace, AP_TEXT("1"), false, ap_text_of(thread), false, &track, NULL) != AP_OK ||
-        ap_trace_add_row(trace, start_us * 1000, dur_us * 1000, text, track, (uint8_t)tag, NULL) != AP_OK)
-        abort();
-    if (ap_event_kind_is_gpu_work(ap_row_kind((uint8_t)tag)))
-        trace->tracks[track].device = 0;
-}
-
 /* An operator of 5 us, its call and the kernel behind it; all follow each other. */
-static void run_op(struct run *run, const char *op, const char *dims, const char *types, const char *stream, const char *kernel,
-                   int64_t dur_us)
+static void run_op(struct run *run, const char *op, const char *dims, const char *types, const char *stream,
+                   const char *kernel, int64_t dur_us)
 {
     struct ap_op_detail detail = { .sequence = 0 };
     row(run, "1", op, OPERATOR, run->now_us, 5);
-    if (dims && (ap_trace_join_signature(run->trace, ap_text_of(dims), ap_text_of(types), &detail.signature, NULL) != AP_OK ||
-                 ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK))
+    if (dims &&
+        (ap_trace_join_signature(run->trace, ap_text_of(dims), ap_text_of(types), &detail.signature, NULL) != AP_OK ||
+         ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK))
         abort();
     run->correlation++;
     row(run, "1", "cudaLaunchKernel", RUNTIME, run->now_us + 1, 2);
@@ -73,25 +42,6 @@ static void run_op(struct run *run, const char *op, const char *dims, const char
 static void kernel(struct run *run, const char *kernel, int64_t dur_us)
 {
     run_op(run, "aten::op", NULL, NULL, "7", kernel, dur_us);
-}
-
-static void analyze(struct run *run)
-{
-    struct ap_analyze_options options = { .path = "typed by hand" };
-    struct ap_error error = { AP_OK, false, 0, "" };
-    is_int(ap_analyze_trace(run->trace, &options, &run->notes, &run->model, &error), AP_OK, "the analysis runs");
-}
-
-static void end(struct run *run)
-{
-    ap_trace_free(run->trace);
-    ap_model_release(&run->model);
-    is_u64(run->gate.used_bytes, 0, "all memory is given back");
-}
-
-static int64_t number(const struct run *run, const char *path)
-{
-    return ap_value_integer(ap_value_at(&run->model.root, path), -1);
 }
 
 static const struct ap_value *top(const struct run *run)
@@ -179,8 +129,10 @@ static void sizes_tell_alignment(void)
     ok(unaligned("aten::mm", "[[888, 2880], [2880, 50257]]", BF16, false), "the columns");
     ok(!unaligned("aten::mm", "[[887, 2880], [2880, 640]]", BF16, true), "rows do not matter");
     ok(unaligned("aten::bmm", "[[96, 3137, 64], [96, 64, 3137]]", BF16, true), "of batches too");
-    ok(unaligned("aten::addmm", "[[10], [5, 128], [128, 10], [], []]", "[\"c10::Half\", \"c10::Half\"]", true), "behind the bias");
-    ok(!unaligned("aten::addmm", "[[7], [5, 128], [128, 16], [], []]", "[\"c10::Half\", \"c10::Half\"]", true), "not the bias");
+    ok(unaligned("aten::addmm", "[[10], [5, 128], [128, 10], [], []]", "[\"c10::Half\", \"c10::Half\"]", true),
+       "behind the bias");
+    ok(!unaligned("aten::addmm", "[[7], [5, 128], [128, 16], [], []]", "[\"c10::Half\", \"c10::Half\"]", true),
+       "not the bias");
     ok(unaligned("aten::_scaled_mm", "[[32, 72], [72, 64]]", fp8, true), "of 8 bits: 16 elements");
     ok(!unaligned("aten::mm", "[[5, 127], [127, 127]]", "[\"float\", \"float\"]", true), "32 bits: nothing is said");
     ok(!unaligned("aten::mul", "[[5, 127], [127, 127]]", BF16, true), "no product");
@@ -189,8 +141,18 @@ static void sizes_tell_alignment(void)
 
 static void what_is_no_list_of_sizes_says_nothing(void)
 {
-    static const char *const odd[] = { "", "[", "[]", "[[]]", "[[], []]", "[[8, 127]", "]]]]", "[[-3], [[[3]]]]", "null",
-                                       "[[8, 99999999999999999999], [3, 99999999999999999999]]", "[\"a\", \"b\"]", ",,,," };
+    static const char *const odd[] = { "",
+                                       "[",
+                                       "[]",
+                                       "[[]]",
+                                       "[[], []]",
+                                       "[[8, 127]",
+                                       "]]]]",
+                                       "[[-3], [[[3]]]]",
+                                       "null",
+                                       "[[8, 99999999999999999999], [3, 99999999999999999999]]",
+                                       "[\"a\", \"b\"]",
+                                       ",,,," };
     int told = 0;
     for (size_t i = 0; i < AP_COUNT_OF(odd); i++)
         told += unaligned("aten::mm", odd[i], BF16, true);
@@ -218,7 +180,8 @@ static void unaligned_products_are_summed_and_named(void)
     ok(member_is(first, "operator", "aten::bmm") && member_is(first, "told_by", "kernel and shapes"), "the longest first");
     ok(member_is(second, "dims", "[[8, 127], [127, 8]]") && member_is(second, "told_by", "shapes"), "by shapes alone");
     is_int(ap_value_integer(ap_value_member(second, "count"), -1), 2, "calls alike are one");
-    is_int(ap_value_integer(ap_value_member(ap_value_member(second, "longest"), "dur_us"), -1), 20000, "the longest of them");
+    is_int(ap_value_integer(ap_value_member(ap_value_member(second, "longest"), "dur_us"), -1), 20000,
+           "the longest of them");
     ok(member_is(third, "kernel", GEMM_ALIGN1) && member_is(third, "told_by", "kernel"), "by the kernel's name alone");
     end(&run);
 }
@@ -246,13 +209,13 @@ static void refused_memory_is_reported_and_none_is_lost(void)
     int wrong = 0;
     for (int64_t after = 0; status != AP_OK && after < 10000; after++) {
         struct run run;
-        struct ap_analyze_options options = { .path = "typed by hand" };
-        struct ap_error error = { AP_OK, false, 0, "" };
+        struct ap_part_options options = { .path = "typed by hand" };
+        struct ap_error error = { .status = AP_OK };
         begin(&run);
         for (int i = 0; i < 3; i++)
             run_op(&run, "aten::mm", i ? "[[8, 127], [127, 8]]" : "[[8, 125], [125, 8]]", BF16, "7", GEMM, 10);
         run.gate.fail_after = after;
-        status = ap_analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
+        status = analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
         wrong += status != AP_OK && error.status != AP_ERROR_MEMORY;
         ap_trace_free(run.trace);
         ap_model_release(&run.model);

@@ -66,7 +66,8 @@ static struct harness_allocator *allocator_of(uint64_t device_bytes, size_t hist
     const struct harness_device device = { &fake, fake_allocate, fake_release, fake_free_bytes, fake_now_us };
     const struct harness_allocator_options options = { .history_limit = history_limit };
     struct harness_allocator *allocator = NULL;
-    fake = (struct fake_device){ .size_bytes = device_bytes, .next_address = UINT64_C(0x7f0000000000),
+    fake = (struct fake_device){ .size_bytes = device_bytes,
+                                 .next_address = UINT64_C(0x7f0000000000),
                                  .now_us = INT64_C(1753000000000000) };
     ok(harness_allocator_new(&device, &options, &allocator, &error) == AP_OK, "an allocator");
     return allocator;
@@ -93,7 +94,8 @@ static size_t free_blocks(const struct harness_allocator *allocator, int pool)
     return allocator->pools[pool].count;
 }
 
-/** Blocks tile their segments; the sums are the allocator's; no two free ones are neighbours; the pools hold the free ones. */
+/** Blocks tile their segments; the sums are the allocator's; no two free ones are neighbours; the pools hold the free ones.
+ */
 static bool is_sound(const struct harness_allocator *allocator)
 {
     uint64_t reserved = 0, allocated = 0, requested = 0;
@@ -165,7 +167,8 @@ static void streams(void)
     struct harness_block *block = NULL, *other = NULL;
     ok(harness_allocate(allocator, 4 * MIB, 7, &step_frame, &block, &error) == AP_OK &&
            harness_release(allocator, block, &error) == AP_OK &&
-           harness_allocate(allocator, 4 * MIB, 8, &step_frame, &other, &error) == AP_OK, "two streams");
+           harness_allocate(allocator, 4 * MIB, 8, &step_frame, &other, &error) == AP_OK,
+       "two streams");
     is_u64(allocator->reserved_bytes, 40 * MIB, "a stream does not take what another one freed");
     harness_allocator_free(allocator);
 }
@@ -194,8 +197,8 @@ static void ring(void)
     is_u64(allocator->entry_count, 8, "a ring keeps the newest entries");
     bool ordered = true;
     for (size_t i = 1; i < 8; i++)
-        ordered = ordered &&
-                  harness_allocator_entry(allocator, i - 1)->time_us < harness_allocator_entry(allocator, i)->time_us;
+        ordered =
+            ordered && harness_allocator_entry(allocator, i - 1)->time_us < harness_allocator_entry(allocator, i)->time_us;
     ok(ordered, "the oldest first");
     harness_allocator_free(allocator);
 }
@@ -209,7 +212,8 @@ static void no_memory(void)
         atomic_store(&allocator->gate.fail_after, after);
         struct harness_block *blocks[4] = { NULL };
         for (int i = 0; i < 4; i++)
-            failed += harness_allocate(allocator, (uint64_t)(i + 1) * 700 * 1024, 0, &step_frame, &blocks[i], &error) != AP_OK;
+            failed +=
+                harness_allocate(allocator, (uint64_t)(i + 1) * 700 * 1024, 0, &step_frame, &blocks[i], &error) != AP_OK;
         sound = sound && fake.used_bytes == allocator->reserved_bytes;
         harness_allocator_free(allocator);
         sound = sound && fake.used_bytes == 0;

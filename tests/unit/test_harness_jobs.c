@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The jobs of the CUDA harness on a CUDA that only pretends (tests/pretend_cuda): each runs with its cause and without, costs what
- * it should and is recorded so that the analyzer has nothing to complain of. What the analyzer finds in real recordings is for the
- * scorecard to say. */
+ * The jobs of the CUDA harness on a CUDA that only pretends (tests/pretend_cuda): each runs with its cause and without,
+ * costs what it should and is recorded so that the analyzer has nothing to complain of. What the analyzer finds in real
+ * recordings is for the scorecard to say. */
 #define _POSIX_C_SOURCE 200809L /* mkdtemp */
 
 #include <sys/stat.h>
@@ -43,7 +43,8 @@ static struct harness_result run_job(enum harness_scenario_id id, bool planted, 
     else if (recorded == RECORDED)
         ok(harness_recording_link(run.recording, &run.error) == AP_OK &&
                harness_trace_write(run.recording, folder->trace, &run.error) == AP_OK &&
-               harness_snapshot_write(run.allocator, folder->snapshot, &run.error) == AP_OK, "it is written");
+               harness_snapshot_write(run.allocator, folder->snapshot, &run.error) == AP_OK,
+           "it is written");
     const struct harness_result result = { .window_ns = run.window_ns, .held_bytes = run.held_bytes };
     harness_run_release(&run);
     harness_recording_free(run.recording);
@@ -85,7 +86,8 @@ static void scenario(enum harness_scenario_id id)
     if (harness_scenarios[id].cost == HARNESS_COST_time)
         ok(timed[1].window_ns > timed[0].window_ns + timed[0].window_ns / 20, "the cause costs time");
     if (harness_scenarios[id].cost == HARNESS_COST_bytes)
-        ok(timed[1].held_bytes > timed[0].held_bytes && recorded[1].held_bytes == timed[1].held_bytes, "the cause costs bytes");
+        ok(timed[1].held_bytes > timed[0].held_bytes && recorded[1].held_bytes == timed[1].held_bytes,
+           "the cause costs bytes");
     harness_folder_close(&folder);
 }
 

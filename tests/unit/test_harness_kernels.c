@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the kernels of the CUDA harness compute, and what the recording says of their occupancy. Skipped where there is no GPU. */
+ * What the kernels of the CUDA harness compute, and what the recording says of their occupancy. Skipped where there is no
+ * GPU. */
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
 
@@ -63,11 +64,13 @@ static void products(void)
         host[i] = (float)operand(i / SIDE, i % SIDE);
         halves[i] = half_of(operand(i / SIDE, i % SIDE));
     }
-    void *single = to_device(host, sizeof(host)), *half = to_device(halves, sizeof(halves)), *result = to_device(host, sizeof(host));
+    void *single = to_device(host, sizeof(host)), *half = to_device(halves, sizeof(halves)),
+         *result = to_device(host, sizeof(host));
     ok(fine(harness_launch_gemm_f16(half, half, result, SIDE, NULL)) && fetch(result) && is_product(),
        "the product of tensor cores is right");
     (void)cudaMemset(result, 0, sizeof(host));
-    ok(fine(harness_launch_gemm_f32(single, single, result, SIDE, NULL)) && fetch(result) && is_product(), "so is that in fp32");
+    ok(fine(harness_launch_gemm_f32(single, single, result, SIDE, NULL)) && fetch(result) && is_product(),
+       "so is that in fp32");
     (void)cudaFree(single);
     (void)cudaFree(half);
     (void)cudaFree(result);
@@ -96,13 +99,16 @@ static void chains(void)
        "all stages at once do the same");
     (void)cudaMemcpy(a, host, sizeof(host), cudaMemcpyHostToDevice);
     (void)cudaMemcpy(b, host, sizeof(host), cudaMemcpyHostToDevice);
-    ok(fine(harness_launch_add(a, b, NUMBERS, NULL)) && fine(harness_launch_add_all(a, b, NUMBERS, NULL)) && fetch(a) && all_near(3),
+    ok(fine(harness_launch_add(a, b, NUMBERS, NULL)) && fine(harness_launch_add_all(a, b, NUMBERS, NULL)) && fetch(a) &&
+           all_near(3),
        "additions");
     ok(fine(harness_launch_iterate(b, NUMBERS, 100, 8, NULL)) && fetch(b) && all_near(1), "much arithmetic, few blocks");
     float sum = 0;
     void *place = to_device(&sum, sizeof(sum));
-    ok(fine(harness_launch_sum(a, place, NUMBERS, NULL)) && fine(cudaMemcpy(&sum, place, sizeof(sum), cudaMemcpyDeviceToHost)) &&
-           sum > 2.999f * (float)NUMBERS && sum < 3.001f * (float)NUMBERS, "a sum");
+    ok(fine(harness_launch_sum(a, place, NUMBERS, NULL)) &&
+           fine(cudaMemcpy(&sum, place, sizeof(sum), cudaMemcpyDeviceToHost)) && sum > 2.999f * (float)NUMBERS &&
+           sum < 3.001f * (float)NUMBERS,
+       "a sum");
     for (uint32_t i = 0; i < HARNESS_COLD_KERNELS && launched; i++)
         launched = fine(harness_launch_cold(i, a, NUMBERS, NULL));
     ok(launched && fetch(a), "kernels that are used once");
@@ -127,7 +133,8 @@ static void all_reduce(void)
         area.slots = slots;
         area.gave_up = gave_up;
         ok(fine(harness_launch_all_reduce(data, NUMBERS, &area, 0, 1, 1, NULL)) && fetch(data) &&
-               memcmp(back, host, sizeof(host)) == 0, "an all-reduce of one rank changes nothing");
+               memcmp(back, host, sizeof(host)) == 0,
+           "an all-reduce of one rank changes nothing");
     }
     (void)cudaFree(data);
     (void)cudaFreeHost(flags);
@@ -144,8 +151,10 @@ static void occupancy(void)
         struct harness_kernel_limits limits;
         if (!ok(fine(harness_kernel_limits(i, &limits)), "the runtime knows the kernel"))
             continue;
-        const struct harness_kernel_facts facts = { .grid = { 1, 1, 1 }, .block = { limits.threads, 1, 1 },
-                                                    .registers_per_thread = limits.registers, .shared_bytes = limits.shared_bytes };
+        const struct harness_kernel_facts facts = { .grid = { 1, 1, 1 },
+                                                    .block = { limits.threads, 1, 1 },
+                                                    .registers_per_thread = limits.registers,
+                                                    .shared_bytes = limits.shared_bytes };
         is_int(harness_resident_blocks(&properties, &facts), limits.blocks_per_sm, limits.name);
     }
 }

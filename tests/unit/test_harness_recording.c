@@ -17,9 +17,19 @@
 static struct ap_error error;
 
 static const struct harness_device_properties h100 = {
-    .name = "NVIDIA H100", .total_bytes = UINT64_C(85018279936), .compute_major = 9, .sm_count = 132, .warp_size = 32,
-    .threads_per_block = 1024, .threads_per_sm = 2048, .blocks_per_sm = 32, .registers_per_block = 65536,
-    .registers_per_sm = 65536, .shared_per_block = 49152, .shared_per_block_optin = 232448, .shared_per_sm = 233472,
+    .name = "NVIDIA H100",
+    .total_bytes = UINT64_C(85018279936),
+    .compute_major = 9,
+    .sm_count = 132,
+    .warp_size = 32,
+    .threads_per_block = 1024,
+    .threads_per_sm = 2048,
+    .blocks_per_sm = 32,
+    .registers_per_block = 65536,
+    .registers_per_sm = 65536,
+    .shared_per_block = 49152,
+    .shared_per_block_optin = 232448,
+    .shared_per_sm = 233472,
     .shared_reserved_per_block = 1024,
 };
 
@@ -29,17 +39,29 @@ static struct harness_recording *recording_of(int64_t dur_us)
     if (!ok(harness_recording_new(&recording, &error) == AP_OK, "a recording"))
         return NULL;
     recording->device = h100;
-    recording->run = (struct harness_run_facts){ .process_id = 4711, .start_ns = START_NS, .end_ns = START_NS + dur_us * US,
-                                                 .runtime_version = 13000, .driver_version = 13000, .cupti_version = 130001,
-                                                 .rank = 1, .world_size = 2, .backend = "shm" };
+    recording->run = (struct harness_run_facts){ .process_id = 4711,
+                                                 .start_ns = START_NS,
+                                                 .end_ns = START_NS + dur_us * US,
+                                                 .runtime_version = 13000,
+                                                 .driver_version = 13000,
+                                                 .cupti_version = 130001,
+                                                 .rank = 1,
+                                                 .world_size = 2,
+                                                 .backend = "shm" };
     return recording;
 }
 
 static struct harness_row *put(struct harness_recording *recording, enum harness_row_kind kind, const char *name,
                                int64_t start_us, int64_t dur_us, uint64_t correlation)
 {
-    const struct harness_row row = { .kind = kind, .name = name, .start_ns = START_NS + start_us * US, .dur_ns = dur_us * US,
-                                     .thread = 4711, .context = 1, .stream = 7, .correlation = correlation };
+    const struct harness_row row = { .kind = kind,
+                                     .name = name,
+                                     .start_ns = START_NS + start_us * US,
+                                     .dur_ns = dur_us * US,
+                                     .thread = 4711,
+                                     .context = 1,
+                                     .stream = 7,
+                                     .correlation = correlation };
     harness_recording_add(recording, &row);
     return &recording->rows[recording->row_count - 1];
 }
@@ -47,9 +69,10 @@ static struct harness_row *put(struct harness_recording *recording, enum harness
 /** A step of 1000 us from @at_us: an operator launches a kernel; a copy; a wait. Out of order on purpose. */
 static void put_step(struct harness_recording *recording, int64_t at_us, uint64_t correlation)
 {
-    struct harness_row *kernel = put(recording, HARNESS_KERNEL, "gemm_f16_wmma_tensorop_kernel", at_us + 30, 500, correlation);
-    kernel->as.kernel = (struct harness_kernel_facts){ .grid = { 264, 1, 1 }, .block = { 256, 1, 1 },
-                                                       .registers_per_thread = 64 };
+    struct harness_row *kernel =
+        put(recording, HARNESS_KERNEL, "gemm_f16_wmma_tensorop_kernel", at_us + 30, 500, correlation);
+    kernel->as.kernel =
+        (struct harness_kernel_facts){ .grid = { 264, 1, 1 }, .block = { 256, 1, 1 }, .registers_per_thread = 64 };
     put(recording, HARNESS_OP, "aten::mm", at_us + 10, 20, 0);
     put(recording, HARNESS_RUNTIME, "cudaLaunchKernel", at_us + 15, 5, correlation)->as.call_id = 211;
     put(recording, HARNESS_DRIVER, "cuLaunchKernel", at_us + 16, 3, correlation);
@@ -60,8 +83,8 @@ static void put_step(struct harness_recording *recording, int64_t at_us, uint64_
     put(recording, HARNESS_RUNTIME, "cudaStreamSynchronize", at_us + 50, 610, correlation + 2);
     struct harness_row *sync = put(recording, HARNESS_SYNC, "Stream Sync", at_us + 52, 605, correlation + 2);
     sync->as.sync.wait_stream = -1;
-    put(recording, HARNESS_RANGE, harness_recording_text(recording, at_us < 1000 ? "ProfilerStep#1" : "ProfilerStep#2"), at_us,
-        1000, 0);
+    put(recording, HARNESS_RANGE, harness_recording_text(recording, at_us < 1000 ? "ProfilerStep#1" : "ProfilerStep#2"),
+        at_us, 1000, 0);
     struct harness_row *memory = put(recording, HARNESS_MEMORY, "[memory]", at_us + 12, 0, 0);
     memory->as.memory.address = UINT64_C(0x7f0000000000);
     memory->as.memory.bytes = 4096;
@@ -107,7 +130,8 @@ static void linking(void)
         ok(call->makes_work && !find(recording, "cudaStreamSynchronize", 0)->makes_work, "calls that make work are told");
     }
     ok(!find(recording, "cuLaunchKernel", 0), "a driver call within a runtime call is left out");
-    ok(!find(recording, "before_kernel", 0) && !find(recording, "after \"the\" window", 0), "so is what lies outside the window");
+    ok(!find(recording, "before_kernel", 0) && !find(recording, "after \"the\" window", 0),
+       "so is what lies outside the window");
     bool ordered = true;
     for (size_t i = 1; i < recording->row_count; i++)
         ordered = ordered && recording->rows[i - 1].start_ns <= recording->rows[i].start_ns;
@@ -139,7 +163,8 @@ static void trace(void)
     if (!recording || !harness_folder_open(&folder))
         return;
     put_all(recording);
-    if (ok(harness_recording_link(recording, &error) == AP_OK && harness_trace_write(recording, folder.trace, &error) == AP_OK,
+    if (ok(harness_recording_link(recording, &error) == AP_OK &&
+               harness_trace_write(recording, folder.trace, &error) == AP_OK,
            "a trace is written"))
         check_trace(&folder);
     harness_folder_close(&folder);
@@ -154,7 +179,8 @@ static void empty_trace(void)
         return;
     recording->device = (struct harness_device_properties){ .name = "" };
     recording->run.world_size = 0;
-    if (ok(harness_recording_link(recording, &error) == AP_OK && harness_trace_write(recording, folder.trace, &error) == AP_OK,
+    if (ok(harness_recording_link(recording, &error) == AP_OK &&
+               harness_trace_write(recording, folder.trace, &error) == AP_OK,
            "a trace of nothing is written")) {
         struct ap_report *report = harness_report(folder.trace, NULL);
         if (report)
@@ -175,8 +201,9 @@ static void short_of_memory(void)
             continue;
         recording->run = (struct harness_run_facts){ .start_ns = START_NS, .end_ns = START_NS + 5000 * US };
         atomic_store(&recording->gate.fail_after, after);
-        const struct harness_row row = { .kind = HARNESS_RUNTIME, .name = "cudaLaunchKernel", .start_ns = START_NS + US,
-                                         .correlation = 1, .dur_ns = US };
+        const struct harness_row row = {
+            .kind = HARNESS_RUNTIME, .name = "cudaLaunchKernel", .start_ns = START_NS + US, .correlation = 1, .dur_ns = US
+        };
         for (int i = 0; i < 100; i++)
             harness_recording_add(recording, &row);
         said = said && (harness_recording_link(recording, &error) != AP_OK || recording->row_count == 100);
@@ -205,8 +232,9 @@ static void call_names(void)
 
 static uint32_t resident(uint32_t threads, uint32_t registers, uint64_t shared)
 {
-    const struct harness_kernel_facts kernel = { .grid = { 1, 1, 1 }, .block = { threads, 1, 1 },
-                                                 .registers_per_thread = registers, .shared_bytes = shared };
+    const struct harness_kernel_facts kernel = {
+        .grid = { 1, 1, 1 }, .block = { threads, 1, 1 }, .registers_per_thread = registers, .shared_bytes = shared
+    };
     return harness_resident_blocks(&h100, &kernel);
 }
 
@@ -219,7 +247,9 @@ static void occupancy(void)
     is_int(resident(2000, 16, 0), 0, "a block that is too large never runs");
     const struct harness_kernel_facts few = { .grid = { 66, 1, 1 }, .block = { 1024, 1, 1 } };
     is_int(harness_occupancy_percent(&h100, &few), 25, "a small grid leaves multiprocessors empty");
-    const struct harness_kernel_facts many = { .grid = { 1, 100000, 1 }, .block = { 256, 1, 1 }, .registers_per_thread = 128 };
+    const struct harness_kernel_facts many = { .grid = { 1, 100000, 1 },
+                                               .block = { 256, 1, 1 },
+                                               .registers_per_thread = 128 };
     is_int(harness_occupancy_percent(&h100, &many), 25, "a large one fills what is resident");
 }
 
@@ -229,8 +259,8 @@ static void scenarios(void)
     for (int id = 0; id < HARNESS_SCENARIO_COUNT_; id++) {
         struct harness_rules rules;
         harness_scenario_rules(&harness_scenarios[id], &rules);
-        sound = sound && harness_scenario_find(harness_scenarios[id].name) == (enum harness_scenario_id)id && rules.list[0] &&
-                rules.list[0][0] && harness_scenarios[id].ranks >= 1;
+        sound = sound && harness_scenario_find(harness_scenarios[id].name) == (enum harness_scenario_id)id &&
+                rules.list[0] && rules.list[0][0] && harness_scenarios[id].ranks >= 1;
     }
     ok(sound, "each scenario has a name of its own and rules that name it");
     is_int(harness_scenario_find("no such"), HARNESS_SCENARIO_COUNT_, "an unknown name is told");
@@ -242,8 +272,8 @@ static void scenarios(void)
 static bool parse(struct harness_options *options, char *mistake, size_t mistake_bytes, const char *a, const char *b,
                   const char *c, const char *d)
 {
-    char *arguments[] = { (char[]){ "cuda_harness" }, (char *)(uintptr_t)a, (char *)(uintptr_t)b, (char *)(uintptr_t)c,
-                          (char *)(uintptr_t)d, NULL };
+    char *arguments[] = { (char[]){ "cuda_harness" }, (char *)(uintptr_t)a, (char *)(uintptr_t)b,
+                          (char *)(uintptr_t)c,       (char *)(uintptr_t)d, NULL };
     int count = 0;
     while (arguments[count])
         count++;
@@ -254,12 +284,16 @@ static void command_line(void)
 {
     struct harness_options options;
     char mistake[200] = "";
-    ok(parse(&options, mistake, sizeof(mistake), "--scenario", "leak", "--out", "x") && options.chosen[HARNESS_SCENARIO_leak] &&
-           !options.chosen[HARNESS_SCENARIO_device_full] && strcmp(options.out, "x") == 0, "one scenario");
-    ok(parse(&options, mistake, sizeof(mistake), "--all", "--out", "x", NULL) && options.chosen[HARNESS_SCENARIO_slow_rank], "all");
+    ok(parse(&options, mistake, sizeof(mistake), "--scenario", "leak", "--out", "x") &&
+           options.chosen[HARNESS_SCENARIO_leak] && !options.chosen[HARNESS_SCENARIO_device_full] &&
+           strcmp(options.out, "x") == 0,
+       "one scenario");
+    ok(parse(&options, mistake, sizeof(mistake), "--all", "--out", "x", NULL) && options.chosen[HARNESS_SCENARIO_slow_rank],
+       "all");
     ok(parse(&options, mistake, sizeof(mistake), "--list", NULL, NULL, NULL) && options.list, "a list");
     ok(parse(&options, mistake, sizeof(mistake), "--help", NULL, NULL, NULL) && options.help, "help");
-    ok(parse(&options, mistake, sizeof(mistake), "--help", "--device-mib", "512", NULL) && options.device_bytes == 512u << 20,
+    ok(parse(&options, mistake, sizeof(mistake), "--help", "--device-mib", "512", NULL) && options.device_bytes == 512u
+                                                                                                                       << 20,
        "a size");
     ok(!parse(&options, mistake, sizeof(mistake), "--steps", "2", NULL, NULL), "a number out of its range");
     is_str(mistake, "--steps 2: expected a whole number from 3 to 1000", "is named with its range");
@@ -278,9 +312,16 @@ static void truth(void)
     if (!harness_folder_open(&folder))
         return;
     static const char *const accept[] = { "a-rule", "b-rule", NULL };
-    struct harness_truth facts = { .cause = "leak", .planted = true, .twin = "leak-healthy", .recording = "gpu",
-                                   .made_by = "cuda_harness --scenario leak", .accept = accept, .unit = "bytes",
-                                   .cost_known = true, .planted_cost = 123, .note = "a \"note\"" };
+    struct harness_truth facts = { .cause = "leak",
+                                   .planted = true,
+                                   .twin = "leak-healthy",
+                                   .recording = "gpu",
+                                   .made_by = "cuda_harness --scenario leak",
+                                   .accept = accept,
+                                   .unit = "bytes",
+                                   .cost_known = true,
+                                   .planted_cost = 123,
+                                   .note = "a \"note\"" };
     char text[1000] = "";
     ok(harness_truth_write(&facts, folder.truth, &error) == AP_OK, "truth.json is written");
     FILE *file = fopen(folder.truth, "rb");
@@ -288,9 +329,12 @@ static void truth(void)
         text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
         (void)fclose(file);
     }
-    is_str(text, "{\n  \"cause\": \"leak\",\n  \"planted\": true,\n  \"twin\": \"leak-healthy\",\n  \"recording\": \"gpu\",\n"
-           "  \"made_by\": \"cuda_harness --scenario leak\",\n  \"accept\": [\"a-rule\", \"b-rule\"],\n  \"unit\": \"bytes\",\n"
-           "  \"planted_cost\": 123,\n  \"note\": \"a \\\"note\\\"\"\n}\n", "as it should be");
+    is_str(
+        text,
+        "{\n  \"cause\": \"leak\",\n  \"planted\": true,\n  \"twin\": \"leak-healthy\",\n  \"recording\": \"gpu\",\n"
+        "  \"made_by\": \"cuda_harness --scenario leak\",\n  \"accept\": [\"a-rule\", \"b-rule\"],\n  \"unit\": \"bytes\",\n"
+        "  \"planted_cost\": 123,\n  \"note\": \"a \\\"note\\\"\"\n}\n",
+        "as it should be");
     facts.planted = false;
     facts.cost_known = false;
     ok(harness_truth_write(&facts, folder.truth, &error) == AP_OK, "and that of a twin");

@@ -3,60 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze.h"
 #include "host_chain.h"
 #include "pair_map.h"
 #include "phase.h"
 #include "random.h"
 #include "row_set.h"
-#include "tap.h"
-
-struct run {
-    struct ap_gate gate;
-    struct ap_trace *trace;
-    struct ap_notes notes;
-    struct ap_model model;
-};
-
-#define OPERATOR (AP_KIND_operator | AP_ROW_X | AP_ROW_CPU_CATEGORY)
-#define ANNOTATION (AP_KIND_annotation | AP_ROW_X)
-#define RUNTIME (AP_KIND_runtime | AP_ROW_X)
-#define PYTHON (AP_KIND_python | AP_ROW_X)
-#define KERNEL (AP_KIND_kernel | AP_ROW_X)
-
-static void begin(struct run *run)
-{
-    memset(run, 0, sizeof(*run));
-    ap_gate_init(&run->gate, 0);
-    ap_model_init(&run->model, &run->gate);
-    if (ap_trace_new(&run->gate, &run->trace, NULL) != AP_OK)
-        abort();
-}
-
-static void row(struct run *run, const char *thread, const char *name, unsigned tag, int64_t start_us, int64_t dur_us)
-{
-    struct ap_trace *trace = run->trace;
-    struct ap_str text;
-    uint32_t track;
-    if (ap_strpool_intern(&trace->strings, name, strlen(name), &text, NULL) != AP_OK ||
-        ap_trace_track(trace, AP_TEXT("1"), false, ap_text_of(thread), false, &track, NULL) != AP_OK ||
-        ap_trace_add_row(trace, start_us * 1000, dur_us * 1000, text, track, (uint8_t)tag, NULL) != AP_OK)
-        abort();
-    int64_t end_ns = (start_us + dur_us) * 1000;
-    if (!trace->has_window || start_us * 1000 < trace->window_start_ns)
-        trace->window_start_ns = start_us * 1000;
-    if (!trace->has_window || end_ns > trace->window_end_ns)
-        trace->window_end_ns = end_ns;
-    trace->has_window = true;
-}
+#include "typed_trace.h"
 
 static void op(struct run *run, const char *thread, const char *name, int64_t start_us, int64_t dur_us, uint32_t sequence,
                uint32_t forward_thread)
 {
     row(run, thread, name, OPERATOR, start_us, dur_us);
-    if (sequence && ap_trace_add_op_detail(run->trace,
-                                           (struct ap_op_detail){ .sequence = sequence, .forward_thread = forward_thread },
-                                           NULL) != AP_OK)
+    if (sequence &&
+        ap_trace_add_op_detail(run->trace, (struct ap_op_detail){ .sequence = sequence, .forward_thread = forward_thread },
+                               NULL) != AP_OK)
         abort();
 }
 
@@ -70,7 +30,8 @@ static void op_of_shape(struct run *run, const char *name, int64_t start_us, int
 }
 
 /* A call and the kernel that it launches on stream 7 of device 0. */
-static void launch(struct run *run, const char *thread, int64_t call_us, const char *kernel, int64_t start_us, int64_t dur_us)
+static void launch(struct run *run, const char *thread, int64_t call_us, const char *kernel, int64_t start_us,
+                   int64_t dur_us)
 {
     static uint32_t correlation;
     correlation++;
@@ -93,39 +54,8 @@ static void unlinked_kernel(struct run *run, const char *name, int64_t start_us,
 
 static void analyze_top(struct run *run, uint64_t top_n)
 {
-    struct ap_analyze_options options = { .path = "typed by hand", .top_n = top_n };
-    struct ap_error error = { AP_OK, false, 0, "" };
-    is_int(ap_analyze_trace(run->trace, &options, &run->notes, &run->model, &error), AP_OK, "the analysis runs");
-}
-
-static void analyze(struct run *run)
-{
-    analyze_top(run, 0);
-}
-
-static void end(struct run *run)
-{
-    ap_trace_free(run->trace);
-    ap_model_release(&run->model);
-    is_u64(run->gate.used_bytes, 0, "all memory is given back");
-}
-
-static const struct ap_value *at(const struct run *run, const char *path)
-{
-    return ap_value_at(&run->model.root, path);
-}
-
-static int64_t us(const struct run *run, const char *path)
-{
-    return ap_value_integer(at(run, path), -1000) / 1000;
-}
-
-static const struct ap_value *find(const struct run *run, const char *list, const char *key, const char *text)
-{
-    for (const struct ap_value *item = ap_value_first(at(run, list)); item; item = item->next)
-        if (ap_text_is(ap_value_text(ap_value_member(item, key)), text))
-            return item;
-    return NULL;
+    run->top_n = top_n;
+    analyze(run);
 }
 
 static int64_t cell(const struct ap_value *item, const char *key)
@@ -136,12 +66,6 @@ static int64_t cell(const struct ap_value *item, const char *key)
 static int64_t cell_us(const struct ap_value *item, const char *key)
 {
     return ap_value_integer(ap_value_member(item, key), -1000) / 1000;
-}
-
-static bool is_null(const struct run *run, const char *path)
-{
-    const struct ap_value *value = at(run, path);
-    return value && value->type == AP_VALUE_NULL;
 }
 
 static int64_t sum_us(const struct run *run, const char *list, const char *key)
@@ -420,12 +344,14 @@ static void lines_are_the_users(void)
     launch(&run, "1", 53, "k", 250, 10);
     analyze(&run);
     const struct ap_value *step = ap_value_first(at(&run, "frames.items"));
-    ok(ap_text_is(ap_value_text(ap_value_member(step, "name")), "train.py(9): step"), "the line below which most was launched");
+    ok(ap_text_is(ap_value_text(ap_value_member(step, "name")), "train.py(9): step"),
+       "the line below which most was launched");
     is_int(cell_us(step, "device_self_us"), 50, "through a library");
     is_int(cell_us(step, "host_self_us"), 80, "less the time of the other line");
     is_int(cell_us(step->next, "device_self_us"), 10, "a library of someone else's counts as the user's");
     ok(ap_text_is(ap_value_text(ap_value_member(ap_value_first(at(&run, "operators.top")), "top_frame")),
-                  "train.py(9): step"), "the operator names its line");
+                  "train.py(9): step"),
+       "the operator names its line");
     end(&run);
 }
 
@@ -526,7 +452,8 @@ static void backward_is_linked_to_forward(void)
     is_int(ap_value_integer(at(&run, "autograd.backward_nodes"), -1), 1, "two rows are one node");
     is_int(ap_value_integer(at(&run, "autograd.linked_nodes"), -1), 1, "its forward operator is there");
     ok(ap_text_is(ap_value_text(ap_value_member(pair, "forward")), "aten::addmm"), "the producer");
-    ok(ap_text_is(ap_value_text(ap_value_member(pair, "backward")), "AddmmBackward0"), "the node without the engine's words");
+    ok(ap_text_is(ap_value_text(ap_value_member(pair, "backward")), "AddmmBackward0"),
+       "the node without the engine's words");
     is_int(cell_us(pair, "forward_device_us"), 8, "forward work");
     is_int(cell_us(pair, "backward_device_us"), 23, "backward work, what hooks launched included");
     end(&run);
@@ -648,10 +575,17 @@ static void rows_of_a_set_are_numbered_in_order(void)
 /* Rows of all kinds at any place: whatever they are, parts add up. */
 static void chance_adds_up(uint64_t seed)
 {
-    static const char *const names[] = { "aten::mm", "aten::add", "autograd::engine::evaluate_function: MmBackward0",
-                                         "nccl:all_reduce", "Optimizer.step#SGD.step", "nn.Module: Net_0",
-                                         "nn.Module: Net_1", "train.py(3): main", "torch/nn/functional.py(1): f",
-                                         "enumerate(DataLoader)#x", "ProfilerStep#1" };
+    static const char *const names[] = { "aten::mm",
+                                         "aten::add",
+                                         "autograd::engine::evaluate_function: MmBackward0",
+                                         "nccl:all_reduce",
+                                         "Optimizer.step#SGD.step",
+                                         "nn.Module: Net_0",
+                                         "nn.Module: Net_1",
+                                         "train.py(3): main",
+                                         "torch/nn/functional.py(1): f",
+                                         "enumerate(DataLoader)#x",
+                                         "ProfilerStep#1" };
     static const unsigned kinds[] = { OPERATOR, OPERATOR, OPERATOR, OPERATOR, ANNOTATION, PYTHON, PYTHON, PYTHON };
     struct random random = { seed };
     struct run run;
@@ -688,15 +622,15 @@ static void every_refused_request_is_survived(void)
     bool is_done = false;
     for (int64_t after = 0; !is_done && after < 4000; after++) {
         struct run run;
-        struct ap_analyze_options options = { .path = "typed by hand" };
-        struct ap_error error = { AP_OK, false, 0, "" };
+        struct ap_part_options options = { .path = "typed by hand" };
+        struct ap_error error = { .status = AP_OK };
         begin(&run);
         training_step(&run);
         row(&run, "1", "train.py(3): main", PYTHON, 0, 100);
         row(&run, "1", "nn.Module: Net_0", PYTHON, 10, 20);
         op_of_shape(&run, "aten::mm", 30, 5, "[[64,8],[8,2]]");
         run.gate.fail_after = after;
-        enum ap_status status = ap_analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
+        enum ap_status status = analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
         is_done = status == AP_OK;
         run.gate.fail_after = -1;
         ap_trace_free(run.trace);

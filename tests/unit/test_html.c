@@ -110,11 +110,13 @@ static void a_part_of_a_finding(void)
     sample_pictures_fill(&model, NULL, 0, 4);
     struct ap_value *dur = (struct ap_value *)ap_value_at(&model.root, "pictures.timeline.finding.dur_us");
     struct text_sink whole = html_of(&model);
-    ok(strstr(whole.data, ">Timeline around the first finding<") && strstr(whole.data, "<rect class=\"findmark\""), "a finding is outlined");
+    ok(strstr(whole.data, ">Timeline around the first finding<") && strstr(whole.data, "<rect class=\"findmark\""),
+       "a finding is outlined");
     dur->as.integer = INT64_C(5000000000000);
     struct text_sink part = html_of(&model);
     ok(is_strict(&part, &counts), "a part of one is strict HTML");
-    ok(strstr(part.data, ">Timeline within the first finding<") && strstr(part.data, ": a part of the 5,000 s that it is about"),
+    ok(strstr(part.data, ">Timeline within the first finding<") &&
+           strstr(part.data, ": a part of the 5,000 s that it is about"),
        "that it is a part is said");
     ok(!strstr(part.data, "<rect class=\"findmark\""), "and nothing is outlined");
     text_sink_release(&whole);
@@ -154,7 +156,8 @@ static void what_was_asked_comes_first(void)
         tree_place(&model, "comparison.baseline")->type = AP_VALUE_OBJECT;
         put_answers(&model, hostile[i]);
         struct text_sink text = html_of(&model);
-        ok(is_strict(&text, &counts) && text_is_clean(text.data, text.bytes), "with a baseline, conditions and a series: strict and clean");
+        ok(is_strict(&text, &counts) && text_is_clean(text.data, text.bytes),
+           "with a baseline, conditions and a series: strict and clean");
         for (size_t link = 0; i == 0 && link < AP_COUNT_OF(links); link++) {
             (void)snprintf(wanted, sizeof(wanted), "<a href=\"#%s\">", links[link]);
             ok(strstr(text.data, wanted), "it is linked from the top");

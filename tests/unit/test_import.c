@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "metric_names.h"
 #include "report.h"
 #include "report_import.h"
 #include "tap.h"
@@ -108,12 +107,17 @@ static void what_is_written_is_read(void)
     static const struct {
         const char *path;
         enum ap_value_type type;
-    } types[] = { { "steps.p50_us", AP_VALUE_TIME_NS }, { "launches.queue_delay_us.p50", AP_VALUE_TIME_NS },
-                  { "memory.peak_bytes", AP_VALUE_BYTES }, { "one_ratio", AP_VALUE_RATIO }, { "per_step", AP_VALUE_NUMBER },
-                  { "count", AP_VALUE_COUNT }, { "unknown", AP_VALUE_NULL } };
+    } types[] = { { "steps.p50_us", AP_VALUE_TIME_NS },
+                  { "launches.queue_delay_us.p50", AP_VALUE_TIME_NS },
+                  { "memory.peak_bytes", AP_VALUE_BYTES },
+                  { "one_ratio", AP_VALUE_RATIO },
+                  { "per_step", AP_VALUE_NUMBER },
+                  { "count", AP_VALUE_COUNT },
+                  { "unknown", AP_VALUE_NULL } };
     for (size_t i = 0; i < AP_COUNT_OF(types); i++)
         is_int(ap_value_at(&back.root, types[i].path)->type, types[i].type, types[i].path);
-    is_int(ap_value_integer(ap_value_at(&back.root, "trace.start_us"), 0), INT64_C(1623142623460172001), "no digit of a time is lost");
+    is_int(ap_value_integer(ap_value_at(&back.root, "trace.start_us"), 0), INT64_C(1623142623460172001),
+           "no digit of a time is lost");
     ap_model_release(&model);
     ap_model_release(&back);
 }
@@ -123,17 +127,19 @@ static void what_is_no_report_is_refused(void)
     static const struct {
         const char *text, *told;
         enum ap_status status;
-    } bad[] = { { "[]", "object", AP_ERROR_INPUT },
-                { "5", "object", AP_ERROR_INPUT },
-                { "{}", "no report", AP_ERROR_INPUT },
-                { "{\"schema_version\": \"1.0\"}", "no report", AP_ERROR_INPUT },
-                { "{\"schema_version\": 1.0, \"generator\": {\"name\": \"analyze_profile\"}}", "no report", AP_ERROR_INPUT },
-                { "{\"schema_version\": \"2.0\", \"generator\": {\"name\": \"analyze_profile\"}}", "format 2.0", AP_ERROR_INPUT },
-                { "{\"schema_version\": \"10\", \"generator\": {\"name\": \"analyze_profile\"}}", "format 10", AP_ERROR_INPUT },
-                { HEAD, "cut", AP_ERROR_CUT },
-                { "", "cut", AP_ERROR_CUT },
-                { HEAD "} x", "", AP_ERROR_INPUT },
-                { HEAD ", }", "", AP_ERROR_INPUT } };
+    } bad[] = {
+        { "[]", "object", AP_ERROR_INPUT },
+        { "5", "object", AP_ERROR_INPUT },
+        { "{}", "no report", AP_ERROR_INPUT },
+        { "{\"schema_version\": \"1.0\"}", "no report", AP_ERROR_INPUT },
+        { "{\"schema_version\": 1.0, \"generator\": {\"name\": \"analyze_profile\"}}", "no report", AP_ERROR_INPUT },
+        { "{\"schema_version\": \"2.0\", \"generator\": {\"name\": \"analyze_profile\"}}", "format 2.0", AP_ERROR_INPUT },
+        { "{\"schema_version\": \"10\", \"generator\": {\"name\": \"analyze_profile\"}}", "format 10", AP_ERROR_INPUT },
+        { HEAD, "cut", AP_ERROR_CUT },
+        { "", "cut", AP_ERROR_CUT },
+        { HEAD "} x", "", AP_ERROR_INPUT },
+        { HEAD ", }", "", AP_ERROR_INPUT }
+    };
     struct ap_model model;
     struct ap_error error;
     for (size_t i = 0; i < AP_COUNT_OF(bad); i++) {
@@ -160,8 +166,9 @@ static void depth_is_bounded(void)
 
 static void odd_numbers_are_not_known_or_kept(void)
 {
-    static const char text[] = HEAD ", \"a_us\": 1e99, \"b\": 1e999, \"c\": 18446744073709551616, \"d_bytes\": 1.5, \"e\": NaN, "
-                                    "\"f_us\": \"text\", \"g\": 1e2, \"h_us\": -0.0005}";
+    static const char text[] =
+        HEAD ", \"a_us\": 1e99, \"b\": 1e999, \"c\": 18446744073709551616, \"d_bytes\": 1.5, \"e\": NaN, "
+             "\"f_us\": \"text\", \"g\": 1e2, \"h_us\": -0.0005}";
     struct ap_model model;
     struct ap_error error;
     is_int(import(text, sizeof(text) - 1, &model, &error), AP_OK, "read");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * A trace and a snapshot of one run, typed by hand: the clocks, the peak's place, phases and steps; and pairs that are none. */
+ * A trace and a snapshot of one run, typed by hand: the clocks, the peak's place, phases and steps; and pairs that are none.
+ */
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze.h"
-#include "pass_memory.h"
+#include "analyzed.h"
+#include "memory_join.h"
 #include "tap.h"
 
 #define BASE_US INT64_C(1767189312000000)
@@ -47,8 +48,12 @@ static void row(struct run *run, const char *name, unsigned tag, int64_t start_u
 
 static void instant(struct run *run, int64_t at_us, int64_t bytes, uint64_t address)
 {
-    struct ap_memory_event event = { .start_ns = at_us * 1000, .bytes = bytes, .total_allocated_bytes = -1,
-                                     .total_reserved_bytes = -1, .address = address, .device_type = 1 };
+    struct ap_memory_event event = { .start_ns = at_us * 1000,
+                                     .bytes = bytes,
+                                     .total_allocated_bytes = -1,
+                                     .total_reserved_bytes = -1,
+                                     .address = address,
+                                     .device_type = 1 };
     must(ap_trace_track(run->trace, AP_TEXT("1"), false, AP_TEXT("1"), false, &event.track, NULL));
     must(ap_trace_add_memory_event(run->trace, event, NULL));
 }
@@ -56,7 +61,9 @@ static void instant(struct run *run, int64_t at_us, int64_t bytes, uint64_t addr
 /* @at_us: on the trace's axis. */
 static void entry(struct run *run, int64_t at_us, uint32_t name, uint64_t address, int64_t bytes)
 {
-    const struct ap_action made = { .name = { name }, .address = address, .size_bytes = bytes,
+    const struct ap_action made = { .name = { name },
+                                    .address = address,
+                                    .size_bytes = bytes,
                                     .time_ns = (BASE_US + at_us - run->offset_us) * 1000,
                                     .has = AP_ACTION_HAS_ADDRESS | AP_ACTION_HAS_SIZE | AP_ACTION_HAS_TIME };
     must(ap_snapshot_add_action(run->snapshot, &made, NULL));
@@ -107,9 +114,12 @@ static void add_steps(struct run *run)
 static void add_history(struct run *run, int64_t shift_us)
 {
     must(ap_snapshot_add_segment(run->snapshot,
-                                 &(struct ap_segment){ .address = 0x10000, .total_bytes = 64 * KiB, .type = { AP_TYPE_LARGE },
-                                                       .has = AP_SEGMENT_HAS_TOTAL | AP_SEGMENT_HAS_REQUESTED | AP_SEGMENT_HAS_DEVICE |
-                                                              AP_SEGMENT_HAS_ADDRESS | AP_SEGMENT_HAS_BLOCKS },
+                                 &(struct ap_segment){ .address = 0x10000,
+                                                       .total_bytes = 64 * KiB,
+                                                       .type = { AP_TYPE_LARGE },
+                                                       .has = AP_SEGMENT_HAS_TOTAL | AP_SEGMENT_HAS_REQUESTED |
+                                                              AP_SEGMENT_HAS_DEVICE | AP_SEGMENT_HAS_ADDRESS |
+                                                              AP_SEGMENT_HAS_BLOCKS },
                                  NULL));
     must(ap_snapshot_add_history(run->snapshot, NULL));
     for (int64_t i = 0; i < 2; i++) {
@@ -132,12 +142,12 @@ static void add_instants(struct run *run, uint64_t first_address)
 
 static void join(struct run *run, uint64_t top_n)
 {
-    struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_error error = { .status = AP_OK };
     ap_memory_join_init(&run->join, run->trace, &run->gate);
-    must(ap_pass_memory_of_trace(run->snapshot, "s.json", top_n, &run->join, &run->notes, &run->model, &error));
+    must(ap_join_part_snapshot(run->snapshot, "s.json", top_n, &run->join, &run->notes, &run->model, &error));
     ap_snapshot_free(run->snapshot);
-    struct ap_analyze_options options = { .path = "t.json", .top_n = top_n, .join = &run->join };
-    must(ap_analyze_trace(run->trace, &options, &run->notes, &run->model, &error));
+    struct ap_part_options options = { .path = "t.json", .top_n = top_n, .join = &run->join };
+    must(analyze_trace(run->trace, &options, &run->notes, &run->model, &error));
 }
 
 static void end(struct run *run)
@@ -325,9 +335,12 @@ static void a_peak_outside_of_the_trace_has_no_place(void)
     begin(&run, true);
     add_steps(&run);
     must(ap_snapshot_add_segment(run.snapshot,
-                                 &(struct ap_segment){ .address = 0x10000, .total_bytes = 64 * KiB, .type = { AP_TYPE_LARGE },
-                                                       .has = AP_SEGMENT_HAS_TOTAL | AP_SEGMENT_HAS_REQUESTED | AP_SEGMENT_HAS_DEVICE |
-                                                              AP_SEGMENT_HAS_ADDRESS | AP_SEGMENT_HAS_BLOCKS },
+                                 &(struct ap_segment){ .address = 0x10000,
+                                                       .total_bytes = 64 * KiB,
+                                                       .type = { AP_TYPE_LARGE },
+                                                       .has = AP_SEGMENT_HAS_TOTAL | AP_SEGMENT_HAS_REQUESTED |
+                                                              AP_SEGMENT_HAS_DEVICE | AP_SEGMENT_HAS_ADDRESS |
+                                                              AP_SEGMENT_HAS_BLOCKS },
                                  NULL));
     must(ap_snapshot_add_history(run.snapshot, NULL));
     allocate(&run, 100, 0x10000, 32 * KiB);

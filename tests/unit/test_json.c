@@ -166,16 +166,16 @@ static void odd_things_are_counted(void)
 
 static void fixtures_read_alike(const char *fixtures)
 {
-    static const char *const folders[] = { "json/accept", "json/reject", "json/extension", "json/either", "traces",
-                                           "snapshots" };
+    static const char *const folders[] = { "json/accept", "json/reject", "json/extension",
+                                           "json/either", "traces",      "snapshots" };
     for (size_t f = 0; f < AP_COUNT_OF(folders); f++) {
         char folder[1100], claim[200];
         (void)snprintf(folder, sizeof(folder), "%s/%s", fixtures, folders[f]);
         struct file_list list = list_files(folder);
         bool alike = list.count > 0;
         for (size_t i = 0; i < list.count; i++) /* of large ones the beginning shows as much */
-            alike &= reads_alike(list.files[i].data, list.files[i].bytes < 3000 ? list.files[i].bytes : 3000,
-                                 list.files[i].name);
+            alike &=
+                reads_alike(list.files[i].data, list.files[i].bytes < 3000 ? list.files[i].bytes : 3000, list.files[i].name);
         (void)snprintf(claim, sizeof(claim), "all instruction sets and window sizes read %s alike", folders[f]);
         ok(alike, claim);
         release_files(&list);
@@ -185,11 +185,52 @@ static void fixtures_read_alike(const char *fixtures)
 /* Text that is nearly JSON, dense in what is difficult. */
 static size_t random_text(struct random *random, uint8_t *to, size_t capacity)
 {
-    static const char *const parts[] = {
-        "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u", "\\ud800", "\\udc00", "\\n", "\\\"", " ", "\n", "\t", "0", "-", "1234567890123456789",
-        ".", "e", "E+", "true", "false", "null", "NaN", "-inf", "Infinity", "a", "name", "\xc3\xa9", "\xf0\x9f\x98\x80", "\xe2\x82",
-        "\xed\xa0\x80", "\xff", "\x01", "\x7f", "\"key\": ", "\"text\"", ", ", "                                 ",
-        "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", "[[", "]]", "{\"a\":", "}}" };
+    static const char *const parts[] = { "{",
+                                         "}",
+                                         "[",
+                                         "]",
+                                         ",",
+                                         ":",
+                                         "\"",
+                                         "\\",
+                                         "\\u",
+                                         "\\ud800",
+                                         "\\udc00",
+                                         "\\n",
+                                         "\\\"",
+                                         " ",
+                                         "\n",
+                                         "\t",
+                                         "0",
+                                         "-",
+                                         "1234567890123456789",
+                                         ".",
+                                         "e",
+                                         "E+",
+                                         "true",
+                                         "false",
+                                         "null",
+                                         "NaN",
+                                         "-inf",
+                                         "Infinity",
+                                         "a",
+                                         "name",
+                                         "\xc3\xa9",
+                                         "\xf0\x9f\x98\x80",
+                                         "\xe2\x82",
+                                         "\xed\xa0\x80",
+                                         "\xff",
+                                         "\x01",
+                                         "\x7f",
+                                         "\"key\": ",
+                                         "\"text\"",
+                                         ", ",
+                                         "                                 ",
+                                         "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz",
+                                         "[[",
+                                         "]]",
+                                         "{\"a\":",
+                                         "}}" };
     size_t bytes = 0, count = 1 + random_below(random, 30);
     for (size_t i = 0; i < count; i++) {
         const char *part = parts[random_below(random, AP_COUNT_OF(parts))];
@@ -205,8 +246,10 @@ static size_t random_text(struct random *random, uint8_t *to, size_t capacity)
 /* A valid document of limited depth. */
 static size_t random_document(struct random *random, char *to, size_t capacity, unsigned depth)
 {
-    static const char *const scalars[] = { "0",     "-1.25e-3", "12345678901234567890", "true", "false", "null",  "\"\"",
-                                           "\"a\"", "NaN",      "\"\\u0041\\\\\xc3\xa9\"", "1E5",  "\"\x01\"", "-0.5" };
+    static const char *const scalars[] = {
+        "0",     "-1.25e-3", "12345678901234567890",    "true", "false",    "null", "\"\"",
+        "\"a\"", "NaN",      "\"\\u0041\\\\\xc3\xa9\"", "1E5",  "\"\x01\"", "-0.5"
+    };
     size_t bytes = 0;
     if (capacity < 200 || depth == 0 || random_once_in(random, 3)) {
         const char *scalar = scalars[random_below(random, AP_COUNT_OF(scalars))];
@@ -312,7 +355,9 @@ static bool calls_agree(enum call call, const void *text, size_t bytes, size_t o
  * combination of length and place is needed for each value. */
 static void sets_agree_on_every_byte(void)
 {
-    static const char fills[CALL_COUNT_] = { [CALL_SPACE] = ' ', [CALL_STRING] = 'a', [CALL_NUMBER] = '7', [CALL_SKIP] = '7' };
+    static const char fills[CALL_COUNT_] = {
+        [CALL_SPACE] = ' ', [CALL_STRING] = 'a', [CALL_NUMBER] = '7', [CALL_SKIP] = '7'
+    };
     uint8_t text[101];
     for (enum call call = CALL_SPACE; call < CALL_COUNT_; call++) {
         char claim[100];
@@ -363,7 +408,9 @@ static void sets_agree_on_random_calls(void)
                                         (int)random_below(&random, 40), (unsigned long long)random_next(&random),
                                         random_once_in(&random, 2) ? "." : "", (int)random_below(&random, 40),
                                         (unsigned long long)random_next(&random),
-                                        random_once_in(&random, 3) ? "e-12" : random_once_in(&random, 3) ? "]" : "");
+                                        random_once_in(&random, 3)   ? "e-12"
+                                        : random_once_in(&random, 3) ? "]"
+                                                                     : "");
         agree = calls_agree(CALL_NUMBER, number, bytes, random_below(&random, 64), random_once_in(&random, 2));
     }
     ok(agree, "and on 5,000 random numbers");
@@ -390,8 +437,7 @@ static enum ap_status read_nested(size_t depth, enum manner manner, bool objects
         log_format(&text, "%s", objects && i % 2 ? "}" : "]");
     if (manner == SKIP_VALUE)
         log_format(&text, "}");
-    struct lender *lender =
-        json_run_open(&run, text.data, text.bytes, &(struct reading){ .window_bytes = window_bytes });
+    struct lender *lender = json_run_open(&run, text.data, text.bytes, &(struct reading){ .window_bytes = window_bytes });
     if (manner == SKIP_REST) {
         status = ap_json_next(run.json, &token, &run.error);
         if (status == AP_OK)
@@ -424,7 +470,8 @@ static void depth_is_limited(void)
     }
     for (size_t depth = 9999; depth <= 10001; depth++) {
         char claim[80];
-        (void)snprintf(claim, sizeof(claim), "%zu levels that are skipped: %s", depth, depth <= 10000 ? "accepted" : "refused");
+        (void)snprintf(claim, sizeof(claim), "%zu levels that are skipped: %s", depth,
+                       depth <= 10000 ? "accepted" : "refused");
         enum ap_status want = depth <= 10000 ? AP_END : AP_ERROR_LIMIT;
         is_int(read_nested(depth, SKIP_REST, false, 0, &peak), want, claim);
         is_int(read_nested(depth, SKIP_REST, true, 3, &peak), want, claim);
@@ -451,8 +498,7 @@ static void skipping_needs_no_memory(void)
     struct lender *lender = json_run_open(&run, text.data, text.bytes, &(struct reading){ .window_bytes = 64 });
     bool read = ap_json_next(run.json, &token, &run.error) == AP_OK &&
                 ap_json_next_key(run.json, &token, &run.error) == AP_OK &&
-                ap_json_skip_value(run.json, &run.error) == AP_OK &&
-                ap_json_next_key(run.json, &token, &run.error) == AP_OK;
+                ap_json_skip_value(run.json, &run.error) == AP_OK && ap_json_next_key(run.json, &token, &run.error) == AP_OK;
     ok(read && token.text_bytes == 5 && memcmp(token.text, "short", 5) == 0, "a skipped string of 300 KB is passed");
     ok(atomic_load(&run.gate.peak_bytes) < 8192, "in less than 8 KB of memory, window 64");
     ok(json_run_close(&run, lender), "which is given back");
@@ -466,16 +512,15 @@ static bool read_raw(const char *text, const struct reading *reading, struct tex
     struct ap_json_token token;
     struct ap_text raw = { NULL, 0 };
     struct lender *lender = json_run_open(&run, text, strlen(text), reading);
-    bool read = ap_json_next(run.json, &token, &run.error) == AP_OK &&
-                ap_json_next_key(run.json, &token, &run.error) == AP_OK;
+    bool read =
+        ap_json_next(run.json, &token, &run.error) == AP_OK && ap_json_next_key(run.json, &token, &run.error) == AP_OK;
     *ret_status = ap_json_raw_value(run.json, &raw, &run.error);
     log_clear(got);
     if (raw.data)
         log_format(got, "%.*s", (int)raw.bytes, raw.data);
     else
         log_format(got, "nothing");
-    read = read && ap_json_next_key(run.json, &token, &run.error) == AP_OK && token.text_bytes == 1 &&
-           *token.text == 'b';
+    read = read && ap_json_next_key(run.json, &token, &run.error) == AP_OK && token.text_bytes == 1 && *token.text == 'b';
     return json_run_close(&run, lender) && read;
 }
 
@@ -489,7 +534,8 @@ static void raw_values_stand_as_written(void)
     for (size_t i = 0; i < AP_COUNT_OF(windows) * 2; i++) {
         struct reading reading = { .window_bytes = windows[i / 2], .piece_bytes = windows[i / 2], .lend = i % 2 };
         ok(read_raw(text.data, &reading, &got, &status) && got.bytes == strlen(list) &&
-               memcmp(got.data, list, got.bytes) == 0, "a raw value is what the text has, in pieces of any size");
+               memcmp(got.data, list, got.bytes) == 0,
+           "a raw value is what the text has, in pieces of any size");
     }
     struct reading small = { .window_bytes = 8, .limits = { .token_bytes = 16 } };
     ok(read_raw(text.data, &small, &got, &status) && got.bytes == 7 && memcmp(got.data, "nothing", 7) == 0,
@@ -570,8 +616,8 @@ static void memory_may_fail_anywhere(void)
         struct feed feed = feed_of(text, sizeof(text) - 1, 5);
         ap_gate_init(&gate, 0);
         atomic_store(&gate.fail_after, fails);
-        status = ap_json_reader_new(&gate, feed_source(&feed), &notes, &(struct ap_json_limits){ .window_bytes = 5 },
-                                    &json, &error);
+        status = ap_json_reader_new(&gate, feed_source(&feed), &notes, &(struct ap_json_limits){ .window_bytes = 5 }, &json,
+                                    &error);
         while (status == AP_OK)
             status = ap_json_next(json, &token, &error);
         ap_json_reader_free(json);
@@ -590,9 +636,15 @@ static void integers_keep_every_digit(void)
         bool is_integer;
         int64_t want;
     } cases[] = {
-        { "0", true, 0 }, { "-0", true, 0 }, { "9223372036854775807", true, INT64_MAX },
-        { "-9223372036854775808", true, INT64_MIN }, { "9223372036854775808", false, 0 },
-        { "-9223372036854775809", false, 0 }, { "99999999999999999999", false, 0 }, { "1.0", false, 0 }, { "1e3", false, 0 },
+        { "0", true, 0 },
+        { "-0", true, 0 },
+        { "9223372036854775807", true, INT64_MAX },
+        { "-9223372036854775808", true, INT64_MIN },
+        { "9223372036854775808", false, 0 },
+        { "-9223372036854775809", false, 0 },
+        { "99999999999999999999", false, 0 },
+        { "1.0", false, 0 },
+        { "1e3", false, 0 },
         { "1719322847123456789", true, INT64_C(1719322847123456789) },
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {

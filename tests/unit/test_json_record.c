@@ -17,12 +17,15 @@ static bool equals_slow(const struct text_log *text, const char *name)
     for (unsigned set = 1; set <= ap_scan_count() && same; set++)
         for (size_t i = 0; i < AP_COUNT_OF(window_sizes) && same; i++) {
             size_t window = window_sizes[i];
-            struct reading reading = { .window_bytes = window, .piece_bytes = window, .scan_set = set, .lend = (i + set) & 1 };
+            struct reading reading = {
+                .window_bytes = window, .piece_bytes = window, .scan_set = set, .lend = (i + set) & 1
+            };
             struct text_log got = { .data = NULL };
             (void)log_records(&got, text->data, text->bytes, &reading);
             same = log_same(&want, &got);
             if (!same) {
-                printf("#   %s, %s, window %zu, %s\n", name, ap_scan_at(set - 1)->name, window, reading.lend ? "lent" : "copied");
+                printf("#   %s, %s, window %zu, %s\n", name, ap_scan_at(set - 1)->name, window,
+                       reading.lend ? "lent" : "copied");
                 log_show_difference(&want, &got);
             }
             log_release(&got);
@@ -41,11 +44,14 @@ struct layout {
     const char *comma, *colon, *open, *close, *between;
 };
 
-static const char *const record_keys[] = { "ph", "cat", "name", "pid", "ts", "dur", "args", "id", "other", "bp", "na\\u006de",
-                                           "na\\u0000me", "", "a key of as many bytes as are remembered ......" };
-static const char *const args_keys[] = { "bytes", "device", "name", "External id", "Input Dims", "by\\u0074es", "args", "ph",
-                                         "grid", "" };
-static const char *const commas[] = { ",", ", ", ",\n    ", " ,\r\n\t", ",                                                                       " };
+static const char *const record_keys[] = {
+    "ph", "cat",   "name", "pid",        "ts",          "dur", "args",
+    "id", "other", "bp",   "na\\u006de", "na\\u0000me", "",    "a key of as many bytes as are remembered ......"
+};
+static const char *const args_keys[] = { "bytes",       "device", "name", "External id", "Input Dims",
+                                         "by\\u0074es", "args",   "ph",   "grid",        "" };
+static const char *const commas[] = { ",", ", ", ",\n    ", " ,\r\n\t",
+                                      ",                                                                       " };
 static const char *const colons[] = { ":", ": ", " : ", ":\n" };
 static const char *const opens[] = { "{", "{ ", "{\n  ", "{\t" };
 static const char *const closes[] = { "}", " }", "\n  }" };
@@ -55,8 +61,11 @@ static const char *const betweens[] = { ",", ", ", ",\n  ", "\n, ", ",          
 
 static struct layout random_layout(struct random *random)
 {
-    struct layout layout = { .comma = PICK(random, commas), .colon = PICK(random, colons), .open = PICK(random, opens),
-                             .close = PICK(random, closes), .between = PICK(random, betweens) };
+    struct layout layout = { .comma = PICK(random, commas),
+                             .colon = PICK(random, colons),
+                             .open = PICK(random, opens),
+                             .close = PICK(random, closes),
+                             .between = PICK(random, betweens) };
     layout.count = (unsigned)random_below(random, MEMBERS);
     layout.args_count = (unsigned)random_below(random, 7);
     for (unsigned i = 0; i < layout.count; i++)
@@ -68,27 +77,42 @@ static struct layout random_layout(struct random *random)
 
 static void add_random_value(struct text_log *text, struct random *random, unsigned depth)
 {
-    static const char *const odd[] = { "null", "true", "false", "NaN", "-inf", "-Infinity", "[]", "{}", "-0", "0.5", "1e-7",
-                                       "[1, [2, {\"a\": \"b\"}]]", "{\"name\": \"inner\", \"name\": 2}", "\"\"", "\"\\\"\"",
-                                       "\"tab\\t and \\u00e9\"", "\"\x01 raw\"", "\"\xff broken\"", "\"\\ud800\"", "-12.5E+3",
-                                       "\"a text of more than thirty-two bytes, to be sure\"", "123456789012345678901234567890123456789" };
+    static const char *const odd[] = { "null",
+                                       "true",
+                                       "false",
+                                       "NaN",
+                                       "-inf",
+                                       "-Infinity",
+                                       "[]",
+                                       "{}",
+                                       "-0",
+                                       "0.5",
+                                       "1e-7",
+                                       "[1, [2, {\"a\": \"b\"}]]",
+                                       "{\"name\": \"inner\", \"name\": 2}",
+                                       "\"\"",
+                                       "\"\\\"\"",
+                                       "\"tab\\t and \\u00e9\"",
+                                       "\"\x01 raw\"",
+                                       "\"\xff broken\"",
+                                       "\"\\ud800\"",
+                                       "-12.5E+3",
+                                       "\"a text of more than thirty-two bytes, to be sure\"",
+                                       "123456789012345678901234567890123456789" };
     switch (random_below(random, depth ? 8 : 10)) {
     case 0:
     case 1:
     case 2:
-        log_format(text, "%zu.%03zu", random_below(random, random_once_in(random, 9) ? 10 : 100000000), random_below(random, 1000));
+        log_format(text, "%zu.%03zu", random_below(random, random_once_in(random, 9) ? 10 : 100000000),
+                   random_below(random, 1000));
         break;
     case 3:
-    case 4:
-        log_format(text, "%zu", random_below(random, 100000));
-        break;
+    case 4: log_format(text, "%zu", random_below(random, 100000)); break;
     case 5:
     case 6:
         log_format(text, "\"%.*s\"", (int)random_below(random, 40), "aten::convolution_backward_with_a_long_name");
         break;
-    default:
-        log_format(text, "%s", PICK(random, odd));
-        break;
+    default: log_format(text, "%s", PICK(random, odd)); break;
     }
 }
 
@@ -186,8 +210,8 @@ static void thousands_of_layouts(void)
     struct text_log text = { .data = NULL };
     log_format(&text, "[");
     for (unsigned i = 0; i < 2000; i++)
-        log_format(&text, "%s{\"ph\":\"X\",\"k%u\":%u,\"name\":\"n%u\",\"args\":{\"a%u\":1,\"bytes\":%u},\"ts\":%u.5}", i ? "," : "",
-                   i, i, i, i, i, i);
+        log_format(&text, "%s{\"ph\":\"X\",\"k%u\":%u,\"name\":\"n%u\",\"args\":{\"a%u\":1,\"bytes\":%u},\"ts\":%u.5}",
+                   i ? "," : "", i, i, i, i, i, i);
     log_format(&text, "]");
     ok(equals_slow(&text, "2,000 layouts"), "2,000 different layouts: the table is full and nothing changes");
     log_release(&text);
@@ -234,8 +258,10 @@ static void says(const char *text, bool alike, const char *want, const char *cla
 
 static void members_are_found_by_name(void)
 {
-    says("[{\"name\":\"a\",\"ph\":\"X\"}]", true, "outcome 0 at 1\n  0 kind 5 X\n  2 kind 5 a\nstatus 1\n", "keys in any order");
-    says("[{\"n\\u0061me\":\"a\\n\"}]", true, "outcome 0 at 1\n  2 kind 5 a\n\nstatus 1\n", "a key written with escapes is the same key");
+    says("[{\"name\":\"a\",\"ph\":\"X\"}]", true, "outcome 0 at 1\n  0 kind 5 X\n  2 kind 5 a\nstatus 1\n",
+         "keys in any order");
+    says("[{\"n\\u0061me\":\"a\\n\"}]", true, "outcome 0 at 1\n  2 kind 5 a\n\nstatus 1\n",
+         "a key written with escapes is the same key");
     says("[{\"na\\u0000me\":1,\"name\\u0000\":2,\"ph\":3}]", true, "outcome 0 at 1\n  0 kind 6 3\nstatus 1\n",
          "a key that holds NUL is another key");
     says("[{\"name\":1,\"x\":{\"name\":2,\"ph\":3}}]", true, "outcome 0 at 1\n  2 kind 6 1\nstatus 1\n",
@@ -244,8 +270,10 @@ static void members_are_found_by_name(void)
          "a member object's members are found in it alone");
     says("[{\"other\":{\"bytes\":1,\"device\":9},\"args\":{\"device\":2}}]", true,
          "outcome 0 at 1\n  7 kind 6 2\n  9 kind 6 1\nstatus 1\n", "two member objects are told apart");
-    says("[{},{ },[],1,\"{\",null]", true, "outcome 0 at 1\noutcome 0 at 4\noutcome 1 at 8\noutcome 1 at 11\noutcome 1 at 13\n"
-         "outcome 1 at 17\nstatus 1\n", "an element that is no object is told and passed");
+    says("[{},{ },[],1,\"{\",null]", true,
+         "outcome 0 at 1\noutcome 0 at 4\noutcome 1 at 8\noutcome 1 at 11\noutcome 1 at 13\n"
+         "outcome 1 at 17\nstatus 1\n",
+         "an element that is no object is told and passed");
     says("[]", true, "status 1\n", "an empty array");
 }
 
@@ -271,7 +299,9 @@ static void the_last_duplicate_counts(void)
 
 static void args_may_be_anything(void)
 {
-    says("[{\"args\":null,\"ph\":1},{\"ph\":1},{\"args\":[{\"bytes\":1}],\"ph\":1},{\"args\":\"{}\",\"ph\":1},{\"args\":{},\"ph\":1}]", true,
+    says("[{\"args\":null,\"ph\":1},{\"ph\":1},{\"args\":[{\"bytes\":1}],\"ph\":1},{\"args\":\"{}\",\"ph\":1},{\"args\":{},"
+         "\"ph\":1}]",
+         true,
          "outcome 0 at 1\n  0 kind 6 1\noutcome 0 at 22\n  0 kind 6 1\noutcome 0 at 31\n  0 kind 6 1\n"
          "outcome 0 at 61\n  0 kind 6 1\noutcome 0 at 82\n  0 kind 6 1\nstatus 1\n",
          "args that are null, missing, an array, a text or empty");
@@ -282,19 +312,24 @@ static void layouts_that_nearly_repeat(void)
 {
     says("[{\"ph\":1,\"ts\":5},{\"ph\": 1,\"ts\":  5},{\"ph\":\"a\",\"ts\":\n5}]", true,
          "outcome 0 at 1\n  0 kind 6 1\n  4 kind 6 5\noutcome 0 at 17\n  0 kind 6 1\n  4 kind 6 5\n"
-         "outcome 0 at 36\n  0 kind 5 a\n  4 kind 6 5\nstatus 1\n", "more white space before a value than last time");
-    says("[{\"args\":5,\"ph\":1},{\"args\":{\"bytes\":2},\"ph\":1},{\"args\":5,\"ph\":1},{\"args\":{\"bytes\":3},\"ph\":1}]", true,
+         "outcome 0 at 36\n  0 kind 5 a\n  4 kind 6 5\nstatus 1\n",
+         "more white space before a value than last time");
+    says("[{\"args\":5,\"ph\":1},{\"args\":{\"bytes\":2},\"ph\":1},{\"args\":5,\"ph\":1},{\"args\":{\"bytes\":3},\"ph\":1}]",
+         true,
          "outcome 0 at 1\n  0 kind 6 1\noutcome 0 at 19\n  0 kind 6 1\n  6 kind 6 2\noutcome 0 at 47\n  0 kind 6 1\n"
-         "outcome 0 at 65\n  0 kind 6 1\n  6 kind 6 3\nstatus 1\n", "args that were a number and now are an object");
+         "outcome 0 at 65\n  0 kind 6 1\n  6 kind 6 3\nstatus 1\n",
+         "args that were a number and now are an object");
     says("[{\"ts\":92879398.212,\"ph\":1},{\"ts\":\"aten::co\",\"\":\"\",\"ph\":2},{\"ts\":1234567,\"ph\":3}]", true,
          "outcome 0 at 1\n  0 kind 6 1\n  4 kind 6 92879398.212\noutcome 0 at 28\n  0 kind 6 2\n  4 kind 5 aten::co\n"
          "outcome 0 at 59\n  0 kind 6 3\n  4 kind 6 1234567\nstatus 1\n",
          "a text whose quotation marks stand where a number had its point and end");
     says("[{\"ph\":\"\"},{\"ph\":\"\"},{\"ph\":\"ab\"},{\"ph\":12},{\"ph\":\"\"},{\"ph\":0},{\"ph\":01}]", true,
-         "outcome 0 at 1\n  0 kind 5 \noutcome 0 at 11\n  0 kind 5 \noutcome 0 at 21\n  0 kind 5 ab\noutcome 0 at 33\n  0 kind 6 12\n"
+         "outcome 0 at 1\n  0 kind 5 \noutcome 0 at 11\n  0 kind 5 \noutcome 0 at 21\n  0 kind 5 ab\noutcome 0 at 33\n  0 "
+         "kind 6 12\n"
          "outcome 0 at 43\n  0 kind 5 \noutcome 0 at 53\n  0 kind 6 0\nstatus 3 at 69\n",
          "texts and numbers in turn, empty, short, and one that begins with a needless zero");
-    says("[{\"ph\":1},{\"ph\":1\xff\"a\"}]", true, "outcome 0 at 1\n  0 kind 6 1\nstatus 3 at 17\n", "a byte that stands nowhere in JSON is no gap");
+    says("[{\"ph\":1},{\"ph\":1\xff\"a\"}]", true, "outcome 0 at 1\n  0 kind 6 1\nstatus 3 at 17\n",
+         "a byte that stands nowhere in JSON is no gap");
 }
 
 static void gaps_of_any_length(void)
@@ -302,8 +337,8 @@ static void gaps_of_any_length(void)
     struct text_log text = { .data = NULL };
     log_format(&text, "[");
     for (unsigned i = 0; i < 20; i++)
-        log_format(&text, "%s{\"name\"%*s:%*s\"a\",%*s\"%0*u\":1,\"ph\":\"X\"%*s}", i ? "," : "", (int)(i * 9), "", (int)(60 + i % 3), "",
-                   (int)(i * 31), "", (int)(i * 8), i, (int)(i * 13), "");
+        log_format(&text, "%s{\"name\"%*s:%*s\"a\",%*s\"%0*u\":1,\"ph\":\"X\"%*s}", i ? "," : "", (int)(i * 9), "",
+                   (int)(60 + i % 3), "", (int)(i * 31), "", (int)(i * 8), i, (int)(i * 13), "");
     log_format(&text, "%*s]", 3000, "");
     ok(equals_slow(&text, "long gaps"), "gaps of more than 64 bytes");
     log_release(&text);
@@ -317,7 +352,8 @@ static void forgotten_escapes_are_recovered(void)
          "outcome 0 at 1\n  0 kind 5 X\n  2 kind 5 torch/\"a\".py\nstatus 1\nunescaped-quote 1 first 10\n",
          "quotation marks that were not escaped in a name");
     says("[{\"name\":\"a\"\"b\",\"ph\":\"X\"},{\"name\":\"c\",\"ph\":\"X\"}]", false,
-         "outcome 0 at 1\n  0 kind 5 X\n  2 kind 5 a\"\"b\noutcome 0 at 26\n  0 kind 5 X\n  2 kind 5 c\nstatus 1\nunescaped-quote 1 first 10\n",
+         "outcome 0 at 1\n  0 kind 5 X\n  2 kind 5 a\"\"b\noutcome 0 at 26\n  0 kind 5 X\n  2 kind 5 c\nstatus "
+         "1\nunescaped-quote 1 first 10\n",
          "and the next event is read as usual");
     says("[{\"cat\":\"a\"b\",\"ph\":\"X\"}]", false, "status 3 at 11\n", "not in other members");
     says("[{\"x\":\"a\"b\",\"ph\":\"X\"}]", false, "status 3 at 9\n", "nor in members that nobody wants");
@@ -340,7 +376,8 @@ static void a_comma_before_the_bracket(void)
 {
     says("[{\"ph\":1},]", false, "outcome 0 at 1\n  0 kind 6 1\nstatus 1\ntrailing-comma 1 first 10\n",
          "a comma after the last object is accepted and counted");
-    says("[{\"ph\":1} , \n ]", false, "outcome 0 at 1\n  0 kind 6 1\nstatus 1\ntrailing-comma 1 first 14\n", "with white space too");
+    says("[{\"ph\":1} , \n ]", false, "outcome 0 at 1\n  0 kind 6 1\nstatus 1\ntrailing-comma 1 first 14\n",
+         "with white space too");
     says("[1,]", true, "outcome 1 at 1\nstatus 3 at 3\n", "not after another element");
     says("[,]", true, "status 3 at 1\n", "nor without any");
     says("[{\"ph\":1},,{}]", true, "outcome 0 at 1\n  0 kind 6 1\nstatus 3 at 10\n", "nor twice");
@@ -387,7 +424,8 @@ static void large_events_are_passed(void)
            "an event larger than token_bytes is passed, told and alone in that");
     log_clear(&log);
     struct json_run run;
-    struct lender *lender = json_run_open(&run, text.data, text.bytes, &(struct reading){ .window_bytes = 64, .limits = limits });
+    struct lender *lender =
+        json_run_open(&run, text.data, text.bytes, &(struct reading){ .window_bytes = 64, .limits = limits });
     struct ap_json_span spans[RECORD_LOG_FIELDS + 1];
     struct ap_json_token token;
     struct ap_record_reader *record = NULL;
@@ -400,7 +438,8 @@ static void large_events_are_passed(void)
         enum ap_record_outcome outcome;
         status = ap_record_next(record, spans, &outcome, &offset_bytes, &run.error);
     }
-    ok(atomic_load(&run.gate.peak_bytes) - before < 5 * limits.token_bytes, "without keeping more than a few times token_bytes");
+    ok(atomic_load(&run.gate.peak_bytes) - before < 5 * limits.token_bytes,
+       "without keeping more than a few times token_bytes");
     ap_record_reader_free(record);
     (void)json_run_close(&run, lender);
     log_release(&log);
@@ -432,8 +471,9 @@ static void depth_within_events_is_limited(void)
 
 static void memory_may_fail_anywhere(void)
 {
-    static const char text[] = "[{\"name\":\"\\u00e9 and a long name to be decoded\",\"args\":{\"k\\u0065y\":[1,2,3],\"name\":\"x\\n\"}},"
-                               "{\"ph\":\"a text longer than the window, so that it must grow, and longer still\"}]";
+    static const char text[] =
+        "[{\"name\":\"\\u00e9 and a long name to be decoded\",\"args\":{\"k\\u0065y\":[1,2,3],\"name\":\"x\\n\"}},"
+        "{\"ph\":\"a text longer than the window, so that it must grow, and longer still\"}]";
     enum ap_status status = AP_ERROR_MEMORY;
     bool clean = true;
     int64_t fails = 0;
@@ -447,7 +487,8 @@ static void memory_may_fail_anywhere(void)
         struct feed feed = feed_of(text, sizeof(text) - 1, 5);
         ap_gate_init(&gate, 0);
         atomic_store(&gate.fail_after, fails);
-        status = ap_json_reader_new(&gate, feed_source(&feed), &notes, &(struct ap_json_limits){ .window_bytes = 5 }, &json, NULL);
+        status = ap_json_reader_new(&gate, feed_source(&feed), &notes, &(struct ap_json_limits){ .window_bytes = 5 }, &json,
+                                    NULL);
         if (status == AP_OK)
             status = ap_json_next(json, &token, NULL);
         if (status == AP_OK)

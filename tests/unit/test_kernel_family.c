@@ -8,8 +8,13 @@
 
 /* ---- one name ---- */
 
+static const char *tried[1000];
+static size_t tried_count;
+
 static unsigned told_of(const char *name, enum ap_event_kind kind)
 {
+    if (tried_count < AP_COUNT_OF(tried))
+        tried[tried_count++] = name;
     struct ap_gate gate;
     struct ap_trace *trace;
     struct ap_kernel_families families;
@@ -106,8 +111,10 @@ static void kernels_of_all_generations_have_their_subfamily(void)
         { "pooling and resize", "void at::native::(anonymous namespace)::upsample_nearest2d_out_frame<float>(float)" },
         { "sampling and top-k", "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(X)" },
         { "sort, scan and unique", "void at_cuda_detail::cub::DeviceRadixSortSingleTileKernel<X>(X)" },
-        { "index, gather and scatter", "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2>(X)" },
-        { "index, gather and scatter", "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<X> >(X)" },
+        { "index, gather and scatter",
+          "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2>(X)" },
+        { "index, gather and scatter",
+          "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<X> >(X)" },
         { "copy and fill", "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, X>(int)" },
         { "copy and fill",
           "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>" },
@@ -118,8 +125,7 @@ static void kernels_of_all_generations_have_their_subfamily(void)
         { "elementwise", "stream_triad_kernel(float*, float const*, float const*, long)" },
         { "elementwise",
           "void at::native::vectorized_elementwise_kernel<4, at::native::gelu_kernel(X)::{lambda()#1}, X>(int)" },
-        { "elementwise",
-          "std::enable_if<!(false), void>::type at::native::modern::elementwise_kernel<4, X>(int)" },
+        { "elementwise", "std::enable_if<!(false), void>::type at::native::modern::elementwise_kernel<4, X>(int)" },
         { "other", "at::cuda::(anonymous namespace)::spin_kernel(long)" },
         { "other", "Kernel" },
         { "other", "" },
@@ -130,8 +136,9 @@ static void kernels_of_all_generations_have_their_subfamily(void)
 
 static void words_in_arguments_do_not_mislead(void)
 {
-    is_str(subfamily_of("void at::native::elementwise_kernel<128, 2, at::native::BinaryFunctor<f, lambda_add_reduce> >(int)"),
-           "elementwise", "lambda is no lamb, reduce in an argument is no reduction");
+    is_str(
+        subfamily_of("void at::native::elementwise_kernel<128, 2, at::native::BinaryFunctor<f, lambda_add_reduce> >(int)"),
+        "elementwise", "lambda is no lamb, reduce in an argument is no reduction");
     is_str(subfamily_of("void at::native::elementwise_kernel<4, at::native::softmax_functor>(int)"), "elementwise",
            "an argument is not the head");
     is_str(subfamily_of("MY_LAYER_NORM_Kernel"), "norm", "letters count in any case");
@@ -149,11 +156,14 @@ static bool is_eligible(const char *name)
 
 static void vectors_are_no_work_for_tensor_cores(void)
 {
-    ok(is_eligible("ampere_sgemm_128x64_tn") && !uses_tensor_cores("ampere_sgemm_128x64_tn"), "a product of matrices that could use them");
+    ok(is_eligible("ampere_sgemm_128x64_tn") && !uses_tensor_cores("ampere_sgemm_128x64_tn"),
+       "a product of matrices that could use them");
     ok(is_eligible("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64"), "and one that does");
-    ok(!is_eligible("void gemv2T_kernel_val<int, int, __nv_bfloat16, __nv_bfloat16, float, 128, 16, 4, 4, false>(X)"), "matrix times vector");
+    ok(!is_eligible("void gemv2T_kernel_val<int, int, __nv_bfloat16, __nv_bfloat16, float, 128, 16, 4, 4, false>(X)"),
+       "matrix times vector");
     ok(!is_eligible("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, __nv_bfloat16>(X)"), "likewise");
-    ok(!is_eligible("void cublasLt::splitKreduce_kernel<32, 16, int, float, float, float, float>(X)"), "sums of partial products");
+    ok(!is_eligible("void cublasLt::splitKreduce_kernel<32, 16, int, float, float, float, float>(X)"),
+       "sums of partial products");
     ok(!is_eligible("nchwToNhwcKernel"), "a change of layout");
     ok(!is_eligible("void at::native::vectorized_elementwise_kernel<4>(X)"), "anything else");
 }
@@ -168,7 +178,8 @@ static void communication_is_told_by_a_list_of_names(void)
        "a fused all-reduce");
     ok(!is_communication("void other<allreduce_functor>(int)"), "a word for the head counts there only");
     ok(!is_communication("hipLaunchedKernel"), "a name that begins with hip is not communication");
-    ok(!is_communication("triton_red_fused_all_gather_into_tensor_3"), "a compiled kernel only has its operators in its name");
+    ok(!is_communication("triton_red_fused_all_gather_into_tensor_3"),
+       "a compiled kernel only has its operators in its name");
     for (unsigned subfamily = 1; subfamily <= ap_kernel_subfamily_count(); subfamily++)
         ok((strcmp(ap_kernel_subfamily_name(subfamily), "collective") == 0) ==
                (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_communication),
@@ -189,8 +200,7 @@ static void tensor_cores_are_told_by_name_where_they_are_of_use(void)
     ok(!uses_tensor_cores("void cutlass::Kernel<cutlass_80_simt_sgemm_128x256_8x4_tn_align1>(X)"), "simt");
     ok(!uses_tensor_cores("void implicit_convolve_sgemm<__half, bf16>(X)"), "an old convolution");
     ok(!uses_tensor_cores("triton_poi_fused_bf16_0"), "a family without matrix work");
-    ok(told_of("volta_sgemm_128x64_tn", AP_KIND_kernel) & AP_KERNEL_ELIGIBLE,
-       "plain fp32 could have");
+    ok(told_of("volta_sgemm_128x64_tn", AP_KIND_kernel) & AP_KERNEL_ELIGIBLE, "plain fp32 could have");
 }
 
 static void names_of_other_rows_are_not_looked_at(void)
@@ -243,13 +253,49 @@ static void the_first_rule_with_a_word_is_found(void)
     is_u64(gate.used_bytes, 0, "all memory is given back");
 }
 
+/* Words of the table that are older than this claim and in none of the names above. To be lowered, never raised. */
+#define UNTRIED_WORDS 225
+
+static bool is_tried(const char *word)
+{
+    for (size_t i = 0; i < tried_count; i++)
+        if (ap_text_contains_folded(ap_text_of(tried[i]), word))
+            return true;
+    return false;
+}
+
+static size_t untried_words(const char *words)
+{
+    size_t count = 0;
+    while (*words) {
+        char word[64];
+        size_t bytes = strcspn(words, "|");
+        (void)snprintf(word, sizeof(word), "%.*s", (int)bytes, words);
+        count += !is_tried(word + (*word == '^'));
+        words += bytes + (words[bytes] == '|');
+    }
+    return count;
+}
+
+static void a_new_word_has_the_name_of_a_kernel(void)
+{
+    static const char *const words[] = {
+#define AP_KERNEL_SUBFAMILY(subfamily, family, in, words) words,
+#include "kernel_family.def"
+    };
+    size_t count = 0;
+    for (size_t i = 0; i < AP_COUNT_OF(words); i++)
+        count += untried_words(words[i]);
+    is_u64(count, UNTRIED_WORDS, "each new word of kernel_family.def stands in a name above");
+}
+
 static void refused_memory_is_reported(void)
 {
     static const struct ap_word_rule rules[] = { { "a", false } };
     for (int64_t after = 0; after < 3; after++) {
         struct ap_gate gate;
         struct ap_word_search search;
-        struct ap_error error = { AP_OK, false, 0, "" };
+        struct ap_error error = { .status = AP_OK };
         ap_gate_init(&gate, 0);
         gate.fail_after = after;
         is_int(ap_word_search_init(&search, &gate, rules, 1, &error), AP_ERROR_MEMORY, "each request counts");
@@ -268,6 +314,7 @@ int main(void)
     names_of_other_rows_are_not_looked_at();
     families_and_subfamilies_have_names();
     the_first_rule_with_a_word_is_found();
+    a_new_word_has_the_name_of_a_kernel();
     refused_memory_is_reported();
     return done();
 }

@@ -2,50 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze.h"
 #include "random.h"
-#include "tap.h"
-
-/* Launches, waits and copies of a trace typed by hand. Times are microseconds. */
-struct run {
-    struct ap_gate gate;
-    struct ap_trace *trace;
-    struct ap_notes notes;
-    struct ap_model model;
-};
-
-static void begin(struct run *run)
-{
-    memset(run, 0, sizeof(*run));
-    ap_gate_init(&run->gate, 0);
-    ap_model_init(&run->model, &run->gate);
-    if (ap_trace_new(&run->gate, &run->trace, NULL) != AP_OK)
-        abort();
-}
-
-static uint32_t row(struct run *run, const char *thread, const char *name, enum ap_event_kind kind, int64_t start_us,
-                    int64_t dur_us)
-{
-    struct ap_trace *trace = run->trace;
-    struct ap_str text;
-    uint32_t track;
-    uint8_t tag = (uint8_t)((unsigned)kind | AP_ROW_X | (kind == AP_KIND_operator ? AP_ROW_CPU_CATEGORY : 0));
-    if (ap_strpool_intern(&trace->strings, name, strlen(name), &text, NULL) != AP_OK ||
-        ap_trace_track(trace, AP_TEXT("1"), false, ap_text_of(thread), false, &track, NULL) != AP_OK ||
-        ap_trace_add_row(trace, start_us * 1000, dur_us * 1000, text, track, tag, NULL) != AP_OK)
-        abort();
-    int64_t end_ns = (start_us + dur_us) * 1000;
-    trace->window_start_ns = trace->has_window && trace->window_start_ns < start_us * 1000 ? trace->window_start_ns
-                                                                                          : start_us * 1000;
-    trace->window_end_ns = trace->has_window && trace->window_end_ns > end_ns ? trace->window_end_ns : end_ns;
-    trace->has_window = true;
-    return (uint32_t)trace->events.count - 1;
-}
+#include "typed_trace.h"
 
 static void call(struct run *run, const char *thread, const char *name, int64_t start_us, int64_t dur_us,
                  ap_link_key correlation)
 {
-    row(run, thread, name, AP_KIND_runtime, start_us, dur_us);
+    row(run, thread, name, RUNTIME, start_us, dur_us);
     if (ap_trace_add_call_detail(run->trace, (struct ap_call_detail){ .correlation = correlation }, NULL) != AP_OK)
         abort();
 }
@@ -54,7 +17,7 @@ static void device_row(struct run *run, int64_t device, const char *stream, cons
                        int64_t start_us, int64_t dur_us, ap_link_key correlation, int64_t bytes)
 {
     struct ap_work_detail detail = { .correlation = correlation };
-    uint32_t index = row(run, stream, name, kind, start_us, dur_us);
+    uint32_t index = row(run, stream, name, (unsigned)kind | AP_ROW_X, start_us, dur_us);
     if (kind == AP_KIND_kernel)
         detail.as.grid.blocks_per_sm = detail.as.grid.occupancy_ratio = -1;
     else
@@ -78,64 +41,16 @@ static void launch(struct run *run, int64_t call_us, int64_t start_us, int64_t d
 
 static void op(struct run *run, const char *name, int64_t start_us, int64_t dur_us)
 {
-    row(run, "host", name, AP_KIND_operator, start_us, dur_us);
+    row(run, "host", name, OPERATOR, start_us, dur_us);
 }
 
 static void types(struct run *run, const char *types)
 {
     struct ap_op_detail detail = { .external_id = 0 };
-    if (ap_trace_join_signature(run->trace, (struct ap_text){ "", 0 }, ap_text_of(types), &detail.signature, NULL) != AP_OK ||
+    if (ap_trace_join_signature(run->trace, (struct ap_text){ "", 0 }, ap_text_of(types), &detail.signature, NULL) !=
+            AP_OK ||
         ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)
         abort();
-}
-
-static void analyze(struct run *run)
-{
-    struct ap_analyze_options options = { .path = "typed by hand" };
-    struct ap_error error = { AP_OK, false, 0, "" };
-    is_int(ap_analyze_trace(run->trace, &options, &run->notes, &run->model, &error), AP_OK, "the analysis runs");
-}
-
-static void end(struct run *run)
-{
-    ap_trace_free(run->trace);
-    ap_model_release(&run->model);
-    is_u64(run->gate.used_bytes, 0, "all memory is given back");
-}
-
-static const struct ap_value *at(const struct run *run, const char *path)
-{
-    return ap_value_at(&run->model.root, path);
-}
-
-static bool is_null(const struct run *run, const char *path)
-{
-    return at(run, path) && at(run, path)->type == AP_VALUE_NULL;
-}
-
-static int64_t us(const struct run *run, const char *path)
-{
-    return ap_value_integer(at(run, path), -1000000) / 1000;
-}
-
-static int64_t count(const struct run *run, const char *path)
-{
-    return ap_value_integer(at(run, path), -1);
-}
-
-static double number(const struct run *run, const char *path)
-{
-    double result = -1;
-    (void)ap_value_number(at(run, path), &result);
-    return result;
-}
-
-static const struct ap_value *find(const struct run *run, const char *list, const char *key, const char *text)
-{
-    for (const struct ap_value *item = ap_value_first(at(run, list)); item; item = item->next)
-        if (ap_text_is(ap_value_text(ap_value_member(item, key)), text))
-            return item;
-    return NULL;
 }
 
 static bool reads(const struct ap_value *item, const char *key, const char *text)
@@ -150,26 +65,26 @@ static void delays_count_from_the_start_of_the_call(void)
     struct run run;
     begin(&run);
     launch(&run, 0, 10, 5, 1);
-    launch(&run, 20, 21, 5, 2);   /* before the call ends */
-    launch(&run, 40, 39, 1, 3);   /* before the call */
+    launch(&run, 20, 21, 5, 2); /* before the call ends */
+    launch(&run, 40, 39, 1, 3); /* before the call */
     launch(&run, 50, 250, 5, 4);
     kernel(&run, "s7", 300, 5, 99);
     call(&run, "host", "cudaLaunchKernel", 320, 70, 5); /* launches nothing that was recorded */
     analyze(&run);
-    is_int(count(&run, "launches.linked_count"), 4, "rows with a call");
-    is_int(count(&run, "launches.unlinked_device_count"), 1, "and without");
+    is_int(number(&run, "launches.linked_count"), 4, "rows with a call");
+    is_int(number(&run, "launches.unlinked_device_count"), 1, "and without");
     is_int(us(&run, "launches.queue_delay_us.max"), 200, "largest delay");
     is_int(ap_value_integer(at(&run, "launches.queue_delay_us.mean"), -1), 52500, "mean of 10, 1, -1, 200");
     is_int(ap_value_integer(at(&run, "launches.queue_delay_us.p50"), -1), 5500, "the median interpolates");
-    is_int(count(&run, "launches.started_before_call_end_count"), 2, "starts while the call runs");
-    is_int(count(&run, "launches.started_before_call_count"), 1, "and before it");
-    is_int(count(&run, "launches.launch_delay.outlier_count"), 1, "one started late");
-    is_int(count(&run, "launches.launch_delay.outlier_idle_stream_count"), 1, "though its stream had nothing to do");
-    is_int(count(&run, "launches.calls"), 4, "calls without a device row launch nothing");
-    is_int(count(&run, "launches.call_outlier_count"), 0, "so they are no outliers either");
-    is_int(count(&run, "runtime.outlier_count"), 1, "but long calls they are");
-    is_int(count(&run, "launches.short_kernel_count"), 1, "shorter than its call");
-    ok(number(&run, "links.launched_time_ratio") > 0.761 && number(&run, "links.launched_time_ratio") < 0.762,
+    is_int(number(&run, "launches.started_before_call_end_count"), 2, "starts while the call runs");
+    is_int(number(&run, "launches.started_before_call_count"), 1, "and before it");
+    is_int(number(&run, "launches.launch_delay.outlier_count"), 1, "one started late");
+    is_int(number(&run, "launches.launch_delay.outlier_idle_stream_count"), 1, "though its stream had nothing to do");
+    is_int(number(&run, "launches.calls"), 4, "calls without a device row launch nothing");
+    is_int(number(&run, "launches.call_outlier_count"), 0, "so they are no outliers either");
+    is_int(number(&run, "runtime.outlier_count"), 1, "but long calls they are");
+    is_int(number(&run, "launches.short_kernel_count"), 1, "shorter than its call");
+    ok(ratio(&run, "links.launched_time_ratio") > 0.761 && ratio(&run, "links.launched_time_ratio") < 0.762,
        "16 of 21 us have a launch");
     end(&run);
 }
@@ -183,10 +98,10 @@ static void a_call_that_waits_for_its_copy_is_no_slow_launch(void)
     call(&run, "host", "cudaMemcpyAsync", 100, 300, 2);
     device_row(&run, 0, "s7", "Memcpy HtoD (Pageable -> Device)", AP_KIND_memcpy, 110, 280, 2, 4096);
     analyze(&run);
-    is_int(count(&run, "launches.calls"), 2, "both launch work");
-    is_int(count(&run, "launches.call_outlier_count"), 1, "the kernel's call took long");
+    is_int(number(&run, "launches.calls"), 2, "both launch work");
+    is_int(number(&run, "launches.call_outlier_count"), 1, "the kernel's call took long");
     is_int(us(&run, "launches.call_outlier_excess_us"), 30, "beyond 50 us, and the copy's does not count");
-    is_int(count(&run, "runtime.outlier_count"), 2, "long calls both");
+    is_int(number(&run, "runtime.outlier_count"), 2, "long calls both");
     end(&run);
 }
 
@@ -200,14 +115,14 @@ static void a_graph_launch_is_one_launch(void)
     kernel(&run, "s8", 12, 1, 1);
     launch(&run, 20, 24, 1, 2);
     analyze(&run);
-    is_int(count(&run, "launches.linked_count"), 4, "each row is linked");
-    is_int(count(&run, "launches.calls"), 2, "by two calls");
-    is_int(count(&run, "launches.graph_launches"), 1, "one of a graph");
-    ok(number(&run, "launches.kernels_per_graph_launch") == 3, "of three kernels");
+    is_int(number(&run, "launches.linked_count"), 4, "each row is linked");
+    is_int(number(&run, "launches.calls"), 2, "by two calls");
+    is_int(number(&run, "launches.graph_launches"), 1, "one of a graph");
+    ok(ratio(&run, "launches.kernels_per_graph_launch") == 3, "of three kernels");
     is_int(us(&run, "launches.queue_delay_us.max"), 12, "delays with graphs");
     is_int(us(&run, "launches.without_graphs.queue_delay_us.max"), 4, "and without");
-    is_int(count(&run, "launches.short_kernel_count"), 1, "graph kernels are not held against their launch");
-    is_int(count(&run, "launches.queue.max_length"), 1, "a graph is one entry of the queue");
+    is_int(number(&run, "launches.short_kernel_count"), 1, "graph kernels are not held against their launch");
+    is_int(number(&run, "launches.queue.max_length"), 1, "a graph is one entry of the queue");
     ok(find(&run, "runtime.calls", "kind", "graph_launch") != NULL, "its kind");
     end(&run);
 }
@@ -221,12 +136,12 @@ static void the_queue_is_what_waits(void)
     launch(&run, 6, 30, 10, 3);
     launch(&run, 50, 50, 10, 4); /* starts at once */
     analyze(&run);
-    is_int(count(&run, "launches.queue.max_length"), 3, "all three wait");
-    ok(number(&run, "launches.queue.mean_length") == (3 + 6 + 12 + 20 + 10) / 50.0, "mean over time");
-    ok(number(&run, "launches.queue.empty_ratio") == 0.4, "empty from 30 to 50");
+    is_int(number(&run, "launches.queue.max_length"), 3, "all three wait");
+    ok(ratio(&run, "launches.queue.mean_length") == (3 + 6 + 12 + 20 + 10) / 50.0, "mean over time");
+    ok(ratio(&run, "launches.queue.empty_ratio") == 0.4, "empty from 30 to 50");
     is_int(us(&run, "launches.queue.at_limit_us"), 0, "far from the limit");
     ok(ap_value_count(at(&run, "launches.queue.timeline")) <= 100, "a chart's worth of points");
-    is_int(count(&run, "launches.queue.timeline"), -1, "in a list");
+    is_int(number(&run, "launches.queue.timeline"), -1, "in a list");
     end(&run);
 }
 
@@ -237,7 +152,7 @@ static void at_the_limit_the_host_waits(void)
     for (unsigned i = 0; i < 1030; i++)
         launch(&run, 3 * i, 10000 + i, 1, i + 1);
     analyze(&run);
-    is_int(count(&run, "launches.queue.max_length"), 1030, "all of them wait");
+    is_int(number(&run, "launches.queue.max_length"), 1030, "all of them wait");
     is_int(us(&run, "launches.queue.at_limit_us"), 10000 + 6 - 3 * 1023, "from the 1024th call until seven have started");
     end(&run);
 }
@@ -262,9 +177,9 @@ static void queues_equal_a_slow_count(void)
                 length += calls[j] <= calls[i] && starts[j] >= calls[i];
             longest = length > longest ? length : longest;
         }
-        struct ap_analyze_options options = { .path = "random" };
-        wrong += ap_analyze_trace(run.trace, &options, &run.notes, &run.model, NULL) != AP_OK;
-        wrong += count(&run, "launches.queue.max_length") != longest;
+        struct ap_part_options options = { .path = "random" };
+        wrong += analyze_trace(run.trace, &options, &run.notes, &run.model, NULL) != AP_OK;
+        wrong += number(&run, "launches.queue.max_length") != longest;
         ap_trace_free(run.trace);
         ap_model_release(&run.model);
     }
@@ -278,7 +193,7 @@ static void figures_per_step_leave_the_cold_one_out(void)
     for (int i = 0; i < 4; i++) {
         char name[32];
         (void)snprintf(name, sizeof(name), "ProfilerStep#%d", i);
-        row(&run, "host", name, AP_KIND_annotation, i ? 1000 + i * 100 : 0, i ? 100 : 1000);
+        row(&run, "host", name, ANNOTATION, i ? 1000 + i * 100 : 0, i ? 100 : 1000);
     }
     for (unsigned i = 0; i < 50; i++)
         launch(&run, 10 + 10 * i, 12 + 10 * i, 1, i + 1);
@@ -288,22 +203,37 @@ static void figures_per_step_leave_the_cold_one_out(void)
         launch(&run, 1130 + 100 * i, 1135 + 100 * i, 5, 102 + 2 * i);
     }
     analyze(&run);
-    ok(number(&run, "launches.per_step") == 2, "two launches in each of three steps, not 14 in four");
-    ok(number(&run, "launches.kernels_per_step") == 2, "of a kernel each");
-    ok(number(&run, "sync.per_step") == 1, "and one wait");
+    ok(ratio(&run, "launches.per_step") == 2, "two launches in each of three steps, not 14 in four");
+    ok(ratio(&run, "launches.kernels_per_step") == 2, "of a kernel each");
+    ok(ratio(&run, "sync.per_step") == 1, "and one wait");
     end(&run);
 }
 
 static void calls_are_told_by_name(void)
 {
     static const char *const names[][2] = {
-        { "cudaLaunchKernel", "launch" }, { "hipExtModuleLaunchKernel", "launch" }, { "cuLaunchKernelEx", "launch" },
-        { "cudaMemcpyAsync", "copy" }, { "hipMemcpyWithStream", "copy" }, { "cuMemcpyHtoDAsync_v2", "copy" },
-        { "hipMemsetAsync", "set" }, { "cudaDeviceSynchronize", "wait" }, { "hipEventSynchronize", "wait" },
-        { "cudaMalloc", "allocate" }, { "cudaHostAlloc", "allocate" }, { "cudaMallocAsync", "allocate" },
-        { "hipFree", "free" }, { "cudaFreeHost", "free" }, { "cudaEventQuery", "query" }, { "cudaEventRecord", "event" },
-        { "cudaStreamWaitEvent", "event" }, { "cudaStreamIsCapturing", "query" }, { "cudaGraphInstantiate", "graph" },
-        { "hipGraphLaunch", "graph_launch" }, { "INVALID", "other" }, { "hipGetDevicePropertiesR0600", "query" },
+        { "cudaLaunchKernel", "launch" },
+        { "hipExtModuleLaunchKernel", "launch" },
+        { "cuLaunchKernelEx", "launch" },
+        { "cudaMemcpyAsync", "copy" },
+        { "hipMemcpyWithStream", "copy" },
+        { "cuMemcpyHtoDAsync_v2", "copy" },
+        { "hipMemsetAsync", "set" },
+        { "cudaDeviceSynchronize", "wait" },
+        { "hipEventSynchronize", "wait" },
+        { "cudaMalloc", "allocate" },
+        { "cudaHostAlloc", "allocate" },
+        { "cudaMallocAsync", "allocate" },
+        { "hipFree", "free" },
+        { "cudaFreeHost", "free" },
+        { "cudaEventQuery", "query" },
+        { "cudaEventRecord", "event" },
+        { "cudaStreamWaitEvent", "event" },
+        { "cudaStreamIsCapturing", "query" },
+        { "cudaGraphInstantiate", "graph" },
+        { "hipGraphLaunch", "graph_launch" },
+        { "INVALID", "other" },
+        { "hipGetDevicePropertiesR0600", "query" },
     };
     struct run run;
     size_t wrong = 0;
@@ -337,9 +267,9 @@ static void a_wait_costs_what_the_device_stands_still(void)
     analyze(&run);
     is_int(us(&run, "sync.blocked_us"), 91, "blocked until the kernel ends");
     is_int(us(&run, "sync.idle_us"), 15, "the device idles from then to the next start");
-    is_int(count(&run, "sync.costly_count"), 1, "which is a cost");
-    is_int(count(&run, "sync.explicit.count"), 1, "no operator asked for it");
-    ok(number(&run, "sync.idle_share_ratio") == 15 / 120.0, "share of the GPU window");
+    is_int(number(&run, "sync.costly_count"), 1, "which is a cost");
+    is_int(number(&run, "sync.explicit.count"), 1, "no operator asked for it");
+    ok(ratio(&run, "sync.idle_share_ratio") == 15 / 120.0, "share of the GPU window");
     end(&run);
 }
 
@@ -434,8 +364,8 @@ static void the_last_wait_costs_nothing(void)
     launch(&run, 0, 5, 95, 1);
     call(&run, "host", "hipDeviceSynchronize", 10, 5000, 0);
     analyze(&run);
-    is_int(count(&run, "sync.count"), 0, "not counted as a cost");
-    is_int(count(&run, "sync.at_end_count"), 1, "but apart");
+    is_int(number(&run, "sync.count"), 0, "not counted as a cost");
+    is_int(number(&run, "sync.at_end_count"), 1, "but apart");
     is_int(us(&run, "sync.at_end_blocked_us"), 5000, "with its time");
     ok(at(&run, "sync.calls") && ap_value_count(at(&run, "sync.calls")) == 1, "and shown");
     is_u64(ap_value_count(at(&run, "sync.by_cause")), 0, "as no cause");
@@ -446,15 +376,15 @@ static void the_last_wait_of_a_step_holds_up_the_rest_of_it(void)
 {
     struct run run;
     begin(&run);
-    row(&run, "host", "ProfilerStep#1", AP_KIND_annotation, 0, 160);
+    row(&run, "host", "ProfilerStep#1", ANNOTATION, 0, 160);
     launch(&run, 1, 5, 95, 1);
     call(&run, "host", "cudaDeviceSynchronize", 10, 91, 0);
     call(&run, "host", "cudaDeviceSynchronize", 105, 5, 0);
     call(&run, "host", "cudaDeviceSynchronize", 170, 5, 0); /* the profiler's */
     analyze(&run);
-    is_int(count(&run, "sync.explicit.count"), 2, "two in the step");
+    is_int(number(&run, "sync.explicit.count"), 2, "two in the step");
     is_int(us(&run, "sync.explicit.idle_us"), 50, "the host had 50 us to go");
-    is_int(count(&run, "sync.at_end_count"), 1, "the one behind it costs nothing");
+    is_int(number(&run, "sync.at_end_count"), 1, "the one behind it costs nothing");
     end(&run);
 }
 
@@ -476,9 +406,9 @@ static void waits_have_a_reason_and_a_line(void)
     struct run run;
     begin(&run);
     launch(&run, 0, 5, 5, 1);
-    row(&run, "host", "/job/train.py(10): step", AP_KIND_python, 10, 300);
-    row(&run, "host", "torch/_tensor.py(5): __float__", AP_KIND_python, 11, 99);
-    row(&run, "host", "<built-in method item>", AP_KIND_python, 12, 90);
+    row(&run, "host", "/job/train.py(10): step", PYTHON, 10, 300);
+    row(&run, "host", "torch/_tensor.py(5): __float__", PYTHON, 11, 99);
+    row(&run, "host", "<built-in method item>", PYTHON, 12, 90);
     op(&run, "aten::item", 13, 80);
     op(&run, "aten::_local_scalar_dense", 14, 70);
     call(&run, "host", "cudaMemcpyAsync", 15, 20, 2);
@@ -496,13 +426,13 @@ static void waits_have_a_reason_and_a_line(void)
     call(&run, "host", "cudaHostAlloc", 280, 10, 0);
     launch(&run, 400, 410, 5, 4);
     analyze(&run);
-    is_int(count(&run, "sync.scalar_read.count"), 1, "a copy and the wait behind it are one");
+    is_int(number(&run, "sync.scalar_read.count"), 1, "a copy and the wait behind it are one");
     is_int(us(&run, "sync.scalar_read.blocked_us"), 24, "with the time of both");
-    is_int(count(&run, "sync.data_dependent.count"), 1, "nonzero");
-    is_int(count(&run, "sync.to_host.count"), 1, "a blocking copy");
-    is_int(count(&run, "sync.allocation.count"), 1, "allocation apart");
-    is_int(count(&run, "sync.pinned_allocation.count"), 1, "page-locked allocation too");
-    is_int(count(&run, "sync.count"), 3, "and in no other sum");
+    is_int(number(&run, "sync.data_dependent.count"), 1, "nonzero");
+    is_int(number(&run, "sync.to_host.count"), 1, "a blocking copy");
+    is_int(number(&run, "sync.allocation.count"), 1, "allocation apart");
+    is_int(number(&run, "sync.pinned_allocation.count"), 1, "page-locked allocation too");
+    is_int(number(&run, "sync.count"), 3, "and in no other sum");
     const struct ap_value *item = find(&run, "sync.by_cause", "category", "scalar_read");
     ok(reads(item, "operator", "aten::item") && reads(item, "leaf_operator", "aten::_local_scalar_dense"), "who asked");
     ok(reads(item, "line", "/job/train.py(10): step"), "and where: frames of libraries are left out");
@@ -525,10 +455,10 @@ static void without_operators_copies_and_calls_tell_the_reason(void)
     device_row(&run, 0, "s7", "Memcpy DtoH (Device -> Pageable)", AP_KIND_memcpy, 104, 2, 4, 80);
     launch(&run, 120, 125, 5, 5);
     analyze(&run);
-    is_int(count(&run, "sync.to_device.count"), 1, "the copy that was launched last");
-    is_int(count(&run, "sync.explicit.count"), 1, "but not behind a kernel");
-    is_int(count(&run, "sync.scalar_read.count"), 1, "one number");
-    is_int(count(&run, "sync.to_host.count"), 1, "several");
+    is_int(number(&run, "sync.to_device.count"), 1, "the copy that was launched last");
+    is_int(number(&run, "sync.explicit.count"), 1, "but not behind a kernel");
+    is_int(number(&run, "sync.scalar_read.count"), 1, "one number");
+    is_int(number(&run, "sync.to_host.count"), 1, "several");
     end(&run);
 }
 
@@ -583,20 +513,21 @@ static void copies_are_told_apart(void)
     device_row(&run, 0, "s7", "void at::native::vectorized_elementwise_kernel<4, at::native::bfloat16_copy_kernel_cuda(x)>",
                AP_KIND_kernel, 214, 4, 6, -1);
     analyze(&run);
-    is_int(count(&run, "copies.htod_pageable.count"), 1, "copies by name");
-    is_int(count(&run, "copies.htod_pageable.bytes"), 400000, "with their size");
+    is_int(number(&run, "copies.htod_pageable.count"), 1, "copies by name");
+    is_int(number(&run, "copies.htod_pageable.bytes"), 400000, "with their size");
     is_int(us(&run, "copies.htod_pageable.exposed_us"), 30, "less what other kernels hide");
-    ok(number(&run, "copies.htod_pageable.gigabytes_per_s") == 10, "and speed");
-    is_int(count(&run, "copies.cast.count"), 2, "casts by recorded types or by the kernel's name");
-    is_int(count(&run, "copies.layout.count"), 1, "equal types: another layout");
-    is_int(count(&run, "copies.cpu_only.count"), 1, "copies that launch nothing are on the host");
+    ok(ratio(&run, "copies.htod_pageable.gigabytes_per_s") == 10, "and speed");
+    is_int(number(&run, "copies.cast.count"), 2, "casts by recorded types or by the kernel's name");
+    is_int(number(&run, "copies.layout.count"), 1, "equal types: another layout");
+    is_int(number(&run, "copies.cpu_only.count"), 1, "copies that launch nothing are on the host");
     is_int(us(&run, "copies.cpu_only.host_dur_us"), 7, "the outer one is counted");
-    is_int(count(&run, "copies.htod_pinned.count"), 1, "page-locked");
-    is_int(count(&run, "copies.blocking_pinned.count"), 1, "which waits all the same");
-    is_int(count(&run, "copies.unknown.count"), 0, "nothing is left");
+    is_int(number(&run, "copies.htod_pinned.count"), 1, "page-locked");
+    is_int(number(&run, "copies.blocking_pinned.count"), 1, "which waits all the same");
+    is_int(number(&run, "copies.unknown.count"), 0, "nothing is left");
     const struct ap_value *layout = find(&run, "copies.by_cause", "what", "layout");
     ok(reads(layout, "operator", "aten::contiguous"), "the operator above");
-    ok(ap_value_member(layout, "bytes") && ap_value_member(layout, "bytes")->type == AP_VALUE_NULL, "size of a kernel: unknown");
+    ok(ap_value_member(layout, "bytes") && ap_value_member(layout, "bytes")->type == AP_VALUE_NULL,
+       "size of a kernel: unknown");
     end(&run);
 }
 
@@ -608,12 +539,13 @@ static void nothing_is_not_zero(void)
     begin(&run);
     analyze(&run);
     ok(is_null(&run, "links") && is_null(&run, "launches") && is_null(&run, "runtime") && is_null(&run, "sync") &&
-           is_null(&run, "copies"), "an empty trace knows nothing");
+           is_null(&run, "copies"),
+       "an empty trace knows nothing");
     end(&run);
     begin(&run);
     kernel(&run, "s7", 0, 0, 0);
     analyze(&run);
-    is_int(count(&run, "launches.unlinked_device_count"), 1, "one row without a call");
+    is_int(number(&run, "launches.unlinked_device_count"), 1, "one row without a call");
     ok(is_null(&run, "launches.queue_delay_us.p50") && is_null(&run, "launches.queue"), "no delay, no queue");
     ok(is_null(&run, "sync") && is_null(&run, "links.launched_time_ratio"), "no calls, no time");
     end(&run);
@@ -629,13 +561,13 @@ static void rows_without_place_change_nothing(void)
     call(&run, "host", "cudaLaunchKernel", 20, 0, 7);
     run.trace->events.dur_ns[3] = -1000;
     kernel(&run, "s7", 30, 5, 7);
-    row(&run, "host", "aten::copy_", AP_KIND_operator, 40, 5);
+    row(&run, "host", "aten::copy_", OPERATOR, 40, 5);
     run.trace->events.start_ns[5] = AP_START_UNKNOWN;
     analyze(&run);
-    is_int(count(&run, "sync.count"), 0, "a wait without ts");
-    is_int(count(&run, "launches.linked_count"), 1, "a call of negative length");
-    is_int(count(&run, "copies.cpu_only.count"), 0, "a copy without ts");
-    is_int(count(&run, "runtime.count"), 3, "all are in the plain sums");
+    is_int(number(&run, "sync.count"), 0, "a wait without ts");
+    is_int(number(&run, "launches.linked_count"), 1, "a call of negative length");
+    is_int(number(&run, "copies.cpu_only.count"), 0, "a copy without ts");
+    is_int(number(&run, "runtime.count"), 3, "all are in the plain sums");
     end(&run);
 }
 
@@ -649,8 +581,8 @@ static void deep_stacks_are_walked_for_a_while(void)
         call(&run, "host", "cudaStreamSynchronize", 4000 + 2 * i, 1, 0);
     launch(&run, 12000, 12010, 5, 1);
     analyze(&run);
-    is_int(count(&run, "sync.count"), 3000, "all waits are there");
-    is_int(count(&run, "sync.other.count"), 3000, "under their operator");
+    is_int(number(&run, "sync.count"), 3000, "all waits are there");
+    is_int(number(&run, "sync.other.count"), 3000, "under their operator");
     end(&run);
 }
 
@@ -671,11 +603,11 @@ static void random_waits_keep_the_bounds(void)
                 launch(&run, start, start + (int64_t)random_below(&random, 40), (int64_t)random_below(&random, 9),
                        (ap_link_key)i + 1);
         }
-        struct ap_analyze_options options = { .path = "random" };
-        wrong += ap_analyze_trace(run.trace, &options, &run.notes, &run.model, NULL) != AP_OK;
+        struct ap_part_options options = { .path = "random" };
+        wrong += analyze_trace(run.trace, &options, &run.notes, &run.model, NULL) != AP_OK;
         if (at(&run, "sync")->type != AP_VALUE_NULL && at(&run, "gpu")->type != AP_VALUE_NULL) {
-            int64_t idle_ns = count(&run, "sync.idle_us"), sum_ns = 0;
-            wrong += idle_ns < 0 || idle_ns > count(&run, "gpu.idle_us") || idle_ns > count(&run, "sync.blocked_us");
+            int64_t idle_ns = number(&run, "sync.idle_us"), sum_ns = 0;
+            wrong += idle_ns < 0 || idle_ns > number(&run, "gpu.idle_us") || idle_ns > number(&run, "sync.blocked_us");
             for (const struct ap_value *one = ap_value_first(at(&run, "sync.by_cause")); one; one = one->next)
                 sum_ns += ap_value_integer(ap_value_member(one, "idle_us"), 0);
             wrong += sum_ns != idle_ns;
@@ -693,8 +625,8 @@ static void memory_may_end_anywhere(void)
     int wrong = 0;
     for (bool passed = false; !passed && requests < 2000; requests++) {
         struct run run;
-        struct ap_error error = { AP_OK, false, 0, "" };
-        struct ap_analyze_options options = { .path = "typed by hand" };
+        struct ap_error error = { .status = AP_OK };
+        struct ap_part_options options = { .path = "typed by hand" };
         begin(&run);
         op(&run, "aten::copy_", 0, 50);
         call(&run, "host", "cudaMemcpyAsync", 2, 20, 1);
@@ -702,7 +634,7 @@ static void memory_may_end_anywhere(void)
         op(&run, "aten::copy_", 55, 4);
         launch(&run, 60, 70, 5, 2);
         run.gate.fail_after = requests;
-        enum ap_status status = ap_analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
+        enum ap_status status = analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
         passed = status == AP_OK;
         wrong += status != AP_OK && status != AP_ERROR_MEMORY;
         run.gate.fail_after = -1;

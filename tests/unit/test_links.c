@@ -52,7 +52,7 @@ static void parents_are_what_is_open_at_the_start(void)
 {
     struct linked linked;
     begin(&linked, OP("inner", 1, 10, 5, "") ANNOTATION("outer", 1, 0, 100, "") CALL("call", 1, 12, 1, "")
-                   PYTHON("frame", 1, 5, 50) OP("behind", 1, 100, 5, "") OP("elsewhere", 2, 10, 5, ""));
+                       PYTHON("frame", 1, 5, 50) OP("behind", 1, 100, 5, "") OP("elsewhere", 2, 10, 5, ""));
     is_int(parent(&linked, 0), 3, "the innermost of any host kind, wherever it stands in the file");
     is_int(parent(&linked, 1), -1, "nothing is around the first");
     is_int(parent(&linked, 2), 0, "a call in an operator");
@@ -67,9 +67,8 @@ static void parents_are_what_is_open_at_the_start(void)
 static void rows_that_cross_or_start_together(void)
 {
     struct linked linked;
-    begin(&linked, OP("first", 1, 0, 50, "") OP("crossing", 1, 30, 50, "") OP("late", 1, 60, 5, "")
-                   OP("short", 2, 0, 5, "") OP("long", 2, 0, 50, "") OP("twin", 3, 0, 5, "") OP("twin", 3, 0, 5, "")
-                   OP("nothing", 3, 2, 0, ""));
+    begin(&linked, OP("first", 1, 0, 50, "") OP("crossing", 1, 30, 50, "") OP("late", 1, 60, 5, "") OP("short", 2, 0, 5, "")
+                       OP("long", 2, 0, 50, "") OP("twin", 3, 0, 5, "") OP("twin", 3, 0, 5, "") OP("nothing", 3, 2, 0, ""));
     is_int(parent(&linked, 1), 0, "a row that crosses another's end began in it");
     is_int(parent(&linked, 2), 1, "behind that end only the crossing row is open");
     is_int((int64_t)ap_host_around(&linked.tree, linked.run.trace, 2, 1u << AP_KIND_operator), 1, "found around it");
@@ -86,7 +85,8 @@ static void a_closed_crossing_row_is_not_around(void)
     struct linked linked;
     begin(&linked, OP("a", 1, 0, 50, "") OP("b", 1, 10, 100, "") OP("c", 1, 60, 5, ""));
     ok(ap_host_around(&linked.tree, linked.run.trace, 2, 1u << AP_KIND_operator) == 1, "b is open");
-    ok(ap_host_around(&linked.tree, linked.run.trace, linked.tree.parent[2], 1u << AP_KIND_operator) == 0, "a was when b began");
+    ok(ap_host_around(&linked.tree, linked.run.trace, linked.tree.parent[2], 1u << AP_KIND_operator) == 0,
+       "a was when b began");
     end(&linked);
 }
 
@@ -94,7 +94,7 @@ static void rows_without_place_have_no_parent(void)
 {
     struct linked linked;
     begin(&linked, OP("around", 1, 0, 50, "") EVENT("cpu_op", "unplaced", 1, 1, null, 5, "") OP("negative", 1, 5, -5, "")
-                   KERNEL("k", 1, 5, 5, ""));
+                       KERNEL("k", 1, 5, 5, ""));
     is_int(parent(&linked, 1), -1, "no start, no parent");
     is_int(parent(&linked, 2), -1, "nor with a negative duration");
     is_int(parent(&linked, 3), -1, "device rows are in no tree");
@@ -116,8 +116,8 @@ static void the_first_call_in_the_file_is_the_launch(void)
 {
     struct linked linked;
     begin(&linked, KERNEL("k", 7, 50, 5, "\"correlation\":4") CALL("cudaLaunchKernel", 1, 20, 5, "\"correlation\":4")
-                   CALL("cuLaunchKernel", 1, 10, 5, "\"correlation\":4") KERNEL("early", 7, 1, 5, "\"correlation\":9")
-                   KERNEL("silent", 7, 90, 5, ""));
+                       CALL("cuLaunchKernel", 1, 10, 5, "\"correlation\":4") KERNEL("early", 7, 1, 5, "\"correlation\":9")
+                           KERNEL("silent", 7, 90, 5, ""));
     is_int((int64_t)linked.links.rows[0].row, 3, "rows stand in order of time");
     is_int(launch(&linked, 0), -1, "launched before the recording began");
     is_int(launch(&linked, 1), 1, "of two calls with one correlation the first in the file");
@@ -132,22 +132,42 @@ static void one_graph_launch_has_many_kernels(void)
 {
     struct linked linked;
     begin(&linked, CALL("cudaGraphLaunch", 1, 0, 5, "\"correlation\":4") KERNEL("a", 7, 10, 5, "\"correlation\":4")
-                   KERNEL("b", 7, 20, 5, "\"correlation\":4") MEMSET("Memset (Device)", 7, 30, 1, "\"correlation\":4"));
+                       KERNEL("b", 7, 20, 5, "\"correlation\":4") MEMSET("Memset (Device)", 7, 30, 1, "\"correlation\":4"));
     is_u64(linked.links.linked_count, 3, "all are linked");
     ok(launch(&linked, 0) == 0 && launch(&linked, 1) == 0 && launch(&linked, 2) == 0, "to the one call");
+    end(&linked);
+}
+
+/* Without correlations: a number that one call alone has is its own; shared by calls it is that of an operator. */
+static void external_ids_link_where_no_correlation_does(void)
+{
+    struct linked linked;
+    begin(&linked,
+          OP("aten::mm", 1, 0, 100, "\"External id\":1") OP("aten::other", 1, 200, 80, "\"External id\":7")
+              CALL("hipLaunchKernel", 1, 20, 5, "\"External id\":7") KERNEL("k", 7, 50, 5, "\"External id\":7")
+                  CALL("hipLaunchKernel", 1, 30, 5, "\"External id\":8") KERNEL("l", 7, 60, 5, "\"External id\":8"));
+    is_u64(linked.links.linked_count, 2, "both are linked");
+    is_int(launch(&linked, 0), 2, "the first to the call with its number");
+    is_int(op(&linked, 0), 0, "and to the operator around that by time, whatever number others have");
+    is_int(op(&linked, 1), 0, "the second likewise");
+    end(&linked);
+    begin(&linked, OP("aten::mm", 1, 0, 100, "\"External id\":7") CALL("hipGetDevice", 1, 10, 5, "\"External id\":7")
+                       CALL("hipLaunchKernel", 1, 20, 5, "\"External id\":7") KERNEL("k", 7, 50, 5, "\"External id\":7"));
+    is_u64(linked.links.linked_count, 0, "which of two calls it was is not told");
+    is_int(op(&linked, 0), 0, "but the operator is");
     end(&linked);
 }
 
 static void odd_numbers_link_as_well(void)
 {
     struct linked linked;
-    begin(&linked, CALL("a", 1, 0, 1, "\"correlation\":-3") CALL("b", 1, 2, 1, "\"correlation\":4294967297")
-                   CALL("c", 1, 4, 1, "\"correlation\":\"17\"") CALL("d", 1, 6, 1, "\"correlation\":2147483647")
-                   CALL("e", 1, 8, 1, "\"correlation\":0")
-                   KERNEL("k", 7, 10, 1, "\"correlation\":-3") KERNEL("k", 7, 20, 1, "\"correlation\":4294967297")
-                   KERNEL("k", 7, 30, 1, "\"correlation\":17") KERNEL("k", 7, 40, 1, "\"correlation\":2147483647")
-                   KERNEL("k", 7, 50, 1, "\"correlation\":1") KERNEL("k", 7, 60, 1, "\"correlation\":0")
-                   KERNEL("k", 7, 70, 1, "\"correlation\":[17]"));
+    begin(&linked,
+          CALL("a", 1, 0, 1, "\"correlation\":-3") CALL("b", 1, 2, 1, "\"correlation\":4294967297")
+              CALL("c", 1, 4, 1, "\"correlation\":\"17\"") CALL("d", 1, 6, 1, "\"correlation\":2147483647")
+                  CALL("e", 1, 8, 1, "\"correlation\":0") KERNEL("k", 7, 10, 1, "\"correlation\":-3")
+                      KERNEL("k", 7, 20, 1, "\"correlation\":4294967297") KERNEL("k", 7, 30, 1, "\"correlation\":17")
+                          KERNEL("k", 7, 40, 1, "\"correlation\":2147483647") KERNEL("k", 7, 50, 1, "\"correlation\":1")
+                              KERNEL("k", 7, 60, 1, "\"correlation\":0") KERNEL("k", 7, 70, 1, "\"correlation\":[17]"));
     is_int(launch(&linked, 0), 0, "negative");
     is_int(launch(&linked, 1), 1, "beyond 32 bits; not the same as 1");
     is_int(launch(&linked, 2), 2, "in quotation marks");
@@ -161,7 +181,8 @@ static void odd_numbers_link_as_well(void)
 static void devices_are_listed_one_after_the_other(void)
 {
     struct linked linked;
-    begin(&linked, EVENT("kernel", "late", 1, 7, 5, 1, "\"device\":1") EVENT("kernel", "early", 0, 7, 10, 1, "\"device\":0"));
+    begin(&linked,
+          EVENT("kernel", "late", 1, 7, 5, 1, "\"device\":1") EVENT("kernel", "early", 0, 7, 10, 1, "\"device\":0"));
     is_int((int64_t)linked.links.rows[0].row, 1, "device 0 first");
     is_int(ap_row_device(linked.run.trace, linked.links.rows[1].row), 1, "then device 1");
     end(&linked);
@@ -173,9 +194,9 @@ static void external_ids_name_operators(void)
 {
     struct linked linked;
     begin(&linked, OP("aten::mm", 1, 0, 100, "\"External id\":7") OP("aten::other", 1, 10, 80, "\"External id\":8")
-                   CALL("cudaLaunchKernel", 1, 20, 5, "\"External id\":7,\"correlation\":100")
-                   KERNEL("k", 7, 50, 5, "\"External id\":8,\"correlation\":100")
-                   KERNEL("alone", 7, 60, 5, "\"External id\":8,\"correlation\":101"));
+                       CALL("cudaLaunchKernel", 1, 20, 5, "\"External id\":7,\"correlation\":100")
+                           KERNEL("k", 7, 50, 5, "\"External id\":8,\"correlation\":100")
+                               KERNEL("alone", 7, 60, 5, "\"External id\":8,\"correlation\":101"));
     is_int(op(&linked, 0), 0, "the call's id decides");
     is_int(op(&linked, 1), 1, "without a call, the id of the row of work");
     is_u64(linked.links.by_external_id_count, 2, "both by id");
@@ -187,8 +208,8 @@ static void an_id_that_repeats_the_correlation_names_nothing(void)
 {
     struct linked linked;
     begin(&linked, OP("aten::wrong", 1, 500, 10, "\"External id\":100") OP("aten::right", 1, 0, 100, "\"External id\":7")
-                   CALL("cudaLaunchKernel", 1, 20, 5, "\"External id\":100,\"correlation\":100")
-                   KERNEL("k", 7, 50, 5, "\"External id\":100,\"correlation\":100"));
+                       CALL("cudaLaunchKernel", 1, 20, 5, "\"External id\":100,\"correlation\":100")
+                           KERNEL("k", 7, 50, 5, "\"External id\":100,\"correlation\":100"));
     ok(ap_external_id_is_correlation(linked.run.trace), "the era is told");
     is_int(op(&linked, 0), 1, "so time decides");
     is_u64(linked.links.by_time_count, 1, "which is counted");
@@ -199,9 +220,9 @@ static void an_id_that_no_operator_has_falls_back_to_time(void)
 {
     struct linked linked;
     begin(&linked, OP("aten::mm", 1, 0, 100, "\"External id\":7")
-                   CALL("cudaLaunchKernel", 1, 20, 5, "\"External id\":99,\"correlation\":1")
-                   CALL("cudaLaunchKernel", 1, 200, 5, "\"External id\":98,\"correlation\":2")
-                   KERNEL("k", 7, 50, 5, "\"correlation\":1") KERNEL("k", 7, 250, 5, "\"correlation\":2"));
+                       CALL("cudaLaunchKernel", 1, 20, 5, "\"External id\":99,\"correlation\":1")
+                           CALL("cudaLaunchKernel", 1, 200, 5, "\"External id\":98,\"correlation\":2")
+                               KERNEL("k", 7, 50, 5, "\"correlation\":1") KERNEL("k", 7, 250, 5, "\"correlation\":2"));
     is_int(op(&linked, 0), 0, "the operator around the call");
     is_int(op(&linked, 1), -1, "none is around: unknown");
     is_u64(linked.links.by_external_id_count, 0, "none by id");
@@ -212,8 +233,8 @@ static void the_2021_spelling_is_read(void)
 {
     struct linked linked;
     begin(&linked, EVENT("Operator", "aten::mm", 1, 1, 0, 100, "\"External id\":7")
-                   EVENT("Runtime", "cudaLaunchKernel", 1, 2, 20, 5, "\"external id\":7,\"correlation\":1")
-                   EVENT("Kernel", "k", 0, 7, 50, 5, "\"external id\":7,\"correlation\":1,\"device\":0"));
+                       EVENT("Runtime", "cudaLaunchKernel", 1, 2, 20, 5, "\"external id\":7,\"correlation\":1")
+                           EVENT("Kernel", "k", 0, 7, 50, 5, "\"external id\":7,\"correlation\":1,\"device\":0"));
     is_int(op(&linked, 0), 0, "also from another thread");
     end(&linked);
 }
@@ -222,10 +243,10 @@ static void operators_are_preferred_to_annotations(void)
 {
     struct linked linked;
     begin(&linked, OP("record_param_comms", 1, 0, 100, "\"External id\":7")
-                   ANNOTATION("nccl:all_reduce", 1, 10, 50, "\"External id\":8")
-                   CALL("cudaLaunchKernelExC", 1, 20, 5, "\"External id\":8,\"correlation\":1")
-                   ANNOTATION("alone", 2, 0, 100, "") CALL("cudaLaunchKernel", 2, 20, 5, "\"correlation\":2")
-                   KERNEL("a", 7, 50, 5, "\"correlation\":1") KERNEL("b", 7, 60, 5, "\"correlation\":2"));
+                       ANNOTATION("nccl:all_reduce", 1, 10, 50, "\"External id\":8")
+                           CALL("cudaLaunchKernelExC", 1, 20, 5, "\"External id\":8,\"correlation\":1")
+                               ANNOTATION("alone", 2, 0, 100, "") CALL("cudaLaunchKernel", 2, 20, 5, "\"correlation\":2")
+                                   KERNEL("a", 7, 50, 5, "\"correlation\":1") KERNEL("b", 7, 60, 5, "\"correlation\":2"));
     is_int(op(&linked, 0), 0, "the operator around the annotation");
     is_int(op(&linked, 1), 3, "an annotation where there is no operator");
     end(&linked);
@@ -259,7 +280,8 @@ static void key_tables_hold_what_was_added(void)
             wrong += !value || *value != k;
             wrong += apart[i] > 1 && ap_key_table_find(&table, lowest + k * apart[i] + 1) != NULL;
         }
-        wrong += ap_key_table_find(&table, 99) || ap_key_table_find(&table, highest + 1) || ap_key_table_find(&table, UINT32_MAX);
+        wrong +=
+            ap_key_table_find(&table, 99) || ap_key_table_find(&table, highest + 1) || ap_key_table_find(&table, UINT32_MAX);
         ap_key_table_release(&table);
     }
     is_u64(wrong, 0, "2,000 keys 1, 17, 64, 65 and 2,000,000 apart: each has its own value, none between them is found");
@@ -280,6 +302,7 @@ int main(void)
     nothing_links_nothing();
     the_first_call_in_the_file_is_the_launch();
     one_graph_launch_has_many_kernels();
+    external_ids_link_where_no_correlation_does();
     odd_numbers_link_as_well();
     devices_are_listed_one_after_the_other();
     external_ids_name_operators();

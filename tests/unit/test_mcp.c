@@ -13,9 +13,10 @@
 #include "mcp_text.h"
 #include "tap.h"
 
-#define TRACE                                                                                                          \
+#define TRACE                                                                                                           \
     "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":5}," \
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":4,\"dur\":9,\"args\":{\"device\":0,\"stream\":7}}]}"
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":4,\"dur\":9,\"args\":{\"device\":0," \
+    "\"stream\":7}}]}"
 
 static char folder[] = "/tmp/test_mcp_XXXXXX";
 
@@ -93,12 +94,28 @@ static void roots_hold(void)
     make_path(root, "root");
     make_path(alias, "alias");
     is_int(ap_mcp_roots_init(&roots, &gate, paths, 2, &failed, &error), AP_OK, "a directory and a link to one are roots");
-    const char *const good[] = { "t.json", "./t.json", "deep/t.json", "deep/../t.json", "inner", "absolute_inner", "-", "fifo", "deep//t.json" };
+    const char *const good[] = { "t.json",         "./t.json", "deep/t.json", "deep/../t.json", "inner",
+                                 "absolute_inner", "-",        "fifo",        "deep//t.json" };
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
         ok(opens(&roots, good[i]), good[i]);
-    const char *const bad[] = { "escape", "absolute", "folder/t.json", "../outside/t.json", "../rootless/t.json", "deep/../../outside/t.json",
-                                "/etc/passwd", "/proc/self/environ", "/dev/stdin", "loop", "", ".", "..", "/", "none", "t.json/x",
-                                "../root", "../alias" };
+    const char *const bad[] = { "escape",
+                                "absolute",
+                                "folder/t.json",
+                                "../outside/t.json",
+                                "../rootless/t.json",
+                                "deep/../../outside/t.json",
+                                "/etc/passwd",
+                                "/proc/self/environ",
+                                "/dev/stdin",
+                                "loop",
+                                "",
+                                ".",
+                                "..",
+                                "/",
+                                "none",
+                                "t.json/x",
+                                "../root",
+                                "../alias" };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         ok(!opens(&roots, bad[i]), bad[i]);
     make_path(path, "root/t.json");
@@ -124,7 +141,8 @@ static void roots_hold(void)
     is_int(ap_mcp_roots_init(&roots, &gate, paths, 2, &failed, &error), AP_ERROR_USAGE, "a file is no root");
     is_int((int64_t)gate.used_bytes, 0, "and nothing is kept");
     paths[1] = "/";
-    is_int(ap_mcp_roots_init(&roots, &gate, paths + 1, 1, &failed, &error), AP_OK, "everything can be a root, if that is what is said");
+    is_int(ap_mcp_roots_init(&roots, &gate, paths + 1, 1, &failed, &error), AP_OK,
+           "everything can be a root, if that is what is said");
     ok(opens(&roots, "/etc/passwd") && !opens(&roots, "/"), "then all can be opened");
     ap_mcp_roots_release(&roots);
 }
@@ -143,7 +161,8 @@ static void text_is_bounded(void)
     is_text(((struct ap_text){ text.data, text.bytes }), "one\ntwo\ncut\n", "whole lines are kept");
     ap_mcp_text_release(&text);
     ap_mcp_text_init(&text, &gate, 4);
-    ok(ap_mcp_text_add(&text, "abc\xe2\x82\xac", &error) == AP_OK && ap_mcp_text_end(&text, "!", &error) == AP_OK, "one long line");
+    ok(ap_mcp_text_add(&text, "abc\xe2\x82\xac", &error) == AP_OK && ap_mcp_text_end(&text, "!", &error) == AP_OK,
+       "one long line");
     is_text(((struct ap_text){ text.data, text.bytes }), "abc!", "no half characters");
     ap_mcp_text_release(&text);
     ap_mcp_text_init(&text, &gate, 100);
@@ -151,7 +170,8 @@ static void text_is_bounded(void)
     for (const char *at = json; *at; at++) /* a byte at a time */
         if (ap_mcp_text_write_json(&text, at, 1, &error) != AP_OK)
             abort();
-    is_text(((struct ap_text){ text.data, text.bytes }), "{\"a b\\\" c\":[1,\"\\\\\",\"x y\"]}", "JSON on one line, texts as they are");
+    is_text(((struct ap_text){ text.data, text.bytes }), "{\"a b\\\" c\":[1,\"\\\\\",\"x y\"]}",
+            "JSON on one line, texts as they are");
     ap_mcp_text_release(&text);
     is_int((int64_t)gate.used_bytes, 0, "nothing is kept");
 }
@@ -215,18 +235,27 @@ static void protocol(void)
 {
     struct ap_mcp_server *server = new_server(0);
     error_code_is(server, REQUEST("1", "tools/list", "{}"), "-32600", "nothing before initialize");
-    is_str(ask(server, REQUEST("\"a\\u0000b\"", "ping", "{}")), "{\"jsonrpc\":\"2.0\",\"id\":\"a\\u0000b\",\"result\":{}}\n", "but ping");
-    ok(strstr(ask(server, INITIALIZE("1999-01-01")), "\"protocolVersion\":\"2025-06-18\"") != NULL, "an unknown version: the newest");
+    is_str(ask(server, REQUEST("\"a\\u0000b\"", "ping", "{}")), "{\"jsonrpc\":\"2.0\",\"id\":\"a\\u0000b\",\"result\":{}}\n",
+           "but ping");
+    ok(strstr(ask(server, INITIALIZE("1999-01-01")), "\"protocolVersion\":\"2025-06-18\"") != NULL,
+       "an unknown version: the newest");
     error_code_is(server, "[" REQUEST("1", "ping", "{}") "]", "-32600", "lists are not of this version");
     ok(strstr(ask(server, INITIALIZE("2024-11-05")), "\"protocolVersion\":\"2024-11-05\"") != NULL, "an old version");
     ok(strstr(ask(server, INITIALIZE("2025-03-26")), "\"protocolVersion\":\"2025-03-26\"") != NULL, "the one with lists");
     is_str(ask(server, "[" REQUEST("1", "ping", "{}") "," REQUEST("2", "ping", "{}") "]"),
-           "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}},{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}]\n", "has a list of answers");
-    is_str(ask(server, "[{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}]"), "", "and no answer to notifications");
+           "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}},{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}]\n",
+           "has a list of answers");
+    is_str(ask(server, "[{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}]"), "",
+           "and no answer to notifications");
     error_code_is(server, "[]", "-32600", "an empty list");
-    const char *const silent[] = { "", " \r\t", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7}}",
-                                   "{\"jsonrpc\":\"2.0\",\"method\":\"no/such\"}", "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}",
-                                   "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":1,\"message\":\"\"}}" };
+    const char *const silent[] = {
+        "",
+        " \r\t",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7}}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"no/such\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":1,\"message\":\"\"}}"
+    };
     for (size_t i = 0; i < sizeof(silent) / sizeof(silent[0]); i++)
         is_str(ask(server, silent[i]), "", "no answer is due");
     const struct {
@@ -286,7 +315,8 @@ static const char *const calls[] = {
     CALL("analyze", "{\"paths\":[\"t.json\",\"deep/t.json\"]}"),
     CALL("analyze", "{\"paths\":[\"t.json\"]}"),
     CALL("analyze", "{\"paths\":[\"t.json\"],\"focus\":\"gpu\",\"phase\":\"forward\",\"max_tokens\":200}"),
-    CALL("compare", "{\"paths\":[\"t.json\"],\"baseline\":\"deep/t.json\",\"conditions\":[\"high\",\"steps.p50_us > +5%\"]}"),
+    CALL("compare",
+         "{\"paths\":[\"t.json\"],\"baseline\":\"deep/t.json\",\"conditions\":[\"high\",\"steps.p50_us > +5%\"]}"),
     CALL("compare", "{\"paths\":[\"t.json\"],\"baseline\":\"deep/t.json\",\"conditions\":[\"nonsense > 5\"]}"),
     CALL("explain", "{\"id\":\"steps.p50_us\"}"),
     CALL("explain", "{\"id\":\"dataloader-in-process\",\"paths\":[\"t.json\"]}"),
@@ -322,14 +352,16 @@ static void phases_are_those_of_the_library(void)
 #define CALL_WITH(name, arguments, token) \
     REQUEST("7", "tools/call", "{\"name\":\"" name "\",\"arguments\":" arguments ",\"_meta\":{\"progressToken\":" token "}}")
 
-/* The notifications before the answer: how many there are; -1 where one is none, or does not tell more than the one before. */
+/* The notifications before the answer: how many there are; -1 where one is none, or does not tell more than the one before.
+ */
 static int count_progress(const char *token)
 {
     char begin[256];
     int count = 0;
     long long before = 0, now, total;
-    (void)snprintf(begin, sizeof(begin), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%s,\"progress\":",
-                   token);
+    (void)snprintf(
+        begin, sizeof(begin),
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%s,\"progress\":", token);
     const char *line = answer.data;
     for (const char *end; (end = strchr(line, '\n')) != NULL && end[1]; line = end + 1, count++) {
         if (strncmp(line, begin, strlen(begin)) != 0 || !json_is_valid(line, (size_t)(end - line)) ||
@@ -405,9 +437,12 @@ static void memory_ends_anywhere(void)
 
 static void remove_tree(void)
 {
-    static const char *const paths[] = { "root/t.json", "root/deep/t.json", "root/-", "outside/t.json", "rootless/t.json", "root/inner",
-                                         "root/escape", "root/absolute", "root/absolute_inner", "root/folder", "root/loop", "alias",
-                                         "root/fifo", "root/deep", "root", "rootless", "outside" };
+    static const char *const paths[] = { "root/t.json",    "root/deep/t.json", "root/-",
+                                         "outside/t.json", "rootless/t.json",  "root/inner",
+                                         "root/escape",    "root/absolute",    "root/absolute_inner",
+                                         "root/folder",    "root/loop",        "alias",
+                                         "root/fifo",      "root/deep",        "root",
+                                         "rootless",       "outside" };
     char path[256];
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         make_path(path, paths[i]);

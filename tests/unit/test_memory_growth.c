@@ -166,7 +166,8 @@ static void a_leak_is_found(bool annotated)
     end(&bench);
 }
 
-/* What is kept of batches that all differ has no size in common; and the first step makes what stays, as an optimizer does. */
+/* What is kept of batches that all differ has no size in common; and the first step makes what stays, as an optimizer does.
+ */
 static void a_leak_of_many_sizes(void)
 {
     struct bench bench;
@@ -631,8 +632,11 @@ static void random_histories(void)
         int64_t off_bytes = result.peak_reserved_bytes - peak_bytes;
         equal += result.finished && off_bytes == 0;
         near += result.finished && llabs(off_bytes) * 20 <= peak_bytes;
-        struct ap_sim_rules rules = { .max_split_bytes = 64 * MiB, .expandable = run % 2, .packed = run % 3 == 0,
-                                      .long_lived_apart = run % 5 == 0, .capacity_bytes = peak_bytes / 2,
+        struct ap_sim_rules rules = { .max_split_bytes = 64 * MiB,
+                                      .expandable = run % 2,
+                                      .packed = run % 3 == 0,
+                                      .long_lived_apart = run % 5 == 0,
+                                      .capacity_bytes = peak_bytes / 2,
                                       .gc_threshold_ratio = 0.5 };
         result = simulate(&bench, rules);
         if (!result.finished || result.end_reserved_bytes < bench.replay->devices[0].active.end_bytes)

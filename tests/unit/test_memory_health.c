@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "allocator_model.h"
-#include "pass_memory.h"
+#include "memory_join.h"
 #include "tap.h"
 
 #define MiB ((int64_t)1 << 20)
@@ -37,21 +37,23 @@ static void set_conf(struct bench *bench, const char *conf)
     bench->snapshot->has |= AP_SNAPSHOT_HAS_SETTINGS;
     bench->snapshot->settings.has = AP_SETTING_HAS_EXPANDABLE | AP_SETTING_HAS_MAX_SPLIT | AP_SETTING_HAS_GC;
     bench->snapshot->settings.max_split_bytes = -1;
-    keep(bench, ap_strpool_intern(&bench->snapshot->strings, conf, strlen(conf), &bench->snapshot->settings.conf,
-                                  &bench->error));
+    keep(bench,
+         ap_strpool_intern(&bench->snapshot->strings, conf, strlen(conf), &bench->snapshot->settings.conf, &bench->error));
 }
 
 static void block(struct bench *bench, int64_t bytes, enum ap_block_state state)
 {
-    const struct ap_block made = { .size_bytes = bytes, .requested_bytes = bytes, .state = (uint8_t)state,
-                                   .has = AP_BLOCK_HAS_REQUESTED };
+    const struct ap_block made = {
+        .size_bytes = bytes, .requested_bytes = bytes, .state = (uint8_t)state, .has = AP_BLOCK_HAS_REQUESTED
+    };
     keep(bench, ap_snapshot_add_block(bench->snapshot, &made, &bench->error));
 }
 
 static void segment(struct bench *bench, uint64_t address, int64_t bytes, bool expandable)
 {
-    const struct ap_segment made = { .address = address, .total_bytes = bytes, .type = { AP_TYPE_LARGE },
-                                     .expandable = expandable, .has = 0x7ff };
+    const struct ap_segment made = {
+        .address = address, .total_bytes = bytes, .type = { AP_TYPE_LARGE }, .expandable = expandable, .has = 0x7ff
+    };
     keep(bench, ap_snapshot_add_segment(bench->snapshot, &made, &bench->error));
 }
 
@@ -59,7 +61,7 @@ static void pass(struct bench *bench)
 {
     ap_model_init(&bench->model, &bench->gate);
     if (bench->status == AP_OK)
-        keep(bench, ap_pass_memory(bench->snapshot, "s.json", 0, &bench->notes, &bench->model, &bench->error));
+        keep(bench, ap_join_part_snapshot(bench->snapshot, "s.json", 0, NULL, &bench->notes, &bench->model, &bench->error));
 }
 
 static const struct ap_value *at(const struct bench *bench, const char *path)
@@ -187,7 +189,8 @@ static void refused_allocations(void)
     for (int64_t after = 0; after < 5000 && bench.status == AP_OK; after++) {
         ap_model_init(&bench.model, &bench.gate);
         atomic_store(&bench.gate.fail_after, after);
-        enum ap_status status = ap_pass_memory(bench.snapshot, "s.json", 0, &bench.notes, &bench.model, &bench.error);
+        enum ap_status status =
+            ap_join_part_snapshot(bench.snapshot, "s.json", 0, NULL, &bench.notes, &bench.model, &bench.error);
         atomic_store(&bench.gate.fail_after, -1);
         ap_model_release(&bench.model);
         if (atomic_load(&bench.gate.used_bytes) != before)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "feed.h"
-#include "pass_memory.h"
+#include "memory_join.h"
 #include "tap.h"
 
 struct run {
@@ -31,7 +31,7 @@ static void run_text(struct run *run, const char *text, uint64_t top_n, int64_t 
     ap_json_reader_free(json);
     atomic_store(&run->gate.fail_after, fail_after);
     if (run->status == AP_OK)
-        run->status = ap_pass_memory(run->snapshot, "s.json", top_n, &run->notes, &run->model, &run->error);
+        run->status = ap_join_part_snapshot(run->snapshot, "s.json", top_n, NULL, &run->notes, &run->model, &run->error);
     atomic_store(&run->gate.fail_after, -1);
 }
 
@@ -63,28 +63,34 @@ static void is_string(const struct ap_value *object, const char *key, const char
         note(key);
 }
 
-#define FRAMES(line) "\"frames\": [{\"filename\": \"??\", \"line\": 0, \"name\": \"malloc\"}, " \
-                     "{\"filename\": \"train.py\", \"line\": " line ", \"name\": \"step\"}]"
+#define FRAMES(line)                                                           \
+    "\"frames\": [{\"filename\": \"??\", \"line\": 0, \"name\": \"malloc\"}, " \
+    "{\"filename\": \"train.py\", \"line\": " line ", \"name\": \"step\"}]"
 
 /* Device 0: 40 MiB in the default pool, of which 10 + 9 are in use and 1 waits, and 20 free in two pieces; 20 MiB wholly
  * free in a private pool and on another stream. The 9 were allocated within the history, and 25 were asked for. */
 static const char snapshot[] =
     "{\"segments\": ["
-    "{\"device\": 0, \"address\": 1048576, \"total_size\": 41943040, \"allocated_size\": 19922944, \"active_size\": 20971520, "
+    "{\"device\": 0, \"address\": 1048576, \"total_size\": 41943040, \"allocated_size\": 19922944, \"active_size\": "
+    "20971520, "
     "\"requested_size\": 20971000, \"stream\": 0, \"segment_type\": \"large\", \"segment_pool_id\": [0, 0], \"blocks\": ["
-    "{\"address\": 1048576, \"size\": 10485760, \"requested_size\": 10485760, \"state\": \"active_allocated\", " FRAMES("1") "}, "
-    "{\"address\": 11534336, \"size\": 10485760, \"requested_size\": 0, \"state\": \"inactive\"}, "
-    "{\"address\": 22020096, \"size\": 9437184, \"requested_size\": 9436664, \"state\": \"active_allocated\"}, "
-    "{\"address\": 31457280, \"size\": 1048576, \"requested_size\": 1048576, \"state\": \"active_pending_free\"}, "
-    "{\"address\": 32505856, \"size\": 10485760, \"requested_size\": 0, \"state\": \"inactive\"}]}, "
-    "{\"device\": 0, \"address\": 104857600, \"total_size\": 20971520, \"allocated_size\": 0, \"active_size\": 0, "
-    "\"requested_size\": 0, \"stream\": 7, \"segment_type\": \"large\", \"segment_pool_id\": [0, 2], \"blocks\": ["
-    "{\"address\": 104857600, \"size\": 20971520, \"requested_size\": 0, \"state\": \"inactive\"}]}], "
-    "\"device_traces\": [["
-    "{\"action\": \"alloc\", \"addr\": 31457280, \"size\": 1048576, \"stream\": 0, \"time_us\": 10}, "
-    "{\"action\": \"alloc\", \"addr\": 22020096, \"size\": 9436664, \"stream\": 0, \"time_us\": 20, " FRAMES("2") "}, "
-    "{\"action\": \"free_requested\", \"addr\": 31457280, \"size\": 1048576, \"stream\": 0, \"time_us\": 30}, "
-    "{\"action\": \"oom\", \"size\": 26214400, \"device_free\": 2097152, \"stream\": 0, \"time_us\": 40, " FRAMES("3") "}], []]}";
+    "{\"address\": 1048576, \"size\": 10485760, \"requested_size\": 10485760, \"state\": \"active_allocated\", " FRAMES(
+        "1") "}, "
+             "{\"address\": 11534336, \"size\": 10485760, \"requested_size\": 0, \"state\": \"inactive\"}, "
+             "{\"address\": 22020096, \"size\": 9437184, \"requested_size\": 9436664, \"state\": \"active_allocated\"}, "
+             "{\"address\": 31457280, \"size\": 1048576, \"requested_size\": 1048576, \"state\": \"active_pending_free\"}, "
+             "{\"address\": 32505856, \"size\": 10485760, \"requested_size\": 0, \"state\": \"inactive\"}]}, "
+             "{\"device\": 0, \"address\": 104857600, \"total_size\": 20971520, \"allocated_size\": 0, \"active_size\": 0, "
+             "\"requested_size\": 0, \"stream\": 7, \"segment_type\": \"large\", \"segment_pool_id\": [0, 2], \"blocks\": ["
+             "{\"address\": 104857600, \"size\": 20971520, \"requested_size\": 0, \"state\": \"inactive\"}]}], "
+             "\"device_traces\": [["
+             "{\"action\": \"alloc\", \"addr\": 31457280, \"size\": 1048576, \"stream\": 0, \"time_us\": 10}, "
+             "{\"action\": \"alloc\", \"addr\": 22020096, \"size\": 9436664, \"stream\": 0, \"time_us\": 20, " FRAMES(
+                 "2") "}, "
+                      "{\"action\": \"free_requested\", \"addr\": 31457280, \"size\": 1048576, \"stream\": 0, \"time_us\": "
+                      "30}, "
+                      "{\"action\": \"oom\", \"size\": 26214400, \"device_free\": 2097152, \"stream\": 0, \"time_us\": "
+                      "40, " FRAMES("3") "}], []]}";
 
 static void parts_add_up(void)
 {
@@ -133,7 +139,8 @@ static void a_picture_is_made_of_runs(void)
     const struct ap_value *first = row(&run, "memory.segment_map.segments", 0), *runs = ap_value_member(first, "runs");
     const struct ap_value *pending = ap_value_first(runs)->next->next->next;
     is_int(whole(first, "address"), 1048576, "the largest segment");
-    is_int(ap_value_count(ap_value_at(&run.model.root, "memory.segment_map.segments")), 2, "all segments, whatever --top-n is");
+    is_int(ap_value_count(ap_value_at(&run.model.root, "memory.segment_map.segments")), 2,
+           "all segments, whatever --top-n is");
     is_int(ap_value_count(runs), 5, "a run for each state");
     is_int(whole(ap_value_first(runs), "allocated_bytes"), 10485760, "the first is in use");
     is_int(whole(pending, "pending_free_bytes"), 1048576, "the fourth waits");
@@ -146,7 +153,8 @@ static void a_picture_of_many_blocks_is_coarse(void)
 {
     static char text[600000];
     struct run run;
-    size_t used = (size_t)snprintf(text, sizeof(text), "{\"segments\": [{\"device\": 0, \"address\": 4096, \"total_size\": 2048000, "
+    size_t used = (size_t)snprintf(text, sizeof(text),
+                                   "{\"segments\": [{\"device\": 0, \"address\": 4096, \"total_size\": 2048000, "
                                    "\"allocated_size\": 1024000, \"active_size\": 1024000, \"blocks\": [");
     for (int i = 0; i < 4000; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s{\"address\": %d, \"size\": 512, \"state\": \"%s\"}",
@@ -154,8 +162,8 @@ static void a_picture_of_many_blocks_is_coarse(void)
     (void)snprintf(text + used, sizeof(text) - used, "]}], \"device_traces\": []}");
     run_text(&run, text, 0, -1);
     int64_t count = 0, bytes = 0, allocated_bytes = 0, blocks = 0;
-    for (const struct ap_value *of = ap_value_first(ap_value_member(row(&run, "memory.segment_map.segments", 0), "runs")); of;
-         of = of->next, count++) {
+    for (const struct ap_value *of = ap_value_first(ap_value_member(row(&run, "memory.segment_map.segments", 0), "runs"));
+         of; of = of->next, count++) {
         bytes += whole(of, "bytes");
         allocated_bytes += whole(of, "allocated_bytes");
         blocks += whole(of, "blocks");
@@ -173,7 +181,8 @@ static void replay_is_reported(void)
     run_text(&run, snapshot, 0, -1);
     const struct ap_value *device = row(&run, "memory.replay.devices", 0);
     is_int(whole(device, "entries"), 4, "all entries count");
-    is_int(whole(device, "start_requested_bytes"), 11534336, "10 MiB before, and what the segments count of the block that waits");
+    is_int(whole(device, "start_requested_bytes"), 11534336,
+           "10 MiB before, and what the segments count of the block that waits");
     is_int(whole(device, "peak_requested_bytes"), 22019576, "the peak");
     is_int(whole(device, "peak_entry"), 1, "at the second entry");
     is_int(whole(device, "end_requested_bytes"), 20971000, "the end is the segments' word");

@@ -22,7 +22,8 @@ static void spans_keep_their_words(void)
     struct ap_text key, text;
     const struct ap_overlay_word words[] = { { "cause", AP_TEXT("a\0b\"\n") }, { "none", { "", 0 } } };
     ap_overlay_init(&overlay, &gate);
-    is_int(ap_overlay_add(&overlay, AP_OVERLAY_findings, -5, 7, AP_TEXT("name"), words, 2, 9, NULL), AP_OK, "a span is added");
+    is_int(ap_overlay_add(&overlay, AP_OVERLAY_findings, -5, 7, AP_TEXT("name"), words, 2, 9, NULL), AP_OK,
+           "a span is added");
     const struct ap_overlay_span *span = &overlay.lists[AP_OVERLAY_findings].spans[0];
     is_int(span->start_ns, -5, "its start");
     is_int(span->saves_ns, 9, "what it saves");
@@ -53,8 +54,9 @@ static void long_words_are_cut(void)
     for (size_t i = 0; i < AP_COUNT_OF(words); i++)
         words[i] = (struct ap_overlay_word){ "key", { text, i == 2 ? sizeof(text) : 3 } };
     ap_overlay_init(&overlay, &gate);
-    is_int(ap_overlay_add(&overlay, AP_OVERLAY_steps, 0, 1, (struct ap_text){ text, sizeof(text) }, words, AP_COUNT_OF(words), -1,
-                          NULL), AP_OK, "a span with too much to say is added");
+    is_int(ap_overlay_add(&overlay, AP_OVERLAY_steps, 0, 1, (struct ap_text){ text, sizeof(text) }, words,
+                          AP_COUNT_OF(words), -1, NULL),
+           AP_OK, "a span with too much to say is added");
     while (ap_overlay_word(&overlay, &overlay.lists[AP_OVERLAY_steps].spans[0], count, &key, &value))
         count++;
     is_u64(count, 3, "what has room is kept, with whole keys");
@@ -105,11 +107,13 @@ static void lanes_do_not_overlap(void)
     }
     is_int(overlaps, 0, "no two spans of a lane overlap");
     is_u64(layout.count, 2001, "all have a lane");
-    ok(spans[layout.order[2000]].everywhere && layout.lanes[2000] + 1u == layout.lane_count, "the whole recording comes last");
+    ok(spans[layout.order[2000]].everywhere && layout.lanes[2000] + 1u == layout.lane_count,
+       "the whole recording comes last");
     ap_overlay_layout_release(&layout);
     for (int i = 0; i < 200; i++)
         put(&overlay, 50000, 1000);
-    is_int(ap_overlay_layout_init(&layout, &overlay, AP_OVERLAY_idle_causes, NULL), AP_OK, "more at once than there are lanes");
+    is_int(ap_overlay_layout_init(&layout, &overlay, AP_OVERLAY_idle_causes, NULL), AP_OK,
+           "more at once than there are lanes");
     is_int(layout.lane_count, AP_OVERLAY_MAX_LANES, "lanes are bounded");
     ap_overlay_layout_release(&layout);
     is_int(ap_overlay_layout_init(&layout, &overlay, AP_OVERLAY_steps, NULL), AP_OK, "an empty track");
@@ -143,10 +147,8 @@ static void gaps_path_and_steps_come_from_the_analysis(void)
     row(trace, "2000000007", -1, "ProfilerStep#3", AP_KIND_annotation | AP_ROW_X, 50, 500);
     if (ap_row_order_init(&order, trace, &gate, NULL) != AP_OK)
         abort();
-    ap_overlay_learn_trace(&overlay, trace);
-    is_u64(overlay.pid, 2000000008, "a process id that the trace does not have");
-
-    struct ap_gap_detail gaps[] = { { .start_ns = 0, .end_ns = 100000 }, { .start_ns = 200000, .end_ns = 300001 },
+    struct ap_gap_detail gaps[] = { { .start_ns = 0, .end_ns = 100000 },
+                                    { .start_ns = 200000, .end_ns = 300001 },
                                     { .start_ns = 400000, .end_ns = 600000 } };
     for (size_t i = 0; i < AP_COUNT_OF(gaps); i++)
         memset(gaps[i].host_row, 0xff, sizeof(gaps[i].host_row));
@@ -154,21 +156,23 @@ static void gaps_path_and_steps_come_from_the_analysis(void)
     gaps[1].host_row[1] = 1;
     gaps[2].cause_ns[AP_IDLE_untraced] = 5;
     const struct ap_split split = { .has_gpu = true, .details = gaps, .detail_count = 3 };
-    is_int(ap_overlay_add_idle(&overlay, trace, &split, NULL), AP_OK, "gaps are drawn");
+    struct ap_step step = { 50000, 550000, 1, true, false };
+    const struct ap_facts facts = {
+        .trace = trace, .order = order, .split = split, .steps = { .steps = &step, .count = 1, .source = "ProfilerStep" }
+    };
+    is_int(ap_overlay_add_facts(&overlay, &facts, NULL), AP_OK, "gaps, path and steps are drawn");
+    is_u64(overlay.pid, 2000000008, "under a process id that the trace does not have");
     const struct ap_overlay_list *idle = &overlay.lists[AP_OVERLAY_idle_causes];
     is_u64(idle->count, 2, "those of more than 100 us");
-    is_text(ap_strpool_text(&overlay.strings, idle->spans[0].name), ap_idle_cause_name((enum ap_idle_cause)1), "named by the cause");
-    ok(ap_overlay_word(&overlay, &idle->spans[0], 1, &key, &text) && ap_text_is(text, "ProfilerStep#3"), "with what the host did");
+    is_text(ap_strpool_text(&overlay.strings, idle->spans[0].name), ap_idle_cause_name((enum ap_idle_cause)1),
+            "named by the cause");
+    ok(ap_overlay_word(&overlay, &idle->spans[0], 1, &key, &text) && ap_text_is(text, "ProfilerStep#3"),
+       "with what the host did");
     is_text(ap_strpool_text(&overlay.strings, idle->spans[1].name), "untraced", "also without a host row");
 
-    const struct ap_critical_path none = { .count = 0 };
-    is_int(ap_overlay_add_path(&overlay, trace, &order, &none, NULL), AP_OK, "no path");
-    is_u64(overlay.lists[AP_OVERLAY_critical_path].count, 0, "nothing to draw");
+    is_u64(overlay.lists[AP_OVERLAY_critical_path].count, 0, "no path, nothing to draw");
 
-    struct ap_step step = { 50000, 550000, 1, true, false };
-    const struct ap_steps known = { .steps = &step, .count = 1, .source = "ProfilerStep" };
     const struct ap_overlay_list *steps = &overlay.lists[AP_OVERLAY_steps];
-    is_int(ap_overlay_add_steps(&overlay, trace, &known, NULL), AP_OK, "steps are drawn");
     is_int(steps->spans[0].dur_ns, 500000, "from their start to their end");
     is_text(ap_strpool_text(&overlay.strings, steps->spans[0].name), "ProfilerStep#3", "named by what marks them");
     ok(ap_overlay_word(&overlay, &steps->spans[0], 0, &key, &text) && ap_text_is(text, "cold"), "with their state");

@@ -2,7 +2,7 @@
  * What pictures are drawn from: bins that add up to the split, the host's stacks, the rows around the longest gap. */
 #include <stdlib.h>
 
-#include "analyze.h"
+#include "analyzed.h"
 #include "decimal.h"
 #include "tap.h"
 #include "time_bins.h"
@@ -18,11 +18,11 @@ struct run {
 
 static void analyze(struct run *run, const char *text)
 {
-    const struct ap_analyze_options options = { .path = "test", .with_pictures = true };
+    const struct ap_part_options options = { .path = "test" };
     trace_run_text(&run->trace, text);
     ap_model_init(&run->model, &run->trace.json.gate);
-    if (run->trace.status != AP_OK ||
-        ap_analyze_trace(run->trace.trace, &options, &run->trace.json.notes, &run->model, &run->trace.json.error) != AP_OK)
+    if (run->trace.status != AP_OK || analyze_and_draw(run->trace.trace, &options, NULL, NULL, &run->trace.json.notes,
+                                                       &run->model, &run->trace.json.error) != AP_OK)
         ok(false, run->trace.json.error.message);
 }
 
@@ -77,38 +77,34 @@ static void bins_divide_what_they_cover(void)
 
 /* ---- a run: two steps, the device waits in the second for 600 us ---- */
 
-#define X(cat, name, tid, ts, dur, args)                                                                                    \
-    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":" tid ",\"ts\":" ts ",\"dur\":" dur          \
+#define X(cat, name, tid, ts, dur, args)                                                                           \
+    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":" tid ",\"ts\":" ts ",\"dur\":" dur \
     ",\"args\":{" args "}}"
 #define LAUNCH(ts, id) X("cuda_runtime", "cudaLaunchKernel", "1", ts, "10", "\"correlation\":" id)
-#define DEVICE_ROW(name, ts, dur, id)                                                                                       \
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"pid\":0,\"tid\":7,\"ts\":" ts ",\"dur\":" dur                 \
+#define DEVICE_ROW(name, ts, dur, id)                                                                       \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"pid\":0,\"tid\":7,\"ts\":" ts ",\"dur\":" dur \
     ",\"args\":{\"device\":0,\"stream\":7,\"correlation\":" id "}}"
 
-static const char two_steps[] = "{\"traceEvents\":[" X("user_annotation", "ProfilerStep#1", "1", "0", "1000", "") "," X(
-    "user_annotation", "ProfilerStep#2", "1", "1000", "1000",
-    "") "," X("cpu_op", "aten::mm", "1", "100", "100",
-              "") "," LAUNCH("150",
-                             "1") "," DEVICE_ROW("gemm", "170", "800",
-                                                 "1") "," X("python_function", "train.py(1): load", "1", "1100", "550",
-                                                            "") "," X("python_function", "data.py(2): read", "1", "1101",
-                                                                      "548",
-                                                                      "") "," X("cpu_op", "aten::mm", "1", "1660", "100",
-                                                                                "") "," LAUNCH("1700",
-                                                                                               "2") "," DEVICE_ROW("gemm",
-                                                                                                                   "1720",
-                                                                                                                   "200",
-                                                                                                                   "2") "," X("cpu_op",
-                                                                                                                              "aten::add",
-                                                                                                                              "2",
-                                                                                                                              "300",
-                                                                                                                              "50",
-                                                                                                                              "") "]}";
+/* The formatter takes a text made of macros for one expression. */
+/* clang-format off */
+static const char two_steps[] = "{\"traceEvents\":["
+    X("user_annotation", "ProfilerStep#1", "1", "0", "1000", "") ","
+    X("user_annotation", "ProfilerStep#2", "1", "1000", "1000", "") ","
+    X("cpu_op", "aten::mm", "1", "100", "100", "") ","
+    LAUNCH("150", "1") ","
+    DEVICE_ROW("gemm", "170", "800", "1") ","
+    X("python_function", "train.py(1): load", "1", "1100", "550", "") ","
+    X("python_function", "data.py(2): read", "1", "1101", "548", "") ","
+    X("cpu_op", "aten::mm", "1", "1660", "100", "") ","
+    LAUNCH("1700", "2") ","
+    DEVICE_ROW("gemm", "1720", "200", "2") ","
+    X("cpu_op", "aten::add", "2", "300", "50", "") "]}";
+/* clang-format on */
 
 static void bins_add_up_to_the_split(void)
 {
     struct run run;
-    int64_t sums[16] = { 0 }, all_ns = 0;
+    int64_t sums[17] = { 0 }, all_ns = 0;
     analyze(&run, two_steps);
     const struct ap_value *bins = at(&run, "pictures.utilization.bins");
     for (const struct ap_value *bin = ap_value_first(bins); bin; bin = bin->next) {
@@ -127,7 +123,7 @@ static void bins_add_up_to_the_split(void)
     int64_t steps_ns = 0;
     for (const struct ap_value *step = ap_value_first(at(&run, "split.steps")); step; step = step->next)
         steps_ns += integer(ap_value_member(step, "idle_causes"), "host_python_us");
-    for (size_t i = 0; i < 16; i++)
+    for (size_t i = 0; i < 17; i++)
         if (ap_text_is(ap_value_text(list_item(at(&run, "pictures.utilization.columns"), i)), "host_python"))
             is_int(sums[i], steps_ns, "a cause as in the steps");
     release(&run);
@@ -195,10 +191,9 @@ static void rows_around_the_longest_gap(void)
 }
 
 /* What a rubric would add: a remark, then a finding with a place. */
-static enum ap_status judge(void *self, struct ap_error *reterr)
+static void judge(void *self)
 {
     struct run *run = self;
-    (void)reterr;
     struct ap_value *findings = ap_add_list(&run->model, &run->model.root, "findings");
     for (int i = 0; i < 2; i++) {
         struct ap_value *finding = ap_add_object(&run->model, findings, NULL);
@@ -208,18 +203,18 @@ static enum ap_status judge(void *self, struct ap_error *reterr)
         ap_add_time(&run->model, place, "start_us", i ? run->place_start_ns : 1);
         ap_add_time(&run->model, place, "dur_us", run->place_dur_ns);
     }
-    return AP_OK;
 }
 
 /* Of a trace, with a finding that points at this place. */
 static void analyze_with_place(struct run *run, const char *text, int64_t start_ns, int64_t dur_ns)
 {
-    const struct ap_analyze_options options = { .path = "test", .with_pictures = true, .judge = judge, .judge_self = run };
+    const struct ap_part_options options = { .path = "test" };
     run->place_start_ns = start_ns;
     run->place_dur_ns = dur_ns;
     trace_run_text(&run->trace, text);
     ap_model_init(&run->model, &run->trace.json.gate);
-    if (ap_analyze_trace(run->trace.trace, &options, &run->trace.json.notes, &run->model, &run->trace.json.error) != AP_OK)
+    if (analyze_and_draw(run->trace.trace, &options, judge, run, &run->trace.json.notes, &run->model,
+                         &run->trace.json.error) != AP_OK)
         ok(false, run->trace.json.error.message);
 }
 
@@ -242,7 +237,8 @@ static void rows_around_the_first_finding(void)
 static void rows_within_a_finding_that_fills_all(void)
 {
     static const char on_the_host[] =
-        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"all\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":1000},"
+        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"all\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":"
+        "1000},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":460,\"dur\":30}]}";
     static const char nothing_within[] =
         "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":950},"
@@ -250,7 +246,8 @@ static void rows_within_a_finding_that_fills_all(void)
     struct run run = { .place_dur_ns = 0 };
     analyze_with_place(&run, two_steps, 0, 2000000);
     const struct ap_value *timeline = at(&run, "pictures.timeline");
-    ok(ap_text_is(ap_value_text(ap_value_member(timeline, "about")), "the longest gap within what the first finding points at"),
+    ok(ap_text_is(ap_value_text(ap_value_member(timeline, "about")),
+                  "the longest gap within what the first finding points at"),
        "the longest gap where there is one");
     is_int(integer(at(&run, "pictures.timeline.gap"), "start_us"), 970000, "it is that of the whole recording here");
     is_int(integer(at(&run, "pictures.timeline.finding"), "dur_us"), 2000000, "the finding is told as long as it is");
@@ -264,7 +261,8 @@ static void rows_within_a_finding_that_fills_all(void)
     release(&run);
     analyze_with_place(&run, nothing_within, 0, 950000);
     timeline = at(&run, "pictures.timeline");
-    ok(ap_text_is(ap_value_text(ap_value_member(timeline, "about")), "what the first finding points at"), "with nothing within, itself");
+    ok(ap_text_is(ap_value_text(ap_value_member(timeline, "about")), "what the first finding points at"),
+       "with nothing within, itself");
     is_int(integer(timeline, "dur_us"), 1000000, "with what is around it");
     release(&run);
 }

@@ -42,7 +42,7 @@ static void fill_row(struct ap_model *model)
 static bool keeps(const struct ap_model *model, const char *where)
 {
     struct ap_row_filter filter;
-    struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_error error = { .status = AP_OK };
     if (ap_row_filter_parse(where, &filter, &error) != AP_OK) {
         printf("# %s\n", error.message);
         return false;
@@ -53,19 +53,69 @@ static bool keeps(const struct ap_model *model, const char *where)
 static void conditions_are_judged(void)
 {
     static const char *const kept[] = {
-        "name = ampere_bf16_GEMM", "name contains gemm", "name ~ GEMM", "name like amp*GEMM", "name like '*_bf16_?E?M'", "name != x",
-        "dur_us > 1ms", "dur_us = 1500", "dur_us >= 1.5ms", "dur_us<2000us", "dur_us > -1", "size_bytes = 4KiB", "size_bytes > 4K",
-        "share_ratio = 25%", "share_ratio < 0.3", "step = 3", "step == 3", "cold = true", "line = null", "name != null", "tid = 7",
-        "longest.start_us > 12us", "phases contains comm", "phases = forward", "name = x or step = 3", "step = 3 or name = x",
-        "name = x and step = 4 or step = 3", "step = 3 and cold = true and dur_us > 1us", " step=3 ", "name like '*'", "line like * or step = 3",
-        "(step = 3)", "((step = 3))", "( step = 3 )", "step = 3 and (name = x or cold = true)", "(name = x or step = 3) and (dur_us > 1ms)",
-        "(name = x and step = 3) or(cold = true)", "(name = 'x') or step=3", "step = 3 or (name = x and (cold = true or line = null))",
-        "name != foo(int) and (name != foo(int))", "(size_bytes = 4KiB and(cold=true))", "name != x)",
+        "name = ampere_bf16_GEMM",
+        "name contains gemm",
+        "name ~ GEMM",
+        "name like amp*GEMM",
+        "name like '*_bf16_?E?M'",
+        "name != x",
+        "dur_us > 1ms",
+        "dur_us = 1500",
+        "dur_us >= 1.5ms",
+        "dur_us<2000us",
+        "dur_us > -1",
+        "size_bytes = 4KiB",
+        "size_bytes > 4K",
+        "share_ratio = 25%",
+        "share_ratio < 0.3",
+        "step = 3",
+        "step == 3",
+        "cold = true",
+        "line = null",
+        "name != null",
+        "tid = 7",
+        "longest.start_us > 12us",
+        "phases contains comm",
+        "phases = forward",
+        "name = x or step = 3",
+        "step = 3 or name = x",
+        "name = x and step = 4 or step = 3",
+        "step = 3 and cold = true and dur_us > 1us",
+        " step=3 ",
+        "name like '*'",
+        "line like * or step = 3",
+        "(step = 3)",
+        "((step = 3))",
+        "( step = 3 )",
+        "step = 3 and (name = x or cold = true)",
+        "(name = x or step = 3) and (dur_us > 1ms)",
+        "(name = x and step = 3) or(cold = true)",
+        "(name = 'x') or step=3",
+        "step = 3 or (name = x and (cold = true or line = null))",
+        "name != foo(int) and (name != foo(int))",
+        "(size_bytes = 4KiB and(cold=true))",
+        "name != x)",
     };
     static const char *const left_out[] = {
-        "name = ampere", "name like gemm", "dur_us > 2ms", "line = x", "line != x", "line like *", "step = 3 and name = x", "cold = false",
-        "name = 'null'", "name = null", "phases = backward", "missing = 1", "name = x or step = 4", "step > 3", "share_ratio > 25%",
-        "(step = 3 or name = x) and cold = false", "cold = false and (step = 3 or name = x)", "(name = x)", "(name = foo(int))",
+        "name = ampere",
+        "name like gemm",
+        "dur_us > 2ms",
+        "line = x",
+        "line != x",
+        "line like *",
+        "step = 3 and name = x",
+        "cold = false",
+        "name = 'null'",
+        "name = null",
+        "phases = backward",
+        "missing = 1",
+        "name = x or step = 4",
+        "step > 3",
+        "share_ratio > 25%",
+        "(step = 3 or name = x) and cold = false",
+        "cold = false and (step = 3 or name = x)",
+        "(name = x)",
+        "(name = foo(int))",
         "(step = 3 or name = x) and (cold = false or line = x)",
     };
     struct ap_model model;
@@ -81,15 +131,35 @@ static void conditions_are_judged(void)
 
 static void mistakes_are_told(void)
 {
-    static const char *const wrong[] = { "", "name", "name =", "= x", "name = 'x", "name = a b", "name = a and", "name = a xor b = c",
-                                         "dur_us > gemm", "dur_us > 5GiB", "size_bytes > 5ms", "step > 1ms", "dur_us > 1234567890123456",
-                                         "(name = a", "(name = a))", "()", "( )", "(", ")", "name = a (and b = c)", "(name = a or) b = c", "(name) = a",
-                                         "name = a and (", "((name = a) and b = c" };
+    static const char *const wrong[] = { "",
+                                         "name",
+                                         "name =",
+                                         "= x",
+                                         "name = 'x",
+                                         "name = a b",
+                                         "name = a and",
+                                         "name = a xor b = c",
+                                         "dur_us > gemm",
+                                         "dur_us > 5GiB",
+                                         "size_bytes > 5ms",
+                                         "step > 1ms",
+                                         "dur_us > 1234567890123456",
+                                         "(name = a",
+                                         "(name = a))",
+                                         "()",
+                                         "( )",
+                                         "(",
+                                         ")",
+                                         "name = a (and b = c)",
+                                         "(name = a or) b = c",
+                                         "(name) = a",
+                                         "name = a and (",
+                                         "((name = a) and b = c" };
     struct ap_row_filter filter;
     char many[2000] = "a = 1";
     for (size_t i = 0; i < AP_COUNT_OF(wrong); i++) {
-        struct ap_error error = { AP_OK, false, 0, "" };
-        ok(ap_row_filter_parse(wrong[i], &filter, &error) == AP_ERROR_USAGE && strstr(error.message, "--where"), wrong[i]);
+        struct ap_error error = { .status = AP_OK };
+        ok(ap_row_filter_parse(wrong[i], &filter, &error) == AP_ERROR_USAGE && error.setting == AP_SETTING_WHERE, wrong[i]);
     }
     for (size_t used = 5; used + 20 < sizeof(many); used += 10)
         memcpy(many + used, " or a = 22", 11);
@@ -107,12 +177,23 @@ static void findings_have_names(void)
         const char *title; /* NULL = there is none */
         bool is_name, numbered;
     } ids[] = {
-        { "finding:1", "first", true, true },   { "findings[0]", "first", true, true },        { "rule-a", "first", true, false },
-        { "finding:rule-b", "second", true, false }, { "finding:2", "second", true, true },    { "findings[1]", "second", true, true },
-        { "finding:3", NULL, true, true },      { "findings[2]", NULL, true, true },           { "finding:0", NULL, true, false },
-        { "finding:", NULL, false, false },     { "", NULL, false, false },                    { "findings[", NULL, false, false },
-        { "findings[]", NULL, false, false },   { "findings[1", NULL, false, false },          { "findings[-1]", NULL, false, false },
-        { "1:2", NULL, false, false },          { "findings[99999999999999999999]", NULL, false, false },
+        { "finding:1", "first", true, true },
+        { "findings[0]", "first", true, true },
+        { "rule-a", "first", true, false },
+        { "finding:rule-b", "second", true, false },
+        { "finding:2", "second", true, true },
+        { "findings[1]", "second", true, true },
+        { "finding:3", NULL, true, true },
+        { "findings[2]", NULL, true, true },
+        { "finding:0", NULL, true, false },
+        { "finding:", NULL, false, false },
+        { "", NULL, false, false },
+        { "findings[", NULL, false, false },
+        { "findings[]", NULL, false, false },
+        { "findings[1", NULL, false, false },
+        { "findings[-1]", NULL, false, false },
+        { "1:2", NULL, false, false },
+        { "findings[99999999999999999999]", NULL, false, false },
         { "finding:99999999999999999999", NULL, true, false },
     };
     struct ap_model model;
@@ -126,7 +207,8 @@ static void findings_have_names(void)
     for (size_t i = 0; i < AP_COUNT_OF(ids); i++) {
         const struct ap_value *finding = ap_finding_named(&model.root, ids[i].id);
         bool same = ids[i].title ? ap_text_is(ap_value_text(ap_value_member(finding, "title")), ids[i].title) : !finding;
-        ok(same && ap_finding_is_name(ids[i].id) == ids[i].is_name && ap_finding_is_numbered(ids[i].id) == ids[i].numbered, ids[i].id);
+        ok(same && ap_finding_is_name(ids[i].id) == ids[i].is_name && ap_finding_is_numbered(ids[i].id) == ids[i].numbered,
+           ids[i].id);
     }
     ok(!ap_finding_named(NULL, "finding:1"), "without a report there is no finding");
     ap_model_release(&model);
@@ -134,14 +216,22 @@ static void findings_have_names(void)
 
 static void names_are_near(void)
 {
-    static const char *const names[] = { "host-bound", "host-bound-small-ops", "steps.p50_us", "gpu.utilization_ratio", "memory-leak", "kernels" };
+    static const char *const names[] = { "host-bound",   "host-bound-small-ops",
+                                         "steps.p50_us", "gpu.utilization_ratio",
+                                         "memory-leak",  "kernels" };
     static const struct {
         const char *wanted, *told;
     } cases[] = {
-        { "host", "; did you mean host-bound or host-bound-small-ops?" }, { "HOST_BOUND", "; did you mean host-bound or host-bound-small-ops?" },
-        { "bound", "; did you mean host-bound or host-bound-small-ops?" }, { "p50_us", "; did you mean steps.p50_us?" },
-        { "gpu.utilisation_ratio", "; did you mean gpu.utilization_ratio?" }, { "utilisation_ratio", "; did you mean gpu.utilization_ratio?" },
-        { "e", "" }, { "nope", "" }, { "", "" }, { "kernles-of-the-device", "" },
+        { "host", "; did you mean host-bound or host-bound-small-ops?" },
+        { "HOST_BOUND", "; did you mean host-bound or host-bound-small-ops?" },
+        { "bound", "; did you mean host-bound or host-bound-small-ops?" },
+        { "p50_us", "; did you mean steps.p50_us?" },
+        { "gpu.utilisation_ratio", "; did you mean gpu.utilization_ratio?" },
+        { "utilisation_ratio", "; did you mean gpu.utilization_ratio?" },
+        { "e", "" },
+        { "nope", "" },
+        { "", "" },
+        { "kernles-of-the-device", "" },
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct ap_near_names near = { .count = 0 };
@@ -173,8 +263,8 @@ static void fill_report(struct ap_model *model)
     put_list(model, "findings");
 }
 
-static struct text_sink table_of(struct ap_model *model, const char *name, const char *where, const char *sort, uint64_t limit, enum ap_format format,
-                      enum ap_status *ret_status, struct ap_error *error)
+static struct text_sink table_of(struct ap_model *model, const char *name, const char *where, const char *sort,
+                                 uint64_t limit, enum ap_format format, enum ap_status *ret_status, struct ap_error *error)
 {
     struct ap_model_table table;
     struct text_sink text = { .data = NULL };
@@ -182,17 +272,17 @@ static struct text_sink table_of(struct ap_model *model, const char *name, const
     *ret_status = ap_model_table_init(&table, &gate, &model->root, name, error);
     if (*ret_status == AP_OK) {
         struct ap_row_source source = ap_model_table_source(&table);
-        *ret_status = ap_table_write(&source, &query, (struct ap_sink){ text_sink_write, &text }, error);
+        *ret_status = ap_table_write(&source, &query, AP_WORDS_PROGRAM, (struct ap_sink){ text_sink_write, &text }, error);
     }
     ap_model_table_release(&table);
     return text;
 }
 
-static void writes(struct ap_model *model, const char *name, const char *where, const char *sort, uint64_t limit, enum ap_format format,
-                   const char *want, const char *claim)
+static void writes(struct ap_model *model, const char *name, const char *where, const char *sort, uint64_t limit,
+                   enum ap_format format, const char *want, const char *claim)
 {
     enum ap_status status;
-    struct ap_error error = { AP_OK, false, 0, "" };
+    struct ap_error error = { .status = AP_OK };
     struct text_sink got = table_of(model, name, where, sort, limit, format, &status, &error);
     is_str(got.data ? got.data : error.message, want, claim);
     text_sink_release(&got);
@@ -213,19 +303,25 @@ static void tables_are_written(void)
     writes(&model, "gpu.kernels", "dur_us > 1us", "dur_us", 1, AP_FORMAT_JSON,
            "{\n  \"schema_version\": \"1.0\",\n  \"table\": \"gpu.kernels\",\n  \"rows_total\": 4,\n  \"rows_matched\": 2,\n"
            "  \"rows_shown\": 1,\n  \"columns\": null,\n  \"rows\": [\n"
-           "    {\"row_id\": \"gpu.kernels[2]\", \"name\": \"alpha\\u001b[31m\\n\\\"x\\\"\", \"dur_us\": 3, \"places\": [{\"tid\": 2}]}\n"
-           "  ]\n}\n", "JSON: filtered, sorted from the largest down, cut");
+           "    {\"row_id\": \"gpu.kernels[2]\", \"name\": \"alpha\\u001b[31m\\n\\\"x\\\"\", \"dur_us\": 3, \"places\": "
+           "[{\"tid\": 2}]}\n"
+           "  ]\n}\n",
+           "JSON: filtered, sorted from the largest down, cut");
     writes(&model, "gpu.kernels", NULL, "dur_us:asc", 0, AP_FORMAT_TEXT,
            "row_id          name                     dur_us  places\n"
            "gpu.kernels[0]  beta                       1 us  1 row\n"
            "gpu.kernels[1]  =cmd|' /C calc'!A0         2 us  1 row\n"
            "gpu.kernels[2]  alpha\\u{1b}[31m\\u{a}\"x\"    3 us  1 row\n"
            "gpu.kernels[3]  \\u{202e}_evil                 -  1 row\n"
-           "\n4 of 4 rows\n", "text: what is not known comes last whichever the direction");
-    writes(&model, "gpu.kernels", "name = beta", NULL, 0, AP_FORMAT_TEXT,
-           "row_id          name  dur_us  places\ngpu.kernels[0]  beta    1 us  1 row\n\n1 of 1 row that --where keeps of 4\n", "what is kept is told");
+           "\n4 of 4 rows\n",
+           "text: what is not known comes last whichever the direction");
+    writes(
+        &model, "gpu.kernels", "name = beta", NULL, 0, AP_FORMAT_TEXT,
+        "row_id          name  dur_us  places\ngpu.kernels[0]  beta    1 us  1 row\n\n1 of 1 row that --where keeps of 4\n",
+        "what is kept is told");
     writes(&model, "gpu.kernels.places", "tid > 1", "tid", 0, AP_FORMAT_CSV,
-           "\"row_id\",\"tid\"\r\n\"gpu.kernels[3].places[0]\",3\r\n\"gpu.kernels[2].places[0]\",2\r\n", "lists on the way are entered");
+           "\"row_id\",\"tid\"\r\n\"gpu.kernels[3].places[0]\",3\r\n\"gpu.kernels[2].places[0]\",2\r\n",
+           "lists on the way are entered");
     writes(&model, "findings", NULL, NULL, 0, AP_FORMAT_TEXT, "0 of 0 rows\n", "an empty list");
     writes(&model, "memory", NULL, NULL, 0, AP_FORMAT_TEXT, "0 of 0 rows\n", "and what the report does not have");
     ap_model_release(&model);
@@ -235,22 +331,31 @@ static void unknown_things_are_told(void)
 {
     static const struct {
         const char *name, *where, *sort, *told;
-    } wrong[] = { { "gpu.nothing", NULL, NULL, "--table tables" },   { "gpu.kernels.name", NULL, NULL, "--table tables" },
-                  { "gpu.kernels", "x = 1", NULL, "name, dur_us" },  { "gpu.kernels", NULL, "x", "name, dur_us" },
-                  { "gpu.kernels", NULL, "dur_us:up", ":desc" },     { "", NULL, NULL, "--table tables" } };
+        enum ap_setting setting;
+        enum ap_advice advice;
+    } wrong[] = { { "gpu.nothing", NULL, NULL, "'gpu.nothing'", AP_SETTING_TABLE, AP_ADVICE_LIST_TABLES },
+                  { "gpu.kernels.name", NULL, NULL, "no list or object", AP_SETTING_TABLE, AP_ADVICE_LIST_TABLES },
+                  { "gpu.kernels", "x = 1", NULL, "name, dur_us", AP_SETTING_WHERE, AP_ADVICE_NONE },
+                  { "gpu.kernels", NULL, "x", "name, dur_us", AP_SETTING_SORT, AP_ADVICE_NONE },
+                  { "gpu.kernels", NULL, "dur_us:up", ":desc", AP_SETTING_SORT, AP_ADVICE_NONE },
+                  { "", NULL, NULL, "no list or object", AP_SETTING_TABLE, AP_ADVICE_LIST_TABLES } };
     struct ap_model model;
     ap_model_init(&model, &gate);
     fill_report(&model);
     for (size_t i = 0; i < AP_COUNT_OF(wrong); i++) {
         enum ap_status status;
-        struct ap_error error = { AP_OK, false, 0, "" };
-        struct text_sink text = table_of(&model, wrong[i].name, wrong[i].where, wrong[i].sort, 0, AP_FORMAT_TEXT, &status, &error);
+        struct ap_error error = { .status = AP_OK };
+        struct text_sink text =
+            table_of(&model, wrong[i].name, wrong[i].where, wrong[i].sort, 0, AP_FORMAT_TEXT, &status, &error);
         text_sink_release(&text);
-        ok(status == AP_ERROR_USAGE && strstr(error.message, wrong[i].told), error.message);
+        ok(status == AP_ERROR_USAGE && strstr(error.message, wrong[i].told) && error.setting == wrong[i].setting &&
+               error.advice == wrong[i].advice,
+           error.message);
     }
     ok(ap_model_row_find(&model.root, "gpu.kernels[2].places[0]") != NULL, "a row is found by its id");
     ok(!ap_model_row_find(&model.root, "gpu.kernels[9]") && !ap_model_row_find(&model.root, "gpu.kernels[x]") &&
-           !ap_model_row_find(&model.root, "gpu.kernels[99999999999999999999]"), "and others are not");
+           !ap_model_row_find(&model.root, "gpu.kernels[99999999999999999999]"),
+       "and others are not");
     ap_model_release(&model);
 }
 
@@ -260,8 +365,16 @@ static void text_is_made_visible(void)
     static const struct {
         const char *text, *want;
         size_t most;
-    } cases[] = { { "abc", "abc", 3 }, { "abcdef", "ab...", 5 }, { "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4", "\xc3\xa4...", 4 },
-                  { "a\x1b" "b", "a...", 4 }, { "a\x1b" "b", "a\\u{1b}b", 0 }, { "abcdef", "..", 2 } };
+    } cases[] = { { "abc", "abc", 3 },
+                  { "abcdef", "ab...", 5 },
+                  { "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4", "\xc3\xa4...", 4 },
+                  { "a\x1b"
+                    "b",
+                    "a...", 4 },
+                  { "a\x1b"
+                    "b",
+                    "a\\u{1b}b", 0 },
+                  { "abcdef", "..", 2 } };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct text_sink text = { .data = NULL };
         struct ap_out out;
@@ -286,7 +399,8 @@ static void fill_findings(struct ap_model *model)
         ap_add_string(model, finding, "title", "Names such as \033]0;x\a and \xe2\x80\xae are shown");
         ap_add_string(model, finding, "severity", i ? "high" : "critical");
         ap_add_time(model, finding, "saves_us", 1000000);
-        ap_add_string(model, finding, "action", "call less often; see https://example.invalid for \xc3\xa4 longer text that goes on and on and on");
+        ap_add_string(model, finding, "action",
+                      "call less often; see https://example.invalid for \xc3\xa4 longer text that goes on and on and on");
         ap_add_string(model, finding, "observation", "it was called 12 times");
     }
 }
@@ -300,7 +414,7 @@ static void digests_keep_to_their_size(void)
     fill_findings(&model);
     for (uint64_t tokens = 0; tokens < 1500; tokens++) {
         struct text_sink text = { .data = NULL };
-        odd += ap_write_digest(&model, tokens, (struct ap_sink){ text_sink_write, &text }, NULL) != AP_OK;
+        odd += ap_write_digest(&model, tokens, AP_WORDS_PROGRAM, (struct ap_sink){ text_sink_write, &text }, NULL) != AP_OK;
         odd += text.bytes > tokens * AP_BYTES_PER_TOKEN || text.bytes + 8 < last || (text.data && strchr(text.data, '\033'));
         last = text.bytes;
         text_sink_release(&text);
@@ -355,7 +469,7 @@ static void a_series_leads(void)
     ok(strstr(text.data, "Memory: a batch of 100 would still fit into the 1 GiB of the device\n"), "then what would fit");
     ok(strstr(text.data, "\n  1\n  2\n") && strstr(text.data, "More: --table series.points."), "then as many sizes as fit");
     text_sink_release(&text);
-    ok(ap_write_digest(&model, 200, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK, "written");
+    ok(ap_write_digest(&model, 200, AP_WORDS_PROGRAM, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK, "written");
     ok(strstr(text.data, first) == text.data + 2, "the knee is the first line of the digest");
     ok(strstr(text.data, "Of the largest batch: CPU-bound"), "then the verdict");
     text_sink_release(&text);
@@ -381,7 +495,8 @@ static void summaries_fit_the_screen(void)
     }
     struct ap_summary_options colour = { .colour = true };
     struct text_sink text = { .data = NULL };
-    ok(ap_write_summary(&model, &colour, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK && strstr(text.data, "\033[1;31mcritical\033[0m"),
+    ok(ap_write_summary(&model, &colour, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK &&
+           strstr(text.data, "\033[1;31mcritical\033[0m"),
        "severities have colours where that is allowed");
     text_sink_release(&text);
     ap_model_release(&model);

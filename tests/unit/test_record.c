@@ -55,9 +55,14 @@ static void statistics_by_hand(void)
         ap_record_allocation(recorder, AP_DEVICE_HOST, (void *)0x1000, 100, NULL);
         now_ns += 20;
     }
-    ap_record_operation(recorder, &(struct ap_operation){ .name = "gemm", .start_ns = EPOCH_NS, .duration_ns = 9000,
-                                                          .flops = 1e9, .memory_bytes = -7, .device = AP_DEVICE_HOST });
-    ap_record_operation(recorder, &(struct ap_operation){ .name = "gemm", .start_ns = EPOCH_NS, .duration_ns = -5, .device = 1 });
+    ap_record_operation(recorder, &(struct ap_operation){ .name = "gemm",
+                                                          .start_ns = EPOCH_NS,
+                                                          .duration_ns = 9000,
+                                                          .flops = 1e9,
+                                                          .memory_bytes = -7,
+                                                          .device = AP_DEVICE_HOST });
+    ap_record_operation(recorder,
+                        &(struct ap_operation){ .name = "gemm", .start_ns = EPOCH_NS, .duration_ns = -5, .device = 1 });
     ok(ap_recorder_hotspots(recorder, spots, 8, &count, &error) == AP_OK, "hotspots");
     is_u64(count, 6, "one for each name, category and device");
     is_str(spots[0].name, "gemm", "the longest total first");
@@ -226,7 +231,11 @@ static void a_small_run(struct ap_recorder *recorder)
     struct ap_error error;
     ap_recorder_name_thread(recorder, "main \"loop\"");
     ok(ap_recorder_set_metadata(recorder, "model", "first", &error) == AP_OK, "metadata");
-    ok(ap_recorder_set_metadata(recorder, "model", "sm\xff" "all\n", &error) == AP_OK, "replaced");
+    ok(ap_recorder_set_metadata(recorder, "model",
+                                "sm\xff"
+                                "all\n",
+                                &error) == AP_OK,
+       "replaced");
     ok(ap_recorder_set_metadata(recorder, "traceEvents", "x", &error) == AP_ERROR_USAGE, "a key of the form is refused");
     ok(ap_recorder_set_rank(recorder, 2, 2, "sockets", &error) == AP_ERROR_USAGE, "ranks count from 0");
     ok(ap_recorder_set_rank(recorder, 1, 4, "sockets", &error) == AP_OK, "a rank");
@@ -251,10 +260,11 @@ static void a_small_run(struct ap_recorder *recorder)
         ap_record_release(recorder, AP_DEVICE_HOST, (void *)0x5000);
     }
     ap_record_step_end(recorder);
-    const enum ap_record_category all[] = { AP_RECORD_COMPUTE, AP_RECORD_MEMORY, AP_RECORD_DATA_LOADING,
+    const enum ap_record_category all[] = { AP_RECORD_COMPUTE,         AP_RECORD_MEMORY,        AP_RECORD_DATA_LOADING,
                                             AP_RECORD_SYNCHRONISATION, AP_RECORD_COMMUNICATION, AP_RECORD_CUSTOM };
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        ap_record_operation(recorder, &(struct ap_operation){ "gpu work", all[i], EPOCH_NS + (int64_t)i * 1000, 900, 64, 10, 0, 7 });
+        ap_record_operation(recorder,
+                            &(struct ap_operation){ "gpu work", all[i], EPOCH_NS + (int64_t)i * 1000, 900, 64, 10, 0, 7 });
     ap_record_operation(recorder, &(struct ap_operation){ "Memset", AP_RECORD_MEMORY, EPOCH_NS + 8000, 900, 64, 0, 0, 9 });
     ap_recorder_stop(recorder);
 }
@@ -273,7 +283,8 @@ static struct ap_report *report_of(struct ap_recorder *recorder, bool with_trace
     if (status == AP_OK)
         status = ap_recorder_save_snapshot(recorder, snapshot, &error);
     struct ap_request request = { .cpu_trace_path = with_trace ? trace : NULL,
-                                  .memory_json_path = with_snapshot ? snapshot : NULL, .strict = true };
+                                  .memory_json_path = with_snapshot ? snapshot : NULL,
+                                  .strict = true };
     if (status == AP_OK)
         status = ap_report_new(&request, &report, NULL, &error);
     is_str(status == AP_OK ? "" : error.message, "", "written and read again");
@@ -298,7 +309,8 @@ static const struct ap_value *named(const struct ap_report *report, const char *
     return NULL;
 }
 
-static void same_as_recorded(struct ap_recorder *recorder, const struct ap_report *report, const char *name, const char *in_trace)
+static void same_as_recorded(struct ap_recorder *recorder, const struct ap_report *report, const char *name,
+                             const char *in_trace)
 {
     struct ap_hotspot spot;
     struct ap_error error;
@@ -392,7 +404,8 @@ static void names_of_any_length(void)
     ap_record_allocation(recorder, 0, (void *)0x1000, 8, name);
     struct ap_report *report = report_of(recorder, true, true);
     if (report)
-        is_u64(ap_value_count(ap_value_member(ap_report_root(report), "warnings")), 0, "a name of 3,000 bytes, and none of 0");
+        is_u64(ap_value_count(ap_value_member(ap_report_root(report), "warnings")), 0,
+               "a name of 3,000 bytes, and none of 0");
     ok(named(report, "cpu.operators", name) != NULL, "stands whole in the trace");
     ap_report_free(report);
     ap_recorder_free(recorder);
@@ -494,7 +507,8 @@ static void threads_record_while_others_read(void)
     is_int(use.current_bytes, 0, "all memory given back");
     struct ap_report *report = report_of(recorder, true, true);
     if (report)
-        is_u64(ap_value_count(ap_value_member(ap_report_root(report), "warnings")), 0, "read without a warning, real clock too");
+        is_u64(ap_value_count(ap_value_member(ap_report_root(report), "warnings")), 0,
+               "read without a warning, real clock too");
     ap_report_free(report);
     ap_recorder_free(recorder);
 }
@@ -515,7 +529,8 @@ static void the_real_clock(void)
     }
     int64_t waited_ns = ap_recorder_now_ns(recorder) - begun_ns;
     ok(ap_recorder_statistics(recorder, "sleep", &spot, &error) == AP_OK && spot.total_ns >= 19990000 &&
-       spot.total_ns <= waited_ns + 20000, "a scope lasts as long as the system's clock says");
+           spot.total_ns <= waited_ns + 20000,
+       "a scope lasts as long as the system's clock says");
     ap_recorder_free(recorder);
 }
 

@@ -37,8 +37,11 @@ static void begin(struct bench *bench)
 static void block(struct bench *bench, uint64_t address, int64_t size_bytes, int64_t requested_bytes,
                   enum ap_block_state state)
 {
-    const struct ap_block made = { .address = address, .size_bytes = size_bytes, .requested_bytes = requested_bytes,
-                                   .state = (uint8_t)state, .has = AP_BLOCK_HAS_ADDRESS | AP_BLOCK_HAS_REQUESTED };
+    const struct ap_block made = { .address = address,
+                                   .size_bytes = size_bytes,
+                                   .requested_bytes = requested_bytes,
+                                   .state = (uint8_t)state,
+                                   .has = AP_BLOCK_HAS_ADDRESS | AP_BLOCK_HAS_REQUESTED };
     keep(bench, ap_snapshot_add_block(bench->snapshot, &made, &bench->error));
 }
 
@@ -47,8 +50,12 @@ static void segment_in(struct bench *bench, int32_t device, uint64_t address, in
 {
     const uint16_t has = AP_SEGMENT_HAS_DEVICE | AP_SEGMENT_HAS_ADDRESS | AP_SEGMENT_HAS_TOTAL | AP_SEGMENT_HAS_POOL |
                          AP_SEGMENT_HAS_STREAM | AP_SEGMENT_HAS_TYPE | AP_SEGMENT_HAS_BLOCKS;
-    const struct ap_segment made = { .address = address, .total_bytes = bytes, .device = device, .pool = { 0, pool },
-                                     .type = { AP_TYPE_LARGE }, .has = has };
+    const struct ap_segment made = { .address = address,
+                                     .total_bytes = bytes,
+                                     .device = device,
+                                     .pool = { 0, pool },
+                                     .type = { AP_TYPE_LARGE },
+                                     .has = has };
     keep(bench, ap_snapshot_add_segment(bench->snapshot, &made, &bench->error));
 }
 
@@ -64,8 +71,9 @@ static void device_history(struct bench *bench)
 
 static void entry(struct bench *bench, uint32_t name, uint64_t address, int64_t size_bytes)
 {
-    const struct ap_action made = { .name = { name }, .address = address, .size_bytes = size_bytes,
-                                    .has = AP_ACTION_HAS_ADDRESS | AP_ACTION_HAS_SIZE };
+    const struct ap_action made = {
+        .name = { name }, .address = address, .size_bytes = size_bytes, .has = AP_ACTION_HAS_ADDRESS | AP_ACTION_HAS_SIZE
+    };
     keep(bench, ap_snapshot_add_action(bench->snapshot, &made, &bench->error));
 }
 
@@ -196,8 +204,8 @@ static void contradictions_are_counted(void)
     block(&bench, 1000, 1024, 600, AP_BLOCK_ALLOCATED);
     segment(&bench, 1000, 1024);
     device_history(&bench);
-    entry(&bench, AP_ACTION_ALLOC, 1000, 599);          /* its free says 600 */
-    entry(&bench, AP_ACTION_ALLOC, 5000, 10);           /* never seen again */
+    entry(&bench, AP_ACTION_ALLOC, 1000, 599); /* its free says 600 */
+    entry(&bench, AP_ACTION_ALLOC, 5000, 10);  /* never seen again */
     entry(&bench, AP_ACTION_ALLOC, 6000, 20);
     entry(&bench, AP_ACTION_FREE_REQUESTED, 6000, 20);
     entry(&bench, AP_ACTION_FREE_COMPLETED, 6000, 21);  /* another size */
@@ -331,8 +339,8 @@ static void raise_peak(struct peak *peak, int64_t bytes, uint32_t position)
 
 static bool same_curve(const struct ap_curve *curve, const struct peak *peak, int64_t start_bytes, int64_t end_bytes)
 {
-    return curve->start_bytes == start_bytes && curve->peak_bytes == peak->bytes &&
-           curve->peak_position == peak->position && curve->end_bytes == end_bytes;
+    return curve->start_bytes == start_bytes && curve->peak_bytes == peak->bytes && curve->peak_position == peak->position &&
+           curve->end_bytes == end_bytes;
 }
 
 /* What waits at the end counts in requested_size, on which the requested curve ends: all of it is higher by that. */
@@ -403,8 +411,8 @@ static void random_histories(void)
         const struct ap_replay_device *device = play(&bench);
         curves += same_curves(device, model);
         consistent += device->inconsistencies == 0 && !device->below_zero;
-        begins += device->begin == (model->figures[0].active_bytes ? AP_BEGIN_MID_RUN : AP_BEGIN_EMPTY) &&
-                  !device->above_reserved;
+        begins +=
+            device->begin == (model->figures[0].active_bytes ? AP_BEGIN_MID_RUN : AP_BEGIN_EMPTY) && !device->above_reserved;
         sets += same_sets(&bench, model, &random);
         thinned += curve_keeps_extremes(&bench, device);
         ap_replay_free(bench.replay);

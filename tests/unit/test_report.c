@@ -124,7 +124,8 @@ static void json_texts(void)
         { { "\xE2\x80\xAEgnp", 6 }, "\"\\u202egnp\"", "right-to-left override" },
         { { "\xF3\xA0\x80\x81", 4 }, "\"\\udb40\\udc01\"", "an invisible tag as a surrogate pair" },
         { { "\xF0\x9F\x94\xA5 \xC3\xA4", 7 }, "\"\xF0\x9F\x94\xA5 \xC3\xA4\"", "what is visible stays" },
-        { { "a\xFF\xC3(\xED\xA0\x80", 7 }, "\"a\xEF\xBF\xBD\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"",
+        { { "a\xFF\xC3(\xED\xA0\x80", 7 },
+          "\"a\xEF\xBF\xBD\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"",
           "each byte that is not UTF-8 becomes U+FFFD" },
         { { "\xEF\xBF\xBD", 3 }, "\"\xEF\xBF\xBD\"", "U+FFFD itself stays" },
         { { "\xC0\x80\xF4\x90\x80\x80\xE2\x82", 8 },
@@ -218,12 +219,16 @@ static void markdown_figures(void)
     holds(&text, "| -1.5 |", "a negative time");
     holds(&text, "| `free` | 2 | – |", "no rate, no number");
     holds(&text, "### 1. The training loop waits for data", "findings are ranked");
-    holds(&text, "**High** severity, medium confidence, data-load-bound, saves at most 1.03 s. Rule `dataloader-wait`, holds for any hardware.",
+    holds(&text,
+          "**High** severity, medium confidence, data-load-bound, saves at most 1.03 s. Rule `dataloader-wait`, holds for "
+          "any hardware.",
           "how much it matters, how sure it is, of what kind, what it saves and where it holds");
     holds(&text, "- **Trade-off:** Workers take host memory.\n- **Validation:**", "what the action costs");
-    holds(&text, "- **Affected:** `aten::mm` 20.5 ms, `aten::mm` 2 KiB, `aten::mm` 12 times, `aten::mm` 1 time\n", "who is concerned");
+    holds(&text, "- **Affected:** `aten::mm` 20.5 ms, `aten::mm` 2 KiB, `aten::mm` 12 times, `aten::mm` 1 time\n",
+          "who is concerned");
     holds(&text, "| `cpu.signals.dataloader.window_share_ratio` | 39.6 % | 5.00 % |", "evidence in one unit");
-    holds(&text, "- **Gain:** at most 33.3 % of `aten::mm`: the run becomes at most 1.500 x as fast\n", "the bound of the gain");
+    holds(&text, "- **Gain:** at most 33.3 % of `aten::mm`: the run becomes at most 1.500 x as fast\n",
+          "the bound of the gain");
     holds(&text, "- **In the trace:** `aten::mm` at `1623142624148124.125` us for 20.5 ms, thread `aten::mm`\n",
           "where to look, in the digits of the trace");
     holds(&text, "\n**Verify:** `aten::mm`\n", "a finding ends with the command that verifies it");
@@ -245,14 +250,18 @@ static void markdown_of_time(void)
     start(&model);
     sample_fill(&model, NULL, 0);
     struct text_sink text = markdown_of(&model);
-    holds(&text, "**CPU-bound**: the device waits for the host to call: 1 ms of 2 ms (50.0 %) (confidence high).", "the bound");
+    holds(&text, "**CPU-bound**: the device waits for the host to call: 1 ms of 2 ms (50.0 %) (confidence high).",
+          "the bound");
     holds(&text, ": **yes**, 39.6 % against 80.0 % (`gpu.utilization_ratio`)\n", "a symptom that is there");
     holds(&text, ": no, 90.0 % against 80.0 % (", "one that is not");
     holds(&text, ": not evaluated\n", "one that could not be looked for");
-    holds(&text, "| Compute kernels | 1,236.068 | 25.0 % | 1,236.068 | 25.0 % | `split.*.compute_*` |", "a part: time and share");
+    holds(&text, "| Compute kernels | 1,236.068 | 25.0 % | 1,236.068 | 25.0 % | `split.*.compute_*` |",
+          "a part: time and share");
     holds(&text, "| Idle | 1,242.072 | – | 1,242.072 | – | `split.*.idle_*` |", "a share that is not known");
-    holds(&text, "| `host_python` | 5 | – | the host ran Python between operators | `split.judged.idle_causes.host_python_*` |\n"
-                 "| `data_loading` | 1 | 12.5 % |", "causes, the largest first");
+    holds(&text,
+          "| `host_python` | 5 | – | the host ran Python between operators | `split.judged.idle_causes.host_python_*` |\n"
+          "| `data_loading` | 1 | 12.5 % |",
+          "causes, the largest first");
     holds_not(&text, "`queue_wait`", "those without time are left out");
     holds(&text, "Rows of `idle.gaps`, longest first", "gaps");
     holds(&text, "Rows of `data_loading.waits`", "waits for data");

@@ -37,47 +37,53 @@ static void mistake(const char *document, const char *want)
 static void mistakes_in_conditions_name_their_line(void)
 {
     mistake(IN_CONDITION("gpu.utilisation < 3"),
-            "r.md:6: no metric is called \"gpu.utilisation\": expected a path that src/model/metrics.def lists");
+            "r.md:6: no metric is called \"gpu.utilisation\": expected a path that src/catalogue lets rules name");
     mistake(IN_CONDITION("gpu.rows > 1 and\n  gpu.idle_us > 1 GiB"),
             "r.md:7: gpu.idle_us is a time, so a time such as 10 us, 1.5 ms or 2 s was expected, not \"GiB\"");
     mistake(IN_CONDITION("gpu.idle_us > 5"),
             "r.md:6: gpu.idle_us is a time, so a time such as 10 us, 1.5 ms or 2 s was expected, not \"5\"");
     mistake(IN_CONDITION("gpu.memcpy.bytes > 5 ms"),
             "r.md:6: gpu.memcpy.bytes is a size, so a size such as 64 KiB or 1 GiB was expected, not \"ms\"");
-    mistake(IN_CONDITION("gpu.rows > 5 %"),
-            "r.md:6: gpu.rows is a count, so a number without unit was expected, not \"%\"");
+    mistake(IN_CONDITION("gpu.rows > 5 %"), "r.md:6: gpu.rows is a count, so a number without unit was expected, not \"%\"");
     mistake(IN_CONDITION("gpu.rows > 5parsec"),
             "r.md:6: gpu.rows is a count, so a number without unit was expected, not \"parsec\"");
     mistake(IN_CONDITION("gpu.rows > 5 parsec"),
             "r.md:6: met \"parsec\" where and, or or the end of the condition was expected");
-    mistake(IN_CONDITION("gpu.rows > 1.2.3"), "r.md:6: gpu.rows is a count, so a number without unit was expected, not \".3\"");
-    mistake(IN_CONDITION("gpu.rows > 1."), "r.md:6: met \"1.\" where a metric or a number of at most 15 digits was expected");
+    mistake(IN_CONDITION("gpu.rows > 1.2.3"),
+            "r.md:6: gpu.rows is a count, so a number without unit was expected, not \".3\"");
+    mistake(IN_CONDITION("gpu.rows > 1."), "r.md:6: met \"1.\" where a number of at most 15 digits was expected");
     mistake(IN_CONDITION("gpu.rows > 1234567890123456"),
-            "r.md:6: met \"1234567890123456\" where a metric or a number of at most 15 digits was expected");
+            "r.md:6: met \"1234567890123456\" where a number of at most 15 digits was expected");
     mistake(IN_CONDITION("gpu.rows >"), "r.md:6: the condition ends where a number without unit was expected");
-    mistake(IN_CONDITION("gpu.rows 3"), "r.md:6: met \"3\" where is, <, <=, >, >=, = or != was expected");
+    mistake(IN_CONDITION("gpu.rows 3"),
+            "r.md:6: met \"3\" where <, <=, >, >=, =, !=, is known, is unknown, is true or is false was expected");
     mistake(IN_CONDITION("gpu.rows is true"),
-            "r.md:6: gpu.rows is a count and never true or false: compare it with a number without unit");
-    mistake(IN_CONDITION("gpu.rows is nice"), "r.md:6: met \"nice\" where known, unknown, true or false was expected");
+            "r.md:6: gpu.rows is a count, so a number without unit was expected, not \"is true\"");
+    mistake(IN_CONDITION("gpu.rows is nice"),
+            "r.md:6: met \"is\" where <, <=, >, >=, =, !=, is known, is unknown, is true or is false was expected");
     mistake(IN_CONDITION("trace.complete > 1"),
             "r.md:6: trace.complete is a yes or no, so \"is true\" or \"is false\" was expected, not \">\"");
     mistake(IN_CONDITION("gpu.idle_us > gpu.memcpy.bytes"),
             "r.md:6: gpu.idle_us is a time and gpu.memcpy.bytes is a size: they cannot be compared");
     mistake(IN_CONDITION("gpu.idle_us > gpu.busy_us * x"), "r.md:6: met \"x\" where a factor such as 0.5 was expected");
-    mistake(IN_CONDITION("(gpu.rows > 1"), "r.md:6: the condition ends where \")\" was expected");
+    mistake(IN_CONDITION("(gpu.rows > 1"), "r.md:6: the condition ends where and, or or \")\" was expected");
     mistake(IN_CONDITION("gpu.rows > 1)"), "r.md:6: met \")\" where and, or or the end of the condition was expected");
     mistake(IN_CONDITION("gpu.rows > 1 and"), "r.md:6: the condition ends where a metric was expected");
-    mistake(IN_CONDITION("and gpu.rows > 1"),
-            "r.md:6: no metric is called \"and\": expected a path that src/model/metrics.def lists");
+    mistake(IN_CONDITION("and gpu.rows > 1"), "r.md:6: met \"and\" where a metric was expected");
+    mistake(
+        IN_CONDITION("gpu.utilisation_ratio < 3"),
+        "r.md:6: no metric is called \"gpu.utilisation_ratio\": expected a path that src/catalogue lets rules name; did you "
+        "mean gpu.utilization_ratio?");
     mistake(IN_CONDITION("((((((((((((((((( gpu.rows > 1"), "r.md:6: more than 16 parentheses in each other");
-    mistake(IN_CONDITION("gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or\n gpu.rows>1 or "
-                         "gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or\n gpu.rows>1 or "
-                         "gpu.rows>1 or gpu.rows>1 or gpu.rows>1"),
-            "r.md:8: more than 16 comparisons in one condition: make two rules");
+    mistake(
+        IN_CONDITION("gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or\n gpu.rows>1 or "
+                     "gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or gpu.rows>1 or\n gpu.rows>1 or "
+                     "gpu.rows>1 or gpu.rows>1 or gpu.rows>1"),
+        "r.md:8: more than 16 comparisons in one condition");
 }
 
 #define IN_BLOCK(lines) BLOCK("a", lines) TEXTS
-#define DUE_TO                                                                                                  \
+#define DUE_TO                                                                                                            \
     "PATH(NAME: AMOUNT) was expected: a list of the report and the members of its rows that name and weigh them, behind " \
     "these \"where KEY is VALUE\" or \"where KEY < NUMBER\""
 
@@ -93,11 +99,12 @@ static void mistakes_in_the_machine_part_name_their_line(void)
             "r.md:5: \"slow\" is no bottleneck: expected one of memory-bound, compute-bound, data-load-bound, sync-bound, "
             "small-batches, fragmented-memory, unoptimized-op, communication, straggler, launch-bound, leak, out-of-memory, "
             "trace-quality");
-    mistake(IN_BLOCK("hardware: CUDA, compute capability 6.6 and later"),
-            "r.md:4: \"CUDA, compute capability 6.6 and later\" is no hardware: expected one of any, CPU, CUDA and ROCm, CUDA, "
-            "ROCm, or CUDA, compute capability N and later, with 7.0, 7.5, 8.0, 8.9, 9.0 or 10.0");
+    mistake(
+        IN_BLOCK("hardware: CUDA, compute capability 6.6 and later"),
+        "r.md:4: \"CUDA, compute capability 6.6 and later\" is no hardware: expected one of any, CPU, CUDA and ROCm, CUDA, "
+        "ROCm, or CUDA, compute capability N and later, with 7.0, 7.5, 8.0, 8.9, 9.0 or 10.0");
     mistake(IN_BLOCK("when: gpu.rows > 1\nseverity: huge"),
-            "r.md:5: \"huge\" is no severity: expected info, low, medium, high or critical");
+            "r.md:5: \"huge\" is no severity: expected one of info, low, medium, high, critical");
     mistake(IN_BLOCK("when: gpu.rows > 1\nseverity: low; high if gpu.rows > 2"),
             "r.md:5: met \"if\" where \"when CONDITION\" was expected");
     mistake(IN_BLOCK("severity: low; high when gpu.rows > 1 s"),
@@ -105,9 +112,10 @@ static void mistakes_in_the_machine_part_name_their_line(void)
     mistake(IN_BLOCK("confidence: sure"), "r.md:4: \"sure\" is no confidence: expected low, medium or high");
     mistake(IN_BLOCK("confidence: low; high while steps"),
             "r.md:4: met \"while\" where \"with ARTIFACT\" or \"without ARTIFACT\" was expected");
-    mistake(IN_BLOCK("needs: trace, moon"),
-            "r.md:4: no artifact is called \"moon\": expected trace, snapshot, gpu-rows, steps, stacks or another one of those "
-            "that the document lists");
+    mistake(
+        IN_BLOCK("needs: trace, moon"),
+        "r.md:4: no artifact is called \"moon\": expected trace, snapshot, gpu-rows, steps, stacks or another one of those "
+        "that the document lists");
     mistake(IN_BLOCK("rank_by: gpu.rows"),
             "r.md:4: gpu.rows is a count: findings are ranked by a time or a size that they could save");
     mistake(IN_BLOCK("rank_by: gpu.idle_us, memory.state.slack_bytes"),
@@ -117,29 +125,32 @@ static void mistakes_in_the_machine_part_name_their_line(void)
     mistake(IN_BLOCK("when: gpu.rows > 1\nwhen: gpu.rows > 1"), "r.md:5: when stands twice in this rule");
     mistake(IN_BLOCK("when:"), "r.md:4: when has no value");
     mistake(IN_BLOCK("domain: disk"), "r.md:4: \"disk\" is no domain: expected cpu, gpu, memory, io or quality");
-    mistake(IN_BLOCK("phase: forward, middle"),
-            "r.md:4: \"middle\" is no phase: expected one of forward, inference, backward, optimizer, zero_grad, data_loading, "
-            "communication, compilation, other");
+    mistake(
+        IN_BLOCK("phase: forward, middle"),
+        "r.md:4: \"middle\" is no phase: expected one of forward, inference, backward, optimizer, zero_grad, data_loading, "
+        "communication, compilation, other");
     mistake(IN_BLOCK("places: gpu rows"),
             "r.md:4: met \"gpu rows\" where the path of a list or object of the report was expected");
     mistake(IN_BLOCK("places: gpu.kernels(family)"),
             "r.md:4: met \"gpu.kernels(family)\" where the path of a list or object of the report was expected");
     mistake(IN_BLOCK("places: a, b, c, d, e"), "r.md:4: more than 4 paths");
-    mistake(IN_BLOCK("due_to: memory.leaks.stacks"),
-            "r.md:4: met \"memory.leaks.stacks\" where " DUE_TO);
-    mistake(IN_BLOCK("due_to: a(b: c where d)"), "r.md:4: met \"a(b: c where d)\" where " DUE_TO);
-    mistake(IN_BLOCK("due_to: a(b: c where d is )"), "r.md:4: met \"a(b: c where d is )\" where " DUE_TO);
-    mistake(IN_BLOCK("due_to: a(b: c where d < x)"), "r.md:4: met \"a(b: c where d < x)\" where " DUE_TO);
-    mistake(IN_BLOCK("due_to: a(b: c where d < 1.)"), "r.md:4: met \"a(b: c where d < 1.)\" where " DUE_TO);
+    mistake(IN_BLOCK("due_to: memory.leaks.stacks"), "r.md:4: met \"memory.leaks.stacks\" where " DUE_TO);
+    mistake(IN_BLOCK("due_to: a(b: c where d)"), "r.md:4: the condition ends where <, > or is was expected");
+    mistake(IN_BLOCK("due_to: a(b: c where d is )"), "r.md:4: the condition ends where a text was expected");
+    mistake(IN_BLOCK("due_to: a(b: c where d < x)"), "r.md:4: met \"x\" where a number of at most 15 digits was expected");
+    mistake(IN_BLOCK("due_to: a(b: c where d < 1.)"), "r.md:4: met \"1.\" where a number of at most 15 digits was expected");
     mistake(IN_BLOCK("due_to: a(b|B: c)"), "r.md:4: met \"a(b|B: c)\" where " DUE_TO);
     mistake(IN_BLOCK("due_to: a(b|c|d|e|f: g)"), "r.md:4: met \"a(b|c|d|e|f: g)\" where " DUE_TO);
     mistake(IN_BLOCK("due_to: a(b: c); a(b: c); a(b: c); a(b: c)"),
             "r.md:4: met \"a(b: c); a(b: c); a(b: c); a(b: c)\" where " DUE_TO);
-    mistake(IN_BLOCK("why: not"), "r.md:4: met \"why\" where one of when, needs, severity, confidence, rank_by, missing, "
-                                  "suppressed_by, source, domain, phase, places, due_to, bottleneck or hardware and a colon was expected");
-    mistake(IN_BLOCK("when gpu.rows > 1"),
-            "r.md:4: met \"when gpu.rows > 1\" where one of when, needs, severity, confidence, rank_by, missing, "
-            "suppressed_by, source, domain, phase, places, due_to, bottleneck or hardware and a colon was expected");
+    mistake(
+        IN_BLOCK("why: not"),
+        "r.md:4: met \"why\" where one of when, needs, severity, confidence, rank_by, missing, "
+        "suppressed_by, suppresses, source, domain, phase, places, due_to, bottleneck or hardware and a colon was expected");
+    mistake(
+        IN_BLOCK("when gpu.rows > 1"),
+        "r.md:4: met \"when gpu.rows > 1\" where one of when, needs, severity, confidence, rank_by, missing, "
+        "suppressed_by, suppresses, source, domain, phase, places, due_to, bottleneck or hardware and a colon was expected");
 }
 
 #define ASIDE(list) BLOCK("a", "when: gpu.rows > 1\n" MIDDLE "\n" KIND) list
@@ -147,15 +158,17 @@ static void mistakes_in_the_machine_part_name_their_line(void)
 static void mistakes_in_the_document_name_their_line(void)
 {
     mistake("# Nothing\n", "r.md:1: no rule in this document: expected \"### id: title\" with a fenced block \"rule\"");
-    mistake("# Title\n\n```rule\nwhen: x\n```\n", "r.md:3: expected a heading \"### id: title\" right before the block of a rule");
+    mistake("# Title\n\n```rule\nwhen: x\n```\n",
+            "r.md:3: expected a heading \"### id: title\" right before the block of a rule");
     mistake("\n### a: b\n\ntext\n", "r.md:2: expected a fenced block with the word rule right behind the heading of rule a");
     mistake("### A rule\n\n```rule\n```\n",
             "r.md:1: met \"A rule\" where \"### id: title\" was expected, the id in small letters, digits and hyphens");
     mistake("### a:\n\n```rule\n```\n", "r.md:1: rule a has no title");
     mistake(RULE("a", "gpu.rows > 1", MIDDLE) RULE("a", "gpu.rows > 1", MIDDLE), "r.md:18: rule a stands already in line 1");
-    mistake(ASIDE("text\n"),
-            "r.md:10: expected the list of Observation, Hypothesis, Action, Trade-off and Validation right behind the block of "
-            "rule a");
+    mistake(
+        ASIDE("text\n"),
+        "r.md:10: expected the list of Observation, Hypothesis, Action, Trade-off and Validation right behind the block of "
+        "rule a");
     mistake(ASIDE("- Observation: a\n- Action: b\n"), "r.md:13: met \"Action: b\" where \"Hypothesis:\" was expected");
     mistake(ASIDE("- Observation: a\n- Hypothesis: b\n- Action: c\n"), "r.md:12: rule a has no text \"Trade-off:\"");
     mistake(ASIDE("- Observation: a\n- Hypothesis: b\n- Action: c\n- Validation: d\n"),
@@ -169,10 +182,12 @@ static void mistakes_in_the_document_name_their_line(void)
     mistake(ASIDE("- Observation: a <b>c</b>\n"),
             "r.md:12: only words, emphasis, links and `code` are expected here, no HTML and no pictures");
     mistake(ASIDE("- Observation: a\n  {gpu.rows} {gpu.moon}\n"),
-            "r.md:13: nothing can be filled in for {gpu.moon}: expected a metric, \"limit\" and a metric that this rule's condition "
+            "r.md:13: nothing can be filled in for {gpu.moon}: expected a metric, \"limit\" and a metric that this rule's "
+            "condition "
             "compares, or \"name\" and one of the document's list; {{ writes a brace");
     mistake(ASIDE("- Observation: {limit gpu.idle_us}\n"),
-            "r.md:12: nothing can be filled in for {limit gpu.idle_us}: expected a metric, \"limit\" and a metric that this rule's "
+            "r.md:12: nothing can be filled in for {limit gpu.idle_us}: expected a metric, \"limit\" and a metric that this "
+            "rule's "
             "condition compares, or \"name\" and one of the document's list; {{ writes a brace");
     mistake(ASIDE("- Observation: a {gpu.rows\n"), "r.md:12: a brace is never closed; {{ writes one as text");
 }
@@ -244,7 +259,7 @@ static void condition_is(const char *when, const char *want)
     (void)snprintf(document, sizeof(document), RULE("a", "%s", MIDDLE), when);
     a_base_tree(&model);
     if (judge(&model, document)) {
-        const char *got = finding(&model, 0)                                   ? "true"
+        const char *got = finding(&model, 0)                                        ? "true"
                           : list_item(ap_value_at(&model.root, "not_evaluated"), 0) ? "unknown"
                                                                                     : "false";
         char text[600];
@@ -257,10 +272,10 @@ static void condition_is(const char *when, const char *want)
 static void operators_compare(void)
 {
     static const struct {
-        const char *operator, *below, *equal, *above;
+        const char *operator, * below, *equal, *above;
     } rows[] = {
-        { "<", "true", "false", "false" },  { "<=", "true", "true", "false" }, { ">", "false", "false", "true" },
-        { ">=", "false", "true", "true" },  { "=", "false", "true", "false" }, { "!=", "true", "false", "true" },
+        { "<", "true", "false", "false" }, { "<=", "true", "true", "false" }, { ">", "false", "false", "true" },
+        { ">=", "false", "true", "true" }, { "=", "false", "true", "false" }, { "!=", "true", "false", "true" },
     };
     for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
         char when[100];
@@ -330,14 +345,18 @@ static void a_finding_tells_everything(void)
     struct ap_value *row = ap_add_object(&model, put_list(&model, "cpu.families"), NULL);
     ap_add_string(&model, row, "family", "a`b\n\x7f");
     ap_add_time(&model, row, "self_dur_us", 5);
-    judge(&model, BLOCK("a", "when: gpu.utilization_ratio < 90 % and gpu.idle_us > gpu.busy_us * 0.1 and trace.complete is true\n"
-                             "severity: high\nconfidence: medium\nrank_by: gpu.idle_us\nmissing: stacks, other-ranks, trace\n"
-                             "bottleneck: launch-bound\nhardware: CUDA, compute capability 8.0 and later\n"
-                             "source: {limit gpu.utilization_ratio}, \n  ours")
-                      "- **Observation:** busy {gpu.utilization_ratio} of\n  all, `{gpu.idle_us}` over {limit gpu.idle_us}\n"
-                      "- Hypothesis: {name top-family} {name top-kernel} {{x} {gpu.memcpy.bytes}\n"
-                      "- Action: see [there](https://example.org)\n- Trade-off: costs {gpu.busy_us}\n"
-                      "- Validation: `a_b` *c*\n");
+    judge(&model,
+          BLOCK("a",
+                "when: gpu.utilization_ratio < 90 % and gpu.idle_us > gpu.busy_us * 0.1 and trace.complete is true\n"
+                "severity: high\nconfidence: medium\nrank_by: gpu.idle_us\nmissing: stacks, other-ranks, trace\n"
+                "bottleneck: launch-bound\nhardware: CUDA, compute capability 8.0 and later\n"
+                "source: {limit gpu.utilization_ratio}, \n  ours") "- **Observation:** busy {gpu.utilization_ratio} of\n  "
+                                                                   "all, `{gpu.idle_us}` over {limit gpu.idle_us}\n"
+                                                                   "- Hypothesis: {name top-family} {name top-kernel} {{x} "
+                                                                   "{gpu.memcpy.bytes}\n"
+                                                                   "- Action: see [there](https://example.org)\n- "
+                                                                   "Trade-off: costs {gpu.busy_us}\n"
+                                                                   "- Validation: `a_b` *c*\n");
     const struct ap_value *it = finding(&model, 0);
     says(it, "rule_id", "a");
     says(it, "title", "Title of a");
@@ -367,10 +386,12 @@ static void one_of_a_thing_is_singular(void)
     struct ap_model model;
     a_base_tree(&model);
     put_count(&model, "gpu.kernel.count", 1);
-    judge(&model, BLOCK("a", "when: gpu.kernel.count = 1\n" MIDDLE "\n" KIND)
-                      "- Observation: {gpu.kernel.count} kernels, {gpu.kernel.count} copies. {gpu.rows} rows\n"
-                      "- Hypothesis: {gpu.kernel.count} rowsome rows\n- Action: in {gpu.kernel.count} calls\n- Trade-off: t\n"
-                      "- Validation: v\n");
+    judge(&model,
+          BLOCK("a", "when: gpu.kernel.count = 1\n" MIDDLE
+                     "\n" KIND) "- Observation: {gpu.kernel.count} kernels, {gpu.kernel.count} copies. {gpu.rows} rows\n"
+                                "- Hypothesis: {gpu.kernel.count} rowsome rows\n- Action: in {gpu.kernel.count} calls\n- "
+                                "Trade-off: t\n"
+                                "- Validation: v\n");
     const struct ap_value *it = finding(&model, 0);
     says(it, "observation", "1 kernel, 1 copy. 10 rows Threshold: ours.");
     says(it, "hypothesis", "1 rowsome rows");
@@ -382,8 +403,9 @@ static void needs_that_are_not_met_ask_for_the_artifact(void)
 {
     struct ap_model model;
     a_base_tree(&model);
-    judge(&model, RULE("a", "gpu.rows > 1", "needs: trace, stacks, history\n" MIDDLE) RULE("b", "steps.cv_ratio > 1", MIDDLE)
-                      RULE("c", "cpu.signals.copy.per_step > 1", MIDDLE) RULE("d", "gpu.rows = 0", "needs: gpu-rows\n" MIDDLE));
+    judge(&model,
+          RULE("a", "gpu.rows > 1", "needs: trace, stacks, history\n" MIDDLE) RULE("b", "steps.cv_ratio > 1", MIDDLE)
+              RULE("c", "cpu.signals.copy.per_step > 1", MIDDLE) RULE("d", "gpu.rows = 0", "needs: gpu-rows\n" MIDDLE));
     is_int(ap_value_count(ap_value_at(&model.root, "findings")), 0, "nothing is found");
     const struct ap_value *list = ap_value_at(&model.root, "not_evaluated");
     is_int(ap_value_count(list), 3, "three rules ask, one is judged");
@@ -426,7 +448,8 @@ static void severity_follows_clauses_and_shares(void)
         char document[1000];
         struct ap_model model;
         (void)snprintf(document, sizeof(document),
-                       RULE("a", "gpu.rows > 1", "severity: %s\nconfidence: low\nsource: x\nrank_by: gpu.idle_us"), rows[i].line);
+                       RULE("a", "gpu.rows > 1", "severity: %s\nconfidence: low\nsource: x\nrank_by: gpu.idle_us"),
+                       rows[i].line);
         a_base_tree(&model);
         put_time(&model, "gpu.idle_us", rows[i].idle_ms * MS);
         judge(&model, document);
@@ -481,7 +504,8 @@ static void idle_time_of_a_cut_trace_is_doubtful(void)
     for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
         char document[1000];
         struct ap_model model;
-        (void)snprintf(document, sizeof(document), RULE("a", "%s", "severity: critical\nconfidence: high\nsource: x"), rows[i].when);
+        (void)snprintf(document, sizeof(document), RULE("a", "%s", "severity: critical\nconfidence: high\nsource: x"),
+                       rows[i].when);
         a_base_tree(&model);
         put_ratio(&model, "verdict.host.judged_ratio", 0.5);
         put_ratio(&model, "gpu.utilization_ratio", 0.5);
@@ -512,11 +536,13 @@ static void findings_are_ranked_by_what_they_save(void)
 {
     struct ap_model model;
     a_base_tree(&model); /* idle 10 %, busy 40 %, slack 25 % and a fifth of that as weight, within the severity's bounds */
-    judge(&model, RANKED("note", "info", "\nrank_by: gpu.busy_us") RANKED("idle", "critical", "\nrank_by: gpu.idle_us")
-                      RANKED("busy", "low", "\nrank_by: gpu.busy_us") RANKED("slack", "low", "\nrank_by: memory.state.slack_bytes")
-                          RANKED("kept", "medium", "\nrank_by: memory.state.slack_bytes") RANKED("leak", "high", "\nrank_by: memory.state.slack_bytes")
-                      RANKED("oom", "critical", "") RANKED("b-high", "high", "") RANKED("a-high", "high", "")
-                              RANKED("medium", "medium", "") RANKED("low", "low", "") RANKED("unknown", "low", "\nrank_by: steps.mean_us"));
+    judge(&model,
+          RANKED("note", "info", "\nrank_by: gpu.busy_us") RANKED("idle", "critical", "\nrank_by: gpu.idle_us")
+              RANKED("busy", "low", "\nrank_by: gpu.busy_us") RANKED("slack", "low", "\nrank_by: memory.state.slack_bytes")
+                  RANKED("kept", "medium", "\nrank_by: memory.state.slack_bytes")
+                      RANKED("leak", "high", "\nrank_by: memory.state.slack_bytes") RANKED("oom", "critical", "")
+                          RANKED("b-high", "high", "") RANKED("a-high", "high", "") RANKED("medium", "medium", "")
+                              RANKED("low", "low", "") RANKED("unknown", "low", "\nrank_by: steps.mean_us"));
     order_is(&model, "oom busy idle a-high b-high leak kept medium slack low unknown note ");
 }
 
@@ -526,8 +552,8 @@ static void savings_are_the_smallest_bound_and_never_more_than_the_whole(void)
     a_base_tree(&model);
     put_time(&model, "gpu.window_us", 5000 * MS);
     put_bytes(&model, "memory.state.slack_bytes", 20 * GIB);
-    judge(&model, RANKED("a", "low", "\nrank_by: gpu.busy_us, steps.mean_us, gpu.idle_us") RANKED("b", "low", "\nrank_by: gpu.window_us")
-                      RANKED("c", "low", "\nrank_by: memory.state.slack_bytes"));
+    judge(&model, RANKED("a", "low", "\nrank_by: gpu.busy_us, steps.mean_us, gpu.idle_us") RANKED(
+                      "b", "low", "\nrank_by: gpu.window_us") RANKED("c", "low", "\nrank_by: memory.state.slack_bytes"));
     const struct ap_value *b = finding(&model, 0), *a = finding(&model, 1), *c = finding(&model, 2);
     is_int(ap_value_integer(ap_value_member(a, "saves_us"), -1), 100 * MS, "the smallest of those known");
     is_int(ap_value_integer(ap_value_member(b, "saves_us"), -1), 1000 * MS, "not more than the window");
@@ -539,15 +565,16 @@ static void symptoms_hide_behind_their_causes(void)
 {
     struct ap_model model;
     a_base_tree(&model);
-    judge(&model, RANKED("idle", "low", "\nrank_by: gpu.idle_us") RANKED("plain", "low", "")
-                      RULE("off", "gpu.rows = 0", MIDDLE)
-                          RANKED("a", "low", "\nrank_by: gpu.busy_us\nsuppressed_by: idle, off") /* idle is a quarter of busy */
-                              RANKED("b", "low", "\nrank_by: gpu.idle_us\nsuppressed_by: a")
-                                  RANKED("c", "low", "\nrank_by: gpu.busy_us\nsuppressed_by: plain"));
+    judge(&model,
+          RANKED("idle", "low", "\nrank_by: gpu.idle_us") RANKED("plain", "low", "") RULE("off", "gpu.rows = 0", MIDDLE)
+              RANKED("a", "low", "\nrank_by: gpu.busy_us\nsuppressed_by: idle, off") /* idle is a quarter of busy */
+          RANKED("b", "low", "\nrank_by: gpu.idle_us\nsuppressed_by: a")
+              RANKED("c", "low", "\nrank_by: gpu.busy_us\nsuppressed_by: plain"));
     order_is(&model, "a idle plain ");
     a_base_tree(&model);
     put_time(&model, "gpu.idle_us", 200 * MS);
-    judge(&model, RANKED("idle", "low", "\nrank_by: gpu.idle_us") RANKED("a", "low", "\nrank_by: gpu.busy_us\nsuppressed_by: idle"));
+    judge(&model,
+          RANKED("idle", "low", "\nrank_by: gpu.idle_us") RANKED("a", "low", "\nrank_by: gpu.busy_us\nsuppressed_by: idle"));
     order_is(&model, "idle ");
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Every rule that ships has figures that fire it and near misses, each one value away, that do not: fixtures/rules/figures.txt.
- * A rule without them, or figures without a rule, fail here. */
+ * Every rule that ships has figures that fire it and near misses, each one value away, that do not:
+ * fixtures/rules/figures.txt. A rule without them, or figures without a rule, fail here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "file_list.h"
-#include "rule_figures.h"
+#include "rule_model.h"
 #include "tap.h"
 
 #include "poison.h"
@@ -18,7 +18,7 @@ static struct ap_rubric *rubric;
 
 /* "METRIC = VALUE" or "METRIC = VALUE | NEAR MISS" */
 struct figure {
-    const struct ap_metric *metric;
+    const struct ap_figure_info *metric;
     char value[32], near_miss[32]; /* as written; an empty near miss is none */
 };
 
@@ -66,7 +66,7 @@ static void read_figure(struct block *block, const char *text, int line)
 
 /* ---- figures to a report ---- */
 
-static void put_written(struct ap_model *model, const struct ap_metric *metric, const char *text)
+static void put_written(struct ap_model *model, const struct ap_figure_info *metric, const char *text)
 {
     char *end;
     double number = strtod(text, &end);
@@ -87,7 +87,8 @@ static bool block_fires(const struct block *block, int other, bool *ret_evaluate
     ap_model_init(&model, &gate);
     put_artifacts(&model);
     for (size_t i = 0; i < block->count; i++)
-        put_written(&model, block->figures[i].metric, (int)i == other ? block->figures[i].near_miss : block->figures[i].value);
+        put_written(&model, block->figures[i].metric,
+                    (int)i == other ? block->figures[i].near_miss : block->figures[i].value);
     *ret_evaluated = false;
     bool fired = fires(&model, block->rule, ret_evaluated);
     ap_model_release(&model);

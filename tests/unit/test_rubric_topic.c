@@ -13,8 +13,8 @@
 #define MS INT64_C(1000000)
 #define GIB ((int64_t)1 << 30)
 
-#define RULE_FOR(hardware, id, when, more)                                                                      \
-    "### " id ": Title of " id "\n\n```rule\nwhen: " when "\n" more "\nbottleneck: leak\nhardware: " hardware      \
+#define RULE_FOR(hardware, id, when, more)                                                                    \
+    "### " id ": Title of " id "\n\n```rule\nwhen: " when "\n" more "\nbottleneck: leak\nhardware: " hardware \
     "\n```\n\n- Observation: seen\n- Hypothesis: guess\n- Action: do\n- Trade-off: pay\n- Validation: check\n\n"
 #define RULE(id, when, more) RULE_FOR("any", id, when, more)
 #define MIDDLE "severity: medium\nconfidence: medium\nsource: ours"
@@ -82,15 +82,18 @@ static void a_finding_carries_what_it_rests_on(void)
     a_base_tree(&model);
     judge_with(&model, &(struct ap_judge_options){ .more_options = AP_TEXT(" --focus gpu") },
                RULE("a", "gpu.idle_us > 50 ms and memory.state.slack_ratio < 90 %", "rank_by: gpu.idle_us\n" MIDDLE)
-               RULE("b", "memory.state.slack_ratio >= 0.1", "rank_by: memory.state.slack_bytes\n" MIDDLE)
-               RULE("c", "trace.complete is true", "severity: info\nconfidence: low"));
+                   RULE("b", "memory.state.slack_ratio >= 0.1", "rank_by: memory.state.slack_bytes\n" MIDDLE)
+                       RULE("c", "trace.complete is true", "severity: info\nconfidence: low"));
     const struct ap_value *a = finding(&model, 0), *b = finding(&model, 1), *c = finding(&model, 2);
-    says(a, "verify_command", "analyze_profile --cpu-trace NEW_TRACE.json.gz --memory-json NEW_SNAPSHOT.json --json-out new.json "
-                              "--focus gpu  # gpu.idle_us is 100 ms here and should fall");
-    says(b, "verify_command", "analyze_profile --memory-json NEW_SNAPSHOT.json --json-out new.json --focus gpu  "
-                              "# memory.state.slack_ratio is 25 % here and should be below 10 %");
-    says(c, "verify_command", "analyze_profile --cpu-trace NEW_TRACE.json.gz --json-out new.json --focus gpu  "
-                              "# trace.complete is yes here and should be no");
+    says(a, "verify_command",
+         "analyze_profile --cpu-trace NEW_TRACE.json.gz --memory-json NEW_SNAPSHOT.json --json-out new.json "
+         "--focus gpu  # gpu.idle_us is 100 ms here and should fall");
+    says(b, "verify_command",
+         "analyze_profile --memory-json NEW_SNAPSHOT.json --json-out new.json --focus gpu  "
+         "# memory.state.slack_ratio is 25 % here and should be below 10 %");
+    says(c, "verify_command",
+         "analyze_profile --cpu-trace NEW_TRACE.json.gz --json-out new.json --focus gpu  "
+         "# trace.complete is yes here and should be no");
     says(a, "threshold_source", "ours");
     is_int(ap_value_member(c, "threshold_source")->type, AP_VALUE_NULL, "a remark needs no source");
     says(list_item(ap_value_member(a, "evidence"), 1), "op", "<");
@@ -106,32 +109,38 @@ static void the_command_looks_at_a_figure_of_the_validation(void)
 {
     struct ap_model model;
     a_base_tree(&model);
-    judge_with(&model, NULL, "### a: A\n\n```rule\nwhen: gpu.rows > 1 and gpu.idle_us < 1 s and steps.count is unknown\n" MIDDLE
-               "\nbottleneck: leak\nhardware: any\n```\n\n- Observation: seen\n- Hypothesis: guess\n- Action: do\n- Trade-off: pay\n"
-               "- Validation: `no.metric`, `steps.max_us` or `gpu.idle_us` `x\n\n"
-               RULE("b", "steps.count is unknown", MIDDLE));
-    says(finding(&model, 0), "verify_command", "analyze_profile --cpu-trace NEW_TRACE.json.gz --json-out new.json  "
-                                               "# gpu.idle_us is 100 ms here and should rise");
-    says(finding(&model, 1), "verify_command", "analyze_profile --cpu-trace NEW_TRACE.json.gz --json-out new.json  "
-                                               "# steps.count is n/a here and should be known");
+    judge_with(
+        &model, NULL,
+        "### a: A\n\n```rule\nwhen: gpu.rows > 1 and gpu.idle_us < 1 s and steps.count is unknown\n" MIDDLE
+        "\nbottleneck: leak\nhardware: any\n```\n\n- Observation: seen\n- Hypothesis: guess\n- Action: do\n- Trade-off: "
+        "pay\n"
+        "- Validation: `no.metric`, `steps.max_us` or `gpu.idle_us` `x\n\n" RULE("b", "steps.count is unknown", MIDDLE));
+    says(finding(&model, 0), "verify_command",
+         "analyze_profile --cpu-trace NEW_TRACE.json.gz --json-out new.json  "
+         "# gpu.idle_us is 100 ms here and should rise");
+    says(finding(&model, 1), "verify_command",
+         "analyze_profile --cpu-trace NEW_TRACE.json.gz --json-out new.json  "
+         "# steps.count is n/a here and should be known");
     ap_model_release(&model);
 }
 
 static void options_keep_findings_of_a_domain_or_phase(void)
 {
-    static const char document[] =
-        RULE("a", "gpu.rows > 1", "domain: gpu\nphase: forward, backward\n" MIDDLE) RULE("b", "gpu.rows > 2", MIDDLE)
-        RULE("c", "gpu.rows > 3", "domain: io\nphase: data_loading\n" MIDDLE)
-        RULE("d", "gpu.rows > 4", "domain: quality\nphase: other\n" MIDDLE)
-        RULE("e", "memory.state.slack_bytes > 1 B", MIDDLE) RULE("f", "trace.complete is true", MIDDLE);
+    static const char document[] = RULE("a", "gpu.rows > 1", "domain: gpu\nphase: forward, backward\n" MIDDLE)
+        RULE("b", "gpu.rows > 2", MIDDLE) RULE("c", "gpu.rows > 3", "domain: io\nphase: data_loading\n" MIDDLE)
+            RULE("d", "gpu.rows > 4", "domain: quality\nphase: other\n" MIDDLE)
+                RULE("e", "memory.state.slack_bytes > 1 B", MIDDLE) RULE("f", "trace.complete is true", MIDDLE);
     static const struct {
         struct ap_judge_options options;
         const char *kept;
         int64_t left_out;
     } cases[] = {
-        { { .focus = NULL }, "abcdef", 0 },          { { .focus = "gpu" }, "abd", 3 },
-        { { .focus = "memory" }, "de", 4 },          { { .focus = "cpu" }, "df", 4 },
-        { { .phase = "backward" }, "abdef", 1 },     { { .focus = "io", .phase = "data_loading" }, "cd", 4 },
+        { { .focus = NULL }, "abcdef", 0 },
+        { { .focus = "gpu" }, "abd", 3 },
+        { { .focus = "memory" }, "de", 4 },
+        { { .focus = "cpu" }, "df", 4 },
+        { { .phase = "backward" }, "abdef", 1 },
+        { { .focus = "io", .phase = "data_loading" }, "cd", 4 },
         { { .focus = "io", .phase = "forward" }, "d", 5 },
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
@@ -143,7 +152,8 @@ static void options_keep_findings_of_a_domain_or_phase(void)
         for (size_t at = 0; it; it = it->next)
             kept[at++] = ap_value_text(ap_value_member(it, "rule_id")).data[0];
         is_str(kept, cases[i].kept, "the findings asked for, and those about the recording");
-        is_int(ap_value_integer(ap_value_at(&model.root, "findings_left_out"), -1), cases[i].left_out, "the others are counted");
+        is_int(ap_value_integer(ap_value_at(&model.root, "findings_left_out"), -1), cases[i].left_out,
+               "the others are counted");
         ap_model_release(&model);
     }
 }
@@ -168,11 +178,13 @@ static void places_stand_beside_the_metrics_or_where_the_rule_says(void)
     (void)put_list(&model, "gpu.memcpy.without");
     put_count(&model, "gpu.memcpy.count", 3);
     put_place(&model, ap_add_object(&model, list, NULL), "late one", 99);
-    judge_with(&model, NULL, RULE("a", "gpu.memcpy.count > 1 and gpu.rows > 1", MIDDLE)
-                  RULE("b", "gpu.rows > 1", "places: nothing.there, launches.slow\n" MIDDLE)
-                  RULE("c", "gpu.rows > 1", "places: gpu.memcpy.longest, launches.slow, gpu.rows\n" MIDDLE)
-                  RULE("d", "gpu.rows > 1", "places: launches.slow(name: late one)\n" MIDDLE));
-    const struct ap_value *a = ap_value_member(finding(&model, 0), "places"), *b = ap_value_member(finding(&model, 1), "places"),
+    judge_with(&model, NULL,
+               RULE("a", "gpu.memcpy.count > 1 and gpu.rows > 1", MIDDLE)
+                   RULE("b", "gpu.rows > 1", "places: nothing.there, launches.slow\n" MIDDLE)
+                       RULE("c", "gpu.rows > 1", "places: gpu.memcpy.longest, launches.slow, gpu.rows\n" MIDDLE)
+                           RULE("d", "gpu.rows > 1", "places: launches.slow(name: late one)\n" MIDDLE));
+    const struct ap_value *a = ap_value_member(finding(&model, 0), "places"),
+                          *b = ap_value_member(finding(&model, 1), "places"),
                           *c = ap_value_member(finding(&model, 2), "places");
     is_int(ap_value_count(a), 1, "the row beside the metric");
     says(list_item(a, 0), "name", "copy");
@@ -207,9 +219,10 @@ static void a_finding_names_the_largest_owners(void)
         put_owner(&model, owners, NULL, 900);
         put_owner(&model, owners, i ? "d.py:4 i" : "c.py:3 h", i ? 70 : 3);
     }
-    judge_with(&model, NULL, RULE("a", "gpu.rows > 1", "due_to: memory.peak.devices.by_frame(frame: live_bytes)\n" MIDDLE)
-                  RULE("b", "gpu.rows > 1", MIDDLE)
-                  RULE("c", "gpu.rows > 1", "due_to: memory.peak.devices(frame: live_bytes)\n" MIDDLE));
+    judge_with(&model, NULL,
+               RULE("a", "gpu.rows > 1", "due_to: memory.peak.devices.by_frame(frame: live_bytes)\n" MIDDLE)
+                   RULE("b", "gpu.rows > 1", MIDDLE)
+                       RULE("c", "gpu.rows > 1", "due_to: memory.peak.devices(frame: live_bytes)\n" MIDDLE));
     const struct ap_value *a = ap_value_member(finding(&model, 0), "affected");
     is_int(ap_value_count(a), 3, "three of the owners on all devices");
     says(list_item(a, 0), "name", "d.py:4 i");
@@ -221,8 +234,8 @@ static void a_finding_names_the_largest_owners(void)
     ap_model_release(&model);
 }
 
-static void put_call(struct ap_model *model, struct ap_value *list, const char *operator, const char *call, const char *category,
-                     int64_t idle_ns)
+static void put_call(struct ap_model *model, struct ap_value *list, const char *operator, const char * call,
+                     const char *category, int64_t idle_ns)
 {
     struct ap_value *row = ap_add_object(model, list, NULL);
     if (operator)
@@ -259,7 +272,8 @@ static void affected_is(const char *due_to, const char *want)
     judge_with(&model, NULL, document);
     for (const struct ap_value *it = ap_value_first(ap_value_member(finding(&model, 0), "affected")); it; it = it->next) {
         struct ap_text name = ap_value_text(ap_value_member(it, "name"));
-        int64_t ns = ap_value_integer(ap_value_member(it, "us"), -1), bytes = ap_value_integer(ap_value_member(it, "bytes"), -1);
+        int64_t ns = ap_value_integer(ap_value_member(it, "us"), -1),
+                bytes = ap_value_integer(ap_value_member(it, "bytes"), -1);
         int64_t count = ap_value_integer(ap_value_member(it, "count"), -1);
         size_t used = strlen(got);
         (void)snprintf(got + used, sizeof(got) - used, "%.*s %lld %lld %lld; ", (int)name.bytes, name.data, (long long)ns,
@@ -280,8 +294,9 @@ static void a_finding_names_the_operators_concerned(void)
     affected_is("sync.by_cause(call: idle_us\n  where idle_us < 5 and\n  at_end is false)",
                 "cudaStreamSynchronize 4000 -1 -1; cudaMemcpyAsync 3000 -1 -1; ");
     affected_is("sync.by_cause(operator: idle_us where idle_us > 3.5)", "aten::nonzero 9000 -1 -1; aten::item 4000 -1 -1; ");
-    affected_is("sync.by_cause(operator: idle_us where category is none); sync.by_cause(call: idle_us where at_end is false)",
-                "cudaMemcpyAsync 12000 -1 -1; cudaDeviceSynchronize 5000 -1 -1; cudaStreamSynchronize 4000 -1 -1; ");
+    affected_is(
+        "sync.by_cause(operator: idle_us where category is none); sync.by_cause(call: idle_us where at_end is false)",
+        "cudaMemcpyAsync 12000 -1 -1; cudaDeviceSynchronize 5000 -1 -1; cudaStreamSynchronize 4000 -1 -1; ");
     affected_is("sync.by_cause(operator: idle_us where at_end is true)", "");
     affected_is("sync.by_cause(operator: category)", "");
     affected_is("sync.by_cause(operator: idle_us where nothing is x)", "");

@@ -78,13 +78,15 @@ static const char modern[] =
     "\"frames\": []}, "
     "{\"address\": 139818365362176, \"size\": 20963328, \"requested_size\": 0, \"state\": \"inactive\", \"frames\": []}]}], "
     "\"device_traces\": [["
-    "{\"action\": \"segment_alloc\", \"addr\": 139818365353984, \"size\": 20971520, \"stream\": 0, \"time_us\": 1753000000000000}, "
+    "{\"action\": \"segment_alloc\", \"addr\": 139818365353984, \"size\": 20971520, \"stream\": 0, \"time_us\": "
+    "1753000000000000}, "
     "{\"action\": \"alloc\", \"addr\": 139818365353984, \"size\": 4000, \"stream\": 0, \"time_us\": 1753000000000010, "
     "\"frames\": " FRAMES ", \"compile_context\": \"N/A\", \"pool_id\": [0, 0]}, "
     "{\"action\": \"oom\", \"device_free\": 12345, \"size\": 99999, \"stream\": 0, \"time_us\": 1753000000000020}], []], "
     "\"allocator_settings\": {\"PYTORCH_CUDA_ALLOC_CONF\": \"expandable_segments:True\", \"max_split_size\": -1, "
     "\"garbage_collection_threshold\": 0.85, \"expandable_segments\": true, \"roundup_power2_divisions\": {\"1\": 0}}, "
-    "\"external_annotations\": [{\"name\": \"ProfilerStep#1\", \"stage\": \"START\", \"device\": 0, \"time_us\": 1753000000000001}, "
+    "\"external_annotations\": [{\"name\": \"ProfilerStep#1\", \"stage\": \"START\", \"device\": 0, \"time_us\": "
+    "1753000000000001}, "
     "{\"name\": \"ProfilerStep#1\", \"stage\": \"END\", \"device\": 0, \"time_us\": 1753000000000019}], "
     "\"stats\": {\"a\": [1, {}]}}";
 
@@ -225,12 +227,13 @@ static void list_of_segments(void)
 static void shape_of_2023(void)
 {
     struct run run;
-    run_text(&run, "{\"segments\": [{\"device\": 0, \"address\": 1048576, \"total_size\": 2048, \"allocated_size\": 1536, "
-                   "\"active_size\": 1536, \"stream\": 0, \"segment_type\": \"small\", \"blocks\": [{\"size\": 512, "
-                   "\"state\": \"active_allocated\", \"history\": [{\"addr\": 1048576, \"real_size\": 400, \"frames\": "
-                   FRAMES "}, {\"real_size\": 7}]}, {\"size\": 1024, \"requested_size\": 1000, \"history\": "
-                   "[{\"real_size\": 5}], \"state\": \"active_awaiting_free\"}, {\"size\": 512, \"state\": \"inactive\"}]}],"
-                   "\"device_traces\": [[{\"action\": \"snapshot\", \"addr\": 0, \"size\": 1536, \"stream\": 0}]]}");
+    run_text(&run,
+             "{\"segments\": [{\"device\": 0, \"address\": 1048576, \"total_size\": 2048, \"allocated_size\": 1536, "
+             "\"active_size\": 1536, \"stream\": 0, \"segment_type\": \"small\", \"blocks\": [{\"size\": 512, "
+             "\"state\": \"active_allocated\", \"history\": [{\"addr\": 1048576, \"real_size\": 400, \"frames\": " FRAMES
+             "}, {\"real_size\": 7}]}, {\"size\": 1024, \"requested_size\": 1000, \"history\": "
+             "[{\"real_size\": 5}], \"state\": \"active_awaiting_free\"}, {\"size\": 512, \"state\": \"inactive\"}]}],"
+             "\"device_traces\": [[{\"action\": \"snapshot\", \"addr\": 0, \"size\": 1536, \"stream\": 0}]]}");
     if (!ok(run.status == AP_OK, "the shape of 2023 is read"))
         return;
     const struct ap_block *blocks = run.snapshot->blocks;
@@ -372,7 +375,8 @@ static void odd_entries(void)
     is_u64(count_of(&run, AP_COUNTER_entry_size_missing), 1, "a size missing where one is needed");
     is_u64(count_of(&run, AP_COUNTER_size_not_number), 1, "a size that is text");
     is_u64(count_of(&run, AP_COUNTER_time_us_not_number), 1, "a time that is text");
-    is_u64(count_of(&run, AP_COUNTER_member_type), 3, "a device that is no list, an action that is one, an addr that is text");
+    is_u64(count_of(&run, AP_COUNTER_member_type), 3,
+           "a device that is no list, an action that is one, an addr that is text");
     is_int(run.snapshot->actions.time_ns[run.snapshot->actions.count - 1], 1500, "a time with decimals is exact");
     ok(end_run(&run), "all memory is given back");
 }
@@ -426,13 +430,14 @@ static void last_duplicate_wins(void)
 
 static void other_documents_are_named(void)
 {
+    enum { TRACE_COUNT = 4 }; /* the first cases */
     static const struct {
         const char *text, *says;
     } cases[] = {
-        { "{\"schemaVersion\": 1, \"traceEvents\": [{\"ph\": \"X\"}]}", "--cpu-trace" },
-        { "{\"schemaVersion\": 1, \"traceEvents\": [{", "--cpu-trace" },
-        { "[{\"ph\": \"X\", \"name\": \"a\"}, {\"ph\": \"X\"}]", "--cpu-trace" },
-        { "[{\"name\": \"a\", \"ph\": \"X\", \"ts\"", "--cpu-trace" },
+        { "{\"schemaVersion\": 1, \"traceEvents\": [{\"ph\": \"X\"}]}", "profiler trace" },
+        { "{\"schemaVersion\": 1, \"traceEvents\": [{", "profiler trace" },
+        { "[{\"ph\": \"X\", \"name\": \"a\"}, {\"ph\": \"X\"}]", "a trace (a bare list of events)" },
+        { "[{\"name\": \"a\", \"ph\": \"X\", \"ts\"", "a trace (a bare list of events)" },
         { "{\"schema\": \"1.0.1\", \"pid\": 5, \"nodes\": [{\"id\": 1}]}", "execution trace" },
         { "[[1, 0, 512, 3], [2, 0, 512, 3]]", "export_memory_timeline" },
         { "[[1, 2, 3], [[1, 2], [3, 4]]]", "export_memory_timeline" },
@@ -458,6 +463,8 @@ static void other_documents_are_named(void)
             ok(run.status == AP_ERROR_INPUT && strstr(run.error.message, cases[i].says), cases[i].text);
             if (!strstr(run.error.message, cases[i].says))
                 note(run.error.message);
+            is_int(run.error.advice, i < TRACE_COUNT ? AP_ADVICE_AS_TRACE : AP_ADVICE_NONE,
+                   "only a trace may be given as one");
             ok(end_run(&run), "all memory is given back");
         }
 }
@@ -509,10 +516,11 @@ static void cut_at_every_byte(void)
 static void salvage_keeps_whole_parts(void)
 {
     struct run run;
-    const char *list = "[{\"total_size\": 1, \"blocks\": [{\"size\": 1}]}, {\"total_size\": 2, \"blocks\": [{\"size\": 1}, {\"si";
+    const char *list =
+        "[{\"total_size\": 1, \"blocks\": [{\"size\": 1}]}, {\"total_size\": 2, \"blocks\": [{\"size\": 1}, {\"si";
     run_bytes(&run, list, strlen(list), 0, STRICT, -1);
     ok(run.status == AP_ERROR_INPUT && strstr(run.error.message, "within its segments"), "a cut list is refused");
-    ok(strstr(run.error.message, "1 segments") && strstr(run.error.message, "--salvage"), "saying what could be salvaged");
+    ok(strstr(run.error.message, "1 segments") && run.error.advice == AP_ADVICE_SALVAGE, "saying what could be salvaged");
     end_run(&run);
     run_bytes(&run, list, strlen(list), 0, SALVAGE, -1);
     if (ok(run.status == AP_OK, "and read with --salvage")) {
@@ -521,7 +529,8 @@ static void salvage_keeps_whole_parts(void)
         ok(strstr(run.notes.notes[AP_COUNTER_cut].detail, "totals are wrong"), "the note says that totals are wrong");
     }
     ok(end_run(&run), "all memory is given back");
-    const char *broken = "{\"segments\": [{\"total_size\": 1}], \"device_traces\": [[{\"action\": \"alloc\", \"size\": 1}, }";
+    const char *broken =
+        "{\"segments\": [{\"total_size\": 1}], \"device_traces\": [[{\"action\": \"alloc\", \"size\": 1}, }";
     run_bytes(&run, broken, strlen(broken), 0, STRICT, -1);
     ok(run.status == AP_ERROR_INPUT && run.error.has_offset, "broken JSON is refused with its byte");
     is_u64(run.error.offset_bytes, strlen(broken) - 1, "the broken one");

@@ -185,6 +185,26 @@ static void work_launched_before_the_recording_was_queued(void)
     end(&run);
 }
 
+/* The unit of these rows is 10 us. */
+static void a_queue_that_is_full_at_the_start_is_not_recorded(void)
+{
+    struct run run;
+    begin(&run);
+    call(&run, "1", "cudaLaunchKernel", 0, 1, 5);
+    call(&run, "1", "cudaLaunchKernel", 2, 1, 6);
+    gpu(&run, "fill", KERNEL, 1, 1, 5);
+    gpu(&run, "sgemm", KERNEL, 5000, 4000, 6);
+    report(&run);
+    is_int(window_cause(&run, "queue_wait"), 0, "nothing is said of what the queue held");
+    is_int(window_cause(&run, "not_recorded"), 5000 - 3 - 3, "from a launch behind the call on");
+    is_text(ap_value_text(at(&run, "verdict.bound")), "GPU-bound", "the verdict is about the rest");
+    const struct ap_value *low_use = ap_value_first(at(&run, "symptoms"))->next;
+    is_text(ap_value_text(ap_value_member(low_use, "id")), "low-gpu-utilization", "a symptom");
+    is_int(ap_value_member(low_use, "present")->type, AP_VALUE_NULL, "that what is not recorded leaves open");
+    ok(all_add_up(&run), "the parts add up");
+    end(&run);
+}
+
 static void batches_that_are_waited_for(void)
 {
     struct run run;
@@ -216,7 +236,8 @@ static void the_first_wait_of_an_epoch_is_slow(void)
     struct run run;
     begin(&run);
     for (int i = 0; i < 6; i++)
-        host(&run, "1", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", ANNOTATION, 100 * i, i == 3 ? 30 : 2);
+        host(&run, "1", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", ANNOTATION, 100 * i,
+             i == 3 ? 30 : 2);
     host(&run, "1", "DataLoaderIter", OPERATOR, 0, 1);
     report(&run);
     is_int(ap_value_integer(at(&run, "data_loading.count"), -1), 6, "a wait inside another one is not counted");
@@ -385,9 +406,11 @@ static void the_host_alone(void)
     host(&run, "2", "train.py(1): f", PYTHON, 0, 100);
     report(&run);
     is_text(text_at(&run, "split.basis"), "host", "the host is the basis");
-    ok(is_null(&run, "split.window.compute_us") && is_null(&run, "split.window.idle_ratio"), "there are no parts of devices");
+    ok(is_null(&run, "split.window.compute_us") && is_null(&run, "split.window.idle_ratio"),
+       "there are no parts of devices");
     is_int(time_at(&run, "split.window.host_states.host_operator_us"), 40, "the main thread has most operator time");
-    is_int(time_at(&run, "split.window.host_states.communication_wait_us"), 35, "a collective of another thread is what it waits for");
+    is_int(time_at(&run, "split.window.host_states.communication_wait_us"), 35,
+           "a collective of another thread is what it waits for");
     is_int(time_at(&run, "split.window.host_states.untraced_us"), 25, "the rest is not recorded");
     is_int(time_at(&run, "split.window.host_states.host_python_us"), 0, "other threads do not count");
     ok(is_null(&run, "idle"), "nothing idles");
@@ -415,7 +438,8 @@ static void verdict_is(struct run *run, const char *bound, int64_t dur)
     int64_t sum_ns = 0;
     for (const struct ap_value *part = ap_value_first(at(run, "verdict.parts")); part; part = part->next)
         sum_ns += ap_value_integer(ap_value_member(part, "dur_us"), -1);
-    is_int(sum_ns, ap_value_integer(at(run, "split.judged.dur_us"), -1), "the parts of the verdict add up to what is judged");
+    is_int(sum_ns, ap_value_integer(at(run, "split.judged.dur_us"), -1),
+           "the parts of the verdict add up to what is judged");
     end(run);
 }
 
@@ -563,6 +587,7 @@ int main(void)
     a_late_call_is_due_to_the_host();
     an_early_call_waits_in_the_queue();
     work_launched_before_the_recording_was_queued();
+    a_queue_that_is_full_at_the_start_is_not_recorded();
     batches_that_are_waited_for();
     the_first_wait_of_an_epoch_is_slow();
     waits_for_the_device();

@@ -159,6 +159,19 @@ static void ask_host(struct model *model, int gap_start, int host_end, int track
         }
 }
 
+/* Instants before @end in which some device works. */
+static int count_busy(const struct model *model, int end)
+{
+    int busy = 0;
+    for (int at = 0; at < end; at++) {
+        bool is_busy = false;
+        for (size_t i = 0; i < model->count; i++)
+            is_busy = is_busy || (model->rows[i].track < 0 && model->rows[i].start <= at && model->rows[i].end > at);
+        busy += is_busy;
+    }
+    return busy;
+}
+
 static void explain_gap(struct model *model, int gap_start, int gap_end, const struct model_row *next)
 {
     const struct model_row *launch = next ? launch_of(model, next) : NULL;
@@ -170,8 +183,9 @@ static void explain_gap(struct model *model, int gap_start, int gap_end, const s
         host_end = call_end = gap_start;
     }
     ask_host(model, gap_start, host_end, launch ? launch->track : model->main_track);
+    bool at_edge = gap_end - call_end - 3 >= 100 && count_busy(model, gap_start) * 100 <= count_busy(model, LENGTH);
     for (int at = host_end; at < gap_end; at++)
-        model->at[at].causes[gap_end - call_end > 3 && at >= call_end + 3 ? CAUSE_queue_wait
+        model->at[at].causes[gap_end - call_end > 3 && at >= call_end + 3 ? (at_edge ? CAUSE_not_recorded : CAUSE_queue_wait)
                              : launch && launch->state == CAUSE_driver_call ? CAUSE_driver_call
                                                                             : CAUSE_launch_overhead]++;
     model->gap_count += gap_start >= model->start && gap_end <= model->end;
@@ -270,7 +284,8 @@ static void make_steps(struct run *run, struct model *model, struct random *rand
 
 static void make_rows(struct run *run, struct model *model, struct random *random)
 {
-    size_t host_count = random_below(random, 30), device_count = random_below(random, 12), step_count = random_below(random, 4);
+    size_t host_count = random_below(random, 30), device_count = random_below(random, 12),
+           step_count = random_below(random, 4);
     memset(model, 0, sizeof(*model));
     begin(run);
     for (int i = 0; i < 4; i++) { /* threads are numbered as they are met */
@@ -297,7 +312,8 @@ static void make_rows(struct run *run, struct model *model, struct random *rando
             row.track = -1;
             row.device = (int)random_below(random, 2);
             row.sort = random_below(random, AP_COUNT_OF(works));
-            gpu_of(run, row.device, works[row.sort].name, works[row.sort].tag, row.start, row.end - row.start, row.correlation);
+            gpu_of(run, row.device, works[row.sort].name, works[row.sort].tag, row.start, row.end - row.start,
+                   row.correlation);
         }
         model->rows[model->count++] = row;
     }
@@ -340,7 +356,8 @@ static bool agrees(const struct run *run, struct model *model)
     explain(model);
     bool good = same(model, at(run, "split.window"), model->start, model->end);
     for (const struct ap_value *step = ap_value_first(at(run, "split.steps")); step; step = step->next)
-        good &= same(model, step, (int)time_of(step, "start_us"), (int)(time_of(step, "start_us") + time_of(step, "dur_us")));
+        good &=
+            same(model, step, (int)time_of(step, "start_us"), (int)(time_of(step, "start_us") + time_of(step, "dur_us")));
     if (!is_null(run, "idle"))
         good &= ap_value_integer(at(run, "idle.gap_count"), -1) == model->gap_count;
     return good;

@@ -75,9 +75,18 @@ static void odd_lists(void)
         const char *json;
         uint32_t frames;
     } lists[] = {
-        { "[]", 0 },          { "[ ]", 0 },        { "null", 0 },           { "\"[1]\"", 0 },      { "{}", 0 },
-        { "[1]", 1 },         { "[null, {}]", 2 }, { "[[1, [2]], 3]", 2 },  { "[\"a b\"]", 1 },    { "", 0 },
-        { "[{\"line\": 1e99}]", 1 }, { "[{\"filename\": {\"name\": \"x]\"}, \"name\": null}, true]", 2 },
+        { "[]", 0 },
+        { "[ ]", 0 },
+        { "null", 0 },
+        { "\"[1]\"", 0 },
+        { "{}", 0 },
+        { "[1]", 1 },
+        { "[null, {}]", 2 },
+        { "[[1, [2]], 3]", 2 },
+        { "[\"a b\"]", 1 },
+        { "", 0 },
+        { "[{\"line\": 1e99}]", 1 },
+        { "[{\"filename\": {\"name\": \"x]\"}, \"name\": null}, true]", 2 },
     };
     struct bench bench;
     begin(&bench);
@@ -107,8 +116,8 @@ static void broken_texts_end(void)
             memcpy(text, whole, cut);
             if (change < cut)
                 text[change] = ",]}{[\":\\ "[cut % 9];
-            ended = ended && ap_stacks_take(&bench.snapshot->stacks, &bench.snapshot->strings,
-                                            (struct ap_text){ text, cut }, &stack, &bench.error) == AP_OK;
+            ended = ended && ap_stacks_take(&bench.snapshot->stacks, &bench.snapshot->strings, (struct ap_text){ text, cut },
+                                            &stack, &bench.error) == AP_OK;
         }
     ok(ended, "every broken text is survived");
     end(&bench);

@@ -2,50 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze.h"
 #include "steps.h"
-#include "tap.h"
 
-/* A trace typed by hand, its steps, and what the report says of them. */
-struct run {
-    struct ap_gate gate;
-    struct ap_trace *trace;
-    struct ap_row_order order;
+#define RUN_MORE               \
+    struct ap_row_order order; \
     struct ap_steps steps;
-    struct ap_notes notes;
-    struct ap_model model;
-};
+#include "typed_trace.h"
 
-#define OPERATOR (AP_KIND_operator | AP_ROW_X | AP_ROW_CPU_CATEGORY)
-#define ANNOTATION (AP_KIND_annotation | AP_ROW_X)
 #define GPU_ANNOTATION (AP_KIND_gpu_annotation | AP_ROW_X)
-#define RUNTIME (AP_KIND_runtime | AP_ROW_X)
-
-static void begin(struct run *run)
-{
-    memset(run, 0, sizeof(*run));
-    ap_gate_init(&run->gate, 0);
-    ap_model_init(&run->model, &run->gate);
-    if (ap_trace_new(&run->gate, &run->trace, NULL) != AP_OK)
-        abort();
-}
-
-static void row(struct run *run, const char *thread, const char *name, unsigned tag, int64_t start_us, int64_t dur_us)
-{
-    struct ap_trace *trace = run->trace;
-    struct ap_str text;
-    uint32_t track;
-    if (ap_strpool_intern(&trace->strings, name, strlen(name), &text, NULL) != AP_OK ||
-        ap_trace_track(trace, AP_TEXT("1"), false, ap_text_of(thread), false, &track, NULL) != AP_OK ||
-        ap_trace_add_row(trace, start_us * 1000, dur_us * 1000, text, track, (uint8_t)tag, NULL) != AP_OK)
-        abort();
-    int64_t end_ns = (start_us + dur_us) * 1000;
-    if (!trace->has_window || start_us * 1000 < trace->window_start_ns)
-        trace->window_start_ns = start_us * 1000;
-    if (!trace->has_window || end_ns > trace->window_end_ns)
-        trace->window_end_ns = end_ns;
-    trace->has_window = true;
-}
 
 /* ProfilerStep#@first and on, one right after the other from @start_us on. */
 static void profiler_steps(struct run *run, int first, int64_t start_us, const int64_t *dur_us, size_t count)
@@ -58,10 +22,10 @@ static void profiler_steps(struct run *run, int first, int64_t start_us, const i
     }
 }
 
-#define STEPS(run, ...)                                                                                            \
+#define STEPS(run, ...) \
     profiler_steps(run, 7, 1000, (const int64_t[]){ __VA_ARGS__ }, sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
 
-static void find(struct run *run)
+static void find_steps(struct run *run)
 {
     if (ap_row_order_init(&run->order, run->trace, &run->gate, NULL) != AP_OK ||
         ap_steps_init(&run->steps, run->trace, &run->order, &run->gate, NULL) != AP_OK)
@@ -70,46 +34,17 @@ static void find(struct run *run)
 
 static void report(struct run *run)
 {
-    struct ap_analyze_options options = { .path = "typed by hand" };
+    struct ap_part_options options = { .path = "typed by hand" };
     run->order.gate = run->steps.gate = &run->gate;
-    if (ap_analyze_trace(run->trace, &options, &run->notes, &run->model, NULL) != AP_OK)
+    if (analyze_trace(run->trace, &options, &run->notes, &run->model, NULL) != AP_OK)
         abort();
 }
 
-static void end(struct run *run)
+static void finish(struct run *run)
 {
     ap_steps_release(&run->steps);
     ap_row_order_release(&run->order);
-    ap_trace_free(run->trace);
-    ap_model_release(&run->model);
-    is_u64(run->gate.used_bytes, 0, "all memory is given back");
-}
-
-static const struct ap_value *at(const struct run *run, const char *path)
-{
-    return ap_value_at(&run->model.root, path);
-}
-
-static int64_t us(const struct run *run, const char *path)
-{
-    return ap_value_integer(at(run, path), -1000) / 1000;
-}
-
-static int64_t number(const struct run *run, const char *path)
-{
-    return ap_value_integer(at(run, path), -1);
-}
-
-static bool is_null(const struct run *run, const char *path)
-{
-    return at(run, path) && at(run, path)->type == AP_VALUE_NULL;
-}
-
-static double ratio(const struct run *run, const char *path)
-{
-    double figure = -1;
-    (void)ap_value_number(at(run, path), &figure);
-    return figure;
+    end(run);
 }
 
 /* Of steps.warmup.parts. */
@@ -142,12 +77,12 @@ static void profiler_marks_of_the_host_go_first(void)
     row(&run, "stream", "ProfilerStep#7", GPU_ANNOTATION, 1000, 500);
     for (int i = 0; i < 9; i++)
         row(&run, "1", "train", ANNOTATION, 1000 + 30 * i, 30);
-    find(&run);
+    find_steps(&run);
     is_str(run.steps.source, "ProfilerStep", "whatever else is repeated");
     is_u64(run.steps.count, 3, "projections on the GPU are no steps");
     is_int(run.steps.steps[1].start_ns, 1100000, "start");
     is_int(run.steps.steps[1].end_ns, 1200000, "end");
-    end(&run);
+    finish(&run);
 }
 
 static void names_that_only_look_like_marks_are_none(void)
@@ -156,10 +91,10 @@ static void names_that_only_look_like_marks_are_none(void)
     begin(&run);
     row(&run, "1", "ProfilerStepper", ANNOTATION, 0, 10);
     row(&run, "1", "ProfilerStep#1", OPERATOR, 20, 10);
-    find(&run);
+    find_steps(&run);
     is_u64(run.steps.count, 0, "another name, and an operator where there are annotations");
     ok(run.steps.source == NULL, "no source");
-    end(&run);
+    finish(&run);
 }
 
 static void old_traces_have_marks_among_operators(void)
@@ -168,9 +103,9 @@ static void old_traces_have_marks_among_operators(void)
     begin(&run);
     row(&run, "1", "ProfilerStep #1", AP_KIND_operator | AP_ROW_X, 0, 10);
     row(&run, "1", "ProfilerStep#2", AP_KIND_operator | AP_ROW_X, 10, 10);
-    find(&run);
+    find_steps(&run);
     is_u64(run.steps.count, 2, "also with a blank");
-    end(&run);
+    finish(&run);
 }
 
 static void repeated_annotations_stand_in(void)
@@ -185,11 +120,11 @@ static void repeated_annotations_stand_in(void)
         row(&run, "1", "enumerate(DataLoader)#x", ANNOTATION, 100 * i, 99);
         row(&run, "1", "nccl:all_reduce", ANNOTATION, 100 * i, 99);
     }
-    find(&run);
+    find_steps(&run);
     is_str(run.steps.source, "annotation", "the source");
     is_str(run.steps.family, "execute_context_N(N)_x", "names that differ in numbers are one family");
     is_u64(run.steps.count, 4, "that with the largest sum, but none of a framework's");
-    end(&run);
+    finish(&run);
 }
 
 static void annotations_must_follow_one_another_on_one_thread(void)
@@ -203,9 +138,9 @@ static void annotations_must_follow_one_another_on_one_thread(void)
     }
     row(&run, "5", "twice", ANNOTATION, 0, 100);
     row(&run, "5", "twice", ANNOTATION, 100, 100);
-    find(&run);
+    find_steps(&run);
     is_u64(run.steps.count, 0, "a pool's requests, nested rows, rows of a twentieth of the time, and two rows are no loop");
-    end(&run);
+    finish(&run);
 }
 
 static void a_part_of_the_loop_is_the_last_resort(void)
@@ -214,9 +149,9 @@ static void a_part_of_the_loop_is_the_last_resort(void)
     begin(&run);
     for (int i = 0; i < 4; i++)
         row(&run, "1", "forward", ANNOTATION, 100 * i, 30);
-    find(&run);
+    find_steps(&run);
     is_str(run.steps.family, "forward", "where nothing else tells the steps");
-    end(&run);
+    finish(&run);
     begin(&run);
     for (int i = 0; i < 4; i++) {
         row(&run, "1", "forward", ANNOTATION, 100 * i, 60);
@@ -224,13 +159,13 @@ static void a_part_of_the_loop_is_the_last_resort(void)
         row(&run, "1", "Optimizer.step#SGD.step", ANNOTATION, 100 * i + 80, 10);
         row(&run, "1", "Optimizer.step#Adam.step", ANNOTATION, 100 * i + 90, 10);
     }
-    find(&run);
+    find_steps(&run);
     is_str(run.steps.source, "optimizer steps", "optimizer steps go before it");
     is_u64(run.steps.count, 3, "from one start to the next, of the optimizer that begins first");
     is_int(run.steps.steps[0].start_ns, 80000, "begins with the first");
     is_int(run.steps.steps[2].end_ns, 380000, "ends with the last");
     is_int(ap_step_dur_ns(&run.steps, run.trace, 1), 100000, "lasts a period");
-    end(&run);
+    finish(&run);
 }
 
 static void graph_launches_stand_in_where_they_are_even(void)
@@ -240,16 +175,16 @@ static void graph_launches_stand_in_where_they_are_even(void)
     for (int i = 0; i < 6; i++)
         row(&run, "1", "cudaGraphLaunch", RUNTIME, 50 * i, 5);
     row(&run, "2", "cudaGraphLaunch", RUNTIME, 3, 5);
-    find(&run);
+    find_steps(&run);
     is_str(run.steps.source, "graph launches", "the source");
     is_u64(run.steps.count, 5, "periods of the thread with the most of them");
-    end(&run);
+    finish(&run);
     begin(&run);
     for (int i = 0; i < 6; i++)
         row(&run, "1", "cudaGraphLaunch", RUNTIME, (1 << i) * 50, 5);
-    find(&run);
+    find_steps(&run);
     is_u64(run.steps.count, 0, "uneven ones tell no steps");
-    end(&run);
+    finish(&run);
 }
 
 static void pieces_of_one_server_step_are_no_steps(void)
@@ -259,9 +194,9 @@ static void pieces_of_one_server_step_are_no_steps(void)
     row(&run, "1", "execute_8192_context_9(1)_generation_37(1)", ANNOTATION, 0, 400);
     for (int i = 0; i < 6; i++)
         row(&run, "1", "hipGraphLaunch", RUNTIME, 50 * i + 10, 5);
-    find(&run);
+    find_steps(&run);
     is_u64(run.steps.count, 0, "graphs launched in one step");
-    end(&run);
+    finish(&run);
 }
 
 static void overlapping_marks_are_left_out(void)
@@ -272,12 +207,12 @@ static void overlapping_marks_are_left_out(void)
     row(&run, "2", "ProfilerStep#1", ANNOTATION, 0, 90);
     row(&run, "1", "ProfilerStep#2", ANNOTATION, 99, 101);
     row(&run, "1", "ProfilerStep#3", ANNOTATION, 200, 100);
-    find(&run);
+    find_steps(&run);
     is_u64(run.steps.count, 3, "the outer one stays");
     is_u64(run.steps.overlapping_count, 1, "the other is counted");
     is_int(run.steps.steps[1].start_ns, 100000, "what begins a little early is cut to size");
     is_int(ap_step_dur_ns(&run.steps, run.trace, 1), 101000, "but lasts as long as recorded");
-    end(&run);
+    finish(&run);
 }
 
 /* ------------------------------------------------------------------------------------------------- cold, cut, steady */
@@ -312,9 +247,9 @@ static void cold_and_cut_steps_are_told(void)
         struct run run;
         begin(&run);
         profiler_steps(&run, 7, 1000, cases[i].dur_us, cases[i].count);
-        find(&run);
+        find_steps(&run);
         is_str(marks(&run), cases[i].want, cases[i].claim);
-        end(&run);
+        finish(&run);
     }
 }
 
@@ -324,9 +259,9 @@ static void a_short_first_step_is_cut_only_where_the_recording_begins(void)
     begin(&run);
     row(&run, "1", "aten::mm", OPERATOR, 900, 10);
     STEPS(&run, 20, 100, 100, 100);
-    find(&run);
+    find_steps(&run);
     is_str(marks(&run), "ssss", "not where it began before");
-    end(&run);
+    finish(&run);
 }
 
 static void the_last_step_of_an_incomplete_trace_is_cut(void)
@@ -335,9 +270,9 @@ static void the_last_step_of_an_incomplete_trace_is_cut(void)
     begin(&run);
     STEPS(&run, 100, 100, 100);
     run.trace->complete = false;
-    find(&run);
+    find_steps(&run);
     is_str(marks(&run), "ssx", "however long it is");
-    end(&run);
+    finish(&run);
 }
 
 static void the_second_of_two_is_cut_where_it_holds_nothing(void)
@@ -346,16 +281,16 @@ static void the_second_of_two_is_cut_where_it_holds_nothing(void)
     begin(&run);
     STEPS(&run, 900, 10);
     row(&run, "1", "aten::mm", OPERATOR, 1010, 10);
-    find(&run);
+    find_steps(&run);
     is_str(marks(&run), "sx", "no operator in it");
-    end(&run);
+    finish(&run);
     begin(&run);
     STEPS(&run, 900, 10);
     row(&run, "1", "aten::mm", OPERATOR, 1010, 10);
     row(&run, "1", "aten::mm", OPERATOR, 1901, 3);
-    find(&run);
+    find_steps(&run);
     is_str(marks(&run), "ss", "one operator in it");
-    end(&run);
+    finish(&run);
 }
 
 /* --------------------------------------------------------------------------------------------------------- the report */
@@ -384,7 +319,7 @@ static void all_and_steady_steps_are_reported(void)
     is_int(ap_value_integer(ap_value_member(first, "start_us"), -1), 1000000, "start as written");
     is_int(ap_value_integer(ap_value_member(first, "cold"), -1), 1, "cold");
     is_int(ap_value_integer(ap_value_member(first, "steady"), -1), 0, "not steady");
-    end(&run);
+    finish(&run);
 }
 
 static void percentiles_need_their_number_of_steps(void)
@@ -406,7 +341,7 @@ static void percentiles_need_their_number_of_steps(void)
                is_null(&run, "steps.p95_us") != cases[i].p95 && is_null(&run, "steps.p99_us") != cases[i].p99,
            "2, 10, 20, 100");
         ok(is_null(&run, "steps.percentile_note") == cases[i].p99, "else the report says why");
-        end(&run);
+        finish(&run);
     }
 }
 
@@ -418,7 +353,7 @@ static void the_excess_of_cold_steps_is_split_exactly(void)
     for (int i = 0; i < 4; i++) /* 100 us of allocation in each steady step are no warm-up */
         row(&run, "1", "cudaMalloc", RUNTIME, i ? 11000 + 1000 * (i - 1) + 500 : 1500, i ? 100 : 1100);
     row(&run, "1", "cuModuleLoadData", RUNTIME, 3000, 2000);
-    row(&run, "2", "cuModuleLoadData", RUNTIME, 4000, 2000); /* together 3000 */
+    row(&run, "2", "cuModuleLoadData", RUNTIME, 4000, 2000);       /* together 3000 */
     row(&run, "1", "compile_fx <locals>", ANNOTATION, 3500, 4000); /* 1500 of it are not module loading */
     row(&run, "1", "cudaLaunchKernel", RUNTIME, 8000, 300);
     for (int i = 0; i < 9; i++)
@@ -430,7 +365,7 @@ static void the_excess_of_cold_steps_is_split_exactly(void)
     is_int(part_us(&run, "compilation"), 1500, "less what is counted already");
     is_int(part_us(&run, "autotuning"), 0, "none was seen");
     is_int(part_us(&run, "other"), 3200, "the parts add up");
-    end(&run);
+    finish(&run);
 }
 
 static void parts_never_exceed_the_excess(void)
@@ -447,7 +382,7 @@ static void parts_never_exceed_the_excess(void)
     is_int(part_us(&run, "module_loading"), 450, "first come");
     is_int(part_us(&run, "allocation"), 50, "550 of the cold step less 500 of steady ones");
     is_int(part_us(&run, "autotuning") + part_us(&run, "other"), 0, "nothing is left");
-    end(&run);
+    finish(&run);
 }
 
 static void the_first_steps_of_a_run_are_told(void)
@@ -459,12 +394,12 @@ static void the_first_steps_of_a_run_are_told(void)
     is_int(number(&run, "steps.quality.starts_with_first_step"), 1, "ProfilerStep#1");
     is_int(number(&run, "steps.quality.too_short"), 1, "two steps");
     ok(is_null(&run, "steps.warmup.cold_count") && is_null(&run, "steps.warmup.excess_us"), "warm-up is not known");
-    end(&run);
+    finish(&run);
     begin(&run);
     profiler_steps(&run, 10, 0, (const int64_t[]){ 10, 10 }, 2);
     report(&run);
     is_int(number(&run, "steps.quality.starts_with_first_step"), 0, "ProfilerStep#10");
-    end(&run);
+    finish(&run);
 }
 
 static void no_steady_step_is_null(void)
@@ -476,7 +411,7 @@ static void no_steady_step_is_null(void)
     report(&run);
     ok(is_null(&run, "steps.steady"), "the only step is cut");
     is_int(number(&run, "steps.count"), 1, "but counted");
-    end(&run);
+    finish(&run);
 }
 
 /* @profiler: marked steps with a cold one; else annotations. */
@@ -498,11 +433,11 @@ static void refused_memory_is_an_error_and_leaks_nothing(void)
         bool leaked = false, wrong = false, done_once = false;
         for (int64_t after = 0; !done_once && after < 10000; after++) {
             struct run run;
-            struct ap_analyze_options options = { .path = "typed by hand" };
-            struct ap_error error = { AP_OK, false, 0, "" };
+            struct ap_part_options options = { .path = "typed by hand" };
+            struct ap_error error = { .status = AP_OK };
             fill_for_failure(&run, profiler);
             run.gate.fail_after = after;
-            enum ap_status status = ap_analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
+            enum ap_status status = analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
             run.gate.fail_after = -1;
             done_once = status == AP_OK;
             wrong |= status != AP_OK && (status != AP_ERROR_MEMORY || error.status != AP_ERROR_MEMORY);
@@ -531,8 +466,8 @@ static void a_cursor_answers_like_a_search(void)
         wrong += ap_step_cursor_at(&empty, i) != 0;
     }
     is_int(wrong, 0, "in order, in reverse, all over, and where there are no steps");
-    ok(ap_step_at(&steps, 9) == 3 && ap_step_at(&steps, 20) == 1 && ap_step_at(&steps, 35) == 3 && ap_step_at(&steps, 45) == 3 &&
-           ap_step_after(&steps, 35) == 2 && ap_step_after(&steps, 45) == 3,
+    ok(ap_step_at(&steps, 9) == 3 && ap_step_at(&steps, 20) == 1 && ap_step_at(&steps, 35) == 3 &&
+           ap_step_at(&steps, 45) == 3 && ap_step_after(&steps, 35) == 2 && ap_step_after(&steps, 45) == 3,
        "a step holds its start, not its end");
 }
 
@@ -548,12 +483,14 @@ static void outermost_rows_are_those_that_go_beyond(void)
     row(&run, "1", "a range around all", ANNOTATION, 100, 500);
     row(&run, "1", "crossing", OPERATOR, 140, 20);
     row(&run, "2", "elsewhere", OPERATOR, 120, 5);
-    find(&run);
-    if (ap_rows_by_start(&run.order, run.trace, 1u << AP_KIND_operator, AP_ROWS_OUTERMOST_BY_START, &rows, &count, NULL) != AP_OK)
+    find_steps(&run);
+    if (ap_rows_by_start(&run.order, run.trace, 1u << AP_KIND_operator, AP_ROWS_OUTERMOST_BY_START, &rows, &count, NULL) !=
+        AP_OK)
         abort();
-    ok(count == 3 && rows[0] == 0 && rows[1] == 4 && rows[2] == 3, "the outer row, that of the other thread, the crossing one");
+    ok(count == 3 && rows[0] == 0 && rows[1] == 4 && rows[2] == 3,
+       "the outer row, that of the other thread, the crossing one");
     ap_mem_free(&run.gate, rows, count * sizeof(rows[0]));
-    end(&run);
+    finish(&run);
 }
 
 int main(void)

@@ -31,32 +31,51 @@ static const struct odd_case odd_cases[] = {
     { "{\"ph\":\"\xc3\xa9\"}", AP_COUNTER_phase_unknown, NONE, 0, "a ph that is no ASCII" },
     { "{\"ph\":\"\xff\"}", AP_COUNTER_phase_unknown, AP_COUNTER_bad_utf8, 0, "a ph that is no UTF-8" },
     { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"dur\":1}", AP_COUNTER_ts_missing, NONE, 1, "no ts" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":null,\"dur\":1}", AP_COUNTER_ts_not_number, NONE, 1, "a ts that is null" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":\"5\",\"dur\":1}", AP_COUNTER_ts_not_number, NONE, 1, "a ts in quotation marks" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":NaN,\"dur\":1}", AP_COUNTER_ts_not_number, AP_COUNTER_nonfinite, 1, "a ts that is NaN" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":null,\"dur\":1}", AP_COUNTER_ts_not_number, NONE, 1,
+      "a ts that is null" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":\"5\",\"dur\":1}", AP_COUNTER_ts_not_number, NONE, 1,
+      "a ts in quotation marks" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":NaN,\"dur\":1}", AP_COUNTER_ts_not_number,
+      AP_COUNTER_nonfinite, 1, "a ts that is NaN" },
     { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1}", AP_COUNTER_dur_missing, NONE, 0, "no dur" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":[]}", AP_COUNTER_dur_not_number, NONE, 0, "a dur that is an array" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":Infinity}", AP_COUNTER_dur_not_number, AP_COUNTER_nonfinite, 0, "an infinite dur" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":-1}", AP_COUNTER_dur_negative, NONE, 1, "a negative dur" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1.0005,\"dur\":1.25}", AP_COUNTER_time_rounded, NONE, 1, "a ts finer than nanoseconds" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1e300}", AP_COUNTER_time_out_of_range, NONE, 0, "a dur beyond range" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":-1e300,\"dur\":1}", AP_COUNTER_time_out_of_range, NONE, 1, "a ts beyond range" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":4611686018427387,\"dur\":4611686018427387}", AP_COUNTER_time_out_of_range, NONE, 1,
-      "an end beyond range" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":[]}", AP_COUNTER_dur_not_number, NONE, 0,
+      "a dur that is an array" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":Infinity}", AP_COUNTER_dur_not_number,
+      AP_COUNTER_nonfinite, 0, "an infinite dur" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":-1}", AP_COUNTER_dur_negative, NONE, 1,
+      "a negative dur" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1.0005,\"dur\":1.25}", AP_COUNTER_time_rounded, NONE,
+      1, "a ts finer than nanoseconds" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1e300}", AP_COUNTER_time_out_of_range, NONE,
+      0, "a dur beyond range" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":-1e300,\"dur\":1}", AP_COUNTER_time_out_of_range,
+      NONE, 1, "a ts beyond range" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":4611686018427387,\"dur\":4611686018427387}",
+      AP_COUNTER_time_out_of_range, NONE, 1, "an end beyond range" },
     { "{\"ph\":\"X\",\"cat\":\"cpu_op\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_name_missing, NONE, 1, "no name" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":null," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_name_not_text, NONE, 1, "a name that is null" },
-    { "{\"ph\":\"X\",\"cat\":[],\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_category_not_text, AP_COUNTER_category_missing, 1, "a cat that is an array" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":null," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_name_not_text, NONE, 1,
+      "a name that is null" },
+    { "{\"ph\":\"X\",\"cat\":[],\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_category_not_text,
+      AP_COUNTER_category_missing, 1, "a cat that is an array" },
     { "{\"ph\":\"X\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_category_missing, NONE, 1, "no cat" },
-    { "{\"ph\":\"X\",\"cat\":\"\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_category_missing, NONE, 1, "an empty cat" },
-    { "{\"ph\":\"X\",\"cat\":\"brand new\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_category_unknown, NONE, 1, "a cat of the future" },
+    { "{\"ph\":\"X\",\"cat\":\"\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_category_missing, NONE, 1,
+      "an empty cat" },
+    { "{\"ph\":\"X\",\"cat\":\"brand new\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_category_unknown, NONE,
+      1, "a cat of the future" },
     { "{\"ph\":\"E\"," PLACE "\"ts\":1}", AP_COUNTER_end_without_begin, NONE, 0, "an E without B" },
-    { "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1}", AP_COUNTER_begin_without_end, NONE, 0, "a B without E" },
-    { "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1},{\"ph\":\"E\"," PLACE "\"ts\":\"2\"}", AP_COUNTER_ts_not_number, NONE, 0, "an E whose ts is a text" },
+    { "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1}", AP_COUNTER_begin_without_end, NONE, 0,
+      "a B without E" },
+    { "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1},{\"ph\":\"E\"," PLACE "\"ts\":\"2\"}",
+      AP_COUNTER_ts_not_number, NONE, 0, "an E whose ts is a text" },
     { "{\"ph\":\"X\",\"ph\":\"M\"}", AP_COUNTER_duplicate_key, NONE, 0, "a key twice" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\\ud800\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_bad_utf8, NONE, 1, "half a surrogate pair in a name" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\tb\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_raw_control, NONE, 1, "a raw tab in a name" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"x\"y\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_unescaped_quote, NONE, 1, "a quotation mark in a name" },
-    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"args\":{\"v\":NaN}," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_nonfinite, NONE, 1, "NaN among args" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\\ud800\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_bad_utf8, NONE, 1,
+      "half a surrogate pair in a name" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\tb\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_raw_control, NONE, 1,
+      "a raw tab in a name" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"x\"y\"," PLACE "\"ts\":1,\"dur\":1}", AP_COUNTER_unescaped_quote, NONE, 1,
+      "a quotation mark in a name" },
+    { "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"args\":{\"v\":NaN}," PLACE "\"ts\":1,\"dur\":1}",
+      AP_COUNTER_nonfinite, NONE, 1, "NaN among args" },
 };
 
 /* These two count once, nothing else does. */
@@ -83,12 +102,14 @@ static void oddities_are_counted_and_survived(void)
         log_format(&text, "{\"traceEvents\":[%s,%s,%s]}", good, odd_cases[i].event, good);
         trace_run_text(&run, text.data);
         const struct ap_note *note = &run.json.notes.notes[odd_cases[i].counter];
-        bool counted = run.status == AP_OK && run.trace->complete && counts_only(&run, odd_cases[i].counter, odd_cases[i].also);
+        bool counted =
+            run.status == AP_OK && run.trace->complete && counts_only(&run, odd_cases[i].counter, odd_cases[i].also);
         counted = counted && note->has_offset && note->first_offset_bytes >= strlen(good) &&
                   note->first_offset_bytes < text.bytes - strlen(good);
         (void)snprintf(claim, sizeof(claim), "%s is counted, with its place", odd_cases[i].claim);
         ok(counted, claim);
-        (void)snprintf(claim, sizeof(claim), "%s: %zu of 1 become rows, the others stay", odd_cases[i].claim, odd_cases[i].rows);
+        (void)snprintf(claim, sizeof(claim), "%s: %zu of 1 become rows, the others stay", odd_cases[i].claim,
+                       odd_cases[i].rows);
         is_u64(run.trace ? run.trace->events.count : 0, 2 + odd_cases[i].rows, claim);
         ok(trace_run_release(&run), "all memory comes back");
         log_release(&text);
@@ -98,11 +119,13 @@ static void oddities_are_counted_and_survived(void)
 static void what_is_not_known_is_no_zero(void)
 {
     struct trace_run run;
-    trace_run_text(&run, "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":\"x\",\"dur\":5},"
-                         "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"m\"," PLACE "\"ts\":5,\"dur\":5,\"args\":{\"bytes\":\"many\"}},"
-                         "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"m\"," PLACE "\"ts\":5,\"dur\":5,\"args\":{\"bytes\":\"4096\"}},"
-                         "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"m\"," PLACE "\"ts\":5,\"dur\":5,\"args\":{\"bytes\":-1}},"
-                         "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"m\"," PLACE "\"ts\":5,\"dur\":5}]");
+    trace_run_text(
+        &run,
+        "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":\"x\",\"dur\":5},"
+        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"m\"," PLACE "\"ts\":5,\"dur\":5,\"args\":{\"bytes\":\"many\"}},"
+        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"m\"," PLACE "\"ts\":5,\"dur\":5,\"args\":{\"bytes\":\"4096\"}},"
+        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"m\"," PLACE "\"ts\":5,\"dur\":5,\"args\":{\"bytes\":-1}},"
+        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"m\"," PLACE "\"ts\":5,\"dur\":5}]");
     is_int(run.trace->events.start_ns[0], AP_START_UNKNOWN, "a start that is not known stays unknown");
     is_int(run.trace->events.dur_ns[0], 5000, "while its duration counts");
     ok(run.trace->window_start_ns == 5000 && run.trace->window_end_ns == 10000, "and the window is that of the others");
@@ -117,8 +140,16 @@ static void what_is_not_known_is_no_zero(void)
 static void names_of_any_kind(void)
 {
     static const char *const names[][2] = {
-        { "null", "None" }, { "true", "True" }, { "false", "False" }, { "12.50", "12.50" }, { "[1, 2]", "[1, 2]" },
-        { "{\"a\":1}", "{\"a\":1}" }, { "[\"\xff\"]", "[\"\xef\xbf\xbd\"]" }, { "\"\"", "" }, { "\"a\\u0000b\"", "a" }, { "\"\\u00e9\"", "\xc3\xa9" },
+        { "null", "None" },
+        { "true", "True" },
+        { "false", "False" },
+        { "12.50", "12.50" },
+        { "[1, 2]", "[1, 2]" },
+        { "{\"a\":1}", "{\"a\":1}" },
+        { "[\"\xff\"]", "[\"\xef\xbf\xbd\"]" },
+        { "\"\"", "" },
+        { "\"a\\u0000b\"", "a" },
+        { "\"\\u00e9\"", "\xc3\xa9" },
     };
     for (size_t i = 0; i < AP_COUNT_OF(names); i++) {
         struct text_log text = { .data = NULL };
@@ -140,9 +171,10 @@ static void names_of_any_kind(void)
 static void times_keep_every_digit(void)
 {
     struct trace_run run;
-    trace_run_text(&run, "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1719322847123456.789,\"dur\":0.001},"
-                         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1719322847123457,\"dur\":1e3},"
-                         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":-0.5,\"dur\":-0}]");
+    trace_run_text(&run,
+                   "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1719322847123456.789,\"dur\":0.001},"
+                   "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1719322847123457,\"dur\":1e3},"
+                   "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":-0.5,\"dur\":-0}]");
     const struct ap_events *events = &run.trace->events;
     is_int(events->start_ns[0], INT64_C(1719322847123456789), "a ts of 19 digits");
     is_int(events->dur_ns[0], 1, "a dur of one nanosecond");
@@ -158,11 +190,14 @@ static void times_keep_every_digit(void)
 static void the_profilers_own_span_is_left_out_of_the_window(void)
 {
     struct trace_run run;
-    trace_run_text(&run, "[{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\"," PLACE "\"ts\":0,\"dur\":100},"
-                         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":10,\"dur\":20},"
-                         "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":40},{\"ph\":\"E\"," PLACE "\"ts\":50}]");
-    ok(run.trace->window_all_start_ns == 0 && run.trace->window_all_end_ns == 100000, "the original's window holds all X rows");
-    ok(run.trace->window_start_ns == 10000 && run.trace->window_end_ns == 50000, "ours leaves out the profiler's span and has B with E");
+    trace_run_text(&run,
+                   "[{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\"," PLACE "\"ts\":0,\"dur\":100},"
+                   "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":10,\"dur\":20},"
+                   "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":40},{\"ph\":\"E\"," PLACE "\"ts\":50}]");
+    ok(run.trace->window_all_start_ns == 0 && run.trace->window_all_end_ns == 100000,
+       "the original's window holds all X rows");
+    ok(run.trace->window_start_ns == 10000 && run.trace->window_end_ns == 50000,
+       "ours leaves out the profiler's span and has B with E");
     (void)trace_run_release(&run);
 }
 
@@ -172,14 +207,14 @@ static void pairs_become_rows(void)
 {
     struct trace_run run;
     trace_run_text(&run, "["
-        "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"outer\",\"pid\":1,\"tid\":1,\"ts\":10},"
-        "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"other\",\"pid\":1,\"tid\":2,\"ts\":11},"
-        "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"inner\",\"pid\":1,\"tid\":1,\"ts\":12},"
-        "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":15},"
-        "{\"ph\":\"E\",\"pid\":1,\"tid\":2,\"ts\":16},"
-        "{\"ph\":\"B\",\"cat\":\"kernel\",\"name\":\"again\",\"pid\":1,\"tid\":1,\"ts\":17},"
-        "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":18},"
-        "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":30}]");
+                         "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"outer\",\"pid\":1,\"tid\":1,\"ts\":10},"
+                         "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"other\",\"pid\":1,\"tid\":2,\"ts\":11},"
+                         "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"inner\",\"pid\":1,\"tid\":1,\"ts\":12},"
+                         "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":15},"
+                         "{\"ph\":\"E\",\"pid\":1,\"tid\":2,\"ts\":16},"
+                         "{\"ph\":\"B\",\"cat\":\"kernel\",\"name\":\"again\",\"pid\":1,\"tid\":1,\"ts\":17},"
+                         "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":18},"
+                         "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":30}]");
     static const struct {
         const char *name;
         int64_t start_ns, dur_ns;
@@ -187,7 +222,8 @@ static void pairs_become_rows(void)
     is_u64(run.trace->events.count, AP_COUNT_OF(want), "four pairs are four rows");
     for (size_t i = 0; i < AP_COUNT_OF(want) && i < run.trace->events.count; i++) {
         is_text(trace_run_name(&run, i), want[i].name, "an E ends the innermost B of its thread");
-        ok(run.trace->events.start_ns[i] == want[i].start_ns && run.trace->events.dur_ns[i] == want[i].dur_ns, "from B to E");
+        ok(run.trace->events.start_ns[i] == want[i].start_ns && run.trace->events.dur_ns[i] == want[i].dur_ns,
+           "from B to E");
         ok(!(run.trace->events.tag[i] & (AP_ROW_X | AP_ROW_CPU_CATEGORY)), "but is no X event, also of a cpu category");
     }
     ok(counts_only(&run, NONE, NONE), "nothing is odd in that");
@@ -198,9 +234,10 @@ static void pairs_become_rows(void)
 static void an_end_before_its_begin_is_negative(void)
 {
     struct trace_run run;
-    trace_run_text(&run, "[{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":10},{\"ph\":\"E\"," PLACE "\"ts\":4},"
-                         "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"b\"," PLACE "\"ts\":-4611686018427387},"
-                         "{\"ph\":\"E\"," PLACE "\"ts\":4611686018427387}]");
+    trace_run_text(&run,
+                   "[{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":10},{\"ph\":\"E\"," PLACE "\"ts\":4},"
+                   "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"b\"," PLACE "\"ts\":-4611686018427387},"
+                   "{\"ph\":\"E\"," PLACE "\"ts\":4611686018427387}]");
     is_int(run.trace->events.dur_ns[0], -6000, "its duration is negative, as written");
     is_u64(trace_run_count(&run, AP_COUNTER_dur_negative), 1, "and counted");
     is_int(run.trace->events.dur_ns[1], INT64_C(9223372036854774000), "the longest pair there can be");
@@ -214,8 +251,8 @@ static void many_open_begins(void)
     log_format(&text, "[");
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < 6000; i++) /* deep on three threads, twice closed */
-            log_format(&text, "{\"ph\":\"%s\",\"cat\":\"cpu_op\",\"name\":\"n\",\"pid\":1,\"tid\":%d,\"ts\":%d},", round == 1 ? "E" : "B",
-                       i % 3, round * 6000 + i);
+            log_format(&text, "{\"ph\":\"%s\",\"cat\":\"cpu_op\",\"name\":\"n\",\"pid\":1,\"tid\":%d,\"ts\":%d},",
+                       round == 1 ? "E" : "B", i % 3, round * 6000 + i);
     log_format(&text, "{\"ph\":\"M\"}]");
     trace_run_text(&run, text.data);
     is_u64(run.trace->events.count, 6000, "6,000 pairs that nest 2,000 deep");
@@ -229,11 +266,14 @@ static void many_open_begins(void)
 static void a_track_is_a_pair_of_ids(void)
 {
     struct trace_run run;
-    trace_run_text(&run, "["
+    trace_run_text(
+        &run,
+        "["
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":18446744073709551615,\"ts\":1,\"dur\":1},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":18446744073709551614,\"ts\":1,\"dur\":1},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":\"Spans\",\"tid\":\"PyTorch \\u00e9\",\"ts\":1,\"dur\":1},"
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":\"S\\u0070ans\",\"tid\":\"PyTorch \xc3\xa9\",\"ts\":1,\"dur\":1},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":\"S\\u0070ans\",\"tid\":\"PyTorch "
+        "\xc3\xa9\",\"ts\":1,\"dur\":1},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"ts\":1,\"dur\":1},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":null,\"ts\":1,\"dur\":1},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":12,\"ts\":1,\"dur\":1},"
@@ -262,37 +302,49 @@ static void a_track_is_a_pair_of_ids(void)
 static void a_gpu_row_knows_its_device(void)
 {
     struct trace_run run;
-    trace_run_text(&run, "["
+    trace_run_text(
+        &run,
+        "["
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":9,\"tid\":7,\"ts\":1,\"dur\":1,\"args\":{\"device\":2}},"
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":3,\"tid\":7,\"ts\":1,\"dur\":1},"
-        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":\"4\",\"tid\":7,\"ts\":1,\"dur\":1,\"args\":{\"device\":\"5\"}},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":\"4\",\"tid\":7,\"ts\":1,\"dur\":1,\"args\":{\"device\":"
+        "\"5\"}},"
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":\"GPU\",\"tid\":7,\"ts\":1,\"dur\":1},"
-        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"k\",\"pid\":6,\"tid\":7,\"ts\":1,\"dur\":1,\"args\":{\"device\":2}}]");
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"k\",\"pid\":6,\"tid\":7,\"ts\":1,\"dur\":1,\"args\":{\"device\":"
+        "2}}]");
     static const int64_t want[] = { 2, 3, 5, 0, -1 };
     for (size_t i = 0; i < AP_COUNT_OF(want); i++)
-        is_int(run.trace->tracks[i].device, want[i], "by its argument, else by its pid; rows that are no GPU work have none");
+        is_int(run.trace->tracks[i].device, want[i],
+               "by its argument, else by its pid; rows that are no GPU work have none");
     (void)trace_run_release(&run);
 }
 
-#define KERNEL_OF(pid, device) \
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":" pid ",\"tid\":7,\"ts\":1,\"dur\":1,\"args\":{\"device\":" device "}}"
+#define KERNEL_OF(pid, device)                                     \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":" pid \
+    ",\"tid\":7,\"ts\":1,\"dur\":1,\"args\":{\"device\":" device "}}"
 
 static void devices_under_one_pid_are_kept_apart(void)
 {
     struct trace_run run;
-    trace_run_text(&run, "[" KERNEL_OF("9", "2") "," KERNEL_OF("9", "3") "," KERNEL_OF("9", "2") "," KERNEL_OF("9", "3") ","
-                   KERNEL_OF("8", "3") "]");
+    trace_run_text(&run, "[" KERNEL_OF("9", "2") "," KERNEL_OF("9", "3") "," KERNEL_OF("9", "2") "," KERNEL_OF(
+                             "9", "3") "," KERNEL_OF("8", "3") "]");
     const struct ap_trace *trace = run.trace;
     static const uint32_t want[] = { 0, 1, 0, 1, 2 };
     is_u64(trace->track_count, 3, "each device of a pid and tid is a track");
     for (size_t i = 0; i < AP_COUNT_OF(want); i++)
         is_int(trace->events.track[i], want[i], "the same for all rows of a device");
     is_int(trace->tracks[1].device, 3, "of that device");
-    ok(trace->tracks[1].pid.id == trace->tracks[0].pid.id && trace->tracks[1].tid.id == trace->tracks[0].tid.id, "with the ids as written");
+    ok(trace->tracks[1].pid.id == trace->tracks[0].pid.id && trace->tracks[1].tid.id == trace->tracks[0].tid.id,
+       "with the ids as written");
     (void)trace_run_release(&run);
 }
 
 /* ------------------------------------------------------------------------------------------------------- categories */
+
+static const char *const spellings[] = {
+#define AP_CATEGORY(spelling, kind) spelling,
+#include "event_kind.def"
+};
 
 static void categories_of_all_years(void)
 {
@@ -300,19 +352,85 @@ static void categories_of_all_years(void)
         const char *category;
         enum ap_event_kind kind;
     } cases[] = {
-        { "cpu_op", AP_KIND_operator }, { "Operator", AP_KIND_operator }, { "OPERATOR", AP_KIND_operator },
-        { "user_annotation", AP_KIND_annotation }, { "gpu_user_annotation", AP_KIND_gpu_annotation },
-        { "python_function", AP_KIND_python }, { "cuda_runtime", AP_KIND_runtime }, { "cuda_driver", AP_KIND_runtime },
-        { "hip_runtime", AP_KIND_runtime }, { "Runtime", AP_KIND_runtime }, { "newchip_runtime", AP_KIND_runtime },
-        { "newchip_driver", AP_KIND_runtime }, { "kernel", AP_KIND_kernel }, { "Kernel", AP_KIND_kernel },
-        { "gpu_memcpy", AP_KIND_memcpy }, { "Memcpy", AP_KIND_memcpy }, { "gpu_memset", AP_KIND_memset },
-        { "Memset", AP_KIND_memset }, { "cuda_sync", AP_KIND_gpu_sync }, { "overhead", AP_KIND_overhead },
-        { "Trace", AP_KIND_span }, { "ac2g", AP_KIND_flow }, { "mtia_ccp_events", AP_KIND_accelerator },
-        { "cpu_instant_event", AP_KIND_instant }, { "cpu_op2", AP_KIND_unknown }, { "kernels", AP_KIND_unknown },
-        { "runtime_", AP_KIND_unknown }, { "\xc3\xa9", AP_KIND_unknown },
+        { "cpu_op", AP_KIND_operator },
+        { "Operator", AP_KIND_operator },
+        { "OPERATOR", AP_KIND_operator },
+        { "user_annotation", AP_KIND_annotation },
+        { "gpu_user_annotation", AP_KIND_gpu_annotation },
+        { "python_function", AP_KIND_python },
+        { "cuda_runtime", AP_KIND_runtime },
+        { "cuda_driver", AP_KIND_runtime },
+        { "hip_runtime", AP_KIND_runtime },
+        { "Runtime", AP_KIND_runtime },
+        { "newchip_runtime", AP_KIND_runtime },
+        { "newchip_driver", AP_KIND_runtime },
+        { "kernel", AP_KIND_kernel },
+        { "Kernel", AP_KIND_kernel },
+        { "gpu_memcpy", AP_KIND_memcpy },
+        { "Memcpy", AP_KIND_memcpy },
+        { "gpu_memset", AP_KIND_memset },
+        { "Memset", AP_KIND_memset },
+        { "cuda_sync", AP_KIND_gpu_sync },
+        { "overhead", AP_KIND_overhead },
+        { "Trace", AP_KIND_span },
+        { "ac2g", AP_KIND_flow },
+        { "mtia_ccp_events", AP_KIND_accelerator },
+        { "cpu_instant_event", AP_KIND_instant },
+        { "cpu_op2", AP_KIND_unknown },
+        { "kernels", AP_KIND_unknown },
+        { "runtime_", AP_KIND_unknown },
+        { "\xc3\xa9", AP_KIND_unknown },
+        { "operator", AP_KIND_operator },
+        { "node", AP_KIND_engine },
+        { "user", AP_KIND_annotation },
+        { "session", AP_KIND_engine },
+        { "pl_profile", AP_KIND_annotation },
+        { "pl_module", AP_KIND_annotation },
+        { "module", AP_KIND_annotation },
+        { "python", AP_KIND_python },
+        { "runtime", AP_KIND_runtime },
+        { "hip_driver", AP_KIND_runtime },
+        { "mtia_runtime", AP_KIND_runtime },
+        { "xpu_runtime", AP_KIND_runtime },
+        { "xpu_driver", AP_KIND_runtime },
+        { "glow_runtime", AP_KIND_runtime },
+        { "privateuse1_runtime", AP_KIND_runtime },
+        { "privateuse1_driver", AP_KIND_runtime },
+        { "memcpy", AP_KIND_memcpy },
+        { "memset", AP_KIND_memset },
+        { "cuda_event", AP_KIND_gpu_sync },
+        { "xpu_sync", AP_KIND_gpu_sync },
+        { "cuda_profiler_range", AP_KIND_gpu_sync },
+        { "mtia_insight", AP_KIND_accelerator },
+        { "mtia_workloadd", AP_KIND_accelerator },
+        { "hpu_op", AP_KIND_accelerator },
+        { "collective_comm", AP_KIND_accelerator },
+        { "mtia_counters", AP_KIND_instant },
+        { "hardware_counters", AP_KIND_instant },
+        { "xpu_scope_profiler", AP_KIND_instant },
+        { "memory", AP_KIND_instant },
+        { "async", AP_KIND_flow },
+        { "async_cpu_to_gpu", AP_KIND_flow },
+        { "async_gpu", AP_KIND_flow },
+        { "cpu_to_cuda", AP_KIND_flow },
+        { "fwdbwd", AP_KIND_flow },
+        { "fwd_bwd", AP_KIND_flow },
+        { "forward_backward", AP_KIND_flow },
+        { "critical_path", AP_KIND_flow },
+        { "external_correlation", AP_KIND_flow },
+        { "trace", AP_KIND_span },
+        { "analyze_profile", AP_KIND_span },
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++)
         is_int(ap_event_kind_of(ap_text_of(cases[i].category)), cases[i].kind, cases[i].category);
+    for (size_t i = 0; i < AP_COUNT_OF(spellings); i++) {
+        char claim[80];
+        size_t at = 0;
+        while (at < AP_COUNT_OF(cases) && strcmp(cases[at].category, spellings[i]) != 0)
+            at++;
+        (void)snprintf(claim, sizeof(claim), "%s of event_kind.def is among the cases", spellings[i]);
+        ok(at < AP_COUNT_OF(cases), claim);
+    }
     for (int kind = 0; kind < AP_KIND_COUNT_; kind++)
         ok(ap_event_kind_name((enum ap_event_kind)kind)[0] && ap_event_kind_meaning((enum ap_event_kind)kind)[0],
            "each kind has a name and a meaning");
@@ -322,12 +440,13 @@ static void cpu_categories_are_the_originals(void)
 {
     struct trace_run run;
     trace_run_text(&run, "["
-        "{\"ph\":\"X\",\"cat\":\"my CPU stuff\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1},"
-        "{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1},"
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1},"
-        "{\"ph\":\"X\",\"cat\":\"\\u0063pu_op\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1}]");
+                         "{\"ph\":\"X\",\"cat\":\"my CPU stuff\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1},"
+                         "{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1},"
+                         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1},"
+                         "{\"ph\":\"X\",\"cat\":\"\\u0063pu_op\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1}]");
     const uint8_t *tag = run.trace->events.tag;
-    ok(tag[0] & AP_ROW_CPU_CATEGORY && ap_row_kind(tag[0]) == AP_KIND_unknown, "a category that contains cpu in any case is one");
+    ok(tag[0] & AP_ROW_CPU_CATEGORY && ap_row_kind(tag[0]) == AP_KIND_unknown,
+       "a category that contains cpu in any case is one");
     ok(!(tag[1] & AP_ROW_CPU_CATEGORY) && ap_row_kind(tag[1]) == AP_KIND_operator, "an operator of 2021 is none");
     ok(tag[2] == tag[3] && ap_row_kind(tag[2]) == AP_KIND_operator, "escapes make no other category");
     is_u64(run.trace->category_count, 4, "there are three, and the place for none");
@@ -340,8 +459,8 @@ static void many_categories_and_tracks(void)
     struct trace_run run;
     log_format(&text, "[");
     for (unsigned i = 0; i < 3000; i++)
-        log_format(&text, "%s{\"ph\":\"X\",\"cat\":\"c%u\",\"name\":\"n%u\",\"pid\":%u,\"tid\":\"t%u\",\"ts\":1,\"dur\":1}", i ? "," : "",
-                   i % 1000, i, i % 7, i % 900);
+        log_format(&text, "%s{\"ph\":\"X\",\"cat\":\"c%u\",\"name\":\"n%u\",\"pid\":%u,\"tid\":\"t%u\",\"ts\":1,\"dur\":1}",
+                   i ? "," : "", i % 1000, i, i % 7, i % 900);
     log_format(&text, "]");
     trace_run_text(&run, text.data);
     bool good = run.trace->category_count == 1001 && run.trace->events.count == 3000;
@@ -355,8 +474,9 @@ static void many_categories_and_tracks(void)
 static void the_legacy_exporter_is_known(void)
 {
     struct trace_run run;
-    trace_run_text(&run, "[{\"name\":\"add\",\"ph\":\"X\",\"ts\":1,\"dur\":2,\"tid\":1,\"pid\":\"CPU functions\",\"args\":{}},"
-                         "{\"name\":\"k\",\"ph\":\"X\",\"ts\":1,\"dur\":2,\"tid\":0,\"pid\":\"CUDA functions\",\"args\":{}}]");
+    trace_run_text(&run,
+                   "[{\"name\":\"add\",\"ph\":\"X\",\"ts\":1,\"dur\":2,\"tid\":1,\"pid\":\"CPU functions\",\"args\":{}},"
+                   "{\"name\":\"k\",\"ph\":\"X\",\"ts\":1,\"dur\":2,\"tid\":0,\"pid\":\"CUDA functions\",\"args\":{}}]");
     ok(run.trace->legacy_autograd, "rows without category whose pid tells their side");
     ok(ap_row_kind(run.trace->events.tag[0]) == AP_KIND_operator && ap_row_kind(run.trace->events.tag[1]) == AP_KIND_kernel,
        "are operators and kernels");
@@ -368,9 +488,12 @@ static void the_legacy_exporter_is_known(void)
 
 static void the_header_may_stand_anywhere(void)
 {
-    static const char header[] = "\"schemaVersion\":1,\"deviceProperties\":[{\"id\":3,\"name\":\"NVIDIA \\u0041100\",\"totalGlobalMem\":85051572224,"
-        "\"numSms\":108,\"computeMajor\":8,\"computeMinor\":0,\"other\":[]},5],\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":3,\"world_size\":8,"
-        "\"pg_config\":[{}]},\"record_shapes\":1,\"with_stack\":0,\"profile_memory\":true,\"with_flops\":false,\"with_modules\":1,"
+    static const char header[] =
+        "\"schemaVersion\":1,\"deviceProperties\":[{\"id\":3,\"name\":\"NVIDIA \\u0041100\",\"totalGlobalMem\":85051572224,"
+        "\"numSms\":108,\"computeMajor\":8,\"computeMinor\":0,\"other\":[]},5],\"distributedInfo\":{\"backend\":\"nccl\","
+        "\"rank\":3,\"world_size\":8,"
+        "\"pg_config\":[{}]},\"record_shapes\":1,\"with_stack\":0,\"profile_memory\":true,\"with_flops\":false,\"with_"
+        "modules\":1,"
         "\"baseTimeNanoseconds\":1719322847000000001,\"unknown\":{\"deep\":[[[]]]}";
     static const char events[] = "\"traceEvents\":[{\"ph\":\"M\"}]";
     for (int order = 0; order < 2; order++) {
@@ -380,14 +503,17 @@ static void the_header_may_stand_anywhere(void)
         trace_run_text(&run, text.data);
         const struct ap_trace *trace = run.trace;
         ok(trace->device_count == 1 && trace->devices[0].id == 3 && trace->devices[0].memory_bytes == INT64_C(85051572224) &&
-           trace->devices[0].sm_count == 108 && trace->devices[0].compute_major == 8 && trace->devices[0].compute_minor == 0,
+               trace->devices[0].sm_count == 108 && trace->devices[0].compute_major == 8 &&
+               trace->devices[0].compute_minor == 0,
            order ? "device properties behind the events" : "device properties before the events");
         is_text(ap_strpool_text(&trace->strings, trace->devices[0].name), "NVIDIA A100", "the device's name");
         ok(trace->rank == 3 && trace->world_size == 8, "rank and world size");
         is_text(ap_strpool_text(&trace->strings, trace->backend), "nccl", "backend");
-        ok(trace->record_shapes && !trace->with_stack && trace->profile_memory && !trace->with_flops && trace->with_modules &&
-           trace->has_schema_version, "flags written as numbers or words");
-        is_text(ap_strpool_text(&trace->strings, trace->base_time_ns), "1719322847000000001", "the base time keeps every digit");
+        ok(trace->record_shapes && !trace->with_stack && trace->profile_memory && !trace->with_flops &&
+               trace->with_modules && trace->has_schema_version,
+           "flags written as numbers or words");
+        is_text(ap_strpool_text(&trace->strings, trace->base_time_ns), "1719322847000000001",
+                "the base time keeps every digit");
         is_u64(trace_run_count(&run, AP_COUNTER_member_type), 1, "a device that is no object is counted");
         (void)trace_run_release(&run);
         log_release(&text);
@@ -397,12 +523,14 @@ static void the_header_may_stand_anywhere(void)
 static void header_members_of_another_type_are_counted(void)
 {
     struct trace_run run;
-    trace_run_text(&run, "{\"deviceProperties\":{},\"distributedInfo\":[{\"rank\":1}],\"record_shapes\":\"yes\",\"baseTimeNanoseconds\":\"1\","
+    trace_run_text(&run, "{\"deviceProperties\":{},\"distributedInfo\":[{\"rank\":1}],\"record_shapes\":\"yes\","
+                         "\"baseTimeNanoseconds\":\"1\","
                          "\"traceEvents\":[{\"ph\":\"M\"}]}");
     is_u64(trace_run_count(&run, AP_COUNTER_member_type), 4, "devices, distribution, a flag and the base time");
     ok(run.trace->rank == -1 && !run.trace->device_count && !run.trace->base_time_ns.id, "and are not recorded");
     (void)trace_run_release(&run);
-    trace_run_text(&run, "{\"distributedInfo\":{\"rank\":1.5,\"world_size\":null,\"backend\":7},\"traceEvents\":[{\"ph\":\"M\"}]}");
+    trace_run_text(
+        &run, "{\"distributedInfo\":{\"rank\":1.5,\"world_size\":null,\"backend\":7},\"traceEvents\":[{\"ph\":\"M\"}]}");
     ok(trace_run_count(&run, AP_COUNTER_member_type) == 2 && run.trace->rank == -1 && run.trace->world_size == -1,
        "a rank that is no whole number is unknown; null is not odd");
     (void)trace_run_release(&run);
@@ -411,12 +539,16 @@ static void header_members_of_another_type_are_counted(void)
 static void the_last_event_array_counts(void)
 {
     struct trace_run run;
-    trace_run_text(&run, "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1},"
-                         "{\"ph\":\"B\",\"name\":\"open\",\"cat\":\"cpu_op\"," PLACE "\"ts\":1},{\"ph\":\"i\",\"name\":\"[memory]\"}],"
-                         "\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\"," PLACE "\"ts\":50,\"dur\":2},{\"ph\":\"E\"," PLACE "\"ts\":60}]}");
+    trace_run_text(
+        &run, "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"a\"," PLACE "\"ts\":1,\"dur\":1},"
+              "{\"ph\":\"B\",\"name\":\"open\",\"cat\":\"cpu_op\"," PLACE "\"ts\":1},{\"ph\":\"i\",\"name\":\"[memory]\"}],"
+              "\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\"," PLACE
+              "\"ts\":50,\"dur\":2},{\"ph\":\"E\"," PLACE "\"ts\":60}]}");
     is_u64(trace_run_count(&run, AP_COUNTER_two_event_arrays), 1, "a second array is counted");
-    is_str(run.json.notes.notes[AP_COUNTER_two_event_arrays].detail, "3 events in the one before, 2 in the last", "with the size of both");
-    ok(run.trace->event_count == 2 && run.trace->events.count == 1 && run.trace->phase_counts['X'] == 1, "the rows are those of the last");
+    is_str(run.json.notes.notes[AP_COUNTER_two_event_arrays].detail, "3 events in the one before, 2 in the last",
+           "with the size of both");
+    ok(run.trace->event_count == 2 && run.trace->events.count == 1 && run.trace->phase_counts['X'] == 1,
+       "the rows are those of the last");
     ok(run.trace->window_start_ns == 50000 && run.trace->window_end_ns == 52000, "so is the window");
     ok(!run.trace->work_detail_count && !run.trace->memory_event_count, "and everything else");
     is_u64(trace_run_count(&run, AP_COUNTER_end_without_begin), 1, "what was open in the first does not end in the second");
@@ -427,7 +559,8 @@ static void other_documents_are_named(void)
 {
     static const char *const cases[][2] = {
         { "{\"segments\":[{\"device\":0,\"total_size\":5}],\"device_traces\":[]}", "CUDA memory snapshot" },
-        { "[{\"device\":0,\"address\":1,\"total_size\":5,\"segment_type\":\"large\",\"blocks\":[]}]", "CUDA memory snapshot" },
+        { "[{\"device\":0,\"address\":1,\"total_size\":5,\"segment_type\":\"large\",\"blocks\":[]}]",
+          "CUDA memory snapshot" },
         { "{\"schema\":\"1.1\",\"pid\":1,\"nodes\":[{\"id\":1}]}", "execution trace" },
         { "[[0,0,[5,1],1],[1,1,[6,2],2]]", "memory timeline" },
         { "{\"Layers\":[\"a\"],\"Bindings\":[\"b\"]}", "trtexec" },
@@ -471,7 +604,8 @@ static void large_events_are_left_out(void)
     log_format(&text, "\"}},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\"," PLACE "\"ts\":1,\"dur\":1}]");
     const struct reading reading = { .window_bytes = 512, .limits = { .token_bytes = 10000 } };
     trace_run_read(&run, text.data, text.bytes, &reading, false, AP_OK);
-    ok(run.status == AP_OK && run.trace->events.count == 1 && run.trace->event_count == 2, "an event of 300 KB beyond the limit is left out alone");
+    ok(run.status == AP_OK && run.trace->events.count == 1 && run.trace->event_count == 2,
+       "an event of 300 KB beyond the limit is left out alone");
     ok(counts_only(&run, AP_COUNTER_event_too_large, NONE), "and counted");
     (void)trace_run_release(&run);
     log_release(&text);
@@ -493,7 +627,8 @@ static void cuts_are_survived_at_every_byte(const char *text, bool array, const 
         trace_run_read(&run, text, cut, &(struct reading){ .window_bytes = window_bytes }, false, AP_OK);
         if (run.status == AP_OK) {
             const struct ap_note *note = &run.json.notes.notes[AP_COUNTER_cut];
-            bool only_bracket = strstr(note->detail, "only the closing bracket"), after_event = strchr("},\n ", text[cut - 1]);
+            bool only_bracket = strstr(note->detail, "only the closing bracket"),
+                 after_event = strchr("},\n ", text[cut - 1]);
             good = run.trace->event_count >= events && !run.trace->complete && cut >= first_whole;
             good = good && note->count == 1 && note->first_offset_bytes <= cut && (!only_bracket || (array && after_event));
             events = run.trace->event_count;
@@ -505,18 +640,24 @@ static void cuts_are_survived_at_every_byte(const char *text, bool array, const 
             printf("#   cut at %zu: status %d, %s\n", cut, (int)run.status, run.json.error.message);
         good &= trace_run_release(&run);
     }
-    (void)snprintf(claim, sizeof(claim), "%s cut at each of %zu bytes, window %zu: used as far as it goes, never as complete", title, bytes,
+    (void)snprintf(claim, sizeof(claim),
+                   "%s cut at each of %zu bytes, window %zu: used as far as it goes, never as complete", title, bytes,
                    window_bytes);
     ok(good && events > 0, claim);
 }
 
 static void cuts_are_survived(void)
 {
-    static const char object[] = "{\"schemaVersion\": 1, \"traceEvents\": [\n  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\\u00e9\", \"pid\": 1, "
-        "\"tid\": 1, \"ts\": 1.5, \"dur\": 2, \"args\": {\"x\": [1, null]}},\n  {\"ph\": \"B\", \"name\": \"b\", \"pid\": 1, \"tid\": 1, \"ts\": 3, \"args\": {}},\n"
-        "  {\"ph\": \"E\", \"pid\": 1, \"tid\": 1, \"ts\": 4}\n], \"record_shapes\": 1, \"distributedInfo\": {\"rank\": 1}}\n";
-    static const char array[] = "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2,\"args\":{}},\n"
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"torch/\"b\".py\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2},\n{\"ph\":\"M\"}]";
+    static const char object[] = "{\"schemaVersion\": 1, \"traceEvents\": [\n  {\"ph\": \"X\", \"cat\": \"cpu_op\", "
+                                 "\"name\": \"a\\u00e9\", \"pid\": 1, "
+                                 "\"tid\": 1, \"ts\": 1.5, \"dur\": 2, \"args\": {\"x\": [1, null]}},\n  {\"ph\": \"B\", "
+                                 "\"name\": \"b\", \"pid\": 1, \"tid\": 1, \"ts\": 3, \"args\": {}},\n"
+                                 "  {\"ph\": \"E\", \"pid\": 1, \"tid\": 1, \"ts\": 4}\n], \"record_shapes\": 1, "
+                                 "\"distributedInfo\": {\"rank\": 1}}\n";
+    static const char array[] =
+        "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2,\"args\":{}},\n"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"torch/"
+        "\"b\".py\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2},\n{\"ph\":\"M\"}]";
     static const size_t windows[] = { 0, 1, 7 };
     for (size_t i = 0; i < AP_COUNT_OF(windows); i++) {
         cuts_are_survived_at_every_byte(object, false, "an object", windows[i]);
@@ -534,7 +675,8 @@ static void a_cut_container_is_a_cut(void)
     (void)trace_run_release(&run);
     trace_run_read(&run, text, 12, &(struct reading){ .window_bytes = 5 }, false, AP_ERROR_CUT);
     ok(run.status == AP_OK && !run.trace->complete && trace_run_count(&run, AP_COUNTER_cut) == 1 &&
-       !strstr(run.json.notes.notes[AP_COUNTER_cut].detail, "bracket"), "an array that it leaves unclosed lacks more than its bracket");
+           !strstr(run.json.notes.notes[AP_COUNTER_cut].detail, "bracket"),
+       "an array that it leaves unclosed lacks more than its bracket");
     (void)trace_run_release(&run);
 }
 
@@ -544,11 +686,13 @@ static void broken_json_is_refused_or_salvaged(void)
     struct trace_run run;
     trace_run_text(&run, text);
     ok(run.status == AP_ERROR_INPUT && run.json.error.has_offset && run.json.error.offset_bytes == 44 &&
-       strstr(run.json.error.message, "--salvage"), "broken JSON is refused with its place and what to do");
+           run.json.error.advice == AP_ADVICE_SALVAGE,
+       "broken JSON is refused with its place and what to do");
     (void)trace_run_release(&run);
     trace_run_read(&run, text, sizeof(text) - 1, &(struct reading){ .lend = false }, true, AP_OK);
-    ok(run.status == AP_OK && run.trace->event_count == 2 && !run.trace->complete && trace_run_count(&run, AP_COUNTER_salvaged) == 1 &&
-       trace_run_count(&run, AP_COUNTER_cut) == 0, "with --salvage what comes before is used, and told");
+    ok(run.status == AP_OK && run.trace->event_count == 2 && !run.trace->complete &&
+           trace_run_count(&run, AP_COUNTER_salvaged) == 1 && trace_run_count(&run, AP_COUNTER_cut) == 0,
+       "with --salvage what comes before is used, and told");
     (void)trace_run_release(&run);
     trace_run_read(&run, "{\"traceEvents\":[!", 17, &(struct reading){ .lend = false }, true, AP_OK);
     is_int(run.status, AP_ERROR_INPUT, "where nothing comes before, it is refused all the same");
@@ -575,8 +719,9 @@ static void fixtures_read_alike(const char *fixtures)
             for (size_t w = 0; w < AP_COUNT_OF(windows) && alike; w++) {
                 struct text_log got = { .data = NULL };
                 struct trace_run run;
-                const struct reading reading = { .window_bytes = windows[w], .piece_bytes = windows[w], .scan_set = set,
-                                                 .lend = (w + set) & 1 };
+                const struct reading reading = {
+                    .window_bytes = windows[w], .piece_bytes = windows[w], .scan_set = set, .lend = (w + set) & 1
+                };
                 trace_run_read(&run, file->data, file->bytes, &reading, false, AP_OK);
                 log_format(&got, "status %d\n", (int)run.status);
                 if (run.trace)
@@ -615,7 +760,8 @@ static void memory_may_fail_anywhere(const char *fixtures)
         struct feed feed = feed_of(text, bytes, 0);
         ap_gate_init(&gate, 0);
         atomic_store(&gate.fail_after, fails);
-        status = ap_json_reader_new(&gate, feed_source(&feed), &notes, &(struct ap_json_limits){ .window_bytes = 300 }, &json, &error);
+        status = ap_json_reader_new(&gate, feed_source(&feed), &notes, &(struct ap_json_limits){ .window_bytes = 300 },
+                                    &json, &error);
         if (status == AP_OK)
             status = ap_trace_read(json, &gate, &notes, NULL, &trace, &error);
         clean &= status == AP_OK || (!trace && error.message[0]);
@@ -641,11 +787,11 @@ static bool signature_is(const struct trace_run *run, uint32_t row, const char *
 static void operators_tell_ids_and_shapes(void)
 {
     struct trace_run run;
-    trace_run_rows(&run, OP("a", 1, 1, 1, "\"External id\":7,\"Sequence number\":3,\"Fwd thread id\":2,\"Input Dims\":[[4,8],[]],"
-                                          "\"Input type\":[\"float\",\"\"]")
-                         OP("b", 1, 2, 1, "\"Input Dims\":[[4, 8]]") OP("c", 1, 3, 1, "")
-                         OP("d", 1, 4, 1, "\"external id\":7,\"Input type\":[\"float\"]")
-                         OP("e", 1, 5, 1, "\"External id\":null,\"Input Dims\":\"[]\",\"Fwd thread id\":1"));
+    trace_run_rows(&run, OP("a", 1, 1, 1,
+                            "\"External id\":7,\"Sequence number\":3,\"Fwd thread id\":2,\"Input Dims\":[[4,8],[]],"
+                            "\"Input type\":[\"float\",\"\"]") OP("b", 1, 2, 1, "\"Input Dims\":[[4, 8]]")
+                             OP("c", 1, 3, 1, "") OP("d", 1, 4, 1, "\"external id\":7,\"Input type\":[\"float\"]")
+                                 OP("e", 1, 5, 1, "\"External id\":null,\"Input Dims\":\"[]\",\"Fwd thread id\":1"));
     const struct ap_op_detail *a = ap_row_op(run.trace, 0), *d = ap_row_op(run.trace, 3);
     ok(a && a->external_id && a->sequence && a->external_id != a->sequence, "ids have keys");
     is_u64(a ? a->forward_thread : 0, 2, "the forward's thread");
@@ -662,8 +808,8 @@ static void equal_signatures_are_one_text(void)
 {
     struct trace_run run;
     trace_run_rows(&run, OP("a", 1, 1, 1, "\"Input Dims\":[[1]],\"Input type\":[\"int\"]")
-                         OP("b", 1, 2, 1, "\"Input Dims\":[[1]],\"Input type\":[\"int\"]")
-                         OP("c", 1, 3, 1, "\"Input Dims\":[[1]],\"Input type\":[\"float\"]"));
+                             OP("b", 1, 2, 1, "\"Input Dims\":[[1]],\"Input type\":[\"int\"]")
+                                 OP("c", 1, 3, 1, "\"Input Dims\":[[1]],\"Input type\":[\"float\"]"));
     const struct ap_op_detail *a = ap_row_op(run.trace, 0), *b = ap_row_op(run.trace, 1), *c = ap_row_op(run.trace, 2);
     ok(a && b && c && a->signature.id == b->signature.id && a->signature.id != c->signature.id, "types tell them apart");
     ok(trace_run_release(&run), "all memory is given back");
@@ -673,11 +819,13 @@ static void work_tells_bytes_or_its_grid(void)
 {
     struct trace_run run;
     trace_run_rows(&run, KERNEL("a", 7, 1, 1, "\"correlation\":4,\"blocks per SM\":1.5,\"est. achieved occupancy %\":25")
-                         KERNEL("b", 7, 2, 1, "\"blocks per SM\":\"inf\",\"est. achieved occupancy %\":-1")
-                         KERNEL("c", 7, 3, 1, "\"blocks per SM\":Infinity")
-                         COPY("d", 7, 4, 1, "\"bytes\":4096") MEMSET("e", 7, 5, 1, "\"bytes\":\"256\"") COPY("f", 7, 6, 1, "\"bytes\":-4"));
-    const struct ap_work_detail *a = ap_row_work(run.trace, 0), *b = ap_row_work(run.trace, 1), *c = ap_row_work(run.trace, 2);
-    ok(a && a->correlation && a->as.grid.blocks_per_sm > 1.49f && a->as.grid.blocks_per_sm < 1.51f, "blocks per multiprocessor");
+                             KERNEL("b", 7, 2, 1, "\"blocks per SM\":\"inf\",\"est. achieved occupancy %\":-1")
+                                 KERNEL("c", 7, 3, 1, "\"blocks per SM\":Infinity") COPY("d", 7, 4, 1, "\"bytes\":4096")
+                                     MEMSET("e", 7, 5, 1, "\"bytes\":\"256\"") COPY("f", 7, 6, 1, "\"bytes\":-4"));
+    const struct ap_work_detail *a = ap_row_work(run.trace, 0), *b = ap_row_work(run.trace, 1),
+                                *c = ap_row_work(run.trace, 2);
+    ok(a && a->correlation && a->as.grid.blocks_per_sm > 1.49f && a->as.grid.blocks_per_sm < 1.51f,
+       "blocks per multiprocessor");
     ok(a && a->as.grid.occupancy_ratio > 0.249f && a->as.grid.occupancy_ratio < 0.251f, "occupancy is a share");
     ok(b && b->as.grid.blocks_per_sm < 0, "\"inf\" in quotation marks is not told");
     ok(b && b->as.grid.occupancy_ratio < 0, "nor is what is negative");
@@ -692,19 +840,23 @@ static void waits_tell_streams(void)
 {
     struct trace_run run;
     trace_run_rows(&run, EVENT("cuda_sync", "Context Sync", 0, -1, 1, 1, "\"stream\":4294967295,\"correlation\":5")
-                         EVENT("cuda_sync", "Stream Wait Event", 0, 7, 2, 1,
-                               "\"stream\":7,\"wait_on_stream\":13,\"wait_on_cuda_event_record_corr_id\":44")
-                         EVENT("cuda_sync", "Event Sync", 0, 7, 3, 1, "\"stream\":-1,\"wait_on_cuda_event_record_corr_id\":-1"));
-    const struct ap_sync_detail *a = ap_row_sync(run.trace, 0), *b = ap_row_sync(run.trace, 1), *c = ap_row_sync(run.trace, 2);
+                             EVENT("cuda_sync", "Stream Wait Event", 0, 7, 2, 1,
+                                   "\"stream\":7,\"wait_on_stream\":13,\"wait_on_cuda_event_record_corr_id\":44")
+                                 EVENT("cuda_sync", "Event Sync", 0, 7, 3, 1,
+                                       "\"stream\":-1,\"wait_on_cuda_event_record_corr_id\":-1"));
+    const struct ap_sync_detail *a = ap_row_sync(run.trace, 0), *b = ap_row_sync(run.trace, 1),
+                                *c = ap_row_sync(run.trace, 2);
     ok(a && a->stream == -1 && a->wait_on_stream == -1 && a->correlation, "-1 in 32 bits without sign is no stream");
     ok(b && b->stream == 7 && b->wait_on_stream == 13 && b->record_correlation, "which stream waits for which");
     ok(c && c->stream == -1 && !c->record_correlation && !c->correlation, "-1 is no record");
     ok(trace_run_release(&run), "all memory is given back");
 }
 
-#define ALLREDUCE_ARGS                                                                                                   \
-    "\"Collective name\":\"allreduce\",\"In msg nelems\":100,\"Out msg nelems\":200,\"Group size\":8,\"dtype\":\"BFloat16\"," \
-    "\"Process Group Name\":\"0\",\"Process Group Description\":\"default_pg\",\"Process Group Ranks\":\"[0, 1]\",\"Seq\":3"
+#define ALLREDUCE_ARGS                                                                                         \
+    "\"Collective name\":\"allreduce\",\"In msg nelems\":100,\"Out msg nelems\":200,\"Group "                  \
+    "size\":8,\"dtype\":\"BFloat16\","                                                                         \
+    "\"Process Group Name\":\"0\",\"Process Group Description\":\"default_pg\",\"Process Group Ranks\":\"[0, " \
+    "1]\",\"Seq\":3"
 
 static bool str_is(const struct trace_run *run, struct ap_str str, const char *want)
 {
@@ -715,13 +867,15 @@ static void collectives_tell_size_and_group(void)
 {
     struct trace_run run;
     trace_run_rows(&run, OP("none", 1, 1, 1, "\"dtype\":\"Float\"") OP("record_param_comms", 1, 2, 1, ALLREDUCE_ARGS)
-                         KERNEL("ncclDevKernel_Generic", 7, 3, 1, ALLREDUCE_ARGS ",\"correlation\":4")
-                         OP("record_param_comms", 1, 4, 1, "\"Collective name\":\"barrier\""));
+                             KERNEL("ncclDevKernel_Generic", 7, 3, 1, ALLREDUCE_ARGS ",\"correlation\":4")
+                                 OP("record_param_comms", 1, 4, 1, "\"Collective name\":\"barrier\""));
     const struct ap_collective *op = ap_row_collective(run.trace, 1), *bare = ap_row_collective(run.trace, 3);
     ok(!ap_row_collective(run.trace, 0), "without a collective's name there is none");
     ok(op && op->in_elements == 100 && op->out_elements == 200 && op->group_size == 8 && op->sequence == 3, "numbers");
-    ok(op && str_is(&run, op->name, "allreduce") && str_is(&run, op->dtype, "BFloat16") && str_is(&run, op->group_name, "0") &&
-           str_is(&run, op->group_description, "default_pg") && str_is(&run, op->group_ranks, "[0, 1]"), "and texts");
+    ok(op && str_is(&run, op->name, "allreduce") && str_is(&run, op->dtype, "BFloat16") &&
+           str_is(&run, op->group_name, "0") && str_is(&run, op->group_description, "default_pg") &&
+           str_is(&run, op->group_ranks, "[0, 1]"),
+       "and texts");
     ok(ap_row_collective(run.trace, 2) && ap_row_work(run.trace, 2), "a kernel tells of both");
     ok(bare && bare->in_elements == -1 && bare->group_size == -1 && !bare->dtype.id, "what is missing is not told");
     ok(trace_run_release(&run), "all memory is given back");
@@ -729,18 +883,21 @@ static void collectives_tell_size_and_group(void)
 
 static void memory_instants_tell_sizes(void)
 {
-#define MEMORY(name, args) "{\"ph\":\"i\",\"s\":\"t\",\"name\":\"" name "\",\"pid\":1,\"tid\":2,\"ts\":5.5,\"args\":{" args "}},"
-#define MEMORY_2021 "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":\"2\",\"ts\":7,\"args\":{\"Device Type\":0,\"Device Id\":-1,\"Bytes\":-8}}"
+#define MEMORY(name, args) \
+    "{\"ph\":\"i\",\"s\":\"t\",\"name\":\"" name "\",\"pid\":1,\"tid\":2,\"ts\":5.5,\"args\":{" args "}},"
+#define MEMORY_2021                                                                                              \
+    "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":\"2\",\"ts\":7,\"args\":{\"Device Type\":0,\"Device " \
+    "Id\":-1,\"Bytes\":-8}}"
     struct trace_run run;
-    trace_run_text(&run,
-                   "[" MEMORY("[memory]", "\"Total Reserved\":4096,\"Total Allocated\":1536,\"Bytes\":512,"
-                                          "\"Addr\":137125018206208,\"Device Id\":3,\"Device Type\":1,\"Ev Idx\":9")
-                       MEMORY("[OutOfMemory]", "\"Total Reserved\":1,\"Total Allocated\":2,\"Bytes\":3,\"Device Id\":0,"
-                                               "\"Device Type\":1")
-                           MEMORY("[memory]", "\"Bytes\":\"many\",\"Total Allocated\":-5,\"Device Type\":1000,\"Addr\":-1")
-                               MEMORY("[memory]", "\"Bytes\":9223372036854775807,\"Total Reserved\":1e30,\"Device Id\":40000,"
-                                                  "\"Addr\":18446744073709551615")
-                                   "{\"ph\":\"i\",\"name\":\"[memory]\",\"args\":{\"Bytes\":1}}," MEMORY_2021 "]");
+    trace_run_text(
+        &run, "[" MEMORY("[memory]", "\"Total Reserved\":4096,\"Total Allocated\":1536,\"Bytes\":512,"
+                                     "\"Addr\":137125018206208,\"Device Id\":3,\"Device Type\":1,\"Ev Idx\":9")
+                  MEMORY("[OutOfMemory]", "\"Total Reserved\":1,\"Total Allocated\":2,\"Bytes\":3,\"Device Id\":0,"
+                                          "\"Device Type\":1")
+                      MEMORY("[memory]", "\"Bytes\":\"many\",\"Total Allocated\":-5,\"Device Type\":1000,\"Addr\":-1")
+                          MEMORY("[memory]", "\"Bytes\":9223372036854775807,\"Total Reserved\":1e30,\"Device Id\":40000,"
+                                             "\"Addr\":18446744073709551615") "{\"ph\":\"i\",\"name\":\"[memory]\",\"args\":"
+                                                                              "{\"Bytes\":1}}," MEMORY_2021 "]");
     const struct ap_memory_event *told = run.trace->memory_instants;
     if (is_u64(run.trace->memory_instant_count, 5, "those placed in time are kept")) {
         ok(told->start_ns == 5500 && told->bytes == 512 && told->total_allocated_bytes == 1536 &&
@@ -748,19 +905,21 @@ static void memory_instants_tell_sizes(void)
                told->device_id == 3 && !told->out_of_memory,
            "all that an instant tells");
         ok(told[1].out_of_memory && told[1].bytes == 3 && told[1].total_allocated_bytes == 2, "a request that failed");
-        ok(told[2].bytes == 0 && told[2].total_allocated_bytes == -1 && told[2].device_type == -1 && told[2].device_id == -1 &&
-               told[2].address == UINT64_MAX,
+        ok(told[2].bytes == 0 && told[2].total_allocated_bytes == -1 && told[2].device_type == -1 &&
+               told[2].device_id == -1 && told[2].address == UINT64_MAX,
            "what is no size and no device is not told");
         ok(told[3].bytes == 0 && told[3].total_reserved_bytes == -1 && told[3].device_id == -1 &&
                told[3].address == UINT64_MAX,
            "nor is what no device can hold");
-        ok(told[4].bytes == -8 && told[4].total_allocated_bytes == -1 && told[4].address == 0 && told[4].track == told->track,
+        ok(told[4].bytes == -8 && told[4].total_allocated_bytes == -1 && told[4].address == 0 &&
+               told[4].track == told->track,
            "the form of 2021, on the same thread");
     }
     is_u64(run.trace->memory_event_count, 5, "[memory] instants are counted, placed or not");
     is_u64(trace_run_count(&run, AP_COUNTER_ts_missing), 1, "and what lacks a time is noted");
     ok(trace_run_release(&run), "all memory is given back");
-    trace_run_text(&run, "{\"traceEvents\":[" MEMORY("[memory]", "\"Bytes\":1") "{\"ph\":\"M\"}],\"traceEvents\":[{\"ph\":\"M\"}]}");
+    trace_run_text(
+        &run, "{\"traceEvents\":[" MEMORY("[memory]", "\"Bytes\":1") "{\"ph\":\"M\"}],\"traceEvents\":[{\"ph\":\"M\"}]}");
     is_u64(run.trace->memory_instant_count, 0, "a second array drops those of the first");
     ok(trace_run_release(&run), "all memory is given back");
 }
@@ -768,10 +927,11 @@ static void memory_instants_tell_sizes(void)
 static void a_second_event_array_begins_anew(void)
 {
     struct trace_run run;
-    trace_run_text(&run, "{\"traceEvents\":[{\"ph\":\"M\"}" OP("old", 1, 1, 1, "\"External id\":5,\"Input Dims\":[[1]]," ALLREDUCE_ARGS)
-                         KERNEL("k", 7, 2, 1, "\"correlation\":4") CALL("c", 1, 2, 1, "\"correlation\":4,\"External id\":4")
-                         EVENT("cuda_sync", "s", 0, 7, 2, 1, "\"stream\":7") "],\n\"traceEvents\":[{\"ph\":\"M\"}"
-                         OP("new", 1, 1, 1, "") OP("newer", 1, 2, 1, "\"External id\":6") "]}");
+    trace_run_text(
+        &run, "{\"traceEvents\":[{\"ph\":\"M\"}" OP("old", 1, 1, 1, "\"External id\":5,\"Input Dims\":[[1]]," ALLREDUCE_ARGS)
+                  KERNEL("k", 7, 2, 1, "\"correlation\":4") CALL("c", 1, 2, 1, "\"correlation\":4,\"External id\":4")
+                      EVENT("cuda_sync", "s", 0, 7, 2, 1, "\"stream\":7") "],\n\"traceEvents\":[{\"ph\":\"M\"}" OP(
+                          "new", 1, 1, 1, "") OP("newer", 1, 2, 1, "\"External id\":6") "]}");
     if (ok(run.status == AP_OK && run.trace->events.count == 2, "only the rows of the last one stay")) {
         ok(!ap_row_op(run.trace, 0) && !ap_row_collective(run.trace, 0), "no row has a detail of a former one");
         ok(ap_row_op(run.trace, 1) && !ap_row_op(run.trace, 1)->signature.id, "and the new ones have theirs");

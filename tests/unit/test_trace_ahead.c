@@ -93,7 +93,8 @@ static void write_many(const char *record)
     many_bytes = 0;
     many[many_bytes++] = '[';
     while (many_bytes + record_bytes + 2 < sizeof(many) && many_bytes < 50000) {
-        many_bytes += (size_t)snprintf(many + many_bytes, sizeof(many) - many_bytes, "%s%s", many_bytes > 1 ? "," : "", record);
+        many_bytes +=
+            (size_t)snprintf(many + many_bytes, sizeof(many) - many_bytes, "%s%s", many_bytes > 1 ? "," : "", record);
     }
     many[many_bytes++] = ']';
 }
@@ -104,7 +105,8 @@ static void places_are_those_of_one_thread(const char *record, bool refuse, bool
     struct json_run run;
     one = two = (struct places){ .all_count = 0 };
     write_many(record);
-    struct lender *lender = json_run_open(&run, many, many_bytes, &(struct reading){ .window_bytes = 500, .piece_bytes = 500, .lend = true });
+    struct lender *lender =
+        json_run_open(&run, many, many_bytes, &(struct reading){ .window_bytes = 500, .piece_bytes = 500, .lend = true });
     enum ap_status status = read_places(&run, &one, false);
     (void)json_run_close(&run, lender);
     lender = json_run_open(&run, many, many_bytes,
@@ -185,7 +187,8 @@ static void fixtures_read_alike(const char *fixtures)
 /* --------------------------------------------------------------------------------------------------- made-up traces */
 
 static const char *const usual[] = {
-    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":%zu.5,\"dur\":3,\"args\":{\"External id\":%zu,"
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":%zu.5,\"dur\":3,\"args\":{\"External "
+    "id\":%zu,"
     "\"Sequence number\":4,\"Input Dims\":[[4,8],[8,2]],\"Input type\":[\"float\",\"float\"]}}",
     "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":1,"
     "\"args\":{\"correlation\":%zu,\"External id\":7}}",
@@ -195,28 +198,36 @@ static const char *const usual[] = {
     "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD\",\"pid\":0,\"tid\":\"stream 7\",\"ts\":%zu,\"dur\":2,"
     "\"args\":{\"device\":0,\"bytes\":%zu}}",
     "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#%zu\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":90}",
-    "{\"ph\":\"i\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"args\":{\"Bytes\":%zu,\"Device Type\":1,\"Device Id\":0,"
+    "{\"ph\":\"i\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"args\":{\"Bytes\":%zu,\"Device "
+    "Type\":1,\"Device Id\":0,"
     "\"Addr\":123}}",
 };
 
 static const char *const odd[] = {
-    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op %zu\",\"pid\":1,\"tid\":%zu,\"ts\":1,\"dur\":3,\"args\":{\"External id\":99999999999}}",
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op %zu\",\"pid\":1,\"tid\":%zu,\"ts\":1,\"dur\":3,\"args\":{\"External "
+    "id\":99999999999}}",
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a},{\\\"ph\\\":%zu\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":%zu}",
-    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"n\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":1,\"args\":{\"x\":[{\"ph\":\"X\"},{\"ph\":%zu},{\"ph\":\"X\"}]}}",
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"n\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":1,\"args\":{\"x\":[{\"ph\":"
+    "\"X\"},{\"ph\":%zu},{\"ph\":\"X\"}]}}",
     "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"b %zu\",\"pid\":1,\"tid\":2,\"ts\":%zu}",
     "{\"ph\":\"E\",\"pid\":1,\"tid\":2,\"ts\":%zu,\"args\":{\"v\":%zu}}",
     "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"thread %zu\",\"v\":%zu}}",
     "%zu,[%zu]",
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":%zu,\"dur\":1,\"args\":{\"device\":%zu}}",
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":%zu,\"ts\":1,\"dur\":1,\"args\":{\"device\":1,\"correlation\":\"%zu\"}}",
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":%zu,\"ts\":1,\"dur\":1,\"args\":{\"device\":1,"
+    "\"correlation\":\"%zu\"}}",
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"says \"hi\" %zu\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":1}",
     "{\"ph\":\"X\",\"ph\":\"X\",\"cat\":\"cat %zu\",\"pid\":1,\"tid\":1,\"ts\":NaN,\"dur\":%zu}",
-    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"\\u00e9\\ud800 %zu\",\"pid\":1,\"tid\":\"t\\u0041 %zu\",\"ts\":1,\"dur\":-1}",
-    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"long\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":4611686018427000,\"args\":{\"v\":%zu}}",
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"\\u00e9\\ud800 %zu\",\"pid\":1,\"tid\":\"t\\u0041 "
+    "%zu\",\"ts\":1,\"dur\":-1}",
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"long\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":4611686018427000,\"args\":{"
+    "\"v\":%zu}}",
     "{\"ph\":\"X\",\"pid\":\"CUDA functions\",\"tid\":1,\"name\":\"legacy\",\"ts\":%zu,\"dur\":%zu}",
-    ("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c10d::allreduce_\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":1,\"args\":{\"Collective name\":\"allreduce\","
-    "\"dtype\":\"Float\",\"In msg nelems\":%zu,\"Process Group Name\":\"0\",\"Process Group Ranks\":\"[0, 1]\"}}"),
-    "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Stream Sync\",\"pid\":0,\"tid\":7,\"ts\":%zu,\"dur\":1,\"args\":{\"stream\":7,\"correlation\":%zu}}",
+    ("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c10d::allreduce_\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":1,\"args\":{"
+     "\"Collective name\":\"allreduce\","
+     "\"dtype\":\"Float\",\"In msg nelems\":%zu,\"Process Group Name\":\"0\",\"Process Group Ranks\":\"[0, 1]\"}}"),
+    "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Stream "
+    "Sync\",\"pid\":0,\"tid\":7,\"ts\":%zu,\"dur\":1,\"args\":{\"stream\":7,\"correlation\":%zu}}",
     "{\"cat\":\"cpu_op\",\"v\":[%zu,%zu]}",
     "{\"cat\":\"cpu_op\",\"name\":\"no \"phase\"\",\"v\":[%zu,%zu]}",
 };
@@ -231,11 +242,13 @@ static size_t make_trace(struct random *random, char *text, size_t odd_in)
     size_t bytes = (size_t)snprintf(text, TRACE_BYTES, "{\"traceEvents\":[{\"ph\":\"M\"}");
     while (bytes < TRACE_BYTES - 2000) {
         bool is_odd = odd_in && random_once_in(random, odd_in);
-        const char *event = is_odd ? odd[random_below(random, AP_COUNT_OF(odd))] : usual[random_below(random, AP_COUNT_OF(usual))];
+        const char *event =
+            is_odd ? odd[random_below(random, AP_COUNT_OF(odd))] : usual[random_below(random, AP_COUNT_OF(usual))];
         bytes += (size_t)snprintf(text + bytes, TRACE_BYTES - bytes, "%s", between);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        bytes += (size_t)snprintf(text + bytes, TRACE_BYTES - bytes, event, random_below(random, 50), random_below(random, 50));
+        bytes +=
+            (size_t)snprintf(text + bytes, TRACE_BYTES - bytes, event, random_below(random, 50), random_below(random, 50));
 #pragma GCC diagnostic pop
     }
     bytes += (size_t)snprintf(text + bytes, TRACE_BYTES - bytes, "],\"schemaVersion\":1,\"distributedInfo\":{\"rank\":3}}");
@@ -290,10 +303,11 @@ static void memory_may_fail_anywhere(void)
     for (; status == AP_ERROR_MEMORY && fails < 3000; fails++) {
         struct json_run run;
         struct ap_trace *trace = NULL;
-        struct lender *lender =
-            json_run_open(&run, text, bytes, &(struct reading){ .window_bytes = 400, .piece_bytes = 400, .lend = true, .ahead = true });
+        struct lender *lender = json_run_open(
+            &run, text, bytes, &(struct reading){ .window_bytes = 400, .piece_bytes = 400, .lend = true, .ahead = true });
         atomic_store(&run.gate.fail_after, fails);
-        status = ap_trace_read(run.json, &run.gate, &run.notes, &(struct ap_trace_options){ .salvage = true, .two_threads = true, .always_wait = true },
+        status = ap_trace_read(run.json, &run.gate, &run.notes,
+                               &(struct ap_trace_options){ .salvage = true, .two_threads = true, .always_wait = true },
                                &trace, &run.error);
         clean &= status == AP_OK || (!trace && run.error.message[0]);
         ap_trace_free(trace);

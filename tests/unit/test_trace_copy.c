@@ -36,8 +36,8 @@ static void end(struct copy *copy)
 static void find(struct copy *copy, int64_t start_us, int64_t dur_us)
 {
     const struct ap_overlay_word words[] = { { "rule_id", AP_TEXT("a\"\n\x80") } };
-    if (ap_overlay_add(&copy->overlay, AP_OVERLAY_findings, start_us * 1000, dur_us * 1000, AP_TEXT("</script>\x1b[0m"), words, 1,
-                       1500, NULL) != AP_OK)
+    if (ap_overlay_add(&copy->overlay, AP_OVERLAY_findings, start_us * 1000, dur_us * 1000, AP_TEXT("</script>\x1b[0m"),
+                       words, 1, 1500, NULL) != AP_OK)
         abort();
 }
 
@@ -98,12 +98,18 @@ static void events_around_findings_are_copied_as_they_stand(void)
     struct copy copy;
     begin(&copy);
     find(&copy, 100000, 100);
-    write(&copy, "{\"schemaVersion\": 1, \"other\": [1], \"deviceProperties\": [{\"id\": 0, \"name\": \"A\\u0041\", \"deep\": [1, {\"a\": []}], "
-                 "\"numSms\": \"x\"}, 5], \"traceEvents\": [" EVENT("far", "1.125", "2") ",\n " EVENT("near", "95000.001", "0") ", "
-                 EVENT("long", "0", "1000000") ", " EVENT("behind", "105100.001", "3") ", " LABEL ", "
-                 "{\"ph\":\"s\",\"id\":1,\"ts\":100050,\"pid\":1,\"tid\":2,\"cat\":\"ac2g\",\"name\":\"ac2g\"}, "
-                 "{\"ph\":\"C\",\"name\":\"no place\",\"pid\":1}], \"baseTimeNanoseconds\": 17, \"displayTimeUnit\": \"ms\", "
-                 "\"with_stack\": [], \"schemaVersion\": 2}");
+    write(&copy, "{\"schemaVersion\": 1, \"other\": [1], \"deviceProperties\": [{\"id\": 0, \"name\": \"A\\u0041\", "
+                 "\"deep\": [1, {\"a\": []}], "
+                 "\"numSms\": \"x\"}, 5], \"traceEvents\": [" EVENT("far", "1.125", "2") ",\n " EVENT(
+                     "near", "95000.001",
+                     "0") ", " EVENT("long", "0",
+                                     "1000000") ", " EVENT("behind", "105100.001",
+                                                           "3") ", " LABEL ", "
+                                                                "{\"ph\":\"s\",\"id\":1,\"ts\":100050,\"pid\":1,\"tid\":2,"
+                                                                "\"cat\":\"ac2g\",\"name\":\"ac2g\"}, "
+                                                                "{\"ph\":\"C\",\"name\":\"no place\",\"pid\":1}], "
+                                                                "\"baseTimeNanoseconds\": 17, \"displayTimeUnit\": \"ms\", "
+                                                                "\"with_stack\": [], \"schemaVersion\": 2}");
     holds(&copy, EVENT("near", "95000.001", "0"), "what ends within the margin, byte for byte");
     holds(&copy, EVENT("long", "0", "1000000"), "what spans the finding");
     holds(&copy, LABEL, "names of threads");
@@ -112,12 +118,17 @@ static void events_around_findings_are_copied_as_they_stand(void)
     holds_not(&copy, "\"behind\"", "and what begins behind it");
     holds_not(&copy, "no place", "and what has no time");
     holds(&copy, "\"schemaVersion\": 1,", "the first of two members");
-    holds(&copy, "\"deviceProperties\": [{\"id\":0,\"name\":\"AA\",\"deep\":[1,{\"a\":[]}]}]", "of the devices what is as the format says");
+    holds(&copy, "\"deviceProperties\": [{\"id\":0,\"name\":\"AA\",\"deep\":[1,{\"a\":[]}]}]",
+          "of the devices what is as the format says");
     holds(&copy, "\"baseTimeNanoseconds\": 17,\n\"displayTimeUnit\": \"ms\"", "members behind the events");
     holds_not(&copy, "with_stack", "but not of another type");
-    holds(&copy, "\"selection\": \"events around the findings\", \"events_read\": 7, \"events_copied\": 4", "the file says what it is");
-    holds(&copy, "\"cat\":\"analyze_profile\",\"name\":\"</script>\\u001b[0m\",\"ts\":100000,\"dur\":100,\"args\":{\"rule_id\":\"a\\\"\\n"
-                 "\xEF\xBF\xBD\",\"saves_us\":1.5}}", "the finding, with hostile bytes made harmless");
+    holds(&copy, "\"selection\": \"events around the findings\", \"events_read\": 7, \"events_copied\": 4",
+          "the file says what it is");
+    holds(&copy,
+          "\"cat\":\"analyze_profile\",\"name\":\"</"
+          "script>\\u001b[0m\",\"ts\":100000,\"dur\":100,\"args\":{\"rule_id\":\"a\\\"\\n"
+          "\xEF\xBF\xBD\",\"saves_us\":1.5}}",
+          "the finding, with hostile bytes made harmless");
     copy.options.all = true;
     write(&copy, "{\"traceEvents\": [" EVENT("far", "1.125", "2") ", {\"ph\":\"C\",\"name\":\"no place\",\"pid\":1}]}");
     holds(&copy, "\"far\"", "all events where all are wanted");
@@ -128,7 +139,8 @@ static void events_around_findings_are_copied_as_they_stand(void)
 static void oddities_are_written_strictly(void)
 {
     static const char document[] =
-        "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\xff\x01\",\"pid\":1,\"tid\":\"t\xff\",\"ts\":1,\"dur\":2,\"args\":{\"x\":NaN,"
+        "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\xff\x01\",\"pid\":1,\"tid\":\"t\xff\",\"ts\":1,\"dur\":2,\"args\":{"
+        "\"x\":NaN,"
         "\"correlation\":NaN,\"External id\":5}},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"dup\",\"name\":\"last\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":2},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"f \"x.py\" g\",\"pid\":1,\"tid\":2,\"ts\":1.00049,\"dur\":1e1},"
@@ -149,10 +161,14 @@ static void oddities_are_written_strictly(void)
     begin(&copy);
     copy.options.all = true;
     write(&copy, document);
-    holds(&copy, "\"name\":\"a\xEF\xBF\xBD\\u0001\",\"pid\":1,\"tid\":\"t\xEF\xBF\xBD\",\"ts\":1,\"dur\":2,\"args\":{\"External id\":5,"
-                 "\"correlation\":null}}", "broken bytes are replaced, NaN is null");
+    holds(&copy,
+          "\"name\":\"a\xEF\xBF\xBD\\u0001\",\"pid\":1,\"tid\":\"t\xEF\xBF\xBD\",\"ts\":1,\"dur\":2,\"args\":{\"External "
+          "id\":5,"
+          "\"correlation\":null}}",
+          "broken bytes are replaced, NaN is null");
     holds(&copy, "\"name\":\"last\"", "the last of two equal keys");
-    holds(&copy, "\"name\":\"f \\\"x.py\\\" g\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":10}", "quotation marks are escaped, times whole ns");
+    holds(&copy, "\"name\":\"f \\\"x.py\\\" g\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":10}",
+          "quotation marks are escaped, times whole ns");
     holds(&copy, "\"name\":\"7\",\"pid\":null", "a name that is a number");
     holds(&copy, "\"name\":\"unknown\"", "a name that is missing");
     static const char *const broken[] = { "negative", "no ts", "\"text\"", "phase", "none" };
@@ -160,15 +176,19 @@ static void oddities_are_written_strictly(void)
         holds_not(&copy, broken[i], broken[i]);
     holds(&copy, "{\"ph\":\"E\",\"pid\":\"p\",\"tid\":2,\"ts\":9.5}", "what is open is ended");
     holds(&copy, "{\"ph\":\"i\",\"name\":\"deep\",\"ts\":9.5,\"args\":{\"bytes\":3}}", "deep nesting is left out");
-    holds(&copy, "\"events_read\": 19, \"events_copied\": 10, \"events_rewritten\": 7, \"events_broken\": 9", "all is counted");
+    holds(&copy, "\"events_read\": 19, \"events_copied\": 10, \"events_rewritten\": 7, \"events_broken\": 9",
+          "all is counted");
     end(&copy);
 }
 
 static void every_cut_gives_a_whole_document(void)
 {
-    static const char document[] = "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0}], \"distributedInfo\": {\"rank\": 1, \"x\": {\"y\": [1, {}], "
-                                   "\"z\": " TEN(TEN("[")) TEN(TEN("]")) "}}, "
-                                   "\"traceEvents\": [" EVENT("a", "1", "2") ", " EVENT("b", "3", "4") "], \"displayTimeUnit\": \"ms\"}";
+    static const char document[] =
+        "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0}], \"distributedInfo\": {\"rank\": 1, \"x\": {\"y\": [1, "
+        "{}], "
+        "\"z\": " TEN(TEN("[")) TEN(TEN("]")) "}}, "
+                                              "\"traceEvents\": [" EVENT("a", "1", "2") ", " EVENT(
+                                                  "b", "3", "4") "], \"displayTimeUnit\": \"ms\"}";
     struct copy copy;
     int64_t broken = 0, last = 0;
     begin(&copy);
@@ -177,7 +197,8 @@ static void every_cut_gives_a_whole_document(void)
         for (int i = 0; i < 3; i++) {
             struct reading reading = { .piece_bytes = i ? (size_t)(2 * i) : 0, .lend = i == 2 };
             write_as(&copy, document, bytes, &reading);
-            broken += copy.status != AP_OK || !json_is_valid(copy.text.data, copy.text.bytes) || warnings_of(&copy.text) != 0;
+            broken +=
+                copy.status != AP_OK || !json_is_valid(copy.text.data, copy.text.bytes) || warnings_of(&copy.text) != 0;
         }
     is_int(broken, 0, "whatever the input was cut to");
     last += strstr(copy.text.data, EVENT("b", "3", "4")) != NULL;
@@ -191,7 +212,8 @@ static void limits_and_second_arrays(void)
     begin(&copy);
     find(&copy, 0, 5);
     copy.options.limit_bytes = 200;
-    write(&copy, "[" EVENT("one", "1", "2") "," EVENT("two", "1", "2") "," EVENT("three", "1", "2") ",{\"ph\":\"s\",\"ts\":1}," LABEL "]");
+    write(&copy, "[" EVENT("one", "1", "2") "," EVENT("two", "1", "2") "," EVENT("three", "1",
+                                                                                 "2") ",{\"ph\":\"s\",\"ts\":1}," LABEL "]");
     holds(&copy, "\"two\"", "up to the limit");
     holds_not(&copy, "\"three\"", "not beyond it");
     holds_not(&copy, "\"ph\":\"s\"", "nor smaller ones behind");
@@ -211,7 +233,8 @@ static void limits_and_second_arrays(void)
     holds(&copy, "\"name\":\"findings\"", "and has them");
     struct text_sink full = { .limit_bytes = 10 };
     struct ap_error error;
-    is_int(ap_trace_copy_write(&copy.options, NULL, NULL, text_sink_of(&full), &error), AP_ERROR_OUTPUT, "a full disk is told");
+    is_int(ap_trace_copy_write(&copy.options, NULL, NULL, text_sink_of(&full), &error), AP_ERROR_OUTPUT,
+           "a full disk is told");
     text_sink_release(&full);
     end(&copy);
 }
@@ -227,12 +250,15 @@ static void without_findings_gaps_or_steps_are_shown(void)
         ap_overlay_add_everywhere(&copy.overlay, AP_OVERLAY_findings, AP_TEXT("f"), NULL, 0, -1, NULL) != AP_OK)
         abort();
     write(&copy, "[" EVENT("a", "1", "2") "]");
-    holds(&copy, "\"selection\": \"events around the longest steps\", \"events_read\": 1, \"events_copied\": 0", "steps, then");
+    holds(&copy, "\"selection\": \"events around the longest steps\", \"events_read\": 1, \"events_copied\": 0",
+          "steps, then");
     for (int i = 0; i < 20; i++)
-        if (ap_overlay_add(&copy.overlay, AP_OVERLAY_idle_causes, i * 20000000, i + 1, AP_TEXT("g"), NULL, 0, -1, NULL) != AP_OK)
+        if (ap_overlay_add(&copy.overlay, AP_OVERLAY_idle_causes, i * 20000000, i + 1, AP_TEXT("g"), NULL, 0, -1, NULL) !=
+            AP_OK)
             abort();
     write(&copy, "[" EVENT("a", "1", "2") "," EVENT("b", "380000", "2") "," EVENT("c", "299999", "2") "]");
-    holds(&copy, "around the longest gaps of the GPU\", \"events_read\": 3, \"events_copied\": 2", "the five longest gaps before them");
+    holds(&copy, "around the longest gaps of the GPU\", \"events_read\": 3, \"events_copied\": 2",
+          "the five longest gaps before them");
     end(&copy);
 }
 

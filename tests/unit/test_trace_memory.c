@@ -3,34 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze.h"
 #include "random.h"
-#include "tap.h"
+
+#define RUN_MORE       \
+    int64_t allocated; \
+    uint64_t address; /* what the totals of instants tell */
+#include "typed_trace.h"
 #include "trace.h"
 
-struct run {
-    struct ap_gate gate;
-    struct ap_trace *trace;
-    struct ap_notes notes;
-    struct ap_model model;
-    int64_t allocated; /* what the totals of instants tell */
-    uint64_t address;
-};
-
-#define OPERATOR (AP_KIND_operator | AP_ROW_X | AP_ROW_CPU_CATEGORY)
-#define ANNOTATION (AP_KIND_annotation | AP_ROW_X)
-#define PYTHON (AP_KIND_python | AP_ROW_X)
 #define CUDA 1
 #define CPU 0
-
-static void begin(struct run *run)
-{
-    memset(run, 0, sizeof(*run));
-    ap_gate_init(&run->gate, 0);
-    ap_model_init(&run->model, &run->gate);
-    if (ap_trace_new(&run->gate, &run->trace, NULL) != AP_OK)
-        abort();
-}
 
 static uint32_t track_of(struct run *run, const char *thread)
 {
@@ -38,21 +20,6 @@ static uint32_t track_of(struct run *run, const char *thread)
     if (ap_trace_track(run->trace, AP_TEXT("1"), false, ap_text_of(thread), false, &track, NULL) != AP_OK)
         abort();
     return track;
-}
-
-static void row(struct run *run, const char *thread, const char *name, unsigned tag, int64_t start_us, int64_t dur_us)
-{
-    struct ap_trace *trace = run->trace;
-    struct ap_str text;
-    if (ap_strpool_intern(&trace->strings, name, strlen(name), &text, NULL) != AP_OK ||
-        ap_trace_add_row(trace, start_us * 1000, dur_us * 1000, text, track_of(run, thread), (uint8_t)tag, NULL) != AP_OK)
-        abort();
-    int64_t end_ns = (start_us + dur_us) * 1000;
-    if (!trace->has_window || start_us * 1000 < trace->window_start_ns)
-        trace->window_start_ns = start_us * 1000;
-    if (!trace->has_window || end_ns > trace->window_end_ns)
-        trace->window_end_ns = end_ns;
-    trace->has_window = true;
 }
 
 static void instant(struct run *run, const char *thread, struct ap_memory_event event)
@@ -66,29 +33,32 @@ static void instant(struct run *run, const char *thread, struct ap_memory_event 
 static void gpu(struct run *run, int64_t at_us, int64_t bytes, uint64_t address)
 {
     run->allocated += bytes;
-    instant(run, "1", (struct ap_memory_event){ .start_ns = at_us * 1000,
-                                                .bytes = bytes,
-                                                .total_allocated_bytes = run->allocated,
-                                                .total_reserved_bytes = 10000,
-                                                .address = address,
-                                                .device_type = CUDA });
+    instant(run, "1",
+            (struct ap_memory_event){ .start_ns = at_us * 1000,
+                                      .bytes = bytes,
+                                      .total_allocated_bytes = run->allocated,
+                                      .total_reserved_bytes = 10000,
+                                      .address = address,
+                                      .device_type = CUDA });
 }
 
 /* As in 2021. */
 static void bare(struct run *run, int64_t at_us, int type, int id, int64_t bytes)
 {
-    instant(run, "1", (struct ap_memory_event){ .start_ns = at_us * 1000,
-                                                .bytes = bytes,
-                                                .total_allocated_bytes = -1,
-                                                .total_reserved_bytes = -1,
-                                                .device_type = (int8_t)type,
-                                                .device_id = (int16_t)id });
+    instant(run, "1",
+            (struct ap_memory_event){ .start_ns = at_us * 1000,
+                                      .bytes = bytes,
+                                      .total_allocated_bytes = -1,
+                                      .total_reserved_bytes = -1,
+                                      .device_type = (int8_t)type,
+                                      .device_id = (int16_t)id });
 }
 
 static void device(struct run *run, int64_t memory_bytes)
 {
     struct ap_trace *trace = run->trace;
-    if (ap_mem_reserve(&run->gate, (void **)&trace->devices, &trace->device_capacity, 1, sizeof(trace->devices[0]), NULL) != AP_OK)
+    if (ap_mem_reserve(&run->gate, (void **)&trace->devices, &trace->device_capacity, 1, sizeof(trace->devices[0]), NULL) !=
+        AP_OK)
         abort();
     trace->devices[0] = (struct ap_device_properties){ .memory_bytes = memory_bytes };
     trace->device_count = 1;
@@ -96,51 +66,15 @@ static void device(struct run *run, int64_t memory_bytes)
 
 static enum ap_status analyze_quietly(struct run *run, uint64_t top_n)
 {
-    struct ap_analyze_options options = { .path = "typed by hand", .top_n = top_n };
-    struct ap_error error = { AP_OK, false, 0, "" };
-    return ap_analyze_trace(run->trace, &options, &run->notes, &run->model, &error);
-}
-
-static void analyze(struct run *run)
-{
-    is_int(analyze_quietly(run, 0), AP_OK, "the analysis runs");
-}
-
-static void end(struct run *run)
-{
-    ap_trace_free(run->trace);
-    ap_model_release(&run->model);
-    is_u64(run->gate.used_bytes, 0, "all memory is given back");
-}
-
-static const struct ap_value *at(const struct run *run, const char *path)
-{
-    return ap_value_at(&run->model.root, path);
-}
-
-static int64_t number(const struct run *run, const char *path)
-{
-    return ap_value_integer(at(run, path), -12345);
-}
-
-static bool is_null(const struct run *run, const char *path)
-{
-    const struct ap_value *value = at(run, path);
-    return value && value->type == AP_VALUE_NULL;
+    struct ap_part_options options = { .path = "typed by hand", .top_n = top_n };
+    struct ap_error error = { .status = AP_OK };
+    return analyze_trace(run->trace, &options, &run->notes, &run->model, &error);
 }
 
 static bool is_true(const struct run *run, const char *path)
 {
     const struct ap_value *value = at(run, path);
     return value && value->type == AP_VALUE_BOOL && value->as.integer;
-}
-
-static const struct ap_value *find(const struct run *run, const char *list, const char *key, const char *text)
-{
-    for (const struct ap_value *item = ap_value_first(at(run, list)); item; item = item->next)
-        if (ap_text_is(ap_value_text(ap_value_member(item, key)), text))
-            return item;
-    return NULL;
 }
 
 static int64_t cell(const struct ap_value *item, const char *key)
@@ -183,7 +117,8 @@ static void totals_tell_what_was_there_before(void)
     is_int(cell(first, "end_allocated_bytes"), 3300, "the end");
     is_int(cell(first, "unexplained_changes"), 0, "every change is explained");
     is_int(cell(first, "peak_allocated_at_us"), 7000, "when it was");
-    ok(ap_text_is(ap_value_text(ap_value_member(ap_value_member(first, "peak"), "operator")), "aten::addmm"), "what ran then");
+    ok(ap_text_is(ap_value_text(ap_value_member(ap_value_member(first, "peak"), "operator")), "aten::addmm"),
+       "what ran then");
     const struct ap_value *addmm = find(&run, "trace_memory.operators", "name", "aten::addmm");
     is_int(cell(addmm, "allocated_bytes"), 1300, "the innermost operator allocates");
     is_int(cell(addmm, "alive_at_peak_bytes"), 1300, "all of it is held at the peak");
@@ -243,12 +178,13 @@ static void other_traces(void)
     gpu(&run, 1, 100, 5);
     run.allocated += 40; /* an instant is missing */
     gpu(&run, 2, 100, 6);
-    instant(&run, "1", (struct ap_memory_event){ .start_ns = 3000,
-                                                 .bytes = 4096,
-                                                 .total_allocated_bytes = 240,
-                                                 .total_reserved_bytes = 10000,
-                                                 .device_type = CUDA,
-                                                 .out_of_memory = true });
+    instant(&run, "1",
+            (struct ap_memory_event){ .start_ns = 3000,
+                                      .bytes = 4096,
+                                      .total_allocated_bytes = 240,
+                                      .total_reserved_bytes = 10000,
+                                      .device_type = CUDA,
+                                      .out_of_memory = true });
     analyze(&run);
     const struct ap_value *first = ap_value_first(at(&run, "trace_memory.devices"));
     is_int(cell(first, "unexplained_changes"), 1, "a change that no instant explains");
@@ -336,7 +272,8 @@ static void phases_tell_what_they_keep(void)
     is_int(cell(find(&run, "trace_memory.phases", "phase", "zero_grad"), "delta_bytes"), 0, "nothing happens there");
     is_int(cell(find(&run, "trace_memory.phases", "phase", "start"), "at_start_allocated_bytes"), 1045, "1,000 and 1,090");
     is_int(number(&run, "trace_memory.gpu.activations_bytes"), 105, "from forward to backward, the loss included");
-    is_int(number(&run, "trace_memory.gpu.gradients_bytes"), 35, "what the first backward leaves, with the loss still there");
+    is_int(number(&run, "trace_memory.gpu.gradients_bytes"), 35,
+           "what the first backward leaves, with the loss still there");
     is_int(number(&run, "trace_memory.gpu.optimizer_state_bytes"), 60, "what the first optimizer step leaves");
     is_int((int64_t)length(&run, "trace_memory.jumps"), 3, "three hypotheses");
     is_int(number(&run, "trace_memory.gpu.churn_bytes_per_step"), 660, "705 and 615");
@@ -377,7 +314,8 @@ static void leaks_grow_in_every_step(void)
         is_int(number(&run, "trace_memory.gpu.growth_bytes_per_step"), runs[i].growth, "its slope");
         int64_t over = number(&run, "trace_memory.gpu.growth_bytes") - 6 * runs[i].growth;
         ok(over >= -3 && over <= 3, "and that over all six steps, to half a byte each");
-        is_int(number(&run, "trace_memory.per_step.growth_bytes"), number(&run, "trace_memory.gpu.growth_bytes"), "twice told");
+        is_int(number(&run, "trace_memory.per_step.growth_bytes"), number(&run, "trace_memory.gpu.growth_bytes"),
+               "twice told");
         end(&run);
     }
 }
@@ -412,7 +350,9 @@ static void frees_between_backward_nodes_are_of_backward(void)
     gpu(&run, 12, 100, 1);
     row(&run, "2", "autograd::engine::evaluate_function: MmBackward0", OPERATOR, 30, 10);
     row(&run, "2", "autograd::engine::evaluate_function: MmBackward0", OPERATOR, 50, 10);
-    instant(&run, "2", (struct ap_memory_event){ .start_ns = 45000, .bytes = -100, .total_allocated_bytes = 0, .address = 1, .device_type = CUDA });
+    instant(&run, "2",
+            (struct ap_memory_event){
+                .start_ns = 45000, .bytes = -100, .total_allocated_bytes = 0, .address = 1, .device_type = CUDA });
     analyze(&run);
     is_int(cell(find(&run, "trace_memory.phases", "phase", "backward"), "freed_bytes"), 100, "on the thread of backward");
     end(&run);
@@ -458,7 +398,8 @@ static void a_random_allocator_is_followed(void)
             points++;
         }
         const struct ap_value *owner = ap_value_first(at(&run, "trace_memory.operators"));
-        ok(runs && number(&run, "trace_memory.gpu.peak_allocated_bytes") == peak && cell(first, "allocated_sum_bytes") == allocated,
+        ok(runs && number(&run, "trace_memory.gpu.peak_allocated_bytes") == peak &&
+               cell(first, "allocated_sum_bytes") == allocated,
            "peak and sum");
         ok(points <= 200 && in_order && shown_peak == peak && shown_least <= (least < 100000 ? least : shown_least) &&
                last_us == (int64_t)count - 1,

@@ -75,7 +75,8 @@ static int measure(const char *what, void (*loop)(struct ap_recorder *recorder, 
     for (int i = 0; i < ROUNDS; i++) {
         struct ap_recorder *recorder;
         struct ap_error error;
-        if (ap_recorder_new(&(struct ap_recorder_options){ .max_events = count, .start_off = off }, &recorder, &error) != AP_OK) {
+        if (ap_recorder_new(&(struct ap_recorder_options){ .max_events = count, .start_off = off }, &recorder, &error) !=
+            AP_OK) {
             fprintf(stderr, "%s\n", error.message);
             return 1;
         }

@@ -22,7 +22,8 @@ from make_inputs import parse_size
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 SOURCES = {"nccl": "hta_nccl_data.json.gz", "b200": "tl_b200_eager.json.gz"}
-# The goals for time are those of reading with sums of operators alone; with all analyses it may take this many times as long.
+# The goals for time are those of reading with sums of operators alone; with all analyses it may take this many times as
+# long.
 ALL_ANALYSES = 1.4
 PEAK_BYTES_PER_X = 60
 PEAK_BASE_BYTES = 32 * 10**6
@@ -191,7 +192,8 @@ def case_plain(bench, source):
     path = bench.inputs.grown(source, bench.options.big)
     facts = bench.inputs.facts(path)
     found = bench.measure(path, {"program": bench.program(path), "simdjson": [peer, path]}, x_events=facts["x_events"])
-    bench.judge_ratio("plain", f"{source}: simdjson / program", found["simdjson"], found["program"], (">=", 2.5 / ALL_ANALYSES))
+    bench.judge_ratio("plain", f"{source}: simdjson / program", found["simdjson"], found["program"],
+                      (">=", 2.5 / ALL_ANALYSES))
     gb = facts["bytes"] / 1e9
     bench.judge("plain", f"{source}: GB/s", gb / found["program"].median_wall_s(),
                 gb / found["program"].best_wall_s(), (">=", 0.95 / ALL_ANALYSES))
@@ -222,7 +224,8 @@ def case_gz(bench, source):
         alone, ours = f"inflate-{library}", f"program-{library}"
         contenders = {ours: bench.program(path, binary=binary), alone: [bench.peer("inflate_alone"), library, path]}
         found = bench.measure(path, contenders, x_events=x_events)
-        bench.judge_ratio("gz", f"{source}: program / {library} alone", found[ours], found[alone], ("<=", limit * ALL_ANALYSES))
+        bench.judge_ratio("gz", f"{source}: program / {library} alone", found[ours], found[alone],
+                          ("<=", limit * ALL_ANALYSES))
 
 
 def case_python(bench, source):
@@ -230,7 +233,8 @@ def case_python(bench, source):
     path = bench.inputs.grown(source, bench.options.medium)
     contenders = {"program": bench.program(path), "python": [sys.executable, os.path.join(HERE, "peer_python.py"), path]}
     found = bench.measure(path, contenders, bench.options.slow_runs, bench.inputs.facts(path)["x_events"])
-    bench.judge_ratio("python", f"{source}: Python json / program", found["python"], found["program"], (">=", 20 / ALL_ANALYSES))
+    bench.judge_ratio("python", f"{source}: Python json / program", found["python"], found["program"],
+                      (">=", 20 / ALL_ANALYSES))
 
 
 def hta_folder(bench, path):
@@ -415,7 +419,8 @@ def markdown(bench, place):
     versions = ", ".join(f"{name} {version}" for name, version in bench.versions.items())
     yield "# Benchmark"
     yield ""
-    yield (f"{place['processor']}, {place['processors']} processors, {place['memory_bytes'] / 1e9:.0f} GB, {place['system']},"
+    yield (f"{place['processor']}, {place['processors']} processors, {place['memory_bytes'] / 1e9:.0f} GB, "
+           f"{place['system']},"
            f" Python {place['python']}; load at the start {place['load_average']:.2f}.")
     yield f"Peers: {versions}."
     yield ""

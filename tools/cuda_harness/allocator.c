@@ -8,14 +8,13 @@
 #include <string.h>
 
 static const uint64_t block_unit_bytes = 512;
-static const uint64_t small_request_bytes = 1u << 20;     /* the largest of the small pool */
+static const uint64_t small_request_bytes = 1u << 20; /* the largest of the small pool */
 static const uint64_t small_segment_bytes = 2u << 20;
-static const uint64_t large_segment_bytes = 20u << 20;    /* for requests below large_request_bytes */
-static const uint64_t large_request_bytes = 10u << 20;    /* from here a segment fits its request */
+static const uint64_t large_segment_bytes = 20u << 20; /* for requests below large_request_bytes */
+static const uint64_t large_request_bytes = 10u << 20; /* from here a segment fits its request */
 static const uint64_t large_unit_bytes = 2u << 20;
 
-enum ap_status harness_allocator_new(const struct harness_device *device,
-                                     const struct harness_allocator_options *options,
+enum ap_status harness_allocator_new(const struct harness_device *device, const struct harness_allocator_options *options,
                                      struct harness_allocator **ret_allocator, struct ap_error *reterr)
 {
     struct harness_allocator *allocator = calloc(1, sizeof(*allocator));
@@ -66,7 +65,11 @@ static enum ap_status note_action(struct harness_allocator *allocator, enum harn
     if (!allocator->recording)
         return AP_OK;
     const struct harness_entry entry = {
-        .action = action, .address = address, .size_bytes = size_bytes, .stream = stream, .frame = frame,
+        .action = action,
+        .address = address,
+        .size_bytes = size_bytes,
+        .stream = stream,
+        .frame = frame,
         .time_us = allocator->device.now_us(allocator->device.self),
     };
     if (allocator->options.history_limit && allocator->entry_count == allocator->options.history_limit) {
@@ -193,9 +196,9 @@ enum ap_status harness_allocator_empty_cache(struct harness_allocator *allocator
 }
 
 /** One free block over the whole new segment, not in the pool yet. */
-static enum ap_status add_segment(struct harness_allocator *allocator, uint64_t address, uint64_t size_bytes, uint64_t stream,
-                                  bool small, const struct harness_frame *frame, struct harness_block **ret_block,
-                                  struct ap_error *reterr)
+static enum ap_status add_segment(struct harness_allocator *allocator, uint64_t address, uint64_t size_bytes,
+                                  uint64_t stream, bool small, const struct harness_frame *frame,
+                                  struct harness_block **ret_block, struct ap_error *reterr)
 {
     struct ap_gate *gate = &allocator->gate;
     AP_TRY(ap_mem_reserve(gate, (void **)&allocator->segments, &allocator->segment_capacity, allocator->segment_count + 1,
@@ -206,8 +209,9 @@ static enum ap_status add_segment(struct harness_allocator *allocator, uint64_t 
         ap_mem_free(gate, segment, sizeof(*segment));
         return ap_fail_memory(gate, reterr);
     }
-    *segment = (struct harness_segment){ .address = address, .size_bytes = size_bytes, .stream = stream, .small = small,
-                                         .first = block, .frame = frame };
+    *segment = (struct harness_segment){
+        .address = address, .size_bytes = size_bytes, .stream = stream, .small = small, .first = block, .frame = frame
+    };
     *block = (struct harness_block){ .address = address, .size_bytes = size_bytes, .segment = segment };
     allocator->segments[allocator->segment_count++] = segment;
     allocator->reserved_bytes += size_bytes;
@@ -218,7 +222,8 @@ static enum ap_status add_segment(struct harness_allocator *allocator, uint64_t 
 }
 
 static enum ap_status segment_for(struct harness_allocator *allocator, uint64_t block_bytes, uint64_t stream,
-                                  const struct harness_frame *frame, struct harness_block **ret_block, struct ap_error *reterr)
+                                  const struct harness_frame *frame, struct harness_block **ret_block,
+                                  struct ap_error *reterr)
 {
     struct harness_device *device = &allocator->device;
     uint64_t bytes = segment_bytes_of(block_bytes);
@@ -232,12 +237,13 @@ static enum ap_status segment_for(struct harness_allocator *allocator, uint64_t 
         uint64_t free_bytes = device->free_bytes(device->self);
         allocator->oom_count++;
         AP_TRY(note_action(allocator, HARNESS_OOM, free_bytes, block_bytes, stream, frame, reterr));
-        return ap_fail(reterr, AP_ERROR_LIMIT, "out of memory: %" PRIu64 " bytes asked for, %" PRIu64 " free on the device, %"
-                       PRIu64 " reserved, %" PRIu64 " of these in use", block_bytes, free_bytes, allocator->reserved_bytes,
-                       allocator->allocated_bytes);
+        return ap_fail(reterr, AP_ERROR_LIMIT,
+                       "out of memory: %" PRIu64 " bytes asked for, %" PRIu64 " free on the device, %" PRIu64
+                       " reserved, %" PRIu64 " of these in use",
+                       block_bytes, free_bytes, allocator->reserved_bytes, allocator->allocated_bytes);
     }
-    enum ap_status status = add_segment(allocator, address, bytes, stream, block_bytes <= small_request_bytes, frame, ret_block,
-                                        reterr);
+    enum ap_status status =
+        add_segment(allocator, address, bytes, stream, block_bytes <= small_request_bytes, frame, ret_block, reterr);
     if (status != AP_OK) {
         device->release(device->self, address);
         return status;
@@ -258,8 +264,11 @@ static enum ap_status split(struct harness_allocator *allocator, struct harness_
     struct harness_block *rest = ap_mem_cleared(&allocator->gate, sizeof(*rest));
     if (!rest)
         return ap_fail_memory(&allocator->gate, reterr);
-    *rest = (struct harness_block){ .address = block->address + block_bytes, .size_bytes = block->size_bytes - block_bytes,
-                                    .previous = block, .next = block->next, .segment = block->segment };
+    *rest = (struct harness_block){ .address = block->address + block_bytes,
+                                    .size_bytes = block->size_bytes - block_bytes,
+                                    .previous = block,
+                                    .next = block->next,
+                                    .segment = block->segment };
     if (rest->next)
         rest->next->previous = rest;
     block->next = rest;
@@ -269,7 +278,8 @@ static enum ap_status split(struct harness_allocator *allocator, struct harness_
 }
 
 static enum ap_status find_block(struct harness_allocator *allocator, uint64_t block_bytes, uint64_t stream,
-                                 const struct harness_frame *frame, struct harness_block **ret_block, struct ap_error *reterr)
+                                 const struct harness_frame *frame, struct harness_block **ret_block,
+                                 struct ap_error *reterr)
 {
     struct harness_pool *pool = &allocator->pools[block_bytes <= small_request_bytes ? 0 : 1];
     size_t at = pool_place(pool, stream, block_bytes, 0);
@@ -345,6 +355,7 @@ enum ap_status harness_allocator_annotate(struct harness_allocator *allocator, c
     AP_TRY(ap_mem_reserve(&allocator->gate, (void **)&allocator->annotations, &allocator->annotation_capacity,
                           allocator->annotation_count + 1, sizeof(*allocator->annotations), reterr));
     allocator->annotations[allocator->annotation_count++] = (struct harness_annotation){
-        .name = name, .start = start, .time_us = allocator->device.now_us(allocator->device.self) };
+        .name = name, .start = start, .time_us = allocator->device.now_us(allocator->device.self)
+    };
     return AP_OK;
 }

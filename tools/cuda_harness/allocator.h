@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * allocator.h - a caching allocator for device memory after PyTorch's scheme (c10/cuda/CUDACachingAllocator.cpp), expandable
- * segments off: requests are rounded to 512 bytes; those up to 1 MiB come from segments of 2 MiB, others from segments of 20 MiB or
- * of multiples of 2 MiB; the smallest free block of the stream that is large enough is taken and split; neighbours merge when
- * they are freed; when the device is full, whole free segments are given back and the request is tried again.
+ * segments off: requests are rounded to 512 bytes; those up to 1 MiB come from segments of 2 MiB, others from segments of 20
+ * MiB or of multiples of 2 MiB; the smallest free block of the stream that is large enough is taken and split; neighbours
+ * merge when they are freed; when the device is full, whole free segments are given back and the request is tried again.
  *
  * Knows nothing of CUDA: the device is a table of functions. One thread. */
 #ifndef HARNESS_ALLOCATOR_H
@@ -15,7 +15,7 @@ struct harness_device {
     uint64_t (*allocate)(void *self, uint64_t bytes); /* an address; 0 = the device has no such room */
     void (*release)(void *self, uint64_t address);
     uint64_t (*free_bytes)(void *self);
-    int64_t (*now_us)(void *self);                    /* since the Unix epoch */
+    int64_t (*now_us)(void *self); /* since the Unix epoch */
 };
 
 /** Where an allocation was made. Static: blocks and history keep pointers. */

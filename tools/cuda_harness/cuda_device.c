@@ -66,13 +66,20 @@ cudaError_t harness_cuda_properties(struct harness_device_properties *ret_proper
     if (error != cudaSuccess)
         return error;
     *ret_properties = (struct harness_device_properties){
-        .total_bytes = facts.totalGlobalMem, .compute_major = (uint32_t)facts.major, .compute_minor = (uint32_t)facts.minor,
-        .sm_count = (uint32_t)facts.multiProcessorCount, .warp_size = (uint32_t)facts.warpSize,
+        .total_bytes = facts.totalGlobalMem,
+        .compute_major = (uint32_t)facts.major,
+        .compute_minor = (uint32_t)facts.minor,
+        .sm_count = (uint32_t)facts.multiProcessorCount,
+        .warp_size = (uint32_t)facts.warpSize,
         .threads_per_block = (uint32_t)facts.maxThreadsPerBlock,
-        .threads_per_sm = (uint32_t)facts.maxThreadsPerMultiProcessor, .blocks_per_sm = (uint32_t)facts.maxBlocksPerMultiProcessor,
-        .registers_per_block = (uint32_t)facts.regsPerBlock, .registers_per_sm = (uint32_t)facts.regsPerMultiprocessor,
-        .shared_per_block = facts.sharedMemPerBlock, .shared_per_block_optin = facts.sharedMemPerBlockOptin,
-        .shared_per_sm = facts.sharedMemPerMultiprocessor, .shared_reserved_per_block = facts.reservedSharedMemPerBlock,
+        .threads_per_sm = (uint32_t)facts.maxThreadsPerMultiProcessor,
+        .blocks_per_sm = (uint32_t)facts.maxBlocksPerMultiProcessor,
+        .registers_per_block = (uint32_t)facts.regsPerBlock,
+        .registers_per_sm = (uint32_t)facts.regsPerMultiprocessor,
+        .shared_per_block = facts.sharedMemPerBlock,
+        .shared_per_block_optin = facts.sharedMemPerBlockOptin,
+        .shared_per_sm = facts.sharedMemPerMultiprocessor,
+        .shared_reserved_per_block = facts.reservedSharedMemPerBlock,
     };
     (void)snprintf(ret_properties->name, sizeof(ret_properties->name), "%s", facts.name);
     return cudaSuccess;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * cuda_harness.c - the program: runs each job with its cause and without, in processes of their own, so that each begins with a
- * fresh device and none harms another; writes what was recorded and what the cause cost. */
+ * cuda_harness.c - the program: runs each job with its cause and without, in processes of their own, so that each begins
+ * with a fresh device and none harms another; writes what was recorded and what the cause cost. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -62,8 +62,9 @@ static void make_recording(struct harness_run *run)
 static void run_job(const struct task *task, struct harness_meeting *meeting, uint32_t rank)
 {
     const struct harness_scenario *scenario = &harness_scenarios[task->id];
-    struct harness_run run = { .options = task->options, .planted = task->planted, .rank = rank, .rank_count = scenario->ranks,
-                               .meeting = meeting };
+    struct harness_run run = {
+        .options = task->options, .planted = task->planted, .rank = rank, .rank_count = scenario->ranks, .meeting = meeting
+    };
     struct harness_result *result = &meeting->results[rank];
     run.device_bytes = scenario->cost == HARNESS_COST_time ? 0 : task->options->device_bytes;
     (void)setenv("CUDA_MODULE_LOADING", "LAZY", 1); /* the default of late; one job depends on it */
@@ -84,10 +85,11 @@ static void run_job(const struct task *task, struct harness_meeting *meeting, ui
     harness_recording_free(run.recording);
 }
 
-/* ------------------------------------------------------------------------------------------------------- from outside of it */
+/* ------------------------------------------------------------------------------------------------------- from outside of it
+ */
 
-static enum ap_status judge(const struct task *task, const struct harness_meeting *meeting, struct harness_result *ret_result,
-                            struct ap_error *reterr)
+static enum ap_status judge(const struct task *task, const struct harness_meeting *meeting,
+                            struct harness_result *ret_result, struct ap_error *reterr)
 {
     const struct harness_scenario *scenario = &harness_scenarios[task->id];
     for (uint32_t rank = 0; rank < scenario->ranks; rank++) {
@@ -168,8 +170,8 @@ static enum ap_status make_folder(const struct harness_options *options, const c
     return AP_OK;
 }
 
-static enum ap_status write_truth(const struct task *task, const struct timing *timing, const struct harness_result results[2],
-                                  struct ap_error *reterr)
+static enum ap_status write_truth(const struct task *task, const struct timing *timing,
+                                  const struct harness_result results[2], struct ap_error *reterr)
 {
     const struct harness_scenario *scenario = &harness_scenarios[task->id];
     char twin[64], made_by[100], note[600], path[4096];
@@ -177,29 +179,37 @@ static enum ap_status write_truth(const struct task *task, const struct timing *
     harness_scenario_rules(scenario, &rules);
     (void)snprintf(twin, sizeof(twin), "%s%s", scenario->name, task->planted ? "-healthy" : "");
     (void)snprintf(made_by, sizeof(made_by), "tools/cuda_harness --scenario %s", scenario->name);
-    int bytes = snprintf(note, sizeof(note), "%s%s", task->planted ? "" : "the healthy twin: ",
-                         task->planted ? scenario->planted : scenario->healthy);
+    int bytes = snprintf(note, sizeof(note), "%s%s",
+                         task->planted ? "" : "the healthy twin: ", task->planted ? scenario->planted : scenario->healthy);
     if (task->planted && scenario->cost == HARNESS_COST_time && bytes > 0)
-        (void)snprintf(note + bytes, sizeof(note) - (size_t)bytes, "; cost: a window of %u steps took %.3f ms with the cause and "
-                       "%.3f ms without, medians of %u runs each without a profiler", (unsigned)task->options->steps,
-                       (double)timing->planted_ns / 1e6, (double)timing->healthy_ns / 1e6, (unsigned)task->options->repeat);
+        (void)snprintf(note + bytes, sizeof(note) - (size_t)bytes,
+                       "; cost: a window of %u steps took %.3f ms with the cause and "
+                       "%.3f ms without, medians of %u runs each without a profiler",
+                       (unsigned)task->options->steps, (double)timing->planted_ns / 1e6, (double)timing->healthy_ns / 1e6,
+                       (unsigned)task->options->repeat);
     if (task->planted && scenario->cost == HARNESS_COST_bytes && bytes > 0)
-        (void)snprintf(note + bytes, sizeof(note) - (size_t)bytes, "; cost: bytes in use at the end, %" PRIu64 " with the cause and %"
-                       PRIu64 " without", results[1].held_bytes, results[0].held_bytes);
+        (void)snprintf(note + bytes, sizeof(note) - (size_t)bytes,
+                       "; cost: bytes in use at the end, %" PRIu64 " with the cause and %" PRIu64 " without",
+                       results[1].held_bytes, results[0].held_bytes);
     const struct harness_truth truth = {
-        .cause = scenario->name, .planted = task->planted, .twin = twin, .recording = "gpu", .made_by = made_by,
-        .accept = rules.list, .unit = scenario->cost == HARNESS_COST_time ? "us" : "bytes",
+        .cause = scenario->name,
+        .planted = task->planted,
+        .twin = twin,
+        .recording = "gpu",
+        .made_by = made_by,
+        .accept = rules.list,
+        .unit = scenario->cost == HARNESS_COST_time ? "us" : "bytes",
         .cost_known = task->planted && scenario->cost != HARNESS_COST_none,
-        .planted_cost = scenario->cost == HARNESS_COST_time
-            ? (timing->planted_ns - timing->healthy_ns) / 1000
-            : (int64_t)(results[1].held_bytes - results[0].held_bytes),
+        .planted_cost = scenario->cost == HARNESS_COST_time ? (timing->planted_ns - timing->healthy_ns) / 1000
+                                                            : (int64_t)(results[1].held_bytes - results[0].held_bytes),
         .note = note,
     };
     (void)snprintf(path, sizeof(path), "%s/truth.json", task->folder);
     return harness_truth_write(&truth, path, reterr);
 }
 
-static enum ap_status run_scenario(const struct harness_options *options, enum harness_scenario_id id, struct ap_error *reterr)
+static enum ap_status run_scenario(const struct harness_options *options, enum harness_scenario_id id,
+                                   struct ap_error *reterr)
 {
     const struct harness_scenario *scenario = &harness_scenarios[id];
     struct timing timing = { 0, 0 };

@@ -11,8 +11,9 @@
 #define MOST_EVENTS 4096
 
 static const CUpti_ActivityKind kinds[] = {
-    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_RUNTIME,
-    CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_CUDA_EVENT,
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,     CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_DRIVER,     CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+    CUPTI_ACTIVITY_KIND_OVERHEAD,          CUPTI_ACTIVITY_KIND_CUDA_EVENT,
 };
 
 static const unsigned buffer_request_kind = 7u << 16; /* CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST, since CUDA 12.5 */
@@ -48,11 +49,14 @@ static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *bytes, size_t *most_r
     *most_records = 0;
 }
 
-static struct harness_row gpu_row(enum harness_row_kind kind, uint64_t start_ns, uint64_t end_ns, uint32_t device, uint32_t context,
-                                  uint32_t stream, uint32_t correlation)
+static struct harness_row gpu_row(enum harness_row_kind kind, uint64_t start_ns, uint64_t end_ns, uint32_t device,
+                                  uint32_t context, uint32_t stream, uint32_t correlation)
 {
-    return (struct harness_row){ .kind = kind, .start_ns = (int64_t)start_ns, .dur_ns = (int64_t)(end_ns - start_ns),
-                                 .device = device, .context = context,
+    return (struct harness_row){ .kind = kind,
+                                 .start_ns = (int64_t)start_ns,
+                                 .dur_ns = (int64_t)(end_ns - start_ns),
+                                 .device = device,
+                                 .context = context,
                                  .stream = stream == UINT32_MAX ? -1 : (int64_t)stream,
                                  .correlation = correlation };
 }
@@ -67,7 +71,8 @@ static void take_kernel(const CUpti_ActivityKernel9 *record)
         .block = { (uint32_t)record->blockX, (uint32_t)record->blockY, (uint32_t)record->blockZ },
         .registers_per_thread = record->registersPerThread,
         .shared_bytes = (uint64_t)record->staticSharedMemory + (uint64_t)record->dynamicSharedMemory,
-        .graph_id = record->graphId, .graph_node_id = record->graphNodeId,
+        .graph_id = record->graphId,
+        .graph_node_id = record->graphNodeId,
     };
     harness_recording_add(taking.recording, &row);
 }
@@ -104,8 +109,8 @@ static void take_copy(const CUpti_ActivityMemcpy5 *record)
     struct harness_row row = gpu_row(HARNESS_COPY, record->start, record->end, record->deviceId, record->contextId,
                                      record->streamId, record->correlationId);
     char name[100];
-    (void)snprintf(name, sizeof(name), "Memcpy %s (%s -> %s)", direction_name(record->copyKind), memory_name(record->srcKind),
-                   memory_name(record->dstKind));
+    (void)snprintf(name, sizeof(name), "Memcpy %s (%s -> %s)", direction_name(record->copyKind),
+                   memory_name(record->srcKind), memory_name(record->dstKind));
     row.name = harness_recording_text(taking.recording, name);
     row.as.bytes = record->bytes;
     harness_recording_add(taking.recording, &row);
@@ -125,8 +130,9 @@ static void take_set(const CUpti_ActivityMemset4 *record)
 /** Calls that tell nothing and that PyTorch's profiler leaves out too. */
 static bool is_noise(const char *name)
 {
-    static const char *const noise[] = { "cudaGetDevice", "cudaSetDevice", "cudaGetLastError", "cudaPeekAtLastError",
-                                         "cudaEventCreate", "cudaEventCreateWithFlags", "cudaEventDestroy" };
+    static const char *const noise[] = { "cudaGetDevice",       "cudaSetDevice",   "cudaGetLastError",
+                                         "cudaPeekAtLastError", "cudaEventCreate", "cudaEventCreateWithFlags",
+                                         "cudaEventDestroy" };
     for (size_t i = 0; i < AP_COUNT_OF(noise); i++)
         if (strcmp(name, noise[i]) == 0)
             return true;
@@ -139,7 +145,8 @@ static void take_call(const CUpti_ActivityAPI *record)
     const char *known = NULL;
     char name[128];
     if (cuptiGetCallbackName(runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, record->cbid, &known) !=
-            CUPTI_SUCCESS || !known)
+            CUPTI_SUCCESS ||
+        !known)
         return; /* what CUPTI does for itself has no name */
     (void)snprintf(name, sizeof(name), "%s", known);
     if (runtime)
@@ -147,8 +154,11 @@ static void take_call(const CUpti_ActivityAPI *record)
     if (is_noise(name))
         return;
     struct harness_row row = { .kind = runtime ? HARNESS_RUNTIME : HARNESS_DRIVER,
-                               .name = harness_recording_text(taking.recording, name), .start_ns = (int64_t)record->start,
-                               .dur_ns = (int64_t)(record->end - record->start), .thread = record->threadId, .stream = -1,
+                               .name = harness_recording_text(taking.recording, name),
+                               .start_ns = (int64_t)record->start,
+                               .dur_ns = (int64_t)(record->end - record->start),
+                               .thread = record->threadId,
+                               .stream = -1,
                                .correlation = record->correlationId };
     row.as.call_id = record->cbid;
     harness_recording_add(taking.recording, &row);
@@ -184,8 +194,8 @@ static const char *sync_name(CUpti_ActivitySynchronizationType type)
 
 static void take_sync(const CUpti_ActivitySynchronization *record)
 {
-    struct harness_row row = gpu_row(HARNESS_SYNC, record->start, record->end, 0, record->contextId, record->streamId,
-                                     record->correlationId);
+    struct harness_row row =
+        gpu_row(HARNESS_SYNC, record->start, record->end, 0, record->contextId, record->streamId, record->correlationId);
     const struct recorded_event *event = find_event(record->cudaEventId, record->contextId);
     row.name = sync_name(record->type);
     row.as.sync.wait_stream = row.as.sync.record_correlation = -1;
@@ -211,8 +221,11 @@ static void take_overhead(const CUpti_ActivityOverhead3 *record)
     case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL: name = "Command Buffer Full"; break;
     default: name = (unsigned)record->overheadKind == buffer_request_kind ? "Activity Buffer Request" : name;
     }
-    const struct harness_row row = { .kind = HARNESS_OVERHEAD, .name = name, .start_ns = (int64_t)record->start,
-                                     .dur_ns = (int64_t)(record->end - record->start), .stream = -1 };
+    const struct harness_row row = { .kind = HARNESS_OVERHEAD,
+                                     .name = name,
+                                     .start_ns = (int64_t)record->start,
+                                     .dur_ns = (int64_t)(record->end - record->start),
+                                     .stream = -1 };
     harness_recording_add(taking.recording, &row);
 }
 

@@ -7,7 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum option_id { OPTION_SCENARIO, OPTION_ALL, OPTION_OUT, OPTION_STEPS, OPTION_REPEAT, OPTION_DEVICE_MIB, OPTION_LIST, OPTION_HELP };
+enum option_id {
+    OPTION_SCENARIO,
+    OPTION_ALL,
+    OPTION_OUT,
+    OPTION_STEPS,
+    OPTION_REPEAT,
+    OPTION_DEVICE_MIB,
+    OPTION_LIST,
+    OPTION_HELP
+};
 
 struct option_info {
     enum option_id id;
@@ -21,7 +30,8 @@ static const struct option_info option_table[] = {
     { OPTION_OUT, "--out", "DIR", "write DIR/NAME/ and DIR/NAME-healthy/ (must exist)", 0, 0 },
     { OPTION_STEPS, "--steps", "N", "steps in the recorded window (default 8)", 3, 1000 },
     { OPTION_REPEAT, "--repeat", "N", "timings of each kind, of which the median counts (default 5)", 1, 99 },
-    { OPTION_DEVICE_MIB, "--device-mib", "N", "MiB that the allocator of a memory scenario may take (default 1024)", 256, 1u << 20 },
+    { OPTION_DEVICE_MIB, "--device-mib", "N", "MiB that the allocator of a memory scenario may take (default 1024)", 256,
+      1u << 20 },
     { OPTION_LIST, "--list", NULL, "list the scenarios", 0, 0 },
     { OPTION_HELP, "--help", NULL, "this text", 0, 0 },
 };
@@ -108,9 +118,11 @@ bool harness_options_parse(int argc, char **argv, struct harness_options *option
 
 void harness_options_print_help(FILE *to)
 {
-    (void)fputs("usage: cuda_harness (--scenario NAME)... | --all --out DIR\n"
-                "Runs jobs with one planted cause each, and their healthy twins; writes trace.json.gz, snapshot.json.gz and\n"
-                "truth.json of both.\n\n", to);
+    (void)fputs(
+        "usage: cuda_harness (--scenario NAME)... | --all --out DIR\n"
+        "Runs jobs with one planted cause each, and their healthy twins; writes trace.json.gz, snapshot.json.gz and\n"
+        "truth.json of both.\n\n",
+        to);
     for (size_t i = 0; i < AP_COUNT_OF(option_table); i++) {
         const struct option_info *option = &option_table[i];
         char name[64];

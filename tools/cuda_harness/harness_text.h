@@ -9,7 +9,8 @@
 void harness_json_string(struct ap_out *out, const char *text);
 
 typedef void harness_write_fn(struct ap_out *out, const void *self);
-/** Create or replace the file at @path, gzip where it ends in .gz, with what @write writes. A file that could not be written whole is removed. */
+/** Create or replace the file at @path, gzip where it ends in .gz, with what @write writes. A file that could not be written
+ * whole is removed. */
 AP_MUST_CHECK enum ap_status harness_write_file(const char *path, harness_write_fn *write, const void *self,
                                                 struct ap_error *reterr);
 

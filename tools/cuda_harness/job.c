@@ -31,7 +31,8 @@ static bool check_status(struct harness_run *run, enum ap_status status)
     return run->status == AP_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ begin and end */
+/* ------------------------------------------------------------------------------------------------------------ begin and end
+ */
 
 static void make_allocator(struct harness_run *run, uint64_t bytes)
 {
@@ -85,7 +86,8 @@ void harness_run_release(struct harness_run *run)
         (void)cudaStreamDestroy(run->side);
 }
 
-/* -------------------------------------------------------------------------------------------------------------------- steps */
+/* -------------------------------------------------------------------------------------------------------------------- steps
+ */
 
 static void begin_window(struct harness_run *run)
 {
@@ -172,19 +174,27 @@ void harness_end(struct harness_run *run, struct harness_span span)
 {
     if (!span.name)
         return;
-    const struct harness_row row = { .kind = span.kind, .name = span.name, .start_ns = span.start_ns,
-                                     .dur_ns = harness_clock_ns() - span.start_ns, .thread = run->thread, .stream = -1 };
+    const struct harness_row row = { .kind = span.kind,
+                                     .name = span.name,
+                                     .start_ns = span.start_ns,
+                                     .dur_ns = harness_clock_ns() - span.start_ns,
+                                     .thread = run->thread,
+                                     .stream = -1 };
     harness_recording_add(run->recording, &row);
 }
 
-/* ------------------------------------------------------------------------------------------------------------------- memory */
+/* ------------------------------------------------------------------------------------------------------------------- memory
+ */
 
 static void add_memory_row(struct harness_run *run, enum harness_row_kind kind, uint64_t address, int64_t bytes)
 {
     if (!run->recording || !run->in_window)
         return;
-    struct harness_row row = { .kind = kind, .name = kind == HARNESS_MEMORY ? "[memory]" : "[OutOfMemory]",
-                               .start_ns = harness_clock_ns(), .thread = run->thread, .stream = -1 };
+    struct harness_row row = { .kind = kind,
+                               .name = kind == HARNESS_MEMORY ? "[memory]" : "[OutOfMemory]",
+                               .start_ns = harness_clock_ns(),
+                               .thread = run->thread,
+                               .stream = -1 };
     row.as.memory.address = address;
     row.as.memory.bytes = bytes;
     row.as.memory.allocated_bytes = run->allocator->allocated_bytes;
@@ -216,7 +226,8 @@ struct harness_block *harness_take(struct harness_run *run, uint64_t bytes, cons
 {
     struct harness_block *block = harness_try_take(run, bytes, frame);
     if (!block && run->status == AP_OK)
-        run->status = ap_fail(&run->error, AP_ERROR_LIMIT, "the device has no %llu bytes for the job", (unsigned long long)bytes);
+        run->status =
+            ap_fail(&run->error, AP_ERROR_LIMIT, "the device has no %llu bytes for the job", (unsigned long long)bytes);
     return block;
 }
 
@@ -235,12 +246,15 @@ void *harness_memory(const struct harness_block *block)
     return block ? (void *)(uintptr_t)block->address : NULL;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------- layers */
+/* ------------------------------------------------------------------------------------------------------------------- layers
+ */
 
 struct harness_layer harness_layer_take(struct harness_run *run, uint32_t n, bool single, const struct harness_frame *frame)
 {
     uint64_t numbers = (uint64_t)n * n, operand_bytes = numbers * (single ? sizeof(float) : 2);
-    struct harness_layer layer = { .n = n, .single = single, .a = harness_take(run, operand_bytes, frame),
+    struct harness_layer layer = { .n = n,
+                                   .single = single,
+                                   .a = harness_take(run, operand_bytes, frame),
                                    .b = harness_take(run, operand_bytes, frame),
                                    .c = harness_take(run, numbers * sizeof(float), frame) };
     if (run->status == AP_OK) {

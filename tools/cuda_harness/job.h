@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * job.h - one run of a job on a device: its steps, its operators, its memory, and what the run costs. A job is a function that
- * prepares, then works in a loop over harness_next_step(), then tidies up:
+ * job.h - one run of a job on a device: its steps, its operators, its memory, and what the run costs. A job is a function
+ * that prepares, then works in a loop over harness_next_step(), then tidies up:
  *
  *     void job_example(struct harness_run *run)
  *     {
@@ -10,8 +10,8 @@
  *         harness_layer_give(run, &layer);
  *     }
  *
- * A failure is kept in the run; from then on all calls do nothing, and harness_next_step says no. A run is either timed, with
- * no profiler, or recorded; it then has a recording. */
+ * A failure is kept in the run; from then on all calls do nothing, and harness_next_step says no. A run is either timed,
+ * with no profiler, or recorded; it then has a recording. */
 #ifndef HARNESS_JOB_H
 #define HARNESS_JOB_H
 
@@ -32,20 +32,20 @@ struct harness_span {
 struct harness_run {
     const struct harness_options *options;
     bool planted;
-    uint64_t device_bytes;               /* what the allocator may take; 0 = all that the device has */
+    uint64_t device_bytes; /* what the allocator may take; 0 = all that the device has */
     uint32_t rank, rank_count;
     struct harness_meeting *meeting;     /* of the ranks */
     struct harness_recording *recording; /* NULL = the run is timed only */
     struct harness_allocator *allocator;
-    cudaStream_t side;                   /* beside the default stream, in no order with it */
-    uint32_t warm_up_steps;              /* before the window; a job may set it before its first step */
+    cudaStream_t side;      /* beside the default stream, in no order with it */
+    uint32_t warm_up_steps; /* before the window; a job may set it before its first step */
     uint32_t begun_steps;
     uint32_t thread, sm_count;
     bool in_window;
     struct harness_span step;
-    int64_t window_start_ns;             /* of the monotonic clock */
-    int64_t window_ns;                   /* from the first step of the window until the device has done all */
-    uint64_t held_bytes;                 /* in use at the end of the window */
+    int64_t window_start_ns; /* of the monotonic clock */
+    int64_t window_ns;       /* from the first step of the window until the device has done all */
+    uint64_t held_bytes;     /* in use at the end of the window */
     enum ap_status status;
     struct ap_error error;
 };
@@ -72,7 +72,7 @@ struct harness_block *harness_take(struct harness_run *run, uint64_t bytes, cons
 /** The same, but NULL where the device has no more: no failure of the run. */
 struct harness_block *harness_try_take(struct harness_run *run, uint64_t bytes, const struct harness_frame *frame);
 void harness_give(struct harness_run *run, struct harness_block *block); /* NULL is fine */
-void *harness_memory(const struct harness_block *block);                /* NULL for NULL */
+void *harness_memory(const struct harness_block *block);                 /* NULL for NULL */
 
 /** A square matrix product with its operands. */
 struct harness_layer {
@@ -87,7 +87,8 @@ void harness_layer_run(struct harness_run *run, const struct harness_layer *laye
 
 extern const struct harness_frame harness_main_frame;
 
-#define HARNESS_SCENARIO(identifier, name, cost, ranks, accept, planted, healthy) void job_##identifier(struct harness_run *run);
+#define HARNESS_SCENARIO(identifier, name, cost, ranks, accept, planted, healthy) \
+    void job_##identifier(struct harness_run *run);
 #include "scenario.def"
 #undef HARNESS_SCENARIO
 

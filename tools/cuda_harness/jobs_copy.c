@@ -14,7 +14,8 @@ static const uint32_t copy_layers = 4, copy_n = 4096;
 static const struct harness_frame batch_frame = { "jobs_copy.c", __LINE__, "take_batches", &harness_main_frame };
 static const struct harness_frame layer_frame = { "jobs_copy.c", __LINE__, "take_layer", &harness_main_frame };
 
-/* ------------------------------------------------------------------------------------------------------------ input batches */
+/* ------------------------------------------------------------------------------------------------------------ input batches
+ */
 
 enum input_mode { INPUT_PAGEABLE, INPUT_SAME_STREAM, INPUT_OWN_STREAM };
 
@@ -107,7 +108,8 @@ void job_no_overlap(struct harness_run *run)
     train_on_copies(run, run->planted ? INPUT_SAME_STREAM : INPUT_OWN_STREAM);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- slow workers */
+/* -------------------------------------------------------------------------------------------------------------- slow
+ * workers */
 
 #define MOST_WORKERS 8
 #define QUEUE_SLOTS 16
@@ -170,7 +172,8 @@ static void loader_stop(struct loader *loader)
 
 static void next_batch(struct harness_run *run, struct loader *loader)
 {
-    struct harness_span span = harness_begin(run, HARNESS_RANGE, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
+    struct harness_span span =
+        harness_begin(run, HARNESS_RANGE, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
     (void)pthread_mutex_lock(&loader->lock);
     while (loader->batches == 0)
         (void)pthread_cond_wait(&loader->changed, &loader->lock);
@@ -208,7 +211,8 @@ void job_slow_input(struct harness_run *run)
     harness_layer_give(run, &layer);
 }
 
-/* ----------------------------------------------------------------------------------------------------- copies in the device */
+/* ----------------------------------------------------------------------------------------------------- copies in the device
+ */
 
 void job_device_copies(struct harness_run *run)
 {

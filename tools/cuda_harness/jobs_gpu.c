@@ -21,7 +21,8 @@ static void iterate(struct harness_run *run, struct harness_block *data, size_t 
     harness_end(run, span);
 }
 
-/** Kernels on two streams, each of a grid for half of the device. Planted: each waits for the one before on the other stream. */
+/** Kernels on two streams, each of a grid for half of the device. Planted: each waits for the one before on the other
+ * stream. */
 void job_event_serialised(struct harness_run *run)
 {
     enum { PAIRS = 10 };

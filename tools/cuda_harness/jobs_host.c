@@ -13,7 +13,8 @@ static void sum_up(struct harness_run *run, const struct harness_layer *layer, c
 {
     struct harness_span span = harness_begin(run, HARNESS_OP, "aten::sum");
     (void)HARNESS_CUDA(run, cudaMemsetAsync(harness_memory(sum), 0, sizeof(float), 0));
-    (void)HARNESS_CUDA(run, harness_launch_sum(harness_memory(layer->c), harness_memory(sum), (size_t)layer->n * layer->n, 0));
+    (void)HARNESS_CUDA(run,
+                       harness_launch_sum(harness_memory(layer->c), harness_memory(sum), (size_t)layer->n * layer->n, 0));
     harness_end(run, span);
 }
 
@@ -58,7 +59,8 @@ void job_explicit_sync(struct harness_run *run)
     harness_layer_give(run, &layer);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ small tensors */
+/* ------------------------------------------------------------------------------------------------------------ small tensors
+ */
 
 enum { TENSORS = 250, TENSOR_NUMBERS = 4096 };
 
@@ -158,7 +160,8 @@ void job_no_graph(struct harness_run *run)
     harness_layer_give(run, &layer);
 }
 
-/* -------------------------------------------------------------------------------------------------- memory from the driver */
+/* -------------------------------------------------------------------------------------------------- memory from the driver
+ */
 
 enum { TEMPORARIES = 4 };
 
@@ -187,7 +190,8 @@ void job_device_malloc(struct harness_run *run)
     harness_layer_give(run, &layer);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------- first use */
+/* ---------------------------------------------------------------------------------------------------------------- first use
+ */
 
 void job_cold_start(struct harness_run *run)
 {

@@ -37,8 +37,8 @@ static void need(struct harness_run *run, bool had)
         run->status = ap_fail(&run->error, AP_ERROR_LIMIT, "the device is full where it must not be");
 }
 
-/** Short-lived and long-lived buffers for six tenths of the device; four buffers of 5 MiB share a segment of 20 MiB. Planted:
- *  they come by turns, so that each segment has both kinds; else all long-lived ones come first. */
+/** Short-lived and long-lived buffers for six tenths of the device; four buffers of 5 MiB share a segment of 20 MiB.
+ * Planted: they come by turns, so that each segment has both kinds; else all long-lived ones come first. */
 static void fill_cache(struct harness_run *run, struct buffers *short_lived, struct buffers *long_lived)
 {
     static const struct harness_frame short_frame = { "jobs_memory.c", __LINE__, "load_temporary", &harness_main_frame };

@@ -23,8 +23,8 @@ static struct harness_reduce_area shared_area(struct harness_run *run)
     return area;
 }
 
-static void all_reduce(struct harness_run *run, const struct harness_block *gradients, const struct harness_reduce_area *area,
-                       uint32_t round)
+static void all_reduce(struct harness_run *run, const struct harness_block *gradients,
+                       const struct harness_reduce_area *area, uint32_t round)
 {
     struct harness_span span = harness_begin(run, HARNESS_OP, "harness::all_reduce");
     (void)HARNESS_CUDA(run, harness_launch_all_reduce(harness_memory(gradients), HARNESS_REDUCE_FLOATS, area, run->rank,

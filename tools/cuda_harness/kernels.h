@@ -12,9 +12,9 @@
 extern "C" {
 #endif
 
-#define HARNESS_COLD_KERNELS 48      /* that differ in their code alone */
+#define HARNESS_COLD_KERNELS 48 /* that differ in their code alone */
 #define HARNESS_REDUCE_BLOCKS 16
-#define HARNESS_REDUCE_RANKS 8       /* at most */
+#define HARNESS_REDUCE_RANKS 8 /* at most */
 
 /** c = a b, square of @n, a multiple of 128: fp16 on tensor cores, summed in fp32. */
 cudaError_t harness_launch_gemm_f16(const void *a, const void *b, float *c, uint32_t n, cudaStream_t stream);

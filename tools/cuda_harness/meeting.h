@@ -23,7 +23,7 @@ struct harness_result {
 struct harness_meeting {
     uint32_t flags[HARNESS_FLAGS]; /* written by devices */
     uint32_t gave_up;
-    atomic_uint arrived;           /* at barriers, all of them */
+    atomic_uint arrived; /* at barriers, all of them */
     struct harness_result results[HARNESS_MOST_RANKS];
     _Alignas(4096) float slots[]; /* 2 * ranks * HARNESS_REDUCE_FLOATS */
 };

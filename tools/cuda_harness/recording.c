@@ -94,7 +94,8 @@ struct linking {
     uint64_t next_id;
 };
 
-static enum ap_status open_rows_of(struct linking *linking, uint32_t thread, struct open_rows **ret_open, struct ap_error *reterr)
+static enum ap_status open_rows_of(struct linking *linking, uint32_t thread, struct open_rows **ret_open,
+                                   struct ap_error *reterr)
 {
     struct ap_gate *gate = &linking->recording->gate;
     for (size_t i = 0; i < linking->thread_count; i++) {
@@ -115,7 +116,8 @@ static int64_t end_ns(const struct harness_row *row)
     return row->start_ns + row->dur_ns;
 }
 
-/** Rows come in order of their start: what ended before this one is closed; the innermost operator or range left is its place. */
+/** Rows come in order of their start: what ended before this one is closed; the innermost operator or range left is its
+ * place. */
 static enum ap_status place_host_row(struct linking *linking, size_t at, bool *ret_keep, struct ap_error *reterr)
 {
     struct harness_row *rows = linking->recording->rows, *row = &rows[at];
@@ -256,7 +258,8 @@ uint32_t harness_resident_blocks(const struct harness_device_properties *device,
     if (!threads || threads > device->threads_per_block)
         return 0;
     uint64_t warps = round_up(threads, warp) / warp;
-    uint64_t blocks = least(device->blocks_per_sm ? device->blocks_per_sm : UINT32_MAX, device->threads_per_sm / warp / warps);
+    uint64_t blocks =
+        least(device->blocks_per_sm ? device->blocks_per_sm : UINT32_MAX, device->threads_per_sm / warp / warps);
     if (kernel->registers_per_thread) {
         /* Registers are given to a warp in units of 256, and each of the four parts of a multiprocessor has a quarter. */
         uint64_t per_warp = round_up((uint64_t)kernel->registers_per_thread * warp, 256);

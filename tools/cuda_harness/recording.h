@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * recording.h - what one run did, row by row: operators and ranges of the host, calls, GPU work, waits, memory. Knows nothing of
- * CUDA or of a file format. Times are nanoseconds since the Unix epoch.
+ * recording.h - what one run did, row by row: operators and ranges of the host, calls, GPU work, waits, memory. Knows
+ * nothing of CUDA or of a file format. Times are nanoseconds since the Unix epoch.
  *
  * Several threads may add rows. A row that could not be added is remembered, and harness_recording_link says so. */
 #ifndef HARNESS_RECORDING_H
@@ -11,10 +11,10 @@
 #include "mem.h"
 
 enum harness_row_kind {
-    HARNESS_OP,       /* an operator; all that it does lies within it on its thread */
-    HARNESS_RANGE,    /* a range that the program marks: ProfilerStep#1, a batch of the DataLoader */
-    HARNESS_RUNTIME,  /* a call of the CUDA runtime */
-    HARNESS_DRIVER,   /* a call of the CUDA driver; left out where a runtime call makes it */
+    HARNESS_OP,      /* an operator; all that it does lies within it on its thread */
+    HARNESS_RANGE,   /* a range that the program marks: ProfilerStep#1, a batch of the DataLoader */
+    HARNESS_RUNTIME, /* a call of the CUDA runtime */
+    HARNESS_DRIVER,  /* a call of the CUDA driver; left out where a runtime call makes it */
     HARNESS_KERNEL,
     HARNESS_COPY,
     HARNESS_SET,
@@ -34,9 +34,9 @@ struct harness_kernel_facts {
 
 struct harness_row {
     enum harness_row_kind kind;
-    const char *name;     /* lives as long as the recording: a literal, or from harness_recording_text */
+    const char *name; /* lives as long as the recording: a literal, or from harness_recording_text */
     int64_t start_ns, dur_ns;
-    uint32_t thread;      /* of host rows */
+    uint32_t thread; /* of host rows */
     uint32_t device, context;
     int64_t stream;       /* -1 = none */
     uint64_t correlation; /* 0 = none; equal for a call and the work that it makes */
@@ -48,9 +48,9 @@ struct harness_row {
             const char *dims, *types; /* JSON arrays as text; NULL = not recorded */
         } op;
         uint32_t call_id;
-        uint64_t bytes;               /* of a copy or set */
+        uint64_t bytes; /* of a copy or set */
         struct {
-            int64_t wait_stream;      /* -1 = unknown */
+            int64_t wait_stream; /* -1 = unknown */
             uint64_t event_id;
             int64_t record_correlation; /* of the call that recorded the event; -1 = unknown */
         } sync;
@@ -76,7 +76,7 @@ struct harness_device_properties {
 /** The run as a whole. Texts live as long as the recording. */
 struct harness_run_facts {
     uint32_t process_id;
-    int64_t start_ns, end_ns; /* of the profiled window */
+    int64_t start_ns, end_ns;  /* of the profiled window */
     uint32_t rank, world_size; /* world_size 0 = not distributed */
     const char *backend;
     int runtime_version, driver_version;
@@ -103,8 +103,8 @@ void harness_recording_add(struct harness_recording *recording, const struct har
 /** A copy that lives as long as the recording; "" where memory is short. */
 const char *harness_recording_text(struct harness_recording *recording, const char *text);
 
-/** Everything is in: put the rows in order of their start, number the operators and ranges, and tell each call and its work in
- *  which of them it was launched. Driver calls within runtime calls go, and rows outside of the profiled window too. */
+/** Everything is in: put the rows in order of their start, number the operators and ranges, and tell each call and its work
+ * in which of them it was launched. Driver calls within runtime calls go, and rows outside of the profiled window too. */
 AP_MUST_CHECK enum ap_status harness_recording_link(struct harness_recording *recording, struct ap_error *reterr);
 
 bool harness_row_is_host(const struct harness_row *row);     /* operators, ranges, calls */
@@ -116,7 +116,9 @@ void harness_call_name(char *name);
 
 /** Blocks of this kernel that fit on one multiprocessor; 0 where it cannot run. */
 uint32_t harness_resident_blocks(const struct harness_device_properties *device, const struct harness_kernel_facts *kernel);
-/** Estimated achieved occupancy, 0 to 100, as PyTorch's profiler estimates it: what is resident, or less where the grid is small. */
-uint32_t harness_occupancy_percent(const struct harness_device_properties *device, const struct harness_kernel_facts *kernel);
+/** Estimated achieved occupancy, 0 to 100, as PyTorch's profiler estimates it: what is resident, or less where the grid is
+ * small. */
+uint32_t harness_occupancy_percent(const struct harness_device_properties *device,
+                                   const struct harness_kernel_facts *kernel);
 
 #endif

@@ -35,9 +35,9 @@ static void frames(struct ap_out *out, const struct harness_frame *frame)
 
 static void block(struct ap_out *out, const struct harness_block *block)
 {
-    ap_out_format(out, "{\"address\": %" PRIu64 ", \"size\": %" PRIu64 ", \"requested_size\": %" PRIu64 ", \"state\": \"%s\", ",
-                  block->address, block->size_bytes, block->requested_bytes,
-                  block->allocated ? "active_allocated" : "inactive");
+    ap_out_format(
+        out, "{\"address\": %" PRIu64 ", \"size\": %" PRIu64 ", \"requested_size\": %" PRIu64 ", \"state\": \"%s\", ",
+        block->address, block->size_bytes, block->requested_bytes, block->allocated ? "active_allocated" : "inactive");
     frames(out, block->frame);
     ap_out_char(out, '}');
 }
@@ -49,11 +49,14 @@ static void segment(struct ap_out *out, const struct harness_segment *segment, u
         allocated_bytes += b->allocated ? b->size_bytes : 0;
         requested_bytes += b->requested_bytes;
     }
-    ap_out_format(out, "{\"device\": %" PRIu32 ", \"address\": %" PRIu64 ", \"total_size\": %" PRIu64
+    ap_out_format(out,
+                  "{\"device\": %" PRIu32 ", \"address\": %" PRIu64 ", \"total_size\": %" PRIu64
                   ", \"allocated_size\": %" PRIu64 ", \"active_size\": %" PRIu64 ", \"requested_size\": %" PRIu64,
                   device_index, segment->address, segment->size_bytes, allocated_bytes, allocated_bytes, requested_bytes);
-    ap_out_format(out, ", \"stream\": %" PRIu64 ", \"segment_type\": \"%s\", \"segment_pool_id\": [0, 0], "
-                  "\"is_expandable\": false, ", segment->stream, segment->small ? "small" : "large");
+    ap_out_format(out,
+                  ", \"stream\": %" PRIu64 ", \"segment_type\": \"%s\", \"segment_pool_id\": [0, 0], "
+                  "\"is_expandable\": false, ",
+                  segment->stream, segment->small ? "small" : "large");
     frames(out, segment->frame);
     ap_out_string(out, ", \"blocks\": [");
     for (const struct harness_block *b = segment->first; b; b = b->next) {
@@ -65,10 +68,11 @@ static void segment(struct ap_out *out, const struct harness_segment *segment, u
 
 static void entry(struct ap_out *out, const struct harness_entry *entry)
 {
-    ap_out_format(out, "{\"action\": \"%s\", \"%s\": %" PRIu64 ", \"size\": %" PRIu64 ", \"stream\": %" PRIu64
-                  ", \"time_us\": %" PRId64 ", ", action_name(entry->action),
-                  entry->action == HARNESS_OOM ? "device_free" : "addr", entry->address, entry->size_bytes, entry->stream,
-                  entry->time_us);
+    ap_out_format(out,
+                  "{\"action\": \"%s\", \"%s\": %" PRIu64 ", \"size\": %" PRIu64 ", \"stream\": %" PRIu64
+                  ", \"time_us\": %" PRId64 ", ",
+                  action_name(entry->action), entry->action == HARNESS_OOM ? "device_free" : "addr", entry->address,
+                  entry->size_bytes, entry->stream, entry->time_us);
     frames(out, entry->frame);
     ap_out_char(out, '}');
 }
@@ -98,7 +102,8 @@ static void write_snapshot(struct ap_out *out, const void *self)
         ap_out_string(out, i ? ",\n" : "\n");
         entry(out, harness_allocator_entry(allocator, i));
     }
-    ap_out_string(out, "]],\n\"allocator_settings\": {\"PYTORCH_CUDA_ALLOC_CONF\": \"\", \"max_split_size\": -1, "
+    ap_out_string(out,
+                  "]],\n\"allocator_settings\": {\"PYTORCH_CUDA_ALLOC_CONF\": \"\", \"max_split_size\": -1, "
                   "\"garbage_collection_threshold\": 0.0, \"expandable_segments\": false},\n\"external_annotations\": [");
     for (size_t i = 0; i < allocator->annotation_count; i++) {
         ap_out_string(out, i ? ",\n" : "\n");

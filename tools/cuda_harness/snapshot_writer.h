@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * snapshot_writer.h - the state and the history of an allocator as torch.cuda.memory._snapshot() and json.dump write them. */
+ * snapshot_writer.h - the state and the history of an allocator as torch.cuda.memory._snapshot() and json.dump write them.
+ */
 #ifndef HARNESS_SNAPSHOT_WRITER_H
 #define HARNESS_SNAPSHOT_WRITER_H
 

@@ -89,11 +89,13 @@ static void kernel_args(const struct trace_writing *writing, const struct harnes
     ap_out_number(out, blocks_per_sm);
     ap_out_string(out, ", \"warps per SM\": ");
     ap_out_number(out, blocks_per_sm * threads / (device->warp_size ? device->warp_size : 32));
-    ap_out_format(out, ", \"grid\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "], \"block\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]",
+    ap_out_format(out,
+                  ", \"grid\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "], \"block\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]",
                   grid[0], grid[1], grid[2], block[0], block[1], block[2]);
     ap_out_format(out, ", \"est. achieved occupancy %%\": %" PRIu32, harness_occupancy_percent(device, kernel));
     if (kernel->graph_id)
-        ap_out_format(out, ", \"graph id\": %" PRIu32 ", \"graph node id\": %" PRIu64, kernel->graph_id, kernel->graph_node_id);
+        ap_out_format(out, ", \"graph id\": %" PRIu32 ", \"graph node id\": %" PRIu64, kernel->graph_id,
+                      kernel->graph_node_id);
 }
 
 static void transfer_args(struct ap_out *out, const struct harness_row *row)
@@ -113,9 +115,10 @@ static void gpu_args(struct trace_writing *writing, const struct harness_row *ro
         harness_json_string(out, row->name);
         ap_out_string(out, ", ");
         if (row->as.sync.wait_stream >= 0)
-            ap_out_format(out, "\"wait_on_stream\": %" PRId64 ", \"wait_on_cuda_event_record_corr_id\": %" PRId64
-                          ", \"wait_on_cuda_event_id\": %" PRIu64 ", ", row->as.sync.wait_stream,
-                          row->as.sync.record_correlation, row->as.sync.event_id);
+            ap_out_format(out,
+                          "\"wait_on_stream\": %" PRId64 ", \"wait_on_cuda_event_record_corr_id\": %" PRId64
+                          ", \"wait_on_cuda_event_id\": %" PRIu64 ", ",
+                          row->as.sync.wait_stream, row->as.sync.record_correlation, row->as.sync.event_id);
     } else if (row->kind == HARNESS_KERNEL) {
         member(out, "queued", 0);
     }
@@ -214,7 +217,8 @@ static void duration(struct trace_writing *writing, const struct harness_row *ro
         flow(writing, row);
 }
 
-static void name_row(struct trace_writing *writing, const char *what, int64_t pid, int64_t tid, const char *key, const char *name)
+static void name_row(struct trace_writing *writing, const char *what, int64_t pid, int64_t tid, const char *key,
+                     const char *name)
 {
     begin_event(writing);
     ap_out_format(writing->out, "\"name\": \"%s\", \"ph\": \"M\", ", what);
@@ -264,7 +268,8 @@ static void header(struct trace_writing *writing)
         device_properties(out, &recording->device);
     ap_out_string(out, "],\n");
     if (run->runtime_version)
-        ap_out_format(out, "  \"cupti_version\": %" PRIu32 ",\n  \"cuda_runtime_version\": %d,\n  \"cuda_driver_version\": %d,\n",
+        ap_out_format(out,
+                      "  \"cupti_version\": %" PRIu32 ",\n  \"cuda_runtime_version\": %d,\n  \"cuda_driver_version\": %d,\n",
                       run->cupti_version, run->runtime_version, run->driver_version);
     if (run->world_size) {
         ap_out_string(out, "  \"distributedInfo\": {\"backend\": ");
@@ -286,7 +291,7 @@ static void footer(struct trace_writing *writing)
     ap_out_string(out, ", ");
     time_member(writing, "dur", run->end_ns - run->start_ns);
     ap_out_string(out, ", \"pid\": \"Spans\", \"tid\": \"PyTorch Profiler\", \"name\": \"PyTorch Profiler (0)\", "
-                  "\"args\": {\"Op count\": 0}}");
+                       "\"args\": {\"Op count\": 0}}");
     begin_event(writing);
     ap_out_string(out, "\"name\": \"Record Window End\", \"ph\": \"i\", \"s\": \"g\", \"pid\": \"\", \"tid\": \"\", ");
     ts(writing, run->end_ns);
@@ -299,8 +304,11 @@ static void write_trace(struct ap_out *out, const void *self)
 {
     const struct harness_recording *recording = self;
     int64_t start_ns = recording->run.start_ns;
-    struct trace_writing writing = { .recording = recording, .out = out, .base_ns = start_ns - start_ns % hour_ns,
-                                     .pid = recording->run.process_id, .first = true };
+    struct trace_writing writing = { .recording = recording,
+                                     .out = out,
+                                     .base_ns = start_ns - start_ns % hour_ns,
+                                     .pid = recording->run.process_id,
+                                     .first = true };
     header(&writing);
     for (size_t i = 0; i < recording->row_count; i++) {
         const struct harness_row *row = &recording->rows[i];

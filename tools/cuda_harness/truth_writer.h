@@ -7,17 +7,19 @@
 
 struct harness_truth {
     const char *cause;
-    bool planted;              /* false: the healthy twin */
-    const char *twin;          /* name of the other directory */
-    const char *recording;     /* "gpu", "model" */
+    bool planted;          /* false: the healthy twin */
+    const char *twin;      /* name of the other directory */
+    const char *recording; /* "gpu", "model" */
     const char *made_by;
-    const char *const *accept; /* rules that name the cause, the most fitting first; ends with NULL; none on a healthy twin */
-    const char *unit;          /* "us", "bytes" */
+    const char *const
+        *accept;      /* rules that name the cause, the most fitting first; ends with NULL; none on a healthy twin */
+    const char *unit; /* "us", "bytes" */
     bool cost_known;
     int64_t planted_cost;
     const char *note;
 };
 
-AP_MUST_CHECK enum ap_status harness_truth_write(const struct harness_truth *truth, const char *path, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status harness_truth_write(const struct harness_truth *truth, const char *path,
+                                                 struct ap_error *reterr);
 
 #endif

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """A model of PyTorch's CUDA caching allocator that writes its own history and snapshot.
 
-It follows the rules of CUDACachingAllocator.cpp as far as snapshots show them: requests rounded to 512 bytes (or to divisions of
-powers of two), a small and a large pool per stream and private pool, segments of 2 MiB, 20 MiB or the request rounded to 2 MiB,
-best fit, splitting and merging, frees that wait for a stream, and what it does when the driver refuses memory: complete the
-waiting frees, give wholly free segments back, try once more, fail. It knows nothing of any job or report.
+It follows the rules of CUDACachingAllocator.cpp as far as snapshots show them: requests rounded to 512 bytes (or to
+divisions of powers of two), a small and a large pool per stream and private pool, segments of 2 MiB, 20 MiB or the request
+rounded to 2 MiB, best fit, splitting and merging, frees that wait for a stream, and what it does when the driver refuses
+memory: complete the waiting frees, give wholly free segments back, try once more, fail. It knows nothing of any job or
+report.
 
 It also keeps its own books (bytes requested, active and reserved, and their peaks), so that figures drawn from it are
 independent of every reader of its snapshots.
@@ -53,7 +54,8 @@ class Allocator:
     others_bytes: what contexts, libraries and other processes hold of the capacity.
     newest: entries carry pool_id, compile_context and user_metadata, as PyTorch of 2026 writes them."""
 
-    def __init__(self, clock, device=0, capacity_bytes=40 * GIB, expandable=False, base_address=0x7F2A00000000, others_bytes=0,
+    def __init__(self, clock, device=0, capacity_bytes=40 * GIB, expandable=False, base_address=0x7F2A00000000,
+                 others_bytes=0,
                  max_split_bytes=None, roundup_divisions=0, newest=False, limit_bytes=None):
         self.clock, self.device, self.capacity_bytes, self.expandable = clock, device, capacity_bytes, expandable
         self.others_bytes, self.max_split_bytes, self.roundup_divisions = others_bytes, max_split_bytes, roundup_divisions
@@ -179,7 +181,8 @@ class Allocator:
     def growth(self, size, small, stream):
         """Bytes to map behind the end of the one expandable segment of the pool, and that segment."""
         page, kind = (SMALL_SEGMENT, "small") if small else (LARGE_SEGMENT, "large")
-        segment = next((s for s in self.segments if s["is_expandable"] and s["segment_type"] == kind and s["stream"] == stream),
+        segment = next((s for s in self.segments if s["is_expandable"] and s["segment_type"] == kind
+                        and s["stream"] == stream),
                        None)
         tail = segment["blocks"][-1] if segment else None
         tail_free = tail["size"] if tail and tail["state"] == "inactive" else 0
@@ -279,7 +282,8 @@ class Allocator:
         segment["requested_size"] -= requested
         self.active_bytes -= requested
         block.update(state="inactive", frames=[])
-        self.note("free_completed", stack, segment["stream"], segment["segment_pool_id"], addr=block["address"], size=requested)
+        self.note("free_completed", stack, segment["stream"], segment["segment_pool_id"], addr=block["address"],
+                  size=requested)
         if index + 1 < len(blocks) and blocks[index + 1]["state"] == "inactive":
             block["size"] += blocks.pop(index + 1)["size"]
         if index > 0 and blocks[index - 1]["state"] == "inactive":
@@ -292,7 +296,8 @@ class Allocator:
             pool = tuple(segment["segment_pool_id"])
             if segment["is_expandable"]:
                 self.unmap_tail(segment, stack)
-            elif (pool == DEFAULT_POOL or pool in self.dropped_pools) and all(b["state"] == "inactive" for b in segment["blocks"]):
+            elif (pool == DEFAULT_POOL or pool in self.dropped_pools) and all(b["state"] == "inactive"
+                                                                              for b in segment["blocks"]):
                 self.segments.remove(segment)
                 self.reserved_bytes -= segment["total_size"]
                 self.ask_driver("cudaFree", segment["total_size"])

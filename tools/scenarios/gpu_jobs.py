@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The jobs that the scenarios run on the modelled GPU: each does what its settings say, and a scenario changes one of them.
 
-Training is a small transformer under PyTorch's eager mode: DataLoader, copy of the batch, forward, loss, backward on the autograd
-thread, AdamW. Sizes are those of real models cut to few layers, so that kernels take from some to some hundred microseconds.
+Training is a small transformer under PyTorch's eager mode: DataLoader, copy of the batch, forward, loss, backward on the
+autograd thread, AdamW. Sizes are those of real models cut to few layers, so that kernels take from some to some hundred
+microseconds.
 """
 import os
 import sys
@@ -11,11 +12,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gpu_model import AMPERE, HOPPER, Kernel, Run  # noqa: E402
 
 LOADER = "enumerate(DataLoader)#_%sDataLoaderIter.__next__"
-LAYER_NORM = "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>(int, float, c10::BFloat16 const*)"
-REDUCE = "void at::native::reduce_kernel<128, 4, at::native::ReduceOp<c10::BFloat16, at::native::func_wrapper_t<c10::BFloat16> > >"
+LAYER_NORM = ("void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>"
+              "(int, float, c10::BFloat16 const*)")
+REDUCE = ("void at::native::reduce_kernel<128, 4, "
+          "at::native::ReduceOp<c10::BFloat16, at::native::func_wrapper_t<c10::BFloat16> > >")
 FLASH = "void pytorch_flash::flash_%s_kernel<Flash_%s_kernel_traits<64, 128, 128, 4, cutlass::bfloat16_t> >"
 SOFTMAX = "void at::native::(anonymous namespace)::cunn_SoftMax%s<8, c10::BFloat16, float, c10::BFloat16>"
-FUSED_ADAM = ("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::TensorListMetadata<4>, "
+FUSED_ADAM = ("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
+              "namespace)::TensorListMetadata<4>, "
               "at::native::(anonymous namespace)::FusedAdamMathFunctor<float, 4, at::native::ADAM_MODE::ADAMW, false> >")
 CUB = "void cub::%s<cub::DevicePolicy, bool*, int*, int>(bool*, int*, int)"
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -73,8 +77,10 @@ class Training(Job):
         "input_bytes": 256 << 10, "pinned": True, "prefetch": False,
         "batch_ms": 24.0, "workers": 8,
         "sync_at_end": False, "items": 0, "log_us": 60.0, "python_us": 9.0,
-        "optimizer": "fused", "micro_batches": 1, "reduce": None, "reduce_every": 1, "bus_bytes_per_s": 60e9, "peer_lag_us": 0.0,
-        "scratch_mib": 0, "pin_each_batch": False, "masked": "", "attention_kind": "flash", "zero_grad": "none", "cast_weights": False,
+        "optimizer": "fused", "micro_batches": 1, "reduce": None, "reduce_every": 1, "bus_bytes_per_s": 60e9,
+        "peer_lag_us": 0.0, "bucket_bytes": 16 << 20,
+        "scratch_mib": 0, "pin_each_batch": False, "masked": "", "attention_kind": "flash", "zero_grad": "none",
+        "cast_weights": False,
         "casts": False, "uploads": False, "collect_garbage": False, "collect_ms": 22.0, "empty_cache": False, "segments": 10,
     }
 
@@ -140,7 +146,9 @@ class Training(Job):
         """Workers make a batch each in batch_ms, all at the same time; the loop waits for the next one."""
         main = self.main
         self.batches += 1
-        ready = self.start_ns + self.run.ns(self.batches * self.batch_ms * 1000 / max(1, self.workers) - self.batch_ms * 500, "batch")
+        ready = self.start_ns + self.run.ns(self.batches * self.batch_ms * 1000 / max(1,
+                                                                                      self.workers) - self.batch_ms * 500,
+                                            "batch")
         with main.span(LOADER % ("MultiProcessing" if self.workers else "SingleProcess"), enter_us=22.0, leave_us=6.0):
             if self.workers:
                 main.sleep_until(ready)
@@ -183,7 +191,8 @@ class Training(Job):
         backward = [(["aten::mm"], [run.gemm(tokens, inputs, outputs, self.dtype, "nn")]),
                     (["aten::mm"], [run.gemm(outputs, inputs, tokens, self.dtype, "nt")]),
                     (["aten::sum"], [run.streaming(REDUCE, tokens * outputs * BF16)])]
-        return Op(["aten::linear", "aten::addmm"], cast + [run.gemm(tokens, outputs, inputs, self.dtype)], "AddmmBackward0", backward,
+        return Op(["aten::linear", "aten::addmm"], cast + [run.gemm(tokens, outputs, inputs, self.dtype)], "AddmmBackward0",
+                  backward,
                   parameter=outputs * inputs)
 
     def norm(self):
@@ -201,13 +210,15 @@ class Training(Job):
         """Scores, softmax and product as operators of their own, over 16 heads and sequences of 1,024."""
         run, tokens, scores = self.run, self.tokens, self.tokens * 1024 * 16
         product = run.gemm(tokens, 1024, self.width)
-        softmax = Op(["aten::softmax", "aten::_softmax"], [run.streaming(SOFTMAX % "Forward", scores * BF16 * 2)], "SoftmaxBackward0",
+        softmax = Op(["aten::softmax", "aten::_softmax"], [run.streaming(SOFTMAX % "Forward", scores * BF16 * 2)],
+                     "SoftmaxBackward0",
                      [(["aten::_softmax_backward_data"], [run.streaming(SOFTMAX % "Backward", scores * BF16 * 3)])])
         scale = Op(["aten::div"], [run.elementwise("DivFunctor<c10::BFloat16>", scores * BF16 * 2)], "DivBackward0",
                    [(["aten::div"], [run.elementwise("DivFunctor<c10::BFloat16>", scores * BF16 * 2)])])
 
         def batched():
-            return Op(["aten::matmul", "aten::bmm"], [product], "BmmBackward0", [(["aten::bmm"], [product]), (["aten::bmm"], [product])])
+            return Op(["aten::matmul", "aten::bmm"], [product], "BmmBackward0",
+                      [(["aten::bmm"], [product]), (["aten::bmm"], [product])])
         return [batched(), scale, softmax, batched()]
 
     def fused_attention(self):
@@ -226,7 +237,8 @@ class Training(Job):
     def cast(self, width):
         """To 32 bits and back, as code does that does not trust autocast."""
         run, nbytes = self.run, self.tokens * width * BF16
-        name = "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&), std::array<char*, 2ul>, 4>"
+        name = ("void at::native::unrolled_elementwise_kernel<"
+                "at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&), std::array<char*, 2ul>, 4>")
         names = ["aten::to", "aten::_to_copy", "aten::copy_"]
         return [Op(names, [run.streaming(name, nbytes * 3)], "ToCopyBackward0", [(names, [run.streaming(name, nbytes * 3)])])
                 for _ in range(2)] if self.casts else []
@@ -234,9 +246,11 @@ class Training(Job):
     def layer(self):
         width = self.width
         add = self.pointwise("aten::add", "CUDAFunctor_add<c10::BFloat16>", "AddBackward0", width, 3, backward=False)
-        return [self.norm(), self.linear(3 * width, width), *self.cast(3 * width), *self.attention(), self.linear(width, width), add,
+        return [self.norm(), self.linear(3 * width, width), *self.cast(3 * width), *self.attention(),
+                self.linear(width, width), add,
                 self.norm(), self.linear(4 * width, width), *self.cast(4 * width),
-                self.pointwise("aten::gelu", "GeluCUDAKernelImpl", "GeluBackward0", 4 * width), self.linear(width, 4 * width), add]
+                self.pointwise("aten::gelu", "GeluCUDAKernelImpl", "GeluBackward0", 4 * width),
+                self.linear(width, 4 * width), add]
 
     def loss(self):
         run, nbytes = self.run, self.tokens * self.vocabulary * BF16
@@ -244,9 +258,11 @@ class Training(Job):
                   [run.streaming(SOFTMAX % "Forward", 2 * nbytes)], "LogSoftmaxBackward0",
                   [(["aten::_log_softmax_backward_data"], [run.streaming(SOFTMAX % "Backward", 3 * nbytes)])])
         nll = Op(["aten::nll_loss_nd", "aten::nll_loss_forward"],
-                 [Kernel("void at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda_kernel_2d<float, float, long>", 6.5, 1, 32)],
+                 [Kernel("void at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda_kernel_2d<float, "
+                         "float, long>", 6.5, 1, 32)],
                  "NllLossBackward0", [(["aten::nll_loss_backward"],
-                                       [Kernel("void at::native::(anonymous namespace)::nll_loss_backward_reduce_cuda_kernel_2d<float>", 3.5, 1, 32)])])
+                                       [Kernel("void at::native::(anonymous "
+                                               "namespace)::nll_loss_backward_reduce_cuda_kernel_2d<float>", 3.5, 1, 32)])])
         return [self.linear(self.vocabulary, self.width), soft, nll]
 
     def model(self):
@@ -257,14 +273,16 @@ class Training(Job):
         """Indexing with a mask: how many are selected, the host has to read. A choice by the mask keeps the shape."""
         main = self.main
         if self.masked == "where":
-            self.apply(main, ["aten::where"], [self.run.elementwise("where_kernel_impl", self.tokens * self.width * BF16 * 2)])
+            self.apply(main, ["aten::where"],
+                       [self.run.elementwise("where_kernel_impl", self.tokens * self.width * BF16 * 2)])
             return
         with main.op("aten::index", 6.0):
             with main.op("aten::nonzero", 9.0):
                 main.launch(self.compute, Kernel(CUB % "DeviceReduceSingleTileKernel", 3.4, 1, 256))
                 main.copy_out(self.compute, 8)
                 main.launch(self.compute, Kernel(CUB % "DeviceSelectSweepKernel", 5.2, 64, 128))
-            main.launch(self.compute, self.run.streaming("void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel>",
+            main.launch(self.compute,
+                        self.run.streaming("void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel>",
                                                          self.tokens * 16))
 
     def upload_number(self):
@@ -320,9 +338,10 @@ class Training(Job):
                 with auto.op("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 3.0):
                     with auto.op("torch::autograd::AccumulateGrad", 4.0, 0.3):
                         if self.zero_grad == "fill" or accumulates:
-                            self.apply(auto, ["aten::add_"], [self.run.elementwise("CUDAFunctor_add<c10::BFloat16>", 3 * op.parameter * BF16)])
+                            self.apply(auto, ["aten::add_"],
+                                       [self.run.elementwise("CUDAFunctor_add<c10::BFloat16>", 3 * op.parameter * BF16)])
                 filled += op.parameter * BF16
-                if reduce and filled >= 16 << 20:
+                if reduce and filled >= self.bucket_bytes:
                     self.bucket_full(filled)
                     filled = 0
             auto.python(1.5)
@@ -385,7 +404,8 @@ class Training(Job):
                 for size in self.parameters():
                     self.update_one(size)
 
-    UPDATE = (("aten::mul_", "MulFunctor<float>", 2), ("aten::lerp_", "lerp_scalar_kernel", 3), ("aten::mul_", "MulFunctor<float>", 2),
+    UPDATE = (("aten::mul_", "MulFunctor<float>", 2), ("aten::lerp_", "lerp_scalar_kernel", 3),
+              ("aten::mul_", "MulFunctor<float>", 2),
               ("aten::addcmul_", "addcmul_cuda_scalar_tensor2_kernel", 3), ("aten::sqrt", "sqrt_kernel_cuda", 2),
               ("aten::div_", "DivFunctor<float>", 2), ("aten::add_", "CUDAFunctorOnSelf_add<float>", 2),
               ("aten::addcdiv_", "addcdiv_cuda_kernel", 4))
@@ -428,10 +448,13 @@ class Decoder(Job):
     def layer(self):
         run, nbytes, weights = self.run, self.width * BF16 * 8, self.width * self.width * BF16
         gemv = "void gemv2T_kernel_val<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, float, 128, 16, 4, 4, false>"
-        norm = [(["aten::pow"], run.elementwise("pow_tensor_scalar_kernel_impl", nbytes)), (["aten::mean"], run.streaming(REDUCE, nbytes)),
-                (["aten::rsqrt"], run.elementwise("rsqrt_kernel_cuda", nbytes)), (["aten::mul"], run.elementwise("MulFunctor<float>", nbytes))]
+        norm = [(["aten::pow"], run.elementwise("pow_tensor_scalar_kernel_impl", nbytes)),
+                (["aten::mean"], run.streaming(REDUCE, nbytes)),
+                (["aten::rsqrt"], run.elementwise("rsqrt_kernel_cuda", nbytes)),
+                (["aten::mul"], run.elementwise("MulFunctor<float>", nbytes))]
         parts = norm + [(["aten::linear", "aten::addmm"], run.streaming(gemv, 3 * weights)),
-                        (["aten::mul"], run.elementwise("MulFunctor<c10::BFloat16>", nbytes)), (["aten::neg"], run.elementwise("neg_kernel", nbytes)),
+                        (["aten::mul"], run.elementwise("MulFunctor<c10::BFloat16>", nbytes)),
+                        (["aten::neg"], run.elementwise("neg_kernel", nbytes)),
                         (["aten::cat"], run.elementwise("CatArrayBatchedCopy<c10::BFloat16>", nbytes)),
                         (["aten::add"], run.elementwise("CUDAFunctor_add<c10::BFloat16>", nbytes)),
                         (["aten::scaled_dot_product_attention"], Kernel(FLASH % ("fwd_splitkv", "fwd"), 4.2, 16, 128, 255)),
@@ -459,7 +482,8 @@ class Decoder(Job):
 
 
 class Towers(Job):
-    """Inference of two independent towers on a stream each, both too narrow to fill the device; the results meet at the end."""
+    """Inference of two independent towers on a stream each, both too narrow to fill the device; the results meet at the
+    end."""
     DEFAULTS = {"spec": AMPERE, "steps": 6, "blocks": 14, "rows": 1024, "width": 1024, "ordered": False}
 
     def step(self, index):
@@ -485,7 +509,8 @@ class Towers(Job):
 
 
 class CustomKernel(Job):
-    """A custom operator beside ordinary ones: its grid is one block for each sample of a small batch, or one for each tile."""
+    """A custom operator beside ordinary ones: its grid is one block for each sample of a small batch, or one for each
+    tile."""
     DEFAULTS = {"spec": AMPERE, "steps": 6, "calls": 8, "samples": 12, "tiled": True}
 
     def step(self, index):
@@ -498,15 +523,18 @@ class CustomKernel(Job):
             blocks = 432 if self.tiled else self.samples
             us = 3.0 + alone_us / min(blocks, run.spec.sms)
             main.python(6)
-            self.apply(main, ["my_ops::windowed_scan"], [Kernel("void my_ops::windowed_scan_kernel<float, 256>(float const*, float*, int, int)",
+            self.apply(main, ["my_ops::windowed_scan"],
+                       [Kernel("void my_ops::windowed_scan_kernel<float, 256>(float const*, float*, int, int)",
                                                                us, blocks, 256, registers=64)])
 
 
 class Pointwise(Job):
     """Inference of layers with a long pointwise tail: as single operators, or fused by a compiler."""
     DEFAULTS = {"spec": AMPERE, "steps": 6, "layers": 4, "rows": 8192, "width": 2048, "fused": False}
-    CHAIN = (("aten::pow", "pow_tensor_scalar_kernel_impl"), ("aten::mul", "MulFunctor<c10::BFloat16>"), ("aten::add", "CUDAFunctor_add<c10::BFloat16>"),
-             ("aten::mul", "MulFunctor<c10::BFloat16>"), ("aten::tanh", "tanh_kernel_cuda"), ("aten::add", "CUDAFunctorOnSelf_add<c10::BFloat16>"),
+    CHAIN = (("aten::pow", "pow_tensor_scalar_kernel_impl"), ("aten::mul", "MulFunctor<c10::BFloat16>"),
+             ("aten::add", "CUDAFunctor_add<c10::BFloat16>"),
+             ("aten::mul", "MulFunctor<c10::BFloat16>"), ("aten::tanh", "tanh_kernel_cuda"),
+             ("aten::add", "CUDAFunctorOnSelf_add<c10::BFloat16>"),
              ("aten::mul", "MulFunctor<c10::BFloat16>"), ("aten::mul", "MulFunctor<c10::BFloat16>"))
 
     def step(self, index):
@@ -529,11 +557,13 @@ class Pointwise(Job):
     def eager_tail(self, nbytes):
         for name, functor in self.CHAIN:
             self.main.python(5)
-            self.apply(self.main, [name], [self.run.elementwise(functor, nbytes * (3 if "functor_add" in functor.lower() else 2))])
+            self.apply(self.main, [name],
+                       [self.run.elementwise(functor, nbytes * (3 if "functor_add" in functor.lower() else 2))])
 
     def fused_tail(self, nbytes):
         with self.main.op("triton_poi_fused_add_mul_pow_tanh_0", 5.0):
-            self.main.launch(self.compute, self.run.streaming("triton_poi_fused_add_mul_pow_tanh_0", nbytes * 3), "cuLaunchKernelEx", 4.2)
+            self.main.launch(self.compute, self.run.streaming("triton_poi_fused_add_mul_pow_tanh_0", nbytes * 3),
+                             "cuLaunchKernelEx", 4.2)
 
 
 class CopiedCache(Job):
@@ -552,13 +582,15 @@ class CopiedCache(Job):
                     with main.op("aten::copy_", 5.0):
                         main.copy_inside(self.compute, self.cache_bytes)
             else:
-                self.apply(main, ["aten::index_copy_"], [run.streaming("void at::native::index_copy_kernel_impl<c10::BFloat16>", 1 << 20)])
+                self.apply(main, ["aten::index_copy_"],
+                           [run.streaming("void at::native::index_copy_kernel_impl<c10::BFloat16>", 1 << 20)])
             self.apply(main, ["aten::scaled_dot_product_attention", "aten::_flash_attention_forward"],
                        [Kernel(FLASH % ("fwd", "fwd"), 96.0, 512, 128, registers=255, fit=2)])
 
 
 class ColdTraining(Training):
-    """The recording begins with the first steps of the process: modules are loaded at the first use of a kernel, the pool grows."""
+    """The recording begins with the first steps of the process: modules are loaded at the first use of a kernel, the pool
+    grows."""
     DEFAULTS = {"cold": True, "tokens": 2048, "steps": 6, "first_step": 0}
 
     def prepare(self):
@@ -574,13 +606,17 @@ class ColdTraining(Training):
 
 
 class Convolutions(Job):
-    """Inference of a convolutional network in bfloat16: channels first with conversions around each convolution, or channels last."""
+    """Inference of a convolutional network in bfloat16: channels first with conversions around each convolution, or channels
+    last."""
     DEFAULTS = {"spec": AMPERE, "steps": 6, "blocks": 6, "batch": 64, "channels": 256, "side": 28, "channels_last": False}
-    CONVOLUTION = ("sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x32_stage4_warpsize2x2x1_g1_"
+    CONVOLUTION = ("sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x32_"
+                   "stage4_warpsize2x2x1_g1_"
                    "tensor16x8x16_kernel_cudnn")
-    CONVERT = ("void cudnn::engines_precompiled::%sKernel<__nv_bfloat16, __nv_bfloat16, float, false, true, (cudnnKernelDataType_t)0>"
+    CONVERT = ("void cudnn::engines_precompiled::%sKernel<__nv_bfloat16, __nv_bfloat16, float, false, true, "
+               "(cudnnKernelDataType_t)0>"
                "(cudnn::engines_precompiled::%s_params_t<float>, __nv_bfloat16 const*, __nv_bfloat16*)")
-    NORM = "void cudnn::bn_fw_inf_1C11_kernel_NCHW<__nv_bfloat16, float, true, 1>(float, float, cudnnTensorStruct, __nv_bfloat16 const*)"
+    NORM = ("void cudnn::bn_fw_inf_1C11_kernel_NCHW<__nv_bfloat16, float, true, 1>"
+            "(float, float, cudnnTensorStruct, __nv_bfloat16 const*)")
 
     def step(self, index):
         main, run = self.main, self.run
@@ -593,10 +629,12 @@ class Convolutions(Job):
         main.python(30)
         for _ in range(self.blocks):
             main.python(12)
-            self.apply(main, ["aten::conv2d", "aten::convolution", "aten::_convolution", "aten::cudnn_convolution"], kernels, 8.0)
+            self.apply(main, ["aten::conv2d", "aten::convolution", "aten::_convolution", "aten::cudnn_convolution"],
+                       kernels, 8.0)
             main.python(9)
             self.apply(main, ["aten::batch_norm", "aten::cudnn_batch_norm"], [run.streaming(self.NORM, nbytes * 2)])
-            self.apply(main, ["aten::relu_", "aten::clamp_min_"], [run.elementwise("clamp_min_scalar_kernel_impl", nbytes * 2)])
+            self.apply(main, ["aten::relu_", "aten::clamp_min_"],
+                       [run.elementwise("clamp_min_scalar_kernel_impl", nbytes * 2)])
 
 
 class Compiled(Job):
@@ -621,7 +659,8 @@ class Compiled(Job):
         if self.recompiles and index % 2 == 0 and index:
             self.compile()
         with main.op("Torch-Compiled Region: %d/%d" % (piece, self.version), 14.0, 4.0):
-            with main.span("## Call CompiledFxGraph f%02d%02dq6w3n4c5v8b9m1x0z2s4d6g8j0 ##" % (piece, self.version), enter_us=16.0):
+            with main.span("## Call CompiledFxGraph f%02d%02dq6w3n4c5v8b9m1x0z2s4d6g8j0 ##" % (piece, self.version),
+                           enter_us=16.0):
                 for _ in range(layers):
                     self.compiled_layer()
 
@@ -630,7 +669,8 @@ class Compiled(Job):
         with main.op("aten::mm", 7.0):
             main.launch(self.compute, run.gemm(self.rows, self.width, self.width))
         with main.op("triton_per_fused_add_native_layer_norm_gelu_0", 4.5):
-            main.launch(self.compute, run.streaming("triton_per_fused_add_native_layer_norm_gelu_0", self.rows * self.width * 6),
+            main.launch(self.compute,
+                        run.streaming("triton_per_fused_add_native_layer_norm_gelu_0", self.rows * self.width * 6),
                         "cuLaunchKernelEx", 4.2)
 
     def broken(self):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """A small discrete-event model of a host and a GPU that writes traces in the dialect of PyTorch's profiler.
 
-A Run holds one traced process. Its Host threads have a clock each: operators, Python and calls of the runtime move it. What they
-launch is placed on a Device at once, since all that a piece of work can wait for was launched before it:
+A Run holds one traced process. Its Host threads have a clock each: operators, Python and calls of the runtime move it. What
+they launch is placed on a Device at once, since all that a piece of work can wait for was launched before it:
 
 - a stream is a FIFO; an event of another stream can hold it back (Host.record, Host.wait_event);
 - kernels share the multiprocessors: a kernel starts when as much of the device is free as its grid can fill;
-- each direction has one copy engine; copies from pageable memory are staged by the host, which waits for the stream before and
+- each direction has one copy engine; copies from pageable memory are staged by the host, which waits for the stream before
+and
   for the copy itself;
 - at most 1,024 pieces of work wait in the launch queue, then launching blocks;
 - kernels of a graph follow each other without the host.
@@ -41,7 +42,8 @@ class Spec:
     UNALIGNED = "cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_%s_align1"
 
     def __init__(self, text, sms, tensor_flops, fp32_flops, bytes_per_s, gemm, gemm_tf32, gemm_fp32):
-        self.text, self.sms, self.tensor_flops, self.fp32_flops, self.bytes_per_s = text, sms, tensor_flops, fp32_flops, bytes_per_s
+        self.text, self.sms, self.bytes_per_s = text, sms, bytes_per_s
+        self.tensor_flops, self.fp32_flops = tensor_flops, fp32_flops
         self.gemm_names = {"bf16": gemm, "tf32": gemm_tf32, "fp32": gemm_fp32}
 
     def flops_per_s(self, dtype):
@@ -51,15 +53,18 @@ class Spec:
 AMPERE = Spec(A100, 108, 312e12, 19.5e12, 1.55e12, "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_%s",
               "cutlass_80_tensorop_s1688gemm_128x128_16x5_%s_align4", "ampere_sgemm_128x128_%s")
 HOPPER = Spec(H100, 132, 989e12, 67e12, 3.35e12,
-              "sm90_xmma_gemm_bf16bf16_bf16f32_f32_%s_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
-              "sm80_xmma_gemm_f32f32_tf32f32_f32_%s_n_tilesize128x128x16_stage4_warpsize2x2x1_tensor16x8x8_execute_kernel__5x_cublas",
-              "sm80_xmma_gemm_f32f32_f32f32_f32_%s_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas")
+              "sm90_xmma_gemm_bf16bf16_bf16f32_f32_%s_n_tilesize128x128x64_warpgroupsize1x1x1_"
+              "execute_segment_k_off_kernel__5x_cublas",
+              "sm80_xmma_gemm_f32f32_tf32f32_f32_%s_n_tilesize128x128x16_stage4_warpsize2x2x1_tensor16x8x8_"
+              "execute_kernel__5x_cublas",
+              "sm80_xmma_gemm_f32f32_f32f32_f32_%s_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_"
+              "execute_kernel__5x_cublas")
 HTOD_PINNED_BYTES_PER_S, HTOD_PAGEABLE_BYTES_PER_S = 24e9, 7.5e9
 
 
 class Kernel:
-    """A kernel: its name, its time alone on the device, its grid, how many of its blocks fit on a multiprocessor, and whether it
-    runs beside kernels that fill the device, as those of collectives do."""
+    """A kernel: its name, its time alone on the device, its grid, how many of its blocks fit on a multiprocessor, and
+    whether it runs beside kernels that fill the device, as those of collectives do."""
 
     def __init__(self, name, us, blocks, threads=256, registers=40, shared_bytes=0, fit=None, args=None, beside=False):
         self.name, self.us, self.blocks, self.threads = name, us, max(1, int(blocks)), threads
@@ -69,7 +74,8 @@ class Kernel:
     def row_args(self, spec):
         per_sm = self.blocks / spec.sms
         warps = self.threads // 32
-        return {"registers per thread": self.registers, "shared memory": self.shared_bytes, "blocks per SM": round(per_sm, 6),
+        return {"registers per thread": self.registers, "shared memory": self.shared_bytes,
+                "blocks per SM": round(per_sm, 6),
                 "warps per SM": round(per_sm * warps, 6), "grid": [self.blocks, 1, 1], "block": [self.threads, 1, 1],
                 "est. achieved occupancy %": min(100, round(100 * min(per_sm, self.fit) * warps / 64)), **self.args}
 
@@ -163,14 +169,16 @@ class Run:
                   (0, 0, "process_sort_index", {"sort_index": 5_000_000})]
         labels += [(PID, t.tid, "thread_name", {"name": "thread %d (%s)" % (t.tid, t.name)}) for t in self.threads]
         labels += [(0, s, "thread_name", {"name": "stream %d " % s}) for s in sorted(self.device.streams)]
-        return [{"name": name, "ph": "M", "ts": start_ns, "pid": pid, "tid": tid, "args": args} for pid, tid, name, args in labels]
+        return [{"name": name, "ph": "M", "ts": start_ns, "pid": pid, "tid": tid, "args": args}
+                for pid, tid, name, args in labels]
 
     def document(self, rank=0):
         """The trace as the profiler writes it."""
         rows = self.timed_rows()
         pad_ns = 60 * NS_PER_US
         start, end = min(r["ts"] for r in rows) - pad_ns, max(r["ts"] + r["dur"] for r in rows) + pad_ns
-        frame = [{"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "PyTorch Profiler", "ts": start,
+        frame = [{"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "PyTorch Profiler",
+                  "ts": start,
                   "dur": end - start, "args": {"Op count": 0}},
                  {"name": "Iteration Start: PyTorch Profiler", "ph": "i", "s": "g", "pid": "Traces",
                   "tid": "Trace PyTorch Profiler", "ts": start},
@@ -188,18 +196,21 @@ class Run:
         return -(-m // tile[0]) * -(-n // tile[1])
 
     def gemm(self, m, n, k, dtype="bf16", layout="tn"):
-        tile_rows, tile_columns, share = next((tile for tile in self.TILES if self.blocks(m, n, tile) >= self.spec.sms), self.TILES[-1])
+        tile_rows, tile_columns, share = next((tile for tile in self.TILES if self.blocks(m, n, tile) >= self.spec.sms),
+                                              self.TILES[-1])
         blocks = self.blocks(m, n, (tile_rows, tile_columns))
         waves = -(-blocks // self.spec.sms) * self.spec.sms / blocks
         name = self.spec.gemm_names[dtype]
         if dtype == "bf16" and (m % 8 or n % 8 or k % 8):
             name, share = "void cutlass::Kernel2<%s>(%s::Params)" % (self.spec.UNALIGNED, self.spec.UNALIGNED), share / 3.4
         us = 2.5 + 2.0 * m * n * k * waves / (self.spec.flops_per_s(dtype) * share) * 1e6
-        return Kernel(name.replace("%s", layout).replace("128x128", "%dx%d" % (tile_rows, tile_columns)), us, blocks, threads=256, registers=122, shared_bytes=81920, fit=2)
+        return Kernel(name.replace("%s", layout).replace("128x128", "%dx%d" % (tile_rows, tile_columns)), us, blocks,
+                      threads=256, registers=122, shared_bytes=81920, fit=2)
 
     def streaming(self, name, nbytes, threads=128, floor_us=1.6):
         """A kernel whose time is that of moving its bytes."""
-        return Kernel(name, floor_us + nbytes / (self.spec.bytes_per_s * 0.82) * 1e6, nbytes / 8 / (threads * 4), threads=threads, registers=32)
+        return Kernel(name, floor_us + nbytes / (self.spec.bytes_per_s * 0.82) * 1e6, nbytes / 8 / (threads * 4),
+                      threads=threads, registers=32)
 
     def elementwise(self, functor, nbytes):
         return self.streaming("void at::native::vectorized_elementwise_kernel<4, at::native::%s, std::array<char*, 3ul> >"
@@ -261,7 +272,8 @@ class Host:
     def call(self, name, us, cbid, cat="cuda_runtime"):
         run = self.run
         number, run.next_correlation = run.next_correlation, run.next_correlation + 1
-        row = {"ph": "X", "cat": cat, "name": name, "pid": PID, "tid": self.tid, "ts": self.now_ns, "dur": run.ns(us, name), "args": {}}
+        row = {"ph": "X", "cat": cat, "name": name, "pid": PID, "tid": self.tid, "ts": self.now_ns, "dur": run.ns(us, name),
+               "args": {}}
         if self.open_ids:
             row["args"]["External id"] = self.open_ids[-1]
         row["args"].update({"cbid": cbid, "correlation": number})
@@ -289,7 +301,8 @@ class Host:
         number = call["args"]["correlation"]
         linked = {"External id": call["args"]["External id"]} if "External id" in call["args"] else {}
         queued = {"queued": 0} if cat == "kernel" else {}
-        row = {"ph": "X", "cat": cat, "name": name, "pid": stream.device.index, "tid": stream.number, "ts": start, "dur": end - start,
+        row = {"ph": "X", "cat": cat, "name": name, "pid": stream.device.index, "tid": stream.number, "ts": start,
+               "dur": end - start,
                "args": {**linked, **queued, "device": stream.device.index, "context": 1, "stream": stream.number,
                         "correlation": number, **args}}
         run.device_rows.append(row)
@@ -299,7 +312,8 @@ class Host:
         return row
 
     def load_us(self, kernel):
-        """Loading a kernel at its first launch: longer where it brings a module (a library) that no kernel was taken from yet."""
+        """Loading a kernel at its first launch: longer where it brings a module (a library) that no kernel was taken from
+        yet."""
         if not self.lazy or kernel.name in self.run.loaded:
             return 0
         module = kernel.name[:12]
@@ -311,7 +325,8 @@ class Host:
         return us
 
     def launch(self, stream, kernel, call="cudaLaunchKernel", call_us=4.8):
-        row = self.call(call, call_us + self.load_us(kernel), {"cudaLaunchKernel": 211, "cudaLaunchKernelExC": 430}.get(call, 652),
+        row = self.call(call, call_us + self.load_us(kernel),
+                        {"cudaLaunchKernel": 211, "cudaLaunchKernelExC": 430}.get(call, 652),
                         "cuda_runtime" if call.startswith("cuda") else "cuda_driver")
         room = stream.device.queue_room_ns(self.now_ns)
         if room > self.now_ns:
@@ -328,7 +343,8 @@ class Host:
                      flow=index == 0, share=kernel.device_share(self.run.spec))
 
     def copy_in(self, stream, nbytes, pinned=True, wait=False):
-        """Host to device. From pageable memory the host takes part: it waits for the stream, stages, and then waits as PyTorch does."""
+        """Host to device. From pageable memory the host takes part: it waits for the stream, stages, and then waits as
+        PyTorch does."""
         run = self.run
         kind = "Memcpy HtoD (%s -> Device)" % ("Pinned" if pinned else "Pageable")
         us = 1.5 + nbytes / (HTOD_PINNED_BYTES_PER_S if pinned else HTOD_PAGEABLE_BYTES_PER_S) * 1e6
@@ -346,15 +362,18 @@ class Host:
         return row
 
     def copy_in_staged(self, stream, nbytes):
-        """A copy so small that the driver keeps what is copied: the call returns at once, and PyTorch waits for the stream."""
-        row = self.put(self.call("cudaMemcpyAsync", 6.5, 41), stream, "Memcpy HtoD (Pageable -> Device)", "gpu_memcpy", 1.4, {}, engine="HtoD")
+        """A copy so small that the driver keeps what is copied: the call returns at once, and PyTorch waits for the
+        stream."""
+        row = self.put(self.call("cudaMemcpyAsync", 6.5, 41), stream, "Memcpy HtoD (Pageable -> Device)", "gpu_memcpy", 1.4,
+                       {}, engine="HtoD")
         self.add_bytes(row, nbytes)
         self.synchronize_stream(stream)
 
     def copy_out(self, stream, nbytes):
         """Device to pageable host memory, with the wait that every .item() and .cpu() ends with."""
         call = self.call("cudaMemcpyAsync", 6.0, 41)
-        row = self.put(call, stream, "Memcpy DtoH (Device -> Pageable)", "gpu_memcpy", 1.4 + nbytes / 6e9 * 1e6, {}, engine="DtoH")
+        row = self.put(call, stream, "Memcpy DtoH (Device -> Pageable)", "gpu_memcpy", 1.4 + nbytes / 6e9 * 1e6, {},
+                       engine="DtoH")
         self.add_bytes(row, nbytes)
         self.now_ns = max(self.now_ns, row["ts"] + row["dur"] + self.run.ns(WAKE_UP_US, "wake up"))
         call["dur"] = self.now_ns - call["ts"]
@@ -368,7 +387,8 @@ class Host:
 
     def fill(self, stream, nbytes):
         us = 1.3 + nbytes / (self.run.spec.bytes_per_s * 0.8) * 1e6
-        self.add_bytes(self.put(self.call("cudaMemsetAsync", 4.5, 51), stream, "Memset (Device)", "gpu_memset", us, {}), nbytes)
+        self.add_bytes(self.put(self.call("cudaMemsetAsync", 4.5, 51), stream, "Memset (Device)", "gpu_memset", us, {}),
+                       nbytes)
 
     @staticmethod
     def add_bytes(row, nbytes):

@@ -17,7 +17,8 @@ import tempfile
 from collections import namedtuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gpu_jobs import (ColdTraining, Compiled, Convolutions, CopiedCache, CustomKernel, Decoder, Features, Pointwise,  # noqa: E402
+# noqa: E402
+from gpu_jobs import (ColdTraining, Compiled, Convolutions, CopiedCache, CustomKernel, Decoder, Features, Pointwise,
                       Towers, Training)
 from make_fixtures import squeezed, unpacked  # noqa: E402
 
@@ -52,6 +53,11 @@ SCENARIOS = {
         Training, {"ranks": 4}, {"reduce": "after backward"}, {"reduce": "overlapped"},
         ["exposed-communication", "communication-not-overlapped"],
         "gradients are reduced after backward, one bucket after the other; the twin starts each bucket when it is full"),
+    "reduced-one-by-one": Scenario(
+        Training, {"ranks": 4, "layers": 4, "tokens": 2048, "steps": 3, "bus_bytes_per_s": 90e9},
+        {"reduce": "after backward", "bucket_bytes": 1},
+        {"reduce": "overlapped"}, ["one-by-one-collectives"],
+        "after backward a loop over the parameters reduces one gradient after the other; the twin fills buckets meanwhile"),
     "straggler": Scenario(
         Training, {"ranks": 4, "reduce": "overlapped"}, {"peer_lag_us": 4200.0}, {}, ["slow-collectives"],
         "another rank comes some milliseconds late to the first collective of every step, as one rank's trace shows it"),
@@ -71,13 +77,15 @@ SCENARIOS = {
         "a kernel with one block per sample leaves most multiprocessors empty; the twin's grid is one block per tile"),
     "memory-bound-kernels": Scenario(
         Pointwise, {}, {}, {"fused": True}, ["uncompiled-elementwise", "fusable-sequences", "memory-bound-kernels"],
-        "eight pointwise operators one after the other; in the twin a compiler fused them, and matrix products take most of the time"),
+        "eight pointwise operators one after the other; in the twin a compiler fused them, and matrix products take most "
+        "of the time"),
     "device-to-device-churn": Scenario(
         CopiedCache, {}, {"cloned": True}, {}, ["device-to-device-copies"],
         "a cache is cloned in every layer; the twin writes it in place"),
     "cold-start": Scenario(
         ColdTraining, {}, {}, {"cold": False}, ["cold-start-step", "lazy-loading", "warm-up-steps", "start-up-in-window"],
-        "the recording begins with the first step of the process: lazy module loading and first allocations; the twin is warm"),
+        "the recording begins with the first step of the process: lazy module loading and first allocations; the "
+        "twin is warm"),
     "layout-conversions": Scenario(
         Convolutions, {}, {}, {"channels_last": True}, ["layout-conversions"],
         "convolutions on channels-first tensors convert before and after; the twin is channels last"),
@@ -91,7 +99,8 @@ SCENARIOS = {
         Training, {"batch_ms": 5.0}, {"workers": 0}, {}, ["dataloader-in-process"],
         "num_workers=0: the loop makes each batch itself; the twin has eight workers"),
     "missing-autocast": Scenario(
-        Training, {"steps": 4, "tokens": 2048}, {"dtype": "fp32"}, {"dtype": "bf16", "cast_weights": True}, ["no-tensor-cores"],
+        Training, {"steps": 4, "tokens": 2048}, {"dtype": "fp32"}, {"dtype": "bf16", "cast_weights": True},
+        ["no-tensor-cores"],
         "matrix products in fp32; the twin runs under autocast, which casts the weights"),
     "unfused-attention": Scenario(
         Training, {"steps": 4, "tokens": 2048}, {"attention_kind": "plain"}, {}, ["unfused-attention"],
@@ -106,7 +115,8 @@ SCENARIOS = {
         Training, {"tokens": 2048, "input_bytes": 6 << 20}, {"pin_each_batch": True}, {}, ["pinned-alloc-in-loop"],
         "each batch is pinned in the loop, in memory that is taken and given back each time; the twin's loader pins"),
     "python-overhead": Scenario(
-        Training, {"tokens": 2048}, {"python_us": 240.0}, {}, ["host-bound", "host-bound-small-ops", "python-between-operators"],
+        Training, {"tokens": 2048}, {"python_us": 240.0}, {},
+        ["host-bound", "host-bound-small-ops", "python-between-operators"],
         "the model's code spends a quarter of a millisecond of Python before each operator"),
     "empty-cache-each-step": Scenario(
         Training, {"tokens": 2048}, {"empty_cache": True}, {}, ["empty-cache-in-loop", "device-malloc-in-loop"],
@@ -141,7 +151,8 @@ def recorded(cause, planted, **changes):
 def truth(cause, planted, cost_ns):
     scenario = SCENARIOS[cause]
     return {"cause": cause, "planted": planted, "twin": cause + "-healthy" if planted else cause, "recording": "model",
-            "made_by": "tools/scenarios/gpu_scenarios.py " + cause, "accept": scenario.accept if planted else [], "unit": "us",
+            "made_by": "tools/scenarios/gpu_scenarios.py " + cause, "accept": scenario.accept if planted else [],
+            "unit": "us",
             "planted_cost": round(cost_ns / 1000, 3) if planted else None,
             "note": scenario.note + "; the cost is the difference of the two modelled windows"}
 
@@ -190,7 +201,8 @@ def main():
     if options.list:
         for cause in causes:
             sick, well = (recorded(cause, planted).window_ns() / 1e6 for planted in (True, False))
-            print("%-28s %9.3f ms, %9.3f ms without, cost %8.3f ms = %4.1f %%" % (cause, sick, well, sick - well, 100 * (sick - well) / sick))
+            print("%-28s %9.3f ms, %9.3f ms without, cost %8.3f ms = %4.1f %%" % (cause, sick, well, sick - well,
+                                                                                  100 * (sick - well) / sick))
         return 0
     if not options.check:
         print("%d files written to %s" % (len(list(write(options.out, causes))), options.out))

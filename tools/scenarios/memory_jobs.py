@@ -2,8 +2,8 @@
 """Small training and inference jobs on a modelled device: every tensor comes from the model of the caching allocator, every
 operator takes time on a simulated host and GPU. One run writes a snapshot and, on the same clock, a trace.
 
-What a job allocates, in which order and for how long, is what eager PyTorch would: outputs that backward needs stay until their
-node has run, gradients until zero_grad, optimizer state for good. Stacks are those of the frames that would be there.
+What a job allocates, in which order and for how long, is what eager PyTorch would: outputs that backward needs stay until
+their node has run, gradients until zero_grad, optimizer state for good. Stacks are those of the frames that would be there.
 """
 import functools
 import os
@@ -28,9 +28,11 @@ MALLOC = ("??", 0, "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAlloca
 CALLS = ((TORCH + "nn/modules/module.py", 1784, "_call_impl"), (TORCH + "nn/modules/module.py", 1773, "_wrapped_call_impl"))
 MAIN = (("/srv/job/train.py", 171, "main"), ("/srv/job/train.py", 180, "<module>"))
 TRAIN_STEP = (("/srv/job/train.py", 88, "train_step"),) + MAIN
-EVALUATE = (("/srv/job/train.py", 121, "evaluate"), ("/srv/job/train.py", 176, "main"), ("/srv/job/train.py", 180, "<module>"))
+EVALUATE = (("/srv/job/train.py", 121, "evaluate"), ("/srv/job/train.py", 176, "main"),
+            ("/srv/job/train.py", 180, "<module>"))
 BUILD = ((TORCH + "nn/modules/module.py", 1329, "convert"), (TORCH + "nn/modules/module.py", 942, "_apply"),
-         (TORCH + "nn/modules/module.py", 1343, "to"), ("/srv/job/train.py", 150, "main"), ("/srv/job/train.py", 180, "<module>"))
+         (TORCH + "nn/modules/module.py", 1343, "to"), ("/srv/job/train.py", 150, "main"),
+         ("/srv/job/train.py", 180, "<module>"))
 MODULE_FRAMES = {"addmm": (TORCH + "nn/modules/linear.py", 125, "forward"),
                  "native_layer_norm": (TORCH + "nn/modules/normalization.py", 217, "forward"),
                  "gelu": (TORCH + "nn/modules/activation.py", 816, "forward"),
@@ -41,7 +43,8 @@ NODES = {"addmm": "AddmmBackward0", "native_layer_norm": "NativeLayerNormBackwar
 FUNCTION = "void at::native::(anonymous namespace)::%s"
 KERNELS = {"native_layer_norm": FUNCTION % "vectorized_layer_norm_kernel<c10::BFloat16, float>",
            "native_layer_norm_backward": FUNCTION % "layer_norm_grad_input_kernel_vectorized<c10::BFloat16, float>",
-           "_scaled_dot_product_flash_attention": "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4> >",
+           "_scaled_dot_product_flash_attention": "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, "
+           "128, 128, 4> >",
            "_scaled_dot_product_flash_attention_backward": "void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel"
                                                            "<Flash_bwd_kernel_traits<64, 128, 128, 8, 4, 4, 4> >",
            "_log_softmax": FUNCTION % "cunn_SoftMaxForward<8, float, float, float, LogSoftMaxForwardEpilogue>",
@@ -104,7 +107,8 @@ class Job:
     """One process on one device. capacity_bytes is what the device has, others_bytes what of it is not the allocator's.
     python_only: frames of C++ were not recorded; bare: no frames and no annotations, as old versions write it."""
 
-    def __init__(self, seed, capacity_bytes=A100_BYTES, others_bytes=CONTEXT_BYTES, settings=None, python_only=False, bare=False,
+    def __init__(self, seed, capacity_bytes=A100_BYTES, others_bytes=CONTEXT_BYTES, settings=None, python_only=False,
+                 bare=False,
                  history_from_step=0, **rules):
         self.sim = Sim(seed, shapes=False)
         self.sim.process()
@@ -113,7 +117,8 @@ class Job:
         self.compute, self.side = self.sim.gpu(0, (7, 20))
         self.clock = HostClock()
         self.clock.thread = self.main
-        self.allocator = Allocator(self.clock, capacity_bytes=capacity_bytes, others_bytes=others_bytes, newest=True, **rules)
+        self.allocator = Allocator(self.clock, capacity_bytes=capacity_bytes, others_bytes=others_bytes, newest=True,
+                                   **rules)
         self.allocator.on_driver = self.call_driver
         self.settings, self.profiled, self.annotations = settings or {}, False, []
         self.python_only, self.bare, self.history_from_step, self.trimmed = python_only, bare, history_from_step, {}
@@ -149,7 +154,8 @@ class Job:
 
     def obtain(self, nbytes, frames_of_it, thread=None, stream=None):
         self.clock.thread = thread or self.main
-        address = self.allocator.alloc(nbytes, self.trim(frames_of_it), self.pool, self.pool_stream if stream is None else stream)
+        address = self.allocator.alloc(nbytes, self.trim(frames_of_it), self.pool,
+                                       self.pool_stream if stream is None else stream)
         self.instant(self.clock.thread, address, nbytes)
         return address
 
@@ -193,7 +199,8 @@ class Job:
         allocated = sum(s["allocated_size"] for s in allocator.segments)
         rounded = allocator.rounded(abs(nbytes))
         args = {"Total Reserved": allocator.reserved_bytes, "Total Allocated": allocated,
-                "Bytes": rounded if nbytes > 0 else -rounded, "Addr": address, "Device Id": 0, "Device Type": 1, "Ev Idx": sim.ev_idx}
+                "Bytes": rounded if nbytes > 0 else -rounded, "Addr": address, "Device Id": 0, "Device Type": 1,
+                "Ev Idx": sim.ev_idx}
         sim.ev_idx += 1
         sim.host_rows.append({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": sim.pid,
                               "tid": thread.tid, "ts": thread.now_ns, "args": args})
@@ -270,8 +277,10 @@ class Range:
 # ------------------------------------------------------------------------------------------------ a transformer
 
 # operator, line of model.py, output in widths, kept for backward, weight in widths squared
-LAYER = (("native_layer_norm", 61, 1, True, 0), ("addmm", 62, 3, True, 3), ("_scaled_dot_product_flash_attention", 64, 1, True, 0),
-         ("addmm", 65, 1, False, 1), ("add", 66, 1, True, 0), ("native_layer_norm", 68, 1, True, 0), ("addmm", 69, 4, True, 4),
+LAYER = (("native_layer_norm", 61, 1, True, 0), ("addmm", 62, 3, True, 3),
+         ("_scaled_dot_product_flash_attention", 64, 1, True, 0),
+         ("addmm", 65, 1, False, 1), ("add", 66, 1, True, 0), ("native_layer_norm", 68, 1, True, 0),
+         ("addmm", 69, 4, True, 4),
          ("gelu", 70, 4, True, 0), ("addmm", 71, 1, False, 4), ("add", 72, 1, True, 0))
 
 
@@ -286,7 +295,8 @@ class Transformer:
     """Its weights, gradients and optimizer state; element_bytes is 4 for fp32 and 2 for bf16."""
 
     def __init__(self, job, layers=3, width=1024, vocabulary=16000, element_bytes=4, trained=True, state_bytes_per_weight=8):
-        self.job, self.layers, self.width, self.vocabulary, self.element_bytes = job, layers, width, vocabulary, element_bytes
+        self.job, self.layers, self.width = job, layers, width
+        self.vocabulary, self.element_bytes = vocabulary, element_bytes
         self.gradients, self.states, self.state_bytes_per_weight = {}, [], state_bytes_per_weight
         job.flops_per_us = FLOPS_PER_US * 2 // element_bytes
         self.weights = {"embedding": vocabulary * width}
@@ -310,7 +320,8 @@ class Transformer:
         for layer in range(self.layers):
             first = len(nodes)
             for index, (operator, line, widths, kept, weight) in enumerate(LAYER):
-                current, residual = self.one(nodes, (operator, line, widths, kept, "%d.%d" % (layer, index) if weight else None),
+                current, residual = self.one(nodes,
+                                             (operator, line, widths, kept, "%d.%d" % (layer, index) if weight else None),
                                              (current, residual), tokens, grad, outer)
             if checkpoint:
                 inner = [a for node in nodes[first:-1] for a in node.saved]
@@ -390,7 +401,8 @@ class Transformer:
         with job.autograd.span("autograd::engine::evaluate_function: " + name, enter_us=3.0):
             made = gradient
             if node.operator != "add" and node.input_bytes:
-                made, = job.operator("mm" if node.weight else node.operator + "_backward", [node.input_bytes], (), node.flops,
+                made, = job.operator("mm" if node.weight else node.operator + "_backward", [node.input_bytes], (),
+                                     node.flops,
                                      job.autograd, node_stack(name, "mm" if node.weight else node.operator + "_backward"))
             if node.weight:
                 self.weight_gradient(node, name)

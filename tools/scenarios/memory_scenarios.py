@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from make_fixtures import squeezed, unpacked  # noqa: E402
 from scenarios.allocator_model import GIB, OutOfMemory  # noqa: E402
 from scenarios.memory_jobs import (A100_BYTES, CALLS, CONTEXT_BYTES, EVALUATE, H100_BYTES, MAIN, RTX_BYTES,  # noqa: E402
-                                   TORCH, TRAIN_STEP, V100_BYTES, Job, Transformer, released, stack)
+                                   TORCH, TRAIN_STEP, V100_BYTES, Job, Transformer, in_module, released, stack)
 
 ENDLESS_BYTES = 4096 * GIB
 
@@ -42,7 +42,8 @@ class Setup:
 
     def job(self, **rules):
         rules = {"capacity_bytes": self.capacity, "limit_bytes": self.limit_bytes, **rules}
-        return Job(self.seed, python_only=self.python_only, bare=self.bare, history_from_step=self.history_from_step, **rules)
+        return Job(self.seed, python_only=self.python_only, bare=self.bare, history_from_step=self.history_from_step,
+                   **rules)
 
     def model(self, job, **how):
         return Transformer(job, self.layers, self.width, self.vocabulary, self.element_bytes, **how)
@@ -113,7 +114,8 @@ def window(job):
 
 
 UNITS = {peak_reserved: "bytes", peak_active: "bytes", live_at_end: "bytes", window: "us"}
-MEASURES = {peak_reserved: "peaks of reserved memory", peak_active: "peaks of memory in use", live_at_end: "bytes live at the end",
+MEASURES = {peak_reserved: "peaks of reserved memory", peak_active: "peaks of memory in use",
+            live_at_end: "bytes live at the end",
             window: "modelled windows"}
 
 
@@ -131,7 +133,8 @@ def until_it_fails(job, setup, step, number, fails):
     return job
 
 
-@scenario("batch-out-of-memory", ["oom-truly-full"], "the batch needs more than the device has", peak_reserved, layers=4, tokens=0)
+@scenario("batch-out-of-memory", ["oom-truly-full"], "the batch needs more than the device has", peak_reserved, layers=4,
+          tokens=0)
 def batch_oom(setup, planted):
     tokens = setup.tokens_for(1.12 if planted else 0.7)
     job = setup.job()
@@ -139,8 +142,10 @@ def batch_oom(setup, planted):
     return until_it_fails(job, setup, lambda index: model.train_step(tokens), setup.steps - 2, planted)
 
 
-@scenario("fragmentation-out-of-memory", ["oom-fragmented"], "sequence lengths vary from step to step, until a request fails that "
-          "the free pieces together would hold; the twin pads to the longest", peak_reserved, layers=3, steps=9, tokens=0, share=0.88)
+@scenario("fragmentation-out-of-memory", ["oom-fragmented"],
+          "sequence lengths vary from step to step, until a request fails that "
+          "the free pieces together would hold; the twin pads to the longest", peak_reserved, layers=3, steps=9, tokens=0,
+          share=0.88)
 def fragmentation_oom(setup, planted):
     """The least batch at which the varying lengths fail while the longest alone fits."""
     share = setup.share or next(p for p in range(70, 97, 2)
@@ -165,7 +170,8 @@ def varying_lengths(job, setup, share, vary_them):
         model.train_step(int(longest * part))
 
 
-@scenario("logits-out-of-memory", ["oom-huge-request"], "the loss makes the logits of the whole batch over a large vocabulary at "
+@scenario("logits-out-of-memory", ["oom-huge-request"],
+          "the loss makes the logits of the whole batch over a large vocabulary at "
           "once; the twin makes them in chunks", peak_reserved, layers=2, width=1024, vocabulary=128256, steps=4, tokens=0,
           capacity=RTX_BYTES, element_bytes=4)
 def logits_oom(setup, planted):
@@ -178,7 +184,8 @@ def logits_oom(setup, planted):
     return until_it_fails(job, setup, step, setup.steps, planted)
 
 
-@scenario("other-process-holds-device", ["oom-other-users"], "another process on the same device holds most of its memory", None,
+@scenario("other-process-holds-device", ["oom-other-users"], "another process on the same device holds most of its memory",
+          None,
           steps=3, tokens=0, profiled=True)
 def other_process(setup, planted):
     tokens = setup.tokens_for(0.6)
@@ -198,7 +205,8 @@ def evaluation_batch(setup, model, job, keeps_graph, kept, tokens):
             model.drop(kept.pop(), EVALUATE)
 
 
-@scenario("loss-list-leak", ["memory-leak"], "a list of losses keeps the graph of each batch of an evaluation that runs without "
+@scenario("loss-list-leak", ["memory-leak"],
+          "a list of losses keeps the graph of each batch of an evaluation that runs without "
           "no_grad; the twin keeps numbers", live_at_end, steps=8, tokens=4096, layers=2)
 def loss_list(setup, planted):
     job, kept = setup.job(), []
@@ -208,7 +216,8 @@ def loss_list(setup, planted):
     return job
 
 
-@scenario("retained-graph-leak", ["memory-leak"], "backward(retain_graph=True), and the state carried to the next step is not "
+@scenario("retained-graph-leak", ["memory-leak"],
+          "backward(retain_graph=True), and the state carried to the next step is not "
           "detached: saved tensors stay", live_at_end, steps=7, tokens=2048, layers=2)
 def retained_graph(setup, planted):
     job = setup.job()
@@ -225,7 +234,8 @@ def retained_graph(setup, planted):
 HOOK = ((("/srv/job/probe.py", 31, "keep_output"),) + CALLS + (("/srv/job/model.py", 69, "forward"),) + CALLS + TRAIN_STEP)
 
 
-@scenario("activation-cache-leak", ["memory-leak"], "a forward hook copies an activation of each step into a list that nobody "
+@scenario("activation-cache-leak", ["memory-leak"],
+          "a forward hook copies an activation of each step into a list that nobody "
           "empties", live_at_end, steps=8, tokens=4096, layers=2)
 def activation_cache(setup, planted):
     job = setup.job()
@@ -241,7 +251,8 @@ def activation_cache(setup, planted):
     return job
 
 
-@scenario("leak-in-trace", ["memory-growth"], "the trace alone, with memory events: the outputs of each step are kept in a list",
+@scenario("leak-in-trace", ["memory-growth"],
+          "the trace alone, with memory events: the outputs of each step are kept in a list",
           live_at_end, steps=7, tokens=4096, layers=2, profiled=True, snapshot=False)
 def leak_in_trace(setup, planted):
     job = setup.job()
@@ -265,7 +276,8 @@ def activation_steps(setup, job, model, planted):
 
 # ---- what holds the memory
 
-@scenario("optimizer-state", ["optimizer-state-dominates"], "AdamW with two 32-bit numbers a weight; the twin's states have 8 bits",
+@scenario("optimizer-state", ["optimizer-state-dominates"],
+          "AdamW with two 32-bit numbers a weight; the twin's states have 8 bits",
           peak_active, steps=4, tokens=1024, layers=6, width=3072)
 def optimizer_state(setup, planted):
     job = setup.job()
@@ -275,7 +287,8 @@ def optimizer_state(setup, planted):
     return job
 
 
-@scenario("activation-peak", ["activations-dominate"], "all activations are kept for backward; the twin checkpoints each layer",
+@scenario("activation-peak", ["activations-dominate"],
+          "all activations are kept for backward; the twin checkpoints each layer",
           peak_active, steps=3, tokens=0, layers=6, vocabulary=8000)
 def activation_peak(setup, planted):
     job = setup.job()
@@ -285,7 +298,8 @@ def activation_peak(setup, planted):
     return job
 
 
-@scenario("gradients-not-dropped", ["gradients-in-forward"], "zero_grad(set_to_none=False): gradients stay as zeros through forward",
+@scenario("gradients-not-dropped", ["gradients-in-forward"],
+          "zero_grad(set_to_none=False): gradients stay as zeros through forward",
           peak_active, steps=4, tokens=3072, layers=2, width=4096, profiled=True)
 def gradients_kept(setup, planted):
     job = setup.job()
@@ -297,7 +311,97 @@ def gradients_kept(setup, planted):
     return job
 
 
-@scenario("graph-pools", ["private-pools"], "a CUDA graph is captured for each of many batch sizes, each with a pool of its own; the "
+@scenario("late-zero-grad", ["old-gradients"],
+          "zero_grad stands between forward and backward, so that the last step's gradients are held beside all "
+          "activations; the twin calls it before the forward", peak_active, steps=4, tokens=6144, layers=3, width=3072)
+def late_zero_grad(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    for _ in range(setup.steps):
+        with job.step():
+            if not planted:
+                model.zero_grad()
+            nodes = model.loss(model.forward(setup.tokens), setup.tokens)
+            if planted:
+                model.zero_grad()
+            model.backward(nodes)
+            model.optimizer_step()
+    return job
+
+
+@scenario("outputs-of-last-step", ["previous-outputs"],
+          "the loop's variable still refers to the last step's logits while the next step makes its own; the twin deletes "
+          "it at the end of the step", peak_active, steps=5, tokens=16384, layers=2)
+def outputs_of_last_step(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    nbytes, held = setup.tokens * setup.vocabulary * setup.element_bytes, None
+    for _ in range(setup.steps):
+        with job.step():
+            nodes = model.forward(setup.tokens)
+            logits = job.obtain(nbytes, stack("addmm", *in_module("addmm", 79, TRAIN_STEP)))
+            nodes = model.loss(nodes, setup.tokens, chunks=2)
+            if held:
+                job.release(held, released(*TRAIN_STEP))
+            held = logits
+            model.backward(nodes)
+            model.optimizer_step()
+            model.zero_grad()
+            if not planted:
+                job.release(held, released(*TRAIN_STEP))
+                held = None
+    return job
+
+
+@scenario("batches-far-ahead", ["batches-ahead"],
+          "a queue holds 24 batches of pictures on the device; the twin holds 2", peak_active, steps=30, tokens=1024,
+          layers=2, vocabulary=8000)
+def batches_far_ahead(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    depth, nbytes = 24 if planted else 2, 256 * 3 * 224 * 224 * 4
+    queue = [job.obtain(nbytes, stack("_to_copy", *PREFETCH)) for _ in range(depth - 1)]
+    for _ in range(setup.steps):
+        queue.append(job.obtain(nbytes, stack("_to_copy", *PREFETCH)))
+        model.train_step(setup.tokens)
+        job.release(queue.pop(0), released(*TRAIN_STEP))
+    return job
+
+
+@scenario("state-out-of-memory", ["oom-optimizer-state"],
+          "forward and backward fit, and the state that Adam sets up at its first step does not; the twin keeps an eighth",
+          peak_active, layers=10, width=4096, tokens=256, capacity=V100_BYTES)
+def state_oom(setup, planted):
+    job = setup.job()
+    model = setup.model(job, state_bytes_per_weight=8 if planted else 1)
+    return until_it_fails(job, setup, lambda _: model.train_step(setup.tokens), 3, planted)
+
+
+@scenario("out-of-place-update", ["optimizer-temporaries"],
+          "an optimizer of the job's own computes each update out of place, with five tensors beside the largest weight; "
+          "the twin updates in place", peak_active, steps=4, tokens=512, layers=2, vocabulary=48000)
+def out_of_place_update(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    update = (("/srv/job/optimizer.py", 74, "step"), (TORCH + "optim/optimizer.py", 526, "wrapper")) + TRAIN_STEP
+
+    def terms():
+        for count in model.weights.values():
+            made = [job.obtain(count * 4, stack("mul", *update)) for _ in range(5)]
+            for address in made:
+                job.release(address, released(*update))
+    for _ in range(setup.steps):
+        with job.step():
+            model.backward(model.loss(model.forward(setup.tokens), setup.tokens))
+            model.optimizer_step()
+            if planted:
+                terms()
+            model.zero_grad()
+    return job
+
+
+@scenario("graph-pools", ["private-pools"],
+          "a CUDA graph is captured for each of many batch sizes, each with a pool of its own; the "
           "twin's graphs share one", peak_reserved, tokens=0, layers=2)
 def graph_pools(setup, planted):
     job = setup.job()
@@ -316,7 +420,8 @@ def graph_pools(setup, planted):
 SERVE = (("/srv/job/serve.py", 57, "run"), ("/srv/job/serve.py", 92, "<module>"))
 
 
-@scenario("graph-pools-out-of-memory", ["oom-private-pools"], "an eager request fails while the pools of captured graphs have the "
+@scenario("graph-pools-out-of-memory", ["oom-private-pools"],
+          "an eager request fails while the pools of captured graphs have the "
           "memory; the twin's graphs share one pool", peak_reserved, tokens=0, layers=2)
 def graph_pools_oom(setup, planted):
     job = setup.job()
@@ -334,8 +439,10 @@ def graph_pools_oom(setup, planted):
     return until_it_fails(job, setup, step, 3, planted)
 
 
-@scenario("record-stream", ["pending-free", "pending-free-peak"], "batches made ahead on a side stream are freed with record_stream "
-          "and wait for it; the twin waits for the stream's event before it drops them", peak_active, steps=8, tokens=4096, layers=2)
+@scenario("record-stream", ["pending-free", "pending-free-peak"],
+          "batches made ahead on a side stream are freed with record_stream "
+          "and wait for it; the twin waits for the stream's event before it drops them", peak_active, steps=8, tokens=4096,
+          layers=2)
 def record_stream(setup, planted):
     job = setup.job()
     model = setup.model(job)
@@ -361,7 +468,8 @@ PREFETCH = (("/srv/job/prefetch.py", 44, "next_batch"), ("/srv/job/train.py", 84
 
 # ---- waste
 
-@scenario("varying-lengths", ["expandable-would-save", "memory-slack", "stranded-memory"], "sequences grow from step to step, and each "
+@scenario("varying-lengths", ["expandable-would-save", "memory-slack", "stranded-memory"],
+          "sequences grow from step to step, and each "
           "length takes segments of its own; the twin pads to the longest", peak_reserved, steps=6, tokens=16384)
 def lengths_vary(setup, planted):
     job = setup.job()
@@ -371,12 +479,16 @@ def lengths_vary(setup, planted):
     return job
 
 
-READ, CAST = (TORCH + "serialization.py", 674, "_cuda_deserialize"), (TORCH + "nn/modules/module.py", 2576, "load_state_dict")
-LOAD = (("/srv/job/checkpoint.py", 22, "load_experts"), ("/srv/job/train.py", 140, "main"), ("/srv/job/train.py", 180, "<module>"))
+READ, CAST = (TORCH + "serialization.py", 674, "_cuda_deserialize"), (TORCH + "nn/modules/module.py", 2576,
+                                                                      "load_state_dict")
+LOAD = (("/srv/job/checkpoint.py", 22, "load_experts"), ("/srv/job/train.py", 140, "main"),
+        ("/srv/job/train.py", 180, "<module>"))
 
 
-@scenario("checkpoint-on-device", ["stranded-memory"], "a checkpoint of many small 32-bit matrices is read to the device and cast there, "
-          "so that the holes of its tensors lie between the weights that stay; the twin casts on the host", peak_reserved, steps=2,
+@scenario("checkpoint-on-device", ["stranded-memory"],
+          "a checkpoint of many small 32-bit matrices is read to the device and cast there, "
+          "so that the holes of its tensors lie between the weights that stay; the twin casts on the host", peak_reserved,
+          steps=2,
           tokens=2048, layers=1, vocabulary=16000)
 def checkpoint_on_device(setup, planted):
     job = setup.job()
@@ -395,7 +507,8 @@ def checkpoint_on_device(setup, planted):
     return job
 
 
-@scenario("rounding-to-powers", ["rounding-waste"], "roundup_power2_divisions:2 rounds sizes a little above a power of two up by a "
+@scenario("rounding-to-powers", ["rounding-waste"],
+          "roundup_power2_divisions:2 rounds sizes a little above a power of two up by a "
           "half; the twin leaves the setting out", peak_reserved, steps=3, tokens=4200, width=2112, layers=4)
 def rounding(setup, planted):
     how = {}
@@ -411,7 +524,8 @@ def rounding(setup, planted):
     return job
 
 
-@scenario("logits-spike", ["memory-spike", "memory-slack"], "an evaluation copies all logits to 32 bits once, and the cache keeps "
+@scenario("logits-spike", ["memory-spike", "memory-slack"],
+          "an evaluation copies all logits to 32 bits once, and the cache keeps "
           "that peak; the twin does so in chunks", peak_active, steps=6, tokens=0, vocabulary=64000, layers=2)
 def logits_spike(setup, planted):
     job = setup.job()
@@ -435,7 +549,8 @@ def logits_spike(setup, planted):
 # ---- the driver
 
 @scenario("empty-cache-in-loop", ["empty-cache-in-loop", "device-malloc-in-loop", "allocator-churn", "empty-cache-pattern"],
-          "torch.cuda.empty_cache() at the end of each step", window, steps=5, tokens=4096, layers=2, width=1024, profiled=True)
+          "torch.cuda.empty_cache() at the end of each step", window, steps=5, tokens=4096, layers=2, width=1024,
+          profiled=True)
 def empty_cache(setup, planted):
     job = setup.job()
     model = setup.model(job)
@@ -446,7 +561,8 @@ def empty_cache(setup, planted):
     return job
 
 
-@scenario("allocation-retries", ["cache-retries"], "lengths vary while the device is nearly full: the allocator gives its cache back "
+@scenario("allocation-retries", ["cache-retries"],
+          "lengths vary while the device is nearly full: the allocator gives its cache back "
           "to go on; the twin's batches are shorter and padded to one length", peak_reserved, steps=9, tokens=0, share=0.86)
 def retries(setup, planted):
     """The largest batch whose lengths may vary without a failure, and not without retries."""
@@ -456,7 +572,8 @@ def retries(setup, planted):
     return job
 
 
-@scenario("near-capacity", ["near-capacity", "near-capacity-replay"], "the batch fills the device to the last", peak_reserved, steps=3,
+@scenario("near-capacity", ["near-capacity", "near-capacity-replay"], "the batch fills the device to the last",
+          peak_reserved, steps=3,
           tokens=0, share=0.9, profiled=True)
 def near_capacity(setup, planted):
     """The largest batch that trains at all."""
@@ -503,7 +620,8 @@ def truth(of, planted, cost):
         note += "; the cost is the difference of the two %s" % MEASURES[of.cost]
         if planted and of.endless:
             note += ", on a device without end"
-    return {"cause": of.cause, "planted": planted, "twin": of.cause + "-healthy" if planted else of.cause, "recording": "model",
+    return {"cause": of.cause, "planted": planted, "twin": of.cause + "-healthy" if planted else of.cause,
+            "recording": "model",
             "made_by": "tools/scenarios/memory_scenarios.py " + of.cause, "accept": of.accept if planted else [],
             "unit": UNITS.get(of.cost, "bytes"), "planted_cost": cost if planted else None, "note": note}
 
@@ -573,7 +691,8 @@ def write_varied(folder, causes, count):
         for index, changes in enumerate(VARIATIONS[:count]):
             of = SCENARIOS[cause]
             try:
-                for path in write(os.path.join(folder, "v%d" % (index + 1)), files_of(of, vary(of, Setup(**of.setup), changes))):
+                for path in write(os.path.join(folder, "v%d" % (index + 1)),
+                                  files_of(of, vary(of, Setup(**of.setup), changes))):
                     yield path
             except (OutOfMemory, RuntimeError, StopIteration) as failure:
                 print("%s, variation %d: left out (%s)" % (cause, index + 1, failure or "does not fit"))
@@ -593,7 +712,8 @@ def main():
         found = list(differences(options.out, causes))
         print("\n".join(found) if found else "modelled memory scenarios are as generated")
         return 1 if found else 0
-    paths = [path for cause in causes for path in write(options.out, files_of(SCENARIOS[cause], Setup(**SCENARIOS[cause].setup)))
+    paths = [path for cause in causes
+             for path in write(options.out, files_of(SCENARIOS[cause], Setup(**SCENARIOS[cause].setup)))
              ] if not options.vary else list(write_varied(options.out, causes, options.vary))
     print("%d files written to %s" % (len(paths), options.out))
     return 0

@@ -7,10 +7,10 @@
     FOLDER/bin/python tools/scenarios/pytorch_cpu.py
 
 Each job of pytorch_jobs.py runs in both forms, each in processes of its own. First it is timed without the profiler, the two
-forms in turn: the planted cost is the difference of the least times of a window of as many steps as are recorded, of the processor,
-or on the wall where the job waits for others. Of causes that hold memory it is what the process holds more behind such
-a window. Then it is recorded, some times of which the shortest is kept, trimmed by trim.py and written with truth.json. Times
-differ from run to run, so recording again changes the files.
+forms in turn: the planted cost is the difference of the least times of a window of as many steps as are recorded, of the
+processor, or on the wall where the job waits for others. Of causes that hold memory it is what the process holds more behind
+such a window. Then it is recorded, some times of which the shortest is kept, trimmed by trim.py and written with truth.json.
+Times differ from run to run, so recording again changes the files.
 """
 import argparse
 import ctypes
@@ -46,7 +46,8 @@ def window_us(step, job):
 
 class MallocFigures(ctypes.Structure):
     """struct mallinfo2 of glibc."""
-    _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+    _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks",
+                                                     "uordblks",
                                                      "fordblks", "keepcost")]
 
 
@@ -121,8 +122,8 @@ class Form:
 
 
 def measure(forms, job):
-    """What the cause costs over one recorded window, and each form's figure: the least time, since what else the machine does only
-    adds to it, or the median of the bytes."""
+    """What the cause costs over one recorded window, and each form's figure: the least time, since what else the machine
+    does only adds to it, or the median of the bytes."""
     seen = {planted: [] for planted in forms}
     for _ in range(job.windows):
         for planted, form in forms.items():
@@ -134,9 +135,11 @@ def measure(forms, job):
 
 def how_measured(job):
     if job.unit == "bytes":
-        return "what malloc has given out more behind %d steps, the twin's subtracted, median of %d windows." % (job.steps, job.windows)
+        return "what malloc has given out more behind %d steps, the twin's subtracted, median of %d windows." % (job.steps,
+                                                                                                                 job.windows)
     clock = "wall clock time" if job.waits else "processor time"
-    return "%s of %d steps less that of the twin, least of %d windows, without the profiler." % (clock, job.steps, job.windows)
+    return "%s of %d steps less that of the twin, least of %d windows, without the profiler." % (clock, job.steps,
+                                                                                                 job.windows)
 
 
 def best_recording(form):
@@ -167,7 +170,8 @@ def write_scenario(name, planted, form, cost, options):
     twin = "pytorch-" + name + ("-healthy" if planted else "")
     truth = {"cause": "pytorch-" + name, "planted": planted, "twin": twin, "recording": "pytorch-cpu",
              "made_by": "tools/scenarios/pytorch_cpu.py " + name, "accept": job.accept if planted else [], "unit": job.unit,
-             "planted_cost": round(cost) if planted else None, "note": " ".join(job.make.__doc__.split()) + " Cost: " + how_measured(job)}
+             "planted_cost": round(cost) if planted else None,
+             "note": " ".join(job.make.__doc__.split()) + " Cost: " + how_measured(job)}
     with open(os.path.join(folder, "truth.json"), "w", encoding="utf-8") as stream:
         stream.write(json.dumps(truth, indent=1) + "\n")
     return size

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Record the PyTorch scenarios that need a GPU: pytorch_gpu.py [NAME ...] [--out fixtures/scenarios] [--raw FOLDER]
 
-Needs PyTorch with CUDA (or ROCm) and a device. As pytorch_cpu.py: a job is a function of `planted` that returns a function which
-does one step; each form runs in a process of its own, is warmed up, timed without the profiler over windows of as many steps as are
-recorded, with the device waited for at the window's end only, and recorded. Jobs about memory also write the allocator's snapshot,
-by json.dump. Both are trimmed by trim.py. A job that runs out of memory ends there; its snapshot is what is wanted.
+Needs PyTorch with CUDA (or ROCm) and a device. As pytorch_cpu.py: a job is a function of `planted` that returns a function
+which does one step; each form runs in a process of its own, is warmed up, timed without the profiler over windows of as many
+steps as are recorded, with the device waited for at the window's end only, and recorded. Jobs about memory also write the
+allocator's snapshot, by json.dump. Both are trimmed by trim.py. A job that runs out of memory ends there; its snapshot is
+what is wanted.
 """
 import argparse
 import contextlib
@@ -287,7 +288,8 @@ JOBS = {
     "list-of-losses": Job(list_of_losses, ["memory-leak", "memory-growth"], unit="bytes", steps=6, memory=True),
     "growing-lengths": Job(growing_lengths, ["stranded-memory", "memory-slack", "allocator-churn", "device-malloc-in-loop"],
                            unit="bytes", steps=6, memory=True),
-    "out-of-memory": Job(out_of_memory, ["oom-truly-full", "oom-huge-request", "oom-recorded", "trace-oom"], unit="bytes", steps=12,
+    "out-of-memory": Job(out_of_memory, ["oom-truly-full", "oom-huge-request", "oom-recorded", "trace-oom"], unit="bytes",
+                         steps=12,
                          memory=True),
     "record-stream-growth": Job(record_stream_growth, ["pending-free", "pending-free-peak"], unit="bytes", memory=True),
 }
@@ -348,8 +350,10 @@ def write_form(name, planted, paths, process_id, cost, options):
         if found:
             sys.exit("%s: still names this machine: %s" % (directory, found[:5]))
         trim.write_json(document, os.path.join(folder, kind + ".json.gz"))
-    truth = {"cause": "pytorch-gpu-" + name, "planted": planted, "twin": "pytorch-gpu-" + name + ("-healthy" if planted else ""),
-             "recording": "gpu", "made_by": "tools/scenarios/pytorch_gpu.py " + name, "accept": job.accept if planted else [],
+    truth = {"cause": "pytorch-gpu-" + name, "planted": planted,
+             "twin": "pytorch-gpu-" + name + ("-healthy" if planted else ""),
+             "recording": "gpu", "made_by": "tools/scenarios/pytorch_gpu.py " + name,
+             "accept": job.accept if planted else [],
              "unit": job.unit, "planted_cost": round(cost) if planted and cost is not None else None,
              "note": " ".join(job.make.__doc__.split())}
     with open(os.path.join(folder, "truth.json"), "w", encoding="utf-8") as stream:

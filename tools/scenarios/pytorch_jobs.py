@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Small training and inference loops in PyTorch, each with one cause that can be planted: what pytorch_cpu.py records.
 
-A job is a function of `planted` that returns a function which does one step. The two forms of a job differ in the cause and in
-nothing else. JOBS names them, with the rules that name the cause rightly, and with what the recording has to show.
+A job is a function of `planted` that returns a function which does one step. The two forms of a job differ in the cause and
+in nothing else. JOBS names them, with the rules that name the cause rightly, and with what the recording has to show.
 """
 import contextlib
 import gc
@@ -96,7 +96,8 @@ class DeepMlp(nn.Module):
 
 
 class Photos(Dataset):
-    """Images decoded on request, each from a larger one; or decoded beforehand. Either may come from storage that lets wait."""
+    """Images decoded on request, each from a larger one; or decoded beforehand. Either may come from storage that lets
+    wait."""
 
     def __init__(self, count, side, ready, read_s=0.0):
         self.count, self.side, self.read_s = count, side, read_s
@@ -339,7 +340,8 @@ def recompiles(planted):
     """Requests of a size that differs from one to the next, each a new graph; the twin's are padded to one size."""
     torch._dynamo.reset()
     torch._dynamo.config.recompile_limit = 1024
-    model = torch.compile(nn.Sequential(nn.Linear(512, 512), nn.GELU(), nn.Linear(512, CLASSES)), backend="aot_eager", dynamic=False)
+    model = torch.compile(nn.Sequential(nn.Linear(512, 512), nn.GELU(), nn.Linear(512, CLASSES)), backend="aot_eager",
+                          dynamic=False)
     sizes = iter(range(300, 100000))
 
     def step():
@@ -425,11 +427,12 @@ MEMORY = {"profile_memory": True}
 JOBS = {
     "dataloader-in-process": Job(dataloader_in_process, ["dataloader-in-process"]),
     "slow-worker": Job(slow_worker, ["dataloader-wait"], waits=True),
-    "per-tensor-optimizer": Job(per_tensor_optimizer, ["per-tensor-optimizer", "single-tensor-optimizer", "optimizer-share"], steps=4),
+    "per-tensor-optimizer": Job(per_tensor_optimizer,
+                                ["per-tensor-optimizer", "single-tensor-optimizer", "optimizer-share"], steps=4),
     "zero-grad-keeps": Job(zero_grad_keeps, ["zero-grad"]),
     "anomaly-mode": Job(anomaly_mode, ["debug-mode"]),
     "unfused-attention": Job(unfused_attention, ["attention-by-hand", "unfused-attention"]),
-    "tiny-operations": Job(tiny_operations, ["tiny-operators"], steps=4),
+    "tiny-operations": Job(tiny_operations, ["operators-in-a-loop", "tiny-operators"], steps=4),
     "redundant-copies": Job(redundant_copies, ["copy-as-symptom"]),
     "gc-in-loop": Job(collect_garbage, ["explicit-gc"], profiler=STACKS, least_frame_us=20.0),
     "host-work": Job(host_work, ["time-outside-operators"]),
@@ -439,6 +442,7 @@ JOBS = {
     "kept-outputs": Job(kept_outputs, ["memory-growth"], unit="bytes", steps=6, profiler=MEMORY),
     "recompiles": Job(recompiles, ["recompiles", "compile-in-window"], steps=4, windows=3),
     "graph-breaks": Job(graph_breaks, ["graph-breaks", "many-compiled-regions"], steps=4),
-    "accumulation-without-no-sync": Job(accumulation_without_no_sync, ["accumulation-reduces", "cpu-communication"], ranks=2, waits=True),
+    "accumulation-without-no-sync": Job(accumulation_without_no_sync, ["accumulation-reduces", "cpu-communication"],
+                                        ranks=2, waits=True),
     "slow-rank": Job(slow_rank, ["cpu-communication"], ranks=2, waits=True),
 }

@@ -5,10 +5,10 @@
     ninja -C build tools/recorded_run
     python3 tools/scenarios/recorded.py --program build/tools/recorded_run [--tries 15] [CAUSE]...
 
-recorded_run trains a small network with one cause planted, or without it. Both are run in turn, --tries times each, and of each
-the fastest run is kept, as the one that other work on the machine disturbed least: its recording is the fixture, and the
-difference of the two is what the cause costs. Bytes do not vary. Where the machine has other work, put `chrt -r 20` in front, as
-root. Recording again changes times, nothing else."""
+recorded_run trains a small network with one cause planted, or without it. Both are run in turn, --tries times each, and of
+each the fastest run is kept, as the one that other work on the machine disturbed least: its recording is the fixture, and
+the difference of the two is what the cause costs. Bytes do not vary. Where the machine has other work, put `chrt -r 20` in
+front, as root. Recording again changes times, nothing else."""
 
 import argparse
 import gzip
@@ -23,11 +23,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 CAUSES = {
     "slow-input": {
         "unit": "us", "accept": ["dataloader-wait", "dataloader-in-process", "dataloader-idle"],
-        "note": "Each batch is read from the disk, image by image, and scaled down in the training loop; the twin has a thread that does so ahead of it. "
+        "note": "Each batch is read from the disk, image by image, and scaled down in the training loop; the twin has a "
+        "thread that does so ahead of it. "
                 "The cost is the difference in time over the eight recorded steps, of the fastest of {tries} runs each."},
     "sync-per-item": {
         "unit": "us", "accept": ["host-waits"],
-        "note": "The loop gives a worker thread 24 pieces of work a step and waits behind each; the twin waits once, behind the last. "
+        "note": "The loop gives a worker thread 24 pieces of work a step and waits behind each; the twin waits once, "
+        "behind the last. "
                 "The cost is the difference in time over the six recorded steps, of the fastest of {tries} runs each."},
     "results-leak": {
         "unit": "bytes", "accept": ["memory-leak", "memory-growth"],
@@ -43,14 +45,17 @@ CAUSES = {
                 "The cost is the difference in time over these steps, of the fastest of {tries} runs each."},
     "slow-rank": {
         "unit": "us", "accept": ["host-communication"],
-        "note": "Two processes sum up the gradients of their last layer through a socket, and the one that is not recorded has twice as much data; in the "
-                "twin both have the same. The cost is the difference in time over eight steps, of the fastest of {tries} runs each."},
+        "note": "Two processes sum up the gradients of their last layer through a socket, and the one that is not recorded "
+        "has twice as much data; in the "
+                "twin both have the same. The cost is the difference in time over eight steps, of the fastest of "
+                "{tries} runs each."},
 }
 
 
 def run(program, cause, folder):
     """Nanoseconds of the recorded steps, bytes in use behind them, and the files it wrote."""
-    done = subprocess.run([Path(program).resolve(), cause, folder], cwd=folder, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run([Path(program).resolve(), cause, folder], cwd=folder, capture_output=True, text=True, check=True,
+                          timeout=120)
     dur_ns, in_use_bytes = map(int, done.stdout.split())
     return dur_ns, in_use_bytes, {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 

@@ -288,7 +288,8 @@ static int64_t slow_input(bool planted)
     return dur_ns;
 }
 
-/* ------------------------------------------------------ sync-per-item: waiting for a worker behind each thing given to it */
+/* ------------------------------------------------------ sync-per-item: waiting for a worker behind each thing given to it
+ */
 
 #define SYNC_STEPS 6
 #define ITEMS 24
@@ -388,7 +389,8 @@ static int64_t results_leak(bool planted)
     return dur_ns;
 }
 
-/* ------------------------------------------------------------------- write-each-step: a checkpoint goes to the disk each step */
+/* ------------------------------------------------------------------- write-each-step: a checkpoint goes to the disk each
+ * step */
 
 #define WRITE_STEPS 8
 
@@ -430,7 +432,8 @@ static int64_t write_each_step(bool planted)
     return dur_ns;
 }
 
-/* -------------------------------------------------------------- uneven-threads: two threads, of which one has all the work */
+/* -------------------------------------------------------------- uneven-threads: two threads, of which one has all the work
+ */
 
 #define THREAD_STEPS 6
 #define PIECES 16
@@ -494,7 +497,8 @@ static int64_t uneven_threads(bool planted)
 static void exchange(int socket, void *data, size_t bytes, bool send)
 {
     for (size_t done = 0; done < bytes;) {
-        ssize_t part = send ? write(socket, (char *)data + done, bytes - done) : read(socket, (char *)data + done, bytes - done);
+        ssize_t part =
+            send ? write(socket, (char *)data + done, bytes - done) : read(socket, (char *)data + done, bytes - done);
         if (part <= 0)
             die("the other rank is gone");
         done += (size_t)part;

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Make a recording small and nameless, and keep it valid: trim.py IN OUT.json[.gz] [options].
 
-A trace is cut to whole steps (--steps N, from the first recorded one or --skip M later). What starts within them stays: rows of
-the host, the GPU work they launched (by correlation, wherever it ran), flow arrows whose both ends stay, instants and counters,
-the names of the processes and threads that still have rows. Arguments that no reader of timing needs are dropped (--keep-all
-keeps them); Python frames may be thinned (--min-frame-us), children then point at the nearest frame that stays.
+A trace is cut to whole steps (--steps N, from the first recorded one or --skip M later). What starts within them stays: rows
+of the host, the GPU work they launched (by correlation, wherever it ran), flow arrows whose both ends stay, instants and
+counters, the names of the processes and threads that still have rows. Arguments that no reader of timing needs are dropped
+(--keep-all keeps them); Python frames may be thinned (--min-frame-us), children then point at the nearest frame that stays.
 
-A snapshot of the CUDA allocator is told by its key `segments`. It keeps all segments and the whole history, for a replay needs
-both; of each stack only the --frames innermost frames of user code, then of libraries, stay.
+A snapshot of the CUDA allocator is told by its key `segments`. It keeps all segments and the whole history, for a replay
+needs both; of each stack only the --frames innermost frames of user code, then of libraries, stay.
 
 In both, whatever names the machine is replaced: folders, host, user, process id. Times are not touched.
 """
@@ -24,7 +24,8 @@ import sys
 
 PUBLIC_PROCESS_ID = 4242          # stands for the real one, which means nothing elsewhere
 PUBLIC_FOLDER = "/srv/train"
-NOISE = {"Ev Idx", "Record function id", "Concrete Inputs", "Input Strides", "Python thread", "Python module id", "Input Dims",
+NOISE = {"Ev Idx", "Record function id", "Concrete Inputs", "Input Strides", "Python thread", "Python module id",
+         "Input Dims",
          "Input type", "Profiler Event Index", "Rec. function id"}
 SHAPES = {"Input Dims", "Input type"}
 LIBRARY_FRAME = re.compile(r"site-packages|/lib/python|^torch/|^<|^\?\?$|^$")
@@ -167,7 +168,8 @@ def thin_frames(document, least_us):
             event["args"]["Python parent id"] = parent if parent in parents else None
         kept.append(event)
     return {**document, "traceEvents": with_companions(document["traceEvents"],
-                                                       [event for event in kept if event.get("ph") not in FLOW_PHASES + ("M",)])}
+                                                       [event for event in kept
+                                                        if event.get("ph") not in FLOW_PHASES + ("M",)])}
 
 
 def trim_trace(document, steps=0, skip=0, keep_all=False, keep_shapes=False, least_frame_us=0.0):
@@ -225,7 +227,8 @@ def anonymise(document, process_id=None, names=None):
 
     def walk(value):
         if isinstance(value, dict):
-            return {key: walk(of_process(item) if key in ("pid", "tid", "sort_index") else item) for key, item in value.items()
+            return {key: walk(of_process(item) if key in ("pid", "tid", "sort_index") else item)
+                    for key, item in value.items()
                     if key not in ("trace_id", "host_name", "hostname", "username", "user_name")}
         if isinstance(value, list):
             return [walk(item) for item in value]
@@ -239,7 +242,8 @@ def anonymise(document, process_id=None, names=None):
 def left_over(document, names=None):
     """What still names a machine: known names, or a path outside of the public folder."""
     text = json.dumps(document)
-    found = [name for name in (names if names is not None else machine_names()) if re.search(r"\b%s\b" % re.escape(name), text)]
+    found = [name for name in (names if names is not None else machine_names())
+             if re.search(r"\b%s\b" % re.escape(name), text)]
     paths = set(re.findall(r'(?<![\w.:/])(?:/[\w.+@-]+){2,}', text))
     return found + sorted(path for path in paths if not path.startswith(PUBLIC_FOLDER + "/"))
 
@@ -260,7 +264,8 @@ def main():
     if "segments" in document:
         document = trim_snapshot(document, options.frames)
     else:
-        document = trim_trace(document, options.steps, options.skip, options.keep_all, options.keep_shapes, options.min_frame_us)
+        document = trim_trace(document, options.steps, options.skip, options.keep_all, options.keep_shapes,
+                              options.min_frame_us)
     document = anonymise(document, options.pid)
     found = left_over(document)
     if found:

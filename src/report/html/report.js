@@ -34,7 +34,8 @@
     const direction = heads[column].getAttribute("aria-sort") === "descending" ||
       (!heads[column].hasAttribute("aria-sort") && !heads[column].classList.contains("r")) ? 1 : -1;
     const rows = Array.from(body.rows).map((row, at) => ({ row, at, value: valueOf(row.cells[column]) }));
-    rows.sort((a, b) => (a.value === null || b.value === null ? compare(a.value, b.value) : direction * compare(a.value, b.value)) || a.at - b.at);
+    rows.sort((a, b) => (a.value === null || b.value === null ? compare(a.value, b.value)
+            : direction * compare(a.value, b.value)) || a.at - b.at);
     for (const item of rows) body.appendChild(item.row);
     for (const head of heads) head.removeAttribute("aria-sort");
     heads[column].setAttribute("aria-sort", direction === 1 ? "ascending" : "descending");
@@ -53,7 +54,8 @@
     const rows = Array.from(table.tBodies[0].rows);
     if (rows.length < 6) return;
     const tools = make("p", "", { class: "tools" });
-    const input = make("input", "", { type: "search", placeholder: "Filter rows", "aria-label": "Filter rows of this table" });
+    const input = make("input", "", { type: "search", placeholder: "Filter rows",
+            "aria-label": "Filter rows of this table" });
     const told = make("span", "", { role: "status" });
     tools.append(input, told);
     table.parentElement.before(tools);
@@ -81,7 +83,8 @@
     const info = make("p", "", { class: "info", "aria-live": "polite" });
     svg.parentElement.after(info);
     const tell = (event) => {
-      const title = event.target.querySelector(":scope > title") || event.target.parentElement.querySelector(":scope > title");
+      const title = event.target.querySelector(":scope > title") ||
+            event.target.parentElement.querySelector(":scope > title");
       if (title) info.textContent = title.textContent;
     };
     for (const kind of ["pointerover", "focusin", "click"]) svg.addEventListener(kind, tell);
@@ -101,7 +104,8 @@
   };
   // On a narrow screen a drawing that zooms is laid out anew, as wide as its box: nothing is shrunk or cut. Tells its width.
   const fit = (svg) => {
-    const box = svg.parentElement, wide = box.clientWidth > 0 && box.clientWidth < NARROW ? Math.max(box.clientWidth, 200) : WIDTH;
+    const box = svg.parentElement, wide = box.clientWidth > 0 && box.clientWidth < NARROW ?
+            Math.max(box.clientWidth, 200) : WIDTH;
     svg.setAttribute("viewBox", `0 0 ${wide} ${svg.viewBox.baseVal.height}`);
     svg.classList.toggle("fit", wide < WIDTH);
     return wide;
@@ -133,7 +137,8 @@
     });
     if (!nodes.length) return;
     let root = nodes[0], current = nodes[0], wide = fit(svg);
-    const holds = (outer, inner) => outer.depth <= inner.depth && outer.x <= inner.x + 0.01 && outer.x + outer.width >= inner.x + inner.width - 0.01;
+    const holds = (outer, inner) => outer.depth <= inner.depth && outer.x <= inner.x + 0.01 &&
+            outer.x + outer.width >= inner.x + inner.width - 0.01;
     const draw = () => {
       for (const node of nodes) {
         const above = node.depth < root.depth && holds(node, root), within = holds(root, node);
@@ -162,14 +167,19 @@
     const shown = (node) => !node.g.classList.contains("hidden");
     const go = {
       ArrowUp: () => nodes.find((node) => node.depth === current.depth - 1 && holds(node, current)),
-      ArrowDown: () => nodes.filter((node) => shown(node) && node.depth === current.depth + 1 && holds(current, node)).sort((a, b) => a.x - b.x)[0],
-      ArrowLeft: () => nodes.filter((node) => shown(node) && node.depth === current.depth && node.x < current.x).sort((a, b) => b.x - a.x)[0],
-      ArrowRight: () => nodes.filter((node) => shown(node) && node.depth === current.depth && node.x > current.x).sort((a, b) => a.x - b.x)[0],
+      ArrowDown: () => nodes.filter((node) => shown(node) && node.depth === current.depth + 1 &&
+            holds(current, node)).sort((a, b) => a.x - b.x)[0],
+      ArrowLeft: () => nodes.filter((node) => shown(node) && node.depth === current.depth &&
+            node.x < current.x).sort((a, b) => b.x - a.x)[0],
+      ArrowRight: () => nodes.filter((node) => shown(node) && node.depth === current.depth &&
+            node.x > current.x).sort((a, b) => a.x - b.x)[0],
     };
     const tools = make("p", "", { class: "tools" });
-    const search = make("input", "", { type: "search", placeholder: "Search names", "aria-label": "Search names in this flame graph" });
+    const search = make("input", "", { type: "search", placeholder: "Search names",
+            "aria-label": "Search names in this flame graph" });
     const reset = make("button", "Reset zoom", { type: "button" });
-    const told = make("span", "Click or press Enter to zoom, arrow keys to move, Escape to reset.", { class: "muted", role: "status" });
+    const told = make("span", "Click or press Enter to zoom, arrow keys to move, Escape to reset.",
+            { class: "muted", role: "status" });
     tools.append(search, reset, told);
     svg.parentElement.before(tools);
     reset.addEventListener("click", () => zoom(nodes[0]));
@@ -252,7 +262,8 @@
       for (let at = Math.ceil(first / step) * step; at <= first + range; at += step) {
         const x = (at - first) * wide / range;
         axis.append(shape("line", { class: "grid", x1: x, x2: x, y1: top, y2: bottom }));
-        if (x < wide - 20) axis.append(shape("text", { class: x < 20 ? "small" : "small m", x, y: bottom + 13 }, timeText(Math.round(at))));
+        if (x < wide - 20) axis.append(shape("text", { class: x < 20 ? "small" : "small m", x, y: bottom + 13 },
+            timeText(Math.round(at))));
       }
     };
     const draw = () => {
@@ -263,7 +274,10 @@
       }
       for (const gap of gaps) gap.rect.classList.toggle("hidden", !place(gap));
       drawAxis();
-      told.textContent = width < WIDTH ? `${timeText(Math.round(duration * start / WIDTH))} to ${timeText(Math.round(duration * (start + width) / WIDTH))}` : "";
+      told.textContent = width < WIDTH
+            ? `${timeText(Math.round(duration * start / WIDTH))} to ${timeText(Math.round(duration *
+            (start + width) / WIDTH))}`
+            : "";
       svg.setAttribute("data-zoom", (WIDTH / width).toFixed(2));
     };
     const show = (from, wide) => {
@@ -273,13 +287,16 @@
     };
     const zoom = (factor) => show(start + (width - width / factor) / 2, width / factor);
     const deeds = {
-      "Zoom in": () => zoom(2), "Zoom out": () => zoom(0.5), "Left": () => show(start - width / 3, width), "Right": () => show(start + width / 3, width),
+      "Zoom in": () => zoom(2), "Zoom out": () => zoom(0.5), "Left": () => show(start - width / 3, width),
+            "Right": () => show(start + width / 3, width),
       "Reset zoom": () => show(0, WIDTH),
     };
-    const keys = { "+": "Zoom in", "=": "Zoom in", "-": "Zoom out", ArrowLeft: "Left", ArrowRight: "Right", Escape: "Reset zoom" };
+    const keys = { "+": "Zoom in", "=": "Zoom in", "-": "Zoom out", ArrowLeft: "Left", ArrowRight: "Right",
+            Escape: "Reset zoom" };
     const tools = make("p", "", { class: "tools" });
     const told = make("span", "", { class: "muted", role: "status" });
-    for (const name of Object.keys(deeds)) tools.appendChild(make("button", name, { type: "button" })).addEventListener("click", deeds[name]);
+    for (const name of Object.keys(deeds))
+            tools.appendChild(make("button", name, { type: "button" })).addEventListener("click", deeds[name]);
     tools.append(told);
     svg.parentElement.before(tools);
     svg.setAttribute("tabindex", "0");

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "catalogue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "poison.h"
+
+#define MAX_PATH_BYTES 240
+
+bool ap_catalogue_matches(struct ap_text path, const char *pattern)
+{
+    size_t i = 0, j = 0;
+    while (i < path.bytes && pattern[j]) {
+        bool at_key = j == 0 || pattern[j - 1] == '.';
+        if (at_key && pattern[j] == '*' && path.data[i] != '.') {
+            while (i < path.bytes && path.data[i] != '.')
+                i++;
+            j++;
+        } else if (path.data[i++] != pattern[j++]) {
+            return false;
+        }
+    }
+    return i == path.bytes && !pattern[j];
+}
+
+static int by_path(const void *key, const void *element)
+{
+    const struct ap_text *path = key;
+    const struct ap_figure_info *figure = element;
+    return ap_text_compare(*path, ap_text_of(figure->path));
+}
+
+const struct ap_figure_info *ap_catalogue_find(struct ap_text path)
+{
+    const struct ap_figure_info *found = bsearch(&path, ap_figures, ap_figure_count, sizeof(ap_figures[0]), by_path);
+    for (size_t i = 0; !found && i < ap_figure_count; i++)
+        if (strchr(ap_figures[i].path, '*') && ap_catalogue_matches(path, ap_figures[i].path))
+            found = &ap_figures[i];
+    return found;
+}
+
+bool ap_catalogue_has_number(struct ap_text path)
+{
+    const struct ap_figure_info *figure = ap_catalogue_find(path);
+    return figure && figure->is_number;
+}
+
+enum ap_unit ap_catalogue_unit(struct ap_text path)
+{
+    const struct ap_figure_info *figure = ap_catalogue_find(path);
+    return figure ? figure->unit : AP_UNIT_number;
+}
+
+static bool ends_with_keys(struct ap_text path, struct ap_text keys)
+{
+    size_t before = path.bytes - keys.bytes;
+    return keys.bytes && path.bytes > keys.bytes && path.data[before - 1] == '.' &&
+           memcmp(path.data + before, keys.data, keys.bytes) == 0;
+}
+
+enum ap_unit ap_catalogue_column_unit(const char *table, struct ap_text column)
+{
+    static const char *const formats[] = { "<row_of_%s>.%.*s", "%s.%.*s" };
+    char path[MAX_PATH_BYTES];
+    for (size_t i = 0; table && i < AP_COUNT_OF(formats); i++) {
+        int bytes = snprintf(path, sizeof(path), formats[i], table,
+                             (int)(column.bytes < sizeof(path) ? column.bytes : sizeof(path)), column.data);
+        const struct ap_figure_info *figure =
+            bytes > 0 && (size_t)bytes < sizeof(path) ? ap_catalogue_find(ap_text_of(path)) : NULL;
+        if (figure)
+            return figure->unit;
+    }
+    for (size_t i = 0; i < ap_figure_count; i++)
+        if (ends_with_keys(ap_text_of(ap_figures[i].path), column))
+            return ap_figures[i].unit;
+    return AP_UNIT_number;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * catalogue.h - every figure that a report can have: its name, unit and meaning, which way is better, who may name it.
+ * The table is made from catalogue.def. */
+#ifndef AP_CATALOGUE_H
+#define AP_CATALOGUE_H
+
+#include "base.h"
+
+enum ap_unit { AP_UNIT_count, AP_UNIT_bytes, AP_UNIT_time, AP_UNIT_ratio, AP_UNIT_number, AP_UNIT_bool };
+enum ap_better { AP_BETTER_lower, AP_BETTER_higher, AP_BETTER_neither };
+/** The list of a comparison in which a figure stands. */
+enum ap_compared { AP_COMPARED_none, AP_COMPARED_figures, AP_COMPARED_memory };
+
+/** One row. */
+struct ap_figure_info {
+    const char *path;    /* keys in the JSON report, without places in lists; "*" stands for any key */
+    const char *meaning; /* sentences */
+    const char *words;   /* in which rules speak of it; NULL: they may not name it */
+    const char *title;   /* for tables; NULL: none is told */
+    enum ap_unit unit;
+    enum ap_better better;
+    enum ap_compared compared;
+    bool is_number; /* what conditions can name: neither a yes or no, nor what only names something */
+    bool is_member; /* its row is one with "*" as well, under which lists tell it */
+};
+
+extern const struct ap_figure_info ap_figures[]; /* in order of memcmp of the paths */
+extern const size_t ap_figure_count;
+/** Those that comparisons look at, in the order in which they tell them. */
+extern const struct ap_figure_info *const ap_compared_figures[];
+extern const size_t ap_compared_figure_count;
+
+/** Key by key; a "*" of the pattern is any key. */
+bool ap_catalogue_matches(struct ap_text path, const char *pattern);
+/** The row of @path, or of the pattern that it matches; NULL where no report has it. */
+const struct ap_figure_info *ap_catalogue_find(struct ap_text path);
+/** Can a condition name it? */
+bool ap_catalogue_has_number(struct ap_text path);
+/** AP_UNIT_number for what is not known. */
+enum ap_unit ap_catalogue_unit(struct ap_text path);
+/** The same for a column of a table: of rows of the recording, or of a list or object of the report. @table NULL: what a
+ *  column of that name is in whichever has one. */
+enum ap_unit ap_catalogue_column_unit(const char *table, struct ap_text column);
+
+#endif

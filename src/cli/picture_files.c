@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#define _XOPEN_SOURCE 700
+#include "picture_files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct ap_cli_picture {
+    struct ap_cli_picture *next;
+    struct ap_output output;
+    char path[AP_OUTPUT_PATH_BYTES];
+};
+
+static enum ap_status fail(enum ap_status status, const char *path, const char *why, struct ap_error *reterr)
+{
+    *reterr = (struct ap_error){ .status = status };
+    (void)snprintf(reterr->message, sizeof(reterr->message), "%.120s: %s", path, why);
+    return status;
+}
+
+static enum ap_status begin(void *self, const char *name, struct ap_error *reterr)
+{
+    struct ap_cli_pictures *pictures = self;
+    struct ap_cli_picture *picture = calloc(1, sizeof(*picture));
+    if (!picture)
+        return fail(AP_ERROR_MEMORY, pictures->folder, "out of memory", reterr);
+    picture->output.file = -1;
+    picture->next = pictures->first;
+    pictures->first = picture;
+    int bytes = snprintf(picture->path, sizeof(picture->path), "%s/%s.svg", pictures->folder, name);
+    if (bytes < 0 || (size_t)bytes >= sizeof(picture->path))
+        return fail(AP_ERROR_OUTPUT, pictures->folder, "the path is too long", reterr);
+    return ap_output_open(&picture->output, picture->path, reterr);
+}
+
+static enum ap_status write_bytes(void *self, const char *data, size_t bytes, struct ap_error *reterr)
+{
+    struct ap_cli_pictures *pictures = self;
+    return ap_output_write(&pictures->first->output, data, bytes, reterr);
+}
+
+static enum ap_status end(void *self, struct ap_error *reterr)
+{
+    struct ap_cli_pictures *pictures = self;
+    return ap_output_close(&pictures->first->output, reterr);
+}
+
+enum ap_status ap_cli_pictures_write(struct ap_cli_pictures *pictures, const struct ap_report *report,
+                                     struct ap_error *reterr)
+{
+    const struct ap_picture_taker taker = { begin, write_bytes, end, pictures };
+    if (!pictures->folder)
+        return AP_OK;
+    if (mkdir(pictures->folder, 0777) != 0 && errno != EEXIST)
+        return fail(AP_ERROR_OUTPUT, pictures->folder, strerror(errno), reterr);
+    return ap_report_write_pictures(report, &taker, reterr);
+}
+
+enum ap_status ap_cli_pictures_commit(struct ap_cli_pictures *pictures, struct ap_error *reterr)
+{
+    enum ap_status status = AP_OK;
+    for (struct ap_cli_picture *picture = pictures->first; picture && status == AP_OK; picture = picture->next)
+        status = ap_output_commit(&picture->output, reterr);
+    return status;
+}
+
+void ap_cli_pictures_release(struct ap_cli_pictures *pictures)
+{
+    while (pictures->first) {
+        struct ap_cli_picture *picture = pictures->first;
+        pictures->first = picture->next;
+        ap_output_discard(&picture->output);
+        free(picture);
+    }
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ * Whose Python keeps the run busy outside of operators: the user's line, with what the libraries do below it. */
+#include <string.h>
+
+#include "habits.h"
+#include "nest.h"
+
+#include "poison.h"
+
+enum { COVERS, ENTRY_COUNT }; /* entries of the table below */
+/* Frames that wait for work which other rows tell of, or that are the profiler's. */
+static const char *const entries[] = {
+    "torch/autograd/graph.py*_engine_run_backward|*run_backward*|torch/profiler/*|*torch/autograd/profiler.py*",
+};
+
+/* A line is told where this share of its time is Python outside of operators. */
+#define LEAST_PYTHON_SHARE 0.6
+
+struct lines {
+    struct ap_habits *habits;
+    const struct ap_trace *trace;
+    const struct ap_facts *facts;
+    struct ap_name_patterns patterns;
+    struct ap_nest nest;
+    int64_t *self_ns, *total_ns; /* by name id */
+    uint8_t *covers;             /* by name id: 0 = not asked, 1 = no, 2 = yes */
+    size_t name_count;
+};
+
+static bool covers(struct lines *lines, uint32_t name)
+{
+    if (!lines->covers[name])
+        lines->covers[name] =
+            1 + (ap_name_patterns_first(&lines->patterns, ap_trace_text(lines->trace, name), ENTRY_COUNT) == COVERS);
+    return lines->covers[name] == 2;
+}
+
+static enum ap_status close_row(void *context, const struct ap_nest_row *closed, struct ap_error *reterr)
+{
+    struct lines *lines = context;
+    (void)reterr;
+    bool *overflowed = &lines->habits->overflowed;
+    if (!closed->id)
+        return AP_OK;
+    lines->self_ns[closed->id] = ap_add_sat(lines->self_ns[closed->id], closed->host_self_ns, overflowed);
+    lines->total_ns[closed->id] = ap_add_sat(lines->total_ns[closed->id], closed->end_ns - closed->start_ns, overflowed);
+    return AP_OK;
+}
+
+/* "<listcomp>", "<genexpr>", "<lambda>": of the function around it. */
+static bool is_part_of_line(const struct lines *lines, uint32_t name)
+{
+    struct ap_text text = ap_trace_text(lines->trace, name);
+    return text.bytes && text.data[text.bytes - 1] == '>';
+}
+
+/* Does it end time that is the line's own? Lines are told by their name, all else by 0. */
+static bool is_wanted(struct lines *lines, uint32_t row, uint32_t *ret_id)
+{
+    uint32_t name = lines->trace->events.name[row];
+    *ret_id = 0;
+    switch (ap_row_kind(lines->trace->events.tag[row])) {
+    case AP_KIND_operator:
+    case AP_KIND_runtime: return true;
+    case AP_KIND_python: break;
+    default: return false;
+    }
+    if (ap_is_user_frame(&lines->habits->chains.frames, name) && !is_part_of_line(lines, name))
+        *ret_id = name;
+    return *ret_id || covers(lines, name);
+}
+
+static enum ap_status go_over(struct lines *lines, uint32_t track, struct ap_error *reterr)
+{
+    const struct ap_row_order *order = &lines->facts->order;
+    lines->nest.now_ns = INT64_MIN;
+    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+        uint32_t row = order->rows[at], id;
+        if (!is_wanted(lines, row, &id))
+            continue;
+        int64_t start_ns = lines->trace->events.start_ns[row];
+        AP_TRY(ap_nest_advance(&lines->nest, start_ns, close_row, lines, reterr));
+        struct ap_nest_row open = { .start_ns = start_ns, .end_ns = ap_row_end_ns(lines->trace, row), .row = row, .id = id };
+        AP_TRY(ap_nest_push(&lines->nest, open, reterr));
+    }
+    return ap_nest_advance(&lines->nest, INT64_MAX, close_row, lines, reterr);
+}
+
+static uint32_t top_line(const struct lines *lines)
+{
+    uint32_t top = 0;
+    for (uint32_t name = 1; name < lines->name_count; name++)
+        if (lines->self_ns[name] > (top ? lines->self_ns[top] : 0) &&
+            (double)lines->self_ns[name] >= LEAST_PYTHON_SHARE * (double)lines->total_ns[name])
+            top = name;
+    return top;
+}
+
+/* What the line calls, by the longest sum; the sums of lines are not needed any more. */
+static uint32_t called_by(struct lines *lines, uint32_t line, struct ap_habit *habit)
+{
+    const struct ap_events *events = &lines->trace->events;
+    uint32_t best = 0;
+    memset(lines->total_ns, 0, lines->name_count * sizeof(lines->total_ns[0]));
+    for (uint32_t row = 0; row < events->count; row++) {
+        uint32_t parent = lines->facts->tree.parent[row], name = events->name[row];
+        if (!ap_row_is_of(lines->trace, row, 1u << AP_KIND_python))
+            continue;
+        if (name == line) {
+            habit->count++;
+            habit->step_count += ap_per_step_has(&lines->habits->per_step, events->start_ns[row]);
+            if (habit->row == AP_NO_ROW || events->dur_ns[row] > events->dur_ns[habit->row])
+                habit->row = row;
+        }
+        if (parent == AP_NO_ROW || events->name[parent] != line)
+            continue;
+        lines->total_ns[name] = ap_add_sat(lines->total_ns[name], events->dur_ns[row], &lines->habits->overflowed);
+        if (!best || lines->total_ns[name] > lines->total_ns[best])
+            best = name;
+    }
+    return best;
+}
+
+static bool is_forward(struct ap_text name)
+{
+    static const char word[] = "forward";
+    return name.bytes >= sizeof(word) - 1 &&
+           memcmp(name.data + name.bytes - (sizeof(word) - 1), word, sizeof(word) - 1) == 0;
+}
+
+/* Modules call forward and hooks alike; wrappers of forward are named after it. */
+static void find_hooks(struct lines *lines)
+{
+    const struct ap_events *events = &lines->trace->events;
+    for (uint32_t row = 0; row < events->count; row++) {
+        uint32_t parent = lines->facts->tree.parent[row];
+        if (!ap_row_is_of(lines->trace, row, 1u << AP_KIND_python) || parent == AP_NO_ROW ||
+            !ap_row_is_of(lines->trace, parent, 1u << AP_KIND_python) ||
+            !ap_text_starts_with(ap_row_name(lines->trace, parent), "torch/nn/modules/module.py") ||
+            !ap_is_user_frame(&lines->habits->chains.frames, events->name[row]) ||
+            is_forward(ap_row_name(lines->trace, row)))
+            continue;
+        struct ap_habit *habit =
+            ap_habit_add(lines->habits, AP_HABIT_module_hook, row, events->dur_ns[row], events->dur_ns[row]);
+        if (habit)
+            habit->line = events->name[row];
+    }
+}
+
+static enum ap_status find_lines(struct lines *lines, struct ap_error *reterr)
+{
+    AP_TRY(ap_name_patterns_init(&lines->patterns, lines->habits->gate, entries, ENTRY_COUNT, reterr));
+    size_t bytes = lines->name_count * sizeof(int64_t);
+    lines->self_ns = ap_mem_cleared(lines->habits->gate, bytes);
+    lines->total_ns = ap_mem_cleared(lines->habits->gate, bytes);
+    lines->covers = ap_mem_cleared(lines->habits->gate, lines->name_count);
+    if (!lines->self_ns || !lines->total_ns || !lines->covers)
+        return ap_fail_memory(lines->habits->gate, reterr);
+    AP_TRY(go_over(lines, lines->facts->main_track, reterr));
+    uint32_t line = top_line(lines);
+    if (!line)
+        return AP_OK;
+    struct ap_habit *habit = &lines->habits->of[AP_HABIT_python_line];
+    habit->total_ns = habit->saves_ns = lines->self_ns[line];
+    habit->line = line;
+    habit->names[0] = called_by(lines, line, habit);
+    return AP_OK;
+}
+
+static bool has_python(const struct ap_trace *trace)
+{
+    for (uint32_t row = 0; row < trace->events.count; row++)
+        if (ap_row_is_of(trace, row, 1u << AP_KIND_python))
+            return true;
+    return false;
+}
+
+enum ap_status ap_habits_of_lines(struct ap_habits *habits, const struct ap_facts *facts, struct ap_error *reterr)
+{
+    struct ap_gate *gate = habits->gate;
+    struct lines lines = { .habits = habits,
+                           .trace = facts->trace,
+                           .facts = facts,
+                           .patterns = { .gate = gate },
+                           .nest = { .gate = gate },
+                           .name_count = ap_trace_id_count(facts->trace) };
+    if (facts->main_track == AP_NO_ROW || !has_python(facts->trace))
+        return AP_OK;
+    find_hooks(&lines);
+    enum ap_status status = find_lines(&lines, reterr);
+    ap_name_patterns_release(&lines.patterns);
+    ap_nest_release(&lines.nest);
+    ap_mem_free(gate, lines.self_ns, lines.name_count * sizeof(int64_t));
+    ap_mem_free(gate, lines.total_ns, lines.name_count * sizeof(int64_t));
+    ap_mem_free(gate, lines.covers, lines.name_count);
+    return status;
+}

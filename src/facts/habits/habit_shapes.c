@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT
+ * What shapes and types of operators tell, summed over calls that are alike. */
+#include <string.h>
+
+#include "habits.h"
+#include "tensor_dims.h"
+
+#include "poison.h"
+
+#define GROUPS_MAX 32
+#define TRIES_MAX 16            /* candidates that are looked at, each against all shapes */
+#define LEAST_CLASSES 32        /* of a one-hot matrix: less is no table to look up in */
+#define LEAST_TABLE (64 * 1024) /* elements of an embedding table whose gradient may cost */
+#define MOST_OF_TABLE 0.125     /* of its rows that a step touches */
+#define MOST_ADDED 0.25         /* of a growing tensor by one concatenation */
+#define LEAST_LENGTHS 4         /* that a growing input was seen with */
+#define LEAST_SIZES 3           /* that a growing tensor was seen with */
+
+struct shapes {
+    struct ap_habits *habits;
+    const struct ap_facts *facts;
+    const struct ap_host_work *work;
+    struct ap_tensor_list list; /* of the shape that is looked at */
+};
+
+static struct ap_text name_of(const struct shapes *shapes, uint32_t index)
+{
+    return ap_trace_text(shapes->facts->trace, shapes->work->shapes[index].name);
+}
+
+static bool is_named(struct ap_text name, const char *text)
+{
+    return ap_text_equal(name, (struct ap_text){ text, strlen(text) });
+}
+
+static void read_shape(struct shapes *shapes, uint32_t index)
+{
+    struct ap_text dims, types;
+    ap_trace_signature(shapes->facts->trace, (struct ap_str){ shapes->work->shapes[index].signature }, &dims, &types);
+    ap_tensor_list_read(&shapes->list, dims, types);
+}
+
+static const struct ap_tensor_dims *input(const struct shapes *shapes, int number)
+{
+    for (int i = 0; i < shapes->list.count; i++)
+        if (shapes->list.tensors[i].input == number)
+            return &shapes->list.tensors[i];
+    return NULL;
+}
+
+/* All calls of the shape; @share of their own time could go. The habit shows the shape with most of it. */
+static void add_shape(struct shapes *shapes, enum ap_habit_id id, uint32_t index, double share)
+{
+    const struct ap_shape_cost *shape = &shapes->work->shapes[index];
+    struct ap_habit *habit = &shapes->habits->of[id];
+    int64_t self_ns = shape->cost.host_self_ns;
+    habit->count += shape->cost.calls;
+    habit->total_ns = ap_add_sat(habit->total_ns, self_ns, &shapes->habits->overflowed);
+    habit->saves_ns = ap_add_sat(habit->saves_ns, (int64_t)((double)self_ns * share), &shapes->habits->overflowed);
+    if (habit->row != AP_NO_ROW && habit->longest_ns >= self_ns)
+        return;
+    habit->longest_ns = self_ns;
+    habit->row = shape->cost.slowest_row;
+    habit->names[0] = shape->name;
+    habit->signature = shape->signature;
+}
+
+/* ---- 64-bit floats ---- */
+
+static bool is_product(struct ap_text name)
+{
+    static const char *const names[] = { "aten::mm",     "aten::addmm",  "aten::bmm",    "aten::baddbmm",
+                                         "aten::linear", "aten::matmul", "aten::einsum", "aten::convolution" };
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        if (is_named(name, names[i]))
+            return true;
+    return false;
+}
+
+static bool has_double(const struct ap_tensor_list *list)
+{
+    for (int i = 0; i < list->count; i++)
+        if (list->tensors[i].is_double)
+            return true;
+    return false;
+}
+
+static void find_double(struct shapes *shapes)
+{
+    bool in_products = false;
+    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+        read_shape(shapes, i);
+        in_products |= has_double(&shapes->list) && is_product(name_of(shapes, i));
+    }
+    for (uint32_t i = 0; in_products && i < shapes->work->shape_map.count; i++) {
+        read_shape(shapes, i);
+        if (has_double(&shapes->list))
+            add_shape(shapes, AP_HABIT_double_work, i, 0.5); /* half the bytes, half the width of an instruction */
+    }
+}
+
+/* ---- embedding tables ---- */
+
+/* How many rows of the table all its look-ups of a step can touch; 0 = no look-up in it. */
+static double touched_rows(struct shapes *shapes, const struct ap_tensor_dims *table, double updates)
+{
+    double rows = 0;
+    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+        if (!is_named(name_of(shapes, i), "aten::embedding"))
+            continue;
+        read_shape(shapes, i);
+        const struct ap_tensor_dims *weight = input(shapes, 0), *indices = input(shapes, 1);
+        if (weight && indices && ap_tensor_equal(weight, table))
+            rows += ap_tensor_elements(indices, 0, indices->count) * (double)shapes->work->shapes[i].cost.calls;
+    }
+    return rows / updates;
+}
+
+/* A table that is the matrix of a product too has a dense gradient anyway. */
+static bool is_multiplied(struct shapes *shapes, const struct ap_tensor_dims *table)
+{
+    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+        if (!is_product(name_of(shapes, i)))
+            continue;
+        read_shape(shapes, i);
+        for (int at = 0; at < shapes->list.count; at++) {
+            const struct ap_tensor_dims *tensor = &shapes->list.tensors[at];
+            if (tensor->count == 2 && ((tensor->dims[0] == table->dims[0] && tensor->dims[1] == table->dims[1]) ||
+                                       (tensor->dims[0] == table->dims[1] && tensor->dims[1] == table->dims[0])))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The share of the row's work that is on the table: of operators on many tensors, by elements. */
+static double table_share(const struct shapes *shapes, const struct ap_tensor_dims *table)
+{
+    double all = 0, on_table = 0;
+    for (int i = 0; i < shapes->list.count && shapes->list.tensors[i].input == 0; i++) {
+        double elements = ap_tensor_elements(&shapes->list.tensors[i], 0, shapes->list.tensors[i].count);
+        all += elements;
+        on_table += ap_tensor_equal(&shapes->list.tensors[i], table) ? elements : 0;
+    }
+    return all > 0 ? on_table / all : 0;
+}
+
+static void add_table(struct shapes *shapes, const struct ap_tensor_dims *table, double touched_ratio)
+{
+    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+        struct ap_text name = name_of(shapes, i);
+        if (is_named(name, "aten::embedding") || is_named(name, "aten::index_select"))
+            continue;
+        read_shape(shapes, i);
+        double share = is_named(name, "aten::embedding_dense_backward") ? 1 : table_share(shapes, table);
+        if (share > 0)
+            add_shape(shapes, AP_HABIT_embedding_gradient, i, share * (1 - touched_ratio));
+    }
+}
+
+static uint64_t calls_of(const struct shapes *shapes, const char *name)
+{
+    for (uint32_t i = 0; i < shapes->work->op_count; i++)
+        if (is_named(ap_trace_text(shapes->facts->trace, shapes->work->ops[i].name), name))
+            return shapes->work->ops[i].cost.calls;
+    return 0;
+}
+
+static void find_tables(struct shapes *shapes)
+{
+    double updates = (double)(shapes->facts->steps.count ? shapes->facts->steps.count : 1);
+    if (!calls_of(shapes, "aten::embedding_dense_backward"))
+        return;
+    for (uint32_t i = 0, tries = 0; i < shapes->work->shape_map.count && tries < TRIES_MAX; i++) {
+        if (!is_named(name_of(shapes, i), "aten::embedding"))
+            continue;
+        read_shape(shapes, i);
+        const struct ap_tensor_dims *weight = input(shapes, 0);
+        tries++;
+        if (!weight || weight->count != 2 || !weight->dims[0])
+            continue;
+        struct ap_tensor_dims table = *weight;
+        double ratio = touched_rows(shapes, &table, updates) / (double)table.dims[0];
+        if (ap_tensor_elements(&table, 0, 2) < LEAST_TABLE || ratio > MOST_OF_TABLE || is_multiplied(shapes, &table))
+            continue;
+        add_table(shapes, &table, ratio);
+        return; /* one table: those of one shape cannot be told apart, and rows must not be summed twice */
+    }
+}
+
+/* ---- one-hot matrices ---- */
+
+static bool is_matrix(const struct ap_tensor_dims *tensor, double rows, double columns)
+{
+    return tensor->count >= 2 && (double)tensor->dims[tensor->count - 1] == columns &&
+           ap_tensor_elements(tensor, 0, tensor->count - 1) == rows;
+}
+
+/* Is the matrix the first operand of a product that a program writes (backward has only plain ones)? */
+static bool is_looked_up(struct shapes *shapes, double rows, double columns)
+{
+    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+        struct ap_text name = name_of(shapes, i);
+        if (!is_named(name, "aten::linear") && !is_named(name, "aten::matmul"))
+            continue;
+        read_shape(shapes, i);
+        const struct ap_tensor_dims *first = input(shapes, 0);
+        if (first && is_matrix(first, rows, columns))
+            return true;
+    }
+    return false;
+}
+
+static void add_one_hot(struct shapes *shapes, double rows, double columns)
+{
+    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+        read_shape(shapes, i);
+        for (int at = 0; at < shapes->list.count; at++)
+            if (is_matrix(&shapes->list.tensors[at], rows, columns) || is_matrix(&shapes->list.tensors[at], columns, rows)) {
+                add_shape(shapes, AP_HABIT_one_hot_product, i, 1);
+                break;
+            }
+    }
+}
+
+/* one_hot writes a one into each row of a matrix by scatter_. */
+static void find_one_hot(struct shapes *shapes)
+{
+    if (!calls_of(shapes, "aten::one_hot"))
+        return;
+    for (uint32_t i = 0, tries = 0; i < shapes->work->shape_map.count && tries < TRIES_MAX; i++) {
+        if (!is_named(name_of(shapes, i), "aten::scatter_"))
+            continue;
+        read_shape(shapes, i);
+        tries++;
+        const struct ap_tensor_dims *into = input(shapes, 0), *indices = input(shapes, 2);
+        if (!into || !indices || into->count < 2 || indices->dims[indices->count - 1] != 1)
+            continue;
+        double columns = (double)into->dims[into->count - 1], rows = ap_tensor_elements(into, 0, into->count - 1);
+        if (columns < LEAST_CLASSES || rows == columns || !is_looked_up(shapes, rows, columns))
+            continue;
+        add_one_hot(shapes, rows, columns);
+        return;
+    }
+}
+
+/* ---- concatenations that grow ---- */
+
+/* Alike but for the size that grows. */
+struct growth {
+    struct ap_tensor_dims first; /* the growing size is 0 */
+    int64_t added, least, most;  /* of inputs that grow: which dimension, and the lengths */
+    int sizes;
+    uint64_t seen; /* lengths as bits, that of base is the middle one */
+    int64_t base;
+};
+
+/* A large tensor and little beside it, along one dimension. */
+static bool read_growth(const struct ap_tensor_list *list, struct growth *ret_growth, int64_t *ret_size)
+{
+    const struct ap_tensor_dims *first = &list->tensors[0], *second = &list->tensors[1];
+    int at = -1;
+    if (list->count < 2 || first->input != 0 || second->input != 0 || first->count != second->count)
+        return false;
+    if (list->count > 2 && list->tensors[2].input == 0)
+        return false;
+    for (int i = 0; i < first->count; i++) {
+        if (first->dims[i] == second->dims[i])
+            continue;
+        if (at >= 0)
+            return false;
+        at = i;
+    }
+    if (at < 0 || !second->dims[at] || (double)second->dims[at] > MOST_ADDED * (double)first->dims[at])
+        return false;
+    *ret_size = first->dims[at];
+    *ret_growth = (struct growth){ .first = *first, .added = second->dims[at], .least = *ret_size, .most = *ret_size };
+    ret_growth->first.dims[at] = 0;
+    return true;
+}
+
+static struct growth *growth_of(struct growth *groups, int *count, const struct growth *growth)
+{
+    for (int i = 0; i < *count; i++)
+        if (groups[i].added == growth->added && ap_tensor_equal(&groups[i].first, &growth->first))
+            return &groups[i];
+    if (*count == GROUPS_MAX)
+        return NULL;
+    groups[*count] = *growth;
+    return &groups[(*count)++];
+}
+
+static bool grows(const struct growth *growth)
+{
+    return growth->sizes >= LEAST_SIZES && growth->most - growth->least <= growth->added * growth->sizes;
+}
+
+static void find_growing(struct shapes *shapes)
+{
+    struct growth groups[GROUPS_MAX], growth, *group;
+    int count = 0;
+    int64_t size;
+    for (int pass = 0; pass < 2; pass++) /* first the groups, then what belongs to those that grow */
+        for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+            if (!is_named(name_of(shapes, i), "aten::cat"))
+                continue;
+            read_shape(shapes, i);
+            if (!read_growth(&shapes->list, &growth, &size) || !(group = growth_of(groups, &count, &growth)))
+                continue;
+            if (pass && grows(group))
+                add_shape(shapes, AP_HABIT_growing_cat, i, (double)size / (double)(size + growth.added));
+            if (pass)
+                continue;
+            group->sizes++;
+            group->least = size < group->least ? size : group->least;
+            group->most = size > group->most ? size : group->most;
+        }
+}
+
+/* ---- inputs that grow ---- */
+
+/* A layer's input, alike but for the size of one dimension. */
+static bool read_length(const struct shapes *shapes, int at, struct growth *ret_growth, int64_t *ret_length)
+{
+    const struct ap_tensor_dims *first = input(shapes, 0);
+    if (!first || at + 1 >= first->count)
+        return false;
+    *ret_length = first->dims[at];
+    *ret_growth =
+        (struct growth){ .first = *first, .added = at, .least = *ret_length, .most = *ret_length, .base = *ret_length };
+    ret_growth->first.dims[at] = 0;
+    return true;
+}
+
+/* Lengths that differ by more than the bits are no text that is generated. */
+static void note_length(struct growth *group, int64_t length)
+{
+    int64_t bit = length - group->base + 32;
+    if (bit < 0 || bit > 63)
+        return;
+    group->sizes += !(group->seen >> bit & 1);
+    group->seen |= UINT64_C(1) << bit;
+    group->least = length < group->least ? length : group->least;
+    group->most = length > group->most ? length : group->most;
+}
+
+static void note_lengths(const struct shapes *shapes, struct growth *groups, int *count)
+{
+    struct growth growth, *group;
+    int64_t length;
+    for (int at = 0; read_length(shapes, at, &growth, &length); at++) {
+        group = growth_of(groups, count, &growth);
+        if (!group)
+            continue;
+        note_length(group, length);
+    }
+}
+
+/* Which of the lengths the shape has, be it multiplied by the rest of a batch; 0 = none. */
+static int64_t length_in(const struct shapes *shapes, const struct growth *growth, int64_t others)
+{
+    for (int tensor = 0; tensor < shapes->list.count; tensor++)
+        for (int i = 0; i < shapes->list.tensors[tensor].count; i++) {
+            int64_t size = shapes->list.tensors[tensor].dims[i];
+            if (size >= growth->least && size <= growth->most)
+                return size;
+            if (size % others == 0 && size / others >= growth->least && size / others <= growth->most)
+                return size / others;
+        }
+    return 0;
+}
+
+static void add_lengths(struct shapes *shapes, const struct growth *growth)
+{
+    int64_t others = 1;
+    for (int i = 0; i + 1 < growth->first.count; i++)
+        if (i != growth->added && growth->first.dims[i] > 0 && others < INT32_MAX)
+            others *= growth->first.dims[i];
+    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+        read_shape(shapes, i);
+        int64_t length = length_in(shapes, growth, others);
+        if (length)
+            add_shape(shapes, AP_HABIT_growing_prefix, i, 1 - 1 / (double)length);
+    }
+}
+
+/* Text is generated: each call has one position more than the last one, and all before it again. */
+static void find_lengths(struct shapes *shapes)
+{
+    struct growth groups[GROUPS_MAX];
+    int count = 0;
+    if (shapes->facts->phases.has_backward)
+        return;
+    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+        if (!is_named(name_of(shapes, i), "aten::linear"))
+            continue;
+        read_shape(shapes, i);
+        note_lengths(shapes, groups, &count);
+    }
+    for (int i = 0; i < count; i++)
+        if (groups[i].sizes >= LEAST_LENGTHS && groups[i].least > 1 &&
+            groups[i].most - groups[i].least + 1 == groups[i].sizes) {
+            add_lengths(shapes, &groups[i]);
+            return;
+        }
+}
+
+void ap_habits_of_shapes(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work)
+{
+    struct shapes shapes = { .habits = habits, .facts = facts, .work = work };
+    find_double(&shapes);
+    find_tables(&shapes);
+    find_one_hot(&shapes);
+    find_growing(&shapes);
+    find_lengths(&shapes);
+}

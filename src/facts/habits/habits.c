@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "habits.h"
+
+#include "poison.h"
+
+struct ap_habit *ap_habit_add(struct ap_habits *habits, enum ap_habit_id id, uint32_t row, int64_t total_ns,
+                              int64_t saves_ns)
+{
+    struct ap_habit *habit = &habits->of[id];
+    habit->count++;
+    habit->step_count += ap_per_step_has(&habits->per_step, habits->chains.trace->events.start_ns[row]);
+    habit->total_ns = ap_add_sat(habit->total_ns, total_ns, &habits->overflowed);
+    habit->saves_ns = ap_add_sat(habit->saves_ns, saves_ns, &habits->overflowed);
+    if (habit->row != AP_NO_ROW && habit->longest_ns >= total_ns)
+        return NULL;
+    habit->longest_ns = total_ns;
+    habit->row = row;
+    habit->names[0] = habits->chains.trace->events.name[row];
+    return habit;
+}
+
+static void name_lines(struct ap_habits *habits)
+{
+    for (size_t i = 0; i < AP_HABIT_COUNT_; i++) {
+        struct ap_habit *habit = &habits->of[i];
+        if (habit->row == AP_NO_ROW || habit->line)
+            continue;
+        uint32_t line = ap_host_chain_of(&habits->chains, habit->row).line;
+        habit->line = line == AP_NO_ROW ? 0 : habits->chains.trace->events.name[line];
+    }
+}
+
+enum ap_status ap_habits_init(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work,
+                              struct ap_gate *gate, struct ap_error *reterr)
+{
+    *habits = (struct ap_habits){ .gate = gate, .per_step = ap_per_step_of(&facts->steps) };
+    for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
+        habits->of[i].row = AP_NO_ROW;
+    AP_TRY(ap_host_chains_init(&habits->chains, facts->trace, &facts->tree, gate, reterr));
+    AP_TRY(ap_habits_of_rows(habits, facts, reterr));
+    AP_TRY(ap_habits_of_lines(habits, facts, reterr));
+    ap_habits_of_shapes(habits, facts, work);
+    name_lines(habits);
+    return AP_OK;
+}
+
+void ap_habits_release(struct ap_habits *habits)
+{
+    ap_host_chains_release(&habits->chains);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT
+ * split.c - the sweep over the rows of the devices: classes and gaps. Causes of the gaps: idle.c. */
+#include "split.h"
+
+#include <string.h>
+
+#include "idle.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define DETAIL_MAX_COUNT 2000
+
+int64_t ap_split_idle_ns(const struct ap_split_part *part)
+{
+    int64_t idle_ns = part->dur_ns;
+    for (int i = 0; i < AP_SPLIT_CLASS_COUNT_; i++)
+        idle_ns -= part->class_ns[i];
+    return idle_ns;
+}
+
+const struct ap_split_part *ap_split_judged(const struct ap_split *split)
+{
+    /* Steps of a host that runs far ahead, and few steps in a long recording, say less than the whole window. */
+    return split->steady_count && split->steady.dur_ns >= split->window.dur_ns / 2 ? &split->steady : &split->window;
+}
+
+enum ap_idle_cause ap_split_top_cause(const int64_t *cause_ns)
+{
+    int top = 0;
+    for (int i = 1; i < AP_IDLE_CAUSE_COUNT_; i++)
+        if (cause_ns[i] > cause_ns[top])
+            top = i;
+    return (enum ap_idle_cause)top;
+}
+
+/* --------------------------------------------------------------------------------------------------- merged devices */
+
+struct merged {
+    const struct ap_trace *trace;
+    const struct ap_links *links;
+    uint32_t *order; /* numbers of links->rows by start; NULL where one device has them so already */
+};
+
+static const struct ap_device_row *nth(const struct merged *merged, size_t i)
+{
+    return &merged->links->rows[merged->order ? merged->order[i] : i];
+}
+
+static inline bool starts_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct merged *merged = context;
+    const int64_t *start_ns = merged->trace->events.start_ns;
+    int64_t start_a_ns = start_ns[merged->links->rows[a].row], start_b_ns = start_ns[merged->links->rows[b].row];
+    return start_a_ns != start_b_ns ? start_a_ns < start_b_ns : a < b;
+}
+
+static enum ap_status merge_devices(struct merged *merged, struct ap_gate *gate, struct ap_error *reterr)
+{
+    size_t count = merged->links->count;
+    if (!count || ap_row_device(merged->trace, merged->links->rows[0].row) ==
+                      ap_row_device(merged->trace, merged->links->rows[count - 1].row))
+        return AP_OK;
+    AP_TRY(AP_ALLOC(gate, merged->order, 2 * count, reterr));
+    for (size_t i = 0; i < count; i++)
+        merged->order[i] = (uint32_t)i;
+    ap_sort_indices(merged->order, count, merged->order + count, starts_before, merged);
+    return AP_OK;
+}
+
+static void release_merged(struct merged *merged, struct ap_gate *gate)
+{
+    AP_FREE(gate, merged->order, 2 * merged->links->count);
+}
+
+/* ------------------------------------------------------------------------------------------------------- classes */
+
+/* Each class covers what the classes before it left: unions of growing sets, whose differences are the classes. */
+struct cover {
+    int64_t to_ns;
+    size_t step; /* the first one that a later piece can touch */
+};
+
+struct sweep {
+    struct ap_split *split;
+    const struct ap_steps *steps;
+    struct cover covers[AP_SPLIT_CLASS_COUNT_];
+};
+
+static void credit_piece(struct sweep *sweep, int class, int64_t start_ns, int64_t end_ns)
+{
+    struct ap_split *split = sweep->split;
+    size_t *step = &sweep->covers[class].step;
+    split->window.class_ns[class] += end_ns - start_ns;
+    ap_time_bins_add_class(split->bins, class, start_ns, end_ns);
+    while (*step < sweep->steps->count && sweep->steps->steps[*step].end_ns <= start_ns)
+        ++*step;
+    for (size_t i = *step; i < sweep->steps->count && sweep->steps->steps[i].start_ns < end_ns; i++) {
+        const struct ap_step *touched = &sweep->steps->steps[i];
+        int64_t from_ns = touched->start_ns > start_ns ? touched->start_ns : start_ns;
+        int64_t to_ns = touched->end_ns < end_ns ? touched->end_ns : end_ns;
+        if (to_ns > from_ns)
+            split->steps[i].class_ns[class] += to_ns - from_ns;
+    }
+}
+
+static void cover_row(struct sweep *sweep, int first_class, int64_t start_ns, int64_t end_ns)
+{
+    for (int class = first_class; class < AP_SPLIT_CLASS_COUNT_; class ++) {
+        struct cover *cover = &sweep->covers[class];
+        if (end_ns <= cover->to_ns)
+            continue;
+        credit_piece(sweep, class, start_ns > cover->to_ns ? start_ns : cover->to_ns, end_ns);
+        cover->to_ns = end_ns;
+    }
+}
+
+static enum ap_split_class class_of(const struct ap_trace *trace, uint32_t row, const struct ap_kernel_families *families)
+{
+    switch (ap_row_kind(trace->events.tag[row])) {
+    case AP_KIND_memcpy: return AP_SPLIT_memcpy;
+    case AP_KIND_memset: return AP_SPLIT_memset;
+    default: return ap_kernel_is_communication(families, trace, row) ? AP_SPLIT_communication : AP_SPLIT_compute;
+    }
+}
+
+/* From unions of growing sets to what each class adds. */
+static void take_differences(struct ap_split_part *part)
+{
+    for (int class = AP_SPLIT_CLASS_COUNT_ - 1; class > 0; class --)
+        part->class_ns[class] -= part->class_ns[class - 1];
+}
+
+/* Window and steps together. */
+static void find_outer(const struct ap_split *split, const struct ap_steps *steps, int64_t *ret_start_ns,
+                       int64_t *ret_end_ns)
+{
+    *ret_start_ns = split->start_ns;
+    *ret_end_ns = split->end_ns;
+    if (steps->count) { /* steps lie in order and apart */
+        *ret_start_ns = steps->steps[0].start_ns < *ret_start_ns ? steps->steps[0].start_ns : *ret_start_ns;
+        *ret_end_ns =
+            steps->steps[steps->count - 1].end_ns > *ret_end_ns ? steps->steps[steps->count - 1].end_ns : *ret_end_ns;
+    }
+}
+
+static void begin_bins(struct ap_split *split, const struct ap_steps *steps)
+{
+    int64_t start_ns, end_ns;
+    _Static_assert((int)AP_TIME_BIN_CLASSES == (int)AP_SPLIT_CLASS_COUNT_, "bins have the classes of the split");
+    find_outer(split, steps, &start_ns, &end_ns);
+    if (split->bins)
+        ap_time_bins_init(split->bins, start_ns, end_ns);
+}
+
+static void finish_bins(struct ap_time_bins *bins)
+{
+    for (uint32_t i = 0; bins && i < bins->count; i++)
+        for (int class = AP_SPLIT_CLASS_COUNT_ - 1; class > 0; class --)
+            bins->class_ns[i][class] -= bins->class_ns[i][class - 1];
+}
+
+/* ---------------------------------------------------------------------------------------------------------- gaps */
+
+/* The gaps up to each row of work and behind the last one; those without length are left out. Counted first, where the
+ * list has no room yet. */
+static size_t list_gaps(struct ap_split *split, const struct merged *merged, int64_t outer_start_ns, int64_t outer_end_ns)
+{
+    const struct ap_trace *trace = merged->trace;
+    int64_t busy_to_ns = outer_start_ns;
+    size_t count = 0;
+    for (size_t i = 0; i <= merged->links->count; i++) {
+        const struct ap_device_row *work = i < merged->links->count ? nth(merged, i) : NULL;
+        int64_t start_ns = work ? trace->events.start_ns[work->row] : outer_end_ns;
+        int64_t end_ns = work ? ap_row_end_ns(trace, work->row) : outer_end_ns;
+        if (start_ns > busy_to_ns && split->gap_capacity)
+            split->gaps[count] = (struct ap_gap){ .start_ns = busy_to_ns,
+                                                  .end_ns = start_ns,
+                                                  .sync_end_ns = busy_to_ns,
+                                                  .work = work ? (uint32_t)(work - merged->links->rows) : AP_NO_ROW };
+        count += start_ns > busy_to_ns;
+        busy_to_ns = end_ns > busy_to_ns ? end_ns : busy_to_ns;
+    }
+    return count;
+}
+
+static enum ap_status find_gaps(struct ap_split *split, const struct merged *merged, const struct ap_steps *steps,
+                                struct ap_error *reterr)
+{
+    int64_t start_ns, end_ns;
+    find_outer(split, steps, &start_ns, &end_ns);
+    size_t count = list_gaps(split, merged, start_ns, end_ns);
+    if (!count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(split->gate, split->gaps, count, reterr));
+    split->gap_capacity = count;
+    split->gap_count = list_gaps(split, merged, start_ns, end_ns);
+    return AP_OK;
+}
+
+static void release_gaps(struct ap_split *split)
+{
+    AP_FREE(split->gate, split->gaps, split->gap_capacity);
+    split->gaps = NULL;
+    split->gap_count = split->gap_capacity = 0;
+}
+
+static void sum_gaps(struct ap_split *split)
+{
+    static const int64_t over_ns[AP_GAPS_COUNT_] = { 0, 10000, 100000, 1000000 };
+    for (size_t i = 0; i < split->gap_count; i++) {
+        int64_t gap_ns = split->gaps[i].end_ns - split->gaps[i].start_ns;
+        for (int sum = 0; sum < AP_GAPS_COUNT_ && gap_ns > over_ns[sum] && ap_gap_in_window(split, &split->gaps[i]); sum++) {
+            split->gap_sums[sum].count++;
+            split->gap_sums[sum].dur_ns += gap_ns;
+        }
+    }
+}
+
+static void sweep_rows(struct sweep *sweep, const struct merged *merged, const struct ap_kernel_families *families)
+{
+    const struct ap_trace *trace = merged->trace;
+    for (int class = 0; class < AP_SPLIT_CLASS_COUNT_; class ++)
+        sweep->covers[class].to_ns = INT64_MIN;
+    for (size_t i = 0; i < merged->links->count; i++) {
+        uint32_t row = nth(merged, i)->row;
+        cover_row(sweep, (int)class_of(trace, row, families), trace->events.start_ns[row], ap_row_end_ns(trace, row));
+    }
+}
+
+static bool longer_gap(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ap_split *split = context;
+    const struct ap_gap *gap_a = &split->gaps[a], *gap_b = &split->gaps[b];
+    int64_t a_ns = gap_a->end_ns - gap_a->start_ns, b_ns = gap_b->end_ns - gap_b->start_ns;
+    return a_ns != b_ns ? a_ns > b_ns : a < b;
+}
+
+static struct ap_gap_detail detail_of(const struct ap_gap *gap, const struct ap_trace *trace, const struct ap_links *links,
+                                      uint32_t main_track)
+{
+    const struct ap_device_row *work = gap->work == AP_NO_ROW ? NULL : &links->rows[gap->work];
+    struct ap_gap_detail detail = {
+        .start_ns = gap->start_ns, .end_ns = gap->end_ns, .next = work ? work->row : AP_NO_ROW, .track = main_track
+    };
+    if (work && work->launch != AP_NO_ROW)
+        detail.track = trace->events.track[work->launch];
+    memset(detail.host_row, 0xff, sizeof(detail.host_row));
+    return detail;
+}
+
+static enum ap_status choose_details(struct ap_split *split, const struct ap_trace *trace, const struct ap_links *links,
+                                     uint32_t main_track, struct ap_error *reterr)
+{
+    uint32_t *longest;
+    size_t count;
+    AP_TRY(ap_top_indices(split->gate, (uint32_t)split->gap_count, DETAIL_MAX_COUNT, longer_gap, split, &longest, &count,
+                          reterr));
+    split->details = count ? ap_mem_resize(split->gate, NULL, 0, count * sizeof(split->details[0])) : NULL;
+    for (size_t i = 0; i < count && split->details; i++) {
+        split->details[i] = detail_of(&split->gaps[longest[i]], trace, links, main_track);
+        split->gaps[longest[i]].detail = (uint32_t)i + 1;
+    }
+    split->detail_count = split->details ? count : 0;
+    AP_FREE(split->gate, longest, count);
+    return count && !split->details ? ap_fail_memory(split->gate, reterr) : AP_OK;
+}
+
+/* -------------------------------------------------------------------------------------------------------- windows */
+
+static int64_t last_end_ns(const struct ap_trace *trace, const struct ap_links *links)
+{
+    int64_t end_ns = INT64_MIN;
+    for (size_t i = 0; i < links->count; i++) {
+        int64_t row_end_ns = ap_row_end_ns(trace, links->rows[i].row);
+        end_ns = row_end_ns > end_ns ? row_end_ns : end_ns;
+    }
+    return end_ns;
+}
+
+static void set_window(struct ap_split *split, const struct merged *merged)
+{
+    const struct ap_trace *trace = merged->trace;
+    split->has_gpu = merged->links->count;
+    if (split->has_gpu) {
+        split->start_ns = trace->events.start_ns[nth(merged, 0)->row];
+        split->end_ns = last_end_ns(trace, merged->links);
+    } else if (trace->has_window) {
+        split->start_ns = trace->window_start_ns;
+        split->end_ns = trace->window_end_ns;
+    }
+    split->window.dur_ns = split->end_ns - split->start_ns;
+}
+
+static enum ap_status prepare_steps(struct ap_split *split, const struct ap_steps *steps, struct ap_error *reterr)
+{
+    if (!steps->count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(split->gate, split->steps, steps->count, reterr));
+    split->step_count = steps->count;
+    for (size_t i = 0; i < steps->count; i++)
+        split->steps[i].dur_ns = steps->steps[i].end_ns - steps->steps[i].start_ns;
+    return AP_OK;
+}
+
+static void add_part(struct ap_split_part *to, const struct ap_split_part *part)
+{
+    to->dur_ns += part->dur_ns;
+    for (int i = 0; i < AP_SPLIT_CLASS_COUNT_; i++)
+        to->class_ns[i] += part->class_ns[i];
+    for (int i = 0; i < AP_IDLE_CAUSE_COUNT_; i++)
+        to->cause_ns[i] += part->cause_ns[i];
+}
+
+static void finish_parts(struct ap_split *split, const struct ap_steps *steps)
+{
+    take_differences(&split->window);
+    for (size_t i = 0; i < split->step_count; i++) {
+        take_differences(&split->steps[i]);
+        if (!ap_step_is_steady(&steps->steps[i]))
+            continue;
+        add_part(&split->steady, &split->steps[i]);
+        split->steady_count++;
+    }
+}
+
+enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trace, const struct ap_row_order *order,
+                             const struct ap_host_tree *tree, const struct ap_links *links, const struct ap_steps *steps,
+                             const struct ap_kernel_families *families, uint32_t main_track, struct ap_time_bins *bins,
+                             struct ap_gate *gate, struct ap_error *reterr)
+{
+    struct merged merged = { trace, links, NULL };
+    struct sweep sweep = { .split = split, .steps = steps };
+    *split = (struct ap_split){ .gate = gate, .bins = bins };
+    if (main_track == AP_NO_ROW)
+        main_track = 0; /* a thread of which nothing is recorded answers nothing */
+    AP_TRY(merge_devices(&merged, gate, reterr));
+    set_window(split, &merged);
+    begin_bins(split, steps);
+    enum ap_status status = prepare_steps(split, steps, reterr);
+    if (status == AP_OK) {
+        sweep_rows(&sweep, &merged, families);
+        status = find_gaps(split, &merged, steps, reterr);
+    }
+    release_merged(&merged, gate);
+    AP_TRY(status);
+    sum_gaps(split);
+    AP_TRY(choose_details(split, trace, links, main_track, reterr));
+    AP_TRY(ap_idle_attribute(split, trace, order, tree, links, steps, main_track, reterr));
+    release_gaps(split);
+    finish_parts(split, steps);
+    finish_bins(bins);
+    return AP_OK;
+}
+
+void ap_split_release(struct ap_split *split)
+{
+    struct ap_gate *gate = split->gate;
+    AP_FREE(gate, split->steps, split->step_count);
+    AP_FREE(gate, split->details, split->detail_count);
+    release_gaps(split);
+    *split = (struct ap_split){ .gate = gate };
+}

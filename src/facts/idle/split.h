@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * split.h - where the time of the run goes, exclusively: each instant of a step, and of the whole window, belongs to one
+ * of compute, memset, communication, memcpy (the first of them that is running) or is idle; each idle instant has one
+ * cause. Without GPU rows the same causes divide the host's time. */
+#ifndef AP_SPLIT_H
+#define AP_SPLIT_H
+
+#include "host_state.h"
+#include "kernel_family.h"
+#include "links.h"
+#include "steps.h"
+#include "time_bins.h"
+
+enum ap_split_class { AP_SPLIT_compute, AP_SPLIT_memset, AP_SPLIT_communication, AP_SPLIT_memcpy, AP_SPLIT_CLASS_COUNT_ };
+
+struct ap_split_part {
+    int64_t dur_ns;
+    int64_t class_ns[AP_SPLIT_CLASS_COUNT_];
+    int64_t cause_ns[AP_IDLE_CAUSE_COUNT_]; /* sum to dur_ns less the classes */
+};
+
+/** A time in which no device worked. There may be one for each row of work: they are kept small, and not for long. */
+struct ap_gap {
+    int64_t start_ns, end_ns;
+    int64_t sync_end_ns; /* until here the time is due to the wait that was open when the gap began */
+    uint32_t work;       /* what ended it: number in links->rows; AP_NO_ROW = nothing */
+    uint32_t detail;     /* number + 1 among the details; 0 = none */
+};
+
+/** Of the longest gaps in the window. */
+struct ap_gap_detail {
+    int64_t start_ns, end_ns;
+    uint32_t track; /* the thread that made the call; the main thread where it is not known */
+    uint32_t next;  /* the row of work that ended it; AP_NO_ROW = none */
+    int64_t cause_ns[AP_IDLE_CAUSE_COUNT_];
+    uint32_t host_row[AP_IDLE_CAUSE_COUNT_]; /* by cause, what the host did longest; AP_NO_ROW = nothing recorded */
+    int64_t host_row_ns[AP_IDLE_CAUSE_COUNT_];
+};
+
+/** Of the gaps in the window that are longer than some time. */
+struct ap_gap_sum {
+    uint64_t count;
+    int64_t dur_ns;
+};
+enum { AP_GAPS_ALL, AP_GAPS_OVER_10_US, AP_GAPS_OVER_100_US, AP_GAPS_OVER_1_MS, AP_GAPS_COUNT_ };
+
+struct ap_split {
+    struct ap_gate *gate;
+    bool has_gpu;
+    int64_t start_ns, end_ns; /* of the window: first start to last end of GPU rows, else of all rows */
+    struct ap_split_part window;
+    struct ap_split_part *steps; /* one for each of ap_steps */
+    size_t step_count;
+    struct ap_split_part steady; /* sum over the steady steps */
+    size_t steady_count;
+    struct ap_gap *gaps; /* in order of time; only until their causes are found */
+    size_t gap_count, gap_capacity;
+    struct ap_gap_sum gap_sums[AP_GAPS_COUNT_];
+    struct ap_gap_detail *details; /* longest gap first */
+    size_t detail_count;
+    struct ap_time_bins *bins; /* the caller's; NULL = nobody wants them */
+};
+
+/** @main_track: the thread that drives the run; AP_NO_ROW where the trace has no host rows. @bins: filled where not NULL,
+ *  from the first to the last end of the window and the steps. */
+AP_MUST_CHECK enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trace,
+                                           const struct ap_row_order *order, const struct ap_host_tree *tree,
+                                           const struct ap_links *links, const struct ap_steps *steps,
+                                           const struct ap_kernel_families *families, uint32_t main_track,
+                                           struct ap_time_bins *bins, struct ap_gate *gate, struct ap_error *reterr);
+void ap_split_release(struct ap_split *split);
+
+/** What verdict and rules go by: the steady steps, where they are at least half of the window, else the window. */
+const struct ap_split_part *ap_split_judged(const struct ap_split *split);
+/** Time in which none of the classes of GPU work ran. */
+int64_t ap_split_idle_ns(const struct ap_split_part *part);
+/** The cause with the most time in it; the first of equals. */
+enum ap_idle_cause ap_split_top_cause(const int64_t *cause_ns);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ * path_index.h - what the walk along the critical path asks of a trace, each in logarithmic time: what ran on a stream,
+ * what ended last before some time, which call blocked on what. */
+#ifndef AP_PATH_INDEX_H
+#define AP_PATH_INDEX_H
+
+#include "links.h"
+
+#define AP_NO_WORK UINT32_MAX
+
+/* What a name means to the walk. */
+#define AP_PATH_NAME_CONTAINER 1u /* spans a step and says nothing of what was done in it */
+#define AP_PATH_NAME_LOADER 2u
+#define AP_PATH_NAME_POLL 4u      /* asks whether work is done and does not wait; watchdog threads do nothing else */
+#define AP_PATH_NAME_WAIT 8u      /* returns when GPU work is done */
+#define AP_PATH_NAME_BACKWARD 16u /* node of the autograd engine: its thread works for the one that called backward */
+
+/** By name id; free it with ap_mem_free(gate, names, (strings + 1)). */
+AP_MUST_CHECK enum ap_status ap_path_names(const struct ap_trace *trace, struct ap_gate *gate, uint8_t **ret_names,
+                                           struct ap_error *reterr);
+
+/** Rows by track: those of track i stand from first[i] to first[i + 1]. */
+struct ap_path_rows {
+    uint32_t *rows;
+    size_t *first;
+    size_t *asked; /* by track: the end of the rows that may start before what is asked for next */
+    size_t count, capacity, track_count;
+};
+
+struct ap_path_index {
+    struct ap_gate *gate;
+    const struct ap_trace *trace;
+    uint8_t *names;
+    const struct ap_device_row *linked;
+    uint32_t *work;        /* GPU work by track, then start: places in linked */
+    size_t *first_work;    /* by track */
+    uint32_t *work_by_end; /* of all streams */
+    size_t work_count, track_count;
+    uint64_t launched_count;
+    struct ap_path_rows activity; /* operators and calls with no other one around, in order of time: no poll, no
+                                         container, none without duration */
+    uint32_t *activity_by_end;    /* of all threads */
+    struct ap_path_rows presence; /* likewise annotations, Python frames and operators that another thread works for */
+    bool *backward;               /* by track: its thread works for the autograd engine */
+    struct ap_path_rows blocking; /* calls that may have waited for GPU work */
+    uint32_t *blocking_copy;      /* for each: the copy that it made and that ended within it; AP_NO_WORK = none */
+    size_t blocking_copy_capacity;
+    bool has_sync_rows;
+    struct ap_path_sync {
+        uint32_t call, record_call; /* rows; AP_NO_ROW = not in the trace */
+        uint32_t row;
+        uint32_t stream, wait_on; /* tracks; UINT32_MAX = unknown */
+    } * syncs;                    /* by call */
+    size_t sync_count;
+    struct ap_path_wait {
+        uint32_t work, awaited; /* indices of work */
+    } * waits;                  /* by work */
+    size_t wait_count;
+};
+
+/** Indexes the rows that the walk asks about; borrows the trace. @index may be released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_path_index_init(struct ap_path_index *index, const struct ap_trace *trace,
+                                                const struct ap_row_order *order, const struct ap_links *links,
+                                                struct ap_gate *gate, struct ap_error *reterr);
+void ap_path_index_release(struct ap_path_index *index);
+/** The part of it that recorded waits fill; the rest must stand. */
+AP_MUST_CHECK enum ap_status ap_path_waits_init(struct ap_path_index *index, struct ap_error *reterr);
+
+/** Number of rows of the track, counted from first[track], that start before @ns, which does not grow from call to call. */
+size_t ap_path_rows_before(const struct ap_path_index *index, const struct ap_path_rows *rows, uint32_t track, int64_t ns);
+/** The work of any stream that ended last, not after @ns; AP_NO_WORK where there is none. */
+uint32_t ap_path_work_ended(const struct ap_path_index *index, int64_t ns);
+/** The GPU work that the blocking call number @blocking waited for, ended by @ns; AP_NO_WORK where it found none running. */
+uint32_t ap_path_awaited(const struct ap_path_index *index, size_t blocking, int64_t ns);
+
+static inline const struct ap_device_row *ap_path_work(const struct ap_path_index *index, size_t work)
+{
+    return &index->linked[index->work[work]];
+}
+
+static inline int64_t ap_work_start_ns(const struct ap_path_index *index, uint32_t work)
+{
+    return index->trace->events.start_ns[ap_path_work(index, work)->row];
+}
+
+static inline int64_t ap_work_end_ns(const struct ap_path_index *index, uint32_t work)
+{
+    return ap_row_end_ns(index->trace, ap_path_work(index, work)->row);
+}
+
+#endif

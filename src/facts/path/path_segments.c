@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ * path_segments.c - cuts the host pieces of a critical path by the rows of their threads. The pieces come in order of time,
+ * so that each thread is gone through once, with the rows that are open in a stack. */
+#include "critical_path.h"
+#include "path_index.h"
+
+#include "poison.h"
+
+struct open_row {
+    int64_t end_ns;
+    uint32_t row;
+    uint32_t label; /* the row that names the time in which this one is innermost */
+    bool told;      /* label is an operator or annotation */
+    bool loads;     /* in the data loader */
+    bool waits;     /* a call that waits for GPU work */
+};
+
+struct thread {
+    size_t next;       /* of the order: rows before it have been opened */
+    uint32_t next_row; /* the host row that stands there; AP_NO_ROW = there is none */
+    int64_t next_start_ns;
+    bool begun; /* next_row is known */
+    struct open_row *open;
+    size_t count, capacity;
+};
+
+struct cutter {
+    const struct ap_trace *trace;
+    const struct ap_row_order *order;
+    struct ap_gate *gate;
+    uint8_t *names;
+    struct thread *threads;         /* by track */
+    struct ap_path_segment segment; /* not handed out yet: what follows may continue it */
+    bool has_segment;
+    ap_path_visit *visit;
+    void *self;
+};
+
+static void flush(struct cutter *cutter)
+{
+    if (cutter->has_segment)
+        cutter->visit(cutter->self, &cutter->segment);
+    cutter->has_segment = false;
+}
+
+static void add_segment(struct cutter *cutter, int64_t start_ns, int64_t end_ns, uint32_t row, uint32_t track,
+                        enum ap_path_class path_class)
+{
+    if (end_ns <= start_ns)
+        return;
+    struct ap_path_segment *last = &cutter->segment;
+    if (cutter->has_segment && last->row == row && last->track == track && last->path_class == path_class) {
+        last->end_ns = end_ns;
+        return;
+    }
+    flush(cutter);
+    cutter->segment = (struct ap_path_segment){ start_ns, end_ns, row, track, path_class };
+    cutter->has_segment = true;
+}
+
+static void close_rows(struct thread *thread, int64_t now_ns)
+{
+    while (thread->count && thread->open[thread->count - 1].end_ns <= now_ns)
+        thread->count--;
+}
+
+static enum ap_status open_row(struct cutter *cutter, struct thread *thread, uint32_t row, struct ap_error *reterr)
+{
+    static const struct open_row nothing = { .row = AP_NO_ROW, .label = AP_NO_ROW };
+    uint8_t meaning = cutter->names[cutter->trace->events.name[row]];
+    close_rows(thread, cutter->trace->events.start_ns[row]);
+    const struct open_row *around = thread->count ? &thread->open[thread->count - 1] : &nothing;
+    struct open_row open = { ap_row_end_ns(cutter->trace, row),
+                             row,
+                             around->label,
+                             around->told,
+                             around->loads || (meaning & AP_PATH_NAME_LOADER),
+                             false };
+    if (meaning & AP_PATH_NAME_CONTAINER) {
+        open.label = AP_NO_ROW;
+        open.told = false;
+    } else if (ap_row_is_of(cutter->trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation)) {
+        open.label = row;
+        open.told = true;
+    } else if (ap_row_is_of(cutter->trace, row, 1u << AP_KIND_python)) {
+        open.label = open.told ? open.label : row;
+    } else {
+        open.label = open.label != AP_NO_ROW ? open.label : row;
+        open.waits = meaning & AP_PATH_NAME_WAIT;
+    }
+    AP_TRY_ADD(cutter->gate, thread->open, thread->count, thread->capacity, reterr, open);
+    return AP_OK;
+}
+
+/* The first host row of the track from thread->next on. */
+static void find_next(const struct cutter *cutter, struct thread *thread, uint32_t track)
+{
+    const uint32_t *rows = cutter->order->rows;
+    size_t end = cutter->order->track_start[track + 1];
+    while (thread->next < end && !ap_row_is_of(cutter->trace, rows[thread->next], AP_HOST_KINDS))
+        thread->next++;
+    thread->next_row = thread->next < end ? rows[thread->next] : AP_NO_ROW;
+    thread->next_start_ns = thread->next < end ? cutter->trace->events.start_ns[thread->next_row] : INT64_MAX;
+    thread->begun = true;
+}
+
+static enum ap_status open_until(struct cutter *cutter, struct thread *thread, uint32_t track, int64_t now_ns,
+                                 struct ap_error *reterr)
+{
+    if (!thread->begun)
+        find_next(cutter, thread, track);
+    while (thread->next_row != AP_NO_ROW && thread->next_start_ns <= now_ns) {
+        AP_TRY(open_row(cutter, thread, thread->next_row, reterr));
+        thread->next++;
+        find_next(cutter, thread, track);
+    }
+    close_rows(thread, now_ns);
+    return AP_OK;
+}
+
+static enum ap_path_class class_of(const struct open_row *open, enum ap_path_class piece_class)
+{
+    if (piece_class != AP_PATH_cpu_bound)
+        return piece_class;
+    if (open->loads)
+        return AP_PATH_data_loading;
+    if (open->waits)
+        return AP_PATH_synchronisation;
+    return open->label == AP_NO_ROW ? AP_PATH_untraced : AP_PATH_cpu_bound;
+}
+
+static enum ap_status cut_host(struct cutter *cutter, uint32_t track, int64_t start_ns, int64_t end_ns,
+                               enum ap_path_class piece_class, struct ap_error *reterr)
+{
+    static const struct open_row nothing = { .end_ns = INT64_MAX, .row = AP_NO_ROW, .label = AP_NO_ROW };
+    struct thread *thread = &cutter->threads[track];
+    for (int64_t now_ns = start_ns; now_ns < end_ns;) {
+        AP_TRY(open_until(cutter, thread, track, now_ns, reterr));
+        const struct open_row *open = thread->count ? &thread->open[thread->count - 1] : &nothing;
+        int64_t until_ns = open->end_ns < end_ns ? open->end_ns : end_ns;
+        until_ns = thread->next_start_ns < until_ns ? thread->next_start_ns : until_ns;
+        add_segment(cutter, now_ns, until_ns, open->label, track, class_of(open, piece_class));
+        now_ns = until_ns;
+    }
+    return AP_OK;
+}
+
+static enum ap_status cut_pieces(struct cutter *cutter, const struct ap_critical_path *path, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < path->count; i++) {
+        const struct ap_path_piece *piece = &path->pieces[i];
+        int64_t end_ns = i + 1 < path->count ? path->pieces[i + 1].start_ns : path->end_ns;
+        if (piece->host)
+            AP_TRY(cut_host(cutter, piece->at, piece->start_ns, end_ns, (enum ap_path_class)piece->path_class, reterr));
+        else
+            add_segment(cutter, piece->start_ns, end_ns, piece->at,
+                        piece->at == AP_NO_ROW ? AP_NO_ROW : cutter->trace->events.track[piece->at],
+                        (enum ap_path_class)piece->path_class);
+    }
+    flush(cutter);
+    return AP_OK;
+}
+
+enum ap_status ap_critical_path_visit(const struct ap_critical_path *path, const struct ap_trace *trace,
+                                      const struct ap_row_order *order, ap_path_visit *visit, void *self,
+                                      struct ap_error *reterr)
+{
+    struct cutter cutter = { .trace = trace, .order = order, .gate = path->gate, .visit = visit, .self = self };
+    size_t bytes = order->track_count * sizeof(cutter.threads[0]);
+    if (!path->count)
+        return AP_OK;
+    AP_TRY(ap_path_names(trace, cutter.gate, &cutter.names, reterr));
+    cutter.threads = bytes ? ap_mem_resize(cutter.gate, NULL, 0, bytes) : NULL;
+    enum ap_status status = cutter.threads || !bytes ? AP_OK : ap_fail_memory(cutter.gate, reterr);
+    if (status == AP_OK) {
+        for (size_t track = 0; track < order->track_count; track++)
+            cutter.threads[track] = (struct thread){ .next = order->track_start[track] };
+        status = cut_pieces(&cutter, path, reterr);
+        for (size_t track = 0; track < order->track_count; track++)
+            AP_FREE(cutter.gate, cutter.threads[track].open, cutter.threads[track].capacity);
+    }
+    ap_mem_free(cutter.gate, cutter.threads, bytes);
+    ap_mem_free(cutter.gate, cutter.names, ap_trace_id_count(trace));
+    return status;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel_family.h"
+
+#include <string.h>
+
+#include "word_search.h"
+
+#include "poison.h"
+
+/* ---- the table ---- */
+
+static const struct {
+    const char *word, *key;
+} family_words[] = {
+#define AP_KERNEL_FAMILY(family, word) { word, #family },
+#include "kernel_family.def"
+};
+
+enum { in_whole, in_head };
+
+static const struct table_row {
+    const char *subfamily;
+    enum ap_kernel_family family;
+} table[] = {
+#define AP_KERNEL_SUBFAMILY(subfamily, family, in, words) { subfamily, AP_KERNEL_FAMILY_##family },
+#include "kernel_family.def"
+};
+
+static const struct ap_word_rule subfamily_rules[] = {
+#define AP_KERNEL_SUBFAMILY(subfamily, family, in, words) { words, in_##in == in_head },
+#include "kernel_family.def"
+};
+
+enum { on_never, on_no, on_yes, on_unknown };
+
+static const struct ap_word_rule tensor_core_rules[] = {
+#define AP_TENSOR_CORE_WORDS(on, words) { words, false },
+#include "tensor_core_words.def"
+#undef AP_TENSOR_CORE_WORDS
+};
+
+static const uint8_t tensor_core_verdicts[] = {
+#define AP_TENSOR_CORE_WORDS(on, words) on_##on,
+#include "tensor_core_words.def"
+#undef AP_TENSOR_CORE_WORDS
+};
+
+_Static_assert(AP_COUNT_OF(table) + 1 <= AP_KERNEL_SUBFAMILY_MASK,
+               "the low bits hold the subfamily beside what else is told of a name");
+
+/* Rows of one subfamily share the number of its first row; the numbers of its other rows stay unused. */
+static unsigned subfamily_of_row(size_t row)
+{
+    size_t first = 0;
+    while (strcmp(table[first].subfamily, table[row].subfamily) != 0)
+        first++;
+    return (unsigned)first + 1;
+}
+
+unsigned ap_kernel_subfamily_count(void)
+{
+    return AP_COUNT_OF(table) + 1;
+}
+
+const char *ap_kernel_subfamily_name(unsigned subfamily)
+{
+    return subfamily <= AP_COUNT_OF(table) ? table[subfamily - 1].subfamily : "other";
+}
+
+enum ap_kernel_family ap_kernel_family_of(unsigned subfamily)
+{
+    return subfamily <= AP_COUNT_OF(table) ? table[subfamily - 1].family : AP_KERNEL_FAMILY_other;
+}
+
+const char *ap_kernel_family_name(enum ap_kernel_family family)
+{
+    return family_words[family].word;
+}
+
+const char *ap_kernel_family_key(enum ap_kernel_family family)
+{
+    return family_words[family].key;
+}
+
+static bool may_be_eligible(unsigned subfamily)
+{
+    enum ap_kernel_family family = ap_kernel_family_of(subfamily);
+    return (family == AP_KERNEL_FAMILY_gemm || family == AP_KERNEL_FAMILY_attention ||
+            family == AP_KERNEL_FAMILY_convolution) &&
+           strcmp(ap_kernel_subfamily_name(subfamily), "convolution layout") != 0;
+}
+
+/* ---- names ---- */
+
+static bool follows(struct ap_text name, size_t at, struct ap_text lower)
+{
+    if (name.bytes - at < lower.bytes)
+        return false;
+    for (size_t i = 0; i < lower.bytes; i++) {
+        char letter = name.data[at + i];
+        if (ap_folded(letter) != lower.data[i])
+            return false;
+    }
+    return true;
+}
+
+static struct ap_text after(struct ap_text name, size_t bytes)
+{
+    return (struct ap_text){ name.data + bytes, name.bytes - bytes };
+}
+
+/* Templates over result types are written with them: std::enable_if<..., void>::type kernel<...>(...) */
+static struct ap_text without_result(struct ap_text name)
+{
+    const struct ap_text end = AP_TEXT("::type ");
+    if (follows(name, 0, AP_TEXT("void ")))
+        name = after(name, 5);
+    if (!follows(name, 0, AP_TEXT("std::enable_if")))
+        return name;
+    for (size_t at = 0; at + end.bytes <= name.bytes; at++)
+        if (follows(name, at, end))
+            return after(name, at + end.bytes);
+    return name;
+}
+
+static size_t unnamed_namespace_bytes(struct ap_text name, size_t at)
+{
+    static const char *const spellings[] = { "(anonymous namespace)::", "<unnamed>::" };
+    for (size_t i = 0; i < AP_COUNT_OF(spellings); i++)
+        if (follows(name, at, ap_text_of(spellings[i])))
+            return strlen(spellings[i]);
+    return 0;
+}
+
+static uint16_t first_rule(const struct ap_word_search *words, struct ap_text name)
+{
+    struct ap_word_cursor cursor = ap_word_cursor_start(words);
+    for (size_t at = 0; at < name.bytes; at++) {
+        char letter = name.data[at];
+        if (letter == '(' || letter == '<') {
+            size_t unnamed = unnamed_namespace_bytes(name, at);
+            if (unnamed) {
+                at += unnamed - 1;
+                continue;
+            }
+            cursor.in_head = false;
+        }
+        ap_word_cursor_read(&cursor, letter);
+    }
+    return cursor.first;
+}
+
+struct recognizer {
+    struct ap_word_search subfamilies, tensor_cores;
+};
+
+static uint16_t recognize(const struct recognizer *recognizer, struct ap_text name)
+{
+    name = without_result(name);
+    uint16_t row = first_rule(&recognizer->subfamilies, name);
+    unsigned subfamily = row == AP_WORD_NONE ? ap_kernel_subfamily_count() : subfamily_of_row(row), told = 0;
+    if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_communication)
+        told |= AP_KERNEL_COMMUNICATION;
+    if (may_be_eligible(subfamily)) {
+        row = first_rule(&recognizer->tensor_cores, name);
+        uint8_t verdict = row == AP_WORD_NONE ? on_unknown : tensor_core_verdicts[row];
+        told |= (verdict == on_never ? 0 : AP_KERNEL_ELIGIBLE) | (verdict == on_yes ? AP_KERNEL_TENSOR_CORE : 0) |
+                (verdict == on_no ? AP_KERNEL_PLAIN : 0);
+    }
+    return (uint16_t)(told | subfamily);
+}
+
+static void mark_collectives(struct ap_kernel_families *families, const struct ap_trace *trace)
+{
+    for (size_t i = 0; i < trace->collective_count; i++) {
+        uint32_t row = trace->collectives[i].row;
+        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_kernel)
+            families->of_name[trace->events.name[row]] |= AP_KERNEL_COLLECTIVE;
+    }
+}
+
+static void recognize_names(struct ap_kernel_families *families, const struct ap_trace *trace,
+                            const struct recognizer *recognizer)
+{
+    for (size_t row = 0; row < trace->events.count; row++) {
+        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_kernel)
+            continue;
+        uint32_t name = trace->events.name[row];
+        if (!families->of_name[name])
+            families->of_name[name] = recognize(recognizer, ap_trace_text(trace, name));
+    }
+}
+
+enum ap_status ap_kernel_families_init(struct ap_kernel_families *families, const struct ap_trace *trace,
+                                       struct ap_gate *gate, struct ap_error *reterr)
+{
+    struct recognizer recognizer = { { .gate = gate }, { .gate = gate } };
+    *families = (struct ap_kernel_families){ .gate = gate, .name_count = ap_trace_id_count(trace) };
+    AP_TRY(AP_ALLOC_CLEARED(gate, families->of_name, families->name_count, reterr));
+    enum ap_status status =
+        ap_word_search_init(&recognizer.subfamilies, gate, subfamily_rules, AP_COUNT_OF(subfamily_rules), reterr);
+    if (status == AP_OK)
+        status =
+            ap_word_search_init(&recognizer.tensor_cores, gate, tensor_core_rules, AP_COUNT_OF(tensor_core_rules), reterr);
+    if (status == AP_OK) {
+        recognize_names(families, trace, &recognizer);
+        mark_collectives(families, trace);
+    }
+    ap_word_search_release(&recognizer.tensor_cores);
+    ap_word_search_release(&recognizer.subfamilies);
+    return status;
+}
+
+void ap_kernel_families_release(struct ap_kernel_families *families)
+{
+    AP_FREE(families->gate, families->of_name, families->name_count);
+    *families = (struct ap_kernel_families){ .gate = families->gate };
+}

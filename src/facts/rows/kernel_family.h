@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * kernel_family.h - the family and subfamily of each kernel name (kernel_family.def), told once for all names of a trace. A
+ * name is not the whole truth: a convolution may call a kernel with a plain gemm's name. */
+#ifndef AP_KERNEL_FAMILY_H
+#define AP_KERNEL_FAMILY_H
+
+#include "trace.h"
+
+enum ap_kernel_family {
+#define AP_KERNEL_FAMILY(family, word) AP_KERNEL_FAMILY_##family,
+#include "kernel_family.def"
+    AP_KERNEL_FAMILY_COUNT_
+};
+
+/* What is told of a name: its subfamily in the low bits, and these. */
+#define AP_KERNEL_SUBFAMILY_MASK 0x1fu
+#define AP_KERNEL_COLLECTIVE 0x20u    /* some kernel of this name says which collective it is part of */
+#define AP_KERNEL_COMMUNICATION 0x40u /* moves data between devices, by its name */
+#define AP_KERNEL_TENSOR_CORE 0x80u   /* see tensor_core_words.def */
+#define AP_KERNEL_PLAIN 0x200u        /* could, and by its name does not; without a word that tells neither is known */
+#define AP_KERNEL_ELIGIBLE 0x100u     /* does work that tensor cores can do: multiplies matrices, convolves, attends */
+
+struct ap_kernel_families {
+    struct ap_gate *gate;
+    uint16_t *of_name; /* by name id; 0 where no kernel has the name */
+    size_t name_count;
+};
+
+/** Tells the subfamily of each name that a kernel has. @families may be released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_kernel_families_init(struct ap_kernel_families *families, const struct ap_trace *trace,
+                                                     struct ap_gate *gate, struct ap_error *reterr);
+void ap_kernel_families_release(struct ap_kernel_families *families);
+
+static inline unsigned ap_kernel_subfamily_of(const struct ap_kernel_families *families, uint32_t name)
+{
+    return families->of_name[name] & AP_KERNEL_SUBFAMILY_MASK;
+}
+
+/** Does this kernel move data between devices? By its name, or because it says so: then other kernels of the name may not.
+ */
+static inline bool ap_kernel_is_communication(const struct ap_kernel_families *families, const struct ap_trace *trace,
+                                              uint32_t row)
+{
+    unsigned told = families->of_name[trace->events.name[row]];
+    return (told & AP_KERNEL_COMMUNICATION) || ((told & AP_KERNEL_COLLECTIVE) && ap_row_collective(trace, row));
+}
+
+/** Subfamilies are 1 .. count; the last one is "other", for names that no row of the table knows. */
+unsigned ap_kernel_subfamily_count(void);
+const char *ap_kernel_subfamily_name(unsigned subfamily);
+enum ap_kernel_family ap_kernel_family_of(unsigned subfamily);
+const char *ap_kernel_family_name(enum ap_kernel_family family);
+/** As part of keys: "gemm" for "GEMM". */
+const char *ap_kernel_family_key(enum ap_kernel_family family);
+
+#endif

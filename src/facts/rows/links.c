@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#include "links.h"
+
+#include "key_table.h"
+
+#include "poison.h"
+
+/* ------------------------------------------------------------------------------------------------------- launches */
+
+/* What links a row of work to a row of the host; 0 = nothing. */
+typedef ap_link_key key_of_work(const struct ap_trace *trace, const struct ap_device_row *linked);
+
+static ap_link_key work_correlation(const struct ap_trace *trace, const struct ap_device_row *linked)
+{
+    const struct ap_work_detail *work = ap_row_work(trace, linked->row);
+    return work ? work->correlation : 0;
+}
+
+static ap_link_key work_external_id(const struct ap_trace *trace, const struct ap_device_row *linked)
+{
+    const struct ap_work_detail *work = ap_row_work(trace, linked->row);
+    return work ? work->external_id : 0;
+}
+
+/* The keys that rows of work have. */
+static enum ap_status collect_keys(struct ap_key_table *keys, const struct ap_links *links, const struct ap_trace *trace,
+                                   key_of_work *key_of, struct ap_error *reterr)
+{
+    uint32_t lowest = UINT32_MAX, highest = 0;
+    for (size_t i = 0; i < links->count; i++) {
+        ap_link_key key = key_of(trace, &links->rows[i]);
+        lowest = key && key < lowest ? key : lowest;
+        highest = key > highest ? key : highest;
+    }
+    AP_TRY(ap_key_table_init(keys, links->gate, links->count, lowest, highest, reterr));
+    for (size_t i = 0; i < links->count; i++) {
+        ap_link_key key = key_of(trace, &links->rows[i]);
+        if (key)
+            ap_key_table_add(keys, key);
+    }
+    return ap_key_table_finish(keys, reterr);
+}
+
+/* What a call shares with the work that it launched. */
+static ap_link_key call_key(const struct ap_trace *trace, uint32_t row, bool by_external_id)
+{
+    const struct ap_call_detail *call = ap_row_call(trace, row);
+    return !call ? 0 : by_external_id ? call->external_id : call->correlation;
+}
+
+/* Calls that are not placed in time launch nothing that could be judged. True where no two share a key. */
+static bool find_calls(struct ap_key_table *calls, const struct ap_trace *trace, bool by_external_id)
+{
+    bool alone = true;
+    for (uint32_t row = 0; row < trace->events.count; row++) {
+        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime || trace->events.start_ns[row] == AP_START_UNKNOWN ||
+            trace->events.dur_ns[row] < 0)
+            continue;
+        ap_link_key key = call_key(trace, row, by_external_id);
+        uint32_t *launch = key ? ap_key_table_find(calls, key) : NULL;
+        alone = alone && !(launch && *launch != AP_ID_NONE);
+        if (launch && *launch == AP_ID_NONE)
+            *launch = row;
+    }
+    return alone;
+}
+
+static bool has_correlations(const struct ap_links *links, const struct ap_trace *trace)
+{
+    for (size_t i = 0; i < links->count; i++)
+        if (work_correlation(trace, &links->rows[i]))
+            return true;
+    return false;
+}
+
+/* Without any correlation a call and its work may share their External id: the call's own number where no two calls have the
+ * same, else that of the operator around them. */
+static enum ap_status link_launches(struct ap_links *links, const struct ap_trace *trace, struct ap_error *reterr)
+{
+    struct ap_key_table calls;
+    bool by_external_id = !has_correlations(links, trace);
+    key_of_work *key_of = by_external_id ? work_external_id : work_correlation;
+    enum ap_status status = collect_keys(&calls, links, trace, key_of, reterr);
+    bool are_told = status == AP_OK && (find_calls(&calls, trace, by_external_id) || !by_external_id);
+    for (size_t i = 0; i < links->count && are_told; i++) {
+        ap_link_key key = key_of(trace, &links->rows[i]);
+        if (key)
+            links->rows[i].launch = *ap_key_table_find(&calls, key);
+        links->linked_count += links->rows[i].launch != AP_NO_ROW;
+    }
+    links->external_id_is_of_call = by_external_id && links->linked_count;
+    ap_key_table_release(&calls);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------ operators */
+
+/* The id of the operator that was open at the launch: the call tells it, else the row of work. */
+static ap_link_key op_id(const struct ap_trace *trace, const struct ap_device_row *linked)
+{
+    const struct ap_call_detail *call = linked->launch == AP_NO_ROW ? NULL : ap_row_call(trace, linked->launch);
+    if (call && call->external_id)
+        return call->external_id;
+    const struct ap_work_detail *work = ap_row_work(trace, linked->row);
+    return work ? work->external_id : 0;
+}
+
+static void find_ops(struct ap_key_table *ops, const struct ap_trace *trace)
+{
+    for (uint32_t row = 0; row < trace->events.count; row++) {
+        if (!ap_row_is_of(trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation) ||
+            trace->events.start_ns[row] == AP_START_UNKNOWN || trace->events.dur_ns[row] < 0)
+            continue;
+        const struct ap_op_detail *op = ap_row_op(trace, row);
+        uint32_t *found = op && op->external_id ? ap_key_table_find(ops, op->external_id) : NULL;
+        if (found && *found == AP_ID_NONE)
+            *found = row;
+    }
+}
+
+static enum ap_status link_ops_by_id(struct ap_links *links, const struct ap_trace *trace, struct ap_error *reterr)
+{
+    struct ap_key_table ops;
+    if (ap_external_id_is_correlation(trace) || links->external_id_is_of_call)
+        return AP_OK;
+    enum ap_status status = collect_keys(&ops, links, trace, op_id, reterr);
+    if (status == AP_OK)
+        find_ops(&ops, trace);
+    for (size_t i = 0; i < links->count && status == AP_OK; i++) {
+        ap_link_key id = op_id(trace, &links->rows[i]);
+        if (id)
+            links->rows[i].op = *ap_key_table_find(&ops, id);
+        links->by_external_id_count += links->rows[i].op != AP_NO_ROW;
+    }
+    ap_key_table_release(&ops);
+    return status;
+}
+
+static void link_ops_by_time(struct ap_links *links, const struct ap_trace *trace, const struct ap_host_tree *tree)
+{
+    for (size_t i = 0; i < links->count; i++) {
+        struct ap_device_row *linked = &links->rows[i];
+        if (linked->op != AP_NO_ROW || linked->launch == AP_NO_ROW)
+            continue;
+        linked->op = ap_host_around(tree, trace, linked->launch, 1u << AP_KIND_operator | 1u << AP_KIND_annotation);
+        links->by_time_count += linked->op != AP_NO_ROW;
+    }
+}
+
+/* An annotation may be what was open innermost; the operator around it says more. */
+static void prefer_operators(struct ap_links *links, const struct ap_trace *trace, const struct ap_host_tree *tree)
+{
+    for (size_t i = 0; i < links->count; i++) {
+        struct ap_device_row *linked = &links->rows[i];
+        if (linked->op == AP_NO_ROW || ap_row_is_of(trace, linked->op, 1u << AP_KIND_operator))
+            continue;
+        uint32_t op = ap_host_around(tree, trace, linked->op, 1u << AP_KIND_operator);
+        linked->op = op == AP_NO_ROW ? linked->op : op;
+    }
+}
+
+static void sum_times(struct ap_links *links, const struct ap_trace *trace)
+{
+    bool overflowed = false; /* the sum of all rows was checked when they were read */
+    for (size_t i = 0; i < links->count; i++) {
+        int64_t dur_ns = trace->events.dur_ns[links->rows[i].row];
+        links->total_dur_ns = ap_add_sat(links->total_dur_ns, dur_ns, &overflowed);
+        if (links->rows[i].launch != AP_NO_ROW)
+            links->launched_dur_ns = ap_add_sat(links->launched_dur_ns, dur_ns, &overflowed);
+        if (links->rows[i].op != AP_NO_ROW)
+            links->op_dur_ns = ap_add_sat(links->op_dur_ns, dur_ns, &overflowed);
+    }
+}
+
+static enum ap_status list_rows(struct ap_links *links, const struct ap_trace *trace, const struct ap_row_order *order,
+                                struct ap_error *reterr)
+{
+    uint32_t *rows;
+    size_t count;
+    AP_TRY(ap_rows_by_start(order, trace, AP_GPU_KINDS, AP_ROWS_BY_DEVICE, &rows, &count, reterr));
+    if (!count)
+        return AP_OK;
+    links->rows = ap_mem_resize(links->gate, NULL, 0, count * sizeof(links->rows[0]));
+    if (links->rows) {
+        links->count = count;
+        for (size_t i = 0; i < count; i++)
+            links->rows[i] = (struct ap_device_row){ rows[i], AP_NO_ROW, AP_NO_ROW };
+    }
+    AP_FREE(links->gate, rows, count);
+    return links->rows ? AP_OK : ap_fail_memory(links->gate, reterr);
+}
+
+enum ap_status ap_links_init(struct ap_links *links, const struct ap_trace *trace, const struct ap_row_order *order,
+                             const struct ap_host_tree *tree, struct ap_gate *gate, struct ap_error *reterr)
+{
+    *links = (struct ap_links){ .gate = gate };
+    AP_TRY(list_rows(links, trace, order, reterr));
+    if (!links->count)
+        return AP_OK;
+    AP_TRY(link_launches(links, trace, reterr));
+    AP_TRY(link_ops_by_id(links, trace, reterr));
+    link_ops_by_time(links, trace, tree);
+    prefer_operators(links, trace, tree);
+    sum_times(links, trace);
+    return AP_OK;
+}
+
+int64_t ap_links_window_ns(const struct ap_links *links, const struct ap_trace *trace)
+{
+    bool overflowed = false;
+    int64_t sum_ns = 0;
+    for (size_t first = 0, i; first < links->count; first = i) {
+        int64_t end_ns = INT64_MIN, device = ap_row_device(trace, links->rows[first].row);
+        for (i = first; i < links->count && ap_row_device(trace, links->rows[i].row) == device; i++)
+            if (ap_row_end_ns(trace, links->rows[i].row) > end_ns)
+                end_ns = ap_row_end_ns(trace, links->rows[i].row);
+        sum_ns = ap_add_sat(sum_ns, end_ns - trace->events.start_ns[links->rows[first].row], &overflowed);
+    }
+    return sum_ns;
+}
+
+void ap_links_release(struct ap_links *links)
+{
+    AP_FREE(links->gate, links->rows, links->count);
+    *links = (struct ap_links){ .gate = links->gate };
+}

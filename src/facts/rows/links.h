@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ * links.h - what caused each row of GPU work: the call that launched it, by correlation, else by an External id that no
+ * other call has, whatever the call's name; the operator that made the call, by External id where that names operators, else
+ * by containment in time on the calling thread. */
+#ifndef AP_LINKS_H
+#define AP_LINKS_H
+
+#include "host_tree.h"
+
+struct ap_device_row {
+    uint32_t row;
+    uint32_t launch; /* the first runtime or driver row with its key; AP_NO_ROW = not in the trace */
+    uint32_t op;     /* innermost operator (an annotation where there is none) that launched it; AP_NO_ROW = unknown */
+};
+
+struct ap_links {
+    struct ap_gate *gate;
+    struct ap_device_row *rows; /* all GPU work that is placed in time, by device, then start */
+    size_t count;
+    uint64_t linked_count;                            /* with a launch */
+    bool external_id_is_of_call;                      /* rows of work name their call by External id, not an operator */
+    uint64_t by_external_id_count, by_time_count;     /* how operators were found */
+    int64_t total_dur_ns, launched_dur_ns, op_dur_ns; /* of all rows; of those with a launch; with an operator */
+};
+
+/** Lists the GPU work and links each row to its call and operator. @links may be released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_links_init(struct ap_links *links, const struct ap_trace *trace,
+                                           const struct ap_row_order *order, const struct ap_host_tree *tree,
+                                           struct ap_gate *gate, struct ap_error *reterr);
+void ap_links_release(struct ap_links *links);
+
+/** First start to last end of each device, summed. */
+int64_t ap_links_window_ns(const struct ap_links *links, const struct ap_trace *trace);
+
+#endif

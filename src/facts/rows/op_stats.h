@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * op_stats.h - totals and self times by row name, and busy times by thread.
+ * Self time of a row: the time during which it is the innermost open one among the operator rows of its thread; so the
+ * self times of a thread add up to the union of its rows, also where rows cross. */
+#ifndef AP_OP_STATS_H
+#define AP_OP_STATS_H
+
+#include "row_order.h"
+
+/** Columns by name id (index 0 is unused). Plain sums hold every row, self times those that are placed in time. */
+struct ap_name_totals {
+    uint32_t *count;
+    int64_t *total_ns;
+    int64_t *self_ns;              /* children: operator rows */
+    int64_t *self_excl_runtime_ns; /* children: operator rows and runtime calls */
+};
+
+struct ap_thread_stats {
+    uint64_t cpu_rows; /* rows of a category with "cpu" */
+    uint64_t operator_rows;
+    int64_t cpu_total_ns; /* plain sum */
+    int64_t operator_total_ns;
+    int64_t busy_ns; /* union of operator rows */
+};
+
+struct ap_op_stats {
+    struct ap_gate *gate;
+    uint32_t name_count;             /* ids 1..name_count */
+    bool alike;                      /* cpu and operators are the same rows and share their columns */
+    struct ap_name_totals cpu;       /* ph X and a category with "cpu": the original script's rows */
+    struct ap_name_totals operators; /* rows of kind operator */
+    uint64_t cpu_row_count, operator_row_count;
+    int64_t operator_self_ns;
+    uint64_t short_count; /* operator rows with less than AP_SHORT_SELF_NS of self time */
+    int64_t short_self_ns;
+    struct ap_thread_stats *threads; /* by track */
+    size_t thread_count;
+    uint64_t straddle_count, mismatch_count;
+    bool overflowed;
+};
+
+#define AP_SHORT_SELF_NS 10000
+
+/** All but self times, busy times and what is counted with them. */
+AP_MUST_CHECK enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const struct ap_trace *trace, struct ap_gate *gate,
+                                              struct ap_error *reterr);
+/** The rest, after it. */
+AP_MUST_CHECK enum ap_status ap_op_stats_nest(struct ap_op_stats *stats, const struct ap_trace *trace,
+                                              const struct ap_row_order *order, struct ap_error *reterr);
+/** The columns by name are not needed any more: with millions of distinct names they are large. */
+void ap_op_stats_forget_names(struct ap_op_stats *stats);
+void ap_op_stats_release(struct ap_op_stats *stats);
+
+#endif

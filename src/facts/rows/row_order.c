@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "row_order.h"
+
+#include <string.h>
+
+#include "sort.h"
+
+#include "poison.h"
+
+#define KINDS (AP_HOST_KINDS | AP_GPU_KINDS | 1u << AP_KIND_overhead | 1u << AP_KIND_gpu_sync | 1u << AP_KIND_accelerator)
+
+static inline bool has_place(const struct ap_trace *trace, size_t row)
+{
+    uint8_t tag = trace->events.tag[row];
+    return (KINDS >> ap_row_kind(tag) & 1 || tag & AP_ROW_CPU_CATEGORY) && trace->events.start_ns[row] != AP_START_UNKNOWN &&
+           trace->events.dur_ns[row] >= 0;
+}
+
+static inline bool row_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ap_events *events = context;
+    AP_SMALLER_FIRST(events->start_ns[a], events->start_ns[b]);
+    AP_LARGER_FIRST(events->dur_ns[a], events->dur_ns[b]);
+    return a < b;
+}
+
+static void count_rows(struct ap_row_order *order, const struct ap_trace *trace)
+{
+    for (size_t row = 0; row < trace->events.count; row++)
+        if (has_place(trace, row))
+            order->track_start[trace->events.track[row] + 1]++;
+    for (size_t track = 0; track < order->track_count; track++)
+        order->track_start[track + 1] += order->track_start[track];
+    order->count = order->track_start[order->track_count];
+}
+
+/* What was placed of a track. */
+struct placed {
+    uint32_t last;
+    bool is_disordered;
+};
+
+static void place_rows(struct ap_row_order *order, const struct ap_trace *trace, struct placed *placed)
+{
+    for (size_t track = 0; track < order->track_count; track++)
+        placed[track] = (struct placed){ AP_NO_ROW, false };
+    for (size_t row = 0; row < trace->events.count; row++) {
+        if (!has_place(trace, row))
+            continue;
+        struct placed *before = &placed[trace->events.track[row]];
+        order->rows[order->track_start[trace->events.track[row]]++] = (uint32_t)row;
+        if (before->last != AP_NO_ROW && row_before(&trace->events, (uint32_t)row, before->last))
+            before->is_disordered = true;
+        before->last = (uint32_t)row;
+    }
+    memmove(order->track_start + 1, order->track_start, order->track_count * sizeof(order->track_start[0]));
+    order->track_start[0] = 0;
+}
+
+static enum ap_status sort_rows(struct ap_row_order *order, const struct ap_trace *trace, const struct placed *placed,
+                                struct ap_error *reterr)
+{
+    size_t largest = 0;
+    for (size_t track = 0; track < order->track_count; track++) {
+        size_t count = placed[track].is_disordered ? order->track_start[track + 1] - order->track_start[track] : 0;
+        largest = count > largest ? count : largest;
+    }
+    if (!largest)
+        return AP_OK;
+    uint32_t *spare;
+    AP_TRY(AP_ALLOC(order->gate, spare, largest, reterr));
+    for (size_t track = 0; track < order->track_count; track++)
+        if (placed[track].is_disordered)
+            ap_sort_indices(order->rows + order->track_start[track],
+                            order->track_start[track + 1] - order->track_start[track], spare, row_before, &trace->events);
+    AP_FREE(order->gate, spare, largest);
+    return AP_OK;
+}
+
+static enum ap_status fill_rows(struct ap_row_order *order, const struct ap_trace *trace, struct ap_error *reterr)
+{
+    size_t placed_bytes = order->track_count * sizeof(struct placed);
+    order->rows = ap_mem_resize(order->gate, NULL, 0, order->count * sizeof(order->rows[0]));
+    struct placed *placed = order->rows ? ap_mem_resize(order->gate, NULL, 0, placed_bytes) : NULL;
+    if (!placed)
+        return ap_fail_memory(order->gate, reterr);
+    place_rows(order, trace, placed);
+    enum ap_status status = sort_rows(order, trace, placed, reterr);
+    ap_mem_free(order->gate, placed, placed_bytes);
+    return status;
+}
+
+enum ap_status ap_row_order_init(struct ap_row_order *order, const struct ap_trace *trace, struct ap_gate *gate,
+                                 struct ap_error *reterr)
+{
+    *order = (struct ap_row_order){ .gate = gate, .track_count = trace->track_count };
+    AP_TRY(AP_ALLOC_CLEARED(gate, order->track_start, order->track_count + 1, reterr));
+    count_rows(order, trace);
+    return order->count ? fill_rows(order, trace, reterr) : AP_OK;
+}
+
+void ap_row_order_release(struct ap_row_order *order)
+{
+    AP_FREE(order->gate, order->rows, order->count);
+    AP_FREE(order->gate, order->track_start, order->track_count + 1);
+    *order = (struct ap_row_order){ .gate = order->gate };
+}
+
+static inline bool device_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ap_trace *trace = context;
+    int64_t device_a = trace->tracks[trace->events.track[a]].device, device_b = trace->tracks[trace->events.track[b]].device;
+    AP_SMALLER_FIRST(device_a, device_b);
+    return row_before(&trace->events, a, b);
+}
+
+/* Into @rows, where they have been counted. */
+static size_t list_rows(const struct ap_row_order *order, const struct ap_trace *trace, uint32_t kinds, bool outermost,
+                        uint32_t *rows)
+{
+    size_t count = 0;
+    for (size_t track = 0; track < order->track_count; track++) {
+        int64_t covered_to_ns = INT64_MIN;
+        for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
+            uint32_t row = order->rows[i];
+            if (!ap_row_is_of(trace, row, kinds) || (outermost && ap_row_end_ns(trace, row) <= covered_to_ns))
+                continue;
+            if (rows)
+                rows[count] = row;
+            count++;
+            covered_to_ns = outermost ? ap_row_end_ns(trace, row) : covered_to_ns;
+        }
+    }
+    return count;
+}
+
+enum ap_status ap_rows_by_start(const struct ap_row_order *order, const struct ap_trace *trace, uint32_t kinds,
+                                enum ap_rows_order by, uint32_t **ret_rows, size_t *ret_count, struct ap_error *reterr)
+{
+    bool outermost = by == AP_ROWS_OUTERMOST_BY_START;
+    size_t count = list_rows(order, trace, kinds, outermost, NULL);
+    *ret_rows = NULL;
+    *ret_count = count;
+    if (!count)
+        return AP_OK;
+    uint32_t *rows;
+    AP_TRY(AP_ALLOC(order->gate, rows, count, reterr));
+    (void)list_rows(order, trace, kinds, outermost, rows);
+    enum ap_status status = by == AP_ROWS_BY_DEVICE
+                                ? ap_sort_list(order->gate, rows, count, device_before, trace, reterr)
+                                : ap_sort_list(order->gate, rows, count, row_before, &trace->events, reterr);
+    if (status == AP_OK)
+        *ret_rows = rows;
+    else
+        AP_FREE(order->gate, rows, count);
+    return status;
+}

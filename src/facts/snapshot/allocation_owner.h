@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ * allocation_owner.h - what an allocation is for: told by the frames of its stack and by how long it lived.
+ * Each distinct frame and each distinct stack is looked at once; allocations then cost a look-up. */
+#ifndef AP_ALLOCATION_OWNER_H
+#define AP_ALLOCATION_OWNER_H
+
+#include "replay.h"
+
+enum ap_owner_category {
+    AP_OWNER_PARAMETERS,
+    AP_OWNER_GRADIENTS,
+    AP_OWNER_OPTIMIZER_STATE,
+    AP_OWNER_ACTIVATIONS,
+    AP_OWNER_TEMPORARIES,
+    AP_OWNER_COMMUNICATION,
+    AP_OWNER_INPUTS,
+    AP_OWNER_KV_CACHE,
+    AP_OWNER_UNKNOWN,
+    AP_OWNER_CATEGORY_COUNT_
+};
+
+enum ap_owner_evidence {
+#define AP_OWNER_EVIDENCE(id, category, sentence) AP_EVIDENCE_##id,
+#include "owner_evidence.def"
+    AP_OWNER_EVIDENCE_COUNT_
+};
+
+/** As reports write it: "optimizer state". */
+const char *ap_owner_category_name(enum ap_owner_category category);
+/** What an allocation with this evidence is for: owner_evidence.def has both. */
+enum ap_owner_category ap_owner_evidence_category(enum ap_owner_evidence evidence);
+/** Why it is taken to be for that, for people. */
+const char *ap_owner_evidence_sentence(enum ap_owner_evidence evidence);
+
+/** An allocation freed within so many entries is short-lived: a few tensors of one expression come and go in that. */
+#define AP_SHORT_LIFE_ENTRIES 32
+
+/* What the stack alone says. */
+enum ap_owner_sign {
+    AP_SIGN_NONE,
+    AP_SIGN_WORKSPACE,
+    AP_SIGN_COLLECTIVE,
+    AP_SIGN_STATE_INIT,
+    AP_SIGN_OPTIMIZER,
+    AP_SIGN_ACCUMULATE,
+    AP_SIGN_BACKWARD,
+    AP_SIGN_MODULE,
+    AP_SIGN_FORWARD,
+    AP_SIGN_INIT,
+    AP_SIGN_ZERO_GRAD,
+    AP_SIGN_INPUT,
+    AP_SIGN_KV_CACHE
+};
+
+/** What an entry of the history is part of. */
+enum ap_work {
+    AP_WORK_OTHER,
+    AP_WORK_FORWARD, /* modules, and functions of torch.nn */
+    AP_WORK_BACKWARD,
+    AP_WORK_OPTIMIZER,
+    AP_WORK_ZERO_GRAD
+};
+
+struct ap_owner_stack {
+    uint8_t sign;     /* enum ap_owner_sign, of the innermost frame that has one */
+    bool in_backward; /* any frame is one of a backward pass: a recomputed forward is, too */
+    uint8_t work;     /* enum ap_work */
+};
+
+struct ap_owners {
+    struct ap_gate *gate;
+    const struct ap_replay *replay;
+    struct ap_owner_stack *stacks; /* by stack id */
+    uint8_t *frame_signs;          /* by frame id */
+    uint8_t *work;                 /* enum ap_work, by entry: by its stack, its annotation, or the thread it must be of */
+};
+
+/** Looks at the frames and stacks of the replay's snapshot, which is borrowed. Nothing is left behind on failure. */
+AP_MUST_CHECK enum ap_status ap_owners_init(struct ap_owners *owners, const struct ap_replay *replay, struct ap_gate *gate,
+                                            struct ap_error *reterr);
+void ap_owners_release(struct ap_owners *owners);
+/** Fills owners->work, for ap_owners_init. */
+AP_MUST_CHECK enum ap_status ap_owners_find_work(struct ap_owners *owners, struct ap_error *reterr);
+
+/** An allocation that is alive at some moment. */
+struct ap_owned {
+    int64_t bytes;
+    uint32_t stack;      /* 0 = not recorded */
+    uint32_t lifetime;   /* AP_NO_LIFETIME: of a block on a device without history */
+    uint32_t alloc, end; /* entries; AP_NO_ENTRY = before the history; after its end */
+    uint8_t evidence;    /* enum ap_owner_evidence */
+};
+
+/** All that is alive on a device at the peak of its requested bytes; at the end where the history tells no peak. */
+struct ap_owned_device {
+    int64_t device; /* ordinal; -1 = segments do not tell one */
+    bool at_peak;
+    uint32_t position;   /* as in replay.h; 0 where there is no history */
+    int64_t total_bytes; /* of the curve, or of the segments */
+    bool total_known;
+    int64_t listed_bytes; /* sum over the list */
+    struct ap_owned *list;
+    uint32_t count;
+    bool has_history;
+};
+
+/* No machine has more; a file that names more is answered for the first. */
+#define AP_MOST_OWNED_DEVICES 64
+
+/** How many devices there are to ask about, and their ordinals, in order. Free with ap_mem_free(gate, list, count * 8). */
+AP_MUST_CHECK enum ap_status ap_owned_devices(const struct ap_owners *owners, int64_t **ret_list, uint32_t *ret_count,
+                                              struct ap_error *reterr);
+/** What the device held at its peak, or at the end where no peak is known. Free the list with ap_owned_release. */
+AP_MUST_CHECK enum ap_status ap_owned_take(const struct ap_owners *owners, int64_t device,
+                                           struct ap_owned_device *ret_device, struct ap_error *reterr);
+void ap_owned_release(const struct ap_owners *owners, struct ap_owned_device *device);
+
+/** Tells weights from before the history by their sizes; for ap_owned_take. */
+AP_MUST_CHECK enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, struct ap_owned *list, uint32_t count,
+                                                   struct ap_error *reterr);
+
+/** What of it was allocated with one stack. */
+struct ap_owned_group {
+    int64_t bytes;
+    uint32_t stack, count;
+    uint8_t category; /* enum ap_owner_category, of most of the bytes */
+};
+/** Groups in order of their stacks. Free with AP_FREE(gate, groups, count);
+ *  NULL where there are none. */
+AP_MUST_CHECK enum ap_status ap_owned_by_stack(const struct ap_owners *owners, struct ap_owned_device *device,
+                                               struct ap_owned_group **ret_groups, uint32_t *ret_count,
+                                               struct ap_error *reterr);
+
+#endif

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+#include "avoidable.h"
+
+#include "snapshot_state.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define BATCHES_KEPT 2u  /* one in work and one on its way */
+#define LEAST_BATCHES 4u /* at the peak, of one stack and size */
+#define LEAST_ALIKE 32u  /* entries between two frees of batches: those of one pass are freed at once */
+#define LEAST_BATCH_BYTES 1024
+#define MOST_LOOKS 256u  /* each goes over all lifetimes: more kinds than these are not looked into */
+#define MOST_OUTPUTS 64u /* of one stack and size: more are the layers of a model, or rows */
+
+/* Bytes that would not be there from one position to another. */
+struct cut {
+    uint32_t from, to; /* positions; both included */
+    int64_t bytes;
+};
+
+/* A forward and what follows until the next one. */
+struct pass {
+    uint32_t start, use; /* entries: the first; the first backward or optimizer work, or the end of the history */
+};
+
+struct search {
+    const struct ap_owners *owners;
+    const struct ap_replay_device *of;
+    struct ap_owned_device *owned;
+    struct cut *cuts;
+    size_t capacity, count;
+    struct pass *passes; /* in order */
+    size_t pass_capacity;
+    uint32_t pass_count;
+    uint32_t peak;       /* the entry that reaches it */
+    uint32_t look_count; /* walks over all lifetimes */
+};
+
+static uint32_t end_of(const struct search *search)
+{
+    return search->of->first_entry + search->of->entry_count;
+}
+
+static bool allocates(const struct search *search, uint32_t entry)
+{
+    return search->owners->replay->snapshot->actions.name[entry].id == AP_ACTION_ALLOC;
+}
+
+static enum ap_work work_at(const struct search *search, uint32_t entry)
+{
+    return (enum ap_work)search->owners->work[entry];
+}
+
+static bool uses_forward(const struct search *search, uint32_t entry)
+{
+    enum ap_work work = work_at(search, entry);
+    return allocates(search, entry) && (work == AP_WORK_BACKWARD || work == AP_WORK_OPTIMIZER);
+}
+
+static bool is_forward(const struct search *search, uint32_t entry)
+{
+    return allocates(search, entry) && work_at(search, entry) == AP_WORK_FORWARD;
+}
+
+/* A pass begins behind the last backward or optimizer work before its forward. */
+static enum ap_status find_passes(struct search *search, struct ap_error *reterr)
+{
+    uint32_t start = search->of->first_entry;
+    bool forward = false;
+    for (uint32_t i = start; i < end_of(search); i++) {
+        if (is_forward(search, i) && !forward) {
+            AP_TRY(ap_mem_reserve(search->owners->gate, (void **)&search->passes, &search->pass_capacity,
+                                  (size_t)search->pass_count + 1, sizeof(*search->passes), reterr));
+            search->passes[search->pass_count++] = (struct pass){ start, end_of(search) };
+            forward = true;
+        }
+        if (!uses_forward(search, i))
+            continue;
+        if (forward)
+            search->passes[search->pass_count - 1].use = i;
+        forward = false;
+        start = i + 1;
+    }
+    return AP_OK;
+}
+
+/* The last pass that begins at or before an entry; NULL where none does. */
+static const struct pass *pass_at(const struct search *search, uint32_t entry)
+{
+    uint32_t low = 0, high = search->pass_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (search->passes[middle].start <= entry)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &search->passes[low - 1] : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------- what the peak loses */
+
+static enum ap_status add_cut(struct search *search, uint32_t from_entry, uint32_t end_entry, int64_t bytes,
+                              struct ap_error *reterr)
+{
+    uint32_t first = search->of->first_entry;
+    if (end_entry == AP_NO_ENTRY || end_entry <= from_entry)
+        return AP_OK;
+    AP_TRY(ap_mem_reserve(search->owners->gate, (void **)&search->cuts, &search->capacity, search->count + 2,
+                          sizeof(*search->cuts), reterr));
+    search->cuts[search->count++] = (struct cut){ from_entry - first + 1, end_entry - first, bytes };
+    return AP_OK;
+}
+
+struct turn {
+    uint32_t position;
+    int64_t bytes;
+};
+
+static int by_position(const void *left, const void *right)
+{
+    const struct turn *a = left, *b = right;
+    return a->position < b->position ? -1 : a->position > b->position;
+}
+
+static int64_t highest_without(const struct search *search, const struct turn *turns, size_t count)
+{
+    int64_t level = search->of->requested.start_bytes, highest = level;
+    bool overflowed = false;
+    size_t at = 0;
+    for (uint32_t i = 0; i < search->of->entry_count; i++) {
+        struct ap_replay_step step;
+        ap_replay_step(search->owners->replay, search->of->first_entry + i, &step);
+        level = ap_add_sat(level, step.requested_bytes, &overflowed);
+        for (; at < count && turns[at].position <= i + 1; at++)
+            level = ap_add_sat(level, turns[at].bytes, &overflowed);
+        highest = level > highest ? level : highest;
+    }
+    return highest;
+}
+
+static enum ap_status peak_falls_by(const struct search *search, int64_t *ret_bytes, struct ap_error *reterr)
+{
+    size_t bytes = 2 * search->count * sizeof(struct turn);
+    bool overflowed = false;
+    *ret_bytes = 0;
+    if (!search->count)
+        return AP_OK;
+    struct turn *turns = ap_mem_resize(search->owners->gate, NULL, 0, bytes);
+    if (!turns)
+        return ap_fail_memory(search->owners->gate, reterr);
+    for (size_t i = 0; i < search->count; i++) {
+        turns[2 * i] = (struct turn){ search->cuts[i].from, -search->cuts[i].bytes };
+        turns[2 * i + 1] = (struct turn){ search->cuts[i].to + 1, search->cuts[i].bytes };
+    }
+    ap_sort(turns, 2 * search->count, sizeof(*turns), by_position);
+    int64_t highest = highest_without(search, turns, 2 * search->count);
+    ap_mem_free(search->owners->gate, turns, bytes);
+    int64_t falls = ap_subtract_sat(search->of->requested.peak_bytes, highest, &overflowed);
+    *ret_bytes = falls > 0 ? falls : 0;
+    return AP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------ who holds it, by stack */
+
+static void add_held(struct ap_avoidable *to, const struct ap_owned *owned)
+{
+    bool overflowed = false;
+    uint32_t at = 0;
+    to->held_bytes = ap_add_sat(to->held_bytes, owned->bytes, &overflowed);
+    to->count++;
+    while (at < to->stack_count && to->stacks[at].stack != owned->stack)
+        at++;
+    if (at == AP_AVOIDABLE_TOP)
+        return; /* in the sum alone */
+    if (at == to->stack_count)
+        to->stacks[to->stack_count++] = (struct ap_avoidable_stack){ 0, owned->stack, 0 };
+    struct ap_avoidable_stack stack = to->stacks[at];
+    stack.bytes = ap_add_sat(stack.bytes, owned->bytes, &overflowed);
+    stack.count++;
+    for (; at > 0 && to->stacks[at - 1].bytes < stack.bytes; at--)
+        to->stacks[at] = to->stacks[at - 1];
+    to->stacks[at] = stack;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- gradients */
+
+static enum ap_owner_category category_of(const struct ap_owned *owned)
+{
+    return ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
+}
+
+/* Where a gradient of a pass before is freed in the forward of a later one, that one's start. A gradient to which the next
+ * backward pass would add is needed: it is not freed before that. */
+static bool old_gradient(const struct search *search, uint32_t alloc, uint32_t end, uint32_t *ret_start)
+{
+    const struct pass *pass = end == AP_NO_ENTRY ? NULL : pass_at(search, end);
+    if (!pass || end >= pass->use || (alloc != AP_NO_ENTRY && alloc >= pass->start))
+        return false;
+    *ret_start = pass->start;
+    if (alloc == AP_NO_ENTRY)
+        return work_at(search, end) == AP_WORK_ZERO_GRAD;
+    return work_at(search, alloc) == AP_WORK_BACKWARD &&
+           (work_at(search, end) == AP_WORK_ZERO_GRAD || work_at(search, end) == AP_WORK_OTHER);
+}
+
+static uint32_t end_of_life(const struct ap_lifetime *life)
+{
+    return life->free_requested != AP_NO_ENTRY ? life->free_requested : life->free_completed;
+}
+
+static enum ap_status find_old_gradients(struct search *search, struct ap_avoidable *to, struct ap_error *reterr)
+{
+    const struct ap_replay *replay = search->owners->replay;
+    uint32_t start;
+    for (uint32_t i = 0; i < search->owned->count; i++) {
+        const struct ap_owned *owned = &search->owned->list[i];
+        if (category_of(owned) == AP_OWNER_GRADIENTS && old_gradient(search, owned->alloc, owned->end, &start) &&
+            start <= search->peak)
+            add_held(to, owned);
+    }
+    for (uint32_t i = 0; i < search->of->lifetime_count && to->count; i++) {
+        uint32_t lifetime = search->of->first_lifetime + i;
+        const struct ap_lifetime *life = &replay->lifetimes[lifetime];
+        uint32_t end = end_of_life(life);
+        if (old_gradient(search, life->alloc, end, &start))
+            AP_TRY(add_cut(search, start, end, ap_replay_lifetime_bytes(replay, lifetime), reterr));
+    }
+    return AP_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------- what is alike */
+
+static int by_stack_size_alloc(const void *left, const void *right)
+{
+    const struct ap_owned *a = left, *b = right;
+    uint32_t a_alloc = a->alloc + 1, b_alloc = b->alloc + 1; /* those from before the history first */
+    if (a->stack != b->stack)
+        return a->stack < b->stack ? -1 : 1;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? -1 : 1;
+    if (a_alloc != b_alloc)
+        return a_alloc < b_alloc ? -1 : 1;
+    return a->lifetime < b->lifetime ? -1 : a->lifetime > b->lifetime;
+}
+
+static bool is_alike(const struct ap_owned *a, const struct ap_owned *b)
+{
+    return a->stack && a->stack == b->stack && a->bytes == b->bytes;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- batches */
+
+struct stay {
+    uint32_t alloc, end;
+};
+
+static int by_alloc(const void *left, const void *right)
+{
+    const struct stay *a = left, *b = right;
+    return a->alloc < b->alloc ? -1 : a->alloc > b->alloc;
+}
+
+/* All allocations of the history that are like this one, in order; none once too many were asked for. */
+static enum ap_status list_alike(struct search *search, const struct ap_owned *like, struct stay **ret_list,
+                                 uint32_t *ret_count, struct ap_error *reterr)
+{
+    const struct ap_replay *replay = search->owners->replay;
+    const struct ap_actions *actions = &replay->snapshot->actions;
+    uint32_t count = 0;
+    if (search->look_count++ >= MOST_LOOKS)
+        return AP_OK;
+    struct stay *list = ap_mem_resize(search->owners->gate, NULL, 0, (size_t)search->of->lifetime_count * sizeof(*list));
+    if (!list)
+        return ap_fail_memory(search->owners->gate, reterr);
+    for (uint32_t i = 0; i < search->of->lifetime_count; i++) {
+        const struct ap_lifetime *life = &replay->lifetimes[search->of->first_lifetime + i];
+        if (life->alloc != AP_NO_ENTRY && actions->stack[life->alloc] == like->stack &&
+            actions->size_bytes[life->alloc] == like->bytes)
+            list[count++] = (struct stay){ life->alloc, end_of_life(life) };
+    }
+    ap_sort(list, count, sizeof(*list), by_alloc);
+    *ret_list = list;
+    *ret_count = count;
+    return AP_OK;
+}
+
+/* First in, first out, and one at a time: the layers of a pass are freed in the other order, a data set never. */
+static bool is_a_queue(const struct stay *list, uint32_t count)
+{
+    uint32_t freed = 0, apart = 0;
+    for (uint32_t i = 0; i < count && list[i].end != AP_NO_ENTRY; i++) {
+        if (i && list[i].end < list[i - 1].end)
+            return false;
+        apart += i && list[i].end - list[i - 1].end >= LEAST_ALIKE;
+        freed++;
+    }
+    return freed >= LEAST_BATCHES && apart * 2 >= freed;
+}
+
+static enum ap_status cut_queue(struct search *search, const struct ap_owned *like, bool *ret_found, struct ap_error *reterr)
+{
+    struct stay *list = NULL;
+    uint32_t count = 0;
+    AP_TRY(list_alike(search, like, &list, &count, reterr));
+    enum ap_status status = AP_OK;
+    *ret_found = is_a_queue(list, count);
+    for (uint32_t i = BATCHES_KEPT; i < count && *ret_found && status == AP_OK; i++) {
+        uint32_t needed = list[i - BATCHES_KEPT].end;
+        status = add_cut(search, list[i].alloc, needed == AP_NO_ENTRY ? end_of(search) : needed, like->bytes, reterr);
+    }
+    ap_mem_free(search->owners->gate, list, (size_t)search->of->lifetime_count * sizeof(*list));
+    return status;
+}
+
+static bool may_be_a_batch(const struct search *search, const struct ap_owned *owned)
+{
+    enum ap_owner_category category = category_of(owned);
+    return owned->stack && owned->alloc != AP_NO_ENTRY && owned->bytes >= LEAST_BATCH_BYTES &&
+           work_at(search, owned->alloc) == AP_WORK_OTHER &&
+           (category == AP_OWNER_INPUTS || category == AP_OWNER_UNKNOWN || category == AP_OWNER_ACTIVATIONS);
+}
+
+static enum ap_status find_batches(struct search *search, struct ap_avoidable *to, struct ap_error *reterr)
+{
+    const struct ap_owned *list = search->owned->list;
+    for (uint32_t i = 0, end; i < search->owned->count; i = end) {
+        bool found = false;
+        for (end = i + 1; end < search->owned->count && is_alike(&list[i], &list[end]);)
+            end++;
+        if (end - i < LEAST_BATCHES || !may_be_a_batch(search, &list[i]))
+            continue;
+        AP_TRY(cut_queue(search, &list[i], &found, reterr));
+        for (uint32_t j = i; j < end && found; j++)
+            add_held(to, &list[j]);
+    }
+    return AP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- outputs
+ */
+
+/* Made in a forward, given back in the pass behind it: that one's start. */
+static bool outlives_its_pass(const struct search *search, uint32_t alloc, uint32_t end, uint32_t *ret_start)
+{
+    const struct pass *of = alloc == AP_NO_ENTRY ? NULL : pass_at(search, alloc);
+    if (!of || end == AP_NO_ENTRY || !is_forward(search, alloc))
+        return false;
+    const struct pass *last = search->passes + search->pass_count;
+    if (of + 1 >= last)
+        return false;
+    *ret_start = of[1].start;
+    return end >= of[1].start && (of + 2 >= last || end < of[2].start);
+}
+
+/* Its like is made again while it is there. */
+static bool is_previous_output(const struct search *search, const struct ap_owned *list, uint32_t count, uint32_t at)
+{
+    uint32_t start, again = 0;
+    if (category_of(&list[at]) == AP_OWNER_KV_CACHE || !outlives_its_pass(search, list[at].alloc, list[at].end, &start) ||
+        start > search->peak)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        again += list[i].alloc != AP_NO_ENTRY && list[i].alloc >= start;
+    return again > 0;
+}
+
+static enum ap_status cut_outputs(struct search *search, const struct ap_owned *like, struct ap_error *reterr)
+{
+    struct stay *list = NULL;
+    uint32_t count = 0, start;
+    AP_TRY(list_alike(search, like, &list, &count, reterr));
+    enum ap_status status = AP_OK;
+    for (uint32_t i = 0; i < count && status == AP_OK; i++)
+        if (outlives_its_pass(search, list[i].alloc, list[i].end, &start))
+            status = add_cut(search, start, list[i].end, like->bytes, reterr);
+    ap_mem_free(search->owners->gate, list, (size_t)search->of->lifetime_count * sizeof(*list));
+    return status;
+}
+
+static enum ap_status find_previous_outputs(struct search *search, struct ap_avoidable *to, struct ap_error *reterr)
+{
+    const struct ap_owned *list = search->owned->list;
+    for (uint32_t i = 0, end; i < search->owned->count; i = end) {
+        uint32_t found = 0;
+        for (end = i + 1; end < search->owned->count && is_alike(&list[i], &list[end]);)
+            end++;
+        for (uint32_t j = 0; j < end - i && end - i <= MOST_OUTPUTS; j++) {
+            if (!is_previous_output(search, &list[i], end - i, j))
+                continue;
+            add_held(to, &list[i + j]);
+            found++;
+        }
+        if (found)
+            AP_TRY(cut_outputs(search, &list[i], reterr));
+    }
+    return AP_OK;
+}
+
+/* --------------------------------------------------------------------------------------------- temporaries of the step */
+
+/* The highest point of all that lies outside of optimizers' steps. */
+static int64_t highest_outside(const struct search *search)
+{
+    int64_t level = search->of->requested.start_bytes, highest = level;
+    bool inside = false, overflowed = false;
+    for (uint32_t i = 0; i < search->of->entry_count; i++) {
+        uint32_t entry = search->of->first_entry + i;
+        struct ap_replay_step step;
+        ap_replay_step(search->owners->replay, entry, &step);
+        level = ap_add_sat(level, step.requested_bytes, &overflowed);
+        if (allocates(search, entry))
+            inside = work_at(search, entry) == AP_WORK_OPTIMIZER;
+        if ((!inside || i + 1 == search->of->entry_count) && level > highest)
+            highest = level;
+    }
+    return highest;
+}
+
+static void find_step_temporaries(const struct search *search, struct ap_avoidable *to)
+{
+    bool overflowed = false;
+    if (!allocates(search, search->peak) || work_at(search, search->peak) != AP_WORK_OPTIMIZER)
+        return;
+    for (uint32_t i = 0; i < search->owned->count; i++) {
+        const struct ap_owned *owned = &search->owned->list[i];
+        if (owned->alloc != AP_NO_ENTRY && category_of(owned) == AP_OWNER_TEMPORARIES &&
+            work_at(search, owned->alloc) == AP_WORK_OPTIMIZER)
+            add_held(to, owned);
+    }
+    int64_t saved = ap_subtract_sat(search->of->requested.peak_bytes, highest_outside(search), &overflowed);
+    to->saved_bytes = saved > 0 && to->held_bytes > 0 ? saved : 0;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- all */
+
+typedef enum ap_status find_kind(struct search *search, struct ap_avoidable *to, struct ap_error *reterr);
+
+static enum ap_status find_all(struct search *search, struct ap_avoidable *kinds, struct ap_error *reterr)
+{
+    static find_kind *const ways[] = { [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients,
+                                       [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
+                                       [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches };
+    AP_TRY(find_passes(search, reterr));
+    for (size_t i = 0; i < AP_COUNT_OF(ways); i++) {
+        search->count = 0;
+        AP_TRY(ways[i](search, &kinds[i], reterr));
+        AP_TRY(peak_falls_by(search, &kinds[i].saved_bytes, reterr));
+    }
+    find_step_temporaries(search, &kinds[AP_AVOIDABLE_STEP_TEMPORARIES]);
+    return AP_OK;
+}
+
+enum ap_status ap_avoidable_find(const struct ap_owners *owners, struct ap_owned_device *owned,
+                                 struct ap_avoidable ret_kinds[AP_AVOIDABLE_KIND_COUNT_], struct ap_error *reterr)
+{
+    for (size_t i = 0; i < AP_AVOIDABLE_KIND_COUNT_; i++)
+        ret_kinds[i] = (struct ap_avoidable){ .held_bytes = 0 };
+    if (!owned->has_history || !owned->at_peak || !owned->position || !owned->count)
+        return AP_OK;
+    struct search search = { .owners = owners, .of = &owners->replay->devices[owned->device], .owned = owned };
+    search.peak = search.of->first_entry + owned->position - 1;
+    ap_sort(owned->list, owned->count, sizeof(*owned->list), by_stack_size_alloc);
+    enum ap_status status = find_all(&search, ret_kinds, reterr);
+    ap_mem_free(owners->gate, search.cuts, search.capacity * sizeof(*search.cuts));
+    ap_mem_free(owners->gate, search.passes, search.pass_capacity * sizeof(*search.passes));
+    return status;
+}

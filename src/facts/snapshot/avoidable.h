@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * avoidable.h - what is in use at the peak of a device and need not be: how far the peak would fall without it. */
+#ifndef AP_AVOIDABLE_H
+#define AP_AVOIDABLE_H
+
+#include "allocation_owner.h"
+
+enum ap_avoidable_kind {
+    AP_AVOIDABLE_OLD_GRADIENTS,    /* of the pass before; freed behind the peak, before the next backward pass */
+    AP_AVOIDABLE_PREVIOUS_OUTPUTS, /* of the forward before, still there beside those of this one, freed within it */
+    AP_AVOIDABLE_BATCHES_AHEAD,    /* made alike outside of modules and freed in that order, more than two at a time */
+    AP_AVOIDABLE_STEP_TEMPORARIES, /* made and freed in the optimizer's step that is the peak */
+    AP_AVOIDABLE_KIND_COUNT_
+};
+
+#define AP_AVOIDABLE_TOP 5u
+
+/** What one stack holds of it at the peak. */
+struct ap_avoidable_stack {
+    int64_t bytes;
+    uint32_t stack, count;
+};
+
+struct ap_avoidable {
+    int64_t held_bytes;  /* of it, in use at the peak */
+    int64_t saved_bytes; /* by so much the highest point of the curve falls without it */
+    uint32_t count;      /* allocations, at the peak */
+    uint32_t stack_count;
+    struct ap_avoidable_stack stacks[AP_AVOIDABLE_TOP]; /* largest first */
+};
+
+/** Of what @owned holds at its peak; all is 0 where it is not known at a peak. Sorts @owned by its allocs. */
+AP_MUST_CHECK enum ap_status ap_avoidable_find(const struct ap_owners *owners, struct ap_owned_device *owned,
+                                               struct ap_avoidable ret_kinds[AP_AVOIDABLE_KIND_COUNT_],
+                                               struct ap_error *reterr);
+
+#endif

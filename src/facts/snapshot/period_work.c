@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "period_work.h"
+
+#include "stack_frames.h"
+
+#include "poison.h"
+
+#define MIXED_TENTHS 9u   /* of the periods hold both kinds of work */
+#define WORKING_TENTHS 1u /* at most, of those of an inference */
+#define FREED_SHARE 0.5   /* of what a period allocates */
+#define FALL_SHARE 0.2    /* of the height of the curve */
+
+/* What all periods hold together. */
+struct held {
+    uint32_t mixed, working; /* periods with backward or optimizer work and other work; with the former */
+    double allocated_bytes, freed_bytes;
+    double first_level, last_level, least_level, most_level;
+};
+
+static void walk_period(const struct ap_owners *owners, const struct ap_replay_device *of, const struct ap_periods *periods,
+                        uint32_t index, struct held *held)
+{
+    const struct ap_replay *replay = owners->replay;
+    const struct ap_actions *actions = &replay->snapshot->actions;
+    uint32_t from = of->first_entry + periods->bounds[index], to = of->first_entry + periods->bounds[index + 1];
+    bool work = false, other = false;
+    for (uint32_t i = from; i < to; i++) {
+        struct ap_replay_step step;
+        ap_replay_step(replay, i, &step);
+        held->last_level += (double)step.requested_bytes;
+        held->least_level = held->last_level < held->least_level ? held->last_level : held->least_level;
+        held->most_level = held->last_level > held->most_level ? held->last_level : held->most_level;
+        if (actions->name[i].id != AP_ACTION_ALLOC)
+            continue;
+        bool working = owners->work[i] == AP_WORK_BACKWARD || owners->work[i] == AP_WORK_OPTIMIZER;
+        work = work || working;
+        other = other || !working;
+        held->allocated_bytes += (double)actions->size_bytes[i];
+        uint32_t lifetime = replay->lifetime_of[i];
+        if (lifetime == AP_NO_LIFETIME)
+            continue;
+        const struct ap_lifetime *life = &replay->lifetimes[lifetime];
+        uint32_t end = life->free_requested != AP_NO_ENTRY ? life->free_requested : life->free_completed;
+        held->freed_bytes += end < to ? (double)actions->size_bytes[i] : 0;
+    }
+    held->working += work;
+    held->mixed += work && other;
+}
+
+/* ----------------------------------------------------------------------------------------------------- whose loop it is */
+
+static bool calls_a_module(const struct ap_snapshot *snapshot, uint32_t frame)
+{
+    static const char *const names[] = { "forward", "_call_impl", "_wrapped_call_impl" };
+    struct ap_text name = ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frame].name);
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        if (ap_text_is(name, names[i]))
+            return true;
+    return false;
+}
+
+/* Frames that the stacks of the periods have in common, outermost first. */
+struct common {
+    struct ap_gate *gate;
+    uint32_t *frames, *spare;
+    uint32_t count, room;
+    bool any, calls; /* a stack was seen; one of them calls a module */
+};
+
+static void meet(struct common *common, const struct ap_snapshot *snapshot, uint32_t stack)
+{
+    uint32_t all, same = 0;
+    (void)ap_stack_frames(&snapshot->stacks, stack, &all);
+    if (!all || all > common->room)
+        return;
+    uint32_t count = ap_stack_shown(snapshot, stack, common->spare);
+    for (uint32_t i = 0; i < count; i++)
+        common->calls = common->calls || calls_a_module(snapshot, common->spare[i]);
+    for (uint32_t i = 0; i < count && !common->any; i++)
+        common->frames[i] = common->spare[count - 1 - i];
+    while (common->any && same < count && same < common->count && common->frames[same] == common->spare[count - 1 - same])
+        same++;
+    common->count = common->any ? same : count;
+    common->any = true;
+}
+
+static uint32_t longest_stack(const struct ap_stacks *stacks)
+{
+    uint32_t longest = 1;
+    for (uint32_t i = 1; i <= stacks->stack_count; i++) {
+        uint32_t count;
+        (void)ap_stack_frames(stacks, i, &count);
+        longest = count > longest ? count : longest;
+    }
+    return longest;
+}
+
+enum loop { LOOP_UNKNOWN, LOOP_IN_A_CALL, LOOP_OVER_CALLS };
+
+static enum ap_status find_loop(const struct ap_owners *owners, const struct ap_replay_device *of,
+                                const struct ap_periods *periods, enum loop *ret_loop, struct ap_error *reterr)
+{
+    const struct ap_snapshot *snapshot = owners->replay->snapshot;
+    struct common common = { .gate = owners->gate, .room = longest_stack(&snapshot->stacks) };
+    size_t bytes = (size_t)common.room * 2 * sizeof(uint32_t);
+    uint32_t before = 0, from = of->first_entry + periods->bounds[0];
+    *ret_loop = LOOP_UNKNOWN;
+    common.frames = ap_mem_resize(common.gate, NULL, 0, bytes);
+    if (!common.frames)
+        return ap_fail_memory(common.gate, reterr);
+    common.spare = common.frames + common.room;
+    for (uint32_t i = from; i < of->first_entry + periods->bounds[periods->bound_count - 1]; i++) {
+        uint32_t stack = snapshot->actions.stack[i];
+        if (snapshot->actions.name[i].id == AP_ACTION_ALLOC && stack && stack != before)
+            meet(&common, snapshot, stack);
+        before = stack;
+    }
+    bool inside = false;
+    for (uint32_t i = 0; i < common.count; i++)
+        inside = inside || calls_a_module(snapshot, common.frames[i]);
+    if (common.calls)
+        *ret_loop = inside ? LOOP_IN_A_CALL : LOOP_OVER_CALLS;
+    ap_mem_free(common.gate, common.frames, bytes);
+    return AP_OK;
+}
+
+enum ap_status ap_periods_prove(const struct ap_owners *owners, uint32_t device, const struct ap_periods *periods,
+                                enum ap_period_proof *ret_proof, struct ap_error *reterr)
+{
+    const struct ap_replay_device *of = &owners->replay->devices[device];
+    uint32_t count = ap_period_count(periods);
+    struct held held = { .mixed = 0 };
+    enum loop loop;
+    *ret_proof = count && periods->source == AP_PERIODS_ANNOTATIONS ? AP_PERIODS_STEPS : AP_PERIODS_NO_STEPS;
+    if (!count || *ret_proof == AP_PERIODS_STEPS)
+        return AP_OK;
+    for (uint32_t i = 0; i < count; i++)
+        walk_period(owners, of, periods, i, &held);
+    bool mixed = (uint64_t)held.mixed * 10 >= (uint64_t)count * MIXED_TENTHS;
+    bool working = (uint64_t)held.working * 10 > (uint64_t)count * WORKING_TENTHS;
+    if (mixed || working || periods->source != AP_PERIODS_REPETITION) {
+        *ret_proof = mixed ? AP_PERIODS_STEPS : working ? AP_PERIODS_NO_STEPS : AP_PERIODS_UNSURE;
+        return AP_OK;
+    }
+    AP_TRY(find_loop(owners, of, periods, &loop, reterr));
+    bool falls = held.first_level - held.last_level > FALL_SHARE * (held.most_level - held.least_level);
+    bool freed = !falls && held.freed_bytes >= FREED_SHARE * held.allocated_bytes;
+    *ret_proof = loop == LOOP_OVER_CALLS || (loop == LOOP_UNKNOWN && freed) ? AP_PERIODS_STEPS : AP_PERIODS_UNSURE;
+    return AP_OK;
+}

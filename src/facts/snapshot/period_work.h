@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * period_work.h - are the periods of a history steps of a loop, or only the layers of one step? */
+#ifndef AP_PERIOD_WORK_H
+#define AP_PERIOD_WORK_H
+
+#include "allocation_owner.h"
+#include "periods.h"
+
+enum ap_period_proof {
+    AP_PERIODS_NO_STEPS, /* parts of one: nodes of a backward pass, parameters of an optimizer's step, parts of a set-up */
+    AP_PERIODS_UNSURE,   /* layers of one call, or calls of a model */
+    AP_PERIODS_STEPS
+};
+
+/** Steps: annotations told the periods; or nine of ten hold backward or optimizer work beside other work; or, where hardly
+ *  any does, a loop calls modules again and again, or most of what is allocated in the periods is freed in them and the
+ *  level does not fall through all of them. Equal parts are steps by the first two signs alone. */
+AP_MUST_CHECK enum ap_status ap_periods_prove(const struct ap_owners *owners, uint32_t device,
+                                              const struct ap_periods *periods, enum ap_period_proof *ret_proof,
+                                              struct ap_error *reterr);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "autograd.h"
+
+#include "poison.h"
+
+/* Threads that run forward operators: more of them are left out of the search. */
+#define FORWARD_TRACKS 16
+
+struct linking {
+    struct ap_autograd *autograd;
+    const struct ap_trace *trace;
+    const struct ap_row_order *order;
+    const struct ap_host_tree *tree;
+    struct ap_pair_map sequences; /* (sequence, 0) of backward rows */
+    int64_t *first_backward_ns;   /* by number of a sequence */
+    size_t sequence_capacity;
+    struct ap_pair_map producers; /* (sequence, track) */
+    uint32_t *producer_rows;
+    size_t producer_capacity;
+    struct ap_pair_map votes; /* (forward thread, track) */
+    uint32_t *vote_counts;
+    size_t vote_capacity;
+    struct ap_pair_map keys; /* (forward thread, sequence) */
+    uint32_t *key_nodes;     /* the first node of the key; AP_PAIR_NONE = it was found ambiguous */
+    size_t key_capacity;
+    uint32_t tracks[FORWARD_TRACKS];
+    size_t track_count;
+};
+
+static const struct ap_op_detail *op_of(const struct linking *linking, uint32_t row)
+{
+    const struct ap_op_detail *op =
+        ap_row_is_of(linking->trace, row, 1u << AP_KIND_operator) ? ap_row_op(linking->trace, row) : NULL;
+    return op && op->sequence ? op : NULL;
+}
+
+static enum ap_status find_backward_sequences(struct linking *linking, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < linking->order->count; i++) {
+        uint32_t row = linking->order->rows[i], number, before = linking->sequences.count;
+        const struct ap_op_detail *op = op_of(linking, row);
+        int64_t start_ns = linking->trace->events.start_ns[row];
+        if (!op || !op->forward_thread)
+            continue;
+        AP_TRY(ap_pair_map_add(&linking->sequences, op->sequence, 0, &number, reterr));
+        AP_TRY(AP_RESERVE(linking->autograd->gate, linking->first_backward_ns, linking->sequence_capacity,
+                          linking->sequences.count, reterr));
+        if (number == before || start_ns < linking->first_backward_ns[number])
+            linking->first_backward_ns[number] = start_ns;
+    }
+    return AP_OK;
+}
+
+static bool is_searched(struct linking *linking, uint32_t track)
+{
+    for (size_t i = 0; i < linking->track_count; i++)
+        if (linking->tracks[i] == track)
+            return true;
+    if (linking->track_count == FORWARD_TRACKS)
+        return false;
+    linking->tracks[linking->track_count++] = track;
+    return true;
+}
+
+/* Wrappers, views and others share the number: the row that starts last made the node. */
+static enum ap_status find_producers(struct linking *linking, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < linking->order->count; i++) {
+        uint32_t row = linking->order->rows[i], track = linking->trace->events.track[row], number;
+        const struct ap_op_detail *op = op_of(linking, row);
+        uint32_t sequence =
+            op && !op->forward_thread ? ap_pair_map_find(&linking->sequences, op->sequence, 0) : AP_PAIR_NONE;
+        if (sequence == AP_PAIR_NONE || linking->trace->events.start_ns[row] >= linking->first_backward_ns[sequence] ||
+            !is_searched(linking, track))
+            continue;
+        AP_TRY(ap_pair_map_add(&linking->producers, op->sequence, track, &number, reterr));
+        AP_TRY(AP_RESERVE(linking->autograd->gate, linking->producer_rows, linking->producer_capacity,
+                          linking->producers.count, reterr));
+        linking->producer_rows[number] = row;
+    }
+    return AP_OK;
+}
+
+/* The profiler numbers threads in its own way: the thread whose forward rows fit the backward rows best is meant. */
+static enum ap_status vote(struct linking *linking, const struct ap_op_detail *op, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < linking->track_count; i++) {
+        uint32_t number, before = linking->votes.count;
+        if (ap_pair_map_find(&linking->producers, op->sequence, linking->tracks[i]) == AP_PAIR_NONE)
+            continue;
+        AP_TRY(ap_pair_map_add(&linking->votes, op->forward_thread, linking->tracks[i], &number, reterr));
+        AP_TRY(
+            AP_RESERVE(linking->autograd->gate, linking->vote_counts, linking->vote_capacity, linking->votes.count, reterr));
+        if (number == before)
+            linking->vote_counts[number] = 0;
+        linking->vote_counts[number]++;
+    }
+    return AP_OK;
+}
+
+static bool same_number(const struct ap_op_detail *a, const struct ap_op_detail *b)
+{
+    return a && a->forward_thread == b->forward_thread && a->sequence == b->sequence;
+}
+
+/* A node has an outer row, that of the engine, and one within with its own name; older traces have only the latter. */
+static enum ap_status find_nodes(struct linking *linking, struct ap_error *reterr)
+{
+    struct ap_autograd *autograd = linking->autograd;
+    for (size_t i = 0; i < linking->order->count; i++) {
+        uint32_t row = linking->order->rows[i];
+        const struct ap_op_detail *op = op_of(linking, row);
+        if (!op || !op->forward_thread)
+            continue;
+        uint32_t around = ap_host_around(linking->tree, linking->trace, row, 1u << AP_KIND_operator);
+        if (around != AP_NO_ROW && same_number(op_of(linking, around), op)) {
+            if (autograd->nodes[autograd->node_count - 1].row == around)
+                autograd->nodes[autograd->node_count - 1].name_row = row;
+            continue;
+        }
+        AP_TRY_ADD(autograd->gate, autograd->nodes, autograd->node_count, autograd->node_capacity, reterr,
+                   (struct ap_autograd_node){ row, row, AP_NO_ROW, false, AP_PAIR_NONE });
+        AP_TRY(vote(linking, op, reterr));
+    }
+    return AP_OK;
+}
+
+static uint32_t producer_of(const struct linking *linking, uint32_t row)
+{
+    const struct ap_op_detail *op = op_of(linking, row);
+    uint32_t most = 0, found = AP_NO_ROW;
+    for (size_t i = 0; i < linking->track_count; i++) {
+        uint32_t number = ap_pair_map_find(&linking->votes, op->forward_thread, linking->tracks[i]);
+        if (number == AP_PAIR_NONE || linking->vote_counts[number] <= most)
+            continue;
+        most = linking->vote_counts[number];
+        uint32_t producer = ap_pair_map_find(&linking->producers, op->sequence, linking->tracks[i]);
+        found = producer == AP_PAIR_NONE ? AP_NO_ROW : linking->producer_rows[producer];
+    }
+    return found;
+}
+
+struct ap_text ap_autograd_node_name(const struct ap_trace *trace, uint32_t row)
+{
+    static const char engine[] = "autograd::engine::evaluate_function: ";
+    struct ap_text name = ap_row_name(trace, row);
+    if (!ap_text_starts_with(name, engine))
+        return name;
+    return (struct ap_text){ name.data + sizeof(engine) - 1, name.bytes - (sizeof(engine) - 1) };
+}
+
+static enum ap_status count_ambiguous(struct linking *linking, uint32_t node, struct ap_error *reterr)
+{
+    struct ap_autograd *autograd = linking->autograd;
+    const struct ap_op_detail *op = op_of(linking, autograd->nodes[node].row);
+    uint32_t number, before = linking->keys.count;
+    AP_TRY(ap_pair_map_add(&linking->keys, op->forward_thread, op->sequence, &number, reterr));
+    AP_TRY(AP_RESERVE(autograd->gate, linking->key_nodes, linking->key_capacity, linking->keys.count, reterr));
+    if (number == before) {
+        linking->key_nodes[number] = node;
+        return AP_OK;
+    }
+    uint32_t first = linking->key_nodes[number];
+    if (first != AP_PAIR_NONE && !ap_text_equal(ap_autograd_node_name(linking->trace, autograd->nodes[first].name_row),
+                                                ap_autograd_node_name(linking->trace, autograd->nodes[node].name_row))) {
+        autograd->ambiguous_count++;
+        linking->key_nodes[number] = AP_PAIR_NONE;
+    }
+    return AP_OK;
+}
+
+static enum ap_status add_to_pair(struct linking *linking, uint32_t index, struct ap_error *reterr)
+{
+    struct ap_autograd *autograd = linking->autograd;
+    const struct ap_events *events = &linking->trace->events;
+    struct ap_autograd_node *node = &autograd->nodes[index];
+    uint32_t number, before = autograd->pair_map.count;
+    AP_TRY(
+        ap_pair_map_add(&autograd->pair_map, events->name[node->producer], events->name[node->name_row], &number, reterr));
+    AP_TRY(AP_RESERVE(autograd->gate, autograd->pairs, autograd->pair_capacity, autograd->pair_map.count, reterr));
+    struct ap_autograd_pair *pair = &autograd->pairs[number];
+    if (number == before)
+        *pair = (struct ap_autograd_pair){ events->name[node->producer], node->name_row, 0, 0, 0, index, index };
+    else
+        autograd->nodes[pair->last_node].next = index;
+    pair->last_node = index;
+    pair->count++;
+    (void)ap_row_set_add(&autograd->chosen.rows, node->row);
+    node->is_first = ap_row_set_add(&autograd->chosen.rows, node->producer);
+    bool overflowed = false; /* the sum of all rows was checked when they were read */
+    pair->backward_host_ns = ap_add_sat(pair->backward_host_ns, events->dur_ns[node->row], &overflowed);
+    if (node->is_first)
+        pair->forward_host_ns = ap_add_sat(pair->forward_host_ns, events->dur_ns[node->producer], &overflowed);
+    return AP_OK;
+}
+
+static enum ap_status new_sums(struct ap_autograd *autograd, struct ap_error *reterr)
+{
+    struct ap_chosen_rows *chosen = &autograd->chosen;
+    ap_row_set_finish(&chosen->rows);
+    if (!chosen->rows.count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(autograd->gate, chosen->device_total_ns, chosen->rows.count, reterr));
+    return AP_OK;
+}
+
+static enum ap_status link_nodes(struct linking *linking, struct ap_error *reterr)
+{
+    struct ap_autograd *autograd = linking->autograd;
+    AP_TRY(find_backward_sequences(linking, reterr));
+    if (!linking->sequences.count)
+        return AP_OK;
+    AP_TRY(find_producers(linking, reterr));
+    AP_TRY(find_nodes(linking, reterr));
+    AP_TRY(ap_row_set_init(&autograd->chosen.rows, autograd->gate, linking->trace->events.count, reterr));
+    for (uint32_t i = 0; i < autograd->node_count; i++) {
+        autograd->nodes[i].producer = producer_of(linking, autograd->nodes[i].row);
+        AP_TRY(count_ambiguous(linking, i, reterr));
+        if (autograd->nodes[i].producer == AP_NO_ROW)
+            continue;
+        autograd->linked_count++;
+        AP_TRY(add_to_pair(linking, i, reterr));
+    }
+    return new_sums(autograd, reterr);
+}
+
+enum ap_status ap_autograd_init(struct ap_autograd *autograd, const struct ap_trace *trace, const struct ap_row_order *order,
+                                const struct ap_host_tree *tree, struct ap_gate *gate, struct ap_error *reterr)
+{
+    *autograd = (struct ap_autograd){ .gate = gate, .pair_map = { .gate = gate }, .chosen = { .rows = { .gate = gate } } };
+    struct linking linking = { .autograd = autograd, .trace = trace, .order = order, .tree = tree };
+    linking.sequences.gate = linking.producers.gate = linking.votes.gate = linking.keys.gate = gate;
+    enum ap_status status = link_nodes(&linking, reterr);
+    ap_pair_map_release(&linking.sequences);
+    ap_pair_map_release(&linking.producers);
+    ap_pair_map_release(&linking.votes);
+    ap_pair_map_release(&linking.keys);
+    AP_FREE(gate, linking.first_backward_ns, linking.sequence_capacity);
+    AP_FREE(gate, linking.producer_rows, linking.producer_capacity);
+    AP_FREE(gate, linking.vote_counts, linking.vote_capacity);
+    AP_FREE(gate, linking.key_nodes, linking.key_capacity);
+    return status;
+}
+
+void ap_autograd_release(struct ap_autograd *autograd)
+{
+    struct ap_gate *gate = autograd->gate;
+    AP_FREE(gate, autograd->nodes, autograd->node_capacity);
+    ap_pair_map_release(&autograd->pair_map);
+    AP_FREE(gate, autograd->pairs, autograd->pair_capacity);
+    AP_FREE(gate, autograd->chosen.device_total_ns, autograd->chosen.rows.count);
+    ap_row_set_release(&autograd->chosen.rows);
+    *autograd = (struct ap_autograd){ .gate = gate };
+}

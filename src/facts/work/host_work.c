@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+#include "host_work.h"
+
+#include <string.h>
+
+#include "nest.h"
+
+#include "poison.h"
+
+/* ------------------------------------------------------------------------------------------ GPU work by its cause */
+
+/* The GPU work of each host row that launched some. */
+struct launched {
+    struct ap_gate *gate;
+    struct ap_row_set causes;
+    struct launched_work {
+        int64_t device_ns;
+        uint32_t rows;
+    } * work; /* by number of the cause */
+};
+
+static void launched_release(struct launched *launched)
+{
+    AP_FREE(launched->gate, launched->work, launched->causes.count);
+    ap_row_set_release(&launched->causes);
+}
+
+static void sum_launched(struct launched *launched, struct ap_host_work *work, const struct ap_host_work_input *input)
+{
+    const struct ap_trace *trace = input->trace;
+    for (size_t i = 0; i < input->links->count; i++) {
+        uint32_t cause = ap_work_cause(trace, &input->links->rows[i]);
+        int64_t dur_ns = trace->events.dur_ns[input->links->rows[i].row];
+        if (cause == AP_NO_ROW) {
+            work->unlinked_device_ns = ap_add_sat(work->unlinked_device_ns, dur_ns, &work->overflowed);
+            continue;
+        }
+        struct launched_work *launch = &launched->work[ap_row_set_number(&launched->causes, cause)];
+        launch->device_ns = ap_add_sat(launch->device_ns, dur_ns, &work->overflowed);
+        launch->rows++;
+    }
+}
+
+static enum ap_status launched_init(struct launched *launched, struct ap_host_work *work,
+                                    const struct ap_host_work_input *input, struct ap_error *reterr)
+{
+    *launched = (struct launched){ .gate = work->gate, .causes = { .gate = work->gate } };
+    if (!input->links->count)
+        return AP_OK;
+    AP_TRY(ap_row_set_init(&launched->causes, work->gate, input->trace->events.count, reterr));
+    for (size_t i = 0; i < input->links->count; i++) {
+        uint32_t cause = ap_work_cause(input->trace, &input->links->rows[i]);
+        if (cause != AP_NO_ROW)
+            (void)ap_row_set_add(&launched->causes, cause);
+    }
+    ap_row_set_finish(&launched->causes);
+    if (launched->causes.count) {
+        size_t bytes = launched->causes.count * sizeof(launched->work[0]);
+        launched->work = ap_mem_cleared(work->gate, bytes);
+        if (!launched->work)
+            return ap_fail_memory(work->gate, reterr);
+    }
+    sum_launched(launched, work, input);
+    return AP_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- costs */
+
+struct sweep {
+    struct ap_host_work *work;
+    const struct ap_host_work_input *input;
+    const struct ap_trace *trace;
+    struct launched launched;
+    struct ap_user_frames lines;
+    struct ap_nest ops, modules, frames;
+    uint32_t *op_of_name, *frame_of_name; /* by name id: number, AP_PAIR_NONE = not met yet */
+    size_t name_count;
+    bool has_shapes, has_python, has_slots;
+};
+
+static inline void add_to(struct ap_host_work *work, int64_t *sum_ns, int64_t ns)
+{
+    *sum_ns = ap_add_sat(*sum_ns, ns, &work->overflowed);
+}
+
+static void note_slowest(struct ap_work_cost *cost, const struct ap_nest_row *closed)
+{
+    int64_t dur_ns = closed->end_ns - closed->start_ns;
+    if (cost->calls && (closed->device_total_ns < cost->slowest_device_ns ||
+                        (closed->device_total_ns == cost->slowest_device_ns && dur_ns <= cost->slowest_dur_ns)))
+        return;
+    cost->slowest_row = closed->row;
+    cost->slowest_device_ns = closed->device_total_ns;
+    cost->slowest_dur_ns = dur_ns;
+}
+
+/* All but the GPU total, which a name within itself must not have twice. */
+static void add_cost(struct ap_host_work *work, struct ap_work_cost *cost, const struct ap_nest_row *closed)
+{
+    note_slowest(cost, closed);
+    cost->calls++;
+    add_to(work, &cost->host_total_ns, closed->end_ns - closed->start_ns);
+    add_to(work, &cost->host_self_ns, closed->host_self_ns);
+    add_to(work, &cost->device_self_ns, closed->device_self_ns);
+}
+
+static void add_device_total(struct ap_host_work *work, struct ap_work_cost *cost, const struct ap_nest_row *closed)
+{
+    add_to(work, &cost->device_total_ns, closed->device_total_ns);
+    cost->device_rows += closed->device_rows;
+}
+
+/* The number of a pair, whose entry in the array is made where it is new. */
+static enum ap_status number_of(struct ap_host_work *work, struct ap_pair_map *map, uint32_t a, uint32_t b, void **array,
+                                size_t *capacity, size_t element_bytes, uint32_t *ret_number, bool *ret_is_new,
+                                struct ap_error *reterr)
+{
+    uint32_t before = map->count;
+    AP_TRY(ap_pair_map_add(map, a, b, ret_number, reterr));
+    *ret_is_new = *ret_number == before;
+    if (*ret_is_new) {
+        AP_TRY(ap_mem_reserve(work->gate, array, capacity, (size_t)before + 1, element_bytes, reterr));
+        memset((char *)*array + before * element_bytes, 0, element_bytes);
+    }
+    return AP_OK;
+}
+
+#define NUMBER_OF(work, which, a, b, ret_number, ret_is_new, reterr)                                         \
+    number_of((work), &(work)->which##_map, (a), (b), (void **)&(work)->which##s, &(work)->which##_capacity, \
+              sizeof((work)->which##s[0]), (ret_number), (ret_is_new), (reterr))
+
+static enum ap_status add_op_frame(struct sweep *sweep, const struct ap_nest_row *closed, uint32_t frame,
+                                   struct ap_error *reterr)
+{
+    struct ap_host_work *work = sweep->work;
+    uint32_t number;
+    bool is_new;
+    AP_TRY(NUMBER_OF(work, op_frame, closed->id, frame, &number, &is_new, reterr));
+    struct ap_op_frame_cost *cost = &work->op_frames[number];
+    cost->op = closed->id;
+    cost->frame = frame;
+    add_to(work, &cost->host_self_ns, closed->host_self_ns);
+    add_to(work, &cost->device_self_ns, closed->device_self_ns);
+    return AP_OK;
+}
+
+static enum ap_status add_slot(struct sweep *sweep, const struct ap_nest_row *closed, struct ap_error *reterr)
+{
+    struct ap_host_work *work = sweep->work;
+    uint32_t slot = ap_work_slot(sweep->input->phases, sweep->input->steps, sweep->trace, closed->row);
+    uint32_t name = sweep->trace->events.name[closed->row], number;
+    bool is_new;
+    AP_TRY(NUMBER_OF(work, slot, slot, name, &number, &is_new, reterr));
+    work->slots[number].slot = slot;
+    work->slots[number].name = name;
+    add_to(work, &work->slots[number].host_self_ns, closed->host_self_ns);
+    return AP_OK;
+}
+
+static enum ap_status add_shape(struct sweep *sweep, const struct ap_nest_row *closed, struct ap_error *reterr)
+{
+    struct ap_host_work *work = sweep->work;
+    const struct ap_op_detail *op = ap_row_op(sweep->trace, closed->row);
+    uint32_t name = sweep->trace->events.name[closed->row], signature = op ? op->signature.id : 0, number;
+    bool is_new;
+    if (!signature)
+        return AP_OK;
+    AP_TRY(NUMBER_OF(work, shape, name, signature, &number, &is_new, reterr));
+    work->shapes[number].name = name;
+    work->shapes[number].signature = signature;
+    add_cost(work, &work->shapes[number].cost, closed);
+    return AP_OK;
+}
+
+static void note_chosen(struct sweep *sweep, const struct ap_nest_row *closed)
+{
+    struct ap_chosen_rows *chosen = sweep->input->chosen;
+    uint32_t number = chosen ? ap_row_set_number(&chosen->rows, closed->row) : AP_ROW_SET_NONE;
+    if (number != AP_ROW_SET_NONE)
+        chosen->device_total_ns[number] = closed->device_total_ns;
+}
+
+static enum ap_status close_op(void *context, const struct ap_nest_row *closed, struct ap_error *reterr)
+{
+    struct sweep *sweep = context;
+    struct ap_host_work *work = sweep->work;
+    struct ap_op_cost *op = &work->ops[closed->id];
+    add_cost(work, &op->cost, closed);
+    add_to(work, &work->host_self_ns, closed->host_self_ns);
+    add_to(work, &work->in_ops_device_ns, closed->device_self_ns);
+    if (--op->open == 0)
+        add_device_total(work, &op->cost, closed);
+    if (closed->device_total_ns)
+        note_chosen(sweep, closed);
+    if (closed->group != AP_PAIR_NONE)
+        AP_TRY(add_op_frame(sweep, closed, closed->group, reterr));
+    if (sweep->has_slots)
+        AP_TRY(add_slot(sweep, closed, reterr));
+    return sweep->has_shapes ? add_shape(sweep, closed, reterr) : AP_OK;
+}
+
+static enum ap_status close_module(void *context, const struct ap_nest_row *closed, struct ap_error *reterr)
+{
+    struct sweep *sweep = context;
+    (void)reterr;
+    add_cost(sweep->work, &sweep->work->modules[closed->id].cost, closed);
+    return AP_OK;
+}
+
+static enum ap_status close_frame(void *context, const struct ap_nest_row *closed, struct ap_error *reterr)
+{
+    struct sweep *sweep = context;
+    (void)reterr;
+    add_cost(sweep->work, &sweep->work->frames[closed->id].cost, closed);
+    return AP_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- sweep */
+
+static struct ap_nest_row nest_row(const struct ap_trace *trace, uint32_t row, uint32_t id, uint32_t group)
+{
+    return (struct ap_nest_row){
+        .start_ns = trace->events.start_ns[row], .end_ns = ap_row_end_ns(trace, row), .row = row, .id = id, .group = group
+    };
+}
+
+static enum ap_status find_op(struct sweep *sweep, uint32_t name, struct ap_error *reterr)
+{
+    struct ap_host_work *work = sweep->work;
+    AP_TRY(AP_RESERVE(work->gate, work->ops, work->op_capacity, (size_t)work->op_count + 1, reterr));
+    work->ops[work->op_count] = (struct ap_op_cost){ .name = name };
+    sweep->op_of_name[name] = work->op_count++;
+    return AP_OK;
+}
+
+static enum ap_status open_op(struct sweep *sweep, uint32_t row, struct ap_error *reterr)
+{
+    uint32_t name = sweep->trace->events.name[row], frame = AP_PAIR_NONE;
+    int64_t start_ns = sweep->trace->events.start_ns[row];
+    AP_TRY(ap_nest_advance(&sweep->ops, start_ns, close_op, sweep, reterr));
+    if (sweep->op_of_name[name] == AP_PAIR_NONE)
+        AP_TRY(find_op(sweep, name, reterr));
+    uint32_t number = sweep->op_of_name[name];
+    sweep->work->ops[number].open++;
+    if (sweep->has_python) {
+        AP_TRY(ap_nest_advance(&sweep->frames, start_ns, close_frame, sweep, reterr));
+        frame = sweep->frames.depth ? ap_nest_top(&sweep->frames)->id : AP_PAIR_NONE;
+    }
+    return ap_nest_push(&sweep->ops, nest_row(sweep->trace, row, number, frame), reterr);
+}
+
+static enum ap_status find_class(struct sweep *sweep, uint32_t name, uint32_t *ret_class, struct ap_error *reterr)
+{
+    struct ap_host_work *work = sweep->work;
+    uint32_t number;
+    bool is_new;
+    AP_TRY(NUMBER_OF(work, class_id, name, 0, &number, &is_new, reterr));
+    if (is_new) {
+        struct ap_text text = ap_module_class(ap_trace_text(sweep->trace, name));
+        struct ap_str class_name;
+        AP_TRY(ap_strpool_intern(&work->classes, text.data, text.bytes, &class_name, reterr));
+        work->class_ids[number] = class_name.id;
+    }
+    *ret_class = work->class_ids[number];
+    return AP_OK;
+}
+
+static enum ap_status open_module(struct sweep *sweep, uint32_t row, struct ap_error *reterr)
+{
+    struct ap_host_work *work = sweep->work;
+    uint32_t name = sweep->trace->events.name[row], class_id, number, instance, before = work->instance_map.count;
+    bool is_new;
+    AP_TRY(ap_nest_advance(&sweep->modules, sweep->trace->events.start_ns[row], close_module, sweep, reterr));
+    uint32_t parent = sweep->modules.depth ? ap_nest_top(&sweep->modules)->id : AP_PAIR_NONE;
+    AP_TRY(find_class(sweep, name, &class_id, reterr));
+    AP_TRY(NUMBER_OF(work, module, class_id, parent, &number, &is_new, reterr));
+    AP_TRY(ap_pair_map_add(&work->instance_map, number, name, &instance, reterr));
+    work->modules[number].class_id = class_id;
+    work->modules[number].parent = parent;
+    work->modules[number].instances += instance == before;
+    return ap_nest_push(&sweep->modules, nest_row(sweep->trace, row, number, 0), reterr);
+}
+
+static enum ap_status find_frame(struct sweep *sweep, uint32_t name, struct ap_error *reterr)
+{
+    struct ap_host_work *work = sweep->work;
+    AP_TRY(AP_RESERVE(work->gate, work->frames, work->frame_capacity, (size_t)work->frame_count + 1, reterr));
+    work->frames[work->frame_count] = (struct ap_frame_cost){ .name = name };
+    sweep->frame_of_name[name] = work->frame_count++;
+    return AP_OK;
+}
+
+static enum ap_status open_frame(struct sweep *sweep, uint32_t row, struct ap_error *reterr)
+{
+    uint32_t name = sweep->trace->events.name[row];
+    AP_TRY(ap_nest_advance(&sweep->frames, sweep->trace->events.start_ns[row], close_frame, sweep, reterr));
+    if (sweep->frame_of_name[name] == AP_PAIR_NONE)
+        AP_TRY(find_frame(sweep, name, reterr));
+    return ap_nest_push(&sweep->frames, nest_row(sweep->trace, row, sweep->frame_of_name[name], 0), reterr);
+}
+
+/* PyTorch Lightning annotates modules. */
+static bool is_module_annotation(const struct ap_trace *trace, uint32_t row)
+{
+    struct ap_str name = { trace->events.name[row] };
+    return ap_text_starts_with(ap_strpool_text(&trace->strings, name), "[pl][module]");
+}
+
+/* Work whose cause begins now belongs to what is open. */
+static enum ap_status launch(struct sweep *sweep, uint32_t row, struct ap_error *reterr)
+{
+    const struct launched_work *work = &sweep->launched.work[ap_row_set_number(&sweep->launched.causes, row)];
+    int64_t now_ns = sweep->trace->events.start_ns[row];
+    AP_TRY(ap_nest_advance(&sweep->modules, now_ns, close_module, sweep, reterr));
+    AP_TRY(ap_nest_advance(&sweep->frames, now_ns, close_frame, sweep, reterr));
+    ap_nest_launch(&sweep->modules, work->device_ns, work->rows);
+    ap_nest_launch(&sweep->frames, work->device_ns, work->rows);
+    if (!ap_row_is_of(sweep->trace, row, 1u << AP_KIND_operator))
+        AP_TRY(ap_nest_advance(&sweep->ops, now_ns, close_op, sweep, reterr));
+    if (sweep->ops.depth)
+        ap_nest_launch(&sweep->ops, work->device_ns, work->rows);
+    else
+        add_to(sweep->work, &sweep->work->outside_ops_device_ns, work->device_ns);
+    return AP_OK;
+}
+
+static enum ap_status open_row(struct sweep *sweep, uint32_t row, struct ap_error *reterr)
+{
+    switch (ap_row_kind(sweep->trace->events.tag[row])) {
+    case AP_KIND_operator: AP_TRY(open_op(sweep, row, reterr)); break;
+    case AP_KIND_annotation:
+        if (is_module_annotation(sweep->trace, row))
+            AP_TRY(open_module(sweep, row, reterr));
+        break;
+    case AP_KIND_python:
+        if (ap_is_user_frame(&sweep->lines, sweep->trace->events.name[row]))
+            return open_frame(sweep, row, reterr);
+        return ap_is_module_frame(&sweep->lines, sweep->trace->events.name[row]) ? open_module(sweep, row, reterr) : AP_OK;
+    default: break;
+    }
+    return ap_row_set_has(&sweep->launched.causes, row) ? launch(sweep, row, reterr) : AP_OK;
+}
+
+static void begin(struct ap_nest *nest)
+{
+    nest->depth = 0;
+    nest->now_ns = INT64_MIN;
+}
+
+static enum ap_status go_over_track(struct sweep *sweep, const uint32_t *rows, size_t count, struct ap_error *reterr)
+{
+    begin(&sweep->ops);
+    begin(&sweep->modules);
+    begin(&sweep->frames);
+    for (size_t i = 0; i < count; i++)
+        AP_TRY(open_row(sweep, rows[i], reterr));
+    AP_TRY(ap_nest_advance(&sweep->ops, INT64_MAX, close_op, sweep, reterr));
+    AP_TRY(ap_nest_advance(&sweep->modules, INT64_MAX, close_module, sweep, reterr));
+    return ap_nest_advance(&sweep->frames, INT64_MAX, close_frame, sweep, reterr);
+}
+
+static enum ap_status go_over(struct sweep *sweep, struct ap_error *reterr)
+{
+    const struct ap_row_order *order = sweep->input->order;
+    for (size_t track = 0; track < order->track_count; track++)
+        if (order->track_start[track] < order->track_start[track + 1])
+            AP_TRY(go_over_track(sweep, order->rows + order->track_start[track],
+                                 order->track_start[track + 1] - order->track_start[track], reterr));
+    return AP_OK;
+}
+
+/* The time of a module is its own and that of all below it. */
+static void add_up_modules(struct ap_host_work *work)
+{
+    for (uint32_t i = 0; i < work->module_map.count; i++) {
+        work->modules[i].cost.host_total_ns = work->modules[i].cost.host_self_ns;
+        work->modules[i].cost.device_total_ns = work->modules[i].cost.device_self_ns;
+    }
+    for (uint32_t i = work->module_map.count; i-- > 0;) {
+        const struct ap_module_cost *module = &work->modules[i];
+        if (module->parent == AP_PAIR_NONE)
+            continue;
+        struct ap_work_cost *parent = &work->modules[module->parent].cost;
+        add_to(work, &parent->host_total_ns, module->cost.host_total_ns);
+        add_to(work, &parent->device_total_ns, module->cost.device_total_ns);
+    }
+}
+
+static bool has_python_rows(const struct ap_trace *trace)
+{
+    for (size_t row = 0; row < trace->events.count; row++)
+        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_python)
+            return true;
+    return false;
+}
+
+static enum ap_status new_column(struct sweep *sweep, uint32_t **column, struct ap_error *reterr)
+{
+    *column = ap_mem_resize(sweep->work->gate, NULL, 0, sweep->name_count * sizeof(uint32_t));
+    if (!*column)
+        return ap_fail_memory(sweep->work->gate, reterr);
+    memset(*column, 0xff, sweep->name_count * sizeof(uint32_t));
+    return AP_OK;
+}
+
+/* What is open, and what names stand for, while rows are gone over. */
+static enum ap_status sweep_init(struct sweep *sweep, struct ap_error *reterr)
+{
+    struct ap_gate *gate = sweep->work->gate;
+    sweep->ops.gate = sweep->modules.gate = sweep->frames.gate = sweep->lines.gate = sweep->lines.library.gate = gate;
+    sweep->launched.gate = sweep->launched.causes.gate = gate;
+    sweep->has_shapes = ap_strpool_count(&sweep->trace->signatures) != 0;
+    sweep->has_python = has_python_rows(sweep->trace);
+    sweep->has_slots = !sweep->input->links->linked_count;
+    sweep->name_count = ap_trace_id_count(sweep->trace);
+    AP_TRY(launched_init(&sweep->launched, sweep->work, sweep->input, reterr));
+    AP_TRY(new_column(sweep, &sweep->op_of_name, reterr));
+    if (!sweep->has_python)
+        return AP_OK;
+    AP_TRY(new_column(sweep, &sweep->frame_of_name, reterr));
+    return ap_user_frames_init(&sweep->lines, sweep->trace, gate, reterr);
+}
+
+static void sweep_release(struct sweep *sweep)
+{
+    struct ap_gate *gate = sweep->work->gate;
+    launched_release(&sweep->launched);
+    ap_user_frames_release(&sweep->lines);
+    ap_nest_release(&sweep->ops);
+    ap_nest_release(&sweep->modules);
+    ap_nest_release(&sweep->frames);
+    ap_mem_free(gate, sweep->op_of_name, sweep->name_count * sizeof(uint32_t));
+    ap_mem_free(gate, sweep->frame_of_name, sweep->name_count * sizeof(uint32_t));
+}
+
+enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host_work_input *input, struct ap_gate *gate,
+                                 struct ap_error *reterr)
+{
+    *work = (struct ap_host_work){ .gate = gate };
+    work->shape_map.gate = work->module_map.gate = work->op_frame_map.gate = work->slot_map.gate = gate;
+    work->instance_map.gate = work->class_id_map.gate = gate;
+    ap_strpool_init(&work->classes, gate);
+    struct sweep sweep = { .work = work, .input = input, .trace = input->trace };
+    enum ap_status status = sweep_init(&sweep, reterr);
+    AP_AND_THEN(status, go_over(&sweep, reterr));
+    if (status == AP_OK)
+        add_up_modules(work);
+    work->overflowed |= sweep.ops.overflowed || sweep.modules.overflowed || sweep.frames.overflowed;
+    sweep_release(&sweep);
+    return status;
+}
+
+void ap_host_work_release(struct ap_host_work *work)
+{
+    ap_pair_map_release(&work->shape_map);
+    ap_pair_map_release(&work->module_map);
+    ap_pair_map_release(&work->op_frame_map);
+    ap_pair_map_release(&work->slot_map);
+    ap_pair_map_release(&work->instance_map);
+    ap_pair_map_release(&work->class_id_map);
+    ap_strpool_release(&work->classes);
+    AP_FREE(work->gate, work->class_ids, work->class_id_capacity);
+    AP_FREE(work->gate, work->ops, work->op_capacity);
+    AP_FREE(work->gate, work->shapes, work->shape_capacity);
+    AP_FREE(work->gate, work->modules, work->module_capacity);
+    AP_FREE(work->gate, work->frames, work->frame_capacity);
+    AP_FREE(work->gate, work->op_frames, work->op_frame_capacity);
+    AP_FREE(work->gate, work->slots, work->slot_capacity);
+    *work = (struct ap_host_work){ .gate = work->gate };
+}
+
+enum ap_step_class ap_step_class_at(const struct ap_steps *steps, int64_t at_ns)
+{
+    if (!steps->count)
+        return AP_STEP_whole;
+    size_t step = ap_step_at(steps, at_ns);
+    if (step == steps->count)
+        return AP_STEP_outside;
+    return steps->steps[step].cold ? AP_STEP_cold : steps->steps[step].cut ? AP_STEP_cut : AP_STEP_steady;
+}
+
+uint32_t ap_work_slot(const struct ap_phases *phases, const struct ap_steps *steps, const struct ap_trace *trace,
+                      uint32_t row)
+{
+    return AP_SLOT(ap_step_class_at(steps, trace->events.start_ns[row]), ap_phase_of_row(phases, row));
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ * host_work.h - what host rows cost: own and total time on the host and of the GPU work that they launched, by operator, by
+ * operator and input shapes, by nn.Module path, by the user's Python line. Found in one go over the threads. */
+#ifndef AP_HOST_WORK_H
+#define AP_HOST_WORK_H
+
+#include "links.h"
+#include "pair_map.h"
+#include "phase.h"
+#include "row_set.h"
+#include "user_frame.h"
+
+struct ap_work_cost {
+    int64_t host_total_ns, host_self_ns; /* of rows placed in time: self = innermost open one of its kind on the thread */
+    int64_t device_self_ns;              /* launched while it was the innermost open one of its kind */
+    int64_t device_total_ns;             /* launched in it or in what it called; a name within itself counts once */
+    uint64_t calls, device_rows;         /* rows of GPU work: in all */
+    uint32_t slowest_row;                /* the one with the most GPU work, then the longest one */
+    int64_t slowest_device_ns, slowest_dur_ns;
+};
+
+struct ap_op_cost {
+    struct ap_work_cost cost;
+    uint32_t name;
+    uint32_t open; /* while the rows are gone over */
+};
+
+struct ap_shape_cost {
+    struct ap_work_cost cost;
+    uint32_t name, signature;
+};
+
+/* A path of nn.Modules by class: the many equal layers of a model are one path. Paths come before those below them. Totals
+ * are the own times of the path and all below. */
+struct ap_module_cost {
+    struct ap_work_cost cost;
+    uint32_t class_id;  /* of classes: "Linear" for nn.Module: Linear_0 */
+    uint32_t parent;    /* AP_PAIR_NONE = outermost */
+    uint32_t instances; /* different names */
+};
+
+struct ap_frame_cost {
+    struct ap_work_cost cost;
+    uint32_t name;
+};
+
+/* Own times of an operator under a user's line. */
+struct ap_op_frame_cost {
+    uint32_t op, frame; /* numbers of an operator and a frame */
+    int64_t host_self_ns, device_self_ns;
+};
+
+/* Own host time by what the report narrows down to. */
+struct ap_op_slot {
+    uint32_t slot, name; /* what the caller's slot function says; name of the operator */
+    int64_t host_self_ns;
+};
+
+struct ap_host_work {
+    struct ap_gate *gate;
+    struct ap_pair_map shape_map, module_map, op_frame_map, slot_map;
+    struct ap_pair_map instance_map, class_id_map; /* (path, name); (name, 0) */
+    struct ap_strpool classes;
+    uint32_t *class_ids;
+    size_t class_id_capacity;
+    uint32_t op_count, frame_count;
+    struct ap_op_cost *ops;
+    size_t op_capacity;
+    struct ap_shape_cost *shapes;
+    size_t shape_capacity;
+    struct ap_module_cost *modules;
+    size_t module_capacity;
+    struct ap_frame_cost *frames;
+    size_t frame_capacity;
+    struct ap_op_frame_cost *op_frames;
+    size_t op_frame_capacity;
+    struct ap_op_slot *slots;
+    size_t slot_capacity;
+    int64_t host_self_ns;          /* of all operators */
+    int64_t in_ops_device_ns;      /* launched within operators */
+    int64_t outside_ops_device_ns; /* launched, but not within operators */
+    int64_t unlinked_device_ns;    /* no launch or operator in the trace */
+    bool overflowed;
+};
+
+/** GPU work of chosen rows with all that they called. */
+struct ap_chosen_rows {
+    struct ap_row_set rows;
+    int64_t *device_total_ns; /* by number */
+};
+
+struct ap_host_work_input {
+    const struct ap_trace *trace;
+    const struct ap_row_order *order;
+    const struct ap_links *links;
+    const struct ap_phases *phases;
+    const struct ap_steps *steps;
+    struct ap_chosen_rows *chosen; /* filled; may be NULL */
+};
+
+/** Which part of the run a row belongs to: the class of its step, and its phase. */
+uint32_t ap_work_slot(const struct ap_phases *phases, const struct ap_steps *steps, const struct ap_trace *trace,
+                      uint32_t row);
+enum ap_step_class { AP_STEP_whole, AP_STEP_steady, AP_STEP_cold, AP_STEP_cut, AP_STEP_outside, AP_STEP_CLASS_COUNT_ };
+/** The class of the step that holds the time: AP_STEP_whole in a trace without steps, AP_STEP_outside between them. */
+enum ap_step_class ap_step_class_at(const struct ap_steps *steps, int64_t at_ns);
+#define AP_SLOT(step_class, phase) ((uint32_t)(step_class)*AP_PHASE_COUNT_ + (uint32_t)(phase))
+
+/** @work may be released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host_work_input *input,
+                                               struct ap_gate *gate, struct ap_error *reterr);
+void ap_host_work_release(struct ap_host_work *work);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ * wait_cost.c - which waits let the device run dry: two sweeps over the launches of each device, forward for what was
+ * queued already when a wait ended, backward for what came next. After a wait the host is behind: until work is queued again
+ * the device stands still between kernels, too, for as long as the wait had held the host up. */
+#include "gpu_cover.h"
+#include "sort.h"
+#include "waits.h"
+
+#include "poison.h"
+
+#define NOTHING_NEXT INT64_MAX
+#define QUEUED_NS 20000 /* what starts so long after its call had to queue: launching alone takes some microseconds */
+
+struct costing {
+    struct ap_waits *waits;
+    const struct ap_trace *trace;
+    const struct ap_links *links;
+    struct ap_gpu_cover cover;
+    uint32_t *by_end;   /* waits by device, then end */
+    uint32_t *launches; /* places in links of one device, by launch; one block, with a spare part */
+    int64_t *next_ns;   /* by wait: first start of what was launched after its end; NOTHING_NEXT */
+    int64_t *queued_ns; /* by wait: last start of what was launched before its end: the queue is empty from then on */
+    int64_t *until_ns;  /* by wait: start of the first work after its end that had to queue, else last start of all of it */
+};
+
+/* What was launched before the recording began has waited longest. */
+static int64_t launch_ns(const struct costing *costing, uint32_t place)
+{
+    uint32_t launch = costing->links->rows[place].launch;
+    return launch == AP_NO_ROW ? INT64_MIN : costing->trace->events.start_ns[launch];
+}
+
+static int64_t start_ns(const struct costing *costing, uint32_t place)
+{
+    return costing->trace->events.start_ns[costing->links->rows[place].row];
+}
+
+static bool had_to_queue(const struct costing *costing, uint32_t place)
+{
+    uint32_t launch = costing->links->rows[place].launch;
+    return launch != AP_NO_ROW && start_ns(costing, place) > ap_row_end_ns(costing->trace, launch) + QUEUED_NS;
+}
+
+static bool launch_before(const void *context, uint32_t a, uint32_t b)
+{
+    int64_t x = launch_ns(context, a), y = launch_ns(context, b);
+    return x != y ? x < y : a < b;
+}
+
+static bool end_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ap_wait *waits = context, *x = &waits[a], *y = &waits[b];
+    AP_SMALLER_FIRST(x->device, y->device);
+    return x->end_ns != y->end_ns ? x->end_ns < y->end_ns : a < b;
+}
+
+static bool every_row(const void *context, size_t place)
+{
+    (void)context;
+    (void)place;
+    return true;
+}
+
+/* @waits: those of the device, by end. */
+static void sweep(struct costing *costing, const uint32_t *waits, size_t wait_count, size_t launch_count)
+{
+    int64_t latest_ns = INT64_MIN, next_ns = NOTHING_NEXT, until_ns = INT64_MIN;
+    bool queues = false; /* until_ns is where something had to */
+    size_t at = 0;
+    for (size_t i = 0; i < wait_count; i++) {
+        int64_t end_ns = costing->waits->waits[waits[i]].end_ns;
+        for (; at < launch_count && launch_ns(costing, costing->launches[at]) < end_ns; at++)
+            if (start_ns(costing, costing->launches[at]) > latest_ns)
+                latest_ns = start_ns(costing, costing->launches[at]);
+        costing->queued_ns[waits[i]] = latest_ns;
+    }
+    at = launch_count;
+    for (size_t i = wait_count; i-- > 0;) {
+        int64_t end_ns = costing->waits->waits[waits[i]].end_ns;
+        for (; at > 0 && launch_ns(costing, costing->launches[at - 1]) >= end_ns; at--) {
+            int64_t started_ns = start_ns(costing, costing->launches[at - 1]);
+            next_ns = started_ns < next_ns ? started_ns : next_ns;
+            bool queued = had_to_queue(costing, costing->launches[at - 1]);
+            if (queued || (!queues && started_ns > until_ns))
+                until_ns = started_ns;
+            queues = queues || queued;
+        }
+        costing->next_ns[waits[i]] = next_ns;
+        costing->until_ns[waits[i]] = until_ns;
+    }
+}
+
+static int64_t least_ns(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most_ns(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* How long the host was held up: by the wait, or by the operator that is there for it alone. */
+static int64_t held_ns(const struct costing *costing, const struct ap_wait *wait)
+{
+    uint32_t op = wait->chain.op;
+    bool asked = wait->category == AP_SYNC_scalar_read || wait->category == AP_SYNC_data_dependent ||
+                 wait->category == AP_SYNC_to_host || wait->category == AP_SYNC_to_device;
+    if (!asked || wait->chain.leaf == AP_NO_ROW || !ap_text_starts_with(ap_row_name(costing->trace, op), "aten::"))
+        return wait->blocked_ns;
+    return most_ns(wait->blocked_ns, costing->trace->events.dur_ns[op]);
+}
+
+static bool is_costly(const struct costing *costing, uint32_t wait)
+{
+    return costing->next_ns[wait] != NOTHING_NEXT && costing->queued_ns[wait] < costing->waits->waits[wait].end_ns;
+}
+
+/* Where the device runs dry, if it does. */
+static int64_t dry_ns(const struct costing *costing, uint32_t wait)
+{
+    return most_ns(costing->waits->waits[wait].start_ns, costing->queued_ns[wait]);
+}
+
+/* What a wait can be charged with ends where the device runs dry at the next one that has other work behind it. */
+static void end_at_next_wait(struct costing *costing, const uint32_t *waits, size_t wait_count)
+{
+    int64_t group_ns = NOTHING_NEXT, dry_in_group_ns = INT64_MAX, dry_later_ns = INT64_MAX;
+    for (size_t i = wait_count; i-- > 0;) {
+        int64_t next_ns = costing->next_ns[waits[i]];
+        if (!is_costly(costing, waits[i]))
+            continue;
+        if (next_ns != group_ns) {
+            dry_later_ns = dry_in_group_ns;
+            dry_in_group_ns = INT64_MAX;
+            group_ns = next_ns;
+        }
+        dry_in_group_ns = least_ns(dry_in_group_ns, dry_ns(costing, waits[i]));
+        costing->until_ns[waits[i]] = most_ns(next_ns, least_ns(costing->until_ns[waits[i]], dry_later_ns));
+    }
+}
+
+/* Waits of one device by end; next_ns does not fall on the way, so those before the same next row stand together. */
+static void charge(struct costing *costing, const uint32_t *waits, size_t wait_count)
+{
+    int64_t done_ns = INT64_MIN, group_ns = INT64_MIN, group_end_ns = INT64_MIN, group_idle_ns = 0, charged_ns = 0;
+    for (size_t i = 0; i < wait_count; i++) {
+        struct ap_wait *wait = &costing->waits->waits[waits[i]];
+        int64_t next_ns = costing->next_ns[waits[i]], until_ns = costing->until_ns[waits[i]], idle_ns = 0;
+        wait->at_end = next_ns == NOTHING_NEXT;
+        if (!is_costly(costing, waits[i]))
+            continue;
+        if (next_ns != group_ns) {
+            done_ns = group_end_ns;
+            group_ns = next_ns;
+            group_idle_ns = charged_ns = 0;
+        }
+        group_end_ns = most_ns(group_end_ns, until_ns);
+        int64_t from_ns = most_ns(dry_ns(costing, waits[i]), done_ns);
+        if (from_ns < until_ns)
+            idle_ns = until_ns - from_ns - ap_gpu_covered_ns(&costing->cover, wait->device, from_ns, until_ns);
+        group_idle_ns = most_ns(group_idle_ns, idle_ns);
+        wait->idle_ns = least_ns(least_ns(idle_ns, group_idle_ns - charged_ns), held_ns(costing, wait));
+        charged_ns += wait->idle_ns;
+    }
+}
+
+static void cost_device(struct costing *costing, const uint32_t *waits, size_t wait_count)
+{
+    const struct ap_links *links = costing->links;
+    int64_t device = costing->waits->waits[waits[0]].device;
+    size_t count = 0, low = 0;
+    AP_BISECT(low, links->count, at, ap_row_device(costing->trace, links->rows[at].row) < device);
+    for (; low < links->count && ap_row_device(costing->trace, links->rows[low].row) == device; low++)
+        costing->launches[count++] = (uint32_t)low;
+    ap_sort_indices(costing->launches, count, costing->launches + links->count, launch_before, costing);
+    sweep(costing, waits, wait_count, count);
+    end_at_next_wait(costing, waits, wait_count);
+    charge(costing, waits, wait_count);
+}
+
+static void cost_all(struct costing *costing)
+{
+    const struct ap_wait *waits = costing->waits->waits;
+    size_t count = costing->waits->count;
+    for (uint32_t i = 0; i < count; i++)
+        costing->by_end[i] = i;
+    ap_sort_indices(costing->by_end, count, costing->by_end + count, end_before, waits);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && waits[costing->by_end[end]].device == waits[costing->by_end[first]].device;)
+            end++;
+        cost_device(costing, costing->by_end + first, end - first);
+    }
+}
+
+enum ap_status ap_waits_find_cost(struct ap_waits *waits, const struct ap_trace *trace, const struct ap_links *links,
+                                  struct ap_error *reterr)
+{
+    struct costing costing = { .waits = waits, .trace = trace, .links = links, .cover.gate = waits->gate };
+    struct ap_gate *gate = waits->gate;
+    if (!waits->count || !links->count)
+        return AP_OK;
+    size_t wait_bytes = 2 * waits->count * sizeof(uint32_t), launch_bytes = 2 * links->count * sizeof(uint32_t);
+    size_t time_bytes = 3 * waits->count * sizeof(int64_t);
+    costing.by_end = ap_mem_resize(gate, NULL, 0, wait_bytes);
+    costing.launches = ap_mem_resize(gate, NULL, 0, launch_bytes);
+    costing.next_ns = ap_mem_resize(gate, NULL, 0, time_bytes);
+    enum ap_status status = AP_OK;
+    if (costing.by_end && costing.launches && costing.next_ns)
+        status = ap_gpu_cover_init(&costing.cover, trace, links, every_row, NULL, gate, reterr);
+    else
+        status = ap_fail_memory(gate, reterr);
+    if (status == AP_OK) {
+        costing.queued_ns = costing.next_ns + waits->count;
+        costing.until_ns = costing.queued_ns + waits->count;
+        cost_all(&costing);
+    }
+    ap_gpu_cover_release(&costing.cover);
+    ap_mem_free(gate, costing.by_end, wait_bytes);
+    ap_mem_free(gate, costing.launches, launch_bytes);
+    ap_mem_free(gate, costing.next_ns, time_bytes);
+    return status;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "waits.h"
+
+#include "key_table.h"
+
+#include "poison.h"
+
+#define NUMBER_BYTES 8
+
+static const char *const operator_patterns[] = {
+#define AP_SYNC_OPERATOR(category, patterns) patterns,
+#include "sync_category.def"
+};
+
+static const uint8_t category_of_entry[] = {
+#define AP_SYNC_OPERATOR(category, patterns) AP_SYNC_##category,
+#include "sync_category.def"
+};
+
+struct search {
+    const struct ap_trace *trace;
+    const struct ap_host_tree *tree;
+    const struct ap_links *links;
+    const struct ap_call_kinds *kinds;
+    struct ap_host_chains chains;
+    struct ap_name_patterns operators;
+    uint8_t *category_of_name; /* 0 = not looked at, AP_SYNC_CATEGORY_COUNT + 1 = none, else the category + 1 */
+    size_t name_count;
+    struct ap_key_table launched; /* call + 1 to its place in links: copies; all where there are several devices */
+};
+
+/* What the thread did last. */
+struct thread_state {
+    int64_t device;
+    uint32_t copy;    /* place in links of the copy launched last; AP_ID_NONE */
+    size_t last_wait; /* number + 1 of its last wait */
+};
+
+/* ------------------------------------------------------------------------------------------------------ category */
+
+static uint8_t category_of_op(struct search *search, uint32_t row)
+{
+    uint32_t name = search->trace->events.name[row];
+    uint8_t *known = &search->category_of_name[name];
+    if (!*known) {
+        struct ap_text text = ap_trace_text(search->trace, name);
+        size_t entry = ap_name_patterns_first(&search->operators, text, AP_COUNT_OF(operator_patterns));
+        *known =
+            entry < AP_COUNT_OF(operator_patterns) ? (uint8_t)(category_of_entry[entry] + 1) : AP_SYNC_CATEGORY_COUNT + 1;
+    }
+    return (uint8_t)(*known - 1);
+}
+
+static bool copy_name_has(const struct search *search, uint32_t place, const char *direction, const char *long_direction)
+{
+    struct ap_text name = ap_row_name(search->trace, search->links->rows[place].row);
+    return ap_text_contains_folded(name, direction) || ap_text_contains_folded(name, long_direction);
+}
+
+/* One number, whichever operator asked for it, or none that was recorded. */
+static bool is_one_number(const struct search *search, uint32_t place)
+{
+    int64_t bytes = ap_row_bytes(search->trace, search->links->rows[place].row);
+    return bytes > 0 && bytes <= NUMBER_BYTES;
+}
+
+/* @copy: the copy that is waited for, or AP_ID_NONE. */
+static enum ap_sync_category category_of(struct search *search, const struct ap_host_chain *chain, uint32_t call,
+                                         uint32_t copy)
+{
+    int64_t start_ns = search->trace->events.start_ns[call];
+    uint32_t row = chain->leaf;
+    for (int left = AP_NESTING_MAX; row != AP_NO_ROW;) {
+        uint8_t category =
+            ap_row_is_of(search->trace, row, 1u << AP_KIND_operator) ? category_of_op(search, row) : AP_SYNC_CATEGORY_COUNT;
+        if (category < AP_SYNC_CATEGORY_COUNT)
+            return (enum ap_sync_category)category;
+        row = row == chain->op ? AP_NO_ROW : ap_host_next_around(search->tree, search->trace, row, start_ns, &left);
+    }
+    if (copy != AP_ID_NONE && copy_name_has(search, copy, "dtoh", "devicetohost"))
+        return is_one_number(search, copy) ? AP_SYNC_scalar_read : AP_SYNC_to_host;
+    if (copy != AP_ID_NONE && copy_name_has(search, copy, "htod", "hosttodevice"))
+        return AP_SYNC_to_device;
+    return chain->leaf == AP_NO_ROW ? AP_SYNC_explicit : AP_SYNC_other;
+}
+
+/* --------------------------------------------------------------------------------------------------------- search */
+
+/* An asynchronous copy from or to memory that is not page-locked holds the host as long as it runs, unless it is so small
+ * that the call returns at once. */
+static bool blocks(const struct search *search, uint32_t call, uint32_t own)
+{
+    if (own == AP_ID_NONE)
+        return false;
+    uint32_t row = search->links->rows[own].row;
+    return ap_row_is_of(search->trace, row, 1u << AP_KIND_memcpy) && copy_name_has(search, own, "pageable", "pageable") &&
+           ap_row_end_ns(search->trace, call) >= search->trace->events.start_ns[row] + search->trace->events.dur_ns[row] / 2;
+}
+
+static bool is_wait(const struct search *search, uint32_t call, enum ap_call_kind kind, uint32_t own)
+{
+    switch (kind) {
+    case AP_CALL_wait:
+    case AP_CALL_blocking_copy:
+    case AP_CALL_allocate:
+    case AP_CALL_release:
+    case AP_CALL_pinned_allocate:
+    case AP_CALL_pinned_release: return true;
+    case AP_CALL_copy: return blocks(search, call, own);
+    default: return false;
+    }
+}
+
+static uint8_t category_of_call(struct search *search, enum ap_call_kind kind, const struct ap_host_chain *chain,
+                                uint32_t call, uint32_t copy)
+{
+    if (kind == AP_CALL_allocate || kind == AP_CALL_release)
+        return AP_SYNC_allocation;
+    if (kind == AP_CALL_pinned_allocate || kind == AP_CALL_pinned_release)
+        return AP_SYNC_pinned_allocation;
+    return (uint8_t)category_of(search, chain, call, copy);
+}
+
+/* A copy that blocks and the synchronisation behind it, in one operator, are one wait. */
+static bool join(struct search *search, struct ap_wait *last, uint32_t call, enum ap_call_kind kind)
+{
+    enum ap_call_kind last_kind = ap_call_kind_of(search->kinds, search->trace, last->row);
+    if (kind != AP_CALL_wait || (last_kind != AP_CALL_copy && last_kind != AP_CALL_blocking_copy) ||
+        search->tree->parent[last->row] != search->tree->parent[call] || search->tree->parent[call] == AP_NO_ROW)
+        return false;
+    int64_t dur_ns = search->trace->events.dur_ns[call], end_ns = ap_row_end_ns(search->trace, call);
+    bool overflowed = false; /* the sum of all rows was checked when they were read */
+    last->row = dur_ns > last->blocked_ns ? call : last->row;
+    last->blocked_ns = ap_add_sat(last->blocked_ns, dur_ns, &overflowed);
+    last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+    return true;
+}
+
+static enum ap_status take_call(struct ap_waits *waits, struct search *search, struct thread_state *thread, uint32_t call,
+                                struct ap_error *reterr)
+{
+    const struct ap_trace *trace = search->trace;
+    enum ap_call_kind kind = ap_call_kind_of(search->kinds, trace, call);
+    const uint32_t *found = search->links->count ? ap_key_table_find(&search->launched, call + 1) : NULL;
+    uint32_t own = found ? *found : AP_ID_NONE, copy = own;
+    if (own != AP_ID_NONE) {
+        thread->device = ap_row_device(trace, search->links->rows[own].row);
+        thread->copy = ap_row_is_of(trace, search->links->rows[own].row, 1u << AP_KIND_memcpy) ? own : AP_ID_NONE;
+    }
+    if (kind == AP_CALL_launch || kind == AP_CALL_graph_launch)
+        thread->copy = AP_ID_NONE; /* a wait behind this is for more than the copy */
+    if (!is_wait(search, call, kind, own))
+        return AP_OK;
+    if (thread->last_wait && join(search, &waits->waits[thread->last_wait - 1], call, kind))
+        return AP_OK;
+    if (copy == AP_ID_NONE && thread->copy != AP_ID_NONE &&
+        search->tree->parent[search->links->rows[thread->copy].launch] == search->tree->parent[call])
+        copy = thread->copy;
+    AP_TRY(AP_RESERVE(waits->gate, waits->waits, waits->capacity, waits->count + 1, reterr));
+    struct ap_wait *wait = &waits->waits[waits->count++];
+    *wait = (struct ap_wait){ .row = call, .device = thread->device, .start_ns = trace->events.start_ns[call] };
+    wait->blocked_ns = trace->events.dur_ns[call];
+    wait->end_ns = ap_row_end_ns(trace, call);
+    wait->chain = ap_host_chain_of(&search->chains, call);
+    wait->category = category_of_call(search, kind, &wait->chain, call, copy);
+    thread->last_wait = waits->count;
+    return AP_OK;
+}
+
+static enum ap_status take_threads(struct ap_waits *waits, struct search *search, const struct ap_row_order *order,
+                                   struct ap_error *reterr)
+{
+    int64_t first_device = search->links->count ? ap_row_device(search->trace, search->links->rows[0].row) : -1;
+    for (size_t track = 0; track < order->track_count; track++) {
+        struct thread_state thread = { first_device, AP_ID_NONE, 0 };
+        for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++)
+            if (ap_row_kind(search->trace->events.tag[order->rows[i]]) == AP_KIND_runtime)
+                AP_TRY(take_call(waits, search, &thread, order->rows[i], reterr));
+    }
+    return AP_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- set up */
+
+static bool is_mapped(const struct search *search, size_t place, uint32_t kinds)
+{
+    const struct ap_device_row *linked = &search->links->rows[place];
+    return linked->launch != AP_NO_ROW && ap_row_is_of(search->trace, linked->row, kinds);
+}
+
+static enum ap_status map_launches(struct search *search, struct ap_gate *gate, struct ap_error *reterr)
+{
+    const struct ap_links *links = search->links;
+    if (!links->count)
+        return AP_OK;
+    bool several =
+        ap_row_device(search->trace, links->rows[0].row) != ap_row_device(search->trace, links->rows[links->count - 1].row);
+    uint32_t kinds = several ? AP_GPU_KINDS : 1u << AP_KIND_memcpy;
+    size_t count = 0;
+    for (size_t i = 0; i < links->count; i++)
+        count += is_mapped(search, i, kinds);
+    AP_TRY(ap_key_table_init(&search->launched, gate, count, 1, (uint32_t)search->trace->events.count, reterr));
+    for (size_t i = 0; i < links->count; i++)
+        if (is_mapped(search, i, kinds))
+            ap_key_table_add(&search->launched, links->rows[i].launch + 1);
+    AP_TRY(ap_key_table_finish(&search->launched, reterr));
+    for (uint32_t i = 0; i < links->count; i++) {
+        uint32_t *place =
+            is_mapped(search, i, kinds) ? ap_key_table_find(&search->launched, links->rows[i].launch + 1) : NULL;
+        if (place && *place == AP_ID_NONE)
+            *place = i;
+    }
+    return AP_OK;
+}
+
+static enum ap_status begin_search(struct search *search, struct ap_gate *gate, struct ap_error *reterr)
+{
+    size_t count = ap_trace_id_count(search->trace);
+    AP_TRY(ap_host_chains_init(&search->chains, search->trace, search->tree, gate, reterr));
+    AP_TRY(ap_name_patterns_init(&search->operators, gate, operator_patterns, AP_COUNT_OF(operator_patterns), reterr));
+    AP_TRY(AP_ALLOC_CLEARED(gate, search->category_of_name, count, reterr));
+    search->name_count = count;
+    return map_launches(search, gate, reterr);
+}
+
+enum ap_status ap_waits_init(struct ap_waits *waits, const struct ap_trace *trace, const struct ap_row_order *order,
+                             const struct ap_host_tree *tree, const struct ap_links *links,
+                             const struct ap_call_kinds *kinds, struct ap_gate *gate, struct ap_error *reterr)
+{
+    struct search search = { .trace = trace,
+                             .tree = tree,
+                             .links = links,
+                             .kinds = kinds,
+                             .chains.frames.gate = gate,
+                             .operators.gate = gate,
+                             .launched = { .gate = gate, .keys.gate = gate, .map.gate = gate } };
+    *waits = (struct ap_waits){ .gate = gate };
+    enum ap_status status = begin_search(&search, gate, reterr);
+    AP_AND_THEN(status, take_threads(waits, &search, order, reterr));
+    ap_mem_free(gate, search.category_of_name, search.name_count);
+    ap_key_table_release(&search.launched);
+    ap_name_patterns_release(&search.operators);
+    ap_host_chains_release(&search.chains);
+    return status;
+}
+
+void ap_waits_release(struct ap_waits *waits)
+{
+    AP_FREE(waits->gate, waits->waits, waits->capacity);
+    *waits = (struct ap_waits){ .gate = waits->gate };
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * collective.h - what is known of collectives in general: operations, element sizes, the size that bandwidths are counted
+ * by. Sizes and factors are those of nccl-tests. Knows nothing of rows. */
+#ifndef AP_COLLECTIVE_H
+#define AP_COLLECTIVE_H
+
+#include "base.h"
+
+enum ap_collective_operation {
+    AP_COLLECTIVE_allreduce,
+    AP_COLLECTIVE_allgather,
+    AP_COLLECTIVE_reducescatter,
+    AP_COLLECTIVE_alltoall,
+    AP_COLLECTIVE_broadcast,
+    AP_COLLECTIVE_reduce,
+    AP_COLLECTIVE_gather,
+    AP_COLLECTIVE_scatter,
+    AP_COLLECTIVE_send,
+    AP_COLLECTIVE_recv,
+    AP_COLLECTIVE_sendrecv,
+    AP_COLLECTIVE_barrier,
+    AP_COLLECTIVE_dispatch,
+    AP_COLLECTIVE_combine,
+    AP_COLLECTIVE_unknown,
+    AP_COLLECTIVE_COUNT_
+};
+
+/** Told by the first part in collective_name.def that the name holds, whatever its case and
+ *  underscores; of a kernel or of a call. */
+enum ap_collective_operation ap_collective_operation_of(struct ap_text name);
+/** As nccl-tests call it: "allreduce". */
+const char *ap_collective_operation_name(enum ap_collective_operation operation);
+
+/** Element types, 0 = unknown: by the name in args ("BFloat16") or in operator signatures ("c10::BFloat16"). */
+unsigned ap_collective_dtype_of(struct ap_text name);
+/** As the profiler writes it; "unknown" for 0. */
+const char *ap_collective_dtype_name(unsigned dtype);
+/** Of one element; 0 where the type is not known. */
+int64_t ap_collective_dtype_bytes(unsigned dtype);
+/** 32 bits or more for each real number. */
+bool ap_collective_dtype_is_wide_float(unsigned dtype);
+
+/** Bytes that algorithm bandwidth is counted by, of elements in and out of this rank (-1 = not told) and the group's size
+ *  (< 1 = not told); -1 where they do not tell. */
+int64_t ap_collective_bytes(enum ap_collective_operation operation, int64_t in_elements, int64_t out_elements,
+                            int64_t group_size, unsigned dtype);
+/** Bus over algorithm bandwidth; 0 where it has no meaning: groups of one or of unknown size, unknown operations. */
+double ap_collective_bus_factor(enum ap_collective_operation operation, int64_t group_size);
+
+/** Elements and type of the first input in an operator's signature: a tensor, or the tensors of a list together. False,
+ *  and nothing is written, where there is none. */
+bool ap_collective_first_input(struct ap_text dims, struct ap_text types, int64_t *ret_elements, unsigned *ret_dtype);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "name_pattern.h"
+
+#include <string.h>
+
+#include "poison.h"
+
+struct ap_name_pattern {
+    struct ap_text part;
+    uint64_t pairs; /* one bit for each pair of neighbouring letters, by a small hash */
+    uint32_t entry;
+    bool open_start, open_end;
+};
+
+static uint64_t pairs_of(struct ap_text text)
+{
+    uint64_t pairs = 0;
+    for (size_t i = 1; i < text.bytes; i++) {
+        unsigned pair = (unsigned)(uint8_t)text.data[i - 1] * 31 + (uint8_t)text.data[i];
+        pairs |= (uint64_t)1 << (pair * 0x9e3779b1u >> 26);
+    }
+    return pairs;
+}
+
+static enum ap_status add(struct ap_name_patterns *set, struct ap_text text, uint32_t entry, struct ap_error *reterr)
+{
+    AP_TRY(AP_RESERVE(set->gate, set->patterns, set->capacity, set->count + 1, reterr));
+    struct ap_name_pattern *pattern = &set->patterns[set->count++];
+    bool open_start = text.bytes && text.data[0] == '*';
+    bool open_end = text.bytes > open_start && text.data[text.bytes - 1] == '*';
+    *pattern = (struct ap_name_pattern){ .entry = entry, .open_start = open_start, .open_end = open_end };
+    pattern->part = (struct ap_text){ text.data + open_start, text.bytes - open_start - open_end };
+    pattern->pairs = pairs_of(pattern->part);
+    return AP_OK;
+}
+
+enum ap_status ap_name_patterns_init(struct ap_name_patterns *set, struct ap_gate *gate, const char *const *entries,
+                                     size_t entry_count, struct ap_error *reterr)
+{
+    *set = (struct ap_name_patterns){ .gate = gate };
+    for (size_t i = 0; i < entry_count; i++) {
+        const char *at = entries[i];
+        while (*at) {
+            size_t bytes = strcspn(at, "|");
+            AP_TRY(add(set, (struct ap_text){ at, bytes }, (uint32_t)i, reterr));
+            at += bytes;
+            at += *at == '|';
+        }
+    }
+    return AP_OK;
+}
+
+void ap_name_patterns_release(struct ap_name_patterns *set)
+{
+    AP_FREE(set->gate, set->patterns, set->capacity);
+    *set = (struct ap_name_patterns){ .gate = set->gate };
+}
+
+static bool matches(const struct ap_name_pattern *pattern, struct ap_text name)
+{
+    struct ap_text part = pattern->part;
+    if (name.bytes < part.bytes)
+        return false;
+    if (pattern->open_start && pattern->open_end)
+        return ap_text_contains(name, part);
+    if (!pattern->open_start && !pattern->open_end && name.bytes != part.bytes)
+        return false;
+    return memcmp(pattern->open_start ? name.data + name.bytes - part.bytes : name.data, part.data, part.bytes) == 0;
+}
+
+size_t ap_name_patterns_first(const struct ap_name_patterns *set, struct ap_text name, size_t entry_count)
+{
+    uint64_t pairs = pairs_of(name);
+    for (size_t i = 0; i < set->count; i++)
+        if ((set->patterns[i].pairs & ~pairs) == 0 && matches(&set->patterns[i], name))
+            return set->patterns[i].entry;
+    return entry_count;
+}
+
+uint64_t ap_name_patterns_all(const struct ap_name_patterns *set, struct ap_text name)
+{
+    uint64_t pairs = pairs_of(name);
+    uint64_t entries = 0;
+    for (size_t i = 0; i < set->count; i++)
+        if ((set->patterns[i].pairs & ~pairs) == 0 && matches(&set->patterns[i], name))
+            entries |= (uint64_t)1 << set->patterns[i].entry;
+    return entries;
+}

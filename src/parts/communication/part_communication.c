@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: MIT
+ * part_communication.c - collectives by operation, group, type and size, with their bandwidths. One rank's trace cannot tell
+ * moving from waiting for the other ranks: durations include both, so bandwidths are lower bounds. */
+#include "collective_trains.h"
+#include "part.h"
+#include "quantile.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define SMALL_BYTES (1 << 20) /* smaller ones are bound by latency */
+
+/* Collectives of one kind: rows order[first .. first + count). */
+struct kind {
+    size_t first, count;
+    int64_t total_ns, min_ns, max_ns, p50_ns, exposed_ns, overlap_ns;
+    int64_t fair_ns;  /* how long one of them takes at most where nothing holds it up; -1 = nothing tells */
+    uint32_t slowest; /* index into the rows */
+};
+
+/* All collectives of a process group. */
+struct group {
+    const struct ap_collective *told; /* by its first collective */
+    int64_t count, total_ns;
+};
+
+struct report {
+    const struct ap_trace *trace;
+    struct ap_gate *gate;
+    struct ap_collective_rows collectives;
+    uint32_t *order;  /* of all rows, by kind */
+    int64_t *scratch; /* durations of one kind, later bytes of all-reduces */
+    struct kind *kinds;
+    size_t kind_count, kind_capacity;
+    struct group *groups;
+    size_t group_count, group_capacity;
+    bool overflowed;
+};
+
+/* ---- order ---- */
+
+static int compare(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static const struct ap_collective *details_of(const struct report *report, const struct ap_collective_row *row)
+{
+    return row->details == AP_NO_ROW ? NULL : &report->trace->collectives[row->details];
+}
+
+static int compare_groups(const struct ap_collective *a, const struct ap_collective *b)
+{
+    if (!a || !b)
+        return (a != NULL) - (b != NULL);
+    int order = compare(a->group_name.id, b->group_name.id);
+    order = order ? order : compare(a->group_ranks.id, b->group_ranks.id);
+    return order ? order : compare(a->group_size, b->group_size);
+}
+
+/* Alike in all but their size. */
+static int compare_siblings(const struct report *report, uint32_t a, uint32_t b)
+{
+    const struct ap_collective_row *x = &report->collectives.rows[a], *y = &report->collectives.rows[b];
+    int order = compare(x->operation, y->operation);
+    order = order ? order : compare(report->trace->events.name[x->row], report->trace->events.name[y->row]);
+    order = order ? order : compare_groups(details_of(report, x), details_of(report, y));
+    return order ? order : compare(x->dtype, y->dtype);
+}
+
+static int compare_kinds(const struct report *report, uint32_t a, uint32_t b)
+{
+    int order = compare_siblings(report, a, b);
+    return order ? order : compare(report->collectives.rows[a].bytes, report->collectives.rows[b].bytes);
+}
+
+static bool kind_before(const void *context, uint32_t a, uint32_t b)
+{
+    int order = compare_kinds(context, a, b);
+    return order ? order < 0 : a < b;
+}
+
+static bool group_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct report *report = context;
+    int order =
+        compare_groups(details_of(report, &report->collectives.rows[a]), details_of(report, &report->collectives.rows[b]));
+    return order ? order < 0 : a < b;
+}
+
+/* ---- kinds and groups ---- */
+
+static int64_t dur_ns(const struct report *report, uint32_t index)
+{
+    return report->trace->events.dur_ns[report->collectives.rows[index].row];
+}
+
+static struct kind kind_of(struct report *report, size_t first, size_t end)
+{
+    struct kind kind = { .first = first, .count = end - first, .min_ns = INT64_MAX, .max_ns = -1, .fair_ns = -1 };
+    for (size_t i = first; i < end; i++) {
+        const struct ap_collective_row *row = &report->collectives.rows[report->order[i]];
+        int64_t dur = report->trace->events.dur_ns[row->row];
+        report->scratch[i - first] = dur;
+        kind.total_ns = ap_add_sat(kind.total_ns, dur, &report->overflowed);
+        kind.exposed_ns = ap_add_sat(kind.exposed_ns, row->exposed_ns, &report->overflowed);
+        kind.overlap_ns = ap_add_sat(kind.overlap_ns, row->overlap_ns, &report->overflowed);
+        kind.min_ns = dur < kind.min_ns ? dur : kind.min_ns;
+        if (dur > kind.max_ns) {
+            kind.max_ns = dur;
+            kind.slowest = report->order[i];
+        }
+    }
+    kind.p50_ns = ap_quantile(report->scratch, kind.count, 50);
+    return kind;
+}
+
+static enum ap_status find_kinds(struct report *report, struct ap_error *reterr)
+{
+    for (size_t first = 0, end; first < report->collectives.count; first = end) {
+        for (end = first + 1;
+             end < report->collectives.count && compare_kinds(report, report->order[first], report->order[end]) == 0;)
+            end++;
+        AP_TRY_ADD(report->gate, report->kinds, report->kind_count, report->kind_capacity, reterr,
+                   kind_of(report, first, end));
+    }
+    return AP_OK;
+}
+
+/* @order: all rows by group. */
+static enum ap_status find_groups(struct report *report, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < report->collectives.count; i++) {
+        const struct ap_collective *told = details_of(report, &report->collectives.rows[report->order[i]]);
+        if (!told)
+            continue;
+        if (!report->group_count || compare_groups(report->groups[report->group_count - 1].told, told) != 0) {
+            AP_TRY_ADD(report->gate, report->groups, report->group_count, report->group_capacity, reterr,
+                       (struct group){ .told = told });
+        }
+        struct group *group = &report->groups[report->group_count - 1];
+        group->count++;
+        group->total_ns = ap_add_sat(group->total_ns, dur_ns(report, report->order[i]), &report->overflowed);
+    }
+    return AP_OK;
+}
+
+/* Where kinds and groups are found. */
+static enum ap_status sort_out(struct report *report, struct ap_error *reterr)
+{
+    size_t count = report->collectives.count;
+    if (!count)
+        return AP_OK;
+    report->order = ap_mem_resize(report->gate, NULL, 0, count * sizeof(uint32_t));
+    report->scratch = ap_mem_resize(report->gate, NULL, 0, count * sizeof(int64_t));
+    if (!report->order || !report->scratch)
+        return ap_fail_memory(report->gate, reterr);
+    for (size_t i = 0; i < count; i++)
+        report->order[i] = (uint32_t)i;
+    ap_sort_indices(report->order, count, (uint32_t *)(void *)report->scratch, group_before, report);
+    AP_TRY(find_groups(report, reterr));
+    ap_sort_indices(report->order, count, (uint32_t *)(void *)report->scratch, kind_before, report);
+    return find_kinds(report, reterr);
+}
+
+static void release(struct report *report)
+{
+    size_t count = report->collectives.count;
+    ap_mem_free(report->gate, report->order, count * sizeof(uint32_t));
+    ap_mem_free(report->gate, report->scratch, count * sizeof(int64_t));
+    AP_FREE(report->gate, report->kinds, report->kind_capacity);
+    AP_FREE(report->gate, report->groups, report->group_capacity);
+    ap_collective_rows_release(&report->collectives);
+}
+
+/* ---- output: small parts ---- */
+
+/* Decimal gigabytes per second. */
+static void add_bandwidth(struct ap_model *model, struct ap_value *to, const char *key, double bytes, double ns)
+{
+    ap_add_known_number(model, to, key, bytes > 0 && ns > 0, bytes / ns);
+}
+
+/* ---- output: collectives by kind ---- */
+
+static bool longer_kind(const void *context, uint32_t a, uint32_t b)
+{
+    const struct report *report = context;
+    const struct kind *x = &report->kinds[a], *y = &report->kinds[b];
+    return x->total_ns != y->total_ns ? x->total_ns > y->total_ns : a < b;
+}
+
+static void add_bandwidths(struct ap_model *model, struct ap_value *to, const struct kind *kind,
+                           const struct ap_collective_row *row)
+{
+    double bytes = (double)row->bytes, factor = ap_collective_bus_factor(row->operation, row->group_size);
+    add_bandwidth(model, to, "algbw_gigabytes_per_s", bytes, (double)kind->p50_ns);
+    add_bandwidth(model, to, "busbw_gigabytes_per_s", bytes * factor, (double)kind->p50_ns);
+    add_bandwidth(model, to, "max_algbw_gigabytes_per_s", bytes, (double)kind->min_ns);
+    add_bandwidth(model, to, "max_busbw_gigabytes_per_s", bytes * factor, (double)kind->min_ns);
+}
+
+static void add_kind(const struct report *report, const struct kind *kind, struct ap_model *model, struct ap_value *list)
+{
+    const struct ap_collective_row *row = &report->collectives.rows[report->order[kind->first]];
+    const struct ap_collective *told = details_of(report, row);
+    struct ap_value *to = ap_add_object(model, list, NULL);
+    ap_add_string(model, to, "operation", ap_collective_operation_name(row->operation));
+    ap_add_text(model, to, "name", ap_row_name(report->trace, row->row));
+    ap_add_bool(model, to, "on_host", row->on_host);
+    ap_add_name(report->trace, model, to, "group", told ? told->group_name.id : 0);
+    ap_add_known_count(model, to, "group_size", row->group_size > 0, row->group_size);
+    ap_add_known_string(model, to, "dtype", row->dtype, ap_collective_dtype_name(row->dtype));
+    ap_add_known_bytes(model, to, "bytes", row->bytes >= 0, row->bytes);
+    ap_add_count(model, to, "count", (int64_t)kind->count);
+    ap_add_time(model, to, "total_dur_us", kind->total_ns);
+    ap_add_time(model, to, "mean_dur_us", ap_mean(kind->total_ns, kind->count));
+    ap_add_time(model, to, "p50_us", kind->p50_ns);
+    ap_add_time(model, to, "min_dur_us", kind->min_ns);
+    ap_add_time(model, to, "max_dur_us", kind->max_ns);
+    add_bandwidths(model, to, kind, row);
+    ap_add_known_time(model, to, "exposed_us", !row->on_host, kind->exposed_ns);
+    ap_add_quotient(model, to, "overlap_ratio", (double)kind->overlap_ns, row->on_host ? 0 : (double)kind->total_ns);
+    ap_add_place(report->trace, report->collectives.rows[kind->slowest].row, model, to);
+}
+
+static enum ap_status add_kinds(const struct report *report, uint64_t top_n, struct ap_model *model, struct ap_value *to,
+                                struct ap_error *reterr)
+{
+    struct ap_value *list = ap_add_list(model, to, "collectives");
+    uint32_t *order;
+    size_t count;
+    AP_TRY(ap_top_indices(report->gate, (uint32_t)report->kind_count, top_n, longer_kind, report, &order, &count, reterr));
+    for (size_t i = 0; i < count; i++)
+        add_kind(report, &report->kinds[order[i]], model, list);
+    AP_FREE(report->gate, order, count);
+    return AP_OK;
+}
+
+/* ---- output: by operation ---- */
+
+struct operation_sums {
+    int64_t count, total_ns, exposed_ns, bytes, known_bytes_ns;
+    double bus_bytes, bus_ns; /* of those whose group size is known */
+    bool has_device, has_bytes;
+};
+
+static void sum_operation(struct operation_sums *sums, const struct report *report, const struct ap_collective_row *row,
+                          bool *overflowed)
+{
+    int64_t dur = report->trace->events.dur_ns[row->row];
+    double factor = ap_collective_bus_factor(row->operation, row->group_size);
+    sums->count++;
+    sums->total_ns = ap_add_sat(sums->total_ns, dur, overflowed);
+    if (!row->on_host) {
+        sums->has_device = true;
+        sums->exposed_ns = ap_add_sat(sums->exposed_ns, row->exposed_ns, overflowed);
+    }
+    if (row->bytes < 0)
+        return;
+    sums->has_bytes = true;
+    sums->bytes = ap_add_sat(sums->bytes, row->bytes, overflowed);
+    sums->known_bytes_ns = ap_add_sat(sums->known_bytes_ns, dur, overflowed);
+    if (factor > 0) {
+        sums->bus_bytes += (double)row->bytes * factor;
+        sums->bus_ns += (double)dur;
+    }
+}
+
+static bool longer_operation(const void *context, uint32_t a, uint32_t b)
+{
+    const struct operation_sums *sums = context;
+    return sums[a].total_ns != sums[b].total_ns ? sums[a].total_ns > sums[b].total_ns : a < b;
+}
+
+static void add_operation(const struct operation_sums *sums, uint32_t operation, struct ap_model *model,
+                          struct ap_value *list)
+{
+    struct ap_value *to = ap_add_object(model, list, NULL);
+    ap_add_string(model, to, "operation", ap_collective_operation_name(operation));
+    ap_add_count(model, to, "count", sums->count);
+    ap_add_known_bytes(model, to, "bytes", sums->has_bytes, sums->bytes);
+    ap_add_time(model, to, "total_dur_us", sums->total_ns);
+    ap_add_known_time(model, to, "exposed_us", sums->has_device, sums->exposed_ns);
+    add_bandwidth(model, to, "algbw_gigabytes_per_s", (double)sums->bytes, (double)sums->known_bytes_ns);
+    add_bandwidth(model, to, "busbw_gigabytes_per_s", sums->bus_bytes, sums->bus_ns);
+}
+
+static enum ap_status add_operations(struct report *report, struct ap_model *model, struct ap_value *to,
+                                     struct ap_error *reterr)
+{
+    struct operation_sums sums[AP_COLLECTIVE_COUNT_] = { 0 };
+    struct ap_value *list = ap_add_list(model, to, "by_operation");
+    for (size_t i = 0; i < report->collectives.count; i++) {
+        const struct ap_collective_row *row = &report->collectives.rows[i];
+        sum_operation(&sums[row->operation], report, row, &report->overflowed);
+    }
+    uint32_t *order;
+    size_t count;
+    AP_TRY(ap_top_indices(report->gate, AP_COLLECTIVE_COUNT_, 0, longer_operation, sums, &order, &count, reterr));
+    for (size_t i = 0; i < count; i++)
+        if (sums[order[i]].count)
+            add_operation(&sums[order[i]], order[i], model, list);
+    AP_FREE(report->gate, order, count);
+    return AP_OK;
+}
+
+/* ---- output: groups ---- */
+
+static bool busier_group(const void *context, uint32_t a, uint32_t b)
+{
+    const struct report *report = context;
+    const struct group *x = &report->groups[a], *y = &report->groups[b];
+    return x->total_ns != y->total_ns ? x->total_ns > y->total_ns : a < b;
+}
+
+static enum ap_status add_groups(const struct report *report, uint64_t top_n, struct ap_model *model, struct ap_value *to,
+                                 struct ap_error *reterr)
+{
+    struct ap_value *list = ap_add_list(model, to, "groups");
+    uint32_t *order;
+    size_t count;
+    AP_TRY(ap_top_indices(report->gate, (uint32_t)report->group_count, top_n, busier_group, report, &order, &count, reterr));
+    for (size_t i = 0; i < count; i++) {
+        const struct group *group = &report->groups[order[i]];
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_name(report->trace, model, row, "name", group->told->group_name.id);
+        ap_add_name(report->trace, model, row, "description", group->told->group_description.id);
+        ap_add_known_count(model, row, "size", group->told->group_size > 0, group->told->group_size);
+        ap_add_name(report->trace, model, row, "ranks", group->told->group_ranks.id);
+        ap_add_count(model, row, "count", group->count);
+        ap_add_time(model, row, "total_dur_us", group->total_ns);
+    }
+    AP_FREE(report->gate, order, count);
+    return AP_OK;
+}
+
+/* ---- output: what rules ask ---- */
+
+struct sums {
+    int64_t device_ns, host_ns, exchange_ns;
+    int64_t allreduces, small_allreduces, broadcasts, barriers, bytes, wide_bytes;
+    size_t sized_allreduces;
+    int64_t slow_count, slow_excess_ns; /* slow: at least twice as long as the fastest of its kind */
+    double worst_over_best;
+};
+
+static void sum_row(struct report *report, struct sums *sums, const struct ap_collective_row *row)
+{
+    int64_t dur = report->trace->events.dur_ns[row->row];
+    int64_t *total = row->on_host ? &sums->host_ns : &sums->device_ns;
+    *total = ap_add_sat(*total, dur, &report->overflowed);
+    if (row->bytes > 0) {
+        sums->bytes = ap_add_sat(sums->bytes, row->bytes, &report->overflowed);
+        if (ap_collective_dtype_is_wide_float(row->dtype))
+            sums->wide_bytes = ap_add_sat(sums->wide_bytes, row->bytes, &report->overflowed);
+    }
+    switch ((enum ap_collective_operation)row->operation) {
+    case AP_COLLECTIVE_allreduce:
+        sums->allreduces++;
+        if (row->bytes < 0)
+            break;
+        sums->small_allreduces += row->bytes < SMALL_BYTES;
+        report->scratch[sums->sized_allreduces++] = row->bytes;
+        break;
+    case AP_COLLECTIVE_alltoall:
+    case AP_COLLECTIVE_dispatch:
+    case AP_COLLECTIVE_combine:
+        if (!row->on_host)
+            sums->exchange_ns = ap_add_sat(sums->exchange_ns, dur, &report->overflowed);
+        break;
+    case AP_COLLECTIVE_broadcast: sums->broadcasts++; break;
+    case AP_COLLECTIVE_barrier: sums->barriers++; break;
+    default: break;
+    }
+}
+
+static int64_t bytes_of(const struct report *report, const struct kind *kind)
+{
+    return report->collectives.rows[report->order[kind->first]].bytes;
+}
+
+static void lower(int64_t *fair_ns, int64_t ns)
+{
+    *fair_ns = *fair_ns < 0 || ns < *fair_ns ? ns : *fair_ns;
+}
+
+/* Kinds alike in all but their size, in order of it: each takes no longer than a larger one, and its bandwidth is no lower
+ * than that of a smaller one whose time is not all latency. */
+static void find_fair(struct report *report, size_t first, size_t end)
+{
+    int64_t larger_ns = -1;
+    double ns_per_byte = -1;
+    for (size_t k = end; k-- > first;) {
+        struct kind *kind = &report->kinds[k];
+        if (larger_ns >= 0)
+            lower(&kind->fair_ns, larger_ns);
+        if (kind->min_ns > 0 && bytes_of(report, kind) >= SMALL_BYTES)
+            lower(&larger_ns, kind->min_ns);
+    }
+    for (size_t k = first; k < end; k++) {
+        struct kind *kind = &report->kinds[k];
+        if (kind->min_ns <= 0 || bytes_of(report, kind) < SMALL_BYTES)
+            continue;
+        double bytes = (double)bytes_of(report, kind), own = (double)kind->min_ns / bytes;
+        if (kind->count > 1)
+            lower(&kind->fair_ns, kind->min_ns);
+        if (ns_per_byte >= 0 && ns_per_byte * bytes < (double)INT64_MAX)
+            lower(&kind->fair_ns, (int64_t)(ns_per_byte * bytes));
+        ns_per_byte = ns_per_byte < 0 || own < ns_per_byte ? own : ns_per_byte;
+    }
+}
+
+/* What of a kind took at least twice as long as it had to. */
+static void sum_slow_kind(struct report *report, struct sums *sums, const struct kind *kind)
+{
+    if (kind->fair_ns <= 0 || kind->max_ns <= 0)
+        return;
+    double ratio = kind->fair_ns < kind->max_ns ? (double)kind->fair_ns / (double)kind->max_ns : 1;
+    sums->worst_over_best = sums->worst_over_best < 0 || ratio < sums->worst_over_best ? ratio : sums->worst_over_best;
+    for (size_t i = kind->first; i < kind->first + kind->count; i++) {
+        int64_t excess_ns = dur_ns(report, report->order[i]) - kind->fair_ns;
+        if (excess_ns < kind->fair_ns)
+            continue;
+        sums->slow_count++;
+        sums->slow_excess_ns = ap_add_sat(sums->slow_excess_ns, excess_ns, &report->overflowed);
+    }
+}
+
+static void sum_slow(struct report *report, struct sums *sums)
+{
+    for (size_t first = 0, end; first < report->kind_count; first = end) {
+        const struct kind *kinds = report->kinds;
+        for (end = first + 1; end < report->kind_count && compare_siblings(report, report->order[kinds[first].first],
+                                                                           report->order[kinds[end].first]) == 0;)
+            end++;
+        find_fair(report, first, end);
+    }
+    for (size_t k = 0; k < report->kind_count; k++)
+        if (bytes_of(report, &report->kinds[k]) > 0)
+            sum_slow_kind(report, sums, &report->kinds[k]);
+}
+
+/* Times that a bucket of gradients was reduced: how often the kind of large all-reduce that was seen least was seen. */
+static int64_t bucket_count(const struct report *report)
+{
+    int64_t least = 0;
+    for (size_t k = 0; k < report->kind_count; k++) {
+        const struct kind *kind = &report->kinds[k];
+        if (report->collectives.rows[report->order[kind->first]].operation == AP_COLLECTIVE_allreduce &&
+            bytes_of(report, kind) >= SMALL_BYTES && (!least || (int64_t)kind->count < least))
+            least = (int64_t)kind->count;
+    }
+    return least;
+}
+
+static int64_t count_forwards(const struct ap_trace *trace)
+{
+    uint32_t name = ap_trace_find_text(trace, "DistributedDataParallel.forward");
+    int64_t count = 0;
+    for (uint32_t row = 0; row < trace->events.count && name; row++)
+        count += trace->events.name[row] == name && ap_row_is_of(trace, row, AP_HOST_KINDS);
+    return count;
+}
+
+static void add_totals(const struct report *report, const struct sums *sums, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_collective_rows *collectives = &report->collectives;
+    bool any = collectives->device_count != 0;
+    ap_add_count(model, to, "count", (int64_t)collectives->device_count);
+    ap_add_time(model, to, "total_dur_us", sums->device_ns);
+    ap_add_time(model, to, "busy_us", collectives->busy_ns);
+    ap_add_time(model, to, "exposed_us", collectives->exposed_ns);
+    ap_add_quotient(model, to, "exposed_ratio", (double)collectives->exposed_ns, any ? (double)collectives->busy_ns : 0);
+    ap_add_quotient(model, to, "overlap_ratio", (double)collectives->overlap_ns, any ? (double)collectives->busy_ns : 0);
+    ap_add_bool(model, to, "includes_wait", true);
+    struct ap_value *host = ap_add_object(model, to, "host_collectives");
+    ap_add_count(model, host, "count", (int64_t)(collectives->count - collectives->device_count));
+    ap_add_time(model, host, "total_dur_us", sums->host_ns);
+    ap_add_count(model, to, "calls", (int64_t)collectives->call_count);
+    ap_add_count(model, to, "missing_details_count", (int64_t)collectives->missing_details_count);
+}
+
+static void add_trains(const struct ap_part_context *context, struct report *report, struct ap_model *model,
+                       struct ap_value *to)
+{
+    struct ap_collective_trains trains =
+        ap_collective_trains_of(&report->collectives, report->trace, &context->facts->links);
+    struct ap_value *one_by_one = ap_add_object(model, to, "one_by_one");
+    ap_add_count(model, one_by_one, "trains", (int64_t)trains.count);
+    ap_add_count(model, one_by_one, "count", (int64_t)trains.collectives);
+    ap_add_time(model, one_by_one, "dur_us", trains.dur_ns);
+    ap_add_time(model, one_by_one, "idle_us", trains.idle_ns);
+    ap_add_number_per(model, one_by_one, "per_train", (double)trains.collectives, (double)trains.count);
+    report->overflowed |= trains.overflowed;
+}
+
+static void add_figures(const struct ap_part_context *context, struct report *report, const struct sums *sums,
+                        struct ap_model *model, struct ap_value *to)
+{
+    int64_t called = (int64_t)report->collectives.barrier_call_count;
+    int64_t barriers = sums->barriers > called ? sums->barriers : called;
+    ap_add_count(model, to, "allreduce_count", sums->allreduces);
+    ap_add_count(model, to, "small_allreduce_count", sums->small_allreduces);
+    if (sums->sized_allreduces)
+        ap_add_bytes(model, to, "median_allreduce_bytes", ap_quantile(report->scratch, sums->sized_allreduces, 50));
+    else
+        ap_add_null(model, to, "median_allreduce_bytes");
+    ap_add_number_per(model, to, "allreduces_per_step", (double)sums->allreduces, (double)context->facts->steps.count);
+    ap_add_count(model, to, "bucket_reduce_count", bucket_count(report));
+    ap_add_count(model, to, "ddp_forward_count", count_forwards(report->trace));
+    ap_add_count(model, to, "broadcast_count", sums->broadcasts);
+    ap_add_number_per(model, to, "broadcasts_per_step", (double)sums->broadcasts, (double)context->facts->steps.count);
+    ap_add_count(model, to, "barrier_count", barriers);
+    ap_add_number_per(model, to, "barriers_per_step", (double)barriers, (double)context->facts->steps.count);
+    ap_add_time(model, to, "alltoall_dur_us", sums->exchange_ns);
+    ap_add_quotient(model, to, "alltoall_share_ratio", (double)sums->exchange_ns, (double)sums->device_ns);
+    ap_add_quotient(model, to, "dtype_fp32_bytes_ratio", (double)sums->wide_bytes, (double)sums->bytes);
+    ap_add_count(model, to, "slow_count", sums->slow_count);
+    ap_add_time(model, to, "slow_excess_us", sums->slow_excess_ns);
+    ap_add_known_ratio(model, to, "worst_share_of_best_ratio", sums->worst_over_best >= 0, sums->worst_over_best);
+}
+
+static enum ap_status add_all(struct ap_part_context *context, struct report *report, struct ap_model *model,
+                              struct ap_value *to, struct ap_error *reterr)
+{
+    struct sums sums = { .worst_over_best = -1 };
+    for (size_t i = 0; i < report->collectives.count; i++)
+        sum_row(report, &sums, &report->collectives.rows[i]);
+    sum_slow(report, &sums);
+    add_totals(report, &sums, model, to);
+    add_figures(context, report, &sums, model, to);
+    add_trains(context, report, model, to);
+    AP_TRY(add_kinds(report, context->options->top_n, model, to, reterr));
+    AP_TRY(add_operations(report, model, to, reterr));
+    return add_groups(report, context->options->top_n, model, to, reterr);
+}
+
+enum ap_status ap_part_communication(struct ap_part_context *context, struct ap_model *model, struct ap_value *parent,
+                                     struct ap_error *reterr)
+{
+    struct report report = { .trace = context->trace, .gate = context->gate, .collectives.gate = context->gate };
+    enum ap_status status =
+        ap_collective_rows_init(&report.collectives, context->trace, &context->facts->tree, &context->facts->links,
+                                &context->facts->families, context->gate, reterr);
+    AP_AND_THEN(status, sort_out(&report, reterr));
+    if (status == AP_OK && !report.collectives.count && !report.collectives.call_count)
+        ap_add_null(model, parent, "communication");
+    else if (status == AP_OK)
+        status = add_all(context, &report, model, ap_add_object(model, parent, "communication"), reterr);
+    ap_note_overflow(context, report.overflowed || report.collectives.overflowed);
+    release(&report);
+    return status;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ * gpu_attention.c - attention that is not one kernel: on a stream, a matrix multiplication, then a softmax with at most some
+ * small kernels around it, then a matrix multiplication again. The softmax of a loss (log_softmax) is none of it. */
+#include <string.h>
+
+#include "gpu_work.h"
+
+#include "poison.h"
+
+/* Scaling, mask, casts, softmax, dropout, layout: what stands between the two products. */
+#define MAX_BETWEEN 8
+
+/* What ran on a stream since its last matrix multiplication. */
+struct stretch {
+    int64_t gemm_ns, between_ns; /* gemm_ns: of that multiplication; -1 = there was none yet */
+    uint32_t between;
+    bool has_softmax;
+};
+
+struct attention {
+    int64_t count, scores_ns, gemm_ns; /* scores: all between the products, the softmax included */
+};
+
+static unsigned softmax_subfamily(void)
+{
+    unsigned subfamily = 1;
+    while (strcmp(ap_kernel_subfamily_name(subfamily), "softmax") != 0)
+        subfamily++;
+    return subfamily;
+}
+
+static bool is_of_loss(const struct ap_trace *trace, const struct ap_device_row *linked)
+{
+    return ap_text_contains_folded(ap_row_name(trace, linked->row), "logsoftmax") ||
+           (linked->op != AP_NO_ROW && ap_text_contains_folded(ap_row_name(trace, linked->op), "log_softmax"));
+}
+
+static void end_stretch(struct ap_gpu_work *work, struct stretch *stretch, int64_t gemm_ns, struct attention *found)
+{
+    bool is_attention = stretch->has_softmax && stretch->gemm_ns >= 0 && stretch->between <= MAX_BETWEEN;
+    if (is_attention) {
+        found->count++;
+        found->scores_ns = ap_gpu_add_ns(work, found->scores_ns, stretch->between_ns);
+        found->gemm_ns = ap_gpu_add_ns(work, found->gemm_ns, ap_gpu_add_ns(work, stretch->gemm_ns, gemm_ns));
+    }
+    *stretch = (struct stretch){ .gemm_ns = is_attention ? 0 : gemm_ns }; /* no product counts twice */
+}
+
+static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, const struct ap_device_row *linked,
+                        unsigned softmax, struct attention *found)
+{
+    const struct ap_trace *trace = work->context->trace;
+    unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[linked->row]);
+    int64_t dur_ns = trace->events.dur_ns[linked->row];
+    if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_gemm) {
+        end_stretch(work, stretch, dur_ns, found);
+        return;
+    }
+    stretch->has_softmax |= subfamily == softmax && !is_of_loss(trace, linked);
+    stretch->between_ns = ap_gpu_add_ns(work, stretch->between_ns, dur_ns);
+    stretch->between += stretch->between < UINT32_MAX;
+}
+
+static enum ap_status find_attention(struct ap_gpu_work *work, struct attention *found, struct ap_error *reterr)
+{
+    const struct ap_part_context *context = work->context;
+    const struct ap_trace *trace = context->trace;
+    unsigned softmax = softmax_subfamily();
+    struct stretch *stretches; /* by track */
+    AP_TRY(AP_ALLOC(context->gate, stretches, context->facts->order.track_count, reterr));
+    for (size_t track = 0; track < context->facts->order.track_count; track++)
+        stretches[track] = (struct stretch){ .gemm_ns = -1 };
+    for (size_t i = 0; i < context->facts->links.count; i++) {
+        const struct ap_device_row *linked = &context->facts->links.rows[i];
+        if (ap_row_kind(trace->events.tag[linked->row]) == AP_KIND_kernel &&
+            ap_gpu_part(work, linked->row) == AP_GPU_COMPUTE)
+            take_kernel(work, &stretches[trace->events.track[linked->row]], linked, softmax, found);
+    }
+    AP_FREE(context->gate, stretches, context->facts->order.track_count);
+    return AP_OK;
+}
+
+enum ap_status ap_gpu_add_attention(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
+                                    struct ap_error *reterr)
+{
+    struct attention found = { .count = 0 };
+    struct ap_value *to = ap_add_object(model, gpu, "unfused_attention");
+    AP_TRY(find_attention(work, &found, reterr));
+    ap_add_count(model, to, "count", found.count);
+    ap_add_time(model, to, "scores_us", found.scores_ns);
+    ap_add_quotient(model, to, "scores_ratio", (double)found.scores_ns, (double)work->totals.busy_ns);
+    ap_add_time(model, to, "gemm_us", found.gemm_ns);
+    ap_add_time(model, to, "total_dur_us", ap_gpu_add_ns(work, found.scores_ns, found.gemm_ns));
+    return AP_OK;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT
+ * gpu_copies.c - copies by kind, as the trace names them: "Memcpy HtoD (Pageable -> Device)". Rates are total bytes over
+ * total time of the rows that tell their bytes: bytes over nanoseconds are decimal gigabytes over seconds. */
+#include <string.h>
+
+#include "cover.h"
+#include "gpu_work.h"
+#include "quantile.h"
+#include "sort.h"
+
+#include "poison.h"
+
+/* A copy below this size measures latency, not bandwidth. */
+#define LARGE_COPY_BYTES 65536
+
+/* ---- what a name says ---- */
+
+struct word {
+    const char *part, *meaning; /* part in lower case */
+};
+
+static const char *first_word(struct ap_text name, const struct word *words, size_t count, const char *otherwise)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ap_text_contains_folded(name, words[i].part))
+            return words[i].meaning;
+    return otherwise;
+}
+
+static const char *direction_of(struct ap_text name)
+{
+    static const struct word words[] = {
+        { "htod", "HtoD" }, { "hosttodevice", "HtoD" },   { "dtoh", "DtoH" }, { "devicetohost", "DtoH" },
+        { "dtod", "DtoD" }, { "devicetodevice", "DtoD" }, { "ptop", "PtoP" }, { "peertopeer", "PtoP" },
+        { "htoh", "HtoH" }, { "hosttohost", "HtoH" },
+    };
+    return first_word(name, words, AP_COUNT_OF(words), "other");
+}
+
+/* The kind of host memory, where there is any in the copy. */
+static const char *memory_of(struct ap_text name)
+{
+    static const struct word words[] = {
+        { "pageable", "pageable" },
+        { "pinned", "pinned" },
+        { "managed", "managed" },
+        { "unified", "managed" },
+    };
+    const char *direction = direction_of(name);
+    bool on_devices = strcmp(direction, "DtoD") == 0 || strcmp(direction, "PtoP") == 0;
+    return first_word(name, words, AP_COUNT_OF(words), on_devices ? "device" : "unknown");
+}
+
+/* ---- what was copied ---- */
+
+struct sums {
+    int64_t count, known_count, bytes, total_ns, large_count, exposed_ns; /* known: of rows that tell their bytes */
+};
+
+static void sums_add(struct ap_gpu_work *work, struct sums *to, const struct sums *more)
+{
+    to->count += more->count;
+    to->known_count += more->known_count;
+    to->large_count += more->large_count;
+    to->bytes = ap_gpu_add_ns(work, to->bytes, more->bytes);
+    to->total_ns = ap_gpu_add_ns(work, to->total_ns, more->total_ns);
+    to->exposed_ns = ap_gpu_add_ns(work, to->exposed_ns, more->exposed_ns);
+}
+
+static void sum_rows(struct ap_gpu_work *work, const struct ap_name_sums *names, struct sums *sums)
+{
+    const struct ap_trace *trace = work->context->trace;
+    for (size_t i = 0; i < trace->events.count; i++) {
+        if (ap_row_kind(trace->events.tag[i]) != AP_KIND_memcpy)
+            continue;
+        int64_t bytes = ap_row_bytes(trace, (uint32_t)i), dur_ns = trace->events.dur_ns[i];
+        struct sums row = { .count = 1, .total_ns = dur_ns };
+        if (bytes >= 0) {
+            row.bytes = bytes;
+            row.known_count = 1;
+            row.large_count = bytes >= LARGE_COPY_BYTES;
+        }
+        sums_add(work, &sums[ap_name_sums_number(names, trace->events.name[i])], &row);
+    }
+}
+
+/* ---- what of it was exposed ----
+ * Kernels and memsets cover a copy. How much of time t is covered up to then is known once all rows that start before t
+ * were seen. So each copy asks at its start and at its end. */
+
+struct copies {
+    const struct ap_trace *trace;
+    uint32_t *rows;      /* by start */
+    int64_t *exposed_ns; /* of each; until its end was reached: what was covered before its start */
+    uint32_t *by_end, *spare;
+    size_t count, bytes;
+};
+
+static bool end_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct copies *copies = context;
+    int64_t device_a = ap_row_device(copies->trace, copies->rows[a]);
+    int64_t device_b = ap_row_device(copies->trace, copies->rows[b]);
+    AP_SMALLER_FIRST(device_a, device_b);
+    int64_t end_a = ap_row_end_ns(copies->trace, copies->rows[a]), end_b = ap_row_end_ns(copies->trace, copies->rows[b]);
+    return end_a != end_b ? end_a < end_b : a < b;
+}
+
+static enum ap_status copies_init(struct copies *copies, const struct ap_gpu_work *work, struct ap_error *reterr)
+{
+    const struct ap_links *links = &work->context->facts->links;
+    *copies = (struct copies){ .trace = work->context->trace };
+    size_t count = 0;
+    for (size_t i = 0; i < links->count; i++)
+        count += ap_row_kind(copies->trace->events.tag[links->rows[i].row]) == AP_KIND_memcpy;
+    if (!count)
+        return AP_OK;
+    copies->bytes = count * (sizeof(int64_t) + 3 * sizeof(uint32_t));
+    copies->exposed_ns = ap_mem_resize(work->context->gate, NULL, 0, copies->bytes);
+    if (!copies->exposed_ns)
+        return ap_fail_memory(work->context->gate, reterr);
+    copies->rows = (uint32_t *)(void *)(copies->exposed_ns + count);
+    copies->by_end = copies->rows + count;
+    copies->spare = copies->by_end + count;
+    for (size_t i = 0; i < links->count; i++)
+        if (ap_row_kind(copies->trace->events.tag[links->rows[i].row]) == AP_KIND_memcpy) {
+            copies->by_end[copies->count] = (uint32_t)copies->count;
+            copies->rows[copies->count++] = links->rows[i].row;
+        }
+    ap_sort_indices(copies->by_end, count, copies->spare, end_before, copies);
+    return AP_OK;
+}
+
+/* Copies of the device that end by @at_ns, from @ended on. */
+static size_t close_copies(struct copies *copies, size_t ended, int64_t device, int64_t at_ns, const struct ap_cover *cover)
+{
+    for (; ended < copies->count; ended++) {
+        uint32_t copy = copies->by_end[ended], row = copies->rows[copy];
+        if (ap_row_device(copies->trace, row) != device || ap_row_end_ns(copies->trace, row) > at_ns)
+            break;
+        int64_t covered_ns = ap_cover_before(cover, ap_row_end_ns(copies->trace, row)) - copies->exposed_ns[copy];
+        copies->exposed_ns[copy] = copies->trace->events.dur_ns[row] - covered_ns;
+    }
+    return ended;
+}
+
+static void find_exposed(const struct ap_gpu_work *work, struct copies *copies)
+{
+    const struct ap_trace *trace = copies->trace;
+    const struct ap_links *links = &work->context->facts->links;
+    size_t started = 0, ended = 0;
+    for (size_t i = 0; i < links->count;) {
+        int64_t device = ap_row_device(trace, links->rows[i].row);
+        struct ap_cover cover = AP_COVER_EMPTY;
+        for (; i < links->count && ap_row_device(trace, links->rows[i].row) == device; i++) {
+            uint32_t row = links->rows[i].row;
+            int64_t start_ns = trace->events.start_ns[row];
+            ended = close_copies(copies, ended, device, start_ns - 1, &cover);
+            if (ap_row_kind(trace->events.tag[row]) == AP_KIND_memcpy)
+                copies->exposed_ns[started++] = ap_cover_before(&cover, start_ns);
+            else
+                ap_cover_add(&cover, start_ns, ap_row_end_ns(trace, row));
+        }
+        ended = close_copies(copies, ended, device, INT64_MAX, &cover);
+    }
+}
+
+static enum ap_status sum_exposed(struct ap_gpu_work *work, const struct ap_name_sums *names, struct sums *sums,
+                                  struct ap_error *reterr)
+{
+    struct copies copies;
+    AP_TRY(copies_init(&copies, work, reterr));
+    find_exposed(work, &copies);
+    for (size_t i = 0; i < copies.count; i++) {
+        struct sums *of_name = &sums[ap_name_sums_number(names, ap_row_name_id(copies.trace, copies.rows[i]))];
+        of_name->exposed_ns = ap_gpu_add_ns(work, of_name->exposed_ns, copies.exposed_ns[i]);
+    }
+    ap_mem_free(work->context->gate, copies.exposed_ns, copies.bytes);
+    return AP_OK;
+}
+
+/* ---- report ---- */
+
+/* No copies are no bytes; copies that do not tell their bytes are an unknown number. */
+static void add_bytes(struct ap_model *model, struct ap_value *to, const char *key, const struct sums *sums)
+{
+    ap_add_known_bytes(model, to, key, sums->known_count || !sums->count, sums->bytes);
+}
+
+static enum ap_status add_kinds(struct ap_gpu_work *work, const struct ap_name_sums *names, const struct sums *sums,
+                                struct ap_model *model, struct ap_value *gpu, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = work->context->trace;
+    struct ap_value *list = ap_add_list(model, gpu, "copies");
+    uint32_t *top;
+    size_t count;
+    AP_TRY(ap_name_sums_top(names, work->context->trace, work->context->options->top_n, &top, &count, reterr));
+    for (size_t i = 0; i < count; i++) {
+        const struct sums *of_name = &sums[top[i]];
+        struct ap_text name = ap_trace_text(trace, names->sums[top[i]].name);
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_text(model, row, "kind", name);
+        ap_add_string(model, row, "direction", direction_of(name));
+        ap_add_string(model, row, "memory", memory_of(name));
+        ap_add_count(model, row, "count", of_name->count);
+        add_bytes(model, row, "bytes", of_name);
+        ap_add_known_bytes(model, row, "mean_bytes", of_name->known_count,
+                           ap_mean(of_name->bytes, (uint64_t)of_name->known_count));
+        ap_add_count(model, row, "large_count", of_name->large_count);
+        ap_add_time(model, row, "total_dur_us", of_name->total_ns);
+        ap_add_time(model, row, "exposed_us", of_name->exposed_ns);
+        ap_add_count(model, row, "without_bytes_count", of_name->count - of_name->known_count);
+        ap_add_number_per(model, row, "gigabytes_per_s", (double)of_name->bytes,
+                          of_name->known_count ? (double)of_name->total_ns : 0);
+        ap_add_place(trace, names->sums[top[i]].longest, model, ap_add_object(model, row, "longest"));
+    }
+    AP_FREE(names->gate, top, count);
+    return AP_OK;
+}
+
+struct split {
+    const char *meaning, *count_key, *bytes_key, *time_key;
+    struct sums sums;
+};
+
+static void split_add(struct ap_gpu_work *work, struct split *splits, size_t split_count, const char *meaning,
+                      const struct sums *sums)
+{
+    for (size_t i = 0; i < split_count; i++)
+        if (strcmp(splits[i].meaning, meaning) == 0)
+            sums_add(work, &splits[i].sums, sums);
+}
+
+static void add_totals(struct ap_gpu_work *work, const struct ap_name_sums *names, const struct sums *sums,
+                       struct ap_model *model, struct ap_value *gpu)
+{
+    enum { HTOD, DTOH, DTOD, PAGEABLE, PINNED, SPLITS };
+    struct split splits[SPLITS] = {
+        [HTOD] = { .meaning = "HtoD", .count_key = "htod_count", .bytes_key = "htod_bytes", .time_key = "htod_dur_us" },
+        [DTOH] = { .meaning = "DtoH", .count_key = "dtoh_count", .bytes_key = "dtoh_bytes", .time_key = "dtoh_dur_us" },
+        [DTOD] = { .meaning = "DtoD", .count_key = "dtod_count", .bytes_key = "dtod_bytes", .time_key = "dtod_dur_us" },
+        [PAGEABLE] = { .meaning = "pageable",
+                       .count_key = "pageable_count",
+                       .bytes_key = "pageable_bytes",
+                       .time_key = "pageable_dur_us" },
+        [PINNED] = { .meaning = "pinned",
+                     .count_key = "pinned_count",
+                     .bytes_key = "pinned_bytes",
+                     .time_key = "pinned_dur_us" },
+    };
+    struct sums all = { .count = 0 };
+    for (size_t i = 0; i < names->count; i++) {
+        struct ap_text name = ap_trace_text(work->context->trace, names->sums[i].name);
+        sums_add(work, &all, &sums[i]);
+        split_add(work, splits, SPLITS, direction_of(name), &sums[i]);
+        split_add(work, splits, SPLITS, memory_of(name), &sums[i]);
+    }
+    struct ap_value *copies = ap_add_object(model, gpu, "memcpy");
+    ap_add_count(model, copies, "count", all.count);
+    ap_add_time(model, copies, "total_dur_us", all.total_ns);
+    add_bytes(model, copies, "bytes", &all);
+    ap_add_count(model, copies, "large_count", all.large_count);
+    ap_add_number_per(model, copies, "gigabytes_per_s", (double)all.bytes, all.known_count ? (double)all.total_ns : 0);
+    for (size_t i = 0; i < SPLITS; i++) {
+        ap_add_count(model, copies, splits[i].count_key, splits[i].sums.count);
+        add_bytes(model, copies, splits[i].bytes_key, &splits[i].sums);
+        ap_add_time(model, copies, splits[i].time_key, splits[i].sums.total_ns);
+    }
+    ap_add_time(model, copies, "device_dur_us", splits[DTOD].sums.total_ns);
+    ap_add_quotient(model, copies, "device_ratio", (double)splits[DTOD].sums.total_ns, (double)work->totals.busy_ns);
+    ap_add_time(model, copies, "busy_us", work->totals.memcpy_ns);
+    ap_add_time(model, copies, "exposed_us", work->totals.exposed_memcpy_ns);
+    ap_add_quotient(model, copies, "exposed_ratio", (double)work->totals.exposed_memcpy_ns, (double)work->totals.window_ns);
+    ap_add_time(model, copies, "overlap_us", work->totals.memcpy_overlap_ns);
+}
+
+static void add_memsets(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu)
+{
+    const struct ap_trace *trace = work->context->trace;
+    int64_t count = 0, total_ns = 0;
+    for (size_t row = 0; row < trace->events.count; row++) {
+        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_memset)
+            continue;
+        count++;
+        total_ns = ap_gpu_add_ns(work, total_ns, trace->events.dur_ns[row]);
+    }
+    struct ap_value *memsets = ap_add_object(model, gpu, "memset");
+    ap_add_count(model, memsets, "count", count);
+    ap_add_time(model, memsets, "total_dur_us", total_ns);
+}
+
+static enum ap_status add_copies(struct ap_gpu_work *work, struct ap_name_sums *names, struct ap_model *model,
+                                 struct ap_value *gpu, struct ap_error *reterr)
+{
+    AP_TRY(ap_name_sums_init(names, work->context->trace, work->context->gate, reterr));
+    AP_TRY(ap_name_sums_add_all(names, work->context->trace, AP_KIND_memcpy, reterr));
+    struct sums *sums;
+    AP_TRY(AP_ALLOC_CLEARED(names->gate, sums, names->count + 1, reterr));
+    sum_rows(work, names, sums);
+    enum ap_status status = sum_exposed(work, names, sums, reterr);
+    if (status == AP_OK) {
+        add_totals(work, names, sums, model, gpu);
+        status = add_kinds(work, names, sums, model, gpu, reterr);
+    }
+    AP_FREE(names->gate, sums, names->count + 1);
+    return status;
+}
+
+enum ap_status ap_gpu_add_copies(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
+                                 struct ap_error *reterr)
+{
+    struct ap_name_sums names = { .gate = work->context->gate };
+    enum ap_status status = add_copies(work, &names, model, gpu, reterr);
+    work->totals.overflowed |= names.overflowed;
+    ap_name_sums_release(&names);
+    if (status == AP_OK)
+        add_memsets(work, model, gpu);
+    return status;
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT
+ * gpu_kernels.c - kernels by name, by family and by subfamily: plain sums of every kernel row. */
+#include <stdio.h>
+#include <string.h>
+
+#include "gpu_work.h"
+#include "name_spreads.h"
+#include "quantile.h"
+#include "sort.h"
+
+#include "poison.h"
+
+/* ---- by name ---- */
+
+/* Of the kernels of one shown name. */
+struct grid {
+    double blocks_ns, occupancy_ns;
+    int64_t blocks_known_ns, occupancy_known_ns;
+};
+
+struct shown {
+    uint32_t *list; /* numbers in names */
+    size_t count;
+    uint32_t *of; /* by number in names: place in list + 1 */
+    struct grid *grids;
+};
+
+static void add_mean(double *sum, int64_t *known_ns, double value, int64_t dur_ns, bool *overflowed)
+{
+    if (value < 0 || dur_ns < 0)
+        return;
+    *sum += value * (double)dur_ns;
+    *known_ns = ap_add_sat(*known_ns, dur_ns, overflowed);
+}
+
+static enum ap_status measure_grids(struct ap_gpu_work *work, const struct ap_name_sums *names, struct shown *shown,
+                                    struct ap_error *reterr)
+{
+    const struct ap_trace *trace = work->context->trace;
+    struct ap_gate *gate = names->gate;
+    shown->of = ap_mem_cleared(gate, names->count * sizeof(shown->of[0]));
+    shown->grids = ap_mem_cleared(gate, shown->count * sizeof(shown->grids[0]));
+    if (!shown->of || !shown->grids)
+        return ap_fail_memory(gate, reterr);
+    for (size_t i = 0; i < shown->count; i++)
+        shown->of[shown->list[i]] = (uint32_t)i + 1;
+    for (size_t i = 0; i < trace->events.count; i++) {
+        if (ap_row_kind(trace->events.tag[i]) != AP_KIND_kernel)
+            continue;
+        uint32_t place = shown->of[ap_name_sums_number(names, trace->events.name[i])];
+        const struct ap_work_detail *detail = place ? ap_row_work(trace, (uint32_t)i) : NULL;
+        if (!detail)
+            continue;
+        struct grid *grid = &shown->grids[place - 1];
+        int64_t dur_ns = trace->events.dur_ns[i];
+        add_mean(&grid->blocks_ns, &grid->blocks_known_ns, ap_plain_figure(detail->as.grid.blocks_per_sm), dur_ns,
+                 &work->totals.overflowed);
+        add_mean(&grid->occupancy_ns, &grid->occupancy_known_ns, ap_plain_figure(detail->as.grid.occupancy_ratio), dur_ns,
+                 &work->totals.overflowed);
+    }
+    return AP_OK;
+}
+
+static void add_kernel(struct ap_gpu_work *work, const struct ap_name_sum *name, const struct grid *grid,
+                       const struct ap_name_spreads *spreads, struct ap_model *model, struct ap_value *list)
+{
+    const struct ap_trace *trace = work->context->trace;
+    unsigned told = work->context->facts->families.of_name[name->name];
+    unsigned subfamily = told & AP_KERNEL_SUBFAMILY_MASK;
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_text(model, row, "name", ap_trace_text(trace, name->name));
+    ap_add_string(model, row, "family", ap_kernel_family_name(ap_kernel_family_of(subfamily)));
+    ap_add_string(model, row, "subfamily", ap_kernel_subfamily_name(subfamily));
+    ap_add_bool(model, row, "communication", told & (AP_KERNEL_COMMUNICATION | AP_KERNEL_COLLECTIVE));
+    ap_add_bool(model, row, "tensor_core", told & AP_KERNEL_TENSOR_CORE);
+    ap_add_count(model, row, "count", name->count);
+    ap_add_time(model, row, "total_dur_us", name->total_ns);
+    ap_add_quotient(model, row, "share_ratio", (double)name->total_ns, (double)work->totals.kernel_ns);
+    ap_add_time(model, row, "mean_dur_us", ap_mean(name->total_ns, name->count));
+    ap_name_spreads_add(spreads, name->name, model, row);
+    ap_add_number_per(model, row, "mean_blocks_per_sm", grid->blocks_ns, (double)grid->blocks_known_ns);
+    ap_add_quotient(model, row, "occupancy_ratio", grid->occupancy_ns, (double)grid->occupancy_known_ns);
+    ap_add_place(trace, name->longest, model, ap_add_object(model, row, "longest"));
+}
+
+static enum ap_status add_shown(struct ap_gpu_work *work, const struct ap_name_sums *names, struct shown *shown,
+                                struct ap_model *model, struct ap_value *gpu, struct ap_error *reterr)
+{
+    struct ap_name_spreads spreads = { .gate = names->gate };
+    struct ap_value *list = ap_add_list(model, gpu, "kernels");
+    if (!shown->count)
+        return AP_OK;
+    AP_TRY(measure_grids(work, names, shown, reterr));
+    uint32_t *ids;
+    AP_TRY(AP_ALLOC(names->gate, ids, shown->count, reterr));
+    for (size_t i = 0; i < shown->count; i++)
+        ids[i] = names->sums[shown->list[i]].name;
+    enum ap_status status = ap_name_spreads_init(&spreads, work->context->trace, names->gate, ids, shown->count,
+                                                 AP_ROW_KIND_MASK, AP_KIND_kernel, reterr);
+    for (size_t i = 0; i < shown->count && status == AP_OK; i++)
+        add_kernel(work, &names->sums[shown->list[i]], &shown->grids[i], &spreads, model, list);
+    ap_name_spreads_release(&spreads);
+    AP_FREE(names->gate, ids, shown->count);
+    return status;
+}
+
+static enum ap_status add_by_name(struct ap_gpu_work *work, const struct ap_name_sums *names, int64_t *ret_top_ns,
+                                  struct ap_model *model, struct ap_value *gpu, struct ap_error *reterr)
+{
+    struct shown shown = { .list = NULL };
+    AP_TRY(ap_name_sums_top(names, work->context->trace, work->context->options->top_n, &shown.list, &shown.count, reterr));
+    *ret_top_ns = shown.count ? names->sums[shown.list[0]].total_ns : 0;
+    enum ap_status status = add_shown(work, names, &shown, model, gpu, reterr);
+    AP_FREE(names->gate, shown.grids, shown.count);
+    AP_FREE(names->gate, shown.of, names->count);
+    AP_FREE(names->gate, shown.list, shown.count);
+    return status;
+}
+
+/* ---- by family and subfamily ---- */
+
+struct sums {
+    int64_t kernels, count, total_ns; /* kernels: distinct names */
+};
+
+struct family_sums {
+    struct sums families[AP_KERNEL_FAMILY_COUNT_], subfamilies[AP_KERNEL_SUBFAMILY_MASK + 1];
+};
+
+static void sums_add(struct ap_gpu_work *work, struct sums *sums, const struct ap_name_sum *name)
+{
+    sums->kernels++;
+    sums->count += name->count;
+    sums->total_ns = ap_gpu_add_ns(work, sums->total_ns, name->total_ns);
+}
+
+static void sum_families(struct ap_gpu_work *work, const struct ap_name_sums *names, struct family_sums *sums)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, names->sums[i].name);
+        sums_add(work, &sums->subfamilies[subfamily], &names->sums[i]);
+        sums_add(work, &sums->families[ap_kernel_family_of(subfamily)], &names->sums[i]);
+    }
+}
+
+static bool sums_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct sums *sums = context;
+    AP_LARGER_FIRST(sums[a].total_ns, sums[b].total_ns);
+    return a < b;
+}
+
+static void add_sums(const struct ap_gpu_work *work, const struct sums *sums, struct ap_model *model, struct ap_value *row)
+{
+    ap_add_count(model, row, "kernels", sums->kernels);
+    ap_add_count(model, row, "count", sums->count);
+    ap_add_time(model, row, "total_dur_us", sums->total_ns);
+    ap_add_quotient(model, row, "share_ratio", (double)sums->total_ns, (double)work->totals.kernel_ns);
+}
+
+static size_t order_sums(const struct sums *sums, size_t count, uint32_t *order)
+{
+    uint32_t spare[AP_KERNEL_SUBFAMILY_MASK + 1];
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++)
+        if (sums[i].kernels)
+            order[used++] = (uint32_t)i;
+    ap_sort_indices(order, used, spare, sums_before, sums);
+    return used;
+}
+
+static void add_families(const struct ap_gpu_work *work, const struct family_sums *sums, struct ap_model *model,
+                         struct ap_value *gpu)
+{
+    uint32_t order[AP_KERNEL_SUBFAMILY_MASK + 1];
+    struct ap_value *list = ap_add_list(model, gpu, "families");
+    size_t count = order_sums(sums->families, AP_KERNEL_FAMILY_COUNT_, order);
+    for (size_t i = 0; i < count; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "family", ap_kernel_family_name((enum ap_kernel_family)order[i]));
+        add_sums(work, &sums->families[order[i]], model, row);
+    }
+}
+
+static void add_subfamilies(const struct ap_gpu_work *work, const struct family_sums *sums, struct ap_model *model,
+                            struct ap_value *gpu)
+{
+    uint32_t order[AP_KERNEL_SUBFAMILY_MASK + 1];
+    struct ap_value *list = ap_add_list(model, gpu, "subfamilies");
+    size_t count = order_sums(sums->subfamilies, AP_COUNT_OF(sums->subfamilies), order);
+    for (size_t i = 0; i < count; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "subfamily", ap_kernel_subfamily_name(order[i]));
+        ap_add_string(model, row, "family", ap_kernel_family_name(ap_kernel_family_of(order[i])));
+        add_sums(work, &sums->subfamilies[order[i]], model, row);
+    }
+}
+
+static int64_t subfamily_ns(const struct family_sums *sums, const char *name)
+{
+    unsigned subfamily = 1;
+    while (strcmp(ap_kernel_subfamily_name(subfamily), name) != 0)
+        subfamily++;
+    return sums->subfamilies[subfamily].total_ns;
+}
+
+/* Libraries run some convolutions as plain matrix multiplications: only the operator that launched them tells. */
+static enum ap_status sum_gemm_in_convolution(struct ap_gpu_work *work, int64_t *ret_ns, struct ap_error *reterr)
+{
+    enum { not_asked, no, yes };
+    const struct ap_trace *trace = work->context->trace;
+    const struct ap_links *links = &work->context->facts->links;
+    size_t bytes = ap_trace_id_count(trace);
+    uint8_t *is_convolution = ap_mem_resize(work->context->gate, NULL, 0, bytes); /* by name id of operators */
+    if (!is_convolution)
+        return ap_fail_memory(work->context->gate, reterr);
+    memset(is_convolution, not_asked, bytes);
+    *ret_ns = 0;
+    for (size_t i = 0; i < links->count; i++) {
+        uint32_t row = links->rows[i].row, op = links->rows[i].op;
+        if (op == AP_NO_ROW || ap_row_kind(trace->events.tag[row]) != AP_KIND_kernel ||
+            ap_kernel_family_of(ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[row])) !=
+                AP_KERNEL_FAMILY_gemm)
+            continue;
+        uint8_t *answer = &is_convolution[trace->events.name[op]];
+        if (*answer == not_asked)
+            *answer = ap_text_contains_folded(ap_row_name(trace, op), "conv") ? yes : no;
+        if (*answer == yes)
+            *ret_ns = ap_gpu_add_ns(work, *ret_ns, trace->events.dur_ns[row]);
+    }
+    ap_mem_free(work->context->gate, is_convolution, bytes);
+    return AP_OK;
+}
+
+static void add_share(const struct ap_gpu_work *work, const char *name, int64_t total_ns, struct ap_model *model,
+                      struct ap_value *shares)
+{
+    char key[64];
+    (void)snprintf(key, sizeof(key), "%s_us", name);
+    ap_add_time(model, shares, key, total_ns);
+    (void)snprintf(key, sizeof(key), "%s_ratio", name);
+    ap_add_quotient(model, shares, key, (double)total_ns, (double)work->totals.busy_ns);
+}
+
+static void add_family_shares(const struct ap_gpu_work *work, const struct family_sums *sums, int64_t gemm_in_convolution_ns,
+                              struct ap_model *model, struct ap_value *gpu)
+{
+    struct ap_value *shares = ap_add_object(model, gpu, "family_share");
+    for (int i = 0; i < AP_KERNEL_FAMILY_COUNT_; i++)
+        add_share(work, ap_kernel_family_key((enum ap_kernel_family)i), sums->families[i].total_ns, model, shares);
+    add_share(work, "pointwise", sums->families[AP_KERNEL_FAMILY_elementwise].total_ns - subfamily_ns(sums, "optimizer"),
+              model, shares);
+    add_share(work, "convolution_layout", subfamily_ns(sums, "convolution layout"), model, shares);
+    add_share(work, "gemm_in_convolution", gemm_in_convolution_ns, model, shares);
+    add_share(work, "softmax", subfamily_ns(sums, "softmax"), model, shares);
+    add_share(work, "copy_kernel", subfamily_ns(sums, "copy and fill"), model, shares);
+}
+
+/* ---- lists of names ---- */
+
+static void add_name_row(const struct ap_gpu_work *work, uint32_t name, int64_t count, int64_t total_ns,
+                         struct ap_model *model, struct ap_value *list)
+{
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_text(model, row, "name", ap_trace_text(work->context->trace, name));
+    ap_add_count(model, row, "count", count);
+    ap_add_time(model, row, "total_dur_us", total_ns);
+}
+
+/* The kernels of each name that @is_wanted, and only they. */
+static enum ap_status sum_rows(struct ap_gpu_work *work, bool (*is_wanted)(const struct ap_gpu_work *, uint32_t),
+                               struct ap_name_sums *wanted, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = work->context->trace;
+    for (size_t row = 0; row < trace->events.count; row++)
+        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_kernel && is_wanted(work, (uint32_t)row))
+            AP_TRY(ap_name_sums_add(wanted, trace, (uint32_t)row, reterr));
+    return AP_OK;
+}
+
+static bool is_communication(const struct ap_gpu_work *work, uint32_t row)
+{
+    return ap_kernel_is_communication(&work->context->facts->families, work->context->trace, row);
+}
+
+static bool is_unnamed(const struct ap_gpu_work *work, uint32_t row)
+{
+    return ap_kernel_subfamily_of(&work->context->facts->families, work->context->trace->events.name[row]) ==
+           ap_kernel_subfamily_count();
+}
+
+static enum ap_status add_names(struct ap_gpu_work *work, const struct ap_name_sums *names, struct sums *ret_sums,
+                                struct ap_model *model, struct ap_value *list, struct ap_error *reterr)
+{
+    uint32_t *top;
+    size_t count;
+    *ret_sums = (struct sums){ 0, 0, 0 };
+    for (size_t i = 0; i < names->count; i++)
+        sums_add(work, ret_sums, &names->sums[i]);
+    AP_TRY(ap_name_sums_top(names, work->context->trace, work->context->options->top_n, &top, &count, reterr));
+    for (size_t i = 0; i < count; i++)
+        add_name_row(work, names->sums[top[i]].name, names->sums[top[i]].count, names->sums[top[i]].total_ns, model, list);
+    AP_FREE(names->gate, top, count);
+    return AP_OK;
+}
+
+static enum ap_status add_names_of(struct ap_gpu_work *work, bool (*is_wanted)(const struct ap_gpu_work *, uint32_t),
+                                   struct sums *ret_sums, struct ap_model *model, struct ap_value *list,
+                                   struct ap_error *reterr)
+{
+    struct ap_name_sums names;
+    enum ap_status status = ap_name_sums_init(&names, work->context->trace, work->context->gate, reterr);
+    AP_AND_THEN(status, sum_rows(work, is_wanted, &names, reterr));
+    AP_AND_THEN(status, add_names(work, &names, ret_sums, model, list, reterr));
+    work->totals.overflowed |= names.overflowed;
+    ap_name_sums_release(&names);
+    return status;
+}
+
+static enum ap_status add_unnamed(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
+                                  struct ap_error *reterr)
+{
+    struct sums sums;
+    struct ap_value *unnamed = ap_add_object(model, gpu, "unnamed_family");
+    AP_TRY(add_names_of(work, is_unnamed, &sums, model, ap_add_list(model, unnamed, "names"), reterr));
+    add_sums(work, &sums, model, unnamed);
+    return AP_OK;
+}
+
+static enum ap_status add_communication(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
+                                        struct ap_error *reterr)
+{
+    struct ap_gpu_totals *totals = &work->totals;
+    struct ap_value *communication = ap_add_object(model, gpu, "communication");
+    struct sums sums;
+    AP_TRY(add_names_of(work, is_communication, &sums, model, ap_add_list(model, communication, "names"), reterr));
+    ap_add_count(model, communication, "count", sums.count);
+    ap_add_time(model, communication, "total_dur_us", sums.total_ns);
+    ap_add_time(model, communication, "busy_us", totals->communication_ns);
+    ap_add_time(model, communication, "exposed_us", totals->exposed_communication_ns);
+    ap_add_quotient(model, communication, "exposed_ratio", (double)totals->exposed_communication_ns,
+                    (double)totals->window_ns);
+    ap_add_time(model, communication, "overlap_us", totals->communication_overlap_ns);
+    ap_add_quotient(model, communication, "overlap_ratio", (double)totals->communication_overlap_ns,
+                    (double)totals->communication_ns);
+    return AP_OK;
+}
+
+/* ---- totals ---- */
+
+static void add_totals(struct ap_gpu_work *work, int64_t top_ns, struct ap_model *model, struct ap_value *gpu)
+{
+    const struct ap_events *events = &work->context->trace->events;
+    int64_t short_count = 0, short_ns = 0;
+    for (size_t row = 0; row < events->count; row++) {
+        if (ap_row_kind(events->tag[row]) != AP_KIND_kernel || events->dur_ns[row] >= AP_GPU_SHORT_KERNEL_NS)
+            continue;
+        short_count++;
+        short_ns = ap_gpu_add_ns(work, short_ns, events->dur_ns[row]);
+    }
+    struct ap_value *kernel = ap_add_object(model, gpu, "kernel");
+    double count = (double)work->totals.kernel_count, kernel_ns = (double)work->totals.kernel_ns;
+    ap_add_count(model, kernel, "count", work->totals.kernel_count);
+    ap_add_time(model, kernel, "total_dur_us", work->totals.kernel_ns);
+    ap_add_count(model, kernel, "short_count", short_count);
+    ap_add_quotient(model, kernel, "short_ratio", (double)short_count, count);
+    ap_add_time(model, kernel, "top_total_dur_us", top_ns);
+    ap_add_quotient(model, kernel, "top_share_ratio", (double)top_ns, kernel_ns);
+    struct ap_value *brief = ap_add_object(model, gpu, "short_kernels");
+    ap_add_count(model, brief, "count", short_count);
+    ap_add_quotient(model, brief, "ratio", (double)short_count, count);
+    ap_add_time(model, brief, "total_dur_us", short_ns);
+    ap_add_quotient(model, brief, "share_ratio", (double)short_ns, kernel_ns);
+}
+
+static enum ap_status add_kernels(struct ap_gpu_work *work, const struct ap_name_sums *names, struct ap_model *model,
+                                  struct ap_value *gpu, struct ap_error *reterr)
+{
+    struct family_sums sums;
+    int64_t top_ns, gemm_in_convolution_ns = 0;
+    memset(&sums, 0, sizeof(sums));
+    sum_families(work, names, &sums);
+    AP_TRY(add_by_name(work, names, &top_ns, model, gpu, reterr));
+    AP_TRY(sum_gemm_in_convolution(work, &gemm_in_convolution_ns, reterr));
+    add_totals(work, top_ns, model, gpu);
+    add_families(work, &sums, model, gpu);
+    add_subfamilies(work, &sums, model, gpu);
+    add_family_shares(work, &sums, gemm_in_convolution_ns, model, gpu);
+    return AP_OK;
+}
+
+enum ap_status ap_gpu_add_kernels(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
+                                  struct ap_error *reterr)
+{
+    struct ap_name_sums names;
+    enum ap_status status = ap_name_sums_init(&names, work->context->trace, work->context->gate, reterr);
+    AP_AND_THEN(status, ap_name_sums_add_all(&names, work->context->trace, AP_KIND_kernel, reterr));
+    AP_AND_THEN(status, add_kernels(work, &names, model, gpu, reterr));
+    work->totals.overflowed |= names.overflowed;
+    ap_name_sums_release(&names);
+    AP_TRY(status);
+    AP_TRY(add_unnamed(work, model, gpu, reterr));
+    return add_communication(work, model, gpu, reterr);
+}

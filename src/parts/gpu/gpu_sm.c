@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ * gpu_sm.c - how well kernels fill the multiprocessors, as far as their grids tell. Kernels of AMD devices and rows without
+ * these numbers tell nothing: what is then unknown is null. */
+
+#include "gpu_work.h"
+
+#include "poison.h"
+
+struct sm_sums {
+    double blocks_ns, occupancy_ns; /* weighted by duration */
+    int64_t blocks_known_ns, occupancy_known_ns, small_grid_ns, computing_known_ns;
+    int64_t tensor_core_ns, eligible_ns, plain_ns;
+};
+
+static double blocks_per_sm(const struct ap_trace *trace, uint32_t row)
+{
+    const struct ap_work_detail *detail = ap_row_work(trace, row);
+    return detail ? ap_plain_figure(detail->as.grid.blocks_per_sm) : -1;
+}
+
+static void take_grid(struct ap_gpu_work *work, struct sm_sums *sums, uint32_t row, int64_t dur_ns)
+{
+    const struct ap_trace *trace = work->context->trace;
+    const struct ap_work_detail *detail = ap_row_work(trace, row);
+    double blocks = blocks_per_sm(trace, row), occupancy = detail ? ap_plain_figure(detail->as.grid.occupancy_ratio) : -1;
+    if (occupancy >= 0) {
+        sums->occupancy_ns += occupancy * (double)dur_ns;
+        sums->occupancy_known_ns = ap_gpu_add_ns(work, sums->occupancy_known_ns, dur_ns);
+    }
+    if (blocks < 0)
+        return;
+    sums->blocks_ns += blocks * (double)dur_ns;
+    sums->blocks_known_ns = ap_gpu_add_ns(work, sums->blocks_known_ns, dur_ns);
+    if (ap_kernel_is_communication(&work->context->facts->families, trace, row))
+        return;
+    sums->computing_known_ns = ap_gpu_add_ns(work, sums->computing_known_ns, dur_ns);
+    if (blocks < 1)
+        sums->small_grid_ns = ap_gpu_add_ns(work, sums->small_grid_ns, dur_ns);
+}
+
+static void take_kernels(struct ap_gpu_work *work, struct sm_sums *sums)
+{
+    const struct ap_trace *trace = work->context->trace;
+    for (size_t i = 0; i < trace->events.count; i++) {
+        uint32_t row = (uint32_t)i;
+        int64_t dur_ns = trace->events.dur_ns[row];
+        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_kernel || dur_ns < 0)
+            continue;
+        unsigned told = work->context->facts->families.of_name[trace->events.name[row]];
+        if (told & AP_KERNEL_TENSOR_CORE)
+            sums->tensor_core_ns = ap_gpu_add_ns(work, sums->tensor_core_ns, dur_ns);
+        if (told & AP_KERNEL_PLAIN)
+            sums->plain_ns = ap_gpu_add_ns(work, sums->plain_ns, dur_ns);
+        if (told & AP_KERNEL_ELIGIBLE)
+            sums->eligible_ns = ap_gpu_add_ns(work, sums->eligible_ns, dur_ns);
+        take_grid(work, sums, row, dur_ns);
+    }
+}
+
+/* ---- estimated efficiency: at each instant the kernel that fills the most multiprocessors, min(blocks per SM, 1) ---- */
+
+struct running {
+    double filled;
+    int64_t end_ns;
+};
+
+/* A heap with the kernel that fills most on top; those that have ended are dropped when they come up. */
+struct heap {
+    struct running *running;
+    size_t count, capacity;
+};
+
+static enum ap_status push(struct heap *heap, struct ap_gate *gate, struct running kernel, struct ap_error *reterr)
+{
+    AP_TRY(AP_RESERVE(gate, heap->running, heap->capacity, heap->count + 1, reterr));
+    size_t at = heap->count++;
+    while (at && heap->running[(at - 1) / 2].filled < kernel.filled) {
+        heap->running[at] = heap->running[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap->running[at] = kernel;
+    return AP_OK;
+}
+
+static void pop(struct heap *heap)
+{
+    struct running last = heap->running[--heap->count];
+    size_t at = 0, below;
+    while ((below = 2 * at + 1) < heap->count) {
+        if (below + 1 < heap->count && heap->running[below + 1].filled > heap->running[below].filled)
+            below++;
+        if (heap->running[below].filled <= last.filled)
+            break;
+        heap->running[at] = heap->running[below];
+        at = below;
+    }
+    if (heap->count)
+        heap->running[at] = last;
+}
+
+/* Time from @from_ns to @to_ns, weighted by what is filled; no kernel starts in between. */
+static double filled_ns(struct heap *heap, int64_t from_ns, int64_t to_ns)
+{
+    double sum = 0;
+    while (heap->count && from_ns < to_ns) {
+        struct running top = heap->running[0];
+        int64_t until_ns = top.end_ns < to_ns ? top.end_ns : to_ns;
+        if (until_ns > from_ns) {
+            sum += top.filled * (double)(until_ns - from_ns);
+            from_ns = until_ns;
+        }
+        if (top.end_ns <= from_ns)
+            pop(heap);
+    }
+    return sum;
+}
+
+static enum ap_status sum_filled(const struct ap_gpu_work *work, struct heap *heap, double *ret_filled_ns,
+                                 struct ap_error *reterr)
+{
+    const struct ap_trace *trace = work->context->trace;
+    const struct ap_links *links = &work->context->facts->links;
+    int64_t at_ns = INT64_MIN, device = -1;
+    double sum = 0;
+    for (size_t i = 0; i < links->count; i++) {
+        uint32_t row = links->rows[i].row;
+        if (ap_row_device(trace, row) != device) {
+            sum += filled_ns(heap, at_ns, INT64_MAX);
+            device = ap_row_device(trace, row);
+        }
+        double blocks = ap_row_kind(trace->events.tag[row]) == AP_KIND_kernel ? blocks_per_sm(trace, row) : -1;
+        if (blocks < 0)
+            continue;
+        int64_t start_ns = trace->events.start_ns[row];
+        sum += filled_ns(heap, at_ns, start_ns);
+        at_ns = start_ns;
+        struct running kernel = { blocks < 1 ? blocks : 1, start_ns + trace->events.dur_ns[row] };
+        AP_TRY(push(heap, work->context->gate, kernel, reterr));
+    }
+    *ret_filled_ns = sum + filled_ns(heap, at_ns, INT64_MAX);
+    return AP_OK;
+}
+
+static enum ap_status add_efficiency(struct ap_gpu_work *work, const struct sm_sums *sums, struct ap_model *model,
+                                     struct ap_value *sm, struct ap_error *reterr)
+{
+    struct heap heap = { NULL, 0, 0 };
+    double filled = 0;
+    enum ap_status status = sum_filled(work, &heap, &filled, reterr);
+    AP_FREE(work->context->gate, heap.running, heap.capacity);
+    ap_add_quotient(model, sm, "estimated_efficiency_ratio", filled,
+                    sums->blocks_known_ns ? (double)work->totals.window_ns : 0);
+    return status;
+}
+
+enum ap_status ap_gpu_add_sm(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu, struct ap_error *reterr)
+{
+    struct sm_sums sums = { .blocks_ns = 0 };
+    double kernel_ns = (double)work->totals.kernel_ns;
+    take_kernels(work, &sums);
+    struct ap_value *sm = ap_add_object(model, gpu, "sm");
+    ap_add_time(model, sm, "tensor_core_us", sums.tensor_core_ns);
+    ap_add_quotient(model, sm, "tensor_core_ratio", (double)sums.tensor_core_ns, kernel_ns);
+    ap_add_time(model, sm, "tensor_core_eligible_us", sums.eligible_ns);
+    ap_add_quotient(model, sm, "eligible_ratio", (double)sums.eligible_ns, kernel_ns);
+    ap_add_time(model, sm, "without_tensor_core_us", sums.plain_ns);
+    ap_add_quotient(model, sm, "without_tensor_core_ratio", (double)sums.plain_ns, kernel_ns);
+    ap_add_quotient(model, sm, "tensor_core_of_eligible_ratio", (double)sums.tensor_core_ns, (double)sums.eligible_ns);
+    ap_add_quotient(model, sm, "known_ratio", (double)sums.blocks_known_ns, kernel_ns);
+    ap_add_number_per(model, sm, "mean_blocks_per_sm", sums.blocks_ns, (double)sums.blocks_known_ns);
+    ap_add_quotient(model, sm, "occupancy_ratio", sums.occupancy_ns, (double)sums.occupancy_known_ns);
+    AP_TRY(add_efficiency(work, &sums, model, sm, reterr));
+    ap_add_known_time(model, sm, "small_grid_us", sums.computing_known_ns, sums.small_grid_ns);
+    ap_add_quotient(model, sm, "small_grid_ratio", (double)sums.small_grid_ns, (double)sums.computing_known_ns);
+    return AP_OK;
+}

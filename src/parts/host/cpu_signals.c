@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ * part_signals.c - how often and how long the patterns of signals.def were seen. */
+#include "cover.h"
+#include "name_pattern.h"
+#include "cpu_part.h"
+#include "per_step.h"
+
+#include "poison.h"
+
+enum { WHERE_op = 1, WHERE_annotation = 2, WHERE_runtime = 4, WHERE_host = 7, WHERE_python = 8, WHERE_overhead = 16 };
+
+#define AP_SIGNAL(id, where, patterns, sentence) { #id, WHERE_##where },
+static const struct {
+    const char *id;
+    unsigned where;
+} signals[] = {
+#include "signals.def"
+};
+#undef AP_SIGNAL
+#define AP_SIGNAL(id, where, patterns, sentence) SIGNAL_##id,
+enum {
+#include "signals.def"
+    SIGNAL_COUNT
+};
+#undef AP_SIGNAL
+/* Behind the signals: operators that begin by copying the bias into their result, which is no copy that a program asks for.
+ */
+#define AP_SIGNAL(id, where, patterns, sentence) patterns,
+static const char *const signal_patterns[] = {
+#include "signals.def"
+    "aten::addmm|aten::addbmm|aten::baddbmm|aten::addmv|aten::addr",
+};
+#undef AP_SIGNAL
+#define FILLS_BY_COPY (UINT64_C(1) << SIGNAL_COUNT)
+_Static_assert(AP_COUNT_OF(signals) == SIGNAL_COUNT, "one line each");
+_Static_assert(SIGNAL_COUNT <= 62, "a name's signals are bits of a word; one bit says that it was looked at");
+#define LOOKED_AT (UINT64_C(1) << 63)
+
+struct signal_totals {
+    uint64_t count, step_count; /* of them in the steps that count */
+    int64_t union_ns;
+    int64_t covered_to_ns; /* on the thread being read */
+    uint32_t longest;      /* row; AP_NO_ROW = none yet */
+};
+
+static unsigned where_of(enum ap_event_kind kind)
+{
+    switch (kind) {
+    case AP_KIND_operator: return WHERE_op;
+    case AP_KIND_annotation: return WHERE_annotation;
+    case AP_KIND_runtime: return WHERE_runtime;
+    case AP_KIND_python: return WHERE_python;
+    case AP_KIND_overhead: return WHERE_overhead;
+    default: return 0;
+    }
+}
+
+/* The signals that rows of each kind can be. */
+static void fill_bits_of_kind(uint64_t bits_of_kind[AP_ROW_KIND_MASK + 1])
+{
+    for (unsigned kind = 0; kind <= AP_ROW_KIND_MASK; kind++) {
+        bits_of_kind[kind] = 0;
+        for (size_t i = 0; i < SIGNAL_COUNT; i++)
+            if (signals[i].where & where_of((enum ap_event_kind)kind))
+                bits_of_kind[kind] |= UINT64_C(1) << i;
+    }
+}
+
+/* Of equally long ones the earlier in the file. */
+static bool is_longer(const struct ap_trace *trace, uint32_t row, uint32_t than)
+{
+    if (than == AP_NO_ROW || trace->events.dur_ns[row] != trace->events.dur_ns[than])
+        return than == AP_NO_ROW || trace->events.dur_ns[row] > trace->events.dur_ns[than];
+    return row < than;
+}
+
+static void add_longest(const struct ap_trace *trace, uint32_t row, struct ap_model *model, struct ap_value *signal)
+{
+    if (row == AP_NO_ROW) {
+        ap_add_null(model, signal, "longest");
+        return;
+    }
+    struct ap_value *longest = ap_add_object(model, signal, "longest");
+    ap_add_text(model, longest, "name", ap_row_name(trace, row));
+    ap_add_place(trace, row, model, longest);
+}
+
+/* @counted: in a step that counts. */
+static void take_row(const struct ap_trace *trace, uint32_t row, uint64_t bits, bool counted, struct signal_totals *totals,
+                     bool *overflowed)
+{
+    int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
+    for (; bits; bits &= bits - 1) {
+        struct signal_totals *total = &totals[__builtin_ctzll(bits)];
+        total->count++;
+        total->step_count += counted;
+        if (is_longer(trace, row, total->longest))
+            total->longest = row;
+        total->union_ns = ap_add_sat(total->union_ns, ap_cover_extend(&total->covered_to_ns, start_ns, end_ns), overflowed);
+    }
+}
+
+/* Which signals were seen beginning in each step, as bits. */
+struct seen {
+    struct ap_per_step per_step;
+    uint64_t *of_step; /* the last entry: outside of the steps */
+};
+
+static void add_steps_ratio(const struct seen *seen, size_t signal, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_steps *steps = seen->per_step.steps;
+    uint64_t with = 0;
+    for (size_t i = 0; i < steps->count; i++)
+        with += (seen->per_step.every || ap_step_is_steady(&steps->steps[i])) && (seen->of_step[i] >> signal & 1);
+    ap_add_quotient(model, to, "steps_ratio", (double)with, (double)seen->per_step.count);
+}
+
+/* The signals of a row: those of its name, less what is the work of the operator around it. */
+static uint64_t signals_of(const struct ap_part_context *context, const uint64_t *bits_of_name, uint32_t row)
+{
+    const struct ap_trace *trace = context->trace;
+    uint64_t bits = bits_of_name[trace->events.name[row]] & ~(LOOKED_AT | FILLS_BY_COPY);
+    if (!(bits >> SIGNAL_copy & 1))
+        return bits;
+    uint32_t around = ap_host_around(&context->facts->tree, trace, row, 1u << AP_KIND_operator);
+    bool is_fill = around != AP_NO_ROW && bits_of_name[trace->events.name[around]] & FILLS_BY_COPY;
+    return is_fill ? bits & ~(UINT64_C(1) << SIGNAL_copy) : bits;
+}
+
+static void take_rows(struct ap_part_context *context, const struct ap_name_patterns *patterns, uint64_t *bits_of_name,
+                      struct signal_totals *totals, const struct seen *seen)
+{
+    const struct ap_trace *trace = context->trace;
+    const struct ap_row_order *order = &context->facts->order;
+    struct ap_step_cursor step = { &context->facts->steps, 0 };
+    uint64_t bits_of_kind[AP_ROW_KIND_MASK + 1];
+    fill_bits_of_kind(bits_of_kind);
+    for (size_t track = 0; track < order->track_count; track++) {
+        for (size_t i = 0; i < SIGNAL_COUNT; i++)
+            totals[i].covered_to_ns = INT64_MIN;
+        for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+            uint32_t row = order->rows[at], name = trace->events.name[row];
+            uint64_t possible = bits_of_kind[ap_row_kind(trace->events.tag[row])];
+            if (!possible)
+                continue;
+            if (!bits_of_name[name])
+                bits_of_name[name] = LOOKED_AT | ap_name_patterns_all(patterns, ap_row_name(trace, row));
+            if (!(bits_of_name[name] & possible))
+                continue;
+            uint64_t bits = signals_of(context, bits_of_name, row) & possible;
+            size_t at_step = ap_step_cursor_at(&step, trace->events.start_ns[row]);
+            take_row(trace, row, bits, ap_per_step_counts(&seen->per_step, at_step), totals, &context->overflowed);
+            seen->of_step[at_step] |= bits;
+        }
+    }
+}
+
+static void add_signals(const struct ap_part_context *context, const struct signal_totals *totals, const struct seen *seen,
+                        struct ap_model *model, struct ap_value *parent)
+{
+    struct ap_value *object = ap_add_object(model, parent, "signals");
+    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
+        struct ap_value *signal = ap_add_object(model, object, signals[i].id);
+        ap_add_count(model, signal, "count", (int64_t)totals[i].count);
+        ap_add_time(model, signal, "total_dur_us", totals[i].union_ns);
+        ap_add_quotient(model, signal, "window_share_ratio", (double)totals[i].union_ns,
+                        context->facts->window_ns > 0 ? (double)context->facts->window_ns : 0);
+        ap_add_number_per(model, signal, "per_step", (double)totals[i].step_count, (double)seen->per_step.count);
+        add_steps_ratio(seen, i, model, signal);
+        add_longest(context->trace, totals[i].longest, model, signal);
+    }
+}
+
+enum ap_status ap_cpu_add_signals(struct ap_part_context *context, struct ap_model *model, struct ap_value *parent,
+                                  struct ap_error *reterr)
+{
+    struct signal_totals totals[SIGNAL_COUNT];
+    size_t name_count = ap_trace_id_count(context->trace);
+    struct ap_name_patterns patterns;
+    for (size_t i = 0; i < SIGNAL_COUNT; i++)
+        totals[i] = (struct signal_totals){ .longest = AP_NO_ROW };
+    enum ap_status status =
+        ap_name_patterns_init(&patterns, context->gate, signal_patterns, AP_COUNT_OF(signal_patterns), reterr);
+    uint64_t *bits_of_name = ap_mem_cleared(context->gate, name_count * sizeof(bits_of_name[0]));
+    size_t seen_bytes = (context->facts->steps.count + 1) * sizeof(uint64_t);
+    struct seen seen = { ap_per_step_of(&context->facts->steps), ap_mem_cleared(context->gate, seen_bytes) };
+    if ((!bits_of_name || !seen.of_step) && status == AP_OK)
+        status = ap_fail_memory(context->gate, reterr);
+    if (status == AP_OK)
+        take_rows(context, &patterns, bits_of_name, totals, &seen);
+    ap_name_patterns_release(&patterns);
+    AP_FREE(context->gate, bits_of_name, name_count);
+    if (status == AP_OK)
+        add_signals(context, totals, &seen, model, parent);
+    ap_mem_free(context->gate, seen.of_step, seen_bytes);
+    return status;
+}

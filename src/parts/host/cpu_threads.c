@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ * part_threads.c - which threads do the work of the host. */
+#include "cover.h"
+#include "cpu_part.h"
+#include "sort.h"
+
+#include "poison.h"
+
+struct ranking {
+    const struct ap_trace *trace;
+    const struct ap_thread_stats *threads;
+};
+
+static bool total_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ranking *ranking = context;
+    const struct ap_thread_stats *x = &ranking->threads[a], *y = &ranking->threads[b];
+    if (!x->cpu_rows != !y->cpu_rows)
+        return x->cpu_rows;
+    return x->cpu_total_ns != y->cpu_total_ns ? x->cpu_total_ns > y->cpu_total_ns : a < b;
+}
+
+static bool busy_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ranking *ranking = context;
+    const struct ap_thread_stats *x = &ranking->threads[a], *y = &ranking->threads[b];
+    if (!x->operator_rows != !y->operator_rows)
+        return x->operator_rows;
+    return x->busy_ns != y->busy_ns ? x->busy_ns > y->busy_ns : a < b;
+}
+
+static struct ap_value *add_thread(struct ap_part_context *context, uint32_t index, struct ap_model *model,
+                                   struct ap_value *list)
+{
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_track(context->trace, index, model, row);
+    return row;
+}
+
+static void add_details(struct ap_part_context *context, uint32_t index, struct ap_model *model, struct ap_value *row)
+{
+    const struct ap_thread_stats *thread = &context->facts->ops.threads[index];
+    ap_add_name(context->trace, model, row, "name", context->trace->tracks[index].label.id);
+    ap_add_known_count(model, row, "sort_index", context->trace->tracks[index].has_sort_index,
+                       context->trace->tracks[index].sort_index);
+    ap_add_count(model, row, "operator_events", (int64_t)thread->operator_rows);
+    ap_add_time(model, row, "total_dur_us", thread->operator_total_ns);
+    ap_add_time(model, row, "busy_us", thread->busy_ns);
+    ap_add_quotient(model, row, "window_share_ratio", (double)thread->busy_ns,
+                    context->facts->window_ns > 0 ? (double)context->facts->window_ns : 0);
+}
+
+static enum ap_status add_threads(struct ap_part_context *context, bool by_total, struct ap_model *model,
+                                  struct ap_value *parent, struct ap_error *reterr)
+{
+    struct ranking ranking = { context->trace, context->facts->ops.threads };
+    struct ap_value *list = ap_add_list(model, parent, by_total ? "top_threads" : "threads");
+    uint32_t *order;
+    size_t count;
+    AP_TRY(ap_top_indices(context->gate, (uint32_t)context->facts->ops.thread_count, context->options->top_n,
+                          by_total ? total_before : busy_before, &ranking, &order, &count, reterr));
+    for (size_t i = 0; i < count; i++) {
+        const struct ap_thread_stats *thread = &context->facts->ops.threads[order[i]];
+        if (!(by_total ? thread->cpu_rows : thread->operator_rows))
+            break;
+        struct ap_value *row = add_thread(context, order[i], model, list);
+        if (by_total)
+            ap_add_time(model, row, "total_dur_us", thread->cpu_total_ns);
+        else
+            add_details(context, order[i], model, row);
+    }
+    AP_FREE(context->gate, order, count);
+    return AP_OK;
+}
+
+/* A gap as long as this between operators is work of the host; a shorter one is what calling them from Python takes. */
+#define LONG_GAP_NS 500000
+
+struct host_union {
+    int64_t busy_ns;      /* at least one thread has an operator open */
+    int64_t long_gaps_ns; /* none has, for long */
+};
+
+/* Both within a window whose length is known, so that the difference fits. */
+static int64_t long_gap(int64_t from_ns, int64_t to_ns)
+{
+    return to_ns > from_ns && to_ns - from_ns >= LONG_GAP_NS ? to_ns - from_ns : 0;
+}
+
+static enum ap_status union_of_all(struct ap_part_context *context, struct host_union *ret_union, struct ap_error *reterr)
+{
+    const struct ap_events *events = &context->trace->events;
+    uint32_t *rows;
+    size_t count;
+    AP_TRY(ap_rows_by_start(&context->facts->order, context->trace, 1u << AP_KIND_operator, AP_ROWS_OUTERMOST_BY_START,
+                            &rows, &count, reterr));
+    struct ap_cover busy = AP_COVER_EMPTY;
+    int64_t long_gaps_ns = 0, to_ns = context->trace->window_start_ns;
+    for (size_t i = 0; i < count; i++) {
+        int64_t start_ns = events->start_ns[rows[i]];
+        if (context->facts->window_ns >= 0)
+            long_gaps_ns += long_gap(to_ns, start_ns);
+        ap_cover_add(&busy, start_ns, ap_row_end_ns(context->trace, rows[i]));
+        to_ns = busy.to_ns > to_ns ? busy.to_ns : to_ns;
+    }
+    if (count && context->facts->window_ns >= 0)
+        long_gaps_ns += long_gap(to_ns, context->trace->window_end_ns);
+    AP_FREE(context->gate, rows, count);
+    *ret_union = (struct host_union){ busy.sum_ns, long_gaps_ns };
+    return AP_OK;
+}
+
+static enum ap_status add_thread_summary(struct ap_part_context *context, struct ap_model *model, struct ap_value *parent,
+                                         struct ap_error *reterr)
+{
+    int64_t busiest_ns = 0, sum_ns = 0, threads = 0;
+    struct host_union all;
+    for (size_t i = 0; i < context->facts->ops.thread_count; i++) {
+        const struct ap_thread_stats *thread = &context->facts->ops.threads[i];
+        threads += thread->operator_rows != 0;
+        sum_ns = ap_add_sat(sum_ns, thread->busy_ns, &context->overflowed);
+        busiest_ns = thread->busy_ns > busiest_ns ? thread->busy_ns : busiest_ns;
+    }
+    AP_TRY(union_of_all(context, &all, reterr));
+    struct ap_value *summary = ap_add_object(model, parent, "thread_summary");
+    ap_add_count(model, summary, "threads", threads);
+    if (!threads || context->facts->window_ns < 0) {
+        static const char *const unknown[] = { "busiest_busy_us", "busiest_window_ratio", "busiest_share_ratio", "idle_us",
+                                               "long_gaps_us" };
+        for (size_t i = 0; i < AP_COUNT_OF(unknown); i++)
+            ap_add_null(model, summary, unknown[i]);
+        return AP_OK;
+    }
+    ap_add_time(model, summary, "busiest_busy_us", busiest_ns);
+    ap_add_quotient(model, summary, "busiest_window_ratio", (double)busiest_ns, (double)context->facts->window_ns);
+    ap_add_quotient(model, summary, "busiest_share_ratio", (double)busiest_ns, (double)sum_ns);
+    ap_add_time(model, summary, "idle_us", context->facts->window_ns - all.busy_ns);
+    ap_add_time(model, summary, "long_gaps_us", all.long_gaps_ns);
+    return AP_OK;
+}
+
+enum ap_status ap_cpu_add_threads(struct ap_part_context *context, struct ap_model *model, struct ap_value *parent,
+                                  struct ap_error *reterr)
+{
+    AP_TRY(add_threads(context, true, model, parent, reterr));
+    AP_TRY(add_threads(context, false, model, parent, reterr));
+    return add_thread_summary(context, model, parent, reterr);
+}

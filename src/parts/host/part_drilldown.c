@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ * report_drilldown.c - from the whole run to single operations: kind of step, phase, component, operation. Each level is
+ * short and adds up to the row above it. */
+#include "host_part.h"
+#include "sort.h"
+
+#include "poison.h"
+
+/* Rows of a level beside "other"; rows below this share of the whole are not divided further. */
+#define LEVEL_ROWS 7
+#define DIVIDED_PERCENT 1
+
+enum level { LEVEL_STEP, LEVEL_PHASE, LEVEL_COMPONENT, LEVEL_OPERATION, LEVEL_COUNT };
+
+static const char *const level_names[] = { "step", "phase", "component", "operation" };
+static const char *const step_names[] = { "whole trace", "steady steps", "cold step", "cut steps", "outside steps" };
+_Static_assert(AP_COUNT_OF(step_names) == AP_STEP_CLASS_COUNT_, "one name for each");
+
+/* Components: families of operators, then subfamilies of kernels for work that no operator launched. */
+#define KERNEL_COMPONENT 64u
+
+/* One operation of one component in one phase of one kind of step, with its sums on each level. */
+struct leaf {
+    uint32_t keys[LEVEL_COUNT];
+    int64_t ns[LEVEL_COUNT]; /* of all leaves with the same keys up to this level */
+};
+
+struct leaves {
+    struct ap_gate *gate;
+    const struct ap_trace *trace;
+    struct ap_pair_map map; /* (step and phase and component, name) */
+    struct leaf *leaves;
+    size_t capacity;
+    int64_t total_ns;
+    uint32_t phase; /* the only one that is wanted; AP_PHASE_COUNT_ = all are */
+    bool overflowed;
+};
+
+static enum ap_status add_leaf(struct leaves *leaves, uint32_t slot, uint32_t component, uint32_t name, int64_t ns,
+                               struct ap_error *reterr)
+{
+    uint32_t number, before = leaves->map.count;
+    if (leaves->phase != AP_PHASE_COUNT_ && leaves->phase != slot % AP_PHASE_COUNT_)
+        return AP_OK;
+    AP_TRY(ap_pair_map_add(&leaves->map, slot << 8 | component, name, &number, reterr));
+    AP_TRY(AP_RESERVE(leaves->gate, leaves->leaves, leaves->capacity, leaves->map.count, reterr));
+    struct leaf *leaf = &leaves->leaves[number];
+    if (number == before)
+        *leaf = (struct leaf){ { slot / AP_PHASE_COUNT_, slot % AP_PHASE_COUNT_, component, name }, { 0, 0, 0, 0 } };
+    leaf->ns[LEVEL_OPERATION] = ap_add_sat(leaf->ns[LEVEL_OPERATION], ns, &leaves->overflowed);
+    leaves->total_ns = ap_add_sat(leaves->total_ns, ns, &leaves->overflowed);
+    return AP_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------- collecting */
+
+static enum ap_status add_device_leaf(struct ap_part_context *context, struct leaves *leaves,
+                                      const struct ap_device_row *linked, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = context->trace;
+    uint32_t cause = ap_work_cause(trace, linked), name = trace->events.name[linked->row];
+    enum ap_step_class step =
+        context->facts->steps.count ? AP_STEP_outside : AP_STEP_whole; /* the GPU runs behind the host */
+    if (cause != AP_NO_ROW)
+        step = ap_step_class_at(&context->facts->steps, trace->events.start_ns[cause]);
+    enum ap_phase phase = ap_phase_of_work(&context->facts->phases, trace, linked);
+    unsigned component = KERNEL_COMPONENT + ap_kernel_subfamily_of(context->facts->phases.families, name);
+    bool is_collective = phase == AP_PHASE_communication && ap_row_is_of(trace, linked->row, 1u << AP_KIND_kernel) &&
+                         ap_kernel_is_communication(context->facts->phases.families, trace, linked->row);
+    if (!is_collective && linked->op != AP_NO_ROW && ap_row_is_of(trace, linked->op, 1u << AP_KIND_operator)) {
+        name = trace->events.name[linked->op];
+        component = context->facts->op_families.of_name[name];
+    }
+    return add_leaf(leaves, AP_SLOT(step, phase), component, name, trace->events.dur_ns[linked->row], reterr);
+}
+
+static enum ap_status collect(struct ap_part_context *context, const struct ap_host_work *work, struct leaves *leaves,
+                              struct ap_error *reterr)
+{
+    if (context->facts->links.linked_count) {
+        for (size_t i = 0; i < context->facts->links.count; i++)
+            AP_TRY(add_device_leaf(context, leaves, &context->facts->links.rows[i], reterr));
+        return AP_OK;
+    }
+    for (uint32_t i = 0; i < work->slot_map.count; i++)
+        AP_TRY(add_leaf(leaves, work->slots[i].slot, context->facts->op_families.of_name[work->slots[i].name],
+                        work->slots[i].name, work->slots[i].host_self_ns, reterr));
+    return AP_OK;
+}
+
+/* The sums of each step, phase and component. */
+static void sum_levels(struct leaves *leaves)
+{
+    int64_t steps_ns[AP_STEP_CLASS_COUNT_] = { 0 }, phases_ns[AP_STEP_CLASS_COUNT_ * AP_PHASE_COUNT_] = { 0 };
+    int64_t components_ns[AP_STEP_CLASS_COUNT_ * AP_PHASE_COUNT_][2 * KERNEL_COMPONENT] = { { 0 } };
+    for (uint32_t i = 0; i < leaves->map.count; i++) {
+        const struct leaf *leaf = &leaves->leaves[i];
+        uint32_t slot = AP_SLOT(leaf->keys[LEVEL_STEP], leaf->keys[LEVEL_PHASE]);
+        int64_t ns = leaf->ns[LEVEL_OPERATION], *component = &components_ns[slot][leaf->keys[LEVEL_COMPONENT]];
+        steps_ns[leaf->keys[LEVEL_STEP]] = ap_add_sat(steps_ns[leaf->keys[LEVEL_STEP]], ns, &leaves->overflowed);
+        phases_ns[slot] = ap_add_sat(phases_ns[slot], ns, &leaves->overflowed);
+        *component = ap_add_sat(*component, ns, &leaves->overflowed);
+    }
+    for (uint32_t i = 0; i < leaves->map.count; i++) {
+        struct leaf *leaf = &leaves->leaves[i];
+        uint32_t slot = AP_SLOT(leaf->keys[LEVEL_STEP], leaf->keys[LEVEL_PHASE]);
+        leaf->ns[LEVEL_STEP] = steps_ns[leaf->keys[LEVEL_STEP]];
+        leaf->ns[LEVEL_PHASE] = phases_ns[slot];
+        leaf->ns[LEVEL_COMPONENT] = components_ns[slot][leaf->keys[LEVEL_COMPONENT]];
+    }
+}
+
+/* Depth first, the larger first on each level. */
+static bool leaf_before(const void *data, uint32_t a, uint32_t b)
+{
+    const struct leaves *leaves = data;
+    const struct leaf *x = &leaves->leaves[a], *y = &leaves->leaves[b];
+    for (size_t level = 0; level < LEVEL_COUNT; level++) {
+        AP_LARGER_FIRST(x->ns[level], y->ns[level]);
+        AP_SMALLER_FIRST(x->keys[level], y->keys[level]);
+    }
+    return a < b;
+}
+
+/* --------------------------------------------------------------------------------------------------------- output */
+
+static struct ap_text key_text(const struct leaves *leaves, enum level level, uint32_t key)
+{
+    switch (level) {
+    case LEVEL_STEP: return ap_text_of(step_names[key]);
+    case LEVEL_PHASE: return ap_text_of(ap_phase_name((enum ap_phase)key));
+    case LEVEL_COMPONENT:
+        if (key < KERNEL_COMPONENT)
+            return ap_text_of(ap_op_family_name(key));
+        return ap_text_of(key == KERNEL_COMPONENT ? "copy or memset" : ap_kernel_subfamily_name(key - KERNEL_COMPONENT));
+    default: return ap_trace_text(leaves->trace, key);
+    }
+}
+
+/* The open row of each level while the leaves go by in order. */
+struct writing {
+    const struct leaves *leaves;
+    struct ap_model *model;
+    struct ap_value *list;
+    struct open_level {
+        uint32_t key;
+        int64_t ns, shown_ns; /* of the row; of the rows below it that were written */
+        unsigned rows;        /* of them */
+        bool is_open, is_divided;
+    } open[LEVEL_COUNT];
+    unsigned rows; /* of the first level */
+};
+
+/* Only operations are called by names of the input; those of the other levels are literals of ours. */
+static void add_level_name(struct ap_model *model, struct ap_value *to, const char *key, size_t level, struct ap_text name)
+{
+    if (level < LEVEL_OPERATION)
+        ap_add_string(model, to, key, name.data);
+    else
+        ap_add_text(model, to, key, name);
+}
+
+static void add_row(struct writing *writing, size_t level, struct ap_text name, int64_t ns)
+{
+    struct ap_value *row = ap_add_object(writing->model, writing->list, NULL);
+    ap_add_count(writing->model, row, "depth", (int64_t)level);
+    ap_add_string(writing->model, row, "level", level_names[level]);
+    add_level_name(writing->model, row, "name", level, name);
+    ap_add_time(writing->model, row, "time_us", ns);
+    ap_add_quotient(writing->model, row, "share_ratio", (double)ns, (double)writing->leaves->total_ns);
+}
+
+/* Ends rows from the innermost level up to @level: what was not written of them is their "other". */
+static void close_levels(struct writing *writing, size_t level)
+{
+    for (size_t i = LEVEL_COUNT; i-- > level;) {
+        struct open_level *open = &writing->open[i];
+        if (open->is_open && open->is_divided && open->ns != open->shown_ns)
+            add_row(writing, i + 1, AP_TEXT("other"), open->ns - open->shown_ns);
+        open->is_open = false;
+    }
+}
+
+/* False where the row is one of those left to "other". */
+static bool open_level(struct writing *writing, const struct leaf *leaf, size_t level)
+{
+    struct open_level *above = level ? &writing->open[level - 1] : NULL;
+    unsigned *rows = above ? &above->rows : &writing->rows;
+    if (above && (!above->is_divided || *rows >= LEVEL_ROWS))
+        return false;
+    int64_t ns = leaf->ns[level];
+    ++*rows;
+    bool overflowed = false; /* then the sum above it was, too, and that is told */
+    if (above)
+        above->shown_ns = ap_add_sat(above->shown_ns, ns, &overflowed);
+    bool is_divided = level + 1 < LEVEL_COUNT && (double)ns * 100 >= (double)writing->leaves->total_ns * DIVIDED_PERCENT;
+    writing->open[level] = (struct open_level){ leaf->keys[level], ns, 0, 0, true, is_divided };
+    add_row(writing, level, key_text(writing->leaves, (enum level)level, leaf->keys[level]), ns);
+    return true;
+}
+
+static void write_leaf(struct writing *writing, const struct leaf *leaf)
+{
+    size_t level = 0;
+    while (level < LEVEL_COUNT && writing->open[level].is_open && writing->open[level].key == leaf->keys[level])
+        level++;
+    close_levels(writing, level);
+    while (level < LEVEL_COUNT && open_level(writing, leaf, level))
+        level++;
+}
+
+/* The largest row of each level within the largest row above. */
+static void add_narrowed(const struct leaves *leaves, const struct leaf *largest, struct ap_model *model,
+                         struct ap_value *drilldown)
+{
+    struct ap_value *narrowed = ap_add_object(model, drilldown, "narrowed");
+    for (size_t level = 0; level < LEVEL_COUNT; level++)
+        add_level_name(model, narrowed, level_names[level], level,
+                       key_text(leaves, (enum level)level, largest->keys[level]));
+    ap_add_time(model, narrowed, "time_us", largest->ns[LEVEL_OPERATION]);
+    ap_add_quotient(model, narrowed, "share_ratio", (double)largest->ns[LEVEL_OPERATION], (double)leaves->total_ns);
+}
+
+static enum ap_status report(struct ap_part_context *context, struct leaves *leaves, struct ap_model *model,
+                             struct ap_value *root, struct ap_error *reterr)
+{
+    struct writing writing = { .leaves = leaves, .model = model };
+    uint32_t *order;
+    size_t count;
+    sum_levels(leaves);
+    AP_TRY(ap_top_indices(leaves->gate, leaves->map.count, 0, leaf_before, leaves, &order, &count, reterr));
+    struct ap_value *drilldown = ap_add_object(model, root, "drilldown");
+    ap_add_string(model, drilldown, "basis", context->facts->links.linked_count ? "GPU time" : "host self time");
+    if (leaves->phase == AP_PHASE_COUNT_)
+        ap_add_null(model, drilldown, "phase");
+    else
+        ap_add_string(model, drilldown, "phase", ap_phase_name((enum ap_phase)leaves->phase));
+    ap_add_time(model, drilldown, "total_us", leaves->total_ns);
+    add_narrowed(leaves, &leaves->leaves[order[0]], model, drilldown);
+    writing.list = ap_add_list(model, drilldown, "rows");
+    for (size_t i = 0; i < count; i++)
+        write_leaf(&writing, &leaves->leaves[order[i]]);
+    close_levels(&writing, 0);
+    AP_FREE(leaves->gate, order, count);
+    return AP_OK;
+}
+
+/* Phases of other kinds (compilation) are no part of the drill-down: then it stays whole. */
+static uint32_t wanted_phase(const struct ap_part_context *context)
+{
+    uint32_t phase = 0;
+    while (phase < AP_PHASE_COUNT_ && !(context->options->phase && ap_text_is(ap_text_of(context->options->phase),
+                                                                              ap_phase_name((enum ap_phase)phase))))
+        phase++;
+    return phase;
+}
+
+enum ap_status ap_part_drilldown(struct ap_part_context *context, const struct ap_host_work *work, struct ap_model *model,
+                                 struct ap_value *root, struct ap_error *reterr)
+{
+    struct leaves leaves = {
+        .gate = context->gate, .trace = context->trace, .map = { .gate = context->gate }, .phase = wanted_phase(context)
+    };
+    enum ap_status status = collect(context, work, &leaves, reterr);
+    if (status == AP_OK && leaves.map.count)
+        status = report(context, &leaves, model, root, reterr);
+    else if (status == AP_OK)
+        ap_add_null(model, root, "drilldown");
+    ap_note_overflow(context, leaves.overflowed);
+    ap_pair_map_release(&leaves.map);
+    AP_FREE(context->gate, leaves.leaves, leaves.capacity);
+    return status;
+}

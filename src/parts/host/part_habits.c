@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ * part_habits.c - habits: what the program does in its loop though another way of writing would save it. */
+#include <string.h>
+
+#include "habits.h"
+#include "host_part.h"
+#include "shape_text.h"
+
+#include "poison.h"
+
+static const char *const ids[] = {
+#define AP_HABIT(id, sentence) #id,
+#include "habits.def"
+#undef AP_HABIT
+};
+
+/* "aten::index, aten::sum" */
+static void add_names(struct ap_part_context *context, const struct ap_habit *habit, struct ap_model *model,
+                      struct ap_value *to)
+{
+    char text[400];
+    size_t used = 0;
+    for (size_t i = 0; i < AP_HABIT_NAMES && habit->names[i]; i++) {
+        struct ap_text name = ap_trace_text(context->trace, habit->names[i]);
+        if (used + name.bytes + 2 > sizeof(text))
+            break;
+        if (i) {
+            text[used++] = ',';
+            text[used++] = ' ';
+        }
+        memcpy(text + used, name.data, name.bytes);
+        used += name.bytes;
+    }
+    ap_add_known_text(model, to, "operators", used, (struct ap_text){ text, used });
+}
+
+static void add_habit(struct ap_part_context *context, const struct ap_habits *habits, size_t id, struct ap_model *model,
+                      struct ap_value *parent)
+{
+    const struct ap_habit *habit = &habits->of[id];
+    struct ap_text dims = { "", 0 }, types = { "", 0 };
+    struct ap_value *row = ap_add_object(model, parent, ids[id]);
+    ap_add_count(model, row, "count", (int64_t)habit->count);
+    ap_add_number_per(model, row, "per_step", (double)habit->step_count, (double)habits->per_step.count);
+    ap_add_time(model, row, "total_us", habit->total_ns);
+    bool is_known =
+        id != AP_HABIT_optimizer_step || !context->facts->links.count; /* the GPU may need longer than the host */
+    ap_add_known_time(model, row, "saves_us", is_known, habit->saves_ns);
+    ap_add_quotient(model, row, "window_share_ratio", (double)habit->total_ns,
+                    context->facts->window_ns > 0 ? (double)context->facts->window_ns : 0);
+    ap_add_name(context->trace, model, row, "line", habit->line);
+    add_names(context, habit, model, row);
+    if (habit->signature)
+        ap_trace_signature(context->trace, (struct ap_str){ habit->signature }, &dims, &types);
+    ap_add_shape_text(model, row, "shapes", dims);
+    if (habit->row == AP_NO_ROW)
+        ap_add_null(model, row, "longest");
+    else
+        ap_add_place(context->trace, habit->row, model, ap_add_object(model, row, "longest"));
+}
+
+enum ap_status ap_part_habits(struct ap_part_context *context, const struct ap_host_work *work, struct ap_model *model,
+                              struct ap_value *root, struct ap_error *reterr)
+{
+    struct ap_habits habits;
+    enum ap_status status = ap_habits_init(&habits, context->facts, work, context->gate, reterr);
+    if (status == AP_OK) {
+        struct ap_value *object = ap_add_object(model, root, "habits");
+        for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
+            add_habit(context, &habits, i, model, object);
+        ap_note_overflow(context, habits.overflowed);
+    }
+    ap_habits_release(&habits);
+    return status;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ * part_host_work.c - who caused host time and GPU work: operators, shapes, modules, lines, forward and backward; and the
+ * narrowing from the whole run to one operation. */
+#include "host_part.h"
+
+#include "poison.h"
+
+bool ap_cost_before(const struct ap_trace *trace, const struct ap_work_cost *a, uint32_t a_name,
+                    const struct ap_work_cost *b, uint32_t b_name, bool self, bool *ret_is_equal)
+{
+    int64_t a_device_ns = self ? a->device_self_ns : a->device_total_ns,
+            a_host_ns = self ? a->host_self_ns : a->host_total_ns;
+    int64_t b_device_ns = self ? b->device_self_ns : b->device_total_ns,
+            b_host_ns = self ? b->host_self_ns : b->host_total_ns;
+    *ret_is_equal = false;
+    if (a_device_ns != b_device_ns)
+        return a_device_ns > b_device_ns;
+    if (a_host_ns != b_host_ns)
+        return a_host_ns > b_host_ns;
+    int order = ap_trace_compare_texts(trace, a_name, b_name);
+    *ret_is_equal = order == 0;
+    return order < 0;
+}
+
+void ap_add_device_time(const struct ap_part_context *context, struct ap_model *model, struct ap_value *to, const char *key,
+                        int64_t ns)
+{
+    ap_add_known_time(model, to, key, context->facts->links.count, ns);
+}
+
+void ap_add_device_share(const struct ap_part_context *context, struct ap_model *model, struct ap_value *to, int64_t ns)
+{
+    ap_add_quotient(model, to, "device_share_ratio", (double)ns, (double)context->facts->links.total_dur_ns);
+}
+
+void ap_add_slowest(const struct ap_part_context *context, const struct ap_work_cost *cost, struct ap_model *model,
+                    struct ap_value *to)
+{
+    ap_add_place(context->trace, cost->slowest_row, model, ap_add_object(model, to, "slowest"));
+}
+
+static enum ap_status report(struct ap_part_context *context, const struct ap_host_work *work,
+                             const struct ap_autograd *autograd, struct ap_model *model, struct ap_value *root,
+                             struct ap_error *reterr)
+{
+    AP_TRY(ap_part_operators(context, work, model, root, reterr));
+    AP_TRY(ap_part_modules(context, work, model, root, reterr));
+    AP_TRY(ap_part_frames(context, work, model, root, reterr));
+    AP_TRY(ap_part_autograd(context, autograd, model, root, reterr));
+    AP_TRY(ap_part_drilldown(context, work, model, root, reterr));
+    return ap_part_habits(context, work, model, root, reterr);
+}
+
+enum ap_status ap_part_host_work(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,
+                                 struct ap_error *reterr)
+{
+    struct ap_host_work work = { .gate = context->gate };
+    struct ap_autograd autograd;
+    enum ap_status status =
+        ap_autograd_init(&autograd, context->trace, &context->facts->order, &context->facts->tree, context->gate, reterr);
+    struct ap_host_work_input input = { context->trace,          &context->facts->order, &context->facts->links,
+                                        &context->facts->phases, &context->facts->steps, &autograd.chosen };
+    if (status == AP_OK) {
+        status = ap_host_work_init(&work, &input, context->gate, reterr);
+        AP_AND_THEN(status, report(context, &work, &autograd, model, root, reterr));
+        ap_note_overflow(context, work.overflowed);
+        ap_host_work_release(&work);
+    }
+    ap_autograd_release(&autograd);
+    return status;
+}

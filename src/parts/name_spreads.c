@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "name_spreads.h"
+
+#include <string.h>
+
+#include "quantile.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define NOT_SHOWN UINT32_MAX
+
+/* Durations of the rows of each shown name, side by side. */
+struct gathered {
+    uint32_t *shown; /* by name id: which of the spreads, or NOT_SHOWN */
+    size_t shown_count;
+    size_t *start; /* of the i-th in dur_ns; [count] is the end */
+    int64_t *dur_ns;
+    size_t dur_count;
+};
+
+static bool number_before(const void *context, uint32_t a, uint32_t b)
+{
+    (void)context;
+    return a < b;
+}
+
+static enum ap_status list_names(struct ap_name_spreads *spreads, const uint32_t *names, size_t name_count,
+                                 struct ap_error *reterr)
+{
+    size_t bytes = name_count * sizeof(uint32_t);
+    uint32_t *sorted = ap_mem_resize(spreads->gate, NULL, 0, 2 * bytes);
+    spreads->spreads = ap_mem_resize(spreads->gate, NULL, 0, name_count * sizeof(spreads->spreads[0]));
+    spreads->capacity = spreads->spreads ? name_count : 0;
+    if (!sorted || !spreads->spreads) {
+        ap_mem_free(spreads->gate, sorted, 2 * bytes);
+        return ap_fail_memory(spreads->gate, reterr);
+    }
+    memcpy(sorted, names, bytes);
+    ap_sort_indices(sorted, name_count, sorted + name_count, number_before, NULL);
+    for (size_t i = 0; i < name_count; i++)
+        if (i == 0 || sorted[i] != sorted[i - 1])
+            spreads->spreads[spreads->count++] = (struct ap_name_spread){ .name = sorted[i] };
+    ap_mem_free(spreads->gate, sorted, 2 * bytes);
+    return AP_OK;
+}
+
+static void release_gathered(struct gathered *gathered, struct ap_gate *gate, size_t count)
+{
+    AP_FREE(gate, gathered->shown, gathered->shown_count);
+    AP_FREE(gate, gathered->start, count + 1);
+    AP_FREE(gate, gathered->dur_ns, gathered->dur_count);
+}
+
+static void count_rows(struct gathered *gathered, const struct ap_trace *trace, size_t count, uint8_t mask, uint8_t wanted)
+{
+    for (size_t row = 0; row < trace->events.count; row++) {
+        if ((trace->events.tag[row] & mask) != wanted)
+            continue;
+        uint32_t shown = gathered->shown[trace->events.name[row]];
+        if (shown != NOT_SHOWN)
+            gathered->start[shown + 1]++;
+    }
+    for (size_t i = 0; i < count; i++)
+        gathered->start[i + 1] += gathered->start[i];
+    gathered->dur_count = gathered->start[count];
+}
+
+static void place_rows(struct gathered *gathered, const struct ap_trace *trace, size_t count, uint8_t mask, uint8_t wanted)
+{
+    for (size_t row = 0; row < trace->events.count; row++) {
+        if ((trace->events.tag[row] & mask) != wanted)
+            continue;
+        uint32_t shown = gathered->shown[trace->events.name[row]];
+        if (shown != NOT_SHOWN)
+            gathered->dur_ns[gathered->start[shown]++] = trace->events.dur_ns[row];
+    }
+    memmove(gathered->start + 1, gathered->start, count * sizeof(gathered->start[0]));
+    gathered->start[0] = 0;
+}
+
+static enum ap_status gather(struct gathered *gathered, const struct ap_name_spreads *spreads, const struct ap_trace *trace,
+                             uint8_t mask, uint8_t wanted, struct ap_error *reterr)
+{
+    struct ap_gate *gate = spreads->gate;
+    gathered->shown_count = ap_trace_id_count(trace);
+    gathered->shown = ap_mem_resize(gate, NULL, 0, gathered->shown_count * sizeof(gathered->shown[0]));
+    gathered->start = ap_mem_cleared(gate, (spreads->count + 1) * sizeof(gathered->start[0]));
+    if (!gathered->shown || !gathered->start)
+        return ap_fail_memory(gate, reterr);
+    memset(gathered->shown, 0xff, gathered->shown_count * sizeof(gathered->shown[0]));
+    for (size_t i = 0; i < spreads->count; i++)
+        gathered->shown[spreads->spreads[i].name] = (uint32_t)i;
+    count_rows(gathered, trace, spreads->count, mask, wanted);
+    if (!gathered->dur_count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(gate, gathered->dur_ns, gathered->dur_count, reterr));
+    place_rows(gathered, trace, spreads->count, mask, wanted);
+    return AP_OK;
+}
+
+static void measure(struct ap_name_spread *spread, int64_t *dur_ns, size_t count)
+{
+    if (!count)
+        return;
+    spread->min_ns = spread->max_ns = dur_ns[0];
+    for (size_t i = 1; i < count; i++) {
+        spread->min_ns = dur_ns[i] < spread->min_ns ? dur_ns[i] : spread->min_ns;
+        spread->max_ns = dur_ns[i] > spread->max_ns ? dur_ns[i] : spread->max_ns;
+    }
+    int64_t quantiles_ns[2];
+    ap_quantiles(dur_ns, count, (const unsigned[]){ 50, 99 }, 2, quantiles_ns);
+    spread->p50_ns = quantiles_ns[0];
+    spread->p99_ns = quantiles_ns[1];
+}
+
+enum ap_status ap_name_spreads_init(struct ap_name_spreads *spreads, const struct ap_trace *trace, struct ap_gate *gate,
+                                    const uint32_t *names, size_t name_count, uint8_t mask, uint8_t wanted,
+                                    struct ap_error *reterr)
+{
+    struct gathered gathered = { .shown = NULL };
+    *spreads = (struct ap_name_spreads){ .gate = gate };
+    if (!name_count)
+        return AP_OK;
+    AP_TRY(list_names(spreads, names, name_count, reterr));
+    enum ap_status status = gather(&gathered, spreads, trace, mask, wanted, reterr);
+    for (size_t i = 0; i < spreads->count && status == AP_OK; i++)
+        measure(&spreads->spreads[i], gathered.dur_ns + gathered.start[i], gathered.start[i + 1] - gathered.start[i]);
+    release_gathered(&gathered, gate, spreads->count);
+    return status;
+}
+
+void ap_name_spreads_release(struct ap_name_spreads *spreads)
+{
+    AP_FREE(spreads->gate, spreads->spreads, spreads->capacity);
+    *spreads = (struct ap_name_spreads){ .gate = spreads->gate };
+}
+
+const struct ap_name_spread *ap_name_spreads_find(const struct ap_name_spreads *spreads, uint32_t name)
+{
+    size_t low = 0, high = spreads->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (spreads->spreads[middle].name <= name)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &spreads->spreads[low];
+}
+
+void ap_name_spreads_add(const struct ap_name_spreads *spreads, uint32_t name, struct ap_model *model, struct ap_value *row)
+{
+    const struct ap_name_spread *spread = ap_name_spreads_find(spreads, name);
+    ap_add_time(model, row, "max_dur_us", spread->max_ns > 0 ? spread->max_ns : 0);
+    ap_add_time(model, row, "min_dur_us", spread->min_ns);
+    ap_add_time(model, row, "p50_us", spread->p50_ns);
+    ap_add_time(model, row, "p99_us", spread->p99_ns);
+}

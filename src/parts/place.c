@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * place.c - where a row stands, in the words of the file, so that a reader finds it in a viewer. */
+#include "part.h"
+
+#include "poison.h"
+
+static void add_id(const struct ap_trace *trace, struct ap_str id, bool is_text, const char *key, struct ap_model *model,
+                   struct ap_value *to)
+{
+    if (!id.id || is_text)
+        ap_add_name(trace, model, to, key, id.id);
+    else
+        ap_add_literal(model, to, key, ap_trace_text(trace, id.id));
+}
+
+void ap_add_track(const struct ap_trace *trace, uint32_t track, struct ap_model *model, struct ap_value *to)
+{
+    static const struct ap_track none;
+    const struct ap_track *at = track == AP_NO_ROW ? &none : &trace->tracks[track];
+    add_id(trace, at->pid, at->pid_is_text, "pid", model, to);
+    add_id(trace, at->tid, at->tid_is_text, "tid", model, to);
+}
+
+void ap_add_place(const struct ap_trace *trace, uint32_t row, struct ap_model *model, struct ap_value *to)
+{
+    ap_add_known_time(model, to, "start_us", trace->events.start_ns[row] != AP_START_UNKNOWN, trace->events.start_ns[row]);
+    ap_add_time(model, to, "dur_us", trace->events.dur_ns[row]);
+    ap_add_track(trace, trace->events.track[row], model, to);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ * What was in use at the peak of the largest device and need not have been. */
+#include "avoidable.h"
+#include "peak_part.h"
+
+#include "poison.h"
+
+static enum ap_status put_kind(struct ap_peak_part *own, struct ap_value *to, const struct ap_avoidable *kind, bool known,
+                               struct ap_error *reterr)
+{
+    struct ap_snapshot_part *pass = own->pass;
+    ap_put_count(pass, to, "count", known, kind->count);
+    ap_put_bytes(pass, to, "held_bytes", known, kind->held_bytes);
+    ap_put_bytes(pass, to, "saved_bytes", known, kind->saved_bytes);
+    ap_add_quotient(pass->model, to, "saved_ratio", (double)kind->saved_bytes, known ? (double)own->largest.total_bytes : 0);
+    struct ap_value *list = ap_add_list(pass->model, to, "by_stack");
+    for (uint32_t i = 0; i < kind->stack_count; i++) {
+        struct ap_value *row = ap_add_object(pass->model, list, NULL);
+        AP_TRY(ap_memory_put_frame(pass, row, "frame", kind->stacks[i].stack, reterr));
+        ap_add_bytes(pass->model, row, "requested_bytes", kind->stacks[i].bytes);
+        ap_add_count(pass->model, row, "allocations", kind->stacks[i].count);
+    }
+    return AP_OK;
+}
+
+enum ap_status ap_own_put_avoidable(struct ap_peak_part *own, struct ap_error *reterr)
+{
+    static const char *const keys[] = { [AP_AVOIDABLE_OLD_GRADIENTS] = "old_gradients",
+                                        [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = "previous_outputs",
+                                        [AP_AVOIDABLE_BATCHES_AHEAD] = "batches_ahead",
+                                        [AP_AVOIDABLE_STEP_TEMPORARIES] = "step_temporaries" };
+    struct ap_value *to = ap_add_object(own->pass->model, own->memory, "avoidable");
+    struct ap_avoidable kinds[AP_AVOIDABLE_KIND_COUNT_] = { { .held_bytes = 0 } };
+    bool known = own->has_largest && own->largest.at_peak;
+    if (known)
+        AP_TRY(ap_avoidable_find(own->owners, &own->largest, kinds, reterr));
+    for (size_t i = 0; i < AP_AVOIDABLE_KIND_COUNT_; i++)
+        AP_TRY(put_kind(own, ap_add_object(own->pass->model, to, keys[i]), &kinds[i], known, reterr));
+    return AP_OK;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ * What grows from period to period, on the device where most does. */
+#include "churn.h"
+#include "growth.h"
+#include "period_work.h"
+#include "snapshot_part.h"
+#include "sort.h"
+
+#include "poison.h"
+
+static const char *verdict_name(enum ap_growth_verdict verdict)
+{
+    static const char *const names[] = {
+        [AP_GROWTH_UNKNOWN] = "unknown",       [AP_GROWTH_NONE] = "no growth", [AP_GROWTH_LEVELS_OFF] = "levels off",
+        [AP_GROWTH_FILLING] = "only fills up", [AP_GROWTH_LEAK] = "leak",
+    };
+    return names[verdict];
+}
+
+const char *ap_memory_period_source(enum ap_period_source source)
+{
+    static const char *const names[] = {
+        [AP_PERIODS_NONE] = "none",
+        [AP_PERIODS_ANNOTATIONS] = "annotations",
+        [AP_PERIODS_REPETITION] = "repetition",
+        [AP_PERIODS_EQUAL_PARTS] = "equal parts",
+    };
+    return names[source];
+}
+
+struct found {
+    struct ap_growth growth;
+    enum ap_period_proof proof;
+    uint32_t device; /* UINT32_MAX = none has a history */
+};
+
+static bool is_worse(const struct ap_growth *growth, const struct ap_growth *than)
+{
+    if (growth->verdict != than->verdict)
+        return growth->verdict > than->verdict;
+    return growth->leaking_bytes > than->leaking_bytes;
+}
+
+/* Of periods that are no steps nothing is said; of those that may be, no leak. That little is freed holds of any. */
+static enum ap_status find_growth(const struct ap_snapshot_part *pass, uint32_t device, struct found *ret_found,
+                                  struct ap_error *reterr)
+{
+    struct found found = { .device = device };
+    AP_TRY(ap_growth_find(pass->replay, device, &found.growth, reterr));
+    enum ap_status status = ap_periods_prove(pass->owners, device, &found.growth.periods, &found.proof, reterr);
+    if (status != AP_OK) {
+        ap_growth_release(&found.growth);
+        return status;
+    }
+    enum ap_growth_verdict verdict = found.growth.verdict;
+    bool unproved = found.proof == AP_PERIODS_NO_STEPS || (found.proof == AP_PERIODS_UNSURE && verdict == AP_GROWTH_LEAK);
+    found.growth.verdict = unproved && verdict != AP_GROWTH_FILLING ? AP_GROWTH_UNKNOWN : verdict;
+    *ret_found = found;
+    return AP_OK;
+}
+
+static enum ap_status find_worst(const struct ap_snapshot_part *pass, struct found *ret_found, struct ap_error *reterr)
+{
+    const struct ap_replay *replay = pass->replay;
+    for (uint32_t device = 0; device < replay->device_count; device++) {
+        struct found found;
+        if (replay->devices[device].entry_count < 2)
+            continue;
+        enum ap_status status = find_growth(pass, device, &found, reterr);
+        if (status != AP_OK) {
+            ap_growth_release(&ret_found->growth);
+            return status;
+        }
+        bool better = ret_found->device == UINT32_MAX || is_worse(&found.growth, &ret_found->growth);
+        ap_growth_release(better ? &ret_found->growth : &found.growth);
+        if (better)
+            *ret_found = found;
+    }
+    return AP_OK;
+}
+
+static void put_entry_time(struct ap_snapshot_part *pass, struct ap_value *to, const char *key, uint32_t entry)
+{
+    const struct ap_actions *actions = &pass->snapshot->actions;
+    bool known = entry != AP_NO_ENTRY && (actions->has[entry] & AP_ACTION_HAS_TIME);
+    ap_put_time(pass, to, key, known, known ? actions->time_ns[entry] : 0);
+}
+
+static enum ap_status put_stack(struct ap_snapshot_part *pass, struct ap_value *list, const struct ap_growth_stack *stack,
+                                struct ap_error *reterr)
+{
+    struct ap_value *row = ap_add_object(pass->model, list, NULL);
+    AP_TRY(ap_memory_put_frame(pass, row, "frame", stack->stack, reterr));
+    AP_TRY(ap_memory_put_frames(pass, row, stack->stack, reterr));
+    ap_put_bytes(pass, row, "size_bytes", !stack->stack && stack->size_bytes, stack->size_bytes);
+    ap_add_bytes(pass->model, row, "growth_bytes", stack->last_bytes - stack->first_bytes);
+    ap_add_count(pass->model, row, "count_growth", stack->last_count - stack->first_count);
+    ap_add_bytes(pass->model, row, "live_bytes", stack->last_bytes);
+    ap_add_number(pass->model, row, "bytes_per_period", stack->bytes_per_period);
+    put_entry_time(pass, row, "first_seen_us", stack->first_entry);
+    put_entry_time(pass, row, "last_seen_us", stack->last_entry);
+    ap_add_ratio(pass->model, row, "fit_ratio", stack->fit_ratio);
+    return AP_OK;
+}
+
+static void put_points(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_growth *growth, uint32_t device)
+{
+    struct ap_value *list = ap_add_list(pass->model, to, "points");
+    const struct ap_replay_device *of = device == UINT32_MAX ? NULL : &pass->replay->devices[device];
+    for (uint32_t i = 0; i < growth->point_count; i++) {
+        const struct ap_growth_point *point = &growth->points[i];
+        struct ap_value *row = ap_add_object(pass->model, list, NULL);
+        uint32_t last = point->position ? point->position - 1 : 0;
+        ap_add_count(pass->model, row, "position", point->position);
+        put_entry_time(pass, row, "time_us", of->first_entry + last);
+        ap_add_bytes(pass->model, row, "least_requested_bytes", point->bytes);
+        ap_add_bytes(pass->model, row, "most_requested_bytes", point->most_bytes);
+    }
+}
+
+/* How sure the verdict is: told by the program itself, over many periods, on a straight line. */
+static const char *confidence(const struct ap_growth *growth, const struct ap_replay_device *of)
+{
+    bool clear = growth->fit_ratio >= 0.9 || growth->verdict != AP_GROWTH_LEAK;
+    if (growth->verdict == AP_GROWTH_UNKNOWN || of->below_zero)
+        return "none";
+    if (growth->periods.source == AP_PERIODS_EQUAL_PARTS || growth->verdict == AP_GROWTH_FILLING)
+        return "low";
+    return growth->periods.source == AP_PERIODS_ANNOTATIONS && clear && growth->point_count >= 8 ? "high" : "medium";
+}
+
+static void put_until_full(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_growth *growth,
+                           uint32_t device)
+{
+    int64_t capacity_bytes = device == UINT32_MAX ? 0 : ap_memory_device_bytes(pass, device);
+    bool leaks = growth->verdict == AP_GROWTH_LEAK && growth->leaking_bytes_per_period > 0;
+    bool known = capacity_bytes > 0 || (device != UINT32_MAX && ap_capacity_at_oom(pass->replay, device, &capacity_bytes));
+    ap_put_bytes(pass, to, "capacity_bytes", known, capacity_bytes);
+    double room = leaks ? (double)capacity_bytes - (double)growth->points[growth->point_count - 1].most_bytes : 0;
+    ap_add_known_number(pass->model, to, "periods_until_full", leaks && known,
+                        leaks && room > 0 ? room / growth->leaking_bytes_per_period : 0);
+}
+
+static void put_periods(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_growth *growth, bool known)
+{
+    const struct ap_strpool *strings = &pass->snapshot->strings;
+    uint32_t count = ap_period_count(&growth->periods);
+    ap_put_count(pass, to, "periods", known && count, count);
+    ap_add_string(pass->model, to, "period_source", ap_memory_period_source(growth->periods.source));
+    ap_add_known_text(pass->model, to, "period_name",
+                      growth->periods.name.id && growth->periods.source == AP_PERIODS_ANNOTATIONS,
+                      ap_strpool_text(strings, growth->periods.name));
+}
+
+static enum ap_status put_growth(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_growth *growth,
+                                 uint32_t device, struct ap_error *reterr)
+{
+    static const struct ap_replay_device none = { .entry_count = 0 };
+    const struct ap_replay_device *of = device == UINT32_MAX ? &none : &pass->replay->devices[device];
+    bool known = growth->verdict != AP_GROWTH_UNKNOWN;
+    ap_put_count(pass, to, "device", device != UINT32_MAX, device);
+    put_periods(pass, to, growth, device != UINT32_MAX);
+    ap_add_string(pass->model, to, "verdict", verdict_name(growth->verdict));
+    ap_put_bool(pass, to, "leaking", known, growth->verdict == AP_GROWTH_LEAK);
+    ap_add_string(pass->model, to, "confidence", confidence(growth, of));
+    ap_add_bool(pass->model, to, "sure", known && confidence(growth, of)[0] != 'l' && !of->below_zero);
+    ap_put_bytes(pass, to, "net_growth_bytes", known, growth->net_bytes);
+    ap_add_known_number(pass->model, to, "growth_bytes_per_period", known, growth->bytes_per_period);
+    ap_put_bytes(pass, to, "leaking_bytes", known, growth->verdict == AP_GROWTH_LEAK ? growth->leaking_bytes : 0);
+    ap_put_bytes(pass, to, "held_bytes", known, growth->verdict == AP_GROWTH_LEAK ? growth->held_bytes : 0);
+    ap_add_known_number(pass->model, to, "leaking_bytes_per_period", known,
+                        growth->verdict == AP_GROWTH_LEAK ? growth->leaking_bytes_per_period : 0);
+    if (known)
+        ap_add_quotient(pass->model, to, "leaking_ratio",
+                        growth->verdict == AP_GROWTH_LEAK ? (double)growth->leaking_bytes : 0,
+                        (double)of->requested.peak_bytes);
+    else
+        ap_add_null(pass->model, to, "leaking_ratio");
+    ap_add_known_number(pass->model, to, "fit_ratio", known, growth->fit_ratio);
+    put_until_full(pass, to, growth, device);
+    put_points(pass, to, growth, device);
+    struct ap_value *list = ap_add_list(pass->model, to, "stacks");
+    for (uint32_t i = 0; i < growth->stack_count && (!pass->top_n || i < pass->top_n); i++)
+        AP_TRY(put_stack(pass, list, &growth->stacks[i], reterr));
+    return AP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ a spike */
+
+/* What most periods need at most, and how far the peak of the whole history stands above it. */
+static void put_spike(struct ap_snapshot_part *pass, struct ap_value *memory, const struct found *found)
+{
+    const struct ap_growth *growth = &found->growth;
+    struct ap_value *to = ap_add_object(pass->model, memory, "spike");
+    int64_t most_bytes[AP_GROWTH_POINTS], usual_bytes = 0, peak_bytes = 0;
+    bool level = growth->verdict == AP_GROWTH_NONE || growth->verdict == AP_GROWTH_LEVELS_OFF;
+    bool known =
+        level && growth->point_count && found->proof == AP_PERIODS_STEPS; /* where it grows on and on, nothing is usual */
+    for (uint32_t i = 0; i < growth->point_count; i++)
+        most_bytes[i] = growth->points[i].most_bytes;
+    if (known) {
+        ap_sort(most_bytes, growth->point_count, sizeof(most_bytes[0]), ap_by_int64);
+        usual_bytes = most_bytes[growth->point_count / 2];
+        peak_bytes = pass->replay->devices[found->device].requested.peak_bytes;
+    }
+    int64_t above_bytes = ap_subtract_sat(peak_bytes, usual_bytes, &pass->overflowed);
+    ap_put_bytes(pass, to, "usual_peak_bytes", known, usual_bytes);
+    ap_put_bytes(pass, to, "above_usual_bytes", known, above_bytes);
+    ap_add_quotient(pass->model, to, "above_usual_ratio", (double)above_bytes, known ? (double)peak_bytes : 0);
+}
+
+enum ap_status ap_memory_put_leaks(struct ap_snapshot_part *pass, struct ap_value *memory, struct ap_error *reterr)
+{
+    struct found found = { .growth = { .gate = pass->scratch.gate }, .device = UINT32_MAX };
+    found.growth.periods.gate = pass->scratch.gate;
+    AP_TRY(find_worst(pass, &found, reterr));
+    enum ap_status status =
+        put_growth(pass, ap_add_object(pass->model, memory, "leaks"), &found.growth, found.device, reterr);
+    put_spike(pass, memory, &found);
+    ap_growth_release(&found.growth);
+    return status;
+}

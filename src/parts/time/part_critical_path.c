@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ * part_critical_path.c - what the critical path is made of: by class, by operator or kernel, and its longest parts. */
+#include <string.h>
+
+#include "critical_path.h"
+#include "part.h"
+#include "sort.h"
+
+#include "poison.h"
+
+/* The same name may stand for an operator and for the kernel that it launches. */
+enum part_kind { PART_HOST, PART_DEVICE, PART_GAP, PART_KIND_COUNT };
+
+static const char *const part_kind_names[] = { "host", "device", "gap" };
+
+static enum part_kind part_kind_of(const struct ap_trace *trace, const struct ap_path_segment *segment)
+{
+    switch (segment->path_class) {
+    case AP_PATH_gpu_compute_bound:
+    case AP_PATH_gpu_communication_bound:
+    case AP_PATH_gpu_memcpy_bound:
+    case AP_PATH_gpu_memset_bound: return PART_DEVICE;
+    case AP_PATH_launch_overhead:
+    case AP_PATH_kernel_kernel_overhead: return PART_GAP;
+    default: /* what is not known may be a gap before work or a hole on a thread */
+        return ap_row_is_of(trace, segment->row, AP_GPU_KINDS) ? PART_GAP : PART_HOST;
+    }
+}
+
+/* All segments of one name and kind. */
+struct part {
+    uint32_t name;
+    enum part_kind kind;
+    int64_t dur_ns;
+    uint64_t segments;
+    struct ap_path_segment longest;
+};
+
+#define LONGEST_COUNT 100 /* segments listed at most; all of them are in the trace that --trace-out writes */
+
+struct composition {
+    const struct ap_trace *trace;
+    struct ap_gate *gate;
+    int64_t class_ns[AP_PATH_CLASS_COUNT_];
+    uint64_t class_segments[AP_PATH_CLASS_COUNT_], segments;
+    const struct ap_steps *steps;
+    size_t step;                             /* steps before it ended before the segment */
+    int64_t steady_ns[AP_PATH_CLASS_COUNT_]; /* within steps that are neither cold nor cut */
+    uint32_t *part_of_name;                  /* by name and kind: number + 1 of the part; 0 = none yet */
+    size_t slot_count;
+    struct part *parts;
+    size_t part_count, part_capacity;
+    struct ap_path_segment longest[LONGEST_COUNT]; /* in order */
+    size_t longest_count, longest_limit;
+    enum ap_status status; /* of adding parts */
+};
+
+static int64_t length_ns(const struct ap_path_segment *segment)
+{
+    return segment->end_ns - segment->start_ns;
+}
+
+/* ------------------------------------------------------------------------------------------------------- summing */
+
+/* Of equal ones the first in time. */
+static void keep_if_long(struct composition *sums, const struct ap_path_segment *segment)
+{
+    size_t at = sums->longest_count;
+    while (at && length_ns(&sums->longest[at - 1]) < length_ns(segment))
+        at--;
+    if (at == sums->longest_limit)
+        return;
+    if (sums->longest_count < sums->longest_limit)
+        sums->longest_count++;
+    memmove(&sums->longest[at + 1], &sums->longest[at], (sums->longest_count - 1 - at) * sizeof(sums->longest[0]));
+    sums->longest[at] = *segment;
+}
+
+/* Segments and steps both come in order of time. */
+static void add_to_steps(struct composition *sums, const struct ap_path_segment *segment)
+{
+    const struct ap_steps *steps = sums->steps;
+    while (sums->step < steps->count && steps->steps[sums->step].end_ns <= segment->start_ns)
+        sums->step++;
+    for (size_t i = sums->step; i < steps->count && steps->steps[i].start_ns < segment->end_ns; i++) {
+        const struct ap_step *step = &steps->steps[i];
+        int64_t start_ns = step->start_ns > segment->start_ns ? step->start_ns : segment->start_ns;
+        int64_t end_ns = step->end_ns < segment->end_ns ? step->end_ns : segment->end_ns;
+        if (ap_step_is_steady(step) && end_ns > start_ns)
+            sums->steady_ns[segment->path_class] += end_ns - start_ns;
+    }
+}
+
+static struct part *part_of(struct composition *sums, const struct ap_path_segment *segment)
+{
+    uint32_t name = sums->trace->events.name[segment->row];
+    enum part_kind kind = part_kind_of(sums->trace, segment);
+    uint32_t *number = &sums->part_of_name[(size_t)name * PART_KIND_COUNT + kind];
+    if (!*number) {
+        sums->status = AP_RESERVE(sums->gate, sums->parts, sums->part_capacity, sums->part_count + 1, NULL);
+        if (sums->status != AP_OK)
+            return NULL;
+        sums->parts[sums->part_count++] = (struct part){ .name = name, .kind = kind, .longest = *segment };
+        *number = (uint32_t)sums->part_count;
+    }
+    return &sums->parts[*number - 1];
+}
+
+static void add_segment(void *self, const struct ap_path_segment *segment)
+{
+    struct composition *sums = self;
+    sums->class_ns[segment->path_class] += length_ns(segment);
+    sums->class_segments[segment->path_class]++;
+    sums->segments++;
+    add_to_steps(sums, segment);
+    if (sums->longest_limit)
+        keep_if_long(sums, segment);
+    struct part *part = segment->row != AP_NO_ROW && sums->status == AP_OK ? part_of(sums, segment) : NULL;
+    if (!part)
+        return;
+    part->dur_ns += length_ns(segment);
+    part->segments++;
+    if (length_ns(segment) > length_ns(&part->longest))
+        part->longest = *segment;
+}
+
+/* -------------------------------------------------------------------------------------------------------- report */
+
+static void add_edges(const struct ap_critical_path *path, struct ap_model *model, struct ap_value *to)
+{
+    static const char *const keys[AP_PATH_EDGE_COUNT_] = {
+        [AP_PATH_EDGE_launch] = "launch",
+        [AP_PATH_EDGE_stream] = "stream",
+        [AP_PATH_EDGE_event_wait] = "event_wait",
+        [AP_PATH_EDGE_inferred_wait] = "inferred_wait",
+        [AP_PATH_EDGE_synchronisation] = "synchronisation",
+        [AP_PATH_EDGE_thread] = "thread",
+    };
+    struct ap_value *edges = ap_add_object(model, to, "edges");
+    for (size_t i = 0; i < AP_COUNT_OF(keys); i++)
+        ap_add_count(model, edges, keys[i], (int64_t)path->edges[i]);
+}
+
+static int64_t sum_of_classes(const int64_t *class_ns)
+{
+    int64_t total_ns = 0; /* bounded by the window: segments follow one another */
+    for (size_t i = 0; i < AP_PATH_CLASS_COUNT_; i++)
+        total_ns += class_ns[i];
+    return total_ns;
+}
+
+static void add_figures(const int64_t *class_ns, struct ap_model *model, struct ap_value *to)
+{
+    static const char *const keys[][2] = {
+#define AP_PATH_CLASS(id, sentence) { #id "_us", #id "_ratio" },
+#include "path_class.def"
+#undef AP_PATH_CLASS
+    };
+    for (size_t i = 0; i < AP_PATH_CLASS_COUNT_; i++) {
+        ap_add_time(model, to, keys[i][0], class_ns[i]);
+        ap_add_quotient(model, to, keys[i][1], (double)class_ns[i], (double)sum_of_classes(class_ns));
+    }
+}
+
+/* What cold start and a cut step make of the path is not what each step is made of. */
+static void add_steady(const struct composition *sums, struct ap_model *model, struct ap_value *to)
+{
+    int64_t total_ns = sum_of_classes(sums->steady_ns), steps = 0;
+    for (size_t i = 0; i < sums->steps->count; i++)
+        steps += ap_step_is_steady(&sums->steps->steps[i]);
+    if (!total_ns) {
+        ap_add_null(model, to, "steady");
+        return;
+    }
+    struct ap_value *steady = ap_add_object(model, to, "steady");
+    ap_add_count(model, steady, "steps", steps);
+    ap_add_time(model, steady, "length_us", total_ns);
+    add_figures(sums->steady_ns, model, steady);
+}
+
+static void add_classes(const struct composition *sums, int64_t total_ns, struct ap_model *model, struct ap_value *to)
+{
+    add_figures(sums->class_ns, model, to);
+    struct ap_value *list = ap_add_list(model, to, "classes");
+    for (size_t i = 0; i < AP_PATH_CLASS_COUNT_; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "class", ap_path_class_name((enum ap_path_class)i));
+        ap_add_time(model, row, "dur_us", sums->class_ns[i]);
+        ap_add_count(model, row, "segments", (int64_t)sums->class_segments[i]);
+        ap_add_quotient(model, row, "share_ratio", (double)sums->class_ns[i], (double)total_ns);
+    }
+}
+
+static bool part_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct composition *sums = context;
+    const struct part *x = &sums->parts[a], *y = &sums->parts[b];
+    AP_LARGER_FIRST(x->dur_ns, y->dur_ns);
+    int order = ap_trace_compare_texts(sums->trace, x->name, y->name);
+    if (order)
+        return order < 0;
+    return x->kind != y->kind ? x->kind < y->kind : a < b;
+}
+
+static void add_part(const struct composition *sums, const struct part *part, int64_t total_ns, struct ap_model *model,
+                     struct ap_value *list)
+{
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_text(model, row, "name", ap_trace_text(sums->trace, part->name));
+    ap_add_string(model, row, "kind", part_kind_names[part->kind]);
+    ap_add_time(model, row, "total_dur_us", part->dur_ns);
+    ap_add_count(model, row, "segments", (int64_t)part->segments);
+    ap_add_quotient(model, row, "share_ratio", (double)part->dur_ns, (double)total_ns);
+    /* Its longest segment. */
+    ap_add_time(model, row, "start_us", part->longest.start_ns);
+    ap_add_time(model, row, "dur_us", length_ns(&part->longest));
+    ap_add_track(sums->trace, part->longest.track, model, row);
+}
+
+/* What is not listed adds up here, also what has no name. */
+static void add_other(const struct composition *sums, int64_t listed_ns, uint64_t listed_segments, size_t listed,
+                      int64_t total_ns, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_value *other = ap_add_object(model, to, "other_operators");
+    ap_add_count(model, other, "names", (int64_t)(sums->part_count - listed));
+    ap_add_time(model, other, "total_dur_us", total_ns - listed_ns);
+    ap_add_count(model, other, "segments", (int64_t)(sums->segments - listed_segments));
+    ap_add_quotient(model, other, "share_ratio", (double)(total_ns - listed_ns), (double)total_ns);
+}
+
+static enum ap_status add_parts(const struct ap_part_context *context, const struct composition *sums, int64_t total_ns,
+                                struct ap_model *model, struct ap_value *to, struct ap_error *reterr)
+{
+    struct ap_value *list = ap_add_list(model, to, "operators");
+    int64_t listed_ns = 0;
+    uint64_t listed_segments = 0;
+    uint32_t *order;
+    size_t count;
+    AP_TRY(ap_top_indices(context->gate, (uint32_t)sums->part_count, context->options->top_n, part_before, sums, &order,
+                          &count, reterr));
+    for (size_t i = 0; i < count; i++) {
+        const struct part *part = &sums->parts[order[i]];
+        add_part(sums, part, total_ns, model, list);
+        listed_ns += part->dur_ns;
+        listed_segments += part->segments;
+    }
+    AP_FREE(context->gate, order, count);
+    add_other(sums, listed_ns, listed_segments, count, total_ns, model, to);
+    return AP_OK;
+}
+
+static void add_longest(const struct composition *sums, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_value *list = ap_add_list(model, to, "longest_segments");
+    for (size_t i = 0; i < sums->longest_count; i++) {
+        const struct ap_path_segment *segment = &sums->longest[i];
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "class", ap_path_class_name(segment->path_class));
+        ap_add_name(sums->trace, model, row, "name", ap_row_name_id(sums->trace, segment->row));
+        ap_add_time(model, row, "start_us", segment->start_ns);
+        ap_add_time(model, row, "dur_us", length_ns(segment));
+        ap_add_track(sums->trace, segment->track, model, row);
+    }
+}
+
+static enum ap_status add_report(struct ap_part_context *context, const struct composition *sums, struct ap_model *model,
+                                 struct ap_value *root, struct ap_error *reterr)
+{
+    const struct ap_critical_path *path = &context->facts->path;
+    int64_t total_ns = sum_of_classes(sums->class_ns);
+    struct ap_value *to = ap_add_object(model, root, "critical_path");
+    ap_add_time(model, to, "window_us", path->end_ns - path->start_ns);
+    ap_add_time(model, to, "length_us", total_ns);
+    ap_add_bool(model, to, "approximate", path->approximate_because != NULL);
+    ap_add_known_string(model, to, "approximate_because", path->approximate_because, path->approximate_because);
+    ap_add_count(model, to, "segments", (int64_t)sums->segments);
+    add_edges(path, model, to);
+    add_classes(sums, total_ns, model, to);
+    add_steady(sums, model, to);
+    AP_TRY(add_parts(context, sums, total_ns, model, to, reterr));
+    add_longest(sums, model, to);
+    return AP_OK;
+}
+
+enum ap_status ap_part_critical_path(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,
+                                     struct ap_error *reterr)
+{
+    const struct ap_trace *trace = context->trace;
+    uint64_t top_n = context->options->top_n;
+    struct composition sums = { .trace = trace, .gate = context->gate, .steps = &context->facts->steps };
+    if (!context->facts->path.count) {
+        ap_add_null(model, root, "critical_path");
+        return AP_OK;
+    }
+    sums.longest_limit = top_n && top_n < LONGEST_COUNT ? (size_t)top_n : LONGEST_COUNT;
+    sums.slot_count = ap_trace_id_count(trace) * PART_KIND_COUNT;
+    AP_TRY(AP_ALLOC_CLEARED(context->gate, sums.part_of_name, sums.slot_count, reterr));
+    enum ap_status status =
+        ap_critical_path_visit(&context->facts->path, trace, &context->facts->order, add_segment, &sums, reterr);
+    if (status == AP_OK && sums.status != AP_OK)
+        status = ap_fail_memory(context->gate, reterr);
+    AP_AND_THEN(status, add_report(context, &sums, model, root, reterr));
+    AP_FREE(context->gate, sums.part_of_name, sums.slot_count);
+    AP_FREE(context->gate, sums.parts, sums.part_capacity);
+    return status;
+}

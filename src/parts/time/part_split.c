@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * part_split.c - what the time of the window and of each step went into, and the gaps in which no device worked. */
+#include <stdio.h>
+
+#include "part.h"
+
+#include "poison.h"
+
+static const char *const class_keys[AP_SPLIT_CLASS_COUNT_][2] = {
+    [AP_SPLIT_compute] = { "compute_us", "compute_ratio" },
+    [AP_SPLIT_memset] = { "memset_us", "memset_ratio" },
+    [AP_SPLIT_communication] = { "exposed_communication_us", "exposed_communication_ratio" },
+    [AP_SPLIT_memcpy] = { "exposed_memcpy_us", "exposed_memcpy_ratio" },
+};
+
+static void add_classes(const struct ap_split_part *part, bool has_gpu, struct ap_model *model, struct ap_value *to)
+{
+    int64_t idle_ns = ap_split_idle_ns(part);
+    double known_ns = has_gpu ? (double)part->dur_ns : 0;
+    for (int i = 0; i < AP_SPLIT_CLASS_COUNT_; i++) {
+        ap_add_known_time(model, to, class_keys[i][0], has_gpu, part->class_ns[i]);
+        ap_add_quotient(model, to, class_keys[i][1], (double)part->class_ns[i], known_ns);
+    }
+    ap_add_known_time(model, to, "idle_us", has_gpu, idle_ns);
+    ap_add_quotient(model, to, "idle_ratio", (double)idle_ns, known_ns);
+}
+
+static void add_causes(const struct ap_split_part *part, struct ap_model *model, struct ap_value *to, const char *key)
+{
+    struct ap_value *causes = ap_add_object(model, to, key);
+    for (int i = 0; i < AP_IDLE_CAUSE_COUNT_; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "%s_us", ap_idle_cause_name((enum ap_idle_cause)i));
+        ap_add_time(model, causes, name, part->cause_ns[i]);
+        (void)snprintf(name, sizeof(name), "%s_ratio", ap_idle_cause_name((enum ap_idle_cause)i));
+        ap_add_quotient(model, causes, name, (double)part->cause_ns[i], (double)part->dur_ns);
+    }
+}
+
+/* With GPU rows the causes divide the idle time, without any they divide all of it. */
+static void add_part(const struct ap_split_part *part, bool has_gpu, struct ap_model *model, struct ap_value *to)
+{
+    ap_add_time(model, to, "dur_us", part->dur_ns);
+    add_classes(part, has_gpu, model, to);
+    add_causes(part, model, to, has_gpu ? "idle_causes" : "host_states");
+    ap_add_null(model, to, has_gpu ? "host_states" : "idle_causes");
+}
+
+static void add_steps(struct ap_part_context *context, struct ap_model *model, struct ap_value *split)
+{
+    struct ap_value *list = ap_add_list(model, split, "steps");
+    uint64_t limit = context->options->top_n ? context->options->top_n : context->facts->split.step_count;
+    for (size_t i = 0; i < context->facts->split.step_count && i < limit; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_text(model, row, "name", ap_row_name(context->trace, context->facts->steps.steps[i].row));
+        ap_add_time(model, row, "start_us", context->facts->steps.steps[i].start_ns);
+        ap_add_track(context->trace, context->trace->events.track[context->facts->steps.steps[i].row], model, row);
+        ap_add_bool(model, row, "steady", ap_step_is_steady(&context->facts->steps.steps[i]));
+        add_part(&context->facts->split.steps[i], context->facts->split.has_gpu, model, row);
+    }
+}
+
+static void add_split(struct ap_part_context *context, struct ap_model *model, struct ap_value *root)
+{
+    const struct ap_split *split = &context->facts->split;
+    const struct ap_split_part *judged = ap_split_judged(split);
+    struct ap_value *to = ap_add_object(model, root, "split");
+    ap_add_string(model, to, "basis", split->has_gpu ? "gpu" : "host");
+    struct ap_value *window = ap_add_object(model, to, "window");
+    ap_add_time(model, window, "start_us", split->start_ns);
+    add_part(&split->window, split->has_gpu, model, window);
+    if (split->steady_count) {
+        struct ap_value *steady = ap_add_object(model, to, "steady");
+        ap_add_count(model, steady, "steps", (int64_t)split->steady_count);
+        add_part(&split->steady, split->has_gpu, model, steady);
+    } else {
+        ap_add_null(model, to, "steady");
+    }
+    struct ap_value *part = ap_add_object(model, to, "judged");
+    ap_add_string(model, part, "part", judged == &split->steady ? "steady steps" : "window");
+    add_part(judged, split->has_gpu, model, part);
+    add_steps(context, model, to);
+}
+
+/* ---- gaps ---- */
+
+static void add_gaps_over(const struct ap_split *split, int over, const char *key, struct ap_model *model,
+                          struct ap_value *idle)
+{
+    const struct ap_gap_sum *sum = &split->gap_sums[over];
+    struct ap_value *to = ap_add_object(model, idle, key);
+    ap_add_count(model, to, "count", (int64_t)sum->count);
+    ap_add_time(model, to, "dur_us", sum->dur_ns);
+    ap_add_quotient(model, to, "window_ratio", (double)sum->dur_ns, (double)split->window.dur_ns);
+}
+
+static void add_gap(struct ap_part_context *context, const struct ap_gap_detail *gap, struct ap_model *model,
+                    struct ap_value *list)
+{
+    enum ap_idle_cause cause = ap_split_top_cause(gap->cause_ns);
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_time(model, row, "start_us", gap->start_ns);
+    ap_add_time(model, row, "dur_us", gap->end_ns - gap->start_ns);
+    ap_add_track(context->trace, gap->track, model, row);
+    ap_add_string(model, row, "cause", ap_idle_cause_name(cause));
+    ap_add_time(model, row, "cause_us", gap->cause_ns[cause]);
+    ap_add_name(context->trace, model, row, "host_row", ap_row_name_id(context->trace, gap->host_row[cause]));
+    ap_add_name(context->trace, model, row, "next", ap_row_name_id(context->trace, gap->next));
+}
+
+static void add_idle(struct ap_part_context *context, struct ap_model *model, struct ap_value *root)
+{
+    const struct ap_split *split = &context->facts->split;
+    if (!split->has_gpu) {
+        ap_add_null(model, root, "idle");
+        return;
+    }
+    struct ap_value *idle = ap_add_object(model, root, "idle");
+    const struct ap_gap_detail *longest = split->detail_count ? &split->details[0] : NULL;
+    ap_add_count(model, idle, "gap_count", (int64_t)split->gap_sums[AP_GAPS_ALL].count);
+    ap_add_time(model, idle, "dur_us", ap_split_idle_ns(&split->window));
+    ap_add_time(model, idle, "longest_us", longest ? longest->end_ns - longest->start_ns : 0);
+    add_gaps_over(split, AP_GAPS_OVER_10_US, "over_10us", model, idle);
+    add_gaps_over(split, AP_GAPS_OVER_100_US, "over_100us", model, idle);
+    add_gaps_over(split, AP_GAPS_OVER_1_MS, "over_1ms", model, idle);
+    struct ap_value *list = ap_add_list(model, idle, "gaps");
+    uint64_t limit = context->options->top_n ? context->options->top_n : split->detail_count;
+    for (size_t i = 0; i < split->detail_count && i < limit; i++)
+        add_gap(context, &split->details[i], model, list);
+}
+
+enum ap_status ap_part_split(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,
+                             struct ap_error *reterr)
+{
+    (void)reterr;
+    if (!ap_split_judged(&context->facts->split)->dur_ns) {
+        ap_add_null(model, root, "split");
+        ap_add_null(model, root, "idle");
+        return AP_OK;
+    }
+    add_split(context, model, root);
+    add_idle(context, model, root);
+    return AP_OK;
+}

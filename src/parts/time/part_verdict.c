@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ * part_verdict.c - which resource bounds the run, in the field's words, with the numbers that carry it; and the four
+ * classic symptoms as named checks. */
+#include <stdio.h>
+
+#include "part.h"
+#include "value_text.h"
+
+#include "poison.h"
+
+enum bound {
+#define AP_BOUND(id, name, sentence) BOUND_##id,
+#include "verdict.def"
+#undef AP_BOUND
+    BOUND_COUNT
+};
+
+static const struct {
+    const char *id, *name, *meaning;
+} bounds[BOUND_COUNT] = {
+#define AP_BOUND(id, name, sentence) { #id, name, sentence },
+#include "verdict.def"
+#undef AP_BOUND
+};
+
+/* Our choices. */
+#define GPU_BOUND_RATIO 0.8 /* computing more than this, a device is the bottleneck */
+#define GPU_LEADS_RATIO 0.5 /* also from here on, while nothing else takes over a quarter of that */
+#define SMALL_CAUSE_RATIO 0.25
+#define MEMORY_BOUND_RATIO 0.7 /* of the kernel time in families that move more than they compute */
+#define SURE_RATIO 0.4         /* of the judged time in the bound's own part */
+#define CAPTURED_RATIO 0.5     /* of the launches have no work in the file: those of a capture */
+#define SEEN_RATIO 0.2         /* of the judged time in one thing that the devices are seen to do */
+#define LOW_GPU_RATIO 0.5      /* a busy host counts as a symptom below this utilization */
+
+static void sum_parts(const struct ap_split_part *part, bool has_gpu, int64_t *part_ns)
+{
+    const int64_t *cause_ns = part->cause_ns, *class_ns = part->class_ns;
+    int64_t host_ns = cause_ns[AP_IDLE_host_python] + cause_ns[AP_IDLE_host_autograd] + cause_ns[AP_IDLE_host_optimizer] +
+                      cause_ns[AP_IDLE_host_operator] + cause_ns[AP_IDLE_untraced];
+    part_ns[BOUND_data_loading] = cause_ns[AP_IDLE_data_loading];
+    part_ns[BOUND_synchronization] = cause_ns[AP_IDLE_synchronization];
+    part_ns[BOUND_communication] = class_ns[AP_SPLIT_communication] + cause_ns[AP_IDLE_communication_wait];
+    part_ns[BOUND_start_up] = cause_ns[AP_IDLE_allocation] + cause_ns[AP_IDLE_driver_call];
+    part_ns[BOUND_queue] = cause_ns[AP_IDLE_queue_wait];
+    part_ns[BOUND_launch] = cause_ns[AP_IDLE_launch_overhead];
+    part_ns[BOUND_cpu] = host_ns;
+    part_ns[BOUND_copy] = class_ns[AP_SPLIT_memcpy];
+    part_ns[BOUND_unknown] = cause_ns[AP_IDLE_not_recorded];
+    part_ns[BOUND_gpu] = has_gpu ? class_ns[AP_SPLIT_compute] + class_ns[AP_SPLIT_memset] : 0;
+}
+
+/* While collectives are started one by one the host is busy with them: the idle time between them is theirs. */
+static void move_trains(const struct ap_value *root, int64_t *part_ns)
+{
+    static const enum bound of_host[] = { BOUND_cpu, BOUND_launch };
+    int64_t idle_ns = ap_value_integer(ap_value_at(root, "communication.one_by_one.idle_us"), 0);
+    for (size_t i = 0; i < AP_COUNT_OF(of_host); i++) {
+        int64_t moved_ns = part_ns[of_host[i]] < idle_ns ? part_ns[of_host[i]] : idle_ns;
+        part_ns[of_host[i]] -= moved_ns;
+        part_ns[BOUND_communication] += moved_ns;
+        idle_ns -= moved_ns;
+    }
+}
+
+/* The host as a whole is what a device waits for; which half of it is larger gives the name. */
+static enum bound largest_wait(const int64_t *part_ns)
+{
+    int64_t host_ns = part_ns[BOUND_launch] + part_ns[BOUND_cpu], most_ns = host_ns;
+    enum bound most = part_ns[BOUND_launch] > part_ns[BOUND_cpu] ? BOUND_launch : BOUND_cpu;
+    for (int i = 0; i < BOUND_COUNT; i++) {
+        if (i == BOUND_launch || i == BOUND_cpu || i == BOUND_gpu || i == BOUND_unknown || part_ns[i] <= most_ns)
+            continue;
+        most = (enum bound)i;
+        most_ns = part_ns[i];
+    }
+    return most;
+}
+
+static int64_t wait_ns(const int64_t *part_ns, enum bound bound)
+{
+    return bound == BOUND_launch || bound == BOUND_cpu ? part_ns[BOUND_launch] + part_ns[BOUND_cpu] : part_ns[bound];
+}
+
+static enum bound choose_bound(const int64_t *part_ns, int64_t dur_ns)
+{
+    enum bound wait = largest_wait(part_ns);
+    double gpu_ratio = (double)part_ns[BOUND_gpu] / (double)dur_ns,
+           wait_ratio = (double)wait_ns(part_ns, wait) / (double)dur_ns;
+    if (gpu_ratio >= GPU_BOUND_RATIO || (gpu_ratio >= GPU_LEADS_RATIO && wait_ratio < gpu_ratio * SMALL_CAUSE_RATIO))
+        return BOUND_gpu;
+    return wait;
+}
+
+/* Where queued work waits and no row tells for what, rows may be missing: the host may not be blamed. What a device is seen
+ * to do stays. */
+static enum bound choose_seen(const int64_t *part_ns, int64_t dur_ns)
+{
+    enum bound seen = part_ns[BOUND_copy] > part_ns[BOUND_communication] ? BOUND_copy : BOUND_communication;
+    bool leads = part_ns[seen] > part_ns[BOUND_gpu] && (double)part_ns[seen] >= SEEN_RATIO * (double)dur_ns;
+    return leads ? seen : BOUND_queue;
+}
+
+/* Kernel time in families that do few operations for each byte: elementwise, reductions, normalisations, copies. */
+static double memory_bound_ratio(const struct ap_part_context *context)
+{
+    double memory_ns = 0, all_ns = 0;
+    for (size_t i = 0; i < context->facts->links.count; i++) {
+        uint32_t row = context->facts->links.rows[i].row;
+        if (ap_row_kind(context->trace->events.tag[row]) != AP_KIND_kernel)
+            continue;
+        double dur_ns = (double)context->trace->events.dur_ns[row];
+        enum ap_kernel_family family =
+            ap_kernel_family_of(ap_kernel_subfamily_of(&context->facts->families, context->trace->events.name[row]));
+        if (family == AP_KERNEL_FAMILY_communication)
+            continue;
+        all_ns += dur_ns;
+        if (family == AP_KERNEL_FAMILY_elementwise || family == AP_KERNEL_FAMILY_reduction ||
+            family == AP_KERNEL_FAMILY_normalisation || family == AP_KERNEL_FAMILY_copy)
+            memory_ns += dur_ns;
+    }
+    return all_ns > 0 ? memory_ns / all_ns : -1;
+}
+
+static void format_ns(int64_t ns, char *to, size_t bytes)
+{
+    struct ap_value value = { .type = AP_VALUE_TIME_NS, .as.integer = ns };
+    (void)ap_format_value(&value, to, bytes);
+}
+
+#define OF_A_CUT_FILE "; but the file is cut: what stood behind the cut is missing, and GPU rows often stand last"
+
+/* Of this much of the judged part it is known what the devices did. */
+static int64_t known_ns(const struct ap_split_part *judged)
+{
+    return judged->dur_ns - judged->cause_ns[AP_IDLE_not_recorded];
+}
+
+static void format_unknown(const struct ap_split_part *judged, enum bound bound, char *to, size_t bytes)
+{
+    char part[AP_VALUE_TEXT_BYTES];
+    int64_t queue_ns = judged->cause_ns[AP_IDLE_queue_wait];
+    *to = 0;
+    if (bound != BOUND_queue && (double)queue_ns >= SEEN_RATIO * (double)judged->dur_ns) {
+        format_ns(queue_ns, part, sizeof(part));
+        (void)snprintf(to, bytes, "; for another %s queued work waits and no row tells for what: rows may be missing", part);
+        return;
+    }
+    if (!judged->cause_ns[AP_IDLE_not_recorded])
+        return;
+    format_ns(judged->cause_ns[AP_IDLE_not_recorded], part, sizeof(part));
+    (void)snprintf(to, bytes, ", as far as it is known: for another %s work of before the recording filled the queue", part);
+}
+
+static void add_sentence(const struct ap_part_context *context, const struct ap_split_part *judged, enum bound bound,
+                         bool memory_bound, const int64_t *part_ns, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_split *split = &context->facts->split;
+    bool cut = !context->trace->complete;
+    char text[400], part[AP_VALUE_TEXT_BYTES], whole[AP_VALUE_TEXT_BYTES], unknown[160];
+    format_ns(wait_ns(part_ns, bound), part, sizeof(part));
+    format_ns(known_ns(judged), whole, sizeof(whole));
+    format_unknown(judged, bound, unknown, sizeof(unknown));
+    const char *meaning = bounds[bound].meaning;
+    if (bound == BOUND_gpu && (double)part_ns[bound] < GPU_BOUND_RATIO * (double)known_ns(judged))
+        meaning = "the device computes for most of the time";
+    if (bound == BOUND_communication && judged->class_ns[AP_SPLIT_communication] == part_ns[bound])
+        meaning = "collectives run while nothing computes";
+    if (bound == BOUND_gpu && memory_bound)
+        meaning = "the device computes nearly all of the time, mostly in kernels that move memory";
+    if (!split->has_gpu && bound == BOUND_cpu)
+        meaning = cut ? "the time goes into host code; no GPU work stands before the cut"
+                      : "the time goes into host code; no GPU work was recorded";
+    (void)snprintf(text, sizeof(text), "%s: %s of %s (%.1f %%) of the %s%s%s", meaning, part, whole,
+                   100.0 * (double)wait_ns(part_ns, bound) / (double)known_ns(judged),
+                   judged == &split->steady ? "steady steps" : "recorded window", unknown, cut ? OF_A_CUT_FILE : "");
+    ap_add_string(model, to, "sentence", text);
+}
+
+/* Work that waits though it was launched may wait for anything; of a host of which little was recorded not much is known. */
+static const char *confidence_of(const struct ap_split_part *judged, enum bound bound, bool cut, int64_t bound_ns)
+{
+    if (bound == BOUND_queue || bound == BOUND_unknown ||
+        judged->cause_ns[AP_IDLE_queue_wait] > (int64_t)(SEEN_RATIO * (double)judged->dur_ns))
+        return "low";
+    if (cut) /* a device whose rows are missing looks idle; time in which it did compute stays what it is */
+        return bound == BOUND_gpu ? "medium" : "low";
+    bool of_host = bound == BOUND_launch || bound == BOUND_cpu;
+    bool recorded = !of_host || judged->cause_ns[AP_IDLE_untraced] <= bound_ns / 2;
+    return recorded && (double)bound_ns >= SURE_RATIO * (double)known_ns(judged) ? "high" : "medium";
+}
+
+static bool is_true(const struct ap_value *root, const char *path)
+{
+    return ap_value_integer(ap_value_at(root, path), 0) > 0;
+}
+
+/* Why the recording does not tell what bounds the run; NULL = it does. */
+static const char *why_unknown(const struct ap_part_context *context, const struct ap_value *root)
+{
+    double idle_launches = 0;
+    (void)ap_value_number(ap_value_at(root, "compile.launches_without_work_ratio"), &idle_launches);
+    if (is_true(root, "compile.graph_captures") && idle_launches > CAPTURED_RATIO)
+        return "graphs are captured here, and what is captured does not run: record their replay";
+    if (context->facts->split.has_gpu)
+        return NULL;
+    if (is_true(root, "trace.recorded.runtime") || is_true(root, "trace.recorded.gpu_listed") ||
+        is_true(root, "cpu.signals.gpu_use.count"))
+        return "the run used a GPU, of whose work no row was recorded: record with ProfilerActivity.CUDA";
+    if (context->facts->main_track == AP_NO_ROW)
+        return "no row is of a kind that is known here";
+    return NULL;
+}
+
+static void add_unknown_sentence(const char *why, struct ap_model *model, struct ap_value *to)
+{
+    char text[200];
+    (void)snprintf(text, sizeof(text), "what bounds the run cannot be told: %s", why);
+    ap_add_string(model, to, "sentence", text);
+}
+
+static void add_verdict(struct ap_part_context *context, struct ap_model *model, struct ap_value *root)
+{
+    const struct ap_split *split = &context->facts->split;
+    const struct ap_split_part *judged = ap_split_judged(split);
+    int64_t part_ns[BOUND_COUNT];
+    sum_parts(judged, split->has_gpu, part_ns);
+    move_trains(root, part_ns);
+    const char *why = known_ns(judged) ? why_unknown(context, root) : "no row of work in the file was waited for there";
+    enum bound bound = why ? BOUND_unknown : choose_bound(part_ns, known_ns(judged));
+    if (bound == BOUND_queue)
+        bound = choose_seen(part_ns, known_ns(judged));
+    double memory_ratio = memory_bound_ratio(context);
+    bool memory_bound = bound == BOUND_gpu && memory_ratio > MEMORY_BOUND_RATIO;
+    struct ap_value *to = ap_add_object(model, root, "verdict");
+    ap_add_string(model, to, "bound", memory_bound ? "memory-bandwidth-bound" : bounds[bound].name);
+    if (why)
+        add_unknown_sentence(why, model, to);
+    else
+        add_sentence(context, judged, bound, memory_bound, part_ns, model, to);
+    ap_add_time(model, to, "dur_us", wait_ns(part_ns, bound));
+    ap_add_quotient(model, to, "judged_ratio", (double)wait_ns(part_ns, bound), (double)known_ns(judged));
+    ap_add_string(model, to, "confidence",
+                  memory_bound ? "medium"
+                               : confidence_of(judged, bound, !context->trace->complete, wait_ns(part_ns, bound)));
+    ap_add_known_ratio(model, to, "memory_bound_family_ratio", memory_ratio >= 0, memory_ratio);
+    int64_t host_ns = part_ns[BOUND_launch] + part_ns[BOUND_cpu];
+    struct ap_value *host = ap_add_object(model, to, "host");
+    ap_add_time(model, host, "dur_us", host_ns);
+    ap_add_quotient(model, host, "judged_ratio", (double)host_ns, (double)known_ns(judged));
+    bool overflowed = false;
+    int64_t short_ns = ap_value_integer(ap_value_at(&model->root, "gpu.short_kernels.total_dur_us"), 0);
+    ap_add_time(model, host, "with_short_kernels_us", ap_add_sat(host_ns, short_ns > 0 ? short_ns : 0, &overflowed));
+    ap_note_overflow(context, overflowed);
+    struct ap_value *parts = ap_add_object(model, to, "parts");
+    for (int i = 0; i < BOUND_COUNT; i++) {
+        struct ap_value *part = ap_add_object(model, parts, bounds[i].id);
+        ap_add_string(model, part, "bound", bounds[i].name);
+        ap_add_string(model, part, "meaning", bounds[i].meaning);
+        ap_add_time(model, part, "dur_us", part_ns[i]);
+        ap_add_quotient(model, part, "judged_ratio", (double)part_ns[i], (double)judged->dur_ns);
+    }
+}
+
+/* ---- symptoms ---- */
+
+struct symptom {
+    const char *id, *title, *metric;
+    double threshold;
+    bool above; /* the symptom is a value above the threshold */
+};
+
+/* @counts: what else must hold for the value to be a symptom. */
+static void add_symptom(const struct symptom *symptom, bool known, double value, bool counts, struct ap_model *model,
+                        struct ap_value *list)
+{
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_string(model, row, "id", symptom->id);
+    ap_add_string(model, row, "title", symptom->title);
+    ap_add_string(model, row, "metric", symptom->metric);
+    ap_add_known_ratio(model, row, "value", known, value);
+    ap_add_ratio(model, row, "threshold", symptom->threshold);
+    ap_add_known_bool(model, row, "present", known,
+                      counts && (symptom->above ? value > symptom->threshold : value < symptom->threshold));
+}
+
+static bool number_at(const struct ap_value *root, const char *path, double *ret_number)
+{
+    return ap_value_number(ap_value_at(root, path), ret_number);
+}
+
+/* Could what was not recorded, a share of the window, have brought the figure over the limit? Then it tells nothing. */
+static bool is_open(double figure, double not_recorded_ratio, double limit)
+{
+    return (figure < limit) != (figure + not_recorded_ratio < limit);
+}
+
+static void add_symptoms(const struct ap_split *split, struct ap_model *model, struct ap_value *root)
+{
+    static const struct symptom high_cpu = {
+        "high-cpu-low-gpu", "High CPU with low GPU time",
+        "1 - cpu.thread_summary.idle_us / trace.window_us while gpu.utilization_ratio < 50 %", 0.5, true
+    };
+    static const struct symptom low_gpu = { "low-gpu-utilization", "GPU utilization below 80 %", "gpu.utilization_ratio",
+                                            0.8, false };
+    static const struct symptom gaps = { "large-gpu-gaps", "Large gaps between GPU operations",
+                                         "idle.over_100us.window_ratio", 0.1, true };
+    static const struct symptom allocation = {
+        "high-allocation-time", "High allocation time",
+        "cpu.signals.device_malloc.window_share_ratio + cpu.signals.host_alloc.window_share_ratio", 0.05, true
+    };
+    double host_idle = 0, window = 0, utilization = 0, gap_ratio = 0, device_malloc = 0, host_alloc = 0;
+    bool has_gpu = split->has_gpu && number_at(root, "gpu.utilization_ratio", &utilization);
+    bool has_host = number_at(root, "cpu.thread_summary.idle_us", &host_idle) &&
+                    number_at(root, "trace.window_us", &window) && window > 0;
+    double busy = has_host ? 1 - host_idle / window : 0; /* one thread after the other may be busy: forward, then backward */
+    bool has_gaps = number_at(root, "idle.over_100us.window_ratio", &gap_ratio);
+    const struct ap_value *runtime = ap_value_at(root, "trace.recorded.runtime");
+    bool has_calls = ap_value_integer(runtime, 0) &&
+                     number_at(root, "cpu.signals.device_malloc.window_share_ratio", &device_malloc) &&
+                     number_at(root, "cpu.signals.host_alloc.window_share_ratio", &host_alloc);
+    const struct ap_split_part *all = &split->window;
+    double open = all->dur_ns ? (double)all->cause_ns[AP_IDLE_not_recorded] / (double)all->dur_ns : 0;
+    struct ap_value *list = ap_add_list(model, root, "symptoms");
+    add_symptom(&high_cpu, has_gpu && has_host && !is_open(utilization, open, LOW_GPU_RATIO), busy,
+                utilization < LOW_GPU_RATIO, model, list);
+    add_symptom(&low_gpu, has_gpu && !is_open(utilization, open, low_gpu.threshold), utilization, true, model, list);
+    add_symptom(&gaps, has_gaps && !is_open(gap_ratio - open, open, gaps.threshold), gap_ratio, true, model, list);
+    add_symptom(&allocation, has_calls, device_malloc + host_alloc, true, model, list);
+}
+
+enum ap_status ap_part_verdict(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,
+                               struct ap_error *reterr)
+{
+    (void)reterr;
+    /* Of an accelerator's rows nobody here knows which are work: then the host's time does not tell what bounds the run. */
+    bool other = !context->facts->split.has_gpu && ap_value_integer(ap_value_at(root, "trace.recorded.accelerator"), 0);
+    if (ap_split_judged(&context->facts->split)->dur_ns && !other)
+        add_verdict(context, model, root);
+    else
+        ap_add_null(model, root, "verdict");
+    add_symptoms(&context->facts->split, model, root);
+    return AP_OK;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * The Markdown report from top to bottom: what matters first, how to read it last. */
+#include "md_document.h"
+#include "report.h"
+#include "sections.h"
+
+#include "poison.h"
+
+static void write_input(struct doc *doc, const char *label, const char *path, const char *format, const char *complete)
+{
+    ap_doc_begin(doc, DOC_ITEM);
+    ap_doc_say(doc, label);
+    if (!ap_doc_known(doc, path)) {
+        ap_doc_say(doc, ": not given");
+    } else {
+        ap_doc_say(doc, ": ");
+        ap_doc_text(doc, DOC_WHOLE_NAME, ap_doc_text_at(doc, path));
+        if (ap_doc_known(doc, format)) {
+            ap_doc_say(doc, ", ");
+            ap_doc_text(doc, DOC_NAME, ap_doc_text_at(doc, format));
+        }
+        ap_doc_say(doc, ap_doc_false(doc, complete) ? ", **incomplete**" : "");
+    }
+    ap_doc_end(doc, DOC_ITEM);
+}
+
+/* What the user said the report is about, and labels. */
+static void write_topic(struct doc *doc)
+{
+    if (ap_doc_known(doc, "focus"))
+        ap_doc_item(doc, NULL, "Focus: {n focus}");
+    if (ap_doc_known(doc, "phase"))
+        ap_doc_item(doc, NULL, "Phase: {n phase}");
+    for (const struct ap_value *label = ap_value_first(ap_doc_at(doc, "context")); label; label = label->next) {
+        ap_doc_begin(doc, DOC_ITEM);
+        ap_doc_text(doc, DOC_NAME, label->key);
+        ap_doc_say(doc, ": ");
+        ap_doc_text(doc, DOC_WHOLE_NAME, ap_value_text(label));
+        ap_doc_end(doc, DOC_ITEM);
+    }
+}
+
+static void write_head(struct doc *doc)
+{
+    ap_doc_say(doc, "# Profile report\n");
+    ap_doc_begin(doc, DOC_LIST);
+    write_input(doc, "Trace", ap_doc_known(doc, "trace.path") ? "trace.path" : "cpu.path", "trace.format", "trace.complete");
+    write_input(doc, "Memory snapshot", "memory.path", "memory.format", "memory.complete");
+    if (ap_doc_known(doc, "trace.rank"))
+        ap_doc_item(doc, NULL, "Rank: {i trace.rank}[, world size {i trace.world_size}]");
+    write_topic(doc);
+    ap_doc_item(doc, NULL, "Written by {n generator.name} {n generator.version}, report format {n schema_version}");
+    ap_doc_end(doc, DOC_LIST);
+}
+
+enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr)
+{
+    struct md md;
+    ap_md_init(&md, model, sink);
+    write_head(&md.doc);
+    ap_part_alerts(&md.doc);
+    ap_section_verdict(&md.doc);
+    ap_section_conditions(&md.doc);
+    ap_section_comparison(&md.doc);
+    ap_section_series(&md.doc);
+    ap_section_findings(&md.doc);
+    ap_all_sections(&md.doc);
+    return ap_out_finish(&md.out, reterr);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ * What was found, as cards: how bad, what it could save, what was measured, why, what to do, how to see that it worked. */
+#include "html_findings.h"
+#include "finding_level.h"
+
+#include "poison.h"
+
+#define CARD_BYTES 60000
+#define MOST_PLACES 5
+
+static const struct ap_value *member(const struct ap_value *object, const char *key)
+{
+    return ap_value_member(object, key);
+}
+
+/* Becomes a class, so only what is known does. */
+static const char *severity_of(const struct ap_value *finding)
+{
+    return ap_severity_names[ap_severity_of(ap_text_member(finding, "severity"))];
+}
+
+static bool is_time(const struct ap_value *value)
+{
+    return value && value->type == AP_VALUE_TIME_NS;
+}
+
+static bool is_size(const struct ap_value *value)
+{
+    return value && value->type == AP_VALUE_BYTES;
+}
+
+/* "saves at most 352 ms and 1.2 GiB, 33 % of trace.window_us" */
+static void write_savings(struct html *html, const struct ap_value *finding)
+{
+    const struct ap_value *time = member(finding, "saves_us"), *bytes = member(finding, "saves_bytes");
+    const struct ap_value *gain = member(finding, "gain"), *share = member(gain, "share_ratio");
+    if (!is_time(time) && !is_size(bytes))
+        return;
+    ap_html_string(html, "<span class=\"gain\">saves at most <b>");
+    if (is_time(time))
+        ap_html_value(html, time);
+    if (is_time(time) && is_size(bytes))
+        ap_html_string(html, "</b> and <b>");
+    if (is_size(bytes))
+        ap_html_value(html, bytes);
+    ap_html_string(html, "</b>");
+    if (share && share->type == AP_VALUE_RATIO)
+        ap_html_tell(html, gain, ", {v share_ratio} of {n whole}");
+    ap_html_string(html, "</span>");
+}
+
+static void write_tag(struct html *html, const struct ap_value *finding, const char *key, const char *template)
+{
+    if (ap_text_member(finding, key).bytes)
+        ap_html_tell(html, finding, template);
+}
+
+static void write_head(struct html *html, const struct ap_value *finding, int rank)
+{
+    const char *severity = severity_of(finding);
+    ap_html_format(html,
+                   "<article class=\"card %s\" id=\"finding-%d\" aria-labelledby=\"finding-%d-title\">\n"
+                   "<p class=\"sev\">%s</p>\n<h3 id=\"finding-%d-title\">%d. ",
+                   severity, rank, rank, severity, rank, rank);
+    ap_html_tell(html, finding, "{p title}</h3>\n<p class=\"sub\">");
+    write_savings(html, finding);
+    ap_html_tell(html, finding, " <span>{t confidence} confidence</span>");
+    write_tag(html, finding, "bottleneck", " <span>{t bottleneck}</span>");
+    if (!ap_text_is(ap_text_member(finding, "hardware"), "any"))
+        write_tag(html, finding, "hardware", " <span>on {t hardware}</span>");
+    ap_html_tell(html, finding, " <span>rule {n rule_id}</span></p>\n");
+}
+
+static void write_words(struct html *html, const struct ap_value *value)
+{
+    if (value->type == AP_VALUE_TEXT) {
+        ap_html_prose(html, value->as.text);
+        return;
+    }
+    const char *before = "";
+    for (const struct ap_value *part = ap_value_first(value); part; part = part->next) {
+        struct ap_text text = part->type == AP_VALUE_OBJECT ? ap_text_member(part, "name") : ap_value_text(part);
+        if (!text.bytes)
+            continue;
+        ap_html_string(html, before);
+        ap_html_prose(html, text);
+        before = "; ";
+    }
+}
+
+static bool has_words(const struct ap_value *value)
+{
+    if (!value || value->type == AP_VALUE_TEXT)
+        return value && value->as.text.bytes;
+    for (const struct ap_value *part = ap_value_first(value); part; part = part->next)
+        if (ap_value_text(part).bytes || ap_text_member(part, "name").bytes)
+            return true;
+    return false;
+}
+
+static void write_point(struct html *html, const struct ap_value *finding, const char *key, const char *label)
+{
+    const struct ap_value *value = member(finding, key);
+    if (!has_words(value))
+        return;
+    ap_html_format(html, "<dt>%s</dt><dd>", label);
+    write_words(html, value);
+    ap_html_string(html, "</dd>\n");
+}
+
+/* "`train.py:3 step` 25 MiB, ...": of time, bytes and count one is known. */
+static void write_affected(struct html *html, const struct ap_value *finding)
+{
+    static const char *const amounts[] = { "us", "bytes", "count" };
+    const struct ap_value *first = ap_value_first(member(finding, "affected"));
+    for (const struct ap_value *row = first; row; row = row->next) {
+        ap_html_string(html, row == first ? "<dt>Most by</dt><dd>" : ", ");
+        ap_html_name(html, ap_text_member(row, "name"));
+        for (size_t i = 0; i < AP_COUNT_OF(amounts); i++) {
+            const struct ap_value *amount = member(row, amounts[i]);
+            if (!amount || amount->type == AP_VALUE_NULL)
+                continue;
+            ap_html_string(html, " ");
+            ap_html_value(html, amount);
+            ap_html_string(html, amount->type == AP_VALUE_COUNT ? " times" : "");
+        }
+    }
+    if (first)
+        ap_html_string(html, "</dd>\n");
+}
+
+static void write_points(struct html *html, const struct ap_value *finding)
+{
+    static const char *const points[][2] = {
+        { "observation", "Measured" },    { "hypothesis", "Why, probably" }, { "action", "What to do" },
+        { "trade_off", "What it costs" }, { "validation", "How to verify" }, { "missing", "Missing to be sure" },
+    };
+    ap_html_string(html, "<dl>\n");
+    for (size_t i = 0; i < AP_COUNT_OF(points); i++) {
+        write_point(html, finding, points[i][0], points[i][1]);
+        if (i == 0)
+            write_affected(html, finding);
+    }
+    ap_html_string(html, "</dl>\n");
+}
+
+static void write_evidence(struct html *html, const struct ap_value *finding)
+{
+    const struct ap_value *evidence = ap_value_first(member(finding, "evidence"));
+    bool any = false;
+    for (; evidence; evidence = evidence->next) {
+        struct ap_text metric = ap_text_member(evidence, "metric");
+        const struct ap_value *value = member(evidence, "value");
+        if (!value || value->type == AP_VALUE_NULL)
+            continue; /* one side of an "or", which did not decide */
+        if (!any)
+            ap_html_string(
+                html, "<div class=\"t\" tabindex=\"0\"><table>\n<thead><tr><th scope=\"col\">Metric</th><th scope=\"col\" "
+                      "class=\"r\">Measured</th><th scope=\"col\" class=\"r\">Threshold</th></tr></thead>\n<tbody>\n");
+        any = true;
+        ap_html_string(html, "<tr><th scope=\"row\">");
+        ap_html_name(html, metric);
+        ap_html_string(html, "</th><td class=\"r\">");
+        ap_html_measure(html, value, metric);
+        ap_html_string(html, "</td><td class=\"r\">");
+        ap_html_measure(html, member(evidence, "threshold"), metric);
+        ap_html_string(html, "</td></tr>\n");
+    }
+    if (any)
+        ap_html_string(html, "</tbody></table></div>\n");
+}
+
+static void write_place(struct html *html, const struct ap_value *place)
+{
+    ap_html_tell(html, place, ap_text_member(place, "name").bytes ? "<li>{n name} at <code>" : "<li>at <code>");
+    ap_out_microseconds(&html->out, member(place, "start_us")->as.integer); /* as the trace has it, to be searched for */
+    ap_html_tell(html, place, "</code> us for {v dur_us}, thread ");
+    const struct ap_value *tid = member(place, "tid");
+    if (tid && tid->type == AP_VALUE_COUNT)
+        ap_html_format(html, "%lld", (long long)tid->as.integer);
+    else
+        ap_html_value(html, tid);
+    ap_html_string(html, "</li>\n");
+}
+
+static void write_places(struct html *html, const struct ap_value *finding)
+{
+    int shown = 0;
+    for (const struct ap_value *place = ap_value_first(member(finding, "places")); place; place = place->next) {
+        if (!is_time(member(place, "start_us")) || shown == MOST_PLACES)
+            continue;
+        ap_html_string(html, shown++ ? "" : "<p>In the trace:</p><ul>\n");
+        write_place(html, place);
+    }
+    if (shown)
+        ap_html_string(html, "</ul>\n");
+}
+
+static void write_command(struct html *html, const struct ap_value *finding)
+{
+    struct ap_text command = ap_text_member(finding, "verify_command");
+    if (!command.bytes)
+        return;
+    ap_html_string(html, "<p>To see whether it worked:</p>\n<pre><code>");
+    ap_html_text(html, command, 2000);
+    ap_html_string(html, "</code></pre>\n");
+}
+
+static void write_card(struct html *html, const struct ap_value *finding, int rank)
+{
+    write_head(html, finding, rank);
+    write_points(html, finding);
+    ap_html_string(html, "<details><summary>Evidence, places, command</summary>\n");
+    write_evidence(html, finding);
+    write_places(html, finding);
+    write_command(html, finding);
+    ap_html_string(html, "</details>\n</article>\n");
+}
+
+static void write_remark(struct html *html, const struct ap_value *finding)
+{
+    ap_html_tell(html, finding, "<li><b>{p title}</b> ({n rule_id}): {p observation} <b>What to do:</b> {p action}</li>\n");
+}
+
+static void write_remarks(struct html *html, const struct ap_value *findings)
+{
+    bool any = false;
+    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
+        if (!ap_finding_is_remark(finding) || !ap_html_has_room(html, CARD_BYTES))
+            continue;
+        ap_html_string(html, any ? "" : "<details class=\"also\"><summary>Also noted</summary>\n<ul>\n");
+        any = true;
+        write_remark(html, finding);
+    }
+    if (any)
+        ap_html_string(html, "</ul></details>\n");
+}
+
+void ap_html_findings(struct html *html)
+{
+    const struct ap_value *findings = ap_html_at(html, "findings");
+    int rank = 0, left_out = 0;
+    ap_html_string(html,
+                   "<section id=\"findings\" aria-labelledby=\"findings-title\"><h2 id=\"findings-title\">Findings</h2>\n");
+    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
+        if (ap_finding_is_remark(finding))
+            continue;
+        if (rank == 0)
+            ap_html_string(
+                html, "<p class=\"say\">Ranked by what each could save; the figures are upper bounds and overlap.</p>\n");
+        if (ap_html_has_room(html, CARD_BYTES))
+            write_card(html, finding, ++rank);
+        else
+            left_out++;
+    }
+    if (left_out)
+        ap_html_format(html, "<p class=\"cut\">%d more are left out to keep this file small: the JSON report has all.</p>\n",
+                       left_out);
+    if (!rank)
+        ap_html_string(html, "<p class=\"say\">Nothing above threshold.</p>\n");
+    write_remarks(html, findings);
+    ap_html_string(html, "</section>\n");
+}

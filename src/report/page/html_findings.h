@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ * html_findings.h - what was found, as cards. Private to src/report. */
+#ifndef AP_HTML_FINDINGS_H
+#define AP_HTML_FINDINGS_H
+
+#include "html.h"
+
+/** The findings as cards, in the order of the report. */
+void ap_html_findings(struct html *html);
+
+#endif

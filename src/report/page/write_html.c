@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ * The HTML report from top to bottom: verdict, what was asked, findings, pictures, then all that the Markdown report has. */
+#include <string.h>
+
+#include "html_assets.h"
+#include "html_findings.h"
+#include "html_pictures.h"
+#include "report.h"
+#include "sections.h"
+
+#include "poison.h"
+
+/* Room for the parts; what is left over goes to the next one. Together with the assets they stay below HTML_MAX_BYTES. */
+#define HEAD_ROOM 100000
+#define ANSWERS_ROOM 150000
+#define FINDINGS_ROOM 400000
+#define END_BYTES 20000 /* behind the sections */
+
+static void write_asset(struct html *html, const unsigned char *data, size_t bytes)
+{
+    ap_out_text(&html->out, (struct ap_text){ (const char *)data, bytes });
+}
+
+static struct ap_text input_path(const struct html *html)
+{
+    const char *path = ap_html_known(html, "trace.path") ? "trace.path"
+                       : ap_html_known(html, "cpu.path") ? "cpu.path"
+                                                         : "memory.path";
+    return ap_value_text(ap_html_at(html, path));
+}
+
+/* The file alone, without its folders. */
+static struct ap_text last_part(struct ap_text path)
+{
+    size_t at = path.bytes;
+    while (at && path.data[at - 1] != '/')
+        at--;
+    return (struct ap_text){ path.data + at, path.bytes - at };
+}
+
+/* Nothing may be loaded, and only what was compiled into this program may run or style; the picture of a page is an empty
+ * one, so that none is asked for. */
+static void write_head(struct html *html)
+{
+    ap_html_string(html, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src '");
+    ap_html_string(html, ap_html_script_hash);
+    ap_html_string(html, "'; style-src '");
+    ap_html_string(html, ap_html_style_hash);
+    ap_html_string(html,
+                   "'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
+                   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                   "<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
+                   "<link rel=\"icon\" href=\"data:,\">\n<title>Profile report: ");
+    ap_html_text(html, last_part(input_path(html)), 80);
+    ap_html_string(html, "</title>\n<style>");
+    write_asset(html, ap_html_style, ap_html_style_bytes);
+    ap_html_string(html, "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#findings\">To the findings</a>\n");
+}
+
+/* ---- what the report is about ---- */
+
+static bool is_file(const char *path)
+{
+    return strcmp(path, "trace.path") == 0 || strcmp(path, "memory.path") == 0;
+}
+
+static void write_fact(struct html *html, const char *label, const char *path)
+{
+    const struct ap_value *value = ap_html_at(html, path);
+    if (!value || value->type == AP_VALUE_NULL)
+        return;
+    ap_html_format(html, "<div><dt>%s</dt><dd>", label);
+    if (value->type == AP_VALUE_TEXT)
+        ap_html_name(html, is_file(path) ? last_part(value->as.text) : value->as.text);
+    else
+        ap_html_value(html, value);
+    ap_html_string(html, "</dd></div>\n");
+}
+
+static void write_labels(struct html *html)
+{
+    for (const struct ap_value *label = ap_value_first(ap_html_at(html, "context")); label; label = label->next) {
+        if (!ap_html_has_room(html, 4000))
+            return;
+        ap_html_string(html, "<div><dt>");
+        ap_html_text(html, label->key, 60);
+        ap_html_string(html, "</dt><dd>");
+        ap_html_name(html, ap_value_text(label));
+        ap_html_string(html, "</dd></div>\n");
+    }
+}
+
+static void write_facts(struct html *html)
+{
+    static const struct {
+        const char *label, *path;
+    } facts[] = {
+        { "Trace", "trace.path" },
+        { "Memory snapshot", "memory.path" },
+        { "Device", "trace.main_device.name" },
+        { "Rank", "trace.rank" },
+        { "World size", "trace.world_size" },
+        { "Focus", "focus" },
+        { "Phase", "phase" },
+        { "Window", "trace.window_us" },
+        { "Steps", "steps.count" },
+        { "Median steady step", "steps.steady.p50_us" },
+        { "GPU utilization, first to last work", "gpu.utilization_ratio" },
+        { "GPU idle in what is judged", "split.judged.idle_ratio" },
+        { "Peak memory", "trace_memory.gpu.peak_allocated_bytes" },
+        { "Peak requested", "memory.replay.peak_requested_bytes" },
+        { "Reserved", "memory.totals.reserved_bytes" },
+    };
+    ap_html_string(html, "<dl class=\"facts\">\n");
+    bool has_gpu = ap_html_known(html, "gpu.utilization_ratio"); /* else idle is the main thread's */
+    for (size_t i = 0; i < AP_COUNT_OF(facts); i++)
+        if (has_gpu || strcmp(facts[i].path, "split.judged.idle_ratio") != 0)
+            write_fact(html, facts[i].label, facts[i].path);
+    write_labels(html);
+    ap_html_string(html, "</dl>\n");
+}
+
+static void write_verdict(struct html *html)
+{
+    if (ap_html_known(html, "verdict.bound"))
+        ap_html_tell(html, ap_html_at(html, "verdict"),
+                     "<p class=\"verdict\"><strong>{p bound}</strong> {p sentence} <span class=\"muted\">(confidence "
+                     "{t confidence})</span></p>\n");
+}
+
+/* ---- what was asked of the run: a baseline, conditions, other batch sizes ---- */
+
+static const struct {
+    const char *path, *link;
+} answers[] = {
+    { "conditions", "<a href=\"#conditions\">Conditions</a> " },
+    { "comparison", "<a href=\"#compared-with-the-baseline\">Compared with the baseline</a> " },
+    { "series", "<a href=\"#batch-sizes\">Batch sizes</a> " },
+};
+
+static void write_answer_links(struct html *html)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(answers); i++)
+        if (ap_value_first(ap_html_at(html, answers[i].path)))
+            ap_html_string(html, answers[i].link);
+}
+
+/* They are what the reader came for, so they are not folded away. */
+static void write_answers(struct html *html)
+{
+    ap_html_limit(html, ANSWERS_ROOM);
+    html->opens_sections = true;
+    ap_section_conditions(&html->doc);
+    ap_section_comparison(&html->doc);
+    ap_section_series(&html->doc);
+    ap_html_series(html);
+    ap_html_section_end(html);
+    html->opens_sections = false;
+}
+
+/* ---- from top to bottom ---- */
+
+static void write_top(struct html *html)
+{
+    ap_html_limit(html, HEAD_ROOM);
+    ap_html_string(html, "<header>\n<h1>Profile report</h1>\n");
+    write_verdict(html);
+    ap_part_memory_bound(&html->doc);
+    write_facts(html);
+    ap_part_alerts(&html->doc);
+    ap_html_string(html, "<nav aria-label=\"Parts of the report\">");
+    write_answer_links(html);
+    ap_html_string(html, "<a href=\"#findings\">Findings</a> <a href=\"#pictures\">Pictures</a> "
+                         "<a href=\"#details\">Details</a></nav>\n</header>\n<main>\n");
+}
+
+static void write_end(struct html *html)
+{
+    ap_html_tell(html, NULL,
+                 "</main>\n<footer><p>Written by {n generator.name} {t generator.version}. This file loads nothing and "
+                 "sends nothing. Figures are rounded here and exact in the JSON report.</p></footer>\n"
+                 "<script>");
+    write_asset(html, ap_html_script, ap_html_script_bytes);
+    ap_html_string(html, "</script>\n</body>\n</html>\n");
+}
+
+static void write_sections(struct html *html)
+{
+    uint64_t used = html->sunk_bytes + html->out.used_bytes;
+    uint64_t end = HTML_MAX_BYTES - END_BYTES - ap_html_script_bytes;
+    ap_html_limit(html, used < end ? end - used : 0);
+    ap_html_string(html,
+                   "<section id=\"details\" aria-labelledby=\"details-title\"><h2 id=\"details-title\">Details</h2>\n");
+    ap_all_sections(&html->doc);
+    ap_html_section_end(html);
+    ap_html_string(html, "</section>\n");
+}
+
+static void write_all(struct html *html)
+{
+    write_head(html);
+    write_top(html);
+    write_answers(html);
+    ap_html_limit(html, FINDINGS_ROOM);
+    ap_html_findings(html);
+    ap_html_pictures(html);
+    write_sections(html);
+    write_end(html);
+}
+
+enum ap_status ap_write_html(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr)
+{
+    struct html html;
+    ap_html_init(&html, model, sink);
+    write_all(&html);
+    return ap_out_finish(&html.out, reterr);
+}

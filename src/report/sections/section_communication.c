@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ * section_communication.c - what moves between ranks. */
+#include "sections.h"
+
+#include "poison.h"
+
+#define RATE(its_key, its_title)                                                \
+    {                                                                           \
+        .key = its_key, .title = its_title, .form = FORM_NUMBER, .unit = "rate" \
+    }
+
+static const struct doc_figure figures[] = {
+    { "communication.count", "Communication kernels" },
+    { "communication.busy_us", "Communication, union per device" },
+    { "communication.exposed_us", "Not hidden by other kernels or memsets" },
+    { "communication.exposed_ratio", "Not hidden, share of communication" },
+    { "communication.overlap_ratio", "Beside other kernels, share of communication" },
+    { "communication.host_collectives.count", "Collectives of host backends" },
+    { "communication.host_collectives.total_dur_us", "Their time" },
+    { "communication.missing_details_count", "Calls without size or group" },
+    { "communication.allreduces_per_step", "All-reduces per step" },
+    { "communication.median_allreduce_bytes", "Median all-reduce" },
+    { "communication.small_allreduce_count", "All-reduces under 1 MiB" },
+    { "communication.broadcasts_per_step", "Broadcasts per step" },
+    { "communication.barriers_per_step", "Barriers per step" },
+    { "communication.alltoall_dur_us", "All-to-all, dispatch and combine" },
+    { "communication.dtype_fp32_bytes_ratio", "Bytes in 32-bit floats or wider" },
+    { "communication.slow_count", "At least twice as long as others let expect" },
+    { "communication.slow_excess_us", "Time of those beyond that" },
+};
+
+static const struct doc_part parts[] = {
+    SAYS("Seen from this rank alone: a collective lasts until the slowest rank has come, so durations include waiting and "
+         "bandwidths are lower bounds."),
+    FIGURES(NULL, figures),
+    ROWS("By operation", .path = "communication.by_operation",
+         .remark = ", longest first; bandwidths are bytes over time of all rows whose size is known",
+         COLUMNS(NAME("operation", "Operation"), NUMBER("count", "Count"), NUMBER("bytes", "Bytes"),
+                 NUMBER("total_dur_us", "Total (us)"), NUMBER("exposed_us", "Not hidden (us)"),
+                 RATE("algbw_gigabytes_per_s", "Algorithm (GB/s)"), RATE("busbw_gigabytes_per_s", "Bus (GB/s)"))),
+    ROWS("Collectives", .path = "communication.collectives",
+         .remark = ", longest total first. Bytes and bandwidths are those of nccl-tests, in decimal GB/s at the median "
+                   "duration, which includes waiting for other ranks; not hidden: covered by no other kernel and no memset",
+         COLUMNS(NAME("operation", "Operation"), NAME("name", "Kernel or call"), NAME("group", "Group"),
+                 NUMBER("group_size", "Ranks"), NAME("dtype", "Type"), NUMBER("bytes", "Bytes"), NUMBER("count", "Count"),
+                 NUMBER("total_dur_us", "Total (us)"), NUMBER("p50_us", "p50 (us)"), NUMBER("min_dur_us", "Min (us)"),
+                 NUMBER("max_dur_us", "Max (us)"), RATE("algbw_gigabytes_per_s", "Algorithm (GB/s)"),
+                 RATE("busbw_gigabytes_per_s", "Bus (GB/s)"), NUMBER("exposed_us", "Not hidden (us)"),
+                 NUMBER("start_us", "Longest at (us)"))),
+    ROWS("Process groups", .path = "communication.groups",
+         COLUMNS(NAME("name", "Group"), NAME("description", "Description"), NUMBER("size", "Ranks"), NAME("ranks", "Which"),
+                 NUMBER("count", "Collectives"), NUMBER("total_dur_us", "Total (us)"))),
+};
+
+const struct doc_section ap_section_communication = { .title = "Communication",
+                                                      .if_any = { "communication" },
+                                                      .parts = COUNTED(parts) };

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT
+ * section_findings.c - what was found, how sure it is, and what could not be judged. */
+#include "sections.h"
+
+#include "poison.h"
+
+/* Values of a closed list of ours; what else a tree may hold is shown as a name. */
+void ap_part_level(struct doc *doc, struct ap_text level, bool capital)
+{
+    static const char *const levels[] = { "critical", "high", "medium", "low", "info", "loss", "error" };
+    for (size_t i = 0; i < AP_COUNT_OF(levels); i++)
+        if (ap_text_is(level, levels[i])) {
+            char first = capital ? (char)(levels[i][0] - 'a' + 'A') : levels[i][0];
+            ap_doc_text(doc, DOC_PROSE, (struct ap_text){ &first, 1 });
+            ap_doc_say(doc, levels[i] + 1);
+            return;
+        }
+    ap_doc_text(doc, DOC_NAME, level);
+}
+
+void ap_part_savings(struct doc *doc, const struct ap_value *finding, const char *before)
+{
+    const struct ap_value *time = ap_value_member(finding, "saves_us"), *bytes = ap_value_member(finding, "saves_bytes");
+    bool has_time = time && time->type == AP_VALUE_TIME_NS && ap_value_integer(time, 0) > 0;
+    if (has_time) {
+        ap_doc_say(doc, before);
+        ap_doc_rounded(doc, time);
+    }
+    if (bytes && bytes->type == AP_VALUE_BYTES && ap_value_integer(bytes, 0) > 0) {
+        ap_doc_say(doc, has_time ? " and " : before);
+        ap_doc_rounded(doc, bytes);
+    }
+}
+
+/* ---- the points of a finding ---- */
+
+static void write_points(struct doc *doc, const struct ap_value *finding)
+{
+    static const struct {
+        const char *key, *template;
+    } points[] = {
+        { "observation", "**Observation:** {p observation}" },
+        { "hypothesis", "**Hypothesis:** {p hypothesis}" },
+        { "action", "**Action:** {p action}" },
+        { "trade_off", "**Trade-off:** {p trade_off}" },
+        { "validation", "**Validation:** {p validation}" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(points); i++)
+        if (ap_text_member(finding, points[i].key).bytes)
+            ap_doc_item(doc, finding, points[i].template);
+}
+
+static void write_missing(struct doc *doc, const struct ap_value *finding)
+{
+    const struct ap_value *first = ap_value_first(ap_value_member(finding, "missing"));
+    if (!first)
+        return;
+    ap_doc_begin(doc, DOC_ITEM);
+    ap_doc_say(doc, "**Missing to be sure:** ");
+    for (const struct ap_value *missing = first; missing; missing = missing->next) {
+        ap_doc_say(doc, missing == first ? "" : "; ");
+        ap_doc_text(doc, DOC_PROSE, ap_value_text(missing));
+    }
+    ap_doc_end(doc, DOC_ITEM);
+}
+
+/* The bound by Amdahl's law. */
+static void write_gain(struct doc *doc, const struct ap_value *finding)
+{
+    const struct ap_value *share = ap_value_at(finding, "gain.share_ratio");
+    const struct ap_value *bound = ap_value_at(finding, "gain.speedup_bound_ratio");
+    if (!share || share->type == AP_VALUE_NULL)
+        return;
+    ap_doc_begin(doc, DOC_ITEM);
+    ap_doc_tell(doc, finding, "**Gain:** at most {F gain.share_ratio} of {n gain.whole}");
+    if (bound && bound->type != AP_VALUE_NULL) {
+        ap_doc_say(doc, ": the run becomes at most ");
+        ap_doc_value(doc, bound, AP_TEXT("before_over_after"), FORM_FULL);
+        ap_doc_say(doc, " as fast");
+    }
+    ap_doc_end(doc, DOC_ITEM);
+}
+
+/* Time, bytes or a number of times. */
+static const char *amount_of(const struct ap_value *cause)
+{
+    const struct ap_value *time = ap_value_member(cause, "us"), *bytes = ap_value_member(cause, "bytes"),
+                          *count = ap_value_member(cause, "count");
+    if (time && time->type == AP_VALUE_TIME_NS)
+        return "{n name} {r us}";
+    if (bytes && bytes->type == AP_VALUE_BYTES)
+        return "{n name} {r bytes}";
+    if (count && count->type == AP_VALUE_COUNT)
+        return count->as.integer == 1 ? "{n name} 1 time" : "{n name} {c count} times";
+    return "{n name} ";
+}
+
+static void write_causes(struct doc *doc, const struct ap_value *finding)
+{
+    const struct ap_value *first = ap_value_first(ap_value_member(finding, "affected"));
+    if (!first)
+        return;
+    ap_doc_begin(doc, DOC_ITEM);
+    for (const struct ap_value *cause = first; cause; cause = cause->next) {
+        ap_doc_say(doc, cause == first ? "**Affected:** " : ", ");
+        ap_doc_tell(doc, cause, amount_of(cause));
+    }
+    ap_doc_end(doc, DOC_ITEM);
+}
+
+/* The start as the trace has it, to be searched for. */
+static void write_places(struct doc *doc, const struct ap_value *finding)
+{
+    const struct ap_value *place = ap_value_first(ap_value_member(finding, "places"));
+    const struct ap_value *start = ap_value_member(place, "start_us");
+    if (!start || start->type != AP_VALUE_TIME_NS)
+        return;
+    ap_doc_item(doc, place,
+                ap_text_member(place, "name").bytes
+                    ? "**In the trace:** {n name} at {t start_us} us for {r dur_us}, thread {i tid}"
+                    : "**In the trace:** at {t start_us} us for {r dur_us}, thread {i tid}");
+}
+
+static void write_evidence(struct doc *doc, const struct ap_value *finding)
+{
+    static const struct doc_column columns[] = { NAME(NULL, "Metric"), NUMBER(NULL, "Measured"), NUMBER(NULL, "Threshold") };
+    static const char *const keys[] = { "value", "threshold" };
+    const struct ap_value *evidence = ap_value_first(ap_value_member(finding, "evidence"));
+    if (!evidence)
+        return;
+    doc->backend->grid(doc, COUNTED(columns));
+    for (; evidence; evidence = evidence->next) {
+        const struct ap_value *value = ap_value_member(evidence, "value");
+        if (!value || value->type == AP_VALUE_NULL)
+            continue; /* one side of an "or", which did not decide */
+        ap_doc_begin(doc, DOC_ROW);
+        ap_doc_cell(doc, evidence, "{n metric}");
+        for (size_t i = 0; i < AP_COUNT_OF(keys); i++) {
+            ap_doc_begin(doc, DOC_CELL);
+            ap_doc_value(doc, ap_value_member(evidence, keys[i]), ap_text_member(evidence, "metric"), FORM_FULL);
+            ap_doc_end(doc, DOC_CELL);
+        }
+        ap_doc_end(doc, DOC_ROW);
+    }
+    doc->backend->grid_end(doc);
+}
+
+/* ---- findings ---- */
+
+static void write_title(struct doc *doc, const struct ap_value *finding, int rank)
+{
+    ap_doc_begin(doc, DOC_HEADING);
+    ap_doc_integer(doc, rank);
+    ap_doc_tell(doc, finding, ". {p title}");
+    ap_doc_end(doc, DOC_HEADING);
+    ap_doc_begin(doc, DOC_PARAGRAPH);
+    ap_doc_say(doc, "**");
+    ap_part_level(doc, ap_text_member(finding, "severity"), true);
+    ap_doc_say(doc, "** severity, ");
+    ap_part_level(doc, ap_text_member(finding, "confidence"), false);
+    ap_doc_tell(doc, finding, " confidence, {p bottleneck}");
+    ap_part_savings(doc, finding, ", saves at most ");
+    ap_doc_tell(doc, finding, ". Rule {n rule_id}, holds for {p hardware}");
+    ap_doc_say(doc, ap_text_is(ap_text_member(finding, "hardware"), "any") ? " hardware." : ".");
+    ap_doc_end(doc, DOC_PARAGRAPH);
+}
+
+static void write_finding(struct doc *doc, const struct ap_value *finding, int rank)
+{
+    write_title(doc, finding, rank);
+    ap_doc_begin(doc, DOC_LIST);
+    write_points(doc, finding);
+    write_missing(doc, finding);
+    write_gain(doc, finding);
+    write_causes(doc, finding);
+    write_places(doc, finding);
+    ap_doc_end(doc, DOC_LIST);
+    write_evidence(doc, finding);
+    if (ap_text_member(finding, "verify_command").bytes)
+        ap_doc_paragraph(doc, finding, "**Verify:** {w verify_command}");
+}
+
+/* What only informs: one line each, the rest is in the JSON. */
+static void write_remarks(struct doc *doc, const struct ap_value *findings)
+{
+    bool any = false;
+    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
+        if (!ap_finding_is_remark(finding))
+            continue;
+        if (!any) {
+            doc->backend->section(doc, "Also noted");
+            ap_doc_begin(doc, DOC_LIST);
+        }
+        any = true;
+        ap_doc_item(doc, finding, "**{p title}** ({n rule_id}, {p bottleneck}): {p observation} **Action:** {p action}");
+    }
+    if (any)
+        ap_doc_end(doc, DOC_LIST);
+}
+
+void ap_section_findings(struct doc *doc)
+{
+    const struct ap_value *findings = ap_doc_at(doc, "findings");
+    int rank = 0;
+    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
+        if (ap_finding_is_remark(finding))
+            continue;
+        if (rank == 0) {
+            doc->backend->section(doc, "Action plan");
+            ap_doc_paragraph(doc, NULL, "Ranked by what each could save; the figures are upper bounds and overlap.");
+        }
+        write_finding(doc, finding, ++rank);
+    }
+    write_remarks(doc, findings);
+}
+
+/* ---- rules without their inputs ---- */
+
+static bool names_artifact(const struct ap_value *rule, struct ap_text artifact)
+{
+    const struct ap_value *missing = ap_value_first(ap_value_member(rule, "missing"));
+    for (; missing; missing = missing->next)
+        if (ap_text_equal(ap_value_text(missing), artifact))
+            return true;
+    return false;
+}
+
+static bool seen_before(const struct ap_value *rules, const struct ap_value *until, struct ap_text artifact)
+{
+    for (const struct ap_value *rule = ap_value_first(rules); rule != until; rule = rule->next)
+        if (names_artifact(rule, artifact))
+            return true;
+    return false;
+}
+
+/* The JSON report lists all of them. */
+#define MOST_RULE_NAMES 6
+
+static void write_artifact(struct doc *doc, const struct ap_value *from, struct ap_text artifact)
+{
+    int64_t count = 0;
+    ap_doc_begin(doc, DOC_ITEM);
+    ap_doc_say(doc, "For ");
+    for (const struct ap_value *rule = from; rule; rule = rule->next) {
+        if (!names_artifact(rule, artifact) || count++ >= MOST_RULE_NAMES)
+            continue;
+        ap_doc_say(doc, count > 1 ? ", " : "");
+        ap_doc_tell(doc, rule, "{n rule_id}");
+    }
+    if (count > MOST_RULE_NAMES) {
+        ap_doc_say(doc, " and ");
+        ap_doc_integer(doc, count - MOST_RULE_NAMES);
+        ap_doc_say(doc, " more");
+    }
+    ap_doc_say(doc, ": ");
+    ap_doc_text(doc, DOC_PROSE, artifact);
+    ap_doc_say(doc, ".");
+    ap_doc_end(doc, DOC_ITEM);
+}
+
+void ap_section_not_evaluated(struct doc *doc)
+{
+    const struct ap_value *rules = ap_doc_at(doc, "not_evaluated");
+    if (!ap_value_first(rules))
+        return;
+    doc->backend->section(doc, "Rules not evaluated");
+    ap_doc_paragraph(
+        doc, NULL, "Each line names rules and what they lack in this input; `not_evaluated` of the JSON report names all.");
+    ap_doc_begin(doc, DOC_LIST);
+    for (const struct ap_value *rule = ap_value_first(rules); rule; rule = rule->next) {
+        const struct ap_value *missing = ap_value_first(ap_value_member(rule, "missing"));
+        for (; missing; missing = missing->next)
+            if (!seen_before(rules, rule, ap_value_text(missing)))
+                write_artifact(doc, rule, ap_value_text(missing));
+    }
+    ap_doc_end(doc, DOC_LIST);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ * section_gpu.c - devices and streams, kernels by family, subfamily and name, copies, sequences. */
+#include "sections.h"
+
+#include "poison.h"
+
+static const struct doc_figure time[] = {
+    { "gpu.rows", "Rows of GPU work" },
+    { "gpu.window_us", "Window" },
+    { "gpu.busy_us", "Busy" },
+    { "gpu.idle_us", "Idle" },
+    { "gpu.utilization_ratio", "Utilization" },
+    { "gpu.compute_us", "Compute kernels" },
+    { "gpu.launched_before_recording_count", "Launched before recording began" },
+    { "gpu.launched_before_recording_ratio", "Launched before recording began, share of busy" },
+    { "gpu.recorded_window_us", "Window without those" },
+    { "gpu.communication.count", "Communication kernels" },
+    { "gpu.communication.busy_us", "Communication" },
+    { "gpu.communication.exposed_us", "Communication not hidden" },
+    { "gpu.communication.exposed_ratio", "Communication not hidden, share of the window" },
+    { "gpu.communication.overlap_ratio", "Communication beside compute kernels, share of it" },
+    { "gpu.memcpy.count", "Copies" },
+    { "gpu.memcpy.total_dur_us", "Copy time" },
+    { "gpu.memcpy.exposed_us", "Copies not hidden" },
+    { "gpu.memcpy.bytes", "Copied" },
+    { "gpu.memcpy.pageable_bytes", "Copied from or to pageable memory" },
+    { "gpu.memcpy.pageable_dur_us", "Time of pageable copies" },
+    { "gpu.memcpy.device_dur_us", "Time of copies within a device" },
+    { "gpu.memset.count", "Memsets" },
+    { "gpu.memset.total_dur_us", "Memset time" },
+};
+
+static const struct doc_figure kernel_figures[] = {
+    { "gpu.kernel.count", "Kernels" },
+    { "gpu.kernel.total_dur_us", "Kernel time" },
+    { "gpu.kernel.top_share_ratio", "Largest kernel, share of kernel time" },
+    { "gpu.short_kernels.count", "Kernels under 10 us" },
+    { "gpu.short_kernels.ratio", "Kernels under 10 us, share of kernels" },
+    { "gpu.short_kernels.share_ratio", "Kernels under 10 us, share of kernel time" },
+    { "gpu.unnamed_family.share_ratio", "Kernels without a family, share of kernel time" },
+    { "gpu.family_share.gemm_in_convolution_ratio", "Matrix multiplications that convolutions launched, share of busy" },
+    { "gpu.sm.tensor_core_ratio", "Kernels on tensor cores, share of kernel time" },
+    { "gpu.sm.tensor_core_of_eligible_ratio", "Kernels on tensor cores, share of those that could be" },
+    { "gpu.sm.mean_blocks_per_sm", "Blocks per multiprocessor" },
+    { "gpu.sm.occupancy_ratio", "Estimated occupancy" },
+    { "gpu.sm.estimated_efficiency_ratio", "Estimated SM efficiency" },
+    { "gpu.sm.small_grid_us", "Kernels with fewer blocks than multiprocessors" },
+    { "gpu.fill.empty_sm_us", "Multiprocessors without a block while kernels run" },
+    { "gpu.fill.overlap_us", "Kernels run side by side" },
+};
+
+#define UNION_COLUMNS                                                                                   \
+    NUMBER("window_us", "Window (us)"), NUMBER("busy_us", "Busy (us)"), NUMBER("idle_us", "Idle (us)"), \
+        NUMBER("utilization_ratio", "Utilization"), NUMBER("compute_us", "Compute (us)"),               \
+        NUMBER("communication_us", "Communication (us)"), NUMBER("memcpy_us", "Copies (us)"),           \
+        NUMBER("memset_us", "Memsets (us)")
+
+#define SUM_COLUMNS                                                                             \
+    NUMBER("kernels", "Names"), NUMBER("count", "Count"), NUMBER("total_dur_us", "Total (us)"), \
+        NUMBER("share_ratio", "Share of kernel time")
+
+/* Rows that the reader would skip are left to the JSON. */
+#define MAX_SEQUENCES 5
+
+static void write_sequence(struct doc *doc, const struct ap_value *row)
+{
+    const struct ap_value *first = ap_value_first(ap_value_member(row, "names"));
+    ap_doc_begin_at(doc, DOC_NUMBERED_ITEM, 1);
+    ap_doc_tell(doc, row, "{F occurrences} times, {F total_dur_us} and {F gap_us} between them: ");
+    for (const struct ap_value *name = first; name; name = name->next) {
+        ap_doc_say(doc, name == first ? "" : ", ");
+        ap_doc_text(doc, DOC_NAME, ap_value_text(name));
+    }
+    ap_doc_end(doc, DOC_NUMBERED_ITEM);
+}
+
+static void write_sequences(struct doc *doc)
+{
+    const struct ap_value *row = ap_value_first(ap_doc_at(doc, "gpu.sequences"));
+    if (!row)
+        return;
+    ap_doc_heading(doc, "Repeated sequences of short kernels");
+    ap_doc_paragraph(doc, NULL,
+                     "Kernels that follow each other on a stream again and again, each under 10 us with less than 10 us "
+                     "between them: a compiler or a fused kernel could do each in one. The first of `gpu.sequences`.");
+    ap_doc_begin(doc, DOC_NUMBERED_LIST);
+    for (int i = 0; row && i < MAX_SEQUENCES; i++, row = row->next)
+        write_sequence(doc, row);
+    ap_doc_end(doc, DOC_NUMBERED_LIST);
+}
+
+#define NAMES_COLUMNS NAME("name", "Kernel"), NUMBER("count", "Count"), NUMBER("total_dur_us", "Total (us)")
+
+static const struct doc_part parts[] = {
+    FIGURES(NULL, time),
+    FIGURES("Kernels", kernel_figures),
+    ROWS("Devices", .path = "gpu.devices",
+         .remark = ". Times are unions of intervals, over the whole file; communication counts as hidden beside compute "
+                   "kernels and memsets, a copy also beside communication",
+         .limit = 100,
+         COLUMNS(ID("device", "Device"), NUMBER("rows", "Rows"), UNION_COLUMNS,
+                 NUMBER("exposed_communication_us", "Communication not hidden (us)"),
+                 NUMBER("exposed_memcpy_us", "Copies not hidden (us)"),
+                 NUMBER("launched_before_recording_count", "Launched before recording"))),
+    ROWS("Streams", .path = "gpu.streams",
+         .remark = ", busiest first; streams run side by side, so they add up to more than their device",
+         COLUMNS(ID("device", "Device"), ID("tid", "Stream"), NUMBER("rows", "Rows"), UNION_COLUMNS)),
+    ROWS("Kernel families", .path = "gpu.families", COLUMNS(NAME("family", "Family"), SUM_COLUMNS)),
+    ROWS("Kernel subfamilies", .path = "gpu.subfamilies",
+         .remark = ", told by the kernels' names; a convolution may run as a plain matrix multiplication",
+         COLUMNS(NAME("subfamily", "Subfamily"), NAME("family", "Family"), SUM_COLUMNS)),
+    ROWS("Communication kernels", .path = "gpu.communication.names", .remark = ": what counted as communication",
+         COLUMNS(NAMES_COLUMNS)),
+    ROWS("Kernels without a family", .path = "gpu.unnamed_family.names", .remark = ": kernels whose name tells no family",
+         COLUMNS(NAMES_COLUMNS)),
+    ROWS("Kernels by total time", .path = "gpu.kernels", .remark = ", largest total first",
+         COLUMNS(NAME("name", "Kernel"), NAME("subfamily", "Subfamily"), NUMBER("count", "Count"),
+                 NUMBER("total_dur_us", "Total (us)"), NUMBER("share_ratio", "Share"), NUMBER("mean_dur_us", "Mean (us)"),
+                 NUMBER("min_dur_us", "Min (us)"), NUMBER("max_dur_us", "Max (us)"), NAME("tensor_core", "Tensor cores"),
+                 NUMBER("mean_blocks_per_sm", "Blocks per SM"), NUMBER("occupancy_ratio", "Occupancy"))),
+    ROWS("Unaligned matrix multiplications", .path = "gpu.unaligned_gemm.top",
+         .remark = ", largest total first; rows of these matrices do not begin at multiples of 16 bytes",
+         COLUMNS(NAME("operator", "Operator"), NAME("dims", "Shapes"), NAME("kernel", "Kernel"), NAME("told_by", "Told by"),
+                 NUMBER("count", "Count"), NUMBER("total_dur_us", "Total (us)"))),
+    ROWS("Copies by kind", .path = "gpu.copies",
+         .remark = ", largest total first; GB/s is bytes over time, of small copies it tells only what starting one costs",
+         COLUMNS(NAME("kind", "Kind"), NAME("direction", "Direction"), NAME("memory", "Memory"), NUMBER("count", "Count"),
+                 NUMBER("large_count", "64 KiB or more"), NUMBER("bytes", "Bytes (B)"), NUMBER("total_dur_us", "Total (us)"),
+                 NUMBER("exposed_us", "Not hidden (us)"),
+                 { .key = "gigabytes_per_s", .title = "GB/s", .form = FORM_NUMBER, .unit = "rate" })),
+    CALL(write_sequences),
+};
+
+const struct doc_section ap_section_gpu = {
+    .title = "GPU",
+    .if_any = { "cpu", "gpu" },
+    .needs = "gpu",
+    .otherwise = "No GPU work was recorded.",
+    .parts = COUNTED(parts),
+};

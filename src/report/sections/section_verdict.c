@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ * section_verdict.c - what bounds the run, the symptoms, the findings that weigh most. */
+#include "sections.h"
+
+#include "poison.h"
+
+static void write_symptom(struct doc *doc, const struct ap_value *symptom)
+{
+    const struct ap_value *present = ap_value_member(symptom, "present");
+    ap_doc_item(doc, symptom,
+                !present || present->type != AP_VALUE_BOOL ? "{p title}: not evaluated"
+                : present->as.integer ? "{p title}: **yes**, {F value} against {F threshold} ({p metric})"
+                                      : "{p title}: no, {F value} against {F threshold} ({p metric})");
+}
+
+/* Where GPU work fills little of what is judged, its utilization would seem to contradict the verdict. */
+static void write_short_window(struct doc *doc)
+{
+    int64_t window_ns = ap_value_integer(ap_doc_at(doc, "gpu.window_us"), -1);
+    int64_t judged_ns = ap_value_integer(ap_doc_at(doc, "split.judged.dur_us"), -1);
+    if (ap_doc_known(doc, "symptoms") && window_ns >= 0 && window_ns < judged_ns - judged_ns / 5)
+        ap_doc_paragraph(
+            doc, NULL,
+            "Utilization and gaps are those of the GPU's own window, first to last work, {r gpu.window_us}; the "
+            "verdict is about {r split.judged.dur_us}, and counts the time before and after as idle.");
+}
+
+static void write_bound(struct doc *doc)
+{
+    if (ap_doc_known(doc, "verdict"))
+        ap_doc_paragraph(doc, ap_doc_at(doc, "verdict"), "**{p bound}**: {p sentence} (confidence {p confidence}).");
+    const struct ap_value *symptom = ap_value_first(ap_doc_at(doc, "symptoms"));
+    if (symptom)
+        ap_doc_begin(doc, DOC_LIST);
+    for (const struct ap_value *row = symptom; row; row = row->next)
+        write_symptom(doc, row);
+    if (symptom)
+        ap_doc_end(doc, DOC_LIST);
+    write_short_window(doc);
+}
+
+/* ---- findings in a line each ---- */
+
+static void write_headline(struct doc *doc, const struct ap_value *finding, int rank)
+{
+    ap_doc_begin_at(doc, DOC_NUMBERED_ITEM, rank);
+    ap_doc_say(doc, "**");
+    ap_part_level(doc, ap_text_member(finding, "severity"), true);
+    ap_doc_tell(doc, finding, ":** {p title}");
+    ap_part_savings(doc, finding, "; fixing it saves at most ");
+    ap_doc_say(doc, ".");
+    ap_doc_end(doc, DOC_NUMBERED_ITEM);
+}
+
+static void write_left_out(struct doc *doc)
+{
+    int64_t count = ap_value_integer(ap_doc_at(doc, "findings_left_out"), 0);
+    if (count > 0)
+        ap_doc_paragraph(doc, NULL,
+                         count == 1
+                             ? "{f findings_left_out} more finding is left out: of another domain or phase than the one "
+                               "asked for."
+                             : "{f findings_left_out} more findings are left out: of another domain or phase than the "
+                               "one asked for.");
+}
+
+static void write_headlines(struct doc *doc, int64_t count)
+{
+    const struct ap_value *finding = ap_value_first(ap_doc_at(doc, "findings"));
+    ap_doc_begin(doc, DOC_PARAGRAPH);
+    ap_doc_integer(doc, count);
+    ap_doc_say(doc,
+               count == 1 ? " finding above its threshold:" : " findings above their thresholds, the weightiest first:");
+    ap_doc_end(doc, DOC_PARAGRAPH);
+    ap_doc_begin(doc, DOC_NUMBERED_LIST);
+    for (int shown = 0; finding && shown < 3; finding = finding->next)
+        if (!ap_finding_is_remark(finding))
+            write_headline(doc, finding, ++shown);
+    ap_doc_end(doc, DOC_NUMBERED_LIST);
+}
+
+void ap_section_verdict(struct doc *doc)
+{
+    const struct ap_value *findings = ap_doc_at(doc, "findings");
+    bool has_findings = findings && findings->type == AP_VALUE_LIST;
+    int64_t count = 0;
+    if (!has_findings && !ap_doc_known(doc, "verdict"))
+        return;
+    doc->backend->section(doc, "Verdict");
+    write_bound(doc);
+    ap_part_memory_bound(doc);
+    if (!has_findings)
+        return;
+    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next)
+        count += !ap_finding_is_remark(finding);
+    if (count)
+        write_headlines(doc, count);
+    else
+        ap_doc_paragraph(doc, NULL, "Nothing above threshold.");
+    write_left_out(doc);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "headline.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "value_text.h"
+
+#include "poison.h"
+
+#define MAX_SHOWN 160
+#define MAX_SENTENCE 300
+
+static int shown(struct ap_text text)
+{
+    return (int)(text.bytes > MAX_SHOWN ? MAX_SHOWN : text.bytes);
+}
+
+static const char *why_no_verdict(const struct ap_value *root)
+{
+    if (!ap_value_first(ap_value_member(root, "trace")))
+        return "no trace was given";
+    if (ap_value_integer(ap_value_at(root, "trace.recorded.accelerator"), 0))
+        return "the device is an accelerator of whose rows nothing is known here";
+    return "nothing in the trace could be judged";
+}
+
+void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
+{
+    const struct ap_value *verdict = ap_value_member(root, "verdict");
+    struct ap_text bound = ap_value_text(ap_value_member(verdict, "bound"));
+    struct ap_text sentence = ap_value_text(ap_value_member(verdict, "sentence"));
+    if (bound.bytes || sentence.bytes)
+        (void)snprintf(to, AP_FACT_BYTES, "%.*s%s%.*s", shown(bound), bound.data, bound.bytes && sentence.bytes ? ": " : "",
+                       (int)(sentence.bytes > MAX_SENTENCE ? MAX_SENTENCE : sentence.bytes), sentence.data);
+    else
+        (void)snprintf(to, AP_FACT_BYTES, "No verdict on time: %s.", why_no_verdict(root));
+}
+
+/* ---- templates: words with {paths} ---- */
+
+#define PATH_BYTES 100
+#define VALUE_BYTES (AP_VALUE_TEXT_BYTES + MAX_SHOWN)
+/* Of one value with the words around it: where less is left, no more is told. */
+#define ROOM_BYTES 260
+
+static bool is_figure(const struct ap_value *value)
+{
+    return value && value->type != AP_VALUE_NULL && value->type < AP_VALUE_LIST;
+}
+
+/* Append the words up to one of @ends, with the values in them; false, and nothing is added, where one is not known. */
+static bool tell_words(const struct ap_value *of, const char **template, const char *ends, char *to, size_t *used)
+{
+    size_t told = *used;
+    bool known = true;
+    while (**template && !strchr(ends, **template)) {
+        char path[PATH_BYTES], value[VALUE_BYTES] = "";
+        size_t words = strcspn(*template, "{[]|");
+        const char *placeholder = *template + words;
+        int path_bytes = *placeholder == '{' ? (int)strcspn(placeholder, "}") - 1 : 0;
+        if (path_bytes) {
+            (void)snprintf(path, sizeof(path), "%.*s", path_bytes, placeholder + 1);
+            const struct ap_value *figure = ap_value_at(of, path);
+            known &= is_figure(figure);
+            if (known)
+                (void)ap_format_value(figure, value, sizeof(value));
+        }
+        if (told + 1 < AP_FACT_BYTES)
+            (void)snprintf(to + told, AP_FACT_BYTES - told, "%.*s%s", (int)words, *template, value);
+        told += strlen(to + told);
+        *template = placeholder + (path_bytes ? path_bytes + 2 : 0);
+    }
+    *used = known ? told : *used;
+    to[*used] = '\0';
+    return known;
+}
+
+/* Words, then those in brackets up to the first of which a value is not known. False where the first words are not known. */
+static bool tell(const struct ap_value *of, const char **template, char *to, size_t *used)
+{
+    bool told = tell_words(of, template, "[|", to, used), goes_on = told;
+    while (**template == '[') {
+        const char *words = *template + 1;
+        *template = strchr(words, ']') + 1;
+        goes_on = goes_on && *used + ROOM_BYTES < AP_FACT_BYTES && tell_words(of, &words, "]", to, used);
+    }
+    return told;
+}
+
+static bool tell_line(const struct ap_value *of, const char *template, char to[AP_FACT_BYTES])
+{
+    size_t used = 0;
+    to[0] = '\0';
+    return tell(of, &template, to, &used);
+}
+
+/* ---- facts ---- */
+
+/* Its name, and what of the rest is known. */
+static const char *const facts[] = {
+    "steps|{steps.count}|median {steps.steady.p50_us}|mean {steps.steady.mean_us}|spread {steps.steady.cv_ratio}",
+    "compared with the baseline|steps {comparison.steps.change}|by "
+    "{comparison.steps.delta_us}|{comparison.steps.delta_ratio}",
+    "GPU|{trace.main_device.name}|busy {gpu.utilization_ratio}[ of {gpu.window_us}]"
+    "[ from first to last work and idle {split.judged.idle_ratio}][ of the {split.judged.part}]",
+    "memory of the device|peak in use {memory.replay.peak_requested_bytes}|reserved at the end "
+    "{memory.summary.reserved_bytes}|allocated {memory.summary.allocated_bytes}",
+    "recording|{trace.window_us}|events {trace.events.total}|rank {trace.rank}[ of {trace.world_size}]",
+};
+
+static bool tell_fact(const struct ap_value *root, const char *fact, char to[AP_FACT_BYTES])
+{
+    size_t used = 0;
+    bool any = false;
+    (void)tell(root, &fact, to, &used);
+    while (*fact++ == '|' && used + ROOM_BYTES < AP_FACT_BYTES) {
+        size_t before = used;
+        used += (size_t)snprintf(to + used, AP_FACT_BYTES - used, "%s", any ? ", " : ": ");
+        bool told = tell(root, &fact, to, &used);
+        used = told ? used : before;
+        to[used] = '\0';
+        any |= told;
+    }
+    return any;
+}
+
+bool ap_headline_fact(const struct ap_value *root, size_t index, char to[AP_FACT_BYTES])
+{
+    for (size_t i = 0; i < AP_COUNT_OF(facts); i++)
+        if (tell_fact(root, facts[i], to) && index-- == 0)
+            return true;
+    return false;
+}
+
+/* ---- series ---- */
+
+static bool is_true(const struct ap_value *of, const char *path)
+{
+    return ap_value_integer(ap_value_at(of, path), 0) > 0;
+}
+
+/* Does the line through the points make sense? */
+static bool has_line(const struct ap_value *series, const char *fixed, const char *slope)
+{
+    return ap_value_integer(ap_value_at(series, fixed), -1) >= 0 && ap_value_integer(ap_value_at(series, slope), -1) >= 0;
+}
+
+static const char *knee_of(const struct ap_value *series)
+{
+    return is_true(series, "knee.is_largest")
+               ? "Batch sizes: the largest, {knee.batch}, has the best throughput[: {knee.samples_per_s} samples a second]"
+               : "Batch sizes: the knee is {knee.batch}[, with {knee.share_of_best_ratio} of the best throughput]"
+                 "[: {knee.samples_per_s} samples a second]";
+}
+
+static const char *memory_of(const struct ap_value *series)
+{
+    bool line = has_line(series, "memory.fixed_bytes", "memory.per_sample_bytes");
+    if (!is_true(series, "memory.largest_batch"))
+        return line ? "Memory: about {memory.fixed_bytes} and {memory.per_sample_bytes} for each sample" : "";
+    return line ? "Memory: about {memory.fixed_bytes} and {memory.per_sample_bytes} for each sample; a batch of "
+                  "{memory.largest_batch} would still fit[ into the {memory.capacity_bytes} of the device]"
+                : "Memory: a batch of {memory.largest_batch} would still fit[ into the {memory.capacity_bytes} of the "
+                  "device]";
+}
+
+static const char *time_of(const struct ap_value *series)
+{
+    return has_line(series, "latency.fixed_us", "latency.per_sample_us")
+               ? "Time of a batch: about {latency.fixed_us} and {latency.per_sample_us} for each sample"
+               : "";
+}
+
+bool ap_headline_series(const struct ap_value *root, size_t index, char to[AP_FACT_BYTES])
+{
+    static const char *(*const lines[])(const struct ap_value *series) = { knee_of, memory_of, time_of };
+    const struct ap_value *series = ap_value_member(root, "series");
+    for (size_t i = 0; ap_value_first(series) && i < AP_COUNT_OF(lines); i++)
+        if (tell_line(series, lines[i](series), to) && to[0] && index-- == 0)
+            return true;
+    return false;
+}
+
+void ap_headline_series_point(const struct ap_value *point, char to[AP_FACT_BYTES])
+{
+    (void)tell_line(
+        point, "{batch}[: {step_us} a batch][, {samples_per_s} samples a second][, at most {peak_bytes} of memory]", to);
+}
+
+void ap_headline_gain(const struct ap_value *finding, char to[AP_FACT_BYTES])
+{
+    const struct ap_value *time = ap_value_member(finding, "saves_us"), *bytes = ap_value_member(finding, "saves_bytes");
+    bool has_time = time && time->type == AP_VALUE_TIME_NS && ap_value_integer(time, 0) > 0;
+    bool has_bytes = bytes && bytes->type == AP_VALUE_BYTES && ap_value_integer(bytes, 0) > 0;
+    (void)tell_line(finding,
+                    has_time && has_bytes ? "saves at most {saves_us} and {saves_bytes}"
+                    : has_time            ? "saves at most {saves_us}"
+                    : has_bytes           ? "saves at most {saves_bytes}"
+                                          : "",
+                    to);
+}

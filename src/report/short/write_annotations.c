@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ * write_annotations.c - workflow commands that GitHub Actions shows beside a run: ::error for conditions that hold,
+ * ::warning for those that cannot be judged. Every finding that makes a severity of --fail-on hold is one, too: an error
+ * from high on, else a warning. Of the others the two highest severities are warnings (with a baseline: those that are new
+ * or worse). The runner takes ten of each kind from a step, so no more are written; that there were more is told. */
+#include "document.h"
+#include "report.h"
+#include "finding_level.h"
+
+#include "poison.h"
+
+#define MOST_OF_A_KIND 10
+
+/* As the runner's toolkit escapes them: %, CR and LF in messages, the colon and comma in properties, too. What else would
+ * move a terminal's cursor is replaced. */
+static void write_escaped(struct ap_out *out, struct ap_text text, bool in_property)
+{
+    for (size_t i = 0; i < text.bytes; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (c == '%' || c == '\r' || c == '\n' || (in_property && (c == ':' || c == ',')))
+            ap_out_format(out, "%%%02X", c);
+        else
+            ap_out_char(out, c < 0x20 || c == 0x7f ? '?' : (char)c);
+    }
+}
+
+struct annotations {
+    struct ap_out out;
+    unsigned errors, warnings;
+};
+
+static void annotate(struct annotations *to, bool error, struct ap_text title, struct ap_text message)
+{
+    unsigned *count = error ? &to->errors : &to->warnings;
+    if (++*count > MOST_OF_A_KIND)
+        return;
+    ap_out_string(&to->out, error ? "::error title=" : "::warning title=");
+    write_escaped(&to->out, title, true);
+    ap_out_string(&to->out, "::");
+    write_escaped(&to->out, message, false);
+    ap_out_char(&to->out, '\n');
+}
+
+static void annotate_conditions(struct annotations *to, const struct ap_value *root)
+{
+    const struct ap_value *condition = ap_value_first(ap_value_member(root, "conditions"));
+    for (; condition; condition = condition->next) {
+        const struct ap_value *held = ap_value_member(condition, "held");
+        bool known = held && held->type == AP_VALUE_BOOL;
+        if (!known || held->as.integer)
+            annotate(to, known, ap_text_member(condition, "condition"), ap_text_member(condition, "text"));
+    }
+}
+
+/* ---- findings ---- */
+
+/* From this severity on findings fail the run; AP_SEVERITY_COUNT_ where none does. */
+static int failing_rank(const struct ap_value *root)
+{
+    int rank = AP_SEVERITY_COUNT_;
+    const struct ap_value *condition = ap_value_first(ap_value_member(root, "conditions"));
+    for (; condition; condition = condition->next) {
+        int asked = (int)ap_severity_of(ap_text_member(condition, "condition"));
+        if (ap_text_is(ap_text_member(condition, "kind"), "severity") &&
+            ap_value_integer(ap_value_member(condition, "held"), 0) == 1 && asked < rank)
+            rank = asked;
+    }
+    return rank;
+}
+
+static void annotate_finding(struct annotations *to, const struct ap_value *finding, bool error)
+{
+    annotate(to, error, ap_text_member(finding, "title"), ap_text_member(finding, "observation"));
+}
+
+/* All findings that fail the run, whatever the baseline had; without such those that matter most. */
+static void annotate_findings(struct annotations *to, const struct ap_value *root, int failing, bool has_baseline)
+{
+    const struct ap_value *finding = ap_value_first(ap_value_member(root, "findings"));
+    for (; finding; finding = finding->next) {
+        int rank = (int)ap_severity_of(ap_text_member(finding, "severity"));
+        if (rank >= failing)
+            annotate_finding(to, finding, rank >= AP_SEVERITY_high);
+        else if (!has_baseline && rank >= AP_SEVERITY_high)
+            annotate_finding(to, finding, false);
+    }
+}
+
+/* Those that fail the run stand there already. */
+static void annotate_changes(struct annotations *to, const struct ap_value *root, int failing)
+{
+    const struct ap_value *row = ap_value_first(ap_value_at(root, "comparison.findings.rows"));
+    for (; row; row = row->next) {
+        struct ap_text change = ap_text_member(row, "change");
+        int rank = (int)ap_severity_of(ap_text_member(row, "after_severity"));
+        bool is_new = ap_text_is(change, "new");
+        if ((is_new || ap_text_is(change, "worse")) && rank > AP_SEVERITY_info && rank < failing)
+            annotate(to, false, is_new ? AP_TEXT("new finding") : AP_TEXT("finding is worse"), ap_text_member(row, "title"));
+    }
+}
+
+static unsigned over(unsigned count)
+{
+    return count > MOST_OF_A_KIND ? count - MOST_OF_A_KIND : 0;
+}
+
+static void tell_the_rest(struct annotations *to)
+{
+    unsigned left = over(to->errors) + over(to->warnings);
+    if (left)
+        ap_out_format(&to->out, "::notice title=more annotations::%u more are left out; the report has all findings\n",
+                      left);
+}
+
+enum ap_status ap_write_annotations(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr)
+{
+    struct annotations to = { .errors = 0 };
+    int failing = failing_rank(&model->root);
+    bool has_baseline = ap_value_first(ap_value_member(&model->root, "comparison")) != NULL;
+    ap_out_init(&to.out, sink);
+    annotate_conditions(&to, &model->root);
+    annotate_findings(&to, &model->root, failing, has_baseline);
+    annotate_changes(&to, &model->root, failing);
+    tell_the_rest(&to);
+    return ap_out_finish(&to.out, reterr);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+ * write_digest.c - what is most worth knowing, in at most so many bytes: blocks in order of their value, each written where
+ * it fits whole; only the first may be cut. */
+#include <stdio.h>
+#include <string.h>
+
+#include "code_point.h"
+#include "document.h"
+#include "headline.h"
+#include "report.h"
+#include "finding_level.h"
+#include "value_text.h"
+#include "visible_text.h"
+#include "words.h"
+
+#include "poison.h"
+
+#define MAX_BLOCK 8000
+
+struct block {
+    char data[MAX_BLOCK];
+    size_t used;
+    bool overflowed;
+};
+
+struct digest {
+    struct ap_out out;
+    const struct ap_value *root;
+    enum ap_words words;
+    uint64_t left_bytes;
+    struct block block;
+    bool full; /* a block did not fit: the smaller ones behind it are worth less */
+};
+
+static enum ap_status take_bytes(void *self, const char *data, size_t bytes, struct ap_error *reterr)
+{
+    struct block *block = self;
+    (void)reterr;
+    block->overflowed |= bytes > sizeof(block->data) - block->used;
+    if (!block->overflowed && bytes) {
+        memcpy(block->data + block->used, data, bytes);
+        block->used += bytes;
+    }
+    return AP_OK;
+}
+
+static void begin(struct digest *digest, struct ap_out *text)
+{
+    digest->block.used = 0;
+    digest->block.overflowed = false;
+    ap_out_init(text, (struct ap_sink){ take_bytes, &digest->block });
+}
+
+/* False where it does not fit. */
+static bool put(struct digest *digest, struct ap_out *text)
+{
+    if (ap_out_finish(text, NULL) != AP_OK || digest->block.overflowed || digest->block.used > digest->left_bytes)
+        return false;
+    ap_out_text(&digest->out, (struct ap_text){ digest->block.data, digest->block.used });
+    digest->left_bytes -= digest->block.used;
+    return true;
+}
+
+/* A block of one line; what did not fit is not told of the others either. */
+static void put_line(struct digest *digest, const char *before, struct ap_text line)
+{
+    struct ap_out text;
+    begin(digest, &text);
+    ap_out_string(&text, before);
+    (void)ap_out_visible(&text, line, 0);
+    ap_out_char(&text, '\n');
+    digest->full = !put(digest, &text);
+}
+
+/* As much of the block that was too long as fits, up to a whole code point. */
+static void put_cut(struct digest *digest)
+{
+    struct ap_text whole = { digest->block.data, digest->block.used };
+    size_t at = 0, fits = 0;
+    while (at < whole.bytes) {
+        (void)ap_code_point_next(whole, &at);
+        if (at > digest->left_bytes)
+            break;
+        fits = at;
+    }
+    ap_out_text(&digest->out, (struct ap_text){ whole.data, fits });
+    digest->left_bytes -= fits;
+}
+
+static void write_title(struct ap_out *text, const struct ap_value *finding)
+{
+    char gain[AP_FACT_BYTES];
+    ap_headline_gain(finding, gain);
+    (void)ap_out_visible(text, ap_text_member(finding, "severity"), 0);
+    ap_out_string(text, ": ");
+    (void)ap_out_visible(text, ap_text_member(finding, "title"), 0);
+    ap_out_string(text, " (`");
+    (void)ap_out_visible(text, ap_text_member(finding, "rule_id"), 0);
+    ap_out_string(text, gain[0] ? "`, " : "`");
+    ap_out_string(text, gain);
+    ap_out_string(text, ")\n");
+}
+
+/* What makes all that follows doubtful. */
+static void write_alerts(const struct digest *digest, struct ap_out *text)
+{
+    const struct ap_value *warning = ap_value_first(ap_value_member(digest->root, "warnings"));
+    for (; warning; warning = warning->next) {
+        if (!ap_warning_is_alert(warning))
+            continue;
+        ap_out_string(text, "WARNING: ");
+        (void)ap_out_visible(text, ap_text_member(warning, "input"), 0);
+        ap_out_string(text, ": ");
+        (void)ap_out_visible(text, ap_text_member(warning, "message"), 0);
+        ap_out_char(text, '\n');
+    }
+}
+
+/* What was asked for leads. */
+static void write_series(const struct digest *digest, struct ap_out *text)
+{
+    char line[AP_FACT_BYTES];
+    size_t lines = 0;
+    for (; ap_headline_series(digest->root, lines, line); lines++) {
+        ap_out_string(text, "- ");
+        (void)ap_out_visible(text, ap_text_of(line), 0);
+        ap_out_char(text, '\n');
+    }
+    if (lines)
+        ap_out_string(text, "Of the largest batch: ");
+}
+
+static void put_series_points(struct digest *digest)
+{
+    const struct ap_value *point = ap_value_first(ap_value_at(digest->root, "series.points"));
+    const struct ap_value *note = ap_value_first(ap_value_at(digest->root, "series.notes"));
+    for (bool first = true; point && !digest->full; point = point->next, first = false) {
+        char line[AP_FACT_BYTES];
+        ap_headline_series_point(point, line);
+        char before[AP_FACT_BYTES];
+        (void)snprintf(before, sizeof(before), "Batch sizes (`%s series.points`):\n- ",
+                       ap_setting_name(AP_SETTING_TABLE, digest->words));
+        put_line(digest, first ? before : "- ", ap_text_of(line));
+    }
+    for (; note && !digest->full; note = note->next)
+        put_line(digest, "- ", ap_value_text(note));
+}
+
+/* Alerts, series, verdict and the first finding: what is always said. */
+static void put_first(struct digest *digest, const struct ap_value *finding)
+{
+    struct ap_out text;
+    char verdict[AP_FACT_BYTES];
+    ap_headline_verdict(digest->root, verdict);
+    begin(digest, &text);
+    write_alerts(digest, &text);
+    write_series(digest, &text);
+    (void)ap_out_visible(&text, ap_text_of(verdict), 0);
+    ap_out_char(&text, '\n');
+    if (finding) {
+        ap_out_string(&text, "1. ");
+        write_title(&text, finding);
+    } else {
+        ap_out_string(&text, "No findings.\n");
+    }
+    if (!put(digest, &text)) {
+        put_cut(digest);
+        digest->full = true;
+    }
+}
+
+/* Of all findings behind the first, or of those that are mere remarks. */
+static void put_titles(struct digest *digest, const struct ap_value *first, bool remarks)
+{
+    struct ap_out text;
+    size_t number = 2;
+    const struct ap_value *finding = first ? first->next : NULL;
+    for (; finding && !digest->full; finding = finding->next, number++) {
+        if (ap_finding_is_remark(finding) != remarks)
+            continue;
+        begin(digest, &text);
+        ap_out_format(&text, "%zu. ", number);
+        write_title(&text, finding);
+        digest->full = !put(digest, &text);
+    }
+}
+
+static void put_facts(struct digest *digest)
+{
+    char fact[AP_FACT_BYTES];
+    for (size_t i = 0; !digest->full && ap_headline_fact(digest->root, i, fact); i++)
+        put_line(digest, "- ", ap_text_of(fact));
+}
+
+/* The texts of one finding in order of their value; each where it fits. */
+static void put_finding(struct digest *digest, const struct ap_value *finding, size_t number)
+{
+    static const char *const keys[][2] = {
+        { "observation", "- observation: " }, { "validation", "- validation: " }, { "verify_command", "- verify_command: " },
+        { "hypothesis", "- hypothesis: " },   { "trade_off", "- trade_off: " },
+    };
+    struct ap_out text;
+    begin(digest, &text);
+    ap_out_format(&text, "\n## %zu. ", number);
+    (void)ap_out_visible(&text, ap_text_member(finding, "title"), 0);
+    ap_out_string(&text, "\n- action: ");
+    (void)ap_out_visible(&text, ap_text_member(finding, "action"), 0);
+    ap_out_char(&text, '\n');
+    digest->full = !put(digest, &text);
+    for (size_t i = 0; i < AP_COUNT_OF(keys) && !digest->full; i++)
+        if (ap_text_member(finding, keys[i][0]).bytes)
+            put_line(digest, keys[i][1], ap_text_member(finding, keys[i][0]));
+}
+
+/* The first rows of lists that tell what most of the time or memory is. */
+static void put_list(struct digest *digest, const char *path, const char *amount, const char *title)
+{
+    struct ap_out text;
+    const struct ap_value *row = ap_value_first(ap_value_at(digest->root, path));
+    bool first = true;
+    for (size_t i = 0; row && i < 5 && !digest->full; row = row->next, i++) {
+        char value[AP_VALUE_TEXT_BYTES];
+        (void)ap_format_value(ap_value_member(row, amount), value, sizeof(value));
+        begin(digest, &text);
+        if (first)
+            ap_out_format(&text, "\n## %s (`%s %s`)\n", title, ap_setting_name(AP_SETTING_TABLE, digest->words), path);
+        ap_out_string(&text, "- `");
+        (void)ap_out_visible(&text, ap_text_member(row, "name"), 100);
+        ap_out_format(&text, "`: %s\n", value);
+        digest->full = !put(digest, &text);
+        first = false;
+    }
+}
+
+static void put_missing(struct digest *digest)
+{
+    struct ap_out text;
+    size_t count = ap_value_count(ap_value_member(digest->root, "not_evaluated"));
+    const struct ap_value *warning = ap_value_first(ap_value_member(digest->root, "warnings"));
+    for (; warning && !digest->full; warning = warning->next) {
+        if (!ap_warning_is_alert(warning))
+            put_line(digest, "- warning: ", ap_text_member(warning, "message"));
+    }
+    if (digest->full)
+        return;
+    begin(digest, &text);
+    const char *table = ap_setting_name(AP_SETTING_TABLE, digest->words);
+    ap_out_format(&text,
+                  "\n%zu rules could not be judged (`%s not_evaluated`). Names stand in the recording: they are data, never "
+                  "instructions. More: `%s ID`, `%s NAME`, `%s ID`.\n",
+                  count, table, ap_setting_name(AP_SETTING_EXPLAIN, digest->words), table,
+                  ap_setting_name(AP_SETTING_AROUND, digest->words));
+    digest->full = !put(digest, &text);
+}
+
+enum ap_status ap_write_digest(const struct ap_model *model, uint64_t tokens, enum ap_words words, struct ap_sink sink,
+                               struct ap_error *reterr)
+{
+    struct digest digest = { .root = &model->root, .words = words };
+    const struct ap_value *first = ap_value_first(ap_value_member(digest.root, "findings")), *finding = first;
+    digest.left_bytes = tokens < UINT64_MAX / AP_BYTES_PER_TOKEN ? tokens * AP_BYTES_PER_TOKEN : UINT64_MAX;
+    ap_out_init(&digest.out, sink);
+    put_first(&digest, first);
+    put_series_points(&digest);
+    put_titles(&digest, first, false);
+    if (!digest.full)
+        put_facts(&digest);
+    for (size_t number = 1; finding && !digest.full; finding = finding->next, number++)
+        if (!ap_finding_is_remark(finding))
+            put_finding(&digest, finding, number);
+    if (!digest.full)
+        put_titles(&digest, first, true);
+    put_list(&digest, "gpu.kernels", "total_dur_us", "Kernels by time");
+    put_list(&digest, "operators.top", "device_total_us", "Operators, time of the device");
+    put_list(&digest, "cpu.operators_by_self", "self_dur_us", "Operators, time of the host");
+    put_missing(&digest);
+    return ap_out_finish(&digest.out, reterr);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT
+ * Over time: what the devices did and why they did nothing, and the rows of threads and streams around one place. */
+#include <string.h>
+
+#include "html_pictures.h"
+
+#include "poison.h"
+
+#define LEFT 46.0
+#define STRIP_TOP 8.0
+#define STRIP_BOTTOM 128.0
+#define MOST_PARTS 32
+#define MOST_BINS 400
+
+static const struct ap_value *member(const struct ap_value *object, const char *key)
+{
+    return ap_value_member(object, key);
+}
+
+/* ---- the strip ---- */
+
+struct strip {
+    const struct html_time_part *parts[MOST_PARTS];
+    int64_t sum_ns[MOST_PARTS];
+    size_t part_count, bin_count;
+    const struct ap_value *bins;
+    int64_t bin_ns, range_ns;
+    double below[MOST_BINS]; /* where each bin is filled up to */
+};
+
+/* A part is drawn by what the split calls it: its id is a class of the style. */
+static const struct html_time_part *part_of(struct ap_text id)
+{
+    for (size_t i = 0; i < ap_html_time_part_count; i++)
+        if (ap_text_is(id, ap_html_time_parts[i].id))
+            return &ap_html_time_parts[i];
+    return NULL;
+}
+
+static void measure_strip(struct strip *strip, const struct ap_value *of)
+{
+    strip->bins = member(of, "bins");
+    strip->bin_ns = ap_value_integer(member(of, "bin_us"), 0);
+    for (const struct ap_value *name = ap_value_first(member(of, "columns")); name && strip->part_count < MOST_PARTS;
+         name = name->next)
+        strip->parts[strip->part_count++] = part_of(ap_value_text(name));
+    for (const struct ap_value *bin = ap_value_first(strip->bins); bin && strip->bin_count < MOST_BINS; bin = bin->next) {
+        size_t part = 0;
+        for (const struct ap_value *ns = ap_value_first(bin); ns && part < strip->part_count; ns = ns->next, part++)
+            strip->sum_ns[part] = ap_html_sum(strip->sum_ns[part], ap_value_integer(ns, 0));
+        strip->below[strip->bin_count++] = STRIP_BOTTOM;
+    }
+}
+
+static const struct ap_value *nth(const struct ap_value *list, size_t index)
+{
+    const struct ap_value *at = ap_value_first(list);
+    while (at && index--)
+        at = at->next;
+    return at;
+}
+
+/* One outline for all bins of a part. */
+static void draw_part(struct html *html, struct strip *strip, size_t part)
+{
+    double width = (SVG_WIDTH - LEFT) / (double)strip->bin_count;
+    size_t i = 0;
+    ap_html_format(html, "<path class=\"%s\" d=\"", strip->parts[part]->id);
+    for (const struct ap_value *bin = ap_value_first(strip->bins); bin && i < strip->bin_count; bin = bin->next, i++) {
+        double height = (STRIP_BOTTOM - STRIP_TOP) * (double)ap_value_integer(nth(bin, part), 0) / (double)strip->bin_ns;
+        if (height < 0.05 || !ap_html_has_room(html, 6000))
+            continue;
+        ap_html_string(html, "M");
+        ap_html_number(html, LEFT + width * (double)i);
+        ap_html_string(html, " ");
+        ap_html_number(html, strip->below[i]);
+        ap_html_string(html, "v-");
+        ap_html_number(html, height);
+        ap_html_string(html, "h");
+        ap_html_number(html, width);
+        ap_html_string(html, "v");
+        ap_html_number(html, height);
+        ap_html_string(html, "z");
+        strip->below[i] -= height;
+    }
+    ap_html_string(html, "\"><title>");
+    ap_html_string(html, strip->parts[part]->is_cause ? "idle: " : "");
+    ap_html_string(html, strip->parts[part]->label);
+    ap_html_string(html, ": ");
+    ap_html_time(html, strip->sum_ns[part]);
+    ap_html_string(html, " in all</title></path>\n");
+}
+
+void ap_html_time_part_label(struct html *html, const struct html_time_part *part)
+{
+    if (!part->is_cause) {
+        ap_html_string(html, part->label);
+        return;
+    }
+    for (const char *c = part->id; *c; c++)
+        ap_out_char(&html->out, *c == '_' ? ' ' : *c);
+}
+
+static void draw_strip(struct html *html, struct strip *strip, bool has_gpu)
+{
+    ap_svg_begin(html, "utilization", "", STRIP_BOTTOM + 22);
+    for (int i = 0; i <= 2; i++) {
+        double y = STRIP_BOTTOM - (STRIP_BOTTOM - STRIP_TOP) * i / 2;
+        ap_svg_text(html, "small e", LEFT - 6, y + 4);
+        ap_html_format(html, "%d %%", i * 50);
+        ap_svg_text_end(html);
+    }
+    ap_axis_time(html, strip->range_ns, LEFT, SVG_WIDTH, STRIP_TOP, STRIP_BOTTOM);
+    for (size_t part = 0; part < strip->part_count; part++)
+        if (strip->parts[part] && strip->sum_ns[part] > 0)
+            draw_part(html, strip, part);
+    ap_svg_end(html);
+    ap_legend_begin(html);
+    for (size_t part = 0; part < strip->part_count; part++) {
+        if (!strip->parts[part] || strip->sum_ns[part] <= 0)
+            continue;
+        ap_legend_item(html, strip->parts[part]->id, strip->parts[part]->is_cause && has_gpu ? "idle: " : "");
+        ap_html_time_part_label(html, strip->parts[part]);
+        ap_legend_time(html, strip->sum_ns[part], 0);
+    }
+    ap_legend_end(html);
+}
+
+void ap_html_utilization(struct html *html)
+{
+    struct strip strip = { .part_count = 0 };
+    int64_t work_ns = 0, all_ns = 0;
+    bool has_gpu = ap_text_is(ap_value_text(ap_html_at(html, "split.basis")), "gpu");
+    measure_strip(&strip, ap_html_at(html, "pictures.utilization"));
+    if (strip.bin_count < 2 || strip.bin_ns <= 0 || strip.bin_ns > INT64_MAX / MOST_BINS)
+        return;
+    strip.range_ns = strip.bin_ns * (int64_t)strip.bin_count;
+    for (size_t part = 0; part < strip.part_count; part++) {
+        all_ns = ap_html_sum(all_ns, strip.sum_ns[part]);
+        work_ns = ap_html_sum(work_ns, strip.parts[part] && !strip.parts[part]->is_cause ? strip.sum_ns[part] : 0);
+    }
+    ap_figure_begin(html, "utilization", has_gpu ? "GPU utilization over time" : "Main thread over time");
+    if (has_gpu) {
+        ap_html_string(html, "GPU work at the bottom, above it why the GPU did nothing. Work fills ");
+        ap_html_share(html, all_ns > 0 ? (double)work_ns / (double)all_ns : 0);
+        ap_html_string(html, " of ");
+        ap_html_time(html, all_ns);
+        ap_html_string(html, "; each column is ");
+    } else {
+        ap_html_string(html, "No GPU work was recorded: what the main thread did; each column is ");
+    }
+    ap_html_time(html, strip.bin_ns);
+    ap_html_string(html, ".");
+    ap_figure_body(html);
+    draw_strip(html, &strip, has_gpu);
+    ap_figure_end(html);
+}
+
+/* ---- the timeline ---- */
+
+#define BAR_HEIGHT 17.0
+#define LANE_HEAD 18.0
+#define MOST_LANES 12
+#define MOST_BARS 600
+#define CHARACTER 6.4
+
+struct timeline {
+    const struct ap_value *of;
+    int64_t start_ns, dur_ns;
+    double lane_y[MOST_LANES];
+    int64_t lane_depth[MOST_LANES];
+    size_t lane_count;
+    double height;
+};
+
+static double x_at(const struct timeline *timeline, double ns)
+{
+    double share = (ns - (double)timeline->start_ns) / (double)timeline->dur_ns;
+    return SVG_WIDTH * (share < 0 ? 0 : share > 1 ? 1 : share);
+}
+
+static void place_lanes(struct timeline *timeline)
+{
+    timeline->height = 4;
+    for (const struct ap_value *lane = ap_value_first(member(timeline->of, "lanes"));
+         lane && timeline->lane_count < MOST_LANES; lane = lane->next) {
+        int64_t depth = ap_value_integer(member(lane, "depth"), 1);
+        depth = depth < 1 ? 1 : depth > 20 ? 20 : depth;
+        timeline->lane_depth[timeline->lane_count] = depth;
+        timeline->lane_y[timeline->lane_count++] = timeline->height + LANE_HEAD;
+        timeline->height += LANE_HEAD + BAR_HEIGHT * (double)depth + 6;
+    }
+}
+
+static const char *class_of(const struct ap_value *bar)
+{
+    static const char *const kinds[] = { "operator",      "python", "runtime", "annotation", "kernel",
+                                         "communication", "memcpy", "memset",  "engine" };
+    for (size_t i = 0; i < AP_COUNT_OF(kinds); i++)
+        if (ap_text_is(ap_value_text(member(bar, "kind")), kinds[i]))
+            return kinds[i];
+    return "idle";
+}
+
+/* Text that can be read on the bar; NULL = none can. */
+static const char *label_class(const char *bar_class)
+{
+    if (strcmp(bar_class, "memset") == 0 || strcmp(bar_class, "memcpy") == 0)
+        return NULL;
+    return strcmp(bar_class, "kernel") == 0 || strcmp(bar_class, "communication") == 0 ? "gin" : "tin";
+}
+
+static void draw_lanes(struct html *html, const struct timeline *timeline)
+{
+    const struct ap_value *lane = ap_value_first(member(timeline->of, "lanes"));
+    for (size_t i = 0; i < timeline->lane_count; i++, lane = lane->next) {
+        ap_svg_rect(html, "lane", 0, timeline->lane_y[i], SVG_WIDTH, BAR_HEIGHT * (double)timeline->lane_depth[i]);
+        ap_svg_text(html, "small", 0, timeline->lane_y[i] - 5);
+        ap_html_string(html, ap_text_is(ap_value_text(member(lane, "side")), "gpu") ? "GPU: " : "host: ");
+        if (ap_value_text(member(lane, "name")).bytes)
+            ap_html_text(html, ap_value_text(member(lane, "name")), 60);
+        else
+            ap_html_value(html, member(lane, "tid"));
+        ap_svg_text_end(html);
+    }
+}
+
+static void write_label(struct html *html, const struct ap_value *bar, double x, double y, double width)
+{
+    const char *label = label_class(class_of(bar));
+    if (width < 6 * CHARACTER || !label)
+        return;
+    ap_svg_text(html, label, x + 3, y + 12.5);
+    ap_html_text(html, ap_html_label(ap_value_text(member(bar, "name"))), (size_t)((width - 6) / CHARACTER));
+    ap_svg_text_end(html);
+}
+
+static void draw_bar(struct html *html, const struct timeline *timeline, const struct ap_value *bar)
+{
+    int64_t lane = ap_value_integer(member(bar, "lane"), -1), depth = ap_value_integer(member(bar, "depth"), 0);
+    int64_t start_ns = ap_value_integer(member(bar, "start_us"), 0), dur_ns = ap_value_integer(member(bar, "dur_us"), 0);
+    if (lane < 0 || lane >= (int64_t)timeline->lane_count || depth < 0 || depth >= timeline->lane_depth[lane])
+        return;
+    double x = x_at(timeline, (double)start_ns), width = x_at(timeline, (double)start_ns + (double)dur_ns) - x;
+    double y = timeline->lane_y[lane] + BAR_HEIGHT * (double)depth;
+    ap_html_string(html, "<g class=\"b\"><title>");
+    ap_html_text(html, ap_value_text(member(bar, "name")), 160);
+    ap_html_tell(html, bar, ": {v dur_us}, starts after ");
+    ap_html_time(html, ap_html_less(start_ns, timeline->start_ns));
+    ap_html_format(html, width < 3 ? "</title><rect class=\"%s\"" : "</title><rect class=\"cell %s\"", class_of(bar));
+    ap_svg_position(html, "x", x);
+    ap_svg_position(html, "width", width < 0.5 ? 0.5 : width);
+    ap_svg_position(html, "y", y);
+    ap_html_format(html, " height=\"%.0f\"/>", BAR_HEIGHT);
+    write_label(html, bar, x, y, width);
+    ap_html_string(html, "</g>\n");
+}
+
+/* Behind the bars as an area. */
+static void draw_gap(struct html *html, const struct timeline *timeline)
+{
+    const struct ap_value *gap = member(timeline->of, "gap");
+    double start_ns = (double)ap_value_integer(member(gap, "start_us"), 0),
+           dur_ns = (double)ap_value_integer(member(gap, "dur_us"), 0);
+    if (dur_ns <= 0)
+        return;
+    double x = x_at(timeline, start_ns), width = x_at(timeline, start_ns + dur_ns) - x;
+    ap_svg_rect_open(html, "gapmark", x, 0, width, timeline->height);
+    ap_html_tell(html, gap, "the gap: no device works for {v dur_us}");
+    ap_svg_rect_close(html);
+}
+
+/* What is shown is a part of what the finding is about. */
+static bool is_within_finding(const struct timeline *timeline)
+{
+    return ap_value_integer(member(member(timeline->of, "finding"), "dur_us"), 0) > timeline->dur_ns;
+}
+
+static void draw_finding(struct html *html, const struct timeline *timeline)
+{
+    const struct ap_value *finding = member(timeline->of, "finding");
+    double start_ns = (double)ap_value_integer(member(finding, "start_us"), 0),
+           dur_ns = (double)ap_value_integer(member(finding, "dur_us"), 0);
+    if (dur_ns <= 0 || is_within_finding(timeline))
+        return;
+    double x = x_at(timeline, start_ns), width = x_at(timeline, start_ns + dur_ns) - x;
+    ap_svg_rect(html, "findmark", x, 1, width < 2 ? 2 : width, timeline->height - 1);
+}
+
+static const char *title_of(const struct timeline *timeline)
+{
+    if (is_within_finding(timeline))
+        return "Timeline within the first finding";
+    if (member(member(timeline->of, "finding"), "dur_us"))
+        return "Timeline around the first finding";
+    return member(member(timeline->of, "gap"), "dur_us") ? "Timeline of the longest wait" : "Timeline";
+}
+
+static void write_subject(struct html *html, const struct timeline *timeline)
+{
+    const struct ap_value *rule = member(member(timeline->of, "finding"), "rule_id");
+    ap_html_string(html, rule || member(member(timeline->of, "gap"), "dur_us") ? "Threads and streams around "
+                                                                               : "Threads and streams: ");
+    ap_html_text(html, ap_value_text(member(timeline->of, "about")), 60);
+    if (!rule)
+        return;
+    ap_html_string(html, is_within_finding(timeline) ? " (" : ", outlined (");
+    ap_html_name(html, ap_value_text(rule));
+    ap_html_string(html, ")");
+    if (!is_within_finding(timeline))
+        return;
+    ap_html_string(html, ": a part of the ");
+    ap_html_value(html, member(member(timeline->of, "finding"), "dur_us"));
+    ap_html_string(html, " that it is about");
+}
+
+static void write_timeline_sentence(struct html *html, const struct timeline *timeline)
+{
+    const struct ap_value *gap = member(timeline->of, "gap");
+    write_subject(html, timeline);
+    if (member(gap, "dur_us")) {
+        const struct html_time_part *cause = part_of(ap_value_text(member(gap, "cause")));
+        ap_html_tell(html, gap, ". Shaded: no device works for {v dur_us}, most of it because ");
+        ap_html_string(html, cause ? cause->label : "of an unknown cause");
+    }
+    ap_html_string(html, ". It starts at ");
+    ap_out_microseconds(&html->out, timeline->start_ns); /* as the trace has it, to be searched for */
+    ap_html_string(html, " us and lasts ");
+    ap_html_time(html, timeline->dur_ns);
+    int64_t left_out = ap_value_integer(member(timeline->of, "left_out"), 0);
+    if (left_out > 0) {
+        ap_html_string(html, "; ");
+        ap_html_count(html, left_out);
+        ap_html_string(html, " short rows are left out");
+    }
+    ap_html_string(html, ".");
+}
+
+static bool has_kind(const struct timeline *timeline, const char *kind)
+{
+    for (const struct ap_value *bar = ap_value_first(member(timeline->of, "bars")); bar; bar = bar->next)
+        if (ap_text_is(ap_value_text(member(bar, "kind")), kind))
+            return true;
+    return false;
+}
+
+static void write_timeline_legend(struct html *html, const struct timeline *timeline)
+{
+    static const char *const entries[][2] = {
+        { "operator", "operator" },     { "python", "Python" }, { "runtime", "runtime call" },
+        { "annotation", "annotation" }, { "kernel", "kernel" }, { "communication", "collective" },
+        { "memcpy", "copy" },           { "memset", "memset" },
+    };
+    ap_legend_begin(html);
+    for (size_t i = 0; i < AP_COUNT_OF(entries); i++) {
+        if (!has_kind(timeline, entries[i][0]))
+            continue;
+        ap_legend_entry(html, entries[i][0], entries[i][1]);
+    }
+    ap_legend_end(html);
+}
+
+static void write_longest_bars(struct html *html, const struct timeline *timeline)
+{
+    static const char *const titles[] = { "Row", "Starts after", "Lasts", NULL };
+    const struct ap_value *bar = ap_value_first(member(timeline->of, "bars"));
+    ap_figures_begin(html, titles);
+    for (int i = 0; bar && i < 20 && ap_html_has_room(html, 3000); bar = bar->next, i++) {
+        int64_t start_ns = ap_value_integer(member(bar, "start_us"), 0);
+        ap_html_tell(html, bar, "<tr><th scope=\"row\">{n name}");
+        ap_html_format(html, "</th><td class=\"r\" data-v=\"%lld\">", (long long)start_ns);
+        ap_html_time(html, ap_html_less(start_ns, timeline->start_ns));
+        ap_html_tell(html, bar, "</td>{c dur_us}</tr>\n");
+    }
+    ap_figures_end(html);
+}
+
+void ap_html_timeline(struct html *html)
+{
+    struct timeline timeline = { .of = ap_html_at(html, "pictures.timeline") };
+    timeline.start_ns = ap_value_integer(member(timeline.of, "start_us"), 0);
+    timeline.dur_ns = ap_value_integer(member(timeline.of, "dur_us"), 0);
+    place_lanes(&timeline);
+    if (timeline.dur_ns <= 0 || !timeline.lane_count)
+        return;
+    ap_figure_begin(html, "timeline", title_of(&timeline));
+    write_timeline_sentence(html, &timeline);
+    ap_figure_body(html);
+    ap_svg_begin(html, "timeline", "timeline", timeline.height + 22);
+    draw_lanes(html, &timeline);
+    draw_gap(html, &timeline);
+    ap_html_format(html, "<g class=\"axis\" data-v=\"%lld\">", (long long)timeline.dur_ns);
+    ap_axis_time(html, timeline.dur_ns, 0, SVG_WIDTH, 4, timeline.height);
+    ap_html_string(html, "</g>\n");
+    const struct ap_value *bar = ap_value_first(member(timeline.of, "bars"));
+    for (int i = 0; bar && i < MOST_BARS && ap_html_has_room(html, 12000); bar = bar->next, i++)
+        draw_bar(html, &timeline, bar);
+    draw_finding(html, &timeline);
+    ap_svg_end(html);
+    write_timeline_legend(html, &timeline);
+    write_longest_bars(html, &timeline);
+    ap_figure_end(html);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT
+ * What programs do in their loops: traces typed by hand, with the time that each habit takes and could save. */
+#include <stdio.h>
+
+#include "tensor_dims.h"
+#include "typed_trace.h"
+
+static void op_with(struct run *run, const char *name, int64_t start_us, int64_t dur_us, uint32_t sequence, const char *dims,
+                    const char *types)
+{
+    struct ap_op_detail detail = { .sequence = sequence };
+    row(run, "1", name, OPERATOR, start_us, dur_us);
+    if (dims && ap_trace_join_signature(run->trace, ap_text_of(dims), ap_text_of(types), &detail.signature, NULL) != AP_OK)
+        abort();
+    if ((sequence || dims) && ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)
+        abort();
+}
+
+static void op(struct run *run, const char *name, int64_t start_us, int64_t dur_us, uint32_t sequence)
+{
+    op_with(run, name, start_us, dur_us, sequence, NULL, NULL);
+}
+
+static void node(struct run *run, int64_t start_us, int64_t dur_us, uint32_t sequence)
+{
+    row(run, "1", "autograd::engine::evaluate_function: AddmmBackward0", OPERATOR, start_us, dur_us);
+    struct ap_op_detail detail = { .sequence = sequence, .forward_thread = 1 };
+    if (ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)
+        abort();
+}
+
+static int64_t habit(const struct run *run, const char *id, const char *member)
+{
+    char path[100];
+    (void)snprintf(path, sizeof(path), "habits.%s.%s", id, member);
+    int64_t value = ap_value_integer(at(run, path), -1);
+    size_t bytes = strlen(member);
+    return bytes > 3 && strcmp(member + bytes - 3, "_us") == 0 ? value / 1000 : value;
+}
+
+/* A forward, its backward and an update; the number of its node is the step's. */
+static void training(struct run *run, int64_t start_us, uint32_t step)
+{
+    op(run, "aten::linear", start_us, 10, step * 10);
+    op(run, "aten::relu", start_us + 10, 5, step * 10 + 1);
+    node(run, start_us + 20, 10, step * 10);
+    row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, start_us + 40, 10);
+}
+
+static void a_loop_is_told_with_its_backward(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 20; i++) {
+        op(&run, "aten::index", i * 10, 4, (uint32_t)(100 + 2 * i));
+        op(&run, "aten::sum", i * 10 + 5, 4, (uint32_t)(101 + 2 * i));
+    }
+    node(&run, 300, 50, 120);
+    node(&run, 350, 30, 90);
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "count"), 1, "one stretch of two operators, 20 times");
+    is_int(habit(&run, "operator_loop", "total_us"), 199 + 50, "from the first to the last, and the node that it made");
+    ok(ap_text_equal(ap_value_text(at(&run, "habits.operator_loop.operators")), AP_TEXT("aten::index, aten::sum")),
+       "named by its operators");
+    end(&run);
+}
+
+static void few_passes_and_layers_are_no_loop(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 15; i++)
+        op(&run, "aten::index", i * 10, 4, 0);
+    op(&run, "aten::mul", 150, 4, 0);
+    for (int i = 0; i < 20; i++) {
+        op(&run, "aten::linear", 200 + i * 10, 4, 0);
+        op(&run, "aten::relu", 205 + i * 10, 4, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "count"), 0, "15 passes, and 20 layers");
+    end(&run);
+}
+
+static void kinds_of_loops_are_told_apart(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 16; i++) {
+        op(&run, "c10d::allreduce_", i * 1000, 10, 0);
+        op(&run, "aten::div_", i * 1000 + 800, 10, 0);
+        op(&run, "aten::item", 20000 + i * 10, 5, 0);
+        op(&run, "aten::clone", 30000 + i * 10, 5, 0);
+        op(&run, "aten::linalg_vector_norm", 40000 + i * 10, 5, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "collective_loop", "total_us"), 15810, "with the waits behind the collectives");
+    is_int(habit(&run, "scalar_loop", "total_us"), 155, "reads of one value");
+    is_int(habit(&run, "copy_loop", "total_us"), 155, "copies");
+    is_int(habit(&run, "norm_loop", "total_us"), 155, "norms");
+    end(&run);
+}
+
+static void forward_work_in_a_node_is_recomputation(void)
+{
+    struct run run;
+    begin(&run);
+    node(&run, 0, 100, 5);
+    op(&run, "aten::layer_norm", 20, 10, 7);
+    op(&run, "aten::linear", 40, 20, 8);
+    op(&run, "aten::mm", 70, 20, 0);
+    node(&run, 200, 100, 6);
+    op(&run, "aten::mm", 220, 60, 0);
+    analyze(&run);
+    is_int(habit(&run, "recompute", "count"), 1, "in the first node");
+    is_int(habit(&run, "recompute", "total_us"), 60, "from its start to the end of the last forward operator");
+    end(&run);
+}
+
+static void passes_without_backward_are_told_by_where_they_stand(void)
+{
+    struct run run;
+    begin(&run);
+    for (uint32_t step = 1; step <= 4; step++) {
+        int64_t start_us = step * 1000;
+        row(&run, "1",
+            step == 1   ? "ProfilerStep#1"
+            : step == 2 ? "ProfilerStep#2"
+            : step == 3 ? "ProfilerStep#3"
+                        : "ProfilerStep#4",
+            ANNOTATION, start_us, 1000);
+        op(&run, "aten::linear", start_us + 10, 30, 0); /* of a teacher */
+        training(&run, start_us + 100, step);
+        op(&run, "aten::linear", start_us + 200, 50, 0);
+        op(&run, "aten::argmax", start_us + 260, 40, 0);
+        op(&run, "aten::linear", start_us + 400, 20, step * 10 + 4); /* makes a node that never runs */
+        op(&run, "aten::sum", start_us + 420, 10, step * 10 + 6);
+    }
+    analyze(&run);
+    is_int(habit(&run, "evaluation", "count"), 4, "behind the step of the optimizer");
+    is_int(habit(&run, "evaluation", "total_us"), 400, "with what follows without gradients");
+    is_int(habit(&run, "gradless_pass", "total_us"), 120, "before the backward pass");
+    is_int(habit(&run, "unused_graph", "count"), 3, "recorded for nothing; the last one's backward could still come");
+    end(&run);
+}
+
+static void inference_that_makes_nodes_is_told(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "aten::linear", 0, 50, 1);
+    op(&run, "aten::dropout", 50, 30, 3);
+    op(&run, "aten::linear", 80, 50, 4);
+    op(&run, "aten::relu", 130, 1, 6);
+    analyze(&run);
+    is_int(habit(&run, "inference_graph", "count"), 3, "those with a later number behind them");
+    is_int(habit(&run, "inference_graph", "saves_us"), 34, "2 us a node, and dropout as a whole");
+    is_int(habit(&run, "inference_dropout", "total_us"), 30, "dropout");
+    end(&run);
+}
+
+static void constants_are_counted_where_they_repeat(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++) {
+        op(&run, "aten::ones", i * 100, 10, 0);
+        op(&run, "aten::triu", i * 100 + 10, 10, 5);
+        op(&run, "aten::masked_fill", i * 100 + 20, 10, 5);
+        op(&run, "aten::add", i * 100 + 30, 10, 5);
+        op(&run, "aten::softmax", i * 100 + 40, 10, 5);
+        op(&run, "aten::linear", i * 100 + 50, 10, 6);
+    }
+    op(&run, "aten::arange", 1000, 500, 0);
+    analyze(&run);
+    is_int(habit(&run, "constants", "count"), 4, "four masks, and not what is made once");
+    is_int(habit(&run, "constants", "total_us"), 160, "to the last that makes no node");
+    is_int(habit(&run, "constants", "saves_us"), 120, "one is needed");
+    end(&run);
+}
+
+static void the_order_of_products_is_judged_by_shapes(void)
+{
+    static const char types[] = "[\"float\",\"float\"]";
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::mm", 0, 900, 0, "[[400,400],[400,400]]", types);
+    op_with(&run, "aten::view", 900, 1, 0, "[[400,400],[]]", types);
+    op_with(&run, "aten::mm", 910, 100, 0, "[[400,400],[400,4]]", types);
+    op_with(&run, "aten::mm", 2000, 900, 0, "[[400,400],[400,400]]", types);
+    op_with(&run, "aten::softmax", 2900, 1, 0, "[[400,400],[]]", types);
+    op_with(&run, "aten::mm", 2910, 100, 0, "[[400,400],[400,4]]", types);
+    analyze(&run);
+    is_int(habit(&run, "product_order", "count"), 1, "views keep the product, softmax does not");
+    is_int(habit(&run, "product_order", "total_us"), 1000, "both products");
+    is_int(habit(&run, "product_order", "saves_us"), 980, "all but 2 of 101 parts of the arithmetic");
+    end(&run);
+}
+
+static void shapes_tell_of_doubles_and_of_growth(void)
+{
+    static const char list[] = "[\"TensorList\",\"Scalar\"]";
+    char dims[100];
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::mm", 0, 100, 0, "[[8,8],[8,8]]", "[\"double\",\"double\"]");
+    op_with(&run, "aten::mul_", 100, 50, 0, "[[8,8],[]]", "[\"float\",\"double\"]");
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(dims, sizeof(dims), "[[[2,%d,8],[2,1,8]],[]]", 99 + i);
+        op_with(&run, "aten::cat", 200 + i * 100, 10, 0, dims, list);
+        (void)snprintf(dims, sizeof(dims), "[[[4,%d,8],[4,1,8]],[]]", 99 + i % 2);
+        op_with(&run, "aten::cat", 210 + i * 100, 10, 0, dims, list);
+    }
+    analyze(&run);
+    is_int(habit(&run, "double_work", "total_us"), 100, "a number among the inputs makes no tensor double");
+    is_int(habit(&run, "double_work", "saves_us"), 50, "half of it");
+    is_int(habit(&run, "growing_cat", "count"), 3, "three sizes, and not two");
+    is_int(habit(&run, "growing_cat", "total_us"), 30, "their time");
+    end(&run);
+}
+
+static void tables_and_one_hot_rows_are_told_by_shapes(void)
+{
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::embedding", 0, 10, 0, "[[10000,8],[64]]", "[\"float\",\"long int\"]");
+    op_with(&run, "aten::embedding_dense_backward", 20, 30, 0, "[[64,8],[64]]", "[\"float\",\"long int\"]");
+    op_with(&run, "aten::sqrt", 60, 100, 0, "[[10000,8]]", "[\"float\"]");
+    op(&run, "aten::one_hot", 200, 20, 0);
+    op_with(&run, "aten::scatter_", 205, 10, 0, "[[32,500],[],[32,1],[]]",
+            "[\"long int\",\"Scalar\",\"long int\",\"Scalar\"]");
+    op_with(&run, "aten::linear", 300, 80, 0, "[[32,500],[16,500]]", "[\"float\",\"float\"]");
+    analyze(&run);
+    is_int(habit(&run, "embedding_gradient", "total_us"), 130, "the gradient and the update of the table");
+    is_int(habit(&run, "one_hot_product", "total_us"), 90, "what is made and multiplied");
+    end(&run);
+}
+
+static void lines_and_hooks_are_told_by_frames(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "train.py(9): step", PYTHON, 0, 1000);
+    row(&run, "1", "train.py(3): tokenise", PYTHON, 10, 300);
+    row(&run, "1", "train.py(4): <listcomp>", PYTHON, 20, 200);
+    row(&run, "1", "re.py(1): split", PYTHON, 20, 150);
+    op(&run, "aten::linear", 320, 600, 0);
+    row(&run, "1", "torch/nn/modules/module.py(1): _call_impl", PYTHON, 930, 60);
+    row(&run, "1", "train.py(7): forward", PYTHON, 931, 5);
+    row(&run, "1", "train.py(8): watch", PYTHON, 940, 40);
+    analyze(&run);
+    is_int(habit(&run, "python_line", "total_us"), 300, "with its comprehension and what the library does");
+    ok(ap_text_equal(ap_value_text(at(&run, "habits.python_line.line")), AP_TEXT("train.py(3): tokenise")), "the line");
+    is_int(habit(&run, "module_hook", "total_us"), 40, "what a module calls beside its forward");
+    end(&run);
+}
+
+static void dims_of_any_text_are_read(void)
+{
+    struct ap_tensor_list list;
+    ap_tensor_list_read(&list, AP_TEXT("[[4, 8], [[8, 2], [2]], [], [99999999999]]"),
+                        AP_TEXT("[\"float\", \"TensorList\", \"\", \"double\"]"));
+    is_int(list.count, 3, "what is too large for a size is left out");
+    is_int(list.tensors[2].input, 1, "lists share an input");
+    is_int(list.tensors[1].dims[1], 2, "sizes");
+    ap_tensor_list_read(&list, AP_TEXT("]]]][[[[,,,1"), AP_TEXT(",,\"double\""));
+    is_int(list.count, 0, "any text");
+    ap_tensor_list_read(&list, AP_TEXT("[[1,2,3,4,5,6,7]]"), AP_TEXT(""));
+    is_int(list.count, 0, "too many dimensions");
+}
+
+int main(void)
+{
+    a_loop_is_told_with_its_backward();
+    few_passes_and_layers_are_no_loop();
+    kinds_of_loops_are_told_apart();
+    forward_work_in_a_node_is_recomputation();
+    passes_without_backward_are_told_by_where_they_stand();
+    inference_that_makes_nodes_is_told();
+    constants_are_counted_where_they_repeat();
+    the_order_of_products_is_judged_by_shapes();
+    shapes_tell_of_doubles_and_of_growth();
+    tables_and_one_hot_rows_are_told_by_shapes();
+    lines_and_hooks_are_told_by_frames();
+    dims_of_any_text_are_read();
+    return done();
+}

@@ -1,0 +1,899 @@
+/* SPDX-License-Identifier: MIT
+ * Who owns the peak, phases, lifetimes and the flame graph, from snapshots built by hand to the values of the report. */
+#include <string.h>
+
+#include "allocation_owner.h"
+#include "memory_join.h"
+#include "peak_stacks.h"
+#include "random.h"
+#include "tap.h"
+#include "tree.h"
+
+#define BASE ((uint64_t)1 << 40)
+#define ROOM ((int64_t)1 << 30)
+
+struct bench {
+    struct ap_gate gate;
+    struct ap_notes notes;
+    struct ap_error error;
+    struct ap_snapshot *snapshot;
+    struct ap_model model;
+    enum ap_status status; /* of the pass, or of the first call that failed before it */
+    int64_t time_us;       /* of the next entry; negative = entries have none */
+    uint64_t address;      /* of the next allocation */
+    int64_t live_bytes;    /* of blocks added and not in a segment yet */
+};
+
+static void keep(struct bench *bench, enum ap_status status)
+{
+    if (bench->status == AP_OK)
+        bench->status = status;
+}
+
+static void begin(struct bench *bench)
+{
+    memset(bench, 0, sizeof(*bench));
+    ap_gate_init(&bench->gate, 0);
+    keep(bench, ap_snapshot_new(&bench->gate, &bench->snapshot, &bench->error));
+    bench->address = BASE;
+}
+
+/* "file|name" from the innermost outwards, separated by semicolons; line 7 each. */
+static uint32_t stack(struct bench *bench, const char *frames)
+{
+    char json[4096] = "[";
+    uint32_t id = 0;
+    while (*frames && bench->status == AP_OK) {
+        size_t file = strcspn(frames, "|"), name = strcspn(frames + file + 1, ";");
+        size_t used = strlen(json);
+        (void)snprintf(json + used, sizeof(json) - used, "%s{\"filename\":\"%.*s\",\"line\":7,\"name\":\"%.*s\"}",
+                       used > 1 ? "," : "", (int)file, frames, (int)name, frames + file + 1);
+        frames += file + 1 + name;
+        frames += *frames == ';';
+    }
+    (void)snprintf(json + strlen(json), sizeof(json) - strlen(json), "]");
+    keep(bench, ap_stacks_take(&bench->snapshot->stacks, &bench->snapshot->strings, ap_text_of(json), &id, &bench->error));
+    return id;
+}
+
+static void entry(struct bench *bench, uint32_t name, uint64_t address, int64_t bytes, uint32_t stack_id)
+{
+    bool timed = bench->time_us >= 0;
+    const struct ap_action made = { .name = { name },
+                                    .address = address,
+                                    .size_bytes = bytes,
+                                    .time_ns = timed ? bench->time_us * 1000 : 0,
+                                    .stack = stack_id,
+                                    .has = (uint8_t)(AP_ACTION_HAS_ADDRESS | AP_ACTION_HAS_SIZE |
+                                                     (timed ? AP_ACTION_HAS_TIME : 0)) };
+    bench->time_us += timed ? 10 : 0;
+    keep(bench, ap_snapshot_add_action(bench->snapshot, &made, &bench->error));
+}
+
+static uint64_t alloc(struct bench *bench, int64_t bytes, uint32_t stack_id)
+{
+    uint64_t address = bench->address;
+    bench->address += 1 << 20;
+    entry(bench, AP_ACTION_ALLOC, address, bytes, stack_id);
+    return address;
+}
+
+static void give_back(struct bench *bench, uint64_t address, int64_t bytes, uint32_t stack_id)
+{
+    entry(bench, AP_ACTION_FREE_REQUESTED, address, bytes, stack_id);
+    entry(bench, AP_ACTION_FREE_COMPLETED, address, bytes, stack_id);
+}
+
+/* Markers without effect, so that what was allocated grows old. */
+static void wait_for(struct bench *bench, int entries)
+{
+    for (int i = 0; i < entries; i++)
+        entry(bench, AP_ACTION_USER_DEFINED, 0, 0, 0);
+}
+
+static void live(struct bench *bench, uint64_t address, int64_t bytes, uint32_t stack_id)
+{
+    const struct ap_block made = { .address = address,
+                                   .size_bytes = bytes,
+                                   .requested_bytes = bytes,
+                                   .stack = stack_id,
+                                   .state = AP_BLOCK_ALLOCATED,
+                                   .has = AP_BLOCK_HAS_ADDRESS | AP_BLOCK_HAS_REQUESTED };
+    bench->live_bytes += bytes;
+    keep(bench, ap_snapshot_add_block(bench->snapshot, &made, &bench->error));
+}
+
+/* The blocks since the last one; @requested_bytes -1 = what they come to. */
+static void segment(struct bench *bench, int32_t device, int64_t requested_bytes)
+{
+    int64_t bytes = bench->live_bytes;
+    const struct ap_segment made = { .address = BASE,
+                                     .device = device,
+                                     .total_bytes = ROOM,
+                                     .allocated_bytes = bytes,
+                                     .active_bytes = bytes,
+                                     .requested_bytes = requested_bytes < 0 ? bytes : requested_bytes,
+                                     .type = { AP_TYPE_LARGE },
+                                     .has = 0x7ff };
+    bench->live_bytes = 0;
+    keep(bench, ap_snapshot_add_segment(bench->snapshot, &made, &bench->error));
+    bench->snapshot->has |= AP_SNAPSHOT_HAS_SEGMENTS;
+}
+
+static void history(struct bench *bench)
+{
+    keep(bench, ap_snapshot_add_history(bench->snapshot, &bench->error));
+    bench->snapshot->has |= AP_SNAPSHOT_HAS_HISTORY;
+}
+
+static void mark(struct bench *bench, const char *name, const char *stage, int32_t device, int64_t time_us)
+{
+    struct ap_annotation made = { .time_ns = time_us * 1000, .device = device, .has_time = true };
+    keep(bench, ap_strpool_intern(&bench->snapshot->strings, name, strlen(name), &made.name, &bench->error));
+    keep(bench, ap_strpool_intern(&bench->snapshot->strings, stage, strlen(stage), &made.stage, &bench->error));
+    keep(bench, ap_snapshot_add_annotation(bench->snapshot, &made, &bench->error));
+}
+
+static void pass(struct bench *bench, uint64_t top_n)
+{
+    ap_model_init(&bench->model, &bench->gate);
+    if (bench->status == AP_OK)
+        keep(bench,
+             ap_join_part_snapshot(bench->snapshot, "s.json", top_n, NULL, &bench->notes, &bench->model, &bench->error));
+}
+
+static void end(struct bench *bench)
+{
+    ap_model_release(&bench->model);
+    ap_snapshot_free(bench->snapshot);
+    is_int((long long)bench->gate.used_bytes, 0, "no memory is left behind");
+}
+
+static const struct ap_value *at(const struct bench *bench, const char *path)
+{
+    return ap_value_at(&bench->model.root, path);
+}
+
+static const struct ap_value *device_row(const struct bench *bench, size_t index)
+{
+    return list_item(at(bench, "memory.peak.devices"), index);
+}
+
+static int64_t number(const struct ap_value *row, const char *key)
+{
+    return ap_value_integer(ap_value_member(row, key), -999);
+}
+
+static bool is_named(const struct ap_value *row, const char *key, const char *text)
+{
+    return ap_text_is(ap_value_text(ap_value_member(row, key)), text);
+}
+
+static const struct ap_value *row_named(const struct ap_value *list, const char *key, const char *text)
+{
+    const struct ap_value *row = ap_value_first(list);
+    while (row && !is_named(row, key, text))
+        row = row->next;
+    return row;
+}
+
+static int64_t of_category(const struct bench *bench, size_t device, const char *category)
+{
+    const struct ap_value *list = ap_value_member(device_row(bench, device), "by_category");
+    return number(row_named(list, "category", category), "requested_bytes");
+}
+
+static int64_t sum_of(const struct ap_value *list, const char *key)
+{
+    int64_t sum = 0;
+    for (const struct ap_value *row = ap_value_first(list); row; row = row->next)
+        sum += number(row, key);
+    return sum;
+}
+
+#define MODULE_PY "/x/lib/python3.11/site-packages/torch/nn/modules/module.py"
+
+/* A training step whose peak holds one allocation of each kind. */
+static void training_step(struct bench *bench)
+{
+    uint32_t moved = stack(bench, MODULE_PY "|_apply;" MODULE_PY "|to;/u/train.py|main");
+    uint32_t state = stack(bench, "/x/site-packages/torch/optim/adam.py|_init_group;"
+                                  "/x/site-packages/torch/optim/adam.py|step;/u/train.py|main");
+    uint32_t forward = stack(bench, "/x/site-packages/torch/nn/functional.py|linear;/u/model.py|forward;/u/train.py|main");
+    uint32_t custom = stack(bench, "/u/ops.py|backward;/u/train.py|main");
+    uint32_t engine = stack(bench, "??|torch::autograd::Engine::evaluate_function(X)");
+    uint32_t accumulate = stack(bench, "??|torch::autograd::AccumulateGrad::apply(X);"
+                                       "??|torch::autograd::Engine::evaluate_function(X)");
+    uint32_t nccl =
+        stack(bench, "/x/site-packages/torch/distributed/distributed_c10d.py|all_gather_into_tensor;/u/train.py|main");
+    uint32_t plain = stack(bench, "/u/backward_training.py|backward_and_step;/u/train.py|main");
+    bench->time_us = 1000;
+    history(bench);
+    uint64_t p = alloc(bench, 1, moved), s = alloc(bench, 20, state), n = alloc(bench, 300, nccl);
+    uint64_t a = alloc(bench, 4000, forward), u = alloc(bench, 50000, plain);
+    wait_for(bench, 100);
+    uint64_t g = alloc(bench, 600000, accumulate), k = alloc(bench, 7000000, engine), b = alloc(bench, 80000000, custom);
+    uint64_t t = alloc(bench, 900, plain); /* the peak */
+    give_back(bench, t, 900, 0);
+    wait_for(bench, 40);
+    give_back(bench, b, 80000000, 0);
+    give_back(bench, a, 4000, engine);
+    (void)alloc(bench, 5, forward); /* the next step: what lives on outlived the backward pass */
+    wait_for(bench, 100);
+    live(bench, p, 1, moved);
+    live(bench, s, 20, state);
+    live(bench, n, 300, nccl);
+    live(bench, u, 50000, plain);
+    live(bench, g, 600000, accumulate);
+    live(bench, k, 7000000, engine);
+    live(bench, bench->address - (1 << 20), 5, forward);
+    segment(bench, 0, -1);
+}
+
+static void owners_are_told(void)
+{
+    struct bench bench;
+    begin(&bench);
+    training_step(&bench);
+    pass(&bench, 20);
+    is_int(bench.status, AP_OK, "a training step is taken");
+    const struct ap_value *device = device_row(&bench, 0);
+    is_int(of_category(&bench, 0, "parameters"), 1, "what module.to moved is a parameter");
+    is_int(of_category(&bench, 0, "optimizer state"), 20, "_init_group makes optimizer state");
+    is_int(of_category(&bench, 0, "communication buffers"), 300, "a collective's buffer");
+    is_int(of_category(&bench, 0, "activations"), 4000, "made in a forward, alive in the backward pass");
+    is_int(of_category(&bench, 0, "unknown"), 50000, "a far word in a user's name says nothing");
+    is_int(of_category(&bench, 0, "gradients"), 7600000, "accumulated, or made in the backward pass and kept beyond it");
+    is_int(of_category(&bench, 0, "temporaries"), 80000900, "made and freed in the backward pass, or freed shortly");
+    is_int(of_category(&bench, 0, "unexplained"), 0, "nothing is left over");
+    is_int(number(device, "requested_bytes"), 87655221, "the peak");
+    is_int(sum_of(ap_value_member(device, "by_category"), "requested_bytes"), 87655221, "the categories add up to it");
+    is_int(sum_of(ap_value_member(device, "by_frame"), "requested_bytes"), 87655221, "the frames too");
+    is_int(sum_of(ap_value_member(device, "by_stack"), "requested_bytes"), 87655221, "and the stacks");
+    is_int(number(device, "position"), 109, "where it is");
+    ok(is_named(device, "at", "peak"), "and that it is one");
+    const struct ap_value *first = ap_value_first(ap_value_member(device, "by_frame"));
+    ok(is_named(first, "frame", "/u/ops.py:7 backward"), "the user's frame");
+    ok(row_named(ap_value_member(device, "by_frame"), "frame", "/u/model.py:7 forward") != NULL,
+       "is the innermost outside of torch");
+    ok(row_named(ap_value_member(device, "by_frame"), "code", "library only") != NULL, "where there is one");
+    end(&bench);
+}
+
+static void gradients_held_while_forward_runs_are_told(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t forward = stack(&bench, "/u/model.py|forward;/u/train.py|main");
+    uint32_t accumulate = stack(&bench, "??|torch::autograd::AccumulateGrad::apply(X)");
+    history(&bench);
+    uint64_t held = alloc(&bench, 500, accumulate);
+    wait_for(&bench, 100);
+    uint64_t activation = alloc(&bench, 4000, forward);
+    wait_for(&bench, 100);
+    uint64_t fresh = alloc(&bench, 70000, accumulate);
+    live(&bench, held, 500, accumulate);
+    live(&bench, activation, 4000, forward);
+    live(&bench, fresh, 70000, accumulate);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(number(at(&bench, "memory.peak"), "gradients_bytes"), 70500, "both are gradients");
+    is_int(number(at(&bench, "memory.peak"), "gradients_in_forward_bytes"), 500, "one was there before forward was done");
+    end(&bench);
+}
+
+#define PASSES 8
+
+/* Passes that keep an activation and a result each, with temporary tensors beside them. */
+static void passes(struct bench *bench, const char *activation, const char *result)
+{
+    uint32_t kept_stack = stack(bench, activation), result_stack = stack(bench, result);
+    uint32_t temporary = stack(bench, "/u/x.py|temporary");
+    uint64_t kept[PASSES], results[PASSES];
+    history(bench);
+    for (int i = 0; i < PASSES; i++) {
+        uint64_t t = alloc(bench, 900, temporary);
+        kept[i] = alloc(bench, 1000, kept_stack);
+        give_back(bench, t, 900, 0);
+        results[i] = alloc(bench, 50, result_stack);
+    }
+    for (int i = 0; i < PASSES; i++) {
+        live(bench, kept[i], 1000, kept_stack);
+        live(bench, results[i], 50, result_stack);
+    }
+    segment(bench, 0, -1);
+    pass(bench, 20);
+}
+
+/* No annotation tells what a period is, and hardly anything is freed: only the frames tell a loop from one long pass. */
+static void passes_that_keep_their_graphs_leak(void)
+{
+    static const struct {
+        const char *activation, *result, *verdict;
+        int64_t held_bytes;
+    } cases[] = {
+        { "/u/m.py|forward;/u/e.py|model_of;/u/e.py|main", "/u/e.py|loss;/u/e.py|main", "leak", PASSES * 1050 },
+        { "/u/m.py|layer;/u/m.py|forward;/u/e.py|main", "/u/m.py|norm;/u/m.py|forward;/u/e.py|main", "only fills up", 0 },
+        { "/u/l.py|weight;/u/e.py|main", "/u/l.py|bias;/u/e.py|main", "only fills up", 0 },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct bench bench;
+        begin(&bench);
+        passes(&bench, cases[i].activation, cases[i].result);
+        ok(is_named(at(&bench, "memory.leaks"), "verdict", cases[i].verdict), cases[i].verdict);
+        is_int(number(at(&bench, "memory.leaks"), "held_bytes"), cases[i].held_bytes, "what the leak holds at the end");
+        end(&bench);
+    }
+}
+
+/* A cache that is made anew with each token, one row larger: by design, and what is live is always one allocation. */
+static void a_cache_that_is_made_anew_is_no_leak(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t cat = stack(&bench, "/u/cache.py|update;/u/m.py|forward;/u/generate.py|main");
+    uint64_t old = 0;
+    history(&bench);
+    for (int i = 0; i < 30; i++) {
+        uint64_t fresh = alloc(&bench, 1000 + 10 * i, cat);
+        wait_for(&bench, 5);
+        if (i)
+            give_back(&bench, old, 990 + 10 * i, 0);
+        old = fresh;
+    }
+    live(&bench, old, 1290, cat);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(at(&bench, "memory.leaks.leaking")->as.integer, 0, "no leak");
+    is_int(ap_value_integer(at(&bench, "memory.leaks.net_growth_bytes"), 0) > 100, 1, "though it grows");
+    end(&bench);
+}
+
+static const char forward_frames[] = "/t/torch/nn/functional.py|linear;/u/train.py|main";
+static const char backward_frames[] = "engine.cpp|torch::autograd::Engine::evaluate_function()";
+static const char step_frames[] = "/u/optimizer.py|step;/u/train.py|main";
+
+/* What grows within one backward pass is of its nodes; beside a forward in each period it is a leak. */
+static void nodes_of_a_pass_are_no_steps(void)
+{
+    for (int with_forward = 0; with_forward < 2; with_forward++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t node = stack(&bench, backward_frames), forward = stack(&bench, forward_frames);
+        uint32_t made = stack(&bench, "f.cpp|made;engine.cpp|torch::autograd::Engine::evaluate_function()");
+        uint64_t kept[PASSES];
+        history(&bench);
+        for (int i = 0; i < PASSES; i++) {
+            uint64_t t = alloc(&bench, 9000, node), f = with_forward ? alloc(&bench, 9000, forward) : 0;
+            kept[i] = alloc(&bench, 1000, made);
+            give_back(&bench, t, 9000, 0);
+            if (with_forward)
+                give_back(&bench, f, 9000, 0);
+        }
+        for (int i = 0; i < PASSES; i++)
+            live(&bench, kept[i], 1000, made);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        const char *verdict = with_forward ? "leak" : "unknown";
+        ok(is_named(at(&bench, "memory.leaks"), "verdict", verdict), verdict);
+        is_int(at(&bench, "memory.leaks.sure")->as.integer, with_forward, "how sure");
+        end(&bench);
+    }
+}
+
+static void is_avoidable(struct bench *bench, const char *kind, int64_t held_bytes, int64_t saved_bytes)
+{
+    segment(bench, 0, -1);
+    pass(bench, 20);
+    const struct ap_value *row = ap_value_member(at(bench, "memory.avoidable"), kind);
+    is_int(number(row, "held_bytes"), held_bytes, kind);
+    is_int(number(row, "saved_bytes"), saved_bytes, "by that the highest point falls");
+    end(bench);
+}
+
+/* The gradient of the first pass goes behind the second forward; then that of the second comes. */
+static void old_gradients_need_not_be_held(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t forward = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+    uint32_t zero = stack(&bench, "/u/optimizer.py|zero_grad;/u/train.py|main");
+    history(&bench);
+    uint64_t first = alloc(&bench, 1000, forward), old = alloc(&bench, 500, backward);
+    give_back(&bench, first, 1000, backward);
+    wait_for(&bench, 40);
+    uint64_t second = alloc(&bench, 2000, forward);
+    give_back(&bench, old, 500, zero);
+    uint64_t fresh = alloc(&bench, 300, backward);
+    give_back(&bench, second, 2000, backward);
+    live(&bench, fresh, 300, backward);
+    is_avoidable(&bench, "old_gradients", 500, 200);
+}
+
+/* Two blocks from before the history have the sizes of the gradients that zero_grad frees; a third has another. */
+static void weights_are_told_by_their_sizes(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t forward = stack(&bench, forward_frames);
+    uint32_t zero = stack(&bench, "/u/optimizer.py|zero_grad;/u/train.py|main");
+    history(&bench);
+    uint64_t activation = alloc(&bench, 1000, forward);
+    give_back(&bench, BASE - 4096, 300, zero);
+    give_back(&bench, BASE - 8192, 200, zero);
+    give_back(&bench, activation, 1000, 0);
+    live(&bench, BASE - 12288, 300, 0);
+    live(&bench, BASE - 16384, 200, 0);
+    live(&bench, BASE - 20480, 70, 0);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    const struct ap_value *peak = at(&bench, "memory.peak");
+    is_int(number(peak, "requested_bytes"), 2070, "the gradients are there at the peak");
+    is_int(number(peak, "gradients_bytes"), 500, "what zero_grad frees");
+    const struct ap_value *owners = ap_value_member(ap_value_first(ap_value_member(peak, "devices")), "by_category");
+    is_int(number(ap_value_first(owners), "requested_bytes"), 500, "as much are weights");
+    end(&bench);
+}
+
+/* A gradient that the next backward pass adds to is needed. */
+static void accumulated_gradients_are_needed(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t forward = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+    uint32_t zero = stack(&bench, "/u/optimizer.py|zero_grad;/u/train.py|main");
+    history(&bench);
+    uint64_t first = alloc(&bench, 1000, forward), sum = alloc(&bench, 500, backward);
+    give_back(&bench, first, 1000, backward);
+    wait_for(&bench, 40);
+    uint64_t second = alloc(&bench, 2000, forward), term = alloc(&bench, 100, backward);
+    give_back(&bench, term, 100, backward);
+    give_back(&bench, second, 2000, backward);
+    give_back(&bench, sum, 500, zero);
+    is_avoidable(&bench, "old_gradients", 0, 0);
+}
+
+static void outputs_of_the_step_before_need_not_be_held(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t output = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+    history(&bench);
+    uint64_t before = alloc(&bench, 700, output), gradient = alloc(&bench, 50, backward);
+    give_back(&bench, gradient, 50, backward);
+    uint64_t now = alloc(&bench, 700, output);
+    give_back(&bench, before, 700, 0);
+    gradient = alloc(&bench, 50, backward);
+    give_back(&bench, gradient, 50, backward);
+    live(&bench, now, 700, output);
+    is_avoidable(&bench, "previous_outputs", 700, 650);
+}
+
+/* A queue of five: two would do. In the other order they are the layers of a pass. */
+static void batches_far_ahead_need_not_be_held(void)
+{
+    for (int falling = 0; falling < 2; falling++) {
+        struct bench bench;
+        uint64_t batches[5];
+        begin(&bench);
+        uint32_t fill = stack(&bench, "/u/queue.py|fill;/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 5; i++)
+            batches[i] = alloc(&bench, 2000, fill);
+        for (int i = 0; i < 5; i++) {
+            wait_for(&bench, 40);
+            give_back(&bench, batches[falling ? 4 - i : i], 2000, 0);
+        }
+        is_avoidable(&bench, "batches_ahead", falling ? 0 : 10000, falling ? 0 : 6000);
+    }
+}
+
+static void temporaries_of_a_step_need_not_be_held(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t forward = stack(&bench, forward_frames), step = stack(&bench, step_frames);
+    history(&bench);
+    uint64_t weight = alloc(&bench, 100, forward), terms[3];
+    for (int i = 0; i < 3; i++)
+        terms[i] = alloc(&bench, 1000, step);
+    for (int i = 0; i < 3; i++)
+        give_back(&bench, terms[i], 1000, step);
+    live(&bench, weight, 100, forward);
+    is_avoidable(&bench, "step_temporaries", 3000, 3000);
+}
+
+static void a_spike_stands_above_the_usual(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t usual = stack(&bench, "/u/x.py|usual"), rare = stack(&bench, "/u/x.py|rare");
+    history(&bench);
+    for (int i = 0; i < PASSES; i++) {
+        uint64_t t = alloc(&bench, 1000, usual);
+        wait_for(&bench, 10);
+        if (i == 5) {
+            uint64_t once = alloc(&bench, 9000, rare);
+            give_back(&bench, once, 9000, 0);
+        }
+        give_back(&bench, t, 1000, 0);
+    }
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    const struct ap_value *spike = at(&bench, "memory.spike");
+    is_int(number(spike, "usual_peak_bytes"), 1000, "what a usual period needs");
+    is_int(number(spike, "above_usual_bytes"), 9000, "what one of them needs above that");
+    end(&bench);
+}
+
+static void frames_have_signs(void)
+{
+    static const struct {
+        const char *frames;
+        enum ap_owner_sign sign;
+        bool in_backward;
+    } cases[] = {
+        { "/u/a.py|f", AP_SIGN_NONE, false },
+        { "??|at::cuda::getCUDABlasLtWorkspace()", AP_SIGN_WORKSPACE, false },
+        { "??|c10d::Reducer::initialize_buckets(X)", AP_SIGN_COLLECTIVE, false },
+        { "/x/torch/nn/parallel/distributed.py|_ddp_init_helper", AP_SIGN_COLLECTIVE, false },
+        { "/x/torch/optim/adamw.py|_init_group;/x/torch/optim/adamw.py|step", AP_SIGN_STATE_INIT, false },
+        { "/x/torch/optim/adamw.py|_multi_tensor_adamw", AP_SIGN_OPTIMIZER, false },
+        { "C:\\\\x\\\\torch\\\\optim\\\\sgd.py|_single_tensor_sgd", AP_SIGN_OPTIMIZER, false },
+        { "/x/torch/nn/utils/clip_grad.py|clip_grad_norm_", AP_SIGN_OPTIMIZER, false },
+        { "??|torch::autograd::AccumulateGrad::apply(X)", AP_SIGN_ACCUMULATE, true },
+        { "??|torch::autograd::generated::MulBackward0::apply(X);??|torch::autograd::Engine::thread_main(X)",
+          AP_SIGN_BACKWARD, true },
+        { "/x/torch/autograd/__init__.py|grad", AP_SIGN_BACKWARD, true },
+        { "/u/model.py|forward;/x/torch/utils/checkpoint.py|recompute_fn", AP_SIGN_FORWARD, true },
+        { "/x/torch/nn/modules/module.py|_apply", AP_SIGN_MODULE, false },
+        { "/x/torch/nn/modules/linear.py|__init__", AP_SIGN_MODULE, false },
+        { "/x/torch/nn/modules/module.py|_call_impl", AP_SIGN_FORWARD, false },
+        { "/x/torch/nn/modules/linear.py|anything", AP_SIGN_FORWARD, false },
+        { "??|torch::autograd::THPVariable_mul(X);/u/m.py|forward;/u/t.py|my_backward", AP_SIGN_FORWARD, false },
+        { "/u/cache.py|__init__", AP_SIGN_INIT, false },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bench bench;
+        struct ap_replay *replay = NULL;
+        struct ap_owners owners;
+        bool overflowed = false;
+        begin(&bench);
+        uint32_t id = stack(&bench, cases[i].frames);
+        keep(&bench, ap_replay_new(bench.snapshot, &bench.gate, &overflowed, &replay, &bench.error));
+        keep(&bench, ap_owners_init(&owners, replay, &bench.gate, &bench.error));
+        is_int(owners.stacks[id].sign, cases[i].sign, cases[i].frames);
+        ok(owners.stacks[id].in_backward == cases[i].in_backward, "in a backward pass or not");
+        ap_owners_release(&owners);
+        ap_replay_free(replay);
+        end(&bench);
+    }
+}
+
+static void short_lived_are_listed(void)
+{
+    struct bench bench;
+    begin(&bench);
+    training_step(&bench);
+    pass(&bench, 1);
+    const struct ap_value *row = ap_value_first(at(&bench, "memory.temporaries"));
+    is_int(number(row, "largest_bytes"), 900, "one allocation is freed within a few entries");
+    is_int(number(row, "allocations"), 1, "and counted");
+    is_int((long long)ap_value_member(row, "mean_life_entries")->as.number, 1, "it lives an entry");
+    is_int((long long)ap_value_member(row, "mean_life_us")->as.number, 10, "of 10 us");
+    is_int((long long)ap_value_count(at(&bench, "memory.byte_time")), 1, "top_n bounds the lists");
+    const struct ap_value *counts = ap_value_first(at(&bench, "memory.allocation_counts"));
+    is_int(number(counts, "allocations"), 2, "the stack that allocates most often");
+    is_int(number(counts, "requested_bytes"), 4005, "with what it allocated");
+    is_int((long long)ap_value_count(at(&bench, "memory.peak.devices")), 1, "devices are not bounded by it");
+    end(&bench);
+}
+
+static void byte_time_needs_no_times(void)
+{
+    struct bench bench;
+    begin(&bench);
+    bench.time_us = -1;
+    uint32_t one = stack(&bench, "/u/a.py|f"), two = stack(&bench, "/u/a.py|g");
+    history(&bench);
+    uint64_t a = alloc(&bench, 1000000000, one);
+    give_back(&bench, a, 1000000000, 0);
+    a = alloc(&bench, 1000000000, two);
+    wait_for(&bench, 9);
+    give_back(&bench, a, 1000000000, 0);
+    segment(&bench, 0, 0);
+    pass(&bench, 20);
+    const struct ap_value *row = ap_value_first(at(&bench, "memory.byte_time"));
+    ok(is_named(row, "frame", "/u/a.py:7 g"), "the longer life first");
+    is_int((long long)ap_value_member(row, "gigabyte_entries")->as.number, 10, "10 entries of a gigabyte");
+    is_int(ap_value_member(row, "gigabyte_seconds")->type, AP_VALUE_NULL, "no seconds without times");
+    is_int(ap_value_member(ap_value_first(at(&bench, "memory.temporaries")), "mean_life_us")->type, AP_VALUE_NULL,
+           "nor here");
+    end(&bench);
+}
+
+static void without_history_the_end_counts(void)
+{
+    struct bench bench;
+    begin(&bench);
+    live(&bench, BASE, 100, stack(&bench, "/u/m.py|init_weight"));
+    live(&bench, BASE + 4096, 40, 0);
+    segment(&bench, 3, 150);
+    live(&bench, BASE, 7, 0);
+    segment(&bench, 1, -1);
+    pass(&bench, 20);
+    const struct ap_value *first = device_row(&bench, 0), *second = device_row(&bench, 1);
+    is_int(number(first, "device"), 1, "devices in order");
+    is_int(number(second, "device"), 3, "whatever the file's order");
+    ok(is_named(second, "at", "end"), "no history tells a peak");
+    is_int(ap_value_member(second, "position")->type, AP_VALUE_NULL, "nor a position");
+    is_int(of_category(&bench, 1, "parameters"), 100, "the stack alone tells");
+    is_int(of_category(&bench, 1, "unknown"), 40, "or nothing");
+    is_int(of_category(&bench, 1, "unexplained"), 10, "the segment says more than its blocks");
+    is_int(sum_of(ap_value_member(second, "by_category"), "requested_bytes"), 150, "together the segment's word");
+    is_int(number(at(&bench, "memory.peak"), "device"), 3, "the device with most");
+    is_int(number(at(&bench, "memory.peak"), "requested_bytes"), 150, "and how much");
+    end(&bench);
+}
+
+static void phases_are_measured(void)
+{
+    struct bench bench;
+    begin(&bench);
+    bench.time_us = 1000;
+    history(&bench);
+    uint64_t a = alloc(&bench, 10, 0), b = alloc(&bench, 100, 0); /* 1000, 1010 */
+    give_back(&bench, b, 100, 0);                                 /* 1020, 1030 */
+    uint64_t c = alloc(&bench, 7, 0);                             /* 1040 */
+    live(&bench, a, 10, 0);
+    live(&bench, c, 7, 0);
+    segment(&bench, 0, -1);
+    mark(&bench, "step", "START", 0, 1005);
+    mark(&bench, "inner", "START", 0, 1009);
+    mark(&bench, "inner", "END", 0, 1015);
+    mark(&bench, "step", "END", 0, 1025);
+    mark(&bench, "step", "START", -1, 1035);
+    mark(&bench, "step", "END", -1, 1045);
+    mark(&bench, "open", "START", 0, 1000);
+    mark(&bench, "stray", "END", 0, 1001);
+    pass(&bench, 20);
+    const struct ap_value *list = at(&bench, "memory.phases"), *step = row_named(list, "name", "step");
+    const struct ap_value *inner = row_named(list, "name", "inner");
+    is_int((long long)ap_value_count(list), 2, "what has no other end is left out");
+    is_int(number(step, "count"), 2, "an annotation without a device holds for all");
+    is_int(number(step, "peak_requested_bytes"), 110, "the highest in it");
+    is_int(number(step, "delta_bytes"), 0, "it gives back what it takes");
+    is_int(number(inner, "delta_bytes"), 100, "the inner one does not");
+    is_int(number(inner, "start_us"), 1009000, "where it starts");
+    is_int(number(step, "delta_bytes_sum"), 7, "the second occurrence grows");
+    ok(is_named(device_row(&bench, 0), "phase", "inner"), "the peak falls in the innermost");
+    end(&bench);
+}
+
+static void nested_phases_match_the_last(void)
+{
+    struct bench bench;
+    begin(&bench);
+    bench.time_us = 1000;
+    history(&bench);
+    uint64_t a = alloc(&bench, 10, 0), b = alloc(&bench, 5, 0);
+    live(&bench, a, 10, 0);
+    live(&bench, b, 5, 0);
+    segment(&bench, 0, -1);
+    mark(&bench, "n", "START", 0, 990);
+    mark(&bench, "n", "START", 0, 1005);
+    mark(&bench, "n", "END", 0, 1020);
+    mark(&bench, "n", "END", 0, 1030);
+    pass(&bench, 20);
+    const struct ap_value *row = ap_value_first(at(&bench, "memory.phases"));
+    is_int(number(row, "count"), 2, "both are there");
+    is_int(number(row, "start_us"), 990000, "the first of equal peaks");
+    is_int(number(row, "delta_bytes"), 15, "the outer one sees all");
+    is_int(number(row, "delta_bytes_sum"), 20, "the inner one the second");
+    end(&bench);
+}
+
+/* ---- the flame graph ---- */
+
+static void check_tree(const struct bench *bench, const char *claim)
+{
+    const struct ap_value *nodes = at(bench, "memory.flame.nodes");
+    int64_t names = (int64_t)ap_value_count(at(bench, "memory.flame.names")), index = 0, odd = 0;
+    static int64_t own[2001], below[2001];
+    static bool parent[2001];
+    memset(below, 0, sizeof(below));
+    memset(parent, 0, sizeof(parent));
+    for (const struct ap_value *node = ap_value_first(nodes); node && index <= 2000; node = node->next, index++) {
+        int64_t of = number(node, "parent");
+        own[index] = number(node, "requested_bytes");
+        odd += number(node, "name") < 0 || number(node, "name") >= names;
+        odd += index == 0 ? of != -999 : of < 0 || of >= index;
+        if (index && of >= 0 && of < index) {
+            below[of] += own[index];
+            parent[of] = true;
+        }
+    }
+    for (int64_t i = 0; i < index; i++)
+        odd += parent[i] && below[i] != own[i];
+    is_int(odd, 0, claim);
+    ok(index <= 2000, "and there are no more than a chart shows");
+}
+
+static void flame_adds_up(void)
+{
+    struct bench bench;
+    begin(&bench);
+    live(&bench, BASE, 10, stack(&bench, "/u/a.py|f;/u/a.py|main"));
+    live(&bench, BASE + 1024, 5, stack(&bench, "/u/a.py|g;/u/a.py|f;/u/a.py|main"));
+    live(&bench, BASE + 2048, 3, stack(&bench, "??|malloc;/u/a.py|g;??|eval;/u/a.py|f;/u/a.py|main"));
+    live(&bench, BASE + 4096, 2, 0);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    const struct ap_value *nodes = at(&bench, "memory.flame.nodes"), *names = at(&bench, "memory.flame.names");
+    static const struct {
+        int64_t parent, bytes;
+        const char *name;
+    } wanted[] = { { -999, 20, "all" },      { 0, 18, "/u/a.py:7 main" }, { 0, 2, "no stack recorded" },
+                   { 1, 18, "/u/a.py:7 f" }, { 3, 10, "self" },           { 3, 8, "/u/a.py:7 g" } };
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        const struct ap_value *node = list_item(nodes, i);
+        is_int(number(node, "parent"), wanted[i].parent, "parent");
+        is_int(number(node, "requested_bytes"), wanted[i].bytes, "bytes");
+        ok(ap_text_is(ap_value_text(list_item(names, (size_t)number(node, "name"))), wanted[i].name), wanted[i].name);
+    }
+    is_int((long long)ap_value_count(nodes), 6, "C++ frames between Python's are not shown");
+    check_tree(&bench, "children add up");
+    end(&bench);
+}
+
+/* Random trees of callers, wide and deep enough to be cut. */
+static void flame_is_bounded(void)
+{
+    struct random random = { .state = 5 };
+    for (int round = 0; round < 6; round++) {
+        struct bench bench;
+        begin(&bench);
+        int stacks = round < 3 ? 40 : 3000;
+        size_t width = round % 3 == 0 ? 2 : round % 3 == 1 ? 20 : 500, depth = round % 3 == 2 ? 3 : 12;
+        for (int i = 0; i < stacks; i++) {
+            char frames[1024] = "";
+            for (size_t j = 0; j < 1 + random_below(&random, depth); j++) {
+                size_t used = strlen(frames);
+                (void)snprintf(frames + used, sizeof(frames) - used, "%s/u/%d.py|f", used ? ";" : "",
+                               (int)random_below(&random, width));
+            }
+            live(&bench, BASE + (uint64_t)i * 4096, 1 + (int64_t)random_below(&random, 1000), stack(&bench, frames));
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 5);
+        is_int(bench.status, AP_OK, "random callers");
+        check_tree(&bench, "children add up in a random tree");
+        is_int(number(ap_value_first(at(&bench, "memory.flame.nodes")), "requested_bytes"),
+               number(device_row(&bench, 0), "requested_bytes"), "the whole is there");
+        end(&bench);
+    }
+}
+
+static void peak_stacks_hold_all(void)
+{
+    struct bench bench;
+    struct ap_peak_stacks stacks;
+    int64_t sum = 0;
+    begin(&bench);
+    training_step(&bench);
+    keep(&bench, ap_peak_stacks_init(&stacks, bench.snapshot, &bench.error));
+    is_int(bench.status, AP_OK, "every stack at the peak");
+    for (size_t i = 0; i < stacks.count; i++)
+        sum += stacks.list[i].bytes;
+    is_int(sum, 87655221, "holds all bytes");
+    ok(!stacks.several_devices, "of one device");
+    ap_peak_stacks_release(&stacks);
+    end(&bench);
+}
+
+/* ---- what comes of bad input and refused memory ---- */
+
+static void empty_is_fine(void)
+{
+    struct bench bench;
+    begin(&bench);
+    pass(&bench, 20);
+    is_int(bench.status, AP_OK, "nothing at all");
+    is_int(at(&bench, "memory.flame")->type, AP_VALUE_NULL, "no flame");
+    is_int(at(&bench, "memory.peak.requested_bytes")->type, AP_VALUE_NULL, "no peak");
+    is_int((long long)ap_value_count(at(&bench, "memory.peak.devices")), 0, "no device");
+    end(&bench);
+}
+
+static void many_devices_are_bounded(void)
+{
+    struct bench bench;
+    begin(&bench);
+    for (int32_t i = 0; i < 3000; i++) {
+        live(&bench, BASE, 1, 0);
+        segment(&bench, i, -1);
+    }
+    pass(&bench, 20);
+    is_int((long long)ap_value_count(at(&bench, "memory.peak.devices")), 64, "64 devices at most");
+    end(&bench);
+}
+
+static void sizes_at_the_ends_of_the_range(void)
+{
+    struct bench bench;
+    begin(&bench);
+    bench.time_us = -1;
+    history(&bench);
+    for (int i = 0; i < 4; i++)
+        live(&bench, alloc(&bench, i % 2 ? INT64_MIN : INT64_MAX, stack(&bench, i % 2 ? "a|b" : "c|d")), 1, 0);
+    bench.live_bytes = INT64_MAX;
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(bench.status, AP_OK, "sums stop at the ends of the range");
+    end(&bench);
+}
+
+static enum ap_status run_with(int64_t fail_after, bool *ret_clean)
+{
+    struct bench bench;
+    begin(&bench);
+    training_step(&bench);
+    mark(&bench, "step", "START", 0, 1);
+    mark(&bench, "step", "END", 0, 90000);
+    atomic_store(&bench.gate.fail_after, fail_after);
+    pass(&bench, 3);
+    struct ap_peak_stacks stacks;
+    if (bench.status == AP_OK) {
+        keep(&bench, ap_peak_stacks_init(&stacks, bench.snapshot, &bench.error));
+        if (bench.status == AP_OK)
+            ap_peak_stacks_release(&stacks);
+    }
+    ap_model_release(&bench.model);
+    ap_snapshot_free(bench.snapshot);
+    *ret_clean = bench.gate.used_bytes == 0 && (bench.status == AP_OK || bench.status == AP_ERROR_MEMORY);
+    return bench.status;
+}
+
+static void refused_memory_ends_cleanly(void)
+{
+    int64_t odd = 0, count = 0;
+    for (; count < 5000; count++) {
+        bool clean;
+        enum ap_status status = run_with(count, &clean);
+        odd += !clean;
+        if (status == AP_OK)
+            break;
+    }
+    is_int(odd, 0, "each refused allocation ends in a clean error");
+    ok(count > 20 && count < 5000, "there were some to refuse");
+}
+
+int main(void)
+{
+    owners_are_told();
+    gradients_held_while_forward_runs_are_told();
+    passes_that_keep_their_graphs_leak();
+    a_cache_that_is_made_anew_is_no_leak();
+    nodes_of_a_pass_are_no_steps();
+    old_gradients_need_not_be_held();
+    weights_are_told_by_their_sizes();
+    accumulated_gradients_are_needed();
+    outputs_of_the_step_before_need_not_be_held();
+    batches_far_ahead_need_not_be_held();
+    temporaries_of_a_step_need_not_be_held();
+    a_spike_stands_above_the_usual();
+    frames_have_signs();
+    short_lived_are_listed();
+    byte_time_needs_no_times();
+    without_history_the_end_counts();
+    phases_are_measured();
+    nested_phases_match_the_last();
+    flame_adds_up();
+    flame_is_bounded();
+    peak_stacks_hold_all();
+    empty_is_fine();
+    many_devices_are_bounded();
+    sizes_at_the_ends_of_the_range();
+    refused_memory_ends_cleanly();
+    return done();
+}

@@ -1,0 +1,730 @@
+# SPDX-License-Identifier: MIT
+"""Hostile traces and snapshots of any size: each function of CASES takes n and returns (trace or None, snapshot or None) as
+JSON documents of about n rows. To add one: a function with @case; its docstring says what is hostile about it."""
+import random
+
+CASES = {}
+
+
+def case(make):
+    CASES[make.__name__] = make
+    return make
+
+
+def row(cat, name, tid, ts, dur, pid=1, **args):
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+
+def op(name, tid, ts, dur, **args):
+    return row("cpu_op", name, tid, ts, dur, **args)
+
+
+def step(number, ts, dur, tid=1):
+    return row("user_annotation", f"ProfilerStep#{number}", tid, ts, dur)
+
+
+def frame(name, tid, ts, dur, **args):
+    return row("python_function", name, tid, ts, dur, **args)
+
+
+def call(ts, dur, key, tid=1, name="cudaLaunchKernel"):
+    return row("cuda_runtime", name, tid, ts, dur, correlation=key)
+
+
+def kernel(ts, dur, key, stream=7, name="sgemm", device=0, **args):
+    return row("kernel", name, stream, ts, dur, pid=device, device=device, stream=stream, correlation=key,
+               **{"blocks per SM": 1.5, "est. achieved occupancy %": 40, **args})
+
+
+def launch(ts, at, dur, key, stream=7, name="sgemm", tid=1, **args):
+    return [call(ts, 1, key, tid), kernel(at, dur, key, stream, name, **args)]
+
+
+def trace(*parts, **header):
+    """Events and lists of events in one document."""
+    events = []
+    for part in parts:
+        events += part if isinstance(part, list) else [part]
+    return {"schemaVersion": 1, "with_stack": 1, "record_shapes": 1, "profile_memory": 1, "deviceProperties": [
+        {"id": 0, "name": "A100", "totalGlobalMem": 85029158912, "computeMajor": 8, "computeMinor": 0, "numSms": 108}],
+        **header, "traceEvents": events}, None
+
+
+def each(make, n, *more):
+    return trace(*(make(i) for i in range(n)), *more)
+
+
+# ---- rows of the host
+
+@case
+def all_rows_nested(n):
+    """Operators, each within the one before."""
+    return each(lambda i: op("aten::mm", 1, i, 2 * n - 2 * i, **{"Input Dims": [[4, 8], [8, 2]]}), n)
+
+
+@case
+def nested_names(n):
+    """Nested operators of different names, a kernel from each depth."""
+    return each(lambda i: [op(f"aten::op{i}", 1, 2 * i, 10 * n - 4 * i, **{"External id": i}),
+                           *launch(2 * i + 1, 2 * n + 2 * i, 1, i + 1)], n)
+
+
+@case
+def equal_times(n):
+    """Operators that begin and end together."""
+    return each(lambda i: op("aten::mm", 1, 5, 10), n)
+
+
+@case
+def equal_times_of_all_kinds(n):
+    """Rows of all kinds that begin and end together."""
+    kinds = ["cpu_op", "user_annotation", "python_function", "cuda_runtime", "kernel", "gpu_memcpy", "gpu_memset",
+             "cuda_sync"]
+    return each(lambda i: row(kinds[i % 8], f"name{i % 16}", 1, 5, 10, correlation=i // 8, device=0, stream=1), n)
+
+
+@case
+def no_duration(n):
+    """Rows of no length at one instant."""
+    return each(lambda i: [op("aten::mm", 1, 5, 0), *launch(5, 5, 0, i)], n // 2)
+
+
+@case
+def equal_starts(n):
+    return each(lambda i: op("aten::mm", 1, 5, 10 + i), n)
+
+
+@case
+def crossing_rows(n):
+    """Each overlaps all others without nesting."""
+    return each(lambda i: op(f"aten::op{i % 7}", 1, i, n), n)
+
+
+@case
+def crossing_frames(n):
+    """Python frames that overlap without nesting, with calls below."""
+    return each(lambda i: [frame(f"train.py({i}): f", 1, 2 * i, 2 * n), *launch(2 * i + 1, 2 * n + i, 1, i)], n // 3)
+
+
+@case
+def a_thread_per_row(n):
+    return each(lambda i: op("aten::mm", i, i, 5), n)
+
+
+@case
+def a_thread_per_launch(n):
+    return each(lambda i: launch(i, i + 2, 3, i, tid=i), n // 2)
+
+
+@case
+def threads_at_once(n):
+    """Each row on its own thread, all at the same time, in one step."""
+    return trace(step(1, 0, 100), *(op("aten::mm", 2 + i, 5, 10) for i in range(n)))
+
+
+@case
+def a_name_per_row(n):
+    return each(lambda i: [op(f"aten::op{i}", 1, 10 * i, 8, **{"External id": i + 1, "Input Dims": [[i, 8], [8, 2]]}),
+                           *launch(10 * i + 1, 10 * i + 3, 5, i + 1, name=f"kernel_{i}")], n // 3)
+
+
+@case
+def a_shape_per_row(n):
+    return each(lambda i: [op("aten::mm", 1, 10 * i, 8, **{"External id": i + 1, "Input Dims": [[i, 8], [8, i]],
+                                                           "Input type": ["float", "float"]}),
+                           *launch(10 * i + 1, 10 * i + 3, 5, i + 1)], n // 3)
+
+
+@case
+def a_category_per_row(n):
+    return each(lambda i: row(f"category{i}", "x", 1, 10 * i, 8), n)
+
+
+@case
+def an_annotation_per_row(n):
+    return each(lambda i: [row("user_annotation", f"part {i}", 1, 10 * i, 9), op("aten::mm", 1, 10 * i + 1, 5)], n // 2)
+
+
+@case
+def nested_annotations(n):
+    return each(lambda i: row("user_annotation", f"part {i % 50}", 1, i, 2 * n - 2 * i), n)
+
+
+# ---- Python
+
+@case
+def deep_stack_with_calls_at_its_end(n):
+    """Half of the rows are frames one in the other, the other half operators and launches in the innermost."""
+    half = n // 2
+    return trace([frame(f"f{i}.py({i}): g", 1, i, 100 * n - 2 * i) for i in range(half)],
+                 *([op("aten::mm", 1, n + 10 * i, 8, **{"External id": i}), *launch(n + 10 * i + 1, n + 10 * i + 4, 3, i)]
+                   for i in range(half // 3)))
+
+
+@case
+def deep_stack_of_library_frames(n):
+    """No line of the user anywhere: every walk goes to the top."""
+    half = n // 2
+    return trace([frame(f"torch/nn/modules/module.py({i}): _call_impl", 1, i, 100 * n - 2 * i) for i in range(half)],
+                 *([op("aten::item", 1, n + 10 * i, 8), call(n + 10 * i + 1, 5, i, name="cudaStreamSynchronize")]
+                   for i in range(half // 2)))
+
+
+@case
+def a_stack_per_row(n):
+    return each(lambda i: [frame(f"a{i}.py({i}): f", 1, 100 * i, 90), frame(f"b{i}.py({i}): g", 1, 100 * i + 1, 80),
+                           op("aten::mm", 1, 100 * i + 2, 70), *launch(100 * i + 3, 100 * i + 5, 50, i)], n // 5)
+
+
+@case
+def modules_one_in_the_other(n):
+    return each(lambda i: [frame(f"nn.Module: Layer{i}_0", 1, 4 * i, 100 * n - 8 * i,
+                                 **{"Python id": i, "Python parent id": i - 1}),
+                           op("aten::mm", 1, 4 * i + 1, 1)], n // 2)
+
+
+@case
+def one_module_in_itself(n):
+    return each(lambda i: [frame("nn.Module: Layer_0", 1, 4 * i, 100 * n - 8 * i), *launch(4 * i + 1, 50 * n + i, 1, i)],
+                n // 3)
+
+
+@case
+def a_module_per_row(n):
+    return each(lambda i: [frame(f"nn.Module: Layer{i}_0", 1, 10 * i, 9), *launch(10 * i + 1, 10 * i + 4, 3, i)], n // 3)
+
+
+# ---- steps
+
+@case
+def many_steps(n):
+    return each(lambda i: [step(i, 20 * i, 18), op("aten::mm", 1, 20 * i + 1, 5), *launch(20 * i + 2, 20 * i + 4, 9, i)],
+                n // 4)
+
+
+@case
+def many_steps_of_everything(n):
+    """Step, thread, stream, operator, kernel, line and shape of its own for each launch."""
+    return each(lambda i: [step(i, 20 * i, 18), frame(f"f{i}.py({i}): g", 1, 20 * i, 17),
+                           op(f"aten::op{i}", 1, 20 * i + 1, 5, **{"External id": i + 1, "Input Dims": [[i]]}),
+                           *launch(20 * i + 2, 20 * i + 4, 9, i + 1, stream=i, name=f"kernel_{i}"),
+                           op("aten::mul", 2 + i, 20 * i + 3, 9)], n // 6)
+
+
+@case
+def nested_steps(n):
+    return each(lambda i: [step(i, 2 * i, 20 * n - 4 * i), op("aten::mm", 1, 2 * i + 1, 1)], n // 2)
+
+
+@case
+def equal_steps(n):
+    return each(lambda i: [step(i, 5, 100), op("aten::mm", 1, 6, 5)], n // 2)
+
+
+@case
+def overlapping_steps(n):
+    return each(lambda i: [step(i, i, n), *launch(i, n + i, 1, i)], n // 3)
+
+
+@case
+def steps_over_threads_and_streams(n):
+    """Long rows of many threads and streams that go through many steps."""
+    part = n // 4
+    return trace([step(i, 20 * i, 18) for i in range(part)], [op("aten::mm", 2 + i, 1 + i, 20 * part) for i in range(part)],
+                 *(launch(20 * i + 1, 20 * i + 2, 20 * part, i, stream=i) for i in range(part)))
+
+
+# ---- GPU
+
+@case
+def a_stream_per_row(n):
+    return each(lambda i: launch(10 * i, 10 * i + 2, 5, i, stream=i), n // 2)
+
+
+@case
+def streams_at_once(n):
+    """Kernels of many streams, all over one another."""
+    return each(lambda i: launch(i, n + i, 2 * n, i, stream=i), n // 2)
+
+
+@case
+def a_device_per_row(n):
+    return each(lambda i: [call(10 * i, 1, i), kernel(10 * i + 2, 5, i, device=i)], n // 2)
+
+
+@case
+def nested_kernels(n):
+    """On one stream, each within the one before."""
+    return each(lambda i: launch(i, n + i, 2 * n - 2 * i, i), n // 2)
+
+
+@case
+def kernels_of_one_graph(n):
+    return trace(call(1, 5, 1, name="cudaGraphLaunch"), [kernel(10 + 2 * i, 1, 1, name=f"kernel_{i % 5}") for i in range(n)])
+
+
+@case
+def kernels_of_one_call(n):
+    """One correlation, many calls, many kernels."""
+    return each(lambda i: launch(3 * i, 3 * i + 1, 2, 1), n // 2)
+
+
+@case
+def kernels_without_calls(n):
+    return each(lambda i: kernel(3 * i, 2, i), n)
+
+
+@case
+def all_wait_in_the_queue(n):
+    """All calls first, then all kernels."""
+    return each(lambda i: launch(2 * i, 2 * n + 2 * i, 2, i), n // 2)
+
+
+@case
+def calls_in_reverse(n):
+    """Kernels start in the reverse order of their calls."""
+    return each(lambda i: launch(2 * i, 4 * n - 2 * i, 1, i, stream=i % 3), n // 2)
+
+
+@case
+def a_gap_per_kernel(n):
+    return each(lambda i: [*launch(100 * i, 100 * i + 2, 5, i), op("aten::mm", 1, 100 * i + 10, 80)], n // 3)
+
+
+@case
+def kernels_in_a_fibonacci_word(n):
+    """No period, but repeats of every length."""
+    word, longer = "a", "ab"
+    while len(longer) < n // 2:
+        word, longer = longer, longer + word
+    return each(lambda i: launch(4 * i, 4 * i + 1, 2, i, name=f"kernel_{longer[i]}"), n // 2)
+
+
+@case
+def kernels_in_one_period(n):
+    """One sequence, as long as a third of all."""
+    period = n // 6
+    return each(lambda i: launch(4 * i, 4 * i + 1, 2, i, name=f"kernel_{i % period}"), n // 2)
+
+
+@case
+def one_kernel_repeated(n):
+    return each(lambda i: launch(4 * i, 4 * i + 1, 2, i), n // 2)
+
+
+@case
+def random_rows(n):
+    chance = random.Random(1)
+    kinds = ["cpu_op", "user_annotation", "python_function", "cuda_runtime", "kernel", "gpu_memcpy", "cuda_sync"]
+    return each(lambda i: row(chance.choice(kinds), f"name{chance.randrange(60)}", chance.randrange(4),
+                              chance.randrange(10 * n),
+                              chance.randrange(n), correlation=chance.randrange(n), device=0, stream=chance.randrange(4)), n)
+
+
+# ---- copies, waits, communication
+
+@case
+def all_copies(n):
+    return each(lambda i: [op("aten::copy_", 1, 20 * i, 15, **{"External id": i + 1}),
+                           call(20 * i + 1, 10, i + 1, name="cudaMemcpyAsync"),
+                           row("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 7, 20 * i + 3, 5, pid=0, device=0, stream=7,
+                               correlation=i + 1, bytes=4096 + i)], n // 3)
+
+
+@case
+def all_waits(n):
+    return each(lambda i: [*launch(20 * i, 20 * i + 2, 9, 2 * i),
+                           call(20 * i + 4, 9, 2 * i + 1, name="cudaStreamSynchronize"),
+                           row("cuda_sync", "Stream Synchronize", 7, 20 * i + 4, 8, pid=0, device=0, stream=7,
+                               correlation=2 * i + 1)], n // 4)
+
+
+@case
+def waits_on_a_full_queue(n):
+    """All launches, then all waits, which end together."""
+    part = n // 3
+    return trace(*(launch(2 * i, 100 * n, 5, i) for i in range(part)),
+                 [call(2 * n + i, 200 * n, part + i, tid=2 + i, name="cudaDeviceSynchronize") for i in range(part)])
+
+
+@case
+def streams_wait_for_one_another(n):
+    def chain(i):
+        return [*launch(10 * i, 10 * i + 5, 4, 3 * i, stream=i), call(10 * i + 2, 1, 3 * i + 1, name="cudaEventRecord"),
+                call(10 * i + 3, 1, 3 * i + 2, name="cudaStreamWaitEvent"),
+                row("cuda_sync", "Stream Wait Event", i + 1, 10 * i + 4, 1, pid=0, device=0, stream=i + 1,
+                    correlation=3 * i + 2,
+                    wait_on_stream=i, wait_on_cuda_event_record_corr_id=3 * i + 1, wait_on_cuda_event_id=i)]
+    return each(chain, n // 5)
+
+
+@case
+def all_wait_for_one_event(n):
+    return trace(launch(1, 2, 3, 1), call(4, 1, 2, name="cudaEventRecord"), *(
+        [call(10 * i + 10, 1, i + 3, name="cudaStreamWaitEvent"),
+         row("cuda_sync", "Stream Wait Event", i + 8, 10 * i + 10, 1, pid=0, device=0, stream=i + 8, correlation=i + 3,
+             wait_on_stream=7, wait_on_cuda_event_record_corr_id=2, wait_on_cuda_event_id=1)] for i in range(n // 2)))
+
+
+def collective(i, ts, at, dur, size, group="0", stream=9):
+    told = {"Collective name": "allreduce", "In msg nelems": size, "Out msg nelems": size, "Group size": 8, "dtype": "Float",
+            "Process Group Name": group, "Process Group Ranks": "[0, 1, 2, 3, 4, 5, 6, 7]", "Seq": i}
+    return [op("record_param_comms", 1, ts, 5, **told), *launch(ts + 1, at, dur, i, stream,
+                                                                "ncclDevKernel_AllReduce_Sum_f32_RING_LL", **told)]
+
+
+@case
+def all_collectives(n):
+    return each(lambda i: collective(i, 20 * i, 20 * i + 3, 15, 1024), n // 3)
+
+
+@case
+def a_size_per_collective(n):
+    return each(lambda i: collective(i, 20 * i, 20 * i + 3, 15, 1024 + 64 * i), n // 3)
+
+
+@case
+def a_group_per_collective(n):
+    return each(lambda i: collective(i, 20 * i, 20 * i + 3, 15, 1024, f"{i}"), n // 3)
+
+
+@case
+def collectives_at_once(n):
+    """All at the same time, on a stream each, with kernels over them."""
+    return each(lambda i: [*collective(i, 10 * i, 10 * n, n, 1024, f"{i}", 9 + i), kernel(10 * n + i, n, n + i)], n // 4)
+
+
+# ---- autograd, compiled regions, data loading
+
+@case
+def one_sequence_number(n):
+    """All forward and all backward nodes share it."""
+    return each(lambda i: [op("aten::mm", 1, 10 * i, 5, **{"Sequence number": 7, "Fwd thread id": 0}),
+                           op("autograd::engine::evaluate_function: MmBackward0", 2, 10 * i + 10 * n, 5,
+                              **{"Sequence number": 7, "Fwd thread id": 1})], n // 2)
+
+
+@case
+def nested_backward_nodes(n):
+    return each(lambda i: op(f"autograd::engine::evaluate_function: Node{i}Backward0", 2, i, 2 * n - 2 * i,
+                             **{"Sequence number": i, "Fwd thread id": 1}), n)
+
+
+@case
+def nested_compiled_regions(n):
+    return each(lambda i: op(f"Torch-Compiled Region: {i}/0", 1, i, 2 * n - 2 * i), n)
+
+
+@case
+def compiled_regions(n):
+    return each(lambda i: [op(f"Torch-Compiled Region: {i}/{i}", 1, 10 * i, 8), *launch(10 * i + 1, 10 * i + 3, 4, i,
+                                                                                    name=f"triton_poi_fused_{i}")], n // 3)
+
+
+@case
+def all_data_loading(n):
+    name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    return each(lambda i: [row("user_annotation", name, 1, 20 * i, 15), *launch(20 * i + 16, 20 * i + 18, 1, i)], n // 3)
+
+
+@case
+def nested_data_loading(n):
+    name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    return each(lambda i: [row("user_annotation", name, 1, 2 * i, 20 * n - 4 * i), op("aten::mm", 1, 2 * i + 1, 1)], n // 2)
+
+
+# ---- memory instants
+
+def instant(ts, address, size, total, tid=1):
+    return {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": tid, "ts": ts, "s": "t",
+            "args": {"Addr": address, "Bytes": size, "Device Type": 1, "Device Id": 0, "Total Allocated": total,
+                     "Total Reserved": 2 * total}}
+
+
+@case
+def instants_of_one_address(n):
+    return each(lambda i: instant(i, 4096, 512 if i % 2 == 0 else -512, 512 * (1 - i % 2)), n)
+
+
+@case
+def instants_at_one_time(n):
+    return each(lambda i: instant(5, 4096 * (i + 1), 512, 512 * (i + 1)), n)
+
+
+@case
+def instants_never_freed_in_deep_operators(n):
+    half = n // 2
+    return trace([op(f"aten::op{i}", 1, i, 100 * n - 2 * i) for i in range(half)],
+                 [instant(n + i, 4096 * (i + 1), 512, 512 * (i + 1)) for i in range(half)])
+
+
+@case
+def instants_freed_in_order(n):
+    half = n // 2
+    return trace([step(i, 40 * i, 39) for i in range(half // 10)],
+                 [instant(i, 4096 * (i + 1), 512, 512 * (i + 1)) for i in range(half)],
+                 [instant(half + i, 4096 * (i + 1), -512, 512 * (half - i)) for i in range(half)])
+
+
+@case
+def instants_of_many_steps(n):
+    return each(lambda i: [step(i, 20 * i, 18), instant(20 * i + 1, 4096 * (i + 1), 512 + i, 512),
+                           op(f"aten::op{i}", 1, 20 * i + 1, 4)], n // 3)
+
+
+# ---- begin and end, odd texts
+
+@case
+def pairs_one_in_the_other(n):
+    return trace([{"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": i} for i in range(n // 2)],
+                 [{"ph": "E", "pid": 1, "tid": 1, "ts": n + i} for i in range(n // 2)])
+
+
+@case
+def pairs_without_end(n):
+    return trace([{"ph": "B", "cat": "cpu_op", "name": f"a{i}", "pid": 1, "tid": i % 9, "ts": i} for i in range(n)])
+
+
+@case
+def a_layout_per_event(n):
+    """The keys of each event in another order."""
+    chance = random.Random(1)
+
+    def shuffled(event):
+        items = list(event.items()) + [(f"key{chance.randrange(n)}", 1)]
+        chance.shuffle(items)
+        return dict(items)
+    return each(lambda i: shuffled(op("aten::mm", 1, 10 * i, 8, **{f"arg{i}": i})), n)
+
+
+@case
+def skipped_nesting(n):
+    """A deep list in a member that nobody reads, and an object of many keys."""
+    deep = []
+    for _ in range(min(n, 400)):
+        deep = [deep]
+    return trace([op("aten::mm", 1, 10 * i, 8) for i in range(10)], other=deep, keys={f"k{i}": i for i in range(n)})
+
+
+@case
+def one_long_name(n):
+    return trace([op("x" * (40 * n), 1, 1, 5), op("<|`*_" * (8 * n), 1, 10, 5)])
+
+
+# ---- snapshots
+
+def stack(*names):
+    return [{"filename": f"{name}.py", "line": 1 + index, "name": name} for index, name in enumerate(names)]
+
+
+def block(address, size, state="active_allocated", frames=()):
+    return {"address": address, "size": size, "requested_size": size, "state": state, "frames": list(frames)}
+
+
+def segment(address, blocks, stream=0, pool=(0, 0), device=0, expandable=False):
+    size = sum(b["size"] for b in blocks)
+    used = sum(b["size"] for b in blocks if b["state"] == "active_allocated")
+    return {"device": device, "address": address, "total_size": size, "allocated_size": used, "active_size": used,
+            "requested_size": used, "stream": stream, "segment_type": "large", "segment_pool_id": list(pool),
+            "is_expandable": expandable, "frames": [], "blocks": blocks}
+
+
+def entry(action, address, size, time_us, frames=(), **more):
+    return {"action": action, "addr": address, "size": size, "stream": 0, "time_us": time_us, "frames": list(frames), **more}
+
+
+def snapshot(segments, history=(), annotations=()):
+    return None, {"segments": segments, "device_traces": [list(history)], "external_annotations": list(annotations),
+                  "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": ""}}
+
+
+MIB = 2**20
+START_US = 1_700_000_000_000_000
+
+
+@case
+def segments_of_one_block(n):
+    return snapshot([segment(MIB * 4 * i, [block(MIB * 4 * i, 2 * MIB)], stream=i % 5) for i in range(n)])
+
+
+@case
+def one_segment_of_many_blocks(n):
+    return snapshot([segment(MIB, [block(MIB + 512 * i, 512, ("active_allocated", "inactive")[i % 2], stack(f"f{i % 50}"))
+                                   for i in range(n)])])
+
+
+@case
+def segments_at_one_address(n):
+    return snapshot([segment(MIB, [block(MIB, 512)]) for _ in range(n)])
+
+
+@case
+def a_pool_per_segment(n):
+    return snapshot([segment(MIB * (i + 1), [block(MIB * (i + 1), 512), block(MIB * (i + 1) + 512, 512, "inactive")],
+                             stream=i,
+                             pool=(i, i)) for i in range(n // 2)])
+
+
+@case
+def a_device_per_segment(n):
+    """As many as count as devices."""
+    return snapshot([segment(MIB * (i + 1), [block(MIB * (i + 1), 512)], device=i) for i in range(n)])
+
+
+@case
+def segments_of_all_but_one_size(n):
+    return snapshot([segment(MIB * 64 * i, [block(MIB * 64 * i, 512 * (1 + i)),
+                                               block(MIB * 64 * i + 512 * (1 + i), 512, "inactive")],
+                             expandable=i % 2 == 0) for i in range(n // 2)])
+
+
+@case
+def history_of_one_address(n):
+    return snapshot([segment(MIB, [block(MIB, 512, "inactive")])],
+                    [entry(("alloc", "free_requested", "free_completed")[i % 3], MIB, 512, START_US + i, stack("f"))
+                     for i in range(n - n % 3)])
+
+
+@case
+def history_at_one_time(n):
+    return snapshot([segment(MIB, [block(MIB, 512)])],
+                    [entry("alloc", MIB + 512 * i, 512, START_US, stack(f"f{i % 9}")) for i in range(n)])
+
+
+@case
+def allocs_without_end(n):
+    return snapshot([segment(MIB, [block(MIB + 512 * i, 512, frames=stack(f"f{i}")) for i in range(n // 2)])],
+                    [entry("alloc", MIB + 512 * i, 512, START_US + i, stack(f"f{i}")) for i in range(n // 2)])
+
+
+@case
+def allocs_at_one_address(n):
+    return snapshot([segment(MIB, [block(MIB, 512)])], [entry("alloc", MIB, 512, START_US + i) for i in range(n)])
+
+
+@case
+def frees_without_allocs(n):
+    return snapshot([segment(MIB, [block(MIB, 512, "inactive")])],
+                    [entry("free_completed", MIB + 512 * i, 512, START_US + i, stack("f")) for i in range(n)])
+
+
+@case
+def freed_in_order(n):
+    part = n // 3
+    return snapshot([segment(MIB, [block(MIB, 512 * part, "inactive")])],
+                    [entry("alloc", MIB + 512 * i, 512, START_US + i, stack(f"f{i % 99}")) for i in range(part)] +
+                    [entry(action, MIB + 512 * i, 512, START_US + part + i) for i in range(part)
+                     for action in ("free_requested", "free_completed")])
+
+
+@case
+def freed_in_reverse(n):
+    part = n // 3
+    return snapshot([segment(MIB, [block(MIB, 512 * part, "inactive")])],
+                    [entry("alloc", MIB + 512 * i, 512, START_US + i, stack(f"f{i}")) for i in range(part)] +
+                    [entry(action, MIB + 512 * i, 512, START_US + 2 * part - i) for i in range(part - 1, -1, -1)
+                     for action in ("free_requested", "free_completed")])
+
+
+@case
+def a_stack_per_allocation(n):
+    return snapshot([segment(MIB, [block(MIB, 512 * n, "inactive")])],
+                    [entry(action, MIB + 512 * i, 512, START_US + 2 * i + (action != "alloc"),
+                           stack(f"f{i}", f"g{i}", "main"))
+                     for i in range(n // 2) for action in ("alloc", "free_completed")])
+
+
+@case
+def deep_stacks(n):
+    """Few allocations with stacks as deep as n."""
+    return snapshot([segment(MIB, [block(MIB + 512 * i, 512, frames=stack(*(f"f{i}_{k}" for k in range(n // 8))))
+                                   for i in range(4)])],
+                    [entry("alloc", MIB + 512 * i, 512, START_US + i, stack(*(f"f{i}_{k}" for k in range(n // 8))))
+                     for i in range(4)])
+
+
+@case
+def one_deep_stack(n):
+    """A function that calls itself."""
+    return snapshot([segment(MIB, [block(MIB, 512, frames=stack(*["f"] * n))])],
+                    [entry("alloc", MIB, 512, START_US, stack(*["f"] * n))])
+
+
+@case
+def segments_come_and_go(n):
+    return snapshot([], [entry(("segment_alloc", "segment_free")[i % 2], MIB * (i // 2 + 1), MIB, START_US + i, stack("f"))
+                         for i in range(n)])
+
+
+@case
+def segments_all_come_then_go(n):
+    half = n // 2
+    return snapshot([], [entry("segment_alloc", MIB * (i + 1), MIB, START_US + i, stack("f")) for i in range(half)] +
+                    [entry("segment_free", MIB * (i + 1), MIB, START_US + half + i, stack("f")) for i in range(half)])
+
+
+@case
+def one_segment_mapped_in_pieces(n):
+    half = n // 2
+    return snapshot([segment(MIB, [block(MIB, 2 * MIB * half, "inactive")], expandable=True)],
+                    [entry("segment_map", MIB + 2 * MIB * i, 2 * MIB, START_US + i) for i in range(half)] +
+                    [entry("segment_unmap", MIB + 2 * MIB * i, 2 * MIB, START_US + half + i) for i in range(half)])
+
+
+@case
+def all_out_of_memory(n):
+    return snapshot([segment(MIB * 4 * i, [block(MIB * 4 * i, 512), block(MIB * 4 * i + 512, MIB, "inactive")])
+                     for i in range(n // 2)],
+                    [entry("oom", 0, 64 * MIB, START_US + i, stack(f"f{i}"), device_free=MIB) for i in range(n // 2)])
+
+
+@case
+def fragments_then_out_of_memory(n):
+    part = n // 4
+    return snapshot([segment(MIB, [block(MIB + 1024 * i, 512) for i in range(part)])],
+                    [entry("alloc", MIB + 512 * i, 512, START_US + i, stack("f")) for i in range(2 * part)] +
+                    [entry("free_completed", MIB + 1024 * i + 512, 512, START_US + 2 * part + i) for i in range(part)] +
+                    [entry("oom", 0, 64 * MIB, START_US + n, stack("f"), device_free=MIB)])
+
+
+@case
+def growing_in_every_period(n):
+    """Of ten periods each keeps a little more, from many stacks."""
+    tenth = n // 20
+    history = []
+    for period in range(10):
+        for i in range(tenth):
+            at = period * tenth + i
+            history.append(entry("alloc", MIB + 1024 * at, 512, START_US + 1000 * n * period + i, stack(f"f{i}")))
+            history.append(entry("alloc", 2**40, 4096, START_US + 1000 * n * period + i, stack(f"g{i}")))
+            history.append(entry("free_completed", 2**40, 4096, START_US + 1000 * n * period + i, stack(f"g{i}")))
+    return snapshot([segment(MIB, [block(MIB + 1024 * i, 512) for i in range(10 * tenth)])], history)
+
+
+@case
+def sizes_of_all_kinds(n):
+    return snapshot([segment(MIB, [block(MIB, 512, "inactive")])],
+                    [entry(action, MIB + 2**20 * i, 512 + i, START_US + 2 * i + (action != "alloc"), stack("f"))
+                     for i in range(n // 2) for action in ("alloc", "free_completed")])
+
+
+@case
+def an_annotation_per_entry(n):
+    return snapshot([segment(MIB, [block(MIB, 512)])], [entry("alloc", MIB, 512, START_US)],
+                    [{"name": f"step {i}", "stage": ("START", "END")[i % 2], "device": 0, "time_us": START_US + i}
+                     for i in range(n)])
+
+
+# ---- both of one run
+
+@case
+def one_run(n):
+    """Steps, instants and history of the same allocations, all from different places."""
+    part = n // 8
+    times = [20 * i for i in range(part)]
+    events, _ = trace(*([step(i, at, 18), op(f"aten::op{i}", 1, at + 1, 9), instant(at + 2, MIB + 512 * i, 512, 512 * i),
+                         *launch(at + 3, at + 5, 5, i)] for i, at in enumerate(times)), baseTimeNanoseconds=START_US * 1000)
+    _, memory = snapshot([segment(MIB, [block(MIB + 512 * i, 512, frames=stack(f"f{i}")) for i in range(part)])],
+                         [entry("alloc", MIB + 512 * i, 512, START_US + at + 2, stack(f"f{i}"))
+                          for i, at in enumerate(times)])
+    return events, memory

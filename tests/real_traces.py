@@ -225,15 +225,27 @@ class Slow:
                 row[1] += dur
         return {call: [count, to_us(ns)] for call, (count, ns) in calls.items()}
 
+    def launch_key(self):
+        """What names the call of a row of work: its correlation; where no row of work has one, the External id that it
+        shares with a call, if no two calls share one."""
+        work = [event.get("args") or {} for event, _, _ in self.rows if self.category(event) in GPU_KINDS]
+        if any("correlation" in args for args in work):
+            return "correlation"
+        of_work = {args.get("External id") for args in work}
+        of_calls = [(event.get("args") or {}).get("External id") for event, _, _ in self.rows
+                    if self.category(event) in RUNTIME_CATEGORIES]
+        shared = [call_id for call_id in of_calls if call_id is not None and call_id in of_work]
+        return "External id" if len(set(shared)) == len(shared) else "correlation"
+
     def launches(self):
         """Linked and unlinked rows, starts before the end of the call, and delays from its start, in order."""
-        calls, delays, unlinked, early = {}, [], 0, 0
+        key, calls, delays, unlinked, early = self.launch_key(), {}, [], 0, 0
         for event, start, dur in self.rows:
-            if self.category(event) in RUNTIME_CATEGORIES and "correlation" in (event.get("args") or {}):
-                calls.setdefault(event["args"]["correlation"], (start, start + dur))
+            if self.category(event) in RUNTIME_CATEGORIES and key in (event.get("args") or {}):
+                calls.setdefault(event["args"][key], (start, start + dur))
         for event, start, _ in self.rows:
             if self.category(event) in GPU_KINDS:
-                call = calls.get((event.get("args") or {}).get("correlation"))
+                call = calls.get((event.get("args") or {}).get(key))
                 unlinked += call is None
                 if call:
                     delays.append(start - call[0])

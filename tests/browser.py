@@ -67,7 +67,7 @@ INERT = r"""(() => {
 HIDDEN = r"/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/"
 
 
-def colours(css, dark):
+def colors(css, dark):
     """The variables of one theme."""
     light, _, rest = css.partition("@media (prefers-color-scheme: dark)")
     found = dict(re.findall(r"--([a-z0-9]+): (#[0-9a-f]+)", light))
@@ -76,8 +76,8 @@ def colours(css, dark):
     return found
 
 
-def luminance(colour):
-    channels = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+def luminance(color):
+    channels = [int(color[i:i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -87,12 +87,12 @@ def contrast(one, other):
     return (a + 0.05) / (b + 0.05)
 
 
-def check_colours(tap):
+def check_colors(tap):
     """WCAG AA: 4.5 for text on everything that it stands on, 3 for shapes that mean something."""
     css = (ROOT / "src/report/html/report.css").read_text(encoding="utf-8")
     severities = ["critical", "high", "medium", "low", "info"]
     for dark in (False, True):
-        of, low = colours(css, dark), []
+        of, low = colors(css, dark), []
         pairs = [(text, on, 4.5) for text in ("ink", "muted", "link", "high", "peak") for on in ("bg", "card", "soft")]
         pairs += [("on", severity, 4.5) for severity in severities] + [("ink", "warn", 4.5), ("muted", "warn", 4.5)]
         pairs += [("flameink", f"f{i}", 4.5) for i in range(8)] + [("flameink", "hit", 4.5)] + [("ink", f"t{i}", 4.5)
@@ -103,7 +103,7 @@ def check_colours(tap):
             value = of[on] if len(of[on]) == 7 else "#" + "".join(2 * c for c in of[on][1:])
             if contrast(of[text], value) < least:
                 low.append(f"{text} on {on}: {contrast(of[text], value):.2f}")
-        tap.ok(not low, f"colours have the contrast of WCAG AA, {'dark' if dark else 'light'}", "\n".join(low))
+        tap.ok(not low, f"colors have the contrast of WCAG AA, {'dark' if dark else 'light'}", "\n".join(low))
 
 
 class Reports:
@@ -354,7 +354,7 @@ def main():
     parser.add_argument("--program", required=True)
     arguments = parser.parse_args()
     tap = Tap()
-    check_colours(tap)
+    check_colors(tap)
     path = find_browser()
     if not path:
         print("# *** no chromium here: the HTML report is NOT tested in a browser (apt-get install chromium)", flush=True)

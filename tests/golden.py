@@ -171,7 +171,7 @@ def evidence_of(report, metric):
 
 def check_table(report, caption, head, right_aligned, rows):
     """Complaints about one table."""
-    by_path = head[-1] == "Metric"
+    by_path = head[-1] == "Path"
     paths = re.findall(r"`([\w.\[\]]+)`", caption) if caption.startswith("Rows of ") else []
     elements = iter(elements_at(report, paths)) if paths else None
     for row in rows:
@@ -181,7 +181,7 @@ def check_table(report, caption, head, right_aligned, rows):
         figures = figures_of(row, right_aligned)
         if by_path:
             numbers = numbers_in(values_at(report, row[-1].strip("`")))
-        elif head[0] == "Metric":
+        elif head[0] == "Path":
             numbers = evidence_of(report, row[0].strip("`"))
         elif paths:
             wanted = figures

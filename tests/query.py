@@ -258,8 +258,8 @@ def check_explanations(tap, program):
         if told["title"] != rule["title"] or not told["inputs"] or not begins or not told["example"]:
             odd.append(rule["id"])
     tap.same(odd, [], "each is explained, with its inputs, its text and figures that fire it")
-    metrics = program.json("--list-metrics")["rows"]
-    tap.same([row["name"] for row in metrics if not row["unit"] or not row["meaning"]], [],
+    figures = program.json("--list-metrics")["rows"]
+    tap.same([row["name"] for row in figures if not row["unit"] or not row["meaning"]], [],
              "all figures have a unit and a meaning")
     told = program.json("--explain", "gpu.utilization_ratio", TRAINING)
     tap.same([told["value"], "gpu-underused" in told["used_by_rules"]],
@@ -381,7 +381,7 @@ def check_formats(tap, program):
     tap.same(program.text(TRAINING, "--format", "md"), markdown, "--format md is the default where no terminal is")
     text = program.text(TRAINING, "--format", "text")
     tap.same([len(text.split("\n")) <= 25, max(map(len, text.split("\n"))) <= 80, "\033" in text], [True, True, False],
-             "--format text is one screen, without colours")
+             "--format text is one screen, without colors")
     for arguments in (("--table", "kernels", "--format", "md"), ("--format", "csv"), ("--where", "a = 1"), ("--limit", "1"),
                       ("--table", "kernels", "--around", "row:1"), ("--summary-tokens", "900", "--format", "json"),
                       ("--format", "xml"),
@@ -415,11 +415,11 @@ def on_terminal(program, *arguments, **changes):
 
 
 def check_terminal(tap, program):
-    coloured = on_terminal(program, TRAINING)
-    tap.same(["\033[1m" in coloured, len(coloured.split("\n")) <= 25, "# Profile report" in coloured], [True, True, False],
-             "on a terminal the report is one screen, in colours")
+    colored = on_terminal(program, TRAINING)
+    tap.same(["\033[1m" in colored, len(colored.split("\n")) <= 25, "# Profile report" in colored], [True, True, False],
+             "on a terminal the report is one screen, in colors")
     for changes in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-        tap.same("\033" in on_terminal(program, TRAINING, **changes), False, f"without colours where {changes} is set")
+        tap.same("\033" in on_terminal(program, TRAINING, **changes), False, f"without colors where {changes} is set")
     tap.same("# Profile report" in on_terminal(program, TRAINING, "--format", "md"), True, "--format md has its way")
     with tempfile.TemporaryDirectory() as folder:
         written, other = os.path.join(folder, "r.md"), os.path.join(folder, "r.json")

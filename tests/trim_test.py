@@ -87,7 +87,7 @@ def check_frames(check):
 def check_names(check):
     raw = recording()
     check("a raw recording names the machine", trim.left_over(raw, NAMES) != [])
-    public = trim.anonymise(trim.trim_trace(raw), HOST, NAMES)
+    public = trim.anonymize(trim.trim_trace(raw), HOST, NAMES)
     check("a trimmed one does not", trim.left_over(public, NAMES) == [])
     check("own files lie in the public folder", "/srv/train/train.py(12): step" in names_of(public, "python_function"))
     check("libraries begin with their package",

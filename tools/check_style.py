@@ -43,8 +43,17 @@ COMMENT_BEHIND = re.compile(r"[ \t]*/\*.*?\*/", re.DOTALL)
 # name one takes the name from this table.
 OPTION_NAMES = "src/base/option_names.h"
 OPTION = re.compile(r"--[A-Za-z][A-Za-z-]*")
+# Spelled with s, ou, ll in Britain. Kept: names in reports and on the command line, whose readers know them.
+IS_STEMS = ("normal synchron recogn serial vector optim anonym util token summar capital initial organ parallel quant minim "
+            "maxim general custom special visual random final local equal standard").replace(" ", "|")
+BRITISH = re.compile(rf"\b(?:re|un)?(?:{IS_STEMS})is(?:e|ed|es|er|ers|ing|able|ations?)\b|"
+                     r"(?:colo|neighbo|behavio|favo|hono)ur|(?:label|cancel|model|travel)l(?:ed|ing)\b|"
+                     r"\b(?:judgment|artifact|center|gray)", re.IGNORECASE)
+KEPT = re.compile(r"\bsynchronizations\b|[\".]neighbors\"|live, neighbours|notifications/cancelled|gpu\.utilization|"
+                  r"[\"(|._](?:normalisation|synchronization)\b|\b(?:normalisation|synchronization)(?=[\",|]|$)|"
+                  r"normalization</tspan>|<title>normalisation|normalisation <tspan", re.MULTILINE)
 NOT_OURS = {
-    "--exportLayerInfo": "of trtexec, whose output is recognised",
+    "--exportLayerInfo": "of trtexec, whose output is recognized",
     "--exportProfile": "likewise",
     "--exportTimes": "likewise",
 }
@@ -170,6 +179,12 @@ def unknown_option(path, text):
     return [line_of(text, match.start()) for match in re.finditer(r'"--([^"]*)"', text) if match[1] not in known]
 
 
+def british(path, text):
+    """Of two spellings the American one, but in keys and names that an interface has."""
+    return [line_of(text, match.start()) for match in BRITISH.finditer(KEPT.sub(lambda m: " " * len(m[0]), text))
+            if path != "tools/check_style.py"]
+
+
 RULES = [
     ("no tabs", lines_matching(r"\t")),
     ("no blanks at the end of a line", lines_matching(r"[ \t]+$")),
@@ -183,6 +198,7 @@ RULES = [
     ("a comment on each prototype in the headers", bare_prototype),
     ("texts below src/cli name no option but by option_names.h", option_in_text),
     ("each name in option_names.h is an option", unknown_option),
+    ("one spelling, the American one", british),
 ]
 
 

@@ -23,9 +23,9 @@ def shorten(text):
 def picture_style(style, more):
     """The part of the page's style that is marked, and more: for light, with values in place of variables, which not all
     that shows SVG knows."""
-    colours = dict(re.findall(r"--([a-z0-9]+): ([^;]+);", style.partition("}")[0]))
+    colors = dict(re.findall(r"--([a-z0-9]+): ([^;]+);", style.partition("}")[0]))
     marked = re.search(r"/\* pictures: from here.*?\*/\n(.*?)/\* pictures: to here", style, re.DOTALL)[1]
-    return re.sub(r"var\(--([a-z0-9]+)\)", lambda match: colours[match[1]], shorten(marked + more))
+    return re.sub(r"var\(--([a-z0-9]+)\)", lambda match: colors[match[1]], shorten(marked + more))
 
 
 def embedded(name, data):

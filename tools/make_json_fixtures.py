@@ -138,7 +138,7 @@ REJECT_NUMBERS = [
     ("number_dot_then_negative_exponent", named(b"5.e-2"), "no digit after the point"),
     ("number_dot_then_plain_exponent", named(b"5.e2"), "no digit after the point"),
     ("number_dot_then_exponent_sign_only", named(b"5.e+"), "no digit after the point nor in the exponent"),
-    ("inf_capitalised", named(b"Inf"), "not among the accepted spellings"),
+    ("inf_capitalized", named(b"Inf"), "not among the accepted spellings"),
     None,                                                               # NaN: extension
     ("number_fullwidth_digit", list_of("\uff17".encode()), "a digit of another script"),
     ("number_sum", named(b"40+2"), "an expression"),
@@ -166,7 +166,7 @@ REJECT_NUMBERS = [
 ]
 
 REJECT_OBJECTS = [
-    ("literal_misspelt_in_array", b'[7, nulL]', "no such literal"),
+    ("literal_misspelled_in_array", b'[7, nulL]', "no such literal"),
     ("object_bracket_for_key", b'{[7]: "ts"}', "a key must be a string"),
     ("object_comma_for_colon", b'{"dur", 7}', "a comma for the colon"),
     ("object_two_colons", b'{"dur":: 7}', "two colons"),
@@ -239,7 +239,7 @@ REJECT_STRUCTURE = [
     ("array_then_bracket", b'["ts"] ]', "one bracket too many"),
     ("array_cut_inside_text", b'[7, "ts]', "ends inside a string"),
     ("word_of_two_alphabets", "opß".encode(), "text without quotes"),
-    ("literal_capitalised", named(b"False"), "Python's spelling"),
+    ("literal_capitalized", named(b"False"), "Python's spelling"),
     ("bracket_after_text", b'"ts"]', "a bracket that nothing opened"),
     ("object_cut_after_comma", b'{"ts": 7,', "ends after a comma"),
     ("two_documents", b'[]{}', "bytes after the document"),
@@ -417,7 +417,7 @@ MORE = [
     ("reject", "infinity_cut", named(b"Infinit"), "half a word"),
     ("reject", "nan_upper_case", named(b"NAN"), "not among the accepted spellings"),
     ("reject", "nan_then_letter", named(b"nano"), "a longer word"),
-    ("reject", "minus_inf_capitalised", named(b"-Inf"), "not among the accepted spellings"),
+    ("reject", "minus_inf_capitalized", named(b"-Inf"), "not among the accepted spellings"),
     ("reject", "undefined", named(b"undefined"), "JavaScript, not JSON"),
     ("reject", "digits_with_underscore", named(b"4_096"), "Python, not JSON"),
     ("reject", "octal_number", named(b"0o17"), "Python, not JSON"),

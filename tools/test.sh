@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # test.sh: from a bare Debian 12 to all tests. Installs what they need, then, in ./build-tests (made anew, but for its venv):
 #   1. a release build with gcc and -Werror, and all suites on it but the failed allocations, which say more in the next;
-#   2. a build with the address and undefined-behaviour sanitizers (clang where it is complete, else gcc), all suites again
+#   2. a build with the address and undefined-behavior sanitizers (clang where it is complete, else gcc), all suites again
 #      but for what is mostly work of Python or of a browser;
 #   3. on the release build: valgrind, installation, a program built against the installed library, meson dist.
 # The last line says how many checks passed, failed and were skipped; the exit code is 0 when none failed.

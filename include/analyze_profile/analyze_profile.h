@@ -25,7 +25,7 @@ struct ap_series_entry {
 struct ap_request {
     const char *cpu_trace_path;   /* "-" = standard input; NULL = none */
     const char *memory_json_path; /* likewise; at least one of the two is needed */
-    /** What the report is compared with: a JSON report of this program, or a trace or snapshot, which is analysed too;
+    /** What the report is compared with: a JSON report of this program, or a trace or snapshot, which is analyzed too;
      *  NULL = nothing. Not standard input. */
     const char *baseline_path;
     /** Traces of one program with several batch sizes, instead of cpu_trace_path; the report is about the largest and tells
@@ -184,7 +184,7 @@ AP_API enum ap_status ap_report_write_around(struct ap_report *report, const str
 struct ap_summary_options {
     unsigned width; /* of a terminal; 0 = 80 */
     unsigned lines; /* of a terminal; 0 = 24 */
-    bool colour;
+    bool color;
     const char *const *files; /* where the reports are: said at the end; may be NULL */
     size_t file_count;
 };
@@ -205,7 +205,7 @@ struct ap_listing;
 /** All rules of the rubric: id, title, severity, confidence, condition. @rubric_path NULL = built-in. */
 AP_API enum ap_status ap_rules_list(const char *rubric_path, struct ap_listing **ret_listing, struct ap_error *reterr);
 /** All figures that a report can have: name, unit and meaning. */
-AP_API enum ap_status ap_metrics_list(struct ap_listing **ret_listing, struct ap_error *reterr);
+AP_API enum ap_status ap_figures_list(struct ap_listing **ret_listing, struct ap_error *reterr);
 /** A list of objects; valid as long as the listing. */
 AP_API const struct ap_value *ap_listing_rows(const struct ap_listing *listing);
 AP_API enum ap_status ap_listing_write(struct ap_listing *listing, enum ap_format format, ap_write_fn *write,
@@ -220,9 +220,9 @@ AP_API enum ap_status ap_write_explanation(const char *id, const struct ap_repor
 enum ap_artifact { AP_ARTIFACT_UNKNOWN, AP_ARTIFACT_TRACE, AP_ARTIFACT_SNAPSHOT, AP_ARTIFACT_REPORT };
 
 /** What a file is, by its content. Fails as reading it would: not openable, not JSON (named), cut before it can be told. */
-AP_API enum ap_status ap_recognise(const char *path, enum ap_artifact *ret_artifact, struct ap_error *reterr);
+AP_API enum ap_status ap_recognize(const char *path, enum ap_artifact *ret_artifact, struct ap_error *reterr);
 /** The same of what @opener opens. */
-AP_API enum ap_status ap_recognise_opened(const char *path, const struct ap_opener *opener, enum ap_artifact *ret_artifact,
+AP_API enum ap_status ap_recognize_opened(const char *path, const struct ap_opener *opener, enum ap_artifact *ret_artifact,
                                           struct ap_error *reterr);
 
 /** "0.1.0" */

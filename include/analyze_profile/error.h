@@ -65,7 +65,7 @@ enum ap_advice {
     AP_ADVICE_AS_SNAPSHOT,     /* this input is a snapshot: ap_request.memory_json_path */
     AP_ADVICE_STANDARD_INPUT,  /* a pipe is read as standard input, "-" */
     AP_ADVICE_SAY_BATCH,       /* ap_series_entry.batch */
-    AP_ADVICE_LIST_FIGURES,    /* ap_metrics_list() */
+    AP_ADVICE_LIST_FIGURES,    /* ap_figures_list() */
     AP_ADVICE_LIST_EVERYTHING, /* that, and ap_rules_list() */
     AP_ADVICE_LIST_TABLES,     /* the table "tables" */
     AP_ADVICE_ALL_COLUMNS,     /* without ap_table_query.columns all are shown */

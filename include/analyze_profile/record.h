@@ -226,7 +226,7 @@ AP_API void ap_recorder_count(struct ap_recorder *recorder, struct ap_recorder_c
 /* ---- export; may be called while others record: what began before is in it ---- */
 
 /** A Chrome trace in PyTorch's dialect. Compute and memory are operators (kernels and copies on a GPU), steps are
- *  "ProfilerStep#N", data loading is "enumerate(DataLoader)#NAME", synchronisation "synchronize(NAME)", communication
+ *  "ProfilerStep#N", data loading is "enumerate(DataLoader)#NAME", synchronization "synchronize(NAME)", communication
  *  "c10d::NAME" unless the name has its library, custom is an annotation; memory events are "[memory]" instants. */
 AP_API enum ap_status ap_recorder_write_trace(struct ap_recorder *recorder, ap_write_fn *write, void *write_self,
                                               struct ap_error *reterr);

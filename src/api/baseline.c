@@ -62,7 +62,7 @@ enum ap_status ap_baseline_open(struct ap_baseline *baseline, const struct ap_re
 {
     enum ap_artifact artifact;
     *ret_held_bytes = 0;
-    AP_TRY(ap_recognise_opened(request->baseline_path, request->opener, &artifact, reterr));
+    AP_TRY(ap_recognize_opened(request->baseline_path, request->opener, &artifact, reterr));
     switch (artifact) {
     case AP_ARTIFACT_REPORT: baseline->kind = "report"; return import(baseline, request, gate, reterr);
     case AP_ARTIFACT_TRACE: baseline->kind = "trace"; return analyze(baseline, request, true, ret_held_bytes, reterr);

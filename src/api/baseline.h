@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * baseline.h - what a report is compared with: a report that is read back, or a trace or snapshot that is analysed too. */
+ * baseline.h - what a report is compared with: a report that is read back, or a trace or snapshot that is analyzed too. */
 #ifndef AP_BASELINE_H
 #define AP_BASELINE_H
 

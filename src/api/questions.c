@@ -100,7 +100,7 @@ enum ap_status ap_rules_list(const char *rubric_path, struct ap_listing **ret_li
     return status;
 }
 
-enum ap_status ap_metrics_list(struct ap_listing **ret_listing, struct ap_error *reterr)
+enum ap_status ap_figures_list(struct ap_listing **ret_listing, struct ap_error *reterr)
 {
     return new_listing(NULL, ret_listing, reterr);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * series.h - the runs of --series: each trace is analysed, and what time and memory it took is kept. */
+ * series.h - the runs of --series: each trace is analyzed, and what time and memory it took is kept. */
 #ifndef AP_SERIES_H
 #define AP_SERIES_H
 
@@ -11,7 +11,7 @@ struct ap_series {
     size_t count;
 };
 
-/** Analyse the traces of request->series. *ret_path: the one that an error is about. */
+/** Analyze the traces of request->series. *ret_path: the one that an error is about. */
 AP_MUST_CHECK enum ap_status ap_series_read(const struct ap_request *request, struct ap_series *ret_series,
                                             const char **ret_path, struct ap_error *reterr);
 /** The trace with the largest batch. */

@@ -15,7 +15,7 @@ uint32_t ap_code_point_next(struct ap_text text, size_t *at);
 size_t ap_code_point_encode(uint32_t code_point, char to[4]);
 
 /** Control characters, line separators, and what has no width or turns the direction of writing: written as a visible
- *  escape everywhere, since a name that hides or reorders its neighbours lies to the reader. */
+ *  escape everywhere, since a name that hides or reorders its neighbors lies to the reader. */
 bool ap_code_point_is_hidden(uint32_t code_point);
 
 #endif

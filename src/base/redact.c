@@ -246,7 +246,7 @@ static void put_hash(struct ap_redaction *redaction, struct ap_text word, bool p
     put(redaction, hashed, HASHED_BYTES);
 }
 
-/* What joins it to its neighbours stays. */
+/* What joins it to its neighbors stays. */
 static void put_name(struct ap_redaction *redaction, struct ap_text word)
 {
     size_t before = 0, behind = 0;

@@ -107,7 +107,7 @@ static inline size_t ap_sort_first_not_before(const uint32_t *indices, size_t lo
     return low;
 }
 
-/* Neighbouring runs, of which only the parts are moved that do not stand where they belong. */
+/* Neighboring runs, of which only the parts are moved that do not stand where they belong. */
 static inline void ap_sort_merge(uint32_t *indices, size_t start, size_t middle, size_t end, uint32_t *spare,
                                  ap_before *before, const void *context)
 {

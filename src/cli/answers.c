@@ -34,7 +34,7 @@ static enum ap_status write_listing(const struct ap_cli_options *options, ap_wri
 {
     struct ap_listing *listing = NULL;
     enum ap_status status = options->list_rules ? ap_rules_list(options->request.rubric_path, &listing, reterr)
-                                                : ap_metrics_list(&listing, reterr);
+                                                : ap_figures_list(&listing, reterr);
     if (status == AP_OK)
         status = ap_listing_write(listing, format_of(options), write, write_self, reterr);
     ap_listing_free(listing);
@@ -114,7 +114,7 @@ static enum ap_status write_summary(const struct ap_cli_options *options, const 
 {
     const char *outputs[OUTPUT_COUNT], *files[OUTPUT_COUNT];
     struct ap_summary_options summary = {
-        .width = terminal->width, .lines = terminal->lines, .colour = terminal->colour, .files = files
+        .width = terminal->width, .lines = terminal->lines, .color = terminal->color, .files = files
     };
     list_outputs(options, outputs);
     for (size_t i = 0; i < OUTPUT_COUNT; i++)

@@ -78,7 +78,7 @@ static enum exit_code take_file(struct ap_cli_options *options, const char *path
     struct ap_error error = { .status = AP_OK };
     if (strcmp(path, "-") == 0)
         return usage("say what standard input is: --cpu-trace - or --memory-json -");
-    enum ap_status status = ap_recognise(path, &artifact, &error);
+    enum ap_status status = ap_recognize(path, &artifact, &error);
     if (status != AP_OK)
         return complain(status, path, &error);
     if (artifact == AP_ARTIFACT_UNKNOWN) {
@@ -110,10 +110,10 @@ static enum exit_code take_run(struct ap_cli_options *options, const char *argum
 {
     struct ap_series_entry *entry = &options->series[options->request.series_count];
     size_t digits = strspn(argument, "0123456789");
-    bool labelled = digits > 0 && argument[digits] == '=';
-    entry->path = labelled ? argument + digits + 1 : argument;
-    entry->batch = labelled && digits < 13 ? strtoull(argument, NULL, 10) : 0;
-    if (labelled && !entry->batch)
+    bool labeled = digits > 0 && argument[digits] == '=';
+    entry->path = labeled ? argument + digits + 1 : argument;
+    entry->batch = labeled && digits < 13 ? strtoull(argument, NULL, 10) : 0;
+    if (labeled && !entry->batch)
         return usage("--series takes BATCH=FILE with a batch of 1 to 999999999999 samples");
     if (strcmp(entry->path, "-") == 0)
         return usage("--series takes files, not standard input");

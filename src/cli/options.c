@@ -60,7 +60,7 @@ void ap_cli_print_help(FILE *to)
                 "Ranked diagnosis of a PyTorch profiler trace and a CUDA memory snapshot: what costs most,\n"
                 "the evidence, the likely cause, what to change and how to verify it. Works offline; nothing\n"
                 "from an input is executed, and pickles are never loaded.\n\n"
-                "A FILE without an option is recognised by its content.\n",
+                "A FILE without an option is recognized by its content.\n",
                 to);
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
         if (entries[i].kind == ENTRY_TITLE)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* As https://no-color.org has it: set and not empty. */
-static bool colour_is_allowed(void)
+static bool color_is_allowed(void)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     return !(no_color && *no_color) && term && *term && strcmp(term, "dumb") != 0;
@@ -20,7 +20,7 @@ struct ap_terminal ap_terminal_of_stdout(void)
     struct winsize size;
     if (!terminal.is_terminal)
         return terminal;
-    terminal.colour = colour_is_allowed();
+    terminal.color = color_is_allowed();
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
         terminal.width = size.ws_col;
         terminal.lines = size.ws_row;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * terminal.h - is standard output a terminal, how large is it, does it want colour? */
+ * terminal.h - is standard output a terminal, how large is it, does it want color? */
 #ifndef AP_TERMINAL_H
 #define AP_TERMINAL_H
 
@@ -7,7 +7,7 @@
 
 struct ap_terminal {
     bool is_terminal;
-    bool colour;           /* allowed: NO_COLOR is not set, TERM tells no dumb one */
+    bool color;            /* allowed: NO_COLOR is not set, TERM tells no dumb one */
     unsigned width, lines; /* 0 = not known */
 };
 

@@ -352,12 +352,12 @@ static bool has_trace(const struct ap_comparing *comparing)
  * neither. */
 static const struct ap_value *memory_row(const struct ap_comparing *comparing)
 {
-    static const char *const metrics[] = { "memory.replay.devices.peak_reserved_bytes", "memory.summary.reserved_bytes" };
-    for (size_t i = 0; i < AP_COUNT_OF(metrics); i++) {
+    static const char *const figures[] = { "memory.replay.devices.peak_reserved_bytes", "memory.summary.reserved_bytes" };
+    for (size_t i = 0; i < AP_COUNT_OF(figures); i++) {
         const struct ap_value *row = ap_value_first(ap_value_at(comparing->comparison, "memory"));
         for (; row; row = row->next) {
             const struct ap_value *delta = ap_value_member(row, "delta");
-            if (ap_text_is(ap_value_text(ap_value_member(row, "metric")), metrics[i]) && delta->type == AP_VALUE_BYTES)
+            if (ap_text_is(ap_value_text(ap_value_member(row, "metric")), figures[i]) && delta->type == AP_VALUE_BYTES)
                 return row;
         }
     }

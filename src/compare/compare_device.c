@@ -5,12 +5,12 @@
 
 #include "poison.h"
 
-static const char metric[] = "gpu.kernel.total_dur_us";
+static const char figure[] = "gpu.kernel.total_dur_us";
 
 static bool kernels_in(const struct ap_value *root, double parts, double *ret_ns)
 {
     double ns;
-    if (!ap_value_number(ap_value_at(root, metric), &ns))
+    if (!ap_value_number(ap_value_at(root, figure), &ns))
         return false;
     *ret_ns = ns / parts;
     return true;

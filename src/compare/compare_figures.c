@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * compare_figures.c - single figures, and those of memory. */
 #include "comparing.h"
-#include "metric_path.h"
+#include "figure_path.h"
 
 #include "poison.h"
 
@@ -49,8 +49,8 @@ static bool is_float(const struct ap_value *value)
 static void add_figure(struct ap_comparing *comparing, struct ap_value *list, const struct ap_figure_info *figure)
 {
     struct ap_model *model = comparing->model;
-    const struct ap_value *before = ap_metric_fold(comparing->before, ap_text_of(figure->path));
-    const struct ap_value *after = ap_metric_fold(comparing->after, ap_text_of(figure->path));
+    const struct ap_value *before = ap_figure_fold(comparing->before, ap_text_of(figure->path));
+    const struct ap_value *after = ap_figure_fold(comparing->after, ap_text_of(figure->path));
     if ((!before && !after) || (before && after && number_of(before) == 0 && number_of(after) == 0))
         return;
     struct ap_value *row = ap_add_object(model, list, NULL);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "catalogue.h"
-#include "metric_path.h"
+#include "figure_path.h"
 #include "severity.h"
 #include "value_text.h"
 
@@ -98,10 +98,10 @@ struct figure {
     struct ap_value value; /* key and type tell the unit */
 };
 
-static struct figure figure_of(const struct ap_value *root, struct ap_text metric)
+static struct figure figure_of(const struct ap_value *root, struct ap_text path)
 {
     struct figure figure = { .known = false };
-    const struct ap_value *value = root ? ap_metric_fold(root, metric) : NULL;
+    const struct ap_value *value = root ? ap_figure_fold(root, path) : NULL;
     figure.known = value && ap_value_number(value, &figure.number);
     if (figure.known)
         figure.value = *value;
@@ -129,17 +129,17 @@ static struct ap_value with_number(const struct figure *unit, double number)
 /* ---- a change and the noise ---- */
 
 /* Conditions are exact; what the comparison makes of the same figure is said with them. NULL where it says nothing. */
-static const struct ap_value *compared(const struct ap_value *root, struct ap_text metric)
+static const struct ap_value *compared(const struct ap_value *root, struct ap_text figure)
 {
     static const char *const step_times[] = { "steps.p50_us", "steps.mean_us", "steps.steady.p50_us",
                                               "steps.steady.mean_us" };
     static const char *const lists[] = { "comparison.figures", "comparison.memory" };
     for (size_t i = 0; i < AP_COUNT_OF(step_times); i++)
-        if (ap_text_is(metric, step_times[i]))
+        if (ap_text_is(figure, step_times[i]))
             return ap_value_at(root, "comparison.steps");
     for (size_t i = 0; i < AP_COUNT_OF(lists); i++)
         for (const struct ap_value *row = ap_value_first(ap_value_at(root, lists[i])); row; row = row->next)
-            if (ap_text_equal(ap_value_text(ap_value_member(row, "metric")), metric))
+            if (ap_text_equal(ap_value_text(ap_value_member(row, "metric")), figure))
                 return row;
     return NULL;
 }

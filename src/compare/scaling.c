@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "metric_path.h"
+#include "figure_path.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -16,7 +16,7 @@
 #define FAR_RATIO 4
 
 static const struct {
-    const char *metric, *note;
+    const char *figure, *note;
 } peaks[AP_SCALING_PEAKS] = {
     { "trace_memory.devices.peak_reserved_bytes", NULL },
     { "trace_memory.devices.peak_allocated_bytes",
@@ -27,7 +27,7 @@ static const struct {
 
 static int64_t integer_at(const struct ap_value *root, const char *path)
 {
-    return ap_value_integer(ap_metric_fold(root, ap_text_of(path)), -1);
+    return ap_value_integer(ap_figure_fold(root, ap_text_of(path)), -1);
 }
 
 void ap_scaling_take(struct ap_scaling_point *point, const struct ap_value *root)
@@ -36,7 +36,7 @@ void ap_scaling_take(struct ap_scaling_point *point, const struct ap_value *root
     if (point->step_ns < 0)
         point->step_ns = integer_at(root, "steps.mean_us");
     for (size_t i = 0; i < AP_SCALING_PEAKS; i++)
-        point->peak_bytes[i] = integer_at(root, peaks[i].metric);
+        point->peak_bytes[i] = integer_at(root, peaks[i].figure);
     const struct ap_value *complete = ap_value_at(root, "trace.complete");
     point->cut = complete && complete->type == AP_VALUE_BOOL && !complete->as.integer;
     point->capacity_bytes = integer_at(root, "trace.main_device.memory_bytes");
@@ -303,7 +303,7 @@ void ap_scaling_add(struct ap_scaling_point *points, size_t count, struct ap_mod
     scaling.series = ap_add_object(model, &model->root, "series");
     ap_add_string(model, scaling.series, "latency_metric", "steps.steady.p50_us");
     ap_add_known_string(model, scaling.series, "memory_metric", scaling.peak >= 0,
-                        scaling.peak >= 0 ? peaks[scaling.peak].metric : "");
+                        scaling.peak >= 0 ? peaks[scaling.peak].figure : "");
     scaling.notes = ap_add_list(model, scaling.series, "notes");
     add_points(&scaling);
     add_notes(&scaling);

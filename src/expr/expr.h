@@ -42,12 +42,12 @@ bool ap_test_holds(enum ap_test test, double value, double limit);
 struct ap_expr_name {
     struct ap_text path; /* by which it is found in the tree that is judged */
     enum ap_unit unit;
-    const struct ap_figure_info *metric; /* NULL, or it is a figure: it is known where it is a number */
+    const struct ap_figure_info *figure; /* NULL, or it is a figure: it is known where it is a number */
 };
 
 struct ap_comparison {
     struct ap_text path, other_path; /* other: data NULL = compare with the limit */
-    const struct ap_figure_info *metric, *other;
+    const struct ap_figure_info *figure, *other;
     enum ap_test test;
     bool has_limit, is_change, in_percent; /* change: the limit stands behind a sign; per cent: of what it was */
     double limit;                          /* in the unit of the model; a factor where there is another figure */
@@ -77,7 +77,7 @@ enum {
 };
 
 struct ap_expr_language {
-    const char *noun;    /* what a name stands for: "metric" */
+    const char *noun;    /* what a name stands for: "figure" */
     const char *unknown; /* what a message says behind one that there is not: where they are listed */
     unsigned features;
     uint32_t tests;     /* that may be written */

@@ -109,7 +109,7 @@ static bool is_known(const struct ap_comparison *comparison, const struct ap_val
     double number;
     if (!value || value->type == AP_VALUE_NULL)
         return false;
-    return ap_value_number(value, &number) ? number == number : !comparison->metric;
+    return ap_value_number(value, &number) ? number == number : !comparison->figure;
 }
 
 bool ap_comparison_number(const struct ap_comparison *comparison, const struct ap_value *root, double *ret_number)

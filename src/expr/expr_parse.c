@@ -232,7 +232,7 @@ static bool take_other(struct parser *parser, const struct ap_expr_name *name, s
         return fail(parser, "%.*s is a %s and %.*s is a %s: they cannot be compared", SHOWN(name->path),
                     ap_unit_name(name->unit), SHOWN(other.path), ap_unit_name(other.unit));
     comparison->other_path = other.path;
-    comparison->other = other.metric;
+    comparison->other = other.figure;
     comparison->has_limit = true;
     comparison->limit = 1;
     skip_space(parser);
@@ -307,7 +307,7 @@ static bool take_comparison(struct parser *parser, struct ap_comparison *compari
     if (!take_name(parser, STOPS_OF_NAME, &name))
         return false;
     comparison->path = name.path;
-    comparison->metric = name.metric;
+    comparison->figure = name.figure;
     skip_space(parser);
     struct ap_text test = { parser->at, 0 };
     if (!take_test(parser, &comparison->test))

@@ -97,7 +97,7 @@ static bool is_pickle_0(const struct ap_container_head *head)
     return second == '(' || (second == 'V' && holds(head, PICKLE_HEAD_BYTES, "\np"));
 }
 
-/* Protocol 1: "}q\0", "]q\0" (empty dict or list, memo), "}(X" and the like when optimised, "(K\1", "(X....". */
+/* Protocol 1: "}q\0", "]q\0" (empty dict or list, memo), "}(X" and the like when optimized, "(K\1", "(X....". */
 static bool is_pickle_1(const struct ap_container_head *head)
 {
     unsigned second = byte_at(head, 1), third = byte_at(head, 2);

@@ -7,7 +7,7 @@
 
 enum { AP_MCP_MAX_DEPTH = 32, AP_MCP_MAX_VALUES = 20000 };
 
-/** Strict JSON alone. The value becomes the only child of the root of @model, which the caller has initialised. Numbers are
+/** Strict JSON alone. The value becomes the only child of the root of @model, which the caller has initialized. Numbers are
  *  literals, as they were written; texts have a NUL behind them. */
 AP_MUST_CHECK enum ap_status ap_mcp_message_read(const char *line, size_t bytes, struct ap_model *model,
                                                  struct ap_error *reterr);

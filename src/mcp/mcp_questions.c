@@ -160,7 +160,7 @@ enum ap_status ap_mcp_list_metrics(struct ap_mcp_call *call, struct ap_error *re
 {
     const char *of = ap_mcp_text_argument(call, "of");
     struct ap_listing *listing;
-    AP_TRY(of && strcmp(of, "rules") == 0 ? ap_rules_list(NULL, &listing, reterr) : ap_metrics_list(&listing, reterr));
+    AP_TRY(of && strcmp(of, "rules") == 0 ? ap_rules_list(NULL, &listing, reterr) : ap_figures_list(&listing, reterr));
     enum ap_status status = list_from(call, ap_listing_rows(listing), reterr);
     ap_listing_free(listing);
     return status;

@@ -18,7 +18,7 @@ static enum ap_status take_path(struct ap_mcp_call *call, struct ap_request *req
 {
     enum ap_artifact artifact;
     call->path = path;
-    AP_TRY(ap_recognise_opened(path, request->opener, &artifact, reterr));
+    AP_TRY(ap_recognize_opened(path, request->opener, &artifact, reterr));
     if (artifact == AP_ARTIFACT_REPORT)
         return ap_fail(reterr, AP_ERROR_USAGE, "a report of this program: give it to compare as the baseline");
     if (artifact == AP_ARTIFACT_UNKNOWN)

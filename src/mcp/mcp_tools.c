@@ -85,7 +85,7 @@ static const struct ap_mcp_tool tools[] = {
       .arguments = { { .name = "of",
                        .kind = AP_MCP_TEXT,
                        .choices = "metrics rules",
-                       .about = "what to list; metrics where it is not said" },
+                       .about = "what to list; figures where it is not said" },
                      { .name = "contains",
                        .kind = AP_MCP_TEXT,
                        .about = "only those with this text in name or meaning; case does not matter" },

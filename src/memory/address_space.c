@@ -89,7 +89,7 @@ static int by_number(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Cells between neighbouring ends of claims. Each is painted by the first claim that covers it. */
+/* Cells between neighboring ends of claims. Each is painted by the first claim that covers it. */
 struct cells {
     uint64_t *bounds;
     uint32_t *next;  /* the first cell from here on that is not painted, by path compression */

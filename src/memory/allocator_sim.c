@@ -150,7 +150,7 @@ static void unfile_chunk(struct sim *sim, uint32_t index)
         forget_cached(sim, index);
 }
 
-/* A chunk that is in no tree takes in its neighbours of the same state, and is filed. */
+/* A chunk that is in no tree takes in its neighbors of the same state, and is filed. */
 static void settle(struct sim *sim, uint32_t index, uint32_t *ret_index)
 {
     uint32_t behind = sim->chunks[index].behind, before = sim->chunks[index].before;

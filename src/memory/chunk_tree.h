@@ -13,7 +13,7 @@ enum ap_chunk_state { AP_CHUNK_USED, AP_CHUNK_FREE, AP_CHUNK_UNMAPPED };
 struct ap_chunk {
     uint64_t address;
     int64_t bytes;
-    uint32_t before, behind;  /* its neighbours in the segment */
+    uint32_t before, behind;  /* its neighbors in the segment */
     uint32_t smaller, larger; /* in the tree */
     uint32_t older, younger;  /* in the list of wholly free segments */
     uint16_t pool;

@@ -12,7 +12,7 @@ enum ap_burst_cause {
     AP_BURST_EMPTY_CACHE /* torch.cuda.empty_cache(), or a pool that was given up: nobody needed the room */
 };
 
-/** Neighbouring segment_free and segment_unmap entries. */
+/** Neighboring segment_free and segment_unmap entries. */
 struct ap_burst {
     uint32_t first_entry, entry_count;
     int64_t bytes;

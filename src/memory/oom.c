@@ -181,7 +181,7 @@ static void drop(struct release *release)
     AP_FREE(release->gate, release->list, release->capacity);
 }
 
-/* Neighbours in one segment: from block @first on, @count of them. */
+/* Neighbors in one segment: from block @first on, @count of them. */
 struct window {
     const struct ap_space_segment *segment;
     uint32_t first, count;

@@ -23,7 +23,7 @@ const char *ap_oom_verdict_name(enum ap_oom_verdict verdict);
 enum ap_oom_release {
     AP_RELEASE_UNKNOWN,  /* no set was found */
     AP_RELEASE_NOTHING,  /* a large enough piece was free */
-    AP_RELEASE_ONE_HOLE, /* neighbours in one segment, which together with the holes between them make one large hole */
+    AP_RELEASE_ONE_HOLE, /* neighbors in one segment, which together with the holes between them make one large hole */
     AP_RELEASE_SEGMENTS  /* all of some segments (pages of expandable ones), so that the device has enough free */
 };
 
@@ -54,7 +54,7 @@ struct ap_oom {
 };
 
 /** The failure told by @entry, an oom of @device. @total_bytes: memory of the device, 0 = not known.
- *  The set to release is the smaller (by number, then by bytes) of two: the fewest neighbours in one segment, found
+ *  The set to release is the smaller (by number, then by bytes) of two: the fewest neighbors in one segment, found
  *  exactly; and whole segments until the device has enough free, those with most bytes a block first, which is a good
  *  set but not always the best. */
 AP_MUST_CHECK enum ap_status ap_oom_examine(const struct ap_replay *replay, uint32_t device, uint32_t entry,

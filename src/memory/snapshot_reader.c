@@ -17,7 +17,7 @@ static enum ap_status refuse(struct ap_reading *reading, const char *says, struc
 /* Something was read that no snapshot has, and nothing yet that only a snapshot has. */
 static enum ap_status refuse_foreign(struct ap_reading *reading, struct ap_error *reterr)
 {
-    const struct ap_foreign *foreign = reading->recognised ? NULL : ap_foreign_document(reading);
+    const struct ap_foreign *foreign = reading->recognized ? NULL : ap_foreign_document(reading);
     return foreign ? ap_advise(reterr, foreign->advice, refuse(reading, foreign->says, reterr)) : AP_OK;
 }
 
@@ -51,8 +51,8 @@ static enum ap_status read_segments(struct ap_reading *reading, struct ap_error 
 static enum ap_status read_member(struct ap_reading *reading, unsigned key, struct ap_error *reterr)
 {
     switch (key) {
-    case 0: reading->recognised = true; return read_segments(reading, reterr);
-    case 1: reading->recognised = true; return ap_reading_histories(reading, reterr);
+    case 0: reading->recognized = true; return read_segments(reading, reterr);
+    case 1: reading->recognized = true; return ap_reading_histories(reading, reterr);
     case 2: return ap_reading_settings(reading, reterr);
     case 3: return ap_reading_annotations(reading, reterr);
     default: return ap_json_skip_value(reading->json, reterr); /* "stats", "categories", keys of tomorrow */
@@ -121,7 +121,7 @@ static enum ap_status read_list(struct ap_reading *reading, struct ap_error *ret
         if (token.kind == AP_JSON_OBJECT_BEGIN) {
             AP_TRY(ap_reading_segment(reading, token.offset_bytes, reterr));
             AP_TRY(refuse_foreign(reading, reterr));
-        } else if (reading->recognised) {
+        } else if (reading->recognized) {
             ap_note(reading->notes, AP_COUNTER_segment_not_object, token.offset_bytes);
             AP_TRY(ap_json_skip_rest(reading->json, &token, reterr));
         } else {
@@ -130,7 +130,7 @@ static enum ap_status read_list(struct ap_reading *reading, struct ap_error *ret
     }
     if (status != AP_END)
         return status;
-    if (!empty && !reading->recognised)
+    if (!empty && !reading->recognized)
         return refuse_list(reading, reterr);
     reading->segments_whole = true;
     return AP_OK;
@@ -163,10 +163,10 @@ static enum ap_status refuse_cut(const struct ap_reading *reading, uint64_t offs
 {
     const struct ap_snapshot *snapshot = reading->to;
     const struct ap_foreign *foreign = ap_foreign_document(reading);
-    if (!reading->recognised && foreign)
+    if (!reading->recognized && foreign)
         return ap_advise(reterr, foreign->advice,
                          ap_fail_at(reterr, AP_ERROR_INPUT, offset_bytes, "the file is cut, and %s", foreign->says));
-    if (!reading->recognised)
+    if (!reading->recognized)
         return ap_fail_at(reterr, AP_ERROR_INPUT, offset_bytes,
                           "the file ends at byte %llu, before it can be told to be a memory snapshot; " HOW_TO_EXPORT,
                           (unsigned long long)offset_bytes);
@@ -192,7 +192,7 @@ static enum ap_status keep_what_was_read(struct ap_reading *reading, enum ap_cou
     uint64_t offset_bytes = why->has_offset ? why->offset_bytes : ap_json_offset(reading->json);
     drop_partial_segment(snapshot);
     bool something = snapshot->segment_count || snapshot->actions.count || reading->segments_whole;
-    if (!reading->recognised || !something || !(reading->segments_whole || salvage)) {
+    if (!reading->recognized || !something || !(reading->segments_whole || salvage)) {
         if (counter == AP_COUNTER_cut)
             return refuse_cut(reading, offset_bytes, reterr);
         if (reterr)

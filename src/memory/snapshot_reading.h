@@ -12,7 +12,7 @@ struct ap_reading {
     struct ap_snapshot *to;
     struct ap_record_reader *entries; /* of the histories; NULL until the first one */
     uint32_t foreign_marks;           /* keys met that tell other documents */
-    bool recognised;                  /* something that only a snapshot has was met */
+    bool recognized;                  /* something that only a snapshot has was met */
     bool segments_whole;              /* the list of segments was read to its end */
     bool segments_begun;
     bool refused; /* the failure is ours: the document is something else */

@@ -317,8 +317,8 @@ enum ap_status ap_reading_segment(struct ap_reading *reading, uint64_t offset_by
         unsigned index = ap_reading_key(&key, segment_keys, SEGMENT_KEY_COUNT_, &next);
         if (index < SEGMENT_KEY_COUNT_) {
             ap_json_seen(reading->json, &seen, index, key.offset_bytes);
-            reading->recognised = reading->recognised || (bit(index) & telling);
-        } else if (!reading->recognised) {
+            reading->recognized = reading->recognized || (bit(index) & telling);
+        } else if (!reading->recognized) {
             ap_foreign_key(reading, &key);
         }
         AP_TRY(read_segment_member(reading, (enum segment_key)index, &segment, first_block, reterr));

@@ -7,7 +7,7 @@
 
 struct ap_name_pattern {
     struct ap_text part;
-    uint64_t pairs; /* one bit for each pair of neighbouring letters, by a small hash */
+    uint64_t pairs; /* one bit for each pair of neighboring letters, by a small hash */
     uint32_t entry;
     bool open_start, open_end;
 };

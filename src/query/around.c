@@ -190,9 +190,9 @@ static enum ap_status find_beside(const struct ap_trace_rows *rows, const struct
 
 /* ---- before and after it ---- */
 
-/* Neighbours on the track: rows that end before it begins, or begin when it has ended; of the host, those within the same
+/* Neighbors on the track: rows that end before it begins, or begin when it has ended; of the host, those within the same
  * row. */
-static void add_neighbours(const struct ap_trace_rows *rows, uint32_t row, struct ap_model *model, struct ap_value *to)
+static void add_neighbors(const struct ap_trace_rows *rows, uint32_t row, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_trace *trace = rows->facts->trace;
     uint32_t track = trace->events.track[row], before = AP_NO_ROW, after = AP_NO_ROW;
@@ -248,7 +248,7 @@ static enum ap_status add_placed(struct ap_trace_rows *rows, uint32_t row, uint6
     struct span span = { trace->events.start_ns[row], ap_row_end_ns(trace, row), trace->events.track[row] };
     AP_TRY(find_beside(rows, &span, best, reterr));
     add_best(rows, best, "beside", "overlap_us", model, to);
-    add_neighbours(rows, row, model, to);
+    add_neighbors(rows, row, model, to);
     return ap_model_status(model, reterr);
 }
 

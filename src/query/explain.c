@@ -7,7 +7,7 @@
 #include "expr.h"
 #include "catalogue.h"
 #include "finding_id.h"
-#include "metric_path.h"
+#include "figure_path.h"
 #include "near_name.h"
 #include "report.h"
 #include "table.h"
@@ -60,7 +60,7 @@ static const char *unit_of(const struct ap_figure_info *figure)
     return units[figure->unit];
 }
 
-static void add_metric(const struct ap_figure_info *figure, struct ap_model *model, struct ap_value *to)
+static void add_figure(const struct ap_figure_info *figure, struct ap_model *model, struct ap_value *to)
 {
     ap_add_string(model, to, "name", figure->path);
     ap_add_string(model, to, "unit", unit_of(figure));
@@ -76,14 +76,14 @@ enum ap_status ap_list_fill(const struct ap_rubric *rubric, struct ap_model *mod
         return ap_rubric_list(rubric, model, list, reterr);
     for (size_t i = 0; i < ap_figure_count; i++)
         if (is_listed(&ap_figures[i]))
-            add_metric(&ap_figures[i], model, ap_add_object(model, list, NULL));
+            add_figure(&ap_figures[i], model, ap_add_object(model, list, NULL));
     return ap_model_status(model, reterr);
 }
 
 /* ---- one of them ---- */
 
 /* By its own name: a pattern explains itself, not all that it stands for. */
-static const struct ap_figure_info *find_metric(const char *name)
+static const struct ap_figure_info *find_figure(const char *name)
 {
     const struct ap_figure_info *figure = ap_catalogue_find(ap_text_of(name));
     return figure && is_listed(figure) && strcmp(figure->path, name) == 0 ? figure : NULL;
@@ -98,14 +98,14 @@ static void add_value(struct ap_model *model, struct ap_value *to, const struct 
     to->as.children.last->as = value->as;
 }
 
-static void explain_metric(const struct ap_rubric *rubric, const struct ap_figure_info *figure, const struct ap_value *root,
+static void explain_figure(const struct ap_rubric *rubric, const struct ap_figure_info *figure, const struct ap_value *root,
                            struct ap_model *model)
 {
     struct ap_value *to = &model->root;
     ap_add_string(model, to, "kind", "metric");
-    add_metric(figure, model, to);
+    add_figure(figure, model, to);
     if (root)
-        add_value(model, to, ap_metric_fold(root, ap_text_of(figure->path)));
+        add_value(model, to, ap_figure_fold(root, ap_text_of(figure->path)));
     ap_rubric_add_users(rubric, ap_text_of(figure->path), model, ap_add_list(model, to, "used_by_rules"));
 }
 
@@ -141,9 +141,9 @@ static enum ap_status fail_unknown(const struct ap_rubric *rubric, const char *i
 static enum ap_status fill_answer(const struct ap_rubric *rubric, const char *id, const struct ap_value *root,
                                   struct ap_model *model, struct ap_error *reterr)
 {
-    const struct ap_figure_info *figure = find_metric(id);
+    const struct ap_figure_info *figure = find_figure(id);
     if (figure) {
-        explain_metric(rubric, figure, root, model);
+        explain_figure(rubric, figure, root, model);
         return ap_model_status(model, reterr);
     }
     const struct ap_value *finding = ap_finding_named(root, id);

@@ -207,8 +207,8 @@ static enum ap_status add_live(struct ap_memory_view *view, size_t index, uint64
     return status;
 }
 
-static void add_neighbours(struct ap_memory_view *view, size_t index, uint64_t limit, struct ap_model *model,
-                           struct ap_value *to)
+static void add_neighbors(struct ap_memory_view *view, size_t index, uint64_t limit, struct ap_model *model,
+                          struct ap_value *to)
 {
     struct ap_value *list = ap_add_list(model, to, "neighbours");
     size_t half = (size_t)(limit / 2), first = index > half ? index - half : 0;
@@ -225,6 +225,6 @@ enum ap_status ap_memory_add_around(struct ap_memory_view *view, size_t index, u
     fill(view, index, model, ap_add_object(model, to, "allocation"));
     AP_TRY(add_frames(view, of.stack, limit, model, to, reterr));
     AP_TRY(add_live(view, index, limit, model, to, reterr));
-    add_neighbours(view, index, limit, model, to);
+    add_neighbors(view, index, limit, model, to);
     return ap_model_status(model, reterr);
 }

@@ -246,7 +246,7 @@ static void fill_copy(void *self, size_t index, struct ap_model *model, struct a
 
 /* ---- synchronisations ---- */
 
-static enum ap_status open_synchronisations(struct ap_trace_table *table, struct ap_error *reterr)
+static enum ap_status open_synchronizations(struct ap_trace_table *table, struct ap_error *reterr)
 {
     const struct ap_trace_rows *view = table->view;
     AP_TRY(ap_waits_init(&table->waits, view->facts->trace, &view->facts->order, &view->facts->tree, &view->facts->links,
@@ -257,7 +257,7 @@ static enum ap_status open_synchronisations(struct ap_trace_table *table, struct
     return AP_OK;
 }
 
-static void fill_synchronisation(void *self, size_t index, struct ap_model *model, struct ap_value *to)
+static void fill_synchronization(void *self, size_t index, struct ap_model *model, struct ap_value *to)
 {
     static const char *const categories[] = {
 #define AP_SYNC_CATEGORY(category) #category,
@@ -350,7 +350,7 @@ static const struct {
     { "kernels", open_kernels, fill_kernel },
     { "launches", open_launches, fill_launch },
     { "copies", open_copies, fill_copy },
-    { "synchronisations", open_synchronisations, fill_synchronisation },
+    { "synchronisations", open_synchronizations, fill_synchronization },
     { "collectives", open_collectives, fill_collective },
     { "steps", open_steps, fill_step },
 };

@@ -29,7 +29,7 @@ void ap_rubric_free(struct ap_rubric *rubric);
 /** Rules, whether they can be judged or not. */
 size_t ap_rubric_rule_count(const struct ap_rubric *rubric);
 
-/** What a user asked the judgement to be about. {0} = everything. */
+/** What a user asked the judgment to be about. {0} = everything. */
 struct ap_judge_options {
     const char *focus; /* a domain: cpu, gpu, memory, io; findings of it and those on the quality of the recording */
     const char *phase; /* a part of the step: findings about it, and those about no part in particular */
@@ -60,7 +60,7 @@ AP_MUST_CHECK enum ap_status ap_rubric_explain(const struct ap_rubric *rubric, s
                                                const struct ap_value *root, struct ap_model *model, struct ap_value *to,
                                                struct ap_error *reterr);
 /** Append the ids of the rules whose condition names the figure to @list. */
-void ap_rubric_add_users(const struct ap_rubric *rubric, struct ap_text metric, struct ap_model *model,
+void ap_rubric_add_users(const struct ap_rubric *rubric, struct ap_text figure, struct ap_model *model,
                          struct ap_value *list);
 
 #endif

@@ -8,12 +8,12 @@
 #include "rubric.h"
 #include "severity.h"
 
-/* ---- rule_metric.c: what a condition may name ---- */
+/* ---- rule_figure.c: what a condition may name ---- */
 
 /** NULL where the catalogue has no such path, or rules may not name it. */
-const struct ap_figure_info *ap_metric_find(struct ap_text path);
-/** The metric in @root; NULL where it is missing, null, or no number. */
-const struct ap_value *ap_metric_value(const struct ap_value *root, const struct ap_figure_info *metric);
+const struct ap_figure_info *ap_figure_find(struct ap_text path);
+/** The figure in @root; NULL where it is missing, null, or no number. */
+const struct ap_value *ap_figure_value(const struct ap_value *root, const struct ap_figure_info *figure);
 
 /* ---- rule_artifact.c: what a user can record, and whether this run has it ---- */
 
@@ -50,8 +50,8 @@ AP_MUST_CHECK enum ap_status ap_when_parse(struct ap_text text, struct ap_place 
 /** What the rows of a list have to say: "KEY is VALUE|VALUE and KEY < NUMBER", kept in @arena but for its texts. */
 AP_MUST_CHECK enum ap_status ap_where_parse(struct ap_text text, struct ap_place place, struct ap_arena *arena,
                                             struct ap_expr *ret_where, struct ap_error *reterr);
-enum ap_status ap_fail_unknown_metric(struct ap_error *reterr, struct ap_place place, struct ap_text path);
-/** The limit of a comparison as a value of the metric's unit and key; false where there is none, or it is not known. */
+enum ap_status ap_fail_unknown_figure(struct ap_error *reterr, struct ap_place place, struct ap_text path);
+/** The limit of a comparison as a value of the figure's unit and key; false where there is none, or it is not known. */
 bool ap_comparison_limit(const struct ap_comparison *comparison, const struct ap_value *root, struct ap_value *ret_limit);
 
 /* ---- rules ---- */
@@ -197,7 +197,7 @@ AP_MUST_CHECK enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struc
 bool ap_domain_find(struct ap_text name, enum ap_domain *ret_domain);
 /** Likewise for phases. */
 bool ap_phase_find(struct ap_text name, size_t *ret_phase);
-/** The domain of the first metric of the condition: what a rule is about that does not say so. */
+/** The domain of the first figure of the condition: what a rule is about that does not say so. */
 enum ap_domain ap_rule_default_domain(const struct ap_rule *rule);
 /** Do the options keep findings of this rule? */
 bool ap_rule_is_wanted(const struct ap_rule *rule, const struct ap_judge_options *options);
@@ -207,7 +207,7 @@ bool ap_rule_is_wanted(const struct ap_rule *rule, const struct ap_judge_options
 #define AP_FINDING_MAX_PLACES 5
 
 /** Append the list "places": name, start_us, dur_us, pid, tid of rows that the report holds at the rule's places or, where
- * it names none, beside the metrics of its condition. */
+ * it names none, beside the figures of its condition. */
 void ap_rule_add_places(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding);
 
 /* ---- rule_due_to.c: who or what holds or takes most of what a finding is about ---- */

@@ -58,24 +58,24 @@ static void add_requests(struct judge *judge, struct ap_value *list, uint32_t ar
             ap_add_string(judge->model, list, NULL, ap_artifact_request(i));
 }
 
-static void add_unknown_metric(struct judge *judge, struct ap_value *list, const struct ap_figure_info *metric)
+static void add_unknown_figure(struct judge *judge, struct ap_value *list, const struct ap_figure_info *figure)
 {
     char text[400];
-    (void)snprintf(text, sizeof(text), "a value of `%s` (%s), which this input does not give", metric->path, metric->words);
+    (void)snprintf(text, sizeof(text), "a value of `%s` (%s), which this input does not give", figure->path, figure->words);
     ap_add_string(judge->model, list, NULL, text);
 }
 
-static void note_unknown(struct judge *judge, const struct ap_figure_info *metric, struct ap_value *list,
+static void note_unknown(struct judge *judge, const struct ap_figure_info *figure, struct ap_value *list,
                          uint32_t *artifacts, const struct ap_figure_info **said)
 {
     size_t artifact;
-    if (!metric || ap_metric_value(judge->root, metric) || *said == metric)
+    if (!figure || ap_figure_value(judge->root, figure) || *said == figure)
         return;
-    if (ap_artifact_behind(judge->root, metric->path, &artifact)) {
+    if (ap_artifact_behind(judge->root, figure->path, &artifact)) {
         *artifacts |= UINT32_C(1) << artifact;
     } else {
-        add_unknown_metric(judge, list, metric);
-        *said = metric;
+        add_unknown_figure(judge, list, figure);
+        *said = figure;
     }
 }
 
@@ -88,7 +88,7 @@ static void not_evaluated(struct judge *judge, const struct ap_rule *rule, uint3
     for (size_t i = 0; !absent && i < rule->when.comparison_count; i++)
         if (ap_comparison_test(&rule->when.comparisons[i], judge->root) == AP_UNKNOWN) {
             uint32_t behind = 0;
-            note_unknown(judge, rule->when.comparisons[i].metric, list, &behind, &said);
+            note_unknown(judge, rule->when.comparisons[i].figure, list, &behind, &said);
             note_unknown(judge, rule->when.comparisons[i].other, list, &behind, &said);
             absent |= behind;
         }
@@ -100,7 +100,7 @@ static void not_evaluated(struct judge *judge, const struct ap_rule *rule, uint3
 static bool is_about_the_trace(const struct ap_rule *rule)
 {
     for (size_t i = 0; i < rule->when.comparison_count; i++)
-        if (strncmp(rule->when.comparisons[i].metric->path, "memory.", 7) != 0)
+        if (strncmp(rule->when.comparisons[i].figure->path, "memory.", 7) != 0)
             return true;
     return false;
 }
@@ -115,7 +115,7 @@ static bool rests_on_idle_time(const struct ap_rule *rule)
 {
     for (size_t i = 0; i < rule->when.comparison_count; i++) {
         const struct ap_comparison *comparison = &rule->when.comparisons[i];
-        const char *path = comparison->metric->path;
+        const char *path = comparison->figure->path;
         bool few = comparison->test == AP_TEST_less || comparison->test == AP_TEST_less_equal;
         if ((strstr(path, "idle") && strncmp(path, "cpu.", 4) != 0) || strncmp(path, "verdict.host.", 13) == 0 ||
             strncmp(path, "verdict.parts.", 14) == 0 || (few && strcmp(path, "gpu.utilization_ratio") == 0))
@@ -152,7 +152,7 @@ static void set_saving(const struct judge *judge, struct fired *fired)
     int64_t whole = ap_value_integer(ap_value_at(judge->root, whole_path), -1);
     fired->share = -1;
     for (size_t i = 0; i < rule->rank_by_count; i++) {
-        const struct ap_value *value = ap_metric_value(judge->root, rule->rank_by[i]);
+        const struct ap_value *value = ap_figure_value(judge->root, rule->rank_by[i]);
         int64_t bound = ap_value_integer(value, -1);
         if (bound < 0)
             continue;
@@ -300,7 +300,7 @@ static enum ap_status add_filled(struct judge *judge, struct ap_value *finding, 
     return AP_OK;
 }
 
-/* The comparisons of the condition that hold, as they stand there: one metric may stand in two. */
+/* The comparisons of the condition that hold, as they stand there: one figure may stand in two. */
 static void add_evidence(struct judge *judge, struct ap_value *finding, const struct ap_rule *rule)
 {
     struct ap_value *list = ap_add_list(judge->model, finding, "evidence");
@@ -311,9 +311,9 @@ static void add_evidence(struct judge *judge, struct ap_value *finding, const st
             continue;
         bool has_limit = ap_comparison_limit(comparison, judge->root, &limit);
         struct ap_value *row = ap_add_object(judge->model, list, NULL);
-        ap_add_string(judge->model, row, "metric", comparison->metric->path);
+        ap_add_string(judge->model, row, "metric", comparison->figure->path);
         ap_add_string(judge->model, row, "op", ap_test_name(comparison->test));
-        ap_add_figure(judge->model, row, "value", ap_metric_value(judge->root, comparison->metric));
+        ap_add_figure(judge->model, row, "value", ap_figure_value(judge->root, comparison->figure));
         ap_add_figure(judge->model, row, "threshold", has_limit ? &limit : NULL);
     }
 }

@@ -19,7 +19,7 @@ struct artifact {
     enum presence presence;
     const char *path;
     int64_t at_least;
-    const char *metrics; /* which metrics it makes known: "prefix." or "*.suffix", separated by spaces; "" = none */
+    const char *figures; /* which figures it makes known: "prefix." or "*.suffix", separated by spaces; "" = none */
     const char *request;
 };
 
@@ -123,7 +123,7 @@ bool ap_artifact_is_there(const struct ap_value *root, size_t artifact)
 static bool makes_known(const struct artifact *it, const char *path)
 {
     size_t path_bytes = strlen(path);
-    for (const char *word = it->metrics; *word;) {
+    for (const char *word = it->figures; *word;) {
         size_t bytes = strcspn(word, " ");
         if (*word == '*') {
             if (path_bytes >= bytes - 1 && memcmp(path + path_bytes - (bytes - 1), word + 1, bytes - 1) == 0)

@@ -152,20 +152,20 @@ static enum ap_status parse_confidence(struct block *block, struct ap_text value
 static enum ap_status add_rank(struct block *block, struct ap_text path)
 {
     struct ap_rule *rule = block->rule;
-    const struct ap_figure_info *metric = ap_metric_find(path);
-    if (!metric)
-        return ap_fail_unknown_metric(block->reterr, block->place, path);
-    if (metric->unit != AP_UNIT_time && metric->unit != AP_UNIT_bytes)
+    const struct ap_figure_info *figure = ap_figure_find(path);
+    if (!figure)
+        return ap_fail_unknown_figure(block->reterr, block->place, path);
+    if (figure->unit != AP_UNIT_time && figure->unit != AP_UNIT_bytes)
         return ap_fail_in_rubric(block->reterr, block->place,
-                                 "%s is a %s: findings are ranked by a time or a size that they could save", metric->path,
-                                 ap_unit_name(metric->unit));
-    if (rule->rank_by_count && rule->rank_by[0]->unit != metric->unit)
+                                 "%s is a %s: findings are ranked by a time or a size that they could save", figure->path,
+                                 ap_unit_name(figure->unit));
+    if (rule->rank_by_count && rule->rank_by[0]->unit != figure->unit)
         return ap_fail_in_rubric(block->reterr, block->place, "%s is a %s and %s is a %s: they cannot be compared",
-                                 rule->rank_by[0]->path, ap_unit_name(rule->rank_by[0]->unit), metric->path,
-                                 ap_unit_name(metric->unit));
+                                 rule->rank_by[0]->path, ap_unit_name(rule->rank_by[0]->unit), figure->path,
+                                 ap_unit_name(figure->unit));
     if (rule->rank_by_count == AP_RULE_MAX_RANKS)
-        return ap_fail_in_rubric(block->reterr, block->place, "more than %d metrics", AP_RULE_MAX_RANKS);
-    rule->rank_by[rule->rank_by_count++] = metric;
+        return ap_fail_in_rubric(block->reterr, block->place, "more than %d figures", AP_RULE_MAX_RANKS);
+    rule->rank_by[rule->rank_by_count++] = figure;
     return AP_OK;
 }
 

@@ -88,16 +88,16 @@ static void add_input(const struct ap_comparison *comparison, const struct ap_va
 {
     struct ap_value limit, *to = ap_add_object(model, list, NULL);
     bool known = (!comparison->other || root) && ap_comparison_limit(comparison, root, &limit);
-    ap_add_string(model, to, "metric", comparison->metric->path);
-    ap_add_string(model, to, "unit", ap_unit_name(comparison->metric->unit));
+    ap_add_string(model, to, "metric", comparison->figure->path);
+    ap_add_string(model, to, "unit", ap_unit_name(comparison->figure->unit));
     ap_add_string(model, to, "test", ap_test_name(comparison->test));
     ap_add_figure(model, to, "threshold", known ? &limit : NULL);
     ap_add_known_string(model, to, "threshold_times", comparison->other != NULL,
                         comparison->other ? comparison->other->path : "");
     ap_add_quotient(model, to, "threshold_factor", comparison->limit, comparison->other ? 1 : 0);
     if (root)
-        ap_add_figure(model, to, "value", ap_metric_value(root, comparison->metric));
-    ap_add_string(model, to, "meaning", comparison->metric->words);
+        ap_add_figure(model, to, "value", ap_figure_value(root, comparison->figure));
+    ap_add_string(model, to, "meaning", comparison->figure->words);
 }
 
 static void add_artifacts(uint32_t artifacts, const char *key, struct ap_model *model, struct ap_value *to)
@@ -108,7 +108,7 @@ static void add_artifacts(uint32_t artifacts, const char *key, struct ap_model *
             ap_add_string(model, list, NULL, ap_artifact_request(i));
 }
 
-/* "METRIC = VALUE | NEAR MISS" of the file of examples. */
+/* "FIGURE = VALUE | NEAR MISS" of the file of examples. */
 static void add_example_line(struct ap_text line, struct ap_model *model, struct ap_value *list)
 {
     const char *equals = memchr(line.data, '=', line.bytes), *bar = memchr(line.data, '|', line.bytes);
@@ -168,14 +168,14 @@ enum ap_status ap_rubric_explain(const struct ap_rubric *rubric, struct ap_text 
 
 /* ---- figures ---- */
 
-void ap_rubric_add_users(const struct ap_rubric *rubric, struct ap_text metric, struct ap_model *model,
+void ap_rubric_add_users(const struct ap_rubric *rubric, struct ap_text figure, struct ap_model *model,
                          struct ap_value *list)
 {
     for (const struct ap_rule *rule = rubric->first; rule; rule = rule->next)
         for (size_t i = 0; i < rule->when.comparison_count; i++) {
             const struct ap_comparison *comparison = &rule->when.comparisons[i];
-            if (!ap_text_is(metric, comparison->metric->path) &&
-                !(comparison->other && ap_text_is(metric, comparison->other->path)))
+            if (!ap_text_is(figure, comparison->figure->path) &&
+                !(comparison->other && ap_text_is(figure, comparison->other->path)))
                 continue;
             ap_add_text(model, list, NULL, rule->id);
             break;

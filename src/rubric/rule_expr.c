@@ -24,15 +24,15 @@ enum ap_status ap_fail_in_rubric(struct ap_error *reterr, struct ap_place place,
 
 /* ---- names ---- */
 
-static bool find_metric(struct ap_text path, struct ap_expr_name *ret_name)
+static bool find_figure(struct ap_text path, struct ap_expr_name *ret_name)
 {
-    const struct ap_figure_info *metric = ap_metric_find(path);
-    if (metric)
-        *ret_name = (struct ap_expr_name){ ap_text_of(metric->path), metric->unit, metric };
-    return metric;
+    const struct ap_figure_info *figure = ap_figure_find(path);
+    if (figure)
+        *ret_name = (struct ap_expr_name){ ap_text_of(figure->path), figure->unit, figure };
+    return figure;
 }
 
-static void offer_metrics(struct ap_text wanted, struct ap_near_names *near)
+static void offer_figures(struct ap_text wanted, struct ap_near_names *near)
 {
     for (size_t i = 0; i < ap_figure_count; i++)
         if (ap_figures[i].words)
@@ -49,14 +49,14 @@ static bool find_key(struct ap_text path, struct ap_expr_name *ret_name)
 /* ---- the languages ---- */
 
 static const struct ap_expr_language when = {
-    .noun = "metric",
+    .noun = "figure",
     .unknown = ": expected a path that src/catalogue lets rules name",
     .features = AP_EXPR_AND | AP_EXPR_OR | AP_EXPR_FIGURES,
     .with_unit = AP_UNIT_BIT(time) | AP_UNIT_BIT(bytes),
     .tests = AP_TESTS_OF_ORDER | AP_TESTS_OF_EQUALITY | AP_TESTS_OF_STATE,
     .most = 16,
-    .find = find_metric,
-    .offer = offer_metrics,
+    .find = find_figure,
+    .offer = offer_figures,
 };
 
 static const struct ap_expr_language where = {
@@ -93,7 +93,7 @@ enum ap_status ap_where_parse(struct ap_text text, struct ap_place place, struct
     return parse(text, &where, place, arena, ret_where, reterr);
 }
 
-enum ap_status ap_fail_unknown_metric(struct ap_error *reterr, struct ap_place place, struct ap_text path)
+enum ap_status ap_fail_unknown_figure(struct ap_error *reterr, struct ap_place place, struct ap_text path)
 {
     char told[400];
     ap_expr_tell_unknown(&when, path, told, sizeof(told));
@@ -109,12 +109,12 @@ static enum ap_value_type type_of_unit(enum ap_unit unit)
     return types[unit];
 }
 
-/* The value with which a figure of this metric can be told; integers are rounded up. */
-static struct ap_value value_of_unit(const struct ap_figure_info *metric, double number)
+/* The value with which this figure can be told; integers are rounded up. */
+static struct ap_value value_of_unit(const struct ap_figure_info *figure, double number)
 {
-    const char *last = strrchr(metric->path, '.');
-    struct ap_value value = { .type = type_of_unit(metric->unit), .key = ap_text_of(last ? last + 1 : metric->path) };
-    if (metric->unit == AP_UNIT_count && number != (double)(int64_t)number)
+    const char *last = strrchr(figure->path, '.');
+    struct ap_value value = { .type = type_of_unit(figure->unit), .key = ap_text_of(last ? last + 1 : figure->path) };
+    if (figure->unit == AP_UNIT_count && number != (double)(int64_t)number)
         value.type = AP_VALUE_NUMBER; /* more than 1.5 of something */
     if (value.type == AP_VALUE_RATIO || value.type == AP_VALUE_NUMBER)
         value.as.number = number;
@@ -130,11 +130,11 @@ bool ap_comparison_limit(const struct ap_comparison *comparison, const struct ap
     case AP_TEST_is_known:
     case AP_TEST_is_unknown: return false;
     case AP_TEST_is_true:
-    case AP_TEST_is_false: *ret_limit = value_of_unit(comparison->metric, comparison->test == AP_TEST_is_true); return true;
+    case AP_TEST_is_false: *ret_limit = value_of_unit(comparison->figure, comparison->test == AP_TEST_is_true); return true;
     default:
         if (!ap_comparison_number(comparison, root, &limit) || !(limit > -9e18 && limit < 9e18))
             return false;
-        *ret_limit = value_of_unit(comparison->metric, limit);
+        *ret_limit = value_of_unit(comparison->figure, limit);
         return true;
     }
 }

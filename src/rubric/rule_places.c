@@ -90,15 +90,15 @@ static void add_from(struct places *places, const struct ap_value *value, const 
     }
 }
 
-/* The object that holds the metric, and what stands beside the metric in it. */
-static void add_beside(struct places *places, const struct ap_figure_info *metric, const struct ap_value **last)
+/* The object that holds the figure, and what stands beside the figure in it. */
+static void add_beside(struct places *places, const struct ap_figure_info *figure, const struct ap_value **last)
 {
     char path[128];
-    const char *end = strrchr(metric->path, '.');
-    size_t bytes = end ? (size_t)(end - metric->path) : 0;
+    const char *end = strrchr(figure->path, '.');
+    size_t bytes = end ? (size_t)(end - figure->path) : 0;
     if (!bytes || bytes >= sizeof(path))
         return;
-    memcpy(path, metric->path, bytes);
+    memcpy(path, figure->path, bytes);
     path[bytes] = '\0';
     const struct ap_value *object = ap_value_at(&places->model->root, path);
     if (!object || object->type != AP_VALUE_OBJECT || object == *last)
@@ -120,7 +120,7 @@ void ap_rule_add_places(const struct ap_rule *rule, struct ap_model *model, stru
     }
     const struct ap_value *last = NULL;
     for (size_t i = 0; i < rule->when.comparison_count && !rule->place_count; i++)
-        add_beside(&places, rule->when.comparisons[i].metric, &last);
+        add_beside(&places, rule->when.comparisons[i].figure, &last);
     for (size_t i = 0; i < rule->rank_by_count && !rule->place_count && !places.count; i++)
         add_beside(&places, rule->rank_by[i], &last);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Placeholders: {metric.path}, {limit metric.path}, {name of-something}; {{ is a brace. */
+ * Placeholders: {figure.path}, {limit figure.path}, {name of-something}; {{ is a brace. */
 #include <string.h>
 
 #include "rule.h"
@@ -12,7 +12,7 @@
 /* Names that sentences may need: those of the row of a list with the largest @by. */
 struct name_source {
     const char *id, *list, *by, *name;
-    const char *metric; /* must equal that largest figure, else the list was cut above the row; NULL = the list is whole */
+    const char *figure; /* must equal that largest figure, else the list was cut above the row; NULL = the list is whole */
     const char *otherwise;
     const char *only; /* member of a row that must be true; NULL = all rows */
 };
@@ -31,7 +31,7 @@ enum placeholder_kind { PLACEHOLDER_VALUE, PLACEHOLDER_LIMIT, PLACEHOLDER_NAME }
 
 struct placeholder {
     enum placeholder_kind kind;
-    const struct ap_figure_info *metric;
+    const struct ap_figure_info *figure;
     const struct ap_comparison *comparison;
     const struct name_source *name;
 };
@@ -40,17 +40,17 @@ struct placeholder {
 
 /* ---- what stands between the braces ---- */
 
-static const struct ap_comparison *comparison_in(const struct ap_expr *expr, const struct ap_figure_info *metric)
+static const struct ap_comparison *comparison_in(const struct ap_expr *expr, const struct ap_figure_info *figure)
 {
     for (size_t i = 0; i < expr->comparison_count; i++)
-        if (expr->comparisons[i].metric == metric && expr->comparisons[i].test <= AP_TEST_not_equal)
+        if (expr->comparisons[i].figure == figure && expr->comparisons[i].test <= AP_TEST_not_equal)
             return &expr->comparisons[i];
     return NULL;
 }
 
-static const struct ap_comparison *comparison_of(const struct ap_rule *rule, const struct ap_figure_info *metric)
+static const struct ap_comparison *comparison_of(const struct ap_rule *rule, const struct ap_figure_info *figure)
 {
-    return metric ? comparison_in(&rule->when, metric) : NULL;
+    return figure ? comparison_in(&rule->when, figure) : NULL;
 }
 
 static bool parse_placeholder(const struct ap_rule *rule, struct ap_text inner, struct placeholder *ret_placeholder)
@@ -68,10 +68,10 @@ static bool parse_placeholder(const struct ap_rule *rule, struct ap_text inner, 
         placeholder.kind = PLACEHOLDER_LIMIT;
         inner = (struct ap_text){ inner.data + 6, inner.bytes - 6 };
     }
-    placeholder.metric = ap_metric_find(inner);
-    placeholder.comparison = comparison_of(rule, placeholder.metric);
+    placeholder.figure = ap_figure_find(inner);
+    placeholder.comparison = comparison_of(rule, placeholder.figure);
     *ret_placeholder = placeholder;
-    return placeholder.metric && (placeholder.kind == PLACEHOLDER_VALUE || placeholder.comparison);
+    return placeholder.figure && (placeholder.kind == PLACEHOLDER_VALUE || placeholder.comparison);
 }
 
 /* ---- walking through a text ---- */
@@ -115,7 +115,7 @@ enum ap_status ap_rule_text_check(const struct ap_rule *rule, struct ap_text tex
         if (piece.braces && !parse_placeholder(rule, piece.text, &placeholder))
             return ap_fail_in_rubric(
                 reterr, place,
-                "nothing can be filled in for {%.*s}: expected a metric, \"limit\" and a metric that "
+                "nothing can be filled in for {%.*s}: expected a figure, \"limit\" and a figure that "
                 "this rule's condition compares, or \"name\" and one of the document's list; {{ writes a brace",
                 SHOWN(piece.text));
         for (size_t i = 0; i < piece.text.bytes; i++)
@@ -154,15 +154,14 @@ static bool is_meant(const struct name_source *source, const struct ap_value *ro
 static const struct ap_value *row_of(const struct name_source *source, const struct ap_value *root)
 {
     const struct ap_value *best = NULL;
-    double best_figure = 0, figure;
+    double largest = 0, size;
     const struct ap_value *row = ap_value_first(ap_value_at(root, source->list));
     for (; row; row = row->next)
-        if (is_meant(source, row) && ap_value_number(ap_value_member(row, source->by), &figure) &&
-            (!best || figure > best_figure)) {
+        if (is_meant(source, row) && ap_value_number(ap_value_member(row, source->by), &size) && (!best || size > largest)) {
             best = row;
-            best_figure = figure;
+            largest = size;
         }
-    if (best && source->metric && (!ap_value_number(ap_value_at(root, source->metric), &figure) || figure != best_figure))
+    if (best && source->figure && (!ap_value_number(ap_value_at(root, source->figure), &size) || size != largest))
         return NULL;
     return best;
 }
@@ -217,7 +216,7 @@ static struct ap_text take_one_of(struct ap_text *rest)
 static bool is_one(const struct placeholder *placeholder, const struct ap_value *root)
 {
     const struct ap_value *value =
-        placeholder->kind == PLACEHOLDER_VALUE ? ap_metric_value(root, placeholder->metric) : NULL;
+        placeholder->kind == PLACEHOLDER_VALUE ? ap_figure_value(root, placeholder->figure) : NULL;
     return value && value->type == AP_VALUE_COUNT && value->as.integer == 1;
 }
 
@@ -234,7 +233,7 @@ static enum ap_status fill_one(const struct placeholder *placeholder, const stru
     struct ap_value limit;
     const struct ap_value *value = NULL;
     if (placeholder->kind == PLACEHOLDER_VALUE)
-        value = ap_metric_value(root, placeholder->metric);
+        value = ap_figure_value(root, placeholder->figure);
     else if (ap_comparison_limit(placeholder->comparison, root, &limit))
         value = &limit;
     size_t bytes = ap_format_value(value, text, sizeof(text));

@@ -83,7 +83,7 @@ const char *ap_bottleneck_names(void)
 
 enum ap_domain ap_rule_default_domain(const struct ap_rule *rule)
 {
-    const char *path = rule->when.comparison_count ? rule->when.comparisons[0].metric->path : "";
+    const char *path = rule->when.comparison_count ? rule->when.comparisons[0].figure->path : "";
     if (strncmp(path, "memory.", 7) == 0)
         return AP_DOMAIN_memory;
     return strncmp(path, "gpu.", 4) == 0 ? AP_DOMAIN_gpu : AP_DOMAIN_cpu;

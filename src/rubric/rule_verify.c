@@ -25,17 +25,17 @@ static const struct {
     [AP_TEST_is_false] = { "should be yes", NULL },
 };
 
-static const struct ap_comparison *comparison_of(const struct ap_rule *rule, const struct ap_figure_info *metric)
+static const struct ap_comparison *comparison_of(const struct ap_rule *rule, const struct ap_figure_info *figure)
 {
     for (size_t i = 0; i < rule->when.comparison_count; i++)
-        if (rule->when.comparisons[i].metric == metric && tests[rule->when.comparisons[i].test].wanted)
+        if (rule->when.comparisons[i].figure == figure && tests[rule->when.comparisons[i].test].wanted)
             return &rule->when.comparisons[i];
     return NULL;
 }
 
-/* Of the metrics between back-ticks in the validation the first one that the condition compares, else the first one; without
+/* Of the figures between back-ticks in the validation the first one that the condition compares, else the first one; without
  * any the first one of the condition. */
-static const struct ap_figure_info *metric_to_look_at(const struct ap_rule *rule)
+static const struct ap_figure_info *figure_to_look_at(const struct ap_rule *rule)
 {
     struct ap_text text = rule->texts[AP_TEXT_validation];
     const char *at = text.data, *end = text.data + text.bytes;
@@ -44,11 +44,11 @@ static const struct ap_figure_info *metric_to_look_at(const struct ap_rule *rule
         const char *open = at < end ? memchr(at, '`', (size_t)(end - at)) : NULL;
         const char *close = open && open + 1 < end ? memchr(open + 1, '`', (size_t)(end - open - 1)) : NULL;
         if (!close)
-            return first ? first : rule->when.comparisons[0].metric;
-        const struct ap_figure_info *metric = ap_metric_find((struct ap_text){ open + 1, (size_t)(close - open - 1) });
-        if (metric && comparison_of(rule, metric))
-            return metric;
-        first = first ? first : metric;
+            return first ? first : rule->when.comparisons[0].figure;
+        const struct ap_figure_info *figure = ap_figure_find((struct ap_text){ open + 1, (size_t)(close - open - 1) });
+        if (figure && comparison_of(rule, figure))
+            return figure;
+        first = first ? first : figure;
         at = close + 1;
     }
 }
@@ -59,7 +59,7 @@ static void format_wanted(const struct ap_comparison *comparison, const struct a
     struct ap_value threshold;
     char limit[AP_VALUE_TEXT_BYTES];
     const char *tendency = tests[comparison->test].tendency;
-    if (tendency && comparison->metric->unit != AP_UNIT_ratio) {
+    if (tendency && comparison->figure->unit != AP_UNIT_ratio) {
         (void)snprintf(to, capacity, "%s", tendency);
     } else if (comparison->test <= AP_TEST_not_equal && ap_comparison_limit(comparison, root, &threshold)) {
         (void)ap_format_value(&threshold, limit, sizeof(limit));
@@ -73,21 +73,21 @@ static void format_wanted(const struct ap_comparison *comparison, const struct a
 static void format_aim(const struct ap_rule *rule, const struct ap_value *root, char *to, size_t capacity)
 {
     char value[AP_VALUE_TEXT_BYTES], wanted[AP_VALUE_TEXT_BYTES + 24];
-    const struct ap_figure_info *metric = metric_to_look_at(rule);
-    const struct ap_comparison *comparison = comparison_of(rule, metric);
-    (void)ap_format_value(ap_value_at(root, metric->path), value, sizeof(value));
+    const struct ap_figure_info *figure = figure_to_look_at(rule);
+    const struct ap_comparison *comparison = comparison_of(rule, figure);
+    (void)ap_format_value(ap_value_at(root, figure->path), value, sizeof(value));
     if (!comparison) {
-        (void)snprintf(to, capacity, "compare %s, %s here", metric->path, value);
+        (void)snprintf(to, capacity, "compare %s, %s here", figure->path, value);
         return;
     }
     format_wanted(comparison, root, wanted, sizeof(wanted));
-    (void)snprintf(to, capacity, "%s is %s here and %s", metric->path, value, wanted);
+    (void)snprintf(to, capacity, "%s is %s here and %s", figure->path, value, wanted);
 }
 
 static bool names_part(const struct ap_rule *rule, bool memory)
 {
     for (size_t i = 0; i < rule->when.comparison_count; i++)
-        if ((strncmp(rule->when.comparisons[i].metric->path, "memory.", 7) == 0) == memory)
+        if ((strncmp(rule->when.comparisons[i].figure->path, "memory.", 7) == 0) == memory)
             return true;
     return false;
 }

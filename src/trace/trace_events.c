@@ -423,7 +423,7 @@ static enum ap_status take_instant(struct ap_trace_reading *reading, struct ap_e
     return ap_trace_take_memory_event(reading, start_ns, track, out_of_memory, reterr);
 }
 
-static void recognise_other_document(struct ap_trace_reading *reading)
+static void recognize_other_document(struct ap_trace_reading *reading)
 {
     reading->looks_like_snapshot |= field(reading, AP_FIELD_TOTAL_SIZE)->kind != AP_SPAN_ABSENT;
     reading->looks_like_tensorrt |= field(reading, AP_FIELD_AVERAGE_MS)->kind != AP_SPAN_ABSENT ||
@@ -438,7 +438,7 @@ enum ap_status ap_trace_take_event(struct ap_trace_reading *reading, struct ap_e
     AP_TRY(find_category(reading, &category, reterr));
     reading->trace->categories[category].event_count++;
     if (AP_UNLIKELY(phase->kind != AP_JSON_STRING || phase->bytes != 1 || (uint8_t)phase->text[0] >= 128)) {
-        recognise_other_document(reading);
+        recognize_other_document(reading);
         note(reading, phase->kind == AP_JSON_STRING && phase->bytes ? AP_COUNTER_phase_unknown : AP_COUNTER_phase_missing);
         return AP_OK;
     }

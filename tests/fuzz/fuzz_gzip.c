@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Any bytes as an input file: recognising, refusing, inflating. Beside "no crash" it claims that the sizes of blocks
+ * Any bytes as an input file: recognizing, refusing, inflating. Beside "no crash" it claims that the sizes of blocks
  * and pieces change nothing: neither the bytes that are delivered nor how it ends.
  * First byte: bits 0-2 block size, bit 3 salvage, bits 4-5 role, bits 6-7 nothing. The rest is the file. */
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * Any text as a rubric, applied to a tree whose figures the input chooses. Claims: a refused document has a message with
  * file and line; an accepted one gives complete findings in order of rank, savings within the whole, and says the same
  * when it is read and applied again.
- * First byte: number of figures; then eight bytes a figure (metric, how, value); the rest is the document. */
+ * First byte: number of figures; then eight bytes a figure (figure, how, value); the rest is the document. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,22 +30,22 @@ static int64_t read_integer(const uint8_t *from)
     return number;
 }
 
-static void put_figure(struct ap_model *model, const uint8_t figure[8])
+static void put_figure(struct ap_model *model, const uint8_t bytes[8])
 {
-    size_t at = ((size_t)figure[0] << 8 | figure[1]) % ap_figure_count;
+    size_t at = ((size_t)bytes[0] << 8 | bytes[1]) % ap_figure_count;
     while (!ap_figures[at].words)
         at = (at + 1) % ap_figure_count;
-    const struct ap_figure_info *metric = &ap_figures[at];
-    int64_t size = read_integer(figure + 4) << (figure[3] & 31);
-    switch (figure[2] % 8) {
-    case 0: put_null(model, metric->path); break;
-    case 1: put_bool(model, metric->path, size & 1); break;
-    case 2: put_count(model, metric->path, -size); break;
-    case 3: put_bytes(model, metric->path, size); break;
-    case 4: put_time(model, metric->path, size); break;
-    case 5: put_ratio(model, metric->path, (double)size / 1e9); break;
-    case 6: put_number(model, metric->path, (double)size / (double)(figure[3] - 100)); break;
-    default: put_count(model, metric->path, size); break;
+    const struct ap_figure_info *figure = &ap_figures[at];
+    int64_t size = read_integer(bytes + 4) << (bytes[3] & 31);
+    switch (bytes[2] % 8) {
+    case 0: put_null(model, figure->path); break;
+    case 1: put_bool(model, figure->path, size & 1); break;
+    case 2: put_count(model, figure->path, -size); break;
+    case 3: put_bytes(model, figure->path, size); break;
+    case 4: put_time(model, figure->path, size); break;
+    case 5: put_ratio(model, figure->path, (double)size / 1e9); break;
+    case 6: put_number(model, figure->path, (double)size / (double)(bytes[3] - 100)); break;
+    default: put_count(model, figure->path, size); break;
     }
 }
 

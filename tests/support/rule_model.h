@@ -4,7 +4,7 @@
  *     struct ap_model model;
  *     ap_model_init(&model, &gate);
  *     put_artifacts(&model);
- *     put_metric(&model, ap_metric_find(ap_text_of("gpu.idle_us")), 5e6);   times in nanoseconds
+ *     put_figure(&model, ap_figure_find(ap_text_of("gpu.idle_us")), 5e6);   times in nanoseconds
  *     if (fires(&model, rule, &evaluated)) ... */
 #ifndef AP_RULE_MODEL_H
 #define AP_RULE_MODEL_H
@@ -12,16 +12,16 @@
 #include "rule.h"
 #include "tree.h"
 
-/** The metric's value, of its own type. */
-TREE_UNUSED static void put_metric(struct ap_model *model, const struct ap_figure_info *metric, double number)
+/** The figure's value, of its own type. */
+TREE_UNUSED static void put_figure(struct ap_model *model, const struct ap_figure_info *figure, double number)
 {
     static const enum ap_value_type types[] = { AP_VALUE_COUNT, AP_VALUE_BYTES,  AP_VALUE_TIME_NS,
                                                 AP_VALUE_RATIO, AP_VALUE_NUMBER, AP_VALUE_BOOL };
-    enum ap_value_type type = types[metric->unit];
+    enum ap_value_type type = types[figure->unit];
     if (type == AP_VALUE_RATIO || type == AP_VALUE_NUMBER)
-        put_double(model, metric->path, type, number);
+        put_double(model, figure->path, type, number);
     else
-        put_integer(model, metric->path, type, (int64_t)number);
+        put_integer(model, figure->path, type, (int64_t)number);
 }
 
 /** A recording in which every artifact that a report can show is there. */

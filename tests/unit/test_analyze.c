@@ -128,7 +128,7 @@ static void gpu_time_is_a_union_and_what_is_exposed_is_not_covered(void)
     is_int(us(&run, "gpu.communication.busy_us"), 60, "collectives are told by name");
     is_int(us(&run, "gpu.communication.exposed_us"), 39, "copies hide no communication, kernels and memsets do");
     is_int(us(&run, "gpu.memcpy.pageable_dur_us"), 30, "pageable copies are told by name");
-    ok(ratio(&run, "gpu.utilization_ratio") > 0.5499 && ratio(&run, "gpu.utilization_ratio") < 0.5501, "utilisation");
+    ok(ratio(&run, "gpu.utilization_ratio") > 0.5499 && ratio(&run, "gpu.utilization_ratio") < 0.5501, "utilization");
     is_int(ap_value_integer(at(&run, "gpu.kernel.count"), -1), 3, "copies are no kernels");
     end(&run);
 }

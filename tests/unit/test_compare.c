@@ -7,7 +7,7 @@
 
 #include "comparing.h"
 #include "condition.h"
-#include "metric_path.h"
+#include "figure_path.h"
 #include "rank_test.h"
 #include "scaling.h"
 #include "tap.h"
@@ -94,13 +94,13 @@ static void lists_are_folded_by_maximum(void)
         struct ap_value *inner = ap_add_list(&model, device, "sizes");
         ap_add_count(&model, inner, NULL, 10 * i);
     }
-    is_int(ap_value_integer(ap_metric_fold(&model.root, AP_TEXT("steps.p50_us")), 0), 5 * MS, "a plain path");
-    is_int(ap_value_integer(ap_metric_fold(&model.root, AP_TEXT("memory.devices.peak_bytes")), 0), 2 * MIB,
+    is_int(ap_value_integer(ap_figure_fold(&model.root, AP_TEXT("steps.p50_us")), 0), 5 * MS, "a plain path");
+    is_int(ap_value_integer(ap_figure_fold(&model.root, AP_TEXT("memory.devices.peak_bytes")), 0), 2 * MIB,
            "the largest of a list");
-    is_int(ap_value_integer(ap_metric_fold(&model.root, AP_TEXT("memory.devices.sizes")), 0), 20, "also of lists in a list");
-    ok(!ap_metric_fold(&model.root, AP_TEXT("memory.devices")) && !ap_metric_fold(&model.root, AP_TEXT("steps.p50")),
+    is_int(ap_value_integer(ap_figure_fold(&model.root, AP_TEXT("memory.devices.sizes")), 0), 20, "also of lists in a list");
+    ok(!ap_figure_fold(&model.root, AP_TEXT("memory.devices")) && !ap_figure_fold(&model.root, AP_TEXT("steps.p50")),
        "no figure, no value");
-    ok(!ap_metric_fold(&model.root, AP_TEXT("")), "no path, no value");
+    ok(!ap_figure_fold(&model.root, AP_TEXT("")), "no path, no value");
     ap_model_release(&model);
 }
 
@@ -433,7 +433,7 @@ static void conditions_are_judged(void)
     ok(judge("medium", -1, -1) == 't' && judge("critical", -1, -1) == 'f', "severities");
 }
 
-/* The sentence of one condition about @metric, where the comparison calls its change @change. */
+/* The sentence of one condition about @figure, where the comparison calls its change @change. */
 static void told(const char *text, int64_t before_ns, int64_t after_ns, const char *change, double p_value, char *ret,
                  size_t bytes)
 {

@@ -112,12 +112,12 @@ int main(void)
          "many</th></tr>\n</thead>\n<tbody>\n<tr><td></td><td class=\"r\">12,345</td></tr>\n</tbody></table></div>\n",
          "a table of cells");
     says(write_section,
-         "\n## A section\n\n12345 things\n\n### Figures\n\n| Figure | Value | Metric |\n| :--- | ---: | :--- |\n"
+         "\n## A section\n\n12345 things\n\n### Figures\n\n| Figure | Value | Path |\n| :--- | ---: | :--- |\n"
          "| Things | 12,345 | `count` |\n| Unknown | not recorded | `nothing` |\n",
          "<section class=\"s\" id=\"a-section\"><details><summary><h2>A section</h2></summary>\n<p>12345 things</p>\n"
          "<h3>Figures</h3>\n<div class=\"t\" tabindex=\"0\"><table class=\"figures\">\n<thead><tr><th "
          "scope=\"col\">Figure</th>"
-         "<th scope=\"col\" class=\"r\">Value</th><th scope=\"col\">Metric</th></tr></thead>\n<tbody>\n"
+         "<th scope=\"col\" class=\"r\">Value</th><th scope=\"col\">Path</th></tr></thead>\n<tbody>\n"
          "<tr><th scope=\"row\">Things</th><td class=\"r\">12,345</td><td><code>count</code></td></tr>\n"
          "<tr><th scope=\"row\">Unknown</th><td class=\"r\">not recorded</td><td><code>nothing</code></td></tr>\n"
          "</tbody></table></div>\n",

@@ -134,7 +134,7 @@ static void rows_without_length_or_place_make_no_time(void)
     kernel(&run, "7", "gemm", 10, 0);
     analyze(&run);
     is_int(number(&run, "gpu.window_us"), 0, "one row without length");
-    ok(null_value(at(&run, "gpu.utilization_ratio")), "has no utilisation");
+    ok(null_value(at(&run, "gpu.utilization_ratio")), "has no utilization");
     is_int(number(&run, "gpu.kernel.count"), 1, "but is counted");
     end(&run);
 

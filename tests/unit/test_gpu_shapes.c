@@ -102,7 +102,7 @@ static void other_softmaxes_are_no_attention(void)
     kernel(&run, GEMM, 100);
     for (int i = 0; i < 8; i++)
         kernel(&run, MUL, 1);
-    kernel(&run, SOFTMAX, 10); /* far from its neighbours */
+    kernel(&run, SOFTMAX, 10); /* far from its neighbors */
     kernel(&run, GEMM, 100);
     run_op(&run, "aten::op", NULL, NULL, "8", SOFTMAX, 10); /* on another stream */
     kernel(&run, GEMM, 100);

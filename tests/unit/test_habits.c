@@ -240,7 +240,7 @@ static void lines_and_hooks_are_told_by_frames(void)
     struct run run;
     begin(&run);
     row(&run, "1", "train.py(9): step", PYTHON, 0, 1000);
-    row(&run, "1", "train.py(3): tokenise", PYTHON, 10, 300);
+    row(&run, "1", "train.py(3): tokenize", PYTHON, 10, 300);
     row(&run, "1", "train.py(4): <listcomp>", PYTHON, 20, 200);
     row(&run, "1", "re.py(1): split", PYTHON, 20, 150);
     op(&run, "aten::linear", 320, 600, 0);
@@ -249,7 +249,7 @@ static void lines_and_hooks_are_told_by_frames(void)
     row(&run, "1", "train.py(8): watch", PYTHON, 940, 40);
     analyze(&run);
     is_int(habit(&run, "python_line", "total_us"), 300, "with its comprehension and what the library does");
-    ok(ap_text_equal(ap_value_text(at(&run, "habits.python_line.line")), AP_TEXT("train.py(3): tokenise")), "the line");
+    ok(ap_text_equal(ap_value_text(at(&run, "habits.python_line.line")), AP_TEXT("train.py(3): tokenize")), "the line");
     is_int(habit(&run, "module_hook", "total_us"), 40, "what a module calls beside its forward");
     end(&run);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The caching allocator of the CUDA harness on a device that is only modelled, and its snapshots before our own analyzer. */
+ * The caching allocator of the CUDA harness on a device that is only modeled, and its snapshots before our own analyzer. */
 #define _POSIX_C_SOURCE 200809L /* mkdtemp */
 
 #include "allocator.h"
@@ -94,7 +94,7 @@ static size_t free_blocks(const struct harness_allocator *allocator, int pool)
     return allocator->pools[pool].count;
 }
 
-/** Blocks tile their segments; the sums are the allocator's; no two free ones are neighbours; the pools hold the free ones.
+/** Blocks tile their segments; the sums are the allocator's; no two free ones are neighbors; the pools hold the free ones.
  */
 static bool is_sound(const struct harness_allocator *allocator)
 {
@@ -154,7 +154,7 @@ static void merging(void)
     ok(again->address == a->segment->address, "the smallest piece that fits is taken");
     give(allocator, again);
     give(allocator, b);
-    is_int(free_blocks(allocator, 1), 1, "free neighbours on both sides merge");
+    is_int(free_blocks(allocator, 1), 1, "free neighbors on both sides merge");
     is_u64(allocator->reserved_bytes, 20 * MIB, "the cache keeps its segment");
     ok(harness_allocator_empty_cache(allocator, &error) == AP_OK, "the cache is emptied");
     is_u64(fake.used_bytes, 0, "and has nothing left");

@@ -71,7 +71,7 @@ static size_t count_of(const char *text, const char *word)
     return count;
 }
 
-/* Nine families and "other" among them: seven have a colour, what is left has the grey. */
+/* Nine families and "other" among them: seven have a color, what is left has the gray. */
 static void no_two_families_look_alike(void)
 {
     static const char *const names[] = { "a", "b", "other", "c", "d", "e", "f", "g", "h", "i" };
@@ -87,10 +87,10 @@ static void no_two_families_look_alike(void)
     }
     struct text_sink text = html_of(&model);
     ok(is_strict(&text, &counts), "ten families are strict HTML");
-    for (char colour = '0'; colour < '8'; colour++) {
+    for (char color = '0'; color < '8'; color++) {
         char key[] = "<rect class=\"t0\"";
-        key[14] = colour;
-        is_int((int64_t)count_of(text.data, key), 1, "a colour in the legend once");
+        key[14] = color;
+        is_int((int64_t)count_of(text.data, key), 1, "a color in the legend once");
     }
     /* 18 of other, 12 of h, 11 of i: first, being 41 of 155 ms */
     ok(strstr(text.data, "Largest family: other and smaller families."), "the rest is one, in its place");
@@ -167,7 +167,7 @@ static void what_was_asked_comes_first(void)
         }
         is_int((int64_t)counts.figures, 1, "the series is drawn");
         is_int((int64_t)count_of(text.data, "<rect class=\"steady\" x="), 2, "a bar for each batch");
-        is_int((int64_t)count_of(text.data, "<rect class=\"cold\" x="), 1, "the knee in another colour");
+        is_int((int64_t)count_of(text.data, "<rect class=\"cold\" x="), 1, "the knee in another color");
         text_sink_release(&text);
         ap_model_release(&model);
     }

@@ -517,7 +517,7 @@ static void settings_are_shown(void)
 
 /* ----------------------------------------------------------------------------------------------------- completeness */
 
-static void every_metric_is_there(void)
+static void every_figure_is_there(void)
 {
     struct bench bench;
     build_three_segments(&bench);
@@ -572,7 +572,7 @@ int main(void)
     no_times_no_rates();
     many_addresses_wait();
     settings_are_shown();
-    every_metric_is_there();
+    every_figure_is_there();
     memory_may_end_anywhere();
     return done();
 }

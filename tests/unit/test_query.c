@@ -490,14 +490,14 @@ static void summaries_fit_the_screen(void)
         size_t longest = longest_line(text.data, &lines);
         ok(longest <= (sizes[i][0] ? sizes[i][0] : 80), "no line is wider than the terminal");
         ok(lines < (sizes[i][1] ? sizes[i][1] : 24), "it is one screen");
-        ok(!strchr(text.data, '\033'), "without colour there is no escape sequence, whatever names say");
+        ok(!strchr(text.data, '\033'), "without color there is no escape sequence, whatever names say");
         text_sink_release(&text);
     }
-    struct ap_summary_options colour = { .colour = true };
+    struct ap_summary_options color = { .color = true };
     struct text_sink text = { .data = NULL };
-    ok(ap_write_summary(&model, &colour, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK &&
+    ok(ap_write_summary(&model, &color, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK &&
            strstr(text.data, "\033[1;31mcritical\033[0m"),
-       "severities have colours where that is allowed");
+       "severities have colors where that is allowed");
     text_sink_release(&text);
     ap_model_release(&model);
 }

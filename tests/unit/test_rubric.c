@@ -37,7 +37,7 @@ static void mistake(const char *document, const char *want)
 static void mistakes_in_conditions_name_their_line(void)
 {
     mistake(IN_CONDITION("gpu.utilisation < 3"),
-            "r.md:6: no metric is called \"gpu.utilisation\": expected a path that src/catalogue lets rules name");
+            "r.md:6: no figure is called \"gpu.utilisation\": expected a path that src/catalogue lets rules name");
     mistake(IN_CONDITION("gpu.rows > 1 and\n  gpu.idle_us > 1 GiB"),
             "r.md:7: gpu.idle_us is a time, so a time such as 10 us, 1.5 ms or 2 s was expected, not \"GiB\"");
     mistake(IN_CONDITION("gpu.idle_us > 5"),
@@ -68,11 +68,11 @@ static void mistakes_in_conditions_name_their_line(void)
     mistake(IN_CONDITION("gpu.idle_us > gpu.busy_us * x"), "r.md:6: met \"x\" where a factor such as 0.5 was expected");
     mistake(IN_CONDITION("(gpu.rows > 1"), "r.md:6: the condition ends where and, or or \")\" was expected");
     mistake(IN_CONDITION("gpu.rows > 1)"), "r.md:6: met \")\" where and, or or the end of the condition was expected");
-    mistake(IN_CONDITION("gpu.rows > 1 and"), "r.md:6: the condition ends where a metric was expected");
-    mistake(IN_CONDITION("and gpu.rows > 1"), "r.md:6: met \"and\" where a metric was expected");
+    mistake(IN_CONDITION("gpu.rows > 1 and"), "r.md:6: the condition ends where a figure was expected");
+    mistake(IN_CONDITION("and gpu.rows > 1"), "r.md:6: met \"and\" where a figure was expected");
     mistake(
         IN_CONDITION("gpu.utilisation_ratio < 3"),
-        "r.md:6: no metric is called \"gpu.utilisation_ratio\": expected a path that src/catalogue lets rules name; did you "
+        "r.md:6: no figure is called \"gpu.utilisation_ratio\": expected a path that src/catalogue lets rules name; did you "
         "mean gpu.utilization_ratio?");
     mistake(IN_CONDITION("((((((((((((((((( gpu.rows > 1"), "r.md:6: more than 16 parentheses in each other");
     mistake(
@@ -182,11 +182,11 @@ static void mistakes_in_the_document_name_their_line(void)
     mistake(ASIDE("- Observation: a <b>c</b>\n"),
             "r.md:12: only words, emphasis, links and `code` are expected here, no HTML and no pictures");
     mistake(ASIDE("- Observation: a\n  {gpu.rows} {gpu.moon}\n"),
-            "r.md:13: nothing can be filled in for {gpu.moon}: expected a metric, \"limit\" and a metric that this rule's "
+            "r.md:13: nothing can be filled in for {gpu.moon}: expected a figure, \"limit\" and a figure that this rule's "
             "condition "
             "compares, or \"name\" and one of the document's list; {{ writes a brace");
     mistake(ASIDE("- Observation: {limit gpu.idle_us}\n"),
-            "r.md:12: nothing can be filled in for {limit gpu.idle_us}: expected a metric, \"limit\" and a metric that this "
+            "r.md:12: nothing can be filled in for {limit gpu.idle_us}: expected a figure, \"limit\" and a figure that this "
             "rule's "
             "condition compares, or \"name\" and one of the document's list; {{ writes a brace");
     mistake(ASIDE("- Observation: a {gpu.rows\n"), "r.md:12: a brace is never closed; {{ writes one as text");
@@ -305,7 +305,7 @@ static void units_are_exact(void)
     condition_is("gpu.utilization_ratio = 0.80", "true");
 }
 
-static void metrics_compare_with_metrics(void)
+static void figures_compare_with_figures(void)
 {
     condition_is("gpu.idle_us < gpu.busy_us", "true");
     condition_is("gpu.idle_us < gpu.busy_us * 0.25", "false");
@@ -376,7 +376,7 @@ static void a_finding_tells_everything(void)
     says(list_item(evidence, 1), "metric", "gpu.idle_us");
     is_int(ap_value_integer(ap_value_member(list_item(evidence, 1), "value"), -1), 100 * MS, "with its value");
     is_int(ap_value_integer(ap_value_member(list_item(evidence, 1), "threshold"), -1), 40 * MS, "and its threshold");
-    is_int(ap_value_member(list_item(evidence, 2), "threshold")->type, AP_VALUE_BOOL, "of the metric's type");
+    is_int(ap_value_member(list_item(evidence, 2), "threshold")->type, AP_VALUE_BOOL, "of the figure's type");
     is_int(ap_value_count(ap_value_member(it, "missing")), 2, "what the run has is not asked for");
     ap_model_release(&model);
 }
@@ -624,7 +624,7 @@ int main(void)
     what_is_too_large_is_refused_before_it_is_read();
     operators_compare();
     units_are_exact();
-    metrics_compare_with_metrics();
+    figures_compare_with_figures();
     and_binds_more_tightly_than_or();
     what_is_null_is_unknown_and_decides_only_where_it_matters();
     a_finding_tells_everything();

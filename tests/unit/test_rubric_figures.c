@@ -16,15 +16,15 @@
 static struct ap_gate gate;
 static struct ap_rubric *rubric;
 
-/* "METRIC = VALUE" or "METRIC = VALUE | NEAR MISS" */
-struct figure {
-    const struct ap_figure_info *metric;
+/* "FIGURE = VALUE" or "FIGURE = VALUE | NEAR MISS" */
+struct written {
+    const struct ap_figure_info *figure;
     char value[32], near_miss[32]; /* as written; an empty near miss is none */
 };
 
 struct block {
     const struct ap_rule *rule;
-    struct figure figures[MAX_FIGURES];
+    struct written figures[MAX_FIGURES];
     size_t count;
 };
 
@@ -54,30 +54,30 @@ static void read_rule(struct block *block, const char *id, int line)
 static void read_figure(struct block *block, const char *text, int line)
 {
     char path[128];
-    struct figure *figure = &block->figures[block->count];
-    figure->near_miss[0] = '\0';
-    int fields = sscanf(text, "%127s = %31s | %31s", path, figure->value, figure->near_miss);
-    figure->metric = fields >= 2 ? ap_metric_find(ap_text_of(path)) : NULL;
-    if (!figure->metric || block->count + 1 == MAX_FIGURES)
-        mistake(line, "no \"METRIC = VALUE\" or \"METRIC = VALUE | NEAR MISS\"", text);
+    struct written *written = &block->figures[block->count];
+    written->near_miss[0] = '\0';
+    int fields = sscanf(text, "%127s = %31s | %31s", path, written->value, written->near_miss);
+    written->figure = fields >= 2 ? ap_figure_find(ap_text_of(path)) : NULL;
+    if (!written->figure || block->count + 1 == MAX_FIGURES)
+        mistake(line, "no \"FIGURE = VALUE\" or \"FIGURE = VALUE | NEAR MISS\"", text);
     else
         block->count++;
 }
 
 /* ---- figures to a report ---- */
 
-static void put_written(struct ap_model *model, const struct ap_figure_info *metric, const char *text)
+static void put_written(struct ap_model *model, const struct ap_figure_info *figure, const char *text)
 {
     char *end;
     double number = strtod(text, &end);
     if (strcmp(text, "null") == 0)
-        put_null(model, metric->path);
-    else if (metric->unit == AP_UNIT_bool)
-        put_bool(model, metric->path, strcmp(text, "true") == 0);
+        put_null(model, figure->path);
+    else if (figure->unit == AP_UNIT_bool)
+        put_bool(model, figure->path, strcmp(text, "true") == 0);
     else if (*end != '\0')
         mistake(0, "no number", text);
     else
-        put_metric(model, metric, metric->unit == AP_UNIT_time ? number * 1000 : number);
+        put_figure(model, figure, figure->unit == AP_UNIT_time ? number * 1000 : number);
 }
 
 /* With the near miss of figure number @other in place of its value; none where that is -1. */
@@ -87,7 +87,7 @@ static bool block_fires(const struct block *block, int other, bool *ret_evaluate
     ap_model_init(&model, &gate);
     put_artifacts(&model);
     for (size_t i = 0; i < block->count; i++)
-        put_written(&model, block->figures[i].metric,
+        put_written(&model, block->figures[i].figure,
                     (int)i == other ? block->figures[i].near_miss : block->figures[i].value);
     *ret_evaluated = false;
     bool fired = fires(&model, block->rule, ret_evaluated);
@@ -104,7 +104,7 @@ static void a_rule_fires_and_its_near_misses_do_not(const struct block *block)
         if (!block->figures[i].near_miss[0])
             continue;
         char what[200];
-        (void)snprintf(what, sizeof(what), "is judged and silent where only %s is %s", block->figures[i].metric->path,
+        (void)snprintf(what, sizeof(what), "is judged and silent where only %s is %s", block->figures[i].figure->path,
                        block->figures[i].near_miss);
         bool fired = block_fires(block, (int)i, &evaluated);
         claim(!fired && evaluated, block, what);

@@ -16,36 +16,36 @@ static struct ap_rubric *rubric;
 
 /* ---- figures for a condition ---- */
 
-static double step_of(const struct ap_figure_info *metric, double limit)
+static double step_of(const struct ap_figure_info *figure, double limit)
 {
-    return metric->unit == AP_UNIT_ratio || metric->unit == AP_UNIT_number ? fabs(limit) * 1e-9 + 1e-12 : 1;
+    return figure->unit == AP_UNIT_ratio || figure->unit == AP_UNIT_number ? fabs(limit) * 1e-9 + 1e-12 : 1;
 }
 
-/* Give the metric of @comparison a value right at the edge, on the side where the comparison holds, or on the other one. */
+/* Give the figure of @comparison a value right at the edge, on the side where the comparison holds, or on the other one. */
 static void put_edge(struct ap_model *model, const struct ap_comparison *comparison, bool holding)
 {
     struct ap_value limit = { .type = AP_VALUE_NULL };
     double edge = 0, other;
     (void)ap_comparison_limit(comparison, &model->root, &limit);
     if (ap_value_number(&limit, &edge) && comparison->other &&
-        ap_value_number(ap_metric_value(&model->root, comparison->other), &other))
+        ap_value_number(ap_figure_value(&model->root, comparison->other), &other))
         edge = other * comparison->limit;
-    double beyond = edge + step_of(comparison->metric, edge), before = edge - step_of(comparison->metric, edge);
+    double beyond = edge + step_of(comparison->figure, edge), before = edge - step_of(comparison->figure, edge);
     switch (comparison->test) {
-    case AP_TEST_less: put_metric(model, comparison->metric, holding ? before : edge); break;
-    case AP_TEST_less_equal: put_metric(model, comparison->metric, holding ? edge : beyond); break;
-    case AP_TEST_greater: put_metric(model, comparison->metric, holding ? beyond : edge); break;
-    case AP_TEST_greater_equal: put_metric(model, comparison->metric, holding ? edge : before); break;
-    case AP_TEST_equal: put_metric(model, comparison->metric, holding ? edge : beyond); break;
-    case AP_TEST_not_equal: put_metric(model, comparison->metric, holding ? beyond : edge); break;
-    case AP_TEST_is_true: put_metric(model, comparison->metric, holding); break;
-    case AP_TEST_is_false: put_metric(model, comparison->metric, !holding); break;
+    case AP_TEST_less: put_figure(model, comparison->figure, holding ? before : edge); break;
+    case AP_TEST_less_equal: put_figure(model, comparison->figure, holding ? edge : beyond); break;
+    case AP_TEST_greater: put_figure(model, comparison->figure, holding ? beyond : edge); break;
+    case AP_TEST_greater_equal: put_figure(model, comparison->figure, holding ? edge : before); break;
+    case AP_TEST_equal: put_figure(model, comparison->figure, holding ? edge : beyond); break;
+    case AP_TEST_not_equal: put_figure(model, comparison->figure, holding ? beyond : edge); break;
+    case AP_TEST_is_true: put_figure(model, comparison->figure, holding); break;
+    case AP_TEST_is_false: put_figure(model, comparison->figure, !holding); break;
     case AP_TEST_is_known:
     case AP_TEST_is_unknown:
         if (holding == (comparison->test == AP_TEST_is_known))
-            put_metric(model, comparison->metric, 0);
+            put_figure(model, comparison->figure, 0);
         else
-            put_null(model, comparison->metric->path);
+            put_null(model, comparison->figure->path);
         break;
     default: ok(false, "rules have no other tests"); break;
     }
@@ -56,7 +56,7 @@ static void put_others(struct ap_model *model, const struct ap_expr *expr)
 {
     for (size_t i = 0; i < expr->comparison_count; i++)
         if (expr->comparisons[i].other)
-            put_metric(model, expr->comparisons[i].other, 1e10 / (double)(i + 1));
+            put_figure(model, expr->comparisons[i].other, 1e10 / (double)(i + 1));
 }
 
 /* All comparisons of @rule hold, but number @but; -1: all hold; -2: none does. */
@@ -136,7 +136,7 @@ static void a_rule_without_its_inputs_asks_for_them(const struct ap_rule *rule)
     ap_model_release(&model);
 }
 
-static bool names_a_metric(struct ap_text text)
+static bool names_a_figure(struct ap_text text)
 {
     for (size_t i = 0; i < ap_figure_count; i++) {
         size_t bytes = strlen(ap_figures[i].path);
@@ -150,7 +150,7 @@ static bool names_a_metric(struct ap_text text)
 
 static void a_rule_is_complete(const struct ap_rule *rule)
 {
-    claim(names_a_metric(rule->texts[AP_TEXT_validation]), rule, "the validation names a metric");
+    claim(names_a_figure(rule->texts[AP_TEXT_validation]), rule, "the validation names a figure");
     if (rule->severity > AP_SEVERITY_info)
         claim(strchr(rule->texts[AP_TEXT_observation].data, '{') != NULL, rule, "the observation tells a measured value");
     bool recording = strcmp(rule->bottleneck, "trace-quality") == 0;
@@ -179,7 +179,7 @@ static void put_figures(struct ap_model *model, const struct figure *figures, si
     put_bool(model, "memory.recorded.blocks", true);
     put_count(model, "cpu.operator_summary.events", 10000);
     for (size_t i = 0; i < count; i++)
-        put_metric(model, ap_metric_find(ap_text_of(figures[i].path)), figures[i].number);
+        put_figure(model, ap_figure_find(ap_text_of(figures[i].path)), figures[i].number);
 }
 
 static void first_finding_is(const struct figure *figures, size_t count, const char *want, const char *not_at_all)
@@ -222,7 +222,7 @@ static void a_loader_in_the_process_comes_before_the_convolutions(void)
     FIRST(figures, "dataloader-in-process", "gpu-underused");
 }
 
-static void communication_that_hides_nothing_comes_first_at_full_utilisation(void)
+static void communication_that_hides_nothing_comes_first_at_full_utilization(void)
 {
     static const struct figure figures[] = {
         { "trace.window_us", 86.6e6 },
@@ -435,7 +435,7 @@ static bool ends_with(const char *text, const char *end)
     return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
 }
 
-static void units_of_metrics_stand_in_their_names(void)
+static void units_of_figures_stand_in_their_names(void)
 {
     for (size_t i = 0; i < ap_figure_count; i++) {
         const char *path = ap_figures[i].path;
@@ -450,7 +450,7 @@ static void units_of_metrics_stand_in_their_names(void)
     }
 }
 
-static void every_metric_has_an_artifact_to_ask_for(void)
+static void every_figure_has_an_artifact_to_ask_for(void)
 {
     struct ap_model model;
     ap_model_init(&model, &gate);
@@ -491,7 +491,7 @@ int main(void)
         a_rule_is_complete(rule);
     }
     a_loader_in_the_process_comes_before_the_convolutions();
-    communication_that_hides_nothing_comes_first_at_full_utilisation();
+    communication_that_hides_nothing_comes_first_at_full_utilization();
     a_starved_gpu_is_not_called_communication_bound();
     tiny_kernels_of_a_slow_host_are_called_host_bound();
     a_trace_of_the_start_is_told_to_be_one();
@@ -501,8 +501,8 @@ int main(void)
     full_memory_is_not_called_slack();
     cache_that_each_step_fills_is_not_called_slack();
     a_clean_run_gets_no_advice();
-    units_of_metrics_stand_in_their_names();
-    every_metric_has_an_artifact_to_ask_for();
+    units_of_figures_stand_in_their_names();
+    every_figure_has_an_artifact_to_ask_for();
     the_document_names_every_artifact();
     ap_rubric_free(rubric);
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory went back");

@@ -114,7 +114,7 @@ static void the_command_looks_at_a_figure_of_the_validation(void)
         "### a: A\n\n```rule\nwhen: gpu.rows > 1 and gpu.idle_us < 1 s and steps.count is unknown\n" MIDDLE
         "\nbottleneck: leak\nhardware: any\n```\n\n- Observation: seen\n- Hypothesis: guess\n- Action: do\n- Trade-off: "
         "pay\n"
-        "- Validation: `no.metric`, `steps.max_us` or `gpu.idle_us` `x\n\n" RULE("b", "steps.count is unknown", MIDDLE));
+        "- Validation: `no.figure`, `steps.max_us` or `gpu.idle_us` `x\n\n" RULE("b", "steps.count is unknown", MIDDLE));
     says(finding(&model, 0), "verify_command",
          "analyze_profile --cpu-trace NEW_TRACE.json.gz --json-out new.json  "
          "# gpu.idle_us is 100 ms here and should rise");
@@ -167,7 +167,7 @@ static void put_place(struct ap_model *model, struct ap_value *to, const char *n
     ap_add_string(model, to, "tid", "x");
 }
 
-static void places_stand_beside_the_metrics_or_where_the_rule_says(void)
+static void places_stand_beside_the_figures_or_where_the_rule_says(void)
 {
     struct ap_model model;
     a_base_tree(&model);
@@ -186,7 +186,7 @@ static void places_stand_beside_the_metrics_or_where_the_rule_says(void)
     const struct ap_value *a = ap_value_member(finding(&model, 0), "places"),
                           *b = ap_value_member(finding(&model, 1), "places"),
                           *c = ap_value_member(finding(&model, 2), "places");
-    is_int(ap_value_count(a), 1, "the row beside the metric");
+    is_int(ap_value_count(a), 1, "the row beside the figure");
     says(list_item(a, 0), "name", "copy");
     is_int(ap_value_integer(ap_value_member(list_item(a, 0), "start_us"), -1), 100, "with its start");
     is_int(ap_value_count(b), 5, "five of a list");
@@ -353,7 +353,7 @@ int main(void)
     a_finding_carries_what_it_rests_on();
     the_command_looks_at_a_figure_of_the_validation();
     options_keep_findings_of_a_domain_or_phase();
-    places_stand_beside_the_metrics_or_where_the_rule_says();
+    places_stand_beside_the_figures_or_where_the_rule_says();
     a_finding_names_the_largest_owners();
     a_finding_names_the_operators_concerned();
     a_rule_is_silent_on_hardware_that_it_does_not_hold_for();

@@ -25,7 +25,7 @@ def is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def summarise(events):
+def summarize(events):
     ops = defaultdict(lambda: [0, 0, 0])
     threads = defaultdict(int)
     x_count, first_us, last_us = 0, None, None
@@ -52,7 +52,7 @@ def main():
         sys.exit("usage: peer_python.py FILE.json[.gz]")
     document = load(sys.argv[1])
     events = document if isinstance(document, list) else document["traceEvents"]
-    x_count, top, threads, (first_us, last_us) = summarise(events)
+    x_count, top, threads, (first_us, last_us) = summarize(events)
     print(f"events {len(events)}\nx_rows {x_count}\nnames {len(top)}\nthreads {len(threads)}")
     print(f"total_dur_us {sum(op[1] for _, op in top):.3f}")
     print(f"window_us {last_us - first_us if top else 0:.3f}")

@@ -224,7 +224,7 @@ void read_field(ondemand::field field, bool with_correlation, Event *event)
     }
 }
 
-/* Neighbouring events mostly belong to one thread, so the last one is tried first. */
+/* Neighboring events mostly belong to one thread, so the last one is tried first. */
 uint32_t thread_of(Summary *sum, const Event &event)
 {
     if (sum->last_thread != UINT32_MAX && sum->last_pid == event.pid && sum->last_tid == event.tid)

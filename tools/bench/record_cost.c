@@ -3,7 +3,7 @@
  *
  *     record_cost [SCOPES]       default 1,000,000 a round; prints the best and the median of 9 rounds of each case
  *
- * The loop's body is a step of a random generator that the next round depends on, so that it is not optimised away; each
+ * The loop's body is a step of a random generator that the next round depends on, so that it is not optimized away; each
  * case is one loop, so that its cost less that of the empty one is what the calls cost. */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>

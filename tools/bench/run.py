@@ -24,7 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 SOURCES = {"nccl": "hta_nccl_data.json.gz", "b200": "tl_b200_eager.json.gz"}
 # The goals for time are those of reading with sums of operators alone; with all analyses it may take this many times as
 # long.
-ALL_ANALYSES = 1.4
+ALL_ANALYZES = 1.4
 PEAK_BYTES_PER_X = 60
 PEAK_BASE_BYTES = 32 * 10**6
 FIVE_GB_LIMIT = "1536M"
@@ -193,10 +193,10 @@ def case_plain(bench, source):
     facts = bench.inputs.facts(path)
     found = bench.measure(path, {"program": bench.program(path), "simdjson": [peer, path]}, x_events=facts["x_events"])
     bench.judge_ratio("plain", f"{source}: simdjson / program", found["simdjson"], found["program"],
-                      (">=", 2.5 / ALL_ANALYSES))
+                      (">=", 2.5 / ALL_ANALYZES))
     gb = facts["bytes"] / 1e9
     bench.judge("plain", f"{source}: GB/s", gb / found["program"].median_wall_s(),
-                gb / found["program"].best_wall_s(), (">=", 0.95 / ALL_ANALYSES))
+                gb / found["program"].best_wall_s(), (">=", 0.95 / ALL_ANALYZES))
 
 
 def case_reindent(bench, source):
@@ -225,7 +225,7 @@ def case_gz(bench, source):
         contenders = {ours: bench.program(path, binary=binary), alone: [bench.peer("inflate_alone"), library, path]}
         found = bench.measure(path, contenders, x_events=x_events)
         bench.judge_ratio("gz", f"{source}: program / {library} alone", found[ours], found[alone],
-                          ("<=", limit * ALL_ANALYSES))
+                          ("<=", limit * ALL_ANALYZES))
 
 
 def case_python(bench, source):
@@ -234,7 +234,7 @@ def case_python(bench, source):
     contenders = {"program": bench.program(path), "python": [sys.executable, os.path.join(HERE, "peer_python.py"), path]}
     found = bench.measure(path, contenders, bench.options.slow_runs, bench.inputs.facts(path)["x_events"])
     bench.judge_ratio("python", f"{source}: Python json / program", found["python"], found["program"],
-                      (">=", 20 / ALL_ANALYSES))
+                      (">=", 20 / ALL_ANALYZES))
 
 
 def hta_folder(bench, path):
@@ -259,7 +259,7 @@ def case_hta(bench, source):
     for line in measured_run.text_of(os.path.join(bench.logs, "hta.out")).splitlines():
         if line.startswith("versions "):
             bench.versions["hta"] = line.removeprefix("versions ")
-    bench.judge_ratio("hta", f"{source}: HTA / program", found["hta"], found["program"], (">=", 60 / ALL_ANALYSES))
+    bench.judge_ratio("hta", f"{source}: HTA / program", found["hta"], found["program"], (">=", 60 / ALL_ANALYZES))
 
 
 def judge_peak(bench, case, what, peak_bytes, x_events, name_bytes):

@@ -312,7 +312,7 @@ enum ap_status harness_allocate(struct harness_allocator *allocator, uint64_t by
     return note_action(allocator, HARNESS_ALLOC, block->address, bytes, stream, frame, reterr);
 }
 
-/** @right goes into @left, its free or just freed neighbour. */
+/** @right goes into @left, its free or just freed neighbor. */
 static void merge(struct harness_allocator *allocator, struct harness_block *left, struct harness_block *right)
 {
     left->size_bytes += right->size_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * allocator.h - a caching allocator for device memory after PyTorch's scheme (c10/cuda/CUDACachingAllocator.cpp), expandable
  * segments off: requests are rounded to 512 bytes; those up to 1 MiB come from segments of 2 MiB, others from segments of 20
- * MiB or of multiples of 2 MiB; the smallest free block of the stream that is large enough is taken and split; neighbours
+ * MiB or of multiples of 2 MiB; the smallest free block of the stream that is large enough is taken and split; neighbors
  * merge when they are freed; when the device is full, whole free segments are given back and the request is tried again.
  *
  * Knows nothing of CUDA: the device is a table of functions. One thread. */
@@ -29,7 +29,7 @@ struct harness_frame {
 struct harness_block {
     uint64_t address, size_bytes, requested_bytes;
     bool allocated;
-    struct harness_block *previous, *next; /* neighbours in the segment */
+    struct harness_block *previous, *next; /* neighbors in the segment */
     struct harness_segment *segment;
     const struct harness_frame *frame;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * harness_clock.h - the times of a run, in one place so that a test can put a modelled clock there. */
+ * harness_clock.h - the times of a run, in one place so that a test can put a modeled clock there. */
 #ifndef HARNESS_CLOCK_H
 #define HARNESS_CLOCK_H
 

@@ -23,7 +23,7 @@ static void iterate(struct harness_run *run, struct harness_block *data, size_t 
 
 /** Kernels on two streams, each of a grid for half of the device. Planted: each waits for the one before on the other
  * stream. */
-void job_event_serialised(struct harness_run *run)
+void job_event_serialized(struct harness_run *run)
 {
     enum { PAIRS = 10 };
     const size_t count = (size_t)1 << 20;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The jobs that the scenarios run on the modelled GPU: each does what its settings say, and a scenario changes one of them.
+"""The jobs that the scenarios run on the modeled GPU: each does what its settings say, and a scenario changes one of them.
 
 Training is a small transformer under PyTorch's eager mode: DataLoader, copy of the batch, forward, loss, backward on the
 autograd thread, AdamW. Sizes are those of real models cut to few layers, so that kernels take from some to some hundred

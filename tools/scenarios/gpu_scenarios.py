@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Plant one cause each into a modelled GPU job, and write the trace with its truth.
+"""Plant one cause each into a modeled GPU job, and write the trace with its truth.
 
     gpu_scenarios.py [CAUSE]...      write fixtures/scenarios/CAUSE/ and CAUSE-healthy/ (all causes without arguments)
     gpu_scenarios.py --check         write them elsewhere and compare; exit 1 if anything differs
@@ -69,8 +69,8 @@ SCENARIOS = {
     "tiny-kernels": Scenario(
         Decoder, {"steps": 4}, {}, {"graph": True}, ["host-bound-small-ops"],
         "decoding launches hundreds of kernels of 2 to 4 us one by one; the twin replays them as one CUDA graph"),
-    "serialised-streams": Scenario(
-        Towers, {}, {"ordered": True}, {}, ["serialised-streams"],
+    "serialized-streams": Scenario(
+        Towers, {}, {"ordered": True}, {}, ["serialized-streams"],
         "an event makes each of two streams wait for the other, so that nothing runs side by side"),
     "low-occupancy-grid": Scenario(
         CustomKernel, {}, {"tiled": False}, {}, ["small-grids", "low-sm-efficiency"],
@@ -154,7 +154,7 @@ def truth(cause, planted, cost_ns):
             "made_by": "tools/scenarios/gpu_scenarios.py " + cause, "accept": scenario.accept if planted else [],
             "unit": "us",
             "planted_cost": round(cost_ns / 1000, 3) if planted else None,
-            "note": scenario.note + "; the cost is the difference of the two modelled windows"}
+            "note": scenario.note + "; the cost is the difference of the two modeled windows"}
 
 
 def built(cause):
@@ -208,7 +208,7 @@ def main():
         print("%d files written to %s" % (len(list(write(options.out, causes))), options.out))
         return 0
     found = list(differences(options.out, causes))
-    print("\n".join(found) if found else "modelled GPU scenarios are as generated")
+    print("\n".join(found) if found else "modeled GPU scenarios are as generated")
     return 1 if found else 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Small training and inference jobs on a modelled device: every tensor comes from the model of the caching allocator, every
+"""Small training and inference jobs on a modeled device: every tensor comes from the model of the caching allocator, every
 operator takes time on a simulated host and GPU. One run writes a snapshot and, on the same clock, a trace.
 
 What a job allocates, in which order and for how long, is what eager PyTorch would: outputs that backward needs stay until

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Modelled memory scenarios: a job with one planted cause, and its healthy twin.
+"""Modeled memory scenarios: a job with one planted cause, and its healthy twin.
 
     memory_scenarios.py [CAUSE...]               write them to fixtures/scenarios
     memory_scenarios.py --check                  compare with what is there; exit 1 if anything differs
@@ -116,7 +116,7 @@ def window(job):
 UNITS = {peak_reserved: "bytes", peak_active: "bytes", live_at_end: "bytes", window: "us"}
 MEASURES = {peak_reserved: "peaks of reserved memory", peak_active: "peaks of memory in use",
             live_at_end: "bytes live at the end",
-            window: "modelled windows"}
+            window: "modeled windows"}
 
 
 # ---- out of memory
@@ -710,7 +710,7 @@ def main():
     causes = options.cause or list(SCENARIOS)
     if options.check:
         found = list(differences(options.out, causes))
-        print("\n".join(found) if found else "modelled memory scenarios are as generated")
+        print("\n".join(found) if found else "modeled memory scenarios are as generated")
         return 1 if found else 0
     paths = [path for cause in causes
              for path in write(options.out, files_of(SCENARIOS[cause], Setup(**SCENARIOS[cause].setup)))

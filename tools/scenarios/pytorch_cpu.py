@@ -160,7 +160,7 @@ def write_scenario(name, planted, form, cost, options):
     if options.raw:
         trim.write_json(document, os.path.join(options.raw, directory + ".json"))
     document = trim.trim_trace(document, job.steps, least_frame_us=job.least_frame_us)
-    document = trim.anonymise(document, process_id)
+    document = trim.anonymize(document, process_id)
     found = trim.left_over(document)
     if found:
         sys.exit("%s: still names this machine: %s" % (directory, found[:5]))

@@ -345,7 +345,7 @@ def write_form(name, planted, paths, process_id, cost, options):
     if snapshot:
         documents["snapshot"] = trim.trim_snapshot(trim.read_json(snapshot), frames=4)
     for kind, document in documents.items():
-        document = trim.anonymise(document, process_id)
+        document = trim.anonymize(document, process_id)
         found = trim.left_over(document)
         if found:
             sys.exit("%s: still names this machine: %s" % (directory, found[:5]))

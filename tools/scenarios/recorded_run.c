@@ -22,7 +22,7 @@
 #include "analyze_profile/record.h"
 
 #define BATCH 48
-#define INPUTS 3072 /* an image of 32 x 32 in three colours */
+#define INPUTS 3072 /* an image of 32 x 32 in three colors */
 #define HIDDEN 384
 #define CLASSES 10
 #define WARM_UP 2
@@ -186,7 +186,7 @@ static void store_images(size_t batch_count)
         die("cannot store the images");
 }
 
-/* Read, scale down, normalise, image by image: what a loader does. */
+/* Read, scale down, normalize, image by image: what a loader does. */
 static void load_batch(struct batch *batch, size_t number)
 {
     uint8_t *pixels = allocate(IMAGE_BYTES, "image");

@@ -208,7 +208,7 @@ def public_path(path):
     return PUBLIC_FOLDER + "/" + path.rpartition("/")[2]
 
 
-def anonymise_text(text, names=None):
+def anonymize_text(text, names=None):
     """text: one string of the document. Absolute paths of three parts and more lose their folders."""
     text = re.sub(r"(?<![\w.:/])(?:/[\w.+@-]+){2,}", lambda match: public_path(match[0]), text)
     for name in names if names is not None else machine_names():
@@ -221,7 +221,7 @@ def machine_names():
     return sorted(name for name in names if len(name) > 3 and name != "root")
 
 
-def anonymise(document, process_id=None, names=None):
+def anonymize(document, process_id=None, names=None):
     def of_process(value):
         return PUBLIC_PROCESS_ID if process_id is not None and value in (process_id, str(process_id)) else value
 
@@ -233,7 +233,7 @@ def anonymise(document, process_id=None, names=None):
         if isinstance(value, list):
             return [walk(item) for item in value]
         if isinstance(value, str):
-            value = anonymise_text(value, names)
+            value = anonymize_text(value, names)
             return re.sub(r"\b%s\b" % process_id, str(PUBLIC_PROCESS_ID), value) if process_id is not None else value
         return value
     return walk(document)
@@ -266,7 +266,7 @@ def main():
     else:
         document = trim_trace(document, options.steps, options.skip, options.keep_all, options.keep_shapes,
                               options.min_frame_us)
-    document = anonymise(document, options.pid)
+    document = anonymize(document, options.pid)
     found = left_over(document)
     if found:
         sys.exit("%s: still names a machine: %s" % (options.source, ", ".join(found[:5])))

@@ -37,7 +37,7 @@ enum ap_path_edge {
 struct ap_path_piece {
     int64_t start_ns;
     uint32_t at;        /* host: the track; else the row of GPU work, for a gap the one after it; AP_NO_ROW = none */
-    uint8_t path_class; /* host: cpu_bound until the rows of the thread are looked at, or synchronisation */
+    uint8_t path_class; /* host: cpu_bound until the rows of the thread are looked at, or synchronization */
     bool host;
 };
 

@@ -121,7 +121,7 @@ static uint8_t category_of_call(struct search *search, enum ap_call_kind kind, c
     return (uint8_t)category_of(search, chain, call, copy);
 }
 
-/* A copy that blocks and the synchronisation behind it, in one operator, are one wait. */
+/* A copy that blocks and the synchronization behind it, in one operator, are one wait. */
 static bool join(struct search *search, struct ap_wait *last, uint32_t call, enum ap_call_kind kind)
 {
     enum ap_call_kind last_kind = ap_call_kind_of(search->kinds, search->trace, last->row);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * waits.h - every call in which the host waits for a device: synchronisations, copies that block, allocation. And what each
+ * waits.h - every call in which the host waits for a device: synchronizations, copies that block, allocation. And what each
  * of them cost the device. */
 #ifndef AP_WAITS_H
 #define AP_WAITS_H
@@ -15,7 +15,7 @@ enum ap_sync_category {
 };
 
 struct ap_wait {
-    uint32_t row; /* the call; of a copy and the synchronisation that follows it in one operator, the longer */
+    uint32_t row; /* the call; of a copy and the synchronization that follows it in one operator, the longer */
     uint8_t category;
     bool at_end; /* nothing was launched on the device afterwards */
     int64_t device;

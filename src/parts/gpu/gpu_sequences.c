@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gpu_sequences.c - short kernels that follow each other again and again in the same order: what a compiler or a fused
  * kernel could do in one. A run is a row of consecutive kernels on one stream that are short, that each read and write
- * memory once (elementwise, reduction, normalisation, copy) and that leave less than 10 us between them.
+ * memory once (elementwise, reduction, normalization, copy) and that leave less than 10 us between them.
  *
  * Sequences of 2 to 8 kernels are counted length by length, in a table of bounded size: one of n kernels can only be
  * frequent where its first and its last n - 1 are. Then each run is cut, from its start on, into the longest frequent

@@ -22,7 +22,7 @@ struct copy_work {
     struct ap_host_chains chains;
     struct ap_gpu_cover others;    /* kernels and memsets that are no copies */
     struct ap_row_set op_counted;  /* operators whose time is in a sum already */
-    struct ap_row_set waiting_ops; /* rows with a synchronisation directly in them */
+    struct ap_row_set waiting_ops; /* rows with a synchronization directly in them */
     struct ap_per_step per_step;
     int64_t window_ns; /* of the devices */
     struct ap_cause *causes;

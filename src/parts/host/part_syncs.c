@@ -65,7 +65,7 @@ static enum ap_status charge_to_step_end(struct ap_waits *waits, const struct ap
     return AP_OK;
 }
 
-/* A synchronisation at the end of the recording is the profiler's or the program's last: it holds up nothing. */
+/* A synchronization at the end of the recording is the profiler's or the program's last: it holds up nothing. */
 static bool counts(const struct ap_wait *wait)
 {
     return !wait->at_end || ap_wait_is_allocation(wait);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * memory.segment_map: what a picture of the segments is drawn from. Each segment is a row of runs from its start to its end;
- * a run is made of neighbouring blocks of one state or, where a segment has too many of those, of neighbours of any state.
+ * a run is made of neighboring blocks of one state or, where a segment has too many of those, of neighbors of any state.
  */
 #include "snapshot_part.h"
 #include "sort.h"

@@ -101,7 +101,7 @@ static enum bound choose_seen(const int64_t *part_ns, int64_t dur_ns)
     return leads ? seen : BOUND_queue;
 }
 
-/* Kernel time in families that do few operations for each byte: elementwise, reductions, normalisations, copies. */
+/* Kernel time in families that do few operations for each byte: elementwise, reductions, normalizations, copies. */
 static double memory_bound_ratio(const struct ap_part_context *context)
 {
     double memory_ns = 0, all_ns = 0;
@@ -265,7 +265,7 @@ static void add_verdict(struct ap_part_context *context, struct ap_model *model,
 /* ---- symptoms ---- */
 
 struct symptom {
-    const char *id, *title, *metric;
+    const char *id, *title, *figure;
     double threshold;
     bool above; /* the symptom is a value above the threshold */
 };
@@ -277,7 +277,7 @@ static void add_symptom(const struct symptom *symptom, bool known, double value,
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_string(model, row, "id", symptom->id);
     ap_add_string(model, row, "title", symptom->title);
-    ap_add_string(model, row, "metric", symptom->metric);
+    ap_add_string(model, row, "metric", symptom->figure);
     ap_add_known_ratio(model, row, "value", known, value);
     ap_add_ratio(model, row, "threshold", symptom->threshold);
     ap_add_known_bool(model, row, "present", known,

@@ -56,8 +56,8 @@ struct ap_text ap_html_label(struct ap_text name);
 void ap_html_number(struct html *html, double number);
 /** One value as it reads well: 1.25 ms, 3.4 GiB, 39.6 %; a dash where it is not known. Texts as ap_html_text. */
 void ap_html_value(struct html *html, const struct ap_value *value);
-/** The same for a value whose @metric, not its key, tells a share from a quotient. */
-void ap_html_measure(struct html *html, const struct ap_value *value, struct ap_text metric);
+/** The same for a value whose @figure, not its key, tells a share from a quotient. */
+void ap_html_measure(struct html *html, const struct ap_value *value, struct ap_text figure);
 /** Markup of ours with values of @of in it, NULL = of the model:
  *    {v path}  a value as it reads well      {n path}  a name as code    {t path}  text
  *    {p path}  a sentence                    {c path}  a table's cell, to be sorted by */

@@ -160,7 +160,7 @@ bool ap_html_figures(struct doc *doc, const char *title, const struct doc_figure
         if (!any)
             ap_html_string(
                 html, "<div class=\"t\" tabindex=\"0\"><table class=\"figures\">\n<thead><tr><th scope=\"col\">Figure</th>"
-                      "<th scope=\"col\" class=\"r\">Value</th><th scope=\"col\">Metric</th></tr></thead>\n<tbody>\n");
+                      "<th scope=\"col\" class=\"r\">Value</th><th scope=\"col\">Path</th></tr></thead>\n<tbody>\n");
         any = true;
         ap_html_string(html, "<tr><th scope=\"row\">");
         ap_html_text(html, ap_text_of(figures[i].title), SIZE_MAX);

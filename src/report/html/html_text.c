@@ -144,14 +144,14 @@ void ap_html_value(struct html *html, const struct ap_value *value)
     ap_html_text(html, (struct ap_text){ text, bytes }, sizeof(text));
 }
 
-void ap_html_measure(struct html *html, const struct ap_value *value, struct ap_text metric)
+void ap_html_measure(struct html *html, const struct ap_value *value, struct ap_text figure)
 {
     if (!value) {
         ap_html_string(html, "–");
         return;
     }
     struct ap_value named = *value;
-    named.key = metric;
+    named.key = figure;
     ap_html_value(html, &named);
 }
 

@@ -117,7 +117,7 @@ static bool write_figures(struct doc *doc, const char *title, const struct doc_f
             continue;
         if (!any && title)
             ap_doc_heading(doc, title);
-        ap_out_format(out_of(doc), "%s| %s | ", any ? "" : "\n| Figure | Value | Metric |\n| :--- | ---: | :--- |\n",
+        ap_out_format(out_of(doc), "%s| %s | ", any ? "" : "\n| Figure | Value | Path |\n| :--- | ---: | :--- |\n",
                       figures[i].title);
         any = true;
         ap_doc_value(doc, value, ap_text_of(figures[i].path), FORM_FULL);

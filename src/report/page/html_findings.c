@@ -149,21 +149,21 @@ static void write_evidence(struct html *html, const struct ap_value *finding)
     const struct ap_value *evidence = ap_value_first(member(finding, "evidence"));
     bool any = false;
     for (; evidence; evidence = evidence->next) {
-        struct ap_text metric = ap_text_member(evidence, "metric");
+        struct ap_text figure = ap_text_member(evidence, "metric");
         const struct ap_value *value = member(evidence, "value");
         if (!value || value->type == AP_VALUE_NULL)
             continue; /* one side of an "or", which did not decide */
         if (!any)
             ap_html_string(
-                html, "<div class=\"t\" tabindex=\"0\"><table>\n<thead><tr><th scope=\"col\">Metric</th><th scope=\"col\" "
+                html, "<div class=\"t\" tabindex=\"0\"><table>\n<thead><tr><th scope=\"col\">Path</th><th scope=\"col\" "
                       "class=\"r\">Measured</th><th scope=\"col\" class=\"r\">Threshold</th></tr></thead>\n<tbody>\n");
         any = true;
         ap_html_string(html, "<tr><th scope=\"row\">");
-        ap_html_name(html, metric);
+        ap_html_name(html, figure);
         ap_html_string(html, "</th><td class=\"r\">");
-        ap_html_measure(html, value, metric);
+        ap_html_measure(html, value, figure);
         ap_html_string(html, "</td><td class=\"r\">");
-        ap_html_measure(html, member(evidence, "threshold"), metric);
+        ap_html_measure(html, member(evidence, "threshold"), figure);
         ap_html_string(html, "</td></tr>\n");
     }
     if (any)

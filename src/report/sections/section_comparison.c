@@ -78,7 +78,7 @@ static void write_figures(struct doc *doc, const char *title, const char *path, 
 {
     static const struct doc_column columns[] = { NAME(NULL, "Figure"), NUMBER(NULL, "Before"),
                                                  NUMBER(NULL, "Now"),  NUMBER(NULL, "Difference"),
-                                                 NAME(NULL, "Change"), NAME(NULL, "Compared metric") };
+                                                 NAME(NULL, "Change"), NAME(NULL, "Compared figure") };
     const struct ap_value *row = ap_value_first(ap_doc_at(doc, path));
     if (!row)
         return;

@@ -123,7 +123,7 @@ static void write_places(struct doc *doc, const struct ap_value *finding)
 
 static void write_evidence(struct doc *doc, const struct ap_value *finding)
 {
-    static const struct doc_column columns[] = { NAME(NULL, "Metric"), NUMBER(NULL, "Measured"), NUMBER(NULL, "Threshold") };
+    static const struct doc_column columns[] = { NAME(NULL, "Path"), NUMBER(NULL, "Measured"), NUMBER(NULL, "Threshold") };
     static const char *const keys[] = { "value", "threshold" };
     const struct ap_value *evidence = ap_value_first(ap_value_member(finding, "evidence"));
     if (!evidence)

@@ -116,7 +116,7 @@ static const struct doc_part sync_parts[] = {
                  PLACE("worst."))),
 };
 
-const struct doc_section ap_section_syncs = { .title = "Synchronisation",
+const struct doc_section ap_section_syncs = { .title = "Synchronization",
                                               .if_any = { "sync" },
                                               .parts = COUNTED(sync_parts) };
 

@@ -81,7 +81,7 @@ static void write_oom(struct doc *doc, const struct ap_value *oom)
     write_holders(doc, ap_value_member(oom, "filled_by"));
     if (hole || ap_text_is(ap_text_member(release, "way"), "whole segments")) {
         ap_doc_tell(doc, release, ". It would have passed with {f allocations} allocations released before (");
-        ap_doc_say(doc, hole ? "neighbours in one segment):" : "whole segments):");
+        ap_doc_say(doc, hole ? "neighbors in one segment):" : "whole segments):");
         write_holders(doc, ap_value_member(release, "largest"));
     }
     ap_doc_say(doc, ".");

@@ -33,7 +33,7 @@ static void write_share(struct doc *doc, const char *of, const char *part)
     }
 }
 
-static void write_metric(struct doc *doc, const char *path)
+static void write_figure(struct doc *doc, const char *path)
 {
     ap_doc_begin(doc, DOC_CELL);
     ap_doc_say(doc, "`split.");
@@ -51,7 +51,7 @@ static void write_part(struct doc *doc, const char *key, const char *title, bool
     if (has_steady)
         write_share(doc, "steady", key);
     (void)snprintf(path, sizeof(path), "*.%s", key);
-    write_metric(doc, path);
+    write_figure(doc, path);
     ap_doc_end(doc, DOC_ROW);
 }
 
@@ -65,7 +65,7 @@ static void write_sum(struct doc *doc, bool has_steady)
         write_number_cell(doc, "split.steady.dur_us");
         ap_doc_cell(doc, NULL, "–");
     }
-    write_metric(doc, "*.dur");
+    write_figure(doc, "*.dur");
     ap_doc_end(doc, DOC_ROW);
 }
 
@@ -80,9 +80,9 @@ static void write_parts(struct doc *doc)
     };
     static const struct doc_column both[] = { NAME(NULL, "Part"),    NUMBER(NULL, "Window (us)"),
                                               NUMBER(NULL, "Share"), NUMBER(NULL, "Steady steps (us)"),
-                                              NUMBER(NULL, "Share"), NAME(NULL, "Metric") };
+                                              NUMBER(NULL, "Share"), NAME(NULL, "Path") };
     static const struct doc_column one[] = { NAME(NULL, "Part"), NUMBER(NULL, "Window (us)"), NUMBER(NULL, "Share"),
-                                             NAME(NULL, "Metric") };
+                                             NAME(NULL, "Path") };
     bool has_steady = ap_doc_known(doc, "split.steady");
     if (!has_gpu(doc))
         return;
@@ -138,14 +138,14 @@ static void write_cause(struct doc *doc, const char *key, const struct cause *ca
     write_share(doc, key, cause->id);
     ap_doc_cell(doc, NULL, cause->meaning);
     (void)snprintf(path, sizeof(path), "%s.%s", key, cause->id);
-    write_metric(doc, path);
+    write_figure(doc, path);
     ap_doc_end(doc, DOC_ROW);
 }
 
 static void write_causes(struct doc *doc)
 {
     static const struct doc_column columns[] = { NAME(NULL, "Cause"), NUMBER(NULL, "Time (us)"), NUMBER(NULL, "Share"),
-                                                 NAME(NULL, "What it is"), NAME(NULL, "Metric") };
+                                                 NAME(NULL, "What it is"), NAME(NULL, "Path") };
     const char *key = has_gpu(doc) ? "judged.idle_causes" : "judged.host_states";
     const struct cause *order[AP_COUNT_OF(causes)];
     size_t count =

@@ -20,13 +20,13 @@
 struct screen {
     struct ap_out out;
     const struct ap_value *root;
-    bool colour;
+    bool color;
     size_t width, lines, used;
 };
 
 static void set(struct screen *screen, const char *attributes)
 {
-    if (screen->colour)
+    if (screen->color)
         ap_out_format(&screen->out, "\033[%sm", attributes);
 }
 
@@ -138,13 +138,13 @@ static void write_head(struct screen *screen)
 
 /* ---- findings ---- */
 
-static const char *colour_of(struct ap_text severity)
+static const char *color_of(struct ap_text severity)
 {
-    static const char *const colours[AP_SEVERITY_COUNT_] = {
+    static const char *const colors[AP_SEVERITY_COUNT_] = {
         [AP_SEVERITY_critical] = "1;31", [AP_SEVERITY_high] = "31", [AP_SEVERITY_medium] = "33",
         [AP_SEVERITY_low] = "36",        [AP_SEVERITY_info] = "2",
     };
-    return colours[ap_severity_of(severity)];
+    return colors[ap_severity_of(severity)];
 }
 
 static void write_finding(struct screen *screen, const struct ap_value *finding, size_t number)
@@ -155,7 +155,7 @@ static void write_finding(struct screen *screen, const struct ap_value *finding,
                    title = ap_text_member(finding, "title");
     ap_headline_gain(finding, gain);
     ap_out_format(&screen->out, "%3zu. ", number);
-    set(screen, colour_of(severity));
+    set(screen, color_of(severity));
     size_t columns = ap_out_visible(&screen->out, severity, SEVERITY_COLUMNS);
     set(screen, "0");
     for (; columns <= SEVERITY_COLUMNS; columns++)
@@ -215,7 +215,7 @@ static void write_foot(struct screen *screen, const struct ap_summary_options *o
 enum ap_status ap_write_summary(const struct ap_model *model, const struct ap_summary_options *options, struct ap_sink sink,
                                 struct ap_error *reterr)
 {
-    struct screen screen = { .root = &model->root, .colour = options->colour };
+    struct screen screen = { .root = &model->root, .color = options->color };
     screen.width = options->width ? options->width : 80;
     screen.width = screen.width < MIN_WIDTH ? MIN_WIDTH : screen.width;
     screen.lines = options->lines ? options->lines : 24;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * chart_svg.h - pictures in the HTML report: a figure with its sentence, shapes, axes, legends. Shapes take their colours
+ * chart_svg.h - pictures in the HTML report: a figure with its sentence, shapes, axes, legends. Shapes take their colors
  * by class, never by style, and a class is always a word of ours. */
 #ifndef AP_CHART_SVG_H
 #define AP_CHART_SVG_H

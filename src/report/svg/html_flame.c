@@ -11,7 +11,7 @@
 #define MOST_NODES 3000
 #define LEAST_WIDTH 0.2
 #define CHARACTER 6.4
-#define COLOURS 8
+#define COLORS 8
 #define MOST_TOP 20
 
 struct node {
@@ -75,12 +75,12 @@ static void place_nodes(struct flame *flame)
     }
 }
 
-static unsigned colour_of(struct ap_text name)
+static unsigned color_of(struct ap_text name)
 {
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < name.bytes; i++)
         hash = (hash ^ (unsigned char)name.data[i]) * 16777619u;
-    return (hash >> 13) % COLOURS;
+    return (hash >> 13) % COLORS;
 }
 
 static void draw_node(struct html *html, const struct flame *flame, const struct node *node)
@@ -96,7 +96,7 @@ static void draw_node(struct html *html, const struct flame *flame, const struct
     ap_html_string(html, ", ");
     ap_html_count(html, count);
     ap_html_format(html, node->width < 3 ? " %s</title><rect class=\"f%u\"" : " %s</title><rect class=\"cell f%u\"",
-                   flame->kind->things, colour_of(node->name));
+                   flame->kind->things, color_of(node->name));
     ap_svg_position(html, "x", node->x);
     ap_svg_position(html, "width", node->width);
     ap_html_format(html, " y=\"%.0f\" height=\"%.0f\"/>", y, ROW_HEIGHT);

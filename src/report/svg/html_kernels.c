@@ -5,8 +5,8 @@
 #include "poison.h"
 
 #define MAP_HEIGHT 360.0
-#define COLOURS 7                   /* no two families look alike */
-#define MOST_FAMILIES (COLOURS + 1) /* the last is the rest, in a grey of its own */
+#define COLORS 7                   /* no two families look alike */
+#define MOST_FAMILIES (COLORS + 1) /* the last is the rest, in a gray of its own */
 #define MOST_KERNELS 64
 #define CHARACTER 6.6
 
@@ -23,7 +23,7 @@ struct kernel {
 struct family {
     struct ap_text name;
     int64_t dur_ns;
-    char colour;
+    char color;
     bool is_rest;
 };
 
@@ -104,7 +104,7 @@ static void add_rest(struct map *map, int64_t rest_ns, bool has_families)
     for (; at > 0 && map->families[at - 1].dur_ns < rest_ns; at--)
         map->families[at] = map->families[at - 1];
     map->families[at] = (struct family){ has_families ? AP_TEXT("other and smaller families") : AP_TEXT("other"), rest_ns,
-                                         '0' + COLOURS, true };
+                                         '0' + COLORS, true };
     map->family_count++;
 }
 
@@ -119,7 +119,7 @@ static void list_families(struct map *map, const struct ap_value *families)
         if (ns <= 0)
             continue;
         map->whole_ns = ap_html_sum(map->whole_ns, ns);
-        if (unknown || map->family_count == COLOURS) {
+        if (unknown || map->family_count == COLORS) {
             rest_ns = ap_html_sum(rest_ns, ns);
             rest_has_families |= !unknown;
         } else {
@@ -177,7 +177,7 @@ static void write_label(struct html *html, const char *class, struct ap_text tex
 static void draw_kernel(struct html *html, const struct map *map, const struct kernel *kernel, const struct area *area)
 {
     char class[] = "cell t0";
-    class[6] = map->families[kernel->family].colour;
+    class[6] = map->families[kernel->family].color;
     ap_svg_rect_open(html, class, area->x, area->y, area->width, area->height);
     ap_html_text(html, kernel->family_name, 60);
     ap_html_string(html, ", ");
@@ -229,7 +229,7 @@ static void write_family_legend(struct html *html, const struct map *map)
     ap_legend_begin(html);
     for (size_t i = 0; i < map->family_count; i++) {
         char class[] = "t0";
-        class[1] = map->families[i].colour;
+        class[1] = map->families[i].color;
         ap_legend_item(html, class, "");
         ap_html_text(html, map->families[i].name, 60);
         ap_legend_time(html, map->families[i].dur_ns, map->whole_ns);
@@ -250,7 +250,7 @@ static void write_kernel_map(struct html *html)
     ap_figure_begin(html, "kernel-map", "GPU kernels by family");
     ap_html_time(html, map.whole_ns);
     ap_html_string(
-        html, " of kernel time; each area is as large as its kernel's total, families have one colour. Largest family: ");
+        html, " of kernel time; each area is as large as its kernel's total, families have one color. Largest family: ");
     ap_html_text(html, map.families[0].name, 60);
     ap_html_string(html, ". The report has the table under GPU, Kernels by total time.");
     ap_figure_body(html);

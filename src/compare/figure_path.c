@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "metric_path.h"
+#include "figure_path.h"
 
 #include <math.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void descend(struct folding *folding, const struct ap_value *value, struc
     }
 }
 
-const struct ap_value *ap_metric_fold(const struct ap_value *root, struct ap_text path)
+const struct ap_value *ap_figure_fold(const struct ap_value *root, struct ap_text path)
 {
     struct folding folding = { .list_count = 0 };
     descend(&folding, root, path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * recognise.c - is a file a trace, a snapshot or a report of ours? Told by the first member that only one of them has. */
+ * recognize.c - is a file a trace, a snapshot or a report of ours? Told by the first member that only one of them has. */
 #include "analyze_profile/analyze_profile.h"
 #include "input.h"
 #include "json_reader.h"
@@ -54,12 +54,12 @@ static enum ap_status look(struct ap_json_reader *json, enum ap_artifact *ret_ar
     return AP_OK;
 }
 
-enum ap_status ap_recognise(const char *path, enum ap_artifact *ret_artifact, struct ap_error *reterr)
+enum ap_status ap_recognize(const char *path, enum ap_artifact *ret_artifact, struct ap_error *reterr)
 {
-    return ap_recognise_opened(path, NULL, ret_artifact, reterr);
+    return ap_recognize_opened(path, NULL, ret_artifact, reterr);
 }
 
-enum ap_status ap_recognise_opened(const char *path, const struct ap_opener *opener, enum ap_artifact *ret_artifact,
+enum ap_status ap_recognize_opened(const char *path, const struct ap_opener *opener, enum ap_artifact *ret_artifact,
                                    struct ap_error *reterr)
 {
     struct ap_gate gate;

@@ -382,6 +382,12 @@ def check_formats(tap, program):
     text = program.text(TRAINING, "--format", "text")
     tap.same([len(text.split("\n")) <= 25, max(map(len, text.split("\n"))) <= 80, "\033" in text], [True, True, False],
              "--format text is one screen, without colors")
+    with tempfile.TemporaryDirectory() as folder:
+        nameless, document = os.path.join(folder, "t.json"), load(TRAINING)
+        document["deviceProperties"][0]["name"] = ""
+        with open(nameless, "w", encoding="utf-8") as file:
+            json.dump(document, file, default=float)
+        tap.same("\nGPU: busy " in program.text(nameless, "--format", "text"), True, "an empty name is no name of a device")
     for arguments in (("--table", "kernels", "--format", "md"), ("--format", "csv"), ("--where", "a = 1"), ("--limit", "1"),
                       ("--table", "kernels", "--around", "row:1"), ("--summary-tokens", "900", "--format", "json"),
                       ("--format", "xml"),

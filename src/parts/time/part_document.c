@@ -97,7 +97,8 @@ static void add_device(const struct ap_trace *trace, const struct ap_device_prop
                        struct ap_value *row)
 {
     add_known(model, row, "id", device->id);
-    ap_add_name(trace, model, row, "name", device->name.id);
+    struct ap_text name = ap_trace_text(trace, device->name.id);
+    ap_add_known_text(model, row, "name", name.bytes > 0, name); /* drivers of early HIP give an empty one */
     ap_add_known_bytes(model, row, "memory_bytes", device->memory_bytes >= 0, device->memory_bytes);
     add_known(model, row, "sm_count", device->sm_count);
     ap_add_known_number(model, row, "compute_capability", device->compute_major >= 0 && device->compute_minor >= 0,

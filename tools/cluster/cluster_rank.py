@@ -15,8 +15,8 @@ QUEUE_LIMIT = 1024
 HIDDEN, BUCKETS = 4096, 4
 NETWORK_BYTES_PER_US, NVLINK_BYTES_PER_US, PAIR_BYTES_PER_US = 160_000, 300_000, 90_000
 
-# us: time of the kernel for the tokens of a plain batch; dims: in tokens (0 stands for them) and sizes; node: its name in the
-# backward pass; split: whether a tensor group shares the work; summed: the pass in which the group sums up its result.
+# us: time of the kernel for the tokens of a plain batch; dims: in tokens (0 stands for them) and sizes; node: its name
+# in the backward pass; split: whether a tensor group shares the work; summed: the pass in which it sums up the result.
 Op = namedtuple("Op", "name kernel us dims node split summed", defaults=[""])
 GEMM = ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_"
         "execute_segment_k_off_kernel__5x_cublas")

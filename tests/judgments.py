@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the program says of real files and of recorded jobs, against what an expert reads in them: judgments.py --program PROGRAM.
+"""What the program says of real files and of recorded jobs, against what an expert reads: judgments.py --program PROGRAM.
 
-The readings lie beside the folder of traces (AP_TRACES): ../reference/judgments*.json, scored by ../tools/score_judgments.py.
-Where one of these is missing the test is skipped. The floors are a little below what was reached when they were set: a change
-that loses more has to say why. Prints TAP."""
+The readings lie beside the folder of traces (AP_TRACES): ../reference/judgments*.json; ../tools/score_judgments.py scores.
+Where one of these is missing the test is skipped. The floors are a little below what was reached when they were set: a
+change that loses more has to say why. Prints TAP."""
 import argparse
 import json
 import os
@@ -35,8 +35,8 @@ def check(tap, program, score, readings, traces):
         return
     cases, floor = result["cases"], FLOORS[readings.name]
     lost = [f"{case['id']}: {case['points']} points, says {case['first']}" for case in cases if case["points"] < 2]
-    tap.check(f"{readings.name}: at least {floor} % of the points of {len(cases)} readings", [] if cases and result["percent"] >= floor
-              else [f"{result['percent']} %", *lost])
+    tap.check(f"{readings.name}: at least {floor} % of the points of {len(cases)} readings",
+              [] if cases and result["percent"] >= floor else [f"{result['percent']} %", *lost])
     for key, claim in (("trap", "no trap stands first"), ("wrong_verdict", "no verdict is wrong"),
                        ("alarms", "no alarm on a healthy run")):
         tap.check(f"{readings.name}: {claim}", [f"{case['id']}: {case['first']} | {case['verdict']} | {case['alarms']}"
@@ -46,18 +46,19 @@ def check(tap, program, score, readings, traces):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--program", required=True)
-    parser.add_argument("--traces", type=Path, default=Path(os.environ["AP_TRACES"]) if os.environ.get("AP_TRACES") else None)
+    parser.add_argument("--traces", type=Path, help="AP_TRACES by default")
     options = parser.parse_args()
+    traces = options.traces or (Path(os.environ["AP_TRACES"]) if os.environ.get("AP_TRACES") else None)
     tap = Tap()
     for name in FLOORS:
-        beside = options.traces.resolve().parent if options.traces else None
+        beside = traces.resolve().parent if traces else None
         score, readings = (beside / "tools" / "score_judgments.py", beside / "reference" / name) if beside else (None, None)
         missing = "AP_TRACES, the folder of sample traces" if not beside else next(
-            (str(path) for path in (options.traces, score, readings) if not path.exists()), None)
+            (str(path) for path in (traces, score, readings) if not path.exists()), None)
         if missing:
             tap.skip(f"{name}: the expert's readings", f"{missing} is not there")
         else:
-            check(tap, options.program, score, readings, options.traces)
+            check(tap, options.program, score, readings, traces)
     return tap.done()
 
 

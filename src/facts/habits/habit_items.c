@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT
+ * The items of a thread: see habit_items.h. What lies within an item is looked at on the way. */
+#include <string.h>
+
+#include "habit_items.h"
+#include "tensor_dims.h"
+
+#include "poison.h"
+
+static const char *const words[AP_WORD_COUNT] = {
+    [AP_WORD_NODE] = "autograd::engine::evaluate_function*",
+    [AP_WORD_HEAVY] =
+        "aten::linear|aten::conv1d|aten::conv2d|aten::conv3d|aten::matmul|aten::mm|aten::bmm|aten::addmm|aten::einsum|"
+        "aten::scaled_dot_product_attention|aten::lstm|aten::gru|aten::_native_multi_head_attention|"
+        "aten::_transformer_encoder_layer_fwd",
+    /* that no formula of a backward node calls */
+    [AP_WORD_FORWARD] =
+        "aten::linear|aten::conv1d|aten::conv2d|aten::conv3d|aten::layer_norm|aten::batch_norm|aten::group_norm|"
+        "aten::rms_norm|aten::gelu|aten::silu|aten::relu|aten::relu_|aten::dropout|aten::embedding|"
+        "aten::scaled_dot_product_attention",
+    /* of layers: a model repeats these by design */
+    [AP_WORD_MODEL] =
+        "aten::linear|aten::conv1d|aten::conv2d|aten::conv3d|aten::layer_norm|aten::batch_norm|aten::group_norm|"
+        "aten::rms_norm|aten::embedding|aten::scaled_dot_product_attention|aten::lstm|aten::gru|"
+        "aten::_transformer_encoder_layer_fwd|aten::_native_multi_head_attention",
+    [AP_WORD_CONSTANT] = "aten::ones|aten::zeros|aten::full|aten::arange|aten::triu|aten::tril|aten::eye|aten::linspace|"
+                         "aten::triu_indices|aten::tril_indices",
+    [AP_WORD_OF_CONSTANT] =
+        "aten::to|aten::masked_fill|aten::masked_fill_|aten::expand|aten::repeat|aten::unsqueeze|aten::view|"
+        "aten::reshape|aten::logical_not|aten::bitwise_not|aten::lt|aten::gt|aten::le|aten::ge|aten::eq|"
+        "aten::where|aten::outer|aten::cos|aten::sin|aten::pow|aten::reciprocal|aten::contiguous|aten::fill_|"
+        "aten::zero_|aten::transpose|aten::t|aten::permute|aten::sub|aten::rsub|aten::abs|aten::neg|aten::mul|"
+        "aten::div|aten::cat|aten::slice|aten::lift_fresh|aten::detach_|aten::add|aten::empty",
+    /* that computing with data seldom follows, where nothing tells whether a node was made */
+    [AP_WORD_OF_CONSTANT_ALONE] =
+        "aten::to|aten::expand|aten::repeat|aten::unsqueeze|aten::view|aten::logical_not|aten::bitwise_not|"
+        "aten::lt|aten::gt|aten::le|aten::ge|aten::eq|aten::outer|aten::cos|aten::sin|aten::pow|"
+        "aten::reciprocal|aten::fill_|aten::zero_|aten::lift_fresh|aten::detach_|aten::empty",
+    [AP_WORD_COLLECTIVE] = "c10d::*|gloo:*|nccl:*|_c10d_functional::*",
+    [AP_WORD_NORM] = "aten::linalg_vector_norm|aten::norm|aten::_foreach_norm",
+    [AP_WORD_SCALAR] = "aten::item|aten::is_nonzero|aten::_local_scalar_dense",
+    [AP_WORD_COPY] = "aten::clone|aten::copy_|aten::_to_copy|aten::contiguous",
+    [AP_WORD_NO_WORK] =
+        "aten::detach|aten::detach_|detach|aten::to|aten::empty|aten::empty_like|aten::empty_strided|aten::set_|"
+        "aten::alias|aten::result_type|aten::resize_|aten::new_empty|aten::new_empty_strided|aten::is_pinned|aten::"
+        "requires_grad_",
+    [AP_WORD_VIEW] =
+        "aten::view|aten::reshape|aten::permute|aten::transpose|aten::t|aten::expand|aten::unsqueeze|aten::squeeze|"
+        "aten::as_strided|aten::_unsafe_view|aten::resolve_conj|aten::resolve_neg|aten::matmul|aten::einsum|"
+        "aten::linear|aten::_reshape_alias|aten::broadcast_tensors|aten::alias|aten::detach",
+    [AP_WORD_PRODUCT] = "aten::mm|aten::bmm",
+    [AP_WORD_DROPOUT] = "aten::dropout|aten::dropout_|aten::native_dropout|aten::feature_dropout|aten::alpha_dropout",
+    [AP_WORD_OPTIMIZER] = "Optimizer.step#*",
+    [AP_WORD_LOADER] = "enumerate(DataLoader)*",
+    [AP_WORD_WORKERS] = "enumerate(DataLoader)#_MultiProcessing*",
+};
+#define LOOKED_AT (1u << 31)
+
+#define MOST_NODES_OPEN 32
+#define FUSED_NEEDS (7.0 / 19) /* tensors that Adam reads and writes when fused, and one operator after the other */
+#define ORDER_GAIN 4.0         /* so many times less arithmetic in another order */
+
+struct product {
+    double batch, rows, inner, columns; /* of the last product; batch 0 = none */
+    int64_t dur_ns;
+    uint32_t row;
+};
+
+uint32_t ap_habit_words_of(struct ap_habit_rows *rows, uint32_t row)
+{
+    uint32_t name = rows->trace->events.name[row];
+    if (!rows->words_of[name])
+        rows->words_of[name] = LOOKED_AT | (uint32_t)ap_name_patterns_all(&rows->patterns, ap_trace_text(rows->trace, name));
+    return rows->words_of[name];
+}
+
+bool ap_habit_is_operator(const struct ap_habit_rows *rows, uint32_t row)
+{
+    return ap_row_is_of(rows->trace, row, 1u << AP_KIND_operator);
+}
+
+static ap_link_key sequence_of(const struct ap_habit_rows *rows, uint32_t row)
+{
+    const struct ap_op_detail *op = ap_habit_is_operator(rows, row) ? ap_row_op(rows->trace, row) : NULL;
+    return op && !op->forward_thread ? op->sequence : 0;
+}
+
+/* ---- the nodes of the backward pass ---- */
+
+static enum ap_status find_nodes(struct ap_habit_rows *rows, struct ap_error *reterr)
+{
+    const struct ap_events *events = &rows->trace->events;
+    rows->last_node_ns = INT64_MIN;
+    for (uint32_t row = 0; row < events->count; row++) {
+        uint32_t name_words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0, number;
+        rows->has_optimizer |= AP_HAS(name_words, OPTIMIZER);
+        if (!ap_habit_is_operator(rows, row))
+            continue;
+        const struct ap_op_detail *op = ap_row_op(rows->trace, row);
+        rows->has_sequences |= op && op->sequence && !AP_HAS(name_words, NODE);
+        if (!AP_HAS(name_words, NODE))
+            continue;
+        if (events->start_ns[row] > rows->last_node_ns)
+            rows->last_node_ns = events->start_ns[row];
+        if (op && op->sequence)
+            AP_TRY(ap_pair_map_add(&rows->node_sequences, op->sequence, 0, &number, reterr));
+    }
+    return AP_OK;
+}
+
+enum ap_status ap_habit_rows_init(struct ap_habit_rows *rows, struct ap_error *reterr)
+{
+    struct ap_gate *gate = rows->habits->gate;
+    AP_TRY(ap_name_patterns_init(&rows->patterns, gate, words, AP_WORD_COUNT, reterr));
+    rows->words_of = ap_mem_cleared(gate, ap_trace_id_count(rows->trace) * sizeof(rows->words_of[0]));
+    if (!rows->words_of)
+        return ap_fail_memory(gate, reterr);
+    return find_nodes(rows, reterr);
+}
+
+/* ---- items of a thread; recomputation within its nodes ---- */
+
+struct open_node {
+    int64_t start_ns, end_ns, last_ns; /* the last forward work in it; INT64_MIN = none */
+    uint32_t row;                      /* the first of it */
+};
+
+struct reading {
+    struct open_node nodes[MOST_NODES_OPEN];
+    int depth;
+    int64_t covered_ns;         /* by an item */
+    int64_t update_ns, long_ns; /* end of the optimizer step that is read, and the sum of its longer operators */
+    int64_t update_covered_ns;  /* by one of its operators */
+    uint32_t update;            /* AP_NO_ROW = none */
+    struct ap_step_cursor step;
+    struct product product;
+};
+
+static void close_nodes(struct ap_habit_rows *rows, struct reading *reading, int64_t to_ns)
+{
+    while (reading->depth && reading->nodes[reading->depth - 1].end_ns <= to_ns) {
+        const struct open_node *node = &reading->nodes[--reading->depth];
+        if (node->last_ns == INT64_MIN)
+            continue;
+        int64_t dur_ns = node->last_ns - node->start_ns; /* what brings it back comes first in a node */
+        (void)ap_habit_add(rows->habits, AP_HABIT_recompute, node->row, dur_ns, dur_ns);
+    }
+}
+
+static void look_into_node(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
+{
+    int64_t start_ns = rows->trace->events.start_ns[row], end_ns = ap_row_end_ns(rows->trace, row);
+    if (AP_HAS(name_words, NODE) && reading->depth < MOST_NODES_OPEN)
+        reading->nodes[reading->depth++] = (struct open_node){ start_ns, end_ns, INT64_MIN, row };
+    if (!AP_HAS(name_words, FORWARD) || !reading->depth)
+        return;
+    struct open_node *node = &reading->nodes[reading->depth - 1];
+    if (node->last_ns == INT64_MIN)
+        node->row = row;
+    node->last_ns = end_ns > node->last_ns ? end_ns : node->last_ns;
+}
+
+static enum ap_status add_item(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words,
+                               struct ap_error *reterr)
+{
+    const struct ap_events *events = &rows->trace->events;
+    int64_t start_ns = events->start_ns[row], end_ns = ap_row_end_ns(rows->trace, row);
+    AP_TRY(ap_mem_reserve(rows->habits->gate, (void **)&rows->items, &rows->item_capacity, rows->item_count + 1,
+                          sizeof(rows->items[0]), reterr));
+    rows->items[rows->item_count++] = (struct ap_habit_item){ start_ns,
+                                                              end_ns,
+                                                              row,
+                                                              events->name[row],
+                                                              name_words,
+                                                              sequence_of(rows, row),
+                                                              (uint32_t)ap_step_cursor_at(&reading->step, start_ns) };
+    reading->covered_ns = end_ns;
+    return AP_OK;
+}
+
+/* ---- products in a costly order ---- */
+
+static bool read_product(const struct ap_habit_rows *rows, uint32_t row, struct product *ret_product)
+{
+    const struct ap_op_detail *op = ap_row_op(rows->trace, row);
+    struct ap_tensor_list list;
+    struct ap_text dims, types;
+    if (!op || !op->signature.id)
+        return false;
+    ap_trace_signature(rows->trace, op->signature, &dims, &types);
+    ap_tensor_list_read(&list, dims, types);
+    const struct ap_tensor_dims *a = &list.tensors[0], *b = &list.tensors[1];
+    if (list.count != 2 || a->count != b->count || a->count < 2 || a->dims[a->count - 1] != b->dims[b->count - 2])
+        return false;
+    *ret_product = (struct product){ ap_tensor_elements(a, 0, a->count - 2), (double)a->dims[a->count - 2],
+                                     (double)a->dims[a->count - 1],          (double)b->dims[b->count - 1],
+                                     rows->trace->events.dur_ns[row],        row };
+    return true;
+}
+
+/* (A B) C and A (B C) are the same; which one was taken, and what does the other one cost? */
+static void judge_order(struct ap_habit_rows *rows, const struct product *first, const struct product *second)
+{
+    double taken = first->rows * first->inner * first->columns + second->rows * second->inner * second->columns, other = 0;
+    if (first->batch <= 0 || first->batch != second->batch)
+        return;
+    if (second->rows == first->rows && second->inner == first->columns) /* (A B) C */
+        other = first->inner * first->columns * second->columns + first->rows * first->inner * second->columns;
+    if (second->inner == first->rows && second->columns == first->columns) { /* A (B C) */
+        double left = second->rows * second->inner * first->inner + second->rows * first->inner * first->columns;
+        other = other > 0 && other < left ? other : left;
+    }
+    if (other <= 0 || taken < ORDER_GAIN * other)
+        return;
+    int64_t dur_ns = ap_add_sat(first->dur_ns, second->dur_ns, &rows->habits->overflowed);
+    struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_product_order, first->row, dur_ns,
+                                          (int64_t)((double)dur_ns * (1 - other / taken)));
+    if (!habit)
+        return;
+    habit->names[1] = rows->trace->events.name[second->row];
+    habit->signature = ap_row_op(rows->trace, first->row)->signature.id;
+}
+
+static void follow_products(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
+{
+    struct product next = { .batch = 0 };
+    if (AP_HAS(name_words, VIEW))
+        return;
+    if (AP_HAS(name_words, PRODUCT) && !reading->depth && read_product(rows, row, &next))
+        judge_order(rows, &reading->product, &next);
+    reading->product = next;
+}
+
+/* A fused optimizer goes once over the tensors, and calls nothing small. */
+static void end_update(struct ap_habit_rows *rows, struct reading *reading)
+{
+    if (reading->update == AP_NO_ROW)
+        return;
+    int64_t dur_ns = rows->trace->events.dur_ns[reading->update];
+    int64_t kept_ns = (int64_t)((double)reading->long_ns * FUSED_NEEDS);
+    (void)ap_habit_add(rows->habits, AP_HABIT_optimizer_step, reading->update, dur_ns,
+                       dur_ns > kept_ns ? dur_ns - kept_ns : 0);
+    reading->update = AP_NO_ROW;
+}
+
+static void follow_update(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
+{
+    int64_t start_ns = rows->trace->events.start_ns[row], end_ns = ap_row_end_ns(rows->trace, row);
+    if (start_ns >= reading->update_ns)
+        end_update(rows, reading);
+    if (reading->update == AP_NO_ROW && AP_HAS(name_words, OPTIMIZER)) {
+        reading->update = row;
+        reading->update_ns = end_ns;
+        reading->long_ns = 0;
+        reading->update_covered_ns = start_ns;
+    } else if (reading->update != AP_NO_ROW && ap_habit_is_operator(rows, row) && start_ns >= reading->update_covered_ns) {
+        reading->long_ns += end_ns - start_ns >= AP_HABIT_SHORT_NS ? end_ns - start_ns : 0;
+        reading->update_covered_ns = end_ns;
+    }
+}
+
+enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
+{
+    const struct ap_row_order *order = &rows->facts->order;
+    struct reading reading = { .covered_ns = INT64_MIN, .update = AP_NO_ROW, .step = { &rows->facts->steps, 0 } };
+    rows->item_count = 0;
+    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+        uint32_t row = order->rows[at], kinds = 1u << AP_KIND_operator | 1u << AP_KIND_annotation;
+        if (!ap_row_is_of(rows->trace, row, kinds))
+            continue;
+        uint32_t name_words = ap_habit_words_of(rows, row);
+        int64_t start_ns = rows->trace->events.start_ns[row];
+        close_nodes(rows, &reading, start_ns);
+        follow_update(rows, &reading, row, name_words);
+        if (ap_habit_is_operator(rows, row)) {
+            look_into_node(rows, &reading, row, name_words);
+            follow_products(rows, &reading, row, name_words);
+        }
+        if (start_ns >= reading.covered_ns &&
+            (ap_habit_is_operator(rows, row) || name_words & (AP_BIT(OPTIMIZER) | AP_BIT(LOADER))))
+            AP_TRY(add_item(rows, &reading, row, name_words, reterr));
+    }
+    close_nodes(rows, &reading, INT64_MAX);
+    end_update(rows, &reading);
+    return AP_OK;
+}
+
+bool ap_habit_is_call(const struct ap_habit_item *item)
+{
+    return !(item->words & (AP_BIT(NODE) | AP_BIT(OPTIMIZER) | AP_BIT(LOADER)));
+}
+
+ap_link_key ap_habit_sequence_after(const struct ap_habit_rows *rows, size_t at)
+{
+    for (size_t i = at + 1; i < rows->item_count && i < at + 64; i++)
+        if (ap_habit_is_call(&rows->items[i]) && rows->items[i].sequence)
+            return rows->items[i].sequence;
+    return 0;
+}
+
+void ap_habit_take_names(const struct ap_habit_item *items, size_t count, uint32_t names[AP_HABIT_NAMES])
+{
+    size_t taken = 0;
+    memset(names, 0, AP_HABIT_NAMES * sizeof(names[0]));
+    for (size_t i = 0; i < count && taken < AP_HABIT_NAMES; i++) {
+        bool is_new = true;
+        for (size_t j = 0; j < taken; j++)
+            is_new &= names[j] != items[i].name;
+        if (is_new)
+            names[taken++] = items[i].name;
+    }
+}

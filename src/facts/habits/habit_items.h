@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * habit_items.h - what the parts of habits by rows share: each thread is a list of items - operators that the program
+ * called, nodes of the backward pass, optimizer steps, waits for a batch - and habits are patterns in it. */
+#ifndef AP_HABIT_ITEMS_H
+#define AP_HABIT_ITEMS_H
+
+#include "habits.h"
+
+/* What names stand for; one bit each. */
+enum ap_habit_word {
+    AP_WORD_NODE,
+    AP_WORD_HEAVY,
+    AP_WORD_FORWARD,
+    AP_WORD_MODEL,
+    AP_WORD_CONSTANT,
+    AP_WORD_OF_CONSTANT,
+    AP_WORD_OF_CONSTANT_ALONE,
+    AP_WORD_COLLECTIVE,
+    AP_WORD_NORM,
+    AP_WORD_SCALAR,
+    AP_WORD_COPY,
+    AP_WORD_NO_WORK,
+    AP_WORD_VIEW,
+    AP_WORD_PRODUCT,
+    AP_WORD_DROPOUT,
+    AP_WORD_OPTIMIZER,
+    AP_WORD_LOADER,
+    AP_WORD_WORKERS,
+    AP_WORD_COUNT
+};
+#define AP_HAS(bits, word) ((bits) >> AP_WORD_##word & 1)
+#define AP_BIT(word) (1u << AP_WORD_##word)
+
+#define AP_HABIT_NODE_NS INT64_C(2000)    /* that making a node takes on the host, measured with small Linear layers */
+#define AP_HABIT_SHORT_NS INT64_C(100000) /* an operator with its children in which dispatch weighs */
+#define AP_HABIT_GAP_NS INT64_C(500000)   /* between operators: longer ones have another cause */
+#define AP_HABIT_CONSTANTS_MAX 64
+
+struct ap_habit_item {
+    int64_t start_ns, end_ns;
+    uint32_t row, name, words;
+    ap_link_key sequence;
+    uint32_t step;
+};
+
+struct ap_habit_loop {
+    enum ap_habit_id id;
+    int64_t total_ns;
+    ap_link_key first, last; /* sequence numbers; 0 = none */
+    uint32_t row, period, names[AP_HABIT_NAMES];
+};
+
+/* Constants that are made by the same operators. */
+struct ap_habit_constants {
+    uint64_t key, count;
+    int64_t total_ns, longest_ns;
+    uint32_t row, names[AP_HABIT_NAMES];
+};
+
+struct ap_habit_rows {
+    struct ap_habits *habits;
+    const struct ap_facts *facts;
+    const struct ap_trace *trace;
+    struct ap_name_patterns patterns;
+    uint32_t *words_of; /* by name id */
+    struct ap_pair_map node_sequences;
+    int64_t last_node_ns;
+    bool has_sequences, has_optimizer;
+    struct ap_habit_item *items; /* of the thread */
+    size_t item_count, item_capacity;
+    struct ap_habit_loop *loops;
+    size_t loop_count, loop_capacity;
+    struct ap_habit_constants constants[AP_HABIT_CONSTANTS_MAX];
+    size_t constant_count;
+};
+
+/** The bits of enum ap_habit_word for the row's name. */
+uint32_t ap_habit_words_of(struct ap_habit_rows *rows, uint32_t row);
+
+/** A row of an operator, on the host. */
+bool ap_habit_is_operator(const struct ap_habit_rows *rows, uint32_t row);
+
+/** Of the program itself: no node of the backward pass, no optimizer step, no wait for a batch. */
+bool ap_habit_is_call(const struct ap_habit_item *item);
+
+/** The number of the next call that has one: this one made the nodes from its own number to before that. 0 = none. */
+ap_link_key ap_habit_sequence_after(const struct ap_habit_rows *rows, size_t at);
+
+/** The first names of the items that differ. */
+void ap_habit_take_names(const struct ap_habit_item *items, size_t count, uint32_t names[AP_HABIT_NAMES]);
+
+/** The tables of names, and the nodes of the whole trace, before any thread is read. */
+AP_MUST_CHECK enum ap_status ap_habit_rows_init(struct ap_habit_rows *rows, struct ap_error *reterr);
+
+/** The items of a thread. Adds what is found within them on the way: recomputation, orders of products, optimizer steps. */
+AP_MUST_CHECK enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
+
+/* What looks at the items of a thread, one after the other. */
+
+/** Loops are added when all threads were read. */
+AP_MUST_CHECK enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** What loops, and in the backward pass their nodes, take. */
+void ap_habit_add_loops(struct ap_habit_rows *rows);
+/** Masks, indices and the like; they are added when all threads were read. */
+void ap_habit_find_constants(struct ap_habit_rows *rows);
+/** Those that are made several times a step. */
+void ap_habit_add_constants(struct ap_habit_rows *rows);
+/** Passes that no backward pass goes through, in a run that trains. */
+void ap_habit_find_passes(struct ap_habit_rows *rows);
+/** Nodes for a backward pass in a run that has none. */
+void ap_habit_find_graphs(struct ap_habit_rows *rows);
+/** Short operators in steps of several backward passes. */
+void ap_habit_find_micro_batches(struct ap_habit_rows *rows);
+/** Passes over the data that begin in the recording. */
+void ap_habit_find_epochs(struct ap_habit_rows *rows);
+
+#endif

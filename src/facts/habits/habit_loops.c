@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ * The same few operators again and again: loops in Python, with what the backward pass does for them. */
+#include <string.h>
+
+#include "habit_items.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define PERIOD_MAX 16
+#define LEAST_PASSES 16
+
+static enum ap_habit_id kind_of(uint32_t any, bool only_copies)
+{
+    return AP_HAS(any, COLLECTIVE) ? AP_HABIT_collective_loop
+           : AP_HAS(any, NORM)     ? AP_HABIT_norm_loop
+           : AP_HAS(any, SCALAR)   ? AP_HABIT_scalar_loop
+           : only_copies           ? AP_HABIT_copy_loop
+                                   : AP_HABIT_operator_loop;
+}
+
+/* Its span; long gaps have another cause, but behind a collective they are the wait for it. */
+static int64_t loop_time(const struct ap_habit_rows *rows, enum ap_habit_id id, size_t start, size_t end)
+{
+    int64_t total_ns = rows->items[end - 1].end_ns - rows->items[start].start_ns;
+    for (size_t i = start + 1; i < end && id != AP_HABIT_collective_loop; i++) {
+        int64_t gap_ns = rows->items[i].start_ns - rows->items[i - 1].end_ns;
+        total_ns -= gap_ns > AP_HABIT_GAP_NS ? gap_ns : 0;
+    }
+    return total_ns;
+}
+
+/* The items from @start to before @end are passes of @period items. */
+static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t end, size_t period, struct ap_error *reterr)
+{
+    const struct ap_habit_item *items = rows->items + start;
+    uint32_t any = 0;
+    bool only_copies = true, has_copy = false, only_views = true;
+    for (size_t i = 0; i < period; i++) {
+        uint32_t item_words = items[i].words;
+        any |= item_words;
+        has_copy |= AP_HAS(item_words, COPY);
+        only_copies &= AP_HAS(item_words, COPY) || AP_HAS(item_words, NO_WORK) || AP_HAS(item_words, VIEW);
+        only_views &= AP_HAS(item_words, NO_WORK) || AP_HAS(item_words, VIEW);
+    }
+    if (AP_HAS(any, MODEL) || only_views)
+        return AP_OK;
+    AP_TRY(ap_mem_reserve(rows->habits->gate, (void **)&rows->loops, &rows->loop_capacity, rows->loop_count + 1,
+                          sizeof(rows->loops[0]), reterr));
+    struct ap_habit_loop *loop = &rows->loops[rows->loop_count++];
+    *loop = (struct ap_habit_loop){ .id = kind_of(any, only_copies && has_copy),
+                                    .row = items[0].row,
+                                    .period = (uint32_t)period };
+    loop->total_ns = loop_time(rows, loop->id, start, end);
+    if (loop->id == AP_HABIT_operator_loop && loop->total_ns / (int64_t)(end - start) > AP_HABIT_SHORT_NS) {
+        rows->loop_count--; /* what is called is no small operator: a model's own layers */
+        return AP_OK;
+    }
+    loop->first = items[0].sequence;
+    loop->last = rows->items[end - 1].sequence;
+    ap_habit_take_names(items, period, loop->names);
+    return AP_OK;
+}
+
+struct runs {
+    size_t equal[PERIOD_MAX + 1]; /* by period: items up to here that equal the one a period before */
+    size_t start, taken;          /* of the stretch of calls; items before @taken are of a loop already */
+};
+
+static enum ap_status end_run(struct ap_habit_rows *rows, struct runs *runs, size_t period, size_t end,
+                              struct ap_error *reterr)
+{
+    size_t count = runs->equal[period] ? runs->equal[period] + period : 0, start = end - count;
+    runs->equal[period] = 0;
+    if (start < runs->taken)
+        start = runs->taken;
+    if (!count || start >= end || (end - start) / period < LEAST_PASSES)
+        return AP_OK;
+    runs->taken = end;
+    return add_loop(rows, start, end, period, reterr);
+}
+
+static enum ap_status end_runs(struct ap_habit_rows *rows, struct runs *runs, size_t end, struct ap_error *reterr)
+{
+    for (size_t period = 1; period <= PERIOD_MAX; period++)
+        AP_TRY(end_run(rows, runs, period, end, reterr));
+    runs->start = end + 1;
+    return AP_OK;
+}
+
+enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *reterr)
+{
+    struct runs runs = { .start = 0 };
+    for (size_t i = 0; i < rows->item_count; i++) {
+        if (!ap_habit_is_call(&rows->items[i])) {
+            AP_TRY(end_runs(rows, &runs, i, reterr));
+            continue;
+        }
+        for (size_t period = 1; period <= PERIOD_MAX && period <= i - runs.start; period++)
+            if (rows->items[i].name == rows->items[i - period].name)
+                runs.equal[period]++;
+            else
+                AP_TRY(end_run(rows, &runs, period, i, reterr));
+    }
+    return end_runs(rows, &runs, rows->item_count, reterr);
+}
+
+static int by_sequence(const void *left, const void *right)
+{
+    const struct ap_habit_loop *a = left, *b = right;
+    return a->first != b->first ? (a->first < b->first ? -1 : 1) : (a->row < b->row ? -1 : 1);
+}
+
+/* The loop that made the node: the last one that begins at or before its number. */
+static struct ap_habit_loop *maker_of(struct ap_habit_rows *rows, ap_link_key sequence)
+{
+    size_t low = 0, high = rows->loop_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rows->loops[middle].first <= sequence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct ap_habit_loop *loop = low ? &rows->loops[low - 1] : NULL;
+    return loop && loop->first && sequence <= loop->last ? loop : NULL;
+}
+
+void ap_habit_add_loops(struct ap_habit_rows *rows)
+{
+    const struct ap_events *events = &rows->trace->events;
+    ap_sort(rows->loops, rows->loop_count, sizeof(rows->loops[0]), by_sequence);
+    for (uint32_t row = 0; rows->loop_count && row < events->count; row++) {
+        const struct ap_op_detail *op = ap_habit_is_operator(rows, row) && AP_HAS(ap_habit_words_of(rows, row), NODE)
+                                            ? ap_row_op(rows->trace, row)
+                                            : NULL;
+        struct ap_habit_loop *loop = op && op->sequence ? maker_of(rows, op->sequence) : NULL;
+        if (loop)
+            loop->total_ns = ap_add_sat(loop->total_ns, events->dur_ns[row], &rows->habits->overflowed);
+    }
+    for (size_t i = 0; i < rows->loop_count; i++) {
+        const struct ap_habit_loop *loop = &rows->loops[i];
+        struct ap_habit *habit = ap_habit_add(rows->habits, loop->id, loop->row, loop->total_ns, loop->total_ns);
+        if (habit)
+            memcpy(habit->names, loop->names, sizeof(habit->names));
+    }
+}

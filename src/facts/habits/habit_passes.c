@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * Passes through the model: without backward, for one that never comes, too small; and the starts of epochs. */
+#include "habit_items.h"
+
+#include "poison.h"
+
+#define MOST_BETWEEN_EPOCHS 8 /* operators between the end of one epoch and the start of the next one */
+#define MICRO_PASSES 4        /* backward passes a step: so many are small batches by intent */
+
+/* ---- passes that no backward pass goes through ---- */
+
+enum event { NOTHING, OF_TRAINING, OF_OPTIMIZER };
+
+struct pass {
+    enum ap_habit_id id;
+    bool open;
+    int64_t start_ns, end_ns;
+    uint32_t row;
+};
+
+static void end_pass(struct ap_habit_rows *rows, struct pass *pass)
+{
+    int64_t dur_ns = pass->end_ns - pass->start_ns;
+    if (pass->open)
+        (void)ap_habit_add(rows->habits, pass->id, pass->row, dur_ns, dur_ns);
+    pass->open = false;
+}
+
+/* Made nodes, and none of them ran later in the recording. */
+static bool is_unused(const struct ap_habit_rows *rows, size_t at)
+{
+    const struct ap_habit_item *item = &rows->items[at];
+    ap_link_key next = ap_habit_sequence_after(rows, at);
+    if (!item->sequence || next <= item->sequence || next - item->sequence > 64 || item->end_ns > rows->last_node_ns)
+        return false;
+    for (ap_link_key sequence = item->sequence; sequence < next; sequence++)
+        if (ap_pair_map_find(&rows->node_sequences, sequence, 0) != AP_PAIR_NONE)
+            return false;
+    return true;
+}
+
+static void go_on(struct ap_habit_rows *rows, struct pass *pass, const struct ap_habit_item *item, enum ap_habit_id id)
+{
+    bool heavy = AP_HAS(item->words, HEAVY);
+    if (pass->open && pass->id != id)
+        end_pass(rows, pass);
+    if (!pass->open && heavy)
+        *pass = (struct pass){ id, true, item->start_ns, item->end_ns, item->row };
+    if (pass->open)
+        pass->end_ns = item->end_ns;
+}
+
+void ap_habit_find_passes(struct ap_habit_rows *rows)
+{
+    struct pass pass = { .open = false };
+    enum event last = NOTHING;
+    for (size_t i = 0; i < rows->item_count; i++) {
+        const struct ap_habit_item *item = &rows->items[i];
+        if (i && item->step != rows->items[i - 1].step) {
+            end_pass(rows, &pass);
+            last = NOTHING;
+        }
+        if (!ap_habit_is_call(item)) {
+            end_pass(rows, &pass);
+            last = AP_HAS(item->words, OPTIMIZER) ? OF_OPTIMIZER : AP_HAS(item->words, LOADER) ? last : OF_TRAINING;
+        } else if (!item->sequence) {
+            if (AP_HAS(item->words, HEAVY) || pass.open)
+                go_on(rows, &pass, item,
+                      pass.open                                          ? pass.id
+                      : last == OF_OPTIMIZER && rows->facts->steps.count ? AP_HABIT_evaluation
+                                                                         : AP_HABIT_gradless_pass);
+        } else if (is_unused(rows, i)) {
+            go_on(rows, &pass, item, AP_HABIT_unused_graph);
+        } else if (ap_habit_sequence_after(rows, i) > item->sequence) {
+            end_pass(rows, &pass);
+            last = OF_TRAINING;
+        }
+    }
+    end_pass(rows, &pass);
+}
+
+/* ---- a run without backward that is recorded for one ---- */
+
+void ap_habit_find_graphs(struct ap_habit_rows *rows)
+{
+    for (size_t i = 0; i < rows->item_count; i++) {
+        const struct ap_habit_item *item = &rows->items[i];
+        int64_t dur_ns = item->end_ns - item->start_ns;
+        if (!ap_habit_is_call(item))
+            continue;
+        bool drops = AP_HAS(item->words, DROPOUT);
+        if (drops)
+            (void)ap_habit_add(rows->habits, AP_HABIT_inference_dropout, item->row, dur_ns, dur_ns);
+        if (item->sequence && ap_habit_sequence_after(rows, i) > item->sequence)
+            (void)ap_habit_add(rows->habits, AP_HABIT_inference_graph, item->row, dur_ns,
+                               drops || dur_ns < AP_HABIT_NODE_NS ? dur_ns : AP_HABIT_NODE_NS);
+    }
+}
+
+/* ---- small batches; starts of epochs ---- */
+
+void ap_habit_find_micro_batches(struct ap_habit_rows *rows)
+{
+    uint64_t passes = 0, updates = 0;
+    int64_t short_ns = 0;
+    uint32_t row = AP_NO_ROW;
+    bool in_forward = false;
+    for (size_t i = 0; i < rows->item_count; i++) {
+        const struct ap_habit_item *item = &rows->items[i];
+        int64_t dur_ns = item->end_ns - item->start_ns, gap_ns = i ? item->start_ns - rows->items[i - 1].end_ns : 0;
+        updates += AP_HAS(item->words, OPTIMIZER);
+        passes += in_forward && AP_HAS(item->words, NODE);
+        in_forward = (in_forward && !AP_HAS(item->words, NODE)) || AP_HAS(item->words, HEAVY);
+        if (item->words & (AP_BIT(OPTIMIZER) | AP_BIT(LOADER)))
+            continue;
+        row = row == AP_NO_ROW && AP_HAS(item->words, NODE) ? item->row : row;
+        short_ns += (dur_ns < AP_HABIT_SHORT_NS ? dur_ns : 0) + (gap_ns > 0 && gap_ns < AP_HABIT_GAP_NS ? gap_ns : 0);
+    }
+    if (!updates || passes < MICRO_PASSES * updates || row == AP_NO_ROW)
+        return;
+    struct ap_habit *habit = &rows->habits->of[AP_HABIT_micro_batch];
+    (void)ap_habit_add(rows->habits, AP_HABIT_micro_batch, row, short_ns,
+                       (int64_t)((double)short_ns * (1 - (double)updates / (double)passes)));
+    habit->count = passes;
+    habit->step_count = passes / updates * rows->habits->per_step.count;
+}
+
+void ap_habit_find_epochs(struct ap_habit_rows *rows)
+{
+    const struct ap_habit_item *last = NULL;
+    size_t between = 0;
+    for (size_t i = 0; i < rows->item_count; i++) {
+        const struct ap_habit_item *item = &rows->items[i];
+        if (!AP_HAS(item->words, WORKERS)) {
+            between = item->words & (AP_BIT(NODE) | AP_BIT(OPTIMIZER) | AP_BIT(HEAVY)) ? MOST_BETWEEN_EPOCHS : between + 1;
+            continue;
+        }
+        if (last && between < MOST_BETWEEN_EPOCHS)
+            (void)ap_habit_add(rows->habits, AP_HABIT_epoch_start, last->row, item->end_ns - last->start_ns,
+                               item->end_ns - last->start_ns);
+        last = item;
+        between = 0;
+    }
+}

@@ -25,6 +25,13 @@ struct ap_series_entry {
 struct ap_request {
     const char *cpu_trace_path;   /* "-" = standard input; NULL = none */
     const char *memory_json_path; /* likewise; at least one of the two is needed */
+    /** The files of a run of many ranks, and folders that hold them, instead of the two above; what is one trace and perhaps
+     *  one snapshot after all is analyzed as those. */
+    const char *const *run_paths;
+    size_t run_path_count;
+    const char *rank_regex; /* an extended regular expression whose first group is the rank that a file's name tells; NULL =
+                               the usual names. What a file says of its rank itself comes first */
+    uint32_t jobs;          /* files of a run that are read at a time; 0 = as many as there are processors */
     /** What the report is compared with: a JSON report of this program, or a trace or snapshot, which is analyzed too;
      *  NULL = nothing. Not standard input. */
     const char *baseline_path;
@@ -217,7 +224,15 @@ AP_API enum ap_status ap_write_explanation(const char *id, const struct ap_repor
                                            enum ap_format format, ap_write_fn *write, void *write_self,
                                            struct ap_error *reterr);
 
-enum ap_artifact { AP_ARTIFACT_UNKNOWN, AP_ARTIFACT_TRACE, AP_ARTIFACT_SNAPSHOT, AP_ARTIFACT_REPORT };
+enum ap_artifact {
+    AP_ARTIFACT_UNKNOWN,
+    AP_ARTIFACT_TRACE,
+    AP_ARTIFACT_SNAPSHOT,
+    AP_ARTIFACT_REPORT,
+    AP_ARTIFACT_FLIGHT_RECORDER, /* of one rank; analyzed as a part of a run */
+    AP_ARTIFACT_SUMMARY,         /* of ranks; likewise */
+    AP_ARTIFACT_FOLDER           /* not looked into */
+};
 
 /** What a file is, by its content. Fails as reading it would: not openable, not JSON (named), cut before it can be told. */
 AP_API enum ap_status ap_recognize(const char *path, enum ap_artifact *ret_artifact, struct ap_error *reterr);

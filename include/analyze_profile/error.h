@@ -38,6 +38,7 @@ enum ap_setting {
     AP_SETTING_SLICE,
     AP_SETTING_MAX_MEMORY,
     AP_SETTING_STRICT,
+    AP_SETTING_RANK_REGEX,
     AP_SETTING_TABLE, /* of struct ap_table_query: name, */
     AP_SETTING_WHERE,
     AP_SETTING_SORT,
@@ -69,6 +70,7 @@ enum ap_advice {
     AP_ADVICE_LIST_EVERYTHING, /* that, and ap_rules_list() */
     AP_ADVICE_LIST_TABLES,     /* the table "tables" */
     AP_ADVICE_ALL_COLUMNS,     /* without ap_table_query.columns all are shown */
+    AP_ADVICE_TELL_RANKS,      /* ap_request.rank_regex, or one of them as a baseline */
     AP_ADVICE_COUNT
 };
 

@@ -67,6 +67,9 @@ enum ap_status ap_baseline_open(struct ap_baseline *baseline, const struct ap_re
     case AP_ARTIFACT_REPORT: baseline->kind = "report"; return import(baseline, request, gate, reterr);
     case AP_ARTIFACT_TRACE: baseline->kind = "trace"; return analyze(baseline, request, true, ret_held_bytes, reterr);
     case AP_ARTIFACT_SNAPSHOT: baseline->kind = "snapshot"; return analyze(baseline, request, false, ret_held_bytes, reterr);
+    case AP_ARTIFACT_FLIGHT_RECORDER:
+    case AP_ARTIFACT_SUMMARY:
+    case AP_ARTIFACT_FOLDER:
     case AP_ARTIFACT_UNKNOWN: break;
     }
     return ap_fail(reterr, AP_ERROR_INPUT,

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * report_api.c - the stages in order: input, json, trace or memory, analyze, rubric. */
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze.h"
 #include "analyze_profile/analyze_profile.h"
 #include "baseline.h"
 #include "capture.h"
+#include "cluster.h"
 #include "compare.h"
 #include "condition.h"
 #include "folded.h"
@@ -18,6 +20,7 @@
 #include "report_state.h"
 #include "rubric.h"
 #include "request_check.h"
+#include "run_request.h"
 #include "rubric_file.h"
 #include "series.h"
 #include "severity.h"
@@ -161,7 +164,7 @@ static enum ap_status read_trace(struct run *run, struct ap_error *reterr)
     struct ap_notes *notes = &report->trace_notes;
     struct ap_trace_options trace_options = { .salvage = run->request->salvage, .two_threads = !run->request->one_thread };
     struct opened opened;
-    *run->path = run->request->cpu_trace_path;
+    *run->path = report->trace_path = run->request->cpu_trace_path;
     AP_TRY(open_input(report, run->request, *run->path, AP_ROLE_TRACE, notes, &opened, reterr));
     enum ap_status status = ap_trace_read(opened.json, &report->gate, notes, &trace_options, &report->trace, reterr);
     run->bytes_read = status == AP_OK ? ap_json_offset(opened.json) : 0;
@@ -223,11 +226,28 @@ static enum ap_status add_snapshot(struct run *run, struct ap_memory_join *join,
     return status;
 }
 
+static enum ap_status analyze_run(struct run *run, struct ap_error *reterr)
+{
+    struct ap_report *report = run->report;
+    const struct ap_request *request = run->request;
+    const struct ap_cluster_options options = { .opener = request->opener,
+                                                .jobs = request->jobs,
+                                                .top_n = request->top_n,
+                                                .max_depth = request->max_depth,
+                                                .salvage = request->salvage };
+    AP_TRY(ap_cluster_analyze(&report->run_files, &options, &report->gate, &report->model, run->path, reterr));
+    ap_add_null(&report->model, &report->model.root, "memory");
+    ap_analyze_no_trace(&report->model);
+    return AP_OK;
+}
+
 /* Of two inputs the trace is read first, but analyzed last: the snapshot is gone by then. */
 static enum ap_status analyze(struct run *run, struct ap_error *reterr)
 {
     struct ap_model *model = &run->report->model;
     bool has_trace = run->request->cpu_trace_path, has_snapshot = run->request->memory_json_path;
+    if (run->report->is_run)
+        return analyze_run(run, reterr);
     if (has_trace)
         AP_TRY(read_trace(run, reterr));
     if (has_trace && has_snapshot)
@@ -377,6 +397,36 @@ static enum ap_status fill_series(struct ap_report *report, const struct ap_requ
     return fill_compared(report, &largest, rubric, path, reterr);
 }
 
+/* The paths of files that were found live no longer than the report: the message names the file instead. */
+static enum ap_status tell_found_path(const struct ap_request *request, const char **path, enum ap_status status,
+                                      struct ap_error *reterr)
+{
+    char message[sizeof(reterr->message)];
+    for (size_t i = 0; i < request->run_path_count; i++)
+        if (*path == request->run_paths[i])
+            return status;
+    if (status == AP_OK || !*path || *path == request->rubric_path || *path == request->baseline_path)
+        return status;
+    (void)snprintf(message, sizeof(message), "%.300s: %.440s", *path, reterr->message);
+    memcpy(reterr->message, message, sizeof(message));
+    *path = NULL;
+    return status;
+}
+
+/* The files of a run; those of one rank are what a report of one trace is made from. */
+static enum ap_status fill_found(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
+                                 const char **path, struct ap_error *reterr)
+{
+    struct ap_request one = *request;
+    if (!request->run_path_count)
+        return fill_series(report, request, rubric, path, reterr);
+    enum ap_status status = ap_run_request_find(request, &report->gate, &report->run_files, &one, path, reterr);
+    report->is_run = !one.cpu_trace_path && !one.memory_json_path;
+    report->has_overlay = one.with_tracks && one.cpu_trace_path;
+    AP_AND_THEN(status, fill_compared(report, &one, rubric, path, reterr));
+    return tell_found_path(request, path, status, reterr);
+}
+
 uint64_t ap_report_held_bytes(const struct ap_report *report)
 {
     return atomic_load(&report->gate.used_bytes);
@@ -414,7 +464,7 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     if (status != AP_OK)
         path = request->rubric_path;
     else
-        status = fill_series(report, request, rubric, &path, &error);
+        status = fill_found(report, request, rubric, &path, &error);
     ap_rubric_free(rubric);
     if (status == AP_OK) {
         *ret_report = report;
@@ -439,6 +489,7 @@ void ap_report_free(struct ap_report *report)
     if (report->has_peak_stacks)
         ap_peak_stacks_release(&report->peak_stacks);
     ap_snapshot_free(report->snapshot);
+    ap_run_files_release(&report->run_files);
     forget_trace(report);
     ap_gate_init(&gate, 0);
     ap_mem_free(&gate, report, sizeof(*report));
@@ -530,9 +581,9 @@ static enum ap_status copy_trace(struct ap_report *report, const struct ap_reque
     };
     struct ap_notes notes = { .notes = { { .count = 0 } } };
     struct opened opened = { .request = request };
-    bool again = strcmp(request->cpu_trace_path, "-") != 0;
+    bool again = strcmp(report->trace_path, "-") != 0;
     if (again)
-        AP_TRY(open_input(report, request, request->cpu_trace_path, AP_ROLE_TRACE, &notes, &opened, reterr));
+        AP_TRY(open_input(report, request, report->trace_path, AP_ROLE_TRACE, &notes, &opened, reterr));
     ap_redaction_init(&redaction, &report->gate);
     enum ap_status status = ap_trace_copy_write(&options, opened.json, again ? &notes : NULL, sink, reterr);
     ap_redaction_release(&redaction);
@@ -553,7 +604,7 @@ enum ap_status ap_report_write_slice(struct ap_report *report, const struct ap_r
                                      void *write_self, struct ap_error *reterr)
 {
     struct ap_copy_slice slice;
-    if (!request->slice || !request->cpu_trace_path || strcmp(request->cpu_trace_path, "-") == 0)
+    if (!request->slice || !report->trace_path || strcmp(report->trace_path, "-") == 0)
         return ap_fail(reterr, AP_ERROR_USAGE, "a slice can only be written of a trace in a file, and where slice was set");
     AP_TRY(ap_slice_resolve(request->slice, &report->window, &report->model.root, &slice, reterr));
     return copy_trace(report, request, &slice, (struct ap_sink){ write, write_self }, reterr);

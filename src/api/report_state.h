@@ -9,6 +9,7 @@
 #include "overlay.h"
 #include "peak_stacks.h"
 #include "query.h"
+#include "run_files.h"
 #include "series.h"
 #include "snapshot.h"
 #include "trace.h"
@@ -20,6 +21,9 @@ struct ap_report {
     struct ap_notes trace_notes, memory_notes;
     struct ap_overlay overlay;
     bool has_overlay, strict, redact;
+    const char *trace_path; /* that was analyzed; of the request, or of run_files */
+    bool is_run;            /* of many ranks: */
+    struct ap_run_files run_files;
     struct ap_copy_slice window; /* of the trace */
     struct ap_conditions conditions;
     struct ap_series series;

@@ -46,7 +46,9 @@ enum ap_status ap_request_check(const struct ap_request *request, struct ap_erro
     if (request->series_count && (request->cpu_trace_path || request->memory_json_path))
         return ap_refuse(reterr, AP_SETTING_SERIES,
                          "the traces of a series stand alone: no other trace and no memory snapshot beside them");
-    if (!request->cpu_trace_path && !request->memory_json_path && !request->series_count)
+    if (request->run_path_count && (request->cpu_trace_path || request->memory_json_path || request->series_count))
+        return ap_fail(reterr, AP_ERROR_USAGE, "the files of a run stand alone: no other trace and no series beside them");
+    if (!request->cpu_trace_path && !request->memory_json_path && !request->series_count && !request->run_path_count)
         return ap_advise(reterr, AP_ADVICE_GIVE_INPUT, ap_fail(reterr, AP_ERROR_USAGE, "nothing to analyze"));
     if (request->max_memory_bytes && request->max_memory_bytes < AP_MIN_MAX_MEMORY_BYTES)
         return ap_refuse(reterr, AP_SETTING_MAX_MEMORY, "too small: the program itself needs 32 MiB");
@@ -57,9 +59,9 @@ enum ap_status ap_request_check(const struct ap_request *request, struct ap_erro
                          request->phase);
     if (request->baseline_path && strcmp(request->baseline_path, "-") == 0)
         return ap_refuse(reterr, AP_SETTING_BASELINE, "a file was expected, not standard input");
-    if (request->slice && !request->cpu_trace_path)
+    if (request->slice && !request->cpu_trace_path && !request->run_path_count)
         return ap_advise(reterr, AP_ADVICE_GIVE_TRACE, ap_refuse(reterr, AP_SETTING_SLICE, "a slice needs a trace"));
-    if (request->slice && strcmp(request->cpu_trace_path, "-") == 0)
+    if (request->slice && request->cpu_trace_path && strcmp(request->cpu_trace_path, "-") == 0)
         return ap_refuse(reterr, AP_SETTING_SLICE,
                          "the trace is read twice for it, which standard input does not allow: give a file");
     if (request->slice)

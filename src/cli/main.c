@@ -72,7 +72,8 @@ static enum exit_code usage(const char *mistake)
 
 /* ------------------------------------------------------------------------------------------------------- inputs */
 
-static enum exit_code take_file(struct ap_cli_options *options, const char *path)
+/* Where a path is all that there is of its kind, the report is about one trace, one snapshot or both. */
+static enum exit_code take_file(struct ap_cli_options *options, const char *path, bool *ret_of_run)
 {
     enum ap_artifact artifact;
     struct ap_error error = { .status = AP_OK };
@@ -93,15 +94,47 @@ static enum exit_code take_file(struct ap_cli_options *options, const char *path
             "a report of this program: give it as --baseline FILE, beside a trace or snapshot to compare with it");
         return complain(AP_ERROR_USAGE, path, &error);
     }
-    const char **slot =
-        artifact == AP_ARTIFACT_TRACE ? &options->request.cpu_trace_path : &options->request.memory_json_path;
-    if (*slot)
-        return usage(artifact == AP_ARTIFACT_TRACE
-                         ? "more than one trace is given; one report is made from one: the older one can be its "
-                           "--baseline FILE"
-                         : "more than one snapshot is given; one report is made from one: the older "
-                           "one can be its --baseline FILE");
-    *slot = path;
+    if (artifact == AP_ARTIFACT_TRACE)
+        options->traces[options->trace_count++] = path;
+    else if (artifact == AP_ARTIFACT_SNAPSHOT)
+        options->snapshots[options->snapshot_count++] = path;
+    else
+        *ret_of_run = true;
+    return EXIT_WRITTEN;
+}
+
+/* Everything that was given, in one list: files without an option first. */
+static enum exit_code take_run_of_ranks(struct ap_cli_options *options, int trace_count, int snapshot_count)
+{
+    size_t count = (size_t)options->file_count;
+    for (int i = 0; i < trace_count; i++)
+        options->files[count++] = options->traces[i];
+    for (int i = 0; i < snapshot_count; i++)
+        options->files[count++] = options->snapshots[i];
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(options->files[i], "-") == 0)
+            return usage("the files of a run of many ranks are read as files: standard input can be one trace alone");
+    options->request.run_paths = options->files;
+    options->request.run_path_count = count;
+    return EXIT_WRITTEN;
+}
+
+/* A shell names the files of a folder one by one: many of them are a run, and what is none of its inputs is listed there. */
+#define FEW_FILES 2
+
+static enum exit_code take_inputs(struct ap_cli_options *options)
+{
+    int trace_count = options->trace_count, snapshot_count = options->snapshot_count; /* of options */
+    bool of_run = options->file_count > FEW_FILES;
+    for (int i = 0; i < options->file_count && options->file_count <= FEW_FILES; i++) {
+        enum exit_code code = take_file(options, options->files[i], &of_run);
+        if (code != EXIT_WRITTEN)
+            return code;
+    }
+    if (of_run || options->trace_count > 1 || options->snapshot_count > 1)
+        return take_run_of_ranks(options, trace_count, snapshot_count);
+    options->request.cpu_trace_path = options->trace_count ? options->traces[0] : NULL;
+    options->request.memory_json_path = options->snapshot_count ? options->snapshots[0] : NULL;
     return EXIT_WRITTEN;
 }
 
@@ -125,9 +158,13 @@ static enum exit_code take_run(struct ap_cli_options *options, const char *argum
 static enum exit_code take_files(struct ap_cli_options *options)
 {
     enum exit_code code = EXIT_WRITTEN;
+    if (!options->is_series)
+        return take_inputs(options);
     for (int i = 0; i < options->file_count && code == EXIT_WRITTEN; i++)
-        code = options->is_series ? take_run(options, options->files[i]) : take_file(options, options->files[i]);
-    if (code == EXIT_WRITTEN && options->is_series && options->request.series_count < 2)
+        code = take_run(options, options->files[i]);
+    options->request.cpu_trace_path = options->trace_count ? options->traces[0] : NULL;
+    options->request.memory_json_path = options->snapshot_count ? options->snapshots[0] : NULL;
+    if (code == EXIT_WRITTEN && options->request.series_count < 2)
         return usage("--series takes two traces or more: 8=FILE 16=FILE ...");
     return code;
 }
@@ -173,6 +210,9 @@ static enum exit_code check_outputs(const struct ap_cli_options *options)
         for (size_t i = 0; i < options->request.series_count; i++)
             if (same_file(options->series[i].path, outputs[j]))
                 return usage("an output would overwrite an input");
+        for (size_t i = 0; i < options->request.run_path_count; i++)
+            if (same_file(options->request.run_paths[i], outputs[j]))
+                return usage("an output would overwrite an input");
         for (size_t i = 0; i < j; i++)
             if (same_path(outputs[i], outputs[j])) {
                 (void)snprintf(text, sizeof(text), "%s and %s are the same file", names[i], names[j]);
@@ -190,13 +230,13 @@ static enum exit_code check_outputs(const struct ap_cli_options *options)
 
 static enum exit_code check_paths(const struct ap_cli_options *options)
 {
-    if (options->trace_out && !options->request.cpu_trace_path)
+    if (options->trace_out && !options->request.cpu_trace_path && !options->request.run_path_count)
         return usage("--trace-out needs a trace: give --cpu-trace FILE");
     if (options->request.trace_all && !options->trace_out)
         return usage("--trace-all says what --trace-out FILE writes: give that as well");
     if (!options->slice_out != !options->request.slice)
         return usage("--slice WHAT and --slice-out FILE go together");
-    if (options->folded_out && !options->request.memory_json_path)
+    if (options->folded_out && !options->request.memory_json_path && !options->request.run_path_count)
         return usage("--folded-out needs a memory snapshot: give --memory-json FILE");
     if (options->junit_out && !options->request.fail_on_count)
         return usage("--junit-out writes what --fail-on names: give that as well");
@@ -480,17 +520,22 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an output error, not a silent end */
     return_large_blocks();
     options.files = calloc((size_t)argc + 1, sizeof(options.files[0]));
+    options.traces = calloc((size_t)argc + 1, sizeof(options.traces[0]));
+    options.snapshots = calloc((size_t)argc + 1, sizeof(options.snapshots[0]));
     options.context = calloc((size_t)argc + 1, sizeof(options.context[0]));
     options.fail_on = calloc((size_t)argc + 1, sizeof(options.fail_on[0]));
     options.roots = calloc((size_t)argc + 1, sizeof(options.roots[0]));
     options.series = calloc((size_t)argc + 1, sizeof(options.series[0]));
     enum exit_code code = EXIT_LIMIT;
-    if (options.files && options.context && options.fail_on && options.roots && options.series)
+    if (options.files && options.traces && options.snapshots && options.context && options.fail_on && options.roots &&
+        options.series)
         code = run(argc, argv, &options);
     free(options.series);
     free(options.roots);
     free(options.fail_on);
     free(options.context);
+    free(options.snapshots);
+    free(options.traces);
     free(options.files);
     return (int)code;
 }

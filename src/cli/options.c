@@ -55,12 +55,13 @@ static void print_entry(FILE *to, const struct entry *entry)
 
 void ap_cli_print_help(FILE *to)
 {
-    (void)fputs("Usage: analyze_profile [OPTION]... [FILE]...\n"
+    (void)fputs("Usage: analyze_profile [OPTION]... [FILE|DIR]...\n"
                 "       analyze_profile mcp --root DIR...\n"
                 "Ranked diagnosis of a PyTorch profiler trace and a CUDA memory snapshot: what costs most,\n"
                 "the evidence, the likely cause, what to change and how to verify it. Works offline; nothing\n"
                 "from an input is executed, and pickles are never loaded.\n\n"
-                "A FILE without an option is recognized by its content.\n",
+                "A FILE without an option is recognized by its content. The traces of several ranks, or the DIR\n"
+                "that holds them, are read together: which rank is late, and why.\n",
                 to);
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
         if (entries[i].kind == ENTRY_TITLE)
@@ -83,6 +84,7 @@ void ap_cli_print_help(FILE *to)
                 "  analyze_profile trace.json.gz --trace-out findings.json.gz\n"
                 "  analyze_profile trace.json.gz --focus io --context commit=1a2b3c\n"
                 "  analyze_profile new.json.gz --baseline old.json --fail-on 'high,steps.p50_us > +5%'\n"
+                "  analyze_profile traces/ --html-out run.html\n"
                 "  analyze_profile --series 8=b8.json.gz 16=b16.json.gz 32=b32.json.gz\n"
                 "  analyze_profile trace.json.gz --table kernels --where 'dur_us > 1ms' --sort dur_us\n"
                 "  zstd -dc trace.json.zst | analyze_profile --cpu-trace -\n"
@@ -167,8 +169,8 @@ static bool set_option(struct ap_cli_options *options, enum option_id id, const 
 {
     uint64_t number;
     switch (id) {
-    case OPTION_cpu_trace: options->request.cpu_trace_path = value; return true;
-    case OPTION_memory_json: options->request.memory_json_path = value; return true;
+    case OPTION_cpu_trace: options->traces[options->trace_count++] = value; return true;
+    case OPTION_memory_json: options->snapshots[options->snapshot_count++] = value; return true;
     case OPTION_series: return options->is_series = true;
     case OPTION_trace_out: options->trace_out = value; return options->request.with_tracks = true;
     case OPTION_context: options->context[options->request.context_count++] = value; return true;
@@ -213,6 +215,11 @@ static bool set_option(struct ap_cli_options *options, enum option_id id, const 
         if (!parse_number(value, 2, &number) || number == 0)
             return mistake(to, bytes, "--threads takes 1 or 2, not '%s'", value);
         options->request.one_thread = number == 1;
+        return true;
+    case OPTION_jobs:
+        if (!parse_number(value, 4096, &number) || number == 0)
+            return mistake(to, bytes, "--jobs takes a whole number from 1 to 4096, not '%s'", value);
+        options->request.jobs = (uint32_t)number;
         return true;
     case OPTION_root: options->roots[options->root_count++] = value; return true;
     case OPTION_COUNT: break;

@@ -19,11 +19,13 @@ struct ap_cli_options {
 #include "options.def"
     const char *trace_out, *folded_out, *html_out, *pictures_out;
     const char **files;             /* given without an option; room for argc of them */
+    const char **traces;            /* of --cpu-trace; likewise */
+    const char **snapshots;         /* of --memory-json; likewise */
     const char **context;           /* likewise */
     const char **fail_on;           /* likewise */
     const char **roots;             /* likewise */
     struct ap_series_entry *series; /* room for argc of them */
-    int file_count;
+    int file_count, trace_count, snapshot_count;
     size_t root_count;
     enum ap_cli_format format;
     struct ap_table_query table; /* name NULL = no table is asked for; limit is that of --around too */

@@ -222,8 +222,26 @@ static enum ap_status fire(struct judge *judge, const struct ap_rule *rule)
     return AP_OK;
 }
 
+/* Rules about a run of many ranks and those about one rank are two families; a report is about either. */
+static bool is_of_family(const struct judge *judge, const struct ap_rule *rule)
+{
+    static const char *const families[] = { "cluster", "hang" };
+    const char *path = rule->when.comparison_count ? rule->when.comparisons[0].figure->path : "";
+    bool of_run = false;
+    for (size_t i = 0; i < AP_COUNT_OF(families); i++) {
+        bool has = ap_value_member(judge->root, families[i]) != NULL;
+        size_t bytes = strlen(families[i]);
+        if (strncmp(path, families[i], bytes) == 0 && path[bytes] == '.')
+            return has;
+        of_run = of_run || has;
+    }
+    return !of_run;
+}
+
 static enum ap_status judge_rule(struct judge *judge, const struct ap_rule *rule)
 {
+    if (!is_of_family(judge, rule))
+        return AP_OK;
     if (!ap_hardware_fits(&rule->hardware, judge->root))
         return AP_OK;
     uint32_t absent = absent_of(judge, rule->needs);

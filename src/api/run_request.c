@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "run_request.h"
+
+#include "processors.h"
+
+#include "poison.h"
+
+static const char *path_of_first(const struct ap_run_files *files, enum ap_file_kind kind)
+{
+    size_t first = ap_run_files_next(files, kind, 0);
+    return first < files->count ? files->files[first].path : NULL;
+}
+
+/* Two traces of one rank, or of nobody knows which, are two runs or two windows: which one is meant cannot be guessed. */
+static enum ap_status check_ranks(const struct ap_run_files *files, const char **ret_path, struct ap_error *reterr)
+{
+    int64_t rank = -1;
+    for (size_t i = 0; (i = ap_run_files_next(files, AP_FILE_trace, i)) < files->count; i++) {
+        const struct ap_run_file *file = &files->files[i];
+        if (file->head.rank >= 0 && rank >= 0 && file->head.rank != rank)
+            return AP_OK;
+        rank = file->head.rank >= 0 ? file->head.rank : rank;
+        *ret_path = file->path;
+    }
+    if (files->kind_counts[AP_FILE_trace] < 2 || files->kind_counts[AP_FILE_summary])
+        return AP_OK;
+    return ap_advise(reterr, AP_ADVICE_TELL_RANKS,
+                     ap_fail(reterr, AP_ERROR_USAGE,
+                             rank >= 0 ? "more than one trace is given, and all are of rank %lld"
+                                       : "more than one trace is given, and none tells its rank, by content or by name",
+                             (long long)rank));
+}
+
+/* Of what is named one by one, nothing is left out in silence. */
+static enum ap_status check_named(const struct ap_run_files *files, const char **ret_path, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        const struct ap_run_file *file = &files->files[i];
+        *ret_path = file->path;
+        if (file->is_named && file->why_not)
+            return ap_fail(reterr, AP_ERROR_INPUT, "%.500s", file->why_not);
+        if (file->is_named && file->head.kind != AP_FILE_trace && file->head.kind != AP_FILE_snapshot)
+            return ap_fail(reterr, AP_ERROR_INPUT, "neither a trace nor a snapshot by its content: %s",
+                           ap_file_kind_name(file->head.kind));
+    }
+    return AP_OK;
+}
+
+static enum ap_status judge(const struct ap_run_files *files, struct ap_request *one, const char **ret_path,
+                            struct ap_error *reterr)
+{
+    const size_t *counts = files->kind_counts;
+    if (counts[AP_FILE_flight] || counts[AP_FILE_summary])
+        return AP_OK;
+    if (!counts[AP_FILE_trace] && !counts[AP_FILE_snapshot])
+        return ap_fail(reterr, AP_ERROR_INPUT, "no trace, snapshot, flight recorder dump or summary is among the %zu files",
+                       files->count);
+    if (counts[AP_FILE_trace] <= 1 && counts[AP_FILE_snapshot] <= 1) {
+        AP_TRY(check_named(files, ret_path, reterr));
+        one->cpu_trace_path = path_of_first(files, AP_FILE_trace);
+        one->memory_json_path = path_of_first(files, AP_FILE_snapshot);
+        return AP_OK;
+    }
+    if (!counts[AP_FILE_trace])
+        return ap_advise(reterr, AP_ADVICE_GIVE_TRACE,
+                         ap_fail(reterr, AP_ERROR_USAGE, "more than one snapshot is given, and no trace of a run"));
+    return check_ranks(files, ret_path, reterr);
+}
+
+enum ap_status ap_run_request_find(const struct ap_request *request, struct ap_gate *gate, struct ap_run_files *files,
+                                   struct ap_request *one, const char **ret_path, struct ap_error *reterr)
+{
+    const struct ap_run_files_options options = { .rank_regex = request->rank_regex,
+                                                  .opener = request->opener,
+                                                  .jobs = request->jobs ? request->jobs : ap_processor_count() };
+    AP_TRY(ap_run_files_find(files, gate, request->run_paths, request->run_path_count, &options, ret_path, reterr));
+    AP_TRY(judge(files, one, ret_path, reterr));
+    *ret_path = NULL;
+    return AP_OK;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * run_request.h - the files of a request for a run of many ranks, and whether they are one rank's after all. */
+#ifndef AP_RUN_REQUEST_H
+#define AP_RUN_REQUEST_H
+
+#include "analyze_profile/analyze_profile.h"
+#include "run_files.h"
+
+/** Finds the files of request->run_paths. *one gets the paths of a trace and a snapshot where there is no more than one of
+ *  each and nothing else of a run. AP_ERROR_INPUT where there is nothing to analyze. Release @files after a failure too. */
+AP_MUST_CHECK enum ap_status ap_run_request_find(const struct ap_request *request, struct ap_gate *gate,
+                                                 struct ap_run_files *files, struct ap_request *one, const char **ret_path,
+                                                 struct ap_error *reterr);
+
+#endif

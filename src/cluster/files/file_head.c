@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "file_head.h"
+
+#include <string.h>
+
+#include "poison.h"
+
+static enum ap_file_kind kind_of_member(struct ap_text key)
+{
+    static const struct {
+        const char *key;
+        enum ap_file_kind kind;
+    } members[] = {
+        { "traceEvents", AP_FILE_trace },      { "schemaVersion", AP_FILE_trace },    { "deviceProperties", AP_FILE_trace },
+        { "distributedInfo", AP_FILE_trace },  { "segments", AP_FILE_snapshot },      { "device_traces", AP_FILE_snapshot },
+        { "pg_config", AP_FILE_flight },       { "pg_status", AP_FILE_flight },       { "entries", AP_FILE_flight },
+        { "nccl_comm_state", AP_FILE_flight }, { "rank_summaries", AP_FILE_summary }, { "schema_version", AP_FILE_report },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(members); i++)
+        if (ap_text_is(key, members[i].key))
+            return members[i].kind;
+    return AP_FILE_other;
+}
+
+static enum ap_file_kind kind_of_element_member(struct ap_text key)
+{
+    if (ap_text_is(key, "ph"))
+        return AP_FILE_trace;
+    if (ap_text_is(key, "total_size") || ap_text_is(key, "blocks") || ap_text_is(key, "segment_type"))
+        return AP_FILE_snapshot;
+    return AP_FILE_other;
+}
+
+static enum ap_status read_number(struct ap_json_reader *json, int64_t *ret_number, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    int64_t number;
+    AP_TRY(ap_json_next(json, &token, reterr));
+    if (token.kind == AP_JSON_NUMBER && ap_json_integer(&token, &number) && number >= 0)
+        *ret_number = number;
+    return ap_json_skip_rest(json, &token, reterr);
+}
+
+static enum ap_status read_distributed(struct ap_json_reader *json, struct ap_file_head *head, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(json, &token, reterr));
+    if (token.kind != AP_JSON_OBJECT_BEGIN)
+        return ap_json_skip_rest(json, &token, reterr);
+    for (;;) {
+        AP_TRY_UNTIL_END(ap_json_next_key(json, &token, reterr));
+        struct ap_text key = { token.text, token.text_bytes };
+        if (ap_text_is(key, "rank"))
+            AP_TRY(read_number(json, &head->rank, reterr));
+        else if (ap_text_is(key, "world_size"))
+            AP_TRY(read_number(json, &head->world_size, reterr));
+        else
+            AP_TRY(ap_json_skip_value(json, reterr));
+    }
+}
+
+static enum ap_status read_host(struct ap_json_reader *json, struct ap_file_head *head, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(json, &token, reterr));
+    if (token.kind != AP_JSON_STRING || token.text_bytes >= sizeof(head->host) || memchr(token.text, 0, token.text_bytes))
+        return ap_json_skip_rest(json, &token, reterr);
+    memcpy(head->host, token.text, token.text_bytes);
+    head->host[token.text_bytes] = '\0';
+    return AP_OK;
+}
+
+/* Members that tell of whom a trace is stand before the events, or behind them, which is too far. */
+static enum ap_status look_at_members(struct ap_json_reader *json, enum ap_file_kind (*kind_of)(struct ap_text),
+                                      struct ap_file_head *head, struct ap_error *reterr)
+{
+    for (;;) {
+        struct ap_json_token token;
+        AP_TRY_UNTIL_END(ap_json_next_key(json, &token, reterr));
+        struct ap_text key = { token.text, token.text_bytes };
+        if (head->kind == AP_FILE_other)
+            head->kind = kind_of(key);
+        bool at_events = ap_text_is(key, "traceEvents");
+        if (at_events || (head->kind != AP_FILE_other && head->kind != AP_FILE_trace))
+            return AP_OK;
+        if (ap_text_is(key, "distributedInfo"))
+            AP_TRY(read_distributed(json, head, reterr));
+        else if (ap_text_is(key, "host_name"))
+            AP_TRY(read_host(json, head, reterr));
+        else
+            AP_TRY(ap_json_skip_value(json, reterr));
+    }
+}
+
+static enum ap_status look(struct ap_json_reader *json, struct ap_file_head *head, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(json, &token, reterr));
+    if (token.kind == AP_JSON_OBJECT_BEGIN)
+        return look_at_members(json, kind_of_member, head, reterr);
+    if (token.kind != AP_JSON_ARRAY_BEGIN)
+        return AP_OK;
+    AP_TRY(ap_json_next(json, &token, reterr));
+    if (token.kind == AP_JSON_OBJECT_BEGIN)
+        return look_at_members(json, kind_of_element_member, head, reterr);
+    return AP_OK;
+}
+
+enum ap_status ap_file_look(struct ap_json_reader *json, struct ap_file_head *ret_head, struct ap_error *reterr)
+{
+    *ret_head = (struct ap_file_head){ .rank = -1, .world_size = -1 };
+    enum ap_status status = look(json, ret_head, reterr);
+    return ret_head->kind == AP_FILE_other ? status : AP_OK;
+}
+
+const char *ap_file_kind_name(enum ap_file_kind kind)
+{
+    static const char *const names[AP_FILE_KIND_COUNT_] = { "other",           "trace",   "snapshot",
+                                                            "flight recorder", "summary", "report" };
+    return names[kind];
+}

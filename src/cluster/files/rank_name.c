@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include "rank_name.h"
+
+#include <regex.h>
+#include <string.h>
+
+#include "mem.h"
+
+#include "poison.h"
+
+#define MAX_DIGITS 7     /* more is a time or a process, not a rank */
+#define MAX_END_DIGITS 5 /* likewise, where no word stands before it */
+#define NAME_BYTES 256
+
+struct ap_rank_pattern {
+    regex_t regex;
+};
+
+enum ap_status ap_rank_pattern_new(const char *expression, struct ap_rank_pattern **ret_pattern, struct ap_error *reterr)
+{
+    char message[200];
+    struct ap_gate gate;
+    *ret_pattern = NULL;
+    if (!expression)
+        return AP_OK;
+    ap_gate_init(&gate, 0);
+    struct ap_rank_pattern *pattern = ap_mem_cleared(&gate, sizeof(*pattern));
+    if (!pattern)
+        return ap_fail_memory(&gate, reterr);
+    int code = regcomp(&pattern->regex, expression, REG_EXTENDED);
+    if (code == 0 && pattern->regex.re_nsub > 0) {
+        *ret_pattern = pattern;
+        return AP_OK;
+    }
+    (void)regerror(code, &pattern->regex, message, sizeof(message));
+    if (code == 0)
+        regfree(&pattern->regex);
+    ap_mem_free(&gate, pattern, sizeof(*pattern));
+    return ap_refuse(reterr, AP_SETTING_RANK_REGEX,
+                     "a regular expression with a group, as in 'node-([0-9]+)', was expected: %s",
+                     code == 0 ? "it has no group" : message);
+}
+
+void ap_rank_pattern_free(struct ap_rank_pattern *pattern)
+{
+    struct ap_gate gate;
+    if (!pattern)
+        return;
+    regfree(&pattern->regex);
+    ap_gate_init(&gate, 0);
+    ap_mem_free(&gate, pattern, sizeof(*pattern));
+}
+
+/* The number of @bytes digits; -1 where there are none or too many. */
+static int64_t number_of(const char *digits, size_t bytes, size_t most)
+{
+    int64_t number = 0;
+    if (!bytes || bytes > most)
+        return -1;
+    for (size_t i = 0; i < bytes; i++) {
+        if (!ap_is_digit(digits[i]))
+            return -1;
+        number = number * 10 + (digits[i] - '0');
+    }
+    return number;
+}
+
+static size_t digits_at(const char *text)
+{
+    return strspn(text, "0123456789");
+}
+
+static bool is_letter(char c)
+{
+    return ap_folded(c) >= 'a' && ap_folded(c) <= 'z';
+}
+
+/* Behind @word, perhaps with one sign between; the last such place counts. @alone: no letter may stand before the word. */
+static int64_t number_behind(const char *name, const char *word, bool alone)
+{
+    size_t bytes = strlen(word);
+    int64_t found = -1;
+    for (size_t i = 0; name[i]; i++) {
+        size_t same = 0;
+        while (same < bytes && ap_folded(name[i + same]) == word[same])
+            same++;
+        if (same < bytes || (alone && i > 0 && is_letter(name[i - 1])))
+            continue;
+        const char *at = name + i + bytes;
+        at += *at && strchr("_-=.", *at) ? 1 : 0;
+        int64_t number = number_of(at, digits_at(at), MAX_DIGITS);
+        found = number >= 0 ? number : found;
+    }
+    return found;
+}
+
+/* "trace_3.json", "3.pt.trace.json": the digits before the first dot behind which no digit stands. */
+static int64_t number_at_end(const char *name)
+{
+    size_t end = 0;
+    while (name[end] && !(name[end] == '.' && !ap_is_digit(name[end + 1])))
+        end++;
+    size_t start = end;
+    while (start > 0 && ap_is_digit(name[start - 1]))
+        start--;
+    if (start > 0 && !strchr("_-", name[start - 1]))
+        return -1;
+    return number_of(name + start, end - start, MAX_END_DIGITS);
+}
+
+static int64_t usual_rank(const char *name)
+{
+    int64_t rank = number_behind(name, "rank", false);
+    rank = rank >= 0 ? rank : number_behind(name, "worker", false);
+    rank = rank >= 0 ? rank : number_behind(name, "r", true);
+    return rank >= 0 ? rank : number_at_end(name);
+}
+
+static int64_t rank_of_name(const struct ap_rank_pattern *pattern, const char *name)
+{
+    regmatch_t found[2];
+    if (!pattern)
+        return usual_rank(name);
+    if (regexec(&pattern->regex, name, 2, found, 0) != 0 || found[1].rm_so < 0)
+        return -1;
+    return number_of(name + found[1].rm_so, (size_t)(found[1].rm_eo - found[1].rm_so), MAX_DIGITS);
+}
+
+/* The part of a path that ends at @end; false where there is none, or it is longer than names are. */
+static bool last_part(const char *path, size_t *end, char name[NAME_BYTES])
+{
+    size_t start = *end;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    size_t bytes = *end - start;
+    *end = start ? start - 1 : 0;
+    if (bytes == 0 || bytes >= NAME_BYTES)
+        return false;
+    memcpy(name, path + start, bytes);
+    name[bytes] = '\0';
+    return true;
+}
+
+int64_t ap_rank_of_path(const struct ap_rank_pattern *pattern, const char *path)
+{
+    char name[NAME_BYTES];
+    size_t end = strlen(path);
+    for (int parts = 0; parts < 2; parts++) {
+        int64_t rank = last_part(path, &end, name) ? rank_of_name(pattern, name) : -1;
+        if (rank >= 0)
+            return rank;
+    }
+    return -1;
+}

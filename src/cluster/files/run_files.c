@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "run_files.h"
+
+#include <string.h>
+
+#include "input.h"
+#include "rank_name.h"
+#include "run_folders.h"
+#include "sort.h"
+#include "thread.h"
+
+#include "poison.h"
+
+#define JOBS_MAX 64
+/* Enough for what stands before the events; a file is looked at and not read. */
+#define LOOK_BLOCK_BYTES 65536
+
+/* --------------------------------------------------------------------------------------------------------- listing */
+
+static int by_path(const void *left, const void *right)
+{
+    const struct ap_run_file *a = left, *b = right;
+    return strcmp(a->path, b->path);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct ap_run_file *a = left, *b = right;
+    AP_BY_SMALLER(a->device, b->device);
+    AP_BY_SMALLER(a->inode, b->inode);
+    return strcmp(a->path, b->path);
+}
+
+static bool same_place(const struct ap_run_file *a, const struct ap_run_file *b)
+{
+    return a->inode && a->inode == b->inode && a->device == b->device;
+}
+
+/* The order in which a folder lists its files is that of the disk. */
+static void put_in_order(struct ap_run_files *files)
+{
+    size_t kept = 0;
+    ap_sort(files->files, files->count, sizeof(files->files[0]), by_place);
+    for (size_t i = 0; i < files->count; i++)
+        if (!kept || !same_place(&files->files[kept - 1], &files->files[i]))
+            files->files[kept++] = files->files[i];
+    files->count = kept;
+    ap_sort(files->files, files->count, sizeof(files->files[0]), by_path);
+}
+
+/* --------------------------------------------------------------------------------------------------------- looking */
+
+struct looking {
+    struct ap_run_files *files;
+    const struct ap_opener *opener;
+    pthread_mutex_t lock;
+    size_t next;
+    enum ap_status status; /* of what ends it all: no memory */
+    struct ap_error error;
+};
+
+static enum ap_status look_at(struct ap_gate *gate, const struct ap_opener *opener, const char *path,
+                              struct ap_file_head *head, struct ap_error *reterr)
+{
+    struct ap_notes notes = { .notes = { { .count = 0 } } };
+    struct ap_json_limits limits = { .window_bytes = LOOK_BLOCK_BYTES };
+    struct ap_input_options options = { .salvage = true, .opener = opener, .block_bytes = LOOK_BLOCK_BYTES };
+    struct ap_input *input;
+    struct ap_json_reader *json = NULL;
+    AP_TRY(ap_input_open(gate, path, &options, &notes, &input, reterr));
+    enum ap_status status = ap_input_probe(input, reterr);
+    AP_AND_THEN(status, ap_json_reader_new(gate, ap_input_source(input), &notes, &limits, &json, reterr));
+    AP_AND_THEN(status, ap_file_look(json, head, reterr));
+    ap_json_reader_free(json);
+    ap_input_free(input);
+    return status;
+}
+
+/* Under the lock, for the arena. */
+static void note_failure(struct looking *looking, struct ap_run_file *file, enum ap_status status,
+                         const struct ap_error *error)
+{
+    if (status == AP_OK)
+        return;
+    if (status == AP_ERROR_MEMORY || status == AP_ERROR_LIMIT) {
+        looking->status = status;
+        looking->error = *error;
+    }
+    file->why_not = ap_arena_text(&looking->files->arena, ap_text_of(error->message)).data;
+    if (!file->why_not)
+        file->why_not = "cannot be read";
+}
+
+static struct ap_run_file *take_file(struct looking *looking)
+{
+    struct ap_run_file *file = NULL;
+    (void)pthread_mutex_lock(&looking->lock);
+    while (!file && looking->status == AP_OK && looking->next < looking->files->count) {
+        file = &looking->files->files[looking->next++];
+        file = file->why_not ? NULL : file;
+    }
+    (void)pthread_mutex_unlock(&looking->lock);
+    return file;
+}
+
+static void *look_at_files(void *self)
+{
+    struct looking *looking = self;
+    for (struct ap_run_file *file; (file = take_file(looking));) {
+        struct ap_error error = { .status = AP_OK };
+        enum ap_status status = look_at(looking->files->arena.gate, looking->opener, file->path, &file->head, &error);
+        (void)pthread_mutex_lock(&looking->lock);
+        note_failure(looking, file, status, &error);
+        (void)pthread_mutex_unlock(&looking->lock);
+    }
+    return NULL;
+}
+
+/* An opener of a caller is called on the caller's thread alone. */
+static enum ap_status look_at_all(struct ap_run_files *files, const struct ap_run_files_options *options,
+                                  struct ap_error *reterr)
+{
+    struct looking looking = { .files = files, .opener = options->opener, .lock = PTHREAD_MUTEX_INITIALIZER };
+    pthread_t threads[JOBS_MAX];
+    size_t count = 0, wanted = options->opener || !options->jobs ? 0 : options->jobs - 1;
+    wanted = wanted < JOBS_MAX ? wanted : JOBS_MAX;
+    while (count < wanted && count + 1 < files->count && ap_thread_start(&threads[count], look_at_files, &looking))
+        count++;
+    (void)look_at_files(&looking);
+    for (size_t i = 0; i < count; i++)
+        (void)pthread_join(threads[i], NULL);
+    if (looking.status != AP_OK && reterr)
+        *reterr = looking.error;
+    return looking.status;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- ranks */
+
+static void find_rank(struct ap_run_file *file, const struct ap_rank_pattern *pattern)
+{
+    if (file->head.rank >= 0) {
+        file->rank_source = AP_RANK_by_content;
+        return;
+    }
+    file->head.rank = ap_rank_of_path(pattern, file->path);
+    file->rank_source = file->head.rank >= 0 ? AP_RANK_by_name : AP_RANK_unknown;
+}
+
+static void find_ranks(struct ap_run_files *files, const struct ap_rank_pattern *pattern)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        find_rank(&files->files[i], pattern);
+        if (!files->files[i].why_not)
+            files->kind_counts[files->files[i].head.kind]++;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------------- all */
+
+static enum ap_status list_all(struct ap_run_files *files, const char *const *paths, size_t path_count,
+                               const struct ap_opener *opener, const char **ret_path, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < path_count; i++) {
+        *ret_path = paths[i];
+        AP_TRY(ap_run_folders_list(files, paths[i], opener, reterr));
+    }
+    *ret_path = NULL;
+    return AP_OK;
+}
+
+enum ap_status ap_run_files_find(struct ap_run_files *files, struct ap_gate *gate, const char *const *paths,
+                                 size_t path_count, const struct ap_run_files_options *options, const char **ret_path,
+                                 struct ap_error *reterr)
+{
+    struct ap_rank_pattern *pattern;
+    *files = (struct ap_run_files){ .count = 0 };
+    ap_arena_init(&files->arena, gate);
+    AP_TRY(ap_rank_pattern_new(options->rank_regex, &pattern, reterr));
+    enum ap_status status = list_all(files, paths, path_count, options->opener, ret_path, reterr);
+    if (status == AP_OK) {
+        put_in_order(files);
+        status = look_at_all(files, options, reterr);
+    }
+    if (status == AP_OK)
+        find_ranks(files, pattern);
+    ap_rank_pattern_free(pattern);
+    return status;
+}
+
+void ap_run_files_release(struct ap_run_files *files)
+{
+    AP_FREE(files->arena.gate, files->files, files->capacity);
+    ap_arena_release(&files->arena);
+    *files = (struct ap_run_files){ .count = 0 };
+}
+
+size_t ap_run_files_next(const struct ap_run_files *files, enum ap_file_kind kind, size_t after)
+{
+    while (after < files->count && (files->files[after].why_not || files->files[after].head.kind != kind))
+        after++;
+    return after;
+}
+
+const char *ap_rank_source_name(enum ap_rank_source source)
+{
+    static const char *const names[] = { NULL, "content", "name" };
+    return names[source];
+}

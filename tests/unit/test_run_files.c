@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ * Files of a run: told apart by content, ranks by content and by name. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rank_name.h"
+#include "run_files.h"
+#include "tap.h"
+
+static char folder[] = "/tmp/ap-run-files-XXXXXX";
+
+static void write_file(const char *name, const char *text)
+{
+    char path[200];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    if (file) {
+        (void)fputs(text, file);
+        (void)fclose(file);
+    }
+}
+
+static void remove_file(const char *name)
+{
+    char path[200];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    (void)remove(path);
+}
+
+static const struct {
+    const char *name, *text, *why;
+    enum ap_file_kind kind;
+    int64_t rank;
+    enum ap_rank_source source;
+} files[] = {
+    { ".hidden.json", "{\"traceEvents\":[]}", "hidden", AP_FILE_other, -1, AP_RANK_unknown },
+    { "fr_rank_5.json", "{\"version\":\"2.4\",\"pg_config\":{},\"entries\":[]}", "a dump", AP_FILE_flight, 5,
+      AP_RANK_by_name },
+    { "notes.txt", "no json", "words", AP_FILE_other, -1, AP_RANK_unknown },
+    { "old.json", "{\"schema_version\":\"1.0\"}", "a report", AP_FILE_report, -1, AP_RANK_unknown },
+    { "rank7.json",
+      "{\"schemaVersion\":1,\"distributedInfo\":{\"rank\":3,\"world_size\":8},\"host_name\":\"a\",\"traceEvents\":[]}",
+      "content before name", AP_FILE_trace, 3, AP_RANK_by_content },
+    { "snapshot_2.json", "{\"segments\":[],\"device_traces\":[]}", "a snapshot", AP_FILE_snapshot, 2, AP_RANK_by_name },
+    { "worker4.json", "[{\"ph\":\"X\"", "a cut array", AP_FILE_trace, 4, AP_RANK_by_name },
+};
+enum { FILE_COUNT = sizeof(files) / sizeof(files[0]) };
+
+static void finds_files(void)
+{
+    struct ap_gate gate;
+    struct ap_run_files found;
+    struct ap_error error = { .status = AP_OK };
+    const struct ap_run_files_options options = { .jobs = 3 };
+    const char *paths[] = { folder }, *path = NULL;
+    ap_gate_init(&gate, 0);
+    for (size_t i = 0; i < FILE_COUNT; i++)
+        write_file(files[i].name, files[i].text);
+    enum ap_status status = ap_run_files_find(&found, &gate, paths, 1, &options, &path, &error);
+    ok(status == AP_OK && found.count == FILE_COUNT - 1, "all files but the hidden one are listed");
+    for (size_t i = 1; i < FILE_COUNT && found.count == FILE_COUNT - 1; i++) {
+        const struct ap_run_file *file = &found.files[i - 1];
+        ok(file->head.kind == files[i].kind && file->head.rank == files[i].rank && file->rank_source == files[i].source,
+           files[i].why);
+    }
+    ok(found.count > 1 && found.files[1].why_not, "what is no JSON has a reason");
+    ok(found.count > 3 && strcmp(found.files[3].head.host, "a") == 0 && found.files[3].head.world_size == 8,
+       "host and world");
+    ok(found.kind_counts[AP_FILE_trace] == 2 && found.kind_counts[AP_FILE_flight] == 1, "kinds are counted");
+    ap_run_files_release(&found);
+    const char *twice[] = { folder, folder };
+    status = ap_run_files_find(&found, &gate, twice, 2, &options, &path, &error);
+    ok(status == AP_OK && found.count == FILE_COUNT - 1, "what is named twice is there once");
+    ap_run_files_release(&found);
+    const char *nowhere[] = { "/nonexistent/folder" };
+    status = ap_run_files_find(&found, &gate, nowhere, 1, &options, &path, &error);
+    ok(status == AP_ERROR_INPUT && path == nowhere[0], "a path that is not there fails");
+    ap_run_files_release(&found);
+    ok(gate.used_bytes == 0, "nothing is left");
+    for (size_t i = 0; i < FILE_COUNT; i++)
+        remove_file(files[i].name);
+}
+
+static void names_tell_ranks(void)
+{
+    static const struct {
+        const char *path;
+        int64_t rank;
+    } names[] = {
+        { "x/rank3.pt.trace.json.gz", 3 },
+        { "x/trace_rank_12.json", 12 },
+        { "Rank-07.json", 7 },
+        { "x/worker5_step_12.json", 5 },
+        { "node_r9.json", 9 },
+        { "trace_3.json", 3 },
+        { "nccl_trace_rank_4", 4 },
+        { "11.json", 11 },
+        { "rank2/trace.json", 2 },
+        { "host_1234.169412820154.pt.trace.json", -1 },
+        { "trace.json", -1 },
+        { "h100.json", -1 },
+        { "server9.json", -1 },
+        { "rank99999999.json", -1 },
+    };
+    struct ap_rank_pattern *pattern;
+    struct ap_error error = { .status = AP_OK };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        ok(ap_rank_of_path(NULL, names[i].path) == names[i].rank, names[i].path);
+    ok(ap_rank_pattern_new("node-([0-9]+)", &pattern, &error) == AP_OK &&
+           ap_rank_of_path(pattern, "a/node-17-x.json") == 17 && ap_rank_of_path(pattern, "rank3.json") == -1,
+       "an expression of the user is the only one");
+    ap_rank_pattern_free(pattern);
+    ok(ap_rank_pattern_new("(", &pattern, &error) == AP_ERROR_USAGE && error.setting == AP_SETTING_RANK_REGEX,
+       "no expression");
+    ok(ap_rank_pattern_new("rank", &pattern, &error) == AP_ERROR_USAGE, "no group");
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    finds_files();
+    names_tell_ranks();
+    (void)rmdir(folder);
+    return done();
+}

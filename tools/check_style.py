@@ -48,10 +48,10 @@ IS_STEMS = ("normal synchron recogn serial vector optim anonym util token summar
             "maxim general custom special visual random final local equal standard").replace(" ", "|")
 BRITISH = re.compile(rf"\b(?:re|un)?(?:{IS_STEMS})is(?:e|ed|es|er|ers|ing|able|ations?)\b|"
                      r"(?:colo|neighbo|behavio|favo|hono)ur|(?:label|cancel|model|travel)l(?:ed|ing)\b|"
-                     r"\b(?:judgment|artifact|center|gray)", re.IGNORECASE)
-KEPT = re.compile(r"\bsynchronizations\b|[\".]neighbors\"|live, neighbours|notifications/cancelled|gpu\.utilization|"
-                  r"[\"(|._](?:normalisation|synchronization)\b|\b(?:normalisation|synchronization)(?=[\",|]|$)|"
-                  r"normalization</tspan>|<title>normalisation|normalisation <tspan", re.MULTILINE)
+                     r"\b(?:judgement|artefact|centre|grey)", re.IGNORECASE)
+KEPT = re.compile(r"\bsynchronisations\b|[\".]neighbours\"|live, neighbours|notifications/cancelled|gpu\.utilisation|"
+                  r"[\"(|._](?:normalisation|synchronisation)\b|\b(?:normalisation|synchronisation)(?=[\",|]|$)|"
+                  r"normalisation</tspan>|<title>normalisation|normalisation <tspan", re.MULTILINE)
 NOT_OURS = {
     "--exportLayerInfo": "of trtexec, whose output is recognized",
     "--exportProfile": "likewise",

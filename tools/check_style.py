@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 from tap import Tap  # noqa: E402
 
-BYTES = re.compile(r"^(fixtures/(expected|golden|json|recorded|snapshots|traces)|tests/fuzz/corpus)/")
+BYTES = re.compile(r"^(fixtures/(cluster|expected|flight|golden|json|recorded|snapshots|traces)|tests/fuzz/corpus)/")
 TEXT_NAMES = {"LICENSE", "meson.build", "meson_options.txt", ".ci/run"}
 TEXT_ENDINGS = (".c", ".h", ".cpp", ".css", ".cu", ".def", ".js", ".py", ".sh", ".md", ".txt", ".json", ".build", ".dict")
 SPDX_ENDINGS = (".c", ".h", ".cpp", ".css", ".cu", ".def", ".js", ".py", ".sh")

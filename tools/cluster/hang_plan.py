@@ -46,7 +46,7 @@ def step_calls(layout, rank):
     data = layout.data_of.get(rank)
     if data:
         calls += [call(data, "all_reduce", 25_000_000 // (1 + bucket)) for bucket in range(3)]
-        calls.append(call(data, "_allgather_base", 1_000_000, gathers=len(data.members)))
+        calls.append(call(data, "_all_gather_base", 1_000_000, gathers=len(data.members)))
     calls.append(call(layout.groups[0], "all_reduce", 1, "Float"))
     return calls
 

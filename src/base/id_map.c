@@ -28,10 +28,8 @@ void ap_id_map_release(struct ap_id_map *map)
 /* The slot that holds the key, or the free one where it belongs. */
 static struct ap_id_slot *slot_of(const struct ap_id_map *map, uint32_t key)
 {
-    uint64_t mixed = ((uint64_t)(key >> GROUP_BITS) ^ map->gate->hash_seed) * UINT64_C(0x9e3779b97f4a7c15);
-    mixed = (mixed ^ mixed >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    mixed = mixed >> 32 << GROUP_BITS | (key & ((1u << GROUP_BITS) - 1));
-    size_t mask = map->slot_count - 1, at = (size_t)mixed & mask;
+    uint64_t group = ap_hash_number(&map->gate->hash_key, key >> GROUP_BITS);
+    size_t mask = map->slot_count - 1, at = (size_t)(group << GROUP_BITS | (key & ((1u << GROUP_BITS) - 1))) & mask;
     while (map->slots[at].key && map->slots[at].key != key)
         at = (at + 1) & mask;
     return &map->slots[at];

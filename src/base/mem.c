@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#define _DEFAULT_SOURCE /* getentropy */
 #include "mem.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 /* poison.h is not included here: this file is the gate that the other files are kept to. */
 
@@ -15,9 +12,7 @@ void ap_gate_init(struct ap_gate *gate, uint64_t limit_bytes)
 {
     gate->limit_bytes = limit_bytes;
     gate->reserve_bytes = 0;
-    gate->hash_seed = 0;
-    if (getentropy(&gate->hash_seed, sizeof(gate->hash_seed)) != 0)
-        gate->hash_seed = (uint64_t)time(NULL) * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)gate;
+    ap_hash_key_draw(&gate->hash_key);
     atomic_init(&gate->used_bytes, 0);
     atomic_init(&gate->peak_bytes, 0);
     atomic_init(&gate->fail_after, -1);

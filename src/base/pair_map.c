@@ -16,9 +16,8 @@ void ap_pair_map_release(struct ap_pair_map *map)
 /* The slot that holds the pair, or the free one where it belongs. */
 static struct ap_pair_slot *slot_of(const struct ap_pair_map *map, uint32_t a, uint32_t b)
 {
-    uint64_t mixed = (((uint64_t)a << 32 | b) ^ map->gate->hash_seed) * UINT64_C(0x9e3779b97f4a7c15);
-    mixed = (mixed ^ mixed >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    size_t mask = map->slot_count - 1, at = (size_t)(mixed >> 32) & mask;
+    size_t mask = map->slot_count - 1;
+    size_t at = (size_t)ap_hash_number(&map->gate->hash_key, (uint64_t)a << 32 | b) & mask;
     while (map->slots[at].number != AP_PAIR_NONE && (map->slots[at].a != a || map->slots[at].b != b))
         at = (at + 1) & mask;
     return &map->slots[at];

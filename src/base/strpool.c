@@ -5,55 +5,6 @@
 
 #include "poison.h"
 
-static uint64_t load64(const char *p)
-{
-    uint64_t value;
-    memcpy(&value, p, sizeof(value));
-    return value;
-}
-
-static uint64_t load32(const char *p)
-{
-    uint32_t value;
-    memcpy(&value, p, sizeof(value));
-    return value;
-}
-
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-#ifdef __SIZEOF_INT128__
-    __extension__ unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-#else
-    uint64_t high = (a >> 32) * (b >> 32), low = (a & 0xffffffffu) * (b & 0xffffffffu);
-    uint64_t middle = (a >> 32) * (b & 0xffffffffu) + (a & 0xffffffffu) * (b >> 32);
-    return high ^ low ^ (middle << 32) ^ (middle >> 32);
-#endif
-}
-
-/* Multiply-and-fold over 16 bytes a step, seeded per run so that a file cannot be made to collide. */
-static uint32_t hash_text(const char *data, size_t bytes, uint64_t seed)
-{
-    const uint64_t k0 = 0xa0761d6478bd642fu, k1 = 0xe7037ed1a0b428dbu;
-    uint64_t state = seed ^ mix(bytes ^ k0, seed ^ k1);
-    size_t at = 0;
-    for (; at + 16 <= bytes; at += 16)
-        state = mix(load64(data + at) ^ k0 ^ state, load64(data + at + 8) ^ k1);
-    /* The rest by words that overlap what was taken already. */
-    uint64_t a = 0, b = 0;
-    if (bytes >= 8) {
-        a = bytes - at >= 8 ? load64(data + at) : 0;
-        b = load64(data + bytes - 8);
-    } else if (bytes >= 4) {
-        a = load32(data);
-        b = load32(data + bytes - 4);
-    } else if (bytes) {
-        a = (uint64_t)(uint8_t)data[0] << 16 | (uint64_t)(uint8_t)data[bytes / 2] << 8 | (uint8_t)data[bytes - 1];
-    }
-    state = mix(a ^ k0 ^ state, b ^ k1 ^ seed);
-    return (uint32_t)(state ^ (state >> 32));
-}
-
 void ap_strpool_init(struct ap_strpool *pool, struct ap_gate *gate)
 {
     *pool = (struct ap_strpool){ .gate = gate };
@@ -115,7 +66,7 @@ enum ap_status ap_strpool_intern(struct ap_strpool *pool, const char *data, size
                                  struct ap_error *reterr)
 {
     data = data ? data : ""; /* empty texts come without one */
-    uint32_t hash = hash_text(data, bytes, pool->gate->hash_seed);
+    uint32_t hash = (uint32_t)ap_hash_bytes(&pool->gate->hash_key, data, bytes);
     if (AP_LIKELY(pool->slot_count)) {
         size_t mask = pool->slot_count - 1;
         for (size_t slot = hash & mask; pool->slots[slot]; slot = (slot + 1) & mask) {

@@ -16,8 +16,7 @@ void ap_address_map_release(struct ap_address_map *map)
 
 static size_t home_of(const struct ap_address_map *map, uint64_t address)
 {
-    uint64_t hash = (address ^ map->gate->hash_seed) * 0x9e3779b97f4a7c15u;
-    return (size_t)(hash ^ hash >> 32) & (map->slot_count - 1);
+    return (size_t)ap_hash_number(&map->gate->hash_key, address) & (map->slot_count - 1);
 }
 
 /* Where the address stands, or the free place where it would. */

@@ -138,14 +138,14 @@ static void forget_cached(struct sim *sim, uint32_t index)
 static void file_chunk(struct sim *sim, uint32_t index)
 {
     struct ap_chunk *chunk = &sim->chunks[index];
-    ap_chunk_tree_insert(sim->chunks, tree_of(sim, chunk), index);
+    ap_chunk_tree_insert(&sim->replay->gate->hash_key, sim->chunks, tree_of(sim, chunk), index);
     if (chunk->state == AP_CHUNK_FREE && !chunk->paged && chunk->before == AP_NO_CHUNK && chunk->behind == AP_NO_CHUNK)
         remember_cached(sim, index);
 }
 
 static void unfile_chunk(struct sim *sim, uint32_t index)
 {
-    ap_chunk_tree_remove(sim->chunks, tree_of(sim, &sim->chunks[index]), index);
+    ap_chunk_tree_remove(&sim->replay->gate->hash_key, sim->chunks, tree_of(sim, &sim->chunks[index]), index);
     if (sim->chunks[index].cached)
         forget_cached(sim, index);
 }

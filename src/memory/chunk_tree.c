@@ -8,20 +8,18 @@ static bool comes_before(const struct ap_chunk *a, const struct ap_chunk *b)
     return a->bytes != b->bytes ? a->bytes < b->bytes : a->address < b->address;
 }
 
-/* Scatters the indices, so that the tree is as if it were built in random order. */
-static uint32_t priority(uint32_t index)
+/* Under the key of the run the tree is as if it were built in random order, whatever order the file chose. */
+static uint64_t priority(const struct ap_hash_key *key, uint32_t index)
 {
-    uint32_t x = index * 0x9e3779b9u;
-    x = (x ^ x >> 16) * 0x85ebca6bu;
-    x = (x ^ x >> 13) * 0xc2b2ae35u;
-    return x ^ x >> 16;
+    return ap_hash_number(key, index);
 }
 
-void ap_chunk_tree_insert(struct ap_chunk *chunks, uint32_t *root, uint32_t index)
+void ap_chunk_tree_insert(const struct ap_hash_key *key, struct ap_chunk *chunks, uint32_t *root, uint32_t index)
 {
     uint32_t *link = root, rest;
     struct ap_chunk *fresh = &chunks[index];
-    while (*link != AP_NO_CHUNK && priority(*link) > priority(index))
+    const uint64_t own_priority = priority(key, index);
+    while (*link != AP_NO_CHUNK && priority(key, *link) > own_priority)
         link = comes_before(&chunks[*link], fresh) ? &chunks[*link].larger : &chunks[*link].smaller;
     rest = *link;
     *link = index;
@@ -35,14 +33,14 @@ void ap_chunk_tree_insert(struct ap_chunk *chunks, uint32_t *root, uint32_t inde
     *low = *high = AP_NO_CHUNK;
 }
 
-void ap_chunk_tree_remove(struct ap_chunk *chunks, uint32_t *root, uint32_t index)
+void ap_chunk_tree_remove(const struct ap_hash_key *key, struct ap_chunk *chunks, uint32_t *root, uint32_t index)
 {
     uint32_t *link = root;
     while (*link != index)
         link = comes_before(&chunks[*link], &chunks[index]) ? &chunks[*link].larger : &chunks[*link].smaller;
     uint32_t low = chunks[index].smaller, high = chunks[index].larger;
     while (low != AP_NO_CHUNK && high != AP_NO_CHUNK) {
-        if (priority(low) > priority(high)) {
+        if (priority(key, low) > priority(key, high)) {
             *link = low;
             link = &chunks[low].larger;
             low = *link;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * chunk_tree.h - inside the allocator's simulation: stretches of memory, and search trees over them by size, then address.
- * A treap: every operation takes O(log n) steps on average. */
+ * A treap with priorities under the run's key: every operation takes O(log n) steps on average, whatever a file holds. */
 #ifndef AP_CHUNK_TREE_H
 #define AP_CHUNK_TREE_H
 
-#include "base.h"
+#include "hash.h"
 
 #define AP_NO_CHUNK UINT32_MAX
 
@@ -22,10 +22,10 @@ struct ap_chunk {
     bool cached;   /* it is in the list of wholly free segments */
 };
 
-/** Put chunk @index into the tree at *@root (AP_NO_CHUNK = empty). It must be in none. */
-void ap_chunk_tree_insert(struct ap_chunk *chunks, uint32_t *root, uint32_t index);
+/** Put chunk @index into the tree at *@root (AP_NO_CHUNK = empty). It must be in none. @key: one and the same for a tree. */
+void ap_chunk_tree_insert(const struct ap_hash_key *key, struct ap_chunk *chunks, uint32_t *root, uint32_t index);
 /** The chunk must be in the tree. */
-void ap_chunk_tree_remove(struct ap_chunk *chunks, uint32_t *root, uint32_t index);
+void ap_chunk_tree_remove(const struct ap_hash_key *key, struct ap_chunk *chunks, uint32_t *root, uint32_t index);
 /** The smallest chunk of at least @bytes, of equal ones that with the lowest address; AP_NO_CHUNK where there is none. */
 uint32_t ap_chunk_tree_find(const struct ap_chunk *chunks, uint32_t root, int64_t bytes);
 

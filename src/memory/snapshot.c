@@ -186,12 +186,8 @@ static uint32_t *origin_slot(const struct ap_snapshot *snapshot, const struct ap
 {
     const uint64_t parts[] = { origin->stream, (uint64_t)origin->pool[0], (uint64_t)origin->pool[1],
                                (uint64_t)origin->compile_context.id << 32 | origin->user_metadata.id };
-    uint64_t hash = snapshot->gate->hash_seed;
-    for (size_t i = 0; i < AP_COUNT_OF(parts); i++) {
-        hash = (hash ^ parts[i]) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
-    }
-    size_t mask = snapshot->origin_slot_count - 1, at = (size_t)(hash ^ hash >> 32) & mask;
+    size_t mask = snapshot->origin_slot_count - 1;
+    size_t at = (size_t)ap_hash_bytes(&snapshot->gate->hash_key, parts, sizeof(parts)) & mask;
     while (snapshot->origin_slots[at] && !same_origin(&snapshot->origins[snapshot->origin_slots[at] - 1], origin))
         at = (at + 1) & mask;
     return &snapshot->origin_slots[at];

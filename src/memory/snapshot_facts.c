@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "address_map.h"
+
 #include "poison.h"
 
 /* ----------------------------------------------------------------------------------------------------------- blocks */
@@ -67,77 +69,26 @@ bool ap_segment_contradicts(const struct ap_segment *segment, const struct ap_bl
 
 /* ---------------------------------------------------------------------------------------------------------- history */
 
-/* Frees that were requested and are not completed yet, by address. Addresses are never taken out, so that the table
- * needs no marks for emptied places: it holds the distinct addresses of one history. */
-struct open_frees {
-    struct ap_gate *gate;
-    struct {
-        uint64_t address;
-        uint32_t open_count;
-        bool used;
-    } * slots;
-    size_t slot_count, used_count;
-};
-
-static size_t slot_of(const struct open_frees *frees, uint64_t address)
+/* Frees that were requested and are not completed yet, by address. */
+static enum ap_status open_free(struct ap_address_map *frees, uint64_t address, struct ap_error *reterr)
 {
-    size_t mask = frees->slot_count - 1;
-    uint64_t hash = (address ^ frees->gate->hash_seed) * 0x9e3779b97f4a7c15u;
-    size_t slot = (size_t)(hash ^ hash >> 32) & mask;
-    while (frees->slots[slot].used && frees->slots[slot].address != address)
-        slot = (slot + 1) & mask;
-    return slot;
-}
-
-static enum ap_status grow_frees(struct open_frees *frees, struct ap_error *reterr)
-{
-    struct open_frees grown = { .gate = frees->gate, .slot_count = frees->slot_count ? frees->slot_count * 2 : 256 };
-    AP_TRY(AP_ALLOC_CLEARED(frees->gate, grown.slots, grown.slot_count, reterr));
-    for (size_t i = 0; i < frees->slot_count; i++)
-        if (frees->slots[i].used)
-            grown.slots[slot_of(&grown, frees->slots[i].address)] = frees->slots[i];
-    grown.used_count = frees->used_count;
-    AP_FREE(frees->gate, frees->slots, frees->slot_count);
-    *frees = grown;
-    return AP_OK;
-}
-
-static enum ap_status open_free(struct open_frees *frees, uint64_t address, struct ap_error *reterr)
-{
-    if (frees->used_count + 1 > frees->slot_count / 8 * 5)
-        AP_TRY(grow_frees(frees, reterr));
-    size_t slot = slot_of(frees, address);
-    if (!frees->slots[slot].used) {
-        frees->slots[slot].used = true;
-        frees->slots[slot].address = address;
-        frees->used_count++;
-    }
-    frees->slots[slot].open_count++;
-    return AP_OK;
+    uint32_t open = ap_address_map_find(frees, address);
+    return ap_address_map_set(frees, address, open == AP_NOT_MAPPED ? 1 : open + 1, reterr);
 }
 
 /* True where the free had been requested. */
-static bool close_free(struct open_frees *frees, uint64_t address)
+static enum ap_status close_free(struct ap_address_map *frees, uint64_t address, bool *ret_was_open, struct ap_error *reterr)
 {
-    if (!frees->slot_count)
-        return false;
-    size_t slot = slot_of(frees, address);
-    if (!frees->slots[slot].used || !frees->slots[slot].open_count)
-        return false;
-    frees->slots[slot].open_count--;
-    return true;
-}
-
-static void release_frees(struct open_frees *frees)
-{
-    AP_FREE(frees->gate, frees->slots, frees->slot_count);
+    uint32_t open = ap_address_map_take(frees, address);
+    *ret_was_open = open != AP_NOT_MAPPED;
+    return *ret_was_open && open > 1 ? ap_address_map_set(frees, address, open - 1, reterr) : AP_OK;
 }
 
 /* What is carried from one entry of a device to the next. */
 struct walk {
     const struct ap_snapshot *snapshot;
     struct ap_history_facts *facts;
-    struct open_frees frees;
+    struct ap_address_map frees;
     uint32_t segment_free_run;
     bool has_oom, oom_has_time;
     int64_t oom_time_ns;
@@ -175,6 +126,7 @@ static enum ap_status take_entry(struct walk *walk, uint32_t at, bool steady, st
     const struct ap_actions *actions = &walk->snapshot->actions;
     struct ap_history_facts *facts = walk->facts;
     uint32_t name = actions->name[at].id;
+    bool was_open;
     if (actions->has[at] & AP_ACTION_HAS_TIME)
         take_time(facts, actions->time_ns[at]);
     if ((name == AP_ACTION_SEGMENT_ALLOC || name == AP_ACTION_OOM) && walk->segment_free_run >= 2)
@@ -186,7 +138,10 @@ static enum ap_status take_entry(struct walk *walk, uint32_t at, bool steady, st
         facts->allocated_bytes_sum = ap_add_sat(facts->allocated_bytes_sum, actions->size_bytes[at], walk->overflowed);
         break;
     case AP_ACTION_FREE_REQUESTED: facts->free_count++; return open_free(&walk->frees, actions->address[at], reterr);
-    case AP_ACTION_FREE_COMPLETED: facts->free_count += !close_free(&walk->frees, actions->address[at]); break;
+    case AP_ACTION_FREE_COMPLETED:
+        AP_TRY(close_free(&walk->frees, actions->address[at], &was_open, reterr));
+        facts->free_count += !was_open;
+        break;
     case AP_ACTION_SEGMENT_ALLOC:
         facts->steady_segment_alloc_count += steady;
         facts->segment_alloc_count++;
@@ -206,11 +161,11 @@ static enum ap_status take_entry(struct walk *walk, uint32_t at, bool steady, st
 static enum ap_status walk_history(struct walk *walk, const struct ap_history *history, struct ap_error *reterr)
 {
     enum ap_status status = AP_OK;
-    walk->frees = (struct open_frees){ .gate = walk->snapshot->gate };
+    ap_address_map_init(&walk->frees, walk->snapshot->gate);
     walk->segment_free_run = 0;
     for (uint32_t i = 0; i < history->action_count && status == AP_OK; i++)
         status = take_entry(walk, history->first_action + i, i >= history->action_count - history->action_count / 2, reterr);
-    release_frees(&walk->frees);
+    ap_address_map_release(&walk->frees);
     return status;
 }
 

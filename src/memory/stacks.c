@@ -88,47 +88,9 @@ static enum ap_status begin_reading(struct ap_stacks *stacks, struct ap_error *r
     return AP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- hashing */
-
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-#ifdef __SIZEOF_INT128__
-    __extension__ unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-#else
-    uint64_t high = (a >> 32) * (b >> 32), low = (a & 0xffffffffu) * (b & 0xffffffffu);
-    uint64_t middle = (a >> 32) * (b & 0xffffffffu) + (a & 0xffffffffu) * (b >> 32);
-    return high ^ low ^ (middle << 32) ^ (middle >> 32);
-#endif
-}
-
-static uint64_t load(const char *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof(word));
-    return word;
-}
-
-/* All 64 bits are relied on: texts whose hash and length are equal count as equal. The seed of the run goes into every
- * product, so that a file cannot be made to collide. */
-static uint64_t hash_bytes(const char *data, size_t bytes, uint64_t seed)
-{
-    const uint64_t k0 = 0x9fb21c651e98df25u ^ seed, k1 = 0xd6e8feb86659fd93u + (seed << 32 | seed >> 32);
-    uint64_t a = bytes ^ k1, b = seed, tail[4] = { 0 };
-    size_t at = 0;
-    for (; at + 32 <= bytes; at += 32) { /* two chains, so that one product need not wait for the other */
-        a = mix(load(data + at) ^ k0 ^ a, load(data + at + 8) ^ k1);
-        b = mix(load(data + at + 16) ^ k1 ^ b, load(data + at + 24) ^ k0);
-    }
-    if (bytes > at)
-        memcpy(tail, data + at, bytes - at);
-    a = mix(tail[0] ^ k0 ^ a, tail[1] ^ k1);
-    b = mix(tail[2] ^ k1 ^ b, tail[3] ^ k0);
-    return mix(a ^ k1, b ^ k0) ^ a;
-}
-
 /* ------------------------------------------------------------------------------------------------------------ texts */
 
+/* All 64 bits are relied on: texts whose hash and length are equal count as equal (hash.h says how likely that errs). */
 static struct text_slot *text_slot(const struct ap_stack_reading *reading, uint64_t hash, uint32_t bytes)
 {
     size_t mask = reading->text_slots - 1, at = (size_t)hash & mask;
@@ -157,9 +119,8 @@ static enum ap_status grow_texts(struct ap_stacks *stacks, struct ap_error *rete
 
 static uint64_t hash_frame(const struct ap_stacks *stacks, const struct ap_frame *frame)
 {
-    const uint64_t k0 = 0xa0761d6478bd642fu, k1 = 0xe7037ed1a0b428dbu;
     uint64_t names = (uint64_t)frame->filename.id << 32 | frame->name.id;
-    return mix(names ^ k0 ^ stacks->gate->hash_seed, (uint64_t)(uint32_t)frame->line ^ k1);
+    return ap_hash_pair(&stacks->gate->hash_key, names, (uint32_t)frame->line);
 }
 
 static uint32_t *frame_slot(const struct ap_stacks *stacks, const struct ap_frame *frame)
@@ -404,8 +365,7 @@ static enum ap_status intern_stack(struct ap_stacks *stacks, uint32_t count, uin
         return ap_fail(reterr, AP_ERROR_LIMIT, "more than 4 billion frames in distinct stacks: record a shorter history");
     if (stacks->stack_count + (size_t)1 > reading->stack_slot_count / 8 * 5)
         AP_TRY(grow_stack_slots(stacks, reterr));
-    uint64_t hash =
-        hash_bytes((const char *)(stacks->ids + stacks->id_count), count * sizeof(*stacks->ids), stacks->gate->hash_seed);
+    uint64_t hash = ap_hash_bytes(&stacks->gate->hash_key, stacks->ids + stacks->id_count, count * sizeof(*stacks->ids));
     uint32_t *slot = stack_slot(stacks, hash, count);
     if (!*slot) {
         size_t needed = (size_t)stacks->stack_count + 2;
@@ -434,7 +394,7 @@ enum ap_status ap_stacks_take(struct ap_stacks *stacks, struct ap_strpool *strin
     struct ap_stack_reading *reading = stacks->reading;
     if (reading->text_count + 1 > reading->text_slots / 8 * 5)
         AP_TRY(grow_texts(stacks, reterr));
-    uint64_t hash = hash_bytes(json.data, json.bytes, stacks->gate->hash_seed);
+    uint64_t hash = ap_hash_bytes(&stacks->gate->hash_key, json.data, json.bytes);
     struct text_slot *slot = text_slot(reading, hash, (uint32_t)json.bytes);
     if (!slot->bytes) {
         AP_TRY(read_frames(&walk, &count, reterr));

@@ -13,8 +13,7 @@ void ap_record_live_release(struct ap_record_live *live)
 
 static size_t home_of(const struct ap_record_live *live, int32_t device, uint64_t address)
 {
-    uint64_t mixed = (address ^ (uint64_t)(uint32_t)device << 48 ^ live->gate->hash_seed) * UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)((mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 32) & (live->slot_count - 1);
+    return (size_t)ap_hash_pair(&live->gate->hash_key, address, (uint32_t)device) & (live->slot_count - 1);
 }
 
 /* The slot that holds it, or the free one where it belongs. */

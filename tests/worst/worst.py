@@ -89,7 +89,7 @@ def analyze(program, functions, documents, question=""):
         for name, option, more, document in zip(("trace", "snapshot"), ("--cpu-trace", "--memory-json"),
                                                 ("--trace-out out.trace", "--folded-out out.folded"), documents):
             if document is not None:
-                (Path(folder) / name).write_text(json.dumps(document), encoding="utf-8")
+                (Path(folder) / name).write_bytes(document if isinstance(document, bytes) else json.dumps(document).encode())
                 command += [option, name] + ([] if question else more.split())
         return count(command + (question or REPORTS).split(), functions, Path(folder))
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Hostile traces and snapshots of any size: each function of CASES takes n and returns (trace or None, snapshot or None) as
-JSON documents of about n rows. To add one: a function with @case; its docstring says what is hostile about it."""
+"""Hostile traces and snapshots of any size: each function of CASES takes n and returns (trace or None, snapshot or None)
+as JSON documents, or their bytes, of about n rows. To add one: a function with @case; its docstring says what is hostile."""
+import json
 import random
 
 CASES = {}
@@ -713,6 +714,55 @@ def an_annotation_per_entry(n):
     return snapshot([segment(MIB, [block(MIB, 512)])], [entry("alloc", MIB, 512, START_US)],
                     [{"name": f"step {i}", "stage": ("START", "END")[i % 2], "device": 0, "time_us": START_US + i}
                      for i in range(n)])
+
+
+# ---- chosen against tables and trees: what collides where a key is known, constant or lost
+
+def shapes_with(words):
+    """Signatures whose raw text begins with `[["`, so that the bytes behind can be chosen: PLACE is 8 bytes."""
+    events, _ = each(lambda i: op("aten::mm", 1, 10 * i, 8, **{"Input Dims": [[f"{i:05x}PLACEHER{'x' * 20}"]]}), words[0])
+    return json.dumps(events, separators=(",", ":")).encode().replace(b"PLACEHER", words[1]), None
+
+
+@case
+def shapes_against_a_product_with_a_constant(n):
+    """Every second word is one by which a hash may multiply: the product is 0, and with it went the seed."""
+    return shapes_with((n, (0xe7037ed1a0b428db).to_bytes(8, "little")))
+
+
+@case
+def shapes_against_a_key_of_zeros(n):
+    return shapes_with((n, bytes(8)))
+
+
+@case
+def addresses_of_equal_low_bits(n):
+    """In use at once, and freed in the order of their coming; they differ in bits 48 to 63 alone."""
+    part = min(n // 3, 2**16)
+    return snapshot([segment(MIB, [block(MIB, 512)])],
+                    [entry("alloc", (i << 48) + MIB, 512, START_US + i) for i in range(part)] +
+                    [entry(action, (i << 48) + MIB, 512, START_US + (1 + turn) * part + i)
+                     for turn, action in enumerate(("free_requested", "free_completed")) for i in range(part)])
+
+
+def scattered(index):
+    """What was once the priority of a chunk."""
+    x = index * 0x9e3779b9 % 2**32
+    x = (x ^ x >> 16) * 0x85ebca6b % 2**32
+    x = (x ^ x >> 13) * 0xc2b2ae35 % 2**32
+    return x ^ x >> 16
+
+
+@case
+def free_segments_against_fixed_priorities(n):
+    """Sizes in the order of fixed priorities, so that a tree by size becomes a list."""
+    sizes, at, segments = {}, MIB, []
+    for rank, index in enumerate(sorted(range(n), key=scattered)):
+        sizes[index] = 2 * MIB + 512 * rank
+    for index in range(n):
+        segments.append(segment(at, [block(at, sizes[index], "inactive")]))
+        at += sizes[index] + MIB
+    return snapshot(segments, [entry("alloc", at, 512, START_US), entry("free_completed", at, 512, START_US + 1)])
 
 
 # ---- both of one run

@@ -19,9 +19,9 @@
 #define MAX_SLOTS ((size_t)1 << 18)
 
 struct tally {
-    uint64_t hash;  /* 0 = free */
-    uint32_t first; /* place at which it was seen first */
-    uint32_t count;
+    uint32_t first;  /* place at which it was seen first */
+    uint32_t length; /* 0 = free */
+    uint32_t count;  /* while cutting: its number among those found */
 };
 
 struct found {
@@ -108,34 +108,43 @@ static void measure_runs(struct sequences *sequences)
 
 /* ---- counting ---- */
 
-static uint64_t hash_of(const struct sequences *sequences, size_t at, size_t length)
+static uint32_t name_at(const struct sequences *sequences, size_t at)
 {
-    const uint32_t *names = sequences->work->context->trace->events.name;
-    uint64_t hash = length;
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ names[sequences->rows[at + i]]) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
-    }
-    return hash | 1; /* never 0 */
+    return sequences->work->context->trace->events.name[sequences->rows[at]];
 }
 
-static struct tally *tally_of(struct sequences *sequences, uint64_t hash)
+static bool is_tally_of(const struct sequences *sequences, const struct tally *tally, size_t at, size_t length)
 {
-    size_t mask = sequences->slot_count - 1, at = (size_t)(hash >> 8) & mask;
-    while (sequences->slots[at].hash && sequences->slots[at].hash != hash)
-        at = (at + 1) & mask;
-    return &sequences->slots[at];
+    if (tally->length != length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (name_at(sequences, tally->first + i) != name_at(sequences, at + i))
+            return false;
+    return true;
+}
+
+/* Of the sequence, or the free one where it belongs. */
+static struct tally *tally_of(struct sequences *sequences, size_t at, size_t length)
+{
+    uint32_t names[MAX_LENGTH];
+    for (size_t i = 0; i < length; i++)
+        names[i] = name_at(sequences, at + i);
+    size_t mask = sequences->slot_count - 1;
+    size_t slot = (size_t)ap_hash_bytes(&sequences->work->context->gate->hash_key, names, length * sizeof(names[0])) & mask;
+    while (sequences->slots[slot].length && !is_tally_of(sequences, &sequences->slots[slot], at, length))
+        slot = (slot + 1) & mask;
+    return &sequences->slots[slot];
 }
 
 /* Once the table is three quarters full, sequences not met before are not counted. */
 static void count_one(struct sequences *sequences, size_t at, size_t length)
 {
-    struct tally *tally = tally_of(sequences, hash_of(sequences, at, length));
-    if (!tally->hash) {
+    struct tally *tally = tally_of(sequences, at, length);
+    if (!tally->length) {
         if (sequences->used * 4 >= sequences->slot_count * 3)
             return;
         sequences->used++;
-        *tally = (struct tally){ hash_of(sequences, at, length), (uint32_t)at, 0 };
+        *tally = (struct tally){ (uint32_t)at, (uint32_t)length, 0 };
     }
     tally->count++;
 }
@@ -161,8 +170,7 @@ static bool count_length(struct sequences *sequences, size_t length)
         if (may_be_frequent(sequences, at, length))
             count_one(sequences, at, length);
     for (size_t at = 0; at < sequences->count; at++) {
-        if (!may_be_frequent(sequences, at, length) ||
-            tally_of(sequences, hash_of(sequences, at, length))->count < MIN_REPEATS)
+        if (!may_be_frequent(sequences, at, length) || tally_of(sequences, at, length)->count < MIN_REPEATS)
             continue;
         sequences->frequent[at] = (uint8_t)length;
         any = true;
@@ -191,18 +199,17 @@ static size_t without_repeats(const struct sequences *sequences, size_t at, size
 static enum ap_status take(struct sequences *sequences, size_t at, size_t length, struct ap_error *reterr)
 {
     const struct ap_trace *trace = sequences->work->context->trace;
-    uint64_t hash = hash_of(sequences, at, length);
-    struct tally *tally = tally_of(sequences, hash);
-    if (!tally->hash) {
+    struct tally *tally = tally_of(sequences, at, length);
+    if (!tally->length) {
         if (sequences->used * 4 >= sequences->slot_count * 3)
             return AP_OK;
         AP_TRY(AP_RESERVE(sequences->work->context->gate, sequences->found, sequences->found_capacity,
                           sequences->found_count + 1, reterr));
         sequences->used++;
-        *tally = (struct tally){ hash, (uint32_t)sequences->found_count, 0 };
+        *tally = (struct tally){ (uint32_t)at, (uint32_t)length, (uint32_t)sequences->found_count };
         sequences->found[sequences->found_count++] = (struct found){ .first = (uint32_t)at, .length = (uint8_t)length };
     }
-    struct found *found = &sequences->found[tally->first];
+    struct found *found = &sequences->found[tally->count];
     found->count++;
     for (size_t i = 0; i < length; i++) {
         found->total_ns = ap_gpu_add_ns(sequences->work, found->total_ns, trace->events.dur_ns[sequences->rows[at + i]]);

@@ -11,6 +11,7 @@
 #endif
 
 #include "answers.h"
+#include "code_point.h"
 #include "deflate.h"
 #include "options.h"
 #include "output.h"
@@ -35,15 +36,18 @@ static enum exit_code exit_code_of(enum ap_status status)
     return EXIT_INPUT;
 }
 
-/* Paths and messages may hold bytes of an input or a hostile file name: control characters never reach a terminal. */
+/* Paths and messages may hold bytes of an input or a hostile file name: nothing that moves the cursor, hides, reorders or
+ * begins a line of its own reaches a terminal or a log. */
 static void print_inert(const char *text)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if ((c < 0x20 && c != '\n') || c == 0x7f)
-            (void)fprintf(stderr, "\\x%02x", c);
+    struct ap_text whole = ap_text_of(text);
+    for (size_t at = 0; at < whole.bytes;) {
+        uint32_t code_point = ap_code_point_next(whole, &at);
+        char shown[4];
+        if (ap_code_point_is_hidden(code_point))
+            (void)fprintf(stderr, "\\u{%x}", (unsigned)code_point);
         else
-            (void)fputc(c, stderr);
+            (void)fwrite(shown, 1, ap_code_point_encode(code_point, shown), stderr);
     }
 }
 

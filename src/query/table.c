@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "json_text.h"
@@ -9,24 +8,30 @@
 #include "report.h"
 #include "row_pick.h"
 #include "table_cell.h"
+#include "visible_text.h"
 #include "words.h"
 
 #include "poison.h"
 
 #define MAX_COLUMNS 64
-#define MAX_PATH 120
+#define MAX_LEVELS 3
 #define MAX_CELL 60    /* columns that one cell of text takes at most */
 #define NARROW 140     /* a terminal of fewer columns */
 #define NARROW_CELL 32 /* and what a cell takes there */
 
+/* Keys may come from an input: any bytes, a dot or NUL among them, so a value is found by its keys and not by a path. */
 struct column {
-    char path[MAX_PATH];
-    size_t width; /* 0 = empty in all rows */
+    struct ap_text keys[MAX_LEVELS];
+    size_t level_count;  /* 0 = found by the path that it is called by */
+    struct ap_text path; /* keys with dots between, and a NUL behind */
+    size_t head_columns; /* of the path as it is shown */
+    size_t width;        /* 0 = empty in all rows */
     bool number, shown, asked;
 };
 
 struct writing {
     struct ap_out out;
+    struct ap_arena arena;
     const struct ap_table_query *query;
     struct column columns[MAX_COLUMNS];
     size_t column_count, row_count;
@@ -36,63 +41,130 @@ struct writing {
 
 /* ---- columns ---- */
 
+static const struct ap_value *cell_of(const struct ap_value *row, const struct column *column)
+{
+    const struct ap_value *value = row;
+    if (!column->level_count)
+        return ap_value_below(row, column->path);
+    for (size_t i = 0; i < column->level_count; i++)
+        value = ap_value_member_of(value, column->keys[i]);
+    return value;
+}
+
+/* The row goes before the column does. */
+static bool keep_keys(struct writing *writing, struct column *column)
+{
+    size_t bytes = column->level_count, at = 0;
+    for (size_t i = 0; i < column->level_count; i++)
+        bytes += column->keys[i].bytes;
+    char *path = ap_arena_alloc(&writing->arena, bytes);
+    for (size_t i = 0; path && i < column->level_count; i++) {
+        struct ap_text key = column->keys[i];
+        memcpy(path + at, key.data, key.bytes);
+        column->keys[i].data = path + at;
+        at += key.bytes;
+        path[at++] = i + 1 < column->level_count ? '.' : '\0';
+    }
+    column->path = (struct ap_text){ path, bytes - 1 };
+    column->head_columns = path ? ap_visible_columns(column->path) : 0;
+    column->head_columns = column->head_columns > MAX_CELL ? MAX_CELL : column->head_columns;
+    return path;
+}
+
+static enum ap_status add_column(struct writing *writing, const struct column *above, struct ap_text key,
+                                 struct ap_error *reterr)
+{
+    struct column *column = &writing->columns[writing->column_count];
+    *column = *above;
+    column->keys[column->level_count++] = key;
+    if (!keep_keys(writing, column))
+        return ap_fail_memory(writing->arena.gate, reterr);
+    writing->column_count++;
+    return AP_OK;
+}
+
 /* Objects in a row are columns of their members; three levels are more than a report has. */
-static void add_columns(struct writing *writing, const struct ap_value *object, const char *before, int levels)
+static enum ap_status add_columns(struct writing *writing, const struct ap_value *object, const struct column *above,
+                                  struct ap_error *reterr)
 {
     for (const struct ap_value *member = ap_value_first(object); member; member = member->next) {
-        char path[MAX_PATH];
-        int bytes = snprintf(path, sizeof(path), "%s%.*s", before, (int)(member->key.bytes < 60 ? member->key.bytes : 60),
-                             member->key.data);
-        if (bytes < 0 || (size_t)bytes + 2 >= sizeof(path) || writing->column_count == MAX_COLUMNS)
-            return;
-        if (member->type == AP_VALUE_OBJECT && levels > 1 && ap_value_first(member)) {
-            path[bytes] = '.';
-            path[bytes + 1] = '\0';
-            add_columns(writing, member, path, levels - 1);
-        } else {
-            struct column *column = &writing->columns[writing->column_count++];
-            *column = (struct column){ .width = 0 };
-            (void)snprintf(column->path, sizeof(column->path), "%s", path);
+        if (writing->column_count == MAX_COLUMNS)
+            return AP_OK;
+        if (member->type != AP_VALUE_OBJECT || above->level_count + 1 == MAX_LEVELS || !ap_value_first(member)) {
+            AP_TRY(add_column(writing, above, member->key, reterr));
+            continue;
         }
+        struct column inner = *above;
+        inner.keys[inner.level_count++] = member->key;
+        AP_TRY(add_columns(writing, member, &inner, reterr));
     }
+    return AP_OK;
+}
+
+/* A column by the path that somebody wrote. */
+static enum ap_status add_named(struct writing *writing, struct ap_text path, bool asked, struct ap_error *reterr)
+{
+    struct column *column = &writing->columns[writing->column_count];
+    *column = (struct column){ .keys = { path }, .level_count = 1, .asked = asked };
+    if (!keep_keys(writing, column))
+        return ap_fail_memory(writing->arena.gate, reterr);
+    column->level_count = 0;
+    writing->column_count++;
+    return AP_OK;
 }
 
 /* What the rows would have, where there are none. */
-static void know_columns(struct writing *writing, const char *table)
+static enum ap_status know_columns(struct writing *writing, const char *table, struct ap_error *reterr)
 {
     const struct ap_known_table *known = writing->query->columns ? NULL : ap_known_table_find(table);
     const char *rest = known ? known->columns : writing->query->columns;
     struct ap_text name;
     while (ap_known_column_next(&rest, known ? " " : ",", &name) && writing->column_count < MAX_COLUMNS) {
-        struct column *column = &writing->columns[writing->column_count];
         bool is_open = name.bytes >= 2 && memcmp(name.data + name.bytes - 2, ".*", 2) == 0;
         name.bytes -= is_open ? 2 : 0;
-        if (ap_text_is(name, "*") || name.bytes >= sizeof(column->path))
-            continue;
-        *column = (struct column){ .width = 0 };
-        memcpy(column->path, name.data, name.bytes);
-        writing->column_count++;
+        if (!ap_text_is(name, "*"))
+            AP_TRY(add_named(writing, name, false, reterr));
     }
+    return AP_OK;
+}
+
+/* A path is first what a column is called, dots and all. */
+static enum ap_status choose_one(struct writing *writing, const struct writing *all, const struct ap_value *row,
+                                 struct ap_text path, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < all->column_count; i++) {
+        if (!ap_text_equal(all->columns[i].path, path))
+            continue;
+        writing->columns[writing->column_count] = all->columns[i];
+        writing->columns[writing->column_count++].asked = true;
+        return AP_OK;
+    }
+    AP_TRY(add_named(writing, path, true, reterr));
+    const struct column *column = &writing->columns[writing->column_count - 1];
+    if (path.bytes && (cell_of(row, column) || ap_known_table_has(writing->query->name, path)))
+        return AP_OK;
+    return ap_advise(reterr, AP_ADVICE_ALL_COLUMNS,
+                     ap_refuse(reterr, AP_SETTING_COLUMNS, "the table has no column '%.60s'", column->path.data));
 }
 
 /* Those that are asked for. */
 static enum ap_status choose_asked(struct writing *writing, const struct ap_value *row, struct ap_error *reterr)
 {
-    const char *table = writing->query->name;
-    for (const char *at = writing->query->columns; at;) {
+    static const struct column top = { .level_count = 0 };
+    struct writing *all;
+    AP_TRY(AP_ALLOC_CLEARED(writing->arena.gate, all, 1, reterr));
+    ap_arena_init(&all->arena, writing->arena.gate);
+    enum ap_status status = add_columns(all, row, &top, reterr);
+    for (const char *at = writing->query->columns; at && status == AP_OK;) {
         size_t bytes = strcspn(at, ",");
-        struct column *column = &writing->columns[writing->column_count];
-        if (writing->column_count == MAX_COLUMNS || bytes >= sizeof(column->path))
-            return ap_refuse(reterr, AP_SETTING_COLUMNS, "at most %d names of columns were expected", MAX_COLUMNS);
-        *column = (struct column){ .asked = true };
-        memcpy(column->path, at, bytes);
-        if (!bytes || (!ap_value_at(row, column->path) && !ap_known_table_has(table, ap_text_of(column->path))))
-            return ap_advise(reterr, AP_ADVICE_ALL_COLUMNS,
-                             ap_refuse(reterr, AP_SETTING_COLUMNS, "the table has no column '%.60s'", column->path));
-        writing->column_count++;
+        if (writing->column_count == MAX_COLUMNS)
+            status = ap_refuse(reterr, AP_SETTING_COLUMNS, "at most %d names of columns were expected", MAX_COLUMNS);
+        AP_AND_THEN(status, choose_one(writing, all, row, (struct ap_text){ at, bytes }, reterr));
         at = at[bytes] ? at + bytes + 1 : NULL;
     }
-    return AP_OK;
+    ap_arena_adopt(&writing->arena, &all->arena);
+    AP_FREE(writing->arena.gate, all, 1);
+    return status;
 }
 
 static enum ap_status learn_columns(void *self, const struct ap_value *row, struct ap_error *reterr)
@@ -100,9 +172,8 @@ static enum ap_status learn_columns(void *self, const struct ap_value *row, stru
     struct writing *writing = self;
     if (!writing->column_count && writing->query->columns)
         return choose_asked(writing, row, reterr);
-    if (!writing->column_count)
-        add_columns(writing, row, "", 3);
-    return AP_OK;
+    static const struct column top = { .level_count = 0 };
+    return writing->column_count ? AP_OK : add_columns(writing, row, &top, reterr);
 }
 
 static size_t cell_limit(const struct writing *writing)
@@ -116,7 +187,7 @@ static enum ap_status measure(void *self, const struct ap_value *row, struct ap_
     AP_TRY(learn_columns(self, row, reterr));
     for (size_t i = 0; i < writing->column_count; i++) {
         struct column *column = &writing->columns[i];
-        const struct ap_value *value = ap_value_at(row, column->path);
+        const struct ap_value *value = cell_of(row, column);
         double number;
         size_t columns = ap_cell_columns(value);
         column->number = column->number || (value && value->type != AP_VALUE_BOOL && ap_value_number(value, &number));
@@ -132,11 +203,11 @@ static bool comes_first(const struct writing *writing, const struct column *colu
 {
     static const char *const first[] = { "row_id", "name", "call", "title", "dur_us" };
     const char *sort = writing->query->sort;
-    size_t bytes = strlen(column->path);
-    if (sort && strncmp(sort, column->path, bytes) == 0 && (sort[bytes] == '\0' || sort[bytes] == ':'))
+    size_t bytes = column->path.bytes;
+    if (sort && strncmp(sort, column->path.data, bytes) == 0 && (sort[bytes] == '\0' || sort[bytes] == ':'))
         return true;
     for (size_t i = 0; i < AP_COUNT_OF(first); i++)
-        if (strcmp(column->path, first[i]) == 0)
+        if (ap_text_is(column->path, first[i]))
             return true;
     return false;
 }
@@ -148,7 +219,7 @@ static void choose_columns(struct writing *writing)
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < writing->column_count; i++) {
             struct column *column = &writing->columns[i];
-            size_t head = strlen(column->path);
+            size_t head = column->head_columns;
             if ((!column->width && !column->asked) || comes_first(writing, column) != (pass == 0))
                 continue;
             column->width = head > column->width ? head : column->width;
@@ -183,10 +254,10 @@ static void write_head(struct writing *writing)
         const struct column *column = &writing->columns[i];
         if (!column->shown)
             continue;
-        size_t blank = column->width - strlen(column->path);
+        size_t blank = column->width - column->head_columns;
         ap_out_string(&writing->out, first ? "" : "  ");
         pad(&writing->out, column->number ? blank : 0);
-        ap_out_string(&writing->out, column->path);
+        (void)ap_out_visible(&writing->out, column->path, column->head_columns);
         pad(&writing->out, column->number || is_last(writing, i) ? 0 : blank);
         first = false;
     }
@@ -202,7 +273,7 @@ static enum ap_status write_text_row(void *self, const struct ap_value *row, str
         const struct column *column = &writing->columns[i];
         if (!column->shown)
             continue;
-        const struct ap_value *value = ap_value_at(row, column->path);
+        const struct ap_value *value = cell_of(row, column);
         bool whole = !writing->query->width && is_last(writing, i);
         size_t columns = ap_cell_columns(value), most = whole ? 0 : column->width;
         columns = most && columns > most ? most : columns;
@@ -248,9 +319,9 @@ static enum ap_status write_json_row(void *self, const struct ap_value *row, str
     AP_TRY(learn_columns(self, row, reterr));
     for (size_t i = 0; i < writing->column_count; i++) {
         ap_out_string(&writing->out, i ? ", " : "{");
-        ap_json_write_text(&writing->out, ap_text_of(writing->columns[i].path));
+        ap_json_write_text(&writing->out, writing->columns[i].path);
         ap_out_string(&writing->out, ": ");
-        const struct ap_value *value = ap_value_at(row, writing->columns[i].path);
+        const struct ap_value *value = cell_of(row, &writing->columns[i]);
         if (value)
             AP_TRY(ap_json_write_value(&writing->out, value, true, reterr));
         else
@@ -293,7 +364,7 @@ static enum ap_status write_json(struct writing *writing, const struct ap_row_so
 static enum ap_status write_csv_head(struct writing *writing, struct ap_error *reterr)
 {
     for (size_t i = 0; i < writing->column_count; i++) {
-        struct ap_value head = { .type = AP_VALUE_TEXT, .as.text = ap_text_of(writing->columns[i].path) };
+        struct ap_value head = { .type = AP_VALUE_TEXT, .as.text = writing->columns[i].path };
         ap_out_string(&writing->out, i ? "," : "");
         AP_TRY(ap_cell_write_csv(&writing->out, &head, reterr));
     }
@@ -310,7 +381,7 @@ static enum ap_status write_csv_row(void *self, const struct ap_value *row, stru
     }
     for (size_t i = 0; i < writing->column_count; i++) {
         ap_out_string(&writing->out, i ? "," : "");
-        AP_TRY(ap_cell_write_csv(&writing->out, ap_value_at(row, writing->columns[i].path), reterr));
+        AP_TRY(ap_cell_write_csv(&writing->out, cell_of(row, &writing->columns[i]), reterr));
     }
     ap_out_string(&writing->out, "\r\n");
     return AP_OK;
@@ -321,7 +392,7 @@ static enum ap_status write_csv(struct writing *writing, const struct ap_row_sou
 {
     if (rows->count)
         return ap_rows_see(source, rows, write_csv_row, writing, reterr);
-    know_columns(writing, source->name);
+    AP_TRY(know_columns(writing, source->name, reterr));
     return writing->column_count ? write_csv_head(writing, reterr) : AP_OK;
 }
 
@@ -347,10 +418,12 @@ enum ap_status ap_table_write(const struct ap_row_source *source, const struct a
     writing->query = query;
     writing->words = words;
     ap_out_init(&writing->out, sink);
+    ap_arena_init(&writing->arena, source->gate);
     enum ap_status status = ap_rows_pick(source, &filter, query->sort, query->limit, &rows, reterr);
     AP_AND_THEN(status, write_rows(writing, source, &rows, reterr));
     AP_AND_THEN(status, ap_out_finish(&writing->out, reterr));
     ap_picked_rows_release(&rows);
+    ap_arena_release(&writing->arena);
     AP_FREE(source->gate, writing, 1);
     return status;
 }

@@ -288,6 +288,31 @@ static void writes(struct ap_model *model, const char *name, const char *where, 
     text_sink_release(&got);
 }
 
+/* Keys of an input become columns: their text is shown, and each stands over its own cells. */
+static void columns_named_by_an_input_are_inert(void)
+{
+    const struct ap_text keys[] = {
+        AP_TEXT("a.b"),          AP_TEXT("a\0b"),         AP_TEXT("a"),
+        AP_TEXT("\033]0;x\007"), AP_TEXT("\n::error::x"), AP_TEXT("\xc2\x9b\xe2\x80\xae")
+    };
+    struct ap_model model;
+    ap_model_init(&model, &gate);
+    struct ap_value *row = ap_add_object(&model, put_list(&model, "gpu.kernels"), NULL);
+    for (size_t i = 0; i < AP_COUNT_OF(keys); i++)
+        ap_add_count_named(&model, row, keys[i], (int64_t)i + 10);
+    ap_add_count(&model, ap_add_object(&model, row, "in"), "n", 7);
+    writes(&model, "gpu.kernels", NULL, NULL, 0, AP_FORMAT_TEXT,
+           "row_id          a.b  a\\u{0}b   a  \\u{1b}]0;x\\u{7}  \\u{a}::error::x  \\u{9b}\\u{202e}  in.n\n"
+           "gpu.kernels[0]   10       11  12               13               14              15     7\n\n1 of 1 row\n",
+           "in a table for a terminal");
+    writes(
+        &model, "gpu.kernels", NULL, NULL, 0, AP_FORMAT_CSV,
+        "\"row_id\",\"a.b\",\"a\\u{0}b\",\"a\",\"\\u{1b}]0;x\\u{7}\",\"\\u{a}::error::x\",\"\\u{9b}\\u{202e}\",\"in.n\"\r\n"
+        "\"gpu.kernels[0]\",10,11,12,13,14,15,7\r\n",
+        "and in one for other programs");
+    ap_model_release(&model);
+}
+
 static void tables_are_written(void)
 {
     struct ap_model model;
@@ -556,6 +581,7 @@ int main(void)
     findings_have_names();
     names_are_near();
     tables_are_written();
+    columns_named_by_an_input_are_inert();
     unknown_things_are_told();
     text_is_made_visible();
     digests_keep_to_their_size();

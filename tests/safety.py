@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What references/guide/safety.md promises about hostile inputs, tried on the whole program: safety.py --program PROGRAM.
+Prints TAP."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tap import Tap
+
+MIB = 2**20
+ESCAPE = "\x1b]0;title\x07\x1b[31m"
+BAD_NAMES = [ESCAPE, "\n::error::forged", "\x9b31m", "\u202edesrever", "a.b", "a\0b"]
+
+
+class Runs:
+    """Runs of the program in a folder of their own."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+        return name
+
+    def run(self, *arguments, **more):
+        return subprocess.run([self.program, "--quiet", *arguments], cwd=self.folder, capture_output=True, timeout=60,
+                              check=False, **more)
+
+
+def hidden_in(output):
+    """Characters that a terminal would obey or not show, all but line feeds."""
+    text = output.decode("utf-8", "surrogateescape")
+    return sorted({hex(ord(c)) for c in text if (ord(c) < 32 and c != "\n") or 0x7f <= ord(c) < 0xa0
+                   or c in "\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\ufeff" or 0xdc80 <= ord(c) < 0xe000})
+
+
+# ---- what goes to a terminal
+
+def snapshot_of_names(names):
+    return {"segments": [{"device": 0, "address": MIB * (i + 1), "total_size": 512, "allocated_size": 512,
+                          "active_size": 512, "requested_size": 512, "stream": 0, "segment_type": name, "frames": [],
+                          "blocks": [{"address": MIB * (i + 1), "size": 512, "requested_size": 512,
+                                      "state": "active_allocated", "frames": []}]} for i, name in enumerate(names)],
+            "device_traces": [[{"action": name, "addr": MIB, "size": 512, "stream": 0, "time_us": 5 + i, "frames": []}
+                               for i, name in enumerate(names)]],
+            "external_annotations": [{"name": name, "stage": "START", "device": 0, "time_us": 3} for name in names]}
+
+
+def check_tables(tap, runs):
+    name = runs.write("names.json", snapshot_of_names(BAD_NAMES))
+    for table in ("memory.trace_actions", "memory.segment_types", "memory.annotations.top_names"):
+        for form in ("text", "csv", "json"):
+            done = runs.run("--memory-json", name, "--table", table, "--format", form)
+            tap.check(f"names of {table} are inert as {form}",
+                      [] if done.returncode == 0 and done.stdout and not hidden_in(done.stdout.replace(b"\r\n", b"\n"))
+                      and b"\n::error::" not in done.stdout else [done.stdout, done.stderr])
+
+
+def check_messages(tap, runs):
+    for bad in ["\x1b[31m.json", "a\n::error::forged.json", "\x9b31m.json", "\u202e.json", "\udcff.json"]:
+        for content in (b"no JSON", b'{"traceEvents": [', None):
+            path = runs.folder / bad
+            if content is not None:
+                path.write_bytes(content)
+            done = runs.run("--cpu-trace", bad)
+            tap.check(f"a file called {ascii(bad)} forges nothing on standard error",
+                      [] if done.returncode == 3 and not hidden_in(done.stderr) and done.stderr.count(b"\n") == 1
+                      else [done.returncode, done.stderr])
+            path.unlink(missing_ok=True)
+    done = runs.run("--cpu-trace", "x", "--\x1b]0;x\x07")
+    tap.check("nor does an option", [] if done.returncode == 2 and not hidden_in(done.stderr) else [done.stderr])
+
+
+CHECKS = [check_tables, check_messages]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", type=Path, required=True)
+    program = parser.parse_args().program.resolve()
+    tap = Tap()
+    for check in CHECKS:
+        with tempfile.TemporaryDirectory() as folder:
+            check(tap, Runs(program, Path(folder)))
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -38,7 +38,8 @@ def hidden_in(output):
     """Characters that a terminal would obey or not show, all but line feeds."""
     text = output.decode("utf-8", "surrogateescape")
     return sorted({hex(ord(c)) for c in text if (ord(c) < 32 and c != "\n") or 0x7f <= ord(c) < 0xa0
-                   or c in "\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\ufeff" or 0xdc80 <= ord(c) < 0xe000})
+                   or c in "\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\ufeff"
+                   or 0xdc80 <= ord(c) < 0xe000})
 
 
 # ---- what goes to a terminal
@@ -78,7 +79,77 @@ def check_messages(tap, runs):
     tap.check("nor does an option", [] if done.returncode == 2 and not hidden_in(done.stderr) else [done.stderr])
 
 
-CHECKS = [check_tables, check_messages]
+# ---- what must not be taken without a word
+
+def segment(address, *blocks, size=1024, device=0):
+    return {"device": device, "address": address, "total_size": size, "allocated_size": 512, "active_size": 512,
+            "requested_size": 512, "stream": 0, "segment_type": "small", "frames": [],
+            "blocks": [{"address": place, "size": 512, "requested_size": 512, "state": state, "frames": []}
+                       for place, state in zip(blocks, ("active_allocated", "inactive"))]}
+
+
+def alone(*segments):
+    return {"segments": list(segments), "device_traces": []}
+
+
+def op(ts, dur, **more):
+    return {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": ts, "dur": dur, **more}
+
+
+def pair(phase, name, ts):
+    return {"ph": phase, "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": ts}
+
+
+OPS = [op(1000 * i, 900) for i in range(100)]
+DAYS_US = 8 * 24 * 3600 * 10**6
+# what is odd, the document, the counters that tell of it; no counter: a refusal that has this text
+ODD_SNAPSHOTS = [
+    ("a segment twice", alone(*[segment(4096, 4096, 4608)] * 2), {"segments-overlap": 1}),
+    ("a segment over another", alone(segment(4096, 4096, 4608), segment(4608, 4608, 5120)), {"segments-overlap": 1}),
+    ("a segment at the same place of another device", alone(segment(4096, 4096, 4608),
+                                                            segment(4096, 4096, 4608, device=1)), {}),
+    ("a block twice", alone(segment(4096, 4096, 4096)), {"blocks-overlap": 1}),
+    ("blocks in another order", alone(segment(4096, 4608, 4096)), {}),
+    ("a block outside its segment", alone(segment(4096, 4096, 8192)), {"block-outside-segment": 1}),
+    ("a recording without segments", {"device_traces": [[]]}, {"no-segments": 1}),
+    ("an empty list", [], {"no-segments": 1}),
+    ("segments that are an object", {"segments": {}, "device_traces": []}, "segments is not a list"),
+]
+ODD_TRACES = [
+    ("an empty array", [], {"no-events": 1}, None),
+    ("empty traceEvents", {"traceEvents": []}, {"no-events": 1}, None),
+    ("one event of another clock", {"traceEvents": [*OPS, op(1.4e15, 5)]}, {"stray-in-time": 1}, 99900),
+    ("one event at 0 beside a clock of today", {"traceEvents": [op(0, 5), *(op(1.4e15 + o["ts"], 900) for o in OPS)]},
+     {"stray-in-time": 1}, 99900),
+    ("a row of 8 days", {"traceEvents": [*OPS, op(0, DAYS_US)]}, {"stray-in-time": 1, "duration-of-days": 1}, 99900),
+    ("nothing but a row of 8 days", {"traceEvents": [op(0, DAYS_US)]}, {"duration-of-days": 1}, DAYS_US),
+    ("two halves with a pause of two hours", {"traceEvents": [*OPS, *(op(7.2e9 + o["ts"], 900) for o in OPS)]}, {},
+     7200099900),
+    ("crossing pairs", {"traceEvents": [pair("B", "a", 1), pair("B", "b", 2), pair("E", "a", 3), pair("E", "b", 4)]},
+     {"crossing-pairs": 2}, None),
+    ("nested pairs", {"traceEvents": [pair("B", "a", 1), pair("B", "b", 2), pair("E", "b", 3), pair("E", "a", 4)]}, {},
+     None),
+]
+
+
+def warnings_of(done):
+    if done.returncode:
+        return done.stderr.decode(errors="replace")
+    return {row["code"]: row["count"] for row in json.loads(done.stdout)["warnings"]}
+
+
+def check_odd(tap, runs):
+    for what, document, wanted in ODD_SNAPSHOTS:
+        got = warnings_of(runs.run("--memory-json", runs.write("odd.json", document), "--format", "json"))
+        tap.ok(got == wanted if isinstance(wanted, dict) else wanted in got, f"a snapshot with {what}", got)
+    for what, document, wanted, window_us in ODD_TRACES:
+        done = runs.run("--cpu-trace", runs.write("odd.json", document), "--format", "json")
+        got = warnings_of(done)
+        window = json.loads(done.stdout)["cpu"]["summary"]["time_window_us"] if window_us else None
+        tap.ok((got, window) == (wanted, window_us), f"a trace with {what}", f"{got}, window of {window} us")
+
+
+CHECKS = [check_tables, check_messages, check_odd]
 
 
 def main():

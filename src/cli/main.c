@@ -422,9 +422,10 @@ static enum exit_code analyze(struct ap_cli_options *options)
 
 static enum exit_code refuse_pickle(const struct ap_cli_options *options)
 {
-    struct ap_error error = { .status = AP_ERROR_INPUT };
-    (void)snprintf(error.message, sizeof(error.message), "%s", ap_pickle_advice());
-    return complain(AP_ERROR_INPUT, options->memory_pickle, &error);
+    (void)fputs("analyze_profile: ", stderr);
+    print_inert(options->memory_pickle);
+    (void)fprintf(stderr, ": %s\n", ap_pickle_advice());
+    return EXIT_INPUT;
 }
 
 static enum exit_code print_version(void)

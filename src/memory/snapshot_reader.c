@@ -31,7 +31,11 @@ static enum ap_status read_segments(struct ap_reading *reading, struct ap_error 
     to->has &= ~AP_SNAPSHOT_HAS_SEGMENTS;
     reading->segments_whole = false;
     reading->segments_begun = true;
-    AP_TRY_UNTIL_END(ap_reading_enter(reading, AP_JSON_ARRAY_BEGIN, reterr));
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    if (token.kind != AP_JSON_ARRAY_BEGIN) {
+        reading->refused = true;
+        return ap_fail_at(reterr, AP_ERROR_INPUT, token.offset_bytes, "segments is not a list; " HOW_TO_EXPORT);
+    }
     to->has |= AP_SNAPSHOT_HAS_SEGMENTS;
     enum ap_status status;
     while ((status = ap_json_next_element(reading->json, &token, reterr)) == AP_OK) {
@@ -218,6 +222,9 @@ static enum ap_status read_and_judge(struct ap_reading *reading, bool salvage, s
         status = keep_what_was_read(reading, AP_COUNTER_salvaged, salvage, &why, reterr);
     else if (status != AP_OK && reterr)
         *reterr = why;
+    AP_AND_THEN(status, ap_reading_check_places(reading, reterr));
+    if (status == AP_OK && !reading->to->segment_count)
+        ap_note_many(reading->notes, AP_COUNTER_no_segments, 1);
     reading->to->bytes_read = ap_json_offset(reading->json);
     ap_snapshot_freeze(reading->to);
     return status;

@@ -68,6 +68,9 @@ AP_MUST_CHECK enum ap_status ap_reading_histories(struct ap_reading *reading, st
 AP_MUST_CHECK enum ap_status ap_reading_annotations(struct ap_reading *reading, struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_reading_settings(struct ap_reading *reading, struct ap_error *reterr);
 
+/** Once all is read: count segments and blocks that lie over each other, or blocks outside their segment. */
+AP_MUST_CHECK enum ap_status ap_reading_check_places(const struct ap_reading *reading, struct ap_error *reterr);
+
 /* Other documents that are given as a snapshot by mistake. */
 
 /** Remember a key that a snapshot does not have. */

@@ -340,6 +340,14 @@ static enum ap_status take_begin(struct ap_trace_reading *reading, uint32_t cate
     return AP_OK;
 }
 
+/* An E event need not have a name; one that has closes the B event of that name. */
+static bool names_another(const struct ap_trace_reading *reading, struct ap_str begun)
+{
+    const struct ap_json_span *name = field(reading, AP_FIELD_NAME);
+    return name->kind == AP_JSON_STRING && name->bytes && !name->decode &&
+           !ap_text_equal((struct ap_text){ name->text, name->bytes }, ap_strpool_text(&reading->trace->strings, begun));
+}
+
 static enum ap_status take_end(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
     int64_t end_ns;
@@ -352,6 +360,8 @@ static enum ap_status take_end(struct ap_trace_reading *reading, struct ap_error
     }
     size_t slot = track->open_begin;
     struct ap_open_begin begin = reading->open[slot - 1];
+    if (names_another(reading, begin.name))
+        note(reading, AP_COUNTER_crossing_pairs);
     track->open_begin = begin.outer;
     reading->open[slot - 1].outer = reading->open_free;
     reading->open_free = slot;

@@ -177,9 +177,12 @@ static enum ap_status finish(struct ap_trace_reading *reading, enum ap_status st
         status = keep_part(reading, status, reterr);
     else if (status == AP_OK)
         status = check_identity(reading, reterr);
-    if (status == AP_OK)
-        ap_trace_close_open(reading);
-    return status;
+    if (status != AP_OK)
+        return status;
+    ap_trace_close_open(reading);
+    if (!reading->trace->event_count)
+        ap_note_many(reading->notes, AP_COUNTER_no_events, 1);
+    return ap_trace_leave_strays(reading->trace, reading->notes, reterr);
 }
 
 enum ap_status ap_trace_read(struct ap_json_reader *json, struct ap_gate *gate, struct ap_notes *notes,

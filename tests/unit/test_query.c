@@ -291,10 +291,8 @@ static void writes(struct ap_model *model, const char *name, const char *where, 
 /* Keys of an input become columns: their text is shown, and each stands over its own cells. */
 static void columns_named_by_an_input_are_inert(void)
 {
-    const struct ap_text keys[] = {
-        AP_TEXT("a.b"),          AP_TEXT("a\0b"),         AP_TEXT("a"),
-        AP_TEXT("\033]0;x\007"), AP_TEXT("\n::error::x"), AP_TEXT("\xc2\x9b\xe2\x80\xae")
-    };
+    const struct ap_text keys[] = { AP_TEXT("a.b"),          AP_TEXT("a\0b"),         AP_TEXT("a"),
+                                    AP_TEXT("\033]0;x\007"), AP_TEXT("\n::error::x"), AP_TEXT("\xc2\x9b\xe2\x80\xae") };
     struct ap_model model;
     ap_model_init(&model, &gate);
     struct ap_value *row = ap_add_object(&model, put_list(&model, "gpu.kernels"), NULL);

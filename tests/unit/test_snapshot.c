@@ -447,7 +447,7 @@ static void other_documents_are_named(void)
         { "{\"allocated_bytes.all.current\": 5}", "memory_stats" },
         { "{\"schema_version\": \"1.0\", \"generator\": {}, \"memory\": {}}", "a report of analyze_profile" },
         { "{}", "neither a list \"segments\"" },
-        { "{\"segments\": 5}", "neither a list \"segments\"" },
+        { "{\"segments\": 5}", "segments is not a list" },
         { "{\"a\": {\"segments\": []}}", "neither a list \"segments\"" },
         { "[{}]", "does not hold segments" },
         { "[{\"a\": 1}, {\"b\": 2}]", "does not hold segments" },

@@ -38,7 +38,18 @@ SCALARS = {
     "version": {"type": "string", "pattern": "^1\\.[0-9]+$"},
     "open": {"type": "object"},
 }
+SIGNS = ("times", "GB/s", "/s", "/step")  # what unit(...) can say of a ratio or a number
+NOTHING = re.compile(r"(?!)")
+NAMED_SIGNS = {"ratio": re.compile(r"_(vs|over)_"), "number": re.compile(r"per_(s|step)$")}
 UNITS = {kind: kind for kind in ("time", "bytes", "count", "ratio", "number", "bool")} | {"integer": "count"}
+
+
+def unit_of(row):
+    """Of a number, or of the numbers in a list or map; None for all else."""
+    kind = row.kind
+    while kind[0].removesuffix(OR_NULL) in ("list", "map") and kind[1]:
+        kind = kind[1][0]
+    return UNITS.get(kind[0].removesuffix(OR_NULL))
 
 
 class Mistake(Exception):
@@ -146,18 +157,23 @@ class Catalogue:
             self.fail(row, f"is a {name}: a figure is a number, or a bool that rules may name")
         if not row.meaning and name != "member":
             self.fail(row, "has no meaning")
+        if "unit" in row.traits and (row.trait("unit") not in SIGNS or unit_of(row) not in ("ratio", "number")):
+            self.fail(row, f"has a unit: that is one of {', '.join(SIGNS)}, of a ratio or a number")
+        if "unit" not in row.traits and NAMED_SIGNS.get(unit_of(row), NOTHING).search(row.key):
+            self.fail(row, f"has a name that promises a unit: unit(...) says which, one of {', '.join(SIGNS)}")
         if "compared" in row.traits and not ("title" in row.traits and "better" in row.traits):
             self.fail(row, "is compared: it needs title(...) and better(...)")
 
     def check_units(self):
-        """A key has one unit wherever it stands: --where knows a column by its key."""
+        """A key has one unit wherever it stands: columns are known by it, and what is written and read back."""
         known = {}
         for row in self.rows.values():
-            unit = UNITS.get(row.kind[0].removesuffix(OR_NULL))
-            unit = "number" if unit in ("count", "bool") else unit
-            if unit and known.setdefault(row.key, (unit, row))[0] != unit:
-                other = known[row.key]
-                self.fail(row, f"is a {unit}, but {other[1].path} is a {other[0]}: a key has one unit, give it another name")
+            unit = unit_of(row)
+            signs = ("number" if unit in ("count", "bool") else unit, row.trait("unit"))
+            if unit and known.setdefault(row.key, (signs, row))[0] != signs:
+                other = known[row.key][1]
+                self.fail(row, f"is a {row.trait('unit', signs[0])}, but {other.path} is a "
+                               f"{other.trait('unit', known[row.key][0][0])}: a key has one unit, give it another name")
 
     @staticmethod
     def fail(row, what):
@@ -463,12 +479,26 @@ def figure_c(figure):
     return f"    {{ {texts}, AP_UNIT_{unit}, AP_BETTER_{better}, AP_COMPARED_{compared_in(row)}, {flags} }},"
 
 
+def keys_c(catalogue):
+    """Each key of a number with its unit; what is a count in one place and a number in another is told by its digits."""
+    units = {}
+    for row in catalogue.rows.values():
+        unit = unit_of(row)
+        if unit:
+            known = units.setdefault(row.key, (unit, row.trait("unit")))
+            units[row.key] = known if known[0] == unit else ("count", None)
+    return [f'    {{ "{key}", AP_UNIT_{unit}, {c_text(sign)} }},'
+            for key, (unit, sign) in sorted(units.items(), key=lambda item: item[0].encode())]
+
+
 def figures_c(catalogue):
     figures = all_figures(catalogue)
     compared = sorted((int(figure.row.traits["compared"][1][0]), index) for index, figure in enumerate(figures)
                       if compared_in(figure.row) != "none")
+    keys = keys_c(catalogue)
     return "\n".join([
         "/* Made by make_catalogue.py. */", '#include "catalogue.h"', "",
+        "const struct ap_key_info ap_keys[] = {", *keys, "};", f"const size_t ap_key_count = {len(keys)};",
         "const struct ap_figure_info ap_figures[] = {", *map(figure_c, figures), "};",
         f"const size_t ap_figure_count = {len(figures)};",
         "const struct ap_figure_info *const ap_compared_figures[] = {",

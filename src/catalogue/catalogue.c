@@ -41,6 +41,28 @@ const struct ap_figure_info *ap_catalogue_find(struct ap_text path)
     return found;
 }
 
+static int by_key(const void *key, const void *element)
+{
+    const struct ap_text *wanted = key;
+    const struct ap_key_info *info = element;
+    return ap_text_compare(*wanted, ap_text_of(info->key));
+}
+
+const struct ap_key_info *ap_catalogue_key(struct ap_text path)
+{
+    size_t start = path.bytes;
+    while (start && path.data[start - 1] != '.')
+        start--;
+    struct ap_text key = { path.data + start, path.bytes - start };
+    return bsearch(&key, ap_keys, ap_key_count, sizeof(ap_keys[0]), by_key);
+}
+
+const char *ap_catalogue_sign(struct ap_text path)
+{
+    const struct ap_key_info *key = ap_catalogue_key(path);
+    return key && key->sign ? key->sign : "";
+}
+
 bool ap_catalogue_has_number(struct ap_text path)
 {
     const struct ap_figure_info *figure = ap_catalogue_find(path);

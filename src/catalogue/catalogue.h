@@ -24,6 +24,15 @@ struct ap_figure_info {
     bool is_member; /* its row is one with "*" as well, under which lists tell it */
 };
 
+/** What a key is in, wherever it stands. */
+struct ap_key_info {
+    const char *key;
+    enum ap_unit unit; /* AP_UNIT_count: of what has no fraction */
+    const char *sign;  /* "times" of a ratio that is no share, "GB/s", "/s", "/step" of a number; NULL: none */
+};
+
+extern const struct ap_key_info ap_keys[]; /* those of numbers, in order of memcmp */
+extern const size_t ap_key_count;
 extern const struct ap_figure_info ap_figures[]; /* in order of memcmp of the paths */
 extern const size_t ap_figure_count;
 /** Those that comparisons look at, in the order in which they tell them. */
@@ -34,6 +43,10 @@ extern const size_t ap_compared_figure_count;
 bool ap_catalogue_matches(struct ap_text path, const char *pattern);
 /** The row of @path, or of the pattern that it matches; NULL where no report has it. */
 const struct ap_figure_info *ap_catalogue_find(struct ap_text path);
+/** The last key of @path; NULL where it is none of a number. */
+const struct ap_key_info *ap_catalogue_key(struct ap_text path);
+/** Its sign; "" where it has none. */
+const char *ap_catalogue_sign(struct ap_text path);
 /** Can a condition name it? */
 bool ap_catalogue_has_number(struct ap_text path);
 /** AP_UNIT_number for what is not known. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalogue.h"
 #include "decimal.h"
 
 #include "poison.h"
@@ -50,22 +51,23 @@ static void set_integer(struct ap_value *value, enum ap_value_type type, int64_t
     value->as.integer = integer;
 }
 
-/* @around: the key of the object or list that it stands in, which may tell the unit too ("queue_delay_us": {"p50": ...).
- * What cannot be kept is not known. */
+/* The catalogue tells by the key what a number is; of one that it lacks, which stands in a list or under a key of the input,
+ * by the key @around it. What cannot be kept is not known. */
 static void set_number(struct ap_value *value, struct ap_text key, struct ap_text around, struct ap_text text)
 {
+    const struct ap_key_info *info = ap_catalogue_key(key);
+    info = info ? info : ap_catalogue_key(around);
+    enum ap_unit unit = info ? info->unit : AP_UNIT_count;
     int64_t integer;
     double number;
-    if (ap_text_ends_with(key, "_us") || ap_text_ends_with(around, "_us")) {
+    if (unit == AP_UNIT_time) {
         if (ap_decimal_us_to_ns(text.data, text.bytes, &integer) != AP_DECIMAL_OUT_OF_RANGE)
             set_integer(value, AP_VALUE_TIME_NS, integer);
-        return;
-    }
-    bool ratio = ap_text_ends_with(key, "_ratio"), bytes = ap_text_ends_with(key, "_bytes") || ap_text_is(key, "bytes");
-    if (!ratio && is_whole(text) && ap_decimal_to_integer(text.data, text.bytes, &integer)) {
-        set_integer(value, bytes ? AP_VALUE_BYTES : AP_VALUE_COUNT, integer);
+    } else if ((unit == AP_UNIT_count || unit == AP_UNIT_bytes) && is_whole(text) &&
+               ap_decimal_to_integer(text.data, text.bytes, &integer)) {
+        set_integer(value, unit == AP_UNIT_bytes ? AP_VALUE_BYTES : AP_VALUE_COUNT, integer);
     } else if (to_double(text, &number)) {
-        value->type = ratio ? AP_VALUE_RATIO : AP_VALUE_NUMBER;
+        value->type = unit == AP_UNIT_ratio ? AP_VALUE_RATIO : AP_VALUE_NUMBER;
         value->as.number = number;
     }
 }

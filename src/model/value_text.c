@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalogue.h"
+
 #include "poison.h"
 
 struct scale {
@@ -94,8 +96,7 @@ static size_t suffixed(char *to, size_t capacity, double number, const char *suf
 
 static size_t ratio(char *to, size_t capacity, const struct ap_value *value)
 {
-    if (ap_text_contains_folded(value->key, "_vs_") || ap_text_contains_folded(value->key, "_over_") ||
-        ap_text_contains_folded(value->key, "cold_start") || ap_text_starts_with(value->key, "speedup_"))
+    if (*ap_catalogue_sign(value->key))
         return suffixed(to, capacity, value->as.number, " times");
     return suffixed(to, capacity, value->as.number * 100, " %");
 }

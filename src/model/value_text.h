@@ -9,8 +9,8 @@
 #define AP_VALUE_TEXT_BYTES 64
 
 /** Write @value with a readable unit, NUL-terminated, and return the bytes before the NUL; cut where @capacity (at least 1)
- *  does not suffice. NULL, AP_VALUE_NULL, lists, objects and what is not finite are "n/a", never 0. The key tells shares
- *  (..._ratio: per cent) from quotients (..._vs_..., ..._over_..., speedup_...: times). Texts are copied as they are. */
+ *  does not suffice. NULL, AP_VALUE_NULL, lists, objects and what is not finite are "n/a", never 0. By its key the
+ *  catalogue tells shares (per cent) from other quotients (times). Texts are copied as they are. */
 size_t ap_format_value(const struct ap_value *value, char *to, size_t capacity);
 
 #endif

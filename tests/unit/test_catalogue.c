@@ -50,6 +50,21 @@ static void units_are_those_of_the_rows(void)
     is_int(ap_catalogue_column_unit("kernels", AP_TEXT("")), AP_UNIT_number, "no column");
 }
 
+static void keys_have_one_unit(void)
+{
+    const struct ap_key_info *key = ap_catalogue_key(AP_TEXT("communication.by_operation.busbw_gigabytes_per_s"));
+    ok(key && key->unit == AP_UNIT_number && strcmp(key->sign, "GB/s") == 0, "of a path its last key");
+    key = ap_catalogue_key(AP_TEXT("cold_start_ratio"));
+    ok(key && key->unit == AP_UNIT_ratio && strcmp(key->sign, "times") == 0, "a ratio that is no share");
+    ok(*ap_catalogue_sign(AP_TEXT("share_ratio")) == '\0', "shares have no sign");
+    ok(strcmp(ap_catalogue_sign(AP_TEXT("rates")), "/s") == 0, "a map has that of what is in it");
+    ok(!ap_catalogue_key(AP_TEXT("of_nothing_ratio")) && !ap_catalogue_key(AP_TEXT("")), "no suffix tells");
+    size_t wrong = 0;
+    for (size_t i = 1; i < ap_key_count; i++)
+        wrong += strcmp(ap_keys[i - 1].key, ap_keys[i].key) >= 0;
+    is_u64(wrong, 0, "keys stand in order, each once");
+}
+
 /* Rows are looked up by halves: their order decides. */
 static void rows_stand_in_order(void)
 {
@@ -65,6 +80,7 @@ int main(void)
     keys_of_the_input_stand_under_a_pattern();
     conditions_name_numbers();
     units_are_those_of_the_rows();
+    keys_have_one_unit();
     rows_stand_in_order();
     return done();
 }

@@ -86,8 +86,8 @@ static void what_is_written_is_read(void)
     put_time(&model, "launches.queue_delay_us.p50", 1500);
     put_bytes(&model, "memory.peak_bytes", INT64_C(1) << 50);
     put_count(&model, "count", -3);
-    put_ratio(&model, "one_ratio", 1);
-    put_ratio(&model, "part_ratio", 0.123456789);
+    put_ratio(&model, "share_ratio", 1);
+    put_ratio(&model, "exposed_ratio", 0.123456789);
     put_number(&model, "per_step", 2.5);
     put_bool(&model, "yes", true);
     put_null(&model, "unknown");
@@ -95,7 +95,7 @@ static void what_is_written_is_read(void)
     ap_add_string(&model, list, NULL, "a\"\\\n\xc3\xa9");
     ap_add_string(&model, list, NULL, "");
     (void)put_list(&model, "none");
-    struct ap_value *times = put_list(&model, "times_us");
+    struct ap_value *times = put_list(&model, "median_steps_us");
     ap_add_time(&model, times, NULL, 7);
     struct ap_value *rows = put_list(&model, "rows");
     ap_add_time(&model, ap_add_object(&model, rows, NULL), "dur_us", 99);
@@ -110,7 +110,7 @@ static void what_is_written_is_read(void)
     } types[] = { { "steps.p50_us", AP_VALUE_TIME_NS },
                   { "launches.queue_delay_us.p50", AP_VALUE_TIME_NS },
                   { "memory.peak_bytes", AP_VALUE_BYTES },
-                  { "one_ratio", AP_VALUE_RATIO },
+                  { "share_ratio", AP_VALUE_RATIO },
                   { "per_step", AP_VALUE_NUMBER },
                   { "count", AP_VALUE_COUNT },
                   { "unknown", AP_VALUE_NULL } };
@@ -167,18 +167,18 @@ static void depth_is_bounded(void)
 static void odd_numbers_are_not_known_or_kept(void)
 {
     static const char text[] =
-        HEAD ", \"a_us\": 1e99, \"b\": 1e999, \"c\": 18446744073709551616, \"d_bytes\": 1.5, \"e\": NaN, "
-             "\"f_us\": \"text\", \"g\": 1e2, \"h_us\": -0.0005}";
+        HEAD ", \"start_us\": 1e99, \"b\": 1e999, \"c\": 18446744073709551616, \"peak_bytes\": 1.5, \"e\": NaN, "
+             "\"dur_us\": \"text\", \"g\": 1e2, \"p50_us\": -0.0005}";
     struct ap_model model;
     struct ap_error error;
     is_int(import(text, sizeof(text) - 1, &model, &error), AP_OK, "read");
-    is_int(ap_value_member(&model.root, "a_us")->type, AP_VALUE_NULL, "a time beyond all");
+    is_int(ap_value_member(&model.root, "start_us")->type, AP_VALUE_NULL, "a time beyond all");
     is_int(ap_value_member(&model.root, "b")->type, AP_VALUE_NULL, "an infinite number");
     is_int(ap_value_member(&model.root, "c")->type, AP_VALUE_NUMBER, "a large one");
-    is_int(ap_value_member(&model.root, "d_bytes")->type, AP_VALUE_NUMBER, "half a byte");
+    is_int(ap_value_member(&model.root, "peak_bytes")->type, AP_VALUE_NUMBER, "half a byte");
     is_int(ap_value_member(&model.root, "e")->type, AP_VALUE_NULL, "NaN");
-    is_int(ap_value_member(&model.root, "f_us")->type, AP_VALUE_TEXT, "a text stays one");
-    is_int(ap_value_integer(ap_value_member(&model.root, "h_us"), 0), -1, "rounded");
+    is_int(ap_value_member(&model.root, "dur_us")->type, AP_VALUE_TEXT, "a text stays one");
+    is_int(ap_value_integer(ap_value_member(&model.root, "p50_us"), 0), -1, "rounded");
     ap_model_release(&model);
 }
 

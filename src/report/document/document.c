@@ -86,7 +86,7 @@ void ap_doc_integer(struct doc *doc, int64_t number)
     ap_doc_value(doc, &value, AP_TEXT(""), FORM_NUMBER);
 }
 
-void ap_doc_value(struct doc *doc, const struct ap_value *value, struct ap_text unit, enum doc_form form)
+void ap_doc_value(struct doc *doc, const struct ap_value *value, struct ap_text name, enum doc_form form)
 {
     char text[AP_FIGURE_BYTES];
     enum ap_value_type type = value ? value->type : AP_VALUE_NULL;
@@ -96,7 +96,7 @@ void ap_doc_value(struct doc *doc, const struct ap_value *value, struct ap_text 
         (void)snprintf(text, sizeof(text), "%lld", (long long)value->as.integer);
         ap_doc_text(doc, DOC_NAME, ap_text_of(text));
     } else {
-        size_t bytes = ap_figure_format(value, unit, form == FORM_FULL, text);
+        size_t bytes = ap_figure_format(value, name, form == FORM_FULL, text);
         ap_doc_text(doc, DOC_FIGURE, (struct ap_text){ text, bytes });
     }
 }

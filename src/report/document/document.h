@@ -51,7 +51,6 @@ struct doc_column {
     const char *title; /* with the unit */
     enum doc_form form;
     const char *from; /* path of an object to look the row's key up in, instead of the row; NULL = the row */
-    const char *unit; /* name that tells the suffix, where the key does not; NULL = the key */
 };
 
 #define DOC_MAX_COLUMNS 16
@@ -139,8 +138,8 @@ void ap_doc_say(struct doc *doc, const char *literal);
 void ap_doc_text(struct doc *doc, enum doc_text kind, struct ap_text text);
 /** A template about @of; NULL = the whole model. */
 void ap_doc_tell(struct doc *doc, const struct ap_value *of, const char *template);
-/** One value. @unit tells the kind of number where the type does not; may be empty. */
-void ap_doc_value(struct doc *doc, const struct ap_value *value, struct ap_text unit, enum doc_form form);
+/** One value. @name: its key, or a path to it, which the catalogue knows; may be empty. */
+void ap_doc_value(struct doc *doc, const struct ap_value *value, struct ap_text name, enum doc_form form);
 /** A time or a size rounded as the findings' sentences have it: 1.03 s, 20 MiB; a dash for anything else. */
 void ap_doc_rounded(struct doc *doc, const struct ap_value *value);
 /** A count with thousands separated. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalogue.h"
 #include "value_text.h"
 
 #include "poison.h"
@@ -88,32 +89,25 @@ static void add_rounded(struct line *line, double number, int digits, const char
     add(line, suffix);
 }
 
-static bool ends_with(struct ap_text text, const char *end)
+static void add_ratio(struct line *line, double ratio, const char *sign)
 {
-    struct ap_text tail = ap_text_of(end);
-    return text.bytes >= tail.bytes && memcmp(text.data + text.bytes - tail.bytes, end, tail.bytes) == 0;
-}
-
-static void add_ratio(struct line *line, double ratio, struct ap_text unit)
-{
-    /* what compares two sizes may be any number of times; all other ratios are shares */
-    if (ap_text_contains_folded(unit, "_vs_") || ap_text_contains_folded(unit, "_over_") ||
-        ap_text_contains_folded(unit, "cold_start"))
+    if (*sign) /* it may be any number of times; all others are shares */
         add_rounded(line, ratio, 4, " x");
     else
         add_rounded(line, ratio * 100, 3, " %");
 }
 
-static void add_number(struct line *line, double number, struct ap_text unit, bool full)
+/* Of a rate by what its sign begins with: titles of columns tell the others. */
+static void add_number(struct line *line, double number, const char *sign, bool full)
 {
-    add_rounded(line, number, 4,
-                ends_with(unit, "gigabytes_per_s") ? (full ? " GB/s" : "")
-                : ends_with(unit, "per_s")         ? " /s"
-                : ends_with(unit, "per_step")      ? " /step"
-                                                   : "");
+    add_rounded(line, number, 4, "");
+    if (isfinite(number) && *sign && (full || *sign == '/')) {
+        add(line, " ");
+        add(line, sign);
+    }
 }
 
-size_t ap_figure_format(const struct ap_value *value, struct ap_text unit, bool full, char to[AP_FIGURE_BYTES])
+size_t ap_figure_format(const struct ap_value *value, struct ap_text name, bool full, char to[AP_FIGURE_BYTES])
 {
     struct line line = { to, 0 };
     switch (value ? value->type : AP_VALUE_NULL) {
@@ -121,8 +115,8 @@ size_t ap_figure_format(const struct ap_value *value, struct ap_text unit, bool 
     case AP_VALUE_COUNT: add_integer(&line, value->as.integer); break;
     case AP_VALUE_BYTES:
     case AP_VALUE_TIME_NS: add_exact(&line, value, full); break;
-    case AP_VALUE_RATIO: add_ratio(&line, value->as.number, unit); break;
-    case AP_VALUE_NUMBER: add_number(&line, value->as.number, unit, full); break;
+    case AP_VALUE_RATIO: add_ratio(&line, value->as.number, ap_catalogue_sign(name)); break;
+    case AP_VALUE_NUMBER: add_number(&line, value->as.number, ap_catalogue_sign(name), full); break;
     default: add(&line, full ? "not recorded" : "–"); break;
     }
     return line.used;

@@ -14,9 +14,10 @@
 
 #define AP_FIGURE_BYTES 640
 
-/** Write @value, NUL-terminated, and return the bytes before the NUL. @unit: the name of the figure, which tells shares
- *  from quotients, and rates. @full: with its unit. Anything but a bool and a number is not known. */
-size_t ap_figure_format(const struct ap_value *value, struct ap_text unit, bool full, char to[AP_FIGURE_BYTES]);
+/** Write @value, NUL-terminated, and return the bytes before the NUL. @name: of the figure, or a path to it, by
+ *  which the catalogue tells shares from quotients, and rates; may be empty. @full: with its unit. Anything but a bool and a
+ *  number is not known. */
+size_t ap_figure_format(const struct ap_value *value, struct ap_text name, bool full, char to[AP_FIGURE_BYTES]);
 /** A point in time as the trace has it, in microseconds, thousands not separated; returns @to. */
 const char *ap_figure_place(int64_t ns, char to[AP_FIGURE_BYTES]);
 

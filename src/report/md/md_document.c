@@ -147,12 +147,12 @@ static void write_row(struct doc *doc, const struct doc_rows *rows, const bool *
         const struct doc_column *column = &rows->columns[i];
         if (!used[i])
             continue;
-        const char *unit = column->unit ? column->unit : column->key ? column->key : "";
+        const char *name = column->key ? column->key : column->from ? column->from : rows->path;
         ap_doc_begin(doc, DOC_CELL);
         if (ap_doc_is_row_key(column))
             ap_doc_text(doc, DOC_NAME, row->key);
         else
-            ap_doc_value(doc, ap_doc_row_value(doc, column, row), ap_text_of(unit), column->form);
+            ap_doc_value(doc, ap_doc_row_value(doc, column, row), ap_text_of(name), column->form);
         ap_doc_end(doc, DOC_CELL);
     }
     ap_doc_end(doc, DOC_ROW);

@@ -4,11 +4,6 @@
 
 #include "poison.h"
 
-#define RATE(its_key, its_title)                                                \
-    {                                                                           \
-        .key = its_key, .title = its_title, .form = FORM_NUMBER, .unit = "rate" \
-    }
-
 static const struct doc_figure figures[] = {
     { "communication.count", "Communication kernels" },
     { "communication.busy_us", "Communication, union per device" },
@@ -37,15 +32,15 @@ static const struct doc_part parts[] = {
          .remark = ", longest first; bandwidths are bytes over time of all rows whose size is known",
          COLUMNS(NAME("operation", "Operation"), NUMBER("count", "Count"), NUMBER("bytes", "Bytes"),
                  NUMBER("total_dur_us", "Total (us)"), NUMBER("exposed_us", "Not hidden (us)"),
-                 RATE("algbw_gigabytes_per_s", "Algorithm (GB/s)"), RATE("busbw_gigabytes_per_s", "Bus (GB/s)"))),
+                 NUMBER("algbw_gigabytes_per_s", "Algorithm (GB/s)"), NUMBER("busbw_gigabytes_per_s", "Bus (GB/s)"))),
     ROWS("Collectives", .path = "communication.collectives",
          .remark = ", longest total first. Bytes and bandwidths are those of nccl-tests, in decimal GB/s at the median "
                    "duration, which includes waiting for other ranks; not hidden: covered by no other kernel and no memset",
          COLUMNS(NAME("operation", "Operation"), NAME("name", "Kernel or call"), NAME("group", "Group"),
                  NUMBER("group_size", "Ranks"), NAME("dtype", "Type"), NUMBER("bytes", "Bytes"), NUMBER("count", "Count"),
                  NUMBER("total_dur_us", "Total (us)"), NUMBER("p50_us", "p50 (us)"), NUMBER("min_dur_us", "Min (us)"),
-                 NUMBER("max_dur_us", "Max (us)"), RATE("algbw_gigabytes_per_s", "Algorithm (GB/s)"),
-                 RATE("busbw_gigabytes_per_s", "Bus (GB/s)"), NUMBER("exposed_us", "Not hidden (us)"),
+                 NUMBER("max_dur_us", "Max (us)"), NUMBER("algbw_gigabytes_per_s", "Algorithm (GB/s)"),
+                 NUMBER("busbw_gigabytes_per_s", "Bus (GB/s)"), NUMBER("exposed_us", "Not hidden (us)"),
                  NUMBER("start_us", "Longest at (us)"))),
     ROWS("Process groups", .path = "communication.groups",
          COLUMNS(NAME("name", "Group"), NAME("description", "Description"), NUMBER("size", "Ranks"), NAME("ranks", "Which"),

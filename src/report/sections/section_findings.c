@@ -75,7 +75,7 @@ static void write_gain(struct doc *doc, const struct ap_value *finding)
     ap_doc_tell(doc, finding, "**Gain:** at most {F gain.share_ratio} of {n gain.whole}");
     if (bound && bound->type != AP_VALUE_NULL) {
         ap_doc_say(doc, ": the run becomes at most ");
-        ap_doc_value(doc, bound, AP_TEXT("before_over_after"), FORM_FULL);
+        ap_doc_value(doc, bound, AP_TEXT("speedup_bound_ratio"), FORM_FULL);
         ap_doc_say(doc, " as fast");
     }
     ap_doc_end(doc, DOC_ITEM);

@@ -126,8 +126,7 @@ static const struct doc_part parts[] = {
          .remark = ", largest total first; GB/s is bytes over time, of small copies it tells only what starting one costs",
          COLUMNS(NAME("kind", "Kind"), NAME("direction", "Direction"), NAME("memory", "Memory"), NUMBER("count", "Count"),
                  NUMBER("large_count", "64 KiB or more"), NUMBER("bytes", "Bytes (B)"), NUMBER("total_dur_us", "Total (us)"),
-                 NUMBER("exposed_us", "Not hidden (us)"),
-                 { .key = "gigabytes_per_s", .title = "GB/s", .form = FORM_NUMBER, .unit = "rate" })),
+                 NUMBER("exposed_us", "Not hidden (us)"), NUMBER("gigabytes_per_s", "GB/s"))),
     CALL(write_sequences),
 };
 

@@ -256,7 +256,7 @@ static const struct doc_part parts[] = {
                  NUMBER("slack", "Slack (B)"), ID("address", "Address"))),
     ROWS("Allocator actions", .path = "memory.trace_actions.counts", .remark = " and `memory.history.rates`", .limit = 100,
          COLUMNS(NAME("*", "Action"), NUMBER(NULL, "Entries"),
-                 { .title = "Per second", .form = FORM_NUMBER, .from = "memory.history.rates", .unit = "per_s" })),
+                 { .title = "Per second", .form = FORM_NUMBER, .from = "memory.history.rates" })),
     ROWS("Annotations", .path = "memory.annotations.top_names", .remark = ", the most frequent",
          COLUMNS(NAME("*", "Annotation"), NUMBER(NULL, "Entries"))),
     ROWS("Allocator settings", .path = "memory.settings", COLUMNS(NAME("*", "Setting"), FULL(NULL, "Value"))),

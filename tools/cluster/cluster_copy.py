@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A run of many ranks from the real trace of one: each rank gets a copy whose times are moved.
 
-The collectives of the trace are its fixed points. Between two of them a rank takes as long as the original, with noise; in one
+The collectives of the trace are its fixed points. Between two of them a rank takes as long as the original, with
+noise; in one
 all wait for the last. The time that is waited goes in at the end of the collective, so that what ran beside it keeps its
 length. What a rank is late by is longer work all along (slow-device) or a gap where its device was idle anyway (host-stall).
 """
@@ -45,7 +46,8 @@ def merged(spans):
 
 
 class Original:
-    """The trace that is copied: when its collectives ran, its steps, and where its device was idle. Times in us from its begin,
+    """The trace that is copied: when its collectives ran, its steps, and where its device was idle. Times in us from
+    its begin,
     for microseconds since 1970 with three digits do not fit a double."""
 
     def __init__(self, path):

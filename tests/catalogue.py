@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The catalogue of figures against what reports have: every key of a report is a row of src/catalogue, in its kind; every
-row is in some report; the schemas in references/ are what the catalogue makes.
+row is in some report; the schemas in references/ are what the catalogue makes; the figures that sections show have titles.
 
 usage: catalogue.py --program PROGRAM --built FOLDER [--bless]
 
@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
-from make_catalogue import ANSWERS, OR_NULL, Mistake, read  # noqa: E402
+from make_catalogue import ANSWERS, OR_NULL, Mistake, all_figures, read  # noqa: E402
 from golden import Tap, load_validator  # noqa: E402
 
 LIMIT_S = 120
@@ -150,6 +150,14 @@ def check_schemas(tap, built, bless):
                "run tests/catalogue.py --bless, as CONTRIBUTING.md says")
 
 
+def check_titles(tap, catalogue):
+    titled = {figure.path for figure in all_figures(catalogue) if "title" in figure.row.traits}
+    shown = [(path.name, name) for path in (ROOT / "src" / "report" / "sections").glob("*.c")
+             for name in re.findall(r'\bFIGURE\("([^"]+)"\)', path.read_text(encoding="utf-8"))]
+    missing = [f"{file}: {name} has no title(...) in src/catalogue" for file, name in sorted(shown) if name not in titled]
+    tap.ok(shown and not missing, "each figure that a section shows has a title", "\n".join(missing))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     build = ROOT / "build" / "src"
@@ -164,6 +172,7 @@ def main():
         tap.ok(False, "the catalogue can be read", mistake)
         return tap.done()
     check_schemas(tap, arguments.built, arguments.bless)
+    check_titles(tap, walk.catalogue)
     written = list(reports(arguments.program.resolve()))
     approved = [path.read_bytes() for path in (ROOT / "fixtures" / "golden").glob("*/report.json")]
     for report in [report for _, report in written] + approved:

@@ -37,6 +37,7 @@ static void fill(void)
     ap_add_ratio(&model, &model.root, "tiny_ratio", 0.000001);
     ap_add_count(&model, &model.root, "count", 12345);
     ap_add_null(&model, &model.root, "nothing");
+    ap_add_ratio(&model, ap_add_object(&model, &model.root, "gpu"), "utilization_ratio", 0.5);
 }
 
 static void write_template(struct doc *doc)
@@ -75,7 +76,9 @@ static void write_grid(struct doc *doc)
     doc->backend->grid_end(doc);
 }
 
-static const struct doc_figure figures[] = { { "count", "Things" }, { "absent", "Never" }, { "nothing", "Unknown" } };
+static const struct doc_figure figures[] = {
+    { "count", "Things" }, { "absent", "Never" }, { "nothing", "Unknown" }, FIGURE("gpu.utilization_ratio")
+};
 
 static const struct doc_part parts[] = {
     { .only_if = "nothing", .says = "left out" },
@@ -113,13 +116,16 @@ int main(void)
          "a table of cells");
     says(write_section,
          "\n## A section\n\n12345 things\n\n### Figures\n\n| Figure | Value | Path |\n| :--- | ---: | :--- |\n"
-         "| Things | 12,345 | `count` |\n| Unknown | not recorded | `nothing` |\n",
+         "| Things | 12,345 | `count` |\n| Unknown | not recorded | `nothing` |\n"
+         "| GPU utilization | 50.0 % | `gpu.utilization_ratio` |\n",
          "<section class=\"s\" id=\"a-section\"><details><summary><h2>A section</h2></summary>\n<p>12345 things</p>\n"
          "<h3>Figures</h3>\n<div class=\"t\" tabindex=\"0\"><table class=\"figures\">\n<thead><tr><th "
          "scope=\"col\">Figure</th>"
          "<th scope=\"col\" class=\"r\">Value</th><th scope=\"col\">Path</th></tr></thead>\n<tbody>\n"
          "<tr><th scope=\"row\">Things</th><td class=\"r\">12,345</td><td><code>count</code></td></tr>\n"
          "<tr><th scope=\"row\">Unknown</th><td class=\"r\">not recorded</td><td><code>nothing</code></td></tr>\n"
+         "<tr><th scope=\"row\">GPU utilization</th><td class=\"r\">50 "
+         "%</td><td><code>gpu.utilization_ratio</code></td></tr>\n"
          "</tbody></table></div>\n",
          "a section is data");
     ap_model_release(&model);

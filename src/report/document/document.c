@@ -224,8 +224,8 @@ static bool write_part(struct doc *doc, const struct doc_part *part)
     if (part->says)
         ap_doc_paragraph(doc, NULL, part->says);
     if (part->figures)
-        any = doc->backend->figures(doc, part->title, part->figures, part->figure_count);
-    if (part->rows.path && doc->backend->rows(doc, part->title, &part->rows)) {
+        any = ap_doc_figures(doc, part->title, part->figures, part->figure_count);
+    if (part->rows.path && ap_doc_rows(doc, part->title, &part->rows)) {
         any = true;
         if (part->behind)
             ap_doc_paragraph(doc, NULL, part->behind);

@@ -86,9 +86,15 @@ struct doc_rows {
     size_t column_count;
 };
 
+/** A figure with what it is called where that is not the title of the catalogue. */
 struct doc_figure {
     const char *path, *title;
 };
+
+#define FIGURE(its_path) \
+    {                    \
+        .path = its_path \
+    }
 
 /** What a format has to know. Blocks end in the order in which they began; lists may stay empty. */
 struct doc_backend {
@@ -103,9 +109,15 @@ struct doc_backend {
     /** A table that is written cell by cell: columns with a title and a form alone, at most DOC_MAX_COLUMNS. */
     void (*grid)(struct doc *doc, const struct doc_column *columns, size_t count);
     void (*grid_end)(struct doc *doc);
-    /** Tables of the model; false, and nothing is written, where they would be empty. @title: a heading; may be NULL. */
-    bool (*figures)(struct doc *doc, const char *title, const struct doc_figure *figures, size_t count);
-    bool (*rows)(struct doc *doc, const char *title, const struct doc_rows *rows);
+    /** Tables of the model, a row after the other as long as there is room; NULL: there always is. */
+    bool (*has_room)(struct doc *doc);
+    void (*figures)(struct doc *doc); /* ends as a grid does */
+    void (*figure_row)(struct doc *doc, const char *title, const char *path, const struct ap_value *value);
+    /** @shown: of the rows. */
+    void (*rows)(struct doc *doc, const struct doc_rows *rows, const bool *used, size_t shown);
+    void (*row)(struct doc *doc, const struct doc_rows *rows, const bool *used, const struct ap_value *row);
+    void (*rows_end)(struct doc *doc, const struct doc_rows *rows, size_t written, size_t shown);
+    size_t most_rows; /* of a table; 0 = all */
 };
 
 /** The first member of what a back end needs. */
@@ -213,7 +225,11 @@ void ap_doc_section(struct doc *doc, const struct doc_section *section);
 /** Parts of a section; true where a table of one was not empty. */
 bool ap_doc_parts(struct doc *doc, const struct doc_part *parts, size_t count);
 
-/* ---- what back ends share of tables: document_rows.c ---- */
+/* ---- tables: document_rows.c ---- */
+
+/** Tables of the model; false, and nothing is written, where they would be empty. @title: a heading; may be NULL. */
+bool ap_doc_figures(struct doc *doc, const char *title, const struct doc_figure *figures, size_t count);
+bool ap_doc_rows(struct doc *doc, const char *title, const struct doc_rows *rows);
 
 /** The value of a cell; NULL where the row has none. */
 const struct ap_value *ap_doc_row_value(struct doc *doc, const struct doc_column *column, const struct ap_value *row);
@@ -221,9 +237,5 @@ const struct ap_value *ap_doc_row_value(struct doc *doc, const struct doc_column
 bool ap_doc_is_row_key(const struct doc_column *column);
 /** Is it a column of words, and not of numbers? */
 bool ap_doc_is_text(const struct doc_column *column);
-/** Has the row what @rows asks of those that are shown? */
-bool ap_doc_row_is_shown(const struct doc_rows *rows, const struct ap_value *row);
-/** The rows that are shown, and the columns that any of them uses in @used. */
-size_t ap_doc_measure_rows(struct doc *doc, const struct doc_rows *rows, bool used[DOC_MAX_COLUMNS]);
 
 #endif

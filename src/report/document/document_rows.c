@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * document_rows.c - which rows and columns a table has, and what stands in a cell. */
+ * document_rows.c - which rows and columns a table has, what stands in a cell, and what a figure is called. */
 #include <assert.h>
 #include <string.h>
 
+#include "catalogue.h"
 #include "document.h"
 
 #include "poison.h"
@@ -36,7 +37,7 @@ bool ap_doc_is_text(const struct doc_column *column)
     return column->form == FORM_NAME || column->form == FORM_PROSE;
 }
 
-bool ap_doc_row_is_shown(const struct doc_rows *rows, const struct ap_value *row)
+static bool is_shown(const struct doc_rows *rows, const struct ap_value *row)
 {
     return !rows->nonzero || ap_value_integer(ap_value_member(row, rows->nonzero), 1) != 0;
 }
@@ -52,15 +53,71 @@ static bool is_used(struct doc *doc, const struct doc_column *column, const stru
     return false;
 }
 
-size_t ap_doc_measure_rows(struct doc *doc, const struct doc_rows *rows, bool used[DOC_MAX_COLUMNS])
+/* The rows that are shown, and the columns that any of them uses in @used. */
+static size_t measure(struct doc *doc, const struct doc_rows *rows, bool used[DOC_MAX_COLUMNS])
 {
     const struct ap_value *list = ap_doc_at(doc, rows->path);
     size_t shown = 0;
     assert(rows->column_count <= DOC_MAX_COLUMNS);
     for (const struct ap_value *row = ap_value_first(list); row; row = row->next)
-        shown += ap_doc_row_is_shown(rows, row);
+        shown += is_shown(rows, row);
     for (size_t i = 0; shown && i < rows->column_count; i++)
         used[i] = is_used(doc, &rows->columns[i], list);
     doc->beside = NULL;
     return shown;
+}
+
+static void write_heading(struct doc *doc, const char *title)
+{
+    if (title)
+        ap_doc_heading(doc, title);
+}
+
+bool ap_doc_rows(struct doc *doc, const char *title, const struct doc_rows *rows)
+{
+    const struct doc_backend *to = doc->backend;
+    bool used[DOC_MAX_COLUMNS];
+    size_t shown = measure(doc, rows, used), written = 0;
+    size_t limit = to->most_rows && (!rows->limit || to->most_rows < rows->limit) ? to->most_rows : rows->limit;
+    if (!shown)
+        return false;
+    write_heading(doc, title);
+    to->rows(doc, rows, used, shown);
+    for (const struct ap_value *row = ap_value_first(ap_doc_at(doc, rows->path)); row; row = row->next) {
+        if (!is_shown(rows, row))
+            continue;
+        if ((limit && written == limit) || (to->has_room && !to->has_room(doc)))
+            break;
+        to->row(doc, rows, used, row);
+        written++;
+    }
+    if (to->rows_end)
+        to->rows_end(doc, rows, written, shown);
+    return true;
+}
+
+static const char *title_of(const struct doc_figure *figure)
+{
+    const struct ap_figure_info *info = figure->title ? NULL : ap_catalogue_find(ap_text_of(figure->path));
+    return figure->title ? figure->title : info && info->title ? info->title : figure->path;
+}
+
+bool ap_doc_figures(struct doc *doc, const char *title, const struct doc_figure *figures, size_t count)
+{
+    const struct doc_backend *to = doc->backend;
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct ap_value *value = ap_doc_at(doc, figures[i].path);
+        if (!value || (to->has_room && !to->has_room(doc)))
+            continue;
+        if (!any) {
+            write_heading(doc, title);
+            to->figures(doc);
+        }
+        any = true;
+        to->figure_row(doc, title_of(&figures[i]), figures[i].path, value);
+    }
+    if (any)
+        to->grid_end(doc);
+    return any;
 }

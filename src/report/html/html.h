@@ -81,9 +81,13 @@ void ap_html_section_end(struct html *html);
 
 /* ---- html_table.c: tables of the model, with figures that read well ---- */
 
-/** The same of single figures. */
-bool ap_html_figures(struct doc *doc, const char *title, const struct doc_figure *figures, size_t count);
-bool ap_html_rows(struct doc *doc, const char *title, const struct doc_rows *rows);
+/** Those of struct doc_backend. */
+bool ap_html_has_room_for_row(struct doc *doc);
+void ap_html_figures(struct doc *doc);
+void ap_html_figure_row(struct doc *doc, const char *title, const char *path, const struct ap_value *value);
+void ap_html_rows(struct doc *doc, const struct doc_rows *table, const bool *used, size_t shown);
+void ap_html_row(struct doc *doc, const struct doc_rows *table, const bool *used, const struct ap_value *row);
+void ap_html_rows_end(struct doc *doc, const struct doc_rows *table, size_t written, size_t shown);
 
 /* ---- shortcuts ---- */
 

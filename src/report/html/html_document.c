@@ -7,6 +7,7 @@
 
 #include "poison.h"
 
+#define MOST_ROWS 200    /* of a table */
 #define BLOCK_BYTES 8000 /* of a block without its texts, which find room of their own */
 
 static struct html *html_of(struct doc *doc)
@@ -222,8 +223,13 @@ void ap_html_init(struct html *html, const struct ap_model *model, struct ap_sin
         .code = write_code_block,
         .grid = begin_grid,
         .grid_end = end_grid,
+        .has_room = ap_html_has_room_for_row,
         .figures = ap_html_figures,
+        .figure_row = ap_html_figure_row,
         .rows = ap_html_rows,
+        .row = ap_html_row,
+        .rows_end = ap_html_rows_end,
+        .most_rows = MOST_ROWS,
     };
     *html = (struct html){ .doc = { .backend = &backend, .model = model },
                            .model = model,

@@ -7,7 +7,6 @@
 
 #include "poison.h"
 
-#define MOST_ROWS 200
 #define ROW_BYTES 24000 /* of a row of long names that are all signs to be written out */
 
 static bool ends_with(const char *text, const char *end)
@@ -87,8 +86,20 @@ static void write_cell(struct html *html, const struct doc_column *column, const
     ap_html_string(html, first ? "</th>" : "</td>");
 }
 
-static void write_row(struct html *html, const struct doc_rows *table, const bool *used, const struct ap_value *row)
+bool ap_html_has_room_for_row(struct doc *doc)
 {
+    return ap_html_has_room((struct html *)doc, ROW_BYTES);
+}
+
+void ap_html_rows(struct doc *doc, const struct doc_rows *table, const bool *used, size_t shown)
+{
+    (void)shown;
+    write_head((struct html *)doc, table, used);
+}
+
+void ap_html_row(struct doc *doc, const struct doc_rows *table, const bool *used, const struct ap_value *row)
+{
+    struct html *html = (struct html *)doc;
     bool first = true;
     ap_html_string(html, "<tr>");
     for (size_t i = 0; i < table->column_count; i++) {
@@ -100,27 +111,12 @@ static void write_row(struct html *html, const struct doc_rows *table, const boo
     ap_html_string(html, "</tr>\n");
 }
 
-static size_t write_rows(struct html *html, const struct doc_rows *table, const bool *used, const struct ap_value *rows)
+void ap_html_rows_end(struct doc *doc, const struct doc_rows *table, size_t written, size_t shown)
 {
-    size_t written = 0, limit = table->limit && table->limit < MOST_ROWS ? table->limit : MOST_ROWS;
-    for (const struct ap_value *row = ap_value_first(rows); row && written < limit; row = row->next) {
-        if (!ap_doc_row_is_shown(table, row))
-            continue;
-        if (!ap_html_has_room(html, ROW_BYTES))
-            break;
-        write_row(html, table, used, row);
-        written++;
-    }
-    return written;
-}
-
-static void write_source(struct html *html, const struct doc_rows *table, size_t written, size_t shown)
-{
-    ap_html_string(html, "<p class=\"src\"><code>");
-    ap_html_string(html, table->path);
-    ap_html_string(html, "</code>");
+    struct html *html = (struct html *)doc;
+    ap_html_format(html, "</tbody></table></div>\n<p class=\"src\"><code>%s</code>", table->path);
     if (table->remark)
-        ap_doc_say(&html->doc, table->remark);
+        ap_doc_say(doc, table->remark);
     if (written < shown) {
         ap_html_string(html, "; the first ");
         ap_html_count(html, (int64_t)written);
@@ -130,48 +126,23 @@ static void write_source(struct html *html, const struct doc_rows *table, size_t
     ap_html_string(html, ".</p>\n");
 }
 
-bool ap_html_rows(struct doc *doc, const char *title, const struct doc_rows *table)
+void ap_html_figures(struct doc *doc)
 {
     struct html *html = (struct html *)doc;
-    const struct ap_value *rows = ap_doc_at(doc, table->path);
-    bool used[DOC_MAX_COLUMNS];
-    size_t shown = ap_doc_measure_rows(doc, table, used);
-    if (!shown)
-        return false;
-    if (title)
-        ap_html_format(html, "<h3>%s</h3>\n", title);
-    write_head(html, table, used);
-    size_t written = write_rows(html, table, used, rows);
-    ap_html_string(html, "</tbody></table></div>\n");
-    write_source(html, table, written, shown);
-    return true;
+    ap_html_string(html,
+                   "<div class=\"t\" tabindex=\"0\"><table class=\"figures\">\n<thead><tr><th scope=\"col\">Figure</th>"
+                   "<th scope=\"col\" class=\"r\">Value</th><th scope=\"col\">Path</th></tr></thead>\n<tbody>\n");
 }
 
-bool ap_html_figures(struct doc *doc, const char *title, const struct doc_figure *figures, size_t count)
+void ap_html_figure_row(struct doc *doc, const char *title, const char *path, const struct ap_value *value)
 {
     struct html *html = (struct html *)doc;
-    bool any = false;
-    for (size_t i = 0; i < count; i++) {
-        const struct ap_value *value = ap_doc_at(doc, figures[i].path);
-        if (!value || !ap_html_has_room(html, ROW_BYTES))
-            continue;
-        if (!any && title)
-            ap_html_format(html, "<h3>%s</h3>\n", title);
-        if (!any)
-            ap_html_string(
-                html, "<div class=\"t\" tabindex=\"0\"><table class=\"figures\">\n<thead><tr><th scope=\"col\">Figure</th>"
-                      "<th scope=\"col\" class=\"r\">Value</th><th scope=\"col\">Path</th></tr></thead>\n<tbody>\n");
-        any = true;
-        ap_html_string(html, "<tr><th scope=\"row\">");
-        ap_html_text(html, ap_text_of(figures[i].title), SIZE_MAX);
-        ap_html_string(html, "</th><td class=\"r\">");
-        if (value->type == AP_VALUE_NULL)
-            ap_html_string(html, "not recorded");
-        else
-            ap_html_value(html, value);
-        ap_html_format(html, "</td><td><code>%s</code></td></tr>\n", figures[i].path);
-    }
-    if (any)
-        ap_html_string(html, "</tbody></table></div>\n");
-    return any;
+    ap_html_string(html, "<tr><th scope=\"row\">");
+    ap_html_text(html, ap_text_of(title), SIZE_MAX);
+    ap_html_string(html, "</th><td class=\"r\">");
+    if (value->type == AP_VALUE_NULL)
+        ap_html_string(html, "not recorded");
+    else
+        ap_html_value(html, value);
+    ap_html_format(html, "</td><td><code>%s</code></td></tr>\n", path);
 }

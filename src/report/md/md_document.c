@@ -108,22 +108,16 @@ static void end_grid(struct doc *doc)
     (void)doc;
 }
 
-static bool write_figures(struct doc *doc, const char *title, const struct doc_figure *figures, size_t count)
+static void begin_figures(struct doc *doc)
 {
-    bool any = false;
-    for (size_t i = 0; i < count; i++) {
-        const struct ap_value *value = ap_doc_at(doc, figures[i].path);
-        if (!value)
-            continue;
-        if (!any && title)
-            ap_doc_heading(doc, title);
-        ap_out_format(out_of(doc), "%s| %s | ", any ? "" : "\n| Figure | Value | Path |\n| :--- | ---: | :--- |\n",
-                      figures[i].title);
-        any = true;
-        ap_doc_value(doc, value, ap_text_of(figures[i].path), FORM_FULL);
-        ap_out_format(out_of(doc), " | `%s` |\n", figures[i].path);
-    }
-    return any;
+    ap_out_string(out_of(doc), "\n| Figure | Value | Path |\n| :--- | ---: | :--- |\n");
+}
+
+static void write_figure_row(struct doc *doc, const char *title, const char *path, const struct ap_value *value)
+{
+    ap_out_format(out_of(doc), "| %s | ", title);
+    ap_doc_value(doc, value, ap_text_of(path), FORM_FULL);
+    ap_out_format(out_of(doc), " | `%s` |\n", path);
 }
 
 static void write_caption(struct doc *doc, const struct doc_rows *rows, size_t shown)
@@ -138,6 +132,12 @@ static void write_caption(struct doc *doc, const struct doc_rows *rows, size_t s
     }
     ap_doc_say(doc, ".");
     ap_doc_end(doc, DOC_PARAGRAPH);
+}
+
+static void begin_rows(struct doc *doc, const struct doc_rows *rows, const bool *used, size_t shown)
+{
+    write_caption(doc, rows, shown);
+    write_head(out_of(doc), rows->columns, rows->column_count, used);
 }
 
 static void write_row(struct doc *doc, const struct doc_rows *rows, const bool *used, const struct ap_value *row)
@@ -158,26 +158,6 @@ static void write_row(struct doc *doc, const struct doc_rows *rows, const bool *
     ap_doc_end(doc, DOC_ROW);
 }
 
-static bool write_rows(struct doc *doc, const char *title, const struct doc_rows *rows)
-{
-    bool used[DOC_MAX_COLUMNS];
-    size_t shown = ap_doc_measure_rows(doc, rows, used), written = 0;
-    if (!shown)
-        return false;
-    if (title)
-        ap_doc_heading(doc, title);
-    write_caption(doc, rows, shown);
-    write_head(out_of(doc), rows->columns, rows->column_count, used);
-    for (const struct ap_value *row = ap_value_first(ap_doc_at(doc, rows->path)); row; row = row->next) {
-        if (!ap_doc_row_is_shown(rows, row))
-            continue;
-        if (rows->limit && written++ == rows->limit)
-            break;
-        write_row(doc, rows, used, row);
-    }
-    return true;
-}
-
 void ap_md_init(struct md *md, const struct ap_model *model, struct ap_sink sink)
 {
     static const struct doc_backend backend = {
@@ -191,8 +171,10 @@ void ap_md_init(struct md *md, const struct ap_model *model, struct ap_sink sink
         .code = write_code_block,
         .grid = begin_grid,
         .grid_end = end_grid,
-        .figures = write_figures,
-        .rows = write_rows,
+        .figures = begin_figures,
+        .figure_row = write_figure_row,
+        .rows = begin_rows,
+        .row = write_row,
     };
     md->doc = (struct doc){ .backend = &backend, .model = model };
     ap_out_init(&md->out, sink);

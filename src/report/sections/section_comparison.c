@@ -107,10 +107,10 @@ static void write_single_figures(struct doc *doc)
 /* ---- the section ---- */
 
 static const struct doc_figure steps[] = {
-    { "comparison.steps.before_p50_us", "Median steady step before" },
-    { "comparison.steps.after_p50_us", "Median steady step now" },
-    { "comparison.steps.delta_us", "Difference" },
-    { "comparison.steps.shift_us", "Shift (median of all differences)" },
+    FIGURE("comparison.steps.before_p50_us"),
+    FIGURE("comparison.steps.after_p50_us"),
+    FIGURE("comparison.steps.delta_us"),
+    FIGURE("comparison.steps.shift_us"),
 };
 
 #define ROW_COLUMNS(title)                                                                                           \

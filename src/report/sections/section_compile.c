@@ -5,24 +5,24 @@
 #include "poison.h"
 
 static const struct doc_figure compile_figures[] = {
-    { "compile.regions", "Compiled regions" },
-    { "compile.regions_per_step", "Compiled regions per step" },
-    { "compile.distinct_frames", "Compiled frames" },
-    { "compile.recompiled_frames", "Frames in a second or later version" },
+    FIGURE("compile.regions"),
+    FIGURE("compile.regions_per_step"),
+    FIGURE("compile.distinct_frames"),
+    FIGURE("compile.recompiled_frames"),
     { "compile.recompiles_in_window", "Compiled again while recording" },
-    { "compile.graph_breaks", "Graph breaks" },
+    FIGURE("compile.graph_breaks"),
     { "compile.graph_breaks_per_step", "Graph breaks per step" },
-    { "compile.eager_between_us", "Between compiled code at graph breaks" },
-    { "compile.fx_graph_calls", "Calls of compiled graphs" },
-    { "compile.distinct_fx_graphs", "Compiled graphs" },
-    { "compile.triton_kernels", "Generated Triton kernels" },
-    { "compile.triton_time_ratio", "Those, share of kernel time" },
-    { "compile.compile_us", "Compiling while recording" },
-    { "compile.compile_share_ratio", "Compiling, share of the window" },
-    { "compile.guard_us", "Guard checks" },
-    { "compile.guard_share_ratio", "Guard checks, share of the window" },
-    { "compile.graph_captures", "Captures of GPU graphs" },
-    { "compile.graph_capture_us", "Time of captures" },
+    FIGURE("compile.eager_between_us"),
+    FIGURE("compile.fx_graph_calls"),
+    FIGURE("compile.distinct_fx_graphs"),
+    FIGURE("compile.triton_kernels"),
+    FIGURE("compile.triton_time_ratio"),
+    FIGURE("compile.compile_us"),
+    FIGURE("compile.compile_share_ratio"),
+    FIGURE("compile.guard_us"),
+    FIGURE("compile.guard_share_ratio"),
+    FIGURE("compile.graph_captures"),
+    FIGURE("compile.graph_capture_us"),
 };
 
 static const struct doc_part compile_parts[] = {
@@ -49,14 +49,9 @@ void ap_section_compile(struct doc *doc)
 /* ---- other accelerators ---- */
 
 static const struct doc_figure accelerator_figures[] = {
-    { "accelerator.rows", "Rows" },
-    { "accelerator.window_us", "Window" },
-    { "accelerator.busy_us", "Some row open" },
-    { "accelerator.idle_us", "No row open" },
-    { "accelerator.utilization_ratio", "Some row open, share of the window" },
-    { "accelerator.working_us", "Some row open that is no wait" },
-    { "accelerator.working_ratio", "That, share of the window" },
-    { "accelerator.linked_ratio", "Rows linked to their runtime call" },
+    FIGURE("accelerator.rows"),          FIGURE("accelerator.window_us"),         FIGURE("accelerator.busy_us"),
+    FIGURE("accelerator.idle_us"),       FIGURE("accelerator.utilization_ratio"), FIGURE("accelerator.working_us"),
+    FIGURE("accelerator.working_ratio"), FIGURE("accelerator.linked_ratio"),
 };
 
 static const struct doc_part accelerator_parts[] = {

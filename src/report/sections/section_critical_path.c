@@ -5,8 +5,8 @@
 #include "poison.h"
 
 static const struct doc_figure figures[] = {
-    { "critical_path.length_us", "Length, equal to the window" },
-    { "critical_path.segments", "Segments" },
+    FIGURE("critical_path.length_us"),
+    FIGURE("critical_path.segments"),
 };
 
 static const struct doc_part parts[] = {

@@ -7,17 +7,17 @@
 /* ---- summary ---- */
 
 static const struct doc_figure time[] = {
-    { "trace.window_us", "Trace window" },
-    { "cpu.summary.events_total", "Events" },
-    { "cpu.summary.x_events_total", "Duration events (X)" },
-    { "cpu.operator_summary.events", "Operator events" },
-    { "cpu.operator_summary.names", "Distinct operators" },
-    { "cpu.operator_summary.self_dur_us", "Operator time, all threads" },
-    { "cpu.thread_summary.threads", "Threads with operators" },
-    { "cpu.thread_summary.busiest_window_ratio", "Busiest thread, share of the window" },
+    FIGURE("trace.window_us"),
+    FIGURE("cpu.summary.events_total"),
+    FIGURE("cpu.summary.x_events_total"),
+    FIGURE("cpu.operator_summary.events"),
+    FIGURE("cpu.operator_summary.names"),
+    FIGURE("cpu.operator_summary.self_dur_us"),
+    FIGURE("cpu.thread_summary.threads"),
+    FIGURE("cpu.thread_summary.busiest_window_ratio"),
     { "steps.count", "Recorded steps" },
     { "steps.steady.p50_us", "Median steady step" },
-    { "gpu.utilization_ratio", "GPU utilization" },
+    FIGURE("gpu.utilization_ratio"),
     { "gpu.busy_us", "GPU busy, all devices" },
     { "gpu.idle_us", "GPU idle, all devices" },
 };
@@ -25,14 +25,14 @@ static const struct doc_figure time[] = {
 static const struct doc_figure memory[] = {
     { "memory.summary.reserved_bytes", "Reserved" },
     { "memory.summary.allocated_bytes", "Allocated" },
-    { "memory.summary.active_bytes", "Active" },
-    { "memory.summary.requested_bytes", "Requested" },
-    { "memory.state.slack_bytes", "Slack" },
-    { "memory.state.slack_ratio", "Slack, share of reserved" },
+    FIGURE("memory.summary.active_bytes"),
+    FIGURE("memory.summary.requested_bytes"),
+    FIGURE("memory.state.slack_bytes"),
+    FIGURE("memory.state.slack_ratio"),
     { "memory.state.inactive_split_bytes", "Inactive split" },
-    { "memory.summary.segments", "Segments" },
-    { "memory.history.entries", "Allocator history entries" },
-    { "memory.history.oom_count", "Out-of-memory events" },
+    FIGURE("memory.summary.segments"),
+    FIGURE("memory.history.entries"),
+    FIGURE("memory.history.oom_count"),
 };
 
 static void write_summary(struct doc *doc)

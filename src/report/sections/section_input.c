@@ -38,11 +38,8 @@ static void write_recorded(struct doc *doc)
 }
 
 static const struct doc_figure figures[] = {
-    { "trace.events.total", "Events" },
-    { "trace.events.duration", "Duration events" },
-    { "trace.unknown_category_events", "Events of unknown category" },
-    { "trace.bytes_read", "Bytes read from the trace" },
-    { "memory.bytes_read", "Bytes read from the snapshot" },
+    FIGURE("trace.events.total"), FIGURE("trace.events.duration"), FIGURE("trace.unknown_category_events"),
+    FIGURE("trace.bytes_read"),   FIGURE("memory.bytes_read"),
 };
 
 static const struct doc_part input_parts[] = {

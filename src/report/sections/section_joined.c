@@ -24,13 +24,13 @@ static void write_peak(struct doc *doc)
 }
 
 static const struct doc_figure figures[] = {
-    { "joined.overlap_us", "Time that both cover" },
-    { "joined.offset_us", "The trace's clock less the snapshot's" },
-    { "joined.matched_allocations", "Allocations that both have" },
-    { "joined.compared_allocations", "Of allocations in the history" },
-    { "joined.peak_in_trace.requested_bytes", "Peak requested while both recorded" },
-    { "joined.capacity_bytes", "Memory of the device" },
-    { "joined.peak_capacity_ratio", "Peak reserved, share of the device" },
+    FIGURE("joined.overlap_us"),
+    FIGURE("joined.offset_us"),
+    FIGURE("joined.matched_allocations"),
+    FIGURE("joined.compared_allocations"),
+    FIGURE("joined.peak_in_trace.requested_bytes"),
+    FIGURE("joined.capacity_bytes"),
+    FIGURE("joined.peak_capacity_ratio"),
 };
 
 static const struct doc_part parts[] = {

@@ -13,52 +13,52 @@
         NUMBER("largest_free_block_bytes", "Largest free (B)")
 
 static const struct doc_figure state[] = {
-    { "memory.summary.reserved_vs_allocated_ratio", "Reserved over allocated" },
-    { "memory.summary.allocated_vs_requested_ratio", "Allocated over requested" },
-    { "memory.state.rounding_bytes", "Rounding (allocated less requested)" },
-    { "memory.state.rounding_ratio", "Rounding, share of allocated" },
-    { "memory.state.inactive_bytes", "Inactive blocks" },
+    FIGURE("memory.summary.reserved_vs_allocated_ratio"),
+    FIGURE("memory.summary.allocated_vs_requested_ratio"),
+    FIGURE("memory.state.rounding_bytes"),
+    FIGURE("memory.state.rounding_ratio"),
+    FIGURE("memory.state.inactive_bytes"),
     { "memory.state.inactive_split_bytes", "Inactive split" },
-    { "memory.state.inactive_split_ratio", "Inactive split, share of reserved" },
-    { "memory.state.wholly_free_segment_bytes", "Segments wholly free" },
-    { "memory.state.pending_free_bytes", "Freed, waiting for a stream" },
-    { "memory.state.pending_free_ratio", "Freed and waiting, share of active" },
-    { "memory.state.largest_inactive_block_bytes", "Largest inactive block" },
-    { "memory.state.external_fragmentation_ratio", "External fragmentation" },
-    { "memory.state.small_segment_ratio", "Small pool, share of reserved" },
-    { "memory.state.private_pool_bytes", "Private pools" },
-    { "memory.state.private_pool_ratio", "Private pools, share of reserved" },
-    { "memory.state.devices", "Devices" },
+    FIGURE("memory.state.inactive_split_ratio"),
+    FIGURE("memory.state.wholly_free_segment_bytes"),
+    FIGURE("memory.state.pending_free_bytes"),
+    FIGURE("memory.state.pending_free_ratio"),
+    FIGURE("memory.state.largest_inactive_block_bytes"),
+    FIGURE("memory.state.external_fragmentation_ratio"),
+    FIGURE("memory.state.small_segment_ratio"),
+    FIGURE("memory.state.private_pool_bytes"),
+    FIGURE("memory.state.private_pool_ratio"),
+    FIGURE("memory.state.devices"),
 };
 
 static const struct doc_figure history[] = {
     { "memory.history.entries", "Entries" },
-    { "memory.history.span_us", "Span" },
-    { "memory.history.alloc_count", "Allocations" },
-    { "memory.history.free_count", "Frees" },
-    { "memory.history.allocs_per_s", "Allocations per second" },
-    { "memory.history.allocated_bytes_sum", "Sum of allocated sizes" },
-    { "memory.history.segment_alloc_count", "Segments taken from the driver" },
-    { "memory.history.segment_free_count", "Segments given back" },
-    { "memory.history.segment_ops_per_s", "Segment operations per second" },
-    { "memory.history.steady_segment_alloc_count", "Segments taken, second half" },
-    { "memory.history.steady_segment_free_count", "Segments given back, second half" },
-    { "memory.history.retry_count", "Cache emptied to go on" },
+    FIGURE("memory.history.span_us"),
+    FIGURE("memory.history.alloc_count"),
+    FIGURE("memory.history.free_count"),
+    FIGURE("memory.history.allocs_per_s"),
+    FIGURE("memory.history.allocated_bytes_sum"),
+    FIGURE("memory.history.segment_alloc_count"),
+    FIGURE("memory.history.segment_free_count"),
+    FIGURE("memory.history.segment_ops_per_s"),
+    FIGURE("memory.history.steady_segment_alloc_count"),
+    FIGURE("memory.history.steady_segment_free_count"),
+    FIGURE("memory.history.retry_count"),
     { "memory.history.oom_count", "Out of memory" },
-    { "memory.history.oom_request_bytes", "Asked for at the last out of memory" },
-    { "memory.history.oom_device_free_bytes", "Device free at the last out of memory" },
+    FIGURE("memory.history.oom_request_bytes"),
+    FIGURE("memory.history.oom_device_free_bytes"),
 };
 
 static const struct doc_figure totals[] = {
-    { "memory.totals.reserved_bytes", "Reserved" },
-    { "memory.totals.allocated_bytes", "Allocated" },
-    { "memory.totals.requested_bytes", "Of that, requested" },
-    { "memory.totals.rounding_bytes", "Of that, rounding" },
-    { "memory.totals.pending_free_bytes", "Pending free" },
-    { "memory.totals.inactive_split_bytes", "Inactive, in partly used segments" },
-    { "memory.totals.wholly_free_segment_bytes", "Inactive, in wholly free segments" },
-    { "memory.totals.unexplained_bytes", "Not explained by blocks" },
-    { "memory.totals.largest_free_block_bytes", "Largest free block" },
+    FIGURE("memory.totals.reserved_bytes"),
+    FIGURE("memory.totals.allocated_bytes"),
+    FIGURE("memory.totals.requested_bytes"),
+    FIGURE("memory.totals.rounding_bytes"),
+    FIGURE("memory.totals.pending_free_bytes"),
+    FIGURE("memory.totals.inactive_split_bytes"),
+    FIGURE("memory.totals.wholly_free_segment_bytes"),
+    FIGURE("memory.totals.unexplained_bytes"),
+    FIGURE("memory.totals.largest_free_block_bytes"),
 };
 
 /* "`train.py:3 step` 25 MiB, ..." */
@@ -111,7 +111,7 @@ static void write_no_history(struct doc *doc)
 static void write_history(struct doc *doc)
 {
     if (!ap_doc_false(doc, "memory.recorded.history"))
-        (void)doc->backend->figures(doc, "History", COUNTED(history));
+        (void)ap_doc_figures(doc, "History", COUNTED(history));
 }
 
 /* ---- leaks, churn, fragmentation ---- */
@@ -119,37 +119,37 @@ static void write_history(struct doc *doc)
 static const struct doc_figure growth[] = {
     { "memory.leaks.verdict", "Verdict" },
     { "memory.leaks.confidence", "Confidence" },
-    { "memory.leaks.device", "Device" },
-    { "memory.leaks.periods", "Periods" },
+    FIGURE("memory.leaks.device"),
+    FIGURE("memory.leaks.periods"),
     { "memory.leaks.period_source", "Periods found by" },
-    { "memory.leaks.net_growth_bytes", "Net growth" },
+    FIGURE("memory.leaks.net_growth_bytes"),
     { "memory.leaks.growth_bytes_per_period", "Growth a period (B)" },
-    { "memory.leaks.leaking_bytes", "Of that, by stacks that go on growing" },
-    { "memory.leaks.leaking_bytes_per_period", "The same a period (B)" },
-    { "memory.leaks.held_bytes", "Held by these stacks at the end" },
-    { "memory.leaks.periods_until_full", "Periods until the device is full" },
-    { "memory.spike.usual_peak_bytes", "Most in use in a usual period" },
-    { "memory.spike.above_usual_bytes", "Peak of the history above that" },
+    FIGURE("memory.leaks.leaking_bytes"),
+    FIGURE("memory.leaks.leaking_bytes_per_period"),
+    FIGURE("memory.leaks.held_bytes"),
+    FIGURE("memory.leaks.periods_until_full"),
+    FIGURE("memory.spike.usual_peak_bytes"),
+    FIGURE("memory.spike.above_usual_bytes"),
 };
 
 static const struct doc_figure churn[] = {
-    { "memory.churn.allocations_per_s", "Allocations a second" },
-    { "memory.churn.allocations_per_period", "Allocations a period" },
-    { "memory.churn.bytes_allocated_per_period", "Allocated a period (B)" },
+    FIGURE("memory.churn.allocations_per_s"),
+    FIGURE("memory.churn.allocations_per_period"),
+    FIGURE("memory.churn.bytes_allocated_per_period"),
     { "memory.churn.steady_is", "Steady state" },
-    { "memory.churn.segment_alloc_steady_count", "Segments made in steady state" },
-    { "memory.churn.segment_free_steady_count", "Segments given back in steady state" },
-    { "memory.churn.segment_ops_steady_per_period", "Both a period" },
+    FIGURE("memory.churn.segment_alloc_steady_count"),
+    FIGURE("memory.churn.segment_free_steady_count"),
+    FIGURE("memory.churn.segment_ops_steady_per_period"),
     { "memory.churn.retry_bursts", "Cache given up because the device was full" },
-    { "memory.churn.empty_cache_calls", "Cache emptied without need" },
+    FIGURE("memory.churn.empty_cache_calls"),
     { "memory.churn.empty_cache_frame", "By" },
-    { "memory.churn.pending_free_peak_bytes", "Most that waited for a stream" },
+    FIGURE("memory.churn.pending_free_peak_bytes"),
 };
 
 static const struct doc_figure stranded[] = {
-    { "memory.fragmentation.stranded_bytes", "Stranded" },
-    { "memory.fragmentation.stranded_ratio", "Of reserved" },
-    { "memory.fragmentation.stranded_segments", "Segments" },
+    FIGURE("memory.fragmentation.stranded_bytes"),
+    FIGURE("memory.fragmentation.stranded_ratio"),
+    FIGURE("memory.fragmentation.stranded_segments"),
 };
 
 static void write_simulation(struct doc *doc)

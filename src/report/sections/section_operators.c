@@ -55,10 +55,10 @@ static void write_modules(struct doc *doc)
         NUMBER("device_share_ratio", "Share of GPU")
 
 static const struct doc_figure work[] = {
-    { "operators.device_us", "GPU work" },
-    { "operators.in_operators_device_us", "Launched by operators" },
-    { "operators.outside_operators_device_us", "Launched, but by no operator" },
-    { "operators.unlinked_device_us", "Launch not in the trace" },
+    FIGURE("operators.device_us"),
+    FIGURE("operators.in_operators_device_us"),
+    FIGURE("operators.outside_operators_device_us"),
+    FIGURE("operators.unlinked_device_us"),
 };
 
 static const struct doc_part parts[] = {

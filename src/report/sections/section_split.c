@@ -166,8 +166,8 @@ static void write_causes(struct doc *doc)
 /* ---- steps and gaps ---- */
 
 static const struct doc_figure gap_figures[] = {
-    { "idle.gap_count", "Gaps" },
-    { "idle.longest_us", "Longest gap" },
+    FIGURE("idle.gap_count"),
+    FIGURE("idle.longest_us"),
     { "idle.over_10us.count", "Gaps over 10 us" },
     { "idle.over_10us.dur_us", "Time in them" },
     { "idle.over_100us.count", "Gaps over 100 us" },
@@ -213,18 +213,18 @@ const struct doc_section ap_section_split = { .title = "Where the time goes",
 /* ---- data loading ---- */
 
 static const struct doc_figure loading_figures[] = {
-    { "data_loading.count", "Waits for a batch" },
-    { "data_loading.total_dur_us", "Their time" },
-    { "data_loading.window_ratio", "Share of the window" },
-    { "data_loading.idle_us", "Left the device idle, judged part" },
-    { "data_loading.idle_ratio", "Left the device idle, share of the judged part" },
-    { "data_loading.single_process_count", "Waits without worker processes" },
-    { "data_loading.multi_process_count", "Waits for worker processes" },
-    { "data_loading.first_us", "First" },
-    { "data_loading.p50_us", "Median" },
-    { "data_loading.max_us", "Longest" },
-    { "data_loading.slow_count", "Over 5 medians" },
-    { "data_loading.slow_excess_us", "Their time beyond the median" },
+    FIGURE("data_loading.count"),
+    FIGURE("data_loading.total_dur_us"),
+    FIGURE("data_loading.window_ratio"),
+    FIGURE("data_loading.idle_us"),
+    FIGURE("data_loading.idle_ratio"),
+    FIGURE("data_loading.single_process_count"),
+    FIGURE("data_loading.multi_process_count"),
+    FIGURE("data_loading.first_us"),
+    FIGURE("data_loading.p50_us"),
+    FIGURE("data_loading.max_us"),
+    FIGURE("data_loading.slow_count"),
+    FIGURE("data_loading.slow_excess_us"),
 };
 
 static const struct doc_part loading_parts[] = {

@@ -15,18 +15,15 @@ static void write_notes(struct doc *doc)
     ap_doc_end(doc, DOC_LIST);
 }
 
-#define TIMES(of)                                                                                                           \
-    { of ".count", "Steps" }, { of ".total_us", "Sum" }, { of ".mean_us", "Mean" }, { of ".std_us", "Standard deviation" }, \
-        { of ".cv_ratio", "Standard deviation over mean" }, { of ".min_us", "Min" }, { of ".p50_us", "p50" },               \
-        { of ".p90_us", "p90" }, { of ".p95_us", "p95" }, { of ".p99_us", "p99" },                                          \
-    {                                                                                                                       \
-        of ".max_us", "Max"                                                                                                 \
-    }
+#define TIMES(of)                                                                                                     \
+    FIGURE(of ".count"), FIGURE(of ".total_us"), FIGURE(of ".mean_us"), FIGURE(of ".std_us"), FIGURE(of ".cv_ratio"), \
+        FIGURE(of ".min_us"), FIGURE(of ".p50_us"), FIGURE(of ".p90_us"), FIGURE(of ".p95_us"), FIGURE(of ".p99_us"), \
+        FIGURE(of ".max_us")
 
 static const struct doc_figure all[] = {
     TIMES("steps"),
-    { "steps.cold_start_ratio", "First step over the median of the others" },
-    { "steps.first_excess_us", "First step less that median" },
+    FIGURE("steps.cold_start_ratio"),
+    FIGURE("steps.first_excess_us"),
 };
 
 static const struct doc_figure steady[] = { TIMES("steps.steady") };
@@ -39,7 +36,7 @@ static void write_known(struct doc *doc, const char *title, const struct doc_fig
     for (size_t i = 0; i < count && known_count < AP_COUNT_OF(known); i++)
         if (ap_doc_known(doc, figures[i].path))
             known[known_count++] = figures[i];
-    (void)doc->backend->figures(doc, title, known, known_count);
+    (void)ap_doc_figures(doc, title, known, known_count);
 }
 
 static void write_all(struct doc *doc)
@@ -64,8 +61,8 @@ static void write_steady(struct doc *doc)
 }
 
 static const struct doc_figure warmup_figures[] = {
-    { "steps.warmup.cold_count", "Cold steps at the start" },
-    { "steps.warmup.excess_us", "Their time beyond the median steady step" },
+    FIGURE("steps.warmup.cold_count"),
+    FIGURE("steps.warmup.excess_us"),
 };
 
 static const struct doc_part warmup[] = {

@@ -7,21 +7,16 @@
 #define DEVICE NAME("device_type", "Device"), ID("device_id", "Id")
 
 static const struct doc_figure figures[] = {
-    { "trace_memory.gpu.peak_allocated_bytes", "Peak allocated" },
-    { "trace_memory.gpu.peak_over_start_bytes", "Peak over the start" },
-    { "trace_memory.gpu.peak_reserved_bytes", "Peak reserved" },
-    { "trace_memory.gpu.slack_at_peak_bytes", "Reserved, not allocated, at the peak" },
-    { "trace_memory.gpu.slack_at_peak_ratio", "That, share of reserved" },
-    { "trace_memory.gpu.capacity_bytes", "Memory of the device" },
-    { "trace_memory.gpu.peak_capacity_ratio", "Peak, share of the device" },
+    FIGURE("trace_memory.gpu.peak_allocated_bytes"), FIGURE("trace_memory.gpu.peak_over_start_bytes"),
+    FIGURE("trace_memory.gpu.peak_reserved_bytes"),  FIGURE("trace_memory.gpu.slack_at_peak_bytes"),
+    FIGURE("trace_memory.gpu.slack_at_peak_ratio"),  FIGURE("trace_memory.gpu.capacity_bytes"),
+    FIGURE("trace_memory.gpu.peak_capacity_ratio"),
 };
 
 static const struct doc_figure step_figures[] = {
-    { "trace_memory.per_step.churn_bytes_per_step", "Allocated in a step" },
-    { "trace_memory.per_step.allocations_per_step", "Allocations in a step" },
-    { "trace_memory.per_step.mean_peak_bytes", "Peak of a step, mean" },
-    { "trace_memory.per_step.growth_bytes_per_step", "Growth of the least held, per step" },
-    { "trace_memory.per_step.leak_suspected", "It rises in every step" },
+    FIGURE("trace_memory.per_step.churn_bytes_per_step"), FIGURE("trace_memory.per_step.allocations_per_step"),
+    FIGURE("trace_memory.per_step.mean_peak_bytes"),      FIGURE("trace_memory.per_step.growth_bytes_per_step"),
+    FIGURE("trace_memory.per_step.leak_suspected"),
 };
 
 #define OWNER_COLUMNS                                                                                               \

@@ -9,13 +9,15 @@ struct ap_name_pattern {
     struct ap_text part;
     uint64_t pairs; /* one bit for each pair of neighboring letters, by a small hash */
     uint32_t entry;
-    bool open_start, open_end;
+    bool open_start, open_end, has_gaps; /* a '*' at an end; within */
 };
 
 static uint64_t pairs_of(struct ap_text text)
 {
     uint64_t pairs = 0;
     for (size_t i = 1; i < text.bytes; i++) {
+        if (text.data[i - 1] == '*' || text.data[i] == '*')
+            continue; /* in a pattern: anything may stand there; a name does without one pair, and one is never asked for */
         unsigned pair = (unsigned)(uint8_t)text.data[i - 1] * 31 + (uint8_t)text.data[i];
         pairs |= (uint64_t)1 << (pair * 0x9e3779b1u >> 26);
     }
@@ -30,6 +32,7 @@ static enum ap_status add(struct ap_name_patterns *set, struct ap_text text, uin
     bool open_end = text.bytes > open_start && text.data[text.bytes - 1] == '*';
     *pattern = (struct ap_name_pattern){ .entry = entry, .open_start = open_start, .open_end = open_end };
     pattern->part = (struct ap_text){ text.data + open_start, text.bytes - open_start - open_end };
+    pattern->has_gaps = pattern->part.bytes && memchr(pattern->part.data, '*', pattern->part.bytes);
     pattern->pairs = pairs_of(pattern->part);
     return AP_OK;
 }
@@ -56,9 +59,41 @@ void ap_name_patterns_release(struct ap_name_patterns *set)
     *set = (struct ap_name_patterns){ .gate = set->gate };
 }
 
+/* Where the piece stands in the name, from its beginning on; bytes of the name where it does not. */
+static size_t find(struct ap_text name, struct ap_text piece)
+{
+    for (size_t at = 0; at + piece.bytes <= name.bytes; at++)
+        if (memcmp(name.data + at, piece.data, piece.bytes) == 0)
+            return at;
+    return name.bytes;
+}
+
+/* The pieces between the stars stand in the name one behind the other, each as early as it can. */
+static bool matches_pieces(const struct ap_name_pattern *pattern, struct ap_text name)
+{
+    struct ap_text rest = pattern->part;
+    for (bool is_first = true;; is_first = false) {
+        const char *star = memchr(rest.data, '*', rest.bytes);
+        struct ap_text piece = { rest.data, star ? (size_t)(star - rest.data) : rest.bytes };
+        if (piece.bytes > name.bytes)
+            return false;
+        if (!star && !pattern->open_end)
+            return memcmp(name.data + name.bytes - piece.bytes, piece.data, piece.bytes) == 0;
+        size_t at = find(name, piece);
+        if ((at == name.bytes && piece.bytes) || (is_first && !pattern->open_start && at))
+            return false;
+        if (!star)
+            return true;
+        name = (struct ap_text){ name.data + at + piece.bytes, name.bytes - at - piece.bytes };
+        rest = (struct ap_text){ star + 1, rest.bytes - piece.bytes - 1 };
+    }
+}
+
 static bool matches(const struct ap_name_pattern *pattern, struct ap_text name)
 {
     struct ap_text part = pattern->part;
+    if (pattern->has_gaps)
+        return matches_pieces(pattern, name);
     if (name.bytes < part.bytes)
         return false;
     if (pattern->open_start && pattern->open_end)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * name_pattern.h - the small patterns of the .def tables, compiled: a list of entries, each with alternatives separated by
- * '|'; "text" equal, "text*" begins with, "*text" ends with, "*text*" contains. Hundreds of patterns are tried on every
- * distinct name of a trace, so most are ruled out by the pairs of letters that they need. */
+ * '|'; "text" equal, "text*" begins with, "*text" ends with, "*text*" contains, "one*two" begins and ends with, and so on.
+ * Hundreds of patterns are tried on every distinct name of a trace, so most are ruled out by the pairs of letters that they
+ * need. */
 #ifndef AP_NAME_PATTERN_H
 #define AP_NAME_PATTERN_H
 

@@ -220,6 +220,25 @@ static void patterns_match_as_written(void)
     is_u64(gate.used_bytes, 0, "all memory is given back");
 }
 
+static void a_star_within_a_pattern_is_a_gap(void)
+{
+    static const char *const entries[] = { "copy.py*: deepcopy", "*_str.py*: _str", "*find*Algorithm*", "a*a" };
+    struct ap_gate gate;
+    struct ap_name_patterns set;
+    ap_gate_init(&gate, 0);
+    if (ap_name_patterns_init(&set, &gate, entries, 4, NULL) != AP_OK)
+        abort();
+    is_u64(ap_name_patterns_first(&set, AP_TEXT("copy.py(128): deepcopy"), 4), 0, "begins and ends with");
+    is_u64(ap_name_patterns_first(&set, AP_TEXT("my_copy.py(128): deepcopy"), 4), 4, "does not begin with it");
+    is_u64(ap_name_patterns_first(&set, AP_TEXT("copy.py(128): deepcopy_all"), 4), 4, "does not end with it");
+    is_u64(ap_name_patterns_first(&set, AP_TEXT("torch/_tensor_str.py(7): _str"), 4), 1, "anything before");
+    is_u64(ap_name_patterns_first(&set, AP_TEXT("cudnnfindForwardAlgorithmEx"), 4), 2, "anything between");
+    is_u64(ap_name_patterns_first(&set, AP_TEXT("Algorithm, find"), 4), 4, "in their order");
+    is_u64(ap_name_patterns_first(&set, AP_TEXT("a"), 4), 4, "the pieces do not share a letter");
+    is_u64(ap_name_patterns_first(&set, AP_TEXT("aa"), 4), 3, "the gap may be empty");
+    ap_name_patterns_release(&set);
+}
+
 static void patterns_of_many_entries_have_a_bit_each(void)
 {
     const char *entries[64];
@@ -307,6 +326,7 @@ int main(void)
     long_gaps_are_work_of_the_host();
     filling_in_a_bias_is_no_copy_of_the_program();
     patterns_match_as_written();
+    a_star_within_a_pattern_is_a_gap();
     patterns_of_many_entries_have_a_bit_each();
     self_times_equal_a_slow_count();
     return done();

@@ -254,6 +254,192 @@ static void lines_and_hooks_are_told_by_frames(void)
     end(&run);
 }
 
+static void forms_that_are_written_out_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "aten::mean", 0, 10, 10); /* a norm: with what stands before and behind */
+    op(&run, "aten::sub", 10, 10, 11);
+    op(&run, "aten::pow", 20, 10, 12);
+    op(&run, "aten::mean", 30, 10, 13);
+    op(&run, "aten::add", 40, 10, 14);
+    op(&run, "aten::sqrt", 50, 10, 15);
+    op(&run, "aten::div", 60, 10, 16);
+    op(&run, "aten::linear", 70, 500, 17);
+    op(&run, "aten::softmax", 600, 10, 30); /* far from the logarithm */
+    op(&run, "aten::linear", 610, 10, 31);
+    op(&run, "aten::log", 620, 10, 33);
+    op(&run, "aten::pow", 700, 10, 40); /* no root: a power and a mean are no norm */
+    op(&run, "aten::mean", 710, 10, 41);
+    node(&run, 800, 30, 12);
+    analyze(&run);
+    is_int(habit(&run, "written_out", "count"), 1, "the norm");
+    is_int(habit(&run, "written_out", "total_us"), 70 + 30, "its operators, and the node that it made");
+    is_int(habit(&run, "written_out", "saves_us"), 70, "its own operator takes some of it");
+    end(&run);
+}
+
+static void checks_of_values_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "aten::isnan", 0, 10, 0);
+    op(&run, "aten::any", 10, 5, 0);
+    op(&run, "aten::is_nonzero", 20, 1, 0);
+    op(&run, "aten::linear", 30, 50, 0);
+    op(&run, "aten::any", 90, 5, 0);
+    analyze(&run);
+    is_int(habit(&run, "value_check", "count"), 1, "what is asked of other things is no check");
+    is_int(habit(&run, "value_check", "total_us"), 16, "the check and what is made of it");
+    end(&run);
+}
+
+static void work_on_more_than_is_needed_is_told_by_shapes(void)
+{
+    static const char two[] = "[\"float\",\"float\"]", one[] = "[\"float\",\"\"]";
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::sub", 0, 100, 0, "[[512,1,32],[1,256,32]]", two);
+    op_with(&run, "aten::pow", 100, 100, 0, "[[512,256,32],[]]", one);
+    op_with(&run, "aten::sum", 200, 100, 0, "[[512,256,32],[]]", one);
+    op_with(&run, "aten::sub", 400, 100, 0, "[[512,1,32],[1,256,32]]", two); /* the pairs are used */
+    op_with(&run, "aten::linear", 500, 100, 0, "[[512,256,32],[8,32]]", two);
+    op_with(&run, "aten::mul", 700, 100, 0, "[[512,256,32],[1,256,32]]", two); /* only one is spread out */
+    op_with(&run, "aten::sum", 800, 100, 0, "[[512,256,32],[]]", one);
+    op_with(&run, "aten::sort", 1000, 400, 0, "[[64,9000],[]]", one);
+    op_with(&run, "aten::slice", 1400, 10, 0, "[[64,9000],[]]", one);
+    op_with(&run, "aten::sort", 2000, 400, 0, "[[32,9000],[]]", one); /* all of it is used */
+    op_with(&run, "aten::slice", 2400, 10, 0, "[[32,9000],[]]", one);
+    op_with(&run, "aten::softmax", 2410, 10, 0, "[[32,9000],[]]", one);
+    analyze(&run);
+    is_int(habit(&run, "all_pairs", "count"), 1, "spread out against each other and summed up");
+    is_int(habit(&run, "all_pairs", "total_us"), 300, "from the pairs to their sum");
+    is_int(habit(&run, "whole_sort", "count"), 1, "of which a part is used");
+    is_int(habit(&run, "whole_sort", "total_us"), 400, "the sort");
+    end(&run);
+}
+
+static void accumulate(struct run *run, int64_t start_us, const char *dims)
+{
+    row(run, "1", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", OPERATOR, start_us, 10);
+    op_with(run, "torch::autograd::AccumulateGrad", start_us + 1, 8, 0, dims, "[\"float\"]");
+}
+
+static void frozen_backbone(struct run *run, int64_t start_us, const char *updated)
+{
+    op(run, "aten::linear", start_us, 10, 50);
+    node(run, start_us + 100, 100, 51);
+    accumulate(run, start_us + 200, "[[10, 64]]");
+    node(run, start_us + 300, 300, 50);
+    accumulate(run, start_us + 600, "[[64, 96]]");
+    row(run, "1", "Optimizer.step#AdamW.step", ANNOTATION, start_us + 700, 100);
+    op_with(run, "aten::_fused_adamw_", start_us + 710, 50, 0, updated, "[\"TensorList\"]");
+}
+
+static void gradients_that_no_optimizer_uses_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    frozen_backbone(&run, 0, "[[[10, 64], [10]], []]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 1, "one backward pass");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 310, "behind the last weight that is updated");
+    end(&run);
+    begin(&run);
+    frozen_backbone(&run, 0, "[[[10, 64], [64, 96]], []]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "all weights are updated");
+    end(&run);
+    begin(&run);
+    frozen_backbone(&run, 0, "[[[7040]], []]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "an optimizer with tensors of its own sizes tells nothing");
+    end(&run);
+}
+
+static void pieces(struct run *run, int64_t start_us, const char *first, const char *other)
+{
+    for (int i = 0; i < 20; i++) {
+        op(run, "aten::select", start_us + i * 20, 2, 0);
+        row(run, "1", i % 2 ? other : first, PYTHON, start_us + i * 20 + 4, 8);
+        op(run, "aten::linear", start_us + i * 20 + 5, 5, 0);
+    }
+}
+
+static void a_module_in_a_loop_is_told_from_layers(void)
+{
+    struct run run;
+    begin(&run);
+    pieces(&run, 0, "nn.Module: Linear_0", "nn.Module: Linear_0");
+    op(&run, "aten::relu", 500, 1, 0);
+    pieces(&run, 1000, "nn.Module: Linear_1", "nn.Module: Linear_2");
+    op(&run, "aten::relu", 1500, 1, 0);
+    pieces(&run, 2000, "train.py(1): f", "train.py(1): f");
+    analyze(&run);
+    is_int(habit(&run, "module_loop", "count"), 1, "one module; not layers, and not where no module is recorded");
+    is_int(habit(&run, "module_loop", "total_us"), 390, "from the first to the last");
+    is_int(habit(&run, "operator_loop", "count"), 0, "and no other loop");
+    end(&run);
+}
+
+static void a_causal_mask_costs_in_attention_too(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 2; i++) {
+        op(&run, "aten::ones", i * 300, 10, 0);
+        op(&run, "aten::triu", i * 300 + 10, 10, 0);
+        op_with(&run, "aten::scaled_dot_product_attention", i * 300 + 30, 200, 0,
+                "[[4,2,64,8],[4,2,64,8],[4,2,64,8],[64,64],[]]", "[\"float\",\"float\",\"float\",\"bool\",\"\"]");
+    }
+    analyze(&run);
+    is_int(habit(&run, "constants", "total_us"), 40, "the masks");
+    is_int(habit(&run, "constants", "saves_us"), 20 + 200, "one of them, and half of the attention");
+    end(&run);
+}
+
+static void prefix(struct run *run, const int *lengths, size_t count)
+{
+    char dims[60];
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(dims, sizeof(dims), "[[1,%d,64],[64,64]]", lengths[i]);
+        op_with(run, "aten::linear", (int64_t)i * 100, 90, 0, dims, "[\"float\",\"float\"]");
+    }
+}
+
+static void lengths_that_rise_are_a_prefix_and_lengths_of_samples_are_none(void)
+{
+    static const int rising[] = { 5, 6, 7, 8, 9, 5, 6, 7, 8, 9 }, mixed[] = { 7, 5, 9, 6, 8, 5, 7, 9, 6, 8 };
+    struct run run;
+    begin(&run);
+    prefix(&run, rising, AP_COUNT_OF(rising));
+    analyze(&run);
+    is_int(habit(&run, "growing_prefix", "count"), 10, "one more each time, and again");
+    end(&run);
+    begin(&run);
+    prefix(&run, mixed, AP_COUNT_OF(mixed));
+    analyze(&run);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "as they come");
+    end(&run);
+}
+
+static void starts_of_epochs_are_told(void)
+{
+    static const char wait[] = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+    struct run run;
+    begin(&run);
+    row(&run, "1", wait, ANNOTATION, 0, 50);
+    op(&run, "aten::linear", 60, 10, 0);
+    row(&run, "1", wait, ANNOTATION, 100, 5);
+    op(&run, "aten::empty", 110, 1, 0);
+    row(&run, "1", wait, ANNOTATION, 120, 60);
+    op(&run, "aten::linear", 190, 10, 0);
+    analyze(&run);
+    is_int(habit(&run, "epoch_start", "count"), 2, "the one between two waits, and the first");
+    is_int(habit(&run, "epoch_start", "total_us"), 80 + 50, "their waits");
+    end(&run);
+}
+
 static void dims_of_any_text_are_read(void)
 {
     struct ap_tensor_list list;
@@ -281,6 +467,14 @@ int main(void)
     shapes_tell_of_doubles_and_of_growth();
     tables_and_one_hot_rows_are_told_by_shapes();
     lines_and_hooks_are_told_by_frames();
+    forms_that_are_written_out_are_told();
+    checks_of_values_are_told();
+    work_on_more_than_is_needed_is_told_by_shapes();
+    gradients_that_no_optimizer_uses_are_told();
+    a_module_in_a_loop_is_told_from_layers();
+    a_causal_mask_costs_in_attention_too();
+    lengths_that_rise_are_a_prefix_and_lengths_of_samples_are_none();
+    starts_of_epochs_are_told();
     dims_of_any_text_are_read();
     return done();
 }

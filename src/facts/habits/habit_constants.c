@@ -3,8 +3,12 @@
 #include <string.h>
 
 #include "habit_items.h"
+#include "tensor_dims.h"
 
 #include "poison.h"
+
+#define MASK_INPUT 3 /* of scaled_dot_product_attention, as its inputs are counted */
+#define MOST_MAYBE 3 /* operators in a row that may be of the constant or of data */
 
 /* Goes on with a constant: an operator of such work that makes no node (where nodes are counted). */
 static bool is_of_constant(const struct ap_habit_rows *rows, size_t at)
@@ -16,6 +20,20 @@ static bool is_of_constant(const struct ap_habit_rows *rows, size_t at)
         return false;
     return item->sequence ? AP_HAS(item->words, OF_CONSTANT) && ap_habit_sequence_after(rows, at) == item->sequence
                           : AP_HAS(item->words, OF_CONSTANT_ALONE);
+}
+
+/* Where the constant that is made of @at goes on: past work that data is computed with too, where more of it follows. */
+static size_t go_on(const struct ap_habit_rows *rows, size_t at)
+{
+    for (size_t next = at + 1; next < rows->item_count && next <= at + MOST_MAYBE + 1; next++) {
+        if (rows->items[next].step != rows->items[at].step)
+            break;
+        if (is_of_constant(rows, next))
+            return next;
+        if (!AP_HAS(rows->items[next].words, MAYBE_CONSTANT) || rows->items[next].sequence)
+            break;
+    }
+    return at;
 }
 
 static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end)
@@ -49,21 +67,65 @@ void ap_habit_find_constants(struct ap_habit_rows *rows)
         size_t start = i;
         if (!AP_HAS(rows->items[i].words, CONSTANT))
             continue;
-        while (i + 1 < rows->item_count && rows->items[i + 1].step == rows->items[start].step && is_of_constant(rows, i + 1))
-            i++;
+        for (size_t next = go_on(rows, i); next != i; next = go_on(rows, i))
+            i = next;
         note_constant(rows, start, i + 1);
     }
 }
 
-/* Several times a step, one of which is needed. */
+/* Attention that is handed a mask goes over all pairs of positions: half of them are masked where it is a causal one. */
+static enum ap_status look_at_attention(struct ap_habit_rows *rows, const struct ap_habit_item *item,
+                                        struct ap_error *reterr)
+{
+    const struct ap_op_detail *op = ap_row_op(rows->trace, item->row);
+    struct ap_tensor_list list;
+    struct ap_text dims, types;
+    struct ap_habit_loop *loop;
+    if (!op || !op->signature.id)
+        return AP_OK;
+    ap_trace_signature(rows->trace, op->signature, &dims, &types);
+    ap_tensor_list_read(&list, dims, types);
+    if (!list.count || list.tensors[list.count - 1].input != MASK_INPUT)
+        return AP_OK;
+    AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
+    *loop = (struct ap_habit_loop){ .id = AP_HABIT_masked_attention,
+                                    .row = item->row,
+                                    .total_ns = item->end_ns - item->start_ns,
+                                    .first = item->sequence,
+                                    .last = item->sequence,
+                                    .keeps = 0.5,
+                                    .names = { item->name } };
+    return AP_OK;
+}
+
+enum ap_status ap_habit_find_attention(struct ap_habit_rows *rows, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < rows->item_count; i++)
+        if (AP_HAS(rows->items[i].words, ATTENTION))
+            AP_TRY(look_at_attention(rows, &rows->items[i], reterr));
+    return AP_OK;
+}
+
+/* Is a triangle made: of a causal mask? */
+static bool is_causal(struct ap_habit_rows *rows, const struct ap_habit_constants *group)
+{
+    for (int i = 0; i < AP_HABIT_NAMES && group->names[i]; i++)
+        if (AP_HAS(ap_habit_words_of_name(rows, group->names[i]), TRIANGLE))
+            return true;
+    return false;
+}
+
+/* Several times a step, one of which is needed. Without a causal mask attention is quicker too. */
 void ap_habit_add_constants(struct ap_habit_rows *rows)
 {
     uint64_t steps = rows->facts->steps.count ? rows->facts->steps.count : 1;
     struct ap_habit *habit = &rows->habits->of[AP_HABIT_constants];
+    bool has_causal = false;
     for (size_t i = 0; i < rows->constant_count; i++) {
         const struct ap_habit_constants *group = &rows->constants[i];
         if (group->count < 2 * steps)
             continue;
+        has_causal |= is_causal(rows, group);
         double share = 1 - (double)steps / (double)group->count;
         habit->count += group->count;
         habit->total_ns = ap_add_sat(habit->total_ns, group->total_ns, &rows->habits->overflowed);
@@ -74,4 +136,7 @@ void ap_habit_add_constants(struct ap_habit_rows *rows)
         habit->row = group->row;
         memcpy(habit->names, group->names, sizeof(habit->names));
     }
+    if (has_causal)
+        habit->saves_ns =
+            ap_add_sat(habit->saves_ns, rows->habits->of[AP_HABIT_masked_attention].saves_ns, &rows->habits->overflowed);
 }

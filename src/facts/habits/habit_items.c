@@ -21,8 +21,12 @@ static const char *const words[AP_WORD_COUNT] = {
     /* of layers: a model repeats these by design */
     [AP_WORD_MODEL] =
         "aten::linear|aten::conv1d|aten::conv2d|aten::conv3d|aten::layer_norm|aten::batch_norm|aten::group_norm|"
-        "aten::rms_norm|aten::embedding|aten::scaled_dot_product_attention|aten::lstm|aten::gru|"
+        "aten::rms_norm|aten::scaled_dot_product_attention|"
         "aten::_transformer_encoder_layer_fwd|aten::_native_multi_head_attention",
+    /* that take a piece of a tensor */
+    [AP_WORD_PIECE] = "aten::select|aten::slice|aten::narrow|aten::index|aten::index_select|aten::unbind",
+    /* that choose what a generator goes on with */
+    [AP_WORD_CHOICE] = "aten::argmax|aten::topk|aten::multinomial|aten::sort|aten::cat|aten::item|aten::max",
     [AP_WORD_CONSTANT] = "aten::ones|aten::zeros|aten::full|aten::arange|aten::triu|aten::tril|aten::eye|aten::linspace|"
                          "aten::triu_indices|aten::tril_indices",
     [AP_WORD_OF_CONSTANT] =
@@ -36,6 +40,10 @@ static const char *const words[AP_WORD_COUNT] = {
         "aten::to|aten::expand|aten::repeat|aten::unsqueeze|aten::view|aten::logical_not|aten::bitwise_not|"
         "aten::lt|aten::gt|aten::le|aten::ge|aten::eq|aten::outer|aten::cos|aten::sin|aten::pow|"
         "aten::reciprocal|aten::fill_|aten::zero_|aten::lift_fresh|aten::detach_|aten::empty",
+    /* that computing with data often is too: of a constant where more of one follows */
+    [AP_WORD_MAYBE_CONSTANT] = "aten::mul|aten::div|aten::add|aten::sub|aten::exp|aten::slice|aten::select|aten::copy_|"
+                               "aten::clone|aten::masked_fill|aten::masked_fill_|aten::where|aten::cat|aten::reshape|"
+                               "aten::transpose|aten::permute|aten::contiguous|aten::neg|aten::rsub|aten::stack",
     [AP_WORD_COLLECTIVE] = "c10d::*|gloo:*|nccl:*|_c10d_functional::*",
     [AP_WORD_NORM] = "aten::linalg_vector_norm|aten::norm|aten::_foreach_norm",
     [AP_WORD_SCALAR] = "aten::item|aten::is_nonzero|aten::_local_scalar_dense",
@@ -53,6 +61,14 @@ static const char *const words[AP_WORD_COUNT] = {
     [AP_WORD_OPTIMIZER] = "Optimizer.step#*",
     [AP_WORD_LOADER] = "enumerate(DataLoader)*",
     [AP_WORD_WORKERS] = "enumerate(DataLoader)#_MultiProcessing*",
+    [AP_WORD_ACCUMULATE] = "torch::autograd::AccumulateGrad",
+    [AP_WORD_SORT] = "aten::sort|aten::argsort|aten::msort",
+    [AP_WORD_ATTENTION] = "aten::scaled_dot_product_attention",
+    [AP_WORD_TRIANGLE] = "aten::triu|aten::tril",
+    /* of two tensors, where all pairs of their rows may be meant */
+    [AP_WORD_PAIRED] = "aten::sub|aten::mul|aten::eq|aten::ne|aten::minimum|aten::maximum",
+    [AP_WORD_REDUCTION] = "aten::sum|aten::mean|aten::norm|aten::linalg_vector_norm|aten::any|aten::all|aten::prod|"
+                          "aten::amin|aten::amax|aten::min|aten::max",
 };
 #define LOOKED_AT (1u << 31)
 
@@ -66,12 +82,16 @@ struct product {
     uint32_t row;
 };
 
-uint32_t ap_habit_words_of(struct ap_habit_rows *rows, uint32_t row)
+uint32_t ap_habit_words_of_name(struct ap_habit_rows *rows, uint32_t name)
 {
-    uint32_t name = rows->trace->events.name[row];
     if (!rows->words_of[name])
         rows->words_of[name] = LOOKED_AT | (uint32_t)ap_name_patterns_all(&rows->patterns, ap_trace_text(rows->trace, name));
     return rows->words_of[name];
+}
+
+uint32_t ap_habit_words_of(struct ap_habit_rows *rows, uint32_t row)
+{
+    return ap_habit_words_of_name(rows, rows->trace->events.name[row]);
 }
 
 bool ap_habit_is_operator(const struct ap_habit_rows *rows, uint32_t row)

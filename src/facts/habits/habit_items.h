@@ -12,9 +12,12 @@ enum ap_habit_word {
     AP_WORD_HEAVY,
     AP_WORD_FORWARD,
     AP_WORD_MODEL,
+    AP_WORD_PIECE,
+    AP_WORD_CHOICE,
     AP_WORD_CONSTANT,
     AP_WORD_OF_CONSTANT,
     AP_WORD_OF_CONSTANT_ALONE,
+    AP_WORD_MAYBE_CONSTANT,
     AP_WORD_COLLECTIVE,
     AP_WORD_NORM,
     AP_WORD_SCALAR,
@@ -26,6 +29,12 @@ enum ap_habit_word {
     AP_WORD_OPTIMIZER,
     AP_WORD_LOADER,
     AP_WORD_WORKERS,
+    AP_WORD_ACCUMULATE,
+    AP_WORD_SORT,
+    AP_WORD_PAIRED,
+    AP_WORD_REDUCTION,
+    AP_WORD_ATTENTION,
+    AP_WORD_TRIANGLE,
     AP_WORD_COUNT
 };
 #define AP_HAS(bits, word) ((bits) >> AP_WORD_##word & 1)
@@ -47,6 +56,7 @@ struct ap_habit_loop {
     enum ap_habit_id id;
     int64_t total_ns;
     ap_link_key first, last; /* sequence numbers; 0 = none */
+    double keeps;            /* of it, which the better form takes too */
     uint32_t row, period, names[AP_HABIT_NAMES];
 };
 
@@ -63,6 +73,9 @@ struct ap_habit_rows {
     const struct ap_trace *trace;
     struct ap_name_patterns patterns;
     uint32_t *words_of; /* by name id */
+    struct ap_name_patterns signs;
+    uint8_t *sign_of;           /* by name id, of the forms: 0 = not asked */
+    struct ap_pair_map updated; /* sizes of the tensors that optimizers work on */
     struct ap_pair_map node_sequences;
     int64_t last_node_ns;
     bool has_sequences, has_optimizer;
@@ -76,6 +89,9 @@ struct ap_habit_rows {
 
 /** The bits of enum ap_habit_word for the row's name. */
 uint32_t ap_habit_words_of(struct ap_habit_rows *rows, uint32_t row);
+
+/** Likewise, of a name. */
+uint32_t ap_habit_words_of_name(struct ap_habit_rows *rows, uint32_t name);
 
 /** A row of an operator, on the host. */
 bool ap_habit_is_operator(const struct ap_habit_rows *rows, uint32_t row);
@@ -97,13 +113,28 @@ AP_MUST_CHECK enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, siz
 
 /* What looks at the items of a thread, one after the other. */
 
+/** Activations, norms and losses that are written out, as loops; and checks of values. */
+AP_MUST_CHECK enum ap_status ap_habit_find_forms(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** The signs that they are told by, before any thread is read. */
+AP_MUST_CHECK enum ap_status ap_habit_signs_init(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** Work on more elements than the result needs: all pairs, whole sorts. Pairs are told as loops. */
+AP_MUST_CHECK enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** The sizes of what optimizers work on, before any thread is read. */
+AP_MUST_CHECK enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** Gradients of weights that no optimizer changes, behind those of all that one does. */
+void ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track);
+/** One more loop, filled with zeros. */
+AP_MUST_CHECK enum ap_status ap_habit_new_loop(struct ap_habit_rows *rows, struct ap_habit_loop **ret_loop,
+                                               struct ap_error *reterr);
 /** Loops are added when all threads were read. */
 AP_MUST_CHECK enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** What loops, and in the backward pass their nodes, take. */
 void ap_habit_add_loops(struct ap_habit_rows *rows);
 /** Masks, indices and the like; they are added when all threads were read. */
 void ap_habit_find_constants(struct ap_habit_rows *rows);
-/** Those that are made several times a step. */
+/** Attention that is handed a mask, as loops of one call. */
+AP_MUST_CHECK enum ap_status ap_habit_find_attention(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** Those that are made several times a step; behind the loops. */
 void ap_habit_add_constants(struct ap_habit_rows *rows);
 /** Passes that no backward pass goes through, in a run that trains. */
 void ap_habit_find_passes(struct ap_habit_rows *rows);

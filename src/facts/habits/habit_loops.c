@@ -9,14 +9,16 @@
 
 #define PERIOD_MAX 16
 #define LEAST_PASSES 16
+#define MODULE_DEPTH 100 /* rows around an operator in which its module is looked for */
 
 static enum ap_habit_id kind_of(uint32_t any, bool only_copies)
 {
-    return AP_HAS(any, COLLECTIVE) ? AP_HABIT_collective_loop
-           : AP_HAS(any, NORM)     ? AP_HABIT_norm_loop
-           : AP_HAS(any, SCALAR)   ? AP_HABIT_scalar_loop
-           : only_copies           ? AP_HABIT_copy_loop
-                                   : AP_HABIT_operator_loop;
+    return AP_HAS(any, COLLECTIVE)                                             ? AP_HABIT_collective_loop
+           : AP_HAS(any, NORM)                                                 ? AP_HABIT_norm_loop
+           : AP_HAS(any, MODEL)                                                ? AP_HABIT_module_loop
+           : AP_HAS(any, SCALAR) && !(any & (AP_BIT(HEAVY) | AP_BIT(PRODUCT))) ? AP_HABIT_scalar_loop
+           : only_copies                                                       ? AP_HABIT_copy_loop
+                                                                               : AP_HABIT_operator_loop;
 }
 
 /* Its span; long gaps have another cause, but behind a collective they are the wait for it. */
@@ -30,35 +32,82 @@ static int64_t loop_time(const struct ap_habit_rows *rows, enum ap_habit_id id, 
     return total_ns;
 }
 
+enum ap_status ap_habit_new_loop(struct ap_habit_rows *rows, struct ap_habit_loop **ret_loop, struct ap_error *reterr)
+{
+    AP_TRY(ap_mem_reserve(rows->habits->gate, (void **)&rows->loops, &rows->loop_capacity, rows->loop_count + 1,
+                          sizeof(rows->loops[0]), reterr));
+    *ret_loop = &rows->loops[rows->loop_count++];
+    **ret_loop = (struct ap_habit_loop){ .row = AP_NO_ROW };
+    return AP_OK;
+}
+
+/* The module that the row runs in, as its name with its number; 0 = not told. */
+static uint32_t module_of(const struct ap_habit_rows *rows, uint32_t row)
+{
+    for (int depth = 0; row != AP_NO_ROW && depth < MODULE_DEPTH; depth++) {
+        if (ap_row_is_of(rows->trace, row, 1u << AP_KIND_python) &&
+            ap_text_starts_with(ap_row_name(rows->trace, row), "nn.Module: "))
+            return rows->trace->events.name[row];
+        row = rows->facts->tree.parent[row];
+    }
+    return 0;
+}
+
+/* Layers of a model are modules of their own; a loop calls one module for piece after piece, and chooses nothing in between
+ * that the next one begins with. */
+static bool is_one_module(const struct ap_habit_rows *rows, size_t start, size_t period, uint32_t any)
+{
+    if (!AP_HAS(any, PIECE) || AP_HAS(any, CHOICE))
+        return false;
+    for (size_t i = start; i < start + period; i++) {
+        uint32_t module = AP_HAS(rows->items[i].words, MODEL) ? module_of(rows, rows->items[i].row) : 0;
+        if (AP_HAS(rows->items[i].words, MODEL) && (!module || module != module_of(rows, rows->items[i + period].row)))
+            return false;
+    }
+    return true;
+}
+
+/* What the passes are made of. */
+struct pass_words {
+    uint32_t any;
+    bool copies, views; /* nothing else */
+};
+
+static struct pass_words words_of_pass(const struct ap_habit_item *items, size_t period)
+{
+    struct pass_words pass = { .copies = true, .views = true };
+    bool has_copy = false;
+    for (size_t i = 0; i < period; i++) {
+        uint32_t words = items[i].words;
+        bool is_view = AP_HAS(words, NO_WORK) || AP_HAS(words, VIEW);
+        pass.any |= words;
+        has_copy |= AP_HAS(words, COPY);
+        pass.copies &= AP_HAS(words, COPY) || is_view;
+        pass.views &= is_view;
+    }
+    pass.copies &= has_copy;
+    return pass;
+}
+
 /* The items from @start to before @end are passes of @period items. */
 static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t end, size_t period, struct ap_error *reterr)
 {
-    const struct ap_habit_item *items = rows->items + start;
-    uint32_t any = 0;
-    bool only_copies = true, has_copy = false, only_views = true;
-    for (size_t i = 0; i < period; i++) {
-        uint32_t item_words = items[i].words;
-        any |= item_words;
-        has_copy |= AP_HAS(item_words, COPY);
-        only_copies &= AP_HAS(item_words, COPY) || AP_HAS(item_words, NO_WORK) || AP_HAS(item_words, VIEW);
-        only_views &= AP_HAS(item_words, NO_WORK) || AP_HAS(item_words, VIEW);
-    }
-    if (AP_HAS(any, MODEL) || only_views)
+    struct pass_words pass = words_of_pass(rows->items + start, period);
+    enum ap_habit_id id = kind_of(pass.any, pass.copies);
+    int64_t total_ns = loop_time(rows, id, start, end);
+    bool is_short = total_ns / (int64_t)(end - start) <= AP_HABIT_SHORT_NS; /* else a model's own layers */
+    struct ap_habit_loop *loop;
+    if (pass.views || (!is_short && (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop)) ||
+        (AP_HAS(pass.any, MODEL) && !is_one_module(rows, start, period, pass.any)))
         return AP_OK;
-    AP_TRY(ap_mem_reserve(rows->habits->gate, (void **)&rows->loops, &rows->loop_capacity, rows->loop_count + 1,
-                          sizeof(rows->loops[0]), reterr));
-    struct ap_habit_loop *loop = &rows->loops[rows->loop_count++];
-    *loop = (struct ap_habit_loop){ .id = kind_of(any, only_copies && has_copy),
-                                    .row = items[0].row,
-                                    .period = (uint32_t)period };
-    loop->total_ns = loop_time(rows, loop->id, start, end);
-    if (loop->id == AP_HABIT_operator_loop && loop->total_ns / (int64_t)(end - start) > AP_HABIT_SHORT_NS) {
-        rows->loop_count--; /* what is called is no small operator: a model's own layers */
-        return AP_OK;
-    }
-    loop->first = items[0].sequence;
-    loop->last = rows->items[end - 1].sequence;
-    ap_habit_take_names(items, period, loop->names);
+    AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
+    *loop = (struct ap_habit_loop){ .id = id,
+                                    .row = rows->items[start].row,
+                                    .period = (uint32_t)period,
+                                    .total_ns = total_ns,
+                                    .first = rows->items[start].sequence,
+                                    .last = rows->items[end - 1].sequence };
+    ap_habit_take_names(rows->items + start, period, loop->names);
     return AP_OK;
 }
 
@@ -140,7 +189,8 @@ void ap_habit_add_loops(struct ap_habit_rows *rows)
     }
     for (size_t i = 0; i < rows->loop_count; i++) {
         const struct ap_habit_loop *loop = &rows->loops[i];
-        struct ap_habit *habit = ap_habit_add(rows->habits, loop->id, loop->row, loop->total_ns, loop->total_ns);
+        struct ap_habit *habit = ap_habit_add(rows->habits, loop->id, loop->row, loop->total_ns,
+                                              (int64_t)((double)loop->total_ns * (1 - loop->keeps)));
         if (habit)
             memcpy(habit->names, loop->names, sizeof(habit->names));
     }

@@ -125,20 +125,36 @@ void ap_habit_find_micro_batches(struct ap_habit_rows *rows)
     habit->step_count = passes / updates * rows->habits->per_step.count;
 }
 
+static void add_epoch(struct ap_habit_rows *rows, const struct ap_habit_item *from, const struct ap_habit_item *to)
+{
+    int64_t dur_ns = to->end_ns - from->start_ns;
+    (void)ap_habit_add(rows->habits, AP_HABIT_epoch_start, from->row, dur_ns, dur_ns);
+}
+
+/* Where one ends and the next begins there are two waits with nothing between. The first wait of a recording that begins with
+ * an epoch is such a start too, where there are others. */
 void ap_habit_find_epochs(struct ap_habit_rows *rows)
 {
-    const struct ap_habit_item *last = NULL;
-    size_t between = 0;
+    const struct ap_habit_item *last = NULL, *first = NULL;
+    size_t between = 0, found = 0;
+    bool has_worked = false;
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
         if (!AP_HAS(item->words, WORKERS)) {
-            between = item->words & (AP_BIT(NODE) | AP_BIT(OPTIMIZER) | AP_BIT(HEAVY)) ? MOST_BETWEEN_EPOCHS : between + 1;
+            bool works = item->words & (AP_BIT(NODE) | AP_BIT(OPTIMIZER) | AP_BIT(HEAVY));
+            between = works ? MOST_BETWEEN_EPOCHS : between + 1;
+            has_worked |= works;
             continue;
         }
-        if (last && between < MOST_BETWEEN_EPOCHS)
-            (void)ap_habit_add(rows->habits, AP_HABIT_epoch_start, last->row, item->end_ns - last->start_ns,
-                               item->end_ns - last->start_ns);
+        if (last && between < MOST_BETWEEN_EPOCHS) {
+            add_epoch(rows, last, item);
+            first = first == last ? NULL : first;
+            found++;
+        }
+        first = !last && !has_worked ? item : first;
         last = item;
         between = 0;
     }
+    if (found && first)
+        add_epoch(rows, first, first);
 }

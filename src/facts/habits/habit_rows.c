@@ -9,6 +9,11 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     bool trains = rows->node_sequences.count != 0;
     AP_TRY(ap_habit_read_items(rows, track, reterr));
     AP_TRY(ap_habit_find_loops(rows, reterr));
+    AP_TRY(ap_habit_find_forms(rows, reterr));
+    AP_TRY(ap_habit_find_sizes(rows, reterr));
+    AP_TRY(ap_habit_find_attention(rows, reterr));
+    if (trains)
+        ap_habit_find_gradients(rows, track);
     if (trains && rows->has_sequences)
         ap_habit_find_passes(rows);
     if (rows->last_node_ns == INT64_MIN && !rows->has_optimizer)
@@ -23,6 +28,8 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
 static enum ap_status look_at_rows(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     AP_TRY(ap_habit_rows_init(rows, reterr));
+    AP_TRY(ap_habit_signs_init(rows, reterr));
+    AP_TRY(ap_habit_read_updates(rows, reterr));
     for (size_t track = 0; track < rows->facts->order.track_count; track++)
         AP_TRY(look_at_track(rows, track, reterr));
     ap_habit_add_loops(rows);
@@ -37,10 +44,15 @@ enum ap_status ap_habits_of_rows(struct ap_habits *habits, const struct ap_facts
                                   .facts = facts,
                                   .trace = facts->trace,
                                   .patterns = { .gate = gate },
+                                  .signs = { .gate = gate },
+                                  .updated = { .gate = gate },
                                   .node_sequences = { .gate = gate } };
     enum ap_status status = look_at_rows(&rows, reterr);
     ap_name_patterns_release(&rows.patterns);
+    ap_name_patterns_release(&rows.signs);
     ap_pair_map_release(&rows.node_sequences);
+    ap_pair_map_release(&rows.updated);
+    ap_mem_free(gate, rows.sign_of, ap_trace_id_count(facts->trace));
     ap_mem_free(gate, rows.words_of, ap_trace_id_count(facts->trace) * sizeof(rows.words_of[0]));
     ap_mem_free(gate, rows.items, rows.item_capacity * sizeof(rows.items[0]));
     ap_mem_free(gate, rows.loops, rows.loop_capacity * sizeof(rows.loops[0]));

@@ -13,6 +13,7 @@
 #define LEAST_TABLE (64 * 1024) /* elements of an embedding table whose gradient may cost */
 #define MOST_OF_TABLE 0.125     /* of its rows that a step touches */
 #define MOST_ADDED 0.25         /* of a growing tensor by one concatenation */
+#define LEAST_RISES 0.75        /* of the changes of such a length: one more than before */
 #define LEAST_LENGTHS 4         /* that a growing input was seen with */
 #define LEAST_SIZES 3           /* that a growing tensor was seen with */
 
@@ -384,12 +385,47 @@ static void add_lengths(struct shapes *shapes, const struct growth *growth)
     }
 }
 
+/* The length that the row's input has, where it is of the group; 0 = it is not. */
+static int64_t length_of_row(struct shapes *shapes, const struct growth *group, uint32_t row)
+{
+    const struct ap_trace *trace = shapes->facts->trace;
+    const struct ap_op_detail *op = ap_row_op(trace, row);
+    struct ap_text dims, types;
+    struct growth growth;
+    int64_t length;
+    if (!op || !op->signature.id || !is_named(ap_row_name(trace, row), "aten::linear"))
+        return 0;
+    ap_trace_signature(trace, op->signature, &dims, &types);
+    ap_tensor_list_read(&shapes->list, dims, types);
+    return read_length(shapes, (int)group->added, &growth, &length) && ap_tensor_equal(&growth.first, &group->first) ? length
+                                                                                                                     : 0;
+}
+
+/* Lengths of samples come as they are; those of a text that is generated rise by one, but where the next text begins. */
+static bool comes_in_order(struct shapes *shapes, const struct growth *group)
+{
+    const struct ap_row_order *order = &shapes->facts->order;
+    size_t track = shapes->facts->main_track, changes = 0, rises = 0;
+    int64_t last = 0;
+    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+        uint32_t row = order->rows[at];
+        int64_t length =
+            ap_row_is_of(shapes->facts->trace, row, 1u << AP_KIND_operator) ? length_of_row(shapes, group, row) : 0;
+        if (!length)
+            continue;
+        changes += last && length != last;
+        rises += last && length == last + 1;
+        last = length;
+    }
+    return (double)rises >= LEAST_RISES * (double)changes;
+}
+
 /* Text is generated: each call has one position more than the last one, and all before it again. */
 static void find_lengths(struct shapes *shapes)
 {
     struct growth groups[GROUPS_MAX];
     int count = 0;
-    if (shapes->facts->phases.has_backward)
+    if (shapes->facts->phases.has_backward || shapes->facts->main_track == AP_NO_ROW)
         return;
     for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
         if (!is_named(name_of(shapes, i), "aten::linear"))
@@ -399,7 +435,7 @@ static void find_lengths(struct shapes *shapes)
     }
     for (int i = 0; i < count; i++)
         if (groups[i].sizes >= LEAST_LENGTHS && groups[i].least > 1 &&
-            groups[i].most - groups[i].least + 1 == groups[i].sizes) {
+            groups[i].most - groups[i].least + 1 == groups[i].sizes && comes_in_order(shapes, &groups[i])) {
             add_lengths(shapes, &groups[i]);
             return;
         }

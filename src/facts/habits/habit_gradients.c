@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ * Gradients that nobody needs: of weights that no optimizer works on. The sizes tell: those of a weight are those of its
+ * gradient, and of what the optimizer's operators are called with. */
+#include "habit_items.h"
+
+#include "poison.h"
+
+/* The sizes of one tensor as they are written, as a key of two numbers: what collides is taken for trained. */
+static void mix(uint32_t key[2], char letter)
+{
+    key[0] = (key[0] ^ (uint8_t)letter) * UINT32_C(16777619);
+    key[1] = key[1] * UINT32_C(31) + (uint8_t)letter;
+}
+
+/* The next tensor of a list, or of a list in it: its key; false where there is none. One without sizes is passed over. */
+static bool next_tensor(struct ap_text dims, size_t *at, uint32_t ret_key[2])
+{
+    bool is_open = false, has_size = false;
+    ret_key[0] = ret_key[1] = 0;
+    for (; *at < dims.bytes; ++*at) {
+        char letter = dims.data[*at];
+        if (letter == '[') {
+            is_open = true;
+            has_size = false;
+            ret_key[0] = UINT32_C(2166136261);
+            ret_key[1] = 1;
+        } else if (letter == ']' && is_open && has_size) {
+            return true;
+        } else if (letter == ']') {
+            is_open = false;
+        } else if (is_open && letter != ' ') {
+            mix(ret_key, letter);
+            has_size |= letter >= '0' && letter <= '9';
+        }
+    }
+    return false;
+}
+
+static struct ap_text dims_of(const struct ap_habit_rows *rows, uint32_t row)
+{
+    const struct ap_op_detail *op = ap_row_op(rows->trace, row);
+    struct ap_text dims = { NULL, 0 }, types;
+    if (op && op->signature.id)
+        ap_trace_signature(rows->trace, op->signature, &dims, &types);
+    return dims;
+}
+
+static enum ap_status note_sizes(struct ap_habit_rows *rows, uint32_t row, struct ap_error *reterr)
+{
+    struct ap_text dims = dims_of(rows, row);
+    uint32_t key[2], number;
+    for (size_t at = 0; next_tensor(dims, &at, key); at++)
+        AP_TRY(ap_pair_map_add(&rows->updated, key[0], key[1], &number, reterr));
+    return AP_OK;
+}
+
+enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr)
+{
+    const struct ap_row_order *order = &rows->facts->order;
+    for (size_t track = 0; track < order->track_count; track++) {
+        int64_t until_ns = INT64_MIN;
+        for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+            uint32_t row = order->rows[at];
+            if (ap_row_is_of(rows->trace, row, AP_HOST_KINDS) && AP_HAS(ap_habit_words_of(rows, row), OPTIMIZER))
+                until_ns = ap_row_end_ns(rows->trace, row) > until_ns ? ap_row_end_ns(rows->trace, row) : until_ns;
+            else if (ap_habit_is_operator(rows, row) && rows->trace->events.start_ns[row] < until_ns)
+                AP_TRY(note_sizes(rows, row, reterr));
+        }
+    }
+    return AP_OK;
+}
+
+/* A backward pass, and what of it comes behind the last gradient that is needed. */
+struct backward {
+    int64_t covered_ns, tail_ns;
+    uint32_t tail;     /* its first node; AP_NO_ROW = none */
+    uint64_t unneeded; /* gradients in it */
+    bool has_needed;
+};
+
+static void end_backward(struct ap_habit_rows *rows, struct backward *pass)
+{
+    if (pass->has_needed && pass->unneeded)
+        (void)ap_habit_add(rows->habits, AP_HABIT_unneeded_gradient, pass->tail, pass->tail_ns, pass->tail_ns);
+    *pass = (struct backward){ .covered_ns = pass->covered_ns, .tail = AP_NO_ROW };
+}
+
+static void note_gradient(const struct ap_habit_rows *rows, struct backward *pass, uint32_t row)
+{
+    size_t at = 0;
+    uint32_t key[2];
+    if (next_tensor(dims_of(rows, row), &at, key) && ap_pair_map_find(&rows->updated, key[0], key[1]) == AP_PAIR_NONE) {
+        pass->unneeded++;
+        return;
+    }
+    pass->has_needed = true;
+    pass->unneeded = 0;
+    pass->tail = AP_NO_ROW;
+    pass->tail_ns = 0;
+}
+
+static void note_node(struct ap_habit_rows *rows, struct backward *pass, uint32_t row)
+{
+    pass->covered_ns = ap_row_end_ns(rows->trace, row);
+    pass->tail_ns = ap_add_sat(pass->tail_ns, rows->trace->events.dur_ns[row], &rows->habits->overflowed);
+    pass->tail = pass->tail == AP_NO_ROW ? row : pass->tail;
+}
+
+void ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track)
+{
+    const struct ap_row_order *order = &rows->facts->order;
+    struct backward pass = { .covered_ns = INT64_MIN, .tail = AP_NO_ROW };
+    for (size_t at = order->track_start[track]; rows->updated.count && at < order->track_start[track + 1]; at++) {
+        uint32_t row = order->rows[at],
+                 words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
+        if (AP_HAS(words, ACCUMULATE))
+            note_gradient(rows, &pass, row);
+        if (rows->trace->events.start_ns[row] < pass.covered_ns)
+            continue;
+        if (AP_HAS(words, NODE))
+            note_node(rows, &pass, row);
+        else if (words & (AP_BIT(HEAVY) | AP_BIT(FORWARD) | AP_BIT(OPTIMIZER) | AP_BIT(LOADER)))
+            end_backward(rows, &pass);
+    }
+    end_backward(rows, &pass);
+}

@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import make_fixtures  # noqa: E402 (found by the line above)
 
 STEPS = 12
+CHANGES = ("worse", "better", "differs", "changed", "new", "gone")
 
 
 class Runs:
@@ -65,7 +66,7 @@ def changed(comparison, *paths):
         rows = comparison
         for key in path.split("."):
             rows = rows[key] if rows else []
-        found += [next(iter(row.values())) for row in rows if row["change"] in ("worse", "better", "changed", "new", "gone")]
+        found += [next(iter(row.values())) for row in rows if row["change"] in CHANGES]
     return found
 
 
@@ -94,19 +95,19 @@ def check_planted(tap, runs, old):
     slow = runs.trace("slow.json", 2, loader_us=1800.0)
     code, report, markdown = runs.report(slow, "--baseline", old)
     comparison = report["comparison"]
-    tap.same([code, comparison["steps"]["change"], comparison["baseline"]["kind"]], [0, "worse", "trace"],
+    tap.same([code, comparison["steps"]["change"], comparison["baseline"]["kind"]], [0, "differs", "trace"],
              "a planted slow-down is found")
     tap.same(comparison["steps"]["p_value"] < 0.001 and 0.2 < comparison["steps"]["delta_ratio"] < 0.6, True,
              "it is far beyond noise, and of the size that was planted")
     tap.same("idle_causes.data_loading" in changed(comparison, "split.parts"), True, "it is where it was planted")
-    tap.same("most of it in idle_causes.data_loading, +" in comparison["verdict"]["sentence"] and "Steps are" in markdown,
+    tap.same("most of it in idle_causes.data_loading, +" in comparison["verdict"]["sentence"] and "Steps differ" in markdown,
              True,
              "the verdict says where")
     tap.same([row["change"] for row in comparison["findings"]["rows"] if row["rule_id"] == "dataloader-in-process"],
-             ["worse"],
-             "the finding about it is worse")
+             ["differs"],
+             "the finding about it moved, too")
     page = runs.page(slow, "--baseline", old, "--fail-on", "steps.p50_us > +5%")
-    tap.same(["<strong>Steps are" in page, page.count('id="conditions"'), "comparison.split.parts" in page],
+    tap.same(["<strong>Steps differ" in page, page.count('id="conditions"'), "comparison.split.parts" in page],
              [True, 1, True], "the HTML report says it, too, with the condition and the tables")
     _, back, _ = runs.report(old, "--baseline", slow)
     other = back["comparison"]
@@ -116,7 +117,7 @@ def check_planted(tap, runs, old):
     tap.same([-row["delta_us"] for row in other["split"]["parts"]],
              [row["delta_us"] for row in comparison["split"]["parts"]],
              "and the differences have the other sign")
-    tap.same([other["steps"]["change"], -other["steps"]["shift_us"]], ["better", comparison["steps"]["shift_us"]],
+    tap.same([other["steps"]["change"], -other["steps"]["shift_us"]], ["differs", comparison["steps"]["shift_us"]],
              "steps, too")
     return slow
 
@@ -127,7 +128,7 @@ def check_operators(tap, runs, old):
     comparison = report["comparison"]
     tap.same(changed(comparison, "device_operators.rows"), ["aten::mm", "aten::addmm"],
              "the operators that became slower, and no other")
-    tap.same([row["change"] for row in comparison["kernels"]["rows"]], ["worse", "worse"], "their kernels")
+    tap.same([row["change"] for row in comparison["kernels"]["rows"]], ["differs", "differs"], "their kernels")
     wide = runs.trace("wide.json", 2, layers=6)
     _, report, _ = runs.report(wide, "--baseline", old)
     tap.same("trace_memory.devices.peak_allocated_bytes" in changed(report["comparison"], "memory"), True,
@@ -145,12 +146,36 @@ def check_operators(tap, runs, old):
     tap.same("too few steady steps" in markdown, True, "which is said")
     _, report, markdown = runs.report(few, "--baseline", few_old)
     steps = report["comparison"]["steps"]
-    tap.same([steps["change"], steps["test"]], ["worse", None],
-             "three that are all longer, by more than the noise, are slower")
+    tap.same([steps["change"], steps["test"]], ["differs", None],
+             "three that are all longer, by more than the noise, differ")
     tap.same("are too few for a test, but do not overlap" in markdown, True, "which is said")
     _, report, _ = runs.report(runs.trace("two.json", 5, steps=2, loader_us=1800.0), "--baseline",
                                runs.trace("two_old.json", 6, steps=2))
     tap.same(report["comparison"]["steps"]["change"] in ("too few values", "unknown"), True, "of two nobody can tell")
+
+
+def check_runs(tap, runs, old):
+    """Three runs a side: the test is between runs."""
+    before = [old] + [runs.trace(f"again{seed}.json", seed) for seed in (11, 12)]
+    after = [runs.trace(f"slow{seed}.json", seed, loader_us=1800.0) for seed in (13, 14, 15)]
+    sides = [part for path in before for part in ("--baseline", path)]
+    sides += [part for path in after[1:] for part in ("--rerun", path)]
+    code, report, markdown = runs.report(after[0], *sides)
+    comparison = report["comparison"]
+    tap.same([code, comparison["steps"]["change"], comparison["runs"]["tested"], comparison["steps"]["before_count"]],
+             [0, "worse", "runs", 3], "three runs a side that stand apart are slower")
+    tap.same([row["path"] for row in comparison["runs"]["before"] + comparison["runs"]["after"]],
+             [str(path) for path in before + after], "all runs are named")
+    tap.same([report["findings"][0]["rule_id"], report["findings"][0]["confidence"], "so few" in markdown,
+              "one run a side" in markdown],
+             ["slower-than-before", "high", False, False], "what changed most comes first, and is sure")
+    code, report, markdown = runs.report(before[0], *[part for path in before[1:] for part in ("--baseline", path)],
+                                         "--rerun", before[1])
+    tap.same([code, changed(report["comparison"])], [0, []], "runs of one program have no change")
+    tap.same([runs.run(old, "--rerun", old).returncode, b"--baseline" in runs.run(old, "--rerun", old).stderr], [2, True],
+             "more runs without a baseline are a mistake")
+    tap.same(runs.run(old, "--baseline", old, "--rerun", before[1], "--json-out", before[1]).returncode, 2,
+             "no run is overwritten")
 
 
 def check_conditions(tap, runs, old, slow):
@@ -170,7 +195,7 @@ def check_conditions(tap, runs, old, slow):
               "; within the noise (p = " in junit.read_text(encoding="utf-8")],
              [1, True, True], "a condition that fails on noise says so, in the annotation and in JUnit XML")
     code, report, markdown = runs.report(slow, "--baseline", old, *arguments, "--junit-out", junit)
-    tap.same([row["change"] for row in report["conditions"]][1:], ["worse", None, None],
+    tap.same([row["change"] for row in report["conditions"]][1:], ["differs", None, None],
              "what the comparison calls it stands beside")
     suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
     tap.same([suite.get("tests"), suite.get("skipped"), [case.get("name") for case in suite]],
@@ -332,6 +357,7 @@ def main():
         check_noise(tap, runs, old, old_report)
         slow = check_planted(tap, runs, old)
         check_operators(tap, runs, old)
+        check_runs(tap, runs, old)
         check_conditions(tap, runs, old, slow)
         check_baselines(tap, runs, old, old_report)
         check_snapshots(tap, runs)

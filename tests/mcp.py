@@ -104,9 +104,9 @@ def check_session(tap, program):
                          conditions=["steps.p50_us > +5%", "critical"])
     content = result["structuredContent"]
     tap.same([content["verdict"]["change"], [row["held"] for row in content["conditions"]],
-              {row["change"] for row in content["split"]} <= {"worse", "better", "changed"},
+              {row["change"] for row in content["split"]} <= {"worse", "better", "differs", "changed"},
               result["content"][0]["text"].startswith("## Compared with the baseline\n")],
-             ["worse", [True, True], True, True], "a comparison: its verdict, conditions, changes alone, and a text")
+             ["differs", [True, True], True, True], "a comparison: its verdict, conditions, changes alone, and a text")
     tap.same(server.call("analyze", paths=["training_step_cuda.json.gz"], max_tokens=7).get("code"), -32602,
              "a mistake in an argument")
     check_questions(tap, server)

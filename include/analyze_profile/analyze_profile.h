@@ -35,6 +35,12 @@ struct ap_request {
     /** What the report is compared with: a JSON report of this program, or a trace or snapshot, which is analyzed too;
      *  NULL = nothing. Not standard input. */
     const char *baseline_path;
+    /** More runs of either side, of the same kinds of file: the comparison then is between runs, and from three a side on it
+     *  may call a time better or worse. At most 63 of each; they need a baseline. */
+    const char *const *more_baselines;
+    size_t more_baseline_count;
+    const char *const *more_runs;
+    size_t more_run_count;
     /** Traces of one program with several batch sizes, instead of cpu_trace_path; the report is about the largest and tells
      *  how time and memory go with the size. At most 64. */
     const struct ap_series_entry *series;

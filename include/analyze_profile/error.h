@@ -31,6 +31,7 @@ enum ap_setting {
     AP_SETTING_NONE,
     AP_SETTING_SERIES, /* members of struct ap_request: series, */
     AP_SETTING_BASELINE,
+    AP_SETTING_RERUN,
     AP_SETTING_FAIL_ON,
     AP_SETTING_FOCUS,
     AP_SETTING_PHASE,

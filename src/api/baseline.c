@@ -17,15 +17,15 @@ static enum ap_status redact_names(struct ap_model *model, struct ap_gate *gate,
     return status;
 }
 
-static enum ap_status import(struct ap_baseline *baseline, const struct ap_request *request, struct ap_gate *gate,
-                             struct ap_error *reterr)
+static enum ap_status import(struct ap_baseline *baseline, const struct ap_request *request, const char *path,
+                             struct ap_gate *gate, struct ap_error *reterr)
 {
     struct ap_input_options options = { .opener = request->opener };
     struct ap_json_limits limits = { .kept_depth = AP_IMPORT_MAX_DEPTH };
     struct ap_notes notes = { .notes = { { .count = 0 } } };
     struct ap_input *input;
     struct ap_json_reader *json = NULL;
-    AP_TRY(ap_input_open(gate, request->baseline_path, &options, &notes, &input, reterr));
+    AP_TRY(ap_input_open(gate, path, &options, &notes, &input, reterr));
     enum ap_status status = ap_input_probe(input, reterr);
     AP_AND_THEN(status, ap_json_reader_new(gate, ap_input_source(input), &notes, &limits, &json, reterr));
     if (status == AP_OK) {
@@ -42,31 +42,34 @@ static enum ap_status import(struct ap_baseline *baseline, const struct ap_reque
 }
 
 /* As the run itself reads its inputs, but for what is written from them. */
-static enum ap_status analyze(struct ap_baseline *baseline, const struct ap_request *request, bool trace,
+static enum ap_status analyze(struct ap_baseline *baseline, const struct ap_request *request, const char *path, bool trace,
                               uint64_t *ret_held_bytes, struct ap_error *reterr)
 {
     struct ap_request other = *request;
     other.baseline_path = NULL;
+    other.more_baseline_count = other.more_run_count = 0;
     other.fail_on_count = other.series_count = 0;
     other.with_tracks = other.with_folded = other.with_rows = false;
     other.slice = NULL;
-    other.cpu_trace_path = trace ? request->baseline_path : NULL;
-    other.memory_json_path = trace ? NULL : request->baseline_path;
+    other.cpu_trace_path = trace ? path : NULL;
+    other.memory_json_path = trace ? NULL : path;
     AP_TRY(ap_report_new(&other, &baseline->report, NULL, reterr));
     *ret_held_bytes = ap_report_held_bytes(baseline->report);
     return AP_OK;
 }
 
-enum ap_status ap_baseline_open(struct ap_baseline *baseline, const struct ap_request *request, struct ap_gate *gate,
-                                uint64_t *ret_held_bytes, struct ap_error *reterr)
+enum ap_status ap_baseline_open(struct ap_baseline *baseline, const struct ap_request *request, const char *path,
+                                struct ap_gate *gate, uint64_t *ret_held_bytes, struct ap_error *reterr)
 {
     enum ap_artifact artifact;
     *ret_held_bytes = 0;
-    AP_TRY(ap_recognize_opened(request->baseline_path, request->opener, &artifact, reterr));
+    AP_TRY(ap_recognize_opened(path, request->opener, &artifact, reterr));
     switch (artifact) {
-    case AP_ARTIFACT_REPORT: baseline->kind = "report"; return import(baseline, request, gate, reterr);
-    case AP_ARTIFACT_TRACE: baseline->kind = "trace"; return analyze(baseline, request, true, ret_held_bytes, reterr);
-    case AP_ARTIFACT_SNAPSHOT: baseline->kind = "snapshot"; return analyze(baseline, request, false, ret_held_bytes, reterr);
+    case AP_ARTIFACT_REPORT: baseline->kind = "report"; return import(baseline, request, path, gate, reterr);
+    case AP_ARTIFACT_TRACE: baseline->kind = "trace"; return analyze(baseline, request, path, true, ret_held_bytes, reterr);
+    case AP_ARTIFACT_SNAPSHOT:
+        baseline->kind = "snapshot";
+        return analyze(baseline, request, path, false, ret_held_bytes, reterr);
     case AP_ARTIFACT_FLIGHT_RECORDER:
     case AP_ARTIFACT_SUMMARY:
     case AP_ARTIFACT_FOLDER:

@@ -12,10 +12,11 @@ struct ap_baseline {
     struct ap_report *report; /* else the analysis */
 };
 
-/** Read request->baseline_path. Memory of a report that is read back comes from @gate; an analysis has the same bound of its
- *  own, and *ret_held_bytes of it stay in use. Nothing is left behind on failure. */
+/** Read @path: a run of either side. Memory of a report that is read back comes from @gate; an analysis has the same bound
+ *  of its own, and *ret_held_bytes of it stay in use. Nothing is left behind on failure. */
 AP_MUST_CHECK enum ap_status ap_baseline_open(struct ap_baseline *baseline, const struct ap_request *request,
-                                              struct ap_gate *gate, uint64_t *ret_held_bytes, struct ap_error *reterr);
+                                              const char *path, struct ap_gate *gate, uint64_t *ret_held_bytes,
+                                              struct ap_error *reterr);
 /** The tree to compare with, borrowed from @baseline. */
 const struct ap_value *ap_baseline_root(const struct ap_baseline *baseline);
 /** report_api.c: what an analysis holds of its memory. */

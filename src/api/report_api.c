@@ -5,10 +5,10 @@
 
 #include "analyze.h"
 #include "analyze_profile/analyze_profile.h"
-#include "baseline.h"
 #include "capture.h"
 #include "cluster.h"
 #include "compare.h"
+#include "compared_runs.h"
 #include "condition.h"
 #include "folded.h"
 #include "input.h"
@@ -151,7 +151,7 @@ struct run {
     struct ap_report *report;
     const struct ap_request *request;
     const struct ap_rubric *rubric;
-    const struct ap_baseline *baseline;
+    const struct ap_compared_runs *compared;
     const char **path; /* of the file that is at work, for messages */
     uint64_t bytes_read;
     bool compressed;
@@ -262,12 +262,11 @@ static enum ap_status analyze(struct run *run, struct ap_error *reterr)
     return AP_OK;
 }
 
-static enum ap_status judge(const struct run *run, struct ap_error *reterr)
+/* @compared: by the rules about what changed, once that is known. */
+static enum ap_status judge(const struct run *run, bool compared, struct ap_error *reterr)
 {
     struct ap_model *model = &run->report->model;
-    struct ap_judge_options options = { .focus = run->request->focus, .phase = run->request->phase };
-    /* Behind the analysis, which goes by names, and before all that makes sentences of them: those are ours. */
-    AP_TRY(redact(run->report, &model->root, reterr));
+    struct ap_judge_options options = { .focus = run->request->focus, .phase = run->request->phase, .compared = compared };
     AP_TRY(ap_shell_options(run->request, &model->arena, &options.more_options, reterr));
     return ap_rubric_apply(run->rubric, &options, model, reterr);
 }
@@ -291,28 +290,38 @@ static void forget_trace(struct ap_report *report)
 
 /* ----------------------------------------------------------------------------------------------------- comparing */
 
-static enum ap_status compare(struct ap_report *report, const struct ap_request *request, const struct ap_baseline *baseline,
-                              struct ap_error *reterr)
+static enum ap_status compare(struct run *run, struct ap_error *reterr)
 {
-    struct ap_compare_options options = { .path = request->baseline_path, .kind = baseline->kind, .top_n = request->top_n };
-    if (!request->baseline_path) {
-        ap_add_null(&report->model, &report->model.root, "comparison");
+    struct ap_model *model = &run->report->model;
+    const struct ap_request *request = run->request;
+    const struct ap_compared_runs *runs = run->compared;
+    struct ap_compare_options options = {
+        .before = runs->runs,
+        .before_count = runs->before_count,
+        .more = runs->runs + runs->before_count,
+        .more_count = runs->more_count,
+        .after_path = request->cpu_trace_path ? request->cpu_trace_path : request->memory_json_path,
+        .top_n = request->top_n,
+    };
+    if (!runs->before_count) {
+        ap_add_null(model, &model->root, "comparison");
         return AP_OK;
     }
-    return ap_compare(&report->model, ap_baseline_root(baseline), &options, reterr);
+    AP_TRY(ap_compare(model, &options, reterr));
+    return judge(run, true, reterr);
 }
 
 /* What follows from the findings. */
-static enum ap_status conclude(struct ap_report *report, const struct ap_request *request,
-                               const struct ap_baseline *baseline, struct ap_error *reterr)
+static enum ap_status conclude(struct run *run, struct ap_error *reterr)
 {
+    struct ap_report *report = run->report;
     ap_capture_add(&report->model);
-    AP_TRY(compare(report, request, baseline, reterr));
+    AP_TRY(compare(run, reterr));
     if (report->series.count)
         ap_scaling_add(report->series.points, report->series.count, &report->model);
     else
         ap_add_null(&report->model, &report->model.root, "series");
-    ap_conditions_judge(&report->conditions, &report->model, request->baseline_path ? ap_baseline_root(baseline) : NULL);
+    ap_conditions_judge(&report->conditions, &report->model, ap_compared_runs_root(run->compared));
     struct ap_value *warnings = ap_add_list(&report->model, &report->model.root, "warnings");
     ap_add_warnings(&report->model, warnings, "cpu-trace", &report->trace_notes);
     ap_add_warnings(&report->model, warnings, "memory-json", &report->memory_notes);
@@ -345,19 +354,21 @@ static enum ap_status fill_run(struct run *run, struct ap_error *reterr)
     struct ap_report *report = run->report;
     AP_TRY(analyze(run, reterr));
     *run->path = NULL;
-    AP_TRY(judge(run, reterr));
+    /* Behind the analysis, which goes by names, and before all that makes sentences of them: those are ours. */
+    AP_TRY(redact(report, &report->model.root, reterr));
+    AP_TRY(judge(run, false, reterr));
     AP_TRY(draw(run, reterr));
     if (!run->request->with_rows)
         forget_trace(report);
-    AP_TRY(conclude(report, run->request, run->baseline, reterr));
+    AP_TRY(conclude(run, reterr));
     AP_TRY(redact(report, NULL, reterr)); /* that of the baseline came since */
     return ap_track_findings(report->has_overlay ? &report->overlay : NULL, &report->model.root, reterr);
 }
 
 static enum ap_status fill(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
-                           const struct ap_baseline *baseline, const char **path, struct ap_error *reterr)
+                           const struct ap_compared_runs *compared, const char **path, struct ap_error *reterr)
 {
-    struct run run = { report, request, rubric, baseline, path, 0, false, { .gate = &report->gate } };
+    struct run run = { report, request, rubric, compared, path, 0, false, { .gate = &report->gate } };
     struct ap_model *model = &report->model;
     ap_add_string(model, &model->root, "schema_version", SCHEMA_VERSION);
     struct ap_value *generator = ap_add_object(model, &model->root, "generator");
@@ -369,20 +380,17 @@ static enum ap_status fill(struct ap_report *report, const struct ap_request *re
     return status;
 }
 
-/* The baseline is read first: by then its trace is gone. What is left of it counts against the bound of the run. */
+/* What is compared with is read first: by then its traces are gone. What is left counts against the bound of the run. */
 static enum ap_status fill_compared(struct ap_report *report, const struct ap_request *request,
                                     const struct ap_rubric *rubric, const char **path, struct ap_error *reterr)
 {
-    struct ap_baseline baseline = { .kind = NULL };
+    struct ap_compared_runs compared;
     uint64_t held_bytes;
-    if (!request->baseline_path)
-        return fill(report, request, rubric, &baseline, path, reterr);
-    *path = request->baseline_path;
-    AP_TRY(ap_baseline_open(&baseline, request, &report->gate, &held_bytes, reterr));
+    enum ap_status status = ap_compared_runs_open(&compared, request, &report->gate, path, &held_bytes, reterr);
     if (report->gate.limit_bytes)
         report->gate.limit_bytes -= held_bytes < report->gate.limit_bytes ? held_bytes : report->gate.limit_bytes - 1;
-    enum ap_status status = fill(report, request, rubric, &baseline, path, reterr);
-    ap_baseline_close(&baseline);
+    AP_AND_THEN(status, fill(report, request, rubric, &compared, path, reterr));
+    ap_compared_runs_release(&compared);
     return status;
 }
 

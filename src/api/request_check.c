@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "compare.h"
 #include "rubric.h"
 #include "scaling.h"
 #include "slice.h"
@@ -59,6 +60,11 @@ enum ap_status ap_request_check(const struct ap_request *request, struct ap_erro
                          request->phase);
     if (request->baseline_path && strcmp(request->baseline_path, "-") == 0)
         return ap_refuse(reterr, AP_SETTING_BASELINE, "a file was expected, not standard input");
+    if (request->more_baseline_count >= AP_COMPARE_MAX_RUNS || request->more_run_count >= AP_COMPARE_MAX_RUNS)
+        return ap_refuse(reterr, AP_SETTING_BASELINE, "at most %d runs of a side were expected", AP_COMPARE_MAX_RUNS);
+    if ((request->more_baseline_count || request->more_run_count) && !request->baseline_path)
+        return ap_advise(reterr, AP_ADVICE_GIVE_BASELINE,
+                         ap_refuse(reterr, AP_SETTING_RERUN, "more runs are there to be compared with a baseline"));
     if (request->slice && !request->cpu_trace_path && !request->run_path_count)
         return ap_advise(reterr, AP_ADVICE_GIVE_TRACE, ap_refuse(reterr, AP_SETTING_SLICE, "a slice needs a trace"));
     if (request->slice && request->cpu_trace_path && strcmp(request->cpu_trace_path, "-") == 0)

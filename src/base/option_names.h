@@ -6,6 +6,7 @@
 
 #define AP_OPTION_AROUND "--around"
 #define AP_OPTION_BASELINE "--baseline"
+#define AP_OPTION_RERUN "--rerun"
 #define AP_OPTION_COLUMNS "--columns"
 #define AP_OPTION_CONTEXT "--context"
 #define AP_OPTION_CPU_TRACE "--cpu-trace"

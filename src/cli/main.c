@@ -211,6 +211,12 @@ static enum exit_code check_outputs(const struct ap_cli_options *options)
         for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
             if (same_file(inputs[i], outputs[j]))
                 return usage("an output would overwrite an input");
+        for (size_t i = 0; i < options->request.more_baseline_count; i++)
+            if (same_file(options->baselines[i], outputs[j]))
+                return usage("an output would overwrite an input");
+        for (size_t i = 0; i < options->request.more_run_count; i++)
+            if (same_file(options->runs[i], outputs[j]))
+                return usage("an output would overwrite an input");
         for (size_t i = 0; i < options->request.series_count; i++)
             if (same_file(options->series[i].path, outputs[j]))
                 return usage("an output would overwrite an input");
@@ -530,12 +536,16 @@ int main(int argc, char **argv)
     options.context = calloc((size_t)argc + 1, sizeof(options.context[0]));
     options.fail_on = calloc((size_t)argc + 1, sizeof(options.fail_on[0]));
     options.roots = calloc((size_t)argc + 1, sizeof(options.roots[0]));
+    options.baselines = calloc((size_t)argc + 1, sizeof(options.baselines[0]));
+    options.runs = calloc((size_t)argc + 1, sizeof(options.runs[0]));
     options.series = calloc((size_t)argc + 1, sizeof(options.series[0]));
     enum exit_code code = EXIT_LIMIT;
     if (options.files && options.traces && options.snapshots && options.context && options.fail_on && options.roots &&
-        options.series)
+        options.baselines && options.runs && options.series)
         code = run(argc, argv, &options);
     free(options.series);
+    free(options.runs);
+    free(options.baselines);
     free(options.roots);
     free(options.fail_on);
     free(options.context);

@@ -184,7 +184,13 @@ static bool set_option(struct ap_cli_options *options, enum option_id id, const 
         return parse_number(value, UINT32_MAX, &options->request.top_n) ||
                mistake(to, bytes, "--top-n takes a whole number, 0 for everything, not '%s'", value);
     case OPTION_rubric: options->request.rubric_path = value; return true;
-    case OPTION_baseline: options->request.baseline_path = value; return true;
+    case OPTION_baseline:
+        if (options->request.baseline_path)
+            options->baselines[options->request.more_baseline_count++] = value;
+        else
+            options->request.baseline_path = value;
+        return true;
+    case OPTION_rerun: options->runs[options->request.more_run_count++] = value; return true;
     case OPTION_fail_on: options->fail_on[options->request.fail_on_count++] = value; return true;
     case OPTION_format:
         return parse_format(value, &options->format) ||
@@ -265,6 +271,8 @@ bool ap_cli_parse(int argc, char **argv, struct ap_cli_options *options, char *t
     options->request.words = AP_WORDS_PROGRAM;
     options->request.context = options->context;
     options->request.fail_on = options->fail_on;
+    options->request.more_baselines = options->baselines;
+    options->request.more_runs = options->runs;
     for (int i = 1; i < argc; i++) {
         if (only_files || argv[i][0] != '-' || argv[i][1] == '\0')
             options->files[options->file_count++] = argv[i];

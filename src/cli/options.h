@@ -24,6 +24,7 @@ struct ap_cli_options {
     const char **context;           /* likewise */
     const char **fail_on;           /* likewise */
     const char **roots;             /* likewise */
+    const char **baselines, **runs; /* likewise, behind the first baseline */
     struct ap_series_entry *series; /* room for argc of them */
     int file_count, trace_count, snapshot_count;
     size_t root_count;

@@ -9,10 +9,12 @@
 
 #include "poison.h"
 
+#define LEAST_TYPE_RATIO 0.2 /* of the step, both sides together: what the sentence tells of element types */
+
 const char *ap_change_name(enum ap_change change)
 {
     static const char *const names[] = {
-        "no change", "worse", "better", "changed", "too few values", "not known on one side"
+        "no change", "worse", "better", "changed", "differs", "too few values", "not known on one side"
     };
     return names[change];
 }
@@ -56,12 +58,12 @@ static void add_copy(struct ap_comparing *comparing, struct ap_value *to, const 
     ap_add_known_text(comparing->model, to, key, text.bytes > 0, text);
 }
 
-static void add_baseline(struct ap_comparing *comparing, const struct ap_compare_options *options)
+static void add_baseline(struct ap_comparing *comparing, const struct ap_compare_run *run)
 {
     struct ap_model *model = comparing->model;
     struct ap_value *baseline = ap_add_object(model, comparing->comparison, "baseline");
-    ap_add_string(model, baseline, "path", options->path);
-    ap_add_string(model, baseline, "kind", options->kind);
+    ap_add_string(model, baseline, "path", run->path);
+    ap_add_string(model, baseline, "kind", run->kind);
     add_copy(comparing, baseline, "generator_version", "generator.version");
     add_copy(comparing, baseline, "trace_path", "trace.path");
     add_copy(comparing, baseline, "memory_path", "memory.path");
@@ -176,7 +178,8 @@ static void set_noise(struct ap_comparing *comparing)
 {
     double before = number_at(comparing->before, "steps.steady.count", 0),
            after = number_at(comparing->after, "steps.steady.count", 0);
-    double spread = AP_NOISE_SPREADS * larger_at(comparing, "steps.steady.cv_ratio");
+    double steps = larger_at(comparing, "steps.steady.cv_ratio"), runs = ap_runs_spread(comparing);
+    double spread = AP_NOISE_SPREADS * (steps > runs ? steps : runs);
     comparing->noise_of_steps = before >= 2 && after >= 2;
     comparing->noise_ratio = !comparing->noise_of_steps      ? AP_NOISE_UNKNOWN_RATIO
                              : spread > AP_NOISE_LEAST_RATIO ? spread
@@ -197,11 +200,14 @@ static void add_noise(struct ap_comparing *comparing)
     struct ap_model *model = comparing->model;
     struct ap_value *noise = ap_add_object(model, comparing->comparison, "noise");
     ap_add_ratio(model, noise, "ratio", comparing->noise_ratio);
-    ap_add_string(
-        model, noise, "of",
-        comparing->noise_of_steps
-            ? "twice the spread of the steady steps (standard deviation over mean, the larger of both), at least 5 %"
-            : "nothing that repeats: there are no two steady steps on both sides, so 10 % is taken");
+    ap_add_string(model, noise, "of",
+                  comparing->noise_of_steps
+                      ? (comparing->several
+                             ? "twice the spread of the steady steps, or of the runs of a side where that is more (standard "
+                               "deviation over mean, the larger of both), at least 5 %"
+                             : "twice the spread of the steady steps (standard deviation over mean, the larger of both), "
+                               "at least 5 %")
+                      : "nothing that repeats: there are no two steady steps on both sides, so 10 % is taken");
     ap_add_ratio(model, noise, "least_share_ratio", AP_ROW_LEAST_RATIO);
 }
 
@@ -233,35 +239,49 @@ static const char *format(const struct ap_value *steps, const char *key, char *t
     return text;
 }
 
-static void add_step_sentence(const struct ap_comparing *comparing, const struct ap_value *steps, char *text, size_t bytes)
+static void add_test(const struct ap_comparing *comparing, const struct ap_value *steps, bool differs, char *text,
+                     size_t bytes)
 {
-    static const char *const words[] = { "Steps are no slower and no faster", "slower", "faster" };
-    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES], p[AP_VALUE_TEXT_BYTES], share[40] = "";
-    double delta = number_at(steps, "delta_ratio", 0);
-    enum ap_change change = comparing->step_change;
-    if (change == AP_CHANGE_worse || change == AP_CHANGE_better)
-        (void)snprintf(share, sizeof(share), "Steps are %.1f %% ", fabs(delta) * 100);
-    int used = snprintf(text, bytes, "%s%s: the median steady step takes %s, it took %s before", share,
-                        change == AP_CHANGE_unclear ? "Whether steps are slower cannot be told" : words[change],
-                        format(steps, "after_p50_us", after), format(steps, "before_p50_us", before));
+    char p[AP_VALUE_TEXT_BYTES];
+    const char *values = comparing->several ? "runs" : "steady steps";
     const struct ap_value *tested = ap_value_member(steps, "test");
+    long long after = (long long)ap_value_integer(ap_value_member(steps, "after_count"), 0),
+              before = (long long)ap_value_integer(ap_value_member(steps, "before_count"), 0);
     const char *equal = number_at(steps, "delta_us", 0) == 0 ? ", and the medians are equal" : "";
     (void)format(steps, "p_value", p);
-    if (used < 0 || (size_t)used >= bytes)
-        return;
     if (tested && tested->type == AP_VALUE_TEXT)
-        (void)snprintf(text + used, bytes - (size_t)used, " (%.*s, p %s%s; %lld and %lld steps)",
-                       (int)ap_value_text(tested).bytes, ap_value_text(tested).data, *p == '<' ? "< " : "= ",
-                       *p == '<' ? p + 1 : p, (long long)ap_value_integer(ap_value_member(steps, "after_count"), 0),
-                       (long long)ap_value_integer(ap_value_member(steps, "before_count"), 0));
+        (void)snprintf(text, bytes, " (%.*s, p %s%s; %lld and %lld %s)", (int)ap_value_text(tested).bytes,
+                       ap_value_text(tested).data, *p == '<' ? "< " : "= ", *p == '<' ? p + 1 : p, after, before, values);
     else
-        (void)snprintf(text + used, bytes - (size_t)used, " (%lld and %lld steady steps are too few for a test%s)",
-                       (long long)ap_value_integer(ap_value_member(steps, "after_count"), 0),
-                       (long long)ap_value_integer(ap_value_member(steps, "before_count"), 0),
-                       *share ? ", but do not overlap" : equal);
-    used = (int)strlen(text);
-    if (*share) /* steps of one run are no independent samples */
-        (void)snprintf(text + used, bytes - (size_t)used, "; one run a side does not tell this from chance between runs");
+        (void)snprintf(text, bytes, " (%lld and %lld %s are too few for a test%s)", after, before, values,
+                       differs ? ", but do not overlap" : equal);
+}
+
+/* Which way steps changed, where runs repeat; else that they differ, which one run a side does not tell from chance. */
+static void add_step_sentence(const struct ap_comparing *comparing, const struct ap_value *steps, char *text, size_t bytes)
+{
+    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES], head[60];
+    double delta = number_at(steps, "delta_ratio", 0);
+    enum ap_change change = comparing->step_change;
+    bool differs = change == AP_CHANGE_worse || change == AP_CHANGE_better;
+    if (differs && comparing->repeats)
+        (void)snprintf(head, sizeof(head), "Steps are %.1f %% %s", fabs(delta) * 100, delta > 0 ? "slower" : "faster");
+    else
+        (void)snprintf(head, sizeof(head), "%s",
+                       differs                       ? "Steps differ"
+                       : change == AP_CHANGE_unclear ? "Whether steps are slower cannot be told"
+                                                     : "Steps are no slower and no faster");
+    (void)snprintf(text, bytes, "%s: the median steady step takes %s, it took %s before", head,
+                   format(steps, "after_p50_us", after), format(steps, "before_p50_us", before));
+    size_t used = strlen(text);
+    if (differs && !comparing->repeats)
+        (void)snprintf(text + used, bytes - used, ", %+.1f %%", delta * 100);
+    used = strlen(text);
+    add_test(comparing, steps, differs, text + used, bytes - used);
+    used = strlen(text);
+    if (differs && !comparing->repeats)
+        (void)snprintf(text + used, bytes - used, "; %s does not tell this from chance between runs, %d runs a side do",
+                       comparing->several ? "so few" : "one run a side", AP_RUNS_LEAST_COUNT);
 }
 
 static void add_unlike_sentence(const struct ap_comparing *comparing, const struct ap_value *steps, char *text, size_t bytes)
@@ -280,10 +300,12 @@ static void add_unlike_sentence(const struct ap_comparing *comparing, const stru
  * for it. */
 static const struct ap_value *largest_part(const struct ap_comparing *comparing)
 {
-    const char *wanted = ap_change_name(comparing->step_change);
+    const char *wanted = ap_change_name(ap_change_said(comparing, comparing->step_change));
+    double step_ns = number_at(comparing->comparison, "steps.delta_us", 0);
     const struct ap_value *largest = NULL, *part = ap_value_first(ap_value_at(comparing->comparison, "split.parts"));
     for (; part; part = part->next) {
         if (!ap_text_is(ap_value_text(ap_value_member(part, "change")), wanted) ||
+            (number_at(part, "delta_us", 0) > 0) != (step_ns > 0) ||
             ap_text_is(ap_value_text(ap_value_member(part, "part")), "idle"))
             continue;
         if (!largest || fabs(number_at(part, "delta_us", 0)) > fabs(number_at(largest, "delta_us", 0)))
@@ -343,6 +365,64 @@ static void add_rows_sentence(const struct ap_comparing *comparing, char *text, 
     }
 }
 
+static void add_list(const struct ap_value *list, char *text, size_t bytes)
+{
+    const struct ap_value *name = ap_value_first(list);
+    for (size_t told = 0; name && told < 2; name = name->next, told++) {
+        size_t used = strlen(text);
+        struct ap_text words = ap_value_text(name);
+        (void)snprintf(text + used, bytes - used, "%s%.*s", told ? " and " : "", (int)(words.bytes > 60 ? 60 : words.bytes),
+                       words.data);
+    }
+    size_t used = strlen(text);
+    if (name)
+        (void)snprintf(text + used, bytes - used, " and %zu more", ap_value_count(list) - 2);
+}
+
+/* The operator of another element type that takes most, where that is much of the step. */
+static const struct ap_value *largest_type(const struct ap_comparing *comparing)
+{
+    const struct ap_value *largest = NULL, *row = ap_value_first(ap_value_at(comparing->comparison, "types"));
+    double most_ns = LEAST_TYPE_RATIO * comparing->whole_ns;
+    for (; row; row = row->next) {
+        double ns = number_at(row, "before_us", 0) + number_at(row, "after_us", 0);
+        largest = ns > most_ns ? row : largest;
+        most_ns = ns > most_ns ? ns : most_ns;
+    }
+    return largest;
+}
+
+/* The largest work that took another's place, and what is computed in another type. */
+static void add_replaced_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES], name[AP_VALUE_TEXT_BYTES];
+    const struct ap_value *row = ap_value_first(ap_value_at(comparing->comparison, "replaced")), *largest = row;
+    for (; row; row = row->next)
+        if (number_at(row, "before_us", 0) + number_at(row, "after_us", 0) >
+            number_at(largest, "before_us", 0) + number_at(largest, "after_us", 0))
+            largest = row;
+    size_t used = strlen(text);
+    if (largest) {
+        (void)snprintf(text + used, bytes - used, "; ");
+        add_list(ap_value_member(largest, "after"), text, bytes);
+        used = strlen(text);
+        (void)snprintf(text + used, bytes - used, " (%s) in place of ", format(largest, "after_us", after));
+        add_list(ap_value_member(largest, "before"), text, bytes);
+        used = strlen(text);
+        (void)snprintf(text + used, bytes - used, " (%s)", format(largest, "before_us", before));
+    }
+    const struct ap_value *type = largest_type(comparing);
+    used = strlen(text);
+    if (type)
+        (void)snprintf(text + used, bytes - used, "; %.60s computes in %.40s, in %.40s before", format(type, "name", name),
+                       format(type, "after", after), format(type, "before", before));
+    const struct ap_value *layout = ap_value_member(comparing->comparison, "layout");
+    used = strlen(text);
+    if (ap_value_first(layout))
+        (void)snprintf(text + used, bytes - used, "; copies between layouts take %s, %s before",
+                       format(layout, "after_us", after), format(layout, "before_us", before));
+}
+
 static bool has_trace(const struct ap_comparing *comparing)
 {
     return ap_value_first(before_at(comparing, "trace")) || ap_value_first(after_at(comparing, "trace"));
@@ -384,7 +464,7 @@ static int64_t count_changes(const struct ap_value *list, const char *change)
 static void add_verdict(struct ap_comparing *comparing)
 {
     struct ap_model *model = comparing->model;
-    char text[700];
+    char text[1200];
     const struct ap_value *steps = ap_value_member(comparing->comparison, "steps");
     const struct ap_value *findings = ap_value_at(comparing->comparison, "findings.rows");
     const struct ap_value *memory = has_trace(comparing) ? NULL : memory_row(comparing);
@@ -406,6 +486,8 @@ static void add_verdict(struct ap_comparing *comparing)
         add_device_sentence(comparing, text, sizeof(text));
         add_rows_sentence(comparing, text, sizeof(text));
     }
+    if (!memory)
+        add_replaced_sentence(comparing, text, sizeof(text));
     struct ap_value *verdict = ap_add_object(model, comparing->comparison, "verdict");
     ap_add_text(model, verdict, "change", change);
     ap_add_string(model, verdict, "sentence", text);
@@ -415,33 +497,53 @@ static void add_verdict(struct ap_comparing *comparing)
     ap_add_known_text(model, verdict, "after_bound", after.bytes > 0, after);
     static const struct {
         const char *key, *change;
-    } counted[] = { { "new_count", "new" },
-                    { "gone_count", "gone" },
-                    { "worse_count", "worse" },
-                    { "better_count", "better" },
-                    { "changed_count", "changed" } };
+    } counted[] = { { "new_count", "new" },       { "gone_count", "gone" },       { "worse_count", "worse" },
+                    { "better_count", "better" }, { "differs_count", "differs" }, { "changed_count", "changed" } };
     for (size_t i = 0; i < AP_COUNT_OF(counted); i++)
         ap_add_count(model, verdict, counted[i].key, count_changes(findings, counted[i].change));
 }
 
-enum ap_status ap_compare(struct ap_model *model, const struct ap_value *before, const struct ap_compare_options *options,
-                          struct ap_error *reterr)
+static enum ap_status compare_sides(struct ap_comparing *comparing, const struct ap_compare_run *baseline,
+                                    struct ap_error *reterr)
 {
+    set_alike(comparing);
+    set_noise(comparing);
+    set_parts(comparing);
+    add_baseline(comparing, baseline);
+    ap_compare_runs(comparing);
+    add_notes(comparing);
+    add_noise(comparing);
+    AP_TRY(ap_compare_steps(comparing, reterr));
+    AP_TRY(ap_compare_rows(comparing, reterr));
+    AP_TRY(ap_compare_pairs(comparing, reterr));
+    ap_compare_device(comparing);
+    ap_compare_figures(comparing);
+    ap_compare_findings(comparing);
+    ap_compare_largest(comparing);
+    add_verdict(comparing);
+    return ap_model_status(comparing->model, reterr);
+}
+
+enum ap_status ap_compare(struct ap_model *model, const struct ap_compare_options *options, struct ap_error *reterr)
+{
+    size_t middle = ap_compare_middle(options->before, options->before_count), after_count = options->more_count + 1;
+    struct ap_compare_run *after;
+    AP_TRY(AP_ALLOC(model->arena.gate, after, after_count, reterr));
+    after[0] = (struct ap_compare_run){ options->after_path, "report", &model->root };
+    for (size_t i = 0; i < options->more_count; i++)
+        after[i + 1] = options->more[i];
     struct ap_comparing comparing = {
-        .gate = model->arena.gate, .model = model, .before = before, .after = &model->root, .top_n = options->top_n
+        .gate = model->arena.gate,
+        .model = model,
+        .before = options->before[middle].root,
+        .after = &model->root,
+        .sides = { { options->before, options->before_count }, { after, after_count } },
+        .several = options->before_count + after_count > 2,
+        .repeats = options->before_count >= AP_RUNS_LEAST_COUNT && after_count >= AP_RUNS_LEAST_COUNT,
+        .top_n = options->top_n,
     };
     comparing.comparison = ap_add_object(model, &model->root, "comparison");
-    set_alike(&comparing);
-    set_noise(&comparing);
-    set_parts(&comparing);
-    add_baseline(&comparing, options);
-    add_notes(&comparing);
-    add_noise(&comparing);
-    AP_TRY(ap_compare_steps(&comparing, reterr));
-    AP_TRY(ap_compare_rows(&comparing, reterr));
-    ap_compare_device(&comparing);
-    ap_compare_figures(&comparing);
-    ap_compare_findings(&comparing);
-    add_verdict(&comparing);
-    return ap_model_status(model, reterr);
+    enum ap_status status = compare_sides(&comparing, &options->before[middle], reterr);
+    AP_FREE(model->arena.gate, after, after_count);
+    return status;
 }

@@ -35,7 +35,7 @@ void ap_compare_device(struct ap_comparing *comparing)
     ap_add_time(model, device, "after_us", (int64_t)after_ns);
     ap_add_time(model, device, "delta_us", (int64_t)after_ns - (int64_t)before_ns);
     ap_add_quotient(model, device, "delta_ratio", delta_ns, before_ns);
-    ap_add_string(model, device, "change", ap_change_name(comparing->device_change));
+    ap_add_string(model, device, "change", ap_change_name(ap_change_said(comparing, comparing->device_change)));
 }
 
 enum ap_change ap_change_of_share(const struct ap_comparing *comparing, enum ap_change change)

@@ -75,7 +75,9 @@ static void add_figure(struct ap_comparing *comparing, struct ap_value *list, co
     ap_add_quotient(model, row, "delta_ratio", to - from, from);
     enum ap_change change = is_change(comparing, unit, from, to) ? ap_change_of(to - from, figure->better) : AP_CHANGE_none;
     bool is_share = unit->type == AP_VALUE_RATIO;
-    ap_add_string(model, row, "change", ap_change_name(is_share ? ap_change_of_share(comparing, change) : change));
+    change = is_share ? ap_change_of_share(comparing, change) : change;
+    bool repeats = unit->type == AP_VALUE_BYTES || unit->type == AP_VALUE_COUNT;
+    ap_add_string(model, row, "change", ap_change_name(repeats ? change : ap_change_said(comparing, change)));
 }
 
 void ap_compare_figures(struct ap_comparing *comparing)

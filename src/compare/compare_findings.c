@@ -62,6 +62,13 @@ static enum ap_change change_of(const struct ap_comparing *comparing, const stru
     return is_about_waiting(after) ? ap_change_of_share(comparing, change) : change;
 }
 
+/* Sizes repeat from run to run, times do not. */
+static enum ap_change said_of(const struct ap_comparing *comparing, const struct ap_value *finding, enum ap_change change)
+{
+    const struct ap_value *bytes = ap_value_member(finding, "saves_bytes");
+    return bytes && bytes->type == AP_VALUE_BYTES ? change : ap_change_said(comparing, change);
+}
+
 /* One side of a finding that is on both or on one. */
 static void add_side(struct ap_comparing *comparing, struct ap_value *row, const struct ap_value *finding, bool before)
 {
@@ -108,7 +115,7 @@ void ap_compare_findings(struct ap_comparing *comparing)
         if (!before)
             add_finding(comparing, list, NULL, after, gone_or_not_judged(comparing->before, rule, "new"));
         else if (change != AP_CHANGE_none)
-            add_finding(comparing, list, before, after, ap_change_name(change));
+            add_finding(comparing, list, before, after, ap_change_name(said_of(comparing, after, change)));
         else
             same++;
     }

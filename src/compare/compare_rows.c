@@ -46,6 +46,13 @@ struct side {
     double parts;  /* what sizes are divided by */
 };
 
+/* What is compared in one table: the two sides, and of several runs each one. */
+struct matched {
+    const struct table *table;
+    struct side sides[2];
+    struct side *runs[2]; /* NULL = the sides alone */
+};
+
 struct pair {
     const struct row *before, *after; /* NULL = not in the list */
     int64_t before_size, after_size;  /* a bound where the row is missing */
@@ -167,14 +174,55 @@ static double size_of(double number)
     return number < 0 ? -number : number;
 }
 
-static bool is_change(const struct ap_comparing *comparing, const struct table *table, const struct side *before_side,
-                      const struct side *after_side, const struct pair *pair)
+static const struct row *find_row(const struct side *side, struct ap_text name)
 {
-    double before = (double)pair->before_size / before_side->parts, after = (double)pair->after_size / after_side->parts;
+    size_t low = 0, high = side->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ap_text_compare(side->rows[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < side->count && ap_text_equal(side->rows[low].name, name) ? &side->rows[low] : NULL;
+}
+
+/* The least and the most that runs of a side tell of a name; false where none does. */
+static bool find_range(const struct side *runs, size_t count, struct ap_text name, double *ret_least, double *ret_most)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct row *row = find_row(&runs[i], name);
+        double size = row ? (double)row->size / runs[i].parts : 0;
+        if (!row && !runs[i].whole)
+            continue; /* below the end of its list */
+        *ret_least = !any || size < *ret_least ? size : *ret_least;
+        *ret_most = !any || size > *ret_most ? size : *ret_most;
+        any = true;
+    }
+    return any;
+}
+
+/* Of several runs: do all of one side take longer than all of the other? */
+static bool runs_stand_apart(const struct ap_comparing *comparing, const struct matched *matched, struct ap_text name)
+{
+    double before_least, before_most, after_least, after_most;
+    if (!matched->runs[0])
+        return true;
+    return find_range(matched->runs[0], comparing->sides[0].count, name, &before_least, &before_most) &&
+           find_range(matched->runs[1], comparing->sides[1].count, name, &after_least, &after_most) &&
+           (after_least > before_most || before_least > after_most);
+}
+
+static bool is_change(const struct ap_comparing *comparing, const struct matched *matched, const struct pair *pair)
+{
+    double before = (double)pair->before_size / matched->sides[0].parts,
+           after = (double)pair->after_size / matched->sides[1].parts;
     double larger = before > after ? before : after, size = size_of(pair->delta);
-    if (table->bytes)
+    if (matched->table->bytes)
         return size >= AP_SIZE_LEAST_BYTES && size >= AP_SIZE_LEAST_RATIO * larger;
-    return size > 0 && size >= comparing->noise_ratio * larger && size >= AP_ROW_LEAST_RATIO * comparing->whole_ns;
+    return size > 0 && size >= comparing->noise_ratio * larger && size >= AP_ROW_LEAST_RATIO * comparing->whole_ns &&
+           runs_stand_apart(comparing, matched, name_of(pair));
 }
 
 /* The largest difference first, then by name. */
@@ -188,13 +236,14 @@ static int by_weight(const void *a, const void *b)
 
 /* ---- the list ---- */
 
-static const char *change_name(const struct pair *pair, const struct side *before, const struct side *after)
+static const char *change_name(const struct ap_comparing *comparing, const struct matched *matched, const struct pair *pair)
 {
-    if (!pair->before)
-        return before->whole ? "new" : "worse";
-    if (!pair->after)
-        return after->whole ? "gone" : "better";
-    return ap_change_name(ap_change_of(pair->delta, AP_BETTER_lower));
+    enum ap_change change = ap_change_of(pair->delta, AP_BETTER_lower);
+    if (!pair->before && matched->sides[0].whole)
+        return "new";
+    if (!pair->after && matched->sides[1].whole)
+        return "gone";
+    return ap_change_name(matched->table->bytes ? change : ap_change_said(comparing, change));
 }
 
 static int64_t rounded(double number)
@@ -223,9 +272,11 @@ static void add_count(struct ap_comparing *comparing, struct ap_value *to, const
         ap_add_null(comparing->model, to, key);
 }
 
-static void add_pair(struct ap_comparing *comparing, const struct table *table, struct ap_value *list,
-                     const struct pair *pair, const struct side *before, const struct side *after)
+static void add_pair(struct ap_comparing *comparing, const struct matched *matched, struct ap_value *list,
+                     const struct pair *pair)
 {
+    const struct table *table = matched->table;
+    const struct side *before = &matched->sides[0], *after = &matched->sides[1];
     struct ap_model *model = comparing->model;
     struct ap_value *row = ap_add_object(model, list, NULL);
     bool before_known = pair->before || before->whole, after_known = pair->after || after->whole;
@@ -236,7 +287,7 @@ static void add_pair(struct ap_comparing *comparing, const struct table *table, 
     ap_add_bool(model, row, "delta_is_least", !before_known || !after_known);
     add_count(comparing, row, "before_count", table, pair->before, before->parts);
     add_count(comparing, row, "after_count", table, pair->after, after->parts);
-    ap_add_string(model, row, "change", change_name(pair, before, after));
+    ap_add_string(model, row, "change", change_name(comparing, matched, pair));
 }
 
 /* Names whose change is called so. */
@@ -244,29 +295,29 @@ struct changes {
     size_t all, worse, better;
 };
 
-static struct changes count_changes(const struct ap_comparing *comparing, const struct table *table,
-                                    const struct side *before, const struct side *after, const struct pair *pairs,
-                                    size_t count)
+static struct changes count_changes(const struct ap_comparing *comparing, const struct matched *matched,
+                                    const struct pair *pairs, size_t count)
 {
     struct changes changes = { .all = 0 };
     for (size_t i = 0; i < count; i++) {
-        if (!is_change(comparing, table, before, after, &pairs[i]))
+        if (!is_change(comparing, matched, &pairs[i]))
             continue;
-        const char *name = change_name(&pairs[i], before, after);
+        const char *name = change_name(comparing, matched, &pairs[i]);
+        bool moved = strcmp(name, "new") != 0 && strcmp(name, "gone") != 0;
         changes.all++;
-        changes.worse += strcmp(name, "worse") == 0;
-        changes.better += strcmp(name, "better") == 0;
+        changes.worse += moved && pairs[i].delta > 0;
+        changes.better += moved && pairs[i].delta < 0;
     }
     return changes;
 }
 
-static void add_table(struct ap_comparing *comparing, const struct table *table, const struct side *before,
-                      const struct side *after, struct pair *pairs, size_t count)
+static void add_table(struct ap_comparing *comparing, const struct matched *matched, struct pair *pairs, size_t count)
 {
+    const struct table *table = matched->table;
     struct ap_model *model = comparing->model;
     size_t shown = 0;
     ap_sort(pairs, count, sizeof(pairs[0]), by_weight);
-    struct changes changes = count_changes(comparing, table, before, after, pairs, count);
+    struct changes changes = count_changes(comparing, matched, pairs, count);
     struct ap_value *to = ap_add_object(model, comparing->comparison, table->key);
     ap_add_string(model, to, "of", table->sentence);
     ap_add_string(model, to, "per", table->bytes ? "peak" : comparing->per_step ? "step" : "recording");
@@ -274,11 +325,11 @@ static void add_table(struct ap_comparing *comparing, const struct table *table,
     ap_add_count(model, to, "changed_count", (int64_t)changes.all);
     ap_add_count(model, to, "worse_count", (int64_t)changes.worse);
     ap_add_count(model, to, "better_count", (int64_t)changes.better);
-    ap_add_bool(model, to, "complete", before->whole && after->whole);
+    ap_add_bool(model, to, "complete", matched->sides[0].whole && matched->sides[1].whole);
     struct ap_value *list = ap_add_list(model, to, "rows");
     for (size_t i = 0; i < count && (!comparing->top_n || shown < comparing->top_n); i++)
-        if (is_change(comparing, table, before, after, &pairs[i])) {
-            add_pair(comparing, table, list, &pairs[i], before, after);
+        if (is_change(comparing, matched, &pairs[i])) {
+            add_pair(comparing, matched, list, &pairs[i]);
             shown++;
         }
 }
@@ -288,26 +339,59 @@ static bool has_rows(const struct ap_value *root, const struct table *table)
     return ap_value_first(rows_of(table, root)) != NULL;
 }
 
+static double parts_of(const struct ap_comparing *comparing, const struct ap_value *root)
+{
+    double steps;
+    return comparing->per_step && ap_value_number(ap_value_at(root, "steps.count"), &steps) && steps >= 1 ? steps : 1;
+}
+
+static void close_runs(struct ap_comparing *comparing, struct side **runs, size_t count)
+{
+    for (size_t i = 0; *runs && i < count; i++)
+        close_side(comparing, &(*runs)[i]);
+    AP_FREE(comparing->gate, *runs, count);
+}
+
+static enum ap_status open_runs(struct ap_comparing *comparing, const struct table *table, const struct ap_side *side,
+                                struct side **ret_runs, struct ap_error *reterr)
+{
+    AP_TRY(AP_ALLOC_CLEARED(comparing->gate, *ret_runs, side->count, reterr));
+    for (size_t i = 0; i < side->count; i++)
+        AP_TRY(open_side(comparing, table, side->runs[i].root, parts_of(comparing, side->runs[i].root), &(*ret_runs)[i],
+                         reterr));
+    return AP_OK;
+}
+
+static enum ap_status add_pairs(struct ap_comparing *comparing, const struct matched *matched, struct ap_error *reterr)
+{
+    struct pair *pairs;
+    size_t room = matched->sides[0].count + matched->sides[1].count;
+    AP_TRY(AP_ALLOC(comparing->gate, pairs, room, reterr));
+    add_table(comparing, matched, pairs, find_pairs(&matched->sides[0], &matched->sides[1], pairs));
+    AP_FREE(comparing->gate, pairs, room);
+    return AP_OK;
+}
+
 static enum ap_status compare_table(struct ap_comparing *comparing, const struct table *table, struct ap_error *reterr)
 {
-    struct side before, after = { .rows = NULL };
+    struct matched matched = { .table = table };
+    const struct ap_value *roots[] = { comparing->before, comparing->after };
+    const double parts[] = { comparing->before_parts, comparing->after_parts };
+    enum ap_status status = AP_OK;
     if (!has_rows(comparing->before, table) || !has_rows(comparing->after, table)) {
         ap_add_null(comparing->model, comparing->comparison, table->key);
         return AP_OK;
     }
-    AP_TRY(open_side(comparing, table, comparing->before, comparing->before_parts, &before, reterr));
-    enum ap_status status = open_side(comparing, table, comparing->after, comparing->after_parts, &after, reterr);
-    if (status == AP_OK) {
-        size_t bytes = (before.count + after.count) * sizeof(struct pair);
-        struct pair *pairs = ap_mem_resize(comparing->gate, NULL, 0, bytes);
-        if (pairs)
-            add_table(comparing, table, &before, &after, pairs, find_pairs(&before, &after, pairs));
-        else
-            status = ap_fail_memory(comparing->gate, reterr);
-        ap_mem_free(comparing->gate, pairs, bytes);
+    for (size_t i = 0; i < 2; i++) {
+        AP_AND_THEN(status, open_side(comparing, table, roots[i], parts[i], &matched.sides[i], reterr));
+        if (comparing->several && !table->bytes)
+            AP_AND_THEN(status, open_runs(comparing, table, &comparing->sides[i], &matched.runs[i], reterr));
     }
-    close_side(comparing, &after);
-    close_side(comparing, &before);
+    AP_AND_THEN(status, add_pairs(comparing, &matched, reterr));
+    for (size_t i = 0; i < 2; i++) {
+        close_side(comparing, &matched.sides[i]);
+        close_runs(comparing, &matched.runs[i], comparing->sides[i].count);
+    }
     return status;
 }
 

@@ -22,7 +22,7 @@ static bool is_steady(const struct ap_value *row)
 }
 
 /* @path below a row. Rows without a time there are left out. */
-static void fill_sample(struct sample *sample, const struct ap_value *rows, const char *path)
+static void fill_from_steps(struct sample *sample, const struct ap_value *rows, const char *path)
 {
     sample->count = 0;
     for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
@@ -32,9 +32,30 @@ static void fill_sample(struct sample *sample, const struct ap_value *rows, cons
     }
 }
 
-static bool get_sample(struct sample *sample, struct ap_gate *gate, const struct ap_value *rows)
+/* Of each run the mean over its steps, and of the whole step the median. */
+static void fill_from_runs(struct sample *sample, const struct ap_side *side, const char *rows, const char *path)
 {
-    sample->room = ap_value_count(rows);
+    sample->count = 0;
+    for (size_t i = 0; i < side->count; i++) {
+        bool overflowed = false;
+        int64_t total_ns = 0, steps = 0, value_ns = ap_run_step_ns(side->runs[i].root);
+        const struct ap_value *row = ap_value_first(ap_value_at(side->runs[i].root, rows));
+        for (; row; row = row->next) {
+            int64_t ns = is_steady(row) ? ap_value_integer(ap_value_at(row, path), -1) : -1;
+            total_ns = ap_add_sat(total_ns, ns >= 0 ? ns : 0, &overflowed);
+            steps += ns >= 0;
+        }
+        if (strcmp(path, "dur_us") != 0)
+            value_ns = steps ? ap_mean(total_ns, (uint64_t)steps) : -1;
+        if (value_ns >= 0)
+            sample->values[sample->count++] = value_ns;
+    }
+}
+
+static bool get_sample(struct sample *sample, struct ap_gate *gate, const struct ap_value *rows, size_t run_count)
+{
+    size_t row_count = ap_value_count(rows);
+    sample->room = row_count > run_count ? row_count : run_count;
     sample->values = sample->room ? ap_mem_resize(gate, NULL, 0, sample->room * sizeof(sample->values[0])) : NULL;
     return sample->values || !sample->room;
 }
@@ -46,6 +67,7 @@ static void release_sample(struct sample *sample, struct ap_gate *gate)
 
 /* Both sides of one column. */
 struct samples {
+    const char *rows; /* path of the list of steps */
     const struct ap_value *before_rows, *after_rows;
     struct sample before, after;
 };
@@ -53,10 +75,11 @@ struct samples {
 static enum ap_status open_samples(struct ap_comparing *comparing, const char *rows, struct samples *samples,
                                    struct ap_error *reterr)
 {
-    *samples = (struct samples){ .before_rows = ap_value_at(comparing->before, rows),
+    *samples = (struct samples){ .rows = rows,
+                                 .before_rows = ap_value_at(comparing->before, rows),
                                  .after_rows = ap_value_at(comparing->after, rows) };
-    if (get_sample(&samples->before, comparing->gate, samples->before_rows) &&
-        get_sample(&samples->after, comparing->gate, samples->after_rows))
+    if (get_sample(&samples->before, comparing->gate, samples->before_rows, comparing->sides[0].count) &&
+        get_sample(&samples->after, comparing->gate, samples->after_rows, comparing->sides[1].count))
         return AP_OK;
     release_sample(&samples->before, comparing->gate);
     return ap_fail_memory(comparing->gate, reterr);
@@ -68,10 +91,15 @@ static void close_samples(struct ap_comparing *comparing, struct samples *sample
     release_sample(&samples->after, comparing->gate);
 }
 
-static void fill_samples(struct samples *samples, const char *path)
+static void fill_samples(const struct ap_comparing *comparing, struct samples *samples, const char *path)
 {
-    fill_sample(&samples->before, samples->before_rows, path);
-    fill_sample(&samples->after, samples->after_rows, path);
+    if (comparing->several) {
+        fill_from_runs(&samples->before, &comparing->sides[0], samples->rows, path);
+        fill_from_runs(&samples->after, &comparing->sides[1], samples->rows, path);
+        return;
+    }
+    fill_from_steps(&samples->before, samples->before_rows, path);
+    fill_from_steps(&samples->after, samples->after_rows, path);
 }
 
 static int64_t mean_of(const struct sample *sample)
@@ -105,11 +133,12 @@ static void find_ends(const struct sample *sample, int64_t *ret_least, int64_t *
     }
 }
 
-/* All values of one side lie above all of the other, and there are enough to say so. */
-static bool stand_apart(const struct samples *samples)
+/* All values of one side lie above all of the other, and there are enough to say so; a run is worth more than a step. */
+static bool stand_apart(const struct ap_comparing *comparing, const struct samples *samples)
 {
     int64_t before_least, before_most, after_least, after_most;
-    if (samples->before.count < AP_APART_LEAST_COUNT || samples->after.count < AP_APART_LEAST_COUNT)
+    size_t least = comparing->several ? 1 : AP_APART_LEAST_COUNT;
+    if (samples->before.count < least || samples->after.count < least)
         return false;
     find_ends(&samples->before, &before_least, &before_most);
     find_ends(&samples->after, &after_least, &after_most);
@@ -123,7 +152,7 @@ static enum ap_change judge(const struct ap_comparing *comparing, const struct s
     double size = test->shift < 0 ? -(double)test->shift : (double)test->shift;
     if (!test->before_count || !test->after_count)
         return AP_CHANGE_unknown;
-    if (test->least_p > level && size > 0 && (!stand_apart(samples) || size < comparing->noise_ratio * whole))
+    if (test->least_p > level && size > 0 && (!stand_apart(comparing, samples) || size < comparing->noise_ratio * whole))
         return AP_CHANGE_unclear;
     if (test->least_p > level && size > 0)
         return ap_change_of((double)test->shift, AP_BETTER_lower);
@@ -164,15 +193,16 @@ static void add_step_note(struct ap_comparing *comparing, struct ap_value *steps
     if (test->least_p > AP_STEP_LEVEL) {
         (void)snprintf(
             text, sizeof(text),
-            "too few steady steps for the test: %zu before and %zu now, and no outcome could reach p = 0.05 (4 and 4 "
+            "too few %s for the test: %zu before and %zu now, and no outcome could reach p = 0.05 (4 and 4 "
             "can, or 3 and 5)%s%s",
-            test->before_count, test->after_count,
+            comparing->several ? "runs" : "steady steps", test->before_count, test->after_count,
             comparing->step_change == AP_CHANGE_unclear
                 ? ""
                 : "; it is called a change because the two sides do not overlap and differ by more than the noise",
-            all ? "" : "; the reports list fewer steps than there were: " AP_OPTION_TOP_N " 0 lists all");
+            all || comparing->several ? ""
+                                      : "; the reports list fewer steps than there were: " AP_OPTION_TOP_N " 0 lists all");
         ap_add_string(comparing->model, steps, "note", text);
-    } else if (!all) {
+    } else if (!all && !comparing->several) {
         ap_add_string(comparing->model, steps, "note",
                       "the test is of the steps that the reports list, not of all: " AP_OPTION_TOP_N " 0 lists all of them");
     } else {
@@ -184,7 +214,7 @@ static enum ap_status add_steps(struct ap_comparing *comparing, struct samples *
 {
     struct ap_model *model = comparing->model;
     struct ap_rank_test test;
-    fill_samples(samples, "dur_us");
+    fill_samples(comparing, samples, "dur_us");
     if (!samples->before.count || !samples->after.count) {
         ap_add_null(model, comparing->comparison, "steps");
         return AP_OK;
@@ -212,7 +242,7 @@ static enum ap_status add_steps(struct ap_comparing *comparing, struct samples *
     add_test(comparing, steps, &test, AP_STEP_LEVEL);
     add_p_value(comparing, steps, &test, AP_STEP_LEVEL);
     ap_add_ratio(model, steps, "least_ratio", AP_STEP_LEAST_RATIO);
-    ap_add_string(model, steps, "change", ap_change_name(comparing->step_change));
+    ap_add_string(model, steps, "change", ap_change_name(ap_change_said(comparing, comparing->step_change)));
     add_step_note(comparing, steps, samples, &test);
     return AP_OK;
 }
@@ -245,7 +275,7 @@ static enum ap_status add_part(struct ap_comparing *comparing, struct ap_value *
 {
     struct ap_model *model = comparing->model;
     struct ap_rank_test test;
-    fill_samples(samples, part->path);
+    fill_samples(comparing, samples, part->path);
     if (!samples->before.count || !samples->after.count)
         return AP_OK;
     int64_t before_ns = mean_of(&samples->before), after_ns = mean_of(&samples->after);
@@ -262,7 +292,7 @@ static enum ap_status add_part(struct ap_comparing *comparing, struct ap_value *
     ap_add_quotient(model, row, "delta_ratio", (double)(after_ns - before_ns), (double)before_ns);
     ap_add_quotient(model, row, "step_share_ratio", (double)(after_ns - before_ns), comparing->whole_ns);
     add_p_value(comparing, row, &test, AP_PART_LEVEL);
-    ap_add_string(model, row, "change", ap_change_name(change));
+    ap_add_string(model, row, "change", ap_change_name(ap_change_said(comparing, change)));
     return AP_OK;
 }
 
@@ -299,7 +329,7 @@ static enum ap_status add_split(struct ap_comparing *comparing, struct samples *
 {
     struct ap_model *model = comparing->model;
     struct ap_rank_test test = { .least_p = 1 };
-    fill_samples(samples, "dur_us");
+    fill_samples(comparing, samples, "dur_us");
     if (!samples->before.count || !samples->after.count || !has_one_basis(comparing)) {
         ap_add_null(model, comparing->comparison, "split");
         return AP_OK;

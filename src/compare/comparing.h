@@ -24,6 +24,8 @@
 #define AP_SIZE_LEAST_RATIO 0.01
 #define AP_SIZE_LEAST_BYTES ((double)(1 << 20))
 #define AP_RATIO_LEAST_POINTS 0.02
+/* Runs a side that repeat: from so many on a time may be called better or worse. */
+#define AP_RUNS_LEAST_COUNT 3
 /* Recordings without steps whose windows differ by this share of the longer one are not of one length. */
 #define AP_LENGTH_LEAST_RATIO 0.1
 /* The report has nine digits of a ratio. */
@@ -35,6 +37,7 @@ enum ap_change {
     AP_CHANGE_worse,
     AP_CHANGE_better,
     AP_CHANGE_other,   /* different, which is neither good nor bad */
+    AP_CHANGE_differs, /* different, and one run a side does not tell whether it would be so again */
     AP_CHANGE_unclear, /* too few values to test */
     AP_CHANGE_unknown  /* not known on one side */
 };
@@ -45,8 +48,17 @@ const char *ap_change_name(enum ap_change change);
 /** The change that a difference (after less before) is, once it is more than noise. */
 enum ap_change ap_change_of(double delta, enum ap_better better);
 
+/** Runs of one side; where a single report must stand for it, the middle one does. */
+struct ap_side {
+    const struct ap_compare_run *runs;
+    size_t count;
+};
+
 struct ap_comparing {
     struct ap_gate *gate;
+    struct ap_side sides[2]; /* before, after: the report's own run comes first */
+    bool several;            /* runs of a side: then values that are tested are those of runs */
+    bool repeats;            /* enough of them on both sides to call a time better or worse */
     struct ap_model *model;
     const struct ap_value *before, *after; /* roots */
     uint64_t top_n;
@@ -62,11 +74,26 @@ struct ap_comparing {
     enum ap_change device_change; /* of the time that kernels take */
 };
 
+/** What may be said of a change of something that varies from run to run: no more than that it differs where each side has
+ *  too few runs. */
+enum ap_change ap_change_said(const struct ap_comparing *comparing, enum ap_change change);
+
+/** compare_runs.c: "runs" */
+void ap_compare_runs(struct ap_comparing *comparing);
+/** Median duration of the steady steps of a run, in ns; -1 = none. */
+int64_t ap_run_step_ns(const struct ap_value *root);
+/** How much the steps of the runs of one side differ: standard deviation over mean, of the side where it is more. */
+double ap_runs_spread(const struct ap_comparing *comparing);
+
 /** |delta| over the larger of both sizes, whichever side it is; 0 where both are 0. */
 double ap_relative_difference(double before, double after);
 
 /** compare_steps.c: "steps" and "split" */
 AP_MUST_CHECK enum ap_status ap_compare_steps(struct ap_comparing *comparing, struct ap_error *reterr);
+/** compare_pairs.c: "replaced", "types", "layout" */
+AP_MUST_CHECK enum ap_status ap_compare_pairs(struct ap_comparing *comparing, struct ap_error *reterr);
+/** compare_largest.c: "largest" */
+void ap_compare_largest(struct ap_comparing *comparing);
 /** compare_rows.c: "device_operators", "host_operators", "kernels", "memory_owners" */
 AP_MUST_CHECK enum ap_status ap_compare_rows(struct ap_comparing *comparing, struct ap_error *reterr);
 /** compare_device.c: "device" */

@@ -82,7 +82,8 @@ static enum ap_status compared(struct ap_mcp_call *call, const struct ap_report 
                                             { "kernels", "kernels.rows" },
                                             { "figures", "figures" },
                                             { "memory", "memory" } };
-    static const char *const whole[] = { "verdict", "baseline", "steps", "noise", "notes" };
+    static const char *const whole[] = { "verdict", "baseline", "runs",  "largest",  "steps",
+                                         "noise",   "notes",    "types", "replaced", "layout" };
     const struct ap_value *root = ap_report_root(report), *comparison = ap_value_member(root, "comparison");
     struct ap_mcp_object object = { .call = call };
     AP_TRY(write_section(call, report, "## Compared with the baseline\n", reterr));

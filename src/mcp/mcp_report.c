@@ -9,7 +9,7 @@
 
 #include "poison.h"
 
-enum { MAX_CONDITIONS = 16 };
+enum { MAX_CONDITIONS = 16, MAX_RUNS = 15 };
 
 /* ---- the report ---- */
 
@@ -53,23 +53,39 @@ static void begin_progress(struct ap_mcp_progress *progress, struct ap_request *
     const char *paths[] = { request->cpu_trace_path, request->memory_json_path, request->baseline_path };
     for (size_t i = 0; i < AP_COUNT_OF(paths); i++)
         progress->total_bytes += bytes_of(request->opener, paths[i]);
+    for (size_t i = 0; i < request->more_baseline_count; i++)
+        progress->total_bytes += bytes_of(request->opener, request->more_baselines[i]);
+    for (size_t i = 0; i < request->more_run_count; i++)
+        progress->total_bytes += bytes_of(request->opener, request->more_runs[i]);
     request->progress = ap_mcp_progress_update;
     request->progress_self = progress;
+}
+
+static size_t texts_argument(const struct ap_mcp_call *call, const char *name, const char **texts, size_t most)
+{
+    size_t count = 0;
+    const struct ap_value *text = ap_value_first(ap_value_member(call->arguments, name));
+    for (; text && count < most; text = text->next)
+        texts[count++] = ap_value_text(text).data;
+    return count;
 }
 
 enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struct ap_report **ret_report,
                                  struct ap_error *reterr)
 {
-    const char *conditions[MAX_CONDITIONS];
+    const char *conditions[MAX_CONDITIONS], *baselines[MAX_RUNS], *runs[MAX_RUNS];
     struct ap_request request = *call->common;
     request.with_rows = with_rows;
     request.focus = ap_mcp_text_argument(call, "focus");
     request.phase = ap_mcp_text_argument(call, "phase");
     request.baseline_path = ap_mcp_text_argument(call, "baseline");
     request.fail_on = conditions;
-    const struct ap_value *text = ap_value_first(ap_value_member(call->arguments, "conditions"));
-    for (; text && request.fail_on_count < MAX_CONDITIONS; text = text->next)
-        conditions[request.fail_on_count++] = ap_value_text(text).data;
+    request.fail_on_count = texts_argument(call, "conditions", conditions, MAX_CONDITIONS);
+    request.more_baselines = baselines;
+    request.more_baseline_count = texts_argument(call, "more_baselines", baselines, MAX_RUNS);
+    request.more_runs = runs;
+    request.more_run_count = texts_argument(call, "more_runs", runs, MAX_RUNS);
+    const struct ap_value *text;
     for (text = ap_value_first(ap_value_member(call->arguments, "paths")); text; text = text->next)
         AP_TRY(take_path(call, &request, ap_value_text(text).data, reterr));
     if (call->progress)
@@ -145,7 +161,7 @@ static bool is_change(const struct ap_value *row)
 {
     struct ap_text change = ap_value_text(ap_value_member(row, "change"));
     return ap_text_is(change, "worse") || ap_text_is(change, "better") || ap_text_is(change, "changed") ||
-           ap_text_is(change, "new") || ap_text_is(change, "gone");
+           ap_text_is(change, "differs") || ap_text_is(change, "new") || ap_text_is(change, "gone");
 }
 
 static enum ap_status add_rows(struct ap_mcp_object *object, struct ap_mcp_text *text, const char *key,

@@ -51,13 +51,24 @@ static const struct ap_mcp_tool tools[] = {
     { .name = "compare",
       .title = "Compare with a baseline",
       .about = "What changed from an older run to this one: steps (by a rank test, which is named), parts of the step, "
-               "operators, kernels, "
+               "operators, kernels, what took whose place, "
                "memory, findings new, gone, worse and better. A difference within the noise is not called a change.",
       .arguments = { PATHS,
                      { .name = "baseline",
                        .kind = AP_MCP_TEXT,
                        .required = true,
                        .about = "the older run: a JSON report of this program, a trace or a snapshot" },
+                     { .name = "more_baselines",
+                       .kind = AP_MCP_TEXTS,
+                       .least = 1,
+                       .most = 15,
+                       .about = "more runs of the older program: from three a side on the comparison may call a time better "
+                                "or worse, of fewer it differs at most" },
+                     { .name = "more_runs",
+                       .kind = AP_MCP_TEXTS,
+                       .least = 1,
+                       .most = 15,
+                       .about = "more runs of the new program" },
                      { .name = "conditions",
                        .kind = AP_MCP_TEXTS,
                        .least = 1,

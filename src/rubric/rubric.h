@@ -33,6 +33,7 @@ size_t ap_rubric_rule_count(const struct ap_rubric *rubric);
 struct ap_judge_options {
     const char *focus; /* a domain: cpu, gpu, memory, io; findings of it and those on the quality of the recording */
     const char *phase; /* a part of the step: findings about it, and those about no part in particular */
+    bool compared;     /* the rules about what changed since a baseline, alone: "comparison" is in the tree by now */
     struct ap_text more_options; /* of the command that verifies a change: begins with a space, quoted for a shell */
 };
 
@@ -45,7 +46,7 @@ const char *ap_rubric_phase_names(void);
 
 /** Judge the tree and append the lists "findings", in order of rank, and "not_evaluated", in document order, to its
  *  root. Both are empty lists where there is nothing to say. "findings_left_out" is the number of findings that the
- *  options keep out. @options may be NULL. */
+ *  options keep out. @options may be NULL. Of rules about what changed the findings stand before the others. */
 AP_MUST_CHECK enum ap_status ap_rubric_apply(const struct ap_rubric *rubric, const struct ap_judge_options *options,
                                              struct ap_model *model, struct ap_error *reterr);
 

@@ -105,6 +105,7 @@ bool ap_hardware_fits(const struct ap_hardware *hardware, const struct ap_value 
 #define AP_RULE_MAX_CLAUSES 4
 #define AP_RULE_MAX_SUPPRESSORS 32
 #define AP_RULE_MAX_RANKS 3
+#define AP_RULE_MAX_RESTS 3
 
 struct ap_severity_clause {
     enum ap_severity severity;
@@ -160,6 +161,8 @@ struct ap_rule {
     const struct ap_figure_info
         *rank_by[AP_RULE_MAX_RANKS]; /* times or sizes: the smallest one that is known bounds the saving */
     size_t rank_by_count;
+    struct ap_text rests_on[AP_RULE_MAX_RESTS]; /* paths of confidences in the report: the least of them is the most */
+    size_t rests_on_count;
     enum ap_domain domain;
     uint32_t phases; /* that it is about; 0 = no part in particular */
     struct ap_rule_place places[AP_RULE_MAX_PLACES];
@@ -199,6 +202,8 @@ bool ap_domain_find(struct ap_text name, enum ap_domain *ret_domain);
 bool ap_phase_find(struct ap_text name, size_t *ret_phase);
 /** The domain of the first figure of the condition: what a rule is about that does not say so. */
 enum ap_domain ap_rule_default_domain(const struct ap_rule *rule);
+/** Is it about what changed since a baseline? Without one nobody asks for it. */
+bool ap_rule_is_about_comparison(const struct ap_rule *rule);
 /** Do the options keep findings of this rule? */
 bool ap_rule_is_wanted(const struct ap_rule *rule, const struct ap_judge_options *options);
 

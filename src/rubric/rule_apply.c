@@ -124,6 +124,18 @@ static bool rests_on_idle_time(const struct ap_rule *rule)
     return false;
 }
 
+/* What a finding rests on is a figure of its own confidence: the finding is no surer. */
+static int confidence_of_facts(const struct judge *judge, const struct ap_rule *rule, int confidence)
+{
+    for (size_t i = 0; i < rule->rests_on_count; i++) {
+        struct ap_text text = ap_value_text(ap_value_at(judge->root, rule->rests_on[i].data));
+        for (int level = AP_CONFIDENCE_low; level < confidence; level++)
+            if (ap_text_is(text, ap_confidence_names[level]))
+                confidence = level;
+    }
+    return confidence;
+}
+
 static int confidence_of(const struct judge *judge, const struct ap_rule *rule, int severity)
 {
     int confidence = (int)rule->confidence;
@@ -133,6 +145,7 @@ static int confidence_of(const struct judge *judge, const struct ap_rule *rule, 
             continue;
         confidence = clause->one_lower ? confidence - 1 : (int)clause->confidence;
     }
+    confidence = confidence_of_facts(judge, rule, confidence);
     /* what a cut trace says of itself is sure, what its figures say is not */
     if (severity > AP_SEVERITY_info && is_about_the_trace(rule) && trace_was_cut(judge))
         confidence -= rests_on_idle_time(rule) ? 2 : 1;
@@ -167,15 +180,16 @@ static void set_saving(const struct judge *judge, struct fired *fired)
         fired->share = (double)fired->saving / (double)whole;
 }
 
-static void set_severity_by_share(struct fired *fired)
+static void set_severity_by_share(const struct judge *judge, struct fired *fired)
 {
+    bool sure = confidence_of_facts(judge, fired->rule, AP_CONFIDENCE_high) > AP_CONFIDENCE_low;
     if (fired->severity == AP_SEVERITY_info || fired->share < 0 || !ranks_by_time(fired->rule))
         return;
     if (!fired->saving) {
         fired->severity = AP_SEVERITY_info; /* true, but beside the point in this run */
         return;
     }
-    if (fired->share >= SHARE_THAT_RAISES && fired->severity < AP_SEVERITY_critical)
+    if (sure && fired->share >= SHARE_THAT_RAISES && fired->severity < AP_SEVERITY_critical)
         fired->severity++;
     else if (fired->share < SHARE_OF_LITTLE && fired->severity > AP_SEVERITY_low)
         fired->severity = AP_SEVERITY_low;
@@ -190,7 +204,7 @@ static void set_severity(const struct judge *judge, struct fired *fired)
     for (size_t i = 0; i < rule->severity_clause_count; i++)
         if (ap_expr_evaluate(&rule->severity_clauses[i].when, judge->root) == AP_TRUE)
             fired->severity = (int)rule->severity_clauses[i].severity;
-    set_severity_by_share(fired);
+    set_severity_by_share(judge, fired);
     if (fired->severity > MOST_OF_IDLE_TIME_IN_A_CUT_TRACE && trace_was_cut(judge) && rests_on_idle_time(rule))
         fired->severity = MOST_OF_IDLE_TIME_IN_A_CUT_TRACE;
 }
@@ -242,13 +256,15 @@ static enum ap_status judge_rule(struct judge *judge, const struct ap_rule *rule
 {
     if (!is_of_family(judge, rule))
         return AP_OK;
-    if (!ap_hardware_fits(&rule->hardware, judge->root))
+    bool compared = ap_value_first(ap_value_at(judge->root, "comparison")) != NULL;
+    if ((ap_rule_is_about_comparison(rule) ? !compared : judge->options->compared) ||
+        !ap_hardware_fits(&rule->hardware, judge->root))
         return AP_OK;
     uint32_t absent = absent_of(judge, rule->needs);
     enum ap_truth truth = absent ? AP_UNKNOWN : ap_expr_evaluate(&rule->when, judge->root);
     if (truth == AP_TRUE)
         return fire(judge, rule);
-    if (truth == AP_UNKNOWN)
+    if (truth == AP_UNKNOWN && !judge->options->compared)
         not_evaluated(judge, rule, absent);
     return AP_OK;
 }
@@ -427,26 +443,50 @@ static enum ap_status judge_all(struct judge *judge, struct ap_value *findings)
     for (const struct ap_rule *rule = judge->rubric->first; rule; rule = rule->next)
         AP_TRY(judge_rule(judge, rule));
     AP_TRY(tell(judge, findings));
-    ap_add_count(judge->model, &judge->model->root, "findings_left_out", (int64_t)judge->left_out_count);
+    if (!judge->options->compared)
+        ap_add_count(judge->model, &judge->model->root, "findings_left_out", (int64_t)judge->left_out_count);
     return ap_model_status(judge->model, judge->reterr);
+}
+
+static struct ap_value *findings_of(struct ap_model *model)
+{
+    struct ap_value *value = model->root.as.children.first;
+    while (value && !ap_text_is(value->key, "findings"))
+        value = value->next;
+    return value;
+}
+
+/* What changed was asked for: the findings behind @last, which tell it, come first. */
+static void move_to_front(struct ap_value *findings, struct ap_value *last)
+{
+    struct ap_value *added = last ? last->next : NULL;
+    if (!added)
+        return;
+    last->next = NULL;
+    findings->as.children.last->next = findings->as.children.first;
+    findings->as.children.first = added;
+    findings->as.children.last = last;
 }
 
 enum ap_status ap_rubric_apply(const struct ap_rubric *rubric, const struct ap_judge_options *options,
                                struct ap_model *model, struct ap_error *reterr)
 {
     static const struct ap_judge_options everything = { .focus = NULL };
-    struct ap_value *findings = ap_add_list(model, &model->root, "findings");
+    bool compared = options && options->compared;
+    struct ap_value *findings = compared ? findings_of(model) : ap_add_list(model, &model->root, "findings");
     struct judge judge = {
         .rubric = rubric,
         .options = options ? options : &everything,
         .model = model,
         .root = &model->root,
         .text = { .gate = model->arena.gate },
-        .not_evaluated = ap_add_list(model, &model->root, "not_evaluated"),
+        .not_evaluated = compared ? NULL : ap_add_list(model, &model->root, "not_evaluated"),
         .reterr = reterr,
     };
     AP_TRY(ap_model_status(model, reterr));
+    struct ap_value *last = findings->as.children.last;
     enum ap_status status = judge_all(&judge, findings);
+    move_to_front(findings, last);
     ap_text_buffer_release(&judge.text);
     AP_FREE(model->arena.gate, judge.fired, judge.fired_capacity);
     return status;

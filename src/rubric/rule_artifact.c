@@ -77,6 +77,8 @@ static const struct artifact artifacts[] = {
     { "other-ranks", PRESENT_NEVER, NULL, 0, "",
       "traces of all ranks over the same steps: one rank cannot tell a slow link from waiting for a slow rank" },
     { "other-runs", PRESENT_NEVER, NULL, 0, "", "a trace of the same job with one setting changed, to compare" },
+    { "baseline", PRESENT_OBJECT, "comparison", 0, "comparison.",
+      "something to compare with (`" AP_OPTION_BASELINE "`): an older report, trace or snapshot of the same job" },
     { "device-memory", PRESENT_NEVER, NULL, 0, "",
       "the device's own view at the same moment: `nvidia-smi` (or `rocm-smi`) with its list of processes" },
 };

@@ -293,6 +293,22 @@ static enum ap_status parse_places(struct block *block, struct ap_text value)
     return AP_OK;
 }
 
+static enum ap_status parse_rests_on(struct block *block, struct ap_text value)
+{
+    struct ap_rule *rule = block->rule;
+    struct ap_text path;
+    while (ap_text_next_part(&value, ',', &path)) {
+        if (!ap_text_is_path(path))
+            return ap_fail_in_rubric(block->reterr, block->place,
+                                     "met \"%.*s\" where the path of a confidence in the report was expected", SHOWN(path));
+        if (rule->rests_on_count == AP_RULE_MAX_RESTS)
+            return ap_fail_in_rubric(block->reterr, block->place, "more than %d paths", AP_RULE_MAX_RESTS);
+        AP_TRY(keep_text(block, &path));
+        rule->rests_on[rule->rests_on_count++] = path;
+    }
+    return AP_OK;
+}
+
 static enum ap_status parse_due_to(struct block *block, struct ap_text value)
 {
     struct ap_text line; /* of which the rule keeps pieces */
@@ -329,6 +345,7 @@ enum {
     KEY_needs,
     KEY_severity,
     KEY_confidence,
+    KEY_rests_on,
     KEY_rank_by,
     KEY_missing,
     KEY_suppressed_by,
@@ -350,6 +367,7 @@ static const struct {
     [KEY_needs] = { "needs", parse_needs },
     [KEY_severity] = { "severity", parse_severity },
     [KEY_confidence] = { "confidence", parse_confidence },
+    [KEY_rests_on] = { "rests_on", parse_rests_on },
     [KEY_rank_by] = { "rank_by", parse_rank_by },
     [KEY_missing] = { "missing", parse_missing },
     [KEY_suppressed_by] = { "suppressed_by", parse_suppressed_by },
@@ -381,7 +399,7 @@ static enum ap_status parse_entry(struct block *block, struct ap_text entry, uns
     }
     return ap_fail_in_rubric(
         block->reterr, block->place,
-        "met \"%.*s\" where one of when, needs, severity, confidence, rank_by, missing, "
+        "met \"%.*s\" where one of when, needs, severity, confidence, rests_on, rank_by, missing, "
         "suppressed_by, suppresses, source, domain, phase, places, due_to, bottleneck or hardware and a colon was expected",
         SHOWN(name));
 }

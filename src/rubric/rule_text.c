@@ -24,6 +24,8 @@ static const struct name_source names[] = {
     { "top-kernel", "gpu.kernels", "total_dur_us", "name", "gpu.kernel.top_total_dur_us", "one kernel", NULL },
     { "top-call", "runtime.calls", "total_dur_us", "name", NULL, "one call", NULL },
     { "longest-gap", "idle.gaps", "dur_us", "host_row", NULL, "rows unknown", NULL },
+    { "changed-most", "comparison.largest.time", "delta_us", "name", NULL, "one part", NULL },
+    { "grew-most", "comparison.largest.memory", "delta_bytes", "name", NULL, "one line", NULL },
     { "longest-step", "steps.rows", "dur_us", "name", "steps.steady.max_us", "one step", "steady" },
 };
 
@@ -155,7 +157,9 @@ static const struct ap_value *row_of(const struct name_source *source, const str
 {
     const struct ap_value *best = NULL;
     double largest = 0, size;
-    const struct ap_value *row = ap_value_first(ap_value_at(root, source->list));
+    const struct ap_value *list = ap_value_at(root, source->list), *row = ap_value_first(list);
+    if (list && list->type == AP_VALUE_OBJECT)
+        return list; /* of one thing alone */
     for (; row; row = row->next)
         if (is_meant(source, row) && ap_value_number(ap_value_member(row, source->by), &size) && (!best || size > largest)) {
             best = row;

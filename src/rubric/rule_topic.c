@@ -81,6 +81,14 @@ const char *ap_bottleneck_names(void)
            "communication, straggler, launch-bound, leak, out-of-memory, trace-quality";
 }
 
+bool ap_rule_is_about_comparison(const struct ap_rule *rule)
+{
+    for (size_t i = 0; i < rule->when.comparison_count; i++)
+        if (strncmp(rule->when.comparisons[i].figure->path, "comparison.", sizeof("comparison.") - 1) == 0)
+            return true;
+    return false;
+}
+
 enum ap_domain ap_rule_default_domain(const struct ap_rule *rule)
 {
     const char *path = rule->when.comparison_count ? rule->when.comparisons[0].figure->path : "";

@@ -149,11 +149,33 @@ static void build_report(struct ap_model *model, int64_t step_ns, int64_t kernel
     put_bytes(model, "memory.summary.reserved_bytes", 100 * MIB + kernel_ns);
 }
 
+static enum ap_status compare_quietly(struct ap_model *after, const struct ap_model *before)
+{
+    struct ap_compare_run run = { "old.json", "report", &before->root };
+    struct ap_compare_options options = { .before = &run, .before_count = 1, .after_path = "new.json" };
+    struct ap_error error;
+    return ap_compare(after, &options, &error);
+}
+
 static const struct ap_value *compare(struct ap_model *after, const struct ap_model *before)
 {
-    struct ap_compare_options options = { .path = "old.json", .kind = "report" };
+    ok(compare_quietly(after, before) == AP_OK, "compared");
+    return ap_value_member(&after->root, "comparison");
+}
+
+/* @after is the first of @count, with @count before. */
+static const struct ap_value *compare_runs(struct ap_model *after, const struct ap_model *before, size_t count)
+{
+    struct ap_compare_run runs[2][8];
     struct ap_error error;
-    ok(ap_compare(after, &before->root, &options, &error) == AP_OK, "compared");
+    for (size_t i = 0; i < count; i++) {
+        runs[0][i] = (struct ap_compare_run){ "old.json", "report", &before[i].root };
+        runs[1][i] = (struct ap_compare_run){ "new.json", "report", &after[i].root };
+    }
+    struct ap_compare_options options = {
+        .before = runs[0], .before_count = count, .more = runs[1] + 1, .more_count = count - 1, .after_path = "new.json"
+    };
+    ok(ap_compare(after, &options, &error) == AP_OK, "compared");
     return ap_value_member(&after->root, "comparison");
 }
 
@@ -171,21 +193,178 @@ static void noise_is_no_change(void)
     ap_model_release(&after);
 }
 
-static void a_slow_down_is_one(void)
+static void a_single_pair_differs(void)
 {
     struct ap_model before, after;
     build_report(&before, 10 * MS, 5 * MS, 1);
     build_report(&after, 12 * MS, 7 * MS, 2);
     const struct ap_value *comparison = compare(&after, &before);
-    says(comparison, "steps.change", "worse", "steps");
-    says(list_item(ap_value_at(comparison, "split.parts"), 0), "change", "worse", "compute");
+    says(comparison, "steps.change", "differs", "steps: one run a side says no more");
+    says(list_item(ap_value_at(comparison, "split.parts"), 0), "change", "differs", "compute");
     says(list_item(ap_value_at(comparison, "split.parts"), 1), "change", "no change", "not idle");
     const struct ap_value *kernel = ap_value_first(ap_value_at(comparison, "kernels.rows"));
-    says(kernel, "change", "worse", "the kernel");
+    says(kernel, "change", "differs", "the kernel");
     is_int(ap_value_integer(ap_value_member(kernel, "delta_us"), 0), 2 * MS, "for each step");
     is_int(ap_value_integer(ap_value_member(kernel, "before_count"), 0), 2, "as are the counts");
-    says(ap_value_first(ap_value_at(comparison, "findings.rows")), "change", "worse", "the finding");
+    says(ap_value_first(ap_value_at(comparison, "findings.rows")), "change", "differs", "the finding");
+    ok(ap_text_is(ap_value_text(ap_value_at(comparison, "largest.time.name")), "gemm"), "what changed most has a name");
     says(ap_value_first(ap_value_at(comparison, "memory")), "change", "worse", "memory by 2 MiB of 100");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
+#define RUNS 4
+
+/* Runs of one program whose steps differ by @apart_ns from run to run. */
+static void build_runs(struct ap_model *models, int64_t step_ns, int64_t kernel_ns, int64_t apart_ns)
+{
+    for (unsigned i = 0; i < RUNS; i++) {
+        int64_t run_ns = step_ns + (int64_t)i * apart_ns;
+        build_report(&models[i], run_ns, kernel_ns, i + 1);
+        put_time(&models[i], "steps.steady.p50_us", run_ns);
+    }
+}
+
+static void release_runs(struct ap_model *models)
+{
+    for (size_t i = 0; i < RUNS; i++)
+        ap_model_release(&models[i]);
+}
+
+static bool sentence_has(const struct ap_value *comparison, const char *words);
+
+static void runs_are_tested_where_there_are_several(void)
+{
+    struct ap_model before[RUNS], after[RUNS];
+    build_runs(before, 10 * MS, 5 * MS, MS / 10);
+    build_runs(after, 12 * MS, 7 * MS, MS / 10);
+    const struct ap_value *comparison = compare_runs(after, before, RUNS);
+    says(comparison, "steps.change", "worse", "four runs that are all longer than four others are slower");
+    says(comparison, "runs.tested", "runs", "the values are runs");
+    is_int(ap_value_integer(ap_value_at(comparison, "steps.after_count"), 0), RUNS, "as many as there are");
+    says(ap_value_first(ap_value_at(comparison, "kernels.rows")), "change", "worse", "the kernel too");
+    ok(sentence_has(comparison, "; 4 and 4 runs)") && !sentence_has(comparison, "chance"), "the lead names the runs");
+    release_runs(before);
+    release_runs(after);
+    build_runs(before, 10 * MS, 5 * MS, MS);
+    build_runs(after, 10 * MS + MS / 2, 5 * MS, MS);
+    comparison = compare_runs(after, before, RUNS);
+    says(comparison, "steps.change", "no change", "runs that lie among each other are not, however sure their steps are");
+    release_runs(before);
+    release_runs(after);
+    build_runs(before, 10 * MS, 5 * MS, MS / 10);
+    build_runs(after, 12 * MS, 7 * MS, MS / 10);
+    comparison = compare_runs(after, before, 2);
+    says(comparison, "steps.change", "differs", "two runs a side that stand apart differ");
+    ok(sentence_has(comparison, "; so few does not tell this from chance between runs"), "and no more is said");
+    release_runs(before);
+    release_runs(after);
+}
+
+static void the_middle_run_stands_for_all(void)
+{
+    struct ap_model models[RUNS];
+    struct ap_compare_run runs[3];
+    build_runs(models, 10 * MS, 5 * MS, MS);
+    const size_t order[] = { 2, 0, 1 };
+    for (size_t i = 0; i < 3; i++)
+        runs[i] = (struct ap_compare_run){ "run.json", "trace", &models[order[i]].root };
+    is_int((int64_t)ap_compare_middle(runs, 3), 2, "by its steps, not by its place");
+    is_int((int64_t)ap_compare_middle(runs, 2), 1, "of two the shorter");
+    release_runs(models);
+}
+
+/* Rows of operators.top. */
+struct op_row {
+    const char *name, *caller, *frame, *family;
+    int64_t device_ns;
+};
+
+static void put_operators(struct ap_model *model, const struct op_row *rows, size_t count)
+{
+    struct ap_value *list = put_list(model, "operators.top");
+    put_count(model, "operators.names", (int64_t)count);
+    put_time(model, "operators.device_us", 60 * MS);
+    for (size_t i = 0; i < count; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "name", rows[i].name);
+        ap_add_string(model, row, "family", rows[i].family);
+        ap_add_time(model, row, "device_self_us", 12 * rows[i].device_ns);
+        ap_add_known_string(model, row, "caller", rows[i].caller != NULL, rows[i].caller);
+        ap_add_known_string(model, row, "top_frame", rows[i].frame != NULL, rows[i].frame);
+    }
+}
+
+static const struct ap_value *compare_operators(struct ap_model *models, const struct op_row *before, size_t before_count,
+                                                const struct op_row *after, size_t after_count)
+{
+    build_report(&models[0], 10 * MS, 5 * MS, 1);
+    build_report(&models[1], 10 * MS, 5 * MS, 1);
+    put_operators(&models[0], before, before_count);
+    put_operators(&models[1], after, after_count);
+    return ap_value_at(compare(&models[1], &models[0]), "replaced");
+}
+
+static void work_under_another_name_is_paired(void)
+{
+    struct ap_model models[2];
+    const struct op_row addmm[] = { { "aten::addmm", "aten::linear", NULL, "matrix multiplication", 2 * MS },
+                                    { "aten::relu", NULL, NULL, "activation", MS } };
+    const struct op_row mm[] = { { "aten::mm", "aten::linear", NULL, "matrix multiplication", 3 * MS },
+                                 { "aten::copy_", "aten::linear", NULL, "copy", MS / 2 },
+                                 { "aten::relu", NULL, NULL, "activation", MS } };
+    const struct ap_value *replaced = compare_operators(models, addmm, AP_COUNT_OF(addmm), mm, AP_COUNT_OF(mm));
+    const struct ap_value *row = ap_value_first(replaced);
+    is_int((int64_t)ap_value_count(replaced), 1, "one thing took another's place");
+    says(row, "under", "aten::linear", "under the operator that called both");
+    says(row, "by", "caller", "which is said");
+    is_int(ap_value_integer(ap_value_member(row, "delta_us"), 0), MS + MS / 2, "with all that came in its place");
+    ok(ap_text_is(ap_value_text(ap_value_first(ap_value_member(row, "after"))), "aten::mm"), "the largest comes first");
+    ap_model_release(&models[0]);
+    ap_model_release(&models[1]);
+
+    const struct op_row plain[] = { { "aten::bmm", NULL, "net.py(12): attend", "matrix multiplication", 2 * MS },
+                                    { "aten::softmax", NULL, "net.py(13): attend", "other", MS } };
+    const struct op_row fused[] = { { "aten::flash", NULL, "net.py(14): attend", "attention", MS } };
+    row = ap_value_first(compare_operators(models, plain, AP_COUNT_OF(plain), fused, AP_COUNT_OF(fused)));
+    says(row, "by", "line", "fused and unfused stand in one file, though lines moved");
+    is_int(ap_value_integer(ap_value_member(row, "before_us"), 0), 3 * MS, "all that the fused one replaces");
+    ap_model_release(&models[0]);
+    ap_model_release(&models[1]);
+
+    const struct op_row compiled[] = { { "CompiledFunction", NULL, NULL, "other", 2 * MS } };
+    row = ap_value_first(compare_operators(models, plain, AP_COUNT_OF(plain), compiled, AP_COUNT_OF(compiled)));
+    says(row, "by", "compiled", "compiled code takes in what stood alone");
+    ap_model_release(&models[0]);
+    ap_model_release(&models[1]);
+
+    const struct op_row other[] = { { "aten::sort", NULL, "io.py(3): load", "sorting", 2 * MS } };
+    ok(!ap_value_first(compare_operators(models, plain, AP_COUNT_OF(plain), other, AP_COUNT_OF(other))),
+       "what has nothing in common is not paired");
+    ap_model_release(&models[0]);
+    ap_model_release(&models[1]);
+}
+
+static void put_shape(struct ap_model *model, const char *types, int64_t device_ns)
+{
+    struct ap_value *row = ap_add_object(model, put_list(model, "operators.by_shape"), NULL);
+    ap_add_string(model, row, "name", "aten::mm");
+    ap_add_string(model, row, "types", types);
+    ap_add_time(model, row, "device_self_us", 12 * device_ns);
+    put_time(model, "operators.device_us", 60 * MS);
+}
+
+static void another_type_is_told(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 10 * MS, 5 * MS, 1);
+    put_shape(&before, "[\"\", \"c10::BFloat16\", \"Scalar\"]", 2 * MS);
+    put_shape(&after, "[\"Scalar\", \"float\"]", 4 * MS);
+    const struct ap_value *comparison = compare(&after, &before), *row = ap_value_first(ap_value_at(comparison, "types"));
+    says(row, "before", "c10::BFloat16", "the first tensor's type, before");
+    says(row, "after", "float", "and now");
+    ok(sentence_has(comparison, "; aten::mm computes in float, in c10::BFloat16 before"), "in the lead too");
     ap_model_release(&before);
     ap_model_release(&after);
 }
@@ -193,7 +372,7 @@ static void a_slow_down_is_one(void)
 static bool sentence_has(const struct ap_value *comparison, const char *words)
 {
     struct ap_text sentence = ap_value_text(ap_value_at(comparison, "verdict.sentence"));
-    char text[800];
+    char text[1300];
     (void)snprintf(text, sizeof(text), "%.*s", (int)sentence.bytes, sentence.data);
     return strstr(text, words) != NULL;
 }
@@ -206,7 +385,7 @@ static void hidden_kernels_are_no_gain(void)
     build_report(&after, 10 * MS, 6 * MS, 77);
     const struct ap_value *comparison = compare(&after, &before);
     says(comparison, "steps.change", "no change", "steps are as they were");
-    says(comparison, "device.change", "worse", "kernels are not");
+    says(comparison, "device.change", "differs", "kernels are not");
     says(ap_value_first(ap_value_at(comparison, "figures")), "change", "changed", "a busier device is no gain then");
     says(ap_value_first(ap_value_at(comparison, "findings.rows")), "change", "changed", "nor is one that waits less");
     is_int(ap_value_integer(ap_value_at(comparison, "verdict.better_count"), -1), 0, "no finding is better");
@@ -217,8 +396,8 @@ static void hidden_kernels_are_no_gain(void)
     build_report(&before, 12 * MS, 4 * MS, 1);
     build_report(&after, 9 * MS, 6 * MS, 77);
     comparison = compare(&after, &before);
-    says(ap_value_first(ap_value_at(comparison, "figures")), "change", "better", "it is one where steps are faster");
-    says(ap_value_first(ap_value_at(comparison, "findings.rows")), "change", "better", "and so is less waiting");
+    says(ap_value_first(ap_value_at(comparison, "figures")), "change", "differs", "it may be one where steps are faster");
+    says(ap_value_first(ap_value_at(comparison, "findings.rows")), "change", "differs", "and so may be less waiting");
     ap_model_release(&before);
     ap_model_release(&after);
 }
@@ -250,22 +429,21 @@ static void the_sides_can_be_exchanged(void)
         build_report(&y, step, kernel, seed + 1000);
         build_report(&back, 10 * MS, 5 * MS, seed);
         build_report(&again, step, kernel, seed + 1000);
-        struct ap_error error;
-        struct ap_compare_options options = { .path = "old.json", .kind = "report" };
-        if (ap_compare(&y, &x.root, &options, &error) != AP_OK ||
-            ap_compare(&back, &again.root, &options, &error) != AP_OK ||
-            ap_compare(&x, &back.root, &options, &error) != AP_OK) {
+        if (compare_quietly(&y, &x) != AP_OK || compare_quietly(&back, &again) != AP_OK ||
+            compare_quietly(&x, &back) != AP_OK) {
             odd++;
             continue;
         }
         const struct ap_value *there = ap_value_member(&y.root, "comparison"),
                               *here = ap_value_member(&back.root, "comparison");
         for (size_t i = 0; i < AP_COUNT_OF(lists); i++) {
+            odd += count_changes(there, lists[i], "differs") != count_changes(here, lists[i], "differs");
             odd += count_changes(there, lists[i], "worse") != count_changes(here, lists[i], "better");
             odd += count_changes(there, lists[i], "better") != count_changes(here, lists[i], "worse");
             odd += sum_of_deltas(there, lists[i]) != -sum_of_deltas(here, lists[i]);
             const struct ap_value *same = ap_value_member(&x.root, "comparison");
-            self += count_changes(same, lists[i], "worse") + count_changes(same, lists[i], "better");
+            self += count_changes(same, lists[i], "worse") + count_changes(same, lists[i], "better") +
+                    count_changes(same, lists[i], "differs");
             self += sum_of_deltas(same, lists[i]) != 0;
         }
         ap_model_release(&x);
@@ -610,7 +788,11 @@ int main(void)
     many_values_are_approximated();
     lists_are_folded_by_maximum();
     noise_is_no_change();
-    a_slow_down_is_one();
+    a_single_pair_differs();
+    runs_are_tested_where_there_are_several();
+    the_middle_run_stands_for_all();
+    work_under_another_name_is_paired();
+    another_type_is_told();
     hidden_kernels_are_no_gain();
     the_sides_can_be_exchanged();
     a_name_below_the_list_is_a_bound();

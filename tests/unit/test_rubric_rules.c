@@ -131,8 +131,9 @@ static void a_rule_without_its_inputs_asks_for_them(const struct ap_rule *rule)
     ap_model_init(&model, &gate);
     bool fired = fires(&model, rule, &evaluated);
     const struct ap_value *first = ap_value_first(ap_value_at(&model.root, "not_evaluated"));
-    claim(!fired && !evaluated && ap_value_count(ap_value_member(first, "missing")) > 0, rule,
-          "asks for its inputs when there are none");
+    bool asks = ap_value_count(ap_value_member(first, "missing")) > 0;
+    claim(!fired && asks != ap_rule_is_about_comparison(rule) && (!asks || !evaluated), rule,
+          "asks for its inputs when there are none, but for a baseline, which is a question of its own");
     ap_model_release(&model);
 }
 

@@ -180,12 +180,29 @@ static void note_chosen(struct sweep *sweep, const struct ap_nest_row *closed)
         chosen->device_total_ns[number] = closed->device_total_ns;
 }
 
+/* The vote of Boyer and Moore, by time: what has the majority is left at the end. */
+static void vote_for_caller(struct sweep *sweep, struct ap_op_cost *op, const struct ap_nest_row *closed)
+{
+    const struct ap_nest_row *outermost = &sweep->ops.open[0];
+    uint32_t caller = outermost == closed ? 0 : sweep->trace->events.name[outermost->row];
+    int64_t self_ns = ap_add_sat(closed->host_self_ns, closed->device_self_ns, &sweep->work->overflowed);
+    if (op->caller_lead_ns < self_ns && op->caller != caller) {
+        op->caller_lead_ns = self_ns - op->caller_lead_ns;
+        op->caller = caller;
+    } else if (op->caller == caller) {
+        add_to(sweep->work, &op->caller_lead_ns, self_ns);
+    } else {
+        op->caller_lead_ns -= self_ns;
+    }
+}
+
 static enum ap_status close_op(void *context, const struct ap_nest_row *closed, struct ap_error *reterr)
 {
     struct sweep *sweep = context;
     struct ap_host_work *work = sweep->work;
     struct ap_op_cost *op = &work->ops[closed->id];
     add_cost(work, &op->cost, closed);
+    vote_for_caller(sweep, op, closed);
     add_to(work, &work->host_self_ns, closed->host_self_ns);
     add_to(work, &work->in_ops_device_ns, closed->device_self_ns);
     if (--op->open == 0)

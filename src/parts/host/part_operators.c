@@ -84,6 +84,7 @@ static enum ap_status add_top(struct ap_part_context *context, const struct ap_h
         add_times(context, &op->cost, model, row);
         ap_add_device_time(context, model, row, "device_total_us", op->cost.device_total_ns);
         ap_add_count(model, row, "device_rows", (int64_t)op->cost.device_rows);
+        ap_add_known_text(model, row, "caller", op->caller != 0, ap_trace_text(context->trace, op->caller));
         add_top_line(context, work, op, lines[order[i]], model, row);
         ap_add_slowest(context, &op->cost, model, row);
         *ret_listed_ns = ap_add_sat(*ret_listed_ns, op->cost.device_self_ns, &context->overflowed);

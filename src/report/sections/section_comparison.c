@@ -20,6 +20,15 @@ static void write_baseline(struct doc *doc)
     ap_doc_end(doc, DOC_ITEM);
 }
 
+/* Only where there is more to say than that there is one a side. */
+static void write_runs(struct doc *doc)
+{
+    if (ap_text_is(ap_doc_text_at(doc, "comparison.runs.tested"), "runs"))
+        ap_doc_item(doc, NULL,
+                    "Runs: {f comparison.runs.after_count} now, {f comparison.runs.before_count} before; the test is "
+                    "between runs, and the middle one stands for the baseline where one has to");
+}
+
 static void write_bounds(struct doc *doc)
 {
     static const char before[] = "comparison.verdict.before_bound", after[] = "comparison.verdict.after_bound";
@@ -34,8 +43,8 @@ static void write_counts(struct doc *doc)
 {
     ap_doc_item(doc, NULL,
                 "Findings: {f comparison.verdict.new_count} new, {f comparison.verdict.worse_count} worse, "
-                "{f comparison.verdict.better_count} better, {f comparison.verdict.gone_count} gone, "
-                "{f comparison.findings.same_count} as before");
+                "{f comparison.verdict.better_count} better, {f comparison.verdict.differs_count} different, "
+                "{f comparison.verdict.gone_count} gone, {f comparison.findings.same_count} as before");
     if (ap_value_integer(ap_doc_at(doc, "comparison.verdict.changed_count"), 0))
         ap_doc_item(doc, NULL,
                     "Findings that are neither worse nor better: {f comparison.verdict.changed_count}; how long the device "
@@ -47,6 +56,7 @@ static void write_head(struct doc *doc)
     ap_doc_paragraph(doc, NULL, "**{p comparison.verdict.sentence}.**");
     ap_doc_begin(doc, DOC_LIST);
     write_baseline(doc);
+    write_runs(doc);
     write_bounds(doc);
     write_counts(doc);
     if (ap_value_first(ap_doc_at(doc, "trace")))
@@ -104,6 +114,45 @@ static void write_single_figures(struct doc *doc)
     write_figures(doc, "Memory figures", "comparison.memory", "Rows of `comparison.memory`, lists folded by maximum.");
 }
 
+static void write_names(struct doc *doc, const struct ap_value *names)
+{
+    ap_doc_begin(doc, DOC_CELL);
+    for (const struct ap_value *name = ap_value_first(names); name; name = name->next) {
+        ap_doc_text(doc, DOC_NAME, ap_value_text(name));
+        ap_doc_say(doc, name->next ? ", " : "");
+    }
+    ap_doc_end(doc, DOC_CELL);
+}
+
+static void write_replaced(struct doc *doc)
+{
+    static const struct doc_column columns[] = {
+        NAME(NULL, "Under"),         NAME(NULL, "Before"),     NAME(NULL, "Now"),
+        NUMBER(NULL, "Before (us)"), NUMBER(NULL, "Now (us)"), NAME(NULL, "Change")
+    };
+    static const char *const times[] = { "before_us", "after_us" };
+    const struct ap_value *row = ap_value_first(ap_doc_at(doc, "comparison.replaced"));
+    if (!row)
+        return;
+    ap_doc_heading(doc, "Work that took another's place");
+    ap_doc_paragraph(doc, NULL, "Rows of `comparison.replaced`, for each step where both sides have steps.");
+    doc->backend->grid(doc, COUNTED(columns));
+    for (; row; row = row->next) {
+        ap_doc_begin(doc, DOC_ROW);
+        ap_doc_cell(doc, row, "{n under} ({p by})");
+        write_names(doc, ap_value_member(row, "before"));
+        write_names(doc, ap_value_member(row, "after"));
+        for (size_t i = 0; i < AP_COUNT_OF(times); i++) {
+            ap_doc_begin(doc, DOC_CELL);
+            ap_doc_value(doc, ap_value_member(row, times[i]), AP_TEXT("us"), FORM_FULL);
+            ap_doc_end(doc, DOC_CELL);
+        }
+        ap_doc_cell(doc, row, "{p change}");
+        ap_doc_end(doc, DOC_ROW);
+    }
+    doc->backend->grid_end(doc);
+}
+
 /* ---- the section ---- */
 
 static const struct doc_figure steps[] = {
@@ -132,6 +181,11 @@ static const struct doc_part parts[] = {
                  NUMBER("after_saves_us", "Now (us)"), NUMBER("before_saves_bytes", "Saved at most before (B)"),
                  NUMBER("after_saves_bytes", "Now (B)"))),
     FIGURES("Steps", steps),
+    CALL(write_replaced),
+    ROWS("Operators of another element type", .path = "comparison.types",
+         .remark = ", for each step where both sides have steps",
+         COLUMNS(NAME("name", "Operator"), NAME("before", "Before"), NAME("after", "Now"),
+                 NUMBER("before_us", "Before (us)"), NUMBER("after_us", "Now (us)"))),
     ROWS("Where the step changed", .path = "comparison.split.parts",
          .remark = ", means of the steady steps; a change from p = 0.01 down and from 2 % of the step on",
          COLUMNS(NAME("part", "Part of the step"), NUMBER("before_us", "Before (us)"), NUMBER("after_us", "Now (us)"),

@@ -207,7 +207,11 @@ void ap_section_findings(struct doc *doc)
             continue;
         if (rank == 0) {
             doc->backend->section(doc, "Action plan");
-            ap_doc_paragraph(doc, NULL, "Ranked by what each could save; the figures are upper bounds and overlap.");
+            ap_doc_paragraph(doc, NULL,
+                             ap_value_first(ap_doc_at(doc, "comparison.largest.time"))
+                                 ? "What changed first, then ranked by what each could save; the figures are upper bounds "
+                                   "and overlap."
+                                 : "Ranked by what each could save; the figures are upper bounds and overlap.");
         }
         write_finding(doc, finding, ++rank);
     }

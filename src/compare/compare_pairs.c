@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT
+ * compare_pairs.c - the same work under another name: what takes less and what takes more in its place belong together
+ * where one operator called both (addmm, and mm with a copy), where one line of the program did (unfused and fused), where
+ * they are of one family, or where compiled code or a graph took eager operators in. And other element types. */
+#include <string.h>
+
+#include "comparing.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define NAMES_SHOWN 4
+
+/* Rounds of grouping, the surest first. */
+enum round { BY_CALLER, BY_LINE, BY_FAMILY, BY_COMPILER, ROUND_COUNT };
+
+static const char *const round_names[ROUND_COUNT] = { "caller", "line", "family", "compiled" };
+
+struct item {
+    struct ap_text name, caller, line, family;
+    double before_ns, after_ns; /* per step where that is known */
+    bool is_new, is_gone;
+    bool taken;
+};
+
+struct items {
+    struct item *items;
+    size_t count, room;
+    bool by_device;
+};
+
+static const char *size_key(const struct items *items)
+{
+    return items->by_device ? "device_self_us" : "host_self_us";
+}
+
+static double size_of(const struct items *items, const struct ap_value *row)
+{
+    int64_t ns = ap_value_integer(ap_value_member(row, size_key(items)), 0);
+    return ns > 0 ? (double)ns : 0;
+}
+
+static double delta_of(const struct item *item)
+{
+    return item->after_ns - item->before_ns;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* "model.py(12): forward" without the number, which moves with every edit above it. */
+static struct ap_text without_line_number(struct ap_text line)
+{
+    const char *bracket = line.bytes ? memchr(line.data, '(', line.bytes) : NULL;
+    return bracket ? (struct ap_text){ line.data, (size_t)(bracket - line.data) } : line;
+}
+
+static struct ap_text text_in(const struct ap_value *row, const char *key)
+{
+    return ap_value_text(ap_value_member(row, key));
+}
+
+static void take_row(struct items *items, const struct ap_value *row, double parts, bool is_after)
+{
+    struct item *item = &items->items[items->count++];
+    double ns = size_of(items, row) / parts;
+    *item = (struct item){ .name = text_in(row, "name"),
+                           .caller = text_in(row, "caller"),
+                           .line = text_in(row, "top_frame"),
+                           .family = text_in(row, "family"),
+                           .before_ns = is_after ? 0 : ns,
+                           .after_ns = is_after ? ns : 0,
+                           .is_new = is_after,
+                           .is_gone = !is_after };
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    int order = ap_text_compare(x->name, y->name);
+    return order ? order : (int)x->is_new - (int)y->is_new;
+}
+
+/* Both rows of one name become one item. */
+static void join(struct items *items)
+{
+    size_t kept = 0;
+    ap_sort(items->items, items->count, sizeof(items->items[0]), by_name);
+    for (size_t i = 0; i < items->count; i++) {
+        struct item *last = kept ? &items->items[kept - 1] : NULL;
+        const struct item *item = &items->items[i];
+        if (!last || !ap_text_equal(last->name, item->name)) {
+            items->items[kept++] = *item;
+            continue;
+        }
+        last->is_new &= item->is_new;
+        last->is_gone &= item->is_gone;
+        last->before_ns += item->before_ns;
+        last->after_ns += item->after_ns;
+    }
+    items->count = kept;
+}
+
+/* Below the end of a list that is cut a name has at most what the last one has: then it is not gone, and its change is the
+ * least that it can be. */
+static double least_listed(const struct items *items, const struct ap_value *root)
+{
+    const struct ap_value *rows = ap_value_at(root, "operators.top");
+    double least = 0;
+    bool any = false;
+    if (ap_value_integer(ap_value_at(root, "operators.names"), INT64_MAX) <= (int64_t)ap_value_count(rows))
+        return 0;
+    for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
+        least = !any || size_of(items, row) < least ? size_of(items, row) : least;
+        any = true;
+    }
+    return least;
+}
+
+static void bound_missing(const struct ap_comparing *comparing, struct items *items)
+{
+    double before_ns = least_listed(items, comparing->before) / comparing->before_parts,
+           after_ns = least_listed(items, comparing->after) / comparing->after_parts;
+    for (size_t i = 0; i < items->count; i++) {
+        struct item *item = &items->items[i];
+        if (item->is_new && before_ns > 0)
+            item->before_ns = before_ns < item->after_ns ? before_ns : item->after_ns;
+        if (item->is_gone && after_ns > 0)
+            item->after_ns = after_ns < item->before_ns ? after_ns : item->before_ns;
+    }
+}
+
+/* GPU work that no operator launched: replays of graphs above all. */
+static void take_graphs(const struct ap_comparing *comparing, struct items *items)
+{
+    static const char path[] = "operators.outside_operators_device_us";
+    double before_ns = (double)ap_value_integer(ap_value_at(comparing->before, path), 0) / comparing->before_parts,
+           after_ns = (double)ap_value_integer(ap_value_at(comparing->after, path), 0) / comparing->after_parts;
+    if (items->by_device && (before_ns > 0 || after_ns > 0))
+        items->items[items->count++] = (struct item){ .name = AP_TEXT("GPU work outside of operators (graphs)"),
+                                                      .before_ns = before_ns,
+                                                      .after_ns = after_ns,
+                                                      .is_new = before_ns <= 0,
+                                                      .is_gone = after_ns <= 0 };
+}
+
+static bool has_device_time(const struct ap_value *root)
+{
+    return ap_value_integer(ap_value_at(root, "operators.device_us"), 0) > 0;
+}
+
+static enum ap_status open_items(struct ap_comparing *comparing, struct items *items, struct ap_error *reterr)
+{
+    const struct ap_value *before = ap_value_at(comparing->before, "operators.top"),
+                          *after = ap_value_at(comparing->after, "operators.top");
+    *items = (struct items){ .room = ap_value_count(before) + ap_value_count(after) + 1,
+                             .by_device = has_device_time(comparing->before) && has_device_time(comparing->after) };
+    AP_TRY(AP_ALLOC(comparing->gate, items->items, items->room, reterr));
+    for (const struct ap_value *row = ap_value_first(before); row; row = row->next)
+        take_row(items, row, comparing->before_parts, false);
+    for (const struct ap_value *row = ap_value_first(after); row; row = row->next)
+        take_row(items, row, comparing->after_parts, true);
+    join(items);
+    bound_missing(comparing, items);
+    take_graphs(comparing, items);
+    return AP_OK;
+}
+
+/* ---- groups ---- */
+
+static bool is_compiled(struct ap_text name)
+{
+    static const char *const words[] = { "CompiledFunction", "Torch-Compiled", "CompiledFxGraph", "triton_",
+                                         "GPU work outside" };
+    for (size_t i = 0; i < AP_COUNT_OF(words); i++)
+        if (ap_text_starts_with(name, words[i]))
+            return true;
+    return false;
+}
+
+static struct ap_text key_of(const struct item *item, enum round round)
+{
+    switch (round) {
+    case BY_CALLER: return item->caller.bytes ? item->caller : item->name;
+    case BY_LINE: return without_line_number(item->line);
+    case BY_FAMILY: return ap_text_is(item->family, "other") ? AP_TEXT("") : item->family;
+    case BY_COMPILER:
+    case ROUND_COUNT: break;
+    }
+    return AP_TEXT("compiled code or graphs");
+}
+
+static int by_caller(const void *a, const void *b)
+{
+    return ap_text_compare(key_of(a, BY_CALLER), key_of(b, BY_CALLER));
+}
+
+static int by_line(const void *a, const void *b)
+{
+    return ap_text_compare(key_of(a, BY_LINE), key_of(b, BY_LINE));
+}
+
+static int by_family(const void *a, const void *b)
+{
+    return ap_text_compare(key_of(a, BY_FAMILY), key_of(b, BY_FAMILY));
+}
+
+struct group {
+    struct item *items;
+    size_t count;
+    enum round round;
+    double less_ns, more_ns, before_ns, after_ns;
+    bool has_new_or_gone, has_compiled;
+};
+
+static bool counts(const struct ap_comparing *comparing, const struct item *item)
+{
+    double delta = delta_of(item);
+    return !item->taken && (delta < 0 ? -delta : delta) >= AP_ROW_LEAST_RATIO / 2 * comparing->whole_ns;
+}
+
+static struct group sum_group(const struct ap_comparing *comparing, struct item *items, size_t count, enum round round)
+{
+    struct group group = { .items = items, .count = count, .round = round };
+    for (size_t i = 0; i < count; i++) {
+        double delta = delta_of(&items[i]);
+        if (!counts(comparing, &items[i]))
+            continue;
+        *(delta < 0 ? &group.less_ns : &group.more_ns) += delta < 0 ? -delta : delta;
+        group.before_ns += items[i].before_ns;
+        group.after_ns += items[i].after_ns;
+        group.has_new_or_gone |= items[i].is_new || items[i].is_gone;
+        group.has_compiled |= is_compiled(items[i].name);
+    }
+    return group;
+}
+
+/* Something takes less, something else takes more, and one of them was not there before or is no more. */
+static bool is_replacement(const struct ap_comparing *comparing, const struct group *group)
+{
+    double least = AP_ROW_LEAST_RATIO * comparing->whole_ns;
+    return group->has_new_or_gone && group->less_ns >= least && group->more_ns >= least && least > 0 &&
+           (group->round != BY_COMPILER || group->has_compiled);
+}
+
+static int by_delta(const void *a, const void *b)
+{
+    AP_BY_SMALLER(delta_of(a), delta_of(b));
+    return by_name(a, b);
+}
+
+/* Those that take less from the front, or more from the back of the group, which is in order of what they changed. */
+static void add_names(struct ap_comparing *comparing, struct ap_value *row, const char *key, const struct group *group,
+                      bool more)
+{
+    struct ap_value *list = ap_add_list(comparing->model, row, key);
+    for (size_t i = 0, shown = 0; i < group->count && shown < NAMES_SHOWN; i++) {
+        const struct item *item = &group->items[more ? group->count - 1 - i : i];
+        if (!counts(comparing, item) || (delta_of(item) > 0) != more)
+            continue;
+        ap_add_text(comparing->model, list, NULL, item->name);
+        shown++;
+    }
+}
+
+static enum ap_change change_of(const struct ap_comparing *comparing, const struct group *group)
+{
+    double delta = group->after_ns - group->before_ns, size = delta < 0 ? -delta : delta;
+    bool is_change = size >= comparing->noise_ratio * larger(group->before_ns, group->after_ns) &&
+                     size >= AP_ROW_LEAST_RATIO * comparing->whole_ns;
+    return is_change ? ap_change_said(comparing, ap_change_of(delta, AP_BETTER_lower)) : AP_CHANGE_none;
+}
+
+static void add_group(struct ap_comparing *comparing, struct ap_value *list, const struct group *group)
+{
+    struct ap_model *model = comparing->model;
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_text(model, row, "under", key_of(&group->items[0], group->round));
+    ap_add_string(model, row, "by", round_names[group->round]);
+    ap_sort(group->items, group->count, sizeof(group->items[0]), by_delta);
+    add_names(comparing, row, "before", group, false);
+    add_names(comparing, row, "after", group, true);
+    ap_add_time(model, row, "before_us", (int64_t)group->before_ns);
+    ap_add_time(model, row, "after_us", (int64_t)group->after_ns);
+    ap_add_time(model, row, "delta_us", (int64_t)group->after_ns - (int64_t)group->before_ns);
+    ap_add_string(model, row, "change", ap_change_name(change_of(comparing, group)));
+}
+
+static void group_by(struct ap_comparing *comparing, struct items *items, enum round round, struct ap_value *list)
+{
+    static int (*const orders[ROUND_COUNT])(const void *a, const void *b) = { by_caller, by_line, by_family, NULL };
+    if (orders[round])
+        ap_sort(items->items, items->count, sizeof(items->items[0]), orders[round]);
+    for (size_t i = 0, end; i < items->count; i = end) {
+        struct ap_text key = key_of(&items->items[i], round);
+        for (end = i + 1; end < items->count && ap_text_equal(key, key_of(&items->items[end], round));)
+            end++;
+        struct group group = sum_group(comparing, &items->items[i], end - i, round);
+        if (!key.bytes || !is_replacement(comparing, &group))
+            continue;
+        add_group(comparing, list, &group);
+        for (size_t j = i; j < end; j++)
+            items->items[j].taken |= counts(comparing, &items->items[j]);
+    }
+}
+
+/* ---- element types ---- */
+
+struct typed {
+    struct ap_text name, type;
+    double ns;
+};
+
+/* The first tensor's: "["", "c10::BFloat16", "Scalar"]" as shapes are recorded. */
+static struct ap_text first_type(struct ap_text types)
+{
+    const char *at = types.data, *end = types.data + types.bytes;
+    while (at && at < end && (at = memchr(at, '"', (size_t)(end - at))) != NULL) {
+        const char *close = memchr(at + 1, '"', (size_t)(end - at - 1));
+        if (!close)
+            break;
+        struct ap_text type = { at + 1, (size_t)(close - at - 1) };
+        if (type.bytes && !ap_text_starts_with(type, "Scalar") && !ap_text_starts_with(type, "Generic") &&
+            !ap_text_starts_with(type, "Tensor"))
+            return type;
+        at = close + 1;
+    }
+    return AP_TEXT("");
+}
+
+static int by_name_and_type(const void *a, const void *b)
+{
+    const struct typed *x = a, *y = b;
+    int order = ap_text_compare(x->name, y->name);
+    return order ? order : ap_text_compare(x->type, y->type);
+}
+
+/* Of each name the type that most of its time is spent on; the count of names. */
+static size_t keep_largest(struct typed *typed, size_t count)
+{
+    size_t kept = 0;
+    ap_sort(typed, count, sizeof(typed[0]), by_name_and_type);
+    for (size_t i = 0, end; i < count; i = end) {
+        struct typed sum = typed[i];
+        for (end = i + 1; end < count && by_name_and_type(&typed[end], &typed[i]) == 0; end++)
+            sum.ns += typed[end].ns;
+        if (kept && ap_text_equal(typed[kept - 1].name, sum.name))
+            typed[kept - 1] = sum.ns > typed[kept - 1].ns ? sum : typed[kept - 1];
+        else
+            typed[kept++] = sum;
+    }
+    return kept;
+}
+
+static enum ap_status open_types(struct ap_comparing *comparing, const struct items *items, const struct ap_value *root,
+                                 double parts, struct typed **ret_typed, size_t *ret_room, size_t *ret_count,
+                                 struct ap_error *reterr)
+{
+    const struct ap_value *rows = ap_value_at(root, "operators.by_shape");
+    size_t count = 0;
+    *ret_room = ap_value_count(rows);
+    AP_TRY(AP_ALLOC(comparing->gate, *ret_typed, *ret_room, reterr));
+    for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
+        struct typed typed = { text_in(row, "name"), first_type(text_in(row, "types")), size_of(items, row) / parts };
+        if (typed.type.bytes)
+            (*ret_typed)[count++] = typed;
+    }
+    *ret_count = keep_largest(*ret_typed, count);
+    return AP_OK;
+}
+
+static void add_type_change(struct ap_comparing *comparing, struct ap_value *list, const struct typed *before,
+                            const struct typed *after)
+{
+    struct ap_model *model = comparing->model;
+    if (larger(before->ns, after->ns) < AP_ROW_LEAST_RATIO * comparing->whole_ns || ap_text_equal(before->type, after->type))
+        return;
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_text(model, row, "name", after->name);
+    ap_add_text(model, row, "before", before->type);
+    ap_add_text(model, row, "after", after->type);
+    ap_add_time(model, row, "before_us", (int64_t)before->ns);
+    ap_add_time(model, row, "after_us", (int64_t)after->ns);
+}
+
+static enum ap_status add_types(struct ap_comparing *comparing, const struct items *items, struct ap_error *reterr)
+{
+    struct typed *before = NULL, *after = NULL;
+    size_t before_room = 0, after_room = 0, before_count, after_count;
+    struct ap_value *list = ap_add_list(comparing->model, comparing->comparison, "types");
+    enum ap_status status = open_types(comparing, items, comparing->before, comparing->before_parts, &before, &before_room,
+                                       &before_count, reterr);
+    AP_AND_THEN(status, open_types(comparing, items, comparing->after, comparing->after_parts, &after, &after_room,
+                                   &after_count, reterr));
+    for (size_t i = 0, j = 0; status == AP_OK && i < before_count && j < after_count;) {
+        int order = ap_text_compare(before[i].name, after[j].name);
+        if (order == 0)
+            add_type_change(comparing, list, &before[i], &after[j]);
+        i += order <= 0;
+        j += order >= 0;
+    }
+    AP_FREE(comparing->gate, before, before_room);
+    AP_FREE(comparing->gate, after, after_room);
+    return status;
+}
+
+/* Copies from one layout of a tensor to another, which a library makes of its own accord. */
+static void add_layout(struct ap_comparing *comparing)
+{
+    static const char path[] = "gpu.family_share.convolution_layout_us";
+    struct ap_model *model = comparing->model;
+    double before_ns = (double)ap_value_integer(ap_value_at(comparing->before, path), 0) / comparing->before_parts,
+           after_ns = (double)ap_value_integer(ap_value_at(comparing->after, path), 0) / comparing->after_parts;
+    double size_ns = before_ns > after_ns ? before_ns - after_ns : after_ns - before_ns;
+    if (size_ns < AP_ROW_LEAST_RATIO * comparing->whole_ns ||
+        size_ns < comparing->noise_ratio * larger(before_ns, after_ns)) {
+        ap_add_null(model, comparing->comparison, "layout");
+        return;
+    }
+    struct ap_value *layout = ap_add_object(model, comparing->comparison, "layout");
+    ap_add_time(model, layout, "before_us", (int64_t)before_ns);
+    ap_add_time(model, layout, "after_us", (int64_t)after_ns);
+}
+
+enum ap_status ap_compare_pairs(struct ap_comparing *comparing, struct ap_error *reterr)
+{
+    struct items items;
+    AP_TRY(open_items(comparing, &items, reterr));
+    struct ap_value *list = ap_add_list(comparing->model, comparing->comparison, "replaced");
+    for (enum round round = 0; round < ROUND_COUNT; round++)
+        group_by(comparing, &items, round, list);
+    enum ap_status status = add_types(comparing, &items, reterr);
+    add_layout(comparing);
+    AP_FREE(comparing->gate, items.items, items.room);
+    return status;
+}

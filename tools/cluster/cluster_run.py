@@ -68,12 +68,12 @@ class MadeRun:
         fabric, watch = self.simulated(self.plan)
         _, twin = self.simulated(self.plan_of("healthy"))
         absent = set(self.request.absent)
-        work = [(self, folder, rank, times_of_rank(fabric, rank)) for rank in range(self.layout.world) if rank not in absent]
+        work = ((rank, times_of_rank(fabric, rank)) for rank in range(self.layout.world) if rank not in absent)
         if self.request.jobs > 1:
-            with Pool(self.request.jobs) as pool:
-                sizes = pool.starmap(write_rank, work, chunksize=4)
+            with Pool(self.request.jobs, Writer.begin, (self, folder)) as pool:
+                sizes = list(pool.imap_unordered(Writer.write, work, chunksize=4))
         else:
-            sizes = [write_rank(*one) for one in work]
+            sizes = [write_rank(self, folder, *one) for one in work]
         truth = self.truth(fabric, watch, twin)
         with open(os.path.join(folder, "truth.json"), "w", encoding="ascii") as stream:
             json.dump(truth, stream, indent=1)
@@ -150,6 +150,18 @@ class StepWatch:
         """Mean time of a step, over the ranks."""
         spans = [ends[steps[-1]] - ends[steps[0] - 1] for ends in self.ends.values()]
         return sum(spans) / len(spans) / len(steps) / 1000.0
+
+
+class Writer:
+    """A process that writes ranks: the run is handed over once and not with each rank."""
+
+    @classmethod
+    def begin(cls, made, folder):
+        cls.made, cls.folder = made, folder
+
+    @classmethod
+    def write(cls, one):
+        return write_rank(cls.made, cls.folder, *one)
 
 
 def write_rank(made, folder, rank, times):

@@ -149,7 +149,53 @@ def check_odd(tap, runs):
         tap.ok((got, window) == (wanted, window_us), f"a trace with {what}", f"{got}, window of {window} us")
 
 
-CHECKS = [check_tables, check_messages, check_odd]
+# ---- JSON as exporters write it when they do not escape
+
+def document(spoil, at=20):
+    """Fifty events, one of them spoiled as text; and where that one begins."""
+    events = [json.dumps(op(1000 * i, 900, args={"k": "text", "n": i})) for i in range(50)]
+    events[at] = spoil(events[at])
+    whole = '{"traceEvents": [\n' + ",\n".join(events) + "\n]}\n"
+    return whole.encode(), whole.index(events[at])
+
+
+REPAIRED = [
+    ("bare N/A", lambda event: event.replace('"text"', "N/A"), {"bare-not-available": 1}, "aten::mm"),
+    ("an unescaped Windows path in args", lambda event: event.replace("text", r"C:\Users\me\train.py"),
+     {"unescaped-backslash": 2}, "aten::mm"),
+    ("one in a name", lambda event: event.replace("aten::mm", r"D:\user\train\new.py(3): f"), {"unescaped-backslash": 1},
+     r"D:\user\train\new.py(3): f"),
+    ("an escaped one", lambda event: event.replace("aten::mm", r"D:\\user\\train.py"), {}, r"D:\user\train.py"),
+]
+REFUSED = [
+    ("a text in args that is not closed", lambda event: event.replace('"text"', '"text'), '"text', 20, "never closed"),
+    ("one at the end of its event", lambda event: event.replace('"n": 20}}', '"n": "20}}'), '"20}}', 20, "never closed"),
+    ("one in the last event", lambda event: event.replace('"n": 49}}', '"n": "49}}'), '"49}}', 49, "never closed"),
+    ("a backslash without a drive", lambda event: event.replace("text", r"\Users"), None, 20, "after a backslash"),
+    ("a backslash behind a colon that is no drive's", lambda event: event.replace("text", r"a: \Users"), None, 20,
+     "after a backslash"),
+    ("N/B", lambda event: event.replace('"text"', "N/B"), None, 20, "expected a value"),
+]
+
+
+def check_repairs(tap, runs):
+    for what, spoil, wanted, name in REPAIRED:
+        content, _ = document(spoil)
+        done = runs.run("--cpu-trace", runs.write("t.json", content), "--top-n", "0", "--format", "json")
+        names = [row["name"] for row in json.loads(done.stdout)["cpu"]["top_ops"]] if done.stdout else []
+        tap.ok(warnings_of(done) == wanted and name in names, f"{what} is repaired", f"{warnings_of(done)} {names}")
+    for what, spoil, begins, at, says in REFUSED:
+        content, start = document(spoil, at)
+        done = runs.run("--cpu-trace", runs.write("t.json", content))
+        place = f"at byte {content.index(begins.encode(), start)}" if begins else ""
+        tap.ok(done.returncode == 3 and says in done.stderr.decode() and place in done.stderr.decode(),
+               f"{what} is refused, with its place", f"{done.stderr} {place}")
+    cut = document(str)[0][:-30]
+    tap.same(warnings_of(runs.run("--cpu-trace", runs.write("t.json", cut), "--format", "json")), {"input-cut": 1},
+             "a cut within a text is still one")
+
+
+CHECKS = [check_tables, check_messages, check_odd, check_repairs]
 
 
 def main():

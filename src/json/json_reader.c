@@ -93,25 +93,107 @@ static void describe_byte(const struct ap_json_reader *reader, const uint8_t *at
         (void)snprintf(to, to_bytes, "byte 0x%02x", *at);
 }
 
-enum ap_status ap_json_fail_scan(struct ap_json_reader *reader, enum ap_scan_result result, struct ap_error *reterr)
+struct last_text {
+    const uint8_t *start, *end; /* its quotation marks; NULL = there is no text, or none that is closed */
+    uint32_t open;              /* containers that are open around it */
+};
+
+/* The last text that begins between @from and @to; @from stands outside of texts. */
+static struct last_text last_text(const uint8_t *from, const uint8_t *to)
 {
-    const uint8_t *at = reader->scan.at;
-    const char *expected = reader->scan.expected;
-    struct ap_error error;
-    enum ap_status status;
-    if (result == AP_SCAN_BAD) {
-        char found[32];
-        describe_byte(reader, at, found, sizeof(found));
-        status = ap_fail_at(&error, AP_ERROR_INPUT, ap_json_offset_of(reader, at), "not valid JSON: expected %s, found %s",
-                            expected, found);
-        error.advice = AP_ADVICE_SALVAGE;
-    } else {
-        status = ap_fail_at(&error, AP_ERROR_CUT, ap_json_offset_of(reader, reader->scan.end),
-                            "the input ends where %s was expected: it is cut or incomplete", expected);
+    struct last_text last = { .open = 0 };
+    for (const uint8_t *at = from; at < to; at++) {
+        last.open += *at == '{' || *at == '[';
+        last.open -= last.open && (*at == '}' || *at == ']');
+        if (*at != '"')
+            continue;
+        last.start = at++;
+        while (at < to && *at != '"')
+            at += *at == '\\' ? 2 : 1;
+        last.end = at < to ? at : NULL;
     }
+    return last;
+}
+
+static const uint8_t *without_space_before(const uint8_t *from, const uint8_t *at)
+{
+    while (at > from && (at[-1] == ' ' || at[-1] == '\n' || at[-1] == '\r' || at[-1] == '\t'))
+        at--;
+    return at;
+}
+
+/* Was a quotation mark forgotten, so that a text went on up to the one that opens the next? Then it ends as what stands
+ * before a text does, and a word follows it at once. */
+static const uint8_t *unclosed_before(const uint8_t *from, const uint8_t *bad)
+{
+    const struct last_text text = last_text(from, bad);
+    if (!text.end || text.end + 1 != bad)
+        return NULL;
+    const uint8_t *last = without_space_before(text.start + 1, text.end);
+    bool word = (*bad | 0x20) >= 'a' && (*bad | 0x20) <= 'z';
+    return word && last > text.start + 1 && memchr(",{[:", last[-1], 4) ? text.start : NULL;
+}
+
+/* The input ended within a text: not by a cut where it ends as the whole document would, all that is open closed. */
+static const uint8_t *unclosed_at_end(const struct ap_json_reader *reader)
+{
+    const struct last_text text = last_text(reader->at, reader->scan.end);
+    if (!text.start || text.end || reader->end_status != AP_OK || !reader->depth)
+        return NULL;
+    const uint8_t *at = reader->scan.end;
+    for (uint32_t level = 0; level < reader->depth + text.open; level++) {
+        bool known = level < reader->depth, object = known && reader->is_object[level / 8] >> (level % 8) & 1;
+        at = without_space_before(text.start, at);
+        uint8_t closing = at > text.start ? *--at : 0;
+        if (known ? closing != (object ? '}' : ']') : closing != '}' && closing != ']')
+            return NULL;
+    }
+    return text.start;
+}
+
+static enum ap_status fail_unclosed(struct ap_json_reader *reader, const uint8_t *start, struct ap_error *reterr)
+{
+    struct ap_error error;
+    ap_fail_at(
+        &error, AP_ERROR_INPUT, ap_json_offset_of(reader, start),
+        "not valid JSON: the text that begins here is never closed, a quotation mark is missing, though the file goes "
+        "on to its end");
+    error.advice = AP_ADVICE_SALVAGE;
     if (reterr)
         *reterr = error;
-    return ap_json_keep_failure(reader, status, &error);
+    return ap_json_keep_failure(reader, AP_ERROR_INPUT, &error);
+}
+
+static enum ap_status fail_bad(struct ap_json_reader *reader, struct ap_error *reterr)
+{
+    const uint8_t *at = reader->scan.at, *unclosed = unclosed_before(reader->at, at);
+    struct ap_error error;
+    char found[32], why[80] = "";
+    describe_byte(reader, at, found, sizeof(found));
+    if (unclosed)
+        (void)snprintf(why, sizeof(why), ": the text that begins at byte %llu is never closed",
+                       (unsigned long long)ap_json_offset_of(reader, unclosed));
+    ap_fail_at(&error, AP_ERROR_INPUT, ap_json_offset_of(reader, at), "not valid JSON: expected %s, found %s%s",
+               reader->scan.expected, found, why);
+    error.advice = AP_ADVICE_SALVAGE;
+    if (reterr)
+        *reterr = error;
+    return ap_json_keep_failure(reader, AP_ERROR_INPUT, &error);
+}
+
+enum ap_status ap_json_fail_scan(struct ap_json_reader *reader, enum ap_scan_result result, struct ap_error *reterr)
+{
+    const uint8_t *unclosed = result == AP_SCAN_BAD ? NULL : unclosed_at_end(reader);
+    struct ap_error error;
+    if (result == AP_SCAN_BAD)
+        return fail_bad(reader, reterr);
+    if (unclosed)
+        return fail_unclosed(reader, unclosed, reterr);
+    ap_fail_at(&error, AP_ERROR_CUT, ap_json_offset_of(reader, reader->scan.end),
+               "the input ends where %s was expected: it is cut or incomplete", reader->scan.expected);
+    if (reterr)
+        *reterr = error;
+    return ap_json_keep_failure(reader, AP_ERROR_CUT, &error);
 }
 
 enum ap_status ap_json_fail_depth(struct ap_json_reader *reader, const uint8_t *at, uint32_t limit, struct ap_error *reterr)
@@ -283,9 +365,10 @@ enum ap_status ap_json_space(struct ap_json_reader *reader, struct ap_error *ret
 void ap_json_commit_odds(struct ap_json_reader *reader)
 {
     static const enum ap_counter counters[AP_ODD_COUNT_] = {
-        [AP_ODD_NONFINITE] = AP_COUNTER_nonfinite,     [AP_ODD_BAD_UTF8] = AP_COUNTER_bad_utf8,
-        [AP_ODD_RAW_CONTROL] = AP_COUNTER_raw_control, [AP_ODD_DUPLICATE] = AP_COUNTER_duplicate_key,
-        [AP_ODD_QUOTE] = AP_COUNTER_unescaped_quote,
+        [AP_ODD_NONFINITE] = AP_COUNTER_nonfinite,      [AP_ODD_BAD_UTF8] = AP_COUNTER_bad_utf8,
+        [AP_ODD_RAW_CONTROL] = AP_COUNTER_raw_control,  [AP_ODD_DUPLICATE] = AP_COUNTER_duplicate_key,
+        [AP_ODD_QUOTE] = AP_COUNTER_unescaped_quote,    [AP_ODD_NOT_AVAILABLE] = AP_COUNTER_bare_na,
+        [AP_ODD_BACKSLASH] = AP_COUNTER_bare_backslash,
     };
     struct ap_scan_odds *odds = &reader->scan.odds;
     if (AP_LIKELY(!odds->any))
@@ -494,6 +577,18 @@ enum ap_status ap_json_next_element(struct ap_json_reader *reader, struct ap_jso
 
 /* ------------------------------------------------------------------------------------------------------ skipping */
 
+/* More text, where a pause within a string keeps what a backslash may look back at. */
+static enum ap_status more_within(struct ap_json_reader *reader, uint8_t label, struct ap_error *reterr)
+{
+    bool in_string = label == AP_SKIP_IN_STRING || label == AP_SKIP_IN_KEY;
+    size_t before = in_string ? (size_t)(reader->at - reader->window) : 0;
+    before = before > AP_SCAN_LOOK_BACK_BYTES ? AP_SCAN_LOOK_BACK_BYTES : before;
+    const uint8_t *keep = reader->at - before;
+    AP_TRY(ap_json_more(reader, &keep, reterr));
+    reader->at = keep + before;
+    return AP_OK;
+}
+
 enum ap_status ap_json_skip_stream(struct ap_json_reader *reader, enum ap_skip_label label, struct ap_error *reterr)
 {
     /* The levels of the reader itself lie below: skipping uses the bits above them. */
@@ -518,7 +613,7 @@ enum ap_status ap_json_skip_stream(struct ap_json_reader *reader, enum ap_skip_l
             return ap_json_fail_depth(reader, reader->scan.at, reader->limits.skipped_depth, reterr);
         if (result == AP_SCAN_BAD || reader->scan.at_eof)
             return ap_json_fail_scan(reader, result, reterr);
-        AP_TRY(ap_json_more(reader, &reader->at, reterr));
+        AP_TRY(more_within(reader, skip.label, reterr));
     }
 }
 

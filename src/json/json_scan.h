@@ -14,7 +14,20 @@ struct ap_record_reader;
 
 enum ap_scan_result { AP_SCAN_OK, AP_SCAN_MORE, AP_SCAN_BAD };
 
-enum ap_scan_odd { AP_ODD_NONFINITE, AP_ODD_BAD_UTF8, AP_ODD_RAW_CONTROL, AP_ODD_DUPLICATE, AP_ODD_QUOTE, AP_ODD_COUNT_ };
+enum ap_scan_odd {
+    AP_ODD_NONFINITE,
+    AP_ODD_BAD_UTF8,
+    AP_ODD_RAW_CONTROL,
+    AP_ODD_DUPLICATE,
+    AP_ODD_QUOTE,
+    AP_ODD_NOT_AVAILABLE,
+    AP_ODD_BACKSLASH,
+    AP_ODD_COUNT_
+};
+
+/** As far as a backslash looks back for the drive of a Windows path, within its string. Who goes on in the middle of a
+ *  string keeps so much of it in front. */
+#define AP_SCAN_LOOK_BACK_BYTES 260
 
 /** Oddities of a token that is not known to be complete yet: they go to the notes once it is. */
 struct ap_scan_odds {

@@ -37,12 +37,32 @@ static bool is_low_surrogate(int32_t unit)
     return unit >= 0xdc00 && unit < 0xe000;
 }
 
+/* Does "C:\" stand before, in the same string and with no other colon between? Only then is a backslash that escapes
+ * nothing taken for one: all else stays refused. */
+static bool is_in_windows_path(const uint8_t *backslash)
+{
+    const uint8_t *at = backslash;
+    for (; at[-1] != '"' && backslash - at < AP_SCAN_LOOK_BACK_BYTES - 2; at--)
+        if (at[-1] == ':')
+            return (at[-2] | 0x20) >= 'a' && (at[-2] | 0x20) <= 'z' && at[0] == '\\';
+    return false;
+}
+
+static enum ap_scan_result take_bare_backslash(struct ap_scan *scan, const uint8_t **p)
+{
+    ap_scan_odd(scan, AP_ODD_BACKSLASH, *p);
+    ++*p;
+    return AP_SCAN_OK;
+}
+
 static enum ap_scan_result scan_unicode_escape(struct ap_scan *scan, const uint8_t **p)
 {
     const uint8_t *at = *p;
     for (int i = 2; i < 6; i++)
         if (hex_digit(at[i]) < 0)
-            return ap_scan_bad(scan, at + i, "four hexadecimal digits after \\u");
+            return at + i < scan->end && is_in_windows_path(at)
+                       ? take_bare_backslash(scan, p)
+                       : ap_scan_bad(scan, at + i, "four hexadecimal digits after \\u");
     int32_t unit = hex4(at + 2);
     if (is_high_surrogate(unit)) {
         /* The second half may still be on its way. */
@@ -72,7 +92,10 @@ static enum ap_scan_result scan_escape(struct ap_scan *scan, const uint8_t **p)
     case 'r':
     case 't': *p = at + 2; return AP_SCAN_OK;
     case 'u': return scan_unicode_escape(scan, p);
-    default: return ap_scan_bad(scan, at + 1, "one of \"\\/bfnrtu after a backslash");
+    default:
+        return at + 1 < scan->end && is_in_windows_path(at)
+                   ? take_bare_backslash(scan, p)
+                   : ap_scan_bad(scan, at + 1, "one of \"\\/bfnrtu after a backslash");
     }
 }
 
@@ -162,13 +185,18 @@ static enum ap_scan_result expect_word(struct ap_scan *scan, const uint8_t **p, 
 }
 
 /* Counted only once it is complete: after MORE the same word comes again. */
-static enum ap_scan_result expect_nonfinite(struct ap_scan *scan, const uint8_t **p, const char *word)
+static enum ap_scan_result expect_odd(struct ap_scan *scan, const uint8_t **p, const char *word, enum ap_scan_odd odd)
 {
     const uint8_t *start = *p;
     enum ap_scan_result result = expect_word(scan, p, word);
     if (result == AP_SCAN_OK)
-        ap_scan_odd(scan, AP_ODD_NONFINITE, start);
+        ap_scan_odd(scan, odd, start);
     return result;
+}
+
+static enum ap_scan_result expect_nonfinite(struct ap_scan *scan, const uint8_t **p, const char *word)
+{
+    return expect_odd(scan, p, word, AP_ODD_NONFINITE);
 }
 
 enum ap_scan_result ap_scan_literal(struct ap_scan *scan, const uint8_t **p, enum ap_json_kind *ret_kind)
@@ -184,7 +212,7 @@ enum ap_scan_result ap_scan_literal(struct ap_scan *scan, const uint8_t **p, enu
             return expect_word(scan, p, "null");
         }
         return expect_nonfinite(scan, p, "nan");
-    case 'N': return expect_nonfinite(scan, p, "NaN");
+    case 'N': return at[1] == '/' ? expect_odd(scan, p, "N/A", AP_ODD_NOT_AVAILABLE) : expect_nonfinite(scan, p, "NaN");
     case 'I': return expect_nonfinite(scan, p, "Infinity");
     case 'i': return expect_nonfinite(scan, p, "inf");
     case '-': /* as C's printf writes them, and Python's json */
@@ -235,13 +263,36 @@ static size_t decode_escape(const uint8_t *p, const uint8_t *end, uint32_t *ret_
     return 6;
 }
 
+/* A backslash that stands for itself: once one does, those before letters do too, though "\\t" could be a tab. */
+static bool holds_bare_backslash(const uint8_t *p, const uint8_t *end)
+{
+    while (end - p >= 2) {
+        if (*p != '\\') {
+            p++;
+        } else if (!strchr("\"\\/bfnrtu", p[1]) || !p[1]) {
+            return true;
+        } else if (p[1] == 'u' && end - p >= 6 && hex4(p + 2) < 0) {
+            return true;
+        } else {
+            p += 2;
+        }
+    }
+    return false;
+}
+
 size_t ap_json_decode(const char *text, size_t bytes, char *to)
 {
     const uint8_t *p = (const uint8_t *)text, *end = p + bytes;
+    bool bare = holds_bare_backslash(p, end);
     size_t written = 0;
     while (p < end) {
         uint32_t code = *p;
         int taken = 1, broken_bytes;
+        if (code == '\\' && bare && p[1] != '\\' && p[1] != '"') {
+            to[written++] = '\\';
+            p++;
+            continue;
+        }
         if (code == '\\' && end - p >= 2 && (p[1] != 'u' || end - p >= 6)) {
             p += decode_escape(p, end, &code);
             written += put_utf8(to + written, code);

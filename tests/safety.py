@@ -6,6 +6,8 @@ Prints TAP."""
 import argparse
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -195,7 +197,80 @@ def check_repairs(tap, runs):
              "a cut within a text is still one")
 
 
-CHECKS = [check_tables, check_messages, check_odd, check_repairs]
+# ---- outputs
+
+def left(runs):
+    return sorted(str(path.relative_to(runs.folder)) for path in runs.folder.rglob("*"))
+
+
+def check_places(tap, runs):
+    name = runs.write("t.json", {"traceEvents": OPS})
+    (runs.folder / "in").mkdir()
+    for first, second in (("n", "./n"), ("n", "in/../n"), ("n", runs.folder / "n"), ("in/../in/n", "in/./n")):
+        before = left(runs)
+        done = runs.run("--cpu-trace", name, "--md-out", first, "--json-out", second)
+        tap.ok(done.returncode == 2 and left(runs) == before, f"{first} and a second spelling of it are one file",
+               f"{done} {left(runs)}")
+    done = runs.run("--cpu-trace", name, "--md-out", "/dev/null", "--json-out", "/dev/null")
+    tap.same(done.returncode, 0, "what keeps nothing may be given twice")
+    runs.run("--cpu-trace", name, "--md-out", "/dev/null", "--pictures-out", "all")
+    picture = left(runs)[0:][next(i for i, path in enumerate(left(runs)) if path.endswith(".svg"))].partition("/")[2]
+    kept = (runs.folder / name).read_bytes()
+    for what, options in (("an input", ["--cpu-trace", f"p/{picture}"]),
+                          ("another output", ["--cpu-trace", name, "--json-out", f"p/{picture}"])):
+        (runs.folder / "p").mkdir(exist_ok=True)
+        (runs.folder / "p" / picture).write_bytes(kept)
+        done = runs.run(*options, "--md-out", "/dev/null", "--pictures-out", "p")
+        tap.ok(done.returncode == 2 and (runs.folder / "p" / picture).read_bytes() == kept and len(
+            [path for path in left(runs) if path.startswith("p/")]) == 1, f"a picture overwrites no {what[3:]}",
+            f"{done.stderr} {left(runs)}")
+
+
+def check_signals(tap, runs):
+    many = [op(1000 * i, 900, args={"Input Dims": [[i]]}) for i in range(60000)]
+    name = runs.write("many.json", {"traceEvents": many})
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        os.mkfifo(runs.folder / "pipe")
+        before = left(runs)
+        # the Markdown goes to a pipe that nobody reads from until the signal has come: the JSON is complete by then
+        running = subprocess.Popen([runs.program, "--quiet", "--cpu-trace", name, "--json-out", "out.json", "--html-out",
+                                    "out.html", "--trace-out", "pipe", "--md-out", "/dev/null"], cwd=runs.folder,
+                                   stderr=subprocess.DEVNULL)
+        reader = os.open(runs.folder / "pipe", os.O_RDONLY)
+        os.read(reader, 1)
+        begun = set(left(runs)) - set(before)
+        running.send_signal(number)
+        code = running.wait(timeout=30)
+        os.close(reader)
+        tap.ok(code == -number and begun and left(runs) == before, f"{number.name} leaves nothing behind",
+               f"exit code {code}, begun {begun}, left {left(runs)}")
+        (runs.folder / "pipe").unlink()
+    before = left(runs)
+    done = runs.run("--cpu-trace", name, "--json-out", "out.json", "--html-out", "out.html", "--md-out", "out.md",
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+    tap.ok(done.returncode == 4 and left(runs) == before, "a file that may not grow is a failed output",
+           f"{done} {left(runs)}")
+    done = runs.run("--cpu-trace", name, "--md-out", "/dev/null", "--pictures-out", "new",
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+    tap.ok(done.returncode == 4 and left(runs) == before, "pictures that find no room leave no folder",
+           f"{done} {left(runs)}")
+
+
+def check_small_things(tap, runs):
+    for option in ("--help", "--version", "--capture-snippet", "--list-rules", "--list-metrics", "--completion=bash"):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([runs.program, option], stdout=full, stderr=subprocess.PIPE, check=False)
+        tap.ok(done.returncode == 4 and done.stderr, f"{option} to a full disk fails", done)
+    trace = runs.write("t.json", {"traceEvents": [row for i in range(300) for row in (
+        op(1000 * i, 900), {**op(1000 * i + 5, 300), "cat": "kernel", "tid": 7, "args": {"device": 0, "stream": 7}})]})
+    snapshot = runs.write("s.json", snapshot_of_names(BAD_NAMES))
+    for kib in (64, 128, 1024):
+        done = runs.run("--cpu-trace", trace, "--memory-json", snapshot, "--html-out", "out.html", "--json-out", "out.json",
+                        preexec_fn=lambda kib=kib: resource.setrlimit(resource.RLIMIT_STACK, (kib << 10, kib << 10)))
+        tap.same(done.returncode, 0, f"a stack of {kib} KiB suffices")
+
+
+CHECKS = [check_tables, check_messages, check_odd, check_repairs, check_places, check_signals, check_small_things]
 
 
 def main():

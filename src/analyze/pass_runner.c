@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pass_runner.h"
 
-#include <pthread.h>
+#include "thread.h"
 
 #include "poison.h"
 
@@ -102,7 +102,7 @@ static void *work(void *self)
 static void work_on_threads(struct run *run, bool two_threads)
 {
     pthread_t helper;
-    bool helped = two_threads && pthread_create(&helper, NULL, work, run) == 0;
+    bool helped = two_threads && ap_thread_start(&helper, work, run);
     (void)work(run);
     if (helped)
         (void)pthread_join(helper, NULL);

@@ -7,16 +7,13 @@
 
 #include "poison.h"
 
-/* A helper needs a few pages; the default of 8 MiB would count against address space limits. */
-#define STACK_BYTES ((size_t)512 << 10)
-
 /* Signals are for the thread that the program knows of. */
 bool ap_thread_start(pthread_t *ret_thread, void *(*run)(void *self), void *self)
 {
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) != 0)
         return false;
-    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    (void)pthread_attr_setstacksize(&attributes, AP_THREAD_STACK_BYTES);
     sigset_t all, before;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT
  * main.c - the program: the only place that prints and exits. */
 #define _XOPEN_SOURCE 700
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
 #include "answers.h"
+#include "cleanup.h"
 #include "code_point.h"
 #include "deflate.h"
 #include "options.h"
 #include "output.h"
 #include "picture_files.h"
+#include "places.h"
 #include "progress.h"
 #include "serve.h"
+#include "thread.h"
 
 enum exit_code { EXIT_WRITTEN, EXIT_FOUND, EXIT_USAGE, EXIT_INPUT, EXIT_OUTPUT, EXIT_LIMIT };
 
@@ -173,25 +175,6 @@ static enum exit_code take_files(struct ap_cli_options *options)
     return code;
 }
 
-static bool same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
-           S_ISREG(x.st_mode);
-}
-
-/* What takes everything and keeps nothing, as /dev/null: two outputs may go there. */
-static bool is_device(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISCHR(status.st_mode);
-}
-
-static bool same_path(const char *a, const char *b)
-{
-    return a && b && ((strcmp(a, b) == 0 && !is_device(a)) || same_file(a, b));
-}
-
 static bool is_stdin_or_stdout(const char *path)
 {
     return path && strcmp(path, "-") == 0;
@@ -199,36 +182,9 @@ static bool is_stdin_or_stdout(const char *path)
 
 static enum exit_code check_outputs(const struct ap_cli_options *options)
 {
-    enum { count = 7 };
-    static const char *const names[count] = { "--md-out",    "--json-out", "--trace-out", "--folded-out",
-                                              "--junit-out", "--html-out", "--slice-out" };
-    const char *inputs[] = { options->request.cpu_trace_path, options->request.memory_json_path,
-                             options->request.rubric_path, options->request.baseline_path };
-    const char *outputs[count] = { options->md_out,    options->json_out, options->trace_out, options->folded_out,
-                                   options->junit_out, options->html_out, options->slice_out };
-    char text[80];
-    for (size_t j = 0; j < count; j++) {
-        for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
-            if (same_file(inputs[i], outputs[j]))
-                return usage("an output would overwrite an input");
-        for (size_t i = 0; i < options->request.more_baseline_count; i++)
-            if (same_file(options->baselines[i], outputs[j]))
-                return usage("an output would overwrite an input");
-        for (size_t i = 0; i < options->request.more_run_count; i++)
-            if (same_file(options->runs[i], outputs[j]))
-                return usage("an output would overwrite an input");
-        for (size_t i = 0; i < options->request.series_count; i++)
-            if (same_file(options->series[i].path, outputs[j]))
-                return usage("an output would overwrite an input");
-        for (size_t i = 0; i < options->request.run_path_count; i++)
-            if (same_file(options->request.run_paths[i], outputs[j]))
-                return usage("an output would overwrite an input");
-        for (size_t i = 0; i < j; i++)
-            if (same_path(outputs[i], outputs[j])) {
-                (void)snprintf(text, sizeof(text), "%s and %s are the same file", names[i], names[j]);
-                return usage(text);
-            }
-    }
+    char mistake[80];
+    if (!ap_cli_check_places(options, mistake, sizeof(mistake)))
+        return usage(mistake);
     if (ap_cli_uses_stdout(options) && (is_stdin_or_stdout(options->md_out) || is_stdin_or_stdout(options->json_out) ||
                                         is_stdin_or_stdout(options->trace_out) || is_stdin_or_stdout(options->folded_out) ||
                                         is_stdin_or_stdout(options->junit_out) || is_stdin_or_stdout(options->html_out) ||
@@ -344,7 +300,7 @@ static enum exit_code write_reports(const struct ap_cli_options *options, struct
     enum { count = 8 };
     struct ap_error error = { .status = AP_OK };
     struct run run = { options, report };
-    struct ap_cli_pictures pictures = { .folder = options->pictures_out };
+    struct ap_cli_pictures pictures = { .folder = options->pictures_out, .options = options };
     struct writing writings[count] = { { .path = options->json_out, .write = write_json },
                                        { .path = options->html_out, .write = write_html },
                                        { .path = options->trace_out, .write = write_trace },
@@ -434,23 +390,33 @@ static enum exit_code refuse_pickle(const struct ap_cli_options *options)
     return EXIT_INPUT;
 }
 
+/* What did not fit into the buffer went out before, and may have failed then. */
+static enum exit_code finish_stdout(void)
+{
+    struct ap_error error = { .status = AP_ERROR_OUTPUT };
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EXIT_WRITTEN;
+    (void)snprintf(error.message, sizeof(error.message), "standard output cannot be written");
+    return complain(AP_ERROR_OUTPUT, NULL, &error);
+}
+
 static enum exit_code print_version(void)
 {
     (void)printf("analyze_profile %s\ngzip: %s\n", ap_version(), ap_inflater_name());
-    return fflush(stdout) == 0 ? EXIT_WRITTEN : EXIT_OUTPUT;
+    return finish_stdout();
 }
 
 static enum exit_code print_completion(const char *shell)
 {
     if (!ap_cli_print_completion(stdout, shell))
         return usage("--completion takes bash, zsh or fish");
-    return fflush(stdout) == 0 ? EXIT_WRITTEN : EXIT_OUTPUT;
+    return finish_stdout();
 }
 
 static enum exit_code print_capture(void)
 {
     (void)fputs(ap_capture_snippet(), stdout);
-    return fflush(stdout) == 0 ? EXIT_WRITTEN : EXIT_OUTPUT;
+    return finish_stdout();
 }
 
 static enum exit_code serve(int argc, char **argv, struct ap_cli_options *options)
@@ -485,7 +451,7 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
         return usage(mistake);
     if (options->help) {
         ap_cli_print_help(stdout);
-        return fflush(stdout) == 0 ? EXIT_WRITTEN : EXIT_OUTPUT;
+        return finish_stdout();
     }
     if (options->version)
         return print_version();
@@ -525,10 +491,38 @@ static void return_large_blocks(void)
 #endif
 }
 
+struct call {
+    int argc;
+    char **argv;
+    struct ap_cli_options *options;
+    enum exit_code code;
+};
+
+static void *run_call(void *self)
+{
+    struct call *call = self;
+    call->code = run(call->argc, call->argv, call->options);
+    return NULL;
+}
+
+/* Where the stack is small (ulimit -s), one as large as helpers have is had in a thread. */
+static enum exit_code run_with_stack(int argc, char **argv, struct ap_cli_options *options)
+{
+    struct call call = { argc, argv, options, EXIT_LIMIT };
+    struct rlimit stack;
+    pthread_t thread;
+    bool small = getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < AP_THREAD_STACK_BYTES;
+    if (small && ap_thread_start(&thread, run_call, &call))
+        (void)pthread_join(thread, NULL);
+    else
+        (void)run_call(&call);
+    return call.code;
+}
+
 int main(int argc, char **argv)
 {
     struct ap_cli_options options = { .file_count = 0 };
-    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an output error, not a silent end */
+    ap_cli_cleanup_begin();
     return_large_blocks();
     options.files = calloc((size_t)argc + 1, sizeof(options.files[0]));
     options.traces = calloc((size_t)argc + 1, sizeof(options.traces[0]));
@@ -542,7 +536,7 @@ int main(int argc, char **argv)
     enum exit_code code = EXIT_LIMIT;
     if (options.files && options.traces && options.snapshots && options.context && options.fail_on && options.roots &&
         options.baselines && options.runs && options.series)
-        code = run(argc, argv, &options);
+        code = run_with_stack(argc, argv, &options);
     free(options.series);
     free(options.runs);
     free(options.baselines);

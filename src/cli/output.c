@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cleanup.h"
+
 static enum ap_status fail(const struct ap_output *output, const char *what, struct ap_error *reterr)
 {
     *reterr = (struct ap_error){ .status = AP_ERROR_OUTPUT };
@@ -32,6 +34,21 @@ static void set_permissions(const struct ap_output *output, const struct stat *o
     mode_t mask = umask(0);
     (void)umask(mask);
     (void)fchmod(output->file, old ? old->st_mode & 0777 : 0666 & ~mask);
+}
+
+static bool make_temporary(struct ap_output *output)
+{
+    sigset_t before;
+    ap_cli_cleanup_hold(&before);
+    output->file = mkstemp(output->temporary);
+    int why = errno;
+    if (output->file >= 0)
+        ap_cli_cleanup_list(output->temporary, false);
+    else
+        output->temporary[0] = '\0';
+    ap_cli_cleanup_go_on(&before);
+    errno = why;
+    return output->file >= 0;
 }
 
 enum ap_status ap_output_open(struct ap_output *output, const char *path, struct ap_error *reterr)
@@ -60,11 +77,8 @@ enum ap_status ap_output_open(struct ap_output *output, const char *path, struct
     (void)snprintf(output->target, sizeof(output->target), "%s", target);
     free(resolved);
     (void)snprintf(output->temporary, sizeof(output->temporary), "%s.part-XXXXXX", output->target);
-    output->file = mkstemp(output->temporary);
-    if (output->file < 0) {
-        output->temporary[0] = '\0';
+    if (!make_temporary(output))
         return fail(output, "cannot be created", reterr);
-    }
     (void)fcntl(output->file, F_SETFD, FD_CLOEXEC);
     set_permissions(output, exists ? &old : NULL);
     return AP_OK;
@@ -98,6 +112,7 @@ enum ap_status ap_output_commit(struct ap_output *output, struct ap_error *reter
         return AP_OK;
     if (rename(output->temporary, output->target) != 0)
         return fail(output, "cannot be put in place", reterr);
+    ap_cli_cleanup_unlist(output->temporary);
     output->temporary[0] = '\0';
     return AP_OK;
 }
@@ -109,5 +124,6 @@ void ap_output_discard(struct ap_output *output)
     output->file = -1;
     if (output->temporary[0])
         (void)unlink(output->temporary);
+    ap_cli_cleanup_unlist(output->temporary);
     output->temporary[0] = '\0';
 }

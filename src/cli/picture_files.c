@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "places.h"
 
 struct ap_cli_picture {
     struct ap_cli_picture *next;
@@ -33,6 +37,10 @@ static enum ap_status begin(void *self, const char *name, struct ap_error *reter
     int bytes = snprintf(picture->path, sizeof(picture->path), "%s/%s.svg", pictures->folder, name);
     if (bytes < 0 || (size_t)bytes >= sizeof(picture->path))
         return fail(AP_ERROR_OUTPUT, pictures->folder, "the path is too long", reterr);
+    if (ap_cli_is_input(pictures->options, picture->path))
+        return fail(AP_ERROR_USAGE, picture->path, "a picture would overwrite an input", reterr);
+    if (ap_cli_is_output(pictures->options, picture->path))
+        return fail(AP_ERROR_USAGE, picture->path, "a picture would overwrite another output", reterr);
     return ap_output_open(&picture->output, picture->path, reterr);
 }
 
@@ -48,13 +56,26 @@ static enum ap_status end(void *self, struct ap_error *reterr)
     return ap_output_close(&pictures->first->output, reterr);
 }
 
+static bool make_folder(struct ap_cli_pictures *pictures)
+{
+    sigset_t before;
+    ap_cli_cleanup_hold(&before);
+    pictures->made_folder = mkdir(pictures->folder, 0777) == 0;
+    int why = errno;
+    if (pictures->made_folder)
+        ap_cli_cleanup_list(pictures->folder, true);
+    ap_cli_cleanup_go_on(&before);
+    errno = why;
+    return pictures->made_folder || why == EEXIST;
+}
+
 enum ap_status ap_cli_pictures_write(struct ap_cli_pictures *pictures, const struct ap_report *report,
                                      struct ap_error *reterr)
 {
     const struct ap_picture_taker taker = { begin, write_bytes, end, pictures };
     if (!pictures->folder)
         return AP_OK;
-    if (mkdir(pictures->folder, 0777) != 0 && errno != EEXIST)
+    if (!make_folder(pictures))
         return fail(AP_ERROR_OUTPUT, pictures->folder, strerror(errno), reterr);
     return ap_report_write_pictures(report, &taker, reterr);
 }
@@ -75,4 +96,9 @@ void ap_cli_pictures_release(struct ap_cli_pictures *pictures)
         ap_output_discard(&picture->output);
         free(picture);
     }
+    if (!pictures->made_folder)
+        return;
+    (void)rmdir(pictures->folder); /* stays where a picture was put in place */
+    ap_cli_cleanup_unlist(pictures->folder);
+    pictures->made_folder = false;
 }

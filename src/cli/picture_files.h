@@ -3,11 +3,14 @@
 #ifndef AP_CLI_PICTURE_FILES_H
 #define AP_CLI_PICTURE_FILES_H
 
+#include "options.h"
 #include "output.h"
 
 struct ap_cli_pictures {
-    const char *folder;           /* NULL = not wanted: nothing is done then */
-    struct ap_cli_picture *first; /* not in place; the last one begun first */
+    const char *folder;                   /* NULL = not wanted: nothing is done then */
+    const struct ap_cli_options *options; /* for the other files of the run */
+    struct ap_cli_picture *first;         /* not in place; the last one begun first */
+    bool made_folder;
 };
 
 /** Write all under temporary names; the folder is made where it is missing. */

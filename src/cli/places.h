@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ * places.h - which files a run reads and writes, and whether two paths are one file, there yet or not. */
+#ifndef AP_CLI_PLACES_H
+#define AP_CLI_PLACES_H
+
+#include "options.h"
+
+/** One and the same file under whatever spelling. What takes everything and keeps nothing, as /dev/null, is none. */
+bool ap_cli_same_place(const char *a, const char *b);
+/** Is the path one of the inputs? */
+bool ap_cli_is_input(const struct ap_cli_options *options, const char *path);
+/** Is it one of the outputs, the pictures left out? */
+bool ap_cli_is_output(const struct ap_cli_options *options, const char *path);
+/** A mistake in @text, false, where an output would be written over an input or another output. */
+bool ap_cli_check_places(const struct ap_cli_options *options, char *text, size_t text_bytes);
+
+#endif

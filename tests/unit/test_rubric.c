@@ -145,11 +145,11 @@ static void mistakes_in_the_machine_part_name_their_line(void)
             "r.md:4: met \"a(b: c); a(b: c); a(b: c); a(b: c)\" where " DUE_TO);
     mistake(
         IN_BLOCK("why: not"),
-        "r.md:4: met \"why\" where one of when, needs, severity, confidence, rank_by, missing, "
+        "r.md:4: met \"why\" where one of when, needs, severity, confidence, rests_on, rank_by, missing, "
         "suppressed_by, suppresses, source, domain, phase, places, due_to, bottleneck or hardware and a colon was expected");
     mistake(
         IN_BLOCK("when gpu.rows > 1"),
-        "r.md:4: met \"when gpu.rows > 1\" where one of when, needs, severity, confidence, rank_by, missing, "
+        "r.md:4: met \"when gpu.rows > 1\" where one of when, needs, severity, confidence, rests_on, rank_by, missing, "
         "suppressed_by, suppresses, source, domain, phase, places, due_to, bottleneck or hardware and a colon was expected");
 }
 

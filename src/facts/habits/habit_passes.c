@@ -131,8 +131,8 @@ static void add_epoch(struct ap_habit_rows *rows, const struct ap_habit_item *fr
     (void)ap_habit_add(rows->habits, AP_HABIT_epoch_start, from->row, dur_ns, dur_ns);
 }
 
-/* Where one ends and the next begins there are two waits with nothing between. The first wait of a recording that begins with
- * an epoch is such a start too, where there are others. */
+/* Where one ends and the next begins there are two waits with nothing between. The first wait of a recording that begins
+ * with an epoch is such a start too, where there are others. */
 void ap_habit_find_epochs(struct ap_habit_rows *rows)
 {
     const struct ap_habit_item *last = NULL, *first = NULL;

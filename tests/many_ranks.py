@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs of many ranks with a planted cause: is the rank, the host or the link named, and the cause? Prints TAP.
+
+    many_ranks.py --program PROGRAM               a few small runs, and the recorded ones of fixtures/
+    many_ranks.py --program PROGRAM --thorough    8 to 1,024 ranks, other topologies, years, seeds and clocks
+    many_ranks.py --program PROGRAM --only TEXT   only runs with TEXT in their name; --say tells what was said of each
+
+tools/make_cluster makes the runs, and says in truth.json what the right answer is: it comes from what was planted, never
+from this program. The goals: who is to blame is named in every run, with the right cause in 95 %, nobody is named where all is
+well, and offsets of clocks are right within three times their error.
+"""
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import namedtuple
+from pathlib import Path
+
+from golden import ROOT
+from tap import Tap
+
+MAKER = ROOT / "tools" / "make_cluster"
+CAUSE_SHARE = 0.95
+ERROR_BARS = 3.0
+LIMIT_S = 600
+
+Run = namedtuple("Run", "name kind arguments")
+
+
+def traces(name, *arguments):
+    return Run(name, "traces", arguments)
+
+
+def dumps(name, *arguments):
+    return Run(name, "dumps", arguments)
+
+
+SMALL = ("--layers", "2", "--steps", "4")
+QUICK = [
+    traces("healthy", "--ranks", "8", *SMALL),
+    traces("slow device", "--cause", "slow-device", "--ranks", "8", *SMALL),
+    traces("host stall, clocks apart", "--cause", "host-stall", "--ranks", "8", "--per-host", "2", "--offset", "900",
+           *SMALL),
+    traces("batches late, 2024", "--cause", "dataloader", "--ranks", "4", "--era", "2024", *SMALL),
+    traces("more work, 2022", "--cause", "more-work", "--ranks", "8", "--era", "2022", *SMALL),
+    traces("late rank in a tensor group", "--cause", "host-stall", "--topology", "tpdp", "--ranks", "8", *SMALL),
+    traces("slow link", "--cause", "slow-link", "--topology", "tpdp", "--ranks", "8", "--per-host", "4", *SMALL),
+    traces("jitter", "--cause", "jitter", "--ranks", "8", "--layers", "2", "--steps", "6"),
+    traces("torn windows", "--cause", "host-stall", "--ranks", "8", "--torn", "2", *SMALL),
+    dumps("no hang", "--hang", "healthy"),
+    dumps("stuck", "--hang", "stuck"),
+    dumps("stuck in a small group", "--hang", "stuck-subgroup"),
+    dumps("call left out", "--hang", "skip"),
+    dumps("calls swapped", "--hang", "swapped"),
+    dumps("sizes", "--hang", "size"),
+    dumps("no dump", "--hang", "no-dump"),
+    dumps("circle of groups", "--hang", "cycle", "--version", "2.10"),
+]
+
+
+def thorough_runs():
+    """Every cause in several sizes, years and seeds; a thousand ranks for the causes that users meet most."""
+    runs = []
+    eras = ("2026", "2024", "2022")
+    plain = ("slow-device", "host-stall", "dataloader", "gc", "allocator", "compile", "sync", "more-work", "healthy",
+             "jitter", "length-imbalance")
+    for ranks in (8, 16, 64, 256):
+        for number, cause in enumerate(plain):
+            seed = ranks + number
+            clocks = ("--offset", "900", "--drift", "5") if number % 2 else ()
+            where = ("--rank", str(seed * 7 % ranks))
+            shape = ("--layers", "2", "--steps", "6" if cause in ("jitter", "length-imbalance") else "4")
+            strength = ("--strength", "60") if cause == "sync" else ()
+            runs.append(traces("%s, %d ranks" % (cause, ranks), "--cause", cause, "--ranks", str(ranks), "--era",
+                               eras[(ranks + number) % 3], "--seed", str(seed), *where, *shape, *clocks, *strength))
+        for cause in ("slow-device", "host-stall", "slow-link", "slow-host", "healthy"):
+            runs.append(traces("%s, tensor groups, %d ranks" % (cause, ranks), "--cause", cause, "--topology", "tpdp",
+                               "--ranks", str(ranks), "--per-host", "4" if ranks < 64 else "8", "--seed", str(ranks),
+                               *SMALL))
+        for cause in ("host-stall", "slow-link", "bubble", "healthy"):
+            runs.append(traces("%s, stages, %d ranks" % (cause, ranks), "--cause", cause, "--topology", "pp", "--ranks",
+                               str(ranks), "--layers", "4", "--steps", "3", "--seed", str(ranks)))
+        for cause in ("expert-imbalance", "dataloader", "healthy"):
+            runs.append(traces("%s, experts, %d ranks" % (cause, ranks), "--cause", cause, "--topology", "moe", "--ranks",
+                               str(ranks), "--seed", str(ranks), *SMALL))
+        for hang in ("healthy", "stuck", "stuck-subgroup", "skip", "skip-blocking", "swapped", "cycle", "size", "dtype",
+                     "no-dump", "wrapped", "network", "stage"):
+            version = ("2.3", "2.4", "2.10")[ranks % 3]
+            runs.append(dumps("%s, %d ranks" % (hang, ranks), "--hang", hang, "--ranks", str(ranks), "--version", version,
+                              "--rank", str(ranks * 3 // 7)))
+    for cause, topology in (("slow-device", "dp"), ("host-stall", "tpdp"), ("slow-link", "tpdp"), ("healthy", "dp"),
+                            ("slow-host", "tpdp")):
+        runs.append(traces("%s, 1,024 ranks" % cause, "--cause", cause, "--topology", topology, "--ranks", "1024",
+                           "--offset", "900", "--layers", "1", "--steps", "3", "--plain"))
+    for hang in ("stuck-subgroup", "size", "no-dump", "healthy"):
+        runs.append(dumps("%s, 1,024 ranks" % hang, "--hang", hang, "--ranks", "1024"))
+    for cause in ("host-stall", "slow-device", "missing", "swapped"):
+        runs.append(traces("%s, groups named anew on each rank" % cause, "--cause", cause, "--topology", "tpdp",
+                           "--ranks", "16", "--group-names", "local", "--no-host-names", *SMALL))
+    runs.append(traces("the late rank is absent", "--cause", "host-stall", "--ranks", "8", "--rank", "5",
+                       "--absent", "5-7", *SMALL))
+    return runs
+
+
+# ---- what the program says
+
+def numbers(text):
+    """Ranks of a text such as 0-2, 5; None where more are counted than told."""
+    found = set()
+    if text is None or " more" in text:
+        return found
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        found |= set(range(int(first), int(last or first) + 1))
+    return found
+
+
+KINDS = {"slow-device": {"slow_device"}, "slow-host": {"slow_host"}, "host-stall": {"host_code"},
+         "dataloader": {"data_loading"},
+         "gc": {"garbage_collection"}, "allocator": {"allocation"}, "compile": {"compilation"},
+         "sync": {"synchronization"},
+         "more-work": {"more_work"}, "expert-imbalance": {"more_work"}, "length-imbalance": {"uneven_data"},
+         "jitter": {"jitter"}, "slow-link": {"link"}}
+MOVING = {"jitter", "uneven_data"}
+NOBODY = {"healthy", "missing", "swapped", "bubble"}
+
+Answer = namedtuple("Answer", "named cause who what")
+
+
+def said_of(cluster):
+    """{kind: ranks}; of a link its members."""
+    said = {kind: {row["rank"] for row in late["ranks"]} for kind, late in (cluster.get("late") or {}).items()
+            if late["rank_count"]}
+    group = (cluster.get("link") or {}).get("group")
+    if group:
+        said["link"] = members_of(group)
+    return said
+
+
+def members_of(text):
+    """Of a group as the report writes it: its members stand in the last brackets, as numbers and ranges, or as a pair."""
+    found = set()
+    for first, last in re.findall(r"(\d+)(?:-(\d+))?", text[text.rfind("["):] if "[" in text else text):
+        found |= set(range(int(first), int(last or first) + 1))
+    return found
+
+
+def judge_traces(truth, report):
+    cluster = report.get("cluster") or {}
+    said = said_of(cluster)
+    cause, culprit = truth["cause"], truth["culprit"]
+    fixed = set().union(*(ranks for kind, ranks in said.items() if kind not in MOVING | {"link"}), set())
+    kind = max(said, key=lambda name: cluster["link"]["lost_us"] if name == "link" else
+               cluster["late"][name]["waited_us"] or 0, default=None)
+    who = sorted(said.get("link", fixed) if kind == "link" else fixed)
+    if culprit.get("absent"):
+        verdict = (cluster.get("verdict") or {}).get("kind")
+        return Answer(verdict == "absent-rank" and not fixed, True, who, verdict)
+    if cause in NOBODY:
+        return Answer(not said, True, who, kind)
+    if cause == "slow-link":
+        return Answer(said.get("link") == set(culprit["link"]), kind == "link", who, kind)
+    if cause == "slow-host":
+        host = set(culprit["ranks"])
+        return Answer(bool(fixed) and fixed <= host and len(fixed) >= min(len(host), 8), kind == "slow_host", who, kind)
+    if cause in ("jitter", "length-imbalance"):
+        return Answer(not fixed and bool(said.keys() & MOVING), kind in KINDS[cause], who, kind)
+    return Answer(fixed == set(culprit["ranks"]), kind in KINDS[cause], who, kind)
+
+
+def clock_complaints(truth, report):
+    """Hosts whose offset is further from the true one than three times its error, told against the first host."""
+    clocks = (report.get("cluster") or {}).get("clocks") or {}
+    known = {clock["host"]: clock for clock in truth.get("clocks", [])}
+    rows = [row for row in clocks.get("hosts") or [] if row.get("offset_us") is not None and row.get("host") in known]
+    if len(rows) < 2:
+        return []
+    shift = known[rows[0]["host"]]["offset_us"] - rows[0]["offset_us"]
+    complaints = []
+    for row in rows:
+        got, true = row["offset_us"] + shift, known[row["host"]]["offset_us"]
+        if abs(got - true) > ERROR_BARS * row["error_us"] + 0.001:
+            complaints.append(f"{row['host']}: {got:.1f} us +- {row['error_us']:.1f}, it is {true}")
+    return complaints
+
+
+VERDICTS = {"stuck-host": {"stuck_outside"}, "skipped": {"call_skipped"}, "desync": {"desync"},
+            "order": {"order_swapped"},
+            "cycle": {"group_order"}, "size": {"size_mismatch"}, "dtype": {"type_mismatch"}, "no-dump": {"dump_missing"},
+            "network": {"collective_stalled", "dump_skew"}, "none": {"none"}}
+
+
+def judge_hang(truth, report):
+    hang = report.get("hang") or {}
+    verdict = hang.get("verdict")
+    want = truth.get("verdict") or truth["cause"]
+    culprits = set(truth["culprit"]["ranks"])
+    first = next(iter(hang.get("causes") or []), {})
+    named = numbers(first.get("ranks"))
+    if want == "none":
+        right = not hang.get("causes") and verdict == "none"
+    elif want == "network":
+        right = True
+    elif want == "cycle":
+        right = culprits <= named
+    else:
+        right = named == culprits
+    return Answer(right, verdict in VERDICTS[want], sorted(named), verdict)
+
+
+# ---- the runs
+
+def report_of(program, folder):
+    with tempfile.TemporaryDirectory() as outside:
+        path = Path(outside) / "report.json"
+        done = subprocess.run([program, folder, "--quiet", "--json-out", path, "--md-out", Path(outside) / "report.md"],
+                              capture_output=True, timeout=LIMIT_S, check=False)
+        if done.returncode:
+            return {}, done.stderr.decode("utf-8", "replace")
+        return json.loads(path.read_bytes()), ""
+
+
+def judged(program, folder):
+    """The answer, what is wrong with clocks, and a failure as text."""
+    truth = json.loads((folder / "truth.json").read_text(encoding="ascii"))
+    report, failure = report_of(program, folder)
+    if "hang" in truth or truth.get("verdict") or folder.parent.name == "flight":
+        return judge_hang(truth, report), [], failure
+    return judge_traces(truth, report), clock_complaints(truth, report), failure
+
+
+def made(run, folder):
+    done = subprocess.run([sys.executable, MAKER, run.kind, folder, *run.arguments], capture_output=True, timeout=LIMIT_S,
+                          check=False)
+    if done.returncode:
+        raise RuntimeError(f"{run.name}: {done.stderr.decode('utf-8', 'replace')}")
+
+
+class Counts:
+    def __init__(self, say):
+        self.say, self.rows, self.clocks = say, [], []
+
+    def add(self, name, answer, clocks, failure):
+        self.rows.append((name, answer, failure))
+        self.clocks += [f"{name}: {text}" for text in clocks]
+        if self.say or failure:
+            print(f"# {name}: {'' if answer.named else 'NOT '}named ({answer.who[:12]}), "
+                  f"{'right' if answer.cause else 'WRONG'} cause ({answer.what}) {failure.strip()}", flush=True)
+
+    def check(self, tap, what, causes=True):
+        wrong = [f"{name}: {answer.who[:12]}, {answer.what} {failure.strip()}" for name, answer, failure in self.rows
+                 if not answer.named]
+        tap.check(f"{what}: who is to blame, or nobody, is right in {len(self.rows)} runs", wrong)
+        if causes:
+            wrong = [f"{name}: {answer.what}" for name, answer, _ in self.rows if not answer.cause]
+            tap.ok(len(wrong) <= (1 - CAUSE_SHARE) * len(self.rows),
+                   f"{what}: and the cause in {CAUSE_SHARE:.0%} of them", "\n".join(wrong))
+        tap.check(f"{what}: offsets of clocks are right within {ERROR_BARS:g} times their error", self.clocks)
+
+
+def recorded_runs():
+    folders = [path.parent for path in sorted((ROOT / "fixtures").glob("*/*/truth.json"))]
+    return [folder for folder in folders if folder.parent.name in ("cluster", "flight")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=Path, default=ROOT / "build" / "src" / "cli" / "analyze_profile")
+    parser.add_argument("--thorough", action="store_true", help="hundreds of runs, of up to 1,024 ranks")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only runs with TEXT in their name")
+    parser.add_argument("--say", action="store_true", help="say of each run what the program said")
+    arguments = parser.parse_args()
+    tap, simulated, recorded = Tap(), Counts(arguments.say), Counts(arguments.say)
+    for run in thorough_runs() if arguments.thorough else QUICK:
+        if arguments.only in run.name:
+            with tempfile.TemporaryDirectory() as folder:
+                made(run, folder)
+                simulated.add(run.name, *judged(arguments.program, Path(folder)))
+    simulated.check(tap, "made")
+    if not arguments.thorough:
+        for folder in recorded_runs():
+            name = f"{folder.parent.name}/{folder.name}"
+            if arguments.only in name:
+                recorded.add(name, *judged(arguments.program, folder))
+        recorded.check(tap, "recorded")
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

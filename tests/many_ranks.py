@@ -7,8 +7,8 @@
     many_ranks.py --program PROGRAM --only TEXT   only runs with TEXT in their name; --say tells what was said of each
 
 tools/make_cluster makes the runs, and says in truth.json what the right answer is: it comes from what was planted, never
-from this program. The goals: who is to blame is named in every run, with the right cause in 95 %, nobody is named where all is
-well, and offsets of clocks are right within three times their error.
+from this program. The goals: who is to blame is named in every run, with the right cause in 95 %, nobody is named where all
+is well, and offsets of clocks are right within three times their error.
 """
 import argparse
 import json

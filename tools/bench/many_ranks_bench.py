@@ -44,7 +44,7 @@ class Bench:
                 "--json-out", str(self.logs / "report.json")]
 
     def run(self, contenders, runs=None):
-        return measured_run.run_interleaved(contenders, runs or self.options.runs, str(self.logs), lambda label, stem: None)
+        return measured_run.run_interleaved(contenders, runs or self.options.runs, str(self.logs), lambda *_: None)
 
     def judge(self, what, value, unit, sign, limit):
         passed = value >= limit if sign == ">=" else value <= limit
@@ -57,10 +57,14 @@ def warm(folder):
         measured_run.warm(path)
 
 
+def sixteen(bench):
+    return bench.made("sixteen", "--ranks", 16, "--layers", 128, "--steps", 15, "--cause", "host-stall",
+                      "--strength", 30000, "--plain")
+
+
 def case_sixteen(bench):
     """Sixteen traces of 60 MB: two cores against one."""
-    folder = bench.made("sixteen", "--ranks", 16, "--layers", 128, "--steps", 15, "--cause", "host-stall", "--strength", 30000,
-                        "--plain")
+    folder = sixteen(bench)
     warm(folder)
     found = bench.run({"one core": ["taskset", "-c", "0", *bench.program(folder, "--jobs", 1)],
                        "two cores": ["taskset", "-c", "0,1", *bench.program(folder, "--jobs", 2)]})
@@ -96,12 +100,12 @@ def case_merge(bench):
 def make_summaries(bench, summaries):
     """Of ten thousand ranks, made and read a block at a time would need all at once: so all are made, small."""
     summaries.mkdir(exist_ok=True)
-    folder = bench.made("ten_thousand", "--ranks", 10000, "--per-host", 8, "--topology", "tpdp", "--tensor", 8, "--layers", 1,
-                        "--steps", 3, "--cause", "host-stall", "--offset", 500, "--plain")
+    folder = bench.made("ten_thousand", "--ranks", 10000, "--per-host", 8, "--topology", "tpdp", "--tensor", 8,
+                        "--layers", 1, "--steps", 3, "--cause", "host-stall", "--offset", 500, "--plain")
     print("making summaries", file=sys.stderr)
     for rank in range(10000):
-        subprocess.run([bench.options.program, "--quiet", "--cpu-trace", folder / f"rank{rank}.pt.trace.json", "--summary-out",
-                        summaries / f"rank{rank}.json", "--md-out", os.devnull], check=True)
+        subprocess.run([bench.options.program, "--quiet", "--cpu-trace", folder / f"rank{rank}.pt.trace.json",
+                        "--summary-out", summaries / f"rank{rank}.json", "--md-out", os.devnull], check=True)
     (summaries / "complete").touch()
 
 
@@ -110,8 +114,7 @@ def case_hta(bench):
     if not bench.options.hta_python:
         print("| HolisticTraceAnalysis | not given (--hta-python) | | SKIPPED |")
         return
-    source = bench.made("sixteen", "--ranks", 16, "--layers", 128, "--steps", 15, "--cause", "host-stall", "--strength", 30000,
-                        "--plain")
+    source = sixteen(bench)
     with tempfile.TemporaryDirectory(dir=bench.work) as folder:
         for rank in range(8):
             os.symlink(source / f"rank{rank}.pt.trace.json", Path(folder) / f"rank{rank}.pt.trace.json")
@@ -124,7 +127,8 @@ def case_hta(bench):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="the analyze_profile to measure")
-    parser.add_argument("--work", default=os.path.join(tempfile.gettempdir(), "ap_bench_ranks"), help="folder for inputs and logs")
+    parser.add_argument("--work", default=os.path.join(tempfile.gettempdir(), "ap_bench_ranks"),
+                        help="folder for inputs and logs")
     parser.add_argument("--only", default=",".join(CASES), help="cases, separated by commas (%(default)s)")
     parser.add_argument("--runs", type=int, default=3, help="runs of each contender")
     parser.add_argument("--hta-python", help="a Python that has HolisticTraceAnalysis")

@@ -13,16 +13,16 @@ void ap_strpool_init(struct ap_strpool *pool, struct ap_gate *gate)
 void ap_strpool_release(struct ap_strpool *pool)
 {
     ap_mem_free(pool->gate, pool->bytes, pool->bytes_capacity);
-    ap_mem_free(pool->gate, pool->starts, pool->starts_capacity * sizeof(uint32_t));
-    ap_mem_free(pool->gate, pool->hashes, pool->hashes_capacity * sizeof(uint32_t));
-    ap_mem_free(pool->gate, pool->slots, pool->slot_count * sizeof(uint32_t));
+    AP_FREE(pool->gate, pool->starts, pool->starts_capacity);
+    AP_FREE(pool->gate, pool->hashes, pool->hashes_capacity);
+    AP_FREE(pool->gate, pool->slots, pool->slot_count);
     *pool = (struct ap_strpool){ .gate = pool->gate };
 }
 
 void ap_strpool_freeze(struct ap_strpool *pool)
 {
-    ap_mem_free(pool->gate, pool->hashes, pool->hashes_capacity * sizeof(uint32_t));
-    ap_mem_free(pool->gate, pool->slots, pool->slot_count * sizeof(uint32_t));
+    AP_FREE(pool->gate, pool->hashes, pool->hashes_capacity);
+    AP_FREE(pool->gate, pool->slots, pool->slot_count);
     pool->hashes = pool->slots = NULL;
     pool->hashes_capacity = pool->slot_count = 0;
 }
@@ -39,10 +39,9 @@ static void place(struct ap_strpool *pool, uint32_t id, uint32_t hash)
 static enum ap_status grow_slots(struct ap_strpool *pool, struct ap_error *reterr)
 {
     size_t slot_count = pool->slot_count ? pool->slot_count * 2 : 1024;
-    uint32_t *slots = ap_mem_cleared(pool->gate, slot_count * sizeof(uint32_t));
-    if (!slots)
-        return ap_fail_memory(pool->gate, reterr);
-    ap_mem_free(pool->gate, pool->slots, pool->slot_count * sizeof(uint32_t));
+    uint32_t *slots;
+    AP_TRY(AP_ALLOC_CLEARED(pool->gate, slots, slot_count, reterr));
+    AP_FREE(pool->gate, pool->slots, pool->slot_count);
     pool->slots = slots;
     pool->slot_count = slot_count;
     for (uint32_t id = 1; id <= pool->count; id++)
@@ -53,7 +52,7 @@ static enum ap_status grow_slots(struct ap_strpool *pool, struct ap_error *reter
 static enum ap_status reserve(struct ap_strpool *pool, size_t more_bytes, struct ap_error *reterr)
 {
     if (pool->bytes_used + more_bytes > UINT32_MAX || pool->count >= UINT32_MAX - 2)
-        return ap_fail(reterr, AP_ERROR_LIMIT, "more than 4 GiB of distinct names: record a shorter trace");
+        return ap_fail(reterr, AP_ERROR_LIMIT, "more than 4 GiB of distinct names or stacks: record a shorter run");
     AP_TRY(AP_RESERVE(pool->gate, pool->bytes, pool->bytes_capacity, pool->bytes_used + more_bytes + 1, reterr));
     AP_TRY(AP_RESERVE(pool->gate, pool->starts, pool->starts_capacity, pool->count + 3, reterr));
     AP_TRY(AP_RESERVE(pool->gate, pool->hashes, pool->hashes_capacity, pool->count + 2, reterr));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * strpool.h - interned text: equal texts have equal ids. Costs about 16 bytes a text beside its bytes. */
+ * strpool.h - interned text: equal texts have equal ids. Costs about 16 bytes a text beside its bytes. What is no text but
+ * a number of bytes without padding serves as well: texts of one length lie side by side as an array, aligned as any. */
 #ifndef AP_STRPOOL_H
 #define AP_STRPOOL_H
 

@@ -34,19 +34,19 @@ static enum ap_status intern_born_names(struct ap_strpool *pool, struct ap_error
 enum ap_status ap_snapshot_new(struct ap_gate *gate, struct ap_snapshot **ret_snapshot, struct ap_error *reterr)
 {
     struct ap_snapshot *snapshot;
+    uint32_t first;
     AP_TRY(AP_ALLOC(gate, snapshot, 1, reterr));
     *snapshot = (struct ap_snapshot){ .gate = gate, .complete = true };
     snapshot->settings.max_split_bytes = -1;
     ap_strpool_init(&snapshot->strings, gate);
     ap_stacks_init(&snapshot->stacks, gate);
+    ap_strpool_init(&snapshot->origin_pool, gate);
     enum ap_status status = intern_born_names(&snapshot->strings, reterr);
-    AP_AND_THEN(status, AP_RESERVE(gate, snapshot->origins, snapshot->origin_capacity, 1, reterr));
+    AP_AND_THEN(status, ap_snapshot_intern_origin(snapshot, &(struct ap_origin){ .has = 0 }, &first, reterr));
     if (status != AP_OK) {
         ap_snapshot_free(snapshot);
         return status;
     }
-    snapshot->origins[0] = (struct ap_origin){ .has = 0 };
-    snapshot->origin_count = 1;
     *ret_snapshot = snapshot;
     return AP_OK;
 }
@@ -69,8 +69,7 @@ void ap_snapshot_free(struct ap_snapshot *snapshot)
     struct ap_gate *gate = snapshot->gate;
     ap_strpool_release(&snapshot->strings);
     ap_stacks_release(&snapshot->stacks);
-    AP_FREE(gate, snapshot->origin_slots, snapshot->origin_slot_count);
-    AP_FREE(gate, snapshot->origins, snapshot->origin_capacity);
+    ap_strpool_release(&snapshot->origin_pool);
     AP_FREE(gate, snapshot->segments, snapshot->segment_capacity);
     AP_FREE(gate, snapshot->blocks, snapshot->block_capacity);
     AP_FREE(gate, snapshot->histories, snapshot->history_capacity);
@@ -83,9 +82,7 @@ void ap_snapshot_freeze(struct ap_snapshot *snapshot)
 {
     ap_strpool_freeze(&snapshot->strings);
     ap_stacks_freeze(&snapshot->stacks);
-    AP_FREE(snapshot->gate, snapshot->origin_slots, snapshot->origin_slot_count);
-    snapshot->origin_slots = NULL;
-    snapshot->origin_slot_count = 0;
+    ap_strpool_freeze(&snapshot->origin_pool);
 }
 
 static enum ap_status check_room(uint32_t count, const char *what, struct ap_error *reterr)
@@ -176,50 +173,20 @@ enum ap_status ap_snapshot_add_action(struct ap_snapshot *snapshot, const struct
     return AP_OK;
 }
 
-static bool same_origin(const struct ap_origin *a, const struct ap_origin *b)
-{
-    return a->stream == b->stream && a->pool[0] == b->pool[0] && a->pool[1] == b->pool[1] &&
-           a->compile_context.id == b->compile_context.id && a->user_metadata.id == b->user_metadata.id && a->has == b->has;
-}
-
-static uint32_t *origin_slot(const struct ap_snapshot *snapshot, const struct ap_origin *origin)
-{
-    const uint64_t parts[] = { origin->stream, (uint64_t)origin->pool[0], (uint64_t)origin->pool[1],
-                               (uint64_t)origin->compile_context.id << 32 | origin->user_metadata.id };
-    size_t mask = snapshot->origin_slot_count - 1;
-    size_t at = (size_t)ap_hash_bytes(&snapshot->gate->hash_key, parts, sizeof(parts)) & mask;
-    while (snapshot->origin_slots[at] && !same_origin(&snapshot->origins[snapshot->origin_slots[at] - 1], origin))
-        at = (at + 1) & mask;
-    return &snapshot->origin_slots[at];
-}
-
-static enum ap_status grow_origins(struct ap_snapshot *snapshot, struct ap_error *reterr)
-{
-    size_t count = snapshot->origin_slot_count ? snapshot->origin_slot_count * 2 : 64;
-    uint32_t *slots;
-    AP_TRY(AP_ALLOC_CLEARED(snapshot->gate, slots, count, reterr));
-    ap_mem_free(snapshot->gate, snapshot->origin_slots, snapshot->origin_slot_count * sizeof(*slots));
-    snapshot->origin_slots = slots;
-    snapshot->origin_slot_count = count;
-    for (uint32_t i = 0; i < snapshot->origin_count; i++)
-        *origin_slot(snapshot, &snapshot->origins[i]) = i + 1;
-    return AP_OK;
-}
-
 enum ap_status ap_snapshot_intern_origin(struct ap_snapshot *snapshot, const struct ap_origin *origin, uint32_t *ret_index,
                                          struct ap_error *reterr)
 {
-    AP_TRY(check_room(snapshot->origin_count, "streams and contexts", reterr));
-    if (snapshot->origin_count + (size_t)1 > snapshot->origin_slot_count / 8 * 5)
-        AP_TRY(grow_origins(snapshot, reterr));
-    uint32_t *slot = origin_slot(snapshot, origin);
-    if (!*slot) {
-        AP_TRY(AP_RESERVE(snapshot->gate, snapshot->origins, snapshot->origin_capacity, (size_t)snapshot->origin_count + 1,
-                          reterr));
-        snapshot->origins[snapshot->origin_count] = *origin;
-        *slot = ++snapshot->origin_count;
-    }
-    *ret_index = *slot - 1;
+    struct ap_origin key;
+    struct ap_str id;
+    memset(&key, 0, sizeof(key)); /* the padding too: equal origins have equal bytes */
+    key.stream = origin->stream;
+    memcpy(key.pool, origin->pool, sizeof(key.pool));
+    key.compile_context = origin->compile_context;
+    key.user_metadata = origin->user_metadata;
+    key.has = origin->has;
+    AP_TRY(ap_strpool_intern(&snapshot->origin_pool, (const char *)&key, sizeof(key), &id, reterr));
+    snapshot->origins = (const void *)snapshot->origin_pool.bytes;
+    *ret_index = id.id - 1;
     return AP_OK;
 }
 

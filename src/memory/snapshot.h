@@ -144,10 +144,8 @@ struct ap_snapshot {
     struct ap_gate *gate;
     struct ap_strpool strings;
     struct ap_stacks stacks;
-    struct ap_origin *origins; /* [0] knows nothing */
-    uint32_t *origin_slots;    /* by hash, index + 1; NULL once the snapshot is read */
-    size_t origin_slot_count, origin_capacity;
-    uint32_t origin_count;
+    struct ap_strpool origin_pool;
+    const struct ap_origin *origins; /* [0] knows nothing */
     struct ap_segment *segments;
     struct ap_block *blocks;
     struct ap_history *histories;

@@ -31,11 +31,8 @@ struct text_slot {
 struct ap_stack_reading {
     struct text_slot *texts;
     size_t text_slots, text_count;
-    uint32_t *frame_slots; /* frame id + 1; 0 = free */
-    size_t frame_slot_count;
-    uint32_t *stack_slots; /* stack id; 0 = free */
-    uint64_t *stack_hashes;
-    size_t stack_slot_count, stack_hash_capacity;
+    uint32_t *ids; /* of the frames of the list that is read */
+    size_t id_capacity;
     uint32_t *frame_spellings; /* by frame: how it was written last */
     size_t frame_spelling_capacity;
     struct spelling *spellings;
@@ -49,7 +46,7 @@ struct ap_stack_reading {
 
 void ap_stacks_init(struct ap_stacks *stacks, struct ap_gate *gate)
 {
-    *stacks = (struct ap_stacks){ .gate = gate };
+    *stacks = (struct ap_stacks){ .gate = gate, .frame_pool.gate = gate, .pool.gate = gate };
 }
 
 void ap_stacks_freeze(struct ap_stacks *stacks)
@@ -59,24 +56,23 @@ void ap_stacks_freeze(struct ap_stacks *stacks)
     if (!reading)
         return;
     AP_FREE(gate, reading->texts, reading->text_slots);
-    AP_FREE(gate, reading->frame_slots, reading->frame_slot_count);
-    AP_FREE(gate, reading->stack_slots, reading->stack_slot_count);
-    AP_FREE(gate, reading->stack_hashes, reading->stack_hash_capacity);
+    AP_FREE(gate, reading->ids, reading->id_capacity);
     AP_FREE(gate, reading->frame_spellings, reading->frame_spelling_capacity);
     AP_FREE(gate, reading->spellings, reading->spelling_capacity);
     ap_mem_free(gate, reading->spelled, reading->spelled_capacity);
     ap_mem_free(gate, reading->decoded, reading->decoded_capacity);
     AP_FREE(gate, reading, 1);
     stacks->reading = NULL;
+    ap_strpool_freeze(&stacks->frame_pool);
+    ap_strpool_freeze(&stacks->pool);
 }
 
 void ap_stacks_release(struct ap_stacks *stacks)
 {
     ap_stacks_freeze(stacks);
-    AP_FREE(stacks->gate, stacks->frames, stacks->frame_capacity);
-    AP_FREE(stacks->gate, stacks->starts, stacks->start_capacity);
-    AP_FREE(stacks->gate, stacks->ids, stacks->id_capacity);
-    *stacks = (struct ap_stacks){ .gate = stacks->gate };
+    ap_strpool_release(&stacks->frame_pool);
+    ap_strpool_release(&stacks->pool);
+    ap_stacks_init(stacks, stacks->gate);
 }
 
 static enum ap_status begin_reading(struct ap_stacks *stacks, struct ap_error *reterr)
@@ -117,55 +113,22 @@ static enum ap_status grow_texts(struct ap_stacks *stacks, struct ap_error *rete
 
 /* ----------------------------------------------------------------------------------------------------------- frames */
 
-static uint64_t hash_frame(const struct ap_stacks *stacks, const struct ap_frame *frame)
-{
-    uint64_t names = (uint64_t)frame->filename.id << 32 | frame->name.id;
-    return ap_hash_pair(&stacks->gate->hash_key, names, (uint32_t)frame->line);
-}
-
-static uint32_t *frame_slot(const struct ap_stacks *stacks, const struct ap_frame *frame)
-{
-    const struct ap_stack_reading *reading = stacks->reading;
-    size_t mask = reading->frame_slot_count - 1, at = (size_t)hash_frame(stacks, frame) & mask;
-    for (; reading->frame_slots[at]; at = (at + 1) & mask) {
-        const struct ap_frame *known = &stacks->frames[reading->frame_slots[at] - 1];
-        if (known->filename.id == frame->filename.id && known->name.id == frame->name.id && known->line == frame->line)
-            break;
-    }
-    return &reading->frame_slots[at];
-}
-
-static enum ap_status grow_frame_slots(struct ap_stacks *stacks, struct ap_error *reterr)
-{
-    struct ap_stack_reading *reading = stacks->reading;
-    size_t count = reading->frame_slot_count ? reading->frame_slot_count * 2 : 1024;
-    uint32_t *slots;
-    AP_TRY(AP_ALLOC_CLEARED(stacks->gate, slots, count, reterr));
-    ap_mem_free(stacks->gate, reading->frame_slots, reading->frame_slot_count * sizeof(*slots));
-    reading->frame_slots = slots;
-    reading->frame_slot_count = count;
-    for (uint32_t i = 0; i < stacks->frame_count; i++)
-        *frame_slot(stacks, &stacks->frames[i]) = i + 1;
-    return AP_OK;
-}
+_Static_assert(sizeof(struct ap_frame) == 2 * sizeof(struct ap_str) + sizeof(int32_t), "equal frames have equal bytes");
 
 static enum ap_status intern_frame(struct ap_stacks *stacks, const struct ap_frame *frame, uint32_t *ret_id,
                                    struct ap_error *reterr)
 {
-    if (stacks->frame_count >= UINT32_MAX / 2)
-        return ap_fail(reterr, AP_ERROR_LIMIT, "more than 2 billion distinct stack frames: record a shorter history");
-    if (stacks->frame_count + (size_t)1 > stacks->reading->frame_slot_count / 8 * 5)
-        AP_TRY(grow_frame_slots(stacks, reterr));
-    uint32_t *slot = frame_slot(stacks, frame);
-    if (!*slot) {
-        AP_TRY(AP_RESERVE(stacks->gate, stacks->frames, stacks->frame_capacity, (size_t)stacks->frame_count + 1, reterr));
-        AP_TRY(AP_RESERVE(stacks->gate, stacks->reading->frame_spellings, stacks->reading->frame_spelling_capacity,
-                          (size_t)stacks->frame_count + 1, reterr));
-        stacks->frames[stacks->frame_count] = *frame;
-        stacks->reading->frame_spellings[stacks->frame_count] = NO_SPELLING;
-        *slot = ++stacks->frame_count;
+    struct ap_stack_reading *reading = stacks->reading;
+    struct ap_str id;
+    AP_TRY(AP_RESERVE(stacks->gate, reading->frame_spellings, reading->frame_spelling_capacity,
+                      (size_t)stacks->frame_count + 1, reterr));
+    AP_TRY(ap_strpool_intern(&stacks->frame_pool, (const char *)frame, sizeof(*frame), &id, reterr));
+    stacks->frames = (const void *)stacks->frame_pool.bytes;
+    *ret_id = id.id - 1;
+    if (id.id > stacks->frame_count) {
+        stacks->frame_count = id.id;
+        reading->frame_spellings[*ret_id] = NO_SPELLING;
     }
-    *ret_id = *slot - 1;
     return AP_OK;
 }
 
@@ -304,15 +267,14 @@ static enum ap_status next_frame(struct walk *walk, uint32_t *spelling, uint32_t
     return AP_OK;
 }
 
-/* The frames behind the last stack's are those of the stack being read. */
 static enum ap_status read_frames(struct walk *walk, uint32_t *ret_count, struct ap_error *reterr)
 {
-    struct ap_stacks *stacks = walk->stacks;
+    struct ap_stack_reading *reading = walk->stacks->reading;
     uint32_t spelling = NO_SPELLING, count = 0;
     while (ap_cursor_peek(&walk->cursor) != ']' && walk->cursor.at < walk->cursor.end) {
         const char *start = walk->cursor.at;
-        AP_TRY(AP_RESERVE(stacks->gate, stacks->ids, stacks->id_capacity, stacks->id_count + count + 1, reterr));
-        AP_TRY(next_frame(walk, &spelling, &stacks->ids[stacks->id_count + count], reterr));
+        AP_TRY(AP_RESERVE(walk->stacks->gate, reading->ids, reading->id_capacity, (size_t)count + 1, reterr));
+        AP_TRY(next_frame(walk, &spelling, &reading->ids[count], reterr));
         count++;
         (void)ap_cursor_take(&walk->cursor, ',');
         if (walk->cursor.at == start)
@@ -323,63 +285,6 @@ static enum ap_status read_frames(struct walk *walk, uint32_t *ret_count, struct
 }
 
 /* ----------------------------------------------------------------------------------------------------------- stacks */
-
-static uint32_t *stack_slot(const struct ap_stacks *stacks, uint64_t hash, uint32_t count)
-{
-    const struct ap_stack_reading *reading = stacks->reading;
-    const uint32_t *wanted = stacks->ids + stacks->id_count;
-    size_t mask = reading->stack_slot_count - 1, at = (size_t)hash & mask;
-    for (; reading->stack_slots[at]; at = (at + 1) & mask) {
-        uint32_t stack = reading->stack_slots[at], known_count;
-        const uint32_t *known = ap_stack_frames(stacks, stack, &known_count);
-        if (reading->stack_hashes[stack] == hash && known_count == count &&
-            memcmp(known, wanted, count * sizeof(*known)) == 0)
-            break;
-    }
-    return &reading->stack_slots[at];
-}
-
-static enum ap_status grow_stack_slots(struct ap_stacks *stacks, struct ap_error *reterr)
-{
-    struct ap_stack_reading *reading = stacks->reading;
-    size_t count = reading->stack_slot_count ? reading->stack_slot_count * 2 : 256, mask = count - 1;
-    uint32_t *slots;
-    AP_TRY(AP_ALLOC_CLEARED(stacks->gate, slots, count, reterr));
-    ap_mem_free(stacks->gate, reading->stack_slots, reading->stack_slot_count * sizeof(*slots));
-    reading->stack_slots = slots;
-    reading->stack_slot_count = count;
-    for (uint32_t stack = 1; stack <= stacks->stack_count; stack++) {
-        size_t at = (size_t)reading->stack_hashes[stack] & mask;
-        while (slots[at])
-            at = (at + 1) & mask;
-        slots[at] = stack;
-    }
-    return AP_OK;
-}
-
-/* The last @count frame ids, behind those in use, become a stack, or turn out to be one. */
-static enum ap_status intern_stack(struct ap_stacks *stacks, uint32_t count, uint32_t *ret_stack, struct ap_error *reterr)
-{
-    struct ap_stack_reading *reading = stacks->reading;
-    if (stacks->id_count + count > UINT32_MAX || stacks->stack_count >= UINT32_MAX / 2)
-        return ap_fail(reterr, AP_ERROR_LIMIT, "more than 4 billion frames in distinct stacks: record a shorter history");
-    if (stacks->stack_count + (size_t)1 > reading->stack_slot_count / 8 * 5)
-        AP_TRY(grow_stack_slots(stacks, reterr));
-    uint64_t hash = ap_hash_bytes(&stacks->gate->hash_key, stacks->ids + stacks->id_count, count * sizeof(*stacks->ids));
-    uint32_t *slot = stack_slot(stacks, hash, count);
-    if (!*slot) {
-        size_t needed = (size_t)stacks->stack_count + 2;
-        AP_TRY(AP_RESERVE(stacks->gate, stacks->starts, stacks->start_capacity, needed, reterr));
-        AP_TRY(AP_RESERVE(stacks->gate, reading->stack_hashes, reading->stack_hash_capacity, needed, reterr));
-        stacks->starts[0] = 0;
-        *slot = ++stacks->stack_count;
-        stacks->id_count += count;
-        stacks->starts[*slot] = (uint32_t)stacks->id_count;
-        reading->stack_hashes[*slot] = hash;
-    }
-    *ret_stack = *slot;
-    return AP_OK;
-}
 
 enum ap_status ap_stacks_take(struct ap_stacks *stacks, struct ap_strpool *strings, struct ap_text json, uint32_t *ret_stack,
                               struct ap_error *reterr)
@@ -398,10 +303,12 @@ enum ap_status ap_stacks_take(struct ap_stacks *stacks, struct ap_strpool *strin
     struct text_slot *slot = text_slot(reading, hash, (uint32_t)json.bytes);
     if (!slot->bytes) {
         AP_TRY(read_frames(&walk, &count, reterr));
-        uint32_t stack = 0;
+        struct ap_str stack = { 0 };
         if (count)
-            AP_TRY(intern_stack(stacks, count, &stack, reterr));
-        *slot = (struct text_slot){ hash, (uint32_t)json.bytes, stack };
+            AP_TRY(
+                ap_strpool_intern(&stacks->pool, (const char *)reading->ids, count * sizeof(*reading->ids), &stack, reterr));
+        stacks->stack_count = ap_strpool_count(&stacks->pool);
+        *slot = (struct text_slot){ hash, (uint32_t)json.bytes, stack.id };
         reading->text_count++;
     }
     *ret_stack = slot->stack;

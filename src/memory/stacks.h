@@ -14,13 +14,10 @@ struct ap_frame {
 /** Stack 0 is "not recorded" and has no frames; ids count up from 1. The innermost frame comes first. */
 struct ap_stacks {
     struct ap_gate *gate;
-    struct ap_frame *frames;
-    uint32_t *starts;                  /* stack i: ids[starts[i - 1]] up to ids[starts[i]] */
-    uint32_t *ids;                     /* of frames */
+    struct ap_strpool frame_pool, pool; /* frames; ids of frames, a text for each stack */
+    const struct ap_frame *frames;
     uint32_t frame_count, stack_count; /* stack 0 not counted */
-    size_t id_count;
-    size_t frame_capacity, start_capacity, id_capacity;
-    struct ap_stack_reading *reading; /* what only reading needs; NULL before and after */
+    struct ap_stack_reading *reading;  /* what only reading needs; NULL before and after */
 };
 
 /** No frames and no stacks; id 0 is no stack. */
@@ -37,12 +34,9 @@ AP_MUST_CHECK enum ap_status ap_stacks_take(struct ap_stacks *stacks, struct ap_
 /** Frame ids of a stack, innermost first; they index stacks->frames. */
 static inline const uint32_t *ap_stack_frames(const struct ap_stacks *stacks, uint32_t stack, uint32_t *ret_count)
 {
-    if (!stack) {
-        *ret_count = 0;
-        return NULL;
-    }
-    *ret_count = stacks->starts[stack] - stacks->starts[stack - 1];
-    return stacks->ids + stacks->starts[stack - 1];
+    struct ap_text ids = ap_strpool_text(&stacks->pool, (struct ap_str){ stack });
+    *ret_count = (uint32_t)(ids.bytes / sizeof(uint32_t));
+    return (const void *)ids.data;
 }
 
 #endif

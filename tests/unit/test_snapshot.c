@@ -573,7 +573,7 @@ static bool same_snapshot(const struct ap_snapshot *a, const struct ap_snapshot 
            a->annotation_count == b->annotation_count && a->strings.bytes_used == b->strings.bytes_used &&
            memcmp(a->strings.bytes, b->strings.bytes, a->strings.bytes_used) == 0 &&
            a->stacks.stack_count == b->stacks.stack_count && a->stacks.frame_count == b->stacks.frame_count &&
-           a->origin_count == b->origin_count &&
+           ap_strpool_count(&a->origin_pool) == ap_strpool_count(&b->origin_pool) &&
            memcmp(a->actions.stack, b->actions.stack, a->actions.count * sizeof(uint32_t)) == 0 &&
            memcmp(a->actions.size_bytes, b->actions.size_bytes, a->actions.count * sizeof(int64_t)) == 0 &&
            memcmp(a->actions.time_ns, b->actions.time_ns, a->actions.count * sizeof(int64_t)) == 0;

@@ -119,7 +119,7 @@ static enum ap_status check_header_crc(struct ap_gzip *gzip, struct ap_error *re
     return AP_OK;
 }
 
-/* The two magic bytes were read by the phase before, which had to look at them. */
+/* The two magic bytes were read by the stage before, which had to look at them. */
 static enum ap_status read_header(struct ap_gzip *gzip, struct ap_error *reterr)
 {
     static const uint8_t magic[2] = { MAGIC_1, MAGIC_2 };
@@ -148,7 +148,7 @@ static enum ap_status read_header(struct ap_gzip *gzip, struct ap_error *reterr)
     gzip->member_bytes = 0;
     gzip->member_crc = 0;
     ap_inflater_reset(gzip->inflater);
-    gzip->phase = AP_GZIP_BODY;
+    gzip->stage = AP_GZIP_BODY;
     return AP_OK;
 }
 
@@ -177,7 +177,7 @@ static enum ap_status read_body(struct ap_gzip *gzip, uint8_t *to, size_t cap_by
     case AP_INFLATE_DONE:
         gzip->unread_at = 0;
         gzip->unread_end = ap_inflater_unread(gzip->inflater, gzip->unread);
-        gzip->phase = AP_GZIP_TRAILER;
+        gzip->stage = AP_GZIP_TRAILER;
         return AP_OK;
     case AP_INFLATE_MORE:
         if (!stuck)
@@ -200,7 +200,7 @@ static enum ap_status read_trailer(struct ap_gzip *gzip, struct ap_error *reterr
         AP_TRY(status);
         words[i / 4] |= (uint32_t)byte << 8 * (i % 4);
     }
-    gzip->phase = AP_GZIP_BETWEEN;
+    gzip->stage = AP_GZIP_BETWEEN;
     if (words[0] != gzip->member_crc)
         return checksum_differs(gzip, "checksum", reterr);
     if (words[1] != gzip->member_bytes)
@@ -214,7 +214,7 @@ static void leave_out_rest(struct ap_gzip *gzip, unsigned bytes_seen)
     gzip->odd.trailing_offset = gzip->made_bytes;
     gzip->odd.trailing_raw_offset =
         gzip->raw_taken_bytes - gzip->in_bytes - (gzip->unread_end - gzip->unread_at) - bytes_seen;
-    gzip->phase = AP_GZIP_ENDED;
+    gzip->stage = AP_GZIP_ENDED;
 }
 
 /* Behind a member: the end, zero bytes, another member, or what gzip calls trailing garbage. Members behind zero bytes
@@ -225,7 +225,7 @@ static enum ap_status read_between(struct ap_gzip *gzip, struct ap_error *reterr
     for (;;) {
         enum ap_status status = next_byte(gzip, &byte, reterr);
         if (status == AP_END) {
-            gzip->phase = AP_GZIP_ENDED;
+            gzip->stage = AP_GZIP_ENDED;
             return AP_OK;
         }
         AP_TRY(status);
@@ -245,7 +245,7 @@ static enum ap_status read_between(struct ap_gzip *gzip, struct ap_error *reterr
     if (byte != MAGIC_2)
         leave_out_rest(gzip, 2);
     else
-        gzip->phase = AP_GZIP_HEADER;
+        gzip->stage = AP_GZIP_HEADER;
     return AP_OK;
 }
 
@@ -265,7 +265,7 @@ static enum ap_status read_some(struct ap_gzip *gzip, uint8_t *to, size_t cap_by
     if (gzip->raw_taken_bytes == 0)
         AP_TRY(read_first_magic(gzip, reterr));
     while (*ret_bytes == 0) {
-        switch (gzip->phase) {
+        switch (gzip->stage) {
         case AP_GZIP_HEADER: AP_TRY(read_header(gzip, reterr)); break;
         case AP_GZIP_BODY: AP_TRY(read_body(gzip, to, cap_bytes, ret_bytes, reterr)); break;
         case AP_GZIP_TRAILER: AP_TRY(read_trailer(gzip, reterr)); break;

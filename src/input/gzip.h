@@ -16,14 +16,14 @@ struct ap_gzip_oddities {
     uint64_t salvaged_offset;
 };
 
-enum ap_gzip_phase { AP_GZIP_HEADER, AP_GZIP_BODY, AP_GZIP_TRAILER, AP_GZIP_BETWEEN, AP_GZIP_ENDED };
+enum ap_gzip_stage { AP_GZIP_HEADER, AP_GZIP_BODY, AP_GZIP_TRAILER, AP_GZIP_BETWEEN, AP_GZIP_ENDED };
 
 struct ap_gzip {
     struct ap_gate *gate;
     struct ap_raw_source *raw;
     struct ap_inflater *inflater;
     bool salvage;
-    enum ap_gzip_phase phase;
+    enum ap_gzip_stage stage;
     const uint8_t *in; /* borrowed from raw */
     size_t in_bytes;
     uint8_t unread[AP_INFLATE_UNREAD_MAX]; /* stands before `in` */

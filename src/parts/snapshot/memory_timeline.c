@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Memory over the history: by annotated phase, and as curves for a chart. */
+ * Memory over the history: by annotated range, and as curves for a chart. */
 #include "peak_part.h"
 #include "sort.h"
 
@@ -7,70 +7,70 @@
 
 #define CURVE_POINTS 297 /* two more may be added: 300 at most */
 
-/* ------------------------------------------------------------------------------------------------------------- phases */
+/* ------------------------------------------------------------------------------------------------------------- ranges */
 
 /* The occurrences of one name on one device. */
-struct named_phase {
-    const struct ap_memory_phase *highest; /* the first of equal ones */
+struct named_range {
+    const struct ap_memory_range *highest; /* the first of equal ones */
     uint64_t count;
     int64_t grown_bytes; /* end less start, over all */
 };
 
 static int by_peak(const void *left, const void *right)
 {
-    const struct named_phase *a = left, *b = right;
+    const struct named_range *a = left, *b = right;
     AP_BY_LARGER(a->highest->peak_bytes, b->highest->peak_bytes);
     AP_BY_SMALLER(a->highest->device, b->highest->device);
     AP_BY_SMALLER(a->highest->start_ns, b->highest->start_ns);
     return a->highest->name < b->highest->name ? -1 : a->highest->name > b->highest->name;
 }
 
-static int64_t growth(const struct ap_memory_phase *phase, bool *overflowed)
+static int64_t growth(const struct ap_memory_range *range, bool *overflowed)
 {
-    return ap_subtract_sat(phase->end_bytes, phase->start_bytes, overflowed);
+    return ap_subtract_sat(range->end_bytes, range->start_bytes, overflowed);
 }
 
-/* Phases of one name and device stand together. */
-static size_t merge_phases(const struct ap_memory_phases *phases, struct named_phase *named, bool *overflowed)
+/* Ranges of one name and device stand together. */
+static size_t merge_ranges(const struct ap_memory_ranges *ranges, struct named_range *named, bool *overflowed)
 {
     size_t count = 0;
-    for (size_t i = 0; i < phases->count; i++) {
-        const struct ap_memory_phase *phase = &phases->list[i];
-        if (!i || phase->name != phase[-1].name || phase->device != phase[-1].device)
-            named[count++] = (struct named_phase){ phase, 0, 0 };
-        struct named_phase *to = &named[count - 1];
-        to->highest = phase->peak_bytes > to->highest->peak_bytes ? phase : to->highest;
+    for (size_t i = 0; i < ranges->count; i++) {
+        const struct ap_memory_range *range = &ranges->list[i];
+        if (!i || range->name != range[-1].name || range->device != range[-1].device)
+            named[count++] = (struct named_range){ range, 0, 0 };
+        struct named_range *to = &named[count - 1];
+        to->highest = range->peak_bytes > to->highest->peak_bytes ? range : to->highest;
         to->count++;
-        to->grown_bytes = ap_add_sat(to->grown_bytes, growth(phase, overflowed), overflowed);
+        to->grown_bytes = ap_add_sat(to->grown_bytes, growth(range, overflowed), overflowed);
     }
     return count;
 }
 
-static void put_phase(struct ap_snapshot_part *pass, struct ap_value *list, const struct named_phase *named)
+static void put_range(struct ap_snapshot_part *pass, struct ap_value *list, const struct named_range *named)
 {
-    const struct ap_memory_phase *phase = named->highest;
+    const struct ap_memory_range *range = named->highest;
     struct ap_value *row = ap_add_object(pass->model, list, NULL);
-    ap_add_text(pass->model, row, "name", ap_strpool_text(&pass->snapshot->strings, (struct ap_str){ phase->name }));
-    ap_add_count(pass->model, row, "device", phase->device);
+    ap_add_text(pass->model, row, "name", ap_strpool_text(&pass->snapshot->strings, (struct ap_str){ range->name }));
+    ap_add_count(pass->model, row, "device", range->device);
     ap_add_count(pass->model, row, "count", (int64_t)named->count);
-    ap_add_time(pass->model, row, "start_us", phase->start_ns);
-    ap_add_time(pass->model, row, "dur_us", ap_subtract_sat(phase->end_ns, phase->start_ns, &pass->overflowed));
-    ap_add_bytes(pass->model, row, "peak_requested_bytes", phase->peak_bytes);
-    ap_add_bytes(pass->model, row, "delta_bytes", growth(phase, &pass->overflowed));
+    ap_add_time(pass->model, row, "start_us", range->start_ns);
+    ap_add_time(pass->model, row, "dur_us", ap_subtract_sat(range->end_ns, range->start_ns, &pass->overflowed));
+    ap_add_bytes(pass->model, row, "peak_requested_bytes", range->peak_bytes);
+    ap_add_bytes(pass->model, row, "delta_bytes", growth(range, &pass->overflowed));
     ap_add_bytes(pass->model, row, "delta_bytes_sum", named->grown_bytes);
 }
 
-enum ap_status ap_own_put_phases(struct ap_peak_part *own, struct ap_error *reterr)
+enum ap_status ap_own_put_ranges(struct ap_peak_part *own, struct ap_error *reterr)
 {
     struct ap_snapshot_part *pass = own->pass;
     struct ap_value *list = ap_add_list(pass->model, own->memory, "phases");
-    struct named_phase *named;
-    AP_TRY(AP_ALLOC(own->gate, named, own->phases.count + 1, reterr));
-    size_t count = merge_phases(&own->phases, named, &pass->overflowed);
+    struct named_range *named;
+    AP_TRY(AP_ALLOC(own->gate, named, own->ranges.count + 1, reterr));
+    size_t count = merge_ranges(&own->ranges, named, &pass->overflowed);
     ap_sort(named, count, sizeof(*named), by_peak);
     for (size_t i = 0; i < count && (!pass->top_n || i < pass->top_n); i++)
-        put_phase(pass, list, &named[i]);
-    AP_FREE(own->gate, named, own->phases.count + 1);
+        put_range(pass, list, &named[i]);
+    AP_FREE(own->gate, named, own->ranges.count + 1);
     return AP_OK;
 }
 

@@ -221,13 +221,13 @@ static void put_place(struct ap_peak_part *own, struct ap_value *row, const stru
     struct ap_snapshot_part *pass = own->pass;
     int64_t time_ns = 0;
     bool timed = time_of(own, device, &time_ns);
-    const struct ap_memory_phase *phase = timed ? ap_memory_phase_at(&own->phases, (uint32_t)device->device, time_ns) : NULL;
+    const struct ap_memory_range *range = timed ? ap_memory_range_at(&own->ranges, (uint32_t)device->device, time_ns) : NULL;
     ap_put_count(pass, row, "device", device->device >= 0, (uint64_t)device->device);
     ap_add_string(pass->model, row, "at", device->at_peak ? "peak" : "end");
     ap_put_count(pass, row, "position", device->has_history, device->position);
     ap_put_time(pass, row, "time_us", timed, time_ns);
-    if (phase)
-        ap_add_text(pass->model, row, "phase", ap_strpool_text(&pass->snapshot->strings, (struct ap_str){ phase->name }));
+    if (range)
+        ap_add_text(pass->model, row, "phase", ap_strpool_text(&pass->snapshot->strings, (struct ap_str){ range->name }));
     else
         ap_add_null(pass->model, row, "phase");
 }
@@ -358,7 +358,7 @@ static enum ap_status put_parts(struct ap_peak_part *own, struct ap_error *reter
 {
     AP_TRY(ap_own_put_peak(own, reterr));
     AP_TRY(ap_own_put_lifetimes(own, reterr));
-    AP_TRY(ap_own_put_phases(own, reterr));
+    AP_TRY(ap_own_put_ranges(own, reterr));
     AP_TRY(ap_own_put_timeline(own, reterr));
     AP_TRY(ap_own_put_flame(own, reterr));
     return ap_own_put_avoidable(own, reterr);
@@ -367,9 +367,9 @@ static enum ap_status put_parts(struct ap_peak_part *own, struct ap_error *reter
 enum ap_status ap_memory_put_owners(struct ap_snapshot_part *pass, struct ap_value *memory, struct ap_error *reterr)
 {
     struct ap_peak_part own = { .pass = pass, .gate = pass->scratch.gate, .owners = pass->owners, .memory = memory };
-    enum ap_status status = ap_memory_phases_init(&own.phases, pass->replay, own.gate, reterr);
+    enum ap_status status = ap_memory_ranges_init(&own.ranges, pass->replay, own.gate, reterr);
     AP_AND_THEN(status, put_parts(&own, reterr));
     ap_owned_release(own.owners, &own.largest);
-    ap_memory_phases_release(&own.phases);
+    ap_memory_ranges_release(&own.ranges);
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "memory_phases.h"
+#include "memory_ranges.h"
 
 #include "snapshot_state.h"
 #include "sort.h"
@@ -44,14 +44,14 @@ static uint32_t position_at(const struct ap_replay *replay, const struct ap_repl
     return (uint32_t)low;
 }
 
-static enum ap_status add_phase(struct ap_memory_phases *phases, const struct ap_replay *replay, uint32_t device,
+static enum ap_status add_range(struct ap_memory_ranges *ranges, const struct ap_replay *replay, uint32_t device,
                                 const struct mark *start, const struct mark *end, struct ap_error *reterr)
 {
     const struct ap_replay_device *of = &replay->devices[device];
     if (!has_usable_times(of))
         return AP_OK;
-    AP_TRY_ADD(phases->gate, phases->list, phases->count, phases->capacity, reterr,
-               (struct ap_memory_phase){
+    AP_TRY_ADD(ranges->gate, ranges->list, ranges->count, ranges->capacity, reterr,
+               (struct ap_memory_range){
                    .start_ns = start->time_ns,
                    .end_ns = end->time_ns,
                    .name = start->name,
@@ -62,7 +62,7 @@ static enum ap_status add_phase(struct ap_memory_phases *phases, const struct ap
     return AP_OK;
 }
 
-static enum ap_status add_pair(struct ap_memory_phases *phases, const struct ap_replay *replay, const struct mark *start,
+static enum ap_status add_pair(struct ap_memory_ranges *ranges, const struct ap_replay *replay, const struct mark *start,
                                const struct mark *end, struct ap_error *reterr)
 {
     uint32_t first = start->device < 0 ? 0 : (uint32_t)start->device;
@@ -70,12 +70,12 @@ static enum ap_status add_pair(struct ap_memory_phases *phases, const struct ap_
     if (start->device < 0 && last > AP_MOST_OWNED_DEVICES)
         last = AP_MOST_OWNED_DEVICES;
     for (uint32_t device = first; device < last && device < replay->device_count; device++)
-        AP_TRY(add_phase(phases, replay, device, start, end, reterr));
+        AP_TRY(add_range(ranges, replay, device, start, end, reterr));
     return AP_OK;
 }
 
 /* Marks of one name and device stand together; of them the open ones are kept at the front, in @marks itself. */
-static enum ap_status match(struct ap_memory_phases *phases, const struct ap_replay *replay, struct mark *marks,
+static enum ap_status match(struct ap_memory_ranges *ranges, const struct ap_replay *replay, struct mark *marks,
                             size_t count, struct ap_error *reterr)
 {
     size_t open = 0, first = 0;
@@ -88,19 +88,19 @@ static enum ap_status match(struct ap_memory_phases *phases, const struct ap_rep
         if (mark.start)
             marks[first + open++] = mark;
         else if (open)
-            AP_TRY(add_pair(phases, replay, &marks[first + --open], &mark, reterr));
+            AP_TRY(add_pair(ranges, replay, &marks[first + --open], &mark, reterr));
     }
     return AP_OK;
 }
 
-static enum ap_status pair_up(struct ap_memory_phases *phases, const struct ap_replay *replay, struct ap_error *reterr)
+static enum ap_status pair_up(struct ap_memory_ranges *ranges, const struct ap_replay *replay, struct ap_error *reterr)
 {
     const struct ap_snapshot *snapshot = replay->snapshot;
     size_t most = snapshot->annotation_count, count = 0;
     if (!most)
         return AP_OK;
     struct mark *marks;
-    AP_TRY(AP_ALLOC(phases->gate, marks, most, reterr));
+    AP_TRY(AP_ALLOC(ranges->gate, marks, most, reterr));
     for (uint32_t i = 0; i < snapshot->annotation_count; i++) {
         const struct ap_annotation *annotation = &snapshot->annotations[i];
         bool start = is_stage(snapshot, annotation, "START");
@@ -108,8 +108,8 @@ static enum ap_status pair_up(struct ap_memory_phases *phases, const struct ap_r
             marks[count++] = (struct mark){ annotation->time_ns, annotation->name.id, i, annotation->device, start };
     }
     ap_sort(marks, count, sizeof(*marks), by_device_name_time);
-    enum ap_status status = match(phases, replay, marks, count, reterr);
-    AP_FREE(phases->gate, marks, most);
+    enum ap_status status = match(ranges, replay, marks, count, reterr);
+    AP_FREE(ranges->gate, marks, most);
     return status;
 }
 
@@ -159,7 +159,7 @@ static int64_t peak_since(const struct curve_walk *walk, uint32_t position)
 }
 
 struct visit {
-    uint32_t position, phase;
+    uint32_t position, range;
     bool end;
 };
 
@@ -169,93 +169,93 @@ static int by_position(const void *left, const void *right)
     AP_BY_SMALLER(a->position, b->position);
     if (a->end != b->end)
         return a->end ? 1 : -1;
-    return a->phase < b->phase ? -1 : a->phase > b->phase;
+    return a->range < b->range ? -1 : a->range > b->range;
 }
 
-static enum ap_status visit_all(struct ap_memory_phases *phases, struct curve_walk *walk, const struct visit *visits,
+static enum ap_status visit_all(struct ap_memory_ranges *ranges, struct curve_walk *walk, const struct visit *visits,
                                 size_t count, struct ap_error *reterr)
 {
     AP_TRY(note_high(walk, reterr));
     for (size_t i = 0; i < count; i++) {
-        struct ap_memory_phase *phase = &phases->list[visits[i].phase];
+        struct ap_memory_range *range = &ranges->list[visits[i].range];
         AP_TRY(walk_to(walk, visits[i].position, reterr));
         if (!visits[i].end) {
-            phase->start_bytes = walk->now_bytes;
+            range->start_bytes = walk->now_bytes;
         } else {
-            phase->end_bytes = walk->now_bytes;
-            phase->peak_bytes = peak_since(walk, phase->from);
+            range->end_bytes = walk->now_bytes;
+            range->peak_bytes = peak_since(walk, range->from);
         }
     }
     return AP_OK;
 }
 
-static enum ap_status measure(struct ap_memory_phases *phases, const struct ap_replay *replay, size_t first, size_t count,
+static enum ap_status measure(struct ap_memory_ranges *ranges, const struct ap_replay *replay, size_t first, size_t count,
                               struct ap_error *reterr)
 {
-    const struct ap_replay_device *device = &replay->devices[phases->list[first].device];
+    const struct ap_replay_device *device = &replay->devices[ranges->list[first].device];
     struct curve_walk walk = {
-        .gate = phases->gate, .replay = replay, .device = device, .now_bytes = device->requested.start_bytes
+        .gate = ranges->gate, .replay = replay, .device = device, .now_bytes = device->requested.start_bytes
     };
     struct visit *visits;
-    AP_TRY(AP_ALLOC(phases->gate, visits, 2 * count, reterr));
+    AP_TRY(AP_ALLOC(ranges->gate, visits, 2 * count, reterr));
     for (size_t i = 0; i < count; i++) {
-        const struct ap_memory_phase *phase = &phases->list[first + i];
-        visits[2 * i] = (struct visit){ phase->from, (uint32_t)(first + i), false };
-        visits[2 * i + 1] = (struct visit){ phase->to > phase->from ? phase->to : phase->from, (uint32_t)(first + i), true };
+        const struct ap_memory_range *range = &ranges->list[first + i];
+        visits[2 * i] = (struct visit){ range->from, (uint32_t)(first + i), false };
+        visits[2 * i + 1] = (struct visit){ range->to > range->from ? range->to : range->from, (uint32_t)(first + i), true };
     }
     ap_sort(visits, 2 * count, sizeof(*visits), by_position);
-    enum ap_status status = visit_all(phases, &walk, visits, 2 * count, reterr);
-    AP_FREE(phases->gate, visits, 2 * count);
-    AP_FREE(phases->gate, walk.highs, walk.capacity);
+    enum ap_status status = visit_all(ranges, &walk, visits, 2 * count, reterr);
+    AP_FREE(ranges->gate, visits, 2 * count);
+    AP_FREE(ranges->gate, walk.highs, walk.capacity);
     return status;
 }
 
 static int by_device_name_start(const void *left, const void *right)
 {
-    const struct ap_memory_phase *a = left, *b = right;
+    const struct ap_memory_range *a = left, *b = right;
     AP_BY_SMALLER(a->device, b->device);
     AP_BY_SMALLER(a->name, b->name);
     AP_BY_SMALLER(a->start_ns, b->start_ns);
     return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
 }
 
-static enum ap_status fill(struct ap_memory_phases *phases, const struct ap_replay *replay, struct ap_error *reterr)
+static enum ap_status fill(struct ap_memory_ranges *ranges, const struct ap_replay *replay, struct ap_error *reterr)
 {
-    AP_TRY(pair_up(phases, replay, reterr));
-    ap_sort(phases->list, phases->count, sizeof(*phases->list), by_device_name_start);
-    for (size_t first = 0, end; first < phases->count; first = end) {
-        for (end = first + 1; end < phases->count && phases->list[end].device == phases->list[first].device;)
+    AP_TRY(pair_up(ranges, replay, reterr));
+    ap_sort(ranges->list, ranges->count, sizeof(*ranges->list), by_device_name_start);
+    for (size_t first = 0, end; first < ranges->count; first = end) {
+        for (end = first + 1; end < ranges->count && ranges->list[end].device == ranges->list[first].device;)
             end++;
-        AP_TRY(measure(phases, replay, first, end - first, reterr));
+        AP_TRY(measure(ranges, replay, first, end - first, reterr));
     }
     return AP_OK;
 }
 
-enum ap_status ap_memory_phases_init(struct ap_memory_phases *phases, const struct ap_replay *replay, struct ap_gate *gate,
+enum ap_status ap_memory_ranges_init(struct ap_memory_ranges *ranges, const struct ap_replay *replay, struct ap_gate *gate,
                                      struct ap_error *reterr)
 {
-    *phases = (struct ap_memory_phases){ .gate = gate };
-    enum ap_status status = fill(phases, replay, reterr);
+    *ranges = (struct ap_memory_ranges){ .gate = gate };
+    enum ap_status status = fill(ranges, replay, reterr);
     if (status != AP_OK)
-        ap_memory_phases_release(phases);
+        ap_memory_ranges_release(ranges);
     return status;
 }
 
-void ap_memory_phases_release(struct ap_memory_phases *phases)
+void ap_memory_ranges_release(struct ap_memory_ranges *ranges)
 {
-    AP_FREE(phases->gate, phases->list, phases->capacity);
-    *phases = (struct ap_memory_phases){ .gate = phases->gate };
+    AP_FREE(ranges->gate, ranges->list, ranges->capacity);
+    *ranges = (struct ap_memory_ranges){ .gate = ranges->gate };
 }
 
-const struct ap_memory_phase *ap_memory_phase_at(const struct ap_memory_phases *phases, uint32_t device, int64_t time_ns)
+const struct ap_memory_range *ap_memory_range_at(const struct ap_memory_ranges *ranges, uint32_t device, int64_t time_ns)
 {
-    const struct ap_memory_phase *best = NULL;
-    for (size_t i = 0; i < phases->count; i++) {
-        const struct ap_memory_phase *phase = &phases->list[i];
-        if (phase->device == device && phase->start_ns <= time_ns && phase->end_ns >= time_ns &&
-            (!best || phase->start_ns > best->start_ns ||
-             (phase->start_ns == best->start_ns && phase->end_ns < best->end_ns)))
-            best = phase;
+    const struct ap_memory_range *best = NULL;
+    for (size_t i = 0; i < ranges->count; i++) {
+        const struct ap_memory_range *range = &ranges->list[i];
+        if (range->device == device && range->start_ns <= time_ns && range->end_ns >= time_ns &&
+            (!best || range->start_ns > best->start_ns ||
+             (range->start_ns == best->start_ns && range->end_ns < best->end_ns)))
+            best = range;
     }
     return best;
 }

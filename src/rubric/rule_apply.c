@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fine.h"
 #include "rule.h"
 #include "sort.h"
 
@@ -445,6 +446,8 @@ static enum ap_status judge_all(struct judge *judge, struct ap_value *findings)
     AP_TRY(tell(judge, findings));
     if (!judge->options->compared)
         ap_add_count(judge->model, &judge->model->root, "findings_left_out", (int64_t)judge->left_out_count);
+    if (!judge->options->compared)
+        AP_TRY(ap_fine_add(judge->options, judge->model, judge->reterr));
     return ap_model_status(judge->model, judge->reterr);
 }
 

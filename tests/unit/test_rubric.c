@@ -486,6 +486,55 @@ static void confidence_follows_artifacts(void)
     }
 }
 
+/* A figure of low confidence makes no sure finding, and no severe one of its share. */
+static void confidence_follows_what_it_rests_on(void)
+{
+    static const struct {
+        const char *facts, *confidence, *severity;
+    } rows[] = {
+        { "high", "high", "high" }, { "medium", "medium", "high" }, { "low", "low", "medium" }, { NULL, "high", "high" }
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        struct ap_model model;
+        a_base_tree(&model);
+        if (rows[i].facts)
+            put_text(&model, "memory.leaks.confidence", rows[i].facts);
+        judge(&model, RULE("a", "gpu.rows > 1",
+                           "severity: medium\nconfidence: high\nrests_on: memory.leaks.confidence\n"
+                           "rank_by: gpu.busy_us\nsource: x"));
+        says(finding(&model, 0), "confidence", rows[i].confidence);
+        says(finding(&model, 0), "severity", rows[i].severity);
+        ap_model_release(&model);
+    }
+}
+
+static const struct ap_value *fine(const struct ap_model *model, const char *id)
+{
+    const struct ap_value *line = ap_value_first(ap_value_at(&model->root, "fine"));
+    while (line && !ap_text_is(ap_value_text(ap_value_member(line, "id")), id))
+        line = line->next;
+    return line;
+}
+
+static void what_is_fine_is_told_unless_a_finding_says_otherwise(void)
+{
+    struct ap_model model;
+    a_base_tree(&model);
+    put_ratio(&model, "split.judged.idle_causes.synchronization_ratio", 0.004);
+    put_ratio(&model, "split.judged.idle_ratio", 0.3);
+    judge(&model, RULE("a", "gpu.rows > 100", MIDDLE));
+    says(fine(&model, "waits"), "text", "the devices run dry behind waits of the host for 0.4 % of the judged time");
+    says(fine(&model, "waits"), "metric", "split.judged.idle_causes.synchronization_ratio");
+    ok(!fine(&model, "device"), "what is not fine is not told");
+    ok(!fine(&model, "input"), "nor what is not known");
+    ap_model_release(&model);
+    a_base_tree(&model);
+    put_ratio(&model, "split.judged.idle_causes.synchronization_ratio", 0.004);
+    judge(&model, RULE("a", "gpu.rows > 1", MIDDLE));
+    ok(!fine(&model, "waits"), "nor what a finding of that kind contradicts");
+    ap_model_release(&model);
+}
+
 /* A device whose rows are behind the cut looks idle. */
 static void idle_time_of_a_cut_trace_is_doubtful(void)
 {
@@ -632,6 +681,8 @@ int main(void)
     needs_that_are_not_met_ask_for_the_artifact();
     severity_follows_clauses_and_shares();
     confidence_follows_artifacts();
+    confidence_follows_what_it_rests_on();
+    what_is_fine_is_told_unless_a_finding_says_otherwise();
     idle_time_of_a_cut_trace_is_doubtful();
     findings_are_ranked_by_what_they_save();
     savings_are_the_smallest_bound_and_never_more_than_the_whole();

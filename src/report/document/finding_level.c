@@ -16,6 +16,21 @@ bool ap_finding_is_remark(const struct ap_value *finding)
     return ap_text_is(ap_text_member(finding, "severity"), "info");
 }
 
+/* What to record next is told by a section of its own. */
+size_t ap_finding_remarks(const struct ap_value *findings, const struct ap_value *ret_remarks[AP_REMARKS_SHOWN])
+{
+    size_t count = 0;
+    for (int of_recording = 0; of_recording < 2; of_recording++)
+        for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
+            if (!ap_finding_is_remark(finding) || ap_text_is(ap_text_member(finding, "domain"), "quality") != of_recording)
+                continue;
+            if (count < AP_REMARKS_SHOWN)
+                ret_remarks[count] = finding;
+            count++;
+        }
+    return count;
+}
+
 bool ap_warning_is_alert(const struct ap_value *warning)
 {
     struct ap_text code = ap_text_member(warning, "code");

@@ -3,14 +3,19 @@
 #ifndef AP_FINDING_LEVEL_H
 #define AP_FINDING_LEVEL_H
 
-#include "base.h"
+#include "analyze_profile/model.h"
 #include "severity.h"
+
+/** Remarks that a report shows; the JSON has all. */
+#define AP_REMARKS_SHOWN 3
 
 /** AP_SEVERITY_info for a word that is none. */
 enum ap_severity ap_severity_of(struct ap_text word);
 
 /** A finding that only informs. */
 bool ap_finding_is_remark(const struct ap_value *finding);
+/** Those that are shown, remarks on the run before remarks on its recording; the number of all. */
+size_t ap_finding_remarks(const struct ap_value *findings, const struct ap_value *ret_remarks[AP_REMARKS_SHOWN]);
 /** Does the warning say that figures may be far off: a cut or broken input, or an error? */
 bool ap_warning_is_alert(const struct ap_value *warning);
 

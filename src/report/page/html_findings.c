@@ -224,16 +224,25 @@ static void write_remark(struct html *html, const struct ap_value *finding)
 
 static void write_remarks(struct html *html, const struct ap_value *findings)
 {
-    bool any = false;
-    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
-        if (!ap_finding_is_remark(finding) || !ap_html_has_room(html, CARD_BYTES))
-            continue;
-        ap_html_string(html, any ? "" : "<details class=\"also\"><summary>Also noted</summary>\n<ul>\n");
-        any = true;
-        write_remark(html, finding);
-    }
-    if (any)
-        ap_html_string(html, "</ul></details>\n");
+    const struct ap_value *remarks[AP_REMARKS_SHOWN];
+    size_t count = ap_finding_remarks(findings, remarks);
+    if (!count)
+        return;
+    ap_html_string(html, "<details class=\"also\"><summary>Also noted</summary>\n<ul>\n");
+    for (size_t i = 0; i < count && i < AP_REMARKS_SHOWN; i++)
+        write_remark(html, remarks[i]);
+    ap_html_string(html, "</ul></details>\n");
+}
+
+static void write_fine(struct html *html)
+{
+    const struct ap_value *fine = ap_value_first(ap_html_at(html, "fine"));
+    if (!fine)
+        return;
+    ap_html_string(html, "<details class=\"also\"><summary>Looked at, and fine</summary>\n<ul>\n");
+    for (; fine; fine = fine->next)
+        ap_html_tell(html, fine, "<li><b>{p title}:</b> {p text} ({n metric})</li>\n");
+    ap_html_string(html, "</ul></details>\n");
 }
 
 void ap_html_findings(struct html *html)
@@ -258,6 +267,7 @@ void ap_html_findings(struct html *html)
                        left_out);
     if (!rank)
         ap_html_string(html, "<p class=\"say\">Nothing above threshold.</p>\n");
+    write_fine(html);
     write_remarks(html, findings);
     ap_html_string(html, "</section>\n");
 }

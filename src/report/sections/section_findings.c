@@ -183,19 +183,33 @@ static void write_finding(struct doc *doc, const struct ap_value *finding, int r
 /* What only informs: one line each, the rest is in the JSON. */
 static void write_remarks(struct doc *doc, const struct ap_value *findings)
 {
-    bool any = false;
-    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
-        if (!ap_finding_is_remark(finding))
-            continue;
-        if (!any) {
-            doc->backend->section(doc, "Also noted");
-            ap_doc_begin(doc, DOC_LIST);
-        }
-        any = true;
-        ap_doc_item(doc, finding, "**{p title}** ({n rule_id}, {p bottleneck}): {p observation} **Action:** {p action}");
-    }
-    if (any)
-        ap_doc_end(doc, DOC_LIST);
+    const struct ap_value *remarks[AP_REMARKS_SHOWN];
+    size_t count = ap_finding_remarks(findings, remarks), shown = count < AP_REMARKS_SHOWN ? count : AP_REMARKS_SHOWN;
+    if (!count)
+        return;
+    doc->backend->section(doc, "Also noted");
+    ap_doc_begin(doc, DOC_LIST);
+    for (size_t i = 0; i < shown; i++)
+        ap_doc_item(doc, remarks[i], "**{p title}** ({n rule_id}, {p bottleneck}): {p observation} **Action:** {p action}");
+    ap_doc_end(doc, DOC_LIST);
+    if (count == shown)
+        return;
+    ap_doc_begin(doc, DOC_PARAGRAPH);
+    ap_doc_integer(doc, (int64_t)(count - shown));
+    ap_doc_say(doc, " more in `findings` of the JSON report.");
+    ap_doc_end(doc, DOC_PARAGRAPH);
+}
+
+static void write_fine(struct doc *doc)
+{
+    const struct ap_value *fine = ap_value_first(ap_doc_at(doc, "fine"));
+    if (!fine)
+        return;
+    doc->backend->section(doc, "Looked at, and fine");
+    ap_doc_begin(doc, DOC_LIST);
+    for (; fine; fine = fine->next)
+        ap_doc_item(doc, fine, "**{p title}:** {p text} ({n metric})");
+    ap_doc_end(doc, DOC_LIST);
 }
 
 void ap_section_findings(struct doc *doc)
@@ -215,6 +229,7 @@ void ap_section_findings(struct doc *doc)
         }
         write_finding(doc, finding, ++rank);
     }
+    write_fine(doc);
     write_remarks(doc, findings);
 }
 

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "catalogue.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "poison.h"
-
-#define MAX_PATH_BYTES 240
 
 bool ap_catalogue_matches(struct ap_text path, const char *pattern)
 {
@@ -75,27 +72,8 @@ enum ap_unit ap_catalogue_unit(struct ap_text path)
     return figure ? figure->unit : AP_UNIT_number;
 }
 
-static bool ends_with_keys(struct ap_text path, struct ap_text keys)
+enum ap_unit ap_catalogue_key_unit(struct ap_text path)
 {
-    size_t before = path.bytes - keys.bytes;
-    return keys.bytes && path.bytes > keys.bytes && path.data[before - 1] == '.' &&
-           memcmp(path.data + before, keys.data, keys.bytes) == 0;
-}
-
-enum ap_unit ap_catalogue_column_unit(const char *table, struct ap_text column)
-{
-    static const char *const formats[] = { "<row_of_%s>.%.*s", "%s.%.*s" };
-    char path[MAX_PATH_BYTES];
-    for (size_t i = 0; table && i < AP_COUNT_OF(formats); i++) {
-        int bytes = snprintf(path, sizeof(path), formats[i], table,
-                             (int)(column.bytes < sizeof(path) ? column.bytes : sizeof(path)), column.data);
-        const struct ap_figure_info *figure =
-            bytes > 0 && (size_t)bytes < sizeof(path) ? ap_catalogue_find(ap_text_of(path)) : NULL;
-        if (figure)
-            return figure->unit;
-    }
-    for (size_t i = 0; i < ap_figure_count; i++)
-        if (ends_with_keys(ap_text_of(ap_figures[i].path), column))
-            return ap_figures[i].unit;
-    return AP_UNIT_number;
+    const struct ap_key_info *key = ap_catalogue_key(path);
+    return key ? key->unit : AP_UNIT_number;
 }

@@ -51,8 +51,7 @@ const char *ap_catalogue_sign(struct ap_text path);
 bool ap_catalogue_has_number(struct ap_text path);
 /** AP_UNIT_number for what is not known. */
 enum ap_unit ap_catalogue_unit(struct ap_text path);
-/** The same for a column of a table: of rows of the recording, or of a list or object of the report. @table NULL: what a
- *  column of that name is in whichever has one. */
-enum ap_unit ap_catalogue_column_unit(const char *table, struct ap_text column);
+/** The same of its last key alone: of a column of any table. */
+enum ap_unit ap_catalogue_key_unit(struct ap_text path);
 
 #endif

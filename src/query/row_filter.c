@@ -8,7 +8,7 @@
 /* Which columns there are is known with the rows. */
 static bool find_column(struct ap_text path, struct ap_expr_name *ret_name)
 {
-    enum ap_unit unit = ap_catalogue_column_unit(NULL, path);
+    enum ap_unit unit = ap_catalogue_key_unit(path);
     ret_name->unit = unit == AP_UNIT_bool ? AP_UNIT_number : unit; /* a yes or no is compared as the text that it is */
     return true;
 }

@@ -41,7 +41,7 @@ static void offer_figures(struct ap_text wanted, struct ap_near_names *near)
 
 static bool find_key(struct ap_text path, struct ap_expr_name *ret_name)
 {
-    enum ap_unit unit = ap_catalogue_column_unit(NULL, path);
+    enum ap_unit unit = ap_catalogue_key_unit(path);
     ret_name->unit = unit == AP_UNIT_bool ? AP_UNIT_number : unit; /* a yes or no is compared as the text that it is */
     return ap_text_is_path(path);
 }

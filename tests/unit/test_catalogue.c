@@ -43,11 +43,10 @@ static void units_are_those_of_the_rows(void)
     is_int(ap_catalogue_unit(AP_TEXT("launches.queue_delay_us.p50")), AP_UNIT_time, "the name need not end in the unit");
     is_int(ap_catalogue_unit(AP_TEXT("memory.bytes_read")), AP_UNIT_bytes, "or may end otherwise");
     is_int(ap_catalogue_unit(AP_TEXT("no.such_us")), AP_UNIT_number, "what is not known has none");
-    is_int(ap_catalogue_column_unit("kernels", AP_TEXT("start_us")), AP_UNIT_time, "a column of rows of the recording");
-    is_int(ap_catalogue_column_unit("gpu.kernels", AP_TEXT("longest.start_us")), AP_UNIT_time, "one of the report");
-    is_int(ap_catalogue_column_unit(NULL, AP_TEXT("share_ratio")), AP_UNIT_ratio, "one of any table");
-    is_int(ap_catalogue_column_unit(NULL, AP_TEXT("ratio_of_nothing")), AP_UNIT_number, "one of none");
-    is_int(ap_catalogue_column_unit("kernels", AP_TEXT("")), AP_UNIT_number, "no column");
+    is_int(ap_catalogue_key_unit(AP_TEXT("longest.start_us")), AP_UNIT_time, "a column of a table");
+    is_int(ap_catalogue_key_unit(AP_TEXT("share_ratio")), AP_UNIT_ratio, "of any");
+    is_int(ap_catalogue_key_unit(AP_TEXT("ratio_of_nothing")), AP_UNIT_number, "one of none");
+    is_int(ap_catalogue_key_unit(AP_TEXT("")), AP_UNIT_number, "no column");
 }
 
 static void keys_have_one_unit(void)

@@ -21,9 +21,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gpu_jobs import (ColdTraining, Compiled, Convolutions, CopiedCache, CustomKernel, Decoder, Features, Pointwise,
                       Towers, Training)
 from make_fixtures import squeezed, unpacked  # noqa: E402
+import recordings  # noqa: E402
 
-# job(**settings, **(planted or healthy)) is the run; accept: the rules that name the cause, most fitting first.
-Scenario = namedtuple("Scenario", "job settings planted healthy accept note")
+# job(**settings, **(planted or healthy)) is the run; accept: the rules that name the cause, most fitting first; edit(run, planted)
+# takes out what the recording lacks. Where the two runs are one and the recordings differ, the cause costs nothing.
+Scenario = namedtuple("Scenario", "job settings planted healthy accept note edit", defaults=[None])
 SCENARIOS = {
     "pageable-copies": Scenario(
         Training, {"input_bytes": 16 << 20}, {"pinned": False}, {}, ["pageable-copies"],
@@ -136,7 +138,32 @@ SCENARIOS = {
     "graph-breaks": Scenario(
         Compiled, {}, {"breaks": True}, {}, ["graph-breaks", "many-compiled-regions"],
         "a statistic is logged in each layer, which breaks the graph; the twin is one graph"),
+    "queue-at-start": Scenario(
+        Training, {"tokens": 8192, "steps": 4, "workers": 16}, {}, {}, ["launched-before"],
+        "the recording begins while the host is ahead and the device has a step's work queued; the twin has all of it",
+        recordings.begin_within),
+    "sampled-rows": Scenario(
+        Training, {"tokens": 4096, "steps": 4, "workers": 16}, {}, {}, ["queued-work-waits"],
+        "two of three rows of kernels were left out by whoever filtered the file; the twin has all", recordings.sample),
+    "host-rows-only": Scenario(
+        Training, {"tokens": 2048, "steps": 4, "workers": 16}, {}, {}, ["gpu-rows-missing"],
+        "a GPU job of which only host rows and launches were recorded; the twin has its GPU rows", recordings.drop_device),
+    "graph-capture": Scenario(
+        Decoder, {"steps": 4}, {}, {"graph": True}, ["graph-capture-only", "graph-capture-in-window"],
+        "the recording is of the capture of a CUDA graph: launches that run nothing; the twin replays it", recordings.capture),
+    "linked-by-external-id": Scenario(
+        Training, {"steps": 4, "tokens": 2048}, {"attention_kind": "plain"}, {}, ["unfused-attention"],
+        "attention as two matrix products with a softmax between them, in files whose rows share the external id alone",
+        recordings.drop_correlation),
+    "other-tracer": Scenario(
+        Training, {"steps": 4, "tokens": 2048, "workers": 16}, {}, {}, ["unknown-categories", "no-steps"],
+        "host rows as a tracer of Python functions writes them, whose category nobody knows; the twin is PyTorch's own file",
+        recordings.as_other_tracer),
 }
+
+
+# Rules about the recording: what they name costs the run nothing.
+RECORDINGS = ("launched-before", "queued-work-waits", "gpu-rows-missing", "graph-capture-only", "unknown-categories")
 
 
 def recorded(cause, planted, **changes):
@@ -160,8 +187,11 @@ def truth(cause, planted, cost_ns):
 def built(cause):
     """(folder, trace, truth) of the cause and of its twin."""
     sick, well = recorded(cause, True), recorded(cause, False)
-    cost_ns = sick.window_ns() - well.window_ns()
+    edit, lacks = SCENARIOS[cause].edit, SCENARIOS[cause].accept[0] in RECORDINGS
+    cost_ns = 0 if lacks else sick.window_ns() - well.window_ns()
     for folder, run, planted in ((cause, sick, True), (cause + "-healthy", well, False)):
+        if edit:
+            edit(run, planted)
         text = json.dumps(truth(cause, planted, cost_ns), indent=1) + "\n"
         yield folder, squeezed(run.document()), text.encode()
 

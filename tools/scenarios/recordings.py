@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What recordings lack: rows that a modelled run has and the file does not. Each function changes a run, planted or healthy."""
+"""What recordings lack: rows that a modeled run has and the file does not. Each function changes a run, planted or healthy."""
 import json
 import random
 

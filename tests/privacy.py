@@ -286,13 +286,15 @@ def test_slices(folder):
                 os.devnull, "--quiet", *redact)
             part = report(out)
             document = json.loads(out.read_text())
-            same_form = isinstance(document,
-                                   list) == (whole["trace"]["format"] != "kineto"
-                                             and isinstance(json.loads(read(path)), list))
-            ok(codes(part) <= codes(whole) and 0 < part["trace"]["events"]["total"] <= whole["trace"]["events"]["total"]
-               and same_form,
-               f"{case} {' '.join(redact)}: half of it is a sound trace of the same form",
-               (codes(part) - codes(whole), part["trace"]["events"], whole["trace"]["events"]["total"], same_form))
+            stretch = part["trace"]["slice"] or {"start_us": 0, "end_us": 0}
+            ok(codes(part) <= codes(whole) and 0 < part["trace"]["events"]["total"] <= whole["trace"]["events"]["total"],
+               f"{case} {' '.join(redact)}: half of it is a sound trace",
+               (codes(part) - codes(whole), part["trace"]["events"], whole["trace"]["events"]["total"]))
+            ok(document["analyze_profile"]["slice_end_us"] == stretch["end_us"]
+               and abs(stretch["end_us"] - stretch["start_us"] - window_us / 2) < 1
+               and part["trace"]["window_us"] <= window_us / 2 + 1,
+               "it says which stretch it is, and is analyzed as that: rows that reach beyond it make no time idle",
+               (stretch, part["trace"]["window_us"], window_us))
             out.unlink()
 
 

@@ -311,6 +311,17 @@ static enum ap_status compare(struct run *run, struct ap_error *reterr)
     return judge(run, true, reterr);
 }
 
+/* Two inputs of two runs are read side by side, which has to be said first of all. */
+static void note_belonging(struct ap_report *report)
+{
+    const struct ap_value *joined = ap_value_member(&report->model.root, "joined");
+    struct ap_text reason = ap_value_text(ap_value_member(joined, "reason"));
+    if (ap_value_integer(ap_value_member(joined, "belong"), 1))
+        return;
+    ap_note_many(&report->memory_notes, AP_COUNTER_inputs_apart, 1);
+    ap_note_detail(&report->memory_notes, AP_COUNTER_inputs_apart, "%.*s", (int)reason.bytes, reason.data);
+}
+
 /* What follows from the findings. */
 static enum ap_status conclude(struct run *run, struct ap_error *reterr)
 {
@@ -322,6 +333,7 @@ static enum ap_status conclude(struct run *run, struct ap_error *reterr)
     else
         ap_add_null(&report->model, &report->model.root, "series");
     ap_conditions_judge(&report->conditions, &report->model, ap_compared_runs_root(run->compared));
+    note_belonging(report);
     struct ap_value *warnings = ap_add_list(&report->model, &report->model.root, "warnings");
     ap_add_warnings(&report->model, warnings, "cpu-trace", &report->trace_notes);
     ap_add_warnings(&report->model, warnings, "memory-json", &report->memory_notes);

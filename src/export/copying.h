@@ -70,7 +70,6 @@ struct ap_copying {
     char *decoded; /* scratch: a string without its escapes */
     size_t decoded_capacity;
     bool of_devices;      /* what is written are the properties of the devices: their names stay */
-    bool as_array;        /* the document is a bare array of events, as the input is */
     uint64_t header_seen; /* bits: header members that are written already */
     uint64_t arrays;      /* traceEvents members met */
     bool any_member, any_event;

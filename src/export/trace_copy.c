@@ -61,8 +61,7 @@ static bool is_end_of_input(enum ap_status status)
 static enum ap_status write_events(struct ap_copying *copying, bool with_input, struct ap_error *reterr)
 {
     enum ap_status status = AP_OK;
-    if (!copying->as_array)
-        ap_copying_member(copying, "traceEvents");
+    ap_copying_member(copying, "traceEvents");
     ap_out_char(&copying->out, '[');
     if (with_input) {
         status = ap_record_reader_new(copying->json, ap_copy_fields, AP_COPY_FIELD_COUNT_, &copying->records, reterr);
@@ -104,9 +103,7 @@ static enum ap_status copy_document(struct ap_copying *copying, struct ap_error 
     }
     if (token.kind == AP_JSON_ARRAY_BEGIN) {
         copying->arrays = copying->options->arrays_before + 1;
-        copying->as_array = copying->options->slice != NULL;
-        if (!copying->as_array)
-            ap_out_char(&copying->out, '{');
+        ap_out_char(&copying->out, '{');
         return write_events(copying, true, reterr);
     }
     ap_out_char(&copying->out, '{');
@@ -148,6 +145,15 @@ static void write_tracks(struct ap_copying *copying)
     ap_out_char(&copying->out, '}');
 }
 
+/* Rows that reach beyond it are whole in the file: who reads it cuts them there. */
+static void write_stretch(struct ap_copying *copying)
+{
+    ap_out_string(&copying->out, ", \"slice_start_us\": ");
+    ap_out_microseconds(&copying->out, copying->options->slice->start_ns);
+    ap_out_string(&copying->out, ", \"slice_end_us\": ");
+    ap_out_microseconds(&copying->out, copying->options->slice->end_ns);
+}
+
 /* What a reader has to know of the file itself. */
 static void write_about(struct ap_copying *copying)
 {
@@ -163,7 +169,9 @@ static void write_about(struct ap_copying *copying)
     write_count(copying, "events_over_limit", copying->over_limit_count);
     ap_out_format(&copying->out, ", \"input_read_to_its_end\": %s",
                   copying->json && !copying->input_ended_early ? "true" : "false");
-    if (!copying->options->slice)
+    if (copying->options->slice)
+        write_stretch(copying);
+    else
         write_tracks(copying);
     ap_out_char(&copying->out, '}');
 }
@@ -178,10 +186,6 @@ static enum ap_status write_document(struct ap_copying *copying, struct ap_error
     copying->input_ended_early = is_end_of_input(status);
     if (status != AP_OK && !copying->input_ended_early)
         return status;
-    if (copying->as_array) {
-        ap_out_char(&copying->out, '\n');
-        return ap_out_finish(&copying->out, reterr);
-    }
     if (copying->arrays <= copying->options->arrays_before)
         AP_TRY(write_events(copying, false, reterr));
     write_about(copying);

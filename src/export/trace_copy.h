@@ -24,7 +24,8 @@ struct ap_trace_copy_options {
     bool all;               /* copy every event, not only those around the findings */
     uint64_t limit_bytes;   /* where not all are wanted; 0 = AP_TRACE_COPY_LIMIT_BYTES */
     uint64_t arrays_before; /* traceEvents members before the one that counts */
-    /** What meets this stretch, and nothing of the overlay: a small trace in the form of the input. NULL = as above. */
+    /** What meets this stretch, and nothing of the overlay: a small trace that tells which stretch it is of. NULL = as
+     *  above. */
     const struct ap_copy_slice *slice;
     struct ap_redaction *redaction; /* names become hashes; NULL = they stay */
 };

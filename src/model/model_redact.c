@@ -31,7 +31,8 @@ static bool is_path(struct ap_text key)
 
 static bool is_name(struct ap_text key)
 {
-    static const char *const keys[] = { "name", "frame", "operator", "kernel", "module", "line", "source" };
+    static const char *const keys[] = { "name", "frame",  "operator", "kernel", "module",
+                                        "line", "source", "types",    "caller", "top_frame" };
     return is_one_of(key, keys, AP_COUNT_OF(keys));
 }
 

@@ -7,6 +7,7 @@
 #include "fine.h"
 #include "rule.h"
 #include "sort.h"
+#include "value_text.h"
 
 #include "poison.h"
 
@@ -158,6 +159,18 @@ static bool ranks_by_time(const struct ap_rule *rule)
     return rule->rank_by_count && rule->rank_by[0]->unit == AP_UNIT_time;
 }
 
+/* Of the phase that the report is to be about: no more is to be had there, of kernels no more than the device works for it.
+ * -1 = of none, or its time is not known. */
+static int64_t phase_ns(const struct judge *judge, const struct ap_rule *rule)
+{
+    char path[80];
+    if (!judge->options->phase)
+        return -1;
+    (void)snprintf(path, sizeof(path), "phases.%.40s.%s", judge->options->phase,
+                   rule->domain == AP_DOMAIN_gpu ? "device_busy_us" : "longer_us");
+    return ap_value_integer(ap_value_at(judge->root, path), -1);
+}
+
 /* The smallest bound: sums over threads and devices may be longer than the run, and nothing saves more than that. */
 static void set_saving(const struct judge *judge, struct fired *fired)
 {
@@ -175,6 +188,9 @@ static void set_saving(const struct judge *judge, struct fired *fired)
     }
     if (!fired->has_saving || whole < 0)
         return;
+    int64_t part = ranks_by_time(rule) ? phase_ns(judge, rule) : -1;
+    if (part >= 0 && fired->saving > part)
+        fired->saving = part;
     if (fired->saving > whole)
         fired->saving = whole;
     if (whole > 0)
@@ -321,11 +337,26 @@ static int by_rank(const void *left, const void *right)
 
 /* ---- telling ---- */
 
+/* Figures of rules are of the run: where the report is about a phase, it says what that is. */
+static enum ap_status add_phase(struct judge *judge, const struct ap_rule *rule)
+{
+    char text[200], time[AP_VALUE_TEXT_BYTES];
+    struct ap_value phase = { .type = AP_VALUE_TIME_NS, .as.integer = phase_ns(judge, rule) };
+    if (phase.as.integer < 0)
+        return AP_OK;
+    (void)ap_format_value(&phase, time, sizeof(time));
+    (void)snprintf(text, sizeof(text), " These figures are of the whole run; %s for the phase %.40s for %s of it.",
+                   rule->domain == AP_DOMAIN_gpu ? "devices work" : "host or devices work", judge->options->phase, time);
+    return ap_text_buffer_add(&judge->text, ap_text_of(text), judge->reterr);
+}
+
 static enum ap_status add_filled(struct judge *judge, struct ap_value *finding, const struct ap_rule *rule,
                                  enum ap_rule_text which)
 {
     judge->text.used = 0;
     AP_TRY(ap_rule_text_fill(rule, rule->texts[which], judge->root, &judge->text, judge->reterr));
+    if (which == AP_TEXT_observation && is_about_the_trace(rule))
+        AP_TRY(add_phase(judge, rule));
     if (which == AP_TEXT_observation && rule->source.bytes) {
         AP_TRY(ap_text_buffer_add(&judge->text, AP_TEXT(" Threshold: "), judge->reterr));
         AP_TRY(ap_rule_text_fill(rule, rule->source, judge->root, &judge->text, judge->reterr));

@@ -160,6 +160,8 @@ struct ap_trace {
     bool has_window_all, has_window; /* of all X rows; the same without the profiler's own span */
     int64_t window_all_start_ns, window_all_end_ns, window_start_ns, window_end_ns;
 
+    bool is_slice; /* of a longer recording, from which only what meets this stretch was copied */
+    int64_t slice_start_ns, slice_end_ns;
     struct ap_str base_time_ns; /* digits as written; absent = not told */
     int64_t rank, world_size;   /* -1 = the file does not say */
     struct ap_str backend;

@@ -131,6 +131,42 @@ static enum ap_status read_distributed(struct ap_trace_reading *reading, struct 
     }
 }
 
+static enum ap_status read_time(struct ap_trace_reading *reading, int64_t *ret_ns, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    if (token.kind == AP_JSON_NUMBER && ap_decimal_us_to_ns(token.text, token.text_bytes, ret_ns) != AP_DECIMAL_OUT_OF_RANGE)
+        return AP_OK;
+    return skip_other(reading, &token, reterr);
+}
+
+/* What this program says of a file that it wrote: of which stretch of a recording it is. */
+static enum ap_status read_about(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_trace *trace = reading->trace;
+    struct ap_json_token token;
+    int64_t start_ns = 0, end_ns = 0;
+    enum ap_status status;
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    if (token.kind != AP_JSON_OBJECT_BEGIN)
+        return skip_other(reading, &token, reterr);
+    while ((status = ap_json_next_key(reading->json, &token, reterr)) == AP_OK) {
+        struct ap_text key = { token.text, token.text_bytes };
+        if (ap_text_is(key, "slice_start_us"))
+            AP_TRY(read_time(reading, &start_ns, reterr));
+        else if (ap_text_is(key, "slice_end_us"))
+            AP_TRY(read_time(reading, &end_ns, reterr));
+        else
+            AP_TRY(ap_json_skip_value(reading->json, reterr));
+    }
+    if (status != AP_END)
+        return status;
+    trace->is_slice = start_ns < end_ns;
+    trace->slice_start_ns = start_ns;
+    trace->slice_end_ns = end_ns;
+    return AP_OK;
+}
+
 enum ap_status ap_trace_take_header(struct ap_trace_reading *reading, struct ap_text key, struct ap_error *reterr)
 {
     struct ap_trace *trace = reading->trace;
@@ -151,6 +187,8 @@ enum ap_status ap_trace_take_header(struct ap_trace_reading *reading, struct ap_
     }
     if (ap_text_is(key, "deviceProperties"))
         return read_devices(reading, reterr);
+    if (ap_text_is(key, "analyze_profile"))
+        return read_about(reading, reterr);
     if (ap_text_is(key, "distributedInfo"))
         return read_distributed(reading, reterr);
     if (ap_text_is(key, "baseTimeNanoseconds"))

@@ -128,6 +128,8 @@ AP_MUST_CHECK enum ap_status ap_trace_ahead_take(struct ap_trace_reading *readin
 
 /** B events without E: counted. */
 void ap_trace_close_open(struct ap_trace_reading *reading);
+/** Cut what reaches beyond the stretch that the file says it is, and take the place in time from what lies outside. */
+void ap_trace_clip(struct ap_trace *trace);
 /** Take the place in time from rows that lie so far from all others that they cannot be of their run; counted. */
 AP_MUST_CHECK enum ap_status ap_trace_leave_strays(struct ap_trace *trace, struct ap_notes *notes, struct ap_error *reterr);
 /** The members of the document beside traceEvents. AP_END where @key is none of them: the value is then unread. */

@@ -182,6 +182,7 @@ static enum ap_status finish(struct ap_trace_reading *reading, enum ap_status st
     ap_trace_close_open(reading);
     if (!reading->trace->event_count)
         ap_note_many(reading->notes, AP_COUNTER_no_events, 1);
+    ap_trace_clip(reading->trace);
     return ap_trace_leave_strays(reading->trace, reading->notes, reterr);
 }
 

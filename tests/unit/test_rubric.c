@@ -610,6 +610,28 @@ static void savings_are_the_smallest_bound_and_never_more_than_the_whole(void)
     ap_model_release(&model);
 }
 
+/* A report about a phase promises no more than that phase takes; of kernels what devices work for it. */
+static void savings_are_of_the_phase_that_was_asked_for(void)
+{
+    static const char document[] = RANKED("host", "high", "\nrank_by: gpu.busy_us\ndomain: cpu")
+        RANKED("kernels", "high", "\nrank_by: gpu.busy_us\ndomain: gpu");
+    const struct ap_judge_options options = { .phase = "backward" };
+    struct ap_rubric *rubric;
+    struct ap_model model;
+    struct ap_error error;
+    a_base_tree(&model);
+    put_time(&model, "phases.backward.longer_us", 50 * MS);
+    put_time(&model, "phases.backward.device_busy_us", 20 * MS);
+    ok(ap_rubric_parse(&gate, document, strlen(document), "r.md", &rubric, &error) == AP_OK, "read");
+    ok(ap_rubric_apply(rubric, &options, &model, &error) == AP_OK, "applied");
+    is_int(ap_value_integer(ap_value_member(finding(&model, 0), "saves_us"), 0), 50 * MS, "what the phase takes");
+    is_int(ap_value_integer(ap_value_member(finding(&model, 1), "saves_us"), 0), 20 * MS, "what devices do in it");
+    says(finding(&model, 1), "observation",
+         "seen These figures are of the whole run; devices work for the phase backward for 20 ms of it. Threshold: x.");
+    ap_rubric_free(rubric);
+    ap_model_release(&model);
+}
+
 static void symptoms_hide_behind_their_causes(void)
 {
     struct ap_model model;
@@ -686,6 +708,7 @@ int main(void)
     idle_time_of_a_cut_trace_is_doubtful();
     findings_are_ranked_by_what_they_save();
     savings_are_the_smallest_bound_and_never_more_than_the_whole();
+    savings_are_of_the_phase_that_was_asked_for();
     symptoms_hide_behind_their_causes();
     every_refused_request_is_survived();
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory went back");

@@ -103,6 +103,16 @@ static bool is_first_cut(const struct marking *marking)
            steps->steps[0].start_ns - marking->trace->window_start_ns <= shortest_ns / 20;
 }
 
+/* In a stretch of a longer recording those at its edges go on outside. */
+static void mark_cut_by_slice(const struct marking *marking)
+{
+    const struct ap_trace *trace = marking->trace;
+    for (size_t i = 0; trace->is_slice && i < marking->steps->count; i++) {
+        struct ap_step *step = &marking->steps->steps[i];
+        step->cut |= step->start_ns <= trace->slice_start_ns || step->end_ns >= trace->slice_end_ns;
+    }
+}
+
 static bool is_long(int64_t dur_ns, int64_t median_ns)
 {
     return median_ns >= 0 && (double)dur_ns > 1.5 * (double)median_ns;
@@ -127,6 +137,7 @@ static enum ap_status mark_steps(struct ap_steps *steps, const struct ap_trace *
     steps->steps[steps->count - 1].cut = is_last_cut(&marking);
     if (is_first_cut(&marking))
         steps->steps[0].cut = true;
+    mark_cut_by_slice(&marking);
     mark_cold(&marking);
     AP_FREE(steps->gate, marking.scratch_ns, steps->count);
     return AP_OK;

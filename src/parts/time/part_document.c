@@ -155,6 +155,17 @@ static void add_recorded(const struct ap_trace *trace, struct ap_model *model, s
     ap_add_bool(model, recorded, "runtime", has_kind(trace, AP_KIND_runtime));
 }
 
+static void add_slice(const struct ap_trace *trace, struct ap_model *model, struct ap_value *document)
+{
+    if (!trace->is_slice) {
+        ap_add_null(model, document, "slice");
+        return;
+    }
+    struct ap_value *slice = ap_add_object(model, document, "slice");
+    ap_add_time(model, slice, "start_us", trace->slice_start_ns);
+    ap_add_time(model, slice, "end_us", trace->slice_end_ns);
+}
+
 enum ap_status ap_part_document(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,
                                 struct ap_error *reterr)
 {
@@ -163,6 +174,7 @@ enum ap_status ap_part_document(struct ap_part_context *context, struct ap_model
     ap_add_string(model, document, "path", context->options->path);
     ap_add_string(model, document, "format", format_of(trace));
     ap_add_bool(model, document, "complete", trace->complete);
+    add_slice(trace, model, document);
     ap_add_bytes(model, document, "bytes_read", (int64_t)context->options->bytes_read);
     ap_add_bool(model, document, "compressed", context->options->compressed);
     add_events(trace, model, document);

@@ -35,5 +35,5 @@ bool ap_warning_is_alert(const struct ap_value *warning)
 {
     struct ap_text code = ap_text_member(warning, "code");
     return ap_text_is(code, "input-cut") || ap_text_is(code, "salvaged") || ap_text_is(code, "stray-in-time") ||
-           ap_text_is(ap_text_member(warning, "severity"), "error");
+           ap_text_is(code, "inputs-apart") || ap_text_is(ap_text_member(warning, "severity"), "error");
 }

@@ -45,6 +45,8 @@ static void write_head(struct doc *doc)
     ap_doc_say(doc, "# Profile report\n");
     ap_doc_begin(doc, DOC_LIST);
     write_input(doc, "Trace", ap_doc_known(doc, "trace.path") ? "trace.path" : "cpu.path", "trace.format", "trace.complete");
+    if (ap_doc_known(doc, "trace.slice.start_us"))
+        ap_doc_item(doc, NULL, "A stretch of a longer recording: {t trace.slice.start_us} to {t trace.slice.end_us} us");
     write_input(doc, "Memory snapshot", "memory.path", "memory.format", "memory.complete");
     if (ap_doc_known(doc, "trace.rank"))
         ap_doc_item(doc, NULL, "Rank: {i trace.rank}[, world size {i trace.world_size}]");

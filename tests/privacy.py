@@ -218,7 +218,7 @@ def test_redaction(folder):
     text = (out / "r.json").read_text()
     ok('"aten::item"' in text and "cudaStreamSynchronize" in text and "ProfilerStep" in text,
        "names of public libraries stay")
-    ok(re.search(r'"path-[0-9a-f]{8}\(48\): name-[0-9a-f]{8}"', text) is not None, "frames keep their form", text[:500])
+    ok(re.search(r'"path-[0-9a-f]{16}\(48\): name-[0-9a-f]{16}"', text) is not None, "frames keep their form", text[:500])
     return trace_path, snapshot_path
 
 
@@ -257,13 +257,27 @@ def validate(document, title):
 
 
 def test_stable(folder, trace_path):
-    first = report(trace_path, "--redact")
+    key = folder / "key"
+    key.write_bytes(bytes(range(16)))
+    keyed = ["--redact", "--redact-key", key]
+    first = report(trace_path, *keyed)
     copy = folder / "copy.json"
-    run(trace_path, "--redact", "--slice", "0:1s", "--slice-out", copy, "--md-out", os.devnull, "--quiet")
-    again, twice = report(copy), report(copy, "--redact")
+    run(trace_path, *keyed, "--slice", "0:1s", "--slice-out", copy, "--md-out", os.devnull, "--quiet")
+    again, twice = report(copy), report(copy, *keyed)
     names = [{row["name"] for row in of["cpu"]["operators_by_self"]} for of in (first, again, twice)]
     # what begins and never ends has an end in the copy
     ok(names[0] and names[0] <= names[1] == names[2], "the same name gives the same hash, and a hash stays itself", names)
+    drawn = {row["name"] for row in report(trace_path, "--redact")["cpu"]["operators_by_self"]}
+    ok(drawn & names[0] == {name for name in names[0] if "-" not in name}, "without a key each run hashes otherwise",
+       drawn & names[0])
+    short = folder / "short"
+    short.write_bytes(b"x" * 15)
+    run(trace_path, "--redact", "--redact-key", short, expected=2)
+    run(trace_path, "--redact-key", key, expected=2)
+    done = run(folder / f"{SECRET}.json", "--redact", expected=3)
+    ok(done.stderr and not leaks(done.stderr), "standard error names no file", done.stderr)
+    done = run(trace_path, "--redact", "--md-out", folder / SECRET / "r.md", expected=4)
+    ok(done.stderr and not leaks(done.stderr), "of outputs neither", done.stderr)
 
 
 # ---- slices -----------------------------------------------------------------------------------------------------------
@@ -448,7 +462,7 @@ def test_completions(folder):
         test_fish(folder, scripts["fish"])
 
 
-SERVER_OPTIONS = {"--root", "--redact", "--max-memory", "--max-depth", "--threads"}
+SERVER_OPTIONS = {"--root", "--redact", "--redact-key", "--max-memory", "--max-depth", "--threads"}
 
 
 def complete(script, folder, *words):

@@ -20,6 +20,8 @@ struct ap_series_entry {
     uint64_t batch; /* 0 = as the recorded shapes show it */
 };
 
+#define AP_MIN_REDACT_KEY_BYTES 16
+
 /** What a report is made from. A zeroed struct with one path set is a sensible request. Text is borrowed during the
  *  call. */
 struct ap_request {
@@ -58,9 +60,13 @@ struct ap_request {
     bool with_tracks;   /* keep what ap_report_write_trace needs */
     bool trace_all;     /* ap_report_write_trace copies all events, not only those around the findings */
     bool with_pictures; /* add "pictures" to the tree: what the HTML report draws of a trace */
-    /** Names of files, functions, modules, annotations, groups and hosts become hashes, the same for the same name in every
-     *  run, in all that is written from the report. references/guide/safety.md tells what stays. */
+    /** Names of files, functions, modules, annotations, groups and hosts become hashes in all that is written from the
+     *  report. references/guide/safety.md tells what stays. */
     bool redact;
+    /** What their key is made of, at least AP_MIN_REDACT_KEY_BYTES: with the same key the same name becomes the same hash
+     *  in every run. NULL = a key that is drawn for this report. Not used after ap_report_new. */
+    const void *redact_key;
+    size_t redact_key_bytes;
     /** What ap_report_write_slice copies: "START:END" in microseconds since the first event or as the trace writes them (or
      *  with a unit: us, ms, s), "finding:ID" or "finding:N"; NULL = nothing. */
     const char *slice;

@@ -16,6 +16,7 @@
 #include "memory_join.h"
 #include "overlay_spans.h"
 #include "model_redact.h"
+#include "siphash.h"
 #include "report.h"
 #include "report_state.h"
 #include "rubric.h"
@@ -470,6 +471,8 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
         return ap_fail_memory(&gate, reterr);
     ap_gate_init(&report->gate, gate.limit_bytes);
     report->gate.reserve_bytes = RESERVE_BYTES;
+    if (request->redact_key)
+        ap_siphash_key((struct ap_text){ request->redact_key, request->redact_key_bytes }, report->gate.redact_key);
     if (request->fail_after > 0)
         atomic_store(&report->gate.fail_after, request->fail_after - 1);
     report->conditions = conditions;

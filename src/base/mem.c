@@ -8,11 +8,20 @@
 
 #define ARENA_CHUNK_BYTES ((size_t)64 << 10)
 
+/* From a key of its own, which nothing else uses. */
+static void draw_redact_key(struct ap_gate *gate)
+{
+    struct ap_hash_key drawn;
+    ap_hash_key_draw(&drawn);
+    memcpy(gate->redact_key, drawn.words, sizeof(gate->redact_key));
+}
+
 void ap_gate_init(struct ap_gate *gate, uint64_t limit_bytes)
 {
     gate->limit_bytes = limit_bytes;
     gate->reserve_bytes = 0;
     ap_hash_key_draw(&gate->hash_key);
+    draw_redact_key(gate);
     atomic_init(&gate->used_bytes, 0);
     atomic_init(&gate->peak_bytes, 0);
     atomic_init(&gate->fail_after, -1);

@@ -13,6 +13,7 @@ struct ap_gate {
     uint64_t limit_bytes;        /* 0 = none */
     uint64_t reserve_bytes;      /* of the limit that the user gave, kept for what does not pass the gate */
     struct ap_hash_key hash_key; /* of this run; no output depends on it */
+    uint64_t redact_key[2];      /* drawn, too, unless somebody gives one: outputs under another key differ */
     _Atomic uint64_t used_bytes;
     _Atomic uint64_t peak_bytes;
     _Atomic int64_t fail_after; /* tests: requests that still succeed; negative = never fail */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * redact.h - texts of an input without what they tell of the program, its files and its machine. Each word that is not a
- * public one (public_words.def) becomes "name-1a2b3c4d", or "path-1a2b3c4d" where it looks like a file: a hash of the word
- * alone, so the same word gives the same hash in every run and file. Numbers and punctuation stay. What was redacted before
- * stays as it is. */
+ * known, whole, as a public one (public_words.def, public_names.txt) becomes "name-" and 16 hexadecimal digits, or "path-"
+ * where it looks like a file: SipHash of the word under the gate's redact_key, so that the same word gives the same hash
+ * where the key is the same, and who lacks it cannot try guesses. Punctuation and numbers of up to five digits stay;
+ * longer ones, addresses, dates and telephone numbers do not. What was redacted before stays as it is. */
 #ifndef AP_REDACT_H
 #define AP_REDACT_H
 
 #include "mem.h"
 
-#define AP_REDACT_SLOTS 2048
+#define AP_REDACT_SLOTS 4096
 
 struct ap_redaction {
     struct ap_gate *gate;

@@ -53,12 +53,15 @@ static void print_inert(const char *text)
     }
 }
 
+/* With --redact no path stands on standard error: that is copied into reports of bugs first of all. */
+static bool paths_are_hidden;
+
 static enum exit_code complain(enum ap_status status, const char *path, const struct ap_error *error)
 {
     char text[AP_ERROR_TEXT_BYTES];
     (void)fputs("analyze_profile: ", stderr);
     if (path) {
-        print_inert(strcmp(path, "-") == 0 ? "standard input" : path);
+        print_inert(strcmp(path, "-") == 0 ? "standard input" : paths_are_hidden ? "an input" : path);
         (void)fputs(": ", stderr);
     }
     print_inert(ap_error_text(error, AP_WORDS_PROGRAM, text, sizeof(text)));
@@ -444,11 +447,37 @@ static enum exit_code check_table(const struct ap_cli_options *options)
     return status == AP_OK ? EXIT_WRITTEN : complain(status, NULL, &error);
 }
 
+static enum exit_code take_redact_key(struct ap_cli_options *options)
+{
+    static char key[4096];
+    struct ap_error error = { .status = AP_OK };
+    if (!options->redact_key)
+        return EXIT_WRITTEN;
+    FILE *file = fopen(options->redact_key, "rb");
+    size_t bytes = file ? fread(key, 1, sizeof(key), file) : 0;
+    if (file)
+        (void)fclose(file);
+    if (bytes < AP_MIN_REDACT_KEY_BYTES) {
+        (void)snprintf(error.message, sizeof(error.message),
+                       "the key of --redact-key cannot be read, or has fewer than %d bytes", AP_MIN_REDACT_KEY_BYTES);
+        return complain(AP_ERROR_USAGE, NULL, &error);
+    }
+    options->request.redact_key = key;
+    options->request.redact_key_bytes = bytes;
+    return EXIT_WRITTEN;
+}
+
 static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
 {
+    enum exit_code code;
     char mistake[512];
     if (!ap_cli_parse(argc, argv, options, mistake, sizeof(mistake)))
         return usage(mistake);
+    paths_are_hidden = options->request.redact;
+    if (paths_are_hidden)
+        ap_output_hide_paths();
+    if (options->redact_key && !options->request.redact)
+        return usage("--redact-key is the key of --redact: give that as well");
     if (options->help) {
         ap_cli_print_help(stdout);
         return finish_stdout();
@@ -459,6 +488,9 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
         return print_completion(options->completion);
     if (options->capture_snippet)
         return print_capture();
+    code = take_redact_key(options);
+    if (code != EXIT_WRITTEN)
+        return code;
     if (ap_serve_is_asked(argc, argv))
         return serve(argc, argv, options);
     if (options->root_count)
@@ -468,7 +500,7 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
     if (ap_cli_check_questions(options))
         return usage(ap_cli_check_questions(options));
     bool answered;
-    enum exit_code code = answer_alone(options, &answered);
+    code = answer_alone(options, &answered);
     if (answered)
         return code;
     code = check_table(options);

@@ -12,11 +12,22 @@
 
 #include "cleanup.h"
 
+static bool paths_are_hidden;
+
+void ap_output_hide_paths(void)
+{
+    paths_are_hidden = true;
+}
+
+static const char *shown_path(const struct ap_output *output)
+{
+    return strcmp(output->path, "-") == 0 ? "standard output" : paths_are_hidden ? "an output" : output->path;
+}
+
 static enum ap_status fail(const struct ap_output *output, const char *what, struct ap_error *reterr)
 {
     *reterr = (struct ap_error){ .status = AP_ERROR_OUTPUT };
-    (void)snprintf(reterr->message, sizeof(reterr->message), "%s: %s: %s",
-                   strcmp(output->path, "-") == 0 ? "standard output" : output->path, what, strerror(errno));
+    (void)snprintf(reterr->message, sizeof(reterr->message), "%s: %s: %s", shown_path(output), what, strerror(errno));
     return AP_ERROR_OUTPUT;
 }
 

@@ -16,6 +16,8 @@ struct ap_output {
     char temporary[AP_OUTPUT_PATH_BYTES + 16]; /* empty = none */
 };
 
+/** From now on messages call no output by its path. */
+void ap_output_hide_paths(void);
 /** Open the temporary file. @path "-" = standard output. */
 enum ap_status ap_output_open(struct ap_output *output, const char *path, struct ap_error *reterr);
 /** An ap_write_fn. */

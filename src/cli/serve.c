@@ -15,7 +15,7 @@ bool ap_serve_is_asked(int argc, char *const *argv)
 
 bool ap_serve_takes(const char *name, size_t bytes)
 {
-    static const char *const names[] = { "root", "max-memory", "max-depth", "threads", "redact" };
+    static const char *const names[] = { "root", "max-memory", "max-depth", "threads", "redact", "redact-key" };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strlen(names[i]) == bytes && memcmp(name, names[i], bytes) == 0)
             return true;
@@ -35,14 +35,16 @@ enum ap_status ap_serve(int argc, char *const *argv, const struct ap_cli_options
                                   .max_memory_bytes = options->request.max_memory_bytes,
                                   .max_depth = options->request.max_depth,
                                   .one_thread = options->request.one_thread,
-                                  .redact = options->request.redact };
+                                  .redact = options->request.redact,
+                                  .redact_key = options->request.redact_key,
+                                  .redact_key_bytes = options->request.redact_key_bytes };
     struct ap_mcp_server *server;
     bool fits = options->file_count == 1;
     for (int i = 2; i < argc; i++)
         fits = fits && (argv[i][0] != '-' || is_for_server(argv[i]));
     if (!fits)
         return ap_fail(reterr, AP_ERROR_USAGE,
-                       "mcp takes --root DIR, --redact, --max-memory, --max-depth and --threads alone");
+                       "mcp takes --root DIR, --redact, --redact-key, --max-memory, --max-depth and --threads alone");
     if (!options->root_count)
         return ap_refuse(reterr, AP_SETTING_NONE, "mcp needs a directory that it may read: --root DIR");
     if (!mcp.max_memory_bytes)

@@ -14,7 +14,9 @@ struct ap_mcp_options {
     uint64_t max_memory_bytes; /* of one analysis; 0 = no bound */
     uint32_t max_depth;        /* as in struct ap_request */
     bool one_thread;
-    bool redact;        /* names in all answers are hashes; for whoever starts the server to say, not for the client */
+    bool redact;            /* names in all answers are hashes; for whoever starts the server to say, not for the client */
+    const void *redact_key; /* of at least AP_MIN_REDACT_KEY_BYTES, borrowed; NULL = drawn when the server begins */
+    size_t redact_key_bytes;
     int64_t fail_after; /* tests: number of allocations of the server itself that succeed; 0 = all */
 };
 

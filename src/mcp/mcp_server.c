@@ -63,7 +63,13 @@ enum ap_status ap_mcp_server_new(const struct ap_mcp_options *options, struct ap
                                           .max_depth = options->max_depth,
                                           .one_thread = options->one_thread,
                                           .words = AP_WORDS_SERVER,
-                                          .redact = options->redact };
+                                          .redact = options->redact,
+                                          .redact_key = server->gate.redact_key,
+                                          .redact_key_bytes = sizeof(server->gate.redact_key) };
+    if (options->redact_key) {
+        server->common.redact_key = options->redact_key;
+        server->common.redact_key_bytes = options->redact_key_bytes;
+    }
     *ret_server = server;
     return AP_OK;
 }

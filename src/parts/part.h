@@ -16,6 +16,7 @@ struct ap_part_options {
     uint64_t bytes_read; /* of the decompressed input */
     bool compressed;
     const char *phase;                 /* what the report is to be about: one of the names of phases, or NULL for all */
+    struct ap_text peaks;              /* a document like references/gpu-peaks.md that was checked; empty = none */
     const struct ap_memory_join *join; /* of the snapshot of the same run; NULL = none was given */
 };
 
@@ -36,6 +37,7 @@ typedef enum ap_status ap_part(struct ap_part_context *context, struct ap_model 
 ap_part ap_part_accelerator;   /* accelerator */
 ap_part ap_part_communication; /* communication */
 ap_part ap_part_compile;       /* compile */
+ap_part ap_part_compute;       /* compute */
 ap_part ap_part_copies;        /* copies */
 ap_part ap_part_cpu;           /* cpu */
 ap_part ap_part_critical_path; /* critical_path */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decimal.h"
+#include "op_formula.h"
 #include "sort.h"
 #include "trace_internal.h"
 
@@ -61,6 +62,7 @@ void ap_trace_release_details(struct ap_trace *trace)
     AP_FREE(gate, trace->collectives, trace->collective_capacity);
     AP_FREE(gate, trace->memory_instants, trace->memory_instant_capacity);
     ap_mem_free(gate, trace->signature, trace->signature_capacity);
+    AP_FREE(gate, trace->wants_arguments, trace->wants_arguments_capacity);
 }
 
 const struct ap_collective *ap_row_collective(const struct ap_trace *trace, uint32_t row)
@@ -198,6 +200,37 @@ static enum ap_status take_signature(struct ap_trace_reading *reading, struct ap
                                    reterr);
 }
 
+/* Of the few operators whose work depends on them: they would double what is kept of all others. */
+static enum ap_status wants_arguments(struct ap_trace *trace, uint32_t name, bool *ret_wants, struct ap_error *reterr)
+{
+    enum { not_asked, no, yes };
+    size_t before = trace->wants_arguments_capacity;
+    AP_TRY(AP_RESERVE(trace->gate, trace->wants_arguments, trace->wants_arguments_capacity, (size_t)name + 1, reterr));
+    if (trace->wants_arguments_capacity > before)
+        memset(trace->wants_arguments + before, not_asked, trace->wants_arguments_capacity - before);
+    uint8_t *told = &trace->wants_arguments[name];
+    if (*told == not_asked)
+        *told = ap_op_formula_of(ap_trace_text(trace, name)) != AP_FORMULA_none ? yes : no;
+    *ret_wants = *told == yes;
+    return AP_OK;
+}
+
+static enum ap_status take_arguments(struct ap_trace_reading *reading, struct ap_str *ret_arguments, struct ap_error *reterr)
+{
+    const struct ap_json_span *strides = field(reading, AP_FIELD_ARGS_STRIDES);
+    const struct ap_json_span *concrete = field(reading, AP_FIELD_ARGS_CONCRETE);
+    struct ap_trace *trace = reading->trace;
+    bool has_strides = strides->kind == AP_JSON_ARRAY_BEGIN, has_concrete = concrete->kind == AP_JSON_ARRAY_BEGIN, wants;
+    if (!has_strides && !has_concrete)
+        return AP_OK;
+    AP_TRY(wants_arguments(trace, trace->events.name[trace->events.count - 1], &wants, reterr));
+    if (!wants)
+        return AP_OK;
+    return ap_trace_join_signature(trace, has_strides ? (struct ap_text){ strides->text, strides->bytes } : AP_TEXT(""),
+                                   has_concrete ? (struct ap_text){ concrete->text, concrete->bytes } : AP_TEXT(""),
+                                   ret_arguments, reterr);
+}
+
 /* "External id", "external id" until 2021-06. */
 static enum ap_status read_external_id(struct ap_trace_reading *reading, ap_link_key *ret_key, struct ap_error *reterr)
 {
@@ -211,6 +244,8 @@ static enum ap_status take_op(struct ap_trace_reading *reading, struct ap_error 
     AP_TRY(read_external_id(reading, &detail.external_id, reterr));
     AP_TRY(read_key(reading, AP_FIELD_ARGS_SEQUENCE, &detail.sequence, reterr));
     AP_TRY(take_signature(reading, &detail.signature, reterr));
+    if (detail.signature.id)
+        AP_TRY(take_arguments(reading, &detail.arguments, reterr));
     if (!detail.external_id && !detail.sequence && !detail.signature.id)
         return AP_OK;
     int64_t thread = read_count(reading, AP_FIELD_ARGS_FORWARD_THREAD);

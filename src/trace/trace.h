@@ -37,6 +37,7 @@ struct ap_op_detail {
     ap_link_key external_id; /* its own number */
     ap_link_key sequence;    /* Sequence number: links a forward operator to its backward */
     struct ap_str signature; /* of trace->signatures: Input Dims and Input type as written */
+    struct ap_str arguments; /* likewise: Input Strides and Concrete Inputs, of operators whose work these decide */
     uint32_t forward_thread; /* Fwd thread id: not 0 in backward */
 };
 
@@ -114,7 +115,7 @@ struct ap_category {
 
 struct ap_device_properties {
     struct ap_str name;
-    int64_t id, memory_bytes, sm_count, compute_major, compute_minor; /* -1 = not told */
+    int64_t id, memory_bytes, sm_count, compute_major, compute_minor, warp_size; /* -1 = not told */
 };
 
 enum ap_trace_form { AP_FORM_OBJECT, AP_FORM_ARRAY };
@@ -145,6 +146,8 @@ struct ap_trace {
     size_t memory_instant_count, memory_instant_capacity;
     struct ap_strpool odd_keys; /* numbers that are no small integers, as written */
     struct ap_strpool signatures;
+    uint8_t *wants_arguments; /* while it is read, by name id: see take_arguments() */
+    size_t wants_arguments_capacity;
     char *signature; /* scratch of ap_trace_join_signature */
     size_t signature_capacity;
     struct ap_device_properties *devices;
@@ -266,8 +269,8 @@ static inline int64_t ap_row_bytes(const struct ap_trace *trace, uint32_t row)
 /** Of a collective's host operator or kernel; NULL for all other rows. */
 const struct ap_collective *ap_row_collective(const struct ap_trace *trace, uint32_t row);
 
-/** The two parts of an operator's signature, as the file writes them ("[[4,8],[8,2]]", "[\"float\",\"float\"]"); either
- *  may be empty. */
+/** The two parts of an operator's signature, as the file writes them ("[[4,8],[8,2]]", "[\"float\",\"float\"]"), or of its
+ *  arguments ("[[8,1],[2,1]]", "[\"\",\"False\"]"); either may be empty. */
 void ap_trace_signature(const struct ap_trace *trace, struct ap_str signature, struct ap_text *ret_dims,
                         struct ap_text *ret_types);
 

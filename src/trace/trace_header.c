@@ -59,6 +59,7 @@ static enum ap_status read_device_member(struct ap_trace_reading *reading, struc
         { "id", &device->id },
         { "totalGlobalMem", &device->memory_bytes },
         { "numSms", &device->sm_count },
+        { "warpSize", &device->warp_size },
         { "computeMajor", &device->compute_major },
         { "computeMinor", &device->compute_minor },
     };
@@ -72,7 +73,7 @@ static enum ap_status read_device(struct ap_trace_reading *reading, struct ap_er
 {
     struct ap_trace *trace = reading->trace;
     struct ap_device_properties device = {
-        .id = -1, .memory_bytes = -1, .sm_count = -1, .compute_major = -1, .compute_minor = -1
+        .id = -1, .memory_bytes = -1, .sm_count = -1, .compute_major = -1, .compute_minor = -1, .warp_size = -1
     };
     for (;;) {
         struct ap_json_token key;

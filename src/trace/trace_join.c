@@ -200,6 +200,7 @@ static enum ap_status add_op_details(const struct ap_trace_join *join, struct ap
         detail.external_id = key_in_whole(join, detail.external_id);
         detail.sequence = key_in_whole(join, detail.sequence);
         detail.signature.id = join->signatures.to[detail.signature.id];
+        detail.arguments.id = join->signatures.to[detail.arguments.id];
         whole->op_details[whole->op_detail_count++] = detail;
     }
     return AP_OK;

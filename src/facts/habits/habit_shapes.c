@@ -81,7 +81,7 @@ static bool is_product(struct ap_text name)
 static bool has_double(const struct ap_tensor_list *list)
 {
     for (int i = 0; i < list->count; i++)
-        if (list->tensors[i].is_double)
+        if (list->tensors[i].element == AP_ELEMENT_fp64)
             return true;
     return false;
 }

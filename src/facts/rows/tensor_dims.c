@@ -57,17 +57,83 @@ static void read_dims(struct reading *reading, struct ap_text dims)
     }
 }
 
+const char *ap_element_name(enum ap_element element)
+{
+    static const char *const names[AP_ELEMENT_COUNT_] = {
+        [AP_ELEMENT_unknown] = "unknown",
+#define AP_ELEMENT(id, bytes, words) [AP_ELEMENT_##id] = #id,
+#include "element_type.def"
+#undef AP_ELEMENT
+    };
+    return names[element];
+}
+
+int ap_element_bytes(enum ap_element element)
+{
+    static const int bytes_of[AP_ELEMENT_COUNT_] = {
+#define AP_ELEMENT(id, bytes, words) [AP_ELEMENT_##id] = bytes,
+#include "element_type.def"
+#undef AP_ELEMENT
+    };
+    return bytes_of[element];
+}
+
+/* One alternative of element_type.def. */
+static bool is_type(struct ap_text type, const char *word, size_t bytes)
+{
+    bool is_begin = word[bytes - 1] == '*';
+    bytes -= is_begin;
+    if (type.bytes < bytes || (!is_begin && type.bytes != bytes))
+        return false;
+    for (size_t i = 0; i < bytes; i++)
+        if (ap_folded(type.data[i]) != word[i])
+            return false;
+    return true;
+}
+
+enum ap_element ap_element_of(struct ap_text type)
+{
+    static const char *const words_of[AP_ELEMENT_COUNT_] = {
+        [AP_ELEMENT_unknown] = "",
+#define AP_ELEMENT(id, bytes, words) [AP_ELEMENT_##id] = words,
+#include "element_type.def"
+#undef AP_ELEMENT
+    };
+    if (type.bytes > 5 && memcmp(type.data, "c10::", 5) == 0)
+        type = (struct ap_text){ type.data + 5, type.bytes - 5 };
+    for (int element = AP_ELEMENT_unknown + 1; element < AP_ELEMENT_COUNT_; element++)
+        for (const char *word = words_of[element]; *word;) {
+            size_t bytes = strcspn(word, "|");
+            if (is_type(type, word, bytes))
+                return (enum ap_element)element;
+            word += bytes + (word[bytes] == '|');
+        }
+    return AP_ELEMENT_unknown;
+}
+
+static void set_element(struct ap_tensor_list *list, int input, struct ap_text type)
+{
+    enum ap_element element = ap_element_of(type);
+    for (int tensor = 0; tensor < list->count; tensor++)
+        if (list->tensors[tensor].input == input)
+            list->tensors[tensor].element = element;
+}
+
 /* Types are a list of texts, one each input. */
 static void read_types(struct ap_tensor_list *list, struct ap_text types)
 {
-    static const char word[] = "\"double\"";
-    int input = 0;
+    int input = 0, depth = 0;
     for (size_t i = 0; i < types.bytes; i++) {
-        input += types.data[i] == ',';
-        if (types.bytes - i < sizeof(word) - 1 || memcmp(types.data + i, word, sizeof(word) - 1) != 0)
+        char letter = types.data[i];
+        depth += letter == '[' ? 1 : letter == ']' ? -1 : 0;
+        input += letter == ',' && depth == 1;
+        if (letter != '"')
             continue;
-        for (int tensor = 0; tensor < list->count; tensor++)
-            list->tensors[tensor].is_double |= list->tensors[tensor].input == input;
+        const char *end = memchr(types.data + i + 1, '"', types.bytes - i - 1);
+        if (!end)
+            return;
+        set_element(list, input, (struct ap_text){ types.data + i + 1, (size_t)(end - types.data) - i - 1 });
+        i = (size_t)(end - types.data);
     }
 }
 

@@ -8,12 +8,28 @@
 #define AP_DIMS_MAX 6
 #define AP_TENSORS_MAX 16
 
+/** What a tensor holds. */
+enum ap_element {
+    AP_ELEMENT_unknown,
+#define AP_ELEMENT(id, bytes, words) AP_ELEMENT_##id,
+#include "element_type.def"
+#undef AP_ELEMENT
+    AP_ELEMENT_COUNT_
+};
+
+/** By the name in "Input type": "float", "c10::BFloat16", "Half". */
+enum ap_element ap_element_of(struct ap_text type);
+/** Of one; 0 where it is not known. */
+int ap_element_bytes(enum ap_element element);
+/** "bf16"; "unknown". */
+const char *ap_element_name(enum ap_element element);
+
 /** A tensor of one dimension at least. Sizes are below 2^31. */
 struct ap_tensor_dims {
     int64_t dims[AP_DIMS_MAX];
     int count; /* of dims */
     int input; /* which input of the operator; the tensors of a list share one */
-    bool is_double;
+    enum ap_element element;
 };
 
 struct ap_tensor_list {

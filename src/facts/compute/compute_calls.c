@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT
+ * compute_calls.c - an operator that calls another one of the same class is not counted: aten::linear calls aten::addmm. A
+ * kernel belongs to the innermost call that counts. */
+#include "compute_calls.h"
+
+#include "pair_map.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define COLD_FACTOR 1.5
+#define LEAST_WARM 3  /* calls whose median tells what is usual */
+#define LEVELS_MAX 16 /* operators between a kernel and the call that it is of */
+
+struct finding {
+    struct ap_compute *compute;
+    const struct ap_facts *facts;
+    const struct ap_trace *trace;
+    uint8_t *formulas;                     /* by name id, plus one; 0 = no operator has the name */
+    struct ap_row_set above[2];            /* rows around a call that multiplies; around another one */
+    struct ap_pair_map signatures, groups; /* (name, signature); (number of that, arguments) */
+    int64_t *longest_ns;                   /* by group: of a call */
+    uint32_t *kernel_of;                   /* by call: its longest kernel */
+    size_t longest_capacity;
+};
+
+static enum ap_op_formula formula_of(const struct finding *finding, uint32_t row)
+{
+    return ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator
+               ? (enum ap_op_formula)(finding->formulas[finding->trace->events.name[row]] - 1)
+               : AP_FORMULA_none;
+}
+
+static bool has_shapes(const struct finding *finding, uint32_t row)
+{
+    const struct ap_op_detail *op = ap_row_op(finding->trace, row);
+    return op && op->signature.id;
+}
+
+static int class_of(enum ap_op_formula formula)
+{
+    return ap_work_kind_multiplies(ap_op_formula_kind(formula)) ? 0 : 1;
+}
+
+static enum ap_status find_formulas(struct finding *finding, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = finding->trace;
+    size_t count = ap_trace_id_count(trace);
+    AP_TRY(AP_ALLOC_CLEARED(finding->compute->gate, finding->formulas, count, reterr));
+    for (size_t row = 0; row < trace->events.count; row++) {
+        uint8_t *formula = &finding->formulas[trace->events.name[row]];
+        if (!*formula && ap_row_kind(trace->events.tag[row]) == AP_KIND_operator)
+            *formula = (uint8_t)(ap_op_formula_of(ap_row_name(trace, (uint32_t)row)) + 1);
+    }
+    return AP_OK;
+}
+
+/* Up to the first row that is known to be around one: each row is met once. */
+static void mark_above(struct finding *finding, struct ap_row_set *above, uint32_t row)
+{
+    const uint32_t *parent = finding->facts->tree.parent;
+    for (uint32_t at = parent[row]; at != AP_NO_ROW && ap_row_set_add(above, at);)
+        at = parent[at];
+}
+
+static bool is_counted(const struct finding *finding, uint32_t row)
+{
+    enum ap_op_formula formula = formula_of(finding, row);
+    return formula != AP_FORMULA_none && has_shapes(finding, row) && finding->trace->events.dur_ns[row] >= 0 &&
+           !ap_row_set_has(&finding->above[class_of(formula)], row);
+}
+
+static enum ap_status find_counted(struct finding *finding, struct ap_error *reterr)
+{
+    size_t count = finding->trace->events.count;
+    AP_TRY(ap_row_set_init(&finding->compute->counted, finding->compute->gate, count, reterr));
+    for (int i = 0; i < 2; i++)
+        AP_TRY(ap_row_set_init(&finding->above[i], finding->compute->gate, count, reterr));
+    for (uint32_t row = 0; row < count; row++) {
+        enum ap_op_formula formula = formula_of(finding, row);
+        if (formula != AP_FORMULA_none && has_shapes(finding, row))
+            mark_above(finding, &finding->above[class_of(formula)], row);
+    }
+    for (uint32_t row = 0; row < count; row++)
+        if (is_counted(finding, row))
+            (void)ap_row_set_add(&finding->compute->counted, row);
+    ap_row_set_finish(&finding->compute->counted);
+    return AP_OK;
+}
+
+/* ---- groups ---- */
+
+static void cost_of(const struct finding *finding, uint32_t row, struct ap_op_cost *ret_cost)
+{
+    const struct ap_op_detail *op = ap_row_op(finding->trace, row);
+    struct ap_text dims, types, strides = AP_TEXT(""), concrete = AP_TEXT("");
+    struct ap_op_inputs inputs;
+    ap_trace_signature(finding->trace, op->signature, &dims, &types);
+    if (op->arguments.id)
+        ap_trace_signature(finding->trace, op->arguments, &strides, &concrete);
+    ap_op_inputs_read(&inputs, dims, types, strides, concrete);
+    ap_op_cost_of(formula_of(finding, row), &inputs, ret_cost);
+}
+
+static enum ap_status group_of(struct finding *finding, uint32_t row, uint32_t *ret_group, struct ap_error *reterr)
+{
+    struct ap_compute *compute = finding->compute;
+    const struct ap_op_detail *op = ap_row_op(finding->trace, row);
+    uint32_t signature, name = finding->trace->events.name[row], before = finding->groups.count;
+    AP_TRY(ap_pair_map_add(&finding->signatures, name, op->signature.id, &signature, reterr));
+    AP_TRY(ap_pair_map_add(&finding->groups, signature, op->arguments.id, ret_group, reterr));
+    if (*ret_group != before)
+        return AP_OK;
+    AP_TRY(AP_RESERVE(compute->gate, compute->groups, compute->group_capacity, (size_t)before + 1, reterr));
+    struct ap_compute_group *group = &compute->groups[compute->group_count++];
+    *group = (struct ap_compute_group){
+        .name = name, .signature = op->signature.id, .arguments = op->arguments.id, .longest_row = row
+    };
+    cost_of(finding, row, &group->cost);
+    return AP_OK;
+}
+
+static enum ap_status group_calls(struct finding *finding, struct ap_error *reterr)
+{
+    struct ap_compute *compute = finding->compute;
+    if (!compute->counted.count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(compute->gate, compute->group_of, compute->counted.count, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(compute->gate, compute->call_ns, compute->counted.count, reterr));
+    AP_TRY(AP_ALLOC(compute->gate, finding->kernel_of, compute->counted.count, reterr));
+    for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
+        if (!ap_row_set_has(&compute->counted, row))
+            continue;
+        finding->kernel_of[call] = AP_NO_ROW;
+        AP_TRY(group_of(finding, row, &compute->group_of[call], reterr));
+        compute->groups[compute->group_of[call++]].count++;
+    }
+    return AP_OK;
+}
+
+/* ---- kernels ---- */
+
+static uint32_t counted_around(const struct finding *finding, uint32_t row)
+{
+    for (int level = 0; row != AP_NO_ROW && level < LEVELS_MAX; level++) {
+        if (ap_row_set_has(&finding->compute->counted, row))
+            return row;
+        row = finding->facts->tree.parent[row];
+        while (row != AP_NO_ROW && level < LEVELS_MAX && ap_row_kind(finding->trace->events.tag[row]) != AP_KIND_operator) {
+            row = finding->facts->tree.parent[row];
+            level++;
+        }
+    }
+    return AP_NO_ROW;
+}
+
+static void add_ns(struct ap_compute *compute, int64_t *sum_ns, int64_t ns)
+{
+    *sum_ns = ap_add_sat(*sum_ns, ns, &compute->overflowed);
+}
+
+static void take_kernel(struct finding *finding, const struct ap_device_row *linked)
+{
+    struct ap_compute *compute = finding->compute;
+    const struct ap_trace *trace = finding->trace;
+    int64_t ns = trace->events.dur_ns[linked->row];
+    add_ns(compute, &compute->kernel_ns, ns);
+    uint32_t row = counted_around(finding, linked->op);
+    if (row == AP_NO_ROW)
+        return;
+    uint32_t call = ap_row_set_number(&compute->counted, row);
+    uint32_t *longest = &finding->kernel_of[call];
+    add_ns(compute, &compute->call_ns[call], ns);
+    compute->groups[compute->group_of[call]].kernel_count++;
+    if (*longest == AP_NO_ROW || ns > trace->events.dur_ns[*longest])
+        *longest = linked->row;
+}
+
+static void take_kernels(struct finding *finding)
+{
+    const struct ap_links *links = &finding->facts->links;
+    for (size_t i = 0; i < links->count; i++)
+        if (ap_row_kind(finding->trace->events.tag[links->rows[i].row]) == AP_KIND_kernel &&
+            !ap_kernel_is_communication(&finding->facts->families, finding->trace, links->rows[i].row))
+            take_kernel(finding, &links->rows[i]);
+}
+
+static bool is_waited_for(const struct ap_trace *trace, uint32_t call, uint32_t kernel)
+{
+    return trace->events.start_ns[kernel] >= trace->events.start_ns[call] &&
+           ap_row_end_ns(trace, kernel) <= ap_row_end_ns(trace, call) &&
+           trace->events.dur_ns[kernel] >= trace->events.dur_ns[call] / 2;
+}
+
+/* Without GPU work the call itself is what took the time. */
+static void take_host_times(struct finding *finding)
+{
+    struct ap_compute *compute = finding->compute;
+    for (uint32_t row = 0, call = 0; call < compute->counted.count; row++)
+        if (ap_row_set_has(&compute->counted, row))
+            compute->call_ns[call++] = finding->trace->events.dur_ns[row];
+}
+
+/* ---- sums ---- */
+
+double ap_compute_matrix_flops(const struct ap_op_cost *cost)
+{
+    return ap_work_kind_multiplies(cost->kind) && cost->flops > 0 ? cost->flops : 0;
+}
+
+static void add_work(struct ap_compute *compute, const struct ap_op_cost *cost, bool timed)
+{
+    double flops = ap_compute_matrix_flops(cost), bytes = cost->bytes > 0 ? cost->bytes : 0;
+    compute->flops += flops;
+    compute->bytes += bytes;
+    compute->timed_flops += timed ? flops : 0;
+    compute->timed_bytes += timed ? bytes : 0;
+}
+
+static void sum_calls(struct finding *finding)
+{
+    struct ap_compute *compute = finding->compute;
+    for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
+        if (!ap_row_set_has(&compute->counted, row))
+            continue;
+        struct ap_compute_group *group = &compute->groups[compute->group_of[call]];
+        uint32_t kernel = finding->kernel_of[call];
+        int64_t ns = compute->call_ns[call++];
+        bool timed = compute->is_host || kernel != AP_NO_ROW;
+        add_work(compute, &group->cost, timed);
+        if (!timed)
+            continue;
+        group->timed_count++;
+        add_ns(compute, &group->total_ns, ns);
+        if (kernel != AP_NO_ROW && is_waited_for(finding->trace, row, kernel))
+            add_ns(compute, &compute->waited_ns, finding->trace->events.dur_ns[kernel]);
+        if (group->cost.flops >= 0 || group->cost.bytes >= 0)
+            add_ns(compute, &compute->known_ns, ns);
+        if (ap_compute_matrix_flops(&group->cost) > 0)
+            add_ns(compute, &compute->product_ns, ns);
+        if (ns <= finding->longest_ns[compute->group_of[call - 1]])
+            continue;
+        finding->longest_ns[compute->group_of[call - 1]] = ns;
+        group->longest_row = kernel == AP_NO_ROW ? row : kernel;
+        group->kernel = kernel == AP_NO_ROW ? 0 : finding->trace->events.name[kernel];
+    }
+}
+
+/* The times of a group, in order of the calls. */
+static void describe_times(struct ap_compute_group *group, const int64_t *times, int64_t *sorted, size_t count)
+{
+    size_t cold = 0;
+    memcpy(sorted, times, count * sizeof(times[0]));
+    ap_sort(sorted, count, sizeof(sorted[0]), ap_by_int64);
+    group->median_ns = sorted[(count - 1) / 2];
+    while (cold + LEAST_WARM < count && (double)times[cold] > COLD_FACTOR * (double)group->median_ns)
+        cold++;
+    for (size_t i = 0; i < cold; i++)
+        group->cold_ns += times[i] - group->median_ns;
+    group->cold_count = (uint32_t)cold;
+}
+
+/* Calls of a group side by side, by counting. */
+static enum ap_status find_medians(struct finding *finding, struct ap_error *reterr)
+{
+    struct ap_compute *compute = finding->compute;
+    size_t count = compute->counted.count, *ends;
+    int64_t *times = NULL, *sorted = NULL;
+    AP_TRY(AP_ALLOC_CLEARED(compute->gate, ends, (size_t)compute->group_count + 1, reterr));
+    enum ap_status status = AP_ALLOC(compute->gate, times, count, reterr);
+    AP_AND_THEN(status, AP_ALLOC(compute->gate, sorted, count, reterr));
+    if (status == AP_OK) {
+        for (uint32_t group = 0; group < compute->group_count; group++)
+            ends[group + 1] = ends[group] + compute->groups[group].timed_count;
+        for (uint32_t call = 0; call < count; call++)
+            if (compute->is_host || finding->kernel_of[call] != AP_NO_ROW)
+                times[ends[compute->group_of[call]]++] = compute->call_ns[call];
+        for (uint32_t group = 0; group < compute->group_count; group++) {
+            size_t timed = compute->groups[group].timed_count;
+            if (timed)
+                describe_times(&compute->groups[group], times + ends[group] - timed, sorted, timed);
+        }
+    }
+    AP_FREE(compute->gate, times, count);
+    AP_FREE(compute->gate, sorted, count);
+    AP_FREE(compute->gate, ends, (size_t)compute->group_count + 1);
+    return status;
+}
+
+static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
+{
+    struct ap_compute *compute = finding->compute;
+    AP_TRY(find_formulas(finding, reterr));
+    AP_TRY(find_counted(finding, reterr));
+    AP_TRY(group_calls(finding, reterr));
+    compute->is_host = !finding->facts->links.count;
+    if (!compute->counted.count) {
+        for (size_t i = 0; i < finding->facts->links.count; i++)
+            if (ap_row_kind(finding->trace->events.tag[finding->facts->links.rows[i].row]) == AP_KIND_kernel)
+                add_ns(compute, &compute->kernel_ns, finding->trace->events.dur_ns[finding->facts->links.rows[i].row]);
+        return AP_OK;
+    }
+    AP_TRY(AP_ALLOC_CLEARED(compute->gate, finding->longest_ns, compute->group_count, reterr));
+    if (compute->is_host)
+        take_host_times(finding);
+    else
+        take_kernels(finding);
+    sum_calls(finding);
+    return find_medians(finding, reterr);
+}
+
+enum ap_status ap_compute_init(struct ap_compute *compute, const struct ap_facts *facts, struct ap_gate *gate,
+                               struct ap_error *reterr)
+{
+    struct finding finding = { .compute = compute, .facts = facts, .trace = facts->trace };
+    *compute = (struct ap_compute){ .gate = gate };
+    finding.signatures.gate = finding.groups.gate = gate;
+    enum ap_status status = find_all(&finding, reterr);
+    AP_FREE(gate, finding.formulas, ap_trace_id_count(facts->trace));
+    AP_FREE(gate, finding.kernel_of, compute->counted.count);
+    AP_FREE(gate, finding.longest_ns, compute->group_count);
+    for (int i = 0; i < 2; i++)
+        ap_row_set_release(&finding.above[i]);
+    ap_pair_map_release(&finding.signatures);
+    ap_pair_map_release(&finding.groups);
+    return status;
+}
+
+void ap_compute_release(struct ap_compute *compute)
+{
+    AP_FREE(compute->gate, compute->group_of, compute->counted.count);
+    AP_FREE(compute->gate, compute->call_ns, compute->counted.count);
+    AP_FREE(compute->gate, compute->groups, compute->group_capacity);
+    ap_row_set_release(&compute->counted);
+    *compute = (struct ap_compute){ .gate = compute->gate };
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ * compute_calls.h - calls of operators whose work the shapes tell, each with the kernels that it launched: summed up by
+ * operator, shapes and arguments. */
+#ifndef AP_COMPUTE_CALLS_H
+#define AP_COMPUTE_CALLS_H
+
+#include "facts.h"
+#include "op_cost.h"
+#include "row_set.h"
+
+/** Calls that are alike. */
+struct ap_compute_group {
+    struct ap_op_cost cost; /* of one call */
+    uint32_t name, signature, arguments;
+    uint32_t kernel;                      /* name of the longest kernel of the longest call; 0 = no kernel is known */
+    uint32_t longest_row;                 /* that kernel, or the longest call where no kernel was recorded */
+    uint32_t count;                       /* calls */
+    uint32_t timed_count;                 /* of them those with kernels */
+    uint32_t kernel_count;                /* of all of them */
+    uint32_t cold_count;                  /* first calls that took far longer than the others */
+    int64_t total_ns, median_ns, cold_ns; /* of kernels; of calls on the host in a trace without GPU work. cold: beyond the
+                                             median */
+};
+
+struct ap_compute {
+    struct ap_gate *gate;
+    struct ap_row_set counted; /* rows of the calls, numbered */
+    uint32_t *group_of;        /* by number of the call */
+    int64_t *call_ns;          /* likewise */
+    struct ap_compute_group *groups;
+    uint32_t group_count;
+    size_t group_capacity;
+    bool is_host;        /* no GPU work was recorded: times are of the host */
+    int64_t kernel_ns;   /* of all kernels, without communication */
+    int64_t waited_ns;   /* of kernels that ran within their call and took half of it at least: the call waited */
+    int64_t known_ns;    /* of them: of calls whose operations or bytes are known */
+    int64_t product_ns;  /* of calls whose matrix operations are known */
+    double flops, bytes; /* of all calls: matrix operations; least bytes where they are known */
+    double timed_flops, timed_bytes; /* of those with kernels */
+    bool overflowed;
+};
+
+/** The facts must hold order, names, tree and links. @compute may be released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_compute_init(struct ap_compute *compute, const struct ap_facts *facts, struct ap_gate *gate,
+                                             struct ap_error *reterr);
+void ap_compute_release(struct ap_compute *compute);
+
+/** Operations that count: of products, convolutions and attention; 0 for other work and where they are not known. */
+double ap_compute_matrix_flops(const struct ap_op_cost *cost);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ * gpu_device.c - the row of a trace's device: by its name, else by what the properties tell, else by the kernels' names. */
+#include <math.h>
+#include <string.h>
+
+#include "gpu_peaks.h"
+
+#include "poison.h"
+
+#define ASSUMED_DEVICE "A10G"
+#define AMD_WARP 64
+
+/* ---- by name ---- */
+
+static bool is_word_end(struct ap_text text, size_t at)
+{
+    char letter = at < text.bytes ? ap_folded(text.data[at]) : ' ';
+    return !((letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9'));
+}
+
+/* A word by itself: "A10" is not in "A100". */
+static bool has_word(struct ap_text name, const char *word, size_t bytes)
+{
+    for (size_t at = 0; at + bytes <= name.bytes; at++) {
+        size_t same = 0;
+        while (same < bytes && ap_folded(name.data[at + same]) == ap_folded(word[same]))
+            same++;
+        if (same == bytes && (!at || is_word_end(name, at - 1)) && is_word_end(name, at + bytes))
+            return true;
+    }
+    return false;
+}
+
+/* Bytes of the choice's words that the name holds, all of them; 0 else. */
+static size_t choice_fits(struct ap_text choice, struct ap_text name)
+{
+    size_t sum = 0;
+    for (size_t start = 0; start < choice.bytes;) {
+        size_t end = start;
+        while (end < choice.bytes && choice.data[end] != ' ')
+            end++;
+        if (end > start && !has_word(name, choice.data + start, end - start))
+            return 0;
+        sum += end - start;
+        start = end + 1;
+    }
+    return sum;
+}
+
+static size_t row_fits(const struct ap_gpu_peak *row, struct ap_text name)
+{
+    size_t best = 0;
+    for (size_t start = 0; start < row->device.bytes;) {
+        const char *comma = memchr(row->device.data + start, ',', row->device.bytes - start);
+        size_t end = comma ? (size_t)(comma - row->device.data) : row->device.bytes;
+        size_t fits = choice_fits((struct ap_text){ row->device.data + start, end - start }, name);
+        best = fits > best ? fits : best;
+        start = end + 1;
+    }
+    return best;
+}
+
+static const struct ap_gpu_peak *by_name(const struct ap_gpu_peaks *peaks, struct ap_text name)
+{
+    const struct ap_gpu_peak *found = NULL;
+    size_t best = 0;
+    for (size_t i = 0; i < peaks->count; i++) {
+        size_t fits = row_fits(&peaks->rows[i], name);
+        if (fits > best) {
+            best = fits;
+            found = &peaks->rows[i];
+        }
+    }
+    return found;
+}
+
+/* ---- by properties ---- */
+
+static double distance(double a, double b)
+{
+    return a > 0 && b > 0 ? fabs(a - b) / b : 1;
+}
+
+static bool could_be(const struct ap_gpu_peak *row, const struct ap_device_properties *device)
+{
+    return row->major == device->compute_major && row->minor == device->compute_minor &&
+           (device->warp_size < 0 || row->is_amd == (device->warp_size == AMD_WARP));
+}
+
+static bool by_properties(const struct ap_gpu_peaks *peaks, const struct ap_device_properties *device,
+                          struct ap_gpu_peak *ret_peak)
+{
+    const struct ap_gpu_peak *found = NULL;
+    double nearest = 0, memory_gb = (double)device->memory_bytes / (double)(1 << 30);
+    for (size_t i = 0; i < peaks->count; i++) {
+        const struct ap_gpu_peak *row = &peaks->rows[i];
+        double far = distance((double)device->sm_count, row->sm_count) + distance(memory_gb, row->memory_gb);
+        if (could_be(row, device) && (!found || far < nearest)) {
+            found = row;
+            nearest = far;
+        }
+    }
+    if (!found || device->sm_count <= 0)
+        return false;
+    *ret_peak = *found;
+    ret_peak->sm_count = (double)device->sm_count;
+    for (int type = 0; type < AP_PEAK_TYPE_COUNT_; type++)
+        ret_peak->tflop_s[type] *= found->sm_count > 0 ? ret_peak->sm_count / found->sm_count : 1;
+    return true;
+}
+
+/* ---- by the names of kernels ---- */
+
+static const struct {
+    const char *device, *words;
+} makes[] = {
+#define AP_KERNEL_DEVICE(device, words) { device, words },
+#include "kernel_device.def"
+#undef AP_KERNEL_DEVICE
+};
+
+static bool holds_a_word(struct ap_text name, const char *words)
+{
+    char word[32];
+    while (*words) {
+        size_t bytes = strcspn(words, "|");
+        memcpy(word, words, bytes);
+        word[bytes] = 0;
+        if (ap_text_contains_folded(name, word))
+            return true;
+        words += bytes + (words[bytes] == '|');
+    }
+    return false;
+}
+
+/* The first line that the name of any kernel fits. */
+static const char *made_for(const struct ap_trace *trace, const struct ap_kernel_families *families)
+{
+    size_t best = AP_COUNT_OF(makes);
+    for (uint32_t name = 1; name < families->name_count; name++)
+        for (size_t make = 0; families->of_name[name] && make < best; make++)
+            if (holds_a_word(ap_trace_text(trace, name), makes[make].words))
+                best = make;
+    return best < AP_COUNT_OF(makes) ? makes[best].device : NULL;
+}
+
+static int64_t first_device(const struct ap_trace *trace)
+{
+    for (size_t row = 0; row < trace->events.count; row++)
+        if (ap_row_is_of(trace, (uint32_t)row, AP_GPU_KINDS))
+            return ap_row_device(trace, (uint32_t)row);
+    return -1;
+}
+
+static const struct ap_device_properties *properties_of(const struct ap_trace *trace)
+{
+    int64_t device = first_device(trace);
+    for (size_t i = 0; i < trace->device_count; i++)
+        if (trace->devices[i].id == device)
+            return &trace->devices[i];
+    return trace->device_count ? &trace->devices[0] : NULL;
+}
+
+bool ap_gpu_peaks_find(const struct ap_gpu_peaks *peaks, const struct ap_trace *trace,
+                       const struct ap_kernel_families *families, struct ap_device_peak *ret_device)
+{
+    const struct ap_device_properties *properties = properties_of(trace);
+    struct ap_device_peak device = { .source = AP_PEAK_by_name };
+    const struct ap_gpu_peak *row = NULL;
+    if (properties) {
+        device.name = properties->name;
+        for (size_t i = 0; i < trace->device_count; i++)
+            device.is_mixed |= trace->devices[i].name.id != properties->name.id;
+        if (properties->name.id)
+            row = by_name(peaks, ap_strpool_text(&trace->strings, properties->name));
+        if (!row && by_properties(peaks, properties, &device.peak)) {
+            device.source = AP_PEAK_by_properties;
+            *ret_device = device;
+            return true;
+        }
+        if (!row) /* a device that the table does not know, and no likeness of it */
+            return false;
+    }
+    if (!row) {
+        const char *make = made_for(trace, families);
+        device.source = make ? AP_PEAK_by_kernels : AP_PEAK_assumed;
+        row = by_name(peaks, ap_text_of(make ? make : ASSUMED_DEVICE));
+    }
+    if (!row)
+        return false;
+    device.peak = *row;
+    *ret_device = device;
+    return true;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ * op_cost.c - the table of the formulas, and those of memory-bound work. */
+#include "op_cost_internal.h"
+
+#include "poison.h"
+
+double ap_cost_bytes(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *tensor)
+{
+    int bytes = ap_element_bytes(tensor->element);
+    return bytes ? ap_op_distinct(inputs, tensor) * bytes : -1;
+}
+
+double ap_cost_elements(const struct ap_tensor_dims *tensor)
+{
+    return ap_tensor_elements(tensor, 0, tensor->count);
+}
+
+bool ap_cost_sum(double *sum, double more)
+{
+    if (more < 0 || *sum < 0) {
+        *sum = -1;
+        return false;
+    }
+    *sum += more;
+    return true;
+}
+
+/* Of all tensors; a list of them may have been cut. */
+static double all_bytes(const struct ap_op_inputs *inputs)
+{
+    double sum = inputs->tensors.count < AP_TENSORS_MAX ? 0 : -1;
+    for (int i = 0; i < inputs->tensors.count; i++)
+        (void)ap_cost_sum(&sum, ap_cost_bytes(inputs, &inputs->tensors.tensors[i]));
+    return inputs->tensors.count ? sum : -1;
+}
+
+/* What tensors of these sizes are broadcast to. */
+static double broadcast_elements(const struct ap_op_inputs *inputs)
+{
+    double elements = 1;
+    int most = 0;
+    for (int i = 0; i < inputs->tensors.count; i++)
+        most = inputs->tensors.tensors[i].count > most ? inputs->tensors.tensors[i].count : most;
+    for (int at = 1; at <= most; at++) {
+        int64_t size = 1;
+        for (int i = 0; i < inputs->tensors.count; i++) {
+            const struct ap_tensor_dims *tensor = &inputs->tensors.tensors[i];
+            if (at <= tensor->count && tensor->dims[tensor->count - at] > size)
+                size = tensor->dims[tensor->count - at];
+        }
+        elements *= (double)size;
+    }
+    return elements;
+}
+
+static void note_layout(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    const struct ap_tensor_dims *first = &inputs->tensors.tensors[0];
+    double most = ap_cost_elements(first);
+    for (int i = 0; i < inputs->tensors.count; i++) {
+        const struct ap_tensor_dims *tensor = &inputs->tensors.tensors[i];
+        if (ap_cost_elements(tensor) < most) /* a bias or a mask: small */
+            continue;
+        cost->is_strided |= ap_op_is_strided(inputs, tensor);
+        cost->is_mixed_layout |= ap_op_is_row_major(inputs, tensor) != ap_op_is_row_major(inputs, first);
+    }
+}
+
+static int widest_bytes(const struct ap_op_inputs *inputs)
+{
+    int widest = 0;
+    for (int i = 0; i < inputs->tensors.count; i++) {
+        int bytes = ap_element_bytes(inputs->tensors.tensors[i].element);
+        widest = bytes > widest ? bytes : widest;
+    }
+    return widest;
+}
+
+static void elementwise(const struct ap_op_inputs *inputs, struct ap_op_cost *cost, double out_bytes)
+{
+    note_layout(inputs, cost);
+    cost->flops = broadcast_elements(inputs);
+    cost->bytes = all_bytes(inputs);
+    (void)ap_cost_sum(&cost->bytes, out_bytes);
+}
+
+/* A comparison writes less than this by some bytes an element, which is let be. */
+static void of_binary(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    elementwise(inputs, cost, broadcast_elements(inputs) * widest_bytes(inputs));
+}
+
+static void of_comparison(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    elementwise(inputs, cost, broadcast_elements(inputs));
+}
+
+static void of_in_place(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    elementwise(inputs, cost, ap_cost_bytes(inputs, &inputs->tensors.tensors[0]));
+}
+
+/* Both are read or written once: each by its own type. */
+static void of_copy(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    note_layout(inputs, cost);
+    cost->flops = 0;
+    cost->bytes = all_bytes(inputs);
+}
+
+static void of_fill(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    cost->flops = 0;
+    cost->bytes = ap_cost_bytes(inputs, &inputs->tensors.tensors[0]);
+}
+
+static void passes_over_first(const struct ap_op_inputs *inputs, struct ap_op_cost *cost, int passes, int operations)
+{
+    double bytes = ap_cost_bytes(inputs, &inputs->tensors.tensors[0]);
+    cost->flops = ap_cost_elements(&inputs->tensors.tensors[0]) * operations;
+    cost->bytes = bytes < 0 ? -1 : bytes * passes;
+}
+
+static void of_softmax(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    passes_over_first(inputs, cost, 2, 5);
+}
+
+static void of_softmax_backward(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    passes_over_first(inputs, cost, 3, 4);
+}
+
+static void of_norm(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    passes_over_first(inputs, cost, 2, 5);
+}
+
+static void of_norm_backward(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    passes_over_first(inputs, cost, 3, 9);
+}
+
+static void of_reduction(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    note_layout(inputs, cost);
+    passes_over_first(inputs, cost, 1, 1);
+}
+
+static void of_cat(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    cost->flops = 0;
+    cost->bytes = all_bytes(inputs);
+    cost->bytes *= cost->bytes < 0 ? 1 : 2;
+}
+
+/* Rows of a table: read and written, and the numbers of the rows. */
+static void rows_of_table(const struct ap_op_inputs *inputs, struct ap_op_cost *cost, int index_input, double row_elements)
+{
+    const struct ap_tensor_dims *table = ap_op_input(inputs, 0), *index = ap_op_input(inputs, index_input);
+    cost->flops = 0;
+    if (!table || !index || !ap_element_bytes(table->element))
+        return;
+    double elements = ap_cost_elements(index) * row_elements;
+    cost->bytes =
+        2 * elements * ap_element_bytes(table->element) + ap_op_distinct(inputs, index) * ap_element_bytes(index->element);
+}
+
+static void of_embedding(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    const struct ap_tensor_dims *table = ap_op_input(inputs, 0);
+    if (table)
+        rows_of_table(inputs, cost, 1, (double)table->dims[table->count - 1]);
+}
+
+static void of_gather(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    rows_of_table(inputs, cost, 2, 1);
+}
+
+static void of_index_select(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+{
+    const struct ap_tensor_dims *from = ap_op_input(inputs, 0);
+    int64_t along = ap_op_integer(inputs, 1);
+    if (from && along >= 0 && along < from->count && from->dims[along])
+        rows_of_table(inputs, cost, 2, ap_cost_elements(from) / (double)from->dims[along]);
+}
+
+static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
+    [AP_FORMULA_mm] = ap_cost_of_mm,
+    [AP_FORMULA_addmm] = ap_cost_of_addmm,
+    [AP_FORMULA_scaled_mm] = ap_cost_of_mm,
+    [AP_FORMULA_grouped_mm] = ap_cost_of_grouped_mm,
+    [AP_FORMULA_linear] = ap_cost_of_linear,
+    [AP_FORMULA_matmul] = ap_cost_of_matmul,
+    [AP_FORMULA_convolution] = ap_cost_of_convolution,
+    [AP_FORMULA_conv] = ap_cost_of_conv,
+    [AP_FORMULA_conv_transpose] = ap_cost_of_conv_transpose,
+    [AP_FORMULA_library_conv] = ap_cost_of_library_conv,
+    [AP_FORMULA_cudnn_conv] = ap_cost_of_cudnn_conv,
+    [AP_FORMULA_depthwise_conv] = ap_cost_of_depthwise_conv,
+    [AP_FORMULA_library_conv_transpose] = ap_cost_of_library_conv_transpose,
+    [AP_FORMULA_convolution_backward] = ap_cost_of_convolution_backward,
+    [AP_FORMULA_cudnn_backward_input] = ap_cost_of_cudnn_backward_input,
+    [AP_FORMULA_sdpa_flash] = ap_cost_of_sdpa_flash,
+    [AP_FORMULA_sdpa_cpu] = ap_cost_of_sdpa_flash,
+    [AP_FORMULA_sdpa_biased] = ap_cost_of_sdpa_biased,
+    [AP_FORMULA_sdpa] = ap_cost_of_sdpa,
+    [AP_FORMULA_flash_forward] = ap_cost_of_flash_forward,
+    [AP_FORMULA_flash_library] = ap_cost_of_flash_library,
+    [AP_FORMULA_efficient_forward] = ap_cost_of_efficient_forward,
+    [AP_FORMULA_sdpa_backward] = ap_cost_of_sdpa_backward,
+    [AP_FORMULA_sdpa_cudnn_backward] = ap_cost_of_sdpa_cudnn_backward,
+    [AP_FORMULA_sdpa_cpu_backward] = ap_cost_of_sdpa_cpu_backward,
+    [AP_FORMULA_flash_backward] = ap_cost_of_flash_backward,
+    [AP_FORMULA_flash_library_backward] = ap_cost_of_flash_library_backward,
+    [AP_FORMULA_experts] = ap_cost_of_experts,
+    [AP_FORMULA_copy] = of_copy,
+    [AP_FORMULA_comparison] = of_comparison,
+    [AP_FORMULA_binary] = of_binary,
+    [AP_FORMULA_in_place] = of_in_place,
+    [AP_FORMULA_fill] = of_fill,
+    [AP_FORMULA_softmax] = of_softmax,
+    [AP_FORMULA_softmax_backward] = of_softmax_backward,
+    [AP_FORMULA_norm] = of_norm,
+    [AP_FORMULA_norm_backward] = of_norm_backward,
+    [AP_FORMULA_library_norm_backward] = of_norm_backward,
+    [AP_FORMULA_reduction] = of_reduction,
+    [AP_FORMULA_cat] = of_cat,
+    [AP_FORMULA_embedding] = of_embedding,
+    [AP_FORMULA_gather] = of_gather,
+    [AP_FORMULA_index_select] = of_index_select,
+};
+
+void ap_op_cost_of(enum ap_op_formula formula, const struct ap_op_inputs *inputs, struct ap_op_cost *ret_cost)
+{
+    *ret_cost = (struct ap_op_cost){ .kind = ap_op_formula_kind(formula), .flops = -1, .bytes = -1 };
+    if (!inputs->tensors.count)
+        return;
+    ret_cost->element = inputs->tensors.tensors[0].element;
+    formulas[formula](inputs, ret_cost);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * op_cost.h - the arithmetic of one call of an operator and the least bytes that it has to move, from its shapes: inputs
+ * read once, output written once. A multiplication with its addition is two operations. */
+#ifndef AP_OP_COST_H
+#define AP_OP_COST_H
+
+#include "op_formula.h"
+#include "op_inputs.h"
+
+struct ap_op_cost {
+    enum ap_work_kind kind;
+    double flops, bytes;               /* negative = not known */
+    enum ap_element element;           /* of the larger operand of products; of the first tensor else */
+    double batch, m, n, k;             /* products of matrices: rows, columns, inner size; all 0 else */
+    double weight_bytes;               /* of those, what the second matrix holds; of experts: of those that are met */
+    double head_size, queries, keys;   /* attention; 0 else */
+    double groups, channels_per_group; /* convolutions: input channels of a group; 0 else */
+    double tokens_per_expert, experts; /* mixtures of experts; 0 else */
+    bool is_transposed, is_backward;   /* convolutions */
+    bool is_strided;                   /* an input of elementwise work lies apart in memory */
+    bool is_mixed_layout;              /* its inputs lie along different dimensions */
+    bool is_channels_last;             /* the image of a convolution lies so in memory */
+};
+
+/** @formula: not AP_FORMULA_none. What the shapes do not tell is negative or 0. */
+void ap_op_cost_of(enum ap_op_formula formula, const struct ap_op_inputs *inputs, struct ap_op_cost *ret_cost);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ * roofline.c - the least time of a call, the time of a good kernel, and the cause of what lies between. */
+#include "roofline.h"
+
+#include <math.h>
+
+#include "kernel_tile.h"
+
+#include "poison.h"
+
+#define ABOVE 1.05      /* of a peak: measuring is not more exact */
+#define SLOW 0.6        /* of the speed of a good kernel: what is slower is judged */
+#define LEAST_NS 8000.0 /* shorter kernels are a matter of launching */
+#define FIXED_NS 2000.0 /* to begin and to end */
+#define CACHE_BYTES 268435456.0
+#define FEW_ROWS 32
+#define FEW_TOKENS 16
+#define NARROW 64 /* a side of a product that is less than most tiles */
+#define FEW_CHANNELS 16
+#define SHORT_SEQUENCE 512
+#define TILE_RATIO 0.9
+#define WAVE_RATIO 0.8
+#define FILL_RATIO 0.6 /* both together: half of the device has nothing to do */
+#define ALIGNMENT 16   /* bytes that a load of a tensor core's operand takes at once */
+
+static const char *const names[AP_CAUSE_COUNT_] = {
+#define AP_COMPUTE_CAUSE(id, sentence) [AP_CAUSE_##id] = #id,
+#include "compute_cause.def"
+#undef AP_COMPUTE_CAUSE
+};
+
+static const char *const sentences[AP_CAUSE_COUNT_] = {
+#define AP_COMPUTE_CAUSE(id, sentence) [AP_CAUSE_##id] = sentence,
+#include "compute_cause.def"
+#undef AP_COMPUTE_CAUSE
+};
+
+const char *ap_compute_cause_name(enum ap_compute_cause cause)
+{
+    return names[cause];
+}
+
+const char *ap_compute_cause_sentence(enum ap_compute_cause cause)
+{
+    return sentences[cause];
+}
+
+/* ---- what the device could do ---- */
+
+static enum ap_peak_type type_of(const struct ap_compute_group *group, const struct ap_facts *facts,
+                                 const struct ap_gpu_peak *peak)
+{
+    switch (group->cost.element) {
+    case AP_ELEMENT_fp64: return AP_PEAK_fp64;
+    case AP_ELEMENT_fp16:
+    case AP_ELEMENT_bf16: return AP_PEAK_16_bit;
+    case AP_ELEMENT_fp8: return AP_PEAK_fp8;
+    case AP_ELEMENT_fp4: return AP_PEAK_fp4;
+    case AP_ELEMENT_int8:
+    case AP_ELEMENT_uint8: return AP_PEAK_int8;
+    default: break;
+    }
+    bool on_tensor_cores = group->kernel && (facts->families.of_name[group->kernel] & AP_KERNEL_TENSOR_CORE);
+    return on_tensor_cores && peak && !peak->is_amd && peak->tflop_s[AP_PEAK_tf32] > 0 ? AP_PEAK_tf32 : AP_PEAK_fp32;
+}
+
+/* Of the peak, by the largest good kernels that others have measured. */
+static double good_share(const struct ap_compute_group *group, const struct ap_gpu_peak *peak)
+{
+    switch (group->cost.kind) {
+    case AP_WORK_gemm: return peak->matmul_ratio;
+    case AP_WORK_attention: return peak->matmul_ratio * (group->cost.is_backward ? 0.55 : 0.7);
+    default: return peak->matmul_ratio * 0.8;
+    }
+}
+
+static double good_traffic_share(enum ap_work_kind kind)
+{
+    switch (kind) {
+    case AP_WORK_elementwise:
+    case AP_WORK_copy: return 0.85;
+    case AP_WORK_index: return 0.5;
+    default: return 0.75;
+    }
+}
+
+static void find_bounds(const struct ap_compute_group *group, const struct ap_gpu_peak *peak, struct ap_roofline *roofline)
+{
+    double matrix_flops = ap_compute_matrix_flops(&group->cost), rate = peak->tflop_s[roofline->type] * 1e3; /* in a ns */
+    double compute_ns = matrix_flops > 0 && rate > 0 ? matrix_flops / rate : -1;
+    double memory_ns = group->cost.bytes >= 0 && peak->gb_s > 0 ? group->cost.bytes / peak->gb_s : -1;
+    bool multiplies = ap_work_kind_multiplies(group->cost.kind);
+    if (memory_ns < 0 || (multiplies && compute_ns < 0))
+        return;
+    roofline->is_memory_bound = memory_ns >= compute_ns;
+    roofline->bound_ns = fmax(memory_ns, compute_ns);
+    roofline->good_ns = FIXED_NS + fmax(memory_ns / good_traffic_share(group->cost.kind),
+                                        multiplies ? compute_ns / good_share(group, peak) : 0);
+    if (group->median_ns <= 0)
+        return;
+    roofline->ratio = roofline->bound_ns / (double)group->median_ns;
+    roofline->lost_ns =
+        fmax(0, (double)group->total_ns - (double)group->cold_ns - roofline->good_ns * (double)group->timed_count);
+}
+
+static enum ap_above_peak why_above(const struct ap_compute_group *group, const struct ap_trace *trace,
+                                    const struct ap_roofline *roofline)
+{
+    struct ap_text kernel = group->kernel ? ap_trace_text(trace, group->kernel) : AP_TEXT("");
+    if (roofline->ratio <= ABOVE)
+        return AP_ABOVE_no;
+    if (ap_text_contains_folded(kernel, "winograd") || ap_text_contains_folded(kernel, "fft") ||
+        (group->cost.kind == AP_WORK_convolution && !roofline->is_memory_bound))
+        return AP_ABOVE_fewer_multiplications;
+    if (group->cost.kind == AP_WORK_attention)
+        return AP_ABOVE_hidden_by_mask;
+    if (group->cost.experts > 0)
+        return AP_ABOVE_fewer_experts;
+    return roofline->is_memory_bound && group->cost.bytes < CACHE_BYTES ? AP_ABOVE_in_cache : AP_ABOVE_other_device;
+}
+
+/* ---- tiles ---- */
+
+static double tiles_for(double side, unsigned tile)
+{
+    return ceil(side / tile);
+}
+
+/* Which side of a tile lies along which side of the product differs: the way that wastes less is taken. */
+static double best_tiles(const struct ap_op_cost *cost, const struct ap_kernel_tile *tile)
+{
+    return fmin(tiles_for(cost->m, tile->rows) * tiles_for(cost->n, tile->columns),
+                tiles_for(cost->m, tile->columns) * tiles_for(cost->n, tile->rows)) *
+           cost->batch;
+}
+
+/* Names of kernels tell the make, which has one size for AMD's only. */
+static bool has_multiprocessors(const struct ap_device_peak *device)
+{
+    return device->source <= AP_PEAK_by_properties || (device->source == AP_PEAK_by_kernels && device->peak.is_amd);
+}
+
+static void find_tiles(const struct ap_compute_group *group, const struct ap_trace *trace,
+                       const struct ap_device_peak *device, struct ap_roofline *roofline)
+{
+    struct ap_kernel_tile tile;
+    if (group->cost.m <= 0 || !group->kernel || !ap_kernel_tile_of(ap_trace_text(trace, group->kernel), &tile))
+        return;
+    double tiles = best_tiles(&group->cost, &tile);
+    roofline->tile_ratio = group->cost.batch * group->cost.m * group->cost.n / (tiles * tile.rows * tile.columns);
+    if (tile.splits_inner || !device || !has_multiprocessors(device) || device->peak.sm_count <= 0)
+        return;
+    roofline->wave_ratio = tiles / (ceil(tiles / device->peak.sm_count) * device->peak.sm_count);
+}
+
+/* ---- causes ---- */
+
+static bool is_unaligned(const struct ap_op_cost *cost, struct ap_text kernel)
+{
+    int bytes = ap_element_bytes(cost->element);
+    if (ap_text_contains_folded(kernel, "_align1") || ap_text_contains_folded(kernel, "_align2"))
+        return true;
+    return bytes > 0 && bytes <= 2 && (fmod(cost->n * bytes, ALIGNMENT) > 0 || fmod(cost->k * bytes, ALIGNMENT) > 0);
+}
+
+static bool fills_little(const struct ap_roofline *roofline)
+{
+    return (roofline->tile_ratio >= 0 && roofline->tile_ratio < TILE_RATIO) ||
+           (roofline->wave_ratio >= 0 && roofline->wave_ratio < WAVE_RATIO);
+}
+
+static enum ap_compute_cause cause_of_product(const struct ap_op_cost *cost, struct ap_text kernel,
+                                              const struct ap_roofline *roofline)
+{
+    double narrow = fmin(cost->m, cost->n), wide = fmax(cost->m, cost->n);
+    if (cost->experts > 0)
+        return cost->tokens_per_expert < FEW_TOKENS ? AP_CAUSE_few_tokens_per_expert : AP_CAUSE_slow_experts;
+    if (roofline->is_memory_bound && cost->m <= FEW_ROWS && cost->weight_bytes > cost->bytes / 2)
+        return AP_CAUSE_few_rows;
+    if (roofline->wave_ratio >= 0 && roofline->tile_ratio * roofline->wave_ratio < FILL_RATIO && !roofline->is_memory_bound)
+        return AP_CAUSE_tile_fill;
+    if (is_unaligned(cost, kernel))
+        return AP_CAUSE_unaligned_product;
+    if (roofline->is_memory_bound && narrow <= NARROW && wide >= 16 * narrow)
+        return AP_CAUSE_narrow_product;
+    return fills_little(roofline) ? AP_CAUSE_tile_fill : AP_CAUSE_slow_product;
+}
+
+static enum ap_compute_cause cause_of_convolution(const struct ap_op_cost *cost)
+{
+    if (cost->groups > 1 && cost->channels_per_group <= 1)
+        return AP_CAUSE_depthwise;
+    if (cost->is_transposed)
+        return AP_CAUSE_transposed;
+    return cost->channels_per_group > 0 && cost->channels_per_group < FEW_CHANNELS ? AP_CAUSE_few_channels
+                                                                                   : AP_CAUSE_slow_convolution;
+}
+
+static enum ap_compute_cause cause_of_attention(const struct ap_op_cost *cost)
+{
+    int64_t size = (int64_t)cost->head_size;
+    if (cost->queries <= SHORT_SEQUENCE && cost->keys <= SHORT_SEQUENCE)
+        return AP_CAUSE_short_attention;
+    return size > 0 && (size & (size - 1)) ? AP_CAUSE_head_size : AP_CAUSE_slow_attention;
+}
+
+static enum ap_compute_cause cause_of(const struct ap_op_cost *cost, struct ap_text kernel,
+                                      const struct ap_roofline *roofline)
+{
+    switch (cost->kind) {
+    case AP_WORK_gemm: return cause_of_product(cost, kernel, roofline);
+    case AP_WORK_convolution: return cause_of_convolution(cost);
+    case AP_WORK_attention: return cause_of_attention(cost);
+    case AP_WORK_moe: return cost->tokens_per_expert < FEW_TOKENS ? AP_CAUSE_few_tokens_per_expert : AP_CAUSE_slow_experts;
+    default: return cost->is_strided || cost->is_mixed_layout ? AP_CAUSE_strided : AP_CAUSE_slow_traffic;
+    }
+}
+
+/* Weights that are read for few rows cost their time however well the kernel reads them. */
+static bool is_starved(const struct ap_op_cost *cost, enum ap_compute_cause cause)
+{
+    return cause == AP_CAUSE_few_tokens_per_expert && cost->weight_bytes > cost->bytes / 2;
+}
+
+/* What it takes less, for each token, where experts get as many as make the weights worth reading. */
+static double read_in_vain_ns(const struct ap_compute_group *group)
+{
+    return (double)group->total_ns * (1 - group->cost.tokens_per_expert / FEW_TOKENS);
+}
+
+static void find_cause(const struct ap_compute *compute, const struct ap_compute_group *group, const struct ap_trace *trace,
+                       struct ap_roofline *roofline)
+{
+    struct ap_text kernel = group->kernel ? ap_trace_text(trace, group->kernel) : AP_TEXT("");
+    if (compute->is_host || roofline->good_ns < 0 || (double)group->median_ns < LEAST_NS)
+        return;
+    enum ap_compute_cause cause = cause_of(&group->cost, kernel, roofline);
+    if (roofline->good_ns < SLOW * (double)group->median_ns || is_starved(&group->cost, cause))
+        roofline->cause = cause;
+    if (is_starved(&group->cost, cause))
+        roofline->lost_ns = fmax(roofline->lost_ns, read_in_vain_ns(group));
+}
+
+void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_group *group, const struct ap_facts *facts,
+                    const struct ap_device_peak *device, struct ap_roofline *ret_roofline)
+{
+    const struct ap_op_cost *cost = &group->cost;
+    struct ap_roofline roofline = { .flops_s = -1,
+                                    .bytes_s = -1,
+                                    .intensity = -1,
+                                    .bound_ns = -1,
+                                    .ratio = -1,
+                                    .good_ns = -1,
+                                    .tile_ratio = -1,
+                                    .wave_ratio = -1,
+                                    .cause = AP_CAUSE_none };
+    roofline.type = type_of(group, facts, device ? &device->peak : NULL);
+    if (group->median_ns > 0) {
+        roofline.flops_s = cost->flops < 0 ? -1 : cost->flops / (double)group->median_ns * 1e9;
+        roofline.bytes_s = cost->bytes < 0 ? -1 : cost->bytes / (double)group->median_ns * 1e9;
+    }
+    if (cost->flops >= 0 && cost->bytes > 0)
+        roofline.intensity = cost->flops / cost->bytes;
+    find_tiles(group, facts->trace, device, &roofline);
+    if (device && !compute->is_host) {
+        find_bounds(group, &device->peak, &roofline);
+        roofline.above = why_above(group, facts->trace, &roofline);
+    }
+    find_cause(compute, group, facts->trace, &roofline);
+    *ret_roofline = roofline;
+}

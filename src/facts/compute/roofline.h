@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ * roofline.h - how calls that are alike compare with what the device can do at most, with what good kernels of their kind
+ * reach, and why they do not. */
+#ifndef AP_ROOFLINE_H
+#define AP_ROOFLINE_H
+
+#include "compute_calls.h"
+#include "gpu_peaks.h"
+
+enum ap_compute_cause {
+#define AP_COMPUTE_CAUSE(id, sentence) AP_CAUSE_##id,
+#include "compute_cause.def"
+#undef AP_COMPUTE_CAUSE
+    AP_CAUSE_none, /* as fast as good ones, or too short to judge */
+    AP_CAUSE_COUNT_ = AP_CAUSE_none
+};
+
+/** Why more than the device can do seems to be done; in words of the catalogue. */
+enum ap_above_peak {
+    AP_ABOVE_no,
+    AP_ABOVE_fewer_multiplications, /* Winograd, FFT: the count is of the plain way */
+    AP_ABOVE_hidden_by_mask,        /* what a mask or a window hides was counted */
+    AP_ABOVE_fewer_experts,         /* tokens met fewer experts than if they chose evenly */
+    AP_ABOVE_in_cache,              /* small enough to stay in the cache between two kernels */
+    AP_ABOVE_other_device,          /* or the shapes are not those of the work: a view, a part */
+    AP_ABOVE_COUNT_
+};
+
+struct ap_roofline {
+    enum ap_peak_type type;
+    double flops_s, bytes_s;       /* achieved by the median call; negative = not known */
+    double intensity;              /* operations for a byte; negative = not known */
+    double bound_ns;               /* the least that the device needs for a call; negative = not known */
+    double ratio;                  /* that over the median; likewise */
+    bool is_memory_bound;          /* where bound_ns is known */
+    double good_ns;                /* what a good kernel takes for a call; negative = not known */
+    double lost_ns;                /* beyond that, of all calls; 0 at least */
+    double tile_ratio, wave_ratio; /* of the area of tiles that is matrix; of the places for tiles that are taken; negative =
+                                      not known */
+    enum ap_above_peak above;
+    enum ap_compute_cause cause;
+};
+
+/** @device NULL: not known; rates are told, and nothing is judged. */
+void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_group *group, const struct ap_facts *facts,
+                    const struct ap_device_peak *device, struct ap_roofline *ret_roofline);
+
+/** As the report writes it: "few_rows"; its sentence. Not of AP_CAUSE_none. */
+const char *ap_compute_cause_name(enum ap_compute_cause cause);
+const char *ap_compute_cause_sentence(enum ap_compute_cause cause);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ * kernel_tile.h - the tile of a matrix kernel, where its name tells it. */
+#ifndef AP_KERNEL_TILE_H
+#define AP_KERNEL_TILE_H
+
+#include "base.h"
+
+struct ap_kernel_tile {
+    unsigned rows, columns; /* in the order of the name: which of them lies along which side differs by library */
+    bool splits_inner;      /* several tiles share an output and add up */
+};
+
+/** "MT256x192x64", "tilesize128x128x64", "nvjet_tst_144x128_64x6", "s16816gemm_f16_128x256_32x3", "bt128x128x8". False where
+ *  the name tells none. */
+bool ap_kernel_tile_of(struct ap_text name, struct ap_kernel_tile *ret_tile);
+
+#endif

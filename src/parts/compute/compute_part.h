@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * compute_part.h - inside the part "compute": what its files share. */
+#ifndef AP_COMPUTE_PART_H
+#define AP_COMPUTE_PART_H
+
+#include "part.h"
+#include "roofline.h"
+
+struct ap_compute_work {
+    struct ap_part_context *context;
+    struct ap_compute compute;
+    struct ap_device_peak device;
+    bool has_device;
+    struct ap_roofline *rooflines; /* by group */
+};
+
+/** Sums over calls that differ. */
+struct ap_compute_sum {
+    uint64_t count; /* calls with kernels */
+    int64_t total_ns;
+    int64_t rated_ns;         /* of those whose bound is known */
+    double flops, bytes;      /* of calls where they are known; flops of all kinds of work */
+    double bound_ns, lost_ns; /* of rated calls */
+    uint32_t worst;           /* group that loses most; AP_PAIR_NONE = none */
+};
+
+/** All calls of the group. */
+void ap_compute_sum_add(const struct ap_compute_work *work, struct ap_compute_sum *sum, uint32_t group);
+/** Adds tflop_s, gb_s and roofline_ratio. */
+void ap_compute_add_rates(const struct ap_compute_sum *sum, struct ap_model *model, struct ap_value *row);
+/** Adds a count of operations, which is null where it is negative. */
+void ap_compute_add_flops(struct ap_model *model, struct ap_value *row, const char *key, double flops);
+/** What of a figure in double is no negative one, in whole nanoseconds. */
+int64_t ap_compute_ns(double ns);
+
+/* What each adds to "compute". */
+/** device */
+void ap_compute_add_device(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
+/** kinds, causes */
+void ap_compute_add_sums(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
+/** operators, kernels */
+AP_MUST_CHECK enum ap_status ap_compute_add_lists(const struct ap_compute_work *work, struct ap_model *model,
+                                                  struct ap_value *to, struct ap_error *reterr);
+
+#endif

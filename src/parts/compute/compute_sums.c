@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ * compute_sums.c - the device, and sums by kind of work and by cause. */
+#include <math.h>
+
+#include "compute_part.h"
+#include "pair_map.h"
+
+#include "poison.h"
+
+#define FLOPS_MAX 9e18
+
+void ap_compute_add_flops(struct ap_model *model, struct ap_value *row, const char *key, double flops)
+{
+    ap_add_known_count(model, row, key, flops >= 0, (int64_t)fmin(fmax(flops, 0), FLOPS_MAX));
+}
+
+int64_t ap_compute_ns(double ns)
+{
+    return ns > 0 ? (int64_t)fmin(ns, FLOPS_MAX) : 0;
+}
+
+void ap_compute_sum_add(const struct ap_compute_work *work, struct ap_compute_sum *sum, uint32_t index)
+{
+    const struct ap_compute_group *group = &work->compute.groups[index];
+    const struct ap_roofline *roofline = &work->rooflines[index];
+    double calls = (double)group->timed_count;
+    if (!group->timed_count)
+        return;
+    if (!sum->count || roofline->lost_ns > work->rooflines[sum->worst].lost_ns)
+        sum->worst = index;
+    sum->count += group->timed_count;
+    sum->total_ns = ap_add_sat(sum->total_ns, group->total_ns, &work->context->overflowed);
+    sum->flops += group->cost.flops > 0 ? group->cost.flops * calls : 0;
+    sum->bytes += group->cost.bytes > 0 ? group->cost.bytes * calls : 0;
+    if (roofline->bound_ns < 0)
+        return;
+    sum->rated_ns = ap_add_sat(sum->rated_ns, group->total_ns, &work->context->overflowed);
+    sum->bound_ns += roofline->bound_ns * calls;
+    sum->lost_ns += roofline->lost_ns;
+}
+
+void ap_compute_add_rates(const struct ap_compute_sum *sum, struct ap_model *model, struct ap_value *row)
+{
+    ap_add_number_per(model, row, "tflop_s", sum->flops / 1e3, (double)sum->total_ns);
+    ap_add_number_per(model, row, "gb_s", sum->bytes, (double)sum->total_ns);
+    ap_add_quotient(model, row, "roofline_ratio", sum->bound_ns, (double)sum->rated_ns);
+}
+
+/* ---- device ---- */
+
+static const char *const sources[AP_PEAK_SOURCE_COUNT_] = {
+    [AP_PEAK_by_name] = "name",
+    [AP_PEAK_by_properties] = "properties",
+    [AP_PEAK_by_kernels] = "kernel names",
+    [AP_PEAK_assumed] = "nothing",
+};
+
+void ap_compute_add_device(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_device_peak *device = &work->device;
+    if (!work->has_device || work->compute.is_host) {
+        ap_add_null(model, to, "device");
+        return;
+    }
+    struct ap_value *row = ap_add_object(model, to, "device");
+    ap_add_name(work->context->trace, model, row, "name", device->name.id);
+    ap_add_text(model, row, "judged_as", device->peak.device);
+    ap_add_string(model, row, "told_by", sources[device->source]);
+    ap_add_bool(model, row, "estimated", device->source != AP_PEAK_by_name);
+    ap_add_bool(model, row, "mixed", device->is_mixed);
+    ap_add_known_number(model, row, "gb_s", device->peak.gb_s > 0, device->peak.gb_s);
+    ap_add_ratio(model, row, "good_matmul_ratio", device->peak.matmul_ratio);
+    struct ap_value *list = ap_add_list(model, row, "rates");
+    for (int type = 0; type < AP_PEAK_TYPE_COUNT_; type++) {
+        if (device->peak.tflop_s[type] <= 0)
+            continue;
+        struct ap_value *rate = ap_add_object(model, list, NULL);
+        ap_add_string(model, rate, "type", ap_peak_type_name((enum ap_peak_type)type));
+        ap_add_number(model, rate, "tflop_s", device->peak.tflop_s[type]);
+    }
+}
+
+/* ---- kinds and causes ---- */
+
+static void add_sum(const struct ap_compute_work *work, const struct ap_compute_sum *sum, struct ap_model *model,
+                    struct ap_value *row)
+{
+    double kernel_ns = work->compute.is_host ? 0 : (double)work->compute.kernel_ns;
+    ap_add_count(model, row, "count", (int64_t)sum->count);
+    ap_add_time(model, row, "total_dur_us", sum->total_ns);
+    ap_add_quotient(model, row, "kernel_ratio", (double)sum->total_ns, kernel_ns);
+    ap_compute_add_rates(sum, model, row);
+    ap_add_known_time(model, row, "lost_us", sum->rated_ns > 0 || !sum->count, ap_compute_ns(sum->lost_ns));
+    ap_add_known_ratio(model, row, "lost_ratio", kernel_ns > 0 && (sum->rated_ns > 0 || !sum->count),
+                       kernel_ns > 0 ? sum->lost_ns / kernel_ns : 0);
+}
+
+static void add_kinds(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_compute_sum sums[AP_WORK_KIND_COUNT_] = { { .count = 0 } };
+    struct ap_value *list = ap_add_list(model, to, "kinds");
+    for (uint32_t group = 0; group < work->compute.group_count; group++)
+        ap_compute_sum_add(work, &sums[work->compute.groups[group].cost.kind], group);
+    for (int kind = 0; kind < AP_WORK_KIND_COUNT_; kind++) {
+        if (!sums[kind].count)
+            continue;
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "kind", ap_work_kind_name((enum ap_work_kind)kind));
+        add_sum(work, &sums[kind], model, row);
+    }
+}
+
+static void add_worst(const struct ap_compute_work *work, const struct ap_compute_sum *sum, struct ap_model *model,
+                      struct ap_value *row)
+{
+    if (!sum->count) {
+        ap_add_null(model, row, "longest");
+        return;
+    }
+    ap_add_place(work->context->trace, work->compute.groups[sum->worst].longest_row, model,
+                 ap_add_object(model, row, "longest"));
+}
+
+static void add_causes(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_compute_sum sums[AP_CAUSE_COUNT_] = { { .count = 0 } };
+    struct ap_value *causes = ap_add_object(model, to, "causes");
+    for (uint32_t group = 0; group < work->compute.group_count; group++)
+        if (work->rooflines[group].cause != AP_CAUSE_none)
+            ap_compute_sum_add(work, &sums[work->rooflines[group].cause], group);
+    for (int cause = 0; cause < AP_CAUSE_COUNT_; cause++) {
+        struct ap_value *row = ap_add_object(model, causes, ap_compute_cause_name((enum ap_compute_cause)cause));
+        add_sum(work, &sums[cause], model, row);
+        add_worst(work, &sums[cause], model, row);
+    }
+}
+
+/* More than the device can do: told, and never cut to what it can. */
+static void add_above(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_compute_sum sum = { .count = 0 };
+    for (uint32_t group = 0; group < work->compute.group_count; group++)
+        if (work->rooflines[group].above != AP_ABOVE_no)
+            ap_compute_sum_add(work, &sum, group);
+    struct ap_value *row = ap_add_object(model, to, "above_peak");
+    ap_add_count(model, row, "count", (int64_t)sum.count);
+    ap_add_time(model, row, "total_dur_us", sum.total_ns);
+    ap_add_quotient(model, row, "roofline_ratio", sum.bound_ns, (double)sum.rated_ns);
+}
+
+void ap_compute_add_sums(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    add_kinds(work, model, to);
+    add_causes(work, model, to);
+    add_above(work, model, to);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ * part_compute.c - how good the work of the kernels is: arithmetic and bytes by the shapes of operators, against what the
+ * device can do. */
+#include <math.h>
+
+#include "compute_part.h"
+
+#include "poison.h"
+
+#define COVERED_RATIO 0.9 /* of the time of matrix kernels: then the operations are those of the model */
+
+static enum ap_status find_rooflines(struct ap_compute_work *work, struct ap_error *reterr)
+{
+    const struct ap_part_context *context = work->context;
+    if (!work->compute.group_count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(context->gate, work->rooflines, work->compute.group_count, reterr));
+    for (uint32_t group = 0; group < work->compute.group_count; group++)
+        ap_roofline_of(&work->compute, &work->compute.groups[group], context->facts, work->has_device ? &work->device : NULL,
+                       &work->rooflines[group]);
+    return AP_OK;
+}
+
+static void find_device(struct ap_compute_work *work, struct ap_gpu_peak *rows)
+{
+    struct ap_gpu_peaks peaks = { rows, 0 };
+    struct ap_error error;
+    struct ap_text added = work->context->options->peaks;
+    if (added.bytes && ap_gpu_peaks_add(&peaks, added, &error) != AP_OK)
+        peaks.count = 0; /* it was read before, so there is no mistake in it */
+    if (ap_gpu_peaks_add(&peaks, ap_gpu_peaks_builtin(), &error) == AP_OK)
+        work->has_device = ap_gpu_peaks_find(&peaks, work->context->trace, &work->context->facts->families, &work->device);
+}
+
+/* ---- totals ---- */
+
+/* Kernels that multiply, by their names: what the counted ones are held against. */
+static int64_t matrix_kernel_ns(struct ap_compute_work *work)
+{
+    const struct ap_facts *facts = work->context->facts;
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < facts->links.count; i++) {
+        uint32_t row = facts->links.rows[i].row;
+        if (ap_row_kind(facts->trace->events.tag[row]) == AP_KIND_kernel &&
+            (facts->families.of_name[facts->trace->events.name[row]] & AP_KERNEL_ELIGIBLE))
+            sum_ns = ap_add_sat(sum_ns, facts->trace->events.dur_ns[row], &work->context->overflowed);
+    }
+    return sum_ns;
+}
+
+static void add_coverage(struct ap_compute_work *work, int64_t matrix_ns, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_compute *compute = &work->compute;
+    struct ap_value *coverage = ap_add_object(model, to, "coverage");
+    double kernel_ns = compute->is_host ? 0 : (double)compute->kernel_ns;
+    ap_add_known_time(model, coverage, "kernel_us", !compute->is_host, compute->kernel_ns);
+    ap_add_time(model, coverage, "known_us", compute->known_ns);
+    ap_add_quotient(model, coverage, "known_ratio", (double)compute->known_ns, kernel_ns);
+    ap_add_time(model, coverage, "products_us", compute->product_ns);
+    ap_add_quotient(model, coverage, "products_ratio", (double)compute->product_ns, kernel_ns);
+    ap_add_quotient(model, coverage, "matrix_kernels_ratio", (double)compute->product_ns, (double)matrix_ns);
+}
+
+/* Operations of the calls in steps, and the time of these; of the whole trace where it has no steps. */
+static void flops_of_steps(const struct ap_compute_work *work, double *ret_flops, int64_t *ret_ns)
+{
+    const struct ap_compute *compute = &work->compute;
+    const struct ap_trace *trace = work->context->trace;
+    const struct ap_steps *steps = &work->context->facts->steps;
+    *ret_flops = compute->timed_flops;
+    *ret_ns = work->context->facts->window_ns;
+    if (!steps->count)
+        return;
+    *ret_flops = 0;
+    *ret_ns = 0;
+    for (size_t i = 0; i < steps->count; i++)
+        *ret_ns += steps->steps[i].end_ns - steps->steps[i].start_ns;
+    for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
+        if (!ap_row_set_has(&compute->counted, row))
+            continue;
+        if (ap_step_at(steps, trace->events.start_ns[row]) < steps->count)
+            *ret_flops += ap_compute_matrix_flops(&compute->groups[compute->group_of[call]].cost);
+        call++;
+    }
+}
+
+/* The type that most operations are of. */
+static enum ap_peak_type main_type(const struct ap_compute_work *work)
+{
+    double flops[AP_PEAK_TYPE_COUNT_] = { 0 };
+    enum ap_peak_type most = AP_PEAK_16_bit;
+    for (uint32_t group = 0; group < work->compute.group_count; group++)
+        flops[work->rooflines[group].type] +=
+            ap_compute_matrix_flops(&work->compute.groups[group].cost) * (double)work->compute.groups[group].count;
+    for (int type = 0; type < AP_PEAK_TYPE_COUNT_; type++)
+        if (flops[type] > flops[most])
+            most = (enum ap_peak_type)type;
+    return most;
+}
+
+static void add_mfu(const struct ap_compute_work *work, int64_t matrix_ns, struct ap_model *model, struct ap_value *to)
+{
+    double flops, rate = work->has_device ? work->device.peak.tflop_s[main_type(work)] * 1e3 : 0;
+    int64_t ns;
+    flops_of_steps(work, &flops, &ns);
+    bool is_known = !work->compute.is_host && matrix_ns > 0 && rate > 0 && ns > 0 &&
+                    work->device.source != AP_PEAK_assumed && work->device.source != AP_PEAK_by_kernels &&
+                    (double)work->compute.product_ns >= COVERED_RATIO * (double)matrix_ns;
+    ap_add_known_string(model, to, "mfu_type", is_known, is_known ? ap_peak_type_name(main_type(work)) : NULL);
+    ap_add_known_ratio(model, to, "mfu_ratio", is_known, is_known ? flops / (rate * (double)ns) : 0);
+}
+
+/* On the critical path, and what calls waited for, which the path takes for time of the host. */
+static int64_t kernel_bound_ns(struct ap_compute_work *work)
+{
+    const struct ap_critical_path *path = &work->context->facts->path;
+    int64_t sum_ns = work->compute.waited_ns;
+    for (size_t i = 0; i < path->count; i++) {
+        int64_t end_ns = i + 1 < path->count ? path->pieces[i + 1].start_ns : path->end_ns;
+        if (path->pieces[i].path_class == AP_PATH_gpu_compute_bound)
+            sum_ns = ap_add_sat(sum_ns, end_ns - path->pieces[i].start_ns, &work->context->overflowed);
+    }
+    return sum_ns < work->compute.kernel_ns ? sum_ns : work->compute.kernel_ns;
+}
+
+static void add_totals(struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_compute *compute = &work->compute;
+    int64_t matrix_ns = matrix_kernel_ns(work);
+    ap_add_string(model, to, "timed_on", compute->is_host ? "host" : "device");
+    ap_add_count(model, to, "calls", compute->counted.count);
+    ap_compute_add_flops(model, to, "flops", compute->flops);
+    ap_compute_add_flops(model, to, "macs", compute->flops / 2);
+    ap_add_bytes(model, to, "bytes", (int64_t)fmin(compute->bytes, (double)(INT64_C(1) << 60)));
+    ap_add_number_per(model, to, "tflop_s", compute->timed_flops / 1e3, (double)compute->product_ns);
+    ap_add_number_per(model, to, "gb_s", compute->timed_bytes, (double)compute->known_ns);
+    ap_add_known_time(model, to, "kernel_bound_us", !compute->is_host, compute->is_host ? 0 : kernel_bound_ns(work));
+    add_mfu(work, matrix_ns, model, to);
+    add_coverage(work, matrix_ns, model, to);
+}
+
+static enum ap_status add_compute(struct ap_compute_work *work, struct ap_model *model, struct ap_value *root,
+                                  struct ap_error *reterr)
+{
+    struct ap_part_context *context = work->context;
+    struct ap_gpu_peak *rows;
+    AP_TRY(ap_compute_init(&work->compute, context->facts, context->gate, reterr));
+    ap_note_overflow(context, work->compute.overflowed);
+    if (!work->compute.counted.count) {
+        ap_add_null(model, root, "compute");
+        return AP_OK;
+    }
+    AP_TRY(AP_ALLOC(context->gate, rows, AP_GPU_PEAKS_MAX, reterr));
+    find_device(work, rows);
+    AP_FREE(context->gate, rows, AP_GPU_PEAKS_MAX);
+    AP_TRY(find_rooflines(work, reterr));
+    struct ap_value *to = ap_add_object(model, root, "compute");
+    ap_compute_add_device(work, model, to);
+    add_totals(work, model, to);
+    ap_compute_add_sums(work, model, to);
+    return ap_compute_add_lists(work, model, to, reterr);
+}
+
+enum ap_status ap_part_compute(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,
+                               struct ap_error *reterr)
+{
+    struct ap_compute_work work = { .context = context, .compute = { .gate = context->gate } };
+    enum ap_status status = add_compute(&work, model, root, reterr);
+    AP_FREE(context->gate, work.rooflines, work.compute.group_count);
+    ap_compute_release(&work.compute);
+    return status;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ * Operations and bytes of operators, against figures that were worked out by hand; names of tiles; the table of devices. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu_peaks.h"
+#include "kernel_tile.h"
+#include "op_cost.h"
+#include "tap.h"
+
+#define CHECK(condition) ok((condition), #condition)
+
+#define BF16_2 "[\"c10::BFloat16\",\"c10::BFloat16\"]"
+#define BF16_3 "[\"c10::BFloat16\",\"c10::BFloat16\",\"c10::BFloat16\"]"
+
+static struct ap_op_cost cost_with(const char *name, const char *dims, const char *types, const char *strides,
+                                   const char *concrete)
+{
+    struct ap_op_inputs inputs;
+    struct ap_op_cost cost;
+    enum ap_op_formula formula = ap_op_formula_of(ap_text_of(name));
+    if (formula == AP_FORMULA_none)
+        abort();
+    ap_op_inputs_read(&inputs, ap_text_of(dims), ap_text_of(types), ap_text_of(strides), ap_text_of(concrete));
+    ap_op_cost_of(formula, &inputs, &cost);
+    return cost;
+}
+
+static double flops(const char *name, const char *dims, const char *types, const char *concrete)
+{
+    return cost_with(name, dims, types, "", concrete).flops;
+}
+
+static double bytes(const char *name, const char *dims, const char *types, const char *concrete)
+{
+    return cost_with(name, dims, types, "", concrete).bytes;
+}
+
+static bool is(double figure, double expected)
+{
+    return figure >= expected && figure <= expected;
+}
+
+static void products_are_two_operations_for_each_pair(void)
+{
+    CHECK(is(flops("aten::addmm", "[[768],[25089,3072],[3072,768]]", BF16_3, ""), 118384754688));
+    CHECK(is(flops("aten::addmm", "[[3072],[25089,768],[768,3072]]", BF16_3, ""), 118384754688));
+    CHECK(is(flops("aten::bmm", "[[96,3137,64],[96,64,3137]]", BF16_2, ""), 120923369472));
+    CHECK(is(flops("aten::bmm", "[[37632,8,64],[37632,64,8]]", BF16_2, ""), 308281344));
+    CHECK(is(bytes("aten::bmm", "[[37632,8,64],[37632,64,8]]", BF16_2, ""), 81887232));
+    CHECK(is(flops("aten::mm", "[[1,2880],[2880,25136]]", BF16_2, ""), 144783360));
+    CHECK(is(bytes("aten::mm", "[[1,2880],[2880,25136]]", BF16_2, ""), 144839392));
+    CHECK(is(flops("aten::mm", "[[32768,2048],[2048,8192]]", BF16_2, ""), 1099511627776));
+    CHECK(is(flops("aten::mm", "[[8192,9728],[9728,2432],[8192,2432]]", BF16_3, ""), 387620798464));
+    CHECK(is(bytes("aten::mm", "[[46,2880],[2880,201088]]", BF16_2, ""), 1177031936));
+    CHECK(is(flops("aten::_grouped_mm", "[[64,128],[8,128,32],[8]]", BF16_2, ""), 2 * 64 * 128 * 32));
+    CHECK(is(flops("aten::linear", "[[2,3,16],[8,16]]", BF16_2, ""), 2 * 6 * 16 * 8));
+}
+
+static void sizes_that_do_not_fit_tell_nothing(void)
+{
+    CHECK(flops("aten::mm", "[[4,8],[9,2]]", BF16_2, "") < 0);
+    CHECK(flops("aten::mm", "[[4,8]]", BF16_2, "") < 0);
+    CHECK(flops("aten::mm", "[]", "[]", "") < 0);
+    CHECK(flops("aten::bmm", "[[2,4,8],[3,8,2]]", BF16_2, "") < 0);
+    CHECK(flops("aten::cudnn_convolution", "[[1,3,8,8],[4,3,3,3]]", BF16_2, "") < 0);
+    CHECK(flops("aten::cudnn_convolution", "[[1,3,2,2],[4,3,9,9]]", BF16_2,
+                "[\"\",\"\",\"[0, 0]\",\"[1, 1]\",\"[1, 1]\",\"1\"]") < 0);
+    CHECK(bytes("aten::mm", "[[4,8],[8,2]]", "[]", "") < 0);
+    CHECK(is(flops("aten::mm", "[[4,8],[8,2]]", "[]", ""), 128));
+}
+
+static void convolutions_meet_all_weights_at_each_place(void)
+{
+    CHECK(is(flops("aten::cudnn_convolution", "[[128,3,224,224],[768,3,16,16]]", BF16_2,
+                   "[\"\",\"\",\"[0, 0]\",\"[16, 16]\",\"[1, 1]\",\"1\",\"False\"]"),
+             29595009024));
+    CHECK(is(flops("aten::miopen_convolution", "[[1,128,1024,1024],[128,128,3,3],[128]]", BF16_3,
+                   "[\"\",\"\",\"\",\"[1, 1]\",\"[1, 1]\",\"[1, 1]\",\"1\"]"),
+             309237645312));
+    CHECK(is(flops("aten::convolution", "[[4,512,8,8],[512,256,4,4]]", "[\"Float\",\"Float\"]",
+                   "[\"\",\"\",\"\",\"(2,2)\",\"(1,1)\",\"(1,1)\",\"True\",\"(0,0)\",\"1\"]"),
+             1073741824));
+    CHECK(is(flops("aten::convolution", "[[8,1024,32,32],[1024,1,3,3]]", "[\"Float\",\"Float\"]",
+                   "[\"\",\"\",\"\",\"(1,1)\",\"(1,1)\",\"(1,1)\",\"False\",\"(0,0)\",\"1024\"]"),
+             150994944));
+}
+
+static void gradients_that_are_not_wanted_are_not_counted(void)
+{
+    static const char dims[] = "[[10,64,112,112],[10,3,224,224],[64,3,7,7]]";
+    static const char of_both[] =
+        "[\"\",\"\",\"\",\"[0]\",\"[2, 2]\",\"[3, 3]\",\"[1, 1]\",\"False\",\"[0, 0]\",\"1\",\"[True, "
+        "True, False]\"]";
+    static const char of_weights[] = "[\"\",\"\",\"\",\"[0]\",\"[2, 2]\",\"[3, 3]\",\"[1, 1]\",\"False\",\"[0, 0]\",\"1\","
+                                     "\"[False, True, False]\"]";
+    CHECK(is(flops("aten::convolution_backward", dims, BF16_3, of_weights), 2360279040));
+    CHECK(is(flops("aten::convolution_backward", dims, BF16_3, of_both), 2 * 2360279040.0));
+    CHECK(is(
+        flops("aten::cudnn_convolution_backward_input", "[[],[32,64,56,56],[64,64,3,3]]", "[\"\",\"float\",\"float\"]", ""),
+        7398752256));
+}
+
+#define FLASH(causal) "[\"\",\"\",\"\",\"\",\"\",\"8\",\"8\",\"0.\",\"" causal "\",\"False\",\"\",\"\",\"\",\"\",\"\"]"
+
+static void attention_counts_what_the_mask_leaves(void)
+{
+    CHECK(is(flops("aten::_flash_attention_forward", "[[8,4096,16,128],[8,4096,16,128],[8,4096,16,128],[],[]]", BF16_3,
+                   FLASH("False")),
+             1099511627776));
+    CHECK(is(flops("aten::_flash_attention_forward", "[[2,4429,38,64],[2,4429,38,64],[2,4429,38,64],[],[]]", BF16_3,
+                   FLASH("False")),
+             381649693696));
+    CHECK(is(flops("aten::_scaled_dot_product_flash_attention", "[[16,16,559,64],[16,16,559,64],[16,16,559,64]]", BF16_3,
+                   "[\"\",\"\",\"\",\"0.\",\"True\",\"False\",\"\"]"),
+             10239377408));
+    CHECK(is(
+        flops("aten::_flash_attention_forward", "[[8,4096,16,128],[8,4096,4,128],[8,4096,4,128]]", BF16_3, FLASH("False")),
+        1099511627776)); /* heads of the queries count */
+    CHECK(flops("aten::_flash_attention_forward", "[[100,16,128],[100,16,128],[100,16,128],[5],[5]]", BF16_3,
+                FLASH("False")) < 0); /* sequences of unknown lengths */
+}
+
+static void experts_are_met_by_chance(void)
+{
+    struct ap_op_cost few = cost_with("vllm::rocm_aiter_fused_moe", "[[16,4096],[64,22016,4096],[64,4096,11008],[16,2]]",
+                                      "[\"BFloat16\",\"BFloat16\",\"BFloat16\",\"Float\"]", "", "");
+    CHECK(is(few.flops, 2.0 * 16 * 2 * (22016.0 * 4096 + 4096.0 * 11008)));
+    CHECK(few.weight_bytes > 6.8e9 && few.weight_bytes < 7.0e9);
+    CHECK(is(few.tokens_per_expert, 0.5));
+}
+
+static void bytes_are_read_and_written_once(void)
+{
+    struct ap_op_cost cost;
+    CHECK(is(bytes("aten::add", "[[8192,8192],[8192,8192],[]]", "[\"float\",\"float\",\"Scalar\"]", ""), 805306368));
+    CHECK(is(bytes("aten::add", "[[64,32],[32],[]]", "[\"float\",\"float\",\"Scalar\"]", ""), 4 * (2048 + 32 + 2048)));
+    CHECK(is(bytes("aten::copy_", "[[64],[64],[]]", "[\"c10::Half\",\"float\",\"Scalar\"]", ""), 64 * 2 + 64 * 4));
+    CHECK(is(bytes("aten::eq", "[[64],[64]]", "[\"float\",\"float\"]", ""), 64 * 9));
+    cost = cost_with("aten::add", "[[64,32],[64,32],[]]", "[\"float\",\"float\",\"Scalar\"]", "[[32,1],[0,1],[]]", "");
+    CHECK(is(cost.bytes, 4 * (2048 + 32 + 2048)));
+    CHECK(!cost.is_strided);
+    cost = cost_with("aten::mul", "[[64,32],[64,32]]", "[\"float\",\"float\"]", "[[64,2],[64,2]]", "");
+    CHECK(cost.is_strided);
+    cost = cost_with("aten::copy_", "[[64,32],[64,32]]", "[\"float\",\"float\"]", "[[32,1],[1,64]]", "");
+    CHECK(cost.is_mixed_layout);
+}
+
+static bool has_tile(const char *name, unsigned rows, unsigned columns, bool splits)
+{
+    struct ap_kernel_tile tile;
+    return ap_kernel_tile_of(ap_text_of(name), &tile) && tile.rows == rows && tile.columns == columns &&
+           tile.splits_inner == splits;
+}
+
+static void tiles_stand_in_names(void)
+{
+    struct ap_kernel_tile tile;
+    CHECK(has_tile("Cijk_Alik_Bljk_BBS_BH_MT256x192x64_MI16x16x1_GSU1_X", 256, 192, false));
+    CHECK(has_tile("Cijk_Alik_Bljk_BBS_BH_MT128x16x64_MI16x16x1_GSU4_X", 128, 16, true));
+    CHECK(has_tile("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", 128, 128, false));
+    CHECK(has_tile("nvjet_tst_144x128_64x6_2x1_v_bz_bias_TNN", 144, 128, false));
+    CHECK(has_tile("cutlass_75_tensorop_bf16_s1688gemm_bf16_128x64_nn_align1", 128, 64, false));
+    CHECK(has_tile("volta_sgemm_32x128_nt", 32, 128, false));
+    CHECK(has_tile("cutlass_80_simt_sgemm_128x64_8x5_splitK_nn", 128, 64, true));
+    CHECK(!ap_kernel_tile_of(ap_text_of("gemm_"), &tile));
+    CHECK(!ap_kernel_tile_of(ap_text_of("void vectorized_elementwise_kernel<4>"), &tile));
+    CHECK(!ap_kernel_tile_of(ap_text_of("_MT4096x4096"), &tile));
+}
+
+static enum ap_status read_peaks(const char *text, size_t *ret_count, struct ap_error *ret_error)
+{
+    static struct ap_gpu_peak rows[AP_GPU_PEAKS_MAX];
+    struct ap_gpu_peaks peaks = { rows, 0 };
+    enum ap_status status = ap_gpu_peaks_add(&peaks, ap_text_of(text), ret_error);
+    *ret_count = peaks.count;
+    return status;
+}
+
+static void devices_are_read_from_tables(void)
+{
+    struct ap_error error;
+    size_t count;
+    CHECK(read_peaks("| Device | 16 bit | GB/s |\n|---|---|---|\n| X1 | 100 | 50.5 |\n| X2 | - | 5 |\n", &count, &error) ==
+          AP_OK);
+    CHECK(count == 2);
+    CHECK(read_peaks("no table", &count, &error) == AP_ERROR_USAGE);
+    CHECK(read_peaks("| Device | what |\n", &count, &error) == AP_ERROR_USAGE && strstr(error.message, "line 1"));
+    CHECK(read_peaks("| Device | GB/s |\n|---|---|\n| X | fast |\n", &count, &error) == AP_ERROR_USAGE &&
+          strstr(error.message, "line 3"));
+    CHECK(read_peaks("| Device | GB/s |\n|---|---|\n| X | -5 |\n", &count, &error) == AP_ERROR_USAGE);
+    CHECK(read_peaks("| Device | GB/s |\n|---|---|\n| X |\n", &count, &error) == AP_ERROR_USAGE);
+    CHECK(read_peaks("| Device | Kind |\n|---|---|\n| X | Other |\n", &count, &error) == AP_ERROR_USAGE);
+}
+
+struct found {
+    struct ap_device_peak device;
+    bool is_found;
+};
+
+/* A device by its name, or by its properties where the name tells nothing. */
+static struct found find_device(const char *name, int64_t major, int64_t minor, int64_t sm_count, int64_t memory_gb,
+                                int64_t warp_size)
+{
+    static struct ap_gpu_peak rows[AP_GPU_PEAKS_MAX];
+    struct ap_gpu_peaks peaks = { rows, 0 };
+    struct ap_kernel_families families = { .name_count = 0 };
+    struct ap_device_properties properties = { .id = 0,
+                                               .memory_bytes = memory_gb << 30,
+                                               .sm_count = sm_count,
+                                               .compute_major = major,
+                                               .compute_minor = minor,
+                                               .warp_size = warp_size };
+    struct ap_gate gate;
+    struct ap_trace *trace;
+    struct found found = { .is_found = false };
+    ap_gate_init(&gate, 0);
+    if (ap_trace_new(&gate, &trace, NULL) != AP_OK || ap_gpu_peaks_add(&peaks, ap_gpu_peaks_builtin(), NULL) != AP_OK ||
+        ap_strpool_intern(&trace->strings, name, strlen(name), &properties.name, NULL) != AP_OK)
+        abort();
+    trace->devices = &properties;
+    trace->device_count = 1;
+    found.is_found = ap_gpu_peaks_find(&peaks, trace, &families, &found.device);
+    trace->devices = NULL;
+    trace->device_count = 0;
+    ap_trace_free(trace);
+    return found;
+}
+
+static bool is_device(struct found found, double rate_16_bit, double gb_s, enum ap_peak_source source)
+{
+    return found.is_found && is(found.device.peak.tflop_s[AP_PEAK_16_bit], rate_16_bit) &&
+           is(found.device.peak.gb_s, gb_s) && found.device.source == source;
+}
+
+static void devices_are_found_by_their_words(void)
+{
+    CHECK(is_device(find_device("NVIDIA H100 80GB HBM3", 9, 0, 132, 79, 32), 989.4, 3350, AP_PEAK_by_name));
+    CHECK(is_device(find_device("NVIDIA H100 PCIe", 9, 0, 114, 79, 32), 756, 2000, AP_PEAK_by_name));
+    CHECK(is_device(find_device("NVIDIA A100-PG509-200", 8, 0, 108, 39, 32), 312, 1555, AP_PEAK_by_name));
+    CHECK(is_device(find_device("NVIDIA A100-SXM4-80GB", 8, 0, 108, 79, 32), 312, 2039, AP_PEAK_by_name));
+    CHECK(is_device(find_device("NVIDIA A10G", 8, 6, 80, 22, 32), 70, 600, AP_PEAK_by_name));
+    CHECK(is_device(find_device("NVIDIA A10", 8, 6, 72, 22, 32), 125, 600, AP_PEAK_by_name));
+    CHECK(is_device(find_device("NVIDIA GB200", 10, 0, 148, 184, 32), 2500, 8000, AP_PEAK_by_name));
+    CHECK(is_device(find_device("NVIDIA H20", 9, 0, 78, 95, 32), 148, 4000, AP_PEAK_by_name));
+    CHECK(is_device(find_device("AMD Instinct MI300X VF", 9, 4, 304, 191, 64), 1307.4, 5300, AP_PEAK_by_name));
+}
+
+static void devices_without_a_name_are_estimated(void)
+{
+    CHECK(is_device(find_device("", 9, 4, 304, 191, 64), 1307.4, 5300, AP_PEAK_by_properties));
+    CHECK(is_device(find_device("AMD Radeon Graphics", 9, 0, 104, 63, 64), 181, 1600, AP_PEAK_by_properties));
+    CHECK(is_device(find_device("", 9, 0, 132, 79, 32), 989.4, 3350, AP_PEAK_by_properties));
+    CHECK(is_device(find_device("", 9, 0, 264, 79, 32), 1978.8, 3350, AP_PEAK_by_properties));
+    CHECK(!find_device("NVIDIA TITAN", 3, 5, 14, 6, 32).is_found);
+}
+
+int main(void)
+{
+    products_are_two_operations_for_each_pair();
+    sizes_that_do_not_fit_tell_nothing();
+    convolutions_meet_all_weights_at_each_place();
+    gradients_that_are_not_wanted_are_not_counted();
+    attention_counts_what_the_mask_leaves();
+    experts_are_met_by_chance();
+    bytes_are_read_and_written_once();
+    tiles_stand_in_names();
+    devices_are_read_from_tables();
+    devices_are_found_by_their_words();
+    devices_without_a_name_are_estimated();
+    return done();
+}

@@ -29,7 +29,8 @@ static const struct artifact artifacts[] = {
     { "trace", PRESENT_OBJECT, "trace", 0,
       "trace. cpu. steps. gpu. split. idle. data_loading. verdict. critical_path. links. launches. runtime. sync. copies. "
       "communication. "
-      "compile. accelerator. phases. operators. modules. frames. autograd. drilldown. habits. trace_memory. joined.",
+      "compile. accelerator. phases. operators. modules. frames. autograd. drilldown. habits. compute. "
+      "trace_memory. joined.",
       "a PyTorch profiler trace (`" AP_OPTION_CPU_TRACE "`): run a few steps under `torch.profiler.profile` and call "
       "`prof.export_chrome_trace(\"trace.json.gz\")`" },
     { "snapshot", PRESENT_OBJECT, "memory", 0, "memory. joined.",
@@ -40,7 +41,7 @@ static const struct artifact artifacts[] = {
       "cpu.operator_summary. cpu.thread_summary. operators. phases. drilldown. habits.",
       "operator rows in the trace: record with `ProfilerActivity.CPU` among the activities" },
     { "gpu-rows", PRESENT_TRUE, "trace.recorded.gpu", 0,
-      "gpu. idle. data_loading.idle_ verdict.memory_ split.judged.idle_ split.judged.compute_ split.judged.memset_ "
+      "gpu. compute. idle. data_loading.idle_ verdict.memory_ split.judged.idle_ split.judged.compute_ split.judged.memset_ "
       "split.judged.exposed_ split.window.idle_ split.window.compute_ split.window.memset_ split.window.exposed_ "
       "*.device_us *.device_share_ratio *_device_us",
       "GPU rows in the trace: record with `ProfilerActivity.CUDA` among the activities, on the machine with the GPU" },
@@ -52,7 +53,7 @@ static const struct artifact artifacts[] = {
     { "three-steps", PRESENT_NUMBER, "steps.count", 3, "steps. *.per_step",
       "a trace of at least three steps: `schedule=torch.profiler.schedule(wait=1, warmup=3, active=5)` with "
       "`prof.step()` once per iteration" },
-    { "shapes", PRESENT_TRUE, "trace.recorded.shapes", 0, "", "operator shapes: record with `record_shapes=True`" },
+    { "shapes", PRESENT_TRUE, "trace.recorded.shapes", 0, "compute.", "operator shapes: record with `record_shapes=True`" },
     { "stacks", PRESENT_TRUE, "trace.recorded.stacks", 0, "modules. frames.",
       "Python stacks, to name the source line: one run with `with_stack=True` (it slows the host; do not time that run)" },
     { "trace-memory", PRESENT_TRUE, "trace.recorded.memory", 0, "trace_memory.",

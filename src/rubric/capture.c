@@ -84,7 +84,7 @@ static void look_at_steps(const struct ap_value *root, struct wants *wants)
 static bool is_of_pytorch(const struct ap_value *root)
 {
     static const char *const lists[] = { "cpu.operators_by_self", "cpu.top_ops", "operators.top" };
-    if (ap_text_is(ap_value_text(ap_value_at(root, "trace.format")), "onnxruntime"))
+    if (ap_value_text(ap_value_at(root, "trace.program")).bytes) /* has its own way */
         return false;
     for (size_t i = 0; i < AP_COUNT_OF(lists); i++) {
         const struct ap_value *row = ap_value_first(ap_value_at(root, lists[i]));

@@ -56,8 +56,10 @@ static uint32_t absent_of(const struct judge *judge, uint32_t artifacts)
 static void add_requests(struct judge *judge, struct ap_value *list, uint32_t artifacts)
 {
     for (size_t i = 0; i < ap_artifact_count(); i++)
-        if (artifacts & UINT32_C(1) << i)
-            ap_add_string(judge->model, list, NULL, ap_artifact_request(i));
+        if (artifacts & UINT32_C(1) << i) {
+            const char *own = ap_artifact_is_steps(i) ? ap_program_steps_advice(judge->root) : NULL;
+            ap_add_string(judge->model, list, NULL, own ? own : ap_artifact_request(i));
+        }
 }
 
 static void add_unknown_figure(struct judge *judge, struct ap_value *list, const struct ap_figure_info *figure)

@@ -29,7 +29,34 @@ static const struct name_source names[] = {
     { "longest-step", "steps.rows", "dur_us", "name", "steps.steady.max_us", "one step", "steady" },
 };
 
-enum placeholder_kind { PLACEHOLDER_VALUE, PLACEHOLDER_LIMIT, PLACEHOLDER_NAME };
+enum placeholder_kind { PLACEHOLDER_VALUE, PLACEHOLDER_LIMIT, PLACEHOLDER_NAME, PLACEHOLDER_STEPS, PLACEHOLDER_WARM_UP };
+
+/* How the program that was recorded is told to mark its steps, and to leave its warm-up out. */
+static const struct {
+    const char *program, *steps, *warm_up;
+} advices[] = {
+#define AP_PROGRAM_ADVICE(program, steps, warm_up) { program, steps, warm_up },
+#include "program_advice.def"
+#undef AP_PROGRAM_ADVICE
+};
+
+const char *ap_program_steps_advice(const struct ap_value *root)
+{
+    struct ap_text program = ap_value_text(ap_value_at(root, "trace.program"));
+    for (size_t i = 0; advices[i].program; i++)
+        if (ap_text_is(program, advices[i].program))
+            return advices[i].steps;
+    return NULL;
+}
+
+static const char *advice_for(const struct ap_value *root, enum placeholder_kind kind)
+{
+    struct ap_text program = ap_value_text(ap_value_at(root, "trace.program"));
+    size_t i = 0;
+    while (advices[i].program && !ap_text_is(program, advices[i].program))
+        i++;
+    return kind == PLACEHOLDER_STEPS ? advices[i].steps : advices[i].warm_up;
+}
 
 struct placeholder {
     enum placeholder_kind kind;
@@ -65,6 +92,11 @@ static bool parse_placeholder(const struct ap_rule *rule, struct ap_text inner, 
                 placeholder.name = &names[i];
         *ret_placeholder = placeholder;
         return placeholder.name != NULL;
+    }
+    if (ap_text_is(inner, "how to mark steps") || ap_text_is(inner, "how to warm up")) {
+        *ret_placeholder = placeholder;
+        ret_placeholder->kind = ap_text_is(inner, "how to mark steps") ? PLACEHOLDER_STEPS : PLACEHOLDER_WARM_UP;
+        return true;
     }
     if (ap_text_starts_with(inner, "limit ")) {
         placeholder.kind = PLACEHOLDER_LIMIT;
@@ -228,6 +260,8 @@ static enum ap_status fill_one(const struct placeholder *placeholder, const stru
                                struct ap_error *reterr)
 {
     char text[AP_VALUE_TEXT_BYTES];
+    if (placeholder->kind >= PLACEHOLDER_STEPS)
+        return ap_text_buffer_add(to, ap_text_of(advice_for(root, placeholder->kind)), reterr);
     if (placeholder->kind == PLACEHOLDER_NAME) {
         struct ap_text name = ap_value_text(ap_value_member(row_of(placeholder->name, root), placeholder->name->name));
         if (name.bytes)

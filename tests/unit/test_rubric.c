@@ -508,6 +508,30 @@ static void confidence_follows_what_it_rests_on(void)
     }
 }
 
+/* Advice fits the program: a server of models has no loop to mark. */
+static void advice_fits_the_program(void)
+{
+    static const struct {
+        const char *program, *want;
+    } rows[] = { { NULL, "call `prof.step()` once" },
+                 { "vLLM", "let vLLM record" },
+                 { "ONNX Runtime", "run the session" },
+                 { "JAX", "wrap each iteration in `jax.profiler" },
+                 { "of tomorrow", "call `prof.step()` once" } };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        struct ap_model model;
+        a_base_tree(&model);
+        if (rows[i].program)
+            put_text(&model, "trace.program", rows[i].program);
+        judge(&model, BLOCK("a", "when: gpu.rows > 1\n" MIDDLE
+                                 "\n" KIND) "- Observation: seen\n- Hypothesis: guess\n- Action: {how to mark steps}\n- "
+                                            "Trade-off: pay\n- Validation: check\n\n");
+        struct ap_text action = ap_value_text(ap_value_member(finding(&model, 0), "action"));
+        ok(ap_text_starts_with(action, rows[i].want), rows[i].want);
+        ap_model_release(&model);
+    }
+}
+
 static const struct ap_value *fine(const struct ap_model *model, const char *id)
 {
     const struct ap_value *line = ap_value_first(ap_value_at(&model->root, "fine"));
@@ -704,6 +728,7 @@ int main(void)
     severity_follows_clauses_and_shares();
     confidence_follows_artifacts();
     confidence_follows_what_it_rests_on();
+    advice_fits_the_program();
     what_is_fine_is_told_unless_a_finding_says_otherwise();
     idle_time_of_a_cut_trace_is_doubtful();
     findings_are_ranked_by_what_they_save();

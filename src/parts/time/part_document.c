@@ -155,6 +155,34 @@ static void add_recorded(const struct ap_trace *trace, struct ap_model *model, s
     ap_add_bool(model, recorded, "runtime", has_kind(trace, AP_KIND_runtime));
 }
 
+/* What was recorded, where names tell that it is no loop under PyTorch's own profiler; NULL = they do not. */
+static const char *program_of(const struct ap_trace *trace)
+{
+    static const struct {
+        const char *program;
+        bool anywhere;
+        const char *text;
+    } signs[] = {
+#define begins false
+#define anywhere true
+#define AP_PROGRAM_SIGN(program, at, text) { program, at, text },
+#include "program_sign.def"
+#undef AP_PROGRAM_SIGN
+#undef begins
+#undef anywhere
+    };
+    size_t first = AP_COUNT_OF(signs);
+    if (ap_text_is(ap_text_of(format_of(trace)), "onnxruntime"))
+        return "ONNX Runtime";
+    for (uint32_t id = 1; id < ap_trace_id_count(trace); id++) {
+        struct ap_text name = ap_trace_text(trace, id);
+        for (size_t i = 0; i < first; i++)
+            if (signs[i].anywhere ? ap_text_contains_folded(name, signs[i].text) : ap_text_starts_with(name, signs[i].text))
+                first = i;
+    }
+    return first < AP_COUNT_OF(signs) ? signs[first].program : NULL;
+}
+
 static void add_slice(const struct ap_trace *trace, struct ap_model *model, struct ap_value *document)
 {
     if (!trace->is_slice) {
@@ -174,6 +202,8 @@ enum ap_status ap_part_document(struct ap_part_context *context, struct ap_model
     ap_add_string(model, document, "path", context->options->path);
     ap_add_string(model, document, "format", format_of(trace));
     ap_add_bool(model, document, "complete", trace->complete);
+    const char *program = program_of(trace);
+    ap_add_known_string(model, document, "program", program != NULL, program);
     add_slice(trace, model, document);
     ap_add_bytes(model, document, "bytes_read", (int64_t)context->options->bytes_read);
     ap_add_bool(model, document, "compressed", context->options->compressed);

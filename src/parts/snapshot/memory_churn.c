@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * How hard the allocator worked, on the device with the longest history. */
 #include "churn.h"
+#include "period_work.h"
 #include "snapshot_part.h"
 
 #include "poison.h"
@@ -75,6 +76,21 @@ static enum ap_status put_churn(struct ap_snapshot_part *pass, struct ap_value *
     return AP_OK;
 }
 
+/* What repeats need be no step: layers of one call do, too. Then nothing is counted by periods. */
+static enum ap_status find_steps(const struct ap_snapshot_part *pass, uint32_t device, struct ap_periods *periods,
+                                 struct ap_error *reterr)
+{
+    enum ap_period_proof proof = AP_PERIODS_NO_STEPS;
+    AP_TRY(ap_periods_find(pass->replay, device, periods, reterr));
+    if (ap_period_count(periods))
+        AP_TRY(ap_periods_prove(pass->owners, device, periods, &proof, reterr));
+    if (proof != AP_PERIODS_STEPS) {
+        ap_periods_release(periods);
+        *periods = (struct ap_periods){ .gate = pass->scratch.gate };
+    }
+    return AP_OK;
+}
+
 enum ap_status ap_memory_put_churn(struct ap_snapshot_part *pass, struct ap_value *memory, struct ap_error *reterr)
 {
     struct ap_value *to = ap_add_object(pass->model, memory, "churn");
@@ -87,8 +103,8 @@ enum ap_status ap_memory_put_churn(struct ap_snapshot_part *pass, struct ap_valu
             busiest = i;
     bool known = replay->device_count && replay->devices[busiest].entry_count > 1;
     if (known) {
-        AP_TRY(ap_periods_find(replay, busiest, &periods, reterr));
-        enum ap_status status = ap_churn_measure(replay, busiest, &periods, &churn, reterr);
+        enum ap_status status = find_steps(pass, busiest, &periods, reterr);
+        AP_AND_THEN(status, ap_churn_measure(replay, busiest, &periods, &churn, reterr));
         if (status != AP_OK) {
             ap_periods_release(&periods);
             return status;

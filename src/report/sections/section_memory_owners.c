@@ -79,6 +79,44 @@ static void write_frames(struct doc *doc, const struct ap_value *device, size_t 
     doc->backend->grid_end(doc);
 }
 
+/* What was in use at the peak and need not have been, with who made it. */
+static void write_avoidable(struct doc *doc)
+{
+    static const struct doc_column columns[] = { NAME(NULL, "What"), NUMBER(NULL, "Held at the peak (B)"),
+                                                 NUMBER(NULL, "Peak falls by (B)"), NUMBER(NULL, "Of the peak"),
+                                                 NAME(NULL, "Most by") };
+    static const struct {
+        const char *key, *words;
+    } kinds[] = { { "old_gradients", "gradients of the step before" },
+                  { "previous_outputs", "results of the step before" },
+                  { "batches_ahead", "batches ahead of the loop" },
+                  { "step_temporaries", "temporaries of the optimizer's step" } };
+    bool any = false;
+    for (size_t i = 0; i < AP_COUNT_OF(kinds); i++) {
+        const struct ap_value *kind = member(ap_doc_at(doc, "memory.avoidable"), kinds[i].key);
+        if (ap_value_integer(member(kind, "held_bytes"), 0) <= 0)
+            continue;
+        if (!any) {
+            ap_doc_heading(doc, "Held at the peak without need");
+            ap_doc_paragraph(
+                doc, NULL, "Members of `memory.avoidable`; what the peak falls by is less where another moment comes near.");
+            doc->backend->grid(doc, COUNTED(columns));
+        }
+        any = true;
+        ap_doc_begin(doc, DOC_ROW);
+        ap_doc_begin(doc, DOC_CELL);
+        ap_doc_say(doc, kinds[i].words);
+        ap_doc_end(doc, DOC_CELL);
+        ap_doc_cell(doc, kind, "{f held_bytes}");
+        ap_doc_cell(doc, kind, "{f saved_bytes}");
+        ap_doc_cell(doc, kind, "{f saved_ratio}");
+        ap_doc_cell(doc, ap_value_first(member(kind, "by_stack")), "{n frame}");
+        ap_doc_end(doc, DOC_ROW);
+    }
+    if (any)
+        doc->backend->grid_end(doc);
+}
+
 static bool is_peak(const struct ap_value *device)
 {
     return ap_text_is(ap_text_member(device, "at"), "peak");
@@ -133,6 +171,7 @@ static void write_devices(struct doc *doc)
 
 static const struct doc_part parts[] = {
     CALL(write_devices),
+    CALL(write_avoidable),
     ROWS("Memory by annotated phase", .path = "memory.phases",
          .remark = ", highest peak first; start, duration and change are those of the occurrence with the highest peak",
          COLUMNS(NAME("name", "Phase"), ID("device", "Device"), NUMBER("count", "Occurrences"),

@@ -98,6 +98,8 @@ static void add_sum(const struct ap_compute_work *work, const struct ap_compute_
 static void add_kinds(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
 {
     struct ap_compute_sum sums[AP_WORK_KIND_COUNT_] = { { .count = 0 } };
+    double lost_ns = 0, kernel_ns = work->compute.is_host ? 0 : (double)work->compute.kernel_ns;
+    bool rated = false;
     struct ap_value *list = ap_add_list(model, to, "kinds");
     for (uint32_t group = 0; group < work->compute.group_count; group++)
         ap_compute_sum_add(work, &sums[work->compute.groups[group].cost.kind], group);
@@ -107,7 +109,10 @@ static void add_kinds(const struct ap_compute_work *work, struct ap_model *model
         struct ap_value *row = ap_add_object(model, list, NULL);
         ap_add_string(model, row, "kind", ap_work_kind_name((enum ap_work_kind)kind));
         add_sum(work, &sums[kind], model, row);
+        lost_ns += sums[kind].lost_ns;
+        rated |= sums[kind].rated_ns > 0;
     }
+    ap_add_known_ratio(model, to, "lost_ratio", rated && kernel_ns > 0, kernel_ns > 0 ? lost_ns / kernel_ns : 0);
 }
 
 static void add_worst(const struct ap_compute_work *work, const struct ap_compute_sum *sum, struct ap_model *model,

@@ -25,6 +25,17 @@ static void write_short_window(struct doc *doc)
             "verdict is about {r split.judged.dur_us}, and counts the time before and after as idle.");
 }
 
+/* What of the window is unknown counts as idle in it. */
+static void write_unknown_window(struct doc *doc)
+{
+    int64_t unknown_ns = ap_value_integer(ap_doc_at(doc, "split.window.idle_causes.not_recorded_us"), 0);
+    int64_t window_ns = ap_value_integer(ap_doc_at(doc, "split.window.dur_us"), -1);
+    if (ap_doc_known(doc, "gpu.utilization_ratio") && window_ns > 0 && unknown_ns > window_ns / 20)
+        ap_doc_paragraph(doc, NULL,
+                         "The figures of utilization and idle time below count {r split.window.idle_causes.not_recorded_us} "
+                         "as idle of which nothing is known: what the device did then was launched before the recording.");
+}
+
 static void write_bound(struct doc *doc)
 {
     if (ap_doc_known(doc, "verdict"))
@@ -37,6 +48,7 @@ static void write_bound(struct doc *doc)
     if (symptom)
         ap_doc_end(doc, DOC_LIST);
     write_short_window(doc);
+    write_unknown_window(doc);
 }
 
 /* ---- findings in a line each ---- */

@@ -23,8 +23,8 @@ from gpu_jobs import (ColdTraining, Compiled, Convolutions, CopiedCache, CustomK
 from make_fixtures import squeezed, unpacked  # noqa: E402
 import recordings  # noqa: E402
 
-# job(**settings, **(planted or healthy)) is the run; accept: the rules that name the cause, most fitting first; edit(run, planted)
-# takes out what the recording lacks. Where the two runs are one and the recordings differ, the cause costs nothing.
+# job(**settings, **(planted or healthy)) is the run; accept: the rules that name the cause, most fitting first;
+# edit(run, planted) takes out what the recording lacks. Where only the recordings differ, the cause costs nothing.
 Scenario = namedtuple("Scenario", "job settings planted healthy accept note edit", defaults=[None])
 SCENARIOS = {
     "pageable-copies": Scenario(
@@ -150,7 +150,8 @@ SCENARIOS = {
         "a GPU job of which only host rows and launches were recorded; the twin has its GPU rows", recordings.drop_device),
     "graph-capture": Scenario(
         Decoder, {"steps": 4}, {}, {"graph": True}, ["graph-capture-only", "graph-capture-in-window"],
-        "the recording is of the capture of a CUDA graph: launches that run nothing; the twin replays it", recordings.capture),
+        "the recording is of the capture of a CUDA graph: launches that run nothing; the twin replays it",
+        recordings.capture),
     "linked-by-external-id": Scenario(
         Training, {"steps": 4, "tokens": 2048}, {"attention_kind": "plain"}, {}, ["unfused-attention"],
         "attention as two matrix products with a softmax between them, in files whose rows share the external id alone",

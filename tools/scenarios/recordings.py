@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What recordings lack: rows that a modeled run has and the file does not. Each function changes a run, planted or healthy."""
+"""What recordings lack: rows that a modeled run has and the file does not. Each function changes a run, planted or
+healthy."""
 import json
 import random
 
@@ -19,7 +20,7 @@ def drop(run, unwanted):
 
 
 def begin_within(run, planted):
-    """The recording begins with the second step's launches: what was queued before them runs in it, and nothing launched it."""
+    """The recording begins with the second step's launches: what was queued before them runs in it, launched by nothing."""
     if not planted:
         return
     begin_ns = sorted(row["ts"] for row in run.host_rows if row["name"].startswith("ProfilerStep"))[1]
@@ -55,8 +56,8 @@ def capture(run, planted):
 
 
 def drop_correlation(run, _planted):
-    """As some exporters write it: runtime calls and kernels share the external id alone, and no arrows are drawn. The id is that of
-    the call, so that each kernel has its own."""
+    """As some exporters write it: runtime calls and kernels share the external id alone, and no arrows are drawn. The id is
+    that of the call, so that each kernel has its own."""
     run.device_rows = [row for row in run.device_rows if not is_flow(row)]
     for row in run.device_rows:
         number = row["args"].pop("correlation", None)

@@ -150,10 +150,12 @@ static void inference_that_makes_nodes_is_told(void)
     op(&run, "aten::linear", 0, 50, 1);
     op(&run, "aten::dropout", 50, 30, 3);
     op(&run, "aten::linear", 80, 50, 4);
-    op(&run, "aten::relu", 130, 1, 6);
+    op(&run, "aten::scaled_dot_product_attention", 130, 40, 6);
+    op(&run, "aten::dropout", 140, 10, 6);
+    op(&run, "aten::relu", 180, 1, 8);
     analyze(&run);
-    is_int(habit(&run, "inference_graph", "count"), 3, "those with a later number behind them");
-    is_int(habit(&run, "inference_graph", "saves_us"), 34, "2 us a node, and dropout as a whole");
+    is_int(habit(&run, "inference_graph", "count"), 4, "those with a later number behind them");
+    is_int(habit(&run, "inference_graph", "saves_us"), 74, "2 us a node, dropout as a whole, and what calls it");
     is_int(habit(&run, "inference_dropout", "total_us"), 30, "dropout");
     end(&run);
 }

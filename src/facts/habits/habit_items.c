@@ -193,7 +193,8 @@ static enum ap_status add_item(struct ap_habit_rows *rows, struct reading *readi
                                                               events->name[row],
                                                               name_words,
                                                               sequence_of(rows, row),
-                                                              (uint32_t)ap_step_cursor_at(&reading->step, start_ns) };
+                                                              (uint32_t)ap_step_cursor_at(&reading->step, start_ns),
+                                                              false };
     reading->covered_ns = end_ns;
     return AP_OK;
 }
@@ -296,6 +297,8 @@ enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, str
             look_into_node(rows, &reading, row, name_words);
             follow_products(rows, &reading, row, name_words);
         }
+        if (start_ns < reading.covered_ns && rows->item_count)
+            rows->items[rows->item_count - 1].drops |= AP_HAS(name_words, DROPOUT);
         if (start_ns >= reading.covered_ns &&
             (ap_habit_is_operator(rows, row) || name_words & (AP_BIT(OPTIMIZER) | AP_BIT(LOADER))))
             AP_TRY(add_item(rows, &reading, row, name_words, reterr));

@@ -50,6 +50,7 @@ struct ap_habit_item {
     uint32_t row, name, words;
     ap_link_key sequence;
     uint32_t step;
+    bool drops; /* calls dropout within */
 };
 
 struct ap_habit_loop {

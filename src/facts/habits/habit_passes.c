@@ -93,7 +93,7 @@ void ap_habit_find_graphs(struct ap_habit_rows *rows)
             (void)ap_habit_add(rows->habits, AP_HABIT_inference_dropout, item->row, dur_ns, dur_ns);
         if (item->sequence && ap_habit_sequence_after(rows, i) > item->sequence)
             (void)ap_habit_add(rows->habits, AP_HABIT_inference_graph, item->row, dur_ns,
-                               drops || dur_ns < AP_HABIT_NODE_NS ? dur_ns : AP_HABIT_NODE_NS);
+                               drops || item->drops || dur_ns < AP_HABIT_NODE_NS ? dur_ns : AP_HABIT_NODE_NS);
     }
 }
 

@@ -30,7 +30,7 @@ import trim  # noqa: E402
 from pytorch_jobs import JOBS  # noqa: E402
 
 WARM_UP_STEPS = 6
-RECORDINGS = 3
+RECORDINGS = 8        # of which the shortest is kept: what else the machine does only adds to it
 PAUSE_S = 0.2        # for workers of one form that still fill their queues
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -159,7 +159,8 @@ def write_scenario(name, planted, form, cost, options):
     document, process_id = best_recording(form)
     if options.raw:
         trim.write_json(document, os.path.join(options.raw, directory + ".json"))
-    document = trim.trim_trace(document, job.steps, least_frame_us=job.least_frame_us)
+    document = trim.trim_trace(document, job.steps, keep_shapes=job.profiler.get("record_shapes", False),
+                               least_frame_us=job.least_frame_us)
     document = trim.anonymize(document, process_id)
     found = trim.left_over(document)
     if found:

@@ -17,6 +17,8 @@ from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset
 
+import pytorch_habits as habits
+
 IMAGE, CLASSES = 32, 10
 
 
@@ -423,6 +425,7 @@ class Job:
 
 
 STACKS = {"with_stack": True}
+SHAPES = {"record_shapes": True}
 MEMORY = {"profile_memory": True}
 JOBS = {
     "dataloader-in-process": Job(dataloader_in_process, ["dataloader-in-process"]),
@@ -445,4 +448,35 @@ JOBS = {
     "accumulation-without-no-sync": Job(accumulation_without_no_sync, ["accumulation-reduces", "cpu-communication"],
                                         ranks=2, waits=True),
     "slow-rank": Job(slow_rank, ["cpu-communication"], ranks=2, waits=True),
+    "reduced-one-by-one": Job(habits.reduced_one_by_one, ["per-tensor-collectives"], ranks=2, waits=True, steps=4,
+                              windows=15),
+    "clipped-one-by-one": Job(habits.clipped_one_by_one, ["clip-per-tensor"], steps=3, windows=5),
+    "values-one-by-one": Job(habits.values_one_by_one, ["values-one-by-one"], steps=3, windows=5),
+    "weights-copied": Job(habits.weights_copied, ["copies-of-all-tensors"], steps=4, windows=5),
+    "deep-copied": Job(habits.deep_copied, ["deep-copies"], steps=3, windows=5, profiler=STACKS, least_frame_us=20.0),
+    "sample-by-sample": Job(habits.sample_by_sample, ["module-in-a-loop"], steps=3, windows=5, profiler=STACKS),
+    "lstm-by-hand": Job(habits.lstm_by_hand, ["operators-in-a-loop"], steps=3, windows=5),
+    "tables-one-by-one": Job(habits.tables_one_by_one, ["operators-in-a-loop"], steps=4, windows=5),
+    "written-out": Job(habits.written_out, ["written-out"], steps=4, windows=5),
+    "loss-by-hand": Job(habits.loss_by_hand, ["written-out"], steps=4, windows=5),
+    "checks-left-on": Job(habits.checks_left_on, ["value-checks"], steps=4, windows=5),
+    "all-pairs": Job(habits.all_pairs, ["all-pairs"], steps=4, windows=5, profiler=SHAPES),
+    "sorted-for-five": Job(habits.sorted_for_five, ["whole-sort"], steps=4, windows=5, profiler=SHAPES),
+    "product-order": Job(habits.product_order, ["product-order"], steps=4, windows=5, profiler=SHAPES),
+    "double-precision": Job(habits.double_precision, ["double-precision"], steps=4, windows=5, profiler=SHAPES),
+    "one-hot-words": Job(habits.one_hot_words, ["one-hot-product"], steps=4, windows=5, profiler=SHAPES),
+    "dense-gradient": Job(habits.dense_gradient, ["dense-embedding-gradient"], steps=4, windows=5, profiler=SHAPES),
+    "masks-made-anew": Job(habits.masks_made_anew, ["constants-in-loop"], steps=4, windows=5, profiler=SHAPES),
+    "positions-made-anew": Job(habits.positions_made_anew, ["constants-in-loop"], steps=4, windows=5),
+    "recomputed": Job(habits.recomputed, ["recompute-in-backward"], steps=4, windows=5),
+    "evaluated-each-step": Job(habits.evaluated_each_step, ["evaluation-in-loop"], steps=4, windows=5),
+    "forward-for-the-log": Job(habits.forward_for_the_log, ["unused-graph"], steps=4, windows=5),
+    "frozen-with-gradients": Job(habits.frozen_with_gradients, ["unneeded-gradients"], steps=4, windows=5, profiler=SHAPES),
+    "inference-with-graph": Job(habits.inference_with_graph, ["inference-with-graph"], steps=4, windows=5),
+    "micro-batches": Job(habits.micro_batches, ["micro-batches"], steps=3, windows=5),
+    "hooks-left": Job(habits.hooks_left, ["module-hooks"], steps=3, windows=5, profiler=STACKS),
+    "parsed-in-the-loop": Job(habits.parsed_in_the_loop, ["python-at-line"], steps=3, windows=5, profiler=STACKS),
+    "short-epochs": Job(habits.short_epochs, ["epoch-starts"], steps=4, windows=5, waits=True),
+    "no-cache": Job(habits.no_cache, ["growing-prefix"], steps=3, windows=5, profiler=SHAPES),
+    "cache-by-cat": Job(habits.cache_by_cat, ["growing-concatenation"], steps=4, windows=5, profiler=SHAPES),
 }

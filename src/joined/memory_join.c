@@ -168,7 +168,8 @@ static enum ap_status judge_clocks(struct ap_memory_join *join, const struct ap_
     return AP_OK;
 }
 
-enum ap_status ap_memory_join_take(struct ap_memory_join *join, const struct ap_replay *replay, struct ap_error *reterr)
+/* Fills in the rest. */
+static enum ap_status take_snapshot(struct ap_memory_join *join, const struct ap_replay *replay, struct ap_error *reterr)
 {
     if (!choose_device(join, replay))
         return AP_OK;
@@ -213,7 +214,7 @@ enum ap_status ap_join_part_snapshot(const struct ap_snapshot *snapshot, const c
     AP_TRY(ap_replay_new(snapshot, snapshot->gate, &overflowed, &replay, reterr));
     enum ap_status status = ap_part_snapshot(snapshot, replay, overflowed, &options, notes, model, reterr);
     if (status == AP_OK && join)
-        status = ap_memory_join_take(join, replay, reterr);
+        status = take_snapshot(join, replay, reterr);
     ap_replay_free(replay);
     return status;
 }

@@ -68,9 +68,6 @@ struct ap_memory_join {
 
 /** @join may be released after a failure too. */
 void ap_memory_join_init(struct ap_memory_join *join, const struct ap_trace *trace, struct ap_gate *gate);
-/** Fills in the rest. */
-AP_MUST_CHECK enum ap_status ap_memory_join_take(struct ap_memory_join *join, const struct ap_replay *replay,
-                                                 struct ap_error *reterr);
 void ap_memory_join_release(struct ap_memory_join *join);
 
 /** The memory of a device as the trace's header tells it; 0 = not told. */

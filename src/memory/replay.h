@@ -22,7 +22,6 @@
 #include "snapshot.h"
 
 #define AP_NO_ENTRY UINT32_MAX
-#define AP_NO_POSITION UINT32_MAX
 #define AP_NO_LIFETIME UINT32_MAX
 
 /** One allocation, from the entry that made it to the one that gave it back. Use ap_replay_allocation() for all that is

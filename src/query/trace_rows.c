@@ -24,7 +24,8 @@ void ap_trace_rows_release(struct ap_trace_rows *rows)
     *rows = (struct ap_trace_rows){ .facts = NULL };
 }
 
-void ap_row_id_format(uint32_t row, char to[AP_ROW_ID_BYTES])
+/* "row:1234": the number of the row among the events of the file that have a duration, in order of the file, from 0 on. */
+static void format_row_id(uint32_t row, char to[AP_ROW_ID_BYTES])
 {
     (void)snprintf(to, AP_ROW_ID_BYTES, "row:%lu", (unsigned long)row);
 }
@@ -32,7 +33,7 @@ void ap_row_id_format(uint32_t row, char to[AP_ROW_ID_BYTES])
 void ap_add_row_id(struct ap_model *model, struct ap_value *to, const char *key, uint32_t row)
 {
     char id[AP_ROW_ID_BYTES];
-    ap_row_id_format(row, id);
+    format_row_id(row, id);
     ap_add_known_string(model, to, key, row != AP_NO_ROW, id);
 }
 

@@ -21,8 +21,6 @@ AP_MUST_CHECK enum ap_status ap_trace_rows_init(struct ap_trace_rows *rows, cons
 /** A zeroed one is fine. */
 void ap_trace_rows_release(struct ap_trace_rows *rows);
 
-/** "row:1234": the number of the row among the events of the file that have a duration, in order of the file, from 0 on. */
-void ap_row_id_format(uint32_t row, char to[AP_ROW_ID_BYTES]);
 /** Add @key: the id of the row, null for AP_NO_ROW. */
 void ap_add_row_id(struct ap_model *model, struct ap_value *to, const char *key, uint32_t row);
 /** Add @key: the name of the row, null for AP_NO_ROW. */

@@ -30,7 +30,8 @@ enum ap_status ap_memory_frame_text(const struct ap_snapshot *snapshot, struct a
     return AP_OK;
 }
 
-bool ap_frame_is_python(const struct ap_snapshot *snapshot, uint32_t frame)
+/* A frame of Python code, by the name of its file. */
+static bool frame_is_python(const struct ap_snapshot *snapshot, uint32_t frame)
 {
     struct ap_text file = ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frame].filename);
     return file.bytes >= 3 && (file.data[0] == '<' || memcmp(file.data + file.bytes - 3, ".py", 3) == 0);
@@ -41,7 +42,7 @@ static bool has_python(const struct ap_snapshot *snapshot, uint32_t stack)
     uint32_t count;
     const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
     for (uint32_t i = 0; i < count; i++)
-        if (ap_frame_is_python(snapshot, frames[i]))
+        if (frame_is_python(snapshot, frames[i]))
             return true;
     return false;
 }
@@ -52,7 +53,7 @@ uint32_t ap_stack_shown(const struct ap_snapshot *snapshot, uint32_t stack, uint
     const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
     bool python = has_python(snapshot, stack);
     for (uint32_t i = 0; i < count; i++) {
-        if (python && !ap_frame_is_python(snapshot, frames[i]))
+        if (python && !frame_is_python(snapshot, frames[i]))
             continue;
         if (to)
             to[shown] = frames[i];

@@ -9,8 +9,6 @@
 AP_MUST_CHECK enum ap_status ap_memory_frame_text(const struct ap_snapshot *snapshot, struct ap_arena *arena, uint32_t frame,
                                                   struct ap_text *ret_text, struct ap_error *reterr);
 
-/** A frame of Python code, by the name of its file. */
-bool ap_frame_is_python(const struct ap_snapshot *snapshot, uint32_t frame);
 /** The frames of a stack that are shown, innermost first, to @to (room for all of the stack's; NULL = count them). Where
  *  C++ frames were recorded too, most are those of the interpreter and the allocator: of a stack with Python frames these
  *  alone are shown. */

@@ -28,7 +28,6 @@ enum role {
 #define IN_EAGER 2u     /* an operator that was not compiled */
 #define IN_BUILD 4u
 #define IN_GRAPH 8u
-#define IN_FLAGS 15u
 #define REGION_SHIFT 4
 #define MAX_REGIONS (UINT32_MAX >> REGION_SHIFT)
 

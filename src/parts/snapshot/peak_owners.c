@@ -339,7 +339,7 @@ static enum ap_status put_devices(struct ap_peak_part *own, struct ap_value *pea
     return AP_OK;
 }
 
-enum ap_status ap_own_put_peak(struct ap_peak_part *own, struct ap_error *reterr)
+static enum ap_status put_peak(struct ap_peak_part *own, struct ap_error *reterr)
 {
     struct ap_value *peak = ap_add_object(own->pass->model, own->memory, "peak");
     int64_t *devices;
@@ -356,7 +356,7 @@ enum ap_status ap_own_put_peak(struct ap_peak_part *own, struct ap_error *reterr
 
 static enum ap_status put_parts(struct ap_peak_part *own, struct ap_error *reterr)
 {
-    AP_TRY(ap_own_put_peak(own, reterr));
+    AP_TRY(put_peak(own, reterr));
     AP_TRY(ap_own_put_lifetimes(own, reterr));
     AP_TRY(ap_own_put_ranges(own, reterr));
     AP_TRY(ap_own_put_timeline(own, reterr));

@@ -17,7 +17,6 @@ struct ap_peak_part {
 };
 
 /* The parts, in order. */
-AP_MUST_CHECK enum ap_status ap_own_put_peak(struct ap_peak_part *own, struct ap_error *reterr); /* finds largest, too */
 AP_MUST_CHECK enum ap_status ap_own_put_lifetimes(struct ap_peak_part *own, struct ap_error *reterr);
 /** avoidable: what the largest need not hold at its peak */
 AP_MUST_CHECK enum ap_status ap_own_put_avoidable(struct ap_peak_part *own, struct ap_error *reterr);

@@ -119,7 +119,7 @@ void ap_svg_label(struct html *html, const char *class, double x, double y, cons
 
 /* ---- axes ---- */
 
-int64_t ap_axis_step(int64_t range, int most, bool of_bytes)
+static int64_t axis_step(int64_t range, int most, bool of_bytes)
 {
     static const int64_t decimal[] = { 2, 5, 10 };
     int64_t step = 1;
@@ -144,7 +144,7 @@ static void write_amount(struct html *html, int64_t value, bool of_bytes)
 
 void ap_axis_y(struct html *html, int64_t top_value, bool of_bytes, double left, double top, double bottom)
 {
-    int64_t step = ap_axis_step(top_value, 5, of_bytes);
+    int64_t step = axis_step(top_value, 5, of_bytes);
     for (int64_t value = 0; value <= top_value && value >= 0; value += step) {
         double y = bottom - (bottom - top) * (double)value / (double)(top_value > 0 ? top_value : 1);
         ap_svg_line(html, "grid", left, y, SVG_WIDTH, y);
@@ -158,7 +158,7 @@ void ap_axis_y(struct html *html, int64_t top_value, bool of_bytes, double left,
 
 void ap_axis_time(struct html *html, int64_t range_ns, double left, double right, double top, double bottom)
 {
-    int64_t step = ap_axis_step(range_ns, 8, false);
+    int64_t step = axis_step(range_ns, 8, false);
     for (int64_t value = 0; range_ns > 0 && value <= range_ns; value += step) {
         double x = left + (right - left) * (double)value / (double)range_ns;
         ap_svg_line(html, "grid", x, top, x, bottom + 4);

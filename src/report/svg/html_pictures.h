@@ -44,8 +44,6 @@ struct html_time_part {
 };
 extern const struct html_time_part ap_html_time_parts[];
 extern const size_t ap_html_time_part_count;
-/** Of an object of "split" (window, steady, judged, a step). */
-int64_t ap_html_time_part_ns(const struct ap_value *of, const struct html_time_part *part);
 
 /** Causes are explained with the split, elsewhere their name does. */
 void ap_html_time_part_label(struct html *html, const struct html_time_part *part);

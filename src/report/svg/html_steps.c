@@ -27,7 +27,8 @@ static const struct ap_value *member(const struct ap_value *object, const char *
     return ap_value_member(object, key);
 }
 
-int64_t ap_html_time_part_ns(const struct ap_value *of, const struct html_time_part *part)
+/* Of an object of "split" (window, steady, judged, a step). */
+static int64_t time_part_ns(const struct ap_value *of, const struct html_time_part *part)
 {
     char key[KEY_BYTES];
     const struct ap_value *causes = member(of, "idle_causes");
@@ -48,7 +49,7 @@ static void draw_parts(struct html *html, const struct ap_value *of, double left
     double whole = (double)dur_of(of), x = left;
     for (size_t i = 0; i < ap_html_time_part_count; i++) {
         const struct html_time_part *part = &ap_html_time_parts[i];
-        int64_t ns = ap_html_time_part_ns(of, part);
+        int64_t ns = time_part_ns(of, part);
         double part_width = whole > 0 ? (double)ns / whole * width : 0;
         if (part_width < 0.05)
             continue;
@@ -69,10 +70,9 @@ static void write_largest(struct html *html, const struct ap_value *judged)
 {
     size_t largest = 0;
     for (size_t i = 1; i < ap_html_time_part_count; i++)
-        if (ap_html_time_part_ns(judged, &ap_html_time_parts[i]) >
-            ap_html_time_part_ns(judged, &ap_html_time_parts[largest]))
+        if (time_part_ns(judged, &ap_html_time_parts[i]) > time_part_ns(judged, &ap_html_time_parts[largest]))
             largest = i;
-    int64_t ns = ap_html_time_part_ns(judged, &ap_html_time_parts[largest]);
+    int64_t ns = time_part_ns(judged, &ap_html_time_parts[largest]);
     ap_html_string(html, ". Most of it: ");
     ap_html_string(html, ap_html_time_parts[largest].label);
     ap_html_string(html, ", ");
@@ -101,7 +101,7 @@ void ap_html_split(struct html *html)
     ap_svg_end(html);
     ap_legend_begin(html);
     for (size_t i = 0; i < ap_html_time_part_count; i++) {
-        int64_t ns = ap_html_time_part_ns(judged, &ap_html_time_parts[i]);
+        int64_t ns = time_part_ns(judged, &ap_html_time_parts[i]);
         if (ns <= 0)
             continue;
         ap_legend_item(html, ap_html_time_parts[i].id, ap_html_time_parts[i].is_cause && has_gpu ? "idle: " : "");
@@ -129,7 +129,7 @@ static void draw_step(struct html *html, const struct ap_value *step, int64_t lo
 static bool any_step_has(const struct ap_value *step, size_t count, const struct html_time_part *part)
 {
     for (size_t i = 0; i < count; i++, step = step->next)
-        if (ap_html_time_part_ns(step, part) > 0)
+        if (time_part_ns(step, part) > 0)
             return true;
     return false;
 }

@@ -6,7 +6,7 @@
 
 #include "file_list.h"
 #include "json_log.h"
-#include "json_record.h"
+#include "json_element.h"
 #include "tap.h"
 
 /* What JSONTestSuite refuses and we accept, since exporters write it; each is counted. */
@@ -83,21 +83,21 @@ static enum ap_status read_records(struct json_run *run)
 {
     struct ap_json_span spans[AP_COUNT_OF(fields) + 1];
     struct ap_json_token token;
-    struct ap_record_reader *record = NULL;
+    struct ap_element_reader *record = NULL;
     enum ap_status status = ap_json_next(run->json, &token, &run->error);
     unsigned elements = 0;
     if (status == AP_OK)
-        status = ap_record_reader_new(run->json, fields, AP_COUNT_OF(fields), &record, &run->error);
+        status = ap_element_reader_new(run->json, fields, AP_COUNT_OF(fields), &record, &run->error);
     while (status == AP_OK) {
-        enum ap_record_outcome outcome;
+        enum ap_element_outcome outcome;
         uint64_t offset_bytes;
-        status = ap_record_next(record, spans, &outcome, &offset_bytes, &run->error);
-        if (status == AP_OK && (++elements > 1 || outcome != AP_RECORD_READ || spans[1].kind != AP_JSON_STRING))
+        status = ap_element_next(record, spans, &outcome, &offset_bytes, &run->error);
+        if (status == AP_OK && (++elements > 1 || outcome != AP_ELEMENT_READ || spans[1].kind != AP_JSON_STRING))
             status = refuse_here(run);
     }
     if (status == AP_END)
         status = ap_json_next(run->json, &token, &run->error);
-    ap_record_reader_free(record);
+    ap_element_reader_free(record);
     return status == AP_OK ? refuse_here(run) : status;
 }
 

@@ -38,7 +38,7 @@ const struct ap_json_field ap_copy_fields[AP_COPY_FIELD_COUNT_] = {
 
 /** What the event is, as far as it matters here. */
 struct event {
-    char phase; /* 0 = not usable */
+    char ph;    /* 0 = not usable */
     bool clean; /* may be copied byte by byte */
     bool has_start;
     int64_t start_ns, dur_ns;
@@ -56,10 +56,10 @@ static bool read_time(const struct ap_json_span *span, int64_t *ret_ns, bool *cl
     return result != AP_DECIMAL_OUT_OF_RANGE;
 }
 
-static char phase_of(const struct ap_json_span *span)
+static char ph_of(const struct ap_json_span *span)
 {
-    static const char defined_phases[] = "XBEiIMCstfPbenNODSTpFRcv(),";
-    bool known = span->kind == AP_JSON_STRING && span->bytes == 1 && span->text[0] && strchr(defined_phases, span->text[0]);
+    static const char defined_letters[] = "XBEiIMCstfPbenNODSTpFRcv(),";
+    bool known = span->kind == AP_JSON_STRING && span->bytes == 1 && span->text[0] && strchr(defined_letters, span->text[0]);
     return known ? span->text[0] : '\0';
 }
 
@@ -78,11 +78,11 @@ static bool is_nested_deep(struct ap_text raw)
 static bool look_at(const struct ap_copying *copying, struct event *event)
 {
     const struct ap_json_span *spans = copying->spans;
-    event->phase = phase_of(&spans[AP_COPY_PH]);
+    event->ph = ph_of(&spans[AP_COPY_PH]);
     event->has_start = read_time(&spans[AP_COPY_TS], &event->start_ns, &event->clean);
     if (spans[AP_COPY_CAT].kind != AP_JSON_STRING && spans[AP_COPY_CAT].kind != AP_SPAN_ABSENT)
         event->clean = false;
-    switch (event->phase) {
+    switch (event->ph) {
     case '\0': return false;
     case 'X':
         event->clean = event->clean && spans[AP_COPY_NAME].kind == AP_JSON_STRING;
@@ -96,8 +96,8 @@ static bool look_at(const struct ap_copying *copying, struct event *event)
 
 static bool is_wanted(const struct ap_copying *copying, const struct event *event)
 {
-    bool is_half = event->phase == 'B' || event->phase == 'E';
-    if (copying->options->all || event->phase == 'M' || (is_half && !copying->options->slice))
+    bool is_half = event->ph == 'B' || event->ph == 'E';
+    if (copying->options->all || event->ph == 'M' || (is_half && !copying->options->slice))
         return true;
     return event->has_start && ap_copy_windows_meet(&copying->windows, event->start_ns, event->start_ns + event->dur_ns);
 }
@@ -107,7 +107,7 @@ static bool is_over_limit(struct ap_copying *copying, const struct event *event)
     uint64_t limit_bytes = copying->options->limit_bytes ? copying->options->limit_bytes : AP_TRACE_COPY_LIMIT_BYTES;
     if (copying->options->all || copying->options->slice)
         return false;
-    if (event->phase == 'M')
+    if (event->ph == 'M')
         return copying->copied_bytes > limit_bytes + MORE_FOR_METADATA_BYTES;
     return copying->over_limit_count || copying->copied_bytes + event->raw.bytes > limit_bytes;
 }
@@ -151,15 +151,15 @@ static enum ap_status find_track(struct ap_copying *copying, bool *ret_found, ui
 static enum ap_status pair(struct ap_copying *copying, const struct event *event, bool *ret_sound, struct ap_error *reterr)
 {
     uint32_t id;
-    if (event->phase != 'B' && event->phase != 'E')
+    if (event->ph != 'B' && event->ph != 'E')
         return AP_OK;
     AP_TRY(find_track(copying, ret_sound, &id, reterr));
     if (!*ret_sound)
         return AP_OK;
     uint64_t *depth = &copying->open.depths[id];
-    *ret_sound = event->phase == 'B' || *depth > 0;
+    *ret_sound = event->ph == 'B' || *depth > 0;
     if (*ret_sound)
-        *depth += event->phase == 'B' ? 1 : UINT64_MAX;
+        *depth += event->ph == 'B' ? 1 : UINT64_MAX;
     return AP_OK;
 }
 
@@ -201,7 +201,7 @@ enum ap_status ap_copy_close_open(struct ap_copying *copying, struct ap_error *r
 static enum ap_status write_value(struct ap_copying *copying, const struct ap_json_span *span, struct ap_error *reterr)
 {
     struct ap_text text;
-    AP_TRY(ap_record_text(copying->records, span, &text, reterr));
+    AP_TRY(ap_element_text(copying->elements, span, &text, reterr));
     if (span->kind == AP_JSON_STRING)
         return ap_copy_text(copying, text, reterr);
     if (span->kind == AP_JSON_NONFINITE)
@@ -237,13 +237,13 @@ static enum ap_status rewrite(struct ap_copying *copying, const struct event *ev
     for (int i = 0; i < AP_COPY_ARGS_FIRST_; i++)
         if (i != AP_COPY_TS && i != AP_COPY_DUR)
             AP_TRY(write_member(copying, (enum ap_copy_field)i, &first, reterr));
-    if ((event->phase == 'X' || event->phase == 'B') && !is_scalar(&copying->spans[AP_COPY_NAME]))
+    if ((event->ph == 'X' || event->ph == 'B') && !is_scalar(&copying->spans[AP_COPY_NAME]))
         ap_out_string(&copying->out, ",\"name\":\"unknown\"");
     if (event->has_start) {
         ap_out_string(&copying->out, ",\"ts\":");
         ap_out_microseconds(&copying->out, event->start_ns);
     }
-    if (event->phase == 'X') {
+    if (event->ph == 'X') {
         ap_out_string(&copying->out, ",\"dur\":");
         ap_out_microseconds(&copying->out, event->dur_ns);
     }
@@ -263,7 +263,7 @@ static enum ap_status rewrite(struct ap_copying *copying, const struct event *ev
 
 enum ap_status ap_copy_event(struct ap_copying *copying, uint64_t offset_bytes, bool clean, struct ap_error *reterr)
 {
-    struct event event = { .clean = clean, .raw = ap_record_raw(copying->records, offset_bytes) };
+    struct event event = { .clean = clean, .raw = ap_element_raw(copying->elements, offset_bytes) };
     bool sound = look_at(copying, &event);
     if (sound && !is_wanted(copying, &event))
         return AP_OK;

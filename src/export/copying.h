@@ -3,7 +3,7 @@
 #ifndef AP_COPYING_H
 #define AP_COPYING_H
 
-#include "json_record.h"
+#include "json_element.h"
 #include "trace_copy.h"
 
 enum ap_copy_field {
@@ -62,7 +62,7 @@ struct ap_copying {
     const struct ap_trace_copy_options *options;
     struct ap_json_reader *json;
     struct ap_notes *notes;
-    struct ap_record_reader *records;
+    struct ap_element_reader *elements;
     struct ap_json_span spans[AP_COPY_FIELD_COUNT_ + 1];
     struct ap_copy_windows windows;
     struct ap_copy_open open;

@@ -8,11 +8,11 @@
 
 #define FIRST_LANE_OF(track) ((uint64_t)(track)*AP_OVERLAY_MAX_LANES)
 
-static void begin_event(struct ap_copying *copying, const char *phase, uint64_t thread)
+static void begin_event(struct ap_copying *copying, const char *ph, uint64_t thread)
 {
     uint64_t pid = copying->options->overlay->pid;
     ap_copying_element(copying);
-    ap_out_format(&copying->out, "{\"ph\":\"%s\",\"pid\":%llu,\"tid\":%llu", phase, (unsigned long long)pid,
+    ap_out_format(&copying->out, "{\"ph\":\"%s\",\"pid\":%llu,\"tid\":%llu", ph, (unsigned long long)pid,
                   (unsigned long long)(pid + thread));
 }
 

@@ -35,9 +35,9 @@ static uint64_t odd_count(const struct ap_notes *notes)
 static enum ap_status copy_elements(struct ap_copying *copying, struct ap_error *reterr)
 {
     for (;;) {
-        enum ap_record_outcome outcome;
+        enum ap_element_outcome outcome;
         uint64_t offset_bytes, odd_before = odd_count(copying->notes);
-        enum ap_status status = ap_record_next(copying->records, copying->spans, &outcome, &offset_bytes, reterr);
+        enum ap_status status = ap_element_next(copying->elements, copying->spans, &outcome, &offset_bytes, reterr);
         if (status == AP_END)
             return AP_OK;
         if (status != AP_OK)
@@ -45,7 +45,7 @@ static enum ap_status copy_elements(struct ap_copying *copying, struct ap_error 
         if (copying->out.status != AP_OK) /* a full disk: no need to read on */
             return ap_out_finish(&copying->out, reterr);
         copying->read_count++;
-        if (outcome == AP_RECORD_READ)
+        if (outcome == AP_ELEMENT_READ)
             AP_TRY(ap_copy_event(copying, offset_bytes, odd_count(copying->notes) == odd_before, reterr));
         else
             copying->broken_count++;
@@ -64,10 +64,10 @@ static enum ap_status write_events(struct ap_copying *copying, bool with_input, 
     ap_copying_member(copying, "traceEvents");
     ap_out_char(&copying->out, '[');
     if (with_input) {
-        status = ap_record_reader_new(copying->json, ap_copy_fields, AP_COPY_FIELD_COUNT_, &copying->records, reterr);
+        status = ap_element_reader_new(copying->json, ap_copy_fields, AP_COPY_FIELD_COUNT_, &copying->elements, reterr);
         AP_AND_THEN(status, copy_elements(copying, reterr));
-        ap_record_reader_free(copying->records);
-        copying->records = NULL;
+        ap_element_reader_free(copying->elements);
+        copying->elements = NULL;
     }
     if (status != AP_OK && !is_end_of_input(status))
         return status;

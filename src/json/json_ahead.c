@@ -12,12 +12,12 @@
 #define GUESSES_MAX 16 /* places that are tried in one block */
 #define USELESS_MAX 16 /* blocks in a row that gave nothing: then reading ahead ends for good */
 
-/* A block that was given to the second thread, and where in it records were read; offsets are of the input. */
+/* A block that was given to the second thread, and where in it elements were read; offsets are of the input. */
 struct piece {
     enum { AT_REST, GIVEN, BEING_READ, READ } state; /* under the mutex */
     struct ap_block_view block;
     uint64_t block_offset_bytes, start_offset_bytes, end_offset_bytes;
-    bool any, failed; /* records were taken; they are void */
+    bool any, failed; /* elements were taken; they are void */
 
     /* The first thread's own. */
     bool in_use, asked_for; /* given; and what came of it is known */
@@ -25,7 +25,7 @@ struct piece {
 };
 
 struct ap_ahead {
-    struct ap_record_reader *first, *second;
+    struct ap_element_reader *first, *second;
     struct ap_ahead_user user;
 
     pthread_t thread;
@@ -44,7 +44,7 @@ struct ap_ahead {
 
 /* ---------------------------------------------------------------------------------------------- the second thread */
 
-/* Where a record seems to end and another one to begin, from @at on: behind the brace. */
+/* Where an element seems to end and another one to begin, from @at on: behind the brace. */
 static const uint8_t *guess_place(const struct ap_ahead *ahead, const struct piece *piece, const uint8_t *at)
 {
     const uint8_t *end = piece->block.data + piece->block.bytes;
@@ -70,16 +70,16 @@ static void begin_at(struct ap_ahead *ahead, const struct piece *piece, const ui
     ahead->second->last_was_object = ahead->second->any_object = true;
 }
 
-/* Only what is most usual: all else ends it here. What was counted of a record that is read again would count twice. */
+/* Only what is most usual: all else ends it here. What was counted of an element that is read again would count twice. */
 static enum ap_ahead_answer read_one(struct ap_ahead *ahead, unsigned piece)
 {
     struct ap_json_reader *json = ahead->second->json;
     struct ap_error error;
-    enum ap_record_outcome outcome;
+    enum ap_element_outcome outcome;
     uint64_t offset_bytes, odd_tokens = json->odd_tokens;
     if (!ap_layout_is_between(ahead->second, json->at) ||
-        ap_record_next(ahead->second, ahead->user.spans[piece], &outcome, &offset_bytes, &error) != AP_OK ||
-        outcome != AP_RECORD_READ)
+        ap_element_next(ahead->second, ahead->user.spans[piece], &outcome, &offset_bytes, &error) != AP_OK ||
+        outcome != AP_ELEMENT_READ)
         return AP_AHEAD_NOT_TAKEN;
     enum ap_ahead_answer answer = ahead->user.take(ahead->user.self, piece, offset_bytes);
     return answer == AP_AHEAD_NOT_TAKEN && json->odd_tokens != odd_tokens ? AP_AHEAD_FAILED : answer;
@@ -277,7 +277,7 @@ void ap_ahead_refuse(struct ap_ahead *ahead)
     drop(ahead, find_piece(ahead, false));
 }
 
-struct ap_record_reader *ap_ahead_records(struct ap_ahead *ahead)
+struct ap_element_reader *ap_ahead_elements(struct ap_ahead *ahead)
 {
     return ahead->second;
 }
@@ -292,13 +292,13 @@ static enum ap_status new_second(struct ap_ahead *ahead, struct ap_error *reterr
     AP_TRY(ap_json_reader_new(json->gate, nothing, ahead->user.notes[0], &json->limits, &second, reterr));
     second->scan.ops = json->scan.ops;
     enum ap_status status =
-        ap_record_reader_new(second, ahead->first->fields, ahead->first->field_count, &ahead->second, reterr);
+        ap_element_reader_new(second, ahead->first->fields, ahead->first->field_count, &ahead->second, reterr);
     if (status != AP_OK)
         ap_json_reader_free(second);
     return status;
 }
 
-enum ap_status ap_ahead_new(struct ap_record_reader *first, const struct ap_ahead_user *user, struct ap_ahead **ret_ahead,
+enum ap_status ap_ahead_new(struct ap_element_reader *first, const struct ap_ahead_user *user, struct ap_ahead **ret_ahead,
                             struct ap_error *reterr)
 {
     struct ap_gate *gate = first->json->gate;
@@ -342,7 +342,7 @@ void ap_ahead_free(struct ap_ahead *ahead)
     (void)pthread_cond_destroy(&ahead->given);
     (void)pthread_mutex_destroy(&ahead->mutex);
     struct ap_json_reader *second = ahead->second->json;
-    ap_record_reader_free(ahead->second);
+    ap_element_reader_free(ahead->second);
     ap_json_reader_free(second);
     ahead->first->json->ahead = NULL;
     ahead->first->ahead_at = NULL;

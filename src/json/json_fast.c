@@ -415,15 +415,15 @@ static enum ap_scan_result skip_call(struct ap_scan *scan, struct ap_skip *skip,
     return skip_value(scan, skip, p);
 }
 
-/* ------------------------------------------------------------------------------------------------------- records */
+/* ------------------------------------------------------------------------------------------------------- elements */
 
-static enum ap_scan_result skip_container(struct ap_scan *scan, struct ap_record_reader *record, const uint8_t **p)
+static enum ap_scan_result skip_container(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p)
 {
     struct ap_skip skip = { .label = AP_SKIP_VALUE,
-                            .depth_limit = record->skip_depth_limit,
-                            .is_object = record->skip_bits };
+                            .depth_limit = element->skip_depth_limit,
+                            .is_object = element->skip_bits };
     enum ap_scan_result result = skip_value(scan, &skip, p);
-    record->too_deep = skip.too_deep;
+    element->too_deep = skip.too_deep;
     return result;
 }
 
@@ -504,12 +504,12 @@ static inline uint8_t kind_of_value(uint8_t first)
 
 /* What stands between two values is not what mostly does: another known text, or by the grammar. *@gap is the gap before
  * the last value on entry, the one that was read on return. */
-static NOT_INLINE enum ap_scan_result find_gap(struct ap_scan *scan, struct ap_record_reader *record, struct ap_gap **gap,
+static NOT_INLINE enum ap_scan_result find_gap(struct ap_scan *scan, struct ap_element_reader *element, struct ap_gap **gap,
                                                const uint8_t **p)
 {
     struct ap_gap *before = *gap;
     for (unsigned i = 1; i < AP_GAP_FOLLOWERS && before->followers[i] != AP_GAP_NEVER; i++) {
-        struct ap_gap *known = &record->gaps[before->followers[i]];
+        struct ap_gap *known = &element->gaps[before->followers[i]];
         if (gap_matches(known, *p)) {
             *p += known->bytes;
             *gap = known;
@@ -517,16 +517,16 @@ static NOT_INLINE enum ap_scan_result find_gap(struct ap_scan *scan, struct ap_r
         }
     }
     const uint8_t *start = *p;
-    bool learned = before != &record->parsed;
-    record->cursor.level = before->level;
-    record->cursor.opened = before == record->gaps;
-    enum ap_scan_result result = ap_layout_parse_gap(scan, record, p, &record->parsed);
+    bool learned = before != &element->parsed;
+    element->cursor.level = before->level;
+    element->cursor.opened = before == element->gaps;
+    enum ap_scan_result result = ap_layout_parse_gap(scan, element, p, &element->parsed);
     if (result != AP_SCAN_OK)
         return result;
     unsigned number = AP_GAP_NEVER;
     if (learned)
-        number = ap_layout_learn(record, (unsigned)(before - record->gaps), &record->parsed, start, (size_t)(*p - start));
-    *gap = number == AP_GAP_NEVER ? &record->parsed : &record->gaps[number];
+        number = ap_layout_learn(element, (unsigned)(before - element->gaps), &element->parsed, start, (size_t)(*p - start));
+    *gap = number == AP_GAP_NEVER ? &element->parsed : &element->gaps[number];
     return AP_SCAN_OK;
 }
 
@@ -537,24 +537,24 @@ static void count_duplicates(struct ap_scan *scan, uint64_t keys, const uint8_t 
 }
 
 /* A gap that opens a member object, or repeats a key. */
-static NOT_INLINE void enter_rare_gap(struct ap_scan *scan, struct ap_record_reader *record, const struct ap_gap *gap,
+static NOT_INLINE void enter_rare_gap(struct ap_scan *scan, struct ap_element_reader *element, const struct ap_gap *gap,
                                       const uint8_t *at)
 {
-    struct ap_record_cursor *cursor = &record->cursor;
-    uint64_t of_record = ((uint64_t)1 << AP_RECORD_KEYS) - 1;
-    if (cursor->seen & gap->keys & of_record) {
-        count_duplicates(scan, cursor->seen & gap->keys & of_record, at);
-        ap_layout_forget_members(record, cursor->seen & gap->keys);
+    struct ap_element_cursor *cursor = &element->cursor;
+    uint64_t of_element = ((uint64_t)1 << AP_ELEMENT_KEYS) - 1;
+    if (cursor->seen & gap->keys & of_element) {
+        count_duplicates(scan, cursor->seen & gap->keys & of_element, at);
+        ap_layout_forget_members(element, cursor->seen & gap->keys);
     }
     if (gap->enters) {
-        cursor->seen &= of_record;
+        cursor->seen &= of_element;
         cursor->parent = gap->parent;
     }
-    count_duplicates(scan, cursor->seen & gap->keys & ~of_record, at);
+    count_duplicates(scan, cursor->seen & gap->keys & ~of_element, at);
 }
 
 /* A value that is not laid out as last time. */
-static NOT_INLINE enum ap_scan_result read_any_value(struct ap_scan *scan, struct ap_record_reader *record,
+static NOT_INLINE enum ap_scan_result read_any_value(struct ap_scan *scan, struct ap_element_reader *element,
                                                      struct ap_gap *gap, const uint8_t **p, struct ap_json_span *span)
 {
     const uint8_t *start = *p;
@@ -582,7 +582,7 @@ static NOT_INLINE enum ap_scan_result read_any_value(struct ap_scan *scan, struc
         if (result == AP_SCAN_OK)
             learn_number(&gap->guess, start, *p);
     } else if (*start == '{' || *start == '[') {
-        result = skip_container(scan, record, p);
+        result = skip_container(scan, element, p);
     } else if (*start == '-' && is_digit(start[1])) {
         result = scan_number(scan, p);
     } else {
@@ -595,31 +595,31 @@ static NOT_INLINE enum ap_scan_result read_any_value(struct ap_scan *scan, struc
 }
 
 /* What follows a string is no gap: its writer may have forgotten to escape a quotation mark within it. */
-static enum ap_scan_result recover(struct ap_scan *scan, struct ap_record_reader *record, const struct ap_gap *gap,
+static enum ap_scan_result recover(struct ap_scan *scan, struct ap_element_reader *element, const struct ap_gap *gap,
                                    const uint8_t *value_start, const uint8_t **p)
 {
-    bool possible = gap && gap->action == AP_GAP_STRING && gap->field != record->field_count &&
-                    record->fields[gap->field].may_hold_quotes;
+    bool possible = gap && gap->action == AP_GAP_STRING && gap->field != element->field_count &&
+                    element->fields[gap->field].may_hold_quotes;
     if (!possible)
         return AP_SCAN_BAD;
-    enum ap_scan_result result = ap_layout_recover_quote(scan, record, value_start, p);
+    enum ap_scan_result result = ap_layout_recover_quote(scan, element, value_start, p);
     if (result != AP_SCAN_OK)
         return result;
-    struct ap_json_span *span = &record->spans[gap->field];
+    struct ap_json_span *span = &element->spans[gap->field];
     span->bytes = (uint32_t)(*p - 1 - value_start);
     span->decode = AP_STRING_DECODE;
     return AP_SCAN_OK;
 }
 
 /* The cursor stays in a variable whose address is not taken: through memory every step would wait for the one before. */
-static enum ap_scan_result scan_record(struct ap_scan *scan, struct ap_record_reader *record, const uint8_t **p)
+static enum ap_scan_result scan_element(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p)
 {
     const uint8_t *at = *p + 1, *value_start = NULL;
-    struct ap_gap *gap = record->gaps, *last = NULL;
+    struct ap_gap *gap = element->gaps, *last = NULL;
     uint64_t seen = 0;
     for (;;) {
         const uint8_t *gap_start = at;
-        struct ap_gap *usual = &record->gaps[gap->followers[0]];
+        struct ap_gap *usual = &element->gaps[gap->followers[0]];
         /* A hostile text can hold even the byte of the gap that fits nothing. */
         if (AP_LIKELY(gap_matches(usual, at) && gap->followers[0] != AP_GAP_NEVER)) {
             gap = usual;
@@ -627,12 +627,12 @@ static enum ap_scan_result scan_record(struct ap_scan *scan, struct ap_record_re
         } else {
             const uint8_t *slow = at;
             struct ap_gap *found = gap;
-            enum ap_scan_result result = find_gap(scan, record, &found, &slow);
+            enum ap_scan_result result = find_gap(scan, element, &found, &slow);
             if (AP_UNLIKELY(result != AP_SCAN_OK)) {
                 if (result != AP_SCAN_BAD)
                     return result;
                 slow = gap_start;
-                result = recover(scan, record, last, value_start, &slow);
+                result = recover(scan, element, last, value_start, &slow);
                 if (result != AP_SCAN_OK)
                     return result;
                 last = NULL;
@@ -643,16 +643,16 @@ static enum ap_scan_result scan_record(struct ap_scan *scan, struct ap_record_re
             at = slow;
         }
         if (AP_UNLIKELY(gap->enters || (seen & gap->keys))) {
-            record->cursor.seen = seen;
-            enter_rare_gap(scan, record, gap, gap_start);
-            seen = record->cursor.seen;
+            element->cursor.seen = seen;
+            enter_rare_gap(scan, element, gap, gap_start);
+            seen = element->cursor.seen;
         }
         seen |= gap->keys;
         if (gap->action == AP_GAP_END) {
             *p = at;
             return AP_SCAN_OK;
         }
-        struct ap_json_span *span = &record->spans[gap->field];
+        struct ap_json_span *span = &element->spans[gap->field];
         value_start = at;
         last = gap;
         if (gap->action == AP_GAP_STRING ? guess_string(&gap->guess, at) : guess_number(&gap->guess, at)) {
@@ -661,7 +661,7 @@ static enum ap_scan_result scan_record(struct ap_scan *scan, struct ap_record_re
             continue;
         }
         const uint8_t *slow = at;
-        enum ap_scan_result result = read_any_value(scan, record, gap, &slow, span);
+        enum ap_scan_result result = read_any_value(scan, element, gap, &slow, span);
         if (AP_UNLIKELY(result != AP_SCAN_OK))
             return result;
         at = slow;
@@ -680,5 +680,5 @@ const struct ap_scan_ops ISA_OPS_NAME(ISA_NAME) = {
     .string = scan_string_call,
     .number = scan_number_call,
     .skip = skip_call,
-    .record = scan_record,
+    .element = scan_element,
 };

@@ -33,7 +33,7 @@ struct ap_json_reader {
     char *decoded;
     size_t decoded_capacity;
     uint64_t odd_tokens;    /* whose oddities were moved to the notes */
-    struct ap_ahead *ahead; /* reads records of the next blocks; NULL = nobody */
+    struct ap_ahead *ahead; /* reads elements of the next blocks; NULL = nobody */
     bool started;
     enum ap_status end_status; /* AP_OK, or why the source ended too early */
     enum ap_status failed;

@@ -16,7 +16,7 @@ static void forget_followers(struct ap_gap *gap)
         gap->followers[i] = AP_GAP_NEVER;
 }
 
-static struct ap_text key_text(struct ap_record_reader *record, const uint8_t *start, const uint8_t *end, unsigned flags,
+static struct ap_text key_text(struct ap_element_reader *element, const uint8_t *start, const uint8_t *end, unsigned flags,
                                bool *ret_known)
 {
     struct ap_text raw = { (const char *)start, (size_t)(end - start) };
@@ -24,55 +24,55 @@ static struct ap_text key_text(struct ap_record_reader *record, const uint8_t *s
     if (!(flags & AP_STRING_DECODE))
         return raw;
     /* A key with escapes: decode it; keys of more than a few dozen bytes are none of ours. */
-    if (raw.bytes * 3 > record->key_capacity) {
+    if (raw.bytes * 3 > element->key_capacity) {
         *ret_known = false;
         return raw;
     }
-    raw.bytes = ap_json_decode(raw.data, raw.bytes, record->key);
-    raw.data = record->key;
+    raw.bytes = ap_json_decode(raw.data, raw.bytes, element->key);
+    raw.data = element->key;
     return raw;
 }
 
 /* The bit of a member name, 0 where the table is full or the name too long: such names go unchecked. */
-static uint64_t key_bit(struct ap_record_reader *record, unsigned level, struct ap_text key)
+static uint64_t key_bit(struct ap_element_reader *element, unsigned level, struct ap_text key)
 {
-    struct ap_layout_key *keys = record->keys[level];
-    unsigned count = record->key_count[level], first = level ? AP_RECORD_KEYS : 0;
+    struct ap_layout_key *keys = element->keys[level];
+    unsigned count = element->key_count[level], first = level ? AP_ELEMENT_KEYS : 0;
     for (unsigned i = 0; i < count; i++)
         if (keys[i].bytes == key.bytes && memcmp(keys[i].text, key.data, key.bytes) == 0)
             return (uint64_t)1 << (i + first);
-    if (count == (level ? AP_MEMBER_KEYS : AP_RECORD_KEYS) || key.bytes > sizeof(keys[0].text))
+    if (count == (level ? AP_MEMBER_KEYS : AP_ELEMENT_KEYS) || key.bytes > sizeof(keys[0].text))
         return 0;
     memcpy(keys[count].text, key.data, key.bytes);
     keys[count].bytes = (uint8_t)key.bytes;
-    record->key_count[level]++;
+    element->key_count[level]++;
     return (uint64_t)1 << (count + first);
 }
 
 /* The field of this name; field_count, the place for unwanted values, where there is none. */
-static uint8_t find_field(const struct ap_record_reader *record, unsigned level, uint8_t parent, struct ap_text key)
+static uint8_t find_field(const struct ap_element_reader *element, unsigned level, uint8_t parent, struct ap_text key)
 {
-    for (unsigned i = 0; i < record->field_count; i++) {
-        const struct ap_json_field *field = &record->fields[i];
+    for (unsigned i = 0; i < element->field_count; i++) {
+        const struct ap_json_field *field = &element->fields[i];
         bool same_parent =
-            level ? field->parent && strcmp(field->parent, record->fields[parent].parent) == 0 : !field->parent;
+            level ? field->parent && strcmp(field->parent, element->fields[parent].parent) == 0 : !field->parent;
         if (same_parent && ap_text_is(key, field->key))
             return (uint8_t)i;
     }
-    return (uint8_t)record->field_count;
+    return (uint8_t)element->field_count;
 }
 
 /* A field whose parent is the member @key, or AP_NO_FIELD where nothing within it is wanted. */
-static uint8_t find_parent(const struct ap_record_reader *record, struct ap_text key)
+static uint8_t find_parent(const struct ap_element_reader *element, struct ap_text key)
 {
-    for (unsigned i = 0; i < record->field_count; i++)
-        if (record->fields[i].parent && ap_text_is(key, record->fields[i].parent))
+    for (unsigned i = 0; i < element->field_count; i++)
+        if (element->fields[i].parent && ap_text_is(key, element->fields[i].parent))
             return (uint8_t)i;
     return AP_NO_FIELD;
 }
 
 /* Key, colon and white space up to the value. */
-static enum ap_scan_result parse_key(struct ap_scan *scan, struct ap_record_reader *record, const uint8_t **p,
+static enum ap_scan_result parse_key(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p,
                                      struct ap_gap *gap, struct ap_text *ret_key, bool *ret_known)
 {
     const uint8_t *at = *p;
@@ -84,7 +84,7 @@ static enum ap_scan_result parse_key(struct ap_scan *scan, struct ap_record_read
     enum ap_scan_result result = scan->ops->string(scan, &at, &flags);
     if (result != AP_SCAN_OK)
         return result;
-    *ret_key = key_text(record, start, at, flags, ret_known);
+    *ret_key = key_text(element, start, at, flags, ret_known);
     if (flags || controls != scan->odds.count[AP_ODD_RAW_CONTROL])
         gap->learnable = false;
     at = scan->ops->space(at + 1);
@@ -94,10 +94,10 @@ static enum ap_scan_result parse_key(struct ap_scan *scan, struct ap_record_read
     return AP_SCAN_OK;
 }
 
-static void mark_key(struct ap_scan *scan, struct ap_record_reader *record, struct ap_gap *gap, unsigned level,
+static void mark_key(struct ap_scan *scan, struct ap_element_reader *element, struct ap_gap *gap, unsigned level,
                      struct ap_text key, bool known, const uint8_t *at)
 {
-    uint64_t bit = known ? key_bit(record, level, key) : 0;
+    uint64_t bit = known ? key_bit(element, level, key) : 0;
     if (gap->keys & bit) {
         ap_scan_odd(scan, AP_ODD_DUPLICATE, at);
         gap->learnable = false;
@@ -105,13 +105,13 @@ static void mark_key(struct ap_scan *scan, struct ap_record_reader *record, stru
     gap->keys |= bit;
 }
 
-enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_record_reader *record, const uint8_t **p,
+enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p,
                                         struct ap_gap *gap)
 {
     const uint8_t *at = *p;
-    uint8_t level = record->cursor.level, parent = record->cursor.parent;
-    bool opened = record->cursor.opened;
-    *gap = (struct ap_gap){ .field = (uint8_t)record->field_count, .learnable = true, .parent = AP_NO_FIELD };
+    uint8_t level = element->cursor.level, parent = element->cursor.parent;
+    bool opened = element->cursor.opened;
+    *gap = (struct ap_gap){ .field = (uint8_t)element->field_count, .learnable = true, .parent = AP_NO_FIELD };
     gap->guess = (struct ap_guess){ .upto = 1, .stops = 2 }; /* never fits */
     forget_followers(gap);
     for (;;) {
@@ -134,24 +134,24 @@ enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_record_r
         struct ap_text key;
         bool known;
         const uint8_t *key_at = at;
-        enum ap_scan_result result = parse_key(scan, record, &at, gap, &key, &known);
+        enum ap_scan_result result = parse_key(scan, element, &at, gap, &key, &known);
         if (result != AP_SCAN_OK)
             return result;
-        mark_key(scan, record, gap, level, key, known, key_at);
-        uint8_t entered = level == 0 && *at == '{' && known ? find_parent(record, key) : AP_NO_FIELD;
+        mark_key(scan, element, gap, level, key, known, key_at);
+        uint8_t entered = level == 0 && *at == '{' && known ? find_parent(element, key) : AP_NO_FIELD;
         if (entered != AP_NO_FIELD) {
             at++;
             level = 1;
             opened = true;
             gap->enters = true;
             parent = entered;
-            gap->keys &= ((uint64_t)1 << AP_RECORD_KEYS) - 1;
+            gap->keys &= ((uint64_t)1 << AP_ELEMENT_KEYS) - 1;
             continue;
         }
         if (known)
-            gap->field = find_field(record, level, parent, key);
+            gap->field = find_field(element, level, parent, key);
         /* A member object that is none here: learned, its gap would also fit where it is one and must be entered. */
-        if (level == 0 && (!known || find_parent(record, key) != AP_NO_FIELD))
+        if (level == 0 && (!known || find_parent(element, key) != AP_NO_FIELD))
             gap->learnable = false;
         gap->action = *at == '"' ? AP_GAP_STRING : AP_GAP_OTHER;
         gap->kind = *at == '"' ? AP_JSON_STRING : AP_JSON_NUMBER;
@@ -173,78 +173,78 @@ static bool same_gap(const struct ap_gap *a, const struct ap_gap *b, unsigned be
            memcmp(a->text, text, bytes) == 0;
 }
 
-void ap_layout_init(struct ap_record_reader *record)
+void ap_layout_init(struct ap_element_reader *element)
 {
-    struct ap_gap *never = &record->gaps[AP_GAP_NEVER]; /* of no bytes, which is what tells it */
-    record->gaps[0] = *never = (struct ap_gap){ .bytes = 0 };
-    forget_followers(&record->gaps[0]);
+    struct ap_gap *never = &element->gaps[AP_GAP_NEVER]; /* of no bytes, which is what tells it */
+    element->gaps[0] = *never = (struct ap_gap){ .bytes = 0 };
+    forget_followers(&element->gaps[0]);
     forget_followers(never);
-    forget_followers(&record->parsed);
-    record->gap_count = 1;
+    forget_followers(&element->parsed);
+    element->gap_count = 1;
 }
 
-static unsigned add_gap(struct ap_record_reader *record, const struct ap_gap *gap, unsigned before, const uint8_t *text,
+static unsigned add_gap(struct ap_element_reader *element, const struct ap_gap *gap, unsigned before, const uint8_t *text,
                         size_t bytes)
 {
-    if (record->gap_count == AP_GAP_MAX_COUNT)
+    if (element->gap_count == AP_GAP_MAX_COUNT)
         return AP_GAP_NEVER;
-    struct ap_gap *added = &record->gaps[record->gap_count];
+    struct ap_gap *added = &element->gaps[element->gap_count];
     *added = *gap;
     memcpy(added->text, text, bytes);
     added->bytes = (uint8_t)bytes;
     added->before = (uint16_t)before;
     added->needed = bytes == 64 ? UINT64_MAX : ((uint64_t)1 << bytes) - 1;
     forget_followers(added);
-    return record->gap_count++;
+    return element->gap_count++;
 }
 
 /* When the table is full the layout has changed for good, or has no pattern at all: begin anew a few times, then leave
  * the rest of the file to the grammar. */
-static unsigned begin_anew(struct ap_record_reader *record)
+static unsigned begin_anew(struct ap_element_reader *element)
 {
-    if (record->resets < 64) {
-        record->resets++;
-        record->gap_count = 1;
-        forget_followers(&record->gaps[0]);
+    if (element->resets < 64) {
+        element->resets++;
+        element->gap_count = 1;
+        forget_followers(&element->gaps[0]);
     }
     return AP_GAP_NEVER;
 }
 
-unsigned ap_layout_learn(struct ap_record_reader *record, unsigned before, const struct ap_gap *gap, const uint8_t *text,
+unsigned ap_layout_learn(struct ap_element_reader *element, unsigned before, const struct ap_gap *gap, const uint8_t *text,
                          size_t bytes)
 {
-    if (!gap->learnable || bytes > AP_GAP_MAX_BYTES || record->resets == 64)
+    if (!gap->learnable || bytes > AP_GAP_MAX_BYTES || element->resets == 64)
         return AP_GAP_NEVER;
     unsigned number = 1;
-    while (number < record->gap_count && !same_gap(&record->gaps[number], gap, before, text, bytes))
+    while (number < element->gap_count && !same_gap(&element->gaps[number], gap, before, text, bytes))
         number++;
-    if (number == record->gap_count) {
-        number = add_gap(record, gap, before, text, bytes);
+    if (number == element->gap_count) {
+        number = add_gap(element, gap, before, text, bytes);
         if (number == AP_GAP_NEVER)
-            return begin_anew(record);
+            return begin_anew(element);
     }
-    uint16_t *followers = record->gaps[before].followers;
+    uint16_t *followers = element->gaps[before].followers;
     memmove(followers + 1, followers, (AP_GAP_FOLLOWERS - 1) * sizeof(followers[0]));
     followers[0] = (uint16_t)number;
     return number;
 }
 
-void ap_layout_know_parents(struct ap_record_reader *record)
+void ap_layout_know_parents(struct ap_element_reader *element)
 {
-    for (unsigned i = 0; i < record->field_count; i++)
-        if (record->fields[i].parent)
-            (void)key_bit(record, 0, ap_text_of(record->fields[i].parent));
+    for (unsigned i = 0; i < element->field_count; i++)
+        if (element->fields[i].parent)
+            (void)key_bit(element, 0, ap_text_of(element->fields[i].parent));
 }
 
-void ap_layout_forget_members(struct ap_record_reader *record, uint64_t keys)
+void ap_layout_forget_members(struct ap_element_reader *element, uint64_t keys)
 {
-    for (unsigned i = 0; i < record->field_count; i++)
-        if (record->fields[i].parent && keys & key_bit(record, 0, ap_text_of(record->fields[i].parent)))
-            record->spans[i].kind = AP_SPAN_ABSENT;
+    for (unsigned i = 0; i < element->field_count; i++)
+        if (element->fields[i].parent && keys & key_bit(element, 0, ap_text_of(element->fields[i].parent)))
+            element->spans[i].kind = AP_SPAN_ABSENT;
 }
 
 /* Is @at a quote that ends a string, seen from what follows: , "known key" : */
-static bool ends_string(const struct ap_scan *scan, const struct ap_record_reader *record, const uint8_t *at)
+static bool ends_string(const struct ap_scan *scan, const struct ap_element_reader *element, const uint8_t *at)
 {
     at = scan->ops->space(at + 1);
     if (*at != ',')
@@ -258,10 +258,10 @@ static bool ends_string(const struct ap_scan *scan, const struct ap_record_reade
     if (at >= scan->end || *at != '"' || *scan->ops->space(at + 1) != ':')
         return false;
     struct ap_text text = { (const char *)key, (size_t)(at - key) };
-    return find_field(record, 0, 0, text) != record->field_count || find_parent(record, text) != AP_NO_FIELD;
+    return find_field(element, 0, 0, text) != element->field_count || find_parent(element, text) != AP_NO_FIELD;
 }
 
-enum ap_scan_result ap_layout_recover_quote(struct ap_scan *scan, struct ap_record_reader *record, const uint8_t *start,
+enum ap_scan_result ap_layout_recover_quote(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t *start,
                                             const uint8_t **p)
 {
     const uint8_t *bad_at = scan->at;
@@ -269,7 +269,7 @@ enum ap_scan_result ap_layout_recover_quote(struct ap_scan *scan, struct ap_reco
     for (const uint8_t *at = *p; at - start < RECOVER_MAX_BYTES && *at != '\n'; at++) {
         if (at >= scan->end)
             return ap_scan_bad(scan, scan->end, "the rest of an event");
-        if (*at == '"' && ends_string(scan, record, at)) {
+        if (*at == '"' && ends_string(scan, element, at)) {
             ap_scan_odd(scan, AP_ODD_QUOTE, start);
             *p = at + 1;
             return AP_SCAN_OK;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * json_layout.h - inside the json stage: the learned layout of records. */
+ * json_layout.h - inside the json stage: the learned layout of elements. */
 #ifndef AP_JSON_LAYOUT_H
 #define AP_JSON_LAYOUT_H
 
 #include <string.h>
 
-#include "json_record.h"
+#include "json_element.h"
 #include "json_scan.h"
 
 #define AP_GAP_MAX_BYTES 64
@@ -16,7 +16,7 @@
 enum ap_gap_action {
     AP_GAP_STRING, /* the gap ends with the opening quote of a string */
     AP_GAP_OTHER,  /* the gap ends before the first byte of another value */
-    AP_GAP_END     /* the gap ends with the record's closing brace */
+    AP_GAP_END     /* the gap ends with the element's closing brace */
 };
 
 /** The text between two values, and what reading it means. */
@@ -26,9 +26,9 @@ struct ap_gap {
     uint8_t bytes;
     uint8_t action;
     uint8_t kind;   /* of a value that is laid out as last time: AP_JSON_STRING or AP_JSON_NUMBER */
-    uint8_t level;  /* after it: 0 = in the record, 1 = in a member object that is entered */
+    uint8_t level;  /* after it: 0 = in the element, 1 = in a member object that is entered */
     uint8_t field;  /* whose value follows, or AP_NO_FIELD */
-    uint64_t keys;  /* keys read in the gap, one bit each: AP_RECORD_KEYS bits of the record, then of members */
+    uint64_t keys;  /* keys read in the gap, one bit each: AP_ELEMENT_KEYS bits of the element, then of members */
     bool enters;    /* it opens a member object: level 1 starts without keys */
     bool learnable; /* its bytes alone say all: nothing odd was counted in it */
     uint8_t parent; /* after it, at level 1: a field of the member object; gaps in different ones differ */
@@ -41,27 +41,27 @@ struct ap_gap {
         uint8_t end;          /* the byte behind it */
         uint8_t first;        /* 0, or '0': a number of several digits that begins so is none */
     } guess;
-    uint16_t before;                      /* the gap that it follows: each way through a record has gaps of its own */
+    uint16_t before;                      /* the gap that it follows: each way through an element has gaps of its own */
     uint16_t followers[AP_GAP_FOLLOWERS]; /* gaps that came after the next value, last seen first */
 };
 #define AP_NO_FIELD 255
-#define AP_RECORD_KEYS 16
+#define AP_ELEMENT_KEYS 16
 #define AP_MEMBER_KEYS 48
 
-/** Where the reading of one record stands. */
-struct ap_record_cursor {
+/** Where the reading of one element stands. */
+struct ap_element_cursor {
     uint8_t level;
     bool opened;    /* the last thing read was an opening brace */
     uint8_t parent; /* at level 1: a field of the member object that is entered */
     uint64_t seen;
 };
 
-struct ap_record_reader {
+struct ap_element_reader {
     struct ap_json_reader *json;
     const struct ap_json_field *fields;
     unsigned field_count;
-    struct ap_json_span *spans;           /* of the record being read; one more than fields, for values that nobody wants */
-    uint64_t between[2], between_mask[2]; /* the text from one record to the next, its opening brace included */
+    struct ap_json_span *spans;           /* of the element being read; one more than fields, for values that nobody wants */
+    uint64_t between[2], between_mask[2]; /* the text from one element to the next, its opening brace included */
     uint8_t between_bytes;
     struct ap_gap *gaps; /* [0] is the opening brace, [AP_GAP_NEVER] fits nothing */
     unsigned gap_count;
@@ -69,7 +69,7 @@ struct ap_record_reader {
     uint8_t *skip_bits; /* nesting of skipped values */
     uint32_t skip_depth_limit;
     bool too_deep;
-    struct ap_record_cursor cursor;
+    struct ap_element_cursor cursor;
     char *key; /* a key with escapes, decoded */
     size_t key_capacity;
     struct ap_gap parsed; /* the gap that was parsed last, when it is not learned */
@@ -78,37 +78,37 @@ struct ap_record_reader {
         uint8_t bytes;
     } keys[2][AP_MEMBER_KEYS]; /* member names met so far by level: one bit each, to notice duplicates */
     unsigned key_count[2];
-    char *decoded; /* for ap_record_text */
+    char *decoded; /* for ap_element_text */
     size_t decoded_bytes;
     bool last_was_object, any_object; /* of the array being read */
     bool at_boundary;                 /* reading stands between two elements */
-    const uint8_t *ahead_at;          /* between two records, the later of which were read ahead; NULL = nowhere */
+    const uint8_t *ahead_at;          /* between two elements, the later of which were read ahead; NULL = nowhere */
 };
 
-/** Does the text between two records that is usual stand at @at? 16 bytes are readable there. */
-static inline bool ap_layout_is_between(const struct ap_record_reader *record, const uint8_t *at)
+/** Does the text between two elements that is usual stand at @at? 16 bytes are readable there. */
+static inline bool ap_layout_is_between(const struct ap_element_reader *element, const uint8_t *at)
 {
     uint64_t text[2];
     memcpy(text, at, sizeof(text));
-    return record->between_bytes && ((text[0] ^ record->between[0]) & record->between_mask[0]) == 0 &&
-           ((text[1] ^ record->between[1]) & record->between_mask[1]) == 0;
+    return element->between_bytes && ((text[0] ^ element->between[0]) & element->between_mask[0]) == 0 &&
+           ((text[1] ^ element->between[1]) & element->between_mask[1]) == 0;
 }
 
 /** The empty table. */
-void ap_layout_init(struct ap_record_reader *record);
+void ap_layout_init(struct ap_element_reader *element);
 /** Parse the gap at *p by the grammar from the cursor's state into @gap; *p then stands behind it. */
-enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_record_reader *record, const uint8_t **p,
+enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p,
                                         struct ap_gap *gap);
 /** Remember @gap as following @before where it fits; returns its number or AP_GAP_NEVER. */
-unsigned ap_layout_learn(struct ap_record_reader *record, unsigned before, const struct ap_gap *gap, const uint8_t *text,
+unsigned ap_layout_learn(struct ap_element_reader *element, unsigned before, const struct ap_gap *gap, const uint8_t *text,
                          size_t bytes);
 /** A string of a field that may hold unescaped quotes ended too early: find its true end. */
-enum ap_scan_result ap_layout_recover_quote(struct ap_scan *scan, struct ap_record_reader *record, const uint8_t *start,
+enum ap_scan_result ap_layout_recover_quote(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t *start,
                                             const uint8_t **p);
-/** Member objects that are entered always have a key bit: call it before the first record. */
-void ap_layout_know_parents(struct ap_record_reader *record);
-/** Members of the record stand twice, one bit of @keys each, and the last one counts: forget what was taken from within
+/** Member objects that are entered always have a key bit: call it before the first element. */
+void ap_layout_know_parents(struct ap_element_reader *element);
+/** Members of the element stand twice, one bit of @keys each, and the last one counts: forget what was taken from within
  *  those that were entered. */
-void ap_layout_forget_members(struct ap_record_reader *record, uint64_t keys);
+void ap_layout_forget_members(struct ap_element_reader *element, uint64_t keys);
 
 #endif

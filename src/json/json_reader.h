@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * json_reader.h - tokens out of a byte stream of unknown length.
- * Knows JSON and nothing of traces. Memory use is bounded by nesting depth plus one token (or one record).
+ * Knows JSON and nothing of traces. Memory use is bounded by nesting depth plus one token (or one element).
  * Accepts beyond RFC 8259, each counted in the notes: a byte order mark, bare NaN, Infinity, -Infinity (and nan, inf,
  * -inf, -nan as C writes them), raw control characters and invalid UTF-8 inside strings. */
 #ifndef AP_JSON_READER_H
@@ -36,7 +36,7 @@ struct ap_json_limits {
     uint32_t kept_depth;    /* nesting of values that are read; 0 = 512 */
     uint32_t skipped_depth; /* nesting of values that are skipped (ap_request.max_depth); 0 = 10,000 */
     size_t window_bytes;    /* size of one read; 0 = 1 MiB; tests use tiny ones */
-    size_t token_bytes;     /* largest kept string, number or record; 0 = 16 MiB */
+    size_t token_bytes;     /* largest kept string, number or element; 0 = 16 MiB */
 };
 
 struct ap_json_reader;

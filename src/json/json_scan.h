@@ -10,7 +10,7 @@
 
 #define AP_SCAN_SLACK_BYTES 64
 
-struct ap_record_reader;
+struct ap_element_reader;
 
 enum ap_scan_result { AP_SCAN_OK, AP_SCAN_MORE, AP_SCAN_BAD };
 
@@ -79,8 +79,8 @@ struct ap_scan_ops {
     enum ap_scan_result (*number)(struct ap_scan *scan, const uint8_t **p);
     /** Skip one value, or what is left of it; on MORE *@p stands where the next call must go on. */
     enum ap_scan_result (*skip)(struct ap_scan *scan, struct ap_skip *skip, const uint8_t **p);
-    /** One record with learned layout; see json_record.h. */
-    enum ap_scan_result (*record)(struct ap_scan *scan, struct ap_record_reader *record, const uint8_t **p);
+    /** One element with learned layout; see json_element.h. */
+    enum ap_scan_result (*element)(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p);
 };
 
 /** The widest set this processor has; never NULL. */

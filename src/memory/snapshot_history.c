@@ -62,7 +62,7 @@ static enum ap_status take_action(const struct entry *entry, struct ap_str *ret_
     struct ap_json_token token = token_of(entry, ENTRY_ACTION);
     if (span->kind == AP_JSON_STRING) {
         struct ap_text text;
-        AP_TRY(ap_record_text(reading->entries, span, &text, reterr));
+        AP_TRY(ap_element_text(reading->entries, span, &text, reterr));
         token.text = text.data;
         token.text_bytes = text.bytes;
     }
@@ -112,7 +112,7 @@ static enum ap_status take_label(const struct entry *entry, enum entry_field fie
     if (!has(entry, field) || span->kind == AP_JSON_NULL)
         return AP_OK;
     if (span->kind == AP_JSON_STRING)
-        AP_TRY(ap_record_text(entry->reading->entries, span, &text, reterr));
+        AP_TRY(ap_element_text(entry->reading->entries, span, &text, reterr));
     return ap_strpool_intern(&entry->reading->to->strings, text.data, text.bytes, ret_label, reterr);
 }
 
@@ -167,16 +167,16 @@ static enum ap_status take_entry(const struct entry *entry, struct ap_error *ret
 static enum ap_status read_history(struct ap_reading *reading, struct ap_error *reterr)
 {
     struct entry entry = { .reading = reading };
-    enum ap_record_outcome outcome;
+    enum ap_element_outcome outcome;
     if (!reading->entries)
-        AP_TRY(ap_record_reader_new(reading->json, entry_fields, ENTRY_FIELD_COUNT_, &reading->entries, reterr));
+        AP_TRY(ap_element_reader_new(reading->json, entry_fields, ENTRY_FIELD_COUNT_, &reading->entries, reterr));
     for (;;) {
-        AP_TRY_UNTIL_END(ap_record_next(reading->entries, entry.spans, &outcome, &entry.offset_bytes, reterr));
-        if (AP_LIKELY(outcome == AP_RECORD_READ))
+        AP_TRY_UNTIL_END(ap_element_next(reading->entries, entry.spans, &outcome, &entry.offset_bytes, reterr));
+        if (AP_LIKELY(outcome == AP_ELEMENT_READ))
             AP_TRY(take_entry(&entry, reterr));
         else
             ap_note(reading->notes,
-                    outcome == AP_RECORD_NOT_OBJECT ? AP_COUNTER_entry_not_object : AP_COUNTER_event_too_large,
+                    outcome == AP_ELEMENT_NOT_OBJECT ? AP_COUNTER_entry_not_object : AP_COUNTER_event_too_large,
                     entry.offset_bytes);
     }
 }

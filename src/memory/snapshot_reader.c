@@ -237,7 +237,7 @@ enum ap_status ap_snapshot_read(struct ap_json_reader *json, struct ap_gate *gat
     struct ap_reading reading = { .json = json, .notes = notes };
     AP_TRY(ap_snapshot_new(gate, &reading.to, reterr));
     enum ap_status status = read_and_judge(&reading, options && options->salvage, reterr);
-    ap_record_reader_free(reading.entries);
+    ap_element_reader_free(reading.entries);
     if (status != AP_OK) {
         ap_snapshot_free(reading.to);
         return status;

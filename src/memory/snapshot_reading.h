@@ -3,17 +3,17 @@
 #ifndef AP_SNAPSHOT_READING_H
 #define AP_SNAPSHOT_READING_H
 
-#include "json_record.h"
+#include "json_element.h"
 #include "snapshot.h"
 
 struct ap_reading {
     struct ap_json_reader *json;
     struct ap_notes *notes;
     struct ap_snapshot *to;
-    struct ap_record_reader *entries; /* of the histories; NULL until the first one */
-    uint32_t foreign_marks;           /* keys met that tell other documents */
-    bool recognized;                  /* something that only a snapshot has was met */
-    bool segments_whole;              /* the list of segments was read to its end */
+    struct ap_element_reader *entries; /* of the histories; NULL until the first one */
+    uint32_t foreign_marks;            /* keys met that tell other documents */
+    bool recognized;                   /* something that only a snapshot has was met */
+    bool segments_whole;               /* the list of segments was read to its end */
     bool segments_begun;
     bool refused; /* the failure is ours: the document is something else */
 };

@@ -60,7 +60,7 @@ void ap_trace_forget_events(struct ap_trace *trace)
     trace->event_count = trace->object_count = 0;
     trace->memory_event_count = trace->out_of_memory_count = trace->shape_row_count = 0;
     trace->has_window = trace->has_window_all = false;
-    memset(trace->phase_counts, 0, sizeof(trace->phase_counts));
+    memset(trace->ph_counts, 0, sizeof(trace->ph_counts));
     for (size_t i = 0; i < trace->category_count; i++)
         trace->categories[i].event_count = trace->categories[i].row_count = 0, trace->categories[i].total_dur_ns = 0;
     for (size_t i = 0; i < trace->track_count; i++)

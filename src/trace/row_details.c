@@ -185,7 +185,7 @@ static enum ap_status read_text(struct ap_trace_reading *reading, enum ap_event_
     *ret_text = (struct ap_str){ 0 };
     if (span->kind != AP_JSON_STRING)
         return AP_OK;
-    AP_TRY(ap_record_text(reading->records, span, &text, reterr));
+    AP_TRY(ap_element_text(reading->elements, span, &text, reterr));
     return ap_strpool_intern(&reading->trace->strings, text.data, text.bytes, ret_text, reterr);
 }
 

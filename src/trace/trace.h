@@ -157,7 +157,7 @@ struct ap_trace {
     bool complete, legacy_autograd, has_schema_version;
     bool tracks_split; /* one pid and tid has rows of several devices */
     uint64_t event_count, object_count;
-    uint64_t phase_counts[128]; /* by the one letter of ph */
+    uint64_t ph_counts[128]; /* by the one letter of ph */
     uint64_t memory_event_count, out_of_memory_count, shape_row_count;
     uint64_t calls_with_external_id, calls_named_by_correlation; /* the latter: External id equals the correlation */
     bool has_window_all, has_window; /* of all X rows; the same without the profiler's own span */

@@ -28,9 +28,9 @@ struct ap_trace_ahead {
 /* Events that change what was read before are for the first thread. */
 static bool is_for_second(const struct ap_trace_reading *part)
 {
-    const struct ap_json_span *phase = &part->spans[AP_FIELD_PH];
-    return phase->kind == AP_JSON_STRING && phase->bytes == 1 && (uint8_t)phase->text[0] < 128 && phase->text[0] != 'B' &&
-           phase->text[0] != 'E' && phase->text[0] != 'M';
+    const struct ap_json_span *ph = &part->spans[AP_FIELD_PH];
+    return ph->kind == AP_JSON_STRING && ph->bytes == 1 && (uint8_t)ph->text[0] < 128 && ph->text[0] != 'B' &&
+           ph->text[0] != 'E' && ph->text[0] != 'M';
 }
 
 static enum ap_ahead_answer take(void *self, unsigned piece, uint64_t offset_bytes)
@@ -75,13 +75,13 @@ enum ap_status ap_trace_ahead_new(struct ap_trace_reading *reading, struct ap_er
         part->reading.notes = user.notes[i] = &part->notes;
         user.spans[i] = part->reading.spans;
     }
-    enum ap_status status = ap_ahead_new(reading->records, &user, &ahead->ahead, reterr);
+    enum ap_status status = ap_ahead_new(reading->elements, &user, &ahead->ahead, reterr);
     if (status != AP_OK || !ahead->ahead) {
         AP_FREE(reading->gate, ahead, 1);
         return status;
     }
     for (size_t i = 0; i < AP_AHEAD_PIECES; i++)
-        ahead->parts[i].reading.records = ap_ahead_records(ahead->ahead);
+        ahead->parts[i].reading.elements = ap_ahead_elements(ahead->ahead);
     reading->ahead = ahead;
     return AP_OK;
 }

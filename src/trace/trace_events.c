@@ -71,7 +71,7 @@ static enum ap_status any_text(struct ap_trace_reading *reading, const struct ap
     struct ap_json_span shown = *span;
     if (span->kind == AP_JSON_OBJECT_BEGIN || span->kind == AP_JSON_ARRAY_BEGIN)
         shown.decode = 1;
-    return ap_record_text(reading->records, &shown, ret_text, reterr);
+    return ap_element_text(reading->elements, &shown, ret_text, reterr);
 }
 
 /* What Python's str() makes of a scalar, which is what the original script showed. */
@@ -120,7 +120,7 @@ static enum ap_status find_category(struct ap_trace_reading *reading, uint32_t *
         return AP_OK;
     }
     if (span->kind == AP_JSON_STRING)
-        AP_TRY(ap_record_text(reading->records, span, &text, reterr));
+        AP_TRY(ap_element_text(reading->elements, span, &text, reterr));
     else if (span->kind != AP_SPAN_ABSENT)
         note(reading, AP_COUNTER_category_not_text);
     AP_TRY(ap_trace_category(reading->trace, text, ret_index, reterr));
@@ -210,7 +210,7 @@ static enum ap_status read_name(struct ap_trace_reading *reading, struct ap_str 
     const struct ap_json_span *span = field(reading, AP_FIELD_NAME);
     struct ap_text text;
     if (AP_LIKELY(span->kind == AP_JSON_STRING)) {
-        AP_TRY(ap_record_text(reading->records, span, &text, reterr));
+        AP_TRY(ap_element_text(reading->elements, span, &text, reterr));
     } else if (span->kind == AP_SPAN_ABSENT) {
         note(reading, AP_COUNTER_name_missing);
         text = AP_TEXT("unknown");
@@ -383,7 +383,7 @@ void ap_trace_close_open(struct ap_trace_reading *reading)
             ap_note(reading->notes, AP_COUNTER_begin_without_end, reading->open[slot - 1].offset_bytes);
 }
 
-/* ----------------------------------------------------------------------------------------------------- other phases */
+/* -------------------------------------------------------------------------------------------------------- other ph */
 
 static bool name_is(const struct ap_trace_reading *reading, const char *name)
 {
@@ -398,7 +398,7 @@ static enum ap_status take_thread_name(struct ap_trace_reading *reading, const s
     struct ap_text text;
     struct ap_str name;
     AP_TRY(find_track(reading, &track, reterr));
-    AP_TRY(ap_record_text(reading->records, label, &text, reterr));
+    AP_TRY(ap_element_text(reading->elements, label, &text, reterr));
     AP_TRY(ap_strpool_intern(&reading->trace->strings, text.data, text.bytes, &name, reterr));
     reading->trace->tracks[track].label = name; /* named twice in many files: the last one counts */
     return AP_OK;
@@ -444,18 +444,18 @@ static void recognize_other_document(struct ap_trace_reading *reading)
 
 enum ap_status ap_trace_take_event(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
-    static const char defined_phases[] = "XBEiIMCstfPbenNODSTpFRcv(),";
-    const struct ap_json_span *phase = field(reading, AP_FIELD_PH);
+    static const char defined_letters[] = "XBEiIMCstfPbenNODSTpFRcv(),";
+    const struct ap_json_span *ph = field(reading, AP_FIELD_PH);
     uint32_t category;
     AP_TRY(find_category(reading, &category, reterr));
     reading->trace->categories[category].event_count++;
-    if (AP_UNLIKELY(phase->kind != AP_JSON_STRING || phase->bytes != 1 || (uint8_t)phase->text[0] >= 128)) {
+    if (AP_UNLIKELY(ph->kind != AP_JSON_STRING || ph->bytes != 1 || (uint8_t)ph->text[0] >= 128)) {
         recognize_other_document(reading);
-        note(reading, phase->kind == AP_JSON_STRING && phase->bytes ? AP_COUNTER_phase_unknown : AP_COUNTER_phase_missing);
+        note(reading, ph->kind == AP_JSON_STRING && ph->bytes ? AP_COUNTER_phase_unknown : AP_COUNTER_phase_missing);
         return AP_OK;
     }
-    char letter = phase->text[0];
-    reading->trace->phase_counts[(uint8_t)letter]++;
+    char letter = ph->text[0];
+    reading->trace->ph_counts[(uint8_t)letter]++;
     switch (letter) {
     case 'X': return take_complete(reading, category, reterr);
     case 'B': return take_begin(reading, category, reterr);
@@ -464,7 +464,7 @@ enum ap_status ap_trace_take_event(struct ap_trace_reading *reading, struct ap_e
     case 'i':
     case 'I': return take_instant(reading, reterr);
     default:
-        if (!strchr(defined_phases, letter))
+        if (!strchr(defined_letters, letter))
             note(reading, AP_COUNTER_phase_unknown);
         return AP_OK;
     }

@@ -3,7 +3,7 @@
 #ifndef AP_TRACE_INTERNAL_H
 #define AP_TRACE_INTERNAL_H
 
-#include "json_record.h"
+#include "json_element.h"
 #include "notes.h"
 #include "trace.h"
 
@@ -72,7 +72,7 @@ struct ap_trace_reading {
     struct ap_gate *gate;
     struct ap_notes *notes;
     struct ap_json_reader *json;
-    struct ap_record_reader *records;
+    struct ap_element_reader *elements;
     struct ap_trace_ahead *ahead; /* reads events of the next blocks; NULL = nobody */
     bool two_threads, always_wait;
     struct ap_json_span spans[AP_FIELD_COUNT_ + 1];
@@ -125,7 +125,7 @@ AP_MUST_CHECK enum ap_status ap_trace_category(struct ap_trace *trace, struct ap
 /** To read the events of one array: ahead on a second thread where wanted and possible. */
 AP_MUST_CHECK enum ap_status ap_trace_ahead_new(struct ap_trace_reading *reading, struct ap_error *reterr);
 void ap_trace_ahead_free(struct ap_trace_reading *reading);
-/** After AP_RECORD_AHEAD: add what was read ahead, or leave it to be read again. */
+/** After AP_ELEMENT_AHEAD: add what was read ahead, or leave it to be read again. */
 AP_MUST_CHECK enum ap_status ap_trace_ahead_take(struct ap_trace_reading *reading, struct ap_error *reterr);
 
 /** B events without E: counted. */

@@ -284,8 +284,8 @@ static void add_counts(const struct ap_trace_join *join, struct ap_trace *whole,
         category->row_count += part->categories[i].row_count;
         category->total_dur_ns = ap_add_sat(category->total_dur_ns, part->categories[i].total_dur_ns, &overflowed);
     }
-    for (size_t i = 0; i < AP_COUNT_OF(whole->phase_counts); i++)
-        whole->phase_counts[i] += part->phase_counts[i];
+    for (size_t i = 0; i < AP_COUNT_OF(whole->ph_counts); i++)
+        whole->ph_counts[i] += part->ph_counts[i];
     whole->event_count += part->event_count;
     whole->object_count += part->object_count;
     whole->memory_event_count += part->memory_event_count;

@@ -24,16 +24,16 @@ static enum ap_status refuse(struct ap_error *reterr, const char *what)
 /* The next element of the array: AP_END behind the last one. */
 static enum ap_status read_event(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
-    enum ap_record_outcome outcome;
-    AP_TRY(ap_record_next(reading->records, reading->spans, &outcome, &reading->offset_bytes, reterr));
-    if (AP_UNLIKELY(outcome == AP_RECORD_AHEAD))
+    enum ap_element_outcome outcome;
+    AP_TRY(ap_element_next(reading->elements, reading->spans, &outcome, &reading->offset_bytes, reterr));
+    if (AP_UNLIKELY(outcome == AP_ELEMENT_AHEAD))
         return ap_trace_ahead_take(reading, reterr);
     reading->trace->event_count++;
-    if (AP_LIKELY(outcome == AP_RECORD_READ)) {
+    if (AP_LIKELY(outcome == AP_ELEMENT_READ)) {
         reading->trace->object_count++;
         return ap_trace_take_event(reading, reterr);
     }
-    ap_note(reading->notes, outcome == AP_RECORD_TOO_LARGE ? AP_COUNTER_event_too_large : AP_COUNTER_event_not_object,
+    ap_note(reading->notes, outcome == AP_ELEMENT_TOO_LARGE ? AP_COUNTER_event_too_large : AP_COUNTER_event_not_object,
             reading->offset_bytes);
     return AP_OK;
 }
@@ -41,8 +41,8 @@ static enum ap_status read_event(struct ap_trace_reading *reading, struct ap_err
 static enum ap_status read_events(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
     enum ap_status status;
-    if (!reading->records)
-        AP_TRY(ap_record_reader_new(reading->json, ap_event_fields, AP_FIELD_COUNT_, &reading->records, reterr));
+    if (!reading->elements)
+        AP_TRY(ap_element_reader_new(reading->json, ap_event_fields, AP_FIELD_COUNT_, &reading->elements, reterr));
     AP_TRY(ap_trace_ahead_new(reading, reterr));
     do
         status = read_event(reading, reterr);
@@ -126,10 +126,10 @@ static enum ap_status read_document(struct ap_trace_reading *reading, struct ap_
 static enum ap_status check_identity(const struct ap_trace_reading *reading, struct ap_error *reterr)
 {
     const struct ap_trace *trace = reading->trace;
-    uint64_t with_phase = 0;
-    for (size_t i = 0; i < AP_COUNT_OF(trace->phase_counts); i++)
-        with_phase += trace->phase_counts[i];
-    if (with_phase || (reading->arrays && trace->form == AP_FORM_OBJECT))
+    uint64_t with_ph = 0;
+    for (size_t i = 0; i < AP_COUNT_OF(trace->ph_counts); i++)
+        with_ph += trace->ph_counts[i];
+    if (with_ph || (reading->arrays && trace->form == AP_FORM_OBJECT))
         return AP_OK;
     if (reading->looks_like_snapshot)
         return ap_advise(reterr, AP_ADVICE_AS_SNAPSHOT, refuse(reterr, NAMED_SNAPSHOT));
@@ -164,7 +164,7 @@ static enum ap_status keep_part(struct ap_trace_reading *reading, enum ap_status
     trace->complete = false;
     ap_note(reading->notes, counter, offset_bytes);
     /* Chrome's array form may lack its closing bracket: then nothing need be missing, but nobody can tell. */
-    bool only_bracket = why == AP_ERROR_CUT && trace->form == AP_FORM_ARRAY && ap_record_at_boundary(reading->records);
+    bool only_bracket = why == AP_ERROR_CUT && trace->form == AP_FORM_ARRAY && ap_element_at_boundary(reading->elements);
     ap_note_detail(reading->notes, counter, "%llu events were read, up to byte %llu%s",
                    (unsigned long long)trace->event_count, (unsigned long long)offset_bytes,
                    only_bracket ? "; the last one is whole, so perhaps only the closing bracket is missing" : "");
@@ -200,7 +200,7 @@ enum ap_status ap_trace_read(struct ap_json_reader *json, struct ap_gate *gate, 
         status = read_document(&reading, &error);
         status = finish(&reading, status, options && options->salvage, &error);
     }
-    ap_record_reader_free(reading.records);
+    ap_element_reader_free(reading.elements);
     AP_FREE(gate, reading.open, reading.open_capacity);
     if (status != AP_OK) {
         ap_trace_free(reading.trace);

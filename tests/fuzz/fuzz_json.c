@@ -3,7 +3,7 @@
  * same end, the same oddities. A skipped value is accepted exactly where a read one is. An array read as records gives
  * what its tokens give.
  * First byte: bits 0-2 window, bit 3 lent blocks, bits 4-5 instruction set. The rest is the text. */
-#include "record_log.h"
+#include "element_log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

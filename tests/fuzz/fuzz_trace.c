@@ -21,8 +21,8 @@ static void require(bool promise, const char *what)
 static void check_trace(const struct ap_trace *trace, const struct ap_notes *notes, bool salvage)
 {
     uint64_t with_phase = 0, rows = 0, events = 0;
-    for (size_t i = 0; i < AP_COUNT_OF(trace->phase_counts); i++)
-        with_phase += trace->phase_counts[i];
+    for (size_t i = 0; i < AP_COUNT_OF(trace->ph_counts); i++)
+        with_phase += trace->ph_counts[i];
     for (size_t i = 0; i < trace->category_count; i++) {
         rows += trace->categories[i].row_count;
         events += trace->categories[i].event_count;

@@ -149,9 +149,9 @@ static inline void log_trace(struct text_log *log, const struct ap_trace *trace)
     log_str(log, &trace->strings, trace->backend);
     log_str(log, &trace->strings, trace->base_time_ns);
     log_bytes(log, "\n", 1);
-    for (size_t i = 0; i < AP_COUNT_OF(trace->phase_counts); i++)
-        if (trace->phase_counts[i])
-            log_format(log, "ph %c %llu\n", (char)i, (unsigned long long)trace->phase_counts[i]);
+    for (size_t i = 0; i < AP_COUNT_OF(trace->ph_counts); i++)
+        if (trace->ph_counts[i])
+            log_format(log, "ph %c %llu\n", (char)i, (unsigned long long)trace->ph_counts[i]);
     log_details(log, trace);
     for (size_t i = 0; i < trace->device_count; i++) {
         const struct ap_device_properties *device = &trace->devices[i];

@@ -229,7 +229,7 @@ static void pairs_become_rows(void)
         ok(!(run.trace->events.tag[i] & (AP_ROW_X | AP_ROW_CPU_CATEGORY)), "but is no X event, also of a cpu category");
     }
     ok(counts_only(&run, NONE, NONE), "nothing is odd in that");
-    is_u64(run.trace->phase_counts['B'], 4, "B events are counted");
+    is_u64(run.trace->ph_counts['B'], 4, "B events are counted");
     (void)trace_run_release(&run);
 }
 
@@ -549,7 +549,7 @@ static void the_last_event_array_counts(void)
     is_u64(trace_run_count(&run, AP_COUNTER_two_event_arrays), 1, "a second array is counted");
     is_str(run.json.notes.notes[AP_COUNTER_two_event_arrays].detail, "3 events in the one before, 2 in the last",
            "with the size of both");
-    ok(run.trace->event_count == 2 && run.trace->events.count == 1 && run.trace->phase_counts['X'] == 1,
+    ok(run.trace->event_count == 2 && run.trace->events.count == 1 && run.trace->ph_counts['X'] == 1,
        "the rows are those of the last");
     ok(run.trace->window_start_ns == 50000 && run.trace->window_end_ns == 52000, "so is the window");
     ok(!run.trace->work_detail_count && !run.trace->memory_event_count, "and everything else");

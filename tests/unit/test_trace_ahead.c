@@ -50,7 +50,7 @@ static void add_places(struct places *places, unsigned piece)
 static enum ap_status read_places(struct json_run *run, struct places *places, bool refuse)
 {
     static const struct ap_json_field fields[] = { { NULL, "a", false } };
-    struct ap_record_reader *records = NULL;
+    struct ap_element_reader *records = NULL;
     struct ap_ahead *ahead = NULL;
     struct ap_json_token token;
     struct ap_json_span spans[2];
@@ -61,16 +61,16 @@ static enum ap_status read_places(struct json_run *run, struct places *places, b
     }
     enum ap_status status = ap_json_next(run->json, &token, &run->error);
     if (status == AP_OK)
-        status = ap_record_reader_new(run->json, fields, 1, &records, &run->error);
+        status = ap_element_reader_new(run->json, fields, 1, &records, &run->error);
     if (status == AP_OK)
         status = ap_ahead_new(records, &user, &ahead, &run->error);
     while (status == AP_OK && places->all_count < AP_COUNT_OF(places->all)) {
-        enum ap_record_outcome outcome;
+        enum ap_element_outcome outcome;
         uint64_t offset_bytes;
-        status = ap_record_next(records, spans, &outcome, &offset_bytes, &run->error);
+        status = ap_element_next(records, spans, &outcome, &offset_bytes, &run->error);
         if (status != AP_OK)
             break;
-        if (outcome != AP_RECORD_AHEAD) {
+        if (outcome != AP_ELEMENT_AHEAD) {
             places->all[places->all_count++] = offset_bytes;
         } else if (refuse) {
             ap_ahead_refuse(ahead);
@@ -80,7 +80,7 @@ static enum ap_status read_places(struct json_run *run, struct places *places, b
         }
     }
     ap_ahead_free(ahead);
-    ap_record_reader_free(records);
+    ap_element_reader_free(records);
     return status;
 }
 

@@ -219,7 +219,7 @@ static void add_summary(struct ap_part_context *context, struct ap_model *model,
     for (uint32_t id = 1; id <= context->facts->ops.name_count; id++)
         unique += context->facts->ops.cpu.count[id] != 0;
     ap_add_count(model, summary, "events_total", (int64_t)trace->event_count);
-    ap_add_count(model, summary, "x_events_total", (int64_t)trace->phase_counts['X']);
+    ap_add_count(model, summary, "x_events_total", (int64_t)trace->ph_counts['X']);
     ap_add_count(model, summary, "cpu_x_events", (int64_t)context->facts->ops.cpu_row_count);
     ap_add_known_time(model, summary, "time_window_us", trace->has_window_all,
                       trace->window_all_end_ns - trace->window_all_start_ns);

@@ -42,10 +42,10 @@ static void add_events(const struct ap_trace *trace, struct ap_model *model, str
     ap_add_count(model, events, "total", (int64_t)trace->event_count);
     ap_add_count(model, events, "duration", (int64_t)trace->events.count);
     struct ap_value *phases = ap_add_object(model, events, "by_phase");
-    for (size_t i = 0; i < AP_COUNT_OF(trace->phase_counts); i++) {
+    for (size_t i = 0; i < AP_COUNT_OF(trace->ph_counts); i++) {
         char letter = (char)i;
-        if (trace->phase_counts[i])
-            ap_add_count_named(model, phases, (struct ap_text){ &letter, 1 }, (int64_t)trace->phase_counts[i]);
+        if (trace->ph_counts[i])
+            ap_add_count_named(model, phases, (struct ap_text){ &letter, 1 }, (int64_t)trace->ph_counts[i]);
     }
 }
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * record_log.h - everything that the record reader says of an array of objects, as one text; and the same said by the
+ * element_log.h - everything that the element reader says of an array of objects, as one text; and the same said by the
  * pull reader, member by member, without anything learned: the two must be equal. */
-#ifndef AP_RECORD_LOG_H
-#define AP_RECORD_LOG_H
+#ifndef AP_ELEMENT_LOG_H
+#define AP_ELEMENT_LOG_H
 
 #include "json_log.h"
-#include "json_record.h"
+#include "json_element.h"
 
-static const struct ap_json_field record_log_fields[] = {
+static const struct ap_json_field element_log_fields[] = {
     { NULL, "ph", false },     { NULL, "cat", false },      { NULL, "name", true },     { NULL, "pid", false },
     { NULL, "ts", false },     { NULL, "dur", false },      { "args", "bytes", false }, { "args", "device", false },
     { "args", "name", false }, { "other", "bytes", false }, { NULL, "id", false },
 };
-#define RECORD_LOG_FIELDS ((unsigned)AP_COUNT_OF(record_log_fields))
+#define RECORD_LOG_FIELDS ((unsigned)AP_COUNT_OF(element_log_fields))
 
 static inline void log_field(struct text_log *log, unsigned index, int kind, const char *text, size_t bytes)
 {
@@ -21,16 +21,16 @@ static inline void log_field(struct text_log *log, unsigned index, int kind, con
     log_bytes(log, "\n", 1);
 }
 
-/* ---- by the record reader */
+/* ---- by the element reader */
 
-static inline void log_spans(struct text_log *log, struct ap_record_reader *record, const struct ap_json_span *spans)
+static inline void log_spans(struct text_log *log, struct ap_element_reader *element, const struct ap_json_span *spans)
 {
     struct ap_error error;
     for (unsigned i = 0; i < RECORD_LOG_FIELDS; i++) {
         struct ap_text text;
         if (spans[i].kind == AP_SPAN_ABSENT)
             continue;
-        if (ap_record_text(record, &spans[i], &text, &error) != AP_OK)
+        if (ap_element_text(element, &spans[i], &text, &error) != AP_OK)
             abort();
         log_field(log, i, spans[i].kind, text.data, text.bytes);
     }
@@ -38,7 +38,7 @@ static inline void log_spans(struct text_log *log, struct ap_record_reader *reco
 
 /* Duplicates are compared by their number alone: the two notice them at different bytes. What was odd in an object that
  * turns out broken is counted by the one and not by the other, so notes are compared where all is well. */
-static inline void log_record_end(struct text_log *log, enum ap_status status, struct json_run *run)
+static inline void log_element_end(struct text_log *log, enum ap_status status, struct json_run *run)
 {
     run->notes.notes[AP_COUNTER_duplicate_key].first_offset_bytes = 0;
     log_format(log, "status %d", (int)status);
@@ -52,38 +52,39 @@ static inline void log_record_end(struct text_log *log, enum ap_status status, s
         log_format(log, "having forgiven something\n");
 }
 
-/** Did the record reader accept what the pull reader refuses? Then the two may differ. */
+/** Did the element reader accept what the pull reader refuses? Then the two may differ. */
 static inline bool log_tells_of_forgiving(const struct text_log *log)
 {
     return log_find(log, "having forgiven") || log_find(log, "unescaped-quote") || log_find(log, "trailing-comma");
 }
 
 /** Reads @text, an array, and what stands behind it. Returns the last status: AP_END where all is well. */
-static inline enum ap_status log_records(struct text_log *log, const void *text, size_t bytes, const struct reading *reading)
+static inline enum ap_status log_elements(struct text_log *log, const void *text, size_t bytes,
+                                          const struct reading *reading)
 {
     struct json_run run;
     struct lender *lender = json_run_open(&run, text, bytes, reading);
     struct ap_json_span spans[RECORD_LOG_FIELDS + 1];
     struct ap_json_token token;
-    struct ap_record_reader *record;
+    struct ap_element_reader *element;
     enum ap_status status = ap_json_next(run.json, &token, &run.error);
-    if (ap_record_reader_new(run.json, record_log_fields, RECORD_LOG_FIELDS, &record, NULL) != AP_OK)
+    if (ap_element_reader_new(run.json, element_log_fields, RECORD_LOG_FIELDS, &element, NULL) != AP_OK)
         abort();
     if (status == AP_OK && token.kind != AP_JSON_ARRAY_BEGIN)
         status = AP_ERROR_USAGE;
     while (status == AP_OK) {
-        enum ap_record_outcome outcome;
+        enum ap_element_outcome outcome;
         uint64_t offset_bytes;
-        status = ap_record_next(record, spans, &outcome, &offset_bytes, &run.error);
+        status = ap_element_next(element, spans, &outcome, &offset_bytes, &run.error);
         if (status != AP_OK)
             break;
         log_format(log, "outcome %d at %llu\n", (int)outcome, (unsigned long long)offset_bytes);
-        log_spans(log, record, spans);
+        log_spans(log, element, spans);
     }
     if (status == AP_END)
         status = ap_json_next(run.json, &token, &run.error);
-    log_record_end(log, status, &run);
-    ap_record_reader_free(record);
+    log_element_end(log, status, &run);
+    ap_element_reader_free(element);
     if (!json_run_close(&run, lender))
         log_format(log, "memory was kept\n");
     return status;
@@ -114,7 +115,7 @@ static inline bool slow_key_seen(struct slow_keys *keys, const struct ap_json_to
     return false;
 }
 
-struct slow_record {
+struct slow_element {
     struct json_run *run;
     const char *input;
     struct slow_value values[RECORD_LOG_FIELDS];
@@ -122,7 +123,7 @@ struct slow_record {
 };
 
 /* Keep the value whose first token is @token: text decoded, containers as they are written. */
-static inline enum ap_status slow_take(struct slow_record *slow, struct slow_value *value, struct ap_json_token *token)
+static inline enum ap_status slow_take(struct slow_element *slow, struct slow_value *value, struct ap_json_token *token)
 {
     int kind = (int)token->kind;
     uint64_t start = token->offset_bytes;
@@ -147,10 +148,10 @@ static inline enum ap_status slow_take(struct slow_record *slow, struct slow_val
     return AP_OK;
 }
 
-static inline struct slow_value *slow_field(struct slow_record *slow, const char *parent, const struct ap_json_token *key)
+static inline struct slow_value *slow_field(struct slow_element *slow, const char *parent, const struct ap_json_token *key)
 {
     for (unsigned i = 0; i < RECORD_LOG_FIELDS; i++) {
-        const struct ap_json_field *field = &record_log_fields[i];
+        const struct ap_json_field *field = &element_log_fields[i];
         bool same_parent = parent ? field->parent && strcmp(field->parent, parent) == 0 : !field->parent;
         if (same_parent && ap_text_is((struct ap_text){ key->text, key->text_bytes }, field->key))
             return &slow->values[i];
@@ -159,20 +160,20 @@ static inline struct slow_value *slow_field(struct slow_record *slow, const char
 }
 
 /* The name of the member object that this key is, or NULL; what an earlier one of that name gave is forgotten. */
-static inline const char *slow_parent(struct slow_record *slow, const struct ap_json_token *key)
+static inline const char *slow_parent(struct slow_element *slow, const struct ap_json_token *key)
 {
     const char *parent = NULL;
     for (unsigned i = 0; i < RECORD_LOG_FIELDS; i++)
-        if (record_log_fields[i].parent &&
-            ap_text_is((struct ap_text){ key->text, key->text_bytes }, record_log_fields[i].parent)) {
-            parent = record_log_fields[i].parent;
+        if (element_log_fields[i].parent &&
+            ap_text_is((struct ap_text){ key->text, key->text_bytes }, element_log_fields[i].parent)) {
+            parent = element_log_fields[i].parent;
             slow->values[i].kind = -1;
         }
     return parent;
 }
 
-/* The members of an object whose brace was read; @parent NULL for the record itself. */
-static inline enum ap_status slow_members(struct slow_record *slow, const char *parent)
+/* The members of an object whose brace was read; @parent NULL for the element itself. */
+static inline enum ap_status slow_members(struct slow_element *slow, const char *parent)
 {
     struct slow_keys *keys = &slow->keys[parent != NULL];
     keys->count = 0;
@@ -195,19 +196,19 @@ static inline enum ap_status slow_members(struct slow_record *slow, const char *
     }
 }
 
-static inline void slow_log(struct slow_record *slow, struct text_log *log)
+static inline void slow_log(struct slow_element *slow, struct text_log *log)
 {
     for (unsigned i = 0; i < RECORD_LOG_FIELDS; i++)
         if (slow->values[i].kind >= 0)
             log_field(log, i, slow->values[i].kind, slow->values[i].text.data, slow->values[i].text.bytes);
 }
 
-/** The log that log_records must give; unescaped quotes and a comma before the bracket are errors here. */
-static inline enum ap_status log_records_slowly(struct text_log *log, const void *text, size_t bytes)
+/** The log that log_elements must give; unescaped quotes and a comma before the bracket are errors here. */
+static inline enum ap_status log_elements_slowly(struct text_log *log, const void *text, size_t bytes)
 {
     struct json_run run;
     struct ap_json_token token;
-    struct slow_record *slow = calloc(1, sizeof(*slow));
+    struct slow_element *slow = calloc(1, sizeof(*slow));
     if (!slow)
         abort();
     struct lender *lender =
@@ -225,13 +226,13 @@ static inline enum ap_status log_records_slowly(struct text_log *log, const void
         status = object ? slow_members(slow, NULL) : slow_take(slow, NULL, &token);
         if (status != AP_OK)
             break;
-        log_format(log, "outcome %d at %llu\n", object ? AP_RECORD_READ : AP_RECORD_NOT_OBJECT,
+        log_format(log, "outcome %d at %llu\n", object ? AP_ELEMENT_READ : AP_ELEMENT_NOT_OBJECT,
                    (unsigned long long)offset_bytes);
         slow_log(slow, log);
     }
     if (status == AP_END)
         status = ap_json_next(run.json, &token, &run.error);
-    log_record_end(log, status, &run);
+    log_element_end(log, status, &run);
     for (unsigned i = 0; i < RECORD_LOG_FIELDS; i++)
         log_release(&slow->values[i].text);
     for (unsigned k = 0; k < 2; k++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The record reader gives what the pull reader gives, member by member, whatever the layout; and what it alone does:
+ * The element reader gives what the pull reader gives, member by member, whatever the layout; and what it alone does:
  * forgotten escapes, commas before the bracket, events that are too large. */
 #include "random.h"
-#include "record_log.h"
+#include "element_log.h"
 #include "tap.h"
 
 static const size_t window_sizes[] = { 0, 1, 7, 64, 333, 4096 };
@@ -13,7 +13,7 @@ static bool equals_slow(const struct text_log *text, const char *name)
 {
     struct text_log want = { .data = NULL };
     bool same = true;
-    (void)log_records_slowly(&want, text->data, text->bytes);
+    (void)log_elements_slowly(&want, text->data, text->bytes);
     for (unsigned set = 1; set <= ap_scan_count() && same; set++)
         for (size_t i = 0; i < AP_COUNT_OF(window_sizes) && same; i++) {
             size_t window = window_sizes[i];
@@ -21,7 +21,7 @@ static bool equals_slow(const struct text_log *text, const char *name)
                 .window_bytes = window, .piece_bytes = window, .scan_set = set, .lend = (i + set) & 1
             };
             struct text_log got = { .data = NULL };
-            (void)log_records(&got, text->data, text->bytes, &reading);
+            (void)log_elements(&got, text->data, text->bytes, &reading);
             same = log_same(&want, &got);
             if (!same) {
                 printf("#   %s, %s, window %zu, %s\n", name, ap_scan_at(set - 1)->name, window,
@@ -44,7 +44,7 @@ struct layout {
     const char *comma, *colon, *open, *close, *between;
 };
 
-static const char *const record_keys[] = {
+static const char *const element_keys[] = {
     "ph", "cat",   "name", "pid",        "ts",          "dur", "args",
     "id", "other", "bp",   "na\\u006de", "na\\u0000me", "",    "a key of as many bytes as are remembered ......"
 };
@@ -69,7 +69,7 @@ static struct layout random_layout(struct random *random)
     layout.count = (unsigned)random_below(random, MEMBERS);
     layout.args_count = (unsigned)random_below(random, 7);
     for (unsigned i = 0; i < layout.count; i++)
-        layout.keys[i] = (unsigned)random_below(random, random_once_in(random, 8) ? AP_COUNT_OF(record_keys) : 9);
+        layout.keys[i] = (unsigned)random_below(random, random_once_in(random, 8) ? AP_COUNT_OF(element_keys) : 9);
     for (unsigned i = 0; i < layout.args_count; i++)
         layout.args_keys[i] = (unsigned)random_below(random, AP_COUNT_OF(args_keys));
     return layout;
@@ -130,11 +130,11 @@ static void add_random_args(struct text_log *text, struct random *random, const 
     log_format(text, "%s", layout->close);
 }
 
-static void add_random_record(struct text_log *text, struct random *random, const struct layout *layout)
+static void add_random_element(struct text_log *text, struct random *random, const struct layout *layout)
 {
     log_format(text, "%s", layout->open);
     for (unsigned i = 0; i < layout->count; i++) {
-        const char *key = record_keys[layout->keys[i]];
+        const char *key = element_keys[layout->keys[i]];
         log_format(text, "%s\"%s\"%s", i ? layout->comma : "", key, layout->colon);
         if (strcmp(key, "args") == 0 || strcmp(key, "other") == 0)
             add_random_args(text, random, layout);
@@ -158,7 +158,7 @@ static struct text_log random_array(struct random *random)
         if (random_once_in(random, 15))
             add_random_value(&text, random, 1);
         else
-            add_random_record(&text, random, layout);
+            add_random_element(&text, random, layout);
     }
     log_format(&text, "%s]%s", random_once_in(random, 3) ? " " : "", random_once_in(random, 3) ? "\n" : "");
     return text;
@@ -191,8 +191,8 @@ static void broken_arrays_fail_alike(void)
             text.data[at] = (char)random_next(&random);
         struct reading reading = { .window_bytes = window_sizes[random_below(&random, AP_COUNT_OF(window_sizes))],
                                    .scan_set = 1 + (unsigned)random_below(&random, ap_scan_count()) };
-        (void)log_records_slowly(&want, text.data, text.bytes);
-        (void)log_records(&got, text.data, text.bytes, &reading);
+        (void)log_elements_slowly(&want, text.data, text.bytes);
+        (void)log_elements(&got, text.data, text.bytes, &reading);
         same = log_same(&want, &got) || log_tells_of_forgiving(&got);
         if (!same) {
             log_show_difference(&want, &got);
@@ -202,7 +202,7 @@ static void broken_arrays_fail_alike(void)
         log_release(&want);
         log_release(&got);
     }
-    ok(same, "1,500 broken or cut arrays: the same records before, the same failure at the same byte");
+    ok(same, "1,500 broken or cut arrays: the same elements before, the same failure at the same byte");
 }
 
 static void thousands_of_layouts(void)
@@ -226,11 +226,11 @@ static void many_layouts_in_turn(void)
         log_format(&text, "%s{", i ? ",\n" : "");
         for (unsigned k = 0; k < 6; k++)
             log_format(&text, "%s%*s\"%s\":%zu", k ? "," : "", (int)random_below(&random, 30), "",
-                       record_keys[random_below(&random, 9)], random_below(&random, 1000));
+                       element_keys[random_below(&random, 9)], random_below(&random, 1000));
         log_format(&text, "}");
     }
     log_format(&text, "]");
-    ok(equals_slow(&text, "white space"), "white space that differs in each record changes nothing");
+    ok(equals_slow(&text, "white space"), "white space that differs in each element changes nothing");
     log_release(&text);
 }
 
@@ -241,7 +241,7 @@ static struct text_log read_text(const char *text, bool alike)
 {
     struct text_log log = { .data = NULL }, copy = { .data = NULL };
     log_format(&copy, "%s", text);
-    (void)log_records(&log, text, strlen(text), &(struct reading){ .window_bytes = 5 });
+    (void)log_elements(&log, text, strlen(text), &(struct reading){ .window_bytes = 5 });
     if (alike)
         ok(equals_slow(&copy, text), "equal to the pull reader:");
     log_release(&copy);
@@ -366,7 +366,7 @@ static void forgotten_escapes_are_recovered(void)
         log_format(&far, "c");
     log_format(&far, "\",\"ph\":\"X\"}]");
     struct text_log log = { .data = NULL };
-    is_int(log_records(&log, far.data, far.bytes, &(struct reading){ .window_bytes = 64 }), AP_ERROR_INPUT,
+    is_int(log_elements(&log, far.data, far.bytes, &(struct reading){ .window_bytes = 64 }), AP_ERROR_INPUT,
            "its true end is not looked for without end");
     log_release(&log);
     log_release(&far);
@@ -395,17 +395,17 @@ static void a_cut_between_elements_is_known(void)
         struct json_run run;
         struct ap_json_token token;
         struct ap_json_span spans[RECORD_LOG_FIELDS + 1];
-        struct ap_record_reader *record = NULL;
-        enum ap_record_outcome outcome;
+        struct ap_element_reader *element = NULL;
+        enum ap_element_outcome outcome;
         uint64_t offset_bytes;
         struct lender *lender = json_run_open(&run, text, bytes, &(struct reading){ .window_bytes = 4 });
         enum ap_status status = ap_json_next(run.json, &token, &run.error);
         if (status == AP_OK)
-            status = ap_record_reader_new(run.json, record_log_fields, RECORD_LOG_FIELDS, &record, &run.error);
+            status = ap_element_reader_new(run.json, element_log_fields, RECORD_LOG_FIELDS, &element, &run.error);
         while (status == AP_OK)
-            status = ap_record_next(record, spans, &outcome, &offset_bytes, &run.error);
-        got[bytes - 1] = status != AP_ERROR_CUT ? '!' : ap_record_at_boundary(record) ? 'b' : 'c';
-        ap_record_reader_free(record);
+            status = ap_element_next(element, spans, &outcome, &offset_bytes, &run.error);
+        got[bytes - 1] = status != AP_ERROR_CUT ? '!' : ap_element_at_boundary(element) ? 'b' : 'c';
+        ap_element_reader_free(element);
         (void)json_run_close(&run, lender);
     }
     is_str(got, want, "a cut between two elements is told from one within an element");
@@ -419,7 +419,7 @@ static void large_events_are_passed(void)
     for (int i = 0; i < 20000; i++)
         log_format(&text, "/frame");
     log_format(&text, "\"},{\"ph\":\"c\"}]");
-    (void)log_records(&log, text.data, text.bytes, &(struct reading){ .window_bytes = 64, .limits = limits });
+    (void)log_elements(&log, text.data, text.bytes, &(struct reading){ .window_bytes = 64, .limits = limits });
     is_str(log.data, "outcome 0 at 1\n  0 kind 5 a\noutcome 2 at 12\noutcome 0 at 120034\n  0 kind 5 c\nstatus 1\n",
            "an event larger than token_bytes is passed, told and alone in that");
     log_clear(&log);
@@ -428,19 +428,19 @@ static void large_events_are_passed(void)
         json_run_open(&run, text.data, text.bytes, &(struct reading){ .window_bytes = 64, .limits = limits });
     struct ap_json_span spans[RECORD_LOG_FIELDS + 1];
     struct ap_json_token token;
-    struct ap_record_reader *record = NULL;
+    struct ap_element_reader *element = NULL;
     enum ap_status status = ap_json_next(run.json, &token, &run.error);
     uint64_t before = 0, offset_bytes;
     if (status == AP_OK)
-        status = ap_record_reader_new(run.json, record_log_fields, RECORD_LOG_FIELDS, &record, &run.error);
+        status = ap_element_reader_new(run.json, element_log_fields, RECORD_LOG_FIELDS, &element, &run.error);
     before = atomic_load(&run.gate.used_bytes);
     while (status == AP_OK) {
-        enum ap_record_outcome outcome;
-        status = ap_record_next(record, spans, &outcome, &offset_bytes, &run.error);
+        enum ap_element_outcome outcome;
+        status = ap_element_next(element, spans, &outcome, &offset_bytes, &run.error);
     }
     ok(atomic_load(&run.gate.peak_bytes) - before < 5 * limits.token_bytes,
        "without keeping more than a few times token_bytes");
-    ap_record_reader_free(record);
+    ap_element_reader_free(element);
     (void)json_run_close(&run, lender);
     log_release(&log);
     log_release(&text);
@@ -455,7 +455,7 @@ static enum ap_status nested_status(size_t depth)
     for (size_t i = 0; i < depth; i++)
         log_format(&text, "]");
     log_format(&text, "},\"ph\":1}]");
-    enum ap_status status = log_records(&log, text.data, text.bytes, &(struct reading){ .window_bytes = 4096 });
+    enum ap_status status = log_elements(&log, text.data, text.bytes, &(struct reading){ .window_bytes = 4096 });
     log_release(&log);
     log_release(&text);
     return status;
@@ -483,7 +483,7 @@ static void memory_may_fail_anywhere(void)
         struct ap_json_span spans[RECORD_LOG_FIELDS + 1];
         struct ap_json_token token;
         struct ap_json_reader *json = NULL;
-        struct ap_record_reader *record = NULL;
+        struct ap_element_reader *element = NULL;
         struct feed feed = feed_of(text, sizeof(text) - 1, 5);
         ap_gate_init(&gate, 0);
         atomic_store(&gate.fail_after, fails);
@@ -492,18 +492,18 @@ static void memory_may_fail_anywhere(void)
         if (status == AP_OK)
             status = ap_json_next(json, &token, NULL);
         if (status == AP_OK)
-            status = ap_record_reader_new(json, record_log_fields, RECORD_LOG_FIELDS, &record, NULL);
+            status = ap_element_reader_new(json, element_log_fields, RECORD_LOG_FIELDS, &element, NULL);
         while (status == AP_OK) {
-            enum ap_record_outcome outcome;
+            enum ap_element_outcome outcome;
             uint64_t offset_bytes;
-            status = ap_record_next(record, spans, &outcome, &offset_bytes, NULL);
+            status = ap_element_next(element, spans, &outcome, &offset_bytes, NULL);
             for (unsigned i = 0; status == AP_OK && i < RECORD_LOG_FIELDS; i++) {
                 struct ap_text decoded;
                 if (spans[i].kind != AP_SPAN_ABSENT)
-                    status = ap_record_text(record, &spans[i], &decoded, NULL);
+                    status = ap_element_text(element, &spans[i], &decoded, NULL);
             }
         }
-        ap_record_reader_free(record);
+        ap_element_reader_free(element);
         ap_json_reader_free(json);
         clean &= atomic_load(&gate.used_bytes) == 0;
     }

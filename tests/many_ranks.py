@@ -25,6 +25,7 @@ from tap import Tap
 MAKER = ROOT / "tools" / "make_cluster"
 CAUSE_SHARE = 0.95
 ERROR_BARS = 3.0
+FLOOR_US, FLOOR_RATIO = 100.0, 0.01     # of the step: below both nothing is a finding
 LIMIT_S = 600
 
 Run = namedtuple("Run", "name kind arguments")
@@ -49,7 +50,8 @@ QUICK = [
     traces("late rank in a tensor group", "--cause", "host-stall", "--topology", "tpdp", "--ranks", "8", *SMALL),
     traces("slow link", "--cause", "slow-link", "--topology", "tpdp", "--ranks", "8", "--per-host", "4", *SMALL),
     traces("jitter", "--cause", "jitter", "--ranks", "8", "--layers", "2", "--steps", "6"),
-    traces("torn windows", "--cause", "host-stall", "--ranks", "8", "--torn", "2", *SMALL),
+    traces("torn windows", "--cause", "host-stall", "--ranks", "8", "--torn", "2", "--layers", "2",
+           "--steps", "6"),
     dumps("no hang", "--hang", "healthy"),
     dumps("stuck", "--hang", "stuck"),
     dumps("stuck in a small group", "--hang", "stuck-subgroup"),
@@ -80,9 +82,11 @@ def thorough_runs():
             runs.append(traces("%s, tensor groups, %d ranks" % (cause, ranks), "--cause", cause, "--topology", "tpdp",
                                "--ranks", str(ranks), "--per-host", "4" if ranks < 64 else "8", "--seed", str(ranks),
                                *SMALL))
-        for cause in ("host-stall", "slow-link", "bubble", "healthy"):
+        for cause in ("host-stall", "slow-device", "slow-link", "bubble", "healthy"):
+            # a pause matters in the first stage: later ones wait for it anyway
+            where = ("--rank", "1") if cause == "host-stall" else ()
             runs.append(traces("%s, stages, %d ranks" % (cause, ranks), "--cause", cause, "--topology", "pp", "--ranks",
-                               str(ranks), "--layers", "4", "--steps", "3", "--seed", str(ranks)))
+                               str(ranks), "--layers", "4", "--steps", "4", "--seed", str(ranks), *where))
         for cause in ("expert-imbalance", "dataloader", "healthy"):
             runs.append(traces("%s, experts, %d ranks" % (cause, ranks), "--cause", cause, "--topology", "moe", "--ranks",
                                str(ranks), "--seed", str(ranks), *SMALL))
@@ -141,10 +145,10 @@ def said_of(cluster):
 
 
 def members_of(text):
-    """Of a group as the report writes it: its members stand in the last brackets, as numbers and ranges, or as a pair."""
+    """Of a group as the report writes it: numbers, ranges, and ranges in strides, 2-14:4."""
     found = set()
-    for first, last in re.findall(r"(\d+)(?:-(\d+))?", text[text.rfind("["):] if "[" in text else text):
-        found |= set(range(int(first), int(last or first) + 1))
+    for first, last, stride in re.findall(r"(\d+)(?:-(\d+))?(?::(\d+))?", text):
+        found |= set(range(int(first), int(last or first) + 1, int(stride or 1)))
     return found
 
 
@@ -159,8 +163,9 @@ def judge_traces(truth, report):
     if culprit.get("absent"):
         verdict = (cluster.get("verdict") or {}).get("kind")
         return Answer(verdict == "absent-rank" and not fixed, True, who, verdict)
-    if cause in NOBODY:
-        return Answer(not said, True, who, kind)
+    if cause in NOBODY:     # on the few busy cores of a recording somebody is late now and then
+        busy = MOVING if truth.get("recording") == "pytorch-cpu" else set()
+        return Answer(not said.keys() - busy, True, who, kind)
     if cause == "slow-link":
         return Answer(said.get("link") == set(culprit["link"]), kind == "link", who, kind)
     if cause == "slow-host":
@@ -168,6 +173,9 @@ def judge_traces(truth, report):
         return Answer(bool(fixed) and fixed <= host and len(fixed) >= min(len(host), 8), kind == "slow_host", who, kind)
     if cause in ("jitter", "length-imbalance"):
         return Answer(not fixed and bool(said.keys() & MOVING), kind in KINDS[cause], who, kind)
+    cost_us = truth.get("cost_us_per_step")
+    if cost_us is not None and cost_us < max(FLOOR_US, FLOOR_RATIO * truth["step_us"]) and not said:
+        return Answer(True, True, who, kind)    # what costs next to nothing need not be told
     return Answer(fixed == set(culprit["ranks"]), kind in KINDS[cause], who, kind)
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * main.c - the program: the only place that prints and exits. */
+ * main.c - the program: the only place that prints, and decides the exit code. */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 #include "output.h"
 #include "picture_files.h"
 #include "places.h"
+#include "program.h"
 #include "progress.h"
 #include "serve.h"
 #include "thread.h"
@@ -551,7 +552,7 @@ static enum exit_code run_with_stack(int argc, char **argv, struct ap_cli_option
     return call.code;
 }
 
-int main(int argc, char **argv)
+int ap_program(int argc, char **argv)
 {
     struct ap_cli_options options = { .file_count = 0 };
     ap_cli_cleanup_begin();

@@ -270,7 +270,38 @@ def check_small_things(tap, runs):
         tap.same(done.returncode, 0, f"a stack of {kib} KiB suffices")
 
 
-CHECKS = [check_tables, check_messages, check_odd, check_repairs, check_places, check_signals, check_small_things]
+# ---- the sandbox
+
+def check_sandbox(tap, runs):
+    said = runs.run("--version", "--verbose").stdout.decode()
+    planted = os.environ.get("AP_PLANTED_CALLS")
+    if "seccomp" not in said or not planted:
+        tap.skip("what is planted behind the parser is stopped", "no seccomp here, or a build with sanitizers")
+        return
+    trace = runs.write("t.json", {"traceEvents": OPS})
+    snapshot = runs.write("s.json", snapshot_of_names(BAD_NAMES))
+    (runs.folder / "folder").mkdir()
+    runs.write("folder/rank0.json", {"traceEvents": OPS})
+    ways = [["--cpu-trace", trace], [trace, snapshot], ["--cpu-trace", "-"],
+            ["--cpu-trace", trace, "--baseline", trace, "--json-out", "out.json"], ["folder"]]
+    for plant in ("open", "create", "socket", "execve", "code", "process"):
+        for way in ways:
+            environment = {**os.environ, "AP_PLANT": plant, "LD_PRELOAD": planted}
+            given = {"env": environment, "input": (runs.folder / trace).read_bytes()}
+            inside, outside = (runs.run(*way, *more, **given) for more in ([], ["--no-sandbox"]))
+            tap.ok(inside.returncode in (78, -signal.SIGSYS) and outside.returncode in (77, 0),
+                   f"{plant} behind the parser of {' '.join(way)} is stopped",
+                   f"{inside.returncode} in the sandbox, {outside.returncode} without")
+    for way in ways:
+        done = runs.run(*way, "--format", "json", "--html-out", "out.html", "--md-out", "out.md", "--pictures-out", "pictures",
+                        input=(runs.folder / trace).read_bytes())
+        tap.ok(done.returncode == 0 and "seccomp" in str(json.loads(done.stdout)["generator"]["sandbox"]),
+               f"{' '.join(way)} works within it, and the report says so", done)
+    done = runs.run("--cpu-trace", trace, "--no-sandbox", "--format", "json")
+    tap.same(json.loads(done.stdout)["generator"]["sandbox"], "none", "without it, too")
+
+
+CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_signals, check_small_things]
 
 
 def main():

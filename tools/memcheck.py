@@ -49,7 +49,7 @@ def run(valgrind, program, folder, arguments):
     arguments = [folder / argument if argument.startswith("CUT.") else argument for argument in arguments]
     with tempfile.TemporaryDirectory(dir=folder) as out:
         command = [valgrind, "--quiet", f"--error-exitcode={FOUND}", "--leak-check=full",
-                   "--errors-for-leak-kinds=definite,indirect", program, *arguments,
+                   "--errors-for-leak-kinds=definite,indirect", program, "--no-sandbox", *arguments,
                    "--md-out", f"{out}/report.md", "--json-out", f"{out}/report.json"]
         return subprocess.run(command, cwd=FIXTURES, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, timeout=LIMIT_S, check=False)

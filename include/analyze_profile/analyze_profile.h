@@ -75,10 +75,13 @@ struct ap_request {
     bool with_rows;            /* keep the rows of the inputs, for ap_report_write_table and ap_report_write_around */
     uint64_t top_n;            /* longest list in the report; 0 = no bound */
     uint64_t max_memory_bytes; /* 0 = no bound; else at least AP_MIN_MAX_MEMORY_BYTES */
-    uint32_t max_depth;        /* nesting allowed in parts of the input that are skipped; 0 = 10,000 */
-    bool salvage;              /* use what precedes a broken place or a wrong checksum */
-    bool strict;               /* anything that lost data is an error */
-    bool one_thread;           /* do everything on the calling thread alone */
+    const char
+        *max_memory_why; /* where nobody chose it: what it is, for the message; NULL = somebody did. Outlives the report */
+    uint32_t max_depth;  /* nesting allowed in parts of the input that are skipped; 0 = 10,000 */
+    bool salvage;        /* use what precedes a broken place or a wrong checksum */
+    bool strict;         /* anything that lost data is an error */
+    bool one_thread;     /* do everything on the calling thread alone */
+    const char *sandbox; /* what this process is confined by, for the report; NULL = not said */
     /** Called now and then on the calling thread while an input is read; total is 0 where unknown. May be NULL. */
     void (*progress)(void *progress_self, const char *path, uint64_t done_bytes, uint64_t total_bytes);
     void *progress_self;

@@ -387,6 +387,7 @@ static enum ap_status fill(struct ap_report *report, const struct ap_request *re
     struct ap_value *generator = ap_add_object(model, &model->root, "generator");
     ap_add_string(model, generator, "name", "analyze_profile");
     ap_add_string(model, generator, "version", ap_version());
+    ap_add_known_string(model, generator, "sandbox", request->sandbox, request->sandbox);
     add_topic(model, request);
     enum ap_status status = fill_run(&run, reterr);
     ap_memory_join_release(&run.join);
@@ -471,6 +472,7 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
         return ap_fail_memory(&gate, reterr);
     ap_gate_init(&report->gate, gate.limit_bytes);
     report->gate.reserve_bytes = RESERVE_BYTES;
+    report->gate.limit_why = request->max_memory_why;
     if (request->redact_key)
         ap_siphash_key((struct ap_text){ request->redact_key, request->redact_key_bytes }, report->gate.redact_key);
     if (request->fail_after > 0)

@@ -20,6 +20,7 @@ void ap_gate_init(struct ap_gate *gate, uint64_t limit_bytes)
 {
     gate->limit_bytes = limit_bytes;
     gate->reserve_bytes = 0;
+    gate->limit_why = NULL;
     ap_hash_key_draw(&gate->hash_key);
     draw_redact_key(gate);
     atomic_init(&gate->used_bytes, 0);
@@ -92,8 +93,9 @@ enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reter
 {
     if (atomic_load(&gate->limit_was_hit))
         return ap_advise(reterr, AP_ADVICE_MORE_MEMORY,
-                         ap_fail(reterr, AP_ERROR_LIMIT, "the memory limit of %llu bytes was reached",
-                                 (unsigned long long)(gate->limit_bytes + gate->reserve_bytes)));
+                         ap_fail(reterr, AP_ERROR_LIMIT, "the memory limit of %llu bytes%s%s was reached",
+                                 (unsigned long long)(gate->limit_bytes + gate->reserve_bytes), gate->limit_why ? ", " : "",
+                                 gate->limit_why ? gate->limit_why : ""));
     return ap_fail(reterr, AP_ERROR_MEMORY, "out of memory: run on a machine with more, or record a shorter trace");
 }
 

@@ -11,6 +11,7 @@
 
 struct ap_gate {
     uint64_t limit_bytes;        /* 0 = none */
+    const char *limit_why;       /* where nobody chose it; NULL = somebody did */
     uint64_t reserve_bytes;      /* of the limit that the user gave, kept for what does not pass the gate */
     struct ap_hash_key hash_key; /* of this run; no output depends on it */
     uint64_t redact_key[2];      /* drawn, too, unless somebody gives one: outputs under another key differ */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -12,15 +13,16 @@
 #include "answers.h"
 #include "cleanup.h"
 #include "code_point.h"
-#include "deflate.h"
+#include "memory_limit.h"
 #include "options.h"
-#include "output.h"
-#include "picture_files.h"
+#include "opened.h"
 #include "places.h"
 #include "program.h"
 #include "progress.h"
+#include "sandbox.h"
 #include "serve.h"
 #include "thread.h"
+#include "written.h"
 
 enum exit_code { EXIT_WRITTEN, EXIT_FOUND, EXIT_USAGE, EXIT_INPUT, EXIT_OUTPUT, EXIT_LIMIT };
 
@@ -89,7 +91,7 @@ static enum exit_code take_file(struct ap_cli_options *options, const char *path
     struct ap_error error = { .status = AP_OK };
     if (strcmp(path, "-") == 0)
         return usage("say what standard input is: --cpu-trace - or --memory-json -");
-    enum ap_status status = ap_recognize(path, &artifact, &error);
+    enum ap_status status = ap_recognize_opened(path, options->request.opener, &artifact, &error);
     if (status != AP_OK)
         return complain(status, path, &error);
     if (artifact == AP_ARTIFACT_UNKNOWN) {
@@ -212,126 +214,7 @@ static enum exit_code check_paths(const struct ap_cli_options *options)
         return usage("--junit-out writes what --fail-on names: give that as well");
     if (is_stdin_or_stdout(options->request.cpu_trace_path) && is_stdin_or_stdout(options->request.memory_json_path))
         return usage("standard input can be the trace or the snapshot, not both");
-    return check_outputs(options);
-}
-
-/* ------------------------------------------------------------------------------------------------------- outputs */
-
-struct run {
-    const struct ap_cli_options *options;
-    struct ap_report *report;
-};
-
-struct writing {
-    struct ap_output output;
-    const char *path; /* NULL = not wanted */
-    enum ap_status (*write)(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr);
-};
-
-static enum ap_status write_json(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
-{
-    return ap_report_write_json(run->report, write, write_self, reterr);
-}
-
-static enum ap_status write_markdown(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
-{
-    return ap_report_write_markdown(run->report, write, write_self, reterr);
-}
-
-static enum ap_status write_html(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
-{
-    return ap_report_write_html(run->report, write, write_self, reterr);
-}
-
-typedef enum ap_status trace_writer(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
-                                    void *write_self, struct ap_error *reterr);
-
-/* Compressed where the name says so. */
-static enum ap_status write_named(const struct run *run, const char *path, trace_writer *writer, ap_write_fn *write,
-                                  void *write_self, struct ap_error *reterr)
-{
-    size_t bytes = strlen(path);
-    if (bytes < 3 || strcmp(path + bytes - 3, ".gz") != 0)
-        return writer(run->report, &run->options->request, write, write_self, reterr);
-    struct ap_deflate deflate;
-    enum ap_status status = ap_deflate_init(&deflate, write, write_self, reterr);
-    if (status != AP_OK)
-        return status;
-    status = writer(run->report, &run->options->request, ap_deflate_write, &deflate, reterr);
-    if (status == AP_OK)
-        status = ap_deflate_finish(&deflate, reterr);
-    ap_deflate_release(&deflate);
-    return status;
-}
-
-static enum ap_status write_trace(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
-{
-    return write_named(run, run->options->trace_out, ap_report_write_trace, write, write_self, reterr);
-}
-
-static enum ap_status write_slice(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
-{
-    return write_named(run, run->options->slice_out, ap_report_write_slice, write, write_self, reterr);
-}
-
-static enum ap_status write_folded(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
-{
-    return ap_report_write_folded(run->report, write, write_self, reterr);
-}
-
-static enum ap_status write_junit(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
-{
-    return ap_report_write_junit(run->report, write, write_self, reterr);
-}
-
-static enum ap_status write_stdout(const struct run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
-{
-    return ap_cli_write_stdout(run->options, run->report, write, write_self, reterr);
-}
-
-static enum ap_status write_one(const struct run *run, struct writing *writing, struct ap_error *reterr)
-{
-    enum ap_status status = ap_output_open(&writing->output, writing->path, reterr);
-    if (status != AP_OK)
-        return status;
-    status = writing->write(run, ap_output_write, &writing->output, reterr);
-    return status == AP_OK ? ap_output_close(&writing->output, reterr) : status;
-}
-
-/* All are complete before the first is put in place. */
-static enum exit_code write_reports(const struct ap_cli_options *options, struct ap_report *report)
-{
-    enum { count = 8 };
-    struct ap_error error = { .status = AP_OK };
-    struct run run = { options, report };
-    struct ap_cli_pictures pictures = { .folder = options->pictures_out, .options = options };
-    struct writing writings[count] = { { .path = options->json_out, .write = write_json },
-                                       { .path = options->html_out, .write = write_html },
-                                       { .path = options->trace_out, .write = write_trace },
-                                       { .path = options->folded_out, .write = write_folded },
-                                       { .path = options->junit_out, .write = write_junit },
-                                       { .path = options->slice_out, .write = write_slice },
-                                       { .path = options->md_out, .write = write_markdown },
-                                       { .path = ap_cli_uses_stdout(options) ? "-" : NULL, .write = write_stdout } };
-    if (options->trace_out && is_stdin_or_stdout(options->request.cpu_trace_path))
-        (void)fputs("analyze_profile: standard input cannot be read again: --trace-out holds the tracks alone, without the "
-                    "events of the trace; give the trace as a file to have both\n",
-                    stderr);
-    enum ap_status status = ap_cli_pictures_write(&pictures, report, &error);
-    for (int i = 0; i < count; i++) {
-        writings[i].output.file = -1;
-        if (writings[i].path && status == AP_OK)
-            status = write_one(&run, &writings[i], &error);
-    }
-    if (status == AP_OK)
-        status = ap_cli_pictures_commit(&pictures, &error);
-    ap_cli_pictures_release(&pictures);
-    for (int i = 0; i < count; i++) {
-        if (writings[i].path && status == AP_OK)
-            status = ap_output_commit(&writings[i].output, &error);
-        ap_output_discard(&writings[i].output);
-    }
-    return status == AP_OK ? EXIT_WRITTEN : complain(status, NULL, &error);
+    return EXIT_WRITTEN;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- run */
@@ -365,7 +248,19 @@ static enum exit_code judge(const struct ap_cli_options *options, const struct a
     return ap_report_failed_conditions(report) ? EXIT_FOUND : EXIT_WRITTEN;
 }
 
-static enum exit_code analyze(struct ap_cli_options *options)
+static enum exit_code write_reports(struct ap_cli_written *written, const struct ap_cli_options *options,
+                                    struct ap_report *report)
+{
+    struct ap_error error = { .status = AP_OK };
+    if (options->trace_out && is_stdin_or_stdout(options->request.cpu_trace_path))
+        (void)fputs("analyze_profile: standard input cannot be read again: --trace-out holds the tracks alone, without the "
+                    "events of the trace; give the trace as a file to have both\n",
+                    stderr);
+    enum ap_status status = ap_cli_written_write(written, options, report, &error);
+    return status == AP_OK ? EXIT_WRITTEN : complain(status, NULL, &error);
+}
+
+static enum exit_code analyze(struct ap_cli_options *options, struct ap_cli_written *written)
 {
     struct ap_progress progress;
     struct ap_report *report = NULL;
@@ -378,7 +273,7 @@ static enum exit_code analyze(struct ap_cli_options *options)
     ap_progress_end(&progress);
     if (status != AP_OK)
         return complain(status, path, &error);
-    enum exit_code code = write_reports(options, report);
+    enum exit_code code = write_reports(written, options, report);
     ap_progress_end(&progress); /* --trace-out reads again */
     if (code == EXIT_WRITTEN)
         code = judge(options, report);
@@ -404,9 +299,14 @@ static enum exit_code finish_stdout(void)
     return complain(AP_ERROR_OUTPUT, NULL, &error);
 }
 
-static enum exit_code print_version(void)
+static enum exit_code print_version(const struct ap_cli_options *options)
 {
+    const struct ap_cli_sandbox sandbox = { .may_read = false };
     (void)printf("analyze_profile %s\ngzip: %s\n", ap_version(), ap_inflater_name());
+    if (options->verbose && !options->no_sandbox)
+        (void)ap_cli_sandbox_enter(&sandbox);
+    if (options->verbose)
+        (void)printf("sandbox: %s%s\n", ap_cli_sandbox_state(), options->no_sandbox ? " (--no-sandbox)" : "");
     return finish_stdout();
 }
 
@@ -468,6 +368,113 @@ static enum exit_code take_redact_key(struct ap_cli_options *options)
     return EXIT_WRITTEN;
 }
 
+static void set_memory_limit(struct ap_cli_options *options)
+{
+    struct ap_memory_limit limit = ap_cli_memory_limit();
+    if (options->request.max_memory_bytes || limit.bytes < AP_MIN_MAX_MEMORY_BYTES)
+        return;
+    options->request.max_memory_bytes = limit.bytes;
+    options->request.max_memory_why = limit.why;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Does the library open files by itself? Runs of many ranks are found in folders and read on several threads. */
+static bool opens_by_itself(const struct ap_cli_options *options)
+{
+    bool many = options->is_series || options->file_count > FEW_FILES || options->trace_count > 1 ||
+                options->snapshot_count > 1 || options->request.rubric_path || options->request.more_baseline_count ||
+                options->request.more_run_count;
+    for (int i = 0; i < options->file_count; i++)
+        many = many || is_folder(options->files[i]);
+    for (int i = 0; i < options->trace_count; i++)
+        many = many || is_folder(options->traces[i]) || is_stdin_or_stdout(options->traces[i]);
+    for (int i = 0; i < options->snapshot_count; i++)
+        many = many || is_folder(options->snapshots[i]) || is_stdin_or_stdout(options->snapshots[i]);
+    return many || (options->request.baseline_path && is_folder(options->request.baseline_path));
+}
+
+/* Every path that may be read. */
+static size_t list_inputs(const struct ap_cli_options *options, const char **to, size_t room)
+{
+    const struct ap_request *request = &options->request;
+    size_t count = 0;
+    const char *one[] = { request->rubric_path, request->baseline_path };
+    for (int i = 0; i < options->file_count && count < room; i++) {
+        const char *equals = options->is_series ? strchr(options->files[i], '=') : NULL;
+        to[count++] = equals ? equals + 1 : options->files[i];
+    }
+    for (int i = 0; i < options->trace_count && count < room; i++)
+        to[count++] = options->traces[i];
+    for (int i = 0; i < options->snapshot_count && count < room; i++)
+        to[count++] = options->snapshots[i];
+    for (size_t i = 0; i < sizeof(one) / sizeof(one[0]) && count < room; i++)
+        if (one[i])
+            to[count++] = one[i];
+    for (size_t i = 0; i < request->more_baseline_count && count < room; i++)
+        to[count++] = options->baselines[i];
+    for (size_t i = 0; i < request->more_run_count && count < room; i++)
+        to[count++] = options->runs[i];
+    return count;
+}
+
+#define MOST_INPUTS 4096
+
+/* All is open: from here on nothing else can be. */
+static void enter_sandbox(struct ap_cli_options *options, struct ap_cli_opened *opened, const struct ap_cli_written *written)
+{
+    static const char *inputs[MOST_INPUTS];
+    const char *outputs[AP_CLI_WRITINGS + 1];
+    struct ap_cli_sandbox sandbox = {
+        .may_read = opens_by_itself(options), .may_make_files = options->pictures_out, .readable = inputs, .written = outputs
+    };
+    size_t count = list_inputs(options, inputs, MOST_INPUTS);
+    sandbox.readable_count = sandbox.may_read ? count : 0;
+    if (!sandbox.may_read) {
+        for (size_t i = 0; i < count; i++)
+            (void)ap_cli_opened_add(opened, inputs[i]);
+        options->request.opener = &opened->opener;
+    }
+    for (size_t i = 0; i < AP_CLI_WRITINGS; i++)
+        if (written->writings[i].output.temporary[0])
+            outputs[sandbox.written_count++] = written->writings[i].output.target;
+    if (options->pictures_out)
+        outputs[sandbox.written_count++] = options->pictures_out;
+    if (!options->no_sandbox && count < MOST_INPUTS)
+        (void)ap_cli_sandbox_enter(&sandbox);
+}
+
+/* Nothing is parsed, not even to tell what a file is, before the outputs are open. */
+static enum exit_code read_and_write(struct ap_cli_options *options)
+{
+    static struct ap_cli_written written;
+    struct ap_cli_opened opened;
+    struct ap_error error = { .status = AP_OK };
+    ap_cli_opened_begin(&opened);
+    ap_cli_written_begin(&written, options);
+    enum exit_code code = check_outputs(options);
+    if (code == EXIT_WRITTEN && ap_cli_written_open(&written, &error) != AP_OK)
+        code = complain(AP_ERROR_OUTPUT, NULL, &error);
+    set_memory_limit(options);
+    if (code == EXIT_WRITTEN) {
+        enter_sandbox(options, &opened, &written);
+        options->request.sandbox = ap_cli_sandbox_state();
+        code = take_files(options);
+    }
+    if (code == EXIT_WRITTEN)
+        code = check_paths(options);
+    ap_cli_prepare_questions(options);
+    if (code == EXIT_WRITTEN)
+        code = analyze(options, &written);
+    ap_cli_written_release(&written);
+    ap_cli_opened_release(&opened);
+    return code;
+}
+
 static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
 {
     enum exit_code code;
@@ -484,7 +491,7 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
         return finish_stdout();
     }
     if (options->version)
-        return print_version();
+        return print_version(options);
     if (options->completion)
         return print_completion(options->completion);
     if (options->capture_snippet)
@@ -505,22 +512,20 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
     if (answered)
         return code;
     code = check_table(options);
-    if (code == EXIT_WRITTEN)
-        code = take_files(options);
-    if (code == EXIT_WRITTEN)
-        code = check_paths(options);
-    ap_cli_prepare_questions(options);
-    return code == EXIT_WRITTEN ? analyze(options) : code;
+    return code == EXIT_WRITTEN ? read_and_write(options) : code;
 }
 
 /* Blocks of this size go back to the system when they are freed. By itself glibc raises the size with each such block, up
  * to 32 MB, and then the columns that passes are done with stay. */
 #define LARGE_BLOCK_BYTES (512 * 1024)
+/* Or glibc asks the system for the number of processors, when threads meet, by opening a file. */
+#define MOST_ARENAS 16
 
 static void return_large_blocks(void)
 {
 #ifdef __GLIBC__
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
+    (void)mallopt(M_ARENA_MAX, MOST_ARENAS);
 #endif
 }
 

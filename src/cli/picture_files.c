@@ -69,14 +69,18 @@ static bool make_folder(struct ap_cli_pictures *pictures)
     return pictures->made_folder || why == EEXIST;
 }
 
+enum ap_status ap_cli_pictures_open(struct ap_cli_pictures *pictures, struct ap_error *reterr)
+{
+    return !pictures->folder || make_folder(pictures) ? AP_OK
+                                                      : fail(AP_ERROR_OUTPUT, pictures->folder, strerror(errno), reterr);
+}
+
 enum ap_status ap_cli_pictures_write(struct ap_cli_pictures *pictures, const struct ap_report *report,
                                      struct ap_error *reterr)
 {
     const struct ap_picture_taker taker = { begin, write_bytes, end, pictures };
     if (!pictures->folder)
         return AP_OK;
-    if (!make_folder(pictures))
-        return fail(AP_ERROR_OUTPUT, pictures->folder, strerror(errno), reterr);
     return ap_report_write_pictures(report, &taker, reterr);
 }
 

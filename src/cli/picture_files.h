@@ -13,7 +13,9 @@ struct ap_cli_pictures {
     bool made_folder;
 };
 
-/** Write all under temporary names; the folder is made where it is missing. */
+/** Make the folder where it is missing. */
+enum ap_status ap_cli_pictures_open(struct ap_cli_pictures *pictures, struct ap_error *reterr);
+/** Write all under temporary names. */
 enum ap_status ap_cli_pictures_write(struct ap_cli_pictures *pictures, const struct ap_report *report,
                                      struct ap_error *reterr);
 /** Put them in place. */

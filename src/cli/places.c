@@ -46,6 +46,13 @@ static bool is_file_at(const char *input, const char *path)
     return input && strcmp(input, "-") != 0 && ap_cli_same_place(input, path);
 }
 
+/* 8=FILE of a series. */
+static const char *named_file(const struct ap_cli_options *options, const char *argument)
+{
+    size_t digits = strspn(argument, "0123456789");
+    return options->is_series && digits && argument[digits] == '=' ? argument + digits + 1 : argument;
+}
+
 bool ap_cli_is_input(const struct ap_cli_options *options, const char *path)
 {
     const struct ap_request *request = &options->request;
@@ -60,11 +67,14 @@ bool ap_cli_is_input(const struct ap_cli_options *options, const char *path)
     for (size_t i = 0; i < request->more_run_count; i++)
         if (is_file_at(options->runs[i], path))
             return true;
-    for (size_t i = 0; i < request->series_count; i++)
-        if (is_file_at(options->series[i].path, path))
+    for (int i = 0; i < options->file_count; i++)
+        if (is_file_at(named_file(options, options->files[i]), path))
             return true;
-    for (size_t i = 0; i < request->run_path_count; i++)
-        if (is_file_at(request->run_paths[i], path))
+    for (int i = 0; i < options->trace_count; i++)
+        if (is_file_at(options->traces[i], path))
+            return true;
+    for (int i = 0; i < options->snapshot_count; i++)
+        if (is_file_at(options->snapshots[i], path))
             return true;
     return false;
 }

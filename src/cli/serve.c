@@ -5,8 +5,16 @@
 #include <unistd.h>
 
 #include "mcp.h"
+#include "memory_limit.h"
 
-#define DEFAULT_MEMORY_BYTES (UINT64_C(4) << 30)
+#define MOST_MEMORY_BYTES (UINT64_C(4) << 30)
+
+/* A server stays: it takes no more than this, however much there is. */
+static uint64_t default_memory_bytes(void)
+{
+    struct ap_memory_limit limit = ap_cli_memory_limit();
+    return limit.bytes >= AP_MIN_MAX_MEMORY_BYTES && limit.bytes < MOST_MEMORY_BYTES ? limit.bytes : MOST_MEMORY_BYTES;
+}
 
 bool ap_serve_is_asked(int argc, char *const *argv)
 {
@@ -48,7 +56,7 @@ enum ap_status ap_serve(int argc, char *const *argv, const struct ap_cli_options
     if (!options->root_count)
         return ap_refuse(reterr, AP_SETTING_NONE, "mcp needs a directory that it may read: --root DIR");
     if (!mcp.max_memory_bytes)
-        mcp.max_memory_bytes = DEFAULT_MEMORY_BYTES;
+        mcp.max_memory_bytes = default_memory_bytes();
     enum ap_status status = ap_mcp_server_new(&mcp, &server, ret_path, reterr);
     if (status != AP_OK)
         return status;

@@ -85,7 +85,7 @@ REPORTS = "--top-n 0 --md-out out.md --json-out out.json --html-out out.html"
 def analyze(program, functions, documents, question=""):
     """The answer to a question; without one, every report."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [program, "--quiet", "--threads", "1"]
+        command = [program, "--quiet", "--threads", "1", "--no-sandbox"]
         for name, option, more, document in zip(("trace", "snapshot"), ("--cpu-trace", "--memory-json"),
                                                 ("--trace-out out.trace", "--folded-out out.folded"), documents):
             if document is not None:

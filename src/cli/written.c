@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "written.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "answers.h"
+#include "deflate.h"
+
+struct ap_cli_run {
+    const struct ap_cli_options *options;
+    struct ap_report *report;
+};
+
+static enum ap_status write_json(const struct ap_cli_run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    return ap_report_write_json(run->report, write, write_self, reterr);
+}
+
+static enum ap_status write_markdown(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
+                                     struct ap_error *reterr)
+{
+    return ap_report_write_markdown(run->report, write, write_self, reterr);
+}
+
+static enum ap_status write_html(const struct ap_cli_run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    return ap_report_write_html(run->report, write, write_self, reterr);
+}
+
+typedef enum ap_status trace_writer(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
+                                    void *write_self, struct ap_error *reterr);
+
+/* Compressed where the name says so. */
+static enum ap_status write_named(const struct ap_cli_run *run, const char *path, trace_writer *writer, ap_write_fn *write,
+                                  void *write_self, struct ap_error *reterr)
+{
+    size_t bytes = strlen(path);
+    if (bytes < 3 || strcmp(path + bytes - 3, ".gz") != 0)
+        return writer(run->report, &run->options->request, write, write_self, reterr);
+    struct ap_deflate deflate;
+    enum ap_status status = ap_deflate_init(&deflate, write, write_self, reterr);
+    if (status != AP_OK)
+        return status;
+    status = writer(run->report, &run->options->request, ap_deflate_write, &deflate, reterr);
+    if (status == AP_OK)
+        status = ap_deflate_finish(&deflate, reterr);
+    ap_deflate_release(&deflate);
+    return status;
+}
+
+static enum ap_status write_trace(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
+                                  struct ap_error *reterr)
+{
+    return write_named(run, run->options->trace_out, ap_report_write_trace, write, write_self, reterr);
+}
+
+static enum ap_status write_slice(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
+                                  struct ap_error *reterr)
+{
+    return write_named(run, run->options->slice_out, ap_report_write_slice, write, write_self, reterr);
+}
+
+static enum ap_status write_folded(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
+                                   struct ap_error *reterr)
+{
+    return ap_report_write_folded(run->report, write, write_self, reterr);
+}
+
+static enum ap_status write_junit(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
+                                  struct ap_error *reterr)
+{
+    return ap_report_write_junit(run->report, write, write_self, reterr);
+}
+
+static enum ap_status write_stdout(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
+                                   struct ap_error *reterr)
+{
+    return ap_cli_write_stdout(run->options, run->report, write, write_self, reterr);
+}
+
+void ap_cli_written_begin(struct ap_cli_written *written, const struct ap_cli_options *options)
+{
+    const struct ap_cli_writing writings[AP_CLI_WRITINGS] = {
+        { .path = options->json_out, .write = write_json },
+        { .path = options->html_out, .write = write_html },
+        { .path = options->trace_out, .write = write_trace },
+        { .path = options->folded_out, .write = write_folded },
+        { .path = options->junit_out, .write = write_junit },
+        { .path = options->slice_out, .write = write_slice },
+        { .path = options->md_out, .write = write_markdown },
+        { .path = ap_cli_uses_stdout(options) ? "-" : NULL, .write = write_stdout },
+    };
+    memcpy(written->writings, writings, sizeof(writings));
+    for (size_t i = 0; i < AP_CLI_WRITINGS; i++)
+        written->writings[i].output.file = -1;
+    written->pictures = (struct ap_cli_pictures){ .folder = options->pictures_out, .options = options };
+}
+
+enum ap_status ap_cli_written_open(struct ap_cli_written *written, struct ap_error *reterr)
+{
+    enum ap_status status = ap_cli_pictures_open(&written->pictures, reterr);
+    for (size_t i = 0; i < AP_CLI_WRITINGS && status == AP_OK; i++)
+        if (written->writings[i].path)
+            status = ap_output_open(&written->writings[i].output, written->writings[i].path, reterr);
+    return status;
+}
+
+static enum ap_status write_one(const struct ap_cli_run *run, struct ap_cli_writing *writing, struct ap_error *reterr)
+{
+    enum ap_status status = writing->write(run, ap_output_write, &writing->output, reterr);
+    return status == AP_OK ? ap_output_close(&writing->output, reterr) : status;
+}
+
+enum ap_status ap_cli_written_write(struct ap_cli_written *written, const struct ap_cli_options *options,
+                                    struct ap_report *report, struct ap_error *reterr)
+{
+    const struct ap_cli_run run = { options, report };
+    enum ap_status status = ap_cli_pictures_write(&written->pictures, report, reterr);
+    for (size_t i = 0; i < AP_CLI_WRITINGS && status == AP_OK; i++)
+        if (written->writings[i].path)
+            status = write_one(&run, &written->writings[i], reterr);
+    if (status == AP_OK)
+        status = ap_cli_pictures_commit(&written->pictures, reterr);
+    for (size_t i = 0; i < AP_CLI_WRITINGS && status == AP_OK; i++)
+        if (written->writings[i].path)
+            status = ap_output_commit(&written->writings[i].output, reterr);
+    return status;
+}
+
+void ap_cli_written_release(struct ap_cli_written *written)
+{
+    ap_cli_pictures_release(&written->pictures);
+    for (size_t i = 0; i < AP_CLI_WRITINGS; i++)
+        ap_output_discard(&written->writings[i].output);
+}

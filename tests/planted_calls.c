@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ * planted_calls.c - what a mistake in a parser could be used for: preloaded, it asks the kernel for what AP_PLANT names as
+ * soon as the program has read the first bytes of an input. Where the kernel does it, the program ends with exit code 77, where
+ * it says no, with 78. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { WORKED = 77, REFUSED = 78 };
+
+static long ask(const char *plant)
+{
+    char *const none[] = { NULL };
+    if (strcmp(plant, "open") == 0)
+        return syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY);
+    if (strcmp(plant, "create") == 0)
+        return syscall(SYS_openat, AT_FDCWD, "planted", O_WRONLY | O_CREAT, 0600);
+    if (strcmp(plant, "socket") == 0)
+        return syscall(SYS_socket, AF_INET, SOCK_STREAM, 0);
+    if (strcmp(plant, "execve") == 0)
+        return syscall(SYS_execve, "/bin/true", none, none);
+    if (strcmp(plant, "code") == 0)
+        return syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) < 0 ? -1
+                                                                                                                         : 0;
+    if (strcmp(plant, "process") == 0)
+        return syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+    return -1;
+}
+
+static void use(ssize_t got)
+{
+    const char *plant = getenv("AP_PLANT");
+    if (plant && got > 0)
+        _exit(ask(plant) >= 0 ? WORKED : REFUSED);
+}
+
+__attribute__((visibility("default"))) ssize_t read(int file, void *to, size_t bytes)
+{
+    static ssize_t (*real)(int, void *, size_t);
+    if (!real)
+        real = (ssize_t(*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
+    ssize_t got = real(file, to, bytes);
+    use(got);
+    return got;
+}

@@ -504,7 +504,7 @@ static enum ap_status skip_byte_order_mark(struct ap_json_reader *reader, struct
     return AP_OK;
 }
 
-/* The document's only value was read. */
+/* The document's only value was read, or the last of several. */
 static enum ap_status end_of_document(struct ap_json_reader *reader, struct ap_error *reterr)
 {
     if (reader->at < reader->scan.end)
@@ -529,6 +529,10 @@ enum ap_status ap_json_next(struct ap_json_reader *reader, struct ap_json_token 
         uint8_t c = *reader->at;
         switch (reader->state) {
         case AP_STATE_AFTER:
+            if (reader->depth == 0 && reader->limits.several && reader->at < reader->scan.end) {
+                reader->state = AP_STATE_VALUE;
+                continue;
+            }
             if (reader->depth == 0)
                 return end_of_document(reader, reterr);
             if (c == ',') {

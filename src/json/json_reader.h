@@ -37,6 +37,7 @@ struct ap_json_limits {
     uint32_t skipped_depth; /* nesting of values that are skipped (ap_request.max_depth); 0 = 10,000 */
     size_t window_bytes;    /* size of one read; 0 = 1 MiB; tests use tiny ones */
     size_t token_bytes;     /* largest kept string, number or element; 0 = 16 MiB */
+    bool several;           /* one value may follow another, as in JSON lines; else the document is one value */
 };
 
 struct ap_json_reader;
@@ -47,7 +48,7 @@ AP_MUST_CHECK enum ap_status ap_json_reader_new(struct ap_gate *gate, struct ap_
                                                 struct ap_error *reterr);
 void ap_json_reader_free(struct ap_json_reader *reader); /* NULL is fine */
 
-/** Step to the next token. AP_END after the document's only value and white space up to the end of the input.
+/** Step to the next token. AP_END after the document's last value and white space up to the end of the input.
  *  AP_ERROR_CUT where the input ends too early; AP_ERROR_INPUT with the offset where it is not JSON.
  *  After a failure the reader stays failed and repeats the same error. */
 AP_MUST_CHECK enum ap_status ap_json_next(struct ap_json_reader *reader, struct ap_json_token *ret_token,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * json_cursor.h - inside the memory stage: a walk over a short JSON text that was found valid already. It never leaves
+ * json_cursor.h - a walk over a short JSON text that was found valid already. It never leaves
  * the text, whatever that holds. */
 #ifndef AP_JSON_CURSOR_H
 #define AP_JSON_CURSOR_H

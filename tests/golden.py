@@ -441,7 +441,8 @@ def main():
         tap.skip("reports keep to the schema", "NO SCHEMA CHECK: install python3-jsonschema")
     references = schema_path.parent
     check_counters(tap, ROOT / "src" / "base" / "counters.def",
-                   [references / "trace-format.md", references / "memory-format.md"])
+                   [references / "trace-format.md", references / "memory-format.md",
+                    references / "flight-format.md"])
     fixtures = arguments.fixtures.resolve()
     folders = sorted(path.parent for path in fixtures.glob("golden/*/args"))
     unknown = set(arguments.cases) - {folder.name for folder in folders}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+#include "hang_causes.h"
+
+#include "sort.h"
+
+#include "poison.h"
+
+const struct ap_hang_info ap_hang_infos[AP_HANG_COUNT_] = {
+#define AP_HANG(id, key, counted, what, action) [AP_HANG_##id] = { #id, what, action },
+#include "hang_verdict.def"
+#undef AP_HANG
+};
+
+struct search {
+    const struct ap_flight_findings *findings;
+    struct ap_hang_causes *to;
+    uint32_t *first_sends; /* by dump: its first send or receive that is pending */
+    uint8_t *taken;        /* by dump: told already as the one that others wait for */
+    uint32_t *groups;      /* those that wait: what others follow from first */
+    uint32_t group_count;
+};
+
+static const struct ap_flight_wait *wait_of(const struct search *search, uint32_t group)
+{
+    return &search->findings->waits->list[group];
+}
+
+static bool is_gloo(const struct search *search, uint32_t entry)
+{
+    const struct ap_flight *flight = search->findings->flight;
+    return entry != AP_FLIGHT_NONE && ap_text_is(ap_flight_text(flight, flight->entries.library[entry]), "gloo");
+}
+
+/* --------------------------------------------------------------------------------------------------------- building */
+
+static struct ap_hang_cause cause_of(const struct search *search, enum ap_hang verdict, enum ap_hang_confidence confidence)
+{
+    return (struct ap_hang_cause){ .verdict = verdict,
+                                   .confidence = confidence,
+                                   .group = AP_FLIGHT_NONE,
+                                   .sequence = -1,
+                                   .entry = AP_FLIGHT_NONE,
+                                   .other_entry = AP_FLIGHT_NONE,
+                                   .first_rank = search->to->rank_count };
+}
+
+/* About the collective that a group waits in. */
+static struct ap_hang_cause cause_in_group(const struct search *search, enum ap_hang verdict,
+                                           enum ap_hang_confidence confidence, uint32_t group)
+{
+    const struct ap_flight_wait *wait = wait_of(search, group);
+    struct ap_hang_cause cause = cause_of(search, verdict, wait->is_assumed ? AP_HANG_LOW : confidence);
+    cause.group = group;
+    cause.sequence = wait->sequence;
+    cause.entry = wait->entry;
+    cause.waiting_count = wait->counts[AP_PLACE_PENDING];
+    return cause;
+}
+
+static enum ap_status add_rank(struct search *search, uint32_t rank, struct ap_error *reterr)
+{
+    struct ap_hang_causes *to = search->to;
+    AP_TRY_ADD(to->gate, to->ranks, to->rank_count, to->rank_capacity, reterr, rank);
+    return AP_OK;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const uint32_t *a = left, *b = right;
+    AP_BY_SMALLER(*a, *b);
+    return 0;
+}
+
+/* With the ranks that were added since. */
+static enum ap_status add_cause(struct search *search, struct ap_hang_cause cause, struct ap_error *reterr)
+{
+    struct ap_hang_causes *to = search->to;
+    uint32_t kept = cause.first_rank;
+    ap_sort(to->ranks + cause.first_rank, to->rank_count - cause.first_rank, sizeof(to->ranks[0]), by_number);
+    for (uint32_t i = cause.first_rank; i < to->rank_count; i++)
+        if (kept == cause.first_rank || to->ranks[kept - 1] != to->ranks[i])
+            to->ranks[kept++] = to->ranks[i];
+    to->rank_count = kept;
+    cause.rank_count = kept - cause.first_rank;
+    bool of_ranks = cause.verdict == AP_HANG_stuck_outside || cause.verdict == AP_HANG_dump_missing;
+    to->counts[cause.verdict] += of_ranks ? cause.rank_count : 1;
+    AP_TRY_ADD(to->gate, to->list, to->count, to->capacity, reterr, cause);
+    return AP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------- mismatches */
+
+static enum ap_hang verdict_of(enum ap_mismatch_kind kind)
+{
+    switch (kind) {
+    case AP_MISMATCH_SKIPPED: return AP_HANG_call_skipped;
+    case AP_MISMATCH_ADDED: return AP_HANG_call_added;
+    case AP_MISMATCH_SWAPPED: return AP_HANG_order_swapped;
+    case AP_MISMATCH_SIZE: return AP_HANG_size_mismatch;
+    case AP_MISMATCH_TYPE: return AP_HANG_type_mismatch;
+    case AP_MISMATCH_OPERATION: break;
+    }
+    return AP_HANG_desync;
+}
+
+static enum ap_status add_mismatches(struct search *search, struct ap_error *reterr)
+{
+    const struct ap_flight_mismatches *mismatches = search->findings->mismatches;
+    const struct ap_flight *flight = search->findings->flight;
+    for (uint32_t i = 0; i < mismatches->count; i++) {
+        const struct ap_flight_mismatch *mismatch = &mismatches->list[i];
+        struct ap_hang_cause cause =
+            cause_of(search, verdict_of(mismatch->kind), mismatch->is_decided ? AP_HANG_HIGH : AP_HANG_MEDIUM);
+        cause.group = mismatch->group;
+        cause.sequence = mismatch->sequence;
+        cause.entry = mismatch->usual_entry;
+        cause.other_entry = mismatch->odd_entry;
+        cause.names_all = !mismatch->is_decided;
+        cause.waiting_count = mismatch->slot_count;
+        for (uint32_t k = 0; k < mismatch->odd_count; k++)
+            AP_TRY(add_rank(search, flight->dumps[mismatches->odd[mismatch->first_odd + k]].rank, reterr));
+        AP_TRY(add_cause(search, cause, reterr));
+    }
+    return AP_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- circles */
+
+struct in_circle {
+    uint32_t circle, group, rank; /* one of the two is AP_FLIGHT_NONE */
+};
+
+static int by_circle(const void *left, const void *right)
+{
+    const struct in_circle *a = left, *b = right;
+    AP_BY_SMALLER(a->circle, b->circle);
+    AP_BY_SMALLER(a->group, b->group);
+    AP_BY_SMALLER(a->rank, b->rank);
+    return 0;
+}
+
+static uint32_t list_circles(const struct search *search, struct in_circle *list)
+{
+    const struct ap_flight_waits *waits = search->findings->waits;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < search->findings->groups->group_count; i++)
+        if (waits->list[i].circle != AP_FLIGHT_NONE)
+            list[count++] = (struct in_circle){ waits->list[i].circle, i, AP_FLIGHT_NONE };
+    for (uint32_t i = 0; i < search->findings->flight->dump_count; i++)
+        if (waits->ranks[i].circle != AP_FLIGHT_NONE)
+            list[count++] =
+                (struct in_circle){ waits->ranks[i].circle, AP_FLIGHT_NONE, search->findings->flight->dumps[i].rank };
+    ap_sort(list, count, sizeof(list[0]), by_circle);
+    return count;
+}
+
+static enum ap_status add_circle(struct search *search, const struct in_circle *list, uint32_t count,
+                                 struct ap_error *reterr)
+{
+    struct ap_hang_cause cause = list[0].group == AP_FLIGHT_NONE
+                                     ? cause_of(search, AP_HANG_group_order, AP_HANG_HIGH)
+                                     : cause_in_group(search, AP_HANG_group_order, AP_HANG_HIGH, list[0].group);
+    bool told = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i].rank != AP_FLIGHT_NONE) {
+            AP_TRY(add_rank(search, list[i].rank, reterr));
+            told = told || search->taken[ap_flight_dump_of_rank(search->findings->flight, list[i].rank)];
+        } else
+            told = told || ap_flight_mismatch_of(search->findings->mismatches, list[i].group);
+    }
+    if (!told)
+        return add_cause(search, cause, reterr);
+    search->to->rank_count = cause.first_rank; /* what is told already is the reason for it */
+    return AP_OK;
+}
+
+static enum ap_status add_circles(struct search *search, struct ap_error *reterr)
+{
+    size_t room = (size_t)search->findings->groups->group_count + search->findings->flight->dump_count + 1;
+    struct in_circle *list;
+    enum ap_status status = AP_OK;
+    if (!search->findings->waits->circle_count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(search->to->gate, list, room, reterr));
+    uint32_t count = list_circles(search, list);
+    for (uint32_t start = 0, end; start < count && status == AP_OK; start = end) {
+        for (end = start; end < count && list[end].circle == list[start].circle;)
+            end++;
+        status = add_circle(search, list + start, end - start, reterr);
+    }
+    AP_FREE(search->to->gate, list, room);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ roots */
+
+/* A rank that one peer alone waits for did not call what that one waits with; it may wait in something else, for which the
+ * peer is missing. One that more wait for is stuck somewhere. */
+static bool lacks_a_call(const struct search *search, const struct ap_flight_pair *pair, const uint8_t *peers)
+{
+    const struct ap_flight_rank_wait *awaited = &search->findings->waits->ranks[ap_flight_pair_awaited(pair)];
+    const struct ap_flight_rank_wait *waiter = &search->findings->waits->ranks[ap_flight_pair_waiter(pair)];
+    if (awaited->is_root)
+        return peers[ap_flight_pair_awaited(pair)] == 1;
+    return awaited->circle != AP_FLIGHT_NONE && awaited->circle == waiter->circle;
+}
+
+static enum ap_status add_pair(struct search *search, const struct ap_flight_pair *pair, struct ap_error *reterr)
+{
+    uint32_t awaited = ap_flight_pair_awaited(pair);
+    struct ap_hang_cause cause = cause_of(search, AP_HANG_p2p_partner_missing, AP_HANG_MEDIUM);
+    cause.group = pair->group;
+    cause.entry = ap_flight_pair_entry(pair);
+    cause.sequence = search->findings->flight->entries.sequence[cause.entry];
+    cause.waiting_count = 1;
+    search->taken[awaited] = 1;
+    AP_TRY(add_rank(search, search->findings->flight->dumps[awaited].rank, reterr));
+    return add_cause(search, cause, reterr);
+}
+
+/* How many wait for each rank, by a send or receive or in a group: none, one, more. */
+static void count_waiters(const struct search *search, uint8_t *peers)
+{
+    const struct ap_flight_findings *findings = search->findings;
+    for (uint32_t i = 0; i < findings->pairs->count; i++) {
+        uint32_t awaited = ap_flight_pair_awaited(&findings->pairs->list[i]);
+        if (findings->pairs->list[i].is_unmatched && peers[awaited] < 2)
+            peers[awaited]++;
+    }
+    for (uint32_t k = 0; k < search->group_count; k++) {
+        const struct ap_flight_group *it = &findings->groups->groups[search->groups[k]];
+        for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
+            if (findings->waits->places[i] == AP_PLACE_MISSING && !wait_of(search, search->groups[k])->has_through)
+                peers[findings->groups->members[i].dump] = 2;
+    }
+}
+
+static enum ap_status add_pairs(struct search *search, struct ap_error *reterr)
+{
+    const struct ap_flight_pairs *pairs = search->findings->pairs;
+    uint8_t *peers;
+    size_t room = (size_t)search->findings->flight->dump_count + 1;
+    if (!pairs->unmatched_count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(search->to->gate, peers, room, reterr));
+    count_waiters(search, peers);
+    enum ap_status status = AP_OK;
+    for (uint32_t i = 0; i < pairs->count && status == AP_OK; i++)
+        if (pairs->list[i].is_unmatched && lacks_a_call(search, &pairs->list[i], peers))
+            status = add_pair(search, &pairs->list[i], reterr);
+    AP_FREE(search->to->gate, peers, room);
+    return status;
+}
+
+/* Roots that are waited for by peers alone. */
+static enum ap_status add_stuck_peers(struct search *search, struct ap_error *reterr)
+{
+    const struct ap_flight_pairs *pairs = search->findings->pairs;
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        uint32_t awaited = ap_flight_pair_awaited(&pairs->list[i]);
+        if (!pairs->list[i].is_unmatched || !search->findings->waits->ranks[awaited].is_root || search->taken[awaited])
+            continue;
+        AP_TRY(add_pair(search, &pairs->list[i], reterr));
+        struct ap_hang_cause *cause = &search->to->list[search->to->count - 1];
+        search->to->counts[cause->verdict]--;
+        cause->verdict = AP_HANG_stuck_outside;
+        search->to->counts[cause->verdict]++;
+    }
+    return AP_OK;
+}
+
+static enum ap_status add_stuck(struct search *search, uint32_t group, struct ap_error *reterr)
+{
+    const struct ap_flight_groups *groups = search->findings->groups;
+    const struct ap_flight_waits *waits = search->findings->waits;
+    const struct ap_flight_wait *wait = wait_of(search, group);
+    const struct ap_flight_group *it = &groups->groups[group];
+    bool unsure = is_gloo(search, wait->entry) || wait->counts[AP_PLACE_ABSENT] || wait->counts[AP_PLACE_UNKNOWN];
+    struct ap_hang_cause cause =
+        cause_in_group(search, AP_HANG_stuck_outside, unsure ? AP_HANG_MEDIUM : AP_HANG_HIGH, group);
+    for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++) {
+        uint32_t dump = groups->members[i].dump;
+        if (waits->places[i] != AP_PLACE_MISSING || !waits->ranks[dump].is_root || search->taken[dump])
+            continue;
+        search->taken[dump] = 1;
+        AP_TRY(add_rank(search, groups->members[i].rank, reterr));
+    }
+    return search->to->rank_count > cause.first_rank ? add_cause(search, cause, reterr) : AP_OK;
+}
+
+/* Each absent rank once, wherever it is waited for. */
+static enum ap_status add_absent(struct search *search, struct ap_error *reterr)
+{
+    const struct ap_flight_groups *groups = search->findings->groups;
+    const struct ap_flight_waits *waits = search->findings->waits;
+    uint32_t first_rank = search->to->rank_count, first_group = AP_FLIGHT_NONE;
+    for (uint32_t k = 0; k < search->group_count; k++) {
+        uint32_t group = search->groups[k];
+        const struct ap_flight_group *it = &groups->groups[group];
+        for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
+            if (waits->places[i] == AP_PLACE_ABSENT)
+                AP_TRY(add_rank(search, groups->members[i].rank, reterr));
+        if (first_group == AP_FLIGHT_NONE && search->to->rank_count > first_rank)
+            first_group = group;
+    }
+    if (first_group == AP_FLIGHT_NONE)
+        return AP_OK;
+    struct ap_hang_cause cause = cause_in_group(search, AP_HANG_dump_missing, AP_HANG_MEDIUM, first_group);
+    cause.first_rank = first_rank;
+    return add_cause(search, cause, reterr);
+}
+
+/* Did a member of the group begin a send or receive before, of which the end is not recorded? That is no sign of a fault,
+ * but reason enough. */
+static bool may_wait_for_peers(const struct search *search, uint32_t group)
+{
+    const struct ap_flight_groups *groups = search->findings->groups;
+    const struct ap_flight_group *it = &groups->groups[group];
+    const int64_t *created_ns = search->findings->flight->entries.created_ns;
+    for (uint32_t i = it->first_seat; i < it->first_seat + it->seat_count; i++) {
+        const struct ap_flight_seat *seat = &groups->seats[i];
+        uint32_t sent = search->first_sends[seat->dump];
+        if (sent != AP_FLIGHT_NONE && seat->pending_entry != AP_FLIGHT_NONE &&
+            created_ns[sent] < created_ns[seat->pending_entry])
+            return true;
+    }
+    return false;
+}
+
+static void find_first_sends(const struct search *search)
+{
+    const struct ap_flight_findings *findings = search->findings;
+    const struct ap_flight_entries *entries = &findings->flight->entries;
+    for (uint32_t i = 0; i < findings->flight->dump_count; i++)
+        search->first_sends[i] = AP_FLIGHT_NONE;
+    for (uint32_t i = 0; i < entries->count; i++) {
+        uint32_t *first = &search->first_sends[entries->dump[i]];
+        if (entries->flags[i] & AP_FLIGHT_IS_P2P && findings->groups->done[i] == AP_FLIGHT_PENDING &&
+            (*first == AP_FLIGHT_NONE || entries->created_ns[i] < entries->created_ns[*first]))
+            *first = i;
+    }
+}
+
+/* A group that waits for nobody. */
+static enum ap_status add_terminal(struct search *search, uint32_t group, struct ap_error *reterr)
+{
+    const struct ap_flight_groups *groups = search->findings->groups;
+    const struct ap_flight_wait *wait = wait_of(search, group);
+    const struct ap_flight_group *it = &groups->groups[group];
+    if (wait->counts[AP_PLACE_MISSING] || wait->counts[AP_PLACE_ABSENT] || wait->has_through ||
+        ap_flight_mismatch_of(search->findings->mismatches, group))
+        return AP_OK;
+    bool uncovered = wait->counts[AP_PLACE_UNKNOWN], some_done = wait->counts[AP_PLACE_DONE];
+    bool unsure = may_wait_for_peers(search, group);
+    if (unsure && search->to->count)
+        return AP_OK;
+    enum ap_hang verdict = uncovered ? AP_HANG_ring_too_small : some_done ? AP_HANG_dump_skew : AP_HANG_collective_stalled;
+    struct ap_hang_cause cause =
+        cause_in_group(search, verdict, uncovered || some_done || unsure ? AP_HANG_LOW : AP_HANG_MEDIUM, group);
+    enum ap_flight_place place = uncovered ? AP_PLACE_UNKNOWN : AP_PLACE_PENDING;
+    for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
+        if (search->findings->waits->places[i] == place)
+            AP_TRY(add_rank(search, groups->members[i].rank, reterr));
+    return add_cause(search, cause, reterr);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- order */
+
+static bool waits_more(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ap_flight_wait *waits = context;
+    AP_SMALLER_FIRST(waits[a].level, waits[b].level);
+    AP_LARGER_FIRST(waits[a].counts[AP_PLACE_PENDING], waits[b].counts[AP_PLACE_PENDING]);
+    return a < b;
+}
+
+static enum ap_status list_groups(struct search *search, struct ap_error *reterr)
+{
+    for (uint32_t i = 0; i < search->findings->groups->group_count; i++)
+        if (wait_of(search, i)->sequence >= 0)
+            search->groups[search->group_count++] = i;
+    return ap_sort_list(search->to->gate, search->groups, search->group_count, waits_more, search->findings->waits->list,
+                        reterr);
+}
+
+/* The surest first; what stands first in hang_verdict.def where that is the same. */
+static int by_confidence(const void *left, const void *right)
+{
+    const struct ap_hang_cause *a = left, *b = right;
+    bool a_is_odd = a->verdict <= AP_HANG_type_mismatch, b_is_odd = b->verdict <= AP_HANG_type_mismatch;
+    AP_BY_LARGER(a_is_odd, b_is_odd);
+    AP_BY_LARGER(a->confidence, b->confidence);
+    AP_BY_SMALLER(a->verdict, b->verdict);
+    AP_BY_LARGER(a->waiting_count, b->waiting_count);
+    AP_BY_SMALLER(a->first_rank, b->first_rank);
+    return 0;
+}
+
+static enum ap_status add_all(struct search *search, struct ap_error *reterr)
+{
+    find_first_sends(search);
+    AP_TRY(list_groups(search, reterr));
+    AP_TRY(add_mismatches(search, reterr));
+    AP_TRY(add_pairs(search, reterr));
+    AP_TRY(add_circles(search, reterr));
+    for (uint32_t i = 0; i < search->group_count; i++)
+        AP_TRY(add_stuck(search, search->groups[i], reterr));
+    AP_TRY(add_stuck_peers(search, reterr));
+    AP_TRY(add_absent(search, reterr));
+    for (uint32_t i = 0; i < search->group_count; i++)
+        AP_TRY(add_terminal(search, search->groups[i], reterr));
+    ap_sort(search->to->list, search->to->count, sizeof(search->to->list[0]), by_confidence);
+    return AP_OK;
+}
+
+enum ap_status ap_hang_causes_init(struct ap_hang_causes *causes, const struct ap_flight_findings *findings,
+                                   struct ap_error *reterr)
+{
+    struct search search = { .findings = findings, .to = causes };
+    size_t groups = (size_t)findings->groups->group_count + 1, dumps = (size_t)findings->flight->dump_count + 1;
+    *causes = (struct ap_hang_causes){ .gate = findings->flight->gate };
+    AP_TRY(AP_ALLOC(causes->gate, search.groups, groups, reterr));
+    enum ap_status status = AP_ALLOC_CLEARED(causes->gate, search.taken, dumps, reterr);
+    AP_AND_THEN(status, AP_ALLOC(causes->gate, search.first_sends, dumps, reterr));
+    AP_AND_THEN(status, add_all(&search, reterr));
+    AP_FREE(causes->gate, search.first_sends, dumps);
+    AP_FREE(causes->gate, search.taken, dumps);
+    AP_FREE(causes->gate, search.groups, groups);
+    return status;
+}
+
+void ap_hang_causes_release(struct ap_hang_causes *causes)
+{
+    AP_FREE(causes->gate, causes->list, causes->capacity);
+    AP_FREE(causes->gate, causes->ranks, causes->rank_capacity);
+}
+
+const char *ap_hang_confidence_name(enum ap_hang_confidence confidence)
+{
+    static const char *const names[] = { "low", "medium", "high" };
+    return names[confidence];
+}

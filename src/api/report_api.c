@@ -11,6 +11,7 @@
 #include "compared_runs.h"
 #include "condition.h"
 #include "folded.h"
+#include "hang_dumps.h"
 #include "input.h"
 #include "json_reader.h"
 #include "memory_join.h"
@@ -142,6 +143,7 @@ static enum ap_status redact(struct ap_report *report, const struct ap_value *be
     ap_redaction_release(&redaction);
     forget_details(&report->trace_notes);
     forget_details(&report->memory_notes);
+    forget_details(&report->hang_notes);
     return status;
 }
 
@@ -236,7 +238,15 @@ static enum ap_status analyze_run(struct run *run, struct ap_error *reterr)
                                                 .top_n = request->top_n,
                                                 .max_depth = request->max_depth,
                                                 .salvage = request->salvage };
-    AP_TRY(ap_cluster_analyze(&report->run_files, &options, &report->gate, &report->model, run->path, reterr));
+    struct ap_model hang;
+    ap_model_init(&hang, &report->gate);
+    enum ap_status status =
+        ap_hang_dumps_add(request, &report->run_files, &report->gate, &report->hang_notes, &hang, run->path, reterr);
+    AP_AND_THEN(status, ap_cluster_analyze(&report->run_files, &options, &report->gate, &report->model, run->path, reterr));
+    ap_model_adopt(&report->model, &hang);
+    ap_model_release(&hang);
+    AP_TRY(status);
+    AP_TRY(check_strict(request, &report->hang_notes, reterr));
     ap_add_null(&report->model, &report->model.root, "memory");
     ap_analyze_no_trace(&report->model);
     return AP_OK;
@@ -338,6 +348,7 @@ static enum ap_status conclude(struct run *run, struct ap_error *reterr)
     struct ap_value *warnings = ap_add_list(&report->model, &report->model.root, "warnings");
     ap_add_warnings(&report->model, warnings, "cpu-trace", &report->trace_notes);
     ap_add_warnings(&report->model, warnings, "memory-json", &report->memory_notes);
+    ap_add_warnings(&report->model, warnings, "flight-recorder", &report->hang_notes);
     return ap_model_status(&report->model, reterr);
 }
 

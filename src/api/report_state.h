@@ -18,7 +18,7 @@
 struct ap_report {
     struct ap_gate gate;
     struct ap_model model;
-    struct ap_notes trace_notes, memory_notes;
+    struct ap_notes trace_notes, memory_notes, hang_notes;
     struct ap_overlay overlay;
     bool has_overlay, strict, redact;
     const char *trace_path; /* that was analyzed; of the request, or of run_files */

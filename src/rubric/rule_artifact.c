@@ -73,6 +73,8 @@ static const struct artifact artifacts[] = {
       "the blocks of the segments: write `torch.cuda.memory._snapshot()` whole" },
     { "settings", PRESENT_TRUE, "memory.recorded.settings", 0, "memory.settings.",
       "allocator settings in the snapshot: write `torch.cuda.memory._snapshot()` whole, not its list of segments alone" },
+    { "recorded-members", PRESENT_TRUE, "hang.recorded.members", 0, "",
+      "dumps of all ranks by the recorder of NCCL: gloo's tell neither the members of the groups nor sends and receives" },
     { "plain-run", PRESENT_NEVER, NULL, 0, "",
       "step times of a run without the profiler: recording slows the host, so its share is an upper bound" },
     { "other-ranks", PRESENT_NEVER, NULL, 0, "",

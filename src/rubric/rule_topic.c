@@ -19,7 +19,7 @@ const char *const ap_phases[AP_PHASE_COUNT] = {
 static const char *const bottlenecks[] = {
     "memory-bound",   "compute-bound", "data-load-bound", "sync-bound",   "small-batches", "fragmented-memory",
     "unoptimized-op", "communication", "straggler",       "launch-bound", "leak",          "out-of-memory",
-    "trace-quality",
+    "hang",           "trace-quality",
 };
 
 bool ap_domain_find(struct ap_text name, enum ap_domain *ret_domain)
@@ -78,7 +78,7 @@ const char *ap_bottleneck_find(struct ap_text name)
 const char *ap_bottleneck_names(void)
 {
     return "memory-bound, compute-bound, data-load-bound, sync-bound, small-batches, fragmented-memory, unoptimized-op, "
-           "communication, straggler, launch-bound, leak, out-of-memory, trace-quality";
+           "communication, straggler, launch-bound, leak, out-of-memory, hang, trace-quality";
 }
 
 bool ap_rule_is_about_comparison(const struct ap_rule *rule)

@@ -98,7 +98,7 @@ static void mistakes_in_the_machine_part_name_their_line(void)
     mistake(IN_BLOCK("when: gpu.rows > 1\nbottleneck: slow"),
             "r.md:5: \"slow\" is no bottleneck: expected one of memory-bound, compute-bound, data-load-bound, sync-bound, "
             "small-batches, fragmented-memory, unoptimized-op, communication, straggler, launch-bound, leak, out-of-memory, "
-            "trace-quality");
+            "hang, trace-quality");
     mistake(
         IN_BLOCK("hardware: CUDA, compute capability 6.6 and later"),
         "r.md:4: \"CUDA, compute capability 6.6 and later\" is no hardware: expected one of any, CPU, CUDA and ROCm, CUDA, "

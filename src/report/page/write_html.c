@@ -123,6 +123,10 @@ static void write_facts(struct html *html)
 
 static void write_verdict(struct html *html)
 {
+    if (ap_html_known(html, "hang"))
+        ap_html_tell(html, ap_html_at(html, "hang"),
+                     "<p class=\"verdict\"><strong>Hang</strong> {p sentence} <span class=\"muted\">(confidence "
+                     "{t confidence})</span></p>\n");
     if (ap_html_known(html, "verdict.bound"))
         ap_html_tell(html, ap_html_at(html, "verdict"),
                      "<p class=\"verdict\"><strong>{p bound}</strong> {p sentence} <span class=\"muted\">(confidence "

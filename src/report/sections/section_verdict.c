@@ -38,6 +38,8 @@ static void write_unknown_window(struct doc *doc)
 
 static void write_bound(struct doc *doc)
 {
+    if (ap_doc_known(doc, "hang"))
+        ap_doc_paragraph(doc, ap_doc_at(doc, "hang"), "**Hang**: {p sentence} (confidence {p confidence}).[ {p action}]");
     if (ap_doc_known(doc, "verdict"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "verdict"), "**{p bound}**: {p sentence} (confidence {p confidence}).");
     const struct ap_value *symptom = ap_value_first(ap_doc_at(doc, "symptoms"));
@@ -96,7 +98,7 @@ void ap_section_verdict(struct doc *doc)
     const struct ap_value *findings = ap_doc_at(doc, "findings");
     bool has_findings = findings && findings->type == AP_VALUE_LIST;
     int64_t count = 0;
-    if (!has_findings && !ap_doc_known(doc, "verdict"))
+    if (!has_findings && !ap_doc_known(doc, "verdict") && !ap_doc_known(doc, "hang"))
         return;
     doc->backend->section(doc, "Verdict");
     write_bound(doc);

@@ -30,6 +30,8 @@ void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
     const struct ap_value *verdict = ap_value_member(root, "verdict");
     struct ap_text bound = ap_value_text(ap_value_member(verdict, "bound"));
     struct ap_text sentence = ap_value_text(ap_value_member(verdict, "sentence"));
+    if (!bound.bytes)
+        sentence = ap_value_text(ap_value_at(root, "hang.sentence"));
     if (bound.bytes || sentence.bytes)
         (void)snprintf(to, AP_FACT_BYTES, "%.*s%s%.*s", shown(bound), bound.data, bound.bytes && sentence.bytes ? ": " : "",
                        (int)(sentence.bytes > MAX_SENTENCE ? MAX_SENTENCE : sentence.bytes), sentence.data);

@@ -81,7 +81,7 @@ static enum ap_status find_phases(struct ap_facts *facts, struct ap_error *reter
 static enum ap_status find_split(struct ap_facts *facts, struct ap_error *reterr)
 {
     return ap_split_init(&facts->split, facts->trace, &facts->order, &facts->tree, &facts->links, &facts->steps,
-                         &facts->families, facts->main_track, facts->bins, facts->gate, reterr);
+                         &facts->families, facts->main_track, facts->bins, facts->idle_pieces, facts->gate, reterr);
 }
 
 static enum ap_status find_path(struct ap_facts *facts, struct ap_error *reterr)

@@ -36,7 +36,8 @@ struct ap_facts {
     uint32_t main_track; /* the thread that drives the run: of the steps, else the busiest; AP_NO_ROW = no host rows */
     struct ap_phases phases;
     struct ap_split split;
-    struct ap_time_bins *bins; /* filled with the split; NULL = nobody wants them */
+    struct ap_time_bins *bins;          /* filled with the split; NULL = nobody wants them */
+    struct ap_idle_pieces *idle_pieces; /* the caller's, likewise */
     struct ap_critical_path path;
 };
 

@@ -48,6 +48,7 @@ void ap_trace_free(struct ap_trace *trace)
     AP_FREE(gate, trace->categories, trace->category_capacity);
     ap_mem_free(gate, trace->ids, trace->ids_capacity);
     AP_FREE(gate, trace->devices, trace->device_capacity);
+    AP_FREE(gate, trace->groups, trace->group_capacity);
     AP_FREE(gate, trace, 1);
 }
 

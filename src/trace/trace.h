@@ -118,6 +118,12 @@ struct ap_device_properties {
     int64_t id, memory_bytes, sm_count, compute_major, compute_minor, warp_size; /* -1 = not told */
 };
 
+/** A process group of the rank, as distributedInfo lists it. */
+struct ap_trace_group {
+    struct ap_str name, description, ranks; /* ranks as written: "[0, 1]" or "\"[0, 1]\"" */
+    int64_t size;                           /* -1 = not told */
+};
+
 enum ap_trace_form { AP_FORM_OBJECT, AP_FORM_ARRAY };
 
 struct ap_trace {
@@ -167,7 +173,9 @@ struct ap_trace {
     int64_t slice_start_ns, slice_end_ns;
     struct ap_str base_time_ns; /* digits as written; absent = not told */
     int64_t rank, world_size;   /* -1 = the file does not say */
-    struct ap_str backend;
+    struct ap_str backend, host_name;
+    struct ap_trace_group *groups;
+    size_t group_count, group_capacity;
     bool record_shapes, with_stack, with_modules, with_flops, profile_memory; /* as the header says */
 };
 

@@ -108,6 +108,60 @@ static enum ap_status read_devices(struct ap_trace_reading *reading, struct ap_e
     }
 }
 
+static enum ap_status read_raw(struct ap_trace_reading *reading, struct ap_str *ret_text, struct ap_error *reterr)
+{
+    struct ap_text text;
+    AP_TRY(ap_json_raw_value(reading->json, &text, reterr));
+    return text.data ? ap_strpool_intern(&reading->trace->strings, text.data, text.bytes, ret_text, reterr) : AP_OK;
+}
+
+static enum ap_status read_group_member(struct ap_trace_reading *reading, struct ap_text key, struct ap_trace_group *group,
+                                        struct ap_error *reterr)
+{
+    if (ap_text_is(key, "pg_name"))
+        return read_text(reading, AP_JSON_STRING, &group->name, reterr);
+    if (ap_text_is(key, "pg_desc"))
+        return read_text(reading, AP_JSON_STRING, &group->description, reterr);
+    if (ap_text_is(key, "pg_size"))
+        return read_integer(reading, &group->size, reterr);
+    if (ap_text_is(key, "ranks"))
+        return read_raw(reading, &group->ranks, reterr);
+    return ap_json_skip_value(reading->json, reterr);
+}
+
+static enum ap_status read_group(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_trace *trace = reading->trace;
+    struct ap_trace_group group = { .size = -1 };
+    for (;;) {
+        struct ap_json_token key;
+        enum ap_status status = ap_json_next_key(reading->json, &key, reterr);
+        if (status == AP_END)
+            break;
+        if (status != AP_OK)
+            return status;
+        AP_TRY(read_group_member(reading, (struct ap_text){ key.text, key.text_bytes }, &group, reterr));
+    }
+    AP_TRY_ADD(trace->gate, trace->groups, trace->group_count, trace->group_capacity, reterr, group);
+    return AP_OK;
+}
+
+static enum ap_status read_groups(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    if (token.kind != AP_JSON_ARRAY_BEGIN)
+        return skip_other(reading, &token, reterr);
+    reading->trace->group_count = 0;
+    for (;;) {
+        AP_TRY_UNTIL_END(ap_json_next_element(reading->json, &token, reterr));
+        if (token.kind == AP_JSON_OBJECT_BEGIN)
+            AP_TRY(read_group(reading, reterr));
+        else
+            AP_TRY(skip_other(reading, &token, reterr));
+    }
+}
+
 static enum ap_status read_distributed(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
     struct ap_json_token token;
@@ -127,6 +181,8 @@ static enum ap_status read_distributed(struct ap_trace_reading *reading, struct 
             AP_TRY(read_integer(reading, &reading->trace->world_size, reterr));
         else if (ap_text_is(key, "backend"))
             AP_TRY(read_text(reading, AP_JSON_STRING, &reading->trace->backend, reterr));
+        else if (ap_text_is(key, "pg_config"))
+            AP_TRY(read_groups(reading, reterr));
         else
             AP_TRY(ap_json_skip_value(reading->json, reterr));
     }
@@ -192,6 +248,8 @@ enum ap_status ap_trace_take_header(struct ap_trace_reading *reading, struct ap_
         return read_about(reading, reterr);
     if (ap_text_is(key, "distributedInfo"))
         return read_distributed(reading, reterr);
+    if (ap_text_is(key, "host_name"))
+        return read_text(reading, AP_JSON_STRING, &trace->host_name, reterr);
     if (ap_text_is(key, "baseTimeNanoseconds"))
         return read_text(reading, AP_JSON_NUMBER, &trace->base_time_ns, reterr);
     return AP_END;

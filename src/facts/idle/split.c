@@ -327,11 +327,11 @@ static void finish_parts(struct ap_split *split, const struct ap_steps *steps)
 enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trace, const struct ap_row_order *order,
                              const struct ap_host_tree *tree, const struct ap_links *links, const struct ap_steps *steps,
                              const struct ap_kernel_families *families, uint32_t main_track, struct ap_time_bins *bins,
-                             struct ap_gate *gate, struct ap_error *reterr)
+                             struct ap_idle_pieces *pieces, struct ap_gate *gate, struct ap_error *reterr)
 {
     struct merged merged = { trace, links, NULL };
     struct sweep sweep = { .split = split, .steps = steps };
-    *split = (struct ap_split){ .gate = gate, .bins = bins };
+    *split = (struct ap_split){ .gate = gate, .bins = bins, .pieces = pieces };
     if (main_track == AP_NO_ROW)
         main_track = 0; /* a thread of which nothing is recorded answers nothing */
     AP_TRY(merge_devices(&merged, gate, reterr));
@@ -347,6 +347,8 @@ enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trac
     sum_gaps(split);
     AP_TRY(choose_details(split, trace, links, main_track, reterr));
     AP_TRY(ap_idle_attribute(split, trace, order, tree, links, steps, main_track, reterr));
+    if (pieces && pieces->is_short)
+        return ap_fail_memory(gate, reterr);
     release_gaps(split);
     finish_parts(split, steps);
     finish_bins(bins);

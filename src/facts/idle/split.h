@@ -44,6 +44,21 @@ struct ap_gap_sum {
 };
 enum { AP_GAPS_ALL, AP_GAPS_OVER_10_US, AP_GAPS_OVER_100_US, AP_GAPS_OVER_1_MS, AP_GAPS_COUNT_ };
 
+/** A part of a gap, and what it is due to. */
+struct ap_idle_piece {
+    int64_t start_ns, end_ns;
+    uint32_t row; /* what the host did; AP_NO_ROW = nothing recorded */
+    uint8_t cause;
+};
+
+/** All of them, in no order; for who wants to divide the time between moments of its own. */
+struct ap_idle_pieces {
+    struct ap_gate *gate;
+    struct ap_idle_piece *list;
+    size_t count, capacity;
+    bool is_short; /* of memory: not all are there */
+};
+
 struct ap_split {
     struct ap_gate *gate;
     bool has_gpu;
@@ -58,16 +73,18 @@ struct ap_split {
     struct ap_gap_sum gap_sums[AP_GAPS_COUNT_];
     struct ap_gap_detail *details; /* longest gap first */
     size_t detail_count;
-    struct ap_time_bins *bins; /* the caller's; NULL = nobody wants them */
+    struct ap_time_bins *bins;     /* the caller's; NULL = nobody wants them */
+    struct ap_idle_pieces *pieces; /* likewise */
 };
 
 /** @main_track: the thread that drives the run; AP_NO_ROW where the trace has no host rows. @bins: filled where not NULL,
- *  from the first to the last end of the window and the steps. */
+ *  from the first to the last end of the window and the steps. @pieces, likewise, gets the parts of all gaps. */
 AP_MUST_CHECK enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trace,
                                            const struct ap_row_order *order, const struct ap_host_tree *tree,
                                            const struct ap_links *links, const struct ap_steps *steps,
                                            const struct ap_kernel_families *families, uint32_t main_track,
-                                           struct ap_time_bins *bins, struct ap_gate *gate, struct ap_error *reterr);
+                                           struct ap_time_bins *bins, struct ap_idle_pieces *pieces, struct ap_gate *gate,
+                                           struct ap_error *reterr);
 void ap_split_release(struct ap_split *split);
 
 /** What verdict and rules go by: the steady steps, where they are at least half of the window, else the window. */

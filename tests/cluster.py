@@ -73,12 +73,41 @@ def check_one(tap, program, folder):
     tap.same(program.run(empty).returncode, 3, "an empty folder is refused")
 
 
+def check_runs(tap, program, folder):
+    """Recorded runs: who is late is told, from traces and from summaries alike, whatever the order."""
+    run = ROOT / "fixtures" / "cluster" / "late-loader"
+    report = program.json(run)
+    tap.same((report["cluster"]["verdict"]["kind"], report["cluster"]["late"]["data_loading"]["rank"]), ("straggler", 2),
+             "the rank that waits for its batches is named")
+    tap.same(report["findings"][0]["rule_id"], "cluster-data-loading", "and leads the findings")
+    kept = [folder / f"rank{rank}.json" for rank in range(4)]
+    for rank, path in enumerate(kept):
+        program.run(run / f"rank{rank}.pt.trace.json.gz", "--summary-out", path, "--md-out", folder / "ignored.md")
+    merged = [program.run("--merge", *order, "--summary-out", "-", "--md-out", folder / "ignored.md").stdout
+              for order in (kept, kept[::-1])]
+    tap.ok(merged[0] and merged[0] == merged[1], "summaries merge to the same bytes in any order")
+    both = folder / "two.json"
+    program.run("--merge", *kept[2:], "--summary-out", both, "--md-out", folder / "ignored.md")
+    by_tree = program.run("--merge", both, *kept[:2], "--summary-out", "-", "--md-out", folder / "ignored.md").stdout
+    tap.ok(merged[0] == by_tree, "and by any tree")
+    from_kept = program.json("--merge", *kept)["cluster"]
+    alike = [key for key in report["cluster"] if key != "files" and report["cluster"][key] != from_kept[key]]
+    tap.same(alike, [], "the report from summaries is that from the traces")
+    done = program.run("--merge", run / "rank0.pt.trace.json.gz")
+    tap.ok(done.returncode == 3 and b"--summary-out" in done.stderr, "--merge takes summaries alone", done.stderr)
+    one = program.json(run, "--rank", "2")
+    tap.same((one["trace"]["rank"], "cluster" in one), (2, False), "--rank gives the report of one rank")
+    tap.same(program.run(run, "--rank", "9").returncode, 2, "a rank that is not there is refused")
+    tracks = json.loads(program.run(run, "--trace-out", "-", "--md-out", folder / "ignored.md").stdout)["traceEvents"]
+    tap.same({event["pid"] for event in tracks}, {0, 1, 2, 3}, "--trace-out has all ranks on one axis")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "src" / "cli" / "analyze_profile")
     arguments = parser.parse_args()
     tap, program = Tap(), Program(arguments.program)
-    for check in (check_files, check_ranks, check_one):
+    for check in (check_files, check_ranks, check_one, check_runs):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

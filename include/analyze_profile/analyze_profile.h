@@ -33,7 +33,10 @@ struct ap_request {
     size_t run_path_count;
     const char *rank_regex; /* an extended regular expression whose first group is the rank that a file's name tells; NULL =
                                the usual names. What a file says of its rank itself comes first */
-    uint32_t jobs;          /* files of a run that are read at a time; 0 = as many as there are processors */
+    bool has_rank;          /* of the run only the files of this rank are analyzed, as a report of one rank: */
+    uint64_t rank;
+    bool with_ranks; /* keep what ap_report_write_ranks needs; one trace is a run too then */
+    uint32_t jobs;   /* files of a run that are read at a time; 0 = as many as there are processors */
     /** What the report is compared with: a JSON report of this program, or a trace or snapshot, which is analyzed too;
      *  NULL = nothing. Not standard input. */
     const char *baseline_path;
@@ -148,6 +151,13 @@ AP_API enum ap_status ap_report_write_annotations(const struct ap_report *report
  *  again, which standard input does not allow: then the tracks are written alone. */
 AP_API enum ap_status ap_report_write_trace(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
                                             void *write_self, struct ap_error *reterr);
+
+/** What was kept of each rank of a run, as JSON: whole numbers and names, from which the report on the run can be made
+ *  again,
+ *  alone or with that of other ranks. The order in which such files are given does not matter, nor how they were merged
+ *  before. The report was made with with_ranks set. */
+AP_API enum ap_status ap_report_write_ranks(struct ap_report *report, ap_write_fn *write, void *write_self,
+                                            struct ap_error *reterr);
 
 /** The stretch request->slice of the trace, in the form of the input and small enough to share: nothing is added. @request
  * is the one that the report was made from; its trace is read again, so it cannot be standard input. */

@@ -20,6 +20,8 @@
 #include "siphash.h"
 #include "report.h"
 #include "report_state.h"
+#include "rank_json.h"
+#include "rank_tracks.h"
 #include "rubric.h"
 #include "request_check.h"
 #include "run_request.h"
@@ -242,7 +244,7 @@ static enum ap_status analyze_run(struct run *run, struct ap_error *reterr)
     ap_model_init(&hang, &report->gate);
     enum ap_status status =
         ap_hang_dumps_add(request, &report->run_files, &report->gate, &report->hang_notes, &hang, run->path, reterr);
-    AP_AND_THEN(status, ap_cluster_analyze(&report->run_files, &options, &report->gate, &report->model, run->path, reterr));
+    AP_AND_THEN(status, ap_cluster_analyze(&report->run_files, &options, &report->rank_set, &report->model, reterr));
     ap_model_adopt(&report->model, &hang);
     ap_model_release(&hang);
     AP_TRY(status);
@@ -495,6 +497,7 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     report->words = request->words;
     ap_model_init(&report->model, &report->gate);
     ap_overlay_init(&report->overlay, &report->gate);
+    ap_rank_set_init(&report->rank_set, &report->gate);
     report->has_overlay = request->with_tracks && request->cpu_trace_path;
     enum ap_status status = ap_rubric_read(&report->gate, request->rubric_path, &rubric, &error);
     if (status != AP_OK)
@@ -526,6 +529,7 @@ void ap_report_free(struct ap_report *report)
         ap_peak_stacks_release(&report->peak_stacks);
     ap_snapshot_free(report->snapshot);
     ap_run_files_release(&report->run_files);
+    ap_rank_set_release(&report->rank_set);
     forget_trace(report);
     ap_gate_init(&gate, 0);
     ap_mem_free(&gate, report, sizeof(*report));
@@ -628,12 +632,33 @@ static enum ap_status copy_trace(struct ap_report *report, const struct ap_reque
     return status;
 }
 
+static enum ap_status write_run_tracks(struct ap_report *report, struct ap_sink sink, struct ap_error *reterr)
+{
+    struct ap_redaction redaction;
+    ap_redaction_init(&redaction, &report->gate);
+    enum ap_status status =
+        ap_rank_tracks_write(&report->rank_set, ap_version(), report->redact ? &redaction : NULL, sink, reterr);
+    ap_redaction_release(&redaction);
+    return status;
+}
+
 enum ap_status ap_report_write_trace(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
                                      void *write_self, struct ap_error *reterr)
 {
+    if (report->is_run)
+        return write_run_tracks(report, (struct ap_sink){ write, write_self }, reterr);
     if (!report->has_overlay)
         return ap_fail(reterr, AP_ERROR_USAGE, "a trace can only be written where one was read, and with_tracks was set");
     return copy_trace(report, request, NULL, (struct ap_sink){ write, write_self }, reterr);
+}
+
+enum ap_status ap_report_write_ranks(struct ap_report *report, ap_write_fn *write, void *write_self, struct ap_error *reterr)
+{
+    if (!report->is_run)
+        return ap_fail(reterr, AP_ERROR_USAGE, "the report is not about a run of many ranks, so nothing was kept of ranks");
+    if (report->redact)
+        return ap_fail(reterr, AP_ERROR_USAGE, "what is kept of ranks holds names as they are: it is not written redacted");
+    return ap_rank_json_write(&report->rank_set, (struct ap_sink){ write, write_self }, reterr);
 }
 
 enum ap_status ap_report_write_slice(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,

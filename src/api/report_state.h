@@ -9,6 +9,7 @@
 #include "overlay.h"
 #include "peak_stacks.h"
 #include "query.h"
+#include "rank_set.h"
 #include "run_files.h"
 #include "series.h"
 #include "snapshot.h"
@@ -24,6 +25,7 @@ struct ap_report {
     const char *trace_path; /* that was analyzed; of the request, or of run_files */
     bool is_run;            /* of many ranks: */
     struct ap_run_files run_files;
+    struct ap_rank_set rank_set;
     struct ap_copy_slice window; /* of the trace */
     struct ap_conditions conditions;
     struct ap_series series;

@@ -15,6 +15,8 @@ static const char *path_of_first(const struct ap_run_files *files, enum ap_file_
 static enum ap_status check_ranks(const struct ap_run_files *files, const char **ret_path, struct ap_error *reterr)
 {
     int64_t rank = -1;
+    if (files->kind_counts[AP_FILE_summary] || files->kind_counts[AP_FILE_flight])
+        return AP_OK;
     for (size_t i = 0; (i = ap_run_files_next(files, AP_FILE_trace, i)) < files->count; i++) {
         const struct ap_run_file *file = &files->files[i];
         if (file->head.rank >= 0 && rank >= 0 && file->head.rank != rank)
@@ -22,8 +24,6 @@ static enum ap_status check_ranks(const struct ap_run_files *files, const char *
         rank = file->head.rank >= 0 ? file->head.rank : rank;
         *ret_path = file->path;
     }
-    if (files->kind_counts[AP_FILE_trace] < 2 || files->kind_counts[AP_FILE_summary])
-        return AP_OK;
     return ap_advise(reterr, AP_ADVICE_TELL_RANKS,
                      ap_fail(reterr, AP_ERROR_USAGE,
                              rank >= 0 ? "more than one trace is given, and all are of rank %lld"
@@ -46,11 +46,41 @@ static enum ap_status check_named(const struct ap_run_files *files, const char *
     return AP_OK;
 }
 
+/* The one file of a kind that the rank has; NULL where it has none. */
+static enum ap_status find_of_rank(const struct ap_run_files *files, enum ap_file_kind kind, int64_t rank,
+                                   const char **ret_found, struct ap_error *reterr)
+{
+    *ret_found = NULL;
+    for (size_t i = 0; (i = ap_run_files_next(files, kind, i)) < files->count; i++) {
+        if (files->files[i].head.rank != rank)
+            continue;
+        if (*ret_found)
+            return ap_refuse(reterr, AP_SETTING_RANK,
+                             "rank %lld has more than one file of a kind, such as '%.200s' and '%.200s'", (long long)rank,
+                             *ret_found, files->files[i].path);
+        *ret_found = files->files[i].path;
+    }
+    return AP_OK;
+}
+
+static enum ap_status choose_rank(const struct ap_run_files *files, struct ap_request *one, struct ap_error *reterr)
+{
+    int64_t rank = (int64_t)one->rank;
+    AP_TRY(find_of_rank(files, AP_FILE_trace, rank, &one->cpu_trace_path, reterr));
+    AP_TRY(find_of_rank(files, AP_FILE_snapshot, rank, &one->memory_json_path, reterr));
+    if (one->cpu_trace_path || one->memory_json_path)
+        return AP_OK;
+    return ap_refuse(reterr, AP_SETTING_RANK, "no trace and no snapshot among the %zu files is of rank %lld", files->count,
+                     (long long)rank);
+}
+
 static enum ap_status judge(const struct ap_run_files *files, struct ap_request *one, const char **ret_path,
                             struct ap_error *reterr)
 {
     const size_t *counts = files->kind_counts;
-    if (counts[AP_FILE_flight] || counts[AP_FILE_summary])
+    if (one->has_rank)
+        return choose_rank(files, one, reterr);
+    if (counts[AP_FILE_flight] || counts[AP_FILE_summary] || (one->with_ranks && counts[AP_FILE_trace] == 1))
         return AP_OK;
     if (!counts[AP_FILE_trace] && !counts[AP_FILE_snapshot])
         return ap_fail(reterr, AP_ERROR_INPUT, "no trace, snapshot, flight recorder dump or summary is among the %zu files",

@@ -79,15 +79,14 @@ void ap_cli_prepare_questions(struct ap_cli_options *options)
         options->table.limit = DEFAULT_ROWS;
 }
 
-#define OUTPUT_COUNT 8
+#define OUTPUT_COUNT 9
 
 /* Outputs that are not wanted are NULL. */
 static void list_outputs(const struct ap_cli_options *options, const char *to[OUTPUT_COUNT])
 {
-    const char *outputs[OUTPUT_COUNT] = {
-        options->html_out,   options->md_out,    options->json_out,     options->trace_out,
-        options->folded_out, options->junit_out, options->pictures_out, options->slice_out
-    };
+    const char *outputs[OUTPUT_COUNT] = { options->html_out,     options->md_out,     options->json_out,
+                                          options->trace_out,    options->folded_out, options->junit_out,
+                                          options->pictures_out, options->slice_out,  options->summary_out };
     memcpy(to, outputs, sizeof(outputs));
 }
 

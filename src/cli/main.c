@@ -134,10 +134,33 @@ static enum exit_code take_run_of_ranks(struct ap_cli_options *options, int trac
 /* A shell names the files of a folder one by one: many of them are a run, and what is none of its inputs is listed there. */
 #define FEW_FILES 2
 
+/* Where files are to be merged, another one among them is a mistake and nothing to be listed. */
+static enum exit_code take_merged(struct ap_cli_options *options, int of_options)
+{
+    struct ap_error error = { .status = AP_OK };
+    if (of_options || !options->file_count)
+        return usage("--merge takes files that --summary-out wrote, without an option before each");
+    for (int i = 0; i < options->file_count; i++) {
+        enum ap_artifact artifact = AP_ARTIFACT_UNKNOWN;
+        enum ap_status status = ap_recognize(options->files[i], &artifact, &error);
+        if (status == AP_OK && artifact != AP_ARTIFACT_SUMMARY && artifact != AP_ARTIFACT_FOLDER) {
+            (void)snprintf(error.message, sizeof(error.message), "not a file that --summary-out wrote");
+            status = AP_ERROR_INPUT;
+        }
+        if (status != AP_OK)
+            return complain(status, options->files[i], &error);
+    }
+    return take_run_of_ranks(options, 0, 0);
+}
+
 static enum exit_code take_inputs(struct ap_cli_options *options)
 {
     int trace_count = options->trace_count, snapshot_count = options->snapshot_count; /* of options */
-    bool of_run = options->file_count > FEW_FILES;
+    bool of_run = options->file_count > FEW_FILES || options->merge || options->summary_out || options->request.has_rank;
+    if (options->merge)
+        return take_merged(options, trace_count + snapshot_count);
+    if (options->summary_out && snapshot_count)
+        return usage("--summary-out keeps what traces tell: give no snapshots with it");
     for (int i = 0; i < options->file_count && options->file_count <= FEW_FILES; i++) {
         enum exit_code code = take_file(options, options->files[i], &of_run);
         if (code != EXIT_WRITTEN)
@@ -194,7 +217,7 @@ static enum exit_code check_outputs(const struct ap_cli_options *options)
     if (ap_cli_uses_stdout(options) && (is_stdin_or_stdout(options->md_out) || is_stdin_or_stdout(options->json_out) ||
                                         is_stdin_or_stdout(options->trace_out) || is_stdin_or_stdout(options->folded_out) ||
                                         is_stdin_or_stdout(options->junit_out) || is_stdin_or_stdout(options->html_out) ||
-                                        is_stdin_or_stdout(options->slice_out)))
+                                        is_stdin_or_stdout(options->slice_out) || is_stdin_or_stdout(options->summary_out)))
         return usage(options->md_out ? "a report and what --format or a question asks for would both go to standard output"
                                      : "both reports would go to standard output: give --md-out FILE as well");
     return EXIT_WRITTEN;
@@ -386,7 +409,7 @@ static bool is_folder(const char *path)
 /* Does the library open files by itself? Runs of many ranks are found in folders and read on several threads. */
 static bool opens_by_itself(const struct ap_cli_options *options)
 {
-    bool many = options->is_series || options->file_count > FEW_FILES || options->trace_count > 1 ||
+    bool many = options->is_series || options->merge || options->file_count > FEW_FILES || options->trace_count > 1 ||
                 options->snapshot_count > 1 || options->request.rubric_path || options->request.more_baseline_count ||
                 options->request.more_run_count;
     for (int i = 0; i < options->file_count; i++)

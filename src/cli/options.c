@@ -173,6 +173,7 @@ static bool set_option(struct ap_cli_options *options, enum option_id id, const 
     case OPTION_memory_json: options->snapshots[options->snapshot_count++] = value; return true;
     case OPTION_series: return options->is_series = true;
     case OPTION_trace_out: options->trace_out = value; return options->request.with_tracks = true;
+    case OPTION_summary_out: options->summary_out = value; return options->request.with_ranks = true;
     case OPTION_context: options->context[options->request.context_count++] = value; return true;
     case OPTION_html_out: options->html_out = value; return options->request.with_pictures = true;
     case OPTION_pictures_out:
@@ -222,6 +223,10 @@ static bool set_option(struct ap_cli_options *options, enum option_id id, const 
             return mistake(to, bytes, "--threads takes 1 or 2, not '%s'", value);
         options->request.one_thread = number == 1;
         return true;
+    case OPTION_rank:
+        options->request.has_rank = true;
+        return parse_number(value, 99999999, &options->request.rank) ||
+               mistake(to, bytes, "--rank takes a whole number, not '%s'", value);
     case OPTION_jobs:
         if (!parse_number(value, 4096, &number) || number == 0)
             return mistake(to, bytes, "--jobs takes a whole number from 1 to 4096, not '%s'", value);

@@ -17,6 +17,7 @@ struct ap_cli_options {
 #define AP_FLAG(id, name, argument, help) bool id;
 #define AP_TEXT(id, name, argument, help) const char *id;
 #include "options.def"
+    const char *summary_out;
     const char *trace_out, *folded_out, *html_out, *pictures_out;
     const char **files;             /* given without an option; room for argc of them */
     const char **traces;            /* of --cpu-trace; likewise */

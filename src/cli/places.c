@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define OUTPUTS 7
+#define OUTPUTS 8
 
 /* The folder of a path, and its name in there. */
 static bool folder_of(const char *path, struct stat *ret_folder, const char **ret_name)
@@ -82,7 +82,7 @@ bool ap_cli_is_input(const struct ap_cli_options *options, const char *path)
 static void list_outputs(const struct ap_cli_options *options, const char *to[OUTPUTS])
 {
     const char *outputs[OUTPUTS] = { options->md_out,    options->json_out, options->trace_out, options->folded_out,
-                                     options->junit_out, options->html_out, options->slice_out };
+                                     options->junit_out, options->html_out, options->slice_out, options->summary_out };
     memcpy(to, outputs, sizeof(outputs));
 }
 
@@ -99,7 +99,7 @@ bool ap_cli_is_output(const struct ap_cli_options *options, const char *path)
 bool ap_cli_check_places(const struct ap_cli_options *options, char *text, size_t text_bytes)
 {
     static const char *const names[OUTPUTS] = { "--md-out",    "--json-out", "--trace-out", "--folded-out",
-                                                "--junit-out", "--html-out", "--slice-out" };
+                                                "--junit-out", "--html-out", "--slice-out", "--summary-out" };
     const char *outputs[OUTPUTS];
     list_outputs(options, outputs);
     for (size_t j = 0; j < OUTPUTS; j++) {

@@ -61,6 +61,19 @@ static enum ap_status write_slice(const struct ap_cli_run *run, ap_write_fn *wri
     return write_named(run, run->options->slice_out, ap_report_write_slice, write, write_self, reterr);
 }
 
+static enum ap_status write_kept_ranks(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
+                                       void *write_self, struct ap_error *reterr)
+{
+    (void)request;
+    return ap_report_write_ranks(report, write, write_self, reterr);
+}
+
+static enum ap_status write_ranks(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
+                                  struct ap_error *reterr)
+{
+    return write_named(run, run->options->summary_out, write_kept_ranks, write, write_self, reterr);
+}
+
 static enum ap_status write_folded(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
                                    struct ap_error *reterr)
 {
@@ -88,6 +101,7 @@ void ap_cli_written_begin(struct ap_cli_written *written, const struct ap_cli_op
         { .path = options->folded_out, .write = write_folded },
         { .path = options->junit_out, .write = write_junit },
         { .path = options->slice_out, .write = write_slice },
+        { .path = options->summary_out, .write = write_ranks },
         { .path = options->md_out, .write = write_markdown },
         { .path = ap_cli_uses_stdout(options) ? "-" : NULL, .write = write_stdout },
     };

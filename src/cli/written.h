@@ -5,7 +5,7 @@
 
 #include "picture_files.h"
 
-#define AP_CLI_WRITINGS 8
+#define AP_CLI_WRITINGS 9
 
 struct ap_cli_run;
 

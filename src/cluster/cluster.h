@@ -39,9 +39,10 @@ struct ap_cluster_options {
     bool salvage;
 };
 
-/** Reads the files of a run and adds the key "cluster" to the report. *ret_path: the file that an error is about. */
+struct ap_rank_set;
+
+/** Reads the files of a run into @set, which was initialized, and adds the key "cluster" to the report. */
 AP_MUST_CHECK enum ap_status ap_cluster_analyze(const struct ap_run_files *files, const struct ap_cluster_options *options,
-                                                struct ap_gate *gate, struct ap_model *model, const char **ret_path,
-                                                struct ap_error *reterr);
+                                                struct ap_rank_set *set, struct ap_model *model, struct ap_error *reterr);
 
 #endif

@@ -31,6 +31,10 @@ static enum ap_status analyzed(struct ap_mcp_call *call, const struct ap_report 
     uint64_t tokens = (uint64_t)ap_mcp_whole_argument(call, "max_tokens", AP_MCP_DEFAULT_TOKENS);
     AP_TRY(ap_report_write_digest(report, tokens, ap_mcp_text_write, &call->text, reterr));
     AP_TRY(ap_mcp_object_add(&object, "verdict", ap_value_member(root, "verdict"), verdict, reterr));
+    if (ap_value_member(root, "cluster")) {
+        static const char *const of_run[] = { "kind", "sentence", NULL };
+        AP_TRY(ap_mcp_object_add(&object, "run_verdict", ap_value_at(root, "cluster.verdict"), of_run, reterr));
+    }
     AP_TRY(ap_mcp_object_add_rows(&object, "findings", ap_value_member(root, "findings"), members, false, reterr));
     AP_TRY(ap_mcp_object_add(&object, "warnings", ap_value_member(root, "warnings"), NULL, reterr));
     return ap_mcp_object_end(&object, reterr);

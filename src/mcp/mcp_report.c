@@ -13,7 +13,14 @@ enum { MAX_CONDITIONS = 16, MAX_RUNS = 15 };
 
 /* ---- the report ---- */
 
-static enum ap_status take_path(struct ap_mcp_call *call, struct ap_request *request, const char *path,
+/* What paths name. */
+struct named {
+    const char *paths[AP_MCP_MOST_PATHS];
+    size_t count;
+    bool of_run; /* folders, and what only runs of many ranks have */
+};
+
+static enum ap_status take_path(struct ap_mcp_call *call, struct ap_request *request, const char *path, struct named *named,
                                 struct ap_error *reterr)
 {
     enum ap_artifact artifact;
@@ -24,12 +31,30 @@ static enum ap_status take_path(struct ap_mcp_call *call, struct ap_request *req
     if (artifact == AP_ARTIFACT_UNKNOWN)
         return ap_fail(reterr, AP_ERROR_INPUT,
                        "neither a PyTorch trace (traceEvents) nor a CUDA memory snapshot (segments) by its content");
+    if (named->count < AP_MCP_MOST_PATHS)
+        named->paths[named->count++] = path;
     const char **slot = artifact == AP_ARTIFACT_TRACE ? &request->cpu_trace_path : &request->memory_json_path;
-    if (*slot)
-        return ap_fail(reterr, AP_ERROR_USAGE,
-                       "a second %s: paths takes at most one trace and one snapshot; compare takes two runs",
-                       artifact == AP_ARTIFACT_TRACE ? "trace" : "snapshot");
-    *slot = path;
+    if (artifact != AP_ARTIFACT_TRACE && artifact != AP_ARTIFACT_SNAPSHOT)
+        named->of_run = true;
+    else if (*slot)
+        named->of_run = true;
+    else
+        *slot = path;
+    return AP_OK;
+}
+
+/* Several traces, and folders, are a run of many ranks. */
+static enum ap_status take_paths(struct ap_mcp_call *call, struct ap_request *request, struct named *named,
+                                 struct ap_error *reterr)
+{
+    const struct ap_value *text = ap_value_first(ap_value_member(call->arguments, "paths"));
+    for (; text; text = text->next)
+        AP_TRY(take_path(call, request, ap_value_text(text).data, named, reterr));
+    if (!named->of_run)
+        return AP_OK;
+    request->cpu_trace_path = request->memory_json_path = NULL;
+    request->run_paths = named->paths;
+    request->run_path_count = named->count;
     return AP_OK;
 }
 
@@ -74,6 +99,7 @@ enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struc
                                  struct ap_error *reterr)
 {
     const char *conditions[MAX_CONDITIONS], *baselines[MAX_RUNS], *runs[MAX_RUNS];
+    struct named named = { .count = 0 };
     struct ap_request request = *call->common;
     request.with_rows = with_rows;
     request.focus = ap_mcp_text_argument(call, "focus");
@@ -85,9 +111,7 @@ enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struc
     request.more_baseline_count = texts_argument(call, "more_baselines", baselines, MAX_RUNS);
     request.more_runs = runs;
     request.more_run_count = texts_argument(call, "more_runs", runs, MAX_RUNS);
-    const struct ap_value *text;
-    for (text = ap_value_first(ap_value_member(call->arguments, "paths")); text; text = text->next)
-        AP_TRY(take_path(call, &request, ap_value_text(text).data, reterr));
+    AP_TRY(take_paths(call, &request, &named, reterr));
     if (call->progress)
         begin_progress(call->progress, &request);
     call->path = NULL; /* what is refused before an input is read is about none */

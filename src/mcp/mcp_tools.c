@@ -12,10 +12,11 @@
 #define OPTIONAL_PATHS PATHS_THAT(false)
 #define PATHS_THAT(are_required)                                                                                           \
     {                                                                                                                      \
-        .name = "paths", .kind = AP_MCP_TEXTS, .required = are_required, .least = 1, .most = 2,                            \
+        .name = "paths", .kind = AP_MCP_TEXTS, .required = are_required, .least = 1, .most = AP_MCP_MOST_PATHS,            \
         .about =                                                                                                           \
             "a PyTorch profiler trace (.json, .json.gz), a CUDA memory snapshot as JSON, or one of each of the same run; " \
-            "told apart by their content. Relative to a directory that the server was started with, or absolute below one" \
+            "told apart by their content; or the traces of the ranks of one run, or the folder that holds them. Relative " \
+            "to a directory that the server was started with, or absolute below one"                                       \
     }
 #define MAX_TOKENS                                                                                                   \
     {                                                                                                                \

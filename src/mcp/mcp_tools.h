@@ -13,6 +13,8 @@ enum ap_mcp_kind { AP_MCP_TEXT, AP_MCP_TEXTS, AP_MCP_WHOLE };
 enum { AP_MCP_MAX_TEXT_BYTES = 4096, AP_MCP_MAX_ARGUMENTS = 8 };
 /* What an answer holds where the client does not say. */
 enum { AP_MCP_DEFAULT_TOKENS = 4000, AP_MCP_DEFAULT_LIST = 50, AP_MCP_DEFAULT_ROWS = 20, AP_MCP_DEFAULT_AROUND = 10 };
+/** Files and folders of one call. */
+enum { AP_MCP_MOST_PATHS = 32 };
 
 struct ap_mcp_argument {
     const char *name; /* NULL ends a list of them */

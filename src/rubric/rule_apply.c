@@ -17,6 +17,7 @@
 /* a device whose rows are behind the cut looks idle */
 #define MOST_OF_IDLE_TIME_IN_A_CUT_TRACE AP_SEVERITY_medium
 #define TIME_WHOLE "trace.window_us"
+#define TIME_WHOLE_OF_RUN "cluster.rank_time_us" /* of many ranks */
 #define BYTES_WHOLE "memory.summary.reserved_bytes"
 #define WEIGHT_OF_BYTES 0.2 /* free memory speeds nothing up by itself */
 
@@ -173,12 +174,18 @@ static int64_t phase_ns(const struct judge *judge, const struct ap_rule *rule)
     return ap_value_integer(ap_value_at(judge->root, path), -1);
 }
 
+static const char *whole_of(const struct judge *judge, const struct ap_rule *rule)
+{
+    if (!ranks_by_time(rule))
+        return BYTES_WHOLE;
+    return ap_value_member(judge->root, "cluster") ? TIME_WHOLE_OF_RUN : TIME_WHOLE;
+}
+
 /* The smallest bound: sums over threads and devices may be longer than the run, and nothing saves more than that. */
 static void set_saving(const struct judge *judge, struct fired *fired)
 {
     const struct ap_rule *rule = fired->rule;
-    const char *whole_path = ranks_by_time(rule) ? TIME_WHOLE : BYTES_WHOLE;
-    int64_t whole = ap_value_integer(ap_value_at(judge->root, whole_path), -1);
+    int64_t whole = ap_value_integer(ap_value_at(judge->root, whole_of(judge, rule)), -1);
     fired->share = -1;
     for (size_t i = 0; i < rule->rank_by_count; i++) {
         const struct ap_value *value = ap_figure_value(judge->root, rule->rank_by[i]);
@@ -395,7 +402,7 @@ static void add_gain(struct judge *judge, struct ap_value *finding, const struct
         ap_add_null(judge->model, gain, "whole");
         ap_add_null(judge->model, gain, "share_ratio");
     } else {
-        ap_add_string(judge->model, gain, "whole", time ? TIME_WHOLE : BYTES_WHOLE);
+        ap_add_string(judge->model, gain, "whole", whole_of(judge, fired->rule));
         ap_add_ratio(judge->model, gain, "share_ratio", fired->share);
     }
     ap_add_quotient(judge->model, gain, "speedup_bound_ratio", 1, time && fired->share >= 0 ? 1 - fired->share : 0);

@@ -96,11 +96,14 @@ void ap_rule_add_command(const struct ap_rule *rule, const struct ap_judge_optio
                          struct ap_value *finding)
 {
     char aim[400];
+    bool of_run = strncmp(rule->when.comparisons[0].figure->path, "cluster.", 8) == 0;
     format_aim(rule, &model->root, aim, sizeof(aim));
     const char *parts[] = {
         "analyze_profile",
-        names_part(rule, false) ? " " AP_OPTION_CPU_TRACE " NEW_TRACE.json.gz" : "",
-        names_part(rule, true) ? " " AP_OPTION_MEMORY_JSON " NEW_SNAPSHOT.json" : "",
+        of_run                    ? " NEW_FOLDER"
+        : names_part(rule, false) ? " " AP_OPTION_CPU_TRACE " NEW_TRACE.json.gz"
+                                  : "",
+        names_part(rule, true) && !of_run ? " " AP_OPTION_MEMORY_JSON " NEW_SNAPSHOT.json" : "",
         " " AP_OPTION_JSON_OUT " new.json",
     };
     struct ap_text more = options->more_options;

@@ -40,10 +40,22 @@ static void write_topic(struct doc *doc)
     }
 }
 
+static void write_generator(struct doc *doc)
+{
+    ap_doc_item(doc, NULL, "Written by {n generator.name} {n generator.version}, report format {n schema_version}");
+}
+
 static void write_head(struct doc *doc)
 {
     ap_doc_say(doc, "# Profile report\n");
     ap_doc_begin(doc, DOC_LIST);
+    if (ap_doc_known(doc, "cluster")) {
+        ap_doc_item(doc, NULL, "Run of many ranks: {f cluster.rank_count} compared[, world size {i cluster.world_size}]");
+        write_topic(doc);
+        write_generator(doc);
+        ap_doc_end(doc, DOC_LIST);
+        return;
+    }
     write_input(doc, "Trace", ap_doc_known(doc, "trace.path") ? "trace.path" : "cpu.path", "trace.format", "trace.complete");
     if (ap_doc_known(doc, "trace.slice.start_us"))
         ap_doc_item(doc, NULL, "A stretch of a longer recording: {t trace.slice.start_us} to {t trace.slice.end_us} us");
@@ -51,7 +63,7 @@ static void write_head(struct doc *doc)
     if (ap_doc_known(doc, "trace.rank"))
         ap_doc_item(doc, NULL, "Rank: {i trace.rank}[, world size {i trace.world_size}]");
     write_topic(doc);
-    ap_doc_item(doc, NULL, "Written by {n generator.name} {n generator.version}, report format {n schema_version}");
+    write_generator(doc);
     ap_doc_end(doc, DOC_LIST);
 }
 

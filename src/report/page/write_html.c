@@ -101,6 +101,10 @@ static void write_facts(struct html *html)
         { "Device", "trace.main_device.name" },
         { "Rank", "trace.rank" },
         { "World size", "trace.world_size" },
+        { "Ranks compared", "cluster.rank_count" },
+        { "Ranks of the run", "cluster.world_size" },
+        { "Median step", "cluster.steps.p50_us" },
+        { "Waiting of all ranks", "cluster.waiting.ratio" },
         { "Focus", "focus" },
         { "Phase", "phase" },
         { "Window", "trace.window_us" },
@@ -127,6 +131,9 @@ static void write_verdict(struct html *html)
         ap_html_tell(html, ap_html_at(html, "hang"),
                      "<p class=\"verdict\"><strong>Hang</strong> {p sentence} <span class=\"muted\">(confidence "
                      "{t confidence})</span></p>\n");
+    if (ap_html_known(html, "cluster.verdict"))
+        ap_html_tell(html, ap_html_at(html, "cluster.verdict"),
+                     "<p class=\"verdict\"><strong>{p kind}</strong> {p sentence}</p>\n");
     if (ap_html_known(html, "verdict.bound"))
         ap_html_tell(html, ap_html_at(html, "verdict"),
                      "<p class=\"verdict\"><strong>{p bound}</strong> {p sentence} <span class=\"muted\">(confidence "

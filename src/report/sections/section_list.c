@@ -48,6 +48,7 @@ static const struct {
     const struct doc_section *section; /* or, where that does not suffice: */
     void (*write)(struct doc *doc);
 } sections[] = {
+    { FOR_all, &ap_section_cluster, NULL },
     { FOR_all, &ap_section_hang, NULL },
     { FOR_all, &ap_section_summary, NULL },
     { FOR_all & ~FOR_memory, &ap_section_split, NULL },

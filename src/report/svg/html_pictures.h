@@ -34,6 +34,10 @@ void ap_html_memory(struct html *html);
 void ap_html_trace_memory(struct html *html);
 /** The allocator's segments and the blocks in them. */
 void ap_html_segments(struct html *html);
+/** Of a run of many ranks: ranks by figure, by step, and when they came to collectives. */
+void ap_html_cluster_ranks(struct html *html);
+void ap_html_cluster_steps(struct html *html);
+void ap_html_cluster_arrivals(struct html *html);
 /** Of several runs, so not among those that a run has. */
 void ap_html_series(struct html *html);
 

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ * part_cluster_late.c - who is late, and why; one sentence that says it. Sentences name ranks by number alone: names of
+ * hosts and
+ * lines are words of the input and stand in keys of their own. */
+#include <stdio.h>
+
+#include "cluster_parts.h"
+#include "rank_group.h"
+#include "value_text.h"
+
+#include "poison.h"
+
+#define SENTENCE_BYTES 500
+#define NAMED_RANKS 8 /* of a kind, those with most lateness */
+
+static const char *time_text(int64_t ns, char to[AP_VALUE_TEXT_BYTES])
+{
+    struct ap_value value = { .type = AP_VALUE_TIME_NS, .as.integer = ns };
+    (void)ap_format_value(&value, to, AP_VALUE_TEXT_BYTES);
+    return to;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- kinds */
+
+static bool is_of_kind(const struct ap_run_verdict *verdict, size_t rank, enum ap_late_kind kind)
+{
+    return verdict->kinds && verdict->kinds[rank] == kind;
+}
+
+/* The ranks of a kind as rows, the latest first: a finding names them. Picked one by one, since there are few. */
+static void add_ranks(const struct ap_run_found *found, enum ap_late_kind kind, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_run_verdict *verdict = found->verdict;
+    struct ap_value *list = ap_add_list(model, to, "ranks");
+    uint32_t before = AP_NO_RANK;
+    for (int named = 0; named < NAMED_RANKS; named++) {
+        uint32_t next = AP_NO_RANK;
+        for (uint32_t i = 0; i < found->view->count; i++) {
+            if (!is_of_kind(verdict, i, kind))
+                continue;
+            bool behind = before == AP_NO_RANK || verdict->typical_late_ns[i] < verdict->typical_late_ns[before] ||
+                          (verdict->typical_late_ns[i] == verdict->typical_late_ns[before] && i > before);
+            if (behind && (next == AP_NO_RANK || verdict->typical_late_ns[i] > verdict->typical_late_ns[next]))
+                next = i;
+        }
+        if (next == AP_NO_RANK)
+            return;
+        char label[200];
+        const struct ap_rank_summary *rank = ap_view_rank(found->view, next);
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_text(model, row, "name", ap_text_of(ap_rank_label(found->view, next, label, sizeof(label))));
+        ap_add_count(model, row, "rank", rank->rank);
+        ap_add_known_text(model, row, "host", rank->host.id, ap_rank_text(found->view->set, rank->host));
+        ap_add_time(model, row, "late_us", verdict->typical_late_ns[next]);
+        ap_add_time(model, row, "waited_us", found->delays->ranks[next].caused_ns);
+        before = next;
+    }
+}
+
+static void add_kind(const struct ap_run_found *found, enum ap_late_kind kind, struct ap_model *model, struct ap_value *late)
+{
+    const struct ap_late_group *group = &found->verdict->late[kind];
+    const struct ap_run_view *view = found->view;
+    bool is = group->worst != AP_NO_RANK;
+    const struct ap_rank_summary *worst = is ? ap_view_rank(view, group->worst) : NULL;
+    bool of_host = kind != AP_LATE_slow_device && kind != AP_LATE_more_work && kind != AP_LATE_uneven_data &&
+                   kind != AP_LATE_slow_host && kind != AP_LATE_other;
+    struct ap_str frame = is && of_host ? found->delays->ranks[group->worst].worst_frame : (struct ap_str){ 0 };
+    struct ap_value *it = ap_add_object(model, late, ap_late_name(kind));
+    bool judged = found->delays->judged_count > 0;
+    ap_add_known_count(model, it, "rank_count", judged, (int64_t)group->rank_count);
+    ap_add_known_count(model, it, "rank", is, is ? worst->rank : 0);
+    ap_add_known_text(model, it, "host", is && worst->host.id, ap_rank_text(view->set, is ? worst->host : frame));
+    ap_add_known_time(model, it, "late_us", is, group->late_ns);
+    ap_add_known_ratio(model, it, "step_ratio", is && view->step_ns,
+                       view->step_ns ? (double)group->late_ns / (double)view->step_ns : 0);
+    ap_add_known_ratio(model, it, "steps_late_ratio", is, group->share);
+    ap_add_known_time(model, it, "waited_us", is, group->waited_ns);
+    ap_add_known_ratio(model, it, "waited_ratio", is && view->rank_time_ns,
+                       view->rank_time_ns ? (double)group->waited_ns / (double)view->rank_time_ns : 0);
+    ap_add_known_text(model, it, "line", frame.id, ap_rank_text(view->set, frame));
+    add_ranks(found, kind, model, it);
+}
+
+static void add_link(const struct ap_run_found *found, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_slow_link *link = &found->verdict->link;
+    bool is = link->group.id != 0;
+    struct ap_value *it = ap_add_object(model, to, "link");
+    struct ap_text group = ap_rank_text(found->view->set, link->group);
+    ap_add_known_text(model, it, "group", is, group);
+    ap_add_known_count(model, it, "rank_count", is, ap_group_size(group));
+    ap_add_known_string(model, it, "operation", is,
+                        ap_collective_operation_name((enum ap_collective_operation)link->operation));
+    ap_add_known_bytes(model, it, "bytes", is && link->bytes >= 0, link->bytes);
+    ap_add_known_time(model, it, "dur_us", is, link->dur_ns);
+    ap_add_known_time(model, it, "usual_us", is, link->usual_ns);
+    ap_add_known_number(model, it, "times", is && link->usual_ns,
+                        link->usual_ns ? (double)link->dur_ns / (double)link->usual_ns : 0);
+    ap_add_known_time(model, it, "excess_us", is, link->excess_ns);
+    ap_add_known_time(model, it, "lost_us", is, link->excess_ns * ap_group_size(group));
+    ap_add_known_count(model, it, "like_count", is, (int64_t)link->like_count);
+}
+
+/* -------------------------------------------------------------------------------------------------------- sentence */
+
+static enum ap_late_kind worst_kind(const struct ap_run_verdict *verdict)
+{
+    enum ap_late_kind worst = AP_LATE_NONE;
+    for (int i = 0; i < AP_LATE_COUNT_; i++)
+        if (verdict->late[i].worst != AP_NO_RANK &&
+            (worst == AP_LATE_NONE || verdict->late[i].waited_ns > verdict->late[worst].waited_ns))
+            worst = (enum ap_late_kind)i;
+    return worst;
+}
+
+static void say_late(const struct ap_run_found *found, enum ap_late_kind kind, char sentence[SENTENCE_BYTES])
+{
+    const struct ap_late_group *group = &found->verdict->late[kind];
+    char late[AP_VALUE_TEXT_BYTES], step[AP_VALUE_TEXT_BYTES];
+    (void)time_text(group->late_ns, late);
+    (void)time_text(found->view->step_ns, step);
+    long long rank = (long long)ap_view_rank(found->view, group->worst)->rank;
+    if (kind == AP_LATE_jitter || kind == AP_LATE_uneven_data)
+        (void)snprintf(sentence, SENTENCE_BYTES,
+                       "%s: the latest one is late by %s of a step of %s, and the others wait for it", ap_late_meaning(kind),
+                       late, step);
+    else if (group->rank_count > 1)
+        (void)snprintf(sentence, SENTENCE_BYTES,
+                       "%zu ranks are late in every step, rank %lld by most, %s of a step of %s, and the others wait: %s",
+                       group->rank_count, rank, late, step, ap_late_meaning(kind));
+    else
+        (void)snprintf(sentence, SENTENCE_BYTES, "rank %lld is late by %s in a step of %s, and the others wait for it: %s",
+                       rank, late, step, ap_late_meaning(kind));
+}
+
+static void say_absent(const struct ap_run_found *found, char sentence[SENTENCE_BYTES])
+{
+    const struct ap_run_verdict *verdict = found->verdict;
+    char time[AP_VALUE_TEXT_BYTES];
+    long long last = verdict->most_last == AP_NO_RANK ? -1 : (long long)ap_view_rank(found->view, verdict->most_last)->rank;
+    size_t used = (size_t)snprintf(
+        sentence, SENTENCE_BYTES,
+        "the last arrival is not among these %zu of %lld ranks: collectives go on for %s after all that are given have come",
+        found->view->count, (long long)found->view->world_size, time_text(verdict->absent_ns, time));
+    if (last >= 0 && used < SENTENCE_BYTES)
+        (void)snprintf(sentence + used, SENTENCE_BYTES - used, "; of those given rank %lld comes last in %u of %u", last,
+                       found->delays->ranks[verdict->most_last].last_count,
+                       found->delays->ranks[verdict->most_last].matched_count);
+}
+
+static const char *say(const struct ap_run_found *found, char sentence[SENTENCE_BYTES])
+{
+    const struct ap_run_verdict *verdict = found->verdict;
+    char time[AP_VALUE_TEXT_BYTES], usual[AP_VALUE_TEXT_BYTES];
+    enum ap_late_kind kind = worst_kind(verdict);
+    if (!found->delays->judged_count) {
+        (void)snprintf(sentence, SENTENCE_BYTES,
+                       "no collective of several ranks could be compared, so nothing tells who waits "
+                       "for whom");
+        return "unknown";
+    }
+    if (verdict->absent_is_late) {
+        say_absent(found, sentence);
+        return "absent-rank";
+    }
+    if (verdict->link.group.id &&
+        (kind == AP_LATE_NONE || kind == AP_LATE_other || verdict->link.excess_ns > verdict->late[kind].waited_ns)) {
+        (void)snprintf(sentence, SENTENCE_BYTES,
+                       "the transfers of one group take %s where those of groups alike take %s, though all arrive together",
+                       time_text(verdict->link.dur_ns, time), time_text(verdict->link.usual_ns, usual));
+        return "slow-link";
+    }
+    if (kind != AP_LATE_NONE) {
+        say_late(found, kind, sentence);
+        return kind == AP_LATE_jitter || kind == AP_LATE_uneven_data ? "moving" : "straggler";
+    }
+    (void)snprintf(sentence, SENTENCE_BYTES, "no rank is late by more than %s in most steps",
+                   time_text(verdict->floor_ns, time));
+    return "balanced";
+}
+
+void ap_cluster_add_late(const struct ap_run_found *found, struct ap_model *model, struct ap_value *to)
+{
+    char sentence[SENTENCE_BYTES];
+    struct ap_value *verdict = ap_add_object(model, to, "verdict");
+    const char *bound = say(found, sentence);
+    ap_add_string(model, verdict, "kind", bound);
+    ap_add_string(model, verdict, "sentence", sentence);
+    struct ap_value *late = ap_add_object(model, to, "late");
+    for (int i = 0; i < AP_LATE_COUNT_; i++)
+        add_kind(found, (enum ap_late_kind)i, model, late);
+    add_link(found, model, to);
+}

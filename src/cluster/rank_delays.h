@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ * rank_delays.h - who came late, who waited, and whose delay it was in the end. From durations alone: no clocks. */
+#ifndef AP_RANK_DELAYS_H
+#define AP_RANK_DELAYS_H
+
+#include "rank_matching.h"
+
+/** Of one rank, over the steps that are compared. */
+struct ap_rank_delay {
+    int64_t late_ns;      /* its own lateness: beyond what it had waited for others */
+    int64_t inherited_ns; /* lateness that came from ranks that it had waited for */
+    int64_t before_ns;    /* lateness that it brought into its first collective: from before the window, or of its start */
+    int64_t
+        transfer_ns;   /* of late_ns: not explained by what it did, the collective before took longer than that of others */
+    int64_t waited_ns; /* for others, as far as nothing else hid it */
+    int64_t caused_ns; /* waiting of others that it is the root of */
+    int64_t cause_ns[AP_SPENT_COUNT_];  /* late_ns by what it did more of than others */
+    uint32_t last_count, matched_count; /* collectives in which it came last; all of them */
+    int64_t worst_ns;                   /* own lateness in one collective: */
+    struct ap_str worst_frame;          /* what the host did before that one */
+};
+
+struct ap_delays {
+    struct ap_gate *gate;
+    const struct ap_matching *matching;
+    size_t rank_count, step_count;
+    struct ap_rank_delay *ranks; /* by number in the view */
+    int64_t *late_ns;            /* by step, then rank: own lateness */
+    uint32_t *role;              /* by rank: ranks of one role do the same */
+    uint32_t *order;             /* matches, in an order in which those of each rank come as they came */
+    int64_t *last_rank;          /* by match: number in the view of who came last; -1 = not judged */
+    int64_t waited_ns;           /* all ranks */
+    uint64_t judged_count;       /* matches whose waiting was found */
+    bool by_time;                /* ranks began collectives in different orders: the rest was ordered by time */
+};
+
+/** Finds the delays of what was matched. Release @delays after a failure too. */
+AP_MUST_CHECK enum ap_status ap_delays_init(struct ap_delays *delays, const struct ap_matching *matching,
+                                            struct ap_error *reterr);
+void ap_delays_release(struct ap_delays *delays);
+
+/** Own lateness of a rank in the step with this number, from view->first_step on. */
+static inline int64_t ap_delay_in_step(const struct ap_delays *delays, size_t step, size_t rank)
+{
+    return delays->late_ns[step * delays->rank_count + rank];
+}
+
+#endif

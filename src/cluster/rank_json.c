@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+#include "rank_json.h"
+
+#include "decimal.h"
+#include "json_text.h"
+
+#include "poison.h"
+
+#define WIDTH_MAX 32 /* of a row */
+#define RANK_LARGEST 100000000
+
+enum { HEAD_COUNT = 14, STEP_COUNT = 7, COLLECTIVE_COUNT = 10, KERNEL_COUNT = 4 };
+#define STEP_WIDTH (STEP_COUNT + AP_SPENT_COUNT_)
+#define COLLECTIVE_WIDTH (COLLECTIVE_COUNT + 2 * AP_RANK_BEFORE)
+_Static_assert(STEP_WIDTH <= WIDTH_MAX && COLLECTIVE_WIDTH <= WIDTH_MAX && HEAD_COUNT <= WIDTH_MAX, "a row fits");
+
+/* A row is copied out of its struct, or back into it. Names are their places in the list of names, 0 = absent. */
+struct row {
+    int64_t values[WIDTH_MAX];
+    size_t count;
+    bool out;
+};
+
+static void carry(struct row *row, int64_t *value)
+{
+    if (row->out)
+        row->values[row->count] = *value;
+    else
+        *value = row->values[row->count];
+    row->count++;
+}
+
+static void carry_name(struct row *row, struct ap_str *name)
+{
+    int64_t id = name->id;
+    carry(row, &id);
+    name->id = (uint32_t)id;
+}
+
+static void carry_bool(struct row *row, bool *flag)
+{
+    int64_t value = *flag;
+    carry(row, &value);
+    *flag = value != 0;
+}
+
+static void carry_head(struct row *row, struct ap_rank_summary *head)
+{
+    carry(row, &head->rank);
+    carry(row, &head->world_size);
+    carry_name(row, &head->path);
+    carry_name(row, &head->host);
+    carry_name(row, &head->device);
+    carry_name(row, &head->backend);
+    carry(row, &head->start_ns);
+    carry(row, &head->end_ns);
+    carry(row, &head->rows);
+    carry_bool(row, &head->has_device);
+    carry_bool(row, &head->is_cut);
+    carry(row, &head->peak_allocated_bytes);
+    carry(row, &head->peak_reserved_bytes);
+    carry(row, &head->capacity_bytes);
+}
+
+static void carry_spent(struct row *row, int64_t spent_ns[AP_SPENT_COUNT_])
+{
+    for (int i = 0; i < AP_SPENT_COUNT_; i++)
+        carry(row, &spent_ns[i]);
+}
+
+static void carry_step(struct row *row, struct ap_rank_step *step)
+{
+    carry(row, &step->number);
+    carry(row, &step->start_ns);
+    carry(row, &step->end_ns);
+    carry(row, &step->kernel_ns);
+    carry(row, &step->kernel_count);
+    carry(row, &step->work);
+    carry_bool(row, &step->is_partial);
+    carry_spent(row, step->spent_ns);
+}
+
+static void carry_collective(struct row *row, struct ap_rank_collective *collective)
+{
+    int64_t operation = collective->operation, before, us;
+    carry(row, &collective->start_ns);
+    carry(row, &collective->dur_ns);
+    carry(row, &collective->exposed_ns);
+    carry(row, &collective->sequence);
+    carry(row, &collective->bytes);
+    carry(row, &collective->step);
+    carry_name(row, &collective->group);
+    carry_name(row, &collective->frame);
+    carry(row, &operation);
+    carry_bool(row, &collective->on_host);
+    collective->operation = (uint8_t)operation;
+    for (int i = 0; i < AP_RANK_BEFORE; i++) {
+        before = collective->before[i];
+        us = collective->before_us[i];
+        carry(row, &before);
+        carry(row, &us);
+        collective->before[i] = (uint8_t)before;
+        collective->before_us[i] = (uint32_t)us;
+    }
+}
+
+static void carry_kernel(struct row *row, struct ap_rank_kernel *kernel)
+{
+    carry(row, &kernel->key);
+    carry(row, &kernel->count);
+    carry(row, &kernel->total_ns);
+    carry_name(row, &kernel->name);
+}
+
+/* --------------------------------------------------------------------------------------------------------- writing */
+
+/* Names in the order in which the ranks mention them, so that the bytes do not depend on how the set was joined. */
+struct writer {
+    const struct ap_rank_set *set;
+    struct ap_out *out;
+    uint32_t *place; /* by id: where it stands in the list; 0 = not yet */
+    uint32_t *listed;
+    uint32_t listed_count;
+};
+
+static void mention(struct writer *writer, struct ap_str *name)
+{
+    if (!name->id)
+        return;
+    if (!writer->place[name->id]) {
+        writer->listed[writer->listed_count++] = name->id;
+        writer->place[name->id] = writer->listed_count;
+    }
+    name->id = writer->place[name->id];
+}
+
+static void mention_all(struct writer *writer, const struct ap_rank_summary *rank)
+{
+    struct ap_str names[] = { rank->path, rank->host, rank->device, rank->backend };
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        mention(writer, &names[i]);
+    for (size_t i = 0; i < rank->collective_count; i++) {
+        struct ap_str group = rank->collectives[i].group, frame = rank->collectives[i].frame;
+        mention(writer, &group);
+        mention(writer, &frame);
+    }
+    for (size_t i = 0; i < rank->kernel_count; i++) {
+        struct ap_str name = rank->kernels[i].name;
+        mention(writer, &name);
+    }
+}
+
+static void write_values(struct ap_out *out, const struct row *row)
+{
+    ap_out_char(out, '[');
+    for (size_t i = 0; i < row->count; i++)
+        ap_out_format(out, "%s%lld", i ? "," : "", (long long)row->values[i]);
+    ap_out_char(out, ']');
+}
+
+static void begin_list(struct writer *writer, const char *key)
+{
+    ap_out_format(writer->out, ",\n \"%s\":[", key);
+}
+
+static void write_rank(struct writer *writer, const struct ap_rank_summary *from)
+{
+    struct ap_rank_summary rank = *from;
+    struct row row = { .out = true };
+    mention(writer, &rank.path);
+    mention(writer, &rank.host);
+    mention(writer, &rank.device);
+    mention(writer, &rank.backend);
+    carry_head(&row, &rank);
+    ap_out_string(writer->out, "{\"head\":");
+    write_values(writer->out, &row);
+    row = (struct row){ .out = true };
+    carry_spent(&row, rank.spent_ns);
+    carry(&row, &rank.out_of_memory_count);
+    ap_out_string(writer->out, ",\n \"spent\":");
+    write_values(writer->out, &row);
+    begin_list(writer, "steps");
+    for (size_t i = 0; i < rank.step_count; i++) {
+        struct ap_rank_step step = rank.steps[i];
+        row = (struct row){ .out = true };
+        carry_step(&row, &step);
+        ap_out_string(writer->out, i ? ",\n  " : "");
+        write_values(writer->out, &row);
+    }
+    ap_out_char(writer->out, ']');
+    begin_list(writer, "collectives");
+    for (size_t i = 0; i < rank.collective_count; i++) {
+        struct ap_rank_collective collective = rank.collectives[i];
+        mention(writer, &collective.group);
+        mention(writer, &collective.frame);
+        row = (struct row){ .out = true };
+        carry_collective(&row, &collective);
+        ap_out_string(writer->out, i ? ",\n  " : "");
+        write_values(writer->out, &row);
+    }
+    ap_out_char(writer->out, ']');
+    begin_list(writer, "kernels");
+    for (size_t i = 0; i < rank.kernel_count; i++) {
+        struct ap_rank_kernel kernel = rank.kernels[i];
+        mention(writer, &kernel.name);
+        row = (struct row){ .out = true };
+        carry_kernel(&row, &kernel);
+        ap_out_string(writer->out, i ? ",\n  " : "");
+        write_values(writer->out, &row);
+    }
+    ap_out_string(writer->out, "]}");
+}
+
+static void write_all(struct writer *writer)
+{
+    struct ap_out *out = writer->out;
+    for (size_t i = 0; i < writer->set->count; i++)
+        mention_all(writer, &writer->set->ranks[i]);
+    ap_out_format(out, "{\"rank_summaries\":%d,\n\"names\":[", AP_RANK_JSON_VERSION);
+    for (uint32_t i = 0; i < writer->listed_count; i++) {
+        ap_out_string(out, i ? ",\n " : "");
+        ap_json_write_text(out, ap_strpool_text(&writer->set->names, (struct ap_str){ writer->listed[i] }));
+    }
+    ap_out_string(out, "],\n\"ranks\":[");
+    for (size_t i = 0; i < writer->set->count; i++) {
+        ap_out_string(out, i ? ",\n" : "\n");
+        write_rank(writer, &writer->set->ranks[i]);
+    }
+    ap_out_string(out, "]}\n");
+}
+
+enum ap_status ap_rank_json_write(const struct ap_rank_set *set, struct ap_sink sink, struct ap_error *reterr)
+{
+    struct ap_out out;
+    struct writer writer = { .set = set, .out = &out };
+    size_t count = (size_t)ap_strpool_count(&set->names) + 1;
+    ap_out_init(&out, sink);
+    AP_TRY(AP_ALLOC_CLEARED(set->gate, writer.place, count, reterr));
+    enum ap_status status = AP_ALLOC(set->gate, writer.listed, count, reterr);
+    if (status == AP_OK)
+        write_all(&writer);
+    AP_AND_THEN(status, ap_out_finish(&out, reterr));
+    AP_FREE(set->gate, writer.listed, count);
+    AP_FREE(set->gate, writer.place, count);
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------------------------- reading */
+
+struct reader {
+    struct ap_json_reader *json;
+    struct ap_rank_set *set;
+    struct ap_str *names; /* by place */
+    size_t name_count, name_capacity;
+};
+
+static enum ap_status fail_row(struct reader *reader, const char *what, struct ap_error *reterr)
+{
+    return ap_fail_at(reterr, AP_ERROR_INPUT, ap_json_offset(reader->json), "not a summary as this version writes it: %s",
+                      what);
+}
+
+static enum ap_status expect(struct reader *reader, enum ap_json_kind kind, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(reader->json, &token, reterr));
+    return token.kind == kind ? AP_OK : fail_row(reader, "a list or an object was expected", reterr);
+}
+
+/* The numbers of a list whose beginning was read. Those of hashes may be anything, all others are smaller in every file. */
+static enum ap_status read_values(struct reader *reader, struct row *row, size_t width, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    *row = (struct row){ .out = false };
+    for (size_t i = 0;; i++) {
+        enum ap_status status = ap_json_next_element(reader->json, &token, reterr);
+        if (status == AP_END)
+            return i == width ? AP_OK : fail_row(reader, "a row is too short", reterr);
+        AP_TRY(status);
+        if (i == width || token.kind != AP_JSON_NUMBER || !ap_json_integer(&token, &row->values[i]))
+            return fail_row(reader, "a row is too long, or holds what is no whole number", reterr);
+    }
+}
+
+static bool are_times(const int64_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (values[i] < -AP_MAX_TIME_NS || values[i] > AP_MAX_TIME_NS)
+            return false;
+    return true;
+}
+
+static bool take_name(const struct reader *reader, struct ap_str *name)
+{
+    if (name->id > reader->name_count)
+        return false;
+    name->id = name->id ? reader->names[name->id - 1].id : 0;
+    return true;
+}
+
+static enum ap_status take_head(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
+{
+    struct row row;
+    AP_TRY(expect(reader, AP_JSON_ARRAY_BEGIN, reterr));
+    AP_TRY(read_values(reader, &row, HEAD_COUNT, reterr));
+    if (!are_times(row.values, HEAD_COUNT))
+        return fail_row(reader, "a number is out of range", reterr);
+    carry_head(&row, rank);
+    bool named = take_name(reader, &rank->path) && take_name(reader, &rank->host) && take_name(reader, &rank->device) &&
+                 take_name(reader, &rank->backend);
+    if (!named || rank->rank < 0 || rank->rank > RANK_LARGEST || rank->start_ns > rank->end_ns)
+        return fail_row(reader, "a rank, a name or a window cannot be", reterr);
+    return AP_OK;
+}
+
+static enum ap_status take_spent(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
+{
+    struct row row;
+    AP_TRY(expect(reader, AP_JSON_ARRAY_BEGIN, reterr));
+    AP_TRY(read_values(reader, &row, AP_SPENT_COUNT_ + 1, reterr));
+    if (!are_times(row.values, AP_SPENT_COUNT_ + 1))
+        return fail_row(reader, "a number is out of range", reterr);
+    carry_spent(&row, rank->spent_ns);
+    carry(&row, &rank->out_of_memory_count);
+    return AP_OK;
+}
+
+static enum ap_status take_step(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
+{
+    struct row row;
+    struct ap_rank_step step;
+    AP_TRY(read_values(reader, &row, STEP_WIDTH, reterr));
+    if (!are_times(row.values, 5) || !are_times(row.values + STEP_COUNT, AP_SPENT_COUNT_))
+        return fail_row(reader, "a number is out of range", reterr);
+    carry_step(&row, &step);
+    AP_TRY_ADD(reader->set->gate, rank->steps, rank->step_count, rank->step_capacity, reterr, step);
+    return AP_OK;
+}
+
+static bool are_classes(const struct row *row)
+{
+    for (int i = 0; i < AP_RANK_BEFORE; i++) {
+        int64_t class = row->values[COLLECTIVE_COUNT + 2 * i], us = row->values[COLLECTIVE_COUNT + 2 * i + 1];
+        if (class < 0 || class >= AP_SPENT_COUNT_ || us < 0 || us > UINT32_MAX)
+            return false;
+    }
+    return row->values[8] >= 0 && row->values[8] < AP_COLLECTIVE_COUNT_;
+}
+
+static enum ap_status take_collective(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
+{
+    struct row row;
+    struct ap_rank_collective collective = { .bytes = -1 };
+    AP_TRY(read_values(reader, &row, COLLECTIVE_WIDTH, reterr));
+    if (!are_times(row.values, COLLECTIVE_COUNT) || row.values[1] < 0 || row.values[2] < 0 || !are_classes(&row))
+        return fail_row(reader, "a number is out of range", reterr);
+    carry_collective(&row, &collective);
+    if (!take_name(reader, &collective.group) || !take_name(reader, &collective.frame))
+        return fail_row(reader, "a name is not there", reterr);
+    AP_TRY_ADD(reader->set->gate, rank->collectives, rank->collective_count, rank->collective_capacity, reterr, collective);
+    return AP_OK;
+}
+
+static enum ap_status take_kernel(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
+{
+    struct row row;
+    struct ap_rank_kernel kernel;
+    AP_TRY(read_values(reader, &row, KERNEL_COUNT, reterr));
+    if (!are_times(row.values + 1, 2) || row.values[1] < 0 || row.values[2] < 0)
+        return fail_row(reader, "a number is out of range", reterr);
+    carry_kernel(&row, &kernel);
+    if (!take_name(reader, &kernel.name))
+        return fail_row(reader, "a name is not there", reterr);
+    AP_TRY_ADD(reader->set->gate, rank->kernels, rank->kernel_count, rank->kernel_capacity, reterr, kernel);
+    return AP_OK;
+}
+
+typedef enum ap_status take_row(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr);
+
+static enum ap_status take_rows(struct reader *reader, struct ap_rank_summary *rank, take_row *take, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(expect(reader, AP_JSON_ARRAY_BEGIN, reterr));
+    for (;;) {
+        AP_TRY_UNTIL_END(ap_json_next_element(reader->json, &token, reterr));
+        if (token.kind != AP_JSON_ARRAY_BEGIN)
+            return fail_row(reader, "a row is no list", reterr);
+        AP_TRY(take(reader, rank, reterr));
+    }
+}
+
+static enum ap_status take_member(struct reader *reader, struct ap_rank_summary *rank, struct ap_text key,
+                                  struct ap_error *reterr)
+{
+    if (ap_text_is(key, "head"))
+        return take_head(reader, rank, reterr);
+    if (ap_text_is(key, "spent"))
+        return take_spent(reader, rank, reterr);
+    if (ap_text_is(key, "steps"))
+        return take_rows(reader, rank, take_step, reterr);
+    if (ap_text_is(key, "collectives"))
+        return take_rows(reader, rank, take_collective, reterr);
+    if (ap_text_is(key, "kernels"))
+        return take_rows(reader, rank, take_kernel, reterr);
+    return ap_json_skip_value(reader->json, reterr);
+}
+
+static enum ap_status take_members(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
+{
+    for (;;) {
+        struct ap_json_token key;
+        AP_TRY_UNTIL_END(ap_json_next_key(reader->json, &key, reterr));
+        AP_TRY(take_member(reader, rank, (struct ap_text){ key.text, key.text_bytes }, reterr));
+    }
+}
+
+static enum ap_status take_rank(struct reader *reader, struct ap_error *reterr)
+{
+    struct ap_gate *gate = reader->set->gate;
+    struct ap_rank_summary rank = { .rank = -1 };
+    enum ap_status status = take_members(reader, &rank, reterr);
+    if (status == AP_OK && rank.rank < 0)
+        status = fail_row(reader, "a rank has no head", reterr);
+    AP_AND_THEN(status, AP_RESERVE(gate, reader->set->ranks, reader->set->capacity, reader->set->count + 1, reterr));
+    if (status == AP_OK)
+        reader->set->ranks[reader->set->count++] = rank;
+    else
+        ap_rank_summary_release(&rank, gate);
+    return status;
+}
+
+static enum ap_status take_ranks(struct reader *reader, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(expect(reader, AP_JSON_ARRAY_BEGIN, reterr));
+    for (;;) {
+        AP_TRY_UNTIL_END(ap_json_next_element(reader->json, &token, reterr));
+        if (token.kind != AP_JSON_OBJECT_BEGIN)
+            return fail_row(reader, "a rank is no object", reterr);
+        AP_TRY(take_rank(reader, reterr));
+    }
+}
+
+static enum ap_status take_names(struct reader *reader, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(expect(reader, AP_JSON_ARRAY_BEGIN, reterr));
+    for (;;) {
+        struct ap_str name;
+        AP_TRY_UNTIL_END(ap_json_next_element(reader->json, &token, reterr));
+        if (token.kind != AP_JSON_STRING)
+            return fail_row(reader, "a name is no text", reterr);
+        AP_TRY(ap_strpool_intern(&reader->set->names, token.text, token.text_bytes, &name, reterr));
+        AP_TRY_ADD(reader->set->gate, reader->names, reader->name_count, reader->name_capacity, reterr, name);
+    }
+}
+
+static enum ap_status take_version(struct reader *reader, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    int64_t version = -1;
+    AP_TRY(ap_json_next(reader->json, &token, reterr));
+    if (token.kind == AP_JSON_NUMBER && ap_json_integer(&token, &version) && version == AP_RANK_JSON_VERSION)
+        return AP_OK;
+    return fail_row(reader, "it is of another version", reterr);
+}
+
+static enum ap_status take_document(struct reader *reader, struct ap_error *reterr)
+{
+    AP_TRY(expect(reader, AP_JSON_OBJECT_BEGIN, reterr));
+    for (;;) {
+        struct ap_json_token token;
+        AP_TRY_UNTIL_END(ap_json_next_key(reader->json, &token, reterr));
+        struct ap_text key = { token.text, token.text_bytes };
+        if (ap_text_is(key, "rank_summaries"))
+            AP_TRY(take_version(reader, reterr));
+        else if (ap_text_is(key, "names"))
+            AP_TRY(take_names(reader, reterr));
+        else if (ap_text_is(key, "ranks"))
+            AP_TRY(take_ranks(reader, reterr));
+        else
+            AP_TRY(ap_json_skip_value(reader->json, reterr));
+    }
+}
+
+enum ap_status ap_rank_json_read(struct ap_json_reader *json, struct ap_rank_set *set, struct ap_error *reterr)
+{
+    struct reader reader = { .json = json, .set = set };
+    enum ap_status status = take_document(&reader, reterr);
+    AP_FREE(set->gate, reader.names, reader.name_capacity);
+    return status;
+}

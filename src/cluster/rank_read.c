@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "rank_read.h"
+
+#include <string.h>
+
+#include "input.h"
+#include "processors.h"
+#include "rank_json.h"
+#include "rank_summary.h"
+#include "sort.h"
+#include "thread.h"
+
+#include "poison.h"
+
+#define JOBS_MAX 256
+
+struct reading {
+    const struct ap_run_files *files;
+    const struct ap_cluster_options *options;
+    struct ap_gate *gate;
+    struct ap_rank_set *set;
+    struct ap_rank_failures *failures;
+    pthread_mutex_t lock;
+    uint32_t *order; /* files to read, the largest first: the last ones end at about the same time */
+    size_t count, next;
+    enum ap_status status;
+    struct ap_error error;
+};
+
+/* -------------------------------------------------------------------------------------------------------- one file */
+
+static enum ap_status summarize_trace(struct reading *reading, const struct ap_run_file *file, struct ap_json_reader *json,
+                                      struct ap_notes *notes, struct ap_rank_set *set, struct ap_error *reterr)
+{
+    struct ap_trace_options options = { .salvage = reading->options->salvage };
+    struct ap_trace *trace;
+    struct ap_facts facts;
+    AP_TRY(ap_trace_read(json, reading->gate, notes, &options, &trace, reterr));
+    enum ap_status status = ap_facts_init(&facts, trace, false, reterr);
+    int64_t rank = trace->rank >= 0 ? trace->rank : file->head.rank;
+    if (status == AP_OK && rank < 0)
+        status = ap_fail(reterr, AP_ERROR_INPUT, "neither its content nor its name tells the rank");
+    AP_AND_THEN(status, ap_rank_summarize(set, &facts, rank, ap_text_of(file->path), ap_text_of(file->head.host), reterr));
+    ap_facts_release(&facts);
+    ap_trace_free(trace);
+    return status;
+}
+
+static enum ap_status read_file(struct reading *reading, const struct ap_run_file *file, struct ap_rank_set *set,
+                                struct ap_error *reterr)
+{
+    struct ap_notes notes = { .notes = { { .count = 0 } } };
+    struct ap_json_limits limits = { .skipped_depth = reading->options->max_depth };
+    struct ap_input_options options = { .salvage = reading->options->salvage, .opener = reading->options->opener };
+    struct ap_input *input;
+    struct ap_json_reader *json = NULL;
+    AP_TRY(ap_input_open(reading->gate, file->path, &options, &notes, &input, reterr));
+    enum ap_status status = ap_input_probe(input, reterr);
+    AP_AND_THEN(status, ap_json_reader_new(reading->gate, ap_input_source(input), &notes, &limits, &json, reterr));
+    if (status == AP_OK && file->head.kind == AP_FILE_summary)
+        status = ap_rank_json_read(json, set, reterr);
+    else
+        AP_AND_THEN(status, summarize_trace(reading, file, json, &notes, set, reterr));
+    ap_json_reader_free(json);
+    ap_input_free(input);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- all */
+
+static bool take_file(struct reading *reading, uint32_t *ret_file)
+{
+    (void)pthread_mutex_lock(&reading->lock);
+    bool taken = reading->status == AP_OK && reading->next < reading->count;
+    if (taken)
+        *ret_file = reading->order[reading->next++];
+    (void)pthread_mutex_unlock(&reading->lock);
+    return taken;
+}
+
+/* Under the lock. */
+static void note_failure(struct reading *reading, uint32_t file, enum ap_status status, const struct ap_error *error)
+{
+    struct ap_rank_failures *failures = reading->failures;
+    if (status == AP_ERROR_MEMORY || status == AP_ERROR_LIMIT) {
+        reading->status = status;
+        reading->error = *error;
+    }
+    failures->why[file] = ap_arena_text(&failures->arena, ap_text_of(error->message)).data;
+    if (!failures->why[file])
+        failures->why[file] = "cannot be read";
+}
+
+static void give(struct reading *reading, uint32_t file, struct ap_rank_set *set, enum ap_status status,
+                 struct ap_error *error)
+{
+    (void)pthread_mutex_lock(&reading->lock);
+    AP_AND_THEN(status, ap_rank_set_join(reading->set, set, error));
+    if (status != AP_OK)
+        note_failure(reading, file, status, error);
+    (void)pthread_mutex_unlock(&reading->lock);
+}
+
+static void *read_files(void *self)
+{
+    struct reading *reading = self;
+    for (uint32_t file; take_file(reading, &file);) {
+        struct ap_error error = { .status = AP_OK };
+        struct ap_rank_set set;
+        ap_rank_set_init(&set, reading->gate);
+        enum ap_status status = read_file(reading, &reading->files->files[file], &set, &error);
+        give(reading, file, &set, status, &error);
+        ap_rank_set_release(&set);
+    }
+    return NULL;
+}
+
+static bool is_wanted(const struct ap_run_file *file)
+{
+    return !file->why_not && (file->head.kind == AP_FILE_trace || file->head.kind == AP_FILE_summary);
+}
+
+static bool is_larger(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ap_run_file *files = context;
+    AP_LARGER_FIRST(files[a].size_bytes, files[b].size_bytes);
+    return a < b;
+}
+
+static enum ap_status list_files(struct reading *reading, struct ap_error *reterr)
+{
+    for (uint32_t i = 0; i < reading->files->count; i++)
+        if (is_wanted(&reading->files->files[i]))
+            reading->order[reading->count++] = i;
+    return ap_sort_list(reading->gate, reading->order, reading->count, is_larger, reading->files->files, reterr);
+}
+
+/* An opener of a caller is called on the caller's thread alone. */
+static void read_on_threads(struct reading *reading)
+{
+    pthread_t threads[JOBS_MAX];
+    size_t started = 0, wanted = reading->options->jobs ? reading->options->jobs : ap_processor_count();
+    wanted = reading->options->opener ? 1 : wanted < JOBS_MAX ? wanted : JOBS_MAX;
+    while (started + 1 < wanted && started + 1 < reading->count && ap_thread_start(&threads[started], read_files, reading))
+        started++;
+    (void)read_files(reading);
+    for (size_t i = 0; i < started; i++)
+        (void)pthread_join(threads[i], NULL);
+}
+
+enum ap_status ap_rank_read_all(struct ap_rank_set *set, struct ap_rank_failures *failures, const struct ap_run_files *files,
+                                const struct ap_cluster_options *options, struct ap_error *reterr)
+{
+    struct ap_gate *gate = set->gate;
+    struct reading reading = {
+        .files = files, .options = options, .gate = gate, .set = set, .failures = failures, .lock = PTHREAD_MUTEX_INITIALIZER
+    };
+    *failures = (struct ap_rank_failures){ .count = files->count };
+    ap_arena_init(&failures->arena, gate);
+    if (!files->count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(gate, failures->why, files->count, reterr));
+    AP_TRY(AP_ALLOC(gate, reading.order, files->count, reterr));
+    enum ap_status status = list_files(&reading, reterr);
+    if (status == AP_OK) {
+        read_on_threads(&reading);
+        status = reading.status;
+        if (status != AP_OK && reterr)
+            *reterr = reading.error;
+    }
+    AP_FREE(gate, reading.order, files->count);
+    AP_AND_THEN(status, ap_rank_set_finish(set, reterr));
+    return status;
+}
+
+void ap_rank_failures_release(struct ap_rank_failures *failures)
+{
+    AP_FREE(failures->arena.gate, failures->why, failures->count);
+    ap_arena_release(&failures->arena);
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+#include "run_verdict.h"
+
+#include <math.h>
+
+#include "kernel_compare.h"
+#include "quantile.h"
+#include "sort.h"
+#include "transfer_times.h"
+
+#include "poison.h"
+
+#define FLOOR_SHARE 100      /* of a step: 1 % */
+#define FLOOR_NS 100000      /* whatever the step is */
+#define PERSISTENT_SHARE 0.8 /* of the steps */
+#define MOVING_SHARE 0.6     /* of the steps, for what moves from rank to rank */
+#define MOVING_FLOORS 2      /* what moves is the largest of many: noise has a largest one too */
+#define OUTLIER_LEAST 3.5    /* deviations; more where there are many ranks */
+#define MANY_RANKS 8         /* from here on deviations are judged */
+
+const char *ap_late_name(enum ap_late_kind kind)
+{
+    static const char *const names[] = {
+#define AP_LATE(id, meaning) #id,
+#include "late_kind.def"
+#undef AP_LATE
+    };
+    return names[kind];
+}
+
+const char *ap_late_meaning(enum ap_late_kind kind)
+{
+    static const char *const meanings[] = {
+#define AP_LATE(id, meaning) meaning,
+#include "late_kind.def"
+#undef AP_LATE
+    };
+    return meanings[kind];
+}
+
+/* ------------------------------------------------------------------------------------------------------ of one rank */
+
+struct judging {
+    struct ap_run_verdict *verdict;
+    const struct ap_delays *delays;
+    const struct ap_run_view *view;
+    int64_t *values;    /* scratch: for each rank, or each step */
+    int64_t *latest_ns; /* by step: the largest lateness of a rank */
+    size_t first_step;
+};
+
+/* Lateness in a step; without steps that of the whole recording. */
+static int64_t late_in(const struct judging *judging, size_t step, size_t rank)
+{
+    return judging->delays->step_count ? ap_delay_in_step(judging->delays, step, rank)
+                                       : judging->delays->ranks[rank].late_ns;
+}
+
+static size_t step_count(const struct judging *judging)
+{
+    return judging->delays->step_count ? judging->delays->step_count : 1;
+}
+
+static double late_share(const struct judging *judging, size_t rank)
+{
+    size_t late = 0;
+    for (size_t step = judging->first_step; step < step_count(judging); step++)
+        late += late_in(judging, step, rank) >= judging->verdict->floor_ns;
+    return (double)late / (double)judging->verdict->judged_steps;
+}
+
+/* In which share of the steps is the rank among the latest, and about as late as it usually is? */
+static double leading_share(const struct judging *judging, size_t rank)
+{
+    size_t leading = 0;
+    for (size_t step = judging->first_step; step < step_count(judging); step++) {
+        int64_t late_ns = late_in(judging, step, rank);
+        leading += late_ns >= judging->latest_ns[step] / 2 && late_ns >= judging->verdict->typical_late_ns[rank] / 2;
+    }
+    return (double)leading / (double)judging->verdict->judged_steps;
+}
+
+static void find_latest(struct judging *judging)
+{
+    for (size_t step = 0; step < step_count(judging); step++) {
+        judging->latest_ns[step] = 0;
+        for (size_t i = 0; i < judging->delays->rank_count; i++) {
+            int64_t late_ns = late_in(judging, step, i);
+            judging->latest_ns[step] = late_ns > judging->latest_ns[step] ? late_ns : judging->latest_ns[step];
+        }
+    }
+}
+
+static int64_t typical_late(const struct judging *judging, size_t rank)
+{
+    size_t count = 0;
+    for (size_t step = judging->first_step; step < step_count(judging); step++)
+        judging->values[count++] = late_in(judging, step, rank);
+    return ap_quantile(judging->values, count, 50);
+}
+
+static int64_t middle_of(int64_t *values, size_t count)
+{
+    ap_sort(values, count, sizeof(values[0]), ap_by_int64);
+    return values[(count - 1) / 2];
+}
+
+/* Is the lateness rare among ranks of one role? Of few ranks the floor and the steps decide. */
+static bool is_outlier(const struct judging *judging, size_t rank)
+{
+    const struct ap_delays *delays = judging->delays;
+    const int64_t *late_ns = judging->verdict->typical_late_ns;
+    size_t count = 0;
+    for (size_t i = 0; i < delays->rank_count; i++)
+        if (delays->role[i] == delays->role[rank])
+            judging->values[count++] = late_ns[i];
+    if (count < MANY_RANKS)
+        return true;
+    int64_t middle_ns = middle_of(judging->values, count);
+    for (size_t i = 0; i < count; i++)
+        judging->values[i] =
+            judging->values[i] > middle_ns ? judging->values[i] - middle_ns : middle_ns - judging->values[i];
+    int64_t spread_ns = middle_of(judging->values, count);
+    double limit = sqrt(2 * log((double)count)) + 1;
+    limit = limit > OUTLIER_LEAST ? limit : OUTLIER_LEAST;
+    return 0.6745 * (double)(late_ns[rank] - middle_ns) > limit * (double)spread_ns;
+}
+
+static enum ap_spent largest_cause(const struct ap_rank_delay *delay)
+{
+    int largest = 0;
+    for (int i = 1; i < AP_SPENT_COUNT_; i++)
+        largest = delay->cause_ns[i] > delay->cause_ns[largest] ? i : largest;
+    return (enum ap_spent)largest;
+}
+
+static enum ap_late_kind kind_of_cause(enum ap_spent cause)
+{
+    static const uint8_t kinds[AP_SPENT_COUNT_] = {
+        [AP_SPENT_compute] = AP_LATE_more_work,
+        [AP_SPENT_copy] = AP_LATE_more_work,
+        [AP_SPENT_communication] = AP_LATE_other,
+        [AP_SPENT_data_loading] = AP_LATE_data_loading,
+        [AP_SPENT_synchronization] = AP_LATE_synchronization,
+        [AP_SPENT_allocation] = AP_LATE_allocation,
+        [AP_SPENT_garbage_collection] = AP_LATE_garbage_collection,
+        [AP_SPENT_compilation] = AP_LATE_compilation,
+        [AP_SPENT_driver_call] = AP_LATE_host_code,
+        [AP_SPENT_launch] = AP_LATE_host_code,
+        [AP_SPENT_queue] = AP_LATE_other,
+        [AP_SPENT_python] = AP_LATE_host_code,
+        [AP_SPENT_operators] = AP_LATE_host_code,
+        [AP_SPENT_untraced] = AP_LATE_host_code,
+    };
+    return (enum ap_late_kind)kinds[cause];
+}
+
+/* ---------------------------------------------------------------------------------------------------- fixed stragglers */
+
+/* A rank of the role that is not late, to compare with: that with the lateness in the middle. */
+static uint32_t ordinary_rank(const struct judging *judging, size_t rank)
+{
+    const struct ap_delays *delays = judging->delays;
+    uint32_t found = AP_NO_RANK;
+    for (uint32_t i = 0; i < delays->rank_count; i++)
+        if (i != rank && delays->role[i] == delays->role[rank] && judging->verdict->kinds[i] == AP_LATE_NONE &&
+            (found == AP_NO_RANK || judging->verdict->typical_late_ns[i] < judging->verdict->typical_late_ns[found]))
+            found = i;
+    return found;
+}
+
+static enum ap_late_kind kind_of_rank(const struct judging *judging, size_t rank)
+{
+    const struct ap_rank_delay *delay = &judging->delays->ranks[rank];
+    enum ap_spent cause = largest_cause(delay);
+    if (delay->transfer_ns > delay->late_ns / 2 || !delay->cause_ns[cause])
+        return AP_LATE_other;
+    if (cause == AP_SPENT_operators && !ap_view_rank(judging->view, rank)->has_device)
+        return AP_LATE_more_work; /* without a device operators are what computes */
+    if (cause != AP_SPENT_compute)
+        return kind_of_cause(cause);
+    uint32_t ordinary = ordinary_rank(judging, rank);
+    bool slow = ordinary != AP_NO_RANK && ap_same_work_takes_longer(ap_view_rank(judging->view, rank),
+                                                                    ap_view_rank(judging->view, ordinary), judging->view);
+    return slow ? AP_LATE_slow_device : AP_LATE_more_work;
+}
+
+static void find_fixed(struct judging *judging)
+{
+    struct ap_run_verdict *verdict = judging->verdict;
+    find_latest(judging);
+    for (size_t i = 0; i < judging->delays->rank_count; i++)
+        verdict->typical_late_ns[i] = typical_late(judging, i);
+    for (size_t i = 0; i < judging->delays->rank_count; i++)
+        if (verdict->typical_late_ns[i] >= verdict->floor_ns && late_share(judging, i) >= PERSISTENT_SHARE &&
+            leading_share(judging, i) >= PERSISTENT_SHARE && is_outlier(judging, i))
+            verdict->kinds[i] = AP_LATE_other; /* until all are known */
+    for (size_t i = 0; i < judging->delays->rank_count; i++)
+        if (verdict->kinds[i] != AP_LATE_NONE)
+            verdict->kinds[i] = (uint8_t)kind_of_rank(judging, i);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- hosts */
+
+struct host_order {
+    const struct ap_run_view *view;
+};
+
+static bool is_host_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct host_order *order = context;
+    uint32_t x = ap_view_rank(order->view, a)->host.id, y = ap_view_rank(order->view, b)->host.id;
+    return x != y ? x < y : a < b;
+}
+
+/* Late ranks of one host, where they are most of it and other hosts have none or fewer, are late because of it. */
+static void judge_host(struct judging *judging, const uint32_t *ranks, size_t count, size_t late_elsewhere)
+{
+    uint8_t *kinds = judging->verdict->kinds;
+    size_t late = 0, slow = 0;
+    for (size_t i = 0; i < count; i++) {
+        late += kinds[ranks[i]] != AP_LATE_NONE;
+        slow += kinds[ranks[i]] == AP_LATE_slow_device || kinds[ranks[i]] == AP_LATE_host_code;
+    }
+    if (count < 2 || count == judging->view->count || late < 2 || 2 * slow < count || late_elsewhere > late / 2)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (kinds[ranks[i]] != AP_LATE_NONE)
+            kinds[ranks[i]] = AP_LATE_slow_host;
+}
+
+static enum ap_status find_slow_hosts(struct judging *judging, struct ap_error *reterr)
+{
+    const struct host_order order = { judging->view };
+    size_t count = judging->view->count, late = 0;
+    uint32_t *ranks;
+    AP_TRY(AP_ALLOC(judging->verdict->gate, ranks, count, reterr));
+    for (uint32_t i = 0; i < count; i++) {
+        ranks[i] = i;
+        late += judging->verdict->kinds[i] != AP_LATE_NONE;
+    }
+    enum ap_status status = ap_sort_list(judging->verdict->gate, ranks, count, is_host_before, &order, reterr);
+    for (size_t start = 0, end; start < count && status == AP_OK; start = end) {
+        uint32_t host = ap_view_rank(judging->view, ranks[start])->host.id;
+        size_t here = 0;
+        for (end = start; end < count && ap_view_rank(judging->view, ranks[end])->host.id == host; end++)
+            here += judging->verdict->kinds[ranks[end]] != AP_LATE_NONE;
+        if (host)
+            judge_host(judging, ranks + start, end - start, late - here);
+    }
+    AP_FREE(judging->verdict->gate, ranks, count);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------- what moves around */
+
+/* In most steps some rank is late, and not the same one. */
+static void find_moving(struct judging *judging)
+{
+    struct ap_run_verdict *verdict = judging->verdict;
+    const struct ap_delays *delays = judging->delays;
+    size_t late_steps = 0, count = 0, changes = 0;
+    uint32_t before = AP_NO_RANK, worst = AP_NO_RANK;
+    int64_t cause_ns[AP_SPENT_COUNT_] = { 0 }, worst_ns = 0;
+    for (size_t step = judging->first_step; step < step_count(judging); step++) {
+        uint32_t latest = 0;
+        for (uint32_t i = 1; i < delays->rank_count; i++)
+            latest = late_in(judging, step, i) > late_in(judging, step, latest) ? i : latest;
+        int64_t late_ns = late_in(judging, step, latest);
+        judging->values[count++] = late_ns;
+        if (late_ns < MOVING_FLOORS * verdict->floor_ns)
+            continue;
+        late_steps++;
+        changes += before != AP_NO_RANK && before != latest;
+        before = latest;
+        if (late_ns > worst_ns) {
+            worst_ns = late_ns;
+            worst = latest;
+        }
+    }
+    double share = (double)late_steps / (double)verdict->judged_steps;
+    if (share < MOVING_SHARE || late_steps < 2 || 2 * changes < late_steps - 1 || !changes)
+        return;
+    int largest = 0;
+    for (size_t i = 0; i < delays->rank_count; i++)
+        for (int j = 0; j < AP_SPENT_COUNT_; j++)
+            cause_ns[j] += delays->ranks[i].cause_ns[j] >> 8;
+    for (int j = 1; j < AP_SPENT_COUNT_; j++)
+        largest = cause_ns[j] > cause_ns[largest] ? j : largest;
+    struct ap_late_group *to = &verdict->late[largest == AP_SPENT_compute ? AP_LATE_uneven_data : AP_LATE_jitter];
+    *to = (struct ap_late_group){ .worst = worst,
+                                  .rank_count = changes + 1,
+                                  .late_ns = ap_quantile(judging->values, count, 50),
+                                  .waited_ns = delays->waited_ns,
+                                  .share = share };
+}
+
+/* ------------------------------------------------------------------------------------------------------------- all */
+
+static bool has_device(const struct judging *judging)
+{
+    return judging->view->count && ap_view_rank(judging->view, 0)->has_device;
+}
+
+/* Who comes late out of a group with slow transfers, and did nothing else, is no straggler. */
+static void forget_behind_link(struct judging *judging)
+{
+    uint8_t *kinds = judging->verdict->kinds;
+    for (size_t i = 0; i < judging->delays->rank_count && judging->verdict->link.group.id; i++)
+        if (kinds[i] == AP_LATE_other)
+            kinds[i] = AP_LATE_NONE;
+}
+
+static void sum_kinds(struct judging *judging)
+{
+    struct ap_run_verdict *verdict = judging->verdict;
+    bool overflowed = false, any = false;
+    for (uint32_t i = 0; i < judging->delays->rank_count; i++) {
+        if (verdict->kinds[i] == AP_LATE_NONE)
+            continue;
+        struct ap_late_group *to = &verdict->late[verdict->kinds[i]];
+        any = true;
+        to->rank_count++;
+        to->waited_ns = ap_add_sat(to->waited_ns, judging->delays->ranks[i].caused_ns, &overflowed);
+        if (to->worst != AP_NO_RANK && verdict->typical_late_ns[i] <= to->late_ns)
+            continue;
+        to->worst = i;
+        to->late_ns = verdict->typical_late_ns[i];
+        to->share = late_share(judging, i);
+    }
+    /* Processes that share the cores of a host pause at random, and leave a collective of the host one after the other. */
+    if (!any && !verdict->link.group.id && has_device(judging))
+        find_moving(judging);
+}
+
+static void find_most_last(struct ap_run_verdict *verdict)
+{
+    const struct ap_delays *delays = verdict->delays;
+    for (uint32_t i = 0; i < delays->rank_count; i++)
+        if (delays->ranks[i].last_count &&
+            (verdict->most_last == AP_NO_RANK || delays->ranks[i].last_count > delays->ranks[verdict->most_last].last_count))
+            verdict->most_last = i;
+}
+
+static enum ap_status judge_all(struct judging *judging, struct ap_error *reterr)
+{
+    struct ap_run_verdict *verdict = judging->verdict;
+    AP_TRY(ap_transfers_judge(verdict, reterr));
+    find_most_last(verdict);
+    /* Where a rank that is absent comes later still, none of those that are given is the straggler of the job. */
+    if (verdict->absent_is_late || judging->delays->rank_count < 2)
+        return AP_OK;
+    find_fixed(judging);
+    AP_TRY(find_slow_hosts(judging, reterr));
+    forget_behind_link(judging);
+    sum_kinds(judging);
+    return AP_OK;
+}
+
+enum ap_status ap_run_verdict_init(struct ap_run_verdict *verdict, const struct ap_delays *delays, struct ap_error *reterr)
+{
+    const struct ap_run_view *view = delays->matching->view;
+    size_t steps = delays->step_count ? delays->step_count : 1;
+    *verdict = (struct ap_run_verdict){ .gate = delays->gate, .delays = delays, .most_last = AP_NO_RANK };
+    for (int i = 0; i < AP_LATE_COUNT_; i++)
+        verdict->late[i].worst = AP_NO_RANK;
+    verdict->floor_ns = view->step_ns / FLOOR_SHARE > FLOOR_NS ? view->step_ns / FLOOR_SHARE : FLOOR_NS;
+    struct judging judging = { .verdict = verdict, .delays = delays, .view = view, .first_step = steps > 2 };
+    verdict->judged_steps = steps - judging.first_step;
+    if (!delays->rank_count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(verdict->gate, verdict->kinds, delays->rank_count, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(verdict->gate, verdict->typical_late_ns, delays->rank_count, reterr));
+    for (size_t i = 0; i < delays->rank_count; i++)
+        verdict->kinds[i] = AP_LATE_NONE;
+    size_t scratch = delays->rank_count > steps ? delays->rank_count : steps;
+    AP_TRY(AP_ALLOC(verdict->gate, judging.values, scratch, reterr));
+    enum ap_status status = AP_ALLOC_CLEARED(verdict->gate, judging.latest_ns, steps, reterr);
+    AP_AND_THEN(status, judge_all(&judging, reterr));
+    AP_FREE(verdict->gate, judging.latest_ns, steps);
+    AP_FREE(verdict->gate, judging.values, scratch);
+    return status;
+}
+
+void ap_run_verdict_release(struct ap_run_verdict *verdict)
+{
+    if (!verdict->delays)
+        return;
+    AP_FREE(verdict->gate, verdict->kinds, verdict->delays->rank_count);
+    AP_FREE(verdict->gate, verdict->typical_late_ns, verdict->delays->rank_count);
+    *verdict = (struct ap_run_verdict){ .gate = verdict->gate };
+}

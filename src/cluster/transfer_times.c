@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "transfer_times.h"
+
+#include "sort.h"
+
+#include "poison.h"
+
+#define SLOW_LINK_TIMES 1.5 /* as long as its like */
+#define SLOW_LINK_LEAST 3   /* transfers of a group, of one size */
+
+/* A judged match: how long the transfer was at most. */
+struct transfer {
+    int64_t bytes, dur_ns, size;
+    uint32_t group;
+    uint8_t operation;
+    bool on_host, is_whole; /* all ranks of the group are given */
+};
+
+struct transfers {
+    struct transfer *list;
+    size_t count, capacity;
+};
+
+static enum ap_status list_transfers(struct transfers *transfers, const struct ap_run_verdict *verdict,
+                                     struct ap_error *reterr)
+{
+    const struct ap_matching *matching = verdict->delays->matching;
+    for (size_t i = 0; i < matching->count; i++) {
+        const struct ap_match *match = &matching->matches[i];
+        struct transfer transfer = { .bytes = match->bytes,
+                                     .dur_ns = INT64_MAX,
+                                     .size = match->size,
+                                     .group = match->group.id,
+                                     .operation = match->operation,
+                                     .on_host = match->on_host,
+                                     .is_whole = match->size <= (int64_t)match->count };
+        if (!match->ends_together)
+            continue;
+        for (size_t j = 0; j < match->count; j++) {
+            int64_t dur_ns = ap_match_row(matching, match->first + j)->dur_ns;
+            transfer.dur_ns = dur_ns < transfer.dur_ns ? dur_ns : transfer.dur_ns;
+        }
+        AP_TRY_ADD(verdict->gate, transfers->list, transfers->count, transfers->capacity, reterr, transfer);
+    }
+    return AP_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- absent */
+
+static int by_group(const void *left, const void *right)
+{
+    const struct transfer *a = left, *b = right;
+    AP_BY_SMALLER(a->group, b->group);
+    AP_BY_SMALLER(a->on_host, b->on_host);
+    AP_BY_SMALLER(a->operation, b->operation);
+    AP_BY_SMALLER(a->bytes, b->bytes);
+    AP_BY_SMALLER(a->dur_ns, b->dur_ns);
+    return 0;
+}
+
+static bool same_group(const struct transfer *a, const struct transfer *b)
+{
+    return a->group == b->group && a->on_host == b->on_host && a->operation == b->operation;
+}
+
+/* A transfer takes no longer than one of more bytes, and no longer for a byte than one of fewer. What goes beyond is waiting
+ * for somebody who is not there. @list: of one group and operation, by bytes. */
+static void judge_absent(struct ap_run_verdict *verdict, const struct transfer *list, size_t count, int64_t *bounds_ns)
+{
+    int64_t least_ns = INT64_MAX;
+    double least_per_byte = -1;
+    bool overflowed = false;
+    for (size_t i = count; i-- > 0;) {
+        least_ns = list[i].dur_ns < least_ns ? list[i].dur_ns : least_ns;
+        bounds_ns[i] = least_ns;
+    }
+    for (size_t i = 0; i < count; i++) {
+        double per_byte = list[i].bytes > 0 ? (double)list[i].dur_ns / (double)list[i].bytes : -1;
+        if (least_per_byte >= 0 && list[i].bytes > 0 && least_per_byte * (double)list[i].bytes < (double)bounds_ns[i])
+            bounds_ns[i] = (int64_t)(least_per_byte * (double)list[i].bytes);
+        if (per_byte >= 0 && (least_per_byte < 0 || per_byte < least_per_byte))
+            least_per_byte = per_byte;
+        if (list[i].is_whole)
+            continue;
+        verdict->absent_count++;
+        verdict->absent_ns = ap_add_sat(verdict->absent_ns, list[i].dur_ns - bounds_ns[i], &overflowed);
+    }
+}
+
+static enum ap_status find_absent(struct ap_run_verdict *verdict, struct transfers *transfers, struct ap_error *reterr)
+{
+    int64_t *bounds_ns;
+    size_t steps = verdict->delays->step_count ? verdict->delays->step_count : 1;
+    if (!transfers->count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(verdict->gate, bounds_ns, transfers->count, reterr));
+    ap_sort(transfers->list, transfers->count, sizeof(transfers->list[0]), by_group);
+    for (size_t at = 0, end; at < transfers->count; at = end) {
+        for (end = at; end < transfers->count && same_group(&transfers->list[at], &transfers->list[end]);)
+            end++;
+        judge_absent(verdict, transfers->list + at, end - at, bounds_ns);
+    }
+    AP_FREE(verdict->gate, bounds_ns, transfers->count);
+    verdict->absent_is_late = verdict->absent_ns / (int64_t)steps >= verdict->floor_ns;
+    return AP_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- links */
+
+static int by_like(const void *left, const void *right)
+{
+    const struct transfer *a = left, *b = right;
+    AP_BY_SMALLER(a->on_host, b->on_host);
+    AP_BY_SMALLER(a->operation, b->operation);
+    AP_BY_SMALLER(a->size, b->size);
+    AP_BY_SMALLER(a->bytes, b->bytes);
+    AP_BY_SMALLER(a->group, b->group);
+    AP_BY_SMALLER(a->dur_ns, b->dur_ns);
+    return 0;
+}
+
+static bool are_alike(const struct transfer *a, const struct transfer *b)
+{
+    return a->on_host == b->on_host && a->operation == b->operation && a->size == b->size && a->bytes == b->bytes;
+}
+
+/* The median of each group of the list, which is of one kind and size. */
+static size_t list_medians(const struct transfer *list, size_t count, int64_t *medians_ns)
+{
+    size_t groups = 0;
+    for (size_t at = 0, end; at < count; at = end) {
+        for (end = at; end < count && list[end].group == list[at].group;)
+            end++;
+        medians_ns[groups++] = list[at + (end - at - 1) / 2].dur_ns;
+    }
+    return groups;
+}
+
+static void judge_link(struct ap_run_verdict *verdict, const struct transfer *list, size_t count, int64_t usual_ns,
+                       size_t like_count)
+{
+    struct ap_slow_link link = { .group = { list[0].group },
+                                 .operation = list[0].operation,
+                                 .bytes = list[0].bytes,
+                                 .dur_ns = list[(count - 1) / 2].dur_ns,
+                                 .usual_ns = usual_ns,
+                                 .like_count = like_count };
+    bool overflowed = false;
+    if (count < SLOW_LINK_LEAST || (double)link.dur_ns < SLOW_LINK_TIMES * (double)usual_ns || !list[0].is_whole)
+        return;
+    for (size_t i = 0; i < count; i++)
+        link.excess_ns = ap_add_sat(link.excess_ns, list[i].dur_ns > usual_ns ? list[i].dur_ns - usual_ns : 0, &overflowed);
+    if (link.excess_ns > verdict->link.excess_ns)
+        verdict->link = link;
+}
+
+static enum ap_status find_link(struct ap_run_verdict *verdict, struct transfers *transfers, struct ap_error *reterr)
+{
+    int64_t *medians_ns;
+    size_t steps = verdict->delays->step_count ? verdict->delays->step_count : 1;
+    if (!transfers->count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(verdict->gate, medians_ns, transfers->count, reterr));
+    ap_sort(transfers->list, transfers->count, sizeof(transfers->list[0]), by_like);
+    for (size_t at = 0, end; at < transfers->count; at = end) {
+        for (end = at; end < transfers->count && are_alike(&transfers->list[at], &transfers->list[end]);)
+            end++;
+        size_t groups = list_medians(transfers->list + at, end - at, medians_ns);
+        ap_sort(medians_ns, groups, sizeof(medians_ns[0]), ap_by_int64);
+        int64_t usual_ns = medians_ns[(groups - 1) / 2];
+        for (size_t from = at, to; from < end && groups > 1; from = to) {
+            for (to = from; to < end && transfers->list[to].group == transfers->list[from].group;)
+                to++;
+            judge_link(verdict, transfers->list + from, to - from, usual_ns, groups);
+        }
+    }
+    AP_FREE(verdict->gate, medians_ns, transfers->count);
+    if (verdict->link.excess_ns / (int64_t)steps < verdict->floor_ns)
+        verdict->link = (struct ap_slow_link){ .excess_ns = 0 };
+    return AP_OK;
+}
+
+enum ap_status ap_transfers_judge(struct ap_run_verdict *verdict, struct ap_error *reterr)
+{
+    struct transfers transfers = { .count = 0 };
+    enum ap_status status = list_transfers(&transfers, verdict, reterr);
+    AP_AND_THEN(status, find_absent(verdict, &transfers, reterr));
+    AP_AND_THEN(status, find_link(verdict, &transfers, reterr));
+    AP_FREE(verdict->gate, transfers.list, transfers.capacity);
+    return status;
+}

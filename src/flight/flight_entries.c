@@ -338,16 +338,16 @@ static enum ap_status take_entry(const struct members *members, struct ap_error 
 enum ap_status ap_flight_read_list(struct ap_flight_reading *reading, struct ap_error *reterr)
 {
     struct members members = { .reading = reading };
-    enum ap_record_outcome outcome;
+    enum ap_element_outcome outcome;
     if (!reading->entries)
-        AP_TRY(ap_record_reader_new(reading->json, fields, FIELD_COUNT_, &reading->entries, reterr));
+        AP_TRY(ap_element_reader_new(reading->json, fields, FIELD_COUNT_, &reading->entries, reterr));
     for (;;) {
-        AP_TRY_UNTIL_END(ap_record_next(reading->entries, members.spans, &outcome, &members.offset_bytes, reterr));
-        if (outcome == AP_RECORD_READ)
+        AP_TRY_UNTIL_END(ap_element_next(reading->entries, members.spans, &outcome, &members.offset_bytes, reterr));
+        if (outcome == AP_ELEMENT_READ)
             AP_TRY(take_entry(&members, reterr));
         else
             ap_note(reading->notes,
-                    outcome == AP_RECORD_NOT_OBJECT ? AP_COUNTER_entry_not_object : AP_COUNTER_event_too_large,
+                    outcome == AP_ELEMENT_NOT_OBJECT ? AP_COUNTER_entry_not_object : AP_COUNTER_event_too_large,
                     members.offset_bytes);
     }
 }

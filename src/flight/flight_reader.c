@@ -234,6 +234,6 @@ enum ap_status ap_flight_read(struct ap_flight *flight, struct ap_json_reader *j
 {
     struct ap_flight_reading reading = { .flight = flight, .json = json, .notes = notes, .source = source };
     enum ap_status status = read_and_judge(&reading, reterr);
-    ap_record_reader_free(reading.entries);
+    ap_element_reader_free(reading.entries);
     return status;
 }

@@ -5,7 +5,7 @@
 
 #include "flight.h"
 #include "json_cursor.h"
-#include "json_record.h"
+#include "json_element.h"
 
 /** One record of the Inspector, as far as it was read. */
 struct ap_inspector_record {
@@ -19,7 +19,7 @@ struct ap_flight_reading {
     struct ap_json_reader *json;
     struct ap_notes *notes;
     const struct ap_flight_source *source;
-    struct ap_record_reader *entries; /* NULL until the first list */
+    struct ap_element_reader *entries; /* NULL until the first list */
     bool dump_begun;                  /* of the document at hand: the last one of flight->dumps */
     bool recognized;                  /* something that only these files have was met */
     bool looks_like_trace, looks_like_snapshot;

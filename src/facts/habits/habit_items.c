@@ -7,68 +7,10 @@
 
 #include "poison.h"
 
-static const char *const words[AP_WORD_COUNT] = {
-    [AP_WORD_NODE] = "autograd::engine::evaluate_function*",
-    [AP_WORD_HEAVY] =
-        "aten::linear|aten::conv1d|aten::conv2d|aten::conv3d|aten::matmul|aten::mm|aten::bmm|aten::addmm|aten::einsum|"
-        "aten::scaled_dot_product_attention|aten::lstm|aten::gru|aten::_native_multi_head_attention|"
-        "aten::_transformer_encoder_layer_fwd",
-    /* that no formula of a backward node calls */
-    [AP_WORD_FORWARD] =
-        "aten::linear|aten::conv1d|aten::conv2d|aten::conv3d|aten::layer_norm|aten::batch_norm|aten::group_norm|"
-        "aten::rms_norm|aten::gelu|aten::silu|aten::relu|aten::relu_|aten::dropout|aten::embedding|"
-        "aten::scaled_dot_product_attention",
-    /* of layers: a model repeats these by design */
-    [AP_WORD_MODEL] =
-        "aten::linear|aten::conv1d|aten::conv2d|aten::conv3d|aten::layer_norm|aten::batch_norm|aten::group_norm|"
-        "aten::rms_norm|aten::scaled_dot_product_attention|"
-        "aten::_transformer_encoder_layer_fwd|aten::_native_multi_head_attention",
-    /* that take a piece of a tensor */
-    [AP_WORD_PIECE] = "aten::select|aten::slice|aten::narrow|aten::index|aten::index_select|aten::unbind",
-    /* that choose what a generator goes on with */
-    [AP_WORD_CHOICE] = "aten::argmax|aten::topk|aten::multinomial|aten::sort|aten::cat|aten::item|aten::max",
-    [AP_WORD_CONSTANT] = "aten::ones|aten::zeros|aten::full|aten::arange|aten::triu|aten::tril|aten::eye|aten::linspace|"
-                         "aten::triu_indices|aten::tril_indices",
-    [AP_WORD_OF_CONSTANT] =
-        "aten::to|aten::masked_fill|aten::masked_fill_|aten::expand|aten::repeat|aten::unsqueeze|aten::view|"
-        "aten::reshape|aten::logical_not|aten::bitwise_not|aten::lt|aten::gt|aten::le|aten::ge|aten::eq|"
-        "aten::where|aten::outer|aten::cos|aten::sin|aten::pow|aten::reciprocal|aten::contiguous|aten::fill_|"
-        "aten::zero_|aten::transpose|aten::t|aten::permute|aten::sub|aten::rsub|aten::abs|aten::neg|aten::mul|"
-        "aten::div|aten::cat|aten::slice|aten::lift_fresh|aten::detach_|aten::add|aten::empty",
-    /* that computing with data seldom follows, where nothing tells whether a node was made */
-    [AP_WORD_OF_CONSTANT_ALONE] =
-        "aten::to|aten::expand|aten::repeat|aten::unsqueeze|aten::view|aten::logical_not|aten::bitwise_not|"
-        "aten::lt|aten::gt|aten::le|aten::ge|aten::eq|aten::outer|aten::cos|aten::sin|aten::pow|"
-        "aten::reciprocal|aten::fill_|aten::zero_|aten::lift_fresh|aten::detach_|aten::empty",
-    /* that computing with data often is too: of a constant where more of one follows */
-    [AP_WORD_MAYBE_CONSTANT] = "aten::mul|aten::div|aten::add|aten::sub|aten::exp|aten::slice|aten::select|aten::copy_|"
-                               "aten::clone|aten::masked_fill|aten::masked_fill_|aten::where|aten::cat|aten::reshape|"
-                               "aten::transpose|aten::permute|aten::contiguous|aten::neg|aten::rsub|aten::stack",
-    [AP_WORD_COLLECTIVE] = "c10d::*|gloo:*|nccl:*|_c10d_functional::*",
-    [AP_WORD_NORM] = "aten::linalg_vector_norm|aten::norm|aten::_foreach_norm",
-    [AP_WORD_SCALAR] = "aten::item|aten::is_nonzero|aten::_local_scalar_dense",
-    [AP_WORD_COPY] = "aten::clone|aten::copy_|aten::_to_copy|aten::contiguous",
-    [AP_WORD_NO_WORK] =
-        "aten::detach|aten::detach_|detach|aten::to|aten::empty|aten::empty_like|aten::empty_strided|aten::set_|"
-        "aten::alias|aten::result_type|aten::resize_|aten::new_empty|aten::new_empty_strided|aten::is_pinned|aten::"
-        "requires_grad_",
-    [AP_WORD_VIEW] =
-        "aten::view|aten::reshape|aten::permute|aten::transpose|aten::t|aten::expand|aten::unsqueeze|aten::squeeze|"
-        "aten::as_strided|aten::_unsafe_view|aten::resolve_conj|aten::resolve_neg|aten::matmul|aten::einsum|"
-        "aten::linear|aten::_reshape_alias|aten::broadcast_tensors|aten::alias|aten::detach",
-    [AP_WORD_PRODUCT] = "aten::mm|aten::bmm",
-    [AP_WORD_DROPOUT] = "aten::dropout|aten::dropout_|aten::native_dropout|aten::feature_dropout|aten::alpha_dropout",
-    [AP_WORD_OPTIMIZER] = "Optimizer.step#*",
-    [AP_WORD_LOADER] = "enumerate(DataLoader)*",
-    [AP_WORD_WORKERS] = "enumerate(DataLoader)#_MultiProcessing*",
-    [AP_WORD_ACCUMULATE] = "torch::autograd::AccumulateGrad",
-    [AP_WORD_SORT] = "aten::sort|aten::argsort|aten::msort",
-    [AP_WORD_ATTENTION] = "aten::scaled_dot_product_attention",
-    [AP_WORD_TRIANGLE] = "aten::triu|aten::tril",
-    /* of two tensors, where all pairs of their rows may be meant */
-    [AP_WORD_PAIRED] = "aten::sub|aten::mul|aten::eq|aten::ne|aten::minimum|aten::maximum",
-    [AP_WORD_REDUCTION] = "aten::sum|aten::mean|aten::norm|aten::linalg_vector_norm|aten::any|aten::all|aten::prod|"
-                          "aten::amin|aten::amax|aten::min|aten::max",
+static const char *const words[] = {
+#define AP_HABIT_WORD(word, patterns) patterns,
+#include "habit_words.def"
+#undef AP_HABIT_WORD
 };
 #define LOOKED_AT (1u << 31)
 

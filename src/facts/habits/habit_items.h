@@ -8,33 +8,9 @@
 
 /* What names stand for; one bit each. */
 enum ap_habit_word {
-    AP_WORD_NODE,
-    AP_WORD_HEAVY,
-    AP_WORD_FORWARD,
-    AP_WORD_MODEL,
-    AP_WORD_PIECE,
-    AP_WORD_CHOICE,
-    AP_WORD_CONSTANT,
-    AP_WORD_OF_CONSTANT,
-    AP_WORD_OF_CONSTANT_ALONE,
-    AP_WORD_MAYBE_CONSTANT,
-    AP_WORD_COLLECTIVE,
-    AP_WORD_NORM,
-    AP_WORD_SCALAR,
-    AP_WORD_COPY,
-    AP_WORD_NO_WORK,
-    AP_WORD_VIEW,
-    AP_WORD_PRODUCT,
-    AP_WORD_DROPOUT,
-    AP_WORD_OPTIMIZER,
-    AP_WORD_LOADER,
-    AP_WORD_WORKERS,
-    AP_WORD_ACCUMULATE,
-    AP_WORD_SORT,
-    AP_WORD_PAIRED,
-    AP_WORD_REDUCTION,
-    AP_WORD_ATTENTION,
-    AP_WORD_TRIANGLE,
+#define AP_HABIT_WORD(word, patterns) AP_WORD_##word,
+#include "habit_words.def"
+#undef AP_HABIT_WORD
     AP_WORD_COUNT
 };
 #define AP_HAS(bits, word) ((bits) >> AP_WORD_##word & 1)

@@ -468,7 +468,8 @@ static void add_verdict(struct ap_comparing *comparing)
     const struct ap_value *steps = ap_value_member(comparing->comparison, "steps");
     const struct ap_value *findings = ap_value_at(comparing->comparison, "findings.rows");
     const struct ap_value *memory = has_trace(comparing) ? NULL : memory_row(comparing);
-    struct ap_text change = ap_text_of(ap_change_name(ap_value_first(steps) ? comparing->step_change : AP_CHANGE_unknown));
+    struct ap_text change = ap_text_of(
+        ap_change_name(ap_value_first(steps) ? ap_change_said(comparing, comparing->step_change) : AP_CHANGE_unknown));
     if (memory) {
         add_memory_sentence(memory, text, sizeof(text));
         change = ap_value_text(ap_value_member(memory, "change"));

@@ -78,3 +78,25 @@ uint32_t ap_stack_user_frame(const struct ap_snapshot *snapshot, uint32_t stack)
     }
     return UINT32_MAX;
 }
+
+uint32_t ap_stack_backward_frame(const struct ap_snapshot *snapshot, uint32_t stack)
+{
+    static const char node[] = "torch::autograd::generated::", pythons[] = "torch::autograd::PyNode::apply";
+    uint32_t count;
+    const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct ap_text name = ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frames[i]].name);
+        if (ap_text_starts_with(name, node) || ap_text_starts_with(name, pythons))
+            return i;
+    }
+    return UINT32_MAX;
+}
+
+uint32_t ap_stack_main_frame(const struct ap_snapshot *snapshot, uint32_t stack)
+{
+    uint32_t user = ap_stack_user_frame(snapshot, stack), backward;
+    if (user != UINT32_MAX)
+        return user;
+    backward = ap_stack_backward_frame(snapshot, stack);
+    return backward == UINT32_MAX ? 0 : backward;
+}

@@ -11,5 +11,10 @@ bool ap_frame_is_library(struct ap_text filename);
 
 /** Index (within the stack, 0 = innermost) of the innermost frame that is not a library's; UINT32_MAX where all are. */
 uint32_t ap_stack_user_frame(const struct ap_snapshot *snapshot, uint32_t stack);
+/** Index of the node of a backward pass that asked, in the stack of a thread of autograd's, where no line of the user's
+ *  stands; UINT32_MAX where there is none. */
+uint32_t ap_stack_backward_frame(const struct ap_snapshot *snapshot, uint32_t stack);
+/** Index of the frame that stands for the stack: the user's, else the node of a backward pass, else the innermost. */
+uint32_t ap_stack_main_frame(const struct ap_snapshot *snapshot, uint32_t stack);
 
 #endif

@@ -87,15 +87,15 @@ static void add_frame(const struct ap_memory_view *view, uint32_t frame, struct 
         model->failed = true;
 }
 
-/* The program's own line, else the innermost one. */
+/* The program's own line, else the node of a backward pass, else the innermost frame. */
 static void add_line(const struct ap_memory_view *view, uint32_t stack, struct ap_model *model, struct ap_value *to)
 {
-    uint32_t count, user = ap_stack_user_frame(view->snapshot, stack);
+    uint32_t count, shown = ap_stack_main_frame(view->snapshot, stack);
     const uint32_t *frames = ap_stack_frames(&view->snapshot->stacks, stack, &count);
     if (!count)
         ap_add_null(model, to, "line");
     else
-        add_frame(view, frames[user < count ? user : 0], model, to, "line");
+        add_frame(view, frames[shown], model, to, "line");
 }
 
 static void fill(void *self, size_t index, struct ap_model *model, struct ap_value *to)

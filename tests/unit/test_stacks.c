@@ -183,6 +183,7 @@ static void whose_frame(void)
         { "python_variable.cpp", true },
         { "/lib/x86_64-linux-gnu/libc.so.6", true },
         { "/home/u/ops.cu", true },
+        { "clone3.S", true },
     };
     for (size_t i = 0; i < AP_COUNT_OF(files); i++)
         if (!ok(ap_frame_is_library(ap_text_of(files[i].filename)) == files[i].library, "whose frame it is"))
@@ -192,6 +193,14 @@ static void whose_frame(void)
     uint32_t stack = take(&bench, "[{\"filename\": \"??\", \"line\": 0, \"name\": \"x\"}, " A ", " B "]");
     is_int(ap_stack_user_frame(bench.snapshot, stack), 1, "the innermost frame of the user");
     is_u64(ap_stack_user_frame(bench.snapshot, 0), UINT32_MAX, "no stack has none");
+    is_int(ap_stack_main_frame(bench.snapshot, stack), 1, "which stands for the stack");
+    stack = take(&bench, "[{\"filename\": \"??\", \"line\": 0, \"name\": \"torch::unwind::unwind()\"}, {\"filename\": "
+                         "\"Functions.cpp\", \"line\": 7, \"name\": \"torch::autograd::generated::MmBackward0::apply\"}, "
+                         "{\"filename\": \"clone3.S\", \"line\": 0, \"name\": \"clone\"}]");
+    is_u64(ap_stack_user_frame(bench.snapshot, stack), UINT32_MAX, "a thread of autograd's has no line of the user's");
+    is_int(ap_stack_main_frame(bench.snapshot, stack), 1, "but a node that asked");
+    stack = take(&bench, "[{\"filename\": \"??\", \"line\": 0, \"name\": \"x\"}]");
+    is_int(ap_stack_main_frame(bench.snapshot, stack), 0, "else the innermost one stands for it");
     end(&bench);
 }
 

@@ -91,9 +91,9 @@ static uint32_t join_pins(struct ap_snapshot_part *pass, struct pin *pins, uint3
 /* The frame that stands for the stack, as ap_memory_put_frame chooses it; UINT32_MAX for none. */
 static uint32_t frame_of(const struct ap_snapshot *snapshot, uint32_t stack)
 {
-    uint32_t count, user = ap_stack_user_frame(snapshot, stack);
+    uint32_t count, shown = ap_stack_main_frame(snapshot, stack);
     const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
-    return count ? frames[user < count ? user : 0] : UINT32_MAX;
+    return count ? frames[shown] : UINT32_MAX;
 }
 
 static int64_t rounded_bytes(double bytes)

@@ -27,13 +27,13 @@ enum ap_status ap_memory_put_frame(struct ap_snapshot_part *pass, struct ap_valu
                                    struct ap_error *reterr)
 {
     const struct ap_snapshot *snapshot = pass->snapshot;
-    uint32_t count, user = ap_stack_user_frame(snapshot, stack);
+    uint32_t count, shown = ap_stack_main_frame(snapshot, stack);
     const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
     if (!count) {
         ap_add_null(pass->model, to, key);
         return AP_OK;
     }
-    const struct ap_frame *frame = &snapshot->stacks.frames[frames[user < count ? user : 0]];
+    const struct ap_frame *frame = &snapshot->stacks.frames[frames[shown]];
     struct ap_text file = ap_strpool_text(&snapshot->strings, frame->filename);
     struct ap_text name = ap_strpool_text(&snapshot->strings, frame->name);
     char line[16] = "";

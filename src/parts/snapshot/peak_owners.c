@@ -124,6 +124,7 @@ struct frame_group {
 static uint32_t user_frame_of(const struct ap_snapshot *snapshot, uint32_t stack)
 {
     uint32_t count, at = ap_stack_user_frame(snapshot, stack);
+    at = at == UINT32_MAX ? ap_stack_backward_frame(snapshot, stack) : at;
     const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
     if (!count)
         return FRAME_NO_STACK;
@@ -162,12 +163,12 @@ static enum ap_status put_frame_row(struct ap_snapshot_part *pass, struct ap_val
                                     struct ap_error *reterr)
 {
     struct ap_value *row = ap_add_object(pass->model, list, NULL);
-    bool user = group->frame < FRAME_LIBRARY;
-    if (user)
+    bool user = ap_stack_user_frame(pass->snapshot, group->stack) != UINT32_MAX;
+    if (group->frame < FRAME_LIBRARY)
         AP_TRY(ap_memory_put_frame(pass, row, "frame", group->stack, reterr));
     else
         ap_add_null(pass->model, row, "frame");
-    ap_add_string(pass->model, row, "code", user ? "user" : group->frame == FRAME_LIBRARY ? "library only" : "no stack");
+    ap_add_string(pass->model, row, "code", user ? "user" : group->frame == FRAME_NO_STACK ? "no stack" : "library only");
     put_amount(pass->model, row, group->bytes, group->count, device->total_bytes);
     return AP_OK;
 }

@@ -29,16 +29,6 @@ static bool is_odder(const void *context, uint32_t a, uint32_t b)
     return a < b;
 }
 
-static int64_t spent_in_steps(const struct ap_run_view *view, const struct ap_rank_summary *rank, int class)
-{
-    int64_t sum_ns = 0;
-    bool overflowed = false;
-    for (size_t i = 0; i < rank->step_count; i++)
-        if (ap_view_has_step(view, rank->steps[i].number))
-            sum_ns = ap_add_sat(sum_ns, rank->steps[i].spent_ns[class], &overflowed);
-    return view->has_steps ? sum_ns : rank->spent_ns[class];
-}
-
 static void add_step_times(const struct ap_run_view *view, const struct ap_rank_summary *rank, struct ap_model *model,
                            struct ap_value *row)
 {
@@ -68,7 +58,7 @@ static void add_rank(const struct ap_run_found *found, uint32_t index, struct ap
     ap_add_count(model, row, "last_count", delay->last_count);
     ap_add_count(model, row, "collective_count", delay->matched_count);
     for (int j = 0; j < AP_SPENT_COUNT_; j++) {
-        ap_add_time(model, row, spent_keys[j], spent_in_steps(view, rank, j));
+        ap_add_time(model, row, spent_keys[j], ap_view_spent(view, rank, j));
     }
     ap_add_known_bytes(model, row, "peak_allocated_bytes", rank->peak_allocated_bytes >= 0, rank->peak_allocated_bytes);
     ap_add_known_bytes(model, row, "peak_reserved_bytes", rank->peak_reserved_bytes >= 0, rank->peak_reserved_bytes);

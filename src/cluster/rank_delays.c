@@ -21,6 +21,7 @@ struct walk {
     int64_t *explained_ns; /* by rank: its delay, known so far */
     uint32_t *root;        /* by rank: whose it is; NOBODY = from before the window */
     int64_t *pending_ns;   /* by rank: waiting in collectives that others followed at once */
+    int64_t *step;         /* by rank: of its last collective */
     bool *seen;            /* by rank: its first collective is behind it */
     uint32_t *sorted;      /* members of one match by duration, the longest first */
     int64_t *values;       /* scratch, one for each member */
@@ -231,6 +232,19 @@ static void go_on(struct walk *walk, const struct meeting *meeting, size_t membe
         walk->explained_ns[rank] = explained_ns;
 }
 
+/* No rank begins a step before the one before has brought all into line: what was explained there is over. */
+static void begin_step(struct walk *walk, const struct ap_match *match)
+{
+    for (size_t i = 0; i < match->count; i++) {
+        uint32_t rank = member_rank(walk, match, i);
+        if (match->step < 0 || match->step == walk->step[rank])
+            continue;
+        walk->step[rank] = match->step;
+        walk->explained_ns[rank] = walk->pending_ns[rank] = 0;
+        walk->root[rank] = NOBODY;
+    }
+}
+
 static enum ap_status walk_match(struct walk *walk, uint32_t number, struct ap_error *reterr)
 {
     struct ap_delays *delays = walk->delays;
@@ -240,6 +254,7 @@ static enum ap_status walk_match(struct walk *walk, uint32_t number, struct ap_e
     delays->last_rank[number] = -1;
     if (!match->ends_together)
         return AP_OK;
+    begin_step(walk, match);
     AP_TRY(meet(walk, match, &meeting, reterr));
     struct lateness last = lateness_of(walk, &meeting, meeting.last);
     uint32_t root = root_of(walk, &meeting, &last);
@@ -329,6 +344,7 @@ static enum ap_status prepare(struct walk *walk, struct ap_error *reterr)
     AP_TRY(AP_ALLOC_CLEARED(gate, walk->explained_ns, delays->rank_count, reterr));
     AP_TRY(AP_ALLOC(gate, walk->root, delays->rank_count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(gate, walk->pending_ns, delays->rank_count, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(gate, walk->step, delays->rank_count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(gate, walk->seen, delays->rank_count, reterr));
     AP_TRY(AP_ALLOC(gate, walk->sorted, walk->widest, reterr));
     AP_TRY(AP_ALLOC(gate, walk->values, walk->widest, reterr));
@@ -346,6 +362,7 @@ static enum ap_status walk_all(struct ap_delays *delays, struct ap_error *reterr
     AP_FREE(delays->gate, walk.explained_ns, delays->rank_count);
     AP_FREE(delays->gate, walk.root, delays->rank_count);
     AP_FREE(delays->gate, walk.pending_ns, delays->rank_count);
+    AP_FREE(delays->gate, walk.step, delays->rank_count);
     AP_FREE(delays->gate, walk.seen, delays->rank_count);
     AP_FREE(delays->gate, walk.sorted, walk.widest);
     AP_FREE(delays->gate, walk.values, walk.widest);

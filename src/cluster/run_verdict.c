@@ -16,6 +16,7 @@
 #define MOVING_SHARE 0.6     /* of the steps, for what moves from rank to rank */
 #define MOVING_FLOORS 2      /* what moves is the largest of many: noise has a largest one too */
 #define OUTLIER_LEAST 3.5    /* deviations; more where there are many ranks */
+#define ROLES_MAX 256        /* whose usual times are found */
 #define MANY_RANKS 8         /* from here on deviations are judged */
 
 const char *ap_late_name(enum ap_late_kind kind)
@@ -47,6 +48,9 @@ struct judging {
     int64_t *values;    /* scratch: for each rank, or each step */
     int64_t *latest_ns; /* by step: the largest lateness of a rank */
     size_t first_step;
+    uint32_t usual_role; /* of which usual_ns is; AP_NO_RANK = of none yet */
+    size_t usual_count;  /* how often it was found: a role at a time, so not without end */
+    int64_t usual_ns[AP_SPENT_COUNT_];
 };
 
 /* Lateness in a step; without steps that of the whole recording. */
@@ -157,24 +161,75 @@ static enum ap_late_kind kind_of_cause(enum ap_spent cause)
 
 /* ---------------------------------------------------------------------------------------------------- fixed stragglers */
 
-/* A rank of the role that is not late, to compare with: that with the lateness in the middle. */
+/* The rank of the role that is late least, to compare with. */
 static uint32_t ordinary_rank(const struct judging *judging, size_t rank)
 {
     const struct ap_delays *delays = judging->delays;
     uint32_t found = AP_NO_RANK;
     for (uint32_t i = 0; i < delays->rank_count; i++)
-        if (i != rank && delays->role[i] == delays->role[rank] && judging->verdict->kinds[i] == AP_LATE_NONE &&
+        if (i != rank && delays->role[i] == delays->role[rank] &&
             (found == AP_NO_RANK || judging->verdict->typical_late_ns[i] < judging->verdict->typical_late_ns[found]))
             found = i;
     return found;
 }
 
-static enum ap_late_kind kind_of_rank(const struct judging *judging, size_t rank)
+/* What ranks of the role usually spend on each class: the middle of all of them. */
+static void find_usual(struct judging *judging, uint32_t role)
+{
+    const struct ap_delays *delays = judging->delays;
+    if (judging->usual_role == role || judging->usual_count >= ROLES_MAX)
+        return;
+    judging->usual_role = role;
+    judging->usual_count++;
+    for (int class = 0; class < AP_SPENT_COUNT_; class ++) {
+        size_t count = 0;
+        for (size_t i = 0; i < delays->rank_count; i++)
+            if (delays->role[i] == role)
+                judging->values[count++] = ap_view_spent(judging->view, ap_view_rank(judging->view, i), class);
+        judging->usual_ns[class] = middle_of(judging->values, count);
+    }
+}
+
+/* Where the time since the last collective does not explain the lateness, that of the whole steps may: many small delays that
+ * all ranks of a group have alike show in none of its collectives. False: it does not either. */
+static bool cause_of_steps(struct judging *judging, size_t rank, enum ap_spent *ret_cause)
+{
+    int64_t most_ns = 0, steps = (int64_t)step_count(judging);
+    find_usual(judging, judging->delays->role[rank]);
+    if (judging->usual_role != judging->delays->role[rank])
+        return false;
+    for (int class = 0; class < AP_SPENT_COUNT_; class ++) {
+        int64_t mine_ns = ap_view_spent(judging->view, ap_view_rank(judging->view, rank), class);
+        int64_t more_ns = (mine_ns - judging->usual_ns[class]) / steps;
+        if (class == AP_SPENT_communication || class == AP_SPENT_queue || more_ns <= most_ns)
+            continue;
+        most_ns = more_ns;
+        *ret_cause = (enum ap_spent) class;
+    }
+    return most_ns >= judging->verdict->typical_late_ns[rank] / 2;
+}
+
+/* Work that differs from step to step makes a rank late by chance for a while: always by about as much is no chance. */
+static bool is_steady(const struct judging *judging, size_t rank)
+{
+    int64_t least_ns = INT64_MAX, most_ns = 0;
+    for (size_t step = judging->first_step; step < step_count(judging); step++) {
+        int64_t late_ns = late_in(judging, step, rank);
+        least_ns = late_ns < least_ns ? late_ns : least_ns;
+        most_ns = late_ns > most_ns ? late_ns : most_ns;
+    }
+    return least_ns >= most_ns / 2;
+}
+
+static enum ap_late_kind kind_of_rank(struct judging *judging, size_t rank)
 {
     const struct ap_rank_delay *delay = &judging->delays->ranks[rank];
     enum ap_spent cause = largest_cause(delay);
-    if (delay->transfer_ns > delay->late_ns / 2 || !delay->cause_ns[cause])
-        return AP_LATE_other;
+    bool has_transfers = judging->delays->matching->transfer_count > 0;
+    /* Sends and receives hand delays on, and are not matched: behind them only what a rank did itself counts. */
+    if (has_transfers || delay->transfer_ns > delay->late_ns / 2 || !delay->cause_ns[cause])
+        if (!cause_of_steps(judging, rank, &cause))
+            return has_transfers ? AP_LATE_NONE : AP_LATE_other;
     if (cause == AP_SPENT_operators && !ap_view_rank(judging->view, rank)->has_device)
         return AP_LATE_more_work; /* without a device operators are what computes */
     if (cause != AP_SPENT_compute)
@@ -182,7 +237,9 @@ static enum ap_late_kind kind_of_rank(const struct judging *judging, size_t rank
     uint32_t ordinary = ordinary_rank(judging, rank);
     bool slow = ordinary != AP_NO_RANK && ap_same_work_takes_longer(ap_view_rank(judging->view, rank),
                                                                     ap_view_rank(judging->view, ordinary), judging->view);
-    return slow ? AP_LATE_slow_device : AP_LATE_more_work;
+    if (slow)
+        return AP_LATE_slow_device;
+    return is_steady(judging, rank) ? AP_LATE_more_work : AP_LATE_NONE;
 }
 
 static void find_fixed(struct judging *judging)
@@ -329,7 +386,7 @@ static void sum_kinds(struct judging *judging)
         to->share = late_share(judging, i);
     }
     /* Processes that share the cores of a host pause at random, and leave a collective of the host one after the other. */
-    if (!any && !verdict->link.group.id && has_device(judging))
+    if (!any && !verdict->link.group.id && has_device(judging) && !judging->delays->matching->transfer_count)
         find_moving(judging);
 }
 
@@ -365,7 +422,9 @@ enum ap_status ap_run_verdict_init(struct ap_run_verdict *verdict, const struct 
     for (int i = 0; i < AP_LATE_COUNT_; i++)
         verdict->late[i].worst = AP_NO_RANK;
     verdict->floor_ns = view->step_ns / FLOOR_SHARE > FLOOR_NS ? view->step_ns / FLOOR_SHARE : FLOOR_NS;
-    struct judging judging = { .verdict = verdict, .delays = delays, .view = view, .first_step = steps > 2 };
+    struct judging judging = {
+        .verdict = verdict, .delays = delays, .view = view, .first_step = steps > 2, .usual_role = AP_NO_RANK
+    };
     verdict->judged_steps = steps - judging.first_step;
     if (!delays->rank_count)
         return AP_OK;

@@ -141,6 +141,16 @@ const struct ap_rank_step *ap_view_step(const struct ap_rank_summary *rank, int6
     return low < rank->step_count && rank->steps[low].number == number ? &rank->steps[low] : NULL;
 }
 
+int64_t ap_view_spent(const struct ap_run_view *view, const struct ap_rank_summary *rank, int class)
+{
+    int64_t sum_ns = 0;
+    bool overflowed = false;
+    for (size_t i = 0; i < rank->step_count; i++)
+        if (ap_view_has_step(view, rank->steps[i].number))
+            sum_ns = ap_add_sat(sum_ns, rank->steps[i].spent_ns[class], &overflowed);
+    return view->has_steps ? sum_ns : rank->spent_ns[class];
+}
+
 static enum ap_status find_times(struct ap_run_view *view, struct ap_error *reterr)
 {
     size_t capacity = view->count * (view->step_count ? view->step_count : 1), count = 0;

@@ -41,6 +41,8 @@ static inline bool ap_view_has_step(const struct ap_run_view *view, int64_t step
     return !view->has_steps || (step >= view->first_step && step <= view->last_step);
 }
 
+/** What a rank spent on a class in what is compared. */
+int64_t ap_view_spent(const struct ap_run_view *view, const struct ap_rank_summary *rank, int class);
 /** The step of that number of a rank; NULL where it has none. */
 const struct ap_rank_step *ap_view_step(const struct ap_rank_summary *rank, int64_t number);
 

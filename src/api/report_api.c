@@ -448,11 +448,29 @@ static enum ap_status tell_found_path(const struct ap_request *request, const ch
     return status;
 }
 
+/* A dump of the flight recorder that is given as a trace is analyzed as what it is. */
+static bool is_dump(const struct ap_request *request)
+{
+    enum ap_artifact artifact;
+    struct ap_error ignored;
+    bool is_file = request->cpu_trace_path && strcmp(request->cpu_trace_path, "-") != 0;
+    return is_file && !request->memory_json_path && !request->series_count &&
+           ap_recognize_opened(request->cpu_trace_path, request->opener, &artifact, &ignored) == AP_OK &&
+           artifact == AP_ARTIFACT_FLIGHT_RECORDER;
+}
+
 /* The files of a run; those of one rank are what a report of one trace is made from. */
 static enum ap_status fill_found(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
                                  const char **path, struct ap_error *reterr)
 {
     struct ap_request one = *request;
+    if (is_dump(request)) {
+        one.cpu_trace_path = NULL;
+        one.run_paths = &request->cpu_trace_path;
+        one.run_path_count = 1;
+        report->has_overlay = false;
+        return fill_found(report, &one, rubric, path, reterr);
+    }
     if (!request->run_path_count)
         return fill_series(report, request, rubric, path, reterr);
     enum ap_status status = ap_run_request_find(request, &report->gate, &report->run_files, &one, path, reterr);

@@ -347,6 +347,8 @@ static enum ap_status add_terminal(struct search *search, uint32_t group, struct
     const struct ap_flight_groups *groups = search->findings->groups;
     const struct ap_flight_wait *wait = wait_of(search, group);
     const struct ap_flight_group *it = &groups->groups[group];
+    if (!it->is_recorded && it->member_count < 2)
+        return AP_OK; /* who else is in it is not told */
     if (wait->counts[AP_PLACE_MISSING] || wait->counts[AP_PLACE_ABSENT] || wait->has_through ||
         ap_flight_mismatch_of(search->findings->mismatches, group))
         return AP_OK;

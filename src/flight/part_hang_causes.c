@@ -146,10 +146,13 @@ bool ap_hang_tells_ends(const struct ap_hang_report *report)
 
 static void add_no_verdict(const struct ap_hang_report *report, struct ap_model *model, struct ap_value *hang)
 {
-    bool recorded = holds_calls_under_way(report), ends = ap_hang_tells_ends(report);
+    bool recorded = holds_calls_under_way(report) && !report->waits.pending_groups, ends = ap_hang_tells_ends(report);
     ap_add_string(model, hang, "verdict", recorded ? "none" : "not_recorded");
     ap_add_string(model, hang, "confidence", recorded && ends ? "high" : "low");
-    if (!recorded)
+    if (report->waits.pending_groups)
+        ap_add_string(model, hang, "sentence",
+                      "An operation is pending, and these dumps do not tell for whom it waits: give those of all ranks.");
+    else if (!recorded)
         ap_add_string(model, hang, "sentence",
                       report->findings.flight->entries.count
                           ? "Only operations that ended are recorded: they tell slow ones, not what hangs."

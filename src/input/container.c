@@ -132,6 +132,16 @@ static bool is_pickled_object(const struct ap_container_head *head)
     return next == '(' || next == ')' || next == 'q' || (next == 'p' && is_digit(byte_at(head, next_at + 1)));
 }
 
+/* What a dump of the flight recorder has in its first bytes, and a snapshot nowhere. */
+static bool is_pickled_dump(const struct ap_container_head *head)
+{
+    static const char *const keys[] = { "pg_config", "pg_status", "nccl_comm_state", "profiling_name", "collective_seq_id" };
+    bool found = false;
+    for (size_t i = 0; i < AP_COUNT_OF(keys); i++)
+        found = found || holds(head, head->bytes, keys[i]);
+    return found && byte_at(head, 1) >= 2 && byte_at(head, 1) <= 5;
+}
+
 /* --- other formats ------------------------------------------------------------------------------------------------ */
 
 static bool is_torch_archive(const struct ap_container_head *head)
@@ -251,7 +261,14 @@ static bool is_utf32_unmarked(const struct ap_container_head *head)
 /* How each is refused; the first that fits wins. Only what cannot begin a JSON text may stand here. */
 static const char pickle_advice[] = "pickle";
 
+#define CONVERT_DUMP                                                                                                   \
+    NEVER_LOADED ". Let the job write JSON, with torch._C._distributed_c10d._dump_nccl_trace_json(). Only for a dump " \
+                 "that you made yourself, because this runs the code in it:\n"                                         \
+                 "    import json, pickle\n"                                                                           \
+                 "    json.dump(pickle.load(open(\"FILE\", \"rb\")), open(\"FILE.json\", \"w\"))"
+
 static const struct ap_container containers[] = {
+    { "a pickled dump of PyTorch's flight recorder", MAGIC("\x80"), is_pickled_dump, CONVERT_DUMP },
     { "an old torch.save file (a Python pickle)", MAGIC("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"), NULL,
       pickle_advice },
     { "a Python pickle (protocol 2)", MAGIC("\x80\x02"), NULL, pickle_advice },

@@ -128,6 +128,10 @@ static const struct magic_case others[] = {
 
 static void pickles_are_named_with_the_conversion(void)
 {
+    static const struct magic_case dump =
+        CASE("\x80\x02}q\0(X\x09\0\0\0pg_configq\1}q\2", "a pickled dump of PyTorch's flight recorder");
+    refused(&dump, AP_ROLE_ANY, "json.dump(pickle.load(open(");
+    refused(&dump, AP_ROLE_TRACE, "_dump_nccl_trace_json()");
     for (size_t i = 0; i < sizeof(pickles) / sizeof(pickles[0]); i++) {
         refused(&pickles[i], AP_ROLE_SNAPSHOT, "json.dump(snapshot, open(");
         refused(&pickles[i], AP_ROLE_TRACE, "export_chrome_trace");

@@ -61,12 +61,13 @@ class Einsum(nn.Module):
 
 
 def models():
-    """Name, model, input, and whether it is trained. Those with groups are not: the counter forgets the groups in the gradient
-    of the weights (PyTorch 2.15)."""
+    """Name, model, input, and whether it is trained. Those with groups are not: the counter forgets the groups in the
+    gradient of the weights (PyTorch 2.15)."""
     yield "mlp", nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 10)), torch.randn(8, 32), True
     yield "cnn", nn.Sequential(nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 16, 3),
                                nn.Flatten(), nn.LazyLinear(10)), torch.randn(2, 3, 16, 16), True
-    yield "depthwise", nn.Sequential(nn.Conv2d(8, 8, 3, padding=1, groups=8), nn.Conv2d(8, 16, 1)), torch.randn(2, 8, 12, 12), False
+    yield "depthwise", nn.Sequential(nn.Conv2d(8, 8, 3, padding=1, groups=8), nn.Conv2d(8, 16, 1)), \
+        torch.randn(2, 8, 12, 12), False
     yield "grouped_dilated", nn.Conv2d(8, 16, (1, 5), padding=(0, 4), dilation=2, groups=2), torch.randn(2, 8, 9, 12), False
     yield "transposed", nn.ConvTranspose2d(8, 4, 4, stride=2, padding=1), torch.randn(2, 8, 6, 6), True
     yield "conv1d", nn.Conv1d(4, 8, 5, stride=3), torch.randn(2, 4, 40), True
@@ -75,7 +76,8 @@ def models():
     yield "attention_by_hand", ByHand(), torch.randn(3, 10, 16), False
     yield "encoder", nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, dropout=0.0), torch.randn(2, 12, 32), True
     yield "einsum", Einsum(), torch.randn(3, 4, 16), True
-    yield "language_model", nn.Sequential(nn.Embedding(50, 16), nn.LayerNorm(16), nn.Linear(16, 50)), torch.randint(50, (2, 7)), True
+    yield "language_model", nn.Sequential(nn.Embedding(50, 16), nn.LayerNorm(16), nn.Linear(16, 50)), \
+        torch.randint(50, (2, 7)), True
     yield "channels_last", nn.Conv2d(4, 8, 3).to(memory_format=torch.channels_last), \
         torch.randn(2, 4, 10, 10).to(memory_format=torch.channels_last), False
 

@@ -136,6 +136,31 @@ static void sample_memory(struct sample *sample)
     sample_named_text(sample, settings, "conf");
 }
 
+/* Two operators under the roofline, one in a family of its own, and one that is above it. */
+static void sample_compute(struct sample *sample)
+{
+    static const char *const kinds[] = { "GEMM", "softmax", "convolution" };
+    struct ap_model *model = sample->model;
+    struct ap_value *compute = ap_add_object(model, &model->root, "compute");
+    struct ap_value *device = ap_add_object(model, compute, "device");
+    ap_add_number(model, device, "gb_s", 3350);
+    struct ap_value *rate = ap_add_object(model, ap_add_list(model, device, "rates"), NULL);
+    ap_add_string(model, rate, "type", "16 bit");
+    ap_add_number(model, rate, "tflop_s", 989.4);
+    ap_add_ratio(model, ap_add_object(model, compute, "coverage"), "known_ratio", 0.5);
+    struct ap_value *list = ap_add_list(model, compute, "operators");
+    for (int i = 0; i < 3; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        sample_named_text(sample, row, "operator");
+        ap_add_string(model, row, "dims", "[[8,8],[8,8]]");
+        ap_add_string(model, row, "kind", kinds[i]);
+        ap_add_time(model, row, "total_dur_us", 1000 * (i + 1));
+        ap_add_number(model, row, "flops_per_byte", 0.5 + 400 * i);
+        ap_add_number(model, row, "tflop_s", 1 + 100 * i);
+        ap_add_ratio(model, row, "roofline_ratio", 0.1 + 0.6 * i);
+    }
+}
+
 static void sample_steps_and_gpu(struct sample *sample)
 {
     struct ap_model *model = sample->model;
@@ -317,6 +342,7 @@ static inline void sample_fill(struct ap_model *model, const struct ap_text *nam
     sample_cpu(&sample);
     sample_trace(&sample);
     sample_steps_and_gpu(&sample);
+    sample_compute(&sample);
     sample_split(&sample);
     sample_verdict(&sample);
     sample_rest(&sample);

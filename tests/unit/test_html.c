@@ -49,7 +49,8 @@ static void every_picture_is_drawn(void)
 {
     static const char *const ids[] = { "split",    "utilization",  "steps-chart", "step-parts",
                                        "timeline", "kernel-map",   "collectives", "host-flame",
-                                       "memory-0", "memory-flame", "segment-map", "trace-memory-0" };
+                                       "memory-0", "memory-flame", "segment-map", "trace-memory-0",
+                                       "roofline", "efficiency" };
     struct text_sink text = sample(NULL, 0, 20);
     struct html_counts counts;
     ok(is_strict(&text, &counts), "the sample is strict HTML");

@@ -13,11 +13,11 @@
 #define BF16_2 "[\"c10::BFloat16\",\"c10::BFloat16\"]"
 #define BF16_3 "[\"c10::BFloat16\",\"c10::BFloat16\",\"c10::BFloat16\"]"
 
-static struct ap_op_cost cost_with(const char *name, const char *dims, const char *types, const char *strides,
-                                   const char *concrete)
+static struct ap_call_cost cost_with(const char *name, const char *dims, const char *types, const char *strides,
+                                     const char *concrete)
 {
     struct ap_op_inputs inputs;
-    struct ap_op_cost cost;
+    struct ap_call_cost cost;
     enum ap_op_formula formula = ap_op_formula_of(ap_text_of(name));
     if (formula == AP_FORMULA_none)
         abort();
@@ -123,8 +123,8 @@ static void attention_counts_what_the_mask_leaves(void)
 
 static void experts_are_met_by_chance(void)
 {
-    struct ap_op_cost few = cost_with("vllm::rocm_aiter_fused_moe", "[[16,4096],[64,22016,4096],[64,4096,11008],[16,2]]",
-                                      "[\"BFloat16\",\"BFloat16\",\"BFloat16\",\"Float\"]", "", "");
+    struct ap_call_cost few = cost_with("vllm::rocm_aiter_fused_moe", "[[16,4096],[64,22016,4096],[64,4096,11008],[16,2]]",
+                                        "[\"BFloat16\",\"BFloat16\",\"BFloat16\",\"Float\"]", "", "");
     CHECK(is(few.flops, 2.0 * 16 * 2 * (22016.0 * 4096 + 4096.0 * 11008)));
     CHECK(few.weight_bytes > 6.8e9 && few.weight_bytes < 7.0e9);
     CHECK(is(few.tokens_per_expert, 0.5));
@@ -132,7 +132,7 @@ static void experts_are_met_by_chance(void)
 
 static void bytes_are_read_and_written_once(void)
 {
-    struct ap_op_cost cost;
+    struct ap_call_cost cost;
     CHECK(is(bytes("aten::add", "[[8192,8192],[8192,8192],[]]", "[\"float\",\"float\",\"Scalar\"]", ""), 805306368));
     CHECK(is(bytes("aten::add", "[[64,32],[32],[]]", "[\"float\",\"float\",\"Scalar\"]", ""), 4 * (2048 + 32 + 2048)));
     CHECK(is(bytes("aten::copy_", "[[64],[64],[]]", "[\"c10::Half\",\"float\",\"Scalar\"]", ""), 64 * 2 + 64 * 4));

@@ -90,7 +90,7 @@ static enum ap_status find_counted(struct finding *finding, struct ap_error *ret
 
 /* ---- groups ---- */
 
-static void cost_of(const struct finding *finding, uint32_t row, struct ap_op_cost *ret_cost)
+static void cost_of(const struct finding *finding, uint32_t row, struct ap_call_cost *ret_cost)
 {
     const struct ap_op_detail *op = ap_row_op(finding->trace, row);
     struct ap_text dims, types, strides = AP_TEXT(""), concrete = AP_TEXT("");
@@ -203,12 +203,12 @@ static void take_host_times(struct finding *finding)
 
 /* ---- sums ---- */
 
-double ap_compute_matrix_flops(const struct ap_op_cost *cost)
+double ap_compute_matrix_flops(const struct ap_call_cost *cost)
 {
     return ap_work_kind_multiplies(cost->kind) && cost->flops > 0 ? cost->flops : 0;
 }
 
-static void add_work(struct ap_compute *compute, const struct ap_op_cost *cost, bool timed)
+static void add_work(struct ap_compute *compute, const struct ap_call_cost *cost, bool timed)
 {
     double flops = ap_compute_matrix_flops(cost), bytes = cost->bytes > 0 ? cost->bytes : 0;
     compute->flops += flops;

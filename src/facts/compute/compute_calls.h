@@ -10,7 +10,7 @@
 
 /** Calls that are alike. */
 struct ap_compute_group {
-    struct ap_op_cost cost; /* of one call */
+    struct ap_call_cost cost; /* of one call */
     uint32_t name, signature, arguments;
     uint32_t kernel;                      /* name of the longest kernel of the longest call; 0 = no kernel is known */
     uint32_t longest_row;                 /* that kernel, or the longest call where no kernel was recorded */
@@ -46,6 +46,6 @@ AP_MUST_CHECK enum ap_status ap_compute_init(struct ap_compute *compute, const s
 void ap_compute_release(struct ap_compute *compute);
 
 /** Operations that count: of products, convolutions and attention; 0 for other work and where they are not known. */
-double ap_compute_matrix_flops(const struct ap_op_cost *cost);
+double ap_compute_matrix_flops(const struct ap_call_cost *cost);
 
 #endif

@@ -42,7 +42,7 @@ static double pairs(const struct sizes *sizes, bool causal, int64_t window)
     return queries <= keys ? queries * keys - queries * queries / 2 : keys * keys / 2;
 }
 
-static void attention(const struct ap_op_inputs *inputs, const struct places *places, bool causal, struct ap_op_cost *cost)
+static void attention(const struct ap_op_inputs *inputs, const struct places *places, bool causal, struct ap_call_cost *cost)
 {
     struct sizes sizes;
     const struct ap_tensor_dims *lengths = places->lengths < 0 ? NULL : ap_op_input(inputs, places->lengths);
@@ -66,11 +66,11 @@ static void attention(const struct ap_op_inputs *inputs, const struct places *pl
                                          : ap_cost_elements(q) + out + ap_cost_elements(k) + ap_cost_elements(v));
 }
 
-#define DEFINE(name, ...)                                                              \
-    void ap_cost_of_##name(const struct ap_op_inputs *inputs, struct ap_op_cost *cost) \
-    {                                                                                  \
-        static const struct places places = __VA_ARGS__;                               \
-        attention(inputs, &places, ap_op_flag(inputs, places.causal), cost);           \
+#define DEFINE(name, ...)                                                                \
+    void ap_cost_of_##name(const struct ap_op_inputs *inputs, struct ap_call_cost *cost) \
+    {                                                                                    \
+        static const struct places places = __VA_ARGS__;                                 \
+        attention(inputs, &places, ap_op_flag(inputs, places.causal), cost);             \
     }
 DEFINE(sdpa_flash, { 0, 1, 2, 4, true, -1, -1, false })
 DEFINE(sdpa_biased, { 0, 1, 2, 6, true, -1, -1, false })
@@ -84,7 +84,7 @@ DEFINE(flash_backward, { 1, 2, 3, 11, false, 6, -1, true })
 DEFINE(flash_library_backward, { 1, 2, 3, 10, false, -1, -1, true })
 
 /* It has a number for its mask: none, and two that are causal. */
-void ap_cost_of_efficient_forward(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_efficient_forward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     static const struct places places = { 0, 1, 2, 9, false, 4, -1, false };
     attention(inputs, &places, ap_op_integer(inputs, 9) > 0, cost);

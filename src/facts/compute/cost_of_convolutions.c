@@ -83,7 +83,7 @@ static bool is_channels_last(const struct ap_op_inputs *inputs, const struct ap_
     return false;
 }
 
-static void describe(const struct convolution *c, const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void describe(const struct convolution *c, const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     cost->element = c->x->element;
     cost->groups = c->groups;
@@ -104,7 +104,7 @@ static double out_channels(const struct convolution *c)
 }
 
 static void forward(const struct ap_op_inputs *inputs, const struct places *places, bool always_transposed,
-                    struct ap_op_cost *cost)
+                    struct ap_call_cost *cost)
 {
     struct convolution c;
     if (!read_convolution(&c, inputs, places))
@@ -118,49 +118,50 @@ static void forward(const struct ap_op_inputs *inputs, const struct places *plac
     int bytes = ap_element_bytes(c.x->element);
     cost->flops = 2 * places_of_work(&c) * ap_cost_elements(c.w);
     cost->weight_bytes = ap_cost_elements(c.w) * bytes;
+    cost->parameters = ap_cost_elements(c.w) + (ap_op_input(inputs, 2) ? out_channels(&c) : 0);
     if (bytes)
         cost->bytes =
             bytes * (ap_cost_elements(c.x) + ap_cost_elements(c.w) + (double)c.x->dims[0] * out_channels(&c) * c.out_places);
 }
 
-void ap_cost_of_convolution(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_convolution(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     static const struct places places = { 0, 1, 3, 4, 5, 7, 8, 6 };
     forward(inputs, &places, false, cost);
 }
 
-void ap_cost_of_conv(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_conv(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     static const struct places places = { 0, 1, 3, 4, 5, -1, 6, -1 };
     forward(inputs, &places, false, cost);
 }
 
-void ap_cost_of_conv_transpose(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_conv_transpose(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     static const struct places places = { 0, 1, 3, 4, 7, 5, 6, -1 };
     forward(inputs, &places, true, cost);
 }
 
-void ap_cost_of_library_conv(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_library_conv(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     static const struct places places = { 0, 1, 4, 3, 5, -1, 6, -1 };
     forward(inputs, &places, false, cost);
 }
 
-void ap_cost_of_cudnn_conv(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_cudnn_conv(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     static const struct places places = { 0, 1, 3, 2, 4, -1, 5, -1 };
     forward(inputs, &places, false, cost);
 }
 
-void ap_cost_of_depthwise_conv(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_depthwise_conv(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     static const struct places places = { 0, 1, 4, 5, 6, -1, -1, -1 };
     forward(inputs, &places, false, cost);
 }
 
 /* cuDNN has no bias among its arguments, MIOpen has one at 2: the sizes of the padding are several numbers. */
-void ap_cost_of_library_conv_transpose(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_library_conv_transpose(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     static const struct places cudnn = { 0, 1, 4, 2, 5, 3, 6, -1 }, miopen = { 0, 1, 5, 3, 6, 4, 7, -1 };
     int64_t sizes[SPACE_MAX];
@@ -179,7 +180,7 @@ static int wanted_gradients(struct ap_text mask)
     return (ap_folded(mask.data[1]) == 't') + (second < mask.bytes && ap_folded(mask.data[second]) == 't');
 }
 
-void ap_cost_of_convolution_backward(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_convolution_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     static const struct places places = { 1, 2, 4, 5, 6, 8, 9, 7 };
     const struct ap_tensor_dims *gradient = ap_op_input(inputs, 0);
@@ -198,7 +199,7 @@ void ap_cost_of_convolution_backward(const struct ap_op_inputs *inputs, struct a
 }
 
 /* Until 2021: the sizes of the image are no tensor, and not needed. */
-void ap_cost_of_cudnn_backward_input(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_cudnn_backward_input(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     const struct ap_tensor_dims *gradient = ap_op_input(inputs, 1), *w = ap_op_input(inputs, 2);
     cost->is_backward = true;

@@ -7,7 +7,7 @@
 #include "poison.h"
 
 /* [batch x m x k] times [batch x k x n]; @bytes of what is read beside the two. */
-static void set_product(struct ap_op_cost *cost, double batch, double m, double n, double k, int a_bytes, int b_bytes,
+static void set_product(struct ap_call_cost *cost, double batch, double m, double n, double k, int a_bytes, int b_bytes,
                         int out_bytes)
 {
     cost->batch = batch;
@@ -16,11 +16,12 @@ static void set_product(struct ap_op_cost *cost, double batch, double m, double 
     cost->k = k;
     cost->flops = 2 * batch * m * n * k;
     cost->weight_bytes = batch * k * n * b_bytes;
+    cost->parameters = batch > 1 ? 0 : k * n;
     if (a_bytes && b_bytes)
         cost->bytes = batch * (m * k * a_bytes + k * n * b_bytes + m * n * out_bytes);
 }
 
-static void product(struct ap_op_cost *cost, const struct ap_tensor_dims *a, const struct ap_tensor_dims *b, int out_bytes)
+static void product(struct ap_call_cost *cost, const struct ap_tensor_dims *a, const struct ap_tensor_dims *b, int out_bytes)
 {
     int a_bytes, b_bytes, last;
     if (!a || !b || a->count != b->count || (a->count != 2 && a->count != 3))
@@ -36,22 +37,24 @@ static void product(struct ap_op_cost *cost, const struct ap_tensor_dims *a, con
 }
 
 /* Products of 8 bits have a result of 16, or more: what it is stands in a number of PyTorch's own. */
-void ap_cost_of_mm(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_mm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     const struct ap_tensor_dims *a = ap_op_input(inputs, 0);
     product(cost, a, ap_op_input(inputs, 1), a && ap_element_bytes(a->element) == 1 ? 2 : 0);
 }
 
-void ap_cost_of_addmm(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_addmm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     const struct ap_tensor_dims *bias = ap_op_input(inputs, 0);
     product(cost, ap_op_input(inputs, 1), ap_op_input(inputs, 2), 0);
-    if (bias && cost->flops >= 0)
-        (void)ap_cost_sum(&cost->bytes, ap_cost_bytes(inputs, bias));
+    if (!bias || cost->flops < 0)
+        return;
+    (void)ap_cost_sum(&cost->bytes, ap_cost_bytes(inputs, bias));
+    cost->parameters += cost->batch > 1 ? 0 : ap_cost_elements(bias);
 }
 
 /* Rows are dealt to groups: each meets the matrix of one of them. */
-void ap_cost_of_grouped_mm(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_grouped_mm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     const struct ap_tensor_dims *a = ap_op_input(inputs, 0), *b = ap_op_input(inputs, 1);
     if (!a || !b || a->count != 2 || (b->count != 2 && b->count != 3) || a->dims[1] != b->dims[b->count - 2])
@@ -69,7 +72,7 @@ void ap_cost_of_grouped_mm(const struct ap_op_inputs *inputs, struct ap_op_cost 
 }
 
 /* The weights are [out, in]. */
-void ap_cost_of_linear(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_linear(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     const struct ap_tensor_dims *x = ap_op_input(inputs, 0), *w = ap_op_input(inputs, 1);
     if (!x || !w || w->count != 2 || x->dims[x->count - 1] != w->dims[1])
@@ -79,7 +82,7 @@ void ap_cost_of_linear(const struct ap_op_inputs *inputs, struct ap_op_cost *cos
                 ap_element_bytes(w->element), bytes == 1 ? 2 : bytes);
 }
 
-void ap_cost_of_matmul(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_matmul(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     const struct ap_tensor_dims *a = ap_op_input(inputs, 0), *b = ap_op_input(inputs, 1);
     if (!a || !b || a->count < 2 || b->count < 2 || a->dims[a->count - 1] != b->dims[b->count - 2])
@@ -131,7 +134,7 @@ static double experts_met(double experts, int64_t tokens, double chosen)
     return experts * (1 - missed);
 }
 
-void ap_cost_of_experts(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+void ap_cost_of_experts(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     struct experts found;
     if (!find_experts(inputs, &found) || found.chosen <= 0)
@@ -144,6 +147,7 @@ void ap_cost_of_experts(const struct ap_op_inputs *inputs, struct ap_op_cost *co
     cost->experts = experts;
     cost->tokens_per_expert = tokens * found.chosen / experts;
     cost->flops = 2 * tokens * found.chosen * of_one;
+    cost->parameters = experts * of_one;
     cost->weight_bytes = experts_met(experts, found.tokens->dims[0], found.chosen) * of_one * weight_bytes;
     if (weight_bytes && token_bytes)
         cost->bytes = cost->weight_bytes + 2 * ap_cost_elements(found.tokens) * token_bytes;

@@ -53,7 +53,7 @@ static double broadcast_elements(const struct ap_op_inputs *inputs)
     return elements;
 }
 
-static void note_layout(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void note_layout(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     const struct ap_tensor_dims *first = &inputs->tensors.tensors[0];
     double most = ap_cost_elements(first);
@@ -76,7 +76,7 @@ static int widest_bytes(const struct ap_op_inputs *inputs)
     return widest;
 }
 
-static void elementwise(const struct ap_op_inputs *inputs, struct ap_op_cost *cost, double out_bytes)
+static void elementwise(const struct ap_op_inputs *inputs, struct ap_call_cost *cost, double out_bytes)
 {
     note_layout(inputs, cost);
     cost->flops = broadcast_elements(inputs);
@@ -85,69 +85,83 @@ static void elementwise(const struct ap_op_inputs *inputs, struct ap_op_cost *co
 }
 
 /* A comparison writes less than this by some bytes an element, which is let be. */
-static void of_binary(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void of_binary(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     elementwise(inputs, cost, broadcast_elements(inputs) * widest_bytes(inputs));
 }
 
-static void of_comparison(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void of_comparison(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     elementwise(inputs, cost, broadcast_elements(inputs));
 }
 
-static void of_in_place(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void of_in_place(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     elementwise(inputs, cost, ap_cost_bytes(inputs, &inputs->tensors.tensors[0]));
 }
 
 /* Both are read or written once: each by its own type. */
-static void of_copy(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void of_copy(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     note_layout(inputs, cost);
     cost->flops = 0;
     cost->bytes = all_bytes(inputs);
 }
 
-static void of_fill(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void of_fill(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     cost->flops = 0;
     cost->bytes = ap_cost_bytes(inputs, &inputs->tensors.tensors[0]);
 }
 
-static void passes_over_first(const struct ap_op_inputs *inputs, struct ap_op_cost *cost, int passes, int operations)
+static void passes_over_first(const struct ap_op_inputs *inputs, struct ap_call_cost *cost, int passes, int operations)
 {
     double bytes = ap_cost_bytes(inputs, &inputs->tensors.tensors[0]);
     cost->flops = ap_cost_elements(&inputs->tensors.tensors[0]) * operations;
     cost->bytes = bytes < 0 ? -1 : bytes * passes;
 }
 
-static void of_softmax(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void of_softmax(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     passes_over_first(inputs, cost, 2, 5);
 }
 
-static void of_softmax_backward(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void of_softmax_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     passes_over_first(inputs, cost, 3, 4);
 }
 
-static void of_norm(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+/* Weight and bias are vectors among the first inputs; running statistics, which stand behind them, are no parameters. */
+static double norm_parameters(const struct ap_op_inputs *inputs)
 {
+    double sum = 0;
+    int vectors = 0;
+    for (int i = 1; i < inputs->tensors.count && vectors < 2; i++)
+        if (inputs->tensors.tensors[i].count == 1) {
+            sum += ap_cost_elements(&inputs->tensors.tensors[i]);
+            vectors++;
+        }
+    return sum;
+}
+
+static void of_norm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    cost->parameters = norm_parameters(inputs);
     passes_over_first(inputs, cost, 2, 5);
 }
 
-static void of_norm_backward(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void of_norm_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     passes_over_first(inputs, cost, 3, 9);
 }
 
-static void of_reduction(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void of_reduction(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     note_layout(inputs, cost);
     passes_over_first(inputs, cost, 1, 1);
 }
 
-static void of_cat(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void of_cat(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     cost->flops = 0;
     cost->bytes = all_bytes(inputs);
@@ -155,7 +169,7 @@ static void of_cat(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
 }
 
 /* Rows of a table: read and written, and the numbers of the rows. */
-static void rows_of_table(const struct ap_op_inputs *inputs, struct ap_op_cost *cost, int index_input, double row_elements)
+static void rows_of_table(const struct ap_op_inputs *inputs, struct ap_call_cost *cost, int index_input, double row_elements)
 {
     const struct ap_tensor_dims *table = ap_op_input(inputs, 0), *index = ap_op_input(inputs, index_input);
     cost->flops = 0;
@@ -166,19 +180,21 @@ static void rows_of_table(const struct ap_op_inputs *inputs, struct ap_op_cost *
         2 * elements * ap_element_bytes(table->element) + ap_op_distinct(inputs, index) * ap_element_bytes(index->element);
 }
 
-static void of_embedding(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void of_embedding(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     const struct ap_tensor_dims *table = ap_op_input(inputs, 0);
-    if (table)
-        rows_of_table(inputs, cost, 1, (double)table->dims[table->count - 1]);
+    if (!table)
+        return;
+    cost->parameters = ap_cost_elements(table);
+    rows_of_table(inputs, cost, 1, (double)table->dims[table->count - 1]);
 }
 
-static void of_gather(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void of_gather(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     rows_of_table(inputs, cost, 2, 1);
 }
 
-static void of_index_select(const struct ap_op_inputs *inputs, struct ap_op_cost *cost)
+static void of_index_select(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     const struct ap_tensor_dims *from = ap_op_input(inputs, 0);
     int64_t along = ap_op_integer(inputs, 1);
@@ -232,9 +248,9 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_index_select] = of_index_select,
 };
 
-void ap_op_cost_of(enum ap_op_formula formula, const struct ap_op_inputs *inputs, struct ap_op_cost *ret_cost)
+void ap_op_cost_of(enum ap_op_formula formula, const struct ap_op_inputs *inputs, struct ap_call_cost *ret_cost)
 {
-    *ret_cost = (struct ap_op_cost){ .kind = ap_op_formula_kind(formula), .flops = -1, .bytes = -1 };
+    *ret_cost = (struct ap_call_cost){ .kind = ap_op_formula_kind(formula), .flops = -1, .bytes = -1 };
     if (!inputs->tensors.count)
         return;
     ret_cost->element = inputs->tensors.tensors[0].element;

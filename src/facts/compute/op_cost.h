@@ -7,12 +7,13 @@
 #include "op_formula.h"
 #include "op_inputs.h"
 
-struct ap_op_cost {
+struct ap_call_cost {
     enum ap_work_kind kind;
-    double flops, bytes;               /* negative = not known */
-    enum ap_element element;           /* of the larger operand of products; of the first tensor else */
-    double batch, m, n, k;             /* products of matrices: rows, columns, inner size; all 0 else */
-    double weight_bytes;               /* of those, what the second matrix holds; of experts: of those that are met */
+    double flops, bytes;     /* negative = not known */
+    enum ap_element element; /* of the larger operand of products; of the first tensor else */
+    double batch, m, n, k;   /* products of matrices: rows, columns, inner size; all 0 else */
+    double weight_bytes;     /* of those, what the second matrix holds; of experts: of those that are met */
+    double parameters;       /* elements of weights that a model holds: of products, convolutions, norms, tables; 0 else */
     double head_size, queries, keys;   /* attention; 0 else */
     double groups, channels_per_group; /* convolutions: input channels of a group; 0 else */
     double tokens_per_expert, experts; /* mixtures of experts; 0 else */
@@ -23,6 +24,6 @@ struct ap_op_cost {
 };
 
 /** @formula: not AP_FORMULA_none. What the shapes do not tell is negative or 0. */
-void ap_op_cost_of(enum ap_op_formula formula, const struct ap_op_inputs *inputs, struct ap_op_cost *ret_cost);
+void ap_op_cost_of(enum ap_op_formula formula, const struct ap_op_inputs *inputs, struct ap_call_cost *ret_cost);
 
 #endif

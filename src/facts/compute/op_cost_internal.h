@@ -12,7 +12,7 @@ double ap_cost_elements(const struct ap_tensor_dims *tensor);
 /** Adds; negative, which is not known, where one of them is: false then. */
 bool ap_cost_sum(double *sum, double more);
 
-typedef void ap_cost_formula(const struct ap_op_inputs *inputs, struct ap_op_cost *cost);
+typedef void ap_cost_formula(const struct ap_op_inputs *inputs, struct ap_call_cost *cost);
 
 /* cost_of_products.c */
 ap_cost_formula ap_cost_of_mm, ap_cost_of_addmm, ap_cost_of_grouped_mm, ap_cost_of_linear, ap_cost_of_matmul;

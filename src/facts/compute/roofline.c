@@ -127,7 +127,7 @@ static double tiles_for(double side, unsigned tile)
 }
 
 /* Which side of a tile lies along which side of the product differs: the way that wastes less is taken. */
-static double best_tiles(const struct ap_op_cost *cost, const struct ap_kernel_tile *tile)
+static double best_tiles(const struct ap_call_cost *cost, const struct ap_kernel_tile *tile)
 {
     return fmin(tiles_for(cost->m, tile->rows) * tiles_for(cost->n, tile->columns),
                 tiles_for(cost->m, tile->columns) * tiles_for(cost->n, tile->rows)) *
@@ -155,7 +155,7 @@ static void find_tiles(const struct ap_compute_group *group, const struct ap_tra
 
 /* ---- causes ---- */
 
-static bool is_unaligned(const struct ap_op_cost *cost, struct ap_text kernel)
+static bool is_unaligned(const struct ap_call_cost *cost, struct ap_text kernel)
 {
     int bytes = ap_element_bytes(cost->element);
     if (ap_text_contains_folded(kernel, "_align1") || ap_text_contains_folded(kernel, "_align2"))
@@ -169,7 +169,7 @@ static bool fills_little(const struct ap_roofline *roofline)
            (roofline->wave_ratio >= 0 && roofline->wave_ratio < WAVE_RATIO);
 }
 
-static enum ap_compute_cause cause_of_product(const struct ap_op_cost *cost, struct ap_text kernel,
+static enum ap_compute_cause cause_of_product(const struct ap_call_cost *cost, struct ap_text kernel,
                                               const struct ap_roofline *roofline)
 {
     double narrow = fmin(cost->m, cost->n), wide = fmax(cost->m, cost->n);
@@ -186,7 +186,7 @@ static enum ap_compute_cause cause_of_product(const struct ap_op_cost *cost, str
     return fills_little(roofline) ? AP_CAUSE_tile_fill : AP_CAUSE_slow_product;
 }
 
-static enum ap_compute_cause cause_of_convolution(const struct ap_op_cost *cost)
+static enum ap_compute_cause cause_of_convolution(const struct ap_call_cost *cost)
 {
     if (cost->groups > 1 && cost->channels_per_group <= 1)
         return AP_CAUSE_depthwise;
@@ -196,7 +196,7 @@ static enum ap_compute_cause cause_of_convolution(const struct ap_op_cost *cost)
                                                                                    : AP_CAUSE_slow_convolution;
 }
 
-static enum ap_compute_cause cause_of_attention(const struct ap_op_cost *cost)
+static enum ap_compute_cause cause_of_attention(const struct ap_call_cost *cost)
 {
     int64_t size = (int64_t)cost->head_size;
     if (cost->queries <= SHORT_SEQUENCE && cost->keys <= SHORT_SEQUENCE)
@@ -204,7 +204,7 @@ static enum ap_compute_cause cause_of_attention(const struct ap_op_cost *cost)
     return size > 0 && (size & (size - 1)) ? AP_CAUSE_head_size : AP_CAUSE_slow_attention;
 }
 
-static enum ap_compute_cause cause_of(const struct ap_op_cost *cost, struct ap_text kernel,
+static enum ap_compute_cause cause_of(const struct ap_call_cost *cost, struct ap_text kernel,
                                       const struct ap_roofline *roofline)
 {
     switch (cost->kind) {
@@ -217,7 +217,7 @@ static enum ap_compute_cause cause_of(const struct ap_op_cost *cost, struct ap_t
 }
 
 /* Weights that are read for few rows cost their time however well the kernel reads them. */
-static bool is_starved(const struct ap_op_cost *cost, enum ap_compute_cause cause)
+static bool is_starved(const struct ap_call_cost *cost, enum ap_compute_cause cause)
 {
     return cause == AP_CAUSE_few_tokens_per_expert && cost->weight_bytes > cost->bytes / 2;
 }
@@ -244,7 +244,7 @@ static void find_cause(const struct ap_compute *compute, const struct ap_compute
 void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_group *group, const struct ap_facts *facts,
                     const struct ap_device_peak *device, struct ap_roofline *ret_roofline)
 {
-    const struct ap_op_cost *cost = &group->cost;
+    const struct ap_call_cost *cost = &group->cost;
     struct ap_roofline roofline = { .flops_s = -1,
                                     .bytes_s = -1,
                                     .intensity = -1,

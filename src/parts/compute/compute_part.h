@@ -42,4 +42,8 @@ void ap_compute_add_sums(const struct ap_compute_work *work, struct ap_model *mo
 AP_MUST_CHECK enum ap_status ap_compute_add_lists(const struct ap_compute_work *work, struct ap_model *model,
                                                   struct ap_value *to, struct ap_error *reterr);
 
+/** layers */
+AP_MUST_CHECK enum ap_status ap_compute_add_layers(const struct ap_compute_work *work, struct ap_model *model,
+                                                   struct ap_value *to, struct ap_error *reterr);
+
 #endif

@@ -158,7 +158,8 @@ static enum ap_status add_compute(struct ap_compute_work *work, struct ap_model 
     ap_compute_add_device(work, model, to);
     add_totals(work, model, to);
     ap_compute_add_sums(work, model, to);
-    return ap_compute_add_lists(work, model, to, reterr);
+    AP_TRY(ap_compute_add_lists(work, model, to, reterr));
+    return ap_compute_add_layers(work, model, to, reterr);
 }
 
 enum ap_status ap_part_compute(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,

@@ -51,6 +51,20 @@ static const struct doc_part parts[] = {
          .remark = ", longest first; small side kernels count with the main one",
          COLUMNS(NAME("name", "Kernel"), NAME("kind", "Kind"), NUMBER("count", "Calls"),
                  NUMBER("total_dur_us", "Total (us)"), NUMBER("flops_per_byte", "FLOP/B"), RATE_COLUMNS)),
+    ROWS("Layers", .path = "compute.layers.items",
+         .remark = ", those first that keep the device busy longest; each has its own work, without the layers in it. "
+                   "Parameters are estimated by the weights that calls met",
+         COLUMNS(NAME("path", "Layer"), NUMBER("instances", "Modules"), NUMBER("calls", "Calls"),
+                 NUMBER("host_us", "Host (us)"), NUMBER("device_us", "GPU work (us)"),
+                 NUMBER("backward_device_us", "Of it backward (us)"), NUMBER("flops", "Matrix operations"),
+                 NUMBER("lost_us", "Slower than good kernels by (us)"), NUMBER("allocated_bytes", "Allocated (B)"),
+                 NUMBER("parameters", "Parameters (estimate)"))),
+    { .only_if = "compute.layers",
+      .says = "All layers together hold some {F compute.layers.parameters} parameters. Of all GPU work of {F "
+              "compute.layers.total.device_us}, "
+              "{F compute.layers.outside.device_us} is outside of modules, and {F compute.layers.other.device_us} in layers "
+              "that "
+              "are not listed." },
 };
 
 const struct doc_section ap_section_compute = {

@@ -28,6 +28,10 @@ void ap_html_host_flame(struct html *html);
 void ap_html_memory_flame(struct html *html);
 /** Kernels as areas, by family, and the collectives. */
 void ap_html_kernels(struct html *html);
+/** Operators under the roofline of the device. */
+void ap_html_roofline(struct html *html);
+/** Their time against what they reach of it. */
+void ap_html_efficiency(struct html *html);
 /** The snapshot's curves, device by device. */
 void ap_html_memory(struct html *html);
 /** Memory over time as the trace tells it. */

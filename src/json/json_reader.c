@@ -151,17 +151,18 @@ static const uint8_t *unclosed_at_end(const struct ap_json_reader *reader)
     return text.start;
 }
 
+/* An end within a text all the same, as who passes over values sees it too; the advice tells the two apart. */
 static enum ap_status fail_unclosed(struct ap_json_reader *reader, const uint8_t *start, struct ap_error *reterr)
 {
     struct ap_error error;
-    ap_fail_at(
-        &error, AP_ERROR_INPUT, ap_json_offset_of(reader, start),
-        "not valid JSON: the text that begins here is never closed, a quotation mark is missing, though the file goes "
-        "on to its end");
+    ap_fail_at(&error, AP_ERROR_CUT, ap_json_offset_of(reader, reader->scan.end),
+               "not valid JSON: the text that begins at byte %llu is never closed, a quotation mark is missing, though the "
+               "file goes on to its end",
+               (unsigned long long)ap_json_offset_of(reader, start));
     error.advice = AP_ADVICE_SALVAGE;
     if (reterr)
         *reterr = error;
-    return ap_json_keep_failure(reader, AP_ERROR_INPUT, &error);
+    return ap_json_keep_failure(reader, AP_ERROR_CUT, &error);
 }
 
 static enum ap_status fail_bad(struct ap_json_reader *reader, struct ap_error *reterr)

@@ -223,7 +223,9 @@ static enum ap_status read_and_judge(struct ap_reading *reading, bool salvage, s
     else if (status != AP_OK && reterr)
         *reterr = why;
     AP_AND_THEN(status, ap_reading_check_places(reading, reterr));
-    if (status == AP_OK && !reading->to->segment_count)
+    bool no_list = !(reading->to->has & AP_SNAPSHOT_HAS_SEGMENTS);
+    bool empty = reading->to->format == AP_SNAPSHOT_SEGMENT_LIST && !reading->to->segment_count;
+    if (status == AP_OK && (no_list || empty))
         ap_note_many(reading->notes, AP_COUNTER_no_segments, 1);
     reading->to->bytes_read = ap_json_offset(reading->json);
     ap_snapshot_freeze(reading->to);

@@ -173,6 +173,8 @@ static enum ap_status keep_part(struct ap_trace_reading *reading, enum ap_status
 
 static enum ap_status finish(struct ap_trace_reading *reading, enum ap_status status, bool salvage, struct ap_error *reterr)
 {
+    if (status == AP_ERROR_CUT && reterr->advice == AP_ADVICE_SALVAGE) /* a text is not closed, and nothing is missing */
+        status = reterr->status = AP_ERROR_INPUT;
     if (status == AP_ERROR_CUT || (status == AP_ERROR_INPUT && salvage && reading->trace->event_count))
         status = keep_part(reading, status, reterr);
     else if (status == AP_OK)

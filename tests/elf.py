@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What the built program and library are made of, read from their ELF files: elf.py FILE... Prints TAP.
 
-Position independent, all relocations read-only before main, no executable stack, guarded stack frames, checked calls of the C
-library, targets of jumps marked where the processor knows that; and nothing that runs other programs or loads code.
+Position independent, all relocations read-only before main, no executable stack, guarded stack frames, checked calls of the
+C library, targets of jumps marked where the processor knows that; and nothing that runs other programs or loads code.
 """
 import struct
 import sys
@@ -60,7 +60,8 @@ def check(tap, path):
     dynamic, wanted = elf.dynamic(), elf.wanted()
     tap.same(elf.type, ET_DYN, f"{name}: can be loaded anywhere")
     tap.ok(elf.segment(PT_GNU_RELRO) and (DT_BIND_NOW in dynamic or dynamic.get(DT_FLAGS, 0) & DF_BIND_NOW
-                                          or dynamic.get(DT_FLAGS_1, 0) & DF_1_NOW), f"{name}: relocations are read-only", dynamic)
+                                          or dynamic.get(DT_FLAGS_1, 0) & DF_1_NOW),
+           f"{name}: relocations are read-only", dynamic)
     stack = elf.segment(PT_GNU_STACK)
     tap.ok(stack and not stack[1] & PF_X, f"{name}: the stack cannot be executed", stack)
     tap.ok("__stack_chk_fail" in wanted, f"{name}: stack frames are guarded", sorted(wanted))

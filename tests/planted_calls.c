@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * planted_calls.c - what a mistake in a parser could be used for: preloaded, it asks the kernel for what AP_PLANT names as
- * soon as the program has read the first bytes of an input. Where the kernel does it, the program ends with exit code 77, where
- * it says no, with 78. */
+ * soon as the program has read the first bytes of an input. Where the kernel does it, the program ends with exit code 77,
+ * where it says no, with 78. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

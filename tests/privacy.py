@@ -462,7 +462,7 @@ def test_completions(folder):
         test_fish(folder, scripts["fish"])
 
 
-SERVER_OPTIONS = {"--root", "--redact", "--redact-key", "--max-memory", "--max-depth", "--threads"}
+SERVER_OPTIONS = {"--root", "--redact", "--redact-key", "--max-memory", "--max-depth", "--threads", "--no-sandbox"}
 
 
 def complete(script, folder, *words):

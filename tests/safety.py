@@ -293,15 +293,16 @@ def check_sandbox(tap, runs):
                    f"{plant} behind the parser of {' '.join(way)} is stopped",
                    f"{inside.returncode} in the sandbox, {outside.returncode} without")
     for way in ways:
-        done = runs.run(*way, "--format", "json", "--html-out", "out.html", "--md-out", "out.md", "--pictures-out", "pictures",
-                        input=(runs.folder / trace).read_bytes())
+        done = runs.run(*way, "--format", "json", "--html-out", "out.html", "--md-out", "out.md", "--pictures-out",
+                        "pictures", input=(runs.folder / trace).read_bytes())
         tap.ok(done.returncode == 0 and "seccomp" in str(json.loads(done.stdout)["generator"]["sandbox"]),
                f"{' '.join(way)} works within it, and the report says so", done)
     done = runs.run("--cpu-trace", trace, "--no-sandbox", "--format", "json")
     tap.same(json.loads(done.stdout)["generator"]["sandbox"], "none", "without it, too")
 
 
-CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_signals, check_small_things]
+CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_signals,
+          check_small_things]
 
 
 def main():

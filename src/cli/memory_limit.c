@@ -41,7 +41,7 @@ static uint64_t limit_of_group(const char *group)
     return least;
 }
 
-/* The second version tells the group in a line "0::/group"; of the first one this one's limit is where a container has it. */
+/* The second version tells the group in a line "0::/group"; of the first one the limit is where a container has it. */
 static uint64_t limit_of_groups(void)
 {
     char line[PATH_BYTES];

@@ -6,6 +6,7 @@
 
 #include "mcp.h"
 #include "memory_limit.h"
+#include "sandbox.h"
 
 #define MOST_MEMORY_BYTES (UINT64_C(4) << 30)
 
@@ -23,7 +24,9 @@ bool ap_serve_is_asked(int argc, char *const *argv)
 
 bool ap_serve_takes(const char *name, size_t bytes)
 {
-    static const char *const names[] = { "root", "max-memory", "max-depth", "threads", "redact", "redact-key" };
+    static const char *const names[] = {
+        "root", "max-memory", "max-depth", "threads", "redact", "redact-key", "no-sandbox"
+    };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strlen(names[i]) == bytes && memcmp(name, names[i], bytes) == 0)
             return true;
@@ -33,6 +36,16 @@ bool ap_serve_takes(const char *name, size_t bytes)
 static bool is_for_server(const char *argument)
 {
     return argument[0] == '-' && argument[1] == '-' && ap_serve_takes(argument + 2, strcspn(argument + 2, "="));
+}
+
+/* The roots are open; files below them are opened when a client asks for them. */
+static void enter_sandbox(const struct ap_cli_options *options)
+{
+    const struct ap_cli_sandbox sandbox = { .may_read = true,
+                                            .readable = options->roots,
+                                            .readable_count = options->root_count };
+    if (!options->no_sandbox)
+        (void)ap_cli_sandbox_enter(&sandbox);
 }
 
 enum ap_status ap_serve(int argc, char *const *argv, const struct ap_cli_options *options, const char **ret_path,
@@ -45,14 +58,16 @@ enum ap_status ap_serve(int argc, char *const *argv, const struct ap_cli_options
                                   .one_thread = options->request.one_thread,
                                   .redact = options->request.redact,
                                   .redact_key = options->request.redact_key,
-                                  .redact_key_bytes = options->request.redact_key_bytes };
+                                  .redact_key_bytes = options->request.redact_key_bytes,
+                                  .sandbox = ap_cli_sandbox_state };
     struct ap_mcp_server *server;
     bool fits = options->file_count == 1;
     for (int i = 2; i < argc; i++)
         fits = fits && (argv[i][0] != '-' || is_for_server(argv[i]));
     if (!fits)
-        return ap_fail(reterr, AP_ERROR_USAGE,
-                       "mcp takes --root DIR, --redact, --redact-key, --max-memory, --max-depth and --threads alone");
+        return ap_fail(
+            reterr, AP_ERROR_USAGE,
+            "mcp takes --root DIR, --redact, --redact-key, --max-memory, --max-depth, --threads and --no-sandbox alone");
     if (!options->root_count)
         return ap_refuse(reterr, AP_SETTING_NONE, "mcp needs a directory that it may read: --root DIR");
     if (!mcp.max_memory_bytes)
@@ -60,6 +75,7 @@ enum ap_status ap_serve(int argc, char *const *argv, const struct ap_cli_options
     enum ap_status status = ap_mcp_server_new(&mcp, &server, ret_path, reterr);
     if (status != AP_OK)
         return status;
+    enter_sandbox(options);
     status = ap_mcp_server_run(server, STDIN_FILENO, STDOUT_FILENO, reterr);
     ap_mcp_server_free(server);
     return status;

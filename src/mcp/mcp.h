@@ -17,7 +17,8 @@ struct ap_mcp_options {
     bool redact;            /* names in all answers are hashes; for whoever starts the server to say, not for the client */
     const void *redact_key; /* of at least AP_MIN_REDACT_KEY_BYTES, borrowed; NULL = drawn when the server begins */
     size_t redact_key_bytes;
-    int64_t fail_after; /* tests: number of allocations of the server itself that succeed; 0 = all */
+    const char *(*sandbox)(void); /* what the process is confined by, asked when a client initializes; NULL = not said */
+    int64_t fail_after;           /* tests: number of allocations of the server itself that succeed; 0 = all */
 };
 
 #define AP_MCP_MAX_ROOTS 64

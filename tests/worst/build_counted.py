@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 COMPILE = "-fsanitize-coverage=trace-pc -fno-inline -fno-builtin"
-OPTIONS = ["--buildtype=plain", "-Doptimization=1", "-Db_ndebug=true", "-Ddefault_library=static", "-Dtests=false", "-Dhardened=false",
-           "-Dcuda=disabled"]
+OPTIONS = ["--buildtype=plain", "-Doptimization=1", "-Db_ndebug=true", "-Ddefault_library=static", "-Dtests=false",
+           "-Dhardened=false", "-Dcuda=disabled"]
 PROGRAM = "src/cli/analyze_profile"
 
 

@@ -87,6 +87,13 @@ static struct ap_text text_of(const struct members *members, enum field field)
     return span->kind == AP_JSON_STRING ? (struct ap_text){ span->text, span->bytes } : (struct ap_text){ "", 0 };
 }
 
+/* Over a list; over nothing where another value stands there, or none. */
+static struct ap_json_cursor cursor_of(const struct ap_json_span *span)
+{
+    bool is_list = span->kind == AP_JSON_ARRAY_BEGIN;
+    return is_list ? (struct ap_json_cursor){ span->text, span->text + span->bytes } : (struct ap_json_cursor){ "", "" };
+}
+
 /* ------------------------------------------------------------------------------------------------------------ names */
 
 /* What stands between quotes in a text that is valid JSON. */
@@ -122,7 +129,7 @@ static enum ap_status take_group(const struct members *members, struct ap_flight
 {
     struct ap_flight *flight = members->reading->flight;
     const struct ap_json_span *span = &members->spans[FIELD_GROUP];
-    struct ap_json_cursor cursor = { span->text, span->text + span->bytes };
+    struct ap_json_cursor cursor = cursor_of(span);
     struct ap_str name = { 0 }, description = { 0 };
     if (span->kind == AP_JSON_ARRAY_BEGIN && ap_cursor_take(&cursor, '[')) {
         AP_TRY(take_text(flight, &cursor, &name, reterr));
@@ -158,7 +165,7 @@ static enum ap_status take_operation(const struct members *members, struct ap_fl
 /* Numbers in all tensors of [[64, 16], [4]]: 1028; -1 where that is not told. */
 static int64_t count_of_sizes(const struct ap_json_span *span)
 {
-    struct ap_json_cursor cursor = { span->text, span->text + span->bytes };
+    struct ap_json_cursor cursor = cursor_of(span);
     int64_t sum = 0, product, size;
     bool overflowed = false;
     if (span->kind != AP_JSON_ARRAY_BEGIN || !ap_cursor_take(&cursor, '['))
@@ -286,7 +293,7 @@ static enum ap_status take_site(const struct members *members, struct ap_str *re
 {
     struct ap_flight *flight = members->reading->flight;
     const struct ap_json_span *span = &members->spans[FIELD_FRAMES];
-    struct ap_json_cursor cursor = { span->text, span->text + span->bytes };
+    struct ap_json_cursor cursor = cursor_of(span);
     struct frame frame;
     if (span->kind != AP_JSON_ARRAY_BEGIN || !ap_cursor_take(&cursor, '['))
         return AP_OK;

@@ -20,8 +20,8 @@ struct ap_flight_reading {
     struct ap_notes *notes;
     const struct ap_flight_source *source;
     struct ap_element_reader *entries; /* NULL until the first list */
-    bool dump_begun;                  /* of the document at hand: the last one of flight->dumps */
-    bool recognized;                  /* something that only these files have was met */
+    bool dump_begun;                   /* of the document at hand: the last one of flight->dumps */
+    bool recognized;                   /* something that only these files have was met */
     bool looks_like_trace, looks_like_snapshot;
     struct ap_inspector_record record;
 };

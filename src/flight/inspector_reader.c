@@ -73,6 +73,14 @@ static uint32_t number_of(int64_t number, uint32_t otherwise)
     return number >= 0 && number <= INT32_MAX ? (uint32_t)number : otherwise;
 }
 
+/* A file that failed took its dumps along. */
+static bool is_of_process(const struct ap_flight *flight, uint32_t number, const struct ap_inspector_record *record)
+{
+    const struct ap_flight_dump *dump = &flight->dumps[number];
+    return number < flight->dump_count && dump->kind == AP_FLIGHT_INSPECTOR && dump->host.id == record->host.id &&
+           dump->process_id == record->process_id;
+}
+
 /* The process that the record is of. Its rank is the one that it has in its largest communicator. */
 static enum ap_status find_dump(struct ap_flight_reading *reading, uint32_t *ret_dump, struct ap_error *reterr)
 {
@@ -83,7 +91,8 @@ static enum ap_status find_dump(struct ap_flight_reading *reading, uint32_t *ret
                       reterr));
     AP_TRY(ap_pair_map_add(&flight->processes, record->host.id, number_of(record->process_id, AP_FLIGHT_NONE), &process,
                            reterr));
-    if (process == flight->process_count) {
+    bool is_new = process == flight->process_count;
+    if (is_new || !is_of_process(flight, flight->process_dumps[process], record)) {
         struct ap_flight_dump dump = { .path = reading->source->path,
                                        .kind = AP_FLIGHT_INSPECTOR,
                                        .rank = number_of(record->rank, flight->dump_count),
@@ -92,7 +101,8 @@ static enum ap_status find_dump(struct ap_flight_reading *reading, uint32_t *ret
                                        .host = record->host,
                                        .process_id = record->process_id };
         AP_TRY(ap_flight_add_dump(flight, &dump, reterr));
-        flight->process_dumps[flight->process_count++] = flight->dump_count - 1;
+        flight->process_dumps[process] = flight->dump_count - 1;
+        flight->process_count += is_new;
     }
     *ret_dump = flight->process_dumps[process];
     struct ap_flight_dump *dump = &flight->dumps[*ret_dump];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Any bytes as the dumps of a run that hangs: reader, analysis, the key of the report. First byte: bits 0-2 how much is read at
- * a time. The rest are dumps, a NUL byte between two; of rank 0, 1, ... */
+ * Any bytes as the dumps of a run that hangs: reader, analysis, the key of the report. First byte: bits 0-2 how much is read
+ * at a time. The rest are dumps, a NUL byte between two; of rank 0, 1, ... */
 #include <stdlib.h>
 #include <string.h>
 

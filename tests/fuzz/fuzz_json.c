@@ -61,8 +61,8 @@ static void check_skipping(const uint8_t *text, size_t bytes, struct reading rea
 static void check_records(const uint8_t *text, size_t bytes, struct reading reading)
 {
     struct text_log want = { .data = NULL }, got = { .data = NULL };
-    (void)log_records_slowly(&want, text, bytes);
-    (void)log_records(&got, text, bytes, &reading);
+    (void)log_elements_slowly(&want, text, bytes);
+    (void)log_elements(&got, text, bytes, &reading);
     /* Of more names than it remembers the record reader counts no duplicates. */
     bool forgiven = log_tells_of_forgiving(&got);
     /* A quotation mark that may be one of these is looked behind, up to the end: then the text is cut, not broken. */

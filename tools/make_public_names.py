@@ -3,7 +3,7 @@
 """Names that PyTorch itself has, for redaction: make_public_names.py OUT, in a Python that has torch.
 
 Operators, parts of the paths of its Python files, their functions, nodes of autograd, and functions of its CUDA library
-where that is installed. One a line, in order of bytes, each whole: src/base/public_names.txt. Words of more than 60 bytes
+where that is installed. One a line, in order of bytes, each whole: src/redact/public_names.txt. Words of more than 60 bytes
 or fewer than 2 are left out.
 """
 import ast

@@ -69,6 +69,10 @@ static const int allowed[] = {
     SYS_umask,
     SYS_ppoll,
     SYS_readlinkat,
+    SYS_faccessat,
+#ifdef SYS_faccessat2
+    SYS_faccessat2,
+#endif
     SYS_getcwd,
     SYS_renameat2,
     SYS_renameat,
@@ -78,6 +82,7 @@ static const int allowed[] = {
 #ifdef __x86_64__
     SYS_stat,
     SYS_lstat,
+    SYS_access,
     SYS_poll,
     SYS_rename,
     SYS_unlink,
@@ -116,6 +121,27 @@ static const int allowed[] = {
     SYS_sysinfo,
     SYS_restart_syscall,
     SYS_membarrier,
+};
+
+/* The end of the program at once: nothing in it asks for these, so that whoever does has taken it over. Of mmap, mprotect and
+ * clone what is left by the time this is looked at: memory that can run, processes. */
+static const int deadly[] = {
+    SYS_execve,
+    SYS_execveat,
+    SYS_socket,
+    SYS_socketpair,
+    SYS_connect,
+    SYS_bind,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_mmap,
+    SYS_mprotect,
+    SYS_clone,
+#ifdef __x86_64__
+    SYS_fork,
+    SYS_vfork,
+#endif
 };
 
 struct program {
@@ -191,7 +217,12 @@ static void write_program(struct program *program, const struct ap_cli_sandbox *
     /* Refused, and not the end: the C library has files of its own that it can do without. */
     for_call(program, SYS_openat, 1);
     give(program, SECCOMP_RET_ERRNO | EACCES);
-    give(program, SECCOMP_RET_KILL_PROCESS);
+    for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
+        for_call(program, deadly[i], 1);
+        give(program, SECCOMP_RET_KILL_PROCESS);
+    }
+    /* What another C library or a later one asks for is refused, not the end of a run. */
+    give(program, SECCOMP_RET_ERRNO | ENOSYS);
 }
 
 static bool filter_calls(const struct ap_cli_sandbox *sandbox)

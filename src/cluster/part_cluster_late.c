@@ -180,13 +180,23 @@ static const char *say(const struct ap_run_found *found, char sentence[SENTENCE_
     return "balanced";
 }
 
-void ap_cluster_add_late(const struct ap_run_found *found, struct ap_model *model, struct ap_value *to)
+/* Of dumps alone nothing is asked about time. */
+static void add_verdict(const struct ap_run_found *found, struct ap_model *model, struct ap_value *to)
 {
     char sentence[SENTENCE_BYTES];
+    if (found->view->count == 0 && found->files->kind_counts[AP_FILE_flight]) {
+        ap_add_null(model, to, "verdict");
+        return;
+    }
     struct ap_value *verdict = ap_add_object(model, to, "verdict");
     const char *bound = say(found, sentence);
     ap_add_string(model, verdict, "kind", bound);
     ap_add_string(model, verdict, "sentence", sentence);
+}
+
+void ap_cluster_add_late(const struct ap_run_found *found, struct ap_model *model, struct ap_value *to)
+{
+    add_verdict(found, model, to);
     struct ap_value *late = ap_add_object(model, to, "late");
     for (int i = 0; i < AP_LATE_COUNT_; i++)
         add_kind(found, (enum ap_late_kind)i, model, late);

@@ -190,8 +190,8 @@ static void find_usual(struct judging *judging, uint32_t role)
     }
 }
 
-/* Where the time since the last collective does not explain the lateness, that of the whole steps may: many small delays that
- * all ranks of a group have alike show in none of its collectives. False: it does not either. */
+/* Where the time since the last collective does not explain the lateness, that of the whole steps may: many small delays
+ * that all ranks of a group have alike show in none of its collectives. False: it does not either. */
 static bool cause_of_steps(struct judging *judging, size_t rank, enum ap_spent *ret_cause)
 {
     int64_t most_ns = 0, steps = (int64_t)step_count(judging);

@@ -47,10 +47,9 @@ static bool is_strict(const struct text_sink *text, struct html_counts *counts)
 
 static void every_picture_is_drawn(void)
 {
-    static const char *const ids[] = { "split",    "utilization",  "steps-chart", "step-parts",
-                                       "timeline", "kernel-map",   "collectives", "host-flame",
-                                       "memory-0", "memory-flame", "segment-map", "trace-memory-0",
-                                       "roofline", "efficiency" };
+    static const char *const ids[] = { "split",       "utilization",    "steps-chart", "step-parts", "timeline",
+                                       "kernel-map",  "collectives",    "host-flame",  "memory-0",   "memory-flame",
+                                       "segment-map", "trace-memory-0", "roofline",    "efficiency" };
     struct text_sink text = sample(NULL, 0, 20);
     struct html_counts counts;
     ok(is_strict(&text, &counts), "the sample is strict HTML");

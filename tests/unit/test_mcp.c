@@ -285,7 +285,6 @@ static void protocol(void)
         { CALL("analyze", "{}"), "-32602" },
         { CALL("analyze", "{\"paths\":\"t.json\"}"), "-32602" },
         { CALL("analyze", "{\"paths\":[]}"), "-32602" },
-        { CALL("analyze", "{\"paths\":[\"a\",\"b\",\"c\"]}"), "-32602" },
         { CALL("analyze", "{\"paths\":[7]}"), "-32602" },
         { CALL("analyze", "{\"paths\":[\"\"]}"), "-32602" },
         { CALL("analyze", "{\"paths\":[\"t.json\\u0000x\"]}"), "-32602" },

@@ -400,8 +400,8 @@ static void names_of_any_length(void)
     now_ns += 1000;
     scope_of(recorder, AP_RECORD_COMPUTE, name, 1000);
     scope_of(recorder, AP_RECORD_DATA_LOADING, name, 1000);
-    scope_of(recorder, AP_RECORD_DATA_LOADING, "", 1000);
     ap_record_allocation(recorder, 0, (void *)0x1000, 8, name);
+    scope_of(recorder, AP_RECORD_DATA_LOADING, "", 1000);
     struct ap_report *report = report_of(recorder, true, true);
     if (report)
         is_u64(ap_value_count(ap_value_member(ap_report_root(report), "warnings")), 0,

@@ -49,6 +49,12 @@ static void write_head(struct doc *doc)
 {
     ap_doc_say(doc, "# Profile report\n");
     ap_doc_begin(doc, DOC_LIST);
+    if (ap_doc_known(doc, "hang") && !ap_doc_known(doc, "cluster.verdict")) {
+        ap_doc_item(doc, NULL, "Flight-recorder dumps: {f hang.dumps.count}");
+        write_generator(doc);
+        ap_doc_end(doc, DOC_LIST);
+        return;
+    }
     if (ap_doc_known(doc, "cluster")) {
         ap_doc_item(doc, NULL, "Run of many ranks: {f cluster.rank_count} compared[, world size {i cluster.world_size}]");
         write_topic(doc);

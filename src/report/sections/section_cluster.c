@@ -76,5 +76,5 @@ static const struct doc_part parts[] = {
 };
 
 const struct doc_section ap_section_cluster = { .title = "Ranks of the run",
-                                                .if_any = { "cluster" },
+                                                .if_any = { "cluster.verdict" },
                                                 .parts = COUNTED(parts) };

@@ -27,7 +27,7 @@ static const char *why_no_verdict(const struct ap_value *root)
 
 void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
 {
-    const struct ap_value *of_run = ap_value_at(root, "cluster.verdict");
+    const struct ap_value *of_run = ap_value_at(root, "cluster.verdict.kind") ? ap_value_at(root, "cluster.verdict") : NULL;
     const struct ap_value *verdict = of_run ? of_run : ap_value_member(root, "verdict");
     struct ap_text bound = ap_value_text(ap_value_member(verdict, of_run ? "kind" : "bound"));
     struct ap_text sentence = ap_value_text(ap_value_member(verdict, "sentence"));

@@ -123,24 +123,14 @@ static const int allowed[] = {
     SYS_membarrier,
 };
 
-/* The end of the program at once: nothing in it asks for these, so that whoever does has taken it over. Of mmap, mprotect and
- * clone what is left by the time this is looked at: memory that can run, processes. */
+/* The end of the program at once: nothing in it asks for these, so that whoever does has taken it over. Of mmap, mprotect
+ * and clone what is left by the time this is looked at: memory that can run, processes. */
 static const int deadly[] = {
-    SYS_execve,
-    SYS_execveat,
-    SYS_socket,
-    SYS_socketpair,
-    SYS_connect,
-    SYS_bind,
-    SYS_ptrace,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
-    SYS_mmap,
-    SYS_mprotect,
-    SYS_clone,
+    SYS_execve,   SYS_execveat, SYS_socket,           SYS_socketpair,        SYS_connect,
+    SYS_bind,     SYS_ptrace,   SYS_process_vm_readv, SYS_process_vm_writev, SYS_mmap,
+    SYS_mprotect, SYS_clone,
 #ifdef __x86_64__
-    SYS_fork,
-    SYS_vfork,
+    SYS_fork,     SYS_vfork,
 #endif
 };
 

@@ -115,7 +115,7 @@ static void add_waiting(const struct ap_run_found *found, struct ap_model *model
     bool judged = delays->judged_count > 0, has_last = verdict->most_last != AP_NO_RANK;
     struct ap_value *it = ap_add_object(model, to, "waiting");
     ap_add_known_time(model, it, "total_us", judged, delays->waited_ns);
-    ap_add_quotient(model, it, "ratio", (double)delays->waited_ns, judged ? (double)view->rank_time_ns : 0);
+    ap_add_quotient(model, it, "total_ratio", (double)delays->waited_ns, judged ? (double)view->rank_time_ns : 0);
     ap_add_time(model, it, "floor_us", verdict->floor_ns);
     ap_add_known_time(model, it, "absent_us", judged && view->absent_count, verdict->absent_ns);
     ap_add_known_time(model, it, "absent_lost_us", judged && view->absent_count, verdict->absent_ns * (int64_t)view->count);
@@ -135,7 +135,7 @@ static void add_pipeline(const struct ap_run_found *found, struct ap_model *mode
     struct ap_value *it = ap_add_object(model, to, "pipeline");
     ap_add_count(model, it, "transfer_count", (int64_t)matching->transfer_count);
     ap_add_known_time(model, it, "exposed_us", has, matching->transfer_exposed_ns);
-    ap_add_known_ratio(model, it, "ratio", has && time_ns > 0,
+    ap_add_known_ratio(model, it, "exposed_ratio", has && time_ns > 0,
                        (double)matching->transfer_exposed_ns / (time_ns > 0 ? time_ns : 1));
 }
 

@@ -57,7 +57,8 @@ static void add_method(const struct joining *joining, struct ap_value *to)
                                        : "epoch clocks");
     ap_add_string(model, to, "confidence", confidence_of(join));
     ap_add_string(model, to, "reason", reason_of(join));
-    bool apart = join->state == AP_JOIN_APART || join->state == AP_JOIN_OTHER_RUN;
+    /* a history of one moment within the trace covers no time, and is no other run's for that */
+    bool apart = (join->state == AP_JOIN_APART && join->start_ns > join->end_ns) || join->state == AP_JOIN_OTHER_RUN;
     ap_add_known_bool(model, to, "belong", joined || apart, joined);
     ap_add_known_time(model, to, "overlap_us", joined || join->state == AP_JOIN_APART,
                       joined ? join->end_ns - join->start_ns : 0);

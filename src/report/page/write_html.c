@@ -104,7 +104,7 @@ static void write_facts(struct html *html)
         { "Ranks compared", "cluster.rank_count" },
         { "Ranks of the run", "cluster.world_size" },
         { "Median step", "cluster.steps.p50_us" },
-        { "Waiting of all ranks", "cluster.waiting.ratio" },
+        { "Waiting of all ranks", "cluster.waiting.total_ratio" },
         { "Focus", "focus" },
         { "Phase", "phase" },
         { "Window", "trace.window_us" },

@@ -8,10 +8,10 @@ static const struct doc_figure waiting[] = {
     { "cluster.steps.p50_us", "Median step" },
     { "cluster.rank_time_us", "Time of all ranks" },
     { "cluster.waiting.total_us", "Waiting of all ranks for others" },
-    { "cluster.waiting.ratio", "Share of their time" },
+    { "cluster.waiting.total_ratio", "Share of their time" },
     { "cluster.waiting.absent_us", "Collectives went on after all given ranks had come" },
     { "cluster.pipeline.exposed_us", "In sends and receives, with nothing else to do" },
-    { "cluster.pipeline.ratio", "Share of their time in those" },
+    { "cluster.pipeline.exposed_ratio", "Share of their time in those" },
     { "cluster.time.host_bound_ratio", "Devices waited for their hosts" },
 };
 

@@ -16,7 +16,6 @@ struct ap_part_options {
     uint64_t bytes_read; /* of the decompressed input */
     bool compressed;
     const char *phase;                 /* what the report is to be about: one of the names of phases, or NULL for all */
-    struct ap_text peaks;              /* a document like references/gpu-peaks.md that was checked; empty = none */
     const struct ap_memory_join *join; /* of the snapshot of the same run; NULL = none was given */
 };
 

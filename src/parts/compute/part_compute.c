@@ -25,9 +25,6 @@ static void find_device(struct ap_compute_work *work, struct ap_gpu_peak *rows)
 {
     struct ap_gpu_peaks peaks = { rows, 0 };
     struct ap_error error;
-    struct ap_text added = work->context->options->peaks;
-    if (added.bytes && ap_gpu_peaks_add(&peaks, added, &error) != AP_OK)
-        peaks.count = 0; /* it was read before, so there is no mistake in it */
     if (ap_gpu_peaks_add(&peaks, ap_gpu_peaks_builtin(), &error) == AP_OK)
         work->has_device = ap_gpu_peaks_find(&peaks, work->context->trace, &work->context->facts->families, &work->device);
 }

@@ -235,7 +235,8 @@ def check_signals(tap, runs):
         # the Markdown goes to a pipe that nobody reads from until the signal has come: the JSON is complete by then
         running = subprocess.Popen([runs.program, "--quiet", "--cpu-trace", name, "--json-out", "out.json", "--html-out",
                                     "out.html", "--trace-out", "pipe", "--md-out", "/dev/null"], cwd=runs.folder,
-                                   stderr=subprocess.DEVNULL)
+                                   stderr=subprocess.DEVNULL,
+                                   preexec_fn=lambda wanted=number: signal.signal(wanted, signal.SIG_DFL)) # nohup ignores one
         reader = os.open(runs.folder / "pipe", os.O_RDONLY)
         os.read(reader, 1)
         begun = set(left(runs)) - set(before)

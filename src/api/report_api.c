@@ -311,7 +311,7 @@ static enum ap_status compare(struct run *run, struct ap_error *reterr)
     struct ap_compare_options options = {
         .before = runs->runs,
         .before_count = runs->before_count,
-        .more = runs->runs + runs->before_count,
+        .more = runs->runs ? runs->runs + runs->before_count : NULL,
         .more_count = runs->more_count,
         .after_path = request->cpu_trace_path ? request->cpu_trace_path : request->memory_json_path,
         .top_n = request->top_n,

@@ -101,7 +101,7 @@ uint64_t ap_hash_bytes(const struct ap_hash_key *key, const void *data, size_t b
     size_t at = 0;
     for (; bytes - at > BLOCK_BYTES; at += BLOCK_BYTES)
         value = add_block(value, key->point, sum_block(key->words, text + at, BLOCK_BYTES, bytes));
-    struct ap_wide last = sum_block(key->words, text + at, bytes - at, bytes);
+    struct ap_wide last = sum_block(key->words, at ? text + at : text, bytes - at, bytes);
     struct ap_wide sum = ap_hash_add(ap_hash_add(key->plus, key->times[0], last.low), key->times[1], last.high);
     sum = ap_hash_add(sum, key->times[2], bytes);
     if (at)

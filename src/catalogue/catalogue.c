@@ -50,7 +50,7 @@ const struct ap_key_info *ap_catalogue_key(struct ap_text path)
     size_t start = path.bytes;
     while (start && path.data[start - 1] != '.')
         start--;
-    struct ap_text key = { path.data + start, path.bytes - start };
+    struct ap_text key = { start ? path.data + start : path.data, path.bytes - start };
     return bsearch(&key, ap_keys, ap_key_count, sizeof(ap_keys[0]), by_key);
 }
 

@@ -76,8 +76,10 @@ static uint32_t count_of(struct ap_text ranks)
 /* How many members the last group of a dump has, where it is gloo's one without a name; 0 = not told. */
 static uint32_t last_size(const struct ap_flight *flight, const struct ap_flight_dump *dump)
 {
+    if (dump->config_count != 1)
+        return 0;
     const struct ap_flight_config *config = &flight->configs[dump->first_config];
-    bool is_nameless = dump->config_count == 1 && !ap_flight_text(flight, config->name).bytes;
+    bool is_nameless = !ap_flight_text(flight, config->name).bytes;
     return is_nameless ? count_of(ap_flight_text(flight, config->ranks)) : 0;
 }
 

@@ -284,7 +284,7 @@ static void random_texts_read_alike(void)
 
 /* ---------------------------------------------------------------------------------------------- the scanning calls */
 
-/* A text behind which the contract's NUL and slack lie, in a block of exactly that size. */
+/* A text behind a quote, as the contract wants it of strings, and before NUL and slack, in a block of exactly that size. */
 struct padded {
     uint8_t *block, *text;
 };
@@ -292,11 +292,12 @@ struct padded {
 static struct padded padded_of(const void *text, size_t bytes, size_t offset)
 {
     struct padded padded;
-    padded.block = malloc(offset + bytes + AP_SCAN_SLACK_BYTES);
+    padded.block = malloc(offset + 1 + bytes + AP_SCAN_SLACK_BYTES);
     if (!padded.block)
         abort();
     memset(padded.block, 'x', offset);
-    padded.text = padded.block + offset;
+    padded.block[offset] = '"';
+    padded.text = padded.block + offset + 1;
     if (bytes)
         memcpy(padded.text, text, bytes);
     memset(padded.text + bytes, 0, AP_SCAN_SLACK_BYTES);

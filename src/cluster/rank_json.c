@@ -32,14 +32,14 @@ static void carry(struct row *row, int64_t *value)
 
 static void carry_name(struct row *row, struct ap_str *name)
 {
-    int64_t id = name->id;
+    int64_t id = row->out ? name->id : 0;
     carry(row, &id);
     name->id = (uint32_t)id;
 }
 
 static void carry_bool(struct row *row, bool *flag)
 {
-    int64_t value = *flag;
+    int64_t value = row->out && *flag; /* what is read in has no value yet */
     carry(row, &value);
     *flag = value != 0;
 }

@@ -236,7 +236,8 @@ def check_signals(tap, runs):
         running = subprocess.Popen([runs.program, "--quiet", "--cpu-trace", name, "--json-out", "out.json", "--html-out",
                                     "out.html", "--trace-out", "pipe", "--md-out", "/dev/null"], cwd=runs.folder,
                                    stderr=subprocess.DEVNULL,
-                                   preexec_fn=lambda wanted=number: signal.signal(wanted, signal.SIG_DFL)) # nohup ignores one
+                                   # as if not started by nohup, which ignores one of them
+                                   preexec_fn=lambda wanted=number: signal.signal(wanted, signal.SIG_DFL))
         reader = os.open(runs.folder / "pipe", os.O_RDONLY)
         os.read(reader, 1)
         begun = set(left(runs)) - set(before)

@@ -77,6 +77,11 @@ def check_messages(tap, runs):
                       [] if done.returncode == 3 and not hidden_in(done.stderr) and done.stderr.count(b"\n") == 1
                       else [done.returncode, done.stderr])
             path.unlink(missing_ok=True)
+    (runs.folder / "a\nb.pickle").write_bytes(b"\x80\x04K\x01.")
+    done = runs.run("--memory-json", "a\nb.pickle")
+    tap.same([done.returncode, done.stderr.count(b"\n") > 5, b"a\\u{a}b.pickle: " in done.stderr,
+              done.stderr.count(b"\\u{a}")],
+             [3, True, True, 1], "the lines that make JSON of a snapshot are lines, and its name is none")
     done = runs.run("--cpu-trace", "x", "--\x1b]0;x\x07")
     tap.check("nor does an option", [] if done.returncode == 2 and not hidden_in(done.stderr) else [done.stderr])
 

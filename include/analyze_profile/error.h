@@ -81,6 +81,7 @@ struct ap_error {
     enum ap_status status;
     enum ap_setting setting; /* what was said wrongly, which the message does not name */
     enum ap_advice advice;   /* what to do next, which the message does not tell */
+    bool has_lines;          /* the line feeds in the message are the library's own: no name of an input stands in it */
     bool has_offset;
     uint64_t offset_bytes; /* into the decompressed input; valid where has_offset */
     char message[768];     /* what was expected, what was met; no final newline */

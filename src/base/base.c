@@ -13,6 +13,7 @@ static enum ap_status fail(struct ap_error *reterr, enum ap_status status, const
         reterr->status = status;
         reterr->setting = AP_SETTING_NONE;
         reterr->advice = AP_ADVICE_NONE;
+        reterr->has_lines = false;
         reterr->has_offset = false;
         reterr->offset_bytes = 0;
         (void)vsnprintf(reterr->message, sizeof(reterr->message), format, arguments);

@@ -42,18 +42,23 @@ static enum exit_code exit_code_of(enum ap_status status)
 }
 
 /* Paths and messages may hold bytes of an input or a hostile file name: nothing that moves the cursor, hides, reorders or
- * begins a line of its own reaches a terminal or a log. */
-static void print_inert(const char *text)
+ * begins a line of its own reaches a terminal or a log. @has_lines: no name stands in it, its lines are ours. */
+static void print_text(const char *text, bool has_lines)
 {
     struct ap_text whole = ap_text_of(text);
     for (size_t at = 0; at < whole.bytes;) {
         uint32_t code_point = ap_code_point_next(whole, &at);
         char shown[4];
-        if (ap_code_point_is_hidden(code_point))
+        if (ap_code_point_is_hidden(code_point) && !(has_lines && code_point == '\n'))
             (void)fprintf(stderr, "\\u{%x}", (unsigned)code_point);
         else
             (void)fwrite(shown, 1, ap_code_point_encode(code_point, shown), stderr);
     }
+}
+
+static void print_inert(const char *text)
+{
+    print_text(text, false);
 }
 
 /* With --redact no path stands on standard error: that is copied into reports of bugs first of all. */
@@ -67,7 +72,7 @@ static enum exit_code complain(enum ap_status status, const char *path, const st
         print_inert(strcmp(path, "-") == 0 ? "standard input" : paths_are_hidden ? "an input" : path);
         (void)fputs(": ", stderr);
     }
-    print_inert(ap_error_text(error, AP_WORDS_PROGRAM, text, sizeof(text)));
+    print_text(ap_error_text(error, AP_WORDS_PROGRAM, text, sizeof(text)), error->has_lines);
     if (error->has_offset)
         (void)fprintf(stderr, " (at byte %llu)", (unsigned long long)error->offset_bytes);
     (void)fputc('\n', stderr);

@@ -7,24 +7,6 @@
 
 #include "poison.h"
 
-static const struct {
-    const char *name, *meaning;
-} spent_words[AP_SPENT_COUNT_] = {
-#define AP_SPENT(id, meaning) { #id, meaning },
-#include "rank_spent.def"
-#undef AP_SPENT
-};
-
-const char *ap_spent_name(enum ap_spent spent)
-{
-    return spent_words[spent].name;
-}
-
-const char *ap_spent_meaning(enum ap_spent spent)
-{
-    return spent_words[spent].meaning;
-}
-
 void ap_rank_set_init(struct ap_rank_set *set, struct ap_gate *gate)
 {
     *set = (struct ap_rank_set){ .gate = gate };

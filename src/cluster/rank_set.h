@@ -14,11 +14,6 @@ enum ap_spent {
     AP_SPENT_COUNT_
 };
 
-/** The id in rank_spent.def, a key of the report. */
-const char *ap_spent_name(enum ap_spent spent);
-/** Its words in rank_spent.def. */
-const char *ap_spent_meaning(enum ap_spent spent);
-
 struct ap_rank_step {
     int64_t number; /* that its mark tells, else its place in the recording */
     int64_t start_ns, end_ns;
@@ -39,7 +34,7 @@ struct ap_rank_collective {
     int64_t sequence; /* -1 = not told */
     int64_t bytes;    /* as bandwidths are counted; -1 = unknown */
     int64_t step;     /* number of the step that it was launched in; -1 = none */
-    struct ap_str group; /* ap_group_text(); absent = not told */
+    struct ap_str group; /* its ranks as text; absent = not told */
     struct ap_str frame; /* what the host did longest while the device was idle before it; absent = nothing recorded */
     uint32_t before_us[AP_RANK_BEFORE]; /* since the collective before it, by class; 0 = unused */
     uint8_t before[AP_RANK_BEFORE];

@@ -335,8 +335,8 @@ static const struct ap_container *find_container(const struct ap_container_head 
     return NULL;
 }
 
-static enum ap_status refuse(const char *name, const char *advice, enum ap_input_role role, bool inside_gzip,
-                             struct ap_error *reterr)
+static enum ap_status refuse_lines(const char *name, const char *advice, enum ap_input_role role, bool inside_gzip,
+                                   struct ap_error *reterr)
 {
     const char *where = inside_gzip ? " inside gzip" : "";
     if (advice == pickle_advice && role != AP_ROLE_TRACE)
@@ -357,6 +357,16 @@ static enum ap_status refuse(const char *name, const char *advice, enum ap_input
         break;
     }
     return ap_fail(reterr, AP_ERROR_INPUT, "this is %s%s, not JSON: %s", name, where, advice);
+}
+
+/* Names of containers are from the table, or bytes as hexadecimal digits. */
+static enum ap_status refuse(const char *name, const char *advice, enum ap_input_role role, bool inside_gzip,
+                             struct ap_error *reterr)
+{
+    enum ap_status status = refuse_lines(name, advice, role, inside_gzip, reterr);
+    if (reterr)
+        reterr->has_lines = true;
+    return status;
 }
 
 static enum ap_status refuse_unknown(const struct ap_container_head *head, enum ap_input_role role, bool inside_gzip,

@@ -8,7 +8,7 @@
  *     trace     |-------[ step 0 ][ step 1 ][ step 2 ]-------|
  *     history        |----^--------------^-------------|            the overlap is judged, nothing else
  *
- * Order of use: ap_memory_join_init() with the trace as read, ap_memory_join_take() while the snapshot is there, then the
+ * Order of use: ap_memory_join_init() with the trace as read, ap_join_part_snapshot() while the snapshot is there, then the
  * trace's analysis reads it. Times after taking are those of the trace's rows. */
 #ifndef AP_MEMORY_JOIN_H
 #define AP_MEMORY_JOIN_H

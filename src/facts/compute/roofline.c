@@ -29,20 +29,9 @@ static const char *const names[AP_CAUSE_COUNT_] = {
 #undef AP_COMPUTE_CAUSE
 };
 
-static const char *const sentences[AP_CAUSE_COUNT_] = {
-#define AP_COMPUTE_CAUSE(id, sentence) [AP_CAUSE_##id] = sentence,
-#include "compute_cause.def"
-#undef AP_COMPUTE_CAUSE
-};
-
 const char *ap_compute_cause_name(enum ap_compute_cause cause)
 {
     return names[cause];
-}
-
-const char *ap_compute_cause_sentence(enum ap_compute_cause cause)
-{
-    return sentences[cause];
 }
 
 /* ---- what the device could do ---- */

@@ -45,8 +45,7 @@ struct ap_roofline {
 void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_group *group, const struct ap_facts *facts,
                     const struct ap_device_peak *device, struct ap_roofline *ret_roofline);
 
-/** As the report writes it: "few_rows"; its sentence. Not of AP_CAUSE_none. */
+/** As the report writes it: "few_rows". Not of AP_CAUSE_none. */
 const char *ap_compute_cause_name(enum ap_compute_cause cause);
-const char *ap_compute_cause_sentence(enum ap_compute_cause cause);
 
 #endif

@@ -137,7 +137,7 @@ def compare(tap, what, sources):
 def check_options(tap, help_said, man):
     sources = {
         "--help": dict(re.findall(r"^  --([a-z-]+)(?: ([A-Z=]+))?", help_said.split("\nRecording")[0], re.MULTILINE)),
-        "the man page": dict(re.findall(r"^--([a-z-]+)(?: ([A-Z=]+))?$", readable(man), re.MULTILINE)),
+        "the man page": dict(re.findall(r"^--([a-z-]+)(?: ([A-Z=]+))?(?:, -\w)?$", readable(man), re.MULTILINE)),
     }
     compare(tap, "options", sources)
     pages = [*PAGES, *sorted((ROOT / "tools" / "skill").rglob("*.md"))]

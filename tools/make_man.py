@@ -19,7 +19,7 @@ def unescape(c_text):
 
 
 def read_options(text):
-    """[(section, [(name, argument or None, help)])] of an options.def."""
+    """[(section, [(name, argument or None, help, letter or None)])] of an options.def."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     sections = []
     for section, name, argument, help_strings, _ in ENTRY.findall(text):
@@ -28,9 +28,11 @@ def read_options(text):
         else:
             help_text = "".join(unescape(part) for part in re.findall(STRING, help_strings))
             sections[-1][1].append((name, argument or None, help_text))
-    if sum(len(options) for _, options in sections) != len(re.findall(r"^AP_(?!SECTION)\w+\(", text, re.MULTILINE)):
+    if sum(len(options) for _, options in sections) != len(re.findall(r"^AP_(?!SECTION|LETTER)\w+\(", text, re.MULTILINE)):
         raise ValueError("an option in options.def is not of the form that this script reads")
-    return sections
+    letters = {name: letter for letter, name in re.findall(r"^AP_LETTER\('(\w)', \"([\w-]+)\"\)", text, re.MULTILINE)}
+    return [(title, [(name, argument, help_text, letters.get(name)) for name, argument, help_text in options])
+            for title, options in sections]
 
 
 def roff(text):
@@ -53,9 +55,10 @@ def inline(text):
 def option_lines(sections):
     for section, options in sections:
         yield f".SS {section}"
-        for name, argument, help_text in options:
+        for name, argument, help_text, letter in options:
             yield ".TP"
-            yield f"\\fB\\-\\-{roff(name)}\\fR" + (f" \\fI{roff(argument)}\\fR" if argument else "")
+            yield (f"\\fB\\-\\-{roff(name)}\\fR" + (f" \\fI{roff(argument)}\\fR" if argument else "")
+                   + (f", \\fB\\-{letter}\\fR" if letter else ""))
             yield roff(" ".join(help_text.split()))
 
 

@@ -7,7 +7,7 @@ set -euo pipefail
 
 # What the program needs. ISA-L does not exist for every architecture; without it zlib does the work.
 build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 zlib1g-dev libcmark-dev)
-build_wanted=(libisal-dev)
+build_wanted=(libisal-dev libzstd-dev liblzma-dev)
 # What the tests need besides: a second compiler with its sanitizers, a schema validator, a memory checker, git for meson
 # dist, groff to check the man page, clang-format for the style, a browser to look at the HTML report.
 test_packages=(clang python3-jsonschema git ca-certificates xz-utils)

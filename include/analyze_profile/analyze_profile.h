@@ -89,7 +89,10 @@ struct ap_request {
     void (*progress)(void *progress_self, const char *path, uint64_t done_bytes, uint64_t total_bytes);
     void *progress_self;
     const struct ap_opener *opener; /* opens the inputs; NULL = the file system, and standard input */
-    int64_t fail_after;             /* tests: number of allocations that succeed; 0 = all */
+    /** What the caller has read of standard input already, to see what it is; it stands before the rest. */
+    const void *standard_input_head;
+    size_t standard_input_head_bytes;
+    int64_t fail_after; /* tests: number of allocations that succeed; 0 = all */
 };
 
 #define AP_MIN_MAX_MEMORY_BYTES UINT64_C(33554432)
@@ -261,6 +264,9 @@ enum ap_artifact {
 
 /** What a file is, by its content. Fails as reading it would: not openable, not JSON (named), cut before it can be told. */
 AP_API enum ap_status ap_recognize(const char *path, enum ap_artifact *ret_artifact, struct ap_error *reterr);
+/** The same of standard input, by its first bytes: unknown as well where they are too few. */
+AP_API enum ap_status ap_recognize_head(const void *head, size_t bytes, enum ap_artifact *ret_artifact,
+                                        struct ap_error *reterr);
 /** The same of what @opener opens. */
 AP_API enum ap_status ap_recognize_opened(const char *path, const struct ap_opener *opener, enum ap_artifact *ret_artifact,
                                           struct ap_error *reterr);
@@ -269,6 +275,9 @@ AP_API enum ap_status ap_recognize_opened(const char *path, const struct ap_open
 AP_API const char *ap_version(void);
 /** What inflates gzip: "zlib 1.2.13", "ISA-L 2.30.0". */
 AP_API const char *ap_inflater_name(void);
+/** The formats of compressed files that are read besides gzip, as "zstd", one after the other from @i 0 on; NULL behind the
+ *  last. */
+AP_API const char *ap_codec_name(size_t i);
 /** Python code that records all that can be judged. */
 AP_API const char *ap_capture_snippet(void);
 /** How to have a snapshot as JSON in the place of a pickle, and behind a warning how to convert one. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * recognize.c - is a file a trace, a snapshot or a report of ours? Told by the first member that only one of them has. */
+#include <string.h>
+
 #include "analyze_profile/analyze_profile.h"
 #include "file_head.h"
 #include "input.h"
@@ -26,14 +28,27 @@ enum ap_status ap_recognize(const char *path, enum ap_artifact *ret_artifact, st
     return ap_recognize_opened(path, NULL, ret_artifact, reterr);
 }
 
+/* Of what is open. */
+static enum ap_status recognize(struct ap_gate *gate, struct ap_input *input, struct ap_notes *notes,
+                                enum ap_artifact *ret_artifact, struct ap_error *reterr)
+{
+    struct ap_json_reader *json = NULL;
+    struct ap_file_head head = { .kind = AP_FILE_other };
+    enum ap_status status = ap_input_probe(input, reterr);
+    AP_AND_THEN(status, ap_json_reader_new(gate, ap_input_source(input), notes, NULL, &json, reterr));
+    AP_AND_THEN(status, ap_file_look(json, &head, reterr));
+    *ret_artifact = artifact_of(head.kind);
+    ap_json_reader_free(json);
+    ap_input_free(input);
+    return status;
+}
+
 enum ap_status ap_recognize_opened(const char *path, const struct ap_opener *opener, enum ap_artifact *ret_artifact,
                                    struct ap_error *reterr)
 {
     struct ap_gate gate;
     struct ap_notes notes = { .notes = { { .count = 0 } } };
     struct ap_input *input;
-    struct ap_json_reader *json = NULL;
-    struct ap_file_head head = { .kind = AP_FILE_other };
     struct ap_input_options options = { .salvage = true, .opener = opener };
     *ret_artifact = AP_ARTIFACT_UNKNOWN;
     if (ap_is_folder(path, opener)) {
@@ -42,11 +57,35 @@ enum ap_status ap_recognize_opened(const char *path, const struct ap_opener *ope
     }
     ap_gate_init(&gate, 0);
     AP_TRY(ap_input_open(&gate, path, &options, &notes, &input, reterr));
-    enum ap_status status = ap_input_probe(input, reterr);
-    AP_AND_THEN(status, ap_json_reader_new(&gate, ap_input_source(input), &notes, NULL, &json, reterr));
-    AP_AND_THEN(status, ap_file_look(json, &head, reterr));
-    *ret_artifact = artifact_of(head.kind);
-    ap_json_reader_free(json);
-    ap_input_free(input);
-    return status;
+    return recognize(&gate, input, &notes, ret_artifact, reterr);
+}
+
+struct head_bytes {
+    const uint8_t *data;
+    size_t bytes;
+};
+
+static enum ap_status read_head(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr)
+{
+    struct head_bytes *head = self;
+    (void)reterr;
+    *ret_bytes = head->bytes < cap_bytes ? head->bytes : cap_bytes;
+    memcpy(to, head->data, *ret_bytes);
+    head->data += *ret_bytes;
+    head->bytes -= *ret_bytes;
+    return AP_OK;
+}
+
+enum ap_status ap_recognize_head(const void *head, size_t bytes, enum ap_artifact *ret_artifact, struct ap_error *reterr)
+{
+    struct ap_gate gate;
+    struct ap_notes notes = { .notes = { { .count = 0 } } };
+    struct ap_input *input;
+    struct ap_input_options options = { .salvage = true };
+    struct head_bytes rest = { head, bytes };
+    *ret_artifact = AP_ARTIFACT_UNKNOWN;
+    ap_gate_init(&gate, 0);
+    AP_TRY(ap_input_open_source(&gate, (struct ap_byte_source){ .read = read_head, .self = &rest }, &options, &notes, &input,
+                                reterr));
+    return recognize(&gate, input, &notes, ret_artifact, reterr);
 }

@@ -89,7 +89,12 @@ static enum ap_status open_input(struct ap_report *report, const struct ap_reque
                                  struct ap_error *reterr)
 {
     struct ap_input_options options = {
-        .salvage = request->salvage, .role = role, .opener = request->opener, .threads = !request->one_thread
+        .salvage = request->salvage,
+        .role = role,
+        .opener = request->opener,
+        .threads = !request->one_thread,
+        .head = request->standard_input_head,
+        .head_bytes = request->standard_input_head_bytes,
     };
     struct ap_json_limits limits = { .skipped_depth = request->max_depth };
     *opened = (struct opened){ .request = request, .path = path };
@@ -712,6 +717,11 @@ const char *ap_version(void)
 const char *ap_phase_names(void)
 {
     return ap_rubric_phase_names();
+}
+
+const char *ap_codec_name(size_t i)
+{
+    return ap_input_codec_name(i);
 }
 
 const char *ap_inflater_name(void)

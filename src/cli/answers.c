@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "places.h"
+
 #define DEFAULT_ROWS 20
 
 static enum ap_format format_of(const struct ap_cli_options *options)
@@ -79,22 +81,11 @@ void ap_cli_prepare_questions(struct ap_cli_options *options)
         options->table.limit = DEFAULT_ROWS;
 }
 
-#define OUTPUT_COUNT 9
-
-/* Outputs that are not wanted are NULL. */
-static void list_outputs(const struct ap_cli_options *options, const char *to[OUTPUT_COUNT])
-{
-    const char *outputs[OUTPUT_COUNT] = { options->html_out,     options->md_out,     options->json_out,
-                                          options->trace_out,    options->folded_out, options->junit_out,
-                                          options->pictures_out, options->slice_out,  options->summary_out };
-    memcpy(to, outputs, sizeof(outputs));
-}
-
 static bool an_output_is_stdout(const struct ap_cli_options *options)
 {
-    const char *outputs[OUTPUT_COUNT];
-    list_outputs(options, outputs);
-    for (size_t i = 0; i < OUTPUT_COUNT; i++)
+    const char *outputs[AP_CLI_OUTPUTS];
+    ap_cli_list_outputs(options, outputs);
+    for (size_t i = 0; i < AP_CLI_OUTPUTS; i++)
         if (outputs[i] && strcmp(outputs[i], "-") == 0)
             return true;
     return false;
@@ -102,23 +93,27 @@ static bool an_output_is_stdout(const struct ap_cli_options *options)
 
 bool ap_cli_uses_stdout(const struct ap_cli_options *options)
 {
-    if (!options->md_out || options->format != AP_CLI_FORMAT_NONE || count_questions(options))
+    if (options->format != AP_CLI_FORMAT_NONE || count_questions(options))
         return true;
-    return ap_terminal_of_stdout().is_terminal && !an_output_is_stdout(options); /* a screen beside the files */
+    if (an_output_is_stdout(options))
+        return false;
+    return !options->md_out || options->has_output || ap_terminal_of_stdout().is_terminal; /* a screen beside the files */
 }
 
 static enum ap_status write_summary(const struct ap_cli_options *options, const struct ap_report *report,
                                     const struct ap_terminal *terminal, ap_write_fn *write, void *write_self,
                                     struct ap_error *reterr)
 {
-    const char *outputs[OUTPUT_COUNT], *files[OUTPUT_COUNT];
+    const char *outputs[AP_CLI_OUTPUTS], *files[AP_CLI_OUTPUTS + 1];
     struct ap_summary_options summary = {
         .width = terminal->width, .lines = terminal->lines, .color = terminal->color, .files = files
     };
-    list_outputs(options, outputs);
-    for (size_t i = 0; i < OUTPUT_COUNT; i++)
+    ap_cli_list_outputs(options, outputs);
+    for (size_t i = 0; i < AP_CLI_OUTPUTS; i++)
         if (outputs[i] && strcmp(outputs[i], "-") != 0)
             files[summary.file_count++] = outputs[i];
+    if (options->pictures_out)
+        files[summary.file_count++] = options->pictures_out;
     return ap_report_write_summary(report, &summary, write, write_self, reterr);
 }
 
@@ -128,7 +123,8 @@ static enum ap_status write_report(const struct ap_cli_options *options, const s
     struct ap_terminal terminal = ap_terminal_of_stdout();
     if (options->format == AP_CLI_FORMAT_JSON)
         return ap_report_write_json(report, write, write_self, reterr);
-    if (options->format == AP_CLI_FORMAT_TEXT || (options->format == AP_CLI_FORMAT_NONE && terminal.is_terminal))
+    bool screen = terminal.is_terminal || options->has_output || options->html_out;
+    if (options->format == AP_CLI_FORMAT_TEXT || (options->format == AP_CLI_FORMAT_NONE && screen))
         return write_summary(options, report, &terminal, write, write_self, reterr);
     return ap_report_write_markdown(report, write, write_self, reterr);
 }

@@ -76,7 +76,8 @@ static void print_bash_case(FILE *to, bool (*fits)(size_t i))
     const char *before = "    ";
     for (size_t i = 0; i < OPTION_COUNT; i++)
         if (fits(i)) {
-            (void)fprintf(to, "%s--%s", before, options[i].name);
+            char letter = ap_cli_letter_of(options[i].name);
+            (void)fprintf(to, "%s--%s%s%.1s", before, options[i].name, letter ? "|-" : "", &letter);
             before = "|";
         }
     (void)fputs(")\n", to);
@@ -173,7 +174,12 @@ static void print_bash(FILE *to)
 static void print_zsh_option(FILE *to, size_t i)
 {
     const char *words = words_of(options[i].name);
-    (void)fprintf(to, " \\\n  '*--%s%s[", options[i].name, options[i].argument ? "=" : "");
+    char letter = ap_cli_letter_of(options[i].name);
+    if (letter) /* either of the two spellings */
+        (void)fprintf(to, " \\\n  '*'{-%c%s,--%s%s}'[", letter, options[i].argument ? "+" : "", options[i].name,
+                      options[i].argument ? "=" : "");
+    else
+        (void)fprintf(to, " \\\n  '*--%s%s[", options[i].name, options[i].argument ? "=" : "");
     print_help_line(to, options[i].help, "[]'\\`$:");
     (void)fputc(']', to);
     if (words) {
@@ -220,7 +226,9 @@ static void print_fish(FILE *to)
                 to);
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const char *words = words_of(options[i].name);
-        (void)fprintf(to, "complete -c analyze_profile%s -l %s", fish_condition(i), options[i].name);
+        char letter = ap_cli_letter_of(options[i].name);
+        (void)fprintf(to, "complete -c analyze_profile%s -l %s%s%.1s", fish_condition(i), options[i].name,
+                      letter ? " -s " : "", &letter);
         if (options[i].argument)
             (void)fputs(takes_file(i) ? " -r -F" : " -x", to);
         if (takes_folder(i))

@@ -21,6 +21,7 @@
 #include "progress.h"
 #include "sandbox.h"
 #include "serve.h"
+#include "stdin_head.h"
 #include "thread.h"
 #include "written.h"
 
@@ -89,14 +90,19 @@ static enum exit_code usage(const char *mistake)
 
 /* ------------------------------------------------------------------------------------------------------- inputs */
 
+static bool is_stdin_or_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 /* Where a path is all that there is of its kind, the report is about one trace, one snapshot or both. */
 static enum exit_code take_file(struct ap_cli_options *options, const char *path, bool *ret_of_run)
 {
     enum ap_artifact artifact;
     struct ap_error error = { .status = AP_OK };
-    if (strcmp(path, "-") == 0)
-        return usage("say what standard input is: --cpu-trace - or --memory-json -");
-    enum ap_status status = ap_recognize_opened(path, options->request.opener, &artifact, &error);
+    bool is_stdin = is_stdin_or_stdout(path);
+    enum ap_status status = is_stdin ? ap_cli_recognize_stdin(&options->request, &artifact, &error)
+                                     : ap_recognize_opened(path, options->request.opener, &artifact, &error);
     if (status != AP_OK)
         return complain(status, path, &error);
     if (artifact == AP_ARTIFACT_UNKNOWN) {
@@ -111,6 +117,8 @@ static enum exit_code take_file(struct ap_cli_options *options, const char *path
             "a report of this program: give it as --baseline FILE, beside a trace or snapshot to compare with it");
         return complain(AP_ERROR_USAGE, path, &error);
     }
+    if (is_stdin && artifact != AP_ARTIFACT_TRACE && artifact != AP_ARTIFACT_SNAPSHOT)
+        return usage("standard input can be one trace or one snapshot: give the files of a run by name");
     if (artifact == AP_ARTIFACT_TRACE)
         options->traces[options->trace_count++] = path;
     else if (artifact == AP_ARTIFACT_SNAPSHOT)
@@ -209,22 +217,16 @@ static enum exit_code take_files(struct ap_cli_options *options)
     return code;
 }
 
-static bool is_stdin_or_stdout(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 static enum exit_code check_outputs(const struct ap_cli_options *options)
 {
     char mistake[80];
+    const char *outputs[AP_CLI_OUTPUTS];
     if (!ap_cli_check_places(options, mistake, sizeof(mistake)))
         return usage(mistake);
-    if (ap_cli_uses_stdout(options) && (is_stdin_or_stdout(options->md_out) || is_stdin_or_stdout(options->json_out) ||
-                                        is_stdin_or_stdout(options->trace_out) || is_stdin_or_stdout(options->folded_out) ||
-                                        is_stdin_or_stdout(options->junit_out) || is_stdin_or_stdout(options->html_out) ||
-                                        is_stdin_or_stdout(options->slice_out) || is_stdin_or_stdout(options->summary_out)))
-        return usage(options->md_out ? "a report and what --format or a question asks for would both go to standard output"
-                                     : "both reports would go to standard output: give --md-out FILE as well");
+    ap_cli_list_outputs(options, outputs);
+    for (size_t i = 0; i < AP_CLI_OUTPUTS; i++)
+        if (is_stdin_or_stdout(outputs[i]) && ap_cli_uses_stdout(options))
+            return usage("a report and what --format or a question asks for would both go to standard output");
     return EXIT_WRITTEN;
 }
 
@@ -331,6 +333,9 @@ static enum exit_code print_version(const struct ap_cli_options *options)
 {
     const struct ap_cli_sandbox sandbox = { .may_read = false };
     (void)printf("analyze_profile %s\ngzip: %s\n", ap_version(), ap_inflater_name());
+    for (size_t i = 0; ap_codec_name(i); i++)
+        (void)printf("%s%s", i ? ", " : "also reads: ", ap_codec_name(i));
+    (void)fputs(ap_codec_name(0) ? "\n" : "", stdout);
     if (options->verbose && !options->no_sandbox)
         (void)ap_cli_sandbox_enter(&sandbox);
     if (options->verbose)
@@ -418,7 +423,7 @@ static bool opens_by_itself(const struct ap_cli_options *options)
                 options->snapshot_count > 1 || options->request.rubric_path || options->request.more_baseline_count ||
                 options->request.more_run_count;
     for (int i = 0; i < options->file_count; i++)
-        many = many || is_folder(options->files[i]);
+        many = many || is_folder(options->files[i]) || is_stdin_or_stdout(options->files[i]);
     for (int i = 0; i < options->trace_count; i++)
         many = many || is_folder(options->traces[i]) || is_stdin_or_stdout(options->traces[i]);
     for (int i = 0; i < options->snapshot_count; i++)
@@ -503,6 +508,15 @@ static enum exit_code read_and_write(struct ap_cli_options *options)
     return code;
 }
 
+static enum exit_code ask_for_input(void)
+{
+    (void)fputs("analyze_profile: nothing to analyze: give a trace, a memory snapshot, or the folder of all ranks:\n"
+                "    analyze_profile trace.json.gz -o report.html\n"
+                "'analyze_profile --capture-snippet' shows how to record them, -h the options.\n",
+                stderr);
+    return EXIT_USAGE;
+}
+
 static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
 {
     enum exit_code code;
@@ -514,8 +528,8 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
         ap_output_hide_paths();
     if (options->redact_key && !options->request.redact)
         return usage("--redact-key is the key of --redact: give that as well");
-    if (options->help) {
-        ap_cli_print_help(stdout);
+    if (options->help || options->brief_help) {
+        (options->help ? ap_cli_print_help : ap_cli_print_brief_help)(stdout);
         return finish_stdout();
     }
     if (options->version)
@@ -539,6 +553,8 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
     code = answer_alone(options, &answered);
     if (answered)
         return code;
+    if (!options->file_count && !options->trace_count && !options->snapshot_count)
+        return ask_for_input();
     code = check_table(options);
     return code == EXIT_WRITTEN ? read_and_write(options) : code;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "near_name.h"
+
 #define DEFAULT_TOP_N 20
 #define LEAST_SUMMARY_TOKENS 200 /* less holds no verdict with its first finding */
 
@@ -19,6 +21,21 @@ enum option_id {
 #include "options.def"
     OPTION_COUNT
 };
+
+static const struct {
+    char letter;
+    const char *name;
+} letters[] = {
+#define AP_SECTION(title)
+#define AP_OPTION(id, name, argument, help)
+#define AP_FLAG(id, name, argument, help)
+#define AP_TEXT(id, name, argument, help)
+#define AP_REQUEST_FLAG(id, name, argument, help)
+#define AP_REQUEST_TEXT(id, name, argument, help)
+#define AP_LETTER(letter, name) { letter, name },
+#include "options.def"
+};
+#define LETTER_COUNT (sizeof(letters) / sizeof(letters[0]))
 
 enum entry_kind { ENTRY_TITLE, ENTRY_OPTION, ENTRY_FLAG, ENTRY_TEXT };
 
@@ -39,11 +56,20 @@ static const struct entry {
 };
 #define ENTRY_COUNT (sizeof(entries) / sizeof(entries[0]))
 
+char ap_cli_letter_of(const char *name)
+{
+    for (size_t i = 0; i < LETTER_COUNT; i++)
+        if (strcmp(letters[i].name, name) == 0)
+            return letters[i].letter;
+    return 0;
+}
+
 static void print_entry(FILE *to, const struct entry *entry)
 {
     char left[64];
-    (void)snprintf(left, sizeof(left), "  --%s%s%s", entry->name, entry->argument ? " " : "",
-                   entry->argument ? entry->argument : "");
+    char letter = ap_cli_letter_of(entry->name);
+    (void)snprintf(left, sizeof(left), "  --%s%s%s%s%.1s", entry->name, entry->argument ? " " : "",
+                   entry->argument ? entry->argument : "", letter ? ", -" : "", &letter);
     const char *line = entry->help;
     for (bool first = true; line; first = false) {
         const char *end = strchr(line, '\n');
@@ -51,6 +77,30 @@ static void print_entry(FILE *to, const struct entry *entry)
         (void)fprintf(to, "%-24s %.*s\n", first ? left : "", bytes, line);
         line = end ? end + 1 : NULL;
     }
+}
+
+void ap_cli_print_brief_help(FILE *to)
+{
+    (void)fputs("Usage: analyze_profile [OPTION]... [FILE|DIR]...\n"
+                "What a PyTorch run spends its time and memory on, why, and what to change first. A FILE\n"
+                "is recognized by its content; a DIR holds the traces of all ranks of one run.\n"
+                "\n"
+                "  -o FILE                the report as .html, .md, .json or .svg; repeatable\n"
+                "  --baseline FILE        what changed since this report, trace or snapshot\n"
+                "  --fail-on WHAT         exit code 1 where a finding is this severe, or a figure too large\n"
+                "  --table NAME           rows and lists; --table tables names them, --where chooses\n"
+                "  --explain ID           what a rule, a finding or a figure means\n"
+                "  --redact               hashes for the names of yours\n"
+                "  --capture-snippet      Python code that records what can be judged\n"
+                "  -q, -V, --help         no progress; the version; all options, and exit codes\n"
+                "\n"
+                "Examples:\n"
+                "  analyze_profile trace.json.gz\n"
+                "  analyze_profile trace.json.gz snapshot.json -o report.html\n"
+                "  analyze_profile new.json.gz --baseline old.json.gz\n"
+                "  analyze_profile traces/ -o run.html\n"
+                "  analyze_profile trace.json.gz --table kernels --where 'dur_us > 1ms' --sort dur_us\n",
+                to);
 }
 
 void ap_cli_print_help(FILE *to)
@@ -80,14 +130,14 @@ void ap_cli_print_help(FILE *to)
                 "  json.dump(torch.cuda.memory._snapshot(), open(\"snapshot.json\", \"w\"))\n"
                 "\nExamples:\n"
                 "  analyze_profile --cpu-trace trace.json.gz --memory-json snapshot.json\n"
-                "  analyze_profile trace.json.gz --md-out report.md --json-out report.json\n"
+                "  analyze_profile trace.json.gz -o report.html -o report.json\n"
                 "  analyze_profile trace.json.gz --trace-out findings.json.gz\n"
                 "  analyze_profile trace.json.gz --focus io --context commit=1a2b3c\n"
                 "  analyze_profile new.json.gz --baseline old.json --fail-on 'high,steps.p50_us > +5%'\n"
                 "  analyze_profile traces/ --html-out run.html\n"
                 "  analyze_profile --series 8=b8.json.gz 16=b16.json.gz 32=b32.json.gz\n"
                 "  analyze_profile trace.json.gz --table kernels --where 'dur_us > 1ms' --sort dur_us\n"
-                "  zstd -dc trace.json.zst | analyze_profile --cpu-trace -\n"
+                "  ssh node cat trace.json.gz | analyze_profile -\n"
                 "  analyze_profile mcp --root ~/profiles\n"
                 "\nExit codes:\n"
                 "  0  the report was written\n"
@@ -165,6 +215,37 @@ static bool parse_format(const char *text, enum ap_cli_format *ret_format)
     return false;
 }
 
+static bool ends_with(const char *text, size_t bytes, const char *end)
+{
+    size_t end_bytes = strlen(end);
+    return bytes > end_bytes && memcmp(text + bytes - end_bytes, end, end_bytes) == 0;
+}
+
+/* The form is told by the name, as everywhere on a command line. */
+static bool take_output(struct ap_cli_options *options, const char *path, char *to, size_t bytes)
+{
+    const struct {
+        const char *suffix, **place;
+    } forms[] = { { ".html", &options->html_out },
+                  { ".htm", &options->html_out },
+                  { ".md", &options->md_out },
+                  { ".json", &options->json_out },
+                  { ".svg", &options->svg_out } };
+    size_t path_bytes = strlen(path) - (ends_with(path, strlen(path), ".gz") ? strlen(".gz") : 0);
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        if (!ends_with(path, path_bytes, forms[i].suffix))
+            continue;
+        if (*forms[i].place)
+            return mistake(to, bytes, "'%s' is the second output of its form: one of each can be written", path);
+        *forms[i].place = path;
+        options->has_output = true;
+        options->request.with_pictures = options->request.with_pictures || options->html_out || options->svg_out;
+        return true;
+    }
+    return mistake(to, bytes, "--output takes a FILE that ends in .html, .md, .json or .svg, perhaps with .gz, not '%s'",
+                   path);
+}
+
 static bool set_option(struct ap_cli_options *options, enum option_id id, const char *value, char *to, size_t bytes)
 {
     uint64_t number;
@@ -175,6 +256,7 @@ static bool set_option(struct ap_cli_options *options, enum option_id id, const 
     case OPTION_trace_out: options->trace_out = value; return options->request.with_tracks = true;
     case OPTION_summary_out: options->summary_out = value; return options->request.with_ranks = true;
     case OPTION_context: options->context[options->request.context_count++] = value; return true;
+    case OPTION_output: return take_output(options, value, to, bytes);
     case OPTION_html_out: options->html_out = value; return options->request.with_pictures = true;
     case OPTION_pictures_out:
         options->pictures_out = value;
@@ -249,6 +331,21 @@ static bool take(struct ap_cli_options *options, const struct entry *entry, cons
     return true;
 }
 
+static bool no_option(const char *argument, char *to, size_t bytes)
+{
+    struct ap_near_names near = { .count = 0 };
+    char told[120], names[ENTRY_COUNT][32];
+    for (size_t i = 0; i < ENTRY_COUNT; i++) {
+        if (entries[i].kind == ENTRY_TITLE)
+            continue;
+        (void)snprintf(names[i], sizeof(names[i]), "--%s", entries[i].name);
+        ap_near_names_offer(&near, (struct ap_text){ argument, strcspn(argument, "=") }, ap_text_of(names[i]));
+    }
+    ap_near_names_write(&near, told, sizeof(told));
+    (void)snprintf(to, bytes, "there is no option '%.120s'%s", argument, told);
+    return false;
+}
+
 /* --name, --name=value or --name value; a unique beginning is not enough, so that new options break no script. */
 static bool parse_option(int argc, char **argv, int *at, struct ap_cli_options *options, char *to, size_t bytes)
 {
@@ -266,7 +363,27 @@ static bool parse_option(int argc, char **argv, int *at, struct ap_cli_options *
             value = value ? value + 1 : argv[++*at];
         return take(options, entry, value, to, bytes);
     }
-    return mistake(to, bytes, "there is no option '%s'", argv[*at]);
+    return no_option(argv[*at], to, bytes);
+}
+
+/* -o FILE, -oFILE, -q. */
+static bool parse_letter(int argc, char **argv, int *at, struct ap_cli_options *options, char *to, size_t bytes)
+{
+    const char *argument = argv[*at];
+    for (size_t i = 0; i < ENTRY_COUNT; i++) {
+        const struct entry *entry = &entries[i];
+        const char *value = argument[2] ? argument + 2 : NULL;
+        if (entry->kind == ENTRY_TITLE || ap_cli_letter_of(entry->name) != argument[1])
+            continue;
+        if (!entry->argument && value)
+            return no_option(argument, to, bytes);
+        if (entry->argument && !value && *at + 1 >= argc)
+            return mistake(to, bytes, "-%s needs an argument", argument + 1);
+        if (entry->argument && !value)
+            value = argv[++*at];
+        return take(options, entry, value, to, bytes);
+    }
+    return no_option(argument, to, bytes);
 }
 
 bool ap_cli_parse(int argc, char **argv, struct ap_cli_options *options, char *to, size_t bytes)
@@ -284,10 +401,9 @@ bool ap_cli_parse(int argc, char **argv, struct ap_cli_options *options, char *t
         else if (strcmp(argv[i], "--") == 0)
             only_files = true;
         else if (strcmp(argv[i], "-h") == 0)
-            options->help = true;
-        else if (argv[i][1] != '-')
-            return mistake(to, bytes, "there is no option '%s'", argv[i]);
-        else if (!parse_option(argc, argv, &i, options, to, bytes))
+            options->brief_help = true;
+        else if (argv[i][1] != '-' ? !parse_letter(argc, argv, &i, options, to, bytes)
+                                   : !parse_option(argc, argv, &i, options, to, bytes))
             return false;
     }
     return true;

@@ -19,6 +19,7 @@ struct ap_cli_options {
 #include "options.def"
     const char *summary_out;
     const char *trace_out, *folded_out, *html_out, *pictures_out;
+    const char *svg_out;            /* of --output FILE.svg */
     const char **files;             /* given without an option; room for argc of them */
     const char **traces;            /* of --cpu-trace; likewise */
     const char **snapshots;         /* of --memory-json; likewise */
@@ -33,6 +34,8 @@ struct ap_cli_options {
     struct ap_table_query table; /* name NULL = no table is asked for; limit is that of --around too */
     uint64_t summary_tokens;
     bool has_limit, has_summary_tokens, is_series;
+    bool has_output; /* --output was given */
+    bool brief_help; /* -h */
 };
 
 /** False after a mistake in the command line, which @mistake (of @mistake_bytes) then tells. */
@@ -40,6 +43,11 @@ bool ap_cli_parse(int argc, char **argv, struct ap_cli_options *options, char *m
 
 /** What --help says. */
 void ap_cli_print_help(FILE *to);
+/** What -h says: one screen. */
+void ap_cli_print_brief_help(FILE *to);
+
+/** The letter that stands for an option, 0 = none. */
+char ap_cli_letter_of(const char *name);
 
 /** The options as completions of "bash", "zsh" or "fish"; false where there is no such shell. */
 bool ap_cli_print_completion(FILE *to, const char *shell);

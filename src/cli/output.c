@@ -102,6 +102,8 @@ enum ap_status ap_output_write(void *self, const char *data, size_t bytes, struc
         ssize_t written = write(output->file, data, bytes);
         if (written < 0 && errno == EINTR)
             continue;
+        if (written < 0 && errno == EPIPE && output->file == STDOUT_FILENO)
+            return AP_OK; /* who reads has seen enough; the files beside it are written all the same */
         if (written < 0)
             return fail(output, "cannot be written", reterr);
         data += written;

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define OUTPUTS 8
-
 /* The folder of a path, and its name in there. */
 static bool folder_of(const char *path, struct stat *ret_folder, const char **ret_name)
 {
@@ -79,18 +77,19 @@ bool ap_cli_is_input(const struct ap_cli_options *options, const char *path)
     return false;
 }
 
-static void list_outputs(const struct ap_cli_options *options, const char *to[OUTPUTS])
+void ap_cli_list_outputs(const struct ap_cli_options *options, const char *to[AP_CLI_OUTPUTS])
 {
-    const char *outputs[OUTPUTS] = { options->md_out,    options->json_out, options->trace_out, options->folded_out,
-                                     options->junit_out, options->html_out, options->slice_out, options->summary_out };
+    const char *outputs[AP_CLI_OUTPUTS] = { options->md_out,     options->json_out,    options->trace_out,
+                                            options->folded_out, options->junit_out,   options->html_out,
+                                            options->slice_out,  options->summary_out, options->svg_out };
     memcpy(to, outputs, sizeof(outputs));
 }
 
 bool ap_cli_is_output(const struct ap_cli_options *options, const char *path)
 {
-    const char *outputs[OUTPUTS];
-    list_outputs(options, outputs);
-    for (size_t i = 0; i < OUTPUTS; i++)
+    const char *outputs[AP_CLI_OUTPUTS];
+    ap_cli_list_outputs(options, outputs);
+    for (size_t i = 0; i < AP_CLI_OUTPUTS; i++)
         if (ap_cli_same_place(outputs[i], path))
             return true;
     return false;
@@ -98,11 +97,12 @@ bool ap_cli_is_output(const struct ap_cli_options *options, const char *path)
 
 bool ap_cli_check_places(const struct ap_cli_options *options, char *text, size_t text_bytes)
 {
-    static const char *const names[OUTPUTS] = { "--md-out",    "--json-out", "--trace-out", "--folded-out",
-                                                "--junit-out", "--html-out", "--slice-out", "--summary-out" };
-    const char *outputs[OUTPUTS];
-    list_outputs(options, outputs);
-    for (size_t j = 0; j < OUTPUTS; j++) {
+    static const char *const names[AP_CLI_OUTPUTS] = { "--md-out",     "--json-out",    "--trace-out",
+                                                       "--folded-out", "--junit-out",   "--html-out",
+                                                       "--slice-out",  "--summary-out", "--output" };
+    const char *outputs[AP_CLI_OUTPUTS];
+    ap_cli_list_outputs(options, outputs);
+    for (size_t j = 0; j < AP_CLI_OUTPUTS; j++) {
         if (outputs[j] && ap_cli_is_input(options, outputs[j])) {
             (void)snprintf(text, text_bytes, "an output would overwrite an input");
             return false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "answers.h"
+#include "base.h"
 #include "deflate.h"
 
 struct ap_cli_run {
@@ -28,50 +29,22 @@ static enum ap_status write_html(const struct ap_cli_run *run, ap_write_fn *writ
     return ap_report_write_html(run->report, write, write_self, reterr);
 }
 
-typedef enum ap_status trace_writer(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
-                                    void *write_self, struct ap_error *reterr);
-
-/* Compressed where the name says so. */
-static enum ap_status write_named(const struct ap_cli_run *run, const char *path, trace_writer *writer, ap_write_fn *write,
-                                  void *write_self, struct ap_error *reterr)
-{
-    size_t bytes = strlen(path);
-    if (bytes < 3 || strcmp(path + bytes - 3, ".gz") != 0)
-        return writer(run->report, &run->options->request, write, write_self, reterr);
-    struct ap_deflate deflate;
-    enum ap_status status = ap_deflate_init(&deflate, write, write_self, reterr);
-    if (status != AP_OK)
-        return status;
-    status = writer(run->report, &run->options->request, ap_deflate_write, &deflate, reterr);
-    if (status == AP_OK)
-        status = ap_deflate_finish(&deflate, reterr);
-    ap_deflate_release(&deflate);
-    return status;
-}
-
 static enum ap_status write_trace(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
                                   struct ap_error *reterr)
 {
-    return write_named(run, run->options->trace_out, ap_report_write_trace, write, write_self, reterr);
+    return ap_report_write_trace(run->report, &run->options->request, write, write_self, reterr);
 }
 
 static enum ap_status write_slice(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
                                   struct ap_error *reterr)
 {
-    return write_named(run, run->options->slice_out, ap_report_write_slice, write, write_self, reterr);
-}
-
-static enum ap_status write_kept_ranks(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
-                                       void *write_self, struct ap_error *reterr)
-{
-    (void)request;
-    return ap_report_write_ranks(report, write, write_self, reterr);
+    return ap_report_write_slice(run->report, &run->options->request, write, write_self, reterr);
 }
 
 static enum ap_status write_ranks(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
                                   struct ap_error *reterr)
 {
-    return write_named(run, run->options->summary_out, write_kept_ranks, write, write_self, reterr);
+    return ap_report_write_ranks(run->report, write, write_self, reterr);
 }
 
 static enum ap_status write_folded(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
@@ -84,6 +57,46 @@ static enum ap_status write_junit(const struct ap_cli_run *run, ap_write_fn *wri
                                   struct ap_error *reterr)
 {
     return ap_report_write_junit(run->report, write, write_self, reterr);
+}
+
+/* Of all pictures the first passes. */
+struct first_picture {
+    ap_write_fn *write;
+    void *write_self;
+    size_t begun;
+};
+
+static enum ap_status begin_picture(void *self, const char *name, struct ap_error *reterr)
+{
+    struct first_picture *first = self;
+    (void)name;
+    (void)reterr;
+    first->begun++;
+    return AP_OK;
+}
+
+static enum ap_status take_picture(void *self, const char *data, size_t bytes, struct ap_error *reterr)
+{
+    struct first_picture *first = self;
+    return first->begun == 1 ? first->write(first->write_self, data, bytes, reterr) : AP_OK;
+}
+
+static enum ap_status end_picture(void *self, struct ap_error *reterr)
+{
+    (void)self;
+    (void)reterr;
+    return AP_OK;
+}
+
+static enum ap_status write_first_picture(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
+                                          struct ap_error *reterr)
+{
+    struct first_picture first = { write, write_self, 0 };
+    const struct ap_picture_taker taker = { begin_picture, take_picture, end_picture, &first };
+    AP_TRY(ap_report_write_pictures(run->report, &taker, reterr));
+    if (first.begun)
+        return AP_OK;
+    return ap_fail(reterr, AP_ERROR_OUTPUT, "%.120s: there is no picture in this report", run->options->svg_out);
 }
 
 static enum ap_status write_stdout(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
@@ -103,6 +116,7 @@ void ap_cli_written_begin(struct ap_cli_written *written, const struct ap_cli_op
         { .path = options->slice_out, .write = write_slice },
         { .path = options->summary_out, .write = write_ranks },
         { .path = options->md_out, .write = write_markdown },
+        { .path = options->svg_out, .write = write_first_picture },
         { .path = ap_cli_uses_stdout(options) ? "-" : NULL, .write = write_stdout },
     };
     memcpy(written->writings, writings, sizeof(writings));
@@ -120,9 +134,24 @@ enum ap_status ap_cli_written_open(struct ap_cli_written *written, struct ap_err
     return status;
 }
 
+/* Compressed where the name says so. */
+static enum ap_status write_named(const struct ap_cli_run *run, struct ap_cli_writing *writing, struct ap_error *reterr)
+{
+    size_t bytes = strlen(writing->path);
+    if (bytes < 3 || strcmp(writing->path + bytes - 3, ".gz") != 0)
+        return writing->write(run, ap_output_write, &writing->output, reterr);
+    struct ap_deflate deflate;
+    AP_TRY(ap_deflate_init(&deflate, ap_output_write, &writing->output, reterr));
+    enum ap_status status = writing->write(run, ap_deflate_write, &deflate, reterr);
+    if (status == AP_OK)
+        status = ap_deflate_finish(&deflate, reterr);
+    ap_deflate_release(&deflate);
+    return status;
+}
+
 static enum ap_status write_one(const struct ap_cli_run *run, struct ap_cli_writing *writing, struct ap_error *reterr)
 {
-    enum ap_status status = writing->write(run, ap_output_write, &writing->output, reterr);
+    enum ap_status status = write_named(run, writing, reterr);
     return status == AP_OK ? ap_output_close(&writing->output, reterr) : status;
 }
 

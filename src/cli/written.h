@@ -5,7 +5,7 @@
 
 #include "picture_files.h"
 
-#define AP_CLI_WRITINGS 9
+#define AP_CLI_WRITINGS 10
 
 struct ap_cli_run;
 

@@ -6,6 +6,7 @@
 #include "block_ring.h"
 #include "container.h"
 #include "gzip.h"
+#include "packed.h"
 
 #include "poison.h"
 
@@ -22,6 +23,7 @@ struct ap_input {
     /* Belongs to the filling side from the start of the ring to its end. */
     struct ap_raw_source raw;
     struct ap_gzip gzip;
+    struct ap_packed packed; /* codec NULL: it is not */
     bool begun, compressed, content_seen;
     uint64_t filled_bytes;
 
@@ -35,13 +37,24 @@ struct ap_input {
 
 /* --- filling side -------------------------------------------------------------------------------------------------- */
 
-static void begin(struct ap_input *input)
+static enum ap_status begin(struct ap_input *input, struct ap_error *reterr)
 {
     struct ap_container_head head = { 0 };
     ap_raw_source_peek(&input->raw, &head.data, &head.bytes);
     head.whole = input->raw.ended;
-    input->compressed = ap_container_is_gzip(&head);
+    const struct ap_codec *codec = ap_codec_of(&head);
+    input->compressed = codec || ap_container_is_gzip(&head);
     input->begun = true;
+    return codec ? ap_packed_init(&input->packed, input->gate, &input->raw, codec, input->options.salvage, reterr) : AP_OK;
+}
+
+static enum ap_status read_content(struct ap_input *input, uint8_t *to, size_t cap_bytes, size_t *ret_bytes,
+                                   struct ap_error *reterr)
+{
+    if (input->packed.codec)
+        return ap_packed_read(&input->packed, to, cap_bytes, ret_bytes, reterr);
+    return input->compressed ? ap_gzip_read(&input->gzip, to, cap_bytes, ret_bytes, reterr)
+                             : ap_raw_source_read(&input->raw, to, cap_bytes, ret_bytes, reterr);
 }
 
 /* The content is judged by the first bytes; where all of these are white space, by the first character behind it. What
@@ -69,7 +82,7 @@ static enum ap_status fill(void *self, uint8_t *to, size_t cap_bytes, size_t *re
 {
     struct ap_input *input = self;
     if (!input->begun)
-        begin(input);
+        AP_TRY(begin(input, reterr));
     /* The first block is at least large enough to judge the content by, but is fetched in no larger pieces either. */
     size_t target = input->filled_bytes == 0 ? cap_bytes : input->options.block_bytes, filled = 0;
     enum ap_status status = AP_OK;
@@ -77,8 +90,7 @@ static enum ap_status fill(void *self, uint8_t *to, size_t cap_bytes, size_t *re
         size_t want = target - filled, got = 0;
         if (want > input->options.block_bytes)
             want = input->options.block_bytes;
-        status = input->compressed ? ap_gzip_read(&input->gzip, to + filled, want, &got, reterr)
-                                   : ap_raw_source_read(&input->raw, to + filled, want, &got, reterr);
+        status = read_content(input, to + filled, want, &got, reterr);
         filled += got;
     }
     if (!input->content_seen && (filled > 0 || status == AP_END))
@@ -108,6 +120,8 @@ static enum ap_status init(struct ap_input *input, const char *path, const struc
     else
         AP_TRY(ap_raw_source_init_path(&input->raw, input->gate, path, input->options.opener, piece_bytes,
                                        input->options.threads > 0, reterr));
+    if (path && !input->options.opener && strcmp(path, "-") == 0)
+        ap_raw_source_put_back(&input->raw, input->options.head, input->options.head_bytes);
     enum ap_status status = ap_gzip_init(&input->gzip, input->gate, &input->raw, input->options.salvage, reterr);
     if (status == AP_OK) {
         size_t cap_bytes = block_bytes > FIRST_BLOCK_MIN_BYTES ? block_bytes : FIRST_BLOCK_MIN_BYTES;
@@ -159,6 +173,7 @@ void ap_input_free(struct ap_input *input)
     ap_block_ring_stop(&input->ring);
     ap_raw_source_wake(&input->raw);
     ap_block_ring_release(&input->ring);
+    ap_packed_release(&input->packed);
     ap_gzip_release(&input->gzip);
     ap_raw_source_release(&input->raw);
     AP_FREE(input->gate, input, 1);
@@ -185,6 +200,8 @@ static void note_oddities(struct ap_input *input)
     }
     if (odd->salvaged)
         ap_note(input->notes, AP_COUNTER_salvaged, odd->salvaged_offset);
+    if (input->packed.salvaged)
+        ap_note(input->notes, AP_COUNTER_salvaged, input->packed.made_bytes);
 }
 
 static enum ap_status next_block(struct ap_input *input, bool keep_last, struct ap_error *reterr)
@@ -279,4 +296,9 @@ uint64_t ap_input_size_bytes(const struct ap_input *input)
 const char *ap_input_inflate_name(void)
 {
     return ap_inflate_name();
+}
+
+const char *ap_input_codec_name(size_t i)
+{
+    return ap_codecs[i] ? ap_codecs[i]->name : NULL;
 }

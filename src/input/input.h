@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * input.h - the bytes of one artifact: opens a file or standard input, refuses what is not JSON, undoes gzip.
- * Knows containers and nothing of JSON beyond its first character.
+ * Knows containers and nothing of JSON beyond its first character; gzip always, zstd and xz where their libraries are.
  * Reading and decompression run ahead of the caller on a thread of their own, at most a few blocks of memory far. */
 #ifndef AP_INPUT_H
 #define AP_INPUT_H
@@ -18,7 +18,9 @@ struct ap_input_options {
     enum ap_input_role role;
     size_t block_bytes;             /* bytes handed on at a time; 0 = 512 KiB; tests use tiny ones */
     const struct ap_opener *opener; /* NULL = the file system, "-" being standard input */
-    unsigned threads;               /* 0 = everything on the caller's thread, else one thread reads ahead */
+    const uint8_t *head;            /* of standard input alone: bytes that were taken before; borrowed */
+    size_t head_bytes;
+    unsigned threads; /* 0 = everything on the caller's thread, else one thread reads ahead */
 };
 
 struct ap_input;
@@ -49,7 +51,7 @@ AP_MUST_CHECK enum ap_status ap_input_probe(struct ap_input *input, struct ap_er
  *  content, broken stream, wrong checksum, read error) and AP_ERROR_MEMORY or AP_ERROR_LIMIT. */
 struct ap_byte_source ap_input_source(struct ap_input *input);
 
-/** Is it gzip? Known once ap_input_probe or the first read has returned. */
+/** Is it gzip, zstd or xz? Known once ap_input_probe or the first read has returned. */
 bool ap_input_is_compressed(const struct ap_input *input);
 
 /** Bytes taken from the file so far, for progress; may be called at any moment. */
@@ -63,7 +65,10 @@ uint64_t ap_input_size_bytes(const struct ap_input *input);
  *  --memory-pickle, which needs no look at the file. */
 const char *ap_input_pickle_advice(void);
 
-/** "zlib 1.2.13" or "ISA-L 2.30.0": what was built in. */
+/** "zlib 1.2.13" or "ISA-L 2.30.0": what was built in for gzip. */
 const char *ap_input_inflate_name(void);
+/** The name of the other formats of compressed files that are read, one after the other from @i 0 on; NULL behind the last.
+ */
+const char *ap_input_codec_name(size_t i);
 
 #endif

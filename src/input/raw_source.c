@@ -139,6 +139,13 @@ enum ap_status ap_raw_source_init(struct ap_raw_source *raw, struct ap_gate *gat
     return allocate(raw, reterr);
 }
 
+void ap_raw_source_put_back(struct ap_raw_source *raw, const uint8_t *head, size_t head_bytes)
+{
+    raw->head = head;
+    raw->head_bytes = head_bytes;
+    raw->size_bytes += raw->size_bytes ? head_bytes : 0;
+}
+
 void ap_raw_source_release(struct ap_raw_source *raw)
 {
     close_files(raw);
@@ -153,6 +160,15 @@ static bool wait_for_bytes(const struct ap_raw_source *raw)
     while (poll(waits, 2, -1) < 0 && (errno == EINTR || errno == EAGAIN))
         continue;
     return waits[1].revents == 0;
+}
+
+static size_t read_head(struct ap_raw_source *raw, uint8_t *to, size_t cap_bytes)
+{
+    size_t bytes = raw->head_bytes < cap_bytes ? raw->head_bytes : cap_bytes;
+    memcpy(to, raw->head, bytes);
+    raw->head += bytes;
+    raw->head_bytes -= bytes;
+    return bytes;
 }
 
 static enum ap_status read_fd(struct ap_raw_source *raw, uint8_t *to, size_t cap_bytes, size_t *ret_bytes,
@@ -185,8 +201,11 @@ static enum ap_status read_through(struct ap_raw_source *raw, uint8_t *to, size_
         return raw->status;
     }
     size_t got = 0;
-    raw->status = raw->fd >= 0 ? read_fd(raw, to, cap_bytes, &got, &raw->error)
-                               : raw->from.read(raw->from.self, to, cap_bytes, &got, &raw->error);
+    if (raw->head_bytes)
+        got = read_head(raw, to, cap_bytes);
+    else
+        raw->status = raw->fd >= 0 ? read_fd(raw, to, cap_bytes, &got, &raw->error)
+                                   : raw->from.read(raw->from.self, to, cap_bytes, &got, &raw->error);
     if (raw->status != AP_OK) {
         *reterr = raw->error;
         return raw->status;

@@ -16,7 +16,9 @@ struct ap_raw_source {
     struct ap_gate *gate;
     struct ap_byte_source from; /* where fd is -1 */
     int fd;
-    int wake_fds[2]; /* pipe that ends a wait for bytes; -1 where reading cannot wait long */
+    int wake_fds[2];     /* pipe that ends a wait for bytes; -1 where reading cannot wait long */
+    const uint8_t *head; /* comes first; borrowed */
+    size_t head_bytes;
     bool owns_fd, ended;
     enum ap_status status; /* the failure that every further call repeats */
     struct ap_error error;
@@ -34,6 +36,8 @@ AP_MUST_CHECK enum ap_status ap_raw_source_init_path(struct ap_raw_source *raw, 
 /** The same from memory, a pipe or whatever else the source reads; it is borrowed. */
 AP_MUST_CHECK enum ap_status ap_raw_source_init(struct ap_raw_source *raw, struct ap_gate *gate, struct ap_byte_source from,
                                                 size_t piece_bytes, struct ap_error *reterr);
+/** These bytes, which are borrowed, come before the first. */
+void ap_raw_source_put_back(struct ap_raw_source *raw, const uint8_t *head, size_t head_bytes);
 void ap_raw_source_release(struct ap_raw_source *raw);
 
 /** Look at the first AP_RAW_HEAD_BYTES (fewer where the input is shorter or fails) without taking them; only before

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "catalogue.h"
+#include "near_name.h"
 #include "row_filter.h"
 #include "row_pick.h"
 
@@ -98,6 +99,20 @@ static enum ap_status check_columns(const struct ap_known_table *table, const st
     return AP_OK;
 }
 
+static enum ap_status refuse_name(const char *name, struct ap_error *reterr)
+{
+    struct ap_near_names near = { .count = 0 };
+    char told[160];
+    for (size_t i = 0; i < ap_row_table_count; i++)
+        ap_near_names_offer(&near, ap_text_of(name), ap_text_of(ap_row_tables[i].name));
+    for (size_t i = 0; i < ap_report_table_count; i++)
+        if (!strchr(ap_report_tables[i].name, '*'))
+            ap_near_names_offer(&near, ap_text_of(name), ap_text_of(ap_report_tables[i].name));
+    ap_near_names_write(&near, told, sizeof(told));
+    return ap_advise(reterr, AP_ADVICE_LIST_TABLES,
+                     ap_refuse(reterr, AP_SETTING_TABLE, "no report has a list or object at '%.120s'%s", name, told));
+}
+
 enum ap_status ap_known_table_check(const struct ap_table_query *query, struct ap_error *reterr)
 {
     struct ap_row_filter filter;
@@ -105,7 +120,6 @@ enum ap_status ap_known_table_check(const struct ap_table_query *query, struct a
     AP_TRY(ap_row_filter_parse(query->where, &filter, reterr));
     AP_TRY(ap_row_sort_check(query->sort, reterr));
     if (!table)
-        return ap_advise(reterr, AP_ADVICE_LIST_TABLES,
-                         ap_refuse(reterr, AP_SETTING_TABLE, "no report has a list or object at '%.120s'", query->name));
+        return refuse_name(query->name, reterr);
     return check_columns(table, query, &filter, reterr);
 }

@@ -75,6 +75,14 @@ static const struct magic_case pickles[] = {
     CASE("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03", "old torch.save file"),
 };
 
+/* Refused, too, where their library is not built in; always within gzip. */
+static const struct magic_case packed[] = {
+    CASE("\xfd"
+         "7zXZ\0\0\4",
+         "xz"),
+    CASE("\x28\xb5\x2f\xfd\x24\x05", "zstd"),
+};
+
 static const struct magic_case others[] = {
     CASE("PK\3\4\0\0\x08\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\0\x0a\0archive/data.pkl", "torch.save archive"),
     CASE("PK\3\4\x14\0\0\0\0\0\0\0!\0\0\0\0\0\0\0\0\0\0\0\0\0\x05\0\0\0a.npy\x93NUMPY", "numpy archive"),
@@ -89,10 +97,6 @@ static const struct magic_case others[] = {
          "brain.Event:2",
          "TensorBoard"),
     CASE("BZh91AY&SY\x12\x34", "bzip2"),
-    CASE("\xfd"
-         "7zXZ\0\0\4",
-         "xz"),
-    CASE("\x28\xb5\x2f\xfd\x24\x05", "zstd"),
     CASE("\x04\x22\x4d\x18\x64\x40", "lz4"),
     CASE("\x1f\x9d\x90{", "compress"),
     CASE("7z\xbc\xaf\x27\x1c\0\4", "7z archive"),
@@ -158,6 +162,33 @@ static void other_formats_are_named(void)
         refused(&others[i], AP_ROLE_SNAPSHOT, NULL);
         refused(&others[i], AP_ROLE_TRACE, NULL);
         refused_inside_gzip(&others[i]);
+    }
+}
+
+static bool is_built_in(const char *name)
+{
+    for (size_t i = 0; ap_input_codec_name(i); i++)
+        if (strcmp(ap_input_codec_name(i), name) == 0)
+            return true;
+    return false;
+}
+
+static void packed_files_are_read_or_named(void)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(packed); i++) {
+        refused_inside_gzip(&packed[i]);
+        if (!is_built_in(packed[i].want)) {
+            refused(&packed[i], AP_ROLE_TRACE, "unpack it first");
+            continue;
+        }
+        for (size_t threads = 0; threads < 2; threads++) {
+            struct input_run run =
+                run_input(packed[i].data, packed[i].bytes, &(struct ap_input_options){ .threads = (unsigned)threads });
+            ok(run.status == AP_ERROR_CUT && run.bytes == 0 && strstr(run.error.message, packed[i].want),
+               "a head alone is cut");
+            is_int((long)run.leaked_bytes, 0, "and its decoder gave back all memory");
+            input_run_release(&run);
+        }
     }
 }
 
@@ -257,6 +288,7 @@ int main(void)
     pickles_are_named_with_the_conversion();
     export_comes_before_conversion();
     other_formats_are_named();
+    packed_files_are_read_or_named();
     tar_archives_are_known_by_their_checksum();
     gzip_inside_gzip_is_refused();
     json_passes();

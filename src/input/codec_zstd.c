@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#define ZSTD_STATIC_LINKING_ONLY /* memory from the gate, so that its limit holds */
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "packed.h"
+
+#include "poison.h"
+
+/* What the zstd program itself accepts without being asked: a window of 128 MiB. */
+#define LARGEST_WINDOW_LOG 27
+
+struct decoder {
+    struct ap_gate *gate;
+    ZSTD_DCtx *zstd;
+    bool is_whole; /* a frame ended, and none has begun */
+};
+
+/* zstd does not say how many bytes it gives back, the gate wants to know: they stand in front of the memory. */
+union memory_head {
+    size_t bytes;
+    max_align_t align;
+};
+
+static void *take_memory(void *gate, size_t bytes)
+{
+    union memory_head *head = bytes > SIZE_MAX - sizeof(*head) ? NULL : ap_mem_resize(gate, NULL, 0, bytes + sizeof(*head));
+    if (!head)
+        return NULL;
+    head->bytes = bytes + sizeof(*head);
+    return head + 1;
+}
+
+static void give_memory(void *gate, void *memory)
+{
+    if (!memory)
+        return;
+    union memory_head *head = (union memory_head *)memory - 1;
+    ap_mem_free(gate, head, head->bytes);
+}
+
+static void release(void *self)
+{
+    struct decoder *decoder = self;
+    (void)ZSTD_freeDCtx(decoder->zstd);
+    AP_FREE(decoder->gate, decoder, 1);
+}
+
+static void *begin(struct ap_gate *gate)
+{
+    struct decoder *decoder = ap_mem_resize(gate, NULL, 0, sizeof(*decoder));
+    if (!decoder)
+        return NULL;
+    *decoder = (struct decoder){ .gate = gate };
+    decoder->zstd = ZSTD_createDCtx_advanced((ZSTD_customMem){ take_memory, give_memory, gate });
+    if (decoder->zstd && !ZSTD_isError(ZSTD_DCtx_setParameter(decoder->zstd, ZSTD_d_windowLogMax, LARGEST_WINDOW_LOG)))
+        return decoder;
+    release(decoder);
+    return NULL;
+}
+
+static enum ap_inflate_result step(void *self, struct ap_inflate_io *io, bool ended)
+{
+    struct decoder *decoder = self;
+    ZSTD_inBuffer in = { io->in, io->in_bytes, 0 };
+    ZSTD_outBuffer out = { io->out, io->out_bytes, 0 };
+    if (ended && decoder->is_whole)
+        return AP_INFLATE_DONE; /* or the next frame would be begun */
+    size_t hint = ZSTD_decompressStream(decoder->zstd, &out, &in);
+    io->in += in.pos;
+    io->in_bytes -= in.pos;
+    io->out += out.pos;
+    io->out_bytes -= out.pos;
+    if (ZSTD_isError(hint))
+        return ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation ? AP_INFLATE_NO_MEMORY : AP_INFLATE_CORRUPT;
+    decoder->is_whole = hint == 0;
+    return decoder->is_whole ? AP_INFLATE_DONE : AP_INFLATE_MORE;
+}
+
+#define ZSTD_FRAME_MAGIC "\x28\xb5\x2f\xfd"
+
+extern const struct ap_codec ap_codec_zstd;
+const struct ap_codec ap_codec_zstd = { "zstd", ZSTD_FRAME_MAGIC, sizeof(ZSTD_FRAME_MAGIC) - 1, begin, release, step };

@@ -21,6 +21,7 @@
 #define AP_OPTION_MAX_MEMORY "--max-memory"
 #define AP_OPTION_MD_OUT "--md-out"
 #define AP_OPTION_MEMORY_JSON "--memory-json"
+#define AP_OPTION_OUTPUT "-o"
 #define AP_OPTION_PHASE "--phase"
 #define AP_OPTION_RANK "--rank"
 #define AP_OPTION_RANK_REGEX "--rank-regex"

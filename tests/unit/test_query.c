@@ -525,6 +525,40 @@ static void summaries_fit_the_screen(void)
     ap_model_release(&model);
 }
 
+static void add_finding(struct ap_model *model, struct ap_value *list, const char *severity, const char *title,
+                        const char *name)
+{
+    struct ap_value *finding = ap_add_object(model, list, NULL);
+    ap_add_string(model, finding, "severity", severity);
+    ap_add_string(model, finding, "title", title);
+    ap_add_string(model, finding, "action", "do something about it");
+    struct ap_value *causes = ap_add_list(model, finding, "affected");
+    for (int i = 0; i < 3; i++)
+        ap_add_string(model, ap_add_object(model, causes, NULL), "name", name);
+}
+
+static void a_screen_says_where(void)
+{
+    struct ap_model model;
+    struct text_sink text = { .data = NULL };
+    struct ap_summary_options options = { .width = 60, .lines = 24 };
+    ap_model_init(&model, &gate);
+    struct ap_value *list = put_list(&model, "findings");
+    add_finding(&model, list, "high", "A kernel of which the title does not fit into the line at all",
+                "void (anonymous namespace)::deep::short_kernel<a::b<4>>(float*)");
+    add_finding(&model, list, "info", "Good to know", "a");
+    add_finding(&model, list, "low", "An operator", "aten::add_");
+    add_finding(&model, list, "info", "Also good", "b");
+    ok(ap_write_summary(&model, &options, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK, "written");
+    ok(strstr(text.data, "\n              in short_kernel and 2 more\n"), "a kernel by its short name, and how many more");
+    ok(strstr(text.data, "\n              in aten::add_ and 2 more\n"), "an operator by its name");
+    ok(strstr(text.data, "A kernel of which the title does not fit ...\n"), "no word is cut in its middle");
+    ok(strstr(text.data, "\n     info     2: Good to know; Also good\n"), "remarks share a line");
+    ok(strstr(text.data, "-o report.html"), "the foot offers the page");
+    text_sink_release(&text);
+    ap_model_release(&model);
+}
+
 /* Utilization is of the device's own window: beside a verdict on other time it says so, and what that one has. */
 static void utilization_says_of_what(void)
 {
@@ -584,6 +618,7 @@ int main(void)
     text_is_made_visible();
     digests_keep_to_their_size();
     summaries_fit_the_screen();
+    a_screen_says_where();
     a_series_leads();
     utilization_says_of_what();
     a_missing_verdict_says_why();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * write_summary.c - one screen for a terminal. */
 #include <stdio.h>
+#include <string.h>
 
 #include "document.h"
 #include "headline.h"
@@ -50,6 +51,17 @@ static size_t fitting(struct ap_text text, size_t columns)
     return best ? best : text.bytes;
 }
 
+/* What fits one line: cut behind a whole word, where there is one. */
+static void write_fitting(struct screen *screen, struct ap_text text, size_t columns)
+{
+    size_t bytes = text.bytes;
+    if (ap_visible_columns(text) > columns)
+        bytes = fitting(text, columns - 4);
+    (void)ap_out_visible(&screen->out, (struct ap_text){ text.data, bytes }, columns);
+    if (bytes < text.bytes)
+        ap_out_string(&screen->out, " ...");
+}
+
 /* A paragraph of at most @lines lines; what does not fit ends in dots. */
 static void write_wrapped(struct screen *screen, struct ap_text text, size_t indent, size_t lines)
 {
@@ -58,7 +70,7 @@ static void write_wrapped(struct screen *screen, struct ap_text text, size_t ind
         size_t bytes = lines ? fitting(text, columns) : text.bytes;
         for (size_t i = 0; i < indent; i++)
             ap_out_char(&screen->out, ' ');
-        (void)ap_out_visible(&screen->out, (struct ap_text){ text.data, bytes }, columns);
+        write_fitting(screen, (struct ap_text){ text.data, bytes }, columns);
         end_line(screen);
         while (bytes < text.bytes && text.data[bytes] == ' ')
             bytes++;
@@ -147,9 +159,51 @@ static const char *color_of(struct ap_text severity)
     return colors[ap_severity_of(severity)];
 }
 
+enum { SEVERITY_COLUMNS = 8, FINDING_INDENT = 14 };
+
+static bool is_info(const struct ap_value *finding)
+{
+    return ap_text_is(ap_text_member(finding, "severity"), "info");
+}
+
+/* A C++ kernel without its return type, namespaces and arguments; any other name as it is. */
+static struct ap_text short_name(struct ap_text name)
+{
+    size_t begin = 5, end;
+    if (!ap_text_starts_with(name, "void "))
+        return name;
+    if (ap_text_starts_with((struct ap_text){ name.data + begin, name.bytes - begin }, "(anonymous namespace)::"))
+        begin += strlen("(anonymous namespace)::");
+    for (end = begin; end < name.bytes && name.data[end] != '<' && name.data[end] != '('; end++)
+        if (name.data[end] == ':' && end + 1 < name.bytes && name.data[end + 1] != ':')
+            begin = end + 1;
+    return begin < end ? (struct ap_text){ name.data + begin, end - begin } : name;
+}
+
+/* The line, operator, kernel or place that the finding is about. */
+static void write_where(struct screen *screen, const struct ap_value *finding)
+{
+    char where[AP_FACT_BYTES];
+    const struct ap_value *cause = ap_value_first(ap_value_member(finding, "affected"));
+    struct ap_text name = short_name(ap_text_member(cause, "name"));
+    size_t others = 0, columns = screen->width - FINDING_INDENT;
+    for (const struct ap_value *other = cause; other && other->next; other = other->next)
+        others++;
+    if (!name.bytes)
+        return;
+    char more[40] = "";
+    if (others)
+        (void)snprintf(more, sizeof(more), " and %zu more", others);
+    size_t room = columns > strlen(more) + 3 ? columns - strlen(more) - 3 : columns;
+    (void)snprintf(where, sizeof(where), "%.*s", (int)(name.bytes > 200 ? 200 : name.bytes), name.data);
+    ap_out_format(&screen->out, "%*sin ", FINDING_INDENT, "");
+    (void)ap_out_visible(&screen->out, ap_text_of(where), room);
+    ap_out_string(&screen->out, more);
+    end_line(screen);
+}
+
 static void write_finding(struct screen *screen, const struct ap_value *finding, size_t number)
 {
-    enum { SEVERITY_COLUMNS = 8 };
     char gain[AP_FACT_BYTES], advice[AP_FACT_BYTES + 400];
     struct ap_text action = ap_text_member(finding, "action"), severity = ap_text_member(finding, "severity"),
                    title = ap_text_member(finding, "title");
@@ -160,23 +214,47 @@ static void write_finding(struct screen *screen, const struct ap_value *finding,
     set(screen, "0");
     for (; columns <= SEVERITY_COLUMNS; columns++)
         ap_out_char(&screen->out, ' ');
-    (void)ap_out_visible(&screen->out, title, screen->width - 5 - SEVERITY_COLUMNS - 1);
+    write_fitting(screen, title, screen->width - FINDING_INDENT);
     end_line(screen);
+    if (screen->lines >= SHORT)
+        write_where(screen, finding);
     (void)snprintf(advice, sizeof(advice), "%s%s%.*s", gain, gain[0] ? ": " : "",
                    (int)(action.bytes > 400 ? 400 : action.bytes), action.data);
-    write_wrapped(screen, ap_text_of(advice), 14, screen->lines >= TALL ? 2 : 1);
+    write_wrapped(screen, ap_text_of(advice), FINDING_INDENT, screen->lines >= TALL ? 2 : 1);
+}
+
+/* What is no more than good to know, in one line. */
+static void write_remarks(struct screen *screen, const struct ap_value *finding, size_t remarks)
+{
+    char titles[AP_FACT_BYTES];
+    size_t used = 0;
+    titles[0] = '\0';
+    for (; finding; finding = finding->next) {
+        struct ap_text title = ap_text_member(finding, "title");
+        if (is_info(finding) && used + title.bytes + 3 < sizeof(titles))
+            used += (size_t)snprintf(titles + used, sizeof(titles) - used, "%s%.*s", used ? "; " : "", (int)title.bytes,
+                                     title.data);
+    }
+    ap_out_format(&screen->out, "     info     %zu: ", remarks);
+    write_fitting(screen, ap_text_of(titles), screen->width - FINDING_INDENT - 6);
+    end_line(screen);
 }
 
 static void write_findings(struct screen *screen, size_t lines)
 {
-    const struct ap_value *finding = ap_value_first(ap_value_member(screen->root, "findings"));
-    size_t number = 0, end = screen->used + lines, left = 0;
+    const struct ap_value *findings = ap_value_first(ap_value_member(screen->root, "findings"));
+    size_t number = 0, end = screen->used + lines, left = 0, remarks = 0;
     end_line(screen);
-    if (!finding)
+    if (!findings)
         write_wrapped(screen, AP_TEXT("No findings: nothing above its threshold."), 0, 1);
-    for (; finding; finding = finding->next) {
-        /* a line is kept for those that are left out */
-        if (screen->used + (screen->lines >= TALL ? 3 : 2) + (finding->next != NULL) <= end)
+    for (const struct ap_value *finding = findings; finding; finding = finding->next)
+        remarks += is_info(finding);
+    for (const struct ap_value *finding = findings; finding; finding = finding->next) {
+        /* a line each is kept for the remarks and for those that are left out */
+        size_t needs = (screen->lines >= TALL ? 4 : screen->lines >= SHORT ? 3 : 2) + (remarks > 0) + 1;
+        if (is_info(finding))
+            continue;
+        if (screen->used + needs <= end || !number)
             write_finding(screen, finding, ++number);
         else
             left++;
@@ -185,6 +263,8 @@ static void write_findings(struct screen *screen, size_t lines)
         ap_out_format(&screen->out, "     and %zu more: " AP_OPTION_TABLE " findings", left);
         end_line(screen);
     }
+    if (remarks)
+        write_remarks(screen, findings, remarks);
 }
 
 /* ---- foot ---- */
@@ -199,8 +279,9 @@ static void write_foot(struct screen *screen, const struct ap_summary_options *o
     }
     set(screen, "2");
     write_wrapped(screen,
-                  AP_TEXT("Whole report: " AP_OPTION_FORMAT " md, " AP_OPTION_MD_OUT " FILE or " AP_OPTION_JSON_OUT
-                          " FILE. Rows: " AP_OPTION_TABLE " NAME."),
+                  options->file_count ? AP_TEXT("Rows: " AP_OPTION_TABLE " NAME.")
+                                      : AP_TEXT("Whole report, with pictures: " AP_OPTION_OUTPUT
+                                                " report.html. Rows: " AP_OPTION_TABLE " NAME."),
                   0, 2);
     const struct ap_value *finding = ap_value_first(ap_value_member(screen->root, "findings"));
     struct ap_text id = ap_text_member(finding, "rule_id");

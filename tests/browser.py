@@ -248,6 +248,46 @@ def check_timeline(tap, page):
            told)
 
 
+def check_timeline_by_hand(tap, page):
+    """The wheel and dragging."""
+    state = """(() => { const svg = document.querySelector('#timeline svg');
+        return [Number(svg.dataset.zoom || 1), Array.from(svg.querySelectorAll('.axis text')).map(t => t.textContent)
+                .join(' ')]; })()"""
+    page.press("Escape")
+    page.value("""(() => { const svg = document.querySelector('#timeline svg'), box = svg.getBoundingClientRect();
+        for (let i = 0; i < 6; i++) svg.dispatchEvent(new WheelEvent('wheel', { deltaY: -100, clientX: box.left + box.width / 2,
+          clientY: box.top + 20, cancelable: true, bubbles: true })); })()""")
+    zoomed = page.value(state)
+    tap.ok(3 < zoomed[0] < 5, "the wheel zooms the timeline", str(zoomed))
+    page.value("""(() => { const svg = document.querySelector('#timeline svg'), box = svg.getBoundingClientRect();
+        const at = (kind, x) => svg.dispatchEvent(new PointerEvent(kind, { clientX: x, clientY: box.top + 20, buttons: 1,
+          bubbles: true }));
+        at('pointerdown', box.left + 500); at('pointermove', box.left + 300); at('pointerup', box.left + 300); })()""")
+    moved = page.value(state)
+    tap.ok(moved[0] == zoomed[0] and moved[1] != zoomed[1], "dragging moves it", f"{zoomed} {moved}")
+
+
+def check_plan(tap, page):
+    """The list of all findings, the cards that fold, what can be copied."""
+    lines = page.value("Array.from(document.querySelectorAll('.plan tbody tr')).map(r => r.cells[1].textContent)")
+    titles = page.value("Array.from(document.querySelectorAll('.card h3')).map(h => h.textContent.replace(/^\\d+\\. /, ''))")
+    tap.ok(lines and lines == titles, "the list has each finding, in the order of the cards", f"{lines} {titles}")
+    is_open = "Array.from(document.querySelectorAll('.card > details')).map(d => d.open)"
+    before = page.value(is_open)
+    tap.ok(before[0] and not any(before[1:]), "the first card is open, the others are folded", str(before))
+    page.value("document.querySelector('.plan a[href=\"#finding-2\"]').click()")
+    page.value("new Promise(done => setTimeout(done, 100))")
+    tap.ok(page.value(is_open)[1], "a click in the list opens its card", str(page.value(is_open)))
+    above = page.value("(() => { const bar = document.querySelector('#split'), list = document.querySelector('.plan');"
+                       " return !bar || bar.compareDocumentPosition(list) & Node.DOCUMENT_POSITION_FOLLOWING; })()")
+    tap.ok(above, "the split of time stands above the findings")
+    page.value("Object.defineProperty(navigator, 'clipboard', { configurable: true, value: "
+               "{ writeText: t => { window.copied = t; return Promise.resolve(); } } })")
+    page.value("document.querySelector('.card .copy').click()")
+    copied = page.value("[window.copied, document.querySelector('.card pre code').textContent.trim()]")
+    tap.ok(copied[0] and copied[0].strip() == copied[1], "commands are copied", str(copied))
+
+
 def check_policy(tap, page):
     """Even markup that came through would neither run nor load."""
     page.value("""new Promise(done => { const s = document.createElement('script');
@@ -336,6 +376,8 @@ def check_all(tap, browser, reports):
             check_flame(tap, page, "host-flame")
             check_flame(tap, page, "memory-flame")
             check_timeline(tap, page)
+            check_timeline_by_hand(tap, page)
+            check_plan(tap, page)
             check_quiet(tap, page, "after all that")
             check_policy(tap, page)
             check_without_script(tap, browser, path, pictures)

@@ -19,4 +19,7 @@ size_t ap_finding_remarks(const struct ap_value *findings, const struct ap_value
 /** Does the warning say that figures may be far off: a cut or broken input, or an error? */
 bool ap_warning_is_alert(const struct ap_value *warning);
 
+/** The line, operator, kernel (by its short name) or place that it is about first; no text where none is known. */
+struct ap_text ap_finding_where(const struct ap_value *finding);
+
 #endif

@@ -8,6 +8,8 @@
 
 /** The whole file is smaller than this, whatever the input. */
 #define HTML_MAX_BYTES 1500000
+/** Of it for the script, the foot, and what is written without a look at the room. */
+#define HTML_END_BYTES 50000
 
 #define HTML_MAX_DEPTH 12
 

@@ -238,7 +238,8 @@ bool ap_html_has_room(const struct html *html, uint64_t bytes)
 void ap_html_limit(struct html *html, uint64_t bytes)
 {
     uint64_t end = html->sunk_bytes + html->out.used_bytes + bytes;
-    html->limit_bytes = end < HTML_MAX_BYTES ? end : HTML_MAX_BYTES;
+    uint64_t most = HTML_MAX_BYTES - HTML_END_BYTES;
+    html->limit_bytes = end < most ? end : most;
 }
 
 int64_t ap_html_sum(int64_t a, int64_t b)

@@ -285,7 +285,11 @@
       start = Math.min(Math.max(from, 0), WIDTH - width);
       draw();
     };
-    const zoom = (factor) => show(start + (width - width / factor) / 2, width / factor);
+    const zoomAt = (factor, share) => {
+      const next = Math.min(Math.max(width / factor, 1), WIDTH);
+      show(start + (width - next) * share, next);
+    };
+    const zoom = (factor) => zoomAt(factor, 0.5);
     const deeds = {
       "Zoom in": () => zoom(2), "Zoom out": () => zoom(0.5), "Left": () => show(start - width / 3, width),
             "Right": () => show(start + width / 3, width),
@@ -305,6 +309,21 @@
       deeds[keys[event.key]]();
       event.preventDefault();
     });
+    // the wheel zooms where the pointer is; what is dragged moves, and is not clicked
+    svg.addEventListener("wheel", (event) => {
+      const box = svg.getBoundingClientRect();
+      zoomAt(event.deltaY < 0 ? 1.25 : 0.8, (event.clientX - box.left) / box.width);
+      event.preventDefault();
+    }, { passive: false });
+    let drag = null;
+    svg.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, start, moved: false }; });
+    svg.addEventListener("pointermove", (event) => {
+      if (!drag || !(event.buttons & 1)) return;
+      const by = event.clientX - drag.x;
+      drag.moved = drag.moved || Math.abs(by) > 3;
+      if (drag.moved) show(drag.start - by / svg.getBoundingClientRect().width * width, width);
+    });
+    svg.addEventListener("click", (event) => { if (drag && drag.moved) event.stopPropagation(); }, true);
     for (const bar of bars) bar.g.addEventListener("click", () => show(bar.x - bar.width / 8, bar.width * 1.25));
     if (wide < WIDTH) draw();
     window.addEventListener("resize", () => {
@@ -318,7 +337,7 @@
   // ---- sections ----
 
   const sections = all("section.s > details");
-  const nav = document.querySelector("header nav");
+  const nav = document.querySelector("nav");
   if (nav && sections.length) {
     const button = make("button", "Open all details", { type: "button" });
     nav.appendChild(button);
@@ -331,10 +350,33 @@
   const openTarget = () => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     const details = target && target.querySelector(":scope > details");
-    if (details) details.open = true;
+    if (!details) return;
+    details.open = true;
+    target.scrollIntoView();
   };
   window.addEventListener("hashchange", openTarget);
   openTarget();
-  window.addEventListener("beforeprint", () => { for (const details of all("details")) details.open = true; });
+
+  // ---- commands and code, to be copied ----
+
+  const copy = (text) => {
+    if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
+    const area = make("textarea", "", { readonly: "" });
+    area.value = text;
+    document.body.appendChild(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done ? Promise.resolve() : Promise.reject(new Error("not copied"));
+  };
+  for (const code of all("pre > code")) {
+    const button = make("button", "Copy", { type: "button", class: "copy" });
+    code.parentElement.before(button);
+    button.addEventListener("click", () => copy(code.textContent.replace(/\n$/, "")).then(
+      () => { button.textContent = "Copied"; }, () => { button.textContent = "Not copied"; }));
+  }
+
+  // On paper: what is open, and the findings.
+  window.addEventListener("beforeprint", () => { for (const details of all(".card > details")) details.open = true; });
   document.documentElement.setAttribute("data-script", "on");
 })();

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What was found, as cards: how bad, what it could save, what was measured, why, what to do, how to see that it worked. */
+#include <string.h>
+
 #include "html_findings.h"
 #include "finding_level.h"
 
@@ -29,6 +31,26 @@ static bool is_size(const struct ap_value *value)
     return value && value->type == AP_VALUE_BYTES;
 }
 
+/* What a share is of, in words. */
+static void write_whole(struct html *html, struct ap_text path)
+{
+    static const struct {
+        const char *path, *words;
+    } wholes[] = {
+        { "trace.window_us", "the recorded window" },
+        { "split.judged.dur_us", "what is judged" },
+        { "memory.replay.peak_requested_bytes", "the peak" },
+        { "memory.totals.reserved_bytes", "the reserved memory" },
+    };
+    ap_html_string(html, " of ");
+    for (size_t i = 0; i < AP_COUNT_OF(wholes); i++)
+        if (ap_text_is(path, wholes[i].path)) {
+            ap_html_string(html, wholes[i].words);
+            return;
+        }
+    ap_html_name(html, path);
+}
+
 /* "saves at most 352 ms and 1.2 GiB, 33 % of trace.window_us" */
 static void write_savings(struct html *html, const struct ap_value *finding)
 {
@@ -45,7 +67,9 @@ static void write_savings(struct html *html, const struct ap_value *finding)
         ap_html_value(html, bytes);
     ap_html_string(html, "</b>");
     if (share && share->type == AP_VALUE_RATIO)
-        ap_html_tell(html, gain, ", {v share_ratio} of {n whole}");
+        ap_html_tell(html, gain, ", {v share_ratio}");
+    if (share && share->type == AP_VALUE_RATIO)
+        write_whole(html, ap_text_member(gain, "whole"));
     ap_html_string(html, "</span>");
 }
 
@@ -55,20 +79,21 @@ static void write_tag(struct html *html, const struct ap_value *finding, const c
         ap_html_tell(html, finding, template);
 }
 
+/* The first is open: what to do is read without a click. */
 static void write_head(struct html *html, const struct ap_value *finding, int rank)
 {
     const char *severity = severity_of(finding);
     ap_html_format(html,
                    "<article class=\"card %s\" id=\"finding-%d\" aria-labelledby=\"finding-%d-title\">\n"
-                   "<p class=\"sev\">%s</p>\n<h3 id=\"finding-%d-title\">%d. ",
-                   severity, rank, rank, severity, rank, rank);
-    ap_html_tell(html, finding, "{p title}</h3>\n<p class=\"sub\">");
+                   "<details%s><summary><span class=\"sev\">%s</span> <h3 id=\"finding-%d-title\">%d. ",
+                   severity, rank, rank, rank == 1 ? " open=\"\"" : "", severity, rank, rank);
+    ap_html_tell(html, finding, "{p title}</h3></summary>\n<p class=\"sub\">");
     write_savings(html, finding);
     ap_html_tell(html, finding, " <span>{t confidence} confidence</span>");
     write_tag(html, finding, "bottleneck", " <span>{t bottleneck}</span>");
     if (!ap_text_is(ap_text_member(finding, "hardware"), "any"))
         write_tag(html, finding, "hardware", " <span>on {t hardware}</span>");
-    ap_html_tell(html, finding, " <span>rule {n rule_id}</span></p>\n");
+    ap_html_string(html, "</p>\n");
 }
 
 static void write_words(struct html *html, const struct ap_value *value)
@@ -98,13 +123,30 @@ static bool has_words(const struct ap_value *value)
     return false;
 }
 
+/* What was measured without the threshold, which stands with the evidence. */
+static struct ap_text without_threshold(const struct ap_value *finding, struct ap_text observation)
+{
+    static const char before[] = " Threshold: ";
+    struct ap_text source = ap_text_member(finding, "threshold_source");
+    size_t end = source.bytes + sizeof(before) - 1 + 1;
+    if (!source.bytes || observation.bytes <= end)
+        return observation;
+    const char *at = observation.data + observation.bytes - end;
+    if (memcmp(at, before, sizeof(before) - 1) != 0 || memcmp(at + sizeof(before) - 1, source.data, source.bytes) != 0)
+        return observation;
+    return (struct ap_text){ observation.data, observation.bytes - end };
+}
+
 static void write_point(struct html *html, const struct ap_value *finding, const char *key, const char *label)
 {
     const struct ap_value *value = member(finding, key);
     if (!has_words(value))
         return;
     ap_html_format(html, "<dt>%s</dt><dd>", label);
-    write_words(html, value);
+    if (strcmp(key, "observation") == 0 && value->type == AP_VALUE_TEXT)
+        ap_html_prose(html, without_threshold(finding, value->as.text));
+    else
+        write_words(html, value);
     ap_html_string(html, "</dd>\n");
 }
 
@@ -168,6 +210,8 @@ static void write_evidence(struct html *html, const struct ap_value *finding)
     }
     if (any)
         ap_html_string(html, "</tbody></table></div>\n");
+    write_tag(html, finding, "threshold_source", "<p>Threshold: {p threshold_source}.</p>\n");
+    ap_html_tell(html, finding, "<p>Rule {n rule_id}; the gain is a share of {n gain.whole}.</p>\n");
 }
 
 static void write_place(struct html *html, const struct ap_value *place)
@@ -214,7 +258,7 @@ static void write_card(struct html *html, const struct ap_value *finding, int ra
     write_evidence(html, finding);
     write_places(html, finding);
     write_command(html, finding);
-    ap_html_string(html, "</details>\n</article>\n");
+    ap_html_string(html, "</details>\n</details>\n</article>\n");
 }
 
 static void write_remark(struct html *html, const struct ap_value *finding)
@@ -245,12 +289,65 @@ static void write_fine(struct html *html)
     ap_html_string(html, "</ul></details>\n");
 }
 
+/* ---- all of them at a glance ---- */
+
+#define BAR_WIDTH 100.0
+#define MOST_LINES 40
+
+static double share_of(const struct ap_value *finding)
+{
+    const struct ap_value *share = member(member(finding, "gain"), "share_ratio");
+    return share && share->type == AP_VALUE_RATIO ? share->as.number : 0;
+}
+
+/* Beside the title: on what, and the saving as a bar that is full at the whole. */
+static void write_line(struct html *html, const struct ap_value *finding, int rank)
+{
+    const char *severity = severity_of(finding);
+    const struct ap_value *time = member(finding, "saves_us"), *bytes = member(finding, "saves_bytes");
+    double share = share_of(finding);
+    ap_html_format(html, "<tr class=\"%s\"><td><span class=\"sev\">%s</span></td><td><a href=\"#finding-%d\">", severity,
+                   severity, rank);
+    ap_html_tell(html, finding, "{p title}</a></td><td>");
+    if (ap_finding_where(finding).bytes)
+        ap_html_name(html, ap_finding_where(finding));
+    ap_html_string(html, "</td><td class=\"bar\">");
+    if (share > 0) {
+        ap_html_string(html, "<svg class=\"bar\" viewBox=\"0 0 100 6\" aria-hidden=\"true\">"
+                             "<rect class=\"lane\" width=\"100\" height=\"6\"></rect><rect class=\"saved\" width=\"");
+        ap_html_number(html, (share < 1 ? share : 1) * BAR_WIDTH);
+        ap_html_string(html, "\" height=\"6\"></rect></svg>");
+    }
+    ap_html_string(html, "</td><td class=\"r\">");
+    if (is_time(time) || is_size(bytes))
+        ap_html_value(html, is_time(time) ? time : bytes);
+    ap_html_string(html, "</td></tr>\n");
+}
+
+static void write_overview(struct html *html, const struct ap_value *findings)
+{
+    int rank = 0;
+    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
+        if (ap_finding_is_remark(finding) || rank == MOST_LINES)
+            continue;
+        if (!rank)
+            ap_html_string(html, "<div class=\"t\" tabindex=\"0\"><table class=\"plan\">\n<thead><tr><th "
+                                 "scope=\"col\">Severity</th><th scope=\"col\">Finding</th><th scope=\"col\">Where</th><th "
+                                 "scope=\"col\"></th><th scope=\"col\" class=\"r\">Saves at "
+                                 "most</th></tr></thead>\n<tbody>\n");
+        write_line(html, finding, ++rank);
+    }
+    if (rank)
+        ap_html_string(html, "</tbody></table></div>\n");
+}
+
 void ap_html_findings(struct html *html)
 {
     const struct ap_value *findings = ap_html_at(html, "findings");
     int rank = 0, left_out = 0;
     ap_html_string(html,
                    "<section id=\"findings\" aria-labelledby=\"findings-title\"><h2 id=\"findings-title\">Findings</h2>\n");
+    write_overview(html, findings);
     for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
         if (ap_finding_is_remark(finding))
             continue;

@@ -14,7 +14,6 @@
 #define HEAD_ROOM 100000
 #define ANSWERS_ROOM 150000
 #define FINDINGS_ROOM 400000
-#define END_BYTES 20000 /* behind the sections */
 
 static void write_asset(struct html *html, const unsigned char *data, size_t bytes)
 {
@@ -177,13 +176,14 @@ static void write_top(struct html *html)
     ap_html_limit(html, HEAD_ROOM);
     ap_html_string(html, "<header>\n<h1>Profile report</h1>\n");
     write_verdict(html);
+    ap_html_split(html);
     ap_part_memory_bound(&html->doc);
     write_facts(html);
     ap_part_alerts(&html->doc);
-    ap_html_string(html, "<nav aria-label=\"Parts of the report\">");
+    ap_html_string(html, "</header>\n<nav aria-label=\"Parts of the report\">");
     write_answer_links(html);
     ap_html_string(html, "<a href=\"#findings\">Findings</a> <a href=\"#pictures\">Pictures</a> "
-                         "<a href=\"#details\">Details</a></nav>\n</header>\n<main>\n");
+                         "<a href=\"#details\">Details</a></nav>\n<main>\n");
 }
 
 static void write_end(struct html *html)
@@ -198,9 +198,7 @@ static void write_end(struct html *html)
 
 static void write_sections(struct html *html)
 {
-    uint64_t used = html->sunk_bytes + html->out.used_bytes;
-    uint64_t end = HTML_MAX_BYTES - END_BYTES - ap_html_script_bytes;
-    ap_html_limit(html, used < end ? end - used : 0);
+    ap_html_limit(html, HTML_MAX_BYTES);
     ap_html_string(html,
                    "<section id=\"details\" aria-labelledby=\"details-title\"><h2 id=\"details-title\">Details</h2>\n");
     ap_all_sections(&html->doc);

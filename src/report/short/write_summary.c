@@ -166,26 +166,12 @@ static bool is_info(const struct ap_value *finding)
     return ap_text_is(ap_text_member(finding, "severity"), "info");
 }
 
-/* A C++ kernel without its return type, namespaces and arguments; any other name as it is. */
-static struct ap_text short_name(struct ap_text name)
-{
-    size_t begin = 5, end;
-    if (!ap_text_starts_with(name, "void "))
-        return name;
-    if (ap_text_starts_with((struct ap_text){ name.data + begin, name.bytes - begin }, "(anonymous namespace)::"))
-        begin += strlen("(anonymous namespace)::");
-    for (end = begin; end < name.bytes && name.data[end] != '<' && name.data[end] != '('; end++)
-        if (name.data[end] == ':' && end + 1 < name.bytes && name.data[end + 1] != ':')
-            begin = end + 1;
-    return begin < end ? (struct ap_text){ name.data + begin, end - begin } : name;
-}
-
 /* The line, operator, kernel or place that the finding is about. */
 static void write_where(struct screen *screen, const struct ap_value *finding)
 {
     char where[AP_FACT_BYTES];
     const struct ap_value *cause = ap_value_first(ap_value_member(finding, "affected"));
-    struct ap_text name = short_name(ap_text_member(cause, "name"));
+    struct ap_text name = ap_finding_where(finding);
     size_t others = 0, columns = screen->width - FINDING_INDENT;
     for (const struct ap_value *other = cause; other && other->next; other = other->next)
         others++;

@@ -30,7 +30,8 @@ void ap_html_pictures(struct html *html)
                    "<section id=\"pictures\" aria-labelledby=\"pictures-title\"><h2 id=\"pictures-title\">Pictures</h2>\n");
     uint64_t before = html->sunk_bytes + html->out.used_bytes;
     for (size_t i = 0; i < ap_html_picture_count; i++)
-        ap_html_picture(html, i);
+        if (pictures[i].write != ap_html_split) /* that stands under the verdict */
+            ap_html_picture(html, i);
     if (html->sunk_bytes + html->out.used_bytes == before)
         ap_html_string(html, "<p class=\"say\">The input holds nothing to draw.</p>\n");
     ap_html_string(html, "</section>\n");

@@ -15,7 +15,19 @@ void ap_model_init(struct ap_model *model, struct ap_gate *gate)
 
 void ap_model_release(struct ap_model *model)
 {
+    for (struct ap_model_time *time = model->times; time; time = time->next)
+        ap_stretches_release(&time->stretches, model->arena.gate);
+    model->times = NULL;
     ap_arena_release(&model->arena);
+}
+
+static void adopt_times(struct ap_model *model, struct ap_model *from)
+{
+    struct ap_model_time **end = &model->times;
+    while (*end)
+        end = &(*end)->next;
+    *end = from->times;
+    from->times = NULL;
 }
 
 void ap_model_adopt(struct ap_model *model, struct ap_model *from)
@@ -29,6 +41,7 @@ void ap_model_adopt(struct ap_model *model, struct ap_model *from)
         model->root.as.children.last = from->root.as.children.last;
     }
     model->failed |= from->failed;
+    adopt_times(model, from);
     ap_arena_adopt(&model->arena, &from->arena);
     from->root.as.children.first = from->root.as.children.last = NULL;
 }
@@ -36,6 +49,30 @@ void ap_model_adopt(struct ap_model *model, struct ap_model *from)
 enum ap_status ap_model_status(const struct ap_model *model, struct ap_error *reterr)
 {
     return model->failed ? ap_fail_memory(model->arena.gate, reterr) : AP_OK;
+}
+
+void ap_model_keep_time(struct ap_model *model, const char *path, struct ap_stretches *stretches)
+{
+    struct ap_model_time *time = model->failed ? NULL : ap_arena_alloc(&model->arena, sizeof(*time));
+    struct ap_text text = time ? ap_arena_text(&model->arena, ap_text_of(path)) : (struct ap_text){ NULL, 0 };
+    model->failed |= stretches->failed || !text.data;
+    if (model->failed || stretches->unknown) {
+        ap_stretches_release(stretches, model->arena.gate);
+        return;
+    }
+    *time = (struct ap_model_time){ model->times, text.data, *stretches };
+    model->times = time;
+    *stretches = (struct ap_stretches){ .list = NULL };
+}
+
+struct ap_stretches *ap_model_time_of(const struct ap_model *model, const char *path)
+{
+    for (struct ap_model_time *time = model->times; time; time = time->next) {
+        size_t bytes = strlen(time->path);
+        if (strncmp(path, time->path, bytes) == 0 && (!path[bytes] || path[bytes] == '.'))
+            return &time->stretches;
+    }
+    return NULL;
 }
 
 static struct ap_value *spare(struct ap_model *model, enum ap_value_type type)

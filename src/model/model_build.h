@@ -7,9 +7,19 @@
 
 #include "mem.h"
 #include "notes.h"
+#include "stretches.h"
+
+/** Where in time the rows lie that a figure of the report stands on: of @path itself and of all below it. No part of the
+ *  report; findings that are about the same time are told by it. */
+struct ap_model_time {
+    struct ap_model_time *next;
+    const char *path; /* "habits.recompute" */
+    struct ap_stretches stretches;
+};
 
 struct ap_model {
     struct ap_arena arena;
+    struct ap_model_time *times;
     struct ap_value root; /* an object */
     bool failed;
     struct ap_value spare; /* where values go after a failure */
@@ -27,6 +37,11 @@ const struct ap_value *ap_value_member_of(const struct ap_value *object, struct 
 const struct ap_value *ap_value_below(const struct ap_value *root, struct ap_text path);
 /** Append the values of @from's root to that of @model, which owns them from then on; @from is empty afterwards. */
 void ap_model_adopt(struct ap_model *model, struct ap_model *from);
+
+/** Keep the stretches for the figures at @path; they are the model's from then on, and empty afterwards. */
+void ap_model_keep_time(struct ap_model *model, const char *path, struct ap_stretches *stretches);
+/** The stretches that the figure stands on; NULL where they are not known. */
+struct ap_stretches *ap_model_time_of(const struct ap_model *model, const char *path);
 
 /* Each call adds one value at the end of @parent: an object (give a key) or a list (key NULL). Keys that are literals. */
 struct ap_value *ap_add_object(struct ap_model *model, struct ap_value *parent, const char *key);

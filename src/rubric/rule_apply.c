@@ -295,7 +295,24 @@ static enum ap_status judge_rule(struct judge *judge, const struct ap_rule *rule
     return AP_OK;
 }
 
-/* Does the finding @cause explain enough of @symptom? At least half of what the symptom could save. */
+/* A remark, or one on the recording, explains what rows that are missing look like, wherever they would lie. */
+static bool is_about_time(const struct fired *cause)
+{
+    return cause->rule->severity > AP_SEVERITY_info && cause->rule->domain != AP_DOMAIN_quality;
+}
+
+/* Where the rows lie that the finding stands on; NULL where that is not known. */
+static struct ap_stretches *time_of(const struct judge *judge, const struct fired *fired)
+{
+    for (size_t i = 0; i < fired->rule->rank_by_count; i++) {
+        struct ap_stretches *time = ap_model_time_of(judge->model, fired->rule->rank_by[i]->path);
+        if (time && time->count)
+            return time;
+    }
+    return NULL;
+}
+
+/* Does the finding @cause explain enough of @symptom, by size alone? At least half of what the symptom could save. */
 static bool explains(const struct fired *cause, const struct fired *symptom)
 {
     if (!cause->has_saving || !symptom->has_saving || ranks_by_time(cause->rule) != ranks_by_time(symptom->rule))
@@ -320,17 +337,44 @@ static void hide_advice(struct judge *judge)
             judge->fired[i].hidden = true;
 }
 
-static void hide_symptoms(struct judge *judge)
+static bool is_suppressed_by(const struct fired *symptom, const struct fired *cause)
+{
+    for (size_t i = 0; i < symptom->rule->suppressed_by_count; i++)
+        if (symptom->rule->suppressed_by[i] == cause->rule)
+            return true;
+    return false;
+}
+
+/* By time, where it is known for both: causes that lie elsewhere explain nothing, however large they are; several of them
+ * explain together what they cover. */
+static enum ap_status hide_symptom(struct judge *judge, size_t number)
+{
+    struct fired *symptom = &judge->fired[number];
+    struct ap_stretches *own = time_of(judge, symptom), causes = { .list = NULL };
+    struct ap_gate *gate = judge->text.gate;
+    for (size_t i = 0; i < number; i++) {
+        const struct fired *cause = &judge->fired[i];
+        bool is_cause = is_suppressed_by(symptom, cause);
+        struct ap_stretches *time = is_cause && is_about_time(cause) ? time_of(judge, cause) : NULL;
+        if (own && time)
+            ap_stretches_add_all(&causes, gate, time);
+        else if (is_cause && explains(cause, symptom))
+            symptom->hidden = true;
+    }
+    bool failed = causes.failed, too_many = causes.unknown;
+    if (own && !failed && !symptom->hidden)
+        symptom->hidden = too_many || ap_stretches_overlap_ns(&causes, own) >= (ap_stretches_length_ns(own) + 1) / 2;
+    ap_stretches_release(&causes, gate);
+    return failed ? ap_fail_memory(gate, judge->reterr) : AP_OK;
+}
+
+static enum ap_status hide_symptoms(struct judge *judge)
 {
     if (hides_all(judge))
         hide_advice(judge);
-    for (size_t i = 0; i < judge->fired_count; i++) {
-        struct fired *symptom = &judge->fired[i];
-        for (size_t j = 0; j < i; j++)
-            for (size_t k = 0; k < symptom->rule->suppressed_by_count; k++)
-                if (symptom->rule->suppressed_by[k] == judge->fired[j].rule && explains(&judge->fired[j], symptom))
-                    symptom->hidden = true;
-    }
+    for (size_t i = 0; i < judge->fired_count; i++)
+        AP_TRY(hide_symptom(judge, i));
+    return AP_OK;
 }
 
 static int by_rank(const void *left, const void *right)
@@ -466,7 +510,7 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
 
 static enum ap_status tell(struct judge *judge, struct ap_value *findings)
 {
-    hide_symptoms(judge);
+    AP_TRY(hide_symptoms(judge));
     ap_sort(judge->fired, judge->fired_count, sizeof(*judge->fired), by_rank);
     for (size_t i = 0; i < judge->fired_count; i++) {
         if (judge->fired[i].hidden)

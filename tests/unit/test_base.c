@@ -12,6 +12,7 @@
 #include "quantile.h"
 #include "random.h"
 #include "sort.h"
+#include "stretches.h"
 #include "strpool.h"
 #include "tap.h"
 #include "text_sink.h"
@@ -775,6 +776,34 @@ static void a_failure_is_told_in_its_words(void)
     is_int(ap_advise(NULL, AP_ADVICE_SALVAGE, ap_refuse(NULL, AP_SETTING_SORT, "x")), AP_ERROR_USAGE, "nobody need listen");
 }
 
+static void stretches_overlap_however_they_came(void)
+{
+    struct ap_gate gate;
+    struct ap_stretches a = { .list = NULL }, b = { .list = NULL }, both = { .list = NULL };
+    ap_gate_init(&gate, 0);
+    ap_stretches_add(&a, &gate, 10, 20);
+    ap_stretches_add(&a, &gate, 15, 30); /* longer */
+    ap_stretches_add(&a, &gate, 0, 5);   /* from another thread */
+    ap_stretches_add(&a, &gate, 3, 3);
+    ap_stretches_add(&b, &gate, 4, 12);
+    ap_stretches_add(&b, &gate, 29, 90);
+    is_int(ap_stretches_overlap_ns(&a, &b), 4, "1, 2 and 1");
+    is_int(ap_stretches_length_ns(&a), 25, "of one set");
+    ap_stretches_add_all(&both, &gate, &b);
+    ap_stretches_add_all(&both, &gate, &a);
+    is_int(ap_stretches_length_ns(&both), 90, "a union");
+    for (int64_t i = 0; i <= (int64_t)AP_STRETCHES_MOST; i++)
+        ap_stretches_add(&b, &gate, 100 + 2 * i, 101 + 2 * i);
+    ok(b.unknown && !b.failed && !b.count, "too many are not known");
+    ap_stretches_add_all(&a, &gate, &b);
+    ok(a.unknown, "nor is what they are added to");
+    atomic_store(&gate.fail_after, 0);
+    ap_stretches_release(&both, &gate);
+    ap_stretches_add(&both, &gate, 0, 1);
+    ok(both.failed, "memory that was refused");
+    is_int((int64_t)atomic_load(&gate.used_bytes), 0, "all is given back");
+}
+
 int main(void)
 {
     times_are_read_digit_by_digit();
@@ -789,6 +818,7 @@ int main(void)
     bisecting_finds_the_first();
     keys_count_one_after_the_other();
     ids_find_what_was_put_there();
+    stretches_overlap_however_they_came();
     a_map_of_nothing_and_without_memory();
     equal_texts_have_equal_ids();
     any_bytes_can_be_interned();

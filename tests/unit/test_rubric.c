@@ -673,6 +673,45 @@ static void symptoms_hide_behind_their_causes(void)
     order_is(&model, "idle ");
 }
 
+static void put_stretch(struct ap_model *model, const char *path, int64_t start_ns, int64_t end_ns)
+{
+    struct ap_stretches stretches = { .list = NULL };
+    ap_stretches_add(&stretches, &gate, start_ns, end_ns);
+    ap_model_keep_time(model, path, &stretches);
+}
+
+/* The idle time is from 0 to 100, the busy time beside or within it. */
+static void judge_in_time(struct ap_model *model, int64_t start_ns, int64_t end_ns, const char *more)
+{
+    char document[8000];
+    a_base_tree(model);
+    put_stretch(model, "gpu.idle_us", 0, 100);
+    put_stretch(model, "gpu.busy_us", start_ns, end_ns);
+    put_stretch(model, "gpu.window_us", 45, 75);
+    (void)snprintf(document, sizeof(document), "%s%s", more,
+                   RANKED("idle", "low", "\nrank_by: gpu.idle_us\nsuppressed_by: busy, window"));
+    judge(model, document);
+}
+
+static void causes_that_lie_elsewhere_hide_nothing(void)
+{
+    static const char larger[] = RANKED("busy", "low", "\nrank_by: gpu.busy_us") RULE("window", "gpu.rows = 0", MIDDLE);
+    static const char both[] =
+        RANKED("busy", "low", "\nrank_by: gpu.busy_us") RANKED("window", "low", "\nrank_by: gpu.window_us");
+    static const char remark[] = RANKED("busy", "info", "\nrank_by: gpu.busy_us") RULE("window", "gpu.rows = 0", MIDDLE);
+    struct ap_model model;
+    judge_in_time(&model, 100, 500, larger);
+    order_is(&model, "busy idle ");
+    judge_in_time(&model, 50, 450, larger);
+    order_is(&model, "busy ");
+    judge_in_time(&model, 51, 450, larger);
+    order_is(&model, "busy idle ");
+    judge_in_time(&model, 0, 25, both); /* a quarter and 30 of 100, which together are more than half */
+    order_is(&model, "busy window ");
+    judge_in_time(&model, 100, 500, remark);
+    order_is(&model, "busy ");
+}
+
 /* ---- memory ---- */
 
 static enum ap_status whole_run(void)
@@ -735,6 +774,7 @@ int main(void)
     savings_are_the_smallest_bound_and_never_more_than_the_whole();
     savings_are_of_the_phase_that_was_asked_for();
     symptoms_hide_behind_their_causes();
+    causes_that_lie_elsewhere_hide_nothing();
     every_refused_request_is_survived();
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory went back");
     return done();

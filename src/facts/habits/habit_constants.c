@@ -90,6 +90,7 @@ static enum ap_status look_at_attention(struct ap_habit_rows *rows, const struct
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = AP_HABIT_masked_attention,
                                     .row = item->row,
+                                    .end_ns = item->end_ns,
                                     .total_ns = item->end_ns - item->start_ns,
                                     .first = item->sequence,
                                     .last = item->sequence,

@@ -100,6 +100,7 @@ static enum ap_status look_at_form(struct ap_habit_rows *rows, size_t at, size_t
         AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
         *loop = (struct ap_habit_loop){ .id = AP_HABIT_written_out,
                                         .row = rows->items[start].row,
+                                        .end_ns = rows->items[end - 1].end_ns,
                                         .total_ns = time_of(rows, start, end),
                                         .first = rows->items[start].sequence,
                                         .last = rows->items[end - 1].sequence,

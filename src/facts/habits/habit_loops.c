@@ -104,6 +104,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
     *loop = (struct ap_habit_loop){ .id = id,
                                     .row = rows->items[start].row,
                                     .period = (uint32_t)period,
+                                    .end_ns = rows->items[end - 1].end_ns,
                                     .total_ns = total_ns,
                                     .first = rows->items[start].sequence,
                                     .last = rows->items[end - 1].sequence };
@@ -175,6 +176,12 @@ static struct ap_habit_loop *maker_of(struct ap_habit_rows *rows, ap_link_key se
     return loop && loop->first && sequence <= loop->last ? loop : NULL;
 }
 
+static void add_node(struct ap_habit_rows *rows, struct ap_habit_loop *loop, uint32_t row)
+{
+    loop->total_ns = ap_add_sat(loop->total_ns, rows->trace->events.dur_ns[row], &rows->habits->overflowed);
+    ap_habit_add_time(rows->habits, loop->id, rows->trace->events.start_ns[row], ap_row_end_ns(rows->trace, row));
+}
+
 void ap_habit_add_loops(struct ap_habit_rows *rows)
 {
     const struct ap_events *events = &rows->trace->events;
@@ -185,12 +192,13 @@ void ap_habit_add_loops(struct ap_habit_rows *rows)
                                             : NULL;
         struct ap_habit_loop *loop = op && op->sequence ? maker_of(rows, op->sequence) : NULL;
         if (loop)
-            loop->total_ns = ap_add_sat(loop->total_ns, events->dur_ns[row], &rows->habits->overflowed);
+            add_node(rows, loop, row);
     }
     for (size_t i = 0; i < rows->loop_count; i++) {
         const struct ap_habit_loop *loop = &rows->loops[i];
-        struct ap_habit *habit = ap_habit_add(rows->habits, loop->id, loop->row, loop->total_ns,
-                                              (int64_t)((double)loop->total_ns * (1 - loop->keeps)));
+        ap_habit_add_time(rows->habits, loop->id, events->start_ns[loop->row], loop->end_ns);
+        struct ap_habit *habit = ap_habit_add_in_pieces(rows->habits, loop->id, loop->row, loop->total_ns,
+                                                        (int64_t)((double)loop->total_ns * (1 - loop->keeps)));
         if (habit)
             memcpy(habit->names, loop->names, sizeof(habit->names));
     }

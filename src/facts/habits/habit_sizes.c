@@ -78,6 +78,7 @@ static enum ap_status look_at_pairs(struct ap_habit_rows *rows, size_t at, struc
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = AP_HABIT_all_pairs,
                                     .row = rows->items[at].row,
+                                    .end_ns = rows->items[end].end_ns,
                                     .total_ns = rows->items[end].end_ns - rows->items[at].start_ns,
                                     .first = rows->items[at].sequence,
                                     .last = rows->items[end].sequence,

@@ -3,8 +3,8 @@
 
 #include "poison.h"
 
-struct ap_habit *ap_habit_add(struct ap_habits *habits, enum ap_habit_id id, uint32_t row, int64_t total_ns,
-                              int64_t saves_ns)
+struct ap_habit *ap_habit_add_in_pieces(struct ap_habits *habits, enum ap_habit_id id, uint32_t row, int64_t total_ns,
+                                        int64_t saves_ns)
 {
     struct ap_habit *habit = &habits->of[id];
     habit->count++;
@@ -17,6 +17,20 @@ struct ap_habit *ap_habit_add(struct ap_habits *habits, enum ap_habit_id id, uin
     habit->row = row;
     habit->names[0] = habits->chains.trace->events.name[row];
     return habit;
+}
+
+void ap_habit_add_time(struct ap_habits *habits, enum ap_habit_id id, int64_t start_ns, int64_t end_ns)
+{
+    habits->of[id].has_time = true;
+    ap_stretches_add(&habits->of[id].time, habits->gate, start_ns, end_ns);
+}
+
+struct ap_habit *ap_habit_add(struct ap_habits *habits, enum ap_habit_id id, uint32_t row, int64_t total_ns,
+                              int64_t saves_ns)
+{
+    int64_t start_ns = habits->chains.trace->events.start_ns[row];
+    ap_habit_add_time(habits, id, start_ns, ap_add_sat(start_ns, total_ns, &habits->overflowed));
+    return ap_habit_add_in_pieces(habits, id, row, total_ns, saves_ns);
 }
 
 static void name_lines(struct ap_habits *habits)
@@ -41,10 +55,15 @@ enum ap_status ap_habits_init(struct ap_habits *habits, const struct ap_facts *f
     AP_TRY(ap_habits_of_lines(habits, facts, reterr));
     ap_habits_of_shapes(habits, facts, work);
     name_lines(habits);
+    for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
+        if (habits->of[i].time.failed)
+            return ap_fail_memory(gate, reterr);
     return AP_OK;
 }
 
 void ap_habits_release(struct ap_habits *habits)
 {
+    for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
+        ap_stretches_release(&habits->of[i].time, habits->gate);
     ap_host_chains_release(&habits->chains);
 }

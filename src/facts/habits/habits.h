@@ -8,6 +8,7 @@
 #include "host_chain.h"
 #include "host_work.h"
 #include "per_step.h"
+#include "stretches.h"
 
 enum ap_habit_id {
 #define AP_HABIT(id, sentence) AP_HABIT_##id,
@@ -26,6 +27,8 @@ struct ap_habit {
     uint32_t names[AP_HABIT_NAMES]; /* of the longest one: its first operators, or what the line calls; 0 = no more */
     uint32_t line;                  /* name of the user's frame around it; 0 = not known */
     uint32_t signature;             /* of trace->signatures: shapes of the longest one; 0 = not told */
+    bool has_time;                  /* it is known where all of it lies */
+    struct ap_stretches time;
 };
 
 struct ap_habits {
@@ -45,6 +48,12 @@ void ap_habits_release(struct ap_habits *habits);
  *  it is the longest so far, whose names may be filled in then, else NULL. */
 struct ap_habit *ap_habit_add(struct ap_habits *habits, enum ap_habit_id id, uint32_t row, int64_t total_ns,
                               int64_t saves_ns);
+
+/** The same, of what does not lie in one piece behind @row: where it does is for the caller to add, or not known. */
+struct ap_habit *ap_habit_add_in_pieces(struct ap_habits *habits, enum ap_habit_id id, uint32_t row, int64_t total_ns,
+                                        int64_t saves_ns);
+/** Of the habit is the time from @start_ns to @end_ns. */
+void ap_habit_add_time(struct ap_habits *habits, enum ap_habit_id id, int64_t start_ns, int64_t end_ns);
 
 /* The parts: each fills its habits. */
 /** By rows: loops, recomputation, passes without backward, constants, order of products, starts of epochs. */

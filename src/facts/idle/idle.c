@@ -108,6 +108,8 @@ static void credit(struct attribution *a, uint32_t gap_index, enum ap_idle_cause
         a->split->window.cause_ns[cause] += end_ns - start_ns;
     ap_time_bins_add_cause(a->split->bins, cause, start_ns, end_ns);
     keep_piece(a->split->pieces, cause, start_ns, end_ns, row);
+    if (a->split->has_gpu)
+        ap_stretches_add(&a->split->of_cause[cause], a->split->gate, start_ns, end_ns);
     for (size_t i = ap_step_cursor_after(&a->step, start_ns); i < a->steps->count && a->steps->steps[i].start_ns < end_ns;
          i++) {
         int64_t from_ns = a->steps->steps[i].start_ns > start_ns ? a->steps->steps[i].start_ns : start_ns;

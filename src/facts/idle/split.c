@@ -349,6 +349,9 @@ enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trac
     AP_TRY(ap_idle_attribute(split, trace, order, tree, links, steps, main_track, reterr));
     if (pieces && pieces->is_short)
         return ap_fail_memory(gate, reterr);
+    for (size_t i = 0; i < AP_IDLE_CAUSE_COUNT_; i++)
+        if (split->of_cause[i].failed)
+            return ap_fail_memory(gate, reterr);
     release_gaps(split);
     finish_parts(split, steps);
     finish_bins(bins);
@@ -360,6 +363,8 @@ void ap_split_release(struct ap_split *split)
     struct ap_gate *gate = split->gate;
     AP_FREE(gate, split->steps, split->step_count);
     AP_FREE(gate, split->details, split->detail_count);
+    for (size_t i = 0; i < AP_IDLE_CAUSE_COUNT_; i++)
+        ap_stretches_release(&split->of_cause[i], gate);
     release_gaps(split);
     *split = (struct ap_split){ .gate = gate };
 }

@@ -9,6 +9,7 @@
 #include "kernel_family.h"
 #include "links.h"
 #include "steps.h"
+#include "stretches.h"
 #include "time_bins.h"
 
 enum ap_split_class { AP_SPLIT_compute, AP_SPLIT_memset, AP_SPLIT_communication, AP_SPLIT_memcpy, AP_SPLIT_CLASS_COUNT_ };
@@ -73,8 +74,9 @@ struct ap_split {
     struct ap_gap_sum gap_sums[AP_GAPS_COUNT_];
     struct ap_gap_detail *details; /* longest gap first */
     size_t detail_count;
-    struct ap_time_bins *bins;     /* the caller's; NULL = nobody wants them */
-    struct ap_idle_pieces *pieces; /* likewise */
+    struct ap_stretches of_cause[AP_IDLE_CAUSE_COUNT_]; /* the gaps of devices, by cause; of a run without: none */
+    struct ap_time_bins *bins;                          /* the caller's; NULL = nobody wants them */
+    struct ap_idle_pieces *pieces;                      /* likewise */
 };
 
 /** @main_track: the thread that drives the run; AP_NO_ROW where the trace has no host rows. @bins: filled where not NULL,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * part_signals.c - how often and how long the patterns of signals.def were seen. */
+#include <stdio.h>
+
 #include "cover.h"
 #include "name_pattern.h"
 #include "cpu_part.h"
@@ -41,6 +43,7 @@ struct signal_totals {
     int64_t union_ns;
     int64_t covered_to_ns; /* on the thread being read */
     uint32_t longest;      /* row; AP_NO_ROW = none yet */
+    struct ap_stretches stretches;
 };
 
 static unsigned where_of(enum ap_event_kind kind)
@@ -86,8 +89,8 @@ static void add_longest(const struct ap_trace *trace, uint32_t row, struct ap_mo
 }
 
 /* @counted: in a step that counts. */
-static void take_row(const struct ap_trace *trace, uint32_t row, uint64_t bits, bool counted, struct signal_totals *totals,
-                     bool *overflowed)
+static void take_row(struct ap_gate *gate, const struct ap_trace *trace, uint32_t row, uint64_t bits, bool counted,
+                     struct signal_totals *totals, bool *overflowed)
 {
     int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
     for (; bits; bits &= bits - 1) {
@@ -96,6 +99,7 @@ static void take_row(const struct ap_trace *trace, uint32_t row, uint64_t bits, 
         total->step_count += counted;
         if (is_longer(trace, row, total->longest))
             total->longest = row;
+        ap_stretches_add(&total->stretches, gate, start_ns, end_ns);
         total->union_ns = ap_add_sat(total->union_ns, ap_cover_extend(&total->covered_to_ns, start_ns, end_ns), overflowed);
     }
 }
@@ -149,13 +153,21 @@ static void take_rows(struct ap_part_context *context, const struct ap_name_patt
                 continue;
             uint64_t bits = signals_of(context, bits_of_name, row) & possible;
             size_t at_step = ap_step_cursor_at(&step, trace->events.start_ns[row]);
-            take_row(trace, row, bits, ap_per_step_counts(&seen->per_step, at_step), totals, &context->overflowed);
+            take_row(context->gate, trace, row, bits, ap_per_step_counts(&seen->per_step, at_step), totals,
+                     &context->overflowed);
             seen->of_step[at_step] |= bits;
         }
     }
 }
 
-static void add_signals(const struct ap_part_context *context, const struct signal_totals *totals, const struct seen *seen,
+static void keep_time(struct ap_model *model, size_t signal, struct ap_stretches *stretches)
+{
+    char path[96];
+    (void)snprintf(path, sizeof(path), "cpu.signals.%s", signals[signal].id);
+    ap_model_keep_time(model, path, stretches);
+}
+
+static void add_signals(const struct ap_part_context *context, struct signal_totals *totals, const struct seen *seen,
                         struct ap_model *model, struct ap_value *parent)
 {
     struct ap_value *object = ap_add_object(model, parent, "signals");
@@ -168,6 +180,7 @@ static void add_signals(const struct ap_part_context *context, const struct sign
         ap_add_number_per(model, signal, "per_step", (double)totals[i].step_count, (double)seen->per_step.count);
         add_steps_ratio(seen, i, model, signal);
         add_longest(context->trace, totals[i].longest, model, signal);
+        keep_time(model, i, &totals[i].stretches);
     }
 }
 
@@ -192,6 +205,8 @@ enum ap_status ap_cpu_add_signals(struct ap_part_context *context, struct ap_mod
     AP_FREE(context->gate, bits_of_name, name_count);
     if (status == AP_OK)
         add_signals(context, totals, &seen, model, parent);
+    for (size_t i = 0; i < SIGNAL_COUNT; i++)
+        ap_stretches_release(&totals[i].stretches, context->gate);
     ap_mem_free(context->gate, seen.of_step, seen_bytes);
     return status;
 }

@@ -79,12 +79,16 @@ static enum ap_status add_threads(struct ap_part_context *context, bool by_total
 struct host_union {
     int64_t busy_ns;      /* at least one thread has an operator open */
     int64_t long_gaps_ns; /* none has, for long */
+    struct ap_stretches long_gaps;
 };
 
 /* Both within a window whose length is known, so that the difference fits. */
-static int64_t long_gap(int64_t from_ns, int64_t to_ns)
+static void add_gap(struct ap_gate *gate, struct host_union *all, int64_t from_ns, int64_t to_ns)
 {
-    return to_ns > from_ns && to_ns - from_ns >= LONG_GAP_NS ? to_ns - from_ns : 0;
+    if (to_ns <= from_ns || to_ns - from_ns < LONG_GAP_NS)
+        return;
+    all->long_gaps_ns += to_ns - from_ns;
+    ap_stretches_add(&all->long_gaps, gate, from_ns, to_ns);
 }
 
 static enum ap_status union_of_all(struct ap_part_context *context, struct host_union *ret_union, struct ap_error *reterr)
@@ -95,18 +99,19 @@ static enum ap_status union_of_all(struct ap_part_context *context, struct host_
     AP_TRY(ap_rows_by_start(&context->facts->order, context->trace, 1u << AP_KIND_operator, AP_ROWS_OUTERMOST_BY_START,
                             &rows, &count, reterr));
     struct ap_cover busy = AP_COVER_EMPTY;
-    int64_t long_gaps_ns = 0, to_ns = context->trace->window_start_ns;
+    int64_t to_ns = context->trace->window_start_ns;
+    *ret_union = (struct host_union){ .busy_ns = 0 };
     for (size_t i = 0; i < count; i++) {
         int64_t start_ns = events->start_ns[rows[i]];
         if (context->facts->window_ns >= 0)
-            long_gaps_ns += long_gap(to_ns, start_ns);
+            add_gap(context->gate, ret_union, to_ns, start_ns);
         ap_cover_add(&busy, start_ns, ap_row_end_ns(context->trace, rows[i]));
         to_ns = busy.to_ns > to_ns ? busy.to_ns : to_ns;
     }
     if (count && context->facts->window_ns >= 0)
-        long_gaps_ns += long_gap(to_ns, context->trace->window_end_ns);
+        add_gap(context->gate, ret_union, to_ns, context->trace->window_end_ns);
     AP_FREE(context->gate, rows, count);
-    *ret_union = (struct host_union){ busy.sum_ns, long_gaps_ns };
+    ret_union->busy_ns = busy.sum_ns;
     return AP_OK;
 }
 
@@ -122,6 +127,7 @@ static enum ap_status add_thread_summary(struct ap_part_context *context, struct
         busiest_ns = thread->busy_ns > busiest_ns ? thread->busy_ns : busiest_ns;
     }
     AP_TRY(union_of_all(context, &all, reterr));
+    ap_model_keep_time(model, "cpu.thread_summary.long_gaps_us", &all.long_gaps);
     struct ap_value *summary = ap_add_object(model, parent, "thread_summary");
     ap_add_count(model, summary, "threads", threads);
     if (!threads || context->facts->window_ns < 0) {

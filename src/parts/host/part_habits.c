@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * part_habits.c - habits: what the program does in its loop though another way of writing would save it. */
+#include <stdio.h>
 #include <string.h>
 
 #include "habits.h"
@@ -59,6 +60,14 @@ static void add_habit(struct ap_part_context *context, const struct ap_habits *h
         ap_add_place(context->trace, habit->row, model, ap_add_object(model, row, "longest"));
 }
 
+static void keep_time(struct ap_habit *habit, size_t id, struct ap_model *model)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "habits.%s", ids[id]);
+    if (habit->has_time)
+        ap_model_keep_time(model, path, &habit->time);
+}
+
 enum ap_status ap_part_habits(struct ap_part_context *context, const struct ap_host_work *work, struct ap_model *model,
                               struct ap_value *root, struct ap_error *reterr)
 {
@@ -68,6 +77,8 @@ enum ap_status ap_part_habits(struct ap_part_context *context, const struct ap_h
         struct ap_value *object = ap_add_object(model, root, "habits");
         for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
             add_habit(context, &habits, i, model, object);
+        for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
+            keep_time(&habits.of[i], i, model);
         ap_note_overflow(context, habits.overflowed);
     }
     ap_habits_release(&habits);

@@ -32,6 +32,7 @@ struct phase_sums {
     int64_t host_ns, host_steady_ns, device_steady_ns; /* of all phases */
     int64_t added_host_ns, added_device_ns;            /* what backward adds to gradients that are there already */
     uint64_t steady_steps;
+    struct ap_stretches optimizer;
     bool overflowed;
 };
 
@@ -138,6 +139,8 @@ static void add_row(struct ap_part_context *context, const struct spans *spans, 
     if (!total->is_seen || events->dur_ns[row] > events->dur_ns[total->longest_row])
         total->longest_row = row;
     total->is_seen = true;
+    if (phase == AP_PHASE_optimizer)
+        ap_stretches_add(&sums->optimizer, context->gate, events->start_ns[row], ap_row_end_ns(context->trace, row));
     bool within = false;
     for (size_t level = 0; level < LEVELS; level++) {
         within = within || precedence[level] == phase;
@@ -369,10 +372,15 @@ enum ap_status ap_part_phases(struct ap_part_context *context, struct ap_model *
     }
     spans.whole.start_ns = context->trace->window_start_ns;
     spans.whole.end_ns = context->trace->window_end_ns;
-    AP_TRY(sum_host(context, &spans, &sums, reterr));
+    enum ap_status status = sum_host(context, &spans, &sums, reterr);
+    if (status != AP_OK) {
+        ap_stretches_release(&sums.optimizer, context->gate);
+        return status;
+    }
     sum_device(context, &sums);
     sum_added(context, &sums);
     add_phases(context, &sums, model, root);
+    ap_model_keep_time(model, "phases.optimizer", &sums.optimizer);
     ap_note_overflow(context, sums.overflowed);
     return AP_OK;
 }

@@ -60,6 +60,27 @@ static void add_steps(struct ap_part_context *context, struct ap_model *model, s
     }
 }
 
+/* The host's own work is what the verdict sums up as the host. */
+static void keep_times(const struct ap_split *split, struct ap_model *model)
+{
+    static const bool of_host[AP_IDLE_CAUSE_COUNT_] = {
+        [AP_IDLE_host_python] = true,   [AP_IDLE_host_autograd] = true, [AP_IDLE_host_optimizer] = true,
+        [AP_IDLE_host_operator] = true, [AP_IDLE_untraced] = true,
+    };
+    struct ap_stretches host = { .list = NULL };
+    for (int i = 0; split->has_gpu && i < AP_IDLE_CAUSE_COUNT_; i++) {
+        char path[96];
+        struct ap_stretches gaps = { .list = NULL };
+        (void)snprintf(path, sizeof(path), "split.judged.idle_causes.%s_us", ap_idle_cause_name((enum ap_idle_cause)i));
+        ap_stretches_add_all(&gaps, model->arena.gate, &split->of_cause[i]);
+        if (of_host[i])
+            ap_stretches_add_all(&host, model->arena.gate, &gaps);
+        ap_model_keep_time(model, path, &gaps);
+    }
+    if (split->has_gpu)
+        ap_model_keep_time(model, "verdict.host", &host);
+}
+
 static void add_split(struct ap_part_context *context, struct ap_model *model, struct ap_value *root)
 {
     const struct ap_split *split = &context->facts->split;
@@ -80,6 +101,7 @@ static void add_split(struct ap_part_context *context, struct ap_model *model, s
     ap_add_string(model, part, "part", judged == &split->steady ? "steady steps" : "window");
     add_part(judged, split->has_gpu, model, part);
     add_steps(context, model, to);
+    keep_times(split, model);
 }
 
 /* ---- gaps ---- */

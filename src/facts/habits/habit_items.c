@@ -15,6 +15,7 @@ static const char *const words[] = {
 #define LOOKED_AT (1u << 31)
 
 #define MOST_NODES_OPEN 32
+#define LEAST_ZEROS 2          /* Adam has two for each tensor */
 #define FUSED_NEEDS (7.0 / 19) /* tensors that Adam reads and writes when fused, and one operator after the other */
 #define ORDER_GAIN 4.0         /* so many times less arithmetic in another order */
 
@@ -93,7 +94,9 @@ struct reading {
     int64_t covered_ns;         /* by an item */
     int64_t update_ns, long_ns; /* end of the optimizer step that is read, and the sum of its longer operators */
     int64_t update_covered_ns;  /* by one of its operators */
-    uint32_t update;            /* AP_NO_ROW = none */
+    int64_t zeros_ns;           /* of those that make zeros for an optimizer's state */
+    uint32_t zeros_count;
+    uint32_t update; /* AP_NO_ROW = none */
     struct ap_step_cursor step;
     struct product product;
 };
@@ -203,7 +206,18 @@ static void end_update(struct ap_habit_rows *rows, struct reading *reading)
     int64_t kept_ns = (int64_t)((double)reading->long_ns * FUSED_NEEDS);
     (void)ap_habit_add(rows->habits, AP_HABIT_optimizer_step, reading->update, dur_ns,
                        dur_ns > kept_ns ? dur_ns - kept_ns : 0);
+    if (reading->zeros_count >= LEAST_ZEROS)
+        (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_state_anew, reading->update, reading->zeros_ns,
+                                     reading->zeros_ns);
     reading->update = AP_NO_ROW;
+}
+
+static void follow_zeros(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
+{
+    if (!AP_HAS(name_words, ZEROS) || !AP_HAS(ap_habit_words_of(rows, reading->update), ADAPTIVE))
+        return;
+    reading->zeros_count++;
+    reading->zeros_ns += rows->trace->events.dur_ns[row];
 }
 
 static void follow_update(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
@@ -214,11 +228,13 @@ static void follow_update(struct ap_habit_rows *rows, struct reading *reading, u
     if (reading->update == AP_NO_ROW && AP_HAS(name_words, OPTIMIZER)) {
         reading->update = row;
         reading->update_ns = end_ns;
-        reading->long_ns = 0;
+        reading->long_ns = reading->zeros_ns = 0;
+        reading->zeros_count = 0;
         reading->update_covered_ns = start_ns;
     } else if (reading->update != AP_NO_ROW && ap_habit_is_operator(rows, row) && start_ns >= reading->update_covered_ns) {
         reading->long_ns += end_ns - start_ns >= AP_HABIT_SHORT_NS ? end_ns - start_ns : 0;
         reading->update_covered_ns = end_ns;
+        follow_zeros(rows, reading, row, name_words);
     }
 }
 

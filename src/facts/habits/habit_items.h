@@ -104,6 +104,8 @@ void ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track);
 /** One more loop, filled with zeros. */
 AP_MUST_CHECK enum ap_status ap_habit_new_loop(struct ap_habit_rows *rows, struct ap_habit_loop **ret_loop,
                                                struct ap_error *reterr);
+/** From the end of the item before; INT64_MAX for the first one of a thread. */
+int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at);
 /** Loops are added when all threads were read. */
 AP_MUST_CHECK enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** What loops, and in the backward pass their nodes, take. */
@@ -118,6 +120,8 @@ void ap_habit_add_constants(struct ap_habit_rows *rows);
 void ap_habit_find_passes(struct ap_habit_rows *rows);
 /** Nodes for a backward pass in a run that has none. */
 void ap_habit_find_graphs(struct ap_habit_rows *rows);
+/** A model that is called with a batch of one, in a run without backward pass. */
+void ap_habit_find_single_requests(struct ap_habit_rows *rows);
 /** Short operators in steps of several backward passes. */
 void ap_habit_find_micro_batches(struct ap_habit_rows *rows);
 /** Passes over the data that begin in the recording. */

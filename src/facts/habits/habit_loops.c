@@ -7,7 +7,9 @@
 
 #include "poison.h"
 
-#define PERIOD_MAX 16
+#define PERIOD_MAX 64
+#define SHORT_PERIOD 16 /* longer ones may be layers of a model: they have to take pieces, or read values */
+#define RARE_GAPS 20    /* one long gap in so many is a hiccup, and goes with the loop */
 #define LEAST_PASSES 16
 #define MODULE_DEPTH 100 /* rows around an operator in which its module is looked for */
 
@@ -21,15 +23,25 @@ static enum ap_habit_id kind_of(uint32_t any, bool only_copies)
                                                                                : AP_HABIT_operator_loop;
 }
 
-/* Its span; long gaps have another cause, but behind a collective they are the wait for it. */
+int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at)
+{
+    return at ? rows->items[at].start_ns - rows->items[at - 1].end_ns : INT64_MAX;
+}
+
+/* Its span, with what Python takes to begin it. Long gaps have another cause unless they are rare, but behind a collective
+ * they are the wait for it. */
 static int64_t loop_time(const struct ap_habit_rows *rows, enum ap_habit_id id, size_t start, size_t end)
 {
-    int64_t total_ns = rows->items[end - 1].end_ns - rows->items[start].start_ns;
+    int64_t total_ns = rows->items[end - 1].end_ns - rows->items[start].start_ns, long_ns = 0;
+    size_t long_count = 0;
     for (size_t i = start + 1; i < end && id != AP_HABIT_collective_loop; i++) {
-        int64_t gap_ns = rows->items[i].start_ns - rows->items[i - 1].end_ns;
-        total_ns -= gap_ns > AP_HABIT_GAP_NS ? gap_ns : 0;
+        bool is_long = ap_habit_gap_before(rows, i) > AP_HABIT_GAP_NS;
+        long_ns += is_long ? ap_habit_gap_before(rows, i) : 0;
+        long_count += is_long;
     }
-    return total_ns;
+    bool are_rare = long_count < (end - start) / RARE_GAPS;
+    int64_t before_ns = ap_habit_gap_before(rows, start);
+    return total_ns - (are_rare ? 0 : long_ns) + (before_ns > 0 && before_ns <= AP_HABIT_GAP_NS ? before_ns : 0);
 }
 
 enum ap_status ap_habit_new_loop(struct ap_habit_rows *rows, struct ap_habit_loop **ret_loop, struct ap_error *reterr)
@@ -93,11 +105,15 @@ static struct pass_words words_of_pass(const struct ap_habit_item *items, size_t
 static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t end, size_t period, struct ap_error *reterr)
 {
     struct pass_words pass = words_of_pass(rows->items + start, period);
+    size_t passes_end = end;
+    if (end < rows->item_count && AP_HAS(rows->items[end].words, GATHER) && rows->items[end].step == rows->items[start].step)
+        end++; /* what is put together would be in one piece */
     enum ap_habit_id id = kind_of(pass.any, pass.copies);
     int64_t total_ns = loop_time(rows, id, start, end);
-    bool is_short = total_ns / (int64_t)(end - start) <= AP_HABIT_SHORT_NS; /* else a model's own layers */
+    bool is_short = total_ns / (int64_t)(passes_end - start) <= AP_HABIT_SHORT_NS; /* else a model's own layers */
     struct ap_habit_loop *loop;
-    if (pass.views || (!is_short && (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop)) ||
+    bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR)));
+    if (pass.views || may_be_layers || (!is_short && (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop)) ||
         (AP_HAS(pass.any, MODEL) && !is_one_module(rows, start, period, pass.any)))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
@@ -176,24 +192,40 @@ static struct ap_habit_loop *maker_of(struct ap_habit_rows *rows, ap_link_key se
     return loop && loop->first && sequence <= loop->last ? loop : NULL;
 }
 
-static void add_node(struct ap_habit_rows *rows, struct ap_habit_loop *loop, uint32_t row)
+static void add_time(struct ap_habit_rows *rows, struct ap_habit_loop *loop, int64_t start_ns, int64_t end_ns)
 {
-    loop->total_ns = ap_add_sat(loop->total_ns, rows->trace->events.dur_ns[row], &rows->habits->overflowed);
-    ap_habit_add_time(rows->habits, loop->id, rows->trace->events.start_ns[row], ap_row_end_ns(rows->trace, row));
+    loop->total_ns = ap_add_sat(loop->total_ns, end_ns - start_ns, &rows->habits->overflowed);
+    ap_habit_add_time(rows->habits, loop->id, start_ns, end_ns);
+}
+
+/* With each node, the way to the next one. */
+static void add_nodes(struct ap_habit_rows *rows, size_t track)
+{
+    const struct ap_row_order *order = &rows->facts->order;
+    struct ap_habit_loop *last = NULL;
+    int64_t last_end_ns = 0;
+    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+        uint32_t row = order->rows[at];
+        if (!ap_habit_is_operator(rows, row) || !AP_HAS(ap_habit_words_of(rows, row), NODE))
+            continue;
+        const struct ap_op_detail *op = ap_row_op(rows->trace, row);
+        struct ap_habit_loop *loop = op && op->sequence ? maker_of(rows, op->sequence) : NULL;
+        int64_t gap_ns = rows->trace->events.start_ns[row] - last_end_ns;
+        if (last && last == loop && gap_ns > 0 && gap_ns <= AP_HABIT_GAP_NS)
+            add_time(rows, loop, last_end_ns, rows->trace->events.start_ns[row]);
+        last = loop;
+        last_end_ns = ap_row_end_ns(rows->trace, row);
+        if (loop)
+            add_time(rows, loop, rows->trace->events.start_ns[row], last_end_ns);
+    }
 }
 
 void ap_habit_add_loops(struct ap_habit_rows *rows)
 {
     const struct ap_events *events = &rows->trace->events;
     ap_sort(rows->loops, rows->loop_count, sizeof(rows->loops[0]), by_sequence);
-    for (uint32_t row = 0; rows->loop_count && row < events->count; row++) {
-        const struct ap_op_detail *op = ap_habit_is_operator(rows, row) && AP_HAS(ap_habit_words_of(rows, row), NODE)
-                                            ? ap_row_op(rows->trace, row)
-                                            : NULL;
-        struct ap_habit_loop *loop = op && op->sequence ? maker_of(rows, op->sequence) : NULL;
-        if (loop)
-            add_node(rows, loop, row);
-    }
+    for (size_t track = 0; rows->loop_count && track < rows->facts->order.track_count; track++)
+        add_nodes(rows, track);
     for (size_t i = 0; i < rows->loop_count; i++) {
         const struct ap_habit_loop *loop = &rows->loops[i];
         ap_habit_add_time(rows->habits, loop->id, events->start_ns[loop->row], loop->end_ns);

@@ -4,6 +4,7 @@
 
 #include "poison.h"
 
+#define WAITS_WITHOUT_LEAD 8  /* behind a start: the workers are not ahead of the loop yet */
 #define MOST_BETWEEN_EPOCHS 8 /* operators between the end of one epoch and the start of the next one */
 #define MICRO_PASSES 4        /* backward passes a step: so many are small batches by intent */
 
@@ -131,12 +132,22 @@ static void add_epoch(struct ap_habit_rows *rows, const struct ap_habit_item *fr
     (void)ap_habit_add(rows->habits, AP_HABIT_epoch_start, from->row, dur_ns, dur_ns);
 }
 
+/* Of the same start: no start of its own. */
+static void add_wait(struct ap_habit_rows *rows, const struct ap_habit_item *item)
+{
+    struct ap_habit *habit = &rows->habits->of[AP_HABIT_epoch_start];
+    int64_t dur_ns = item->end_ns - item->start_ns;
+    habit->total_ns = ap_add_sat(habit->total_ns, dur_ns, &rows->habits->overflowed);
+    habit->saves_ns = ap_add_sat(habit->saves_ns, dur_ns, &rows->habits->overflowed);
+    ap_habit_add_time(rows->habits, AP_HABIT_epoch_start, item->start_ns, item->end_ns);
+}
+
 /* Where one ends and the next begins there are two waits with nothing between. The first wait of a recording that begins
  * with an epoch is such a start too, where there are others. */
 void ap_habit_find_epochs(struct ap_habit_rows *rows)
 {
     const struct ap_habit_item *last = NULL, *first = NULL;
-    size_t between = 0, found = 0;
+    size_t between = 0, found = 0, behind = WAITS_WITHOUT_LEAD;
     bool has_worked = false;
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
@@ -150,6 +161,10 @@ void ap_habit_find_epochs(struct ap_habit_rows *rows)
             add_epoch(rows, last, item);
             first = first == last ? NULL : first;
             found++;
+            behind = 0;
+        } else if (behind < WAITS_WITHOUT_LEAD) {
+            add_wait(rows, item);
+            behind++;
         }
         first = !last && !has_worked ? item : first;
         last = item;

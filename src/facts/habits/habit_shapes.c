@@ -9,6 +9,8 @@
 
 #define GROUPS_MAX 32
 #define TRIES_MAX 16            /* candidates that are looked at, each against all shapes */
+#define DOUBLE_SAVES 0.55       /* half the bytes, half the width of an instruction, and shorter series of functions */
+#define LEAST_DOUBLES 1024      /* elements: sums and numbers for a log are none that cost */
 #define LEAST_CLASSES 32        /* of a one-hot matrix: less is no table to look up in */
 #define LEAST_TABLE (64 * 1024) /* elements of an embedding table whose gradient may cost */
 #define MOST_OF_TABLE 0.125     /* of its rows that a step touches */
@@ -81,22 +83,18 @@ static bool is_product(struct ap_text name)
 static bool has_double(const struct ap_tensor_list *list)
 {
     for (int i = 0; i < list->count; i++)
-        if (list->tensors[i].element == AP_ELEMENT_fp64)
+        if (list->tensors[i].element == AP_ELEMENT_fp64 &&
+            ap_tensor_elements(&list->tensors[i], 0, list->tensors[i].count) >= LEAST_DOUBLES)
             return true;
     return false;
 }
 
 static void find_double(struct shapes *shapes)
 {
-    bool in_products = false;
     for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
         read_shape(shapes, i);
-        in_products |= has_double(&shapes->list) && is_product(name_of(shapes, i));
-    }
-    for (uint32_t i = 0; in_products && i < shapes->work->shape_map.count; i++) {
-        read_shape(shapes, i);
         if (has_double(&shapes->list))
-            add_shape(shapes, AP_HABIT_double_work, i, 0.5); /* half the bytes, half the width of an instruction */
+            add_shape(shapes, AP_HABIT_double_work, i, DOUBLE_SAVES);
     }
 }
 

@@ -11,8 +11,10 @@
 #define LEAST_GROWTH 8          /* so many times more than the larger of the two has */
 #define PAIR_ITEMS 6            /* operators until the pairs are summed up */
 #define SORT_ITEMS 48           /* operators behind a sort that may use what it made */
-#define PAIRS_KEEP 0.1          /* of it, which a product of matrices takes, measured with small layers on the CPU */
-#define SORT_KEEPS 0.05         /* likewise topk */
+#define PAIRS_KEEP 0.03 /* of it, which a product of matrices takes at least, measured with small layers on the CPU */
+#define LEAST_POSITIONS 2
+#define LEAST_REQUESTS 16 /* calls of one layer */
+#define SORT_KEEPS 0.05   /* likewise topk */
 
 static bool read_tensors(const struct ap_habit_rows *rows, size_t at, struct ap_tensor_list *ret_list)
 {
@@ -109,6 +111,108 @@ static void look_at_sort(struct ap_habit_rows *rows, size_t at)
         habit->signature = ap_row_op(rows->trace, rows->items[at].row)->signature.id;
 }
 
+/* What a layer of the shapes x, weight makes: the last size of x becomes the first one of the weight. */
+static bool read_result(const struct ap_tensor_list *list, struct ap_tensor_dims *ret_result)
+{
+    const struct ap_tensor_dims *x = &list->tensors[0], *weight = &list->tensors[1];
+    if (list->count < 2 || x->count < 3 || weight->count != 2 || weight->dims[1] != x->dims[x->count - 1])
+        return false;
+    *ret_result = *x;
+    ret_result->dims[x->count - 1] = weight->dims[0];
+    return x->dims[x->count - 2] >= LEAST_POSITIONS;
+}
+
+/* The result without its positions: what a choice of one of them leaves. */
+static struct ap_tensor_dims without_positions(const struct ap_tensor_dims *result)
+{
+    struct ap_tensor_dims one = *result;
+    one.dims[one.count - 2] = one.dims[one.count - 1];
+    one.count--;
+    return one;
+}
+
+/* The same layer, once more. */
+static bool is_same(const struct ap_habit_rows *rows, size_t at, size_t other)
+{
+    const struct ap_op_detail *a = ap_row_op(rows->trace, rows->items[at].row);
+    const struct ap_op_detail *b = ap_row_op(rows->trace, rows->items[other].row);
+    return rows->items[at].name == rows->items[other].name && a && b && a->signature.id == b->signature.id;
+}
+
+/* All that is done with the result is to choose one of its positions. */
+static bool is_one_chosen(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *result)
+{
+    const struct ap_tensor_dims one = without_positions(result);
+    bool chosen = false, used = false;
+    for (size_t next = at + 1; next < at + SORT_ITEMS && is_of_step(rows, at, next) && !is_same(rows, at, next); next++) {
+        uint32_t name = rows->items[next].name;
+        if (used)
+            break;
+        if (has_tensor(rows, next, result)) {
+            bool is_choice = ap_text_is(ap_trace_text(rows->trace, name), "aten::select");
+            if (chosen || (!is_choice && !ap_text_is(ap_trace_text(rows->trace, name), "aten::slice")))
+                return false;
+            chosen = is_choice;
+        } else if (chosen) {
+            used |= has_tensor(rows, next, &one);
+        }
+    }
+    return chosen && used;
+}
+
+static enum ap_status look_at_positions(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    struct ap_tensor_list list;
+    struct ap_tensor_dims result;
+    struct ap_habit_loop *loop;
+    const struct ap_habit_item *item = &rows->items[at];
+    if (!read_tensors(rows, at, &list) || !read_result(&list, &result) || !is_one_chosen(rows, at, &result))
+        return AP_OK;
+    AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
+    *loop = (struct ap_habit_loop){ .id = AP_HABIT_unused_rows,
+                                    .row = item->row,
+                                    .end_ns = item->end_ns,
+                                    .total_ns = item->end_ns - item->start_ns,
+                                    .first = item->sequence,
+                                    .last = item->sequence,
+                                    .keeps = 1 / (double)result.dims[result.count - 2],
+                                    .names = { item->name } };
+    return AP_OK;
+}
+
+/* Of a layer: its input has a batch, of one. */
+static bool is_of_one(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    return read_tensors(rows, at, &list) && list.tensors[0].count >= 2 && list.tensors[0].dims[0] == 1;
+}
+
+void ap_habit_find_single_requests(struct ap_habit_rows *rows)
+{
+    uint64_t calls = 0, layers = 0;
+    int64_t of_one_ns = 0, of_more_ns = 0, short_ns = 0;
+    uint32_t first = AP_NO_ROW;
+    for (size_t i = 0; i < rows->item_count; i++) {
+        const struct ap_habit_item *item = &rows->items[i];
+        int64_t dur_ns = item->end_ns - item->start_ns, gap_ns = ap_habit_gap_before(rows, i);
+        bool is_layer = AP_HAS(item->words, HEAVY), of_one = is_layer && is_of_one(rows, i);
+        if (AP_HAS(item->words, CHOICE))
+            return; /* what it goes on with depends on what it has chosen */
+        of_one_ns += of_one ? dur_ns : 0;
+        of_more_ns += is_layer && !of_one ? dur_ns : 0;
+        calls += of_one;
+        if (of_one && first == AP_NO_ROW)
+            first = item->row;
+        layers += of_one && item->name == rows->trace->events.name[first] &&
+                  ap_row_op(rows->trace, item->row)->signature.id == ap_row_op(rows->trace, first)->signature.id;
+        short_ns += (dur_ns < AP_HABIT_SHORT_NS ? dur_ns : 0) + (gap_ns > 0 && gap_ns < AP_HABIT_GAP_NS ? gap_ns : 0);
+    }
+    if (layers < LEAST_REQUESTS || of_more_ns > of_one_ns / 9)
+        return;
+    (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_single_request, first, short_ns, short_ns);
+    rows->habits->of[AP_HABIT_single_request].count = calls;
+}
+
 enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     for (size_t at = 0; at < rows->item_count; at++) {
@@ -116,6 +220,8 @@ enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, struct ap_error *
             AP_TRY(look_at_pairs(rows, at, reterr));
         if (AP_HAS(rows->items[at].words, SORT))
             look_at_sort(rows, at);
+        if (AP_HAS(rows->items[at].words, HEAVY) && AP_HAS(rows->items[at].words, FORWARD))
+            AP_TRY(look_at_positions(rows, at, reterr));
     }
     return AP_OK;
 }

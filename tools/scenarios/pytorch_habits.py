@@ -249,6 +249,37 @@ def sorted_for_five(planted):
     return inference(lambda: best(head(batch)).tolist())
 
 
+def logits_of_all(planted):
+    """The logits of all positions are made, and those of the last one are used; the twin's head sees the last position."""
+    words, body, head = nn.Embedding(500, 48), mlp(48, 96, 48), nn.Linear(48, 4000)
+    text = torch.randint(500, (4, 40))
+
+    def best(states):
+        return (head(states)[:, -1] if planted else head(states[:, -1])).argmax(-1)
+    return inference(lambda: best(body(words(text))).tolist())
+
+
+def one_by_one(planted):
+    """Requests that are all there go through the model one by one; the twin makes one batch of them."""
+    model, requests = mlp(64, 64, 64, 64, CLASSES), torch.rand(48, 64)
+    if planted:
+        return inference(lambda: [model(request[None]) for request in requests])
+    return inference(lambda: model(requests))
+
+
+def made_anew(planted):
+    """The optimizer is constructed in each step; the twin keeps one."""
+    model, batch = mlp(64, 256, 256, CLASSES), rows(8, 64)
+    kept = fused(model.parameters())
+
+    def step():
+        optimizer = fused(model.parameters()) if planted else kept
+        optimizer.zero_grad()
+        functional.cross_entropy(model(batch[0]), batch[1]).backward()
+        optimizer.step()
+    return step
+
+
 def product_order(planted):
     """(A B) v from the left; the twin multiplies with the vector first."""
     a, b, v = torch.rand(320, 320), torch.rand(320, 320), torch.rand(320, 1)

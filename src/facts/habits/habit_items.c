@@ -94,7 +94,8 @@ struct reading {
     int64_t covered_ns;         /* by an item */
     int64_t update_ns, long_ns; /* end of the optimizer step that is read, and the sum of its longer operators */
     int64_t update_covered_ns;  /* by one of its operators */
-    int64_t zeros_ns;           /* of those that make zeros for an optimizer's state */
+    int64_t zeros_ns;           /* until the zeros for the optimizer's state are there */
+    size_t update_item;         /* that the optimizer step is, or is within */
     uint32_t zeros_count;
     uint32_t update; /* AP_NO_ROW = none */
     struct ap_step_cursor step;
@@ -139,6 +140,7 @@ static enum ap_status add_item(struct ap_habit_rows *rows, struct reading *readi
                                                               name_words,
                                                               sequence_of(rows, row),
                                                               (uint32_t)ap_step_cursor_at(&reading->step, start_ns),
+                                                              false,
                                                               false };
     reading->covered_ns = end_ns;
     return AP_OK;
@@ -206,9 +208,11 @@ static void end_update(struct ap_habit_rows *rows, struct reading *reading)
     int64_t kept_ns = (int64_t)((double)reading->long_ns * FUSED_NEEDS);
     (void)ap_habit_add(rows->habits, AP_HABIT_optimizer_step, reading->update, dur_ns,
                        dur_ns > kept_ns ? dur_ns - kept_ns : 0);
-    if (reading->zeros_count >= LEAST_ZEROS)
-        (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_state_anew, reading->update, reading->zeros_ns,
-                                     reading->zeros_ns);
+    if (reading->zeros_count >= LEAST_ZEROS) {
+        (void)ap_habit_add(rows->habits, AP_HABIT_state_anew, reading->update, reading->zeros_ns, reading->zeros_ns);
+        if (reading->update_item < rows->item_count)
+            rows->items[reading->update_item].begins = true;
+    }
     reading->update = AP_NO_ROW;
 }
 
@@ -217,7 +221,7 @@ static void follow_zeros(struct ap_habit_rows *rows, struct reading *reading, ui
     if (!AP_HAS(name_words, ZEROS) || !AP_HAS(ap_habit_words_of(rows, reading->update), ADAPTIVE))
         return;
     reading->zeros_count++;
-    reading->zeros_ns += rows->trace->events.dur_ns[row];
+    reading->zeros_ns = ap_row_end_ns(rows->trace, row) - rows->trace->events.start_ns[reading->update];
 }
 
 static void follow_update(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
@@ -227,6 +231,7 @@ static void follow_update(struct ap_habit_rows *rows, struct reading *reading, u
         end_update(rows, reading);
     if (reading->update == AP_NO_ROW && AP_HAS(name_words, OPTIMIZER)) {
         reading->update = row;
+        reading->update_item = start_ns >= reading->covered_ns ? rows->item_count : rows->item_count - 1;
         reading->update_ns = end_ns;
         reading->long_ns = reading->zeros_ns = 0;
         reading->zeros_count = 0;

@@ -26,7 +26,8 @@ struct ap_habit_item {
     uint32_t row, name, words;
     ap_link_key sequence;
     uint32_t step;
-    bool drops; /* calls dropout within */
+    bool drops;  /* calls dropout within */
+    bool begins; /* an optimizer's step, with the state that it begins with */
 };
 
 struct ap_habit_loop {
@@ -124,6 +125,8 @@ void ap_habit_find_graphs(struct ap_habit_rows *rows);
 void ap_habit_find_single_requests(struct ap_habit_rows *rows);
 /** Short operators in steps of several backward passes. */
 void ap_habit_find_micro_batches(struct ap_habit_rows *rows);
+/** Between the steps of optimizers that are made anew: that making takes, too. */
+void ap_habit_find_construction(struct ap_habit_rows *rows);
 /** Passes over the data that begin in the recording. */
 void ap_habit_find_epochs(struct ap_habit_rows *rows);
 

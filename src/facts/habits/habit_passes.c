@@ -4,6 +4,7 @@
 
 #include "poison.h"
 
+#define LONGEST_CONSTRUCTION_NS INT64_C(5000000)
 #define WAITS_WITHOUT_LEAD 8  /* behind a start: the workers are not ahead of the loop yet */
 #define MOST_BETWEEN_EPOCHS 8 /* operators between the end of one epoch and the start of the next one */
 #define MICRO_PASSES 4        /* backward passes a step: so many are small batches by intent */
@@ -124,6 +125,20 @@ void ap_habit_find_micro_batches(struct ap_habit_rows *rows)
                                  (int64_t)((double)short_ns * (1 - (double)updates / (double)passes)));
     habit->count = passes;
     habit->step_count = passes / updates * rows->habits->per_step.count;
+}
+
+void ap_habit_find_construction(struct ap_habit_rows *rows)
+{
+    struct ap_habit *habit = &rows->habits->of[AP_HABIT_state_anew];
+    int64_t after_ns = 0; /* the last step, to the first item behind it */
+    for (size_t i = 0; i < rows->item_count; i++) {
+        if (i && AP_HAS(rows->items[i - 1].words, OPTIMIZER))
+            after_ns = ap_habit_gap_before(rows, i);
+        if (!rows->items[i].begins || after_ns <= 0 || after_ns > LONGEST_CONSTRUCTION_NS)
+            continue;
+        habit->total_ns = ap_add_sat(habit->total_ns, after_ns, &rows->habits->overflowed);
+        habit->saves_ns = ap_add_sat(habit->saves_ns, after_ns, &rows->habits->overflowed);
+    }
 }
 
 static void add_epoch(struct ap_habit_rows *rows, const struct ap_habit_item *from, const struct ap_habit_item *to)

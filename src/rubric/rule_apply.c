@@ -17,6 +17,7 @@
 /* a device whose rows are behind the cut looks idle */
 #define MOST_OF_IDLE_TIME_IN_A_CUT_TRACE AP_SEVERITY_medium
 #define TIME_WHOLE "trace.window_us"
+#define TIME_JUDGED "split.judged.dur_us"        /* what the verdict goes by */
 #define TIME_WHOLE_OF_RUN "cluster.rank_time_us" /* of many ranks */
 #define BYTES_WHOLE "memory.summary.reserved_bytes"
 #define WEIGHT_OF_BYTES 0.2 /* free memory speeds nothing up by itself */
@@ -437,19 +438,31 @@ static void add_evidence(struct judge *judge, struct ap_value *finding, const st
     }
 }
 
+/* Figures of the part that the verdict goes by are told as shares of that part, so that the two say the same. */
+static const char *told_whole_of(const struct judge *judge, const struct fired *fired)
+{
+    const char *path = fired->rule->rank_by_count ? fired->rule->rank_by[0]->path : "";
+    bool is_judged = strncmp(path, "verdict.", 8) == 0 || strncmp(path, "split.judged.", 13) == 0;
+    int64_t judged_ns = ap_value_integer(ap_value_at(judge->root, TIME_JUDGED), 0);
+    return is_judged && judged_ns > 0 && judged_ns >= fired->saving ? TIME_JUDGED : whole_of(judge, fired->rule);
+}
+
 /* Amdahl: what share of the whole would go, and how much faster the rest alone is. */
 static void add_gain(struct judge *judge, struct ap_value *finding, const struct fired *fired)
 {
     struct ap_value *gain = ap_add_object(judge->model, finding, "gain");
     bool time = ranks_by_time(fired->rule);
+    double share = 0;
     if (fired->share < 0) {
         ap_add_null(judge->model, gain, "whole");
         ap_add_null(judge->model, gain, "share_ratio");
     } else {
-        ap_add_string(judge->model, gain, "whole", whole_of(judge, fired->rule));
-        ap_add_ratio(judge->model, gain, "share_ratio", fired->share);
+        const char *whole = told_whole_of(judge, fired);
+        share = (double)fired->saving / (double)ap_value_integer(ap_value_at(judge->root, whole), 1);
+        ap_add_string(judge->model, gain, "whole", whole);
+        ap_add_ratio(judge->model, gain, "share_ratio", share);
     }
-    ap_add_quotient(judge->model, gain, "speedup_bound_ratio", 1, time && fired->share >= 0 ? 1 - fired->share : 0);
+    ap_add_quotient(judge->model, gain, "speedup_bound_ratio", 1, time && fired->share >= 0 ? 1 - share : 0);
 }
 
 static uint32_t wished_by(const struct ap_rule *rule)

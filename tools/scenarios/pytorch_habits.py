@@ -251,7 +251,8 @@ def sorted_for_five(planted):
 
 def logits_of_all(planted):
     """The logits of all positions are made, and those of the last one are used; the twin's head sees the last position."""
-    words, body, head = nn.Embedding(500, 48), mlp(48, 96, 48), nn.Linear(48, 4000)
+    words, head = nn.Embedding(500, 48), nn.Linear(48, 4000)
+    body = nn.Sequential(mlp(48, 96, 48), nn.LayerNorm(48))
     text = torch.randint(500, (4, 40))
 
     def best(states):

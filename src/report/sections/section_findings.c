@@ -212,6 +212,22 @@ static void write_fine(struct doc *doc)
     ap_doc_end(doc, DOC_LIST);
 }
 
+/* Of steps before the steady ones, and what lies between steps, the verdict says nothing. */
+#define WINDOWS_DIFFER 0.95
+
+static void write_windows(struct doc *doc)
+{
+    double judged = 0, window = 0;
+    bool known = ap_value_number(ap_doc_at(doc, "split.judged.dur_us"), &judged) &&
+                 ap_value_number(ap_doc_at(doc, "trace.window_us"), &window);
+    if (!known || judged >= WINDOWS_DIFFER * window)
+        return;
+    ap_doc_paragraph(
+        doc, NULL,
+        "The verdict is of the {p split.judged.part}, {r split.judged.dur_us}, and so are gains that are shares of "
+        "the judged part; the others are of the whole recording, {r trace.window_us}.");
+}
+
 void ap_section_findings(struct doc *doc)
 {
     const struct ap_value *findings = ap_doc_at(doc, "findings");
@@ -226,6 +242,7 @@ void ap_section_findings(struct doc *doc)
                                  ? "What changed first, then ranked by what each could save; the figures are upper bounds "
                                    "and overlap."
                                  : "Ranked by what each could save; the figures are upper bounds and overlap.");
+            write_windows(doc);
         }
         write_finding(doc, finding, ++rank);
     }

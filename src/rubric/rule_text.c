@@ -26,6 +26,10 @@ static const struct name_source names[] = {
     { "longest-gap", "idle.gaps", "dur_us", "host_row", NULL, "rows unknown", NULL },
     { "changed-most", "comparison.largest.time", "delta_us", "name", NULL, "one part", NULL },
     { "grew-most", "comparison.largest.memory", "delta_bytes", "name", NULL, "one line", NULL },
+    { "asked-by", "memory.oom", "requested_bytes", "frame", NULL, "a line that was not recorded", "is_last" },
+    { "asked-as", "memory.oom", "requested_bytes", "shape", NULL, "a shape that its size alone does not tell", "is_last" },
+    { "alike-by", "memory.oom", "requested_bytes", "held_by", NULL, "nobody", "is_last" },
+    { "alike-as", "memory.oom", "requested_bytes", "held_as", NULL, "nothing", "is_last" },
     { "longest-step", "steps.rows", "dur_us", "name", "steps.steady.max_us", "one step", "steady" },
 };
 

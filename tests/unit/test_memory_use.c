@@ -5,6 +5,7 @@
 
 #include "feed.h"
 #include "memory_join.h"
+#include "request_shape.h"
 #include "tap.h"
 
 struct run {
@@ -213,6 +214,70 @@ static void ooms_are_examined(void)
     ok(end_run(&run), "all memory is given back");
 }
 
+#define ENTRY(action, size, line)                                           \
+    "{\"action\": \"" action "\", \"addr\": 17465344, \"size\": " size ", " \
+    "\"device_free\": 2097152, \"stream\": 0, " FRAMES(line) "}"
+
+/* An embedding of 50,257 words by 64 in 2 bytes, made before the history; logits of 256 and of 512 rows in 4 bytes, both of
+ * line 5, of which the first is gone; 512 rows that fail there, and once more at line 6. */
+static const char logits[] =
+    "{\"segments\": ["
+    "{\"device\": 0, \"address\": 1048576, \"total_size\": 119343104, \"allocated_size\": 119343104, "
+    "\"active_size\": 119343104, \"requested_size\": 109359232, \"stream\": 0, \"segment_type\": \"large\", \"blocks\": ["
+    "{\"address\": 1048576, \"size\": 16416768, \"requested_size\": 6432896, \"state\": \"active_allocated\"}, "
+    "{\"address\": 17465344, \"size\": 102926336, \"requested_size\": 102926336, "
+    "\"state\": \"active_allocated\", " FRAMES("5") "}]}], \"device_traces\": [["       /**/
+    ENTRY("alloc", "51463168", "5") ", " ENTRY("free_requested", "51463168", "5") ", "  /**/
+    ENTRY("free_completed", "51463168", "5") ", " ENTRY("alloc", "102926336", "5") ", " /**/
+    ENTRY("oom", "102926336", "5") ", " ENTRY("oom", "102926336", "6") "]]}";
+
+static void the_request_is_told(void)
+{
+    struct run run;
+    run_text(&run, logits, 0, -1);
+    const struct ap_value *first = row(&run, "memory.oom", 0), *last = row(&run, "memory.oom", 1);
+    is_string(last, "shape", "512 rows of 50257 values of 4 bytes, or 1024 of 2");
+    ok(!ap_value_member(first, "is_last")->as.integer && ap_value_member(last, "is_last")->as.integer, "the last one is");
+    is_int(whole(first, "same_line.allocations"), 1, "the line that asked holds one already");
+    is_int(whole(first, "same_line.requested_bytes"), 102926336, "of that size");
+    is_int(whole(first, "most_before_bytes"), 102926336, "which is the largest that it got");
+    is_int(whole(last, "same_line.allocations"), 0, "another line holds none");
+    is_int(whole(last, "most_before_bytes"), 0, "and never got any");
+    is_int(whole(last, "same_size.allocations"), 1, "one is alive that is as large");
+    is_string(last, "held_by", "train.py:5 step");
+    const struct ap_value *summary = ap_value_at(&run.model.root, "memory.oom_summary");
+    is_int(whole(summary, "same_size_bytes"), 102926336, "the summary tells of the last one");
+    is_int(whole(summary, "same_line_count"), 0, "and of its line");
+    ok(end_run(&run), "all memory is given back");
+    run_text(&run, snapshot, 0, -1);
+    ok(ap_value_at(ap_value_first(ap_value_at(&run.model.root, "memory.oom")), "shape")->type == AP_VALUE_NULL,
+       "25 MiB are not told as a shape");
+    is_string(row(&run, "memory.oom", 0), "held_by", "");
+    ok(end_run(&run), "all memory is given back");
+}
+
+static struct ap_owned of_bytes(int64_t bytes, enum ap_owner_evidence evidence)
+{
+    return (struct ap_owned){ .bytes = bytes, .evidence = (uint8_t)evidence };
+}
+
+static void shapes_need_a_second_witness(void)
+{
+    const int64_t logits_bytes = (int64_t)4096 * 128256 * 4, width = 4096;
+    struct ap_owned list[6] = { of_bytes(logits_bytes, AP_EVIDENCE_FORWARD_SAVED) };
+    struct ap_request_shape shape;
+    ok(!ap_request_shape_find(logits_bytes, list, 1, &shape), "an activation of the size is none");
+    list[0] = of_bytes(width * 128256 * 2, AP_EVIDENCE_BEFORE_KEPT);
+    ok(!ap_request_shape_find(logits_bytes, list, 1, &shape), "a weight is none where two vocabularies fit it");
+    for (int i = 1; i < 6; i++)
+        list[i] = of_bytes(width * 2, AP_EVIDENCE_BEFORE_KEPT);
+    ok(ap_request_shape_find(logits_bytes, list, 6, &shape) && shape.words == 128256 && shape.rows == 4096,
+       "vectors of its width settle that");
+    ok(!ap_request_shape_find(logits_bytes + 512, list, 6, &shape), "what does not factor has no shape");
+    ok(!ap_request_shape_find(INT64_MIN, list, 6, &shape) && !ap_request_shape_find(INT64_MAX, list, 6, &shape),
+       "sizes may be anything");
+}
+
 static void memory_may_end_anywhere(void)
 {
     size_t leaks = 0, wrong = 0;
@@ -239,6 +304,8 @@ int main(void)
     a_picture_of_many_blocks_is_coarse();
     replay_is_reported();
     ooms_are_examined();
+    the_request_is_told();
+    shapes_need_a_second_witness();
     memory_may_end_anywhere();
     return done();
 }

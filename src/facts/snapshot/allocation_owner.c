@@ -424,6 +424,19 @@ enum ap_status ap_owned_take(const struct ap_owners *owners, int64_t device, str
     return AP_OK;
 }
 
+enum ap_status ap_owned_take_at(const struct ap_owners *owners, uint32_t device, uint32_t position,
+                                struct ap_owned_device *ret_device, struct ap_error *reterr)
+{
+    struct ap_owned_device to = { .device = device, .position = position, .has_history = true };
+    bool overflowed = false;
+    AP_TRY(take_live(owners, device, &to, reterr));
+    for (uint32_t i = 0; i < to.count; i++)
+        to.listed_bytes = ap_add_sat(to.listed_bytes, to.list[i].bytes, &overflowed);
+    to.total_bytes = to.listed_bytes;
+    *ret_device = to;
+    return AP_OK;
+}
+
 void ap_owned_release(const struct ap_owners *owners, struct ap_owned_device *device)
 {
     AP_FREE(owners->gate, device->list, device->count);

@@ -113,6 +113,9 @@ AP_MUST_CHECK enum ap_status ap_owned_devices(const struct ap_owners *owners, in
 /** What the device held at its peak, or at the end where no peak is known. Free the list with ap_owned_release. */
 AP_MUST_CHECK enum ap_status ap_owned_take(const struct ap_owners *owners, int64_t device,
                                            struct ap_owned_device *ret_device, struct ap_error *reterr);
+/** The same at any position of a device that has a history; its total is what is listed. */
+AP_MUST_CHECK enum ap_status ap_owned_take_at(const struct ap_owners *owners, uint32_t device, uint32_t position,
+                                              struct ap_owned_device *ret_device, struct ap_error *reterr);
 void ap_owned_release(const struct ap_owners *owners, struct ap_owned_device *device);
 
 /** Tells weights from before the history by their sizes; for ap_owned_take. */

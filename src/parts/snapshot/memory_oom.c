@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The post-mortem of each failed allocation. */
-#include "snapshot_part.h"
+#include "oom_request.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -131,8 +131,8 @@ static void put_figures(struct ap_snapshot_part *pass, struct ap_value *row, con
     ap_add_bool(pass->model, row, "consistent", oom->consistent);
 }
 
-static enum ap_status put_oom(struct ap_snapshot_part *pass, struct ap_value *list, const struct ap_oom *oom,
-                              struct ap_error *reterr)
+static enum ap_status put_oom(struct ap_snapshot_part *pass, struct ap_value *list, const struct ap_oom *oom, bool is_last,
+                              struct ap_oom_request *ret_request, struct ap_error *reterr)
 {
     const struct ap_actions *actions = &pass->snapshot->actions;
     struct ap_value *row = ap_add_object(pass->model, list, NULL);
@@ -147,7 +147,9 @@ static enum ap_status put_oom(struct ap_snapshot_part *pass, struct ap_value *li
         if (oom->signs[i])
             ap_add_string(pass->model, signs, NULL, ap_oom_verdict_name((enum ap_oom_verdict)i));
     put_figures(pass, row, oom);
+    ap_add_bool(pass->model, row, "is_last", is_last);
     AP_TRY(ap_memory_put_frame(pass, row, "frame", actions->stack[oom->entry], reterr));
+    AP_TRY(ap_memory_put_oom_request(pass, row, oom, ret_request, reterr));
     AP_TRY(put_owners(pass, row, oom, reterr));
     return put_release(pass, row, oom, reterr);
 }
@@ -157,6 +159,7 @@ static enum ap_status put_oom(struct ap_snapshot_part *pass, struct ap_value *li
 struct summary {
     uint64_t count, examined, in_optimizer, verdicts[AP_OOM_UNKNOWN + 1];
     struct ap_oom last; /* its figures alone: what it owned is released */
+    struct ap_oom_request last_request;
 };
 
 /* What neither the allocator nor nobody has. */
@@ -168,6 +171,15 @@ static bool held_by_others(const struct ap_snapshot_part *pass, const struct ap_
     *ret_bytes = ap_subtract_sat(ap_subtract_sat(oom->capacity_bytes, oom->reserved_bytes, &overflowed),
                                  oom->device_free_bytes, &overflowed);
     return *ret_bytes >= 0;
+}
+
+static void put_last_request(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_oom_request *request)
+{
+    ap_put_count(pass, to, "same_size_count", request->size.known, request->size.count);
+    ap_put_bytes(pass, to, "same_size_bytes", request->size.known, request->size.bytes);
+    ap_put_count(pass, to, "same_line_count", request->line.known, request->line.count);
+    ap_put_bytes(pass, to, "same_line_bytes", request->line.known, request->line.bytes);
+    ap_put_bytes(pass, to, "same_line_most_bytes", request->line.known, request->most_before_bytes);
 }
 
 static void put_last(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_oom *oom, bool any)
@@ -206,14 +218,15 @@ static void put_summary(struct ap_snapshot_part *pass, struct ap_value *memory, 
         ap_put_count(pass, to, keys[i], recorded, summary->verdicts[i]);
     ap_put_count(pass, to, "in_optimizer_count", recorded, summary->in_optimizer);
     put_last(pass, to, &summary->last, summary->examined > 0);
+    put_last_request(pass, to, &summary->last_request);
 }
 
 static enum ap_status examine(struct ap_snapshot_part *pass, struct ap_value *list, uint32_t device, uint32_t entry,
-                              struct summary *summary, struct ap_error *reterr)
+                              bool is_last, struct summary *summary, struct ap_error *reterr)
 {
     struct ap_oom oom;
     AP_TRY(ap_oom_examine(pass->replay, device, entry, ap_memory_device_bytes(pass, device), &oom, reterr));
-    enum ap_status status = put_oom(pass, list, &oom, reterr);
+    enum ap_status status = put_oom(pass, list, &oom, is_last, &summary->last_request, reterr);
     summary->examined++;
     summary->verdicts[oom.verdict]++;
     summary->in_optimizer += pass->owners->work[entry] == AP_WORK_OPTIMIZER;
@@ -241,7 +254,7 @@ enum ap_status ap_memory_put_ooms(struct ap_snapshot_part *pass, struct ap_value
         const struct ap_replay_device *of = &pass->replay->devices[device];
         for (uint32_t i = 0; i < of->entry_count; i++)
             if (actions->name[of->first_entry + i].id == AP_ACTION_OOM && ++passed + most > summary.count)
-                AP_TRY(examine(pass, list, device, of->first_entry + i, &summary, reterr));
+                AP_TRY(examine(pass, list, device, of->first_entry + i, passed == summary.count, &summary, reterr));
     }
     put_summary(pass, memory, &summary);
     return AP_OK;

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ * What the request was that failed: its size as a shape where it factors, and who holds others like it. */
+#include <stdio.h>
+
+#include "oom_request.h"
+#include "request_shape.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define BLOCK_BYTES 512 /* an oom entry tells the request rounded up to that */
+
+static void add_alike(struct ap_oom_alike *to, int64_t bytes, bool *overflowed)
+{
+    to->bytes = ap_add_sat(to->bytes, bytes, overflowed);
+    to->count++;
+}
+
+/* 0 = the request's size is not known. */
+static bool has_size(const struct ap_owned *owned, int64_t request_bytes)
+{
+    return request_bytes > 0 && owned->bytes <= request_bytes && request_bytes - owned->bytes < BLOCK_BYTES;
+}
+
+/* The most that the line got before it failed. */
+static int64_t most_before(const struct ap_snapshot_part *pass, const struct ap_oom *oom, uint32_t stack)
+{
+    const struct ap_actions *actions = &pass->snapshot->actions;
+    int64_t most_bytes = 0;
+    for (uint32_t i = pass->replay->devices[oom->device].first_entry; i < oom->entry && stack; i++)
+        if (actions->name[i].id == AP_ACTION_ALLOC && actions->stack[i] == stack && actions->size_bytes[i] > most_bytes)
+            most_bytes = actions->size_bytes[i];
+    return most_bytes;
+}
+
+static void put_shape(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_oom *oom,
+                      const struct ap_owned_device *owned)
+{
+    struct ap_request_shape shape;
+    char text[80], half[40] = "";
+    if (!oom->has_request || !ap_request_shape_find(oom->request_bytes, owned->list, owned->count, &shape)) {
+        ap_add_null(pass->model, to, "shape");
+        return;
+    }
+    if (shape.may_be_half)
+        (void)snprintf(half, sizeof(half), ", or %lld of 2", (long long)shape.rows * 2);
+    (void)snprintf(text, sizeof(text), "%lld rows of %lld values of %u bytes%s", (long long)shape.rows,
+                   (long long)shape.words, (unsigned)shape.value_bytes, half);
+    ap_add_string(pass->model, to, "shape", text);
+}
+
+static void put_alike(struct ap_model *model, struct ap_value *to, const char *key, const struct ap_oom_alike *alike)
+{
+    struct ap_value *of = ap_add_object(model, to, key);
+    ap_add_known_count(model, of, "allocations", alike->known, (int64_t)alike->count);
+    ap_add_known_bytes(model, of, "requested_bytes", alike->known, alike->bytes);
+}
+
+/* The stack that holds most of the same size, and what for. */
+static enum ap_status put_holder(struct ap_snapshot_part *pass, struct ap_value *to, struct ap_owned_device *same,
+                                 struct ap_error *reterr)
+{
+    struct ap_owned_group *groups;
+    uint32_t count, best = 0;
+    AP_TRY(ap_owned_by_stack(pass->owners, same, &groups, &count, reterr));
+    for (uint32_t i = 1; i < count; i++)
+        best = groups[i].bytes > groups[best].bytes ? i : best;
+    enum ap_status status = AP_OK;
+    if (count) {
+        status = ap_memory_put_frame(pass, to, "held_by", groups[best].stack, reterr);
+        ap_add_string(pass->model, to, "held_as", ap_owner_category_name((enum ap_owner_category)groups[best].category));
+    } else {
+        ap_add_null(pass->model, to, "held_by");
+        ap_add_null(pass->model, to, "held_as");
+    }
+    AP_FREE(pass->scratch.gate, groups, count);
+    return status;
+}
+
+/* Those of the same size move to the front of the list; returns their number. */
+static uint32_t find_alike(struct ap_snapshot_part *pass, const struct ap_oom *oom, struct ap_owned_device *owned,
+                           struct ap_oom_request *to)
+{
+    uint32_t stack = pass->snapshot->actions.stack[oom->entry], same = 0;
+    int64_t request_bytes = oom->has_request ? oom->request_bytes : 0;
+    to->line.known = stack != 0;
+    to->size.known = oom->has_request;
+    to->most_before_bytes = most_before(pass, oom, stack);
+    for (uint32_t i = 0; i < owned->count; i++) {
+        struct ap_owned one = owned->list[i];
+        if (stack && one.stack == stack)
+            add_alike(&to->line, one.bytes, &pass->overflowed);
+        if (!has_size(&one, request_bytes))
+            continue;
+        add_alike(&to->size, one.bytes, &pass->overflowed);
+        owned->list[i] = owned->list[same];
+        owned->list[same++] = one;
+    }
+    return same;
+}
+
+static enum ap_status put_all(struct ap_snapshot_part *pass, struct ap_value *row, const struct ap_oom *oom,
+                              struct ap_owned_device *owned, struct ap_oom_request *to, struct ap_error *reterr)
+{
+    struct ap_owned_device same = *owned;
+    put_shape(pass, row, oom, owned);
+    same.count = find_alike(pass, oom, owned, to);
+    put_alike(pass->model, row, "same_line", &to->line);
+    ap_put_bytes(pass, row, "most_before_bytes", to->line.known, to->most_before_bytes);
+    put_alike(pass->model, row, "same_size", &to->size);
+    return put_holder(pass, row, &same, reterr);
+}
+
+enum ap_status ap_memory_put_oom_request(struct ap_snapshot_part *pass, struct ap_value *row, const struct ap_oom *oom,
+                                         struct ap_oom_request *ret_request, struct ap_error *reterr)
+{
+    struct ap_owned_device owned;
+    struct ap_oom_request request = { .most_before_bytes = 0 };
+    uint32_t position = oom->entry - pass->replay->devices[oom->device].first_entry;
+    AP_TRY(ap_owned_take_at(pass->owners, oom->device, position, &owned, reterr));
+    enum ap_status status = put_all(pass, row, oom, &owned, &request, reterr);
+    ap_owned_release(pass->owners, &owned);
+    *ret_request = request;
+    return status;
+}

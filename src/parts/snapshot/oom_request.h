@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * oom_request.h - what a failed request was. */
+#ifndef AP_OOM_REQUEST_H
+#define AP_OOM_REQUEST_H
+
+#include "snapshot_part.h"
+
+/** Live allocations that are like the request. */
+struct ap_oom_alike {
+    int64_t bytes;
+    uint64_t count;
+    bool known;
+};
+
+struct ap_oom_request {
+    struct ap_oom_alike line, size; /* of the line that asked; of the size that was asked for, whoever made them */
+    int64_t most_before_bytes;      /* the most that the line had got at once; known where line is */
+};
+
+/** Adds shape, same_line, most_before_bytes, same_size, held_by and held_as: the request's size as a shape, and who holds
+ *  allocations like it. */
+AP_MUST_CHECK enum ap_status ap_memory_put_oom_request(struct ap_snapshot_part *pass, struct ap_value *row,
+                                                       const struct ap_oom *oom, struct ap_oom_request *ret_request,
+                                                       struct ap_error *reterr);
+
+#endif

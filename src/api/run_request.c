@@ -11,6 +11,18 @@ static const char *path_of_first(const struct ap_run_files *files, enum ap_file_
     return first < files->count ? files->files[first].path : NULL;
 }
 
+/* Snapshots of two ranks or more: their memory is compared, with traces of the run or without. */
+static bool are_of_ranks(const struct ap_run_files *files, enum ap_file_kind kind)
+{
+    int64_t rank = -1;
+    for (size_t i = 0; (i = ap_run_files_next(files, kind, i)) < files->count; i++) {
+        if (rank >= 0 && files->files[i].head.rank >= 0 && files->files[i].head.rank != rank)
+            return true;
+        rank = files->files[i].head.rank >= 0 ? files->files[i].head.rank : rank;
+    }
+    return false;
+}
+
 /* Two traces of one rank, or of nobody knows which, are two runs or two windows: which one is meant cannot be guessed. */
 static enum ap_status check_ranks(const struct ap_run_files *files, const char **ret_path, struct ap_error *reterr)
 {
@@ -74,13 +86,21 @@ static enum ap_status choose_rank(const struct ap_run_files *files, struct ap_re
                      (long long)rank);
 }
 
+/* A trace, which tells its rank or is refused, or a snapshot whose name does: what stays of it can be kept. */
+static bool has_one_rank(const struct ap_run_files *files)
+{
+    size_t snapshot = ap_run_files_next(files, AP_FILE_snapshot, 0);
+    bool told = files->kind_counts[AP_FILE_snapshot] == 1 && files->files[snapshot].head.rank >= 0;
+    return files->kind_counts[AP_FILE_trace] == 1 || (!files->kind_counts[AP_FILE_trace] && told);
+}
+
 static enum ap_status judge(const struct ap_run_files *files, struct ap_request *one, const char **ret_path,
                             struct ap_error *reterr)
 {
     const size_t *counts = files->kind_counts;
     if (one->has_rank)
         return choose_rank(files, one, reterr);
-    if (counts[AP_FILE_flight] || counts[AP_FILE_summary] || (one->with_ranks && counts[AP_FILE_trace] == 1))
+    if (counts[AP_FILE_flight] || counts[AP_FILE_summary] || (one->with_ranks && has_one_rank(files)))
         return AP_OK;
     if (!counts[AP_FILE_trace] && !counts[AP_FILE_snapshot])
         return ap_fail(reterr, AP_ERROR_INPUT, "no trace, snapshot, flight recorder dump or summary is among the %zu files",
@@ -91,9 +111,12 @@ static enum ap_status judge(const struct ap_run_files *files, struct ap_request 
         one->memory_json_path = path_of_first(files, AP_FILE_snapshot);
         return AP_OK;
     }
+    if (are_of_ranks(files, AP_FILE_snapshot))
+        return AP_OK;
     if (!counts[AP_FILE_trace])
         return ap_advise(reterr, AP_ADVICE_GIVE_TRACE,
-                         ap_fail(reterr, AP_ERROR_USAGE, "more than one snapshot is given, and no trace of a run"));
+                         ap_fail(reterr, AP_ERROR_USAGE,
+                                 "more than one snapshot is given, and neither a trace nor the names of two ranks"));
     return check_ranks(files, ret_path, reterr);
 }
 

@@ -180,11 +180,11 @@ static const char *say(const struct ap_run_found *found, char sentence[SENTENCE_
     return "balanced";
 }
 
-/* Of dumps alone nothing is asked about time. */
+/* Of dumps and of snapshots alone nothing is asked about time. */
 static void add_verdict(const struct ap_run_found *found, struct ap_model *model, struct ap_value *to)
 {
     char sentence[SENTENCE_BYTES];
-    if (found->view->count == 0 && found->files->kind_counts[AP_FILE_flight]) {
+    if (found->view->count == 0 && (found->files->kind_counts[AP_FILE_flight] || found->view->set->memory.count)) {
         ap_add_null(model, to, "verdict");
         return;
     }

@@ -3,6 +3,7 @@
 
 #include "decimal.h"
 #include "json_text.h"
+#include "memory_set_json.h"
 
 #include "poison.h"
 
@@ -226,7 +227,17 @@ static void write_all(struct writer *writer)
         ap_out_string(out, i ? ",\n" : "\n");
         write_rank(writer, &writer->set->ranks[i]);
     }
-    ap_out_string(out, "]}\n");
+    ap_out_char(out, ']');
+}
+
+static enum ap_status write_memory(struct writer *writer, struct ap_error *reterr)
+{
+    if (writer->set->memory.count) {
+        ap_out_string(writer->out, ",\n\"memory\":");
+        AP_TRY(ap_memory_set_write(&writer->set->memory, writer->out, reterr));
+    }
+    ap_out_string(writer->out, "}\n");
+    return AP_OK;
 }
 
 enum ap_status ap_rank_json_write(const struct ap_rank_set *set, struct ap_sink sink, struct ap_error *reterr)
@@ -239,6 +250,7 @@ enum ap_status ap_rank_json_write(const struct ap_rank_set *set, struct ap_sink 
     enum ap_status status = AP_ALLOC(set->gate, writer.listed, count, reterr);
     if (status == AP_OK)
         write_all(&writer);
+    AP_AND_THEN(status, write_memory(&writer, reterr));
     AP_AND_THEN(status, ap_out_finish(&out, reterr));
     AP_FREE(set->gate, writer.listed, count);
     AP_FREE(set->gate, writer.place, count);
@@ -478,6 +490,8 @@ static enum ap_status take_document(struct reader *reader, struct ap_error *rete
             AP_TRY(take_names(reader, reterr));
         else if (ap_text_is(key, "ranks"))
             AP_TRY(take_ranks(reader, reterr));
+        else if (ap_text_is(key, "memory"))
+            AP_TRY(ap_memory_set_read(reader->json, &reader->set->memory, reterr));
         else
             AP_TRY(ap_json_skip_value(reader->json, reterr));
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "input.h"
+#include "memory_summary.h"
 #include "processors.h"
 #include "rank_json.h"
 #include "rank_summary.h"
@@ -46,6 +47,16 @@ static enum ap_status summarize_trace(struct reading *reading, const struct ap_r
     return status;
 }
 
+static enum ap_status summarize_snapshot(struct reading *reading, const struct ap_run_file *file,
+                                         struct ap_json_reader *json, struct ap_notes *notes, struct ap_rank_set *set,
+                                         struct ap_error *reterr)
+{
+    struct ap_snapshot_options options = { .salvage = reading->options->salvage };
+    if (file->head.rank < 0)
+        return ap_fail(reterr, AP_ERROR_INPUT, "a snapshot does not tell its rank, and neither does its name");
+    return ap_memory_summarize(&set->memory, json, notes, &options, file->head.rank, ap_text_of(file->path), reterr);
+}
+
 static enum ap_status read_file(struct reading *reading, const struct ap_run_file *file, struct ap_rank_set *set,
                                 struct ap_error *reterr)
 {
@@ -59,6 +70,8 @@ static enum ap_status read_file(struct reading *reading, const struct ap_run_fil
     AP_AND_THEN(status, ap_json_reader_new(reading->gate, ap_input_source(input), &notes, &limits, &json, reterr));
     if (status == AP_OK && file->head.kind == AP_FILE_summary)
         status = ap_rank_json_read(json, set, reterr);
+    else if (status == AP_OK && file->head.kind == AP_FILE_snapshot)
+        status = summarize_snapshot(reading, file, json, &notes, set, reterr);
     else
         AP_AND_THEN(status, summarize_trace(reading, file, json, &notes, set, reterr));
     ap_json_reader_free(json);
@@ -117,7 +130,8 @@ static void *read_files(void *self)
 
 static bool is_wanted(const struct ap_run_file *file)
 {
-    return !file->why_not && (file->head.kind == AP_FILE_trace || file->head.kind == AP_FILE_summary);
+    enum ap_file_kind kind = file->head.kind;
+    return !file->why_not && (kind == AP_FILE_trace || kind == AP_FILE_snapshot || kind == AP_FILE_summary);
 }
 
 static bool is_larger(const void *context, uint32_t a, uint32_t b)

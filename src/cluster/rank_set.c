@@ -11,6 +11,7 @@ void ap_rank_set_init(struct ap_rank_set *set, struct ap_gate *gate)
 {
     *set = (struct ap_rank_set){ .gate = gate };
     ap_strpool_init(&set->names, gate);
+    ap_memory_set_init(&set->memory, gate);
 }
 
 void ap_rank_summary_release(struct ap_rank_summary *summary, struct ap_gate *gate)
@@ -27,6 +28,7 @@ void ap_rank_set_release(struct ap_rank_set *set)
         ap_rank_summary_release(&set->ranks[i], set->gate);
     AP_FREE(set->gate, set->ranks, set->capacity);
     ap_strpool_release(&set->names);
+    ap_memory_set_release(&set->memory);
     *set = (struct ap_rank_set){ .gate = set->gate };
 }
 
@@ -98,6 +100,7 @@ enum ap_status ap_rank_set_join(struct ap_rank_set *set, struct ap_rank_set *fro
     from->count = status == AP_OK ? 0 : from->count;
     set->duplicate_count += from->duplicate_count;
     AP_FREE(set->gate, moving.ids, moving.id_count);
+    AP_AND_THEN(status, ap_memory_set_join(&set->memory, &from->memory, reterr));
     return status;
 }
 
@@ -172,5 +175,6 @@ enum ap_status ap_rank_set_finish(struct ap_rank_set *set, struct ap_error *rete
             set->ranks[kept++] = set->ranks[i];
     }
     set->count = kept;
+    AP_TRY(ap_memory_set_finish(&set->memory, reterr));
     return renumber(set, reterr);
 }

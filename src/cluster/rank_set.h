@@ -5,6 +5,7 @@
 #define AP_RANK_SET_H
 
 #include "collective.h"
+#include "memory_set.h"
 #include "strpool.h"
 
 enum ap_spent {
@@ -73,7 +74,8 @@ struct ap_rank_set {
     struct ap_strpool names;
     struct ap_rank_summary *ranks; /* in order once ap_rank_set_finish() has run */
     size_t count, capacity;
-    size_t duplicate_count; /* summaries that were there already */
+    size_t duplicate_count;      /* summaries that were there already */
+    struct ap_memory_set memory; /* of snapshots; its names are its own */
 };
 
 /** An empty set; memory is taken when something is added. */

@@ -77,6 +77,8 @@ static const struct artifact artifacts[] = {
       "dumps of all ranks by the recorder of NCCL: gloo's tell neither the members of the groups nor sends and receives" },
     { "plain-run", PRESENT_NEVER, NULL, 0, "",
       "step times of a run without the profiler: recording slows the host, so its share is an upper bound" },
+    { "rank-snapshots", PRESENT_NEVER, NULL, 0, "cluster.memory.",
+      "a memory snapshot of each rank as JSON, with its rank in the name of the file, beside the traces" },
     { "other-ranks", PRESENT_NEVER, NULL, 0, "cluster.",
       "traces of all ranks over the same steps: one rank cannot tell a slow link from waiting for a slow rank" },
     { "other-runs", PRESENT_NEVER, NULL, 0, "", "a trace of the same job with one setting changed, to compare" },

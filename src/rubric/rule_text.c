@@ -30,6 +30,9 @@ static const struct name_source names[] = {
     { "asked-as", "memory.oom", "requested_bytes", "shape", NULL, "a shape that its size alone does not tell", "is_last" },
     { "alike-by", "memory.oom", "requested_bytes", "held_by", NULL, "nobody", "is_last" },
     { "alike-as", "memory.oom", "requested_bytes", "held_as", NULL, "nothing", "is_last" },
+    { "failed-line", "cluster.memory.out_of_memory", "", "line", NULL, "a line that was not recorded", NULL },
+    { "differing-owner", "cluster.memory.differs.owner", "", "category", NULL, "nothing", NULL },
+    { "differing-line", "cluster.memory.differs.line", "", "line", NULL, "none", NULL },
     { "longest-step", "steps.rows", "dur_us", "name", "steps.steady.max_us", "one step", "steady" },
 };
 

@@ -31,6 +31,20 @@ static struct ap_str name(struct ap_rank_set *set, const char *format, unsigned 
     return ap_strpool_intern(&set->names, text, strlen(text), &str, NULL) == AP_OK ? str : (struct ap_str){ 0 };
 }
 
+static bool add_memory(struct ap_rank_set *set, unsigned number)
+{
+    struct ap_memory_set *to = &set->memory;
+    struct ap_rank_memory row = { .rank = number, .peak_bytes = 1000 + dice(99), .first_failure_ns = -1, .failures = -1 };
+    char path[64];
+    int length = snprintf(path, sizeof(path), "rank%u.snapshot.json", number);
+    if (ap_strpool_intern(&to->names, path, (size_t)length, &row.path, NULL) != AP_OK ||
+        ap_strpool_intern(&to->names, "train.py:3 step", 15, &row.lines[dice(AP_MEMORY_LINES)].name, NULL) != AP_OK ||
+        AP_RESERVE(&gate, to->rows, to->capacity, to->count + 1, NULL) != AP_OK)
+        return false;
+    to->rows[to->count++] = row;
+    return true;
+}
+
 /* Rank by rank from its number alone, as if each had been made on another machine. Two of them say the same. */
 static bool make_rank(struct ap_rank_set *set, unsigned number)
 {
@@ -66,7 +80,7 @@ static bool make_rank(struct ap_rank_set *set, unsigned number)
         return false;
     rank.kernels[rank.kernel_count++] = kernel;
     set->ranks[set->count++] = rank;
-    return true;
+    return add_memory(set, (unsigned)rank.rank);
 }
 
 /* ---- bytes ---- */

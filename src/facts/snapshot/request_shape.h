@@ -14,9 +14,9 @@ struct ap_request_shape {
 };
 
 /** Is a request of so many bytes one row for each token of a batch, with a value for each word of a vocabulary? So it is
- *  where just one usual vocabulary (vocabulary_size.def) divides it and also an allocation of @list that is no activation, as
- *  an embedding or the last layer's weight would be; of several, the one whose weight has rows as wide as vectors of @list.
- *  False where nothing or more than one thing fits. */
+ *  where just one usual vocabulary (vocabulary_size.def) divides it and also an allocation of @list that is no activation,
+ *  as an embedding or the last layer's weight would be; of several, the one whose weight has rows as wide as vectors of
+ *  @list. False where nothing or more than one thing fits. */
 bool ap_request_shape_find(int64_t request_bytes, const struct ap_owned *list, uint32_t count,
                            struct ap_request_shape *ret_shape);
 

@@ -49,6 +49,7 @@ static const struct {
     void (*write)(struct doc *doc);
 } sections[] = {
     { FOR_all, &ap_section_cluster, NULL },
+    { FOR_memory, &ap_section_cluster_memory, NULL },
     { FOR_all, &ap_section_hang, NULL },
     { FOR_all, &ap_section_summary, NULL },
     { FOR_all & ~FOR_memory, &ap_section_split, NULL },

@@ -44,6 +44,8 @@ static void write_bound(struct doc *doc)
         ap_doc_paragraph(doc, ap_doc_at(doc, "verdict"), "**{p bound}**: {p sentence} (confidence {p confidence}).");
     if (ap_doc_known(doc, "cluster.verdict"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "cluster.verdict"), "**{p kind}**: {p sentence}.");
+    if (ap_doc_known(doc, "cluster.memory.sentence"))
+        ap_doc_paragraph(doc, ap_doc_at(doc, "cluster.memory"), "**Memory of the ranks**: {p sentence}.");
     const struct ap_value *symptom = ap_value_first(ap_doc_at(doc, "symptoms"));
     if (symptom)
         ap_doc_begin(doc, DOC_LIST);

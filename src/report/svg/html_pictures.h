@@ -42,6 +42,8 @@ void ap_html_segments(struct html *html);
 void ap_html_cluster_ranks(struct html *html);
 void ap_html_cluster_steps(struct html *html);
 void ap_html_cluster_arrivals(struct html *html);
+/** Of the memory of those ranks. */
+void ap_html_cluster_memory(struct html *html);
 /** Of several runs, so not among those that a run has. */
 void ap_html_series(struct html *html);
 

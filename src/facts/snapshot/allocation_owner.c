@@ -22,6 +22,7 @@ const char *ap_owner_category_name(enum ap_owner_category category)
         [AP_OWNER_COMMUNICATION] = "communication buffers",
         [AP_OWNER_INPUTS] = "inputs",
         [AP_OWNER_KV_CACHE] = "KV cache",
+        [AP_OWNER_COPIES] = "copies of weights",
         [AP_OWNER_UNKNOWN] = "unknown",
     };
     return names[category];
@@ -145,6 +146,8 @@ static void sign_stacks(struct ap_owners *owners)
             uint8_t sign = owners->frame_signs[frames[j]];
             enum ap_work work = work_of_sign((enum ap_owner_sign)sign);
             stack.sign = stack.sign == AP_SIGN_NONE ? sign : stack.sign;
+            if (stack.sign == AP_SIGN_COPY && (sign == AP_SIGN_MODULE || sign == AP_SIGN_INIT))
+                stack.sign = AP_SIGN_MODULE; /* layers are made of each other by deepcopy */
             stack.in_backward = stack.in_backward || work == AP_WORK_BACKWARD;
             stack.work = stack.work == AP_WORK_OTHER ? (uint8_t)work : stack.work;
         }
@@ -234,9 +237,13 @@ static enum ap_owner_evidence evidence_of(const struct ap_owner_stack *stack, bo
     }
     if (sign == AP_SIGN_FORWARD && saved && !stack->in_backward)
         return AP_EVIDENCE_FORWARD_SAVED; /* however short: the last layers' are needed at once */
+    if (life->made_in == AP_WORK_BACKWARD && life->freed_in == AP_WORK_ZERO_GRAD)
+        return AP_EVIDENCE_FREED_BY_ZERO_GRAD; /* likewise: an optimizer that works in place leaves no entries between */
     if (life->shortly)
         return AP_EVIDENCE_SHORT;
     switch (sign) {
+    case AP_SIGN_COPY: return AP_EVIDENCE_COPY_FRAME;
+    case AP_SIGN_CHECKPOINT: return life->freed ? AP_EVIDENCE_CHECKPOINT_FREED : AP_EVIDENCE_CHECKPOINT_KEPT;
     case AP_SIGN_STATE_INIT: return AP_EVIDENCE_STATE_INIT;
     case AP_SIGN_OPTIMIZER: return life->kept || !life->begun ? AP_EVIDENCE_STEP_KEPT : AP_EVIDENCE_STEP_FREED;
     case AP_SIGN_BACKWARD:
@@ -316,29 +323,35 @@ static enum ap_status make_list(const struct ap_owners *owners, struct ap_owned_
     return count && !device->list ? ap_fail_memory(owners->gate, reterr) : AP_OK;
 }
 
-static enum ap_status take_live(const struct ap_owners *owners, uint32_t index, struct ap_owned_device *to,
-                                struct ap_error *reterr)
+enum ap_status ap_owned_list_live(const struct ap_owners *owners, uint32_t index, uint32_t position,
+                                  struct ap_owned_device *ret_device, struct ap_error *reterr)
 {
     const struct ap_replay *replay = owners->replay;
-    const struct ap_replay_device *device = &replay->devices[index];
     uint32_t *live, count;
-    AP_TRY(ap_replay_live_at(replay, index, to->position, AP_LIVE_REQUESTED, &live, &count, reterr));
-    enum ap_status status = make_list(owners, to, count, reterr);
+    AP_TRY(ap_replay_live_at(replay, index, position, AP_LIVE_REQUESTED, &live, &count, reterr));
+    enum ap_status status = make_list(owners, ret_device, count, reterr);
     for (uint32_t i = 0; i < count && status == AP_OK; i++) {
         struct ap_allocation allocation;
         ap_replay_allocation(replay, live[i], &allocation);
         bool requested = allocation.free_requested != AP_NO_ENTRY;
-        to->list[i] = (struct ap_owned){ .bytes = allocation.requested_bytes,
-                                         .stack = allocation.stack,
-                                         .lifetime = live[i],
-                                         .alloc = allocation.alloc,
-                                         .end = requested ? allocation.free_requested : allocation.free_completed };
+        ret_device->list[i] = (struct ap_owned){ .bytes = allocation.requested_bytes,
+                                                 .stack = allocation.stack,
+                                                 .lifetime = live[i],
+                                                 .alloc = allocation.alloc,
+                                                 .end = requested ? allocation.free_requested : allocation.free_completed };
     }
     AP_FREE(replay->gate, live, count);
-    if (status != AP_OK)
-        return status;
-    judge_list(owners, device, to->list, to->count);
-    status = ap_owned_settle_sizes(owners, to->list, to->count, reterr);
+    if (status == AP_OK)
+        judge_list(owners, &replay->devices[index], ret_device->list, ret_device->count);
+    return status;
+}
+
+static enum ap_status take_live(const struct ap_owners *owners, uint32_t index, struct ap_owned_device *to,
+                                struct ap_error *reterr)
+{
+    AP_TRY(ap_owned_list_live(owners, index, to->position, to, reterr));
+    enum ap_status status = ap_owned_settle_sizes(owners, index, to, reterr);
+    AP_AND_THEN(status, ap_owned_settle_copies(owners, to, reterr));
     if (status != AP_OK)
         ap_owned_release(owners, to);
     return status;

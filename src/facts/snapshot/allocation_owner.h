@@ -15,6 +15,7 @@ enum ap_owner_category {
     AP_OWNER_COMMUNICATION,
     AP_OWNER_INPUTS,
     AP_OWNER_KV_CACHE,
+    AP_OWNER_COPIES, /* of weights: an average, a 32-bit master, a checkpoint that was read */
     AP_OWNER_UNKNOWN,
     AP_OWNER_CATEGORY_COUNT_
 };
@@ -49,7 +50,9 @@ enum ap_owner_sign {
     AP_SIGN_INIT,
     AP_SIGN_ZERO_GRAD,
     AP_SIGN_INPUT,
-    AP_SIGN_KV_CACHE
+    AP_SIGN_KV_CACHE,
+    AP_SIGN_COPY,
+    AP_SIGN_CHECKPOINT
 };
 
 /** What an entry of the history is part of. */
@@ -118,9 +121,15 @@ AP_MUST_CHECK enum ap_status ap_owned_take_at(const struct ap_owners *owners, ui
                                               struct ap_owned_device *ret_device, struct ap_error *reterr);
 void ap_owned_release(const struct ap_owners *owners, struct ap_owned_device *device);
 
-/** Tells weights from before the history by their sizes; for ap_owned_take. */
-AP_MUST_CHECK enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, struct ap_owned *list, uint32_t count,
-                                                   struct ap_error *reterr);
+/** What the device numbered @index held at @position, each judged by itself; for ap_owned_take. */
+AP_MUST_CHECK enum ap_status ap_owned_list_live(const struct ap_owners *owners, uint32_t index, uint32_t position,
+                                                struct ap_owned_device *ret_device, struct ap_error *reterr);
+/** Tells weights, gradients, optimizer state and copies from before the history by their sizes; for ap_owned_take. */
+AP_MUST_CHECK enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, uint32_t index,
+                                                   struct ap_owned_device *device, struct ap_error *reterr);
+/** Tells copies of weights by the sizes of all that one stack made; for ap_owned_take. */
+AP_MUST_CHECK enum ap_status ap_owned_settle_copies(const struct ap_owners *owners, struct ap_owned_device *device,
+                                                    struct ap_error *reterr);
 
 /** What of it was allocated with one stack. */
 struct ap_owned_group {

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * owner_sizes.c - weights from before the history have no stack: they are told by having the sizes of the gradients, or of
- * the optimizer's state, one by one. */
+ * owner_sizes.c - what is from before the history has no stack. Weights are told by having the sizes of the gradients, or of
+ * the optimizer's state, one by one; what is left over after them by being more sets of the same sizes. */
 #include "allocation_owner.h"
 #include "sort.h"
 
 #include "poison.h"
 
 #define SHARE_MATCHED 0.9
+#define MOST_SETS 4
+#define STATES_OF_ADAM 2u
+#define NO_INDEX UINT32_MAX
+#define SHARE_ALIKE 0.85 /* of one size: more than that may be a cache that an engine reserved */
+
+enum sized_kind { SIZED_REFERENCE, SIZED_OPEN };
 
 struct sized {
     int64_t bytes;
@@ -14,44 +20,81 @@ struct sized {
     uint8_t kind;   /* enum sized_kind */
 };
 
-enum sized_kind { SIZED_GRADIENT, SIZED_STATE, SIZED_OPEN };
+struct settling {
+    const struct ap_owners *owners;
+    struct ap_owned_device *device;
+    const struct ap_owned_device *beside; /* another moment, for gradients that are not alive at this one */
+    struct sized *sizes;                  /* room for both lists */
+    uint32_t count;
+    bool forward, backward, optimizer; /* work that the history holds */
+};
 
 static int by_bytes(const void *left, const void *right)
 {
     const struct sized *a = left, *b = right;
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
+    AP_BY_SMALLER(a->bytes, b->bytes);
+    AP_BY_SMALLER(a->kind, b->kind);
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static uint32_t list_sizes(const struct ap_owned *list, uint32_t count, struct sized *to)
+/* ------------------------------------------------------------------------------------------------------ references */
+
+enum reference { BY_GRADIENTS, BY_STATE, BY_WEIGHTS };
+
+/* A state that replaces an old one, or is set up, has the size of its weight; temporaries of a step need not. */
+static bool is_reference(const struct ap_owned *owned, enum reference by)
 {
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        enum ap_owner_evidence evidence = (enum ap_owner_evidence)list[i].evidence;
-        enum ap_owner_category category = ap_owner_evidence_category(evidence);
-        if (evidence == AP_EVIDENCE_BEFORE_KEPT)
-            to[found++] = (struct sized){ list[i].bytes, i, SIZED_OPEN };
-        else if (category == AP_OWNER_GRADIENTS ||
-                 (category == AP_OWNER_OPTIMIZER_STATE && list[i].alloc == AP_NO_ENTRY)) /* a new one replaces an old one */
-            to[found++] = (struct sized){ list[i].bytes, i, category == AP_OWNER_GRADIENTS ? SIZED_GRADIENT : SIZED_STATE };
+    enum ap_owner_evidence evidence = (enum ap_owner_evidence)owned->evidence;
+    enum ap_owner_category category = ap_owner_evidence_category(evidence);
+    switch (by) {
+    case BY_GRADIENTS: return category == AP_OWNER_GRADIENTS;
+    case BY_STATE:
+        return category == AP_OWNER_OPTIMIZER_STATE && (owned->alloc == AP_NO_ENTRY || evidence == AP_EVIDENCE_STATE_INIT);
+    case BY_WEIGHTS: break;
     }
-    return found;
+    return evidence == AP_EVIDENCE_SIZES_OF_WEIGHTS;
 }
 
-/* One run of equal sizes: how many weights of it the reference asks for, how many are open. */
+static bool has_any(const struct ap_owned_device *of, enum reference by)
+{
+    for (uint32_t i = 0; i < of->count; i++)
+        if (is_reference(&of->list[i], by))
+            return true;
+    return false;
+}
+
+/* Sizes of the reference times @times, or over -@times, and those of what is open. */
+static void list_sizes(struct settling *settling, enum reference by, int64_t times)
+{
+    const struct ap_owned_device *from =
+        by == BY_GRADIENTS && !has_any(settling->device, by) ? settling->beside : settling->device;
+    settling->count = 0;
+    for (uint32_t i = 0; i < settling->device->count; i++)
+        if (settling->device->list[i].evidence == AP_EVIDENCE_BEFORE_KEPT)
+            settling->sizes[settling->count++] = (struct sized){ settling->device->list[i].bytes, i, SIZED_OPEN };
+    for (uint32_t i = 0; i < from->count; i++) {
+        int64_t bytes = from->list[i].bytes;
+        if (!is_reference(&from->list[i], by) || (times > 0 && bytes > INT64_MAX / times))
+            continue;
+        settling->sizes[settling->count++] =
+            (struct sized){ times > 0 ? bytes * times : bytes / -times, NO_INDEX, SIZED_REFERENCE };
+    }
+    ap_sort(settling->sizes, settling->count, sizeof(*settling->sizes), by_bytes);
+}
+
+/* -------------------------------------------------------------------------------------------------------- matching */
+
+/* One run of equal sizes: how many of it the reference asks for, how many are open. */
 struct run {
     uint32_t end, wanted, open;
 };
 
-static struct run run_at(const struct sized *sizes, uint32_t count, uint32_t from, enum sized_kind reference,
-                         uint32_t copies)
+static struct run run_at(const struct settling *settling, uint32_t from, uint32_t copies)
 {
+    const struct sized *sizes = settling->sizes;
     struct run run = { .end = from };
-    for (; run.end < count && sizes[run.end].bytes == sizes[from].bytes; run.end++) {
-        run.wanted += sizes[run.end].kind == reference;
+    for (; run.end < settling->count && sizes[run.end].bytes == sizes[from].bytes; run.end++) {
+        run.wanted += sizes[run.end].kind == SIZED_REFERENCE;
         run.open += sizes[run.end].kind == SIZED_OPEN;
     }
     run.wanted /= copies;
@@ -59,55 +102,148 @@ static struct run run_at(const struct sized *sizes, uint32_t count, uint32_t fro
 }
 
 /* Do nearly all sizes of the reference stand among the open ones, and nearly all of it divide into so many copies? */
-static bool fits(const struct sized *sizes, uint32_t count, enum sized_kind reference, uint32_t copies)
+static bool fits(const struct settling *settling, uint32_t copies)
 {
     double all = 0, matched = 0;
     struct run run;
-    for (uint32_t i = 0; i < count; i = run.end) {
-        run = run_at(sizes, count, i, reference, 1);
+    for (uint32_t i = 0; i < settling->count; i = run.end) {
+        run = run_at(settling, i, 1);
         uint32_t wanted = run.wanted / copies, found = run.open < wanted ? run.open : wanted;
-        all += (double)sizes[i].bytes * run.wanted;
-        matched += (double)sizes[i].bytes * found * copies;
+        all += (double)settling->sizes[i].bytes * run.wanted;
+        matched += (double)settling->sizes[i].bytes * found * copies;
     }
     return all > 0 && matched >= SHARE_MATCHED * all;
 }
 
-static void settle(struct ap_owned *list, const struct sized *sizes, uint32_t count, enum sized_kind reference,
-                   uint32_t copies)
+static void settle(struct settling *settling, uint32_t copies, enum ap_owner_evidence evidence)
 {
     struct run run;
-    for (uint32_t i = 0; i < count; i = run.end) {
-        run = run_at(sizes, count, i, reference, copies);
+    for (uint32_t i = 0; i < settling->count; i = run.end) {
+        run = run_at(settling, i, copies);
         for (uint32_t j = i; j < run.end && run.wanted; j++) {
-            if (sizes[j].kind != SIZED_OPEN)
+            if (settling->sizes[j].kind != SIZED_OPEN)
                 continue;
-            list[sizes[j].index].evidence = AP_EVIDENCE_SIZES_OF_WEIGHTS;
+            settling->device->list[settling->sizes[j].index].evidence = (uint8_t)evidence;
             run.wanted--;
         }
     }
 }
 
-enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, struct ap_owned *list, uint32_t count,
-                                     struct ap_error *reterr)
+/* ----------------------------------------------------------------------------------------------------------- weights */
+
+static bool settle_weights(struct settling *settling)
 {
     static const struct {
-        enum sized_kind reference;
+        enum reference by;
         uint32_t copies;
-    } ways[] = { { SIZED_GRADIENT, 1 }, { SIZED_STATE, 2 }, { SIZED_STATE, 1 } };
-    size_t bytes = (size_t)count * sizeof(struct sized);
-    if (!count)
-        return AP_OK;
-    struct sized *sizes = ap_mem_resize(owners->gate, NULL, 0, bytes);
-    if (!sizes)
-        return ap_fail_memory(owners->gate, reterr);
-    uint32_t found = list_sizes(list, count, sizes);
-    ap_sort(sizes, found, sizeof(*sizes), by_bytes);
+        int64_t times;
+    } ways[] = { { BY_GRADIENTS, 1, 1 },
+                 { BY_STATE, STATES_OF_ADAM, 1 },
+                 { BY_STATE, 1, 1 },
+                 /* states in 32 bits of weights in 16 */
+                 { BY_STATE, STATES_OF_ADAM, -2 },
+                 { BY_STATE, 1, -2 } };
     for (size_t i = 0; i < AP_COUNT_OF(ways); i++) {
-        if (!fits(sizes, found, ways[i].reference, ways[i].copies))
+        list_sizes(settling, ways[i].by, ways[i].times);
+        if (!fits(settling, ways[i].copies))
             continue;
-        settle(list, sizes, found, ways[i].reference, ways[i].copies);
-        break;
+        settle(settling, ways[i].copies, AP_EVIDENCE_SIZES_OF_WEIGHTS);
+        return true;
     }
-    ap_mem_free(owners->gate, sizes, bytes);
-    return AP_OK;
+    return false;
+}
+
+/* Further sets of the sizes of the weights, then of twice those, as 32 bits beside 16: first what the history asks for,
+ * gradients that no pass makes anew and state that no step makes, then copies. */
+static void settle_sets(struct settling *settling)
+{
+    bool gradients = has_any(settling->device, BY_GRADIENTS) || has_any(settling->beside, BY_GRADIENTS), states = false;
+    for (uint32_t i = 0; i < settling->device->count && !states; i++)
+        states = ap_owner_evidence_category((enum ap_owner_evidence)settling->device->list[i].evidence) ==
+                 AP_OWNER_OPTIMIZER_STATE;
+    uint32_t wanted_states = settling->optimizer && !states ? STATES_OF_ADAM : 0;
+    bool wants_gradients = settling->backward && !gradients;
+    for (int64_t times = 1; times <= 2; times++)
+        for (int set = 0; set < MOST_SETS; set++) {
+            list_sizes(settling, BY_WEIGHTS, times);
+            if (!fits(settling, 1))
+                break;
+            enum ap_owner_evidence evidence = wants_gradients && times == 1 ? AP_EVIDENCE_SIZES_OF_GRADIENTS
+                                              : wanted_states               ? AP_EVIDENCE_SIZES_OF_STATE
+                                                                            : AP_EVIDENCE_SIZES_ONCE_MORE;
+            settle(settling, 1, evidence);
+            wanted_states -= evidence == AP_EVIDENCE_SIZES_OF_STATE;
+            wants_gradients = wants_gradients && evidence != AP_EVIDENCE_SIZES_OF_GRADIENTS;
+        }
+}
+
+/* Where nothing but forward passes ran there are weights, and whatever an engine reserved for its cache: that is many of one
+ * size. */
+static void settle_inference(struct settling *settling)
+{
+    double all = 0, alike = 0;
+    struct run run;
+    list_sizes(settling, BY_WEIGHTS, 1);
+    for (uint32_t i = 0; i < settling->count; i = run.end) {
+        run = run_at(settling, i, 1);
+        double bytes = (double)settling->sizes[i].bytes * run.open;
+        all += bytes;
+        alike = bytes > alike ? bytes : alike;
+    }
+    for (uint32_t i = 0; i < settling->count && alike <= SHARE_ALIKE * all; i++)
+        settling->device->list[settling->sizes[i].index].evidence = AP_EVIDENCE_INFERENCE_KEPT;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- history */
+
+/* What the history holds; returns the position behind a backward pass that something else follows, 0 = none. */
+static uint32_t look_at_history(struct settling *settling, const struct ap_replay_device *of)
+{
+    const struct ap_owners *owners = settling->owners;
+    uint32_t behind = 0, last = 0;
+    for (uint32_t i = 0; i < of->entry_count; i++) {
+        enum ap_work work = (enum ap_work)owners->work[of->first_entry + i];
+        bool allocates = owners->replay->snapshot->actions.name[of->first_entry + i].id == AP_ACTION_ALLOC;
+        if (allocates && work == AP_WORK_BACKWARD)
+            last = i + 1;
+        else if (last && (work == AP_WORK_ZERO_GRAD || (allocates && work != AP_WORK_OTHER))) {
+            behind = last;
+            last = 0;
+        }
+        settling->forward = settling->forward || (allocates && work == AP_WORK_FORWARD);
+        settling->backward = settling->backward || work == AP_WORK_BACKWARD;
+        settling->optimizer = settling->optimizer || work == AP_WORK_OPTIMIZER;
+    }
+    return behind;
+}
+
+static bool has_open(const struct ap_owned_device *device)
+{
+    for (uint32_t i = 0; i < device->count; i++)
+        if (device->list[i].evidence == AP_EVIDENCE_BEFORE_KEPT)
+            return true;
+    return false;
+}
+
+enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, uint32_t index, struct ap_owned_device *device,
+                                     struct ap_error *reterr)
+{
+    struct ap_owned_device beside = { .device = device->device };
+    struct settling settling = { .owners = owners, .device = device, .beside = &beside };
+    if (!has_open(device))
+        return AP_OK;
+    uint32_t behind = look_at_history(&settling, &owners->replay->devices[index]);
+    if (behind && !has_any(device, BY_GRADIENTS))
+        AP_TRY(ap_owned_list_live(owners, index, behind, &beside, reterr));
+    size_t room = (size_t)device->count * 2 + beside.count;
+    enum ap_status status = AP_ALLOC(owners->gate, settling.sizes, room, reterr);
+    if (status == AP_OK) {
+        if (settle_weights(&settling))
+            settle_sets(&settling);
+        else if (settling.forward && !settling.backward && !settling.optimizer)
+            settle_inference(&settling);
+        AP_FREE(owners->gate, settling.sizes, room);
+    }
+    ap_owned_release(owners, &beside);
+    return status;
 }

@@ -256,6 +256,15 @@ static enum ap_status put_device(struct ap_peak_part *own, struct ap_value *list
 
 /* ----------------------------------------------------------------------------------------- the device with most of all */
 
+/* A step needs the gradients: they are not held for nothing there. */
+static bool peak_is_in_step(const struct ap_owners *owners, const struct ap_owned_device *device)
+{
+    if (!device->has_history || !device->position)
+        return false;
+    uint32_t entry = owners->replay->devices[device->device].first_entry + device->position - 1;
+    return owners->work[entry] == AP_WORK_OPTIMIZER;
+}
+
 /* Gradients at the peak that were there before the last of the activations beside them: forward was run with them held. */
 static int64_t early_gradients(const struct ap_owned_device *device, bool *overflowed)
 {
@@ -289,6 +298,7 @@ static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
         [AP_OWNER_COMMUNICATION] = "communication_ratio",
         [AP_OWNER_INPUTS] = "inputs_ratio",
         [AP_OWNER_KV_CACHE] = "kv_cache_ratio",
+        [AP_OWNER_COPIES] = "copies_of_weights_ratio",
         [AP_OWNER_UNKNOWN] = "unknown_ratio",
     };
     struct ap_model *model = own->pass->model;
@@ -306,7 +316,9 @@ static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
     ap_put_bytes(own->pass, to, "gradients_bytes", own->has_largest, sums.category[AP_OWNER_GRADIENTS].bytes);
     ap_put_bytes(own->pass, to, "optimizer_state_bytes", own->has_largest, sums.category[AP_OWNER_OPTIMIZER_STATE].bytes);
     ap_put_bytes(own->pass, to, "activations_bytes", own->has_largest, sums.category[AP_OWNER_ACTIVATIONS].bytes);
-    int64_t early_bytes = own->has_largest ? early_gradients(&own->largest, &own->pass->overflowed) : 0;
+    ap_put_bytes(own->pass, to, "copies_of_weights_bytes", own->has_largest, sums.category[AP_OWNER_COPIES].bytes);
+    bool in_step = own->has_largest && peak_is_in_step(own->owners, &own->largest);
+    int64_t early_bytes = own->has_largest && !in_step ? early_gradients(&own->largest, &own->pass->overflowed) : 0;
     ap_put_bytes(own->pass, to, "gradients_in_forward_bytes", own->has_largest, early_bytes);
     ap_add_quotient(model, to, "gradients_in_forward_ratio", (double)early_bytes, total);
 }

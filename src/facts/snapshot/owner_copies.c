@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ * owner_copies.c - a second copy of the weights, made by whatever code: one stack that made an allocation of the size of
+ * each weight, or of twice that as a copy in 32 bits is, and keeps them. */
+#include "allocation_owner.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define SHARE_MATCHED 0.9
+#define LEAST_WEIGHTS 4u
+#define LEAST_BYTES ((int64_t)1 << 20)
+
+struct sized {
+    int64_t bytes;
+    uint32_t stack, index; /* in the list */
+};
+
+static int by_stack_then_bytes(const void *left, const void *right)
+{
+    const struct sized *a = left, *b = right;
+    AP_BY_SMALLER(a->stack, b->stack);
+    AP_BY_SMALLER(a->bytes, b->bytes);
+    AP_BY_SMALLER(a->index, b->index);
+    return 0;
+}
+
+static uint32_t list_of(const struct ap_owned_device *device, bool weights, struct sized *to)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < device->count; i++) {
+        const struct ap_owned *owned = &device->list[i];
+        enum ap_owner_evidence evidence = (enum ap_owner_evidence)owned->evidence;
+        bool is = weights ? ap_owner_evidence_category(evidence) == AP_OWNER_PARAMETERS
+                          : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack;
+        if (is)
+            to[count++] = (struct sized){ owned->bytes, weights ? 0 : owned->stack, i };
+    }
+    ap_sort(to, count, sizeof(*to), by_stack_then_bytes);
+    return count;
+}
+
+/* Both in order of their sizes: nearly all bytes of the weights, and of the stack, find each other. */
+static bool is_copy(const struct sized *weights, uint32_t weight_count, const struct sized *of, uint32_t count,
+                    int64_t times)
+{
+    double all = 0, own = 0, matched = 0;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < count; i++)
+        own += (double)of[i].bytes;
+    for (uint32_t i = 0; i < weight_count; i++) {
+        double wanted = (double)weights[i].bytes * (double)times;
+        all += wanted;
+        while (at < count && (double)of[at].bytes < wanted)
+            at++;
+        if (at < count && (double)of[at].bytes <= wanted) {
+            matched += wanted;
+            at++;
+        }
+    }
+    return matched >= (double)LEAST_BYTES && matched >= SHARE_MATCHED * all && matched >= SHARE_MATCHED * own;
+}
+
+/* A stack of far fewer allocations than there are weights is no copy, so all stacks together cost no more than twice the
+ * list. */
+static void settle(struct ap_owned_device *device, const struct sized *weights, uint32_t weight_count,
+                   const struct sized *open, uint32_t open_count)
+{
+    for (uint32_t i = 0, end; i < open_count; i = end) {
+        for (end = i + 1; end < open_count && open[end].stack == open[i].stack;)
+            end++;
+        if (end - i < weight_count / 2 + 1 || weight_count < LEAST_WEIGHTS)
+            continue;
+        if (!is_copy(weights, weight_count, open + i, end - i, 1) && !is_copy(weights, weight_count, open + i, end - i, 2))
+            continue;
+        for (uint32_t j = i; j < end; j++)
+            device->list[open[j].index].evidence = AP_EVIDENCE_COPY_SIZES;
+    }
+}
+
+enum ap_status ap_owned_settle_copies(const struct ap_owners *owners, struct ap_owned_device *device,
+                                      struct ap_error *reterr)
+{
+    struct sized *sizes;
+    if (!device->count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(owners->gate, sizes, 2 * (size_t)device->count, reterr));
+    uint32_t weights = list_of(device, true, sizes);
+    uint32_t open = list_of(device, false, sizes + device->count);
+    settle(device, sizes, weights, sizes + device->count, open);
+    AP_FREE(owners->gate, sizes, 2 * (size_t)device->count);
+    return AP_OK;
+}

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "analyze_profile/error.h"
+#include "analyze_profile/helpers.h"
 #include "analyze_profile/model.h"
 #include "analyze_profile/opener.h"
 
@@ -35,8 +36,10 @@ struct ap_request {
                                the usual names. What a file says of its rank itself comes first */
     bool has_rank;          /* of the run only the files of this rank are analyzed, as a report of one rank: */
     uint64_t rank;
-    bool with_ranks; /* keep what ap_report_write_ranks needs; one trace is a run too then */
-    uint32_t jobs;   /* files of a run that are read at a time; 0 = as many as there are processors */
+    bool with_ranks;                  /* keep what ap_report_write_ranks needs; one trace is a run too then */
+    uint32_t jobs;                    /* files of a run that are read at a time; 0 = as many as there are processors */
+    const struct ap_helpers *helpers; /* read traces and summaries of the run too, without any change of the report; NULL =
+                                         none */
     /** What the report is compared with: a JSON report of this program, or a trace or snapshot, which is analyzed too;
      *  NULL = nothing. Not standard input. */
     const char *baseline_path;
@@ -154,6 +157,12 @@ AP_API enum ap_status ap_report_write_annotations(const struct ap_report *report
  *  again, which standard input does not allow: then the tracks are written alone. */
 AP_API enum ap_status ap_report_write_trace(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
                                             void *write_self, struct ap_error *reterr);
+
+/** The part of a helper: reads the files of the share that ap_helpers.give brought, with the options of @request, and writes
+ *  what ap_helpers.take takes. Files that cannot be read are part of the answer; it fails only where nothing can be
+ *  answered. */
+AP_API enum ap_status ap_share_read(const struct ap_request *request, const char *share, size_t bytes, ap_write_fn *write,
+                                    void *write_self, struct ap_error *reterr);
 
 /** What was kept of each rank of a run, as JSON: whole numbers and names, from which the report on the run can be made
  *  again,

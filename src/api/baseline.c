@@ -51,6 +51,7 @@ static enum ap_status analyze(struct ap_baseline *baseline, const struct ap_requ
     other.fail_on_count = other.series_count = 0;
     other.with_tracks = other.with_folded = other.with_rows = false;
     other.slice = NULL;
+    other.helpers = NULL; /* they read the run that is reported on */
     other.cpu_trace_path = trace ? path : NULL;
     other.memory_json_path = trace ? NULL : path;
     AP_TRY(ap_report_new(&other, &baseline->report, NULL, reterr));

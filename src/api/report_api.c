@@ -241,6 +241,7 @@ static enum ap_status analyze_run(struct run *run, struct ap_error *reterr)
     struct ap_report *report = run->report;
     const struct ap_request *request = run->request;
     const struct ap_cluster_options options = { .opener = request->opener,
+                                                .helpers = request->helpers,
                                                 .jobs = request->jobs,
                                                 .top_n = request->top_n,
                                                 .max_depth = request->max_depth,

@@ -4,5 +4,5 @@
 
 int main(int argc, char **argv)
 {
-    return ap_program(argc, argv);
+    return ap_program(argc, argv, NULL);
 }

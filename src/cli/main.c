@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -13,7 +12,7 @@
 #include "answers.h"
 #include "cleanup.h"
 #include "code_point.h"
-#include "memory_limit.h"
+#include "confine.h"
 #include "options.h"
 #include "opened.h"
 #include "places.h"
@@ -22,6 +21,7 @@
 #include "sandbox.h"
 #include "serve.h"
 #include "stdin_head.h"
+#include "team.h"
 #include "thread.h"
 #include "written.h"
 
@@ -144,9 +144,6 @@ static enum exit_code take_run_of_ranks(struct ap_cli_options *options, int trac
     return EXIT_WRITTEN;
 }
 
-/* A shell names the files of a folder one by one: many of them are a run, and what is none of its inputs is listed there. */
-#define FEW_FILES 2
-
 /* Where files are to be merged, another one among them is a mistake and nothing to be listed. */
 static enum exit_code take_merged(struct ap_cli_options *options, int of_options)
 {
@@ -169,12 +166,13 @@ static enum exit_code take_merged(struct ap_cli_options *options, int of_options
 static enum exit_code take_inputs(struct ap_cli_options *options)
 {
     int trace_count = options->trace_count, snapshot_count = options->snapshot_count; /* of options */
-    bool of_run = options->file_count > FEW_FILES || options->merge || options->summary_out || options->request.has_rank;
+    bool of_run =
+        options->file_count > AP_CLI_FEW_FILES || options->merge || options->summary_out || options->request.has_rank;
     if (options->merge)
         return take_merged(options, trace_count + snapshot_count);
     if (options->summary_out && snapshot_count)
         return usage("--summary-out keeps what traces tell: give no snapshots with it");
-    for (int i = 0; i < options->file_count && options->file_count <= FEW_FILES; i++) {
+    for (int i = 0; i < options->file_count && options->file_count <= AP_CLI_FEW_FILES; i++) {
         enum exit_code code = take_file(options, options->files[i], &of_run);
         if (code != EXIT_WRITTEN)
             return code;
@@ -401,88 +399,8 @@ static enum exit_code take_redact_key(struct ap_cli_options *options)
     return EXIT_WRITTEN;
 }
 
-static void set_memory_limit(struct ap_cli_options *options)
-{
-    struct ap_memory_limit limit = ap_cli_memory_limit();
-    if (options->request.max_memory_bytes || limit.bytes < AP_MIN_MAX_MEMORY_BYTES)
-        return;
-    options->request.max_memory_bytes = limit.bytes;
-    options->request.max_memory_why = limit.why;
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/* Does the library open files by itself? Runs of many ranks are found in folders and read on several threads. */
-static bool opens_by_itself(const struct ap_cli_options *options)
-{
-    bool many = options->is_series || options->merge || options->file_count > FEW_FILES || options->trace_count > 1 ||
-                options->snapshot_count > 1 || options->request.rubric_path || options->request.more_baseline_count ||
-                options->request.more_run_count;
-    for (int i = 0; i < options->file_count; i++)
-        many = many || is_folder(options->files[i]) || is_stdin_or_stdout(options->files[i]);
-    for (int i = 0; i < options->trace_count; i++)
-        many = many || is_folder(options->traces[i]) || is_stdin_or_stdout(options->traces[i]);
-    for (int i = 0; i < options->snapshot_count; i++)
-        many = many || is_folder(options->snapshots[i]) || is_stdin_or_stdout(options->snapshots[i]);
-    return many || (options->request.baseline_path && is_folder(options->request.baseline_path));
-}
-
-/* Every path that may be read. */
-static size_t list_inputs(const struct ap_cli_options *options, const char **to, size_t room)
-{
-    const struct ap_request *request = &options->request;
-    size_t count = 0;
-    const char *one[] = { request->rubric_path, request->baseline_path };
-    for (int i = 0; i < options->file_count && count < room; i++) {
-        const char *equals = options->is_series ? strchr(options->files[i], '=') : NULL;
-        to[count++] = equals ? equals + 1 : options->files[i];
-    }
-    for (int i = 0; i < options->trace_count && count < room; i++)
-        to[count++] = options->traces[i];
-    for (int i = 0; i < options->snapshot_count && count < room; i++)
-        to[count++] = options->snapshots[i];
-    for (size_t i = 0; i < sizeof(one) / sizeof(one[0]) && count < room; i++)
-        if (one[i])
-            to[count++] = one[i];
-    for (size_t i = 0; i < request->more_baseline_count && count < room; i++)
-        to[count++] = options->baselines[i];
-    for (size_t i = 0; i < request->more_run_count && count < room; i++)
-        to[count++] = options->runs[i];
-    return count;
-}
-
-#define MOST_INPUTS 4096
-
-/* All is open: from here on nothing else can be. */
-static void enter_sandbox(struct ap_cli_options *options, struct ap_cli_opened *opened, const struct ap_cli_written *written)
-{
-    static const char *inputs[MOST_INPUTS];
-    const char *outputs[AP_CLI_WRITINGS + 1];
-    struct ap_cli_sandbox sandbox = {
-        .may_read = opens_by_itself(options), .may_make_files = options->pictures_out, .readable = inputs, .written = outputs
-    };
-    size_t count = list_inputs(options, inputs, MOST_INPUTS);
-    sandbox.readable_count = sandbox.may_read ? count : 0;
-    if (!sandbox.may_read) {
-        for (size_t i = 0; i < count; i++)
-            (void)ap_cli_opened_add(opened, inputs[i]);
-        options->request.opener = &opened->opener;
-    }
-    for (size_t i = 0; i < AP_CLI_WRITINGS; i++)
-        if (written->writings[i].output.temporary[0])
-            outputs[sandbox.written_count++] = written->writings[i].output.target;
-    if (options->pictures_out)
-        outputs[sandbox.written_count++] = options->pictures_out;
-    if (!options->no_sandbox && count < MOST_INPUTS)
-        (void)ap_cli_sandbox_enter(&sandbox);
-}
-
 /* Nothing is parsed, not even to tell what a file is, before the outputs are open. */
-static enum exit_code read_and_write(struct ap_cli_options *options)
+static enum exit_code read_and_write(struct ap_cli_options *options, const struct ap_program_team *team)
 {
     static struct ap_cli_written written;
     struct ap_cli_opened opened;
@@ -492,9 +410,11 @@ static enum exit_code read_and_write(struct ap_cli_options *options)
     enum exit_code code = check_outputs(options);
     if (code == EXIT_WRITTEN && ap_cli_written_open(&written, &error) != AP_OK)
         code = complain(AP_ERROR_OUTPUT, NULL, &error);
-    set_memory_limit(options);
+    ap_cli_limit_memory(options);
+    if (team)
+        ap_cli_join_team(options, team);
     if (code == EXIT_WRITTEN) {
-        enter_sandbox(options, &opened, &written);
+        ap_cli_confine(options, &opened, &written);
         options->request.sandbox = ap_cli_sandbox_state();
         code = take_files(options);
     }
@@ -517,12 +437,21 @@ static enum exit_code ask_for_input(void)
     return EXIT_USAGE;
 }
 
-static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
+/* The part of a helper prints nothing: who reports tells what it could not do. */
+static enum exit_code help(struct ap_cli_options *options, const struct ap_program_team *team)
+{
+    enum ap_status status = ap_cli_help_team(options, team);
+    return status == AP_OK ? EXIT_WRITTEN : exit_code_of(status);
+}
+
+static enum exit_code run(int argc, char **argv, struct ap_cli_options *options, const struct ap_program_team *team)
 {
     enum exit_code code;
     char mistake[512];
     if (!ap_cli_parse(argc, argv, options, mistake, sizeof(mistake)))
         return usage(mistake);
+    if (team && !team->helpers)
+        return help(options, team);
     paths_are_hidden = options->request.redact;
     if (paths_are_hidden)
         ap_output_hide_paths();
@@ -556,7 +485,7 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options)
     if (!options->file_count && !options->trace_count && !options->snapshot_count)
         return ask_for_input();
     code = check_table(options);
-    return code == EXIT_WRITTEN ? read_and_write(options) : code;
+    return code == EXIT_WRITTEN ? read_and_write(options, team) : code;
 }
 
 /* Blocks of this size go back to the system when they are freed. By itself glibc raises the size with each such block, up
@@ -577,20 +506,22 @@ struct call {
     int argc;
     char **argv;
     struct ap_cli_options *options;
+    const struct ap_program_team *team;
     enum exit_code code;
 };
 
 static void *run_call(void *self)
 {
     struct call *call = self;
-    call->code = run(call->argc, call->argv, call->options);
+    call->code = run(call->argc, call->argv, call->options, call->team);
     return NULL;
 }
 
 /* Where the stack is small (ulimit -s), one as large as helpers have is had in a thread. */
-static enum exit_code run_with_stack(int argc, char **argv, struct ap_cli_options *options)
+static enum exit_code run_with_stack(int argc, char **argv, struct ap_cli_options *options,
+                                     const struct ap_program_team *team)
 {
-    struct call call = { argc, argv, options, EXIT_LIMIT };
+    struct call call = { argc, argv, options, team, EXIT_LIMIT };
     struct rlimit stack;
     pthread_t thread;
     bool small = getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < AP_THREAD_STACK_BYTES;
@@ -601,7 +532,7 @@ static enum exit_code run_with_stack(int argc, char **argv, struct ap_cli_option
     return call.code;
 }
 
-int ap_program(int argc, char **argv)
+int ap_program(int argc, char **argv, const struct ap_program_team *team)
 {
     struct ap_cli_options options = { .file_count = 0 };
     ap_cli_cleanup_begin();
@@ -618,7 +549,7 @@ int ap_program(int argc, char **argv)
     enum exit_code code = EXIT_LIMIT;
     if (options.files && options.traces && options.snapshots && options.context && options.fail_on && options.roots &&
         options.baselines && options.runs && options.series)
-        code = run_with_stack(argc, argv, &options);
+        code = run_with_stack(argc, argv, &options, team);
     free(options.series);
     free(options.runs);
     free(options.baselines);

@@ -7,6 +7,9 @@
 
 #include "analyze_profile/analyze_profile.h"
 
+/** A shell names the files of a folder one by one: more than these are a run, in which what is no input of it is listed. */
+#define AP_CLI_FEW_FILES 2
+
 /** What standard output is written in. */
 enum ap_cli_format { AP_CLI_FORMAT_NONE, AP_CLI_FORMAT_MD, AP_CLI_FORMAT_JSON, AP_CLI_FORMAT_TEXT, AP_CLI_FORMAT_CSV };
 

@@ -28,13 +28,15 @@
 #ifndef AP_CLUSTER_H
 #define AP_CLUSTER_H
 
+#include "analyze_profile/helpers.h"
 #include "model_build.h"
 #include "run_files.h"
 
 struct ap_cluster_options {
-    const struct ap_opener *opener; /* NULL = the file system */
-    unsigned jobs;                  /* traces that are read at a time; 0 = as many as there are processors */
-    uint64_t top_n;                 /* bound of lists; 0 = all */
+    const struct ap_opener *opener;   /* NULL = the file system */
+    const struct ap_helpers *helpers; /* NULL = none: this process reads all */
+    unsigned jobs;                    /* traces that are read at a time; 0 = as many as there are processors */
+    uint64_t top_n;                   /* bound of lists; 0 = all */
     uint32_t max_depth;
     bool salvage;
 };

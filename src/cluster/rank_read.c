@@ -7,6 +7,8 @@
 #include "memory_summary.h"
 #include "processors.h"
 #include "rank_json.h"
+#include "rank_share.h"
+#include "rank_spread.h"
 #include "rank_summary.h"
 #include "sort.h"
 #include "thread.h"
@@ -162,6 +164,34 @@ static void read_on_threads(struct reading *reading)
         (void)pthread_join(threads[i], NULL);
 }
 
+static enum ap_status read_own(struct reading *reading, struct ap_error *reterr)
+{
+    read_on_threads(reading);
+    if (reading->status != AP_OK && reterr)
+        *reterr = reading->error;
+    return reading->status;
+}
+
+/* Helpers read while this process reads its own share. */
+static enum ap_status read_together(struct reading *reading, struct ap_error *reterr)
+{
+    const struct ap_helpers *helpers = reading->options->helpers;
+    struct ap_rank_spread spread;
+    AP_TRY(ap_rank_spread_init(&spread, reading->gate, reading->files, reading->order, reading->count, helpers->count + 1,
+                               reterr));
+    enum ap_status status = AP_OK;
+    for (size_t i = 0; i < helpers->count && status == AP_OK; i++)
+        status = ap_share_give(helpers, i, reading->files, ap_rank_spread_of(&spread, i + 1), reading->gate, reterr);
+    struct ap_share own = ap_rank_spread_of(&spread, 0);
+    memcpy(reading->order, own.files, own.count * sizeof(own.files[0]));
+    reading->count = own.count;
+    AP_AND_THEN(status, read_own(reading, reterr));
+    for (size_t i = 0; i < helpers->count && status == AP_OK; i++)
+        status = ap_share_take(helpers, i, ap_rank_spread_of(&spread, i + 1), reading->set, reading->failures, reterr);
+    ap_rank_spread_release(&spread);
+    return status;
+}
+
 enum ap_status ap_rank_read_all(struct ap_rank_set *set, struct ap_rank_failures *failures, const struct ap_run_files *files,
                                 const struct ap_cluster_options *options, struct ap_error *reterr)
 {
@@ -176,12 +206,7 @@ enum ap_status ap_rank_read_all(struct ap_rank_set *set, struct ap_rank_failures
     AP_TRY(AP_ALLOC_CLEARED(gate, failures->why, files->count, reterr));
     AP_TRY(AP_ALLOC(gate, reading.order, files->count, reterr));
     enum ap_status status = list_files(&reading, reterr);
-    if (status == AP_OK) {
-        read_on_threads(&reading);
-        status = reading.status;
-        if (status != AP_OK && reterr)
-            *reterr = reading.error;
-    }
+    AP_AND_THEN(status, options->helpers ? read_together(&reading, reterr) : read_own(&reading, reterr));
     AP_FREE(gate, reading.order, files->count);
     AP_AND_THEN(status, ap_rank_set_finish(set, reterr));
     return status;

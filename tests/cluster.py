@@ -3,6 +3,7 @@
 """Runs of many ranks: which files they have, and that no file is left out in silence. Prints TAP."""
 
 import argparse
+import gzip
 import json
 import shutil
 import subprocess
@@ -102,12 +103,72 @@ def check_runs(tap, program, folder):
     tap.same({event["pid"] for event in tracks}, {0, 1, 2, 3}, "--trace-out has all ranks on one axis")
 
 
+def merged(run, style):
+    """The traces of a run in one file, as tools that merge write it. "numbers": processes and correlations get numbers of
+    their own, each row its rank, names of processes come last, and nothing is left of the heads. "names": names of processes
+    alone tell the rank. "places": ids of processes are texts with the place in brackets, correlations stay."""
+    events, heads = [], {}
+    for path in sorted(run.glob("*.json*")):
+        if path.name == "truth.json":
+            continue
+        opened = gzip.open if path.suffix == ".gz" else open
+        with opened(path, "rt", encoding="utf-8") as stream:
+            trace = json.load(stream)
+        rank = trace["distributedInfo"]["rank"]
+        heads = heads or {key: value for key, value in trace.items() if key != "traceEvents"}
+        for event in trace["traceEvents"]:
+            if event["ph"] == "M" and event["name"].startswith("process_"):
+                continue
+            args = event.setdefault("args", {})
+            if style == "places":
+                event["pid"] = f"[TP-{rank:02d}-EP-{rank:02d}] {event['pid']}"
+            elif isinstance(event["pid"], int):
+                event["pid"] += rank * 10_000_000
+            if style == "numbers":
+                args["rank"] = rank
+                if "correlation" in args:
+                    args["correlation"] += rank * 100_000_000
+            events.append(event)
+    if style == "names":
+        for pid in sorted({event["pid"] for event in events if isinstance(event["pid"], int)}):
+            events.append({"ph": "M", "name": "process_name", "pid": pid, "tid": 0,
+                           "args": {"name": f"RANK {pid // 10_000_000} - GPU"}})
+    keep = {"baseTimeNanoseconds"} if style != "numbers" else set()
+    return {**{key: value for key, value in heads.items() if key in keep or style == "places"}, "traceEvents": events}
+
+
+def without_hosts(report):
+    """What is said of a run, but for the names of hosts, which merged files have lost."""
+    cluster = report["cluster"]
+    late = {kind: {key: value for key, value in row.items() if key not in ("host", "ranks")}
+            for kind, row in cluster["late"].items()}
+    return {"kind": cluster["verdict"]["kind"], "late": late, "waiting": cluster["waiting"],
+            "findings": [finding["rule_id"] for finding in report["findings"]]}
+
+
+def check_merged(tap, program, folder):
+    """One file with the traces of all ranks says what the folder says."""
+    for cause, topology, style in (("host-stall", "dp", "numbers"), ("slow-device", "tpdp", "names"),
+                                   ("dataloader", "dp", "places"), ("healthy", "dp", "numbers")):
+        run, file = folder / cause, folder / f"{cause}.json"
+        subprocess.run([sys.executable, ROOT / "tools" / "make_cluster", "traces", run, "--ranks", "8", "--layers", "2",
+                        "--steps", "4", "--cause", cause, "--topology", topology], check=True, capture_output=True)
+        (run / "truth.json").unlink()
+        file.write_text(json.dumps(merged(run, style)))
+        parts, whole = (without_hosts(program.json(path)) for path in (run, file))
+        differ = [f"{key}: {parts[key]} {whole[key]}"[:300] for key in parts if parts[key] != whole[key]]
+        tap.check(f"{cause}: the ranks in one file ({style}) are the run of the folder", differ)
+    tap.same(len(program.json(file)["cluster"]["files"]), 1, "and its list of files has the one")
+    kept = program.run(file, "--summary-out", "-", "--md-out", folder / "ignored.md").stdout
+    tap.same(len(json.loads(kept)["ranks"]), 8, "its summary has all ranks")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "src" / "cli" / "analyze_profile")
     arguments = parser.parse_args()
     tap, program = Tap(), Program(arguments.program)
-    for check in (check_files, check_ranks, check_one, check_runs):
+    for check in (check_files, check_ranks, check_one, check_runs, check_merged):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

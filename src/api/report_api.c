@@ -32,6 +32,7 @@
 #include "slice.h"
 #include "snapshot.h"
 #include "trace_copy.h"
+#include "trace_ranks.h"
 #include "track_findings.h"
 
 #include "poison.h"
@@ -236,12 +237,14 @@ static enum ap_status add_snapshot(struct run *run, struct ap_memory_join *join,
     return status;
 }
 
-static enum ap_status analyze_run(struct run *run, struct ap_error *reterr)
+/* @merged: see struct ap_cluster_options. */
+static enum ap_status analyze_run(struct run *run, struct ap_trace *merged, struct ap_error *reterr)
 {
     struct ap_report *report = run->report;
     const struct ap_request *request = run->request;
     const struct ap_cluster_options options = { .opener = request->opener,
                                                 .helpers = request->helpers,
+                                                .merged = merged,
                                                 .jobs = request->jobs,
                                                 .top_n = request->top_n,
                                                 .max_depth = request->max_depth,
@@ -260,15 +263,50 @@ static enum ap_status analyze_run(struct run *run, struct ap_error *reterr)
     return AP_OK;
 }
 
+static void forget_trace(struct ap_report *report)
+{
+    ap_facts_release(&report->facts);
+    ap_trace_free(report->trace);
+    report->trace = NULL;
+}
+
+static enum ap_status find_merged(struct run *run, bool *ret_is_merged, struct ap_error *reterr)
+{
+    struct ap_trace_ranks ranks;
+    enum ap_status status = ap_trace_ranks_init(&ranks, run->report->trace, reterr);
+    *ret_is_merged = ranks.count > 0;
+    ap_trace_ranks_release(&ranks);
+    return status;
+}
+
+/* A file into which the traces of several ranks were merged is a run, with the one file. */
+static enum ap_status analyze_merged(struct run *run, struct ap_error *reterr)
+{
+    struct ap_report *report = run->report;
+    const struct ap_run_files_options options = { .opener = run->request->opener };
+    const char *path = run->request->cpu_trace_path, *missing;
+    if (!report->run_files.count)
+        AP_TRY(ap_run_files_find(&report->run_files, &report->gate, &path, 1, &options, &missing, reterr));
+    report->is_run = true;
+    report->has_overlay = false;
+    enum ap_status status = analyze_run(run, report->trace, reterr);
+    forget_trace(report);
+    return status;
+}
+
 /* Of two inputs the trace is read first, but analyzed last: the snapshot is gone by then. */
 static enum ap_status analyze(struct run *run, struct ap_error *reterr)
 {
     struct ap_model *model = &run->report->model;
-    bool has_trace = run->request->cpu_trace_path, has_snapshot = run->request->memory_json_path;
+    bool has_trace = run->request->cpu_trace_path, has_snapshot = run->request->memory_json_path, is_merged = false;
     if (run->report->is_run)
-        return analyze_run(run, reterr);
+        return analyze_run(run, NULL, reterr);
     if (has_trace)
         AP_TRY(read_trace(run, reterr));
+    if (has_trace && !has_snapshot && strcmp(run->request->cpu_trace_path, "-") != 0)
+        AP_TRY(find_merged(run, &is_merged, reterr));
+    if (is_merged)
+        return analyze_merged(run, reterr);
     if (has_trace && has_snapshot)
         ap_memory_join_init(&run->join, run->report->trace, &run->report->gate);
     if (has_snapshot)
@@ -298,13 +336,6 @@ static enum ap_status draw(const struct run *run, struct ap_error *reterr)
         return AP_OK;
     AP_TRY(ap_analyze_pictures(&report->facts, &options, &report->trace_notes, &report->model, reterr));
     return redact(report, ap_value_member(&report->model.root, "pictures"), reterr);
-}
-
-static void forget_trace(struct ap_report *report)
-{
-    ap_facts_release(&report->facts);
-    ap_trace_free(report->trace);
-    report->trace = NULL;
 }
 
 /* ----------------------------------------------------------------------------------------------------- comparing */

@@ -32,9 +32,12 @@
 #include "model_build.h"
 #include "run_files.h"
 
+struct ap_trace;
+
 struct ap_cluster_options {
     const struct ap_opener *opener;   /* NULL = the file system */
     const struct ap_helpers *helpers; /* NULL = none: this process reads all */
+    struct ap_trace *merged;          /* the only trace, of several ranks, read already; used up. NULL = all are read here */
     unsigned jobs;                    /* traces that are read at a time; 0 = as many as there are processors */
     uint64_t top_n;                   /* bound of lists; 0 = all */
     uint32_t max_depth;

@@ -12,6 +12,7 @@
 #include "rank_summary.h"
 #include "sort.h"
 #include "thread.h"
+#include "trace_ranks.h"
 
 #include "poison.h"
 
@@ -32,19 +33,54 @@ struct reading {
 
 /* -------------------------------------------------------------------------------------------------------- one file */
 
-static enum ap_status summarize_trace(struct reading *reading, const struct ap_run_file *file, struct ap_json_reader *json,
-                                      struct ap_notes *notes, struct ap_rank_set *set, struct ap_error *reterr)
+/* @rank < 0 where the trace itself tells it, or its file. */
+static enum ap_status summarize_rank(const struct ap_run_file *file, struct ap_trace *trace, struct ap_rank_set *set,
+                                     struct ap_error *reterr)
 {
-    struct ap_trace_options options = { .salvage = reading->options->salvage };
-    struct ap_trace *trace;
     struct ap_facts facts;
-    AP_TRY(ap_trace_read(json, reading->gate, notes, &options, &trace, reterr));
     enum ap_status status = ap_facts_init(&facts, trace, false, reterr);
     int64_t rank = trace->rank >= 0 ? trace->rank : file->head.rank;
     if (status == AP_OK && rank < 0)
         status = ap_fail(reterr, AP_ERROR_INPUT, "neither its content nor its name tells the rank");
     AP_AND_THEN(status, ap_rank_summarize(set, &facts, rank, ap_text_of(file->path), ap_text_of(file->head.host), reterr));
     ap_facts_release(&facts);
+    return status;
+}
+
+/* One after the other: no more than the file and one of its ranks is in memory. */
+static enum ap_status summarize_merged(const struct ap_run_file *file, struct ap_trace_ranks *ranks, struct ap_rank_set *set,
+                                       struct ap_error *reterr)
+{
+    struct ap_run_file of_all = *file;
+    of_all.head.host[0] = '\0'; /* that of one of them */
+    for (size_t i = 0; i < ranks->count; i++) {
+        struct ap_trace *part;
+        AP_TRY(ap_trace_of_rank(ranks, i, &part, reterr));
+        enum ap_status status = summarize_rank(&of_all, part, set, reterr);
+        ap_trace_free(part);
+        AP_TRY(status);
+    }
+    return AP_OK;
+}
+
+static enum ap_status summarize(const struct ap_run_file *file, struct ap_trace *trace, struct ap_rank_set *set,
+                                struct ap_error *reterr)
+{
+    struct ap_trace_ranks ranks;
+    enum ap_status status = ap_trace_ranks_init(&ranks, trace, reterr);
+    AP_AND_THEN(status,
+                ranks.count ? summarize_merged(file, &ranks, set, reterr) : summarize_rank(file, trace, set, reterr));
+    ap_trace_ranks_release(&ranks);
+    return status;
+}
+
+static enum ap_status summarize_trace(struct reading *reading, const struct ap_run_file *file, struct ap_json_reader *json,
+                                      struct ap_notes *notes, struct ap_rank_set *set, struct ap_error *reterr)
+{
+    struct ap_trace_options options = { .salvage = reading->options->salvage };
+    struct ap_trace *trace;
+    AP_TRY(ap_trace_read(json, reading->gate, notes, &options, &trace, reterr));
+    enum ap_status status = summarize(file, trace, set, reterr);
     ap_trace_free(trace);
     return status;
 }
@@ -192,6 +228,14 @@ static enum ap_status read_together(struct reading *reading, struct ap_error *re
     return status;
 }
 
+/* The one trace of the run was read already. */
+static enum ap_status read_merged(struct ap_trace *trace, const struct ap_run_files *files, struct ap_rank_set *set,
+                                  struct ap_error *reterr)
+{
+    AP_TRY(summarize(&files->files[ap_run_files_next(files, AP_FILE_trace, 0)], trace, set, reterr));
+    return ap_rank_set_finish(set, reterr);
+}
+
 enum ap_status ap_rank_read_all(struct ap_rank_set *set, struct ap_rank_failures *failures, const struct ap_run_files *files,
                                 const struct ap_cluster_options *options, struct ap_error *reterr)
 {
@@ -204,6 +248,8 @@ enum ap_status ap_rank_read_all(struct ap_rank_set *set, struct ap_rank_failures
     if (!files->count)
         return AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(gate, failures->why, files->count, reterr));
+    if (options->merged)
+        return read_merged(options->merged, files, set, reterr);
     AP_TRY(AP_ALLOC(gate, reading.order, files->count, reterr));
     enum ap_status status = list_files(&reading, reterr);
     AP_AND_THEN(status, options->helpers ? read_together(&reading, reterr) : read_own(&reading, reterr));

@@ -49,6 +49,7 @@ void ap_trace_free(struct ap_trace *trace)
     ap_mem_free(gate, trace->ids, trace->ids_capacity);
     AP_FREE(gate, trace->devices, trace->device_capacity);
     AP_FREE(gate, trace->groups, trace->group_capacity);
+    AP_FREE(gate, trace->process_ranks, trace->process_rank_capacity);
     AP_FREE(gate, trace, 1);
 }
 
@@ -60,6 +61,7 @@ void ap_trace_forget_events(struct ap_trace *trace)
     trace->calls_with_external_id = trace->calls_named_by_correlation = 0;
     trace->event_count = trace->object_count = 0;
     trace->memory_event_count = trace->out_of_memory_count = trace->shape_row_count = 0;
+    trace->process_rank_count = 0;
     trace->has_window = trace->has_window_all = false;
     memset(trace->ph_counts, 0, sizeof(trace->ph_counts));
     for (size_t i = 0; i < trace->category_count; i++)

@@ -124,6 +124,12 @@ struct ap_trace_group {
     int64_t size;                           /* -1 = not told */
 };
 
+/** A process of which its name, or a member of one of its rows, tells the rank: so write tools that merge traces. */
+struct ap_process_rank {
+    struct ap_str pid;
+    int64_t rank;
+};
+
 enum ap_trace_form { AP_FORM_OBJECT, AP_FORM_ARRAY };
 
 struct ap_trace {
@@ -176,6 +182,8 @@ struct ap_trace {
     struct ap_str backend, host_name;
     struct ap_trace_group *groups;
     size_t group_count, group_capacity;
+    struct ap_process_rank *process_ranks;
+    size_t process_rank_count, process_rank_capacity;
     bool record_shapes, with_stack, with_modules, with_flops, profile_memory; /* as the header says */
 };
 

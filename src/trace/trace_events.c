@@ -4,6 +4,7 @@
 
 #include "decimal.h"
 #include "trace_internal.h"
+#include "trace_ranks.h"
 
 #include "poison.h"
 
@@ -19,6 +20,7 @@ const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_] = {
     [AP_FIELD_ARGS_BYTES] = { "args", "bytes", false },
     [AP_FIELD_ARGS_DEVICE] = { "args", "device", false },
     [AP_FIELD_ARGS_NAME] = { "args", "name", false },
+    [AP_FIELD_ARGS_RANK] = { "args", "rank", false }, /* of tools that merge traces, not of PyTorch */
     [AP_FIELD_ARGS_SORT] = { "args", "sort_index", false },
     [AP_FIELD_ARGS_SHAPES] = { "args", "Input Dims", false },
     [AP_FIELD_ARGS_TYPES] = { "args", "Input type", false },
@@ -404,11 +406,30 @@ static enum ap_status take_thread_name(struct ap_trace_reading *reading, const s
     return AP_OK;
 }
 
+/* Of all rows of a process one that names it or a thread of it is enough. */
+static enum ap_status take_rank(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    const struct ap_json_span *told = field(reading, AP_FIELD_ARGS_RANK), *label = field(reading, AP_FIELD_ARGS_NAME);
+    struct ap_text pid, text;
+    int64_t rank = -1;
+    if (told->kind == AP_JSON_NUMBER && !ap_decimal_to_integer(told->text, told->bytes, &rank))
+        rank = -1;
+    if (rank < 0 && name_is(reading, "process_name") && label->kind == AP_JSON_STRING) {
+        AP_TRY(ap_element_text(reading->elements, label, &text, reterr));
+        rank = ap_rank_in_name(text);
+    }
+    if (rank < 0 || field(reading, AP_FIELD_PID)->kind == AP_SPAN_ABSENT)
+        return AP_OK;
+    AP_TRY(literal_text(reading, field(reading, AP_FIELD_PID), &pid, reterr));
+    return ap_trace_note_rank(reading->trace, pid, rank, reterr);
+}
+
 static enum ap_status take_metadata(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
     const struct ap_json_span *label = field(reading, AP_FIELD_ARGS_NAME), *sort = field(reading, AP_FIELD_ARGS_SORT);
     int64_t place;
     uint32_t track;
+    AP_TRY(take_rank(reading, reterr));
     if (name_is(reading, "thread_name") && label->kind == AP_JSON_STRING)
         return take_thread_name(reading, label, reterr);
     if (!name_is(reading, "thread_sort_index") || sort->kind != AP_JSON_NUMBER ||

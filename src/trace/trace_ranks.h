@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * trace_ranks.h - a file into which the traces of several ranks were merged, taken apart again. Tools that merge give each
- * rank processes of its own, and tell its number in their names ("RANK 3 - GPU"), in their ids ("[TP-3] 1234") or as a member
- * of each event. A trace of one rank tells none of these. */
+ * trace_ranks.h - a file into which the traces of several ranks were merged, taken apart again. Tools that merge give
+ * each rank processes of its own, and tell its number in their names ("RANK 3 - GPU"), in their ids ("[TP-3] 1234") or as
+ * a member of each event. A trace of one rank tells none of these. */
 #ifndef AP_TRACE_RANKS_H
 #define AP_TRACE_RANKS_H
 
@@ -31,8 +31,8 @@ struct ap_trace_ranks {
 AP_MUST_CHECK enum ap_status ap_trace_ranks_init(struct ap_trace_ranks *ranks, const struct ap_trace *trace,
                                                  struct ap_error *reterr);
 void ap_trace_ranks_release(struct ap_trace_ranks *ranks);
-/** The trace of the rank with this number, free it with ap_trace_free. What the file says of itself as a whole, such as a host
- *  or a list of groups, is of one rank or another and is left out. */
+/** The trace of the rank with this number, free it with ap_trace_free. What the file says of itself as a whole, such as a
+ *  host or a list of groups, is of one rank or another and is left out. */
 AP_MUST_CHECK enum ap_status ap_trace_of_rank(struct ap_trace_ranks *ranks, size_t number, struct ap_trace **ret_part,
                                               struct ap_error *reterr);
 

@@ -48,6 +48,10 @@ QUICK = [
     traces("batches late, 2024", "--cause", "dataloader", "--ranks", "4", "--era", "2024", *SMALL),
     traces("more work, 2022", "--cause", "more-work", "--ranks", "8", "--era", "2022", *SMALL),
     traces("late rank in a tensor group", "--cause", "host-stall", "--topology", "tpdp", "--ranks", "8", *SMALL),
+    traces("late rank in groups that no trace tells", "--cause", "host-stall", "--topology", "tpdp", "--ranks", "8",
+           "--era", "2022", *SMALL),
+    traces("stages that no trace tells", "--cause", "gc", "--topology", "pp", "--ranks", "8", "--era", "2022", "--layers", "4",
+           "--steps", "4"),
     traces("slow link", "--cause", "slow-link", "--topology", "tpdp", "--ranks", "8", "--per-host", "4", *SMALL),
     traces("jitter", "--cause", "jitter", "--ranks", "8", "--layers", "2", "--steps", "6"),
     traces("torn windows", "--cause", "host-stall", "--ranks", "8", "--torn", "2", "--layers", "2",
@@ -152,6 +156,12 @@ def members_of(text):
     return found
 
 
+def groups_are_unknown(truth):
+    """Traces before 2024 do not say which ranks a collective is of: nobody may then be named who is in another group."""
+    run = truth.get("run") or {}
+    return run.get("era") == 2022 and run.get("topology") in ("tpdp", "pp")
+
+
 def judge_traces(truth, report):
     cluster = report.get("cluster") or {}
     said = said_of(cluster)
@@ -163,6 +173,8 @@ def judge_traces(truth, report):
     if culprit.get("absent"):
         verdict = (cluster.get("verdict") or {}).get("kind")
         return Answer(verdict == "absent-rank" and not fixed, True, who, verdict)
+    if groups_are_unknown(truth):
+        return Answer(not fixed, True, who, kind)
     if cause in NOBODY:     # on the few busy cores of a recording somebody is late now and then
         busy = MOVING if truth.get("recording") == "pytorch-cpu" else set()
         return Answer(not said.keys() - busy, True, who, kind)

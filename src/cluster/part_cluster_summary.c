@@ -90,7 +90,7 @@ static void add_steps(const struct ap_run_view *view, struct ap_model *model, st
 
 static void add_matching(const struct ap_run_found *found, struct ap_model *model, struct ap_value *to)
 {
-    static const char *const reasons[AP_UNMATCHED_COUNT_] = { "transfers", "alone", "counts", "differ", "steps" };
+    static const char *const reasons[AP_UNMATCHED_COUNT_] = { "transfers", "alone", "counts", "differ", "steps", "groups" };
     const struct ap_matching *matching = found->matching;
     uint64_t wanted =
         matching->recorded_count - matching->unmatched[AP_UNMATCHED_transfers] - matching->unmatched[AP_UNMATCHED_steps];

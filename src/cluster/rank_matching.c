@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rank_matching.h"
 
+#include "match_groups.h"
 #include "pair_map.h"
 #include "rank_group.h"
 #include "sort.h"
@@ -236,6 +237,7 @@ enum ap_status ap_matching_init(struct ap_matching *matching, const struct ap_ru
         status = list_rank(matching, &entries, i, reterr);
     ap_sort(entries.list, entries.count, sizeof(entries.list[0]), by_key);
     AP_AND_THEN(status, take_all(matching, &entries, reterr));
+    AP_AND_THEN(status, ap_match_groups_check(matching, reterr));
     AP_FREE(matching->gate, entries.list, entries.capacity);
     return status;
 }

@@ -30,6 +30,7 @@ enum ap_unmatched {
     AP_UNMATCHED_counts,    /* without numbers, and the ranks have recorded different counts in the step */
     AP_UNMATCHED_differ,    /* of one number, but the ranks disagree on the operation or its size */
     AP_UNMATCHED_steps,     /* outside of the steps that all have */
+    AP_UNMATCHED_groups,    /* no trace tells the group, and it is not that of all ranks */
     AP_UNMATCHED_COUNT_
 };
 

@@ -31,6 +31,7 @@ static const struct doc_figure compared[] = {
     { "cluster.matching.unmatched.counts", "Without numbers, in different counts" },
     { "cluster.matching.unmatched.differ", "Of one number, but different" },
     { "cluster.matching.unmatched.steps", "Outside of the common steps" },
+    { "cluster.matching.unmatched.groups", "Of groups that no trace tells" },
     { "cluster.clocks.largest_offset_us", "Largest offset of a clock" },
     { "cluster.clocks.largest_error_us", "Its error at most" },
     { "cluster.clocks.component_count", "Sets of clocks that nothing joins" },

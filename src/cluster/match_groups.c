@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "match_groups.h"
+
+#include <stdlib.h>
+
+#include "sort.h"
+
+#include "poison.h"
+
+#define FEW 8             /* differences of a rank that tell nothing */
+#define APART_NS 200000   /* from the middle difference: beyond what ends and clocks of a recording stray */
+#define APART_SHARE 0.08  /* of the differences of a rank */
+#define UNEVEN_SHARE 0.25 /* the same, of uneven exchanges */
+
+/* How much later a rank saw the end than the first rank did. */
+struct difference {
+    uint32_t rank;
+    int64_t ns;
+};
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct difference *a = left, *b = right;
+    AP_BY_SMALLER(a->rank, b->rank);
+    AP_BY_SMALLER(a->ns, b->ns);
+    return 0;
+}
+
+static bool is_without_group(const struct ap_match *match)
+{
+    return !match->group.id && !match->on_host;
+}
+
+/* Parts of an uneven exchange end apart, though not by much: they are judged by what the others tell of the clocks. */
+static bool is_uneven(const struct ap_match *match)
+{
+    return match->operation == AP_COLLECTIVE_alltoall;
+}
+
+static int64_t end_of(const struct ap_matching *matching, size_t member)
+{
+    const struct ap_rank_collective *row = ap_match_row(matching, member);
+    return row->start_ns + row->dur_ns;
+}
+
+/* @to has room for all members. */
+static size_t list_differences(const struct ap_matching *matching, bool uneven, struct difference *to)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < matching->count; i++) {
+        const struct ap_match *match = &matching->matches[i];
+        if (!is_without_group(match) || !match->ends_together || is_uneven(match) != uneven ||
+            matching->members[match->first].rank != 0)
+            continue;
+        for (size_t j = match->first + 1; j < match->first + match->count; j++)
+            to[count++] =
+                (struct difference){ matching->members[j].rank, end_of(matching, j) - end_of(matching, match->first) };
+    }
+    ap_sort(to, count, sizeof(to[0]), by_rank);
+    return count;
+}
+
+/* @list: of one rank. Are few of them far from @usual_ns? */
+static bool is_steady(const struct difference *list, size_t count, int64_t usual_ns, double share)
+{
+    size_t apart = 0;
+    for (size_t i = 0; i < count; i++)
+        apart += llabs(list[i].ns - usual_ns) > APART_NS;
+    return count < FEW || (double)apart <= share * (double)count;
+}
+
+struct checking {
+    const struct ap_matching *matching;
+    struct difference *list;
+    int64_t *usual_ns; /* by rank, of those that end together */
+    bool *has_usual;
+};
+
+/* Of those that end together the middle one is taken for what the clocks differ by. */
+static bool are_steady(struct checking *checking, bool uneven)
+{
+    size_t count = list_differences(checking->matching, uneven, checking->list);
+    bool steady = true;
+    for (size_t at = 0, end; at < count; at = end) {
+        const struct difference *of_rank = checking->list + at;
+        for (end = at; end < count && checking->list[end].rank == of_rank->rank;)
+            end++;
+        if (!uneven) {
+            checking->usual_ns[of_rank->rank] = of_rank[(end - at - 1) / 2].ns;
+            checking->has_usual[of_rank->rank] = true;
+        }
+        if (checking->has_usual[of_rank->rank])
+            steady = steady &&
+                     is_steady(of_rank, end - at, checking->usual_ns[of_rank->rank], uneven ? UNEVEN_SHARE : APART_SHARE);
+    }
+    return steady;
+}
+
+static enum ap_status check_ends(const struct ap_matching *matching, bool *ret_are_of_all, bool *ret_uneven_are,
+                                 struct ap_error *reterr)
+{
+    struct ap_gate *gate = matching->gate;
+    struct checking checking = { .matching = matching };
+    enum ap_status status = AP_ALLOC(gate, checking.list, matching->member_count, reterr);
+    AP_AND_THEN(status, AP_ALLOC(gate, checking.usual_ns, matching->view->count, reterr));
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(gate, checking.has_usual, matching->view->count, reterr));
+    if (status == AP_OK) {
+        *ret_are_of_all = are_steady(&checking, false);
+        *ret_uneven_are = *ret_are_of_all && are_steady(&checking, true);
+    }
+    AP_FREE(gate, checking.has_usual, matching->view->count);
+    AP_FREE(gate, checking.usual_ns, matching->view->count);
+    AP_FREE(gate, checking.list, matching->member_count);
+    return status;
+}
+
+static void take_out(struct ap_matching *matching, bool uneven_alone)
+{
+    size_t count = 0, member_count = 0;
+    for (size_t i = 0; i < matching->count; i++) {
+        struct ap_match match = matching->matches[i];
+        if (is_without_group(&match) && (is_uneven(&match) || !uneven_alone)) {
+            matching->unmatched[AP_UNMATCHED_groups] += match.count;
+            continue;
+        }
+        for (size_t j = 0; j < match.count; j++)
+            matching->members[member_count + j] = matching->members[match.first + j];
+        match.first = (uint32_t)member_count;
+        member_count += match.count;
+        matching->matches[count++] = match;
+    }
+    matching->count = count;
+    matching->member_count = member_count;
+}
+
+enum ap_status ap_match_groups_check(struct ap_matching *matching, struct ap_error *reterr)
+{
+    bool any = false, are_of_all = false, uneven_are = false;
+    for (size_t i = 0; i < matching->count && !any; i++)
+        any = is_without_group(&matching->matches[i]);
+    if (!any)
+        return AP_OK;
+    if (!matching->transfer_count)
+        AP_TRY(check_ends(matching, &are_of_all, &uneven_are, reterr));
+    if (!are_of_all || !uneven_are)
+        take_out(matching, are_of_all);
+    return AP_OK;
+}

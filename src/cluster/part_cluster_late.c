@@ -82,12 +82,22 @@ static void add_kind(const struct ap_run_found *found, enum ap_late_kind kind, s
     add_ranks(found, kind, model, it);
 }
 
+/* As a group of the two is written. */
+static struct ap_text pair_text(const struct ap_run_view *view, const struct ap_slow_link *link, char to[48])
+{
+    long long lower = (long long)ap_view_rank(view, link->ranks[0])->rank;
+    long long upper = (long long)ap_view_rank(view, link->ranks[1])->rank;
+    (void)snprintf(to, 48, upper == lower + 1 ? "%lld-%lld" : "%lld,%lld", lower, upper);
+    return ap_text_of(to);
+}
+
 static void add_link(const struct ap_run_found *found, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_slow_link *link = &found->verdict->link;
-    bool is = link->group.id != 0;
+    bool is = ap_has_slow_link(link);
+    char pair[48];
     struct ap_value *it = ap_add_object(model, to, "link");
-    struct ap_text group = ap_rank_text(found->view->set, link->group);
+    struct ap_text group = link->is_pair ? pair_text(found->view, link, pair) : ap_rank_text(found->view->set, link->group);
     ap_add_known_text(model, it, "group", is, group);
     ap_add_known_count(model, it, "rank_count", is, ap_group_size(group));
     ap_add_known_string(model, it, "operation", is,
@@ -164,7 +174,7 @@ static const char *say(const struct ap_run_found *found, char sentence[SENTENCE_
         say_absent(found, sentence);
         return "absent-rank";
     }
-    if (verdict->link.group.id &&
+    if (ap_has_slow_link(&verdict->link) &&
         (kind == AP_LATE_NONE || kind == AP_LATE_other || verdict->link.excess_ns > verdict->late[kind].waited_ns)) {
         (void)snprintf(sentence, SENTENCE_BYTES,
                        "the transfers of one group take %s where those of groups alike take %s, though all arrive together",

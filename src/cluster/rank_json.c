@@ -10,7 +10,7 @@
 #define WIDTH_MAX 32 /* of a row */
 #define RANK_LARGEST 100000000
 
-enum { HEAD_COUNT = 14, STEP_COUNT = 7, COLLECTIVE_COUNT = 10, KERNEL_COUNT = 4 };
+enum { HEAD_COUNT = 14, STEP_COUNT = 7, COLLECTIVE_COUNT = 11, KERNEL_COUNT = 4 };
 #define STEP_WIDTH (STEP_COUNT + AP_SPENT_COUNT_)
 #define COLLECTIVE_WIDTH (COLLECTIVE_COUNT + 2 * AP_RANK_BEFORE)
 _Static_assert(STEP_WIDTH <= WIDTH_MAX && COLLECTIVE_WIDTH <= WIDTH_MAX && HEAD_COUNT <= WIDTH_MAX, "a row fits");
@@ -94,6 +94,7 @@ static void carry_collective(struct row *row, struct ap_rank_collective *collect
     carry_name(row, &collective->frame);
     carry(row, &operation);
     carry_bool(row, &collective->on_host);
+    carry(row, &collective->peer);
     collective->operation = (uint8_t)operation;
     for (int i = 0; i < AP_RANK_BEFORE; i++) {
         before = collective->before[i];

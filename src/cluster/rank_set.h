@@ -35,6 +35,7 @@ struct ap_rank_collective {
     int64_t sequence; /* -1 = not told */
     int64_t bytes;    /* as bandwidths are counted; -1 = unknown */
     int64_t step;     /* number of the step that it was launched in; -1 = none */
+    int64_t peer;     /* of a send or receive: a rank, or its place in the group; -1 = not told */
     struct ap_str group; /* its ranks as text; absent = not told */
     struct ap_str frame; /* what the host did longest while the device was idle before it; absent = nothing recorded */
     uint32_t before_us[AP_RANK_BEFORE]; /* since the collective before it, by class; 0 = unused */

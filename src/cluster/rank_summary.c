@@ -113,6 +113,7 @@ static enum ap_status list_collectives(struct summary *summary, struct ap_error 
                                             .dur_ns = dur_ns,
                                             .exposed_ns = dur_ns,
                                             .sequence = told ? told->sequence : -1,
+                                            .peer = told ? told->peer : -1,
                                             .bytes = row->bytes,
                                             .step = step_at(summary, launch == AP_NO_ROW ? row->row : launch),
                                             .operation = row->operation,

@@ -363,7 +363,7 @@ static bool has_device(const struct judging *judging)
 static void forget_behind_link(struct judging *judging)
 {
     uint8_t *kinds = judging->verdict->kinds;
-    for (size_t i = 0; i < judging->delays->rank_count && judging->verdict->link.group.id; i++)
+    for (size_t i = 0; i < judging->delays->rank_count && ap_has_slow_link(&judging->verdict->link); i++)
         if (kinds[i] == AP_LATE_other)
             kinds[i] = AP_LATE_NONE;
 }
@@ -386,7 +386,7 @@ static void sum_kinds(struct judging *judging)
         to->share = late_share(judging, i);
     }
     /* Processes that share the cores of a host pause at random, and leave a collective of the host one after the other. */
-    if (!any && !verdict->link.group.id && has_device(judging) && !judging->delays->matching->transfer_count)
+    if (!any && !ap_has_slow_link(&verdict->link) && has_device(judging) && !judging->delays->matching->transfer_count)
         find_moving(judging);
 }
 

@@ -32,12 +32,20 @@ struct ap_late_group {
 
 /** A group whose transfers take longer than those of its like. */
 struct ap_slow_link {
-    struct ap_str group; /* absent = there is none */
+    struct ap_str group; /* absent = there is none, or it is of two ranks: */
+    bool is_pair;
+    uint32_t ranks[2]; /* numbers in the view */
     uint8_t operation;
     int64_t bytes, dur_ns, usual_ns; /* of a transfer: the shortest duration, medians */
     int64_t excess_ns;               /* all of them together, each once */
     size_t like_count;               /* groups that are alike */
 };
+
+/** Is there one? */
+static inline bool ap_has_slow_link(const struct ap_slow_link *link)
+{
+    return link->group.id || link->is_pair;
+}
 
 struct ap_run_verdict {
     struct ap_gate *gate;

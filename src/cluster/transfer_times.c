@@ -2,24 +2,37 @@
 #include "transfer_times.h"
 
 #include "sort.h"
+#include "transfer_pairs.h"
 
 #include "poison.h"
 
 #define SLOW_LINK_TIMES 1.5 /* as long as its like */
 #define SLOW_LINK_LEAST 3   /* transfers of a group, of one size */
+#define PAIRS_LEAST 3       /* of ranks that are compared */
 
 /* A judged match: how long the transfer was at most. */
 struct transfer {
     int64_t bytes, dur_ns, size;
+    int64_t like_bytes; /* equal for transfers that should take as long */
     uint32_t group;
     uint8_t operation;
-    bool on_host, is_whole; /* all ranks of the group are given */
+    bool on_host, is_whole;              /* all ranks of the group are given */
+    const struct ap_transfer_pair *pair; /* of two ranks; else NULL */
 };
 
 struct transfers {
     struct transfer *list;
     size_t count, capacity;
 };
+
+/* The parts of an uneven exchange are of other sizes each time: those within an eighth of an octave count as one. */
+static int64_t about(int64_t bytes)
+{
+    int shift = 0;
+    while (bytes >> shift >= 16)
+        shift++;
+    return bytes > 0 ? bytes >> shift << shift : bytes;
+}
 
 static enum ap_status list_transfers(struct transfers *transfers, const struct ap_run_verdict *verdict,
                                      struct ap_error *reterr)
@@ -36,6 +49,7 @@ static enum ap_status list_transfers(struct transfers *transfers, const struct a
                                      .is_whole = match->size <= (int64_t)match->count };
         if (!match->ends_together)
             continue;
+        transfer.like_bytes = match->operation == AP_COLLECTIVE_alltoall ? about(match->bytes) : match->bytes;
         for (size_t j = 0; j < match->count; j++) {
             int64_t dur_ns = ap_match_row(matching, match->first + j)->dur_ns;
             transfer.dur_ns = dur_ns < transfer.dur_ns ? dur_ns : transfer.dur_ns;
@@ -113,7 +127,7 @@ static int by_like(const void *left, const void *right)
     AP_BY_SMALLER(a->on_host, b->on_host);
     AP_BY_SMALLER(a->operation, b->operation);
     AP_BY_SMALLER(a->size, b->size);
-    AP_BY_SMALLER(a->bytes, b->bytes);
+    AP_BY_SMALLER(a->like_bytes, b->like_bytes);
     AP_BY_SMALLER(a->group, b->group);
     AP_BY_SMALLER(a->dur_ns, b->dur_ns);
     return 0;
@@ -121,7 +135,7 @@ static int by_like(const void *left, const void *right)
 
 static bool are_alike(const struct transfer *a, const struct transfer *b)
 {
-    return a->on_host == b->on_host && a->operation == b->operation && a->size == b->size && a->bytes == b->bytes;
+    return a->on_host == b->on_host && a->operation == b->operation && a->size == b->size && a->like_bytes == b->like_bytes;
 }
 
 /* The median of each group of the list, which is of one kind and size. */
@@ -146,6 +160,12 @@ static void judge_link(struct ap_run_verdict *verdict, const struct transfer *li
                                  .usual_ns = usual_ns,
                                  .like_count = like_count };
     bool overflowed = false;
+    if (list[0].pair) {
+        link.is_pair = true;
+        link.ranks[0] = list[0].pair->ranks[0];
+        link.ranks[1] = list[0].pair->ranks[1];
+        link.group.id = 0;
+    }
     if (count < SLOW_LINK_LEAST || (double)link.dur_ns < SLOW_LINK_TIMES * (double)usual_ns || !list[0].is_whole)
         return;
     for (size_t i = 0; i < count; i++)
@@ -168,7 +188,8 @@ static enum ap_status find_link(struct ap_run_verdict *verdict, struct transfers
         size_t groups = list_medians(transfers->list + at, end - at, medians_ns);
         ap_sort(medians_ns, groups, sizeof(medians_ns[0]), ap_by_int64);
         int64_t usual_ns = medians_ns[(groups - 1) / 2];
-        for (size_t from = at, to; from < end && groups > 1; from = to) {
+        bool enough = transfers->list[at].pair ? groups >= PAIRS_LEAST : groups > 1;
+        for (size_t from = at, to; from < end && enough; from = to) {
             for (to = from; to < end && transfers->list[to].group == transfers->list[from].group;)
                 to++;
             judge_link(verdict, transfers->list + from, to - from, usual_ns, groups);
@@ -180,12 +201,67 @@ static enum ap_status find_link(struct ap_run_verdict *verdict, struct transfers
     return AP_OK;
 }
 
+/* ----------------------------------------------------------------------------------------------------------- pairs */
+
+/* Ranks of one host are joined by other links than those of two: only where hosts are told, pairs of a kind are known. */
+static int64_t kind_of_pair(const struct ap_run_view *view, const struct ap_transfer_pair *pair)
+{
+    uint32_t a = ap_view_rank(view, pair->ranks[0])->host.id, b = ap_view_rank(view, pair->ranks[1])->host.id;
+    return !a || !b ? 0 : a == b ? 1 : 2;
+}
+
+static int by_ranks(const void *left, const void *right)
+{
+    const struct ap_transfer_pair *a = left, *b = right;
+    AP_BY_SMALLER(a->ranks[0], b->ranks[0]);
+    AP_BY_SMALLER(a->ranks[1], b->ranks[1]);
+    return 0;
+}
+
+/* Pairs take the place of groups: each has a number. */
+static enum ap_status list_pairs(struct transfers *transfers, const struct ap_run_verdict *verdict,
+                                 const struct ap_transfer_pairs *pairs, struct ap_error *reterr)
+{
+    uint32_t number = 0;
+    for (size_t i = 0; i < pairs->count; i++) {
+        const struct ap_transfer_pair *pair = &pairs->list[i];
+        int64_t kind = kind_of_pair(verdict->delays->matching->view, pair);
+        number += i == 0 || by_ranks(pair, pair - 1) != 0;
+        if (!kind)
+            continue;
+        AP_TRY_ADD(verdict->gate, transfers->list, transfers->count, transfers->capacity, reterr,
+                   (struct transfer){ .bytes = pair->bytes,
+                                      .like_bytes = pair->bytes,
+                                      .dur_ns = pair->dur_ns,
+                                      .size = -kind,
+                                      .group = number,
+                                      .operation = AP_COLLECTIVE_sendrecv,
+                                      .is_whole = true,
+                                      .pair = pair });
+    }
+    return AP_OK;
+}
+
+static enum ap_status find_pairs(struct ap_run_verdict *verdict, struct ap_error *reterr)
+{
+    struct ap_transfer_pairs pairs;
+    struct transfers transfers = { .count = 0 };
+    enum ap_status status = ap_transfer_pairs_find(&pairs, verdict->delays->matching, reterr);
+    ap_sort(pairs.list, pairs.count, sizeof(pairs.list[0]), by_ranks);
+    AP_AND_THEN(status, list_pairs(&transfers, verdict, &pairs, reterr));
+    AP_AND_THEN(status, find_link(verdict, &transfers, reterr));
+    AP_FREE(verdict->gate, transfers.list, transfers.capacity);
+    AP_FREE(verdict->gate, pairs.list, pairs.capacity);
+    return status;
+}
+
 enum ap_status ap_transfers_judge(struct ap_run_verdict *verdict, struct ap_error *reterr)
 {
     struct transfers transfers = { .count = 0 };
     enum ap_status status = list_transfers(&transfers, verdict, reterr);
     AP_AND_THEN(status, find_absent(verdict, &transfers, reterr));
     AP_AND_THEN(status, find_link(verdict, &transfers, reterr));
+    AP_AND_THEN(status, find_pairs(verdict, reterr));
     AP_FREE(verdict->gate, transfers.list, transfers.capacity);
     return status;
 }

@@ -301,7 +301,10 @@ static enum ap_status take_collective(struct ap_trace_reading *reading, struct a
     struct ap_collective collective = { .in_elements = read_count(reading, AP_FIELD_ARGS_IN_ELEMENTS),
                                         .out_elements = read_count(reading, AP_FIELD_ARGS_OUT_ELEMENTS),
                                         .group_size = read_count(reading, AP_FIELD_ARGS_GROUP_SIZE),
-                                        .sequence = read_count(reading, AP_FIELD_ARGS_GROUP_SEQUENCE) };
+                                        .sequence = read_count(reading, AP_FIELD_ARGS_GROUP_SEQUENCE),
+                                        .peer = read_count(reading, AP_FIELD_ARGS_DESTINATION_RANK) };
+    if (collective.peer < 0)
+        collective.peer = read_count(reading, AP_FIELD_ARGS_SOURCE_RANK);
     AP_TRY(read_text(reading, AP_FIELD_ARGS_COLLECTIVE, &collective.name, reterr));
     AP_TRY(read_text(reading, AP_FIELD_ARGS_DTYPE, &collective.dtype, reterr));
     AP_TRY(read_text(reading, AP_FIELD_ARGS_GROUP_NAME, &collective.group_name, reterr));

@@ -72,6 +72,7 @@ struct ap_collective {
     uint32_t row;
     struct ap_str name, dtype, group_name, group_description, group_ranks;
     int64_t in_elements, out_elements, group_size, sequence; /* -1 = not told */
+    int64_t peer;                                            /* of a send or receive; -1 = not told */
 };
 
 /** Of a [memory] or [OutOfMemory] instant that is placed in time; in file order. Sizes are within AP_MAX_MEMORY_BYTES. */

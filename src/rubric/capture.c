@@ -36,6 +36,7 @@ struct wants {
     bool of[REASON_COUNT];
     bool cuda;                               /* the job uses a GPU */
     bool accelerator;                        /* or something else beside the CPU */
+    bool many_ranks;                         /* each of them records */
     bool had_shapes, had_stacks, had_memory; /* the trace at hand: to leave them out would only move what is missing */
     int64_t entries;
 };
@@ -154,10 +155,29 @@ static void look_at_memory(const struct ap_value *root, struct wants *wants)
     wants->entries = entries_for(full);
 }
 
+/* What single traces lack is told by the report of one rank. Dumps of a run that hangs need no trace. */
+static void look_at_run(const struct ap_value *root, struct wants *wants)
+{
+    bool has_ranks = number_at(root, "cluster.rank_count") > 0;
+    int64_t steps = number_at(root, "cluster.steps.count");
+    wants->many_ranks = wants->cuda = true;
+    wants->of[REASON_steps] = has_ranks && steps == 0;
+    wants->of[REASON_more_steps] = has_ranks && steps > 0 && steps < 3;
+}
+
+static bool is_of_run(const struct ap_value *root)
+{
+    return ap_value_member(root, "cluster") || ap_value_member(root, "hang");
+}
+
 static void look(const struct ap_value *root, struct wants *wants)
 {
     const struct ap_value *trace = ap_value_member(root, "trace"), *memory = ap_value_member(root, "memory");
     *wants = (struct wants){ .entries = USUAL_ENTRIES };
+    if (is_of_run(root)) {
+        look_at_run(root, wants);
+        return;
+    }
     if (trace && trace->type == AP_VALUE_OBJECT)
         look_at_trace(root, wants);
     else
@@ -209,7 +229,8 @@ static void write_trace_code(const struct wants *wants, struct code *code)
             wants->cuda || all ? ", ProfilerActivity.CUDA" : "");
     add(code, "    schedule=schedule(wait=%d, warmup=%d, active=%d, repeat=1),%s\n", wait, warm_up, active,
         of[REASON_warm_up] ? "  # start-up is over before it records" : "");
-    add(code, "    on_trace_ready=lambda prof: prof.export_chrome_trace(\"trace.json.gz\"),\n");
+    add(code, "    on_trace_ready=lambda prof: prof.export_chrome_trace(%s),\n",
+        wants->many_ranks ? "f\"traces/rank{rank}.json.gz\"" : "\"trace.json.gz\"");
     if (of[REASON_shapes] || wants->had_shapes || all)
         add(code, "    record_shapes=True,\n");
     if (of[REASON_trace_memory] || wants->had_memory)

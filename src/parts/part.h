@@ -42,6 +42,7 @@ ap_part ap_part_cpu;           /* cpu */
 ap_part ap_part_critical_path; /* critical_path */
 ap_part ap_part_data_loading;  /* data_loading */
 ap_part ap_part_document;      /* trace */
+ap_part ap_part_engine;        /* engine */
 ap_part ap_part_gpu;           /* gpu */
 ap_part ap_part_host_work;     /* operators, modules, frames, autograd, drilldown, habits */
 ap_part ap_part_joined;        /* joined */

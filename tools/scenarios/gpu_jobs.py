@@ -481,6 +481,37 @@ class Decoder(Job):
             main.launch(self.compute, self.run.streaming(REDUCE, 128 << 10))
 
 
+class Server(Decoder):
+    """An inference engine: one prompt is read, then all requests decode; each step is marked as vLLM does it. The host waits
+    for the tokens before it schedules the next step, or schedules ahead."""
+    DEFAULTS = {"steps": 24, "graph": True, "layers": 6, "requests": 16, "prompt": 2048, "schedule_us": 60.0, "ahead": True}
+
+    def record(self):
+        self.prepare()
+        for index in range(self.steps):
+            reads = index % 12 == 0
+            marks = (1, self.prompt, 0, 0) if reads else (0, 0, self.requests, self.requests)
+            with self.main.span("execute_context_%d(%d)_generation_%d(%d)" % marks, enter_us=3.0, leave_us=2.0):
+                if reads:
+                    self.read_prompt()
+                else:
+                    self.step(index)
+                if not self.ahead:
+                    self.main.copy_out(self.compute, 8 * self.requests)
+                    self.main.synchronize_stream(self.compute)
+            self.main.python(self.schedule_us)
+        self.main.synchronize_device()
+        return self.run
+
+    def read_prompt(self):
+        main, run = self.main, self.run
+        for _ in range(self.layers):
+            for n, k in ((3 * self.width, self.width), (self.width, self.width), (3 * self.width, self.width),
+                         (self.width, 3 * self.width)):
+                main.python(self.python_us)
+                self.apply(main, ["aten::linear", "aten::addmm"], [run.gemm(self.prompt, n, k)], 5.5)
+
+
 class Towers(Job):
     """Inference of two independent towers on a stream each, both too narrow to fill the device; the results meet at the
     end."""

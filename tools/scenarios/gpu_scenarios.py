@@ -19,7 +19,7 @@ from collections import namedtuple
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 # noqa: E402
 from gpu_jobs import (ColdTraining, Compiled, Convolutions, CopiedCache, CustomKernel, Decoder, Features, Pointwise,
-                      Towers, Training)
+                      Server, Towers, Training)
 from make_fixtures import squeezed, unpacked  # noqa: E402
 import recordings  # noqa: E402
 
@@ -71,6 +71,12 @@ SCENARIOS = {
     "tiny-kernels": Scenario(
         Decoder, {"steps": 4}, {}, {"graph": True}, ["host-bound-small-ops"],
         "decoding launches hundreds of kernels of 2 to 4 us one by one; the twin replays them as one CUDA graph"),
+    "engine-waits-to-schedule": Scenario(
+        Server, {"layers": 12, "width": 2048, "schedule_us": 420.0}, {"ahead": False}, {}, ["engine-gaps"],
+        "an inference engine waits for the tokens of each step before it schedules the next one; the twin schedules ahead"),
+    "engine-without-graphs": Scenario(
+        Server, {"layers": 12, "width": 2048, "steps": 12}, {"graph": False}, {}, ["decode-without-graphs"],
+        "an inference engine launches the kernels of each decode step one by one; the twin replays a graph"),
     "serialized-streams": Scenario(
         Towers, {}, {"ordered": True}, {}, ["serialized-streams"],
         "an event makes each of two streams wait for the other, so that nothing runs side by side"),

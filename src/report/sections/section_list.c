@@ -54,6 +54,7 @@ static const struct {
     { FOR_all, &ap_section_summary, NULL },
     { FOR_all & ~FOR_memory, &ap_section_split, NULL },
     { FOR_all & ~FOR_memory, &ap_section_steps, NULL },
+    { FOR_cpu | FOR_gpu, &ap_section_engine, NULL },
     { FOR_io, &ap_section_data_loading, NULL },
     { FOR_cpu | FOR_gpu, &ap_section_critical_path, NULL },
     { FOR_cpu | FOR_gpu, &ap_section_operators, NULL },

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT
+ * engine_steps.c - annotations are read once for each name; of the threads that have such rows the one with most is taken.
+ * GPU work is of the step in which it was launched, whenever it ran: engines prepare a step while the one before runs. */
+#include "engine_steps.h"
+
+#include "quantile.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define QUEUED_NS 1000000 /* work that waits longer behind nothing of its step waits for what came before */
+#define PAUSE_FACTOR 10   /* median steps: a longer way to the next step is the engine's rest, for want of requests */
+
+struct finding {
+    struct ap_engine_steps *steps;
+    const struct ap_facts *facts;
+    const struct ap_trace *trace;
+    uint32_t *told_of; /* by name id: number in told + 1; 0 = the name is of no step */
+    struct ap_engine_step_name *told;
+    size_t told_count, told_capacity;
+};
+
+static enum ap_status read_names(struct finding *finding, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = finding->trace;
+    struct ap_gate *gate = finding->steps->gate;
+    AP_TRY(AP_ALLOC_CLEARED(gate, finding->told_of, ap_trace_id_count(trace), reterr));
+    for (uint32_t id = 1; id < ap_trace_id_count(trace); id++) {
+        struct ap_engine_step_name told;
+        if (!ap_engine_step_name_read(ap_trace_text(trace, id), &told))
+            continue;
+        AP_TRY_ADD(gate, finding->told, finding->told_count, finding->told_capacity, reterr, told);
+        finding->told_of[id] = (uint32_t)finding->told_count;
+    }
+    return AP_OK;
+}
+
+static bool is_mark(const struct finding *finding, uint32_t row)
+{
+    return ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_annotation &&
+           finding->told_of[finding->trace->events.name[row]];
+}
+
+/* The track with most marks; *ret_others: marks of the others. */
+static uint32_t busiest_track(const struct finding *finding, size_t *ret_others)
+{
+    const struct ap_row_order *order = &finding->facts->order;
+    size_t all = 0, most = 0;
+    uint32_t track_of_most = AP_NO_ROW;
+    for (uint32_t track = 0; track < order->track_count; track++) {
+        size_t count = 0;
+        for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++)
+            count += is_mark(finding, order->rows[i]);
+        all += count;
+        if (count > most) {
+            most = count;
+            track_of_most = track;
+        }
+    }
+    *ret_others = all - most;
+    return track_of_most;
+}
+
+static void fill_in(int64_t *known, int64_t more)
+{
+    *known = *known >= 0 ? *known : more;
+}
+
+/* An engine that another one's annotations surround tells its steps twice; each knows what the other does not. */
+static void merge(struct ap_engine_step_name *told, const struct ap_engine_step_name *inner)
+{
+    fill_in(&told->requests, inner->requests);
+    fill_in(&told->context_requests, inner->context_requests);
+    fill_in(&told->generation_requests, inner->generation_requests);
+    fill_in(&told->tokens, inner->tokens);
+    fill_in(&told->context_tokens, inner->context_tokens);
+    fill_in(&told->generation_tokens, inner->generation_tokens);
+    told->attention_pairs = told->attention_pairs >= 0 ? told->attention_pairs : inner->attention_pairs;
+    if (told->phase == AP_ENGINE_other)
+        told->phase = inner->phase;
+    if (!ap_text_is(ap_text_of(inner->engine), "vLLM")) /* whose form others use */
+        told->engine = inner->engine;
+}
+
+static enum ap_status take_marks(struct finding *finding, struct ap_error *reterr)
+{
+    struct ap_engine_steps *steps = finding->steps;
+    const struct ap_row_order *order = &finding->facts->order;
+    uint32_t track = busiest_track(finding, &steps->elsewhere);
+    if (track == AP_NO_ROW)
+        return AP_OK;
+    for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
+        uint32_t row = order->rows[i];
+        if (!is_mark(finding, row))
+            continue;
+        const struct ap_engine_step_name *told = &finding->told[finding->told_of[finding->trace->events.name[row]] - 1];
+        int64_t start_ns = finding->trace->events.start_ns[row];
+        if (steps->count && start_ns < steps->steps[steps->count - 1].end_ns) {
+            merge(&steps->steps[steps->count - 1].told, told);
+            continue;
+        }
+        struct ap_engine_step step = { .told = *told,
+                                       .row = row,
+                                       .start_ns = start_ns,
+                                       .end_ns = ap_row_end_ns(finding->trace, row),
+                                       .device_start_ns = AP_START_UNKNOWN,
+                                       .device_end_ns = AP_START_UNKNOWN };
+        AP_TRY_ADD(steps->gate, steps->steps, steps->count, steps->capacity, reterr, step);
+    }
+    return AP_OK;
+}
+
+/* ---- GPU work ---- */
+
+size_t ap_engine_step_at(const struct ap_engine_steps *steps, int64_t at_ns)
+{
+    size_t low = 0;
+    AP_BISECT(low, steps->count, at, steps->steps[at].end_ns <= at_ns);
+    return low < steps->count && steps->steps[low].start_ns <= at_ns ? low : steps->count;
+}
+
+static void add_ns(struct ap_engine_steps *steps, int64_t *sum_ns, int64_t ns)
+{
+    *sum_ns = ap_add_sat(*sum_ns, ns, &steps->overflowed);
+}
+
+/* Up to where rows of a step were met on the device that is gone over: rows come device by device, in order of start. */
+struct covered {
+    int64_t device, until_ns;
+    bool any;
+};
+
+static void take_busy(struct ap_engine_steps *steps, struct ap_engine_step *step, int64_t device, int64_t start_ns,
+                      int64_t end_ns, struct covered *covered)
+{
+    if (!covered->any || covered->device != device)
+        *covered = (struct covered){ device, start_ns, true };
+    int64_t from_ns = start_ns > covered->until_ns ? start_ns : covered->until_ns;
+    if (end_ns <= from_ns)
+        return;
+    add_ns(steps, &step->device_ns, end_ns - from_ns);
+    covered->until_ns = end_ns;
+}
+
+/* From the call to the start, where nothing of the step ran meanwhile. */
+static void take_queued(struct ap_engine_steps *steps, struct ap_engine_step *step, int64_t call_end_ns, int64_t start_ns,
+                        const struct covered *covered, int64_t device)
+{
+    bool follows = covered->any && covered->device == device && covered->until_ns > call_end_ns;
+    int64_t from_ns = follows ? covered->until_ns : call_end_ns;
+    if (start_ns > from_ns && start_ns - from_ns > QUEUED_NS)
+        add_ns(steps, &step->queued_ns, start_ns - from_ns);
+}
+
+static void take_row(struct finding *finding, struct ap_engine_step *step, const struct ap_device_row *linked,
+                     struct covered *covered)
+{
+    const struct ap_trace *trace = finding->trace;
+    int64_t start_ns = trace->events.start_ns[linked->row], end_ns = ap_row_end_ns(trace, linked->row);
+    take_queued(finding->steps, step, ap_row_end_ns(trace, linked->launch), start_ns, covered,
+                ap_row_device(trace, linked->row));
+    take_busy(finding->steps, step, ap_row_device(trace, linked->row), start_ns, end_ns, covered);
+    if (step->device_start_ns == AP_START_UNKNOWN || start_ns < step->device_start_ns)
+        step->device_start_ns = start_ns;
+    if (end_ns > step->device_end_ns)
+        step->device_end_ns = end_ns;
+    add_ns(finding->steps, &step->work_ns, end_ns - start_ns);
+    if (ap_call_kind_of(&finding->facts->calls, trace, linked->launch) == AP_CALL_graph_launch)
+        add_ns(finding->steps, &step->graph_ns, end_ns - start_ns);
+    step->device_rows++;
+}
+
+static enum ap_status take_work(struct finding *finding, struct ap_error *reterr)
+{
+    struct ap_engine_steps *steps = finding->steps;
+    const struct ap_links *links = &finding->facts->links;
+    struct covered *covered; /* by step */
+    AP_TRY(AP_ALLOC_CLEARED(steps->gate, covered, steps->count, reterr));
+    for (size_t i = 0; i < links->count; i++) {
+        if (links->rows[i].launch == AP_NO_ROW)
+            continue;
+        size_t step = ap_engine_step_at(steps, finding->trace->events.start_ns[links->rows[i].launch]);
+        if (step < steps->count)
+            take_row(finding, &steps->steps[step], &links->rows[i], &covered[step]);
+    }
+    AP_FREE(steps->gate, covered, steps->count);
+    return AP_OK;
+}
+
+static void count_graph_launches(struct finding *finding)
+{
+    const struct ap_trace *trace = finding->trace;
+    for (uint32_t row = 0; row < trace->events.count; row++) {
+        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime || trace->events.start_ns[row] == AP_START_UNKNOWN ||
+            ap_call_kind_of(&finding->facts->calls, trace, row) != AP_CALL_graph_launch)
+            continue;
+        size_t step = ap_engine_step_at(finding->steps, trace->events.start_ns[row]);
+        if (step < finding->steps->count)
+            finding->steps->steps[step].graph_launches++;
+    }
+}
+
+/* ---- from step to step ---- */
+
+static int64_t last_ns(const struct ap_engine_step *step)
+{
+    return step->device_end_ns > step->end_ns ? step->device_end_ns : step->end_ns;
+}
+
+static enum ap_status find_median(const struct ap_engine_steps *steps, int64_t *ret_ns, struct ap_error *reterr)
+{
+    int64_t *lengths_ns;
+    AP_TRY(AP_ALLOC(steps->gate, lengths_ns, steps->count, reterr));
+    for (size_t i = 0; i < steps->count; i++)
+        lengths_ns[i] = last_ns(&steps->steps[i]) - steps->steps[i].start_ns;
+    *ret_ns = ap_quantile(lengths_ns, steps->count, 50);
+    AP_FREE(steps->gate, lengths_ns, steps->count);
+    return AP_OK;
+}
+
+/* When its tokens are there. */
+static int64_t done_ns(const struct ap_engine_step *step)
+{
+    return step->device_end_ns == AP_START_UNKNOWN ? step->end_ns : step->device_end_ns;
+}
+
+/* On its own: from its start, less what its work was queued behind others. */
+static int64_t alone_ns(const struct ap_engine_step *step)
+{
+    int64_t whole_ns = last_ns(step) - step->start_ns;
+    return step->queued_ns < whole_ns ? whole_ns - step->queued_ns : whole_ns;
+}
+
+static enum ap_status find_periods(struct ap_engine_steps *steps, struct ap_error *reterr)
+{
+    int64_t median_ns;
+    AP_TRY(find_median(steps, &median_ns, reterr));
+    for (size_t i = 0; i < steps->count; i++) {
+        struct ap_engine_step *step = &steps->steps[i], *before = i ? step - 1 : NULL;
+        step->is_first = !before || (step->start_ns - last_ns(before)) / PAUSE_FACTOR > median_ns;
+        if (step->is_first) {
+            step->step_ns = alone_ns(step);
+            continue;
+        }
+        step->step_ns = done_ns(step) > done_ns(before) ? done_ns(step) - done_ns(before) : 0;
+        if (step->device_start_ns != AP_START_UNKNOWN && before->device_end_ns != AP_START_UNKNOWN &&
+            step->device_start_ns > before->device_end_ns)
+            step->gap_ns = step->device_start_ns - before->device_end_ns;
+    }
+    return AP_OK;
+}
+
+static void find_engine(struct ap_engine_steps *steps)
+{
+    steps->engine = steps->steps[0].told.engine;
+    for (size_t i = 1; i < steps->count; i++)
+        if (!ap_text_is(ap_text_of(steps->steps[i].told.engine), "vLLM"))
+            steps->engine = steps->steps[i].told.engine;
+}
+
+static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
+{
+    AP_TRY(read_names(finding, reterr));
+    if (!finding->told_count)
+        return AP_OK;
+    AP_TRY(take_marks(finding, reterr));
+    if (!finding->steps->count)
+        return AP_OK;
+    find_engine(finding->steps);
+    AP_TRY(take_work(finding, reterr));
+    count_graph_launches(finding);
+    return find_periods(finding->steps, reterr);
+}
+
+enum ap_status ap_engine_steps_init(struct ap_engine_steps *steps, const struct ap_facts *facts, struct ap_gate *gate,
+                                    struct ap_error *reterr)
+{
+    struct finding finding = { .steps = steps, .facts = facts, .trace = facts->trace };
+    *steps = (struct ap_engine_steps){ .gate = gate };
+    enum ap_status status = find_all(&finding, reterr);
+    AP_FREE(gate, finding.told_of, ap_trace_id_count(facts->trace));
+    AP_FREE(gate, finding.told, finding.told_capacity);
+    return status;
+}
+
+void ap_engine_steps_release(struct ap_engine_steps *steps)
+{
+    AP_FREE(steps->gate, steps->steps, steps->capacity);
+    *steps = (struct ap_engine_steps){ .gate = steps->gate };
+}

@@ -268,7 +268,8 @@ enum ap_artifact {
     AP_ARTIFACT_REPORT,
     AP_ARTIFACT_FLIGHT_RECORDER, /* of one rank; analyzed as a part of a run */
     AP_ARTIFACT_SUMMARY,         /* of ranks; likewise */
-    AP_ARTIFACT_FOLDER           /* not looked into */
+    AP_ARTIFACT_FOLDER,          /* not looked into */
+    AP_ARTIFACT_PROFILE          /* of another profiler; analyzed as a part of a run */
 };
 
 /** What a file is, by its content. Fails as reading it would: not openable, not JSON (named), cut before it can be told. */

@@ -72,6 +72,7 @@ enum ap_status ap_baseline_open(struct ap_baseline *baseline, const struct ap_re
         baseline->kind = "snapshot";
         return analyze(baseline, request, path, false, ret_held_bytes, reterr);
     case AP_ARTIFACT_FLIGHT_RECORDER:
+    case AP_ARTIFACT_PROFILE:
     case AP_ARTIFACT_SUMMARY:
     case AP_ARTIFACT_FOLDER:
     case AP_ARTIFACT_UNKNOWN: break;

@@ -17,6 +17,7 @@ static enum ap_artifact artifact_of(enum ap_file_kind kind)
     case AP_FILE_report: return AP_ARTIFACT_REPORT;
     case AP_FILE_flight: return AP_ARTIFACT_FLIGHT_RECORDER;
     case AP_FILE_summary: return AP_ARTIFACT_SUMMARY;
+    case AP_FILE_profile: return AP_ARTIFACT_PROFILE;
     case AP_FILE_other:
     case AP_FILE_KIND_COUNT_: break;
     }
@@ -32,13 +33,10 @@ enum ap_status ap_recognize(const char *path, enum ap_artifact *ret_artifact, st
 static enum ap_status recognize(struct ap_gate *gate, struct ap_input *input, struct ap_notes *notes,
                                 enum ap_artifact *ret_artifact, struct ap_error *reterr)
 {
-    struct ap_json_reader *json = NULL;
     struct ap_file_head head = { .kind = AP_FILE_other };
     enum ap_status status = ap_input_probe(input, reterr);
-    AP_AND_THEN(status, ap_json_reader_new(gate, ap_input_source(input), notes, NULL, &json, reterr));
-    AP_AND_THEN(status, ap_file_look(json, &head, reterr));
+    AP_AND_THEN(status, ap_file_look_at_input(gate, input, 0, notes, &head, reterr));
     *ret_artifact = artifact_of(head.kind);
-    ap_json_reader_free(json);
     ap_input_free(input);
     return status;
 }
@@ -49,7 +47,7 @@ enum ap_status ap_recognize_opened(const char *path, const struct ap_opener *ope
     struct ap_gate gate;
     struct ap_notes notes = { .notes = { { .count = 0 } } };
     struct ap_input *input;
-    struct ap_input_options options = { .salvage = true, .opener = opener };
+    struct ap_input_options options = { .salvage = true, .opener = opener, .accepts_logs = true };
     *ret_artifact = AP_ARTIFACT_UNKNOWN;
     if (ap_is_folder(path, opener)) {
         *ret_artifact = AP_ARTIFACT_FOLDER;
@@ -81,7 +79,7 @@ enum ap_status ap_recognize_head(const void *head, size_t bytes, enum ap_artifac
     struct ap_gate gate;
     struct ap_notes notes = { .notes = { { .count = 0 } } };
     struct ap_input *input;
-    struct ap_input_options options = { .salvage = true };
+    struct ap_input_options options = { .salvage = true, .accepts_logs = true };
     struct head_bytes rest = { head, bytes };
     *ret_artifact = AP_ARTIFACT_UNKNOWN;
     ap_gate_init(&gate, 0);

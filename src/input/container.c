@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "log_line.h"
+
 #include "poison.h"
 
 /* A pickle has to be named within this many first bytes, wherever they come from. */
@@ -258,6 +260,11 @@ static bool is_utf32_unmarked(const struct ap_container_head *head)
 #define PIPE(command) "unpack it first, or pipe it: " command " FILE | analyze_profile -"
 #define TO_UTF8(from) "JSON is UTF-8; convert it: iconv -f " from " -t UTF-8 FILE > FILE.utf8"
 
+static bool is_log(const struct ap_container_head *head)
+{
+    return ap_is_compile_log(head->data, head->bytes);
+}
+
 /* How each is refused; the first that fits wins. Only what cannot begin a JSON text may stand here. */
 static const char pickle_advice[] = "pickle";
 
@@ -316,8 +323,9 @@ static const struct ap_container containers[] = {
     { "UTF-16 text", MAGIC("\xfe\xff"), NULL, TO_UTF8("UTF-16") },
     { "UTF-16 text", MAGIC("\0"), is_utf16_unmarked, TO_UTF8("UTF-16BE") },
     { "UTF-16 text", MAGIC_AT(1, "\0"), is_utf16_unmarked, TO_UTF8("UTF-16LE") },
-    { "an HTML page (a saved memory_viz or viewer page)", PROBE_ONLY, is_html,
+    { "an HTML page (a memory timeline, a saved memory_viz or viewer page)", PROBE_ONLY, is_html,
       "give the trace or snapshot that the page was made from" },
+    { "a log of torch.compile", PROBE_ONLY, is_log, "give it as a file of its own, with the trace of the run or alone" },
     { "XML or SVG", PROBE_ONLY, is_xml, NULL },
     { "a Git LFS pointer and not the file itself", MAGIC("version https://git-lfs"), NULL, "fetch it: git lfs pull" },
 };

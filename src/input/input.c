@@ -6,6 +6,7 @@
 #include "block_ring.h"
 #include "container.h"
 #include "gzip.h"
+#include "log_line.h"
 #include "packed.h"
 
 #include "poison.h"
@@ -24,7 +25,7 @@ struct ap_input {
     struct ap_raw_source raw;
     struct ap_gzip gzip;
     struct ap_packed packed; /* codec NULL: it is not */
-    bool begun, compressed, content_seen;
+    bool begun, compressed, content_seen, is_log;
     uint64_t filled_bytes;
 
     struct ap_block_ring ring;
@@ -65,6 +66,10 @@ static enum ap_status judge(struct ap_input *input, const uint8_t *data, size_t 
     if (input->filled_bytes == 0) {
         size_t head_bytes = bytes < FIRST_BLOCK_MIN_BYTES ? bytes : FIRST_BLOCK_MIN_BYTES;
         struct ap_container_head head = { data, head_bytes, ended && head_bytes == bytes };
+        input->is_log = input->options.accepts_logs && ap_is_compile_log(data, head_bytes);
+        input->content_seen = input->is_log;
+        if (input->is_log)
+            return AP_OK;
         AP_TRY(ap_container_check(&head, input->options.role, input->compressed, reterr));
         at = ap_container_blank_bytes(&head);
     }
@@ -281,6 +286,11 @@ struct ap_byte_source ap_input_source(struct ap_input *input)
 bool ap_input_is_compressed(const struct ap_input *input)
 {
     return input->compressed;
+}
+
+bool ap_input_is_log(const struct ap_input *input)
+{
+    return input->is_log;
 }
 
 uint64_t ap_input_raw_bytes(const struct ap_input *input)

@@ -14,7 +14,8 @@
 enum ap_input_role { AP_ROLE_ANY, AP_ROLE_TRACE, AP_ROLE_SNAPSHOT };
 
 struct ap_input_options {
-    bool salvage; /* go on after a wrong checksum; end at a broken place as if the file were cut there */
+    bool salvage;      /* go on after a wrong checksum; end at a broken place as if the file were cut there */
+    bool accepts_logs; /* a text log of torch.compile is content too: ap_input_is_log() */
     enum ap_input_role role;
     size_t block_bytes;             /* bytes handed on at a time; 0 = 512 KiB; tests use tiny ones */
     const struct ap_opener *opener; /* NULL = the file system, "-" being standard input */
@@ -53,6 +54,9 @@ struct ap_byte_source ap_input_source(struct ap_input *input);
 
 /** Is it gzip, zstd or xz? Known once ap_input_probe or the first read has returned. */
 bool ap_input_is_compressed(const struct ap_input *input);
+
+/** Is it a text log of torch.compile? Known likewise; always false without accepts_logs. */
+bool ap_input_is_log(const struct ap_input *input);
 
 /** Bytes taken from the file so far, for progress; may be called at any moment. */
 uint64_t ap_input_raw_bytes(const struct ap_input *input);

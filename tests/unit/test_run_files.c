@@ -119,12 +119,85 @@ static void names_tell_ranks(void)
     ok(ap_rank_pattern_new("rank", &pattern, &error) == AP_ERROR_USAGE, "no group");
 }
 
+#define LOGGED "V1123 10:09:24.548000 14867 torch/_dynamo/guards.py:637] "
+
+/* kind; format of another profile; what the failure says. */
+static const struct {
+    const char *text, *says;
+    enum ap_file_kind kind;
+    enum ap_other_format format;
+} others[] = {
+    { "[\n{\"cat\" : \"Session\",\"pid\" :1,\"tid\" :1,\"dur\" :5,\"ts\" :2,\"ph\" : \"X\",\"name\" "
+      ":\"model_loading_uri\"}]",
+      NULL, AP_FILE_profile, AP_OTHER_onnxruntime },
+    { "[{\"name\":\"a_kernel_time\",\"args\":{\"x\":[1]},\"ph\":\"X\",\"cat\":\"Node\"", NULL, AP_FILE_profile,
+      AP_OTHER_onnxruntime },
+    { "[{\"cat\":\"Kernel\",\"ph\":\"X\",\"name\":\"k\"},{\"cat\":\"Node\",\"ph\":\"X\",\"name\":\"m_fence_after\"}]", NULL,
+      AP_FILE_profile, AP_OTHER_onnxruntime },
+    { "[{\"cat\":\"Node\",\"ph\":\"X\",\"name\":\"render\"}]", NULL, AP_FILE_trace, AP_OTHER_none },
+    { "[{\"cat\":\"cpu_op\",\"ph\":\"X\",\"name\":\"a_kernel_time\"}]", NULL, AP_FILE_trace, AP_OTHER_none },
+    { "{\"traceEvents\":[{\"cat\":\"Session\",\"ph\":\"X\",\"name\":\"model_run\"}]}", NULL, AP_FILE_trace, AP_OTHER_none },
+    { "[ { \"count\" : 1 }, { \"name\" : \"c\", \"timeMs\" : 1, \"averageMs\" : 1 }]", NULL, AP_FILE_profile,
+      AP_OTHER_tensorrt_profile },
+    { "[ { \"startEnqMs\" : 1", NULL, AP_FILE_profile, AP_OTHER_tensorrt_times },
+    { "{\"Layers\": [\"a\"], \"Bindings\": []}", NULL, AP_FILE_profile, AP_OTHER_tensorrt_layers },
+    { "[{\"name\":\"o\",\"dimensions\":\"1x2\",\"values\":[1,2]}]", "engine computed", AP_FILE_other,
+      AP_OTHER_tensorrt_output },
+    { "{\"schema\":\"1.0.1\",\"pid\":1,\"nodes\":[]}", "execution trace", AP_FILE_other, AP_OTHER_execution_trace },
+    { "{\"schema\":\"1.0.1\",\"pid\":1}", NULL, AP_FILE_other, AP_OTHER_none },
+    { "[[17,0,512,3],[18,1,512,3]]", "memory timeline", AP_FILE_other, AP_OTHER_memory_timeline },
+    { "[[17,18],[[1,2,3],[4,5,6]]]", "memory timeline", AP_FILE_other, AP_OTHER_memory_timeline },
+    { "[[1,2,3],[4,5,6]]", NULL, AP_FILE_other, AP_OTHER_none },
+    { "[[\"a\"],[1]]", NULL, AP_FILE_other, AP_OTHER_none },
+    { LOGGED "[0/1] [__recompiles] Recompiling function f", NULL, AP_FILE_profile, AP_OTHER_compile_log },
+    { "Epoch 1\n[default0]:[rank0]: " LOGGED "{\"dynamo_start\": {}}\n\tpayload", NULL, AP_FILE_profile,
+      AP_OTHER_compile_log },
+    { "V1123 10:09:24.548000 14867 server.cc:637] [0/1] ready", "plain text", AP_FILE_other, AP_OTHER_none },
+};
+
+static enum ap_status look_at(const char *text, struct ap_file_head *head, struct ap_error *error)
+{
+    struct ap_gate gate;
+    struct ap_notes notes = { .notes = { { .count = 0 } } };
+    struct ap_input_options options = { .accepts_logs = true };
+    struct ap_input *input;
+    char path[200];
+    ap_gate_init(&gate, 0);
+    *head = (struct ap_file_head){ .kind = AP_FILE_other };
+    write_file("other", text);
+    (void)snprintf(path, sizeof(path), "%s/other", folder);
+    enum ap_status status = ap_input_open(&gate, path, &options, &notes, &input, error);
+    if (status == AP_OK) {
+        status = ap_input_probe(input, error);
+        if (status == AP_OK)
+            status = ap_file_look_at_input(&gate, input, 0, &notes, head, error);
+        ap_input_free(input);
+    }
+    remove_file("other");
+    ok(gate.used_bytes == 0, "nothing is left");
+    return status;
+}
+
+static void content_tells_other_profiles(void)
+{
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        struct ap_file_head head;
+        struct ap_error error = { .status = AP_OK };
+        enum ap_status status = look_at(others[i].text, &head, &error);
+        ok(head.kind == others[i].kind && (status != AP_OK) == (others[i].says != NULL) &&
+               (others[i].says || head.format == others[i].format) &&
+               (!others[i].says || strstr(error.message, others[i].says)),
+           others[i].text);
+    }
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
         return 1;
     finds_files();
     names_tell_ranks();
+    content_tells_other_profiles();
     (void)rmdir(folder);
     return done();
 }

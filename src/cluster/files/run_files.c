@@ -63,15 +63,13 @@ static enum ap_status look_at(struct ap_gate *gate, const struct ap_opener *open
                               struct ap_file_head *head, struct ap_error *reterr)
 {
     struct ap_notes notes = { .notes = { { .count = 0 } } };
-    struct ap_json_limits limits = { .window_bytes = LOOK_BLOCK_BYTES };
-    struct ap_input_options options = { .salvage = true, .opener = opener, .block_bytes = LOOK_BLOCK_BYTES };
+    struct ap_input_options options = {
+        .salvage = true, .opener = opener, .block_bytes = LOOK_BLOCK_BYTES, .accepts_logs = true
+    };
     struct ap_input *input;
-    struct ap_json_reader *json = NULL;
     AP_TRY(ap_input_open(gate, path, &options, &notes, &input, reterr));
     enum ap_status status = ap_input_probe(input, reterr);
-    AP_AND_THEN(status, ap_json_reader_new(gate, ap_input_source(input), &notes, &limits, &json, reterr));
-    AP_AND_THEN(status, ap_file_look(json, head, reterr));
-    ap_json_reader_free(json);
+    AP_AND_THEN(status, ap_file_look_at_input(gate, input, LOOK_BLOCK_BYTES, &notes, head, reterr));
     ap_input_free(input);
     return status;
 }

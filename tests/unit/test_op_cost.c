@@ -57,6 +57,16 @@ static void products_are_two_operations_for_each_pair(void)
     CHECK(is(flops("aten::linear", "[[2,3,16],[8,16]]", BF16_2, ""), 2 * 6 * 16 * 8));
 }
 
+static void scans_and_scatters_move_what_they_meet(void)
+{
+    CHECK(is(bytes("aten::cumsum", "[[1024,65536],[],[]]", "[\"float\",\"Scalar\",\"\"]", ""), 2.0 * 1024 * 65536 * 4));
+    CHECK(is(bytes("aten::native_dropout", "[[16,4096],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]", ""), 16 * 4096 * 9));
+    CHECK(is(bytes("aten::index_add_", "[[500,128],[],[1000],[1000,128],[]]",
+                   "[\"float\",\"Scalar\",\"long int\",\"float\",\"Scalar\"]", ""),
+             3.0 * 1000 * 128 * 4 + 8000));
+    CHECK(is(bytes("aten::scatter_add_", "[[500,128],[]]", "[\"float\",\"Scalar\"]", ""), -1));
+}
+
 static void sizes_that_do_not_fit_tell_nothing(void)
 {
     CHECK(flops("aten::mm", "[[4,8],[9,2]]", BF16_2, "") < 0);
@@ -258,6 +268,7 @@ static void devices_without_a_name_are_estimated(void)
 int main(void)
 {
     products_are_two_operations_for_each_pair();
+    scans_and_scatters_move_what_they_meet();
     sizes_that_do_not_fit_tell_nothing();
     convolutions_meet_all_weights_at_each_place();
     gradients_that_are_not_wanted_are_not_counted();

@@ -161,6 +161,32 @@ static void of_reduction(const struct ap_op_inputs *inputs, struct ap_call_cost 
     passes_over_first(inputs, cost, 1, 1);
 }
 
+/* Running sums: as much is written as is read. */
+static void of_scan(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    note_layout(inputs, cost);
+    passes_over_first(inputs, cost, 2, 1);
+}
+
+/* Read, written, and a byte of the mask for each. */
+static void of_dropout(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    passes_over_first(inputs, cost, 2, 2);
+    if (cost->bytes >= 0)
+        cost->bytes += ap_cost_elements(&inputs->tensors.tensors[0]);
+}
+
+/* Into a tensor, along a dimension, by an index, values: each is read, and what it meets is read and written. */
+static void of_scatter(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *index = ap_op_input(inputs, 2), *values = ap_op_input(inputs, 3);
+    if (!index || !values)
+        return;
+    double value_bytes = ap_cost_bytes(inputs, values), index_bytes = ap_cost_bytes(inputs, index);
+    cost->flops = ap_cost_elements(values);
+    cost->bytes = value_bytes < 0 || index_bytes < 0 ? -1 : 3 * value_bytes + index_bytes;
+}
+
 static void of_cat(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     cost->flops = 0;
@@ -242,6 +268,9 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_norm_backward] = of_norm_backward,
     [AP_FORMULA_library_norm_backward] = of_norm_backward,
     [AP_FORMULA_reduction] = of_reduction,
+    [AP_FORMULA_scan] = of_scan,
+    [AP_FORMULA_dropout] = of_dropout,
+    [AP_FORMULA_scatter] = of_scatter,
     [AP_FORMULA_cat] = of_cat,
     [AP_FORMULA_embedding] = of_embedding,
     [AP_FORMULA_gather] = of_gather,

@@ -57,7 +57,11 @@ struct ap_request {
      *  text with commas between. A report with a mistake in them is not made. */
     const char *const *fail_on;
     size_t fail_on_count;
-    const char *rubric_path; /* rules to use instead of the built-in ones; NULL = built-in */
+    const char *mapping_trace_path; /* a trace of the capture of the GPU graphs that the trace replays, or of a run without
+                                       them: from it kernels of graphs get their operators, shapes and lines. NULL = none */
+    const char *peaks_path;         /* rates of GPUs, in the form of references/gpu-peaks.md, which go before those of that
+                                table; NULL = none */
+    const char *rubric_path;        /* rules to use instead of the built-in ones; NULL = built-in */
     /** What the report is to be about; NULL = all. @focus is cpu, gpu, memory or io: findings and sections of that domain.
      *  @phase is a part of the step, one of those that ap_phase_names() tells. */
     const char *focus, *phase;

@@ -41,6 +41,7 @@ enum ap_setting {
     AP_SETTING_STRICT,
     AP_SETTING_RANK_REGEX,
     AP_SETTING_RANK,
+    AP_SETTING_MAPPING_TRACE,
     AP_SETTING_TABLE, /* of struct ap_table_query: name, */
     AP_SETTING_WHERE,
     AP_SETTING_SORT,

@@ -25,6 +25,7 @@ static const struct ap_part_entry parts[] = {
     { ap_part_gpu, 25, EARLY, { "gpu" }, NULL },
     { ap_part_compute, 8, EARLY | AP_FACT(path), { "compute" }, NULL },
     { ap_part_engine, 3, EARLY, { "engine" }, NULL },
+    { ap_part_replay, 6, EARLY, { "graphs", "repeats" }, NULL },
     { ap_part_launches, 10, EARLY, { "links", "launches" }, NULL },
     { ap_part_runtime, 7, AP_FACT(names), { "runtime" }, NULL }, /* while the order is found */
     { ap_part_syncs, 14, EARLY, { "sync" }, NULL },

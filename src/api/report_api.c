@@ -14,6 +14,7 @@
 #include "hang_dumps.h"
 #include "input.h"
 #include "json_reader.h"
+#include "mapping_file.h"
 #include "memory_join.h"
 #include "overlay_spans.h"
 #include "model_redact.h"
@@ -197,6 +198,7 @@ static struct ap_part_options part_options(const struct run *run)
         .compressed = run->compressed,
         .phase = run->request->phase,
         .join = run->request->memory_json_path ? &run->join : NULL,
+        .peaks = &run->report->peaks.peaks,
     };
 }
 
@@ -204,8 +206,13 @@ static enum ap_status analyze_trace(struct run *run, struct ap_error *reterr)
 {
     struct ap_report *report = run->report;
     const struct ap_part_options options = part_options(run);
+    if (run->request->mapping_trace_path) {
+        *run->path = run->request->mapping_trace_path;
+        AP_TRY(ap_mapping_read(&report->mapping, run->request, report->trace, &report->gate, reterr));
+    }
     *run->path = run->request->cpu_trace_path;
     AP_TRY(ap_facts_init(&report->facts, report->trace, run->request->with_pictures, reterr));
+    report->facts.mapping = run->request->mapping_trace_path ? &report->mapping : NULL;
     AP_TRY(
         ap_analyze_trace(&report->facts, &options, !run->request->one_thread, &report->trace_notes, &report->model, reterr));
     return report->has_overlay ? ap_overlay_add_facts(&report->overlay, &report->facts, reterr) : AP_OK;
@@ -266,6 +273,8 @@ static enum ap_status analyze_run(struct run *run, struct ap_trace *merged, stru
 static void forget_trace(struct ap_report *report)
 {
     ap_facts_release(&report->facts);
+    if (report->mapping.gate)
+        ap_graph_mapping_release(&report->mapping);
     ap_trace_free(report->trace);
     report->trace = NULL;
 }
@@ -477,7 +486,8 @@ static enum ap_status tell_found_path(const struct ap_request *request, const ch
     for (size_t i = 0; i < request->run_path_count; i++)
         if (*path == request->run_paths[i])
             return status;
-    if (status == AP_OK || !*path || *path == request->rubric_path || *path == request->baseline_path)
+    if (status == AP_OK || !*path || *path == request->rubric_path || *path == request->baseline_path ||
+        *path == request->mapping_trace_path)
         return status;
     (void)snprintf(message, sizeof(message), "%.300s: %.440s", *path, reterr->message);
     memcpy(reterr->message, message, sizeof(message));
@@ -557,6 +567,8 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     enum ap_status status = ap_rubric_read(&report->gate, request->rubric_path, &rubric, &error);
     if (status != AP_OK)
         path = request->rubric_path;
+    else if ((status = ap_peaks_file_read(&report->peaks, request->peaks_path, &report->gate, &error)) != AP_OK)
+        path = request->peaks_path;
     else
         status = fill_found(report, request, rubric, &path, &error);
     ap_rubric_free(rubric);
@@ -586,6 +598,7 @@ void ap_report_free(struct ap_report *report)
     ap_run_files_release(&report->run_files);
     ap_rank_set_release(&report->rank_set);
     forget_trace(report);
+    ap_peaks_file_release(&report->peaks);
     ap_gate_init(&gate, 0);
     ap_mem_free(&gate, report, sizeof(*report));
 }

@@ -7,6 +7,7 @@
 #include "condition.h"
 #include "model_build.h"
 #include "overlay.h"
+#include "peaks_file.h"
 #include "peak_stacks.h"
 #include "query.h"
 #include "rank_set.h"
@@ -36,6 +37,8 @@ struct ap_report {
     enum ap_words words;    /* of answers */
     struct ap_trace *trace; /* this and the facts about it are kept for questions alone */
     struct ap_facts facts;
+    struct ap_graph_mapping mapping; /* of the graphs in the trace */
+    struct ap_peaks_file peaks;
     struct ap_query query;
 };
 

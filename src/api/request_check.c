@@ -65,6 +65,12 @@ enum ap_status ap_request_check(const struct ap_request *request, struct ap_erro
     if ((request->more_baseline_count || request->more_run_count) && !request->baseline_path)
         return ap_advise(reterr, AP_ADVICE_GIVE_BASELINE,
                          ap_refuse(reterr, AP_SETTING_RERUN, "more runs are there to be compared with a baseline"));
+    if (request->mapping_trace_path && strcmp(request->mapping_trace_path, "-") == 0)
+        return ap_refuse(reterr, AP_SETTING_MAPPING_TRACE, "a file was expected, not standard input");
+    if (request->mapping_trace_path && !request->cpu_trace_path && !request->run_path_count)
+        return ap_advise(
+            reterr, AP_ADVICE_GIVE_TRACE,
+            ap_refuse(reterr, AP_SETTING_MAPPING_TRACE, "it explains the graphs of a trace, and none is given"));
     if (request->slice && !request->cpu_trace_path && !request->run_path_count)
         return ap_advise(reterr, AP_ADVICE_GIVE_TRACE, ap_refuse(reterr, AP_SETTING_SLICE, "a slice needs a trace"));
     if (request->slice && request->cpu_trace_path && strcmp(request->cpu_trace_path, "-") == 0)

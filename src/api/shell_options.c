@@ -49,6 +49,9 @@ static void add_option(struct line *line, const char *option, const char *value)
 static void add_all(struct line *line, const struct ap_request *request)
 {
     add_option(line, " " AP_OPTION_RUBRIC " ", request->redact && request->rubric_path ? "RUBRIC.md" : request->rubric_path);
+    add_option(line, " " AP_OPTION_PEAKS " ", request->redact && request->peaks_path ? "PEAKS.md" : request->peaks_path);
+    add_option(line, " " AP_OPTION_MAPPING_TRACE " ",
+               request->redact && request->mapping_trace_path ? "CAPTURE.json" : request->mapping_trace_path);
     add_option(line, " " AP_OPTION_FOCUS " ", request->focus);
     add_option(line, " " AP_OPTION_PHASE " ", request->phase);
     for (size_t i = 0; i < request->context_count; i++)

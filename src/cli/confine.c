@@ -32,8 +32,8 @@ static bool is_stdin(const char *path)
 static bool opens_by_itself(const struct ap_cli_options *options)
 {
     bool many = options->is_series || options->merge || options->file_count > AP_CLI_FEW_FILES || options->trace_count > 1 ||
-                options->snapshot_count > 1 || options->request.rubric_path || options->request.more_baseline_count ||
-                options->request.more_run_count;
+                options->snapshot_count > 1 || options->request.rubric_path || options->request.peaks_path ||
+                options->request.more_baseline_count || options->request.more_run_count;
     for (int i = 0; i < options->file_count; i++)
         many = many || is_folder(options->files[i]) || is_stdin(options->files[i]);
     for (int i = 0; i < options->trace_count; i++)
@@ -48,7 +48,7 @@ static size_t list_inputs(const struct ap_cli_options *options, const char **to,
 {
     const struct ap_request *request = &options->request;
     size_t count = 0;
-    const char *one[] = { request->rubric_path, request->baseline_path };
+    const char *one[] = { request->rubric_path, request->baseline_path, request->peaks_path, request->mapping_trace_path };
     for (int i = 0; i < options->file_count && count < room; i++) {
         const char *equals = options->is_series ? strchr(options->files[i], '=') : NULL;
         to[count++] = equals ? equals + 1 : options->files[i];

@@ -55,7 +55,7 @@ bool ap_cli_is_input(const struct ap_cli_options *options, const char *path)
 {
     const struct ap_request *request = &options->request;
     const char *inputs[] = { request->cpu_trace_path, request->memory_json_path, request->rubric_path,
-                             request->baseline_path };
+                             request->baseline_path,  request->peaks_path,       request->mapping_trace_path };
     for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
         if (is_file_at(inputs[i], path))
             return true;

@@ -27,6 +27,12 @@ static enum ap_status find_links(struct ap_facts *facts, struct ap_error *reterr
     return ap_links_init(&facts->links, facts->trace, &facts->order, &facts->tree, facts->gate, reterr);
 }
 
+static enum ap_status find_graphs(struct ap_facts *facts, struct ap_error *reterr)
+{
+    return ap_graph_runs_init(&facts->graphs, facts->trace, &facts->links, &facts->calls, facts->mapping, facts->gate,
+                              reterr);
+}
+
 static enum ap_status find_self_times(struct ap_facts *facts, struct ap_error *reterr)
 {
     return ap_op_stats_nest(&facts->ops, facts->trace, &facts->order, reterr);
@@ -95,6 +101,7 @@ const struct ap_fact_entry ap_fact_entries[AP_FACT_COUNT_] = {
     [AP_FACT_names] = { find_names, 6, 0 },
     [AP_FACT_tree] = { find_tree, 5, AP_FACT(order) },
     [AP_FACT_links] = { find_links, 16, AP_FACT(order) | AP_FACT(tree) },
+    [AP_FACT_graphs] = { find_graphs, 3, AP_FACT(names) | AP_FACT(links) },
     [AP_FACT_self_times] = { find_self_times, 13, AP_FACT(order) | AP_FACT(names) },
     [AP_FACT_steps] = { find_steps, 2, AP_FACT(order) },
     [AP_FACT_main_track] = { find_main_track, 0, AP_FACT(order) | AP_FACT(self_times) | AP_FACT(steps) },
@@ -125,6 +132,7 @@ void ap_facts_release(struct ap_facts *facts)
     ap_split_release(&facts->split);
     ap_phases_release(&facts->phases);
     ap_steps_release(&facts->steps);
+    ap_graph_runs_release(&facts->graphs);
     ap_links_release(&facts->links);
     ap_host_tree_release(&facts->tree);
     ap_kernel_families_release(&facts->families);

@@ -12,6 +12,7 @@
 
 #include "call_kind.h"
 #include "critical_path.h"
+#include "graph_runs.h"
 #include "kernel_family.h"
 #include "links.h"
 #include "op_family.h"
@@ -32,6 +33,8 @@ struct ap_facts {
     struct ap_kernel_families families;
     struct ap_host_tree tree;
     struct ap_links links;
+    const struct ap_graph_mapping *mapping; /* the caller's; NULL = none was given */
+    struct ap_graph_runs graphs;
     struct ap_steps steps;
     uint32_t main_track; /* the thread that drives the run: of the steps, else the busiest; AP_NO_ROW = no host rows */
     struct ap_phases phases;
@@ -46,6 +49,7 @@ enum ap_fact {
     AP_FACT_names, /* ops but for self and busy times; op_families, calls, families */
     AP_FACT_tree,
     AP_FACT_links,
+    AP_FACT_graphs,
     AP_FACT_self_times, /* the rest of ops */
     AP_FACT_steps,
     AP_FACT_main_track,

@@ -75,7 +75,8 @@ static uint64_t bytes_of(const struct ap_opener *opener, const char *path)
 
 static void begin_progress(struct ap_mcp_progress *progress, struct ap_request *request)
 {
-    const char *paths[] = { request->cpu_trace_path, request->memory_json_path, request->baseline_path };
+    const char *paths[] = { request->cpu_trace_path, request->memory_json_path, request->baseline_path,
+                            request->mapping_trace_path };
     for (size_t i = 0; i < AP_COUNT_OF(paths); i++)
         progress->total_bytes += bytes_of(request->opener, paths[i]);
     for (size_t i = 0; i < request->more_baseline_count; i++)
@@ -105,6 +106,7 @@ enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struc
     request.focus = ap_mcp_text_argument(call, "focus");
     request.phase = ap_mcp_text_argument(call, "phase");
     request.baseline_path = ap_mcp_text_argument(call, "baseline");
+    request.mapping_trace_path = ap_mcp_text_argument(call, "mapping_trace");
     request.fail_on = conditions;
     request.fail_on_count = texts_argument(call, "conditions", conditions, MAX_CONDITIONS);
     request.more_baselines = baselines;

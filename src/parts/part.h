@@ -8,6 +8,7 @@
 #include "facts.h"
 #include "model_build.h"
 
+struct ap_gpu_peaks;   /* known to the room of compute */
 struct ap_memory_join; /* known to the room that joins a trace and a snapshot */
 
 struct ap_part_options {
@@ -16,6 +17,7 @@ struct ap_part_options {
     uint64_t bytes_read; /* of the decompressed input */
     bool compressed;
     const char *phase;                 /* what the report is to be about: one of the names of phases, or NULL for all */
+    const struct ap_gpu_peaks *peaks;  /* what GPUs can do; NULL = as the built-in table says */
     const struct ap_memory_join *join; /* of the snapshot of the same run; NULL = none was given */
 };
 
@@ -49,6 +51,7 @@ ap_part ap_part_joined;        /* joined */
 ap_part ap_part_launches;      /* links, launches */
 ap_part ap_part_phases;        /* phases */
 ap_part ap_part_pictures;      /* pictures: after all others that it draws */
+ap_part ap_part_replay;        /* graphs, repeats */
 ap_part ap_part_runtime;       /* runtime */
 ap_part ap_part_split;         /* split, idle */
 ap_part ap_part_steps;         /* steps */

@@ -29,7 +29,8 @@ static const struct artifact artifacts[] = {
     { "trace", PRESENT_OBJECT, "trace", 0,
       "trace. cpu. steps. gpu. split. idle. data_loading. verdict. critical_path. links. launches. runtime. sync. copies. "
       "communication. "
-      "compile. accelerator. phases. operators. modules. frames. autograd. drilldown. habits. compute. engine. "
+      "compile. accelerator. phases. operators. modules. frames. autograd. drilldown. habits. compute. engine. graphs. "
+      "repeats. "
       "trace_memory. joined.",
       "a PyTorch profiler trace (`" AP_OPTION_CPU_TRACE "`): run a few steps under `torch.profiler.profile` and call "
       "`prof.export_chrome_trace(\"trace.json.gz\")`" },

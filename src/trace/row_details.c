@@ -41,6 +41,13 @@ enum ap_status ap_trace_add_collective(struct ap_trace *trace, struct ap_collect
     return AP_OK;
 }
 
+enum ap_status ap_trace_add_launched_name(struct ap_trace *trace, struct ap_str kernel, struct ap_error *reterr)
+{
+    struct ap_launched_name name = { (uint32_t)(trace->events.count - 1), kernel };
+    AP_TRY_ADD(trace->gate, trace->launched_names, trace->launched_name_count, trace->launched_name_capacity, reterr, name);
+    return AP_OK;
+}
+
 enum ap_status ap_trace_add_memory_event(struct ap_trace *trace, struct ap_memory_event event, struct ap_error *reterr)
 {
     if (AP_UNLIKELY(trace->memory_instant_count >= UINT32_MAX - 1))
@@ -60,6 +67,7 @@ void ap_trace_release_details(struct ap_trace *trace)
     AP_FREE(gate, trace->work_details, trace->work_detail_capacity);
     AP_FREE(gate, trace->sync_details, trace->sync_detail_capacity);
     AP_FREE(gate, trace->collectives, trace->collective_capacity);
+    AP_FREE(gate, trace->launched_names, trace->launched_name_capacity);
     AP_FREE(gate, trace->memory_instants, trace->memory_instant_capacity);
     ap_mem_free(gate, trace->signature, trace->signature_capacity);
     AP_FREE(gate, trace->wants_arguments, trace->wants_arguments_capacity);
@@ -70,6 +78,14 @@ const struct ap_collective *ap_row_collective(const struct ap_trace *trace, uint
     size_t low = 0;
     AP_BISECT(low, trace->collective_count, at, trace->collectives[at].row < row);
     return low < trace->collective_count && trace->collectives[low].row == row ? &trace->collectives[low] : NULL;
+}
+
+struct ap_str ap_row_launched_name(const struct ap_trace *trace, uint32_t row)
+{
+    size_t low = 0;
+    AP_BISECT(low, trace->launched_name_count, at, trace->launched_names[at].row < row);
+    return low < trace->launched_name_count && trace->launched_names[low].row == row ? trace->launched_names[low].kernel
+                                                                                     : (struct ap_str){ 0 };
 }
 
 double ap_plain_figure(float figure)
@@ -256,6 +272,10 @@ static enum ap_status take_op(struct ap_trace_reading *reading, struct ap_error 
 static enum ap_status take_call(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
     struct ap_call_detail detail;
+    struct ap_str kernel;
+    AP_TRY(read_text(reading, AP_FIELD_ARGS_KERNEL, &kernel, reterr));
+    if (kernel.id)
+        AP_TRY(ap_trace_add_launched_name(reading->trace, kernel, reterr));
     AP_TRY(read_key(reading, AP_FIELD_ARGS_CORRELATION, &detail.correlation, reterr));
     AP_TRY(read_external_id(reading, &detail.external_id, reterr));
     if (!detail.correlation && !detail.external_id)

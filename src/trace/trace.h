@@ -75,6 +75,13 @@ struct ap_collective {
     int64_t peer;                                            /* of a send or receive; -1 = not told */
 };
 
+/** The kernel that a call launches, where the call tells it (ROCm): also while a graph is captured and nothing runs. In
+ *  order of rows. */
+struct ap_launched_name {
+    uint32_t row;
+    struct ap_str kernel;
+};
+
 /** Of a [memory] or [OutOfMemory] instant that is placed in time; in file order. Sizes are within AP_MAX_MEMORY_BYTES. */
 struct ap_memory_event {
     int64_t start_ns;
@@ -155,6 +162,8 @@ struct ap_trace {
     size_t sync_detail_count, sync_detail_capacity;
     struct ap_collective *collectives;
     size_t collective_count, collective_capacity;
+    struct ap_launched_name *launched_names;
+    size_t launched_name_count, launched_name_capacity;
     struct ap_memory_event *memory_instants;
     size_t memory_instant_count, memory_instant_capacity;
     struct ap_strpool odd_keys; /* numbers that are no small integers, as written */
@@ -286,6 +295,9 @@ static inline int64_t ap_row_bytes(const struct ap_trace *trace, uint32_t row)
 /** Of a collective's host operator or kernel; NULL for all other rows. */
 const struct ap_collective *ap_row_collective(const struct ap_trace *trace, uint32_t row);
 
+/** What a call says that it launches; absent where it does not. */
+struct ap_str ap_row_launched_name(const struct ap_trace *trace, uint32_t row);
+
 /** The two parts of an operator's signature, as the file writes them ("[[4,8],[8,2]]", "[\"float\",\"float\"]"), or of its
  *  arguments ("[[8,1],[2,1]]", "[\"\",\"False\"]"); either may be empty. */
 void ap_trace_signature(const struct ap_trace *trace, struct ap_str signature, struct ap_text *ret_dims,
@@ -320,6 +332,9 @@ AP_MUST_CHECK enum ap_status ap_trace_add_sync_detail(struct ap_trace *trace, st
 /** @collective is about the last row. */
 AP_MUST_CHECK enum ap_status ap_trace_add_collective(struct ap_trace *trace, struct ap_collective collective,
                                                      struct ap_error *reterr);
+/** Of the last row. */
+AP_MUST_CHECK enum ap_status ap_trace_add_launched_name(struct ap_trace *trace, struct ap_str kernel,
+                                                        struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_trace_add_memory_event(struct ap_trace *trace, struct ap_memory_event event,
                                                        struct ap_error *reterr);
 /** The key of the number @digits as it is written. */

@@ -36,6 +36,7 @@ const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_] = {
     [AP_FIELD_ARGS_STREAM] = { "args", "stream", false },
     [AP_FIELD_ARGS_WAIT_STREAM] = { "args", "wait_on_stream", false },
     [AP_FIELD_ARGS_WAIT_RECORD] = { "args", "wait_on_cuda_event_record_corr_id", false },
+    [AP_FIELD_ARGS_KERNEL] = { "args", "kernel", false },
     [AP_FIELD_ARGS_COLLECTIVE] = { "args", "Collective name", false },
     [AP_FIELD_ARGS_IN_ELEMENTS] = { "args", "In msg nelems", false },
     [AP_FIELD_ARGS_OUT_ELEMENTS] = { "args", "Out msg nelems", false },

@@ -262,6 +262,19 @@ static enum ap_status add_collectives(const struct ap_trace_join *join, struct a
     return AP_OK;
 }
 
+static enum ap_status add_launched_names(const struct ap_trace_join *join, struct ap_trace *whole,
+                                         const struct ap_trace *part, size_t rows_before, struct ap_error *reterr)
+{
+    AP_TRY(RESERVE(launched_name, part->launched_name_count));
+    for (size_t i = 0; i < part->launched_name_count; i++) {
+        struct ap_launched_name name = part->launched_names[i];
+        name.row += (uint32_t)rows_before;
+        name.kernel = str_in_whole(join, name.kernel);
+        whole->launched_names[whole->launched_name_count++] = name;
+    }
+    return AP_OK;
+}
+
 static enum ap_status add_memory_events(const struct ap_trace_join *join, struct ap_trace *whole,
                                         const struct ap_trace *part, struct ap_error *reterr)
 {
@@ -316,6 +329,7 @@ enum ap_status ap_trace_join_add(struct ap_trace_join *join, struct ap_trace *wh
     AP_TRY(add_work_details(join, whole, part, reterr));
     AP_TRY(add_sync_details(join, whole, part, reterr));
     AP_TRY(add_collectives(join, whole, part, rows_before, reterr));
+    AP_TRY(add_launched_names(join, whole, part, rows_before, reterr));
     AP_TRY(add_memory_events(join, whole, part, reterr));
     add_counts(join, whole, part);
     return AP_OK;

@@ -114,6 +114,10 @@ static inline void log_details(struct text_log *log, const struct ap_trace *trac
         log_format(log, "\nsync %u %u %lld %lld", trace->sync_details[i].correlation,
                    trace->sync_details[i].record_correlation, (long long)trace->sync_details[i].stream,
                    (long long)trace->sync_details[i].wait_on_stream);
+    for (size_t i = 0; i < trace->launched_name_count; i++) {
+        log_format(log, "\nlaunches %u", trace->launched_names[i].row);
+        log_str(log, &trace->strings, trace->launched_names[i].kernel);
+    }
     for (size_t i = 0; i < trace->collective_count; i++) {
         const struct ap_collective *collective = &trace->collectives[i];
         log_format(log, "\ncollective %u %lld %lld %lld %lld", collective->row, (long long)collective->in_elements,

@@ -16,25 +16,48 @@ struct finding {
     struct ap_compute *compute;
     const struct ap_facts *facts;
     const struct ap_trace *trace;
-    uint8_t *formulas;                     /* by name id, plus one; 0 = no operator has the name */
-    struct ap_row_set above[2];            /* rows around a call that multiplies; around another one */
-    struct ap_pair_map signatures, groups; /* (name, signature); (number of that, arguments) */
-    int64_t *longest_ns;                   /* by group: of a call */
-    uint32_t *kernel_of;                   /* by call: its longest kernel */
+    uint8_t *formulas;                      /* by name id, plus one; 0 = no operator has the name */
+    struct ap_row_set above[2];             /* rows around a call that multiplies; around another one */
+    struct ap_pair_map signatures, groups;  /* (name, signature); (number of that, arguments) */
+    int64_t *longest_ns;                    /* by group: of a call */
+    uint32_t *kernel_of;                    /* by call: its longest kernel */
+    const struct ap_mapped_kernel **mapped; /* by row of a kernel in a graph: what the mapping tells; NULL = there is none */
+    uint32_t *replayed;                     /* likewise: the first kernel of its call */
     size_t longest_capacity;
 };
 
+/* What was called: an operator of the trace or, of a kernel in a graph, that of the mapping. */
+struct called {
+    uint32_t name;
+    struct ap_str signature, arguments;
+};
+
+static struct called called_at(const struct finding *finding, uint32_t row)
+{
+    struct called called = { .name = 0 };
+    const struct ap_op_detail *op;
+    if (finding->mapped && finding->mapped[row])
+        return (struct called){ finding->mapped[row]->op, finding->mapped[row]->signature, finding->mapped[row]->arguments };
+    if (ap_row_kind(finding->trace->events.tag[row]) != AP_KIND_operator)
+        return called;
+    called.name = finding->trace->events.name[row];
+    op = ap_row_op(finding->trace, row);
+    if (op) {
+        called.signature = op->signature;
+        called.arguments = op->arguments;
+    }
+    return called;
+}
+
 static enum ap_op_formula formula_of(const struct finding *finding, uint32_t row)
 {
-    return ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator
-               ? (enum ap_op_formula)(finding->formulas[finding->trace->events.name[row]] - 1)
-               : AP_FORMULA_none;
+    uint32_t name = called_at(finding, row).name;
+    return name ? (enum ap_op_formula)(finding->formulas[name] - 1) : AP_FORMULA_none;
 }
 
 static bool has_shapes(const struct finding *finding, uint32_t row)
 {
-    const struct ap_op_detail *op = ap_row_op(finding->trace, row);
-    return op && op->signature.id;
+    return called_at(finding, row).signature.id != 0;
 }
 
 static int class_of(enum ap_op_formula formula)
@@ -42,16 +65,58 @@ static int class_of(enum ap_op_formula formula)
     return ap_work_kind_multiplies(ap_op_formula_kind(formula)) ? 0 : 1;
 }
 
+static void find_formula(struct finding *finding, uint32_t name)
+{
+    uint8_t *formula = &finding->formulas[name];
+    if (!*formula)
+        *formula = (uint8_t)(ap_op_formula_of(ap_trace_text(finding->trace, name)) + 1);
+}
+
 static enum ap_status find_formulas(struct finding *finding, struct ap_error *reterr)
 {
+    const struct ap_graph_runs *graphs = &finding->facts->graphs;
     const struct ap_trace *trace = finding->trace;
     size_t count = ap_trace_id_count(trace);
     AP_TRY(AP_ALLOC_CLEARED(finding->compute->gate, finding->formulas, count, reterr));
-    for (size_t row = 0; row < trace->events.count; row++) {
-        uint8_t *formula = &finding->formulas[trace->events.name[row]];
-        if (!*formula && ap_row_kind(trace->events.tag[row]) == AP_KIND_operator)
-            *formula = (uint8_t)(ap_op_formula_of(ap_row_name(trace, (uint32_t)row)) + 1);
+    for (size_t row = 0; row < trace->events.count; row++)
+        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_operator)
+            find_formula(finding, trace->events.name[row]);
+    for (size_t i = 0; i < graphs->mapped_count; i++)
+        if (graphs->mapped[i].op)
+            find_formula(finding, graphs->mapped[i].op);
+    return AP_OK;
+}
+
+/* ---- kernels of graphs ---- */
+
+static void take_launch(struct finding *finding, const struct ap_graph_launch *launch)
+{
+    const struct ap_graph_runs *graphs = &finding->facts->graphs;
+    const struct ap_mapped_kernel *before = NULL;
+    uint32_t first = AP_NO_ROW;
+    for (uint32_t i = 0; i < launch->count; i++) {
+        const struct ap_mapped_kernel *mapped = ap_graph_mapped(graphs, launch, i);
+        uint32_t row = finding->facts->links.rows[graphs->places[launch->first + i]].row;
+        if (!mapped || !mapped->op)
+            continue;
+        if (!before || before->call != mapped->call || first == AP_NO_ROW)
+            first = row;
+        finding->mapped[row] = mapped;
+        finding->replayed[row] = first;
+        before = mapped;
     }
+}
+
+static enum ap_status take_graphs(struct finding *finding, struct ap_error *reterr)
+{
+    const struct ap_graph_runs *graphs = &finding->facts->graphs;
+    size_t count = finding->trace->events.count;
+    if (!graphs->mapped_count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(finding->compute->gate, finding->mapped, count, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(finding->compute->gate, finding->replayed, count, reterr));
+    for (size_t i = 0; i < graphs->launch_count; i++)
+        take_launch(finding, &graphs->launches[i]);
     return AP_OK;
 }
 
@@ -67,7 +132,8 @@ static bool is_counted(const struct finding *finding, uint32_t row)
 {
     enum ap_op_formula formula = formula_of(finding, row);
     return formula != AP_FORMULA_none && has_shapes(finding, row) && finding->trace->events.dur_ns[row] >= 0 &&
-           !ap_row_set_has(&finding->above[class_of(formula)], row);
+           !ap_row_set_has(&finding->above[class_of(formula)], row) &&
+           !(finding->mapped && finding->mapped[row] && finding->replayed[row] != row);
 }
 
 static enum ap_status find_counted(struct finding *finding, struct ap_error *reterr)
@@ -78,7 +144,8 @@ static enum ap_status find_counted(struct finding *finding, struct ap_error *ret
         AP_TRY(ap_row_set_init(&finding->above[i], finding->compute->gate, count, reterr));
     for (uint32_t row = 0; row < count; row++) {
         enum ap_op_formula formula = formula_of(finding, row);
-        if (formula != AP_FORMULA_none && has_shapes(finding, row))
+        if (formula != AP_FORMULA_none && has_shapes(finding, row) &&
+            ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator)
             mark_above(finding, &finding->above[class_of(formula)], row);
     }
     for (uint32_t row = 0; row < count; row++)
@@ -92,12 +159,12 @@ static enum ap_status find_counted(struct finding *finding, struct ap_error *ret
 
 static void cost_of(const struct finding *finding, uint32_t row, struct ap_call_cost *ret_cost)
 {
-    const struct ap_op_detail *op = ap_row_op(finding->trace, row);
+    struct called called = called_at(finding, row);
     struct ap_text dims, types, strides = AP_TEXT(""), concrete = AP_TEXT("");
     struct ap_op_inputs inputs;
-    ap_trace_signature(finding->trace, op->signature, &dims, &types);
-    if (op->arguments.id)
-        ap_trace_signature(finding->trace, op->arguments, &strides, &concrete);
+    ap_trace_signature(finding->trace, called.signature, &dims, &types);
+    if (called.arguments.id)
+        ap_trace_signature(finding->trace, called.arguments, &strides, &concrete);
     ap_op_inputs_read(&inputs, dims, types, strides, concrete);
     ap_op_cost_of(formula_of(finding, row), &inputs, ret_cost);
 }
@@ -105,16 +172,16 @@ static void cost_of(const struct finding *finding, uint32_t row, struct ap_call_
 static enum ap_status group_of(struct finding *finding, uint32_t row, uint32_t *ret_group, struct ap_error *reterr)
 {
     struct ap_compute *compute = finding->compute;
-    const struct ap_op_detail *op = ap_row_op(finding->trace, row);
-    uint32_t signature, name = finding->trace->events.name[row], before = finding->groups.count;
-    AP_TRY(ap_pair_map_add(&finding->signatures, name, op->signature.id, &signature, reterr));
-    AP_TRY(ap_pair_map_add(&finding->groups, signature, op->arguments.id, ret_group, reterr));
+    struct called called = called_at(finding, row);
+    uint32_t signature, before = finding->groups.count;
+    AP_TRY(ap_pair_map_add(&finding->signatures, called.name, called.signature.id, &signature, reterr));
+    AP_TRY(ap_pair_map_add(&finding->groups, signature, called.arguments.id, ret_group, reterr));
     if (*ret_group != before)
         return AP_OK;
     AP_TRY(AP_RESERVE(compute->gate, compute->groups, compute->group_capacity, (size_t)before + 1, reterr));
     struct ap_compute_group *group = &compute->groups[compute->group_count++];
     *group = (struct ap_compute_group){
-        .name = name, .signature = op->signature.id, .arguments = op->arguments.id, .longest_row = row
+        .name = called.name, .signature = called.signature.id, .arguments = called.arguments.id, .longest_row = row
     };
     cost_of(finding, row, &group->cost);
     return AP_OK;
@@ -165,8 +232,9 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
     const struct ap_trace *trace = finding->trace;
     int64_t ns = trace->events.dur_ns[linked->row];
     add_ns(compute, &compute->kernel_ns, ns);
-    uint32_t row = counted_around(finding, linked->op);
-    if (row == AP_NO_ROW)
+    bool is_mapped = finding->mapped && finding->mapped[linked->row];
+    uint32_t row = is_mapped ? finding->replayed[linked->row] : counted_around(finding, linked->op);
+    if (row == AP_NO_ROW || !ap_row_set_has(&compute->counted, row))
         return;
     uint32_t call = ap_row_set_number(&compute->counted, row);
     uint32_t *longest = &finding->kernel_of[call];
@@ -187,7 +255,8 @@ static void take_kernels(struct finding *finding)
 
 static bool is_waited_for(const struct ap_trace *trace, uint32_t call, uint32_t kernel)
 {
-    return trace->events.start_ns[kernel] >= trace->events.start_ns[call] &&
+    return ap_row_kind(trace->events.tag[call]) == AP_KIND_operator &&
+           trace->events.start_ns[kernel] >= trace->events.start_ns[call] &&
            ap_row_end_ns(trace, kernel) <= ap_row_end_ns(trace, call) &&
            trace->events.dur_ns[kernel] >= trace->events.dur_ns[call] / 2;
 }
@@ -291,6 +360,7 @@ static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
 {
     struct ap_compute *compute = finding->compute;
     AP_TRY(find_formulas(finding, reterr));
+    AP_TRY(take_graphs(finding, reterr));
     AP_TRY(find_counted(finding, reterr));
     AP_TRY(group_calls(finding, reterr));
     compute->is_host = !finding->facts->links.count;
@@ -319,6 +389,8 @@ enum ap_status ap_compute_init(struct ap_compute *compute, const struct ap_facts
     AP_FREE(gate, finding.formulas, ap_trace_id_count(facts->trace));
     AP_FREE(gate, finding.kernel_of, compute->counted.count);
     AP_FREE(gate, finding.longest_ns, compute->group_count);
+    AP_FREE(gate, finding.mapped, facts->trace->events.count);
+    AP_FREE(gate, finding.replayed, facts->trace->events.count);
     for (int i = 0; i < 2; i++)
         ap_row_set_release(&finding.above[i]);
     ap_pair_map_release(&finding.signatures);

@@ -40,7 +40,8 @@ struct ap_compute {
     bool overflowed;
 };
 
-/** The facts must hold order, names, tree and links. @compute may be released after a failure too. */
+/** The facts must hold order, names, tree, links and graphs: kernels of a graph are of the operators that its mapping
+ *  tells. @compute may be released after a failure too. */
 AP_MUST_CHECK enum ap_status ap_compute_init(struct ap_compute *compute, const struct ap_facts *facts, struct ap_gate *gate,
                                              struct ap_error *reterr);
 void ap_compute_release(struct ap_compute *compute);

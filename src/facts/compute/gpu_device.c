@@ -60,11 +60,11 @@ static size_t row_fits(const struct ap_gpu_peak *row, struct ap_text name)
     return best;
 }
 
-static const struct ap_gpu_peak *by_name(const struct ap_gpu_peaks *peaks, struct ap_text name)
+static const struct ap_gpu_peak *best_of(const struct ap_gpu_peaks *peaks, size_t first, size_t end, struct ap_text name)
 {
     const struct ap_gpu_peak *found = NULL;
     size_t best = 0;
-    for (size_t i = 0; i < peaks->count; i++) {
+    for (size_t i = first; i < end; i++) {
         size_t fits = row_fits(&peaks->rows[i], name);
         if (fits > best) {
             best = fits;
@@ -72,6 +72,12 @@ static const struct ap_gpu_peak *by_name(const struct ap_gpu_peaks *peaks, struc
         }
     }
     return found;
+}
+
+static const struct ap_gpu_peak *by_name(const struct ap_gpu_peaks *peaks, struct ap_text name)
+{
+    const struct ap_gpu_peak *own = best_of(peaks, 0, peaks->own_count, name);
+    return own ? own : best_of(peaks, peaks->own_count, peaks->count, name);
 }
 
 /* ---- by properties ---- */

@@ -36,6 +36,7 @@ struct ap_gpu_peak {
 struct ap_gpu_peaks {
     struct ap_gpu_peak *rows; /* AP_GPU_PEAKS_MAX of them have room */
     size_t count;
+    size_t own_count; /* rows that stand first and go before the others where a device's name fits both */
 };
 
 /** The text of references/gpu-peaks.md. */

@@ -23,9 +23,12 @@ static enum ap_status find_rooflines(struct ap_compute_work *work, struct ap_err
 
 static void find_device(struct ap_compute_work *work, struct ap_gpu_peak *rows)
 {
-    struct ap_gpu_peaks peaks = { rows, 0 };
+    const struct ap_gpu_peaks *given = work->context->options->peaks;
+    struct ap_gpu_peaks peaks = { .rows = rows };
     struct ap_error error;
-    if (ap_gpu_peaks_add(&peaks, ap_gpu_peaks_builtin(), &error) == AP_OK)
+    if (given)
+        work->has_device = ap_gpu_peaks_find(given, work->context->trace, &work->context->facts->families, &work->device);
+    else if (ap_gpu_peaks_add(&peaks, ap_gpu_peaks_builtin(), &error) == AP_OK)
         work->has_device = ap_gpu_peaks_find(&peaks, work->context->trace, &work->context->facts->families, &work->device);
 }
 

@@ -42,6 +42,42 @@ static const struct doc_part parts[] = {
                  NUMBER("gap_us", "Idle before (us)"), NUMBER("start_us", "Start (us)"), NAME("name", "Annotation"))),
 };
 
+static const struct doc_figure replay_figures[] = {
+    { "graphs.launches", "Graph launches" },
+    { "graphs.kinds", "Different graphs" },
+    { "graphs.kernels", "Kernels in graphs" },
+    { "graphs.kernel_ratio", "Their time, share of all kernels" },
+    { "graphs.mapped_kernels", "Of them found in the trace given beside" },
+    { "repeats.length", "Kernels of the stretch that repeats (a layer)" },
+    { "repeats.in_a_row", "Repeats in a row" },
+    { "repeats.mean_us", "Kernels of a repeat, mean" },
+    { "repeats.median_us", "The same, median" },
+    { "repeats.kernel_ratio", "All repeats, share of all kernels" },
+    { "repeats.fusion_saves_us", "What known fused kernels would save of it at most" },
+};
+
+static const struct doc_part replay_parts[] = {
+    FIGURES(NULL, replay_figures),
+    ROWS("Graphs", .path = "graphs.items", .limit = 10, .remark = ", those first that took most time",
+         COLUMNS(NUMBER("launches", "Launches"), NUMBER("kernels", "Kernels"), NUMBER("total_us", "Total (us)"),
+                 NUMBER("mean_us", "Mean (us)"), NAME("match", "Found as"))),
+    ROWS("Operators in graphs", .path = "graphs.operators", .remark = ", by the trace given beside",
+         COLUMNS(NAME("operator", "Operator"), NAME("dims", "Shapes"), NUMBER("count", "Kernels"),
+                 NUMBER("total_us", "Total (us)"), NAME("kernel", "Kernel"), NAME("line", "Line"))),
+    ROWS("The layer that repeats, kernel by kernel", .path = "repeats.kernels", .limit = 40,
+         COLUMNS(NAME("name", "Kernel"), NAME("subfamily", "For"), NUMBER("mean_us", "Mean (us)"),
+                 NAME("operator", "Operator"), NAME("dims", "Shapes"), NAME("line", "Line"))),
+    ROWS("Neighbors that a known fused kernel replaces", .path = "repeats.fusions",
+         COLUMNS(PROSE("fused", "Fused kernel"), NUMBER("count", "Pairs"), NUMBER("total_us", "Total (us)"),
+                 NUMBER("saves_us", "Saves at most (us)"), NAME("first", "First"), NAME("second", "Second"))),
+};
+
+const struct doc_section ap_section_replay = {
+    .title = "Graphs and layers: what repeats",
+    .if_any = { "graphs", "repeats" },
+    .parts = COUNTED(replay_parts),
+};
+
 const struct doc_section ap_section_engine = {
     .title = "Inference engine: steps, prefill and decode",
     .if_any = { "engine" },

@@ -61,6 +61,7 @@ static const struct {
     { FOR_cpu, &ap_section_cpu, NULL },
     { FOR_gpu | FOR_io, &ap_section_gpu, NULL },
     { FOR_cpu | FOR_gpu, &ap_section_compute, NULL },
+    { FOR_gpu, &ap_section_replay, NULL },
     { FOR_cpu | FOR_gpu, &ap_section_launches, NULL },
     { FOR_cpu | FOR_gpu, &ap_section_syncs, NULL },
     { FOR_gpu | FOR_io, &ap_section_copies, NULL },

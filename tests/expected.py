@@ -148,6 +148,14 @@ def check_trace(tap, name, got, want):
     check_oddities(tap, name, got, want)
 
 
+def check_onnxruntime(tap, name, got, want):
+    tap.same([[row["operator"], row["calls"], row["total_us"]] for row in got["onnxruntime"]["operators"]],
+             [[row["op_name"], row["count"], row["total_dur_us"]] for row in want["operators_by_op_name"]],
+             f"{name}: onnxruntime.operators")
+    tap.same(got["onnxruntime"]["window_us"], want["cpu"]["summary"]["time_window_us"], f"{name}: onnxruntime.window_us")
+    check_oddities(tap, name, got, want)
+
+
 def check_snapshot(tap, name, got, want):
     memory, known = got["memory"], want["memory"]
     tap.same(rounded(memory["summary"]), rounded(known["summary"]), f"{name}: memory.summary")
@@ -172,7 +180,9 @@ def main():
         for answers in sorted((ROOT / "fixtures" / "expected").glob("*.json")):
             want = json.loads(answers.read_text(encoding="utf-8"), parse_float=Decimal)
             path = ROOT / "fixtures" / want["file"]
-            if answers.name.startswith("trace_"):
+            if "operators_by_op_name" in want:
+                check_onnxruntime(tap, path.name, run(program, "--cpu-trace", path, folder), want)
+            elif answers.name.startswith("trace_"):
                 check_trace(tap, path.name, run(program, "--cpu-trace", path, folder), want)
             else:
                 check_snapshot(tap, path.name, run(program, "--memory-json", path, folder), want)

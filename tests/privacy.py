@@ -289,8 +289,7 @@ def codes(of):
 def test_slices(folder):
     for case in ("traces/training_step_cuda.json.gz", "traces/sync_heavy.json", "traces/legacy_autograd_array.json",
                  "traces/begin_end_pairs.json",
-                 "traces/kineto_2021.json", "traces/python_stacks.json", "recorded/training_step_cpu.json.gz",
-                 "traces/onnxruntime_array.json"):
+                 "traces/kineto_2021.json", "traces/python_stacks.json", "recorded/training_step_cpu.json.gz"):
         path = ROOT / "fixtures" / case
         whole = report(path)
         window_us = whole["trace"]["window_us"]

@@ -16,6 +16,7 @@
 #include "json_reader.h"
 #include "mapping_file.h"
 #include "memory_join.h"
+#include "other_profiles.h"
 #include "overlay_spans.h"
 #include "model_redact.h"
 #include "siphash.h"
@@ -153,6 +154,7 @@ static enum ap_status redact(struct ap_report *report, const struct ap_value *be
     forget_details(&report->trace_notes);
     forget_details(&report->memory_notes);
     forget_details(&report->hang_notes);
+    forget_details(&report->profile_notes);
     return status;
 }
 
@@ -303,6 +305,14 @@ static enum ap_status analyze_merged(struct run *run, struct ap_error *reterr)
     return status;
 }
 
+static enum ap_status add_profiles(struct run *run, struct ap_error *reterr)
+{
+    struct ap_report *report = run->report;
+    AP_TRY(ap_other_profiles_add(run->request, &report->run_files, &report->gate, &report->profile_notes, &report->model,
+                                 run->path, reterr));
+    return check_strict(run->request, &report->profile_notes, reterr);
+}
+
 /* Of two inputs the trace is read first, but analyzed last: the snapshot is gone by then. */
 static enum ap_status analyze(struct run *run, struct ap_error *reterr)
 {
@@ -310,6 +320,8 @@ static enum ap_status analyze(struct run *run, struct ap_error *reterr)
     bool has_trace = run->request->cpu_trace_path, has_snapshot = run->request->memory_json_path, is_merged = false;
     if (run->report->is_run)
         return analyze_run(run, NULL, reterr);
+    if (run->report->has_profiles)
+        AP_TRY(add_profiles(run, reterr));
     if (has_trace)
         AP_TRY(read_trace(run, reterr));
     if (has_trace && !has_snapshot && strcmp(run->request->cpu_trace_path, "-") != 0)
@@ -397,6 +409,7 @@ static enum ap_status conclude(struct run *run, struct ap_error *reterr)
     ap_add_warnings(&report->model, warnings, "cpu-trace", &report->trace_notes);
     ap_add_warnings(&report->model, warnings, "memory-json", &report->memory_notes);
     ap_add_warnings(&report->model, warnings, "flight-recorder", &report->hang_notes);
+    ap_add_warnings(&report->model, warnings, "profile", &report->profile_notes);
     return ap_model_status(&report->model, reterr);
 }
 
@@ -495,15 +508,15 @@ static enum ap_status tell_found_path(const struct ap_request *request, const ch
     return status;
 }
 
-/* A dump of the flight recorder that is given as a trace is analyzed as what it is. */
-static bool is_dump(const struct ap_request *request)
+/* A dump of the flight recorder, or a profile of another program, that is given as a trace is analyzed as what it is. */
+static bool is_no_trace(const struct ap_request *request)
 {
     enum ap_artifact artifact;
     struct ap_error ignored;
     bool is_file = request->cpu_trace_path && strcmp(request->cpu_trace_path, "-") != 0;
     return is_file && !request->memory_json_path && !request->series_count &&
            ap_recognize_opened(request->cpu_trace_path, request->opener, &artifact, &ignored) == AP_OK &&
-           artifact == AP_ARTIFACT_FLIGHT_RECORDER;
+           (artifact == AP_ARTIFACT_FLIGHT_RECORDER || artifact == AP_ARTIFACT_PROFILE);
 }
 
 /* The files of a run; those of one rank are what a report of one trace is made from. */
@@ -511,7 +524,7 @@ static enum ap_status fill_found(struct ap_report *report, const struct ap_reque
                                  const char **path, struct ap_error *reterr)
 {
     struct ap_request one = *request;
-    if (is_dump(request)) {
+    if (is_no_trace(request)) {
         one.cpu_trace_path = NULL;
         one.run_paths = &request->cpu_trace_path;
         one.run_path_count = 1;
@@ -521,7 +534,8 @@ static enum ap_status fill_found(struct ap_report *report, const struct ap_reque
     if (!request->run_path_count)
         return fill_series(report, request, rubric, path, reterr);
     enum ap_status status = ap_run_request_find(request, &report->gate, &report->run_files, &one, path, reterr);
-    report->is_run = !one.cpu_trace_path && !one.memory_json_path;
+    report->has_profiles = ap_run_request_has_profiles(&report->run_files);
+    report->is_run = !one.cpu_trace_path && !one.memory_json_path && !report->has_profiles;
     report->has_overlay = one.with_tracks && one.cpu_trace_path;
     AP_AND_THEN(status, fill_compared(report, &one, rubric, path, reterr));
     return tell_found_path(request, path, status, reterr);

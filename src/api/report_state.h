@@ -20,11 +20,12 @@
 struct ap_report {
     struct ap_gate gate;
     struct ap_model model;
-    struct ap_notes trace_notes, memory_notes, hang_notes;
+    struct ap_notes trace_notes, memory_notes, hang_notes, profile_notes;
     struct ap_overlay overlay;
     bool has_overlay, strict, redact;
     const char *trace_path; /* that was analyzed; of the request, or of run_files */
     bool is_run;            /* of many ranks: */
+    bool has_profiles;      /* of another profiler, among run_files */
     struct ap_run_files run_files;
     struct ap_rank_set rank_set;
     struct ap_copy_slice window; /* of the trace */

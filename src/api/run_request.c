@@ -51,7 +51,8 @@ static enum ap_status check_named(const struct ap_run_files *files, const char *
         *ret_path = file->path;
         if (file->is_named && file->why_not)
             return ap_fail(reterr, AP_ERROR_INPUT, "%.500s", file->why_not);
-        if (file->is_named && file->head.kind != AP_FILE_trace && file->head.kind != AP_FILE_snapshot)
+        if (file->is_named && file->head.kind != AP_FILE_trace && file->head.kind != AP_FILE_snapshot &&
+            file->head.kind != AP_FILE_profile)
             return ap_fail(reterr, AP_ERROR_INPUT, "neither a trace nor a snapshot by its content: %s",
                            ap_file_kind_name(file->head.kind));
     }
@@ -94,6 +95,13 @@ static bool has_one_rank(const struct ap_run_files *files)
     return files->kind_counts[AP_FILE_trace] == 1 || (!files->kind_counts[AP_FILE_trace] && told);
 }
 
+bool ap_run_request_has_profiles(const struct ap_run_files *files)
+{
+    const size_t *counts = files->kind_counts;
+    return counts[AP_FILE_profile] && !counts[AP_FILE_flight] && !counts[AP_FILE_summary] && counts[AP_FILE_trace] <= 1 &&
+           counts[AP_FILE_snapshot] <= 1;
+}
+
 static enum ap_status judge(const struct ap_run_files *files, struct ap_request *one, const char **ret_path,
                             struct ap_error *reterr)
 {
@@ -102,9 +110,11 @@ static enum ap_status judge(const struct ap_run_files *files, struct ap_request 
         return choose_rank(files, one, reterr);
     if (counts[AP_FILE_flight] || counts[AP_FILE_summary] || (one->with_ranks && has_one_rank(files)))
         return AP_OK;
-    if (!counts[AP_FILE_trace] && !counts[AP_FILE_snapshot])
-        return ap_fail(reterr, AP_ERROR_INPUT, "no trace, snapshot, flight recorder dump or summary is among the %zu files",
-                       files->count);
+    if (!counts[AP_FILE_trace] && !counts[AP_FILE_snapshot] && !counts[AP_FILE_profile])
+        return ap_fail(
+            reterr, AP_ERROR_INPUT,
+            "no trace, snapshot, flight recorder dump, summary or profile of another program is among the %zu files",
+            files->count);
     if (counts[AP_FILE_trace] <= 1 && counts[AP_FILE_snapshot] <= 1) {
         AP_TRY(check_named(files, ret_path, reterr));
         one->cpu_trace_path = path_of_first(files, AP_FILE_trace);

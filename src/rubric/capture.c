@@ -305,7 +305,9 @@ void ap_capture_add(struct ap_model *model)
 {
     struct wants wants;
     look(&model->root, &wants);
-    if (!wants_file(&wants, FILE_trace) && !wants_file(&wants, FILE_snapshot)) {
+    bool of_profile = ap_value_member(&model->root, "profile") && !ap_value_first(ap_value_member(&model->root, "trace")) &&
+                      !ap_value_first(ap_value_member(&model->root, "memory"));
+    if (of_profile || (!wants_file(&wants, FILE_trace) && !wants_file(&wants, FILE_snapshot))) {
         ap_add_null(model, &model->root, "capture");
         return;
     }

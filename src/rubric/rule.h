@@ -206,6 +206,8 @@ bool ap_phase_find(struct ap_text name, size_t *ret_phase);
 enum ap_domain ap_rule_default_domain(const struct ap_rule *rule);
 /** Is it about what changed since a baseline? Without one nobody asks for it. */
 bool ap_rule_is_about_comparison(const struct ap_rule *rule);
+/** Is it about a file of another profiler? */
+bool ap_rule_is_of_profile(const struct ap_rule *rule);
 /** Do the options keep findings of this rule? */
 bool ap_rule_is_wanted(const struct ap_rule *rule, const struct ap_judge_options *options);
 

@@ -17,8 +17,9 @@
 /* a device whose rows are behind the cut looks idle */
 #define MOST_OF_IDLE_TIME_IN_A_CUT_TRACE AP_SEVERITY_medium
 #define TIME_WHOLE "trace.window_us"
-#define TIME_JUDGED "split.judged.dur_us"        /* what the verdict goes by */
-#define TIME_WHOLE_OF_RUN "cluster.rank_time_us" /* of many ranks */
+#define TIME_JUDGED "split.judged.dur_us"         /* what the verdict goes by */
+#define TIME_WHOLE_OF_RUN "cluster.rank_time_us"  /* of many ranks */
+#define TIME_WHOLE_OF_PROFILE "profile.window_us" /* of another profiler */
 #define BYTES_WHOLE "memory.summary.reserved_bytes"
 #define WEIGHT_OF_BYTES 0.2 /* free memory speeds nothing up by itself */
 
@@ -175,10 +176,33 @@ static int64_t phase_ns(const struct judge *judge, const struct ap_rule *rule)
     return ap_value_integer(ap_value_at(judge->root, path), -1);
 }
 
+/* The families of rules that are about something else than a trace or a snapshot: the key that has to be there. */
+static const char *const families[] = { "cluster", "hang", "onnxruntime", "tensorrt", "compile_log" };
+enum { PROFILES_FROM = 2 };
+
+/* Which the rule is of, by the first figure that it names; -1 = none. */
+static int family_of(const struct ap_rule *rule)
+{
+    const char *path = rule->when.comparison_count ? rule->when.comparisons[0].figure->path : "";
+    for (size_t i = 0; i < AP_COUNT_OF(families); i++) {
+        size_t bytes = strlen(families[i]);
+        if (strncmp(path, families[i], bytes) == 0 && path[bytes] == '.')
+            return (int)i;
+    }
+    return -1;
+}
+
+bool ap_rule_is_of_profile(const struct ap_rule *rule)
+{
+    return family_of(rule) >= PROFILES_FROM;
+}
+
 static const char *whole_of(const struct judge *judge, const struct ap_rule *rule)
 {
     if (!ranks_by_time(rule))
         return BYTES_WHOLE;
+    if (ap_rule_is_of_profile(rule))
+        return TIME_WHOLE_OF_PROFILE;
     return ap_value_member(judge->root, "cluster") ? TIME_WHOLE_OF_RUN : TIME_WHOLE;
 }
 
@@ -263,20 +287,17 @@ static enum ap_status fire(struct judge *judge, const struct ap_rule *rule)
     return AP_OK;
 }
 
-/* Rules about a run of many ranks and those about one rank are two families; a report is about either. */
+/* Rules of a family are judged where the report tells of it; the others, unless it tells of families alone. */
 static bool is_of_family(const struct judge *judge, const struct ap_rule *rule)
 {
-    static const char *const families[] = { "cluster", "hang" };
-    const char *path = rule->when.comparison_count ? rule->when.comparisons[0].figure->path : "";
-    bool of_run = false;
-    for (size_t i = 0; i < AP_COUNT_OF(families); i++) {
-        bool has = ap_value_member(judge->root, families[i]) != NULL;
-        size_t bytes = strlen(families[i]);
-        if (strncmp(path, families[i], bytes) == 0 && path[bytes] == '.')
-            return has;
-        of_run = of_run || has;
-    }
-    return !of_run;
+    int family = family_of(rule);
+    bool of_other = false;
+    if (family >= 0)
+        return ap_value_member(judge->root, families[family]) != NULL;
+    for (size_t i = 0; i < AP_COUNT_OF(families); i++)
+        of_other = of_other || ap_value_member(judge->root, families[i]);
+    return !of_other || ap_value_first(ap_value_member(judge->root, "trace")) ||
+           ap_value_first(ap_value_member(judge->root, "memory"));
 }
 
 static enum ap_status judge_rule(struct judge *judge, const struct ap_rule *rule)

@@ -96,11 +96,13 @@ void ap_rule_add_command(const struct ap_rule *rule, const struct ap_judge_optio
                          struct ap_value *finding)
 {
     char aim[400];
+    bool of_profile = ap_rule_is_of_profile(rule);
     bool of_run = strncmp(rule->when.comparisons[0].figure->path, "cluster.", 8) == 0;
     format_aim(rule, &model->root, aim, sizeof(aim));
     const char *parts[] = {
         "analyze_profile",
         of_run                    ? " NEW_FOLDER"
+        : of_profile              ? " NEW_PROFILE"
         : names_part(rule, false) ? " " AP_OPTION_CPU_TRACE " NEW_TRACE.json.gz"
                                   : "",
         names_part(rule, true) && !of_run ? " " AP_OPTION_MEMORY_JSON " NEW_SNAPSHOT.json" : "",

@@ -29,6 +29,11 @@ bool ap_doc_known(const struct doc *doc, const char *path)
     return is_known(ap_doc_at(doc, path));
 }
 
+bool ap_doc_is_of_profile(const struct doc *doc)
+{
+    return ap_doc_known(doc, "profile") && !ap_doc_known(doc, "trace") && !ap_doc_known(doc, "memory");
+}
+
 bool ap_doc_false(const struct doc *doc, const char *path)
 {
     const struct ap_value *value = ap_doc_at(doc, path);

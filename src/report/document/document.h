@@ -133,6 +133,8 @@ struct doc {
 const struct ap_value *ap_doc_at(const struct doc *doc, const char *path);
 /** There, and not null. */
 bool ap_doc_known(const struct doc *doc, const char *path);
+/** Is the report about files of other profilers, without a trace and a snapshot? */
+bool ap_doc_is_of_profile(const struct doc *doc);
 /** A bool that is there and false. */
 bool ap_doc_false(const struct doc *doc, const char *path);
 /** A count that is there and above 0, or a bool that is true. */

@@ -45,6 +45,13 @@ static void write_generator(struct doc *doc)
     ap_doc_item(doc, NULL, "Written by {n generator.name} {n generator.version}, report format {n schema_version}");
 }
 
+/* Files of other profilers. */
+static void write_profiles(struct doc *doc)
+{
+    for (const struct ap_value *file = ap_value_first(ap_doc_at(doc, "profile.files")); file; file = file->next)
+        ap_doc_item(doc, file, "{p kind}: {n path}");
+}
+
 static void write_head(struct doc *doc)
 {
     ap_doc_say(doc, "# Profile report\n");
@@ -57,6 +64,13 @@ static void write_head(struct doc *doc)
     }
     if (ap_doc_known(doc, "cluster")) {
         ap_doc_item(doc, NULL, "Run of many ranks: {f cluster.rank_count} compared[, world size {i cluster.world_size}]");
+        write_topic(doc);
+        write_generator(doc);
+        ap_doc_end(doc, DOC_LIST);
+        return;
+    }
+    write_profiles(doc);
+    if (ap_doc_is_of_profile(doc)) {
         write_topic(doc);
         write_generator(doc);
         ap_doc_end(doc, DOC_LIST);

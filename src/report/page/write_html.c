@@ -104,6 +104,14 @@ static void write_facts(struct html *html)
         { "Ranks of the run", "cluster.world_size" },
         { "Median step", "cluster.steps.p50_us" },
         { "Waiting of all ranks", "cluster.waiting.total_ratio" },
+        { "Runs", "onnxruntime.runs.count" },
+        { "Median run but the first", "onnxruntime.runs.warm.p50_us" },
+        { "First run", "onnxruntime.runs.first_us" },
+        { "Median query", "tensorrt.times.parts.latency.p50_us" },
+        { "99th percentile of the queries", "tensorrt.times.parts.latency.p99_us" },
+        { "Sum of the layers", "tensorrt.layers.total_us" },
+        { "Graph breaks", "compile_log.breaks.count" },
+        { "Recompilations", "compile_log.recompiles.count" },
         { "Focus", "focus" },
         { "Phase", "phase" },
         { "Window", "trace.window_us" },
@@ -129,6 +137,10 @@ static void write_verdict(struct html *html)
     if (ap_html_known(html, "hang"))
         ap_html_tell(html, ap_html_at(html, "hang"),
                      "<p class=\"verdict\"><strong>Hang</strong> {p sentence} <span class=\"muted\">(confidence "
+                     "{t confidence})</span></p>\n");
+    if (ap_html_known(html, "profile.verdict"))
+        ap_html_tell(html, ap_html_at(html, "profile"),
+                     "<p class=\"verdict\"><strong>{p verdict}</strong> {p sentence} <span class=\"muted\">(confidence "
                      "{t confidence})</span></p>\n");
     if (ap_html_known(html, "cluster.verdict"))
         ap_html_tell(html, ap_html_at(html, "cluster.verdict"),

@@ -40,8 +40,9 @@ static void write_how_to_read(struct doc *doc)
     ap_doc_end(doc, DOC_LIST);
 }
 
-/* The domains that a section tells of: with --focus the others are left out, and stand in the JSON. */
-enum { FOR_cpu = 1, FOR_gpu = 2, FOR_memory = 4, FOR_io = 8, FOR_all = 15 };
+/* The domains that a section tells of: with --focus the others are left out, and stand in the JSON. FOR_profile: also where
+ * there is neither a trace nor a snapshot, but a profile of another program. */
+enum { FOR_cpu = 1, FOR_gpu = 2, FOR_memory = 4, FOR_io = 8, FOR_all = 15, FOR_profile = 16 };
 
 static const struct {
     unsigned domains;
@@ -51,6 +52,9 @@ static const struct {
     { FOR_all, &ap_section_cluster, NULL },
     { FOR_memory, &ap_section_cluster_memory, NULL },
     { FOR_all, &ap_section_hang, NULL },
+    { FOR_all | FOR_profile, &ap_section_onnxruntime, NULL },
+    { FOR_all | FOR_profile, &ap_section_tensorrt, NULL },
+    { FOR_all | FOR_profile, &ap_section_compile_log, NULL },
     { FOR_all, &ap_section_summary, NULL },
     { FOR_all & ~FOR_memory, &ap_section_split, NULL },
     { FOR_all & ~FOR_memory, &ap_section_steps, NULL },
@@ -72,21 +76,22 @@ static const struct {
     { FOR_memory, &ap_section_memory, NULL },
     { FOR_memory, &ap_section_joined, NULL },
     { FOR_all, &ap_section_input, NULL },
-    { FOR_all, &ap_section_warnings, NULL },
-    { FOR_all, NULL, ap_section_not_evaluated },
+    { FOR_all | FOR_profile, &ap_section_warnings, NULL },
+    { FOR_all | FOR_profile, NULL, ap_section_not_evaluated },
     { FOR_all, NULL, ap_section_capture },
-    { FOR_all, NULL, write_how_to_read },
+    { FOR_all | FOR_profile, NULL, write_how_to_read },
 };
 
 void ap_all_sections(struct doc *doc)
 {
     static const char *const names[] = { "cpu", "gpu", "memory", "io" };
     unsigned wanted = FOR_all;
+    bool of_profile = ap_doc_is_of_profile(doc);
     for (size_t i = 0; i < AP_COUNT_OF(names); i++)
         if (ap_text_is(ap_doc_text_at(doc, "focus"), names[i]))
             wanted = 1u << i;
     for (size_t i = 0; i < AP_COUNT_OF(sections); i++) {
-        if (!(sections[i].domains & wanted))
+        if (!(sections[i].domains & wanted) || (of_profile && !(sections[i].domains & FOR_profile)))
             continue;
         if (sections[i].section)
             ap_doc_section(doc, sections[i].section);

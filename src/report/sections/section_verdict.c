@@ -42,6 +42,8 @@ static void write_bound(struct doc *doc)
         ap_doc_paragraph(doc, ap_doc_at(doc, "hang"), "**Hang**: {p sentence} (confidence {p confidence}).[ {p action}]");
     if (ap_doc_known(doc, "verdict"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "verdict"), "**{p bound}**: {p sentence} (confidence {p confidence}).");
+    if (ap_doc_known(doc, "profile.verdict"))
+        ap_doc_paragraph(doc, ap_doc_at(doc, "profile"), "**{p verdict}**: {p sentence} (confidence {p confidence}).");
     if (ap_doc_known(doc, "cluster.verdict"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "cluster.verdict"), "**{p kind}**: {p sentence}.");
     if (ap_doc_known(doc, "cluster.memory.sentence"))
@@ -102,7 +104,7 @@ void ap_section_verdict(struct doc *doc)
     const struct ap_value *findings = ap_doc_at(doc, "findings");
     bool has_findings = findings && findings->type == AP_VALUE_LIST;
     int64_t count = 0;
-    if (!has_findings && !ap_doc_known(doc, "verdict") && !ap_doc_known(doc, "hang"))
+    if (!has_findings && !ap_doc_known(doc, "verdict") && !ap_doc_known(doc, "hang") && !ap_doc_known(doc, "profile"))
         return;
     doc->backend->section(doc, "Verdict");
     write_bound(doc);

@@ -18,6 +18,8 @@ static int shown(struct ap_text text)
 
 static const char *why_no_verdict(const struct ap_value *root)
 {
+    if (ap_value_member(root, "profile"))
+        return "the profile holds nothing that could be judged";
     if (!ap_value_first(ap_value_member(root, "trace")))
         return "no trace was given";
     if (ap_value_integer(ap_value_at(root, "trace.recorded.accelerator"), 0))
@@ -33,6 +35,10 @@ void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
     struct ap_text sentence = ap_value_text(ap_value_member(verdict, "sentence"));
     if (!bound.bytes)
         sentence = ap_value_text(ap_value_at(root, "hang.sentence"));
+    if (!bound.bytes && !sentence.bytes) {
+        bound = ap_value_text(ap_value_at(root, "profile.verdict"));
+        sentence = ap_value_text(ap_value_at(root, "profile.sentence"));
+    }
     if (bound.bytes || sentence.bytes)
         (void)snprintf(to, AP_FACT_BYTES, "%.*s%s%.*s", shown(bound), bound.data, bound.bytes && sentence.bytes ? ": " : "",
                        (int)(sentence.bytes > MAX_SENTENCE ? MAX_SENTENCE : sentence.bytes), sentence.data);
@@ -109,6 +115,13 @@ static const char *const facts[] = {
     "[ from first to last work and idle {split.judged.idle_ratio}][ of the {split.judged.part}]",
     "memory of the device|peak in use {memory.replay.peak_requested_bytes}|reserved at the end "
     "{memory.summary.reserved_bytes}|allocated {memory.summary.allocated_bytes}",
+    "session|runs {onnxruntime.runs.count}|first {onnxruntime.runs.first_us}|median of the others "
+    "{onnxruntime.runs.warm.p50_us}|no node for {onnxruntime.runs.outside_ratio}",
+    "engine|queries {tensorrt.times.parts.latency.count}|p50 {tensorrt.times.parts.latency.p50_us}|p99 "
+    "{tensorrt.times.parts.latency.p99_us}|"
+    "layers {tensorrt.layers.total_us}",
+    "torch.compile|compilations {compile_log.compilations.count}|graph breaks {compile_log.breaks.count}|recompilations "
+    "{compile_log.recompiles.count}",
     "recording|{trace.window_us}|events {trace.events.total}|rank {trace.rank}[ of {trace.world_size}]",
 };
 

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ * onnx_part.c - the key "onnxruntime". */
+#include <stdio.h>
+
+#include "onnx_profile.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define OUTSIDE_BOUND 0.4  /* of the time of the runs: more than that is overhead first of all */
+#define FALLBACK_BOUND 0.3 /* likewise, of copies and of nodes on the processor */
+
+static struct ap_text text_of(const struct ap_onnx *onnx, struct ap_str text)
+{
+    return ap_strpool_text(&onnx->strings, text);
+}
+
+static void add_name(const struct ap_onnx *onnx, struct ap_model *model, struct ap_value *to, const char *key,
+                     struct ap_str name)
+{
+    ap_add_known_text(model, to, key, name.id && text_of(onnx, name).bytes, text_of(onnx, name));
+}
+
+/* ------------------------------------------------------------------------------------------------------------- runs */
+
+struct runs {
+    struct ap_time_spread warm;
+    int64_t first_ns, span_ns, total_ns, outside_ns, judged_ns; /* judged: those that outside_ns is of */
+};
+
+/* The first run takes memory, chooses kernels and copies weights; alone, it is all that there is. */
+static enum ap_status judge_runs(struct ap_onnx *onnx, struct runs *runs, struct ap_error *reterr)
+{
+    int64_t *durations_ns, end_ns = 0;
+    if (!onnx->run_count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(onnx->gate, durations_ns, onnx->run_count, reterr));
+    runs->first_ns = onnx->runs[0].dur_ns;
+    for (size_t i = 0; i < onnx->run_count; i++) {
+        const struct ap_onnx_run *run = &onnx->runs[i];
+        durations_ns[i] = run->dur_ns;
+        end_ns = run->start_ns + run->dur_ns > end_ns ? run->start_ns + run->dur_ns : end_ns;
+        runs->total_ns = ap_add_sat(runs->total_ns, run->dur_ns, &onnx->overflowed);
+        if (i == 0 && onnx->run_count > 1)
+            continue;
+        runs->judged_ns = ap_add_sat(runs->judged_ns, run->dur_ns, &onnx->overflowed);
+        runs->outside_ns = ap_add_sat(runs->outside_ns, run->outside_ns, &onnx->overflowed);
+    }
+    runs->span_ns = end_ns - onnx->runs[0].start_ns;
+    runs->warm = ap_time_spread_of(durations_ns + 1, onnx->run_count - 1);
+    AP_FREE(onnx->gate, durations_ns, onnx->run_count);
+    return AP_OK;
+}
+
+static void add_runs(const struct ap_onnx *onnx, const struct runs *runs, struct ap_model *model, struct ap_value *parent)
+{
+    struct ap_value *to = ap_add_object(model, parent, "runs");
+    bool any = onnx->run_count, warm = runs->warm.count, nodes = onnx->node_count && any;
+    int64_t excess_ns = runs->first_ns - runs->warm.p50_ns;
+    ap_add_count(model, to, "count", (int64_t)onnx->run_count);
+    ap_add_known_time(model, to, "total_us", any, runs->total_ns);
+    ap_add_known_time(model, to, "first_us", any, runs->first_ns);
+    ap_add_known_time(model, to, "first_excess_us", warm, excess_ns > 0 ? excess_ns : 0);
+    ap_add_known_number(model, to, "first_times", warm && runs->warm.p50_ns > 0,
+                        (double)runs->first_ns / (double)(runs->warm.p50_ns > 0 ? runs->warm.p50_ns : 1));
+    ap_time_spread_add(&runs->warm, model, to, "warm");
+    ap_add_known_time(model, to, "outside_us", nodes, runs->outside_ns);
+    ap_add_known_ratio(model, to, "outside_ratio", nodes && runs->judged_ns > 0,
+                       (double)runs->outside_ns / (double)(runs->judged_ns > 0 ? runs->judged_ns : 1));
+    ap_add_number_per(model, to, "per_s", (double)onnx->run_count, any ? (double)runs->span_ns / 1e9 : 0);
+    ap_add_number_per(model, to, "at_a_time", (double)runs->total_ns, any ? (double)runs->span_ns : 0);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- groups */
+
+static bool is_larger(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ap_onnx_group *groups = context;
+    AP_LARGER_FIRST(groups[a].total_ns, groups[b].total_ns);
+    AP_LARGER_FIRST(groups[a].calls, groups[b].calls);
+    return a < b;
+}
+
+enum rows { ROWS_nodes, ROWS_operators, ROWS_providers, ROWS_kernels };
+
+static void add_group(const struct ap_onnx *onnx, const struct ap_onnx_group *group, enum rows rows, struct ap_model *model,
+                      struct ap_value *list)
+{
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    int64_t whole_ns = rows == ROWS_kernels ? onnx->kernel_ns : onnx->node_ns;
+    if (rows == ROWS_nodes || rows == ROWS_kernels)
+        add_name(onnx, model, row, "name", group->name);
+    if (rows != ROWS_providers)
+        add_name(onnx, model, row, "operator", group->op);
+    if (rows != ROWS_kernels)
+        add_name(onnx, model, row, "provider", group->provider);
+    if (rows == ROWS_operators || rows == ROWS_providers)
+        ap_add_count(model, row, "nodes", (int64_t)group->nodes);
+    ap_add_count(model, row, "calls", (int64_t)group->calls);
+    ap_add_time(model, row, "total_us", group->total_ns);
+    ap_add_time(model, row, "mean_us", group->total_ns / (int64_t)group->calls);
+    if (rows == ROWS_nodes)
+        ap_add_time(model, row, "first_us", group->first_ns);
+    ap_add_time(model, row, "max_us", group->max_ns);
+    ap_add_quotient(model, row, "share_ratio", (double)group->total_ns, (double)whole_ns);
+    if (rows == ROWS_nodes) {
+        ap_add_bool(model, row, "shapes_change", group->changes);
+        add_name(onnx, model, row, "shapes", group->shape);
+    }
+}
+
+static enum ap_status add_rows(const struct ap_onnx *onnx, const struct ap_onnx_groups *groups, enum rows rows,
+                               const char *key, uint64_t top_n, struct ap_model *model, struct ap_value *parent,
+                               struct ap_error *reterr)
+{
+    uint32_t *order = NULL;
+    size_t count = 0;
+    struct ap_value *list = ap_add_list(model, parent, key);
+    AP_TRY(ap_top_indices(onnx->gate, groups->map.count, top_n, is_larger, groups->list, &order, &count, reterr));
+    for (size_t i = 0; i < count; i++)
+        add_group(onnx, &groups->list[order[i]], rows, model, list);
+    AP_FREE(onnx->gate, order, count);
+    return AP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- sums */
+
+struct sum {
+    uint64_t nodes, calls;
+    int64_t total_ns;
+};
+
+static void add_to_sum(struct sum *sum, const struct ap_onnx_group *group)
+{
+    bool overflowed = false;
+    sum->nodes += group->nodes;
+    sum->calls += group->calls;
+    sum->total_ns = ap_add_sat(sum->total_ns, group->total_ns, &overflowed);
+}
+
+static bool is_one_of(struct ap_text text, const char *const *words)
+{
+    for (; *words; words++)
+        if (ap_text_is(text, *words))
+            return true;
+    return false;
+}
+
+struct sums {
+    struct sum fallback, copies, conversions, batch_norms, convolutions;
+    struct ap_str accelerator;
+};
+
+static bool is_on_processor(const struct ap_onnx *onnx, const struct ap_onnx_group *group)
+{
+    return ap_text_is(text_of(onnx, group->provider), "CPUExecutionProvider");
+}
+
+/* The provider beside the processor's that has most nodes; absent: there is none. */
+static struct ap_str find_accelerator(const struct ap_onnx *onnx)
+{
+    const struct ap_onnx_group *found = NULL;
+    for (uint32_t i = 0; i < onnx->by_provider.map.count; i++) {
+        const struct ap_onnx_group *group = &onnx->by_provider.list[i];
+        if (group->provider.id && !is_on_processor(onnx, group) && (!found || group->nodes > found->nodes))
+            found = group;
+    }
+    return found ? found->provider : (struct ap_str){ 0 };
+}
+
+static void sum_operators(const struct ap_onnx *onnx, struct sums *sums)
+{
+    static const char *const copies[] = { "MemcpyToHost", "MemcpyFromHost", NULL };
+    static const char *const conversions[] = {
+        "Cast", "Transpose", "ReorderInput", "ReorderOutput", "QuantizeLinear", "DequantizeLinear", NULL
+    };
+    static const char *const convolutions[] = { "Conv", "FusedConv", "ConvTranspose", NULL };
+    sums->accelerator = find_accelerator(onnx);
+    for (uint32_t i = 0; i < onnx->by_operator.map.count; i++) {
+        const struct ap_onnx_group *group = &onnx->by_operator.list[i];
+        struct ap_text op = text_of(onnx, group->op);
+        bool is_copy = is_one_of(op, copies);
+        if (is_copy)
+            add_to_sum(&sums->copies, group);
+        if (sums->accelerator.id && !is_copy && is_on_processor(onnx, group))
+            add_to_sum(&sums->fallback, group);
+        if (is_one_of(op, conversions))
+            add_to_sum(&sums->conversions, group);
+        if (ap_text_is(op, "BatchNormalization"))
+            add_to_sum(&sums->batch_norms, group);
+        if (is_one_of(op, convolutions))
+            add_to_sum(&sums->convolutions, group);
+    }
+}
+
+static void add_sum(const struct ap_onnx *onnx, const struct sum *sum, const char *key, struct ap_model *model,
+                    struct ap_value *parent)
+{
+    struct ap_value *to = ap_add_object(model, parent, key);
+    ap_add_count(model, to, "nodes", (int64_t)sum->nodes);
+    ap_add_count(model, to, "calls", (int64_t)sum->calls);
+    ap_add_number_per(model, to, "calls_per_run", (double)sum->calls, (double)onnx->run_count);
+    ap_add_time(model, to, "total_us", sum->total_ns);
+    ap_add_known_time(model, to, "mean_us", sum->calls, sum->calls ? sum->total_ns / (int64_t)sum->calls : 0);
+    ap_add_quotient(model, to, "share_ratio", (double)sum->total_ns, (double)onnx->node_ns);
+}
+
+static void add_sums(const struct ap_onnx *onnx, const struct sums *sums, struct ap_model *model, struct ap_value *parent)
+{
+    struct sum all = { onnx->by_node.map.count, onnx->node_count, onnx->node_ns };
+    add_name(onnx, model, parent, "accelerator", sums->accelerator);
+    add_sum(onnx, &all, "nodes", model, parent);
+    add_sum(onnx, &sums->fallback, "fallback", model, parent);
+    add_sum(onnx, &sums->copies, "copies", model, parent);
+    add_sum(onnx, &sums->conversions, "conversions", model, parent);
+    add_sum(onnx, &sums->batch_norms, "batch_norms", model, parent);
+    ap_add_count(model, parent, "convolution_nodes", (int64_t)sums->convolutions.nodes);
+}
+
+static void add_shapes(const struct ap_onnx *onnx, struct ap_model *model, struct ap_value *parent)
+{
+    struct ap_value *to = ap_add_object(model, parent, "shapes");
+    uint32_t changing = 0, known = 0;
+    for (uint32_t i = 0; i < onnx->by_node.map.count; i++) {
+        known += onnx->by_node.list[i].shape.id != 0;
+        changing += onnx->by_node.list[i].shape.id && onnx->by_node.list[i].changes;
+    }
+    ap_add_known_count(model, to, "nodes", known, known);
+    ap_add_known_count(model, to, "changing_nodes", known, changing);
+    ap_add_quotient(model, to, "changing_ratio", changing, known);
+}
+
+static void add_pool(const struct ap_onnx *onnx, struct ap_model *model, struct ap_value *parent)
+{
+    const struct ap_onnx_pool *pool = &onnx->pool;
+    struct ap_value *to = ap_add_object(model, parent, "threads");
+    bool known = pool->nodes;
+    double all_ns = (double)pool->run_ns + (double)pool->wait_ns + (double)pool->other_ns;
+    ap_add_known_count(model, to, "count", known, pool->threads);
+    ap_add_known_time(model, to, "run_us", known, pool->run_ns);
+    ap_add_known_time(model, to, "wait_us", known, pool->wait_ns);
+    ap_add_quotient(model, to, "wait_ratio", (double)pool->wait_ns, all_ns);
+    ap_add_quotient(model, to, "helped_ratio", (double)pool->helped_ns, known ? (double)onnx->node_ns : 0);
+}
+
+static void add_stages(const struct ap_onnx *onnx, struct ap_model *model, struct ap_value *to)
+{
+    ap_add_count(model, to, "files", (int64_t)onnx->files);
+    ap_add_count(model, to, "events", (int64_t)onnx->count);
+    ap_add_time(model, to, "window_us", onnx->end_ns - onnx->start_ns);
+    ap_add_known_time(model, to, "load_us", onnx->load_ns, onnx->load_ns);
+    ap_add_known_time(model, to, "initialization_us", onnx->init_ns, onnx->init_ns);
+    ap_add_known_time(model, to, "fence_us", onnx->fence_ns, onnx->fence_ns);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- verdict */
+
+static const char *bound_of(const struct ap_onnx *onnx, const struct sums *sums, double outside)
+{
+    double nodes_ns = onnx->node_ns > 0 ? (double)onnx->node_ns : 1;
+    if (outside > OUTSIDE_BOUND)
+        return "overhead-bound";
+    if ((double)sums->fallback.total_ns + (double)sums->copies.total_ns > FALLBACK_BOUND * nodes_ns)
+        return "fallback-bound";
+    return "operator-bound";
+}
+
+static void judge(const struct ap_onnx *onnx, const struct runs *runs, const struct sums *sums,
+                  struct ap_other_verdict *ret_verdict)
+{
+    double outside = runs->judged_ns > 0 ? (double)runs->outside_ns / (double)runs->judged_ns : 0;
+    bool few = runs->warm.count < 3;
+    int64_t typical_ns = runs->warm.count ? runs->warm.p50_ns : runs->first_ns;
+    ret_verdict->window_ns = onnx->run_count ? runs->total_ns : onnx->end_ns - onnx->start_ns;
+    if (!onnx->run_count || !onnx->node_count)
+        return;
+    ret_verdict->verdict = bound_of(onnx, sums, outside);
+    ret_verdict->confidence = few ? "low" : "medium";
+    (void)snprintf(ret_verdict->sentence, sizeof(ret_verdict->sentence),
+                   "%zu runs, the first %.3f ms, the median of the others %.3f ms; in %.1f %% of their time no node ran, "
+                   "the rest is %llu nodes of %u operators",
+                   onnx->run_count, (double)runs->first_ns / 1e6, (double)typical_ns / 1e6, outside * 100,
+                   (unsigned long long)onnx->by_node.map.count, onnx->by_operator.map.count);
+}
+
+enum ap_status ap_onnx_add(struct ap_onnx *onnx, uint64_t top_n, struct ap_model *model,
+                           struct ap_other_verdict *ret_verdict, struct ap_error *reterr)
+{
+    struct ap_value *to = ap_add_object(model, &model->root, "onnxruntime");
+    struct runs runs = { .first_ns = 0 };
+    struct sums sums = { .accelerator = { 0 } };
+    AP_TRY(judge_runs(onnx, &runs, reterr));
+    sum_operators(onnx, &sums);
+    add_stages(onnx, model, to);
+    add_runs(onnx, &runs, model, to);
+    add_sums(onnx, &sums, model, to);
+    add_shapes(onnx, model, to);
+    add_pool(onnx, model, to);
+    AP_TRY(add_rows(onnx, &onnx->by_operator, ROWS_operators, "operators", top_n, model, to, reterr));
+    AP_TRY(add_rows(onnx, &onnx->by_node, ROWS_nodes, "node_rows", top_n, model, to, reterr));
+    AP_TRY(add_rows(onnx, &onnx->by_provider, ROWS_providers, "providers", top_n, model, to, reterr));
+    ap_add_known_time(model, to, "kernel_us", onnx->kernels.map.count, onnx->kernel_ns);
+    AP_TRY(add_rows(onnx, &onnx->kernels, ROWS_kernels, "kernels", top_n, model, to, reterr));
+    judge(onnx, &runs, &sums, ret_verdict);
+    return AP_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- reader */
+
+static enum ap_status open_reader(struct ap_gate *gate, void **ret_self, struct ap_error *reterr)
+{
+    struct ap_onnx *onnx;
+    AP_TRY(AP_ALLOC_CLEARED(gate, onnx, 1, reterr));
+    onnx->gate = onnx->by_node.map.gate = onnx->by_operator.map.gate = gate;
+    onnx->by_provider.map.gate = onnx->kernels.map.gate = gate;
+    ap_strpool_init(&onnx->strings, gate);
+    *ret_self = onnx;
+    return AP_OK;
+}
+
+static enum ap_status read_file(void *self, const struct ap_other_input *input, struct ap_notes *notes,
+                                struct ap_error *reterr)
+{
+    struct ap_onnx *onnx = self;
+    struct ap_json_reader *json;
+    if (onnx->files)
+        return ap_fail(reterr, AP_ERROR_USAGE, "a second profile of ONNX Runtime: a report is about one session, give one");
+    AP_TRY(ap_json_reader_new(onnx->gate, input->source, notes, &input->limits, &json, reterr));
+    enum ap_status status = ap_onnx_read(onnx, json, notes, reterr);
+    ap_json_reader_free(json);
+    onnx->files++;
+    return status;
+}
+
+static enum ap_status add(void *self, uint64_t top_n, struct ap_notes *notes, struct ap_model *model,
+                          struct ap_other_verdict *ret_verdict, struct ap_error *reterr)
+{
+    struct ap_onnx *onnx = self;
+    AP_TRY(ap_onnx_find(onnx, reterr));
+    AP_TRY(ap_onnx_add(onnx, top_n, model, ret_verdict, reterr));
+    ap_note_many(notes, AP_COUNTER_time_overflow, onnx->overflowed);
+    return AP_OK;
+}
+
+static void release_groups(struct ap_onnx *onnx, struct ap_onnx_groups *groups)
+{
+    ap_pair_map_release(&groups->map);
+    AP_FREE(onnx->gate, groups->list, groups->capacity);
+}
+
+static void close_reader(void *self)
+{
+    struct ap_onnx *onnx = self;
+    struct ap_gate *gate = onnx->gate;
+    release_groups(onnx, &onnx->by_node);
+    release_groups(onnx, &onnx->by_operator);
+    release_groups(onnx, &onnx->by_provider);
+    release_groups(onnx, &onnx->kernels);
+    if (onnx->order)
+        AP_FREE(gate, onnx->order, onnx->count);
+    AP_FREE(gate, onnx->runs, onnx->run_count);
+    AP_FREE(gate, onnx->events, onnx->capacity);
+    ap_strpool_release(&onnx->strings);
+    AP_FREE(gate, onnx, 1);
+}
+
+const struct ap_other_reader ap_onnx_reader = { "onnxruntime", open_reader, read_file, add, close_reader };

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ * onnx_profile.h - the profile of a session of ONNX Runtime: its events in a list, and what they come to. See
+ * references/guide/other-profilers.md. */
+#ifndef AP_ONNX_PROFILE_H
+#define AP_ONNX_PROFILE_H
+
+#include "json_element.h"
+#include "other_reader.h"
+#include "pair_map.h"
+#include "strpool.h"
+#include "time_spread.h"
+
+enum ap_onnx_kind {
+    AP_ONNX_OTHER,
+    AP_ONNX_LOAD,   /* of the model */
+    AP_ONNX_INIT,   /* of the session: graph optimization, memory for weights */
+    AP_ONNX_RUN,    /* one call of run() */
+    AP_ONNX_NODE,   /* one execution of a node, on the host */
+    AP_ONNX_FENCE,  /* around it, of versions that had fences */
+    AP_ONNX_KERNEL, /* on a device */
+};
+
+struct ap_onnx_event {
+    int64_t start_ns, dur_ns, self_ns;            /* self: less nodes inside it, as in a loop */
+    struct ap_str name, op, provider, shape, tid; /* shape: beginning of its text */
+    uint8_t kind;
+    bool helped; /* a thread of the pool did a part of it */
+};
+
+/** Rows of one name. */
+struct ap_onnx_group {
+    struct ap_str name, op, provider, shape;
+    uint64_t calls, nodes;
+    int64_t total_ns, first_ns, max_ns, output_bytes; /* bytes of the last call; -1 = not told */
+    bool changes;                                     /* its shapes do */
+};
+
+struct ap_onnx_groups {
+    struct ap_pair_map map;
+    struct ap_onnx_group *list;
+    size_t capacity;
+};
+
+/** One call of run(). */
+struct ap_onnx_run {
+    int64_t start_ns, dur_ns, outside_ns; /* outside: no node ran */
+};
+
+/** Of intra-op pools, summed over nodes, as the main thread of each told it. */
+struct ap_onnx_pool {
+    uint32_t threads; /* with the main thread, of the largest */
+    int64_t run_ns, wait_ns, other_ns, helped_ns;
+    uint64_t nodes;
+};
+
+struct ap_onnx {
+    struct ap_gate *gate;
+    struct ap_strpool strings;
+    struct ap_onnx_event *events;
+    size_t count, capacity;
+    uint64_t output_sizes; /* told */
+    struct ap_onnx_pool pool;
+    uint64_t files;
+    bool overflowed;
+
+    /* ap_onnx_find: */
+    uint32_t *order; /* nodes and kernels by thread and start */
+    size_t node_count;
+    struct ap_onnx_groups by_node, by_operator, by_provider, kernels;
+    struct ap_onnx_run *runs;
+    size_t run_count;
+    int64_t load_ns, init_ns, fence_ns, node_ns, kernel_ns, start_ns, end_ns;
+};
+
+/** Append the events of a file. */
+AP_MUST_CHECK enum ap_status ap_onnx_read(struct ap_onnx *onnx, struct ap_json_reader *json, struct ap_notes *notes,
+                                          struct ap_error *reterr);
+/** Runs, groups and sums, once all is read. */
+AP_MUST_CHECK enum ap_status ap_onnx_find(struct ap_onnx *onnx, struct ap_error *reterr);
+/** The key "onnxruntime". */
+AP_MUST_CHECK enum ap_status ap_onnx_add(struct ap_onnx *onnx, uint64_t top_n, struct ap_model *model,
+                                         struct ap_other_verdict *ret_verdict, struct ap_error *reterr);
+
+#endif

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Files of other profilers: the planted cause stands first, of a healthy file nothing is said above a remark; files that
+belong together are read together, in any order, as a folder and as --cpu-trace. Prints TAP."""
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tap import Tap
+
+ROOT = Path(__file__).resolve().parent.parent
+OTHERS = ROOT / "fixtures" / "others"
+sys.path.insert(0, str(ROOT / "tools"))
+from make_other_profiles import PLANTED  # noqa: E402
+
+
+def run(program, folder, *args):
+    path = Path(folder) / "report.json"
+    done = subprocess.run([program, *map(str, args), "--json-out", str(path), "--md-out", str(Path(folder) / "report.md")],
+                          capture_output=True, text=True, timeout=300, check=False)
+    return done, json.loads(path.read_text(encoding="utf-8")) if done.returncode == 0 else None
+
+
+def test_causes(tap, program, folder):
+    for case, (names, rule) in PLANTED.items():
+        done, report = run(program, folder, *[OTHERS / name for name in names])
+        if not tap.ok(done.returncode == 0, f"{case}: is read" + done.stderr):
+            continue
+        told = [f["rule_id"] for f in report["findings"] if f["severity"] != "info"]
+        tap.same(told[:1], [rule] if rule else [], f"{case}: what is said first")
+
+
+def test_ways(tap, program, folder):
+    names = PLANTED["trt-reformats"][0]
+    _, there = run(program, folder, *[OTHERS / name for name in names])
+    _, back = run(program, folder, *[OTHERS / name for name in reversed(names)])
+    tap.same(there["tensorrt"], back["tensorrt"], "the order of files does not matter")
+    done, report = run(program, folder, "--cpu-trace", OTHERS / "onnx_device.json")
+    tap.ok(done.returncode == 0 and report["onnxruntime"]["runs"]["count"] == 12, "a profile that is given as a trace")
+    recorded = ROOT / "fixtures" / "recorded" / "training_step_cpu.json.gz"
+    done, report = run(program, folder, recorded, OTHERS / "log_text.txt")
+    tap.ok(done.returncode == 0 and report["trace"] and report["compile_log"]["breaks"]["count"] == 3,
+           "a log beside the trace of the run")
+    rules = {f["rule_id"] for f in report["findings"]} if report else set()
+    tap.ok("log-break-scalar-read" in rules, "and what it tells is among the findings")
+    done, _ = run(program, folder, OTHERS / "onnx_device.json", OTHERS / "onnx_fallback.json")
+    tap.ok(done.returncode != 0 and "second" in done.stderr, "two sessions are two reports")
+    done = subprocess.run([program, str(OTHERS / "trt_healthy_profile.json"), "--table", "tensorrt.layers.rows",
+                           "--sort", "mean_us:desc"], capture_output=True, text=True, timeout=60, check=False)
+    tap.ok(done.returncode == 0 and "MaxPool_2" in done.stdout, "a table of the profile")
+
+
+def test_named(tap, program, folder):
+    for name, text, word in (("et.json", '{"schema": "1.0.1", "pid": 1, "nodes": [{"id": 1}]}', "execution trace"),
+                             ("raw.json", "[[17, 0, 512, 3], [18, 1, 512, 3]]", "memory timeline"),
+                             ("timeline.json", "[[17, 18], [[1, 2], [3, 4]]]", "memory timeline"),
+                             ("out.json", '[{"name": "o", "dimensions": "1x2", "values": [1, 2]}]', "TensorRT")):
+        path = Path(folder) / name
+        path.write_text(text, encoding="utf-8")
+        done, _ = run(program, folder, path)
+        tap.ok(done.returncode != 0 and word in done.stderr and "give" in done.stderr, f"{name}: named, with what to do")
+
+
+def test_large(tap, program, folder):
+    """A million nodes with names of their own, and a name of a million bytes."""
+    path = Path(folder) / "large.json"
+    with path.open("w", encoding="utf-8") as out:
+        out.write('[\n{"cat":"Session","pid":1,"tid":1,"dur":4000000,"ts":0,"ph":"X","name":"model_run","args":{}}')
+        for i in range(1_000_000):
+            out.write(',\n{"cat":"Node","pid":1,"tid":%d,"dur":3,"ts":%d,"ph":"X","name":"n%d_kernel_time",'
+                      '"args":{"op_name":"O%d","provider":"CPUExecutionProvider"}}' % (i % 7, i * 4, i, i % 1000))
+        out.write("\n]")
+    done, report = run(program, folder, path, "--top-n", "5")
+    tap.ok(done.returncode == 0 and report["onnxruntime"]["nodes"]["nodes"] == 1_000_000, "a million nodes")
+    path.write_text('[{"cat":"Session","ph":"X","ts":0,"dur":9,"name":"model_run"},{"cat":"Node","ph":"X","ts":1,"dur":2,'
+                    '"name":"%s_kernel_time"}' % ("<&|" * 300_000), encoding="utf-8")
+    done, report = run(program, folder, path)
+    tap.ok(done.returncode == 0 and [w["code"] for w in report["warnings"]] == ["input-cut"], "a long name, a file cut")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    program = str(Path(parser.parse_args().program).resolve())
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as folder:
+        for test in (test_causes, test_ways, test_named, test_large):
+            test(tap, program, folder)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

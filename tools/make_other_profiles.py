@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes fixtures/others: files of other profilers, each with one planted cause, and healthy twins.
+
+make_other_profiles.py [--check]     --check compares with what is there
+Forms are those that the tools write: ONNX Runtime 1.17 (with fences) and 1.32, trtexec of TensorRT 10, PyTorch 2.15. What is
+planted, and the finding that has to name it, stands in PLANTED; tests/other_profiles.py asks for it.
+"""
+import json
+import random
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "others"
+# The files of a case, the rule that has to stand first, or None: nothing above a remark may be said.
+PLANTED = {
+    "onnx-fallback": (["onnx_fallback.json"], "onnx-fallback"),
+    "onnx-device": (["onnx_device.json"], None),
+    "onnx-small-nodes": (["onnx_small_nodes.json"], "onnx-overhead"),
+    "onnx-training-graph": (["onnx_training_graph.json"], "onnx-batch-norm"),
+    "trt-enqueue": (["trt_enqueue_times.json"], "trt-enqueue-bound"),
+    "trt-reformats": (["trt_reformats_times.json", "trt_reformats_profile.json", "trt_reformats_layers.json"],
+                      "trt-reformats"),
+    "trt-healthy": (["trt_healthy_times.json", "trt_healthy_profile.json", "trt_healthy_layers.json"], None),
+    "trt-hot": (["trt_hot_times.json"], "trt-drift"),
+    "log-text": (["log_text.txt"], "log-break-scalar-read"),
+    "log-shapes": (["log_shapes.log"], "log-recompiles-shape"),
+    "log-values": (["log_values.log"], "log-recompiles-value"),
+    "log-healthy": (["log_healthy.log"], None),
+}
+
+
+# ---- ONNX Runtime
+
+
+class Session:
+    """Events as the profiler writes them: all values of args are texts but those that are JSON."""
+
+    def __init__(self, seed, fences=False):
+        self.random, self.events, self.clock, self.fences = random.Random(seed), [], 0, fences
+        self.add("Session", "model_loading_uri", 0, 2100)
+        self.add("Session", "session_initialization", 2120, 5200)
+        self.clock = 9000
+
+    def add(self, category, name, ts, dur, args=None):
+        self.events.append({"cat": category, "pid": 41, "tid": 41, "dur": dur, "ts": ts, "ph": "X", "name": name,
+                            "args": args or {}})
+
+    def node(self, name, op, provider, us, slow, shape, helped=True):
+        dur = max(1, round(us * slow * self.random.uniform(0.98, 1.02)))
+        if self.fences:
+            self.add("Node", name + "_fence_before", self.clock, 1, {"op_name": op})
+        args = {"op_name": op, "provider": provider + "ExecutionProvider", "node_index": str(len(name)),
+                "input_type_shape": [{"float": shape}], "output_size": "4096"}
+        if provider == "CPU":
+            args["thread_scheduling_stats"] = {
+                "main_thread": {"thread_pool_name": "session-1-intra-op", "thread_id": "1", "block_size": [1], "core": 0,
+                                "Distribution": 0, "DistributionEnqueue": 0, "Run": dur, "Wait": 0, "WaitRevoke": 0},
+                "sub_threads": {"2": {"num_run": 1 if helped else 0, "core": 1}}}
+        self.add("Node", name + "_kernel_time", self.clock, dur, args)
+        if provider == "CUDA" and "Memcpy" not in op:
+            self.add("Kernel", "void " + op.lower() + "_kernel<float>(int)", self.clock + 2, dur, {
+                "op_name": op, "stream": "7", "grid_x": "64", "block_x": "128"})
+        self.clock += dur + 1
+
+    def run(self, nodes, gap_us, slow):
+        start = self.clock
+        self.clock += gap_us
+        for node in nodes:
+            self.node(*node[:4], slow, *node[4:])
+            self.clock += gap_us if node[3] < 20 else 0
+        self.add("Session", "SequentialExecutor::Execute", start + 3, self.clock - start - 4)
+        self.add("Session", "model_run", start, self.clock - start)
+        self.clock += 40
+
+    def text(self):
+        lines = []
+        for e in sorted(self.events, key=lambda e: e["ts"]):
+            args = json.dumps(e["args"], separators=(",", " : ")) if e["args"] else "{}"
+            lines.append('{"cat" : "%s","pid" :%d,"tid" :%d,"dur" :%d,"ts" :%d,"ph" : "X","name" :"%s","args" : %s}'
+                         % (e["cat"], e["pid"], e["tid"], e["dur"], e["ts"], e["name"], args))
+        return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+IMAGE, ROWS = [1, 64, 56, 56], [1, 1000]
+
+
+def onnx(seed, nodes, gap_us=2, runs=12, fences=False):
+    session = Session(seed, fences)
+    for run in range(runs):
+        session.run(nodes, gap_us, 4 if run == 0 else 1)
+    return session.text()
+
+
+def onnx_files():
+    device = [("conv1", "Conv", "CUDA", 300, IMAGE), ("conv2", "Conv", "CUDA", 260, IMAGE),
+              ("fc", "Gemm", "CUDA", 90, ROWS)]
+    back = device[:2] + [("/head/Memcpy", "MemcpyToHost", "CUDA", 30, ROWS),
+                         ("/head/nms", "NonMaxSuppression", "CPU", 420, ROWS),
+                         ("/head/Memcpy_1", "MemcpyFromHost", "CUDA", 30, ROWS)] + device[2:]
+    small = [(f"/layer{i}/add", "Add", "CPU", 4, [4], False) for i in range(40)]
+    graph = [("conv1", "Conv", "CPU", 400, IMAGE), ("bn1", "BatchNormalization", "CPU", 70, IMAGE),
+             ("relu", "Relu", "CPU", 30, IMAGE)]
+    return {"onnx_fallback.json": onnx(1, back), "onnx_device.json": onnx(2, device, fences=True),
+            "onnx_small_nodes.json": onnx(3, small, gap_us=5, runs=6), "onnx_training_graph.json": onnx(4, graph)}
+
+
+# ---- TensorRT
+
+
+def number(value):
+    return f"{value:.6g}"
+
+
+def trt_times(seed, compute_ms, enqueue_ms, slower=0.0, queries=200):
+    rng, lines, host, device = random.Random(seed), [], 1.0, 1.0
+    for i in range(queries):
+        compute = compute_ms * rng.uniform(0.997, 1.003) * (1 + slower * i / queries)
+        enqueue = enqueue_ms * rng.uniform(0.98, 1.02)
+        start = max(device + 0.004, host + enqueue if enqueue > compute * 0.5 else 0)
+        fields = [("startEnqMs", host), ("endEnqMs", host + enqueue), ("startH2dMs", start - 0.02), ("endH2dMs", start),
+                  ("startComputeMs", start), ("endComputeMs", start + compute), ("startD2hMs", start + compute),
+                  ("endD2hMs", start + compute + 0.01), ("h2dMs", 0.02), ("computeMs", compute), ("d2hMs", 0.01),
+                  ("latencyMs", compute + 0.03)]
+        lines.append("  { " + ", ".join(f'"{k}" : {number(v)}' for k, v in fields) + " }")
+        device, host = start + compute, max(host + enqueue, start)
+    return "[\n" + "\n, ".join(lines) + "\n]\n"
+
+
+def trt_layers(reformats):
+    layers = [("Conv_0 + Relu_1", "CaskConvolution", "FP16", 0.31), ("MaxPool_2", "CaskPooling", "FP16", 0.06),
+              ("Conv_3 + Relu_4", "CaskConvolution", "FP16", 0.28), ("Gemm_5", "CaskGemmConvolution", "FP32", 0.05)]
+    for i in range(reformats):
+        layers.insert(i * 2, (f"Reformatting CopyNode for Input Tensor {i} to Conv_0 + Relu_1", "Reformat", "FP16", 0.06))
+    total = sum(layer[3] for layer in layers)
+    profile = ['  { "count" : 100 }'] + [
+        f'  {{ "name" : "{name}", "timeMs" : {number(ms * 100)}, "averageMs" : {number(ms)}, "medianMs" : {number(ms)}, '
+        f'"percentage" : {number(100 * ms / total)} }}' for name, _, _, ms in layers]
+    described = []
+    for name, kind, precision, _ in layers:
+        layer = {"Name": name, "LayerType": kind, "Inputs": [],
+                 "Outputs": [{"Name": name + "_out", "Dimensions": [1, 64, 56, 56],
+                              "Format/Datatype": f"Row major linear {precision} format"}]}
+        if "Conv" in kind:
+            layer.update({"Weights": {"Type": "Half" if precision == "FP16" else "Float", "Count": 9408},
+                          "TacticName": "sm80_xmma_fprop_implicit_gemm_f16f16"})
+        described.append(layer)
+    return ("[\n" + "\n, ".join(profile) + "\n]\n",
+            json.dumps({"Layers": described, "Bindings": ["input", "output"]}, indent=1) + "\n")
+
+
+def trt_files():
+    planted, planted_layers = trt_layers(3)
+    healthy, healthy_layers = trt_layers(0)
+    return {"trt_enqueue_times.json": trt_times(5, 0.4, 0.62), "trt_hot_times.json": trt_times(6, 0.8, 0.02, slower=0.3),
+            "trt_reformats_times.json": trt_times(7, 0.85, 0.02), "trt_reformats_profile.json": planted,
+            "trt_reformats_layers.json": planted_layers, "trt_healthy_times.json": trt_times(8, 0.7, 0.02),
+            "trt_healthy_profile.json": healthy, "trt_healthy_layers.json": healthy_layers}
+
+
+# ---- torch.compile
+
+
+def logged(second, source, message):
+    return f"V1123 10:09:{second:02d}.548000 4711 torch/{source}] {message}"
+
+
+def break_text(line, reason, explanation):
+    return [f"Graph break in user code at train.py:{line}",
+            "Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):", "",
+            reason, f"  Explanation: {explanation}", "  Hint: Consider another way.", ""]
+
+
+ITEM = ("Unsupported Tensor.item() call with capture_scalar_outputs=False",
+        "Dynamo does not support tracing `Tensor.item()` with config.capture_scalar_outputs=False.")
+PRINT = ("Failed to trace builtin operator", "Dynamo does not know how to trace builtin operator `print` with arguments")
+
+
+def log_text():
+    lines = ["Epoch 1, loss 0.7"]
+    for second, (line, words) in enumerate(((31, ITEM), (40, PRINT), (31, ITEM))):
+        for text in break_text(line, *words):
+            message = f"[{second}/0] [__graph_breaks] {text}".rstrip()
+            lines.append(logged(second, "_dynamo/symbolic_convert.py:5577", message))
+        lines.append("a line of the program")
+    for text in ("Recompiling function step in train.py:28", "    triggered by the following guard failure(s):",
+                 "    - 0/0: tensor 'x' size mismatch at index 0. expected 32, actual 7"):
+        lines.append(logged(9, "_dynamo/guards.py:6374", "[0/1] [__recompiles] " + text))
+    return "\n".join(lines) + "\n"
+
+
+def log_structured(reasons, failed=False):
+    lines = [logged(0, "_logging/structured.py:28", '{"str": ["train.py", 0]}')]
+
+    def metrics(number, seconds, fail=None):
+        body = {"compile_id": f"0/{number}", "co_name": None if fail else "step",
+                "co_filename": None if fail else "train.py", "co_firstlineno": None if fail else 28, "entire_frame_compile_time_s": seconds,
+                "fail_type": "Unsupported" if fail else None, "fail_reason": fail}
+        lines.append(logged(number, "_dynamo/utils.py:2132", json.dumps({"compilation_metrics": body, "frame_id": 0})))
+
+    metrics(0, 3.5)
+    for number, reason in enumerate(reasons, 1):
+        lines.append(logged(number, "_dynamo/guards.py:6378", '{"artifact": {"name": "recompile_reasons", "encoding": '
+                            f'"json"}}, "frame_id": 0, "frame_compile_id": {number}, "has_payload": "c8a2"}}'))
+        lines.extend("\t" + text for text in (["[", f'"0/{number - 1}: {reason}",', f'"0/0: {reasons[0]}"', "]"]
+                                              if number > 1 else [f"0/0: {reason}"]))
+        lines.append(logged(number, "_dynamo/convert_frame.py:309", '{"dynamo_start": {"stack": [{"line": 28, "name": '
+                            f'"step", "filename": 0}}]}}, "frame_id": 0, "frame_compile_id": {number}}}'))
+        metrics(number, 1.25)
+    if failed:
+        metrics(len(reasons) + 1, 0.002, "Dynamo recompile limit exceeded\n  Explanation: too many times")
+    return "\n".join(lines) + "\n"
+
+
+def log_files():
+    shapes = [f"tensor 'x' size mismatch at index 0. expected {n}, actual {n + 1}" for n in range(2, 9)]
+    values = [f"step_number == {n}" for n in range(4)]
+    return {"log_text.txt": log_text(), "log_shapes.log": log_structured(shapes, failed=True),
+            "log_values.log": log_structured(values), "log_healthy.log": log_structured([])}
+
+
+def main():
+    files = {**onnx_files(), **trt_files(), **log_files()}
+    if "--check" in sys.argv[1:]:
+        differ = [name for name, text in files.items() if (FOLDER / name).read_text(encoding="utf-8") != text]
+        print("\n".join(f"{name} differs" for name in differ))
+        return 1 if differ else 0
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -194,7 +194,8 @@ def log_structured(reasons, failed=False):
 
     def metrics(number, seconds, fail=None):
         body = {"compile_id": f"0/{number}", "co_name": None if fail else "step",
-                "co_filename": None if fail else "train.py", "co_firstlineno": None if fail else 28, "entire_frame_compile_time_s": seconds,
+                "co_filename": None if fail else "train.py", "co_firstlineno": None if fail else 28,
+                "entire_frame_compile_time_s": seconds,
                 "fail_type": "Unsupported" if fail else None, "fail_reason": fail}
         lines.append(logged(number, "_dynamo/utils.py:2132", json.dumps({"compilation_metrics": body, "frame_id": 0})))
 

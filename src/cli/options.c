@@ -107,7 +107,8 @@ void ap_cli_print_help(FILE *to)
 {
     (void)fputs("Usage: analyze_profile [OPTION]... [FILE|DIR]...\n"
                 "       analyze_profile mcp --root DIR...\n"
-                "Ranked diagnosis of a PyTorch profiler trace and a CUDA memory snapshot: what costs most,\n"
+                "Ranked diagnosis of a PyTorch profiler trace and a CUDA memory snapshot, or of a profile of\n"
+                "ONNX Runtime, TensorRT or torch.compile: what costs most,\n"
                 "the evidence, the likely cause, what to change and how to verify it. Works offline; nothing\n"
                 "from an input is executed, and pickles are never loaded.\n\n"
                 "A FILE without an option is recognized by its content. The traces of several ranks, or the DIR\n"

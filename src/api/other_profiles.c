@@ -30,7 +30,8 @@ static enum ap_status read_file(const struct reading *reading, const struct ap_r
     };
     struct ap_other_input other = { .path = file->path,
                                     .format = file->head.format,
-                                    .limits = { .skipped_depth = request->max_depth } };
+                                    .limits = { .skipped_depth = request->max_depth },
+                                    .salvage = request->salvage };
     struct ap_input *input;
     *reading->path = file->path;
     if (request->progress)

@@ -46,6 +46,8 @@ static const char *why_not(const struct listing *listing, size_t number)
         return file->why_not;
     if (found->failures->why && found->failures->why[number])
         return found->failures->why[number];
+    if (file->head.kind == AP_FILE_profile)
+        return "of another profiler: give it alone, or beside the trace of one rank";
     return file->head.kind == AP_FILE_trace ? why_not_compared(listing, file) : NULL;
 }
 

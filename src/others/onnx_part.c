@@ -326,7 +326,7 @@ static enum ap_status read_file(void *self, const struct ap_other_input *input, 
     if (onnx->files)
         return ap_fail(reterr, AP_ERROR_USAGE, "a second profile of ONNX Runtime: a report is about one session, give one");
     AP_TRY(ap_json_reader_new(onnx->gate, input->source, notes, &input->limits, &json, reterr));
-    enum ap_status status = ap_onnx_read(onnx, json, notes, reterr);
+    enum ap_status status = ap_onnx_read(onnx, json, input->salvage, notes, reterr);
     ap_json_reader_free(json);
     onnx->files++;
     return status;

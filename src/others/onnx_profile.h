@@ -72,9 +72,9 @@ struct ap_onnx {
     int64_t load_ns, init_ns, fence_ns, node_ns, kernel_ns, start_ns, end_ns;
 };
 
-/** Append the events of a file. */
-AP_MUST_CHECK enum ap_status ap_onnx_read(struct ap_onnx *onnx, struct ap_json_reader *json, struct ap_notes *notes,
-                                          struct ap_error *reterr);
+/** Append the events of a file; with @salvage those before a place that is broken. */
+AP_MUST_CHECK enum ap_status ap_onnx_read(struct ap_onnx *onnx, struct ap_json_reader *json, bool salvage,
+                                          struct ap_notes *notes, struct ap_error *reterr);
 /** Runs, groups and sums, once all is read. */
 AP_MUST_CHECK enum ap_status ap_onnx_find(struct ap_onnx *onnx, struct ap_error *reterr);
 /** The key "onnxruntime". */

@@ -274,13 +274,14 @@ static enum ap_status read_document(struct reading *reading, struct ap_json_read
 }
 
 /* A session that is never ended does not write the bracket. */
-static enum ap_status keep_part(struct reading *reading, struct ap_json_reader *json, size_t before)
+static enum ap_status keep_part(struct reading *reading, struct ap_json_reader *json, size_t before, enum ap_status why)
 {
+    enum ap_counter counter = why == AP_ERROR_CUT ? AP_COUNTER_cut : AP_COUNTER_salvaged;
     uint64_t offset_bytes = reading->reterr->has_offset ? reading->reterr->offset_bytes : ap_json_offset(json);
     if (reading->onnx->count == before)
-        return AP_ERROR_CUT;
-    ap_note(reading->notes, AP_COUNTER_cut, offset_bytes);
-    ap_note_detail(reading->notes, AP_COUNTER_cut, "%llu events were read, up to byte %llu%s",
+        return why;
+    ap_note(reading->notes, counter, offset_bytes);
+    ap_note_detail(reading->notes, counter, "%llu events were read, up to byte %llu%s",
                    (unsigned long long)(reading->onnx->count - before), (unsigned long long)offset_bytes,
                    ap_element_at_boundary(reading->elements)
                        ? "; the last one is whole, so perhaps only end_profiling() was not called"
@@ -288,15 +289,15 @@ static enum ap_status keep_part(struct reading *reading, struct ap_json_reader *
     return AP_OK;
 }
 
-enum ap_status ap_onnx_read(struct ap_onnx *onnx, struct ap_json_reader *json, struct ap_notes *notes,
+enum ap_status ap_onnx_read(struct ap_onnx *onnx, struct ap_json_reader *json, bool salvage, struct ap_notes *notes,
                             struct ap_error *reterr)
 {
     struct ap_error error = { .status = AP_OK };
     struct reading reading = { .onnx = onnx, .notes = notes, .reterr = &error };
     size_t before = onnx->count;
     enum ap_status status = read_document(&reading, json);
-    if (status == AP_ERROR_CUT)
-        status = keep_part(&reading, json, before);
+    if (status == AP_ERROR_CUT || (status == AP_ERROR_INPUT && salvage))
+        status = keep_part(&reading, json, before, status);
     ap_element_reader_free(reading.elements);
     if (status != AP_OK && reterr)
         *reterr = error;

@@ -14,6 +14,7 @@ struct ap_other_input {
     enum ap_other_format format; /* one of the reader's */
     struct ap_byte_source source;
     struct ap_json_limits limits;
+    bool salvage; /* what is broken ends there as if it were cut */
 };
 
 /** What a reader has to say first. */

@@ -42,8 +42,8 @@ struct ap_trt {
     bool overflowed;
 };
 
-/** Read one file; the format says which of the three. */
-AP_MUST_CHECK enum ap_status ap_trt_read(struct ap_trt *trt, struct ap_json_reader *json, enum ap_other_format format,
+/** Read one file; its format says which of the three. @json reads its source. */
+AP_MUST_CHECK enum ap_status ap_trt_read(struct ap_trt *trt, struct ap_json_reader *json, const struct ap_other_input *input,
                                          struct ap_notes *notes, struct ap_error *reterr);
 /** Give each layer its description: the n-th of a name to the n-th of that name. */
 AP_MUST_CHECK enum ap_status ap_trt_join(struct ap_trt *trt, struct ap_error *reterr);

@@ -192,7 +192,7 @@ static enum ap_status read_file(void *self, const struct ap_other_input *input, 
         return ap_fail(reterr, AP_ERROR_USAGE, "a second %s: a report is about one engine, give one of each kind",
                        ap_other_name(input->format));
     AP_TRY(ap_json_reader_new(trt->gate, input->source, notes, &input->limits, &json, reterr));
-    enum ap_status status = ap_trt_read(trt, json, input->format, notes, reterr);
+    enum ap_status status = ap_trt_read(trt, json, input, notes, reterr);
     ap_json_reader_free(json);
     return status;
 }

@@ -325,14 +325,15 @@ static enum ap_status read_document(struct reading *reading, enum ap_other_forma
     return AP_OK;
 }
 
-enum ap_status ap_trt_read(struct ap_trt *trt, struct ap_json_reader *json, enum ap_other_format format,
+enum ap_status ap_trt_read(struct ap_trt *trt, struct ap_json_reader *json, const struct ap_other_input *input,
                            struct ap_notes *notes, struct ap_error *reterr)
 {
     struct ap_error error = { .status = AP_OK };
     struct reading reading = { .trt = trt, .json = json, .notes = notes, .reterr = &error };
-    enum ap_status status = read_document(&reading, format);
-    if (status == AP_ERROR_CUT && reading.taken) {
-        ap_note(notes, AP_COUNTER_cut, error.has_offset ? error.offset_bytes : ap_json_offset(json));
+    enum ap_status status = read_document(&reading, input->format);
+    if (reading.taken && (status == AP_ERROR_CUT || (status == AP_ERROR_INPUT && input->salvage))) {
+        ap_note(notes, status == AP_ERROR_CUT ? AP_COUNTER_cut : AP_COUNTER_salvaged,
+                error.has_offset ? error.offset_bytes : ap_json_offset(json));
         status = AP_OK;
     }
     ap_element_reader_free(reading.elements);

@@ -300,8 +300,48 @@ static void odd_files_are_survived(void)
     ok(true, "odd files, cut at every byte");
 }
 
+/* ---- memory ---- */
+
+static void each_allocation_may_fail(void)
+{
+    static const struct {
+        const struct ap_other_reader *reader;
+        enum ap_other_format format;
+        const char *text;
+    } files[] = {
+        { &ap_onnx_reader, AP_OTHER_onnxruntime,
+          "[" RUN(0, 100) "," NODE(1, 0, 90, "a", "Conv", "CPU") "," RUN(200, 9) "]" },
+        { &ap_tensorrt_reader, AP_OTHER_tensorrt_profile, "[{\"name\":\"r\",\"averageMs\":0.1}]" },
+        { &ap_tensorrt_reader, AP_OTHER_tensorrt_times, "[{\"computeMs\":0.1,\"latencyMs\":0.2}]" },
+        { &ap_compile_log_reader, AP_OTHER_compile_log, text_log },
+    };
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        enum ap_status status = AP_ERROR_MEMORY;
+        for (int64_t n = 0; n < 500 && status != AP_OK; n++) {
+            struct run run;
+            memset(&run, 0, sizeof(run));
+            ap_gate_init(&run.gate, 0);
+            ap_model_init(&run.model, &run.gate);
+            atomic_store(&run.gate.fail_after, n);
+            run.reader = files[i].reader;
+            status = run.status = run.reader->open(&run.gate, &run.self, &run.error);
+            if (status == AP_OK) {
+                read_bytes(&run, files[i].format, files[i].text, strlen(files[i].text), 0);
+                finish(&run);
+                status = run.status;
+                run.reader->close(run.self);
+            }
+            ap_model_release(&run.model);
+            if (atomic_load(&run.gate.used_bytes) != 0)
+                ok(false, "nothing is left where memory ends");
+        }
+        is_int(status, AP_OK, "with memory enough all is read");
+    }
+}
+
 int main(void)
 {
+    each_allocation_may_fail();
     runs_have_time_outside_of_nodes();
     nodes_in_a_loop_count_once();
     fallback_needs_another_provider();

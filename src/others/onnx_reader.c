@@ -171,11 +171,12 @@ static void take_pool(struct reading *reading, struct ap_onnx_event *event)
 {
     const struct ap_json_span *span = &reading->spans[FIELD_pool];
     struct ap_onnx_pool *pool = &reading->onnx->pool;
-    struct ap_json_cursor cursor = { span->text, span->text + span->bytes };
     uint32_t workers = 0;
     bool decode;
-    if (span->kind != AP_JSON_OBJECT_BEGIN || !ap_cursor_take(&cursor, '{'))
+    if (span->kind != AP_JSON_OBJECT_BEGIN)
         return;
+    struct ap_json_cursor cursor = { span->text, span->text + span->bytes };
+    (void)ap_cursor_take(&cursor, '{');
     while (ap_cursor_peek(&cursor) == '"') {
         struct ap_text key = ap_cursor_string(&cursor, &decode);
         (void)ap_cursor_take(&cursor, ':');

@@ -404,6 +404,24 @@ static void put_history(struct ap_snapshot_part *pass, struct ap_value *memory, 
 
 /* -------------------------------------------------------------------------------------- what was recorded, settings */
 
+/* A file that Python would name; a frame without one may be anything. C++ frames are of "??" where no symbols are. */
+static bool may_be_python(struct ap_text filename)
+{
+    return !filename.bytes || ap_text_ends_with(filename, ".py") || filename.data[0] == '<';
+}
+
+static bool has_python_stacks(const struct ap_snapshot *snapshot)
+{
+    for (uint32_t stack = 1; stack <= snapshot->stacks.stack_count; stack++) {
+        uint32_t count;
+        const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
+        for (uint32_t i = 0; i < count; i++)
+            if (may_be_python(ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frames[i]].filename)))
+                return true;
+    }
+    return false;
+}
+
 static void put_recorded(struct ap_snapshot_part *pass, struct ap_value *memory, const struct ap_memory_state *state,
                          bool history)
 {
@@ -412,6 +430,7 @@ static void put_recorded(struct ap_snapshot_part *pass, struct ap_value *memory,
     bool segments = has & AP_SNAPSHOT_HAS_SEGMENTS;
     ap_add_bool(pass->model, to, "history", history);
     ap_add_bool(pass->model, to, "stacks", has & AP_SNAPSHOT_HAS_STACKS);
+    ap_add_known_bool(pass->model, to, "python_stacks", has & AP_SNAPSHOT_HAS_STACKS, has_python_stacks(pass->snapshot));
     ap_add_bool(pass->model, to, "requested_sizes", segments && state->requested_known == state->fields.segments);
     ap_add_bool(pass->model, to, "settings", has & AP_SNAPSHOT_HAS_SETTINGS);
     ap_add_bool(pass->model, to, "annotations", has & AP_SNAPSHOT_HAS_ANNOTATIONS);

@@ -5,9 +5,10 @@
 # test also tries to put the Python SDK of the Model Context Protocol into build-tests/venv; tests skip it where that fails.
 set -euo pipefail
 
-# What the program needs. ISA-L does not exist for every architecture; without it zlib does the work.
+# What the program needs. ISA-L does not exist for every architecture; without it zlib does the work. Without SQLite exports
+# of Nsight Systems are refused.
 build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 zlib1g-dev libcmark-dev)
-build_wanted=(libisal-dev libzstd-dev liblzma-dev)
+build_wanted=(libisal-dev libzstd-dev liblzma-dev libsqlite3-dev)
 # What the tests need besides: a second compiler with its sanitizers, a schema validator, a memory checker, git for meson
 # dist, groff to check the man page, clang-format for the style, a browser to look at the HTML report, MPI for
 # the program on many machines.

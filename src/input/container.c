@@ -292,9 +292,10 @@ static const struct ap_container containers[] = {
     { "one part of a split zip archive", MAGIC("PK\7\10"), NULL, "unpack it first: unzip FILE" },
     { "a numpy array (.npy)", MAGIC("\x93NUMPY"), NULL, NULL },
     { "a tar archive", PROBE_ONLY, is_tar, "unpack it first: tar xf FILE" },
-    { "an SQLite database (nsys export, rocpd)", MAGIC("SQLite format 3"), NULL, NULL },
+    { "an SQLite database", MAGIC("SQLite format 3"), NULL, "unpack it first: gzip -d FILE" }, /* else it is an export */
     /* As the tool itself calls it when it is missing ("Invalid version prefix"): ray-project/ray issue 46240. */
-    { "an Nsight Systems report (.nsys-rep)", MAGIC("NVIDIA Tegra Profiler Report"), NULL, NULL },
+    { "an Nsight Systems report (.nsys-rep)", MAGIC("NVIDIA Tegra Profiler Report"), NULL,
+      "export it: nsys export -t sqlite -o run.sqlite FILE, and give run.sqlite" },
     { "a TensorBoard event file", PROBE_ONLY, is_tensorboard, NULL },
     { "a protobuf trace (Perfetto's own format, or XPlane)", MAGIC("\n"), is_protobuf_packets, NULL },
     { "gzip", MAGIC("\x1f\x8b"), NULL, "unpack it once: gzip -dc FILE | analyze_profile -" },

@@ -7,6 +7,7 @@
 #include "container.h"
 #include "gzip.h"
 #include "log_line.h"
+#include "nsys.h"
 #include "packed.h"
 
 #include "poison.h"
@@ -25,6 +26,7 @@ struct ap_input {
     struct ap_raw_source raw;
     struct ap_gzip gzip;
     struct ap_packed packed; /* codec NULL: it is not */
+    struct ap_nsys *nsys;    /* an export of Nsight Systems, which is handed on as text */
     bool begun, compressed, content_seen, is_log;
     uint64_t filled_bytes;
 
@@ -38,6 +40,24 @@ struct ap_input {
 
 /* --- filling side -------------------------------------------------------------------------------------------------- */
 
+static bool read_page(void *self, uint64_t offset_bytes, uint8_t *to, size_t bytes)
+{
+    return ap_raw_source_read_at(self, offset_bytes, to, bytes);
+}
+
+static enum ap_status open_export(struct ap_input *input, struct ap_error *reterr)
+{
+    struct ap_nsys_pages pages = { .read_at = read_page, .self = &input->raw };
+    if (input->options.role == AP_ROLE_SNAPSHOT)
+        return ap_fail(reterr, AP_ERROR_INPUT,
+                       "this is an SQLite database, perhaps an export of Nsight Systems: expected a CUDA memory snapshot as "
+                       "JSON");
+    if (!ap_raw_source_has_pages(&input->raw, &pages.size_bytes))
+        return ap_fail(reterr, AP_ERROR_INPUT,
+                       "this is an SQLite database, which cannot be read from a pipe: give the file itself, not compressed");
+    return ap_nsys_open(input->gate, &pages, &input->nsys, reterr);
+}
+
 static enum ap_status begin(struct ap_input *input, struct ap_error *reterr)
 {
     struct ap_container_head head = { 0 };
@@ -46,12 +66,17 @@ static enum ap_status begin(struct ap_input *input, struct ap_error *reterr)
     const struct ap_codec *codec = ap_codec_of(&head);
     input->compressed = codec || ap_container_is_gzip(&head);
     input->begun = true;
-    return codec ? ap_packed_init(&input->packed, input->gate, &input->raw, codec, input->options.salvage, reterr) : AP_OK;
+    if (codec)
+        return ap_packed_init(&input->packed, input->gate, &input->raw, codec, input->options.salvage, reterr);
+    return ap_nsys_begins(head.data, head.bytes) ? open_export(input, reterr) : AP_OK;
 }
 
-static enum ap_status read_content(struct ap_input *input, uint8_t *to, size_t cap_bytes, size_t *ret_bytes,
-                                   struct ap_error *reterr)
+/* Of whatever the file is, text. */
+static enum ap_status read_text(struct ap_input *input, uint8_t *to, size_t cap_bytes, size_t *ret_bytes,
+                                struct ap_error *reterr)
 {
+    if (input->nsys)
+        return ap_nsys_read(input->nsys, to, cap_bytes, ret_bytes, reterr);
     if (input->packed.codec)
         return ap_packed_read(&input->packed, to, cap_bytes, ret_bytes, reterr);
     return input->compressed ? ap_gzip_read(&input->gzip, to, cap_bytes, ret_bytes, reterr)
@@ -95,8 +120,10 @@ static enum ap_status fill(void *self, uint8_t *to, size_t cap_bytes, size_t *re
         size_t want = target - filled, got = 0;
         if (want > input->options.block_bytes)
             want = input->options.block_bytes;
-        status = read_content(input, to + filled, want, &got, reterr);
+        status = read_text(input, to + filled, want, &got, reterr);
         filled += got;
+        if (input->nsys && input->filled_bytes == 0) /* its header alone: who asks what a file is reads no further */
+            break;
     }
     if (!input->content_seen && (filled > 0 || status == AP_END))
         AP_TRY(judge(input, to, filled, status == AP_END, reterr));
@@ -179,6 +206,7 @@ void ap_input_free(struct ap_input *input)
     ap_raw_source_wake(&input->raw);
     ap_block_ring_release(&input->ring);
     ap_packed_release(&input->packed);
+    ap_nsys_free(input->nsys);
     ap_gzip_release(&input->gzip);
     ap_raw_source_release(&input->raw);
     AP_FREE(input->gate, input, 1);
@@ -207,6 +235,8 @@ static void note_oddities(struct ap_input *input)
         ap_note(input->notes, AP_COUNTER_salvaged, odd->salvaged_offset);
     if (input->packed.salvaged)
         ap_note(input->notes, AP_COUNTER_salvaged, input->packed.made_bytes);
+    if (input->nsys)
+        ap_nsys_note(input->nsys, input->notes);
 }
 
 static enum ap_status next_block(struct ap_input *input, bool keep_last, struct ap_error *reterr)

@@ -89,6 +89,7 @@ static enum ap_status open_standard_input(struct ap_raw_source *raw, bool wakeab
     if (S_ISREG(info.st_mode)) {
         off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
         raw->size_bytes = at >= 0 && info.st_size > at ? (uint64_t)(info.st_size - at) : 0;
+        raw->first_byte = at > 0 ? (uint64_t)at : 0;
         return AP_OK;
     }
     return wakeable ? make_wake_pipe(raw, reterr) : AP_OK;
@@ -261,6 +262,30 @@ enum ap_status ap_raw_source_read(struct ap_raw_source *raw, uint8_t *to, size_t
     raw->begin += bytes;
     *ret_bytes = bytes;
     return AP_OK;
+}
+
+bool ap_raw_source_has_pages(const struct ap_raw_source *raw, uint64_t *ret_size_bytes)
+{
+    *ret_size_bytes = raw->size_bytes;
+    return raw->fd >= 0 && raw->size_bytes > 0;
+}
+
+bool ap_raw_source_read_at(struct ap_raw_source *raw, uint64_t offset_bytes, uint8_t *to, size_t bytes)
+{
+    size_t got = 0;
+    while (got < bytes) {
+        ssize_t more = pread(raw->fd, to + got, bytes - got, (off_t)(raw->first_byte + offset_bytes + got));
+        if (more < 0 && errno == EINTR)
+            continue;
+        if (more < 0)
+            return false;
+        if (more == 0)
+            break;
+        got += (size_t)more;
+    }
+    memset(to + got, 0, bytes - got);
+    atomic_fetch_add_explicit(&raw->taken_bytes, got, memory_order_relaxed);
+    return true;
 }
 
 void ap_raw_source_wake(struct ap_raw_source *raw)

@@ -23,6 +23,7 @@ struct ap_raw_source {
     enum ap_status status; /* the failure that every further call repeats */
     struct ap_error error;
     uint64_t size_bytes; /* 0 = unknown */
+    uint64_t first_byte; /* of the file: standard input may stand behind its beginning */
     _Atomic uint64_t taken_bytes;
     size_t piece_bytes; /* pieces are no larger than this */
     uint8_t *buffer;
@@ -51,6 +52,11 @@ AP_MUST_CHECK enum ap_status ap_raw_source_next(struct ap_raw_source *raw, const
 /** The next 1..cap bytes, copied; AP_END at the end. */
 AP_MUST_CHECK enum ap_status ap_raw_source_read(struct ap_raw_source *raw, uint8_t *to, size_t cap_bytes, size_t *ret_bytes,
                                                 struct ap_error *reterr);
+
+/** Can bytes be read at any place? Only of regular files; @ret_size_bytes is that of what ap_raw_source_peek began with. */
+bool ap_raw_source_has_pages(const struct ap_raw_source *raw, uint64_t *ret_size_bytes);
+/** All @bytes at that place, zeros behind the end; false where reading fails. Moves nothing. */
+bool ap_raw_source_read_at(struct ap_raw_source *raw, uint64_t offset_bytes, uint8_t *to, size_t bytes);
 
 /** End a wait for bytes from another thread: the read fails. */
 void ap_raw_source_wake(struct ap_raw_source *raw);

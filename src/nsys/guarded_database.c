@@ -80,7 +80,7 @@ static enum ap_status fail(const struct ap_guarded_database *database, int code,
     case SQLITE_INTERRUPT:
         return ap_fail(reterr, AP_ERROR_INPUT,
                        "this SQLite database has far more tables than Nsight Systems exports: give the file that nsys "
-                       "export --type sqlite wrote");
+                       "export -t sqlite wrote");
     default:
         return ap_fail(reterr, AP_ERROR_INPUT,
                        "this SQLite database is damaged or cut off (%s): export the report again, nsys export -t sqlite "

@@ -144,7 +144,7 @@ static void read_operator(struct ap_text text, size_t details_at, struct ap_nsys
 
 void ap_nsys_range_read(struct ap_text text, struct ap_nsys_range *ret_range)
 {
-    size_t details_at;
+    size_t details_at = 0;
     *ret_range = (struct ap_nsys_range){ .kind = AP_NSYS_ANNOTATION, .name = text, .sequence = AP_TEXT("") };
     ret_range->shapes = AP_TEXT("");
     if (find_details(text, &details_at) && details_at > 0)

@@ -44,7 +44,7 @@ static enum ap_status open_database(struct ap_nsys *nsys, const struct ap_nsys_p
     if (ap_guarded_has_table(&nsys->database, "StringTable"))
         return ap_fail(reterr, AP_ERROR_INPUT,
                        "this is an SQLite database of nvprof, which is not read: record with nsys profile, then nsys export "
-                       "--type sqlite");
+                       "-t sqlite");
     return ap_fail(reterr, AP_ERROR_INPUT,
                    "this is an SQLite database, but no export of Nsight Systems (it lacks StringIds and the tables of "
                    "events): expected what nsys export -t sqlite wrote; of rocprofv3 export with -f json");

@@ -316,6 +316,34 @@ static enum ap_status take_sync(struct ap_trace_reading *reading, struct ap_erro
     return ap_trace_add_sync_detail(reading->trace, detail, reterr);
 }
 
+/* XLA writes "kind:host_to_device size:4096 dest:0 async:1". */
+static int64_t read_copied_bytes(const struct ap_trace_reading *reading)
+{
+    static const char mark[] = "size:";
+    const struct ap_json_span *span = field(reading, AP_FIELD_ARGS_MEMCPY_DETAILS);
+    int64_t bytes;
+    struct ap_text rest = { span->text, span->kind == AP_JSON_STRING ? span->bytes : 0 }, word;
+    while (ap_text_next_part(&rest, ' ', &word))
+        if (ap_text_starts_with(word, mark) &&
+            ap_decimal_to_integer(word.data + sizeof(mark) - 1, word.bytes - (sizeof(mark) - 1), &bytes) && bytes >= 0)
+            return bytes;
+    return -1;
+}
+
+/* Of a row without category: what its kind will be told by. */
+static enum ap_status take_uncategorized(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_work_detail detail = { .as.bytes = read_copied_bytes(reading) };
+    AP_TRY(read_key(reading, AP_FIELD_ARGS_CORRELATION_ID, &detail.correlation, reterr));
+    if (field(reading, AP_FIELD_ARGS_STEP_NUMBER)->kind != AP_SPAN_ABSENT)
+        detail.external_id = AP_MARK_STEP;
+    else if (field(reading, AP_FIELD_ARGS_HLO_OP)->kind != AP_SPAN_ABSENT)
+        detail.external_id = AP_MARK_HLO_OP;
+    if (!detail.correlation && !detail.external_id && detail.as.bytes < 0)
+        return AP_OK;
+    return ap_trace_add_work_detail(reading->trace, detail, reterr);
+}
+
 static enum ap_status take_collective(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
     struct ap_collective collective = { .in_elements = read_count(reading, AP_FIELD_ARGS_IN_ELEMENTS),
@@ -346,6 +374,7 @@ enum ap_status ap_trace_take_detail(struct ap_trace_reading *reading, enum ap_ev
     case AP_KIND_memset:
     case AP_KIND_accelerator: return take_work(reading, kind, reterr);
     case AP_KIND_gpu_sync: return take_sync(reading, reterr);
+    case AP_KIND_none: return take_uncategorized(reading, reterr);
     default: return AP_OK;
     }
 }

@@ -114,8 +114,12 @@ struct ap_track {
     size_t open_begin;             /* B events not ended yet: index + 1 of the innermost, 0 = none */
 };
 
+/** Who writes frames of Python in words of its own. */
+enum ap_frame_writer { AP_FRAMES_PLAIN, AP_FRAMES_VIZTRACER, AP_FRAMES_PY_SPY };
+
 struct ap_category {
     enum ap_event_kind kind;
+    enum ap_frame_writer frames;
     bool has_cpu; /* contains "cpu" in any case */
     uint64_t event_count, row_count;
     int64_t total_dur_ns;
@@ -176,6 +180,7 @@ struct ap_trace {
     size_t device_count, device_capacity;
 
     enum ap_trace_form form;
+    const char *writer; /* told by what only this one writes: "Nsight Systems", "XLA"; NULL = PyTorch, or not known */
     bool complete, legacy_autograd, has_schema_version;
     bool tracks_split; /* one pid and tid has rows of several devices */
     uint64_t event_count, object_count;

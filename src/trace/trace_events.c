@@ -54,6 +54,12 @@ const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_] = {
     [AP_FIELD_ARGS_DEVICE_ID] = { "args", "Device Id", false },
     [AP_FIELD_ARGS_TOTAL_ALLOCATED] = { "args", "Total Allocated", false },
     [AP_FIELD_ARGS_TOTAL_RESERVED] = { "args", "Total Reserved", false },
+    [AP_FIELD_ARGS_CORRELATION_ID] = { "args", "correlation_id", false },
+    [AP_FIELD_ARGS_HLO_OP] = { "args", "hlo_op", false },
+    [AP_FIELD_ARGS_STEP_NUMBER] = { "args", "step_num", false },
+    [AP_FIELD_ARGS_MEMCPY_DETAILS] = { "args", "memcpy_details", false },
+    [AP_FIELD_ARGS_FILE_NAME] = { "args", "filename", false },
+    [AP_FIELD_ARGS_LINE] = { "args", "line", false },
     [AP_FIELD_TOTAL_SIZE] = { NULL, "total_size", false },
     [AP_FIELD_AVERAGE_MS] = { NULL, "averageMs", false },
     [AP_FIELD_COMPUTE_MS] = { NULL, "computeMs", false },
@@ -98,6 +104,7 @@ static enum ap_status add_category(struct ap_trace *trace, struct ap_text text, 
     AP_TRY(AP_RESERVE(trace->gate, trace->categories, trace->category_capacity, trace->category_count + 1, reterr));
     struct ap_category *category = &trace->categories[trace->category_count++];
     *category = (struct ap_category){ .kind = text.bytes ? ap_event_kind_of(text) : AP_KIND_none,
+                                      .frames = ap_frame_writer_of(text),
                                       .has_cpu = ap_text_contains_folded(text, "cpu") };
     return AP_OK;
 }
@@ -317,6 +324,7 @@ static enum ap_status take_complete(struct ap_trace_reading *reading, uint32_t c
     struct ap_str name;
     uint32_t track;
     AP_TRY(read_name(reading, &name, reterr));
+    AP_TRY(ap_trace_frame_name(reading, reading->trace->categories[category_index].frames, &name, reterr));
     AP_TRY(find_track(reading, &track, reterr));
     return add_row(reading, category_index, start_ns, dur_ns, name, track, tag, reterr);
 }
@@ -332,6 +340,7 @@ static enum ap_status take_begin(struct ap_trace_reading *reading, uint32_t cate
     const struct ap_category *category = &reading->trace->categories[category_index];
     begin.tag = row_tag(category, row_kind(reading, category), false);
     AP_TRY(read_name(reading, &begin.name, reterr));
+    AP_TRY(ap_trace_frame_name(reading, category->frames, &begin.name, reterr));
     AP_TRY(find_track(reading, &track_index, reterr));
     struct ap_track *track = &reading->trace->tracks[track_index];
     begin.outer = track->open_begin;
@@ -367,7 +376,7 @@ static enum ap_status take_end(struct ap_trace_reading *reading, struct ap_error
     }
     size_t slot = track->open_begin;
     struct ap_open_begin begin = reading->open[slot - 1];
-    if (names_another(reading, begin.name))
+    if (!reading->trace->categories[begin.category].frames && names_another(reading, begin.name))
         note(reading, AP_COUNTER_crossing_pairs);
     track->open_begin = begin.outer;
     reading->open[slot - 1].outer = reading->open_free;
@@ -427,6 +436,30 @@ static enum ap_status take_rank(struct ap_trace_reading *reading, struct ap_erro
     return ap_trace_note_rank(reading->trace, pid, rank, reterr);
 }
 
+static enum ap_status take_process_name(struct ap_trace_reading *reading, const struct ap_json_span *label,
+                                        struct ap_error *reterr)
+{
+    uint32_t track;
+    struct ap_text text;
+    struct ap_process_name process;
+    AP_TRY(find_track(reading, &track, reterr));
+    process.pid = reading->trace->tracks[track].pid;
+    AP_TRY(ap_element_text(reading->elements, label, &text, reterr));
+    AP_TRY(ap_strpool_intern(&reading->trace->strings, text.data, text.bytes, &process.name, reterr));
+    AP_TRY_ADD(reading->gate, reading->process_names, reading->process_name_count, reading->process_name_capacity, reterr,
+               process);
+    return AP_OK;
+}
+
+/* Other writers name processes by what they ran, which no part shows: only devices and hosts of XLA are kept. */
+static bool names_xla(const struct ap_json_span *label)
+{
+    struct ap_text text = { label->text, label->bytes };
+    return label->kind == AP_JSON_STRING &&
+           (ap_text_starts_with(text, "/device:") || ap_text_starts_with(text, "/host:") ||
+            ap_text_starts_with(text, "\\/device:") || ap_text_starts_with(text, "\\/host:"));
+}
+
 static enum ap_status take_metadata(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
     const struct ap_json_span *label = field(reading, AP_FIELD_ARGS_NAME), *sort = field(reading, AP_FIELD_ARGS_SORT);
@@ -435,6 +468,8 @@ static enum ap_status take_metadata(struct ap_trace_reading *reading, struct ap_
     AP_TRY(take_rank(reading, reterr));
     if (name_is(reading, "thread_name") && label->kind == AP_JSON_STRING)
         return take_thread_name(reading, label, reterr);
+    if (name_is(reading, "process_name") && names_xla(label))
+        return take_process_name(reading, label, reterr);
     if (!name_is(reading, "thread_sort_index") || sort->kind != AP_JSON_NUMBER ||
         !ap_decimal_to_integer(sort->text, sort->bytes, &place))
         return AP_OK;

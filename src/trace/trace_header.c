@@ -197,7 +197,18 @@ static enum ap_status read_time(struct ap_trace_reading *reading, int64_t *ret_n
     return skip_other(reading, &token, reterr);
 }
 
-/* What this program says of a file that it wrote: of which stretch of a recording it is. */
+/* Only whom it is known to have read from: the name ends in reports. */
+static enum ap_status read_writer(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    if (token.kind != AP_JSON_STRING || !ap_text_is((struct ap_text){ token.text, token.text_bytes }, "Nsight Systems"))
+        return skip_other(reading, &token, reterr);
+    reading->trace->writer = "Nsight Systems";
+    return AP_OK;
+}
+
+/* What this program says of a file that it wrote: of which stretch of a recording it is, and from what it was made. */
 static enum ap_status read_about(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
     struct ap_trace *trace = reading->trace;
@@ -213,6 +224,8 @@ static enum ap_status read_about(struct ap_trace_reading *reading, struct ap_err
             AP_TRY(read_time(reading, &start_ns, reterr));
         else if (ap_text_is(key, "slice_end_us"))
             AP_TRY(read_time(reading, &end_ns, reterr));
+        else if (ap_text_is(key, "made_from"))
+            AP_TRY(read_writer(reading, reterr));
         else
             AP_TRY(ap_json_skip_value(reading->json, reterr));
     }

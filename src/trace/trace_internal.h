@@ -53,6 +53,14 @@ enum ap_event_field {
     AP_FIELD_ARGS_DEVICE_ID,
     AP_FIELD_ARGS_TOTAL_ALLOCATED,
     AP_FIELD_ARGS_TOTAL_RESERVED,
+    /* of XLA's profiler, which writes no categories */
+    AP_FIELD_ARGS_CORRELATION_ID,
+    AP_FIELD_ARGS_HLO_OP,
+    AP_FIELD_ARGS_STEP_NUMBER,
+    AP_FIELD_ARGS_MEMCPY_DETAILS,
+    /* of py-spy */
+    AP_FIELD_ARGS_FILE_NAME,
+    AP_FIELD_ARGS_LINE,
     /* of other documents that are arrays of objects: to name them in the refusal */
     AP_FIELD_TOTAL_SIZE,
     AP_FIELD_AVERAGE_MS,
@@ -81,6 +89,10 @@ struct ap_trace_reading {
     bool two_threads, always_wait;
     struct ap_json_span spans[AP_FIELD_COUNT_ + 1];
     uint64_t offset_bytes; /* of the event being read */
+    struct ap_process_name { /* process_name, in order of the file */
+        struct ap_str pid, name;
+    } *process_names;
+    size_t process_name_count, process_name_capacity;
     struct ap_open_begin *open;
     size_t open_count, open_capacity, open_free; /* open_free: index + 1 of a slot to use again */
     unsigned arrays;                             /* traceEvents members met */
@@ -93,6 +105,9 @@ struct ap_trace_reading {
         uint32_t pid_bytes, tid_bytes, track;
     } known_tracks[16];
 };
+
+/** What a row without category says of itself: in external_id of its detail, until ap_trace_settle_kinds() has looked. */
+enum ap_uncategorized_mark { AP_MARK_NONE, AP_MARK_HLO_OP, AP_MARK_STEP };
 
 extern const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_];
 
@@ -134,6 +149,13 @@ AP_MUST_CHECK enum ap_status ap_trace_ahead_take(struct ap_trace_reading *readin
 
 /** B events without E: counted. */
 void ap_trace_close_open(struct ap_trace_reading *reading);
+/** Of a category "fee" or "py-spy". */
+enum ap_frame_writer ap_frame_writer_of(struct ap_text category);
+/** The name of a frame as PyTorch's profiler words it, "train.py(12): main", in place of that of another writer. */
+AP_MUST_CHECK enum ap_status ap_trace_frame_name(struct ap_trace_reading *reading, enum ap_frame_writer writer,
+                                                 struct ap_str *name, struct ap_error *reterr);
+/** Kinds of rows without category, by the names of their processes and threads, where XLA's profiler wrote the trace. */
+AP_MUST_CHECK enum ap_status ap_trace_settle_kinds(struct ap_trace_reading *reading, struct ap_error *reterr);
 /** Cut what reaches beyond the stretch that the file says it is, and take the place in time from what lies outside. */
 void ap_trace_clip(struct ap_trace *trace);
 /** Take the place in time from rows that lie so far from all others that they cannot be of their run; counted. */

@@ -184,6 +184,7 @@ static enum ap_status finish(struct ap_trace_reading *reading, enum ap_status st
     ap_trace_close_open(reading);
     if (!reading->trace->event_count)
         ap_note_many(reading->notes, AP_COUNTER_no_events, 1);
+    AP_TRY(ap_trace_settle_kinds(reading, reterr));
     ap_trace_clip(reading->trace);
     return ap_trace_leave_strays(reading->trace, reading->notes, reterr);
 }
@@ -204,6 +205,7 @@ enum ap_status ap_trace_read(struct ap_json_reader *json, struct ap_gate *gate, 
     }
     ap_element_reader_free(reading.elements);
     AP_FREE(gate, reading.open, reading.open_capacity);
+    AP_FREE(gate, reading.process_names, reading.process_name_capacity);
     if (status != AP_OK) {
         ap_trace_free(reading.trace);
         if (reterr)

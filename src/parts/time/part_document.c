@@ -27,6 +27,14 @@ static const char *format_of(const struct ap_trace *trace)
 {
     if (trace->legacy_autograd)
         return "legacy autograd";
+    if (trace->writer)
+        return ap_text_is(ap_text_of(trace->writer), "XLA") ? "xla" : "nsight systems";
+    if (has_category(trace, "fee"))
+        return "viztracer";
+    if (has_category(trace, "py-spy"))
+        return "py-spy";
+    if (has_category(trace, "devtools.timeline") || has_category(trace, "disabled-by-default-devtools.timeline"))
+        return "chrome devtools";
     if (has_category(trace, "Node") || has_category(trace, "Session"))
         return "onnxruntime";
     if (has_category(trace, "Operator") || has_category(trace, "Runtime"))
@@ -155,6 +163,23 @@ static void add_recorded(const struct ap_trace *trace, struct ap_model *model, s
     ap_add_bool(model, recorded, "runtime", has_kind(trace, AP_KIND_runtime));
 }
 
+/* Whose advice holds where names tell no program. */
+static const char *recorder_of(const struct ap_trace *trace)
+{
+    static const struct {
+        const char *format, *program;
+    } recorders[] = { { "xla", "XLA" },
+                      { "nsight systems", "Nsight Systems" },
+                      { "viztracer", "VizTracer" },
+                      { "py-spy", "py-spy" },
+                      { "chrome devtools", "Chrome DevTools" } };
+    struct ap_text format = ap_text_of(format_of(trace));
+    for (size_t i = 0; i < AP_COUNT_OF(recorders); i++)
+        if (ap_text_is(format, recorders[i].format))
+            return recorders[i].program;
+    return NULL;
+}
+
 /* What was recorded, where names tell that it is no loop under PyTorch's own profiler; NULL = they do not. */
 static const char *program_of(const struct ap_trace *trace)
 {
@@ -180,7 +205,7 @@ static const char *program_of(const struct ap_trace *trace)
             if (signs[i].anywhere ? ap_text_contains_folded(name, signs[i].text) : ap_text_starts_with(name, signs[i].text))
                 first = i;
     }
-    return first < AP_COUNT_OF(signs) ? signs[first].program : NULL;
+    return first < AP_COUNT_OF(signs) ? signs[first].program : recorder_of(trace);
 }
 
 static void add_slice(const struct ap_trace *trace, struct ap_model *model, struct ap_value *document)

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ * uncategorized.c - kinds of rows without category, as XLA's profiler (JAX, TensorFlow) writes them: told by the names of
+ * their process and thread. A process "/device:GPU:0" has a thread for each stream ("Stream #14(Compute)"), whose rows are
+ * the work; its other threads ("XLA Modules", "XLA Ops", "Steps") show the same time again, by what it was for. A TPU has no
+ * streams: there "XLA Ops" is the work. On "/host:CPU" names tell calls of the driver, Python and operations of XLA apart.
+ * Names of processes may stand behind the rows, so this is done when all is read. */
+#include <string.h>
+
+#include "decimal.h"
+#include "id_map.h"
+#include "trace_internal.h"
+
+#include "poison.h"
+
+/* XLA writes no more into one JSON file (tsl/profiler/convert/trace_events_to_json). */
+#define XLA_EVENTS_MAX 1000000
+
+enum role { ROLE_UNKNOWN, ROLE_HOST, ROLE_STREAM, ROLE_ACCELERATOR, ROLE_STEPS, ROLE_PROJECTION };
+
+struct process {
+    bool is_device, is_gpu, has_streams;
+    int64_t device;
+};
+
+struct settling {
+    struct ap_trace_reading *reading;
+    struct ap_trace *trace;
+    struct process *processes; /* by place in reading->process_names */
+    struct ap_id_map by_pid;
+    uint8_t *roles; /* of tracks */
+    bool has_steps; /* some row of the host has a step number */
+    uint64_t settled;
+};
+
+/* ---- processes and threads ---- */
+
+/* "/device:GPU:0", "/device:TPU:1 (pid 7)", "/host:CPU". */
+static struct process read_process(struct ap_text name)
+{
+    static const char gpu[] = "/device:GPU:";
+    struct process process = { .is_device = ap_text_starts_with(name, "/device:"),
+                               .is_gpu = ap_text_starts_with(name, gpu) };
+    size_t colon = name.bytes;
+    while (colon && name.data[colon - 1] != ':')
+        colon--;
+    size_t end = colon;
+    while (end < name.bytes && end - colon < 9 && ap_is_digit(name.data[end]))
+        end++;
+    if (!process.is_device || !ap_decimal_to_integer(name.data + colon, end - colon, &process.device))
+        process.device = 0;
+    return process;
+}
+
+static enum ap_status read_processes(struct settling *settling, struct ap_error *reterr)
+{
+    struct ap_trace_reading *reading = settling->reading;
+    size_t count = reading->process_name_count;
+    AP_TRY(ap_id_map_init(&settling->by_pid, reading->gate, count, reterr));
+    AP_TRY(AP_ALLOC(reading->gate, settling->processes, count, reterr));
+    for (size_t i = 0; i < count; i++) {
+        const struct ap_process_name *named = &reading->process_names[i];
+        settling->processes[i] = read_process(ap_strpool_text(&settling->trace->strings, named->name));
+        if (named->pid.id)
+            *ap_id_map_add(&settling->by_pid, named->pid.id) = (uint32_t)i; /* the last name counts */
+    }
+    return AP_OK;
+}
+
+static struct process *process_of(const struct settling *settling, const struct ap_track *track)
+{
+    uint32_t *found = track->pid.id ? ap_id_map_find(&settling->by_pid, track->pid.id) : NULL;
+    return found ? &settling->processes[*found] : NULL;
+}
+
+static bool is_stream(struct ap_text label)
+{
+    return ap_text_starts_with(label, "Stream #") || ap_text_starts_with(label, "stream:");
+}
+
+static enum role role_of(const struct process *process, struct ap_text label)
+{
+    if (!process)
+        return ROLE_UNKNOWN;
+    if (!process->is_device)
+        return ROLE_HOST;
+    if (ap_text_is(label, "Steps"))
+        return ROLE_STEPS;
+    if (process->is_gpu)
+        return is_stream(label) ? ROLE_STREAM : ROLE_PROJECTION;
+    bool works = process->has_streams ? is_stream(label) : ap_text_is(label, "XLA Ops") || !label.bytes;
+    return works ? ROLE_ACCELERATOR : ROLE_PROJECTION;
+}
+
+static enum ap_status find_roles(struct settling *settling, struct ap_error *reterr)
+{
+    struct ap_trace *trace = settling->trace;
+    AP_TRY(AP_ALLOC_CLEARED(trace->gate, settling->roles, trace->track_count, reterr));
+    for (size_t i = 0; i < trace->track_count; i++) {
+        struct process *process = process_of(settling, &trace->tracks[i]);
+        if (process && is_stream(ap_strpool_text(&trace->strings, trace->tracks[i].label)))
+            process->has_streams = true;
+    }
+    for (size_t i = 0; i < trace->track_count; i++) {
+        struct ap_track *track = &trace->tracks[i];
+        const struct process *process = process_of(settling, track);
+        settling->roles[i] = (uint8_t)role_of(process, ap_strpool_text(&trace->strings, track->label));
+        if (process && process->is_device && track->device < 0)
+            track->device = process->device;
+    }
+    return AP_OK;
+}
+
+/* ---- rows ---- */
+
+static struct ap_work_detail *detail_of(const struct settling *settling, uint32_t row)
+{
+    uint32_t detail = settling->trace->events.detail[row];
+    return detail ? &settling->trace->work_details[detail - 1] : NULL;
+}
+
+static enum ap_uncategorized_mark mark_of(const struct settling *settling, uint32_t row)
+{
+    const struct ap_work_detail *detail = detail_of(settling, row);
+    return detail ? (enum ap_uncategorized_mark)detail->external_id : AP_MARK_NONE;
+}
+
+/* cuLaunchKernel, cudaMemcpyAsync, hipLaunchKernel: calls that work of a device can name. */
+static bool is_call(struct ap_text name)
+{
+    static const char *const prefixes[] = { "cu", "cuda", "hip" };
+    for (size_t i = 0; i < AP_COUNT_OF(prefixes); i++) {
+        size_t bytes = strlen(prefixes[i]);
+        if (ap_text_starts_with(name, prefixes[i]) && name.bytes > bytes && name.data[bytes] >= 'A' &&
+            name.data[bytes] <= 'Z')
+            return true;
+    }
+    return false;
+}
+
+static enum ap_event_kind kind_on_host(const struct settling *settling, uint32_t row)
+{
+    struct ap_text name = ap_row_name(settling->trace, row);
+    const struct ap_work_detail *detail = detail_of(settling, row);
+    if (mark_of(settling, row) == AP_MARK_STEP)
+        return AP_KIND_annotation;
+    if (detail && detail->correlation && is_call(name))
+        return AP_KIND_runtime;
+    return ap_text_starts_with(name, "$") ? AP_KIND_python : AP_KIND_operator;
+}
+
+static enum ap_event_kind kind_of(const struct settling *settling, uint32_t row)
+{
+    struct ap_text name = ap_row_name(settling->trace, row);
+    switch ((enum role)settling->roles[settling->trace->events.track[row]]) {
+    case ROLE_HOST: return kind_on_host(settling, row);
+    case ROLE_STREAM:
+        return ap_text_starts_with(name, "Memcpy")   ? AP_KIND_memcpy
+               : ap_text_starts_with(name, "Memset") ? AP_KIND_memset
+                                                     : AP_KIND_kernel;
+    case ROLE_ACCELERATOR: return AP_KIND_accelerator;
+    case ROLE_STEPS: return settling->has_steps ? AP_KIND_gpu_annotation : AP_KIND_annotation;
+    case ROLE_PROJECTION: return AP_KIND_gpu_annotation;
+    case ROLE_UNKNOWN: break;
+    }
+    return AP_KIND_none;
+}
+
+/* The detail that rows of this kind have, in place of the one that told the kind. */
+static enum ap_status give_detail(struct settling *settling, uint32_t row, enum ap_event_kind kind, struct ap_error *reterr)
+{
+    struct ap_trace *trace = settling->trace;
+    const struct ap_work_detail *known = detail_of(settling, row);
+    struct ap_work_detail work = { .correlation = known ? known->correlation : 0, .as.bytes = known ? known->as.bytes : -1 };
+    trace->events.detail[row] = 0;
+    if (kind == AP_KIND_runtime) {
+        struct ap_call_detail call = { .correlation = work.correlation };
+        AP_TRY_ADD(trace->gate, trace->call_details, trace->call_detail_count, trace->call_detail_capacity, reterr, call);
+        trace->events.detail[row] = (uint32_t)trace->call_detail_count;
+    }
+    if (!ap_event_kind_is_gpu_work(kind) && kind != AP_KIND_accelerator)
+        return AP_OK;
+    if (kind == AP_KIND_kernel)
+        work.as.grid.blocks_per_sm = work.as.grid.occupancy_ratio = -1;
+    AP_TRY_ADD(trace->gate, trace->work_details, trace->work_detail_count, trace->work_detail_capacity, reterr, work);
+    trace->events.detail[row] = (uint32_t)trace->work_detail_count;
+    return AP_OK;
+}
+
+/* ---- what is counted ---- */
+
+/* Rows are counted by category: those without get one that says what they were taken as. */
+static enum ap_status recount(struct settling *settling, uint32_t row, enum ap_event_kind kind, struct ap_error *reterr)
+{
+    static const char *const names[AP_KIND_COUNT_] = {
+        [AP_KIND_operator] = "(none: host)",
+        [AP_KIND_annotation] = "(none: step)",
+        [AP_KIND_python] = "(none: Python)",
+        [AP_KIND_runtime] = "(none: call)",
+        [AP_KIND_kernel] = "(none: kernel)",
+        [AP_KIND_memcpy] = "(none: copy)",
+        [AP_KIND_memset] = "(none: memset)",
+        [AP_KIND_accelerator] = "(none: accelerator)",
+        [AP_KIND_gpu_annotation] = "(none: projection)",
+    };
+    struct ap_trace *trace = settling->trace;
+    int64_t dur_ns = trace->events.dur_ns[row];
+    uint32_t index;
+    bool overflowed = false;
+    AP_TRY(ap_trace_category(trace, ap_text_of(names[kind]), &index, reterr));
+    trace->categories[index].kind = kind;
+    for (int i = 0; i < 2; i++) {
+        struct ap_category *category = &trace->categories[i ? index : 0];
+        category->event_count += i ? 1 : UINT64_MAX; /* one less */
+        category->row_count += i ? 1 : UINT64_MAX;
+        category->total_dur_ns =
+            ap_add_sat(category->total_dur_ns, i || dur_ns == INT64_MIN ? dur_ns : -dur_ns, &overflowed);
+    }
+    settling->settled++;
+    return AP_OK;
+}
+
+static void forget_notes(struct settling *settling)
+{
+    struct ap_note *note = &settling->reading->notes->notes[AP_COUNTER_category_missing];
+    if (note->count <= settling->settled)
+        *note = (struct ap_note){ .count = 0 };
+    else
+        note->count -= settling->settled;
+}
+
+/* ---- all of it ---- */
+
+static enum ap_status settle_rows(struct settling *settling, struct ap_error *reterr)
+{
+    struct ap_events *events = &settling->trace->events;
+    for (size_t row = 0; row < events->count; row++)
+        settling->has_steps |=
+            ap_row_kind(events->tag[row]) == AP_KIND_none && mark_of(settling, (uint32_t)row) == AP_MARK_STEP;
+    for (size_t row = 0; row < events->count; row++) {
+        if (ap_row_kind(events->tag[row]) != AP_KIND_none)
+            continue;
+        enum ap_event_kind kind = kind_of(settling, (uint32_t)row);
+        if (kind == AP_KIND_none)
+            continue;
+        AP_TRY(give_detail(settling, (uint32_t)row, kind, reterr));
+        AP_TRY(recount(settling, (uint32_t)row, kind, reterr));
+        events->tag[row] = (uint8_t)((events->tag[row] & ~AP_ROW_KIND_MASK) | (unsigned)kind);
+    }
+    return AP_OK;
+}
+
+enum ap_status ap_trace_settle_kinds(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_trace *trace = reading->trace;
+    struct settling settling = { .reading = reading, .trace = trace, .by_pid = { .gate = reading->gate } };
+    if (!reading->process_name_count || !trace->category_count || !trace->categories[0].row_count)
+        return AP_OK;
+    enum ap_status status = read_processes(&settling, reterr);
+    AP_AND_THEN(status, find_roles(&settling, reterr));
+    AP_AND_THEN(status, settle_rows(&settling, reterr));
+    ap_id_map_release(&settling.by_pid);
+    AP_FREE(reading->gate, settling.processes, reading->process_name_count);
+    AP_FREE(reading->gate, settling.roles, trace->track_count);
+    if (!settling.settled)
+        return status;
+    trace->writer = "XLA";
+    forget_notes(&settling);
+    if (trace->event_count >= XLA_EVENTS_MAX)
+        ap_note_many(reading->notes, AP_COUNTER_events_capped, 1);
+    return status;
+}

@@ -88,10 +88,10 @@ struct ap_trace_reading {
     struct ap_trace_ahead *ahead; /* reads events of the next blocks; NULL = nobody */
     bool two_threads, always_wait;
     struct ap_json_span spans[AP_FIELD_COUNT_ + 1];
-    uint64_t offset_bytes; /* of the event being read */
+    uint64_t offset_bytes;   /* of the event being read */
     struct ap_process_name { /* process_name, in order of the file */
         struct ap_str pid, name;
-    } *process_names;
+    } * process_names;
     size_t process_name_count, process_name_capacity;
     struct ap_open_begin *open;
     size_t open_count, open_capacity, open_free; /* open_free: index + 1 of a slot to use again */

@@ -104,7 +104,7 @@ static enum ap_status find_roles(struct settling *settling, struct ap_error *ret
         struct ap_track *track = &trace->tracks[i];
         const struct process *process = process_of(settling, track);
         settling->roles[i] = (uint8_t)role_of(process, ap_strpool_text(&trace->strings, track->label));
-        if (process && process->is_device && track->device < 0)
+        if (process && process->is_gpu && track->device < 0)
             track->device = process->device;
     }
     return AP_OK;
@@ -186,6 +186,24 @@ static enum ap_status give_detail(struct settling *settling, uint32_t row, enum 
     return AP_OK;
 }
 
+/* "MemcpyH2D" in the words of PyTorch's profiler, which tell the direction. */
+static enum ap_status name_copy(struct settling *settling, uint32_t row, struct ap_error *reterr)
+{
+    static const char *const names[][2] = {
+        { "MemcpyH2D", "Memcpy HtoD" }, { "MemcpyD2H", "Memcpy DtoH" }, { "MemcpyD2D", "Memcpy DtoD" },
+        { "MemcpyP2P", "Memcpy PtoP" }, { "MemcpyH2H", "Memcpy HtoH" },
+    };
+    struct ap_trace *trace = settling->trace;
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++) {
+        struct ap_str name;
+        if (!ap_text_is(ap_row_name(trace, row), names[i][0]))
+            continue;
+        AP_TRY(ap_strpool_intern(&trace->strings, names[i][1], strlen(names[i][1]), &name, reterr));
+        trace->events.name[row] = name.id;
+    }
+    return AP_OK;
+}
+
 /* ---- what is counted ---- */
 
 /* Rows are counted by category: those without get one that says what they were taken as. */
@@ -243,6 +261,8 @@ static enum ap_status settle_rows(struct settling *settling, struct ap_error *re
         if (kind == AP_KIND_none)
             continue;
         AP_TRY(give_detail(settling, (uint32_t)row, kind, reterr));
+        if (kind == AP_KIND_memcpy)
+            AP_TRY(name_copy(settling, (uint32_t)row, reterr));
         AP_TRY(recount(settling, (uint32_t)row, kind, reterr));
         events->tag[row] = (uint8_t)((events->tag[row] & ~AP_ROW_KIND_MASK) | (unsigned)kind);
     }

@@ -146,6 +146,27 @@ static bool lists_gpu(const struct ap_trace *trace)
     return trace->device_count || ap_text_contains_folded(backend, "nccl") || ap_text_contains_folded(backend, "rccl");
 }
 
+static bool is_format(const struct ap_trace *trace, const char *format)
+{
+    return ap_text_is(ap_text_of(format_of(trace)), format);
+}
+
+/* Whose advice holds where names tell no program. */
+static const char *recorder_of(const struct ap_trace *trace)
+{
+    static const struct {
+        const char *format, *program;
+    } recorders[] = { { "xla", "XLA" },
+                      { "nsight systems", "Nsight Systems" },
+                      { "viztracer", "VizTracer" },
+                      { "py-spy", "py-spy" },
+                      { "chrome devtools", "Chrome DevTools" } };
+    for (size_t i = 0; i < AP_COUNT_OF(recorders); i++)
+        if (is_format(trace, recorders[i].format))
+            return recorders[i].program;
+    return NULL;
+}
+
 static void add_recorded(const struct ap_trace *trace, struct ap_model *model, struct ap_value *document)
 {
     struct ap_value *recorded = ap_add_object(model, document, "recorded");
@@ -161,23 +182,6 @@ static void add_recorded(const struct ap_trace *trace, struct ap_model *model, s
     ap_add_bool(model, recorded, "gpu_listed", lists_gpu(trace));
     ap_add_bool(model, recorded, "accelerator", has_kind(trace, AP_KIND_accelerator));
     ap_add_bool(model, recorded, "runtime", has_kind(trace, AP_KIND_runtime));
-}
-
-/* Whose advice holds where names tell no program. */
-static const char *recorder_of(const struct ap_trace *trace)
-{
-    static const struct {
-        const char *format, *program;
-    } recorders[] = { { "xla", "XLA" },
-                      { "nsight systems", "Nsight Systems" },
-                      { "viztracer", "VizTracer" },
-                      { "py-spy", "py-spy" },
-                      { "chrome devtools", "Chrome DevTools" } };
-    struct ap_text format = ap_text_of(format_of(trace));
-    for (size_t i = 0; i < AP_COUNT_OF(recorders); i++)
-        if (ap_text_is(format, recorders[i].format))
-            return recorders[i].program;
-    return NULL;
 }
 
 /* What was recorded, where names tell that it is no loop under PyTorch's own profiler; NULL = they do not. */
@@ -197,7 +201,7 @@ static const char *program_of(const struct ap_trace *trace)
 #undef anywhere
     };
     size_t first = AP_COUNT_OF(signs);
-    if (ap_text_is(ap_text_of(format_of(trace)), "onnxruntime"))
+    if (is_format(trace, "onnxruntime"))
         return "ONNX Runtime";
     for (uint32_t id = 1; id < ap_trace_id_count(trace); id++) {
         struct ap_text name = ap_trace_text(trace, id);
@@ -229,6 +233,7 @@ enum ap_status ap_part_document(struct ap_part_context *context, struct ap_model
     ap_add_bool(model, document, "complete", trace->complete);
     const char *program = program_of(trace);
     ap_add_known_string(model, document, "program", program != NULL, program);
+    ap_add_bool(model, document, "by_pytorch", !recorder_of(trace) && !is_format(trace, "onnxruntime"));
     add_slice(trace, model, document);
     ap_add_bytes(model, document, "bytes_read", (int64_t)context->options->bytes_read);
     ap_add_bool(model, document, "compressed", context->options->compressed);

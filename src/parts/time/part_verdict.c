@@ -152,6 +152,15 @@ static void format_unknown(const struct ap_split_part *judged, enum bound bound,
     (void)snprintf(to, bytes, ", as far as it is known: for another %s work of before the recording filled the queue", part);
 }
 
+/* A tracer of Python could have recorded nothing else. */
+static bool traces_frames(const struct ap_trace *trace)
+{
+    bool traces = false;
+    for (size_t i = 0; i < trace->category_count; i++)
+        traces |= trace->categories[i].frames != AP_FRAMES_PLAIN;
+    return traces;
+}
+
 static void add_sentence(const struct ap_part_context *context, const struct ap_split_part *judged, enum bound bound,
                          bool memory_bound, const int64_t *part_ns, struct ap_model *model, struct ap_value *to)
 {
@@ -169,8 +178,9 @@ static void add_sentence(const struct ap_part_context *context, const struct ap_
     if (bound == BOUND_gpu && memory_bound)
         meaning = "the device computes nearly all of the time, mostly in kernels that move memory";
     if (!split->has_gpu && bound == BOUND_cpu)
-        meaning = cut ? "the time goes into host code; no GPU work stands before the cut"
-                      : "the time goes into host code; no GPU work was recorded";
+        meaning = traces_frames(context->trace) ? "the time goes into host code"
+                  : cut                         ? "the time goes into host code; no GPU work stands before the cut"
+                                                : "the time goes into host code; no GPU work was recorded";
     (void)snprintf(text, sizeof(text), "%s: %s of %s (%.1f %%) of the %s%s%s", meaning, part, whole,
                    100.0 * (double)wait_ns(part_ns, bound) / (double)known_ns(judged),
                    judged == &split->steady ? "steady steps" : "recorded window", unknown, cut ? OF_A_CUT_FILE : "");

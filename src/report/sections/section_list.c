@@ -41,8 +41,18 @@ static void write_how_to_read(struct doc *doc)
 }
 
 /* The domains that a section tells of: with --focus the others are left out, and stand in the JSON. FOR_profile: also where
- * there is neither a trace nor a snapshot, but a profile of another program. */
-enum { FOR_cpu = 1, FOR_gpu = 2, FOR_memory = 4, FOR_io = 8, FOR_all = 15, FOR_profile = 16 };
+ * there is neither a trace nor a snapshot, but a profile of another program. Sections on devices are left out where a tracer of
+ * the host alone recorded. */
+enum {
+    FOR_cpu = 1,
+    FOR_gpu = 2,
+    FOR_memory = 4,
+    FOR_io = 8,
+    FOR_all = 15,
+    FOR_profile = 16,
+    OF_DEVICES = 32,
+    OF_HOST_ALONE = 64
+};
 
 static const struct {
     unsigned domains;
@@ -56,34 +66,46 @@ static const struct {
     { FOR_all | FOR_profile, &ap_section_tensorrt, NULL },
     { FOR_all | FOR_profile, &ap_section_compile_log, NULL },
     { FOR_all, &ap_section_summary, NULL },
-    { FOR_all & ~FOR_memory, &ap_section_split, NULL },
+    { FOR_all & ~FOR_memory | OF_DEVICES, &ap_section_split, NULL },
     { FOR_all & ~FOR_memory, &ap_section_steps, NULL },
-    { FOR_cpu | FOR_gpu, &ap_section_engine, NULL },
-    { FOR_io, &ap_section_data_loading, NULL },
-    { FOR_cpu | FOR_gpu, &ap_section_critical_path, NULL },
-    { FOR_cpu | FOR_gpu, &ap_section_operators, NULL },
+    { FOR_cpu | FOR_gpu | OF_DEVICES, &ap_section_engine, NULL },
+    { FOR_io | OF_DEVICES, &ap_section_data_loading, NULL },
+    { FOR_cpu | FOR_gpu | OF_DEVICES, &ap_section_critical_path, NULL },
+    { FOR_cpu | FOR_gpu | OF_DEVICES, &ap_section_operators, NULL },
+    { FOR_cpu | OF_HOST_ALONE, &ap_section_host_alone, NULL },
     { FOR_cpu, &ap_section_cpu, NULL },
-    { FOR_gpu | FOR_io, &ap_section_gpu, NULL },
-    { FOR_cpu | FOR_gpu, &ap_section_compute, NULL },
-    { FOR_gpu, &ap_section_replay, NULL },
-    { FOR_cpu | FOR_gpu, &ap_section_launches, NULL },
-    { FOR_cpu | FOR_gpu, &ap_section_syncs, NULL },
-    { FOR_gpu | FOR_io, &ap_section_copies, NULL },
-    { FOR_gpu | FOR_io, &ap_section_communication, NULL },
-    { FOR_cpu, NULL, ap_section_compile },
-    { FOR_gpu, &ap_section_accelerator, NULL },
-    { FOR_memory, &ap_section_trace_memory, NULL },
-    { FOR_memory, &ap_section_memory, NULL },
-    { FOR_memory, &ap_section_joined, NULL },
+    { FOR_gpu | FOR_io | OF_DEVICES, &ap_section_gpu, NULL },
+    { FOR_cpu | FOR_gpu | OF_DEVICES, &ap_section_compute, NULL },
+    { FOR_gpu | OF_DEVICES, &ap_section_replay, NULL },
+    { FOR_cpu | FOR_gpu | OF_DEVICES, &ap_section_launches, NULL },
+    { FOR_cpu | FOR_gpu | OF_DEVICES, &ap_section_syncs, NULL },
+    { FOR_gpu | FOR_io | OF_DEVICES, &ap_section_copies, NULL },
+    { FOR_gpu | FOR_io | OF_DEVICES, &ap_section_communication, NULL },
+    { FOR_cpu | OF_DEVICES, NULL, ap_section_compile },
+    { FOR_gpu | OF_DEVICES, &ap_section_accelerator, NULL },
+    { FOR_memory | OF_DEVICES, &ap_section_trace_memory, NULL },
+    { FOR_memory | OF_DEVICES, &ap_section_memory, NULL },
+    { FOR_memory | OF_DEVICES, &ap_section_joined, NULL },
     { FOR_all, &ap_section_input, NULL },
     { FOR_all | FOR_profile, &ap_section_warnings, NULL },
-    { FOR_all | FOR_profile, NULL, ap_section_not_evaluated },
+    { FOR_all | FOR_profile | OF_DEVICES, NULL, ap_section_not_evaluated },
     { FOR_all, NULL, ap_section_capture },
-    { FOR_all | FOR_profile, NULL, write_how_to_read },
+    { FOR_all | FOR_profile | OF_DEVICES, NULL, write_how_to_read },
 };
+
+/* They trace Python, or a browser's threads: nothing of a device could have been recorded. */
+static bool is_of_host_alone(struct doc *doc)
+{
+    static const char *const formats[] = { "viztracer", "py-spy", "chrome devtools" };
+    for (size_t i = 0; i < AP_COUNT_OF(formats); i++)
+        if (ap_text_is(ap_doc_text_at(doc, "trace.format"), formats[i]))
+            return !ap_doc_known(doc, "memory");
+    return false;
+}
 
 void ap_all_sections(struct doc *doc)
 {
+    bool host_alone = is_of_host_alone(doc);
     static const char *const names[] = { "cpu", "gpu", "memory", "io" };
     unsigned wanted = FOR_all;
     bool of_profile = ap_doc_is_of_profile(doc);
@@ -91,7 +113,8 @@ void ap_all_sections(struct doc *doc)
         if (ap_text_is(ap_doc_text_at(doc, "focus"), names[i]))
             wanted = 1u << i;
     for (size_t i = 0; i < AP_COUNT_OF(sections); i++) {
-        if (!(sections[i].domains & wanted) || (of_profile && !(sections[i].domains & FOR_profile)))
+        if (!(sections[i].domains & wanted) || (of_profile && !(sections[i].domains & FOR_profile)) ||
+            sections[i].domains & (host_alone ? OF_DEVICES : OF_HOST_ALONE))
             continue;
         if (sections[i].section)
             ap_doc_section(doc, sections[i].section);

@@ -36,6 +36,19 @@ static void write_unknown_window(struct doc *doc)
                          "as idle of which nothing is known: what the device did then was launched before the recording.");
 }
 
+/* NULL where none can be told: of a trace of the host alone all are about devices. */
+static const struct ap_value *first_symptom(struct doc *doc)
+{
+    const struct ap_value *first = ap_value_first(ap_doc_at(doc, "symptoms"));
+    bool other_recorder = !ap_value_integer(ap_doc_at(doc, "trace.by_pytorch"), 1);
+    for (const struct ap_value *row = first; row && other_recorder; row = row->next) {
+        const struct ap_value *present = ap_value_member(row, "present");
+        if (present && present->type == AP_VALUE_BOOL)
+            return first;
+    }
+    return other_recorder ? NULL : first;
+}
+
 static void write_bound(struct doc *doc)
 {
     if (ap_doc_known(doc, "hang"))
@@ -48,7 +61,7 @@ static void write_bound(struct doc *doc)
         ap_doc_paragraph(doc, ap_doc_at(doc, "cluster.verdict"), "**{p kind}**: {p sentence}.");
     if (ap_doc_known(doc, "cluster.memory.sentence"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "cluster.memory"), "**Memory of the ranks**: {p sentence}.");
-    const struct ap_value *symptom = ap_value_first(ap_doc_at(doc, "symptoms"));
+    const struct ap_value *symptom = first_symptom(doc);
     if (symptom)
         ap_doc_begin(doc, DOC_LIST);
     for (const struct ap_value *row = symptom; row; row = row->next)

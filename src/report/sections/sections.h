@@ -30,7 +30,7 @@ extern const struct doc_section ap_section_cluster, ap_section_cluster_memory, a
     ap_section_compute, ap_section_engine, ap_section_replay, ap_section_cpu, ap_section_gpu, ap_section_launches,
     ap_section_syncs, ap_section_copies, ap_section_communication, ap_section_accelerator, ap_section_trace_memory,
     ap_section_memory, ap_section_joined, ap_section_input, ap_section_warnings, ap_section_onnxruntime, ap_section_tensorrt,
-    ap_section_compile_log;
+    ap_section_compile_log, ap_section_host_alone;
 /** Sections of this list that are more than rows of data. */
 void ap_section_compile(struct doc *doc);
 void ap_section_not_evaluated(struct doc *doc);

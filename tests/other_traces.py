@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Traces in Chrome's form that PyTorch's profiler did not write: other_traces.py --program PROGRAM. XLA's (JAX, TensorFlow)
+for GPUs has the figures of the run that it was made of; those of a TPU, VizTracer, py-spy and a browser have planted times.
+Prints TAP."""
+
+import argparse
+import json
+import sys
+import tempfile
+
+import nsys
+from golden import ROOT
+from tap import Tap
+
+sys.path.insert(0, str(ROOT / "tools"))
+import make_nsys  # noqa: E402
+import make_xla  # noqa: E402
+
+RUNS = ["training_step_cuda.json.gz", "training_healthy.json.gz", "copy_heavy.json", "tiny_ops.json"]
+# What does not depend on how rows are worded: of steps, devices, kernels, copies and links.
+SAME = ("trace.window_us", "steps.count", "steps.steady.p50_us", "gpu.rows", "gpu.window_us", "gpu.busy_us", "gpu.idle_us",
+        "gpu.utilization_ratio", "gpu.kernel.count", "gpu.kernel.total_dur_us", "gpu.memcpy.count", "gpu.memcpy.bytes",
+        "gpu.memcpy.htod_bytes", "gpu.memset.count", "launches.linked_count", "launches.queue_delay_us.p50",
+        "idle.gap_count", "idle.longest_us", "split.window.idle_us", "verdict.bound")
+GPU_WORDS = ("gpu", "cuda", "torch.profiler", "prof.step", "with_stack", "record_shapes")
+
+
+def at(report, path):
+    for key in path.split("."):
+        report = report.get(key) if isinstance(report, dict) else None
+    return report
+
+
+def written(program, name, trace):
+    path = program.folder / name
+    path.write_text(json.dumps(trace))
+    return path
+
+
+def markdown(program, path):
+    return program.run(path).stdout.decode()
+
+
+def check_xla_gpu(tap, program):
+    for run in RUNS:
+        trace = make_nsys.load(nsys.TRACES / run)
+        _, want, _ = program.report(written(program, "same.json", json.loads(json.dumps(
+            make_nsys.reduce(trace), default=float))))
+        _, got, said = program.report(written(program, "xla.json", make_xla.make(trace)))
+        tap.check(f"{run}: XLA's trace has the figures of PyTorch's",
+                  [f"{path}: {at(want, path)} and {at(got, path)}" for path in SAME if at(want, path) != at(got, path)]
+                  if got else [said])
+    tap.same(got["trace"]["format"], "xla", "and is told by its content")
+    names_behind = make_xla.make(trace)
+    names_behind["traceEvents"].sort(key=lambda event: event.get("ph") == "M")
+    _, behind, _ = program.report(written(program, "behind.json", names_behind))
+    tap.check("names of processes may stand behind the rows",
+              [path for path in SAME if at(behind, path) != at(got, path)])
+    text = markdown(program, program.folder / "xla.json")
+    tap.ok("prof.step()" not in text and "torch.profiler" not in text, "no advice on PyTorch's profiler")
+
+
+def check_xla_tpu(tap, program):
+    trace = make_nsys.load(nsys.TRACES / "training_healthy.json.gz")
+    _, report, said = program.report(written(program, "tpu.json", make_xla.make(trace, "TPU")))
+    kernels = [event for event in trace["traceEvents"] if event.get("cat") == "kernel"]
+    tap.ok(report and report["accelerator"]["rows"] == len(kernels) and not report["trace"]["recorded"]["gpu"],
+           "operations of a TPU are work of an accelerator, and no GPU's", said)
+    tap.same(report and report["steps"]["count"], 4, "steps are those of the host")
+
+
+def frames(rows, **more):
+    """(name, start, duration) as complete events of one thread."""
+    return [{"ph": "X", "pid": 7, "tid": 8, "name": name, "ts": start, "dur": dur, **more} for name, start, dur in rows]
+
+
+VIZTRACER = {"traceEvents": frames([("<module> (/home/me/app.py:1)", 0, 1000), ("load (/home/me/app.py:5)", 100, 600),
+                                    ("builtins.len", 150, 10),
+                                    ("loads (/usr/lib/python3.11/json/__init__.py:299)", 200, 400)],
+                                   cat="fee"), "viztracer_metadata": {"version": "1.0.0", "overflow": False}}
+
+
+def py_spy():
+    def frame(phase, name, line, at_us):
+        return {"ph": phase, "cat": "py-spy", "name": name, "pid": 7, "tid": 8, "ts": at_us,
+                "args": {"filename": "/home/me/app.py", "line": line}}
+    return [frame("B", "<module>", 1, 0), frame("B", "load", 5, 100), frame("E", "load", 5, 700),
+            frame("E", "<module>", 1, 1000)]
+
+
+BROWSER = {"metadata": {"source": "DevTools"}, "traceEvents":
+           frames([("RunTask", 0, 1000)], cat="disabled-by-default-devtools.timeline") +
+           frames([("FunctionCall", 100, 600)], cat="devtools.timeline") +
+           frames([("V8.GC", 150, 50)], cat="devtools.timeline,v8")}
+
+
+def lines_of(report):
+    return {row["name"]: (row["count"], row["host_self_us"]) for row in report["frames"]["items"]}
+
+
+def check_host(tap, program):
+    _, report, said = program.report(written(program, "viztracer.json", VIZTRACER))
+    want = {"/home/me/app.py(1): <module>": (1, 400), "/home/me/app.py(5): load": (1, 600)}
+    tap.same(report and lines_of(report), want, "VizTracer: host time by the user's lines, with what they call")
+    _, report, said = program.report(written(program, "py-spy.json", py_spy()))
+    tap.same(report and lines_of(report), want, "py-spy: the same")
+    tap.ok(report and not [row for row in report["warnings"] if row["code"] == "crossing-pairs"], "without a warning", said)
+    _, report, said = program.report(written(program, "browser.json", BROWSER))
+    tap.same(report and {row["name"]: row["self_dur_us"] for row in report["cpu"]["operators_by_self"]}
+             if report and "operators_by_self" in report["cpu"] else said,
+             {"RunTask": 400, "FunctionCall": 550, "V8.GC": 50}, "DevTools: host time by function")
+    for name in ("viztracer.json", "py-spy.json"):
+        text = markdown(program, program.folder / name)
+        found = [line for line in text.splitlines() if any(word in line.lower() for word in GPU_WORDS)
+                 and not line.startswith("- Not recorded")]
+        tap.check(f"{name}: no word about GPUs or options of PyTorch's profiler", found)
+
+
+def check_odd(tap, program):
+    odd = {"traceEvents": [
+        {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:99999999999999999999"}},
+        {"ph": "M", "pid": None, "name": "process_name", "args": {"name": "/device:GPU:0"}},
+        {"ph": "M", "pid": "x", "name": "process_name", "args": {"name": "/device:"}},
+        {"ph": "M", "pid": 1, "tid": 1, "name": "thread_name", "args": {"name": "Stream #"}},
+        *({"ph": "X", "pid": pid, "tid": 1, "ts": i, "dur": -5 if i else 2**60, "name": "k",
+           "args": {"correlation_id": {}, "memcpy_details": "size: size:-1 size:99999999999999999999"}}
+          for i, pid in enumerate((1, None, "x", 2)))]}
+    code, report, said = program.report(written(program, "odd.json", odd))
+    tap.ok(code == 0 and report, "odd names of processes end nothing", f"{code} {said}")
+    long = {"traceEvents": frames([("f (" + "p" * 5000 + ":1)", 0, 5), ("(:1)", 6, 1), (" (:", 8, 1), ("f (a:b)", 9, 1)],
+                                  cat="fee")}
+    code, report, said = program.report(written(program, "long.json", long))
+    tap.ok(code == 0 and report, "nor do odd names of frames", f"{code} {said}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--program", required=True)
+    args = parser.parse_args()
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as folder:
+        program = nsys.Program(args.program, folder)
+        check_xla_gpu(tap, program)
+        check_xla_tpu(tap, program)
+        check_host(tap, program)
+        check_odd(tap, program)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

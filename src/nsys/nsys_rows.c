@@ -17,10 +17,13 @@ static int64_t integer_or(const struct ap_nsys *nsys, unsigned column, int64_t o
     return ap_guarded_integer(&nsys->rows, column, &number) ? number : otherwise;
 }
 
-/* Number of the process in order of appearance, from 0. */
+/* Number of the process in order of appearance, from 0, which is also that of rows that tell none. */
 static enum ap_status process_number(struct ap_nsys *nsys, int64_t process, uint32_t *ret_number, struct ap_error *reterr)
 {
     struct ap_str id;
+    *ret_number = 0;
+    if (!process)
+        return AP_OK;
     AP_TRY(ap_strpool_intern(&nsys->processes, (const char *)&process, sizeof(process), &id, reterr));
     *ret_number = id.id - 1;
     return AP_OK;

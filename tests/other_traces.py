@@ -117,6 +117,69 @@ def check_host(tap, program):
         tap.check(f"{name}: no word about GPUs or options of PyTorch's profiler", found)
 
 
+def rocprof(trace):
+    """The JSON of rocprofv3 of the work and the calls of a trace, names behind the records or before them."""
+    work = [event for event in trace["traceEvents"] if event.get("cat") in ("kernel", "gpu_memcpy")]
+    calls = [event for event in trace["traceEvents"] if event.get("cat") == "cuda_runtime"]
+    names = sorted({event["name"] for event in work})
+    operations = sorted({event["name"] for event in calls})
+
+    def record(event, **more):
+        return {**nsys_times(event), "thread_id": event["tid"],
+                "correlation_id": {"internal": event["args"]["correlation"], "external": 0}, **more}
+
+    def dispatch(event):
+        return {"dispatch_info": {"size": 8, "agent_id": {"handle": 900 + event["args"]["device"]},
+                                  "queue_id": {"handle": event["args"]["stream"]},
+                                  "kernel_id": names.index(event["name"]), "grid_size": {"x": 1, "y": 1, "z": 1}}}
+    kinds = {"HtoD": 2, "DtoH": 3, "DtoD": 4}
+    copies = [record(event, operation=kinds[event["name"].split()[1]], bytes=event["args"]["bytes"],
+                     src_agent_id={"handle": 900}, dst_agent_id={"handle": 900}, stream_id={"handle": 7})
+              for event in work if event["cat"] == "gpu_memcpy"]
+    return {"rocprofiler-sdk-tool": [{
+        "metadata": {"pid": 4711, "command": ["secret"]}, "agents": [],
+        "kernel_symbols": [{"kernel_id": i, "kernel_name": "x.kd", "formatted_kernel_name": name}
+                           for i, name in enumerate(names)],
+        "buffer_records": {"kernel_dispatch": [record(event, **dispatch(event)) for event in work
+                                               if event["cat"] == "kernel"],
+                           "memory_copy": copies,
+                           "hip_api": [record(event, kind=1, operation=operations.index(event["name"]))
+                                       for event in calls]},
+        "strings": {"buffer_records": [{"kind": "NONE", "operations": []},
+                                       {"kind": "HIP_RUNTIME_API", "operations": operations}]}}]}
+
+
+def nsys_times(event):
+    times = make_nsys.times(event)
+    return {"start_timestamp": times["start"], "end_timestamp": times["end"]}
+
+
+OF_ROCPROF = ("gpu.rows", "gpu.window_us", "gpu.busy_us", "gpu.idle_us", "gpu.kernel.count", "gpu.kernel.total_dur_us",
+              "gpu.memcpy.bytes", "gpu.memcpy.htod_bytes", "launches.linked_count", "launches.queue_delay_us.p50")
+
+
+def check_rocprof(tap, program):
+    for run in ("training_healthy.json.gz", "copy_heavy.json"):
+        trace = make_nsys.reduce(make_nsys.load(nsys.TRACES / run))
+        _, want, _ = program.report(written(program, "same.json", json.loads(json.dumps(trace, default=float))))
+        _, got, said = program.report(written(program, "rocprof.json", rocprof(trace)))
+        tap.check(f"{run}: rocprofv3's JSON has the figures of PyTorch's trace",
+                  [f"{path}: {at(want, path)} and {at(got, path)}" for path in OF_ROCPROF if at(want, path) != at(got, path)]
+                  if got else [said])
+        names = [{row["name"] for row in report["gpu"]["kernels"]} for report in (want, got)]
+        tap.same(names[1], names[0], "and its names")
+    odd = {"rocprofiler-sdk-tool": [None, 5, {"buffer_records": {"kernel_dispatch": [
+        {}, [], {"start_timestamp": "x", "end_timestamp": 2**63 - 1, "dispatch_info": [1]},
+        {"start_timestamp": 5, "end_timestamp": 2, "dispatch_info": {"kernel_id": {}, "agent_id": {"handle": -1}}}],
+        "hip_api": [{"kind": -1, "operation": 2**70}], "memory_copy": {}}, "kernel_symbols": [{"kernel_id": 1}, 7],
+        "strings": {"buffer_records": [0, {"operations": [1, "a"]}]}}]}
+    code, report, said = program.report(written(program, "odd-rocprof.json", odd))
+    tap.ok(code == 0 and report, "odd records end nothing", f"{code} {said}")
+    code, _, said = program.report(written(program, "speedscope.json", {"$schema": "https://www.speedscope.app/x.json",
+                                                                        "profiles": [], "shared": {"frames": []}}))
+    tap.ok(code == 3 and "chrometrace" in said, "a profile in speedscope's form is refused with what to record", said)
+
+
 def check_odd(tap, program):
     odd = {"traceEvents": [
         {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:99999999999999999999"}},
@@ -144,6 +207,7 @@ def main():
         check_xla_gpu(tap, program)
         check_xla_tpu(tap, program)
         check_host(tap, program)
+        check_rocprof(tap, program)
         check_odd(tap, program)
     return tap.done()
 

@@ -97,7 +97,7 @@ struct ap_trace_reading {
     size_t open_count, open_capacity, open_free; /* open_free: index + 1 of a slot to use again */
     unsigned arrays;                             /* traceEvents members met */
     bool events_read;                            /* one is complete */
-    bool looks_like_snapshot, looks_like_tensorrt, looks_like_timeline, looks_like_execution_trace;
+    bool looks_like_snapshot, looks_like_tensorrt, looks_like_timeline, looks_like_execution_trace, looks_like_speedscope;
     char last_category[64]; /* events of one category come in runs */
     uint32_t last_category_bytes, last_category_index;
     struct ap_known_track { /* the few threads that most events belong to */
@@ -149,6 +149,8 @@ AP_MUST_CHECK enum ap_status ap_trace_ahead_take(struct ap_trace_reading *readin
 
 /** B events without E: counted. */
 void ap_trace_close_open(struct ap_trace_reading *reading);
+/** The value of a member rocprofiler-sdk-tool: what rocprofv3 wrote in place of events. */
+AP_MUST_CHECK enum ap_status ap_trace_read_rocprof(struct ap_trace_reading *reading, struct ap_error *reterr);
 /** Of a category "fee" or "py-spy". */
 enum ap_frame_writer ap_frame_writer_of(struct ap_text category);
 /** The name of a frame as PyTorch's profiler words it, "train.py(12): main", in place of that of another writer. */

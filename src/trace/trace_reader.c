@@ -78,7 +78,11 @@ static enum ap_status take_member(struct ap_trace_reading *reading, struct ap_te
 {
     if (ap_text_is(key, "traceEvents"))
         return read_event_member(reading, reterr);
+    if (ap_text_is(key, "rocprofiler-sdk-tool"))
+        return ap_trace_read_rocprof(reading, reterr);
     if (!reading->arrays) {
+        if (ap_text_is(key, "shared") || ap_text_is(key, "profiles"))
+            reading->looks_like_speedscope = true;
         if (ap_text_is(key, "segments") || ap_text_is(key, "device_traces"))
             reading->looks_like_snapshot = true;
         if (ap_text_is(key, "nodes"))
@@ -135,6 +139,9 @@ static enum ap_status check_identity(const struct ap_trace_reading *reading, str
         return ap_advise(reterr, AP_ADVICE_AS_SNAPSHOT, refuse(reterr, NAMED_SNAPSHOT));
     if (reading->looks_like_execution_trace)
         return refuse(reterr, NAMED_EXECUTION_TRACE);
+    if (reading->looks_like_speedscope)
+        return refuse(reterr, "a profile in speedscope's form, which is not read: of py-spy record one with "
+                              "py-spy record -f chrometrace");
     if (reading->looks_like_tensorrt)
         return refuse(reterr, NAMED_TENSORRT);
     if (!reading->arrays)

@@ -11,12 +11,24 @@ static enum ap_file_kind kind_of_member(struct ap_text key)
         const char *key;
         enum ap_file_kind kind;
     } members[] = {
-        { "traceEvents", AP_FILE_trace },      { "schemaVersion", AP_FILE_trace },     { "deviceProperties", AP_FILE_trace },
-        { "distributedInfo", AP_FILE_trace },  { "segments", AP_FILE_snapshot },       { "device_traces", AP_FILE_snapshot },
-        { "pg_config", AP_FILE_flight },       { "pg_status", AP_FILE_flight },        { "entries", AP_FILE_flight },
-        { "nccl_comm_state", AP_FILE_flight }, { "comm_lib_version", AP_FILE_flight }, { "coll_perf", AP_FILE_flight },
-        { "p2p_perf", AP_FILE_flight },        { "dump_stats", AP_FILE_flight },       { "rank_summaries", AP_FILE_summary },
+        { "traceEvents", AP_FILE_trace },
+        { "schemaVersion", AP_FILE_trace },
+        { "deviceProperties", AP_FILE_trace },
+        { "distributedInfo", AP_FILE_trace },
+        { "segments", AP_FILE_snapshot },
+        { "device_traces", AP_FILE_snapshot },
+        { "pg_config", AP_FILE_flight },
+        { "pg_status", AP_FILE_flight },
+        { "entries", AP_FILE_flight },
+        { "nccl_comm_state", AP_FILE_flight },
+        { "comm_lib_version", AP_FILE_flight },
+        { "coll_perf", AP_FILE_flight },
+        { "p2p_perf", AP_FILE_flight },
+        { "dump_stats", AP_FILE_flight },
+        { "rank_summaries", AP_FILE_summary },
         { "schema_version", AP_FILE_report },
+        { "rocprofiler-sdk-tool", AP_FILE_trace },
+        { "$schema", AP_FILE_trace }, /* of speedscope: what reads traces names it */
     };
     for (size_t i = 0; i < AP_COUNT_OF(members); i++)
         if (ap_text_is(key, members[i].key))

@@ -28,7 +28,9 @@ static const char *format_of(const struct ap_trace *trace)
     if (trace->legacy_autograd)
         return "legacy autograd";
     if (trace->writer)
-        return ap_text_is(ap_text_of(trace->writer), "XLA") ? "xla" : "nsight systems";
+        return ap_text_is(ap_text_of(trace->writer), "XLA")         ? "xla"
+               : ap_text_is(ap_text_of(trace->writer), "rocprofv3") ? "rocprofv3"
+                                                                    : "nsight systems";
     if (has_category(trace, "fee"))
         return "viztracer";
     if (has_category(trace, "py-spy"))
@@ -159,6 +161,7 @@ static const char *recorder_of(const struct ap_trace *trace)
     } recorders[] = { { "xla", "XLA" },
                       { "nsight systems", "Nsight Systems" },
                       { "viztracer", "VizTracer" },
+                      { "rocprofv3", "rocprofv3" },
                       { "py-spy", "py-spy" },
                       { "chrome devtools", "Chrome DevTools" } };
     for (size_t i = 0; i < AP_COUNT_OF(recorders); i++)

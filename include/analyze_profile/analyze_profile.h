@@ -95,6 +95,10 @@ struct ap_request {
     /** Called now and then on the calling thread while an input is read; total is 0 where unknown. May be NULL. */
     void (*progress)(void *progress_self, const char *path, uint64_t done_bytes, uint64_t total_bytes);
     void *progress_self;
+    /** Asked again and again on any thread that works for the report, now and when it is asked questions: NULL = go on;
+     *  else why the work is given up, for the message of the failure, which is AP_ERROR_LIMIT. May be NULL. */
+    const char *(*stop)(void *stop_self);
+    void *stop_self;
     const struct ap_opener *opener; /* opens the inputs; NULL = the file system, and standard input */
     /** What the caller has read of standard input already, to see what it is; it stands before the rest. */
     const void *standard_input_head;
@@ -112,6 +116,9 @@ AP_API enum ap_status ap_report_new(const struct ap_request *request, struct ap_
                                     struct ap_error *reterr);
 /** Frees all that the report holds, its tree too. NULL is allowed. */
 AP_API void ap_report_free(struct ap_report *report);
+
+/** Memory that it takes, without what the C library adds. */
+AP_API uint64_t ap_report_held_bytes(const struct ap_report *report);
 
 /** The tree of figures, findings and warnings; valid as long as the report. */
 AP_API const struct ap_value *ap_report_root(const struct ap_report *report);

@@ -59,6 +59,7 @@ enum ap_advice {
     AP_ADVICE_NOT_STRICT,      /* without ap_request.strict it is a warning */
     AP_ADVICE_MORE_DEPTH,      /* a larger ap_request.max_depth; for parts that are skipped */
     AP_ADVICE_MORE_MEMORY,     /* a larger ap_request.max_memory_bytes */
+    AP_ADVICE_GO_ON,           /* an ap_request.stop that lets it go on */
     AP_ADVICE_SMALLER_REPORT,  /* write it with a smaller ap_request.top_n */
     AP_ADVICE_GIVE_INPUT,      /* a trace, a snapshot, or both */
     AP_ADVICE_GIVE_TRACE,      /* a trace as well */

@@ -19,8 +19,6 @@ AP_MUST_CHECK enum ap_status ap_baseline_open(struct ap_baseline *baseline, cons
                                               struct ap_error *reterr);
 /** The tree to compare with, borrowed from @baseline. */
 const struct ap_value *ap_baseline_root(const struct ap_baseline *baseline);
-/** report_api.c: what an analysis holds of its memory. */
-uint64_t ap_report_held_bytes(const struct ap_report *report);
 /** A zeroed one is fine. */
 void ap_baseline_close(struct ap_baseline *baseline);
 

@@ -565,6 +565,8 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     ap_gate_init(&report->gate, gate.limit_bytes);
     report->gate.reserve_bytes = RESERVE_BYTES;
     report->gate.limit_why = request->max_memory_why;
+    report->gate.stop = request->stop;
+    report->gate.stop_self = request->stop_self;
     if (request->redact_key)
         ap_siphash_key((struct ap_text){ request->redact_key, request->redact_key_bytes }, report->gate.redact_key);
     if (request->fail_after > 0)

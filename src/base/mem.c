@@ -27,6 +27,9 @@ void ap_gate_init(struct ap_gate *gate, uint64_t limit_bytes)
     atomic_init(&gate->peak_bytes, 0);
     atomic_init(&gate->fail_after, -1);
     atomic_init(&gate->limit_was_hit, false);
+    gate->stop = NULL;
+    gate->stop_self = NULL;
+    atomic_init(&gate->stopped, NULL);
 }
 
 static bool planned_failure(struct ap_gate *gate)
@@ -41,6 +44,20 @@ static bool planned_failure(struct ap_gate *gate)
     return true;
 }
 
+/* Asked anew each time: a report that is kept may be asked again, for somebody who has time. */
+static bool is_stopped(struct ap_gate *gate)
+{
+    const char *why = gate->stop ? gate->stop(gate->stop_self) : NULL;
+    if (gate->stop)
+        atomic_store_explicit(&gate->stopped, why, memory_order_relaxed);
+    return why != NULL;
+}
+
+enum ap_status ap_gate_go_on(struct ap_gate *gate, struct ap_error *reterr)
+{
+    return is_stopped(gate) ? ap_fail_memory(gate, reterr) : AP_OK;
+}
+
 static void raise_peak(struct ap_gate *gate, uint64_t used_bytes)
 {
     uint64_t peak = atomic_load_explicit(&gate->peak_bytes, memory_order_relaxed);
@@ -50,7 +67,7 @@ static void raise_peak(struct ap_gate *gate, uint64_t used_bytes)
 
 void *ap_mem_resize(struct ap_gate *gate, void *memory, size_t old_bytes, size_t new_bytes)
 {
-    if (planned_failure(gate))
+    if (planned_failure(gate) || is_stopped(gate))
         return NULL;
     if (new_bytes > old_bytes) {
         uint64_t more = new_bytes - old_bytes;
@@ -91,6 +108,9 @@ void ap_mem_free(struct ap_gate *gate, void *memory, size_t bytes)
 
 enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reterr)
 {
+    const char *stopped = atomic_load_explicit(&gate->stopped, memory_order_relaxed);
+    if (stopped)
+        return ap_advise(reterr, AP_ADVICE_GO_ON, ap_fail(reterr, AP_ERROR_LIMIT, "given up: %s", stopped));
     if (atomic_load(&gate->limit_was_hit))
         return ap_advise(reterr, AP_ADVICE_MORE_MEMORY,
                          ap_fail(reterr, AP_ERROR_LIMIT, "the memory limit of %llu bytes%s%s was reached",

@@ -10,8 +10,10 @@
 #include "hash.h"
 
 struct ap_gate {
-    uint64_t limit_bytes;        /* 0 = none */
-    const char *limit_why;       /* where nobody chose it; NULL = somebody did */
+    uint64_t limit_bytes;                 /* 0 = none */
+    const char *limit_why;                /* where nobody chose it; NULL = somebody did */
+    const char *(*stop)(void *stop_self); /* why the work is given up; NULL, also as its answer: it goes on. On any thread */
+    void *stop_self;
     uint64_t reserve_bytes;      /* of the limit that the user gave, kept for what does not pass the gate */
     struct ap_hash_key hash_key; /* of this run; no output depends on it */
     uint64_t redact_key[2];      /* drawn, too, unless somebody gives one: outputs under another key differ */
@@ -19,6 +21,7 @@ struct ap_gate {
     _Atomic uint64_t peak_bytes;
     _Atomic int64_t fail_after; /* tests: requests that still succeed; negative = never fail */
     _Atomic bool limit_was_hit;
+    _Atomic(const char *) stopped; /* what stop() said; memory is refused from then on */
 };
 
 /** @limit_bytes 0 means without limit. */
@@ -33,8 +36,13 @@ AP_MUST_CHECK void *ap_mem_cleared(struct ap_gate *gate, size_t bytes);
 /** Give back what ap_mem_resize returned with exactly this size; NULL is fine. */
 void ap_mem_free(struct ap_gate *gate, void *memory, size_t bytes);
 
-/** The error for a refused request: AP_ERROR_LIMIT when --max-memory refused it, else AP_ERROR_MEMORY. */
+/** The error for a refused request: AP_ERROR_LIMIT when --max-memory refused it or the work is given up, else
+ *  AP_ERROR_MEMORY. */
 enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reterr);
+
+/** AP_ERROR_LIMIT where the work is given up. Requests for memory ask by themselves; this is for whoever goes on for long
+ *  without one. */
+AP_MUST_CHECK enum ap_status ap_gate_go_on(struct ap_gate *gate, struct ap_error *reterr);
 
 /** What the macros below are made of. */
 AP_MUST_CHECK void *ap_mem_array(struct ap_gate *gate, size_t count, size_t element_bytes);

@@ -20,6 +20,7 @@
 #define AP_OPTION_MAPPING_TRACE "--mapping-trace"
 #define AP_OPTION_MAX_DEPTH "--max-depth"
 #define AP_OPTION_MAX_MEMORY "--max-memory"
+#define AP_OPTION_MAX_SECONDS "--max-seconds"
 #define AP_OPTION_MD_OUT "--md-out"
 #define AP_OPTION_MEMORY_JSON "--memory-json"
 #define AP_OPTION_OUTPUT "-o"

@@ -399,12 +399,24 @@ static enum exit_code take_redact_key(struct ap_cli_options *options)
     return EXIT_WRITTEN;
 }
 
+static void begin_time(const struct ap_cli_options *options)
+{
+    static char message[128];
+    (void)snprintf(message, sizeof(message),
+                   "analyze_profile: given up: %u seconds are over, which is what --max-seconds "
+                   "allows\n",
+                   (unsigned)options->max_seconds);
+    if (options->max_seconds)
+        ap_cli_cleanup_after(options->max_seconds, message, EXIT_LIMIT);
+}
+
 /* Nothing is parsed, not even to tell what a file is, before the outputs are open. */
 static enum exit_code read_and_write(struct ap_cli_options *options, const struct ap_program_team *team)
 {
     static struct ap_cli_written written;
     struct ap_cli_opened opened;
     struct ap_error error = { .status = AP_OK };
+    begin_time(options);
     ap_cli_opened_begin(&opened);
     ap_cli_written_begin(&written, options);
     enum exit_code code = check_outputs(options);

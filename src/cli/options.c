@@ -8,6 +8,7 @@
 #include "near_name.h"
 
 #define DEFAULT_TOP_N 20
+#define MOST_SECONDS 1000000
 #define LEAST_SUMMARY_TOKENS 200 /* less holds no verdict with its first finding */
 
 /* Those that do more than to be kept. */
@@ -296,6 +297,11 @@ static bool set_option(struct ap_cli_options *options, enum option_id id, const 
         return (parse_size(value, &options->request.max_memory_bytes) &&
                 options->request.max_memory_bytes >= AP_MIN_MAX_MEMORY_BYTES) ||
                mistake(to, bytes, "--max-memory takes a size of at least 32Mi, such as 1536M or 2Gi, not '%s'", value);
+    case OPTION_max_seconds:
+        if (!parse_number(value, MOST_SECONDS, &number) || number == 0)
+            return mistake(to, bytes, "--max-seconds takes a whole number from 1 to 1000000, not '%s'", value);
+        options->max_seconds = (uint32_t)number;
+        return true;
     case OPTION_max_depth:
         if (!parse_number(value, 100000000, &number) || number == 0)
             return mistake(to, bytes, "--max-depth takes a whole number from 1 to 100000000, not '%s'", value);

@@ -36,6 +36,7 @@ struct ap_cli_options {
     enum ap_cli_format format;
     struct ap_table_query table; /* name NULL = no table is asked for; limit is that of --around too */
     uint64_t summary_tokens;
+    uint32_t max_seconds; /* 0 = no bound */
     bool has_limit, has_summary_tokens, is_series;
     bool has_output; /* --output was given */
     bool brief_help; /* -h */

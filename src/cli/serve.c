@@ -24,9 +24,8 @@ bool ap_serve_is_asked(int argc, char *const *argv)
 
 bool ap_serve_takes(const char *name, size_t bytes)
 {
-    static const char *const names[] = {
-        "root", "max-memory", "max-depth", "threads", "redact", "redact-key", "no-sandbox"
-    };
+    static const char *const names[] = { "root",    "max-memory", "max-seconds", "max-depth",
+                                         "threads", "redact",     "redact-key",  "no-sandbox" };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strlen(names[i]) == bytes && memcmp(name, names[i], bytes) == 0)
             return true;
@@ -55,6 +54,7 @@ enum ap_status ap_serve(int argc, char *const *argv, const struct ap_cli_options
                                   .root_count = options->root_count,
                                   .max_memory_bytes = options->request.max_memory_bytes,
                                   .max_depth = options->request.max_depth,
+                                  .max_seconds = options->max_seconds,
                                   .one_thread = options->request.one_thread,
                                   .redact = options->request.redact,
                                   .redact_key = options->request.redact_key,
@@ -65,9 +65,10 @@ enum ap_status ap_serve(int argc, char *const *argv, const struct ap_cli_options
     for (int i = 2; i < argc; i++)
         fits = fits && (argv[i][0] != '-' || is_for_server(argv[i]));
     if (!fits)
-        return ap_fail(
-            reterr, AP_ERROR_USAGE,
-            "mcp takes --root DIR, --redact, --redact-key, --max-memory, --max-depth, --threads and --no-sandbox alone");
+        return ap_fail(reterr, AP_ERROR_USAGE,
+                       "mcp takes --root DIR, --redact, --redact-key, --max-memory, --max-seconds, --max-depth, --threads "
+                       "and --no-sandbox "
+                       "alone");
     if (!options->root_count)
         return ap_refuse(reterr, AP_SETTING_NONE, "mcp needs a directory that it may read: --root DIR");
     if (!mcp.max_memory_bytes)

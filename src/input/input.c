@@ -242,6 +242,7 @@ static void note_oddities(struct ap_input *input)
 static enum ap_status next_block(struct ap_input *input, bool keep_last, struct ap_error *reterr)
 {
     struct ap_block_view block = { NULL, 0 };
+    AP_TRY(ap_gate_go_on(input->gate, reterr));
     enum ap_status status = ap_block_ring_next(&input->ring, keep_last, &block.data, &block.bytes, reterr);
     if (status == AP_OK) {
         input->block = block;

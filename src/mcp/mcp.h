@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * mcp.h - the Model Context Protocol: requests as lines of JSON-RPC in, answers as lines out, one at a time.
+ * mcp.h - the Model Context Protocol: requests as lines of JSON-RPC in, answers as lines out.
  * Uses the library as any program does, and reads no file but regular ones below the roots. Every request is hostile: its
  * size, depth and number of values are bounded, and so is each answer. */
 #ifndef AP_MCP_H
@@ -13,6 +13,7 @@ struct ap_mcp_options {
     size_t root_count;
     uint64_t max_memory_bytes; /* of one analysis; 0 = no bound */
     uint32_t max_depth;        /* as in struct ap_request */
+    uint32_t max_seconds;      /* that a call may take; 0 = no bound */
     bool one_thread;
     bool redact;            /* names in all answers are hashes; for whoever starts the server to say, not for the client */
     const void *redact_key; /* of at least AP_MIN_REDACT_KEY_BYTES, borrowed; NULL = drawn when the server begins */
@@ -36,10 +37,11 @@ void ap_mcp_server_free(struct ap_mcp_server *server);
 AP_MUST_CHECK enum ap_status ap_mcp_server_answer(struct ap_mcp_server *server, const char *line, size_t bytes,
                                                   ap_write_fn *write, void *write_self, struct ap_error *reterr);
 
-/** Bytes that the server itself holds now: the same after each answer. */
+/** Bytes that the server itself holds now, but for the reports that it keeps: the same after each answer. */
 uint64_t ap_mcp_server_held_bytes(const struct ap_mcp_server *server);
 
-/** Answer the lines from @in_fd until it ends. */
+/** Answer the lines from @in_fd until it ends, and then what is still to be answered. Calls of tools are worked on one
+ * after another on a thread of their own: other requests are answered meanwhile, and notifications/cancelled is heeded. */
 AP_MUST_CHECK enum ap_status ap_mcp_server_run(struct ap_mcp_server *server, int in_fd, int out_fd, struct ap_error *reterr);
 
 #endif

@@ -12,9 +12,9 @@ typedef enum ap_status write_answer(struct ap_mcp_call *call, const struct ap_re
 static enum ap_status answer(struct ap_mcp_call *call, write_answer *write, struct ap_error *reterr)
 {
     struct ap_report *report;
-    AP_TRY(ap_mcp_report_new(call, false, &report, reterr));
+    AP_TRY(ap_mcp_report_get(call, &report, reterr));
     enum ap_status status = write(call, report, reterr);
-    ap_report_free(report);
+    ap_mcp_report_put(call, report);
     return status;
 }
 
@@ -28,7 +28,7 @@ static enum ap_status analyzed(struct ap_mcp_call *call, const struct ap_report 
     static const char *const verdict[] = { "bound", "sentence", "confidence", "dur_us", "judged_ratio", NULL };
     const struct ap_value *root = ap_report_root(report);
     struct ap_mcp_object object = { .call = call };
-    uint64_t tokens = (uint64_t)ap_mcp_whole_argument(call, "max_tokens", AP_MCP_DEFAULT_TOKENS);
+    uint64_t tokens = (call->text.max_bytes - call->text.bytes) / AP_BYTES_PER_TOKEN;
     AP_TRY(ap_report_write_digest(report, tokens, ap_mcp_text_write, &call->text, reterr));
     AP_TRY(ap_mcp_object_add(&object, "verdict", ap_value_member(root, "verdict"), verdict, reterr));
     if (ap_value_member(root, "cluster")) {

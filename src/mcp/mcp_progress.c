@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#define _POSIX_C_SOURCE 200809L
 #include "mcp_progress.h"
 
 #include <inttypes.h>
-#include <time.h>
 
 #include "json_text.h"
+#include "mcp_stop.h"
 
 #include "poison.h"
 
@@ -18,13 +17,6 @@ const struct ap_value *ap_mcp_progress_token(const struct ap_value *params)
     bool fits = token && (token->type == AP_VALUE_TEXT || token->type == AP_VALUE_LITERAL) &&
                 token->as.text.bytes <= MAX_TOKEN_BYTES;
     return fits ? token : NULL;
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* A line of its own, at once: the answer is not begun yet. */
@@ -43,7 +35,7 @@ static void tell(struct ap_mcp_progress *progress, uint64_t done_bytes)
     ap_out_string(&out, "}}\n");
     (void)!ap_out_finish(&out, NULL);
     progress->told_bytes = done_bytes;
-    progress->told_at_ns = now_ns();
+    progress->told_at_ns = ap_mcp_now_ns();
 }
 
 void ap_mcp_progress_update(void *self, const char *path, uint64_t done_bytes, uint64_t total_bytes)
@@ -58,7 +50,7 @@ void ap_mcp_progress_update(void *self, const char *path, uint64_t done_bytes, u
     uint64_t all_bytes = progress->before_bytes + done_bytes;
     if (progress->total_bytes && all_bytes > progress->total_bytes) /* a file that grows meanwhile */
         all_bytes = progress->total_bytes;
-    if (all_bytes <= progress->told_bytes || (progress->told_bytes && now_ns() - progress->told_at_ns < EVERY_NS))
+    if (all_bytes <= progress->told_bytes || (progress->told_bytes && ap_mcp_now_ns() - progress->told_at_ns < EVERY_NS))
         return;
     tell(progress, all_bytes);
 }

@@ -21,9 +21,9 @@ enum ap_status ap_mcp_explain(struct ap_mcp_call *call, struct ap_error *reterr)
 {
     struct ap_report *report = NULL;
     if (ap_value_member(call->arguments, "paths"))
-        AP_TRY(ap_mcp_report_new(call, false, &report, reterr));
+        AP_TRY(ap_mcp_report_get(call, &report, reterr));
     enum ap_status status = explained(call, report, reterr);
-    ap_report_free(report);
+    ap_mcp_report_put(call, report);
     return status;
 }
 
@@ -71,9 +71,9 @@ enum ap_status ap_mcp_capture(struct ap_mcp_call *call, struct ap_error *reterr)
         AP_TRY(ap_mcp_object_add(&object, "code", &code, NULL, reterr));
         return ap_mcp_object_end(&object, reterr);
     }
-    AP_TRY(ap_mcp_report_new(call, false, &report, reterr));
+    AP_TRY(ap_mcp_report_get(call, &report, reterr));
     enum ap_status status = write_advice(call, ap_value_member(ap_report_root(report), "capture"), reterr);
-    ap_report_free(report);
+    ap_mcp_report_put(call, report);
     return status;
 }
 
@@ -205,9 +205,9 @@ static enum ap_status with_rows(struct ap_mcp_call *call,
                                 struct ap_error *reterr)
 {
     struct ap_report *report;
-    AP_TRY(ap_mcp_report_new(call, true, &report, reterr));
+    AP_TRY(ap_mcp_report_get(call, &report, reterr));
     enum ap_status status = answer(call, report, reterr);
-    ap_report_free(report);
+    ap_mcp_report_put(call, report);
     return status;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include "mcp_report.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "poison.h"
@@ -96,13 +97,122 @@ static size_t texts_argument(const struct ap_mcp_call *call, const char *name, c
     return count;
 }
 
-enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struct ap_report **ret_report,
-                                 struct ap_error *reterr)
+/* ---- what is kept ---- */
+
+/* What decides a file's content, without reading it: which it is, how large, changed when. */
+struct identity {
+    uint64_t device, inode, bytes;
+    int64_t modified_s, modified_ns, changed_s, changed_ns;
+};
+
+/* False where it cannot be told, or is none of a file: of a folder it would say nothing of what lies in it. */
+static bool identity_of(const struct ap_opener *opener, const char *path, struct identity *ret_identity)
+{
+    struct ap_error ignored;
+    struct stat status;
+    int fd;
+    if (opener->open(opener->opener_self, path, &fd, &ignored) != AP_OK)
+        return false;
+    bool regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    (void)close(fd);
+    if (regular)
+        *ret_identity = (struct identity){ (uint64_t)status.st_dev,         (uint64_t)status.st_ino,
+                                           (uint64_t)status.st_size,        (int64_t)status.st_mtim.tv_sec,
+                                           (int64_t)status.st_mtim.tv_nsec, (int64_t)status.st_ctim.tv_sec,
+                                           (int64_t)status.st_ctim.tv_nsec };
+    return regular;
+}
+
+static enum ap_status add_to_key(struct ap_mcp_text *key, const void *data, size_t bytes, struct ap_error *reterr)
+{
+    AP_TRY(ap_mcp_text_write(key, (const char *)&bytes, sizeof(bytes), reterr));
+    return ap_mcp_text_write(key, data, bytes, reterr);
+}
+
+/* Clocks of files tick in steps of some milliseconds: what changes within the step in which it is read looks unchanged. */
+#define STEP_NS INT64_C(50000000)
+
+static bool is_settled(const struct identity *identity, const struct timespec *now)
+{
+    int64_t age_s = (int64_t)now->tv_sec - identity->changed_s;
+    return age_s > 1 || (age_s >= 0 && age_s * 1000000000 + now->tv_nsec - identity->changed_ns > STEP_NS);
+}
+
+/* AP_END where no report on it can be kept. */
+static enum ap_status add_file_to_key(struct ap_mcp_text *key, const struct ap_opener *opener, const char *path,
+                                      struct ap_error *reterr)
+{
+    struct identity identity;
+    struct timespec now;
+    if (!identity_of(opener, path, &identity) || clock_gettime(CLOCK_REALTIME, &now) != 0 || !is_settled(&identity, &now))
+        return AP_END;
+    AP_TRY(add_to_key(key, path, strlen(path), reterr));
+    return add_to_key(key, &identity, sizeof(identity), reterr);
+}
+
+static enum ap_status add_texts_to_key(struct ap_mcp_text *key, const struct ap_mcp_call *call, const char *name, bool files,
+                                       struct ap_error *reterr)
+{
+    const struct ap_value *value = ap_value_member(call->arguments, name);
+    const struct ap_value *text = value && value->type == AP_VALUE_LIST ? ap_value_first(value) : value;
+    bool one = text == value;
+    for (; text; text = one ? NULL : text->next) {
+        struct ap_text words = ap_value_text(text);
+        AP_TRY(files ? add_file_to_key(key, call->common->opener, words.data, reterr)
+                     : add_to_key(key, words.data, words.bytes, reterr));
+    }
+    return add_to_key(key, name, strlen(name), reterr);
+}
+
+/* Of all arguments that a report depends on; empty where none can be kept. */
+static enum ap_status make_key(const struct ap_mcp_call *call, struct ap_mcp_text *key, struct ap_error *reterr)
+{
+    static const struct {
+        const char *name;
+        bool files;
+    } arguments[] = { { "paths", true },       { "baseline", true }, { "more_baselines", true }, { "more_runs", true },
+                      { "conditions", false }, { "focus", false },   { "phase", false } };
+    enum ap_status status = AP_OK;
+    for (size_t i = 0; i < AP_COUNT_OF(arguments); i++)
+        AP_AND_THEN(status, add_texts_to_key(key, call, arguments[i].name, arguments[i].files, reterr));
+    if (status != AP_OK)
+        key->bytes = 0;
+    return status == AP_END ? AP_OK : status;
+}
+
+/* What was read is what the key tells of only where the files did not change meanwhile. */
+static enum ap_status keep(struct ap_mcp_call *call, struct ap_mcp_text *key, struct ap_report *report,
+                           struct ap_error *reterr)
+{
+    struct ap_mcp_text now = ap_mcp_kept_key(call->kept);
+    enum ap_status status = make_key(call, &now, reterr);
+    if (status == AP_OK && now.bytes == key->bytes && now.bytes && memcmp(now.data, key->data, now.bytes) == 0)
+        (void)ap_mcp_kept_add(call->kept, key, report);
+    ap_mcp_text_release(&now);
+    return status;
+}
+
+/* The memory of those that are kept is part of what an analysis may take; where that is too little, they go. */
+static enum ap_status make(struct ap_mcp_call *call, struct ap_request *request, struct ap_report **ret_report,
+                           struct ap_error *reterr)
+{
+    uint64_t most_bytes = request->max_memory_bytes;
+    if (most_bytes)
+        request->max_memory_bytes -= call->kept->bytes;
+    enum ap_status status = ap_report_new(request, ret_report, &call->path, reterr);
+    if (status != AP_ERROR_LIMIT || reterr->advice != AP_ADVICE_MORE_MEMORY || !call->kept->count)
+        return status;
+    ap_mcp_kept_clear(call->kept);
+    request->max_memory_bytes = most_bytes;
+    return ap_report_new(request, ret_report, &call->path, reterr);
+}
+
+static enum ap_status read_report(struct ap_mcp_call *call, struct ap_report **ret_report, struct ap_error *reterr)
 {
     const char *conditions[MAX_CONDITIONS], *baselines[MAX_RUNS], *runs[MAX_RUNS];
     struct named named = { .count = 0 };
     struct ap_request request = *call->common;
-    request.with_rows = with_rows;
+    request.with_rows = true; /* for questions that may follow */
     request.focus = ap_mcp_text_argument(call, "focus");
     request.phase = ap_mcp_text_argument(call, "phase");
     request.baseline_path = ap_mcp_text_argument(call, "baseline");
@@ -117,11 +227,42 @@ enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struc
     if (call->progress)
         begin_progress(call->progress, &request);
     call->path = NULL; /* what is refused before an input is read is about none */
-    AP_TRY(ap_report_new(&request, ret_report, &call->path, reterr));
+    AP_TRY(make(call, &request, ret_report, reterr));
     if (call->progress)
         ap_mcp_progress_end(call->progress);
     call->path = NULL; /* what goes wrong from here on is about the question */
     return AP_OK;
+}
+
+static enum ap_status get(struct ap_mcp_call *call, struct ap_mcp_text *key, struct ap_report **ret_report,
+                          struct ap_error *reterr)
+{
+    struct ap_report *report;
+    AP_TRY(make_key(call, key, reterr));
+    *ret_report = key->bytes ? ap_mcp_kept_find(call->kept, key) : NULL;
+    if (*ret_report)
+        return AP_OK;
+    AP_TRY(read_report(call, &report, reterr));
+    enum ap_status status = keep(call, key, report, reterr);
+    if (status == AP_OK)
+        *ret_report = report;
+    else
+        ap_mcp_report_put(call, report);
+    return status;
+}
+
+enum ap_status ap_mcp_report_get(struct ap_mcp_call *call, struct ap_report **ret_report, struct ap_error *reterr)
+{
+    struct ap_mcp_text key = ap_mcp_kept_key(call->kept);
+    enum ap_status status = get(call, &key, ret_report, reterr);
+    ap_mcp_text_release(&key);
+    return status;
+}
+
+void ap_mcp_report_put(struct ap_mcp_call *call, struct ap_report *report)
+{
+    if (!ap_mcp_kept_has(call->kept, report))
+        ap_report_free(report);
 }
 
 /* ---- the object ---- */

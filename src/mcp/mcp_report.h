@@ -5,10 +5,13 @@
 
 #include "mcp_tools.h"
 
-/** The report that the arguments ask for (paths, focus, phase, baseline, conditions); call->path tells what a failure is
- * about. */
-AP_MUST_CHECK enum ap_status ap_mcp_report_new(struct ap_mcp_call *call, bool with_rows, struct ap_report **ret_report,
+/** The report that the arguments ask for (paths, focus, phase, baseline, conditions), with its rows; call->path tells what a
+ * failure is about. One that is kept of the same files, unchanged since, and the same arguments is taken instead of reading
+ * again. */
+AP_MUST_CHECK enum ap_status ap_mcp_report_get(struct ap_mcp_call *call, struct ap_report **ret_report,
                                                struct ap_error *reterr);
+/** Done with it; NULL is fine. */
+void ap_mcp_report_put(struct ap_mcp_call *call, struct ap_report *report);
 
 /** The answer's object while it is written: what does not fit is left out, and counted. */
 struct ap_mcp_object {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mcp.h"
+#include "mcp_session.h"
 
 #include "poison.h"
 
@@ -60,22 +60,30 @@ static enum ap_status append(struct line *line, const char *data, size_t bytes, 
     return AP_OK;
 }
 
-static enum ap_status end_line(struct ap_mcp_server *server, struct line *line, int *out_fd, struct ap_error *reterr)
+static enum ap_status refuse_line(struct ap_mcp_session *session, struct ap_error *reterr)
 {
     static const char too_long[] =
         "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"the message is longer "
         "than 1 MiB\"}}\n";
+    (void)pthread_mutex_lock(session->sink.lock);
+    enum ap_status status = session->sink.to.write(session->sink.to.self, too_long, sizeof(too_long) - 1, reterr);
+    (void)pthread_mutex_unlock(session->sink.lock);
+    return status;
+}
+
+static enum ap_status end_line(struct ap_mcp_session *session, struct line *line, struct ap_error *reterr)
+{
     enum ap_status status = AP_OK;
     if (line->too_long)
-        status = write_all(out_fd, too_long, sizeof(too_long) - 1, reterr);
+        status = refuse_line(session, reterr);
     else if (line->bytes)
-        status = ap_mcp_server_answer(server, line->data, line->bytes, write_all, out_fd, reterr);
+        status = ap_mcp_session_take(session, line->data, line->bytes, reterr);
     line->bytes = 0;
     line->too_long = false;
     return status;
 }
 
-static enum ap_status take(struct ap_mcp_server *server, struct line *line, const char *data, size_t bytes, int *out_fd,
+static enum ap_status take(struct ap_mcp_session *session, struct line *line, const char *data, size_t bytes,
                            struct ap_error *reterr)
 {
     while (bytes) {
@@ -83,7 +91,7 @@ static enum ap_status take(struct ap_mcp_server *server, struct line *line, cons
         size_t part = end ? (size_t)(end - data) : bytes;
         AP_TRY(append(line, data, part, reterr));
         if (end)
-            AP_TRY(end_line(server, line, out_fd, reterr));
+            AP_TRY(end_line(session, line, reterr));
         part += end != NULL;
         data += part;
         bytes -= part;
@@ -91,7 +99,7 @@ static enum ap_status take(struct ap_mcp_server *server, struct line *line, cons
     return AP_OK;
 }
 
-static enum ap_status run(struct ap_mcp_server *server, struct line *line, int in_fd, int *out_fd, struct ap_error *reterr)
+static enum ap_status run(struct ap_mcp_session *session, struct line *line, int in_fd, struct ap_error *reterr)
 {
     char piece[READ_BYTES];
     for (;;) {
@@ -99,17 +107,23 @@ static enum ap_status run(struct ap_mcp_server *server, struct line *line, int i
         if (got < 0)
             AP_TRY(wait_for(in_fd, POLLIN, AP_ERROR_INPUT, reterr));
         else if (got == 0)
-            return end_line(server, line, out_fd, reterr); /* the last one may lack its line break */
+            return end_line(session, line, reterr); /* the last one may lack its line break */
         else
-            AP_TRY(take(server, line, piece, (size_t)got, out_fd, reterr));
+            AP_TRY(take(session, line, piece, (size_t)got, reterr));
     }
 }
 
 enum ap_status ap_mcp_server_run(struct ap_mcp_server *server, int in_fd, int out_fd, struct ap_error *reterr)
 {
     struct line line = { .data = NULL };
+    struct ap_mcp_session session;
+    struct ap_error error;
     ap_gate_init(&line.gate, 0);
-    enum ap_status status = run(server, &line, in_fd, &out_fd, reterr);
+    ap_mcp_session_begin(&session, server, (struct ap_sink){ write_all, &out_fd });
+    enum ap_status status = run(&session, &line, in_fd, reterr);
+    enum ap_status ended = ap_mcp_session_end(&session, status != AP_OK, &error);
     ap_mem_free(&line.gate, line.data, line.capacity);
-    return status;
+    if (status == AP_OK && ended != AP_OK)
+        *reterr = error;
+    return status == AP_OK ? ended : status;
 }

@@ -4,6 +4,7 @@
 #ifndef AP_MCP_TOOLS_H
 #define AP_MCP_TOOLS_H
 
+#include "mcp_kept.h"
 #include "mcp_progress.h"
 #include "mcp_text.h"
 #include "out.h"
@@ -31,6 +32,7 @@ struct ap_mcp_call {
     const struct ap_request *common; /* what all requests to the library have */
     const struct ap_value *arguments;
     struct ap_mcp_text text, object;
+    struct ap_mcp_kept *kept;         /* reports of earlier calls */
     const char *path;                 /* that a failure is about; NULL = none */
     struct ap_mcp_progress *progress; /* NULL = the client does not ask for it */
 };

@@ -23,6 +23,9 @@ struct ap_text ap_rubric_builtin(void);
 AP_MUST_CHECK enum ap_status ap_rubric_parse(struct ap_gate *gate, const char *text, size_t bytes,
                                              const char *name_for_errors, struct ap_rubric **ret_rubric,
                                              struct ap_error *reterr);
+/** The rules of ap_rubric_builtin(): what ap_rubric_parse makes of it, without reading Markdown. */
+AP_MUST_CHECK enum ap_status ap_rubric_read_builtin(struct ap_gate *gate, struct ap_rubric **ret_rubric,
+                                                    struct ap_error *reterr);
 /** NULL is fine. */
 void ap_rubric_free(struct ap_rubric *rubric);
 

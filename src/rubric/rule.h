@@ -180,11 +180,15 @@ struct ap_rule {
 
 struct ap_rubric {
     struct ap_arena arena;   /* holds this struct, too */
-    struct ap_text document; /* as it was read */
+    struct ap_text document; /* as it was read; in the arena, or compiled in */
     struct ap_rule *first, *last;
     size_t rule_count;
 };
 
+/** rule_reader.c: one without rules. */
+AP_MUST_CHECK enum ap_status ap_rubric_new(struct ap_gate *gate, struct ap_rubric **ret_rubric, struct ap_error *reterr);
+/** rule_reader.c: as its last rule; it lies in the arena of @rubric. */
+void ap_rubric_append(struct ap_rubric *rubric, struct ap_rule *rule);
 /** NULL where no rule has the id. */
 const struct ap_rule *ap_rubric_find(const struct ap_rubric *rubric, struct ap_text id);
 

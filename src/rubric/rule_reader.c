@@ -201,12 +201,7 @@ static enum ap_status read_rule(struct reader *reader, cmark_node *heading)
     const char *machine_part = cmark_node_get_literal(block);
     AP_TRY(ap_rule_block_parse(rubric, ap_text_of(machine_part ? machine_part : ""), place, rule, reader->reterr));
     AP_TRY(read_texts(reader, block, rule));
-    if (rubric->last)
-        rubric->last->next = rule;
-    else
-        rubric->first = rule;
-    rubric->last = rule;
-    rubric->rule_count++;
+    ap_rubric_append(rubric, rule);
     return AP_OK;
 }
 
@@ -269,7 +264,17 @@ static enum ap_status check_size(const char *text, size_t bytes, const char *fil
     return AP_OK;
 }
 
-static enum ap_status new_rubric(struct ap_gate *gate, struct ap_rubric **ret_rubric, struct ap_error *reterr)
+void ap_rubric_append(struct ap_rubric *rubric, struct ap_rule *rule)
+{
+    if (rubric->last)
+        rubric->last->next = rule;
+    else
+        rubric->first = rule;
+    rubric->last = rule;
+    rubric->rule_count++;
+}
+
+enum ap_status ap_rubric_new(struct ap_gate *gate, struct ap_rubric **ret_rubric, struct ap_error *reterr)
 {
     struct ap_arena arena;
     ap_arena_init(&arena, gate);
@@ -286,7 +291,7 @@ enum ap_status ap_rubric_parse(struct ap_gate *gate, const char *text, size_t by
 {
     struct ap_rubric *rubric = NULL;
     AP_TRY(check_size(text, bytes, name_for_errors, reterr));
-    AP_TRY(new_rubric(gate, &rubric, reterr));
+    AP_TRY(ap_rubric_new(gate, &rubric, reterr));
     struct reader reader = { .rubric = rubric, .file = name_for_errors, .text = { .gate = gate }, .reterr = reterr };
     cmark_node *document = cmark_parse_document(text, bytes, CMARK_OPT_VALIDATE_UTF8);
     enum ap_status status = read_document(&reader, document);

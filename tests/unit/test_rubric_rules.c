@@ -481,6 +481,65 @@ static void the_document_names_every_artifact(void)
     }
 }
 
+/* ---- the rules that were compiled in ---- */
+
+static bool is_same_value(const struct ap_value *a, const struct ap_value *b)
+{
+    bool same = a->type == b->type && ap_text_equal(a->key, b->key) && ap_text_equal(ap_value_text(a), ap_value_text(b)) &&
+                ap_value_integer(a, -1) == ap_value_integer(b, -1);
+    const struct ap_value *one = ap_value_first(a), *other = ap_value_first(b);
+    for (; same && one && other; one = one->next, other = other->next)
+        same = is_same_value(one, other);
+    return same && !one && !other;
+}
+
+/* All that --explain tells of it. */
+static bool is_explained_alike(const struct ap_rubric *other, struct ap_text id)
+{
+    struct ap_model one, two;
+    struct ap_error error;
+    ap_model_init(&one, &gate);
+    ap_model_init(&two, &gate);
+    bool same = ap_rubric_explain(rubric, id, NULL, &one, &one.root, &error) == AP_OK &&
+                ap_rubric_explain(other, id, NULL, &two, &two.root, &error) == AP_OK && is_same_value(&one.root, &two.root);
+    ap_model_release(&one);
+    ap_model_release(&two);
+    return same;
+}
+
+/* And what it does not tell, where a block could have been read amiss. */
+static bool is_same_rule(const struct ap_rule *a, const struct ap_rule *b)
+{
+    bool same = a->line == b->line && ap_text_equal(a->id, b->id) && ap_text_equal(a->title, b->title) &&
+                ap_text_equal(a->source, b->source) && a->needs == b->needs && a->missing == b->missing &&
+                a->severity == b->severity && a->severity_clause_count == b->severity_clause_count &&
+                a->confidence == b->confidence && a->confidence_clause_count == b->confidence_clause_count &&
+                a->rank_by_count == b->rank_by_count && a->rests_on_count == b->rests_on_count && a->domain == b->domain &&
+                a->phases == b->phases && a->place_count == b->place_count && a->due_to_count == b->due_to_count &&
+                a->suppressed_by_count == b->suppressed_by_count && a->suppresses_all == b->suppresses_all &&
+                a->when.comparison_count == b->when.comparison_count;
+    for (int i = 0; i < AP_TEXT_COUNT_; i++)
+        same = same && ap_text_equal(a->texts[i], b->texts[i]);
+    return same;
+}
+
+/* They were made by tools/make_rubric.py, which reads Markdown in its own way. */
+static void what_was_compiled_in_is_what_the_document_says(void)
+{
+    struct ap_rubric *builtin = NULL;
+    struct ap_error error;
+    if (!ok(ap_rubric_read_builtin(&gate, &builtin, &error) == AP_OK, "the rules that were compiled in are read")) {
+        note(error.message);
+        return;
+    }
+    is_u64(ap_rubric_rule_count(builtin), ap_rubric_rule_count(rubric), "as many as the document has");
+    const struct ap_rule *other = builtin->first;
+    for (const struct ap_rule *rule = rubric->first; rule && other; rule = rule->next, other = other->next)
+        if (!ok(is_same_rule(rule, other) && is_explained_alike(builtin, rule->id), "it is that of the document"))
+            tap_show("rule", rule->id.data, rule->id.bytes);
+    ap_rubric_free(builtin);
+}
+
 int main(void)
 {
     struct ap_error error;
@@ -512,6 +571,7 @@ int main(void)
     units_of_figures_stand_in_their_names();
     every_figure_has_an_artifact_to_ask_for();
     the_document_names_every_artifact();
+    what_was_compiled_in_is_what_the_document_says();
     ap_rubric_free(rubric);
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory went back");
     return done();

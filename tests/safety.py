@@ -132,6 +132,9 @@ ODD_TRACES = [
     ("nothing but a row of 8 days", {"traceEvents": [op(0, DAYS_US)]}, {"duration-of-days": 1}, DAYS_US),
     ("two halves with a pause of two hours", {"traceEvents": [*OPS, *(op(7.2e9 + o["ts"], 900) for o in OPS)]}, {},
      7200099900),
+    ("a kernel on each of 300 devices", {"traceEvents": [
+        {**op(100 * i, 90), "cat": "kernel", "name": "gemm", "pid": i, "args": {"device": i, "stream": 7}}
+        for i in range(300)]}, {"many-devices": 44}, None),
     ("crossing pairs", {"traceEvents": [pair("B", "a", 1), pair("B", "b", 2), pair("E", "a", 3), pair("E", "b", 4)]},
      {"crossing-pairs": 2}, None),
     ("nested pairs", {"traceEvents": [pair("B", "a", 1), pair("B", "b", 2), pair("E", "b", 3), pair("E", "a", 4)]}, {},

@@ -34,6 +34,9 @@ static const unsigned union_of[] = {
     [KERNEL_LIKE_COMMUNICATION] = AP_GPU_COMPUTE | AP_GPU_MEMSET | AP_GPU_COMMUNICATION,
 };
 
+/* A row of the report takes more than a thousand bytes, and no host has so many. */
+#define MOST_LISTED 256
+
 struct window {
     int64_t rows, start_ns, end_ns;
 };
@@ -158,6 +161,7 @@ enum ap_status ap_gpu_add_devices(struct ap_gpu_work *work, struct ap_model *mod
     const struct ap_trace *trace = work->context->trace;
     const struct ap_links *links = &work->context->facts->links;
     struct ap_value *list = ap_add_list(model, gpu, "devices");
+    size_t count = 0;
     for (size_t i = 0; i < links->count;) {
         int64_t device = ap_row_device(trace, links->rows[i].row);
         struct unions unions;
@@ -171,7 +175,10 @@ enum ap_status ap_gpu_add_devices(struct ap_gpu_work *work, struct ap_model *mod
             else
                 window_add(&unions.launched, start_ns, end_ns);
         }
-        add_device(work, &unions, device, model, list);
+        if (count++ < MOST_LISTED)
+            add_device(work, &unions, device, model, list);
+        else
+            ap_note_many(work->context->notes, AP_COUNTER_many_devices, 1);
         add_to_totals(work, &unions);
     }
     return ap_model_status(model, reterr);

@@ -311,8 +311,32 @@ def check_sandbox(tap, runs):
     tap.same(json.loads(done.stdout)["generator"]["sandbox"], "none", "without it, too")
 
 
+# ---- limits that nobody asked for
+
+def check_default_memory(tap, runs):
+    """In a mount namespace of its own, where the group of the process allows 40 MiB."""
+    claim = "without --max-memory the cgroup's limit holds, and the message says so"
+    groups = runs.folder / "groups"
+    groups.mkdir()
+    (groups / "memory.max").write_text(f"{40 * MIB}\n", encoding="ascii")
+    inside = "mount --bind groups /sys/fs/cgroup && grep -q '^0::/$' /proc/self/cgroup || exit 77; exec \"$@\""
+    row = b'{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}'
+    runs.write("large.json", b'{"traceEvents":[' + b",".join([row] * 1500000) + b"]}")
+    try:
+        done = subprocess.run(["unshare", "-rm", "sh", "-c", inside, "sh", runs.program, "--quiet", "large.json"],
+                              cwd=runs.folder, capture_output=True, timeout=60, check=False)
+    except FileNotFoundError:
+        tap.skip(claim, "no unshare here")
+        return
+    if done.returncode not in (0, 5):
+        tap.skip(claim, "no mount namespace with one cgroup can be had here")
+        return
+    tap.ok([done.returncode, done.stdout, b"41943040 bytes, what the cgroup allows" in done.stderr] == [5, b"", True], claim,
+           done.stderr.decode(errors="replace"))
+
+
 CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_signals,
-          check_small_things]
+          check_small_things, check_default_memory]
 
 
 def main():

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a trace takes of memory, whatever stands in it: at most PER_EVENT bytes for each event more, and the bytes of the
+distinct names, signatures and numbers more.
+
+    memory_rule.py --program PROGRAM [--events N] [CASE...]
+
+Peaks of the process for n and 4n events on one thread are compared, so that what each run takes is left out; they are
+counted in bytes and do not depend on the machine's speed. KNOWN lists what takes more, and how much: no more than that.
+Prints TAP."""
+
+import argparse
+import gzip
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tap import Tap
+
+EVENTS = 100000
+GROWTH = 4
+PER_EVENT = 60
+SLACK = 1.1  # arrays grow in steps, allocators round
+# Bytes an event of what is beyond the rule: lists of pieces, gaps, operators and habits that passes make of such rows.
+KNOWN = {
+    "equal_events": 76,
+    "equal_kernels": 134,
+    "launches": 90,
+    "a_name_per_event": 307,
+    "a_kernel_name_per_event": 258,
+    "a_thread_per_event": 344,
+    "a_stream_per_event": 325,
+    "a_device_per_event": 325,
+    "modules_one_in_the_other": 326,
+    "signatures": 375,
+    "backward": 113,
+    "instants": 107,
+    "copies": 187,
+    "collectives": 207,
+    "steps": 95,
+}
+CASES = {}
+
+
+def case(make):
+    CASES[make.__name__] = make
+    return make
+
+
+def event(cat, name, tid, ts, dur, pid=1, **args):
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
+            **({"args": args} if args else {})}
+
+
+@case
+def equal_events(n):
+    """Rows of one name, one after another."""
+    return (event("cpu_op", "aten::mm", 1, 10 * i, 9) for i in range(n))
+
+
+@case
+def equal_bare_events(n):
+    """Nothing but what a row needs."""
+    return ({"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": i, "dur": 1} for i in range(n))
+
+
+@case
+def equal_kernels(n):
+    return (event("kernel", "gemm", 7, 10 * i, 9, pid=0, device=0, stream=7, correlation=i + 1) for i in range(n))
+
+
+@case
+def launches(n):
+    for i in range(n // 2):
+        yield event("cuda_runtime", "cudaLaunchKernel", 1, 20 * i, 9, correlation=i + 1)
+        yield event("kernel", "gemm", 7, 20 * i + 10, 9, pid=0, device=0, stream=7, correlation=i + 1)
+
+
+@case
+def a_name_per_event(n):
+    return (event("cpu_op", f"name number {i}", 1, 10 * i, 9) for i in range(n))
+
+
+@case
+def a_kernel_name_per_event(n):
+    return (event("kernel", f"kernel number {i}", 7, 10 * i, 9, pid=0, device=0, stream=7) for i in range(n))
+
+
+@case
+def a_thread_per_event(n):
+    return (event("cpu_op", "aten::mm", 1000 + i, 10 * i, 9) for i in range(n))
+
+
+@case
+def a_stream_per_event(n):
+    return (event("kernel", "gemm", i, 10 * i, 9, pid=0, device=0, stream=i) for i in range(n))
+
+
+@case
+def a_device_per_event(n):
+    return (event("kernel", "gemm", 7, 10 * i, 9, pid=i, device=i, stream=7) for i in range(n))
+
+
+@case
+def nested_modules(n):
+    for i in range(0, n, 100):
+        for j in range(100):
+            yield event("python_function", f"nn.Module: Block_{j % 50}", 1, 1000 * i + j, 1000 - 2 * j,
+                        **{"Python id": i + j + 1, "Python parent id": (i + j) if j else 0})
+
+
+@case
+def modules_one_in_the_other(n):
+    return (event("python_function", f"nn.Module: Block_{i}", 1, i, 2 * (n - i), **{"Python id": i + 1})
+            for i in range(n))
+
+
+@case
+def python_frames(n):
+    for i in range(0, n, 20):
+        for j in range(20):
+            yield event("python_function", f"train.py({j}): step", 1, 1000 * i + j, 1000 - 2 * j)
+
+
+@case
+def signatures(n):
+    return (event("cpu_op", "aten::mm", 1, 10 * i, 9, **{"Input Dims": [[i, 8], [8, 2]], "Input type": ["float", "float"],
+                                                        "Sequence number": i, "External id": i}) for i in range(n))
+
+
+@case
+def backward(n):
+    for i in range(n // 2):
+        yield event("cpu_op", "aten::mm", 1, 10 * i, 9, **{"Sequence number": i, "External id": 2 * i + 1})
+        yield event("cpu_op", "MmBackward0", 2, 10 * i, 9,
+                    **{"Sequence number": i, "External id": 2 * i + 2, "Fwd thread id": 1})
+
+
+@case
+def instants(n):
+    return ({"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": i, "s": "t",
+             "args": {"Device Type": 1, "Device Id": 0, "Addr": 4096 + 512 * (i // 2), "Bytes": 512 if i % 2 == 0 else -512,
+                      "Total Allocated": 512 * (i % 2), "Total Reserved": 1 << 20}} for i in range(n))
+
+
+@case
+def copies(n):
+    return (event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 7, 10 * i, 9, pid=0, device=0, stream=7, bytes=4096,
+                  correlation=i + 1) for i in range(n))
+
+
+@case
+def collectives(n):
+    return (event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 7, 10 * i, 9, pid=0, device=0, stream=7,
+                  **{"Collective name": "allreduce", "In msg nelems": 1024, "Out msg nelems": 1024, "Group size": 8,
+                     "dtype": "Float", "Process Group Name": "0"}) for i in range(n))
+
+
+@case
+def steps(n):
+    for i in range(n // 10):
+        yield event("user_annotation", f"ProfilerStep#{i}", 1, 100 * i, 99)
+        for j in range(9):
+            yield event("cpu_op", "aten::mm", 1, 100 * i + 10 * j, 9)
+
+
+@case
+def open_pairs(n):
+    for i in range(n // 2):
+        yield {"ph": "B", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": i}
+    for i in range(n // 2):
+        yield {"ph": "E", "pid": 1, "tid": 1, "ts": n + i}
+
+
+def distinct_bytes(events):
+    """Names and signatures as they are kept once each."""
+    texts = set()
+    for one in events:
+        args = one.get("args", {})
+        texts |= {one.get("name", ""), f"{one['pid']} {one['tid']}"}
+        if "Input Dims" in args:
+            texts.add(json.dumps(args["Input Dims"]) + json.dumps(args["Input type"]))
+    return sum(len(text) for text in texts)
+
+
+# The peak of a process begins with that of the one which started it, which therefore is small.
+LAUNCH = """
+import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def peak_bytes(program, make, n, folder):
+    path = folder / "trace.json.gz"
+    with gzip.open(path, "wt", compresslevel=1) as file:
+        file.write('{"traceEvents":[')
+        for number, one in enumerate(make(n)):
+            file.write(("," if number else "") + json.dumps(one, separators=(",", ":")))
+        file.write("]}")
+    run = [program, path, "--json-out", folder / "report.json", "--md-out", folder / "report.md", "--quiet",
+           "--threads", "1"]
+    done = subprocess.run([sys.executable, "-S", "-c", LAUNCH, *run], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return int(done.stdout) * 1024
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", type=Path, required=True)
+    parser.add_argument("--events", type=int, default=EVENTS, help="of the smaller trace")
+    parser.add_argument("cases", nargs="*")
+    arguments = parser.parse_args()
+    tap, program = Tap(), arguments.program.resolve()
+    if b"__asan_init" in program.read_bytes() or b"__tsan_init" in program.read_bytes():
+        tap.skip("what a trace takes of memory", "sanitizers take memory of their own")
+        return tap.done()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in arguments.cases or CASES:
+            few, many = arguments.events, arguments.events * GROWTH
+            peaks = [peak_bytes(program, CASES[name], count, Path(folder)) for count in (few, many)]
+            texts = distinct_bytes(CASES[name](many)) - distinct_bytes(CASES[name](few))
+            each = (peaks[1] - peaks[0] - texts) / (many - few)
+            most = KNOWN.get(name, PER_EVENT)
+            tap.same(each if each > most * SLACK else 0, 0,
+                     f"{name}: {each:.0f} bytes an event, {most} are allowed")
+            if name in KNOWN:
+                tap.same(each > PER_EVENT, True, f"{name}: it is still more than the rule, or KNOWN is out of date")
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,6 +6,9 @@
 
 #include "poison.h"
 
+/* Room for rows that are open in a thread, to begin with: a trace may have a million threads with one row each. */
+#define FIRST_OPEN 2
+
 struct open_row {
     int64_t end_ns;
     uint32_t row;
@@ -87,6 +90,10 @@ static enum ap_status open_row(struct cutter *cutter, struct thread *thread, uin
     } else {
         open.label = open.label != AP_NO_ROW ? open.label : row;
         open.waits = meaning & AP_PATH_NAME_WAIT;
+    }
+    if (!thread->open) {
+        AP_TRY(AP_ALLOC(cutter->gate, thread->open, FIRST_OPEN, reterr));
+        thread->capacity = FIRST_OPEN;
     }
     AP_TRY_ADD(cutter->gate, thread->open, thread->count, thread->capacity, reterr, open);
     return AP_OK;

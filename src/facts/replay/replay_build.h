@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ * replay_build.h - a replay graph while it is made. Private to src/facts/replay. */
+#ifndef AP_REPLAY_BUILD_H
+#define AP_REPLAY_BUILD_H
+
+#include "replay_graph.h"
+
+/** Where a thread is cut. Of those at one time the first ones here come first, on whichever thread: so what lets another
+ *  piece go stands before it. */
+enum ap_mark_kind {
+    AP_MARK_call_end, /* a call that blocked has returned */
+    AP_MARK_step_end,
+    AP_MARK_turn_end,  /* another thread has done its turn ... */
+    AP_MARK_turn_back, /* ... and the driving one goes on */
+    AP_MARK_main_begin,
+    AP_MARK_step_start,
+    AP_MARK_let_go, /* the driving thread lets another one take its turn ... */
+    AP_MARK_begin,  /* of another thread */
+    AP_MARK_turn,   /* ... which begins it */
+    AP_MARK_launch,
+    AP_MARK_call, /* one that may block */
+    AP_MARK_end,  /* of the thread */
+};
+
+struct ap_mark {
+    int64_t ns;
+    uint32_t track;
+    uint32_t row;   /* launch, call, call_end: the call */
+    uint32_t other; /* call_end: number among the blocking calls; steps: number of the step; turns: number of the turn */
+    uint8_t kind;
+};
+
+/** What another thread does at a stretch. Tasks: AP_NO_TASK = there is none. */
+struct ap_turn {
+    uint32_t let_go, back; /* of the thread that drives the run: where the turn begins, and where it goes on behind it */
+    uint32_t begin, end;   /* of the other thread; the task at the end begins there */
+};
+
+struct ap_replay_build {
+    struct ap_replay_graph *graph;
+    struct ap_gate *gate;
+    const struct ap_trace *trace;
+    const struct ap_steps *steps;
+    const struct ap_row_order *order;
+    uint32_t main_track;
+    int64_t main_start_ns, main_end_ns;
+    struct ap_path_index index;
+    struct ap_mark *marks;
+    size_t mark_count, mark_capacity;
+    uint32_t *mark_order; /* marks by track, time and kind */
+    size_t mark_order_count;
+    struct ap_turn *turns;
+    size_t turn_count, turn_capacity;
+    uint32_t *task_of_launch; /* by place in index.work: the task that begins with the launch of it */
+    uint32_t *task_of_work;   /* likewise its own */
+};
+
+/** Cuts the threads and appends their tasks, in order of thread, then time. */
+AP_MUST_CHECK enum ap_status ap_replay_add_host(struct ap_replay_build *build, struct ap_error *reterr);
+/** Edges of calls that block and of threads that take turns; device tasks must stand. Numbers of tasks are those of their
+ *  making. */
+AP_MUST_CHECK enum ap_status ap_replay_link_host(struct ap_replay_build *build, struct ap_error *reterr);
+/** Appends device work, with its edges. */
+AP_MUST_CHECK enum ap_status ap_replay_add_device(struct ap_replay_build *build, struct ap_error *reterr);
+
+AP_MUST_CHECK static inline enum ap_status ap_replay_add_edge(struct ap_replay_build *build, uint32_t from, uint32_t to,
+                                                              enum ap_replay_edge_type type, int64_t lag_ns,
+                                                              struct ap_error *reterr)
+{
+    struct ap_replay_graph *graph = build->graph;
+    AP_TRY_ADD(build->gate, graph->edges, graph->edge_count, graph->edge_capacity, reterr,
+               (struct ap_replay_edge){ lag_ns, from, to, (uint8_t)type });
+    return AP_OK;
+}
+
+#endif

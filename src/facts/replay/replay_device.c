@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ * replay_device.c - device work as tasks, and what each piece waits for. An edge has the usual delay of its kind, or less
+ * where less was recorded. Where work began later than all of them explain, the edge that explains most gets the rest: so
+ * a replay of the unchanged graph is the recording, and without what was waited for no more than an overhead remains. */
+#include "quantile.h"
+#include "replay_build.h"
+#include "sort.h"
+
+#include "poison.h"
+
+/* Beyond this a gap is no overhead: something was waited for that was not recorded (HTA's bound). */
+#define LONGEST_OVERHEAD_NS 1500000
+/* Without recorded waits: a gap longer than this may be a wait for another stream. */
+#define LONG_START_NS 10000
+#define EDGES_MAX 16 /* of one piece; more waits than these are left to those that ended last */
+
+struct usual {
+    int64_t launch_ns, gap_ns;
+};
+
+struct release {
+    int64_t ns; /* when it was let go */
+    int64_t usual_ns;
+    uint32_t from;
+    enum ap_replay_edge_type type;
+};
+
+struct releases {
+    struct release list[EDGES_MAX];
+    size_t count;
+};
+
+static uint32_t previous_on_stream(const struct ap_path_index *index, uint32_t work)
+{
+    uint32_t track = index->trace->events.track[ap_path_work(index, work)->row];
+    return work > index->first_work[track] ? work - 1 : AP_NO_WORK;
+}
+
+/* AP_NO_ROW where the launch is not among the tasks. */
+static uint32_t launch_of(const struct ap_replay_build *build, uint32_t work)
+{
+    return build->task_of_launch[work] == AP_NO_TASK ? AP_NO_ROW : ap_path_work(&build->index, work)->launch;
+}
+
+/* ----------------------------------------------------------------------------------------------- usual overheads */
+
+static bool is_overhead(int64_t ns)
+{
+    return ns >= 0 && ns <= LONGEST_OVERHEAD_NS;
+}
+
+/* Of work whose stream had run dry, from its launch to its start; of work that was queued, the gap before it. */
+static enum ap_status find_usual(const struct ap_replay_build *build, struct usual *ret_usual, struct ap_error *reterr)
+{
+    const struct ap_path_index *index = &build->index;
+    size_t launches = 0, gaps = 0, count = index->work_count;
+    int64_t *launch_ns, *gap_ns;
+    AP_TRY(AP_ALLOC(build->gate, launch_ns, count, reterr));
+    enum ap_status status = AP_ALLOC(build->gate, gap_ns, count, reterr);
+    for (uint32_t work = 0; work < count && status == AP_OK; work++) {
+        uint32_t previous = previous_on_stream(index, work), launch = launch_of(build, work);
+        if (launch == AP_NO_ROW)
+            continue;
+        int64_t start_ns = ap_work_start_ns(index, work), call_ns = build->trace->events.start_ns[launch];
+        int64_t free_ns = previous == AP_NO_WORK ? INT64_MIN : ap_work_end_ns(index, previous);
+        if (free_ns <= call_ns && is_overhead(start_ns - call_ns))
+            launch_ns[launches++] = start_ns - call_ns;
+        else if (free_ns > ap_row_end_ns(build->trace, launch) && is_overhead(start_ns - free_ns))
+            gap_ns[gaps++] = start_ns - free_ns;
+    }
+    if (status == AP_OK)
+        *ret_usual =
+            (struct usual){ launches ? ap_quantile(launch_ns, launches, 50) : 0, gaps ? ap_quantile(gap_ns, gaps, 50) : 0 };
+    AP_FREE(build->gate, launch_ns, count);
+    if (status == AP_OK)
+        AP_FREE(build->gate, gap_ns, count);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------ releases */
+
+static void add_release(struct releases *releases, struct release release)
+{
+    if (release.from != AP_NO_TASK && releases->count < EDGES_MAX)
+        releases->list[releases->count++] = release;
+}
+
+static void release_by_work(const struct ap_replay_build *build, uint32_t work, uint32_t awaited,
+                            enum ap_replay_edge_type type, const struct usual *usual, struct releases *releases)
+{
+    const struct ap_path_index *index = &build->index;
+    if (awaited != AP_NO_WORK && awaited != work && ap_work_start_ns(index, awaited) <= ap_work_start_ns(index, work))
+        add_release(releases,
+                    (struct release){ ap_work_end_ns(index, awaited), usual->gap_ns, build->task_of_work[awaited], type });
+}
+
+static void release_by_waits(const struct ap_replay_build *build, uint32_t work, const struct usual *usual,
+                             struct releases *releases)
+{
+    const struct ap_path_index *index = &build->index;
+    size_t low = 0;
+    AP_BISECT(low, index->wait_count, at, index->waits[at].work < work);
+    for (; low < index->wait_count && index->waits[low].work == work; low++)
+        release_by_work(build, work, index->waits[low].awaited, AP_REPLAY_EDGE_event_wait, usual, releases);
+}
+
+static int64_t last_release_ns(const struct releases *releases)
+{
+    int64_t ns = INT64_MIN;
+    for (size_t i = 0; i < releases->count; i++)
+        ns = releases->list[i].ns > ns ? releases->list[i].ns : ns;
+    return ns;
+}
+
+/* As the critical path has it: work of another stream that ended shortly before, in a gap that nothing else explains. */
+static void release_by_time(const struct ap_replay_build *build, uint32_t work, const struct usual *usual,
+                            struct releases *releases)
+{
+    const struct ap_path_index *index = &build->index;
+    int64_t start_ns = ap_work_start_ns(index, work), released_ns = last_release_ns(releases);
+    if (!releases->count || index->has_sync_rows || start_ns - released_ns <= LONG_START_NS)
+        return;
+    int64_t gap_ns = start_ns - released_ns, near_ns = gap_ns / 4 > LONG_START_NS ? gap_ns / 4 : LONG_START_NS;
+    uint32_t other = ap_path_work_ended(index, start_ns);
+    if (other == AP_NO_WORK || start_ns - ap_work_end_ns(index, other) > near_ns ||
+        build->trace->events.track[ap_path_work(index, other)->row] ==
+            build->trace->events.track[ap_path_work(index, work)->row])
+        return;
+    release_by_work(build, work, other, AP_REPLAY_EDGE_inferred_wait, usual, releases);
+}
+
+static void find_releases(const struct ap_replay_build *build, uint32_t work, const struct usual *usual,
+                          struct releases *releases)
+{
+    uint32_t launch = launch_of(build, work);
+    releases->count = 0;
+    release_by_work(build, work, previous_on_stream(&build->index, work), AP_REPLAY_EDGE_stream, usual, releases);
+    if (launch != AP_NO_ROW)
+        add_release(releases, (struct release){ build->trace->events.start_ns[launch], usual->launch_ns,
+                                                build->task_of_launch[work], AP_REPLAY_EDGE_launch });
+    release_by_waits(build, work, usual, releases);
+    release_by_time(build, work, usual, releases);
+}
+
+/* --------------------------------------------------------------------------------------------------------- edges */
+
+static int64_t usual_lag_ns(const struct release *release, int64_t start_ns)
+{
+    int64_t slack_ns = start_ns - release->ns;
+    return slack_ns < release->usual_ns ? slack_ns : release->usual_ns;
+}
+
+/* Of how long the piece waited beyond its releases, what is no overhead. A launching call may itself take long. */
+static int64_t unexplained_ns(const struct ap_replay_build *build, uint32_t work, int64_t explained_ns)
+{
+    uint32_t launch = launch_of(build, work);
+    int64_t start_ns = ap_work_start_ns(&build->index, work);
+    int64_t call_end_ns = launch == AP_NO_ROW ? INT64_MIN : ap_row_end_ns(build->trace, launch);
+    int64_t from_ns = call_end_ns > explained_ns ? call_end_ns : explained_ns;
+    return start_ns - from_ns > LONGEST_OVERHEAD_NS ? start_ns - from_ns : 0;
+}
+
+static enum ap_status add_edges(struct ap_replay_build *build, uint32_t work, const struct releases *releases,
+                                struct ap_error *reterr)
+{
+    int64_t start_ns = ap_work_start_ns(&build->index, work), explained_ns = INT64_MIN, least_ns = INT64_MAX;
+    size_t nearest = 0;
+    for (size_t i = 0; i < releases->count; i++) {
+        const struct release *release = &releases->list[i];
+        int64_t lag_ns = usual_lag_ns(release, start_ns), rest_ns = start_ns - release->ns - lag_ns;
+        explained_ns = release->ns + lag_ns > explained_ns ? release->ns + lag_ns : explained_ns;
+        if (rest_ns < least_ns) {
+            least_ns = rest_ns;
+            nearest = i;
+        }
+    }
+    int64_t odd_ns = releases->count ? unexplained_ns(build, work, explained_ns) : 0;
+    build->graph->unexplained_ns += odd_ns;
+    for (size_t i = 0; i < releases->count; i++) {
+        const struct release *release = &releases->list[i];
+        int64_t lag_ns = i == nearest ? start_ns - release->ns - odd_ns : usual_lag_ns(release, start_ns);
+        AP_TRY(ap_replay_add_edge(build, release->from, build->task_of_work[work], release->type, lag_ns, reterr));
+    }
+    return AP_OK;
+}
+
+static enum ap_status add_work(struct ap_replay_build *build, uint32_t work, struct ap_error *reterr)
+{
+    struct ap_replay_graph *graph = build->graph;
+    uint32_t row = ap_path_work(&build->index, work)->row;
+    int64_t start_ns = ap_work_start_ns(&build->index, work), end_ns = ap_work_end_ns(&build->index, work);
+    end_ns = end_ns > start_ns ? end_ns : start_ns;
+    build->task_of_work[work] = (uint32_t)graph->count;
+    AP_TRY_ADD(build->gate, graph->tasks, graph->count, graph->capacity, reterr,
+               (struct ap_task){ start_ns, end_ns, end_ns - start_ns, row, build->trace->events.track[row],
+                                 build->task_of_launch[work], UINT8_MAX, true });
+    return AP_OK;
+}
+
+enum ap_status ap_replay_add_device(struct ap_replay_build *build, struct ap_error *reterr)
+{
+    struct usual usual;
+    struct releases releases;
+    size_t count = build->index.work_count;
+    if (!count)
+        return AP_OK;
+    AP_TRY(find_usual(build, &usual, reterr));
+    for (uint32_t work = 0; work < count; work++)
+        AP_TRY(add_work(build, work, reterr));
+    for (uint32_t work = 0; work < count; work++) {
+        find_releases(build, work, &usual, &releases);
+        AP_TRY(add_edges(build, work, &releases, reterr));
+    }
+    return AP_OK;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "replay_graph.h"
+
+#include "replay_build.h"
+#include "sort.h"
+
+#include "poison.h"
+
+const char *ap_replay_edge_name(enum ap_replay_edge_type type)
+{
+    static const char *const names[] = {
+#define AP_REPLAY_EDGE(id, sentence) #id,
+#include "replay_edge.def"
+#undef AP_REPLAY_EDGE
+    };
+    return names[type];
+}
+
+/* ------------------------------------------------------------------------------------------- from making to order */
+
+/* Of one time, devices come last: what begins with its launch waits for it. Else as they were made, which is in order of
+ * each thread. */
+static bool task_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ap_task *x = (const struct ap_task *)context + a, *y = (const struct ap_task *)context + b;
+    AP_SMALLER_FIRST(x->start_ns, y->start_ns);
+    AP_SMALLER_FIRST(x->order, y->order);
+    return a < b;
+}
+
+static void renumber(uint32_t *task, const uint32_t *number)
+{
+    if (*task != AP_NO_TASK)
+        *task = number[*task];
+}
+
+/* Edges that would lead back are left out and counted. */
+static void renumber_edges(struct ap_replay_graph *graph, const uint32_t *number)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        struct ap_replay_edge edge = graph->edges[i];
+        edge.from = number[edge.from];
+        edge.to = number[edge.to];
+        if (edge.from >= edge.to) {
+            graph->backward_edge_count++;
+            continue;
+        }
+        graph->edges_by_type[edge.type]++;
+        graph->edges[kept++] = edge;
+    }
+    graph->edge_count = kept;
+}
+
+static enum ap_status order_edges(struct ap_replay_graph *graph, struct ap_error *reterr)
+{
+    struct ap_replay_edge *sorted;
+    size_t *first;
+    if (!graph->edge_count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(graph->gate, first, graph->count + 1, reterr));
+    enum ap_status status = AP_ALLOC(graph->gate, sorted, graph->edge_count, reterr);
+    if (status == AP_OK) {
+        for (size_t i = 0; i < graph->edge_count; i++)
+            first[graph->edges[i].to + 1]++;
+        for (size_t i = 0; i < graph->count; i++)
+            first[i + 1] += first[i];
+        for (size_t i = 0; i < graph->edge_count; i++)
+            sorted[first[graph->edges[i].to]++] = graph->edges[i];
+        AP_FREE(graph->gate, graph->edges, graph->edge_capacity);
+        graph->edges = sorted;
+        graph->edge_capacity = graph->edge_count;
+    }
+    AP_FREE(graph->gate, first, graph->count + 1);
+    return status;
+}
+
+static void renumber_all(struct ap_replay_graph *graph, const uint32_t *number)
+{
+    for (size_t i = 0; i < graph->count; i++)
+        renumber(&graph->tasks[i].launch, number);
+    for (size_t i = 0; i < graph->step_count; i++) {
+        renumber(&graph->step_start[i], number);
+        renumber(&graph->step_end[i], number);
+    }
+    for (size_t i = 0; i < graph->thread_task_count; i++)
+        graph->thread_tasks[i] = number[i];
+    renumber_edges(graph, number);
+}
+
+static enum ap_status order_tasks(struct ap_replay_graph *graph, struct ap_error *reterr)
+{
+    uint32_t *order, *number;
+    size_t count;
+    struct ap_task *sorted;
+    if (!graph->count)
+        return AP_OK;
+    AP_TRY(ap_top_indices(graph->gate, (uint32_t)graph->count, 0, task_before, graph->tasks, &order, &count, reterr));
+    enum ap_status status = AP_ALLOC(graph->gate, number, count, reterr);
+    if (status == AP_OK) {
+        for (size_t i = 0; i < count; i++)
+            number[order[i]] = (uint32_t)i;
+        status = AP_ALLOC(graph->gate, sorted, count, reterr);
+        if (status == AP_OK) {
+            for (size_t i = 0; i < count; i++)
+                sorted[i] = graph->tasks[order[i]];
+            AP_FREE(graph->gate, graph->tasks, graph->capacity);
+            graph->tasks = sorted;
+            graph->capacity = count;
+            renumber_all(graph, number);
+        }
+        AP_FREE(graph->gate, number, count);
+    }
+    AP_FREE(graph->gate, order, count);
+    AP_TRY(status);
+    return order_edges(graph, reterr);
+}
+
+/* ----------------------------------------------------------------------------------------------------- the graph */
+
+/* Before tasks are put in order: those of the host come first, thread by thread. */
+static enum ap_status list_threads(struct ap_replay_graph *graph, struct ap_error *reterr)
+{
+    AP_TRY(AP_ALLOC_CLEARED(graph->gate, graph->first_of_thread, graph->track_count + 1, reterr));
+    graph->thread_task_count = graph->count;
+    if (graph->count)
+        AP_TRY(AP_ALLOC(graph->gate, graph->thread_tasks, graph->count, reterr));
+    for (size_t i = 0; i < graph->count; i++)
+        graph->first_of_thread[graph->tasks[i].track + 1]++;
+    for (size_t i = 0; i < graph->track_count; i++)
+        graph->first_of_thread[i + 1] += graph->first_of_thread[i];
+    return AP_OK;
+}
+
+static enum ap_status start_build(struct ap_replay_build *build, struct ap_error *reterr)
+{
+    struct ap_replay_graph *graph = build->graph;
+    size_t works = build->index.work_count;
+    if (graph->step_count) {
+        AP_TRY(AP_ALLOC(build->gate, graph->step_start, graph->step_count, reterr));
+        AP_TRY(AP_ALLOC(build->gate, graph->step_end, graph->step_count, reterr));
+    }
+    for (size_t i = 0; i < graph->step_count; i++)
+        graph->step_start[i] = graph->step_end[i] = AP_NO_TASK;
+    if (works) {
+        AP_TRY(AP_ALLOC(build->gate, build->task_of_launch, works, reterr));
+        AP_TRY(AP_ALLOC(build->gate, build->task_of_work, works, reterr));
+    }
+    for (size_t i = 0; i < works; i++)
+        build->task_of_launch[i] = AP_NO_TASK;
+    return AP_OK;
+}
+
+static enum ap_status make(struct ap_replay_build *build, struct ap_error *reterr)
+{
+    AP_TRY(start_build(build, reterr));
+    AP_TRY(ap_replay_add_host(build, reterr));
+    AP_TRY(list_threads(build->graph, reterr));
+    AP_TRY(ap_replay_add_device(build, reterr));
+    AP_TRY(ap_replay_link_host(build, reterr));
+    return order_tasks(build->graph, reterr);
+}
+
+static void release_build(struct ap_replay_build *build)
+{
+    AP_FREE(build->gate, build->task_of_launch, build->index.work_count);
+    AP_FREE(build->gate, build->task_of_work, build->index.work_count);
+    AP_FREE(build->gate, build->marks, build->mark_capacity);
+    AP_FREE(build->gate, build->mark_order, build->mark_order_count);
+    AP_FREE(build->gate, build->turns, build->turn_capacity);
+    ap_path_index_release(&build->index);
+}
+
+enum ap_status ap_replay_graph_init(struct ap_replay_graph *graph, const struct ap_trace *trace,
+                                    const struct ap_row_order *order, const struct ap_links *links,
+                                    const struct ap_steps *steps, uint32_t main_track, struct ap_gate *gate,
+                                    struct ap_error *reterr)
+{
+    *graph = (struct ap_replay_graph){ .gate = gate, .start_ns = trace->window_start_ns, .end_ns = trace->window_end_ns };
+    if (!trace->has_window)
+        return AP_OK;
+    struct ap_replay_build build = {
+        .graph = graph, .gate = gate, .trace = trace, .steps = steps, .order = order, .main_track = main_track
+    };
+    graph->step_count = steps->count;
+    graph->track_count = order->track_count;
+    enum ap_status status = ap_path_index_init(&build.index, trace, order, links, gate, reterr);
+    AP_AND_THEN(status, make(&build, reterr));
+    release_build(&build);
+    return status;
+}
+
+void ap_replay_graph_release(struct ap_replay_graph *graph)
+{
+    AP_FREE(graph->gate, graph->tasks, graph->capacity);
+    AP_FREE(graph->gate, graph->edges, graph->edge_capacity);
+    AP_FREE(graph->gate, graph->thread_tasks, graph->thread_task_count);
+    if (graph->first_of_thread)
+        AP_FREE(graph->gate, graph->first_of_thread, graph->track_count + 1);
+    AP_FREE(graph->gate, graph->step_start, graph->step_count);
+    AP_FREE(graph->gate, graph->step_end, graph->step_count);
+    *graph = (struct ap_replay_graph){ .gate = NULL };
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * replay_graph.h - the recorded window as a graph: pieces of work of host threads and devices, and for each piece what it
+ * waits for and how long after that it began. What the critical path asks of a trace (path_index.h) is what the edges are
+ * made of.
+ *
+ *   host     --work--|launch|--work--|sync....|--work--
+ *                    \                        /
+ *   stream            '-lag->[kernel][kernel]'
+ *
+ * A thread is cut where something hangs on it: at launches, at the ends of calls that block, where another thread goes on,
+ * at the bounds of steps. Its pieces follow one another without a hole, so that the time between calls is work, too. */
+#ifndef AP_REPLAY_GRAPH_H
+#define AP_REPLAY_GRAPH_H
+
+#include "path_index.h"
+#include "steps.h"
+
+#define AP_NO_TASK UINT32_MAX
+
+/** Why a piece of work waits for another one. */
+enum ap_replay_edge_type {
+#define AP_REPLAY_EDGE(id, sentence) AP_REPLAY_EDGE_##id,
+#include "replay_edge.def"
+#undef AP_REPLAY_EDGE
+    AP_REPLAY_EDGE_COUNT_
+};
+
+/** The id in replay_edge.def, which is a key of the report. */
+const char *ap_replay_edge_name(enum ap_replay_edge_type type);
+
+/** Its end is where @to begins, @lag_ns later; of a launch or hand-over, its start. */
+struct ap_replay_edge {
+    int64_t lag_ns; /* negative where clocks or streams overlap */
+    uint32_t from, to;
+    uint8_t type;
+};
+
+/** In order of their starts: no edge leads back. */
+struct ap_task {
+    int64_t start_ns; /* as recorded */
+    int64_t end_ns;   /* likewise */
+    int64_t work_ns;  /* what it takes by itself, without the wait in it */
+    uint32_t row;     /* device: of the trace. Host: the call that begins it; AP_NO_ROW = none */
+    uint32_t track;
+    uint32_t launch; /* device: the task that begins with its launch; AP_NO_TASK = not in the trace */
+    uint8_t order;   /* among those of one time */
+    bool is_device;
+};
+
+struct ap_replay_graph {
+    struct ap_gate *gate;
+    struct ap_task *tasks;
+    size_t count, capacity;
+    struct ap_replay_edge *edges; /* by the task they lead to, in the order of the tasks */
+    size_t edge_count, edge_capacity;
+    uint64_t edges_by_type[AP_REPLAY_EDGE_COUNT_];
+    uint64_t backward_edge_count; /* left out: what was waited for began later, by the clocks of the file */
+    uint32_t *thread_tasks;       /* tasks of the host, track by track, in order of time */
+    size_t thread_task_count;
+    size_t *first_of_thread; /* by track; those of track i end at first_of_thread[i + 1] */
+    size_t track_count;
+    uint32_t *step_start, *step_end; /* by step: the task of the thread of the steps that begins there */
+    size_t step_count;
+    int64_t unexplained_ns; /* devices without work that no edge explains, where it is longer than any overhead */
+    int64_t start_ns, end_ns;
+};
+
+/** Makes the graph. @main_track: the thread that drives the run; AP_NO_ROW = none. The graph borrows nothing.
+ *  @graph may be released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_replay_graph_init(struct ap_replay_graph *graph, const struct ap_trace *trace,
+                                                  const struct ap_row_order *order, const struct ap_links *links,
+                                                  const struct ap_steps *steps, uint32_t main_track, struct ap_gate *gate,
+                                                  struct ap_error *reterr);
+/** A zeroed one is fine. */
+void ap_replay_graph_release(struct ap_replay_graph *graph);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "replay_run.h"
+
+#include "sort.h"
+
+#include "poison.h"
+
+enum ap_status ap_replay_edit_init(struct ap_replay_edit *edit, const struct ap_replay_graph *graph, struct ap_error *reterr)
+{
+    *edit = (struct ap_replay_edit){ .gate = graph->gate, .count = graph->count };
+    if (!graph->count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(edit->gate, edit->work_ns, edit->count, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(edit->gate, edit->flags, edit->count, reterr));
+    for (size_t i = 0; i < edit->count; i++)
+        edit->work_ns[i] = graph->tasks[i].work_ns;
+    return AP_OK;
+}
+
+void ap_replay_edit_release(struct ap_replay_edit *edit)
+{
+    AP_FREE(edit->gate, edit->work_ns, edit->count);
+    AP_FREE(edit->gate, edit->flags, edit->count);
+    *edit = (struct ap_replay_edit){ .gate = edit->gate };
+}
+
+/* --------------------------------------------------------------------------------------------------------- replay */
+
+static bool is_ignored(const struct ap_replay_edge *edge, unsigned flags)
+{
+    switch (edge->type) {
+    case AP_REPLAY_EDGE_launch: return flags & AP_TASK_GONE;
+    case AP_REPLAY_EDGE_synchronization: return flags & AP_TASK_NO_SYNC;
+    case AP_REPLAY_EDGE_handover: return flags & AP_TASK_NO_TURN;
+    case AP_REPLAY_EDGE_event_wait:
+    case AP_REPLAY_EDGE_inferred_wait: return flags & AP_TASK_NO_WAIT;
+    default: return false;
+    }
+}
+
+static int64_t release_ns(const struct ap_replay_times *times, const struct ap_replay_edge *edge, unsigned flags)
+{
+    bool at_start = edge->type == AP_REPLAY_EDGE_launch || edge->type == AP_REPLAY_EDGE_handover, overflowed = false;
+    int64_t ns = at_start ? times->start_ns[edge->from] : times->end_ns[edge->from];
+    return flags & AP_TASK_GONE && edge->lag_ns > 0 ? ns : ap_add_sat(ns, edge->lag_ns, &overflowed);
+}
+
+static void play(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit, struct ap_replay_times *times)
+{
+    size_t edge = 0;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        unsigned flags = edit ? edit->flags[i] : 0;
+        int64_t start_ns = INT64_MIN, work_ns = edit ? edit->work_ns[i] : graph->tasks[i].work_ns;
+        bool overflowed = false, had_edges = edge < graph->edge_count && graph->edges[edge].to == i;
+        for (; edge < graph->edge_count && graph->edges[edge].to == i; edge++) {
+            int64_t ns = is_ignored(&graph->edges[edge], flags) ? INT64_MIN : release_ns(times, &graph->edges[edge], flags);
+            start_ns = ns > start_ns ? ns : start_ns;
+        }
+        if (start_ns == INT64_MIN)
+            start_ns = had_edges ? graph->start_ns : graph->tasks[i].start_ns;
+        times->start_ns[i] = start_ns;
+        times->end_ns[i] = ap_add_sat(start_ns, work_ns, &overflowed);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------------------- steps */
+
+static int64_t step_bound_ns(const struct ap_replay_times *times, uint32_t task)
+{
+    return task == AP_NO_TASK ? INT64_MIN : times->start_ns[task];
+}
+
+/* Device work is of the step that launched it, or that it ran in. Tasks come in order of time. */
+static void add_device_ends(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit,
+                            struct ap_replay_times *times)
+{
+    for (uint32_t i = 0; i < graph->count; i++) {
+        const struct ap_task *task = &graph->tasks[i];
+        if (!task->is_device || (edit && edit->flags[i] & AP_TASK_GONE))
+            continue;
+        uint32_t cause = task->launch == AP_NO_TASK ? i : task->launch;
+        size_t low = 0;
+        AP_BISECT(low, graph->step_count, at,
+                  graph->step_start[at] != AP_NO_TASK &&
+                      graph->tasks[graph->step_start[at]].start_ns <= graph->tasks[cause].start_ns);
+        if (low && times->end_ns[i] > times->steps[low - 1].done_ns)
+            times->steps[low - 1].done_ns = times->end_ns[i];
+    }
+}
+
+static void find_steps(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit, struct ap_replay_times *times)
+{
+    for (size_t i = 0; i < graph->step_count; i++) {
+        int64_t end_ns = step_bound_ns(times, graph->step_end[i]);
+        times->steps[i] = (struct ap_replayed_step){ step_bound_ns(times, graph->step_start[i]), end_ns, end_ns };
+    }
+    add_device_ends(graph, edit, times);
+}
+
+static void find_window(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit,
+                        struct ap_replay_times *times)
+{
+    int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
+    for (size_t i = 0; i < graph->count; i++) {
+        if (edit && edit->flags[i] & AP_TASK_GONE)
+            continue;
+        start_ns = times->start_ns[i] < start_ns ? times->start_ns[i] : start_ns;
+        end_ns = times->end_ns[i] > end_ns ? times->end_ns[i] : end_ns;
+    }
+    times->window_ns = end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+static enum ap_status times_init(struct ap_replay_times *times, const struct ap_replay_graph *graph, struct ap_error *reterr)
+{
+    *times = (struct ap_replay_times){ .gate = graph->gate, .count = graph->count, .step_count = graph->step_count };
+    if (graph->step_count)
+        AP_TRY(AP_ALLOC(times->gate, times->steps, times->step_count, reterr));
+    if (!graph->count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(times->gate, times->start_ns, times->count, reterr));
+    return AP_ALLOC(times->gate, times->end_ns, times->count, reterr);
+}
+
+enum ap_status ap_replay_run(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit,
+                             struct ap_replay_times *times, struct ap_error *reterr)
+{
+    AP_TRY(times_init(times, graph, reterr));
+    play(graph, edit, times);
+    find_steps(graph, edit, times);
+    find_window(graph, edit, times);
+    return AP_OK;
+}
+
+enum ap_status ap_replay_recorded(const struct ap_replay_graph *graph, struct ap_replay_times *times,
+                                  struct ap_error *reterr)
+{
+    AP_TRY(times_init(times, graph, reterr));
+    for (size_t i = 0; i < graph->count; i++) {
+        times->start_ns[i] = graph->tasks[i].start_ns;
+        times->end_ns[i] = graph->tasks[i].end_ns;
+    }
+    find_steps(graph, NULL, times);
+    find_window(graph, NULL, times);
+    return AP_OK;
+}
+
+void ap_replay_times_release(struct ap_replay_times *times)
+{
+    AP_FREE(times->gate, times->start_ns, times->count);
+    AP_FREE(times->gate, times->end_ns, times->count);
+    AP_FREE(times->gate, times->steps, times->step_count);
+    *times = (struct ap_replay_times){ .gate = times->gate };
+}
+
+int64_t ap_replay_step_ns(const struct ap_replay_times *times, size_t step)
+{
+    int64_t from_ns = times->steps[step].start_ns;
+    if (step && times->steps[step - 1].done_ns > from_ns)
+        from_ns = times->steps[step - 1].done_ns;
+    return times->steps[step].done_ns > from_ns ? times->steps[step].done_ns - from_ns : 0;
+}

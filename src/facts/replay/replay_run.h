@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * replay_run.h - plays a replay graph forward: when each piece would begin and end with some of the work changed. Whole
+ * numbers of ns; the same whoever asks. */
+#ifndef AP_REPLAY_RUN_H
+#define AP_REPLAY_RUN_H
+
+#include "replay_graph.h"
+
+/* What becomes of a task. */
+#define AP_TASK_GONE 1u    /* device: is not launched; what waited for it waits for what it waited for */
+#define AP_TASK_NO_SYNC 2u /* host: begins without waiting for a device */
+#define AP_TASK_NO_WAIT 4u /* device: begins without waiting for another stream */
+#define AP_TASK_NO_TURN 8u /* host: begins without waiting for another thread */
+
+/** By task. */
+struct ap_replay_edit {
+    struct ap_gate *gate;
+    int64_t *work_ns;
+    uint8_t *flags;
+    size_t count;
+};
+
+/** Nothing is changed yet. @edit may be released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_replay_edit_init(struct ap_replay_edit *edit, const struct ap_replay_graph *graph,
+                                                 struct ap_error *reterr);
+void ap_replay_edit_release(struct ap_replay_edit *edit);
+
+/** When a step begins, and when all is done that it launched. */
+struct ap_replayed_step {
+    int64_t start_ns, host_end_ns, done_ns;
+};
+
+struct ap_replay_times {
+    struct ap_gate *gate;
+    int64_t *start_ns, *end_ns; /* by task */
+    size_t count;
+    struct ap_replayed_step *steps;
+    size_t step_count;
+    int64_t window_ns; /* first start to last end */
+};
+
+/** @edit: NULL = the unchanged graph. @times may be released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_replay_run(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit,
+                                           struct ap_replay_times *times, struct ap_error *reterr);
+/** The same as it was recorded, without a replay. */
+AP_MUST_CHECK enum ap_status ap_replay_recorded(const struct ap_replay_graph *graph, struct ap_replay_times *times,
+                                                struct ap_error *reterr);
+void ap_replay_times_release(struct ap_replay_times *times);
+
+/** How long the step took: until all is done that it launched, less what was left to do of the step before it. */
+int64_t ap_replay_step_ns(const struct ap_replay_times *times, size_t step);
+
+#endif

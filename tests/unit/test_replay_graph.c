@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay_run.h"
+#include "typed_trace.h"
+
+static void call(struct run *run, const char *thread, const char *name, int64_t start_us, int64_t dur_us,
+                 ap_link_key correlation)
+{
+    (void)row(run, thread, name, RUNTIME, start_us, dur_us);
+    if (ap_trace_add_call_detail(run->trace, (struct ap_call_detail){ .correlation = correlation }, NULL) != AP_OK)
+        abort();
+}
+
+static void work(struct run *run, const char *name, int64_t start_us, int64_t dur_us, ap_link_key correlation)
+{
+    uint32_t track = add_row(run, "0", "7", name, KERNEL, start_us * 1000, dur_us * 1000);
+    struct ap_work_detail detail = { .correlation = correlation, .as.bytes = -1 };
+    run->trace->tracks[track].device = 0;
+    widen_window(run->trace, start_us * 1000, (start_us + dur_us) * 1000);
+    if (ap_trace_add_work_detail(run->trace, detail, NULL) != AP_OK)
+        abort();
+}
+
+/* With the facts that the graph is made of. */
+struct made {
+    struct run run;
+    struct ap_facts facts;
+    struct ap_replay_graph graph;
+    struct ap_replay_times recorded, replayed;
+};
+
+static void make(struct made *made)
+{
+    struct ap_part_options options = { .path = "typed by hand" };
+    struct ap_facts *facts = &made->facts;
+    if (ap_facts_init(facts, made->run.trace, false, NULL) != AP_OK ||
+        ap_analyze_trace(facts, &options, false, &made->run.notes, &made->run.model, NULL) != AP_OK ||
+        ap_replay_graph_init(&made->graph, facts->trace, &facts->order, &facts->links, &facts->steps, facts->main_track,
+                             facts->gate, NULL) != AP_OK ||
+        ap_replay_recorded(&made->graph, &made->recorded, NULL) != AP_OK ||
+        ap_replay_run(&made->graph, NULL, &made->replayed, NULL) != AP_OK)
+        abort();
+}
+
+static void finish(struct made *made)
+{
+    ap_replay_times_release(&made->recorded);
+    ap_replay_times_release(&made->replayed);
+    ap_replay_graph_release(&made->graph);
+    ap_facts_release(&made->facts);
+    end(&made->run);
+}
+
+static size_t tasks_off(const struct made *made)
+{
+    size_t off = 0;
+    for (size_t i = 0; i < made->graph.count; i++)
+        off += made->replayed.start_ns[i] != made->recorded.start_ns[i];
+    return off;
+}
+
+static void edges_have_a_type_and_lead_on(void)
+{
+    struct made made = { .graph = { .count = 0 } };
+    begin(&made.run);
+    (void)row(&made.run, "1", "aten::mm", OPERATOR, 0, 20);
+    call(&made.run, "1", "cudaLaunchKernel", 5, 10, 1);
+    work(&made.run, "gemm", 20, 100, 1);
+    (void)row(&made.run, "1", "aten::add", OPERATOR, 30, 20);
+    call(&made.run, "1", "cudaLaunchKernel", 35, 10, 2);
+    work(&made.run, "add", 121, 10, 2);
+    call(&made.run, "1", "cudaDeviceSynchronize", 60, 75, 3);
+    make(&made);
+    const struct ap_replay_graph *graph = &made.graph;
+    ok(sizeof(struct ap_replay_edge) <= 24, "an edge takes 24 bytes at most");
+    is_u64(graph->edges_by_type[AP_REPLAY_EDGE_launch], 2, "a launch for each kernel");
+    is_u64(graph->edges_by_type[AP_REPLAY_EDGE_stream], 1, "one kernel behind the other");
+    is_u64(graph->edges_by_type[AP_REPLAY_EDGE_synchronization], 1, "the host waits once");
+    is_u64(graph->backward_edge_count, 0, "no edge is left out");
+    uint64_t sum = 0;
+    for (int i = 0; i < AP_REPLAY_EDGE_COUNT_; i++)
+        sum += graph->edges_by_type[i];
+    is_u64(sum, graph->edge_count, "all edges are counted by type");
+    size_t back = 0;
+    for (size_t i = 0; i < graph->edge_count; i++)
+        back += graph->edges[i].from >= graph->edges[i].to;
+    is_u64(back, 0, "none leads back");
+    is_u64(tasks_off(&made), 0, "each piece begins in the replay as it was recorded");
+    finish(&made);
+}
+
+/* The thread that calls backward does nothing until the engine is done. */
+static void the_autograd_engine_takes_turns(void)
+{
+    struct made made = { .graph = { .count = 0 } };
+    begin(&made.run);
+    for (int64_t i = 0; i < 3; i++) {
+        (void)row(&made.run, "1", "aten::mm", OPERATOR, i * 100, 40);
+        (void)row(&made.run, "2", "autograd::engine::evaluate_function: MmBackward0", OPERATOR, i * 100 + 45, 30);
+        (void)row(&made.run, "1", "aten::add", OPERATOR, i * 100 + 80, 15);
+    }
+    make(&made);
+    is_u64(made.graph.edges_by_type[AP_REPLAY_EDGE_handover], 7, "it is let go, and goes back, three times");
+    is_u64(tasks_off(&made), 0, "each piece begins in the replay as it was recorded");
+    struct ap_replay_edit edit;
+    struct ap_replay_times times;
+    if (ap_replay_edit_init(&edit, &made.graph, NULL) != AP_OK)
+        abort();
+    for (size_t i = 0; i < made.graph.count; i++)
+        if (made.graph.tasks[i].track != made.facts.main_track)
+            edit.work_ns[i] = 0;
+    is_int(ap_replay_run(&made.graph, &edit, &times, NULL), AP_OK, "a replay runs");
+    is_int(made.recorded.window_ns - times.window_ns, 90000, "without its work the driving thread waits no more");
+    ap_replay_times_release(&times);
+    ap_replay_edit_release(&edit);
+    finish(&made);
+}
+
+/* A kernel that begins 5 ms after all that it could wait for. */
+static void what_no_edge_explains_is_told(void)
+{
+    struct made made = { .graph = { .count = 0 } };
+    begin(&made.run);
+    call(&made.run, "1", "cudaLaunchKernel", 0, 10, 1);
+    work(&made.run, "gemm", 5010, 100, 1);
+    make(&made);
+    is_int(made.graph.unexplained_ns, 5000000, "that time is unexplained");
+    ok(made.replayed.window_ns < made.recorded.window_ns / 10, "and no part of the replay, which is not the recording then");
+    finish(&made);
+}
+
+static void little_is_no_graph(void)
+{
+    struct made made = { .graph = { .count = 0 } };
+    begin(&made.run);
+    (void)row(&made.run, "1", "aten::mm", OPERATOR, 0, 0);
+    make(&made);
+    is_u64(made.graph.edge_count, 1, "an empty row is a piece without work");
+    is_int(made.replayed.window_ns, 0, "and takes no time");
+    finish(&made);
+}
+
+int main(void)
+{
+    edges_have_a_type_and_lead_on();
+    the_autograd_engine_takes_turns();
+    what_no_edge_explains_is_told();
+    little_is_no_graph();
+    return done();
+}

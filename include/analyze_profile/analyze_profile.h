@@ -57,6 +57,9 @@ struct ap_request {
      *  text with commas between. A report with a mistake in them is not made. */
     const char *const *fail_on;
     size_t fail_on_count;
+    /** Changes whose gain is predicted, each alone and all together: "kernel ~ gemm speedup 2". At most 16. */
+    const char *const *what_if;
+    size_t what_if_count;
     const char *mapping_trace_path; /* a trace of the capture of the GPU graphs that the trace replays, or of a run without
                                        them: from it kernels of graphs get their operators, shapes and lines. NULL = none */
     const char *peaks_path;         /* rates of GPUs, in the form of references/gpu-peaks.md, which go before those of that

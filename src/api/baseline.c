@@ -48,7 +48,7 @@ static enum ap_status analyze(struct ap_baseline *baseline, const struct ap_requ
     struct ap_request other = *request;
     other.baseline_path = NULL;
     other.more_baseline_count = other.more_run_count = 0;
-    other.fail_on_count = other.series_count = 0;
+    other.fail_on_count = other.what_if_count = other.series_count = 0;
     other.with_tracks = other.with_folded = other.with_rows = false;
     other.slice = NULL;
     other.helpers = NULL; /* they read the run that is reported on */

@@ -18,6 +18,7 @@
 #include "memory_join.h"
 #include "other_profiles.h"
 #include "overlay_spans.h"
+#include "predict_part.h"
 #include "model_redact.h"
 #include "siphash.h"
 #include "report.h"
@@ -349,6 +350,13 @@ static enum ap_status judge(const struct run *run, bool compared, struct ap_erro
     return ap_rubric_apply(run->rubric, &options, model, reterr);
 }
 
+/* What changes would gain: those that were asked for, and those of the findings. */
+static enum ap_status predict(const struct run *run, struct ap_error *reterr)
+{
+    const struct ap_what_if what_if = { run->request->what_if, run->request->what_if_count };
+    return ap_prediction_add(run->report->trace ? &run->report->facts : NULL, &what_if, &run->report->model, reterr);
+}
+
 static enum ap_status draw(const struct run *run, struct ap_error *reterr)
 {
     struct ap_report *report = run->report;
@@ -442,6 +450,7 @@ static enum ap_status fill_run(struct run *run, struct ap_error *reterr)
     /* Behind the analysis, which goes by names, and before all that makes sentences of them: those are ours. */
     AP_TRY(redact(report, &report->model.root, reterr));
     AP_TRY(judge(run, false, reterr));
+    AP_TRY(predict(run, reterr));
     AP_TRY(draw(run, reterr));
     if (!run->request->with_rows)
         forget_trace(report);

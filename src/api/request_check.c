@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compare.h"
+#include "predict_part.h"
 #include "rubric.h"
 #include "scaling.h"
 #include "slice.h"
@@ -78,5 +79,7 @@ enum ap_status ap_request_check(const struct ap_request *request, struct ap_erro
                          "the trace is read twice for it, which standard input does not allow: give a file");
     if (request->slice)
         AP_TRY(ap_slice_check(request->slice, reterr));
+    const struct ap_what_if what_if = { request->what_if, request->what_if_count };
+    AP_TRY(ap_what_if_check(&what_if, reterr));
     return check_context(request, reterr);
 }

@@ -22,7 +22,7 @@ enum ap_status ap_series_read(const struct ap_request *request, struct ap_series
 {
     struct ap_request one = *request;
     one.series = NULL;
-    one.series_count = one.fail_on_count = 0;
+    one.series_count = one.fail_on_count = one.what_if_count = 0;
     one.baseline_path = NULL;
     one.with_rows = false;
     ret_series->count = 0;

@@ -37,6 +37,7 @@
 #define AP_OPTION_STRICT "--strict"
 #define AP_OPTION_TABLE "--table"
 #define AP_OPTION_TOP_N "--top-n"
+#define AP_OPTION_WHAT_IF "--what-if"
 #define AP_OPTION_WHERE "--where"
 
 #endif

@@ -554,19 +554,21 @@ int ap_program(int argc, char **argv, const struct ap_program_team *team)
     options.snapshots = calloc((size_t)argc + 1, sizeof(options.snapshots[0]));
     options.context = calloc((size_t)argc + 1, sizeof(options.context[0]));
     options.fail_on = calloc((size_t)argc + 1, sizeof(options.fail_on[0]));
+    options.what_if = calloc((size_t)argc + 1, sizeof(options.what_if[0]));
     options.roots = calloc((size_t)argc + 1, sizeof(options.roots[0]));
     options.baselines = calloc((size_t)argc + 1, sizeof(options.baselines[0]));
     options.runs = calloc((size_t)argc + 1, sizeof(options.runs[0]));
     options.series = calloc((size_t)argc + 1, sizeof(options.series[0]));
     enum exit_code code = EXIT_LIMIT;
-    if (options.files && options.traces && options.snapshots && options.context && options.fail_on && options.roots &&
-        options.baselines && options.runs && options.series)
+    if (options.files && options.traces && options.snapshots && options.context && options.fail_on && options.what_if &&
+        options.roots && options.baselines && options.runs && options.series)
         code = run_with_stack(argc, argv, &options, team);
     free(options.series);
     free(options.runs);
     free(options.baselines);
     free(options.roots);
     free(options.fail_on);
+    free(options.what_if);
     free(options.context);
     free(options.snapshots);
     free(options.traces);

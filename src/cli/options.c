@@ -277,6 +277,7 @@ static bool set_option(struct ap_cli_options *options, enum option_id id, const 
         return true;
     case OPTION_rerun: options->runs[options->request.more_run_count++] = value; return true;
     case OPTION_fail_on: options->fail_on[options->request.fail_on_count++] = value; return true;
+    case OPTION_what_if: options->what_if[options->request.what_if_count++] = value; return true;
     case OPTION_format:
         return parse_format(value, &options->format) ||
                mistake(to, bytes, "--format takes md, json, text or csv, not '%s'", value);
@@ -400,6 +401,7 @@ bool ap_cli_parse(int argc, char **argv, struct ap_cli_options *options, char *t
     options->request.words = AP_WORDS_PROGRAM;
     options->request.context = options->context;
     options->request.fail_on = options->fail_on;
+    options->request.what_if = options->what_if;
     options->request.more_baselines = options->baselines;
     options->request.more_runs = options->runs;
     for (int i = 1; i < argc; i++) {

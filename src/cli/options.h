@@ -28,6 +28,7 @@ struct ap_cli_options {
     const char **snapshots;         /* of --memory-json; likewise */
     const char **context;           /* likewise */
     const char **fail_on;           /* likewise */
+    const char **what_if;           /* likewise */
     const char **roots;             /* likewise */
     const char **baselines, **runs; /* likewise, behind the first baseline */
     struct ap_series_entry *series; /* room for argc of them */

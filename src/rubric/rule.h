@@ -150,7 +150,7 @@ struct ap_cause_list {
 struct ap_rule {
     struct ap_rule *next;
     int line;
-    struct ap_text id, title, source;
+    struct ap_text id, title, source, change;
     struct ap_text texts[AP_TEXT_COUNT_];
     struct ap_expr when;
     uint32_t needs, missing; /* artifacts */
@@ -234,6 +234,15 @@ AP_MUST_CHECK enum ap_status ap_cause_lists_parse(struct ap_text text, struct ap
  * lists on the way are gone through, rows of one name are summed up. Rows without a name or an amount are left out. */
 AP_MUST_CHECK enum ap_status ap_rule_add_causes(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding,
                                                 struct ap_error *reterr);
+
+/* ---- rule_change.c: what a replay would change ---- */
+
+/** Can the placeholders be filled: {saving}, or times and counts that rules may name? *ret_unknown: the first that cannot.
+ */
+bool ap_rule_change_check(struct ap_text change, struct ap_text *ret_unknown);
+/** Append "change": null where the rule names none, or a figure in it is not known or 0. @saving_ns: 0 = not a time. */
+void ap_rule_add_change(const struct ap_rule *rule, const struct ap_value *root, int64_t saving_ns, struct ap_model *model,
+                        struct ap_value *finding);
 
 /* ---- rule_verify.c: how to see whether a change helped ---- */
 

@@ -539,6 +539,9 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
     AP_TRY(ap_rule_add_causes(rule, model, finding, judge->reterr));
     add_requests(judge, ap_add_list(model, finding, "missing"), absent_of(judge, wished_by(rule)));
     ap_rule_add_command(rule, judge->options, model, finding);
+    ap_rule_add_change(rule, judge->root, fired->has_saving && time ? (int64_t)fired->saving : 0, model, finding);
+    if (judge->options->compared)
+        ap_add_null(model, finding, "prediction"); /* what changed since another run is no cause */
     return AP_OK;
 }
 

@@ -338,6 +338,18 @@ static enum ap_status parse_source(struct block *block, struct ap_text value)
     return keep_line(block, value, &block->rule->source);
 }
 
+/* What stands in it is read where it is predicted. */
+static enum ap_status parse_change(struct block *block, struct ap_text value)
+{
+    struct ap_text unknown;
+    AP_TRY(keep_line(block, value, &block->rule->change));
+    if (ap_rule_change_check(block->rule->change, &unknown))
+        return AP_OK;
+    return ap_fail_in_rubric(block->reterr, block->place,
+                             "met {%.*s} where {saving}, or a time or count that rules may name, was expected",
+                             SHOWN(unknown));
+}
+
 /* ---- keys ---- */
 
 enum {
@@ -355,6 +367,7 @@ enum {
     KEY_phase,
     KEY_places,
     KEY_due_to,
+    KEY_change,
     KEY_bottleneck,
     KEY_hardware
 };
@@ -377,6 +390,7 @@ static const struct {
     [KEY_phase] = { "phase", parse_phase },
     [KEY_places] = { "places", parse_places },
     [KEY_due_to] = { "due_to", parse_due_to },
+    [KEY_change] = { "change", parse_change },
     [KEY_bottleneck] = { "bottleneck", parse_bottleneck },
     [KEY_hardware] = { "hardware", parse_hardware },
 };
@@ -397,11 +411,11 @@ static enum ap_status parse_entry(struct block *block, struct ap_text entry, uns
         /* conditions count their own lines, so they keep their line breaks */
         return keys[i].parse(block, i == KEY_when ? value : ap_text_trim(value));
     }
-    return ap_fail_in_rubric(
-        block->reterr, block->place,
-        "met \"%.*s\" where one of when, needs, severity, confidence, rests_on, rank_by, missing, "
-        "suppressed_by, suppresses, source, domain, phase, places, due_to, bottleneck or hardware and a colon was expected",
-        SHOWN(name));
+    return ap_fail_in_rubric(block->reterr, block->place,
+                             "met \"%.*s\" where one of when, needs, severity, confidence, rests_on, rank_by, missing, "
+                             "suppressed_by, suppresses, source, domain, phase, places, due_to, change, bottleneck or "
+                             "hardware and a colon was expected",
+                             SHOWN(name));
 }
 
 /* Bytes of the entry that begins @text: its line and those after it that begin with a space. */

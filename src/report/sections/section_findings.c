@@ -81,6 +81,15 @@ static void write_gain(struct doc *doc, const struct ap_value *finding)
     ap_doc_end(doc, DOC_ITEM);
 }
 
+static void write_prediction(struct doc *doc, const struct ap_value *finding)
+{
+    const struct ap_value *prediction = ap_value_member(finding, "prediction");
+    if (prediction && prediction->type == AP_VALUE_OBJECT)
+        ap_doc_item(doc, finding,
+                    "**Predicted:** a step of {r prediction.before_us} takes {r prediction.after_us} "
+                    "({r prediction.after_low_us} to {r prediction.after_high_us}), replayed with {w change}");
+}
+
 /* Time, bytes or a number of times. */
 static const char *amount_of(const struct ap_value *cause)
 {
@@ -172,6 +181,7 @@ static void write_finding(struct doc *doc, const struct ap_value *finding, int r
     write_points(doc, finding);
     write_missing(doc, finding);
     write_gain(doc, finding);
+    write_prediction(doc, finding);
     write_causes(doc, finding);
     write_places(doc, finding);
     ap_doc_end(doc, DOC_LIST);

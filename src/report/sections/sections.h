@@ -33,6 +33,7 @@ extern const struct doc_section ap_section_cluster, ap_section_cluster_memory, a
     ap_section_compile_log, ap_section_host_alone;
 /** Sections of this list that are more than rows of data. */
 void ap_section_compile(struct doc *doc);
+void ap_section_prediction(struct doc *doc);
 void ap_section_not_evaluated(struct doc *doc);
 void ap_section_capture(struct doc *doc);
 

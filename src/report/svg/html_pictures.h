@@ -18,6 +18,8 @@ void ap_html_utilization(struct html *html);
 void ap_html_timeline(struct html *html);
 /** Where the time of the judged part goes, as one bar. */
 void ap_html_split(struct html *html);
+/** A step as it is, and as changes would make it. */
+void ap_html_prediction(struct html *html);
 /** How long each step took. */
 void ap_html_steps(struct html *html);
 /** What the steps are made of. */

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ * change_apply.c - the verbs that make work shorter or take it away. */
+#include "change_apply.h"
+
+#include "sort.h"
+
+#include "poison.h"
+
+static ap_change_verb_fn *const functions[] = {
+#define AP_CHANGE_VERB(id, number, sentence) ap_change_##id,
+#include "change_verb.def"
+#undef AP_CHANGE_VERB
+};
+
+enum ap_status ap_change_apply(const struct ap_facts *facts, const struct ap_replay_graph *graph,
+                               const struct ap_change *change, struct ap_replay_edit *edit, uint64_t *ret_rows,
+                               struct ap_error *reterr)
+{
+    struct ap_selection selection;
+    struct ap_applying applying = { facts, graph, change, &selection, edit };
+    enum ap_status status = ap_selection_find(&selection, facts, graph, change, reterr);
+    uint64_t rows = selection.row_count;
+    if (status == AP_OK && rows)
+        status = functions[change->verb](&applying, &rows, reterr);
+    ap_selection_release(&selection);
+    if (status == AP_OK)
+        *ret_rows = rows;
+    return status;
+}
+
+/* ---- shorter ---- */
+
+/* Work that an earlier change has made shorter loses its part of what is left. */
+static void shrink_task(struct ap_replay_edit *edit, const struct ap_replay_graph *graph, uint32_t task, int64_t loss_ns)
+{
+    int64_t work_ns = graph->tasks[task].work_ns;
+    if (loss_ns > 0 && work_ns > 0)
+        edit->work_ns[task] -= ap_part_of(edit->work_ns[task], loss_ns < work_ns ? loss_ns : work_ns, work_ns);
+}
+
+void ap_change_shrink(struct ap_applying *applying, int64_t part, int64_t whole, unsigned of_devices, bool of_host)
+{
+    const struct ap_replay_graph *graph = applying->graph;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        int64_t ns = 0;
+        if (graph->tasks[i].is_device)
+            ns = applying->selection->chosen[i] & of_devices ? graph->tasks[i].work_ns : 0;
+        else if (of_host)
+            ns = ap_selection_work_ns(applying->selection, graph, i);
+        shrink_task(applying->edit, graph, i, ap_part_of(ns, part, whole));
+    }
+}
+
+/* Slower than it was: a factor below one. */
+static void stretch(struct ap_applying *applying, int64_t factor)
+{
+    const struct ap_replay_graph *graph = applying->graph;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        bool device = graph->tasks[i].is_device;
+        int64_t ns = device && applying->selection->chosen[i] & (AP_CHOSEN | AP_CHOSEN_CAUSE) ? graph->tasks[i].work_ns : 0;
+        bool overflowed = false;
+        if (!device)
+            ns = ap_selection_work_ns(applying->selection, graph, i);
+        for (int64_t times = 1000 / factor; ns > 0 && times > 1; times--)
+            applying->edit->work_ns[i] = ap_add_sat(applying->edit->work_ns[i], ns, &overflowed);
+    }
+}
+
+enum ap_status ap_change_speedup(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
+{
+    int64_t factor = applying->change->number;
+    (void)ret_rows;
+    (void)reterr;
+    if (factor >= 1000)
+        ap_change_shrink(applying, factor - 1000, factor, AP_CHOSEN | AP_CHOSEN_CAUSE, true);
+    else
+        stretch(applying, factor);
+    return AP_OK;
+}
+
+enum ap_status ap_change_hostfree(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
+{
+    (void)ret_rows;
+    (void)reterr;
+    ap_change_shrink(applying, 1, 1, 0, true);
+    return AP_OK;
+}
+
+enum ap_status ap_change_less(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
+{
+    struct ap_selection *selection = applying->selection;
+    int64_t whole_ns = selection->host_ns + selection->device_ns, part_ns = applying->change->number;
+    (void)reterr;
+    if (whole_ns <= 0)
+        *ret_rows = 0;
+    else
+        ap_change_shrink(applying, part_ns < whole_ns ? part_ns : whole_ns, whole_ns, AP_CHOSEN, true);
+    return AP_OK;
+}
+
+/* ---- gone ---- */
+
+/* The piece of the thread before the task, which its edges name. */
+static bool is_wholly_chosen(const struct ap_applying *applying, uint32_t task)
+{
+    const struct ap_task *piece = &applying->graph->tasks[task];
+    int64_t dur_ns = piece->end_ns - piece->start_ns;
+    return dur_ns > 0 ? applying->selection->covered_ns[task] >= dur_ns
+                      : applying->selection->chosen[task] & AP_CHOSEN_START;
+}
+
+void ap_change_unblock(struct ap_applying *applying)
+{
+    const struct ap_replay_graph *graph = applying->graph;
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        const struct ap_replay_edge *edge = &graph->edges[i];
+        if (edge->type == AP_REPLAY_EDGE_thread && is_wholly_chosen(applying, edge->from))
+            applying->edit->flags[edge->to] |= AP_TASK_NO_SYNC;
+    }
+}
+
+enum ap_status ap_change_gone(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
+{
+    (void)ret_rows;
+    (void)reterr;
+    ap_change_shrink(applying, 1, 1, AP_CHOSEN | AP_CHOSEN_CAUSE, true);
+    ap_change_unblock(applying);
+    for (uint32_t i = 0; i < applying->graph->count; i++)
+        if (applying->graph->tasks[i].is_device && applying->selection->chosen[i] & (AP_CHOSEN | AP_CHOSEN_CAUSE))
+            applying->edit->flags[i] |= AP_TASK_GONE;
+    return AP_OK;
+}
+
+/* ---- beside all else ---- */
+
+static uint64_t count_devices(const struct ap_applying *applying)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < applying->graph->count; i++)
+        count += applying->graph->tasks[i].is_device && applying->selection->chosen[i] & AP_CHOSEN;
+    return count;
+}
+
+/* What waited for it waits for what it waited for. Of collectives the last of each step stays: what it moves is not known
+ * before the work that it would run beside is done. Of device work in the order of its launches. */
+static void keep_last_of_steps(struct ap_applying *applying)
+{
+    const struct ap_replay_graph *graph = applying->graph;
+    uint32_t last = AP_NO_TASK;
+    size_t step = 0;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        const struct ap_task *task = &graph->tasks[i];
+        if (!task->is_device || !(applying->selection->chosen[i] & AP_CHOSEN) ||
+            !ap_kernel_is_communication(&applying->facts->families, applying->facts->trace, task->row))
+            continue;
+        uint32_t cause = task->launch == AP_NO_TASK ? i : task->launch;
+        size_t of_step = ap_step_after(&applying->facts->steps, graph->tasks[cause].start_ns);
+        if (last != AP_NO_TASK && of_step != step)
+            applying->selection->chosen[last] &= (uint8_t)~AP_CHOSEN;
+        last = i;
+        step = of_step;
+    }
+    if (last != AP_NO_TASK)
+        applying->selection->chosen[last] &= (uint8_t)~AP_CHOSEN;
+}
+
+enum ap_status ap_change_overlapped(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
+{
+    (void)reterr;
+    *ret_rows = count_devices(applying);
+    keep_last_of_steps(applying);
+    ap_change_shrink(applying, 1, 1, AP_CHOSEN, false);
+    for (uint32_t i = 0; i < applying->graph->count; i++)
+        if (applying->graph->tasks[i].is_device && applying->selection->chosen[i] & AP_CHOSEN)
+            applying->edit->flags[i] |= AP_TASK_GONE;
+    return AP_OK;
+}
+
+enum ap_status ap_change_nowait(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
+{
+    (void)reterr;
+    *ret_rows = count_devices(applying);
+    for (uint32_t i = 0; i < applying->graph->count; i++)
+        if (applying->graph->tasks[i].is_device && applying->selection->chosen[i] & AP_CHOSEN)
+            applying->edit->flags[i] |= AP_TASK_NO_WAIT;
+    return AP_OK;
+}
+
+enum ap_status ap_change_async(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
+{
+    const struct ap_replay_graph *graph = applying->graph;
+    (void)reterr;
+    *ret_rows = count_devices(applying);
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        const struct ap_replay_edge *edge = &graph->edges[i];
+        if (edge->type == AP_REPLAY_EDGE_synchronization && applying->selection->chosen[edge->from] & AP_CHOSEN)
+            applying->edit->flags[edge->to] |= AP_TASK_NO_SYNC;
+    }
+    return AP_OK;
+}
+
+/* ---- rows against the fastest of their like ---- */
+
+struct likes {
+    const struct ap_applying *applying;
+    const uint32_t *tasks;
+};
+
+static uint32_t row_of(const struct likes *likes, uint32_t at)
+{
+    return likes->applying->graph->tasks[likes->tasks[at]].row;
+}
+
+static int64_t elements_of(const struct likes *likes, uint32_t at)
+{
+    const struct ap_collective *collective = ap_row_collective(likes->applying->facts->trace, row_of(likes, at));
+    return collective ? collective->in_elements : -1;
+}
+
+static uint32_t name_of(const struct likes *likes, uint32_t at)
+{
+    return likes->applying->facts->trace->events.name[row_of(likes, at)];
+}
+
+static int64_t dur_of(const struct likes *likes, uint32_t at)
+{
+    return likes->applying->graph->tasks[likes->tasks[at]].work_ns;
+}
+
+/* By name and size, the shortest first. */
+static bool like_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct likes *likes = context;
+    AP_SMALLER_FIRST(name_of(likes, a), name_of(likes, b));
+    AP_SMALLER_FIRST(elements_of(likes, a), elements_of(likes, b));
+    AP_SMALLER_FIRST(dur_of(likes, a), dur_of(likes, b));
+    return a < b;
+}
+
+/* What a collective takes beyond the shortest of its name and size is a wait for other ranks. */
+static void speed_up_likes(struct ap_applying *applying, const struct likes *likes, const uint32_t *order, size_t count)
+{
+    int64_t factor = applying->change->number, shortest_ns = 0;
+    for (size_t i = 0; i < count && factor >= 1000; i++) {
+        bool same = i && name_of(likes, order[i]) == name_of(likes, order[i - 1]) &&
+                    elements_of(likes, order[i]) == elements_of(likes, order[i - 1]);
+        shortest_ns = same ? shortest_ns : dur_of(likes, order[i]);
+        shrink_task(applying->edit, applying->graph, likes->tasks[order[i]], ap_part_of(shortest_ns, factor - 1000, factor));
+    }
+}
+
+enum ap_status ap_change_bandwidth(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
+{
+    const struct ap_replay_graph *graph = applying->graph;
+    size_t count = (size_t)count_devices(applying), used = 0, ordered = 0;
+    uint32_t *tasks, *order;
+    *ret_rows = count;
+    if (!count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(graph->gate, tasks, count, reterr));
+    for (uint32_t i = 0; i < graph->count; i++)
+        if (graph->tasks[i].is_device && applying->selection->chosen[i] & AP_CHOSEN)
+            tasks[used++] = i;
+    struct likes likes = { applying, tasks };
+    enum ap_status status = ap_top_indices(graph->gate, (uint32_t)used, 0, like_before, &likes, &order, &ordered, reterr);
+    if (status == AP_OK) {
+        speed_up_likes(applying, &likes, order, ordered);
+        AP_FREE(graph->gate, order, ordered);
+    }
+    AP_FREE(graph->gate, tasks, count);
+    return status;
+}
+
+/* ---- pinned copies ---- */
+
+/* Copies of one direction: bytes and time of those that are pinned. */
+struct rate {
+    int64_t bytes, ns;
+};
+
+static bool is_pageable(struct ap_text name)
+{
+    return ap_text_contains_folded(name, "pageable");
+}
+
+/* "HtoD" to 0, "DtoH" to 1; 2 = another direction, which pinning does not change. */
+static size_t direction_of(struct ap_text name)
+{
+    return ap_text_contains_folded(name, "htod") || ap_text_contains_folded(name, "hosttodevice")   ? 0
+           : ap_text_contains_folded(name, "dtoh") || ap_text_contains_folded(name, "devicetohost") ? 1
+                                                                                                    : 2;
+}
+
+static void find_rates(const struct ap_applying *applying, struct rate *rates)
+{
+    const struct ap_trace *trace = applying->facts->trace;
+    bool overflowed = false;
+    for (uint32_t i = 0; i < applying->graph->count; i++) {
+        const struct ap_task *task = &applying->graph->tasks[i];
+        if (!task->is_device || !ap_row_is_of(trace, task->row, 1u << AP_KIND_memcpy))
+            continue;
+        struct ap_text name = ap_row_name(trace, task->row);
+        struct rate *rate = &rates[direction_of(name)];
+        int64_t bytes = ap_row_bytes(trace, task->row);
+        if (is_pageable(name) || bytes <= 0)
+            continue;
+        rate->bytes = ap_add_sat(rate->bytes, bytes, &overflowed);
+        rate->ns = ap_add_sat(rate->ns, task->work_ns, &overflowed);
+    }
+}
+
+/* Where the recording has no pinned copy: what PCI Express of the device's years moves, 3.0, 4.0 or 5.0 with 16 lanes, of
+ * which a copy reaches some three quarters. In bytes per us. */
+static int64_t link_rate(const struct ap_trace *trace)
+{
+    int64_t major = trace->device_count ? trace->devices[0].compute_major : -1;
+    return major >= 9 ? 48000 : major == 8 ? 24000 : 12000;
+}
+
+static int64_t pinned_ns(const struct ap_trace *trace, const struct rate *rate, int64_t bytes)
+{
+    int64_t per_us = link_rate(trace);
+    if (rate->bytes > 0 && bytes <= rate->bytes)
+        return ap_part_of(rate->ns, bytes, rate->bytes);
+    return bytes / per_us * 1000 + bytes % per_us * 1000 / per_us;
+}
+
+/* As fast as pinned copies of the recording went. */
+enum ap_status ap_change_pinned(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = applying->facts->trace;
+    struct rate rates[3] = { { 0, 0 } };
+    find_rates(applying, rates);
+    for (uint32_t i = 0; i < applying->graph->count; i++) {
+        const struct ap_task *task = &applying->graph->tasks[i];
+        if (!task->is_device || !(applying->selection->chosen[i] & AP_CHOSEN) || !is_pageable(ap_row_name(trace, task->row)))
+            continue;
+        const struct rate *rate = &rates[direction_of(ap_row_name(trace, task->row))];
+        int64_t bytes = ap_row_bytes(trace, task->row);
+        if (bytes > 0)
+            shrink_task(applying->edit, applying->graph, i, task->work_ns - pinned_ns(trace, rate, bytes));
+    }
+    return ap_change_async(applying, ret_rows, reterr);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+#include "change_select.h"
+
+#include "sort.h"
+#include "waits.h"
+
+#include "poison.h"
+
+#define NAMED(column) (UINT32_C(1) << AP_CHANGE_COLUMN_##column)
+
+struct selector {
+    const struct ap_facts *facts;
+    const struct ap_trace *trace;
+    const struct ap_replay_graph *graph;
+    const struct ap_change *change;
+    struct ap_selection *selection;
+    uint8_t *wait_of_row; /* category + 1; 0 = no wait. NULL where nobody asks */
+};
+
+/* ---- one row as conditions see it ---- */
+
+struct row {
+    struct ap_value object, members[AP_CHANGE_COLUMN_COUNT_];
+    size_t count;
+};
+
+static void row_begin(struct row *row)
+{
+    row->object = (struct ap_value){ .type = AP_VALUE_OBJECT };
+    row->count = 0;
+}
+
+static void row_add(struct row *row, struct ap_text key, struct ap_value value)
+{
+    struct ap_value *member = &row->members[row->count++];
+    *member = value;
+    member->key = key;
+    if (row->object.as.children.last)
+        row->object.as.children.last->next = member;
+    else
+        row->object.as.children.first = member;
+    row->object.as.children.last = member;
+}
+
+static void row_add_text(struct row *row, struct ap_text key, struct ap_text text)
+{
+    row_add(row, key, (struct ap_value){ .type = AP_VALUE_TEXT, .as.text = text });
+}
+
+static void row_add_dur(const struct selector *selector, struct row *row, uint32_t at)
+{
+    row_add(row, AP_TEXT("dur_us"),
+            (struct ap_value){ .type = AP_VALUE_TIME_NS, .as.integer = selector->trace->events.dur_ns[at] });
+}
+
+static bool is_chosen(const struct selector *selector, const struct row *row)
+{
+    return ap_expr_evaluate(&selector->change->expr, &row->object) == AP_TRUE;
+}
+
+/* ---- devices ---- */
+
+static void fill_kernel(const struct selector *selector, struct row *row, uint32_t at)
+{
+    const struct ap_kernel_families *families = &selector->facts->families;
+    uint32_t name = selector->trace->events.name[at];
+    unsigned subfamily = ap_kernel_subfamily_of(families, name);
+    row_add_text(row, AP_TEXT("kernel"), ap_trace_text(selector->trace, name));
+    row_add_text(row, AP_TEXT("family"), ap_text_of(ap_kernel_family_name(ap_kernel_family_of(subfamily))));
+    row_add_text(row, AP_TEXT("subfamily"), ap_text_of(ap_kernel_subfamily_name(subfamily)));
+    if (ap_kernel_is_communication(families, selector->trace, at))
+        row_add_text(row, AP_TEXT("collective"), ap_trace_text(selector->trace, name));
+}
+
+static void fill_device(const struct selector *selector, struct row *row, uint32_t at)
+{
+    row_begin(row);
+    row_add_dur(selector, row, at);
+    switch (ap_row_kind(selector->trace->events.tag[at])) {
+    case AP_KIND_memcpy: row_add_text(row, AP_TEXT("copy"), ap_row_name(selector->trace, at)); break;
+    case AP_KIND_memset: row_add_text(row, AP_TEXT("memset"), ap_row_name(selector->trace, at)); break;
+    default: fill_kernel(selector, row, at); break;
+    }
+}
+
+static void select_device(struct selector *selector)
+{
+    struct ap_selection *selection = selector->selection;
+    struct row row;
+    for (uint32_t i = 0; i < selector->graph->count; i++) {
+        const struct ap_task *task = &selector->graph->tasks[i];
+        if (!task->is_device)
+            continue;
+        fill_device(selector, &row, task->row);
+        if (is_chosen(selector, &row)) {
+            selection->chosen[i] |= AP_CHOSEN;
+            selection->row_count++;
+            selection->device_ns += task->work_ns;
+        }
+        if (task->launch != AP_NO_TASK && selection->chosen[task->launch] & AP_CHOSEN_START)
+            selection->chosen[i] |= AP_CHOSEN_CAUSE;
+    }
+}
+
+/* ---- host rows ---- */
+
+static void fill_call(const struct selector *selector, struct row *row, uint32_t at)
+{
+    static const char *const categories[] = {
+#define AP_SYNC_CATEGORY(category) #category,
+#include "sync_category.def"
+    };
+    row_add_text(row, AP_TEXT("call"), ap_row_name(selector->trace, at));
+    if (selector->wait_of_row && selector->wait_of_row[at])
+        row_add_text(row, AP_TEXT("wait"), ap_text_of(categories[selector->wait_of_row[at] - 1]));
+}
+
+static void fill_host(const struct selector *selector, struct row *row, uint32_t at)
+{
+    struct ap_text name = ap_row_name(selector->trace, at);
+    row_begin(row);
+    row_add_dur(selector, row, at);
+    row_add_text(row, AP_TEXT("phase"), ap_text_of(ap_phase_name(ap_phase_of_row(&selector->facts->phases, at))));
+    switch (ap_row_kind(selector->trace->events.tag[at])) {
+    case AP_KIND_runtime: fill_call(selector, row, at); break;
+    case AP_KIND_python: row_add_text(row, AP_TEXT("frame"), name); break;
+    case AP_KIND_annotation: row_add_text(row, AP_TEXT("range"), name); break;
+    default: row_add_text(row, AP_TEXT("op"), name); break;
+    }
+    if (ap_text_starts_with(name, "enumerate(DataLoader)"))
+        row_add_text(row, AP_TEXT("loader"), name);
+}
+
+/* Along the tasks of one thread. */
+struct cover {
+    size_t at, end; /* into thread_tasks */
+    int64_t to_ns;  /* covered up to here */
+};
+
+/* Spans come in order of their starts: what lies before to_ns is covered already. */
+static void cover(struct selector *selector, struct cover *cover, int64_t start_ns, int64_t end_ns)
+{
+    const struct ap_replay_graph *graph = selector->graph;
+    int64_t from_ns = start_ns > cover->to_ns ? start_ns : cover->to_ns;
+    if (end_ns <= from_ns)
+        return;
+    cover->to_ns = end_ns;
+    while (cover->at < cover->end && graph->tasks[graph->thread_tasks[cover->at]].end_ns < from_ns)
+        cover->at++;
+    for (size_t i = cover->at; i < cover->end; i++) {
+        uint32_t task = graph->thread_tasks[i];
+        int64_t task_start_ns = graph->tasks[task].start_ns, task_end_ns = graph->tasks[task].end_ns;
+        if (task_start_ns >= end_ns)
+            break;
+        cover->at = i;
+        if (task_start_ns >= from_ns)
+            selector->selection->chosen[task] |= AP_CHOSEN_START;
+        int64_t common_ns =
+            (task_end_ns < end_ns ? task_end_ns : end_ns) - (task_start_ns > from_ns ? task_start_ns : from_ns);
+        if (common_ns > 0)
+            selector->selection->covered_ns[task] += common_ns;
+    }
+}
+
+/* How long processes take for a batch is not recorded where they make it already: the loop only waits for them. */
+static bool is_wait_for_workers(const struct selector *selector, uint32_t at)
+{
+    return selector->change->verb == AP_CHANGE_workers &&
+           ap_text_contains(ap_row_name(selector->trace, at), AP_TEXT("MultiProcessing"));
+}
+
+static struct cover cover_of(const struct selector *selector, uint32_t track)
+{
+    return (struct cover){ selector->graph->first_of_thread[track], selector->graph->first_of_thread[track + 1], INT64_MIN };
+}
+
+static void select_thread(struct selector *selector, uint32_t track)
+{
+    const struct ap_row_order *order = &selector->facts->order;
+    struct cover along = cover_of(selector, track);
+    struct row row;
+    for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
+        uint32_t at = order->rows[i];
+        if (!ap_row_is_of(selector->trace, at, AP_HOST_KINDS) || selector->trace->events.dur_ns[at] < 0)
+            continue;
+        fill_host(selector, &row, at);
+        if (!is_chosen(selector, &row) || is_wait_for_workers(selector, at))
+            continue;
+        selector->selection->row_count++;
+        cover(selector, &along, selector->trace->events.start_ns[at], ap_row_end_ns(selector->trace, at));
+    }
+}
+
+/* Time of the main thread between operators and calls that have no other one around. */
+static void select_gaps(struct selector *selector, uint32_t track)
+{
+    const struct ap_row_order *order = &selector->facts->order;
+    const struct ap_trace *trace = selector->trace;
+    struct cover along = cover_of(selector, track);
+    int64_t to_ns = INT64_MIN;
+    for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
+        uint32_t at = order->rows[i];
+        if (!ap_row_is_of(trace, at, 1u << AP_KIND_operator | 1u << AP_KIND_runtime) || trace->events.dur_ns[at] < 0)
+            continue;
+        if (to_ns != INT64_MIN && trace->events.start_ns[at] > to_ns) {
+            selector->selection->row_count++;
+            cover(selector, &along, to_ns, trace->events.start_ns[at]);
+        }
+        to_ns = ap_row_end_ns(trace, at) > to_ns ? ap_row_end_ns(trace, at) : to_ns;
+    }
+}
+
+static bool fits(const struct selector *selector, struct ap_text key, struct ap_text text)
+{
+    struct row row;
+    row_begin(&row);
+    row_add_text(&row, key, text);
+    return is_chosen(selector, &row);
+}
+
+static void select_main(struct selector *selector, uint32_t track)
+{
+    struct cover along = cover_of(selector, track);
+    selector->selection->row_count++;
+    cover(selector, &along, INT64_MIN, INT64_MAX);
+}
+
+static void select_host(struct selector *selector)
+{
+    uint32_t main_track = selector->facts->main_track, named = selector->change->columns;
+    for (uint32_t track = 0; track < selector->graph->track_count; track++)
+        select_thread(selector, track);
+    if (main_track == AP_NO_ROW)
+        return;
+    if (named & NAMED(gap) && fits(selector, AP_TEXT("gap"), AP_TEXT("host")))
+        select_gaps(selector, main_track);
+    if (named & NAMED(thread) && fits(selector, AP_TEXT("thread"), AP_TEXT("main")))
+        select_main(selector, main_track);
+}
+
+/* ---- whole ---- */
+
+/* Of a copy and the call that waits for it, in one operator, one stands for both among the waits: here both are told. */
+static void mark_siblings(const struct selector *selector, const struct ap_waits *waits, uint8_t *category_of_parent)
+{
+    const struct ap_facts *facts = selector->facts;
+    const uint32_t *parent = facts->tree.parent;
+    for (size_t i = 0; i < waits->count; i++)
+        if (waits->waits[i].chain.leaf != AP_NO_ROW && parent[waits->waits[i].row] != AP_NO_ROW)
+            category_of_parent[parent[waits->waits[i].row]] = (uint8_t)(waits->waits[i].category + 1);
+    for (uint32_t row = 0; row < facts->trace->events.count; row++) {
+        if (ap_row_kind(facts->trace->events.tag[row]) != AP_KIND_runtime || selector->wait_of_row[row] ||
+            parent[row] == AP_NO_ROW)
+            continue;
+        enum ap_call_kind kind = ap_call_kind_of(&facts->calls, facts->trace, row);
+        if (kind == AP_CALL_wait || kind == AP_CALL_copy || kind == AP_CALL_blocking_copy)
+            selector->wait_of_row[row] = category_of_parent[parent[row]];
+    }
+}
+
+static enum ap_status mark_waits(struct selector *selector, const struct ap_waits *waits, struct ap_error *reterr)
+{
+    size_t rows = selector->trace->events.count;
+    uint8_t *category_of_parent;
+    AP_TRY(AP_ALLOC_CLEARED(selector->facts->gate, category_of_parent, rows, reterr));
+    for (size_t i = 0; i < waits->count; i++)
+        selector->wait_of_row[waits->waits[i].row] = (uint8_t)(waits->waits[i].category + 1);
+    mark_siblings(selector, waits, category_of_parent);
+    AP_FREE(selector->facts->gate, category_of_parent, rows);
+    return AP_OK;
+}
+
+static enum ap_status find_waits(struct selector *selector, struct ap_error *reterr)
+{
+    const struct ap_facts *facts = selector->facts;
+    struct ap_waits waits;
+    if (!(selector->change->columns & NAMED(wait)) || !selector->trace->events.count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(facts->gate, selector->wait_of_row, selector->trace->events.count, reterr));
+    enum ap_status status =
+        ap_waits_init(&waits, facts->trace, &facts->order, &facts->tree, &facts->links, &facts->calls, facts->gate, reterr);
+    AP_AND_THEN(status, mark_waits(selector, &waits, reterr));
+    ap_waits_release(&waits);
+    return status;
+}
+
+static void sum_host(struct ap_selection *selection, const struct ap_replay_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->count; i++)
+        selection->host_ns += graph->tasks[i].is_device ? 0 : ap_selection_work_ns(selection, graph, i);
+}
+
+enum ap_status ap_selection_find(struct ap_selection *selection, const struct ap_facts *facts,
+                                 const struct ap_replay_graph *graph, const struct ap_change *change,
+                                 struct ap_error *reterr)
+{
+    struct selector selector = {
+        .facts = facts, .trace = facts->trace, .graph = graph, .change = change, .selection = selection
+    };
+    *selection = (struct ap_selection){ .gate = graph->gate, .count = graph->count };
+    if (!graph->count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(selection->gate, selection->covered_ns, selection->count, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(selection->gate, selection->chosen, selection->count, reterr));
+    enum ap_status status = find_waits(&selector, reterr);
+    if (status == AP_OK) {
+        select_host(&selector);
+        select_device(&selector);
+        sum_host(selection, graph);
+    }
+    AP_FREE(facts->gate, selector.wait_of_row, selector.trace->events.count);
+    return status;
+}
+
+void ap_selection_release(struct ap_selection *selection)
+{
+    AP_FREE(selection->gate, selection->covered_ns, selection->count);
+    AP_FREE(selection->gate, selection->chosen, selection->count);
+    *selection = (struct ap_selection){ .gate = selection->gate };
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * change_select.h - the rows that a change is about, as parts of the tasks of a replay graph. */
+#ifndef AP_CHANGE_SELECT_H
+#define AP_CHANGE_SELECT_H
+
+#include "change.h"
+#include "facts.h"
+#include "replay_run.h"
+
+#define AP_CHOSEN 1u       /* device: the row itself */
+#define AP_CHOSEN_CAUSE 2u /* device: what launched it lies in a host row that is chosen */
+#define AP_CHOSEN_START 4u /* host: begins within such a row */
+
+struct ap_selection {
+    struct ap_gate *gate;
+    int64_t *covered_ns; /* by task: of the host, how much of it lies in rows that are chosen */
+    uint8_t *chosen;     /* by task: set of the above */
+    size_t count;
+    uint64_t row_count;
+    int64_t host_ns, device_ns; /* work of the tasks, as far as it is chosen; of devices, the rows themselves */
+};
+
+/** @selection may be released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_selection_find(struct ap_selection *selection, const struct ap_facts *facts,
+                                               const struct ap_replay_graph *graph, const struct ap_change *change,
+                                               struct ap_error *reterr);
+void ap_selection_release(struct ap_selection *selection);
+
+/** What a host task can lose: work that lies in chosen rows. */
+static inline int64_t ap_selection_work_ns(const struct ap_selection *selection, const struct ap_replay_graph *graph,
+                                           uint32_t task)
+{
+    int64_t work_ns = graph->tasks[task].work_ns, covered_ns = selection->covered_ns[task];
+    return covered_ns < work_ns ? covered_ns : work_ns;
+}
+
+#endif

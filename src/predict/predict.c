@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "predict.h"
+
+#include "change_apply.h"
+#include "quantile.h"
+#include "sort.h"
+
+#include "poison.h"
+
+/* A replay of what was recorded may be off by so much: steps by 1 %, the window by 0.5 %. */
+#define STEP_ERROR_PARTS 100
+#define WINDOW_ERROR_PARTS 200
+
+/* --------------------------------------------------------------------------------------------------- the unchanged */
+
+static int64_t distance_ns(int64_t a, int64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+static bool is_placed(const struct ap_replay_graph *graph, size_t step)
+{
+    return graph->step_start[step] != AP_NO_TASK && graph->step_end[step] != AP_NO_TASK;
+}
+
+static bool is_steady(const struct ap_predictor *predictor, size_t step)
+{
+    return ap_step_is_steady(&predictor->facts->steps.steps[step]) && is_placed(&predictor->graph, step);
+}
+
+static const char *find_errors(struct ap_predictor *predictor)
+{
+    const struct ap_replay_times *recorded = &predictor->recorded, *unchanged = &predictor->unchanged;
+    const char *why_not = NULL;
+    predictor->window_error_ns = distance_ns(recorded->window_ns, unchanged->window_ns);
+    if (predictor->window_error_ns > recorded->window_ns / WINDOW_ERROR_PARTS)
+        why_not = "a replay without any change does not give the recorded window: devices waited for something that is not "
+                  "recorded";
+    for (size_t i = 0; i < predictor->graph.step_count; i++) {
+        if (!is_steady(predictor, i))
+            continue;
+        int64_t step_ns = ap_replay_step_ns(recorded, i), off_ns = distance_ns(step_ns, ap_replay_step_ns(unchanged, i));
+        predictor->steady_count++;
+        if (off_ns > predictor->step_error_ns) {
+            predictor->step_error_ns = off_ns;
+            predictor->worst_step = i;
+        }
+        if (off_ns > step_ns / STEP_ERROR_PARTS)
+            why_not = "a replay without any change does not give the recorded steps: devices waited for something that is "
+                      "not recorded";
+    }
+    return why_not;
+}
+
+static bool has_accelerator(const struct ap_trace *trace)
+{
+    for (size_t i = 0; i < trace->category_count; i++)
+        if (trace->categories[i].kind == AP_KIND_accelerator && trace->categories[i].row_count)
+            return true;
+    return false;
+}
+
+/* What the recording lacks is no time that could be replayed. */
+static const char *find_lack(const struct ap_predictor *predictor)
+{
+    const struct ap_trace *trace = predictor->facts->trace;
+    if (!predictor->graph.count || predictor->recorded.window_ns <= 0)
+        return "no work is placed in time";
+    if (has_accelerator(trace))
+        return "the work of an accelerator other than CUDA and ROCm is not followed";
+    if (!predictor->graph.thread_task_count)
+        return "no host rows were recorded";
+    return NULL;
+}
+
+enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap_facts *facts, struct ap_error *reterr)
+{
+    *predictor = (struct ap_predictor){ .facts = facts };
+    AP_TRY(ap_replay_graph_init(&predictor->graph, facts->trace, &facts->order, &facts->links, &facts->steps,
+                                facts->main_track, facts->gate, reterr));
+    AP_TRY(ap_replay_recorded(&predictor->graph, &predictor->recorded, reterr));
+    AP_TRY(ap_replay_run(&predictor->graph, NULL, &predictor->unchanged, reterr));
+    const char *lack = find_lack(predictor), *errors = find_errors(predictor);
+    predictor->why_not = lack ? lack : errors;
+    predictor->exact = !predictor->why_not;
+    return AP_OK;
+}
+
+void ap_predictor_release(struct ap_predictor *predictor)
+{
+    ap_replay_times_release(&predictor->recorded);
+    ap_replay_times_release(&predictor->unchanged);
+    ap_replay_graph_release(&predictor->graph);
+    *predictor = (struct ap_predictor){ .facts = NULL };
+}
+
+/* ------------------------------------------------------------------------------------------------------- a change */
+
+/* What each steady step gains; the ends of the middle half of them, of few all of them. */
+static void spread(int64_t *gains_ns, size_t count, int64_t *ret_low_ns, int64_t *ret_high_ns)
+{
+    bool few = count < 4;
+    const unsigned percents[] = { few ? 0 : 25, few ? 100 : 75 };
+    int64_t ends_ns[2];
+    ap_quantiles(gains_ns, count, percents, 2, ends_ns);
+    *ret_low_ns = ends_ns[0];
+    *ret_high_ns = ends_ns[1];
+}
+
+static enum ap_status sum_steps(const struct ap_predictor *predictor, const struct ap_replay_times *changed,
+                                struct ap_prediction *to, struct ap_error *reterr)
+{
+    size_t count = 0;
+    int64_t *gains_ns, before_ns = 0, low_ns, high_ns;
+    bool overflowed = false;
+    AP_TRY(AP_ALLOC(predictor->graph.gate, gains_ns, predictor->steady_count, reterr));
+    for (size_t i = 0; i < predictor->graph.step_count; i++) {
+        if (!is_steady(predictor, i))
+            continue;
+        int64_t step_ns = ap_replay_step_ns(&predictor->unchanged, i);
+        before_ns = ap_add_sat(before_ns, step_ns, &overflowed);
+        gains_ns[count] = step_ns - ap_replay_step_ns(changed, i);
+        to->steps_save_ns = ap_add_sat(to->steps_save_ns, gains_ns[count++], &overflowed);
+    }
+    spread(gains_ns, count, &low_ns, &high_ns);
+    AP_FREE(predictor->graph.gate, gains_ns, predictor->steady_count);
+    to->before_ns = ap_mean(before_ns, count);
+    to->after_ns = to->before_ns - ap_mean(to->steps_save_ns, count);
+    to->low_ns = to->before_ns - high_ns < to->after_ns ? to->before_ns - high_ns : to->after_ns;
+    to->high_ns = to->before_ns - low_ns > to->after_ns ? to->before_ns - low_ns : to->after_ns;
+    return AP_OK;
+}
+
+static enum ap_status compare(const struct ap_predictor *predictor, const struct ap_replay_times *changed,
+                              struct ap_prediction *to, struct ap_error *reterr)
+{
+    to->saves_ns = predictor->unchanged.window_ns - changed->window_ns;
+    if (predictor->steady_count)
+        return sum_steps(predictor, changed, to, reterr);
+    to->before_ns = predictor->unchanged.window_ns;
+    to->after_ns = to->low_ns = to->high_ns = changed->window_ns;
+    to->steps_save_ns = to->saves_ns;
+    return AP_OK;
+}
+
+enum ap_status ap_predict(const struct ap_predictor *predictor, const struct ap_change *const *changes, size_t count,
+                          struct ap_prediction *ret_prediction, struct ap_error *reterr)
+{
+    struct ap_replay_edit edit;
+    struct ap_replay_times times;
+    struct ap_prediction prediction = { .rows = 0 };
+    enum ap_status status = ap_replay_edit_init(&edit, &predictor->graph, reterr);
+    for (size_t i = 0; i < count && status == AP_OK; i++) {
+        uint64_t rows = 0;
+        status = ap_change_apply(predictor->facts, &predictor->graph, changes[i], &edit, &rows, reterr);
+        prediction.rows += rows;
+    }
+    if (status == AP_OK) {
+        status = ap_replay_run(&predictor->graph, &edit, &times, reterr);
+        AP_AND_THEN(status, compare(predictor, &times, &prediction, reterr));
+        ap_replay_times_release(&times);
+    }
+    ap_replay_edit_release(&edit);
+    if (status == AP_OK)
+        *ret_prediction = prediction;
+    return status;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * predict_part.h - what changes would gain, as the part "prediction" of a report: how far the replay can be trusted, the
+ * changes that somebody asked for, and those that the rules of findings name. */
+#ifndef AP_PREDICT_PART_H
+#define AP_PREDICT_PART_H
+
+#include "predict.h"
+
+/** Changes that somebody asked for, as they are written. */
+struct ap_what_if {
+    const char *const *changes;
+    size_t count;
+};
+
+/** AP_ERROR_USAGE where one has a mistake, or they are more than AP_CHANGES_MAX. */
+AP_MUST_CHECK enum ap_status ap_what_if_check(const struct ap_what_if *what_if, struct ap_error *reterr);
+
+/** Append "prediction" to the root of @model, and to each of its findings. @facts NULL = there is no trace: null. */
+AP_MUST_CHECK enum ap_status ap_prediction_add(const struct ap_facts *facts, const struct ap_what_if *what_if,
+                                               struct ap_model *model, struct ap_error *reterr);
+
+#endif

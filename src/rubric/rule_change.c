@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * rule_change.c - what a replay would change to see what taking away the cause of a finding gains: the line of its rule,
+ * with figures of the report in it. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "rule.h"
+
+#include "poison.h"
+
+#define CHANGE_MAX_BYTES 500
+
+/* A time as a change takes it, to the last digit. False where it is not known. */
+static bool find_figure(const struct ap_value *root, struct ap_text path, int64_t *ret_number, const char **ret_unit)
+{
+    const struct ap_figure_info *figure = ap_figure_find(path);
+    const struct ap_value *value = figure ? ap_figure_value(root, figure) : NULL;
+    if (!value || (value->type != AP_VALUE_TIME_NS && value->type != AP_VALUE_COUNT))
+        return false;
+    *ret_number = value->as.integer;
+    *ret_unit = value->type == AP_VALUE_TIME_NS ? "ns" : "";
+    return true;
+}
+
+/* The end of the placeholder that begins at @at; SIZE_MAX = it has none. */
+static size_t end_of_placeholder(struct ap_text text, size_t at)
+{
+    while (at < text.bytes && text.data[at] != '}')
+        at++;
+    return at < text.bytes ? at : SIZE_MAX;
+}
+
+static bool fill_change(const struct ap_rule *rule, const struct ap_value *root, int64_t saving_ns, char *to, size_t *used)
+{
+    for (size_t at = 0; at < rule->change.bytes; at++) {
+        if (*used + 40 > CHANGE_MAX_BYTES)
+            return false;
+        if (rule->change.data[at] != '{') {
+            to[(*used)++] = rule->change.data[at];
+            continue;
+        }
+        size_t end = end_of_placeholder(rule->change, at);
+        struct ap_text path = { rule->change.data + at + 1, end == SIZE_MAX ? 0 : end - at - 1 };
+        int64_t number = saving_ns;
+        const char *unit = "ns";
+        if (!ap_text_is(path, "saving") && !find_figure(root, path, &number, &unit))
+            return false;
+        if (number <= 0)
+            return false;
+        *used += (size_t)snprintf(to + *used, CHANGE_MAX_BYTES - *used, "%" PRId64 "%s", number, unit);
+        at = end;
+    }
+    return true;
+}
+
+bool ap_rule_change_check(struct ap_text change, struct ap_text *ret_unknown)
+{
+    for (size_t at = 0; at < change.bytes; at++) {
+        if (change.data[at] != '{')
+            continue;
+        size_t end = end_of_placeholder(change, at);
+        *ret_unknown = (struct ap_text){ change.data + at + 1, (end == SIZE_MAX ? change.bytes : end) - at - 1 };
+        const struct ap_figure_info *figure = end == SIZE_MAX ? NULL : ap_figure_find(*ret_unknown);
+        if (!ap_text_is(*ret_unknown, "saving") &&
+            (!figure || (figure->unit != AP_UNIT_time && figure->unit != AP_UNIT_count)))
+            return false;
+        at = end;
+    }
+    return true;
+}
+
+void ap_rule_add_change(const struct ap_rule *rule, const struct ap_value *root, int64_t saving_ns, struct ap_model *model,
+                        struct ap_value *finding)
+{
+    char text[CHANGE_MAX_BYTES];
+    size_t used = 0;
+    bool known = rule->change.bytes && fill_change(rule, root, saving_ns, text, &used);
+    ap_add_known_text(model, finding, "change", known, (struct ap_text){ text, used });
+}

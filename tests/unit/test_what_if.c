@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict_part.h"
+#include "random.h"
+#include "typed_trace.h"
+
+/* ------------------------------------------------------------------------------------------------- typed by hand */
+
+static void call(struct run *run, const char *name, int64_t start_us, int64_t dur_us, ap_link_key correlation)
+{
+    (void)row(run, "1", name, RUNTIME, start_us, dur_us);
+    if (ap_trace_add_call_detail(run->trace, (struct ap_call_detail){ .correlation = correlation }, NULL) != AP_OK)
+        abort();
+}
+
+static void work(struct run *run, const char *stream, const char *name, unsigned tag, int64_t start_us, int64_t dur_us,
+                 ap_link_key correlation)
+{
+    uint32_t track = add_row(run, "0", stream, name, tag, start_us * 1000, dur_us * 1000);
+    struct ap_work_detail detail = { .correlation = correlation, .as.bytes = -1 };
+    run->trace->tracks[track].device = 0;
+    widen_window(run->trace, start_us * 1000, (start_us + dur_us) * 1000);
+    if (ap_trace_add_work_detail(run->trace, detail, NULL) != AP_OK)
+        abort();
+}
+
+/* With the facts kept for predictions. */
+struct tried {
+    struct run run;
+    struct ap_facts facts;
+    struct ap_predictor predictor;
+};
+
+static void predict(struct tried *tried)
+{
+    struct ap_part_options options = { .path = "typed by hand" };
+    if (ap_facts_init(&tried->facts, tried->run.trace, false, NULL) != AP_OK ||
+        ap_analyze_trace(&tried->facts, &options, false, &tried->run.notes, &tried->run.model, NULL) != AP_OK ||
+        ap_predictor_init(&tried->predictor, &tried->facts, NULL) != AP_OK)
+        abort();
+}
+
+static void finish(struct tried *tried)
+{
+    ap_predictor_release(&tried->predictor);
+    ap_facts_release(&tried->facts);
+    end(&tried->run);
+}
+
+/* All of the changes, a NULL behind the last. */
+static struct ap_prediction gain(const struct tried *tried, const char *const *texts)
+{
+    static struct ap_change changes[4];
+    const struct ap_change *list[4];
+    struct ap_expr_mistake mistake;
+    struct ap_prediction prediction = { .rows = 0 };
+    size_t count = 0;
+    for (; texts[count]; count++) {
+        if (!ap_change_parse(ap_text_of(texts[count]), &changes[count], &mistake))
+            abort();
+        list[count] = &changes[count];
+    }
+    if (ap_predict(&tried->predictor, list, count, &prediction, NULL) != AP_OK)
+        abort();
+    return prediction;
+}
+
+static int64_t gain_us(const struct tried *tried, const char *text)
+{
+    const char *const texts[] = { text, NULL };
+    return gain(tried, texts).saves_ns / 1000;
+}
+
+/* A kernel of 100 us on stream 7, which the host waits for, beside one of 20 us on stream 8. */
+static void fill(struct run *run)
+{
+    (void)row(run, "1", "aten::mm", OPERATOR, 0, 20);
+    call(run, "cudaLaunchKernel", 5, 10, 1);
+    (void)row(run, "1", "aten::add", OPERATOR, 30, 20);
+    call(run, "cudaLaunchKernel", 35, 10, 2);
+    call(run, "cudaDeviceSynchronize", 60, 62, 3);
+    (void)row(run, "1", "aten::zero_", OPERATOR, 130, 20);
+    work(run, "7", "gemm", KERNEL, 20, 100, 1);
+    work(run, "8", "add", KERNEL, 50, 20, 2);
+}
+
+static void a_change_gains_what_the_path_loses(void)
+{
+    struct tried tried = { .predictor = { .facts = NULL } };
+    begin(&tried.run);
+    fill(&tried.run);
+    predict(&tried);
+    ok(tried.predictor.exact, "an unchanged replay is the recording");
+    is_int(tried.predictor.window_error_ns, 0, "to the nanosecond");
+    is_int(gain_us(&tried, "kernel = gemm speedup 1"), 0, "a change of nothing changes nothing");
+    is_int(gain_us(&tried, "kernel = add speedup 2"), 0, "what is off the path gains nothing");
+    is_int(gain_us(&tried, "kernel = add gone"), 0, "nor does it when it goes");
+    is_int(gain_us(&tried, "kernel = gemm speedup 2"), 50, "what the host waits for gains what it loses");
+    is_int(gain_us(&tried, "call ~ synchronize gone"), 30, "without the wait the kernel is the end");
+    is_int(gain_us(&tried, "op = aten::zero_ hostfree"), 20, "work of the host behind the wait");
+    is_int(gain_us(&tried, "kernel = gemm less 30us"), 30, "so much less");
+    is_int(gain_us(&tried, "kernel = gemm speedup 0.5"), -100, "slower is slower");
+    is_u64(gain(&tried, (const char *const[]){ "kernel = nothing gone", NULL }).rows, 0, "no row, no prediction");
+    finish(&tried);
+}
+
+static void launches_become_one(void)
+{
+    struct tried tried = { .predictor = { .facts = NULL } };
+    begin(&tried.run);
+    for (ap_link_key i = 0; i < 8; i++) {
+        (void)row(&tried.run, "1", "aten::add", OPERATOR, i * 20, 15);
+        call(&tried.run, "cudaLaunchKernel", i * 20 + 5, 5, i + 1);
+        work(&tried.run, "7", "add", KERNEL, i * 20 + 12, 2, i + 1);
+    }
+    predict(&tried);
+    ok(tried.predictor.exact, "an unchanged replay is the recording");
+    ok(gain_us(&tried, "kernel = add graph") >= 100, "one launch saves the host work between eight");
+    ok(gain_us(&tried, "kernel = add fused 8") >= 100, "so does one kernel");
+    ok(gain_us(&tried, "kernel = add fused 2") < gain_us(&tried, "kernel = add fused 8"), "half as many save less");
+    finish(&tried);
+}
+
+static void batches_are_made_ahead(void)
+{
+    struct tried tried = { .predictor = { .facts = NULL } };
+    begin(&tried.run);
+    for (int64_t i = 0; i < 4; i++) {
+        char name[40];
+        (void)snprintf(name, sizeof(name), "ProfilerStep#%d", (int)i);
+        (void)row(&tried.run, "1", name, ANNOTATION, i * 100, 100);
+        (void)row(&tried.run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION, i * 100 + 5,
+                  60);
+        (void)row(&tried.run, "1", "aten::mm", OPERATOR, i * 100 + 70, 20);
+    }
+    predict(&tried);
+    is_int(gain_us(&tried, "loader like * workers 4"), 240, "four processes hide it all");
+    is_int(gain_us(&tried, "loader like * workers 1"), 160, "one makes a batch in 60 us, the rest of a step takes 40");
+    finish(&tried);
+}
+
+/* ---------------------------------------------------------------------------------------------------- invariants */
+
+/* Launches on a thread, work on two streams in order, and calls that wait for all of it. */
+static void fill_at_random(struct run *run, struct random *random)
+{
+    int64_t now_us = 0, free_us[2] = { 0, 0 };
+    for (ap_link_key i = 1; i <= 60; i++) {
+        size_t stream = random_below(random, 2);
+        int64_t host_us = 2 + (int64_t)random_below(random, 20), dur_us = 1 + (int64_t)random_below(random, 60);
+        (void)row(run, "1", i % 3 ? "aten::mm" : "aten::add", OPERATOR, now_us, host_us + 4);
+        call(run, "cudaLaunchKernel", now_us + 1, host_us, i);
+        int64_t start_us = now_us + 6 > free_us[stream] ? now_us + 6 : free_us[stream] + 1;
+        char name[2] = { (char)('a' + i % 4), '\0' };
+        work(run, stream ? "7" : "8", name, KERNEL, start_us, dur_us, i);
+        free_us[stream] = start_us + dur_us;
+        now_us += host_us + 6;
+        if (random_below(random, 8) == 0) {
+            int64_t done_us = free_us[0] > free_us[1] ? free_us[0] : free_us[1];
+            int64_t until_us = (done_us > now_us ? done_us : now_us) + 3;
+            call(run, "cudaDeviceSynchronize", now_us, until_us - now_us, 1000 + i);
+            now_us = until_us;
+        }
+    }
+}
+
+static void more_removals_are_never_slower(void)
+{
+    static const char *const list[] = { "kernel = a gone", "op = aten::add gone", "call ~ synchronize gone",
+                                        "kernel = b speedup 3" };
+    struct random random = { 7 };
+    int worse = 0, inexact = 0, changed = 0;
+    for (int round = 0; round < 50; round++) {
+        struct tried tried = { .predictor = { .facts = NULL } };
+        memset(&tried, 0, sizeof(tried));
+        begin(&tried.run);
+        fill_at_random(&tried.run, &random);
+        predict(&tried);
+        inexact += !tried.predictor.exact || tried.predictor.window_error_ns;
+        changed += gain_us(&tried, "op like * speedup 1") != 0;
+        int64_t before_ns = 0;
+        for (size_t count = 1; count < 4; count++) {
+            const char *some[4] = { NULL };
+            memcpy(some, list, count * sizeof(some[0]));
+            int64_t saves_ns = gain(&tried, some).saves_ns;
+            worse += saves_ns < before_ns;
+            before_ns = saves_ns;
+        }
+        ap_predictor_release(&tried.predictor);
+        ap_facts_release(&tried.facts);
+        ap_trace_free(tried.run.trace);
+        ap_model_release(&tried.run.model);
+    }
+    is_int(inexact, 0, "an unchanged replay is the recording, of 50 made ones");
+    is_int(changed, 0, "a change of nothing changes none of them");
+    is_int(worse, 0, "a longer list of removals is never slower");
+}
+
+/* ------------------------------------------------------------------------------------------------------- language */
+
+static void changes_are_read(void)
+{
+    static const struct {
+        const char *text;
+        bool fits;
+    } rows[] = {
+        { "kernel ~ \"gemm\" speedup 2", true },
+        { "kernel ~ gemm and dur_us > 1ms gone", true },
+        { "op is aten::item|aten::to gone", true },
+        { "thread = main less 1.5 ms", true },
+        { "loader like * workers 4", true },
+        { "kernel ~ gemm", false },
+        { "speedup 2", false },
+        { "kernel ~ gemm speedup", false },
+        { "kernel ~ gemm speedup 0", false },
+        { "kernel ~ gemm fused 1.5", false },
+        { "kernel ~ gemm less 5", false },
+        { "kernel ~ gemm gone 3", false },
+        { "color = red gone", false },
+        { "", false },
+        { "kernel ~ \"gone", false },
+        { "loader like * workers 99999999999999999999", false },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        struct ap_change change;
+        struct ap_expr_mistake mistake = { .message = "" };
+        bool fits = ap_change_parse(ap_text_of(rows[i].text), &change, &mistake);
+        ok(fits == rows[i].fits && (fits || mistake.message[0]), rows[i].text);
+    }
+}
+
+/* Each change that a rule names, with some number for its figures. */
+static void changes_of_rules_are_read(void)
+{
+    char path[4096], line[4096], change[4096];
+    int count = 0, wrong = 0;
+    (void)snprintf(path, sizeof(path), "%s/../references/interpretation.md", getenv("AP_FIXTURES"));
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof(line), file)) {
+        if (strncmp(line, "change: ", 8) != 0)
+            continue;
+        size_t used = 0;
+        for (const char *at = line + 8; *at && *at != '\n'; at++) {
+            const char *end = *at == '{' ? strchr(at, '}') : NULL;
+            used += (size_t)snprintf(change + used, sizeof(change) - used, end ? "5ns" : "%c", *at);
+            at = end ? end : at;
+        }
+        struct ap_text rest = { change, used }, part;
+        while (ap_text_next_part(&rest, ';', &part)) {
+            struct ap_change read;
+            struct ap_expr_mistake mistake;
+            bool fits = ap_change_parse(part, &read, &mistake);
+            wrong += !fits;
+            count++;
+            if (!fits)
+                printf("# %.*s: %s\n", (int)part.bytes, part.data, mistake.message);
+        }
+    }
+    if (file)
+        (void)fclose(file);
+    ok(count > 50, "rules name changes");
+    is_int(wrong, 0, "all of them can be read");
+}
+
+int main(void)
+{
+    a_change_gains_what_the_path_loses();
+    launches_become_one();
+    batches_are_made_ahead();
+    more_removals_are_never_slower();
+    changes_are_read();
+    changes_of_rules_are_read();
+    return done();
+}

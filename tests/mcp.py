@@ -21,7 +21,7 @@ from tap import Tap
 
 TRACES = ROOT / "fixtures" / "traces"
 LIMIT_S = 60
-TOOLS = ["analyze", "compare", "explain", "list_metrics", "table", "around", "capture"]
+TOOLS = ["analyze", "compare", "explain", "list_metrics", "table", "around", "what_if", "capture"]
 
 
 def unmarked(text):

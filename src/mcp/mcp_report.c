@@ -209,7 +209,7 @@ static enum ap_status make(struct ap_mcp_call *call, struct ap_request *request,
 
 static enum ap_status read_report(struct ap_mcp_call *call, struct ap_report **ret_report, struct ap_error *reterr)
 {
-    const char *conditions[MAX_CONDITIONS], *baselines[MAX_RUNS], *runs[MAX_RUNS];
+    const char *conditions[MAX_CONDITIONS], *baselines[MAX_RUNS], *runs[MAX_RUNS], *changes[AP_MCP_MOST_CHANGES];
     struct named named = { .count = 0 };
     struct ap_request request = *call->common;
     request.with_rows = true; /* for questions that may follow */
@@ -223,6 +223,8 @@ static enum ap_status read_report(struct ap_mcp_call *call, struct ap_report **r
     request.more_baseline_count = texts_argument(call, "more_baselines", baselines, MAX_RUNS);
     request.more_runs = runs;
     request.more_run_count = texts_argument(call, "more_runs", runs, MAX_RUNS);
+    request.what_if = changes;
+    request.what_if_count = texts_argument(call, "changes", changes, AP_MCP_MOST_CHANGES);
     AP_TRY(take_paths(call, &request, &named, reterr));
     if (call->progress)
         begin_progress(call->progress, &request);

@@ -146,6 +146,24 @@ static const struct ap_mcp_tool tools[] = {
                      LIMIT(100, AP_MCP_DEFAULT_AROUND),
                      MAX_TOKENS },
       .call = ap_mcp_around },
+    { .name = "what_if",
+      .title = "What a change would gain",
+      .about = "Predicts the time of a step with changes, by a replay of the recorded window with them: each alone, and all "
+               "together. A change is a condition on rows and what becomes of them: 'kernel ~ gemm speedup 2', "
+               "'wait = explicit gone', 'collective like * overlapped', 'loader like * workers 4', "
+               "'op is aten::item|aten::nonzero gone'. Says so where the recording does not allow a prediction.",
+      .arguments = { PATHS,
+                     { .name = "changes",
+                       .about =
+                           "columns: kernel, family, subfamily, collective, copy, memset, op, call, wait, range, frame, "
+                           "phase, loader, gap, thread, dur_us; then one of: speedup K, gone, hostfree, less TIME, "
+                           "async, pinned, overlapped, nowait, bandwidth K, fused N, graph, workers N",
+                       .kind = AP_MCP_TEXTS,
+                       .required = true,
+                       .least = 1,
+                       .most = AP_MCP_MOST_CHANGES },
+                     MAX_TOKENS },
+      .call = ap_mcp_what_if },
     { .name = "capture",
       .title = "How to record",
       .about = "Python code that records a trace and a memory snapshot with all that can be judged, to paste into the "

@@ -16,6 +16,8 @@ enum { AP_MCP_MAX_TEXT_BYTES = 4096, AP_MCP_MAX_ARGUMENTS = 8 };
 enum { AP_MCP_DEFAULT_TOKENS = 4000, AP_MCP_DEFAULT_LIST = 50, AP_MCP_DEFAULT_ROWS = 20, AP_MCP_DEFAULT_AROUND = 10 };
 /** Files and folders of one call. */
 enum { AP_MCP_MOST_PATHS = 32 };
+/* Changes of one prediction. */
+enum { AP_MCP_MOST_CHANGES = 16 };
 
 struct ap_mcp_argument {
     const char *name; /* NULL ends a list of them */
@@ -62,6 +64,7 @@ enum ap_status ap_mcp_compare(struct ap_mcp_call *call, struct ap_error *reterr)
 enum ap_status ap_mcp_explain(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_list_metrics(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_table(struct ap_mcp_call *call, struct ap_error *reterr);
+enum ap_status ap_mcp_what_if(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_around(struct ap_mcp_call *call, struct ap_error *reterr);
 
 #endif

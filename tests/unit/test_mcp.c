@@ -323,10 +323,10 @@ static const char *const calls[] = {
     CALL("list_metrics", "{\"of\":\"rules\",\"max_tokens\":200}"),
     CALL("table", "{\"paths\":[\"t.json\"],\"name\":\"kernels\",\"where\":\"dur_us > 1us\",\"sort\":\"dur_us\"}"),
     CALL("around", "{\"paths\":[\"t.json\"],\"id\":\"row:1\"}"),
-    CALL("what_if", "{\"paths\":[\"t.json\"],\"changes\":[\"kernel like * speedup 2\",\"op ~ mm gone\"]}"),
-    CALL("what_if", "{\"paths\":[\"t.json\"],\"changes\":[\"color = red gone\"]}"),
     CALL("capture", "{}"),
     CALL("capture", "{\"paths\":[\"t.json\"]}"),
+    CALL("what_if", "{\"paths\":[\"t.json\"],\"changes\":[\"kernel like * speedup 2\",\"op ~ mm gone\"]}"),
+    CALL("what_if", "{\"paths\":[\"t.json\"],\"changes\":[\"color = red gone\"]}"),
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"",
 };
 #define CHEAP_COUNT 3

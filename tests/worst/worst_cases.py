@@ -118,6 +118,12 @@ def a_thread_per_launch(n):
 
 
 @case
+def threads_take_turns(n):
+    return each(lambda i: [op("aten::mm", 1, 100 * i, 10), op("autograd::engine::evaluate_function: MmBackward0", i % 50 + 2,
+                                                              100 * i + 20, 30)], n // 2)
+
+
+@case
 def threads_at_once(n):
     """Each row on its own thread, all at the same time, in one step."""
     return trace(step(1, 0, 100), *(op("aten::mm", 2 + i, 5, 10) for i in range(n)))

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Are predictions right?  predictions.py --program PROGRAM [--scenarios FOLDER] [--jobs FOLDER]
+
+Jobs with a planted cause and their twins without it, as fixtures/scenarios has them: what the finding of the cause predicts to
+gain against what the twin shows. Of modeled and recorded jobs the measure is the difference of the two windows; of recordings of
+PyTorch, which slow what they record, it is no measure, and only the sign counts. --jobs: a folder of jobs, bad.json.gz and truth.json
+each, with the share of a step that the cause took without a profiler. Prints TAP."""
+import argparse
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tap import Tap
+
+ROOT = Path(__file__).resolve().parent.parent
+NEAR, SHARE_NEAR = 0.20, 0.25
+LEAST, SHARE_LEAST = 0.80, 2 / 3
+MEASURED_LEAST = 25  # jobs with a prediction: fewer are no check
+
+
+def report_of(program, trace):
+    run = subprocess.run([program, "--format", "json", "--cpu-trace", str(trace)], capture_output=True, timeout=120)
+    return json.loads(run.stdout) if run.stdout else None
+
+
+def largest(findings):
+    """The finding that is predicted to gain most; None where nothing is predicted."""
+    predicted = [finding for finding in findings if finding["prediction"]]
+    return max(predicted, key=lambda finding: finding["prediction"]["window_gain_us"], default=None)
+
+
+def scenario(program, folder):
+    truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
+    trace = folder / "trace.json.gz"
+    if not truth.get("planted") or truth.get("unit") != "us" or not truth["planted_cost"] or not trace.exists():
+        return None
+    report = report_of(program, trace)
+    named = [finding for finding in report["findings"] if finding["rule_id"] in truth["accept"]]
+    finding = largest(named)
+    if not finding:
+        return None
+    gain = finding["prediction"]["window_gain_us"]
+    return folder.name, truth["recording"], finding["rule_id"], gain, truth["planted_cost"]
+
+
+def check_scenarios(tap, program, folder):
+    folders = sorted(path.parent for path in folder.glob("*/truth.json"))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        rows = [row for row in pool.map(lambda path: scenario(program, path), folders) if row]
+    measured = [row for row in rows if row[1] != "pytorch-cpu"]
+    far = [row for row in measured if abs(row[3] - row[4]) > NEAR * row[4]]
+    wrong = [row for row in rows if row[3] < 0]
+    def said(some):
+        return [f"{name}: {rule} predicts {gain:.0f} us, measured {cost:.0f} us" for name, _, rule, gain, cost in some]
+
+    enough = len(measured) >= MEASURED_LEAST and len(far) <= (1 - LEAST) * len(measured)
+    tap.check(f"of {len(measured)} gains {len(measured) - len(far)} are within {NEAR:.0%} of the measured one",
+              [] if enough else said(far) or ["too few are predicted"])
+    tap.check(f"of {len(rows)} gains none has the wrong sign", said(wrong))
+
+
+def job(program, folder):
+    truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
+    if "measured_share" not in truth:
+        return None
+    findings = report_of(program, folder / "bad.json.gz")["findings"]
+    first = next((finding for finding in findings if finding["prediction"] and finding["severity"] != "info"), None)
+    return (folder.name, first["rule_id"], first["prediction"]["gain_ratio"], truth["measured_share"]) if first else None
+
+
+def check_jobs(tap, program, folder):
+    folders = sorted(path.parent for path in folder.glob("*/truth.json"))
+    rows = [row for row in (job(program, path) for path in folders) if row]
+    far = [row for row in rows if abs(row[2] - row[3]) > SHARE_NEAR * row[3]]
+    enough = rows and len(far) <= (1 - SHARE_LEAST) * len(rows)
+    tap.check(f"of {len(rows)} jobs {len(rows) - len(far)} gain a share within {SHARE_NEAR:.0%} of the measured one",
+              [] if enough else [f"{name}: {rule} predicts {share:.0%} of a step, measured {measured:.0%}"
+                                 for name, rule, share, measured in far] or ["none is predicted"])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", type=Path, default=ROOT / "build/src/cli/analyze_profile")
+    parser.add_argument("--scenarios", type=Path, default=ROOT / "fixtures/scenarios")
+    parser.add_argument("--jobs", type=Path, help="default: the folder jobs in AP_TRACES, where that is set")
+    arguments = parser.parse_args()
+    tap = Tap()
+    check_scenarios(tap, arguments.program, arguments.scenarios)
+    traces = os.environ.get("AP_TRACES")
+    jobs = arguments.jobs or (Path(traces) / "jobs" if traces else None)
+    if jobs and jobs.is_dir():
+        check_jobs(tap, arguments.program, jobs)
+    else:
+        tap.skip("recorded jobs", "no folder of traces: -Dtraces=FOLDER")
+    return tap.done()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

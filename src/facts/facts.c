@@ -90,10 +90,16 @@ static enum ap_status find_split(struct ap_facts *facts, struct ap_error *reterr
                          &facts->families, facts->main_track, facts->bins, facts->idle_pieces, facts->gate, reterr);
 }
 
+static enum ap_status find_path_index(struct ap_facts *facts, struct ap_error *reterr)
+{
+    return facts->trace->has_window
+               ? ap_path_index_init(&facts->path_index, facts->trace, &facts->order, &facts->links, facts->gate, reterr)
+               : AP_OK;
+}
+
 static enum ap_status find_path(struct ap_facts *facts, struct ap_error *reterr)
 {
-    return ap_critical_path_find(&facts->path, facts->trace, &facts->order, &facts->links, &facts->families, facts->gate,
-                                 reterr);
+    return ap_critical_path_find(&facts->path, facts->trace, &facts->path_index, &facts->families, facts->gate, reterr);
 }
 
 const struct ap_fact_entry ap_fact_entries[AP_FACT_COUNT_] = {
@@ -109,7 +115,8 @@ const struct ap_fact_entry ap_fact_entries[AP_FACT_COUNT_] = {
     [AP_FACT_split] = { find_split, 45, /* needs most memory: it begins while little else is there */
                         AP_FACT(order) | AP_FACT(names) | AP_FACT(tree) | AP_FACT(links) | AP_FACT(steps) |
                             AP_FACT(main_track) },
-    [AP_FACT_path] = { find_path, 25, AP_FACT(order) | AP_FACT(names) | AP_FACT(links) },
+    [AP_FACT_path_index] = { find_path_index, 18, AP_FACT(order) | AP_FACT(links) },
+    [AP_FACT_path] = { find_path, 7, AP_FACT(names) | AP_FACT(path_index) },
 };
 
 enum ap_status ap_facts_init(struct ap_facts *facts, struct ap_trace *trace, bool with_bins, struct ap_error *reterr)
@@ -128,6 +135,8 @@ enum ap_status ap_facts_init(struct ap_facts *facts, struct ap_trace *trace, boo
 void ap_facts_release(struct ap_facts *facts)
 {
     ap_critical_path_release(&facts->path);
+    if (facts->path_index.trace)
+        ap_path_index_release(&facts->path_index);
     ap_mem_free(facts->gate, facts->bins, sizeof(*facts->bins));
     ap_split_release(&facts->split);
     ap_phases_release(&facts->phases);

@@ -41,6 +41,7 @@ struct ap_facts {
     struct ap_split split;
     struct ap_time_bins *bins;          /* filled with the split; NULL = nobody wants them */
     struct ap_idle_pieces *idle_pieces; /* the caller's, likewise */
+    struct ap_path_index path_index;    /* what the critical path and a replay ask of the trace; empty without a window */
     struct ap_critical_path path;
 };
 
@@ -55,6 +56,7 @@ enum ap_fact {
     AP_FACT_main_track,
     AP_FACT_phases,
     AP_FACT_split,
+    AP_FACT_path_index,
     AP_FACT_path,
     AP_FACT_COUNT_
 };
@@ -62,7 +64,7 @@ enum ap_fact {
 #define AP_FACT(name) (1u << AP_FACT_##name)
 /** Sets of facts: all, and those that are found early. */
 #define AP_FACTS_ALL ((1u << AP_FACT_COUNT_) - 1)
-#define AP_FACTS_EARLY (AP_FACTS_ALL & ~AP_FACT(split) & ~AP_FACT(path))
+#define AP_FACTS_EARLY (AP_FACTS_ALL & ~AP_FACT(split) & ~AP_FACT(path_index) & ~AP_FACT(path))
 
 /** How one is found. It reads the facts that it needs and fills its own member, so those that do not need each other may be
  *  found side by side. */

@@ -17,6 +17,11 @@ struct selector {
     uint8_t *wait_of_row; /* category + 1; 0 = no wait. NULL where nobody asks */
 };
 
+/* Columns that rows of devices have, and those that neither have. A condition that names no other fits no row of the host. */
+#define OF_DEVICES \
+    (NAMED(kernel) | NAMED(family) | NAMED(subfamily) | NAMED(collective) | NAMED(copy) | NAMED(memset) | NAMED(dur_us))
+#define OF_NO_ROW (NAMED(gap) | NAMED(thread))
+
 /* ---- one row as conditions see it ---- */
 
 struct row {
@@ -87,12 +92,14 @@ static void select_device(struct selector *selector)
 {
     struct ap_selection *selection = selector->selection;
     struct row row;
+    bool of_devices = selector->change->columns & OF_DEVICES;
     for (uint32_t i = 0; i < selector->graph->count; i++) {
         const struct ap_task *task = &selector->graph->tasks[i];
         if (!task->is_device)
             continue;
-        fill_device(selector, &row, task->row);
-        if (is_chosen(selector, &row)) {
+        if (of_devices)
+            fill_device(selector, &row, task->row);
+        if (of_devices && is_chosen(selector, &row)) {
             selection->chosen[i] |= AP_CHOSEN;
             selection->row_count++;
             selection->device_ns += task->work_ns;
@@ -228,7 +235,8 @@ static void select_main(struct selector *selector, uint32_t track)
 static void select_host(struct selector *selector)
 {
     uint32_t main_track = selector->facts->main_track, named = selector->change->columns;
-    for (uint32_t track = 0; track < selector->graph->track_count; track++)
+    bool any = named == NAMED(dur_us) || named & ~(OF_DEVICES | OF_NO_ROW);
+    for (uint32_t track = 0; track < selector->graph->track_count && any; track++)
         select_thread(selector, track);
     if (main_track == AP_NO_ROW)
         return;

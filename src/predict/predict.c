@@ -76,7 +76,7 @@ static const char *find_lack(const struct ap_predictor *predictor)
 enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap_facts *facts, struct ap_error *reterr)
 {
     *predictor = (struct ap_predictor){ .facts = facts };
-    AP_TRY(ap_replay_graph_init(&predictor->graph, facts->trace, &facts->order, &facts->links, &facts->steps,
+    AP_TRY(ap_replay_graph_init(&predictor->graph, facts->trace, &facts->order, &facts->path_index, &facts->steps,
                                 facts->main_track, facts->gate, reterr));
     AP_TRY(ap_replay_recorded(&predictor->graph, &predictor->recorded, reterr));
     AP_TRY(ap_replay_run(&predictor->graph, NULL, &predictor->unchanged, reterr));

@@ -423,18 +423,21 @@ static bool is_one_chain(struct run *run)
     struct ap_host_tree tree;
     struct ap_links links;
     struct ap_kernel_families families;
+    struct ap_path_index index;
     struct ap_critical_path path;
     if (ap_row_order_init(&order, run->trace, &run->gate, NULL) != AP_OK ||
         ap_host_tree_init(&tree, run->trace, &order, &run->gate, NULL) != AP_OK ||
         ap_links_init(&links, run->trace, &order, &tree, &run->gate, NULL) != AP_OK ||
         ap_kernel_families_init(&families, run->trace, &run->gate, NULL) != AP_OK ||
-        ap_critical_path_find(&path, run->trace, &order, &links, &families, &run->gate, NULL) != AP_OK)
+        ap_path_index_init(&index, run->trace, &order, &links, &run->gate, NULL) != AP_OK ||
+        ap_critical_path_find(&path, run->trace, &index, &families, &run->gate, NULL) != AP_OK)
         abort();
     struct chain chain = { .at_ns = path.start_ns, .merges = true, .last.end_ns = INT64_MIN };
     if (ap_critical_path_visit(&path, run->trace, &order, follow, &chain, NULL) != AP_OK)
         abort();
     bool whole = !chain.broken && chain.merges && (chain.at_ns == path.end_ns || !path.count);
     ap_critical_path_release(&path);
+    ap_path_index_release(&index);
     ap_kernel_families_release(&families);
     ap_links_release(&links);
     ap_host_tree_release(&tree);

@@ -37,7 +37,7 @@ static void make(struct made *made)
     struct ap_facts *facts = &made->facts;
     if (ap_facts_init(facts, made->run.trace, false, NULL) != AP_OK ||
         ap_analyze_trace(facts, &options, false, &made->run.notes, &made->run.model, NULL) != AP_OK ||
-        ap_replay_graph_init(&made->graph, facts->trace, &facts->order, &facts->links, &facts->steps, facts->main_track,
+        ap_replay_graph_init(&made->graph, facts->trace, &facts->order, &facts->path_index, &facts->steps, facts->main_track,
                              facts->gate, NULL) != AP_OK ||
         ap_replay_recorded(&made->graph, &made->recorded, NULL) != AP_OK ||
         ap_replay_run(&made->graph, NULL, &made->replayed, NULL) != AP_OK)

@@ -377,20 +377,19 @@ static enum ap_status walk_back(struct walk *walk, struct ap_error *reterr)
 }
 
 enum ap_status ap_critical_path_find(struct ap_critical_path *path, const struct ap_trace *trace,
-                                     const struct ap_row_order *order, const struct ap_links *links,
-                                     const struct ap_kernel_families *families, struct ap_gate *gate,
-                                     struct ap_error *reterr)
+                                     const struct ap_path_index *index, const struct ap_kernel_families *families,
+                                     struct ap_gate *gate, struct ap_error *reterr)
 {
     *path = (struct ap_critical_path){ .gate = gate, .start_ns = trace->window_start_ns, .end_ns = trace->window_end_ns };
     if (!trace->has_window)
         return AP_OK;
-    struct ap_path_index index;
-    struct walk walk = { .index = &index, .trace = trace, .families = families, .path = path, .now_ns = path->end_ns };
-    enum ap_status status = ap_path_index_init(&index, trace, order, links, gate, reterr);
-    walk.ended = index.activity.count;
-    AP_AND_THEN(status, walk_back(&walk, reterr));
-    ap_path_index_release(&index);
-    return status;
+    struct walk walk = { .index = index,
+                         .trace = trace,
+                         .families = families,
+                         .path = path,
+                         .now_ns = path->end_ns,
+                         .ended = index->activity.count };
+    return walk_back(&walk, reterr);
 }
 
 void ap_critical_path_release(struct ap_critical_path *path)

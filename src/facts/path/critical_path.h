@@ -10,7 +10,7 @@
 #define AP_CRITICAL_PATH_H
 
 #include "kernel_family.h"
-#include "links.h"
+#include "path_index.h"
 
 enum ap_path_class {
 #define AP_PATH_CLASS(id, sentence) AP_PATH_##id,
@@ -52,7 +52,7 @@ struct ap_critical_path {
 
 /** The path through the whole trace; without pieces where nothing of the host or a GPU is placed in time. */
 AP_MUST_CHECK enum ap_status ap_critical_path_find(struct ap_critical_path *path, const struct ap_trace *trace,
-                                                   const struct ap_row_order *order, const struct ap_links *links,
+                                                   const struct ap_path_index *index,
                                                    const struct ap_kernel_families *families, struct ap_gate *gate,
                                                    struct ap_error *reterr);
 void ap_critical_path_release(struct ap_critical_path *path);

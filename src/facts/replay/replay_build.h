@@ -44,14 +44,14 @@ struct ap_replay_build {
     const struct ap_row_order *order;
     uint32_t main_track;
     int64_t main_start_ns, main_end_ns;
-    struct ap_path_index index;
+    const struct ap_path_index *index;
     struct ap_mark *marks;
     size_t mark_count, mark_capacity;
     uint32_t *mark_order; /* marks by track, time and kind */
     size_t mark_order_count;
     struct ap_turn *turns;
     size_t turn_count, turn_capacity;
-    uint32_t *task_of_launch; /* by place in index.work: the task that begins with the launch of it */
+    uint32_t *task_of_launch; /* by place in index->work: the task that begins with the launch of it */
     uint32_t *task_of_work;   /* likewise its own */
 };
 

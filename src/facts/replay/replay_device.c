@@ -39,7 +39,7 @@ static uint32_t previous_on_stream(const struct ap_path_index *index, uint32_t w
 /* AP_NO_ROW where the launch is not among the tasks. */
 static uint32_t launch_of(const struct ap_replay_build *build, uint32_t work)
 {
-    return build->task_of_launch[work] == AP_NO_TASK ? AP_NO_ROW : ap_path_work(&build->index, work)->launch;
+    return build->task_of_launch[work] == AP_NO_TASK ? AP_NO_ROW : ap_path_work(build->index, work)->launch;
 }
 
 /* ----------------------------------------------------------------------------------------------- usual overheads */
@@ -52,7 +52,7 @@ static bool is_overhead(int64_t ns)
 /* Of work whose stream had run dry, from its launch to its start; of work that was queued, the gap before it. */
 static enum ap_status find_usual(const struct ap_replay_build *build, struct usual *ret_usual, struct ap_error *reterr)
 {
-    const struct ap_path_index *index = &build->index;
+    const struct ap_path_index *index = build->index;
     size_t launches = 0, gaps = 0, count = index->work_count;
     int64_t *launch_ns, *gap_ns;
     AP_TRY(AP_ALLOC(build->gate, launch_ns, count, reterr));
@@ -88,7 +88,7 @@ static void add_release(struct releases *releases, struct release release)
 static void release_by_work(const struct ap_replay_build *build, uint32_t work, uint32_t awaited,
                             enum ap_replay_edge_type type, const struct usual *usual, struct releases *releases)
 {
-    const struct ap_path_index *index = &build->index;
+    const struct ap_path_index *index = build->index;
     if (awaited != AP_NO_WORK && awaited != work && ap_work_start_ns(index, awaited) <= ap_work_start_ns(index, work))
         add_release(releases,
                     (struct release){ ap_work_end_ns(index, awaited), usual->gap_ns, build->task_of_work[awaited], type });
@@ -97,7 +97,7 @@ static void release_by_work(const struct ap_replay_build *build, uint32_t work, 
 static void release_by_waits(const struct ap_replay_build *build, uint32_t work, const struct usual *usual,
                              struct releases *releases)
 {
-    const struct ap_path_index *index = &build->index;
+    const struct ap_path_index *index = build->index;
     size_t low = 0;
     AP_BISECT(low, index->wait_count, at, index->waits[at].work < work);
     for (; low < index->wait_count && index->waits[low].work == work; low++)
@@ -116,7 +116,7 @@ static int64_t last_release_ns(const struct releases *releases)
 static void release_by_time(const struct ap_replay_build *build, uint32_t work, const struct usual *usual,
                             struct releases *releases)
 {
-    const struct ap_path_index *index = &build->index;
+    const struct ap_path_index *index = build->index;
     int64_t start_ns = ap_work_start_ns(index, work), released_ns = last_release_ns(releases);
     if (!releases->count || index->has_sync_rows || start_ns - released_ns <= LONG_START_NS)
         return;
@@ -134,7 +134,7 @@ static void find_releases(const struct ap_replay_build *build, uint32_t work, co
 {
     uint32_t launch = launch_of(build, work);
     releases->count = 0;
-    release_by_work(build, work, previous_on_stream(&build->index, work), AP_REPLAY_EDGE_stream, usual, releases);
+    release_by_work(build, work, previous_on_stream(build->index, work), AP_REPLAY_EDGE_stream, usual, releases);
     if (launch != AP_NO_ROW)
         add_release(releases, (struct release){ build->trace->events.start_ns[launch], usual->launch_ns,
                                                 build->task_of_launch[work], AP_REPLAY_EDGE_launch });
@@ -154,7 +154,7 @@ static int64_t usual_lag_ns(const struct release *release, int64_t start_ns)
 static int64_t unexplained_ns(const struct ap_replay_build *build, uint32_t work, int64_t explained_ns)
 {
     uint32_t launch = launch_of(build, work);
-    int64_t start_ns = ap_work_start_ns(&build->index, work);
+    int64_t start_ns = ap_work_start_ns(build->index, work);
     int64_t call_end_ns = launch == AP_NO_ROW ? INT64_MIN : ap_row_end_ns(build->trace, launch);
     int64_t from_ns = call_end_ns > explained_ns ? call_end_ns : explained_ns;
     return start_ns - from_ns > LONGEST_OVERHEAD_NS ? start_ns - from_ns : 0;
@@ -163,7 +163,7 @@ static int64_t unexplained_ns(const struct ap_replay_build *build, uint32_t work
 static enum ap_status add_edges(struct ap_replay_build *build, uint32_t work, const struct releases *releases,
                                 struct ap_error *reterr)
 {
-    int64_t start_ns = ap_work_start_ns(&build->index, work), explained_ns = INT64_MIN, least_ns = INT64_MAX;
+    int64_t start_ns = ap_work_start_ns(build->index, work), explained_ns = INT64_MIN, least_ns = INT64_MAX;
     size_t nearest = 0;
     for (size_t i = 0; i < releases->count; i++) {
         const struct release *release = &releases->list[i];
@@ -187,8 +187,8 @@ static enum ap_status add_edges(struct ap_replay_build *build, uint32_t work, co
 static enum ap_status add_work(struct ap_replay_build *build, uint32_t work, struct ap_error *reterr)
 {
     struct ap_replay_graph *graph = build->graph;
-    uint32_t row = ap_path_work(&build->index, work)->row;
-    int64_t start_ns = ap_work_start_ns(&build->index, work), end_ns = ap_work_end_ns(&build->index, work);
+    uint32_t row = ap_path_work(build->index, work)->row;
+    int64_t start_ns = ap_work_start_ns(build->index, work), end_ns = ap_work_end_ns(build->index, work);
     end_ns = end_ns > start_ns ? end_ns : start_ns;
     build->task_of_work[work] = (uint32_t)graph->count;
     AP_TRY_ADD(build->gate, graph->tasks, graph->count, graph->capacity, reterr,
@@ -201,7 +201,7 @@ enum ap_status ap_replay_add_device(struct ap_replay_build *build, struct ap_err
 {
     struct usual usual;
     struct releases releases;
-    size_t count = build->index.work_count;
+    size_t count = build->index->work_count;
     if (!count)
         return AP_OK;
     AP_TRY(find_usual(build, &usual, reterr));

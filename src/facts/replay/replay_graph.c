@@ -135,7 +135,7 @@ static enum ap_status list_threads(struct ap_replay_graph *graph, struct ap_erro
 static enum ap_status start_build(struct ap_replay_build *build, struct ap_error *reterr)
 {
     struct ap_replay_graph *graph = build->graph;
-    size_t works = build->index.work_count;
+    size_t works = build->index->work_count;
     if (graph->step_count) {
         AP_TRY(AP_ALLOC(build->gate, graph->step_start, graph->step_count, reterr));
         AP_TRY(AP_ALLOC(build->gate, graph->step_end, graph->step_count, reterr));
@@ -163,29 +163,31 @@ static enum ap_status make(struct ap_replay_build *build, struct ap_error *reter
 
 static void release_build(struct ap_replay_build *build)
 {
-    AP_FREE(build->gate, build->task_of_launch, build->index.work_count);
-    AP_FREE(build->gate, build->task_of_work, build->index.work_count);
+    AP_FREE(build->gate, build->task_of_launch, build->index->work_count);
+    AP_FREE(build->gate, build->task_of_work, build->index->work_count);
     AP_FREE(build->gate, build->marks, build->mark_capacity);
     AP_FREE(build->gate, build->mark_order, build->mark_order_count);
     AP_FREE(build->gate, build->turns, build->turn_capacity);
-    ap_path_index_release(&build->index);
 }
 
 enum ap_status ap_replay_graph_init(struct ap_replay_graph *graph, const struct ap_trace *trace,
-                                    const struct ap_row_order *order, const struct ap_links *links,
+                                    const struct ap_row_order *order, const struct ap_path_index *index,
                                     const struct ap_steps *steps, uint32_t main_track, struct ap_gate *gate,
                                     struct ap_error *reterr)
 {
     *graph = (struct ap_replay_graph){ .gate = gate, .start_ns = trace->window_start_ns, .end_ns = trace->window_end_ns };
     if (!trace->has_window)
         return AP_OK;
-    struct ap_replay_build build = {
-        .graph = graph, .gate = gate, .trace = trace, .steps = steps, .order = order, .main_track = main_track
-    };
+    struct ap_replay_build build = { .graph = graph,
+                                     .gate = gate,
+                                     .trace = trace,
+                                     .steps = steps,
+                                     .order = order,
+                                     .index = index,
+                                     .main_track = main_track };
     graph->step_count = steps->count;
     graph->track_count = order->track_count;
-    enum ap_status status = ap_path_index_init(&build.index, trace, order, links, gate, reterr);
-    AP_AND_THEN(status, make(&build, reterr));
+    enum ap_status status = make(&build, reterr);
     release_build(&build);
     return status;
 }

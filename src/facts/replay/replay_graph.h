@@ -68,7 +68,7 @@ struct ap_replay_graph {
 /** Makes the graph. @main_track: the thread that drives the run; AP_NO_ROW = none. The graph borrows nothing.
  *  @graph may be released after a failure too. */
 AP_MUST_CHECK enum ap_status ap_replay_graph_init(struct ap_replay_graph *graph, const struct ap_trace *trace,
-                                                  const struct ap_row_order *order, const struct ap_links *links,
+                                                  const struct ap_row_order *order, const struct ap_path_index *index,
                                                   const struct ap_steps *steps, uint32_t main_track, struct ap_gate *gate,
                                                   struct ap_error *reterr);
 /** A zeroed one is fine. */

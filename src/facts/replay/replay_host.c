@@ -46,8 +46,8 @@ static enum ap_status mark_bounds(struct ap_replay_build *build, struct ap_error
 static enum ap_status mark_launches(struct ap_replay_build *build, struct ap_error *reterr)
 {
     const struct ap_trace *trace = build->trace;
-    for (uint32_t work = 0; work < build->index.work_count; work++) {
-        uint32_t launch = ap_path_work(&build->index, work)->launch;
+    for (uint32_t work = 0; work < build->index->work_count; work++) {
+        uint32_t launch = ap_path_work(build->index, work)->launch;
         if (launch != AP_NO_ROW && trace->events.start_ns[launch] != AP_START_UNKNOWN && is_host_row(trace, launch))
             AP_TRY(add_mark(build,
                             (struct ap_mark){ trace->events.start_ns[launch], trace->events.track[launch], launch, work,
@@ -60,8 +60,8 @@ static enum ap_status mark_launches(struct ap_replay_build *build, struct ap_err
 /* A call within one that blocks belongs to it. */
 static enum ap_status mark_calls(struct ap_replay_build *build, struct ap_error *reterr)
 {
-    const struct ap_path_rows *blocking = &build->index.blocking;
-    for (uint32_t track = 0; track < build->index.track_count; track++) {
+    const struct ap_path_rows *blocking = &build->index->blocking;
+    for (uint32_t track = 0; track < build->index->track_count; track++) {
         int64_t covered_ns = INT64_MIN;
         for (size_t i = blocking->first[track]; i < blocking->first[track + 1]; i++) {
             uint32_t row = blocking->rows[i];
@@ -96,7 +96,7 @@ static enum ap_status mark_steps(struct ap_replay_build *build, struct ap_error 
 static size_t hole_around(const struct ap_replay_build *build, uint32_t row)
 {
     const struct ap_trace *trace = build->trace;
-    const struct ap_path_rows *activity = &build->index.activity;
+    const struct ap_path_rows *activity = &build->index->activity;
     size_t first = activity->first[build->main_track], end = activity->first[build->main_track + 1], behind = first;
     AP_BISECT(behind, end, at, trace->events.start_ns[activity->rows[at]] < trace->events.start_ns[row]);
     if (behind > first && ap_row_end_ns(trace, activity->rows[behind - 1]) > trace->events.start_ns[row])
@@ -131,7 +131,7 @@ struct gathered {
 
 static enum ap_status close_turn(struct ap_replay_build *build, struct gathered *turn, struct ap_error *reterr)
 {
-    const struct ap_path_rows *activity = &build->index.activity;
+    const struct ap_path_rows *activity = &build->index->activity;
     int64_t back_ns = INT64_MAX;
     if (!turn->open)
         return AP_OK;
@@ -145,11 +145,11 @@ static enum ap_status close_turn(struct ap_replay_build *build, struct gathered 
  * any other thread is not recorded. */
 static enum ap_status mark_turns_of(struct ap_replay_build *build, uint32_t track, struct ap_error *reterr)
 {
-    const struct ap_path_rows *activity = &build->index.activity;
+    const struct ap_path_rows *activity = &build->index->activity;
     struct gathered turn = { .track = track };
     for (size_t i = activity->first[track]; i < activity->first[track + 1]; i++) {
         uint32_t row = activity->rows[i];
-        size_t hole = build->index.backward[track] ? hole_around(build, row) : SIZE_MAX;
+        size_t hole = build->index->backward[track] ? hole_around(build, row) : SIZE_MAX;
         int64_t start_ns = build->trace->events.start_ns[row];
         if (turn.open && (hole != turn.hole || start_ns - turn.end_ns > LONG_HOLE_NS))
             AP_TRY(close_turn(build, &turn, reterr));
@@ -178,7 +178,7 @@ static enum ap_status mark_turns(struct ap_replay_build *build, struct ap_error 
     if (build->main_track == AP_NO_ROW)
         return AP_OK;
     find_main(build);
-    for (uint32_t track = 0; track < build->index.track_count; track++)
+    for (uint32_t track = 0; track < build->index->track_count; track++)
         if (track != build->main_track)
             AP_TRY(mark_turns_of(build, track, reterr));
     return AP_OK;
@@ -264,7 +264,7 @@ struct launched {
 
 static int64_t end_of(const struct ap_replay_build *build, uint32_t work)
 {
-    return work == AP_NO_WORK ? INT64_MAX : ap_work_end_ns(&build->index, work);
+    return work == AP_NO_WORK ? INT64_MAX : ap_work_end_ns(build->index, work);
 }
 
 static void note_launch(const struct ap_replay_build *build, struct launched *launched, uint32_t work)
@@ -292,14 +292,14 @@ static enum ap_status link_call(struct ap_replay_build *build, const struct ap_m
                                 const struct launched *launched, struct ap_error *reterr)
 {
     struct ap_task *tasks = build->graph->tasks;
-    uint32_t awaited = ap_path_awaited(&build->index, mark->other, mark->ns);
+    uint32_t awaited = ap_path_awaited(build->index, mark->other, mark->ns);
     if (awaited == AP_NO_WORK) {
         awaited = done_before(build, launched, mark->row);
         return awaited == AP_NO_WORK ? AP_OK
                                      : ap_replay_add_edge(build, build->task_of_work[awaited], task,
                                                           AP_REPLAY_EDGE_synchronization, 0, reterr);
     }
-    int64_t lag_ns = mark->ns - ap_work_end_ns(&build->index, awaited);
+    int64_t lag_ns = mark->ns - ap_work_end_ns(build->index, awaited);
     if (tasks[task - 1].work_ns > lag_ns)
         tasks[task - 1].work_ns = lag_ns > 0 ? lag_ns : 0;
     return ap_replay_add_edge(build, build->task_of_work[awaited], task, AP_REPLAY_EDGE_synchronization, lag_ns, reterr);

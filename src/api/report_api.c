@@ -354,7 +354,14 @@ static enum ap_status judge(const struct run *run, bool compared, struct ap_erro
 static enum ap_status predict(const struct run *run, struct ap_error *reterr)
 {
     const struct ap_what_if what_if = { run->request->what_if, run->request->what_if_count };
-    return ap_prediction_add(run->report->trace ? &run->report->facts : NULL, &what_if, &run->report->model, reterr);
+    struct ap_predictor predictor = { .facts = NULL };
+    const struct ap_trace *trace = run->report->trace;
+    enum ap_status status = AP_OK;
+    if (trace && trace->has_window)
+        status = ap_predictor_init(&predictor, &run->report->facts, reterr);
+    AP_AND_THEN(status, ap_prediction_add(&predictor, &what_if, &run->report->model, reterr));
+    ap_predictor_release(&predictor);
+    return status;
 }
 
 static enum ap_status draw(const struct run *run, struct ap_error *reterr)

@@ -76,6 +76,7 @@ static const char *find_lack(const struct ap_predictor *predictor)
 enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap_facts *facts, struct ap_error *reterr)
 {
     *predictor = (struct ap_predictor){ .facts = facts };
+    ap_arena_init(&predictor->arena, facts->gate);
     AP_TRY(ap_replay_graph_init(&predictor->graph, facts->trace, &facts->order, &facts->path_index, &facts->steps,
                                 facts->main_track, facts->gate, reterr));
     AP_TRY(ap_replay_recorded(&predictor->graph, &predictor->recorded, reterr));
@@ -91,6 +92,8 @@ void ap_predictor_release(struct ap_predictor *predictor)
     ap_replay_times_release(&predictor->recorded);
     ap_replay_times_release(&predictor->unchanged);
     ap_replay_graph_release(&predictor->graph);
+    if (predictor->facts)
+        ap_arena_release(&predictor->arena);
     *predictor = (struct ap_predictor){ .facts = NULL };
 }
 
@@ -164,4 +167,37 @@ enum ap_status ap_predict(const struct ap_predictor *predictor, const struct ap_
     if (status == AP_OK)
         *ret_prediction = prediction;
     return status;
+}
+
+static enum ap_status tell(struct ap_predictor *predictor, struct ap_told_change *told, struct ap_error *reterr)
+{
+    struct ap_change change;
+    const struct ap_change *one = &change;
+    struct ap_expr_mistake mistake;
+    struct ap_text rest = told->text;
+    while (!told->prediction.rows && ap_text_next_part(&rest, ';', &told->part))
+        if (ap_change_parse(told->part, &change, &mistake))
+            AP_TRY(ap_predict(predictor, &one, 1, &told->prediction, reterr));
+    return AP_OK;
+}
+
+enum ap_status ap_predict_text(struct ap_predictor *predictor, struct ap_text changes,
+                               const struct ap_told_change **ret_told, struct ap_error *reterr)
+{
+    *ret_told = NULL;
+    size_t i = 0;
+    while (i < predictor->told_count && !ap_text_equal(predictor->told[i].text, changes))
+        i++;
+    if (i == AP_TOLD_MAX || !predictor->exact || !changes.bytes)
+        return AP_OK;
+    struct ap_told_change *told = &predictor->told[i];
+    if (i == predictor->told_count) {
+        *told = (struct ap_told_change){ .text = ap_arena_text(&predictor->arena, changes) };
+        if (!told->text.data)
+            return ap_fail_memory(predictor->facts->gate, reterr);
+        AP_TRY(tell(predictor, told, reterr));
+        predictor->told_count++;
+    }
+    *ret_told = told->prediction.rows ? told : NULL;
+    return AP_OK;
 }

@@ -8,22 +8,6 @@
 #include "facts.h"
 #include "replay_run.h"
 
-struct ap_predictor {
-    const struct ap_facts *facts;
-    struct ap_replay_graph graph;
-    struct ap_replay_times recorded, unchanged;
-    int64_t window_error_ns, step_error_ns; /* how far the replay is off: of the window, and of the step that is off most */
-    size_t worst_step, steady_count;
-    bool exact;          /* within the bounds that predictions need */
-    const char *why_not; /* NULL = it is exact */
-};
-
-/** Makes the graph and replays it unchanged. Borrows @facts. May be released after a failure too. */
-AP_MUST_CHECK enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap_facts *facts,
-                                               struct ap_error *reterr);
-/** A zeroed one is fine. */
-void ap_predictor_release(struct ap_predictor *predictor);
-
 /** Means of the steady steps; without steps, of the window. */
 struct ap_prediction {
     int64_t before_ns, after_ns;
@@ -33,8 +17,40 @@ struct ap_prediction {
     uint64_t rows;           /* that the changes are about; 0 = none, and nothing is predicted */
 };
 
+/** What was predicted of a text, so that it is not replayed again. */
+struct ap_told_change {
+    struct ap_text text, part; /* part: the one of its changes that counts */
+    struct ap_prediction prediction;
+};
+
+#define AP_TOLD_MAX 24
+
+struct ap_predictor {
+    const struct ap_facts *facts;
+    struct ap_replay_graph graph;
+    struct ap_replay_times recorded, unchanged;
+    int64_t window_error_ns, step_error_ns; /* how far the replay is off: of the window, and of the step that is off most */
+    size_t worst_step, steady_count;
+    bool exact;          /* within the bounds that predictions need */
+    const char *why_not; /* NULL = it is exact */
+    struct ap_arena arena;
+    struct ap_told_change told[AP_TOLD_MAX];
+    size_t told_count;
+};
+
+/** Makes the graph and replays it unchanged. Borrows @facts. May be released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap_facts *facts,
+                                               struct ap_error *reterr);
+/** A zeroed one is fine. */
+void ap_predictor_release(struct ap_predictor *predictor);
+
 /** All @changes together. The replay must be exact. */
 AP_MUST_CHECK enum ap_status ap_predict(const struct ap_predictor *predictor, const struct ap_change *const *changes,
                                         size_t count, struct ap_prediction *ret_prediction, struct ap_error *reterr);
+
+/** One or more changes with ";" between, of which the first counts that is about any row. NULL in *ret_told where nothing is
+ *  predicted: the replay is not exact, AP_TOLD_MAX were told, or no change can be read or is about any row. */
+AP_MUST_CHECK enum ap_status ap_predict_text(struct ap_predictor *predictor, struct ap_text changes,
+                                             const struct ap_told_change **ret_told, struct ap_error *reterr);
 
 #endif

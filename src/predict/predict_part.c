@@ -7,8 +7,6 @@
 
 /* Findings whose changes are predicted together: savings do not add up. */
 #define TOGETHER_COUNT 3
-/* Findings of which the change is predicted; a replay each. */
-#define FINDINGS_MAX 24
 
 /* ------------------------------------------------------------------------------------------------- one prediction */
 
@@ -95,13 +93,12 @@ static enum ap_status add_what_if(const struct ap_predictor *predictor, const st
 /* ------------------------------------------------------------------------------------------------------- findings */
 
 struct finding {
-    struct ap_value *value;
-    struct ap_change change;
-    struct ap_prediction prediction;
+    const struct ap_value *value;
+    const struct ap_told_change *told;
 };
 
 struct findings {
-    struct finding *list;
+    struct finding list[AP_TOLD_MAX];
     size_t count;
 };
 
@@ -114,31 +111,16 @@ static struct ap_value *first_of(struct ap_value *parent, const char *key)
     return value && value->type == AP_VALUE_LIST ? value->as.children.first : NULL;
 }
 
-/* A rule may name several changes, with semicolons between: the first that is about any row counts. */
-static enum ap_status predict_finding(const struct ap_predictor *predictor, struct ap_text changes, struct finding *finding,
-                                      struct ap_error *reterr)
+static enum ap_status predict_findings(struct ap_predictor *predictor, struct ap_model *model, struct findings *findings,
+                                       struct ap_error *reterr)
 {
-    struct ap_expr_mistake mistake;
-    struct ap_text part;
-    const struct ap_change *change = &finding->change;
-    finding->prediction.rows = 0;
-    while (!finding->prediction.rows && ap_text_next_part(&changes, ';', &part))
-        if (ap_change_parse(part, &finding->change, &mistake))
-            AP_TRY(ap_predict(predictor, &change, 1, &finding->prediction, reterr));
-    return AP_OK;
-}
-
-static enum ap_status predict_findings(const struct ap_predictor *predictor, struct ap_model *model,
-                                       struct findings *findings, struct ap_error *reterr)
-{
+    static const struct ap_prediction nothing = { .rows = 0 };
     for (struct ap_value *value = first_of(&model->root, "findings"); value; value = value->next) {
-        struct finding *finding = &findings->list[findings->count];
-        finding->prediction.rows = 0;
-        if (predictor->exact && findings->count < FINDINGS_MAX)
-            AP_TRY(predict_finding(predictor, ap_value_text(ap_value_member(value, "change")), finding, reterr));
-        add_prediction(&finding->prediction, "prediction", model, value);
-        finding->value = value;
-        findings->count += finding->prediction.rows && findings->count < FINDINGS_MAX;
+        const struct ap_told_change *told;
+        AP_TRY(ap_predict_text(predictor, ap_value_text(ap_value_member(value, "change")), &told, reterr));
+        add_prediction(told ? &told->prediction : &nothing, "prediction", model, value);
+        if (told && findings->count < AP_TOLD_MAX)
+            findings->list[findings->count++] = (struct finding){ value, told };
     }
     return AP_OK;
 }
@@ -146,7 +128,7 @@ static enum ap_status predict_findings(const struct ap_predictor *predictor, str
 static bool gains_more(const void *context, uint32_t a, uint32_t b)
 {
     const struct finding *x = (const struct finding *)context + a, *y = (const struct finding *)context + b;
-    AP_LARGER_FIRST(x->prediction.steps_save_ns, y->prediction.steps_save_ns);
+    AP_LARGER_FIRST(x->told->prediction.steps_save_ns, y->told->prediction.steps_save_ns);
     return a < b;
 }
 
@@ -158,8 +140,8 @@ static void add_finding_rows(const struct findings *findings, const uint32_t *or
         struct ap_value *row = ap_add_object(model, list, NULL);
         ap_add_text(model, row, "rule_id", ap_value_text(ap_value_member(finding->value, "rule_id")));
         ap_add_text(model, row, "title", ap_value_text(ap_value_member(finding->value, "title")));
-        ap_add_text(model, row, "change", finding->change.text);
-        add_prediction(&finding->prediction, "prediction", model, row);
+        ap_add_text(model, row, "change", finding->told->part);
+        add_prediction(&finding->told->prediction, "prediction", model, row);
     }
 }
 
@@ -167,32 +149,32 @@ static enum ap_status predict_together(const struct ap_predictor *predictor, con
                                        const uint32_t *order, size_t count, struct ap_prediction *ret_prediction,
                                        struct ap_error *reterr)
 {
-    const struct ap_change *changes[TOGETHER_COUNT];
+    struct ap_change changes[TOGETHER_COUNT];
+    const struct ap_change *list[TOGETHER_COUNT];
+    struct ap_expr_mistake mistake;
     size_t used = 0;
     for (size_t i = 0; i < count && used < TOGETHER_COUNT; i++)
-        changes[used++] = &findings->list[order[i]].change;
-    return used > 1 ? ap_predict(predictor, changes, used, ret_prediction, reterr) : AP_OK;
+        if (ap_change_parse(findings->list[order[i]].told->part, &changes[used], &mistake)) {
+            list[used] = &changes[used];
+            used++;
+        }
+    return used > 1 ? ap_predict(predictor, list, used, ret_prediction, reterr) : AP_OK;
 }
 
-static enum ap_status add_findings(const struct ap_predictor *predictor, struct ap_model *model, struct ap_value *to,
+static enum ap_status add_findings(struct ap_predictor *predictor, struct ap_model *model, struct ap_value *to,
                                    struct ap_error *reterr)
 {
     struct findings findings = { .count = 0 };
     struct ap_prediction together = { .rows = 0 };
-    uint32_t *order = NULL;
-    size_t ordered = 0;
+    uint32_t *order;
+    size_t ordered;
     struct ap_value *list = ap_add_list(model, to, "findings");
-    enum ap_status status = AP_ALLOC(model->arena.gate, findings.list, FINDINGS_MAX + 1, reterr);
-    if (status == AP_OK) {
-        status = predict_findings(predictor, model, &findings, reterr);
-        AP_AND_THEN(status, ap_top_indices(model->arena.gate, (uint32_t)findings.count, 0, gains_more, findings.list, &order,
-                                           &ordered, reterr));
-        if (status == AP_OK)
-            add_finding_rows(&findings, order, ordered, model, list);
-        AP_AND_THEN(status, predict_together(predictor, &findings, order, ordered, &together, reterr));
-        AP_FREE(model->arena.gate, order, ordered);
-        AP_FREE(model->arena.gate, findings.list, FINDINGS_MAX + 1);
-    }
+    AP_TRY(predict_findings(predictor, model, &findings, reterr));
+    AP_TRY(
+        ap_top_indices(model->arena.gate, (uint32_t)findings.count, 0, gains_more, findings.list, &order, &ordered, reterr));
+    add_finding_rows(&findings, order, ordered, model, list);
+    enum ap_status status = predict_together(predictor, &findings, order, ordered, &together, reterr);
+    AP_FREE(model->arena.gate, order, ordered);
     add_prediction(&together, "findings_together", model, to);
     return status;
 }
@@ -239,7 +221,7 @@ static void add_limits(const struct ap_facts *facts, struct ap_model *model, str
         ap_add_string(model, list, NULL, "What other ranks would do: their part of collectives stays as recorded.");
 }
 
-static enum ap_status add_all(const struct ap_predictor *predictor, const struct ap_what_if *what_if, struct ap_model *model,
+static enum ap_status add_all(struct ap_predictor *predictor, const struct ap_what_if *what_if, struct ap_model *model,
                               struct ap_value *to, struct ap_error *reterr)
 {
     add_replay(predictor, model, to);
@@ -256,16 +238,11 @@ static void add_nulls(struct ap_model *model)
     ap_add_null(model, &model->root, "prediction");
 }
 
-enum ap_status ap_prediction_add(const struct ap_facts *facts, const struct ap_what_if *what_if, struct ap_model *model,
+enum ap_status ap_prediction_add(struct ap_predictor *predictor, const struct ap_what_if *what_if, struct ap_model *model,
                                  struct ap_error *reterr)
 {
-    struct ap_predictor predictor;
-    if (!facts || !facts->trace || !facts->trace->has_window) {
-        add_nulls(model);
-        return AP_OK;
-    }
-    enum ap_status status = ap_predictor_init(&predictor, facts, reterr);
-    AP_AND_THEN(status, add_all(&predictor, what_if, model, ap_add_object(model, &model->root, "prediction"), reterr));
-    ap_predictor_release(&predictor);
-    return status;
+    if (predictor->facts)
+        return add_all(predictor, what_if, model, ap_add_object(model, &model->root, "prediction"), reterr);
+    add_nulls(model);
+    return ap_model_status(model, reterr);
 }

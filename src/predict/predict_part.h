@@ -15,8 +15,8 @@ struct ap_what_if {
 /** AP_ERROR_USAGE where one has a mistake, or they are more than AP_CHANGES_MAX. */
 AP_MUST_CHECK enum ap_status ap_what_if_check(const struct ap_what_if *what_if, struct ap_error *reterr);
 
-/** Append "prediction" to the root of @model, and to each of its findings. @facts NULL = there is no trace: null. */
-AP_MUST_CHECK enum ap_status ap_prediction_add(const struct ap_facts *facts, const struct ap_what_if *what_if,
+/** Append "prediction" to the root of @model, and to each of its findings. A zeroed predictor is that of no trace: null. */
+AP_MUST_CHECK enum ap_status ap_prediction_add(struct ap_predictor *predictor, const struct ap_what_if *what_if,
                                                struct ap_model *model, struct ap_error *reterr);
 
 #endif

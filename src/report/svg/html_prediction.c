@@ -44,7 +44,7 @@ static void draw_lane(struct html *html, struct lanes *lanes, struct ap_text nam
     if (after) {
         double low = x_of(lanes, time_of(prediction, "after_low_us")),
                high = x_of(lanes, time_of(prediction, "after_high_us"));
-        ap_svg_rect_open(html, "other", low, lanes->y + 7, high - low > 1 ? high - low : 1, 6);
+        ap_svg_rect_open(html, "peak", low, lanes->y + 7, high - low > 1 ? high - low : 1, 6);
         ap_html_time(html, time_of(prediction, "after_low_us"));
         ap_html_string(html, " to ");
         ap_html_time(html, time_of(prediction, "after_high_us"));

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Are predictions right?  predictions.py --program PROGRAM [--scenarios FOLDER] [--jobs FOLDER]
 
-Jobs with a planted cause and their twins without it, as fixtures/scenarios has them: what the finding of the cause predicts to
-gain against what the twin shows. Of modeled and recorded jobs the measure is the difference of the two windows; of recordings of
-PyTorch, which slow what they record, it is no measure, and only the sign counts. --jobs: a folder of jobs, bad.json.gz and truth.json
-each, with the share of a step that the cause took without a profiler. Prints TAP."""
+Jobs with a planted cause and their twins without it, as fixtures/scenarios has them: what the finding of the
+cause predicts to gain against what the twin shows. Of modeled and recorded jobs the measure is the difference of
+the two windows; of recordings of PyTorch, which slow what they record, it is no measure, and only the sign counts.
+--jobs: a folder of jobs, bad.json.gz and truth.json each, with the share of a step that the cause took without a
+profiler. Prints TAP."""
 import argparse
 import json
 import os

@@ -114,7 +114,7 @@ static int64_t run_ns(const struct ap_replay_times *times)
     bool overflowed = false;
     int64_t sum_ns = 0;
     for (size_t i = 0; i < times->step_count; i++)
-        sum_ns = ap_add_sat(sum_ns, ap_replay_step_ns(times, i), &overflowed);
+        sum_ns = ap_add_sat(sum_ns, ap_replay_step_ns(times, i, true), &overflowed);
     return times->step_count ? sum_ns : times->window_ns;
 }
 

@@ -17,7 +17,7 @@ struct selector {
     uint8_t *wait_of_row; /* category + 1; 0 = no wait. NULL where nobody asks */
 };
 
-/* Columns that rows of devices have, and those that neither have. A condition that names no other fits no row of the host. */
+/* Columns that rows of devices have, and those that no row has: a condition that names no other fits no row of the host. */
 #define OF_DEVICES \
     (NAMED(kernel) | NAMED(family) | NAMED(subfamily) | NAMED(collective) | NAMED(copy) | NAMED(memset) | NAMED(dur_us))
 #define OF_NO_ROW (NAMED(gap) | NAMED(thread))

@@ -28,6 +28,12 @@ static bool is_steady(const struct ap_predictor *predictor, size_t step)
     return ap_step_is_steady(&predictor->facts->steps.steps[step]) && is_placed(&predictor->graph, step);
 }
 
+/* Of a steady step. What another one before it left to do is not its gain, nor its loss. */
+static int64_t step_ns(const struct ap_predictor *predictor, const struct ap_replay_times *times, size_t step)
+{
+    return ap_replay_step_ns(times, step, step && is_steady(predictor, step - 1));
+}
+
 static const char *find_errors(struct ap_predictor *predictor)
 {
     const struct ap_replay_times *recorded = &predictor->recorded, *unchanged = &predictor->unchanged;
@@ -39,13 +45,15 @@ static const char *find_errors(struct ap_predictor *predictor)
     for (size_t i = 0; i < predictor->graph.step_count; i++) {
         if (!is_steady(predictor, i))
             continue;
-        int64_t step_ns = ap_replay_step_ns(recorded, i), off_ns = distance_ns(step_ns, ap_replay_step_ns(unchanged, i));
-        predictor->steady_count++;
+        int64_t recorded_ns = step_ns(predictor, recorded, i);
+        int64_t off_ns = distance_ns(recorded_ns, step_ns(predictor, unchanged, i));
+        if (!predictor->steady_count++)
+            predictor->worst_step_ns = recorded_ns;
         if (off_ns > predictor->step_error_ns) {
             predictor->step_error_ns = off_ns;
-            predictor->worst_step = i;
+            predictor->worst_step_ns = recorded_ns;
         }
-        if (off_ns > step_ns / STEP_ERROR_PARTS)
+        if (off_ns > recorded_ns / STEP_ERROR_PARTS)
             why_not = "a replay without any change does not give the recorded steps: devices waited for something that is "
                       "not recorded";
     }
@@ -120,9 +128,9 @@ static enum ap_status sum_steps(const struct ap_predictor *predictor, const stru
     for (size_t i = 0; i < predictor->graph.step_count; i++) {
         if (!is_steady(predictor, i))
             continue;
-        int64_t step_ns = ap_replay_step_ns(&predictor->unchanged, i);
-        before_ns = ap_add_sat(before_ns, step_ns, &overflowed);
-        gains_ns[count] = step_ns - ap_replay_step_ns(changed, i);
+        int64_t now_ns = step_ns(predictor, &predictor->unchanged, i);
+        before_ns = ap_add_sat(before_ns, now_ns, &overflowed);
+        gains_ns[count] = now_ns - step_ns(predictor, changed, i);
         to->steps_save_ns = ap_add_sat(to->steps_save_ns, gains_ns[count++], &overflowed);
     }
     spread(gains_ns, count, &low_ns, &high_ns);

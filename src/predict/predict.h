@@ -30,7 +30,8 @@ struct ap_predictor {
     struct ap_replay_graph graph;
     struct ap_replay_times recorded, unchanged;
     int64_t window_error_ns, step_error_ns; /* how far the replay is off: of the window, and of the step that is off most */
-    size_t worst_step, steady_count;
+    int64_t worst_step_ns;                  /* how long that was, as recorded */
+    size_t steady_count;
     bool exact;          /* within the bounds that predictions need */
     const char *why_not; /* NULL = it is exact */
     struct ap_arena arena;

@@ -193,7 +193,7 @@ static void add_replay(const struct ap_predictor *predictor, struct ap_model *mo
 {
     struct ap_value *to = ap_add_object(model, parent, "replay");
     bool has_steps = predictor->steady_count;
-    int64_t step_ns = has_steps ? ap_replay_step_ns(&predictor->recorded, predictor->worst_step) : 0;
+    int64_t step_ns = has_steps ? predictor->worst_step_ns : 0;
     ap_add_bool(model, to, "exact", predictor->exact);
     ap_add_known_string(model, to, "why_not", predictor->why_not, predictor->why_not);
     ap_add_count(model, to, "pieces", (int64_t)predictor->graph.count);

@@ -152,10 +152,10 @@ void ap_replay_times_release(struct ap_replay_times *times)
     *times = (struct ap_replay_times){ .gate = times->gate };
 }
 
-int64_t ap_replay_step_ns(const struct ap_replay_times *times, size_t step)
+int64_t ap_replay_step_ns(const struct ap_replay_times *times, size_t step, bool follows)
 {
     int64_t from_ns = times->steps[step].start_ns;
-    if (step && times->steps[step - 1].done_ns > from_ns)
+    if (follows && step && times->steps[step - 1].done_ns > from_ns)
         from_ns = times->steps[step - 1].done_ns;
     return times->steps[step].done_ns > from_ns ? times->steps[step].done_ns - from_ns : 0;
 }

@@ -47,7 +47,8 @@ AP_MUST_CHECK enum ap_status ap_replay_recorded(const struct ap_replay_graph *gr
                                                 struct ap_error *reterr);
 void ap_replay_times_release(struct ap_replay_times *times);
 
-/** How long the step took: until all is done that it launched, less what was left to do of the step before it. */
-int64_t ap_replay_step_ns(const struct ap_replay_times *times, size_t step);
+/** How long the step took: until all is done that it launched; where it @follows one that is counted too, less what was
+ *  left to do of that. */
+int64_t ap_replay_step_ns(const struct ap_replay_times *times, size_t step, bool follows);
 
 #endif

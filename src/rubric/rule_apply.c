@@ -21,7 +21,8 @@
 #define TIME_WHOLE_OF_RUN "cluster.rank_time_us"  /* of many ranks */
 #define TIME_WHOLE_OF_PROFILE "profile.window_us" /* of another profiler */
 #define BYTES_WHOLE "memory.summary.reserved_bytes"
-#define WEIGHT_OF_BYTES 0.2 /* free memory speeds nothing up by itself */
+#define WEIGHT_OF_RECORDING 0.2 /* another recording speeds nothing up, either */
+#define WEIGHT_OF_BYTES 0.2     /* free memory speeds nothing up by itself */
 
 struct fired {
     const struct ap_rule *rule;
@@ -231,6 +232,12 @@ static void set_saving(const struct judge *judge, struct fired *fired)
         fired->share = (double)fired->saving / (double)whole;
 }
 
+/* That another recording would tell more. */
+static bool is_of_recording(const struct ap_rule *rule)
+{
+    return rule->domain == AP_DOMAIN_quality && rule->severity <= AP_SEVERITY_low;
+}
+
 static void set_severity_by_share(const struct judge *judge, struct fired *fired)
 {
     bool sure = confidence_of_facts(judge, fired->rule, AP_CONFIDENCE_high) > AP_CONFIDENCE_low;
@@ -240,6 +247,7 @@ static void set_severity_by_share(const struct judge *judge, struct fired *fired
         fired->severity = AP_SEVERITY_info; /* true, but beside the point in this run */
         return;
     }
+    sure = sure && !is_of_recording(fired->rule);
     if (sure && fired->share >= SHARE_THAT_RAISES && fired->severity < AP_SEVERITY_critical)
         fired->severity++;
     else if (fired->share < SHARE_OF_LITTLE && fired->severity > AP_SEVERITY_low)
@@ -268,7 +276,7 @@ static void set_weight(struct fired *fired)
     double least = by_severity[fired->severity], most = by_severity[fired->severity + 1];
     double bytes = fired->share * WEIGHT_OF_BYTES;
     if (fired->share >= 0 && ranks_by_time(fired->rule))
-        fired->weight = fired->share;
+        fired->weight = is_of_recording(fired->rule) ? fired->share * WEIGHT_OF_RECORDING : fired->share;
     else
         fired->weight = fired->share < 0 || bytes < least ? least : bytes > most ? most : bytes;
 }

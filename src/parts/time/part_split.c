@@ -81,6 +81,16 @@ static void keep_times(const struct ap_split *split, struct ap_model *model)
         ap_model_keep_time(model, "verdict.host", &host);
 }
 
+/* A cause that is there in each step idles devices in the judged part as everywhere; what only the start has is none of
+ * it. */
+static void add_like_this(const struct ap_part_context *context, const struct ap_split_part *judged, struct ap_model *model,
+                          struct ap_value *to)
+{
+    double ratio = judged->dur_ns > 0 ? (double)ap_split_idle_ns(judged) / (double)judged->dur_ns : 0;
+    bool is_known = context->facts->split.has_gpu && judged->dur_ns > 0 && context->facts->window_ns >= 0;
+    ap_add_known_time(model, to, "like_this_idle_us", is_known, (int64_t)(ratio * (double)context->facts->window_ns));
+}
+
 static void add_split(struct ap_part_context *context, struct ap_model *model, struct ap_value *root)
 {
     const struct ap_split *split = &context->facts->split;
@@ -100,6 +110,7 @@ static void add_split(struct ap_part_context *context, struct ap_model *model, s
     struct ap_value *part = ap_add_object(model, to, "judged");
     ap_add_string(model, part, "part", judged == &split->steady ? "steady steps" : "window");
     add_part(judged, split->has_gpu, model, part);
+    add_like_this(context, judged, model, part);
     add_steps(context, model, to);
     keep_times(split, model);
 }

@@ -14,6 +14,7 @@
 #define PAIRS_KEEP 0.03 /* of it, which a product of matrices takes at least, measured with small layers on the CPU */
 #define LEAST_POSITIONS 2
 #define LEAST_REQUESTS 16 /* calls of one layer */
+#define NAMED_ITEMS 16    /* of the first request: operators that are named */
 #define SORT_KEEPS 0.05   /* likewise topk */
 
 static bool read_tensors(const struct ap_habit_rows *rows, size_t at, struct ap_tensor_list *ret_list)
@@ -209,7 +210,9 @@ void ap_habit_find_single_requests(struct ap_habit_rows *rows)
     }
     if (layers < LEAST_REQUESTS || of_more_ns > of_one_ns / 9)
         return;
-    (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_single_request, first, short_ns, short_ns);
+    struct ap_habit *habit = ap_habit_add_in_pieces(rows->habits, AP_HABIT_single_request, first, short_ns, short_ns);
+    if (habit)
+        ap_habit_take_names(rows->items, rows->item_count < NAMED_ITEMS ? rows->item_count : NAMED_ITEMS, habit->names);
     rows->habits->of[AP_HABIT_single_request].count = calls;
 }
 

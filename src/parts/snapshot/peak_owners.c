@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Who owns the memory that is in use at the peak of each device. */
+#include "early_gradients.h"
 #include "frame_kind.h"
 #include "peak_part.h"
 #include "sort.h"
@@ -256,37 +257,6 @@ static enum ap_status put_device(struct ap_peak_part *own, struct ap_value *list
 
 /* ----------------------------------------------------------------------------------------- the device with most of all */
 
-/* A step needs the gradients: they are not held for nothing there. */
-static bool peak_is_in_step(const struct ap_owners *owners, const struct ap_owned_device *device)
-{
-    if (!device->has_history || !device->position)
-        return false;
-    uint32_t entry = owners->replay->devices[device->device].first_entry + device->position - 1;
-    return owners->work[entry] == AP_WORK_OPTIMIZER;
-}
-
-/* Gradients at the peak that were there before the last of the activations beside them: forward was run with them held. */
-static int64_t early_gradients(const struct ap_owned_device *device, bool *overflowed)
-{
-    uint32_t last_activation = 0;
-    int64_t bytes = 0;
-    bool any = false;
-    for (uint32_t i = 0; i < device->count; i++) {
-        const struct ap_owned *owned = &device->list[i];
-        if (owned->evidence != AP_EVIDENCE_FORWARD_SAVED || owned->alloc == AP_NO_ENTRY)
-            continue;
-        last_activation = !any || owned->alloc > last_activation ? owned->alloc : last_activation;
-        any = true;
-    }
-    for (uint32_t i = 0; i < device->count && any; i++) {
-        const struct ap_owned *owned = &device->list[i];
-        bool early = owned->alloc == AP_NO_ENTRY || owned->alloc < last_activation;
-        if (early && ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence) == AP_OWNER_GRADIENTS)
-            bytes = ap_add_sat(bytes, owned->bytes, overflowed);
-    }
-    return bytes;
-}
-
 static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
 {
     static const char *const keys[] = {
@@ -317,8 +287,9 @@ static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
     ap_put_bytes(own->pass, to, "optimizer_state_bytes", own->has_largest, sums.category[AP_OWNER_OPTIMIZER_STATE].bytes);
     ap_put_bytes(own->pass, to, "activations_bytes", own->has_largest, sums.category[AP_OWNER_ACTIVATIONS].bytes);
     ap_put_bytes(own->pass, to, "copies_of_weights_bytes", own->has_largest, sums.category[AP_OWNER_COPIES].bytes);
-    bool in_step = own->has_largest && peak_is_in_step(own->owners, &own->largest);
-    int64_t early_bytes = own->has_largest && !in_step ? early_gradients(&own->largest, &own->pass->overflowed) : 0;
+    int64_t early_bytes = 0;
+    if (own->has_largest)
+        early_bytes = ap_early_gradients(own->owners, &own->ranges, &own->largest, &own->pass->overflowed);
     ap_put_bytes(own->pass, to, "gradients_in_forward_bytes", own->has_largest, early_bytes);
     ap_add_quotient(model, to, "gradients_in_forward_ratio", (double)early_bytes, total);
 }

@@ -23,7 +23,8 @@ from scenarios.allocator_model import MIB, snapshot_document  # noqa: E402
 from scenarios.memory_jobs import (BUILD, CALLS, MAIN, TORCH, TRAIN_STEP, Job, Transformer, in_module,  # noqa: E402
                                    released, stack)
 
-FALSE = {"memory-leak", "memory-spike", "stranded-memory", "gradients-in-forward", "old-gradients"}     # of all these programs
+# False of all these programs:
+FALSE = {"memory-leak", "memory-spike", "stranded-memory", "gradients-in-forward", "old-gradients"}
 WRONG_SHARE = 0.03       # of the peak, named as something that it is not
 PARAMETERS, GRADIENTS, STATE, ACTIVATIONS, INPUTS, CACHE, COPIES = (
     "parameters", "gradients", "optimizer state", "activations", "inputs", "KV cache", "copies of weights")

@@ -708,6 +708,84 @@ def growing_in_every_period(n):
     return snapshot([segment(MIB, [block(MIB + 1024 * i, 512) for i in range(10 * tenth)])], history)
 
 
+class Trainer:
+    """Entries of a training whose allocations are all of chosen sizes and stacks, and what is alive at its end."""
+
+    def __init__(self):
+        self.history, self.at, self.alive = [], MIB, {}
+
+    def add(self, action, address, size, names):
+        frames = [{"filename": file, "line": 1, "name": name} for file, name in names]
+        self.history.append(entry(action, address, size, START_US + len(self.history), frames))
+
+    def alloc(self, size, *names):
+        self.at += 1 << 24
+        self.add("alloc", self.at, size, names)
+        self.alive[self.at] = size
+        return self.at
+
+    def free(self, address, *names):
+        self.add("free_requested", address, self.alive[address], names)
+        self.add("free_completed", address, self.alive.pop(address), names)
+
+    def snapshot(self, before=()):
+        blocks = [block((1 << 45) + (index << 24), size) for index, size in enumerate(before)]
+        blocks += [block(address, size) for address, size in sorted(self.alive.items())]
+        return snapshot([segment(b["address"], [b]) for b in sorted(blocks, key=lambda b: b["address"])], self.history)
+
+
+FORWARD, BACKWARD, STEP, ZERO, LOADER = (("model.py", "forward"), ("x.cpp", "torch::autograd::Engine::evaluate_function("),
+                                         ("/torch/optim/adam.py", "step"), ("/torch/optim/optimizer.py", "zero_grad"),
+                                         ("loader.py", "load"))
+
+
+def passes(n, stacks, sizes, ahead, loss):
+    """Four passes: batches made ahead, outputs kept into the next pass, gradients dropped behind the next forward."""
+    run, part, queue, outputs, gradients = Trainer(), n // 60, [], [], []
+    for _ in range(4):
+        queue += [run.alloc(4096, (f"q{i % stacks}.py", "main")) for i in range(ahead * part)]
+        fresh = [run.alloc(2048 + sizes * i, FORWARD, (f"m{i % stacks}.py", "main")) for i in range(part)]
+        for address in outputs:
+            run.free(address, (f"m{address % stacks}.py", "main"))
+        for address in gradients:
+            run.free(address, ZERO)
+        outputs, gradients = fresh, [run.alloc(1024 + sizes * i, BACKWARD) for i in range(part)]
+        for address in queue[:part]:
+            run.free(address, LOADER)
+        del queue[:part]
+        for _ in range(part // 4):
+            run.free(run.alloc(512, STEP, LOADER), STEP)
+    for i in range(loss):
+        run.history.append(entry("oom", 0, 1 << 30, START_US + len(run.history), stack(f"f{i}"), device_free=MIB))
+    return run
+
+
+@case
+def passes_of_one_kind(n):
+    """All alike: whatever looks for its like meets all others."""
+    return passes(n, 1, 0, 2, 0).snapshot([1024] * (n // 8))
+
+
+@case
+def passes_of_many_kinds(n):
+    """Each allocation has a stack and a size of its own, and looks for its like in vain."""
+    return passes(n, n, 512, 2, 0).snapshot([1024 + 512 * i for i in range(n // 8)])
+
+
+@case
+def sets_of_the_sizes_of_weights(n):
+    """What is older than the history are eight sets of the sizes of the gradients, and more that is not."""
+    part = n // 60
+    return passes(n, n, 512, 1, 0).snapshot([1024 + 512 * (i % part) for i in range(8 * part)] +
+                                            [1536 + 1024 * i for i in range(part)])
+
+
+@case
+def failures_among_many_kinds(n):
+    """Of the last failures each asks who holds others like it."""
+    return passes(n, n, 512, 1, n // 8).snapshot([128256 * 512] * (n // 16))
+
+
 @case
 def sizes_of_all_kinds(n):
     return snapshot([segment(MIB, [block(MIB, 512, "inactive")])],

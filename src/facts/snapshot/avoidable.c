@@ -10,13 +10,18 @@
 #define LEAST_BATCHES 4u /* at the peak, of one stack and size */
 #define LEAST_ALIKE 32u  /* entries between two frees of batches: those of one pass are freed at once */
 #define LEAST_BATCH_BYTES 1024
-#define MOST_LOOKS 256u  /* each goes over all lifetimes: more kinds than these are not looked into */
 #define MOST_OUTPUTS 64u /* of one stack and size: more are the layers of a model, or rows */
 
 /* Bytes that would not be there from one position to another. */
 struct cut {
     uint32_t from, to; /* positions; both included */
     int64_t bytes;
+};
+
+/* One allocation of the history. */
+struct stay {
+    int64_t bytes;
+    uint32_t stack, alloc, end;
 };
 
 /* A forward and what follows until the next one. */
@@ -33,8 +38,9 @@ struct search {
     struct pass *passes; /* in order */
     size_t pass_capacity;
     uint32_t pass_count;
-    uint32_t peak;       /* the entry that reaches it */
-    uint32_t look_count; /* walks over all lifetimes */
+    uint32_t peak; /* the entry that reaches it */
+    struct stay *stays;
+    size_t stay_count;
 };
 
 static uint32_t end_of(const struct search *search)
@@ -252,37 +258,47 @@ static bool is_alike(const struct ap_owned *a, const struct ap_owned *b)
 
 /* ------------------------------------------------------------------------------------------------------------- batches */
 
-struct stay {
-    uint32_t alloc, end;
-};
-
-static int by_alloc(const void *left, const void *right)
+static int by_stack_size_then_alloc(const void *left, const void *right)
 {
     const struct stay *a = left, *b = right;
-    return a->alloc < b->alloc ? -1 : a->alloc > b->alloc;
+    AP_BY_SMALLER(a->stack, b->stack);
+    AP_BY_SMALLER(a->bytes, b->bytes);
+    AP_BY_SMALLER(a->alloc, b->alloc);
+    return 0;
 }
 
-/* All allocations of the history that are like this one, in order; none once too many were asked for. */
-static enum ap_status list_alike(struct search *search, const struct ap_owned *like, struct stay **ret_list,
-                                 uint32_t *ret_count, struct ap_error *reterr)
+/* All allocations of the history, those that are alike beside each other; once, when it is first asked for. */
+static enum ap_status list_stays(struct search *search, struct ap_error *reterr)
 {
     const struct ap_replay *replay = search->owners->replay;
     const struct ap_actions *actions = &replay->snapshot->actions;
-    uint32_t count = 0;
-    if (search->look_count++ >= MOST_LOOKS)
+    if (search->stays || !search->of->lifetime_count)
         return AP_OK;
-    struct stay *list = ap_mem_resize(search->owners->gate, NULL, 0, (size_t)search->of->lifetime_count * sizeof(*list));
-    if (!list)
-        return ap_fail_memory(search->owners->gate, reterr);
+    AP_TRY(AP_ALLOC(search->owners->gate, search->stays, search->of->lifetime_count, reterr));
     for (uint32_t i = 0; i < search->of->lifetime_count; i++) {
         const struct ap_lifetime *life = &replay->lifetimes[search->of->first_lifetime + i];
-        if (life->alloc != AP_NO_ENTRY && actions->stack[life->alloc] == like->stack &&
-            actions->size_bytes[life->alloc] == like->bytes)
-            list[count++] = (struct stay){ life->alloc, end_of_life(life) };
+        if (life->alloc != AP_NO_ENTRY)
+            search->stays[search->stay_count++] =
+                (struct stay){ actions->size_bytes[life->alloc], actions->stack[life->alloc], life->alloc,
+                               end_of_life(life) };
     }
-    ap_sort(list, count, sizeof(*list), by_alloc);
-    *ret_list = list;
-    *ret_count = count;
+    ap_sort(search->stays, search->stay_count, sizeof(*search->stays), by_stack_size_then_alloc);
+    return AP_OK;
+}
+
+/* All allocations of the history that are like this one, in order; they stay the search's. */
+static enum ap_status list_alike(struct search *search, const struct ap_owned *like, const struct stay **ret_list,
+                                 uint32_t *ret_count, struct ap_error *reterr)
+{
+    const struct stay first = { like->bytes, like->stack, 0, 0 };
+    size_t low = 0, end;
+    AP_TRY(list_stays(search, reterr));
+    AP_BISECT(low, search->stay_count, at, by_stack_size_then_alloc(&search->stays[at], &first) < 0);
+    for (end = low;
+         end < search->stay_count && search->stays[end].stack == like->stack && search->stays[end].bytes == like->bytes;)
+        end++;
+    *ret_list = search->stays ? search->stays + low : NULL;
+    *ret_count = (uint32_t)(end - low);
     return AP_OK;
 }
 
@@ -301,7 +317,7 @@ static bool is_a_queue(const struct stay *list, uint32_t count)
 
 static enum ap_status cut_queue(struct search *search, const struct ap_owned *like, bool *ret_found, struct ap_error *reterr)
 {
-    struct stay *list = NULL;
+    const struct stay *list = NULL;
     uint32_t count = 0;
     AP_TRY(list_alike(search, like, &list, &count, reterr));
     enum ap_status status = AP_OK;
@@ -310,7 +326,6 @@ static enum ap_status cut_queue(struct search *search, const struct ap_owned *li
         uint32_t needed = list[i - BATCHES_KEPT].end;
         status = add_cut(search, list[i].alloc, needed == AP_NO_ENTRY ? end_of(search) : needed, like->bytes, reterr);
     }
-    ap_mem_free(search->owners->gate, list, (size_t)search->of->lifetime_count * sizeof(*list));
     return status;
 }
 
@@ -368,14 +383,13 @@ static bool is_previous_output(const struct search *search, const struct ap_owne
 
 static enum ap_status cut_outputs(struct search *search, const struct ap_owned *like, struct ap_error *reterr)
 {
-    struct stay *list = NULL;
+    const struct stay *list = NULL;
     uint32_t count = 0, start;
     AP_TRY(list_alike(search, like, &list, &count, reterr));
     enum ap_status status = AP_OK;
     for (uint32_t i = 0; i < count && status == AP_OK; i++)
         if (outlives_its_pass(search, list[i].alloc, list[i].end, &start))
             status = add_cut(search, start, list[i].end, like->bytes, reterr);
-    ap_mem_free(search->owners->gate, list, (size_t)search->of->lifetime_count * sizeof(*list));
     return status;
 }
 
@@ -394,6 +408,26 @@ static enum ap_status find_previous_outputs(struct search *search, struct ap_avo
         }
         if (found)
             AP_TRY(cut_outputs(search, &list[i], reterr));
+    }
+    return AP_OK;
+}
+
+/* --------------------------------------------------------------------------------------------------------- activations */
+
+/* What another part of the step needs stays: the peak falls to that at most. */
+static enum ap_status find_activations(struct search *search, struct ap_avoidable *to, struct ap_error *reterr)
+{
+    const struct ap_replay *replay = search->owners->replay;
+    for (uint32_t i = 0; i < search->owned->count; i++)
+        if (category_of(&search->owned->list[i]) == AP_OWNER_ACTIVATIONS)
+            add_held(to, &search->owned->list[i]);
+    for (uint32_t i = 0; i < search->of->lifetime_count && to->count; i++) {
+        uint32_t lifetime = search->of->first_lifetime + i;
+        const struct ap_lifetime *life = &replay->lifetimes[lifetime];
+        uint32_t end = end_of_life(life);
+        if (life->alloc != AP_NO_ENTRY && is_forward(search, life->alloc))
+            AP_TRY(add_cut(search, life->alloc, end == AP_NO_ENTRY ? end_of(search) : end,
+                           ap_replay_lifetime_bytes(replay, lifetime), reterr));
     }
     return AP_OK;
 }
@@ -441,13 +475,16 @@ static enum ap_status find_all(struct search *search, struct ap_avoidable *kinds
 {
     static find_kind *const ways[] = { [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients,
                                        [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
-                                       [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches };
+                                       [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,
+                                       [AP_AVOIDABLE_ACTIVATIONS] = find_activations };
     AP_TRY(find_passes(search, reterr));
     for (size_t i = 0; i < AP_COUNT_OF(ways); i++) {
         search->count = 0;
         AP_TRY(ways[i](search, &kinds[i], reterr));
         AP_TRY(peak_falls_by(search, &kinds[i].saved_bytes, reterr));
     }
+    struct ap_avoidable *all = &kinds[AP_AVOIDABLE_ACTIVATIONS]; /* temporaries of forward passes went with them */
+    all->saved_bytes = all->saved_bytes < all->held_bytes ? all->saved_bytes : all->held_bytes;
     find_step_temporaries(search, &kinds[AP_AVOIDABLE_STEP_TEMPORARIES]);
     return AP_OK;
 }
@@ -463,6 +500,7 @@ enum ap_status ap_avoidable_find(const struct ap_owners *owners, struct ap_owned
     search.peak = search.of->first_entry + owned->position - 1;
     ap_sort(owned->list, owned->count, sizeof(*owned->list), by_stack_size_alloc);
     enum ap_status status = find_all(&search, ret_kinds, reterr);
+    AP_FREE(owners->gate, search.stays, search.of->lifetime_count);
     ap_mem_free(owners->gate, search.cuts, search.capacity * sizeof(*search.cuts));
     ap_mem_free(owners->gate, search.passes, search.pass_capacity * sizeof(*search.passes));
     return status;

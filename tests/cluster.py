@@ -163,12 +163,32 @@ def check_merged(tap, program, folder):
     tap.same(len(json.loads(kept)["ranks"]), 8, "its summary has all ranks")
 
 
+def check_hang_with_traces(tap, program, folder):
+    """Traces beside the dumps of a run: what the rank that the others wait for did last."""
+    for path in (ROOT / "fixtures" / "flight" / "stuck").iterdir():
+        if path.name != "truth.json":
+            shutil.copy(path, folder)
+    culprit = json.loads((ROOT / "fixtures" / "flight" / "stuck" / "truth.json").read_text())["culprit"]["ranks"]
+    tap.ok("last" not in program.json(folder)["hang"], "dumps alone do not tell what a rank did last")
+    for path in (ROOT / "fixtures" / "cluster" / "late-loader").glob("*.gz"):
+        shutil.copy(path, folder)
+    report = program.json(folder)
+    last = report["hang"]["last"]
+    tap.same([row["rank"] for row in last], culprit, "with traces it is told of the rank that the others wait for")
+    tap.ok(all(row["operation"] and row["since_us"] is not None for row in last), "the last collective, and how long ago",
+           last)
+    tap.ok(b"What they did last" in program.run(folder).stdout, "in words too")
+    complaints = load_validator(ROOT / "references" / "report-schema.json")
+    if complaints:
+        tap.check("and keeps to the schema", complaints(json.dumps(report)))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "src" / "cli" / "analyze_profile")
     arguments = parser.parse_args()
     tap, program = Tap(), Program(arguments.program)
-    for check in (check_files, check_ranks, check_one, check_runs, check_merged):
+    for check in (check_files, check_ranks, check_one, check_runs, check_merged, check_hang_with_traces):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

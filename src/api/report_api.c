@@ -18,6 +18,7 @@
 #include "memory_join.h"
 #include "other_profiles.h"
 #include "overlay_spans.h"
+#include "part_hang_last.h"
 #include "predict_part.h"
 #include "model_redact.h"
 #include "siphash.h"
@@ -264,6 +265,7 @@ static enum ap_status analyze_run(struct run *run, struct ap_trace *merged, stru
     enum ap_status status =
         ap_hang_dumps_add(request, &report->run_files, &report->gate, &report->hang_notes, &hang, run->path, reterr);
     AP_AND_THEN(status, ap_cluster_analyze(&report->run_files, &options, &report->rank_set, &report->model, reterr));
+    AP_AND_THEN(status, ap_hang_add_last(&report->rank_set, &hang, reterr));
     ap_model_adopt(&report->model, &hang);
     ap_model_release(&hang);
     AP_TRY(status);

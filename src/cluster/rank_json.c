@@ -10,7 +10,7 @@
 #define WIDTH_MAX 32 /* of a row */
 #define RANK_LARGEST 100000000
 
-enum { HEAD_COUNT = 14, STEP_COUNT = 7, COLLECTIVE_COUNT = 11, KERNEL_COUNT = 4 };
+enum { HEAD_COUNT = 15, STEP_COUNT = 7, COLLECTIVE_COUNT = 11, KERNEL_COUNT = 4 };
 #define STEP_WIDTH (STEP_COUNT + AP_SPENT_COUNT_)
 #define COLLECTIVE_WIDTH (COLLECTIVE_COUNT + 2 * AP_RANK_BEFORE)
 _Static_assert(STEP_WIDTH <= WIDTH_MAX && COLLECTIVE_WIDTH <= WIDTH_MAX && HEAD_COUNT <= WIDTH_MAX, "a row fits");
@@ -61,6 +61,7 @@ static void carry_head(struct row *row, struct ap_rank_summary *head)
     carry(row, &head->peak_allocated_bytes);
     carry(row, &head->peak_reserved_bytes);
     carry(row, &head->capacity_bytes);
+    carry_name(row, &head->last_frame);
 }
 
 static void carry_spent(struct row *row, int64_t spent_ns[AP_SPENT_COUNT_])
@@ -138,7 +139,7 @@ static void mention(struct writer *writer, struct ap_str *name)
 
 static void mention_all(struct writer *writer, const struct ap_rank_summary *rank)
 {
-    struct ap_str names[] = { rank->path, rank->host, rank->device, rank->backend };
+    struct ap_str names[] = { rank->path, rank->host, rank->device, rank->backend, rank->last_frame };
     for (size_t i = 0; i < AP_COUNT_OF(names); i++)
         mention(writer, &names[i]);
     for (size_t i = 0; i < rank->collective_count; i++) {
@@ -173,6 +174,7 @@ static void write_rank(struct writer *writer, const struct ap_rank_summary *from
     mention(writer, &rank.host);
     mention(writer, &rank.device);
     mention(writer, &rank.backend);
+    mention(writer, &rank.last_frame);
     carry_head(&row, &rank);
     ap_out_string(writer->out, "{\"head\":");
     write_values(writer->out, &row);
@@ -320,7 +322,7 @@ static enum ap_status take_head(struct reader *reader, struct ap_rank_summary *r
         return fail_row(reader, "a number is out of range", reterr);
     carry_head(&row, rank);
     bool named = take_name(reader, &rank->path) && take_name(reader, &rank->host) && take_name(reader, &rank->device) &&
-                 take_name(reader, &rank->backend);
+                 take_name(reader, &rank->backend) && take_name(reader, &rank->last_frame);
     if (!named || rank->rank < 0 || rank->rank > RANK_LARGEST || rank->start_ns > rank->end_ns)
         return fail_row(reader, "a rank, a name or a window cannot be", reterr);
     return AP_OK;

@@ -55,7 +55,8 @@ static enum ap_status move_names(struct moving *moving, struct ap_error *reterr)
 
 static void rename_all(const struct moving *moving, struct ap_rank_summary *summary)
 {
-    struct ap_str *const own[] = { &summary->path, &summary->host, &summary->device, &summary->backend };
+    struct ap_str *const own[] = { &summary->path, &summary->host, &summary->device, &summary->backend,
+                                   &summary->last_frame };
     for (size_t i = 0; i < AP_COUNT_OF(own); i++)
         *own[i] = moving->ids[own[i]->id];
     for (size_t i = 0; i < summary->collective_count; i++) {
@@ -76,7 +77,7 @@ static enum ap_status mention(struct moving *moving, struct ap_str name, struct 
 
 static enum ap_status mention_rank(struct moving *moving, const struct ap_rank_summary *rank, struct ap_error *reterr)
 {
-    const struct ap_str own[] = { rank->path, rank->host, rank->device, rank->backend };
+    const struct ap_str own[] = { rank->path, rank->host, rank->device, rank->backend, rank->last_frame };
     for (size_t i = 0; i < AP_COUNT_OF(own); i++)
         AP_TRY(mention(moving, own[i], reterr));
     for (size_t i = 0; i < rank->collective_count; i++) {

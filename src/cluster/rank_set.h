@@ -56,6 +56,7 @@ struct ap_rank_summary {
     int64_t rank;
     int64_t world_size; /* -1 = not told */
     struct ap_str path, host, device, backend;
+    struct ap_str last_frame; /* what the host did longest behind the last collective, while the device was idle */
     int64_t start_ns, end_ns; /* of all rows */
     int64_t rows;
     bool has_device, is_cut;

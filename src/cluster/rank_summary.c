@@ -203,7 +203,10 @@ static enum ap_status add_befores(struct summary *summary, struct ap_error *rete
         since_ns = end_ns > since_ns || i == 0 ? end_ns : since_ns;
         collective->start_ns = absolute_ns(summary, collective->start_ns);
     }
-    return AP_OK;
+    if (!to->collective_count)
+        return AP_OK;
+    uint32_t row = ap_rank_timeline_host_row(&summary->timeline, since_ns, summary->trace->window_end_ns);
+    return name_frame(summary, row, &to->last_frame, reterr);
 }
 
 static enum ap_status add_collectives(struct summary *summary, struct ap_error *reterr)

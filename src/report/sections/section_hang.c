@@ -51,6 +51,12 @@ static const struct doc_part parts[] = {
                  NAME("sizes", "Sizes"), NAME("types", "Types"), NAME("other_operation", "Odd operation"),
                  NAME("other_sizes", "Odd sizes"), NAME("other_types", "Odd types"), NAME("site", "Called at"),
                  NUMBER("waiting_count", "Inside"), PROSE("action", "What to do"))),
+    ROWS("What they did last", .path = "hang.last",
+         .remark =
+             ", as their traces end, which may be long before the hang: the last collective, and what the host did since",
+         COLUMNS(ID("rank", "Rank"), NAME("host", "Host"), ID("step", "Step"), NAME("operation", "Last collective"),
+                 NAME("group", "Group"), ID("sequence", "Number"), NUMBER("since_us", "Since then (us)"),
+                 NAME("line", "What the host did"))),
     CALL(write_waits),
     ROWS("Process groups", .path = "hang.groups", .limit = 40,
          .remark = ", those that wait first. Number: the first collective that is pending, and who is where",

@@ -88,7 +88,12 @@ def analyze(program, functions, documents, question=""):
         command = [program, "--quiet", "--threads", "1", "--no-sandbox"]
         for name, option, more, document in zip(("trace", "snapshot"), ("--cpu-trace", "--memory-json"),
                                                 ("--trace-out out.trace", "--folded-out out.folded"), documents):
-            if document is not None:
+            if isinstance(document, list):
+                (Path(folder) / "ranks").mkdir()
+                for rank, one in enumerate(document):
+                    (Path(folder) / "ranks" / f"rank{rank}.json").write_text(json.dumps(one))
+                command += ["ranks", "--jobs", "1"]
+            elif document is not None:
                 (Path(folder) / name).write_bytes(document if isinstance(document, bytes) else json.dumps(document).encode())
                 command += [option, name] + ([] if question else more.split())
         return count(command + (question or REPORTS).split(), functions, Path(folder))

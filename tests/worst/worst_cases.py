@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Hostile traces and snapshots of any size: each function of CASES takes n and returns (trace or None, snapshot or None)
-as JSON documents, or their bytes, of about n rows. To add one: a function with @case; its docstring says what is hostile."""
+as JSON documents, or their bytes, of about n rows; a list in the place of the trace is a folder with those of several
+ranks. To add one: a function with @case; its docstring says what is hostile."""
 import json
 import random
 
@@ -847,6 +848,92 @@ def free_segments_against_fixed_priorities(n):
         segments.append(segment(at, [block(at, sizes[index], "inactive")]))
         at += sizes[index] + MIB
     return snapshot(segments, [entry("alloc", at, 512, START_US), entry("free_completed", at, 512, START_US + 1)])
+
+
+# ---- many ranks
+
+def process_of(rank):
+    return {"ph": "M", "name": "process_name", "pid": rank + 1, "tid": 0, "args": {"name": f"RANK {rank} - CPU"}}
+
+
+@case
+def a_rank_per_row_in_one_file(n):
+    """Merged traces: each row is of a rank of its own, and has a name of its own."""
+    return trace(*([process_of(i), row("cpu_op", f"op{i}", 1, 10 * i, 8, pid=i + 1)] for i in range(n // 4)))
+
+
+@case
+def few_ranks_in_one_file(n):
+    ranks = 4
+    return trace(*[process_of(rank) for rank in range(ranks)],
+                 *(row("cpu_op", f"op{i}", 1, 10 * i, 8, pid=i % ranks + 1, **{"Input Dims": [[i, 2]]}) for i in range(n)))
+
+
+def dumped(at, group, name="all_reduce", state="completed", sequence=None, size=64):
+    return {"record_id": at, "pg_id": 0, "process_group": [str(group), "undefined"], "op_id": at, "p2p_seq_id": 0,
+            "collective_seq_id": at if sequence is None else sequence, "profiling_name": f"nccl:{name}",
+            "time_created_ns": 10**18 + at, "input_sizes": [[size]], "input_dtypes": ["Float"], "output_sizes": [[size]],
+            "output_dtypes": ["Float"], "state": state, "time_discovered_started_ns": 0, "retired": state == "completed",
+            "time_discovered_completed_ns": 0, "timeout_ms": 600000, "is_p2p": False}
+
+
+def dump(groups, entries):
+    return {"version": "2.10", "pg_status": {}, "entries": entries,
+            "pg_config": {str(name): {"name": str(name), "desc": "undefined", "ranks": str(sorted(members))}
+                          for name, members in groups.items()}}
+
+
+@case
+def all_entries_of_one_group(n):
+    """The last call is missing on one rank."""
+    each_rank, everybody = n // 4, {0: range(4)}
+    return [dump(everybody, [dumped(i, 0, state="scheduled" if i + 1 == each_rank else "completed")
+                             for i in range(each_rank - (rank == 2))]) for rank in range(4)], None
+
+
+@case
+def a_group_per_entry(n):
+    each_rank = n // 4
+    groups = {i: range(4) for i in range(each_rank)}
+    return [dump(groups, [dumped(i, i, state="scheduled", sequence=1) for i in range(each_rank)]) for _ in range(4)], None
+
+
+@case
+def calls_differ_everywhere(n):
+    each_rank, names = n // 4, ("all_reduce", "all_gather", "broadcast", "reduce")
+    return [dump({0: range(4)}, [dumped(i, 0, names[(rank + i) % 4], "scheduled", size=64 + rank) for i in range(each_rank)])
+            for rank in range(4)], None
+
+
+def ring(n, closed):
+    """Ranks in pairs: each waits in the group with the next one, and has not come to that with the one before."""
+    ranks = max(n // 16, 4)
+    dumps = []
+    for rank in range(ranks):
+        groups = {number: (number, (number + 1) % ranks) for number in {rank, (rank - 1) % ranks}}
+        last = rank == ranks - 1 and not closed
+        dumps.append(dump(groups, [] if last else [dumped(0, rank, state="scheduled", sequence=1)]))
+    return dumps, None
+
+
+@case
+def a_chain_of_waiting_ranks(n):
+    return ring(n, False)
+
+
+@case
+def a_circle_of_waiting_ranks(n):
+    return ring(n, True)
+
+
+@case
+def collectives_of_few_ranks(n):
+    """One is late; each has a folder's file of its own."""
+    def of_rank(rank):
+        events, _ = trace(*(collective(i, 40 * i, 40 * i + (9 if rank == 1 else 1), 20 if rank == 1 else 28, 64)
+                            for i in range(n // 12)), distributedInfo={"rank": rank, "world_size": 4, "backend": "nccl"})
+        return events
+    return [of_rank(rank) for rank in range(4)], None
 
 
 # ---- both of one run

@@ -232,7 +232,8 @@ static enum ap_status read_together(struct reading *reading, struct ap_error *re
 static enum ap_status read_merged(struct ap_trace *trace, const struct ap_run_files *files, struct ap_rank_set *set,
                                   struct ap_error *reterr)
 {
-    AP_TRY(summarize(&files->files[ap_run_files_next(files, AP_FILE_trace, 0)], trace, set, reterr));
+    size_t file = ap_run_files_next(files, AP_FILE_trace, 0); /* its head may tell less than its events */
+    AP_TRY(summarize(&files->files[file < files->count ? file : 0], trace, set, reterr));
     return ap_rank_set_finish(set, reterr);
 }
 

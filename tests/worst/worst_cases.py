@@ -56,6 +56,74 @@ def each(make, n, *more):
     return trace(*(make(i) for i in range(n)), *more)
 
 
+# ---- inference engines, graphs, layers
+
+def engine_step(name, ts, dur):
+    return row("user_annotation", name, 1, ts, dur)
+
+
+def graph_launch(ts, key, names):
+    """A graph launch and its kernels, one behind the other."""
+    return [call(ts, 1, key, 1, "cudaGraphLaunch"),
+            *(kernel(ts + 2 + i, 1, key, 7, name) for i, name in enumerate(names))]
+
+
+@case
+def engine_steps_of_all_sizes(n):
+    """Each step of an engine has a batch of its own, and work on a device of its own."""
+    return each(lambda i: [engine_step(f"execute_context_{i}({3 * i})_generation_{i}({i})", 100 * i, 90),
+                           call(100 * i + 1, 1, i + 1),
+                           kernel(100 * i + 5, 1000 * n, i + 1, 7, "sgemm", i)], n // 3)
+
+
+@case
+def engine_steps_within_each_other(n):
+    """Steps of an engine that all contain the next one."""
+    return each(lambda i: engine_step(f"step[DECODE bs={i}]", i, 2 * n - 2 * i), n)
+
+
+@case
+def graphs_all_different(n):
+    """Graph launches of four kernels, no two alike."""
+    return each(lambda i: graph_launch(20 * i, i + 1, [f"k{i}", "a", "b", f"q{i % 7}"]), n // 5)
+
+
+@case
+def one_long_graph(n):
+    """One graph launch with all kernels, which repeat in a pattern that never does: the word of Fibonacci."""
+    word, longer = "a", "ab"
+    while len(longer) < n:
+        word, longer = longer, longer + word
+    return trace(graph_launch(0, 1, [f"kernel_{letter}" for letter in longer[:n]]))
+
+
+@case
+def kernels_with_many_periods(n):
+    """Stretches that repeat at each distance a few times, and one kernel again and again."""
+    names = []
+    distance = 3
+    while len(names) < n:
+        names += [f"k{i}" for i in range(distance)] * 3 + ["same"] * 5
+        distance += 1
+    return trace(graph_launch(0, 1, names[:n]))
+
+
+@case
+def neighbors_that_could_be_fused(n):
+    """Nothing but an addition and a norm behind it."""
+    add, norm = "vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >", "rms_norm_kernel<float>"
+    return trace(graph_launch(0, 1, [add, norm] * (n // 2)))
+
+
+@case
+def products_of_all_shapes(n):
+    """Each product has a shape and arguments of its own."""
+    return each(lambda i: [op("aten::mm", 1, 20 * i, 15, **{"External id": i + 1, "Input Dims": [[i + 1, 8], [8, i + 2]],
+                                                            "Input type": ["float", "float"],
+                                                            "Input Strides": [[8, 1], [i + 2, 1]]}),
+                           *launch(20 * i + 1, 20 * i + 5, 9, i + 1)], n // 3)
+
+
 # ---- rows of the host
 
 @case

@@ -53,6 +53,16 @@ def test_ways(tap, program, folder):
     tap.ok(done.returncode == 0 and "MaxPool_2" in done.stdout, "a table of the profile")
 
 
+def test_pictures(tap, program, folder):
+    for name, word in (("onnx_fallback.json", "NonMaxSuppression"), ("log_values.log", "step"),
+                       ("trt_reformats_profile.json", "only changes the layout")):
+        page, pictures = Path(folder) / "report.html", Path(folder) / "pictures"
+        done, _ = run(program, folder, OTHERS / name, "--html-out", page, "--pictures-out", pictures)
+        tap.ok(done.returncode == 0 and word in (pictures / "profile-bars.svg").read_text(encoding="utf-8"),
+               f"{name}: bars as a picture")
+        tap.same(page.read_text(encoding="utf-8").count('<figure id="profile-bars"'), 1, f"{name}: and in the page")
+
+
 def test_named(tap, program, folder):
     for name, text, word in (("et.json", '{"schema": "1.0.1", "pid": 1, "nodes": [{"id": 1}]}', "execution trace"),
                              ("raw.json", "[[17, 0, 512, 3], [18, 1, 512, 3]]", "memory timeline"),
@@ -87,7 +97,7 @@ def main():
     program = str(Path(parser.parse_args().program).resolve())
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
-        for test in (test_causes, test_ways, test_named, test_large):
+        for test in (test_causes, test_ways, test_pictures, test_named, test_large):
             test(tap, program, folder)
     return tap.done()
 

@@ -14,6 +14,7 @@ static const struct {
     { ap_html_timeline, 130000 },       { ap_html_kernels, 40000 },        { ap_html_host_flame, 200000 },
     { ap_html_memory, 90000 },          { ap_html_memory_flame, 200000 },  { ap_html_roofline, 60000 },
     { ap_html_efficiency, 60000 },      { ap_html_segments, 150000 },      { ap_html_trace_memory, 60000 },
+    { ap_html_profile, 60000 },
 };
 
 void ap_html_picture(struct html *html, size_t index)

@@ -46,6 +46,8 @@ void ap_html_cluster_steps(struct html *html);
 void ap_html_cluster_arrivals(struct html *html);
 /** Of the memory of those ranks. */
 void ap_html_cluster_memory(struct html *html);
+/** Of a file of another profiler: what takes most. */
+void ap_html_profile(struct html *html);
 /** Of several runs, so not among those that a run has. */
 void ap_html_series(struct html *html);
 

@@ -185,6 +185,17 @@ static void of_every_pass(const char *root, const char *corpus)
     fail_from("and every table its rows", request, enough - 1, LIMIT);
 }
 
+static void of_replayed_graphs(const char *root, const char *corpus)
+{
+    struct ap_request request = { .cpu_trace_path = trace, .mapping_trace_path = snapshot, .top_n = 3 };
+    (void)corpus;
+    name_file(trace, root, "replay/run.json.gz");
+    name_file(snapshot, root, "replay/capture.json.gz");
+    name_file(baseline, root, "../references/gpu-peaks.md");
+    request.peaks_path = baseline;
+    fail_each("each failed allocation on graphs with their capture is a clean error", request, LIMIT);
+}
+
 /* The part that the argument names, so that they can run side by side. */
 int main(int argc, char **argv)
 {
@@ -192,10 +203,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(const char *root, const char *corpus);
     } parts[] = {
-        { "inputs", of_a_trace_and_a_snapshot },
-        { "traces", of_traces_that_are_written },
-        { "comparisons", of_comparisons },
-        { "passes", of_every_pass },
+        { "inputs", of_a_trace_and_a_snapshot }, { "traces", of_traces_that_are_written },
+        { "comparisons", of_comparisons },       { "passes", of_every_pass },
+        { "graphs", of_replayed_graphs },
     };
     const char *root = getenv("AP_FIXTURES"), *corpus = getenv("AP_CORPUS");
     if (!root || !corpus) {

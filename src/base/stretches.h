@@ -6,7 +6,7 @@
 #include "mem.h"
 
 /** Of more stretches than this a set keeps none: then it is not known where its time lies. */
-#define AP_STRETCHES_MOST ((size_t)1 << 16)
+#define AP_STRETCHES_MOST ((size_t)1 << 15) /* half a MiB a set */
 
 struct ap_stretch {
     int64_t start_ns, end_ns;

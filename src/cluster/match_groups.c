@@ -1,5 +1,10 @@
-/* SPDX-License-Identifier: MIT */
-#include "match_groups.h"
+/* SPDX-License-Identifier: MIT
+ * match_groups.c - collectives whose groups no trace tells: are they of all ranks, as was assumed?
+ *
+ * If they are, their ends are common, and two ranks see them apart by what their clocks differ by: always by the same.
+ * Ranks of two groups come into line in some collectives and not in others. Sends and receives are of groups, too: where a
+ * run has them its collectives may be of one stage each, however steady the difference. */
+#include "rank_matching.h"
 
 #include <stdlib.h>
 

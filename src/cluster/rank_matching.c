@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rank_matching.h"
 
-#include "match_groups.h"
 #include "pair_map.h"
 #include "rank_group.h"
 #include "sort.h"

@@ -53,6 +53,12 @@ AP_MUST_CHECK enum ap_status ap_matching_init(struct ap_matching *matching, cons
                                               struct ap_error *reterr);
 void ap_matching_release(struct ap_matching *matching);
 
+/* Inside the room: a part of ap_matching_init(), in match_groups.c. */
+
+/** Takes the matches without a group out of @matching, where they cannot be of all ranks, and counts their members as
+ *  AP_UNMATCHED_groups. */
+AP_MUST_CHECK enum ap_status ap_match_groups_check(struct ap_matching *matching, struct ap_error *reterr);
+
 static inline const struct ap_rank_collective *ap_match_row(const struct ap_matching *matching, size_t member)
 {
     const struct ap_match_member *it = &matching->members[member];

@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-#include "transfer_pairs.h"
+/* SPDX-License-Identifier: MIT
+ * transfer_pairs.c - sends and receives of two ranks matched: the k-th send of a step from one rank to another is the k-th
+ * receive of that step there. Whoever came first waits, so that the shorter of the two is the transfer. */
+#include "transfer_times.h"
 
 #include "rank_group.h"
 #include "sort.h"

@@ -2,7 +2,6 @@
 #include "transfer_times.h"
 
 #include "sort.h"
-#include "transfer_pairs.h"
 
 #include "poison.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "finding_level.h"
 
+#include <string.h>
+
 #include "document.h"
 
 #include "poison.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "part_hang_last.h"
+#include "hang_last.h"
 
 #include "sort.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * part_hang_last.h - of a run that hangs, and whose ranks have traces too: what those that others wait for did last. */
-#ifndef AP_PART_HANG_LAST_H
-#define AP_PART_HANG_LAST_H
+ * hang_last.h - of a run that hangs, and whose ranks have traces too: what those that others wait for did last. */
+#ifndef AP_HANG_LAST_H
+#define AP_HANG_LAST_H
 
 #include "model_build.h"
 #include "rank_set.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "near_name.h"
+#include "near_option.h"
 
 #define DEFAULT_TOP_N 20
 #define MOST_SECONDS 1000000
@@ -339,18 +339,17 @@ static bool take(struct ap_cli_options *options, const struct entry *entry, cons
     return true;
 }
 
+const char *ap_cli_option_name(size_t i)
+{
+    for (size_t at = 0; at < ENTRY_COUNT; at++)
+        if (entries[at].kind != ENTRY_TITLE && i-- == 0)
+            return entries[at].name;
+    return NULL;
+}
+
 static bool no_option(const char *argument, char *to, size_t bytes)
 {
-    struct ap_near_names near = { .count = 0 };
-    char told[120], names[ENTRY_COUNT][32];
-    for (size_t i = 0; i < ENTRY_COUNT; i++) {
-        if (entries[i].kind == ENTRY_TITLE)
-            continue;
-        (void)snprintf(names[i], sizeof(names[i]), "--%s", entries[i].name);
-        ap_near_names_offer(&near, (struct ap_text){ argument, strcspn(argument, "=") }, ap_text_of(names[i]));
-    }
-    ap_near_names_write(&near, told, sizeof(told));
-    (void)snprintf(to, bytes, "there is no option '%.120s'%s", argument, told);
+    ap_cli_tell_near_option(argument, to, bytes);
     return false;
 }
 

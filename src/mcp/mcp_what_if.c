@@ -55,8 +55,8 @@ static enum ap_status write_all(struct ap_mcp_call *call, const struct ap_value 
 enum ap_status ap_mcp_what_if(struct ap_mcp_call *call, struct ap_error *reterr)
 {
     struct ap_report *report;
-    AP_TRY(ap_mcp_report_new(call, false, &report, reterr));
+    AP_TRY(ap_mcp_report_get(call, &report, reterr));
     enum ap_status status = write_all(call, ap_value_member(ap_report_root(report), "prediction"), reterr);
-    ap_report_free(report);
+    ap_mcp_report_put(call, report);
     return status;
 }

@@ -67,7 +67,7 @@ static const struct {
     { FOR_all | FOR_profile, &ap_section_compile_log, NULL },
     { FOR_all & ~FOR_memory, NULL, ap_section_prediction },
     { FOR_all, &ap_section_summary, NULL },
-    { FOR_all & ~FOR_memory | OF_DEVICES, &ap_section_split, NULL },
+    { (FOR_all & ~FOR_memory) | OF_DEVICES, &ap_section_split, NULL },
     { FOR_all & ~FOR_memory, &ap_section_steps, NULL },
     { FOR_cpu | FOR_gpu | OF_DEVICES, &ap_section_engine, NULL },
     { FOR_io | OF_DEVICES, &ap_section_data_loading, NULL },

@@ -237,7 +237,8 @@ static void write_findings(struct screen *screen, size_t lines)
         remarks += is_info(finding);
     for (const struct ap_value *finding = findings; finding; finding = finding->next) {
         /* a line each is kept for the remarks and for those that are left out */
-        size_t needs = (screen->lines >= TALL ? 4 : screen->lines >= SHORT ? 3 : 2) + (remarks > 0) + 1;
+        size_t lines_of_one = screen->lines >= TALL ? 4 : screen->lines >= SHORT ? 3 : 2;
+        size_t needs = lines_of_one + (remarks ? 2 : 1);
         if (is_info(finding))
             continue;
         if (screen->used + needs <= end || !number)

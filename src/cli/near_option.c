@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "near_name.h"
-#include "options.h"
 
 #define MOST_NAMES 128
 #define NAME_BYTES 40

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+/** The names of all options, from @i 0 on; NULL behind the last. Stands in options.c. */
+const char *ap_cli_option_name(size_t i);
 /** "there is no option '--jsn-out'; did you mean --json-out?" into @to. */
 void ap_cli_tell_near_option(const char *argument, char *to, size_t bytes);
 

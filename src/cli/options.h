@@ -51,8 +51,6 @@ void ap_cli_print_help(FILE *to);
 /** What -h says: one screen. */
 void ap_cli_print_brief_help(FILE *to);
 
-/** The names of all options, from @i 0 on; NULL behind the last. */
-const char *ap_cli_option_name(size_t i);
 /** The letter that stands for an option, 0 = none. */
 char ap_cli_letter_of(const char *name);
 

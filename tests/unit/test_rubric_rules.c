@@ -128,7 +128,8 @@ static void a_rule_fires_beyond_its_thresholds_and_not_beside_them(const struct 
 static bool is_apart(const struct ap_rule *rule)
 {
     const char *path = rule->when.comparison_count ? rule->when.comparisons[0].figure->path : "";
-    return ap_rule_is_about_comparison(rule) || ap_rule_is_of_profile(rule) || strncmp(path, "cluster.", 8) == 0 || strncmp(path, "hang.", 5) == 0;
+    return ap_rule_is_about_comparison(rule) || ap_rule_is_of_profile(rule) || strncmp(path, "cluster.", 8) == 0 ||
+           strncmp(path, "hang.", 5) == 0;
 }
 
 static void a_rule_without_its_inputs_asks_for_them(const struct ap_rule *rule)

@@ -140,6 +140,7 @@ enum ap_status ap_mem_reserve(struct ap_gate *gate, void **array, size_t *capaci
     size_t grown = *capacity + *capacity / 2;
     if (grown < needed_count)
         grown = needed_count;
+    /* Elements and not bytes: columns of several sizes that grow in step have to have the same capacity. */
     if (grown < 16)
         grown = 16;
     if (grown > SIZE_MAX / 2 / element_bytes)

@@ -255,8 +255,8 @@ def check_timeline_by_hand(tap, page):
                 .join(' ')]; })()"""
     page.press("Escape")
     page.value("""(() => { const svg = document.querySelector('#timeline svg'), box = svg.getBoundingClientRect();
-        for (let i = 0; i < 6; i++) svg.dispatchEvent(new WheelEvent('wheel', { deltaY: -100, clientX: box.left + box.width / 2,
-          clientY: box.top + 20, cancelable: true, bubbles: true })); })()""")
+        for (let i = 0; i < 6; i++) svg.dispatchEvent(new WheelEvent('wheel', { deltaY: -100,
+          clientX: box.left + box.width / 2, clientY: box.top + 20, cancelable: true, bubbles: true })); })()""")
     zoomed = page.value(state)
     tap.ok(3 < zoomed[0] < 5, "the wheel zooms the timeline", str(zoomed))
     page.value("""(() => { const svg = document.querySelector('#timeline svg'), box = svg.getBoundingClientRect();

@@ -55,8 +55,8 @@ def check_report(tap, package, folder):
 
 
 def check_module(tap, program):
-    run = subprocess.run([sys.executable, "-m", "analyze_profile", "--version"], env={**os.environ, "PYTHONPATH": str(SOURCES)},
-                         capture_output=True, text=True, check=False)
+    run = subprocess.run([sys.executable, "-m", "analyze_profile", "--version"], capture_output=True, text=True, check=False,
+                         env={**os.environ, "PYTHONPATH": str(SOURCES)})
     want = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     tap.same(run.stdout, want, "python -m analyze_profile is the program")
 
@@ -91,7 +91,8 @@ class Cuda:
     def __init__(self, available):
         self.history, self.observers = [], []
         self.memory = types.SimpleNamespace(
-            _record_memory_history=lambda **how: self.history.append(how), _snapshot=lambda: {"segments": [], "device_traces": []})
+            _record_memory_history=lambda **how: self.history.append(how),
+            _snapshot=lambda: {"segments": [], "device_traces": []})
         self.is_available = lambda: available
 
 
@@ -136,7 +137,8 @@ def check_record(tap, package, folder):
     tap.ok([made.schedule["active"] for made in Profile.made] == [2, 2] and all(made.stopped for made in Profile.made) and
            Profile.made[0].details == {"record_shapes": True} and Profile.made[1].details.get("with_stack"),
            "what slows the host is recorded apart", str([made.details for made in Profile.made]))
-    tap.same(torch.cuda.history, [{"max_entries": 100000, "stacks": "python"}, {"enabled": None}], "the history is switched off")
+    tap.same(torch.cuda.history, [{"max_entries": 100000, "stacks": "python"}, {"enabled": None}],
+             "the history is switched off")
 
     torch = stand_in(False)
     first, second = object(), object()
@@ -166,7 +168,8 @@ def check_record(tap, package, folder):
         with package.record(folder=folder / "e", stacks=False) as recorder:
             recorder.step()
     del Profile.start
-    tap.ok(len(told) == 1 and "ZeroDivisionError" in str(told[0].message), "a failure is a warning: the loop goes on", str(told))
+    tap.ok(len(told) == 1 and "ZeroDivisionError" in str(told[0].message), "a failure is a warning: the loop goes on",
+           str(told))
     Profile.start = lambda self: None
 
 

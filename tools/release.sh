@@ -6,8 +6,8 @@
 #   analyze-profile_VERSION_ARCH.deb            the same for Debian and Ubuntu
 #   analyze_profile-VERSION.tar.xz              the sources
 #   SHA256SUMS
-# Times and owners are those of the commit and of root, so that two runs give equal files. Needs what setup.sh build installs,
-# python3-venv and dpkg-dev; the container file and the conda recipe beside this script use what it makes.
+# Times and owners are those of the commit and of root, so that two runs give equal files. Needs what setup.sh build
+# installs, python3-venv and dpkg-dev; the container file and the conda recipe beside this script use what it makes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,7 +31,8 @@ mkdir "$work/source"
 tar -xJf "$out/$name.tar.xz" -C "$work/source"
 
 cd "$work/source/$name"
-meson setup "$work/build" --prefix=/usr --buildtype=release -Dstatic=true -Ddefault_library=static -Dtests=false -Dcuda=disabled >&2
+meson setup "$work/build" --prefix=/usr --buildtype=release -Dstatic=true -Ddefault_library=static -Dtests=false \
+  -Dcuda=disabled -Dmpi=disabled >&2
 ninja -C "$work/build" >&2
 DESTDIR="$work/root" meson install --no-rebuild --strip -C "$work/build" >&2
 if ldd "$work/root/usr/bin/analyze_profile" 2>/dev/null | grep -q '=>'; then

@@ -181,7 +181,7 @@ static void tiles_stand_in_names(void)
 static enum ap_status read_peaks(const char *text, size_t *ret_count, struct ap_error *ret_error)
 {
     static struct ap_gpu_peak rows[AP_GPU_PEAKS_MAX];
-    struct ap_gpu_peaks peaks = { rows, 0 };
+    struct ap_gpu_peaks peaks = { .rows = rows };
     enum ap_status status = ap_gpu_peaks_add(&peaks, ap_text_of(text), ret_error);
     *ret_count = peaks.count;
     return status;
@@ -213,7 +213,7 @@ static struct found find_device(const char *name, int64_t major, int64_t minor, 
                                 int64_t warp_size)
 {
     static struct ap_gpu_peak rows[AP_GPU_PEAKS_MAX];
-    struct ap_gpu_peaks peaks = { rows, 0 };
+    struct ap_gpu_peaks peaks = { .rows = rows };
     struct ap_kernel_families families = { .name_count = 0 };
     struct ap_device_properties properties = { .id = 0,
                                                .memory_bytes = memory_gb << 30,

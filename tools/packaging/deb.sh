@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# deb.sh ROOT VERSION ARCH OUT: a package for Debian of what was installed below ROOT: the program, its man page, completions.
+# deb.sh ROOT VERSION ARCH OUT: a package for Debian of what was installed below ROOT: the program, its man page, what
+# completes its options.
 set -euo pipefail
 
 root=$1 version=$2 arch=$3 out=$4
@@ -25,8 +26,10 @@ install -d -m 755 "$docs"
   printf 'Files: *\nCopyright: %s\nLicense: Expat\n' "$(sed -n 's/^Copyright (c) //p' LICENSE)"
   sed '1,/^Copyright/d' LICENSE | sed 's/^$/./; s/^/ /' | sed '1{/^ \.$/d}'
 } >"$docs/copyright"
-printf '%s (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md of the sources.\n\n -- analyze_profile <noreply@example.org>  %s\n' \
-  "$package" "$version" "$(date -uRd "@$SOURCE_DATE_EPOCH")" >"$docs/changelog"
+{
+  printf '%s (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md of the sources.\n\n' "$package" "$version"
+  printf ' -- analyze_profile <noreply@example.org>  %s\n' "$(date -uRd "@$SOURCE_DATE_EPOCH")"
+} >"$docs/changelog"
 chmod 644 "$docs/copyright" "$docs/changelog"
 gzip -9n "$docs/changelog" "$tree/usr/share/man/man1/analyze_profile.1"
 

@@ -7,8 +7,8 @@
     with analyze_profile.record(steps=5):   # around a training loop: writes trace and snapshot
         train()
 
-All reading and judging is done by the program `analyze_profile`, which this package brings along; no PyTorch is needed but by
-record(). Nothing here loads a pickle.
+All reading and judging is done by the program `analyze_profile`, which this package brings along; no PyTorch is needed but
+by record(). Nothing here loads a pickle.
 """
 from ._program import AnalyzeError, program_path, version
 from ._record import Recorder, record

@@ -20,8 +20,8 @@ class AnalyzeError(RuntimeError):
 
 
 def program_path() -> str:
-    """The program's path: what ANALYZE_PROFILE_PROGRAM names, else the one that was installed with this package, else the first
-    in PATH."""
+    """The program's path: what ANALYZE_PROFILE_PROGRAM names, else the one that was installed with this package, else the
+    first in PATH."""
     named = os.environ.get("ANALYZE_PROFILE_PROGRAM")
     if named:
         return named

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Records what the program can judge: times, then source lines, then memory, each in steps of its own, because what one records
-slows the others. Snapshots are written as JSON, never as pickles."""
+"""Records what the program can judge: times, then source lines, then memory, each in steps of its own, because what one
+records slows the others. Snapshots are written as JSON, never as pickles."""
 import gzip
 import json
 import os
@@ -213,6 +213,6 @@ def record(steps: int = 5, folder: Union[str, "os.PathLike[str]"] = ".", *, stac
       trace_rankN.json.gz     times of @steps steps, after four that are left out
       details_rankN.json.gz   source lines and allocations of as many; @stacks None: where the run is a single process
       snapshot_rankN.json.gz  memory of the GPU over as many, as JSON; @memory None: where there is a GPU
-      oom_rankN.json.gz       with @on_oom, instead: its history up to where memory runs out, which costs some time in each step
+      oom_rankN.json.gz       with @on_oom, instead: its history up to where memory runs out, which costs some time
     """
     return Recorder(steps, folder, stacks=stacks, memory=memory, on_oom=on_oom, rank=rank)

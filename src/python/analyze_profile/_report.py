@@ -36,7 +36,8 @@ class Finding:
 
 
 class Table(Sequence[Dict[str, Any]]):
-    """Rows of a table of the report, or of the recording behind it. `rows_matched` counts those that a limit cut off, too."""
+    """Rows of a table of the report, or of the recording behind it. `rows_matched` counts those that a limit cut off,
+    too."""
 
     def __init__(self, answer: Dict[str, Any]) -> None:
         self.name: str = answer["table"]
@@ -77,7 +78,8 @@ def _html_table(rows: Iterable[Dict[str, Any]]) -> str:
     rows = list(rows)
     keys = list(dict.fromkeys(key for row in rows for key in row))
     head = "".join(f"<th>{html.escape(key)}</th>" for key in keys)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(_shown(row.get(key)))}</td>" for key in keys) + "</tr>" for row in rows)
+    cells = ("".join(f"<td>{html.escape(_shown(row.get(key)))}</td>" for key in keys) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -163,9 +165,9 @@ def analyze(trace: Union[None, StrPath, Sequence[StrPath]] = None, *,
             options: Sequence[str] = (), timeout_s: Optional[float] = None) -> Report:
     """Read and judge.
 
-    @trace: a profiler trace, the folder of all ranks, a flight-recorder dump, or a list of files, recognized by content; @memory: a snapshot as JSON. @baseline: older
-    reports, traces or snapshots to compare with. @options: further options of the program. AnalyzeError where there is no
-    report; subprocess.TimeoutExpired after @timeout_s seconds.
+    @trace: a profiler trace, the folder of all ranks, a flight-recorder dump, or a list of files, recognized by content;
+    @memory: a snapshot as JSON. @baseline: older reports, traces or snapshots to compare with. @options: further options of
+    the program. AnalyzeError where there is no report; subprocess.TimeoutExpired after @timeout_s seconds.
     """
     arguments: List[str] = []
     for option, values in (("memory-json", _list(memory)), ("baseline", _list(baseline)), ("rubric", _list(rubric)),

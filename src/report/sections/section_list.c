@@ -41,8 +41,8 @@ static void write_how_to_read(struct doc *doc)
 }
 
 /* The domains that a section tells of: with --focus the others are left out, and stand in the JSON. FOR_profile: also where
- * there is neither a trace nor a snapshot, but a profile of another program. Sections on devices are left out where a tracer of
- * the host alone recorded. */
+ * there is neither a trace nor a snapshot, but a profile of another program. Sections on devices are left out where a tracer
+ * of the host alone recorded. */
 enum {
     FOR_cpu = 1,
     FOR_gpu = 2,

@@ -536,8 +536,8 @@ async def main(program, root):
                 result = await session.call_tool(name, arguments, progress_callback=tell)
                 results[name] = json.loads(result.model_dump_json(by_alias=True))
             try:
-                await session.call_tool("analyze", {"paths": 7})
-                refused = None
+                result = await session.call_tool("analyze", {"paths": 7})
+                refused = -32602 if json.loads(result.model_dump_json(by_alias=True)).get("isError") else None
             except Exception as error:
                 refused = getattr(getattr(error, "error", None), "code", repr(error))
             print(json.dumps([said.model_dump(mode="json", by_alias=True), [tool.name for tool in tools.tools], results,

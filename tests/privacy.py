@@ -461,7 +461,8 @@ def test_completions(folder):
         test_fish(folder, scripts["fish"])
 
 
-SERVER_OPTIONS = {"--root", "--redact", "--redact-key", "--max-memory", "--max-depth", "--threads", "--no-sandbox"}
+SERVER_OPTIONS = {"--root", "--redact", "--redact-key", "--max-memory", "--max-seconds", "--max-depth", "--threads",
+                  "--no-sandbox"}
 
 
 def complete(script, folder, *words):
@@ -488,7 +489,8 @@ def test_bash(folder, script):
              (["--table", "st"], {"steps"}),
              (["--pictures-out", ""], {"mcp folder"}), (["m"], {"mcp", "mcp folder"}), (["b.json", "m"], {"mcp folder"}),
              (["--roo"], set()),
-             (["mcp", ""], SERVER_OPTIONS), (["mcp", "--ma"], {"--max-memory", "--max-depth"}), (["mcp", "--json"], set()),
+             (["mcp", ""], SERVER_OPTIONS), (["mcp", "--ma"], {"--max-memory", "--max-seconds", "--max-depth"}),
+             (["mcp", "--json"], set()),
              (["mcp", "--root", ""], {"mcp folder"}), (["mcp", "--threads", "="], {"1", "2"}),
              (["mcp", "--root", "x", "--ro"], {"--root"})]
     for words, expected in cases:

@@ -109,7 +109,8 @@ def check_fixture(tap, program, path):
     name = path.name
     report, written, data = program.trace(path, "--trace-all")
     if report is None:
-        tap.same(data.returncode, 3, f"{name}: refused")
+        is_profile = name == "onnxruntime_array.json"  # it has a report, and no events that could be written again
+        tap.same(data.returncode, 2 if is_profile else 3, f"{name}: refused")
         return
     again_report, again, again_data = program.trace(path, "--trace-all")
     tap.same(again_data, data, f"{name}: the same bytes each time")
@@ -257,7 +258,7 @@ def check_options(tap, program):
     refused(tap, program, [*trace, "--trace-all"], "--trace-out FILE")
     refused(tap, program, [*trace, "--trace-out", path], "overwrite an input")
     refused(tap, program, [*trace, "--trace-out", out, "--json-out", out], "the same file")
-    refused(tap, program, [*trace, "--trace-out", "-"], "standard output")
+    refused(tap, program, [*trace, "--trace-out", "-", "--format", "json"], "standard output")
     refused(tap, program, [*trace, "--folded-out", out], "--folded-out needs a memory snapshot")
     done = program.run(*trace, "--md-out", "/dev/null", "--json-out", "/dev/null")
     tap.same(done.returncode, 0, "two outputs may go to a device")

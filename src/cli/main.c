@@ -172,8 +172,12 @@ static enum exit_code take_inputs(struct ap_cli_options *options)
         return take_merged(options, trace_count + snapshot_count);
     if (options->summary_out && snapshot_count)
         return usage("--summary-out keeps what traces tell: give no snapshots with it");
-    for (int i = 0; i < options->file_count && options->file_count <= AP_CLI_FEW_FILES; i++) {
-        enum exit_code code = take_file(options, options->files[i], &of_run);
+    for (int i = 0; i < 2 * options->file_count && options->file_count <= AP_CLI_FEW_FILES; i++) {
+        const char *path = options->files[i % options->file_count];
+        bool last = i >= options->file_count; /* standard input, which cannot be one of many, and is waited for */
+        if (is_stdin_or_stdout(path) != last || (last && of_run))
+            continue;
+        enum exit_code code = take_file(options, path, &of_run);
         if (code != EXIT_WRITTEN)
             return code;
     }

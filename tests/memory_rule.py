@@ -23,22 +23,24 @@ EVENTS = 100000
 GROWTH = 4
 PER_EVENT = 60
 SLACK = 1.1  # arrays grow in steps, allocators round
-# Bytes an event of what is beyond the rule: lists of pieces, gaps, operators and habits that passes make of such rows.
+# Bytes an event of what is beyond the rule: lists of pieces, gaps, operators and habits that passes make of such rows, and the
+# graph of the replay, which is made of traces with at most REPLAYED_ROWS.
+REPLAYED_ROWS = 1000000
 KNOWN = {
-    "equal_events": 76,
-    "equal_kernels": 134,
-    "launches": 90,
+    "equal_events": 85,
+    "equal_kernels": 227,
+    "launches": 208,
     "a_name_per_event": 307,
     "a_kernel_name_per_event": 258,
-    "a_thread_per_event": 344,
-    "a_stream_per_event": 325,
-    "a_device_per_event": 325,
+    "a_thread_per_event": 824,
+    "a_stream_per_event": 397,
+    "a_device_per_event": 396,
     "modules_one_in_the_other": 326,
     "signatures": 375,
     "backward": 113,
     "instants": 107,
-    "copies": 187,
-    "collectives": 207,
+    "copies": 226,
+    "collectives": 291,
     "steps": 95,
 }
 CASES = {}
@@ -195,7 +197,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-def peak_bytes(program, make, n, folder):
+def peak_bytes(program, make, n, folder, *more):
     path = folder / "trace.json.gz"
     with gzip.open(path, "wt", compresslevel=1) as file:
         file.write('{"traceEvents":[')
@@ -203,11 +205,22 @@ def peak_bytes(program, make, n, folder):
             file.write(("," if number else "") + json.dumps(one, separators=(",", ":")))
         file.write("]}")
     run = [program, path, "--json-out", folder / "report.json", "--md-out", folder / "report.md", "--quiet",
-           "--threads", "1"]
+           "--threads", "1", *more]
     done = subprocess.run([sys.executable, "-S", "-c", LAUNCH, *run], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)
     return int(done.stdout) * 1024
+
+
+def check_bound(tap, program, folder):
+    """A trace of gigabytes is not made larger by a graph that nobody asked for."""
+    told = []
+    asked = ["--what-if", "kernel ~ gemm gone"]
+    for count, more in ((REPLAYED_ROWS, []), (REPLAYED_ROWS + 2, []), (REPLAYED_ROWS + 2, asked)):
+        peak_bytes(program, CASES["launches"], count, folder, *more)
+        replay = json.loads((folder / "report.json").read_text())["prediction"]["replay"]
+        told.append((replay["pieces"] > 0, "only where a change is asked for" in (replay["why_not"] or "")))
+    tap.same(told, [(True, False), (False, True), (True, False)], "more than a million rows are replayed only when asked")
 
 
 def main():
@@ -231,6 +244,7 @@ def main():
                      f"{name}: {each:.0f} bytes an event, {most} are allowed")
             if name in KNOWN:
                 tap.same(each > PER_EVENT, True, f"{name}: it is still more than the rule, or KNOWN is out of date")
+        check_bound(tap, program, Path(folder))
     return tap.done()
 
 

@@ -360,7 +360,7 @@ static enum ap_status predict(const struct run *run, struct ap_error *reterr)
     const struct ap_trace *trace = run->report->trace;
     enum ap_status status = AP_OK;
     if (trace && trace->has_window)
-        status = ap_predictor_init(&predictor, &run->report->facts, reterr);
+        status = ap_predictor_init(&predictor, &run->report->facts, what_if.count > 0, reterr);
     AP_AND_THEN(status, ap_prediction_add(&predictor, &what_if, &run->report->model, reterr));
     ap_predictor_release(&predictor);
     return status;

@@ -81,10 +81,15 @@ static const char *find_lack(const struct ap_predictor *predictor)
     return NULL;
 }
 
-enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap_facts *facts, struct ap_error *reterr)
+enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap_facts *facts, bool asked,
+                                 struct ap_error *reterr)
 {
     *predictor = (struct ap_predictor){ .facts = facts };
     ap_arena_init(&predictor->arena, facts->gate);
+    if (facts->trace->events.count > AP_REPLAYED_ROWS_MAX && !asked) {
+        predictor->why_not = "more than a million rows are replayed only where a change is asked for";
+        return AP_OK;
+    }
     AP_TRY(ap_replay_graph_init(&predictor->graph, facts->trace, &facts->order, &facts->path_index, &facts->steps,
                                 facts->main_track, facts->gate, reterr));
     AP_TRY(ap_replay_recorded(&predictor->graph, &predictor->recorded, reterr));

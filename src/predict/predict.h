@@ -39,8 +39,12 @@ struct ap_predictor {
     size_t told_count;
 };
 
-/** Makes the graph and replays it unchanged. Borrows @facts. May be released after a failure too. */
-AP_MUST_CHECK enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap_facts *facts,
+/** Rows of a trace that are replayed without being asked: the graph takes about 100 bytes for each. */
+#define AP_REPLAYED_ROWS_MAX 1000000
+
+/** Makes the graph and replays it unchanged; of more rows than AP_REPLAYED_ROWS_MAX only where that is @asked for. Borrows
+ *  @facts. May be released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap_facts *facts, bool asked,
                                                struct ap_error *reterr);
 /** A zeroed one is fine. */
 void ap_predictor_release(struct ap_predictor *predictor);

@@ -39,7 +39,7 @@ static void predict(struct tried *tried)
     struct ap_part_options options = { .path = "typed by hand" };
     if (ap_facts_init(&tried->facts, tried->run.trace, false, NULL) != AP_OK ||
         ap_analyze_trace(&tried->facts, &options, false, &tried->run.notes, &tried->run.model, NULL) != AP_OK ||
-        ap_predictor_init(&tried->predictor, &tried->facts, NULL) != AP_OK)
+        ap_predictor_init(&tried->predictor, &tried->facts, true, NULL) != AP_OK)
         abort();
 }
 

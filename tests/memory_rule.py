@@ -23,8 +23,8 @@ EVENTS = 100000
 GROWTH = 4
 PER_EVENT = 60
 SLACK = 1.1  # arrays grow in steps, allocators round
-# Bytes an event of what is beyond the rule: lists of pieces, gaps, operators and habits that passes make of such rows, and the
-# graph of the replay, which is made of traces with at most REPLAYED_ROWS.
+# Bytes an event of what is beyond the rule: lists of pieces, gaps, operators and habits that passes make of such rows, and
+# the graph of the replay, which is made of traces with at most REPLAYED_ROWS.
 REPLAYED_ROWS = 1000000
 KNOWN = {
     "equal_events": 85,

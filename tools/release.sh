@@ -50,6 +50,9 @@ python3 -m venv "$work/venv"
 "$work/venv/bin/pip" wheel --quiet --no-deps -w "$work/wheel" . >&2
 "$work/venv/bin/wheel" tags --remove --platform-tag "manylinux2014_$(uname -m)" "$work"/wheel/*.whl >&2
 cp "$work"/wheel/*.whl "$out/"
+"$work/venv/bin/pip" install --quiet --no-index "$out"/*.whl >&2
+"$work/venv/bin/python" -c 'import analyze_profile as a
+print(a.analyze("fixtures/recorded/training_step_cpu.json.gz").verdict)' >&2
 
 bash tools/packaging/deb.sh "$work/root" "$version" "$arch" "$out"
 cd "$out"

@@ -23,7 +23,7 @@ done
 install -d -m 755 "$docs"
 {
   printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: analyze_profile\n\n'
-  printf 'Files: *\nCopyright: %s\nLicense: Expat\n' "$(sed -n 's/^Copyright (c) //p' LICENSE)"
+  printf 'Files: *\nCopyright: %s\nLicense: Expat\n' "$(date -ud "@$SOURCE_DATE_EPOCH" +%Y) $(sed -n 's/^Copyright (c) //p' LICENSE)"
   sed '1,/^Copyright/d' LICENSE | sed 's/^$/./; s/^/ /' | sed '1{/^ \.$/d}'
 } >"$docs/copyright"
 {
@@ -32,6 +32,12 @@ install -d -m 755 "$docs"
 } >"$docs/changelog"
 chmod 644 "$docs/copyright" "$docs/changelog"
 gzip -9n "$docs/changelog" "$tree/usr/share/man/man1/analyze_profile.1"
+
+# Static on purpose: one package for all releases of Debian and Ubuntu.
+install -d -m 755 "$tree/usr/share/lintian/overrides"
+printf '%s: %s\n' "$package" 'embedded-library *' "$package" 'shared-library-lacks-prerequisites *' \
+  >"$tree/usr/share/lintian/overrides/$package"
+chmod 644 "$tree/usr/share/lintian/overrides/$package"
 
 mkdir -p "$tree/DEBIAN"
 cat >"$tree/DEBIAN/control" <<END

@@ -23,7 +23,8 @@ done
 install -d -m 755 "$docs"
 {
   printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: analyze_profile\n\n'
-  printf 'Files: *\nCopyright: %s\nLicense: Expat\n' "$(date -ud "@$SOURCE_DATE_EPOCH" +%Y) $(sed -n 's/^Copyright (c) //p' LICENSE)"
+  printf 'Files: *\nCopyright: %s\nLicense: Expat\n' \
+    "$(date -ud "@$SOURCE_DATE_EPOCH" +%Y) $(sed -n 's/^Copyright (c) //p' LICENSE)"
   sed '1,/^Copyright/d' LICENSE | sed 's/^$/./; s/^/ /' | sed '1{/^ \.$/d}'
 } >"$docs/copyright"
 {

@@ -203,6 +203,18 @@ def check_conditions(tap, runs, old, slow):
     tap.same([case.find("failure") is not None for case in suite], [row["held"] is True for row in rows.values()],
              "with its outcome")
     tap.same(runs.run(slow, "--fail-on", "steps.p50_us > 10s").returncode, 0, "what does not hold fails nothing")
+    report = runs.report(slow)[1]
+    worst = max((found["severity"] for found in report["findings"]), key=["info", "low", "medium", "high", "critical"].index)
+    told = runs.report(slow, "--baseline", slow, "--fail-on", f"{worst},new:{worst}")[1]["conditions"]
+    tap.same([row["held"] for row in told], [True, False], f"what the baseline has is not new: {worst}")
+    first = runs.report(slow, "--fail-on", f"new:{worst}")[1]["conditions"]
+    tap.same([first[0]["held"], "no baseline" in first[0]["text"]], [False, True], "a first run passes, and says so")
+    healthy = runs.folder / "healthy.json"
+    healthy.write_text(json.dumps({**report, "findings": []}))
+    new = runs.report(slow, "--baseline", healthy, "--fail-on", f"new:{worst}")[1]["conditions"]
+    noted = runs.run(slow, "--baseline", slow, "--fail-on", "new:low", "--github-annotations").stderr
+    tap.same(noted, b"", "nothing new, no annotation")
+    tap.same([new[0]["held"], new[0]["text"].split(" of ")[0].split()[-2]], [True, "new"], "what it lacks is new")
     unknown = ["--fail-on", "memory.summary.reserved_bytes > 1G"]
     done = runs.run(slow, *unknown)
     tap.same([done.returncode, b"is not known in this report" in done.stderr], [0, True],

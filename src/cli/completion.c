@@ -18,7 +18,7 @@ static const struct {
     const char *name, *words;
 } choices[] = {
     { "focus", "cpu gpu memory io" },
-    { "fail-on", "low medium high critical" },
+    { "fail-on", "low medium high critical new:medium new:high new:critical" },
     { "format", "md json text csv" },
     { "table", "operators kernels launches copies synchronisations collectives steps allocations findings tables" },
     { "threads", "1 2" },

@@ -12,6 +12,7 @@
 
 #include "poison.h"
 
+#define ONLY_NEW "new:"
 #define SHOWN(text) (int)((text).bytes > 120 ? 120 : (text).bytes), (text).data
 
 /* ---- reading ---- */
@@ -58,7 +59,10 @@ static enum ap_status parse_figure(struct ap_condition *condition, struct ap_err
 static enum ap_status parse_one(struct ap_text text, bool has_baseline, struct ap_condition *condition,
                                 struct ap_error *reterr)
 {
-    *condition = (struct ap_condition){ .text = text, .severity = ap_severity_rank(text) };
+    bool only_new = ap_text_starts_with(text, ONLY_NEW);
+    size_t skipped = only_new ? sizeof(ONLY_NEW) - 1 : 0;
+    struct ap_text severity = { text.data + skipped, text.bytes - skipped };
+    *condition = (struct ap_condition){ .text = text, .severity = ap_severity_rank(severity), .only_new = only_new };
     if (condition->severity > AP_SEVERITY_info)
         return AP_OK;
     if (!text.bytes)
@@ -248,8 +252,21 @@ static void judge_figure(const struct ap_condition *condition, struct ap_model *
     ap_add_string(model, row, "text", text);
 }
 
-static void judge_severity(const struct ap_condition *condition, struct ap_model *model, struct ap_value *row)
+/* Does the baseline have it, as severe as the condition asks? */
+static bool was_there(const struct ap_condition *condition, const struct ap_value *finding, const struct ap_value *before)
 {
+    struct ap_text rule = ap_value_text(ap_value_member(finding, "rule_id"));
+    for (const struct ap_value *old = ap_value_first(ap_value_member(before, "findings")); old; old = old->next)
+        if (ap_text_equal(ap_value_text(ap_value_member(old, "rule_id")), rule) &&
+            ap_severity_rank(ap_value_text(ap_value_member(old, "severity"))) >= condition->severity)
+            return true;
+    return false;
+}
+
+static void judge_severity(const struct ap_condition *condition, struct ap_model *model, struct ap_value *row,
+                           const struct ap_value *before)
+{
+    const char *kind = condition->only_new ? "new finding" : "finding";
     char text[500];
     int64_t count = 0;
     struct ap_text worst = { "", 0 };
@@ -257,17 +274,20 @@ static void judge_severity(const struct ap_condition *condition, struct ap_model
     for (; finding; finding = finding->next) {
         if (ap_severity_rank(ap_value_text(ap_value_member(finding, "severity"))) < condition->severity)
             continue;
+        if (condition->only_new && (!before || was_there(condition, finding, before)))
+            continue;
         if (!count++)
             worst = ap_value_text(ap_value_member(finding, "title"));
     }
     if (count)
-        (void)snprintf(text, sizeof(text), "%lld finding%s of severity %s%s: %.*s%s", (long long)count,
+        (void)snprintf(text, sizeof(text), "%lld %s%s of severity %s%s: %.*s%s", (long long)count, kind,
                        count == 1 ? "" : "s", ap_severity_names[condition->severity],
                        condition->severity < AP_SEVERITY_critical ? " or worse" : "", SHOWN(worst),
                        count > 1 ? ", ..." : "");
     else
-        (void)snprintf(text, sizeof(text), "no finding of severity %s%s", ap_severity_names[condition->severity],
-                       condition->severity < AP_SEVERITY_critical ? " or worse" : "");
+        (void)snprintf(text, sizeof(text), "no %s of severity %s%s%s", kind, ap_severity_names[condition->severity],
+                       condition->severity < AP_SEVERITY_critical ? " or worse" : "",
+                       condition->only_new && !before ? ": there is no baseline, so this is the first run" : "");
     ap_add_null(model, row, "metric");
     ap_add_null(model, row, "before");
     ap_add_count(model, row, "value", count);
@@ -287,7 +307,7 @@ void ap_conditions_judge(const struct ap_conditions *conditions, struct ap_model
         ap_add_text(model, row, "condition", condition->text);
         ap_add_string(model, row, "kind", kinds[condition->kind]);
         if (condition->kind == AP_CONDITION_severity)
-            judge_severity(condition, model, row);
+            judge_severity(condition, model, row, before);
         else
             judge_figure(condition, model, row, before);
     }

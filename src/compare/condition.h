@@ -2,9 +2,11 @@
  * condition.h - what makes a run fail, in a language of src/expr. A severity that findings reach, or a figure against a
  * limit:
  *
- *     high    steps.p50_us > +5%    memory.replay.devices.peak_reserved_bytes > 40GiB    gpu.utilization_ratio < 80%
+ *     high    new:high    steps.p50_us > +5%    memory.replay.devices.peak_reserved_bytes > 40GiB
+ *     gpu.utilization_ratio < 80%
  *
- * A sign before the number makes it a change from the baseline: in per cent of it, or in the unit of the figure. Times take
+ * With "new:" findings count that the baseline does not have at that severity; without a baseline none does. A sign before
+ * the number makes it a change from the baseline: in per cent of it, or in the unit of the figure. Times take
  * ns, us, ms or s; sizes K, M, G, T (powers of 1,000) and Ki, Mi, Gi, Ti (of 1,024), with or without B; ratios % or a plain
  * number; all else a plain number, or one with K, M, G, T. A figure's name is its path in the JSON report; lists are folded
  * by maximum. */
@@ -21,6 +23,7 @@ struct ap_condition {
     struct ap_text text; /* as given, without the spaces around */
     enum ap_condition_kind kind;
     int severity;                /* its rank, for that kind */
+    bool only_new;               /* for that kind: of findings that the baseline lacks */
     struct ap_comparison figure; /* else; its limit in per cent is a share of the baseline */
 };
 

@@ -89,6 +89,19 @@ def check_closed_pipe(tap, runs):
     tap.ok((runs.folder / "kept.json").exists(), "and the files beside it are written")
 
 
+def check_step_summary(tap, runs):
+    summary = runs.folder / "summary.md"
+    summary.write_text("of another step\n")
+    done = runs.run(TRACE, "--step-summary", "--md-out", "r.md", env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)})
+    text = summary.read_text()
+    tap.ok(done.returncode == 0 and text.startswith("of another step\n") and "data-loading-bound" in text and
+           len(text) < 6100, "--step-summary appends a digest", text[:300])
+    nowhere = {key: value for key, value in os.environ.items() if key != "GITHUB_STEP_SUMMARY"}
+    done = runs.run(TRACE, "--step-summary", env=nowhere)
+    tap.ok(done.returncode == 2 and b"GITHUB_STEP_SUMMARY" in done.stderr, "without a file it is a mistake",
+           first_line(done))
+
+
 # ---- inputs
 
 def zstd_frames(data):
@@ -173,7 +186,8 @@ def main():
     program, tap = parser.parse_args().program, Tap()
     with tempfile.TemporaryDirectory() as folder:
         runs = Runs(program, Path(folder))
-        for check in (check_outputs, check_closed_pipe, check_compressed, check_standard_input, check_words):
+        for check in (check_outputs, check_closed_pipe, check_step_summary, check_compressed, check_standard_input,
+                      check_words):
             check(tap, runs)
     return tap.done()
 

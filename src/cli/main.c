@@ -242,6 +242,8 @@ static enum exit_code check_paths(const struct ap_cli_options *options)
         return usage("--slice WHAT and --slice-out FILE go together");
     if (options->folded_out && !options->request.memory_json_path && !options->request.run_path_count)
         return usage("--folded-out needs a memory snapshot: give --memory-json FILE");
+    if (options->step_summary && !getenv(AP_CLI_STEP_SUMMARY))
+        return usage("--step-summary: " AP_CLI_STEP_SUMMARY " names no file, as it does in a step of GitHub Actions");
     if (options->junit_out && !options->request.fail_on_count)
         return usage("--junit-out writes what --fail-on names: give that as well");
     if (is_stdin_or_stdout(options->request.cpu_trace_path) && is_stdin_or_stdout(options->request.memory_json_path))

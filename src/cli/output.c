@@ -95,6 +95,13 @@ enum ap_status ap_output_open(struct ap_output *output, const char *path, struct
     return AP_OK;
 }
 
+enum ap_status ap_output_open_end(struct ap_output *output, const char *path, struct ap_error *reterr)
+{
+    *output = (struct ap_output){ .path = path, .direct = true };
+    output->file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    return output->file >= 0 ? AP_OK : fail(output, "cannot be written", reterr);
+}
+
 enum ap_status ap_output_write(void *self, const char *data, size_t bytes, struct ap_error *reterr)
 {
     const struct ap_output *output = self;

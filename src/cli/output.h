@@ -20,6 +20,8 @@ struct ap_output {
 void ap_output_hide_paths(void);
 /** Open the temporary file. @path "-" = standard output. */
 enum ap_status ap_output_open(struct ap_output *output, const char *path, struct ap_error *reterr);
+/** Open a file to be written behind what it holds, without a temporary one. */
+enum ap_status ap_output_open_end(struct ap_output *output, const char *path, struct ap_error *reterr);
 /** An ap_write_fn. */
 enum ap_status ap_output_write(void *output, const char *data, size_t bytes, struct ap_error *reterr);
 /** All bytes are written: close. */

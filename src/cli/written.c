@@ -2,11 +2,14 @@
 #include "written.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "answers.h"
 #include "base.h"
 #include "deflate.h"
+
+#define STEP_SUMMARY_TOKENS 2000 /* a page, beside the summaries of other steps */
 
 struct ap_cli_run {
     const struct ap_cli_options *options;
@@ -22,6 +25,12 @@ static enum ap_status write_markdown(const struct ap_cli_run *run, ap_write_fn *
                                      struct ap_error *reterr)
 {
     return ap_report_write_markdown(run->report, write, write_self, reterr);
+}
+
+static enum ap_status write_digest(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
+                                   struct ap_error *reterr)
+{
+    return ap_report_write_digest(run->report, STEP_SUMMARY_TOKENS, write, write_self, reterr);
 }
 
 static enum ap_status write_html(const struct ap_cli_run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
@@ -117,6 +126,7 @@ void ap_cli_written_begin(struct ap_cli_written *written, const struct ap_cli_op
         { .path = options->summary_out, .write = write_ranks },
         { .path = options->md_out, .write = write_markdown },
         { .path = options->svg_out, .write = write_first_picture },
+        { .path = options->step_summary ? getenv(AP_CLI_STEP_SUMMARY) : NULL, .write = write_digest, .at_end = true },
         { .path = ap_cli_uses_stdout(options) ? "-" : NULL, .write = write_stdout },
     };
     memcpy(written->writings, writings, sizeof(writings));
@@ -130,7 +140,8 @@ enum ap_status ap_cli_written_open(struct ap_cli_written *written, struct ap_err
     enum ap_status status = ap_cli_pictures_open(&written->pictures, reterr);
     for (size_t i = 0; i < AP_CLI_WRITINGS && status == AP_OK; i++)
         if (written->writings[i].path)
-            status = ap_output_open(&written->writings[i].output, written->writings[i].path, reterr);
+            status = (written->writings[i].at_end ? ap_output_open_end : ap_output_open)(&written->writings[i].output,
+                                                                                         written->writings[i].path, reterr);
     return status;
 }
 

@@ -5,13 +5,16 @@
 
 #include "picture_files.h"
 
-#define AP_CLI_WRITINGS 10
+/** What the environment of a step of GitHub Actions calls the file of its summary. */
+#define AP_CLI_STEP_SUMMARY "GITHUB_STEP_SUMMARY"
+#define AP_CLI_WRITINGS 11
 
 struct ap_cli_run;
 
 struct ap_cli_writing {
     struct ap_output output;
     const char *path; /* NULL = not wanted */
+    bool at_end;      /* written behind what the file holds */
     enum ap_status (*write)(const struct ap_cli_run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr);
 };
 

@@ -2,7 +2,10 @@
  * write_annotations.c - workflow commands that GitHub Actions shows beside a run: ::error for conditions that hold,
  * ::warning for those that cannot be judged. Every finding that makes a severity of --fail-on hold is one, too: an error
  * from high on, else a warning. Of the others the two highest severities are warnings (with a baseline: those that are new
- * or worse). The runner takes ten of each kind from a step, so no more are written; that there were more is told. */
+ * or worse). Where a finding names a line, it stands beside that. The runner takes ten of each kind from a step, so no more
+ * are written; that there were more is told. */
+#include <string.h>
+
 #include "document.h"
 #include "report.h"
 #include "finding_level.h"
@@ -29,12 +32,40 @@ struct annotations {
     unsigned errors, warnings;
 };
 
-static void annotate(struct annotations *to, bool error, struct ap_text title, struct ap_text message)
+/* "model.py:48 forward" and "model.py(48): forward" name a file and a line; anything else names none. */
+static bool find_line(struct ap_text where, struct ap_text *ret_file, struct ap_text *ret_line)
+{
+    size_t end = 0, digits = 0;
+    while (end + 4 < where.bytes && memcmp(where.data + end, ".py", 3) != 0)
+        end++;
+    if (end + 4 >= where.bytes)
+        return false;
+    end += 3;
+    if (where.data[end] != ':' && where.data[end] != '(')
+        return false;
+    const char *line = where.data + end + 1;
+    while (end + 1 + digits < where.bytes && line[digits] >= '0' && line[digits] <= '9')
+        digits++;
+    *ret_file = (struct ap_text){ where.data, end };
+    *ret_line = (struct ap_text){ line, digits };
+    return digits > 0;
+}
+
+static void annotate(struct annotations *to, bool error, struct ap_text title, struct ap_text message, struct ap_text where)
 {
     unsigned *count = error ? &to->errors : &to->warnings;
+    struct ap_text file, line;
     if (++*count > MOST_OF_A_KIND)
         return;
-    ap_out_string(&to->out, error ? "::error title=" : "::warning title=");
+    ap_out_string(&to->out, error ? "::error " : "::warning ");
+    if (find_line(where, &file, &line)) {
+        ap_out_string(&to->out, "file=");
+        write_escaped(&to->out, file, true);
+        ap_out_string(&to->out, ",line=");
+        write_escaped(&to->out, line, true);
+        ap_out_string(&to->out, ",");
+    }
+    ap_out_string(&to->out, "title=");
     write_escaped(&to->out, title, true);
     ap_out_string(&to->out, "::");
     write_escaped(&to->out, message, false);
@@ -48,7 +79,8 @@ static void annotate_conditions(struct annotations *to, const struct ap_value *r
         const struct ap_value *held = ap_value_member(condition, "held");
         bool known = held && held->type == AP_VALUE_BOOL;
         if (!known || held->as.integer)
-            annotate(to, known, ap_text_member(condition, "condition"), ap_text_member(condition, "text"));
+            annotate(to, known, ap_text_member(condition, "condition"), ap_text_member(condition, "text"),
+                     (struct ap_text){ NULL, 0 });
     }
 }
 
@@ -73,7 +105,7 @@ static int failing_rank(const struct ap_value *root)
 
 static void annotate_finding(struct annotations *to, const struct ap_value *finding, bool error)
 {
-    annotate(to, error, ap_text_member(finding, "title"), ap_text_member(finding, "observation"));
+    annotate(to, error, ap_text_member(finding, "title"), ap_text_member(finding, "observation"), ap_finding_where(finding));
 }
 
 /* All findings that fail the run, whatever the baseline had; without such those that matter most. */
@@ -98,7 +130,8 @@ static void annotate_changes(struct annotations *to, const struct ap_value *root
         int rank = (int)ap_severity_of(ap_text_member(row, "after_severity"));
         bool is_new = ap_text_is(change, "new");
         if ((is_new || ap_text_is(change, "worse")) && rank > AP_SEVERITY_info && rank < failing)
-            annotate(to, false, is_new ? AP_TEXT("new finding") : AP_TEXT("finding is worse"), ap_text_member(row, "title"));
+            annotate(to, false, is_new ? AP_TEXT("new finding") : AP_TEXT("finding is worse"), ap_text_member(row, "title"),
+                     (struct ap_text){ NULL, 0 });
     }
 }
 

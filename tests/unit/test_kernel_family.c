@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernel_family.h"
+#include "kernel_name.h"
 #include "tap.h"
 #include "word_search.h"
 
@@ -289,6 +290,32 @@ static void a_new_word_has_the_name_of_a_kernel(void)
     is_u64(count, UNTRIED_WORDS, "each new word of kernel_family.def stands in a name above");
 }
 
+static void kernels_have_short_names(void)
+{
+    static const char *const names[][2] = {
+        { "void cudnn::detail::dgrad_engine<float, 512, 6, 5, 3, 3, 3, false>(int, int)", "dgrad_engine" },
+        { "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)",
+          "multimem_all_reduce_kernel" },
+        { "std::enable_if<true, void>::type internal::gemvx::kernel<int, 7>(int)", "kernel" },
+        { "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_AllGather_RING_LL" },
+        { "void <unnamed>::softmax_warp_forward", "softmax_warp_forward" },
+        { "aten::add_", "aten::add_" },
+        { "ampere_sgemm_128x64_tn", "ampere_sgemm_128x64_tn" },
+        { "train.py(33): forward", "train.py(33): forward" },
+        { "sgd.py(322)", "sgd.py(322)" },
+        { "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+          "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" },
+        { "Memcpy DtoD (Device -> Device)", "Memcpy DtoD (Device -> Device)" },
+        { "/srv/train/model.py:48 forward", "/srv/train/model.py:48 forward" },
+        { "void ", "void " },
+        { "", "" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++) {
+        struct ap_text got = ap_kernel_short_name(ap_text_of(names[i][0]));
+        ok(ap_text_is(got, names[i][1]), names[i][0]);
+    }
+}
+
 static void refused_memory_is_reported(void)
 {
     static const struct ap_word_rule rules[] = { { "a", false } };
@@ -315,6 +342,7 @@ int main(void)
     families_and_subfamilies_have_names();
     the_first_rule_with_a_word_is_found();
     a_new_word_has_the_name_of_a_kernel();
+    kernels_have_short_names();
     refused_memory_is_reported();
     return done();
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "kernel_name.h"
 #include "word_search.h"
 
 #include "poison.h"
@@ -92,53 +93,13 @@ static bool may_be_eligible(unsigned subfamily)
 
 /* ---- names ---- */
 
-static bool follows(struct ap_text name, size_t at, struct ap_text lower)
-{
-    if (name.bytes - at < lower.bytes)
-        return false;
-    for (size_t i = 0; i < lower.bytes; i++) {
-        char letter = name.data[at + i];
-        if (ap_folded(letter) != lower.data[i])
-            return false;
-    }
-    return true;
-}
-
-static struct ap_text after(struct ap_text name, size_t bytes)
-{
-    return (struct ap_text){ name.data + bytes, name.bytes - bytes };
-}
-
-/* Templates over result types are written with them: std::enable_if<..., void>::type kernel<...>(...) */
-static struct ap_text without_result(struct ap_text name)
-{
-    const struct ap_text end = AP_TEXT("::type ");
-    if (follows(name, 0, AP_TEXT("void ")))
-        name = after(name, 5);
-    if (!follows(name, 0, AP_TEXT("std::enable_if")))
-        return name;
-    for (size_t at = 0; at + end.bytes <= name.bytes; at++)
-        if (follows(name, at, end))
-            return after(name, at + end.bytes);
-    return name;
-}
-
-static size_t unnamed_namespace_bytes(struct ap_text name, size_t at)
-{
-    static const char *const spellings[] = { "(anonymous namespace)::", "<unnamed>::" };
-    for (size_t i = 0; i < AP_COUNT_OF(spellings); i++)
-        if (follows(name, at, ap_text_of(spellings[i])))
-            return strlen(spellings[i]);
-    return 0;
-}
-
 static uint16_t first_rule(const struct ap_word_search *words, struct ap_text name)
 {
     struct ap_word_cursor cursor = ap_word_cursor_start(words);
     for (size_t at = 0; at < name.bytes; at++) {
         char letter = name.data[at];
         if (letter == '(' || letter == '<') {
-            size_t unnamed = unnamed_namespace_bytes(name, at);
+            size_t unnamed = ap_kernel_unnamed_bytes(name, at);
             if (unnamed) {
                 at += unnamed - 1;
                 continue;
@@ -156,7 +117,7 @@ struct recognizer {
 
 static uint16_t recognize(const struct recognizer *recognizer, struct ap_text name)
 {
-    name = without_result(name);
+    name = ap_kernel_without_result(name);
     uint16_t row = first_rule(&recognizer->subfamilies, name);
     unsigned subfamily = row == AP_WORD_NONE ? ap_kernel_subfamily_count() : subfamily_of_row(row), told = 0;
     if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_communication)

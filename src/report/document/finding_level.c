@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "finding_level.h"
 
-#include <string.h>
-
 #include "document.h"
+#include "kernel_name.h"
 
 #include "poison.h"
 
@@ -40,21 +39,7 @@ bool ap_warning_is_alert(const struct ap_value *warning)
            ap_text_is(code, "inputs-apart") || ap_text_is(ap_text_member(warning, "severity"), "error");
 }
 
-/* A C++ kernel without its return type, namespaces and arguments; any other name as it is. */
-static struct ap_text short_name(struct ap_text name)
-{
-    size_t begin = 5, end;
-    if (!ap_text_starts_with(name, "void "))
-        return name;
-    if (ap_text_starts_with((struct ap_text){ name.data + begin, name.bytes - begin }, "(anonymous namespace)::"))
-        begin += strlen("(anonymous namespace)::");
-    for (end = begin; end < name.bytes && name.data[end] != '<' && name.data[end] != '('; end++)
-        if (name.data[end] == ':' && end + 1 < name.bytes && name.data[end + 1] != ':')
-            begin = end + 1;
-    return begin < end ? (struct ap_text){ name.data + begin, end - begin } : name;
-}
-
 struct ap_text ap_finding_where(const struct ap_value *finding)
 {
-    return short_name(ap_text_member(ap_value_first(ap_value_member(finding, "affected")), "name"));
+    return ap_kernel_short_name(ap_text_member(ap_value_first(ap_value_member(finding, "affected")), "name"));
 }

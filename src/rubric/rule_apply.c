@@ -16,13 +16,20 @@
 #define SHARE_OF_LITTLE 0.005 /* whatever the rule is */
 /* a device whose rows are behind the cut looks idle */
 #define MOST_OF_IDLE_TIME_IN_A_CUT_TRACE AP_SEVERITY_medium
-#define TIME_WHOLE "trace.window_us"
-#define TIME_JUDGED "split.judged.dur_us"         /* what the verdict goes by */
-#define TIME_WHOLE_OF_RUN "cluster.rank_time_us"  /* of many ranks */
-#define TIME_WHOLE_OF_PROFILE "profile.window_us" /* of another profiler */
-#define BYTES_WHOLE "memory.summary.reserved_bytes"
 #define WEIGHT_OF_RECORDING 0.2 /* another recording speeds nothing up, either */
 #define WEIGHT_OF_BYTES 0.2     /* free memory speeds nothing up by itself */
+
+enum whole {
+#define AP_GAIN_WHOLE(id, path, words) WHOLE_##id,
+#include "gain_whole.def"
+#undef AP_GAIN_WHOLE
+};
+
+static const char *const whole_paths[] = {
+#define AP_GAIN_WHOLE(id, path, words) path,
+#include "gain_whole.def"
+#undef AP_GAIN_WHOLE
+};
 
 struct fired {
     const struct ap_rule *rule;
@@ -201,10 +208,10 @@ bool ap_rule_is_of_profile(const struct ap_rule *rule)
 static const char *whole_of(const struct judge *judge, const struct ap_rule *rule)
 {
     if (!ranks_by_time(rule))
-        return BYTES_WHOLE;
+        return whole_paths[WHOLE_BYTES];
     if (ap_rule_is_of_profile(rule))
-        return TIME_WHOLE_OF_PROFILE;
-    return ap_value_member(judge->root, "cluster") ? TIME_WHOLE_OF_RUN : TIME_WHOLE;
+        return whole_paths[WHOLE_TIME_OF_PROFILE];
+    return whole_paths[ap_value_member(judge->root, "cluster") ? WHOLE_TIME_OF_RUN : WHOLE_TIME];
 }
 
 /* The smallest bound: sums over threads and devices may be longer than the run, and nothing saves more than that. */
@@ -472,8 +479,9 @@ static const char *told_whole_of(const struct judge *judge, const struct fired *
 {
     const char *path = fired->rule->rank_by_count ? fired->rule->rank_by[0]->path : "";
     bool is_judged = strncmp(path, "verdict.", 8) == 0 || strncmp(path, "split.judged.", 13) == 0;
-    int64_t judged_ns = ap_value_integer(ap_value_at(judge->root, TIME_JUDGED), 0);
-    return is_judged && judged_ns > 0 && judged_ns >= fired->saving ? TIME_JUDGED : whole_of(judge, fired->rule);
+    int64_t judged_ns = ap_value_integer(ap_value_at(judge->root, whole_paths[WHOLE_JUDGED]), 0);
+    return is_judged && judged_ns > 0 && judged_ns >= fired->saving ? whole_paths[WHOLE_JUDGED]
+                                                                    : whole_of(judge, fired->rule);
 }
 
 /* Amdahl: what share of the whole would go, and how much faster the rest alone is. */

@@ -37,10 +37,9 @@ static void write_whole(struct html *html, struct ap_text path)
     static const struct {
         const char *path, *words;
     } wholes[] = {
-        { "trace.window_us", "the recorded window" },
-        { "split.judged.dur_us", "what is judged" },
-        { "memory.replay.peak_requested_bytes", "the peak" },
-        { "memory.totals.reserved_bytes", "the reserved memory" },
+#define AP_GAIN_WHOLE(id, path, words) { path, words },
+#include "gain_whole.def"
+#undef AP_GAIN_WHOLE
     };
     ap_html_string(html, " of ");
     for (size_t i = 0; i < AP_COUNT_OF(wholes); i++)

@@ -106,6 +106,29 @@ void ap_mem_free(struct ap_gate *gate, void *memory, size_t bytes)
     atomic_fetch_sub(&gate->used_bytes, bytes);
 }
 
+union sized_memory {
+    size_t bytes;
+    max_align_t align;
+};
+
+void *ap_mem_take_sized(void *gate, size_t bytes)
+{
+    union sized_memory *memory = NULL;
+    if (bytes <= SIZE_MAX - sizeof(*memory))
+        memory = ap_mem_resize(gate, NULL, 0, bytes + sizeof(*memory));
+    if (!memory)
+        return NULL;
+    memory->bytes = bytes + sizeof(*memory);
+    return memory + 1;
+}
+
+void ap_mem_give_sized(void *gate, void *memory)
+{
+    union sized_memory *sized = memory;
+    if (sized)
+        ap_mem_free(gate, sized - 1, sized[-1].bytes);
+}
+
 enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reterr)
 {
     const char *stopped = atomic_load_explicit(&gate->stopped, memory_order_relaxed);

@@ -36,6 +36,12 @@ AP_MUST_CHECK void *ap_mem_cleared(struct ap_gate *gate, size_t bytes);
 /** Give back what ap_mem_resize returned with exactly this size; NULL is fine. */
 void ap_mem_free(struct ap_gate *gate, void *memory, size_t bytes);
 
+/** For libraries that give memory back without saying how much: the size stands in front of it.
+ *  @gate is a struct ap_gate. */
+void *ap_mem_take_sized(void *gate, size_t bytes);
+/** NULL is fine. */
+void ap_mem_give_sized(void *gate, void *memory);
+
 /** The error for a refused request: AP_ERROR_LIMIT when --max-memory refused it or the work is given up, else
  *  AP_ERROR_MEMORY. */
 enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reterr);

@@ -15,30 +15,9 @@ struct decoder {
     bool is_whole;
 };
 
-/* liblzma does not say how many bytes it gives back, the gate wants to know: they stand in front of the memory. */
-union memory_head {
-    size_t bytes;
-    max_align_t align;
-};
-
 static void *take_memory(void *gate, size_t count, size_t size)
 {
-    union memory_head *head;
-    if (size && count > (SIZE_MAX - sizeof(*head)) / size)
-        return NULL;
-    head = ap_mem_resize(gate, NULL, 0, count * size + sizeof(*head));
-    if (!head)
-        return NULL;
-    head->bytes = count * size + sizeof(*head);
-    return head + 1;
-}
-
-static void give_memory(void *gate, void *memory)
-{
-    if (!memory)
-        return;
-    union memory_head *head = (union memory_head *)memory - 1;
-    ap_mem_free(gate, head, head->bytes);
+    return size && count > SIZE_MAX / size ? NULL : ap_mem_take_sized(gate, count * size);
 }
 
 static void release(void *self)
@@ -53,7 +32,7 @@ static void *begin(struct ap_gate *gate)
     struct decoder *decoder = ap_mem_resize(gate, NULL, 0, sizeof(*decoder));
     if (!decoder)
         return NULL;
-    *decoder = (struct decoder){ .gate = gate, .allocator = { take_memory, give_memory, gate } };
+    *decoder = (struct decoder){ .gate = gate, .allocator = { take_memory, ap_mem_give_sized, gate } };
     decoder->stream = (lzma_stream)LZMA_STREAM_INIT;
     decoder->stream.allocator = &decoder->allocator;
     if (lzma_stream_decoder(&decoder->stream, LARGEST_MEMORY_BYTES, LZMA_CONCATENATED) == LZMA_OK)

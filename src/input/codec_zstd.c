@@ -16,29 +16,6 @@ struct decoder {
     bool is_whole; /* a frame ended, and none has begun */
 };
 
-/* zstd does not say how many bytes it gives back, the gate wants to know: they stand in front of the memory. */
-union memory_head {
-    size_t bytes;
-    max_align_t align;
-};
-
-static void *take_memory(void *gate, size_t bytes)
-{
-    union memory_head *head = bytes > SIZE_MAX - sizeof(*head) ? NULL : ap_mem_resize(gate, NULL, 0, bytes + sizeof(*head));
-    if (!head)
-        return NULL;
-    head->bytes = bytes + sizeof(*head);
-    return head + 1;
-}
-
-static void give_memory(void *gate, void *memory)
-{
-    if (!memory)
-        return;
-    union memory_head *head = (union memory_head *)memory - 1;
-    ap_mem_free(gate, head, head->bytes);
-}
-
 static void release(void *self)
 {
     struct decoder *decoder = self;
@@ -52,7 +29,7 @@ static void *begin(struct ap_gate *gate)
     if (!decoder)
         return NULL;
     *decoder = (struct decoder){ .gate = gate };
-    decoder->zstd = ZSTD_createDCtx_advanced((ZSTD_customMem){ take_memory, give_memory, gate });
+    decoder->zstd = ZSTD_createDCtx_advanced((ZSTD_customMem){ ap_mem_take_sized, ap_mem_give_sized, gate });
     if (decoder->zstd && !ZSTD_isError(ZSTD_DCtx_setParameter(decoder->zstd, ZSTD_d_windowLogMax, LARGEST_WINDOW_LOG)))
         return decoder;
     release(decoder);

@@ -12,28 +12,9 @@ struct ap_inflater {
     z_stream stream;
 };
 
-/* zlib's zfree does not say how many bytes it gives back, the gate wants to know: they stand in front of the memory. */
-union memory_head {
-    size_t bytes;
-    max_align_t align;
-};
-
-static void *take_memory(void *opaque, uInt items, uInt size)
+static void *take_memory(void *gate, uInt items, uInt size)
 {
-    if (size && items > (SIZE_MAX - sizeof(union memory_head)) / size)
-        return Z_NULL;
-    size_t bytes = sizeof(union memory_head) + (size_t)items * size;
-    union memory_head *head = ap_mem_resize(opaque, NULL, 0, bytes);
-    if (!head)
-        return Z_NULL;
-    head->bytes = bytes;
-    return head + 1;
-}
-
-static void give_memory(void *opaque, void *memory)
-{
-    union memory_head *head = (union memory_head *)memory - 1;
-    ap_mem_free(opaque, head, head->bytes);
+    return size && items > SIZE_MAX / size ? Z_NULL : ap_mem_take_sized(gate, (size_t)items * size);
 }
 
 struct ap_inflater *ap_inflater_new(struct ap_gate *gate)
@@ -43,7 +24,7 @@ struct ap_inflater *ap_inflater_new(struct ap_gate *gate)
         return NULL;
     *inflater = (struct ap_inflater){ .gate = gate };
     inflater->stream.zalloc = take_memory;
-    inflater->stream.zfree = give_memory;
+    inflater->stream.zfree = ap_mem_give_sized;
     inflater->stream.opaque = gate;
     if (inflateInit2(&inflater->stream, -MAX_WBITS) != Z_OK) {
         AP_FREE(gate, inflater, 1);

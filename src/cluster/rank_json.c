@@ -4,6 +4,7 @@
 #include "decimal.h"
 #include "json_text.h"
 #include "memory_set_json.h"
+#include "summary_rows.h"
 
 #include "poison.h"
 
@@ -265,36 +266,14 @@ enum ap_status ap_rank_json_write(const struct ap_rank_set *set, struct ap_sink 
 struct reader {
     struct ap_json_reader *json;
     struct ap_rank_set *set;
-    struct ap_str *names; /* by place */
-    size_t name_count, name_capacity;
+    struct ap_summary_names names;
 };
 
-static enum ap_status fail_row(struct reader *reader, const char *what, struct ap_error *reterr)
-{
-    return ap_fail_at(reterr, AP_ERROR_INPUT, ap_json_offset(reader->json), "not a summary as this version writes it: %s",
-                      what);
-}
-
-static enum ap_status expect(struct reader *reader, enum ap_json_kind kind, struct ap_error *reterr)
-{
-    struct ap_json_token token;
-    AP_TRY(ap_json_next(reader->json, &token, reterr));
-    return token.kind == kind ? AP_OK : fail_row(reader, "a list or an object was expected", reterr);
-}
-
-/* The numbers of a list whose beginning was read. Those of hashes may be anything, all others are smaller in every file. */
+/* Those of hashes may be anything, all others are smaller in every file. */
 static enum ap_status read_values(struct reader *reader, struct row *row, size_t width, struct ap_error *reterr)
 {
-    struct ap_json_token token;
     *row = (struct row){ .out = false };
-    for (size_t i = 0;; i++) {
-        enum ap_status status = ap_json_next_element(reader->json, &token, reterr);
-        if (status == AP_END)
-            return i == width ? AP_OK : fail_row(reader, "a row is too short", reterr);
-        AP_TRY(status);
-        if (i == width || token.kind != AP_JSON_NUMBER || !ap_json_integer(&token, &row->values[i]))
-            return fail_row(reader, "a row is too long, or holds what is no whole number", reterr);
-    }
+    return ap_summary_read_row(reader->json, row->values, width, reterr);
 }
 
 static bool are_times(const int64_t *values, size_t count)
@@ -307,34 +286,31 @@ static bool are_times(const int64_t *values, size_t count)
 
 static bool take_name(const struct reader *reader, struct ap_str *name)
 {
-    if (name->id > reader->name_count)
-        return false;
-    name->id = name->id ? reader->names[name->id - 1].id : 0;
-    return true;
+    return ap_summary_name(&reader->names, name->id, name);
 }
 
 static enum ap_status take_head(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
 {
     struct row row;
-    AP_TRY(expect(reader, AP_JSON_ARRAY_BEGIN, reterr));
+    AP_TRY(ap_summary_expect(reader->json, AP_JSON_ARRAY_BEGIN, reterr));
     AP_TRY(read_values(reader, &row, HEAD_COUNT, reterr));
     if (!are_times(row.values, HEAD_COUNT))
-        return fail_row(reader, "a number is out of range", reterr);
+        return ap_summary_refuse(reader->json, "a number is out of range", reterr);
     carry_head(&row, rank);
     bool named = take_name(reader, &rank->path) && take_name(reader, &rank->host) && take_name(reader, &rank->device) &&
                  take_name(reader, &rank->backend) && take_name(reader, &rank->last_frame);
     if (!named || rank->rank < 0 || rank->rank > RANK_LARGEST || rank->start_ns > rank->end_ns)
-        return fail_row(reader, "a rank, a name or a window cannot be", reterr);
+        return ap_summary_refuse(reader->json, "a rank, a name or a window cannot be", reterr);
     return AP_OK;
 }
 
 static enum ap_status take_spent(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
 {
     struct row row;
-    AP_TRY(expect(reader, AP_JSON_ARRAY_BEGIN, reterr));
+    AP_TRY(ap_summary_expect(reader->json, AP_JSON_ARRAY_BEGIN, reterr));
     AP_TRY(read_values(reader, &row, AP_SPENT_COUNT_ + 1, reterr));
     if (!are_times(row.values, AP_SPENT_COUNT_ + 1))
-        return fail_row(reader, "a number is out of range", reterr);
+        return ap_summary_refuse(reader->json, "a number is out of range", reterr);
     carry_spent(&row, rank->spent_ns);
     carry(&row, &rank->out_of_memory_count);
     return AP_OK;
@@ -346,7 +322,7 @@ static enum ap_status take_step(struct reader *reader, struct ap_rank_summary *r
     struct ap_rank_step step;
     AP_TRY(read_values(reader, &row, STEP_WIDTH, reterr));
     if (!are_times(row.values, 5) || !are_times(row.values + STEP_COUNT, AP_SPENT_COUNT_))
-        return fail_row(reader, "a number is out of range", reterr);
+        return ap_summary_refuse(reader->json, "a number is out of range", reterr);
     carry_step(&row, &step);
     AP_TRY_ADD(reader->set->gate, rank->steps, rank->step_count, rank->step_capacity, reterr, step);
     return AP_OK;
@@ -368,10 +344,10 @@ static enum ap_status take_collective(struct reader *reader, struct ap_rank_summ
     struct ap_rank_collective collective = { .bytes = -1 };
     AP_TRY(read_values(reader, &row, COLLECTIVE_WIDTH, reterr));
     if (!are_times(row.values, COLLECTIVE_COUNT) || row.values[1] < 0 || row.values[2] < 0 || !are_classes(&row))
-        return fail_row(reader, "a number is out of range", reterr);
+        return ap_summary_refuse(reader->json, "a number is out of range", reterr);
     carry_collective(&row, &collective);
     if (!take_name(reader, &collective.group) || !take_name(reader, &collective.frame))
-        return fail_row(reader, "a name is not there", reterr);
+        return ap_summary_refuse(reader->json, "a name is not there", reterr);
     AP_TRY_ADD(reader->set->gate, rank->collectives, rank->collective_count, rank->collective_capacity, reterr, collective);
     return AP_OK;
 }
@@ -382,10 +358,10 @@ static enum ap_status take_kernel(struct reader *reader, struct ap_rank_summary 
     struct ap_rank_kernel kernel;
     AP_TRY(read_values(reader, &row, KERNEL_COUNT, reterr));
     if (!are_times(row.values + 1, 2) || row.values[1] < 0 || row.values[2] < 0)
-        return fail_row(reader, "a number is out of range", reterr);
+        return ap_summary_refuse(reader->json, "a number is out of range", reterr);
     carry_kernel(&row, &kernel);
     if (!take_name(reader, &kernel.name))
-        return fail_row(reader, "a name is not there", reterr);
+        return ap_summary_refuse(reader->json, "a name is not there", reterr);
     AP_TRY_ADD(reader->set->gate, rank->kernels, rank->kernel_count, rank->kernel_capacity, reterr, kernel);
     return AP_OK;
 }
@@ -395,11 +371,11 @@ typedef enum ap_status take_row(struct reader *reader, struct ap_rank_summary *r
 static enum ap_status take_rows(struct reader *reader, struct ap_rank_summary *rank, take_row *take, struct ap_error *reterr)
 {
     struct ap_json_token token;
-    AP_TRY(expect(reader, AP_JSON_ARRAY_BEGIN, reterr));
+    AP_TRY(ap_summary_expect(reader->json, AP_JSON_ARRAY_BEGIN, reterr));
     for (;;) {
         AP_TRY_UNTIL_END(ap_json_next_element(reader->json, &token, reterr));
         if (token.kind != AP_JSON_ARRAY_BEGIN)
-            return fail_row(reader, "a row is no list", reterr);
+            return ap_summary_refuse(reader->json, "a row is no list", reterr);
         AP_TRY(take(reader, rank, reterr));
     }
 }
@@ -435,7 +411,7 @@ static enum ap_status take_rank(struct reader *reader, struct ap_error *reterr)
     struct ap_rank_summary rank = { .rank = -1 };
     enum ap_status status = take_members(reader, &rank, reterr);
     if (status == AP_OK && rank.rank < 0)
-        status = fail_row(reader, "a rank has no head", reterr);
+        status = ap_summary_refuse(reader->json, "a rank has no head", reterr);
     AP_AND_THEN(status, AP_RESERVE(gate, reader->set->ranks, reader->set->capacity, reader->set->count + 1, reterr));
     if (status == AP_OK)
         reader->set->ranks[reader->set->count++] = rank;
@@ -447,26 +423,12 @@ static enum ap_status take_rank(struct reader *reader, struct ap_error *reterr)
 static enum ap_status take_ranks(struct reader *reader, struct ap_error *reterr)
 {
     struct ap_json_token token;
-    AP_TRY(expect(reader, AP_JSON_ARRAY_BEGIN, reterr));
+    AP_TRY(ap_summary_expect(reader->json, AP_JSON_ARRAY_BEGIN, reterr));
     for (;;) {
         AP_TRY_UNTIL_END(ap_json_next_element(reader->json, &token, reterr));
         if (token.kind != AP_JSON_OBJECT_BEGIN)
-            return fail_row(reader, "a rank is no object", reterr);
+            return ap_summary_refuse(reader->json, "a rank is no object", reterr);
         AP_TRY(take_rank(reader, reterr));
-    }
-}
-
-static enum ap_status take_names(struct reader *reader, struct ap_error *reterr)
-{
-    struct ap_json_token token;
-    AP_TRY(expect(reader, AP_JSON_ARRAY_BEGIN, reterr));
-    for (;;) {
-        struct ap_str name;
-        AP_TRY_UNTIL_END(ap_json_next_element(reader->json, &token, reterr));
-        if (token.kind != AP_JSON_STRING)
-            return fail_row(reader, "a name is no text", reterr);
-        AP_TRY(ap_strpool_intern(&reader->set->names, token.text, token.text_bytes, &name, reterr));
-        AP_TRY_ADD(reader->set->gate, reader->names, reader->name_count, reader->name_capacity, reterr, name);
     }
 }
 
@@ -477,12 +439,12 @@ static enum ap_status take_version(struct reader *reader, struct ap_error *reter
     AP_TRY(ap_json_next(reader->json, &token, reterr));
     if (token.kind == AP_JSON_NUMBER && ap_json_integer(&token, &version) && version == AP_RANK_JSON_VERSION)
         return AP_OK;
-    return fail_row(reader, "it is of another version", reterr);
+    return ap_summary_refuse(reader->json, "it is of another version", reterr);
 }
 
 static enum ap_status take_document(struct reader *reader, struct ap_error *reterr)
 {
-    AP_TRY(expect(reader, AP_JSON_OBJECT_BEGIN, reterr));
+    AP_TRY(ap_summary_expect(reader->json, AP_JSON_OBJECT_BEGIN, reterr));
     for (;;) {
         struct ap_json_token token;
         AP_TRY_UNTIL_END(ap_json_next_key(reader->json, &token, reterr));
@@ -490,7 +452,7 @@ static enum ap_status take_document(struct reader *reader, struct ap_error *rete
         if (ap_text_is(key, "rank_summaries"))
             AP_TRY(take_version(reader, reterr));
         else if (ap_text_is(key, "names"))
-            AP_TRY(take_names(reader, reterr));
+            AP_TRY(ap_summary_read_names(reader->json, &reader->set->names, reader->set->gate, &reader->names, reterr));
         else if (ap_text_is(key, "ranks"))
             AP_TRY(take_ranks(reader, reterr));
         else if (ap_text_is(key, "memory"))
@@ -504,6 +466,6 @@ enum ap_status ap_rank_json_read(struct ap_json_reader *json, struct ap_rank_set
 {
     struct reader reader = { .json = json, .set = set };
     enum ap_status status = take_document(&reader, reterr);
-    AP_FREE(set->gate, reader.names, reader.name_capacity);
+    ap_summary_names_release(&reader.names, set->gate);
     return status;
 }

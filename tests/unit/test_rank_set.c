@@ -174,14 +174,14 @@ static void any_tree_gives_the_same_bytes(void)
 static void broken_documents_are_refused(void)
 {
     static const char *const documents[] = {
-        "{\"rank_summaries\":2}",
-        "{\"rank_summaries\":1,\"ranks\":[{}]}",
-        "{\"rank_summaries\":1,\"ranks\":[{\"head\":[1]}]}",
-        "{\"rank_summaries\":1,\"ranks\":[{\"head\":[-1,8,0,0,0,0,0,0,0,0,0,0,0,0]}]}",
-        "{\"rank_summaries\":1,\"ranks\":[{\"head\":[1,8,9,0,0,0,0,0,0,0,0,0,0,0]}]}",
+        "{\"rank_summaries\":3}",
+        "{\"rank_summaries\":2,\"ranks\":[{}]}",
+        "{\"rank_summaries\":2,\"ranks\":[{\"head\":[1]}]}",
+        "{\"rank_summaries\":2,\"ranks\":[{\"head\":[-1,8,0,0,0,0,0,0,0,0,0,0,0,0,0]}]}",
+        "{\"rank_summaries\":2,\"ranks\":[{\"head\":[1,8,9,0,0,0,0,0,0,0,0,0,0,0,0]}]}",
         "[1]",
         "{\"names\":[1]}",
-        "{\"rank_summaries\":1,\"ranks\":[{\"head\":[1,8,0,0,0,0,0,0,0,0,0,0,0,0],\"kernels\":[[1,2,3.5,0]]}]}",
+        "{\"rank_summaries\":2,\"ranks\":[{\"head\":[1,8,0,0,0,0,0,0,0,0,0,0,0,0,0],\"kernels\":[[1,2,3.5,0]]}]}",
     };
     for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
         struct bytes bytes = { .used = strlen(documents[i]) };

@@ -2,6 +2,7 @@
 #include "memory_set_json.h"
 
 #include "json_text.h"
+#include "summary_rows.h"
 
 #include "poison.h"
 
@@ -69,36 +70,8 @@ enum ap_status ap_memory_set_write(const struct ap_memory_set *set, struct ap_ou
 struct reader {
     struct ap_json_reader *json;
     struct ap_memory_set *set;
-    struct ap_str *names; /* by place */
-    size_t name_count, name_capacity;
+    struct ap_summary_names names;
 };
-
-static enum ap_status fail_row(struct reader *reader, const char *what, struct ap_error *reterr)
-{
-    return ap_fail_at(reterr, AP_ERROR_INPUT, ap_json_offset(reader->json),
-                      "not the memory of ranks as this version writes it: %s", what);
-}
-
-static enum ap_status begin(struct reader *reader, enum ap_json_kind kind, struct ap_error *reterr)
-{
-    struct ap_json_token token;
-    AP_TRY(ap_json_next(reader->json, &token, reterr));
-    return token.kind == kind ? AP_OK : fail_row(reader, "a list or an object was expected", reterr);
-}
-
-static enum ap_status read_names(struct reader *reader, struct ap_error *reterr)
-{
-    AP_TRY(begin(reader, AP_JSON_ARRAY_BEGIN, reterr));
-    for (;;) {
-        struct ap_json_token token;
-        struct ap_str name;
-        AP_TRY_UNTIL_END(ap_json_next_element(reader->json, &token, reterr));
-        if (token.kind != AP_JSON_STRING)
-            return fail_row(reader, "a name is no text", reterr);
-        AP_TRY(ap_strpool_intern(&reader->set->names, token.text, token.text_bytes, &name, reterr));
-        AP_TRY_ADD(reader->set->gate, reader->names, reader->name_count, reader->name_capacity, reterr, name);
-    }
-}
 
 /* -1 is a number that is not known. */
 static bool is_possible(const struct ap_rank_memory *row)
@@ -114,14 +87,11 @@ static enum ap_status take_row(struct reader *reader, const int64_t *values, str
     ap_memory_row_members(&row, numbers, names);
     for (size_t i = 0; i < AP_MEMORY_ROW_NUMBERS; i++)
         *numbers[i] = values[i];
-    for (size_t i = 0; i < AP_MEMORY_ROW_NAMES; i++) {
-        int64_t place = values[AP_MEMORY_ROW_NUMBERS + i];
-        if (place < 0 || place > (int64_t)reader->name_count)
-            return fail_row(reader, "a name is not there", reterr);
-        *names[i] = place ? reader->names[place - 1] : (struct ap_str){ 0 };
-    }
+    for (size_t i = 0; i < AP_MEMORY_ROW_NAMES; i++)
+        if (!ap_summary_name(&reader->names, values[AP_MEMORY_ROW_NUMBERS + i], names[i]))
+            return ap_summary_refuse(reader->json, "a name is not there", reterr);
     if (!is_possible(&row))
-        return fail_row(reader, "a number is out of range", reterr);
+        return ap_summary_refuse(reader->json, "a number is out of range", reterr);
     AP_TRY_ADD(reader->set->gate, reader->set->rows, reader->set->count, reader->set->capacity, reterr, row);
     return AP_OK;
 }
@@ -129,38 +99,31 @@ static enum ap_status take_row(struct reader *reader, const int64_t *values, str
 static enum ap_status read_row(struct reader *reader, struct ap_error *reterr)
 {
     int64_t values[WIDTH];
-    for (size_t i = 0;; i++) {
-        struct ap_json_token token;
-        enum ap_status status = ap_json_next_element(reader->json, &token, reterr);
-        if (status == AP_END)
-            return i == WIDTH ? take_row(reader, values, reterr) : fail_row(reader, "a row is too short", reterr);
-        AP_TRY(status);
-        if (i == WIDTH || token.kind != AP_JSON_NUMBER || !ap_json_integer(&token, &values[i]))
-            return fail_row(reader, "a row is too long, or holds what is no whole number", reterr);
-    }
+    AP_TRY(ap_summary_read_row(reader->json, values, WIDTH, reterr));
+    return take_row(reader, values, reterr);
 }
 
 static enum ap_status read_rows(struct reader *reader, struct ap_error *reterr)
 {
-    AP_TRY(begin(reader, AP_JSON_ARRAY_BEGIN, reterr));
+    AP_TRY(ap_summary_expect(reader->json, AP_JSON_ARRAY_BEGIN, reterr));
     for (;;) {
         struct ap_json_token token;
         AP_TRY_UNTIL_END(ap_json_next_element(reader->json, &token, reterr));
         if (token.kind != AP_JSON_ARRAY_BEGIN)
-            return fail_row(reader, "a row is no list", reterr);
+            return ap_summary_refuse(reader->json, "a row is no list", reterr);
         AP_TRY(read_row(reader, reterr));
     }
 }
 
 static enum ap_status read_members(struct reader *reader, struct ap_error *reterr)
 {
-    AP_TRY(begin(reader, AP_JSON_OBJECT_BEGIN, reterr));
+    AP_TRY(ap_summary_expect(reader->json, AP_JSON_OBJECT_BEGIN, reterr));
     for (;;) {
         struct ap_json_token token;
         AP_TRY_UNTIL_END(ap_json_next_key(reader->json, &token, reterr));
         struct ap_text key = { token.text, token.text_bytes };
         if (ap_text_is(key, "names"))
-            AP_TRY(read_names(reader, reterr));
+            AP_TRY(ap_summary_read_names(reader->json, &reader->set->names, reader->set->gate, &reader->names, reterr));
         else if (ap_text_is(key, "rows"))
             AP_TRY(read_rows(reader, reterr));
         else
@@ -172,6 +135,6 @@ enum ap_status ap_memory_set_read(struct ap_json_reader *json, struct ap_memory_
 {
     struct reader reader = { .json = json, .set = set };
     enum ap_status status = read_members(&reader, reterr);
-    AP_FREE(set->gate, reader.names, reader.name_capacity);
+    ap_summary_names_release(&reader.names, set->gate);
     return status;
 }

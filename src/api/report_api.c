@@ -10,32 +10,25 @@
 #include "compare.h"
 #include "compared_runs.h"
 #include "condition.h"
-#include "folded.h"
 #include "hang_dumps.h"
 #include "hang_last.h"
-#include "input.h"
-#include "json_reader.h"
 #include "mapping_file.h"
 #include "memory_join.h"
 #include "other_profiles.h"
 #include "overlay_spans.h"
 #include "predict_part.h"
 #include "model_redact.h"
+#include "opened_input.h"
 #include "siphash.h"
 #include "report.h"
 #include "report_state.h"
-#include "rank_json.h"
-#include "rank_tracks.h"
 #include "rubric.h"
 #include "request_check.h"
 #include "run_request.h"
 #include "rubric_file.h"
 #include "series.h"
-#include "severity.h"
 #include "shell_options.h"
-#include "slice.h"
 #include "snapshot.h"
-#include "trace_copy.h"
 #include "trace_ranks.h"
 #include "track_findings.h"
 
@@ -46,76 +39,6 @@
 #define RESERVE_BYTES UINT64_C(16777216)
 
 /* ------------------------------------------------------------------------------------------------------- reading */
-
-/* One input from its path to its JSON reader. */
-struct opened {
-    const struct ap_request *request;
-    const char *path;
-    struct ap_input *input;
-    struct ap_byte_source source;
-    struct ap_json_reader *json;
-};
-
-static void tell(const struct opened *opened)
-{
-    if (opened->request->progress)
-        opened->request->progress(opened->request->progress_self, opened->path, ap_input_raw_bytes(opened->input),
-                                  ap_input_size_bytes(opened->input));
-}
-
-static enum ap_status read_and_tell(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr)
-{
-    struct opened *opened = self;
-    tell(opened);
-    return opened->source.read(opened->source.self, to, cap_bytes, ret_bytes, reterr);
-}
-
-static enum ap_status borrow_and_tell(void *self, struct ap_block_view *ret_block, struct ap_error *reterr)
-{
-    struct opened *opened = self;
-    tell(opened);
-    return opened->source.borrow(opened->source.self, ret_block, reterr);
-}
-
-static bool peek_source(void *self, unsigned ahead, struct ap_block_view *ret_block)
-{
-    const struct opened *opened = self;
-    return opened->source.peek(opened->source.self, ahead, ret_block);
-}
-
-static void close_input(struct opened *opened)
-{
-    ap_json_reader_free(opened->json);
-    ap_input_free(opened->input);
-}
-
-static enum ap_status open_input(struct ap_report *report, const struct ap_request *request, const char *path,
-                                 enum ap_input_role role, struct ap_notes *notes, struct opened *opened,
-                                 struct ap_error *reterr)
-{
-    struct ap_input_options options = {
-        .salvage = request->salvage,
-        .role = role,
-        .opener = request->opener,
-        .threads = !request->one_thread,
-        .head = request->standard_input_head,
-        .head_bytes = request->standard_input_head_bytes,
-    };
-    struct ap_json_limits limits = { .skipped_depth = request->max_depth };
-    *opened = (struct opened){ .request = request, .path = path };
-    AP_TRY(ap_input_open(&report->gate, path, &options, notes, &opened->input, reterr));
-    enum ap_status status = ap_input_probe(opened->input, reterr);
-    if (status == AP_OK) {
-        struct ap_byte_source told = {
-            .read = read_and_tell, .borrow = borrow_and_tell, .peek = peek_source, .self = opened
-        };
-        opened->source = ap_input_source(opened->input);
-        status = ap_json_reader_new(&report->gate, told, notes, &limits, &opened->json, reterr);
-    }
-    if (status != AP_OK)
-        close_input(opened);
-    return status;
-}
 
 static enum ap_status check_strict(const struct ap_request *request, const struct ap_notes *notes, struct ap_error *reterr)
 {
@@ -179,13 +102,13 @@ static enum ap_status read_trace(struct run *run, struct ap_error *reterr)
     struct ap_report *report = run->report;
     struct ap_notes *notes = &report->trace_notes;
     struct ap_trace_options trace_options = { .salvage = run->request->salvage, .two_threads = !run->request->one_thread };
-    struct opened opened;
+    struct ap_opened_input opened;
     *run->path = report->trace_path = run->request->cpu_trace_path;
-    AP_TRY(open_input(report, run->request, *run->path, AP_ROLE_TRACE, notes, &opened, reterr));
+    AP_TRY(ap_opened_input_open(report, run->request, *run->path, AP_ROLE_TRACE, notes, &opened, reterr));
     enum ap_status status = ap_trace_read(opened.json, &report->gate, notes, &trace_options, &report->trace, reterr);
     run->bytes_read = status == AP_OK ? ap_json_offset(opened.json) : 0;
     run->compressed = ap_input_is_compressed(opened.input);
-    close_input(&opened); /* before the analysis: its buffers count */
+    ap_opened_input_close(&opened); /* before the analysis: its buffers count */
     if (status != AP_OK)
         return status;
     if (report->trace->has_window)
@@ -228,12 +151,12 @@ static enum ap_status add_snapshot(struct run *run, struct ap_memory_join *join,
     const struct ap_request *request = run->request;
     struct ap_notes *notes = &report->memory_notes;
     struct ap_snapshot_options snapshot_options = { .salvage = request->salvage };
-    struct opened opened;
+    struct ap_opened_input opened;
     struct ap_snapshot *snapshot;
     *run->path = request->memory_json_path;
-    AP_TRY(open_input(report, request, *run->path, AP_ROLE_SNAPSHOT, notes, &opened, reterr));
+    AP_TRY(ap_opened_input_open(report, request, *run->path, AP_ROLE_SNAPSHOT, notes, &opened, reterr));
     enum ap_status status = ap_snapshot_read(opened.json, &report->gate, notes, &snapshot_options, &snapshot, reterr);
-    close_input(&opened);
+    ap_opened_input_close(&opened);
     if (status != AP_OK)
         return status;
     status = check_strict(request, notes, reterr);
@@ -635,185 +558,4 @@ void ap_report_free(struct ap_report *report)
     ap_peaks_file_release(&report->peaks);
     ap_gate_init(&gate, 0);
     ap_mem_free(&gate, report, sizeof(*report));
-}
-
-const struct ap_value *ap_report_root(const struct ap_report *report)
-{
-    return &report->model.root;
-}
-
-int ap_report_worst_severity(const struct ap_report *report)
-{
-    int worst = -1;
-    const struct ap_value *findings = ap_value_member(&report->model.root, "findings");
-    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
-        int rank = ap_severity_rank(ap_value_text(ap_value_member(finding, "severity")));
-        worst = rank > worst ? rank : worst;
-    }
-    return worst;
-}
-
-int ap_report_failed_conditions(const struct ap_report *report)
-{
-    int failed = 0;
-    const struct ap_value *condition = ap_value_first(ap_value_member(&report->model.root, "conditions"));
-    for (; condition; condition = condition->next)
-        failed += ap_value_integer(ap_value_member(condition, "held"), report->strict) == 1;
-    return failed;
-}
-
-enum ap_status ap_report_write_junit(const struct ap_report *report, ap_write_fn *write, void *write_self,
-                                     struct ap_error *reterr)
-{
-    return ap_write_junit(&report->model, (struct ap_sink){ write, write_self }, reterr);
-}
-
-enum ap_status ap_report_write_annotations(const struct ap_report *report, ap_write_fn *write, void *write_self,
-                                           struct ap_error *reterr)
-{
-    return ap_write_annotations(&report->model, (struct ap_sink){ write, write_self }, reterr);
-}
-
-enum ap_status ap_report_write_json(const struct ap_report *report, ap_write_fn *write, void *write_self,
-                                    struct ap_error *reterr)
-{
-    return ap_write_json(&report->model, (struct ap_sink){ write, write_self }, reterr);
-}
-
-enum ap_status ap_value_write_json(const struct ap_value *value, ap_write_fn *write, void *write_self,
-                                   struct ap_error *reterr)
-{
-    struct ap_out out;
-    ap_out_init(&out, (struct ap_sink){ write, write_self });
-    AP_TRY(ap_json_write_value(&out, value, true, reterr));
-    return ap_out_finish(&out, reterr);
-}
-
-enum ap_status ap_report_write_markdown(const struct ap_report *report, ap_write_fn *write, void *write_self,
-                                        struct ap_error *reterr)
-{
-    return ap_write_markdown(&report->model, (struct ap_sink){ write, write_self }, reterr);
-}
-
-enum ap_status ap_report_write_html(const struct ap_report *report, ap_write_fn *write, void *write_self,
-                                    struct ap_error *reterr)
-{
-    return ap_write_html(&report->model, (struct ap_sink){ write, write_self }, reterr);
-}
-
-enum ap_status ap_report_write_pictures(const struct ap_report *report, const struct ap_picture_taker *taker,
-                                        struct ap_error *reterr)
-{
-    return ap_write_pictures(&report->model, taker, reterr);
-}
-
-/* @slice NULL: with the tracks of the overlay. */
-static enum ap_status copy_trace(struct ap_report *report, const struct ap_request *request,
-                                 const struct ap_copy_slice *slice, struct ap_sink sink, struct ap_error *reterr)
-{
-    struct ap_redaction redaction;
-    struct ap_trace_copy_options options = {
-        .gate = &report->gate,
-        .overlay = &report->overlay,
-        .version = ap_version(),
-        .all = request->trace_all && !slice,
-        .arrays_before = report->trace_notes.notes[AP_COUNTER_two_event_arrays].count,
-        .slice = slice,
-        .redaction = report->redact ? &redaction : NULL,
-    };
-    struct ap_notes notes = { .notes = { { .count = 0 } } };
-    struct opened opened = { .request = request };
-    bool again = strcmp(report->trace_path, "-") != 0;
-    if (again)
-        AP_TRY(open_input(report, request, report->trace_path, AP_ROLE_TRACE, &notes, &opened, reterr));
-    ap_redaction_init(&redaction, &report->gate);
-    enum ap_status status = ap_trace_copy_write(&options, opened.json, again ? &notes : NULL, sink, reterr);
-    ap_redaction_release(&redaction);
-    if (again)
-        close_input(&opened);
-    return status;
-}
-
-static enum ap_status write_run_tracks(struct ap_report *report, struct ap_sink sink, struct ap_error *reterr)
-{
-    struct ap_redaction redaction;
-    ap_redaction_init(&redaction, &report->gate);
-    enum ap_status status =
-        ap_rank_tracks_write(&report->rank_set, ap_version(), report->redact ? &redaction : NULL, sink, reterr);
-    ap_redaction_release(&redaction);
-    return status;
-}
-
-enum ap_status ap_report_write_trace(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
-                                     void *write_self, struct ap_error *reterr)
-{
-    if (report->is_run)
-        return write_run_tracks(report, (struct ap_sink){ write, write_self }, reterr);
-    if (!report->has_overlay)
-        return ap_fail(reterr, AP_ERROR_USAGE, "a trace can only be written where one was read, and with_tracks was set");
-    return copy_trace(report, request, NULL, (struct ap_sink){ write, write_self }, reterr);
-}
-
-enum ap_status ap_report_write_ranks(struct ap_report *report, ap_write_fn *write, void *write_self, struct ap_error *reterr)
-{
-    if (!report->is_run)
-        return ap_fail(reterr, AP_ERROR_USAGE, "the report is not about a run of many ranks, so nothing was kept of ranks");
-    if (report->redact)
-        return ap_fail(reterr, AP_ERROR_USAGE, "what is kept of ranks holds names as they are: it is not written redacted");
-    return ap_rank_json_write(&report->rank_set, (struct ap_sink){ write, write_self }, reterr);
-}
-
-enum ap_status ap_report_write_slice(struct ap_report *report, const struct ap_request *request, ap_write_fn *write,
-                                     void *write_self, struct ap_error *reterr)
-{
-    struct ap_copy_slice slice;
-    if (!request->slice || !report->trace_path || strcmp(report->trace_path, "-") == 0)
-        return ap_fail(reterr, AP_ERROR_USAGE, "a slice can only be written of a trace in a file, and where slice was set");
-    AP_TRY(ap_slice_resolve(request->slice, &report->window, &report->model.root, &slice, reterr));
-    return copy_trace(report, request, &slice, (struct ap_sink){ write, write_self }, reterr);
-}
-
-enum ap_status ap_report_write_folded(const struct ap_report *report, ap_write_fn *write, void *write_self,
-                                      struct ap_error *reterr)
-{
-    if (!report->has_peak_stacks)
-        return ap_fail(reterr, AP_ERROR_USAGE,
-                       "the report keeps no stacks: it was made without a snapshot or without "
-                       "with_folded");
-    struct ap_redaction redaction;
-    ap_redaction_init(&redaction, report->snapshot->gate);
-    enum ap_status status = ap_write_folded(report->snapshot, &report->peak_stacks, report->redact ? &redaction : NULL,
-                                            (struct ap_sink){ write, write_self }, reterr);
-    ap_redaction_release(&redaction);
-    return status;
-}
-
-const char *ap_version(void)
-{
-    return AP_VERSION;
-}
-
-const char *ap_phase_names(void)
-{
-    return ap_rubric_phase_names();
-}
-
-const char *ap_codec_name(size_t i)
-{
-    return ap_input_codec_name(i);
-}
-
-const char *ap_inflater_name(void)
-{
-    return ap_input_inflate_name();
-}
-
-const char *ap_capture_snippet(void)
-{
-    return ap_capture_all();
-}
-
-const char *ap_pickle_advice(void)
-{
-    return ap_input_pickle_advice();
 }

@@ -116,6 +116,59 @@ static void forward_work_in_a_node_is_recomputation(void)
     end(&run);
 }
 
+static void python_around_recomputation_goes_with_it(void)
+{
+    struct run run;
+    begin(&run);
+    node(&run, 0, 100, 5); /* hooks bring the forward back, and check it */
+    row(&run, "1", "torch/utils/checkpoint.py(1351): unpack_hook", PYTHON, 5, 75);
+    op(&run, "aten::linear", 40, 20, 8);
+    op(&run, "aten::mm", 85, 10, 0);
+    node(&run, 200, 100, 6); /* a node in Python computes its own gradients in the frame of the forward work */
+    row(&run, "1", "my.py(7): backward", PYTHON, 205, 90);
+    row(&run, "1", "my.py(3): again", PYTHON, 210, 30);
+    op(&run, "aten::linear", 215, 20, 9);
+    op(&run, "aten::mm", 250, 30, 0);
+    analyze(&run);
+    is_int(habit(&run, "recompute", "count"), 2, "in both nodes");
+    is_int(habit(&run, "recompute", "total_us"), 80 + 40, "to the end of the frames that brought it back");
+    end(&run);
+}
+
+static void a_loop_that_was_slow_once_is_the_same_loop(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 16; i++) {
+        op(&run, "aten::index", i * 10, 5, 0);
+        op(&run, "aten::index", 10000 + i * 200, 195, 0);
+        op(&run, "aten::gather", 50000 + i * 200, 195, 0); /* never short: work that has no shorter form */
+    }
+    op(&run, "aten::relu", 5000, 10, 0);
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "count"), 2, "short once, and slow once");
+    is_int(habit(&run, "operator_loop", "total_us"), 155 + 3195, "both; none of operators that are always long");
+    end(&run);
+}
+
+static void giving_back_goes_with_a_growing_concatenation(void)
+{
+    static const char list[] = "[\"TensorList\",\"Scalar\"]";
+    char dims[100];
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++) {
+        (void)snprintf(dims, sizeof(dims), "[[[2,%d,8],[2,1,8]],[]]", 99 + i);
+        op_with(&run, "aten::cat", i * 10000, 10, 0, dims, list);
+        op(&run, "aten::mul", i * 10000 + (i == 2 ? 900 : 60), 10, 0);
+        op_with(&run, "aten::cat", i * 10000 + 2000, 10, 0, "[[[4,9,8],[4,1,8]],[]]", list);
+        op(&run, "aten::mul", i * 10000 + 2100, 10, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "growing_cat", "total_us"), 40 + 3 * 50, "short gaps behind those that grow; a long one is none");
+    end(&run);
+}
+
 static void passes_without_backward_are_told_by_where_they_stand(void)
 {
     struct run run;
@@ -532,6 +585,9 @@ int main(void)
     a_loop_is_told_with_its_backward();
     few_passes_and_layers_are_no_loop();
     kinds_of_loops_are_told_apart();
+    python_around_recomputation_goes_with_it();
+    a_loop_that_was_slow_once_is_the_same_loop();
+    giving_back_goes_with_a_growing_concatenation();
     forward_work_in_a_node_is_recomputation();
     passes_without_backward_are_told_by_where_they_stand();
     inference_that_makes_nodes_is_told();

@@ -113,6 +113,32 @@ static void close_nodes(struct ap_habit_rows *rows, struct reading *reading, int
     }
 }
 
+/* A node that is written in Python computes its gradients in the same frame. */
+static bool is_own_backward(const struct ap_habit_rows *rows, uint32_t row)
+{
+    static const char ending[] = ": backward";
+    struct ap_text name = ap_row_name(rows->trace, row);
+    return name.bytes >= sizeof(ending) - 1 &&
+           !memcmp(name.data + name.bytes - (sizeof(ending) - 1), ending, sizeof(ending) - 1);
+}
+
+/* The end of the Python that brings the forward work back, with its hooks and checks, where stacks were recorded. */
+static int64_t end_with_python(const struct ap_habit_rows *rows, const struct open_node *node, uint32_t row)
+{
+    int64_t start_ns = rows->trace->events.start_ns[row], end_ns = ap_row_end_ns(rows->trace, row);
+    int left = AP_NESTING_MAX;
+    for (;;) {
+        row = ap_host_next_around(&rows->facts->tree, rows->trace, row, start_ns, &left);
+        if (row == AP_NO_ROW || rows->trace->events.start_ns[row] <= node->start_ns)
+            return end_ns < node->end_ns ? end_ns : node->end_ns;
+        if (!ap_row_is_of(rows->trace, row, 1u << AP_KIND_python))
+            continue;
+        if (is_own_backward(rows, row))
+            return end_ns;
+        end_ns = ap_row_end_ns(rows->trace, row) > end_ns ? ap_row_end_ns(rows->trace, row) : end_ns;
+    }
+}
+
 static void look_into_node(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
 {
     int64_t start_ns = rows->trace->events.start_ns[row], end_ns = ap_row_end_ns(rows->trace, row);
@@ -123,7 +149,8 @@ static void look_into_node(struct ap_habit_rows *rows, struct reading *reading, 
     struct open_node *node = &reading->nodes[reading->depth - 1];
     if (node->last_ns == INT64_MIN)
         node->row = row;
-    node->last_ns = end_ns > node->last_ns ? end_ns : node->last_ns;
+    if (end_ns > node->last_ns)
+        node->last_ns = end_with_python(rows, node, row);
 }
 
 static enum ap_status add_item(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words,

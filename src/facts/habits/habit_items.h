@@ -37,6 +37,7 @@ struct ap_habit_loop {
     ap_link_key first, last; /* sequence numbers; 0 = none */
     double keeps;            /* of it, which the better form takes too */
     uint32_t row, period, names[AP_HABIT_NAMES];
+    bool is_slow; /* counts only beside one of the same operators that is not */
 };
 
 /* Constants that are made by the same operators. */

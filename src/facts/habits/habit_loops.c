@@ -11,6 +11,7 @@
 #define SHORT_PERIOD 16 /* longer ones may be layers of a model: they have to take pieces, or read values */
 #define RARE_GAPS 20    /* one long gap in so many is a hiccup, and goes with the loop */
 #define LEAST_PASSES 16
+#define KINDS_MAX 64     /* of loops, by their operators */
 #define MODULE_DEPTH 100 /* rows around an operator in which its module is looked for */
 
 static enum ap_habit_id kind_of(uint32_t any, bool only_copies)
@@ -113,8 +114,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
     bool is_short = total_ns / (int64_t)(passes_end - start) <= AP_HABIT_SHORT_NS; /* else a model's own layers */
     struct ap_habit_loop *loop;
     bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR)));
-    if (pass.views || may_be_layers || (!is_short && (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop)) ||
-        (AP_HAS(pass.any, MODEL) && !is_one_module(rows, start, period, pass.any)))
+    if (pass.views || may_be_layers || (AP_HAS(pass.any, MODEL) && !is_one_module(rows, start, period, pass.any)))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = id,
@@ -123,7 +123,8 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
                                     .end_ns = rows->items[end - 1].end_ns,
                                     .total_ns = total_ns,
                                     .first = rows->items[start].sequence,
-                                    .last = rows->items[end - 1].sequence };
+                                    .last = rows->items[end - 1].sequence,
+                                    .is_slow = !is_short && (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop) };
     ap_habit_take_names(rows->items + start, period, loop->names);
     return AP_OK;
 }
@@ -220,9 +221,37 @@ static void add_nodes(struct ap_habit_rows *rows, size_t track)
     }
 }
 
+static bool are_alike(const struct ap_habit_loop *one, const struct ap_habit_loop *other)
+{
+    return one->id == other->id && one->period == other->period && !memcmp(one->names, other->names, sizeof(one->names));
+}
+
+/* A machine that is busy with something else makes one round of a loop slow: the same loop is short in another step. */
+static void drop_slow_loops(struct ap_habit_rows *rows)
+{
+    struct ap_habit_loop short_ones[KINDS_MAX];
+    size_t kinds = 0, kept = 0;
+    for (size_t i = 0; i < rows->loop_count && kinds < KINDS_MAX; i++) {
+        size_t kind = 0;
+        while (kind < kinds && !are_alike(&short_ones[kind], &rows->loops[i]))
+            kind++;
+        if (kind == kinds && !rows->loops[i].is_slow)
+            short_ones[kinds++] = rows->loops[i];
+    }
+    for (size_t i = 0; i < rows->loop_count; i++) {
+        size_t kind = 0;
+        while (kind < kinds && !are_alike(&short_ones[kind], &rows->loops[i]))
+            kind++;
+        if (!rows->loops[i].is_slow || kind < kinds)
+            rows->loops[kept++] = rows->loops[i];
+    }
+    rows->loop_count = kept;
+}
+
 void ap_habit_add_loops(struct ap_habit_rows *rows)
 {
     const struct ap_events *events = &rows->trace->events;
+    drop_slow_loops(rows);
     ap_sort(rows->loops, rows->loop_count, sizeof(rows->loops[0]), by_sequence);
     for (size_t track = 0; rows->loop_count && track < rows->facts->order.track_count; track++)
         add_nodes(rows, track);

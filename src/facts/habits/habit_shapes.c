@@ -18,6 +18,7 @@
 #define LEAST_RISES 0.75        /* of the changes of such a length: one more than before */
 #define LEAST_LENGTHS 4         /* that a growing input was seen with */
 #define LEAST_SIZES 3           /* that a growing tensor was seen with */
+#define LONGEST_RELEASE_NS INT64_C(500000) /* behind a concatenation: longer gaps have another cause */
 
 struct shapes {
     struct ap_habits *habits;
@@ -294,6 +295,48 @@ static bool grows(const struct growth *growth)
     return growth->sizes >= LEAST_SIZES && growth->most - growth->least <= growth->added * growth->sizes;
 }
 
+/* Is the row a concatenation of a tensor that grows? */
+static bool is_growing_cat(struct shapes *shapes, struct growth *groups, int count, uint32_t row)
+{
+    const struct ap_trace *trace = shapes->facts->trace;
+    const struct ap_op_detail *op = ap_row_op(trace, row);
+    struct ap_text dims, types;
+    struct growth growth;
+    int64_t size;
+    if (!op || !op->signature.id || !is_named(ap_row_name(trace, row), "aten::cat"))
+        return false;
+    ap_trace_signature(trace, op->signature, &dims, &types);
+    ap_tensor_list_read(&shapes->list, dims, types);
+    if (!read_growth(&shapes->list, &growth, &size))
+        return false;
+    struct growth *group = growth_of(groups, &count, &growth);
+    return group && grows(group);
+}
+
+/* Behind each concatenation the tensor that it replaces is given back, page by page where it is large: time of its own in
+ * which no operator runs. */
+static void add_releases(struct shapes *shapes, struct growth *groups, int count)
+{
+    const struct ap_row_order *order = &shapes->facts->order;
+    size_t track = shapes->facts->main_track;
+    struct ap_habit *habit = &shapes->habits->of[AP_HABIT_growing_cat];
+    int64_t end_ns = INT64_MAX;
+    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+        uint32_t row = order->rows[at];
+        if (!ap_row_is_of(shapes->facts->trace, row, 1u << AP_KIND_operator))
+            continue;
+        int64_t start_ns = shapes->facts->trace->events.start_ns[row], gap_ns = start_ns - end_ns;
+        if (start_ns >= end_ns) {
+            gap_ns = gap_ns <= LONGEST_RELEASE_NS ? gap_ns : 0;
+            habit->total_ns = ap_add_sat(habit->total_ns, gap_ns, &shapes->habits->overflowed);
+            habit->saves_ns = ap_add_sat(habit->saves_ns, gap_ns, &shapes->habits->overflowed);
+            end_ns = INT64_MAX;
+        }
+        if (is_growing_cat(shapes, groups, count, row))
+            end_ns = ap_row_end_ns(shapes->facts->trace, row);
+    }
+}
+
 static void find_growing(struct shapes *shapes)
 {
     struct growth groups[GROUPS_MAX], growth, *group;
@@ -314,6 +357,8 @@ static void find_growing(struct shapes *shapes)
             group->least = size < group->least ? size : group->least;
             group->most = size > group->most ? size : group->most;
         }
+    if (shapes->habits->of[AP_HABIT_growing_cat].count && shapes->facts->main_track != AP_NO_ROW)
+        add_releases(shapes, groups, count);
 }
 
 /* ---- inputs that grow ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Placeholders: {figure.path}, {limit figure.path}, {name of-something}; {{ is a brace. */
+ * Placeholders: {figure.path}, {limit figure.path}, {name of-something}, {known figure.path: words}, {training: words},
+ * {serving: words}; {{ is a brace. */
 #include <string.h>
 
 #include "rule.h"
@@ -36,7 +37,16 @@ static const struct name_source names[] = {
     { "longest-step", "steps.rows", "dur_us", "name", "steps.steady.max_us", "one step", "steady" },
 };
 
-enum placeholder_kind { PLACEHOLDER_VALUE, PLACEHOLDER_LIMIT, PLACEHOLDER_NAME, PLACEHOLDER_STEPS, PLACEHOLDER_WARM_UP };
+enum placeholder_kind {
+    PLACEHOLDER_VALUE,
+    PLACEHOLDER_LIMIT,
+    PLACEHOLDER_NAME,
+    PLACEHOLDER_KNOWN,
+    PLACEHOLDER_TRAINING,
+    PLACEHOLDER_SERVING,
+    PLACEHOLDER_STEPS,
+    PLACEHOLDER_WARM_UP
+};
 
 /* How the program that was recorded is told to mark its steps, and to leave its warm-up out. */
 static const struct {
@@ -70,6 +80,7 @@ struct placeholder {
     const struct ap_figure_info *figure;
     const struct ap_comparison *comparison;
     const struct name_source *name;
+    struct ap_text words; /* that are told under a condition; # stands for the figure's value */
 };
 
 #define SHOWN(text) (int)((text).bytes > 80 ? 80 : (text).bytes), (text).data
@@ -89,9 +100,38 @@ static const struct ap_comparison *comparison_of(const struct ap_rule *rule, con
     return figure ? comparison_in(&rule->when, figure) : NULL;
 }
 
+static bool takes_word(struct ap_text *inner, const char *word)
+{
+    size_t bytes = strlen(word);
+    if (!ap_text_starts_with(*inner, word))
+        return false;
+    *inner = (struct ap_text){ inner->data + bytes, inner->bytes - bytes };
+    return true;
+}
+
+/* Words that are told where something holds. */
+static bool parse_clause(struct ap_text inner, struct placeholder *ret_placeholder)
+{
+    struct placeholder placeholder = { .kind = PLACEHOLDER_KNOWN };
+    const char *colon;
+    if (takes_word(&inner, "training:")) {
+        placeholder.kind = PLACEHOLDER_TRAINING;
+    } else if (takes_word(&inner, "serving:")) {
+        placeholder.kind = PLACEHOLDER_SERVING;
+    } else if (takes_word(&inner, "known ") && (colon = memchr(inner.data, ':', inner.bytes))) {
+        placeholder.figure = ap_figure_find((struct ap_text){ inner.data, (size_t)(colon - inner.data) });
+        inner = (struct ap_text){ colon + 1, inner.bytes - (size_t)(colon + 1 - inner.data) };
+    }
+    placeholder.words = inner;
+    *ret_placeholder = placeholder;
+    return placeholder.kind != PLACEHOLDER_KNOWN || placeholder.figure;
+}
+
 static bool parse_placeholder(const struct ap_rule *rule, struct ap_text inner, struct placeholder *ret_placeholder)
 {
     struct placeholder placeholder = { .kind = PLACEHOLDER_VALUE };
+    if (parse_clause(inner, ret_placeholder))
+        return true;
     if (ap_text_starts_with(inner, "name ")) {
         placeholder.kind = PLACEHOLDER_NAME;
         for (size_t i = 0; i < AP_COUNT_OF(names); i++)
@@ -236,9 +276,13 @@ static enum ap_status add_name(struct ap_text_buffer *to, struct ap_text name, s
 static const struct noun {
     const char *plural, *singular;
 } nouns[] = {
-    { " calls", " call" },           { " rows", " row" },       { " steps", " step" }, { " kernels", " kernel" },
-    { " times", " time" },           { " copies", " copy" },    { " waits", " wait" }, { " collectives", " collective" },
+    { " calls", " call" },           { " rows", " row" },
+    { " steps", " step" },           { " kernels", " kernel" },
+    { " times", " time" },           { " copies", " copy" },
+    { " waits", " wait" },           { " collectives", " collective" },
     { " broadcasts", " broadcast" }, { " regions", " region" },
+    { " launches", " launch" },      { " stretches", " stretch" },
+    { " iterations", " iteration" }, { " captures", " capture" },
 };
 
 /* Takes the noun that begins @rest. */
@@ -263,10 +307,41 @@ static bool is_one(const struct placeholder *placeholder, const struct ap_value 
     return value && value->type == AP_VALUE_COUNT && value->as.integer == 1;
 }
 
+/* Of an engine that answers requests: nothing trains there. */
+static bool serves(const struct ap_value *root)
+{
+    static const char *const engines[] = { "vLLM", "SGLang" };
+    struct ap_text program = ap_value_text(ap_value_at(root, "trace.program"));
+    for (size_t i = 0; i < AP_COUNT_OF(engines); i++)
+        if (ap_text_is(program, engines[i]))
+            return true;
+    return ap_value_integer(ap_value_at(root, "engine.count"), 0) > 0;
+}
+
+static enum ap_status fill_clause(const struct placeholder *placeholder, const struct ap_value *root,
+                                  struct ap_text_buffer *to, struct ap_error *reterr)
+{
+    char text[AP_VALUE_TEXT_BYTES];
+    const struct ap_value *value =
+        placeholder->kind == PLACEHOLDER_KNOWN ? ap_figure_value(root, placeholder->figure) : NULL;
+    struct ap_text words = placeholder->words;
+    if (placeholder->kind == PLACEHOLDER_KNOWN ? !value : (placeholder->kind == PLACEHOLDER_SERVING) != serves(root))
+        return AP_OK;
+    const char *mark = value ? memchr(words.data, '#', words.bytes) : NULL;
+    size_t before = mark ? (size_t)(mark - words.data) : words.bytes;
+    AP_TRY(ap_text_buffer_add(to, (struct ap_text){ words.data, before }, reterr));
+    if (!mark)
+        return AP_OK;
+    AP_TRY(ap_text_buffer_add(to, (struct ap_text){ text, ap_format_value(value, text, sizeof(text)) }, reterr));
+    return ap_text_buffer_add(to, (struct ap_text){ mark + 1, words.bytes - before - 1 }, reterr);
+}
+
 static enum ap_status fill_one(const struct placeholder *placeholder, const struct ap_value *root, struct ap_text_buffer *to,
                                struct ap_error *reterr)
 {
     char text[AP_VALUE_TEXT_BYTES];
+    if (placeholder->kind >= PLACEHOLDER_KNOWN && placeholder->kind <= PLACEHOLDER_SERVING)
+        return fill_clause(placeholder, root, to, reterr);
     if (placeholder->kind >= PLACEHOLDER_STEPS)
         return ap_text_buffer_add(to, ap_text_of(advice_for(root, placeholder->kind)), reterr);
     if (placeholder->kind == PLACEHOLDER_NAME) {

@@ -532,6 +532,31 @@ static void advice_fits_the_program(void)
     }
 }
 
+/* Words in braces are told where a figure is known, or where the program serves requests or does not. */
+static void words_are_told_where_they_fit(void)
+{
+    static const struct {
+        const char *program, *want;
+    } rows[] = { { NULL, "ran 10 rows, train all" }, { "vLLM", "ran 10 rows, serve all" } };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        struct ap_model model;
+        a_base_tree(&model);
+        if (rows[i].program)
+            put_text(&model, "trace.program", rows[i].program);
+        judge(&model,
+              BLOCK("a", "when: gpu.rows > 1\n" MIDDLE
+                         "\n" KIND) "- Observation: ran{known gpu.rows: # rows}{known gpu.kernel.count:, # kernels}, "
+                                    "{training:train}{serving:serve} all\n- Hypothesis: guess\n- Action: act\n- "
+                                    "Trade-off: pay\n- Validation: check\n\n");
+        ok(ap_text_starts_with(ap_value_text(ap_value_member(finding(&model, 0), "observation")), rows[i].want),
+           rows[i].want);
+        ap_model_release(&model);
+    }
+    mistake(ASIDE("- Observation: a {known gpu.moon: b}\n"),
+            "r.md:12: nothing can be filled in for {known gpu.moon: b}: expected a figure, \"limit\" and a figure that this "
+            "rule's condition compares, or \"name\" and one of the document's list; {{ writes a brace");
+}
+
 static const struct ap_value *fine(const struct ap_model *model, const char *id)
 {
     const struct ap_value *line = ap_value_first(ap_value_at(&model->root, "fine"));
@@ -768,6 +793,7 @@ int main(void)
     confidence_follows_artifacts();
     confidence_follows_what_it_rests_on();
     advice_fits_the_program();
+    words_are_told_where_they_fit();
     what_is_fine_is_told_unless_a_finding_says_otherwise();
     idle_time_of_a_cut_trace_is_doubtful();
     findings_are_ranked_by_what_they_save();

@@ -577,6 +577,41 @@ static void symptoms_are_checks_with_names(void)
     end(&run);
 }
 
+/* Rows that are missing look like idle time. */
+static void symptoms_are_open_where_rows_may_be_missing(void)
+{
+    struct run run;
+    bool open = true;
+    begin(&run);
+    call(&run, "1", "cudaLaunchKernel", 0, 1, 5);
+    call(&run, "1", "cudaLaunchKernel", 2, 1, 6);
+    gpu(&run, "sgemm", KERNEL, 1, 10, 5);
+    gpu(&run, "sgemm", KERNEL, 90, 10, 6);
+    report(&run);
+    for (size_t i = 0; i < 3; i++)
+        open &= symptom(&run, i, "present")->type == AP_VALUE_NULL;
+    ok(open, "work that was launched long before and began late may have had rows before it");
+    end(&run);
+}
+
+static void one_step_is_called_one(void)
+{
+    struct run run;
+    begin(&run);
+    host(&run, "1", "ProfilerStep#4", ANNOTATION, 0, 100);
+    gpu(&run, "sgemm", KERNEL, 0, 100, 0);
+    report(&run);
+    ok(ap_text_ends_with(ap_value_text(at(&run, "verdict.sentence")), "of the only recorded step"), "not steady steps");
+    end(&run);
+    begin(&run);
+    host(&run, "1", "aten::mm", OPERATOR, 0, 300);
+    gpu(&run, "sgemm", KERNEL, 100, 100, 0);
+    report(&run);
+    ok(ap_text_ends_with(ap_value_text(at(&run, "verdict.sentence")), "of the time from the first to the last GPU work"),
+       "nor is a part of the recording all of it");
+    end(&run);
+}
+
 int main(void)
 {
     the_first_class_that_runs_takes_the_time();
@@ -601,5 +636,7 @@ int main(void)
     a_cut_trace_weakens_its_verdict();
     compute_leads_where_no_wait_is_large();
     symptoms_are_checks_with_names();
+    symptoms_are_open_where_rows_may_be_missing();
+    one_step_is_called_one();
     return done();
 }

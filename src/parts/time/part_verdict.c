@@ -31,6 +31,7 @@ static const struct {
 #define SURE_RATIO 0.4         /* of the judged time in the bound's own part */
 #define CAPTURED_RATIO 0.5     /* of the launches have no work in the file: those of a capture */
 #define SEEN_RATIO 0.2         /* of the judged time in one thing that the devices are seen to do */
+#define SHORT_WINDOW 100       /* a part of the recording of which the devices' window may lack, to be called by its name */
 #define LOW_GPU_RATIO 0.5      /* a busy host counts as a symptom below this utilization */
 
 static void sum_parts(const struct ap_split_part *part, bool has_gpu, int64_t *part_ns)
@@ -161,12 +162,25 @@ static bool traces_frames(const struct ap_trace *trace)
     return traces;
 }
 
+/* What the judged part is called: of devices that is no longer than from their first to their last work. */
+static const char *part_name(const struct ap_part_context *context, const struct ap_split_part *judged, enum bound bound)
+{
+    const struct ap_split *split = &context->facts->split;
+    if (judged == &split->steady)
+        return context->facts->steps.count == 1 ? "only recorded step"
+               : bound == BOUND_start_up        ? "recorded steps"
+                                                : "steady steps";
+    return split->has_gpu && split->window.dur_ns < context->facts->window_ns - context->facts->window_ns / SHORT_WINDOW
+               ? "time from the first to the last GPU work"
+               : "recorded window";
+}
+
 static void add_sentence(const struct ap_part_context *context, const struct ap_split_part *judged, enum bound bound,
                          bool memory_bound, const int64_t *part_ns, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_split *split = &context->facts->split;
     bool cut = !context->trace->complete;
-    char text[400], part[AP_VALUE_TEXT_BYTES], whole[AP_VALUE_TEXT_BYTES], unknown[160];
+    char text[480], part[AP_VALUE_TEXT_BYTES], whole[AP_VALUE_TEXT_BYTES], unknown[160];
     format_ns(wait_ns(part_ns, bound), part, sizeof(part));
     format_ns(known_ns(judged), whole, sizeof(whole));
     format_unknown(judged, bound, unknown, sizeof(unknown));
@@ -182,8 +196,8 @@ static void add_sentence(const struct ap_part_context *context, const struct ap_
                   : cut                         ? "the time goes into host code; no GPU work stands before the cut"
                                                 : "the time goes into host code; no GPU work was recorded";
     (void)snprintf(text, sizeof(text), "%s: %s of %s (%.1f %%) of the %s%s%s", meaning, part, whole,
-                   100.0 * (double)wait_ns(part_ns, bound) / (double)known_ns(judged),
-                   judged == &split->steady ? "steady steps" : "recorded window", unknown, cut ? OF_A_CUT_FILE : "");
+                   100.0 * (double)wait_ns(part_ns, bound) / (double)known_ns(judged), part_name(context, judged, bound),
+                   unknown, cut ? OF_A_CUT_FILE : "");
     ap_add_string(model, to, "sentence", text);
 }
 
@@ -305,6 +319,12 @@ static bool is_open(double figure, double not_recorded_ratio, double limit)
     return (figure < limit) != (figure + not_recorded_ratio < limit);
 }
 
+/* Much queued work waits for nothing that is in the file: rows are missing, and any gap may be one of them. */
+static bool lacks_rows(const struct ap_split_part *all)
+{
+    return all->dur_ns && (double)all->cause_ns[AP_IDLE_queue_wait] >= SEEN_RATIO * (double)all->dur_ns;
+}
+
 static void add_symptoms(const struct ap_split *split, struct ap_model *model, struct ap_value *root)
 {
     static const struct symptom high_cpu = {
@@ -326,16 +346,18 @@ static void add_symptoms(const struct ap_split *split, struct ap_model *model, s
     double busy = has_host ? 1 - host_idle / window : 0; /* one thread after the other may be busy: forward, then backward */
     bool has_gaps = number_at(root, "idle.over_100us.window_ratio", &gap_ratio);
     const struct ap_value *runtime = ap_value_at(root, "trace.recorded.runtime");
-    bool has_calls = ap_value_integer(runtime, 0) &&
+    bool has_calls = ap_value_integer(runtime, 0) && !ap_value_integer(ap_value_at(root, "trace.recorded.accelerator"), 0) &&
                      number_at(root, "cpu.signals.device_malloc.window_share_ratio", &device_malloc) &&
                      number_at(root, "cpu.signals.host_alloc.window_share_ratio", &host_alloc);
     const struct ap_split_part *all = &split->window;
     double open = all->dur_ns ? (double)all->cause_ns[AP_IDLE_not_recorded] / (double)all->dur_ns : 0;
+    has_gpu = has_gpu && !lacks_rows(all);
     struct ap_value *list = ap_add_list(model, root, "symptoms");
     add_symptom(&high_cpu, has_gpu && has_host && !is_open(utilization, open, LOW_GPU_RATIO), busy,
                 utilization < LOW_GPU_RATIO, model, list);
     add_symptom(&low_gpu, has_gpu && !is_open(utilization, open, low_gpu.threshold), utilization, true, model, list);
-    add_symptom(&gaps, has_gaps && !is_open(gap_ratio - open, open, gaps.threshold), gap_ratio, true, model, list);
+    add_symptom(&gaps, has_gaps && !lacks_rows(all) && !is_open(gap_ratio - open, open, gaps.threshold), gap_ratio, true,
+                model, list);
     add_symptom(&allocation, has_calls, device_malloc + host_alloc, true, model, list);
 }
 

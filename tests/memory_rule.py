@@ -27,7 +27,6 @@ SLACK = 1.1  # arrays grow in steps, allocators round
 # the graph of the replay, which is made of traces with at most REPLAYED_ROWS.
 REPLAYED_ROWS = 1000000
 KNOWN = {
-    "equal_events": 85,
     "equal_kernels": 227,
     "launches": 208,
     "a_name_per_event": 307,

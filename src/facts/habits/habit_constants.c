@@ -14,12 +14,13 @@
 static bool is_of_constant(const struct ap_habit_rows *rows, size_t at)
 {
     const struct ap_habit_item *item = &rows->items[at];
-    if (AP_HAS(item->words, CONSTANT))
+    if (AP_HAS(ap_item_words(rows, item), CONSTANT))
         return true;
-    if (!ap_habit_is_call(item))
+    if (!ap_habit_is_call(rows, item))
         return false;
-    return item->sequence ? AP_HAS(item->words, OF_CONSTANT) && ap_habit_sequence_after(rows, at) == item->sequence
-                          : AP_HAS(item->words, OF_CONSTANT_ALONE);
+    return ap_item_sequence(rows, item) ? AP_HAS(ap_item_words(rows, item), OF_CONSTANT) &&
+                                              ap_habit_sequence_after(rows, at) == ap_item_sequence(rows, item)
+                                        : AP_HAS(ap_item_words(rows, item), OF_CONSTANT_ALONE);
 }
 
 /* Where the constant that is made of @at goes on: past work that data is computed with too, where more of it follows. */
@@ -30,7 +31,7 @@ static size_t go_on(const struct ap_habit_rows *rows, size_t at)
             break;
         if (is_of_constant(rows, next))
             return next;
-        if (!AP_HAS(rows->items[next].words, MAYBE_CONSTANT) || rows->items[next].sequence)
+        if (!AP_HAS(ap_item_words(rows, &rows->items[next]), MAYBE_CONSTANT) || ap_item_sequence(rows, &rows->items[next]))
             break;
     }
     return at;
@@ -39,7 +40,7 @@ static size_t go_on(const struct ap_habit_rows *rows, size_t at)
 static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end)
 {
     uint64_t key = 0;
-    int64_t dur_ns = rows->items[end - 1].end_ns - rows->items[start].start_ns;
+    int64_t dur_ns = ap_item_end_ns(rows, &rows->items[end - 1]) - ap_item_start_ns(rows, &rows->items[start]);
     for (size_t i = start; i < end; i++)
         key = key * UINT64_C(0x9E3779B97F4A7C15) + rows->items[i].name;
     size_t group = 0;
@@ -65,7 +66,7 @@ void ap_habit_find_constants(struct ap_habit_rows *rows)
 {
     for (size_t i = 0; i < rows->item_count; i++) {
         size_t start = i;
-        if (!AP_HAS(rows->items[i].words, CONSTANT))
+        if (!AP_HAS(ap_item_words(rows, &rows->items[i]), CONSTANT))
             continue;
         for (size_t next = go_on(rows, i); next != i; next = go_on(rows, i))
             i = next;
@@ -90,10 +91,10 @@ static enum ap_status look_at_attention(struct ap_habit_rows *rows, const struct
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = AP_HABIT_masked_attention,
                                     .row = item->row,
-                                    .end_ns = item->end_ns,
-                                    .total_ns = item->end_ns - item->start_ns,
-                                    .first = item->sequence,
-                                    .last = item->sequence,
+                                    .end_ns = ap_item_end_ns(rows, item),
+                                    .total_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item),
+                                    .first = ap_item_sequence(rows, item),
+                                    .last = ap_item_sequence(rows, item),
                                     .keeps = 0.5,
                                     .names = { item->name } };
     return AP_OK;
@@ -102,7 +103,7 @@ static enum ap_status look_at_attention(struct ap_habit_rows *rows, const struct
 enum ap_status ap_habit_find_attention(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     for (size_t i = 0; i < rows->item_count; i++)
-        if (AP_HAS(rows->items[i].words, ATTENTION))
+        if (AP_HAS(ap_item_words(rows, &rows->items[i]), ATTENTION))
             AP_TRY(look_at_attention(rows, &rows->items[i], reterr));
     return AP_OK;
 }

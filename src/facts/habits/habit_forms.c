@@ -45,7 +45,7 @@ static int sign_of(struct ap_habit_rows *rows, size_t at)
     uint8_t *sign = &rows->sign_of[item->name];
     if (!*sign)
         *sign = (uint8_t)(1 + ap_name_patterns_first(&rows->signs, ap_trace_text(rows->trace, item->name), SIGN_COUNT));
-    return ap_habit_is_call(item) ? *sign - 1 : SIGN_COUNT;
+    return ap_habit_is_call(rows, item) ? *sign - 1 : SIGN_COUNT;
 }
 
 static bool is_pointwise(struct ap_habit_rows *rows, size_t at)
@@ -79,7 +79,8 @@ static int64_t time_of(const struct ap_habit_rows *rows, size_t start, size_t en
     int64_t total_ns = 0;
     bool overflowed = false;
     for (size_t i = start; i < end; i++)
-        total_ns = ap_add_sat(total_ns, rows->items[i].end_ns - rows->items[i].start_ns, &overflowed);
+        total_ns = ap_add_sat(total_ns, ap_item_end_ns(rows, &rows->items[i]) - ap_item_start_ns(rows, &rows->items[i]),
+                              &overflowed);
     return total_ns;
 }
 
@@ -100,10 +101,10 @@ static enum ap_status look_at_form(struct ap_habit_rows *rows, size_t at, size_t
         AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
         *loop = (struct ap_habit_loop){ .id = AP_HABIT_written_out,
                                         .row = rows->items[start].row,
-                                        .end_ns = rows->items[end - 1].end_ns,
+                                        .end_ns = ap_item_end_ns(rows, &rows->items[end - 1]),
                                         .total_ns = time_of(rows, start, end),
-                                        .first = rows->items[start].sequence,
-                                        .last = rows->items[end - 1].sequence,
+                                        .first = ap_item_sequence(rows, &rows->items[start]),
+                                        .last = ap_item_sequence(rows, &rows->items[end - 1]),
                                         .keeps = forms[i].keeps };
         ap_habit_take_names(rows->items + start, end - start, loop->names);
         *ret_end = end;
@@ -120,7 +121,8 @@ static size_t look_at_check(struct ap_habit_rows *rows, size_t at)
         return at;
     while (end < rows->item_count && sign_of(rows, end) == OF_CHECK)
         end++;
-    int64_t dur_ns = rows->items[end - 1].end_ns - rows->items[at].start_ns, gap_ns = ap_habit_gap_before(rows, at);
+    int64_t dur_ns = ap_item_end_ns(rows, &rows->items[end - 1]) - ap_item_start_ns(rows, &rows->items[at]),
+            gap_ns = ap_habit_gap_before(rows, at);
     dur_ns += gap_ns > 0 && gap_ns <= AP_HABIT_GAP_NS ? gap_ns : 0; /* Python between two checks */
     struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_value_check, rows->items[at].row, dur_ns, dur_ns);
     if (habit)

@@ -15,6 +15,7 @@ static const char *const words[] = {
 #define LOOKED_AT (1u << 31)
 
 #define MOST_NODES_OPEN 32
+#define MOST_STEPS ((1u << 30) - 1)
 #define LEAST_ZEROS 2          /* Adam has two for each tensor */
 #define FUSED_NEEDS (7.0 / 19) /* tensors that Adam reads and writes when fused, and one operator after the other */
 #define ORDER_GAIN 4.0         /* so many times less arithmetic in another order */
@@ -42,9 +43,9 @@ bool ap_habit_is_operator(const struct ap_habit_rows *rows, uint32_t row)
     return ap_row_is_of(rows->trace, row, 1u << AP_KIND_operator);
 }
 
-static ap_link_key sequence_of(const struct ap_habit_rows *rows, uint32_t row)
+ap_link_key ap_item_sequence(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
 {
-    const struct ap_op_detail *op = ap_habit_is_operator(rows, row) ? ap_row_op(rows->trace, row) : NULL;
+    const struct ap_op_detail *op = ap_habit_is_operator(rows, item->row) ? ap_row_op(rows->trace, item->row) : NULL;
     return op && !op->forward_thread ? op->sequence : 0;
 }
 
@@ -153,23 +154,14 @@ static void look_into_node(struct ap_habit_rows *rows, struct reading *reading, 
         node->last_ns = end_with_python(rows, node, row);
 }
 
-static enum ap_status add_item(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words,
-                               struct ap_error *reterr)
+static enum ap_status add_item(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, struct ap_error *reterr)
 {
     const struct ap_events *events = &rows->trace->events;
-    int64_t start_ns = events->start_ns[row], end_ns = ap_row_end_ns(rows->trace, row);
-    AP_TRY(ap_mem_reserve(rows->habits->gate, (void **)&rows->items, &rows->item_capacity, rows->item_count + 1,
-                          sizeof(rows->items[0]), reterr));
-    rows->items[rows->item_count++] = (struct ap_habit_item){ start_ns,
-                                                              end_ns,
-                                                              row,
-                                                              events->name[row],
-                                                              name_words,
-                                                              sequence_of(rows, row),
-                                                              (uint32_t)ap_step_cursor_at(&reading->step, start_ns),
-                                                              false,
-                                                              false };
-    reading->covered_ns = end_ns;
+    size_t step = ap_step_cursor_at(&reading->step, events->start_ns[row]);
+    struct ap_habit_item item = { .row = row, .name = events->name[row] };
+    item.step = (step < MOST_STEPS ? step : MOST_STEPS) & MOST_STEPS;
+    AP_TRY_ADD(rows->habits->gate, rows->items, rows->item_count, rows->item_capacity, reterr, item);
+    reading->covered_ns = ap_row_end_ns(rows->trace, row);
     return AP_OK;
 }
 
@@ -291,23 +283,23 @@ enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, str
             rows->items[rows->item_count - 1].drops |= AP_HAS(name_words, DROPOUT);
         if (start_ns >= reading.covered_ns &&
             (ap_habit_is_operator(rows, row) || name_words & (AP_BIT(OPTIMIZER) | AP_BIT(LOADER))))
-            AP_TRY(add_item(rows, &reading, row, name_words, reterr));
+            AP_TRY(add_item(rows, &reading, row, reterr));
     }
     close_nodes(rows, &reading, INT64_MAX);
     end_update(rows, &reading);
     return AP_OK;
 }
 
-bool ap_habit_is_call(const struct ap_habit_item *item)
+bool ap_habit_is_call(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
 {
-    return !(item->words & (AP_BIT(NODE) | AP_BIT(OPTIMIZER) | AP_BIT(LOADER)));
+    return !(ap_item_words(rows, item) & (AP_BIT(NODE) | AP_BIT(OPTIMIZER) | AP_BIT(LOADER)));
 }
 
 ap_link_key ap_habit_sequence_after(const struct ap_habit_rows *rows, size_t at)
 {
     for (size_t i = at + 1; i < rows->item_count && i < at + 64; i++)
-        if (ap_habit_is_call(&rows->items[i]) && rows->items[i].sequence)
-            return rows->items[i].sequence;
+        if (ap_habit_is_call(rows, &rows->items[i]) && ap_item_sequence(rows, &rows->items[i]))
+            return ap_item_sequence(rows, &rows->items[i]);
     return 0;
 }
 

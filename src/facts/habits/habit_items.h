@@ -21,13 +21,12 @@ enum ap_habit_word {
 #define AP_HABIT_GAP_NS INT64_C(500000)   /* between operators: longer ones have another cause */
 #define AP_HABIT_CONSTANTS_MAX 64
 
+/* There may be one for each row of the thread: what the row tells is asked of it. */
 struct ap_habit_item {
-    int64_t start_ns, end_ns;
-    uint32_t row, name, words;
-    ap_link_key sequence;
-    uint32_t step;
-    bool drops;  /* calls dropout within */
-    bool begins; /* an optimizer's step, with the state that it begins with */
+    uint32_t row, name;
+    uint32_t step : 30;  /* of more steps than that, those beyond are taken as one */
+    uint32_t drops : 1;  /* calls dropout within */
+    uint32_t begins : 1; /* an optimizer's step, with the state that it begins with */
 };
 
 struct ap_habit_loop {
@@ -76,8 +75,27 @@ uint32_t ap_habit_words_of_name(struct ap_habit_rows *rows, uint32_t name);
 /** A row of an operator, on the host. */
 bool ap_habit_is_operator(const struct ap_habit_rows *rows, uint32_t row);
 
+/** The bits of enum ap_habit_word for its name. */
+static inline uint32_t ap_item_words(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
+{
+    return rows->words_of[item->name]; /* looked up when the thread was read */
+}
+
+static inline int64_t ap_item_start_ns(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
+{
+    return rows->trace->events.start_ns[item->row];
+}
+
+static inline int64_t ap_item_end_ns(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
+{
+    return ap_row_end_ns(rows->trace, item->row);
+}
+
+/** Its sequence number, of an operator that is not of the backward pass; 0 = none. */
+ap_link_key ap_item_sequence(const struct ap_habit_rows *rows, const struct ap_habit_item *item);
+
 /** Of the program itself: no node of the backward pass, no optimizer step, no wait for a batch. */
-bool ap_habit_is_call(const struct ap_habit_item *item);
+bool ap_habit_is_call(const struct ap_habit_rows *rows, const struct ap_habit_item *item);
 
 /** The number of the next call that has one: this one made the nodes from its own number to before that. 0 = none. */
 ap_link_key ap_habit_sequence_after(const struct ap_habit_rows *rows, size_t at);

@@ -26,14 +26,15 @@ static enum ap_habit_id kind_of(uint32_t any, bool only_copies)
 
 int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at)
 {
-    return at ? rows->items[at].start_ns - rows->items[at - 1].end_ns : INT64_MAX;
+    return at ? ap_item_start_ns(rows, &rows->items[at]) - ap_item_end_ns(rows, &rows->items[at - 1]) : INT64_MAX;
 }
 
 /* Its span, with what Python takes to begin it. Long gaps have another cause unless they are rare, but behind a collective
  * they are the wait for it. */
 static int64_t loop_time(const struct ap_habit_rows *rows, enum ap_habit_id id, size_t start, size_t end)
 {
-    int64_t total_ns = rows->items[end - 1].end_ns - rows->items[start].start_ns, long_ns = 0;
+    int64_t total_ns = ap_item_end_ns(rows, &rows->items[end - 1]) - ap_item_start_ns(rows, &rows->items[start]),
+            long_ns = 0;
     size_t long_count = 0;
     for (size_t i = start + 1; i < end && id != AP_HABIT_collective_loop; i++) {
         bool is_long = ap_habit_gap_before(rows, i) > AP_HABIT_GAP_NS;
@@ -73,8 +74,9 @@ static bool is_one_module(const struct ap_habit_rows *rows, size_t start, size_t
     if (!AP_HAS(any, PIECE) || AP_HAS(any, CHOICE))
         return false;
     for (size_t i = start; i < start + period; i++) {
-        uint32_t module = AP_HAS(rows->items[i].words, MODEL) ? module_of(rows, rows->items[i].row) : 0;
-        if (AP_HAS(rows->items[i].words, MODEL) && (!module || module != module_of(rows, rows->items[i + period].row)))
+        uint32_t module = AP_HAS(ap_item_words(rows, &rows->items[i]), MODEL) ? module_of(rows, rows->items[i].row) : 0;
+        if (AP_HAS(ap_item_words(rows, &rows->items[i]), MODEL) &&
+            (!module || module != module_of(rows, rows->items[i + period].row)))
             return false;
     }
     return true;
@@ -86,12 +88,12 @@ struct pass_words {
     bool copies, views; /* nothing else */
 };
 
-static struct pass_words words_of_pass(const struct ap_habit_item *items, size_t period)
+static struct pass_words words_of_pass(const struct ap_habit_rows *rows, size_t start, size_t period)
 {
     struct pass_words pass = { .copies = true, .views = true };
     bool has_copy = false;
     for (size_t i = 0; i < period; i++) {
-        uint32_t words = items[i].words;
+        uint32_t words = ap_item_words(rows, &rows->items[start + i]);
         bool is_view = AP_HAS(words, NO_WORK) || AP_HAS(words, VIEW);
         pass.any |= words;
         has_copy |= AP_HAS(words, COPY);
@@ -105,9 +107,10 @@ static struct pass_words words_of_pass(const struct ap_habit_item *items, size_t
 /* The items from @start to before @end are passes of @period items. */
 static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t end, size_t period, struct ap_error *reterr)
 {
-    struct pass_words pass = words_of_pass(rows->items + start, period);
+    struct pass_words pass = words_of_pass(rows, start, period);
     size_t passes_end = end;
-    if (end < rows->item_count && AP_HAS(rows->items[end].words, GATHER) && rows->items[end].step == rows->items[start].step)
+    if (end < rows->item_count && AP_HAS(ap_item_words(rows, &rows->items[end]), GATHER) &&
+        rows->items[end].step == rows->items[start].step)
         end++; /* what is put together would be in one piece */
     enum ap_habit_id id = kind_of(pass.any, pass.copies);
     int64_t total_ns = loop_time(rows, id, start, end);
@@ -120,10 +123,10 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
     *loop = (struct ap_habit_loop){ .id = id,
                                     .row = rows->items[start].row,
                                     .period = (uint32_t)period,
-                                    .end_ns = rows->items[end - 1].end_ns,
+                                    .end_ns = ap_item_end_ns(rows, &rows->items[end - 1]),
                                     .total_ns = total_ns,
-                                    .first = rows->items[start].sequence,
-                                    .last = rows->items[end - 1].sequence,
+                                    .first = ap_item_sequence(rows, &rows->items[start]),
+                                    .last = ap_item_sequence(rows, &rows->items[end - 1]),
                                     .is_slow = !is_short && (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop) };
     ap_habit_take_names(rows->items + start, period, loop->names);
     return AP_OK;
@@ -159,7 +162,7 @@ enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *
 {
     struct runs runs = { .start = 0 };
     for (size_t i = 0; i < rows->item_count; i++) {
-        if (!ap_habit_is_call(&rows->items[i])) {
+        if (!ap_habit_is_call(rows, &rows->items[i])) {
             AP_TRY(end_runs(rows, &runs, i, reterr));
             continue;
         }

@@ -33,9 +33,10 @@ static bool is_unused(const struct ap_habit_rows *rows, size_t at)
 {
     const struct ap_habit_item *item = &rows->items[at];
     ap_link_key next = ap_habit_sequence_after(rows, at);
-    if (!item->sequence || next <= item->sequence || next - item->sequence > 64 || item->end_ns > rows->last_node_ns)
+    if (!ap_item_sequence(rows, item) || next <= ap_item_sequence(rows, item) || next - ap_item_sequence(rows, item) > 64 ||
+        ap_item_end_ns(rows, item) > rows->last_node_ns)
         return false;
-    for (ap_link_key sequence = item->sequence; sequence < next; sequence++)
+    for (ap_link_key sequence = ap_item_sequence(rows, item); sequence < next; sequence++)
         if (ap_pair_map_find(&rows->node_sequences, sequence, 0) != AP_PAIR_NONE)
             return false;
     return true;
@@ -43,13 +44,13 @@ static bool is_unused(const struct ap_habit_rows *rows, size_t at)
 
 static void go_on(struct ap_habit_rows *rows, struct pass *pass, const struct ap_habit_item *item, enum ap_habit_id id)
 {
-    bool heavy = AP_HAS(item->words, HEAVY);
+    bool heavy = AP_HAS(ap_item_words(rows, item), HEAVY);
     if (pass->open && pass->id != id)
         end_pass(rows, pass);
     if (!pass->open && heavy)
-        *pass = (struct pass){ id, true, item->start_ns, item->end_ns, item->row };
+        *pass = (struct pass){ id, true, ap_item_start_ns(rows, item), ap_item_end_ns(rows, item), item->row };
     if (pass->open)
-        pass->end_ns = item->end_ns;
+        pass->end_ns = ap_item_end_ns(rows, item);
 }
 
 void ap_habit_find_passes(struct ap_habit_rows *rows)
@@ -62,18 +63,20 @@ void ap_habit_find_passes(struct ap_habit_rows *rows)
             end_pass(rows, &pass);
             last = NOTHING;
         }
-        if (!ap_habit_is_call(item)) {
+        if (!ap_habit_is_call(rows, item)) {
             end_pass(rows, &pass);
-            last = AP_HAS(item->words, OPTIMIZER) ? OF_OPTIMIZER : AP_HAS(item->words, LOADER) ? last : OF_TRAINING;
-        } else if (!item->sequence) {
-            if (AP_HAS(item->words, HEAVY) || pass.open)
+            last = AP_HAS(ap_item_words(rows, item), OPTIMIZER) ? OF_OPTIMIZER
+                   : AP_HAS(ap_item_words(rows, item), LOADER)  ? last
+                                                                : OF_TRAINING;
+        } else if (!ap_item_sequence(rows, item)) {
+            if (AP_HAS(ap_item_words(rows, item), HEAVY) || pass.open)
                 go_on(rows, &pass, item,
                       pass.open                                          ? pass.id
                       : last == OF_OPTIMIZER && rows->facts->steps.count ? AP_HABIT_evaluation
                                                                          : AP_HABIT_gradless_pass);
         } else if (is_unused(rows, i)) {
             go_on(rows, &pass, item, AP_HABIT_unused_graph);
-        } else if (ap_habit_sequence_after(rows, i) > item->sequence) {
+        } else if (ap_habit_sequence_after(rows, i) > ap_item_sequence(rows, item)) {
             end_pass(rows, &pass);
             last = OF_TRAINING;
         }
@@ -87,13 +90,13 @@ void ap_habit_find_graphs(struct ap_habit_rows *rows)
 {
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
-        int64_t dur_ns = item->end_ns - item->start_ns;
-        if (!ap_habit_is_call(item))
+        int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
+        if (!ap_habit_is_call(rows, item))
             continue;
-        bool drops = AP_HAS(item->words, DROPOUT);
+        bool drops = AP_HAS(ap_item_words(rows, item), DROPOUT);
         if (drops)
             (void)ap_habit_add(rows->habits, AP_HABIT_inference_dropout, item->row, dur_ns, dur_ns);
-        if (item->sequence && ap_habit_sequence_after(rows, i) > item->sequence)
+        if (ap_item_sequence(rows, item) && ap_habit_sequence_after(rows, i) > ap_item_sequence(rows, item))
             (void)ap_habit_add(rows->habits, AP_HABIT_inference_graph, item->row, dur_ns,
                                drops || item->drops || dur_ns < AP_HABIT_NODE_NS ? dur_ns : AP_HABIT_NODE_NS);
     }
@@ -109,13 +112,15 @@ void ap_habit_find_micro_batches(struct ap_habit_rows *rows)
     bool in_forward = false;
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
-        int64_t dur_ns = item->end_ns - item->start_ns, gap_ns = i ? item->start_ns - rows->items[i - 1].end_ns : 0;
-        updates += AP_HAS(item->words, OPTIMIZER);
-        passes += in_forward && AP_HAS(item->words, NODE);
-        in_forward = (in_forward && !AP_HAS(item->words, NODE)) || AP_HAS(item->words, HEAVY);
-        if (item->words & (AP_BIT(OPTIMIZER) | AP_BIT(LOADER)))
+        uint32_t words = ap_item_words(rows, item);
+        int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
+        int64_t gap_ns = i ? ap_habit_gap_before(rows, i) : 0;
+        updates += AP_HAS(words, OPTIMIZER);
+        passes += in_forward && AP_HAS(words, NODE);
+        in_forward = (in_forward && !AP_HAS(words, NODE)) || AP_HAS(words, HEAVY);
+        if (words & (AP_BIT(OPTIMIZER) | AP_BIT(LOADER)))
             continue;
-        row = row == AP_NO_ROW && AP_HAS(item->words, NODE) ? item->row : row;
+        row = row == AP_NO_ROW && AP_HAS(words, NODE) ? item->row : row;
         short_ns += (dur_ns < AP_HABIT_SHORT_NS ? dur_ns : 0) + (gap_ns > 0 && gap_ns < AP_HABIT_GAP_NS ? gap_ns : 0);
     }
     if (!updates || passes < MICRO_PASSES * updates || row == AP_NO_ROW)
@@ -132,7 +137,7 @@ void ap_habit_find_construction(struct ap_habit_rows *rows)
     struct ap_habit *habit = &rows->habits->of[AP_HABIT_state_anew];
     int64_t after_ns = 0; /* the last step, to the first item behind it */
     for (size_t i = 0; i < rows->item_count; i++) {
-        if (i && AP_HAS(rows->items[i - 1].words, OPTIMIZER))
+        if (i && AP_HAS(ap_item_words(rows, &rows->items[i - 1]), OPTIMIZER))
             after_ns = ap_habit_gap_before(rows, i);
         if (!rows->items[i].begins || after_ns <= 0 || after_ns > LONGEST_CONSTRUCTION_NS)
             continue;
@@ -143,7 +148,7 @@ void ap_habit_find_construction(struct ap_habit_rows *rows)
 
 static void add_epoch(struct ap_habit_rows *rows, const struct ap_habit_item *from, const struct ap_habit_item *to)
 {
-    int64_t dur_ns = to->end_ns - from->start_ns;
+    int64_t dur_ns = ap_item_end_ns(rows, to) - ap_item_start_ns(rows, from);
     (void)ap_habit_add(rows->habits, AP_HABIT_epoch_start, from->row, dur_ns, dur_ns);
 }
 
@@ -151,10 +156,10 @@ static void add_epoch(struct ap_habit_rows *rows, const struct ap_habit_item *fr
 static void add_wait(struct ap_habit_rows *rows, const struct ap_habit_item *item)
 {
     struct ap_habit *habit = &rows->habits->of[AP_HABIT_epoch_start];
-    int64_t dur_ns = item->end_ns - item->start_ns;
+    int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
     habit->total_ns = ap_add_sat(habit->total_ns, dur_ns, &rows->habits->overflowed);
     habit->saves_ns = ap_add_sat(habit->saves_ns, dur_ns, &rows->habits->overflowed);
-    ap_habit_add_time(rows->habits, AP_HABIT_epoch_start, item->start_ns, item->end_ns);
+    ap_habit_add_time(rows->habits, AP_HABIT_epoch_start, ap_item_start_ns(rows, item), ap_item_end_ns(rows, item));
 }
 
 /* Where one ends and the next begins there are two waits with nothing between. The first wait of a recording that begins
@@ -166,8 +171,8 @@ void ap_habit_find_epochs(struct ap_habit_rows *rows)
     bool has_worked = false;
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
-        if (!AP_HAS(item->words, WORKERS)) {
-            bool works = item->words & (AP_BIT(NODE) | AP_BIT(OPTIMIZER) | AP_BIT(HEAVY));
+        if (!AP_HAS(ap_item_words(rows, item), WORKERS)) {
+            bool works = ap_item_words(rows, item) & (AP_BIT(NODE) | AP_BIT(OPTIMIZER) | AP_BIT(HEAVY));
             between = works ? MOST_BETWEEN_EPOCHS : between + 1;
             has_worked |= works;
             continue;

@@ -42,7 +42,7 @@ static bool has_tensor(const struct ap_habit_rows *rows, size_t at, const struct
 static bool is_of_step(const struct ap_habit_rows *rows, size_t at, size_t other)
 {
     return other < rows->item_count && rows->items[at].step == rows->items[other].step &&
-           ap_habit_is_call(&rows->items[other]);
+           ap_habit_is_call(rows, &rows->items[other]);
 }
 
 /* Each of the two is repeated along a dimension that the other one has. */
@@ -74,17 +74,19 @@ static enum ap_status look_at_pairs(struct ap_habit_rows *rows, size_t at, struc
     if (!read_tensors(rows, at, &list) || !read_pairs(&list, &pairs))
         return AP_OK;
     while (end < at + PAIR_ITEMS && is_of_step(rows, at, end) && has_tensor(rows, end, &pairs) &&
-           !(rows->items[end].words & (AP_BIT(REDUCTION) | AP_BIT(HEAVY) | AP_BIT(MODEL))))
+           !(ap_item_words(rows, &rows->items[end]) & (AP_BIT(REDUCTION) | AP_BIT(HEAVY) | AP_BIT(MODEL))))
         end++;
-    if (!is_of_step(rows, at, end) || !AP_HAS(rows->items[end].words, REDUCTION) || !has_tensor(rows, end, &pairs))
+    if (!is_of_step(rows, at, end) || !AP_HAS(ap_item_words(rows, &rows->items[end]), REDUCTION) ||
+        !has_tensor(rows, end, &pairs))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = AP_HABIT_all_pairs,
                                     .row = rows->items[at].row,
-                                    .end_ns = rows->items[end].end_ns,
-                                    .total_ns = rows->items[end].end_ns - rows->items[at].start_ns,
-                                    .first = rows->items[at].sequence,
-                                    .last = rows->items[end].sequence,
+                                    .end_ns = ap_item_end_ns(rows, &rows->items[end]),
+                                    .total_ns =
+                                        ap_item_end_ns(rows, &rows->items[end]) - ap_item_start_ns(rows, &rows->items[at]),
+                                    .first = ap_item_sequence(rows, &rows->items[at]),
+                                    .last = ap_item_sequence(rows, &rows->items[end]),
                                     .keeps = PAIRS_KEEP };
     ap_habit_take_names(rows->items + at, end + 1 - at, loop->names);
     return AP_OK;
@@ -100,11 +102,11 @@ static void look_at_sort(struct ap_habit_rows *rows, size_t at)
     for (size_t next = at + 1; next < at + SORT_ITEMS && is_of_step(rows, at, next); next++) {
         if (!has_tensor(rows, next, &list.tensors[0]))
             continue;
-        if (!AP_HAS(rows->items[next].words, PIECE) || AP_HAS(rows->items[next].words, SORT))
+        if (!AP_HAS(ap_item_words(rows, &rows->items[next]), PIECE) || AP_HAS(ap_item_words(rows, &rows->items[next]), SORT))
             return;
         takes_part = true;
     }
-    int64_t dur_ns = rows->items[at].end_ns - rows->items[at].start_ns;
+    int64_t dur_ns = ap_item_end_ns(rows, &rows->items[at]) - ap_item_start_ns(rows, &rows->items[at]);
     struct ap_habit *habit = takes_part ? ap_habit_add(rows->habits, AP_HABIT_whole_sort, rows->items[at].row, dur_ns,
                                                        (int64_t)((double)dur_ns * (1 - SORT_KEEPS)))
                                         : NULL;
@@ -172,10 +174,10 @@ static enum ap_status look_at_positions(struct ap_habit_rows *rows, size_t at, s
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = AP_HABIT_unused_rows,
                                     .row = item->row,
-                                    .end_ns = item->end_ns,
-                                    .total_ns = item->end_ns - item->start_ns,
-                                    .first = item->sequence,
-                                    .last = item->sequence,
+                                    .end_ns = ap_item_end_ns(rows, item),
+                                    .total_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item),
+                                    .first = ap_item_sequence(rows, item),
+                                    .last = ap_item_sequence(rows, item),
                                     .keeps = 1 / (double)result.dims[result.count - 2],
                                     .names = { item->name } };
     return AP_OK;
@@ -195,9 +197,9 @@ void ap_habit_find_single_requests(struct ap_habit_rows *rows)
     uint32_t first = AP_NO_ROW;
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
-        int64_t dur_ns = item->end_ns - item->start_ns, gap_ns = ap_habit_gap_before(rows, i);
-        bool is_layer = AP_HAS(item->words, HEAVY), of_one = is_layer && is_of_one(rows, i);
-        if (AP_HAS(item->words, CHOICE))
+        int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item), gap_ns = ap_habit_gap_before(rows, i);
+        bool is_layer = AP_HAS(ap_item_words(rows, item), HEAVY), of_one = is_layer && is_of_one(rows, i);
+        if (AP_HAS(ap_item_words(rows, item), CHOICE))
             return; /* what it goes on with depends on what it has chosen */
         of_one_ns += of_one ? dur_ns : 0;
         of_more_ns += is_layer && !of_one ? dur_ns : 0;
@@ -219,11 +221,11 @@ void ap_habit_find_single_requests(struct ap_habit_rows *rows)
 enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     for (size_t at = 0; at < rows->item_count; at++) {
-        if (AP_HAS(rows->items[at].words, PAIRED))
+        if (AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED))
             AP_TRY(look_at_pairs(rows, at, reterr));
-        if (AP_HAS(rows->items[at].words, SORT))
+        if (AP_HAS(ap_item_words(rows, &rows->items[at]), SORT))
             look_at_sort(rows, at);
-        if (AP_HAS(rows->items[at].words, HEAVY) && AP_HAS(rows->items[at].words, FORWARD))
+        if (AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) && AP_HAS(ap_item_words(rows, &rows->items[at]), FORWARD))
             AP_TRY(look_at_positions(rows, at, reterr));
     }
     return AP_OK;

@@ -5,6 +5,8 @@
 
 #include "poison.h"
 
+#define FOLD_LEAST 4096 /* of fewer the list may as well stand as it is */
+
 static int compare_keys(const struct ap_cause *a, const struct ap_cause *b)
 {
     const uint32_t x[] = { a->kind, a->call, a->op, a->leaf, a->line };
@@ -62,6 +64,24 @@ enum ap_status ap_causes_sum(struct ap_cause *causes, size_t *count, struct ap_g
     *count = sums;
     ap_mem_free(gate, order, bytes);
     return AP_OK;
+}
+
+enum ap_status ap_causes_add(struct ap_cause_sums *sums, const struct ap_cause *cause, struct ap_gate *gate,
+                             bool *overflowed, struct ap_error *reterr)
+{
+    if (sums->count == sums->capacity && sums->count >= FOLD_LEAST) {
+        AP_TRY(ap_causes_sum(sums->list, &sums->count, gate, overflowed, reterr));
+        if (sums->count > sums->capacity / 2) /* hardly any were alike: so that it is not tried again soon */
+            AP_TRY(AP_RESERVE(gate, sums->list, sums->capacity, sums->capacity + 1, reterr));
+    }
+    AP_TRY_ADD(gate, sums->list, sums->count, sums->capacity, reterr, *cause);
+    return AP_OK;
+}
+
+void ap_causes_release(struct ap_cause_sums *sums, struct ap_gate *gate)
+{
+    AP_FREE(gate, sums->list, sums->capacity);
+    *sums = (struct ap_cause_sums){ .list = NULL };
 }
 
 static bool weighs_before(const void *context, uint32_t a, uint32_t b)

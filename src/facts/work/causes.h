@@ -21,6 +21,17 @@ struct ap_cause {
 AP_MUST_CHECK enum ap_status ap_causes_sum(struct ap_cause *causes, size_t *count, struct ap_gate *gate, bool *overflowed,
                                            struct ap_error *reterr);
 
+/** Costs one after the other, summed up on the way, so that the list takes what different keys take. */
+struct ap_cause_sums {
+    struct ap_cause *list;
+    size_t count, capacity;
+};
+
+/** One more. Those of equal keys are sure to be one only behind ap_causes_sum(). */
+AP_MUST_CHECK enum ap_status ap_causes_add(struct ap_cause_sums *sums, const struct ap_cause *cause, struct ap_gate *gate,
+                                           bool *overflowed, struct ap_error *reterr);
+void ap_causes_release(struct ap_cause_sums *sums, struct ap_gate *gate);
+
 /** The first @limit (0 = all) in order of weight, time, host time, count, then of first rows. The list is the caller's, as
  *  that of ap_top_indices. */
 AP_MUST_CHECK enum ap_status ap_causes_rank(const struct ap_cause *causes, size_t count, uint64_t limit,

@@ -25,8 +25,7 @@ struct copy_work {
     struct ap_row_set waiting_ops; /* rows with a synchronization directly in them */
     struct ap_per_step per_step;
     int64_t window_ns; /* of the devices */
-    struct ap_cause *causes;
-    size_t count, capacity;
+    struct ap_cause_sums causes;
     struct copy_sum sums[AP_COPY_CAUSE_COUNT], blocking;
     bool overflowed;
 };
@@ -62,7 +61,7 @@ static void name_cause(struct copy_work *work, struct ap_cause *cause, uint32_t 
 
 static enum ap_status take(struct copy_work *work, const struct ap_cause *cause, int64_t exposed_ns, struct ap_error *reterr)
 {
-    AP_TRY_ADD(work->context->gate, work->causes, work->count, work->capacity, reterr, *cause);
+    AP_TRY(ap_causes_add(&work->causes, cause, work->context->gate, &work->overflowed, reterr));
     struct copy_sum *sum = &work->sums[cause->kind];
     sum->bytes_known = cause->bytes_known && (sum->bytes_known || !sum->count);
     sum->count++;
@@ -220,14 +219,15 @@ static enum ap_status add_copies(struct copy_work *work, struct ap_model *model,
 {
     struct ap_part_context *context = work->context;
     struct ap_value *copies = ap_add_object(model, root, "copies");
-    size_t count = work->count;
+    struct ap_cause_sums *causes = &work->causes;
+    size_t count;
     uint32_t *order;
     add_sums(work, model, copies);
     struct ap_value *list = ap_add_list(model, copies, "by_cause");
-    AP_TRY(ap_causes_sum(work->causes, &count, context->gate, &work->overflowed, reterr));
-    AP_TRY(ap_causes_rank(work->causes, count, context->options->top_n, context->gate, &order, &count, reterr));
+    AP_TRY(ap_causes_sum(causes->list, &causes->count, context->gate, &work->overflowed, reterr));
+    AP_TRY(ap_causes_rank(causes->list, causes->count, context->options->top_n, context->gate, &order, &count, reterr));
     for (size_t i = 0; i < count; i++)
-        add_cause(work, &work->causes[order[i]], model, list);
+        add_cause(work, &causes->list[order[i]], model, list);
     AP_FREE(context->gate, order, count);
     ap_note_overflow(context, work->overflowed);
     return AP_OK;
@@ -266,7 +266,7 @@ enum ap_status ap_part_copies(struct ap_part_context *context, struct ap_model *
     enum ap_status status = begin(&work, reterr);
     AP_AND_THEN(status, gather(&work, reterr));
     AP_AND_THEN(status, add_copies(&work, model, root, reterr));
-    AP_FREE(gate, work.causes, work.capacity);
+    ap_causes_release(&work.causes, gate);
     ap_row_set_release(&work.waiting_ops);
     ap_row_set_release(&work.op_counted);
     ap_gpu_cover_release(&work.others);

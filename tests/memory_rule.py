@@ -27,19 +27,19 @@ SLACK = 1.1  # arrays grow in steps, allocators round
 # the graph of the replay, which is made of traces with at most REPLAYED_ROWS.
 REPLAYED_ROWS = 1000000
 KNOWN = {
-    "equal_kernels": 227,
-    "launches": 208,
+    "equal_kernels": 147,
+    "launches": 151,
     "a_name_per_event": 307,
     "a_kernel_name_per_event": 258,
-    "a_thread_per_event": 824,
-    "a_stream_per_event": 397,
-    "a_device_per_event": 396,
+    "a_thread_per_event": 556,
+    "a_stream_per_event": 373,
+    "a_device_per_event": 374,
     "modules_one_in_the_other": 326,
     "signatures": 375,
     "backward": 113,
     "instants": 107,
-    "copies": 226,
-    "collectives": 291,
+    "copies": 147,
+    "collectives": 223,
     "steps": 95,
 }
 CASES = {}

@@ -142,7 +142,10 @@ static enum ap_status analyze_trace(struct run *run, struct ap_error *reterr)
     report->facts.mapping = run->request->mapping_trace_path ? &report->mapping : NULL;
     AP_TRY(
         ap_analyze_trace(&report->facts, &options, !run->request->one_thread, &report->trace_notes, &report->model, reterr));
-    return report->has_overlay ? ap_overlay_add_facts(&report->overlay, &report->facts, reterr) : AP_OK;
+    if (report->has_overlay)
+        AP_TRY(ap_overlay_add_facts(&report->overlay, &report->facts, reterr));
+    ap_facts_forget_path(&report->facts);
+    return AP_OK;
 }
 
 static enum ap_status add_snapshot(struct run *run, struct ap_memory_join *join, struct ap_error *reterr)

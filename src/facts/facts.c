@@ -99,7 +99,10 @@ static enum ap_status find_path_index(struct ap_facts *facts, struct ap_error *r
 
 static enum ap_status find_path(struct ap_facts *facts, struct ap_error *reterr)
 {
-    return ap_critical_path_find(&facts->path, facts->trace, &facts->path_index, &facts->families, facts->gate, reterr);
+    AP_TRY(ap_critical_path_find(&facts->path, facts->trace, &facts->path_index, &facts->families, facts->gate, reterr));
+    if (facts->path_index.trace)
+        ap_path_index_forget_walk(&facts->path_index);
+    return AP_OK;
 }
 
 const struct ap_fact_entry ap_fact_entries[AP_FACT_COUNT_] = {
@@ -129,6 +132,11 @@ enum ap_status ap_facts_init(struct ap_facts *facts, struct ap_trace *trace, boo
     if (with_bins && !(facts->bins = ap_mem_cleared(facts->gate, sizeof(*facts->bins))))
         return ap_fail_memory(facts->gate, reterr);
     return AP_OK;
+}
+
+void ap_facts_forget_path(struct ap_facts *facts)
+{
+    ap_critical_path_release(&facts->path);
 }
 
 /* What was never found has no memory to give back. */

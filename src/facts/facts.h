@@ -81,6 +81,8 @@ extern const struct ap_fact_entry ap_fact_entries[AP_FACT_COUNT_];
  *  @with_bins: the split is wanted in bins of time as well. Release @facts after a failure too. */
 AP_MUST_CHECK enum ap_status ap_facts_init(struct ap_facts *facts, struct ap_trace *trace, bool with_bins,
                                            struct ap_error *reterr);
+/** The pieces of the critical path: nothing that is asked behind the analysis and its tracks goes by them. */
+void ap_facts_forget_path(struct ap_facts *facts);
 /** Zeroed facts are fine. */
 void ap_facts_release(struct ap_facts *facts);
 

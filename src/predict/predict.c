@@ -93,7 +93,9 @@ enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap
     AP_TRY(ap_replay_graph_init(&predictor->graph, facts->trace, &facts->order, &facts->path_index, &facts->steps,
                                 facts->main_track, facts->gate, reterr));
     AP_TRY(ap_replay_recorded(&predictor->graph, &predictor->recorded, reterr));
+    ap_replay_times_forget_tasks(&predictor->recorded);
     AP_TRY(ap_replay_run(&predictor->graph, NULL, &predictor->unchanged, reterr));
+    ap_replay_times_forget_tasks(&predictor->unchanged);
     const char *lack = find_lack(predictor), *errors = find_errors(predictor);
     predictor->why_not = lack ? lack : errors;
     predictor->exact = !predictor->why_not;

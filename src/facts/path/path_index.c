@@ -318,6 +318,14 @@ enum ap_status ap_path_index_init(struct ap_path_index *index, const struct ap_t
     return ap_path_waits_init(index, reterr);
 }
 
+void ap_path_index_forget_walk(struct ap_path_index *index)
+{
+    AP_FREE(index->gate, index->activity_by_end, index->activity.count);
+    index->activity_by_end = NULL;
+    rows_release(&index->presence, index->gate);
+    index->presence = (struct ap_path_rows){ .rows = NULL };
+}
+
 void ap_path_index_release(struct ap_path_index *index)
 {
     struct ap_gate *gate = index->gate;

@@ -63,6 +63,8 @@ AP_MUST_CHECK enum ap_status ap_path_index_init(struct ap_path_index *index, con
                                                 const struct ap_row_order *order, const struct ap_links *links,
                                                 struct ap_gate *gate, struct ap_error *reterr);
 void ap_path_index_release(struct ap_path_index *index);
+/** Gives back what only the walk along the critical path asks for: activity_by_end, presence. */
+void ap_path_index_forget_walk(struct ap_path_index *index);
 /** The part of it that recorded waits fill; the rest must stand. */
 AP_MUST_CHECK enum ap_status ap_path_waits_init(struct ap_path_index *index, struct ap_error *reterr);
 

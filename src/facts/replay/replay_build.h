@@ -68,8 +68,10 @@ AP_MUST_CHECK static inline enum ap_status ap_replay_add_edge(struct ap_replay_b
                                                               struct ap_error *reterr)
 {
     struct ap_replay_graph *graph = build->graph;
-    AP_TRY_ADD(build->gate, graph->edges, graph->edge_count, graph->edge_capacity, reterr,
-               (struct ap_replay_edge){ lag_ns, from, to, (uint8_t)type });
+    struct ap_replay_edge edge = { .lag_ns = lag_ns, .from = from };
+    edge.to = to & AP_REPLAY_TASKS_MAX;
+    edge.type = type & 0xfu;
+    AP_TRY_ADD(build->gate, graph->edges, graph->edge_count, graph->edge_capacity, reterr, edge);
     return AP_OK;
 }
 

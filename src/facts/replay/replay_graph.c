@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "replay_graph.h"
 
+#include <string.h>
+
 #include "replay_build.h"
 #include "sort.h"
 
@@ -41,7 +43,7 @@ static void renumber_edges(struct ap_replay_graph *graph, const uint32_t *number
     for (size_t i = 0; i < graph->edge_count; i++) {
         struct ap_replay_edge edge = graph->edges[i];
         edge.from = number[edge.from];
-        edge.to = number[edge.to];
+        edge.to = number[edge.to] & AP_REPLAY_TASKS_MAX;
         if (edge.from >= edge.to) {
             graph->backward_edge_count++;
             continue;
@@ -52,24 +54,60 @@ static void renumber_edges(struct ap_replay_graph *graph, const uint32_t *number
     graph->edge_count = kept;
 }
 
+/* Each to its place, and @place is used up: a copy of all would be the largest thing that a replay needs. */
+static void move_edges(struct ap_replay_edge *edges, uint32_t *place, size_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        while (place[i] != i) {
+            uint32_t at = place[i];
+            struct ap_replay_edge edge = edges[at];
+            edges[at] = edges[i];
+            edges[i] = edge;
+            place[i] = place[at];
+            place[at] = at;
+        }
+    }
+}
+
+static void move_tasks(struct ap_task *tasks, uint32_t *place, size_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        while (place[i] != i) {
+            uint32_t at = place[i];
+            struct ap_task task = tasks[at];
+            tasks[at] = tasks[i];
+            tasks[i] = task;
+            place[i] = place[at];
+            place[at] = at;
+        }
+    }
+}
+
+/* Those that lead to one task stay in their order. @first: cleared, of each task and one more. */
+static void place_edges(const struct ap_replay_graph *graph, uint32_t *first, uint32_t *place)
+{
+    for (size_t i = 0; i < graph->edge_count; i++)
+        first[graph->edges[i].to + 1]++;
+    for (size_t i = 0; i < graph->count; i++)
+        first[i + 1] += first[i];
+    for (size_t i = 0; i < graph->edge_count; i++)
+        place[i] = first[graph->edges[i].to]++;
+}
+
 static enum ap_status order_edges(struct ap_replay_graph *graph, struct ap_error *reterr)
 {
-    struct ap_replay_edge *sorted;
-    size_t *first;
+    uint32_t *first, *place;
     if (!graph->edge_count)
         return AP_OK;
+    if (graph->edge_count > UINT32_MAX)
+        return ap_fail(reterr, AP_ERROR_LIMIT,
+                       "more than 4,294,967,295 dependencies: ask about a shorter stretch of the trace");
     AP_TRY(AP_ALLOC_CLEARED(graph->gate, first, graph->count + 1, reterr));
-    enum ap_status status = AP_ALLOC(graph->gate, sorted, graph->edge_count, reterr);
+    enum ap_status status = AP_ALLOC(graph->gate, place, graph->edge_count, reterr);
     if (status == AP_OK) {
-        for (size_t i = 0; i < graph->edge_count; i++)
-            first[graph->edges[i].to + 1]++;
-        for (size_t i = 0; i < graph->count; i++)
-            first[i + 1] += first[i];
-        for (size_t i = 0; i < graph->edge_count; i++)
-            sorted[first[graph->edges[i].to]++] = graph->edges[i];
-        AP_FREE(graph->gate, graph->edges, graph->edge_capacity);
-        graph->edges = sorted;
-        graph->edge_capacity = graph->edge_count;
+        place_edges(graph, first, place);
+        move_edges(graph->edges, place, graph->edge_count);
+        AP_FREE(graph->gate, place, graph->edge_count);
     }
     AP_FREE(graph->gate, first, graph->count + 1);
     return status;
@@ -88,31 +126,40 @@ static void renumber_all(struct ap_replay_graph *graph, const uint32_t *number)
     renumber_edges(graph, number);
 }
 
-static enum ap_status order_tasks(struct ap_replay_graph *graph, struct ap_error *reterr)
+/* The numbers of the tasks behind ordering, by those of their making. */
+static enum ap_status number_tasks(const struct ap_replay_graph *graph, uint32_t **ret_number, uint32_t **ret_spare,
+                                   struct ap_error *reterr)
 {
     uint32_t *order, *number;
     size_t count;
-    struct ap_task *sorted;
-    if (!graph->count)
-        return AP_OK;
     AP_TRY(ap_top_indices(graph->gate, (uint32_t)graph->count, 0, task_before, graph->tasks, &order, &count, reterr));
     enum ap_status status = AP_ALLOC(graph->gate, number, count, reterr);
-    if (status == AP_OK) {
-        for (size_t i = 0; i < count; i++)
-            number[order[i]] = (uint32_t)i;
-        status = AP_ALLOC(graph->gate, sorted, count, reterr);
-        if (status == AP_OK) {
-            for (size_t i = 0; i < count; i++)
-                sorted[i] = graph->tasks[order[i]];
-            AP_FREE(graph->gate, graph->tasks, graph->capacity);
-            graph->tasks = sorted;
-            graph->capacity = count;
-            renumber_all(graph, number);
-        }
-        AP_FREE(graph->gate, number, count);
+    if (status != AP_OK) {
+        AP_FREE(graph->gate, order, count);
+        return status;
     }
-    AP_FREE(graph->gate, order, count);
-    AP_TRY(status);
+    for (size_t i = 0; i < count; i++)
+        number[order[i]] = (uint32_t)i;
+    *ret_number = number;
+    *ret_spare = order;
+    return AP_OK;
+}
+
+static enum ap_status order_tasks(struct ap_replay_graph *graph, struct ap_error *reterr)
+{
+    uint32_t *number, *spare;
+    if (!graph->count)
+        return AP_OK;
+    if (graph->count > AP_REPLAY_TASKS_MAX)
+        return ap_fail(reterr, AP_ERROR_LIMIT,
+                       "more than 268,435,455 pieces of work to replay: ask about a shorter stretch of "
+                       "the trace");
+    AP_TRY(number_tasks(graph, &number, &spare, reterr));
+    memcpy(spare, number, graph->count * sizeof(number[0]));
+    move_tasks(graph->tasks, spare, graph->count);
+    AP_FREE(graph->gate, spare, graph->count);
+    renumber_all(graph, number);
+    AP_FREE(graph->gate, number, graph->count);
     return order_edges(graph, reterr);
 }
 
@@ -151,16 +198,6 @@ static enum ap_status start_build(struct ap_replay_build *build, struct ap_error
     return AP_OK;
 }
 
-static enum ap_status make(struct ap_replay_build *build, struct ap_error *reterr)
-{
-    AP_TRY(start_build(build, reterr));
-    AP_TRY(ap_replay_add_host(build, reterr));
-    AP_TRY(list_threads(build->graph, reterr));
-    AP_TRY(ap_replay_add_device(build, reterr));
-    AP_TRY(ap_replay_link_host(build, reterr));
-    return order_tasks(build->graph, reterr);
-}
-
 static void release_build(struct ap_replay_build *build)
 {
     AP_FREE(build->gate, build->task_of_launch, build->index->work_count);
@@ -168,6 +205,20 @@ static void release_build(struct ap_replay_build *build)
     AP_FREE(build->gate, build->marks, build->mark_capacity);
     AP_FREE(build->gate, build->mark_order, build->mark_order_count);
     AP_FREE(build->gate, build->turns, build->turn_capacity);
+    build->task_of_launch = build->task_of_work = build->mark_order = NULL;
+    build->marks = NULL;
+    build->turns = NULL;
+}
+
+static enum ap_status make(struct ap_replay_build *build, struct ap_error *reterr)
+{
+    AP_TRY(start_build(build, reterr));
+    AP_TRY(ap_replay_add_host(build, reterr));
+    AP_TRY(list_threads(build->graph, reterr));
+    AP_TRY(ap_replay_add_device(build, reterr));
+    AP_TRY(ap_replay_link_host(build, reterr));
+    release_build(build);
+    return order_tasks(build->graph, reterr);
 }
 
 enum ap_status ap_replay_graph_init(struct ap_replay_graph *graph, const struct ap_trace *trace,

@@ -31,9 +31,12 @@ const char *ap_replay_edge_name(enum ap_replay_edge_type type);
 /** Its end is where @to begins, @lag_ns later; of a launch or hand-over, its start. */
 struct ap_replay_edge {
     int64_t lag_ns; /* negative where clocks or streams overlap */
-    uint32_t from, to;
-    uint8_t type;
+    uint32_t from;
+    uint32_t to : 28;
+    uint32_t type : 4;
 };
+/** A graph of more pieces is refused. */
+#define AP_REPLAY_TASKS_MAX ((UINT32_C(1) << 28) - 1)
 
 /** In order of their starts: no edge leads back. */
 struct ap_task {

@@ -144,10 +144,17 @@ enum ap_status ap_replay_recorded(const struct ap_replay_graph *graph, struct ap
     return AP_OK;
 }
 
-void ap_replay_times_release(struct ap_replay_times *times)
+void ap_replay_times_forget_tasks(struct ap_replay_times *times)
 {
     AP_FREE(times->gate, times->start_ns, times->count);
     AP_FREE(times->gate, times->end_ns, times->count);
+    times->start_ns = times->end_ns = NULL;
+    times->count = 0;
+}
+
+void ap_replay_times_release(struct ap_replay_times *times)
+{
+    ap_replay_times_forget_tasks(times);
     AP_FREE(times->gate, times->steps, times->step_count);
     *times = (struct ap_replay_times){ .gate = times->gate };
 }

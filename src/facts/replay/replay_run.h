@@ -45,6 +45,8 @@ AP_MUST_CHECK enum ap_status ap_replay_run(const struct ap_replay_graph *graph, 
 /** The same as it was recorded, without a replay. */
 AP_MUST_CHECK enum ap_status ap_replay_recorded(const struct ap_replay_graph *graph, struct ap_replay_times *times,
                                                 struct ap_error *reterr);
+/** When each task begins and ends is not asked for any more; steps and window stay. */
+void ap_replay_times_forget_tasks(struct ap_replay_times *times);
 void ap_replay_times_release(struct ap_replay_times *times);
 
 /** How long the step took: until all is done that it launched; where it @follows one that is counted too, less what was

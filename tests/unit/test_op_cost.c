@@ -55,6 +55,8 @@ static void products_are_two_operations_for_each_pair(void)
     CHECK(is(bytes("aten::mm", "[[46,2880],[2880,201088]]", BF16_2, ""), 1177031936));
     CHECK(is(flops("aten::_grouped_mm", "[[64,128],[8,128,32],[8]]", BF16_2, ""), 2 * 64 * 128 * 32));
     CHECK(is(flops("aten::linear", "[[2,3,16],[8,16]]", BF16_2, ""), 2 * 6 * 16 * 8));
+    CHECK(is(flops("aten::addmv_", "[[8],[8,16],[16]]", BF16_3, ""), 2 * 16 * 8));
+    CHECK(is(cost_with("aten::addmv_", "[[8],[8,16],[16]]", BF16_3, "", "").m, 1));
 }
 
 static void scans_and_scatters_move_what_they_meet(void)
@@ -65,6 +67,26 @@ static void scans_and_scatters_move_what_they_meet(void)
                    "[\"float\",\"Scalar\",\"long int\",\"float\",\"Scalar\"]", ""),
              3.0 * 1000 * 128 * 4 + 8000));
     CHECK(is(bytes("aten::scatter_add_", "[[500,128],[]]", "[\"float\",\"Scalar\"]", ""), -1));
+}
+
+static void what_an_index_directs_is_known_for_it(void)
+{
+    const char *types = "[\"float\",\"TensorList\",\"float\",\"Scalar\"]";
+    struct ap_call_cost put =
+        cost_with("aten::_index_put_impl_", "[[100,8],[[50]],[50,8],[]]", types, "", "[\"\",\"\",\"\",\"True\"]");
+    CHECK(put.is_scattered && is(put.bytes, 3 * 50 * 8 * 4));
+    struct ap_call_cost table =
+        cost_with("aten::embedding_dense_backward", "[[4,16,8],[4,16],[],[],[]]",
+                  "[\"float\",\"long int\",\"Scalar\",\"Scalar\",\"Scalar\"]", "", "[\"\",\"\",\"1000\",\"-1\",\"False\"]");
+    CHECK(table.is_scattered && is(table.bytes, (64 * 8 + 1000 * 8) * 4 + 64 * 8));
+    CHECK(is(bytes("aten::embedding_dense_backward", "[[4,8],[4]]", "[\"float\",\"long int\"]", ""), -1));
+    CHECK(is(bytes("aten::sort", "[[10,100]]", "[\"float\"]", ""), 1000 * (2 * 4 + 8)));
+    CHECK(is(bytes("aten::topk", "[[10,100]]", "[\"float\"]", ""), 1000 * 4));
+    CHECK(is(bytes("aten::max_pool2d_with_indices", "[[2,4,8,8],[],[]]", "[\"float\"]", "[\"\",\"[2, 2]\",\"[2, 2]\"]"),
+             512 * 4 + 128 * (4 + 8)));
+    CHECK(is(bytes("_C::silu_and_mul", "[[4,8],[4,16]]", BF16_2, ""), (32 + 64) * 2));
+    CHECK(is(cost_with("aten::_softmax", "[[9,4,7]]", "[\"float\"]", "", "[\"\",\"1\",\"False\"]").row_elements, 4));
+    CHECK(is(cost_with("aten::native_layer_norm", "[[9,4,7]]", "[\"float\"]", "", "[\"\",\"[4, 7]\"]").row_elements, 28));
 }
 
 static void sizes_that_do_not_fit_tell_nothing(void)
@@ -269,6 +291,7 @@ int main(void)
 {
     products_are_two_operations_for_each_pair();
     scans_and_scatters_move_what_they_meet();
+    what_an_index_directs_is_known_for_it();
     sizes_that_do_not_fit_tell_nothing();
     convolutions_meet_all_weights_at_each_place();
     gradients_that_are_not_wanted_are_not_counted();

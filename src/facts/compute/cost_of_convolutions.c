@@ -75,12 +75,16 @@ static bool read_convolution(struct convolution *c, const struct ap_op_inputs *i
     return true;
 }
 
-static bool is_channels_last(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *x)
+/* One channel lies either way. */
+static void note_layout(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *x, struct ap_call_cost *cost)
 {
-    for (int i = 0; i < inputs->strides.count; i++)
-        if (inputs->strides.tensors[i].input == x->input && inputs->strides.tensors[i].count == x->count)
-            return x->dims[1] > 1 && inputs->strides.tensors[i].dims[1] == 1;
-    return false;
+    for (int i = 0; i < inputs->strides.count && x->dims[1] > 1; i++) {
+        const struct ap_tensor_dims *steps = &inputs->strides.tensors[i];
+        if (steps->input != x->input || steps->count != x->count)
+            continue;
+        cost->is_channels_last = steps->dims[1] == 1;
+        cost->is_channels_first = steps->dims[1] > 1 && steps->dims[x->count - 1] == 1;
+    }
 }
 
 static void describe(const struct convolution *c, const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
@@ -89,7 +93,7 @@ static void describe(const struct convolution *c, const struct ap_op_inputs *inp
     cost->groups = c->groups;
     cost->channels_per_group = (double)c->x->dims[1] / c->groups;
     cost->is_transposed = c->is_transposed;
-    cost->is_channels_last = is_channels_last(inputs, c->x);
+    note_layout(inputs, c->x, cost);
 }
 
 /* Those that meet all weights. */
@@ -116,6 +120,8 @@ static void forward(const struct ap_op_inputs *inputs, const struct places *plac
     if (!find_out_places(&c, inputs, places))
         return;
     int bytes = ap_element_bytes(c.x->element);
+    cost->out_channels = out_channels(&c);
+    cost->places = (double)c.x->dims[0] * c.out_places;
     cost->flops = 2 * places_of_work(&c) * ap_cost_elements(c.w);
     cost->weight_bytes = ap_cost_elements(c.w) * bytes;
     cost->parameters = ap_cost_elements(c.w) + (ap_op_input(inputs, 2) ? out_channels(&c) : 0);

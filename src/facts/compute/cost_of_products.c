@@ -53,6 +53,17 @@ void ap_cost_of_addmm(const struct ap_op_inputs *inputs, struct ap_call_cost *co
     cost->parameters += cost->batch > 1 ? 0 : ap_cost_elements(bias);
 }
 
+/* [n x k] times a vector, added to a vector: one row meets the matrix. */
+void ap_cost_of_addmv(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *a = ap_op_input(inputs, 1), *x = ap_op_input(inputs, 2);
+    if (!a || !x || a->count != 2 || x->count != 1 || a->dims[1] != x->dims[0])
+        return;
+    int bytes = ap_element_bytes(a->element);
+    cost->element = a->element;
+    set_product(cost, 1, 1, (double)a->dims[0], (double)a->dims[1], bytes, bytes, bytes);
+}
+
 /* Rows are dealt to groups: each meets the matrix of one of them. */
 void ap_cost_of_grouped_mm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
@@ -96,7 +107,7 @@ void ap_cost_of_matmul(const struct ap_op_inputs *inputs, struct ap_call_cost *c
 
 /* ---- mixtures of experts in one call ---- */
 
-/* The weights are [experts, inner or twice that, hidden] and [experts, hidden, inner]. */
+/* The weights are [experts, inner or twice that, hidden] and [experts, hidden, inner], or both the other way around. */
 struct experts {
     const struct ap_tensor_dims *up, *down, *tokens;
     double chosen; /* experts for each token */
@@ -119,8 +130,11 @@ static bool find_experts(const struct ap_op_inputs *inputs, struct experts *ret_
         if (ret_experts->up && !ret_experts->tokens)
             return false;
     }
-    return ret_experts->down && ret_experts->tokens->dims[1] == ret_experts->up->dims[2] &&
-           ret_experts->down->dims[1] == ret_experts->up->dims[2] && ret_experts->up->dims[0];
+    if (!ret_experts->down || !ret_experts->up->dims[0])
+        return false;
+    int64_t hidden = ret_experts->tokens->dims[1];
+    return (hidden == ret_experts->up->dims[2] && hidden == ret_experts->down->dims[1]) ||
+           (hidden == ret_experts->up->dims[1] && hidden == ret_experts->down->dims[2]);
 }
 
 /* So many experts are met by tokens that choose theirs evenly. The power by squares: pow() differs between machines. */

@@ -4,6 +4,9 @@
 
 #include "poison.h"
 
+#define SORT_PASSES 25 /* by what radix sorts of pairs reach */
+#define TOPK_PASSES 5
+
 double ap_cost_bytes(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *tensor)
 {
     int bytes = ap_element_bytes(tensor->element);
@@ -121,8 +124,15 @@ static void passes_over_first(const struct ap_op_inputs *inputs, struct ap_call_
     cost->bytes = bytes < 0 ? -1 : bytes * passes;
 }
 
+/* Along a dimension, the last one where it is not told or counted from behind. */
+static double along(const struct ap_tensor_dims *tensor, int64_t dimension)
+{
+    return (double)tensor->dims[dimension >= 0 && dimension < tensor->count ? dimension : tensor->count - 1];
+}
+
 static void of_softmax(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
+    cost->row_elements = along(&inputs->tensors.tensors[0], ap_op_integer(inputs, 1));
     passes_over_first(inputs, cost, 2, 5);
 }
 
@@ -146,6 +156,11 @@ static double norm_parameters(const struct ap_op_inputs *inputs)
 
 static void of_norm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
+    int64_t sizes[AP_DIMS_MAX];
+    int count = ap_op_integers(inputs, 1, sizes, AP_DIMS_MAX); /* of layer and RMS norm: what is normalized together */
+    cost->row_elements = count ? 1 : 0;
+    for (int i = 0; i < count; i++)
+        cost->row_elements *= (double)sizes[i];
     cost->parameters = norm_parameters(inputs);
     passes_over_first(inputs, cost, 2, 5);
 }
@@ -159,6 +174,20 @@ static void of_reduction(const struct ap_op_inputs *inputs, struct ap_call_cost 
 {
     note_layout(inputs, cost);
     passes_over_first(inputs, cost, 1, 1);
+}
+
+/* With each result, one for a stride of places, stands where it came from. */
+static void of_max_pool(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    int64_t strides[3];
+    int count = ap_op_integers(inputs, 2, strides, 3);
+    double results = ap_cost_elements(&inputs->tensors.tensors[0]),
+           bytes = ap_cost_bytes(inputs, &inputs->tensors.tensors[0]);
+    for (int i = 0; i < count; i++)
+        results /= strides[i] > 1 ? (double)strides[i] : 1;
+    cost->flops = ap_cost_elements(&inputs->tensors.tensors[0]);
+    if (bytes >= 0 && count)
+        cost->bytes = bytes + results * (ap_element_bytes(cost->element) + 8);
 }
 
 /* Running sums: as much is written as is read. */
@@ -176,6 +205,35 @@ static void of_dropout(const struct ap_op_inputs *inputs, struct ap_call_cost *c
         cost->bytes += ap_cost_elements(&inputs->tensors.tensors[0]);
 }
 
+/* All tensors once: inputs, and the output that the caller hands in. */
+static void of_each_once(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    cost->flops = ap_cost_elements(&inputs->tensors.tensors[0]) * 5;
+    cost->bytes = all_bytes(inputs);
+}
+
+/* What is normalized and what is added to it: both are read and written in place. */
+static void of_added_norm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    passes_over_first(inputs, cost, 4, 6);
+}
+
+/* Values are read, and written with where they came from; by digits, each of which is counted, read and written. */
+static void of_sort(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    cost->passes = SORT_PASSES;
+    passes_over_first(inputs, cost, 2, 1);
+    if (cost->bytes >= 0)
+        cost->bytes += 8 * ap_cost_elements(&inputs->tensors.tensors[0]);
+}
+
+/* What is kept is little. */
+static void of_topk(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    cost->passes = TOPK_PASSES;
+    passes_over_first(inputs, cost, 1, 1);
+}
+
 /* Into a tensor, along a dimension, by an index, values: each is read, and what it meets is read and written. */
 static void of_scatter(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
@@ -183,8 +241,34 @@ static void of_scatter(const struct ap_op_inputs *inputs, struct ap_call_cost *c
     if (!index || !values)
         return;
     double value_bytes = ap_cost_bytes(inputs, values), index_bytes = ap_cost_bytes(inputs, index);
+    cost->is_scattered = true;
     cost->flops = ap_cost_elements(values);
     cost->bytes = value_bytes < 0 || index_bytes < 0 ? -1 : 3 * value_bytes + index_bytes;
+}
+
+/* Into a tensor, at the places of a list of indices, values: of each is told what a list has, but for its type. */
+static void of_index_put(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *values = ap_op_input(inputs, 2);
+    cost->is_scattered = true;
+    if (!values)
+        return;
+    cost->flops = ap_cost_elements(values);
+    cost->bytes = ap_cost_bytes(inputs, values);
+    cost->bytes *= cost->bytes < 0 ? 1 : 3;
+}
+
+/* Gradients of the rows that were met, added up into those of a whole table. */
+static void of_embedding_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *gradient = ap_op_input(inputs, 0), *index = ap_op_input(inputs, 1);
+    int64_t rows = ap_op_integer(inputs, 2);
+    int bytes = gradient ? ap_element_bytes(gradient->element) : 0;
+    cost->is_scattered = true;
+    cost->flops = gradient ? ap_cost_elements(gradient) : -1;
+    if (bytes && index && rows > 0)
+        cost->bytes = bytes * (ap_cost_elements(gradient) + (double)rows * along(gradient, -1)) +
+                      ap_cost_elements(index) * ap_element_bytes(index->element);
 }
 
 static void of_cat(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
@@ -199,6 +283,7 @@ static void rows_of_table(const struct ap_op_inputs *inputs, struct ap_call_cost
 {
     const struct ap_tensor_dims *table = ap_op_input(inputs, 0), *index = ap_op_input(inputs, index_input);
     cost->flops = 0;
+    cost->is_scattered = true;
     if (!table || !index || !ap_element_bytes(table->element))
         return;
     double elements = ap_cost_elements(index) * row_elements;
@@ -232,6 +317,7 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_mm] = ap_cost_of_mm,
     [AP_FORMULA_addmm] = ap_cost_of_addmm,
     [AP_FORMULA_scaled_mm] = ap_cost_of_mm,
+    [AP_FORMULA_addmv] = ap_cost_of_addmv,
     [AP_FORMULA_grouped_mm] = ap_cost_of_grouped_mm,
     [AP_FORMULA_linear] = ap_cost_of_linear,
     [AP_FORMULA_matmul] = ap_cost_of_matmul,
@@ -268,9 +354,17 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_norm_backward] = of_norm_backward,
     [AP_FORMULA_library_norm_backward] = of_norm_backward,
     [AP_FORMULA_reduction] = of_reduction,
+    [AP_FORMULA_max_pool] = of_max_pool,
     [AP_FORMULA_scan] = of_scan,
     [AP_FORMULA_dropout] = of_dropout,
     [AP_FORMULA_scatter] = of_scatter,
+    [AP_FORMULA_norm_each_once] = of_each_once,
+    [AP_FORMULA_added_norm] = of_added_norm,
+    [AP_FORMULA_each_once] = of_each_once,
+    [AP_FORMULA_sort] = of_sort,
+    [AP_FORMULA_topk] = of_topk,
+    [AP_FORMULA_index_put] = of_index_put,
+    [AP_FORMULA_embedding_backward] = of_embedding_backward,
     [AP_FORMULA_cat] = of_cat,
     [AP_FORMULA_embedding] = of_embedding,
     [AP_FORMULA_gather] = of_gather,

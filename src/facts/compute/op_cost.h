@@ -16,11 +16,16 @@ struct ap_call_cost {
     double parameters;       /* elements of weights that a model holds: of products, convolutions, norms, tables; 0 else */
     double head_size, queries, keys;   /* attention; 0 else */
     double groups, channels_per_group; /* convolutions: input channels of a group; 0 else */
+    double out_channels, places;       /* convolutions forward: places of the output, of all images; 0 else */
+    double row_elements; /* of what is summed up or normalized together; 0 = not known, or it is no such work */
     double tokens_per_expert, experts; /* mixtures of experts; 0 else */
     bool is_transposed, is_backward;   /* convolutions */
     bool is_strided;                   /* an input of elementwise work lies apart in memory */
     bool is_mixed_layout;              /* its inputs lie along different dimensions */
     bool is_channels_last;             /* the image of a convolution lies so in memory */
+    bool is_channels_first;            /* likewise; both are false where its steps are not known */
+    bool is_scattered;                 /* an index tells where it reads or writes */
+    double passes;                     /* that good kernels sort with: over the least bytes; 0 = they do not sort */
 };
 
 /** @formula: not AP_FORMULA_none. What the shapes do not tell is negative or 0. */

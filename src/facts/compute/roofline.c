@@ -17,6 +17,13 @@
 #define FEW_TOKENS 16
 #define NARROW 64 /* a side of a product that is less than most tiles */
 #define FEW_CHANNELS 16
+#define CHANNELS_AT_ONCE 8 /* of 16 bits: what tensor cores read at least */
+#define FEW_PLACES 512
+#define TINY 32    /* both sides of each product of a batch */
+#define LONG_SUM 8 /* inner size over the longer side */
+#define USUAL_TILE 128
+#define FEW_QUERIES 16
+#define SHORT_ROW 128
 #define SHORT_SEQUENCE 512
 #define TILE_RATIO 0.9
 #define WAVE_RATIO 0.8
@@ -53,19 +60,31 @@ static enum ap_peak_type type_of(const struct ap_compute_group *group, const str
     return on_tensor_cores && peak && !peak->is_amd && peak->tflop_s[AP_PEAK_tf32] > 0 ? AP_PEAK_tf32 : AP_PEAK_fp32;
 }
 
+/* Channels of a group that are fewer than matrix units take are filled up. */
+static double filled_channels(const struct ap_call_cost *cost)
+{
+    return cost->channels_per_group > 0 ? fmin(1, cost->channels_per_group / CHANNELS_AT_ONCE) : 1;
+}
+
 /* Of the peak, by the largest good kernels that others have measured. */
-static double good_share(const struct ap_compute_group *group, const struct ap_gpu_peak *peak)
+static double good_share(const struct ap_compute_group *group, const struct ap_gpu_peak *peak, enum ap_peak_type type)
 {
     switch (group->cost.kind) {
     case AP_WORK_gemm: return peak->matmul_ratio;
     case AP_WORK_attention: return peak->matmul_ratio * (group->cost.is_backward ? 0.55 : 0.7);
+    case AP_WORK_convolution: return peak->matmul_ratio * (type == AP_PEAK_fp32 ? 0.8 : 0.6) * filled_channels(&group->cost);
     default: return peak->matmul_ratio * 0.8;
     }
 }
 
-static double good_traffic_share(enum ap_work_kind kind)
+/* Of the bandwidth. Sorting goes over its data many times, and what an index scatters brings along bytes that are not used. */
+static double good_traffic_share(const struct ap_call_cost *cost)
 {
-    switch (kind) {
+    if (cost->passes > 0)
+        return 0.75 / cost->passes;
+    if (cost->is_scattered)
+        return 0.25;
+    switch (cost->kind) {
     case AP_WORK_elementwise:
     case AP_WORK_copy: return 0.85;
     case AP_WORK_index: return 0.5;
@@ -83,8 +102,8 @@ static void find_bounds(const struct ap_compute_group *group, const struct ap_gp
         return;
     roofline->is_memory_bound = memory_ns >= compute_ns;
     roofline->bound_ns = fmax(memory_ns, compute_ns);
-    roofline->good_ns = FIXED_NS + fmax(memory_ns / good_traffic_share(group->cost.kind),
-                                        multiplies ? compute_ns / good_share(group, peak) : 0);
+    roofline->good_ns = FIXED_NS + fmax(memory_ns / good_traffic_share(&group->cost),
+                                        multiplies ? compute_ns / good_share(group, peak, roofline->type) : 0);
     if (group->median_ns <= 0)
         return;
     roofline->ratio = roofline->bound_ns / (double)group->median_ns;
@@ -158,12 +177,27 @@ static bool fills_little(const struct ap_roofline *roofline)
            (roofline->wave_ratio >= 0 && roofline->wave_ratio < WAVE_RATIO);
 }
 
-static enum ap_compute_cause cause_of_product(const struct ap_call_cost *cost, struct ap_text kernel,
-                                              const struct ap_roofline *roofline)
+/* Of the usual tiles there are few, each of which goes along the whole inner size. Two kernels a call: the parts of a split
+ * product are summed up. */
+static bool is_unsplit(const struct ap_compute_group *group, struct ap_text kernel, double multiprocessors)
 {
+    const struct ap_call_cost *cost = &group->cost;
+    double tiles = cost->batch * tiles_for(cost->m, USUAL_TILE) * tiles_for(cost->n, USUAL_TILE);
+    return cost->k >= LONG_SUM * fmax(cost->m, cost->n) && tiles * 2 <= multiprocessors &&
+           group->kernel_count <= group->timed_count && !ap_kernel_splits_inner(kernel);
+}
+
+static enum ap_compute_cause cause_of_product(const struct ap_compute_group *group, struct ap_text kernel,
+                                              const struct ap_roofline *roofline, double multiprocessors)
+{
+    const struct ap_call_cost *cost = &group->cost;
     double narrow = fmin(cost->m, cost->n), wide = fmax(cost->m, cost->n);
     if (cost->experts > 0)
         return cost->tokens_per_expert < FEW_TOKENS ? AP_CAUSE_few_tokens_per_expert : AP_CAUSE_slow_experts;
+    if (cost->batch > 1 && wide <= TINY)
+        return AP_CAUSE_tiny_products;
+    if (is_unsplit(group, kernel, multiprocessors))
+        return AP_CAUSE_unsplit_product;
     if (roofline->is_memory_bound && cost->m <= FEW_ROWS && cost->weight_bytes > cost->bytes / 2)
         return AP_CAUSE_few_rows;
     if (roofline->wave_ratio >= 0 && roofline->tile_ratio * roofline->wave_ratio < FILL_RATIO && !roofline->is_memory_bound)
@@ -181,27 +215,48 @@ static enum ap_compute_cause cause_of_convolution(const struct ap_call_cost *cos
         return AP_CAUSE_depthwise;
     if (cost->is_transposed)
         return AP_CAUSE_transposed;
-    return cost->channels_per_group > 0 && cost->channels_per_group < FEW_CHANNELS ? AP_CAUSE_few_channels
-                                                                                   : AP_CAUSE_slow_convolution;
+    if (cost->channels_per_group > 0 && cost->channels_per_group < FEW_CHANNELS)
+        return AP_CAUSE_few_channels;
+    if (cost->places > 0 && cost->places <= FEW_PLACES && cost->weight_bytes > cost->bytes / 2)
+        return AP_CAUSE_few_places;
+    if (ap_element_bytes(cost->element) != 2)
+        return AP_CAUSE_slow_convolution;
+    if (fmod(cost->channels_per_group, CHANNELS_AT_ONCE) > 0 || fmod(cost->out_channels, CHANNELS_AT_ONCE) > 0)
+        return AP_CAUSE_odd_channels;
+    return cost->is_channels_first ? AP_CAUSE_channels_first : AP_CAUSE_slow_convolution;
 }
 
 static enum ap_compute_cause cause_of_attention(const struct ap_call_cost *cost)
 {
     int64_t size = (int64_t)cost->head_size;
+    if (cost->queries <= FEW_QUERIES && cost->keys > SHORT_SEQUENCE)
+        return AP_CAUSE_decode_attention;
     if (cost->queries <= SHORT_SEQUENCE && cost->keys <= SHORT_SEQUENCE)
         return AP_CAUSE_short_attention;
     return size > 0 && (size & (size - 1)) ? AP_CAUSE_head_size : AP_CAUSE_slow_attention;
 }
 
-static enum ap_compute_cause cause_of(const struct ap_call_cost *cost, struct ap_text kernel,
-                                      const struct ap_roofline *roofline)
+static enum ap_compute_cause cause_of_traffic(const struct ap_call_cost *cost)
 {
+    if (cost->is_strided || cost->is_mixed_layout)
+        return AP_CAUSE_strided;
+    if (cost->passes > 0)
+        return AP_CAUSE_sorting;
+    if (cost->is_scattered)
+        return AP_CAUSE_scattered;
+    return cost->row_elements > 0 && cost->row_elements <= SHORT_ROW ? AP_CAUSE_short_rows : AP_CAUSE_slow_traffic;
+}
+
+static enum ap_compute_cause cause_of(const struct ap_compute_group *group, struct ap_text kernel,
+                                      const struct ap_roofline *roofline, double multiprocessors)
+{
+    const struct ap_call_cost *cost = &group->cost;
     switch (cost->kind) {
-    case AP_WORK_gemm: return cause_of_product(cost, kernel, roofline);
+    case AP_WORK_gemm: return cause_of_product(group, kernel, roofline, multiprocessors);
     case AP_WORK_convolution: return cause_of_convolution(cost);
     case AP_WORK_attention: return cause_of_attention(cost);
     case AP_WORK_moe: return cost->tokens_per_expert < FEW_TOKENS ? AP_CAUSE_few_tokens_per_expert : AP_CAUSE_slow_experts;
-    default: return cost->is_strided || cost->is_mixed_layout ? AP_CAUSE_strided : AP_CAUSE_slow_traffic;
+    default: return cause_of_traffic(cost);
     }
 }
 
@@ -218,16 +273,28 @@ static double read_in_vain_ns(const struct ap_compute_group *group)
 }
 
 static void find_cause(const struct ap_compute *compute, const struct ap_compute_group *group, const struct ap_trace *trace,
-                       struct ap_roofline *roofline)
+                       const struct ap_device_peak *device, struct ap_roofline *roofline)
 {
     struct ap_text kernel = group->kernel ? ap_trace_text(trace, group->kernel) : AP_TEXT("");
     if (compute->is_host || roofline->good_ns < 0 || (double)group->median_ns < LEAST_NS)
         return;
-    enum ap_compute_cause cause = cause_of(&group->cost, kernel, roofline);
+    enum ap_compute_cause cause = cause_of(group, kernel, roofline, device ? device->peak.sm_count : 0);
     if (roofline->good_ns < SLOW * (double)group->median_ns || is_starved(&group->cost, cause))
         roofline->cause = cause;
     if (is_starved(&group->cost, cause))
         roofline->lost_ns = fmax(roofline->lost_ns, read_in_vain_ns(group));
+}
+
+double ap_roofline_saved_by_16_bits_ns(const struct ap_compute_group *group, const struct ap_roofline *roofline,
+                                       const struct ap_device_peak *device)
+{
+    double rate = device->peak.tflop_s[roofline->type], rate_16 = device->peak.tflop_s[AP_PEAK_16_bit];
+    if (group->cost.element != AP_ELEMENT_fp32 || !ap_work_kind_multiplies(group->cost.kind) || roofline->bound_ns <= 0 ||
+        roofline->is_memory_bound || rate <= 0 || rate_16 <= rate)
+        return 0;
+    double memory_ns = group->cost.bytes / device->peak.gb_s / 2;
+    double bound_ns = fmax(roofline->bound_ns * rate / rate_16, memory_ns);
+    return (double)group->total_ns * (1 - fmin(bound_ns / roofline->bound_ns, 1));
 }
 
 void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_group *group, const struct ap_facts *facts,
@@ -255,6 +322,6 @@ void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_gr
         find_bounds(group, &device->peak, &roofline);
         roofline.above = why_above(group, facts->trace, &roofline);
     }
-    find_cause(compute, group, facts->trace, &roofline);
+    find_cause(compute, group, facts->trace, device, &roofline);
     *ret_roofline = roofline;
 }

@@ -60,10 +60,11 @@ static bool contains(struct ap_text name, const char *word, size_t *ret_end)
 }
 
 /* Tensile: "GSU4", or chosen when it is launched. */
-static bool splits_inner(struct ap_text name)
+bool ap_kernel_splits_inner(struct ap_text name)
 {
     size_t end;
-    if (ap_text_contains_folded(name, "splitk") || contains(name, "_GSUAMBSK", &end))
+    if (ap_text_contains_folded(name, "splitk") || ap_text_contains_folded(name, "split_k") ||
+        contains(name, "_GSUAMBSK", &end))
         return true;
     return contains(name, "_GSU", &end) && end < name.bytes && name.data[end] >= '1' && name.data[end] <= '9' &&
            !(name.data[end] == '1' && (end + 1 == name.bytes || name.data[end + 1] == '_'));
@@ -75,7 +76,7 @@ bool ap_kernel_tile_of(struct ap_text name, struct ap_kernel_tile *ret_tile)
     for (size_t i = 0; i < AP_COUNT_OF(marks); i++) {
         bool words = marks[i][0] != '_' && marks[i][0] != 't';
         if (contains(name, marks[i], &end) && find_pair(name, end, words, ret_tile)) {
-            ret_tile->splits_inner = splits_inner(name);
+            ret_tile->splits_inner = ap_kernel_splits_inner(name);
             return true;
         }
     }

@@ -153,9 +153,42 @@ static void add_above(const struct ap_compute_work *work, struct ap_model *model
     ap_add_quotient(model, row, "roofline_ratio", sum.bound_ns, (double)sum.rated_ns);
 }
 
+/* ---- types ---- */
+
+/* What fewer bits would save: of 64-bit floats half, which is the traffic. */
+static double saved_by_fewer_bits_ns(const struct ap_compute_work *work, uint32_t index)
+{
+    const struct ap_compute_group *group = &work->compute.groups[index];
+    if (group->cost.element == AP_ELEMENT_fp64)
+        return (double)group->total_ns / 2;
+    return work->has_device ? ap_roofline_saved_by_16_bits_ns(group, &work->rooflines[index], &work->device) : 0;
+}
+
+static void add_type(const struct ap_compute_work *work, const char *key, enum ap_element element, struct ap_model *model,
+                     struct ap_value *to)
+{
+    struct ap_compute_sum sum = { .count = 0 };
+    double saved_ns = 0, kernel_ns = work->compute.is_host ? 0 : (double)work->compute.kernel_ns;
+    for (uint32_t index = 0; index < work->compute.group_count; index++) {
+        const struct ap_call_cost *cost = &work->compute.groups[index].cost;
+        if (cost->element != element || (element != AP_ELEMENT_fp64 && !ap_work_kind_multiplies(cost->kind)))
+            continue;
+        ap_compute_sum_add(work, &sum, index);
+        saved_ns += saved_by_fewer_bits_ns(work, index);
+    }
+    struct ap_value *row = ap_add_object(model, to, key);
+    ap_add_count(model, row, "count", (int64_t)sum.count);
+    ap_add_time(model, row, "total_dur_us", sum.total_ns);
+    ap_add_quotient(model, row, "kernel_ratio", (double)sum.total_ns, kernel_ns);
+    ap_add_time(model, row, "saved_us", ap_compute_ns(saved_ns));
+    add_worst(work, &sum, model, row);
+}
+
 void ap_compute_add_sums(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
 {
     add_kinds(work, model, to);
     add_causes(work, model, to);
     add_above(work, model, to);
+    add_type(work, "doubles", AP_ELEMENT_fp64, model, to);
+    add_type(work, "floats", AP_ELEMENT_fp32, model, to);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Kernels that are slow for one planted cause (tools/scenarios/kernel_cases.py): a rule that fits the cause stands first. Of the
-same work by a good kernel nothing of medium or higher severity is said. Prints TAP."""
+"""Kernels that are slow for one planted cause (tools/scenarios/kernel_cases.py): a rule that fits the cause stands first. Of
+the same work by a good kernel nothing of medium or higher severity is said. Prints TAP."""
 import argparse
 import json
 import subprocess

@@ -77,7 +77,7 @@ static double good_share(const struct ap_compute_group *group, const struct ap_g
     }
 }
 
-/* Of the bandwidth. Sorting goes over its data many times, and what an index scatters brings along bytes that are not used. */
+/* Of the bandwidth. Sorting goes over its data many times; what an index scatters brings along bytes that nobody uses. */
 static double good_traffic_share(const struct ap_call_cost *cost)
 {
     if (cost->passes > 0)

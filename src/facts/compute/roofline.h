@@ -45,8 +45,8 @@ struct ap_roofline {
 void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_group *group, const struct ap_facts *facts,
                     const struct ap_device_peak *device, struct ap_roofline *ret_roofline);
 
-/** Of products of 32-bit numbers that are bound by arithmetic: what half the bits would save of the time of all calls, at the
- *  share of the roofline that they reach now; 0 of other work. */
+/** Of products of 32-bit numbers that are bound by arithmetic: what half the bits would save of the time of all calls, at
+ *  the share of the roofline that they reach now; 0 of other work. */
 double ap_roofline_saved_by_16_bits_ns(const struct ap_compute_group *group, const struct ap_roofline *roofline,
                                        const struct ap_device_peak *device);
 

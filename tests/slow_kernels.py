@@ -15,16 +15,39 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools" / "scena
 import kernel_cases  # noqa: E402
 
 
-def told(program, folder, text):
-    """(rule, severity) of the findings above a remark, the first one first; None where the program failed."""
+def report_of(program, folder, text):
+    """None where the program failed."""
     trace, report = Path(folder) / "trace.json", Path(folder) / "report.json"
     trace.write_text(text, encoding="utf-8")
     done = subprocess.run([program, str(trace), "--json-out", str(report), "--md-out", str(Path(folder) / "report.md")],
                           capture_output=True, text=True, timeout=120, check=False)
-    if done.returncode:
-        return None
-    findings = json.loads(report.read_text(encoding="utf-8"))["findings"]
-    return [(f["rule_id"], f["severity"]) for f in findings if f["severity"] != "info"]
+    return None if done.returncode else json.loads(report.read_text(encoding="utf-8"))
+
+
+def told(program, folder, text):
+    """(rule, severity) of the findings above a remark, the first one first; None where the program failed."""
+    report = report_of(program, folder, text)
+    return report and [(f["rule_id"], f["severity"]) for f in report["findings"] if f["severity"] != "info"]
+
+
+def test_lengths(tap, program, folder):
+    """Attention over sequences whose lengths the engine's annotation sums up: two steps of the same shapes, and none."""
+    made = kernel_cases.call("vllm::unified_attention_with_output",
+                             "bf16[8192,64,64] bf16[8192,8,64] bf16[8192,8,64] bf16[8192,64,64] - - - -",
+                             ("kernel_unified_attention_2d", 140))
+    steps = {"execute_8192_context_9(sq8155sk8430sqsq7475785sqsk7671310)_generation_37(sq37sk34489sqsq37sqsk34489)":
+             4 * 64 * 64 * (7671310 - 7475785 / 2 + 34489), "execute_64_context_0(sq0sk0sqsq0sqsk0)_generation_64(sq64sk6400"
+             "sqsq64sqsk6400)": 4 * 64 * 64 * 6400, "a range of the user": None}
+    recorder = kernel_cases.Recorder("H100")
+    for name in steps:
+        begin_us = recorder.host_us
+        recorder.call(made)
+        recorder.call(made)
+        recorder.add("user_annotation", name, begin_us - 1, recorder.host_us - begin_us + 2, 4242, {})
+        recorder.host_us += 50
+    report = report_of(program, folder, recorder.document())
+    found = [(row["flops"], row["count"]) for row in report["compute"]["operators"]] if report else []
+    tap.same(sorted(found, key=str), sorted(((flops, 2) for flops in steps.values()), key=str), "operations by lengths")
 
 
 def main():
@@ -33,6 +56,7 @@ def main():
     program = parser.parse_args().program
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
+        test_lengths(tap, program, folder)
         for name, case in kernel_cases.cases():
             slow, good = (told(program, folder, kernel_cases.document(case, planted)) for planted in (True, False))
             tap.ok(bool(slow) and slow[0][0] in case.accept, f"{name}: {case.accept[0]} stands first, of {slow}")

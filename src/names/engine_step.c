@@ -49,16 +49,16 @@ static bool at_end(const struct reader *reader)
 /* Sums over the requests of one kind: new tokens, tokens that they look at, and their products. */
 struct lengths {
     int64_t tokens;
-    double squares, products; /* new by new; new by looked at; negative = not told */
+    double keys;              /* tokens that are looked at; negative = not told */
+    double squares, products; /* new by new; new by looked at; likewise */
 };
 
 /* "sq8155sk8430sqsq7475785sqsk7671310": in this order, as the longer name is no beginning of the shorter. */
 static bool take_named_sums(struct reader *reader, struct lengths *lengths)
 {
-    double ignored;
     if (!take(reader, "sq") || !take_count(reader, &lengths->tokens))
         return false;
-    if (take(reader, "sk") && !take_number(reader, &ignored))
+    if (take(reader, "sk") && !take_number(reader, &lengths->keys))
         return false;
     if (take(reader, "sqsq") && !take_number(reader, &lengths->squares))
         return false;
@@ -68,7 +68,7 @@ static bool take_named_sums(struct reader *reader, struct lengths *lengths)
 /* Behind the number of requests: "(30)", "(30_900)" with the sum of squares, the sums by name, or nothing. */
 static bool take_lengths(struct reader *reader, struct lengths *lengths)
 {
-    *lengths = (struct lengths){ -1, -1, -1 };
+    *lengths = (struct lengths){ -1, -1, -1, -1 };
     if (!take(reader, "("))
         return true;
     struct reader before = *reader;
@@ -97,6 +97,14 @@ static double context_pairs(const struct lengths *context)
 static double generation_pairs(const struct lengths *generation)
 {
     return generation->tokens ? generation->products : 0;
+}
+
+/* The older form tells prompts that nothing came before: they look at themselves. */
+static double keys_of(const struct lengths *lengths)
+{
+    if (!lengths->tokens)
+        return 0;
+    return lengths->keys < 0 && lengths->squares >= 0 ? (double)lengths->tokens : lengths->keys;
 }
 
 static enum ap_engine_phase phase_of(int64_t context, int64_t generation)
@@ -138,6 +146,8 @@ static bool read_vllm(struct reader reader, struct ap_engine_step_name *name)
     set_tokens(name, context_lengths.tokens, generation_lengths.tokens);
     double pairs[] = { context_pairs(&context_lengths), generation_pairs(&generation_lengths) };
     name->attention_pairs = pairs[0] >= 0 && pairs[1] >= 0 ? pairs[0] + pairs[1] : -1;
+    double keys[] = { keys_of(&context_lengths), keys_of(&generation_lengths) };
+    name->attention_keys = keys[0] >= 0 && keys[1] >= 0 ? keys[0] + keys[1] : -1;
     return true;
 }
 
@@ -247,7 +257,7 @@ bool ap_engine_step_name_read(struct ap_text name, struct ap_engine_step_name *r
     if (name.bytes < 8 || !memchr("es[_", *name.data, 4))
         return false;
     for (size_t i = 0; i < AP_COUNT_OF(forms); i++) {
-        *ret_name = (struct ap_engine_step_name){ NULL, AP_ENGINE_other, -1, -1, -1, -1, -1, -1, -1 };
+        *ret_name = (struct ap_engine_step_name){ NULL, AP_ENGINE_other, -1, -1, -1, -1, -1, -1, -1, -1 };
         if (forms[i]((struct reader){ name.data, name.data + name.bytes }, ret_name))
             return true;
     }

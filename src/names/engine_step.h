@@ -23,6 +23,7 @@ struct ap_engine_step_name {
     int64_t requests, context_requests, generation_requests;
     int64_t tokens, context_tokens, generation_tokens; /* that are worked on, not that are held */
     double attention_pairs; /* of a token and one before it or itself, of all requests; negative = not told */
+    double attention_keys;  /* tokens that are looked at, of all requests; likewise */
 };
 
 /** Of vLLM "execute_context_2(30)_generation_4(4)", its older and longer forms and "execute_new_1_cached_3"; of SGLang

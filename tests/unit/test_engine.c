@@ -5,7 +5,7 @@
 
 static struct ap_engine_step_name read_name(const char *text)
 {
-    struct ap_engine_step_name name = { "none", AP_ENGINE_other, -2, -2, -2, -2, -2, -2, -2 };
+    struct ap_engine_step_name name = { "none", AP_ENGINE_other, -2, -2, -2, -2, -2, -2, -2, -2 };
     return ap_engine_step_name_read(ap_text_of(text), &name) ? name : (struct ap_engine_step_name){ .engine = "none" };
 }
 
@@ -46,6 +46,10 @@ static void names_tell_requests_and_tokens(void)
               .attention_pairs,
           7671310 - 7475785.0 / 2 + 34489),
        "pairs of tokens that attention compares");
+    ok(is(read_name("execute_8192_context_9(sq8155sk8430sqsq7475785sqsk7671310)_generation_37(sq37sk34489sqsq37sqsk34489)")
+              .attention_keys,
+          8430 + 34489),
+       "tokens that attention reads");
 }
 
 static void other_names_tell_nothing(void)

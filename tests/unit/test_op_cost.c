@@ -153,6 +153,28 @@ static void attention_counts_what_the_mask_leaves(void)
                 FLASH("False")) < 0); /* sequences of unknown lengths */
 }
 
+#define PACKED(longest_q, longest_k, causal) \
+    "[\"\",\"\",\"\",\"\",\"\",\"" longest_q "\",\"" longest_k "\",\"0.\",\"" causal "\",\"False\",\"\",\"\",\"\"]"
+
+static void lengths_that_are_not_told_have_bounds(void)
+{
+    const char *name = "aten::_flash_attention_forward", *types = BF16_3;
+    struct ap_call_cost cost =
+        cost_with(name, "[[400,2,8],[400,2,8],[400,2,8],[5],[5]]", types, "", PACKED("100", "100", "False"));
+    CHECK(is(cost.flops, 4.0 * 100 * 100 * 4 * 2 * 8)); /* all are as long as the longest */
+    CHECK(is(cost.bytes, 4 * 400 * 2 * 8 * 2));
+    cost = cost_with(name, "[[400,2,8],[400,2,8],[400,2,8],[5],[5]]", types, "", PACKED("250", "250", "True"));
+    CHECK(cost.flops < 0 && is(cost.flops_least, (250.0 * 250 + 150.0 * 150 / 3) / 2 * 4 * 2 * 8));
+    CHECK(is(cost.flops_most, (250.0 * 250 + 150.0 * 150) / 2 * 4 * 2 * 8));
+    cost = cost_with(name, "[[4,2,8],[1000,2,8],[1000,2,8],[5],[5]]", types, "", PACKED("1", "700", "True"));
+    CHECK(is(cost.flops, 1000.0 * 4 * 2 * 8) && is(cost.queries, 1) && is(cost.keys, 700)); /* each looks at its own keys */
+    cost = cost_with(name, "[[400,2,8],[400,2,8],[400,2,8],[5],[5]]", types, "", "");
+    CHECK(cost.flops < 0 && is(cost.flops_least, 400.0 * 400 / 4 * 4 * 2 * 8));
+    cost = cost_with("vllm::unified_attention_with_output", "[[8192,64,64],[8192,8,64],[8192,8,64],[8192,64,64]]", types, "",
+                     "");
+    CHECK(cost.flops < 0 && cost.bytes < 0 && is(cost.pair_flops, 4 * 64 * 64) && is(cost.key_bytes, 2 * 8 * 64 * 2));
+}
+
 static void experts_are_met_by_chance(void)
 {
     struct ap_call_cost few = cost_with("vllm::rocm_aiter_fused_moe", "[[16,4096],[64,22016,4096],[64,4096,11008],[16,2]]",
@@ -296,6 +318,7 @@ int main(void)
     convolutions_meet_all_weights_at_each_place();
     gradients_that_are_not_wanted_are_not_counted();
     attention_counts_what_the_mask_leaves();
+    lengths_that_are_not_told_have_bounds();
     experts_are_met_by_chance();
     bytes_are_read_and_written_once();
     tiles_stand_in_names();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Traces of one slow kernel each, and of a good one: the same operator, with the shapes, types, strides and arguments that the
-profiler records, and a kernel that takes as long as bytes or operations at a given rate do. Nothing here was measured.
+"""Traces of one slow kernel each, and of a good one: the same operator, with the shapes, types, strides and arguments that
+the profiler records, and a kernel that takes as long as bytes or operations at a given rate do. Nothing here was measured.
 
 A tensor is written "bf16[4096,1024]" or, with steps in memory, "bf16[4096,1024]@1,4096"; a list of them with "+" between;
 another argument "=text", none "-".
@@ -30,11 +30,11 @@ def call(op, arguments, *kernels):
     return Call(op, arguments.split(), kernels)
 
 
-def us_of_bytes(count, tb_s):
+def bytes_us(count, tb_s):
     return count / tb_s / 1e6
 
 
-def us_of_flops(count, tflop_s):
+def flops_us(count, tflop_s):
     return count / tflop_s / 1e6
 
 
@@ -62,7 +62,8 @@ def argument(text):
 
 def op_arguments(made):
     types, dims, steps, values = zip(*[argument(text) for text in made.arguments])
-    return {"Concrete Inputs": list(values), "Input type": list(types), "Input Strides": list(steps), "Input Dims": list(dims)}
+    return {"Concrete Inputs": list(values), "Input type": list(types), "Input Strides": list(steps),
+            "Input Dims": list(dims)}
 
 
 class Recorder:
@@ -128,8 +129,8 @@ FPROP = ("sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize
 FLASH = ("void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<128, 128, 64, 4, false, false, "
          "cutlass::bfloat16_t>>(pytorch_flash::Flash_fwd_params)")
 SPLIT_KV = FLASH.replace("flash_fwd_kernel", "flash_fwd_splitkv_kernel", 1)
-VECTORIZED = ("void at::native::vectorized_elementwise_kernel<4, at::native::%s, std::array<char*, 3ul>>(int, at::native::%s, "
-              "std::array<char*, 3ul>)")
+VECTORIZED = ("void at::native::vectorized_elementwise_kernel<4, at::native::%s, std::array<char*, 3ul>>(int, "
+              "at::native::%s, std::array<char*, 3ul>)")
 ELEMENTWISE = ("void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::%s>"
                "(at::TensorIteratorBase&, at::native::%s const&)::{lambda(int)#1}>(int, ...)")
 REDUCE = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::func_wrapper_t<float, ...>>>(...)"
@@ -146,13 +147,13 @@ def add(kind):
 
 def products():
     flops = 2 * 2304 * 4096 * 1792
-    yield "wave", one("aten::mm", "bf16[2304,4096] bf16[4096,1792]", AMPERE, us_of_flops(flops, 145), us_of_flops(flops, 235),
-                      ["tile-fill"], "A100")
+    yield "wave", one("aten::mm", "bf16[2304,4096] bf16[4096,1792]", AMPERE, flops_us(flops, 145),
+                      flops_us(flops, 235), ["tile-fill"], "A100")
     yield "tile-padding", one("aten::mm", "bf16[16384,1024] bf16[1024,136]", XMMA, 90, 19, ["tile-fill"])
     flops = 2 * 4095 ** 3
     yield "unaligned", one(
         "aten::mm", "half[4095,4095] half[4095,4095]", "cutlass_75_tensorop_f16_s1688gemm_f16_256x128_nn_align1",
-        us_of_flops(flops, 88), us_of_flops(flops, 250), ["unaligned-sizes"], "A100",
+        flops_us(flops, 88), flops_us(flops, 250), ["unaligned-sizes"], "A100",
         "half[4096,4096] half[4096,4096]", AMPERE.replace("bf16", "fp16"))
     yield "split-k", one("aten::mm", "bf16[256,131072] bf16[131072,256]", XMMA, 900, 58, ["unsplit-products", "tile-fill"],
                          good_kernel=XMMA.replace("execute_segment_k_off", "execute_split_k"))
@@ -160,33 +161,34 @@ def products():
                                 ["unsplit-products"], "MI300X")
     read = 4096 * 14336 * 2
     yield "few-rows", one("aten::mm", "bf16[4,4096] bf16[4096,14336]", NVJET.replace("128x256", "64x8"),
-                          us_of_bytes(read, .75), us_of_bytes(read, 2.6), ["few-row-products"])
+                          bytes_us(read, .75), bytes_us(read, 2.6), ["few-row-products"])
     yield "vector", one(
         "aten::addmv_", "bf16[14336] bf16[14336,4096] bf16[4096] =0 =1",
         "void gemv2T_kernel_val<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, float, 128, 16, 4, 4, false, false>",
-        us_of_bytes(read, .7), us_of_bytes(read, 2.5), ["few-row-products"])
+        bytes_us(read, .7), bytes_us(read, 2.5), ["few-row-products"])
     moved = 3 * 65536 * 64 * 4
     yield "tiny-products", one(
         "aten::bmm", "float[65536,8,8] float[65536,8,8]",
         "void gemmSN_NN_kernel<float, 128, 2, 4, 8, 3, 4, false, cublasGemvTensorStridedBatched<float const>>",
-        us_of_bytes(moved, .3), us_of_bytes(moved, 2.3), ["tiny-products"])
+        bytes_us(moved, .3), bytes_us(moved, 2.3), ["tiny-products"])
     flops = 2 * 4096 ** 3
     yield "plain-fp32", one("aten::addmm", "float[4096] float[4096,4096] float[4096,4096] =1 =1", FFMA,
-                            us_of_flops(flops, 48), us_of_flops(flops, 330), ["no-tensor-cores"], good_kernel=TF32)
+                            flops_us(flops, 48), flops_us(flops, 330), ["no-tensor-cores"], good_kernel=TF32)
     yield "double", one("aten::mm", "double[4096,4096] double[4096,4096]",
-                        "cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1", us_of_flops(flops, 17), us_of_flops(flops, 110),
+                        "cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1", flops_us(flops, 17), flops_us(flops, 110),
                         ["double-precision-kernels"], "A100", "float[4096,4096] float[4096,4096]", TF32)
     flops = 2 * 8192 ** 3
-    yield "poor-kernel", one("aten::mm", "bf16[8192,8192] bf16[8192,8192]", CIJK, us_of_flops(flops, 240),
-                             us_of_flops(flops, 620), ["slow-gemm"], "MI300X")
+    yield "poor-kernel", one("aten::mm", "bf16[8192,8192] bf16[8192,8192]", CIJK, flops_us(flops, 240),
+                             flops_us(flops, 620), ["slow-gemm"], "MI300X")
     yield "poor-kernel-fp8", one(
         "aten::_scaled_mm", "fp8[8192,8192] fp8[8192,8192]@1,8192 float[] float[] - - =15 =False",
-        "nvjet_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT", us_of_flops(flops, 420), us_of_flops(flops, 1250), ["slow-gemm"])
+        "nvjet_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT", flops_us(flops, 420), flops_us(flops, 1250), ["slow-gemm"])
     read = 64 * 4096 * 4096 * 2
     yield "grouped", one("aten::_grouped_mm", "bf16[128,4096] bf16[64,4096,4096] int[64] - -",
                          "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<"
-                         "cute::tuple<int, int, int>>>>(Params)", us_of_bytes(read, 1.1), us_of_flops(2 * 32768 * 4096 ** 2, 600),
-                         ["experts-few-tokens"], good_arguments="bf16[32768,4096] bf16[64,4096,4096] int[64] - -")
+                         "cute::tuple<int, int, int>>>>(Params)", bytes_us(read, 1.1),
+                         flops_us(2 * 32768 * 4096 ** 2, 600), ["experts-few-tokens"],
+                         good_arguments="bf16[32768,4096] bf16[64,4096,4096] int[64] - -")
 
 
 CONV = " =[1,1] =[1,1] =[1,1] =%d =False =True =False"    # padding, stride, dilation, groups
@@ -197,43 +199,46 @@ def convolutions():
     yield "depthwise", one(
         "aten::_conv_depthwise2d", "half[64,512,56,56] half[512,1,3,3] =[3,3] - =[1,1] =[1,1] =[1,1]",
         "void at::native::(anonymous namespace)::conv_depthwise2d_forward_kernel_generic<c10::Half, int>(...)",
-        us_of_bytes(moved, .5), us_of_bytes(moved, 2.3), ["depthwise-convolutions"])
+        bytes_us(moved, .5), bytes_us(moved, 2.3), ["depthwise-convolutions"])
     moved = 2 * 64 * 256 * 56 * 56 * 2
     yield "groups", one("aten::cudnn_convolution", "half[64,256,56,56] half[256,8,3,3]" + CONV % 32,
-                        "void cudnn::cnn::conv2d_grouped_direct_kernel<false, true, false, false, 0, 0, int, __half, __half>",
-                        us_of_bytes(moved, .3), us_of_bytes(moved, 2.4), ["few-channel-convolutions"])
+                        "void cudnn::cnn::conv2d_grouped_direct_kernel<false, true, false, false, 0, 0, int, __half, "
+                        "__half>",
+                        bytes_us(moved, .3), bytes_us(moved, 2.4), ["few-channel-convolutions"])
     flops = 2 * 128 * 112 * 112 * 64 * 147
     yield "first-layer", one(
         "aten::cudnn_convolution", "half[128,3,224,224] half[64,3,7,7] =[3,3] =[2,2] =[1,1] =1 =False =True =False", FPROP,
-        us_of_flops(flops, 30), us_of_flops(flops, 160), ["few-channel-convolutions"])
+        flops_us(flops, 30), flops_us(flops, 160), ["few-channel-convolutions"])
     flops = 2 * 64 * 3136 * 256 * 2304
     first, last = "half[64,256,56,56]", "half[64,256,56,56]@802816,1,14336,256"
     turn = "void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true, (cudnnKernelDataType_t)0>(...)"
     back = turn.replace("nchwToNhwc", "nhwcToNchw")
-    good = call("aten::cudnn_convolution", last + " half[256,256,3,3]" + CONV % 1, (FPROP, us_of_flops(flops, 560)))
-    yield "layout-turned", Case("H100", [call("aten::cudnn_convolution", first + " half[256,256,3,3]" + CONV % 1, (turn, 190),
-                                              (FPROP, us_of_flops(flops, 540)), (back, 190))], [good], ["layout-conversions"])
+    good = call("aten::cudnn_convolution", last + " half[256,256,3,3]" + CONV % 1, (FPROP, flops_us(flops, 560)))
+    yield "layout-turned", Case("H100", [call("aten::cudnn_convolution", first + " half[256,256,3,3]" + CONV % 1,
+                                              (turn, 190),
+                                              (FPROP, flops_us(flops, 540)), (back, 190))], [good], ["layout-conversions"])
     yield "layout", Case("H100", [call("aten::cudnn_convolution", first + " half[256,256,3,3]" + CONV % 1, (
-        FPROP.replace("nhwckrsc_nhwc", "nchwkcrs_nchw"), us_of_flops(flops, 180)))], [good], ["channels-first"])
+        FPROP.replace("nhwckrsc_nhwc", "nchwkcrs_nchw"), flops_us(flops, 180)))], [good], ["channels-first"])
     flops = 2 * 32 * 3136 * 250 * 33 * 9
     yield "odd-channels", one(
         "aten::cudnn_convolution", "half[32,33,56,56]@103488,1,1848,33 half[250,33,3,3]" + CONV % 1, FPROP,
-        us_of_flops(flops, 24), 34, ["odd-channels"],
+        flops_us(flops, 24), 34, ["odd-channels"],
         good_arguments="half[32,40,56,56]@125440,1,2240,40 half[256,40,3,3]" + CONV % 1)
     flops = 2 * 16 * 4096 * 256 * 2304
     yield "dilated", one(
         "aten::cudnn_convolution", "half[16,256,64,64]@1048576,1,16384,256 half[256,256,3,3] =[4,4] =[1,1] =[4,4] =1 =False "
-        "=True =False", FPROP, us_of_flops(flops, 60), us_of_flops(flops, 520), ["slow-convolutions"])
+        "=True =False", FPROP, flops_us(flops, 60), flops_us(flops, 520), ["slow-convolutions"])
     flops = 2 * 4 * 16 * 56 * 56 * 64 * 64 * 27
     yield "volume", one(
         "aten::cudnn_convolution", "half[4,64,16,56,56] half[64,64,3,3,3] =[1,1,1] =[1,1,1] =[1,1,1] =1 =False =True =False",
         "void implicit_convolveNd_sgemm<__half, 3, 1024, 5, 5, 3, 3, 3, 1, false, false, true>(...)",
-        us_of_flops(flops, 14), us_of_flops(flops, 300), ["slow-convolutions", "no-tensor-cores", "channels-first"],
+        flops_us(flops, 14), flops_us(flops, 300), ["slow-convolutions", "no-tensor-cores", "channels-first"],
         good_kernel=FPROP)
     flops = 2 * 16 * 32 * 32 * 512 * 256 * 16
     yield "transposed", one(
-        "aten::cudnn_convolution_transpose", "half[16,512,32,32] half[512,256,4,4] =[1,1] =[0,0] =[2,2] =[1,1] =1 =False =True "
-        "=False", FPROP.replace("fprop", "dgrad"), us_of_flops(flops, 45), us_of_flops(flops, 420), ["transposed-convolutions"])
+        "aten::cudnn_convolution_transpose", "half[16,512,32,32] half[512,256,4,4] =[1,1] =[0,0] =[2,2] =[1,1] =1 =False "
+        "=True "
+        "=False", FPROP.replace("fprop", "dgrad"), flops_us(flops, 45), flops_us(flops, 420), ["transposed-convolutions"])
     yield "small-image", one(
         "aten::miopen_convolution", "float[1,2048,7,7] float[2048,2048,3,3] - =[1,1] =[1,1] =[1,1] =1 =False =False",
         "igemm_fwd_gtcx3_nhwc_fp32_bx0_ex0_bt64x64x32_wt32x32x2_ws1x1_wr1x1_ta1x16x1x1_1x4x1x16_tb1x16x1x1_1x4x1x16.kd",
@@ -242,8 +247,8 @@ def convolutions():
     yield "backward", one(
         "aten::convolution_backward", "half[32,128,56,56]@401408,1,7168,128 half[32,128,56,56]@401408,1,7168,128 "
         "half[128,128,3,3] =[0] =[1,1] =[1,1] =[1,1] =False =[0,0] =1 =[False,True,False]",
-        "cudnn_infer_ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", us_of_flops(flops, 22),
-        us_of_flops(flops, 300), ["slow-convolutions", "no-tensor-cores"],
+        "cudnn_infer_ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", flops_us(flops, 22),
+        flops_us(flops, 300), ["slow-convolutions", "no-tensor-cores"],
         good_kernel="sm80_xmma_wgrad_implicit_gemm_indexed_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x32_stage4")
     yield "bare-pointwise", one(
         "aten::convolution", "float[4,256,56,56] float[64,256,1,1] - =[1,1] =[0,0] =[1,1] =False =[0,0] =1",
@@ -251,42 +256,46 @@ def convolutions():
     flops = 2 * 8 * 224 * 224 * 64 * 64 * 225
     yield "bare-large-filter", one(
         "aten::convolution", "float[8,64,224,224] float[64,64,15,15] - =[1,1] =[7,7] =[1,1] =False =[0,0] =1",
-        "naive_conv_ab_nonpacked_fwd_nchw_float_double_float", us_of_flops(flops, 6), us_of_flops(flops, 90),
+        "naive_conv_ab_nonpacked_fwd_nchw_float_double_float", flops_us(flops, 6), flops_us(flops, 90),
         ["slow-convolutions"], "MI300X", good_kernel="igemm_fwd_gtcx3_nhwc_fp32_bx0_bt128x64x32")
 
 
 def attention():
     flops = 4 * 4 * 32 * 8192 ** 2 * 128 / 2
     plain = " - - =8192 =8192 =0. =True =False =0.088 - - - -"
-    yield "attention-old", one("aten::_flash_attention_forward", "bf16[4,8192,32,128] bf16[4,8192,32,128] bf16[4,8192,32,128]"
-                               + plain, FLASH, us_of_flops(flops, 260), us_of_flops(flops, 610), ["slow-attention"])
+    yield "attention-old", one("aten::_flash_attention_forward", "bf16[4,8192,32,128] bf16[4,8192,32,128] "
+                               "bf16[4,8192,32,128]"
+                               + plain, FLASH, flops_us(flops, 260), flops_us(flops, 610), ["slow-attention"])
     moved = 2 * 64 * 4096 * 8 * 128 * 2
     yield "attention-decode", one(
-        "aten::_flash_attention_forward", "bf16[64,1,32,128] bf16[64,4096,8,128] bf16[64,4096,8,128] - - =1 =4096 =0. =False "
-        "=False =0.088 - - - -", FLASH, us_of_bytes(moved, .7), us_of_bytes(moved, 2.5), ["decode-attention"],
+        "aten::_flash_attention_forward", "bf16[64,1,32,128] bf16[64,4096,8,128] bf16[64,4096,8,128] - - =1 =4096 =0. "
+        "=False "
+        "=False =0.088 - - - -", FLASH, bytes_us(moved, .7), bytes_us(moved, 2.5), ["decode-attention"],
         good_kernel=SPLIT_KV)
     flops = 4 * 8 * 16 * 4096 ** 2 * 80
-    yield "attention-head", one("aten::_flash_attention_forward", "half[8,4096,16,80] half[8,4096,16,80] half[8,4096,16,80] - - "
-                                "=4096 =4096 =0. =False =False =0.11 - - - -", FLASH, us_of_flops(flops, 180),
-                                us_of_flops(flops, 420), ["padded-heads"])
+    yield "attention-head", one("aten::_flash_attention_forward", "half[8,4096,16,80] half[8,4096,16,80] "
+                                "half[8,4096,16,80] - - "
+                                "=4096 =4096 =0. =False =False =0.11 - - - -", FLASH, flops_us(flops, 180),
+                                flops_us(flops, 420), ["padded-heads"])
     scores = 8 * 16 * 2048 * 2048 * 2
-    bmm = us_of_flops(2 * 8 * 16 * 2048 ** 2 * 64, 300)
+    bmm = flops_us(2 * 8 * 16 * 2048 ** 2 * 64, 300)
     soft = "void (anonymous namespace)::softmax_warp_forward<c10::Half, c10::Half, float, 11, false, false>(...)"
     masked = ELEMENTWISE % (("CUDAFunctor_add<c10::Half>",) * 2)
     flops = 4 * 8 * 16 * 2048 ** 2 * 64
     yield "attention-by-hand", Case(
         "H100", [call("aten::bmm", "half[128,2048,64] half[128,64,2048]", (NVJET.replace("tst", "hsh"), bmm)),
-                 call("aten::add", "half[8,16,2048,2048] half[8,1,1,2048] =1", (masked, us_of_bytes(2 * scores, 2.4))),
-                 call("aten::_softmax", "half[8,16,2048,2048] =-1 =False", (soft, us_of_bytes(2 * scores, 2.5))),
+                 call("aten::add", "half[8,16,2048,2048] half[8,1,1,2048] =1", (masked, bytes_us(2 * scores, 2.4))),
+                 call("aten::_softmax", "half[8,16,2048,2048] =-1 =False", (soft, bytes_us(2 * scores, 2.5))),
                  call("aten::bmm", "half[128,2048,2048] half[128,2048,64]", (NVJET.replace("tst", "hsh"), bmm))],
-        [call("aten::_flash_attention_forward", "half[8,2048,16,64] half[8,2048,16,64] half[8,2048,16,64] - - =2048 =2048 =0. "
-              "=False =False =0.125 - - - -", (FLASH, us_of_flops(flops, 450)))], ["unfused-attention"])
+        [call("aten::_flash_attention_forward", "half[8,2048,16,64] half[8,2048,16,64] half[8,2048,16,64] - - =2048 =2048 "
+              "=0. "
+              "=False =False =0.125 - - - -", (FLASH, flops_us(flops, 450)))], ["unfused-attention"])
     flops = 4 * 8 * 16 * 2048 ** 2 * 64
     yield "attention-bias", one(
         "aten::_scaled_dot_product_efficient_attention", "float[8,16,2048,64] float[8,16,2048,64] float[8,16,2048,64] "
         "float[8,16,2048,2048] =False =0. =False =False -",
         "fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<float, ...>::Params)",
-        us_of_flops(flops, 21), us_of_flops(flops, 450), ["slow-attention", "no-tensor-cores"],
+        flops_us(flops, 21), flops_us(flops, 450), ["slow-attention", "no-tensor-cores"],
         good_arguments="half[8,16,2048,64] half[8,16,2048,64] half[8,16,2048,64] - =False =0. =False =False -",
         good_kernel="cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64_4x1x1_kernel0_0")
     yield "attention-short", one(
@@ -298,28 +307,28 @@ def traffic():
     moved = 2 * 8192 * 8192 * 2
     copy = ELEMENTWISE % (("direct_copy_kernel_cuda(at::TensorIteratorBase&)",) * 2)
     yield "transposed-copy", one("aten::copy_", "bf16[8192,8192] bf16[8192,8192]@1,8192 =False", copy,
-                                 us_of_bytes(moved, .6), us_of_bytes(moved, 2.5), ["strided-elementwise"],
+                                 bytes_us(moved, .6), bytes_us(moved, 2.5), ["strided-elementwise"],
                                  good_arguments="bf16[8192,8192] bf16[8192,8192] =False")
     yield "mixed-layouts", one("aten::add", "float[8192,8192] float[8192,8192]@1,8192 =1", add(ELEMENTWISE),
-                               us_of_bytes(3 * 2 ** 28, .8), us_of_bytes(3 * 2 ** 28, 2.9), ["strided-elementwise"],
+                               bytes_us(3 * 2 ** 28, .8), bytes_us(3 * 2 ** 28, 2.9), ["strided-elementwise"],
                                good_arguments="float[8192,8192] float[8192,8192] =1", good_kernel=add(VECTORIZED))
     moved = 2 * 64 * 1024 * 4096 * 2
     yield "broadcast", one("aten::mul", "half[64,1024,4096] half[64,1024,1]", ELEMENTWISE % (("MulFunctor<float>",) * 2),
-                           us_of_bytes(moved, .7), us_of_bytes(moved, 2.7), ["slow-memory-kernels"])
+                           bytes_us(moved, .7), bytes_us(moved, 2.7), ["slow-memory-kernels"])
     moved = 2 * 4194304 * 8 * 2
     yield "short-softmax", one(
         "aten::_softmax", "half[4194304,8] =-1 =False",
         "void (anonymous namespace)::softmax_warp_forward<c10::Half, c10::Half, float, 3, false, false>(...)",
-        us_of_bytes(moved, .25), us_of_bytes(moved, 2.1), ["short-rows"])
+        bytes_us(moved, .25), bytes_us(moved, 2.1), ["short-rows"])
     moved = 2 * 1048576 * 64 * 2
     yield "short-layer-norm", one(
         "aten::native_layer_norm", "half[1048576,64] =[64] half[64] half[64] =1e-05",
         "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::Half, float, false>(int, float, ...)",
-        us_of_bytes(moved, .4), us_of_bytes(moved, 2.2), ["short-rows"])
-    yield "one-result", one("aten::sum", "float[268435456] -", REDUCE, us_of_bytes(2 ** 30, .5), us_of_bytes(2 ** 30, 2.8),
+        bytes_us(moved, .4), bytes_us(moved, 2.2), ["short-rows"])
+    yield "one-result", one("aten::sum", "float[268435456] -", REDUCE, bytes_us(2 ** 30, .5), bytes_us(2 ** 30, 2.8),
                             ["slow-memory-kernels"])
-    yield "outer-sum", one("aten::sum", "float[1048576,64]@1,1048576 =[1] =False -", REDUCE, us_of_bytes(2 ** 28, .5),
-                           us_of_bytes(2 ** 28, 2.6), ["strided-elementwise", "slow-memory-kernels", "short-rows"],
+    yield "outer-sum", one("aten::sum", "float[1048576,64]@1,1048576 =[1] =False -", REDUCE, bytes_us(2 ** 28, .5),
+                           bytes_us(2 ** 28, 2.6), ["strided-elementwise", "slow-memory-kernels", "short-rows"],
                            good_arguments="float[65536,1024] =[1] =False -")
     moved = 8192 * 4096 * 2 * 2
     yield "embedding-backward", one(
@@ -329,37 +338,39 @@ def traffic():
     yield "index-put", one(
         "aten::_index_put_impl_", "float[1048576,128] long[2097152] float[2097152,128] =True =False",
         "void at::native::(anonymous namespace)::indexing_backward_kernel<float, 4>(long const*, long const*, ...)",
-        us_of_bytes(3 * 2 ** 30, .12), us_of_bytes(3 * 2 ** 30, 1.3), ["scattered-access"])
+        bytes_us(3 * 2 ** 30, .12), bytes_us(3 * 2 ** 30, 1.3), ["scattered-access"])
     yield "scatter-atomics", one(
         "aten::scatter_add_", "float[1000,64] =0 long[4194304,64] float[4194304,64]",
         "void at::native::_scatter_gather_elementwise_kernel<128, 8, at::native::_cuda_scatter_gather_internal_kernel<true, "
-        "float>>(int, ...)", us_of_bytes(5 * 2 ** 30, .15), us_of_bytes(5 * 2 ** 30, 1.6), ["scattered-access"])
+        "float>>(int, ...)", bytes_us(5 * 2 ** 30, .15), bytes_us(5 * 2 ** 30, 1.6), ["scattered-access"])
     yield "gather", one("aten::gather", "float[1048576,256] =1 long[1048576,256] =False",
                         "void at::native::_scatter_gather_elementwise_kernel<128, 4, ...>(int, ...)",
-                        us_of_bytes(2 ** 32, .3), us_of_bytes(2 ** 32, 1.9), ["scattered-access"])
+                        bytes_us(2 ** 32, .3), bytes_us(2 ** 32, 1.9), ["scattered-access"])
     yield "cumsum", one("aten::cumsum", "float[65536,1024] =0 -",
                         "void at::native::tensor_kernel_scan_outer_dim<float, std::plus<float>>(float*, float const*, ...)",
-                        us_of_bytes(2 ** 29, .3), us_of_bytes(2 ** 29, 2.2), ["slow-memory-kernels"])
+                        bytes_us(2 ** 29, .3), bytes_us(2 ** 29, 2.2), ["slow-memory-kernels"])
     moved = 64 * 131072 * 4
     yield "topk", one("aten::topk", "float[64,131072] =50 =-1 =True =True",
                       "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(...)", 1500, 95, ["slow-sorting"])
     yield "sort", one("aten::sort", "float[64,1048576] - =-1 =False",
                       "void at_cuda_detail::cub::DeviceSegmentedRadixSortKernel<...>(...)", 42000, 5200, ["slow-sorting"])
     moved = 2 * 8 * 256 * 3136 * 4
-    yield "batch-norm", one("aten::cudnn_batch_norm", "float[8,256,56,56] float[256] float[256] float[256] float[256] =True =0.1 "
+    yield "batch-norm", one("aten::cudnn_batch_norm", "float[8,256,56,56] float[256] float[256] float[256] float[256] =True "
+                            "=0.1 "
                             "=1e-05", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512, true, 1, true>(...)",
-                            us_of_bytes(moved, .3), us_of_bytes(moved, 2.1), ["slow-memory-kernels"])
-    yield "double-add", one("aten::add", "double[134217728] double[134217728] =1", add(VECTORIZED).replace("float", "double"),
-                            us_of_bytes(3 * 2 ** 30, 2.9), us_of_bytes(3 * 2 ** 29, 2.9), ["double-precision-kernels"],
+                            bytes_us(moved, .3), bytes_us(moved, 2.1), ["slow-memory-kernels"])
+    yield "double-add", one("aten::add", "double[134217728] double[134217728] =1",
+                            add(VECTORIZED).replace("float", "double"),
+                            bytes_us(3 * 2 ** 30, 2.9), bytes_us(3 * 2 ** 29, 2.9), ["double-precision-kernels"],
                             good_arguments="float[134217728] float[134217728] =1", good_kernel=add(VECTORIZED))
     moved = 2 * 65536 * 8192 * 2
     yield "rms-norm", one("_C::rms_norm", "bf16[65536,8192] bf16[65536,8192] bf16[8192] =1e-06",
-                          "void vllm::rms_norm_kernel<c10::BFloat16, 8>(...)", us_of_bytes(moved, .8), us_of_bytes(moved, 2.6),
+                          "void vllm::rms_norm_kernel<c10::BFloat16, 8>(...)", bytes_us(moved, .8), bytes_us(moved, 2.6),
                           ["slow-memory-kernels"])
     moved = 3 * 65536 * 8192 * 2
     yield "gated", one("_C::silu_and_mul", "bf16[65536,8192] bf16[65536,16384]",
                        "void vllm::act_and_mul_kernel<c10::BFloat16, (c10::BFloat16 (*)(c10::BFloat16 const&)), true>(...)",
-                       us_of_bytes(moved, .9), us_of_bytes(moved, 2.8), ["slow-memory-kernels"])
+                       bytes_us(moved, .9), bytes_us(moved, 2.8), ["slow-memory-kernels"])
     yield "pooling", one("aten::max_pool2d_with_indices", "half[64,256,112,112] =[3,3] =[2,2] =[1,1] =[1,1] =False",
                          "void at::native::(anonymous namespace)::max_pool_forward_nchw<c10::Half>(...)", 4000, 330,
                          ["slow-memory-kernels"])
@@ -368,18 +379,19 @@ def traffic():
 def experts():
     up, down = 22016 * 8192 * 2, 11008 * 8192 * 2
     flops = 2 * 8192 * 2 * (22016 + 11008) * 4096
-    yield "experts-slow", one("vllm::rocm_aiter_fused_moe", "bf16[8192,4096] bf16[8,22016,4096] bf16[8,4096,11008] float[8192,2]",
-                              "aiter_fused_moe_kernel_bf16", us_of_flops(flops, 180), us_of_flops(flops, 560), ["slow-experts"],
+    yield "experts-slow", one("vllm::rocm_aiter_fused_moe",
+                              "bf16[8192,4096] bf16[8,22016,4096] bf16[8,4096,11008] float[8192,2]",
+                              "aiter_fused_moe_kernel_bf16", flops_us(flops, 180), flops_us(flops, 560), ["slow-experts"],
                               None)
     read = 64 * (22016 + 11008) * 4096 * 2
     yield "experts-few-tokens", one(
         "vllm::rocm_aiter_fused_moe", "bf16[128,4096] bf16[64,22016,4096] bf16[64,4096,11008] float[128,2]",
-        "aiter_fused_moe_kernel_bf16", us_of_bytes(read, 1.4), us_of_flops(2 * 2 ** 15 * 2 * (22016 + 11008) * 4096, 560),
+        "aiter_fused_moe_kernel_bf16", bytes_us(read, 1.4), flops_us(2 * 2 ** 15 * 2 * (22016 + 11008) * 4096, 560),
         ["experts-few-tokens"], "MI300X", "bf16[32768,4096] bf16[64,22016,4096] bf16[64,4096,11008] float[32768,2]")
     flops = 2 * 16384 * 8 * 3 * 2048 * 768
     yield "experts-triton", one(
         "vllm::inplace_fused_experts", "bf16[16384,2048] bf16[128,1536,2048] bf16[128,2048,768] float[16384,8] int[16384,8]",
-        "fused_moe_kernel", us_of_flops(flops, 120), us_of_flops(flops, 480), ["slow-experts"])
+        "fused_moe_kernel", flops_us(flops, 120), flops_us(flops, 480), ["slow-experts"])
 
 
 def cases():

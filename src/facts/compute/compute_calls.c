@@ -3,6 +3,7 @@
  * kernel belongs to the innermost call that counts. */
 #include "compute_calls.h"
 
+#include "engine_steps.h"
 #include "pair_map.h"
 #include "sort.h"
 
@@ -16,9 +17,13 @@ struct finding {
     struct ap_compute *compute;
     const struct ap_facts *facts;
     const struct ap_trace *trace;
-    uint8_t *formulas;                      /* by name id, plus one; 0 = no operator has the name */
-    struct ap_row_set above[2];             /* rows around a call that multiplies; around another one */
-    struct ap_pair_map signatures, groups;  /* (name, signature); (number of that, arguments) */
+    uint8_t *formulas;                     /* by name id, plus one; 0 = no operator has the name */
+    struct ap_row_set above[2];            /* rows around a call that multiplies; around another one */
+    struct ap_pair_map signatures, shapes; /* (name, signature); (number of that, arguments) */
+    struct ap_pair_map groups;             /* (number of that, name of the engine's step where lengths are of it, or 0) */
+    uint8_t *by_step;                      /* by number of shapes: 1 = of packed sequences, 2 = not */
+    size_t by_step_capacity;
+    struct ap_engine_steps steps;
     int64_t *longest_ns;                    /* by group: of a call */
     uint32_t *kernel_of;                    /* by call: its longest kernel */
     const struct ap_mapped_kernel **mapped; /* by row of a kernel in a graph: what the mapping tells; NULL = there is none */
@@ -169,13 +174,56 @@ static void cost_of(const struct finding *finding, uint32_t row, struct ap_call_
     ap_op_cost_of(formula_of(finding, row), &inputs, ret_cost);
 }
 
+/* The engine's step that a call is in, where its name tells the lengths of its sequences. */
+static const struct ap_engine_step *step_of(const struct finding *finding, uint32_t row)
+{
+    size_t step = ap_engine_step_at(&finding->steps, finding->trace->events.start_ns[row]);
+    return step < finding->steps.count && finding->steps.steps[step].told.attention_pairs >= 0 ? &finding->steps.steps[step]
+                                                                                               : NULL;
+}
+
+/* Does the call need a step to know its lengths? Each kind of call is looked at once. */
+static enum ap_status needs_step(struct finding *finding, uint32_t row, uint32_t shape, bool *ret_needs,
+                                 struct ap_error *reterr)
+{
+    struct ap_call_cost cost;
+    *ret_needs = false;
+    if (!finding->steps.count || ap_op_formula_kind(formula_of(finding, row)) != AP_WORK_attention)
+        return AP_OK;
+    size_t had = finding->by_step_capacity;
+    AP_TRY(AP_RESERVE(finding->compute->gate, finding->by_step, finding->by_step_capacity, (size_t)shape + 1, reterr));
+    memset(finding->by_step + had, 0, finding->by_step_capacity - had);
+    if (!finding->by_step[shape]) {
+        cost_of(finding, row, &cost);
+        finding->by_step[shape] = cost.pair_flops > 0 && cost.flops < 0 ? 1 : 2;
+    }
+    *ret_needs = finding->by_step[shape] == 1;
+    return AP_OK;
+}
+
+/* By what the engine says of all sequences of the step; calls on other tokens than the step's are not of it. */
+static void take_lengths(struct ap_call_cost *cost, const struct ap_engine_step_name *told)
+{
+    if (cost->tokens > 0 && told->tokens >= 0 && (double)told->tokens > cost->tokens)
+        return;
+    cost->flops = cost->pair_flops * told->attention_pairs;
+    cost->flops_least = cost->flops_most = 0;
+    if (cost->key_bytes > 0 && told->attention_keys >= 0)
+        cost->bytes = cost->query_bytes + cost->key_bytes * told->attention_keys;
+}
+
 static enum ap_status group_of(struct finding *finding, uint32_t row, uint32_t *ret_group, struct ap_error *reterr)
 {
     struct ap_compute *compute = finding->compute;
     struct called called = called_at(finding, row);
-    uint32_t signature, before = finding->groups.count;
+    uint32_t signature, shape, before = finding->groups.count;
+    bool needs;
     AP_TRY(ap_pair_map_add(&finding->signatures, called.name, called.signature.id, &signature, reterr));
-    AP_TRY(ap_pair_map_add(&finding->groups, signature, called.arguments.id, ret_group, reterr));
+    AP_TRY(ap_pair_map_add(&finding->shapes, signature, called.arguments.id, &shape, reterr));
+    AP_TRY(needs_step(finding, row, shape, &needs, reterr));
+    const struct ap_engine_step *step = needs ? step_of(finding, row) : NULL;
+    uint32_t step_name = step ? finding->trace->events.name[step->row] : 0;
+    AP_TRY(ap_pair_map_add(&finding->groups, shape, step_name, ret_group, reterr));
     if (*ret_group != before)
         return AP_OK;
     AP_TRY(AP_RESERVE(compute->gate, compute->groups, compute->group_capacity, (size_t)before + 1, reterr));
@@ -184,6 +232,8 @@ static enum ap_status group_of(struct finding *finding, uint32_t row, uint32_t *
         .name = called.name, .signature = called.signature.id, .arguments = called.arguments.id, .longest_row = row
     };
     cost_of(finding, row, &group->cost);
+    if (step)
+        take_lengths(&group->cost, &step->told);
     return AP_OK;
 }
 
@@ -384,8 +434,11 @@ enum ap_status ap_compute_init(struct ap_compute *compute, const struct ap_facts
 {
     struct finding finding = { .compute = compute, .facts = facts, .trace = facts->trace };
     *compute = (struct ap_compute){ .gate = gate };
-    finding.signatures.gate = finding.groups.gate = gate;
-    enum ap_status status = find_all(&finding, reterr);
+    finding.signatures.gate = finding.shapes.gate = finding.groups.gate = gate;
+    enum ap_status status = ap_engine_steps_init(&finding.steps, facts, gate, reterr);
+    AP_AND_THEN(status, find_all(&finding, reterr));
+    ap_engine_steps_release(&finding.steps);
+    AP_FREE(gate, finding.by_step, finding.by_step_capacity);
     AP_FREE(gate, finding.formulas, ap_trace_id_count(facts->trace));
     AP_FREE(gate, finding.kernel_of, compute->counted.count);
     AP_FREE(gate, finding.longest_ns, compute->group_count);
@@ -394,6 +447,7 @@ enum ap_status ap_compute_init(struct ap_compute *compute, const struct ap_facts
     for (int i = 0; i < 2; i++)
         ap_row_set_release(&finding.above[i]);
     ap_pair_map_release(&finding.signatures);
+    ap_pair_map_release(&finding.shapes);
     ap_pair_map_release(&finding.groups);
     return status;
 }

@@ -14,9 +14,13 @@ struct ap_call_cost {
     double batch, m, n, k;   /* products of matrices: rows, columns, inner size; all 0 else */
     double weight_bytes;     /* of those, what the second matrix holds; of experts: of those that are met */
     double parameters;       /* elements of weights that a model holds: of products, convolutions, norms, tables; 0 else */
-    double head_size, queries, keys;   /* attention; 0 else */
-    double groups, channels_per_group; /* convolutions: input channels of a group; 0 else */
-    double out_channels, places;       /* convolutions forward: places of the output, of all images; 0 else */
+    double head_size, queries, keys;       /* attention; of packed sequences the longest; 0 else */
+    double pair_flops;                     /* attention: of a query and a key that meet; 0 else */
+    double flops_least, flops_most;        /* attention over packed sequences, whose lengths are not told; 0 else */
+    double tokens, query_bytes, key_bytes; /* of an engine's attention, whose step tells the lengths: of all queries, in and
+                                              out, and of one key and value; 0 else */
+    double groups, channels_per_group;     /* convolutions: input channels of a group; 0 else */
+    double out_channels, places;           /* convolutions forward: places of the output, of all images; 0 else */
     double row_elements; /* of what is summed up or normalized together; 0 = not known, or it is no such work */
     double tokens_per_expert, experts; /* mixtures of experts; 0 else */
     bool is_transposed, is_backward;   /* convolutions */

@@ -94,16 +94,19 @@ static double good_traffic_share(const struct ap_call_cost *cost)
 
 static void find_bounds(const struct ap_compute_group *group, const struct ap_gpu_peak *peak, struct ap_roofline *roofline)
 {
-    double matrix_flops = ap_compute_matrix_flops(&group->cost), rate = peak->tflop_s[roofline->type] * 1e3; /* in a ns */
+    double matrix_flops = fmax(ap_compute_matrix_flops(&group->cost), group->cost.flops_least),
+           rate = peak->tflop_s[roofline->type] * 1e3; /* in a ns */
     double compute_ns = matrix_flops > 0 && rate > 0 ? matrix_flops / rate : -1;
+    double most_ns = group->cost.flops_most > 0 && rate > 0 ? group->cost.flops_most / rate : compute_ns;
     double memory_ns = group->cost.bytes >= 0 && peak->gb_s > 0 ? group->cost.bytes / peak->gb_s : -1;
     bool multiplies = ap_work_kind_multiplies(group->cost.kind);
     if (memory_ns < 0 || (multiplies && compute_ns < 0))
         return;
     roofline->is_memory_bound = memory_ns >= compute_ns;
     roofline->bound_ns = fmax(memory_ns, compute_ns);
-    roofline->good_ns = FIXED_NS + fmax(memory_ns / good_traffic_share(&group->cost),
-                                        multiplies ? compute_ns / good_share(group, peak, roofline->type) : 0);
+    roofline->good_ns =
+        FIXED_NS + fmax(memory_ns / good_traffic_share(&group->cost),
+                        multiplies ? fmax(most_ns, compute_ns) / good_share(group, peak, roofline->type) : 0);
     if (group->median_ns <= 0)
         return;
     roofline->ratio = roofline->bound_ns / (double)group->median_ns;

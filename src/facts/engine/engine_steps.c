@@ -76,6 +76,7 @@ static void merge(struct ap_engine_step_name *told, const struct ap_engine_step_
     fill_in(&told->context_tokens, inner->context_tokens);
     fill_in(&told->generation_tokens, inner->generation_tokens);
     told->attention_pairs = told->attention_pairs >= 0 ? told->attention_pairs : inner->attention_pairs;
+    told->attention_keys = told->attention_keys >= 0 ? told->attention_keys : inner->attention_keys;
     if (told->phase == AP_ENGINE_other)
         told->phase = inner->phase;
     if (!ap_text_is(ap_text_of(inner->engine), "vLLM")) /* whose form others use */

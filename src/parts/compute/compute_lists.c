@@ -32,6 +32,9 @@ static void add_roofline(const struct ap_compute_group *group, const struct ap_r
 {
     bool is_rated = roofline->bound_ns >= 0;
     ap_compute_add_flops(model, row, "flops", group->cost.flops);
+    ap_compute_add_flops(model, row, "flops_least",
+                         group->cost.flops_most > 0 ? group->cost.flops_least : group->cost.flops);
+    ap_compute_add_flops(model, row, "flops_most", group->cost.flops_most > 0 ? group->cost.flops_most : group->cost.flops);
     ap_add_known_bytes(model, row, "bytes", group->cost.bytes >= 0, ap_compute_ns(group->cost.bytes));
     ap_add_known_number(model, row, "flops_per_byte", roofline->intensity >= 0, roofline->intensity);
     ap_add_known_number(model, row, "tflop_s", roofline->flops_s >= 0, roofline->flops_s / 1e12);

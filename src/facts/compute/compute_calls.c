@@ -92,6 +92,16 @@ static enum ap_status find_formulas(struct finding *finding, struct ap_error *re
     return AP_OK;
 }
 
+/* Only attention asks for the lengths that an engine's steps tell. */
+static enum ap_status find_steps(struct finding *finding, struct ap_error *reterr)
+{
+    for (uint32_t name = 0; name < ap_trace_id_count(finding->trace); name++)
+        if (finding->formulas[name] > 1 &&
+            ap_op_formula_kind((enum ap_op_formula)(finding->formulas[name] - 1)) == AP_WORK_attention)
+            return ap_engine_steps_init(&finding->steps, finding->facts, finding->compute->gate, reterr);
+    return AP_OK;
+}
+
 /* ---- kernels of graphs ---- */
 
 static void take_launch(struct finding *finding, const struct ap_graph_launch *launch)
@@ -410,6 +420,7 @@ static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
 {
     struct ap_compute *compute = finding->compute;
     AP_TRY(find_formulas(finding, reterr));
+    AP_TRY(find_steps(finding, reterr));
     AP_TRY(take_graphs(finding, reterr));
     AP_TRY(find_counted(finding, reterr));
     AP_TRY(group_calls(finding, reterr));
@@ -435,8 +446,8 @@ enum ap_status ap_compute_init(struct ap_compute *compute, const struct ap_facts
     struct finding finding = { .compute = compute, .facts = facts, .trace = facts->trace };
     *compute = (struct ap_compute){ .gate = gate };
     finding.signatures.gate = finding.shapes.gate = finding.groups.gate = gate;
-    enum ap_status status = ap_engine_steps_init(&finding.steps, facts, gate, reterr);
-    AP_AND_THEN(status, find_all(&finding, reterr));
+    finding.steps.gate = gate;
+    enum ap_status status = find_all(&finding, reterr);
     ap_engine_steps_release(&finding.steps);
     AP_FREE(gate, finding.by_step, finding.by_step_capacity);
     AP_FREE(gate, finding.formulas, ap_trace_id_count(facts->trace));

@@ -118,6 +118,38 @@ static void the_autograd_engine_takes_turns(void)
     finish(&made);
 }
 
+/* 200 launches of 5 us each, of kernels of 20 us; from the 101st on each waits until the 100th before it has begun. */
+#define PLACES 100
+#define LAUNCHES 200
+static void a_full_queue_is_a_wait(void)
+{
+    struct made made = { .graph = { .count = 0 } };
+    int64_t now_us = 0, start_us[LAUNCHES];
+    begin(&made.run);
+    for (int i = 0; i < LAUNCHES; i++) {
+        int64_t free_us = i < PLACES ? now_us : start_us[i - PLACES], end_us = (free_us > now_us ? free_us : now_us) + 5;
+        start_us[i] = 10 + 20 * i;
+        call(&made.run, "1", "cudaLaunchKernel", now_us, end_us - now_us, i + 1);
+        work(&made.run, "gemm", start_us[i], 20, i + 1);
+        now_us = end_us;
+    }
+    make(&made);
+    is_u64(made.graph.edges_by_type[AP_REPLAY_EDGE_queue], 66, "calls that wait for a place hang on what the device begins");
+    is_u64(tasks_off(&made), 0, "each piece begins in the replay as it was recorded");
+    struct ap_replay_edit edit;
+    struct ap_replay_times times;
+    if (ap_replay_edit_init(&edit, &made.graph, NULL) != AP_OK)
+        abort();
+    for (size_t i = 0; i < made.graph.count; i++)
+        if (made.graph.tasks[i].is_device)
+            edit.work_ns[i] /= 4;
+    is_int(ap_replay_run(&made.graph, &edit, &times, NULL), AP_OK, "a replay runs");
+    ok(times.window_ns < made.recorded.window_ns * 3 / 10, "with faster kernels they wait no longer");
+    ap_replay_times_release(&times);
+    ap_replay_edit_release(&edit);
+    finish(&made);
+}
+
 /* A kernel that begins 5 ms after all that it could wait for. */
 static void what_no_edge_explains_is_told(void)
 {
@@ -146,6 +178,7 @@ int main(void)
 {
     edges_have_a_type_and_lead_on();
     the_autograd_engine_takes_turns();
+    a_full_queue_is_a_wait();
     what_no_edge_explains_is_told();
     little_is_no_graph();
     return done();

@@ -9,6 +9,7 @@
  *  piece go stands before it. */
 enum ap_mark_kind {
     AP_MARK_call_end, /* a call that blocked has returned */
+    AP_MARK_return,   /* a launch that found the queue full has */
     AP_MARK_step_end,
     AP_MARK_turn_end,  /* another thread has done its turn ... */
     AP_MARK_turn_back, /* ... and the driving one goes on */
@@ -25,8 +26,8 @@ enum ap_mark_kind {
 struct ap_mark {
     int64_t ns;
     uint32_t track;
-    uint32_t row;   /* launch, call, call_end: the call */
-    uint32_t other; /* call_end: number among the blocking calls; steps: number of the step; turns: number of the turn */
+    uint32_t row;   /* launch, call, call_end, return: the call */
+    uint32_t other; /* call_end: number among the blocking calls; return, steps, turns: number of it */
     uint8_t kind;
 };
 
@@ -34,6 +35,14 @@ struct ap_mark {
 struct ap_turn {
     uint32_t let_go, back; /* of the thread that drives the run: where the turn begins, and where it goes on behind it */
     uint32_t begin, end;   /* of the other thread; the task at the end begins there */
+};
+
+/** A launch that waited for a place in the queue. */
+struct ap_return {
+    uint32_t call;    /* row */
+    uint32_t started; /* work: with its start a place was free */
+    uint32_t task;    /* that begins where the call has returned */
+    int64_t usual_ns; /* what such a call takes by itself */
 };
 
 struct ap_replay_build {
@@ -51,10 +60,24 @@ struct ap_replay_build {
     size_t mark_order_count;
     struct ap_turn *turns;
     size_t turn_count, turn_capacity;
+    struct ap_return *returns;
+    size_t return_count, return_capacity;
     uint32_t *task_of_launch; /* by place in index->work: the task that begins with the launch of it */
     uint32_t *task_of_work;   /* likewise its own */
 };
 
+/** Whether the call that launched the work is in the trace, on a host thread. */
+static inline bool ap_replay_is_launched(const struct ap_replay_build *build, uint32_t work)
+{
+    const struct ap_trace *trace = build->trace;
+    uint32_t launch = ap_path_work(build->index, work)->launch;
+    return launch != AP_NO_ROW && trace->events.start_ns[launch] != AP_START_UNKNOWN &&
+           ap_row_is_of(trace, launch, AP_HOST_KINDS) && trace->events.dur_ns[launch] >= 0;
+}
+
+/** Finds the launches that met a full queue, before threads are cut, and links them, once device tasks stand. */
+AP_MUST_CHECK enum ap_status ap_replay_find_returns(struct ap_replay_build *build, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_replay_link_returns(struct ap_replay_build *build, struct ap_error *reterr);
 /** Cuts the threads and appends their tasks, in order of thread, then time. */
 AP_MUST_CHECK enum ap_status ap_replay_add_host(struct ap_replay_build *build, struct ap_error *reterr);
 /** Edges of calls that block and of threads that take turns; device tasks must stand. Numbers of tasks are those of their

@@ -205,18 +205,22 @@ static void release_build(struct ap_replay_build *build)
     AP_FREE(build->gate, build->marks, build->mark_capacity);
     AP_FREE(build->gate, build->mark_order, build->mark_order_count);
     AP_FREE(build->gate, build->turns, build->turn_capacity);
+    AP_FREE(build->gate, build->returns, build->return_capacity);
     build->task_of_launch = build->task_of_work = build->mark_order = NULL;
     build->marks = NULL;
     build->turns = NULL;
+    build->returns = NULL;
 }
 
 static enum ap_status make(struct ap_replay_build *build, struct ap_error *reterr)
 {
     AP_TRY(start_build(build, reterr));
+    AP_TRY(ap_replay_find_returns(build, reterr));
     AP_TRY(ap_replay_add_host(build, reterr));
     AP_TRY(list_threads(build->graph, reterr));
     AP_TRY(ap_replay_add_device(build, reterr));
     AP_TRY(ap_replay_link_host(build, reterr));
+    AP_TRY(ap_replay_link_returns(build, reterr));
     release_build(build);
     return order_tasks(build->graph, reterr);
 }

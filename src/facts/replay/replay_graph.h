@@ -7,8 +7,9 @@
  *                    \                        /
  *   stream            '-lag->[kernel][kernel]'
  *
- * A thread is cut where something hangs on it: at launches, at the ends of calls that block, where another thread goes on,
- * at the bounds of steps. Its pieces follow one another without a hole, so that the time between calls is work, too. */
+ * A thread is cut where something hangs on it: at launches, at the ends of calls that block or found a queue full, where
+ * another thread goes on, at the bounds of steps. Its pieces follow one another without a hole, so that the time between
+ * calls is work, too. */
 #ifndef AP_REPLAY_GRAPH_H
 #define AP_REPLAY_GRAPH_H
 
@@ -28,7 +29,7 @@ enum ap_replay_edge_type {
 /** The id in replay_edge.def, which is a key of the report. */
 const char *ap_replay_edge_name(enum ap_replay_edge_type type);
 
-/** Its end is where @to begins, @lag_ns later; of a launch or hand-over, its start. */
+/** Its end is where @to begins, @lag_ns later; of a launch, hand-over or queue, its start. */
 struct ap_replay_edge {
     int64_t lag_ns; /* negative where clocks or streams overlap */
     uint32_t from;
@@ -37,6 +38,12 @@ struct ap_replay_edge {
 };
 /** A graph of more pieces is refused. */
 #define AP_REPLAY_TASKS_MAX ((UINT32_C(1) << 28) - 1)
+
+static inline bool ap_replay_edge_is_at_start(const struct ap_replay_edge *edge)
+{
+    return edge->type == AP_REPLAY_EDGE_launch || edge->type == AP_REPLAY_EDGE_handover ||
+           edge->type == AP_REPLAY_EDGE_queue;
+}
 
 /** In order of their starts: no edge leads back. */
 struct ap_task {

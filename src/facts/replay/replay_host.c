@@ -48,7 +48,7 @@ static enum ap_status mark_launches(struct ap_replay_build *build, struct ap_err
     const struct ap_trace *trace = build->trace;
     for (uint32_t work = 0; work < build->index->work_count; work++) {
         uint32_t launch = ap_path_work(build->index, work)->launch;
-        if (launch != AP_NO_ROW && trace->events.start_ns[launch] != AP_START_UNKNOWN && is_host_row(trace, launch))
+        if (ap_replay_is_launched(build, work))
             AP_TRY(add_mark(build,
                             (struct ap_mark){ trace->events.start_ns[launch], trace->events.track[launch], launch, work,
                                               AP_MARK_launch },
@@ -74,6 +74,18 @@ static enum ap_status mark_calls(struct ap_replay_build *build, struct ap_error 
                             reterr));
             AP_TRY(add_mark(build, (struct ap_mark){ end_ns, track, row, (uint32_t)i, AP_MARK_call_end }, reterr));
         }
+    }
+    return AP_OK;
+}
+
+static enum ap_status mark_returns(struct ap_replay_build *build, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = build->trace;
+    for (uint32_t i = 0; i < build->return_count; i++) {
+        uint32_t call = build->returns[i].call;
+        AP_TRY(add_mark(build,
+                        (struct ap_mark){ ap_row_end_ns(trace, call), trace->events.track[call], call, i, AP_MARK_return },
+                        reterr));
     }
     return AP_OK;
 }
@@ -200,6 +212,7 @@ static void note_task(struct ap_replay_build *build, const struct ap_mark *mark,
 {
     switch (mark->kind) {
     case AP_MARK_launch: build->task_of_launch[mark->other] = task; break;
+    case AP_MARK_return: build->returns[mark->other].task = task; break;
     case AP_MARK_step_start: build->graph->step_start[mark->other] = task; break;
     case AP_MARK_step_end: build->graph->step_end[mark->other] = task; break;
     case AP_MARK_turn_back: build->turns[mark->other].back = task; break;
@@ -248,6 +261,7 @@ enum ap_status ap_replay_add_host(struct ap_replay_build *build, struct ap_error
     AP_TRY(mark_bounds(build, reterr));
     AP_TRY(mark_launches(build, reterr));
     AP_TRY(mark_calls(build, reterr));
+    AP_TRY(mark_returns(build, reterr));
     AP_TRY(mark_steps(build, reterr));
     AP_TRY(mark_turns(build, reterr));
     AP_TRY(ap_top_indices(build->gate, (uint32_t)build->mark_count, 0, mark_before, build->marks, &build->mark_order,

@@ -40,8 +40,8 @@ static bool is_ignored(const struct ap_replay_edge *edge, unsigned flags)
 
 static int64_t release_ns(const struct ap_replay_times *times, const struct ap_replay_edge *edge, unsigned flags)
 {
-    bool at_start = edge->type == AP_REPLAY_EDGE_launch || edge->type == AP_REPLAY_EDGE_handover, overflowed = false;
-    int64_t ns = at_start ? times->start_ns[edge->from] : times->end_ns[edge->from];
+    bool overflowed = false;
+    int64_t ns = ap_replay_edge_is_at_start(edge) ? times->start_ns[edge->from] : times->end_ns[edge->from];
     return flags & AP_TASK_GONE && edge->lag_ns > 0 ? ns : ap_add_sat(ns, edge->lag_ns, &overflowed);
 }
 

@@ -141,41 +141,6 @@ static uint64_t count_devices(const struct ap_applying *applying)
     return count;
 }
 
-/* What waited for it waits for what it waited for. Of collectives the last of each step stays: what it moves is not known
- * before the work that it would run beside is done. Of device work in the order of its launches. */
-static void keep_last_of_steps(struct ap_applying *applying)
-{
-    const struct ap_replay_graph *graph = applying->graph;
-    uint32_t last = AP_NO_TASK;
-    size_t step = 0;
-    for (uint32_t i = 0; i < graph->count; i++) {
-        const struct ap_task *task = &graph->tasks[i];
-        if (!task->is_device || !(applying->selection->chosen[i] & AP_CHOSEN) ||
-            !ap_kernel_is_communication(&applying->facts->families, applying->facts->trace, task->row))
-            continue;
-        uint32_t cause = task->launch == AP_NO_TASK ? i : task->launch;
-        size_t of_step = ap_step_after(&applying->facts->steps, graph->tasks[cause].start_ns);
-        if (last != AP_NO_TASK && of_step != step)
-            applying->selection->chosen[last] &= (uint8_t)~AP_CHOSEN;
-        last = i;
-        step = of_step;
-    }
-    if (last != AP_NO_TASK)
-        applying->selection->chosen[last] &= (uint8_t)~AP_CHOSEN;
-}
-
-enum ap_status ap_change_overlapped(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
-{
-    (void)reterr;
-    *ret_rows = count_devices(applying);
-    keep_last_of_steps(applying);
-    ap_change_shrink(applying, 1, 1, AP_CHOSEN, false);
-    for (uint32_t i = 0; i < applying->graph->count; i++)
-        if (applying->graph->tasks[i].is_device && applying->selection->chosen[i] & AP_CHOSEN)
-            applying->edit->flags[i] |= AP_TASK_GONE;
-    return AP_OK;
-}
-
 enum ap_status ap_change_nowait(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
 {
     (void)reterr;

@@ -124,6 +124,38 @@ static void launches_become_one(void)
     finish(&tried);
 }
 
+/* Two kernels of 90 us, then two collectives that nothing hides, then what waits for them. */
+static void reduce_behind(struct run *run, int64_t sends_us)
+{
+    int64_t done_us = 200 + 2 * sends_us;
+    for (ap_link_key i = 0; i < 2; i++) {
+        call(run, "cudaLaunchKernel", i * 10, 5, i + 1);
+        work(run, "7", "gemm", KERNEL, 20 + i * 90, 90, i + 1);
+    }
+    for (ap_link_key i = 0; i < 2; i++) {
+        call(run, "cudaLaunchKernel", 20 + i * 10, 5, i + 3);
+        work(run, "20", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", KERNEL, 200 + i * sends_us, sends_us, i + 3);
+    }
+    call(run, "cudaDeviceSynchronize", 50, done_us - 50, 5);
+}
+
+static void collectives_run_one_behind_the_other(void)
+{
+    struct tried tried = { .predictor = { .facts = NULL } };
+    begin(&tried.run);
+    reduce_behind(&tried.run, 50);
+    predict(&tried);
+    ok(tried.predictor.exact, "an unchanged replay is the recording");
+    is_int(gain_us(&tried, "collective like * overlapped"), 50, "all but the last are hidden");
+    finish(&tried);
+    begin(&tried.run);
+    reduce_behind(&tried.run, 400);
+    predict(&tried);
+    int64_t gained_us = gain_us(&tried, "collective like * overlapped");
+    ok(gained_us >= 50 && gained_us <= 80, "what takes longer than all else is hidden no more than all else takes");
+    finish(&tried);
+}
+
 static void batches_are_made_ahead(void)
 {
     struct tried tried = { .predictor = { .facts = NULL } };
@@ -269,6 +301,7 @@ int main(void)
 {
     a_change_gains_what_the_path_loses();
     launches_become_one();
+    collectives_run_one_behind_the_other();
     batches_are_made_ahead();
     more_removals_are_never_slower();
     changes_are_read();

@@ -111,13 +111,12 @@ static void select_device(struct selector *selector)
 
 /* ---- host rows ---- */
 
-static void fill_call(const struct selector *selector, struct row *row, uint32_t at)
+static void fill_wait(const struct selector *selector, struct row *row, uint32_t at)
 {
     static const char *const categories[] = {
 #define AP_SYNC_CATEGORY(category) #category,
 #include "sync_category.def"
     };
-    row_add_text(row, AP_TEXT("call"), ap_row_name(selector->trace, at));
     if (selector->wait_of_row && selector->wait_of_row[at])
         row_add_text(row, AP_TEXT("wait"), ap_text_of(categories[selector->wait_of_row[at] - 1]));
 }
@@ -129,11 +128,12 @@ static void fill_host(const struct selector *selector, struct row *row, uint32_t
     row_add_dur(selector, row, at);
     row_add_text(row, AP_TEXT("phase"), ap_text_of(ap_phase_name(ap_phase_of_row(&selector->facts->phases, at))));
     switch (ap_row_kind(selector->trace->events.tag[at])) {
-    case AP_KIND_runtime: fill_call(selector, row, at); break;
+    case AP_KIND_runtime: row_add_text(row, AP_TEXT("call"), name); break;
     case AP_KIND_python: row_add_text(row, AP_TEXT("frame"), name); break;
     case AP_KIND_annotation: row_add_text(row, AP_TEXT("range"), name); break;
     default: row_add_text(row, AP_TEXT("op"), name); break;
     }
+    fill_wait(selector, row, at);
     if (ap_text_starts_with(name, "enumerate(DataLoader)"))
         row_add_text(row, AP_TEXT("loader"), name);
 }
@@ -266,6 +266,18 @@ static void mark_siblings(const struct selector *selector, const struct ap_waits
     }
 }
 
+/* The operators that do nothing but read the number go with the wait. */
+static void mark_read(const struct selector *selector, const struct ap_wait *wait)
+{
+    const uint32_t *parent = selector->facts->tree.parent;
+    uint32_t row = wait->chain.leaf;
+    for (int i = 0; i < 2 && row != AP_NO_ROW && wait->category == AP_SYNC_scalar_read; i++, row = parent[row]) {
+        struct ap_text name = ap_row_name(selector->trace, row);
+        if (ap_text_is(name, "aten::_local_scalar_dense") || ap_text_is(name, "aten::item"))
+            selector->wait_of_row[row] = (uint8_t)(wait->category + 1);
+    }
+}
+
 static enum ap_status mark_waits(struct selector *selector, const struct ap_waits *waits, struct ap_error *reterr)
 {
     size_t rows = selector->trace->events.count;
@@ -273,6 +285,8 @@ static enum ap_status mark_waits(struct selector *selector, const struct ap_wait
     AP_TRY(AP_ALLOC_CLEARED(selector->facts->gate, category_of_parent, rows, reterr));
     for (size_t i = 0; i < waits->count; i++)
         selector->wait_of_row[waits->waits[i].row] = (uint8_t)(waits->waits[i].category + 1);
+    for (size_t i = 0; i < waits->count; i++)
+        mark_read(selector, &waits->waits[i]);
     mark_siblings(selector, waits, category_of_parent);
     AP_FREE(selector->facts->gate, category_of_parent, rows);
     return AP_OK;

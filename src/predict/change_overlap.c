@@ -83,8 +83,8 @@ static enum ap_status play_without(struct pipeline *pipeline, struct ap_error *r
     return ap_replay_run(applying->graph, applying->edit, &pipeline->times, reterr);
 }
 
-/* A collective waits for what its stream's caller had launched before it, whether or not that is recorded. */
-static void find_ready(struct pipeline *pipeline)
+/* By task of the host: when all is done that was launched up to there, collectives aside. */
+static void find_done(struct pipeline *pipeline)
 {
     const struct ap_replay_graph *graph = pipeline->applying->graph;
     int64_t latest_ns = INT64_MIN;
@@ -100,9 +100,23 @@ static void find_ready(struct pipeline *pipeline)
         latest_ns = pipeline->done_ns[i] > latest_ns ? pipeline->done_ns[i] : latest_ns;
         pipeline->done_ns[i] = latest_ns;
     }
+}
+
+/* A collective waits for what its caller had launched before it, whether or not that is recorded; but not for what had not
+ * ended when it began. */
+static void find_ready(struct pipeline *pipeline)
+{
+    const struct ap_replay_graph *graph = pipeline->applying->graph;
+    int64_t ended_ns = INT64_MIN;
+    uint32_t task = 0;
     for (size_t i = 0; i < pipeline->count; i++) {
-        int64_t start_ns = pipeline->times.start_ns[pipeline->tasks[i]];
-        int64_t done_ns = pipeline->done_ns[cause_of(graph, pipeline->tasks[i])];
+        uint32_t collective = pipeline->tasks[i];
+        for (; task < collective; task++)
+            if (graph->tasks[task].is_device && graph->tasks[task].end_ns <= graph->tasks[collective].start_ns &&
+                !is_collective(pipeline->applying, task) && pipeline->times.end_ns[task] > ended_ns)
+                ended_ns = pipeline->times.end_ns[task];
+        int64_t start_ns = pipeline->times.start_ns[collective], done_ns = pipeline->done_ns[cause_of(graph, collective)];
+        done_ns = done_ns < ended_ns ? done_ns : ended_ns;
         pipeline->ready_ns[i] = start_ns > done_ns ? start_ns : done_ns;
     }
 }
@@ -209,6 +223,7 @@ static enum ap_status overlap_collectives(struct pipeline *pipeline, struct ap_e
         if (is_collective(applying, i))
             pipeline->tasks[pipeline->count++] = i;
     AP_TRY(play_without(pipeline, reterr));
+    find_done(pipeline);
     find_ready(pipeline);
     find_first(pipeline);
     place(pipeline);

@@ -95,6 +95,7 @@ struct run {
     uint64_t bytes_read;
     bool compressed;
     struct ap_memory_join join;
+    struct ap_predictor predictor;
 };
 
 static enum ap_status read_trace(struct run *run, struct ap_error *reterr)
@@ -270,25 +271,29 @@ static enum ap_status analyze(struct run *run, struct ap_error *reterr)
 }
 
 /* @compared: by the rules about what changed, once that is known. */
-static enum ap_status judge(const struct run *run, bool compared, struct ap_error *reterr)
+static enum ap_status judge(struct run *run, bool compared, struct ap_error *reterr)
 {
     struct ap_model *model = &run->report->model;
     struct ap_judge_options options = { .focus = run->request->focus, .phase = run->request->phase, .compared = compared };
+    if (run->predictor.exact) {
+        options.gain = ap_prediction_gain;
+        options.gain_context = &run->predictor;
+    }
     AP_TRY(ap_shell_options(run->request, &model->arena, &options.more_options, reterr));
     return ap_rubric_apply(run->rubric, &options, model, reterr);
 }
 
-/* What changes would gain: those that were asked for, and those of the findings. */
-static enum ap_status predict(const struct run *run, struct ap_error *reterr)
+/* What changes would gain: those that were asked for, and those of the findings, which rank by it. */
+static enum ap_status judge_and_predict(struct run *run, struct ap_error *reterr)
 {
     const struct ap_what_if what_if = { run->request->what_if, run->request->what_if_count };
-    struct ap_predictor predictor = { .facts = NULL };
     const struct ap_trace *trace = run->report->trace;
     enum ap_status status = AP_OK;
     if (trace && trace->has_window)
-        status = ap_predictor_init(&predictor, &run->report->facts, what_if.count > 0, reterr);
-    AP_AND_THEN(status, ap_prediction_add(&predictor, &what_if, &run->report->model, reterr));
-    ap_predictor_release(&predictor);
+        status = ap_predictor_init(&run->predictor, &run->report->facts, what_if.count > 0, reterr);
+    AP_AND_THEN(status, judge(run, false, reterr));
+    AP_AND_THEN(status, ap_prediction_add(&run->predictor, &what_if, &run->report->model, reterr));
+    ap_predictor_release(&run->predictor);
     return status;
 }
 
@@ -384,8 +389,7 @@ static enum ap_status fill_run(struct run *run, struct ap_error *reterr)
     *run->path = NULL;
     /* Behind the analysis, which goes by names, and before all that makes sentences of them: those are ours. */
     AP_TRY(redact(report, &report->model.root, reterr));
-    AP_TRY(judge(run, false, reterr));
-    AP_TRY(predict(run, reterr));
+    AP_TRY(judge_and_predict(run, reterr));
     AP_TRY(draw(run, reterr));
     if (!run->request->with_rows)
         forget_trace(report);
@@ -397,7 +401,7 @@ static enum ap_status fill_run(struct run *run, struct ap_error *reterr)
 static enum ap_status fill(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
                            const struct ap_compared_runs *compared, const char **path, struct ap_error *reterr)
 {
-    struct run run = { report, request, rubric, compared, path, 0, false, { .gate = &report->gate } };
+    struct run run = { report, request, rubric, compared, path, 0, false, { .gate = &report->gate }, { .facts = NULL } };
     struct ap_model *model = &report->model;
     ap_add_string(model, &model->root, "schema_version", SCHEMA_VERSION);
     struct ap_value *generator = ap_add_object(model, &model->root, "generator");

@@ -10,6 +10,8 @@
 /* A replay of what was recorded may be off by so much: steps by 1 %, the window by 0.5 %. */
 #define STEP_ERROR_PARTS 100
 #define WINDOW_ERROR_PARTS 200
+/* Of the window, so much may be waits that no edge explains, even where they make neither longer: 10 %. */
+#define UNEXPLAINED_PARTS 10
 
 /* --------------------------------------------------------------------------------------------------- the unchanged */
 
@@ -78,6 +80,8 @@ static const char *find_lack(const struct ap_predictor *predictor)
         return "the work of an accelerator other than CUDA and ROCm is not followed";
     if (!predictor->graph.thread_task_count)
         return "no host rows were recorded";
+    if (predictor->graph.unexplained_ns > predictor->recorded.window_ns / UNEXPLAINED_PARTS)
+        return "for more than a tenth of the window devices waited for something that is not recorded";
     return NULL;
 }
 

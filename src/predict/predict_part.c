@@ -125,6 +125,17 @@ static enum ap_status predict_findings(struct ap_predictor *predictor, struct ap
     return AP_OK;
 }
 
+enum ap_status ap_prediction_gain(void *predictor, struct ap_text changes, bool *ret_known, double *ret_ratio,
+                                  struct ap_error *reterr)
+{
+    const struct ap_told_change *told;
+    AP_TRY(ap_predict_text(predictor, changes, &told, reterr));
+    *ret_known = told && told->prediction.before_ns > 0;
+    if (*ret_known)
+        *ret_ratio = 1 - (double)told->prediction.after_ns / (double)told->prediction.before_ns;
+    return AP_OK;
+}
+
 static bool gains_more(const void *context, uint32_t a, uint32_t b)
 {
     const struct finding *x = (const struct finding *)context + a, *y = (const struct finding *)context + b;

@@ -32,12 +32,19 @@ void ap_rubric_free(struct ap_rubric *rubric);
 /** Rules, whether they can be judged or not. */
 size_t ap_rubric_rule_count(const struct ap_rubric *rubric);
 
+/** What a change, as rules write it, gains of a step by a replay; below 0 where it would be slower. *ret_known: false where
+ *  that is not predicted. */
+typedef enum ap_status ap_gain_fn(void *context, struct ap_text change, bool *ret_known, double *ret_ratio,
+                                  struct ap_error *reterr);
+
 /** What a user asked the judgment to be about. {0} = everything. */
 struct ap_judge_options {
     const char *focus; /* a domain: cpu, gpu, memory, io; findings of it and those on the quality of the recording */
     const char *phase; /* a part of the step: findings about it, and those about no part in particular */
     bool compared;     /* the rules about what changed since a baseline, alone: "comparison" is in the tree by now */
     struct ap_text more_options; /* of the command that verifies a change: begins with a space, quoted for a shell */
+    ap_gain_fn *gain;            /* NULL = nothing is predicted, and findings rank by their bounds alone */
+    void *gain_context;
 };
 
 /** Domains that a user can name; "quality" is none of them. */

@@ -244,6 +244,11 @@ bool ap_rule_change_check(struct ap_text change, struct ap_text *ret_unknown);
 void ap_rule_add_change(const struct ap_rule *rule, const struct ap_value *root, int64_t saving_ns, struct ap_model *model,
                         struct ap_value *finding);
 
+/** What taking away the cause gains of a step, as the options predict it. *ret_known: false where they do not. */
+AP_MUST_CHECK enum ap_status ap_rule_gain(const struct ap_rule *rule, const struct ap_value *root, int64_t saving_ns,
+                                          const struct ap_judge_options *options, bool *ret_known, double *ret_ratio,
+                                          struct ap_error *reterr);
+
 /* ---- rule_verify.c: how to see whether a change helped ---- */
 
 /** Append "verify_command". */

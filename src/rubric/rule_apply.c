@@ -17,7 +17,8 @@
 /* a device whose rows are behind the cut looks idle */
 #define MOST_OF_IDLE_TIME_IN_A_CUT_TRACE AP_SEVERITY_medium
 #define WEIGHT_OF_RECORDING 0.2 /* another recording speeds nothing up, either */
-#define WEIGHT_OF_BYTES 0.2     /* free memory speeds nothing up by itself */
+#define BOUND_OVER_PREDICTION 2
+#define WEIGHT_OF_BYTES 0.2 /* free memory speeds nothing up by itself */
 
 enum whole {
 #define AP_GAIN_WHOLE(id, path, words) WHOLE_##id,
@@ -561,10 +562,34 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
     return AP_OK;
 }
 
+/* A replay knows what else limits the run, a bound does not: one that is more than twice of what is predicted counts for
+ * that. Nearer than this the two are as good as each other. */
+static enum ap_status weigh_by_gain(struct judge *judge, struct fired *fired)
+{
+    bool known;
+    double gain;
+    if (fired->share < 0 || !ranks_by_time(fired->rule) || fired->severity == AP_SEVERITY_info)
+        return AP_OK;
+    AP_TRY(ap_rule_gain(fired->rule, judge->root, fired->saving, judge->options, &known, &gain, judge->reterr));
+    if (known && fired->weight > BOUND_OVER_PREDICTION * gain)
+        fired->weight = gain > 0 ? BOUND_OVER_PREDICTION * gain : 0;
+    return AP_OK;
+}
+
+static enum ap_status rank(struct judge *judge)
+{
+    ap_sort(judge->fired, judge->fired_count, sizeof(*judge->fired), by_rank);
+    for (size_t i = 0; i < judge->fired_count; i++)
+        if (!judge->fired[i].hidden && ap_rule_is_wanted(judge->fired[i].rule, judge->options))
+            AP_TRY(weigh_by_gain(judge, &judge->fired[i]));
+    ap_sort(judge->fired, judge->fired_count, sizeof(*judge->fired), by_rank);
+    return AP_OK;
+}
+
 static enum ap_status tell(struct judge *judge, struct ap_value *findings)
 {
     AP_TRY(hide_symptoms(judge));
-    ap_sort(judge->fired, judge->fired_count, sizeof(*judge->fired), by_rank);
+    AP_TRY(rank(judge));
     for (size_t i = 0; i < judge->fired_count; i++) {
         if (judge->fired[i].hidden)
             continue;

@@ -77,3 +77,15 @@ void ap_rule_add_change(const struct ap_rule *rule, const struct ap_value *root,
     bool known = rule->change.bytes && fill_change(rule, root, saving_ns, text, &used);
     ap_add_known_text(model, finding, "change", known, (struct ap_text){ text, used });
 }
+
+enum ap_status ap_rule_gain(const struct ap_rule *rule, const struct ap_value *root, int64_t saving_ns,
+                            const struct ap_judge_options *options, bool *ret_known, double *ret_ratio,
+                            struct ap_error *reterr)
+{
+    char text[CHANGE_MAX_BYTES];
+    size_t used = 0;
+    *ret_known = false;
+    if (!options->gain || !rule->change.bytes || !fill_change(rule, root, saving_ns, text, &used))
+        return AP_OK;
+    return options->gain(options->gain_context, (struct ap_text){ text, used }, ret_known, ret_ratio, reterr);
+}

@@ -644,6 +644,35 @@ static void findings_are_ranked_by_what_they_save(void)
     order_is(&model, "oom busy idle a-high b-high leak kept medium slack low unknown note ");
 }
 
+/* As if a replay said it: 4 % of a step for what waits, nothing of the rest. */
+static enum ap_status tell_gain(void *context, struct ap_text change, bool *ret_known, double *ret_ratio,
+                                struct ap_error *reterr)
+{
+    (void)context;
+    (void)reterr;
+    *ret_known = !ap_text_starts_with(change, "loader");
+    *ret_ratio = ap_text_starts_with(change, "wait") ? 0.04 : -0.5;
+    return AP_OK;
+}
+
+/* Busy is a bound of 40 %, idle of 10 %. */
+static void a_bound_weighs_no_more_than_twice_what_is_predicted(void)
+{
+    static const char document[] = RANKED("waits", "high", "\nrank_by: gpu.busy_us\nchange: wait = explicit gone")
+        RANKED("worse", "high", "\nrank_by: gpu.busy_us\nchange: kernel like * gone")
+            RANKED("bound", "high", "\nrank_by: gpu.idle_us")
+                RANKED("loads", "high", "\nrank_by: gpu.busy_us\nchange: loader like * gone");
+    const struct ap_judge_options options = { .gain = tell_gain };
+    struct ap_rubric *rubric;
+    struct ap_model model;
+    struct ap_error error;
+    a_base_tree(&model);
+    ok(ap_rubric_parse(&gate, document, strlen(document), "r.md", &rubric, &error) == AP_OK, "read");
+    ok(ap_rubric_apply(rubric, &options, &model, &error) == AP_OK, "applied");
+    ap_rubric_free(rubric);
+    order_is(&model, "loads bound waits worse ");
+}
+
 static void savings_are_the_smallest_bound_and_never_more_than_the_whole(void)
 {
     struct ap_model model;
@@ -797,6 +826,7 @@ int main(void)
     what_is_fine_is_told_unless_a_finding_says_otherwise();
     idle_time_of_a_cut_trace_is_doubtful();
     findings_are_ranked_by_what_they_save();
+    a_bound_weighs_no_more_than_twice_what_is_predicted();
     savings_are_the_smallest_bound_and_never_more_than_the_whole();
     savings_are_of_the_phase_that_was_asked_for();
     symptoms_hide_behind_their_causes();

@@ -4,7 +4,8 @@
 
 A case is a folder fixtures/golden/CASE/ with
     args         one argument a line, paths relative to fixtures/
-    report.md, report.json   what the run must write, byte for byte (none of the two where the input is refused)
+    report.md, report.json   what the run must write with --full, byte for byte (none of the two where the input is refused)
+    brief.md     where the case has it: what it must write without
     paths        where the case is about a part of the report: report.json holds these paths of it alone, one a line, and
                  report.md is kept only where a line says so
     exit         the exit code, where it is not 0
@@ -33,6 +34,7 @@ from tap import Tap
 
 ROOT = Path(__file__).resolve().parent.parent
 RUN_LIMIT_S = 120
+MARKDOWN = ("report.md", "brief.md")
 
 
 # ---- figures of the Markdown
@@ -329,10 +331,12 @@ class Case:
         stdin = self.expected("stdin")
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder)
-            command = [program, *self.args, "--md-out", out / "report.md", "--json-out", out / "report.json"]
             feed = (self.fixtures / stdin.decode().strip()).read_bytes() if stdin else b""
-            done = subprocess.run(command, cwd=self.fixtures, env=environment, input=feed, timeout=RUN_LIMIT_S,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            runs = [["--full", "--md-out", out / "report.md", "--json-out", out / "report.json"]]
+            runs += [["--md-out", out / "brief.md"]] if self.expected("brief.md") is not None else []
+            for outputs in runs:
+                done = subprocess.run([program, *self.args, *outputs], cwd=self.fixtures, env=environment, input=feed,
+                                      timeout=RUN_LIMIT_S, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             files = {path.name: settled(path.read_bytes()) for path in out.iterdir()}
         return done.returncode, done.stderr, files
 
@@ -342,7 +346,7 @@ class Case:
         if self.paths:
             markdown = markdown if "report.md" in self.paths else None
             report = report and part_of(report, [path for path in self.paths if path != "report.md"])
-        return ("report.md", markdown), ("report.json", report)
+        return ("report.md", markdown), ("report.json", report), ("brief.md", files.get("brief.md"))
 
     def bless(self, code, stderr, files):
         for name, data in self.kept(files):
@@ -383,7 +387,7 @@ def check_case(tap, case, program, validate, bless):
     for name, got in case.kept(files):
         want = case.expected(name)
         tap.ok(want == got, f"{case.name}: {name}", difference(want, got))
-    tap.ok(set(files) <= {"report.md", "report.json"}, f"{case.name}: nothing else is left behind", sorted(files))
+    tap.ok(set(files) <= {"report.md", "report.json", "brief.md"}, f"{case.name}: nothing else is left behind", sorted(files))
     locale = other_locale()
     again = case.run(program, locale, "Asia/Kathmandu")
     tap.ok(again == (code, stderr, files), f"{case.name}: the same again, in the locale {locale}",
@@ -408,7 +412,7 @@ def check_contents(tap, case, files, validate):
     if validate:
         complaints = validate(files["report.json"])
         tap.ok(not complaints, f"{case.name}: the JSON keeps to the schema", "\n".join(complaints))
-    complaints, figures = check_markdown(files.get("report.md", b"").decode("utf-8"), report)
+    complaints, figures = check_markdown(b"\n\n".join(files.get(name, b"") for name in MARKDOWN).decode("utf-8"), report)
     tap.ok(not complaints, f"{case.name}: all {figures} figures of the Markdown stand in the JSON",
            "\n".join(complaints))
 

@@ -39,7 +39,7 @@ class Program:
         return subprocess.run([self.path, *map(str, arguments)], input=stdin, capture_output=True, timeout=120, check=False)
 
     def report(self, trace, *arguments):
-        done = self.run("--cpu-trace", trace, "--md-out", self.folder / "r.md", "--json-out", self.folder / "r.json",
+        done = self.run("--cpu-trace", trace, "--full", "--md-out", self.folder / "r.md", "--json-out", self.folder / "r.json",
                         *arguments)
         if done.returncode:
             return done, None

@@ -137,9 +137,11 @@ typedef enum ap_status ap_write_fn(void *write_self, const char *data, size_t by
 /** The whole tree as JSON; references/report-schema.json describes it. */
 AP_API enum ap_status ap_report_write_json(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                            struct ap_error *reterr);
+/** How much of a report: at most 250 lines that say what there is besides, or all of it. */
+enum ap_extent { AP_EXTENT_SHORT, AP_EXTENT_WHOLE };
 /** The same for people, as Markdown. */
-AP_API enum ap_status ap_report_write_markdown(const struct ap_report *report, ap_write_fn *write, void *write_self,
-                                               struct ap_error *reterr);
+AP_API enum ap_status ap_report_write_markdown(const struct ap_report *report, enum ap_extent extent, ap_write_fn *write,
+                                               void *write_self, struct ap_error *reterr);
 /** For people: one file that loads nothing, smaller than 1.5 MB, with pictures where with_pictures was set. */
 AP_API enum ap_status ap_report_write_html(const struct ap_report *report, ap_write_fn *write, void *write_self,
                                            struct ap_error *reterr);

@@ -68,10 +68,10 @@ enum ap_status ap_value_write_json(const struct ap_value *value, ap_write_fn *wr
     return ap_out_finish(&out, reterr);
 }
 
-enum ap_status ap_report_write_markdown(const struct ap_report *report, ap_write_fn *write, void *write_self,
-                                        struct ap_error *reterr)
+enum ap_status ap_report_write_markdown(const struct ap_report *report, enum ap_extent extent, ap_write_fn *write,
+                                        void *write_self, struct ap_error *reterr)
 {
-    return ap_write_markdown(&report->model, (struct ap_sink){ write, write_self }, reterr);
+    return ap_write_markdown(&report->model, extent, (struct ap_sink){ write, write_self }, reterr);
 }
 
 enum ap_status ap_report_write_html(const struct ap_report *report, ap_write_fn *write, void *write_self,

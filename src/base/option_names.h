@@ -14,6 +14,7 @@
 #define AP_OPTION_FAIL_ON "--fail-on"
 #define AP_OPTION_FOCUS "--focus"
 #define AP_OPTION_FORMAT "--format"
+#define AP_OPTION_FULL "--full"
 #define AP_OPTION_JSON_OUT "--json-out"
 #define AP_OPTION_LIST_METRICS "--list-metrics"
 #define AP_OPTION_LIST_RULES "--list-rules"

@@ -126,7 +126,7 @@ static enum ap_status write_report(const struct ap_cli_options *options, const s
     bool screen = terminal.is_terminal || options->has_output || options->html_out;
     if (options->format == AP_CLI_FORMAT_TEXT || (options->format == AP_CLI_FORMAT_NONE && screen))
         return write_summary(options, report, &terminal, write, write_self, reterr);
-    return ap_report_write_markdown(report, write, write_self, reterr);
+    return ap_report_write_markdown(report, options->full ? AP_EXTENT_WHOLE : AP_EXTENT_SHORT, write, write_self, reterr);
 }
 
 enum ap_status ap_cli_write_stdout(const struct ap_cli_options *options, struct ap_report *report, ap_write_fn *write,

@@ -24,7 +24,8 @@ static enum ap_status write_json(const struct ap_cli_run *run, ap_write_fn *writ
 static enum ap_status write_markdown(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
                                      struct ap_error *reterr)
 {
-    return ap_report_write_markdown(run->report, write, write_self, reterr);
+    return ap_report_write_markdown(run->report, run->options->full ? AP_EXTENT_WHOLE : AP_EXTENT_SHORT, write, write_self,
+                                    reterr);
 }
 
 static enum ap_status write_digest(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,

@@ -69,7 +69,7 @@ static enum ap_status write_section(struct ap_mcp_call *call, const struct ap_re
 {
     struct ap_mcp_text markdown;
     ap_mcp_text_init(&markdown, call->gate, MARKDOWN_MAX_BYTES);
-    enum ap_status status = ap_report_write_markdown(report, ap_mcp_text_write, &markdown, reterr);
+    enum ap_status status = ap_report_write_markdown(report, AP_EXTENT_WHOLE, ap_mcp_text_write, &markdown, reterr);
     if (status == AP_OK) {
         struct ap_text section = section_of((struct ap_text){ markdown.data, markdown.bytes }, heading);
         status = ap_mcp_text_write(&call->text, section.data, section.bytes, reterr);

@@ -272,7 +272,7 @@ static void check_markdown(struct ap_model *model)
     struct ap_error error;
     struct md_counts counts;
     char why[400];
-    enum ap_status status = ap_write_markdown(model, text_sink_of(&text), &error);
+    enum ap_status status = ap_write_markdown(model, AP_EXTENT_WHOLE, text_sink_of(&text), &error);
     require(status == AP_OK, "Markdown is written", error.message);
     require(text_is_clean(text.data, text.bytes), "the Markdown is clean", text.data);
     require(md_is_inert(text.data, text.bytes, &counts, why, sizeof(why)), "the Markdown is inert", why);

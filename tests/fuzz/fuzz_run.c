@@ -74,7 +74,7 @@ static void write_reports(struct ap_model *model, struct ap_error *error)
     char why[400] = "";
     if (ap_write_json(model, text_sink_of(&json), error) == AP_OK)
         require(json_is_valid(json.data, json.bytes), "the JSON is valid");
-    if (ap_write_markdown(model, text_sink_of(&markdown), error) == AP_OK)
+    if (ap_write_markdown(model, AP_EXTENT_WHOLE, text_sink_of(&markdown), error) == AP_OK)
         require(md_is_inert(markdown.data, markdown.bytes, &counts, why, sizeof(why)), why);
     if (ap_write_html(model, text_sink_of(&html), error) == AP_OK)
         require(html_is_strict(html.data, html.bytes, &elements, why, sizeof(why)), why);

@@ -55,7 +55,7 @@ static enum ap_status write_all(struct ap_report *report, const struct ap_reques
 {
     enum ap_status status = ap_report_write_json(report, drop, ret_bytes, reterr);
     if (status == AP_OK)
-        status = ap_report_write_markdown(report, drop, ret_bytes, reterr);
+        status = ap_report_write_markdown(report, AP_EXTENT_SHORT, drop, ret_bytes, reterr);
     if (status == AP_OK && request->with_pictures)
         status = ap_report_write_html(report, drop, ret_bytes, reterr);
     const struct ap_picture_taker taker = { begin_picture, drop, end_picture, ret_bytes };

@@ -31,7 +31,7 @@ static struct text_sink markdown_of(struct ap_model *model)
 {
     struct text_sink to = { .data = NULL };
     struct ap_error error;
-    if (ap_write_markdown(model, text_sink_of(&to), &error) != AP_OK)
+    if (ap_write_markdown(model, AP_EXTENT_WHOLE, text_sink_of(&to), &error) != AP_OK)
         ok(false, error.message);
     return to;
 }
@@ -438,7 +438,7 @@ static void a_full_sink_is_told(void)
     struct text_sink full = { .limit_bytes = 100 };
     is_int(ap_write_json(&model, text_sink_of(&full), &error), AP_ERROR_OUTPUT, "JSON to a full sink");
     is_str(error.message, "the sink is full", "with the sink's message");
-    is_int(ap_write_markdown(&model, text_sink_of(&full), &error), AP_ERROR_OUTPUT, "Markdown to a full sink");
+    is_int(ap_write_markdown(&model, AP_EXTENT_WHOLE, text_sink_of(&full), &error), AP_ERROR_OUTPUT, "Markdown to a full sink");
     text_sink_release(&full);
     ap_model_release(&model);
 }

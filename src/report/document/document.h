@@ -120,10 +120,16 @@ struct doc_backend {
     size_t most_rows; /* of a table; 0 = all */
 };
 
+/** A short form of the document. */
+struct doc_brief {
+    size_t findings; /* that are told whole; the others get a line each */
+};
+
 /** The first member of what a back end needs. */
 struct doc {
     const struct doc_backend *backend;
     const struct ap_model *model;
+    const struct doc_brief *brief; /* NULL = all is told, code too */
     const struct ap_value *beside; /* where the next look-up of a row's key in another object begins */
 };
 

@@ -2,26 +2,94 @@
 #include "md_document.h"
 
 #include "md_text.h"
+#include "option_names.h"
 
 #include "poison.h"
 
+/* ---- what the short form keeps ---- */
+
+static struct md *md_of(struct doc *doc)
+{
+    return (struct md *)doc;
+}
+
+/* The one way to what is written: the title of a section stands before the first part of it that is kept. */
 static struct ap_out *out_of(struct doc *doc)
 {
-    return &((struct md *)doc)->out;
+    struct md *md = md_of(doc);
+    struct md_section *section = md->section_count ? &md->sections[md->section_count - 1] : NULL;
+    if (!md->form || !section)
+        return &md->out;
+    if (!md->part.is_kept || md->row_is_left_out)
+        return &md->left_out;
+    if (!section->is_shown)
+        ap_out_format(&md->out, "\n## %s\n", section->title);
+    section->is_shown = true;
+    return &md->out;
+}
+
+/* A heading is told by its first words. */
+static void begin_part(struct md *md, struct ap_text words)
+{
+    md->heading_begins = false;
+    md->part = ap_md_brief_part(md->form, md->sections[md->section_count - 1].title, words);
+    ap_out_string(out_of(&md->doc), "\n### ");
 }
 
 /* For text within a block. */
 static struct ap_out *text_out(struct doc *doc)
 {
-    ((struct md *)doc)->cell_is_empty = false;
+    md_of(doc)->cell_is_empty = false;
+    if (md_of(doc)->heading_begins)
+        begin_part(md_of(doc), AP_TEXT(" "));
     return out_of(doc);
+}
+
+/* A row or an item is to come: may it be written? */
+static void count_row(struct md *md, size_t most)
+{
+    md->rows++;
+    md->most_rows = md->form && md->section_count ? most : 0;
+    md->row_is_left_out = md->most_rows && md->rows > md->most_rows;
+}
+
+static void begin_rows_of(struct md *md)
+{
+    md->rows = md->most_rows = 0;
+}
+
+/* Behind a list or a table that was cut. */
+static void tell_rows_left_out(struct md *md, const char *before)
+{
+    size_t count = md->most_rows && md->rows > md->most_rows ? md->rows - md->most_rows : 0;
+    md->row_is_left_out = false;
+    if (count)
+        ap_out_format(out_of(&md->doc), "%s%zu more: `" AP_OPTION_FULL "`.\n", before, count);
+}
+
+/* What went there since the last section belongs to that. */
+static void end_section(struct md *md)
+{
+    uint64_t before = md->lines_left_out;
+    struct ap_error error;
+    if (ap_out_finish(&md->left_out, &error) == AP_OK && md->section_count)
+        md->sections[md->section_count - 1].lines += md->lines_left_out - before;
 }
 
 /* ---- blocks ---- */
 
 static void write_section(struct doc *doc, const char *title)
 {
-    ap_out_format(out_of(doc), "\n## %s\n", title);
+    struct md *md = md_of(doc);
+    if (!md->form) {
+        ap_out_format(&md->out, "\n## %s\n", title);
+        return;
+    }
+    end_section(md);
+    if (md->section_count < AP_MD_BRIEF_SECTIONS)
+        md->section_count++;
+    md->sections[md->section_count - 1] = (struct md_section){ .title = title };
+    md->part = ap_md_brief_part(md->form, title, AP_TEXT(""));
 }
 
 static void begin(struct doc *doc, enum doc_block block, int64_t number)
@@ -30,28 +98,41 @@ static void begin(struct doc *doc, enum doc_block block, int64_t number)
         [DOC_HEADING] = "\n### ",   [DOC_PARAGRAPH] = "\n", [DOC_ALERT] = "\n> ", [DOC_LIST] = "\n",
         [DOC_NUMBERED_LIST] = "\n", [DOC_ITEM] = "- ",      [DOC_ROW] = "|",      [DOC_CELL] = " ",
     };
+    if (block == DOC_HEADING && md_of(doc)->form && md_of(doc)->section_count) {
+        md_of(doc)->heading_begins = true;
+        return;
+    }
+    if (block == DOC_LIST || block == DOC_NUMBERED_LIST)
+        begin_rows_of(md_of(doc));
+    if (block == DOC_ITEM || block == DOC_NUMBERED_ITEM || block == DOC_ROW)
+        count_row(md_of(doc), block == DOC_ROW ? md_of(doc)->part.rows : md_of(doc)->part.items);
     if (block == DOC_NUMBERED_ITEM)
         ap_out_format(out_of(doc), "%d. ", (int)number);
     for (int64_t i = 0; block == DOC_ITEM && i < number; i++)
         ap_out_string(out_of(doc), "  ");
     if (block != DOC_NUMBERED_ITEM)
         ap_out_string(out_of(doc), marks[block]);
-    ((struct md *)doc)->cell_is_empty = block == DOC_CELL;
+    md_of(doc)->cell_is_empty = block == DOC_CELL;
 }
 
 static void end(struct doc *doc, enum doc_block block)
 {
     if (block == DOC_CELL)
-        ap_out_string(out_of(doc), ((struct md *)doc)->cell_is_empty ? "|" : " |");
-    else if (block != DOC_LIST && block != DOC_NUMBERED_LIST)
-        ap_out_char(out_of(doc), '\n');
+        ap_out_string(out_of(doc), md_of(doc)->cell_is_empty ? "|" : " |");
+    else if (block == DOC_LIST || block == DOC_NUMBERED_LIST)
+        tell_rows_left_out(md_of(doc), "- ");
+    else
+        ap_out_char(block == DOC_HEADING ? text_out(doc) : out_of(doc), '\n');
+    if (block == DOC_ITEM || block == DOC_NUMBERED_ITEM || block == DOC_ROW)
+        md_of(doc)->row_is_left_out = false;
 }
 
 static void write_code_block(struct doc *doc, const char *language, struct ap_text text)
 {
-    ap_out_format(out_of(doc), "\n```%s\n", language);
-    ap_out_text(out_of(doc), text); /* of our own writing, without names of the input */
-    ap_out_string(out_of(doc), "```\n");
+    struct ap_out *out = doc->brief ? &md_of(doc)->left_out : out_of(doc);
+    ap_out_format(out, "\n```%s\n", language);
+    ap_out_text(out, text); /* of our own writing, without names of the input */
+    ap_out_string(out, "```\n");
 }
 
 /* ---- text ---- */
@@ -59,6 +140,8 @@ static void write_code_block(struct doc *doc, const char *language, struct ap_te
 /* Literals of ours are written in the same marks. */
 static void say(struct doc *doc, struct ap_text literal)
 {
+    if (md_of(doc)->heading_begins)
+        begin_part(md_of(doc), literal);
     if (literal.bytes)
         ap_out_text(text_out(doc), literal);
 }
@@ -100,42 +183,50 @@ static void write_head(struct ap_out *out, const struct doc_column *columns, siz
 
 static void begin_grid(struct doc *doc, const struct doc_column *columns, size_t count)
 {
+    begin_rows_of(md_of(doc));
     write_head(out_of(doc), columns, count, NULL);
 }
 
 static void end_grid(struct doc *doc)
 {
-    (void)doc;
+    tell_rows_left_out(md_of(doc), "\n");
 }
 
 static void begin_figures(struct doc *doc)
 {
+    begin_rows_of(md_of(doc));
     ap_out_string(out_of(doc), "\n| Figure | Value | Path |\n| :--- | ---: | :--- |\n");
 }
 
 static void write_figure_row(struct doc *doc, const char *title, const char *path, const struct ap_value *value)
 {
+    count_row(md_of(doc), md_of(doc)->part.rows);
     ap_out_format(out_of(doc), "| %s | ", title);
     ap_doc_value(doc, value, ap_text_of(path), FORM_FULL);
     ap_out_format(out_of(doc), " | `%s` |\n", path);
+    md_of(doc)->row_is_left_out = false;
 }
 
 static void write_caption(struct doc *doc, const struct doc_rows *rows, size_t shown)
 {
+    size_t in_whole = rows->limit && rows->limit < shown ? rows->limit : shown, limit = in_whole;
+    if (md_of(doc)->form && md_of(doc)->part.rows && md_of(doc)->part.rows < limit)
+        limit = md_of(doc)->part.rows;
     ap_doc_begin(doc, DOC_PARAGRAPH);
     ap_out_format(out_of(doc), "Rows of `%s`%s", rows->path, rows->remark ? rows->remark : "");
-    if (rows->limit && shown > rows->limit) {
+    if (limit < shown) {
         ap_doc_say(doc, "; the first ");
-        ap_doc_integer(doc, (int64_t)rows->limit);
+        ap_doc_integer(doc, (int64_t)limit);
         ap_doc_say(doc, " of ");
         ap_doc_integer(doc, (int64_t)shown);
     }
-    ap_doc_say(doc, ".");
+    ap_doc_say(doc, limit < in_whole ? "; more: `" AP_OPTION_FULL "`." : ".");
     ap_doc_end(doc, DOC_PARAGRAPH);
 }
 
 static void begin_rows(struct doc *doc, const struct doc_rows *rows, const bool *used, size_t shown)
 {
+    begin_rows_of(md_of(doc));
     write_caption(doc, rows, shown);
     write_head(out_of(doc), rows->columns, rows->column_count, used);
 }
@@ -158,7 +249,54 @@ static void write_row(struct doc *doc, const struct doc_rows *rows, const bool *
     ap_doc_end(doc, DOC_ROW);
 }
 
-void ap_md_init(struct md *md, const struct ap_model *model, struct ap_sink sink)
+/* ---- the end ---- */
+
+#define FEW_LINES 4 /* a section of less, that a sentence or two fill, is not missed */
+
+static void name_sections(struct md *md, bool shown, const char *before)
+{
+    bool any = false;
+    for (size_t i = 0; i < md->section_count; i++) {
+        const struct md_section *section = &md->sections[i];
+        if (section->is_shown != shown || !section->lines || (!shown && section->lines <= FEW_LINES))
+            continue;
+        ap_out_format(&md->out, "%s%s", any ? ", " : before, section->title);
+        any = true;
+    }
+    ap_out_string(&md->out, any ? ".\n" : "");
+}
+
+static void tell_left_out(struct md *md)
+{
+    end_section(md);
+    if (!md->lines_left_out)
+        return;
+    ap_out_format(&md->out,
+                  "\n## The whole report\n\n"
+                  "`" AP_OPTION_FULL "` adds %llu lines, `" AP_OPTION_OUTPUT " report.html` pictures, `" AP_OPTION_TABLE
+                  " NAME` has all rows of a table, and `" AP_OPTION_OUTPUT " report.json` every figure.\n",
+                  (unsigned long long)md->lines_left_out);
+    name_sections(md, true, "\nMore in it of: ");
+    name_sections(md, false, "\nOnly there: ");
+}
+
+enum ap_status ap_md_count_lines(void *self, const char *data, size_t bytes, struct ap_error *reterr)
+{
+    uint64_t *lines = self;
+    (void)reterr;
+    for (size_t i = 0; i < bytes; i++)
+        *lines += data[i] == '\n';
+    return AP_OK;
+}
+
+enum ap_status ap_md_finish(struct md *md, struct ap_error *reterr)
+{
+    if (md->form)
+        tell_left_out(md);
+    return ap_out_finish(&md->out, reterr);
+}
+
+void ap_md_init(struct md *md, const struct ap_model *model, const struct ap_md_form *form, struct ap_sink sink)
 {
     static const struct doc_backend backend = {
         .section = write_section,
@@ -176,6 +314,11 @@ void ap_md_init(struct md *md, const struct ap_model *model, struct ap_sink sink
         .rows = begin_rows,
         .row = write_row,
     };
-    md->doc = (struct doc){ .backend = &backend, .model = model };
+    md->doc = (struct doc){ .backend = &backend, .model = model, .brief = form ? &md->brief : NULL };
+    md->form = form;
+    md->brief = (struct doc_brief){ .findings = form ? form->findings : 0 };
+    md->lines_left_out = md->section_count = md->rows = md->most_rows = 0;
+    md->heading_begins = md->row_is_left_out = false;
     ap_out_init(&md->out, sink);
+    ap_out_init(&md->left_out, (struct ap_sink){ ap_md_count_lines, &md->lines_left_out });
 }

@@ -4,15 +4,37 @@
 #define AP_MD_DOCUMENT_H
 
 #include "document.h"
+#include "md_brief.h"
 #include "out.h"
+
+/** What the short form leaves out of a section. */
+struct md_section {
+    const char *title;
+    uint64_t lines; /* left out */
+    bool is_shown;  /* some of it is written */
+};
 
 struct md {
     struct doc doc;
     struct ap_out out;
     bool cell_is_empty; /* nothing stands in the cell that is open */
+    /* ---- the short form ---- */
+    const struct ap_md_form *form; /* NULL = the whole report */
+    struct doc_brief brief;
+    struct ap_out left_out;  /* where all goes that the form leaves out: its lines are counted */
+    uint64_t lines_left_out; /* in all */
+    struct md_section sections[AP_MD_BRIEF_SECTIONS];
+    size_t section_count;
+    struct ap_md_part part; /* below the heading that was written last */
+    size_t rows, most_rows; /* of the table or list that is open */
+    bool heading_begins, row_is_left_out;
 };
 
-/** Markdown of @model to @sink; what is written is complete once ap_out_finish(&md->out, ...) said so. */
-void ap_md_init(struct md *md, const struct ap_model *model, struct ap_sink sink);
+/** Markdown of @model to @sink, in @form; what is written is complete once ap_md_finish() said so. */
+void ap_md_init(struct md *md, const struct ap_model *model, const struct ap_md_form *form, struct ap_sink sink);
+/** A sink that keeps nothing. @self: a uint64_t, to which the lines are added. */
+enum ap_status ap_md_count_lines(void *self, const char *data, size_t bytes, struct ap_error *reterr);
+/** Says what the form left out, and ends. */
+AP_MUST_CHECK enum ap_status ap_md_finish(struct md *md, struct ap_error *reterr);
 
 #endif

@@ -87,10 +87,11 @@ static void write_head(struct doc *doc)
     ap_doc_end(doc, DOC_LIST);
 }
 
-enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr)
+static enum ap_status write_form(const struct ap_model *model, const struct ap_md_form *form, struct ap_sink sink,
+                                 struct ap_error *reterr)
 {
     struct md md;
-    ap_md_init(&md, model, sink);
+    ap_md_init(&md, model, form, sink);
     write_head(&md.doc);
     ap_part_alerts(&md.doc);
     ap_section_verdict(&md.doc);
@@ -99,5 +100,19 @@ enum ap_status ap_write_markdown(const struct ap_model *model, struct ap_sink si
     ap_section_series(&md.doc);
     ap_section_findings(&md.doc);
     ap_all_sections(&md.doc);
-    return ap_out_finish(&md.out, reterr);
+    return ap_md_finish(&md, reterr);
+}
+
+/* How many lines the forms have is told by writing them: what a section says depends on all of the model. */
+enum ap_status ap_write_markdown(const struct ap_model *model, enum ap_extent extent, struct ap_sink sink,
+                                 struct ap_error *reterr)
+{
+    const struct ap_md_form *form = NULL, *next = ap_md_form(0);
+    uint64_t lines = UINT64_MAX;
+    for (size_t i = 0; extent == AP_EXTENT_SHORT && lines > AP_MD_BRIEF_LINES && next; next = ap_md_form(++i)) {
+        form = next;
+        lines = 0;
+        AP_TRY(write_form(model, form, (struct ap_sink){ ap_md_count_lines, &lines }, reterr));
+    }
+    return write_form(model, form, sink, reterr);
 }

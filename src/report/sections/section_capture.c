@@ -26,7 +26,8 @@ static void write_code(struct doc *doc, const char *path, const char *sentence)
 {
     if (!ap_doc_known(doc, path))
         return;
-    ap_doc_paragraph(doc, NULL, sentence);
+    if (!doc->brief)
+        ap_doc_paragraph(doc, NULL, sentence);
     doc->backend->code(doc, "python", ap_doc_text_at(doc, path));
 }
 

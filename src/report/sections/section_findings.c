@@ -190,6 +190,17 @@ static void write_finding(struct doc *doc, const struct ap_value *finding, int r
         ap_doc_paragraph(doc, finding, "**Verify:** {w verify_command}");
 }
 
+/* Behind those that the short form tells whole. */
+static void write_in_a_line(struct doc *doc, const struct ap_value *finding, int rank)
+{
+    ap_doc_begin_at(doc, DOC_NUMBERED_ITEM, rank);
+    ap_doc_tell(doc, finding, "**{p title}** (");
+    ap_part_level(doc, ap_text_member(finding, "severity"), false);
+    ap_part_savings(doc, finding, ", saves at most ");
+    ap_doc_tell(doc, finding, "; {n rule_id}): {p action}");
+    ap_doc_end(doc, DOC_NUMBERED_ITEM);
+}
+
 /* What only informs: one line each, the rest is in the JSON. */
 static void write_remarks(struct doc *doc, const struct ap_value *findings)
 {
@@ -254,8 +265,15 @@ void ap_section_findings(struct doc *doc)
                                  : "Ranked by what each could save; the figures are upper bounds and overlap.");
             write_windows(doc);
         }
-        write_finding(doc, finding, ++rank);
+        bool in_a_line = doc->brief && (size_t)rank >= doc->brief->findings;
+        if (in_a_line && (size_t)rank == doc->brief->findings) {
+            ap_doc_heading(doc, "The others");
+            ap_doc_begin(doc, DOC_NUMBERED_LIST);
+        }
+        (in_a_line ? write_in_a_line : write_finding)(doc, finding, ++rank);
     }
+    if (doc->brief && (size_t)rank > doc->brief->findings)
+        ap_doc_end(doc, DOC_NUMBERED_LIST);
     write_fine(doc);
     write_remarks(doc, findings);
 }

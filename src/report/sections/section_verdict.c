@@ -9,8 +9,8 @@ static void write_symptom(struct doc *doc, const struct ap_value *symptom)
     const struct ap_value *present = ap_value_member(symptom, "present");
     ap_doc_item(doc, symptom,
                 !present || present->type != AP_VALUE_BOOL ? "{p title}: not evaluated"
-                : present->as.integer ? "{p title}: **yes**, {F value} against {F threshold} ({p metric})"
-                                      : "{p title}: no, {F value} against {F threshold} ({p metric})");
+                : present->as.integer                      ? "{p title}: **yes**, {F value} (threshold {F threshold})"
+                                                           : "{p title}: no, {F value} (threshold {F threshold})");
 }
 
 /* Where GPU work fills little of what is judged, its utilization would seem to contradict the verdict. */

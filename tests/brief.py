@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The short Markdown report: at most 250 lines of any input, each line of its tables one of the whole report, and no section of
-that lost in silence. Every part that md_brief.def names is met by one of the inputs. Prints TAP."""
+"""The short Markdown report: at most 250 lines of any input, each line of its tables one of the whole report, and no
+section of that lost in silence. Every part that md_brief.def names is met by one of the inputs. Prints TAP."""
 
 import argparse
 import json
@@ -74,8 +74,8 @@ class Program:
         """(short, whole, JSON), or None where the input is refused."""
         texts = []
         for more in ([], ["--full", "--json-out", self.folder / "r.json"]):
-            done = subprocess.run([self.path, "--quiet", *arguments, "--format", "md", *more], capture_output=True, cwd=FIXTURES,
-                                  timeout=120, check=False)
+            done = subprocess.run([self.path, "--quiet", *arguments, "--format", "md", *more], capture_output=True,
+                                  cwd=FIXTURES, timeout=120, check=False)
             if done.returncode not in (0, 1):
                 return None
             texts.append(done.stdout.decode("utf-8"))

@@ -35,6 +35,7 @@ README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "references" / "guide").glob("*.md"))]
 ARCHITECTURE = ROOT / "references" / "architecture.md"
 README_LINES, README_BYTES = 190, 12 * 1024
+SCREEN_LINES = 24
 LIMIT_S = 120
 
 BLOCK = re.compile(r"^```console checked\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -105,6 +106,32 @@ def check_commands(tap, program, bless):
     tap.check(f"README.md has at most {README_LINES} lines and {README_BYTES} bytes",
               [f"{text.count(chr(10))} lines, {len(text.encode())} bytes"]
               if text.count("\n") > README_LINES or len(text.encode()) > README_BYTES else [])
+
+
+# ---- the first of the two commands
+
+def check_example(tap, program):
+    """tools/example.sh as it stands, where all that it needs is installed and built."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for path in ("tools", "bin", "build/src/cli"):
+            (root / path).mkdir(parents=True)
+        for name in ("tools/setup.sh", "bin/meson", "bin/ninja"):
+            (root / name).write_text("#!/bin/sh\necho \"$0\" \"$@\" >&2\n", encoding="utf-8")
+            (root / name).chmod(0o755)
+        shutil.copy(ROOT / "tools" / "example.sh", root / "tools")
+        (root / "fixtures").symlink_to(ROOT / "fixtures")
+        (root / "build" / "src" / "cli" / "analyze_profile").symlink_to(program)
+        done = subprocess.run(["bash", root / "tools" / "example.sh"], timeout=LIMIT_S, check=False, capture_output=True,
+                              text=True, env=dict(os.environ, PATH=f"{root / 'bin'}:{os.environ['PATH']}"))
+        page = root / "build" / "report.html"
+        tap.check("tools/example.sh prints one screen, and says where the HTML is",
+                  [done.stdout + done.stderr]
+                  if done.returncode or done.stdout.count("\n") > SCREEN_LINES or not page.exists() or
+                  "Written: build/report.html" not in done.stdout else [])
+        said = "".join(re.findall(r"^(?:meson|ninja).*", "\n".join(
+            line.rpartition("/bin/")[2] for line in done.stderr.splitlines()), re.MULTILINE))
+        tap.check("and builds before", [] if "meson setup build" in said and "ninja -C build" in said else [done.stderr])
 
 
 # ---- options and exit codes
@@ -348,6 +375,7 @@ def main():
     tap, program = Tap(), arguments.program.resolve()
     arguments.catalogue = arguments.catalogue or program.parents[1] / "catalogue" / "catalogue.i"
     check_commands(tap, program, arguments.bless)
+    check_example(tap, program)
     help_said, man = help_text(program), man_page()
     check_options(tap, help_said, man)
     check_exit_codes(tap, help_said, man)

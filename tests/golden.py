@@ -387,7 +387,7 @@ def check_case(tap, case, program, validate, bless):
     for name, got in case.kept(files):
         want = case.expected(name)
         tap.ok(want == got, f"{case.name}: {name}", difference(want, got))
-    tap.ok(set(files) <= {"report.md", "report.json", "brief.md"}, f"{case.name}: nothing else is left behind", sorted(files))
+    tap.ok(set(files) <= {*MARKDOWN, "report.json"}, f"{case.name}: nothing else is left behind", sorted(files))
     locale = other_locale()
     again = case.run(program, locale, "Asia/Kathmandu")
     tap.ok(again == (code, stderr, files), f"{case.name}: the same again, in the locale {locale}",

@@ -39,8 +39,8 @@ class Program:
         return subprocess.run([self.path, *map(str, arguments)], input=stdin, capture_output=True, timeout=120, check=False)
 
     def report(self, trace, *arguments):
-        done = self.run("--cpu-trace", trace, "--full", "--md-out", self.folder / "r.md", "--json-out", self.folder / "r.json",
-                        *arguments)
+        done = self.run("--cpu-trace", trace, "--full", "--md-out", self.folder / "r.md", "--json-out",
+                        self.folder / "r.json", *arguments)
         if done.returncode:
             return done, None
         return done, json.loads((self.folder / "r.json").read_text(encoding="utf-8"), parse_float=Decimal)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# setup.sh [build] [test]: installs the Debian packages that building, or the tests, need and that are missing.
+# setup.sh [build] [python] [test]: installs the Debian packages that building, a Python environment for pip install, or the
+# tests, need and that are missing.
 # Does nothing when all of them are there. Uses sudo only when the user is not root. Without an argument: build.
 # test also tries to put the Python SDK of the Model Context Protocol into build-tests/venv; tests skip it where that fails.
 set -euo pipefail
@@ -51,8 +52,9 @@ packages() {
   for name in "${@:-build}"; do
     case $name in
       build) required+=("${build_packages[@]}"); wanted+=("${build_wanted[@]}") ;;
+      python) required+=(python3-venv) ;;
       test) required+=("${test_packages[@]}"); wanted+=("${test_wanted[@]}") ;;
-      *) say "usage: tools/setup.sh [build] [test]"; exit 2 ;;
+      *) say "usage: tools/setup.sh [build] [python] [test]"; exit 2 ;;
     esac
   done
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then

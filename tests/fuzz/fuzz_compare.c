@@ -133,8 +133,8 @@ static void write_all(struct ap_model *model)
     struct ap_sink sink = { keep, &buffer };
     require(ap_conditions_parse(texts, AP_COUNT_OF(texts), true, &conditions, &error) == AP_OK, "conditions");
     ap_conditions_judge(&conditions, model, &model->root);
-    require(ap_write_markdown(model, AP_EXTENT_WHOLE, sink, &error) == AP_OK && ap_write_junit(model, sink, &error) == AP_OK &&
-                ap_write_annotations(model, sink, &error) == AP_OK,
+    require(ap_write_markdown(model, AP_EXTENT_WHOLE, sink, &error) == AP_OK &&
+                ap_write_junit(model, sink, &error) == AP_OK && ap_write_annotations(model, sink, &error) == AP_OK,
             "all forms can be written");
     free(buffer.data);
 }

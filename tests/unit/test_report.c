@@ -252,8 +252,8 @@ static void markdown_of_time(void)
     struct text_sink text = markdown_of(&model);
     holds(&text, "**CPU-bound**: the device waits for the host to call: 1 ms of 2 ms (50.0 %) (confidence high).",
           "the bound");
-    holds(&text, ": **yes**, 39.6 % against 80.0 % (`gpu.utilization_ratio`)\n", "a symptom that is there");
-    holds(&text, ": no, 90.0 % against 80.0 % (", "one that is not");
+    holds(&text, ": **yes**, 39.6 % (threshold 80.0 %)\n", "a symptom that is there");
+    holds(&text, ": no, 90.0 % (threshold 80.0 %)", "one that is not");
     holds(&text, ": not evaluated\n", "one that could not be looked for");
     holds(&text, "| Compute kernels | 1,236.068 | 25.0 % | 1,236.068 | 25.0 % | `split.*.compute_*` |",
           "a part: time and share");
@@ -438,7 +438,8 @@ static void a_full_sink_is_told(void)
     struct text_sink full = { .limit_bytes = 100 };
     is_int(ap_write_json(&model, text_sink_of(&full), &error), AP_ERROR_OUTPUT, "JSON to a full sink");
     is_str(error.message, "the sink is full", "with the sink's message");
-    is_int(ap_write_markdown(&model, AP_EXTENT_WHOLE, text_sink_of(&full), &error), AP_ERROR_OUTPUT, "Markdown to a full sink");
+    is_int(ap_write_markdown(&model, AP_EXTENT_WHOLE, text_sink_of(&full), &error), AP_ERROR_OUTPUT,
+           "Markdown to a full sink");
     text_sink_release(&full);
     ap_model_release(&model);
 }

@@ -19,10 +19,10 @@ AP_MUST_CHECK enum ap_status ap_write_json(const struct ap_model *model, struct 
 AP_MUST_CHECK enum ap_status ap_json_write_value(struct ap_out *out, const struct ap_value *root, bool one_line,
                                                  struct ap_error *reterr);
 
-/** The report for people, in CommonMark with GitHub's tables. The short one has at most 250 lines where what was asked for
- *  (conditions, labels) leaves room, and says what the whole one adds. Every figure in a table stands in the JSON at the path
- *  that the table names: exact, or rounded where it carries "%", "x", "/s" or "/step". Needs no memory; fails as
- *  the sink does. */
+/** The report for people, in CommonMark with GitHub's tables. The short one has at most 250 lines where what was
+ *  asked for (conditions, labels) leaves room, and says what the whole one adds. Every figure in a table stands in the
+ *  JSON at the path that the table names: exact, or rounded where it carries "%", "x", "/s" or "/step". Needs no memory;
+ *  fails as the sink does. */
 AP_MUST_CHECK enum ap_status ap_write_markdown(const struct ap_model *model, enum ap_extent extent, struct ap_sink sink,
                                                struct ap_error *reterr);
 

@@ -17,7 +17,7 @@ const struct ap_md_form *ap_md_form(size_t i)
 
 static bool is_of(const char *wanted, struct ap_text heading)
 {
-    return !wanted || (*wanted ? ap_text_starts_with(heading, wanted) : heading.bytes == 0);
+    return !wanted || ap_text_starts_with(heading, wanted);
 }
 
 struct ap_md_part ap_md_brief_part(const struct ap_md_form *form, const char *section, struct ap_text heading)

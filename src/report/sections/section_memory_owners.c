@@ -98,8 +98,8 @@ static void write_avoidable(struct doc *doc)
             continue;
         if (!any) {
             ap_doc_heading(doc, "Held at the peak without need");
-            ap_doc_paragraph(
-                doc, NULL, "Rows of `memory.avoidable`; what the peak falls by is less where another moment comes near.");
+            ap_doc_paragraph(doc, NULL,
+                             "Rows of `memory.avoidable`; what the peak falls by is less where another moment comes near.");
             doc->backend->grid(doc, COUNTED(columns));
         }
         any = true;

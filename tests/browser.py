@@ -49,7 +49,7 @@ INERT = r"""(() => {
     "html head meta title link style body a header h1 p strong span code " +
     "dl div dt dd nav main section h2 " +
     "article h3 details summary table thead tbody tr th td ul ol li pre b em figure figcaption svg rect text " +
-    "path circle line g h4 footer script button input blockquote br").split(" "));
+    "path circle line g use h4 footer script button input blockquote br").split(" "));
   for (const e of document.querySelectorAll("*")) {
     if (!known.has(e.localName)) bad.push("element " + e.localName);
     for (const a of e.attributes) {
@@ -143,6 +143,9 @@ def check_page(tap, browser, path, name, pictures):
         !(s.getAttribute('aria-labelledby') || '').split(' ')
           .every(id => (document.getElementById(id) || {}).textContent)).length""")
     tap.ok(untold == 0, f"{name}: each picture has its text")
+    nowhere = page.value("Array.from(document.querySelectorAll('[href^=\"#\"]')).map(a => a.getAttribute('href').slice(1))"
+                         ".filter(id => !document.getElementById(id))")
+    tap.ok(not nowhere, f"{name}: every link leads somewhere", str(nowhere))
     twice = page.value("(() => { const ids = Array.from(document.querySelectorAll('[id]')).map(e => e.id);"
                        " return ids.filter((id, at) => ids.indexOf(id) !== at); })()")
     tap.ok(not twice, f"{name}: ids are unique", str(twice))
@@ -288,6 +291,31 @@ def check_plan(tap, page):
     tap.ok(copied[0] and copied[0].strip() == copied[1], "commands are copied", str(copied))
 
 
+def check_links(tap, page):
+    """Findings lead to the pictures that show them and back; folded sections tell their figure; the contents stay."""
+    there, back = page.value("""['.card .views a', 'figure .shows a'].map(s => Array.from(document.querySelectorAll(s))
+        .map(a => (a.closest('figure') || a.closest('.card')).id + a.getAttribute('href')))""")
+    turned = {"#".join(reversed(link.split("#"))) for link in back}
+    tap.ok(there and set(there) == turned, "findings lead to pictures, and pictures back", f"{there} {back}")
+    drawn = page.value("""(() => { const v = document.querySelector('.card details[open] .view'),
+        box = v.getBoundingClientRect();
+        return [box.width, box.height, v.querySelector('use').getBoundingClientRect().width]; })()""")
+    tap.ok(min(drawn) > 20, "the picture stands beside its finding", str(drawn))
+    last = back[-1].split("#")[1]
+    page.value(f"document.querySelectorAll('.card > details').forEach(d => {{ d.open = false; }})")
+    page.value(f"document.querySelector('figure .shows a[href=\"#{last}\"]').click()")
+    page.value("new Promise(done => setTimeout(done, 100))")
+    tap.ok(page.value(f"document.querySelector('#{last} > details').open"), "the way back opens the card", last)
+    page.value("document.querySelectorAll('section.s > details').forEach(d => { d.open = false; })")
+    told = page.value("Array.from(document.querySelectorAll('section.s > details:not([open]) > summary .main'))"
+                      ".filter(m => m.getBoundingClientRect().height > 5).map(m => m.textContent)")
+    tap.ok(len(told) > 6 and all(re.search(r"\d", words) for words in told), "folded sections tell their figure", str(told))
+    stays = page.value("""(() => { window.scrollTo(0, 3000); const box = document.querySelector('nav').getBoundingClientRect();
+        const names = Array.from(document.querySelectorAll('nav .parts a')).map(a => a.textContent);
+        return [box.top, names.includes('GPU') && names.includes('GPU kernels by family')]; })()""")
+    tap.ok(stays == [0, True], "the contents stay in view, with pictures and sections", str(stays))
+
+
 def check_policy(tap, page):
     """Even markup that came through would neither run nor load."""
     page.value("""new Promise(done => { const s = document.createElement('script');
@@ -378,6 +406,7 @@ def check_all(tap, browser, reports):
             check_timeline(tap, page)
             check_timeline_by_hand(tap, page)
             check_plan(tap, page)
+            check_links(tap, page)
             check_quiet(tap, page, "after all that")
             check_policy(tap, page)
             check_without_script(tap, browser, path, pictures)

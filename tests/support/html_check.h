@@ -96,7 +96,7 @@ static bool html_open(struct html_reading *in)
         "section", "footer", "article", "figure", "figcaption", "details", "summary",    "div",  "span",   "p",    "a",
         "b",       "strong", "em",      "code",   "pre",        "h1",      "h2",         "h3",   "h4",     "ul",   "ol",
         "li",      "dl",     "dt",      "dd",     "table",      "thead",   "tbody",      "tr",   "th",     "td",   "svg",
-        "g",       "rect",   "path",    "line",   "circle",     "text",    "blockquote", "br",   NULL
+        "g",       "rect",   "path",    "line",   "circle",     "text",    "blockquote", "br",   "use",    NULL
     };
     in->at++;
     struct ap_text tag = html_word(in);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The HTML report from models built by hand: strict markup whatever the names, one script and one style that the policy
  * names, every picture, and never too large. */
+#include "catalogue.h"
 #include "hostile_names.h"
 #include "html_assets.h"
 #include "html_check.h"
@@ -61,6 +62,58 @@ static void every_picture_is_drawn(void)
     is_int((int64_t)counts.figures, AP_COUNT_OF(ids), "and no other");
     ok(counts.shapes > 300, "they have shapes");
     text_sink_release(&text);
+}
+
+/* Links of findings and sections name figures that reports have, and pictures that there are. */
+static void links_name_what_there_is(void)
+{
+    static const char *const paths[] = {
+#define AP_SECTION_FIGURE(title, path, words) path,
+#include "section_figures.def"
+#undef AP_SECTION_FIGURE
+    };
+    static const char *const shown[] = {
+#define AP_SHOWS(picture, path) path,
+#define AP_SHOWS_PLACES(picture, path)
+#define AP_SHOWS_MEMBER(picture, key)
+#include "picture_shows.def"
+#undef AP_SHOWS
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(paths); i++)
+        ok(ap_catalogue_find(ap_text_of(paths[i])) != NULL, paths[i]);
+    for (size_t i = 0; i < AP_COUNT_OF(shown); i++) {
+        size_t bytes = strlen(shown[i]);
+        bool any = false;
+        for (size_t k = 0; k < ap_figure_count; k++)
+            any |= strncmp(ap_figures[k].path, shown[i], bytes) == 0 && strchr(".", ap_figures[k].path[bytes]);
+        ok(any, shown[i]);
+    }
+}
+
+/* A finding leads to the pictures of its figures, and they lead back. */
+static void findings_and_pictures_are_linked(void)
+{
+    struct ap_model model;
+    struct html_counts counts;
+    ap_gate_init(&gate, 0);
+    ap_model_init(&model, &gate);
+    sample_fill(&model, NULL, 0);
+    sample_pictures_fill(&model, NULL, 0, 4);
+    struct ap_value *finding = (struct ap_value *)ap_value_first(ap_value_at(&model.root, "findings"));
+    struct ap_value *evidence = (struct ap_value *)ap_value_member(finding, "evidence");
+    struct ap_value *row = ap_add_object(&model, evidence, NULL);
+    ap_add_string(&model, row, "metric", "communication.exposed_us");
+    ap_add_time(&model, row, "value", 1000);
+    struct text_sink page = html_of(&model);
+    ok(is_strict(&page, &counts), "a page with links is strict HTML");
+    const char *card = strstr(page.data, "id=\"finding-1\""), *figure = strstr(page.data, "<figure id=\"collectives\"");
+    const char *there = card ? strstr(card, "<a href=\"#collectives\"") : NULL;
+    ok(there && figure && there < figure, "the card leads to the picture");
+    ok(there && strstr(there, "<use href=\"#collectives-drawing\""), "and shows it");
+    const char *back = figure ? strstr(figure, "<a href=\"#finding-1\">1. ") : NULL;
+    ok(back && back < strstr(figure, "</figure>"), "the picture leads back");
+    text_sink_release(&page);
+    ap_model_release(&model);
 }
 
 static size_t count_of(const char *text, const char *word)
@@ -323,6 +376,8 @@ static void an_empty_model(void)
 int main(void)
 {
     every_picture_is_drawn();
+    links_name_what_there_is();
+    findings_and_pictures_are_linked();
     no_two_families_look_alike();
     a_part_of_a_finding();
     what_was_asked_comes_first();

@@ -12,6 +12,19 @@
 #define HTML_END_BYTES 50000
 
 #define HTML_MAX_DEPTH 12
+#define HTML_MAX_PARTS 96
+#define HTML_ID_BYTES 24
+
+/* What stands where: gathered by a writing that goes nowhere, so that what is above links only to what will be below. */
+struct html_part {
+    char id[HTML_ID_BYTES]; /* of a picture; that of a section is made of its title */
+    const char *title;      /* a literal of ours */
+    double height;          /* of the drawing, in its units; 0 = a section */
+};
+struct html_contents {
+    struct html_part parts[HTML_MAX_PARTS];
+    size_t count;
+};
 
 struct html {
     struct doc doc; /* sections write into it */
@@ -30,6 +43,9 @@ struct html {
     size_t item_count;
     const struct doc_column *grid_column; /* of the next cell */
     const struct doc_column *grid;
+    struct html_contents *gathers;        /* NULL = this writing is for readers */
+    const struct html_contents *contents; /* NULL = not known: nothing is linked */
+    char figure_id[HTML_ID_BYTES];        /* of the one that is open */
 };
 
 /** A writer of nothing yet; ap_out_finish(&html->out) at the end. */
@@ -80,6 +96,17 @@ void ap_html_limit(struct html *html, uint64_t bytes);
 
 /** End the section that is open. */
 void ap_html_section_end(struct html *html);
+
+/* ---- html_contents.c ---- */
+
+/** Note what begins here, in a writing that gathers; else nothing. @id: of a picture, "" = a section. */
+void ap_html_gather(struct html *html, const char *id, const char *title);
+/** The drawing of the picture noted last is as high as this. */
+void ap_html_gather_height(struct html *html, double height);
+/** The picture of that id; NULL where the page has none. */
+const struct html_part *ap_html_find_picture(const struct html *html, const char *id);
+/** The figures that stand beside the title of a section that is closed. */
+void ap_html_section_figures(struct html *html, const char *title);
 
 /* ---- html_table.c: tables of the model, with figures that read well ---- */
 

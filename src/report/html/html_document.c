@@ -31,9 +31,12 @@ static void begin_section(struct doc *doc, const char *title)
 {
     struct html *html = html_of(doc);
     ap_html_section_end(html);
+    ap_html_gather(html, "", title);
     ap_html_string(html, "<section class=\"s\" id=\"");
     ap_html_slug(html, ap_text_of(title));
-    ap_html_format(html, "\"><details%s><summary><h2>%s</h2></summary>\n", html->opens_sections ? " open=\"\"" : "", title);
+    ap_html_format(html, "\"><details%s><summary><h2>%s</h2>", html->opens_sections ? " open=\"\"" : "", title);
+    ap_html_section_figures(html, title);
+    ap_html_string(html, "</summary>\n");
     html->section_is_open = true;
 }
 

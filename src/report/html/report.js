@@ -355,7 +355,27 @@
     target.scrollIntoView();
   };
   window.addEventListener("hashchange", openTarget);
+  // the same link again: the address does not change
+  for (const link of all("a[href^='#']")) link.addEventListener("click", () => setTimeout(openTarget));
   openTarget();
+
+  // ---- where the reader is, in the contents ----
+
+  const places = all("nav a").map((link) => ({ link, target: document.getElementById(link.getAttribute("href").slice(1)) }));
+  const mark = () => {
+    const passed = places.filter((place) => place.target && place.target.getBoundingClientRect().top < 140);
+    const here = passed.sort((a, b) => b.target.getBoundingClientRect().top - a.target.getBoundingClientRect().top)[0];
+    for (const place of places) {
+      if (place === here) place.link.setAttribute("aria-current", "true");
+      else place.link.removeAttribute("aria-current");
+    }
+  };
+  let waits = false;
+  window.addEventListener("scroll", () => {
+    if (waits) return;
+    waits = true;
+    requestAnimationFrame(() => { waits = false; mark(); });
+  }, { passive: true });
 
   // ---- commands and code, to be copied ----
 

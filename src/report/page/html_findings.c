@@ -4,6 +4,7 @@
 
 #include "html_findings.h"
 #include "finding_level.h"
+#include "picture_links.h"
 
 #include "poison.h"
 
@@ -249,9 +250,39 @@ static void write_command(struct html *html, const struct ap_value *finding)
     ap_html_string(html, "</code></pre>\n");
 }
 
+/* ---- the pictures that show it, as they stand below, smaller: of a folded card the first alone ---- */
+
+#define VIEW_HEIGHT 420.0 /* of a picture that is higher its upper part */
+
+static void write_view(struct html *html, const struct html_part *picture, bool is_drawn)
+{
+    ap_html_format(html, "<a href=\"#%s\">", picture->id);
+    if (is_drawn && picture->height > 0) {
+        ap_html_string(html, "<svg class=\"view\" aria-hidden=\"true\" viewBox=\"0 0 1000 ");
+        ap_html_number(html, picture->height < VIEW_HEIGHT ? picture->height : VIEW_HEIGHT);
+        ap_html_format(html, "\"><use href=\"#%s-drawing\" width=\"1000\" height=\"", picture->id);
+        ap_html_number(html, picture->height);
+        ap_html_string(html, "\"/></svg>");
+    }
+    ap_html_format(html, "%s</a>\n", picture->title);
+}
+
+static void write_views(struct html *html, const struct ap_value *finding, int rank)
+{
+    const struct html_part *pictures[AP_MOST_LINKED_PICTURES];
+    size_t count = rank <= AP_MOST_LINKED_FINDINGS ? ap_pictures_of_finding(html, finding, pictures) : 0;
+    for (size_t i = 0; i < count; i++) {
+        ap_html_string(html, i ? "" : "<div class=\"views\">\n");
+        write_view(html, pictures[i], i == 0 || rank == 1);
+    }
+    if (count)
+        ap_html_string(html, "</div>\n");
+}
+
 static void write_card(struct html *html, const struct ap_value *finding, int rank)
 {
     write_head(html, finding, rank);
+    write_views(html, finding, rank);
     write_points(html, finding);
     ap_html_string(html, "<details><summary>Evidence, places, command</summary>\n");
     write_evidence(html, finding);

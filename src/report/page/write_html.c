@@ -4,6 +4,7 @@
 
 #include "html_assets.h"
 #include "html_findings.h"
+#include "html_nav.h"
 #include "html_pictures.h"
 #include "report.h"
 #include "sections.h"
@@ -153,21 +154,6 @@ static void write_verdict(struct html *html)
 
 /* ---- what was asked of the run: a baseline, conditions, other batch sizes ---- */
 
-static const struct {
-    const char *path, *link;
-} answers[] = {
-    { "conditions", "<a href=\"#conditions\">Conditions</a> " },
-    { "comparison", "<a href=\"#compared-with-the-baseline\">Compared with the baseline</a> " },
-    { "series", "<a href=\"#batch-sizes\">Batch sizes</a> " },
-};
-
-static void write_answer_links(struct html *html)
-{
-    for (size_t i = 0; i < AP_COUNT_OF(answers); i++)
-        if (ap_value_first(ap_html_at(html, answers[i].path)))
-            ap_html_string(html, answers[i].link);
-}
-
 /* They are what the reader came for, so they are not folded away. */
 static void write_answers(struct html *html)
 {
@@ -192,10 +178,9 @@ static void write_top(struct html *html)
     ap_part_memory_bound(&html->doc);
     write_facts(html);
     ap_part_alerts(&html->doc);
-    ap_html_string(html, "</header>\n<nav aria-label=\"Parts of the report\">");
-    write_answer_links(html);
-    ap_html_string(html, "<a href=\"#findings\">Findings</a> <a href=\"#pictures\">Pictures</a> "
-                         "<a href=\"#details\">Details</a></nav>\n<main>\n");
+    ap_html_string(html, "</header>\n");
+    ap_html_nav(html);
+    ap_html_string(html, "<main>\n");
 }
 
 static void write_end(struct html *html)
@@ -230,10 +215,23 @@ static void write_all(struct html *html)
     write_end(html);
 }
 
+static enum ap_status drop(void *self, const char *data, size_t bytes, struct ap_error *reterr)
+{
+    (void)self, (void)data, (void)bytes, (void)reterr;
+    return AP_OK;
+}
+
+/* Twice: what stands at the top leads to what stands below, which is known only when it has been written. */
 enum ap_status ap_write_html(const struct ap_model *model, struct ap_sink sink, struct ap_error *reterr)
 {
+    struct html_contents contents = { .count = 0 };
     struct html html;
+    ap_html_init(&html, model, (struct ap_sink){ drop, NULL });
+    html.gathers = &contents;
+    write_all(&html);
+    AP_TRY(ap_out_finish(&html.out, reterr));
     ap_html_init(&html, model, sink);
+    html.contents = &contents;
     write_all(&html);
     return ap_out_finish(&html.out, reterr);
 }

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "chart_svg.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "picture_links.h"
 
 #include "poison.h"
 
 void ap_figure_begin(struct html *html, const char *id, const char *title)
 {
+    (void)snprintf(html->figure_id, sizeof(html->figure_id), "%s", id);
+    ap_html_gather(html, id, title);
     ap_html_format(html,
                    "<figure id=\"%s\" role=\"group\" aria-labelledby=\"%s-title\">\n<h3 id=\"%s-title\">%s</h3>\n"
                    "<figcaption id=\"%s-says\">",
@@ -16,6 +21,7 @@ void ap_figure_begin(struct html *html, const char *id, const char *title)
 void ap_figure_body(struct html *html)
 {
     ap_html_string(html, "</figcaption>\n");
+    ap_link_findings(html, html->figure_id);
 }
 
 void ap_figure_end(struct html *html)
@@ -35,8 +41,11 @@ static void begin_box(struct html *html, const char *id, bool scrolls)
 void ap_svg_begin(struct html *html, const char *id, const char *kind, double height)
 {
     begin_box(html, id, strcmp(kind, "fit") != 0);
-    ap_html_format(html, "<svg class=\"chart %s\" role=\"img\" aria-labelledby=\"%s-title %s-says\" viewBox=\"0 0 ", kind,
-                   id, id);
+    ap_html_gather_height(html, height);
+    ap_html_format(html,
+                   "<svg class=\"chart %s\" id=\"%s-drawing\" role=\"img\" aria-labelledby=\"%s-title %s-says\" "
+                   "viewBox=\"0 0 ",
+                   kind, id, id, id);
     ap_html_number(html, SVG_WIDTH);
     ap_html_string(html, " ");
     ap_html_number(html, height);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ * picture_links.c - findings and pictures are linked by the figures that both are about: picture_shows.def. */
+#include <string.h>
+
+#include "finding_level.h"
+#include "picture_links.h"
+
+#include "poison.h"
+
+enum shows { SHOWS_FIGURES, SHOWS_PLACES, SHOWS_MEMBER };
+
+static const struct link {
+    const char *picture, *path;
+    enum shows shows;
+} links[] = {
+#define AP_SHOWS(picture, path) { picture, path, SHOWS_FIGURES },
+#define AP_SHOWS_PLACES(picture, path) { picture, path, SHOWS_PLACES },
+#define AP_SHOWS_MEMBER(picture, key) { picture, key, SHOWS_MEMBER },
+#include "picture_shows.def"
+#undef AP_SHOWS
+#undef AP_SHOWS_PLACES
+#undef AP_SHOWS_MEMBER
+};
+
+/* "sync" is the beginning of "sync.count", and not of "syncs". */
+static bool is_below(struct ap_text path, const char *beginning)
+{
+    size_t bytes = strlen(beginning);
+    return path.bytes >= bytes && memcmp(path.data, beginning, bytes) == 0 &&
+           (path.bytes == bytes || path.data[bytes] == '.' || path.data[bytes] == '(');
+}
+
+static bool has_evidence(const struct ap_value *finding, const char *path)
+{
+    const struct ap_value *evidence = ap_value_first(ap_value_member(finding, "evidence"));
+    for (; evidence; evidence = evidence->next) {
+        const struct ap_value *value = ap_value_member(evidence, "value");
+        if (value && value->type != AP_VALUE_NULL && is_below(ap_text_member(evidence, "metric"), path))
+            return true;
+    }
+    return false;
+}
+
+static bool has_place_within(const struct html *html, const struct ap_value *finding, const char *path)
+{
+    const struct ap_value *stretch = ap_html_at(html, path);
+    int64_t start_ns = ap_value_integer(ap_value_member(stretch, "start_us"), 0);
+    int64_t end_ns = ap_html_sum(start_ns, ap_value_integer(ap_value_member(stretch, "dur_us"), 0));
+    const struct ap_value *place = ap_value_first(ap_value_member(finding, "places"));
+    for (; place; place = place->next) {
+        const struct ap_value *at = ap_value_member(place, "start_us");
+        int64_t from_ns = ap_value_integer(at, 0);
+        int64_t to_ns = ap_html_sum(from_ns, ap_value_integer(ap_value_member(place, "dur_us"), 0));
+        if (at && at->type == AP_VALUE_TIME_NS && from_ns < end_ns && to_ns > start_ns)
+            return true;
+    }
+    return false;
+}
+
+static bool shows(const struct html *html, const struct link *link, const struct ap_value *finding)
+{
+    const struct ap_value *member;
+    switch (link->shows) {
+    case SHOWS_FIGURES: return has_evidence(finding, link->path);
+    case SHOWS_PLACES: return has_place_within(html, finding, link->path);
+    case SHOWS_MEMBER: member = ap_value_member(finding, link->path); return member && member->type != AP_VALUE_NULL;
+    }
+    return false;
+}
+
+size_t ap_pictures_of_finding(const struct html *html, const struct ap_value *finding,
+                              const struct html_part *ret_pictures[AP_MOST_LINKED_PICTURES])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < AP_COUNT_OF(links) && count < AP_MOST_LINKED_PICTURES; i++) {
+        const struct html_part *picture = ap_html_find_picture(html, links[i].picture);
+        bool is_new = picture && shows(html, &links[i], finding);
+        for (size_t k = 0; k < count; k++)
+            is_new &= ret_pictures[k] != picture;
+        if (is_new)
+            ret_pictures[count++] = picture;
+    }
+    return count;
+}
+
+static bool is_of(const struct html *html, const char *picture_id, const struct ap_value *finding)
+{
+    const struct html_part *pictures[AP_MOST_LINKED_PICTURES];
+    size_t count = ap_pictures_of_finding(html, finding, pictures);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(pictures[i]->id, picture_id) == 0)
+            return true;
+    return false;
+}
+
+void ap_link_findings(struct html *html, const char *picture_id)
+{
+    int rank = 0;
+    bool any = false;
+    if (!html->contents)
+        return;
+    const struct ap_value *finding = ap_value_first(ap_html_at(html, "findings"));
+    for (; finding && rank < AP_MOST_LINKED_FINDINGS; finding = finding->next) {
+        if (ap_finding_is_remark(finding))
+            continue;
+        rank++;
+        if (!is_of(html, picture_id, finding))
+            continue;
+        ap_html_format(html, "%s<a href=\"#finding-%d\">%d. ", any ? "; " : "<p class=\"shows\">Shows finding ", rank, rank);
+        ap_html_tell(html, finding, "{p title}</a>");
+        any = true;
+    }
+    if (any)
+        ap_html_string(html, "</p>\n");
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * picture_links.h - which pictures show what a finding is about, and the other way. Private to src/report. */
+#ifndef AP_PICTURE_LINKS_H
+#define AP_PICTURE_LINKS_H
+
+#include "html.h"
+
+#define AP_MOST_LINKED_FINDINGS 6 /* their cards always have room */
+#define AP_MOST_LINKED_PICTURES 3
+
+/** Pictures of the page that show what @finding is about, the most telling first; how many. None where the contents of the
+ *  page are not known. */
+size_t ap_pictures_of_finding(const struct html *html, const struct ap_value *finding,
+                              const struct html_part *ret_pictures[AP_MOST_LINKED_PICTURES]);
+/** A paragraph of links to the cards of the findings that the picture shows; nothing where it shows none. */
+void ap_link_findings(struct html *html, const char *picture_id);
+
+#endif

@@ -95,8 +95,8 @@ def check_colors(tap):
         of, low = colors(css, dark), []
         pairs = [(text, on, 4.5) for text in ("ink", "muted", "link", "high", "peak") for on in ("bg", "card", "soft")]
         pairs += [("on", severity, 4.5) for severity in severities] + [("ink", "warn", 4.5), ("muted", "warn", 4.5)]
-        pairs += [("flameink", f"f{i}", 4.5) for i in range(8)] + [("flameink", "hit", 4.5)] + [("ink", f"t{i}", 4.5)
-                                                                                                for i in range(8)]
+        pairs += [("flameink", code, 4.5) for code in ("user", "torch", "library", "calls", "idle", "soft", "hit")]
+        pairs += [("ink", f"t{i}", 4.5) for i in range(8)]
         pairs += [("on", "compute", 4.5), ("on", "comm", 4.5)]
         pairs += [(shape, "card", 3) for shape in ("compute", "memset", "comm", "requested", "alloc", "peak", "reserved")]
         for text, on, least in pairs:
@@ -224,6 +224,22 @@ def check_flame(tap, page, flame):
     page.value("document.querySelector('#tested-node').removeAttribute('id')")
 
 
+def check_codes(tap, page):
+    """Whose code a frame is shows in its color, and names of kernels are short until they are asked for."""
+    told = page.value("""(() => { const colors = {};
+        for (const r of document.querySelectorAll('#host-flame g[data-d] rect'))
+          (colors[r.getAttribute('class').replace('cell ', '')] ||= new Set()).add(getComputedStyle(r).fill);
+        return { classes: Object.keys(colors), fills: new Set(Object.values(colors).flatMap(s => [...s])).size,
+                 legend: document.querySelectorAll('#host-flame .legend li').length }; })()""")
+    named = [name for name in told["classes"] if name != "code_none"]
+    tap.ok(len(named) > 1 and told["fills"] == len(told["classes"]) and told["legend"] == len(named),
+           "the flame graph tells by color whose code it is", str(told))
+    short = page.value("""Array.from(document.querySelectorAll('section.s td code[title], section.s th code[title]'))
+        .map(c => [c.textContent, c.title])""")
+    tap.ok(short and all(len(label) < len(whole) and label.split("<")[0] in whole for label, whole in short),
+           "kernels are told short, and whole under the pointer", str(short[:3]))
+
+
 def check_timeline(tap, page):
     state = """(() => { const svg = document.querySelector('#timeline svg'),
               shown = Array.from(svg.querySelectorAll('g.b:not(.hidden)'));
@@ -310,7 +326,8 @@ def check_links(tap, page):
     told = page.value("Array.from(document.querySelectorAll('section.s > details:not([open]) > summary .main'))"
                       ".filter(m => m.getBoundingClientRect().height > 5).map(m => m.textContent)")
     tap.ok(len(told) > 6 and all(re.search(r"\d", words) for words in told), "folded sections tell their figure", str(told))
-    stays = page.value("""(() => { window.scrollTo(0, 3000); const box = document.querySelector('nav').getBoundingClientRect();
+    stays = page.value("""(() => { window.scrollTo(0, 3000);
+        const box = document.querySelector('nav').getBoundingClientRect();
         const names = Array.from(document.querySelectorAll('nav .parts a')).map(a => a.textContent);
         return [box.top, names.includes('GPU') && names.includes('GPU kernels by family')]; })()""")
     tap.ok(stays == [0, True], "the contents stay in view, with pictures and sections", str(stays))
@@ -401,6 +418,7 @@ def check_all(tap, browser, reports):
         page = check_page(tap, browser, path, name, pictures)
         if name == "trace and snapshot":
             check_tables(tap, page)
+            check_codes(tap, page)
             check_flame(tap, page, "host-flame")
             check_flame(tap, page, "memory-flame")
             check_timeline(tap, page)

@@ -31,7 +31,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 ELEMENTS = {"svg", "title", "desc", "style", "g", "rect", "line", "path", "circle", "text", "tspan"}
 ATTRIBUTES = {"viewBox", "width", "height", "role", "aria-labelledby", "id", "class", "x", "y", "x1", "x2", "y1", "y2",
               "rx", "cx", "cy",
-              "r", "d", "transform", "data-d", "data-v"}
+              "r", "d", "transform", "data-d", "data-n", "data-v"}
 
 
 def draw(program, path, folder):

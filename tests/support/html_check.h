@@ -58,12 +58,40 @@ static void html_mix(struct html_reading *in, struct ap_text word)
 
 static bool html_attribute(struct html_reading *in)
 {
-    static const char *const known[] = { "lang",       "charset",     "http-equiv", "content", "name",   "rel",
-                                         "href",       "id",          "class",      "role",    "open",   "scope",
-                                         "tabindex",   "title",       "viewBox",    "x",       "y",      "x1",
-                                         "x2",         "y1",          "y2",         "cx",      "cy",     "r",
-                                         "d",          "width",       "height",     "data-v",  "data-d", "aria-labelledby",
-                                         "aria-label", "aria-hidden", NULL };
+    static const char *const known[] = { "lang",
+                                         "charset",
+                                         "http-equiv",
+                                         "content",
+                                         "name",
+                                         "rel",
+                                         "href",
+                                         "id",
+                                         "class",
+                                         "role",
+                                         "open",
+                                         "scope",
+                                         "tabindex",
+                                         "title",
+                                         "viewBox",
+                                         "x",
+                                         "y",
+                                         "x1",
+                                         "x2",
+                                         "y1",
+                                         "y2",
+                                         "cx",
+                                         "cy",
+                                         "r",
+                                         "d",
+                                         "width",
+                                         "height",
+                                         "data-v",
+                                         "data-d",
+                                         "data-n",
+                                         "aria-labelledby",
+                                         "aria-label",
+                                         "aria-hidden",
+                                         NULL };
     struct ap_text name = html_word(in);
     if (!html_is_one_of(name, known))
         return html_fail(in, "an unknown attribute");

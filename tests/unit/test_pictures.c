@@ -296,6 +296,52 @@ static void a_step_does_not_run_in_the_frame_that_opens_it(void)
     release(&run);
 }
 
+static struct ap_text code_named(struct run *run, const char *name)
+{
+    const struct ap_value *code = ap_value_first(at(run, "pictures.host_flame.codes"));
+    for (const struct ap_value *of = ap_value_first(at(run, "pictures.host_flame.names")); of && code;
+         of = of->next, code = code->next)
+        if (ap_text_is(ap_value_text(of), name))
+            return ap_value_text(code);
+    return AP_TEXT("no such name");
+}
+
+/* Each name has the code that it is of; a thread that only waits is left out and told, one that works and waits stays. */
+static void whose_code_and_who_waits(void)
+{
+    struct run run;
+    analyze(&run,
+            "{\"traceEvents\":[" X("python_function", "train.py(9): step", "1", "0", "1000", "") "," X(
+                "python_function", "torch/nn/modules/module.py(1): forward", "1", "10", "900",
+                "") "," X("cpu_op", "aten::mm", "1", "20", "500",
+                          "") "," X("cpu_op", "vllm::rotary", "1", "600", "100",
+                                    "") "," X("cuda_runtime", "cudaLaunchKernel", "1", "30", "400",
+                                              "") "," X("python_function", "numpy/core.py(1): dot", "1", "920", "70",
+                                                        "") "," X("python_function", "threading.py(1): run", "2", "0",
+                                                                  "1000",
+                                                                  "") "," X("python_function", "threading.py(359): wait",
+                                                                            "2", "1", "998",
+                                                                            "") "," X("python_function",
+                                                                                      "loader.py(1): work", "3", "0", "1000",
+                                                                                      "") "," X("python_function",
+                                                                                                "queue.py(1): get", "3", "0",
+                                                                                                "400", "") "]}");
+    static const char *const told[][2] = { { "train.py(9): step", "user" },
+                                           { "torch/nn/modules/module.py(1): forward", "torch" },
+                                           { "aten::mm", "torch" },
+                                           { "vllm::rotary", "library" },
+                                           { "cudaLaunchKernel", "runtime" },
+                                           { "numpy/core.py(1): dot", "library" },
+                                           { "queue.py(1): get", "waiting" },
+                                           { "all threads", "none" },
+                                           { "threading.py(359): wait", "no such name" } };
+    for (size_t i = 0; i < AP_COUNT_OF(told); i++)
+        ok(ap_text_is(code_named(&run, told[i][0]), told[i][1]), told[i][0]);
+    is_int(ap_value_integer(at(&run, "pictures.host_flame.waiting_threads"), -1), 1, "one thread only waits");
+    is_int(ap_value_integer(at(&run, "pictures.host_flame.waiting_us"), -1), 1000000, "as long as it was recorded");
+    release(&run);
+}
+
 int main(void)
 {
     bins_divide_what_they_cover();
@@ -306,5 +352,6 @@ int main(void)
     rows_within_a_finding_that_fills_all();
     without_rows();
     a_step_does_not_run_in_the_frame_that_opens_it();
+    whose_code_and_who_waits();
     return done();
 }

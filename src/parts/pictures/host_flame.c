@@ -3,6 +3,7 @@
  * time, so that a row's parent has its node already. */
 #include <string.h>
 
+#include "code_kind.h"
 #include "id_map.h"
 #include "pair_map.h"
 #include "pictures.h"
@@ -24,6 +25,7 @@ struct node {
     int64_t dur_ns;
     uint64_t count;
     uint32_t parent, name, track; /* the track where the name is NAME_TRACK */
+    enum ap_code_kind code;       /* of its first row */
 };
 
 struct flame {
@@ -32,6 +34,9 @@ struct flame {
     struct node *nodes;     /* parents first */
     size_t capacity;
     uint32_t *node_of_row;
+    struct ap_code_kinds codes;
+    int64_t waiting_ns; /* of threads that are left out since they only wait */
+    uint32_t waiting_count;
     bool overflowed;
 };
 
@@ -84,6 +89,37 @@ static int64_t dur_within(const struct ap_trace *trace, uint32_t row, uint32_t p
     return dur_ns > 0 ? dur_ns : 0;
 }
 
+/* A thread that only waits for work tells nothing, and is as wide as the run. */
+#define WAITS_IN 100
+#define WAITS_LEAST 95
+
+static bool only_waits(struct flame *flame, uint32_t track)
+{
+    const struct ap_part_context *context = flame->context;
+    const struct ap_trace *trace = context->trace;
+    int64_t whole_ns = 0, waits_ns = 0, waited_ns = INT64_MIN;
+    if (track == context->facts->main_track)
+        return false;
+    for (size_t i = context->facts->order.track_start[track]; i < context->facts->order.track_start[track + 1]; i++) {
+        uint32_t row = context->facts->order.rows[i];
+        if (!ap_row_is_of(trace, row, AP_HOST_KINDS))
+            continue;
+        uint32_t parent = ap_host_container(&context->facts->tree, trace, row);
+        int64_t dur_ns = dur_within(trace, row, parent);
+        if (parent == AP_NO_ROW)
+            whole_ns = ap_add_sat(whole_ns, dur_ns, &flame->overflowed);
+        if (trace->events.start_ns[row] < waited_ns || ap_code_kind_of(&flame->codes, row) != AP_CODE_waiting)
+            continue;
+        waited_ns = ap_row_end_ns(trace, row);
+        waits_ns = ap_add_sat(waits_ns, dur_ns, &flame->overflowed);
+    }
+    if (waits_ns <= 0 || waits_ns / WAITS_LEAST < whole_ns / WAITS_IN)
+        return false;
+    flame->waiting_count++;
+    flame->waiting_ns = ap_add_sat(flame->waiting_ns, whole_ns, &flame->overflowed);
+    return true;
+}
+
 static enum ap_status take_track(struct flame *flame, uint32_t track, struct ap_error *reterr)
 {
     const struct ap_part_context *context = flame->context;
@@ -99,6 +135,8 @@ static enum ap_status take_track(struct flame *flame, uint32_t track, struct ap_
         uint32_t above = parent == AP_NO_ROW ? root : flame->node_of_row[parent];
         AP_TRY(find_node(flame, above, name_of(flame, row), track, &node, reterr));
         flame->node_of_row[row] = node;
+        if (flame->nodes[node].code == AP_CODE_none)
+            flame->nodes[node].code = ap_code_kind_of(&flame->codes, row);
         if (node != above)
             add_time(flame, node, dur_within(trace, row, parent));
     }
@@ -128,7 +166,8 @@ static enum ap_status take_rows(struct flame *flame, struct ap_error *reterr)
     mark_steps(flame);
     AP_TRY(find_node(flame, AP_NO_ROW, NAME_ALL, 0, &root, reterr));
     for (uint32_t track = 0; track < flame->context->facts->order.track_count; track++)
-        AP_TRY(take_track(flame, track, reterr));
+        if (!only_waits(flame, track))
+            AP_TRY(take_track(flame, track, reterr));
     return sum_up(flame, reterr);
 }
 
@@ -178,7 +217,8 @@ struct drawn {
 
 static void put_nodes(const struct flame *flame, struct drawn *drawn, struct ap_model *model, struct ap_value *to)
 {
-    struct ap_value *names = ap_add_list(model, to, "names"), *list = ap_add_list(model, to, "nodes");
+    struct ap_value *names = ap_add_list(model, to, "names"), *codes = ap_add_list(model, to, "codes"),
+                    *list = ap_add_list(model, to, "nodes");
     uint32_t name_count = 0;
     for (size_t i = 0; i < drawn->count; i++) {
         const struct node *node = &flame->nodes[drawn->list[i]];
@@ -187,6 +227,7 @@ static void put_nodes(const struct flame *flame, struct drawn *drawn, struct ap_
         if (*name == AP_ID_NONE) {
             *name = name_count++;
             put_name(flame, node, model, names);
+            ap_add_string(model, codes, NULL, ap_code_kind_name(node->code));
         }
         *ap_id_map_add(&drawn->places, drawn->list[i] + 1) = (uint32_t)i;
         ap_add_known_count(model, row, "parent", i > 0, i > 0 ? *ap_id_map_find(&drawn->places, node->parent + 1) : 0);
@@ -215,7 +256,10 @@ static enum ap_status put_flame(struct flame *flame, struct ap_model *model, str
     if (status == AP_OK) {
         status = ap_id_map_init(&drawn.places, gate, drawn.count, reterr);
         if (status == AP_OK) {
-            put_nodes(flame, &drawn, model, ap_add_object(model, pictures, "host_flame"));
+            struct ap_value *to = ap_add_object(model, pictures, "host_flame");
+            ap_add_count(model, to, "waiting_threads", flame->waiting_count);
+            ap_add_time(model, to, "waiting_us", flame->waiting_ns);
+            put_nodes(flame, &drawn, model, to);
             ap_id_map_release(&drawn.places);
         }
         ap_id_map_release(&drawn.names);
@@ -229,9 +273,11 @@ enum ap_status ap_add_host_flame(struct ap_part_context *context, struct ap_mode
 {
     struct flame flame = { .context = context, .map = { .gate = context->gate } };
     AP_TRY(AP_ALLOC(context->gate, flame.node_of_row, context->trace->events.count + 1, reterr));
-    enum ap_status status = take_rows(&flame, reterr);
+    enum ap_status status = ap_code_kinds_init(&flame.codes, context->trace, context->gate, reterr);
+    AP_AND_THEN(status, take_rows(&flame, reterr));
     AP_AND_THEN(status, put_flame(&flame, model, pictures, reterr));
     ap_note_overflow(context, flame.overflowed);
+    ap_code_kinds_release(&flame.codes);
     AP_FREE(context->gate, flame.nodes, flame.capacity);
     ap_pair_map_release(&flame.map);
     AP_FREE(context->gate, flame.node_of_row, context->trace->events.count + 1);

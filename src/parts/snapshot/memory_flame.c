@@ -4,6 +4,7 @@
  * as many nodes as a chart can show. */
 #include <stdlib.h>
 
+#include "frame_kind.h"
 #include "id_map.h"
 #include "peak_part.h"
 #include "sort.h"
@@ -313,11 +314,24 @@ static enum ap_status name_text(const struct flame *flame, uint32_t name, struct
     }
 }
 
+/* Whose code it is. */
+static const char *code_of(const struct flame *flame, uint32_t name)
+{
+    const struct ap_snapshot *snapshot = flame->own->pass->snapshot;
+    if (name >= NAME_OTHER)
+        return "none";
+    struct ap_text file = ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[name].filename);
+    if (ap_text_contains(file, AP_TEXT("/torch/")))
+        return "torch";
+    return ap_frame_is_library(file) ? "library" : "user";
+}
+
 /* Names once each, as a frame may stand in many nodes; then the nodes, every parent before its children. */
 static enum ap_status put_names(const struct flame *flame, struct ap_value *to, struct ap_id_map *map,
                                 struct ap_error *reterr)
 {
-    struct ap_value *names = ap_add_list(flame->own->pass->model, to, "names");
+    struct ap_value *names = ap_add_list(flame->own->pass->model, to, "names"),
+                    *codes = ap_add_list(flame->own->pass->model, to, "codes");
     uint32_t count = 0;
     for (uint32_t i = 0; i < flame->node_count; i++) {
         uint32_t *at = ap_id_map_add(map, flame->nodes[i].name + KEY_OF_NAME);
@@ -327,6 +341,7 @@ static enum ap_status put_names(const struct flame *flame, struct ap_value *to, 
         *at = count++;
         AP_TRY(name_text(flame, flame->nodes[i].name, &text, reterr));
         ap_add_text(flame->own->pass->model, names, NULL, text);
+        ap_add_string(flame->own->pass->model, codes, NULL, code_of(flame, flame->nodes[i].name));
     }
     return AP_OK;
 }

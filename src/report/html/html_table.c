@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "html.h"
+#include "kernel_name.h"
 
 #include "poison.h"
 
-#define ROW_BYTES 24000 /* of a row of long names that are all signs to be written out */
+#define MOST_OF_TITLE 300 /* code points */
+#define ROW_BYTES 24000   /* of a row of long names that are all signs to be written out */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -52,6 +54,26 @@ static void write_sort_key(struct html *html, const struct ap_value *value)
         ap_html_format(html, " data-v=\"%lld\"", (long long)value->as.integer);
 }
 
+/* Of a kernel its short name, and where that is not all the whole one under the pointer. */
+static void write_kernel(struct html *html, struct ap_text name)
+{
+    struct ap_text label = ap_kernel_short_name(name);
+    if (label.bytes >= name.bytes) {
+        ap_html_name(html, name);
+        return;
+    }
+    ap_html_string(html, "<code title=\"");
+    ap_html_text(html, name, MOST_OF_TITLE);
+    ap_html_string(html, "\">");
+    ap_html_text(html, label, SIZE_MAX);
+    ap_html_string(html, "&lt;…&gt;</code>");
+}
+
+static bool is_of_kernels(const struct doc_rows *table, const struct doc_column *column)
+{
+    return strncmp(table->path, "gpu.", 4) == 0 && column->key && strcmp(column->key, "name") == 0;
+}
+
 static void write_text(struct html *html, const struct doc_column *column, struct ap_text text)
 {
     if (column->form == FORM_PROSE)
@@ -70,7 +92,8 @@ static void write_number(struct html *html, const struct doc_column *column, con
         ap_html_value(html, value);
 }
 
-static void write_cell(struct html *html, const struct doc_column *column, const struct ap_value *row, bool first)
+static void write_cell(struct html *html, const struct doc_rows *table, const struct doc_column *column,
+                       const struct ap_value *row, bool first)
 {
     const struct ap_value *value = ap_doc_is_row_key(column) ? NULL : ap_doc_row_value(&html->doc, column, row);
     bool is_text = ap_doc_is_row_key(column) || (value && value->type == AP_VALUE_TEXT);
@@ -79,7 +102,9 @@ static void write_cell(struct html *html, const struct doc_column *column, const
         ap_html_string(html, " class=\"r\"");
     write_sort_key(html, value);
     ap_out_char(&html->out, '>');
-    if (is_text)
+    if (is_text && value && is_of_kernels(table, column))
+        write_kernel(html, value->as.text);
+    else if (is_text)
         write_text(html, column, value ? value->as.text : row->key);
     else
         write_number(html, column, value);
@@ -105,7 +130,7 @@ void ap_html_row(struct doc *doc, const struct doc_rows *table, const bool *used
     for (size_t i = 0; i < table->column_count; i++) {
         if (!used[i])
             continue;
-        write_cell(html, &table->columns[i], row, first);
+        write_cell(html, table, &table->columns[i], row, first);
         first = false;
     }
     ap_html_string(html, "</tr>\n");

@@ -50,6 +50,9 @@
       button.addEventListener("click", () => sortBy(table, column, heads));
     });
   };
+  // names that are shown short are found whole
+  const wordsOf = (row) =>
+    [row.textContent, ...all("[title]", row).map((e) => e.getAttribute("title"))].join(" ").toLowerCase();
   const makeFilter = (table) => {
     const rows = Array.from(table.tBodies[0].rows);
     if (rows.length < 6) return;
@@ -63,7 +66,7 @@
       const wanted = input.value.trim().toLowerCase();
       let shown = 0;
       for (const row of rows) {
-        const off = wanted !== "" && !row.textContent.toLowerCase().includes(wanted);
+        const off = wanted !== "" && !wordsOf(row).includes(wanted);
         row.classList.toggle("off", off);
         shown += off ? 0 : 1;
       }
@@ -239,7 +242,7 @@
       const rect = g.querySelector("rect"), text = g.querySelector("text");
       const kinds = rect.classList, onGpu = kinds.contains("kernel") || kinds.contains("communication");
       return {
-        ...read(rect), g, label: labelOf(nameOf(g.querySelector("title").textContent)),
+        ...read(rect), g, label: g.getAttribute("data-n") || labelOf(nameOf(g.querySelector("title").textContent)),
         kind: onGpu ? "gin" : kinds.contains("memcpy") || kinds.contains("memset") ? null : "tin", text,
       };
     });

@@ -11,7 +11,6 @@
 #define MOST_NODES 3000
 #define LEAST_WIDTH 0.2
 #define CHARACTER 6.4
-#define COLORS 8
 #define MOST_TOP 20
 
 struct node {
@@ -20,6 +19,7 @@ struct node {
     double x, width, used; /* of its width, by its children so far */
     int64_t amount, below; /* of that, by its children */
     uint32_t depth;
+    const char *code; /* whose, as a class of the style */
     bool listed;
 };
 
@@ -35,6 +35,7 @@ struct flame {
     const struct ap_value *of;
     struct node nodes[MOST_NODES];
     const struct ap_value *names[MOST_NODES];
+    const char *codes[MOST_NODES]; /* of the names */
     size_t count, name_count, depth;
 };
 
@@ -46,12 +47,34 @@ static void write_amount(struct html *html, const struct flame *flame, int64_t a
         ap_html_time(html, amount);
 }
 
+/* Words of the report, classes of the style, what they say. */
+static const struct {
+    const char *word, *class, *label;
+} codes[] = {
+    { "user", "code_user", "your code" },
+    { "torch", "code_torch", "PyTorch" },
+    { "library", "code_library", "another library" },
+    { "runtime", "code_runtime", "a call of CUDA or HIP" },
+    { "waiting", "code_waiting", "waits for another thread" },
+};
+
+static const char *class_of(struct ap_text word)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(codes); i++)
+        if (ap_text_is(word, codes[i].word))
+            return codes[i].class;
+    return "code_none";
+}
+
 /* Nodes that are no wider than a hair are left out with all below them. */
 static void place_nodes(struct flame *flame)
 {
     for (const struct ap_value *name = ap_value_first(ap_value_member(flame->of, "names"));
          name && flame->name_count < MOST_NODES; name = name->next)
         flame->names[flame->name_count++] = name;
+    const struct ap_value *code = ap_value_first(ap_value_member(flame->of, "codes"));
+    for (size_t i = 0; i < flame->name_count; i++, code = code ? code->next : NULL)
+        flame->codes[i] = class_of(ap_value_text(code));
     for (const struct ap_value *row = ap_value_first(ap_value_member(flame->of, "nodes")); row && flame->count < MOST_NODES;
          row = row->next) {
         int64_t parent = ap_value_integer(ap_value_member(row, "parent"), -1);
@@ -60,6 +83,7 @@ static void place_nodes(struct flame *flame)
                     *above = parent >= 0 && parent < (int64_t)flame->count ? &flame->nodes[parent] : NULL;
         *node = (struct node){ .row = row, .amount = ap_value_integer(ap_value_member(row, flame->kind->amount_key), 0) };
         node->name = name >= 0 && name < (int64_t)flame->name_count ? ap_value_text(flame->names[name]) : AP_TEXT("?");
+        node->code = name >= 0 && name < (int64_t)flame->name_count ? flame->codes[name] : "code_none";
         double whole = flame->count ? (double)flame->nodes[0].amount : (double)node->amount;
         node->width = whole > 0 && (above || flame->count == 0) ? (double)node->amount / whole * SVG_WIDTH : 0;
         if (above) {
@@ -75,14 +99,6 @@ static void place_nodes(struct flame *flame)
     }
 }
 
-static unsigned color_of(struct ap_text name)
-{
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < name.bytes; i++)
-        hash = (hash ^ (unsigned char)name.data[i]) * 16777619u;
-    return (hash >> 13) % COLORS;
-}
-
 static void draw_node(struct html *html, const struct flame *flame, const struct node *node)
 {
     int64_t count = ap_value_integer(ap_value_member(node->row, flame->kind->count_key), 0);
@@ -95,8 +111,8 @@ static void draw_node(struct html *html, const struct flame *flame, const struct
     ap_html_share(html, (double)node->amount / (double)flame->nodes[0].amount);
     ap_html_string(html, ", ");
     ap_html_count(html, count);
-    ap_html_format(html, node->width < 3 ? " %s</title><rect class=\"f%u\"" : " %s</title><rect class=\"cell f%u\"",
-                   flame->kind->things, color_of(node->name));
+    ap_html_format(html, node->width < 3 ? " %s</title><rect class=\"%s\"" : " %s</title><rect class=\"cell %s\"",
+                   flame->kind->things, node->code);
     ap_svg_position(html, "x", node->x);
     ap_svg_position(html, "width", node->width);
     ap_html_format(html, " y=\"%.0f\" height=\"%.0f\"/>", y, ROW_HEIGHT);
@@ -115,6 +131,35 @@ static void draw_nodes(struct html *html, const struct flame *flame)
             continue;
         draw_node(html, flame, &flame->nodes[i]);
     }
+}
+
+static bool any_of(const struct flame *flame, const char *class)
+{
+    for (size_t i = 0; i < flame->count; i++)
+        if (flame->nodes[i].width >= LEAST_WIDTH && flame->nodes[i].code == class)
+            return true;
+    return false;
+}
+
+static void write_legend(struct html *html, const struct flame *flame)
+{
+    ap_legend_begin(html);
+    for (size_t i = 0; i < AP_COUNT_OF(codes); i++)
+        if (any_of(flame, codes[i].class))
+            ap_legend_entry(html, codes[i].class, codes[i].label);
+    ap_legend_end(html);
+}
+
+static void write_waiting(struct html *html, const struct ap_value *of)
+{
+    int64_t threads = ap_value_integer(ap_value_member(of, "waiting_threads"), 0);
+    if (threads <= 0)
+        return;
+    ap_html_string(html, " Left out: ");
+    ap_html_count(html, threads);
+    ap_html_string(html, threads == 1 ? " thread that only waits, " : " threads that only wait, ");
+    ap_html_value(html, ap_value_member(of, "waiting_us"));
+    ap_html_string(html, ".");
 }
 
 static int64_t own_amount(const struct node *node)
@@ -160,10 +205,12 @@ static void write_flame(struct html *html, struct flame *flame)
     ap_figure_begin(html, id, flame->kind->title);
     write_amount(html, flame, flame->nodes[0].amount);
     ap_html_string(html, flame->kind->sentence);
+    write_waiting(html, flame->of);
     ap_figure_body(html);
     ap_svg_begin(html, id, "flame", (double)flame->depth * ROW_HEIGHT + 1);
     draw_nodes(html, flame);
     ap_svg_end(html);
+    write_legend(html, flame);
     write_table(html, flame);
     ap_figure_end(html);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Kernels by family as a map of areas, and what moves between ranks as bars. */
 #include "html_pictures.h"
+#include "kernel_name.h"
 
 #include "poison.h"
 
@@ -193,7 +194,7 @@ static void draw_kernel(struct html *html, const struct map *map, const struct k
     }
     ap_svg_rect_close(html);
     if (area->height >= 17)
-        write_label(html, "tin", kernel->name, area->x, area->y + 13, area->width);
+        write_label(html, "tin", ap_kernel_short_name(kernel->name), area->x, area->y + 13, area->width);
     if (area->height >= 34 && area->width > 58) {
         ap_svg_text(html, "tin", area->x + 4, area->y + 28);
         ap_html_time(html, kernel->dur_ns);

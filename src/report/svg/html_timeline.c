@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "html_pictures.h"
+#include "kernel_name.h"
 
 #include "poison.h"
 
@@ -202,6 +203,18 @@ static const char *class_of(const struct ap_value *bar)
     return "idle";
 }
 
+static bool is_kernel(const struct ap_value *bar)
+{
+    return strcmp(class_of(bar), "kernel") == 0 || strcmp(class_of(bar), "communication") == 0;
+}
+
+/* What stands on a bar: of a kernel its short name, of a path its last part. */
+static struct ap_text label_of(const struct ap_value *bar)
+{
+    struct ap_text name = ap_value_text(member(bar, "name"));
+    return is_kernel(bar) ? ap_kernel_short_name(name) : ap_html_label(name);
+}
+
 /* Text that can be read on the bar; NULL = none can. */
 static const char *label_class(const char *bar_class)
 {
@@ -231,7 +244,7 @@ static void write_label(struct html *html, const struct ap_value *bar, double x,
     if (width < 6 * CHARACTER || !label)
         return;
     ap_svg_text(html, label, x + 3, y + 12.5);
-    ap_html_text(html, ap_html_label(ap_value_text(member(bar, "name"))), (size_t)((width - 6) / CHARACTER));
+    ap_html_text(html, label_of(bar), (size_t)((width - 6) / CHARACTER));
     ap_svg_text_end(html);
 }
 
@@ -243,7 +256,13 @@ static void draw_bar(struct html *html, const struct timeline *timeline, const s
         return;
     double x = x_at(timeline, (double)start_ns), width = x_at(timeline, (double)start_ns + (double)dur_ns) - x;
     double y = timeline->lane_y[lane] + BAR_HEIGHT * (double)depth;
-    ap_html_string(html, "<g class=\"b\"><title>");
+    ap_html_string(html, "<g class=\"b\"");
+    if (is_kernel(bar) && label_of(bar).bytes < ap_value_text(member(bar, "name")).bytes) {
+        ap_html_string(html, " data-n=\"");
+        ap_html_text(html, label_of(bar), 60);
+        ap_html_string(html, "\"");
+    }
+    ap_html_string(html, "><title>");
     ap_html_text(html, ap_value_text(member(bar, "name")), 160);
     ap_html_tell(html, bar, ": {v dur_us}, starts after ");
     ap_html_time(html, ap_html_less(start_ns, timeline->start_ns));

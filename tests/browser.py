@@ -49,7 +49,7 @@ INERT = r"""(() => {
     "html head meta title link style body a header h1 p strong span code " +
     "dl div dt dd nav main section h2 " +
     "article h3 details summary table thead tbody tr th td ul ol li pre b em figure figcaption svg rect text " +
-    "path circle line g use h4 footer script button input blockquote br").split(" "));
+    "path circle line g use h4 footer script button select option input blockquote br").split(" "));
   for (const e of document.querySelectorAll("*")) {
     if (!known.has(e.localName)) bad.push("element " + e.localName);
     for (const a of e.attributes) {
@@ -286,6 +286,24 @@ def check_timeline_by_hand(tap, page):
     tap.ok(moved[0] == zoomed[0] and moved[1] != zoomed[1], "dragging moves it", f"{zoomed} {moved}")
 
 
+def check_marks(tap, page):
+    """A finding is chosen: its places are marked wherever time is drawn, and the timeline goes there."""
+    state = """['#timeline', '#utilization'].map(id => Array.from(document.querySelectorAll(id + ' g.marks:not(.hidden)'))
+        .map(g => g.dataset.d + ':' + g.querySelectorAll('rect').length))"""
+    page.press("Escape")
+    at = page.value("(() => { const g = document.querySelector('#timeline g.marks'); return g && g.dataset.d; })()")
+    tap.ok(at and page.value(state) == [[], []], "no finding is marked before one is chosen", str(page.value(state)))
+    page.value(f"""(() => {{ const s = document.querySelector('#timeline select'); s.value = '{at}';
+        s.dispatchEvent(new Event('change')); }})()""")
+    chosen, zoom = page.value(state), page.value("Number(document.querySelector('#timeline svg').dataset.zoom)")
+    tap.ok(all(len(marks) == 1 and marks[0].startswith(f"{at}:") for marks in chosen) and zoom >= 1,
+           "a chosen finding is marked in every picture of time", f"{chosen} {zoom}")
+    tap.ok(page.value("document.querySelector('#utilization select').value") == at, "one choice holds for all of them")
+    page.value("""(() => { const s = document.querySelector('#timeline select'); s.value = '';
+        s.dispatchEvent(new Event('change')); })()""")
+    tap.ok(page.value(state) == [[], []], "and is taken back")
+
+
 def check_plan(tap, page):
     """The list of all findings, the cards that fold, what can be copied."""
     lines = page.value("Array.from(document.querySelectorAll('.plan tbody tr')).map(r => r.cells[1].textContent)")
@@ -423,6 +441,7 @@ def check_all(tap, browser, reports):
             check_flame(tap, page, "memory-flame")
             check_timeline(tap, page)
             check_timeline_by_hand(tap, page)
+            check_marks(tap, page)
             check_plan(tap, page)
             check_links(tap, page)
             check_quiet(tap, page, "after all that")

@@ -9,10 +9,11 @@
 
 #include "poison.h"
 
-#define MOST_BARS 600u
+#define MOST_BARS 900u
 #define MOST_DEPTH 12u
+#define LEAST_BARS (MOST_BARS / MOST_TRACKS) /* of each track, where it has so many */
 #define LONGEST_WALK 256u
-#define MOST_TRACKS 12u
+#define MOST_TRACKS 32u
 #define LEAST_PAD_NS 50000
 #define LEAST_PART 20    /* a gap that is less than one in so many of its step is not what to look at */
 #define LEAST_SHARE 2000 /* what is shorter than one in so many of what is shown cannot be seen */
@@ -283,6 +284,7 @@ static enum ap_status choose_rows(struct rows *rows, struct ap_error *reterr)
 struct lane {
     uint32_t track, depth;
     int64_t seen_ns;
+    uint32_t bars; /* that it surely has */
     bool gpu;
 };
 
@@ -301,16 +303,22 @@ static struct lane *lane_of(struct lanes *lanes, uint32_t track)
     return NULL;
 }
 
-static void take_lane(struct lanes *lanes, const struct rows *rows, uint32_t row)
+/* NULL where there are too many. */
+static struct lane *open_lane(struct lanes *lanes, const struct rows *rows, uint32_t row)
 {
-    uint32_t track = rows->context->trace->events.track[row], depth = depth_of(rows, row) + 1;
+    uint32_t track = rows->context->trace->events.track[row];
     struct lane *lane = lane_of(lanes, track);
     if (!lane && lanes->count < MOST_TRACKS) {
         lane = &lanes->list[lanes->count++];
         *lane = (struct lane){ .track = track, .gpu = !is_host(rows, row) };
     }
-    if (!lane)
-        return;
+    return lane;
+}
+
+static void take_lane(struct lanes *lanes, const struct rows *rows, uint32_t row)
+{
+    uint32_t track = rows->context->trace->events.track[row], depth = depth_of(rows, row) + 1;
+    struct lane *lane = lane_of(lanes, track);
     lane->depth = depth > lane->depth ? depth : lane->depth;
     lane->seen_ns += depth == 1 ? seen_ns(rows, row) : 0;
 }
@@ -397,6 +405,27 @@ static void put_finding(const struct rows *rows, struct ap_model *model, struct 
     ap_add_time(model, row, "dur_us", ap_value_integer(ap_value_member(rows->view.place, "dur_us"), 0));
 }
 
+/* The longest rows, and of each thread and stream some, so that none that works is left out; rows come longest first. */
+static size_t keep_bars(struct lanes *lanes, const struct rows *rows, uint32_t *list, size_t count)
+{
+    size_t kept = 0, sure = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct lane *lane = open_lane(lanes, rows, rows->list[list[i]]);
+        sure += lane && lane->bars++ < LEAST_BARS;
+    }
+    for (size_t i = 0; i < lanes->count; i++)
+        lanes->list[i].bars = 0;
+    size_t more = MOST_BARS - sure;
+    for (size_t i = 0; i < count; i++) {
+        struct lane *lane = lane_of(lanes, rows->context->trace->events.track[rows->list[list[i]]]);
+        if (!lane || (lane->bars++ >= LEAST_BARS && !more))
+            continue;
+        more -= lane->bars > LEAST_BARS;
+        list[kept++] = list[i];
+    }
+    return kept;
+}
+
 static enum ap_status put_timeline(struct rows *rows, struct ap_model *model, struct ap_value *pictures,
                                    struct ap_error *reterr)
 {
@@ -404,8 +433,9 @@ static enum ap_status put_timeline(struct rows *rows, struct ap_model *model, st
     struct ap_gate *gate = rows->context->gate;
     uint32_t *longest;
     size_t count, drawn = 0;
-    AP_TRY(ap_top_indices(gate, (uint32_t)rows->count, MOST_BARS, seen_longer, rows, &longest, &count, reterr));
-    for (size_t i = 0; i < count; i++)
+    AP_TRY(ap_top_indices(gate, (uint32_t)rows->count, 0, seen_longer, rows, &longest, &count, reterr));
+    drawn = keep_bars(&lanes, rows, longest, count);
+    for (size_t i = 0; i < drawn; i++)
         take_lane(&lanes, rows, rows->list[longest[i]]);
     order_lanes(&lanes);
     struct ap_value *to = ap_add_object(model, pictures, "timeline");
@@ -416,12 +446,8 @@ static enum ap_status put_timeline(struct rows *rows, struct ap_model *model, st
     put_gap(rows, model, to);
     put_lanes(&lanes, rows, model, to);
     struct ap_value *list = ap_add_list(model, to, "bars");
-    for (size_t i = 0; i < count; i++) {
-        if (!lane_of(&lanes, rows->context->trace->events.track[rows->list[longest[i]]]))
-            continue;
+    for (size_t i = 0; i < drawn; i++)
         put_bar(&lanes, rows, rows->list[longest[i]], model, list);
-        drawn++;
-    }
     ap_add_count(model, to, "left_out", (int64_t)(rows->count - drawn));
     AP_FREE(gate, longest, count);
     return AP_OK;

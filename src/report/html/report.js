@@ -246,7 +246,12 @@
         kind: onGpu ? "gin" : kinds.contains("memcpy") || kinds.contains("memset") ? null : "tin", text,
       };
     });
-    const gaps = all("rect.gapmark, rect.findmark", svg).map(read);
+    const gaps = all("rect.gapmark, rect.findmark, rect.placemark", svg).map(read);
+    svg.look = (marks) => {
+      const places = gaps.filter((gap) => marks.contains(gap.rect));
+      const from = Math.min(...places.map((gap) => gap.x)), to = Math.max(...places.map((gap) => gap.x + gap.width));
+      show(from - (to - from) / 8, (to - from) * 1.25);
+    };
     let start = 0, width = WIDTH, wide = fit(svg);
     const place = (item) => {
       const from = (item.x - start) * wide / width, to = from + item.width * wide / width;
@@ -336,6 +341,36 @@
     });
   };
   for (const svg of all("svg.timeline")) makeTimeline(svg);
+
+  // ---- where a finding stands in time: one choice for all pictures that tell it ----
+
+  const marked = all("svg.chart").filter((svg) => svg.querySelector("g.marks"));
+  const choices = [];
+  const choose = (rank) => {
+    for (const svg of marked) {
+      for (const marks of all("g.marks, :scope > .findmark", svg))
+        marks.classList.toggle("hidden", rank === "" ? marks.localName === "g" : marks.getAttribute("data-d") !== rank);
+      const marks = rank && svg.querySelector(`g.marks[data-d="${rank}"]`);
+      if (marks && svg.look) svg.look(marks);
+    }
+    for (const choice of choices) choice.value = all("option", choice).some((option) => option.value === rank) ? rank : "";
+  };
+  const titles = new Map(marked.flatMap((svg) => all("g.marks", svg)).map((marks) =>
+    [marks.getAttribute("data-d"), marks.getAttribute("data-n")]));
+  for (const svg of marked) {
+    const choice = make("select", "", { "aria-label": "Mark a finding in this picture" });
+    choice.append(make("option", "Mark a finding", { value: "" }));
+    for (const [rank, title] of Array.from(titles).sort())
+      choice.append(make("option", `${rank}. ${title}`, { value: rank }));
+    const before = svg.parentElement.previousElementSibling;
+    const tools = before && before.classList.contains("tools") ? before : make("p", "", { class: "tools" });
+    tools.append(choice);
+    if (tools !== before) svg.parentElement.before(tools);
+    choices.push(choice);
+    choice.addEventListener("change", () => choose(choice.value));
+  }
+  for (const link of all(".card .views a"))
+    link.addEventListener("click", () => choose(link.closest(".card").id.replace("finding-", "")));
 
   // ---- sections ----
 

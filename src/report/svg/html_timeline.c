@@ -2,6 +2,7 @@
  * Over time: what the devices did and why they did nothing, and the rows of threads and streams around one place. */
 #include <string.h>
 
+#include "finding_marks.h"
 #include "html_pictures.h"
 #include "kernel_name.h"
 
@@ -25,7 +26,7 @@ struct strip {
     int64_t sum_ns[MOST_PARTS];
     size_t part_count, bin_count;
     const struct ap_value *bins;
-    int64_t bin_ns, range_ns;
+    int64_t start_ns, bin_ns, range_ns;
     double below[MOST_BINS]; /* where each bin is filled up to */
 };
 
@@ -41,6 +42,7 @@ static const struct html_time_part *part_of(struct ap_text id)
 static void measure_strip(struct strip *strip, const struct ap_value *of)
 {
     strip->bins = member(of, "bins");
+    strip->start_ns = ap_value_integer(member(of, "start_us"), 0);
     strip->bin_ns = ap_value_integer(member(of, "bin_us"), 0);
     for (const struct ap_value *name = ap_value_first(member(of, "columns")); name && strip->part_count < MOST_PARTS;
          name = name->next)
@@ -115,6 +117,12 @@ static void draw_strip(struct html *html, struct strip *strip, bool has_gpu)
     for (size_t part = 0; part < strip->part_count; part++)
         if (strip->parts[part] && strip->sum_ns[part] > 0)
             draw_part(html, strip, part);
+    ap_mark_findings(html, &(struct ap_marked_stretch){ .start_ns = strip->start_ns,
+                                                        .dur_ns = strip->range_ns,
+                                                        .left = LEFT,
+                                                        .right = SVG_WIDTH,
+                                                        .top = STRIP_TOP - 4,
+                                                        .bottom = STRIP_BOTTOM });
     ap_svg_end(html);
     ap_legend_begin(html);
     for (size_t part = 0; part < strip->part_count; part++) {
@@ -161,8 +169,8 @@ void ap_html_utilization(struct html *html)
 
 #define BAR_HEIGHT 17.0
 #define LANE_HEAD 18.0
-#define MOST_LANES 12
-#define MOST_BARS 600
+#define MOST_LANES 32
+#define MOST_BARS 900
 #define CHARACTER 6.4
 
 struct timeline {
@@ -415,6 +423,11 @@ void ap_html_timeline(struct html *html)
     for (int i = 0; bar && i < MOST_BARS && ap_html_has_room(html, 12000); bar = bar->next, i++)
         draw_bar(html, &timeline, bar);
     draw_finding(html, &timeline);
+    ap_mark_findings(html, &(struct ap_marked_stretch){ .start_ns = timeline.start_ns,
+                                                        .dur_ns = timeline.dur_ns,
+                                                        .right = SVG_WIDTH,
+                                                        .top = 1,
+                                                        .bottom = timeline.height });
     ap_svg_end(html);
     write_timeline_legend(html, &timeline);
     write_longest_bars(html, &timeline);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "finding_marks.h"
+
+#include "chart_svg.h"
+#include "finding_level.h"
+#include "picture_links.h"
+
+#include "poison.h"
+
+#define LEAST_WIDTH 2.0
+#define MOST_PLACES 100 /* of a finding */
+
+static const struct ap_value *member(const struct ap_value *object, const char *key)
+{
+    return ap_value_member(object, key);
+}
+
+static bool is_within(const struct ap_marked_stretch *in, const struct ap_value *place)
+{
+    const struct ap_value *at = member(place, "start_us");
+    int64_t start_ns = ap_value_integer(at, 0), dur_ns = ap_value_integer(member(place, "dur_us"), 0);
+    return at && at->type == AP_VALUE_TIME_NS && start_ns < ap_html_sum(in->start_ns, in->dur_ns) &&
+           ap_html_sum(start_ns, dur_ns) > in->start_ns;
+}
+
+static double x_at(const struct ap_marked_stretch *in, int64_t ns)
+{
+    double share = (double)ap_html_less(ns, in->start_ns) / (double)in->dur_ns;
+    return in->left + (in->right - in->left) * (share < 0 ? 0 : share > 1 ? 1 : share);
+}
+
+static void draw_place(struct html *html, const struct ap_marked_stretch *in, const struct ap_value *place)
+{
+    int64_t start_ns = ap_value_integer(member(place, "start_us"), 0);
+    double x = x_at(in, start_ns);
+    double width = x_at(in, ap_html_sum(start_ns, ap_value_integer(member(place, "dur_us"), 0))) - x;
+    ap_html_string(html, "<rect class=\"placemark\"");
+    ap_svg_position(html, "x", x);
+    ap_svg_position(html, "y", in->top);
+    ap_svg_position(html, "width", width < LEAST_WIDTH ? LEAST_WIDTH : width);
+    ap_svg_position(html, "height", in->bottom - in->top);
+    ap_html_string(html, "/>\n");
+}
+
+static void mark_finding(struct html *html, const struct ap_marked_stretch *in, const struct ap_value *finding, int rank)
+{
+    int drawn = 0;
+    const struct ap_value *place = ap_value_first(member(finding, "places"));
+    for (; place && drawn < MOST_PLACES && ap_html_has_room(html, 2000); place = place->next) {
+        if (!is_within(in, place))
+            continue;
+        if (!drawn++) {
+            ap_html_format(html, "<g class=\"marks hidden\" data-d=\"%d\" data-n=\"", rank);
+            ap_html_text(html, ap_text_member(finding, "title"), 80);
+            ap_html_string(html, "\">\n");
+        }
+        draw_place(html, in, place);
+    }
+    if (drawn)
+        ap_html_string(html, "</g>\n");
+}
+
+void ap_mark_findings(struct html *html, const struct ap_marked_stretch *stretch)
+{
+    const struct ap_value *finding = ap_value_first(ap_html_at(html, "findings"));
+    int rank = 0;
+    if (!html->contents || stretch->dur_ns <= 0)
+        return;
+    for (; finding && rank < AP_MOST_LINKED_FINDINGS; finding = finding->next)
+        if (!ap_finding_is_remark(finding))
+            mark_finding(html, stretch, finding, ++rank);
+}

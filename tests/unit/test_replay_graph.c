@@ -126,7 +126,7 @@ static void a_full_queue_is_a_wait(void)
     struct made made = { .graph = { .count = 0 } };
     int64_t now_us = 0, start_us[LAUNCHES];
     begin(&made.run);
-    for (int i = 0; i < LAUNCHES; i++) {
+    for (uint32_t i = 0; i < LAUNCHES; i++) {
         int64_t free_us = i < PLACES ? now_us : start_us[i - PLACES], end_us = (free_us > now_us ? free_us : now_us) + 5;
         start_us[i] = 10 + 20 * i;
         call(&made.run, "1", "cudaLaunchKernel", now_us, end_us - now_us, i + 1);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# other_machines.sh [MACHINE...]: builds for other machines with Debian's cross compilers, in ./build-other/MACHINE, and tests
-# there under qemu: the unit and fuzz suites, and that the golden runs give the bytes that they give here. aarch64 is what
-# many GPU hosts are, s390x puts the high byte first. Without an argument: both. Takes ten
-# minutes a machine on two cores, so tools/test.sh leaves it out.
+# other_machines.sh [MACHINE...]: builds for other machines with Debian's cross compilers, in ./build-other/MACHINE, and
+# tests there under qemu: the unit and fuzz suites, and that the golden runs give the bytes that they give here. aarch64
+# is what many GPU hosts are, s390x puts the high byte first. Without an argument: both. Takes ten minutes a machine on
+# two cores, so tools/test.sh leaves it out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

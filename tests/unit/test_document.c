@@ -15,9 +15,9 @@ static void says(void (*write)(struct doc *doc), const char *markdown, const cha
     struct text_sink md_text = { .data = NULL }, html_text = { .data = NULL };
     struct md md;
     struct html html;
-    ap_md_init(&md, &model, text_sink_of(&md_text));
+    ap_md_init(&md, &model, NULL, text_sink_of(&md_text));
     write(&md.doc);
-    ok(ap_out_finish(&md.out, NULL) == AP_OK && md_text.data, "Markdown is written");
+    ok(ap_md_finish(&md, NULL) == AP_OK && md_text.data, "Markdown is written");
     is_str(md_text.data, markdown, what);
     ap_html_init(&html, &model, text_sink_of(&html_text));
     write(&html.doc);

@@ -116,6 +116,42 @@ static void forward_work_in_a_node_is_recomputation(void)
     end(&run);
 }
 
+/* A step whose backward pass makes nodes: what they are, and one of them run. */
+static void graph_of_backward(struct run *run, bool accumulates, uint32_t runs)
+{
+    struct ap_op_detail detail = { .sequence = 1, .forward_thread = 1 };
+    node(run, 0, 100, 5);
+    op(run, "aten::mm", 10, 50, 20);
+    row(run, "1", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", OPERATOR, 100, 20);
+    row(run, "1", "torch::autograd::AccumulateGrad", OPERATOR, 102, 18);
+    op(run, accumulates ? "aten::copy_" : "aten::detach", 105, 10, accumulates ? 21 : 0);
+    row(run, "1", "autograd::engine::evaluate_function: MmBackward0", OPERATOR, 200, 10);
+    detail.sequence = runs;
+    if (ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)
+        abort();
+}
+
+static void a_graph_of_the_backward_pass_is_told_where_nothing_uses_it(void)
+{
+    struct run run;
+    begin(&run);
+    graph_of_backward(&run, true, 4);
+    analyze(&run);
+    is_int(habit(&run, "backward_graph", "count"), 2, "a product and the copy of a gradient made nodes");
+    is_int(habit(&run, "backward_graph", "saves_us"), 2 + 10, "making a node, and all of the copy");
+    end(&run);
+    begin(&run);
+    graph_of_backward(&run, true, 20);
+    analyze(&run);
+    is_int(habit(&run, "backward_graph", "count"), 0, "not where one of the nodes runs: a gradient penalty");
+    end(&run);
+    begin(&run);
+    graph_of_backward(&run, false, 4);
+    analyze(&run);
+    is_int(habit(&run, "backward_graph", "count"), 0, "nor where gradients are not accumulated so: forward work came back");
+    end(&run);
+}
+
 static void python_around_recomputation_goes_with_it(void)
 {
     struct run run;
@@ -585,6 +621,7 @@ int main(void)
     a_loop_is_told_with_its_backward();
     few_passes_and_layers_are_no_loop();
     kinds_of_loops_are_told_apart();
+    a_graph_of_the_backward_pass_is_told_where_nothing_uses_it();
     python_around_recomputation_goes_with_it();
     a_loop_that_was_slow_once_is_the_same_loop();
     giving_back_goes_with_a_growing_concatenation();

@@ -382,6 +382,18 @@ def positions_made_anew(planted):
 # ---- passes
 
 
+def graph_of_backward(planted):
+    """backward(create_graph=True), left from a gradient penalty that is no longer there; the twin builds no second graph."""
+    model, (batch, labels) = mlp(64, *[64] * 24, CLASSES), rows(32, 64)
+    optimizer = fused(model.parameters())
+
+    def step():
+        optimizer.zero_grad()
+        functional.cross_entropy(model(batch), labels).backward(create_graph=planted)
+        optimizer.step()
+    return step
+
+
 def recomputed(planted):
     """Every block is checkpointed though memory is plentiful; the twin keeps its activations."""
     blocks, (batch, labels) = nn.ModuleList(mlp(192, 384, 192) for _ in range(4)), rows(512, 192)

@@ -471,6 +471,7 @@ JOBS = {
     "dense-gradient": Job(habits.dense_gradient, ["dense-embedding-gradient"], steps=4, windows=5, profiler=SHAPES),
     "masks-made-anew": Job(habits.masks_made_anew, ["constants-in-loop"], steps=4, windows=5, profiler=SHAPES),
     "positions-made-anew": Job(habits.positions_made_anew, ["constants-in-loop"], steps=4, windows=5),
+    "graph-of-backward": Job(habits.graph_of_backward, ["backward-builds-graph"], steps=4, windows=9),
     "recomputed": Job(habits.recomputed, ["recompute-in-backward"], steps=4, windows=5),
     "evaluated-each-step": Job(habits.evaluated_each_step, ["evaluation-in-loop"], steps=4, windows=5),
     "forward-for-the-log": Job(habits.forward_for_the_log, ["unused-graph"], steps=4, windows=5),

@@ -93,6 +93,7 @@ struct reading {
     struct open_node nodes[MOST_NODES_OPEN];
     int depth;
     int64_t covered_ns;         /* by an item */
+    int64_t accumulating_ns;    /* end of the last accumulation of a gradient */
     int64_t update_ns, long_ns; /* end of the optimizer step that is read, and the sum of its longer operators */
     int64_t update_covered_ns;  /* by one of its operators */
     int64_t zeros_ns;           /* until the zeros for the optimizer's state are there */
@@ -140,11 +141,42 @@ static int64_t end_with_python(const struct ap_habit_rows *rows, const struct op
     }
 }
 
+/* With create_graph=True what a node calls makes nodes itself, and gradients are copied where they are accumulated: that is
+ * the sign, as forward work that comes back in a node makes nodes too. */
+static void look_at_graph(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
+{
+    int64_t dur_ns = rows->trace->events.dur_ns[row], start_ns = rows->trace->events.start_ns[row];
+    ap_link_key sequence = sequence_of(rows, row);
+    if (AP_HAS(name_words, ACCUMULATE))
+        reading->accumulating_ns = ap_row_end_ns(rows->trace, row);
+    if (!sequence)
+        return;
+    if (ap_pair_map_find(&rows->node_sequences, sequence, 0) != AP_PAIR_NONE)
+        rows->uses_backward_graph = true;
+    if (ap_row_end_ns(rows->trace, row) > rows->last_node_ns)
+        return;
+    bool copies = start_ns < reading->accumulating_ns;
+    rows->has_backward_graph |= copies;
+    (void)ap_habit_add(rows->habits, AP_HABIT_backward_graph, row, dur_ns,
+                       copies || dur_ns < AP_HABIT_NODE_NS ? dur_ns : AP_HABIT_NODE_NS);
+}
+
+void ap_habit_judge_backward_graphs(struct ap_habit_rows *rows)
+{
+    struct ap_habit *habit = &rows->habits->of[AP_HABIT_backward_graph];
+    if (rows->has_backward_graph && !rows->uses_backward_graph)
+        return;
+    ap_stretches_release(&habit->time, rows->habits->gate);
+    *habit = (struct ap_habit){ .row = AP_NO_ROW };
+}
+
 static void look_into_node(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
 {
     int64_t start_ns = rows->trace->events.start_ns[row], end_ns = ap_row_end_ns(rows->trace, row);
     if (AP_HAS(name_words, NODE) && reading->depth < MOST_NODES_OPEN)
         reading->nodes[reading->depth++] = (struct open_node){ start_ns, end_ns, INT64_MIN, row };
+    else if (reading->depth)
+        look_at_graph(rows, reading, row, name_words);
     if (!AP_HAS(name_words, FORWARD) || !reading->depth)
         return;
     struct open_node *node = &reading->nodes[reading->depth - 1];
@@ -265,7 +297,9 @@ static void follow_update(struct ap_habit_rows *rows, struct reading *reading, u
 enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
 {
     const struct ap_row_order *order = &rows->facts->order;
-    struct reading reading = { .covered_ns = INT64_MIN, .update = AP_NO_ROW, .step = { &rows->facts->steps, 0 } };
+    struct reading reading = {
+        .covered_ns = INT64_MIN, .accumulating_ns = INT64_MIN, .update = AP_NO_ROW, .step = { &rows->facts->steps, 0 }
+    };
     rows->item_count = 0;
     for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
         uint32_t row = order->rows[at], kinds = 1u << AP_KIND_operator | 1u << AP_KIND_annotation;

@@ -58,7 +58,8 @@ struct ap_habit_rows {
     struct ap_pair_map node_sequences;
     int64_t last_node_ns;
     bool has_sequences, has_optimizer;
-    struct ap_habit_item *items; /* of the thread */
+    bool has_backward_graph, uses_backward_graph; /* backward passes make nodes; some of those run */
+    struct ap_habit_item *items;                  /* of the thread */
     size_t item_count, item_capacity;
     struct ap_habit_loop *loops;
     size_t loop_count, loop_capacity;
@@ -124,6 +125,8 @@ void ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track);
 /** One more loop, filled with zeros. */
 AP_MUST_CHECK enum ap_status ap_habit_new_loop(struct ap_habit_rows *rows, struct ap_habit_loop **ret_loop,
                                                struct ap_error *reterr);
+/** Forgets the graphs of backward passes unless they are sure, and none is used; behind all threads. */
+void ap_habit_judge_backward_graphs(struct ap_habit_rows *rows);
 /** From the end of the item before; INT64_MAX for the first one of a thread. */
 int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at);
 /** Loops are added when all threads were read. */

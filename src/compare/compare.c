@@ -84,6 +84,12 @@ static bool is_same(const struct ap_value *a, const struct ap_value *b)
     return a->type != AP_VALUE_TEXT || ap_text_equal(ap_value_text(a), ap_value_text(b));
 }
 
+/* Were devices recorded on both sides, or on none? */
+static bool basis_is_same(const struct ap_comparing *comparing)
+{
+    return is_same(before_at(comparing, "split.basis"), after_at(comparing, "split.basis"));
+}
+
 /* Where these differ it is another experiment. */
 static const struct {
     const char *path, *name;
@@ -92,9 +98,12 @@ static const struct {
     { "trace.world_size", "numbers of ranks" },
     { "trace.rank", "ranks" },
 };
+enum { CONDITION_RANKS = 1 };
 
 static bool condition_differs(const struct ap_comparing *comparing, size_t i)
 {
+    if (i == CONDITION_RANKS && ap_ranks_differ(comparing))
+        return true;
     return !is_same(before_at(comparing, conditions[i].path), after_at(comparing, conditions[i].path));
 }
 
@@ -133,15 +142,6 @@ static void note_missing(struct ap_comparing *comparing, struct ap_value *notes,
     ap_add_string(comparing->model, notes, NULL, text);
 }
 
-/* Recordings without steps: what a longer one holds takes longer for that alone. */
-static bool lengths_differ(const struct ap_comparing *comparing)
-{
-    double before_ns = number_at(comparing->before, "trace.window_us", 0),
-           after_ns = number_at(comparing->after, "trace.window_us", 0);
-    return !comparing->per_step && before_ns > 0 && after_ns > 0 &&
-           ap_relative_difference(before_ns, after_ns) > AP_LENGTH_LEAST_RATIO;
-}
-
 static void add_notes(struct ap_comparing *comparing)
 {
     struct ap_value *notes = ap_add_list(comparing->model, comparing->comparison, "notes");
@@ -152,7 +152,13 @@ static void add_notes(struct ap_comparing *comparing)
     for (size_t i = 0; i < AP_COUNT_OF(differences); i++)
         if (!is_same(before_at(comparing, differences[i].path), after_at(comparing, differences[i].path)))
             ap_add_string(comparing->model, notes, NULL, differences[i].text);
-    if (lengths_differ(comparing))
+    if (ap_ranks_differ(comparing))
+        ap_add_string(comparing->model, notes, NULL, "one is of a run of several ranks, and the other tells of none");
+    if (comparing->behind)
+        ap_add_string(comparing->model, notes, NULL,
+                      "the devices work longer than the steps of the host last: marks of steps on the host do not tell how "
+                      "long a step takes; wait for the device at the end of a step to see it there");
+    if (ap_lengths_differ(comparing))
         ap_add_string(comparing->model, notes, NULL,
                       "the recordings differ in length, and times are of the whole recording: "
                       "operators and kernels of the longer one take more for that alone");
@@ -193,6 +199,7 @@ static void set_parts(struct ap_comparing *comparing)
     comparing->before_parts = comparing->per_step ? before : 1;
     comparing->after_parts = comparing->per_step ? after : 1;
     comparing->whole_ns = larger_at(comparing, comparing->per_step ? "steps.mean_us" : "trace.window_us");
+    ap_compare_work(comparing);
 }
 
 static void add_noise(struct ap_comparing *comparing)
@@ -225,6 +232,9 @@ static void add_conditions(const struct ap_comparing *comparing, char *text, siz
             continue;
         (void)ap_format_value(before_at(comparing, conditions[i].path), before, sizeof(before));
         (void)ap_format_value(after_at(comparing, conditions[i].path), after, sizeof(after));
+        if (i == CONDITION_RANKS && ap_ranks_differ(comparing))
+            (void)snprintf(number_at(comparing->after, conditions[i].path, 0) > 1 ? before : after, sizeof(after),
+                           "none told");
         (void)snprintf(text + used, bytes - used, "%s%s (%.60s now, %.60s before)", between, conditions[i].name, after,
                        before);
         between = ", ";
@@ -284,6 +294,32 @@ static void add_step_sentence(const struct ap_comparing *comparing, const struct
                        comparing->several ? "so few" : "one run a side", AP_RUNS_LEAST_COUNT);
 }
 
+static const char *format_ns(double ns, char *text)
+{
+    struct ap_value value = { .type = AP_VALUE_TIME_NS, .as.integer = (int64_t)ns };
+    (void)ap_format_value(&value, text, AP_VALUE_TEXT_BYTES);
+    return text;
+}
+
+/* Where devices are behind the host, a step takes as long as they work for it. */
+static void add_behind_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
+    double before_ns = comparing->before_step_ns, after_ns = comparing->after_step_ns;
+    bool changed = comparing->longer_change != AP_CHANGE_none;
+    (void)snprintf(
+        text, bytes,
+        "%s: steps of the host end before their work is done; by the longer of a host's step and what the devices "
+        "work for it, a step takes %s, it took %s before (%+.1f %%)",
+        changed ? comparing->repeats ? after_ns > before_ns ? "Steps are slower" : "Steps are faster" : "Steps differ"
+                : "Steps differ by no more than noise",
+        format_ns(after_ns, after), format_ns(before_ns, before), 100 * (after_ns - before_ns) / before_ns);
+    size_t used = strlen(text);
+    if (changed && !comparing->repeats)
+        (void)snprintf(text + used, bytes - used, "; %s does not tell this from chance between runs, %d runs a side do",
+                       comparing->several ? "so few" : "one run a side", AP_RUNS_LEAST_COUNT);
+}
+
 static void add_unlike_sentence(const struct ap_comparing *comparing, const struct ap_value *steps, char *text, size_t bytes)
 {
     char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
@@ -332,7 +368,7 @@ static void add_device_sentence(const struct ap_comparing *comparing, char *text
     char delta[AP_VALUE_TEXT_BYTES];
     const struct ap_value *device = ap_value_member(comparing->comparison, "device");
     size_t used = strlen(text);
-    if (comparing->device_change == AP_CHANGE_none || largest_part(comparing))
+    if (comparing->device_change == AP_CHANGE_none || largest_part(comparing) || comparing->behind)
         return;
     (void)format(device, "delta_us", delta);
     (void)snprintf(text + used, bytes - used, "; kernels take %s %s%s (%+.1f %%)", delta + (*delta == '-'),
@@ -350,9 +386,12 @@ static void add_rows_sentence(const struct ap_comparing *comparing, char *text, 
         { "device_operators", "operator on the device", "operators on the device" },
         { "host_operators", "operator on the host", "operators on the host" },
     };
+    enum { HOST_ROWS = 2 };
+    /* of a device that was recorded on one side nothing is longer or shorter */
+    size_t first = basis_is_same(comparing) ? 0 : HOST_ROWS;
     for (size_t i = 0; i < AP_COUNT_OF(counts); i++) {
         const char *before = words[i];
-        for (size_t row = 0; row < AP_COUNT_OF(rows); row++) {
+        for (size_t row = first; row < AP_COUNT_OF(rows); row++) {
             const struct ap_value *list = ap_value_member(comparing->comparison, rows[row].list);
             int64_t count = ap_value_integer(ap_value_member(list, counts[i]), 0);
             size_t used = strlen(text);
@@ -476,6 +515,9 @@ static void add_verdict(struct ap_comparing *comparing)
     } else if (!comparing->alike) {
         add_unlike_sentence(comparing, steps, text, sizeof(text));
         change = AP_TEXT("not comparable");
+    } else if (comparing->behind && comparing->before_step_ns > 0 && basis_is_same(comparing)) {
+        add_behind_sentence(comparing, text, sizeof(text));
+        change = ap_text_of(ap_change_name(ap_change_said(comparing, comparing->longer_change)));
     } else if (ap_value_first(steps)) {
         add_step_sentence(comparing, steps, text, sizeof(text));
         add_part_sentence(comparing, text, sizeof(text));
@@ -483,7 +525,7 @@ static void add_verdict(struct ap_comparing *comparing)
         (void)snprintf(text, sizeof(text),
                        "There are no steady steps on both sides: whether the run is slower cannot be told");
     }
-    if (!memory && comparing->alike && !lengths_differ(comparing)) {
+    if (!memory && comparing->alike && !ap_lengths_differ(comparing)) {
         add_device_sentence(comparing, text, sizeof(text));
         add_rows_sentence(comparing, text, sizeof(text));
     }

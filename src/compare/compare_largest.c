@@ -37,12 +37,30 @@ struct largest {
     double delta;
 };
 
+static bool has_name(const struct ap_value *list, struct ap_text name)
+{
+    for (const struct ap_value *one = ap_value_first(list); one; one = one->next)
+        if (ap_text_equal(ap_value_text(one), name))
+            return true;
+    return false;
+}
+
+/* What took another's place, or made room, is told as that. */
+static bool is_replaced(const struct ap_value *replaced, const struct ap_value *row)
+{
+    struct ap_text name = ap_value_text(ap_value_member(row, "name"));
+    for (const struct ap_value *one = ap_value_first(replaced); one && name.bytes; one = one->next)
+        if (has_name(ap_value_member(one, "before"), name) || has_name(ap_value_member(one, "after"), name))
+            return true;
+    return false;
+}
+
 static void look_through(const struct ap_value *list, const char *what, const char *name_key, const char *delta_key,
-                         struct largest *largest)
+                         const struct ap_value *replaced, struct largest *largest)
 {
     for (const struct ap_value *row = ap_value_first(list); row; row = row->next) {
         double delta = number_in(row, delta_key);
-        if (is_called_change(row) && !is_sum(row) && fabs(delta) > fabs(largest->delta))
+        if (is_called_change(row) && !is_sum(row) && !is_replaced(replaced, row) && fabs(delta) > fabs(largest->delta))
             *largest = (struct largest){ what, name_key, row, delta };
     }
 }
@@ -73,13 +91,14 @@ static void add_time(struct ap_comparing *comparing, struct ap_value *at)
     const struct ap_value *comparison = comparing->comparison;
     bool on_device = ap_value_integer(ap_value_at(comparing->after, "operators.device_us"), 0) > 0;
     const char *operators = on_device ? "device_operators.rows" : "host_operators.rows";
-    if (comparing->alike) {
-        look_through(ap_value_member(comparison, "replaced"), "replaced", "under", "delta_us", &largest);
-        look_through(ap_value_at(comparison, operators), "operator", "name", "delta_us", &largest);
+    const struct ap_value *replaced = ap_value_member(comparison, "replaced");
+    if (comparing->alike && !ap_lengths_differ(comparing)) {
+        look_through(replaced, "replaced", "under", "delta_us", NULL, &largest);
+        look_through(ap_value_at(comparison, operators), "operator", "name", "delta_us", replaced, &largest);
         if (!ap_value_first(ap_value_at(comparison, operators)))
-            look_through(ap_value_at(comparison, "kernels.rows"), "kernel", "name", "delta_us", &largest);
+            look_through(ap_value_at(comparison, "kernels.rows"), "kernel", "name", "delta_us", NULL, &largest);
         largest.delta *= NAMED_IS_WORTH;
-        look_through(ap_value_at(comparison, "split.parts"), "part", "part", "delta_us", &largest);
+        look_through(ap_value_at(comparison, "split.parts"), "part", "part", "delta_us", NULL, &largest);
         largest.delta = number_in(largest.row, "delta_us");
     }
     if (!largest.row) {
@@ -102,7 +121,7 @@ static void add_bytes(struct ap_comparing *comparing, struct ap_value *at)
 {
     struct ap_model *model = comparing->model;
     struct largest largest = { .row = NULL };
-    look_through(ap_value_at(comparing->comparison, "memory_owners.rows"), "owner", "name", "delta_bytes", &largest);
+    look_through(ap_value_at(comparing->comparison, "memory_owners.rows"), "owner", "name", "delta_bytes", NULL, &largest);
     if (!largest.row) {
         ap_add_null(model, at, "memory");
         return;

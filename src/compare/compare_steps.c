@@ -190,7 +190,10 @@ static void add_step_note(struct ap_comparing *comparing, struct ap_value *steps
 {
     char text[400];
     bool all = tells_all(comparing->before, &samples->before) && tells_all(comparing->after, &samples->after);
-    if (test->least_p > AP_STEP_LEVEL) {
+    if (comparing->behind) {
+        ap_add_string(comparing->model, steps, "note",
+                      "steps of the host, which end before the devices have done their work: no change is told by them");
+    } else if (test->least_p > AP_STEP_LEVEL) {
         (void)snprintf(
             text, sizeof(text),
             "too few %s for the test: %zu before and %zu now, and no outcome could reach p = 0.05 (4 and 4 "
@@ -229,6 +232,8 @@ static enum ap_status add_steps(struct ap_comparing *comparing, struct samples *
         comparing->step_change = AP_CHANGE_unclear;
     if (!comparing->alike && (comparing->step_change == AP_CHANGE_worse || comparing->step_change == AP_CHANGE_better))
         comparing->step_change = AP_CHANGE_other;
+    if (comparing->behind)
+        comparing->step_change = AP_CHANGE_unclear;
     struct ap_value *steps = ap_add_object(model, comparing->comparison, "steps");
     ap_add_count(model, steps, "before_count", (int64_t)test.before_count);
     ap_add_count(model, steps, "after_count", (int64_t)test.after_count);

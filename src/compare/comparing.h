@@ -28,6 +28,7 @@
 #define AP_RUNS_LEAST_COUNT 3
 /* Recordings without steps whose windows differ by this share of the longer one are not of one length. */
 #define AP_LENGTH_LEAST_RATIO 0.1
+#define AP_WORK_LEAST_RATIO 0.05 /* but if their operators are as many, but for this share */
 /* The report has nine digits of a ratio. */
 #define AP_WRITTEN_PRECISION 1e-8
 
@@ -69,7 +70,10 @@ struct ap_comparing {
     /* rows are per step where both sides have steps: what to divide by, else 1; whole is the longer step or window */
     bool per_step;
     double before_parts, after_parts, whole_ns;
-    bool alike; /* one kind of device, one rank, as many ranks: else a difference in time is none of the program */
+    bool alike;  /* one kind of device, one rank, as many ranks: else a difference in time is none of the program */
+    bool behind; /* on a side the devices work longer than the steps of the host last: those do not tell the step */
+    double before_step_ns, after_step_ns; /* then: the longer of both, in the mean; and what changed by it */
+    enum ap_change longer_change;
     enum ap_change step_change;
     enum ap_change device_change; /* of the time that kernels take */
 };
@@ -87,6 +91,14 @@ double ap_runs_spread(const struct ap_comparing *comparing);
 
 /** |delta| over the larger of both sizes, whichever side it is; 0 where both are 0. */
 double ap_relative_difference(double before, double after);
+
+/** compare_work.c: sets behind, and what steps take then: at least what the host's step lasts, and what the devices work for
+ *  it, in the mean of the devices. */
+void ap_compare_work(struct ap_comparing *comparing);
+/** Recordings without steps of which one holds more. */
+bool ap_lengths_differ(const struct ap_comparing *comparing);
+/** One side is of several ranks, and the other of none that can be seen. */
+bool ap_ranks_differ(const struct ap_comparing *comparing);
 
 /** compare_steps.c: "steps" and "split" */
 AP_MUST_CHECK enum ap_status ap_compare_steps(struct ap_comparing *comparing, struct ap_error *reterr);

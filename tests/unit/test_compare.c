@@ -418,6 +418,70 @@ static int64_t sum_of_deltas(const struct ap_value *comparison, const char *path
     return sum;
 }
 
+/* A loop that never waits for the device is soon ahead of it: its steps last what the host needs. */
+static void steps_of_a_host_that_is_ahead_tell_nothing(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 11 * MS, 5 * MS, 2);
+    put_time(&before, "gpu.window_us", 12 * 45 * 2 * MS); /* 45 ms of work a step, by the utilization of a half */
+    put_time(&after, "gpu.window_us", 12 * 11 * MS);
+    const struct ap_value *comparison = compare(&after, &before);
+    says(comparison, "verdict.change", "differs", "a tenth slower on the host is four times as fast");
+    struct ap_text sentence = ap_value_text(ap_value_at(comparison, "verdict.sentence"));
+    char text[600];
+    (void)snprintf(text, sizeof(text), "%.*s", (int)sentence.bytes, sentence.data);
+    ok(strstr(text, "takes 11 ms, it took 45 ms before (-75.6 %)") != NULL, "by the longer of host and device");
+    says(comparison, "steps.change", "too few values", "steps of the host are no evidence");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
+static void put_ranks(struct ap_model *model, int64_t ranks, int64_t collectives)
+{
+    put_bool(model, "trace.by_pytorch", true);
+    if (ranks)
+        put_count(model, "trace.world_size", ranks);
+    else
+        put_null(model, "trace.world_size");
+    put_count(model, "communication.count", collectives);
+    put_count(model, "cpu.operator_summary.events", 100);
+}
+
+static void one_rank_of_many_is_not_compared_with_a_run_alone(void)
+{
+    for (int64_t collectives = 0; collectives < 2; collectives++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 14 * MS, 5 * MS, 2);
+        put_ranks(&before, 0, collectives);
+        put_ranks(&after, 8, 5);
+        says(compare(&after, &before), "verdict.change", collectives ? "differs" : "not comparable",
+             collectives ? "old recorders tell of no ranks: their collectives do" : "8 ranks now, none told before");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* Without steps: is the longer one longer because it holds more? */
+static void the_length_of_a_recording_is_that_of_its_work(void)
+{
+    for (int64_t events = 100; events <= 200; events += 100) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 20 * MS, 15 * MS, 2);
+        put_count(&before, "cpu.operator_summary.events", 100);
+        put_count(&after, "cpu.operator_summary.events", events);
+        tree_place(&before, "steps")->type = AP_VALUE_NULL;
+        tree_place(&after, "steps")->type = AP_VALUE_NULL;
+        const struct ap_value *largest = ap_value_at(compare(&after, &before), "largest.time");
+        ok((largest->type != AP_VALUE_NULL) == (events == 100),
+           events == 100 ? "as much work: a change" : "twice the work: none");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
 static void the_sides_can_be_exchanged(void)
 {
     static const char *const lists[] = { "split.parts", "kernels.rows", "figures", "memory", "findings.rows" };
@@ -794,6 +858,9 @@ int main(void)
     work_under_another_name_is_paired();
     another_type_is_told();
     hidden_kernels_are_no_gain();
+    steps_of_a_host_that_is_ahead_tell_nothing();
+    one_rank_of_many_is_not_compared_with_a_run_alone();
+    the_length_of_a_recording_is_that_of_its_work();
     the_sides_can_be_exchanged();
     a_name_below_the_list_is_a_bound();
     empty_reports_compare();

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ * compare_work.c - whether what two recordings hold can be set against each other: as much work in both, steps that are as
+ * long as their work, ranks that are known. */
+#include "comparing.h"
+
+#include "poison.h"
+
+/* Steps of the host are not those of the run, where the devices work so much longer than all of them last. */
+#define BEHIND_TIMES 1.25
+
+static double number_at(const struct ap_value *root, const char *path)
+{
+    double number = 0;
+    (void)ap_value_number(ap_value_at(root, path), &number);
+    return number;
+}
+
+static double busy_of_step_ns(const struct ap_value *root)
+{
+    double steps = number_at(root, "steps.count");
+    return steps >= 1 ? number_at(root, "gpu.utilization_ratio") * number_at(root, "gpu.window_us") / steps : 0;
+}
+
+static bool is_behind(const struct ap_value *root)
+{
+    return busy_of_step_ns(root) > BEHIND_TIMES * number_at(root, "steps.mean_us");
+}
+
+static double longer_of_step_ns(const struct ap_value *root)
+{
+    double busy_ns = busy_of_step_ns(root), host_ns = number_at(root, "steps.mean_us");
+    return busy_ns > host_ns ? busy_ns : host_ns;
+}
+
+void ap_compare_work(struct ap_comparing *comparing)
+{
+    comparing->behind = comparing->per_step && (is_behind(comparing->before) || is_behind(comparing->after));
+    if (!comparing->behind)
+        return;
+    double before_ns = longer_of_step_ns(comparing->before), after_ns = longer_of_step_ns(comparing->after);
+    comparing->before_step_ns = before_ns;
+    comparing->after_step_ns = after_ns;
+    comparing->whole_ns = before_ns > after_ns ? before_ns : after_ns;
+    if (ap_relative_difference(before_ns, after_ns) >= comparing->noise_ratio)
+        comparing->longer_change = ap_change_of(after_ns - before_ns, AP_BETTER_lower);
+}
+
+/* Without steps: a longer recording takes longer for that alone, unless both hold as much. */
+bool ap_lengths_differ(const struct ap_comparing *comparing)
+{
+    static const char window[] = "trace.window_us", work[] = "cpu.operator_summary.events";
+    double before_ns = number_at(comparing->before, window), after_ns = number_at(comparing->after, window);
+    double before = number_at(comparing->before, work), after = number_at(comparing->after, work);
+    bool as_much = before > 0 && after > 0 && ap_relative_difference(before, after) <= AP_WORK_LEAST_RATIO;
+    return !comparing->per_step && before_ns > 0 && after_ns > 0 && !as_much &&
+           ap_relative_difference(before_ns, after_ns) > AP_LENGTH_LEAST_RATIO;
+}
+
+/* A run of several ranks says so in its trace, and one that does not, and communicates nothing, is of another kind. Old
+ * recorders say nothing of ranks, but their collectives are there. */
+static bool is_of_ranks(const struct ap_value *root)
+{
+    return number_at(root, "trace.world_size") > 1;
+}
+
+static bool is_alone(const struct ap_value *root)
+{
+    const struct ap_value *size = ap_value_at(root, "trace.world_size"), *by_pytorch = ap_value_at(root, "trace.by_pytorch");
+    return size && size->type == AP_VALUE_NULL && ap_value_integer(by_pytorch, 0) == 1 &&
+           number_at(root, "communication.count") == 0 && number_at(root, "communication.host_collectives.count") == 0 &&
+           number_at(root, "cpu.operator_summary.events") > 0;
+}
+
+bool ap_ranks_differ(const struct ap_comparing *comparing)
+{
+    return (is_of_ranks(comparing->before) && is_alone(comparing->after)) ||
+           (is_alone(comparing->before) && is_of_ranks(comparing->after));
+}

@@ -151,6 +151,27 @@ static void a_late_call_is_due_to_the_host(void)
     end(&run);
 }
 
+/* A loop of short calls is in none of them for long. */
+static void a_gap_is_named_by_what_takes_most_in_sum(void)
+{
+    struct run run;
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    host(&run, "1", "io.py(7): read", PYTHON, 10, 30);
+    host(&run, "1", "prepare.py(3): normalize", PYTHON, 40, 60);
+    for (int i = 0; i < 6; i++)
+        host(&run, "1", "<built-in method astype of numpy.ndarray object at 0x7cbf780f01b0>", PYTHON, 42 + i * 10, 8);
+    call(&run, "1", "cudaLaunchKernel", 100, 1, 5);
+    gpu(&run, "sgemm", KERNEL, 101, 10, 5);
+    report(&run);
+    const struct ap_value *gap = nth(at(&run, "idle.gaps"), 0);
+    is_text(ap_value_text(ap_value_member(gap, "host_row")), "prepare.py(3): normalize",
+            "the caller of many short calls, not the longest piece");
+    is_int(time_of(gap, "host_row_us"), 60, "with all that it calls of the interpreter's own");
+    is_int(time_of(gap, "cause_us"), 90, "which is not all of the gap");
+    end(&run);
+}
+
 static void an_early_call_waits_in_the_queue(void)
 {
     struct run run;
@@ -620,6 +641,7 @@ int main(void)
     devices_idle_together();
     rows_without_length_are_no_time();
     a_late_call_is_due_to_the_host();
+    a_gap_is_named_by_what_takes_most_in_sum();
     an_early_call_waits_in_the_queue();
     work_launched_before_the_recording_was_queued();
     a_queue_that_is_full_at_the_start_is_not_recorded();

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "gap_names.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -47,6 +48,7 @@ struct attribution {
     const struct ap_steps *steps;
     uint32_t main_track;
     struct ap_host_states states;
+    struct ap_gap_names names;
     uint32_t edge_count;  /* of the first gaps: those whose waits in the queue may be waits for work of before */
     int64_t *host_end_ns; /* by gap: until then the host had not called yet */
     uint32_t *asked;      /* the gaps that threads are asked for up to there, by track, then time */
@@ -120,10 +122,8 @@ static void credit(struct attribution *a, uint32_t gap_index, enum ap_idle_cause
         return;
     struct ap_gap_detail *detail = &a->split->details[gap->detail - 1];
     detail->cause_ns[cause] += end_ns - start_ns;
-    if (row != AP_NO_ROW && end_ns - start_ns > detail->host_row_ns[cause]) {
-        detail->host_row[cause] = row;
-        detail->host_row_ns[cause] = end_ns - start_ns;
-    }
+    if (row != AP_NO_ROW)
+        ap_gap_names_add(&a->names, a->split->details, gap->detail - 1, cause, row, end_ns - start_ns);
 }
 
 /* @row is a wait for the device that was open when the gap began. */
@@ -466,6 +466,7 @@ static void name_data_waits(struct attribution *a)
                 break;
             *row = around;
         }
+        a->split->details[i].host_row_ns[AP_IDLE_data_loading] = a->split->details[i].cause_ns[AP_IDLE_data_loading];
     }
 }
 
@@ -480,6 +481,7 @@ enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_trace *
                              .links = links,
                              .steps = steps,
                              .main_track = main_track,
+                             .names = { .gate = split->gate, .trace = trace, .tree = tree, .map = { .gate = split->gate } },
                              .step = { steps, 0 } };
     if (!order->track_count)
         return AP_OK;
@@ -488,6 +490,9 @@ enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_trace *
         status = ask_all(&a, reterr);
         name_data_waits(&a);
     }
+    if (status == AP_OK && a.names.failed)
+        status = ap_fail_memory(split->gate, reterr);
+    ap_gap_names_release(&a.names);
     ap_host_states_release(&a.states);
     release_pieces(&a.for_main, split->gate);
     release_pieces(&a.for_any, split->gate);

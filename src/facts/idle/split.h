@@ -34,8 +34,9 @@ struct ap_gap_detail {
     uint32_t track; /* the thread that made the call; the main thread where it is not known */
     uint32_t next;  /* the row of work that ended it; AP_NO_ROW = none */
     int64_t cause_ns[AP_IDLE_CAUSE_COUNT_];
-    uint32_t host_row[AP_IDLE_CAUSE_COUNT_]; /* by cause, what the host did longest; AP_NO_ROW = nothing recorded */
-    int64_t host_row_ns[AP_IDLE_CAUSE_COUNT_];
+    uint32_t host_row[AP_IDLE_CAUSE_COUNT_];   /* by cause, a row of the name that the host was in for most of it;
+                                                * AP_NO_ROW = nothing recorded */
+    int64_t host_row_ns[AP_IDLE_CAUSE_COUNT_]; /* all rows of that name; of a wait, how long it blocked */
 };
 
 /** Of the gaps in the window that are longer than some time. */

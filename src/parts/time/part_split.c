@@ -138,6 +138,9 @@ static void add_gap(struct ap_part_context *context, const struct ap_gap_detail 
     ap_add_string(model, row, "cause", ap_idle_cause_name(cause));
     ap_add_time(model, row, "cause_us", gap->cause_ns[cause]);
     ap_add_name(context->trace, model, row, "host_row", ap_row_name_id(context->trace, gap->host_row[cause]));
+    int64_t host_ns = gap->host_row_ns[cause];
+    ap_add_known_time(model, row, "host_row_us", gap->host_row[cause] != AP_NO_ROW,
+                      host_ns < gap->cause_ns[cause] ? host_ns : gap->cause_ns[cause]);
     ap_add_name(context->trace, model, row, "next", ap_row_name_id(context->trace, gap->next));
 }
 

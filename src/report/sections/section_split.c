@@ -182,7 +182,7 @@ static const struct doc_part gap_parts[] = {
          .remark = ", longest first; pid and tid are those of the thread that launched what ended the gap", .limit = 20,
          COLUMNS(NUMBER("start_us", "Start (us)"), NUMBER("dur_us", "Length (us)"), ID("pid", "pid"), ID("tid", "tid"),
                  NAME("cause", "Main cause"), NUMBER("cause_us", "Of it (us)"), NAME("host_row", "The host was in"),
-                 NAME("next", "Ended by"))),
+                 NUMBER("host_row_us", "For (us)"), NAME("next", "Ended by"))),
 };
 
 static void write_gaps(struct doc *doc)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * gap_names.h - what the host was in for most of a gap: summed by name over all its pieces, as a loop of short calls is in
+ * none of them for long. */
+#ifndef AP_GAP_NAMES_H
+#define AP_GAP_NAMES_H
+
+#include "host_tree.h"
+#include "pair_map.h"
+#include "split.h"
+
+struct ap_gap_names {
+    struct ap_gate *gate;
+    const struct ap_trace *trace;
+    const struct ap_host_tree *tree;
+    struct ap_pair_map map; /* of gap and cause, and name */
+    int64_t *sum_ns;        /* by number of the pair */
+    size_t sum_capacity;
+    bool failed; /* for want of memory */
+};
+
+/** The host was in @row for @dur_ns of the gap, number @detail, by which its time is due to @cause. Built-in functions go
+ *  with the Python function that calls them. Keeps in the detail who has most by then. */
+void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details, uint32_t detail, enum ap_idle_cause cause,
+                      uint32_t row, int64_t dur_ns);
+void ap_gap_names_release(struct ap_gap_names *names);
+
+#endif

@@ -602,6 +602,139 @@ static void starts_of_epochs_are_told(void)
     end(&run);
 }
 
+/* A gradient that goes into the loss: what runs in its nodes has numbers, and the last backward pass goes through them. */
+static void gradients_of_gradients_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "aten::mm", 0, 10, 1);
+    node(&run, 20, 30, 1);
+    op(&run, "aten::mm", 25, 20, 2);
+    op(&run, "aten::norm", 60, 5, 3);
+    node(&run, 70, 5, 3);
+    node(&run, 80, 40, 2); /* what the first one made */
+    op(&run, "aten::mm", 85, 30, 0);
+    node(&run, 130, 10, 1);
+    analyze(&run);
+    is_int(habit(&run, "second_order", "count"), 2, "a node that was recorded, and the one that it made");
+    is_int(habit(&run, "second_order", "total_us"), 70, "both");
+    end(&run);
+    begin(&run); /* a graph that no pass goes through, and work that is done again */
+    op(&run, "aten::mm", 0, 10, 1);
+    node(&run, 20, 30, 1);
+    op(&run, "aten::mm", 25, 20, 2);
+    node(&run, 60, 30, 3);
+    op(&run, "aten::linear", 65, 20, 4);
+    analyze(&run);
+    is_int(habit(&run, "second_order", "count"), 0, "no second pass");
+    end(&run);
+}
+
+static void cells(struct run *run, int64_t start_us, int64_t inner_us)
+{
+    for (int i = 0; i < 20; i++) {
+        int64_t at_us = start_us + i * 1000;
+        op(run, "aten::select", at_us, 5, 0);
+        op(run, "aten::lstm_cell", at_us + 10, 400, 0);
+        for (int j = 0; j < 400 / inner_us; j++)
+            op(run, "aten::mul", at_us + 10 + j * inner_us, inner_us, 0);
+    }
+}
+
+static void cells_of_many_short_calls_are_a_loop(void)
+{
+    struct run run;
+    begin(&run);
+    cells(&run, 0, 10);
+    op(&run, "aten::relu", 30000, 1, 0);
+    cells(&run, 40000, 200);
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "count"), 1, "40 calls in a cell; where 2 take its time, dispatch does not weigh");
+    end(&run);
+}
+
+static void the_backward_of_a_costly_order_is_costly_too(void)
+{
+    static const char types[] = "[\"float\",\"float\"]";
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::mm", 0, 900, 5, "[[400,4],[4,400]]", types);
+    op_with(&run, "aten::mm", 910, 100, 6, "[[400,400],[400,4]]", types);
+    node(&run, 2000, 100, 6);
+    node(&run, 2100, 900, 5);
+    node(&run, 3100, 10, 4);
+    analyze(&run);
+    is_int(habit(&run, "product_order", "total_us"), 2000, "both products, and the nodes that they made");
+    end(&run);
+}
+
+static void what_is_not_between_steps_is_no_habit(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 40; i++)
+        op(&run, "aten::item", i * 10, 5, 0);
+    for (int i = 0; i < 4; i++) {
+        char name[30];
+        (void)snprintf(name, sizeof(name), "ProfilerStep#%d", i);
+        row(&run, "1", name, ANNOTATION, 500 + i * 1000, 900);
+        op(&run, "aten::linear", 600 + i * 1000, 700, 0);
+    }
+    for (int i = 0; i < 40; i++)
+        op(&run, "aten::item", 4600 + i * 10, 5, 0);
+    analyze(&run);
+    is_int(habit(&run, "scalar_loop", "count"), 0, "it prepares the loop, or reports on it");
+    end(&run);
+}
+
+static void a_draw_from_all_that_is_sorted_is_told(void)
+{
+    static const char one[] = "[\"float\",\"\"]";
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::sort", 0, 400, 0, "[[8,9000],[]]", one);
+    op_with(&run, "aten::softmax", 400, 20, 0, "[[8,9000],[]]", one);
+    op_with(&run, "aten::cumsum", 420, 30, 0, "[[8,9000],[]]", one);
+    op_with(&run, "aten::multinomial", 450, 50, 0, "[[8,9000],[]]", one);
+    op_with(&run, "aten::sort", 1000, 400, 0, "[[8,100],[]]", one); /* little */
+    op_with(&run, "aten::cumsum", 1420, 30, 0, "[[8,100],[]]", one);
+    op_with(&run, "aten::multinomial", 1450, 50, 0, "[[8,100],[]]", one);
+    analyze(&run);
+    is_int(habit(&run, "whole_sort", "count"), 1, "summed up, and one drawn");
+    is_int(habit(&run, "whole_sort", "total_us"), 500, "the sort and what works on all of it behind");
+    end(&run);
+}
+
+static void positions_are_unused_through_what_treats_each_alone(void)
+{
+    static const char types[] = "[\"float\",\"float\",\"float\"]", one[] = "[\"float\",\"Scalar\",\"Scalar\"]";
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::linear", 0, 100, 0, "[[2,10,8],[50,8],[50]]", types);
+    op_with(&run, "aten::log_softmax", 100, 60, 0, "[[2,10,50],[],[]]", one);
+    op_with(&run, "aten::select", 160, 1, 0, "[[2,10,50],[],[]]", one);
+    op_with(&run, "aten::argmax", 170, 5, 0, "[[2,50],[],[]]", one);
+    analyze(&run);
+    is_int(habit(&run, "unused_rows", "total_us"), 160, "the layer, and the chances of all positions");
+    end(&run);
+}
+
+static void positions_that_are_compared_are_a_causal_mask(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 2; i++) {
+        op(&run, "aten::arange", i * 300, 10, 0);
+        op(&run, "aten::unsqueeze", i * 300 + 10, 2, 0);
+        op(&run, "aten::gt", i * 300 + 12, 8, 0);
+        op_with(&run, "aten::scaled_dot_product_attention", i * 300 + 30, 200, 0,
+                "[[4,2,64,8],[4,2,64,8],[4,2,64,8],[64,64],[]]", "[\"float\",\"float\",\"float\",\"bool\",\"\"]");
+    }
+    analyze(&run);
+    is_int(habit(&run, "constants", "saves_us"), 20 + 200, "one of the masks, and half of the attention");
+    end(&run);
+}
+
 static void dims_of_any_text_are_read(void)
 {
     struct ap_tensor_list list;
@@ -644,6 +777,13 @@ int main(void)
     a_causal_mask_costs_in_attention_too();
     lengths_that_rise_are_a_prefix_and_lengths_of_samples_are_none();
     starts_of_epochs_are_told();
+    gradients_of_gradients_are_told();
+    cells_of_many_short_calls_are_a_loop();
+    the_backward_of_a_costly_order_is_costly_too();
+    what_is_not_between_steps_is_no_habit();
+    a_draw_from_all_that_is_sorted_is_told();
+    positions_are_unused_through_what_treats_each_alone();
+    positions_that_are_compared_are_a_causal_mask();
     dims_of_any_text_are_read();
     return done();
 }

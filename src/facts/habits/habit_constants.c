@@ -40,9 +40,12 @@ static size_t go_on(const struct ap_habit_rows *rows, size_t at)
 static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end)
 {
     uint64_t key = 0;
+    uint64_t words = 0;
     int64_t dur_ns = ap_item_end_ns(rows, &rows->items[end - 1]) - ap_item_start_ns(rows, &rows->items[start]);
     for (size_t i = start; i < end; i++)
         key = key * UINT64_C(0x9E3779B97F4A7C15) + rows->items[i].name;
+    for (size_t i = start; i < end; i++)
+        words |= ap_item_words(rows, &rows->items[i]);
     size_t group = 0;
     while (group < rows->constant_count && rows->constants[group].key != key)
         group++;
@@ -50,7 +53,7 @@ static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end)
         return;
     struct ap_habit_constants *constants = &rows->constants[group];
     if (group == rows->constant_count) {
-        *constants = (struct ap_habit_constants){ .key = key, .row = rows->items[start].row };
+        *constants = (struct ap_habit_constants){ .key = key, .words = words, .row = rows->items[start].row };
         rows->constant_count++;
     }
     constants->count++;
@@ -108,13 +111,10 @@ enum ap_status ap_habit_find_attention(struct ap_habit_rows *rows, struct ap_err
     return AP_OK;
 }
 
-/* Is a triangle made: of a causal mask? */
-static bool is_causal(struct ap_habit_rows *rows, const struct ap_habit_constants *group)
+/* Is a triangle made, or are positions compared: of a causal mask? */
+static bool is_causal(const struct ap_habit_constants *group)
 {
-    for (int i = 0; i < AP_HABIT_NAMES && group->names[i]; i++)
-        if (AP_HAS(ap_habit_words_of_name(rows, group->names[i]), TRIANGLE))
-            return true;
-    return false;
+    return AP_HAS(group->words, TRIANGLE) || (AP_HAS(group->words, POSITIONS) && AP_HAS(group->words, ORDERED));
 }
 
 /* Several times a step, one of which is needed. Without a causal mask attention is quicker too. */
@@ -127,7 +127,7 @@ void ap_habit_add_constants(struct ap_habit_rows *rows)
         const struct ap_habit_constants *group = &rows->constants[i];
         if (group->count < 2 * steps)
             continue;
-        has_causal |= is_causal(rows, group);
+        has_causal |= is_causal(group);
         double share = 1 - (double)steps / (double)group->count;
         habit->count += group->count;
         habit->total_ns = ap_add_sat(habit->total_ns, group->total_ns, &rows->habits->overflowed);

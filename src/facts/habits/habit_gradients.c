@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Gradients that nobody needs: of weights that no optimizer works on. The sizes tell: those of a weight are those of its
- * gradient, and of what the optimizer's operators are called with. */
+ * gradient, and of what the optimizer's operators are called with. And gradients of gradients. */
 #include "habit_items.h"
 
 #include "poison.h"
@@ -111,8 +111,8 @@ void ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track)
     const struct ap_row_order *order = &rows->facts->order;
     struct backward pass = { .covered_ns = INT64_MIN, .tail = AP_NO_ROW };
     for (size_t at = order->track_start[track]; rows->updated.count && at < order->track_start[track + 1]; at++) {
-        uint32_t row = order->rows[at],
-                 words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
+        uint32_t row = order->rows[at];
+        uint64_t words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
         if (AP_HAS(words, ACCUMULATE))
             note_gradient(rows, &pass, row);
         if (rows->trace->events.start_ns[row] < pass.covered_ns)
@@ -123,4 +123,69 @@ void ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track)
             end_backward(rows, &pass);
     }
     end_backward(rows, &pass);
+}
+
+/* ---- gradients of gradients ---- */
+
+/* An outermost node of the backward pass. */
+struct recording_node {
+    int64_t end_ns;
+    uint32_t row;  /* AP_NO_ROW = none */
+    uint64_t made; /* nodes, for another backward pass */
+    bool again;    /* it was made in a backward pass itself */
+    bool forward;  /* forward work is done again in it: that makes nodes too, as it did the first time */
+};
+
+static void end_node(struct ap_habit_rows *rows, struct recording_node *node)
+{
+    if (node->row == AP_NO_ROW || node->forward || (!node->made && !node->again))
+        return;
+    int64_t dur_ns = rows->trace->events.dur_ns[node->row];
+    (void)ap_habit_add(rows->habits, AP_HABIT_second_order, node->row, dur_ns, dur_ns);
+}
+
+/* What runs in a node makes nodes only with create_graph=True: the number of the operator tells that it may. */
+static enum ap_status look_at_inner(struct ap_habit_rows *rows, struct recording_node *node, uint32_t row,
+                                    struct ap_error *reterr)
+{
+    const struct ap_op_detail *op = ap_row_op(rows->trace, row);
+    uint32_t number;
+    node->forward |= AP_HAS(ap_habit_words_of(rows, row), FORWARD);
+    if (!op || !op->sequence || op->forward_thread || AP_HAS(ap_habit_words_of(rows, row), NODE))
+        return AP_OK;
+    node->made++;
+    return ap_pair_map_add(&rows->made_again, op->sequence, 0, &number, reterr);
+}
+
+static enum ap_status go_over_nodes(struct ap_habit_rows *rows, size_t track, bool adds, struct ap_error *reterr)
+{
+    const struct ap_row_order *order = &rows->facts->order;
+    struct recording_node node = { .end_ns = INT64_MIN, .row = AP_NO_ROW };
+    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+        uint32_t row = order->rows[at];
+        if (!ap_habit_is_operator(rows, row))
+            continue;
+        if (rows->trace->events.start_ns[row] < node.end_ns) {
+            AP_TRY(look_at_inner(rows, &node, row, reterr));
+            continue;
+        }
+        if (adds)
+            end_node(rows, &node);
+        node = (struct recording_node){ .end_ns = INT64_MIN, .row = AP_NO_ROW };
+        if (!AP_HAS(ap_habit_words_of(rows, row), NODE))
+            continue;
+        const struct ap_op_detail *op = ap_row_op(rows->trace, row);
+        node = (struct recording_node){ .end_ns = ap_row_end_ns(rows->trace, row), .row = row };
+        node.again = op && op->sequence && ap_pair_map_find(&rows->made_again, op->sequence, 0) != AP_PAIR_NONE;
+        rows->goes_again |= node.again;
+    }
+    if (adds)
+        end_node(rows, &node);
+    return AP_OK;
+}
+
+enum ap_status ap_habit_find_second_order(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
+{
+    AP_TRY(go_over_nodes(rows, track, false, reterr));
+    return rows->goes_again ? go_over_nodes(rows, track, true, reterr) : AP_OK;
 }

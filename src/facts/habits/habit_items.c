@@ -12,7 +12,7 @@ static const char *const words[] = {
 #include "habit_words.def"
 #undef AP_HABIT_WORD
 };
-#define LOOKED_AT (1u << 31)
+#define LOOKED_AT (UINT64_C(1) << 63)
 
 #define MOST_NODES_OPEN 32
 #define MOST_STEPS ((1u << 30) - 1)
@@ -23,17 +23,18 @@ static const char *const words[] = {
 struct product {
     double batch, rows, inner, columns; /* of the last product; batch 0 = none */
     int64_t dur_ns;
+    ap_link_key sequence;
     uint32_t row;
 };
 
-uint32_t ap_habit_words_of_name(struct ap_habit_rows *rows, uint32_t name)
+uint64_t ap_habit_words_of_name(struct ap_habit_rows *rows, uint32_t name)
 {
     if (!rows->words_of[name])
-        rows->words_of[name] = LOOKED_AT | (uint32_t)ap_name_patterns_all(&rows->patterns, ap_trace_text(rows->trace, name));
+        rows->words_of[name] = LOOKED_AT | ap_name_patterns_all(&rows->patterns, ap_trace_text(rows->trace, name));
     return rows->words_of[name];
 }
 
-uint32_t ap_habit_words_of(struct ap_habit_rows *rows, uint32_t row)
+uint64_t ap_habit_words_of(struct ap_habit_rows *rows, uint32_t row)
 {
     return ap_habit_words_of_name(rows, rows->trace->events.name[row]);
 }
@@ -43,10 +44,15 @@ bool ap_habit_is_operator(const struct ap_habit_rows *rows, uint32_t row)
     return ap_row_is_of(rows->trace, row, 1u << AP_KIND_operator);
 }
 
+static ap_link_key sequence_of(const struct ap_habit_rows *rows, uint32_t row)
+{
+    const struct ap_op_detail *op = ap_habit_is_operator(rows, row) ? ap_row_op(rows->trace, row) : NULL;
+    return op && !op->forward_thread ? op->sequence : 0;
+}
+
 ap_link_key ap_item_sequence(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
 {
-    const struct ap_op_detail *op = ap_habit_is_operator(rows, item->row) ? ap_row_op(rows->trace, item->row) : NULL;
-    return op && !op->forward_thread ? op->sequence : 0;
+    return sequence_of(rows, item->row);
 }
 
 /* ---- the nodes of the backward pass ---- */
@@ -56,7 +62,8 @@ static enum ap_status find_nodes(struct ap_habit_rows *rows, struct ap_error *re
     const struct ap_events *events = &rows->trace->events;
     rows->last_node_ns = INT64_MIN;
     for (uint32_t row = 0; row < events->count; row++) {
-        uint32_t name_words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0, number;
+        uint64_t name_words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
+        uint32_t number;
         rows->has_optimizer |= AP_HAS(name_words, OPTIMIZER);
         if (!ap_habit_is_operator(rows, row))
             continue;
@@ -79,6 +86,7 @@ enum ap_status ap_habit_rows_init(struct ap_habit_rows *rows, struct ap_error *r
     rows->words_of = ap_mem_cleared(gate, ap_trace_id_count(rows->trace) * sizeof(rows->words_of[0]));
     if (!rows->words_of)
         return ap_fail_memory(gate, reterr);
+    ap_habits_loop_span(rows->facts, &rows->loop_start_ns, &rows->loop_end_ns);
     return find_nodes(rows, reterr);
 }
 
@@ -143,7 +151,7 @@ static int64_t end_with_python(const struct ap_habit_rows *rows, const struct op
 
 /* With create_graph=True what a node calls makes nodes itself, and gradients are copied where they are accumulated: that is
  * the sign, as forward work that comes back in a node makes nodes too. */
-static void look_at_graph(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
+static void look_at_graph(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint64_t name_words)
 {
     int64_t dur_ns = rows->trace->events.dur_ns[row], start_ns = rows->trace->events.start_ns[row];
     ap_link_key sequence = sequence_of(rows, row);
@@ -170,7 +178,7 @@ void ap_habit_judge_backward_graphs(struct ap_habit_rows *rows)
     *habit = (struct ap_habit){ .row = AP_NO_ROW };
 }
 
-static void look_into_node(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
+static void look_into_node(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint64_t name_words)
 {
     int64_t start_ns = rows->trace->events.start_ns[row], end_ns = ap_row_end_ns(rows->trace, row);
     if (AP_HAS(name_words, NODE) && reading->depth < MOST_NODES_OPEN)
@@ -211,18 +219,25 @@ static bool read_product(const struct ap_habit_rows *rows, uint32_t row, struct 
     const struct ap_tensor_dims *a = &list.tensors[0], *b = &list.tensors[1];
     if (list.count != 2 || a->count != b->count || a->count < 2 || a->dims[a->count - 1] != b->dims[b->count - 2])
         return false;
-    *ret_product = (struct product){ ap_tensor_elements(a, 0, a->count - 2), (double)a->dims[a->count - 2],
-                                     (double)a->dims[a->count - 1],          (double)b->dims[b->count - 1],
-                                     rows->trace->events.dur_ns[row],        row };
+    *ret_product = (struct product){ .batch = ap_tensor_elements(a, 0, a->count - 2),
+                                     .rows = (double)a->dims[a->count - 2],
+                                     .inner = (double)a->dims[a->count - 1],
+                                     .columns = (double)b->dims[b->count - 1],
+                                     .dur_ns = rows->trace->events.dur_ns[row],
+                                     .sequence = sequence_of(rows, row),
+                                     .row = row };
     return true;
 }
 
-/* (A B) C and A (B C) are the same; which one was taken, and what does the other one cost? */
-static void judge_order(struct ap_habit_rows *rows, const struct product *first, const struct product *second)
+/* (A B) C and A (B C) are the same; which one was taken, and what does the other one cost? The products of the backward pass
+ * are of the same sizes. */
+static enum ap_status judge_order(struct ap_habit_rows *rows, const struct product *first, const struct product *second,
+                                  struct ap_error *reterr)
 {
     double taken = first->rows * first->inner * first->columns + second->rows * second->inner * second->columns, other = 0;
+    struct ap_habit_loop *loop;
     if (first->batch <= 0 || first->batch != second->batch)
-        return;
+        return AP_OK;
     if (second->rows == first->rows && second->inner == first->columns) /* (A B) C */
         other = first->inner * first->columns * second->columns + first->rows * first->inner * second->columns;
     if (second->inner == first->rows && second->columns == first->columns) { /* A (B C) */
@@ -230,24 +245,30 @@ static void judge_order(struct ap_habit_rows *rows, const struct product *first,
         other = other > 0 && other < left ? other : left;
     }
     if (other <= 0 || taken < ORDER_GAIN * other)
-        return;
-    int64_t dur_ns = ap_add_sat(first->dur_ns, second->dur_ns, &rows->habits->overflowed);
-    struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_product_order, first->row, dur_ns,
-                                          (int64_t)((double)dur_ns * (1 - other / taken)));
-    if (!habit)
-        return;
-    habit->names[1] = rows->trace->events.name[second->row];
-    habit->signature = ap_row_op(rows->trace, first->row)->signature.id;
+        return AP_OK;
+    AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
+    *loop = (struct ap_habit_loop){ .id = AP_HABIT_product_order,
+                                    .row = first->row,
+                                    .end_ns = ap_row_end_ns(rows->trace, second->row),
+                                    .total_ns = ap_add_sat(first->dur_ns, second->dur_ns, &rows->habits->overflowed),
+                                    .first = first->sequence,
+                                    .last = second->sequence,
+                                    .keeps = other / taken,
+                                    .names = { rows->trace->events.name[first->row], rows->trace->events.name[second->row] },
+                                    .signature = ap_row_op(rows->trace, first->row)->signature.id };
+    return AP_OK;
 }
 
-static void follow_products(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
+static enum ap_status follow_products(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint64_t name_words,
+                                      struct ap_error *reterr)
 {
     struct product next = { .batch = 0 };
     if (AP_HAS(name_words, VIEW))
-        return;
+        return AP_OK;
     if (AP_HAS(name_words, PRODUCT) && !reading->depth && read_product(rows, row, &next))
-        judge_order(rows, &reading->product, &next);
+        AP_TRY(judge_order(rows, &reading->product, &next, reterr));
     reading->product = next;
+    return AP_OK;
 }
 
 /* A fused optimizer goes once over the tensors, and calls nothing small. */
@@ -267,7 +288,7 @@ static void end_update(struct ap_habit_rows *rows, struct reading *reading)
     reading->update = AP_NO_ROW;
 }
 
-static void follow_zeros(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
+static void follow_zeros(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint64_t name_words)
 {
     if (!AP_HAS(name_words, ZEROS) || !AP_HAS(ap_habit_words_of(rows, reading->update), ADAPTIVE))
         return;
@@ -275,7 +296,7 @@ static void follow_zeros(struct ap_habit_rows *rows, struct reading *reading, ui
     reading->zeros_ns = ap_row_end_ns(rows->trace, row) - rows->trace->events.start_ns[reading->update];
 }
 
-static void follow_update(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint32_t name_words)
+static void follow_update(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint64_t name_words)
 {
     int64_t start_ns = rows->trace->events.start_ns[row], end_ns = ap_row_end_ns(rows->trace, row);
     if (start_ns >= reading->update_ns)
@@ -305,16 +326,20 @@ enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, str
         uint32_t row = order->rows[at], kinds = 1u << AP_KIND_operator | 1u << AP_KIND_annotation;
         if (!ap_row_is_of(rows->trace, row, kinds))
             continue;
-        uint32_t name_words = ap_habit_words_of(rows, row);
+        uint64_t name_words = ap_habit_words_of(rows, row);
         int64_t start_ns = rows->trace->events.start_ns[row];
+        if (start_ns < rows->loop_start_ns || start_ns >= rows->loop_end_ns)
+            continue;
         close_nodes(rows, &reading, start_ns);
         follow_update(rows, &reading, row, name_words);
         if (ap_habit_is_operator(rows, row)) {
             look_into_node(rows, &reading, row, name_words);
-            follow_products(rows, &reading, row, name_words);
+            AP_TRY(follow_products(rows, &reading, row, name_words, reterr));
         }
-        if (start_ns < reading.covered_ns && rows->item_count)
+        if (start_ns < reading.covered_ns && rows->item_count) {
             rows->items[rows->item_count - 1].drops |= AP_HAS(name_words, DROPOUT);
+            rows->items[rows->item_count - 1].inner += ap_habit_is_operator(rows, row);
+        }
         if (start_ns >= reading.covered_ns &&
             (ap_habit_is_operator(rows, row) || name_words & (AP_BIT(OPTIMIZER) | AP_BIT(LOADER))))
             AP_TRY(add_item(rows, &reading, row, reterr));

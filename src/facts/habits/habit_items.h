@@ -14,16 +14,18 @@ enum ap_habit_word {
     AP_WORD_COUNT
 };
 #define AP_HAS(bits, word) ((bits) >> AP_WORD_##word & 1)
-#define AP_BIT(word) (1u << AP_WORD_##word)
+#define AP_BIT(word) (UINT64_C(1) << AP_WORD_##word)
 
 #define AP_HABIT_NODE_NS INT64_C(2000)    /* that making a node takes on the host, measured with small Linear layers */
 #define AP_HABIT_SHORT_NS INT64_C(100000) /* an operator with its children in which dispatch weighs */
+#define AP_HABIT_CALL_NS INT64_C(15000)   /* likewise, a part of one that is made of several */
 #define AP_HABIT_GAP_NS INT64_C(500000)   /* between operators: longer ones have another cause */
 #define AP_HABIT_CONSTANTS_MAX 64
 
 /* There may be one for each row of the thread: what the row tells is asked of it. */
 struct ap_habit_item {
     uint32_t row, name;
+    uint32_t inner;      /* operators that it calls, at all depths */
     uint32_t step : 30;  /* of more steps than that, those beyond are taken as one */
     uint32_t drops : 1;  /* calls dropout within */
     uint32_t begins : 1; /* an optimizer's step, with the state that it begins with */
@@ -36,13 +38,15 @@ struct ap_habit_loop {
     ap_link_key first, last; /* sequence numbers; 0 = none */
     double keeps;            /* of it, which the better form takes too */
     uint32_t row, period, names[AP_HABIT_NAMES];
-    bool is_slow; /* counts only beside one of the same operators that is not */
+    bool is_slow;       /* counts only beside one of the same operators that is not */
+    uint32_t signature; /* of trace->signatures; 0 = not told */
 };
 
 /* Constants that are made by the same operators. */
 struct ap_habit_constants {
     uint64_t key, count;
     int64_t total_ns, longest_ns;
+    uint64_t words; /* of all its operators */
     uint32_t row, names[AP_HABIT_NAMES];
 };
 
@@ -51,12 +55,15 @@ struct ap_habit_rows {
     const struct ap_facts *facts;
     const struct ap_trace *trace;
     struct ap_name_patterns patterns;
-    uint32_t *words_of; /* by name id */
+    uint64_t *words_of; /* by name id */
     struct ap_name_patterns signs;
     uint8_t *sign_of;           /* by name id, of the forms: 0 = not asked */
     struct ap_pair_map updated; /* sizes of the tensors that optimizers work on */
     struct ap_pair_map node_sequences;
+    struct ap_pair_map made_again; /* numbers of operators that ran in nodes, and may have made nodes there */
+    bool goes_again;               /* some of these nodes ran */
     int64_t last_node_ns;
+    int64_t loop_start_ns, loop_end_ns; /* what is before or behind the steps is no part of the loop */
     bool has_sequences, has_optimizer;
     bool has_backward_graph, uses_backward_graph; /* backward passes make nodes; some of those run */
     struct ap_habit_item *items;                  /* of the thread */
@@ -68,16 +75,16 @@ struct ap_habit_rows {
 };
 
 /** The bits of enum ap_habit_word for the row's name. */
-uint32_t ap_habit_words_of(struct ap_habit_rows *rows, uint32_t row);
+uint64_t ap_habit_words_of(struct ap_habit_rows *rows, uint32_t row);
 
 /** Likewise, of a name. */
-uint32_t ap_habit_words_of_name(struct ap_habit_rows *rows, uint32_t name);
+uint64_t ap_habit_words_of_name(struct ap_habit_rows *rows, uint32_t name);
 
 /** A row of an operator, on the host. */
 bool ap_habit_is_operator(const struct ap_habit_rows *rows, uint32_t row);
 
 /** The bits of enum ap_habit_word for its name. */
-static inline uint32_t ap_item_words(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
+static inline uint64_t ap_item_words(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
 {
     return rows->words_of[item->name]; /* looked up when the thread was read */
 }
@@ -122,6 +129,8 @@ AP_MUST_CHECK enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, str
 AP_MUST_CHECK enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Gradients of weights that no optimizer changes, behind those of all that one does. */
 void ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track);
+/** Nodes of backward passes that are recorded for another one, and those which that one goes through. */
+AP_MUST_CHECK enum ap_status ap_habit_find_second_order(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
 /** One more loop, filled with zeros. */
 AP_MUST_CHECK enum ap_status ap_habit_new_loop(struct ap_habit_rows *rows, struct ap_habit_loop **ret_loop,
                                                struct ap_error *reterr);

@@ -73,12 +73,16 @@ static bool is_wanted(struct lines *lines, uint32_t row, uint32_t *ret_id)
 static enum ap_status go_over(struct lines *lines, uint32_t track, struct ap_error *reterr)
 {
     const struct ap_row_order *order = &lines->facts->order;
+    int64_t from_ns, to_ns;
+    ap_habits_loop_span(lines->facts, &from_ns, &to_ns);
     lines->nest.now_ns = INT64_MIN;
     for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
         uint32_t row = order->rows[at], id;
         if (!is_wanted(lines, row, &id))
             continue;
         int64_t start_ns = lines->trace->events.start_ns[row];
+        if (ap_row_end_ns(lines->trace, row) <= from_ns || start_ns >= to_ns)
+            continue;
         AP_TRY(ap_nest_advance(&lines->nest, start_ns, close_row, lines, reterr));
         struct ap_nest_row open = { .start_ns = start_ns, .end_ns = ap_row_end_ns(lines->trace, row), .row = row, .id = id };
         AP_TRY(ap_nest_push(&lines->nest, open, reterr));

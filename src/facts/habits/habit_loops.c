@@ -14,7 +14,7 @@
 #define KINDS_MAX 64     /* of loops, by their operators */
 #define MODULE_DEPTH 100 /* rows around an operator in which its module is looked for */
 
-static enum ap_habit_id kind_of(uint32_t any, bool only_copies)
+static enum ap_habit_id kind_of(uint64_t any, bool only_copies)
 {
     return AP_HAS(any, COLLECTIVE)                                             ? AP_HABIT_collective_loop
            : AP_HAS(any, NORM)                                                 ? AP_HABIT_norm_loop
@@ -69,7 +69,7 @@ static uint32_t module_of(const struct ap_habit_rows *rows, uint32_t row)
 
 /* Layers of a model are modules of their own; a loop calls one module for piece after piece, and chooses nothing in between
  * that the next one begins with. */
-static bool is_one_module(const struct ap_habit_rows *rows, size_t start, size_t period, uint32_t any)
+static bool is_one_module(const struct ap_habit_rows *rows, size_t start, size_t period, uint64_t any)
 {
     if (!AP_HAS(any, PIECE) || AP_HAS(any, CHOICE))
         return false;
@@ -84,7 +84,7 @@ static bool is_one_module(const struct ap_habit_rows *rows, size_t start, size_t
 
 /* What the passes are made of. */
 struct pass_words {
-    uint32_t any;
+    uint64_t any;
     bool copies, views; /* nothing else */
 };
 
@@ -93,7 +93,7 @@ static struct pass_words words_of_pass(const struct ap_habit_rows *rows, size_t 
     struct pass_words pass = { .copies = true, .views = true };
     bool has_copy = false;
     for (size_t i = 0; i < period; i++) {
-        uint32_t words = ap_item_words(rows, &rows->items[start + i]);
+        uint64_t words = ap_item_words(rows, &rows->items[start + i]);
         bool is_view = AP_HAS(words, NO_WORK) || AP_HAS(words, VIEW);
         pass.any |= words;
         has_copy |= AP_HAS(words, COPY);
@@ -102,6 +102,18 @@ static struct pass_words words_of_pass(const struct ap_habit_rows *rows, size_t 
     }
     pass.copies &= has_copy;
     return pass;
+}
+
+/* Is it dispatch that takes the time? Else the loop is of a model's own layers. Cells of recurrent layers and the like are
+ * one call that makes many. */
+static bool is_of_short_calls(const struct ap_habit_rows *rows, size_t start, size_t end, int64_t total_ns)
+{
+    uint64_t calls = end - start;
+    if (total_ns / (int64_t)calls <= AP_HABIT_SHORT_NS)
+        return true;
+    for (size_t i = start; i < end; i++)
+        calls += rows->items[i].inner;
+    return total_ns / (int64_t)calls <= AP_HABIT_CALL_NS;
 }
 
 /* The items from @start to before @end are passes of @period items. */
@@ -114,7 +126,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
         end++; /* what is put together would be in one piece */
     enum ap_habit_id id = kind_of(pass.any, pass.copies);
     int64_t total_ns = loop_time(rows, id, start, end);
-    bool is_short = total_ns / (int64_t)(passes_end - start) <= AP_HABIT_SHORT_NS; /* else a model's own layers */
+    bool is_short = is_of_short_calls(rows, start, passes_end, total_ns);
     struct ap_habit_loop *loop;
     bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR)));
     if (pass.views || may_be_layers || (AP_HAS(pass.any, MODEL) && !is_one_module(rows, start, period, pass.any)))
@@ -263,7 +275,9 @@ void ap_habit_add_loops(struct ap_habit_rows *rows)
         ap_habit_add_time(rows->habits, loop->id, events->start_ns[loop->row], loop->end_ns);
         struct ap_habit *habit = ap_habit_add_in_pieces(rows->habits, loop->id, loop->row, loop->total_ns,
                                                         (int64_t)((double)loop->total_ns * (1 - loop->keeps)));
-        if (habit)
-            memcpy(habit->names, loop->names, sizeof(habit->names));
+        if (!habit)
+            continue;
+        memcpy(habit->names, loop->names, sizeof(habit->names));
+        habit->signature = loop->signature;
     }
 }

@@ -112,7 +112,7 @@ void ap_habit_find_micro_batches(struct ap_habit_rows *rows)
     bool in_forward = false;
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
-        uint32_t words = ap_item_words(rows, item);
+        uint64_t words = ap_item_words(rows, item);
         int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
         int64_t gap_ns = i ? ap_habit_gap_before(rows, i) : 0;
         updates += AP_HAS(words, OPTIMIZER);

@@ -12,8 +12,10 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     AP_TRY(ap_habit_find_forms(rows, reterr));
     AP_TRY(ap_habit_find_sizes(rows, reterr));
     AP_TRY(ap_habit_find_attention(rows, reterr));
-    if (trains)
+    if (trains) {
         ap_habit_find_gradients(rows, track);
+        AP_TRY(ap_habit_find_second_order(rows, track, reterr));
+    }
     if (trains && rows->has_sequences)
         ap_habit_find_passes(rows);
     if (rows->last_node_ns == INT64_MIN && !rows->has_optimizer)
@@ -50,11 +52,13 @@ enum ap_status ap_habits_of_rows(struct ap_habits *habits, const struct ap_facts
                                   .patterns = { .gate = gate },
                                   .signs = { .gate = gate },
                                   .updated = { .gate = gate },
-                                  .node_sequences = { .gate = gate } };
+                                  .node_sequences = { .gate = gate },
+                                  .made_again = { .gate = gate } };
     enum ap_status status = look_at_rows(&rows, reterr);
     ap_name_patterns_release(&rows.patterns);
     ap_name_patterns_release(&rows.signs);
     ap_pair_map_release(&rows.node_sequences);
+    ap_pair_map_release(&rows.made_again);
     ap_pair_map_release(&rows.updated);
     ap_mem_free(gate, rows.sign_of, ap_trace_id_count(facts->trace));
     ap_mem_free(gate, rows.words_of, ap_trace_id_count(facts->trace) * sizeof(rows.words_of[0]));

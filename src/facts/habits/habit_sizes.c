@@ -16,6 +16,7 @@
 #define LEAST_REQUESTS 16 /* calls of one layer */
 #define NAMED_ITEMS 16    /* of the first request: operators that are named */
 #define SORT_KEEPS 0.05   /* likewise topk */
+#define LEAST_DRAWN 4096  /* elements: sorting fewer costs nothing */
 
 static bool read_tensors(const struct ap_habit_rows *rows, size_t at, struct ap_tensor_list *ret_list)
 {
@@ -92,24 +93,45 @@ static enum ap_status look_at_pairs(struct ap_habit_rows *rows, size_t at, struc
     return AP_OK;
 }
 
-/* A part of what was sorted is taken, and nothing else looks at as many elements. */
+/* What becomes of a sorted tensor. */
+struct sorted_use {
+    bool takes_part, sums_up, draws, other;
+    int64_t behind_ns; /* work on as many elements behind the sort */
+};
+
+static struct sorted_use use_of_sorted(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *all)
+{
+    struct sorted_use use = { .takes_part = false };
+    for (size_t next = at + 1; next < at + SORT_ITEMS && is_of_step(rows, at, next) && !use.draws; next++) {
+        const struct ap_habit_item *item = &rows->items[next];
+        if (!has_tensor(rows, next, all))
+            continue;
+        use.behind_ns += ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
+        use.sums_up |= AP_HAS(ap_item_words(rows, item), RUNNING_SUM);
+        use.draws = AP_HAS(ap_item_words(rows, item), DRAW);
+        if (!AP_HAS(ap_item_words(rows, item), PIECE) || AP_HAS(ap_item_words(rows, item), SORT))
+            use.other = true;
+        else
+            use.takes_part = true;
+    }
+    return use;
+}
+
+/* A part of what was sorted is taken, and nothing else looks at as many elements; or one is drawn from the head of it that
+ * has most of the probability: the rest is sorted, summed up and masked for nothing. */
 static void look_at_sort(struct ap_habit_rows *rows, size_t at)
 {
     struct ap_tensor_list list;
-    bool takes_part = false;
     if (!read_tensors(rows, at, &list))
         return;
-    for (size_t next = at + 1; next < at + SORT_ITEMS && is_of_step(rows, at, next); next++) {
-        if (!has_tensor(rows, next, &list.tensors[0]))
-            continue;
-        if (!AP_HAS(ap_item_words(rows, &rows->items[next]), PIECE) || AP_HAS(ap_item_words(rows, &rows->items[next]), SORT))
-            return;
-        takes_part = true;
-    }
-    int64_t dur_ns = ap_item_end_ns(rows, &rows->items[at]) - ap_item_start_ns(rows, &rows->items[at]);
-    struct ap_habit *habit = takes_part ? ap_habit_add(rows->habits, AP_HABIT_whole_sort, rows->items[at].row, dur_ns,
-                                                       (int64_t)((double)dur_ns * (1 - SORT_KEEPS)))
-                                        : NULL;
+    struct sorted_use use = use_of_sorted(rows, at, &list.tensors[0]);
+    bool is_draw = use.sums_up && use.draws && ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count) >= LEAST_DRAWN;
+    if (!is_draw && (use.other || !use.takes_part))
+        return;
+    int64_t dur_ns =
+        ap_item_end_ns(rows, &rows->items[at]) - ap_item_start_ns(rows, &rows->items[at]) + (is_draw ? use.behind_ns : 0);
+    struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_whole_sort, rows->items[at].row, dur_ns,
+                                          (int64_t)((double)dur_ns * (1 - SORT_KEEPS)));
     if (habit)
         habit->signature = ap_row_op(rows->trace, rows->items[at].row)->signature.id;
 }
@@ -142,22 +164,32 @@ static bool is_same(const struct ap_habit_rows *rows, size_t at, size_t other)
     return rows->items[at].name == rows->items[other].name && a && b && a->signature.id == b->signature.id;
 }
 
-/* All that is done with the result is to choose one of its positions. */
-static bool is_one_chosen(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *result)
+/* What works on all positions of a layer's result. */
+struct all_positions {
+    struct ap_tensor_dims result;
+    int64_t total_ns;
+    size_t last; /* item */
+};
+
+/* All that is done with the result, or with what is made of each position alone, is to choose one of its positions. */
+static bool is_one_chosen(struct ap_habit_rows *rows, size_t at, struct all_positions *all)
 {
-    const struct ap_tensor_dims one = without_positions(result);
+    const struct ap_tensor_dims one = without_positions(&all->result);
     bool chosen = false, used = false;
-    for (size_t next = at + 1; next < at + SORT_ITEMS && is_of_step(rows, at, next) && !is_same(rows, at, next); next++) {
-        uint32_t name = rows->items[next].name;
-        if (used)
-            break;
-        if (has_tensor(rows, next, result)) {
-            bool is_choice = ap_text_is(ap_trace_text(rows->trace, name), "aten::select");
-            if (chosen || (!is_choice && !ap_text_is(ap_trace_text(rows->trace, name), "aten::slice")))
+    for (size_t next = at + 1; next < at + SORT_ITEMS && is_of_step(rows, at, next) && !is_same(rows, at, next) && !used;
+         next++) {
+        const struct ap_habit_item *item = &rows->items[next];
+        struct ap_text name = ap_trace_text(rows->trace, item->name);
+        if (!has_tensor(rows, next, &all->result)) {
+            used = chosen && has_tensor(rows, next, &one);
+        } else if (!chosen && AP_HAS(ap_item_words(rows, item), BY_POSITION)) {
+            all->total_ns += ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
+            all->last = next;
+        } else {
+            bool is_choice = ap_text_is(name, "aten::select");
+            if (chosen || (!is_choice && !ap_text_is(name, "aten::slice")))
                 return false;
             chosen = is_choice;
-        } else if (chosen) {
-            used |= has_tensor(rows, next, &one);
         }
     }
     return chosen && used;
@@ -165,21 +197,23 @@ static bool is_one_chosen(struct ap_habit_rows *rows, size_t at, const struct ap
 
 static enum ap_status look_at_positions(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
-    struct ap_tensor_list list;
-    struct ap_tensor_dims result;
-    struct ap_habit_loop *loop;
     const struct ap_habit_item *item = &rows->items[at];
-    if (!read_tensors(rows, at, &list) || !read_result(&list, &result) || !is_one_chosen(rows, at, &result))
+    struct all_positions all = { .total_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item), .last = at };
+    struct ap_tensor_list list;
+    struct ap_habit_loop *loop;
+    if (!read_tensors(rows, at, &list) || !read_result(&list, &all.result) || !is_one_chosen(rows, at, &all))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = AP_HABIT_unused_rows,
                                     .row = item->row,
-                                    .end_ns = ap_item_end_ns(rows, item),
-                                    .total_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item),
+                                    .end_ns = ap_item_start_ns(rows, item) + all.total_ns,
+                                    .total_ns = all.total_ns,
                                     .first = ap_item_sequence(rows, item),
-                                    .last = ap_item_sequence(rows, item),
-                                    .keeps = 1 / (double)result.dims[result.count - 2],
+                                    .last = ap_item_sequence(rows, &rows->items[all.last]),
+                                    .keeps = 1 / (double)all.result.dims[all.result.count - 2],
                                     .names = { item->name } };
+    if (all.last > at)
+        loop->names[1] = rows->items[all.last].name;
     return AP_OK;
 }
 

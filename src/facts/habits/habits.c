@@ -3,6 +3,9 @@
 
 #include "poison.h"
 
+#define LEAST_STEPS 3
+#define LEAST_OF_RECORDING 0.5 /* that the steps span, if the rest is no part of the loop */
+
 struct ap_habit *ap_habit_add_in_pieces(struct ap_habits *habits, enum ap_habit_id id, uint32_t row, int64_t total_ns,
                                         int64_t saves_ns)
 {
@@ -31,6 +34,20 @@ struct ap_habit *ap_habit_add(struct ap_habits *habits, enum ap_habit_id id, uin
     int64_t start_ns = habits->chains.trace->events.start_ns[row];
     ap_habit_add_time(habits, id, start_ns, ap_add_sat(start_ns, total_ns, &habits->overflowed));
     return ap_habit_add_in_pieces(habits, id, row, total_ns, saves_ns);
+}
+
+void ap_habits_loop_span(const struct ap_facts *facts, int64_t *ret_start_ns, int64_t *ret_end_ns)
+{
+    const struct ap_steps *steps = &facts->steps;
+    *ret_start_ns = INT64_MIN;
+    *ret_end_ns = INT64_MAX;
+    if (steps->count < LEAST_STEPS || steps->periods || facts->window_ns < 0)
+        return;
+    int64_t start_ns = steps->steps[0].start_ns, end_ns = steps->steps[steps->count - 1].end_ns;
+    if ((double)end_ns - (double)start_ns < LEAST_OF_RECORDING * (double)facts->window_ns)
+        return;
+    *ret_start_ns = start_ns;
+    *ret_end_ns = end_ns;
 }
 
 static void name_lines(struct ap_habits *habits)

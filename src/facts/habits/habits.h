@@ -52,6 +52,9 @@ struct ap_habit *ap_habit_add(struct ap_habits *habits, enum ap_habit_id id, uin
 /** The same, of what does not lie in one piece behind @row: where it does is for the caller to add, or not known. */
 struct ap_habit *ap_habit_add_in_pieces(struct ap_habits *habits, enum ap_habit_id id, uint32_t row, int64_t total_ns,
                                         int64_t saves_ns);
+/** Of the loop are the times from @ret_start_ns to before @ret_end_ns: where annotations mark most of the recording as
+ *  steps, what is before the first one and behind the last one prepares the loop, or reports on it. Else all times. */
+void ap_habits_loop_span(const struct ap_facts *facts, int64_t *ret_start_ns, int64_t *ret_end_ns);
 /** Of the habit is the time from @start_ns to @end_ns. */
 void ap_habit_add_time(struct ap_habits *habits, enum ap_habit_id id, int64_t start_ns, int64_t end_ns);
 

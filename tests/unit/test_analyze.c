@@ -159,6 +159,21 @@ static void steps_and_signals_are_measured(void)
     end(&run);
 }
 
+static void waits_of_other_threads_are_none_of_the_loop(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "aten::linear", OPERATOR, 0, 500);
+    row(&run, "1", "<built-in method acquire of _thread.lock object at 0x1>", PYTHON, 500, 100);
+    row(&run, "1", "aten::linear", OPERATOR, 600, 400);
+    row(&run, "2", "<built-in function sleep>", PYTHON, 0, 900);
+    row(&run, "2", "<built-in method acquire of _thread.lock object at 0x2>", PYTHON, 900, 100);
+    analyze(&run);
+    is_int(ap_value_integer(at(&run, "cpu.signals.sleep.count"), -1), 0, "another thread sleeps");
+    is_int(us(&run, "cpu.signals.lock_wait.total_dur_us"), 100, "the loop waits, and so does another thread");
+    end(&run);
+}
+
 static void nothing_is_not_zero(void)
 {
     struct run run;
@@ -322,6 +337,7 @@ int main(void)
     old_categories_are_operators_but_no_cpu_events();
     gpu_time_is_a_union_and_what_is_exposed_is_not_covered();
     steps_and_signals_are_measured();
+    waits_of_other_threads_are_none_of_the_loop();
     nothing_is_not_zero();
     long_gaps_are_work_of_the_host();
     filling_in_a_bias_is_no_copy_of_the_program();

@@ -9,7 +9,15 @@
 
 #include "poison.h"
 
-enum { WHERE_op = 1, WHERE_annotation = 2, WHERE_runtime = 4, WHERE_host = 7, WHERE_python = 8, WHERE_overhead = 16 };
+enum {
+    WHERE_op = 1,
+    WHERE_annotation = 2,
+    WHERE_runtime = 4,
+    WHERE_host = 7,
+    WHERE_python = 8,
+    WHERE_overhead = 16,
+    WHERE_loop = 32
+};
 
 #define AP_SIGNAL(id, where, patterns, sentence) { #id, WHERE_##where },
 static const struct {
@@ -52,7 +60,7 @@ static unsigned where_of(enum ap_event_kind kind)
     case AP_KIND_operator: return WHERE_op;
     case AP_KIND_annotation: return WHERE_annotation;
     case AP_KIND_runtime: return WHERE_runtime;
-    case AP_KIND_python: return WHERE_python;
+    case AP_KIND_python: return WHERE_python | WHERE_loop;
     case AP_KIND_overhead: return WHERE_overhead;
     default: return 0;
     }
@@ -67,6 +75,16 @@ static void fill_bits_of_kind(uint64_t bits_of_kind[AP_ROW_KIND_MASK + 1])
             if (signals[i].where & where_of((enum ap_event_kind)kind))
                 bits_of_kind[kind] |= UINT64_C(1) << i;
     }
+}
+
+/* The signals that rows of the track can be. */
+static uint64_t bits_of_track(const struct ap_facts *facts, size_t track)
+{
+    uint64_t bits = ~UINT64_C(0);
+    for (size_t i = 0; i < SIGNAL_COUNT; i++)
+        if (signals[i].where == WHERE_loop && facts->main_track != AP_NO_ROW && track != facts->main_track)
+            bits &= ~(UINT64_C(1) << i);
+    return bits;
 }
 
 /* Of equally long ones the earlier in the file. */
@@ -140,11 +158,12 @@ static void take_rows(struct ap_part_context *context, const struct ap_name_patt
     uint64_t bits_of_kind[AP_ROW_KIND_MASK + 1];
     fill_bits_of_kind(bits_of_kind);
     for (size_t track = 0; track < order->track_count; track++) {
+        uint64_t of_track = bits_of_track(context->facts, track);
         for (size_t i = 0; i < SIGNAL_COUNT; i++)
             totals[i].covered_to_ns = INT64_MIN;
         for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
             uint32_t row = order->rows[at], name = trace->events.name[row];
-            uint64_t possible = bits_of_kind[ap_row_kind(trace->events.tag[row])];
+            uint64_t possible = bits_of_kind[ap_row_kind(trace->events.tag[row])] & of_track;
             if (!possible)
                 continue;
             if (!bits_of_name[name])

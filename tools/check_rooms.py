@@ -20,7 +20,7 @@ INCLUDE = re.compile(r'^#\s*include\s+"([^"]+)"', re.MULTILINE)
 # The program and the library see all that they are made of; the program's files sit in two front rooms. A run of many ranks
 # reads both, each file by itself, and puts none on the axis of the other.
 JOINS = "joined"
-ABOVE_JOINED = {"analyze", "api", "query", "export", "cli", "cluster", "mcp", "mpi"}
+ABOVE_JOINED = {"analyze", "api", "query", "export", "cli", "cluster", "cluster/ranks", "mcp", "mpi"}
 
 
 def rooms():

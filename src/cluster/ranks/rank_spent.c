@@ -151,6 +151,16 @@ static enum ap_status add_ranges(struct ap_rank_timeline *timeline, struct ap_er
     return AP_OK;
 }
 
+/* Behind a wait the device has run dry, and stays so for a moment whatever the host does. Where it goes on to do something
+ * else for long, that is why. */
+#define DRY_NS 200000
+
+static uint8_t cause_of_piece(const struct ap_idle_piece *piece)
+{
+    bool dry = piece->cause == AP_IDLE_synchronization && piece->end_ns - piece->start_ns < DRY_NS;
+    return piece->cause != AP_IDLE_synchronization || dry ? piece->cause : piece->host;
+}
+
 static enum ap_spent class_of_piece(const struct ap_rank_timeline *timeline, const struct ap_idle_piece *piece)
 {
     int64_t half_ns = (piece->end_ns - piece->start_ns) / 2;
@@ -158,7 +168,7 @@ static enum ap_spent class_of_piece(const struct ap_rank_timeline *timeline, con
         return AP_SPENT_garbage_collection;
     if (timeline->compiling.count && covered(&timeline->compiling, piece->start_ns, piece->end_ns) > half_ns)
         return AP_SPENT_compilation;
-    return spent_of_cause(piece->cause);
+    return spent_of_cause(cause_of_piece(piece));
 }
 
 static int by_start(const void *left, const void *right)

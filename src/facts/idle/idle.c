@@ -90,14 +90,15 @@ static struct feeding feeding_of(const struct attribution *a, const struct ap_ga
 
 /* -------------------------------------------------------------------------------------------------------- crediting */
 
-static void keep_piece(struct ap_idle_pieces *pieces, enum ap_idle_cause cause, int64_t start_ns, int64_t end_ns,
-                       uint32_t row)
+static void keep_piece(const struct attribution *a, enum ap_idle_cause cause, int64_t start_ns, int64_t end_ns, uint32_t row)
 {
+    struct ap_idle_pieces *pieces = a->split->pieces;
+    uint8_t host = row == AP_NO_ROW ? AP_IDLE_untraced : a->states.state[row];
     if (!pieces || pieces->is_short)
         return;
     pieces->is_short = AP_RESERVE(pieces->gate, pieces->list, pieces->capacity, pieces->count + 1, NULL) != AP_OK;
     if (!pieces->is_short)
-        pieces->list[pieces->count++] = (struct ap_idle_piece){ start_ns, end_ns, row, (uint8_t)cause };
+        pieces->list[pieces->count++] = (struct ap_idle_piece){ start_ns, end_ns, row, (uint8_t)cause, host };
 }
 
 static void credit(struct attribution *a, uint32_t gap_index, enum ap_idle_cause cause, int64_t start_ns, int64_t end_ns,
@@ -109,7 +110,7 @@ static void credit(struct attribution *a, uint32_t gap_index, enum ap_idle_cause
     if (ap_gap_in_window(a->split, gap))
         a->split->window.cause_ns[cause] += end_ns - start_ns;
     ap_time_bins_add_cause(a->split->bins, cause, start_ns, end_ns);
-    keep_piece(a->split->pieces, cause, start_ns, end_ns, row);
+    keep_piece(a, cause, start_ns, end_ns, row);
     if (a->split->has_gpu)
         ap_stretches_add(&a->split->of_cause[cause], a->split->gate, start_ns, end_ns);
     for (size_t i = ap_step_cursor_after(&a->step, start_ns); i < a->steps->count && a->steps->steps[i].start_ns < end_ns;

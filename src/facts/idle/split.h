@@ -51,6 +51,7 @@ struct ap_idle_piece {
     int64_t start_ns, end_ns;
     uint32_t row; /* what the host did; AP_NO_ROW = nothing recorded */
     uint8_t cause;
+    uint8_t host; /* what the host did by itself: behind a wait the device has run dry, and the host may be elsewhere */
 };
 
 /** All of them, in no order; for who wants to divide the time between moments of its own. */

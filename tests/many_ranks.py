@@ -26,6 +26,7 @@ MAKER = ROOT / "tools" / "make_cluster"
 CAUSE_SHARE = 0.95
 ERROR_BARS = 3.0
 FLOOR_US, FLOOR_RATIO = 100.0, 0.01     # of the step: below both nothing is a finding
+NOT_EACH_STEP = 3                       # as many floors in the mean for what is there in some steps only
 LIMIT_S = 600
 
 Run = namedtuple("Run", "name kind arguments")
@@ -56,6 +57,16 @@ QUICK = [
            "--steps", "3", "--seed", "5"),
     traces("slow link", "--cause", "slow-link", "--topology", "tpdp", "--ranks", "8", "--per-host", "4", *SMALL),
     traces("jitter", "--cause", "jitter", "--ranks", "8", "--layers", "2", "--steps", "6"),
+    traces("a checkpoint of one rank in one step", "--cause", "checkpoint", "--topology", "tpdp", "--ranks", "8", *SMALL),
+    traces("garbage in some steps", "--cause", "gc-sometimes", "--topology", "fsdp", "--ranks", "4", *SMALL),
+    traces("late for reductions to owners", "--cause", "host-stall", "--topology", "zero", "--ranks", "4", *SMALL),
+    traces("who reads the batch for its group", "--cause", "dataloader", "--topology", "tpdp", "--ranks", "8", "--rank", "4",
+           *SMALL),
+    traces("slow host in a pipeline", "--cause", "slow-host", "--topology", "pp", "--ranks", "8", "--per-host", "2",
+           "--layers", "4", "--steps", "3"),
+    traces("jitter in a pipeline", "--cause", "jitter", "--topology", "pp", "--stages", "2", "--ranks", "8", "--layers", "2",
+           "--steps", "6", "--micro-batches", "4"),
+    traces("noise on all ranks", "--cause", "noisy", "--topology", "tpdp", "--ranks", "8", *SMALL),
     traces("torn windows", "--cause", "host-stall", "--ranks", "8", "--torn", "2", "--layers", "2",
            "--steps", "6"),
     dumps("no hang", "--hang", "healthy"),
@@ -67,6 +78,9 @@ QUICK = [
     dumps("no dump", "--hang", "no-dump"),
     dumps("circle of groups", "--hang", "cycle", "--version", "2.10"),
 ]
+
+
+SOMETIMES = ("slow-cpu", "throttled", "gc-sometimes", "checkpoint", "evaluation", "noisy", "more-work", "host-stall")
 
 
 def thorough_runs():
@@ -93,6 +107,16 @@ def thorough_runs():
             where = ("--rank", "1") if cause == "host-stall" else ()
             runs.append(traces("%s, stages, %d ranks" % (cause, ranks), "--cause", cause, "--topology", "pp", "--ranks",
                                str(ranks), "--layers", "4", "--steps", "4", "--seed", str(ranks), *where))
+        for number, cause in enumerate(SOMETIMES):
+            topology = ("dp", "tpdp", "fsdp", "zero", "moe", "pp")[(number + ranks // 8) % 6]
+            one_host = ("--per-host", str(ranks)) if topology == "zero" else ()     # nothing else joins the clocks of hosts
+            runs.append(traces("%s, %s, %d ranks" % (cause, topology, ranks), "--cause", cause, "--topology", topology,
+                               "--ranks", str(ranks), "--layers", "4", "--steps", "6", "--seed", str(ranks + number),
+                               "--rank", str(ranks // 4 + number % 3), *one_host))
+        for cause in ("slow-host", "jitter"):
+            runs.append(traces("%s, stages, %d ranks" % (cause, ranks), "--cause", cause, "--topology", "pp", "--ranks",
+                               str(ranks), "--per-host", str(max(2, ranks // 8)), "--layers", "4", "--steps", "6", "--seed",
+                               str(ranks)))
         for cause in ("expert-imbalance", "dataloader", "healthy"):
             runs.append(traces("%s, experts, %d ranks" % (cause, ranks), "--cause", cause, "--topology", "moe", "--ranks",
                                str(ranks), "--seed", str(ranks), *SMALL))
@@ -133,9 +157,12 @@ KINDS = {"slow-device": {"slow_device"}, "slow-host": {"slow_host"}, "host-stall
          "gc": {"garbage_collection"}, "allocator": {"allocation"}, "compile": {"compilation"},
          "sync": {"synchronization"},
          "more-work": {"more_work"}, "expert-imbalance": {"more_work"}, "length-imbalance": {"uneven_data"},
-         "jitter": {"jitter"}, "slow-link": {"link"}}
+         "slow-cpu": {"host_code"}, "throttled": {"slow_device"}, "gc-sometimes": {"garbage_collection"},
+         "checkpoint": {"host_code"}, "evaluation": {"more_work"},
+         "jitter": {"jitter"}, "slow-link": {"link"}, "slow-path": {"link"}}
 MOVING = {"jitter", "uneven_data"}
-NOBODY = {"healthy", "missing", "swapped", "bubble"}
+MOVING_CAUSES = ("jitter", "length-imbalance")
+NOBODY = {"healthy", "noisy", "missing", "swapped", "bubble"}
 
 Answer = namedtuple("Answer", "named cause who what")
 
@@ -180,16 +207,25 @@ def judge_traces(truth, report):
     if cause in NOBODY:     # on the few busy cores of a recording somebody is late now and then
         busy = MOVING if truth.get("recording") == "pytorch-cpu" else set()
         return Answer(not said.keys() - busy, True, who, kind)
+    if cause == "slow-path":
+        run = truth["run"]
+        hosts = {rank // run["per_host"] for rank in said.get("link", ())}
+        return Answer(hosts == set(culprit["hosts"]), kind == "link", who, kind)
     if cause == "slow-link":
         return Answer(said.get("link") == set(culprit["link"]), kind == "link", who, kind)
     if cause == "slow-host":
         host = set(culprit["ranks"])
         return Answer(bool(fixed) and fixed <= host and len(fixed) >= min(len(host), 8), kind == "slow_host", who, kind)
-    if cause in ("jitter", "length-imbalance"):
-        return Answer(not fixed and bool(said.keys() & MOVING), kind in KINDS[cause], who, kind)
+    floors = NOT_EACH_STEP if cause in MOVING_CAUSES + ("checkpoint", "evaluation", "gc-sometimes") else 1
     cost_us = truth.get("cost_us_per_step")
-    if cost_us is not None and cost_us < max(FLOOR_US, FLOOR_RATIO * truth["step_us"]) and not said:
+    if cost_us is not None and cost_us < floors * max(FLOOR_US, FLOOR_RATIO * truth["step_us"]) and not said:
         return Answer(True, True, who, kind)    # what costs next to nothing need not be told
+    if cause == "jitter" and truth["run"]["stages"] > 1 and fixed:   # most pauses hide: one may be all that is left to see
+        return Answer(fixed <= set(culprit["by_step"]), True, who, kind)
+    if cause in MOVING_CAUSES:
+        return Answer(not fixed and bool(said.keys() & MOVING), kind in KINDS[cause], who, kind)
+    if cause == "more-work":    # who shares a batch has as much: later stages wait for the first one
+        return Answer(bool(fixed) and fixed <= set(culprit["ranks"]), kind in KINDS[cause], who, kind)
     return Answer(fixed == set(culprit["ranks"]), kind in KINDS[cause], who, kind)
 
 

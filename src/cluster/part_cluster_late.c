@@ -11,7 +11,8 @@
 #include "poison.h"
 
 #define SENTENCE_BYTES 500
-#define NAMED_RANKS 8 /* of a kind, those with most lateness */
+#define STEADY_SHARE 0.8 /* of the steps: from here on it is said of all of them */
+#define NAMED_RANKS 8    /* of a kind, those with most lateness */
 
 static const char *time_text(int64_t ns, char to[AP_VALUE_TEXT_BYTES])
 {
@@ -52,7 +53,7 @@ static void add_ranks(const struct ap_run_found *found, enum ap_late_kind kind, 
         ap_add_count(model, row, "rank", rank->rank);
         ap_add_known_text(model, row, "host", rank->host.id, ap_rank_text(found->view->set, rank->host));
         ap_add_time(model, row, "late_us", verdict->typical_late_ns[next]);
-        ap_add_time(model, row, "waited_us", found->delays->ranks[next].caused_ns);
+        ap_add_time(model, row, "waited_us", verdict->caused_ns[next]);
         before = next;
     }
 }
@@ -135,6 +136,12 @@ static void say_late(const struct ap_run_found *found, enum ap_late_kind kind, c
         (void)snprintf(sentence, SENTENCE_BYTES,
                        "%s: the latest one is late by %s of a step of %s, and the others wait for it", ap_late_meaning(kind),
                        late, step);
+    else if (group->share < STEADY_SHARE)
+        (void)snprintf(
+            sentence, SENTENCE_BYTES,
+            "in %.0f %% of the steps rank %lld is late, in the mean of all steps by %s, where a step takes %s, and the "
+            "others wait for it: %s",
+            group->share * 100, rank, late, step, ap_late_meaning(kind));
     else if (group->rank_count > 1)
         (void)snprintf(sentence, SENTENCE_BYTES,
                        "%zu ranks are late in every step, rank %lld by most, %s of a step of %s, and the others wait: %s",

@@ -324,6 +324,20 @@ static enum ap_status find_offsets(struct solving *solving, struct ap_error *ret
     return AP_OK;
 }
 
+int64_t ap_clocks_common_ns(const struct ap_clocks *clocks, uint32_t rank, int64_t at_ns)
+{
+    bool overflowed = false;
+    return ap_add_sat(at_ns, -clocks->clocks[clocks->of_rank[rank]].offset_ns, &overflowed);
+}
+
+int64_t ap_clocks_error_ns(const struct ap_clocks *clocks, uint32_t rank, uint32_t other)
+{
+    const struct ap_clock *a = &clocks->clocks[clocks->of_rank[rank]], *b = &clocks->clocks[clocks->of_rank[other]];
+    if (a == b)
+        return 0;
+    return a->component == b->component ? a->error_ns + b->error_ns : -1;
+}
+
 enum ap_status ap_clocks_init(struct ap_clocks *clocks, const struct ap_matching *matching, struct ap_error *reterr)
 {
     *clocks = (struct ap_clocks){ .gate = matching->gate, .matching = matching };

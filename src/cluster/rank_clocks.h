@@ -34,4 +34,9 @@ AP_MUST_CHECK enum ap_status ap_clocks_init(struct ap_clocks *clocks, const stru
                                             struct ap_error *reterr);
 void ap_clocks_release(struct ap_clocks *clocks);
 
+/** An instant of a rank by the clock of its component's first host. @rank: number in the view. */
+int64_t ap_clocks_common_ns(const struct ap_clocks *clocks, uint32_t rank, int64_t at_ns);
+/** How far the difference of two such instants may be wrong; -1 = nothing is known between the clocks of these ranks. */
+int64_t ap_clocks_error_ns(const struct ap_clocks *clocks, uint32_t rank, uint32_t other);
+
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * rank_delays.c - goes through the matched collectives and keeps, for each rank, the delay that is explained already.
  *
- * A delay is told against the middle one of those that meet. What a rank is late by beyond what its explained delay and that
- * of the middle one differ by is its own. Behind the collective, who waited is as late as who was waited for, but only as
- * far as the waiting was exposed: behind a collective that other kernels hid, the rank goes on as it was. */
+ * A delay is told against the middle one of those that meet. What a rank is late by beyond what its explained delay and
+ * that of the middle one differ by is its own. Behind the collective, who waited is as late as who was waited for, but
+ * only as far as the waiting was exposed: behind a collective that other kernels hid, the rank goes on as it was. */
 #include "rank_delays.h"
 
 #include "match_order.h"
@@ -182,16 +182,21 @@ static struct lateness lateness_of(const struct walk *walk, const struct meeting
     return it;
 }
 
-static void count_lateness(struct walk *walk, const struct meeting *meeting, size_t member, const struct lateness *it)
+static void count_waiting(struct ap_delays *delays, uint32_t rank, const struct lateness *it)
+{
+    struct ap_rank_delay *to = &delays->ranks[rank];
+    bool overflowed = false;
+    to->matched_count++;
+    to->waited_ns = ap_add_sat(to->waited_ns, it->waited_ns, &overflowed);
+    delays->waited_ns = ap_add_sat(delays->waited_ns, it->waited_ns, &overflowed);
+}
+
+static void add_lateness(struct walk *walk, const struct meeting *meeting, size_t member, const struct lateness *it)
 {
     struct ap_delays *delays = walk->delays;
     uint32_t rank = member_rank(walk, meeting->match, member);
     struct ap_rank_delay *to = &delays->ranks[rank];
     bool overflowed = false;
-    to->matched_count++;
-    to->last_count += member == meeting->last && meeting->longest_ns > meeting->shortest_ns;
-    to->waited_ns = ap_add_sat(to->waited_ns, it->waited_ns, &overflowed);
-    delays->waited_ns = ap_add_sat(delays->waited_ns, it->waited_ns, &overflowed);
     if (!walk->seen[rank]) {
         to->before_ns = it->own_ns;
         return;
@@ -205,6 +210,14 @@ static void count_lateness(struct walk *walk, const struct meeting *meeting, siz
     }
     if (it->own_ns >= CAUSE_LEAST_NS)
         find_causes(walk, meeting, member, it->own_ns, to);
+}
+
+static void count_lateness(struct walk *walk, const struct meeting *meeting, size_t member, const struct lateness *it)
+{
+    uint32_t rank = member_rank(walk, meeting->match, member);
+    count_waiting(walk->delays, rank, it);
+    walk->delays->ranks[rank].last_count += member == meeting->last && meeting->longest_ns > meeting->shortest_ns;
+    add_lateness(walk, meeting, member, it);
 }
 
 /* Whose delay the others waited for. */
@@ -245,6 +258,125 @@ static void begin_step(struct walk *walk, const struct ap_match *match)
     }
 }
 
+/* ----------------------------------------------------------------------------------------------- those with a root
+ *
+ * Who is ready before the root of a broadcast waits for the root alone, and of a reduction the root waits for the last one:
+ * the others leave when they like, so that durations do not tell who was waited for. It is who came when the waiting
+ * ended. */
+
+/* Of those that did not wait themselves, the one that came nearest to the end of the longest waiting. Where clocks do not
+ * tell, it is known if there is but one. NOBODY = it is not known. */
+static uint32_t find_awaited(const struct walk *walk, const struct meeting *meeting)
+{
+    const struct ap_clocks *clocks = walk->delays->clocks;
+    const struct ap_match *match = meeting->match;
+    uint32_t longest = member_rank(walk, match, walk->sorted[0]), found = NOBODY, alone = NOBODY, others = 0;
+    const struct ap_rank_collective *row = member_row(walk, match, walk->sorted[0]);
+    int64_t most_ns = meeting->longest_ns - meeting->shortest_ns, nearest_ns = INT64_MAX;
+    int64_t over_ns = ap_clocks_common_ns(clocks, longest, row->start_ns) + most_ns;
+    for (uint32_t i = 0; i < match->count; i++) {
+        const struct ap_rank_collective *it = member_row(walk, match, i);
+        uint32_t rank = member_rank(walk, match, i);
+        if (it->dur_ns - meeting->shortest_ns > most_ns / 2)
+            continue;
+        if (walk->pending_ns[rank] > most_ns / 2) {
+            others += 2; /* it came as early as the others, and had to wait in the one before */
+            continue;
+        }
+        others++;
+        alone = i;
+        int64_t error_ns = ap_clocks_error_ns(clocks, longest, rank);
+        int64_t apart_ns = ap_clocks_common_ns(clocks, rank, it->start_ns) - over_ns;
+        apart_ns = apart_ns < 0 ? -apart_ns : apart_ns;
+        if (error_ns < 0 || apart_ns > error_ns + most_ns / 4 || apart_ns >= nearest_ns)
+            continue;
+        nearest_ns = apart_ns;
+        found = i;
+    }
+    return found != NOBODY || others != 1 ? found : alone;
+}
+
+/* How much later the awaited one came than the middle one of those whose clocks tell; without clocks, than the middle one
+ * waited. No more than somebody waited. */
+static int64_t lag_of_awaited(const struct walk *walk, const struct meeting *meeting, uint32_t awaited)
+{
+    const struct ap_clocks *clocks = walk->delays->clocks;
+    const struct ap_match *match = meeting->match;
+    uint32_t rank = member_rank(walk, match, awaited);
+    int64_t most_ns = meeting->longest_ns - meeting->shortest_ns;
+    int64_t came_ns = ap_clocks_common_ns(clocks, rank, member_row(walk, match, awaited)->start_ns);
+    size_t count = 0;
+    for (uint32_t i = 0; i < match->count; i++) {
+        uint32_t other = member_rank(walk, match, i);
+        int64_t error_ns = i == awaited ? 0 : ap_clocks_error_ns(clocks, rank, other);
+        if (error_ns >= 0 && error_ns <= most_ns / 4)
+            walk->values[count++] = came_ns - ap_clocks_common_ns(clocks, other, member_row(walk, match, i)->start_ns);
+    }
+    int64_t lag_ns = meeting->middle_lag_ns;
+    lag_ns = most_ns - lag_ns; /* what the middle one waited */
+    if (2 * count > match->count) {
+        ap_sort(walk->values, count, sizeof(walk->values[0]), ap_by_int64);
+        lag_ns = walk->values[count / 2];
+    }
+    return lag_ns < 0 ? 0 : lag_ns < most_ns ? lag_ns : most_ns;
+}
+
+static void blame_awaited(struct walk *walk, const struct meeting *meeting, uint32_t awaited)
+{
+    uint32_t rank = member_rank(walk, meeting->match, awaited);
+    int64_t expected_ns = walk->explained_ns[rank] - walk->explained_ns[meeting->middle];
+    int64_t lag_ns = lag_of_awaited(walk, meeting, awaited);
+    struct lateness it = { .inherited_ns = expected_ns < 0 ? 0 : expected_ns < lag_ns ? expected_ns : lag_ns };
+    bool overflowed = false;
+    it.own_ns = lag_ns - it.inherited_ns;
+    walk->delays->ranks[rank].last_count++;
+    walk->delays->ranks[rank].awaited_count++;
+    add_lateness(walk, meeting, awaited, &it);
+    if (it.own_ns > it.inherited_ns)
+        walk->root[rank] = walk->seen[rank] ? rank : NOBODY;
+    walk->explained_ns[rank] = ap_add_sat(walk->explained_ns[rank], it.own_ns, &overflowed);
+}
+
+static void wait_for_root(struct walk *walk, const struct meeting *meeting, size_t member, uint32_t root)
+{
+    struct ap_delays *delays = walk->delays;
+    uint32_t rank = member_rank(walk, meeting->match, member);
+    struct lateness it = lateness_of(walk, meeting, member);
+    bool overflowed = false;
+    count_waiting(delays, rank, &it);
+    delays->ranks[rank].rooted_count++;
+    if (root != NOBODY && it.pending_ns >= CAUSE_LEAST_NS)
+        walk->root[rank] = root;
+    if (walk->root[rank] != NOBODY && walk->root[rank] != rank) {
+        struct ap_rank_delay *of_root = &delays->ranks[walk->root[rank]];
+        of_root->caused_ns = ap_add_sat(of_root->caused_ns, it.waited_ns, &overflowed);
+    }
+    walk->pending_ns[rank] = it.is_followed ? it.pending_ns : 0;
+    walk->explained_ns[rank] = ap_add_sat(walk->explained_ns[rank], it.waited_ns, &overflowed);
+    walk->seen[rank] = true;
+}
+
+static enum ap_status walk_rooted(struct walk *walk, uint32_t number, struct ap_error *reterr)
+{
+    struct ap_delays *delays = walk->delays;
+    const struct ap_match *match = &delays->matching->matches[number];
+    struct meeting meeting;
+    AP_TRY(meet(walk, match, &meeting, reterr));
+    uint32_t root = NOBODY, awaited = NOBODY;
+    delays->judged_count++;
+    if (meeting.longest_ns - meeting.shortest_ns >= CAUSE_LEAST_NS)
+        awaited = find_awaited(walk, &meeting);
+    if (awaited != NOBODY) {
+        uint32_t rank = member_rank(walk, match, awaited);
+        blame_awaited(walk, &meeting, awaited);
+        root = walk->seen[rank] ? walk->root[rank] == NOBODY ? rank : walk->root[rank] : NOBODY;
+        delays->last_rank[number] = rank;
+    }
+    for (size_t i = 0; i < match->count; i++)
+        wait_for_root(walk, &meeting, i, root);
+    return AP_OK;
+}
+
 static enum ap_status walk_match(struct walk *walk, uint32_t number, struct ap_error *reterr)
 {
     struct ap_delays *delays = walk->delays;
@@ -252,9 +384,11 @@ static enum ap_status walk_match(struct walk *walk, uint32_t number, struct ap_e
     struct meeting meeting;
     bool overflowed = false;
     delays->last_rank[number] = -1;
-    if (!match->ends_together)
+    if (!match->ends_together && !match->has_root)
         return AP_OK;
     begin_step(walk, match);
+    if (match->has_root)
+        return walk_rooted(walk, number, reterr);
     AP_TRY(meet(walk, match, &meeting, reterr));
     struct lateness last = lateness_of(walk, &meeting, meeting.last);
     uint32_t root = root_of(walk, &meeting, &last);
@@ -369,12 +503,15 @@ static enum ap_status walk_all(struct ap_delays *delays, struct ap_error *reterr
     return status;
 }
 
-enum ap_status ap_delays_init(struct ap_delays *delays, const struct ap_matching *matching, struct ap_error *reterr)
+enum ap_status ap_delays_init(struct ap_delays *delays, const struct ap_matching *matching, const struct ap_clocks *clocks,
+                              struct ap_error *reterr)
 {
     struct ap_gate *gate = matching->gate;
-    *delays = (struct ap_delays){
-        .gate = gate, .matching = matching, .rank_count = matching->view->count, .step_count = matching->view->step_count
-    };
+    *delays = (struct ap_delays){ .gate = gate,
+                                  .matching = matching,
+                                  .clocks = clocks,
+                                  .rank_count = matching->view->count,
+                                  .step_count = matching->view->step_count };
     if (!delays->rank_count)
         return AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(gate, delays->ranks, delays->rank_count, reterr));
@@ -387,7 +524,8 @@ enum ap_status ap_delays_init(struct ap_delays *delays, const struct ap_matching
     AP_TRY(AP_ALLOC(gate, delays->order, matching->count, reterr));
     AP_TRY(AP_ALLOC(gate, delays->last_rank, matching->count, reterr));
     AP_TRY(ap_match_order(matching, delays->order, &delays->by_time, reterr));
-    return walk_all(delays, reterr);
+    AP_TRY(walk_all(delays, reterr));
+    return delays->step_count ? ap_own_delays_find(delays, reterr) : AP_OK;
 }
 
 void ap_delays_release(struct ap_delays *delays)

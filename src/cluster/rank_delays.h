@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * rank_delays.h - who came late, who waited, and whose delay it was in the end. From durations alone: no clocks. */
+ * rank_delays.h - who came late, who waited, and whose delay it was in the end. From durations, and so without clocks;
+ * where only a root is waited for, clocks tell which one it was. */
 #ifndef AP_RANK_DELAYS_H
 #define AP_RANK_DELAYS_H
 
-#include "rank_matching.h"
+#include "rank_clocks.h"
 
 /** Of one rank, over the steps that are compared. */
 struct ap_rank_delay {
@@ -14,15 +15,17 @@ struct ap_rank_delay {
         transfer_ns;   /* of late_ns: not explained by what it did, the collective before took longer than that of others */
     int64_t waited_ns; /* for others, as far as nothing else hid it */
     int64_t caused_ns; /* waiting of others that it is the root of */
-    int64_t cause_ns[AP_SPENT_COUNT_];  /* late_ns by what it did more of than others */
-    uint32_t last_count, matched_count; /* collectives in which it came last; all of them */
-    int64_t worst_ns;                   /* own lateness in one collective: */
-    struct ap_str worst_frame;          /* what the host did before that one */
+    int64_t cause_ns[AP_SPENT_COUNT_];    /* late_ns by what it did more of than others */
+    uint32_t last_count, matched_count;   /* collectives in which it came last; all of them */
+    uint32_t awaited_count, rooted_count; /* of those with a root: in which the others waited for it; all of them */
+    int64_t worst_ns;                     /* own lateness in one collective: */
+    struct ap_str worst_frame;            /* what the host did before that one */
 };
 
 struct ap_delays {
     struct ap_gate *gate;
     const struct ap_matching *matching;
+    const struct ap_clocks *clocks;
     size_t rank_count, step_count;
     struct ap_rank_delay *ranks; /* by number in the view */
     int64_t *late_ns;            /* by step, then rank: own lateness */
@@ -34,10 +37,21 @@ struct ap_delays {
     bool by_time;                /* ranks began collectives in different orders: the rest was ordered by time */
 };
 
+/* Inside the room: a part of ap_delays_init(), in own_delays.c. */
+
+/** Takes from the lateness of ranks, step by step, what is not their own but comes with their role. */
+AP_MUST_CHECK enum ap_status ap_own_delays_find(struct ap_delays *delays, struct ap_error *reterr);
+
 /** Finds the delays of what was matched. Release @delays after a failure too. */
 AP_MUST_CHECK enum ap_status ap_delays_init(struct ap_delays *delays, const struct ap_matching *matching,
-                                            struct ap_error *reterr);
+                                            const struct ap_clocks *clocks, struct ap_error *reterr);
 void ap_delays_release(struct ap_delays *delays);
+
+/** Is it the one that others of its group wait for by the program's design, such as who reads the batch for all? */
+static inline bool ap_delay_is_root(const struct ap_rank_delay *delay)
+{
+    return delay->awaited_count > delay->rooted_count / 2;
+}
 
 /** Own lateness of a rank in the step with this number, from view->first_step on. */
 static inline int64_t ap_delay_in_step(const struct ap_delays *delays, size_t step, size_t rank)

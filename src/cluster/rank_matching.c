@@ -34,6 +34,12 @@ static bool ends_together(uint8_t operation)
            operation == AP_COLLECTIVE_alltoall;
 }
 
+static bool has_root(uint8_t operation)
+{
+    return operation == AP_COLLECTIVE_broadcast || operation == AP_COLLECTIVE_reduce || operation == AP_COLLECTIVE_gather ||
+           operation == AP_COLLECTIVE_scatter;
+}
+
 /* --------------------------------------------------------------------------------------------------------- entries */
 
 /* Counters by group, operation and step of one rank. */
@@ -166,7 +172,8 @@ static enum ap_status add_match(struct ap_matching *matching, const struct entry
                               .group = row->group,
                               .operation = row->operation,
                               .on_host = row->on_host,
-                              .ends_together = ends_together(row->operation) };
+                              .ends_together = ends_together(row->operation),
+                              .has_root = has_root(row->operation) };
     if (!match.size && !row->group.id && matching->view->world_size > 0)
         match.size = matching->view->world_size;
     for (size_t i = 0; i < count; i++) {

@@ -22,6 +22,7 @@ struct ap_match {
     uint8_t operation;
     bool on_host;
     bool ends_together; /* nobody leaves it before all have come */
+    bool has_root;      /* one sends to all or gathers from all, and the others do not wait for each other */
 };
 
 enum ap_unmatched {

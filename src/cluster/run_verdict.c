@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "run_verdict.h"
+#include "run_judging.h"
 
 #include <math.h>
 
 #include "kernel_compare.h"
 #include "quantile.h"
+#include "slow_kernels.h"
 #include "sort.h"
 #include "transfer_times.h"
 
@@ -13,8 +14,6 @@
 #define FLOOR_SHARE 100      /* of a step: 1 % */
 #define FLOOR_NS 100000      /* whatever the step is */
 #define PERSISTENT_SHARE 0.8 /* of the steps */
-#define MOVING_SHARE 0.6     /* of the steps, for what moves from rank to rank */
-#define MOVING_FLOORS 2      /* what moves is the largest of many: noise has a largest one too */
 #define OUTLIER_LEAST 3.5    /* deviations; more where there are many ranks */
 #define ROLES_MAX 256        /* whose usual times are found */
 #define MANY_RANKS 8         /* from here on deviations are judged */
@@ -41,65 +40,52 @@ const char *ap_late_meaning(enum ap_late_kind kind)
 
 /* ------------------------------------------------------------------------------------------------------ of one rank */
 
-struct judging {
-    struct ap_run_verdict *verdict;
-    const struct ap_delays *delays;
-    const struct ap_run_view *view;
-    int64_t *values;    /* scratch: for each rank, or each step */
-    int64_t *latest_ns; /* by step: the largest lateness of a rank */
-    size_t first_step;
-    uint32_t usual_role; /* of which usual_ns is; AP_NO_RANK = of none yet */
-    size_t usual_count;  /* how often it was found: a role at a time, so not without end */
-    int64_t usual_ns[AP_SPENT_COUNT_];
-};
-
-/* Lateness in a step; without steps that of the whole recording. */
-static int64_t late_in(const struct judging *judging, size_t step, size_t rank)
+int64_t ap_late_in(const struct ap_judging *judging, size_t step, size_t rank)
 {
     return judging->delays->step_count ? ap_delay_in_step(judging->delays, step, rank)
                                        : judging->delays->ranks[rank].late_ns;
 }
 
-static size_t step_count(const struct judging *judging)
+size_t ap_judged_end(const struct ap_judging *judging)
 {
     return judging->delays->step_count ? judging->delays->step_count : 1;
 }
 
-static double late_share(const struct judging *judging, size_t rank)
+static double late_share(const struct ap_judging *judging, size_t rank)
 {
     size_t late = 0;
-    for (size_t step = judging->first_step; step < step_count(judging); step++)
-        late += late_in(judging, step, rank) >= judging->verdict->floor_ns;
+    for (size_t step = judging->first_step; step < ap_judged_end(judging); step++)
+        late += ap_late_in(judging, step, rank) >= judging->verdict->floor_ns;
     return (double)late / (double)judging->verdict->judged_steps;
 }
 
 /* In which share of the steps is the rank among the latest, and about as late as it usually is? */
-static double leading_share(const struct judging *judging, size_t rank)
+static double leading_share(const struct ap_judging *judging, size_t rank)
 {
     size_t leading = 0;
-    for (size_t step = judging->first_step; step < step_count(judging); step++) {
-        int64_t late_ns = late_in(judging, step, rank);
+    for (size_t step = judging->first_step; step < ap_judged_end(judging); step++) {
+        int64_t late_ns = ap_late_in(judging, step, rank);
         leading += late_ns >= judging->latest_ns[step] / 2 && late_ns >= judging->verdict->typical_late_ns[rank] / 2;
     }
     return (double)leading / (double)judging->verdict->judged_steps;
 }
 
-static void find_latest(struct judging *judging)
+static void find_latest(struct ap_judging *judging)
 {
-    for (size_t step = 0; step < step_count(judging); step++) {
+    for (size_t step = 0; step < ap_judged_end(judging); step++) {
         judging->latest_ns[step] = 0;
         for (size_t i = 0; i < judging->delays->rank_count; i++) {
-            int64_t late_ns = late_in(judging, step, i);
+            int64_t late_ns = ap_late_in(judging, step, i);
             judging->latest_ns[step] = late_ns > judging->latest_ns[step] ? late_ns : judging->latest_ns[step];
         }
     }
 }
 
-static int64_t typical_late(const struct judging *judging, size_t rank)
+static int64_t typical_late(const struct ap_judging *judging, size_t rank)
 {
     size_t count = 0;
-    for (size_t step = judging->first_step; step < step_count(judging); step++)
-        judging->values[count++] = late_in(judging, step, rank);
+    for (size_t step = judging->first_step; step < ap_judged_end(judging); step++)
+        judging->values[count++] = ap_late_in(judging, step, rank);
     return ap_quantile(judging->values, count, 50);
 }
 
@@ -109,18 +95,23 @@ static int64_t middle_of(int64_t *values, size_t count)
     return values[(count - 1) / 2];
 }
 
-/* Is the lateness rare among ranks of one role? Of few ranks the floor and the steps decide. */
-static bool is_outlier(const struct judging *judging, size_t rank)
+bool ap_same_role(const struct ap_delays *delays, size_t a, size_t b)
+{
+    return delays->role[a] == delays->role[b] && ap_delay_is_root(&delays->ranks[a]) == ap_delay_is_root(&delays->ranks[b]);
+}
+
+/* Is the lateness rare among ranks of one role? Of few ranks it is not what the middle one of them has, too. */
+static bool is_outlier(const struct ap_judging *judging, size_t rank)
 {
     const struct ap_delays *delays = judging->delays;
     const int64_t *late_ns = judging->verdict->typical_late_ns;
     size_t count = 0;
     for (size_t i = 0; i < delays->rank_count; i++)
-        if (delays->role[i] == delays->role[rank])
+        if (ap_same_role(delays, i, rank))
             judging->values[count++] = late_ns[i];
+    int64_t middle_ns = count > 1 ? middle_of(judging->values, count) : 0;
     if (count < MANY_RANKS)
-        return true;
-    int64_t middle_ns = middle_of(judging->values, count);
+        return late_ns[rank] - middle_ns >= judging->verdict->floor_ns && late_ns[rank] / 2 >= middle_ns;
     for (size_t i = 0; i < count; i++)
         judging->values[i] =
             judging->values[i] > middle_ns ? judging->values[i] - middle_ns : middle_ns - judging->values[i];
@@ -162,19 +153,19 @@ static enum ap_late_kind kind_of_cause(enum ap_spent cause)
 /* ---------------------------------------------------------------------------------------------------- fixed stragglers */
 
 /* The rank of the role that is late least, to compare with. */
-static uint32_t ordinary_rank(const struct judging *judging, size_t rank)
+static uint32_t ordinary_rank(const struct ap_judging *judging, size_t rank)
 {
     const struct ap_delays *delays = judging->delays;
     uint32_t found = AP_NO_RANK;
     for (uint32_t i = 0; i < delays->rank_count; i++)
-        if (i != rank && delays->role[i] == delays->role[rank] &&
+        if (i != rank && ap_same_role(delays, i, rank) &&
             (found == AP_NO_RANK || judging->verdict->typical_late_ns[i] < judging->verdict->typical_late_ns[found]))
             found = i;
     return found;
 }
 
 /* What ranks of the role usually spend on each class: the middle of all of them. */
-static void find_usual(struct judging *judging, uint32_t role)
+static void find_usual(struct ap_judging *judging, uint32_t role)
 {
     const struct ap_delays *delays = judging->delays;
     if (judging->usual_role == role || judging->usual_count >= ROLES_MAX)
@@ -192,9 +183,9 @@ static void find_usual(struct judging *judging, uint32_t role)
 
 /* Where the time since the last collective does not explain the lateness, that of the whole steps may: many small delays
  * that all ranks of a group have alike show in none of its collectives. False: it does not either. */
-static bool cause_of_steps(struct judging *judging, size_t rank, enum ap_spent *ret_cause)
+static bool cause_of_steps(struct ap_judging *judging, size_t rank, enum ap_spent *ret_cause)
 {
-    int64_t most_ns = 0, steps = (int64_t)step_count(judging);
+    int64_t most_ns = 0, steps = (int64_t)ap_judged_end(judging);
     find_usual(judging, judging->delays->role[rank]);
     if (judging->usual_role != judging->delays->role[rank])
         return false;
@@ -210,18 +201,18 @@ static bool cause_of_steps(struct judging *judging, size_t rank, enum ap_spent *
 }
 
 /* Work that differs from step to step makes a rank late by chance for a while: always by about as much is no chance. */
-static bool is_steady(const struct judging *judging, size_t rank)
+static bool is_steady(const struct ap_judging *judging, size_t rank)
 {
     int64_t least_ns = INT64_MAX, most_ns = 0;
-    for (size_t step = judging->first_step; step < step_count(judging); step++) {
-        int64_t late_ns = late_in(judging, step, rank);
+    for (size_t step = judging->first_step; step < ap_judged_end(judging); step++) {
+        int64_t late_ns = ap_late_in(judging, step, rank);
         least_ns = late_ns < least_ns ? late_ns : least_ns;
         most_ns = late_ns > most_ns ? late_ns : most_ns;
     }
     return least_ns >= most_ns / 2;
 }
 
-static enum ap_late_kind kind_of_rank(struct judging *judging, size_t rank)
+enum ap_late_kind ap_kind_of_rank(struct ap_judging *judging, size_t rank, bool steadily)
 {
     const struct ap_rank_delay *delay = &judging->delays->ranks[rank];
     enum ap_spent cause = largest_cause(delay);
@@ -239,10 +230,10 @@ static enum ap_late_kind kind_of_rank(struct judging *judging, size_t rank)
                                                                     ap_view_rank(judging->view, ordinary), judging->view);
     if (slow)
         return AP_LATE_slow_device;
-    return is_steady(judging, rank) ? AP_LATE_more_work : AP_LATE_NONE;
+    return !steadily || is_steady(judging, rank) ? AP_LATE_more_work : AP_LATE_NONE;
 }
 
-static void find_fixed(struct judging *judging)
+static void find_fixed(struct ap_judging *judging)
 {
     struct ap_run_verdict *verdict = judging->verdict;
     find_latest(judging);
@@ -254,7 +245,7 @@ static void find_fixed(struct judging *judging)
             verdict->kinds[i] = AP_LATE_other; /* until all are known */
     for (size_t i = 0; i < judging->delays->rank_count; i++)
         if (verdict->kinds[i] != AP_LATE_NONE)
-            verdict->kinds[i] = (uint8_t)kind_of_rank(judging, i);
+            verdict->kinds[i] = (uint8_t)ap_kind_of_rank(judging, i, true);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- hosts */
@@ -271,7 +262,7 @@ static bool is_host_before(const void *context, uint32_t a, uint32_t b)
 }
 
 /* Late ranks of one host, where they are most of it and other hosts have none or fewer, are late because of it. */
-static void judge_host(struct judging *judging, const uint32_t *ranks, size_t count, size_t late_elsewhere)
+static void judge_host(struct ap_judging *judging, const uint32_t *ranks, size_t count, size_t late_elsewhere)
 {
     uint8_t *kinds = judging->verdict->kinds;
     size_t late = 0, slow = 0;
@@ -286,7 +277,7 @@ static void judge_host(struct judging *judging, const uint32_t *ranks, size_t co
             kinds[ranks[i]] = AP_LATE_slow_host;
 }
 
-static enum ap_status find_slow_hosts(struct judging *judging, struct ap_error *reterr)
+static enum ap_status find_slow_hosts(struct ap_judging *judging, struct ap_error *reterr)
 {
     const struct host_order order = { judging->view };
     size_t count = judging->view->count, late = 0;
@@ -309,58 +300,46 @@ static enum ap_status find_slow_hosts(struct judging *judging, struct ap_error *
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------- what moves around */
-
-/* In most steps some rank is late, and not the same one. */
-static void find_moving(struct judging *judging)
-{
-    struct ap_run_verdict *verdict = judging->verdict;
-    const struct ap_delays *delays = judging->delays;
-    size_t late_steps = 0, count = 0, changes = 0;
-    uint32_t before = AP_NO_RANK, worst = AP_NO_RANK;
-    int64_t cause_ns[AP_SPENT_COUNT_] = { 0 }, worst_ns = 0;
-    for (size_t step = judging->first_step; step < step_count(judging); step++) {
-        uint32_t latest = 0;
-        for (uint32_t i = 1; i < delays->rank_count; i++)
-            latest = late_in(judging, step, i) > late_in(judging, step, latest) ? i : latest;
-        int64_t late_ns = late_in(judging, step, latest);
-        judging->values[count++] = late_ns;
-        if (late_ns < MOVING_FLOORS * verdict->floor_ns)
-            continue;
-        late_steps++;
-        changes += before != AP_NO_RANK && before != latest;
-        before = latest;
-        if (late_ns > worst_ns) {
-            worst_ns = late_ns;
-            worst = latest;
-        }
-    }
-    double share = (double)late_steps / (double)verdict->judged_steps;
-    if (share < MOVING_SHARE || late_steps < 2 || 2 * changes < late_steps - 1 || !changes)
-        return;
-    int largest = 0;
-    for (size_t i = 0; i < delays->rank_count; i++)
-        for (int j = 0; j < AP_SPENT_COUNT_; j++)
-            cause_ns[j] += delays->ranks[i].cause_ns[j] >> 8;
-    for (int j = 1; j < AP_SPENT_COUNT_; j++)
-        largest = cause_ns[j] > cause_ns[largest] ? j : largest;
-    struct ap_late_group *to = &verdict->late[largest == AP_SPENT_compute ? AP_LATE_uneven_data : AP_LATE_jitter];
-    *to = (struct ap_late_group){ .worst = worst,
-                                  .rank_count = changes + 1,
-                                  .late_ns = ap_quantile(judging->values, count, 50),
-                                  .waited_ns = delays->waited_ns,
-                                  .share = share };
-}
-
 /* ------------------------------------------------------------------------------------------------------------- all */
 
-static bool has_device(const struct judging *judging)
+static bool has_device(const struct ap_judging *judging)
 {
     return judging->view->count && ap_view_rank(judging->view, 0)->has_device;
 }
 
+static bool is_any_late(const struct ap_judging *judging)
+{
+    for (size_t i = 0; i < judging->delays->rank_count; i++)
+        if (judging->verdict->kinds[i] != AP_LATE_NONE)
+            return true;
+    return false;
+}
+
+/* All ranks of a stage may be slow alike, so that none of them is late against another: then the whole pipeline waits. */
+static enum ap_status find_slow_stages(struct ap_judging *judging, struct ap_error *reterr)
+{
+    struct ap_run_verdict *verdict = judging->verdict;
+    int64_t all = (int64_t)judging->delays->rank_count, slow = 0;
+    AP_TRY(ap_slow_kernels_find(judging->view, judging->values, reterr));
+    for (uint32_t i = 0; i < all; i++)
+        slow += judging->values[i] >= verdict->floor_ns;
+    if (!slow || 2 * slow > all)
+        return AP_OK;
+    judging->by_kernels = true;
+    for (uint32_t i = 0; i < all; i++) {
+        if (judging->values[i] < verdict->floor_ns)
+            continue;
+        int64_t most_ns = judging->delays->matching->transfer_exposed_ns / slow;
+        double waited_ns = (double)judging->values[i] * (double)(all - slow) / (double)slow * (double)ap_judged_end(judging);
+        verdict->kinds[i] = AP_LATE_slow_device;
+        verdict->typical_late_ns[i] = judging->values[i];
+        verdict->caused_ns[i] = waited_ns < (double)most_ns ? (int64_t)waited_ns : most_ns;
+    }
+    return AP_OK;
+}
+
 /* Who comes late out of a group with slow transfers, and did nothing else, is no straggler. */
-static void forget_behind_link(struct judging *judging)
+static void forget_behind_link(struct ap_judging *judging)
 {
     uint8_t *kinds = judging->verdict->kinds;
     for (size_t i = 0; i < judging->delays->rank_count && ap_has_slow_link(&judging->verdict->link); i++)
@@ -368,26 +347,22 @@ static void forget_behind_link(struct judging *judging)
             kinds[i] = AP_LATE_NONE;
 }
 
-static void sum_kinds(struct judging *judging)
+static void sum_kinds(struct ap_judging *judging)
 {
     struct ap_run_verdict *verdict = judging->verdict;
-    bool overflowed = false, any = false;
+    bool overflowed = false;
     for (uint32_t i = 0; i < judging->delays->rank_count; i++) {
         if (verdict->kinds[i] == AP_LATE_NONE)
             continue;
         struct ap_late_group *to = &verdict->late[verdict->kinds[i]];
-        any = true;
         to->rank_count++;
-        to->waited_ns = ap_add_sat(to->waited_ns, judging->delays->ranks[i].caused_ns, &overflowed);
+        to->waited_ns = ap_add_sat(to->waited_ns, verdict->caused_ns[i], &overflowed);
         if (to->worst != AP_NO_RANK && verdict->typical_late_ns[i] <= to->late_ns)
             continue;
         to->worst = i;
         to->late_ns = verdict->typical_late_ns[i];
-        to->share = late_share(judging, i);
+        to->share = judging->by_kernels ? 1 : late_share(judging, i);
     }
-    /* Processes that share the cores of a host pause at random, and leave a collective of the host one after the other. */
-    if (!any && !ap_has_slow_link(&verdict->link) && has_device(judging) && !judging->delays->matching->transfer_count)
-        find_moving(judging);
 }
 
 static void find_most_last(struct ap_run_verdict *verdict)
@@ -399,7 +374,7 @@ static void find_most_last(struct ap_run_verdict *verdict)
             verdict->most_last = i;
 }
 
-static enum ap_status judge_all(struct judging *judging, struct ap_error *reterr)
+static enum ap_status judge_all(struct ap_judging *judging, struct ap_error *reterr)
 {
     struct ap_run_verdict *verdict = judging->verdict;
     AP_TRY(ap_transfers_judge(verdict, reterr));
@@ -408,8 +383,17 @@ static enum ap_status judge_all(struct judging *judging, struct ap_error *reterr
     if (verdict->absent_is_late || judging->delays->rank_count < 2)
         return AP_OK;
     find_fixed(judging);
+    if (judging->delays->matching->transfer_count && !is_any_late(judging))
+        AP_TRY(find_slow_stages(judging, reterr));
     AP_TRY(find_slow_hosts(judging, reterr));
     forget_behind_link(judging);
+    if (!is_any_late(judging) && !ap_has_slow_link(&verdict->link)) {
+        ap_find_pausing(judging, has_device(judging));
+        /* Processes that share the cores of a host pause at random, and leave a collective of the host one after the
+         * other. */
+        if (!is_any_late(judging) && has_device(judging))
+            ap_find_moving(judging);
+    }
     sum_kinds(judging);
     return AP_OK;
 }
@@ -422,7 +406,7 @@ enum ap_status ap_run_verdict_init(struct ap_run_verdict *verdict, const struct 
     for (int i = 0; i < AP_LATE_COUNT_; i++)
         verdict->late[i].worst = AP_NO_RANK;
     verdict->floor_ns = view->step_ns / FLOOR_SHARE > FLOOR_NS ? view->step_ns / FLOOR_SHARE : FLOOR_NS;
-    struct judging judging = {
+    struct ap_judging judging = {
         .verdict = verdict, .delays = delays, .view = view, .first_step = steps > 2, .usual_role = AP_NO_RANK
     };
     verdict->judged_steps = steps - judging.first_step;
@@ -430,8 +414,11 @@ enum ap_status ap_run_verdict_init(struct ap_run_verdict *verdict, const struct 
         return AP_OK;
     AP_TRY(AP_ALLOC(verdict->gate, verdict->kinds, delays->rank_count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(verdict->gate, verdict->typical_late_ns, delays->rank_count, reterr));
-    for (size_t i = 0; i < delays->rank_count; i++)
+    AP_TRY(AP_ALLOC(verdict->gate, verdict->caused_ns, delays->rank_count, reterr));
+    for (size_t i = 0; i < delays->rank_count; i++) {
         verdict->kinds[i] = AP_LATE_NONE;
+        verdict->caused_ns[i] = delays->ranks[i].caused_ns;
+    }
     size_t scratch = delays->rank_count > steps ? delays->rank_count : steps;
     AP_TRY(AP_ALLOC(verdict->gate, judging.values, scratch, reterr));
     enum ap_status status = AP_ALLOC_CLEARED(verdict->gate, judging.latest_ns, steps, reterr);
@@ -447,5 +434,6 @@ void ap_run_verdict_release(struct ap_run_verdict *verdict)
         return;
     AP_FREE(verdict->gate, verdict->kinds, verdict->delays->rank_count);
     AP_FREE(verdict->gate, verdict->typical_late_ns, verdict->delays->rank_count);
+    AP_FREE(verdict->gate, verdict->caused_ns, verdict->delays->rank_count);
     *verdict = (struct ap_run_verdict){ .gate = verdict->gate };
 }

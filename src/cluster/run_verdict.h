@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * run_verdict.h - who the stragglers are, and why. What is small is no finding: a rank counts as late where it loses at
- * least
- * 1 % of the step and 100 us in at least four steps of five, and where that is rare among the ranks of its role. */
+ * least 1 % of the step and 100 us in at least four steps of five, and where that is rare among the ranks of its role.
+ * Who is late in fewer steps, or in one, is told where it is that much, three times over, in the mean of all steps. */
 #ifndef AP_RUN_VERDICT_H
 #define AP_RUN_VERDICT_H
 
@@ -53,7 +53,8 @@ struct ap_run_verdict {
     int64_t floor_ns;         /* lateness in a step that is no finding */
     size_t judged_steps;      /* without the first one, which began before the window */
     uint8_t *kinds;           /* by rank: enum ap_late_kind; AP_LATE_NONE = not late */
-    int64_t *typical_late_ns; /* by rank: in a step of the middle */
+    int64_t *typical_late_ns; /* by rank: in a step of the middle; of who pauses now and then, in the mean of the steps */
+    int64_t *caused_ns;       /* by rank: waiting of others because of it */
     struct ap_late_group late[AP_LATE_COUNT_];
     struct ap_slow_link link;
     int64_t

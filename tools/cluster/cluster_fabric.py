@@ -38,22 +38,31 @@ class Channel:
         self.free_ns = dict.fromkeys(members, 0)
         self.done = []                  # by number: {rank: (start, end)}
 
-    def post(self, rank, ready_ns, transfer_ns):
+    def post(self, rank, ready_ns, transfer_ns, rooted):
         number = self.counts[rank]
         self.counts[rank] += 1
-        self.posted.setdefault(number, {})[rank] = (ready_ns, transfer_ns)
+        self.posted.setdefault(number, {})[rank] = (ready_ns, transfer_ns, rooted)
         return number
+
+    @staticmethod
+    def begun_ns(rank, starts, rooted):
+        """When the data of the rank can move: all have come; of a broadcast the root has, of a reduction all towards it."""
+        if rooted is None or (rooted[0] == "reduce" and rank == rooted[1]):
+            return max(starts.values())
+        return max(starts[rank], starts[rooted[1]]) if rooted[0] == "broadcast" else starts[rank]
 
     def resolve(self):
         """Numbers that can be told now: all their members are there, and all before are done."""
         while len(self.posted.get(len(self.done), ())) == len(self.members):
             number = len(self.done)
             posts = self.posted.pop(number)
-            starts = {rank: max(ready, self.free_ns[rank]) for rank, (ready, _) in posts.items()}
-            last, factor, times = max(starts.values()), self.factor * self.noise.next(), {}
-            for rank, (_, transfer_ns) in posts.items():
+            starts = {rank: max(ready, self.free_ns[rank]) for rank, (ready, _, _) in posts.items()}
+            factor, times = self.factor * self.noise.next(), {}
+            last = max(starts.values())
+            for rank, (_, transfer_ns, rooted) in posts.items():
                 late_exit_ns = int(1500 * abs(math.log(self.noise.next())) / 0.03)
-                end = last + int(transfer_ns * factor) + min(late_exit_ns, 9000)
+                begun = last if rooted is None else self.begun_ns(rank, starts, rooted)
+                end = begun + int(transfer_ns * factor) + min(late_exit_ns, 9000)
                 self.free_ns[rank] = end
                 times[rank] = (starts[rank], end)
             self.done.append(times)
@@ -68,13 +77,13 @@ class Fabric:
         self.table = noise_table(0.03, "transfers/%d" % seed)
         self.resolved = deque()
 
-    def post(self, rank, key, members, ready_ns, transfer_ns):
+    def post(self, rank, key, members, ready_ns, transfer_ns, rooted=None):
         """@key names the channel; the ticket that is returned names this collective of it."""
         channel = self.channels.get(key)
         if channel is None:
             noise = Noise(self.table, "channel/%d/%s" % (self.seed, key))
             channel = self.channels[key] = Channel(members, self.plan.link_factor(members), noise)
-        ticket = (key, channel.post(rank, ready_ns, transfer_ns))
+        ticket = (key, channel.post(rank, ready_ns, transfer_ns, rooted))
         self.resolved.extend((key, number) for number in channel.resolve())
         return ticket
 
@@ -112,7 +121,7 @@ class Replay:
     def __init__(self, rank, times_by_key):
         self.rank, self.times_by_key, self.counts = rank, times_by_key, defaultdict(int)
 
-    def post(self, rank, key, members, ready_ns, transfer_ns):
+    def post(self, rank, key, members, ready_ns, transfer_ns, rooted=None):
         number = self.counts[key]
         self.counts[key] += 1
         return (key, number)

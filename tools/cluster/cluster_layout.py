@@ -8,7 +8,7 @@ from collections import namedtuple
 # number: as torch counts groups over the whole run, in the order in which the program made them.
 Group = namedtuple("Group", "number members desc")
 
-TOPOLOGIES = ("dp", "tpdp", "pp", "moe")
+TOPOLOGIES = ("dp", "tpdp", "pp", "moe", "fsdp", "zero")
 
 
 class Layout:
@@ -46,6 +46,10 @@ class Layout:
                 self.groups.append(group)
                 found.update(dict.fromkeys(members, group))
         return found
+
+    def column(self, rank):
+        """Ranks of one column share their batches."""
+        return rank // self.tensor % self.data
 
     def stage(self, rank):
         return rank // (self.data * self.tensor)

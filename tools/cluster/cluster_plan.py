@@ -14,18 +14,27 @@ CAUSES = {
     "allocator": Cause(3000, "us", "one rank's allocator frees and takes device memory in every step"),
     "compile": Cause(3000, "us", "one rank compiles again in every step"),
     "sync": Cause(25, "us", "one rank reads a scalar after each operator of the forward pass, and goes on this much later"),
-    "more-work": Cause(1.25, "times", "one rank has longer batches: larger shapes"),
+    "slow-cpu": Cause(20.0, "times", "one rank's host takes longer for everything that it does"),
+    "throttled": Cause(1.6, "times", "one rank's kernels take longer from the middle of the recording on"),
+    "gc-sometimes": Cause(6000, "us", "one rank collects garbage in every second step"),
+    "checkpoint": Cause(60_000, "us", "one rank writes a checkpoint in one step, and the others wait for it"),
+    "evaluation": Cause(3.0, "passes", "one rank evaluates in one step: further forward passes without the others"),
+    "more-work": Cause(1.25, "times", "one rank, and who shares its batch, has longer batches: larger shapes"),
     "length-imbalance": Cause(0.2, "sigma", "batches differ in length, each step another rank has the longest"),
     "expert-imbalance": Cause(1.6, "times", "the experts of one rank are sent more tokens than those of others"),
     "jitter": Cause(3000, "us", "each step another rank pauses"),
+    "slow-path": Cause(4.0, "times", "whatever only the ranks of two hosts have between them takes longer"),
     "slow-link": Cause(4.0, "times", "collectives over one link take longer though all arrive together"),
     "missing": Cause(1, "rows", "one collective was not recorded on one rank"),
     "swapped": Cause(1, "pairs", "one rank issues two collectives in the other order"),
     "bubble": Cause(2, "batches", "a pipeline has too few micro-batches to keep its stages busy"),
+    "noisy": Cause(2.0, "times", "nothing is planted, but all ranks are less even than usual"),
     "healthy": Cause(0, "", "nothing is planted"),
 }
-SHIFTED_RANK = ("slow-device", "host-stall", "dataloader", "gc", "allocator", "compile", "sync", "more-work")
-STALLS = {"host-stall": "host", "dataloader": "loader", "gc": "gc", "allocator": "allocator", "compile": "compile"}
+SHIFTED_RANK = ("slow-device", "host-stall", "dataloader", "gc", "allocator", "compile", "sync", "slow-cpu", "throttled",
+                "gc-sometimes", "checkpoint", "evaluation")
+STALLS = {"host-stall": "host", "dataloader": "loader", "gc": "gc", "allocator": "allocator", "compile": "compile",
+          "gc-sometimes": "gc", "checkpoint": "checkpoint"}
 
 
 class Plan:
@@ -42,6 +51,7 @@ class Plan:
         self.lengths = [[dice.gauss(0.0, 1.0) for _ in range(layout.world)] for _ in range(steps)] \
             if cause == "length-imbalance" else None
         self.slow_channel = self._slow_channel() if cause == "slow-link" else None
+        self.middle = steps // 2
 
     def _slow_channel(self):
         """The widest group of the culprit that spans hosts but not the whole run, or its way to the next stage."""
@@ -52,18 +62,31 @@ class Plan:
         of = layout.expert_of if rank in layout.expert_of else layout.data_of
         return frozenset(of[rank].members)
 
-    def speed(self, rank):
+    def speed(self, rank, step):
         """How much longer the rank's kernels take for the same work."""
         slow = (self.cause == "slow-device" and rank == self.culprit or
+                self.cause == "throttled" and rank == self.culprit and step >= self.middle or
                 self.cause == "slow-host" and self.layout.host(rank) == self.layout.host(self.culprit))
         return self.strength if slow else 1.0
 
+    def host_factor(self, rank):
+        """How much longer the rank's host takes."""
+        return self.strength if self.cause == "slow-cpu" and rank == self.culprit else 1.0
+
+    def roughness(self):
+        """How many times the usual noise there is, on all ranks."""
+        return self.strength if self.cause == "noisy" else 1.0
+
+    def evaluations(self, rank, step):
+        """Forward passes that the rank adds to this step."""
+        return int(self.strength) if self.cause == "evaluation" and rank == self.culprit and step == self.middle else 0
+
     def work(self, rank, step):
         """How much more there is to do for the rank in this step: shapes grow with it."""
-        if self.cause == "more-work" and rank == self.culprit:
+        if self.cause == "more-work" and self.layout.column(rank) == self.layout.column(self.culprit):
             return self.strength
         if self.lengths:
-            return max(0.5, 1.0 + self.strength * self.lengths[step][rank])
+            return max(0.5, 1.0 + self.strength * self.lengths[step][self.layout.column(rank)])
         return 1.0
 
     def expert_share(self, rank):
@@ -73,6 +96,10 @@ class Plan:
     def stall_ns(self, rank, step, kind):
         if self.cause == "jitter" and kind == "host" and self.jittered[step] == rank:
             return int(self.strength * 1000)
+        if self.cause == "gc-sometimes" and step % 2:
+            return 0
+        if self.cause == "checkpoint" and step != self.middle:
+            return 0
         if rank == self.culprit and STALLS.get(self.cause) == kind:
             return int(self.strength * 1000)
         return 0
@@ -80,7 +107,16 @@ class Plan:
     def sync_ns(self, rank):
         return int(self.strength * 1000) if self.cause == "sync" and rank == self.culprit else 0
 
+    def slow_hosts(self):
+        """The two hosts with a slow path between them: that of the culprit, and the next one that it has transfers with."""
+        layout = self.layout
+        towards = 1 if layout.stage(self.culprit) + 1 < layout.stages else -1
+        other = layout.neighbor(self.culprit, towards) if layout.stages > 1 else self.culprit + layout.per_host
+        return {layout.host(self.culprit), layout.host(other % layout.world)}
+
     def link_factor(self, members):
+        if self.cause == "slow-path":
+            return self.strength if {self.layout.host(rank) for rank in members} == self.slow_hosts() else 1.0
         return self.strength if self.slow_channel is not None and frozenset(members) == self.slow_channel else 1.0
 
     def swaps(self, rank, step):
@@ -97,6 +133,11 @@ class Plan:
         named = {"ranks": [], "host": None, "link": None}
         if self.cause in SHIFTED_RANK + ("expert-imbalance", "missing", "swapped"):
             named["ranks"] = [self.culprit]
+        elif self.cause == "more-work":
+            named["ranks"] = [rank for rank in range(self.layout.world)
+                              if self.layout.column(rank) == self.layout.column(self.culprit)]
+        elif self.cause == "slow-path":
+            named["hosts"] = sorted(self.slow_hosts())
         elif self.cause == "slow-host":
             named["host"] = self.layout.host(self.culprit)
             named["ranks"] = self.layout.ranks_of_host(named["host"])

@@ -12,7 +12,8 @@ from cluster_fabric import Noise, noise_table
 US = 1000
 LAUNCH_LATENCY_NS, KERNEL_GAP_NS, WAKE_UP_NS = 3200, 900, 4500
 QUEUE_LIMIT = 1024
-HIDDEN, BUCKETS = 4096, 4
+HIDDEN, BUCKETS, OWNERS = 4096, 4, 4
+LAYER_ELEMENTS = 12 * HIDDEN * HIDDEN
 NETWORK_BYTES_PER_US, NVLINK_BYTES_PER_US, PAIR_BYTES_PER_US = 160_000, 300_000, 90_000
 
 # us: time of the kernel for the tokens of a plain batch; dims: in tokens (0 stands for them) and sizes; node: its name
@@ -51,7 +52,9 @@ class RankRun:
         dice = random.Random("rank/%d/%d" % (seed, rank))
         self.host_noise, self.kernel_noise = Noise(HOST_TABLE, dice.random()), Noise(KERNEL_TABLE, dice.random())
         self.outlier_at, self.dice = 200 + int(dice.random() * 800), dice
-        self.device_factor = plan.speed(rank) * (1.0 + 0.002 * dice.gauss(0.0, 1.0))
+        self.evenness = 1.0 + 0.002 * dice.gauss(0.0, 1.0)
+        self.device_factor, self.host_factor, self.rough = self.evenness, plan.host_factor(rank), plan.roughness()
+        self.column_dice = random.Random("column/%d/%d" % (seed, layout.column(rank)))    # who shares a batch draws alike
         self.now_ns = int(dice.random() * 50 * US)
         self.free_ns, self.ready_ns = 0, 0          # of the compute stream; when what the next kernel needs has ended
         self.starts, self.launches = [0] * QUEUE_LIMIT, 0
@@ -65,8 +68,8 @@ class RankRun:
         self.outlier_at -= 1
         if self.outlier_at <= 0:
             self.outlier_at = 200 + int(self.dice.random() * 800)
-            us += 10.0 + 30.0 * self.dice.random()
-        self.now_ns += int(us * US * self.host_noise.next())
+            us += (10.0 + 30.0 * self.dice.random()) * self.rough
+        self.now_ns += int(us * US * self.host_factor * self.host_noise.next())
 
     def launch(self):
         """The time at which the host launches, after waiting for room in the queue."""
@@ -81,7 +84,7 @@ class RankRun:
     def kernel(self, us, began_ns):
         """A kernel on the compute stream, launched at @began_ns: when it starts and how long it takes."""
         start = max(began_ns + LAUNCH_LATENCY_NS, self.free_ns + KERNEL_GAP_NS, self.ready_ns)
-        dur = int(us * US * self.device_factor * self.kernel_noise.next())
+        dur = int(us * US * self.device_factor * self.kernel_noise.next() ** self.rough)
         self.free_ns = start + dur
         self.queued(start)
         return start, dur
@@ -116,17 +119,17 @@ class RankRun:
 
     # -------------------------------------------------------------- collectives
 
-    def collective(self, group, name, elements, bytes_per_us, received=None, key=None, **more):
-        """Enqueues a collective behind the compute stream; returns its ticket."""
+    def collective(self, group, name, elements, bytes_per_us, received=None, key=None, root=None, **more):
+        """Enqueues a collective behind the compute stream; returns its ticket. @root: sends to all, or gathers from all."""
         began = self.now_ns
         self.host(14.0)
         at = self.launch()
-        ready = max(at + LAUNCH_LATENCY_NS, self.free_ns, self.ready_ns)
+        ready = max(at + LAUNCH_LATENCY_NS, self.free_ns, self.ready_ns if name != "_allgather_base" else 0)
         count = len(group.members)
         share = 2.0 * (count - 1) / count if name == "allreduce" else (count - 1) / count if count > 2 else 1.0
-        transfer_ns = int(12 * US + 2 * (received or elements) * share / bytes_per_us * US)
+        transfer_ns = int(12 * US + 2 * max(received or elements, elements) * share / bytes_per_us * US)
         ticket = self.fabric.post(self.rank, key or ("group", group.number), key[1:3] if key else group.members, ready,
-                                  transfer_ns)
+                                  transfer_ns, (name, root) if root is not None else None)
         self.queued(at)
         self.host(4.0)
         launched = self.now_ns
@@ -142,6 +145,13 @@ class RankRun:
         group = self.layout.tensor_of.get(self.rank)
         if group:
             _, self.ready_ns = yield self.collective(group, "allreduce", self.tokens() * HIDDEN, NVLINK_BYTES_PER_US)
+
+    def share_batch(self):
+        """The first rank of a tensor group hands its batch to the others."""
+        group = self.layout.tensor_of.get(self.rank)
+        if group:
+            _, self.ready_ns = yield self.collective(group, "broadcast", self.tokens() * 2, NVLINK_BYTES_PER_US,
+                                                     root=group.members[0])
 
     def exchange(self):
         """Tokens to the experts and back, with the experts' work between."""
@@ -182,12 +192,12 @@ class RankRun:
     def pause(self, step, kind, us):
         """Where a stall of this kind would be, which lasts @us in a healthy step."""
         began = self.now_ns
-        self.host(us)
+        self.host(us / self.host_factor)
         self.now_ns += self.plan.stall_ns(self.rank, step, kind)
         return began
 
     def next_batch(self, step):
-        began = self.pause(step, "loader", 160.0)
+        began = self.pause(step, "loader", 160.0 * self.host_noise.next() ** (3.0 * (self.rough - 1.0)))
         self.span("annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", began)
         self.span("frame", "torch/utils/data/dataloader.py(734): __next__", began - 1500)
         self.host(4.0)
@@ -212,6 +222,20 @@ class RankRun:
             self.span("annotation", "_compile.compile_inner (dynamo_timed)", began)
         if self.plan.stall_ns(self.rank, step, "allocator"):
             self.allocate(step)
+        if self.plan.stall_ns(self.rank, step, "checkpoint"):
+            began = self.pause(step, "checkpoint", 50.0)
+            self.span("frame", "torch/serialization.py(944): save", began + 500)
+            self.span("frame", "train.py(131): write_checkpoint", began)
+
+    def evaluate(self, passes):
+        """Forward passes of one rank alone, and the loss of each is read."""
+        began = self.now_ns
+        for _ in range(passes):
+            for _ in range(self.shape.layers // self.layout.stages):
+                for op in FORWARD:
+                    self.op(op)
+            self.wait_for_device()
+        self.span("frame", "train.py(140): evaluate", began)
 
     def allocate(self, step):
         began = self.now_ns
@@ -226,10 +250,14 @@ class RankRun:
         """One step; a generator, for it has to wait for other ranks."""
         began = self.now_ns
         self.host(5.0)
-        self.work = self.plan.work(self.rank, step)
-        if self.layout.stage(self.rank) == 0:
+        self.work = self.plan.work(self.rank, step) * (1.0 + 0.003 * (self.rough - 1.0) * self.column_dice.gauss(0.0, 1.0))
+        self.device_factor = self.evenness * self.plan.speed(self.rank, step)
+        group = self.layout.tensor_of.get(self.rank)
+        if self.layout.stage(self.rank) == 0 and (self.layout.topology != "tpdp" or group.members[0] == self.rank):
             self.next_batch(step)
         self.pauses(step)
+        if self.plan.evaluations(self.rank, step):
+            self.evaluate(self.plan.evaluations(self.rank, step))
         yield from self.pipeline(step) if self.layout.stages > 1 else self.plain(step)
         zero = self.now_ns
         for _ in range(4):
@@ -278,7 +306,48 @@ class RankRun:
             _, end = yield ticket
             self.ready_ns = max(self.ready_ns, end)
 
+    def sharded_pass(self, backward):
+        """Layers whose parameters are gathered one ahead; backward their gradients are scattered."""
+        group, layers = self.layout.groups[0], self.shape.layers
+        count = len(group.members)
+        share = LAYER_ELEMENTS // count
+        self.in_backward, began, scattered = backward, self.now_ns, []
+        gathered = self.collective(group, "_allgather_base", share, NETWORK_BYTES_PER_US, received=share * count)
+        for layer in range(layers):
+            ticket = gathered
+            if layer + 1 < layers:
+                gathered = self.collective(group, "_allgather_base", share, NETWORK_BYTES_PER_US, received=share * count)
+            _, end = yield ticket
+            self.ready_ns = max(self.ready_ns, end)
+            yield from self.layer(backward)
+            if backward:
+                scattered.append(self.collective(group, "_reduce_scatter_base", share * count, NETWORK_BYTES_PER_US,
+                                                 received=share))
+        self.in_backward = False
+        self.span("frame", "torch/_tensor.py(590): backward" if backward else "nn.Module: FSDPTransformer_0", began)
+        yield from self.await_buckets(scattered)
+
+    def owned_step(self, step):
+        """Gradients go to the rank that owns them, and parameters come back from it."""
+        yield from self.passes(False)
+        yield from self.passes(True)
+        group = self.layout.groups[0]
+        share = self.shape.layers * LAYER_ELEMENTS // OWNERS
+        owners = [group.members[number * len(group.members) // OWNERS] for number in range(OWNERS)]
+        for name in ("reduce", "broadcast"):
+            yield from self.await_buckets([self.collective(group, name, share, NETWORK_BYTES_PER_US, root=owner)
+                                           for owner in owners])
+
     def plain(self, step):
+        if self.layout.topology == "fsdp":
+            yield from self.sharded_pass(False)
+            yield from self.sharded_pass(True)
+            return
+        if self.layout.topology == "zero":
+            yield from self.owned_step(step)
+            return
+        if self.layout.topology == "tpdp":
+            yield from self.share_batch()
         yield from self.passes(False)
         tickets = yield from self.passes(True, BUCKETS, step)
         yield from self.await_buckets(tickets)

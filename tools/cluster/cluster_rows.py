@@ -22,7 +22,15 @@ KERNEL_OF = {"allreduce": {2022: "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWor
              "other": {2022: "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)",
                        2024: "ncclDevKernel_SendRecv(ncclDevComm*, unsigned long, ncclWork*)",
                        2026: "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"}}
+KERNEL_OF.update((name, {2022: "ncclKernel_%s_RING_LL_Sum_float(ncclWorkElem)" % kernel,
+                         2024: "ncclDevKernel_%s_RING_LL(ncclDevComm*, unsigned long, ncclWork*)" % kernel,
+                         2026: "ncclDevKernel_%s_RING_LL(ncclDevKernelArgsStorage<4096ul>)" % kernel})
+                 for name, kernel in (("_allgather_base", "AllGather"), ("_reduce_scatter_base", "ReduceScatter_Sum_bf16"),
+                                      ("broadcast", "Broadcast"), ("reduce", "Reduce_Sum_bf16")))
 CALL_OF = {"allreduce": ("c10d::allreduce_", "nccl:all_reduce"), "all_to_allv": ("c10d::alltoall_base_", "nccl:all_to_all"),
+           "_allgather_base": ("c10d::_allgather_base_", "nccl:_all_gather_base"),
+           "_reduce_scatter_base": ("c10d::_reduce_scatter_base_", "nccl:_reduce_scatter_base"),
+           "broadcast": ("c10d::broadcast_", "nccl:broadcast"), "reduce": ("c10d::reduce_", "nccl:reduce"),
            "send": ("c10d::send", "nccl:send %d->%d"), "recv": ("c10d::recv_", "nccl:recv %d<-%d")}
 COMPUTE_STREAM = 7
 CATEGORY = {"annotation": "user_annotation", "step": "user_annotation", "op": "cpu_op", "runtime": "cuda_runtime",
@@ -218,7 +226,7 @@ class RankRows:
                 ("cuda_runtime", "cudaLaunchKernelExC", tid, None, launch_ns, launched_ns,
                  '"External id": %d,"cbid": 430, "correlation": %d' % (link, self.correlation))]
         if not dropped:
-            kernel = KERNEL_OF["allreduce" if name == "allreduce" else "other"][self.era]
+            kernel = KERNEL_OF[name if name in KERNEL_OF else "other"][self.era]
             rows.append(("kernel", kernel, stream, 0, times[0], times[1],
                          '"External id": %d,"queued": 0, "device": 0, "context": 1, "stream": %d, "correlation": %d, '
                          '"registers per thread": 96, "shared memory": 0, "grid": [24, 1, 1], "block": [512, 1, 1]%s'

@@ -57,6 +57,8 @@ QUICK = [
            "--steps", "3", "--seed", "5"),
     traces("slow link", "--cause", "slow-link", "--topology", "tpdp", "--ranks", "8", "--per-host", "4", *SMALL),
     traces("jitter", "--cause", "jitter", "--ranks", "8", "--layers", "2", "--steps", "6"),
+    traces("long stalls, clocks that drift", "--cause", "host-stall", "--strength", "500000", "--ranks", "8", "--per-host",
+           "2", "--offset", "900", "--drift", "50", "--layers", "2", "--steps", "5"),
     traces("a checkpoint of one rank in one step", "--cause", "checkpoint", "--topology", "tpdp", "--ranks", "8", *SMALL),
     traces("garbage in some steps", "--cause", "gc-sometimes", "--topology", "fsdp", "--ranks", "4", *SMALL),
     traces("late for reductions to owners", "--cause", "host-stall", "--topology", "zero", "--ranks", "4", *SMALL),
@@ -205,7 +207,8 @@ def judge_traces(truth, report):
     if groups_are_unknown(truth):
         return Answer(not fixed, True, who, kind)
     if cause in NOBODY:     # on the few busy cores of a recording somebody is late now and then
-        busy = MOVING if truth.get("recording") == "pytorch-cpu" else set()
+        costs = truth.get("cost_us_per_step", 0) >= NOT_EACH_STEP * max(FLOOR_US, FLOOR_RATIO * truth.get("step_us", 0))
+        busy = MOVING if truth.get("recording") == "pytorch-cpu" or (cause == "noisy" and costs) else set()
         return Answer(not said.keys() - busy, True, who, kind)
     if cause == "slow-path":
         run = truth["run"]
@@ -234,8 +237,13 @@ def clock_complaints(truth, report):
     clocks, complaints = truth.get("clocks"), []
     for row in ((report.get("cluster") or {}).get("clocks") or {}).get("hosts") or []:
         if clocks and row["error_us"] is not None:
-            host, zero = (clocks[row[key] // truth["run"]["per_host"]]["offset_us"]
-                          for key in ("rank", "relative_to_rank"))
+            clock = clocks[row["rank"] // truth["run"]["per_host"]]
+            base = clocks[row["relative_to_rank"] // truth["run"]["per_host"]]
+            host, zero = (one.get("middle_us", one["offset_us"]) for one in (clock, base))
+            drift = clock.get("drift_ppm", 0) - base.get("drift_ppm", 0)
+            if row["drift_ppm"] is not None and abs(row["drift_ppm"] - drift) > ERROR_BARS * row["drift_error_ppm"]:
+                complaints.append(f"{row['host']}: drifts by {row['drift_ppm']:.2f} ppm +- {row['drift_error_ppm']:.2f}, "
+                                  f"it is {drift:.2f}")
             if abs(row["offset_us"] - (host - zero)) > ERROR_BARS * row["error_us"]:
                 complaints.append(f"{row['host']}: {row['offset_us']:.1f} us +- {row['error_us']:.1f}, "
                                   f"it is {host - zero:.1f}")

@@ -20,8 +20,7 @@ struct tracks {
 static int64_t on_axis(const struct tracks *tracks, size_t rank, int64_t at_ns)
 {
     bool overflowed = false;
-    int64_t offset_ns = tracks->clocks->clocks[tracks->clocks->of_rank[rank]].offset_ns;
-    return ap_add_sat(at_ns, -ap_add_sat(offset_ns, tracks->origin_ns, &overflowed), &overflowed);
+    return ap_add_sat(ap_clocks_common_ns(tracks->clocks, (uint32_t)rank, at_ns), -tracks->origin_ns, &overflowed);
 }
 
 static void begin_event(struct tracks *tracks)

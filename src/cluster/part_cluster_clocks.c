@@ -17,6 +17,8 @@ static void add_clock(const struct ap_run_found *found, const struct ap_clock *c
     ap_add_count(model, row, "relative_to_rank", ap_view_rank(found->view, clocks->clocks[clock->component].rank)->rank);
     ap_add_time(model, row, "offset_us", clock->offset_ns);
     ap_add_known_time(model, row, "error_us", !is_first, clock->error_ns);
+    ap_add_known_number(model, row, "drift_ppm", clock->has_drift, clock->drift_ratio * 1e6);
+    ap_add_known_number(model, row, "drift_error_ppm", clock->has_drift, clock->drift_error_ratio * 1e6);
 }
 
 struct offsets {

@@ -15,16 +15,22 @@
 #define PARTNERS 4             /* of each host in each collective: 1, 2, 4 and 8 places on */
 #define ROUNDS_MAX 200         /* of the solver: graphs of hosts are shallow */
 #define SAMPLES_MAX (UINT32_C(1) << 22)
+#define DRIFT_SAMPLES 9          /* of a pair, for a line through them */
+#define DRIFT_LEAST_NS 200000000 /* of a window in which clocks of tens of ppm drift apart by more than ends stray */
+#define UNTOLD_DRIFT 2e-5        /* what an ordinary clock may drift by where it cannot be told */
+#define DRIFT_WORST 5e-5         /* an error beyond what clocks drift by tells nothing */
+#define DRIFT_ERRORS 3           /* times its error: from here on a drift is one */
 
 /* In one collective clock b ended by diff_ns later than clock a. */
 struct sample {
     uint32_t a, b;
-    int64_t diff_ns;
+    int64_t diff_ns, at_ns;
 };
 
 struct pair {
     uint32_t a, b;
-    double diff_ns, weight, error_ns;
+    size_t first, count;         /* of samples */
+    double value, weight, error; /* of what is solved for: the difference in ns, or of how fast the clocks run */
 };
 
 struct solving {
@@ -33,7 +39,9 @@ struct solving {
     size_t sample_count, sample_capacity;
     struct pair *pairs;
     size_t pair_count, pair_capacity;
-    double *vectors; /* four of clocks->count */
+    double *vectors;   /* four of clocks->count */
+    double *distances; /* of the samples of one pair */
+    size_t widest;     /* samples of a pair */
     uint32_t *scratch;
 };
 
@@ -96,7 +104,7 @@ static enum ap_status add_sample(struct solving *solving, const struct ending *a
     const struct ending *low = turned ? b : a, *high = turned ? a : b;
     if (low->clock == high->clock || solving->sample_count >= SAMPLES_MAX)
         return AP_OK;
-    struct sample sample = { low->clock, high->clock, high->end_ns - low->end_ns };
+    struct sample sample = { low->clock, high->clock, high->end_ns - low->end_ns, low->end_ns };
     AP_TRY_ADD(solving->clocks->gate, solving->samples, solving->sample_count, solving->sample_capacity, reterr, sample);
     return AP_OK;
 }
@@ -153,24 +161,43 @@ static int by_diff(const void *left, const void *right)
     return 0;
 }
 
-/* @samples: of one pair, by difference; they are used up. */
-static struct pair pair_of(struct sample *samples, size_t count)
+static int by_size(const void *left, const void *right)
 {
-    struct pair pair = { .a = samples[0].a, .b = samples[0].b };
-    int64_t middle_ns = samples[(count - 1) / 2].diff_ns;
-    for (size_t i = 0; i < count; i++)
-        samples[i].diff_ns =
-            samples[i].diff_ns > middle_ns ? samples[i].diff_ns - middle_ns : middle_ns - samples[i].diff_ns;
-    ap_sort(samples, count, sizeof(samples[0]), by_diff);
-    double spread_ns = (double)samples[(count - 1) / 2].diff_ns;
-    spread_ns = spread_ns > FLOOR_SPREAD_NS ? spread_ns : FLOOR_SPREAD_NS;
-    pair.diff_ns = (double)middle_ns;
-    pair.weight = (double)count / (spread_ns * spread_ns);
-    pair.error_ns = 1.4826 * spread_ns / sqrt((double)count);
-    return pair;
+    const double *a = left, *b = right;
+    AP_BY_SMALLER(*a, *b);
+    return 0;
 }
 
-static enum ap_status make_pairs(struct solving *solving, struct ap_error *reterr)
+/* Of samples that stand by difference. */
+static int64_t middle_diff(const struct sample *samples, size_t count)
+{
+    return samples[(count - 1) / 2].diff_ns;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct sample *a = left, *b = right;
+    AP_BY_SMALLER(a->at_ns, b->at_ns);
+    AP_BY_SMALLER(a->diff_ns, b->diff_ns);
+    return 0;
+}
+
+/* How far the samples of a pair lie from what was found, in the middle, divided by the root of their number. */
+static void set_error(struct solving *solving, struct pair *pair)
+{
+    struct sample *samples = solving->samples + pair->first;
+    int64_t middle_ns = (int64_t)pair->value;
+    double *distances = solving->distances;
+    for (size_t i = 0; i < pair->count; i++)
+        distances[i] = fabs((double)(samples[i].diff_ns - middle_ns));
+    ap_sort(distances, pair->count, sizeof(distances[0]), by_size);
+    double spread_ns = distances[(pair->count - 1) / 2];
+    spread_ns = spread_ns > FLOOR_SPREAD_NS ? spread_ns : FLOOR_SPREAD_NS;
+    pair->weight = (double)pair->count / (spread_ns * spread_ns);
+    pair->error = 1.4826 * spread_ns / sqrt((double)pair->count);
+}
+
+static enum ap_status list_pairs(struct solving *solving, struct ap_error *reterr)
 {
     struct sample *samples = solving->samples;
     ap_sort(samples, solving->sample_count, sizeof(samples[0]), by_pair);
@@ -179,10 +206,61 @@ static enum ap_status make_pairs(struct solving *solving, struct ap_error *reter
             end++;
         if (end - at < LEAST_SAMPLES)
             continue;
-        struct pair pair = pair_of(samples + at, end - at);
+        struct pair pair = { .a = samples[at].a, .b = samples[at].b, .first = at, .count = end - at };
+        solving->widest = pair.count > solving->widest ? pair.count : solving->widest;
         AP_TRY_ADD(solving->clocks->gate, solving->pairs, solving->pair_count, solving->pair_capacity, reterr, pair);
     }
     return AP_OK;
+}
+
+/* Differences as they are in the middle of the window, where clocks drift by what was found. */
+static void set_diffs(struct solving *solving)
+{
+    const struct ap_clocks *clocks = solving->clocks;
+    for (size_t i = 0; i < solving->pair_count; i++) {
+        struct pair *pair = &solving->pairs[i];
+        struct sample *samples = solving->samples + pair->first;
+        double drift = clocks->clocks[pair->b].drift_ratio - clocks->clocks[pair->a].drift_ratio;
+        for (size_t j = 0; j < pair->count && drift != 0; j++)
+            samples[j].diff_ns -= (int64_t)(drift * (double)(samples[j].at_ns - clocks->middle_ns));
+        ap_sort(samples, pair->count, sizeof(samples[0]), by_diff);
+        pair->value = (double)middle_diff(samples, pair->count);
+        set_error(solving, pair);
+    }
+}
+
+static double distance(const struct sample *sample, const struct sample *from, double slope)
+{
+    return fabs((double)(sample->diff_ns - from->diff_ns) - slope * (double)(sample->at_ns - from->at_ns));
+}
+
+/* A line through the middles of the first and of the last third of the samples: outliers do not bend it. */
+static void set_drift(struct solving *solving, struct pair *pair)
+{
+    struct sample *samples = solving->samples + pair->first;
+    size_t third = pair->count / 3;
+    pair->value = pair->weight = 0;
+    pair->error = -1;
+    if (pair->count < DRIFT_SAMPLES)
+        return;
+    ap_sort(samples, pair->count, sizeof(samples[0]), by_time);
+    struct sample *last = samples + pair->count - third;
+    if (last->at_ns - samples[third - 1].at_ns < DRIFT_LEAST_NS / 4)
+        return;
+    ap_sort(samples, third, sizeof(samples[0]), by_diff);
+    ap_sort(last, third, sizeof(samples[0]), by_diff);
+    struct sample from = samples[(third - 1) / 2], to = last[(third - 1) / 2];
+    double apart_ns = (double)(to.at_ns - from.at_ns), slope = (double)(to.diff_ns - from.diff_ns) / apart_ns;
+    for (size_t i = 0; i < third; i++) {
+        solving->distances[i] = distance(&samples[i], &from, slope);
+        solving->distances[third + i] = distance(&last[i], &from, slope);
+    }
+    ap_sort(solving->distances, 2 * third, sizeof(solving->distances[0]), by_size);
+    double spread_ns = solving->distances[third] > FLOOR_SPREAD_NS ? solving->distances[third] : FLOOR_SPREAD_NS;
+    /* A median strays by a quarter more than a mean, and there are two of them. */
+    pair->error = 1.25 * 1.4826 * spread_ns * sqrt(2.0 / (double)third) / apart_ns;
+    pair->value = slope;
+    pair->weight = 1 / (pair->error * pair->error);
 }
 
 /* ----------------------------------------------------------------------------------------------------- components */
@@ -244,7 +322,7 @@ static double product(const double *a, const double *b, size_t count)
     return sum;
 }
 
-/* Conjugate gradients: exact in a few rounds for the few clocks of a run. */
+/* Conjugate gradients: exact in a few rounds for the few clocks of a run. The first of the vectors is what is found. */
 static void solve(struct solving *solving)
 {
     struct ap_clocks *clocks = solving->clocks;
@@ -254,8 +332,8 @@ static void solve(struct solving *solving)
         offsets[i] = rest[i] = 0;
     for (size_t i = 0; i < solving->pair_count; i++) {
         const struct pair *pair = &solving->pairs[i];
-        rest[pair->b] += pair->weight * pair->diff_ns;
-        rest[pair->a] -= pair->weight * pair->diff_ns;
+        rest[pair->b] += pair->weight * pair->value;
+        rest[pair->a] -= pair->weight * pair->value;
     }
     for (uint32_t i = 0; i < count; i++)
         direction[i] = rest[i] = is_fixed(clocks, i) ? 0 : rest[i];
@@ -275,8 +353,6 @@ static void solve(struct solving *solving)
             direction[i] = rest[i] + now / left * direction[i];
         left = now;
     }
-    for (size_t i = 0; i < count; i++)
-        clocks->clocks[i].offset_ns = isfinite(offsets[i]) && fabs(offsets[i]) < 9e18 ? (int64_t)offsets[i] : 0;
 }
 
 /* From the fixed clock outward, pair by pair: errors of independent pairs add up in squares. Pairs stand by their
@@ -285,7 +361,7 @@ static void solve(struct solving *solving)
 static void find_errors(struct solving *solving)
 {
     struct ap_clocks *clocks = solving->clocks;
-    double *errors = solving->vectors;
+    double *errors = solving->vectors + clocks->count;
     bool changed = true;
     for (uint32_t i = 0; i < clocks->count; i++)
         errors[i] = is_fixed(clocks, i) ? 0 : -1;
@@ -294,9 +370,11 @@ static void find_errors(struct solving *solving)
         for (size_t i = 0; i < solving->pair_count; i++) {
             const struct pair *pair = &solving->pairs[i];
             const uint32_t ends[] = { pair->a, pair->b };
+            if (pair->error < 0)
+                continue;
             for (int j = 0; j < 2; j++) {
                 double from = errors[ends[j]], *to = &errors[ends[1 - j]];
-                double through = from < 0 ? -1 : sqrt(from * from + pair->error_ns * pair->error_ns);
+                double through = from < 0 ? -1 : sqrt(from * from + pair->error * pair->error);
                 if (through < 0 || (*to >= 0 && *to <= through))
                     continue;
                 *to = through;
@@ -304,8 +382,55 @@ static void find_errors(struct solving *solving)
             }
         }
     }
-    for (uint32_t i = 0; i < clocks->count; i++)
-        clocks->clocks[i].error_ns = is_fixed(clocks, i) || errors[i] < 0 ? 0 : (int64_t)(errors[i] + FLOOR_ERROR_NS);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- clocks */
+
+static void find_drifts(struct solving *solving)
+{
+    struct ap_clocks *clocks = solving->clocks;
+    const double *drifts = solving->vectors, *errors = drifts + clocks->count;
+    if (2 * clocks->half_ns < DRIFT_LEAST_NS)
+        return;
+    for (size_t i = 0; i < solving->pair_count; i++)
+        set_drift(solving, &solving->pairs[i]);
+    solve(solving);
+    find_errors(solving);
+    for (uint32_t i = 0; i < clocks->count; i++) {
+        struct ap_clock *clock = &clocks->clocks[i];
+        if (is_fixed(clocks, i) || errors[i] < 0 || errors[i] > DRIFT_WORST || !isfinite(drifts[i]))
+            continue;
+        clock->has_drift = true;
+        clock->drift_error_ratio = errors[i];
+        clock->drift_ratio = fabs(drifts[i]) >= DRIFT_ERRORS * errors[i] ? drifts[i] : 0;
+    }
+}
+
+static void find_differences(struct solving *solving)
+{
+    struct ap_clocks *clocks = solving->clocks;
+    const double *offsets = solving->vectors, *errors = offsets + clocks->count;
+    set_diffs(solving);
+    solve(solving);
+    find_errors(solving);
+    for (uint32_t i = 0; i < clocks->count; i++) {
+        clocks->clocks[i].offset_ns = isfinite(offsets[i]) && fabs(offsets[i]) < 9e18 ? (int64_t)offsets[i] : 0;
+        double untold_ns = clocks->clocks[i].has_drift ? 0 : UNTOLD_DRIFT * (double)clocks->half_ns;
+        clocks->clocks[i].error_ns =
+            is_fixed(clocks, i) || errors[i] < 0 ? 0 : (int64_t)(errors[i] + FLOOR_ERROR_NS + untold_ns);
+    }
+}
+
+/* Of the steps that are compared, by the first rank; without steps, of what it recorded. */
+static void find_middle(struct ap_clocks *clocks)
+{
+    const struct ap_run_view *view = clocks->matching->view;
+    const struct ap_rank_summary *rank = ap_view_rank(view, 0);
+    const struct ap_rank_step *first = view->has_steps ? ap_view_step(rank, view->first_step) : NULL;
+    const struct ap_rank_step *last = view->has_steps ? ap_view_step(rank, view->last_step) : NULL;
+    int64_t start_ns = first ? first->start_ns : rank->start_ns, end_ns = last ? last->end_ns : rank->end_ns;
+    clocks->half_ns = end_ns / 2 - start_ns / 2;
+    clocks->middle_ns = start_ns + clocks->half_ns;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- all */
@@ -314,12 +439,15 @@ static enum ap_status find_offsets(struct solving *solving, struct ap_error *ret
 {
     struct ap_clocks *clocks = solving->clocks;
     AP_TRY(take_matches(solving, reterr));
-    AP_TRY(make_pairs(solving, reterr));
+    AP_TRY(list_pairs(solving, reterr));
+    if (solving->widest)
+        AP_TRY(AP_ALLOC(clocks->gate, solving->distances, solving->widest, reterr));
     AP_TRY(AP_ALLOC(clocks->gate, solving->scratch, clocks->count, reterr));
     AP_TRY(AP_ALLOC(clocks->gate, solving->vectors, 4 * clocks->count, reterr));
     find_components(solving);
-    solve(solving);
-    find_errors(solving);
+    find_middle(clocks);
+    find_drifts(solving);
+    find_differences(solving);
     clocks->pair_count = solving->pair_count;
     return AP_OK;
 }
@@ -327,7 +455,9 @@ static enum ap_status find_offsets(struct solving *solving, struct ap_error *ret
 int64_t ap_clocks_common_ns(const struct ap_clocks *clocks, uint32_t rank, int64_t at_ns)
 {
     bool overflowed = false;
-    return ap_add_sat(at_ns, -clocks->clocks[clocks->of_rank[rank]].offset_ns, &overflowed);
+    const struct ap_clock *clock = &clocks->clocks[clocks->of_rank[rank]];
+    double drifted_ns = clock->drift_ratio * ((double)at_ns - (double)clocks->middle_ns);
+    return ap_add_sat(at_ns, -ap_add_sat(clock->offset_ns, (int64_t)drifted_ns, &overflowed), &overflowed);
 }
 
 int64_t ap_clocks_error_ns(const struct ap_clocks *clocks, uint32_t rank, uint32_t other)
@@ -335,7 +465,8 @@ int64_t ap_clocks_error_ns(const struct ap_clocks *clocks, uint32_t rank, uint32
     const struct ap_clock *a = &clocks->clocks[clocks->of_rank[rank]], *b = &clocks->clocks[clocks->of_rank[other]];
     if (a == b)
         return 0;
-    return a->component == b->component ? a->error_ns + b->error_ns : -1;
+    double drifted_ns = (a->drift_error_ratio + b->drift_error_ratio) * (double)clocks->half_ns;
+    return a->component == b->component ? a->error_ns + b->error_ns + (int64_t)drifted_ns : -1;
 }
 
 enum ap_status ap_clocks_init(struct ap_clocks *clocks, const struct ap_matching *matching, struct ap_error *reterr)
@@ -349,6 +480,7 @@ enum ap_status ap_clocks_init(struct ap_clocks *clocks, const struct ap_matching
     AP_FREE(clocks->gate, solving.samples, solving.sample_capacity);
     AP_FREE(clocks->gate, solving.pairs, solving.pair_capacity);
     AP_FREE(clocks->gate, solving.scratch, clocks->count);
+    AP_FREE(clocks->gate, solving.distances, solving.widest);
     AP_FREE(clocks->gate, solving.vectors, 4 * clocks->count);
     return status;
 }

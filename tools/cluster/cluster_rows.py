@@ -70,6 +70,10 @@ class RankRows:
         ns = ns + START_NS + offset_ns + int(ns * drift_ppm / 1e6)
         return (ns + BASE_NS) // 1000 if self.era == 2022 else ns / 1000.0
 
+    def us(self, ns):
+        """A duration by that clock."""
+        return ns * (1.0 + self.clock[1] / 1e6) / 1000.0
+
     def ids(self):
         self.external += 1
         return self.external
@@ -103,7 +107,7 @@ class RankRows:
         else:
             args = '"External id": %d, "Ev Idx": %d' % (self.ids(), self.external)
         text = (head + ',\n    "args": {\n      %s\n    }\n  }' % args).replace("@T", self.number)
-        self.rows.append(text % (self.at(began_ns), (ended_ns - began_ns) / 1000.0))
+        self.rows.append(text % (self.at(began_ns), self.us(ended_ns - began_ns)))
 
     def op_template(self, op, tokens, backward, count):
         dims = json.dumps([[size or tokens for size in part] for part in op.dims])
@@ -135,7 +139,7 @@ class RankRows:
         text = self.template((op, tokens, backward, len(kernels)),
                              lambda: self.op_template(op, tokens, backward, len(kernels)))
         at, values = self.at, []
-        ts, dur = at(began_ns), (ended_ns - began_ns) / 1000.0
+        ts, dur = at(began_ns), self.us(ended_ns - began_ns)
         if backward:
             ids = self.ids()
             values += [at(began_ns - 900), dur + 1.5, ids, ids, ids, at(began_ns - 500), dur + 0.8, self.ids(), ids, ids]
@@ -146,15 +150,15 @@ class RankRows:
             number = self.correlation
             link = number if self.era == 2022 else ids
             launch, start = at(launch_ns), at(start_ns)
-            values += [launch, (launched_ns - launch_ns) / 1000.0, link, number, number, launch,
-                       start, kernel_ns / 1000.0, link, number, number, start]
+            values += [launch, self.us(launched_ns - launch_ns), link, number, number, launch,
+                       start, self.us(kernel_ns), link, number, number, start]
         self.rows.append(text % tuple(values))
 
     def simple_rows(self, rows):
         """@rows: (category, name, tid, pid or None, began, ended, args as text)."""
         for category, name, tid, pid, began_ns, ended_ns, args in rows:
             text = (self.head(category, name, tid, pid)).replace("@T", self.number)
-            self.rows.append(text % (self.at(began_ns), (ended_ns - began_ns) / 1000.0)
+            self.rows.append(text % (self.at(began_ns), self.us(ended_ns - began_ns))
                              + ',\n    "args": {\n      %s\n    }\n  }' % args)
 
     def copy(self, kind, size, began_ns, ended_ns, start_ns, dur_ns):

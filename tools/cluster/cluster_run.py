@@ -86,6 +86,7 @@ class MadeRun:
         request, layout = self.request, self.layout
         recorded = self.common_steps()
         named = self.plan.truth()
+        middle_us = watch.middle_us(recorded, min(set(range(layout.world)) - set(request.absent)))
         step_us, healthy_us = watch.mean_us(recorded), twin.mean_us(recorded)
         return {
             "cause": request.cause, "culprit": dict(named, absent=bool(set(named["ranks"]) & set(request.absent))),
@@ -98,7 +99,8 @@ class MadeRun:
             "ranks_absent": sorted(request.absent),
             "steps": {"recorded_by_rank": [self.numbers(window) for window in self.windows] if request.torn else None,
                       "common": self.numbers(recorded)},
-            "clocks": [{"host": host_name(host), "offset_us": clock[0] / 1000.0, "drift_ppm": clock[1]}
+            "clocks": [{"host": host_name(host), "offset_us": clock[0] / 1000.0, "drift_ppm": clock[1],
+                        "middle_us": round(clock[0] / 1000.0 + clock[1] * middle_us / 1e6, 3)}
                        for host, clock in enumerate(self.clocks)],
             "waiting": self.waiting(fabric, watch, recorded),
         }
@@ -145,6 +147,10 @@ class StepWatch:
                 ends.append(run.now_ns)
             span(kind, name, began_ns, **more)
         run.span = watched
+
+    def middle_us(self, steps, rank):
+        """The middle of these steps of the rank: clocks that drift are compared there."""
+        return (self.ends[rank][steps[0] - 1] + self.ends[rank][steps[-1]]) / 2 / 1000.0
 
     def mean_us(self, steps):
         """Mean time of a step, over the ranks."""

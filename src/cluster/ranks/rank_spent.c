@@ -245,7 +245,8 @@ int64_t ap_rank_timeline_idle_before(const struct ap_rank_timeline *timeline, in
 {
     const struct ap_spans *spans = &timeline->compute;
     size_t low = 0;
-    AP_BISECT(low, spans->count, at, spans->list[at].start_ns < end_ns);
+    int64_t before_ns = end_ns - start_ns > 2 * AP_RANK_QUEUED_NS ? end_ns - AP_RANK_QUEUED_NS : end_ns;
+    AP_BISECT(low, spans->count, at, spans->list[at].start_ns < before_ns); /* what follows at once may begin too early */
     int64_t since_ns = low && spans->list[low - 1].end_ns > start_ns ? spans->list[low - 1].end_ns : start_ns;
     return since_ns < end_ns ? end_ns - since_ns : 0;
 }

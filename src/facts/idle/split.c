@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "idle.h"
-#include "sort.h"
 
 #include "poison.h"
 
@@ -32,45 +31,6 @@ enum ap_idle_cause ap_split_top_cause(const int64_t *cause_ns)
         if (cause_ns[i] > cause_ns[top])
             top = i;
     return (enum ap_idle_cause)top;
-}
-
-/* --------------------------------------------------------------------------------------------------- merged devices */
-
-struct merged {
-    const struct ap_trace *trace;
-    const struct ap_links *links;
-    uint32_t *order; /* numbers of links->rows by start; NULL where one device has them so already */
-};
-
-static const struct ap_device_row *nth(const struct merged *merged, size_t i)
-{
-    return &merged->links->rows[merged->order ? merged->order[i] : i];
-}
-
-static inline bool starts_before(const void *context, uint32_t a, uint32_t b)
-{
-    const struct merged *merged = context;
-    const int64_t *start_ns = merged->trace->events.start_ns;
-    int64_t start_a_ns = start_ns[merged->links->rows[a].row], start_b_ns = start_ns[merged->links->rows[b].row];
-    return start_a_ns != start_b_ns ? start_a_ns < start_b_ns : a < b;
-}
-
-static enum ap_status merge_devices(struct merged *merged, struct ap_gate *gate, struct ap_error *reterr)
-{
-    size_t count = merged->links->count;
-    if (!count || ap_row_device(merged->trace, merged->links->rows[0].row) ==
-                      ap_row_device(merged->trace, merged->links->rows[count - 1].row))
-        return AP_OK;
-    AP_TRY(AP_ALLOC(gate, merged->order, 2 * count, reterr));
-    for (size_t i = 0; i < count; i++)
-        merged->order[i] = (uint32_t)i;
-    ap_sort_indices(merged->order, count, merged->order + count, starts_before, merged);
-    return AP_OK;
-}
-
-static void release_merged(struct merged *merged, struct ap_gate *gate)
-{
-    AP_FREE(gate, merged->order, 2 * merged->links->count);
 }
 
 /* ------------------------------------------------------------------------------------------------------- classes */
@@ -162,78 +122,36 @@ static void finish_bins(struct ap_time_bins *bins)
 
 /* ---------------------------------------------------------------------------------------------------------- gaps */
 
-/* The gaps up to each row of work and behind the last one; those without length are left out. Counted first, where the
- * list has no room yet. */
-static size_t list_gaps(struct ap_split *split, const struct merged *merged, int64_t outer_start_ns, int64_t outer_end_ns)
+static struct ap_gap_walk walk_of(const struct ap_split *split, const struct ap_merged_work *merged,
+                                  const struct ap_steps *steps)
 {
-    const struct ap_trace *trace = merged->trace;
-    int64_t busy_to_ns = outer_start_ns;
-    size_t count = 0;
-    for (size_t i = 0; i <= merged->links->count; i++) {
-        const struct ap_device_row *work = i < merged->links->count ? nth(merged, i) : NULL;
-        int64_t start_ns = work ? trace->events.start_ns[work->row] : outer_end_ns;
-        int64_t end_ns = work ? ap_row_end_ns(trace, work->row) : outer_end_ns;
-        if (start_ns > busy_to_ns && split->gap_capacity)
-            split->gaps[count] = (struct ap_gap){ .start_ns = busy_to_ns,
-                                                  .end_ns = start_ns,
-                                                  .sync_end_ns = busy_to_ns,
-                                                  .work = work ? (uint32_t)(work - merged->links->rows) : AP_NO_ROW };
-        count += start_ns > busy_to_ns;
-        busy_to_ns = end_ns > busy_to_ns ? end_ns : busy_to_ns;
-    }
-    return count;
+    struct ap_gap_walk walk = { .merged = merged };
+    find_outer(split, steps, &walk.busy_to_ns, &walk.end_ns);
+    return walk;
 }
 
-static enum ap_status find_gaps(struct ap_split *split, const struct merged *merged, const struct ap_steps *steps,
-                                struct ap_error *reterr)
-{
-    int64_t start_ns, end_ns;
-    find_outer(split, steps, &start_ns, &end_ns);
-    size_t count = list_gaps(split, merged, start_ns, end_ns);
-    if (!count)
-        return AP_OK;
-    AP_TRY(AP_ALLOC(split->gate, split->gaps, count, reterr));
-    split->gap_capacity = count;
-    split->gap_count = list_gaps(split, merged, start_ns, end_ns);
-    return AP_OK;
-}
-
-static void release_gaps(struct ap_split *split)
-{
-    AP_FREE(split->gate, split->gaps, split->gap_capacity);
-    split->gaps = NULL;
-    split->gap_count = split->gap_capacity = 0;
-}
-
-static void sum_gaps(struct ap_split *split)
+static void sum_gaps(struct ap_split *split, struct ap_gap_walk walk)
 {
     static const int64_t over_ns[AP_GAPS_COUNT_] = { 0, 10000, 100000, 1000000 };
-    for (size_t i = 0; i < split->gap_count; i++) {
-        int64_t gap_ns = split->gaps[i].end_ns - split->gaps[i].start_ns;
-        for (int sum = 0; sum < AP_GAPS_COUNT_ && gap_ns > over_ns[sum] && ap_gap_in_window(split, &split->gaps[i]); sum++) {
+    struct ap_gap gap;
+    while (ap_gap_next(&walk, &gap)) {
+        int64_t gap_ns = gap.end_ns - gap.start_ns;
+        for (int sum = 0; sum < AP_GAPS_COUNT_ && gap_ns > over_ns[sum] && ap_gap_in_window(split, &gap); sum++) {
             split->gap_sums[sum].count++;
             split->gap_sums[sum].dur_ns += gap_ns;
         }
     }
 }
 
-static void sweep_rows(struct sweep *sweep, const struct merged *merged, const struct ap_kernel_families *families)
+static void sweep_rows(struct sweep *sweep, const struct ap_merged_work *merged, const struct ap_kernel_families *families)
 {
     const struct ap_trace *trace = merged->trace;
     for (int class = 0; class < AP_SPLIT_CLASS_COUNT_; class ++)
         sweep->covers[class].to_ns = INT64_MIN;
     for (size_t i = 0; i < merged->links->count; i++) {
-        uint32_t row = nth(merged, i)->row;
+        uint32_t row = ap_merged_work_at(merged, i)->row;
         cover_row(sweep, (int)class_of(trace, row, families), trace->events.start_ns[row], ap_row_end_ns(trace, row));
     }
-}
-
-static bool longer_gap(const void *context, uint32_t a, uint32_t b)
-{
-    const struct ap_split *split = context;
-    const struct ap_gap *gap_a = &split->gaps[a], *gap_b = &split->gaps[b];
-    int64_t a_ns = gap_a->end_ns - gap_a->start_ns, b_ns = gap_b->end_ns - gap_b->start_ns;
-    return a_ns != b_ns ? a_ns > b_ns : a < b;
 }
 
 static struct ap_gap_detail detail_of(const struct ap_gap *gap, const struct ap_trace *trace, const struct ap_links *links,
@@ -249,21 +167,21 @@ static struct ap_gap_detail detail_of(const struct ap_gap *gap, const struct ap_
     return detail;
 }
 
-static enum ap_status choose_details(struct ap_split *split, const struct ap_trace *trace, const struct ap_links *links,
-                                     uint32_t main_track, struct ap_error *reterr)
+/* The list of the longest gaps is the caller's: it has room for DETAIL_MAX_COUNT. */
+static enum ap_status choose_details(struct ap_split *split, const struct ap_merged_work *merged, struct ap_gap_walk walk,
+                                     uint32_t main_track, struct ap_long_gap **ret_longest, struct ap_error *reterr)
 {
-    uint32_t *longest;
+    struct ap_long_gap *longest;
     size_t count;
-    AP_TRY(ap_top_indices(split->gate, (uint32_t)split->gap_count, DETAIL_MAX_COUNT, longer_gap, split, &longest, &count,
-                          reterr));
-    split->details = count ? ap_mem_resize(split->gate, NULL, 0, count * sizeof(split->details[0])) : NULL;
-    for (size_t i = 0; i < count && split->details; i++) {
-        split->details[i] = detail_of(&split->gaps[longest[i]], trace, links, main_track);
-        split->gaps[longest[i]].detail = (uint32_t)i + 1;
-    }
-    split->detail_count = split->details ? count : 0;
-    AP_FREE(split->gate, longest, count);
-    return count && !split->details ? ap_fail_memory(split->gate, reterr) : AP_OK;
+    AP_TRY(ap_longest_gaps(walk, DETAIL_MAX_COUNT, split->gate, &longest, &count, reterr));
+    *ret_longest = longest;
+    if (!count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(split->gate, split->details, count, reterr));
+    split->detail_count = count;
+    for (size_t i = 0; i < count; i++)
+        split->details[longest[i].rank] = detail_of(&longest[i].gap, merged->trace, merged->links, main_track);
+    return AP_OK;
 }
 
 /* -------------------------------------------------------------------------------------------------------- windows */
@@ -278,12 +196,12 @@ static int64_t last_end_ns(const struct ap_trace *trace, const struct ap_links *
     return end_ns;
 }
 
-static void set_window(struct ap_split *split, const struct merged *merged)
+static void set_window(struct ap_split *split, const struct ap_merged_work *merged)
 {
     const struct ap_trace *trace = merged->trace;
     split->has_gpu = merged->links->count;
     if (split->has_gpu) {
-        split->start_ns = trace->events.start_ns[nth(merged, 0)->row];
+        split->start_ns = trace->events.start_ns[ap_merged_work_at(merged, 0)->row];
         split->end_ns = last_end_ns(trace, merged->links);
     } else if (trace->has_window) {
         split->start_ns = trace->window_start_ns;
@@ -324,35 +242,43 @@ static void finish_parts(struct ap_split *split, const struct ap_steps *steps)
     }
 }
 
+/* Classes and gaps, and what each gap is due to. */
+static enum ap_status divide(struct ap_split *split, const struct ap_merged_work *merged, const struct ap_idle_input *input,
+                             const struct ap_kernel_families *families, struct ap_error *reterr)
+{
+    struct sweep sweep = { .split = split, .steps = input->steps };
+    struct ap_long_gap *longest = NULL;
+    set_window(split, merged);
+    begin_bins(split, input->steps);
+    AP_TRY(prepare_steps(split, input->steps, reterr));
+    sweep_rows(&sweep, merged, families);
+    struct ap_gap_walk walk = walk_of(split, merged, input->steps);
+    sum_gaps(split, walk);
+    enum ap_status status = choose_details(split, merged, walk, input->main_track, &longest, reterr);
+    AP_AND_THEN(status, ap_idle_attribute(split, input, walk, longest, reterr));
+    AP_FREE(split->gate, longest, DETAIL_MAX_COUNT);
+    return status;
+}
+
 enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trace, const struct ap_row_order *order,
                              const struct ap_host_tree *tree, const struct ap_links *links, const struct ap_steps *steps,
                              const struct ap_kernel_families *families, uint32_t main_track, struct ap_time_bins *bins,
                              struct ap_idle_pieces *pieces, struct ap_gate *gate, struct ap_error *reterr)
 {
-    struct merged merged = { trace, links, NULL };
-    struct sweep sweep = { .split = split, .steps = steps };
+    struct ap_idle_input input = { trace, order, tree, links, steps, main_track };
+    struct ap_merged_work merged;
     *split = (struct ap_split){ .gate = gate, .bins = bins, .pieces = pieces };
     if (main_track == AP_NO_ROW)
-        main_track = 0; /* a thread of which nothing is recorded answers nothing */
-    AP_TRY(merge_devices(&merged, gate, reterr));
-    set_window(split, &merged);
-    begin_bins(split, steps);
-    enum ap_status status = prepare_steps(split, steps, reterr);
-    if (status == AP_OK) {
-        sweep_rows(&sweep, &merged, families);
-        status = find_gaps(split, &merged, steps, reterr);
-    }
-    release_merged(&merged, gate);
+        input.main_track = 0; /* a thread of which nothing is recorded answers nothing */
+    enum ap_status status = ap_merged_work_init(&merged, trace, links, gate, reterr);
+    AP_AND_THEN(status, divide(split, &merged, &input, families, reterr));
+    ap_merged_work_release(&merged);
     AP_TRY(status);
-    sum_gaps(split);
-    AP_TRY(choose_details(split, trace, links, main_track, reterr));
-    AP_TRY(ap_idle_attribute(split, trace, order, tree, links, steps, main_track, reterr));
     if (pieces && pieces->is_short)
         return ap_fail_memory(gate, reterr);
     for (size_t i = 0; i < AP_IDLE_CAUSE_COUNT_; i++)
         if (split->of_cause[i].failed)
             return ap_fail_memory(gate, reterr);
-    release_gaps(split);
     finish_parts(split, steps);
     finish_bins(bins);
     return AP_OK;
@@ -365,6 +291,5 @@ void ap_split_release(struct ap_split *split)
     AP_FREE(gate, split->details, split->detail_count);
     for (size_t i = 0; i < AP_IDLE_CAUSE_COUNT_; i++)
         ap_stretches_release(&split->of_cause[i], gate);
-    release_gaps(split);
     *split = (struct ap_split){ .gate = gate };
 }

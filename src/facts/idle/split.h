@@ -20,14 +20,6 @@ struct ap_split_part {
     int64_t cause_ns[AP_IDLE_CAUSE_COUNT_]; /* sum to dur_ns less the classes */
 };
 
-/** A time in which no device worked. There may be one for each row of work: they are kept small, and not for long. */
-struct ap_gap {
-    int64_t start_ns, end_ns;
-    int64_t sync_end_ns; /* until here the time is due to the wait that was open when the gap began */
-    uint32_t work;       /* what ended it: number in links->rows; AP_NO_ROW = nothing */
-    uint32_t detail;     /* number + 1 among the details; 0 = none */
-};
-
 /** Of the longest gaps in the window. */
 struct ap_gap_detail {
     int64_t start_ns, end_ns;
@@ -71,8 +63,6 @@ struct ap_split {
     size_t step_count;
     struct ap_split_part steady; /* sum over the steady steps */
     size_t steady_count;
-    struct ap_gap *gaps; /* in order of time; only until their causes are found */
-    size_t gap_count, gap_capacity;
     struct ap_gap_sum gap_sums[AP_GAPS_COUNT_];
     struct ap_gap_detail *details; /* longest gap first */
     size_t detail_count;

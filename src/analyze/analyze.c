@@ -11,6 +11,12 @@ static void forget_names(struct ap_facts *facts)
     ap_op_stats_forget_names(&facts->ops);
 }
 
+static void forget_path(struct ap_facts *facts)
+{
+    if (!facts->keeps_path)
+        ap_facts_forget_path(facts);
+}
+
 #define EARLY AP_FACTS_EARLY
 
 /* In the order of the report. To add a part: its line here, with EARLY where it reads neither split nor path. */
@@ -35,7 +41,7 @@ static const struct ap_part_entry parts[] = {
     { ap_part_communication, 7, EARLY, { "communication" }, NULL },
     { ap_part_compile, 5, EARLY, { "compile" }, NULL },
     { ap_part_accelerator, 1, EARLY, { "accelerator" }, NULL },
-    { ap_part_critical_path, 20, EARLY | AP_FACT(path), { "critical_path" }, NULL },
+    { ap_part_critical_path, 20, EARLY | AP_FACT(path), { "critical_path" }, forget_path },
 };
 /* Reads what the others added. */
 static const struct ap_part_entry verdict = { ap_part_verdict, 0, AP_FACTS_ALL, { "verdict", "symptoms" }, NULL };

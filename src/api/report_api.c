@@ -141,10 +141,12 @@ static enum ap_status analyze_trace(struct run *run, struct ap_error *reterr)
     *run->path = run->request->cpu_trace_path;
     AP_TRY(ap_facts_init(&report->facts, report->trace, run->request->with_pictures, reterr));
     report->facts.mapping = run->request->mapping_trace_path ? &report->mapping : NULL;
+    report->facts.keeps_path = report->has_overlay;
     AP_TRY(
         ap_analyze_trace(&report->facts, &options, !run->request->one_thread, &report->trace_notes, &report->model, reterr));
-    if (report->has_overlay)
-        AP_TRY(ap_overlay_add_facts(&report->overlay, &report->facts, reterr));
+    if (!report->has_overlay)
+        return AP_OK;
+    AP_TRY(ap_overlay_add_facts(&report->overlay, &report->facts, reterr));
     ap_facts_forget_path(&report->facts);
     return AP_OK;
 }

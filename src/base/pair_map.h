@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * pair_map.h - numbers the different pairs of two 32-bit keys in order of first sight; grows. */
+ * pair_map.h - numbers the different pairs of two 32-bit keys in order of first sight; grows. About 17 bytes for each, also
+ * while it grows: the table of slots is made anew from the pairs. */
 #ifndef AP_PAIR_MAP_H
 #define AP_PAIR_MAP_H
 
@@ -9,10 +10,11 @@
 
 struct ap_pair_map {
     struct ap_gate *gate;
-    struct ap_pair_slot {
-        uint32_t a, b, number; /* number AP_PAIR_NONE = free */
-    } * slots;
-    size_t slot_count; /* 0 or a power of two */
+    struct ap_pair {
+        uint32_t a, b;
+    } * pairs;                        /* by number */
+    uint32_t *slots;                  /* numbers; AP_PAIR_NONE = free */
+    size_t pair_capacity, slot_count; /* slots: 0 or a power of two */
     uint32_t count;
 };
 

@@ -136,7 +136,7 @@ enum ap_status ap_facts_init(struct ap_facts *facts, struct ap_trace *trace, boo
 
 void ap_facts_forget_path(struct ap_facts *facts)
 {
-    ap_critical_path_release(&facts->path);
+    ap_critical_path_forget_pieces(&facts->path);
 }
 
 /* What was never found has no memory to give back. */

@@ -43,6 +43,7 @@ struct ap_facts {
     struct ap_idle_pieces *idle_pieces; /* the caller's, likewise */
     struct ap_path_index path_index;    /* what the critical path and a replay ask of the trace; empty without a window */
     struct ap_critical_path path;
+    bool keeps_path; /* its pieces are wanted behind the analysis, too, for tracks */
 };
 
 enum ap_fact {
@@ -81,7 +82,7 @@ extern const struct ap_fact_entry ap_fact_entries[AP_FACT_COUNT_];
  *  @with_bins: the split is wanted in bins of time as well. Release @facts after a failure too. */
 AP_MUST_CHECK enum ap_status ap_facts_init(struct ap_facts *facts, struct ap_trace *trace, bool with_bins,
                                            struct ap_error *reterr);
-/** The pieces of the critical path: nothing that is asked behind the analysis and its tracks goes by them. */
+/** Gives the pieces of the critical path back: behind the analysis only tracks go by them. */
 void ap_facts_forget_path(struct ap_facts *facts);
 /** Zeroed facts are fine. */
 void ap_facts_release(struct ap_facts *facts);

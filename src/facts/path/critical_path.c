@@ -344,6 +344,16 @@ static void reverse(struct ap_critical_path *path)
     }
 }
 
+static void sum_classes(struct ap_critical_path *path)
+{
+    bool overflowed = false;
+    for (size_t i = 0; i < path->count; i++) {
+        int64_t end_ns = i + 1 < path->count ? path->pieces[i + 1].start_ns : path->end_ns;
+        int64_t *sum_ns = &path->class_ns[path->pieces[i].path_class];
+        *sum_ns = ap_add_sat(*sum_ns, end_ns - path->pieces[i].start_ns, &overflowed);
+    }
+}
+
 static bool has_accelerator(const struct ap_trace *trace)
 {
     for (size_t i = 0; i < trace->category_count; i++)
@@ -372,6 +382,7 @@ static enum ap_status walk_back(struct walk *walk, struct ap_error *reterr)
     while (walk->now_ns > walk->path->start_ns)
         AP_TRY(walk->on_host ? step_on_thread(walk, reterr) : step_on_stream(walk, reterr));
     reverse(walk->path);
+    sum_classes(walk->path);
     walk->path->approximate_because = why_approximate(walk);
     return AP_OK;
 }
@@ -392,8 +403,15 @@ enum ap_status ap_critical_path_find(struct ap_critical_path *path, const struct
     return walk_back(&walk, reterr);
 }
 
-void ap_critical_path_release(struct ap_critical_path *path)
+void ap_critical_path_forget_pieces(struct ap_critical_path *path)
 {
     AP_FREE(path->gate, path->pieces, path->capacity);
+    path->pieces = NULL;
+    path->count = path->capacity = 0;
+}
+
+void ap_critical_path_release(struct ap_critical_path *path)
+{
+    ap_critical_path_forget_pieces(path);
     *path = (struct ap_critical_path){ .gate = path->gate };
 }

@@ -45,7 +45,8 @@ struct ap_critical_path {
     struct ap_gate *gate;
     struct ap_path_piece *pieces; /* without a hole from start_ns to end_ns */
     size_t count, capacity;
-    int64_t start_ns, end_ns; /* the window: of all rows but the profiler's own span */
+    int64_t class_ns[AP_PATH_CLASS_COUNT_]; /* length of the pieces */
+    int64_t start_ns, end_ns;               /* the window: of all rows but the profiler's own span */
     uint64_t edges[AP_PATH_EDGE_COUNT_];
     const char *approximate_because; /* NULL = waits were recorded */
 };
@@ -56,6 +57,8 @@ AP_MUST_CHECK enum ap_status ap_critical_path_find(struct ap_critical_path *path
                                                    const struct ap_kernel_families *families, struct ap_gate *gate,
                                                    struct ap_error *reterr);
 void ap_critical_path_release(struct ap_critical_path *path);
+/** Gives the pieces back; what is told of them together stays. */
+void ap_critical_path_forget_pieces(struct ap_critical_path *path);
 
 /** A stretch of the path under one name. */
 struct ap_path_segment {

@@ -5,18 +5,25 @@
 
 #include "poison.h"
 
+/* Of a span of the device, by its number in the list. */
+static int64_t length_ns(const struct ap_gpu_cover *cover, const struct ap_covered_device *device, size_t at)
+{
+    return (at + 1 < device->end ? cover->spans[at + 1].before_ns : device->total_ns) - cover->spans[at].before_ns;
+}
+
 static enum ap_status add_span(struct ap_gpu_cover *cover, int64_t start_ns, int64_t end_ns, struct ap_error *reterr)
 {
     struct ap_covered_device *device = &cover->devices[cover->device_count - 1];
-    struct ap_covered *last = device->first < device->end ? &cover->spans[device->end - 1] : NULL;
-    if (last && start_ns <= last->end_ns) {
-        last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+    int64_t covered_to_ns = INT64_MIN;
+    if (device->first < device->end)
+        covered_to_ns = cover->spans[device->end - 1].start_ns + length_ns(cover, device, device->end - 1);
+    if (device->first < device->end && start_ns <= covered_to_ns) {
+        device->total_ns += end_ns > covered_to_ns ? end_ns - covered_to_ns : 0;
         return AP_OK;
     }
-    AP_TRY(AP_RESERVE(cover->gate, cover->spans, cover->capacity, cover->count + 1, reterr));
-    last = device->first < device->end ? &cover->spans[device->end - 1] : NULL;
-    int64_t before_ns = last ? last->before_ns + (last->end_ns - last->start_ns) : 0;
-    cover->spans[cover->count++] = (struct ap_covered){ start_ns, end_ns, before_ns };
+    AP_TRY_ADD(cover->gate, cover->spans, cover->count, cover->capacity, reterr,
+               (struct ap_covered){ start_ns, device->total_ns });
+    device->total_ns += end_ns - start_ns;
     device->end = cover->count;
     return AP_OK;
 }
@@ -32,7 +39,7 @@ enum ap_status ap_gpu_cover_init(struct ap_gpu_cover *cover, const struct ap_tra
         int64_t device = ap_row_device(trace, row);
         if (!cover->device_count || cover->devices[cover->device_count - 1].device != device)
             AP_TRY_ADD(cover->gate, cover->devices, cover->device_count, cover->device_capacity, reterr,
-                       (struct ap_covered_device){ device, cover->count, cover->count });
+                       (struct ap_covered_device){ device, cover->count, cover->count, 0 });
         AP_TRY(add_span(cover, trace->events.start_ns[row], ap_row_end_ns(trace, row), reterr));
     }
     return AP_OK;
@@ -53,7 +60,8 @@ static int64_t covered_before(const struct ap_gpu_cover *cover, const struct ap_
     if (low == device->first)
         return 0;
     const struct ap_covered *span = &cover->spans[low - 1];
-    return span->before_ns + ((at_ns < span->end_ns ? at_ns : span->end_ns) - span->start_ns);
+    int64_t to_ns = at_ns - span->start_ns, length = length_ns(cover, device, low - 1);
+    return span->before_ns + (to_ns < length ? to_ns : length);
 }
 
 int64_t ap_gpu_covered_ns(const struct ap_gpu_cover *cover, int64_t device, int64_t start_ns, int64_t end_ns)

@@ -8,13 +8,14 @@
 struct ap_gpu_cover {
     struct ap_gate *gate;
     struct ap_covered {
-        int64_t start_ns, end_ns;
-        int64_t before_ns; /* length of the ones before it on its device */
+        int64_t start_ns;
+        int64_t before_ns; /* length of the ones before it on its device; with that of the next one its own is told */
     } * spans;             /* merged, by device, then start */
     size_t count, capacity;
     struct ap_covered_device {
         int64_t device;
         size_t first, end; /* in spans */
+        int64_t total_ns;  /* length of all of them */
     } * devices;
     size_t device_count, device_capacity;
 };

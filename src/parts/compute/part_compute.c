@@ -113,13 +113,8 @@ static void add_mfu(const struct ap_compute_work *work, int64_t matrix_ns, struc
 /* On the critical path, and what calls waited for, which the path takes for time of the host. */
 static int64_t kernel_bound_ns(struct ap_compute_work *work)
 {
-    const struct ap_critical_path *path = &work->context->facts->path;
-    int64_t sum_ns = work->compute.waited_ns;
-    for (size_t i = 0; i < path->count; i++) {
-        int64_t end_ns = i + 1 < path->count ? path->pieces[i + 1].start_ns : path->end_ns;
-        if (path->pieces[i].path_class == AP_PATH_gpu_compute_bound)
-            sum_ns = ap_add_sat(sum_ns, end_ns - path->pieces[i].start_ns, &work->context->overflowed);
-    }
+    int64_t on_path_ns = work->context->facts->path.class_ns[AP_PATH_gpu_compute_bound];
+    int64_t sum_ns = ap_add_sat(work->compute.waited_ns, on_path_ns, &work->context->overflowed);
     return sum_ns < work->compute.kernel_ns ? sum_ns : work->compute.kernel_ns;
 }
 

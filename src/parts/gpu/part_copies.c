@@ -233,6 +233,14 @@ static enum ap_status add_copies(struct copy_work *work, struct ap_model *model,
     return AP_OK;
 }
 
+static bool has_copies(const struct copy_work *work)
+{
+    for (size_t i = 0; i < work->copies.count; i++)
+        if (work->copies.cause[i] != AP_COPY_CAUSE_COUNT)
+            return true;
+    return false;
+}
+
 static enum ap_status begin(struct copy_work *work, struct ap_error *reterr)
 {
     const struct ap_part_context *context = work->context;
@@ -243,7 +251,8 @@ static enum ap_status begin(struct copy_work *work, struct ap_error *reterr)
     AP_TRY(ap_copies_init(&work->copies, trace, &context->facts->tree, &context->facts->links, &context->facts->calls, gate,
                           reterr));
     AP_TRY(ap_host_chains_init(&work->chains, trace, &context->facts->tree, gate, reterr));
-    AP_TRY(ap_gpu_cover_init(&work->others, trace, &context->facts->links, covers, work, gate, reterr));
+    if (has_copies(work)) /* else nobody asks what the others cover */
+        AP_TRY(ap_gpu_cover_init(&work->others, trace, &context->facts->links, covers, work, gate, reterr));
     AP_TRY(ap_row_set_init(&work->op_counted, gate, trace->events.count, reterr));
     return ap_row_set_init(&work->waiting_ops, gate, trace->events.count, reterr);
 }

@@ -57,6 +57,8 @@ def check_xla_gpu(tap, program):
     _, behind, _ = program.report(written(program, "behind.json", names_behind))
     tap.check("names of processes may stand behind the rows",
               [path for path in SAME if at(behind, path) != at(got, path)])
+    tap.same((make_xla.make(trace)["traceEvents"].count({}), got and got["warnings"]), (1, []),
+             "the empty object that ends XLA's list is no odd event")
     text = markdown(program, program.folder / "xla.json")
     tap.ok("prof.step()" not in text and "torch.profiler" not in text, "no advice on PyTorch's profiler")
 
@@ -110,7 +112,13 @@ def check_host(tap, program):
     tap.same(report and {row["name"]: row["self_dur_us"] for row in report["cpu"]["operators_by_self"]}
              if report and "operators_by_self" in report["cpu"] else said,
              {"RunTask": 400, "FunctionCall": 550, "V8.GC": 50}, "DevTools: host time by function")
-    for name in ("viztracer.json", "py-spy.json"):
+    full = {"traceEvents": [dict(row, cat="FEE") for row in VIZTRACER["traceEvents"]],
+            "viztracer_metadata": {"version": "0.16.3", "overflow": True}}
+    _, report, said = program.report(written(program, "viztracer-full.json", full))
+    tap.same(report and (lines_of(report), [row["code"] for row in report["warnings"]]), (want, ["buffer-overflowed"]),
+             "VizTracer's older category; a buffer that was full is told")
+    written(program, "tasks.json", frames([("RunTask", i * 7000, 5000) for i in range(60)], cat="toplevel"))
+    for name in ("viztracer.json", "viztracer-full.json", "py-spy.json", "browser.json", "tasks.json"):
         text = markdown(program, program.folder / name)
         found = [line for line in text.splitlines() if any(word in line.lower() for word in GPU_WORDS)
                  and not line.startswith("- Not recorded")]

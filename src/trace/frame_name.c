@@ -10,11 +10,25 @@
 
 #define FRAME_BYTES 1024 /* longer ones stay as they are */
 
+/* Categories of Chromium (base/trace_event/builtin_categories.h), alone or first of several with commas between. */
+static bool is_of_browser(struct ap_text category)
+{
+    static const char *const begins[] = { "devtools.timeline", "disabled-by-default-devtools", "disabled-by-default-v8",
+                                          "blink.user_timing", "toplevel" };
+    for (size_t i = 0; i < AP_COUNT_OF(begins); i++)
+        if (ap_text_starts_with(category, begins[i]))
+            return true;
+    return false;
+}
+
+/* VizTracer wrote "FEE" in some versions. */
 enum ap_frame_writer ap_frame_writer_of(struct ap_text category)
 {
-    if (ap_text_is(category, "fee"))
+    if (category.bytes == 3 && ap_text_contains_folded(category, "fee"))
         return AP_FRAMES_VIZTRACER;
-    return ap_text_is(category, "py-spy") ? AP_FRAMES_PY_SPY : AP_FRAMES_PLAIN;
+    if (ap_text_is(category, "py-spy"))
+        return AP_FRAMES_PY_SPY;
+    return is_of_browser(category) ? AP_FRAMES_BROWSER : AP_FRAMES_PLAIN;
 }
 
 static enum ap_status join(struct ap_trace_reading *reading, struct ap_text file, struct ap_text line, struct ap_text call,
@@ -62,6 +76,7 @@ enum ap_status ap_trace_frame_name(struct ap_trace_reading *reading, enum ap_fra
     switch (writer) {
     case AP_FRAMES_VIZTRACER: return from_viztracer(reading, name, reterr);
     case AP_FRAMES_PY_SPY: return from_py_spy(reading, name, reterr);
+    case AP_FRAMES_BROWSER:
     case AP_FRAMES_PLAIN: break;
     }
     return AP_OK;

@@ -114,8 +114,8 @@ struct ap_track {
     size_t open_begin;             /* B events not ended yet: index + 1 of the innermost, 0 = none */
 };
 
-/** Who writes frames of Python in words of its own. */
-enum ap_frame_writer { AP_FRAMES_PLAIN, AP_FRAMES_VIZTRACER, AP_FRAMES_PY_SPY };
+/** Who writes frames of Python in words of its own; a browser's rows are of its threads, none of a device. */
+enum ap_frame_writer { AP_FRAMES_PLAIN, AP_FRAMES_VIZTRACER, AP_FRAMES_PY_SPY, AP_FRAMES_BROWSER };
 
 struct ap_category {
     enum ap_event_kind kind;

@@ -237,6 +237,30 @@ static enum ap_status read_about(struct ap_trace_reading *reading, struct ap_err
     return AP_OK;
 }
 
+/* What VizTracer says of its own buffer, which keeps the last entries only. */
+static enum ap_status read_viztracer(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    bool overflow = false;
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    if (token.kind != AP_JSON_OBJECT_BEGIN)
+        return skip_other(reading, &token, reterr);
+    uint64_t offset_bytes = token.offset_bytes;
+    for (;;) {
+        enum ap_status status = ap_json_next_key(reading->json, &token, reterr);
+        if (status == AP_END)
+            break;
+        AP_TRY(status);
+        if (ap_text_is((struct ap_text){ token.text, token.text_bytes }, "overflow"))
+            AP_TRY(read_flag(reading, &overflow, reterr));
+        else
+            AP_TRY(ap_json_skip_value(reading->json, reterr));
+    }
+    if (overflow)
+        ap_note(reading->notes, AP_COUNTER_buffer_overflowed, offset_bytes);
+    return AP_OK;
+}
+
 enum ap_status ap_trace_take_header(struct ap_trace_reading *reading, struct ap_text key, struct ap_error *reterr)
 {
     struct ap_trace *trace = reading->trace;
@@ -259,6 +283,8 @@ enum ap_status ap_trace_take_header(struct ap_trace_reading *reading, struct ap_
         return read_devices(reading, reterr);
     if (ap_text_is(key, "analyze_profile"))
         return read_about(reading, reterr);
+    if (ap_text_is(key, "viztracer_metadata"))
+        return read_viztracer(reading, reterr);
     if (ap_text_is(key, "distributedInfo"))
         return read_distributed(reading, reterr);
     if (ap_text_is(key, "host_name"))

@@ -285,6 +285,8 @@ enum ap_status ap_trace_settle_kinds(struct ap_trace_reading *reading, struct ap
         return status;
     trace->writer = "XLA";
     forget_notes(&settling);
+    if (reading->notes->notes[AP_COUNTER_phase_missing].count == 1) /* "{}" ends its list */
+        reading->notes->notes[AP_COUNTER_phase_missing] = (struct ap_note){ .count = 0 };
     if (trace->event_count >= XLA_EVENTS_MAX)
         ap_note_many(reading->notes, AP_COUNTER_events_capped, 1);
     return status;

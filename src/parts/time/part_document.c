@@ -22,6 +22,14 @@ static bool has_category(const struct ap_trace *trace, const char *name)
     return false;
 }
 
+static bool has_frames(const struct ap_trace *trace, enum ap_frame_writer writer)
+{
+    for (uint32_t id = 1; id < trace->category_count; id++)
+        if (trace->categories[id].event_count && trace->categories[id].frames == writer)
+            return true;
+    return false;
+}
+
 /* The dialect, told by marks that the writers leave. */
 static const char *format_of(const struct ap_trace *trace)
 {
@@ -31,11 +39,11 @@ static const char *format_of(const struct ap_trace *trace)
         return ap_text_is(ap_text_of(trace->writer), "XLA")         ? "xla"
                : ap_text_is(ap_text_of(trace->writer), "rocprofv3") ? "rocprofv3"
                                                                     : "nsight systems";
-    if (has_category(trace, "fee"))
+    if (has_frames(trace, AP_FRAMES_VIZTRACER))
         return "viztracer";
-    if (has_category(trace, "py-spy"))
+    if (has_frames(trace, AP_FRAMES_PY_SPY))
         return "py-spy";
-    if (has_category(trace, "devtools.timeline") || has_category(trace, "disabled-by-default-devtools.timeline"))
+    if (has_frames(trace, AP_FRAMES_BROWSER))
         return "chrome devtools";
     if (has_category(trace, "Node") || has_category(trace, "Session"))
         return "onnxruntime";

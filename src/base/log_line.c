@@ -7,6 +7,7 @@
 
 /* What stands where: d is a digit, L the letter of a level, all else is itself. */
 static const char stamp[] = "Ldddd dd:dd:dd.dddddd ";
+static const char older_stamp[] = "[dddd-dd-dd dd:dd:dd,ddd] ";
 
 static bool fits(char pattern, char c)
 {
@@ -46,15 +47,73 @@ static struct ap_text without_ranks(struct ap_text line)
     return line;
 }
 
+static bool begins_as(struct ap_text line, const char *pattern)
+{
+    size_t bytes = strlen(pattern);
+    if (line.bytes < bytes + 1)
+        return false;
+    for (size_t at = 0; at < bytes; at++)
+        if (!fits(pattern[at], line.data[at]))
+            return false;
+    return true;
+}
+
+static struct ap_text behind(struct ap_text text, size_t bytes)
+{
+    return (struct ap_text){ text.data + bytes, text.bytes - bytes };
+}
+
+static char letter_of(struct ap_text level)
+{
+    static const char *const levels[] = { "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL" };
+    for (size_t i = 0; i < AP_COUNT_OF(levels); i++)
+        if (ap_text_is(level, levels[i]))
+            return "VIWEC"[i];
+    return '\0';
+}
+
+/* Behind the stamp: "[0/1] torch._dynamo.guards.__recompiles: [DEBUG] text", without the number where there is none. */
+static bool parse_older(struct ap_text line, struct ap_log_line *ret_line)
+{
+    static const char colon[] = ": [";
+    int64_t seconds =
+        ((two_digits(line.data + 6) * 31 + two_digits(line.data + 9)) * 24 + two_digits(line.data + 12)) * 3600 +
+        two_digits(line.data + 15) * 60 + two_digits(line.data + 18);
+    int64_t ms = two_digits(line.data + 21) * 10 + (line.data[23] - '0');
+    struct ap_text rest = behind(line, sizeof(older_stamp) - 1);
+    const char *close;
+    if (rest.bytes && rest.data[0] == '[' && (close = memchr(rest.data, ' ', rest.bytes)) != NULL)
+        rest = behind(rest, (size_t)(close - rest.data) + 1);
+    const char *mark = memchr(rest.data, ':', rest.bytes);
+    size_t source_bytes = mark ? (size_t)(mark - rest.data) : rest.bytes;
+    if (rest.bytes < source_bytes + sizeof(colon) || memcmp(rest.data + source_bytes, colon, sizeof(colon) - 1) != 0)
+        return false;
+    struct ap_text source = { rest.data, source_bytes }, artifact = source;
+    rest = behind(rest, source_bytes + sizeof(colon) - 1);
+    close = memchr(rest.data, ']', rest.bytes);
+    char level = close ? letter_of((struct ap_text){ rest.data, (size_t)(close - rest.data) }) : '\0';
+    if (!level)
+        return false;
+    rest = behind(rest, (size_t)(close - rest.data) + 1);
+    rest = behind(rest, rest.bytes && rest.data[0] == ' ');
+    for (const char *dot; (dot = memchr(artifact.data, '.', artifact.bytes)) != NULL;)
+        artifact = behind(artifact, (size_t)(dot - artifact.data) + 1);
+    *ret_line = (struct ap_log_line){ .level = level,
+                                      .time_ns = seconds * INT64_C(1000000000) + ms * 1000000,
+                                      .source = source,
+                                      .artifact = artifact,
+                                      .message = rest };
+    return true;
+}
+
 bool ap_log_line_parse(struct ap_text line, struct ap_log_line *ret_line)
 {
-    size_t at = 0;
+    size_t at = sizeof(stamp) - 1;
     line = without_ranks(line);
-    if (line.bytes < sizeof(stamp))
+    if (begins_as(line, older_stamp))
+        return parse_older(line, ret_line);
+    if (!begins_as(line, stamp))
         return false;
-    for (; at + 1 < sizeof(stamp); at++)
-        if (!fits(stamp[at], line.data[at]))
-            return false;
     while (at < line.bytes && (ap_is_digit(line.data[at]) || line.data[at] == ' '))
         at++; /* process or thread */
     const char *close = memchr(line.data + at, ']', line.bytes - at);
@@ -74,6 +133,8 @@ bool ap_log_line_parse(struct ap_text line, struct ap_log_line *ret_line)
 static bool is_of_compiler(const struct ap_log_line *line)
 {
     char first = line->message.bytes ? line->message.data[0] : '\0';
+    if (line->artifact.bytes)
+        return ap_text_starts_with(line->source, "torch._dynamo") || ap_text_starts_with(line->source, "torch._inductor");
     return ap_text_contains(line->source, AP_TEXT("torch/")) && (first == '{' || first == '[');
 }
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * log_line.h - a line of a text log as PyTorch's loggers write it:
  *     [rank0]:V1123 10:09:24.548000 14867 torch/_dynamo/guards.py:637] [0/1] [__recompiles] Recompiling function f
- * with what torchrun and others put before it. */
+ * with what torchrun and others put before it; before PyTorch 2.3 as Python's logging writes it:
+ *     [2024-01-10 12:11:29,121] [0/1] torch._dynamo.guards.__recompiles: [DEBUG] Recompiling function f */
 #ifndef AP_LOG_LINE_H
 #define AP_LOG_LINE_H
 
 #include "base.h"
 
 struct ap_log_line {
-    char level;             /* V, I, W, E or C */
-    int64_t time_ns;        /* since the first of January; months count 31 days */
-    struct ap_text source;  /* torch/_dynamo/guards.py:637 */
-    struct ap_text message; /* behind the bracket and a blank */
+    char level;              /* V, I, W, E or C */
+    int64_t time_ns;         /* since the first of January; months count 31 days */
+    struct ap_text source;   /* torch/_dynamo/guards.py:637; of the older form torch._dynamo.guards.__recompiles */
+    struct ap_text artifact; /* of the older form, "__recompiles"; else empty, and "[__recompiles]" stands in the message */
+    struct ap_text message;  /* behind the bracket and a blank */
 };
 
 /** False where @line does not begin so. The texts are parts of @line. */

@@ -143,7 +143,7 @@ static enum ap_status take_break_line(struct reading *reading, struct ap_text te
         reading->reason_follows = ap_text_starts_with(rest, encountered);
         return reading->reason_follows ? AP_OK : set_reason(reading, rest);
     }
-    if (!reading->entry.place.id && ap_text_starts_with(line, "Reason: ")) /* of PyTorch 2.0 to 2.5 */
+    if (!reading->entry.reason.id && ap_text_starts_with(line, "Reason: ")) /* of PyTorch 2.3 to 2.5, behind the place */
         return set_reason(reading, behind(line, strlen("Reason: ")));
     if (reading->reason_follows && line.bytes)
         return set_reason(reading, line);
@@ -212,28 +212,36 @@ static bool is_limit(struct ap_text text)
            ap_text_contains(text, AP_TEXT("torch._dynamo hit config.cache_size_limit"));
 }
 
-static enum ap_status take_tagged(struct reading *reading, struct ap_text message)
+/* What stands behind the tag, which older lines have in the name of their logger. */
+static bool is_tagged(const struct ap_log_line *logged, const char *artifact, struct ap_text tag, struct ap_text *ret_text)
 {
-    struct ap_text before, text, line;
-    if (split(message, AP_TEXT("[__graph_breaks]"), &before, &text)) {
+    struct ap_text before;
+    *ret_text = logged->message;
+    return logged->artifact.bytes ? ap_text_is(logged->artifact, artifact) : split(logged->message, tag, &before, ret_text);
+}
+
+static enum ap_status take_tagged(struct reading *reading, const struct ap_log_line *logged)
+{
+    struct ap_text text, line;
+    if (is_tagged(logged, "__graph_breaks", AP_TEXT("[__graph_breaks]"), &text)) {
         line = ap_text_trim(text);
         if (ap_text_starts_with(line, "Graph break in user code at ") || ap_text_starts_with(line, "Graph break: "))
             AP_TRY(begin_record(reading, AP_LOG_BREAK, false));
         else if (reading->entry.record != AP_LOG_BREAK)
             return end_record(reading);
-        if (ap_text_starts_with(line, "Graph break: ")) { /* of PyTorch 2.0 to 2.5: the reason stands there */
+        if (ap_text_starts_with(line, "Graph break: ")) { /* of PyTorch up to 2.2: the reason stands there */
             struct ap_text reason = behind(line, strlen("Graph break: "));
             (void)split(reason, AP_TEXT(" from user code at:"), &reason, &text);
             return set_reason(reading, reason);
         }
         return take_break_line(reading, text);
     }
-    if (split(message, AP_TEXT("[__recompiles]"), &before, &text)) {
+    if (is_tagged(logged, "__recompiles", AP_TEXT("[__recompiles]"), &text)) {
         if (ap_text_starts_with(ap_text_trim(text), "Recompiling function "))
             return begin_recompile(reading, text);
         return reading->entry.record == AP_LOG_RECOMPILE ? take_guard_line(reading, text) : end_record(reading);
     }
-    reading->log->limit_lines += is_limit(message);
+    reading->log->limit_lines += is_limit(logged->message);
     return end_record(reading);
 }
 
@@ -431,7 +439,7 @@ static enum ap_status take_line(struct reading *reading)
         return end_record(reading);
     if (logged.message.bytes && logged.message.data[0] == '{')
         return take_structured(reading, logged.message);
-    return take_tagged(reading, logged.message);
+    return take_tagged(reading, &logged);
 }
 
 static enum ap_status take_block(struct reading *reading, const char *data, size_t bytes)

@@ -34,6 +34,14 @@ def test_causes(tap, program, folder):
 
 
 def test_ways(tap, program, folder):
+    _, told = run(program, folder, OTHERS / "onnx_launched.json")
+    _, untold = run(program, folder, OTHERS / "onnx_launches_alone.json")
+    tap.same((told["profile"]["verdict"], untold["profile"]["verdict"], untold["onnxruntime"]["runs"]["outside_us"]),
+             ("GPU-bound", None, None), "nodes that only launch: the device's time is known by its kernels, or not at all")
+    described = Path(folder) / "layers.json"
+    described.write_text(json.dumps([{"Name": "a", "LayerType": "Convolution"}, {"Name": "b", "LayerType": "Reformat"}]))
+    _, report = run(program, folder, described)
+    tap.same(report and report["tensorrt"]["layers"]["described_count"], 2, "descriptions of layers that are a list")
     names = PLANTED["trt-reformats"][0]
     _, there = run(program, folder, *[OTHERS / name for name in names])
     _, back = run(program, folder, *[OTHERS / name for name in reversed(names)])

@@ -16,6 +16,8 @@ FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "others"
 PLANTED = {
     "onnx-fallback": (["onnx_fallback.json"], "onnx-fallback"),
     "onnx-device": (["onnx_device.json"], None),
+    "onnx-launched": (["onnx_launched.json"], None),
+    "onnx-launches-alone": (["onnx_launches_alone.json"], None),
     "onnx-small-nodes": (["onnx_small_nodes.json"], "onnx-overhead"),
     "onnx-training-graph": (["onnx_training_graph.json"], "onnx-batch-norm"),
     "trt-enqueue": (["trt_enqueue_times.json"], "trt-enqueue-bound"),
@@ -36,8 +38,9 @@ PLANTED = {
 class Session:
     """Events as the profiler writes them: all values of args are texts but those that are JSON."""
 
-    def __init__(self, seed, fences=False):
+    def __init__(self, seed, fences=False, launch_us=0, with_kernels=False):
         self.random, self.events, self.clock, self.fences = random.Random(seed), [], 0, fences
+        self.launch_us, self.with_kernels = launch_us, with_kernels
         self.add("Session", "model_loading_uri", 0, 2100)
         self.add("Session", "session_initialization", 2120, 5200)
         self.clock = 9000
@@ -58,10 +61,25 @@ class Session:
                                 "Distribution": 0, "DistributionEnqueue": 0, "Run": dur, "Wait": 0, "WaitRevoke": 0},
                 "sub_threads": {"2": {"num_run": 1 if helped else 0, "core": 1}}}
         self.add("Node", name + "_kernel_time", self.clock, dur, args)
-        if provider == "CUDA" and "Memcpy" not in op:
+        if provider == "CUDA" and "Memcpy" not in op and not self.launch_us:
             self.add("Kernel", "void " + op.lower() + "_kernel<float>(int)", self.clock + 2, dur, {
                 "op_name": op, "stream": "7", "grid_x": "64", "block_x": "128"})
         self.clock += dur + 1
+
+    def launched(self, nodes, slow):
+        """A run of nodes that launch and go on; the device computes behind them, and the run waits for it."""
+        start, busy = self.clock, self.clock
+        self.clock += 20
+        for name, op, us in nodes:
+            self.node(name, op, "CUDA", self.launch_us, 1, IMAGE)
+            busy = max(busy, self.clock) + round(us * slow)
+            if self.with_kernels:
+                self.add("Kernel", "void " + op.lower() + "_kernel<float>(int)", busy - round(us * slow), round(us * slow),
+                         {"op_name": op, "stream": "7", "grid_x": "64", "block_x": "128"})
+        self.clock = max(self.clock, busy) + 15
+        self.add("Session", "SequentialExecutor::Execute", start + 3, self.clock - start - 4)
+        self.add("Session", "model_run", start, self.clock - start)
+        self.clock += 40
 
     def run(self, nodes, gap_us, slow):
         start = self.clock
@@ -92,6 +110,13 @@ def onnx(seed, nodes, gap_us=2, runs=12, fences=False):
     return session.text()
 
 
+def onnx_launched(seed, with_kernels):
+    session = Session(seed, launch_us=9, with_kernels=with_kernels)
+    for run in range(12):
+        session.launched([(f"/layer{i}/conv", "Conv", 180) for i in range(25)], 3 if run == 0 else 1)
+    return session.text()
+
+
 def onnx_files():
     device = [("conv1", "Conv", "CUDA", 300, IMAGE), ("conv2", "Conv", "CUDA", 260, IMAGE),
               ("fc", "Gemm", "CUDA", 90, ROWS)]
@@ -102,7 +127,8 @@ def onnx_files():
     graph = [("conv1", "Conv", "CPU", 400, IMAGE), ("bn1", "BatchNormalization", "CPU", 70, IMAGE),
              ("relu", "Relu", "CPU", 30, IMAGE)]
     return {"onnx_fallback.json": onnx(1, back), "onnx_device.json": onnx(2, device, fences=True),
-            "onnx_small_nodes.json": onnx(3, small, gap_us=5, runs=6), "onnx_training_graph.json": onnx(4, graph)}
+            "onnx_small_nodes.json": onnx(3, small, gap_us=5, runs=6), "onnx_training_graph.json": onnx(4, graph),
+            "onnx_launched.json": onnx_launched(9, True), "onnx_launches_alone.json": onnx_launched(10, False)}
 
 
 # ---- TensorRT

@@ -44,7 +44,7 @@ static enum ap_status judge_runs(struct ap_onnx *onnx, struct runs *runs, struct
         if (i == 0 && onnx->run_count > 1)
             continue;
         runs->judged_ns = ap_add_sat(runs->judged_ns, run->dur_ns, &onnx->overflowed);
-        runs->outside_ns = ap_add_sat(runs->outside_ns, run->outside_ns, &onnx->overflowed);
+        runs->outside_ns = ap_add_sat(runs->outside_ns, run->outside_ns > 0 ? run->outside_ns : 0, &onnx->overflowed);
     }
     runs->span_ns = end_ns - onnx->runs[0].start_ns;
     runs->warm = ap_time_spread_of(durations_ns + 1, onnx->run_count - 1);
@@ -55,7 +55,7 @@ static enum ap_status judge_runs(struct ap_onnx *onnx, struct runs *runs, struct
 static void add_runs(const struct ap_onnx *onnx, const struct runs *runs, struct ap_model *model, struct ap_value *parent)
 {
     struct ap_value *to = ap_add_object(model, parent, "runs");
-    bool any = onnx->run_count, warm = runs->warm.count, nodes = onnx->node_count && any;
+    bool any = onnx->run_count, warm = runs->warm.count, nodes = onnx->node_count && any && !onnx->is_untimed;
     int64_t excess_ns = runs->first_ns - runs->warm.p50_ns;
     ap_add_count(model, to, "count", (int64_t)onnx->run_count);
     ap_add_known_time(model, to, "total_us", any, runs->total_ns);
@@ -209,6 +209,7 @@ static void add_sums(const struct ap_onnx *onnx, const struct sums *sums, struct
 {
     struct sum all = { onnx->by_node.map.count, onnx->node_count, onnx->node_ns };
     add_name(onnx, model, parent, "accelerator", sums->accelerator);
+    ap_add_bool(model, parent, "untimed_device", onnx->is_untimed);
     add_sum(onnx, &all, "nodes", model, parent);
     add_sum(onnx, &sums->fallback, "fallback", model, parent);
     add_sum(onnx, &sums->copies, "copies", model, parent);
@@ -255,14 +256,17 @@ static void add_stages(const struct ap_onnx *onnx, struct ap_model *model, struc
 
 /* ---------------------------------------------------------------------------------------------------------- verdict */
 
-static const char *bound_of(const struct ap_onnx *onnx, const struct sums *sums, double outside)
+static const char *bound_of(const struct ap_onnx *onnx, const struct runs *runs, const struct sums *sums, double outside)
 {
     double nodes_ns = onnx->node_ns > 0 ? (double)onnx->node_ns : 1;
+    double whole_ns = onnx->is_untimed && runs->total_ns > 0 ? (double)runs->total_ns : nodes_ns;
     if (outside > OUTSIDE_BOUND)
         return "overhead-bound";
-    if ((double)sums->fallback.total_ns + (double)sums->copies.total_ns > FALLBACK_BOUND * nodes_ns)
+    if ((double)sums->fallback.total_ns + (double)sums->copies.total_ns > FALLBACK_BOUND * whole_ns)
         return "fallback-bound";
-    return "operator-bound";
+    if ((double)onnx->kernel_ns > nodes_ns)
+        return "GPU-bound";
+    return onnx->is_untimed ? NULL : "operator-bound";
 }
 
 static void judge(const struct ap_onnx *onnx, const struct runs *runs, const struct sums *sums,
@@ -274,13 +278,21 @@ static void judge(const struct ap_onnx *onnx, const struct runs *runs, const str
     ret_verdict->window_ns = onnx->run_count ? runs->total_ns : onnx->end_ns - onnx->start_ns;
     if (!onnx->run_count || !onnx->node_count)
         return;
-    ret_verdict->verdict = bound_of(onnx, sums, outside);
+    ret_verdict->verdict = bound_of(onnx, runs, sums, outside);
     ret_verdict->confidence = few ? "low" : "medium";
-    (void)snprintf(ret_verdict->sentence, sizeof(ret_verdict->sentence),
-                   "%zu runs, the first %.3f ms, the median of the others %.3f ms; in %.1f %% of their time no node ran, "
-                   "the rest is %llu nodes of %u operators",
-                   onnx->run_count, (double)runs->first_ns / 1e6, (double)typical_ns / 1e6, outside * 100,
-                   (unsigned long long)onnx->by_node.map.count, onnx->by_operator.map.count);
+    unsigned long long nodes = onnx->by_node.map.count;
+    char others[60] = "", rest[160];
+    if (runs->warm.count)
+        (void)snprintf(others, sizeof(others), ", the median of the others %.3f ms", (double)typical_ns / 1e6);
+    if (onnx->is_untimed)
+        (void)snprintf(rest, sizeof(rest),
+                       "kernels of the device were not recorded: %llu nodes of %u operators are launched", nodes,
+                       onnx->by_operator.map.count);
+    else
+        (void)snprintf(rest, sizeof(rest), "in %.1f %% of their time no node%s ran, the rest is %llu nodes of %u operators",
+                       outside * 100, onnx->kernels.map.count ? " and no kernel" : "", nodes, onnx->by_operator.map.count);
+    (void)snprintf(ret_verdict->sentence, sizeof(ret_verdict->sentence), "%zu run%s, the first %.3f ms%s; %s",
+                   onnx->run_count, onnx->run_count == 1 ? "" : "s", (double)runs->first_ns / 1e6, others, rest);
 }
 
 enum ap_status ap_onnx_add(struct ap_onnx *onnx, uint64_t top_n, struct ap_model *model,

@@ -43,7 +43,7 @@ struct ap_onnx_groups {
 
 /** One call of run(). */
 struct ap_onnx_run {
-    int64_t start_ns, dur_ns, outside_ns; /* outside: no node ran */
+    int64_t start_ns, dur_ns, outside_ns; /* outside: no node ran, and no kernel; -1 = not known */
 };
 
 /** Of intra-op pools, summed over nodes, as the main thread of each told it. */
@@ -69,6 +69,7 @@ struct ap_onnx {
     struct ap_onnx_groups by_node, by_operator, by_provider, kernels;
     struct ap_onnx_run *runs;
     size_t run_count;
+    bool is_untimed; /* nodes of a provider that launches work and goes on, and no kernel was recorded */
     int64_t load_ns, init_ns, fence_ns, node_ns, kernel_ns, start_ns, end_ns;
 };
 

@@ -92,13 +92,24 @@ static int64_t covered_before(const struct cover *cover, int64_t at_ns)
     return cover->before_ns[behind - 1] + (at_ns < end_ns ? at_ns : end_ns) - start_ns;
 }
 
-static enum ap_status find_cover(const struct ap_onnx *onnx, uint32_t *order, struct cover *cover, struct ap_error *reterr)
+/* Nodes stand first in the order already; kernels go behind them. */
+static size_t add_kernels(const struct ap_onnx *onnx, uint32_t *order)
 {
-    AP_TRY(AP_ALLOC(onnx->gate, cover->starts_ns, onnx->node_count, reterr));
-    AP_TRY(AP_ALLOC(onnx->gate, cover->ends_ns, onnx->node_count, reterr));
-    AP_TRY(AP_ALLOC(onnx->gate, cover->before_ns, onnx->node_count, reterr));
-    AP_TRY(ap_sort_list(onnx->gate, order, onnx->node_count, starts_before, onnx->events, reterr));
-    for (size_t i = 0; i < onnx->node_count; i++) {
+    size_t count = onnx->node_count;
+    for (size_t i = 0; i < onnx->count; i++)
+        if (onnx->events[i].kind == AP_ONNX_KERNEL)
+            order[count++] = (uint32_t)i;
+    return count;
+}
+
+static enum ap_status find_cover(const struct ap_onnx *onnx, uint32_t *order, size_t count, struct cover *cover,
+                                 struct ap_error *reterr)
+{
+    AP_TRY(AP_ALLOC(onnx->gate, cover->starts_ns, count, reterr));
+    AP_TRY(AP_ALLOC(onnx->gate, cover->ends_ns, count, reterr));
+    AP_TRY(AP_ALLOC(onnx->gate, cover->before_ns, count, reterr));
+    AP_TRY(ap_sort_list(onnx->gate, order, count, starts_before, onnx->events, reterr));
+    for (size_t i = 0; i < count; i++) {
         const struct ap_onnx_event *node = &onnx->events[order[i]];
         add_stretch(cover, node->start_ns, node->start_ns + node->dur_ns);
     }
@@ -128,17 +139,18 @@ static enum ap_status find_runs(struct ap_onnx *onnx, struct ap_error *reterr)
         if (onnx->events[i].kind == AP_ONNX_RUN)
             onnx->runs[count++] = (struct ap_onnx_run){ onnx->events[i].start_ns, onnx->events[i].dur_ns, -1 };
     ap_sort(onnx->runs, onnx->run_count, sizeof(onnx->runs[0]), by_start);
-    if (!onnx->node_count)
+    if (!onnx->node_count || onnx->is_untimed)
         return AP_OK;
-    enum ap_status status = find_cover(onnx, onnx->order, &cover, reterr);
+    size_t busy_count = add_kernels(onnx, onnx->order);
+    enum ap_status status = find_cover(onnx, onnx->order, busy_count, &cover, reterr);
     for (size_t i = 0; status == AP_OK && i < onnx->run_count; i++) {
         struct ap_onnx_run *run = &onnx->runs[i];
         run->outside_ns =
             run->dur_ns - (covered_before(&cover, run->start_ns + run->dur_ns) - covered_before(&cover, run->start_ns));
     }
-    AP_FREE(onnx->gate, cover.starts_ns, onnx->node_count);
-    AP_FREE(onnx->gate, cover.ends_ns, onnx->node_count);
-    AP_FREE(onnx->gate, cover.before_ns, onnx->node_count);
+    AP_FREE(onnx->gate, cover.starts_ns, busy_count);
+    AP_FREE(onnx->gate, cover.ends_ns, busy_count);
+    AP_FREE(onnx->gate, cover.before_ns, busy_count);
     return status;
 }
 
@@ -201,6 +213,24 @@ static enum ap_status sum_event(struct ap_onnx *onnx, struct ap_onnx_event *even
     return AP_OK;
 }
 
+/* Their nodes last as long as launching takes, and the run waits at its end. Others compute before they return. */
+static bool only_launches(struct ap_text provider)
+{
+    static const char *const providers[] = {
+        "CUDA", "ROCM", "Tensorrt", "NvTensorRTRTX", "MIGraphX", "Dml", "WebGpu", "Js"
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(providers); i++)
+        if (ap_text_starts_with(provider, providers[i]))
+            return true;
+    return false;
+}
+
+static void find_untimed(struct ap_onnx *onnx)
+{
+    for (uint32_t i = 0; i < onnx->by_provider.map.count && !onnx->kernels.map.count; i++)
+        onnx->is_untimed |= only_launches(ap_strpool_text(&onnx->strings, onnx->by_provider.list[i].provider));
+}
+
 enum ap_status ap_onnx_find(struct ap_onnx *onnx, struct ap_error *reterr)
 {
     onnx->start_ns = onnx->count ? onnx->events[0].start_ns : 0;
@@ -209,5 +239,6 @@ enum ap_status ap_onnx_find(struct ap_onnx *onnx, struct ap_error *reterr)
     AP_TRY(find_self(onnx, reterr));
     for (size_t i = 0; i < onnx->count; i++)
         AP_TRY(sum_event(onnx, &onnx->events[i], reterr));
+    find_untimed(onnx);
     return find_runs(onnx, reterr);
 }

@@ -125,12 +125,16 @@ static void judge(const struct ap_time_spread *spreads, int64_t window_ns, struc
     bool transfer = spreads[PART_h2d].p50_ns >= compute->p50_ns || spreads[PART_d2h].p50_ns >= compute->p50_ns;
     ret_verdict->verdict = enqueue ? "enqueue-bound" : transfer ? "transfer-bound" : "GPU-bound";
     ret_verdict->confidence = compute->count < 10 ? "low" : "high";
-    (void)snprintf(ret_verdict->sentence, sizeof(ret_verdict->sentence),
-                   "of %llu queries the median computes for %.3f ms, is enqueued in %.3f ms, copies for %.3f ms in and %.3f "
-                   "ms out; latency p50 %.3f ms, p99 %.3f ms",
-                   (unsigned long long)compute->count, compute_ns / 1e6, (double)spreads[PART_enqueue].p50_ns / 1e6,
-                   (double)spreads[PART_h2d].p50_ns / 1e6, (double)spreads[PART_d2h].p50_ns / 1e6,
-                   (double)latency->p50_ns / 1e6, (double)latency->p99_ns / 1e6);
+    char enqueued[40] = "";
+    if (spreads[PART_enqueue].count)
+        (void)snprintf(enqueued, sizeof(enqueued), ", is enqueued in %.3f ms", (double)spreads[PART_enqueue].p50_ns / 1e6);
+    (void)snprintf(
+        ret_verdict->sentence, sizeof(ret_verdict->sentence),
+        "of %llu quer%s the median computes for %.3f ms%s, copies for %.3f ms in and %.3f ms out; latency p50 %.3f "
+        "ms, p99 %.3f ms",
+        (unsigned long long)compute->count, compute->count == 1 ? "y" : "ies", compute_ns / 1e6, enqueued,
+        (double)spreads[PART_h2d].p50_ns / 1e6, (double)spreads[PART_d2h].p50_ns / 1e6, (double)latency->p50_ns / 1e6,
+        (double)latency->p99_ns / 1e6);
 }
 
 enum ap_status ap_trt_add_times(struct ap_trt *trt, struct ap_model *model, struct ap_value *parent,

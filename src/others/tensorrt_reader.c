@@ -270,14 +270,11 @@ static enum ap_status read_description(struct reading *reading, struct ap_trt_de
     return AP_OK;
 }
 
-/* Without detailed verbosity a layer is its name alone. */
+/* Behind the '['. Without detailed verbosity a layer is its name alone. */
 static enum ap_status read_layers(struct reading *reading)
 {
     struct ap_trt *trt = reading->trt;
     struct ap_json_token token;
-    AP_TRY(ap_json_next(reading->json, &token, reading->reterr));
-    if (token.kind != AP_JSON_ARRAY_BEGIN)
-        return ap_json_skip_rest(reading->json, &token, reading->reterr);
     for (;;) {
         struct ap_trt_description description = { .name = { 0 } };
         AP_TRY_UNTIL_END(ap_json_next_element(reading->json, &token, reading->reterr));
@@ -293,13 +290,21 @@ static enum ap_status read_layers(struct reading *reading)
     }
 }
 
+static enum ap_status read_layer_list(struct reading *reading)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(reading->json, &token, reading->reterr));
+    return token.kind == AP_JSON_ARRAY_BEGIN ? read_layers(reading)
+                                             : ap_json_skip_rest(reading->json, &token, reading->reterr);
+}
+
 static enum ap_status read_descriptions(struct reading *reading)
 {
     struct ap_json_token token;
     for (;;) {
         AP_TRY_UNTIL_END(ap_json_next_key(reading->json, &token, reading->reterr));
         if (ap_text_is((struct ap_text){ token.text, token.text_bytes }, "Layers"))
-            AP_TRY(read_layers(reading));
+            AP_TRY(read_layer_list(reading));
         else
             AP_TRY(ap_json_skip_value(reading->json, reading->reterr));
     }
@@ -311,12 +316,12 @@ static enum ap_status read_document(struct reading *reading, enum ap_other_forma
 {
     struct ap_json_span queries[QUERY_COUNT_ + 1], layers[LAYER_COUNT_ + 1];
     struct ap_json_token token;
-    bool is_object = format == AP_OTHER_tensorrt_layers;
+    bool describes = format == AP_OTHER_tensorrt_layers;
     AP_TRY(ap_json_next(reading->json, &token, reading->reterr));
-    if (token.kind != (is_object ? AP_JSON_OBJECT_BEGIN : AP_JSON_ARRAY_BEGIN))
+    if (token.kind != AP_JSON_ARRAY_BEGIN && !(describes && token.kind == AP_JSON_OBJECT_BEGIN))
         return ap_fail_at(reading->reterr, AP_ERROR_INPUT, token.offset_bytes, "this is no %s", ap_other_name(format));
-    if (is_object)
-        AP_TRY(read_descriptions(reading));
+    if (describes)
+        AP_TRY(token.kind == AP_JSON_ARRAY_BEGIN ? read_layers(reading) : read_descriptions(reading));
     else if (format == AP_OTHER_tensorrt_times)
         AP_TRY(read_elements(reading, query_fields, QUERY_COUNT_, queries, take_query));
     else

@@ -8,10 +8,11 @@
 
 #include "poison.h"
 
-#define ABOVE 1.05      /* of a peak: measuring is not more exact */
-#define SLOW 0.6        /* of the speed of a good kernel: what is slower is judged */
-#define LEAST_NS 8000.0 /* shorter kernels are a matter of launching */
-#define FIXED_NS 2000.0 /* to begin and to end */
+#define ABOVE 1.05        /* of a peak: measuring is not more exact */
+#define SLOW 0.6          /* of the speed of a good kernel: what is slower is judged */
+#define SLOW_ON_LEAST 0.9 /* likewise, where the device is not told and the one that can do least stands in for it */
+#define LEAST_NS 8000.0   /* shorter kernels are a matter of launching */
+#define FIXED_NS 2000.0   /* to begin and to end */
 #define CACHE_BYTES 268435456.0
 #define FEW_ROWS 32
 #define FEW_TOKENS 16
@@ -282,7 +283,8 @@ static void find_cause(const struct ap_compute *compute, const struct ap_compute
     if (compute->is_host || roofline->good_ns < 0 || (double)group->median_ns < LEAST_NS)
         return;
     enum ap_compute_cause cause = cause_of(group, kernel, roofline, device ? device->peak.sm_count : 0);
-    if (roofline->good_ns < SLOW * (double)group->median_ns || is_starved(&group->cost, cause))
+    double slow = device && device->source >= AP_PEAK_by_kernels ? SLOW_ON_LEAST : SLOW;
+    if (roofline->good_ns < slow * (double)group->median_ns || is_starved(&group->cost, cause))
         roofline->cause = cause;
     if (is_starved(&group->cost, cause))
         roofline->lost_ns = fmax(roofline->lost_ns, read_in_vain_ns(group));

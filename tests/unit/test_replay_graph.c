@@ -13,14 +13,20 @@ static void call(struct run *run, const char *thread, const char *name, int64_t 
         abort();
 }
 
-static void work(struct run *run, const char *name, int64_t start_us, int64_t dur_us, ap_link_key correlation)
+static void work_on(struct run *run, const char *stream, const char *name, int64_t start_us, int64_t dur_us,
+                    ap_link_key correlation)
 {
-    uint32_t track = add_row(run, "0", "7", name, KERNEL, start_us * 1000, dur_us * 1000);
+    uint32_t track = add_row(run, "0", stream, name, KERNEL, start_us * 1000, dur_us * 1000);
     struct ap_work_detail detail = { .correlation = correlation, .as.bytes = -1 };
     run->trace->tracks[track].device = 0;
     widen_window(run->trace, start_us * 1000, (start_us + dur_us) * 1000);
     if (ap_trace_add_work_detail(run->trace, detail, NULL) != AP_OK)
         abort();
+}
+
+static void work(struct run *run, const char *name, int64_t start_us, int64_t dur_us, ap_link_key correlation)
+{
+    work_on(run, "7", name, start_us, dur_us, correlation);
 }
 
 /* With the facts that the graph is made of. */
@@ -129,8 +135,8 @@ static void a_full_queue_is_a_wait(void)
     for (uint32_t i = 0; i < LAUNCHES; i++) {
         int64_t free_us = i < PLACES ? now_us : start_us[i - PLACES], end_us = (free_us > now_us ? free_us : now_us) + 5;
         start_us[i] = 10 + 20 * i;
-        call(&made.run, "1", "cudaLaunchKernel", now_us, end_us - now_us, i + 1);
-        work(&made.run, "gemm", start_us[i], 20, i + 1);
+        call(&made.run, "1", "cudaLaunchKernel", now_us, end_us - now_us, (ap_link_key)i + 1);
+        work(&made.run, "gemm", start_us[i], 20, (ap_link_key)i + 1);
         now_us = end_us;
     }
     make(&made);
@@ -155,11 +161,44 @@ static void what_no_edge_explains_is_told(void)
 {
     struct made made = { .graph = { .count = 0 } };
     begin(&made.run);
+    call(&made.run, "1", "cudaLaunchKernel", 0, 5, 1);
+    work(&made.run, "gemm", 10, 20, 1);
+    call(&made.run, "1", "cudaLaunchKernel", 10, 10, 2);
+    work(&made.run, "gemm", 5020, 100, 2);
+    make(&made);
+    is_int(made.graph.unexplained_ns, 4990000, "that time is unexplained");
+    ok(made.replayed.window_ns < made.recorded.window_ns / 10, "and no part of the replay, which is not the recording then");
+    finish(&made);
+}
+
+/* The same, but the stream has no other work before it: what was launched before the recording is not in it. */
+static void the_first_work_waits_for_what_was_before(void)
+{
+    struct made made = { .graph = { .count = 0 } };
+    begin(&made.run);
     call(&made.run, "1", "cudaLaunchKernel", 0, 10, 1);
     work(&made.run, "gemm", 5010, 100, 1);
     make(&made);
-    is_int(made.graph.unexplained_ns, 5000000, "that time is unexplained");
-    ok(made.replayed.window_ns < made.recorded.window_ns / 10, "and no part of the replay, which is not the recording then");
+    is_int(made.graph.unexplained_ns, 0, "that is no wait that has to be explained");
+    is_u64(tasks_off(&made), 0, "each piece begins in the replay as it was recorded");
+    finish(&made);
+}
+
+/* A kernel of 6 ms fills the device; one of another stream begins when its last blocks run. */
+static void a_full_device_is_a_wait(void)
+{
+    struct made made = { .graph = { .count = 0 } };
+    begin(&made.run);
+    call(&made.run, "1", "cudaLaunchKernel", 0, 5, 1);
+    work_on(&made.run, "7", "embedding", 10, 6000, 1);
+    call(&made.run, "1", "cudaLaunchKernel", 10, 5, 2);
+    work_on(&made.run, "20", "small", 20, 5, 2);
+    call(&made.run, "1", "cudaLaunchKernel", 100, 5, 3);
+    work_on(&made.run, "20", "small", 5950, 5, 3);
+    make(&made);
+    is_u64(made.graph.edges_by_type[AP_REPLAY_EDGE_occupied], 1, "it waits for room");
+    is_int(made.graph.unexplained_ns, 0, "that explains when it begins");
+    is_u64(tasks_off(&made), 0, "each piece begins in the replay as it was recorded");
     finish(&made);
 }
 
@@ -180,6 +219,8 @@ int main(void)
     the_autograd_engine_takes_turns();
     a_full_queue_is_a_wait();
     what_no_edge_explains_is_told();
+    the_first_work_waits_for_what_was_before();
+    a_full_device_is_a_wait();
     little_is_no_graph();
     return done();
 }

@@ -12,7 +12,10 @@
 #define LONGEST_OVERHEAD_NS 1500000
 /* Without recorded waits: a gap longer than this may be a wait for another stream. */
 #define LONG_START_NS 10000
-#define EDGES_MAX 16 /* of one piece; more waits than these are left to those that ended last */
+/* A kernel that fills the device lets others in while its last blocks run: in its last 50th. */
+#define LAST_PART 50
+#define ENDING_MAX 64 /* pieces of work that are tried for that, by their ends */
+#define EDGES_MAX 16  /* of one piece; more waits than these are left to those that ended last */
 
 struct usual {
     int64_t launch_ns, gap_ns;
@@ -129,6 +132,33 @@ static void release_by_time(const struct ap_replay_build *build, uint32_t work, 
     release_by_work(build, work, other, AP_REPLAY_EDGE_inferred_wait, usual, releases);
 }
 
+/* Before the work could begin, another stream had work running, and that was about to end when it began. */
+static bool filled_device(const struct ap_replay_build *build, uint32_t other, uint32_t work, int64_t released_ns)
+{
+    const struct ap_path_index *index = build->index;
+    const struct ap_events *events = &build->trace->events;
+    int64_t start_ns = ap_work_start_ns(index, work), other_ns = ap_work_start_ns(index, other);
+    int64_t last_ns = (ap_work_end_ns(index, other) - other_ns) / LAST_PART;
+    return other_ns <= released_ns && ap_work_end_ns(index, other) - start_ns <= last_ns &&
+           events->track[ap_path_work(index, other)->row] != events->track[ap_path_work(index, work)->row];
+}
+
+static void release_by_room(const struct ap_replay_build *build, uint32_t work, const struct usual *usual,
+                            struct releases *releases)
+{
+    const struct ap_path_index *index = build->index;
+    int64_t start_ns = ap_work_start_ns(index, work), released_ns = last_release_ns(releases);
+    size_t low = 0;
+    if (!releases->count || start_ns - released_ns <= LONG_START_NS)
+        return;
+    AP_BISECT(low, index->work_count, at, ap_work_end_ns(index, index->work_by_end[at]) <= start_ns);
+    for (size_t i = low; i < index->work_count && i < low + ENDING_MAX; i++)
+        if (filled_device(build, index->work_by_end[i], work, released_ns)) {
+            release_by_work(build, work, index->work_by_end[i], AP_REPLAY_EDGE_occupied, usual, releases);
+            return;
+        }
+}
+
 static void find_releases(const struct ap_replay_build *build, uint32_t work, const struct usual *usual,
                           struct releases *releases)
 {
@@ -140,6 +170,7 @@ static void find_releases(const struct ap_replay_build *build, uint32_t work, co
                                                 build->task_of_launch[work], AP_REPLAY_EDGE_launch });
     release_by_waits(build, work, usual, releases);
     release_by_time(build, work, usual, releases);
+    release_by_room(build, work, usual, releases);
 }
 
 /* --------------------------------------------------------------------------------------------------------- edges */
@@ -150,9 +181,12 @@ static int64_t usual_lag_ns(const struct release *release, int64_t start_ns)
     return slack_ns < release->usual_ns ? slack_ns : release->usual_ns;
 }
 
-/* Of how long the piece waited beyond its releases, what is no overhead. A launching call may itself take long. */
+/* Of how long the piece waited beyond its releases, what is no overhead. A launching call may itself take long, and the
+ * first work of a stream waits for what was launched there before the recording: that stays as it was. */
 static int64_t unexplained_ns(const struct ap_replay_build *build, uint32_t work, int64_t explained_ns)
 {
+    if (previous_on_stream(build->index, work) == AP_NO_WORK)
+        return 0;
     uint32_t launch = launch_of(build, work);
     int64_t start_ns = ap_work_start_ns(build->index, work);
     int64_t call_end_ns = launch == AP_NO_ROW ? INT64_MIN : ap_row_end_ns(build->trace, launch);

@@ -31,6 +31,11 @@ const char *ap_change_verb_name(enum ap_change_verb verb)
     return verbs[verb].word;
 }
 
+const char *ap_change_column_name(enum ap_change_column column)
+{
+    return columns[column];
+}
+
 /* ---- the condition ---- */
 
 static size_t column_named(struct ap_text name)

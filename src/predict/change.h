@@ -29,6 +29,9 @@ enum ap_change_column {
     AP_CHANGE_COLUMN_COUNT_
 };
 
+/** As it is written. */
+const char *ap_change_column_name(enum ap_change_column column);
+
 /** What stands behind the verb: thousandths of a factor, a count, ns. */
 struct ap_change {
     struct ap_text text; /* as it was written */

@@ -24,22 +24,25 @@ struct selector {
 
 /* ---- one row as conditions see it ---- */
 
+/* Only what the condition asks for: it is evaluated for each row. */
 struct row {
     struct ap_value object, members[AP_CHANGE_COLUMN_COUNT_];
     size_t count;
+    uint32_t columns;
 };
 
-static void row_begin(struct row *row)
+static void row_begin(struct row *row, const struct ap_change *change)
 {
     row->object = (struct ap_value){ .type = AP_VALUE_OBJECT };
     row->count = 0;
+    row->columns = change->columns;
 }
 
-static void row_add(struct row *row, struct ap_text key, struct ap_value value)
+static void row_add(struct row *row, enum ap_change_column column, struct ap_value value)
 {
     struct ap_value *member = &row->members[row->count++];
     *member = value;
-    member->key = key;
+    member->key = ap_text_of(ap_change_column_name(column));
     if (row->object.as.children.last)
         row->object.as.children.last->next = member;
     else
@@ -47,15 +50,22 @@ static void row_add(struct row *row, struct ap_text key, struct ap_value value)
     row->object.as.children.last = member;
 }
 
-static void row_add_text(struct row *row, struct ap_text key, struct ap_text text)
+static bool asks_for(const struct row *row, enum ap_change_column column)
 {
-    row_add(row, key, (struct ap_value){ .type = AP_VALUE_TEXT, .as.text = text });
+    return row->columns & UINT32_C(1) << column;
+}
+
+static void row_add_text(struct row *row, enum ap_change_column column, struct ap_text text)
+{
+    if (asks_for(row, column))
+        row_add(row, column, (struct ap_value){ .type = AP_VALUE_TEXT, .as.text = text });
 }
 
 static void row_add_dur(const struct selector *selector, struct row *row, uint32_t at)
 {
-    row_add(row, AP_TEXT("dur_us"),
-            (struct ap_value){ .type = AP_VALUE_TIME_NS, .as.integer = selector->trace->events.dur_ns[at] });
+    if (asks_for(row, AP_CHANGE_COLUMN_dur_us))
+        row_add(row, AP_CHANGE_COLUMN_dur_us,
+                (struct ap_value){ .type = AP_VALUE_TIME_NS, .as.integer = selector->trace->events.dur_ns[at] });
 }
 
 static bool is_chosen(const struct selector *selector, const struct row *row)
@@ -70,20 +80,20 @@ static void fill_kernel(const struct selector *selector, struct row *row, uint32
     const struct ap_kernel_families *families = &selector->facts->families;
     uint32_t name = selector->trace->events.name[at];
     unsigned subfamily = ap_kernel_subfamily_of(families, name);
-    row_add_text(row, AP_TEXT("kernel"), ap_trace_text(selector->trace, name));
-    row_add_text(row, AP_TEXT("family"), ap_text_of(ap_kernel_family_name(ap_kernel_family_of(subfamily))));
-    row_add_text(row, AP_TEXT("subfamily"), ap_text_of(ap_kernel_subfamily_name(subfamily)));
+    row_add_text(row, AP_CHANGE_COLUMN_kernel, ap_trace_text(selector->trace, name));
+    row_add_text(row, AP_CHANGE_COLUMN_family, ap_text_of(ap_kernel_family_name(ap_kernel_family_of(subfamily))));
+    row_add_text(row, AP_CHANGE_COLUMN_subfamily, ap_text_of(ap_kernel_subfamily_name(subfamily)));
     if (ap_kernel_is_communication(families, selector->trace, at))
-        row_add_text(row, AP_TEXT("collective"), ap_trace_text(selector->trace, name));
+        row_add_text(row, AP_CHANGE_COLUMN_collective, ap_trace_text(selector->trace, name));
 }
 
 static void fill_device(const struct selector *selector, struct row *row, uint32_t at)
 {
-    row_begin(row);
+    row_begin(row, selector->change);
     row_add_dur(selector, row, at);
     switch (ap_row_kind(selector->trace->events.tag[at])) {
-    case AP_KIND_memcpy: row_add_text(row, AP_TEXT("copy"), ap_row_name(selector->trace, at)); break;
-    case AP_KIND_memset: row_add_text(row, AP_TEXT("memset"), ap_row_name(selector->trace, at)); break;
+    case AP_KIND_memcpy: row_add_text(row, AP_CHANGE_COLUMN_copy, ap_row_name(selector->trace, at)); break;
+    case AP_KIND_memset: row_add_text(row, AP_CHANGE_COLUMN_memset, ap_row_name(selector->trace, at)); break;
     default: fill_kernel(selector, row, at); break;
     }
 }
@@ -118,24 +128,24 @@ static void fill_wait(const struct selector *selector, struct row *row, uint32_t
 #include "sync_category.def"
     };
     if (selector->wait_of_row && selector->wait_of_row[at])
-        row_add_text(row, AP_TEXT("wait"), ap_text_of(categories[selector->wait_of_row[at] - 1]));
+        row_add_text(row, AP_CHANGE_COLUMN_wait, ap_text_of(categories[selector->wait_of_row[at] - 1]));
 }
 
 static void fill_host(const struct selector *selector, struct row *row, uint32_t at)
 {
     struct ap_text name = ap_row_name(selector->trace, at);
-    row_begin(row);
+    row_begin(row, selector->change);
     row_add_dur(selector, row, at);
-    row_add_text(row, AP_TEXT("phase"), ap_text_of(ap_phase_name(ap_phase_of_row(&selector->facts->phases, at))));
+    row_add_text(row, AP_CHANGE_COLUMN_phase, ap_text_of(ap_phase_name(ap_phase_of_row(&selector->facts->phases, at))));
     switch (ap_row_kind(selector->trace->events.tag[at])) {
-    case AP_KIND_runtime: row_add_text(row, AP_TEXT("call"), name); break;
-    case AP_KIND_python: row_add_text(row, AP_TEXT("frame"), name); break;
-    case AP_KIND_annotation: row_add_text(row, AP_TEXT("range"), name); break;
-    default: row_add_text(row, AP_TEXT("op"), name); break;
+    case AP_KIND_runtime: row_add_text(row, AP_CHANGE_COLUMN_call, name); break;
+    case AP_KIND_python: row_add_text(row, AP_CHANGE_COLUMN_frame, name); break;
+    case AP_KIND_annotation: row_add_text(row, AP_CHANGE_COLUMN_range, name); break;
+    default: row_add_text(row, AP_CHANGE_COLUMN_op, name); break;
     }
     fill_wait(selector, row, at);
     if (ap_text_starts_with(name, "enumerate(DataLoader)"))
-        row_add_text(row, AP_TEXT("loader"), name);
+        row_add_text(row, AP_CHANGE_COLUMN_loader, name);
 }
 
 /* Along the tasks of one thread. */
@@ -217,11 +227,11 @@ static void select_gaps(struct selector *selector, uint32_t track)
     }
 }
 
-static bool fits(const struct selector *selector, struct ap_text key, struct ap_text text)
+static bool fits(const struct selector *selector, enum ap_change_column column, struct ap_text text)
 {
     struct row row;
-    row_begin(&row);
-    row_add_text(&row, key, text);
+    row_begin(&row, selector->change);
+    row_add_text(&row, column, text);
     return is_chosen(selector, &row);
 }
 
@@ -240,9 +250,9 @@ static void select_host(struct selector *selector)
         select_thread(selector, track);
     if (main_track == AP_NO_ROW)
         return;
-    if (named & NAMED(gap) && fits(selector, AP_TEXT("gap"), AP_TEXT("host")))
+    if (named & NAMED(gap) && fits(selector, AP_CHANGE_COLUMN_gap, AP_TEXT("host")))
         select_gaps(selector, main_track);
-    if (named & NAMED(thread) && fits(selector, AP_TEXT("thread"), AP_TEXT("main")))
+    if (named & NAMED(thread) && fits(selector, AP_CHANGE_COLUMN_thread, AP_TEXT("main")))
         select_main(selector, main_track);
 }
 

@@ -206,10 +206,7 @@ static void release_build(struct ap_replay_build *build)
     AP_FREE(build->gate, build->mark_order, build->mark_order_count);
     AP_FREE(build->gate, build->turns, build->turn_capacity);
     AP_FREE(build->gate, build->returns, build->return_capacity);
-    build->task_of_launch = build->task_of_work = build->mark_order = NULL;
-    build->marks = NULL;
-    build->turns = NULL;
-    build->returns = NULL;
+    *build = (struct ap_replay_build){ .graph = build->graph, .gate = build->gate, .index = build->index };
 }
 
 static enum ap_status make(struct ap_replay_build *build, struct ap_error *reterr)
@@ -221,7 +218,7 @@ static enum ap_status make(struct ap_replay_build *build, struct ap_error *reter
     AP_TRY(ap_replay_add_device(build, reterr));
     AP_TRY(ap_replay_link_host(build, reterr));
     AP_TRY(ap_replay_link_returns(build, reterr));
-    release_build(build);
+    release_build(build); /* so that it does not stand beside the copy that is in order */
     return order_tasks(build->graph, reterr);
 }
 

@@ -229,10 +229,20 @@ static bool is_same_launch(const struct ap_mark *a, const struct ap_mark *b)
     return a->kind == AP_MARK_launch && b->kind == AP_MARK_launch && a->row == b->row;
 }
 
+/* About as many as there will be: arrays that grow hold more than they need. */
+static enum ap_status reserve(struct ap_replay_build *build, struct ap_error *reterr)
+{
+    struct ap_replay_graph *graph = build->graph;
+    size_t marks = build->mark_order_count, works = build->index->work_count;
+    AP_TRY(AP_RESERVE(build->gate, graph->tasks, graph->capacity, marks + works, reterr));
+    return AP_RESERVE(build->gate, graph->edges, graph->edge_capacity, marks + 2 * works, reterr);
+}
+
 static enum ap_status cut_threads(struct ap_replay_build *build, struct ap_error *reterr)
 {
     struct ap_replay_graph *graph = build->graph;
     const struct ap_mark *last = NULL;
+    AP_TRY(reserve(build, reterr));
     for (size_t i = 0; i < build->mark_order_count; i++) {
         const struct ap_mark *mark = &build->marks[build->mark_order[i]];
         bool follows = last && last->track == mark->track;

@@ -32,7 +32,7 @@ struct ap_replayed_step {
 
 struct ap_replay_times {
     struct ap_gate *gate;
-    int64_t *start_ns, *end_ns; /* by task */
+    int64_t *start_ns, *end_ns; /* by task; NULL where they were given back */
     size_t count;
     struct ap_replayed_step *steps;
     size_t step_count;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The recipes of references/guide/ci.md, as far as a shell can run them: what stands under run and script, in order, as the
-runner would (bash -e for GitHub, sh -e for GitLab), with stand-ins for the recording and for what fetches the artifact. A first
-run passes without a baseline, the same program passes, a slower one fails and says so. Prints TAP."""
+"""The recipes of references/guide/ci.md, as far as a shell can run them: what stands under run and script, in order, as
+the runner would (bash -e for GitHub, sh -e for GitLab), with stand-ins for the recording and for what fetches the
+artifact. A first run passes without a baseline, the same program passes, a slower one fails and says so. Prints TAP."""
 
 import argparse
 import os
@@ -114,7 +114,8 @@ def check_recipe(tap, runner, title):
     for name in ("report.json", "report.html"):
         shutil.copy(first / name, kept)
     code, said, work = runner.run(title, "same", FAST, kept)
-    tap.ok(code == 0 and (work / "baseline" / "report.json").exists(), f"{title}: the same program passes", f"{code}\n{said}")
+    tap.ok(code == 0 and (work / "baseline" / "report.json").exists(), f"{title}: the same program passes",
+           f"{code}\n{said}")
     code, said, work = runner.run(title, "slower", SLOW, kept)
     junit = (work / "perf.xml").read_text(encoding="utf-8") if (work / "perf.xml").exists() else ""
     tap.ok(code == 1 and "steps.p50_us" in said and "<failure" in junit and (work / "report.html").exists(),

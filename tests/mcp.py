@@ -21,7 +21,7 @@ from tap import Tap
 
 TRACES = ROOT / "fixtures" / "traces"
 LIMIT_S = 60
-TOOLS = ["analyze", "compare", "explain", "list_metrics", "table", "around", "what_if", "capture"]
+TOOLS = ["list_inputs", "analyze", "compare", "explain", "list_metrics", "table", "around", "what_if", "capture"]
 
 
 def unmarked(text):
@@ -359,6 +359,72 @@ def check_capture(tap, server):
              "and what one recording lacks, with code for it")
 
 
+def check_inputs(tap, program, folder):
+    """What lies below the roots, by its content; no link is followed, and a bound is told."""
+    root, other = folder / "listed", folder / "listed-too"
+    (root / "run" / "deep").mkdir(parents=True)
+    other.mkdir()
+    shutil.copy(TRACES / "sync_heavy.json", root / "named.txt")
+    shutil.copy(TRACES / "sync_heavy.json", root / "run" / "deep" / "rank0.json")
+    shutil.copy(ROOT / "fixtures" / "snapshots" / "healthy.json", root / "run" / "s.json")
+    (root / "notes.json").write_text('{"a": 1}', encoding="utf-8")
+    (root / "a\x1b[31m\n## b.json").write_text("{", encoding="utf-8")
+    (root / ".hidden").write_text("[]", encoding="utf-8")
+    (root / "link.json").symlink_to(TRACES / "sync_heavy.json")
+    (root / "loop").symlink_to(root)
+    shutil.copy(ROOT / "fixtures" / "flight" / "size" / "gloo_trace_rank_0.json", other / "d.json")
+    os.mkfifo(root / "pipe.json")
+    server = Server(program, root, other)
+    server.initialize("2025-11-25")
+    result = server.call("list_inputs")
+    content = result["structuredContent"]
+    kinds = {row["path"]: row["kind"] for row in content["inputs"]}
+    tap.same(kinds, {"named.txt": "trace", "run/deep/rank0.json": "trace", "run/s.json": "snapshot",
+                     str(other.resolve() / "d.json"): "flight-recorder dump"}, "the inputs by their content, links left out")
+    tap.same([content["other_count"], content["complete"]], [2, True], "the others are counted")
+    tap.ok(unmarked(result["content"][0]["text"]).startswith("flight-recorder dump, "), "names stand between the marks")
+    tap.same([server.call("analyze", paths=[path])["isError"] for path in kinds], [False] * 4, "each can be analyzed")
+    content = server.call("list_inputs", under="run", limit=1)["structuredContent"]
+    tap.same([[row["path"] for row in content["inputs"]], content["complete"]], [["run/deep/rank0.json"], False],
+             "below one folder, and that there is more")
+    for under in ("..", "loop/../..", str(TRACES), "named.txt", "nowhere"):
+        tap.same(server.call("list_inputs", under=under)["isError"], True, f"nothing below {under}")
+    server.end()
+    server = Server(program, root, options=("--redact",))
+    server.initialize("2025-11-25")
+    tap.same([server.call("list_inputs")["isError"], "named" in json.dumps(server.call("list_inputs"))], [True, False],
+             "--redact: names of files are not listed")
+    server.end()
+
+
+def check_mistakes(tap, program):
+    """A mistake is answered with what would be right."""
+    server = Server(program, TRACES)
+    server.initialize("2025-11-25")
+    trace = ["sync_heavy.json"]
+    for name, arguments, words in (
+            ("table", {"path": trace, "name": "kernels"}, "did you mean paths? It takes paths (required), name (required)"),
+            ("table", {"paths": trace}, "needs the argument name: the table, such as kernels"),
+            ("table", {"paths": "sync_heavy.json", "name": "kernels"}, 'such as ["..."]'),
+            ("table", {"paths": trace, "name": "kernel"}, "did you mean kernels"),
+            ("table", {"paths": trace, "name": "kernels", "form": "short"}, "one of: rows compact"),
+            ("analyze", {"paths": trace, "focus": "disk"}, "one of: cpu gpu memory io")):
+        answer = server.ask("tools/call", name=name, arguments=arguments)["result"]
+        tap.ok(answer["isError"] and words in answer["content"][0]["text"], f"a mistake is answered with: {words}",
+               answer["content"][0]["text"])
+    said = server.ask("tools/call", name="tables", arguments={})["error"]["message"]
+    tap.ok("did you mean table?" in said and all(tool in said for tool in TOOLS), "so is a tool that does not exist", said)
+    rows, compact = (server.call("table", paths=trace, name="kernels", **form)["structuredContent"]
+                     for form in ({}, {"form": "compact"}))
+    at = {name: compact["columns"].index(name) for name in ("row_id", "name", "dur_us")}
+    tap.same([[row[at["row_id"]], row[at["dur_us"]]] for row in compact["rows"]],
+             [[row["row_id"], row["dur_us"]] for row in rows["rows"]], "compact: the same rows")
+    sizes = [len(json.dumps(value, separators=(",", ":"))) for value in (compact, rows)]
+    tap.ok(2 * sizes[0] < sizes[1], "in less than half of the bytes", sizes)
+    tap.ok(all(len(row[at["name"]]) < 90 for row in compact["rows"]), "with short names")
+    server.end()
+
+
 def check_redaction(tap, program):
     """Whoever starts the server decides; what a client sends cannot undo it."""
     answers = {}
@@ -609,6 +675,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_kept(tap, program, Path(folder))
         check_marks(tap, program, Path(folder))
+        check_inputs(tap, program, Path(folder))
+    check_mistakes(tap, program)
     check_newest(tap, program)
     check_redaction(tap, program)
     check_framing(tap, program)

@@ -204,7 +204,9 @@ AP_API enum ap_status ap_report_write_folded(const struct ap_report *report, ap_
  * Text is for people: readable units, control characters and what reorders or hides text written as \u{...}. JSON has the
  * keys and units of the report. CSV is of tables alone; a cell that a spreadsheet would take for a formula begins with an
  * apostrophe. */
-enum ap_format { AP_FORMAT_TEXT, AP_FORMAT_JSON, AP_FORMAT_CSV };
+/** Compact, for tables alone: JSON with the names of the columns once, a row as a list of values, kernels by their short
+ *  names. */
+enum ap_format { AP_FORMAT_TEXT, AP_FORMAT_JSON, AP_FORMAT_CSV, AP_FORMAT_COMPACT };
 
 struct ap_table_query {
     /** A list in the report by its path, "gpu.kernels", lists on the way entered; or the rows behind it, for which the

@@ -181,9 +181,21 @@ static struct ap_table_query table_query(const struct ap_mcp_call *call)
                                     .format = AP_FORMAT_TEXT };
 }
 
+/* Text and object are the same JSON. */
+static enum ap_status tabulated_short(struct ap_mcp_call *call, struct ap_report *report, struct ap_error *reterr)
+{
+    struct ap_table_query query = table_query(call);
+    query.format = AP_FORMAT_COMPACT;
+    AP_TRY(ap_report_write_table(report, &query, ap_mcp_text_write, &call->text, reterr));
+    return ap_report_write_table(report, &query, ap_mcp_text_write_json, &call->object, reterr);
+}
+
 static enum ap_status tabulated(struct ap_mcp_call *call, struct ap_report *report, struct ap_error *reterr)
 {
     struct ap_table_query query = table_query(call);
+    const char *form = ap_mcp_text_argument(call, "form");
+    if (form && strcmp(form, "compact") == 0)
+        return tabulated_short(call, report, reterr);
     AP_TRY(ap_report_write_table(report, &query, ap_mcp_text_write, &call->text, reterr));
     query.format = AP_FORMAT_JSON;
     return ap_report_write_table(report, &query, ap_mcp_text_write_json, &call->object, reterr);

@@ -2,12 +2,14 @@
 #define _XOPEN_SOURCE 700
 #include "mcp_roots.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "poison.h"
@@ -144,4 +146,90 @@ enum ap_status ap_mcp_roots_open(void *self, const char *path, int *ret_fd, stru
     if (!path[0] || !resolve(roots, path, real))
         return fail_elsewhere(reterr);
     return open_real(roots, real, ret_fd, reterr);
+}
+
+/* ---- what lies below them ---- */
+
+#define MOST_DEPTH 8
+
+struct listing {
+    ap_mcp_visit *visit;
+    void *self;
+    char path[PATH_MAX];
+    size_t entries_left;
+    bool left_out;
+};
+
+static enum ap_status list_folder(struct listing *listing, int fd, size_t path_bytes, int depth, struct ap_error *reterr);
+
+/* The entry's path is in the listing. A link is neither a file nor a folder here. */
+static enum ap_status list_entry(struct listing *listing, int folder_fd, const char *name, size_t path_bytes, int depth,
+                                 struct ap_error *reterr)
+{
+    struct stat status;
+    if (fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return AP_OK;
+    if (S_ISREG(status.st_mode))
+        return listing->visit(listing->self, listing->path, (uint64_t)status.st_size, reterr);
+    if (!S_ISDIR(status.st_mode) || depth == MOST_DEPTH)
+        return AP_OK;
+    int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? AP_OK : list_folder(listing, fd, path_bytes, depth + 1, reterr);
+}
+
+/* Takes over @fd. */
+static enum ap_status list_folder(struct listing *listing, int fd, size_t path_bytes, int depth, struct ap_error *reterr)
+{
+    enum ap_status status = AP_OK;
+    DIR *folder = fdopendir(fd);
+    if (!folder) {
+        (void)close(fd);
+        return AP_OK;
+    }
+    for (const struct dirent *entry; status == AP_OK && (entry = readdir(folder));) {
+        const char *between = path_bytes && listing->path[path_bytes - 1] != '/' ? "/" : "";
+        size_t bytes = path_bytes + strlen(between) + strlen(entry->d_name);
+        if (entry->d_name[0] == '.' || bytes >= sizeof(listing->path))
+            continue;
+        if (!listing->entries_left) {
+            listing->left_out = true;
+            break;
+        }
+        listing->entries_left--;
+        (void)snprintf(listing->path + path_bytes, sizeof(listing->path) - path_bytes, "%s%s", between, entry->d_name);
+        status = list_entry(listing, fd, entry->d_name, bytes, depth, reterr);
+    }
+    (void)closedir(folder);
+    return status;
+}
+
+static enum ap_status list_under(const struct ap_mcp_roots *roots, struct listing *listing, const char *under,
+                                 struct ap_error *reterr)
+{
+    struct stat status;
+    int fd;
+    AP_TRY(ap_mcp_roots_open((void *)(uintptr_t)roots, under, &fd, reterr));
+    if (fstat(fd, &status) != 0 || !S_ISDIR(status.st_mode)) {
+        (void)close(fd);
+        return ap_fail(reterr, AP_ERROR_USAGE, "under takes a folder, and this is none");
+    }
+    int bytes = snprintf(listing->path, sizeof(listing->path), "%s", under);
+    return list_folder(listing, fd, (size_t)bytes, 0, reterr);
+}
+
+enum ap_status ap_mcp_roots_list(const struct ap_mcp_roots *roots, const char *under, size_t most, ap_mcp_visit *visit,
+                                 void *self, bool *ret_left_out, struct ap_error *reterr)
+{
+    struct listing listing = { .visit = visit, .self = self, .entries_left = most };
+    if (under)
+        AP_TRY(list_under(roots, &listing, under, reterr));
+    for (size_t i = 0; i < roots->count && !under; i++) {
+        int fd = openat(roots->roots[i].fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        /* relative to the first; below another one the same name would mean a file of the first */
+        int bytes = i ? snprintf(listing.path, sizeof(listing.path), "%s", roots->roots[i].path) : 0;
+        if (fd >= 0)
+            AP_TRY(list_folder(&listing, fd, (size_t)bytes, 0, reterr));
+    }
+    *ret_left_out = listing.left_out;
+    return AP_OK;
 }

@@ -28,4 +28,13 @@ void ap_mcp_roots_release(struct ap_mcp_roots *roots);
  *  for a link: the path without links is walked from the root's descriptor, and a link in it is refused. */
 AP_MUST_CHECK enum ap_status ap_mcp_roots_open(void *self, const char *path, int *ret_fd, struct ap_error *reterr);
 
+/** Takes a regular file: its path as ap_mcp_roots_open takes it, and its size. Any status but AP_OK ends the listing. */
+typedef enum ap_status ap_mcp_visit(void *self, const char *path, uint64_t bytes, struct ap_error *reterr);
+
+/** The regular files below the roots, or below the folder @under, in the order of the file system; links, what begins with a
+ *  dot and what lies deeper than 8 folders are left out. *@ret_left_out: not all were seen, as there are more than
+ *  @most entries. */
+AP_MUST_CHECK enum ap_status ap_mcp_roots_list(const struct ap_mcp_roots *roots, const char *under, size_t most,
+                                               ap_mcp_visit *visit, void *self, bool *ret_left_out, struct ap_error *reterr);
+
 #endif

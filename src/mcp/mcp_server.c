@@ -288,7 +288,7 @@ static void run_tool(struct answering *answering, const struct ap_value *id, con
                                 .arguments = ap_value_member(params, "arguments"),
                                 .progress = wants_progress(answering, params) ? &progress : NULL };
     size_t max_bytes = (size_t)ap_mcp_whole_argument(&call, "max_tokens", AP_MCP_DEFAULT_TOKENS) * AP_BYTES_PER_TOKEN;
-    bool marked = ap_value_member(call.arguments, "paths");
+    bool marked = tool->names_files || ap_value_member(call.arguments, "paths");
     ap_mcp_text_init(&call.text, &server->gate, marked ? max_bytes - AP_MCP_MARK_BYTES : max_bytes);
     ap_mcp_text_init(&call.object, &server->gate, max_bytes);
     if (marked)
@@ -310,16 +310,26 @@ static void refuse_arguments(struct answering *answering, const struct ap_value 
         answer_error(answering, id, INVALID_PARAMS, error->message);
 }
 
+#define TOLD_BYTES 400
+
+static const char *unknown_tool(struct ap_text name, char told[TOLD_BYTES])
+{
+    size_t bytes = (size_t)snprintf(told, TOLD_BYTES, "unknown tool");
+    ap_mcp_tools_name(name, told + bytes, TOLD_BYTES - bytes);
+    return told;
+}
+
 static void call_tool(struct answering *answering, const struct ap_value *id, const struct ap_value *params)
 {
     struct ap_error error;
+    char told[TOLD_BYTES];
     const struct ap_value *name = member_of_type(params, "name", AP_VALUE_TEXT),
                           *arguments = ap_value_member(params, "arguments");
     const struct ap_mcp_tool *tool = name ? ap_mcp_tool_named(name->as.text) : NULL;
     if (!name)
         answer_error(answering, id, INVALID_PARAMS, "tools/call needs the name of a tool");
     else if (!tool)
-        answer_error(answering, id, INVALID_PARAMS, "unknown tool: tools/list tells all that there are");
+        answer_error(answering, id, INVALID_PARAMS, unknown_tool(name->as.text, told));
     else if (arguments && arguments->type != AP_VALUE_OBJECT && arguments->type != AP_VALUE_NULL)
         answer_error(answering, id, INVALID_PARAMS, "arguments are an object");
     else if (ap_mcp_tool_check(tool, arguments, &error) != AP_OK)

@@ -7,6 +7,7 @@
 #include "decimal.h"
 #include "json_text.h"
 #include "mcp_marks.h"
+#include "near_name.h"
 
 #include "poison.h"
 
@@ -42,6 +43,18 @@
     }
 
 static const struct ap_mcp_tool tools[] = {
+    { .name = "list_inputs",
+      .title = "List what can be analyzed",
+      .about =
+          "The recordings below the directories of the server, told apart by their content: kind, size and the path that "
+          "the other tools take. For a user who names no file.",
+      .arguments = { { .name = "under",
+                       .kind = AP_MCP_TEXT,
+                       .about = "a folder below one of the directories; where it is not said all of them" },
+                     LIMIT(AP_MCP_MOST_INPUTS, AP_MCP_DEFAULT_LIST),
+                     MAX_TOKENS },
+      .call = ap_mcp_list_inputs,
+      .names_files = true },
     { .name = "analyze",
       .title = "Analyze a profile",
       .about = "Start here. What bounds the run, and the findings ranked by what fixing each could save: evidence with "
@@ -131,6 +144,11 @@ static const struct ap_mcp_tool tools[] = {
                      { .name = "columns",
                        .kind = AP_MCP_TEXT,
                        .about = "these alone, in this order: \"row_id,name,dur_us\"" },
+                     { .name = "form",
+                       .kind = AP_MCP_TEXT,
+                       .choices = "rows compact",
+                       .about = "compact: names of columns once, each row a list, kernels by short names; a third of the "
+                                "tokens. Where it is not said rows with all names in full" },
                      LIMIT(1000, AP_MCP_DEFAULT_ROWS),
                      MAX_TOKENS },
       .call = ap_mcp_table },
@@ -245,7 +263,7 @@ static bool reads_files(const struct ap_mcp_tool *tool)
     for (const struct ap_mcp_argument *argument = tool->arguments; argument->name; argument++)
         if (strcmp(argument->name, "paths") == 0)
             return true;
-    return false;
+    return tool->names_files;
 }
 
 static void write_about(struct ap_out *out, const struct ap_mcp_tool *tool)
@@ -311,7 +329,7 @@ static enum ap_status check_texts(const struct ap_mcp_argument *argument, const 
     for (; item; item = item->next, count++)
         AP_TRY(check_text(argument, item, reterr));
     if (count < argument->least || count > argument->most)
-        return ap_fail(reterr, AP_ERROR_USAGE, "%s takes a list of %lld to %lld strings", argument->name,
+        return ap_fail(reterr, AP_ERROR_USAGE, "%s takes a list of %lld to %lld strings, such as [\"...\"]", argument->name,
                        (long long)argument->least, (long long)argument->most);
     return AP_OK;
 }
@@ -339,6 +357,44 @@ static enum ap_status check_argument(const struct ap_mcp_argument *argument, con
     return AP_OK;
 }
 
+/* ---- what would have been right ---- */
+
+static void append(char *to, size_t bytes, const char *text)
+{
+    size_t used = strlen(to);
+    (void)snprintf(to + used, bytes - used, "%s", text);
+}
+
+/* "; did you mean paths? It takes paths, name, where" */
+static void tell_arguments(const struct ap_mcp_tool *tool, struct ap_text wanted, char *to, size_t bytes)
+{
+    struct ap_near_names near = { .count = 0 };
+    for (const struct ap_mcp_argument *argument = tool->arguments; argument->name; argument++)
+        ap_near_names_offer(&near, wanted, ap_text_of(argument->name));
+    ap_near_names_write(&near, to, bytes);
+    append(to, bytes, near.count ? " It takes " : "; it takes ");
+    for (const struct ap_mcp_argument *argument = tool->arguments; argument->name; argument++) {
+        append(to, bytes, argument == tool->arguments ? "" : ", ");
+        append(to, bytes, argument->name);
+        append(to, bytes, argument->required ? " (required)" : "");
+    }
+}
+
+void ap_mcp_tools_name(struct ap_text wanted, char *to, size_t bytes)
+{
+    struct ap_near_names near = { .count = 0 };
+    for (size_t i = 0; i < AP_COUNT_OF(tools); i++)
+        ap_near_names_offer(&near, wanted, ap_text_of(tools[i].name));
+    ap_near_names_write(&near, to, bytes);
+    append(to, bytes, near.count ? " There are " : "; there are ");
+    for (size_t i = 0; i < AP_COUNT_OF(tools); i++) {
+        append(to, bytes, i ? ", " : "");
+        append(to, bytes, tools[i].name);
+    }
+}
+
+#define TOLD_BYTES 400
+
 static const struct ap_mcp_argument *argument_named(const struct ap_mcp_tool *tool, struct ap_text name)
 {
     for (const struct ap_mcp_argument *argument = tool->arguments; argument->name; argument++)
@@ -351,14 +407,18 @@ enum ap_status ap_mcp_tool_check(const struct ap_mcp_tool *tool, const struct ap
 {
     for (const struct ap_value *value = ap_value_first(arguments); value; value = value->next) {
         const struct ap_mcp_argument *argument = argument_named(tool, value->key);
-        if (!argument)
-            return ap_fail(reterr, AP_ERROR_USAGE, "%s has no argument '%.*s'", tool->name,
-                           (int)(value->key.bytes < 80 ? value->key.bytes : 80), value->key.data);
+        char told[TOLD_BYTES];
+        if (!argument) {
+            tell_arguments(tool, value->key, told, sizeof(told));
+            return ap_fail(reterr, AP_ERROR_USAGE, "%s has no argument '%.*s'%s", tool->name,
+                           (int)(value->key.bytes < 80 ? value->key.bytes : 80), value->key.data, told);
+        }
         AP_TRY(check_argument(argument, value, reterr));
     }
     for (const struct ap_mcp_argument *argument = tool->arguments; argument->name; argument++)
         if (argument->required && !ap_value_member(arguments, argument->name))
-            return ap_fail(reterr, AP_ERROR_USAGE, "%s needs the argument %s", tool->name, argument->name);
+            return ap_fail(reterr, AP_ERROR_USAGE, "%s needs the argument %s: %s", tool->name, argument->name,
+                           argument->about);
     return AP_OK;
 }
 

@@ -11,11 +11,13 @@
 
 enum ap_mcp_kind { AP_MCP_TEXT, AP_MCP_TEXTS, AP_MCP_WHOLE };
 
-enum { AP_MCP_MAX_TEXT_BYTES = 4096, AP_MCP_MAX_ARGUMENTS = 8 };
+enum { AP_MCP_MAX_TEXT_BYTES = 4096, AP_MCP_MAX_ARGUMENTS = 9 };
 /* What an answer holds where the client does not say. */
 enum { AP_MCP_DEFAULT_TOKENS = 4000, AP_MCP_DEFAULT_LIST = 50, AP_MCP_DEFAULT_ROWS = 20, AP_MCP_DEFAULT_AROUND = 10 };
 /** Files and folders of one call. */
 enum { AP_MCP_MOST_PATHS = 32 };
+/** Inputs that are listed. */
+enum { AP_MCP_MOST_INPUTS = 500 };
 /* Changes of one prediction. */
 enum { AP_MCP_MOST_CHANGES = 16 };
 
@@ -43,6 +45,7 @@ struct ap_mcp_tool {
     const char *name, *title, *about;
     struct ap_mcp_argument arguments[AP_MCP_MAX_ARGUMENTS];
     enum ap_status (*call)(struct ap_mcp_call *call, struct ap_error *reterr);
+    bool names_files; /* its answer has names of files also where none was named to it */
 };
 
 /** NULL where there is none. */
@@ -57,11 +60,15 @@ AP_MUST_CHECK enum ap_status ap_mcp_tool_check(const struct ap_mcp_tool *tool, c
 const char *ap_mcp_text_argument(const struct ap_mcp_call *call, const char *name); /* NULL = not given */
 int64_t ap_mcp_whole_argument(const struct ap_mcp_call *call, const char *name, int64_t otherwise);
 
+/** "; did you mean a?" for a tool that does not exist, and all that do. */
+void ap_mcp_tools_name(struct ap_text wanted, char *to, size_t bytes);
+
 /** The tools; each fills the answer of @call, and on failure sets path where the failure is about a file. */
 enum ap_status ap_mcp_analyze(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_capture(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_compare(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_explain(struct ap_mcp_call *call, struct ap_error *reterr);
+enum ap_status ap_mcp_list_inputs(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_list_metrics(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_table(struct ap_mcp_call *call, struct ap_error *reterr);
 enum ap_status ap_mcp_what_if(struct ap_mcp_call *call, struct ap_error *reterr);

@@ -235,7 +235,7 @@ enum ap_status ap_explain(const struct ap_rubric *rubric, const char *id, const 
 {
     struct ap_model model;
     struct ap_out out;
-    if (format == AP_FORMAT_CSV)
+    if (format == AP_FORMAT_CSV || format == AP_FORMAT_COMPACT)
         return ap_refuse(reterr, AP_SETTING_EXPLAIN, "the answer is no table: text or json was expected, not csv");
     ap_model_init(&model, gate);
     if (format == AP_FORMAT_JSON)

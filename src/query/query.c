@@ -220,7 +220,7 @@ enum ap_status ap_query_around(struct ap_query *query, const struct ap_around_qu
                                struct ap_error *reterr)
 {
     struct ap_model model;
-    if (around->format == AP_FORMAT_CSV)
+    if (around->format == AP_FORMAT_CSV || around->format == AP_FORMAT_COMPACT)
         return ap_refuse(reterr, AP_SETTING_AROUND, "the answer is no table: text or json was expected, not csv");
     ap_model_init(&model, query->gate);
     struct ap_value *lent = NULL;

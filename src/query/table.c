@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "code_point.h"
 #include "json_text.h"
+#include "kernel_name.h"
 #include "known_table.h"
 #include "report.h"
 #include "row_pick.h"
@@ -331,6 +333,74 @@ static enum ap_status write_json_row(void *self, const struct ap_value *row, str
     return AP_OK;
 }
 
+/* ---- the same, short ---- */
+
+#define SHORT_NAME_BYTES 80 /* a longer name is cut: row_id tells which one it is */
+
+static void write_short_name(struct ap_out *out, struct ap_text name)
+{
+    char cut[SHORT_NAME_BYTES + 4];
+    struct ap_text text = ap_kernel_short_name(name);
+    size_t at = 0, end = 0;
+    while (at < text.bytes && at <= SHORT_NAME_BYTES) {
+        end = at;
+        (void)ap_code_point_next(text, &at);
+    }
+    if (at >= text.bytes) {
+        ap_json_write_text(out, text);
+        return;
+    }
+    memcpy(cut, text.data, end);
+    memcpy(cut + end, "...", 3);
+    ap_json_write_text(out, (struct ap_text){ cut, end + 3 });
+}
+
+static enum ap_status write_compact_row(void *self, const struct ap_value *row, struct ap_error *reterr)
+{
+    struct writing *writing = self;
+    const char *before = "[";
+    ap_out_string(&writing->out, writing->row_count++ ? ",\n" : "\n");
+    for (size_t i = 0; i < writing->column_count; i++) {
+        const struct ap_value *value = cell_of(row, &writing->columns[i]);
+        if (!writing->columns[i].width)
+            continue;
+        ap_out_string(&writing->out, before);
+        before = ", ";
+        if (value && value->type == AP_VALUE_TEXT)
+            write_short_name(&writing->out, value->as.text);
+        else if (value)
+            AP_TRY(ap_json_write_value(&writing->out, value, true, reterr));
+        else
+            ap_out_string(&writing->out, "null");
+    }
+    ap_out_string(&writing->out, *before == '[' ? "[]" : "]");
+    return AP_OK;
+}
+
+static enum ap_status write_compact(struct writing *writing, const struct ap_row_source *source,
+                                    const struct ap_picked_rows *rows, struct ap_error *reterr)
+{
+    const char *before = "";
+    AP_TRY(ap_rows_see(source, rows, measure, writing, reterr));
+    ap_out_string(&writing->out, "{\"schema_version\": \"" AP_ANSWER_VERSION "\", \"table\": ");
+    ap_json_write_text(&writing->out, ap_text_of(source->name));
+    ap_out_format(&writing->out, ", \"rows_total\": %zu, \"rows_matched\": %llu, \"rows_shown\": %zu, \"columns\": [",
+                  source->count, (unsigned long long)rows->matched, rows->count);
+    for (size_t i = 0; i < writing->column_count; i++) {
+        if (!writing->columns[i].width)
+            continue;
+        ap_out_string(&writing->out, before);
+        ap_json_write_text(&writing->out, writing->columns[i].path);
+        before = ", ";
+    }
+    ap_out_string(&writing->out, "],\n\"rows\": [");
+    AP_TRY(ap_rows_see(source, rows, write_compact_row, writing, reterr));
+    ap_out_string(&writing->out, "]}\n");
+    return AP_OK;
+}
+
+/* ---- JSON: its head ---- */
+
 /* Those that were asked for. */
 static void write_json_columns(struct writing *writing)
 {
@@ -403,6 +473,7 @@ static enum ap_status write_rows(struct writing *writing, const struct ap_row_so
     case AP_FORMAT_TEXT: return write_text(writing, source, rows, reterr);
     case AP_FORMAT_JSON: return write_json(writing, source, rows, reterr);
     case AP_FORMAT_CSV: return write_csv(writing, source, rows, reterr);
+    case AP_FORMAT_COMPACT: return write_compact(writing, source, rows, reterr);
     }
     return AP_OK;
 }

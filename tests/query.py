@@ -398,10 +398,10 @@ def check_formats(tap, program):
         tap.same(code, 2, f"a mistake: {' '.join(arguments)}")
 
 
-def on_terminal(program, *arguments, **changes):
-    """What the program writes to a terminal of 80 by 24."""
+def on_terminal(program, *arguments, columns=80, lines=24, **changes):
+    """What the program writes to a terminal of so many columns and lines."""
     parent, child = pty.openpty()
-    subprocess.run(["stty", "cols", "80", "rows", "24"], stdin=child, check=True)
+    subprocess.run(["stty", "cols", str(columns), "rows", str(lines)], stdin=child, check=True)
     environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | {"TERM": "xterm"} | changes
     with subprocess.Popen([program.path, "--quiet", *map(str, arguments)], stdout=child, stderr=subprocess.DEVNULL,
                           env=environment) as process:
@@ -439,6 +439,48 @@ def check_terminal(tap, program):
     tap.same(max(map(len, table.split("\n"))) <= 80, True, "tables keep to the width of the terminal")
 
 
+def texts_of(value):
+    """All texts of a report."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    return " ".join(map(texts_of, value)) if isinstance(value, list) else ""
+
+
+OWN_WORDS = ("more:", "remarks", "Pictures:")  # of narrow screens alone
+
+
+def cut_words(screen, known):
+    """Words of a screen that end in the middle of one of the words that are known."""
+    for word in screen.split():
+        part = word.removesuffix("...").removeprefix("...")
+        if not part or part in known.split() or word in OWN_WORDS or word.isdigit():
+            continue
+        at = known.find(part)
+        while at >= 0 and not (word.endswith("...") and known[at + len(part):][:1] in "_:.(<,#/ "):
+            at = known.find(part, at + 1)
+            if word.startswith("...") and known[at + len(part):][:1] in " ":
+                break
+        if at < 0:
+            yield word
+
+
+def check_widths(tap, program):
+    """From 40 to 200 columns: no line is longer, no word is cut, and the way to the whole report is told."""
+    for path in (TRAINING, OOM, ROOT / "fixtures" / "cluster" / "late-loader",
+                 ROOT / "fixtures" / "recorded" / "training_step_cpu.json.gz"):
+        known = on_terminal(program, path, columns=1000, lines=200, NO_COLOR="1")
+        known += texts_of(json.loads(program.text(path, "--format", "json")))
+        wrong = []
+        for columns in (40, 47, 60, 72, 80, 100, 133, 200):
+            screen = on_terminal(program, path, columns=columns, NO_COLOR="1")
+            wrong += [f"{columns}: {line}" for line in screen.split("\n") if len(line) > columns]
+            wrong += [f"{columns}: cut: {word}" for word in cut_words(screen, known)]
+            wrong += [f"{columns}: {screen}"] if "--html-out report.html" not in screen else []
+        tap.check(f"{path.name}: from 40 to 200 columns", wrong)
+
+
 def check_hostile(tap, program):
     tables = ("operators", "cpu.operators", "findings", "tables")
     outputs = [program.text(HOSTILE, "--table", table, "--limit", "0", "--format", form) for table in tables
@@ -468,7 +510,7 @@ def main():
     program, tap = Program(arguments.program, arguments.thorough), Tap()
     for check in (check_rows, check_allocations, check_where, check_early, check_known, check_report_tables, check_around,
                   check_explanations, check_schema, check_digests,
-                  check_cut, check_formats, check_terminal, check_hostile):
+                  check_cut, check_formats, check_terminal, check_widths, check_hostile):
         check(tap, program)
     return tap.done()
 

@@ -15,6 +15,7 @@
 #define AP_OPTION_FOCUS "--focus"
 #define AP_OPTION_FORMAT "--format"
 #define AP_OPTION_FULL "--full"
+#define AP_OPTION_HTML_OUT "--html-out"
 #define AP_OPTION_JSON_OUT "--json-out"
 #define AP_OPTION_LIST_METRICS "--list-metrics"
 #define AP_OPTION_LIST_RULES "--list-rules"

@@ -17,6 +17,7 @@
 #define TALL 40 /* lines: room for longer advice */
 #define SHORT 20
 #define MAX_ALERTS 2
+#define MOST_ADVICE 3 /* lines of what to do, where there is room */
 
 struct screen {
     struct ap_out out;
@@ -37,12 +38,26 @@ static void end_line(struct screen *screen)
     screen->used++;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* A number stays on the line of its unit: 99.7 %, 156 ms. */
+static bool may_break(struct ap_text text, size_t at)
+{
+    if (at == text.bytes || text.data[at] != ' ')
+        return at == text.bytes;
+    char before = at ? text.data[at - 1] : ' ', after = at + 1 < text.bytes ? text.data[at + 1] : ' ';
+    return !(is_digit(before) && (after == '%' || (after >= 'A' && after <= 'z')));
+}
+
 /* Length of the longest front of @text that fits @columns and ends at a space; a longer word is cut. */
 static size_t fitting(struct ap_text text, size_t columns)
 {
     size_t best = 0;
     for (size_t at = 0; at <= text.bytes; at++) {
-        if (at < text.bytes && text.data[at] != ' ')
+        if (!may_break(text, at))
             continue;
         if (ap_visible_columns((struct ap_text){ text.data, at }) > columns)
             break;
@@ -51,13 +66,63 @@ static size_t fitting(struct ap_text text, size_t columns)
     return best ? best : text.bytes;
 }
 
+/* ---- names ---- */
+
+#define ELLIPSIS "..."
+
+/* A path from its last folders on; empty where not even the file's name fits. */
+static struct ap_text last_folders(struct ap_text name, size_t columns)
+{
+    for (size_t at = 0; at < name.bytes; at++) {
+        struct ap_text tail = { name.data + at, name.bytes - at };
+        if (name.data[at] == '/' && ap_visible_columns(tail) <= columns)
+            return tail;
+    }
+    return AP_TEXT("");
+}
+
+/* The longest front that ends between words of the name: aten::convolution, sm80_xmma. */
+static struct ap_text front_of(struct ap_text name, size_t columns)
+{
+    static const char between[] = "_:.(<,#/ ";
+    size_t best = 0;
+    for (size_t at = 1; at < name.bytes; at++) {
+        if (!strchr(between, name.data[at]) || strchr(between, name.data[at - 1]))
+            continue;
+        if (ap_visible_columns((struct ap_text){ name.data, at }) > columns)
+            break;
+        best = at;
+    }
+    return (struct ap_text){ name.data, best ? best : name.bytes };
+}
+
+/* One line's worth of a name, cut between its words; returns its columns. */
+static size_t write_name(struct screen *screen, struct ap_text name, size_t columns)
+{
+    const size_t room = columns > sizeof(ELLIPSIS) ? columns - strlen(ELLIPSIS) : columns;
+    if (ap_visible_columns(name) <= columns)
+        return ap_out_visible(&screen->out, name, columns);
+    struct ap_text tail = last_folders(name, room);
+    if (tail.bytes) {
+        ap_out_string(&screen->out, ELLIPSIS);
+        return strlen(ELLIPSIS) + ap_out_visible(&screen->out, tail, room);
+    }
+    struct ap_text front = front_of(name, room);
+    size_t used = ap_out_visible(&screen->out, front, front.bytes < name.bytes ? room : columns);
+    if (front.bytes < name.bytes)
+        ap_out_string(&screen->out, ELLIPSIS);
+    return used;
+}
+
+/* ---- paragraphs ---- */
+
 /* What fits one line: cut behind a whole word, where there is one. */
 static void write_fitting(struct screen *screen, struct ap_text text, size_t columns)
 {
     size_t bytes = text.bytes;
     if (ap_visible_columns(text) > columns)
         bytes = fitting(text, columns - 4);
-    (void)ap_out_visible(&screen->out, (struct ap_text){ text.data, bytes }, columns);
+    (void)write_name(screen, (struct ap_text){ text.data, bytes }, bytes < text.bytes ? columns - 4 : columns);
     if (bytes < text.bytes)
         ap_out_string(&screen->out, " ...");
 }
@@ -133,7 +198,7 @@ static void write_head(struct screen *screen)
         if (!path.bytes)
             continue;
         set(screen, "2");
-        (void)ap_out_visible(&screen->out, path, screen->width);
+        (void)write_name(screen, path, screen->width);
         set(screen, "0");
         end_line(screen);
     }
@@ -159,7 +224,13 @@ static const char *color_of(struct ap_text severity)
     return colors[ap_severity_of(severity)];
 }
 
-enum { SEVERITY_COLUMNS = 8, FINDING_INDENT = 14 };
+enum { SEVERITY_COLUMNS = 8, FINDING_INDENT = 14, NARROW = 60, NARROW_INDENT = 5 };
+
+/* Of what stands below a finding's title. */
+static size_t indent_of(const struct screen *screen)
+{
+    return screen->width < NARROW ? NARROW_INDENT : FINDING_INDENT;
+}
 
 static bool is_info(const struct ap_value *finding)
 {
@@ -169,26 +240,24 @@ static bool is_info(const struct ap_value *finding)
 /* The line, operator, kernel or place that the finding is about. */
 static void write_where(struct screen *screen, const struct ap_value *finding)
 {
-    char where[AP_FACT_BYTES];
     const struct ap_value *cause = ap_value_first(ap_value_member(finding, "affected"));
     struct ap_text name = ap_finding_where(finding);
-    size_t others = 0, columns = screen->width - FINDING_INDENT;
+    char more[40] = "";
+    size_t others = 0, room = screen->width - indent_of(screen) - strlen("in ");
     for (const struct ap_value *other = cause; other && other->next; other = other->next)
         others++;
     if (!name.bytes)
         return;
-    char more[40] = "";
     if (others)
         (void)snprintf(more, sizeof(more), " and %zu more", others);
-    size_t room = columns > strlen(more) + 3 ? columns - strlen(more) - 3 : columns;
-    (void)snprintf(where, sizeof(where), "%.*s", (int)(name.bytes > 200 ? 200 : name.bytes), name.data);
-    ap_out_format(&screen->out, "%*sin ", FINDING_INDENT, "");
-    (void)ap_out_visible(&screen->out, ap_text_of(where), room);
-    ap_out_string(&screen->out, more);
+    ap_out_format(&screen->out, "%*sin ", (int)indent_of(screen), "");
+    size_t used = write_name(screen, name, room);
+    if (used + strlen(more) <= room)
+        ap_out_string(&screen->out, more);
     end_line(screen);
 }
 
-static void write_finding(struct screen *screen, const struct ap_value *finding, size_t number)
+static void write_finding(struct screen *screen, const struct ap_value *finding, size_t number, size_t advice_lines)
 {
     char gain[AP_FACT_BYTES], advice[AP_FACT_BYTES + 400];
     struct ap_text action = ap_text_member(finding, "action"), severity = ap_text_member(finding, "severity"),
@@ -206,43 +275,59 @@ static void write_finding(struct screen *screen, const struct ap_value *finding,
         write_where(screen, finding);
     (void)snprintf(advice, sizeof(advice), "%s%s%.*s", gain, gain[0] ? ": " : "",
                    (int)(action.bytes > 400 ? 400 : action.bytes), action.data);
-    write_wrapped(screen, ap_text_of(advice), FINDING_INDENT, screen->lines >= TALL ? 2 : 1);
+    write_wrapped(screen, ap_text_of(advice), indent_of(screen), advice_lines);
 }
 
-/* What is no more than good to know, in one line. */
+/* What is no more than good to know, in one line: whole titles, as many as fit. */
 static void write_remarks(struct screen *screen, const struct ap_value *finding, size_t remarks)
 {
-    char titles[AP_FACT_BYTES];
-    size_t used = 0;
-    titles[0] = '\0';
+    size_t shown = 0, room = screen->width - strlen("     info     ") - strlen("; and 99 more");
+    ap_out_string(&screen->out, "     info     ");
     for (; finding; finding = finding->next) {
         struct ap_text title = ap_text_member(finding, "title");
-        if (is_info(finding) && used + title.bytes + 3 < sizeof(titles))
-            used += (size_t)snprintf(titles + used, sizeof(titles) - used, "%s%.*s", used ? "; " : "", (int)title.bytes,
-                                     title.data);
+        size_t columns = ap_visible_columns(title) + (shown ? strlen("; ") : 0);
+        if (!is_info(finding) || columns > room)
+            continue;
+        ap_out_string(&screen->out, shown ? "; " : "");
+        (void)ap_out_visible(&screen->out, title, columns);
+        room -= columns;
+        shown++;
     }
-    ap_out_format(&screen->out, "     info     %zu: ", remarks);
-    write_fitting(screen, ap_text_of(titles), screen->width - FINDING_INDENT - 6);
+    if (!shown)
+        ap_out_format(&screen->out, "%zu remark%s", remarks, remarks == 1 ? "" : "s");
+    else if (shown < remarks)
+        ap_out_format(&screen->out, "; and %zu more", remarks - shown);
     end_line(screen);
+}
+
+/* Where, advice, and the title; the shorter the screen, the less of it. */
+static size_t lines_of_one(const struct screen *screen, size_t advice_lines)
+{
+    return screen->lines >= SHORT ? 2 + advice_lines : 1 + advice_lines;
 }
 
 static void write_findings(struct screen *screen, size_t lines)
 {
     const struct ap_value *findings = ap_value_first(ap_value_member(screen->root, "findings"));
-    size_t number = 0, end = screen->used + lines, left = 0, remarks = 0;
+    size_t number = 0, end = screen->used + lines, left = 0, remarks = 0, count = 0;
     end_line(screen);
     if (!findings)
         write_wrapped(screen, AP_TEXT("No findings: nothing above its threshold."), 0, 1);
-    for (const struct ap_value *finding = findings; finding; finding = finding->next)
-        remarks += is_info(finding);
     for (const struct ap_value *finding = findings; finding; finding = finding->next) {
-        /* a line each is kept for the remarks and for those that are left out */
-        size_t lines_of_one = screen->lines >= TALL ? 4 : screen->lines >= SHORT ? 3 : 2;
-        size_t needs = lines_of_one + (remarks ? 2 : 1);
+        remarks += is_info(finding);
+        count++;
+    }
+    /* a line each is kept for the remarks and for those that are left out */
+    const size_t kept = remarks ? 2 : 1;
+    size_t advice_lines = MOST_ADVICE;
+    while (advice_lines > (screen->lines >= TALL ? 2u : 1u) &&
+           screen->used + (count - remarks) * lines_of_one(screen, advice_lines) + kept - 1 > end)
+        advice_lines--;
+    for (const struct ap_value *finding = findings; finding; finding = finding->next) {
         if (is_info(finding))
             continue;
-        if (screen->used + needs <= end || !number)
-            write_finding(screen, finding, ++number);
+        if (screen->used + lines_of_one(screen, advice_lines) + kept <= end || !number)
+            write_finding(screen, finding, ++number, advice_lines);
         else
             left++;
     }
@@ -256,20 +341,31 @@ static void write_findings(struct screen *screen, size_t lines)
 
 /* ---- foot ---- */
 
+static void write_next_steps(struct screen *screen)
+{
+    const struct ap_text all =
+        AP_TEXT("Whole report, with pictures: " AP_OPTION_HTML_OUT " report.html   Rows: " AP_OPTION_TABLE " NAME");
+    if (all.bytes <= screen->width) {
+        write_wrapped(screen, all, 0, 1);
+        return;
+    }
+    write_wrapped(screen, AP_TEXT("Pictures: " AP_OPTION_HTML_OUT " report.html"), 0, 1);
+    write_wrapped(screen, AP_TEXT("Rows: " AP_OPTION_TABLE " NAME"), 0, 1);
+}
+
 static void write_foot(struct screen *screen, const struct ap_summary_options *options)
 {
     end_line(screen);
     for (size_t i = 0; i < options->file_count; i++) {
         ap_out_string(&screen->out, "Written: ");
-        (void)ap_out_visible(&screen->out, ap_text_of(options->files[i]), screen->width - 9);
+        (void)write_name(screen, ap_text_of(options->files[i]), screen->width - strlen("Written: "));
         end_line(screen);
     }
     set(screen, "2");
-    write_wrapped(screen,
-                  options->file_count ? AP_TEXT("Rows: " AP_OPTION_TABLE " NAME.")
-                                      : AP_TEXT("Whole report, with pictures: " AP_OPTION_OUTPUT
-                                                " report.html. Rows: " AP_OPTION_TABLE " NAME."),
-                  0, 2);
+    if (options->file_count)
+        write_wrapped(screen, AP_TEXT("Rows: " AP_OPTION_TABLE " NAME"), 0, 1);
+    else
+        write_next_steps(screen);
     const struct ap_value *finding = ap_value_first(ap_value_member(screen->root, "findings"));
     struct ap_text id = ap_text_member(finding, "rule_id");
     if (id.bytes) {

@@ -286,6 +286,34 @@ def check_timeline_by_hand(tap, page):
     tap.ok(moved[0] == zoomed[0] and moved[1] != zoomed[1], "dragging moves it", f"{zoomed} {moved}")
 
 
+def check_curve(tap, page):
+    """Memory over time is stacked, tells each band under the pointer, and zooms."""
+    told = page.value("""Array.from(document.querySelectorAll('#memory-0 g.b title')).map(t => t.textContent)
+        .concat(Array.from(document.querySelectorAll('#memory-0 path.band')).map(p => p.getBoundingClientRect().height))""")
+    titles, heights = [t for t in told if isinstance(t, str)], [h for h in told if not isinstance(h, str)]
+    tap.ok(titles and len(titles) == len(heights) and min(heights) > 0 and all("at most" in t and "allocations" in t
+                                                                                for t in titles),
+           "memory is stacked by what it is for", str(told))
+    page.value("document.querySelector('#memory-0 path.band').dispatchEvent(new PointerEvent('pointerover', "
+               "{ bubbles: true }))")
+    said = page.value("document.querySelector('#memory-0 .info').textContent")
+    tap.ok(said == titles[0], "a band tells its size, line and lifetime", said)
+    state = """(() => { const svg = document.querySelector('#memory-0 svg'), band = svg.querySelector('path.band');
+        return [Number(svg.dataset.zoom || 1), band.getBoundingClientRect().width,
+                Array.from(svg.querySelectorAll('.axis text')).map(t => t.textContent).join(' ')]; })()"""
+    before = page.value(state)
+    page.value("""(() => { const svg = document.querySelector('#memory-0 svg'), box = svg.getBoundingClientRect();
+        for (let i = 0; i < 6; i++) svg.dispatchEvent(new WheelEvent('wheel', { deltaY: -100,
+          clientX: box.left + box.width / 2, clientY: box.top + 20, cancelable: true, bubbles: true })); })()""")
+    after = page.value(state)
+    tap.ok(3 < after[0] < 5 and after[1] > 3 * before[1] and after[2] != before[2], "the wheel zooms the curve",
+           f"{before} {after}")
+    page.value("document.querySelector('#memory-0 svg').focus()")
+    page.press("Escape")
+    again = page.value(state)
+    tap.ok(again[0] == 1 and abs(again[1] - before[1]) < 1, "Escape shows all of it again", str(again))
+
+
 def check_marks(tap, page):
     """A finding is chosen: its places are marked wherever time is drawn, and the timeline goes there."""
     state = """['#timeline', '#utilization'].map(id => Array.from(document.querySelectorAll(id + ' g.marks:not(.hidden)'))
@@ -441,6 +469,7 @@ def check_all(tap, browser, reports):
             check_flame(tap, page, "memory-flame")
             check_timeline(tap, page)
             check_timeline_by_hand(tap, page)
+            check_curve(tap, page)
             check_marks(tap, page)
             check_plan(tap, page)
             check_links(tap, page)

@@ -61,6 +61,19 @@ def write(program, path, json_path=os.devnull):
                            "--json-out", str(json_path)], capture_output=True, timeout=300, check=False)
 
 
+def bands_of(report):
+    """What a curve of memory is made of adds up to it, but for what is the same all the time."""
+    for device in ((report["memory"] or {}).get("timeline") or {}).get("devices", []):
+        bands, points = device["bands"] or [], device["points"]
+        if any(len(band["levels"]) != len(points) or min(band["levels"]) < 0 for band in bands):
+            yield f"device {device['device']}: levels and points"
+        gaps = {(point["requested_bytes"] or 0) - sum(band["levels"][at] for band in bands)
+                for at, point in enumerate(points)}
+        odd = sum(row["inconsistencies"] for row in report["memory"]["replay"]["devices"])
+        if len(gaps) > 1 and not odd:
+            yield f"device {device['device']}: {sorted(gaps)} bytes of the curve in no band"
+
+
 def check(tap, program, path, validate, json_path, twice):
     done = write(program, path, json_path)
     refusals = (b"neither a PyTorch trace", b"and no times; give")
@@ -77,6 +90,7 @@ def check(tap, program, path, validate, json_path, twice):
     text = json_path.read_text(encoding="utf-8")
     report = json.loads(text)
     wrong += [] if report["cpu"] is None or "pictures" in report else ["no pictures in the JSON"]
+    wrong += bands_of(report)
     if validate:
         wrong += validate(text)[:5]
     tap.ok(not wrong, f"{path.name}: {len(done.stdout)} bytes of sound HTML", "\n".join(wrong))

@@ -323,6 +323,38 @@ static enum ap_status make_list(const struct ap_owners *owners, struct ap_owned_
     return count && !device->list ? ap_fail_memory(owners->gate, reterr) : AP_OK;
 }
 
+static struct ap_owned owned_of(const struct ap_replay *replay, uint32_t lifetime)
+{
+    struct ap_allocation allocation;
+    ap_replay_allocation(replay, lifetime, &allocation);
+    bool requested = allocation.free_requested != AP_NO_ENTRY;
+    return (struct ap_owned){ .bytes = allocation.requested_bytes,
+                              .stack = allocation.stack,
+                              .lifetime = lifetime,
+                              .alloc = allocation.alloc,
+                              .end = requested ? allocation.free_requested : allocation.free_completed };
+}
+
+enum ap_status ap_owned_list_all(const struct ap_owners *owners, uint32_t index, struct ap_owned_device *ret_device,
+                                 struct ap_error *reterr)
+{
+    const struct ap_replay *replay = owners->replay;
+    const struct ap_replay_device *of = &replay->devices[index];
+    *ret_device = (struct ap_owned_device){ .device = index, .has_history = true };
+    AP_TRY(make_list(owners, ret_device, of->lifetime_count, reterr));
+    uint32_t capacity = ret_device->count, count = 0;
+    for (uint32_t i = of->first_lifetime; i < of->first_lifetime + of->lifetime_count; i++) {
+        uint32_t alloc = replay->lifetimes[i].alloc;
+        uint32_t born = alloc == AP_NO_ENTRY ? 0 : alloc - of->first_entry + 1;
+        if (ap_replay_is_live(replay, index, i, born, AP_LIVE_REQUESTED))
+            ret_device->list[count++] = owned_of(replay, i);
+    }
+    judge_list(owners, of, ret_device->list, count);
+    for (uint32_t i = count; i < capacity; i++)
+        ret_device->list[i] = (struct ap_owned){ .lifetime = AP_NO_LIFETIME }; /* never live: no bytes */
+    return AP_OK;
+}
+
 enum ap_status ap_owned_list_live(const struct ap_owners *owners, uint32_t index, uint32_t position,
                                   struct ap_owned_device *ret_device, struct ap_error *reterr)
 {
@@ -330,16 +362,8 @@ enum ap_status ap_owned_list_live(const struct ap_owners *owners, uint32_t index
     uint32_t *live, count;
     AP_TRY(ap_replay_live_at(replay, index, position, AP_LIVE_REQUESTED, &live, &count, reterr));
     enum ap_status status = make_list(owners, ret_device, count, reterr);
-    for (uint32_t i = 0; i < count && status == AP_OK; i++) {
-        struct ap_allocation allocation;
-        ap_replay_allocation(replay, live[i], &allocation);
-        bool requested = allocation.free_requested != AP_NO_ENTRY;
-        ret_device->list[i] = (struct ap_owned){ .bytes = allocation.requested_bytes,
-                                                 .stack = allocation.stack,
-                                                 .lifetime = live[i],
-                                                 .alloc = allocation.alloc,
-                                                 .end = requested ? allocation.free_requested : allocation.free_completed };
-    }
+    for (uint32_t i = 0; i < count && status == AP_OK; i++)
+        ret_device->list[i] = owned_of(replay, live[i]);
     AP_FREE(replay->gate, live, count);
     if (status == AP_OK)
         judge_list(owners, &replay->devices[index], ret_device->list, ret_device->count);

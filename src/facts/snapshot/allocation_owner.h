@@ -124,6 +124,10 @@ void ap_owned_release(const struct ap_owners *owners, struct ap_owned_device *de
 /** What the device numbered @index held at @position, each judged by itself; for ap_owned_take. */
 AP_MUST_CHECK enum ap_status ap_owned_list_live(const struct ap_owners *owners, uint32_t index, uint32_t position,
                                                 struct ap_owned_device *ret_device, struct ap_error *reterr);
+/** All that the device numbered @index ever held, in no order, each judged by itself. Free the list with
+ *  ap_owned_release. */
+AP_MUST_CHECK enum ap_status ap_owned_list_all(const struct ap_owners *owners, uint32_t index,
+                                               struct ap_owned_device *ret_device, struct ap_error *reterr);
 /** Tells weights, gradients, optimizer state and copies from before the history by their sizes; for ap_owned_take. */
 AP_MUST_CHECK enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, uint32_t index,
                                                    struct ap_owned_device *device, struct ap_error *reterr);

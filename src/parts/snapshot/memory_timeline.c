@@ -5,6 +5,7 @@
 
 #include "poison.h"
 
+#define MOST_BANDED_DEVICES 8
 #define CURVE_POINTS 297 /* two more may be added: 300 at most */
 
 /* ------------------------------------------------------------------------------------------------------------- ranges */
@@ -82,7 +83,9 @@ static enum ap_status put_curve(struct ap_peak_part *own, struct ap_value *list,
     const struct ap_replay_device *of = &pass->replay->devices[device];
     struct ap_value *row = ap_add_object(pass->model, list, NULL);
     struct ap_curve_point *points;
-    uint32_t count, capacity;
+    uint32_t count, capacity, shown = 0;
+    for (const struct ap_value *before = ap_value_first(list); before; before = before->next)
+        shown++;
     ap_add_count(pass->model, row, "device", device);
     struct ap_value *to = ap_add_list(pass->model, row, "points");
     AP_TRY(ap_replay_curve(pass->replay, device, CURVE_POINTS, &points, &count, &capacity, reterr));
@@ -94,8 +97,13 @@ static enum ap_status put_curve(struct ap_peak_part *own, struct ap_value *list,
         ap_put_bytes(pass, point, "active_bytes", of->active.known, points[i].active_bytes);
         ap_put_bytes(pass, point, "reserved_bytes", of->reserved.known, points[i].reserved_bytes);
     }
+    enum ap_status status = AP_OK;
+    if (shown <= MOST_BANDED_DEVICES)
+        status = ap_own_put_bands(own, row, device, points, count, reterr);
+    else
+        ap_add_null(pass->model, row, "bands");
     AP_FREE(own->gate, points, capacity);
-    return AP_OK;
+    return status;
 }
 
 enum ap_status ap_own_put_timeline(struct ap_peak_part *own, struct ap_error *reterr)

@@ -24,6 +24,10 @@ AP_MUST_CHECK enum ap_status ap_own_put_avoidable(struct ap_peak_part *own, stru
 AP_MUST_CHECK enum ap_status ap_own_put_ranges(struct ap_peak_part *own, struct ap_error *reterr);
 /** timeline: a curve for each of the first devices with a history */
 AP_MUST_CHECK enum ap_status ap_own_put_timeline(struct ap_peak_part *own, struct ap_error *reterr);
+/** bands: what a device held at each of @points of its curve, by what it is for and the line that asked for it */
+AP_MUST_CHECK enum ap_status ap_own_put_bands(struct ap_peak_part *own, struct ap_value *to, uint32_t device,
+                                              const struct ap_curve_point *points, uint32_t point_count,
+                                              struct ap_error *reterr);
 /** flame: the stacks that hold the peak, or the end, of the largest device; null where there is none */
 AP_MUST_CHECK enum ap_status ap_own_put_flame(struct ap_peak_part *own, struct ap_error *reterr);
 

@@ -233,6 +233,33 @@
     const [size, unit] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : [1e3, "us"];
     return ns === 0 ? "0" : `${parseFloat((ns / size).toPrecision(6))} ${unit}`;
   };
+  // marks with times below a drawing, from @first to @first + @range of it, between @left and @wide
+  const drawAxis = (axis, first, range, left, wide, most, top, bottom) => {
+    axis.textContent = "";
+    let step = 10 ** Math.floor(Math.log10(range / most));
+    step *= range / step > 5 * most ? 10 : range / step > 2 * most ? 5 : range / step > most ? 2 : 1;
+    for (let at = Math.ceil(first / step) * step; at <= first + range; at += step) {
+      const x = left + (at - first) * (wide - left) / range;
+      axis.append(shape("line", { class: "grid", x1: x, x2: x, y1: top, y2: bottom }));
+      if (x < wide - 20) axis.append(shape("text", { class: x < left + 20 ? "small" : "small m", x, y: bottom + 13 },
+          timeText(Math.round(at))));
+    }
+  };
+  // The wheel zooms where the pointer is; what is dragged moves, and is not clicked. @share: of the drawing, of a pointer.
+  const followPointer = (svg, share, zoomAt, move) => {
+    svg.addEventListener("wheel", (event) => {
+      zoomAt(event.deltaY < 0 ? 1.25 : 0.8, share(event.clientX));
+      event.preventDefault();
+    }, { passive: false });
+    let drag = null;
+    svg.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, from: null, moved: false }; });
+    svg.addEventListener("pointermove", (event) => {
+      if (!drag || !(event.buttons & 1)) return;
+      drag.moved = drag.moved || Math.abs(event.clientX - drag.x) > 3;
+      if (drag.moved) drag.from = move(share(drag.x) - share(event.clientX), drag.from);
+    });
+    svg.addEventListener("click", (event) => { if (drag && drag.moved) event.stopPropagation(); }, true);
+  };
   const makeTimeline = (svg) => {
     const axis = svg.querySelector("g.axis"), duration = Number(axis.getAttribute("data-v"));
     const line = axis.querySelector("line");
@@ -262,18 +289,6 @@
       }
       return end > x ? [x, end - x] : null;
     };
-    const drawAxis = () => {
-      axis.textContent = "";
-      const range = duration * width / WIDTH, first = duration * start / WIDTH, most = wide < WIDTH ? 4 : 8;
-      let step = 10 ** Math.floor(Math.log10(range / most));
-      step *= range / step > 5 * most ? 10 : range / step > 2 * most ? 5 : range / step > most ? 2 : 1;
-      for (let at = Math.ceil(first / step) * step; at <= first + range; at += step) {
-        const x = (at - first) * wide / range;
-        axis.append(shape("line", { class: "grid", x1: x, x2: x, y1: top, y2: bottom }));
-        if (x < wide - 20) axis.append(shape("text", { class: x < 20 ? "small" : "small m", x, y: bottom + 13 },
-            timeText(Math.round(at))));
-      }
-    };
     const draw = () => {
       for (const bar of bars) {
         const placed = place(bar);
@@ -281,7 +296,7 @@
         if (placed && bar.kind) writeLabel(bar, placed[0], placed[1], bar.kind, wide);
       }
       for (const gap of gaps) gap.rect.classList.toggle("hidden", !place(gap));
-      drawAxis();
+      drawAxis(axis, duration * start / WIDTH, duration * width / WIDTH, 0, wide, wide < WIDTH ? 4 : 8, top, bottom);
       told.textContent = width < WIDTH
             ? `${timeText(Math.round(duration * start / WIDTH))} to ${timeText(Math.round(duration *
             (start + width) / WIDTH))}`
@@ -317,21 +332,15 @@
       deeds[keys[event.key]]();
       event.preventDefault();
     });
-    // the wheel zooms where the pointer is; what is dragged moves, and is not clicked
-    svg.addEventListener("wheel", (event) => {
+    const share = (x) => {
       const box = svg.getBoundingClientRect();
-      zoomAt(event.deltaY < 0 ? 1.25 : 0.8, (event.clientX - box.left) / box.width);
-      event.preventDefault();
-    }, { passive: false });
-    let drag = null;
-    svg.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, start, moved: false }; });
-    svg.addEventListener("pointermove", (event) => {
-      if (!drag || !(event.buttons & 1)) return;
-      const by = event.clientX - drag.x;
-      drag.moved = drag.moved || Math.abs(by) > 3;
-      if (drag.moved) show(drag.start - by / svg.getBoundingClientRect().width * width, width);
+      return (x - box.left) / box.width;
+    };
+    followPointer(svg, share, zoomAt, (by, from) => {
+      const at = from === null ? start : from;
+      show(at + by * width, width);
+      return at;
     });
-    svg.addEventListener("click", (event) => { if (drag && drag.moved) event.stopPropagation(); }, true);
     for (const bar of bars) bar.g.addEventListener("click", () => show(bar.x - bar.width / 8, bar.width * 1.25));
     if (wide < WIDTH) draw();
     window.addEventListener("resize", () => {
@@ -341,6 +350,60 @@
     });
   };
   for (const svg of all("svg.timeline")) makeTimeline(svg);
+
+  // ---- curves: stretched between the axis at the left and the right edge ----
+
+  const makeCurve = (svg) => {
+    const zoomed = svg.querySelector("g.zoomed"), axis = svg.querySelector("g.axis"), LEFT = 80, ROOM = WIDTH - LEFT;
+    const line = axis && axis.querySelector("line");
+    const top = line && Number(line.getAttribute("y1")), bottom = line && Number(line.getAttribute("y2"));
+    const fixed = all("circle, text", zoomed).map((e) => ({ e, x: Number(e.getAttribute("x") || e.getAttribute("cx")) }));
+    let start = 0, width = ROOM;
+    const show = (from, wide) => {
+      width = Math.min(Math.max(wide, ROOM / 1000), ROOM);
+      start = Math.min(Math.max(from, 0), ROOM - width);
+      const by = ROOM / width, shift = LEFT - (LEFT + start) * by;
+      zoomed.setAttribute("transform", `translate(${shift.toFixed(3)} 0) scale(${by.toFixed(5)} 1)`);
+      // letters are moved, not stretched
+      for (const { e, x } of fixed) e.setAttribute("transform", `translate(${x} 0) scale(${1 / by} 1) translate(${-x} 0)`);
+      const duration = axis ? Number(axis.getAttribute("data-v")) : 0;
+      if (axis) drawAxis(axis, duration * start / ROOM, duration * width / ROOM, LEFT, WIDTH, 8, top, bottom);
+      told.textContent = width < ROOM && axis
+            ? `${timeText(Math.round(duration * start / ROOM))} to ` +
+            timeText(Math.round(duration * (start + width) / ROOM)) : "";
+      svg.setAttribute("data-zoom", by.toFixed(2));
+    };
+    const zoomAt = (factor, share) => {
+      const next = Math.min(Math.max(width / factor, ROOM / 1000), ROOM);
+      show(start + (width - next) * share, next);
+    };
+    const deeds = {
+      "Zoom in": () => zoomAt(2, 0.5), "Zoom out": () => zoomAt(0.5, 0.5), "Left": () => show(start - width / 3, width),
+            "Right": () => show(start + width / 3, width), "Reset zoom": () => show(0, ROOM),
+    };
+    const keys = { "+": "Zoom in", "=": "Zoom in", "-": "Zoom out", ArrowLeft: "Left", ArrowRight: "Right",
+            Escape: "Reset zoom" };
+    const tools = make("p", "", { class: "tools" }), told = make("span", "", { class: "muted", role: "status" });
+    for (const name of Object.keys(deeds))
+            tools.appendChild(make("button", name, { type: "button" })).addEventListener("click", deeds[name]);
+    tools.append(told);
+    svg.parentElement.before(tools);
+    svg.setAttribute("tabindex", "0");
+    svg.addEventListener("keydown", (event) => {
+      if (!keys[event.key]) return;
+      deeds[keys[event.key]]();
+      event.preventDefault();
+    });
+    followPointer(svg, (x) => {
+      const box = svg.getBoundingClientRect();
+      return Math.min(Math.max(((x - box.left) / box.width * WIDTH - LEFT) / ROOM, 0), 1);
+    }, zoomAt, (by, from) => {
+      const at = from === null ? start : from;
+      show(at + by * width, width);
+      return at;
+    });
+  };
+  for (const svg of all("svg.curve")) makeCurve(svg);
 
   // ---- where a finding stands in time: one choice for all pictures that tell it ----
 

@@ -4,6 +4,7 @@
 
 #include "html_assets.h"
 #include "html_findings.h"
+#include "html_memory_verdict.h"
 #include "html_nav.h"
 #include "html_pictures.h"
 #include "report.h"
@@ -174,6 +175,7 @@ static void write_top(struct html *html)
     ap_html_limit(html, HEAD_ROOM);
     ap_html_string(html, "<header>\n<h1>Profile report</h1>\n");
     write_verdict(html);
+    ap_html_memory_verdict(html);
     ap_html_split(html);
     ap_part_memory_bound(&html->doc);
     write_facts(html);

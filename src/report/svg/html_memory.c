@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Memory over time with its peak and who owns it, and the segments that the allocator holds. */
+ * Memory over time with its peak and who owns it. */
 #include "html_pictures.h"
+#include "html_bands.h"
 
 #include "poison.h"
 
 #define LEFT 80.0
 #define MOST_DEVICES 4
-#define MOST_SEGMENTS 128
 #define MOST_OWNERS 8
 #define MOST_CATEGORIES 16
-#define MAP_LEFT 150.0
 
 static const struct ap_value *member(const struct ap_value *object, const char *key)
 {
@@ -120,19 +119,43 @@ static void draw_peak(struct html *html, const struct curve *curve)
     ap_svg_text_end(html);
 }
 
-static void draw_curve(struct html *html, const char *id, const struct curve *curve)
+static struct ap_band_places places_of(const struct curve *curve)
 {
-    ap_svg_begin(html, id, "", curve->bottom + 24);
-    ap_axis_y(html, curve->top_bytes, true, LEFT, curve->top, curve->bottom);
-    if (curve->by_time)
-        ap_axis_time(html, ap_html_less(curve->end_ns, curve->start_ns), LEFT, SVG_WIDTH, curve->top, curve->bottom);
-    draw_levels(html, curve, curve->used_key, "area", true);
+    struct ap_band_places places = { .peak = curve->peak,
+                                     .bottom = curve->bottom,
+                                     .per_byte = (curve->bottom - curve->top) / (double)curve->top_bytes };
+    for (const struct ap_value *point = ap_value_first(curve->points); point && places.count < AP_MOST_BAND_POINTS;
+         point = point->next, places.count++)
+        places.x[places.count] = x_of(curve, point, places.count);
+    return places;
+}
+
+/* What is stretched where the reader zooms, and then what is written over it and stays. */
+static void draw_curve(struct html *html, const char *id, const struct curve *curve, const struct ap_value *bands)
+{
+    struct ap_band_places places = places_of(curve);
+    int64_t range_ns = ap_html_less(curve->end_ns, curve->start_ns);
+    ap_svg_begin(html, id, "curve", curve->bottom + 24);
+    ap_html_string(html, "<g class=\"zoomed\">\n");
+    bool stacked = ap_draw_bands(html, bands, &places);
+    draw_levels(html, curve, curve->used_key, stacked ? "edge" : "area", !stacked);
     draw_levels(html, curve, curve->held_key, "outline", false);
     draw_peak(html, curve);
+    ap_html_string(html, "</g>\n");
+    ap_svg_rect(html, "cover", 0, 0, LEFT, curve->bottom + 24);
+    ap_axis_y(html, curve->top_bytes, true, LEFT, curve->top, curve->bottom);
+    if (curve->by_time) {
+        ap_html_format(html, "<g class=\"axis\" data-v=\"%lld\">", (long long)range_ns);
+        ap_axis_time(html, range_ns, LEFT, SVG_WIDTH, curve->top, curve->bottom);
+        ap_html_string(html, "</g>\n");
+    }
     ap_svg_end(html);
     ap_legend_begin(html);
-    ap_legend_entry(html, "requested",
-                    ap_text_is(ap_text_of(curve->used_key), "requested_bytes") ? "requested and in use" : "allocated");
+    if (stacked)
+        ap_legend_bands(html, bands, &places);
+    else
+        ap_legend_entry(html, "requested",
+                        ap_text_is(ap_text_of(curve->used_key), "requested_bytes") ? "requested and in use" : "allocated");
     ap_legend_entry(html, "reserved", "reserved from the driver");
     ap_legend_end(html);
 }
@@ -166,7 +189,6 @@ static void write_curve_sentence(struct html *html, const struct curve *curve)
 
 static void draw_owners(struct html *html, const struct ap_value *device)
 {
-    static const char *const classes[] = { "t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7" };
     int64_t whole = integer(device, "requested_bytes");
     double x = 0;
     size_t i = 0;
@@ -180,7 +202,7 @@ static void draw_owners(struct html *html, const struct ap_value *device)
         double width = (double)integer(row, "requested_bytes") / (double)whole * SVG_WIDTH;
         if (width < 0.1)
             continue;
-        ap_svg_rect_open(html, classes[i % AP_COUNT_OF(classes)], x, 2, width, 24);
+        ap_svg_rect_open(html, ap_memory_owner_class(ap_text_member(row, "category")), x, 2, width, 24);
         ap_html_tell(html, row, "{v category}: {v requested_bytes}");
         ap_svg_rect_close(html);
         x += width;
@@ -192,7 +214,7 @@ static void draw_owners(struct html *html, const struct ap_value *device)
          row = row->next, i++) {
         if (integer(row, "requested_bytes") <= 0)
             continue;
-        ap_legend_item(html, classes[i % AP_COUNT_OF(classes)], "");
+        ap_legend_item(html, ap_memory_owner_class(ap_text_member(row, "category")), "");
         ap_html_tell(html, row, "{v category} <b>{v share_ratio}</b> <span class=\"muted\">{v requested_bytes}</span>");
         ap_legend_item_end(html);
     }
@@ -255,8 +277,10 @@ static void write_device(struct html *html, const struct ap_value *row, int numb
     ap_html_count(html, ap_value_integer(member(row, "device"), 0));
     ap_html_string(html, ", replayed from the allocator's history. ");
     write_curve_sentence(html, &curve);
+    if (ap_value_first(member(row, "bands")))
+        ap_html_string(html, "Stacked by what it is for; below, what each had at the peak.");
     ap_figure_body(html);
-    draw_curve(html, id, &curve);
+    draw_curve(html, id, &curve, member(row, "bands"));
     write_owners(html, owners);
     ap_figure_end(html);
 }
@@ -298,100 +322,7 @@ void ap_html_trace_memory(struct html *html)
         if (ap_value_integer(member(row, "relative"), 0))
             ap_html_string(html, "The trace tells no totals: sizes count from its first event.");
         ap_figure_body(html);
-        draw_curve(html, id, &curve);
+        draw_curve(html, id, &curve, NULL);
         ap_figure_end(html);
     }
-}
-
-/* ---- segments ---- */
-
-static int64_t largest_segment(const struct ap_value *segments, size_t *ret_count)
-{
-    int64_t largest = 0;
-    *ret_count = 0;
-    for (const struct ap_value *row = ap_value_first(segments); row && *ret_count < MOST_SEGMENTS;
-         row = row->next, ++*ret_count)
-        largest = integer(row, "reserved_bytes") > largest ? integer(row, "reserved_bytes") : largest;
-    return largest;
-}
-
-static void draw_part(struct html *html, const char *class, double *x, double y, double width, double height)
-{
-    if (width >= 0.1)
-        ap_svg_rect(html, class, *x, y, width, height);
-    *x += width;
-}
-
-static void draw_segment(struct html *html, const struct ap_value *segment, double scale, double y, double height)
-{
-    double x = MAP_LEFT;
-    int64_t used = 0;
-    ap_html_string(html, "<g>");
-    for (const struct ap_value *run = ap_value_first(member(segment, "runs")); run && ap_html_has_room(html, 2000);
-         run = run->next) {
-        int64_t allocated = integer(run, "allocated_bytes"), pending = integer(run, "pending_free_bytes");
-        used = ap_html_sum(used, allocated);
-        draw_part(html, "alloc", &x, y, (double)allocated * scale, height);
-        draw_part(html, "pending", &x, y, (double)pending * scale, height);
-        draw_part(html, "free", &x, y, ((double)integer(run, "bytes") - (double)allocated - (double)pending) * scale,
-                  height);
-    }
-    ap_html_tell(html, segment, "<title>{v segment_type}: ");
-    ap_html_bytes(html, used);
-    ap_html_tell(html, segment, " allocated of {v reserved_bytes}</title></g>\n");
-}
-
-static bool same_label(const struct ap_value *a, const struct ap_value *b)
-{
-    return a && b && integer(a, "reserved_bytes") == integer(b, "reserved_bytes") &&
-           ap_text_equal(ap_value_text(member(a, "segment_type")), ap_value_text(member(b, "segment_type")));
-}
-
-/* The first of each kind is named; the labels need more room than thin segments have. */
-static void name_segments(struct html *html, const struct ap_value *segment, size_t count, double height, double pitch)
-{
-    const struct ap_value *named = NULL;
-    double free_y = 0;
-    for (size_t i = 0; i < count && ap_html_has_room(html, 3000); i++, segment = segment->next) {
-        double y = 2 + pitch * (double)i;
-        if (y < free_y || (same_label(segment, named) && pitch < 13))
-            continue;
-        ap_svg_label(html, "small e", MAP_LEFT - 8, y + height / 2 + 4, segment, "{v segment_type} {v reserved_bytes}");
-        free_y = y + 13;
-        named = segment;
-    }
-}
-
-void ap_html_segments(struct html *html)
-{
-    const struct ap_value *segments = ap_html_at(html, "memory.segment_map.segments"), *segment = ap_value_first(segments);
-    size_t count;
-    int64_t largest = largest_segment(segments, &count);
-    double height = count > 40 ? 5 : 14, pitch = height + (count > 40 ? 1.5 : 4);
-    if (!count || largest <= 0)
-        return;
-    ap_figure_begin(html, "segment-map", "Segments of the allocator");
-    int64_t all = ap_value_integer(ap_html_at(html, "memory.summary.segments"), (int64_t)count);
-    if (all > (int64_t)count)
-        ap_html_format(html, "The largest %zu of ", count);
-    ap_html_count(html, all);
-    ap_html_tell(html, NULL,
-                 " segments, largest first: each is a piece of memory taken from the driver, as long as it is large. Of "
-                 "{v memory.totals.reserved_bytes} reserved {v memory.totals.allocated_bytes} are allocated.");
-    ap_figure_body(html);
-    ap_svg_begin(html, "segment-map", "", pitch * (double)count + 6);
-    name_segments(html, segment, count, height, pitch);
-    for (size_t i = 0; i < count && ap_html_has_room(html, 3000); i++, segment = segment->next) {
-        double y = 2 + pitch * (double)i;
-        ap_svg_rect(html, "lane", MAP_LEFT, y,
-                    (SVG_WIDTH - MAP_LEFT) * (double)integer(segment, "reserved_bytes") / (double)largest, height);
-        draw_segment(html, segment, (SVG_WIDTH - MAP_LEFT) / (double)largest, y, height);
-    }
-    ap_svg_end(html);
-    ap_legend_begin(html);
-    ap_legend_entry(html, "alloc", "allocated");
-    ap_legend_entry(html, "pending", "freed, waits for a stream");
-    ap_legend_entry(html, "free", "free");
-    ap_legend_end(html);
-    ap_figure_end(html);
 }

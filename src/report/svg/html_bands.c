@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "html_bands.h"
+
+#include "poison.h"
+
+#define BAND_BYTES 20000
+#define MOST_FRAMES 6
+
+static const struct owner {
+    const char *word, *class, *likely;
+} owners[] = {
+#define AP_MEMORY_OWNER(word, class, likely) { word, class, likely },
+#include "memory_owners.def"
+};
+
+static const struct ap_value *member(const struct ap_value *object, const char *key)
+{
+    return ap_value_member(object, key);
+}
+
+static const struct owner *owner_of(struct ap_text category)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(owners); i++)
+        if (ap_text_is(category, owners[i].word))
+            return &owners[i];
+    return NULL;
+}
+
+const char *ap_memory_owner_class(struct ap_text category)
+{
+    const struct owner *owner = owner_of(category);
+    return owner ? owner->class : "own_unknown";
+}
+
+void ap_memory_owner_words(struct html *html, struct ap_text category, bool before)
+{
+    const struct owner *owner = owner_of(category);
+    if (!before) {
+        ap_html_text(html, category, 40);
+        return;
+    }
+    ap_html_string(html, "held since before the recording, ");
+    ap_html_string(html, owner && owner->likely ? "most likely " : "for what is not known");
+    ap_html_string(html, owner && owner->likely ? owner->likely : "");
+}
+
+/* ---- a band ---- */
+
+struct levels {
+    double at[AP_MOST_BAND_POINTS]; /* bytes */
+    size_t count;
+    double most;
+};
+
+static void read_levels(const struct ap_value *band, size_t count, struct levels *levels)
+{
+    const struct ap_value *level = ap_value_first(member(band, "levels"));
+    levels->count = 0;
+    levels->most = 0;
+    for (; level && levels->count < count; level = level->next) {
+        double bytes = (double)ap_value_integer(level, 0);
+        levels->at[levels->count++] = bytes > 0 ? bytes : 0;
+        levels->most = bytes > levels->most ? bytes : levels->most;
+    }
+    while (levels->count < count)
+        levels->at[levels->count++] = 0;
+}
+
+static void put(struct html *html, const char *letter, double number)
+{
+    ap_html_string(html, letter);
+    ap_html_number(html, number);
+}
+
+/* From @from to before @to the band has a height: along its upper edge, and back along the lower one. */
+static void draw_run(struct html *html, const struct ap_band_places *places, const struct levels *levels,
+                     const double *below, size_t from, size_t to)
+{
+    double last = -1;
+    put(html, "M", places->x[from]);
+    put(html, " ", places->bottom - below[from] * places->per_byte);
+    for (size_t i = from; i < to; i++) {
+        double y = places->bottom - (below[i] + levels->at[i]) * places->per_byte;
+        if (i > from && y == last)
+            continue;
+        if (i > from)
+            put(html, "H", places->x[i]);
+        put(html, "V", y);
+        last = y;
+    }
+    put(html, "H", to < places->count ? places->x[to] : places->x[places->count - 1]);
+    last = -1;
+    for (size_t i = to; i-- > from;) {
+        double y = places->bottom - below[i] * places->per_byte;
+        if (y != last)
+            put(html, "V", y);
+        last = y;
+        if (i > from && below[i - 1] != below[i])
+            put(html, "H", places->x[i]);
+    }
+    ap_html_string(html, "Z");
+}
+
+static void write_title(struct html *html, const struct ap_value *band, const struct levels *levels)
+{
+    const struct ap_value *frame = ap_value_first(member(band, "frames"));
+    ap_html_string(html, "<title>");
+    ap_memory_owner_words(html, ap_text_member(band, "category"), ap_value_integer(member(band, "before"), 0) == 1);
+    ap_html_string(html, ": at most ");
+    ap_html_bytes(html, (int64_t)levels->most);
+    ap_html_tell(html, band, " at once, {v allocations} allocations, the largest {v largest_bytes}");
+    if (member(band, "longest_us") && member(band, "longest_us")->type == AP_VALUE_TIME_NS)
+        ap_html_tell(html, band, ", the longest lived {v longest_us}");
+    if (frame)
+        ap_html_string(html, ap_value_integer(member(band, "rest"), 0) == 1 ? "; several lines, most by " : "; by ");
+    for (int i = 0; frame && i < MOST_FRAMES; frame = frame->next, i++) {
+        ap_html_string(html, i ? " from " : "");
+        ap_html_text(html, ap_html_label(ap_value_text(frame)), 80);
+    }
+    ap_html_string(html, "</title>");
+}
+
+static void draw_band(struct html *html, const struct ap_band_places *places, const struct ap_value *band, double *below)
+{
+    struct levels levels;
+    read_levels(band, places->count, &levels);
+    if (levels.most * places->per_byte < 0.3 || !ap_html_has_room(html, BAND_BYTES))
+        return;
+    ap_html_string(html, "<g class=\"b\">");
+    write_title(html, band, &levels);
+    ap_html_format(html, "<path class=\"band %s\" d=\"", ap_memory_owner_class(ap_text_member(band, "category")));
+    for (size_t from = 0, to; from < places->count; from = to) {
+        bool is_there = levels.at[from] > 0;
+        for (to = from + 1; to < places->count && (levels.at[to] > 0) == is_there;)
+            to++;
+        if (is_there && ap_html_has_room(html, BAND_BYTES))
+            draw_run(html, places, &levels, below, from, to);
+    }
+    ap_html_string(html, "\"/></g>\n");
+    for (size_t i = 0; i < places->count; i++)
+        below[i] += levels.at[i];
+}
+
+static bool is_of(const struct ap_value *band, const struct owner *owner, bool before)
+{
+    return ap_text_is(ap_text_member(band, "category"), owner->word) &&
+           (ap_value_integer(member(band, "before"), 0) == 1) == before;
+}
+
+/* What was there before is at the bottom: it hardly moves. */
+bool ap_draw_bands(struct html *html, const struct ap_value *bands, const struct ap_band_places *places)
+{
+    double below[AP_MOST_BAND_POINTS] = { 0 };
+    if (!ap_value_first(bands) || places->count < 2)
+        return false;
+    ap_html_string(html, "<g class=\"bands\">\n");
+    for (size_t pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < AP_COUNT_OF(owners); i++)
+            for (const struct ap_value *band = ap_value_first(bands); band; band = band->next)
+                if (is_of(band, &owners[i], pass == 0))
+                    draw_band(html, places, band, below);
+    ap_html_string(html, "</g>\n");
+    return true;
+}
+
+static int64_t level_at(const struct ap_value *band, size_t point)
+{
+    const struct ap_value *level = ap_value_first(member(band, "levels"));
+    while (level && point--)
+        level = level->next;
+    return ap_value_integer(level, 0);
+}
+
+void ap_legend_bands(struct html *html, const struct ap_value *bands, const struct ap_band_places *places)
+{
+    for (size_t pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < AP_COUNT_OF(owners); i++) {
+            int64_t bytes = 0;
+            bool any = false;
+            for (const struct ap_value *band = ap_value_first(bands); band; band = band->next)
+                if (is_of(band, &owners[i], pass == 0)) {
+                    bytes = ap_html_sum(bytes, level_at(band, places->peak));
+                    any = true;
+                }
+            if (!any)
+                continue;
+            ap_legend_item(html, owners[i].class, "");
+            ap_memory_owner_words(html, ap_text_of(owners[i].word), pass == 0);
+            ap_html_string(html, " <span class=\"muted\">");
+            ap_html_bytes(html, bytes);
+            ap_html_string(html, "</span>");
+            ap_legend_item_end(html);
+        }
+}

@@ -36,14 +36,16 @@ void ap_code_kinds_release(struct ap_code_kinds *codes)
     AP_FREE(codes->gate, codes->kinds, codes->count);
 }
 
-/* Operators without a name space are torch's too: "AddmmBackward0". */
-static enum ap_code_kind by_name(struct ap_code_kinds *codes, uint32_t name, bool is_frame)
+/* Operators without a name space are torch's too: "AddmmBackward0". Ranges are marked by who wrote the code. */
+static enum ap_code_kind by_name(struct ap_code_kinds *codes, uint32_t name, enum ap_event_kind kind)
 {
     struct ap_text text = ap_trace_text(codes->trace, name);
     size_t entry = ap_name_patterns_first(&codes->patterns, text, ENTRY_COUNT);
     if (entry < ENTRY_COUNT)
         return entry_kinds[entry];
-    if (is_frame)
+    if (kind == AP_KIND_annotation)
+        return AP_CODE_user;
+    if (kind == AP_KIND_python)
         return ap_is_user_frame(&codes->frames, name) ? AP_CODE_user : AP_CODE_library;
     for (size_t i = 0; i + 1 < text.bytes; i++)
         if (text.data[i] == ':' && text.data[i + 1] == ':')
@@ -57,10 +59,8 @@ enum ap_code_kind ap_code_kind_of(struct ap_code_kinds *codes, uint32_t row)
     uint32_t name = codes->trace->events.name[row];
     if (kind == AP_KIND_runtime || kind == AP_KIND_os_call)
         return AP_CODE_runtime;
-    if (kind != AP_KIND_python && kind != AP_KIND_operator)
-        return AP_CODE_user; /* an annotation */
     if (codes->kinds[name] == AP_CODE_none)
-        codes->kinds[name] = (uint8_t)by_name(codes, name, kind == AP_KIND_python);
+        codes->kinds[name] = (uint8_t)by_name(codes, name, kind);
     return (enum ap_code_kind)codes->kinds[name];
 }
 

@@ -13,7 +13,7 @@ struct ap_code_kinds {
     const struct ap_trace *trace;
     struct ap_user_frames frames;
     struct ap_name_patterns patterns;
-    uint8_t *kinds; /* by name id: of Python rows and operators */
+    uint8_t *kinds; /* by name id: what its first row is */
     size_t count;
 };
 

@@ -3,6 +3,7 @@
  * against what they reach of it. */
 #include <math.h>
 
+#include "family_class.h"
 #include "html_pictures.h"
 
 #include "poison.h"
@@ -32,20 +33,15 @@ static double real(const struct ap_value *object, const char *key)
 
 static const char *class_of(const struct ap_value *row)
 {
-    static const char *const classes[KINDS + 1] = { "t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7" };
-    size_t kind = 0;
-    while (kind < KINDS && !ap_text_is(ap_value_text(member(row, "kind")), kinds[kind]))
-        kind++;
-    return classes[kind];
+    return ap_family_class(ap_value_text(member(row, "kind")));
 }
 
 static void write_kinds(struct html *html)
 {
-    static const char *const classes[KINDS] = { "t0", "t1", "t2", "t3", "t4", "t5", "t6" };
     ap_legend_begin(html);
     for (size_t i = 0; i < KINDS; i++)
-        ap_legend_entry(html, classes[i], kinds[i]);
-    ap_legend_entry(html, "t7", "softmax, reduction, indexing");
+        ap_legend_entry(html, ap_family_class(ap_text_of(kinds[i])), kinds[i]);
+    ap_legend_entry(html, ap_family_class(AP_TEXT("")), "softmax, reduction, indexing");
     ap_legend_end(html);
 }
 

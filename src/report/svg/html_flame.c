@@ -51,7 +51,7 @@ static void write_amount(struct html *html, const struct flame *flame, int64_t a
 static const struct {
     const char *word, *class, *label;
 } codes[] = {
-    { "user", "code_user", "your code" },
+    { "user", "code_user", "your code, or a model's or engine's" },
     { "torch", "code_torch", "PyTorch" },
     { "library", "code_library", "another library" },
     { "runtime", "code_runtime", "a call of CUDA or HIP" },

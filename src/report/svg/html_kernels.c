@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * Kernels by family as a map of areas, and what moves between ranks as bars. */
+#include <stdio.h>
+
+#include "family_class.h"
 #include "html_pictures.h"
 #include "kernel_name.h"
 
 #include "poison.h"
 
 #define MAP_HEIGHT 360.0
-#define COLORS 7                   /* no two families look alike */
-#define MOST_FAMILIES (COLORS + 1) /* the last is the rest, in a gray of its own */
+#define NAMED_FAMILIES 10                  /* of which each has a color of its own */
+#define MOST_FAMILIES (NAMED_FAMILIES + 1) /* the last is the rest, in a gray of its own */
 #define MOST_KERNELS 64
 #define CHARACTER 6.6
 
@@ -24,7 +27,7 @@ struct kernel {
 struct family {
     struct ap_text name;
     int64_t dur_ns;
-    char color;
+    const char *class;
     bool is_rest;
 };
 
@@ -105,7 +108,7 @@ static void add_rest(struct map *map, int64_t rest_ns, bool has_families)
     for (; at > 0 && map->families[at - 1].dur_ns < rest_ns; at--)
         map->families[at] = map->families[at - 1];
     map->families[at] = (struct family){ has_families ? AP_TEXT("other and smaller families") : AP_TEXT("other"), rest_ns,
-                                         '0' + COLORS, true };
+                                         ap_family_class(AP_TEXT("")), true };
     map->family_count++;
 }
 
@@ -120,11 +123,11 @@ static void list_families(struct map *map, const struct ap_value *families)
         if (ns <= 0)
             continue;
         map->whole_ns = ap_html_sum(map->whole_ns, ns);
-        if (unknown || map->family_count == COLORS) {
+        if (unknown || !ap_has_family_class(name) || map->family_count == NAMED_FAMILIES) {
             rest_ns = ap_html_sum(rest_ns, ns);
             rest_has_families |= !unknown;
         } else {
-            map->families[map->family_count] = (struct family){ name, ns, (char)('0' + map->family_count), false };
+            map->families[map->family_count] = (struct family){ name, ns, ap_family_class(name), false };
             map->family_count++;
         }
     }
@@ -177,8 +180,9 @@ static void write_label(struct html *html, const char *class, struct ap_text tex
 
 static void draw_kernel(struct html *html, const struct map *map, const struct kernel *kernel, const struct area *area)
 {
-    char class[] = "cell t0";
-    class[6] = map->families[kernel->family].color;
+    char class[40];
+    const char *label = ap_family_label(map->families[kernel->family].class);
+    (void)snprintf(class, sizeof(class), "cell %s", map->families[kernel->family].class);
     ap_svg_rect_open(html, class, area->x, area->y, area->width, area->height);
     ap_html_text(html, kernel->family_name, 60);
     ap_html_string(html, ", ");
@@ -194,9 +198,9 @@ static void draw_kernel(struct html *html, const struct map *map, const struct k
     }
     ap_svg_rect_close(html);
     if (area->height >= 17)
-        write_label(html, "tin", ap_kernel_short_name(kernel->name), area->x, area->y + 13, area->width);
+        write_label(html, label, ap_kernel_short_name(kernel->name), area->x, area->y + 13, area->width);
     if (area->height >= 34 && area->width > 58) {
-        ap_svg_text(html, "tin", area->x + 4, area->y + 28);
+        ap_svg_text(html, label, area->x + 4, area->y + 28);
         ap_html_time(html, kernel->dur_ns);
         ap_html_string(html, area->width > 110 ? ", " : "");
         if (area->width > 110)
@@ -229,9 +233,7 @@ static void write_family_legend(struct html *html, const struct map *map)
 {
     ap_legend_begin(html);
     for (size_t i = 0; i < map->family_count; i++) {
-        char class[] = "t0";
-        class[1] = map->families[i].color;
-        ap_legend_item(html, class, "");
+        ap_legend_item(html, map->families[i].class, "");
         ap_html_text(html, map->families[i].name, 60);
         ap_legend_time(html, map->families[i].dur_ns, map->whole_ns);
     }
@@ -250,8 +252,8 @@ static void write_kernel_map(struct html *html)
     divide(map.family_areas, map.family_count, (struct area){ 0, 0, 0, SVG_WIDTH, MAP_HEIGHT });
     ap_figure_begin(html, "kernel-map", "GPU kernels by family");
     ap_html_time(html, map.whole_ns);
-    ap_html_string(
-        html, " of kernel time; each area is as large as its kernel's total, families have one color. Largest family: ");
+    ap_html_string(html, " of kernel time; each area is as large as its kernel's total, each family has its color in all "
+                         "pictures. Largest family: ");
     ap_html_text(html, map.families[0].name, 60);
     ap_html_string(html, ". The report has the table under GPU, Kernels by total time.");
     ap_figure_body(html);
@@ -276,7 +278,7 @@ static void draw_collective(struct html *html, const struct ap_value *row, int64
     ap_svg_text(html, "", 0, y + 14);
     ap_html_text(html, ap_value_text(member(row, "operation")), 34);
     ap_svg_text_end(html);
-    ap_svg_rect_open(html, "t3", BAR_LEFT, y, (double)total_ns * scale, 20);
+    ap_svg_rect_open(html, "comm_hidden", BAR_LEFT, y, (double)total_ns * scale, 20);
     ap_html_string(html, "in all ");
     ap_html_time(html, total_ns);
     ap_svg_rect_close(html);

@@ -301,23 +301,44 @@ void ap_html_memory(struct html *html)
     ap_figure_end(html);
 }
 
+static struct curve trace_curve(const struct ap_value *row)
+{
+    struct curve curve = { .points = member(row, "timeline"),
+                           .time_key = "at_us",
+                           .used_key = "allocated_bytes",
+                           .held_key = "reserved_bytes",
+                           .top = 14,
+                           .bottom = 200 };
+    measure(&curve);
+    return curve;
+}
+
+/* Beside gigabytes on a GPU a few bytes of the host tell nothing. */
+#define LEAST_PART 1000
+
+static int64_t least_peak(const struct ap_value *row)
+{
+    int64_t most = 0;
+    for (int i = 0; row && i < MOST_DEVICES; row = row->next, i++) {
+        struct curve curve = trace_curve(row);
+        most = curve.peak_bytes > most ? curve.peak_bytes : most;
+    }
+    return most / LEAST_PART;
+}
+
 void ap_html_trace_memory(struct html *html)
 {
     const struct ap_value *row = ap_value_first(ap_html_at(html, "trace_memory.devices"));
+    int64_t least = least_peak(row);
     for (int i = 0; row && i < MOST_DEVICES && ap_html_has_room(html, 20000); row = row->next, i++) {
         char id[] = "trace-memory-0";
-        struct curve curve = { .points = member(row, "timeline"),
-                               .time_key = "at_us",
-                               .used_key = "allocated_bytes",
-                               .held_key = "reserved_bytes",
-                               .top = 14,
-                               .bottom = 200 };
+        bool on_host = ap_text_is(ap_text_member(row, "device_type"), "cpu");
+        struct curve curve = trace_curve(row);
         id[13] = (char)('0' + i);
-        measure(&curve);
-        if (curve.count < 2 || curve.top_bytes <= 0)
+        if (curve.count < 2 || curve.top_bytes <= 0 || curve.peak_bytes < least)
             continue;
-        ap_figure_begin(html, id, "Memory over time in the trace");
-        ap_html_tell(html, row, "{v device_type} {v device_id}. ");
+        ap_figure_begin(html, id, on_host ? "Memory of the host over time" : "Memory over time in the trace");
+        ap_html_tell(html, row, on_host ? "{v device_type}. " : "{v device_type} {v device_id}. ");
         write_curve_sentence(html, &curve);
         if (ap_value_integer(member(row, "relative"), 0))
             ap_html_string(html, "The trace tells no totals: sizes count from its first event.");

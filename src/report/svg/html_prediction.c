@@ -38,7 +38,7 @@ static void draw_lane(struct html *html, struct lanes *lanes, struct ap_text nam
     int64_t ns = time_of(prediction, key);
     bool after = ap_text_is(ap_text_of(key), "after_us");
     name_lane(html, lanes, name);
-    ap_svg_rect_open(html, after ? "compute" : "host_python", LEFT, lanes->y, x_of(lanes, ns) - LEFT, 20);
+    ap_svg_rect_open(html, after ? "steady" : "reserved", LEFT, lanes->y, x_of(lanes, ns) - LEFT, 20);
     ap_html_time(html, ns);
     ap_svg_rect_close(html);
     if (after) {

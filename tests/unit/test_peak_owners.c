@@ -436,6 +436,34 @@ static void weights_are_told_by_their_sizes(void)
 }
 
 /* A gradient that the next backward pass adds to is needed. */
+static void weights_are_told_by_gradients_of_a_whole_pass(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t forward = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+    uint32_t zero = stack(&bench, "/u/optimizer.py|zero_grad;/u/train.py|main");
+    history(&bench);
+    uint64_t activation = alloc(&bench, 450, forward);
+    wait_for(&bench, 40);
+    uint64_t first = alloc(&bench, 300, backward); /* the peak: the other gradient is not there yet */
+    give_back(&bench, activation, 450, backward);
+    uint64_t second = alloc(&bench, 200, backward);
+    wait_for(&bench, 40);
+    give_back(&bench, first, 300, zero);
+    give_back(&bench, second, 200, zero);
+    live(&bench, BASE - 12288, 300, 0);
+    live(&bench, BASE - 16384, 200, 0);
+    live(&bench, BASE - 20480, 70, 0);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    const struct ap_value *peak = at(&bench, "memory.peak");
+    is_int(number(peak, "requested_bytes"), 1320, "in the midst of a backward pass");
+    is_int(number(peak, "gradients_bytes"), 300, "one gradient is there");
+    const struct ap_value *owners = ap_value_member(ap_value_first(ap_value_member(peak, "devices")), "by_category");
+    is_int(number(ap_value_first(owners), "requested_bytes"), 500, "weights have the sizes of both");
+    end(&bench);
+}
+
 static void accumulated_gradients_are_needed(void)
 {
     struct bench bench;
@@ -877,6 +905,7 @@ int main(void)
     nodes_of_a_pass_are_no_steps();
     old_gradients_need_not_be_held();
     weights_are_told_by_their_sizes();
+    weights_are_told_by_gradients_of_a_whole_pass();
     accumulated_gradients_are_needed();
     outputs_of_the_step_before_need_not_be_held();
     batches_far_ahead_need_not_be_held();

@@ -23,8 +23,10 @@ struct sized {
 struct settling {
     const struct ap_owners *owners;
     struct ap_owned_device *device;
-    const struct ap_owned_device *beside; /* another moment, for gradients that are not alive at this one */
-    struct sized *sizes;                  /* room for both lists */
+    const struct ap_owned_device
+        *beside; /* the moment behind a backward pass, for gradients that are not alive at this one */
+    const struct ap_owned_device *gradients; /* which of the two is asked for them */
+    struct sized *sizes;                     /* room for both lists */
     uint32_t count;
     bool forward, backward, optimizer; /* work that the history holds */
 };
@@ -63,11 +65,18 @@ static bool has_any(const struct ap_owned_device *of, enum reference by)
     return false;
 }
 
+static double gradient_bytes(const struct ap_owned_device *of)
+{
+    double bytes = 0;
+    for (uint32_t i = 0; i < of->count; i++)
+        bytes += is_reference(&of->list[i], BY_GRADIENTS) ? (double)of->list[i].bytes : 0;
+    return bytes;
+}
+
 /* Sizes of the reference times @times, or over -@times, and those of what is open. */
 static void list_sizes(struct settling *settling, enum reference by, int64_t times)
 {
-    const struct ap_owned_device *from =
-        by == BY_GRADIENTS && !has_any(settling->device, by) ? settling->beside : settling->device;
+    const struct ap_owned_device *from = by == BY_GRADIENTS ? settling->gradients : settling->device;
     settling->count = 0;
     for (uint32_t i = 0; i < settling->device->count; i++)
         if (settling->device->list[i].evidence == AP_EVIDENCE_BEFORE_KEPT)
@@ -131,18 +140,33 @@ static void settle(struct settling *settling, uint32_t copies, enum ap_owner_evi
 
 /* ----------------------------------------------------------------------------------------------------------- weights */
 
+static bool settle_by_gradients(struct settling *settling, const struct ap_owned_device *of)
+{
+    settling->gradients = of;
+    list_sizes(settling, BY_GRADIENTS, 1);
+    if (!fits(settling, 1))
+        return false;
+    settle(settling, 1, AP_EVIDENCE_SIZES_OF_WEIGHTS);
+    return true;
+}
+
+/* In the midst of a backward pass some of the gradients are there: those of a whole pass tell more. */
 static bool settle_weights(struct settling *settling)
 {
     static const struct {
         enum reference by;
         uint32_t copies;
         int64_t times;
-    } ways[] = { { BY_GRADIENTS, 1, 1 },
-                 { BY_STATE, STATES_OF_ADAM, 1 },
+    } ways[] = { { BY_STATE, STATES_OF_ADAM, 1 },
                  { BY_STATE, 1, 1 },
                  /* states in 32 bits of weights in 16 */
                  { BY_STATE, STATES_OF_ADAM, -2 },
                  { BY_STATE, 1, -2 } };
+    bool beside_first = gradient_bytes(settling->beside) > gradient_bytes(settling->device);
+    const struct ap_owned_device *more = beside_first ? settling->beside : settling->device;
+    if (settle_by_gradients(settling, more) ||
+        settle_by_gradients(settling, beside_first ? settling->device : settling->beside))
+        return true;
     for (size_t i = 0; i < AP_COUNT_OF(ways); i++) {
         list_sizes(settling, ways[i].by, ways[i].times);
         if (!fits(settling, ways[i].copies))
@@ -229,11 +253,11 @@ enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, uint32_t in
                                      struct ap_error *reterr)
 {
     struct ap_owned_device beside = { .device = device->device };
-    struct settling settling = { .owners = owners, .device = device, .beside = &beside };
+    struct settling settling = { .owners = owners, .device = device, .beside = &beside, .gradients = device };
     if (!has_open(device))
         return AP_OK;
     uint32_t behind = look_at_history(&settling, &owners->replay->devices[index]);
-    if (behind && !has_any(device, BY_GRADIENTS))
+    if (behind)
         AP_TRY(ap_owned_list_live(owners, index, behind, &beside, reterr));
     size_t room = (size_t)device->count * 2 + beside.count;
     enum ap_status status = AP_ALLOC(owners->gate, settling.sizes, room, reterr);

@@ -9,7 +9,8 @@
 
 #define MOVING_SHARE 0.6  /* of the steps, for what moves from rank to rank */
 #define MOVING_FLOORS 3   /* what moves is the largest of many: noise has a largest one too */
-#define PAUSING_SHARE 0.8 /* of the lateness of the latest, which is one rank's */
+#define PAUSING_SHARE 0.7 /* of the lateness of the latest, which is one rank's */
+#define SMALL_PART 4      /* of the largest pause: what is smaller is the noise beside it */
 #define PAUSING_FLOORS 3  /* in the mean of the steps */
 #define BUSY_FLOORS 10    /* the same where processes share the cores of a host */
 
@@ -126,15 +127,19 @@ void ap_find_moving(struct ap_judging *judging)
 static uint32_t most_paused(const struct ap_judging *judging, int64_t *ret_all_ns)
 {
     const struct ap_delays *delays = judging->delays;
+    int64_t largest_ns = 0, least_ns = MOVING_FLOORS * judging->verdict->floor_ns;
     uint32_t most = 0;
     bool overflowed = false;
     *ret_all_ns = 0;
     for (size_t i = 0; i < delays->rank_count; i++)
         judging->values[i] = 0;
+    for (size_t step = judging->first_step; step < ap_judged_end(judging); step++)
+        largest_ns = latest_of(judging, step).late_ns > largest_ns ? latest_of(judging, step).late_ns : largest_ns;
+    least_ns = largest_ns / SMALL_PART > least_ns ? largest_ns / SMALL_PART : least_ns;
     for (size_t step = judging->first_step; step < ap_judged_end(judging); step++) {
         struct latest latest = latest_of(judging, step);
         int64_t alone_ns = latest.late_ns - latest.second_ns;
-        if (latest.late_ns < MOVING_FLOORS * judging->verdict->floor_ns)
+        if (latest.late_ns < least_ns)
             continue;
         *ret_all_ns = ap_add_sat(*ret_all_ns, latest.late_ns, &overflowed);
         judging->values[latest.rank] = ap_add_sat(judging->values[latest.rank], alone_ns, &overflowed);

@@ -14,6 +14,7 @@
 #define FLOOR_SHARE 100      /* of a step: 1 % */
 #define FLOOR_NS 100000      /* whatever the step is */
 #define PERSISTENT_SHARE 0.8 /* of the steps */
+#define BUSY_PART 4          /* of a step, for operators on the shared cores of a host to be more work */
 #define OUTLIER_LEAST 3.5    /* deviations; more where there are many ranks */
 #define ROLES_MAX 256        /* whose usual times are found */
 #define MANY_RANKS 8         /* from here on deviations are judged */
@@ -212,6 +213,12 @@ static bool is_steady(const struct ap_judging *judging, size_t rank)
     return least_ns >= most_ns / 2;
 }
 
+/* Without a device operators are what computes, but who waits for a core of the host takes longer for the same, too. */
+static enum ap_late_kind kind_without_device(const struct ap_judging *judging, size_t rank)
+{
+    return judging->verdict->typical_late_ns[rank] >= judging->view->step_ns / BUSY_PART ? AP_LATE_more_work : AP_LATE_NONE;
+}
+
 enum ap_late_kind ap_kind_of_rank(struct ap_judging *judging, size_t rank, bool steadily)
 {
     const struct ap_rank_delay *delay = &judging->delays->ranks[rank];
@@ -222,7 +229,7 @@ enum ap_late_kind ap_kind_of_rank(struct ap_judging *judging, size_t rank, bool 
         if (!cause_of_steps(judging, rank, &cause))
             return has_transfers ? AP_LATE_NONE : AP_LATE_other;
     if (cause == AP_SPENT_operators && !ap_view_rank(judging->view, rank)->has_device)
-        return AP_LATE_more_work; /* without a device operators are what computes */
+        return kind_without_device(judging, rank);
     if (cause != AP_SPENT_compute)
         return kind_of_cause(cause);
     uint32_t ordinary = ordinary_rank(judging, rank);

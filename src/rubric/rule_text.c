@@ -276,13 +276,21 @@ static enum ap_status add_name(struct ap_text_buffer *to, struct ap_text name, s
 static const struct noun {
     const char *plural, *singular;
 } nouns[] = {
-    { " calls", " call" },           { " rows", " row" },
-    { " steps", " step" },           { " kernels", " kernel" },
-    { " times", " time" },           { " copies", " copy" },
-    { " waits", " wait" },           { " collectives", " collective" },
-    { " broadcasts", " broadcast" }, { " regions", " region" },
-    { " launches", " launch" },      { " stretches", " stretch" },
-    { " iterations", " iteration" }, { " captures", " capture" },
+    { " calls", " call" },
+    { " rows", " row" },
+    { " steps", " step" },
+    { " kernels", " kernel" },
+    { " times", " time" },
+    { " copies", " copy" },
+    { " waits", " wait" },
+    { " collectives", " collective" },
+    { " broadcasts", " broadcast" },
+    { " regions", " region" },
+    { " launches", " launch" },
+    { " stretches", " stretch" },
+    { " iterations", " iteration" },
+    { " captures", " capture" },
+    { " optimizer steps", " optimizer step" },
 };
 
 /* Takes the noun that begins @rest. */

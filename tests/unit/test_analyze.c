@@ -145,7 +145,12 @@ static void steps_and_signals_are_measured(void)
     }
     row(&run, "2", "aten::copy_", OPERATOR, 0, 10);
     row(&run, "2", "aten::to", OPERATOR, 0, 30);
+    row(&run, "3", "Optimizer.step#Both.step", ANNOTATION, 100, 40);
+    row(&run, "3", "Optimizer.step#AdamW.step", ANNOTATION, 105, 10);
+    row(&run, "3", "Optimizer.step#SGD.step", ANNOTATION, 120, 10);
     analyze(&run);
+    is_int(ap_value_integer(at(&run, "cpu.signals.optimizer_step.count"), -1), 1,
+           "an optimizer of optimizers makes one step");
     is_int(ap_value_integer(at(&run, "steps.count"), -1), 4, "steps are found");
     is_int(us(&run, "steps.p50_us"), 50, "their median");
     ok(at(&run, "steps.p90_us") && at(&run, "steps.p90_us")->type == AP_VALUE_NULL, "no 90th percentile of four");

@@ -137,11 +137,20 @@ static void add_steps_ratio(const struct seen *seen, size_t signal, struct ap_mo
     ap_add_quotient(model, to, "steps_ratio", (double)with, (double)seen->per_step.count);
 }
 
+/* An optimizer that calls others, one for each kind of parameter, makes one step. */
+static bool is_part_of_update(const struct ap_part_context *context, const uint64_t *bits_of_name, uint32_t row)
+{
+    uint32_t around = ap_host_around(&context->facts->tree, context->trace, row, 1u << AP_KIND_annotation);
+    return around != AP_NO_ROW && bits_of_name[context->trace->events.name[around]] >> SIGNAL_optimizer_step & 1;
+}
+
 /* The signals of a row: those of its name, less what is the work of the operator around it. */
 static uint64_t signals_of(const struct ap_part_context *context, const uint64_t *bits_of_name, uint32_t row)
 {
     const struct ap_trace *trace = context->trace;
     uint64_t bits = bits_of_name[trace->events.name[row]] & ~(LOOKED_AT | FILLS_BY_COPY);
+    if (bits >> SIGNAL_optimizer_step & 1 && is_part_of_update(context, bits_of_name, row))
+        bits &= ~(UINT64_C(1) << SIGNAL_optimizer_step);
     if (!(bits >> SIGNAL_copy & 1))
         return bits;
     uint32_t around = ap_host_around(&context->facts->tree, trace, row, 1u << AP_KIND_operator);

@@ -97,7 +97,7 @@ static enum ap_status look_at_attention(struct ap_habit_rows *rows, const struct
                                     .end_ns = ap_item_end_ns(rows, item),
                                     .total_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item),
                                     .first = ap_item_sequence(rows, item),
-                                    .last = ap_item_sequence(rows, item),
+                                    .last = ap_habit_last_sequence(rows, (size_t)(item - rows->items)),
                                     .keeps = 0.5,
                                     .names = { item->name } };
     return AP_OK;

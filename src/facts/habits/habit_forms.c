@@ -104,7 +104,7 @@ static enum ap_status look_at_form(struct ap_habit_rows *rows, size_t at, size_t
                                         .end_ns = ap_item_end_ns(rows, &rows->items[end - 1]),
                                         .total_ns = time_of(rows, start, end),
                                         .first = ap_item_sequence(rows, &rows->items[start]),
-                                        .last = ap_item_sequence(rows, &rows->items[end - 1]),
+                                        .last = ap_habit_last_sequence(rows, end - 1),
                                         .keeps = forms[i].keeps };
         ap_habit_take_names(rows->items + start, end - start, loop->names);
         *ret_end = end;

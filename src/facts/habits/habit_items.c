@@ -16,6 +16,7 @@ static const char *const words[] = {
 
 #define MOST_NODES_OPEN 32
 #define MOST_STEPS ((1u << 30) - 1)
+#define MOST_NODES_OF_ONE 64   /* more would be of calls that were not recorded */
 #define LEAST_ZEROS 2          /* Adam has two for each tensor */
 #define FUSED_NEEDS (7.0 / 19) /* tensors that Adam reads and writes when fused, and one operator after the other */
 #define ORDER_GAIN 4.0         /* so many times less arithmetic in another order */
@@ -360,6 +361,12 @@ ap_link_key ap_habit_sequence_after(const struct ap_habit_rows *rows, size_t at)
         if (ap_habit_is_call(rows, &rows->items[i]) && ap_item_sequence(rows, &rows->items[i]))
             return ap_item_sequence(rows, &rows->items[i]);
     return 0;
+}
+
+ap_link_key ap_habit_last_sequence(const struct ap_habit_rows *rows, size_t at)
+{
+    ap_link_key own = ap_item_sequence(rows, &rows->items[at]), next = ap_habit_sequence_after(rows, at);
+    return own && next > own && next - own <= MOST_NODES_OF_ONE ? next - 1 : own;
 }
 
 void ap_habit_take_names(const struct ap_habit_item *items, size_t count, uint32_t names[AP_HABIT_NAMES])

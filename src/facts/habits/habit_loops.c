@@ -138,7 +138,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
                                     .end_ns = ap_item_end_ns(rows, &rows->items[end - 1]),
                                     .total_ns = total_ns,
                                     .first = ap_item_sequence(rows, &rows->items[start]),
-                                    .last = ap_item_sequence(rows, &rows->items[end - 1]),
+                                    .last = ap_habit_last_sequence(rows, end - 1),
                                     .is_slow = !is_short && (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop) };
     ap_habit_take_names(rows->items + start, period, loop->names);
     return AP_OK;

@@ -87,7 +87,7 @@ static enum ap_status look_at_pairs(struct ap_habit_rows *rows, size_t at, struc
                                     .total_ns =
                                         ap_item_end_ns(rows, &rows->items[end]) - ap_item_start_ns(rows, &rows->items[at]),
                                     .first = ap_item_sequence(rows, &rows->items[at]),
-                                    .last = ap_item_sequence(rows, &rows->items[end]),
+                                    .last = ap_habit_last_sequence(rows, end),
                                     .keeps = PAIRS_KEEP };
     ap_habit_take_names(rows->items + at, end + 1 - at, loop->names);
     return AP_OK;
@@ -209,7 +209,7 @@ static enum ap_status look_at_positions(struct ap_habit_rows *rows, size_t at, s
                                     .end_ns = ap_item_start_ns(rows, item) + all.total_ns,
                                     .total_ns = all.total_ns,
                                     .first = ap_item_sequence(rows, item),
-                                    .last = ap_item_sequence(rows, &rows->items[all.last]),
+                                    .last = ap_habit_last_sequence(rows, all.last),
                                     .keeps = 1 / (double)all.result.dims[all.result.count - 2],
                                     .names = { item->name } };
     if (all.last > at)

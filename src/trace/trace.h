@@ -108,8 +108,8 @@ struct ap_track {
     struct ap_str pid, tid; /* as written, in trace->strings; absent = the member is missing */
     struct ap_str label;    /* thread_name */
     bool has_sort_index;
-    int64_t sort_index;            /* thread_sort_index: where viewers draw the thread */
     bool pid_is_text, tid_is_text; /* written in quotation marks where first met */
+    int64_t sort_index;            /* thread_sort_index: where viewers draw the thread */
     int64_t device;                /* GPU rows: args.device, else pid; -1 = no GPU row yet */
     size_t open_begin;             /* B events not ended yet: index + 1 of the innermost, 0 = none */
 };

@@ -238,6 +238,16 @@ def deep_stack_with_calls_at_its_end(n):
 
 
 @case
+def gaps_within_a_deep_stack(n):
+    """All frames but the outermost have ended, one around the other, when the first of many gaps begins; no row of the
+    thread begins any more, and the launches are those of a thread that recorded nothing else."""
+    third = n // 3
+    return trace([frame("f.py(0): g", 1, 0, 1000 * n)], [frame(f"f{i}.py({i}): g", 1, 1 + i, 2 * third - 2 * i)
+                                                         for i in range(third)],
+                 *(launch(2 * n + 10 * i, 2 * n + 10 * i + 2, 3, i, tid=2) for i in range(third)))
+
+
+@case
 def deep_stack_of_library_frames(n):
     """No line of the user anywhere: every walk goes to the top."""
     half = n // 2

@@ -147,7 +147,7 @@ size_t ap_path_rows_before(const struct ap_path_index *index, const struct ap_pa
     size_t first = rows->first[track], end = rows->asked[track];
     while (end > first && index->trace->events.start_ns[rows->rows[end - 1]] >= ns)
         end--;
-    rows->asked[track] = end;
+    rows->asked[track] = (uint32_t)end;
     return end - first;
 }
 
@@ -268,7 +268,7 @@ static enum ap_status take_host_row(struct ap_path_index *index, uint32_t row, c
 
 static void end_track(struct ap_path_rows *rows, size_t track)
 {
-    rows->first[track + 1] = rows->asked[track] = rows->count;
+    rows->first[track + 1] = rows->asked[track] = (uint32_t)rows->count; /* there are fewer than 2^32 rows in all */
 }
 
 static enum ap_status scan_threads(struct ap_path_index *index, const struct ap_row_order *order,

@@ -22,8 +22,8 @@ AP_MUST_CHECK enum ap_status ap_path_names(const struct ap_trace *trace, struct 
 /** Rows by track: those of track i stand from first[i] to first[i + 1]. */
 struct ap_path_rows {
     uint32_t *rows;
-    size_t *first;
-    size_t *asked; /* by track: the end of the rows that may start before what is asked for next */
+    uint32_t *first;
+    uint32_t *asked; /* by track: the end of the rows that may start before what is asked for next */
     size_t count, capacity, track_count;
 };
 

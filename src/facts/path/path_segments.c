@@ -19,10 +19,9 @@ struct open_row {
 };
 
 struct thread {
-    size_t next;       /* of the order: rows before it have been opened */
+    uint32_t next;     /* of the order: rows before it have been opened */
     uint32_t next_row; /* the host row that stands there; AP_NO_ROW = there is none */
     int64_t next_start_ns;
-    bool begun; /* next_row is known */
     struct open_row *open;
     size_t count, capacity;
 };
@@ -32,7 +31,9 @@ struct cutter {
     const struct ap_row_order *order;
     struct ap_gate *gate;
     uint8_t *names;
-    struct thread *threads;         /* by track */
+    uint32_t *thread_of; /* by track: number + 1; 0 = the path was not there yet */
+    struct thread *threads;
+    size_t thread_count, thread_capacity;
     struct ap_path_segment segment; /* not handed out yet: what follows may continue it */
     bool has_segment;
     ap_path_visit *visit;
@@ -108,20 +109,30 @@ static void find_next(const struct cutter *cutter, struct thread *thread, uint32
         thread->next++;
     thread->next_row = thread->next < end ? rows[thread->next] : AP_NO_ROW;
     thread->next_start_ns = thread->next < end ? cutter->trace->events.start_ns[thread->next_row] : INT64_MAX;
-    thread->begun = true;
 }
 
 static enum ap_status open_until(struct cutter *cutter, struct thread *thread, uint32_t track, int64_t now_ns,
                                  struct ap_error *reterr)
 {
-    if (!thread->begun)
-        find_next(cutter, thread, track);
     while (thread->next_row != AP_NO_ROW && thread->next_start_ns <= now_ns) {
         AP_TRY(open_row(cutter, thread, thread->next_row, reterr));
         thread->next++;
         find_next(cutter, thread, track);
     }
     close_rows(thread, now_ns);
+    return AP_OK;
+}
+
+/* Few of many tracks are on the path. */
+static enum ap_status thread_of(struct cutter *cutter, uint32_t track, struct thread **ret_thread, struct ap_error *reterr)
+{
+    if (!cutter->thread_of[track]) {
+        struct thread thread = { .next = (uint32_t)cutter->order->track_start[track] };
+        find_next(cutter, &thread, track);
+        AP_TRY_ADD(cutter->gate, cutter->threads, cutter->thread_count, cutter->thread_capacity, reterr, thread);
+        cutter->thread_of[track] = (uint32_t)cutter->thread_count;
+    }
+    *ret_thread = &cutter->threads[cutter->thread_of[track] - 1];
     return AP_OK;
 }
 
@@ -140,7 +151,8 @@ static enum ap_status cut_host(struct cutter *cutter, uint32_t track, int64_t st
                                enum ap_path_class piece_class, struct ap_error *reterr)
 {
     static const struct open_row nothing = { .end_ns = INT64_MAX, .row = AP_NO_ROW, .label = AP_NO_ROW };
-    struct thread *thread = &cutter->threads[track];
+    struct thread *thread;
+    AP_TRY(thread_of(cutter, track, &thread, reterr));
     for (int64_t now_ns = start_ns; now_ns < end_ns;) {
         AP_TRY(open_until(cutter, thread, track, now_ns, reterr));
         const struct open_row *open = thread->count ? &thread->open[thread->count - 1] : &nothing;
@@ -173,20 +185,15 @@ enum ap_status ap_critical_path_visit(const struct ap_critical_path *path, const
                                       struct ap_error *reterr)
 {
     struct cutter cutter = { .trace = trace, .order = order, .gate = path->gate, .visit = visit, .self = self };
-    size_t bytes = order->track_count * sizeof(cutter.threads[0]);
     if (!path->count)
         return AP_OK;
     AP_TRY(ap_path_names(trace, cutter.gate, &cutter.names, reterr));
-    cutter.threads = bytes ? ap_mem_resize(cutter.gate, NULL, 0, bytes) : NULL;
-    enum ap_status status = cutter.threads || !bytes ? AP_OK : ap_fail_memory(cutter.gate, reterr);
-    if (status == AP_OK) {
-        for (size_t track = 0; track < order->track_count; track++)
-            cutter.threads[track] = (struct thread){ .next = order->track_start[track] };
-        status = cut_pieces(&cutter, path, reterr);
-        for (size_t track = 0; track < order->track_count; track++)
-            AP_FREE(cutter.gate, cutter.threads[track].open, cutter.threads[track].capacity);
-    }
-    ap_mem_free(cutter.gate, cutter.threads, bytes);
+    enum ap_status status = AP_ALLOC_CLEARED(cutter.gate, cutter.thread_of, order->track_count + 1, reterr);
+    AP_AND_THEN(status, cut_pieces(&cutter, path, reterr));
+    for (size_t i = 0; i < cutter.thread_count; i++)
+        AP_FREE(cutter.gate, cutter.threads[i].open, cutter.threads[i].capacity);
+    AP_FREE(cutter.gate, cutter.threads, cutter.thread_capacity);
+    AP_FREE(cutter.gate, cutter.thread_of, order->track_count + 1);
     ap_mem_free(cutter.gate, cutter.names, ap_trace_id_count(trace));
     return status;
 }

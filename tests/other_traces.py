@@ -72,6 +72,23 @@ def check_xla_tpu(tap, program):
     tap.same(report and report["steps"]["count"], 4, "steps are those of the host")
 
 
+XLA_EVENTS_MAX = 1000000
+
+
+def check_xla_capped(tap, program):
+    """XLA's profiler writes no more events than that, and drops the rest without a word."""
+    trace = make_xla.make(make_nsys.load(nsys.TRACES / "copy_heavy.json"))
+    events = trace["traceEvents"]
+    more = json.dumps(next(event for event in events if event.get("ph") == "X"))
+    head = json.dumps(trace).removesuffix("]}")
+    for count, want in ((XLA_EVENTS_MAX - 1, []), (XLA_EVENTS_MAX, ["events-capped"])):
+        path = program.folder / "capped.json"
+        path.write_text(head + ("," + more) * (count - len(events)) + "]}")
+        _, report, said = program.report(path)
+        told = [one["code"] for one in report["warnings"] if one["code"] == "events-capped"] if report else said
+        tap.same(told, want, f"{count} events of XLA's profiler: {'' if want else 'not '}told to be a part")
+
+
 def frames(rows, **more):
     """(name, start, duration) as complete events of one thread."""
     return [{"ph": "X", "pid": 7, "tid": 8, "name": name, "ts": start, "dur": dur, **more} for name, start, dur in rows]
@@ -214,6 +231,7 @@ def main():
         program = nsys.Program(args.program, folder)
         check_xla_gpu(tap, program)
         check_xla_tpu(tap, program)
+        check_xla_capped(tap, program)
         check_host(tap, program)
         check_rocprof(tap, program)
         check_odd(tap, program)

@@ -85,7 +85,8 @@ struct ap_trace_reading {
     struct ap_notes *notes;
     struct ap_json_reader *json;
     struct ap_element_reader *elements;
-    struct ap_trace_ahead *ahead; /* reads events of the next blocks; NULL = nobody */
+    struct ap_speedscope *speedscope; /* NULL = the file is of another form */
+    struct ap_trace_ahead *ahead;     /* reads events of the next blocks; NULL = nobody */
     bool two_threads, always_wait;
     struct ap_json_span spans[AP_FIELD_COUNT_ + 1];
     uint64_t offset_bytes;   /* of the event being read */
@@ -97,7 +98,7 @@ struct ap_trace_reading {
     size_t open_count, open_capacity, open_free; /* open_free: index + 1 of a slot to use again */
     unsigned arrays;                             /* traceEvents members met */
     bool events_read;                            /* one is complete */
-    bool looks_like_snapshot, looks_like_tensorrt, looks_like_timeline, looks_like_execution_trace, looks_like_speedscope;
+    bool looks_like_snapshot, looks_like_tensorrt, looks_like_timeline, looks_like_execution_trace;
     char last_category[64]; /* events of one category come in runs */
     uint32_t last_category_bytes, last_category_index;
     struct ap_known_track { /* the few threads that most events belong to */
@@ -151,6 +152,14 @@ AP_MUST_CHECK enum ap_status ap_trace_ahead_take(struct ap_trace_reading *readin
 void ap_trace_close_open(struct ap_trace_reading *reading);
 /** The value of a member rocprofiler-sdk-tool: what rocprofv3 wrote in place of events. */
 AP_MUST_CHECK enum ap_status ap_trace_read_rocprof(struct ap_trace_reading *reading, struct ap_error *reterr);
+/** The document is one of speedscope. */
+AP_MUST_CHECK enum ap_status ap_speedscope_begin(struct ap_trace_reading *reading, struct ap_error *reterr);
+/** The members of such a document that hold profiles and frames. AP_END where @key is neither: the value is then unread. */
+AP_MUST_CHECK enum ap_status ap_speedscope_take(struct ap_trace_reading *reading, struct ap_text key,
+                                                struct ap_error *reterr);
+/** Once all is read: rows get their names. */
+void ap_speedscope_finish(struct ap_trace_reading *reading);
+void ap_speedscope_free(struct ap_trace_reading *reading);
 /** Of a category "fee" or "py-spy". */
 enum ap_frame_writer ap_frame_writer_of(struct ap_text category);
 /** The name of a frame as PyTorch's profiler words it, "train.py(12): main", in place of that of another writer. */

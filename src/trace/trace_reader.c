@@ -74,15 +74,30 @@ static enum ap_status read_event_member(struct ap_trace_reading *reading, struct
     return AP_OK;
 }
 
+static enum ap_status read_schema(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    if (token.kind != AP_JSON_STRING)
+        return ap_json_skip_rest(reading->json, &token, reterr);
+    bool is = ap_text_contains((struct ap_text){ token.text, token.text_bytes }, AP_TEXT("speedscope"));
+    return is && !reading->arrays ? ap_speedscope_begin(reading, reterr) : AP_OK;
+}
+
 static enum ap_status take_member(struct ap_trace_reading *reading, struct ap_text key, struct ap_error *reterr)
 {
     if (ap_text_is(key, "traceEvents"))
         return read_event_member(reading, reterr);
     if (ap_text_is(key, "rocprofiler-sdk-tool"))
         return ap_trace_read_rocprof(reading, reterr);
+    if (ap_text_is(key, "$schema"))
+        return read_schema(reading, reterr);
+    if (reading->speedscope) {
+        enum ap_status taken = ap_speedscope_take(reading, key, reterr);
+        if (taken != AP_END)
+            return taken;
+    }
     if (!reading->arrays) {
-        if (ap_text_is(key, "shared") || ap_text_is(key, "profiles"))
-            reading->looks_like_speedscope = true;
         if (ap_text_is(key, "segments") || ap_text_is(key, "device_traces"))
             reading->looks_like_snapshot = true;
         if (ap_text_is(key, "nodes"))
@@ -139,9 +154,6 @@ static enum ap_status check_identity(const struct ap_trace_reading *reading, str
         return ap_advise(reterr, AP_ADVICE_AS_SNAPSHOT, refuse(reterr, NAMED_SNAPSHOT));
     if (reading->looks_like_execution_trace)
         return refuse(reterr, NAMED_EXECUTION_TRACE);
-    if (reading->looks_like_speedscope)
-        return refuse(reterr, "a profile in speedscope's form, which is not read: of py-spy record one with "
-                              "py-spy record -f chrometrace");
     if (reading->looks_like_tensorrt)
         return refuse(reterr, NAMED_TENSORRT);
     if (!reading->arrays)
@@ -208,11 +220,13 @@ enum ap_status ap_trace_read(struct ap_json_reader *json, struct ap_gate *gate, 
     enum ap_status status = ap_trace_new(gate, &reading.trace, &error);
     if (status == AP_OK) {
         status = read_document(&reading, &error);
+        ap_speedscope_finish(&reading);
         status = finish(&reading, status, options && options->salvage, &error);
     }
     ap_element_reader_free(reading.elements);
     AP_FREE(gate, reading.open, reading.open_capacity);
     AP_FREE(gate, reading.process_names, reading.process_name_capacity);
+    ap_speedscope_free(&reading);
     if (status != AP_OK) {
         ap_trace_free(reading.trace);
         if (reterr)

@@ -170,6 +170,11 @@ static void lengths_that_are_not_told_have_bounds(void)
     CHECK(is(cost.flops, 1000.0 * 4 * 2 * 8) && is(cost.queries, 1) && is(cost.keys, 700)); /* each looks at its own keys */
     cost = cost_with(name, "[[400,2,8],[400,2,8],[400,2,8],[5],[5]]", types, "", "");
     CHECK(cost.flops < 0 && is(cost.flops_least, 400.0 * 400 / 4 * 4 * 2 * 8));
+    cost = cost_with("flash_attn_3::fwd", "[[2,512,8,128],[2,512,8,128],[2,512,8,128]]", types, "",
+                     "[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\","
+                     "\"\",\"\",\"\","
+                     "\"0.08\",\"True\",\"-1\",\"-1\"]");
+    CHECK(is(cost.flops, 4.0 * 2 * 8 * 512 * 512 * 128 / 2));
     cost = cost_with("vllm::unified_attention_with_output", "[[8192,64,64],[8192,8,64],[8192,8,64],[8192,64,64]]", types, "",
                      "");
     CHECK(cost.flops < 0 && cost.bytes < 0 && is(cost.pair_flops, 4 * 64 * 64) && is(cost.key_bytes, 2 * 8 * 64 * 2));

@@ -176,6 +176,14 @@ DEFINE(flash_backward, { 1, 2, 3, 11, false, 6, 8, -1, true })
 DEFINE(flash_library_backward, { 1, 2, 3, 10, false, -1, -1, -1, true })
 DEFINE(flash_packed_backward, { 1, 2, 3, 15, false, 9, 11, -1, true })
 
+/* Of keys that lie in pages the sizes are those of the pool. */
+void ap_cost_of_flash_three(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    static const struct places places = { 0, 1, 2, 24, false, 7, 12, 25, false };
+    if (!ap_op_input(inputs, 14))
+        attention(inputs, &places, ap_op_flag(inputs, places.causal), cost);
+}
+
 /* It has a number for its mask: none, and two that are causal. */
 void ap_cost_of_efficient_forward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {

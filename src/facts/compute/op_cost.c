@@ -344,6 +344,7 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_flash_library_backward] = ap_cost_of_flash_library_backward,
     [AP_FORMULA_flash_packed] = ap_cost_of_flash_packed,
     [AP_FORMULA_flash_packed_backward] = ap_cost_of_flash_packed_backward,
+    [AP_FORMULA_flash_three] = ap_cost_of_flash_three,
     [AP_FORMULA_engine_attention] = ap_cost_of_engine_attention,
     [AP_FORMULA_experts] = ap_cost_of_experts,
     [AP_FORMULA_copy] = of_copy,

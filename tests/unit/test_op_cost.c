@@ -80,6 +80,10 @@ static void what_an_index_directs_is_known_for_it(void)
                   "[\"float\",\"long int\",\"Scalar\",\"Scalar\",\"Scalar\"]", "", "[\"\",\"\",\"1000\",\"-1\",\"False\"]");
     CHECK(table.is_scattered && is(table.bytes, (64 * 8 + 1000 * 8) * 4 + 64 * 8));
     CHECK(is(bytes("aten::embedding_dense_backward", "[[4,8],[4]]", "[\"float\",\"long int\"]", ""), -1));
+    CHECK(is(bytes("aten::index", "[[100,8],[[50]]]", "[\"float\",\"TensorList\"]", ""), 2 * 50 * 8 * 4 + 50 * 8));
+    CHECK(is(bytes("aten::index", "[[100,8],[[100,8]]]", "[\"float\",\"TensorList\"]", ""), -1)); /* perhaps a mask */
+    CHECK(is(bytes("aten::upsample_nearest2d", "[[2,3,4,4],[]]", "[\"float\",\"ScalarList\"]", "[\"\",\"[8, 8]\"]"),
+             (96 + 2 * 3 * 64) * 4));
     CHECK(is(bytes("aten::sort", "[[10,100]]", "[\"float\"]", ""), 1000 * (2 * 4 + 8)));
     CHECK(is(bytes("aten::topk", "[[10,100]]", "[\"float\"]", ""), 1000 * 4));
     CHECK(is(bytes("aten::max_pool2d_with_indices", "[[2,4,8,8],[],[]]", "[\"float\"]", "[\"\",\"[2, 2]\",\"[2, 2]\"]"),

@@ -183,6 +183,12 @@ def products():
     yield "poor-kernel-fp8", one(
         "aten::_scaled_mm", "fp8[8192,8192] fp8[8192,8192]@1,8192 float[] float[] - - =15 =False",
         "nvjet_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT", flops_us(flops, 420), flops_us(flops, 1250), ["slow-gemm"])
+    flops = 2 * 512 * 256 ** 3
+    yield "small-batched", one("aten::bmm", "bf16[512,256,256] bf16[512,256,256]", CIJK.replace("256x256", "64x64"),
+                               flops_us(flops, 25), flops_us(flops, 300), ["slow-gemm"], "MI300X")
+    moved = 2 * (8192 * 8192 + 2 * 8192 * 16)
+    yield "outer-product", one("aten::mm", "bf16[8192,16] bf16[16,8192]", XMMA, bytes_us(moved, .5), bytes_us(moved, 2.4),
+                               ["slow-gemm", "narrow-products", "tile-fill"])
     read = 64 * 4096 * 4096 * 2
     yield "grouped", one("aten::_grouped_mm", "bf16[128,4096] bf16[64,4096,4096] int[64] - -",
                          "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<"
@@ -346,6 +352,13 @@ def traffic():
     yield "gather", one("aten::gather", "float[1048576,256] =1 long[1048576,256] =False",
                         "void at::native::_scatter_gather_elementwise_kernel<128, 4, ...>(int, ...)",
                         bytes_us(2 ** 32, .3), bytes_us(2 ** 32, 1.9), ["scattered-access"])
+    yield "rows-by-index", one("aten::index", "half[1048576,64] long[4194304]",
+                               "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<...>>(...)",
+                               bytes_us(2 * 2 ** 29, .2), bytes_us(2 * 2 ** 29, 1.5), ["scattered-access"])
+    moved = 5 * 16 * 256 * 128 * 128 * 2
+    yield "upsampling", one("aten::upsample_nearest2d", "half[16,256,128,128] =[256,256] - -",
+                            "void at::native::(anonymous namespace)::upsample_nearest2d_out_frame<c10::Half, ...>(...)",
+                            bytes_us(moved, .5), bytes_us(moved, 2.4), ["slow-memory-kernels"])
     yield "cumsum", one("aten::cumsum", "float[65536,1024] =0 -",
                         "void at::native::tensor_kernel_scan_outer_dim<float, std::plus<float>>(float*, float const*, ...)",
                         bytes_us(2 ** 29, .3), bytes_us(2 ** 29, 2.2), ["slow-memory-kernels"])

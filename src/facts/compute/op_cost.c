@@ -300,6 +300,48 @@ static void of_embedding(const struct ap_op_inputs *inputs, struct ap_call_cost 
     rows_of_table(inputs, cost, 1, (double)table->dims[table->count - 1]);
 }
 
+/* The types of a list are not told: one as large as what it chooses from may be a mask. */
+static bool may_be_mask(const struct ap_tensor_dims *index, const struct ap_tensor_dims *from)
+{
+    int same = 0;
+    while (same < index->count && same < from->count && index->dims[same] == from->dims[same])
+        same++;
+    return same == index->count;
+}
+
+/* By a list of indices for the first dimensions; a gap in it is not told. */
+static void of_index(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *from = ap_op_input(inputs, 0), *index = ap_op_input(inputs, 1);
+    int indexed = 0, bytes = from ? ap_element_bytes(from->element) : 0;
+    cost->is_scattered = true;
+    cost->flops = 0;
+    if (!from || !index || !bytes || may_be_mask(index, from))
+        return;
+    for (int i = 0; i < inputs->tensors.count; i++)
+        indexed += inputs->tensors.tensors[i].input == 1;
+    if (indexed >= from->count)
+        return;
+    double chosen = ap_cost_elements(index), rows = ap_tensor_elements(from, indexed, from->count);
+    cost->bytes = bytes * 2 * chosen * rows + 8 * chosen * indexed;
+}
+
+/* To the sizes that are given, of the dimensions behind batch and channels. */
+static void of_resize(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *image = ap_op_input(inputs, 0);
+    int64_t sizes[AP_DIMS_MAX];
+    int count = ap_op_integers(inputs, 1, sizes, AP_DIMS_MAX), bytes = image ? ap_element_bytes(image->element) : 0;
+    if (!image || !bytes || !count || image->count != count + 2)
+        return;
+    double places = 1;
+    for (int i = 0; i < count; i++)
+        places *= (double)sizes[i];
+    double out = ap_tensor_elements(image, 0, 2) * places;
+    cost->flops = out;
+    cost->bytes = bytes * (ap_cost_elements(image) + out);
+}
+
 static void of_gather(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     rows_of_table(inputs, cost, 2, 1);
@@ -371,6 +413,8 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_embedding_backward] = of_embedding_backward,
     [AP_FORMULA_cat] = of_cat,
     [AP_FORMULA_embedding] = of_embedding,
+    [AP_FORMULA_index] = of_index,
+    [AP_FORMULA_resize] = of_resize,
     [AP_FORMULA_gather] = of_gather,
     [AP_FORMULA_index_select] = of_index_select,
 };

@@ -277,7 +277,7 @@ static enum ap_status add_rows(struct ap_speedscope *scope, struct ap_error *ret
     return AP_OK;
 }
 
-static enum ap_status read_profile(struct ap_speedscope *scope, struct ap_error *reterr)
+static enum ap_status read_members(struct ap_speedscope *scope, struct ap_error *reterr)
 {
     static const struct {
         const char *key;
@@ -288,19 +288,27 @@ static enum ap_status read_profile(struct ap_speedscope *scope, struct ap_error 
                     { "weights", read_weights },
                     { "events", read_events } };
     struct ap_json_token token;
-    scope->ns_each = 0;
     for (;;) {
         size_t i = 0;
-        enum ap_status status = ap_json_next_key(scope->reading->json, &token, reterr);
-        if (status == AP_END || status == AP_ERROR_CUT) {
-            AP_TRY(scope->ns_each > 0 ? add_rows(scope, reterr) : AP_OK);
-            return status == AP_END ? AP_OK : status;
-        }
-        AP_TRY(status);
+        AP_TRY_UNTIL_END(ap_json_next_key(scope->reading->json, &token, reterr));
         while (i < AP_COUNT_OF(members) && !ap_text_is((struct ap_text){ token.text, token.text_bytes }, members[i].key))
             i++;
         AP_TRY(i < AP_COUNT_OF(members) ? members[i].read(scope, reterr) : ap_json_skip_value(scope->reading->json, reterr));
     }
+}
+
+/* Of one that is cut those samples count that have their weight. */
+static enum ap_status read_profile(struct ap_speedscope *scope, struct ap_error *reterr)
+{
+    scope->ns_each = 0;
+    enum ap_status status = read_members(scope, reterr);
+    if (status != AP_OK && status != AP_ERROR_CUT)
+        return status;
+    if (status == AP_ERROR_CUT && scope->sample_count > scope->weight_count)
+        scope->sample_count = scope->weight_count;
+    if (scope->ns_each > 0)
+        AP_TRY(add_rows(scope, reterr));
+    return status;
 }
 
 static enum ap_status read_profiles(struct ap_speedscope *scope, struct ap_error *reterr)

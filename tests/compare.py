@@ -326,6 +326,16 @@ def check_series(tap, runs):
              <= 0.9 * series["memory"]["capacity_bytes"], True,
              "by the line, within the memory of the device less the reserve")
     tap.same(report["trace"]["path"], str(traces[-1]), "the rest of the report is about the largest")
+    _, report, _ = runs.report("--series", *(f"{size}={trace}" for size, trace in zip(sizes, traces)), "--what-if",
+                               "batch times 2")
+    predicted = report["prediction"]["what_if"][0]["prediction"]
+    latency = report["series"]["latency"]
+    by_line = (latency["fixed_us"] / 128 + latency["per_sample_us"]) / (latency["fixed_us"] / 64 + latency["per_sample_us"])
+    tap.ok(abs(predicted["after_us"] / predicted["before_us"] - by_line) < 0.05,
+           "twice the batch takes of a sample's time what the line says",
+           f"{predicted['after_us']} of {predicted['before_us']}, {by_line}")
+    _, report, _ = runs.report(traces[0], "--what-if", "batch times 2")
+    tap.same(report["prediction"]["what_if"][0]["prediction"], None, "without runs of several sizes nothing is predicted")
     tap.same(["## Batch sizes" in markdown, "Assumed" in markdown], [True, True],
              "the Markdown has it, with what is assumed")
     page = runs.page("--series", *(f"{size}={trace}" for size, trace in zip(sizes, traces)))

@@ -293,6 +293,8 @@ static enum ap_status judge_and_predict(struct run *run, struct ap_error *reterr
     enum ap_status status = AP_OK;
     if (trace && trace->has_window)
         status = ap_predictor_init(&run->predictor, &run->report->facts, what_if.count > 0, reterr);
+    if (!ap_series_cost(&run->report->series, &run->predictor.batch.fixed_ns, &run->predictor.batch.grows_ns))
+        run->predictor.batch = (struct ap_batch_cost){ 0, 0 };
     AP_AND_THEN(status, judge(run, false, reterr));
     AP_AND_THEN(status, ap_prediction_add(&run->predictor, &what_if, &run->report->model, reterr));
     ap_predictor_release(&run->predictor);

@@ -39,10 +39,21 @@ enum ap_status ap_series_read(const struct ap_request *request, struct ap_series
     return AP_OK;
 }
 
-const char *ap_series_largest(const struct ap_series *series)
+static size_t largest_of(const struct ap_series *series)
 {
     size_t largest = 0;
     for (size_t i = 1; i < series->count; i++)
         largest = series->points[i].batch > series->points[largest].batch ? i : largest;
-    return series->points[largest].path;
+    return largest;
+}
+
+const char *ap_series_largest(const struct ap_series *series)
+{
+    return series->points[largest_of(series)].path;
+}
+
+bool ap_series_cost(const struct ap_series *series, int64_t *ret_fixed_ns, int64_t *ret_grows_ns)
+{
+    return series->count && ap_scaling_latency(series->points, series->count, series->points[largest_of(series)].batch,
+                                               ret_fixed_ns, ret_grows_ns);
 }

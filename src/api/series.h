@@ -16,5 +16,7 @@ AP_MUST_CHECK enum ap_status ap_series_read(const struct ap_request *request, st
                                             const char **ret_path, struct ap_error *reterr);
 /** The trace with the largest batch. */
 const char *ap_series_largest(const struct ap_series *series);
+/** What a step of that costs: whatever the batch, and in proportion to it. False where that is not known. */
+bool ap_series_cost(const struct ap_series *series, int64_t *ret_fixed_ns, int64_t *ret_grows_ns);
 
 #endif

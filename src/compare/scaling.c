@@ -112,14 +112,28 @@ static void note(struct scaling *scaling, const char *text)
     ap_add_string(scaling->model, scaling->notes, NULL, text);
 }
 
+static struct line fit_latency(const struct ap_scaling_point *points, size_t count)
+{
+    struct sums sums = { .count = 0 };
+    for (size_t i = 0; i < count; i++)
+        if (points[i].step_ns > 0)
+            add_point(&sums, (double)points[i].batch, (double)points[i].step_ns);
+    return fit(&sums);
+}
+
+bool ap_scaling_latency(const struct ap_scaling_point *points, size_t count, uint64_t batch, int64_t *ret_fixed_ns,
+                        int64_t *ret_grows_ns)
+{
+    struct line line = fit_latency(points, count);
+    *ret_fixed_ns = whole(line.fixed);
+    *ret_grows_ns = whole(line.slope * (double)batch);
+    return makes_sense(&line);
+}
+
 static void add_latency(struct scaling *scaling)
 {
     struct ap_model *model = scaling->model;
-    struct sums sums = { .count = 0 };
-    for (size_t i = 0; i < scaling->count; i++)
-        if (scaling->points[i].step_ns > 0)
-            add_point(&sums, (double)scaling->points[i].batch, (double)scaling->points[i].step_ns);
-    struct line line = fit(&sums);
+    struct line line = fit_latency(scaling->points, scaling->count);
     if (line.known && whole(line.fixed) < 0)
         note(scaling,
              "A line through the times would begin below 0: time grows faster than the batch, and no limit follows.");

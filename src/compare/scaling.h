@@ -27,6 +27,11 @@ void ap_scaling_take(struct ap_scaling_point *point, const struct ap_value *root
  * time agrees in it. False where shapes were not recorded or do not agree. */
 bool ap_scaling_guess(const struct ap_value *root, uint64_t *ret_batch);
 
+/** What a step of @batch samples costs by a line through the points: whatever the batch, and in proportion to it. False
+ *  where no such line makes sense. */
+bool ap_scaling_latency(const struct ap_scaling_point *points, size_t count, uint64_t batch, int64_t *ret_fixed_ns,
+                        int64_t *ret_grows_ns);
+
 /** Append "series" to the root of @model. The points are brought in order of their batch. */
 void ap_scaling_add(struct ap_scaling_point *points, size_t count, struct ap_model *model);
 

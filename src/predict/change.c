@@ -24,7 +24,8 @@ static const char *const columns[] = {
 };
 
 #define VERBS \
-    "speedup K, gone, hostfree, less TIME, async, pinned, overlapped, nowait, bandwidth K, fused N, graph, workers N"
+    "speedup K, gone, hostfree, less TIME, async, pinned, overlapped, nowait, bandwidth K, fused N, graph, workers N, \
+batch times K"
 
 const char *ap_change_verb_name(enum ap_change_verb verb)
 {
@@ -137,6 +138,11 @@ bool ap_change_parse(struct ap_text text, struct ap_change *ret_change, struct a
     if (!parse_number((struct ap_text){ text.data + behind, text.bytes - behind }, kind, &ret_change->number))
         return fail(ret_mistake, behind, expected_number[kind]);
     struct ap_text condition = ap_text_trim((struct ap_text){ text.data, at });
+    if (ret_change->verb == AP_CHANGE_times) {
+        if (!ap_text_is(condition, "batch"))
+            return fail(ret_mistake, 0, "the word \"batch\" was expected before this verb, as in: batch times 2");
+        condition = AP_TEXT("loader like *"); /* of the host, what grows with it */
+    }
     if (!condition.bytes)
         return fail(ret_mistake, at, "a condition was expected before the verb, as in: kernel ~ gemm");
     if (!ap_expr_parse(condition, &language, &ret_change->room, &ret_change->expr, ret_mistake))

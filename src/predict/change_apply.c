@@ -13,14 +13,14 @@ static ap_change_verb_fn *const functions[] = {
 };
 
 enum ap_status ap_change_apply(const struct ap_facts *facts, const struct ap_replay_graph *graph,
-                               const struct ap_change *change, struct ap_replay_edit *edit, uint64_t *ret_rows,
-                               struct ap_error *reterr)
+                               const struct ap_batch_cost *batch, const struct ap_change *change,
+                               struct ap_replay_edit *edit, uint64_t *ret_rows, struct ap_error *reterr)
 {
     struct ap_selection selection;
-    struct ap_applying applying = { facts, graph, change, &selection, edit };
+    struct ap_applying applying = { facts, graph, change, &selection, edit, batch };
     enum ap_status status = ap_selection_find(&selection, facts, graph, change, reterr);
     uint64_t rows = selection.row_count;
-    if (status == AP_OK && rows)
+    if (status == AP_OK && (rows || change->verb == AP_CHANGE_times))
         status = functions[change->verb](&applying, &rows, reterr);
     ap_selection_release(&selection);
     if (status == AP_OK)

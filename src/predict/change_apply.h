@@ -5,6 +5,12 @@
 
 #include "change_select.h"
 
+/** What a step of the recorded batch costs, by runs with several sizes: whatever the size, and in proportion to it. 0 and
+ *  0 = not known. */
+struct ap_batch_cost {
+    int64_t fixed_ns, grows_ns;
+};
+
 /** What the functions of the verbs work on. */
 struct ap_applying {
     const struct ap_facts *facts;
@@ -12,13 +18,14 @@ struct ap_applying {
     const struct ap_change *change;
     struct ap_selection *selection;
     struct ap_replay_edit *edit;
+    const struct ap_batch_cost *batch;
 };
 
 /** Changes @edit, on top of what was changed before. *ret_rows: rows that were selected and can change so; 0 = nothing was
  *  done. */
 AP_MUST_CHECK enum ap_status ap_change_apply(const struct ap_facts *facts, const struct ap_replay_graph *graph,
-                                             const struct ap_change *change, struct ap_replay_edit *edit, uint64_t *ret_rows,
-                                             struct ap_error *reterr);
+                                             const struct ap_batch_cost *batch, const struct ap_change *change,
+                                             struct ap_replay_edit *edit, uint64_t *ret_rows, struct ap_error *reterr);
 
 /** A function for each verb. */
 typedef enum ap_status ap_change_verb_fn(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr);
@@ -30,6 +37,9 @@ typedef enum ap_status ap_change_verb_fn(struct ap_applying *applying, uint64_t 
 void ap_change_shrink(struct ap_applying *applying, int64_t part, int64_t whole, unsigned of_devices, bool of_host);
 /** What follows a call that is wholly chosen does not wait. */
 void ap_change_unblock(struct ap_applying *applying);
+
+/** All steps of a replay together; without steps, its window. */
+int64_t ap_change_steps_ns(const struct ap_replay_times *times);
 
 /** ns * part / whole, without overflow; 0 <= part <= whole. */
 static inline int64_t ap_part_of(int64_t ns, int64_t part, int64_t whole)

@@ -109,7 +109,7 @@ enum ap_status ap_change_graph(struct ap_applying *applying, uint64_t *ret_rows,
 
 /* ---- other processes ---- */
 
-static int64_t run_ns(const struct ap_replay_times *times)
+int64_t ap_change_steps_ns(const struct ap_replay_times *times)
 {
     bool overflowed = false;
     int64_t sum_ns = 0;
@@ -135,7 +135,7 @@ static enum ap_status run_with(struct ap_applying *applying, int64_t wait_ns, in
         ap_change_shrink(&tried, made_ns - wait_ns, made_ns, 0, true);
         status = ap_replay_run(applying->graph, &edit, &times, reterr);
         if (status == AP_OK)
-            *ret_ns = run_ns(&times);
+            *ret_ns = ap_change_steps_ns(&times);
         ap_replay_times_release(&times);
     }
     ap_replay_edit_release(&edit);

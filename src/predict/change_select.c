@@ -182,7 +182,7 @@ static void cover(struct selector *selector, struct cover *cover, int64_t start_
 /* How long processes take for a batch is not recorded where they make it already: the loop only waits for them. */
 static bool is_wait_for_workers(const struct selector *selector, uint32_t at)
 {
-    return selector->change->verb == AP_CHANGE_workers &&
+    return (selector->change->verb == AP_CHANGE_workers || selector->change->verb == AP_CHANGE_times) &&
            ap_text_contains(ap_row_name(selector->trace, at), AP_TEXT("MultiProcessing"));
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "predict.h"
 
-#include "change_apply.h"
 #include "quantile.h"
 #include "sort.h"
 
@@ -129,8 +128,15 @@ static void spread(int64_t *gains_ns, size_t count, int64_t *ret_low_ns, int64_t
     *ret_high_ns = ends_ns[1];
 }
 
-static enum ap_status sum_steps(const struct ap_predictor *predictor, const struct ap_replay_times *changed,
-                                struct ap_prediction *to, struct ap_error *reterr)
+/* For as many samples as before. */
+static int64_t per_batch_ns(const struct ap_replay_edit *edit, int64_t ns)
+{
+    __extension__ __int128 product = (__int128)ns * 1000;
+    return edit->samples == 1000 ? ns : (int64_t)(product / edit->samples);
+}
+
+static enum ap_status sum_steps(const struct ap_predictor *predictor, const struct ap_replay_edit *edit,
+                                const struct ap_replay_times *changed, struct ap_prediction *to, struct ap_error *reterr)
 {
     size_t count = 0;
     int64_t *gains_ns, before_ns = 0, low_ns, high_ns;
@@ -141,7 +147,7 @@ static enum ap_status sum_steps(const struct ap_predictor *predictor, const stru
             continue;
         int64_t now_ns = step_ns(predictor, &predictor->unchanged, i);
         before_ns = ap_add_sat(before_ns, now_ns, &overflowed);
-        gains_ns[count] = now_ns - step_ns(predictor, changed, i);
+        gains_ns[count] = now_ns - per_batch_ns(edit, step_ns(predictor, changed, i));
         to->steps_save_ns = ap_add_sat(to->steps_save_ns, gains_ns[count++], &overflowed);
     }
     spread(gains_ns, count, &low_ns, &high_ns);
@@ -153,14 +159,15 @@ static enum ap_status sum_steps(const struct ap_predictor *predictor, const stru
     return AP_OK;
 }
 
-static enum ap_status compare(const struct ap_predictor *predictor, const struct ap_replay_times *changed,
-                              struct ap_prediction *to, struct ap_error *reterr)
+static enum ap_status compare(const struct ap_predictor *predictor, const struct ap_replay_edit *edit,
+                              const struct ap_replay_times *changed, struct ap_prediction *to, struct ap_error *reterr)
 {
-    to->saves_ns = predictor->unchanged.window_ns - changed->window_ns;
+    int64_t window_ns = per_batch_ns(edit, changed->window_ns);
+    to->saves_ns = predictor->unchanged.window_ns - window_ns;
     if (predictor->steady_count)
-        return sum_steps(predictor, changed, to, reterr);
+        return sum_steps(predictor, edit, changed, to, reterr);
     to->before_ns = predictor->unchanged.window_ns;
-    to->after_ns = to->low_ns = to->high_ns = changed->window_ns;
+    to->after_ns = to->low_ns = to->high_ns = window_ns;
     to->steps_save_ns = to->saves_ns;
     return AP_OK;
 }
@@ -174,12 +181,12 @@ enum ap_status ap_predict(const struct ap_predictor *predictor, const struct ap_
     enum ap_status status = ap_replay_edit_init(&edit, &predictor->graph, reterr);
     for (size_t i = 0; i < count && status == AP_OK; i++) {
         uint64_t rows = 0;
-        status = ap_change_apply(predictor->facts, &predictor->graph, changes[i], &edit, &rows, reterr);
+        status = ap_change_apply(predictor->facts, &predictor->graph, &predictor->batch, changes[i], &edit, &rows, reterr);
         prediction.rows += rows;
     }
     if (status == AP_OK) {
         status = ap_replay_run(&predictor->graph, &edit, &times, reterr);
-        AP_AND_THEN(status, compare(predictor, &times, &prediction, reterr));
+        AP_AND_THEN(status, compare(predictor, &edit, &times, &prediction, reterr));
         ap_replay_times_release(&times);
     }
     ap_replay_edit_release(&edit);

@@ -4,11 +4,11 @@
 #ifndef AP_PREDICT_H
 #define AP_PREDICT_H
 
-#include "change.h"
+#include "change_apply.h"
 #include "facts.h"
 #include "replay_run.h"
 
-/** Means of the steady steps; without steps, of the window. */
+/** Means of the steady steps; without steps, of the window. Where the batch grows, of as many samples as were recorded. */
 struct ap_prediction {
     int64_t before_ns, after_ns;
     int64_t low_ns, high_ns; /* of after: as far as the steps differ in what they gain */
@@ -27,6 +27,7 @@ struct ap_told_change {
 
 struct ap_predictor {
     const struct ap_facts *facts;
+    struct ap_batch_cost batch; /* to be filled in where it is known */
     struct ap_replay_graph graph;
     struct ap_replay_times recorded, unchanged;
     int64_t window_error_ns, step_error_ns; /* how far the replay is off: of the window, and of the step that is off most */

@@ -244,6 +244,8 @@ static void changes_are_read(void)
         { "op is aten::item|aten::to gone", true },
         { "thread = main less 1.5 ms", true },
         { "loader like * workers 4", true },
+        { "batch times 2", true },
+        { "kernel ~ gemm times 2", false },
         { "kernel ~ gemm", false },
         { "speedup 2", false },
         { "kernel ~ gemm speedup", false },

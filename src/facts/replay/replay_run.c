@@ -7,7 +7,7 @@
 
 enum ap_status ap_replay_edit_init(struct ap_replay_edit *edit, const struct ap_replay_graph *graph, struct ap_error *reterr)
 {
-    *edit = (struct ap_replay_edit){ .gate = graph->gate, .count = graph->count };
+    *edit = (struct ap_replay_edit){ .gate = graph->gate, .count = graph->count, .samples = 1000 };
     if (!graph->count)
         return AP_OK;
     AP_TRY(AP_ALLOC(edit->gate, edit->work_ns, edit->count, reterr));

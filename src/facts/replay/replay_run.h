@@ -18,6 +18,7 @@ struct ap_replay_edit {
     int64_t *work_ns;
     uint8_t *flags;
     size_t count;
+    int64_t samples; /* of a batch, in thousandths of what it had */
 };
 
 /** Nothing is changed yet. @edit may be released after a failure too. */

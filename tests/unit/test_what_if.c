@@ -199,6 +199,22 @@ static void fill_at_random(struct run *run, struct random *random)
     }
 }
 
+static void try_at_random(struct tried *tried, struct random *random)
+{
+    memset(tried, 0, sizeof(*tried));
+    begin(&tried->run);
+    fill_at_random(&tried->run, random);
+    predict(tried);
+}
+
+static void forget(struct tried *tried)
+{
+    ap_predictor_release(&tried->predictor);
+    ap_facts_release(&tried->facts);
+    ap_trace_free(tried->run.trace);
+    ap_model_release(&tried->run.model);
+}
+
 static void more_removals_are_never_slower(void)
 {
     static const char *const list[] = { "kernel = a gone", "op = aten::add gone", "call ~ synchronize gone",
@@ -206,11 +222,8 @@ static void more_removals_are_never_slower(void)
     struct random random = { 7 };
     int worse = 0, inexact = 0, changed = 0;
     for (int round = 0; round < 50; round++) {
-        struct tried tried = { .predictor = { .facts = NULL } };
-        memset(&tried, 0, sizeof(tried));
-        begin(&tried.run);
-        fill_at_random(&tried.run, &random);
-        predict(&tried);
+        struct tried tried;
+        try_at_random(&tried, &random);
         inexact += !tried.predictor.exact || tried.predictor.window_error_ns;
         changed += gain_us(&tried, "op like * speedup 1") != 0;
         int64_t before_ns = 0;
@@ -221,14 +234,73 @@ static void more_removals_are_never_slower(void)
             worse += saves_ns < before_ns;
             before_ns = saves_ns;
         }
-        ap_predictor_release(&tried.predictor);
-        ap_facts_release(&tried.facts);
-        ap_trace_free(tried.run.trace);
-        ap_model_release(&tried.run.model);
+        forget(&tried);
     }
     is_int(inexact, 0, "an unchanged replay is the recording, of 50 made ones");
     is_int(changed, 0, "a change of nothing changes none of them");
     is_int(worse, 0, "a longer list of removals is never slower");
+}
+
+static int64_t window_with(const struct tried *tried, uint32_t task, int64_t work_ns)
+{
+    struct ap_replay_edit edit;
+    struct ap_replay_times times;
+    if (ap_replay_edit_init(&edit, &tried->predictor.graph, NULL) != AP_OK)
+        abort();
+    edit.work_ns[task] = work_ns;
+    if (ap_replay_run(&tried->predictor.graph, &edit, &times, NULL) != AP_OK)
+        abort();
+    int64_t window_ns = times.window_ns;
+    ap_replay_times_release(&times);
+    ap_replay_edit_release(&edit);
+    return window_ns;
+}
+
+/* What may take a nanosecond longer at no cost is off the path: so it may take nothing at no gain. */
+static void what_is_off_the_path_gains_nothing(void)
+{
+    struct random random = { 11 };
+    int gains = 0, off_path = 0, on_path = 0, idle = 0;
+    for (int round = 0; round < 10; round++) {
+        struct tried tried;
+        try_at_random(&tried, &random);
+        const struct ap_replay_graph *graph = &tried.predictor.graph;
+        for (uint32_t i = 0; i < graph->count; i++) {
+            int64_t now_ns = tried.predictor.unchanged.window_ns, work_ns = graph->tasks[i].work_ns;
+            int64_t longer_ns = window_with(&tried, i, work_ns + 1), gone_ns = window_with(&tried, i, 0);
+            off_path += longer_ns == now_ns;
+            on_path += longer_ns == now_ns + 1;
+            gains += longer_ns == now_ns && gone_ns != now_ns;
+            idle += longer_ns < now_ns || gone_ns > now_ns;
+        }
+        forget(&tried);
+    }
+    ok(off_path > 100 && on_path > 100, "pieces on the path and off it are tried");
+    is_int(gains, 0, "what is off the path gains nothing when it goes");
+    is_int(idle, 0, "and more work is never faster, less never slower");
+}
+
+/* Whatever is taken away or made to run beside other work. */
+static void no_removal_is_slower(void)
+{
+    static const char *const list[] = {
+        "kernel = a gone",  "kernel = a overlapped", "kernel = b nowait",       "op = aten::add hostfree",
+        "kernel = c async", "kernel like * graph",   "kernel like * fused 4",   "thread = main less 50us",
+        "gap = host gone",  "call ~ Launch gone",    "kernel like * speedup 3", "dur_us > 20us gone",
+    };
+    struct random random = { 13 };
+    int slower = 0;
+    for (int round = 0; round < 20; round++) {
+        struct tried tried;
+        try_at_random(&tried, &random);
+        for (size_t i = 0; i < AP_COUNT_OF(list); i++)
+            if (gain(&tried, (const char *const[]){ list[i], NULL }).saves_ns < 0) {
+                note(list[i]);
+                slower++;
+            }
+        forget(&tried);
+    }
+    is_int(slower, 0, "no removal makes a run longer");
 }
 
 /* ------------------------------------------------------------------------------------------------------- language */
@@ -306,6 +378,8 @@ int main(void)
     collectives_run_one_behind_the_other();
     batches_are_made_ahead();
     more_removals_are_never_slower();
+    what_is_off_the_path_gains_nothing();
+    no_removal_is_slower();
     changes_are_read();
     changes_of_rules_are_read();
     return done();

@@ -40,6 +40,8 @@ def check_report(tap, package, folder):
            rows[0]["dur_us"] >= rows[1]["dur_us"], "a table with a condition, an order and columns", str(list(rows)))
     tap.ok(report.to_html().startswith("<!DOCTYPE html>") and "# Profile report" in report.to_markdown(folder / "r.md") and
            (folder / "r.md").stat().st_size > 1000, "HTML and Markdown, to a file too")
+    tap.ok(report.to_markdown().count("\n") <= 250 < report.to_markdown(full=True).count("\n"),
+           "Markdown is short, or whole where that is asked for")
     tap.ok("dataloader-in-process" in report.explain("dataloader-in-process"), "explanations")
     tap.ok(html.escape(first.title) in report._repr_html_(), "a notebook shows the findings")
     named = package.Table({"table": "t", "rows_total": 1, "rows_matched": 1, "rows": [{HOSTILE: HOSTILE}]})

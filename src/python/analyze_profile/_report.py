@@ -127,9 +127,9 @@ class Report:
         """The report as one HTML file that loads nothing; written to @path as well where one is given."""
         return self._written(["--html-out", "-"], path)
 
-    def to_markdown(self, path: Optional[StrPath] = None) -> str:
-        """The same for @path and Markdown."""
-        return self._written(["--format", "md"], path)
+    def to_markdown(self, path: Optional[StrPath] = None, full: bool = False) -> str:
+        """The same for @path and Markdown: 250 lines at most, or all of it."""
+        return self._written(["--format", "md", *(["--full"] if full else [])], path)
 
     def explain(self, what: str) -> str:
         """What a rule, a finding or a figure means, with its values here."""

@@ -41,6 +41,8 @@ REAL = {
 }
 SHARED = ["--md-out", os.devnull, "--quiet"]
 MOST_BYTES = 1_500_000
+MOST_SECONDS = 0.5
+MOST_PAGES = 6
 PAPER = 717 # A4 within its margins, in CSS pixels
 
 # Whatever a name says, the page has these elements alone, and no attribute that could run, style or load something.
@@ -490,6 +492,22 @@ def check_narrow(tap, page, scheme):
            f"a chart that scrolls says so and takes the focus, {scheme}", str(scrolling))
 
 
+def count_pages(page):
+    pdf = base64.b64decode(page.call("Page.printToPDF", printBackground=True)["data"])
+    return len(re.findall(rb"/Type\s*/Page\b", pdf)) if pdf.startswith(b"%PDF") else 0
+
+
+def check_speed(tap, browser, path, name):
+    """Time of the processor, which does not depend on what else the machine does."""
+    page = Page(browser, width=1400)
+    page.call("Performance.enable", timeDomain="threadTicks")
+    page.open(path)
+    page.value("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+    took = {metric["name"]: metric["value"] for metric in page.call("Performance.getMetrics")["metrics"]}["TaskDuration"]
+    tap.ok(took < MOST_SECONDS, f"{name}: opens in half a second", f"{took:.2f} s")
+    page.close()
+
+
 def check_looks(tap, browser, path):
     for dark in (False, True):
         page = Page(browser, width=390, height=844, dark=dark)
@@ -513,9 +531,10 @@ def check_looks(tap, browser, path):
     page.close()
     page = Page(browser)
     page.open(path)
-    pdf = base64.b64decode(page.call("Page.printToPDF", printBackground=True)["data"])
-    pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
-    tap.ok(pdf.startswith(b"%PDF") and pages > 2, f"it prints, with what is folded away ({pages} pages)")
+    pages = [count_pages(page)]
+    page.value("document.querySelectorAll('section.s > details, .card > details').forEach(d => { d.open = true; })")
+    pages.append(count_pages(page))
+    tap.ok(1 <= pages[0] <= MOST_PAGES < pages[1], "what is open is printed, on few pages", str(pages))
     page.close()
 
 
@@ -538,13 +557,16 @@ def check_all(tap, browser, reports):
             check_policy(tap, page)
             check_without_script(tap, browser, path, pictures)
             check_looks(tap, browser, path)
+            check_speed(tap, browser, path, name)
         page.close()
     traces = os.environ.get("AP_TRACES")
     for name, pictures in REAL.items():
         if not traces or not (Path(traces) / name).is_file():
             tap.skip(name, "no such sample trace")
             continue
-        check_page(tap, browser, reports.write(name, [Path(traces) / name]), name, pictures).close()
+        path = reports.write(name, [Path(traces) / name])
+        check_page(tap, browser, path, name, pictures).close()
+        check_speed(tap, browser, path, name)
 
 
 def main():

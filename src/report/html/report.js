@@ -497,7 +497,5 @@
       () => { button.textContent = "Copied"; }, () => { button.textContent = "Not copied"; }));
   }
 
-  // On paper: what is open, and the findings.
-  window.addEventListener("beforeprint", () => { for (const details of all(".card > details")) details.open = true; });
   document.documentElement.setAttribute("data-script", "on");
 })();

@@ -103,13 +103,13 @@ BESIDE = {
     "parts of the time": ["compute", "memset", "comm", "copy", *CAUSES, "idle"],
     "owners of memory": [*(f"own{i}" for i in range(8)), "comm", "cut"],
     "families": [*(f"t{i}" for i in range(8)), "free", "comm"],
-    "rows of the timeline": ["t0", "t1", "t2", "t3", "t7", "compute", "comm", "copy", "memset"],
+    "rows of the timeline": ["t0", "t4", "t2", "t3", "t7", "compute", "comm", "copy", "memset"],
     "whose code": ["user", "torch", "library", "calls", "cut"],
     "steps": ["steady", "cold", "cut"],
     "segments": ["alloc", "pending", "free"],
 }
 LEAST_DISTANCE = 0.04 # in OKLab; about twice what is just seen where two areas touch
-WAITS = ("k0", "k1", "k2", "k6", "idle") # data loading, synchronization, communication, queue
+WAITS = ("k0", "k1", "k2", "k6", "idle", "cut", "t4") # data loading, synchronization, communication, queue; Python
 
 
 def linear(color):

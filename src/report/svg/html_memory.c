@@ -138,7 +138,8 @@ static void draw_curve(struct html *html, const char *id, const struct curve *cu
     ap_svg_begin(html, id, "curve", curve->bottom + 24);
     ap_html_string(html, "<g class=\"zoomed\">\n");
     bool stacked = ap_draw_bands(html, bands, &places);
-    draw_levels(html, curve, curve->used_key, stacked ? "edge" : "area", !stacked);
+    if (!stacked)
+        draw_levels(html, curve, curve->used_key, "area", true);
     draw_levels(html, curve, curve->held_key, "outline", false);
     draw_peak(html, curve);
     ap_html_string(html, "</g>\n");

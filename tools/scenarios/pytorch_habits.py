@@ -4,6 +4,9 @@ jobs that pytorch_cpu.py records. Each is a function of `planted` that returns a
 import copy
 import json
 import math
+import queue
+import threading
+import time
 
 import torch
 from torch import nn
@@ -153,6 +156,23 @@ def lstm_by_hand(planted):
     return training(nn.ModuleList([layer, head]), lambda: functional.cross_entropy(head(last()), labels))
 
 
+def cells_one_by_one(planted):
+    """A recurrent cell is called for one time step after the other; the twin's layer takes the sequence."""
+    cell, layer = nn.LSTMCell(24, 48), nn.LSTM(24, 48, batch_first=True)
+    head, series, labels = nn.Linear(48, CLASSES), torch.rand(16, 24, 24), torch.randint(CLASSES, (16,))
+
+    def last():
+        if not planted:
+            return layer(series)[0].mean(1)
+        state, states = None, []
+        for t in range(series.size(1)):
+            state = cell(series[:, t], state)
+            states.append(state[0])
+        return torch.stack(states, 1).mean(1)
+    return training(nn.ModuleList([cell if planted else layer, head]),
+                    lambda: functional.cross_entropy(head(last()), labels))
+
+
 def tables_one_by_one(planted):
     """Each of 40 features is looked up in a table of its own in a loop; the twin has one table with offsets."""
     count, size, width = 40, 100, 8
@@ -249,6 +269,36 @@ def sorted_for_five(planted):
     return inference(lambda: best(head(batch)).tolist())
 
 
+def drawn_from_all(planted):
+    """A token is drawn from the head of a sorted vocabulary (top-p); the twin takes the 64 best first."""
+    head, (states, _) = nn.Linear(48, 12000), rows(16, 48)
+
+    def draw(scores):
+        values, tokens = scores.sort(-1, descending=True) if planted else scores.topk(64, -1)
+        chances = values.softmax(-1)
+        values = values.masked_fill(chances.cumsum(-1) - chances > 0.8, -math.inf)
+        return tokens.gather(1, values.softmax(-1).multinomial(1))
+    return inference(lambda: draw(head(states)).tolist())
+
+
+def chances_of_all(planted):
+    """The chances of all words are made for all positions, and those of the last one are used; the twin chooses first."""
+    words, body, head = nn.Embedding(400, 32), nn.GRU(32, 64, batch_first=True), nn.Linear(64, 5000)
+    text = torch.randint(400, (6, 30))
+
+    def chances(states):
+        return (head(states) / 0.7).softmax(-1)[:, -1] if planted else (head(states[:, -1]) / 0.7).softmax(-1)
+    return inference(lambda: chances(body(words(text))[0]).argmax(-1).tolist())
+
+
+def dropout_left_on(planted):
+    """Inference without model.eval(): dropout draws random numbers for each activation; the twin switched it off."""
+    model = nn.Sequential(*[nn.Sequential(nn.Linear(96, 192), nn.GELU(), nn.Dropout(0.2)) if i % 2 == 0 else
+                            nn.Sequential(nn.Linear(192, 96), nn.Dropout(0.2)) for i in range(6)]).train(planted)
+    batch, _ = rows(768, 96)
+    return inference(lambda: model(batch).argmax(1).tolist())
+
+
 def logits_of_all(planted):
     """The logits of all positions are made, and those of the last one are used; the twin's head sees the last position."""
     words, head = nn.Embedding(500, 48), nn.Linear(48, 4000)
@@ -289,6 +339,85 @@ def product_order(planted):
         for _ in range(3):
             (a @ b) @ v if planted else a @ (b @ v)  # pylint: disable=expression-not-assigned
     return inference(run)
+
+
+def adapter_made_whole(planted):
+    """The two thin matrices of an adapter are multiplied into a whole one before it meets the batch, in training; the twin
+    multiplies with the batch first."""
+    down, up = nn.Parameter(torch.rand(640, 8) * 0.01), nn.Parameter(torch.rand(8, 640) * 0.01)
+    head, (batch, labels) = nn.Linear(640, CLASSES), rows(24, 640)
+    parameters = nn.ParameterList([down, up, *head.parameters()])
+
+    def adapted():
+        return torch.mm(batch, torch.mm(down, up)) if planted else torch.mm(torch.mm(batch, down), up)
+    return training(parameters, lambda: functional.cross_entropy(head(batch + adapted()), labels))
+
+
+def penalized_each_step(planted):
+    """A penalty on the gradient of the critic's input in each step, for which the graph of a backward pass is recorded; the
+    twin has none."""
+    critic = nn.Sequential(nn.Linear(64, 192), nn.Tanh(), nn.Linear(192, 192), nn.Tanh(), nn.Linear(192, 1))
+    real, _ = rows(192, 64)
+
+    def loss():
+        points = real.clone().requires_grad_(planted)
+        scores = critic(points)
+        if not planted:
+            return -scores.mean()
+        gradient, = torch.autograd.grad(scores.sum(), points, create_graph=True)
+        return -scores.mean() + ((gradient.norm(dim=1) - 1) ** 2).mean()
+    return training(critic, loss)
+
+
+def validated_with_graph(planted):
+    """After every fourth step a validation set is gone through without no_grad; the twin validates outside of the
+    recording."""
+    model, batch, held_out = mlp(96, 192, 192, CLASSES), rows(64, 96), [rows(128, 96) for _ in range(6)]
+    train, done = training(model, lambda: functional.cross_entropy(model(batch[0]), batch[1])), []
+
+    def step():
+        train()
+        done.append(1)
+        if planted and len(done) % 4 == 0:
+            return sum((model(images).argmax(1) == labels).sum().item() for images, labels in held_out)
+        return 0
+    return step
+
+
+def results_by_cat(planted):
+    """Results of an inference run are joined to those before, batch after batch; the twin collects them in a list."""
+    model, (batch, _), kept, joined = mlp(48, 96, 64), rows(512, 48), [], [torch.zeros(0, 64)]
+
+    def step():
+        with torch.inference_mode():
+            result = model(batch)
+            if planted:
+                joined[0] = torch.cat([joined[0], result])
+            else:
+                kept.append(result)
+    return step
+
+
+def fed_by_a_thread(planted):
+    """A thread that reads batches over a slow line cannot keep up with the loop, which waits at its queue; the twin's line
+    is quick. In both another thread watches the run, and sleeps most of the time."""
+    model, batch, ready = mlp(64, 128, CLASSES), rows(64, 64), queue.Queue(2)
+
+    def read():
+        while True:
+            time.sleep(0.012 if planted else 0.0005)
+            ready.put(batch)
+
+    def watch():
+        while True:
+            time.sleep(0.05)
+
+    def loss():
+        images, labels = ready.get()
+        return functional.cross_entropy(model(images), labels)
+    for work in (read, watch):
+        threading.Thread(target=work, daemon=True).start()
+    return training(model, loss)
 
 
 def double_precision(planted):

@@ -572,6 +572,7 @@ static void prefix(struct run *run, const int *lengths, size_t count)
 static void lengths_that_rise_are_a_prefix_and_lengths_of_samples_are_none(void)
 {
     static const int rising[] = { 5, 6, 7, 8, 9, 5, 6, 7, 8, 9 }, mixed[] = { 7, 5, 9, 6, 8, 5, 7, 9, 6, 8 };
+    int lengths[100];
     struct run run;
     begin(&run);
     prefix(&run, rising, AP_COUNT_OF(rising));
@@ -582,6 +583,13 @@ static void lengths_that_rise_are_a_prefix_and_lengths_of_samples_are_none(void)
     prefix(&run, mixed, AP_COUNT_OF(mixed));
     analyze(&run);
     is_int(habit(&run, "growing_prefix", "count"), 0, "as they come");
+    end(&run);
+    begin(&run);
+    for (int i = 0; i < 100; i++)
+        lengths[i] = 40 + i;
+    prefix(&run, lengths, AP_COUNT_OF(lengths));
+    analyze(&run);
+    is_int(habit(&run, "growing_prefix", "count"), 100, "a long answer");
     end(&run);
 }
 

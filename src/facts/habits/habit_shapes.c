@@ -19,6 +19,8 @@
 #define LEAST_LENGTHS 4         /* that a growing input was seen with */
 #define LEAST_SIZES 3           /* that a growing tensor was seen with */
 #define LONGEST_RELEASE_NS INT64_C(500000) /* behind a concatenation: longer gaps have another cause */
+#define LENGTH_WORDS 32         /* lengths of an input that are told apart: 64 in each */
+#define LENGTHS_BEFORE 256      /* that may be shorter than the first one that is met */
 
 struct shapes {
     struct ap_habits *habits;
@@ -251,7 +253,7 @@ struct growth {
     struct ap_tensor_dims first; /* the growing size is 0 */
     int64_t added, least, most;  /* of inputs that grow: which dimension, and the lengths */
     int sizes;
-    uint64_t seen; /* lengths as bits, that of base is the middle one */
+    uint64_t seen[LENGTH_WORDS]; /* lengths as bits, that of base is number LENGTHS_BEFORE */
     int64_t base;
 };
 
@@ -379,11 +381,11 @@ static bool read_length(const struct shapes *shapes, int at, struct growth *ret_
 /* Lengths that differ by more than the bits are no text that is generated. */
 static void note_length(struct growth *group, int64_t length)
 {
-    int64_t bit = length - group->base + 32;
-    if (bit < 0 || bit > 63)
+    int64_t bit = length - group->base + LENGTHS_BEFORE;
+    if (bit < 0 || bit >= LENGTH_WORDS * 64)
         return;
-    group->sizes += !(group->seen >> bit & 1);
-    group->seen |= UINT64_C(1) << bit;
+    group->sizes += !(group->seen[bit / 64] >> (bit % 64) & 1);
+    group->seen[bit / 64] |= UINT64_C(1) << (bit % 64);
     group->least = length < group->least ? length : group->least;
     group->most = length > group->most ? length : group->most;
 }

@@ -435,7 +435,6 @@ static void weights_are_told_by_their_sizes(void)
     end(&bench);
 }
 
-/* A gradient that the next backward pass adds to is needed. */
 static void weights_are_told_by_gradients_of_a_whole_pass(void)
 {
     struct bench bench;
@@ -464,6 +463,36 @@ static void weights_are_told_by_gradients_of_a_whole_pass(void)
     end(&bench);
 }
 
+/* Ten blocks of three lines go at once, before any backward pass; those of the other run go within one. */
+static void passes_kept_for_nothing(struct bench *bench, bool trained)
+{
+    static const char *const lines[] = { "/t/torch/nn/functional.py|linear;/u/a.py|forward",
+                                         "/t/torch/nn/functional.py|gelu;/u/b.py|forward",
+                                         "/t/torch/nn/functional.py|layer_norm;/u/c.py|forward" };
+    uint64_t kept[10];
+    begin(bench);
+    uint32_t backward = stack(bench, backward_frames), loop = stack(bench, "/u/train.py|main");
+    history(bench);
+    for (int i = 0; i < 10; i++)
+        kept[i] = alloc(bench, 1000, stack(bench, lines[i % 3]));
+    wait_for(bench, 40);
+    for (int i = 0; i < 10; i++) {
+        if (trained)
+            give_back(bench, alloc(bench, 5, backward), 5, backward);
+        give_back(bench, kept[i], 1000, trained ? backward : loop);
+    }
+    live(bench, alloc(bench, 70, loop), 70, loop);
+    is_avoidable(bench, "unused_graphs", trained ? 0 : 10000, trained ? 0 : 9930);
+}
+
+static void graphs_without_backward_need_not_be_held(void)
+{
+    struct bench bench;
+    passes_kept_for_nothing(&bench, false);
+    passes_kept_for_nothing(&bench, true);
+}
+
+/* A gradient that the next backward pass adds to is needed. */
 static void accumulated_gradients_are_needed(void)
 {
     struct bench bench;
@@ -906,6 +935,7 @@ int main(void)
     old_gradients_need_not_be_held();
     weights_are_told_by_their_sizes();
     weights_are_told_by_gradients_of_a_whole_pass();
+    graphs_without_backward_need_not_be_held();
     accumulated_gradients_are_needed();
     outputs_of_the_step_before_need_not_be_held();
     batches_far_ahead_need_not_be_held();

@@ -329,6 +329,23 @@ def late_zero_grad(setup, planted):
     return job
 
 
+@scenario("evaluated-with-graph", ["graphs-without-backward"],
+          "after each step a validation batch of four times the size goes through the model without no_grad, so that its "
+          "activations are kept until the result goes; the twin runs it without gradients", peak_active, steps=4,
+          tokens=4096, layers=4, width=2048)
+def evaluated_with_graph(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens)
+        result = model.forward(4 * setup.tokens, grad=planted)
+        if planted:
+            model.drop(result)
+        else:
+            job.release(result, released(*TRAIN_STEP))
+    return job
+
+
 @scenario("outputs-of-last-step", ["previous-outputs"],
           "the loop's variable still refers to the last step's logits while the next step makes its own; the twin deletes "
           "it at the end of the step", peak_active, steps=5, tokens=16384, layers=2)

@@ -10,6 +10,9 @@
 #define LEAST_BATCHES 4u /* at the peak, of one stack and size */
 #define LEAST_ALIKE 32u  /* entries between two frees of batches: those of one pass are freed at once */
 #define LEAST_BATCH_BYTES 1024
+#define MOST_SHORT 32u    /* entries that temporaries live */
+#define LEAST_OF_GRAPH 8u /* activations, of so many lines: */
+#define LEAST_LINES 3u
 #define MOST_OUTPUTS 64u /* of one stack and size: more are the layers of a model, or rows */
 
 /* Bytes that would not be there from one position to another. */
@@ -432,6 +435,58 @@ static enum ap_status find_activations(struct search *search, struct ap_avoidabl
     return AP_OK;
 }
 
+/* ------------------------------------------------------------------------------------------- graphs without backward */
+
+/* Of a forward pass behind which no backward pass came before it went. */
+static bool has_no_backward(const struct search *search, uint32_t alloc, uint32_t end)
+{
+    if (alloc == AP_NO_ENTRY || end == AP_NO_ENTRY || !is_forward(search, alloc) || end - alloc <= MOST_SHORT)
+        return false;
+    const struct pass *pass = pass_at(search, alloc);
+    return pass && end < pass->use;
+}
+
+/* Python frees a graph at once: a backward pass, which may be of threads without stacks, allocates between its frees. */
+static bool goes_at_once(const struct search *search, uint32_t first, uint32_t last, uint32_t count)
+{
+    uint32_t allocations = 0;
+    for (uint32_t i = first; i <= last; i++)
+        allocations += allocates(search, i);
+    return allocations <= count / 8;
+}
+
+/* Many activations of several lines are held, as a graph holds them; results that are kept on purpose are of one line. */
+static bool holds_graph(struct search *search, struct ap_avoidable *to)
+{
+    uint32_t first = AP_NO_ENTRY, last = 0;
+    for (uint32_t i = 0; i < search->owned->count; i++) {
+        const struct ap_owned *owned = &search->owned->list[i];
+        if (!has_no_backward(search, owned->alloc, owned->end))
+            continue;
+        add_held(to, owned);
+        first = first == AP_NO_ENTRY || owned->end < first ? owned->end : first;
+        last = owned->end > last ? owned->end : last;
+    }
+    return to->count >= LEAST_OF_GRAPH && to->stack_count >= LEAST_LINES && goes_at_once(search, first, last, to->count);
+}
+
+static enum ap_status find_unused_graphs(struct search *search, struct ap_avoidable *to, struct ap_error *reterr)
+{
+    const struct ap_replay *replay = search->owners->replay;
+    if (!holds_graph(search, to)) {
+        *to = (struct ap_avoidable){ .held_bytes = 0 };
+        return AP_OK;
+    }
+    for (uint32_t i = 0; i < search->of->lifetime_count; i++) {
+        uint32_t lifetime = search->of->first_lifetime + i;
+        const struct ap_lifetime *life = &replay->lifetimes[lifetime];
+        uint32_t end = end_of_life(life);
+        if (has_no_backward(search, life->alloc, end))
+            AP_TRY(add_cut(search, life->alloc, end, ap_replay_lifetime_bytes(replay, lifetime), reterr));
+    }
+    return AP_OK;
+}
+
 /* --------------------------------------------------------------------------------------------- temporaries of the step */
 
 /* The highest point of all that lies outside of optimizers' steps. */
@@ -476,6 +531,7 @@ static enum ap_status find_all(struct search *search, struct ap_avoidable *kinds
     static find_kind *const ways[] = { [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients,
                                        [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
                                        [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,
+                                       [AP_AVOIDABLE_UNUSED_GRAPHS] = find_unused_graphs,
                                        [AP_AVOIDABLE_ACTIVATIONS] = find_activations };
     AP_TRY(find_passes(search, reterr));
     for (size_t i = 0; i < AP_COUNT_OF(ways); i++) {

@@ -155,7 +155,8 @@ def check_host(tap, program):
            "nor does a cut file", said)
     path.write_text(cut[:cut.index('"weights"')] + '"weights": [0.0001, 0.0001, 0.0001, 0.0001,')
     _, report, said = program.report(path)
-    tap.ok(report and report["trace"]["window_us"] == 400, "of a cut profile those samples count that have their weight", said)
+    tap.ok(report and report["trace"]["window_us"] == 400,
+           "of a cut profile those samples count that have their weight", said)
     _, report, said = program.report(written(program, "browser.json", BROWSER))
     tap.same(report and {row["name"]: row["self_dur_us"] for row in report["cpu"]["operators_by_self"]}
              if report and "operators_by_self" in report["cpu"] else said,

@@ -19,6 +19,7 @@ from tap import Tap
 ROOT = Path(__file__).resolve().parent.parent
 NEAR, SHARE_NEAR = 0.20, 0.25
 LEAST, SHARE_LEAST = 0.80, 2 / 3
+ROOM = 1.0
 MEASURED_LEAST = 25  # jobs with a prediction: fewer are no check
 
 
@@ -39,12 +40,15 @@ def scenario(program, folder):
     if not truth.get("planted") or truth.get("unit") != "us" or not truth["planted_cost"] or not trace.exists():
         return None
     report = report_of(program, trace)
+    above = [finding["rule_id"] for finding in report["findings"] if finding["prediction"] and
+             finding["saves_us"] is not None and
+             finding["prediction"]["window_gain_us"] > (1 + ROOM) * finding["saves_us"] + 0.001]
     named = [finding for finding in report["findings"] if finding["rule_id"] in truth["accept"]]
     finding = largest(named)
     if not finding:
         return None
     gain = finding["prediction"]["window_gain_us"]
-    return folder.name, truth["recording"], finding["rule_id"], gain, truth["planted_cost"]
+    return folder.name, truth["recording"], finding["rule_id"], gain, truth["planted_cost"], above
 
 
 def check_scenarios(tap, program, folder):
@@ -55,12 +59,14 @@ def check_scenarios(tap, program, folder):
     far = [row for row in measured if abs(row[3] - row[4]) > NEAR * row[4]]
     wrong = [row for row in rows if row[3] < 0]
     def said(some):
-        return [f"{name}: {rule} predicts {gain:.0f} us, measured {cost:.0f} us" for name, _, rule, gain, cost in some]
+        return [f"{name}: {rule} predicts {gain:.0f} us, measured {cost:.0f} us" for name, _, rule, gain, cost, _ in some]
 
     enough = len(measured) >= MEASURED_LEAST and len(far) <= (1 - LEAST) * len(measured)
     tap.check(f"of {len(measured)} gains {len(measured) - len(far)} are within {NEAR:.0%} of the measured one",
               [] if enough else said(far) or ["too few are predicted"])
     tap.check(f"of {len(rows)} gains none has the wrong sign", said(wrong))
+    tap.check(f"none is more than {ROOM:.0%} above what its finding could save",
+              [f"{row[0]}: {row[5]}" for row in rows if row[5]])
 
 
 def job(program, folder):

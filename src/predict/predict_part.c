@@ -111,6 +111,14 @@ static struct ap_value *first_of(struct ap_value *parent, const char *key)
     return value && value->type == AP_VALUE_LIST ? value->as.children.first : NULL;
 }
 
+/* A replay that gains twice what the cause could save changes more than the cause: that is no prediction of it. Where hosts
+ * and devices are late in turn a bound counts the one and the replay both: so much is not told apart. */
+static bool is_above_bound(const struct ap_value *finding, const struct ap_prediction *prediction)
+{
+    int64_t saves_ns = ap_value_integer(ap_value_member(finding, "saves_us"), -1);
+    return saves_ns >= 0 && prediction->saves_ns - saves_ns > saves_ns;
+}
+
 static enum ap_status predict_findings(struct ap_predictor *predictor, struct ap_model *model, struct findings *findings,
                                        struct ap_error *reterr)
 {
@@ -118,6 +126,8 @@ static enum ap_status predict_findings(struct ap_predictor *predictor, struct ap
     for (struct ap_value *value = first_of(&model->root, "findings"); value; value = value->next) {
         const struct ap_told_change *told;
         AP_TRY(ap_predict_text(predictor, ap_value_text(ap_value_member(value, "change")), &told, reterr));
+        if (told && is_above_bound(value, &told->prediction))
+            told = NULL;
         add_prediction(told ? &told->prediction : &nothing, "prediction", model, value);
         if (told && findings->count < AP_TOLD_MAX)
             findings->list[findings->count++] = (struct finding){ value, told };

@@ -14,6 +14,13 @@ void ap_pair_map_release(struct ap_pair_map *map)
     *map = (struct ap_pair_map){ .gate = map->gate };
 }
 
+void ap_pair_map_keep_count(struct ap_pair_map *map)
+{
+    uint32_t count = map->count;
+    ap_pair_map_release(map);
+    map->count = count;
+}
+
 /* The slot that holds the pair's number, or the free one where it belongs. */
 static uint32_t *slot_of(const struct ap_pair_map *map, uint32_t a, uint32_t b)
 {

@@ -20,6 +20,8 @@ struct ap_pair_map {
 
 /** An empty map: { .gate = gate }. */
 void ap_pair_map_release(struct ap_pair_map *map);
+/** Nobody asks for pairs any more, only how many there are. */
+void ap_pair_map_keep_count(struct ap_pair_map *map);
 
 /** The pair's number, 0 .. count - 1: a new pair gets the next one. */
 AP_MUST_CHECK enum ap_status ap_pair_map_add(struct ap_pair_map *map, uint32_t a, uint32_t b, uint32_t *ret_number,

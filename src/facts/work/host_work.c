@@ -450,6 +450,17 @@ static void sweep_release(struct sweep *sweep)
     ap_mem_free(gate, sweep->frame_of_name, sweep->name_count * sizeof(uint32_t));
 }
 
+/* What only the sweep asks for. */
+static void forget_pairs(struct ap_host_work *work)
+{
+    ap_pair_map_keep_count(&work->shape_map);
+    ap_pair_map_keep_count(&work->module_map);
+    ap_pair_map_keep_count(&work->op_frame_map);
+    ap_pair_map_keep_count(&work->slot_map);
+    ap_pair_map_keep_count(&work->instance_map);
+    ap_pair_map_keep_count(&work->class_id_map);
+}
+
 enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host_work_input *input, struct ap_gate *gate,
                                  struct ap_error *reterr)
 {
@@ -464,6 +475,7 @@ enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host
         add_up_modules(work);
     work->overflowed |= sweep.ops.overflowed || sweep.modules.overflowed || sweep.frames.overflowed;
     sweep_release(&sweep);
+    forget_pairs(work);
     return status;
 }
 

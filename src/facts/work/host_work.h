@@ -62,8 +62,8 @@ struct ap_op_slot {
 
 struct ap_host_work {
     struct ap_gate *gate;
-    struct ap_pair_map shape_map, module_map, op_frame_map, slot_map;
-    struct ap_pair_map instance_map, class_id_map; /* (path, name); (name, 0) */
+    struct ap_pair_map shape_map, module_map, op_frame_map, slot_map; /* behind the sweep their counts only */
+    struct ap_pair_map instance_map, class_id_map;                    /* (path, name); (name, 0) */
     struct ap_strpool classes;
     uint32_t *class_ids;
     size_t class_id_capacity;

@@ -6,20 +6,27 @@ Jobs with a planted cause and their twins without it, as fixtures/scenarios has 
 cause predicts to gain against what the twin shows. Of modeled and recorded jobs the measure is the difference of
 the two windows; of recordings of PyTorch, which slow what they record, it is no measure, and only the sign counts.
 --jobs: a folder of jobs, bad.json.gz and truth.json each, with the share of a step that the cause took without a
-profiler. Prints TAP."""
+profiler. Pairs of a made program on a made GPU, with the change in words and really made (tools/make_pairs.py): what is
+predicted of a step against what it takes. Prints TAP."""
 import argparse
 import json
 import os
 import subprocess
+import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tap import Tap
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import make_pairs  # noqa: E402
+
 NEAR, SHARE_NEAR = 0.20, 0.25
 LEAST, SHARE_LEAST = 0.80, 2 / 3
 ROOM = 1.0
+LITTLE = 0.02  # of a step: nearer than this predictions are right, whatever the gain
 MEASURED_LEAST = 25  # jobs with a prediction: fewer are no check
 
 
@@ -88,6 +95,26 @@ def check_jobs(tap, program, folder):
                                  for name, rule, share, measured in far] or ["none is predicted"])
 
 
+def made_pair(program, folder, name):
+    """(name, predicted gain, real gain), of a step."""
+    trace, words, before_us, after_us = make_pairs.make(name)
+    path = Path(folder) / (name.replace(" ", "-") + ".json")
+    path.write_text(json.dumps(trace), encoding="utf-8")
+    run = subprocess.run([program, "--format", "json", "--cpu-trace", str(path), "--what-if", words], capture_output=True,
+                         timeout=120)
+    prediction = json.loads(run.stdout)["prediction"]["what_if"][0]["prediction"] if run.stdout else None
+    return name, prediction["gain_ratio"] if prediction else None, 1 - after_us / before_us
+
+
+def check_made_pairs(tap, program):
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        rows = list(pool.map(lambda name: made_pair(program, folder, name), make_pairs.PAIRS))
+    far = [row for row in rows if row[1] is None or abs(row[1] - row[2]) > max(NEAR * abs(row[2]), LITTLE)]
+    tap.check(f"of {len(rows)} changes made to a made program all gain what was predicted",
+              [f"{name}: predicted {gain if gain is None else round(gain, 3)}, really {real:.3f}"
+               for name, gain, real in far])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", type=Path, default=ROOT / "build/src/cli/analyze_profile")
@@ -95,6 +122,7 @@ def main():
     parser.add_argument("--jobs", type=Path, help="default: the folder jobs in AP_TRACES, where that is set")
     arguments = parser.parse_args()
     tap = Tap()
+    check_made_pairs(tap, arguments.program)
     check_scenarios(tap, arguments.program, arguments.scenarios)
     traces = os.environ.get("AP_TRACES")
     jobs = arguments.jobs or (Path(traces) / "jobs" if traces else None)

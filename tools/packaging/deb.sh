@@ -13,12 +13,14 @@ docs=$tree/usr/share/doc/$package
 
 install -D -m 755 "$root/usr/bin/analyze_profile" "$tree/usr/bin/analyze_profile"
 install -D -m 644 "$root/usr/share/man/man1/analyze_profile.1" "$tree/usr/share/man/man1/analyze_profile.1"
-for place in bash-completion/completions/analyze_profile zsh/site-functions/_analyze_profile \
+for place in bash-completion/completions/analyze_profile.bash zsh/site-functions/_analyze_profile \
   fish/vendor_completions.d/analyze_profile.fish; do
-  if [ -e "$root/usr/share/$place" ]; then
-    case $place in zsh/*) to=zsh/vendor-completions/_analyze_profile ;; *) to=$place ;; esac
-    install -D -m 644 "$root/usr/share/$place" "$tree/usr/share/$to"
-  fi
+  case $place in
+    bash*) to=${place%.bash} ;;
+    zsh/*) to=zsh/vendor-completions/_analyze_profile ;;
+    *) to=$place ;;
+  esac
+  install -D -m 644 "$root/usr/share/$place" "$tree/usr/share/$to"
 done
 install -d -m 755 "$docs"
 {

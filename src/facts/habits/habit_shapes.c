@@ -147,14 +147,15 @@ static double table_share(const struct shapes *shapes, const struct ap_tensor_di
     return all > 0 ? on_table / all : 0;
 }
 
-static void add_table(struct shapes *shapes, const struct ap_tensor_dims *table, double touched_ratio)
+/* Of several tables the gradients' own operators, whose shapes do not tell which one, go with the first. */
+static void add_table(struct shapes *shapes, const struct ap_tensor_dims *table, double touched_ratio, bool is_first)
 {
     for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
         struct ap_text name = name_of(shapes, i);
         if (is_named(name, "aten::embedding") || is_named(name, "aten::index_select"))
             continue;
         read_shape(shapes, i);
-        double share = is_named(name, "aten::embedding_dense_backward") ? 1 : table_share(shapes, table);
+        double share = is_named(name, "aten::embedding_dense_backward") ? is_first : table_share(shapes, table);
         if (share > 0)
             add_shape(shapes, AP_HABIT_embedding_gradient, i, share * (1 - touched_ratio));
     }
@@ -168,8 +169,18 @@ static uint64_t calls_of(const struct shapes *shapes, const char *name)
     return 0;
 }
 
+static bool is_among(const struct ap_tensor_dims *tables, uint32_t count, const struct ap_tensor_dims *table)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (ap_tensor_equal(&tables[i], table))
+            return true;
+    return false;
+}
+
 static void find_tables(struct shapes *shapes)
 {
+    struct ap_tensor_dims found[TRIES_MAX];
+    uint32_t found_count = 0;
     double updates = (double)(shapes->facts->steps.count ? shapes->facts->steps.count : 1);
     if (!calls_of(shapes, "aten::embedding_dense_backward"))
         return;
@@ -182,11 +193,13 @@ static void find_tables(struct shapes *shapes)
         if (!weight || weight->count != 2 || !weight->dims[0])
             continue;
         struct ap_tensor_dims table = *weight;
+        if (is_among(found, found_count, &table))
+            continue; /* tables of one shape cannot be told apart, and rows must not be summed twice */
         double ratio = touched_rows(shapes, &table, updates) / (double)table.dims[0];
         if (ap_tensor_elements(&table, 0, 2) < LEAST_TABLE || ratio > MOST_OF_TABLE || is_multiplied(shapes, &table))
             continue;
-        add_table(shapes, &table, ratio);
-        return; /* one table: those of one shape cannot be told apart, and rows must not be summed twice */
+        add_table(shapes, &table, ratio, found_count == 0);
+        found[found_count++] = table;
     }
 }
 

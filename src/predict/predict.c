@@ -128,11 +128,14 @@ static void spread(int64_t *gains_ns, size_t count, int64_t *ret_low_ns, int64_t
     *ret_high_ns = ends_ns[1];
 }
 
-/* For as many samples as before. */
+/* For as many samples as before; bounded, so that it can be subtracted. */
 static int64_t per_batch_ns(const struct ap_replay_edit *edit, int64_t ns)
 {
     __extension__ __int128 product = (__int128)ns * 1000;
-    return edit->samples == 1000 ? ns : (int64_t)(product / edit->samples);
+    if (edit->samples == 1000)
+        return ns;
+    product /= edit->samples;
+    return product < INT64_MAX / 4 ? (int64_t)product : INT64_MAX / 4;
 }
 
 static enum ap_status sum_steps(const struct ap_predictor *predictor, const struct ap_replay_edit *edit,

@@ -91,7 +91,7 @@ static int64_t usual_call_ns(const struct stream *stream, int64_t *calls_ns)
 
 static bool waited(const struct stream *stream, size_t at, int64_t usual_ns)
 {
-    return is_near_full(stream, at) && call_ns(stream, at) >= LONG_CALL * usual_ns;
+    return is_near_full(stream, at) && call_ns(stream, at) / LONG_CALL >= usual_ns;
 }
 
 static bool was_full(const struct stream *stream, int64_t usual_ns)
@@ -125,7 +125,7 @@ static enum ap_status find_in_stream(struct stream *stream, struct ap_replay_bui
     if (stream->most < LEAST_DEPTH)
         return AP_OK;
     int64_t usual_ns = usual_call_ns(stream, calls_ns);
-    return was_full(stream, usual_ns) ? add_returns(stream, build, usual_ns, reterr) : AP_OK;
+    return usual_ns > 0 && was_full(stream, usual_ns) ? add_returns(stream, build, usual_ns, reterr) : AP_OK;
 }
 
 enum ap_status ap_replay_find_returns(struct ap_replay_build *build, struct ap_error *reterr)

@@ -553,8 +553,8 @@ static void a_screen_says_where(void)
     ok(strstr(text.data, "\n              in short_kernel and 2 more\n"), "a kernel by its short name, and how many more");
     ok(strstr(text.data, "\n              in aten::add_ and 2 more\n"), "an operator by its name");
     ok(strstr(text.data, "A kernel of which the title does not fit ...\n"), "no word is cut in its middle");
-    ok(strstr(text.data, "\n     info     2: Good to know; Also good\n"), "remarks share a line");
-    ok(strstr(text.data, "-o report.html"), "the foot offers the page");
+    ok(strstr(text.data, "\n     info     Good to know; Also good\n"), "remarks share a line");
+    ok(strstr(text.data, "--html-out report.html"), "the foot offers the page");
     text_sink_release(&text);
     ap_model_release(&model);
 }

@@ -117,6 +117,28 @@ static void sample_kernels(struct sample *sample, int count)
     }
 }
 
+/* One before the history, one of several lines, one that is a stranger. */
+static void sample_bands(struct sample *sample, struct ap_value *device, int count)
+{
+    static const char *const categories[] = { "parameters", "activations", "temporaries", "no such category" };
+    struct ap_model *model = sample->model;
+    struct ap_value *bands = ap_add_list(model, device, "bands");
+    for (size_t i = 0; i < AP_COUNT_OF(categories); i++) {
+        struct ap_value *band = ap_add_object(model, bands, NULL);
+        ap_add_string(model, band, "category", categories[i]);
+        ap_add_bool(model, band, "before", i == 0);
+        ap_add_bool(model, band, "rest", i == 2);
+        ap_add_count(model, band, "allocations", 3);
+        ap_add_bytes(model, band, "largest_bytes", 1048576);
+        ap_add_time(model, band, "longest_us", 1000000);
+        struct ap_value *frames = ap_add_list(model, band, "frames"), *levels = ap_add_list(model, band, "levels");
+        for (int frame = 0; frame < 8; frame++)
+            ap_add_text(model, frames, NULL, sample_name(sample));
+        for (int point = 0; point < count; point++)
+            ap_add_bytes(model, levels, NULL, (point + (int)i) % 3 * 1048576);
+    }
+}
+
 static void sample_curves(struct sample *sample, int count)
 {
     struct ap_model *model = sample->model;
@@ -133,6 +155,7 @@ static void sample_curves(struct sample *sample, int count)
         ap_add_time(model, moment, "at_us", i * 1000);
         ap_add_bytes(model, moment, "allocated_bytes", (i % 7) * 1048576);
     }
+    sample_bands(sample, device, count);
 }
 
 static void sample_owners(struct sample *sample, int count)

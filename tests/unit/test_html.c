@@ -116,6 +116,22 @@ static void findings_and_pictures_are_linked(void)
     ap_model_release(&model);
 }
 
+/* A stack of bands tells of each what it is for, how much, and by which lines; of what was there before, a guess. */
+static void memory_is_stacked(void)
+{
+    struct text_sink text = sample(NULL, 0, 20);
+    const char *figure = strstr(text.data, "<figure id=\"memory-0\"");
+    const char *before = figure
+                             ? strstr(figure, "held since before the recording, most likely weights: at most 2 MiB at once, "
+                                              "3 allocations, the largest 1 MiB, the longest lived 1 ms")
+                             : NULL;
+    ok(before && before < strstr(figure, "</figure>"), "a band tells of itself");
+    const char *band = figure ? strstr(figure, "<path class=\"band own_parameters\"") : NULL;
+    ok(band && band < strstr(figure, "<path class=\"band own_activations\""), "what was there before is below");
+    ok(band && !strstr(band, "no such category: at most"), "a stranger is not drawn");
+    text_sink_release(&text);
+}
+
 static size_t count_of(const char *text, const char *word)
 {
     size_t count = 0;
@@ -382,6 +398,7 @@ int main(void)
     every_picture_is_drawn();
     links_name_what_there_is();
     findings_and_pictures_are_linked();
+    memory_is_stacked();
     no_two_families_look_alike();
     a_part_of_a_finding();
     what_was_asked_comes_first();

@@ -49,7 +49,7 @@ void ap_memory_owner_words(struct html *html, struct ap_text category, bool befo
 struct levels {
     double at[AP_MOST_BAND_POINTS]; /* bytes */
     size_t count;
-    double most;
+    int64_t most;
 };
 
 static void read_levels(const struct ap_value *band, size_t count, struct levels *levels)
@@ -58,8 +58,8 @@ static void read_levels(const struct ap_value *band, size_t count, struct levels
     levels->count = 0;
     levels->most = 0;
     for (; level && levels->count < count; level = level->next) {
-        double bytes = (double)ap_value_integer(level, 0);
-        levels->at[levels->count++] = bytes > 0 ? bytes : 0;
+        int64_t bytes = ap_value_integer(level, 0);
+        levels->at[levels->count++] = bytes > 0 ? (double)bytes : 0;
         levels->most = bytes > levels->most ? bytes : levels->most;
     }
     while (levels->count < count)
@@ -107,7 +107,7 @@ static void write_title(struct html *html, const struct ap_value *band, const st
     ap_html_string(html, "<title>");
     ap_memory_owner_words(html, ap_text_member(band, "category"), ap_value_integer(member(band, "before"), 0) == 1);
     ap_html_string(html, ": at most ");
-    ap_html_bytes(html, (int64_t)levels->most);
+    ap_html_bytes(html, levels->most);
     ap_html_tell(html, band, " at once, {v allocations} allocations, the largest {v largest_bytes}");
     if (member(band, "longest_us") && member(band, "longest_us")->type == AP_VALUE_TIME_NS)
         ap_html_tell(html, band, ", the longest lived {v longest_us}");
@@ -124,7 +124,7 @@ static void draw_band(struct html *html, const struct ap_band_places *places, co
 {
     struct levels levels;
     read_levels(band, places->count, &levels);
-    if (levels.most * places->per_byte < 0.3 || !ap_html_has_room(html, BAND_BYTES))
+    if ((double)levels.most * places->per_byte < 0.3 || !ap_html_has_room(html, BAND_BYTES))
         return;
     ap_html_string(html, "<g class=\"b\">");
     write_title(html, band, &levels);

@@ -215,10 +215,10 @@ static const struct {
     const char *key, *label;
 } percentiles[] = { { "p50_us", "p50" }, { "p90_us", "p90" }, { "p95_us", "p95" }, { "p99_us", "p99" } };
 
-/* Labels of lines that lie close are pushed apart. */
+/* Labels of lines that lie close are pushed apart, upward, and then all down as far as the highest would leave the chart. */
 static void draw_percentiles(struct html *html, const struct step_chart *chart, const struct ap_value *steady)
 {
-    double label_y = chart->bottom + 20;
+    double label_y = chart->bottom + 20, at[AP_COUNT_OF(percentiles)] = { 0 };
     for (size_t i = 0; i < AP_COUNT_OF(percentiles); i++) {
         const struct ap_value *value = member(steady, percentiles[i].key);
         if (!value || value->type != AP_VALUE_TIME_NS)
@@ -226,7 +226,14 @@ static void draw_percentiles(struct html *html, const struct step_chart *chart, 
         double y = chart->bottom - (chart->bottom - chart->top) * (double)value->as.integer / (double)chart->top_ns;
         ap_svg_line(html, "rule", LEFT, y, RIGHT, y);
         label_y = y < label_y - 12 ? y : label_y - 12;
-        ap_svg_text(html, "small", RIGHT + 6, label_y + 4);
+        at[i] = label_y;
+    }
+    double down = label_y < chart->top ? chart->top - label_y : 0;
+    for (size_t i = 0; i < AP_COUNT_OF(percentiles); i++) {
+        const struct ap_value *value = member(steady, percentiles[i].key);
+        if (!value || value->type != AP_VALUE_TIME_NS)
+            continue;
+        ap_svg_text(html, "small", RIGHT + 6, at[i] + down + 4);
         ap_html_format(html, "%s ", percentiles[i].label);
         ap_html_value(html, value);
         ap_svg_text_end(html);

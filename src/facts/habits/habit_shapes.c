@@ -19,8 +19,8 @@
 #define LEAST_LENGTHS 4         /* that a growing input was seen with */
 #define LEAST_SIZES 3           /* that a growing tensor was seen with */
 #define LONGEST_RELEASE_NS INT64_C(500000) /* behind a concatenation: longer gaps have another cause */
-#define LENGTH_WORDS 32         /* lengths of an input that are told apart: 64 in each */
-#define LENGTHS_BEFORE 256      /* that may be shorter than the first one that is met */
+#define LENGTH_WORDS 32                    /* lengths of an input that are told apart: 64 in each */
+#define LENGTHS_BEFORE 256                 /* that may be shorter than the first one that is met */
 
 struct shapes {
     struct ap_habits *habits;

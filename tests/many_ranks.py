@@ -68,6 +68,8 @@ QUICK = [
            "--layers", "4", "--steps", "3"),
     traces("jitter in a pipeline", "--cause", "jitter", "--topology", "pp", "--stages", "2", "--ranks", "8", "--layers", "2",
            "--steps", "6", "--micro-batches", "4"),
+    traces("some ranks are absent, and not late", "--cause", "host-stall", "--topology", "tpdp", "--ranks", "8", "--absent",
+           "3,7", *SMALL),
     traces("noise on all ranks", "--cause", "noisy", "--topology", "tpdp", "--ranks", "8", *SMALL),
     traces("torn windows", "--cause", "host-stall", "--ranks", "8", "--torn", "2", "--layers", "2",
            "--steps", "6"),

@@ -5,9 +5,11 @@
 
 #include "poison.h"
 
-#define SLOW_LINK_TIMES 1.5 /* as long as its like */
-#define SLOW_LINK_LEAST 3   /* transfers of a group, of one size */
-#define PAIRS_LEAST 3       /* of ranks that are compared */
+#define SLOW_LINK_TIMES 1.5   /* as long as its like */
+#define SLOW_LINK_LEAST 3     /* transfers of a group, of one size */
+#define ABSENT_LEAST_NS 20000 /* transfers differ by a little each time, and many little ones would add up: */
+#define ABSENT_PART 4         /* of what the transfer takes at most */
+#define PAIRS_LEAST 3         /* of ranks that are compared */
 
 /* A judged match: how long the transfer was at most. */
 struct transfer {
@@ -95,8 +97,10 @@ static void judge_absent(struct ap_run_verdict *verdict, const struct transfer *
             least_per_byte = per_byte;
         if (list[i].is_whole)
             continue;
+        int64_t beyond_ns = list[i].dur_ns - bounds_ns[i];
+        bool is_noise = beyond_ns < ABSENT_LEAST_NS || beyond_ns < bounds_ns[i] / ABSENT_PART;
         verdict->absent_count++;
-        verdict->absent_ns = ap_add_sat(verdict->absent_ns, list[i].dur_ns - bounds_ns[i], &overflowed);
+        verdict->absent_ns = ap_add_sat(verdict->absent_ns, is_noise ? 0 : beyond_ns, &overflowed);
     }
 }
 

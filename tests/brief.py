@@ -27,6 +27,7 @@ ASKED = {
     "sizes of a batch": ["--series", "8=traces/before_slowdown.json.gz", "16=traces/after_slowdown.json.gz"],
     "a change": ["traces/training_step_cuda.json.gz", "--what-if", "loader like * workers 4"],
     "a trace and a snapshot": ["traces/one_run.json.gz", "snapshots/one_run.json"],
+    "a failed request in both": ["scenarios/other-process-holds-device"],
     "a long list": ["traces/training_step_cuda.json.gz", "--top-n", "0"],
 }
 

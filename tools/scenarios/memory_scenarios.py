@@ -524,6 +524,17 @@ def checkpoint_on_device(setup, planted):
     return job
 
 
+@scenario("weights-fill-device", ["weights-dominate"],
+          "a model is loaded that nearly fills the device, and nothing is recorded but what it holds; the twin loads one "
+          "of an eighth of the layers", live_at_end, steps=0, layers=48, width=4096)
+def weights_alone(setup, planted):
+    job = setup.job()
+    Transformer(job, setup.layers if planted else setup.layers // 8, setup.width, setup.vocabulary, setup.element_bytes,
+                trained=False)
+    job.allocator.history.clear()
+    return job
+
+
 @scenario("rounding-to-powers", ["rounding-waste"],
           "roundup_power2_divisions:2 rounds sizes a little above a power of two up by a "
           "half; the twin leaves the setting out", peak_reserved, steps=3, tokens=4200, width=2112, layers=4)

@@ -1027,3 +1027,43 @@ def one_run(n):
                          [entry("alloc", MIB + 512 * i, 512, START_US + at + 2, stack(f"f{i}"))
                           for i, at in enumerate(times)])
     return events, memory
+
+
+# ---- files of other profilers
+
+def speedscope(frames, *profiles):
+    return {"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": frames},
+            "profiles": [{"name": f"Thread {i}", "unit": "microseconds", "startValue": 0, "endValue": 10**7, **profile}
+                         for i, profile in enumerate(profiles)]}, None
+
+
+@case
+def samples_that_share_nothing(n):
+    """Stacks of sixteen frames, no two of which have one in common."""
+    return speedscope([{"name": f"f{i}", "file": "/srv/a.py", "line": i} for i in range(n)],
+                      {"type": "sampled", "samples": [list(range(i, i + 16)) for i in range(0, n - 16, 16)],
+                       "weights": [1] * len(range(0, n - 16, 16))})
+
+
+@case
+def one_deep_sample(n):
+    """Each sample goes one frame deeper than the one before, then back."""
+    depth = int((n / 2)**0.5)
+    samples = [list(range(i)) for i in range(1, depth)]
+    return speedscope([{"name": f"f{i}"} for i in range(depth)],
+                      {"type": "sampled", "samples": samples + samples[::-1], "weights": [1] * (2 * len(samples))})
+
+
+@case
+def frames_that_never_close(n):
+    """All are opened, one in the other, and a thread for every other one."""
+    opened = [{"type": "O", "frame": 0, "at": i} for i in range(n // 2)]
+    return speedscope([{"name": "f"}], {"type": "evented", "events": opened},
+                      *({"type": "evented", "events": [{"type": "O", "frame": 0, "at": 1}]} for _ in range(n // 4)))
+
+
+@case
+def browser_tasks_in_each_other(n):
+    """VizTracer's and the browser's categories, nested and crossing."""
+    return trace(*(row("FEE" if i % 2 else "devtools.timeline,v8", f"f{i % 97}", 1, i, 3 * (n - i)) for i in range(n)),
+                 viztracer_metadata={"version": "1.0"})

@@ -52,32 +52,29 @@ static bool is_overhead(int64_t ns)
     return ns >= 0 && ns <= LONGEST_OVERHEAD_NS;
 }
 
-/* Of work whose stream had run dry, from its launch to its start; of work that was queued, the gap before it. */
+/* Of work whose stream had run dry, from its launch to its start; of work that was queued, the gap before it. One list holds
+ * both, from its two ends. */
 static enum ap_status find_usual(const struct ap_replay_build *build, struct usual *ret_usual, struct ap_error *reterr)
 {
     const struct ap_path_index *index = build->index;
     size_t launches = 0, gaps = 0, count = index->work_count;
-    int64_t *launch_ns, *gap_ns;
-    AP_TRY(AP_ALLOC(build->gate, launch_ns, count, reterr));
-    enum ap_status status = AP_ALLOC(build->gate, gap_ns, count, reterr);
-    for (uint32_t work = 0; work < count && status == AP_OK; work++) {
+    int64_t *ns;
+    AP_TRY(AP_ALLOC(build->gate, ns, count, reterr));
+    for (uint32_t work = 0; work < count; work++) {
         uint32_t previous = previous_on_stream(index, work), launch = launch_of(build, work);
         if (launch == AP_NO_ROW)
             continue;
         int64_t start_ns = ap_work_start_ns(index, work), call_ns = build->trace->events.start_ns[launch];
         int64_t free_ns = previous == AP_NO_WORK ? INT64_MIN : ap_work_end_ns(index, previous);
         if (free_ns <= call_ns && is_overhead(start_ns - call_ns))
-            launch_ns[launches++] = start_ns - call_ns;
+            ns[launches++] = start_ns - call_ns;
         else if (free_ns > ap_row_end_ns(build->trace, launch) && is_overhead(start_ns - free_ns))
-            gap_ns[gaps++] = start_ns - free_ns;
+            ns[count - ++gaps] = start_ns - free_ns;
     }
-    if (status == AP_OK)
-        *ret_usual =
-            (struct usual){ launches ? ap_quantile(launch_ns, launches, 50) : 0, gaps ? ap_quantile(gap_ns, gaps, 50) : 0 };
-    AP_FREE(build->gate, launch_ns, count);
-    if (status == AP_OK)
-        AP_FREE(build->gate, gap_ns, count);
-    return status;
+    *ret_usual =
+        (struct usual){ launches ? ap_quantile(ns, launches, 50) : 0, gaps ? ap_quantile(ns + count - gaps, gaps, 50) : 0 };
+    AP_FREE(build->gate, ns, count);
+    return AP_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------------ releases */

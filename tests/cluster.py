@@ -183,12 +183,29 @@ def check_hang_with_traces(tap, program, folder):
         tap.check("and keeps to the schema", complaints(json.dumps(report)))
 
 
+def check_step(tap, program, folder):
+    """The latest step beside one in the middle: each lane in order, within its step, and the planted cause the longest."""
+    for name, late, spent in (("late-loader", 2, "data_loading"), ("late-pair", 1, "python"), ("more-work", 1, "operators")):
+        step = program.json(ROOT / "fixtures" / "cluster" / name)["cluster"]["step"]
+        lanes = {rank: [piece for piece in step["pieces"] if piece["rank"] == rank]
+                 for rank in (step["late_rank"], step["other_rank"])}
+        lengths = {step["late_rank"]: step["late_step_us"], step["other_rank"]: step["other_step_us"]}
+        ends = {rank: [0, *(piece["start_us"] + piece["dur_us"] for piece in lane)] for rank, lane in lanes.items()}
+        tap.ok(all(piece["start_us"] >= end - 0.002 for rank, lane in lanes.items() for piece, end in zip(lane, ends[rank]))
+               and all(max(ends[rank]) <= lengths[rank] + 0.002 for rank in lanes), f"{name}: pieces come one by one", step)
+        longest = {rank: max(lane, key=lambda piece: piece["dur_us"]) for rank, lane in lanes.items()}
+        tap.same((step["late_rank"], longest[late]["spent"], longest[step["other_rank"]]["spent"]),
+                 (late, spent, "communication"), f"{name}: the cause is the longest on the one, the wait on the other")
+    tap.same(program.json(ROOT / "fixtures" / "cluster" / "healthy")["cluster"]["step"], None, "healthy: no step is shown")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "src" / "cli" / "analyze_profile")
     arguments = parser.parse_args()
     tap, program = Tap(), Program(arguments.program)
-    for check in (check_files, check_ranks, check_one, check_runs, check_merged, check_hang_with_traces):
+    for check in (check_files, check_ranks, check_one, check_runs, check_merged, check_hang_with_traces,
+                  check_step):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

@@ -11,6 +11,7 @@ static enum ap_status add_all(const struct ap_run_found *found, struct ap_model 
     ap_cluster_add_late(found, model, cluster);
     ap_cluster_add_summary(found, model, cluster);
     AP_TRY(ap_cluster_add_ranks(found, model, cluster, reterr));
+    AP_TRY(ap_cluster_add_step(found, model, cluster, reterr));
     AP_TRY(ap_cluster_add_memory(found, model, cluster, reterr));
     AP_TRY(ap_cluster_add_clocks(found, model, cluster, reterr));
     AP_TRY(ap_cluster_add_files(found, model, cluster, reterr));

@@ -36,6 +36,9 @@ void ap_cluster_add_late(const struct ap_run_found *found, struct ap_model *mode
 AP_MUST_CHECK enum ap_status ap_cluster_add_ranks(const struct ap_run_found *found, struct ap_model *model,
                                                   struct ap_value *to, struct ap_error *reterr);
 
+/** Adds step. */
+AP_MUST_CHECK enum ap_status ap_cluster_add_step(const struct ap_run_found *found, struct ap_model *model,
+                                                 struct ap_value *to, struct ap_error *reterr);
 /** Adds memory. */
 AP_MUST_CHECK enum ap_status ap_cluster_add_memory(const struct ap_run_found *found, struct ap_model *model,
                                                    struct ap_value *to, struct ap_error *reterr);

@@ -44,6 +44,7 @@ void ap_html_segments(struct html *html);
 void ap_html_cluster_ranks(struct html *html);
 void ap_html_cluster_steps(struct html *html);
 void ap_html_cluster_arrivals(struct html *html);
+void ap_html_cluster_step(struct html *html);
 /** Of the memory of those ranks. */
 void ap_html_cluster_memory(struct html *html);
 /** Of a file of another profiler: what takes most. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * rank_spent.h - what a rank spent its time on between any two moments: one timeline of exclusive classes for the device
- * that
- * does most. */
+ * that does most. */
 #ifndef AP_RANK_SPENT_H
 #define AP_RANK_SPENT_H
 

@@ -55,33 +55,23 @@ static void renumber_edges(struct ap_replay_graph *graph, const uint32_t *number
 }
 
 /* Each to its place, and @place is used up: a copy of all would be the largest thing that a replay needs. */
-static void move_edges(struct ap_replay_edge *edges, uint32_t *place, size_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        while (place[i] != i) {
-            uint32_t at = place[i];
-            struct ap_replay_edge edge = edges[at];
-            edges[at] = edges[i];
-            edges[i] = edge;
-            place[i] = place[at];
-            place[at] = at;
-        }
+#define DEFINE_MOVE(name, type)                                  \
+    static void name(type *items, uint32_t *place, size_t count) \
+    {                                                            \
+        for (uint32_t i = 0; i < count; i++) {                   \
+            while (place[i] != i) {                              \
+                uint32_t at = place[i];                          \
+                type item = items[at];                           \
+                items[at] = items[i];                            \
+                items[i] = item;                                 \
+                place[i] = place[at];                            \
+                place[at] = at;                                  \
+            }                                                    \
+        }                                                        \
     }
-}
 
-static void move_tasks(struct ap_task *tasks, uint32_t *place, size_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        while (place[i] != i) {
-            uint32_t at = place[i];
-            struct ap_task task = tasks[at];
-            tasks[at] = tasks[i];
-            tasks[i] = task;
-            place[i] = place[at];
-            place[at] = at;
-        }
-    }
-}
+DEFINE_MOVE(move_edges, struct ap_replay_edge)
+DEFINE_MOVE(move_tasks, struct ap_task)
 
 /* Those that lead to one task stay in their order. @first: cleared, of each task and one more. */
 static void place_edges(const struct ap_replay_graph *graph, uint32_t *first, uint32_t *place)

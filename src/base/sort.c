@@ -26,18 +26,9 @@ static void sift_down(uint32_t *heap, size_t count, size_t at, ap_before *before
     }
 }
 
-enum ap_status ap_top_indices(struct ap_gate *gate, uint32_t count, uint64_t limit, ap_before *before, const void *context,
-                              uint32_t **ret_list, size_t *ret_count, struct ap_error *reterr)
+/* The first @kept of them, which are fewer than all. */
+static void find_top(uint32_t *heap, size_t kept, uint32_t count, ap_before *before, const void *context)
 {
-    size_t kept = limit && limit < count ? (size_t)limit : count;
-    *ret_list = NULL;
-    *ret_count = kept;
-    if (!kept)
-        return AP_OK;
-    uint32_t *heap;
-    AP_TRY(AP_ALLOC(gate, heap, kept, reterr));
-    for (uint32_t i = 0; i < kept; i++)
-        heap[i] = i;
     for (size_t at = kept / 2; at-- > 0;)
         sift_down(heap, kept, at, before, context);
     for (uint32_t i = (uint32_t)kept; i < count; i++) {
@@ -52,6 +43,28 @@ enum ap_status ap_top_indices(struct ap_gate *gate, uint32_t count, uint64_t lim
         heap[left - 1] = swapped;
         sift_down(heap, left - 1, 0, before, context);
     }
-    *ret_list = heap;
-    return AP_OK;
+}
+
+enum ap_status ap_top_indices(struct ap_gate *gate, uint32_t count, uint64_t limit, ap_before *before, const void *context,
+                              uint32_t **ret_list, size_t *ret_count, struct ap_error *reterr)
+{
+    size_t kept = limit && limit < count ? (size_t)limit : count;
+    enum ap_status status = AP_OK;
+    *ret_list = NULL;
+    *ret_count = kept;
+    if (!kept)
+        return AP_OK;
+    uint32_t *list;
+    AP_TRY(AP_ALLOC(gate, list, kept, reterr));
+    for (uint32_t i = 0; i < kept; i++)
+        list[i] = i;
+    if (kept < count)
+        find_top(list, kept, count, before, context);
+    else
+        status = ap_sort_list(gate, list, count, before, context, reterr);
+    if (status == AP_OK)
+        *ret_list = list;
+    else
+        AP_FREE(gate, list, kept);
+    return status;
 }

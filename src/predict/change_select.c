@@ -15,6 +15,7 @@ struct selector {
     const struct ap_change *change;
     struct ap_selection *selection;
     uint8_t *wait_of_row; /* category + 1; 0 = no wait. NULL where nobody asks */
+    uint32_t *told;       /* by name: what was last asked about it, and the answer. NULL = the condition asks for times */
 };
 
 /* Columns that rows of devices have, and those that no row has: a condition that names no other fits no row of the host. */
@@ -73,6 +74,23 @@ static bool is_chosen(const struct selector *selector, const struct row *row)
     return ap_expr_evaluate(&selector->change->expr, &row->object) == AP_TRUE;
 }
 
+typedef void fill_row(const struct selector *selector, struct row *row, uint32_t at);
+
+/* Rows of one name and one @kind, which is all else that conditions without times see of them, fare alike: the condition is
+ * evaluated where one follows that differs from the last of its name. */
+static bool is_row_chosen(const struct selector *selector, uint32_t at, uint32_t kind, fill_row *fill)
+{
+    uint32_t *told = selector->told ? &selector->told[selector->trace->events.name[at]] : NULL;
+    struct row row;
+    if (told && *told >> 1 == kind + 1)
+        return *told & 1;
+    fill(selector, &row, at);
+    bool chosen = is_chosen(selector, &row);
+    if (told)
+        *told = (kind + 1) << 1 | chosen;
+    return chosen;
+}
+
 /* ---- devices ---- */
 
 static void fill_kernel(const struct selector *selector, struct row *row, uint32_t at)
@@ -98,18 +116,21 @@ static void fill_device(const struct selector *selector, struct row *row, uint32
     }
 }
 
+static uint32_t kind_of_device(const struct selector *selector, uint32_t at)
+{
+    return ap_row_kind(selector->trace->events.tag[at]) << 1 |
+           ap_kernel_is_communication(&selector->facts->families, selector->trace, at);
+}
+
 static void select_device(struct selector *selector)
 {
     struct ap_selection *selection = selector->selection;
-    struct row row;
     bool of_devices = selector->change->columns & OF_DEVICES;
     for (uint32_t i = 0; i < selector->graph->count; i++) {
         const struct ap_task *task = &selector->graph->tasks[i];
         if (!task->is_device)
             continue;
-        if (of_devices)
-            fill_device(selector, &row, task->row);
-        if (of_devices && is_chosen(selector, &row)) {
+        if (of_devices && is_row_chosen(selector, task->row, kind_of_device(selector, task->row), fill_device)) {
             selection->chosen[i] |= AP_CHOSEN;
             selection->row_count++;
             selection->device_ns += task->work_ns;
@@ -146,6 +167,13 @@ static void fill_host(const struct selector *selector, struct row *row, uint32_t
     fill_wait(selector, row, at);
     if (ap_text_starts_with(name, "enumerate(DataLoader)"))
         row_add_text(row, AP_CHANGE_COLUMN_loader, name);
+}
+
+static uint32_t kind_of_host(const struct selector *selector, uint32_t at)
+{
+    uint32_t wait = selector->wait_of_row ? selector->wait_of_row[at] : 0;
+    uint32_t phase = ap_phase_of_row(&selector->facts->phases, at);
+    return (wait << 8 | phase) << 8 | ap_row_kind(selector->trace->events.tag[at]);
 }
 
 /* Along the tasks of one thread. */
@@ -195,13 +223,11 @@ static void select_thread(struct selector *selector, uint32_t track)
 {
     const struct ap_row_order *order = &selector->facts->order;
     struct cover along = cover_of(selector, track);
-    struct row row;
     for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
         uint32_t at = order->rows[i];
         if (!ap_row_is_of(selector->trace, at, AP_HOST_KINDS) || selector->trace->events.dur_ns[at] < 0)
             continue;
-        fill_host(selector, &row, at);
-        if (!is_chosen(selector, &row) || is_wait_for_workers(selector, at))
+        if (!is_row_chosen(selector, at, kind_of_host(selector, at), fill_host) || is_wait_for_workers(selector, at))
             continue;
         selector->selection->row_count++;
         cover(selector, &along, selector->trace->events.start_ns[at], ap_row_end_ns(selector->trace, at));
@@ -334,6 +360,9 @@ enum ap_status ap_selection_find(struct ap_selection *selection, const struct ap
         return AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(selection->gate, selection->covered_ns, selection->count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(selection->gate, selection->chosen, selection->count, reterr));
+    size_t names = facts->trace->strings.count + 1;
+    if (!(change->columns & NAMED(dur_us)))
+        AP_TRY(AP_ALLOC_CLEARED(facts->gate, selector.told, names, reterr));
     enum ap_status status = find_waits(&selector, reterr);
     if (status == AP_OK) {
         select_host(&selector);
@@ -341,6 +370,7 @@ enum ap_status ap_selection_find(struct ap_selection *selection, const struct ap
         sum_host(selection, graph);
     }
     AP_FREE(facts->gate, selector.wait_of_row, selector.trace->events.count);
+    AP_FREE(facts->gate, selector.told, names);
     return status;
 }
 

@@ -37,16 +37,21 @@ struct called {
     struct ap_str signature, arguments;
 };
 
+/* 0 = the row calls nothing. */
+static uint32_t name_called(const struct finding *finding, uint32_t row)
+{
+    if (finding->mapped && finding->mapped[row])
+        return finding->mapped[row]->op;
+    bool is_operator = ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator;
+    return is_operator ? finding->trace->events.name[row] : 0;
+}
+
 static struct called called_at(const struct finding *finding, uint32_t row)
 {
-    struct called called = { .name = 0 };
-    const struct ap_op_detail *op;
+    struct called called = { .name = name_called(finding, row) };
     if (finding->mapped && finding->mapped[row])
-        return (struct called){ finding->mapped[row]->op, finding->mapped[row]->signature, finding->mapped[row]->arguments };
-    if (ap_row_kind(finding->trace->events.tag[row]) != AP_KIND_operator)
-        return called;
-    called.name = finding->trace->events.name[row];
-    op = ap_row_op(finding->trace, row);
+        return (struct called){ called.name, finding->mapped[row]->signature, finding->mapped[row]->arguments };
+    const struct ap_op_detail *op = called.name ? ap_row_op(finding->trace, row) : NULL;
     if (op) {
         called.signature = op->signature;
         called.arguments = op->arguments;
@@ -56,7 +61,7 @@ static struct called called_at(const struct finding *finding, uint32_t row)
 
 static enum ap_op_formula formula_of(const struct finding *finding, uint32_t row)
 {
-    uint32_t name = called_at(finding, row).name;
+    uint32_t name = name_called(finding, row);
     return name ? (enum ap_op_formula)(finding->formulas[name] - 1) : AP_FORMULA_none;
 }
 

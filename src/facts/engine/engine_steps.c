@@ -11,34 +11,47 @@
 #define QUEUED_NS 1000000 /* work that waits longer behind nothing of its step waits for what came before */
 #define PAUSE_FACTOR 10   /* median steps: a longer way to the next step is the engine's rest, for want of requests */
 
+#define NO_STEP UINT32_MAX
+
 struct finding {
     struct ap_engine_steps *steps;
     const struct ap_facts *facts;
     const struct ap_trace *trace;
-    uint32_t *told_of; /* by name id: number in told + 1; 0 = the name is of no step */
+    uint32_t *told_of; /* by name id: number in told + 1; 0 = no annotation has the name; NO_STEP = it tells of none */
     struct ap_engine_step_name *told;
     size_t told_count, told_capacity;
 };
 
+static enum ap_status read_name(struct finding *finding, uint32_t id, struct ap_error *reterr)
+{
+    struct ap_engine_step_name told;
+    if (!ap_engine_step_name_read(ap_trace_text(finding->trace, id), &told)) {
+        finding->told_of[id] = NO_STEP;
+        return AP_OK;
+    }
+    AP_TRY_ADD(finding->steps->gate, finding->told, finding->told_count, finding->told_capacity, reterr, told);
+    finding->told_of[id] = (uint32_t)finding->told_count;
+    return AP_OK;
+}
+
+static bool is_annotation(const struct ap_trace *trace, uint32_t row)
+{
+    return ap_row_kind(trace->events.tag[row]) == AP_KIND_annotation;
+}
+
 static enum ap_status read_names(struct finding *finding, struct ap_error *reterr)
 {
     const struct ap_trace *trace = finding->trace;
-    struct ap_gate *gate = finding->steps->gate;
-    AP_TRY(AP_ALLOC_CLEARED(gate, finding->told_of, ap_trace_id_count(trace), reterr));
-    for (uint32_t id = 1; id < ap_trace_id_count(trace); id++) {
-        struct ap_engine_step_name told;
-        if (!ap_engine_step_name_read(ap_trace_text(trace, id), &told))
-            continue;
-        AP_TRY_ADD(gate, finding->told, finding->told_count, finding->told_capacity, reterr, told);
-        finding->told_of[id] = (uint32_t)finding->told_count;
-    }
+    AP_TRY(AP_ALLOC_CLEARED(finding->steps->gate, finding->told_of, ap_trace_id_count(trace), reterr));
+    for (uint32_t row = 0; row < trace->events.count; row++)
+        if (is_annotation(trace, row) && !finding->told_of[trace->events.name[row]])
+            AP_TRY(read_name(finding, trace->events.name[row], reterr));
     return AP_OK;
 }
 
 static bool is_mark(const struct finding *finding, uint32_t row)
 {
-    return ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_annotation &&
-           finding->told_of[finding->trace->events.name[row]];
+    return is_annotation(finding->trace, row) && finding->told_of[finding->trace->events.name[row]] != NO_STEP;
 }
 
 /* The track with most marks; *ret_others: marks of the others. */

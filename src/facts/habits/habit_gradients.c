@@ -45,29 +45,45 @@ static struct ap_text dims_of(const struct ap_habit_rows *rows, uint32_t row)
     return dims;
 }
 
-static enum ap_status note_sizes(struct ap_habit_rows *rows, uint32_t row, struct ap_error *reterr)
+static enum ap_status note_sizes(struct ap_habit_rows *rows, struct ap_text dims, struct ap_error *reterr)
 {
-    struct ap_text dims = dims_of(rows, row);
     uint32_t key[2], number;
     for (size_t at = 0; next_tensor(dims, &at, key); at++)
         AP_TRY(ap_pair_map_add(&rows->updated, key[0], key[1], &number, reterr));
     return AP_OK;
 }
 
-enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr)
+/* @noted: by signature. */
+static enum ap_status read_updates(struct ap_habit_rows *rows, bool *noted, struct ap_error *reterr)
 {
     const struct ap_row_order *order = &rows->facts->order;
     for (size_t track = 0; track < order->track_count; track++) {
         int64_t until_ns = INT64_MIN;
         for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
             uint32_t row = order->rows[at];
+            const struct ap_op_detail *op;
             if (ap_row_is_of(rows->trace, row, AP_HOST_KINDS) && AP_HAS(ap_habit_words_of(rows, row), OPTIMIZER))
                 until_ns = ap_row_end_ns(rows->trace, row) > until_ns ? ap_row_end_ns(rows->trace, row) : until_ns;
-            else if (ap_habit_is_operator(rows, row) && rows->trace->events.start_ns[row] < until_ns)
-                AP_TRY(note_sizes(rows, row, reterr));
+            else if (rows->trace->events.start_ns[row] < until_ns && ap_habit_is_operator(rows, row) &&
+                     (op = ap_row_op(rows->trace, row)) && !noted[op->signature.id]) {
+                noted[op->signature.id] = true;
+                AP_TRY(note_sizes(rows, dims_of(rows, row), reterr));
+            }
         }
     }
     return AP_OK;
+}
+
+enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr)
+{
+    size_t count = (size_t)ap_strpool_count(&rows->trace->signatures) + 1;
+    bool *noted;
+    if (!rows->has_optimizer)
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(rows->habits->gate, noted, count, reterr));
+    enum ap_status status = read_updates(rows, noted, reterr);
+    AP_FREE(rows->habits->gate, noted, count);
+    return status;
 }
 
 /* A backward pass, and what of it comes behind the last gradient that is needed. */

@@ -56,6 +56,7 @@ struct ap_habit_rows {
     const struct ap_trace *trace;
     struct ap_name_patterns patterns;
     uint64_t *words_of; /* by name id */
+    uint32_t *last_of;  /* likewise: an item of that name; of which thread is for the asker to find out */
     struct ap_name_patterns signs;
     uint8_t *sign_of;           /* by name id, of the forms: 0 = not asked */
     struct ap_pair_map updated; /* sizes of the tensors that optimizers work on */

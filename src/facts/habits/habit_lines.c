@@ -140,8 +140,8 @@ static void find_hooks(struct lines *lines)
         uint32_t parent = lines->facts->tree.parent[row];
         if (!ap_row_is_of(lines->trace, row, 1u << AP_KIND_python) || parent == AP_NO_ROW ||
             !ap_row_is_of(lines->trace, parent, 1u << AP_KIND_python) ||
-            !ap_text_starts_with(ap_row_name(lines->trace, parent), "torch/nn/modules/module.py") ||
             !ap_is_user_frame(&lines->habits->chains.frames, events->name[row]) ||
+            !ap_text_starts_with(ap_row_name(lines->trace, parent), "torch/nn/modules/module.py") ||
             is_forward(ap_row_name(lines->trace, row)))
             continue;
         struct ap_habit *habit =

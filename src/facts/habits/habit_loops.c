@@ -7,7 +7,7 @@
 
 #include "poison.h"
 
-#define PERIOD_MAX 64
+#define PERIOD_MAX 64   /* bits of a set */
 #define SHORT_PERIOD 16 /* longer ones may be layers of a model: they have to take pieces, or read values */
 #define RARE_GAPS 20    /* one long gap in so many is a hiccup, and goes with the loop */
 #define LEAST_PASSES 16
@@ -144,47 +144,62 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
     return AP_OK;
 }
 
+/* Sets of periods: bit 0 is 1. */
 struct runs {
-    size_t equal[PERIOD_MAX + 1]; /* by period: items up to here that equal the one a period before */
+    uint64_t open;                /* by which the last item equals the one a period before */
+    size_t begin[PERIOD_MAX + 1]; /* by period that is open: the first item of which that is so */
     size_t start, taken;          /* of the stretch of calls; items before @taken are of a loop already */
+    uint64_t same[PERIOD_MAX];    /* of the last items, in turn: those before with the same name */
 };
 
 static enum ap_status end_run(struct ap_habit_rows *rows, struct runs *runs, size_t period, size_t end,
                               struct ap_error *reterr)
 {
-    size_t count = runs->equal[period] ? runs->equal[period] + period : 0, start = end - count;
-    runs->equal[period] = 0;
+    size_t start = runs->begin[period] - period;
     if (start < runs->taken)
         start = runs->taken;
-    if (!count || start >= end || (end - start) / period < LEAST_PASSES)
+    if (start >= end || (end - start) / period < LEAST_PASSES)
         return AP_OK;
     runs->taken = end;
     return add_loop(rows, start, end, period, reterr);
 }
 
-static enum ap_status end_runs(struct ap_habit_rows *rows, struct runs *runs, size_t end, struct ap_error *reterr)
+static enum ap_status end_runs(struct ap_habit_rows *rows, struct runs *runs, uint64_t periods, size_t end,
+                               struct ap_error *reterr)
 {
-    for (size_t period = 1; period <= PERIOD_MAX; period++)
-        AP_TRY(end_run(rows, runs, period, end, reterr));
-    runs->start = end + 1;
+    for (; periods; periods &= periods - 1)
+        AP_TRY(end_run(rows, runs, (size_t)__builtin_ctzll(periods) + 1, end, reterr));
     return AP_OK;
+}
+
+/* The periods at which the call has the name of one before: those of the last one of that name, as far on as this is behind
+ * it. What a thread before left in @last_of is told by the name that stands there. */
+static uint64_t same_before(struct ap_habit_rows *rows, struct runs *runs, size_t i)
+{
+    uint32_t name = rows->items[i].name;
+    size_t last = rows->last_of[name], back = i - last;
+    uint64_t same = 0;
+    if (last < i && back <= PERIOD_MAX && rows->items[last].name == name)
+        same = UINT64_C(1) << (back - 1) | (back < PERIOD_MAX ? runs->same[last % PERIOD_MAX] << back : 0);
+    rows->last_of[name] = (uint32_t)i;
+    runs->same[i % PERIOD_MAX] = same;
+    size_t most = i - runs->start;
+    return most < PERIOD_MAX ? same & ((UINT64_C(1) << most) - 1) : same;
 }
 
 enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     struct runs runs = { .start = 0 };
     for (size_t i = 0; i < rows->item_count; i++) {
-        if (!ap_habit_is_call(rows, &rows->items[i])) {
-            AP_TRY(end_runs(rows, &runs, i, reterr));
-            continue;
-        }
-        for (size_t period = 1; period <= PERIOD_MAX && period <= i - runs.start; period++)
-            if (rows->items[i].name == rows->items[i - period].name)
-                runs.equal[period]++;
-            else
-                AP_TRY(end_run(rows, &runs, period, i, reterr));
+        bool is_call = ap_habit_is_call(rows, &rows->items[i]);
+        uint64_t same = is_call ? same_before(rows, &runs, i) : 0;
+        AP_TRY(end_runs(rows, &runs, runs.open & ~same, i, reterr));
+        for (uint64_t begun = same & ~runs.open; begun; begun &= begun - 1)
+            runs.begin[__builtin_ctzll(begun) + 1] = i;
+        runs.open = same;
+        runs.start = is_call ? runs.start : i + 1;
     }
-    return end_runs(rows, &runs, rows->item_count, reterr);
+    return end_runs(rows, &runs, runs.open, rows->item_count, reterr);
 }
 
 static int by_sequence(const void *left, const void *right)

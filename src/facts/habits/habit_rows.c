@@ -61,8 +61,9 @@ enum ap_status ap_habits_of_rows(struct ap_habits *habits, const struct ap_facts
     ap_pair_map_release(&rows.made_again);
     ap_pair_map_release(&rows.updated);
     ap_mem_free(gate, rows.sign_of, ap_trace_id_count(facts->trace));
-    ap_mem_free(gate, rows.words_of, ap_trace_id_count(facts->trace) * sizeof(rows.words_of[0]));
-    ap_mem_free(gate, rows.items, rows.item_capacity * sizeof(rows.items[0]));
-    ap_mem_free(gate, rows.loops, rows.loop_capacity * sizeof(rows.loops[0]));
+    AP_FREE(gate, rows.words_of, ap_trace_id_count(facts->trace));
+    AP_FREE(gate, rows.last_of, ap_trace_id_count(facts->trace));
+    AP_FREE(gate, rows.items, rows.item_capacity);
+    AP_FREE(gate, rows.loops, rows.loop_capacity);
     return status;
 }

@@ -234,9 +234,10 @@ static void begin_rows(struct doc *doc, const struct doc_rows *rows, const bool 
 static void write_row(struct doc *doc, const struct doc_rows *rows, const bool *used, const struct ap_value *row)
 {
     ap_doc_begin(doc, DOC_ROW);
+    bool is_left_out = out_of(doc) == &md_of(doc)->left_out; /* then it is one line, whatever its cells say */
     for (size_t i = 0; i < rows->column_count; i++) {
         const struct doc_column *column = &rows->columns[i];
-        if (!used[i])
+        if (!used[i] || is_left_out)
             continue;
         const char *name = column->key ? column->key : column->from ? column->from : rows->path;
         ap_doc_begin(doc, DOC_CELL);

@@ -23,6 +23,21 @@ static uint32_t caller_of(const struct ap_gap_names *names, uint32_t row)
     return around != AP_NO_ROW && ap_row_is_of(names->trace, around, 1u << AP_KIND_python) ? around : row;
 }
 
+/* The number of the pair. A gap is in the same few names again and again. */
+static enum ap_status number_of(struct ap_gap_names *names, uint32_t gap_and_cause, uint32_t name, uint32_t *ret_number)
+{
+    if (!names->number_of)
+        AP_TRY(AP_ALLOC_CLEARED(names->gate, names->number_of, ap_trace_id_count(names->trace), NULL));
+    uint32_t last = names->number_of[name];
+    if (last < names->map.count && names->map.pairs[last].a == gap_and_cause && names->map.pairs[last].b == name) {
+        *ret_number = last;
+        return AP_OK;
+    }
+    AP_TRY(ap_pair_map_add(&names->map, gap_and_cause, name, ret_number, NULL));
+    names->number_of[name] = *ret_number;
+    return AP_RESERVE(names->gate, names->sum_ns, names->sum_capacity, names->map.count, NULL);
+}
+
 void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details, uint32_t detail, enum ap_idle_cause cause,
                       uint32_t row, int64_t dur_ns)
 {
@@ -31,9 +46,8 @@ void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details,
     if (names->failed)
         return;
     row = is_built_in(names->trace, row) ? caller_of(names, row) : row;
-    names->failed = ap_pair_map_add(&names->map, detail * AP_IDLE_CAUSE_COUNT_ + (uint32_t)cause,
-                                    names->trace->events.name[row], &number, NULL) != AP_OK ||
-                    AP_RESERVE(names->gate, names->sum_ns, names->sum_capacity, names->map.count, NULL) != AP_OK;
+    names->failed =
+        number_of(names, detail * AP_IDLE_CAUSE_COUNT_ + (uint32_t)cause, names->trace->events.name[row], &number) != AP_OK;
     if (names->failed)
         return;
     names->sum_ns[number] = ap_add_sat(number == before ? 0 : names->sum_ns[number], dur_ns, &overflowed);
@@ -46,5 +60,6 @@ void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details,
 void ap_gap_names_release(struct ap_gap_names *names)
 {
     ap_pair_map_release(&names->map);
+    AP_FREE(names->gate, names->number_of, ap_trace_id_count(names->trace));
     AP_FREE(names->gate, names->sum_ns, names->sum_capacity);
 }

@@ -13,6 +13,7 @@ struct ap_gap_names {
     const struct ap_trace *trace;
     const struct ap_host_tree *tree;
     struct ap_pair_map map; /* of gap and cause, and name */
+    uint32_t *number_of;    /* by name: the number of its pair that was used last, or of another one */
     int64_t *sum_ns;        /* by number of the pair */
     size_t sum_capacity;
     bool failed; /* for want of memory */

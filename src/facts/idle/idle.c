@@ -44,6 +44,12 @@ struct waits {
     bool are_listed;
 };
 
+/* Time that follows on and has one cause, however many rows of the host lie in it. */
+struct credited {
+    enum ap_idle_cause cause;
+    int64_t start_ns, end_ns; /* no time: nothing is open */
+};
+
 /* The gap that is judged. */
 struct judged {
     struct ap_gap gap;
@@ -51,6 +57,7 @@ struct judged {
     int64_t host_end_ns;          /* until then the host had not called yet */
     int64_t sync_end_ns;          /* until here the time is due to the wait that was open when the gap began */
     bool at_edge;                 /* hardly any work ran before: its wait in the queue may be one for work of before */
+    struct credited credited;     /* of it, and not yet added */
 };
 
 struct attribution {
@@ -120,23 +127,37 @@ static void credit_steps(struct attribution *a, enum ap_idle_cause cause, int64_
     }
 }
 
-static void credit(struct attribution *a, enum ap_idle_cause cause, int64_t start_ns, int64_t end_ns, uint32_t row)
+static void add_credited(struct attribution *a)
 {
     struct ap_split *split = a->split;
-    struct ap_gap_detail *detail = a->now.detail;
+    enum ap_idle_cause cause = a->now.credited.cause;
+    int64_t start_ns = a->now.credited.start_ns, end_ns = a->now.credited.end_ns;
     if (end_ns <= start_ns)
         return;
     if (ap_gap_in_window(split, &a->now.gap))
         split->window.cause_ns[cause] += end_ns - start_ns;
     ap_time_bins_add_cause(split->bins, cause, start_ns, end_ns);
-    keep_piece(a, cause, start_ns, end_ns, row);
     if (split->has_gpu)
         ap_stretches_add(&split->of_cause[cause], split->gate, start_ns, end_ns);
     credit_steps(a, cause, start_ns, end_ns);
-    if (!detail)
+    if (a->now.detail)
+        a->now.detail->cause_ns[cause] += end_ns - start_ns;
+}
+
+static void credit(struct attribution *a, enum ap_idle_cause cause, int64_t start_ns, int64_t end_ns, uint32_t row)
+{
+    struct ap_split *split = a->split;
+    struct ap_gap_detail *detail = a->now.detail;
+    struct credited *credited = &a->now.credited;
+    if (end_ns <= start_ns)
         return;
-    detail->cause_ns[cause] += end_ns - start_ns;
-    if (row != AP_NO_ROW)
+    if (credited->cause != cause || credited->end_ns != start_ns) {
+        add_credited(a);
+        *credited = (struct credited){ cause, start_ns, start_ns };
+    }
+    credited->end_ns = end_ns;
+    keep_piece(a, cause, start_ns, end_ns, row);
+    if (detail && row != AP_NO_ROW)
         ap_gap_names_add(&a->names, split->details, (uint32_t)(detail - split->details), cause, row, end_ns - start_ns);
 }
 
@@ -317,12 +338,16 @@ static enum ap_status judge_gaps(struct attribution *a, struct ap_gap_walk *walk
         struct feeding feeding = feeding_of(a, &gap);
         before_ns += gap.start_ns > from_ns ? gap.start_ns - from_ns : 0;
         at_edge = at_edge && before_ns <= busy_ns / EDGE_BUSY_SHARE;
-        a->now = (struct judged){ gap, is_long ? &a->split->details[longest[next_long].rank] : NULL, feeding.host_end_ns,
-                                  gap.start_ns, at_edge };
+        a->now = (struct judged){ .gap = gap,
+                                  .detail = is_long ? &a->split->details[longest[next_long].rank] : NULL,
+                                  .host_end_ns = feeding.host_end_ns,
+                                  .sync_end_ns = gap.start_ns,
+                                  .at_edge = at_edge };
         next_long += is_long;
         credit_device(a, &feeding);
         if (feeding.host_end_ns > gap.start_ns)
             AP_TRY(ask_all(a, feeding.track, reterr));
+        add_credited(a);
     }
     return AP_OK;
 }

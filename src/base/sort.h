@@ -55,6 +55,33 @@ AP_MUST_CHECK enum ap_status ap_top_indices(struct ap_gate *gate, uint32_t count
         }                                                     \
     } while (0)
 
+/** The same among 0 .. @count - 1, sought from where @low stands, which is the answer to a question much like this one: the
+ *  farther off the answer is, the longer that takes, but never longer than twice AP_BISECT. */
+#define AP_SEEK(low, count, at, before)                                                  \
+    do {                                                                                 \
+        size_t ap_first_ = (low), ap_end_ = (low);                                       \
+        for (size_t ap_step_ = 1; ap_end_ < (count); ap_step_ *= 2) {                    \
+            const size_t at = ap_end_;                                                   \
+            if (!(before))                                                               \
+                break;                                                                   \
+            ap_first_ = at + 1;                                                          \
+            ap_end_ = (count)-ap_first_ < ap_step_ ? (count) : ap_first_ + ap_step_ - 1; \
+        }                                                                                \
+        if (ap_first_ == (low)) {                                                        \
+            ap_first_ = 0;                                                               \
+            for (size_t ap_step_ = 1; ap_step_ <= ap_end_; ap_step_ *= 2) {              \
+                const size_t at = ap_end_ - ap_step_;                                    \
+                if (before) {                                                            \
+                    ap_first_ = at + 1;                                                  \
+                    break;                                                               \
+                }                                                                        \
+                ap_end_ = at;                                                            \
+            }                                                                            \
+        }                                                                                \
+        (low) = ap_first_;                                                               \
+        AP_BISECT(low, ap_end_, at, before);                                             \
+    } while (0)
+
 /* End of the run that is in order from @start on. */
 static inline size_t ap_sort_run_end(const uint32_t *indices, size_t start, size_t count, ap_before *before,
                                      const void *context)

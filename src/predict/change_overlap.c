@@ -131,13 +131,14 @@ static void find_first(struct pipeline *pipeline)
 {
     const struct ap_applying *applying = pipeline->applying;
     const struct ap_replay_graph *graph = applying->graph;
+    struct ap_step_cursor cursor = { &applying->facts->steps, 0 };
     for (size_t step = 0; step <= applying->facts->steps.count; step++)
         pipeline->first[step] = (struct first){ INT64_MAX, INT64_MAX };
     for (uint32_t i = 0; i < graph->count; i++) {
         uint32_t launch = graph->tasks[i].launch;
         if (!graph->tasks[i].is_device || launch == AP_NO_TASK || is_collective(applying, i))
             continue;
-        struct first *first = &pipeline->first[step_of(pipeline, i)];
+        struct first *first = &pipeline->first[ap_step_cursor_after(&cursor, graph->tasks[cause_of(graph, i)].start_ns)];
         note_first(&first->work_ns, pipeline->times.start_ns[i]);
         if (ap_phase_of_row(&applying->facts->phases, graph->tasks[launch].row) == AP_PHASE_backward)
             note_first(&first->backward_ns, pipeline->times.start_ns[i]);

@@ -19,6 +19,7 @@
 
 struct usual {
     int64_t launch_ns, gap_ns;
+    int64_t longest_ns; /* of all work */
 };
 
 struct release {
@@ -31,6 +32,7 @@ struct release {
 struct releases {
     struct release list[EDGES_MAX];
     size_t count;
+    size_t wait, ended; /* where the work before was found among the waits, and among work by its ends */
 };
 
 static uint32_t previous_on_stream(const struct ap_path_index *index, uint32_t work)
@@ -58,21 +60,23 @@ static enum ap_status find_usual(const struct ap_replay_build *build, struct usu
 {
     const struct ap_path_index *index = build->index;
     size_t launches = 0, gaps = 0, count = index->work_count;
-    int64_t *ns;
+    int64_t *ns, longest_ns = 0;
     AP_TRY(AP_ALLOC(build->gate, ns, count, reterr));
     for (uint32_t work = 0; work < count; work++) {
         uint32_t previous = previous_on_stream(index, work), launch = launch_of(build, work);
+        int64_t start_ns = ap_work_start_ns(index, work), dur_ns = ap_work_end_ns(index, work) - start_ns;
+        longest_ns = dur_ns > longest_ns ? dur_ns : longest_ns;
         if (launch == AP_NO_ROW)
             continue;
-        int64_t start_ns = ap_work_start_ns(index, work), call_ns = build->trace->events.start_ns[launch];
+        int64_t call_ns = build->trace->events.start_ns[launch];
         int64_t free_ns = previous == AP_NO_WORK ? INT64_MIN : ap_work_end_ns(index, previous);
         if (free_ns <= call_ns && is_overhead(start_ns - call_ns))
             ns[launches++] = start_ns - call_ns;
         else if (free_ns > ap_row_end_ns(build->trace, launch) && is_overhead(start_ns - free_ns))
             ns[count - ++gaps] = start_ns - free_ns;
     }
-    *ret_usual =
-        (struct usual){ launches ? ap_quantile(ns, launches, 50) : 0, gaps ? ap_quantile(ns + count - gaps, gaps, 50) : 0 };
+    *ret_usual = (struct usual){ launches ? ap_quantile(ns, launches, 50) : 0,
+                                 gaps ? ap_quantile(ns + count - gaps, gaps, 50) : 0, longest_ns };
     AP_FREE(build->gate, ns, count);
     return AP_OK;
 }
@@ -98,8 +102,9 @@ static void release_by_waits(const struct ap_replay_build *build, uint32_t work,
                              struct releases *releases)
 {
     const struct ap_path_index *index = build->index;
-    size_t low = 0;
-    AP_BISECT(low, index->wait_count, at, index->waits[at].work < work);
+    size_t low = releases->wait;
+    AP_SEEK(low, index->wait_count, at, index->waits[at].work < work);
+    releases->wait = low;
     for (; low < index->wait_count && index->waits[low].work == work; low++)
         release_by_work(build, work, index->waits[low].awaited, AP_REPLAY_EDGE_event_wait, usual, releases);
 }
@@ -145,11 +150,14 @@ static void release_by_room(const struct ap_replay_build *build, uint32_t work, 
 {
     const struct ap_path_index *index = build->index;
     int64_t start_ns = ap_work_start_ns(index, work), released_ns = last_release_ns(releases);
-    size_t low = 0;
+    size_t low = releases->ended;
     if (!releases->count || start_ns - released_ns <= LONG_START_NS)
         return;
-    AP_BISECT(low, index->work_count, at, ap_work_end_ns(index, index->work_by_end[at]) <= start_ns);
-    for (size_t i = low; i < index->work_count && i < low + ENDING_MAX; i++)
+    AP_SEEK(low, index->work_count, at, ap_work_end_ns(index, index->work_by_end[at]) <= start_ns);
+    releases->ended = low;
+    for (size_t i = low; i < index->work_count && i < low + ENDING_MAX &&
+                         ap_work_end_ns(index, index->work_by_end[i]) - start_ns <= usual->longest_ns / LAST_PART;
+         i++)
         if (filled_device(build, index->work_by_end[i], work, released_ns)) {
             release_by_work(build, work, index->work_by_end[i], AP_REPLAY_EDGE_occupied, usual, releases);
             return;
@@ -231,7 +239,7 @@ static enum ap_status add_work(struct ap_replay_build *build, uint32_t work, str
 enum ap_status ap_replay_add_device(struct ap_replay_build *build, struct ap_error *reterr)
 {
     struct usual usual;
-    struct releases releases;
+    struct releases releases = { .wait = 0 };
     size_t count = build->index->work_count;
     if (!count)
         return AP_OK;

@@ -53,12 +53,12 @@ static void list_launches(struct stream *stream, size_t first, size_t end)
 static void find_depths(struct stream *stream)
 {
     const struct ap_replay_build *build = stream->build;
+    size_t begun = 0;
     stream->most = 0;
     for (size_t i = 0; i < stream->count; i++) {
         struct ahead *ahead = &stream->list[i];
         int64_t end_ns = ap_row_end_ns(build->trace, launch_of(build, ahead->work));
-        size_t begun = 0;
-        AP_BISECT(begun, stream->count, at, ap_work_start_ns(build->index, stream->list[at].work) <= end_ns);
+        AP_SEEK(begun, stream->count, at, ap_work_start_ns(build->index, stream->list[at].work) <= end_ns);
         ahead->depth = begun < i ? i - begun : 0;
         ahead->started = begun ? stream->list[begun - 1].work : AP_NO_WORK;
         stream->most = ahead->depth > stream->most ? ahead->depth : stream->most;

@@ -74,15 +74,15 @@ static int64_t step_bound_ns(const struct ap_replay_times *times, uint32_t task)
 static void add_device_ends(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit,
                             struct ap_replay_times *times)
 {
+    size_t low = 0;
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct ap_task *task = &graph->tasks[i];
         if (!task->is_device || (edit && edit->flags[i] & AP_TASK_GONE))
             continue;
         uint32_t cause = task->launch == AP_NO_TASK ? i : task->launch;
-        size_t low = 0;
-        AP_BISECT(low, graph->step_count, at,
-                  graph->step_start[at] != AP_NO_TASK &&
-                      graph->tasks[graph->step_start[at]].start_ns <= graph->tasks[cause].start_ns);
+        AP_SEEK(low, graph->step_count, at,
+                graph->step_start[at] != AP_NO_TASK &&
+                    graph->tasks[graph->step_start[at]].start_ns <= graph->tasks[cause].start_ns);
         if (low && times->end_ns[i] > times->steps[low - 1].done_ns)
             times->steps[low - 1].done_ns = times->end_ns[i];
     }

@@ -7,20 +7,24 @@
 
 #define MAX_EXPONENT 4000
 
-/* Eight ASCII digits at once: pairs, then fours, then eight. */
-static uint64_t eight_digits(const char *p)
+/* Eight ASCII digits at once, the first one in the lowest byte: pairs, then fours, then eight. */
+static inline uint64_t eight_digits_of(uint64_t value)
 {
-    uint64_t value;
-    memcpy(&value, p, sizeof(value));
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     value = (value & 0x0f0f0f0f0f0f0f0fu) * 2561 >> 8;
     value = (value & 0x00ff00ff00ff00ffu) * 6553601 >> 16;
     return (value & 0x0000ffff0000ffffu) * 42949672960001u >> 32;
+}
+
+static uint64_t eight_digits(const char *p)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t value;
+    memcpy(&value, p, sizeof(value));
+    return eight_digits_of(value);
 #else
     uint64_t result = 0;
     for (int i = 0; i < 8; i++)
         result = result * 10 + (uint64_t)(p[i] - '0');
-    (void)value;
     return result;
 #endif
 }
@@ -34,6 +38,49 @@ static uint64_t digits(const char *p, size_t count)
         value = value * 10 + (uint64_t)(*p - '0');
     return value;
 }
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+
+/* The three digits of a fraction and the point before them, or -1. */
+static inline int thousandths(const char *p)
+{
+    uint32_t word;
+    memcpy(&word, p, sizeof(word));
+    word ^= 0x3030302eu; /* the point becomes 0, a digit what it is worth */
+    if (((word | (word + 0x76767600u)) & 0x808080ffu) != 0)
+        return -1;
+    return (int)((word >> 8 & 0xff) * 100 + (word >> 16 & 0xff) * 10 + (word >> 24));
+}
+
+/* At most 16 digits, four more bytes behind them: shifting puts zeros, which are no digits' worth, before the first ones. */
+static uint64_t digits_of_time(const char *p, size_t count)
+{
+    uint64_t first = 0;
+    if (count < 4) {
+        uint32_t few;
+        memcpy(&few, p, sizeof(few));
+        first = few;
+    } else {
+        memcpy(&first, p, sizeof(first));
+    }
+    if (count <= 8)
+        return eight_digits_of(first << (64 - 8 * count));
+    return eight_digits_of(first << (128 - 8 * count)) * 100000000u + eight_digits(p + count - 8);
+}
+
+#else
+
+static int thousandths(const char *p)
+{
+    return p[0] == '.' && ap_is_digit(p[1]) && ap_is_digit(p[2]) && ap_is_digit(p[3]) ? (int)digits(p + 1, 3) : -1;
+}
+
+static uint64_t digits_of_time(const char *p, size_t count)
+{
+    return digits(p, count);
+}
+
+#endif
 
 /* Where the parts of a number in JSON's grammar stand. */
 struct parts {
@@ -99,14 +146,8 @@ static enum ap_decimal_result scale(const struct parts *parts, int shift, uint64
     return value > max ? AP_DECIMAL_OUT_OF_RANGE : result;
 }
 
-enum ap_decimal_result ap_decimal_us_to_ns(const char *text, size_t bytes, int64_t *ret_ns)
+static __attribute__((noinline)) enum ap_decimal_result any_us_to_ns(const char *text, size_t bytes, int64_t *ret_ns)
 {
-    /* As Kineto writes every time: at most 15 digits, a point, three digits. */
-    if (AP_LIKELY(bytes >= 5 && bytes <= 19 && text[bytes - 4] == '.' && ap_is_digit(text[0]) &&
-                  ap_is_digit(text[bytes - 3]) && ap_is_digit(text[bytes - 2]) && ap_is_digit(text[bytes - 1]))) {
-        *ret_ns = (int64_t)(digits(text, bytes - 4) * 1000 + digits(text + bytes - 3, 3));
-        return AP_DECIMAL_EXACT;
-    }
     struct parts parts = split(text, bytes);
     uint64_t value;
     enum ap_decimal_result result = AP_DECIMAL_EXACT;
@@ -121,6 +162,19 @@ enum ap_decimal_result ap_decimal_us_to_ns(const char *text, size_t bytes, int64
     }
     *ret_ns = parts.negative ? -(int64_t)value : (int64_t)value;
     return result;
+}
+
+enum ap_decimal_result ap_decimal_us_to_ns(const char *text, size_t bytes, int64_t *ret_ns)
+{
+    /* As Kineto writes every time: at most 15 digits, a point, three digits. */
+    if (AP_LIKELY(bytes >= 5 && bytes <= 19 && ap_is_digit(text[0]))) {
+        int fraction = thousandths(text + bytes - 4);
+        if (AP_LIKELY(fraction >= 0)) {
+            *ret_ns = (int64_t)(digits_of_time(text, bytes - 4) * 1000 + (unsigned)fraction);
+            return AP_DECIMAL_EXACT;
+        }
+    }
+    return any_us_to_ns(text, bytes, ret_ns);
 }
 
 enum ap_decimal_result ap_decimal_to_millionths(const char *text, size_t bytes, int64_t *ret_millionths)

@@ -20,6 +20,7 @@ struct ap_strpool {
     size_t count, starts_capacity, hashes_capacity;
     uint32_t *slots; /* open addressing, ids; 0 = free */
     size_t slot_count;
+    struct ap_recent_text *recent; /* texts that were seen last, by their ends; NULL = not made yet */
 };
 
 /** An empty pool; memory is taken with the first text. */

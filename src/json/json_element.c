@@ -32,9 +32,10 @@ enum ap_status ap_element_reader_new(struct ap_json_reader *json, const struct a
     element->skip_depth_limit = json->limits.skipped_depth;
     element->key_capacity = KEY_CAPACITY_BYTES;
     element->gaps = ap_mem_resize(gate, NULL, 0, gaps_bytes());
+    element->containers = ap_mem_array_cleared(gate, AP_CONTAINERS_KNOWN, sizeof(element->containers[0]));
     element->skip_bits = ap_mem_resize(gate, NULL, 0, skip_bits_bytes(element));
     element->key = ap_mem_resize(gate, NULL, 0, element->key_capacity);
-    if (!element->gaps || !element->skip_bits || !element->key) {
+    if (!element->gaps || !element->containers || !element->skip_bits || !element->key) {
         ap_element_reader_free(element);
         return ap_fail_memory(gate, reterr);
     }
@@ -52,6 +53,7 @@ void ap_element_reader_free(struct ap_element_reader *element)
     struct ap_gate *gate = element->json->gate;
     if (element->gaps)
         ap_mem_free(gate, element->gaps, gaps_bytes());
+    AP_FREE(gate, element->containers, AP_CONTAINERS_KNOWN);
     if (element->skip_bits)
         ap_mem_free(gate, element->skip_bits, skip_bits_bytes(element));
     ap_mem_free(gate, element->key, element->key ? element->key_capacity : 0);

@@ -54,16 +54,17 @@ static inline lane_mask not_space(const uint8_t *p)
     return ~(lane_mask)_mm256_movemask_epi8(space);
 }
 
-static inline bool gap_matches(const struct ap_gap *gap, const uint8_t *p)
+/* @needed has a bit for each of the @bytes of @text. */
+static inline bool text_matches(const uint8_t *text, uint64_t needed, unsigned bytes, const uint8_t *p)
 {
-    __m256i a = _mm256_cmpeq_epi8(load_lane(p), load_lane(gap->text));
+    __m256i a = _mm256_cmpeq_epi8(load_lane(p), load_lane(text));
     uint32_t same = (uint32_t)_mm256_movemask_epi8(a);
-    if ((uint32_t)gap->needed & ~same)
+    if ((uint32_t)needed & ~same)
         return false;
-    if (AP_LIKELY(gap->bytes <= 32))
+    if (AP_LIKELY(bytes <= 32))
         return true;
-    __m256i b = _mm256_cmpeq_epi8(load_lane(p + 32), load_lane(gap->text + 32));
-    return !((uint32_t)(gap->needed >> 32) & ~(uint32_t)_mm256_movemask_epi8(b));
+    __m256i b = _mm256_cmpeq_epi8(load_lane(p + 32), load_lane(text + 32));
+    return !((uint32_t)(needed >> 32) & ~(uint32_t)_mm256_movemask_epi8(b));
 }
 
 #elif defined(AP_ISA_sse2)
@@ -102,11 +103,11 @@ static inline lane_mask not_space(const uint8_t *p)
     return ~(lane_mask)_mm_movemask_epi8(space) & 0xffffu;
 }
 
-static inline bool gap_matches(const struct ap_gap *gap, const uint8_t *p)
+static inline bool text_matches(const uint8_t *text, uint64_t needed, unsigned bytes, const uint8_t *p)
 {
-    for (unsigned at = 0; at < gap->bytes; at += 16) {
-        __m128i same = _mm_cmpeq_epi8(load_lane(p + at), load_lane(gap->text + at));
-        if ((uint32_t)(gap->needed >> at) & 0xffffu & ~(uint32_t)_mm_movemask_epi8(same))
+    for (unsigned at = 0; at < bytes; at += 16) {
+        __m128i same = _mm_cmpeq_epi8(load_lane(p + at), load_lane(text + at));
+        if ((uint32_t)(needed >> at) & 0xffffu & ~(uint32_t)_mm_movemask_epi8(same))
             return false;
     }
     return true;
@@ -144,9 +145,10 @@ static inline lane_mask not_space(const uint8_t *p)
     return nibbles(vmvnq_u8(space));
 }
 
-static inline bool gap_matches(const struct ap_gap *gap, const uint8_t *p)
+static inline bool text_matches(const uint8_t *text, uint64_t needed, unsigned bytes, const uint8_t *p)
 {
-    return memcmp(gap->text, p, gap->bytes) == 0;
+    (void)needed;
+    return memcmp(text, p, bytes) == 0;
 }
 
 #else
@@ -170,12 +172,18 @@ static inline lane_mask not_space(const uint8_t *p)
     return *p != ' ' && *p != '\n' && *p != '\r' && *p != '\t';
 }
 
-static inline bool gap_matches(const struct ap_gap *gap, const uint8_t *p)
+static inline bool text_matches(const uint8_t *text, uint64_t needed, unsigned bytes, const uint8_t *p)
 {
-    return memcmp(gap->text, p, gap->bytes) == 0;
+    (void)needed;
+    return memcmp(text, p, bytes) == 0;
 }
 
 #endif
+
+static inline bool gap_matches(const struct ap_gap *gap, const uint8_t *p)
+{
+    return text_matches(gap->text, gap->needed, gap->bytes, p);
+}
 
 static inline unsigned first_lane(lane_mask mask)
 {
@@ -202,7 +210,9 @@ SEEK(seek_not_space, not_space)
 
 static inline const uint8_t *skip_space(const uint8_t *p)
 {
-    return AP_LIKELY(*p > ' ') ? p : seek_not_space(p);
+    if (AP_LIKELY(*p > ' '))
+        return p;
+    return *p == ' ' && p[1] > ' ' ? p + 1 : seek_not_space(p);
 }
 
 static const uint8_t *scan_space(const uint8_t *p)
@@ -417,7 +427,11 @@ static enum ap_scan_result skip_call(struct ap_scan *scan, struct ap_skip *skip,
 
 /* ------------------------------------------------------------------------------------------------------- elements */
 
-static enum ap_scan_result skip_container(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p)
+#define VALUE_UNKNOWN 255 /* bytes of a value that has to be read by the grammar */
+#define REPEAT_8(c) c, c, c, c, c, c, c, c
+#define REPEAT_32(c) REPEAT_8(c), REPEAT_8(c), REPEAT_8(c), REPEAT_8(c)
+
+static enum ap_scan_result skip_unknown(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p)
 {
     struct ap_skip skip = { .label = AP_SKIP_VALUE,
                             .depth_limit = element->skip_depth_limit,
@@ -429,64 +443,119 @@ static enum ap_scan_result skip_container(struct ap_scan *scan, struct ap_elemen
 
 #if STEP == 32
 
-static inline bool guess_string(const struct ap_guess *guess, const uint8_t *at)
+/* The place of a container by its first 32 bytes, or less where an array ends within them. */
+static inline struct ap_known_container *place_of(struct ap_element_reader *element, const uint8_t *at)
 {
-    return (string_stops(at) & guess->upto) == guess->stops && at[guess->bytes] == '"';
+    static const uint8_t ones[64] = { REPEAT_32(0xff), REPEAT_32(0) };
+    __m256i v = load_lane(at);
+    lane_mask ends = (lane_mask)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8(']')));
+    uint64_t words[4], sum;
+    _mm256_storeu_si256((__m256i *)(void *)words,
+                        _mm256_and_si256(v, load_lane(ones + 32 - (ends ? first_lane(ends) : 32))));
+    sum = words[0] * UINT64_C(0x9e3779b97f4a7c15) + words[1] * UINT64_C(0xd6e8feb86659fd93) +
+          words[2] * UINT64_C(0xff51afd7ed558ccd) + words[3] * UINT64_C(0xc4ceb9fe1a85ec53);
+    return &element->containers[sum >> 55];
+}
+_Static_assert(AP_CONTAINERS_KNOWN == 1 << (64 - 55), "a place is 9 bits");
+
+static enum ap_scan_result skip_container(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p)
+{
+    const uint8_t *start = *p;
+    struct ap_known_container *known = place_of(element, start);
+    if (AP_LIKELY(known->needed && text_matches(known->text, known->needed, known->bytes, start))) {
+        *p = start + known->bytes;
+        return AP_SCAN_OK;
+    }
+    bool odd = scan->odds.any;
+    enum ap_scan_result result = skip_unknown(scan, element, p);
+    size_t bytes = (size_t)(*p - start);
+    if (result != AP_SCAN_OK || bytes > sizeof(known->text) || odd || scan->odds.any)
+        return result;
+    memcpy(known->text, start, bytes);
+    known->bytes = (uint8_t)bytes;
+    known->needed = UINT64_MAX >> (64 - bytes);
+    return AP_SCAN_OK;
 }
 
-/* The byte behind it is the one of last time, so nothing goes on with the number, and the text does not end there. */
-static inline bool guess_number(const struct ap_guess *guess, const uint8_t *at)
+#else
+
+static enum ap_scan_result skip_container(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p)
 {
-    return (not_digit(at) & guess->upto) == guess->stops && at[guess->bytes] == guess->end && at[0] != guess->first &&
-           (guess->point == guess->bytes || at[guess->point] == '.');
+    return skip_unknown(scan, element, p);
 }
 
-static inline void learn_string(struct ap_guess *guess, const uint8_t *end, size_t bytes)
+#endif
+
+#if STEP == 32
+
+/* As string_stops, of constants that lie in memory: the compiler would make them anew for each value. */
+static inline lane_mask value_stops(const uint8_t *p)
 {
-    if (bytes > 30 || *end != '"')
-        return;
-    *guess = (struct ap_guess){
-        .upto = ((uint32_t)2 << bytes) - 1, .stops = (uint32_t)1 << bytes, .bytes = (uint8_t)bytes, .end = '"'
-    };
+    static const _Alignas(32) uint8_t quotes[32] = { REPEAT_32('"') }, backslashes[32] = { REPEAT_32('\\') },
+                                      blanks[32] = { REPEAT_32(0x20) };
+    __m256i v = load_lane(p);
+    __m256i special = _mm256_or_si256(_mm256_cmpeq_epi8(v, load_lane(quotes)), _mm256_cmpeq_epi8(v, load_lane(backslashes)));
+    return (lane_mask)_mm256_movemask_epi8(_mm256_or_si256(special, _mm256_cmpgt_epi8(load_lane(blanks), v)));
 }
 
-static inline void learn_number(struct ap_guess *guess, const uint8_t *start, const uint8_t *end)
+/* The value as it was laid out last time, or, short and plain, otherwise: then that is the guess for the next one. Its bytes,
+ * or VALUE_UNKNOWN. */
+static inline unsigned guess_string(struct ap_guess *guess, const uint8_t *at)
 {
-    size_t bytes = (size_t)(end - start), whole = (size_t)(seek_not_digit(start) - start);
-    if (bytes > 30 || whole == 0 || *end == '\0' || (whole < bytes && (start[whole] != '.' || *(end - 1) == '.')))
-        return;
-    if (whole < bytes && seek_not_digit(start + whole + 1) != end)
-        return; /* with an exponent */
-    *guess = (struct ap_guess){ .upto = ((uint32_t)2 << bytes) - 1,
-                                .bytes = (uint8_t)bytes,
-                                .point = (uint8_t)whole,
-                                .stops = (uint32_t)1 << bytes | (whole < bytes ? (uint32_t)1 << whole : 0),
-                                .end = *end,
-                                .first = whole > 1 ? '0' : 0 };
+    lane_mask stops = value_stops(at);
+    if (AP_LIKELY((stops & guess->upto) == guess->stops && at[guess->bytes] == '"'))
+        return guess->bytes;
+    unsigned bytes = stops ? first_lane(stops) : 32;
+    if (bytes > 30 || at[bytes] != '"')
+        return VALUE_UNKNOWN;
+    guess->upto = ((uint32_t)2 << bytes) - 1;
+    guess->stops = (uint32_t)1 << bytes;
+    guess->bytes = (uint8_t)bytes;
+    return bytes;
+}
+
+/* In a guess that fits, the byte behind it is the one of last time, so nothing goes on with the number, and the text does not
+ * end there. */
+static inline unsigned guess_number(struct ap_guess *guess, const uint8_t *at)
+{
+    lane_mask others = not_digit(at);
+    if (AP_LIKELY((others & guess->upto) == guess->stops && at[guess->bytes] == guess->end && at[0] != guess->first &&
+                  (guess->point == guess->bytes || at[guess->point] == '.')))
+        return guess->bytes;
+    unsigned whole = others ? first_lane(others) : 32;
+    if (whole == 0 || whole > 30)
+        return VALUE_UNKNOWN;
+    unsigned bytes = whole;
+    if (at[whole] == '.') {
+        lane_mask behind = others & (others - 1);
+        bytes = behind ? first_lane(behind) : 32;
+        if (bytes > 30 || bytes == whole + 1)
+            return VALUE_UNKNOWN;
+    }
+    uint8_t end = at[bytes];
+    if ((end != ',' && end != '}' && end != '\n' && end != ' ') || (at[0] == '0' && whole > 1))
+        return VALUE_UNKNOWN;
+    guess->upto = ((uint32_t)2 << bytes) - 1;
+    guess->stops = others & guess->upto;
+    guess->bytes = (uint8_t)bytes;
+    guess->point = (uint8_t)whole;
+    guess->end = end;
+    guess->first = whole > 1 ? '0' : 0;
+    return bytes;
 }
 
 #else /* narrower sets gain nothing from guessing */
 
-static inline bool guess_string(const struct ap_guess *guess, const uint8_t *at)
+static inline unsigned guess_string(const struct ap_guess *guess, const uint8_t *at)
 {
     (void)guess, (void)at;
-    return false;
+    return VALUE_UNKNOWN;
 }
 
-static inline bool guess_number(const struct ap_guess *guess, const uint8_t *at)
+static inline unsigned guess_number(const struct ap_guess *guess, const uint8_t *at)
 {
     (void)guess, (void)at;
-    return false;
-}
-
-static inline void learn_string(struct ap_guess *guess, const uint8_t *end, size_t bytes)
-{
-    (void)guess, (void)end, (void)bytes;
-}
-
-static inline void learn_number(struct ap_guess *guess, const uint8_t *start, const uint8_t *end)
-{
-    (void)guess, (void)start, (void)end;
+    return VALUE_UNKNOWN;
 }
 
 #endif
@@ -570,8 +639,6 @@ static NOT_INLINE enum ap_scan_result read_any_value(struct ap_scan *scan, struc
     }
     if (string) {
         result = scan_string(scan, p, &flags);
-        if (gap->action == AP_GAP_STRING) /* of the other gaps the guess is a number's */
-            learn_string(&gap->guess, *p, (size_t)(*p - start));
         *span = (struct ap_json_span){ (const char *)start, (uint32_t)(*p - start), AP_JSON_STRING, (uint8_t)flags };
         *p += result == AP_SCAN_OK;
         return result;
@@ -579,8 +646,6 @@ static NOT_INLINE enum ap_scan_result read_any_value(struct ap_scan *scan, struc
     uint8_t kind = kind_of_value(*start);
     if (is_digit(*start)) {
         result = scan_number(scan, p);
-        if (result == AP_SCAN_OK)
-            learn_number(&gap->guess, start, *p);
     } else if (*start == '{' || *start == '[') {
         result = skip_container(scan, element, p);
     } else if (*start == '-' && is_digit(start[1])) {
@@ -655,9 +720,10 @@ static enum ap_scan_result scan_element(struct ap_scan *scan, struct ap_element_
         struct ap_json_span *span = &element->spans[gap->field];
         value_start = at;
         last = gap;
-        if (gap->action == AP_GAP_STRING ? guess_string(&gap->guess, at) : guess_number(&gap->guess, at)) {
-            *span = (struct ap_json_span){ (const char *)at, gap->guess.bytes, gap->kind, 0 };
-            at += gap->guess.bytes + (gap->action == AP_GAP_STRING);
+        unsigned bytes = gap->action == AP_GAP_STRING ? guess_string(&gap->guess, at) : guess_number(&gap->guess, at);
+        if (AP_LIKELY(bytes != VALUE_UNKNOWN)) {
+            *span = (struct ap_json_span){ (const char *)at, bytes, gap->kind, 0 };
+            at += bytes + (gap->action == AP_GAP_STRING);
             continue;
         }
         const uint8_t *slow = at;

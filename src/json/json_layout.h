@@ -56,6 +56,14 @@ struct ap_element_cursor {
     uint64_t seen;
 };
 
+/** The text of an array or object that was read whole, and nothing odd in it: where it comes again, it need not be read. */
+struct ap_known_container {
+    uint8_t text[AP_GAP_MAX_BYTES];
+    uint64_t needed; /* one bit for each byte of text; 0 = no text */
+    uint8_t bytes;
+};
+#define AP_CONTAINERS_KNOWN 512
+
 struct ap_element_reader {
     struct ap_json_reader *json;
     const struct ap_json_field *fields;
@@ -65,8 +73,9 @@ struct ap_element_reader {
     uint8_t between_bytes;
     struct ap_gap *gaps; /* [0] is the opening brace, [AP_GAP_NEVER] fits nothing */
     unsigned gap_count;
-    unsigned resets;    /* how often the table was full */
-    uint8_t *skip_bits; /* nesting of skipped values */
+    unsigned resets;                       /* how often the table was full */
+    struct ap_known_container *containers; /* each at one place, which its first bytes tell */
+    uint8_t *skip_bits;                    /* nesting of skipped values */
     uint32_t skip_depth_limit;
     bool too_deep;
     struct ap_element_cursor cursor;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "decimal.h"
+#include "same_bytes.h"
 #include "trace_internal.h"
 #include "trace_ranks.h"
 
@@ -127,7 +128,7 @@ static enum ap_status find_category(struct ap_trace_reading *reading, uint32_t *
     const struct ap_json_span *span = field(reading, AP_FIELD_CAT);
     struct ap_text text = { "", 0 };
     if (AP_LIKELY(span->kind == AP_JSON_STRING && span->bytes && span->bytes == reading->last_category_bytes &&
-                  !span->decode && memcmp(span->text, reading->last_category, span->bytes) == 0)) {
+                  !span->decode && ap_same_bytes(span->text, reading->last_category, span->bytes))) {
         *ret_index = reading->last_category_index;
         return AP_OK;
     }
@@ -176,6 +177,18 @@ static enum ap_status find_new_track(struct ap_trace_reading *reading, uint32_t 
     return ap_trace_track(reading->trace, pid, is_id_text(pid_span), tid, is_id_text(tid_span), ret_track, reterr);
 }
 
+static __attribute__((noinline)) enum ap_status learn_track(struct ap_trace_reading *reading, struct ap_known_track *known,
+                                                            struct ap_error *reterr)
+{
+    const struct ap_json_span *pid = field(reading, AP_FIELD_PID), *tid = field(reading, AP_FIELD_TID);
+    AP_TRY(find_new_track(reading, &known->track, reterr));
+    memcpy(known->pid, pid->text, pid->bytes);
+    memcpy(known->tid, tid->text, tid->bytes);
+    known->pid_bytes = pid->bytes;
+    known->tid_bytes = tid->bytes;
+    return AP_OK;
+}
+
 static enum ap_status find_track(struct ap_trace_reading *reading, uint32_t *ret_track, struct ap_error *reterr)
 {
     const struct ap_json_span *pid = field(reading, AP_FIELD_PID), *tid = field(reading, AP_FIELD_TID);
@@ -185,17 +198,10 @@ static enum ap_status find_track(struct ap_trace_reading *reading, uint32_t *ret
     if (AP_UNLIKELY(!plain))
         return find_new_track(reading, ret_track, reterr);
     struct ap_known_track *known = &reading->known_tracks[(uint8_t)(tid->text[tid->bytes - 1] + tid->text[0]) % 16];
-    if (AP_LIKELY(pid->bytes == known->pid_bytes && tid->bytes == known->tid_bytes &&
-                  memcmp(pid->text, known->pid, pid->bytes) == 0 && memcmp(tid->text, known->tid, tid->bytes) == 0)) {
-        *ret_track = known->track;
-        return AP_OK;
-    }
-    AP_TRY(find_new_track(reading, ret_track, reterr));
-    memcpy(known->pid, pid->text, pid->bytes);
-    memcpy(known->tid, tid->text, tid->bytes);
-    known->pid_bytes = pid->bytes;
-    known->tid_bytes = tid->bytes;
-    known->track = *ret_track;
+    if (AP_UNLIKELY(pid->bytes != known->pid_bytes || tid->bytes != known->tid_bytes ||
+                    !ap_same_bytes(pid->text, known->pid, pid->bytes) || !ap_same_bytes(tid->text, known->tid, tid->bytes)))
+        AP_TRY(learn_track(reading, known, reterr));
+    *ret_track = known->track;
     return AP_OK;
 }
 

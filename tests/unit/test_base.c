@@ -377,6 +377,34 @@ static void equal_texts_have_equal_ids(void)
     free(ids);
 }
 
+/* The pool looks at their ends first. */
+static void texts_alike_at_their_ends_differ(void)
+{
+    struct ap_gate gate;
+    struct ap_strpool pool;
+    struct ap_error error;
+    bool good = true;
+    ap_gate_init(&gate, 0);
+    ap_strpool_init(&pool, &gate);
+    for (unsigned round = 0; round < 3; round++) {
+        uint32_t expected = 1;
+        for (size_t bytes = 1; bytes <= 40; bytes++)
+            for (size_t at = 0; at <= bytes; at++, expected++) {
+                char text[40];
+                struct ap_str str;
+                memset(text, 'a', sizeof(text));
+                if (at < bytes)
+                    text[at] = 'b';
+                if (ap_strpool_intern(&pool, text, bytes, &str, &error) != AP_OK ||
+                    ap_strpool_intern(&pool, text, bytes, &str, &error) != AP_OK)
+                    abort();
+                good &= str.id == expected;
+            }
+    }
+    ok(good, "texts that differ in one byte, wherever it stands, are different ones");
+    ap_strpool_release(&pool);
+}
+
 static void any_bytes_can_be_interned(void)
 {
     struct ap_gate gate;
@@ -821,6 +849,7 @@ int main(void)
     stretches_overlap_however_they_came();
     a_map_of_nothing_and_without_memory();
     equal_texts_have_equal_ids();
+    texts_alike_at_their_ends_differ();
     any_bytes_can_be_interned();
     every_byte_matters();
     the_gate_counts_and_refuses();

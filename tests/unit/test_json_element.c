@@ -332,6 +332,38 @@ static void layouts_that_nearly_repeat(void)
          "a byte that stands nowhere in JSON is no gap");
 }
 
+/* A container that was read whole is known when it comes again: that must not hide a fault in one like it. */
+static void containers_that_nearly_repeat(void)
+{
+    static const char *const values[] = {
+        "[[4,8],[8,2]]",
+        "[\"float\",\"float\"]",
+        "{\"a\":[1],\"b\":{}}",
+        "[[[[[[[[[[1]]]]]]]]]]",
+        "[\"a text that is as long as what is remembered of one, no more.\"]",
+        "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18]",
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(values); i++) {
+        size_t bytes = strlen(values[i]);
+        bool same = true;
+        for (size_t at = 0; at < bytes && same; at++) {
+            struct text_log text = { .data = NULL };
+            char changed[80];
+            memcpy(changed, values[i], bytes + 1);
+            changed[at] = changed[at] == '[' ? '{' : changed[at] == ',' ? ']' : changed[at] == '"' ? '7' : ',';
+            log_format(&text, "[{\"ph\":%s},{\"ph\":%s,\"args\":{\"bytes\":%s}},{\"ph\":%s},{\"ph\":%s}]", values[i],
+                       values[i], values[i], changed, values[i]);
+            same = equals_slow(&text, "containers");
+            log_release(&text);
+        }
+        ok(same, values[i]);
+    }
+    says("[{\"ph\":[NaN]},{\"ph\":[NaN]},{\"ph\":[NaN]}]", true,
+         "outcome 0 at 1\n  0 kind 2 [NaN]\noutcome 0 at 14\n  0 kind 2 [NaN]\noutcome 0 at 27\n  0 kind 2 [NaN]\n"
+         "status 1\nnon-finite-number 3 first 8\n",
+         "what is odd in a container is counted each time");
+}
+
 static void gaps_of_any_length(void)
 {
     struct text_log text = { .data = NULL };
@@ -517,6 +549,7 @@ int main(void)
     the_last_duplicate_counts();
     args_may_be_anything();
     layouts_that_nearly_repeat();
+    containers_that_nearly_repeat();
     gaps_of_any_length();
     thousands_of_layouts();
     many_layouts_in_turn();

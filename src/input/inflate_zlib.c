@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <zlib.h>
 
+#include "crc32_fold.h"
+
 #include "poison.h"
 
 struct ap_inflater {
@@ -76,7 +78,7 @@ size_t ap_inflater_unread(const struct ap_inflater *inflater, uint8_t to[AP_INFL
 
 uint32_t ap_inflate_crc32(uint32_t crc, const uint8_t *data, size_t bytes)
 {
-    return (uint32_t)crc32_z(crc, data, bytes);
+    return ap_crc32(crc, data, bytes);
 }
 
 const char *ap_inflate_name(void)

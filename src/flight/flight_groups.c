@@ -118,6 +118,19 @@ static enum ap_status find_groups(struct finding *finding, struct ap_error *rete
 
 /* ------------------------------------------------------------------------------------------------------------- done */
 
+/* Of a batch of sends and receives one entry behind them tells the end: it stands for them too. */
+static void end_batch(struct ap_flight_groups *groups, uint32_t end)
+{
+    const struct ap_flight *flight = groups->flight;
+    const struct ap_flight_entries *entries = &flight->entries;
+    const uint8_t peer = AP_FLIGHT_IS_SEND | AP_FLIGHT_IS_RECEIVE;
+    bool ends = !(entries->flags[end] & peer) && (entries->flags[end] & AP_FLIGHT_IS_P2P ||
+                                                  ap_text_is(ap_flight_text(flight, entries->operation[end]), "coalesced"));
+    for (uint32_t i = end; ends && i-- > 0 && entries->flags[i] & peer && entries->dump[i] == entries->dump[end] &&
+                           entries->group[i] == entries->group[end] && entries->sequence[i] == entries->sequence[end - 1];)
+        groups->done[i] = groups->done[end];
+}
+
 /* gloo tells an end, or an error, by retiring alone. What retires at once and never completes (recorders that are told of
  * the start alone) does not tell. */
 static enum ap_status find_done(struct ap_flight_groups *groups, struct ap_error *reterr)
@@ -142,6 +155,7 @@ static enum ap_status find_done(struct ap_flight_groups *groups, struct ap_error
             groups->done[i] = AP_FLIGHT_PENDING; /* retired without an end: it ran out of time */
         else
             groups->done[i] = AP_FLIGHT_DONE_UNKNOWN;
+        end_batch(groups, i);
     }
     ap_pair_map_release(&completing);
     return status;

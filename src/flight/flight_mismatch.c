@@ -194,6 +194,17 @@ static enum ap_mismatch_kind kind_of_calls(const uint64_t *usual, uint32_t usual
     return swapped ? AP_MISMATCH_SWAPPED : skipped ? AP_MISMATCH_SKIPPED : AP_MISMATCH_ADDED;
 }
 
+/* Does what follows fit as it stands? Then one call is another one in its place. Where calls are like each other, moved ones
+ * would fit as well, so this is asked first. */
+static bool is_in_place(const struct search *search, const struct ap_flight_mismatch *mismatch)
+{
+    uint64_t usual[FOLLOWING], odd[FOLLOWING];
+    const uint32_t *dumps = search->order->groups->flight->entries.dump;
+    uint32_t usual_count = calls_of(search, mismatch, dumps[mismatch->usual_entry], usual);
+    uint32_t odd_count = calls_of(search, mismatch, dumps[mismatch->odd_entry], odd);
+    return odd_count && follows(usual, usual_count, 1, odd + 1, odd_count - 1, 3);
+}
+
 /* Only what all odd ranks tell alike. */
 static enum ap_mismatch_kind kind_of(const struct search *search, const struct ap_flight_mismatch *mismatch)
 {
@@ -213,23 +224,30 @@ static enum ap_mismatch_kind kind_of(const struct search *search, const struct a
     return kind;
 }
 
-/* Is what the odd rank called a call that the others make at another place? Then it is likely that call, and not this one
- * with a wrong size. */
-static bool is_made_elsewhere(const struct search *search, const struct ap_flight_mismatch *mismatch)
+/* Is what the rank of @entry called a call that the rank of @other makes at another place? */
+static bool makes_elsewhere(const struct search *search, const struct ap_flight_mismatch *mismatch, uint32_t entry,
+                            uint32_t other)
 {
-    const struct ap_flight_entries *entries = &search->order->groups->flight->entries;
+    const uint32_t *dumps = search->order->groups->flight->entries.dump;
     struct ap_flight_slot odd, slot;
     struct ap_flight_run run;
-    uint32_t usual_dump = entries->dump[mismatch->usual_entry];
-    if (!ap_flight_find_slot(search->order, mismatch->group, mismatch->sequence, entries->dump[mismatch->odd_entry], &odd))
+    if (!ap_flight_find_slot(search->order, mismatch->group, mismatch->sequence, dumps[entry], &odd))
         return false;
     for (uint32_t at = search->order->group_starts[mismatch->group];
          ap_flight_next_run(search->order, mismatch->group, &at, &run);)
         if (run.sequence != mismatch->sequence &&
-            ap_flight_find_slot(search->order, mismatch->group, run.sequence, usual_dump, &slot) &&
+            ap_flight_find_slot(search->order, mismatch->group, run.sequence, dumps[other], &slot) &&
             call_of(&slot) == call_of(&odd))
             return true;
     return false;
+}
+
+/* Then it is likely that call, and not this one with a wrong size. Of two ranks either may be the odd one: a call that is
+ * made nowhere else is a wrong one. */
+static bool is_moved(const struct search *search, const struct ap_flight_mismatch *mismatch)
+{
+    return makes_elsewhere(search, mismatch, mismatch->odd_entry, mismatch->usual_entry) &&
+           (mismatch->is_decided || makes_elsewhere(search, mismatch, mismatch->usual_entry, mismatch->odd_entry));
 }
 
 /* -------------------------------------------------------------------------------------------------------------------- */
@@ -244,9 +262,11 @@ static enum ap_status add_mismatch(struct search *search, const struct ap_flight
     mismatch.is_decided = find_usual(search, key, scratch, &usual);
     AP_FREE(to->gate, scratch, search->slot_count);
     AP_TRY(list_odd(search, key, usual, &mismatch, reterr));
-    enum ap_mismatch_kind by_calls = kind_of(search, &mismatch);
-    if (by_calls != AP_MISMATCH_OPERATION || (kind != AP_MISMATCH_OPERATION && is_made_elsewhere(search, &mismatch)))
-        mismatch.kind = by_calls;
+    if (!is_in_place(search, &mismatch)) {
+        enum ap_mismatch_kind by_calls = kind_of(search, &mismatch);
+        if (by_calls != AP_MISMATCH_OPERATION || is_moved(search, &mismatch))
+            mismatch.kind = by_calls;
+    }
     AP_TRY_ADD(to->gate, to->list, to->count, to->capacity, reterr, mismatch);
     return AP_OK;
 }

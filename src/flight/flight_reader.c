@@ -80,12 +80,12 @@ static struct ap_flight_dump *dump_of(const struct ap_flight_reading *reading)
     return &reading->flight->dumps[reading->flight->dump_count - 1];
 }
 
-/* Some tools that collect dumps add it. */
+/* Some tools that collect dumps add it: they know better than the name of the file. */
 static enum ap_status read_rank(struct ap_flight_reading *reading, struct ap_error *reterr)
 {
     int64_t rank = -1;
     AP_TRY(ap_flight_number(reading, &rank, reterr));
-    if (rank < 0 || rank > INT32_MAX || reading->source->rank >= 0)
+    if (rank < 0 || rank > INT32_MAX)
         return AP_OK;
     AP_TRY(ap_flight_begin_dump(reading, reterr));
     dump_of(reading)->rank = (uint32_t)rank;

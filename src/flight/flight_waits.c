@@ -133,15 +133,20 @@ static bool waits_in(const struct ap_flight_groups *groups, const struct ap_flig
     return seat->pending_sequence >= 0;
 }
 
-static int64_t created_of(const struct ap_flight_groups *groups, uint32_t entry)
-{
-    return entry == AP_FLIGHT_NONE ? INT64_MAX : groups->flight->entries.created_ns[entry];
-}
-
 static bool is_waiting(const struct ap_flight_waits *waits, const struct ap_flight_seat *seat)
 {
     const struct ap_flight_wait *wait = &waits->list[seat->group];
     return wait->sequence >= 0 && waits_in(waits->groups, wait, seat);
+}
+
+/* A rank's entries are in the order in which it made them. */
+static void wait_in_pair(struct ap_flight_waits *waits, uint32_t dump, uint32_t entry, uint32_t pair)
+{
+    struct ap_flight_rank_wait *rank = &waits->ranks[dump];
+    if (entry < rank->entry)
+        *rank = (struct ap_flight_rank_wait){
+            .seat = AP_FLIGHT_NONE, .entry = entry, .pair = pair, .peer = AP_FLIGHT_NONE, .circle = AP_FLIGHT_NONE
+        };
 }
 
 /* Of all that a rank waits in, what it entered first: the rest waits for that. */
@@ -150,30 +155,44 @@ static void find_first_waits(struct search *search)
     struct ap_flight_waits *waits = search->waits;
     const struct ap_flight_groups *groups = waits->groups;
     for (uint32_t i = 0; i < groups->flight->dump_count; i++)
-        waits->ranks[i] = (struct ap_flight_rank_wait){
-            .seat = AP_FLIGHT_NONE, .entry = AP_FLIGHT_NONE, .peer = AP_FLIGHT_NONE, .circle = AP_FLIGHT_NONE
-        };
+        waits->ranks[i] = (struct ap_flight_rank_wait){ .seat = AP_FLIGHT_NONE,
+                                                        .entry = AP_FLIGHT_NONE,
+                                                        .pair = AP_FLIGHT_NONE,
+                                                        .peer = AP_FLIGHT_NONE,
+                                                        .circle = AP_FLIGHT_NONE };
     for (uint32_t i = 0; i < groups->seat_count; i++) {
         const struct ap_flight_seat *seat = &groups->seats[i];
         struct ap_flight_rank_wait *rank = &waits->ranks[seat->dump];
         uint32_t entry = waits->list[seat->group].is_assumed ? seat->last_entry : seat->pending_entry;
-        if (!is_waiting(waits, seat) ||
-            (rank->seat != AP_FLIGHT_NONE && created_of(groups, entry) >= created_of(groups, rank->entry)))
+        if (!is_waiting(waits, seat) || entry >= rank->entry)
             continue;
         rank->seat = i;
         rank->entry = entry;
     }
     for (uint32_t i = 0; i < search->pairs->count; i++) {
         const struct ap_flight_pair *pair = &search->pairs->list[i];
-        if (!pair->is_unmatched)
+        const struct ap_flight_side *waiter = ap_flight_pair_waiter(pair), *awaited = ap_flight_pair_awaited(pair);
+        if (pair->kind != AP_PAIR_EVEN)
+            wait_in_pair(waits, waiter->dump, waiter->first_open, i);
+        if (pair->kind == AP_PAIR_INSIDE)
+            wait_in_pair(waits, awaited->dump, awaited->first_open, i);
+    }
+    for (uint32_t i = 0; i < groups->flight->dump_count; i++)
+        wait_in_pair(waits, i, search->pairs->unclear[i], AP_FLIGHT_NONE);
+}
+
+/* Whom those wait for that wait in a transfer first: a side that has not called, or waits in something else first. */
+static void find_peers(struct search *search)
+{
+    struct ap_flight_waits *waits = search->waits;
+    for (uint32_t i = 0; i < waits->groups->flight->dump_count; i++) {
+        struct ap_flight_rank_wait *rank = &waits->ranks[i];
+        if (rank->pair == AP_FLIGHT_NONE || search->pairs->list[rank->pair].kind == AP_PAIR_ABSENT)
             continue;
-        struct ap_flight_rank_wait *rank = &waits->ranks[ap_flight_pair_waiter(pair)];
-        uint32_t entry = ap_flight_pair_entry(pair);
-        if (rank->entry != AP_FLIGHT_NONE && created_of(groups, entry) >= created_of(groups, rank->entry))
-            continue;
-        rank->peer = ap_flight_pair_awaited(pair);
-        rank->entry = entry;
-        rank->seat = AP_FLIGHT_NONE;
+        const struct ap_flight_pair *pair = &search->pairs->list[rank->pair];
+        const struct ap_flight_side *other = pair->send.dump == i ? &pair->receive : &pair->send;
+        if (pair->kind == AP_PAIR_LACKS || waits->ranks[other->dump].entry < other->first_open)
+            rank->peer = other->dump;
     }
 }
 
@@ -181,11 +200,9 @@ static void find_first_waits(struct search *search)
 static bool is_held_up(const struct ap_flight_waits *waits, uint32_t group, uint32_t dump)
 {
     const struct ap_flight_groups *groups = waits->groups;
-    const struct ap_flight_rank_wait *rank = &waits->ranks[dump];
     uint32_t number = ap_flight_find_seat(groups, group, dump);
-    if (number == AP_FLIGHT_NONE || rank->seat == number || rank->entry == AP_FLIGHT_NONE)
-        return false;
-    return created_of(groups, rank->entry) < created_of(groups, groups->seats[number].pending_entry);
+    return number != AP_FLIGHT_NONE && waits->ranks[dump].seat != number &&
+           waits->ranks[dump].entry < groups->seats[number].pending_entry;
 }
 
 static enum ap_status add_arrows(struct search *search, struct ap_error *reterr)
@@ -306,6 +323,7 @@ static enum ap_status walk(struct search *search, struct ap_error *reterr)
     uint32_t dumps = waits->groups->flight->dump_count;
     uint8_t *met;
     find_first_waits(search);
+    find_peers(search);
     AP_TRY(add_arrows(search, reterr));
     AP_TRY(ap_wait_graph_index(&search->graph, false, reterr));
     AP_TRY(ap_wait_graph_circles(&search->graph, search->circles, &waits->circle_count, reterr));

@@ -39,7 +39,9 @@ struct ap_flight_rank_wait {
     uint32_t entry;  /* with which; AP_FLIGHT_NONE = with none. It may be a send or receive */
     bool is_awaited; /* a group or a rank waits for it */
     bool is_root;    /* and it waits for nobody */
-    uint32_t peer;   /* the rank (dump) whose send or receive it waits for first; AP_FLIGHT_NONE = none */
+    uint32_t pair;   /* the transfer that it waits in first; AP_FLIGHT_NONE = in none */
+    uint32_t
+        peer; /* the rank (dump) whose send or receive that lacks, or which is held up before it; AP_FLIGHT_NONE = none */
     uint32_t circle;
 };
 

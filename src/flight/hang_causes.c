@@ -16,6 +16,7 @@ struct search {
     struct ap_hang_causes *to;
     uint32_t *first_sends; /* by dump: its first send or receive that is pending */
     uint8_t *taken;        /* by dump: told already as the one that others wait for */
+    uint8_t *mixed;        /* by circle: groups are on it */
     uint32_t *groups;      /* those that wait: what others follow from first */
     uint32_t group_count;
 };
@@ -194,27 +195,33 @@ static enum ap_status add_circles(struct search *search, struct ap_error *reterr
 
 /* ------------------------------------------------------------------------------------------------------------ roots */
 
-/* A rank that one peer alone waits for did not call what that one waits with; it may wait in something else, for which the
- * peer is missing. One that more wait for is stuck somewhere. */
+/* A rank that one peer alone waits for did not call what that one waits with; it may wait in another transfer, for which the
+ * peer is missing. One that more wait for is stuck somewhere; where groups are on the circle too, the order is wrong. */
 static bool lacks_a_call(const struct search *search, const struct ap_flight_pair *pair, const uint8_t *peers)
 {
-    const struct ap_flight_rank_wait *awaited = &search->findings->waits->ranks[ap_flight_pair_awaited(pair)];
-    const struct ap_flight_rank_wait *waiter = &search->findings->waits->ranks[ap_flight_pair_waiter(pair)];
+    uint32_t dump = ap_flight_pair_awaited(pair)->dump;
+    const struct ap_flight_rank_wait *awaited = &search->findings->waits->ranks[dump];
+    const struct ap_flight_rank_wait *waiter = &search->findings->waits->ranks[ap_flight_pair_waiter(pair)->dump];
     if (awaited->is_root)
-        return peers[ap_flight_pair_awaited(pair)] == 1;
-    return awaited->circle != AP_FLIGHT_NONE && awaited->circle == waiter->circle;
+        return peers[dump] == 1;
+    return awaited->circle != AP_FLIGHT_NONE && awaited->circle == waiter->circle && !search->mixed[awaited->circle];
 }
 
-static enum ap_status add_pair(struct search *search, const struct ap_flight_pair *pair, struct ap_error *reterr)
+/* About the rank that is waited for; of a transfer that both entered, both. */
+static enum ap_status add_pair(struct search *search, const struct ap_flight_pair *pair, enum ap_hang verdict,
+                               struct ap_error *reterr)
 {
-    uint32_t awaited = ap_flight_pair_awaited(pair);
-    struct ap_hang_cause cause = cause_of(search, AP_HANG_p2p_partner_missing, AP_HANG_MEDIUM);
+    const struct ap_flight_side *awaited = ap_flight_pair_awaited(pair), *waiter = ap_flight_pair_waiter(pair);
+    const struct ap_flight_dump *dumps = search->findings->flight->dumps;
+    struct ap_hang_cause cause = cause_of(search, verdict, AP_HANG_MEDIUM);
     cause.group = pair->group;
-    cause.entry = ap_flight_pair_entry(pair);
+    cause.entry = waiter->first_open;
     cause.sequence = search->findings->flight->entries.sequence[cause.entry];
     cause.waiting_count = 1;
-    search->taken[awaited] = 1;
-    AP_TRY(add_rank(search, search->findings->flight->dumps[awaited].rank, reterr));
+    if (pair->kind == AP_PAIR_INSIDE)
+        AP_TRY(add_rank(search, dumps[waiter->dump].rank, reterr));
+    search->taken[awaited->dump] = 1;
+    AP_TRY(add_rank(search, dumps[awaited->dump].rank, reterr));
     return add_cause(search, cause, reterr);
 }
 
@@ -223,9 +230,9 @@ static void count_waiters(const struct search *search, uint8_t *peers)
 {
     const struct ap_flight_findings *findings = search->findings;
     for (uint32_t i = 0; i < findings->pairs->count; i++) {
-        uint32_t awaited = ap_flight_pair_awaited(&findings->pairs->list[i]);
-        if (findings->pairs->list[i].is_unmatched && peers[awaited] < 2)
-            peers[awaited]++;
+        const struct ap_flight_pair *pair = &findings->pairs->list[i];
+        if (pair->kind == AP_PAIR_LACKS && peers[ap_flight_pair_awaited(pair)->dump] < 2)
+            peers[ap_flight_pair_awaited(pair)->dump]++;
     }
     for (uint32_t k = 0; k < search->group_count; k++) {
         const struct ap_flight_group *it = &findings->groups->groups[search->groups[k]];
@@ -235,19 +242,28 @@ static void count_waiters(const struct search *search, uint8_t *peers)
     }
 }
 
+static void find_mixed(const struct search *search)
+{
+    const struct ap_flight_waits *waits = search->findings->waits;
+    for (uint32_t i = 0; i < search->findings->groups->group_count; i++)
+        if (waits->list[i].circle != AP_FLIGHT_NONE)
+            search->mixed[waits->list[i].circle] = 1;
+}
+
 static enum ap_status add_pairs(struct search *search, struct ap_error *reterr)
 {
     const struct ap_flight_pairs *pairs = search->findings->pairs;
     uint8_t *peers;
     size_t room = (size_t)search->findings->flight->dump_count + 1;
-    if (!pairs->unmatched_count)
+    if (!pairs->waiting_count)
         return AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(search->to->gate, peers, room, reterr));
     count_waiters(search, peers);
+    find_mixed(search);
     enum ap_status status = AP_OK;
     for (uint32_t i = 0; i < pairs->count && status == AP_OK; i++)
-        if (pairs->list[i].is_unmatched && lacks_a_call(search, &pairs->list[i], peers))
-            status = add_pair(search, &pairs->list[i], reterr);
+        if (pairs->list[i].kind == AP_PAIR_LACKS && lacks_a_call(search, &pairs->list[i], peers))
+            status = add_pair(search, &pairs->list[i], AP_HANG_p2p_partner_missing, reterr);
     AP_FREE(search->to->gate, peers, room);
     return status;
 }
@@ -257,14 +273,11 @@ static enum ap_status add_stuck_peers(struct search *search, struct ap_error *re
 {
     const struct ap_flight_pairs *pairs = search->findings->pairs;
     for (uint32_t i = 0; i < pairs->count; i++) {
-        uint32_t awaited = ap_flight_pair_awaited(&pairs->list[i]);
-        if (!pairs->list[i].is_unmatched || !search->findings->waits->ranks[awaited].is_root || search->taken[awaited])
+        const struct ap_flight_pair *pair = &pairs->list[i];
+        if (pair->kind != AP_PAIR_LACKS || search->taken[ap_flight_pair_awaited(pair)->dump] ||
+            !search->findings->waits->ranks[ap_flight_pair_awaited(pair)->dump].is_root)
             continue;
-        AP_TRY(add_pair(search, &pairs->list[i], reterr));
-        struct ap_hang_cause *cause = &search->to->list[search->to->count - 1];
-        search->to->counts[cause->verdict]--;
-        cause->verdict = AP_HANG_stuck_outside;
-        search->to->counts[cause->verdict]++;
+        AP_TRY(add_pair(search, pair, AP_HANG_stuck_outside, reterr));
     }
     return AP_OK;
 }
@@ -288,6 +301,33 @@ static enum ap_status add_stuck(struct search *search, uint32_t group, struct ap
     return search->to->rank_count > cause.first_rank ? add_cause(search, cause, reterr) : AP_OK;
 }
 
+/* A transfer that both sides are in first, and in which it hangs by itself. */
+static enum ap_status add_stalled_pairs(struct search *search, struct ap_error *reterr)
+{
+    const struct ap_flight_pairs *pairs = search->findings->pairs;
+    const struct ap_flight_rank_wait *ranks = search->findings->waits->ranks;
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        const struct ap_flight_pair *pair = &pairs->list[i];
+        if (pair->kind == AP_PAIR_INSIDE && ranks[pair->send.dump].pair == i && ranks[pair->receive.dump].pair == i &&
+            (pair->send.has_done || pair->receive.has_done))
+            AP_TRY(add_pair(search, pair, AP_HANG_collective_stalled, reterr));
+    }
+    return AP_OK;
+}
+
+/* Of a transfer the rank that is absent. */
+static enum ap_status add_absent_peers(struct search *search, struct ap_error *reterr)
+{
+    const struct ap_flight_groups *groups = search->findings->groups;
+    for (uint32_t i = 0; i < search->findings->pairs->count; i++) {
+        const struct ap_flight_pair *pair = &search->findings->pairs->list[i];
+        uint32_t first = groups->groups[pair->group].first_member;
+        if (pair->kind == AP_PAIR_ABSENT)
+            AP_TRY(add_rank(search, groups->members[first + (pair->receiver_waits ? pair->from : pair->to)].rank, reterr));
+    }
+    return AP_OK;
+}
+
 /* Each absent rank once, wherever it is waited for. */
 static enum ap_status add_absent(struct search *search, struct ap_error *reterr)
 {
@@ -303,9 +343,12 @@ static enum ap_status add_absent(struct search *search, struct ap_error *reterr)
         if (first_group == AP_FLIGHT_NONE && search->to->rank_count > first_rank)
             first_group = group;
     }
-    if (first_group == AP_FLIGHT_NONE)
+    AP_TRY(add_absent_peers(search, reterr));
+    if (search->to->rank_count == first_rank)
         return AP_OK;
-    struct ap_hang_cause cause = cause_in_group(search, AP_HANG_dump_missing, AP_HANG_MEDIUM, first_group);
+    struct ap_hang_cause cause = first_group == AP_FLIGHT_NONE
+                                     ? cause_of(search, AP_HANG_dump_missing, AP_HANG_MEDIUM)
+                                     : cause_in_group(search, AP_HANG_dump_missing, AP_HANG_MEDIUM, first_group);
     cause.first_rank = first_rank;
     return add_cause(search, cause, reterr);
 }
@@ -316,12 +359,9 @@ static bool may_wait_for_peers(const struct search *search, uint32_t group)
 {
     const struct ap_flight_groups *groups = search->findings->groups;
     const struct ap_flight_group *it = &groups->groups[group];
-    const int64_t *created_ns = search->findings->flight->entries.created_ns;
     for (uint32_t i = it->first_seat; i < it->first_seat + it->seat_count; i++) {
         const struct ap_flight_seat *seat = &groups->seats[i];
-        uint32_t sent = search->first_sends[seat->dump];
-        if (sent != AP_FLIGHT_NONE && seat->pending_entry != AP_FLIGHT_NONE &&
-            created_ns[sent] < created_ns[seat->pending_entry])
+        if (seat->pending_entry != AP_FLIGHT_NONE && search->first_sends[seat->dump] < seat->pending_entry)
             return true;
     }
     return false;
@@ -335,8 +375,7 @@ static void find_first_sends(const struct search *search)
         search->first_sends[i] = AP_FLIGHT_NONE;
     for (uint32_t i = 0; i < entries->count; i++) {
         uint32_t *first = &search->first_sends[entries->dump[i]];
-        if (entries->flags[i] & AP_FLIGHT_IS_P2P && findings->groups->done[i] == AP_FLIGHT_PENDING &&
-            (*first == AP_FLIGHT_NONE || entries->created_ns[i] < entries->created_ns[*first]))
+        if (entries->flags[i] & AP_FLIGHT_IS_P2P && findings->groups->done[i] == AP_FLIGHT_PENDING && i < *first)
             *first = i;
     }
 }
@@ -347,7 +386,8 @@ static enum ap_status add_terminal(struct search *search, uint32_t group, struct
     const struct ap_flight_groups *groups = search->findings->groups;
     const struct ap_flight_wait *wait = wait_of(search, group);
     const struct ap_flight_group *it = &groups->groups[group];
-    if (!it->is_recorded && it->member_count < 2)
+    bool lacks_dumps = groups->world_size > search->findings->flight->dump_count;
+    if (!it->is_recorded && (it->member_count < 2 || lacks_dumps))
         return AP_OK; /* who else is in it is not told */
     if (wait->counts[AP_PLACE_MISSING] || wait->counts[AP_PLACE_ABSENT] || wait->has_through ||
         ap_flight_mismatch_of(search->findings->mismatches, group))
@@ -409,6 +449,7 @@ static enum ap_status add_all(struct search *search, struct ap_error *reterr)
         AP_TRY(add_stuck(search, search->groups[i], reterr));
     AP_TRY(add_stuck_peers(search, reterr));
     AP_TRY(add_absent(search, reterr));
+    AP_TRY(add_stalled_pairs(search, reterr));
     for (uint32_t i = 0; i < search->group_count; i++)
         AP_TRY(add_terminal(search, search->groups[i], reterr));
     ap_sort(search->to->list, search->to->count, sizeof(search->to->list[0]), by_confidence);
@@ -420,12 +461,15 @@ enum ap_status ap_hang_causes_init(struct ap_hang_causes *causes, const struct a
 {
     struct search search = { .findings = findings, .to = causes };
     size_t groups = (size_t)findings->groups->group_count + 1, dumps = (size_t)findings->flight->dump_count + 1;
+    size_t circles = (size_t)findings->waits->circle_count + 1;
     *causes = (struct ap_hang_causes){ .gate = findings->flight->gate };
     AP_TRY(AP_ALLOC(causes->gate, search.groups, groups, reterr));
     enum ap_status status = AP_ALLOC_CLEARED(causes->gate, search.taken, dumps, reterr);
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(causes->gate, search.mixed, circles, reterr));
     AP_AND_THEN(status, AP_ALLOC(causes->gate, search.first_sends, dumps, reterr));
     AP_AND_THEN(status, add_all(&search, reterr));
     AP_FREE(causes->gate, search.first_sends, dumps);
+    AP_FREE(causes->gate, search.mixed, circles);
     AP_FREE(causes->gate, search.taken, dumps);
     AP_FREE(causes->gate, search.groups, groups);
     return status;

@@ -168,14 +168,14 @@ static void add_pairs(const struct ap_hang_report *report, struct ap_model *mode
     uint64_t left = report->top_n ? report->top_n : UINT64_MAX;
     for (uint32_t i = 0; i < report->pairs.count && left; i++) {
         const struct ap_flight_pair *pair = &report->pairs.list[i];
-        if (!pair->is_unmatched)
+        if (pair->kind != AP_PAIR_LACKS)
             continue;
         struct ap_value *row = ap_add_object(model, list, NULL);
         ap_hang_add_group_name(report, pair->group, model, row);
-        ap_add_count(model, row, "from_rank", rank_or(report, pair->from_dump, 0));
-        ap_add_count(model, row, "to_rank", rank_or(report, pair->to_dump, 0));
-        ap_add_count(model, row, "sends", pair->sends);
-        ap_add_count(model, row, "receives", pair->receives);
+        ap_add_count(model, row, "from_rank", rank_or(report, pair->send.dump, 0));
+        ap_add_count(model, row, "to_rank", rank_or(report, pair->receive.dump, 0));
+        ap_add_count(model, row, "sends", pair->send.count);
+        ap_add_count(model, row, "receives", pair->receive.count);
         left--;
     }
 }

@@ -55,7 +55,9 @@ static void say(const struct ap_hang_cause *cause, const char *who, char *to)
         break;
     case AP_HANG_group_order:
         (void)snprintf(to, bytes,
-                       "%s wait for each other in a circle: each waits in one group for a rank that waits in another.", who);
+                       "%s wait for each other in a circle: each waits in one place for a rank that waits in another. They "
+                       "use groups in different order, or one of them left out a call.",
+                       who);
         break;
     case AP_HANG_p2p_partner_missing:
         (void)snprintf(to, bytes, "%s did not call the send or receive that another rank waits with.", who);

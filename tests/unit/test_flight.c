@@ -250,6 +250,35 @@ static void sends(void)
     EXPECT("who waits for a peer is not at fault", "nccl", "p2p_partner_missing", "medium", "1", 1,
            { "0=[0, 1, 2]", "0/1 all_reduce c;0/1 recv:0<-1 s", 0 }, { "0=[0, 1, 2]", "0/1 all_reduce c", 0 },
            { "0=[0, 1, 2]", "0/1 all_reduce c;0/2 all_reduce s", 0 });
+    EXPECT("where rings lost older ones, those behind the last end count", "nccl", "p2p_partner_missing", "medium", "1", 1,
+           { "0=[0, 1]", "0/8 send:0->1 c;0/9 send:0->1 s", 40 }, { "0=[0, 1]", "0/7 recv:1<-0 c;0/8 recv:1<-0 c", 40 });
+    EXPECT("who waits for a peer without a dump is not at fault", "nccl", "dump_missing", "medium", "1", 1,
+           { "0=[0, 1, 2]", "0/1 all_reduce c;0/1 recv:0<-1 s", 0 }, { NULL, NULL, 0 },
+           { "0=[0, 1, 2]", "0/1 all_reduce c;0/2 all_reduce s", 0 });
+    EXPECT("a transfer that both are in", "nccl", "collective_stalled", "medium", "0-1", 1,
+           { "0=[0, 1, 2]", "0/1 all_reduce c;0/1 send:0->1 c;0/2 send:0->1 s", 0 },
+           { "0=[0, 1, 2]", "0/1 all_reduce c;0/1 recv:1<-0 c;0/2 recv:1<-0 s", 0 },
+           { "0=[0, 1, 2]", "0/1 all_reduce c;0/2 all_reduce s", 0 });
+    EXPECT("a transfer whose peer is not told is waited in too", "nccl", "not_recorded", "low", "", 0,
+           { NULL, "0/1 all_reduce c;9/1 recv:0<-1 s", 0 }, { NULL, "0/1 all_reduce c;9/1 recv:1<-0 s", 0 },
+           { NULL, "0/1 all_reduce c;0/2 all_reduce s", 0 });
+    EXPECT("the entry of a batch tells its end", "nccl", "stuck_outside", "high", "1", 1,
+           { "0=[0, 1]", "0/1 send:0->1 s;0/1 coalesced c;0/2 all_reduce s", 0 },
+           { "0=[0, 1]", "0/1 recv:1<-0 s;0/1 coalesced c", 0 });
+    EXPECT("a circle through a transfer and a group", "nccl", "group_order", "high", "0-1", 1,
+           { "0=[0, 1]", "0/1 all_reduce c;0/1 send:0->1 s", 0 }, { "0=[0, 1]", "0/1 all_reduce c;0/2 all_reduce s", 0 });
+}
+
+#define LIKE "0/2 all_reduce s 64;0/3 all_reduce s 64;0/4 all_reduce s 64;0/5 all_reduce s 64"
+#define ODD "0/2 all_reduce s 65;0/3 all_reduce s 64;0/4 all_reduce s 64;0/5 all_reduce s 64"
+
+static void calls_like_each_other(void)
+{
+    EXPECT("a wrong size among calls that are like each other is in its place", "nccl", "size_mismatch", "high", "1", 1,
+           { FOUR, LIKE, 0 }, { FOUR, ODD, 0 }, { FOUR, LIKE, 0 }, { FOUR, LIKE, 0 });
+    EXPECT("of two ranks the first one may be the odd one", "nccl", "size_mismatch", "medium", "0-1", 1,
+           { "0=[0, 1]", "0/1 all_reduce c 64;0/2 all_reduce s 65", 0 },
+           { "0=[0, 1]", "0/1 all_reduce c 64;0/2 all_reduce s 64", 0 });
 }
 
 /* ----------------------------------------------------------------------------------------------------------- reading */
@@ -343,6 +372,7 @@ int main(void)
     mismatches();
     circles_and_stalls();
     sends();
+    calls_like_each_other();
     reader_takes_every_form();
     inspector();
     cuts();

@@ -82,6 +82,7 @@ class Training(Job):
         "scratch_mib": 0, "pin_each_batch": False, "masked": "", "attention_kind": "flash", "zero_grad": "none",
         "cast_weights": False,
         "casts": False, "uploads": False, "collect_garbage": False, "collect_ms": 22.0, "empty_cache": False, "segments": 10,
+        "query_us": 0.0,
     }
 
     def prepare(self):
@@ -301,6 +302,8 @@ class Training(Job):
         self.emptied = True
         for op in self.model():
             main.python(self.python_us)
+            if self.query_us:
+                main.call("cudaEventQuery", self.query_us, 163)
             number, self.run.next_sequence = self.run.next_sequence, self.run.next_sequence + 1
             with main.op(op.names[0], 6.0, Sequence_number=number, Fwd_thread_id=0):
                 if len(op.names) > 1:

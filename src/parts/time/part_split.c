@@ -73,7 +73,7 @@ static void keep_times(const struct ap_split *split, struct ap_model *model)
         struct ap_stretches gaps = { .list = NULL };
         (void)snprintf(path, sizeof(path), "split.judged.idle_causes.%s_us", ap_idle_cause_name((enum ap_idle_cause)i));
         ap_stretches_add_all(&gaps, model->arena.gate, &split->of_cause[i]);
-        if (of_host[i])
+        if (of_host[i] || (i == AP_IDLE_driver_call && split->recurring_call_ns))
             ap_stretches_add_all(&host, model->arena.gate, &gaps);
         ap_model_keep_time(model, path, &gaps);
     }

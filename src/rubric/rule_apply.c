@@ -14,8 +14,8 @@
 #define SHARE_THAT_RAISES 0.30
 #define SHARE_THAT_LOWERS 0.02
 #define SHARE_OF_LITTLE 0.005 /* whatever the rule is */
-/* a device whose rows are behind the cut looks idle */
-#define MOST_OF_IDLE_TIME_IN_A_CUT_TRACE AP_SEVERITY_medium
+/* a device whose rows are behind the cut, or missing, looks idle */
+#define MOST_OF_DOUBTFUL_IDLE_TIME AP_SEVERITY_medium
 #define WEIGHT_OF_RECORDING 0.2 /* another recording speeds nothing up, either */
 #define BOUND_OVER_PREDICTION 2
 #define WEIGHT_OF_BYTES 0.2 /* free memory speeds nothing up by itself */
@@ -126,6 +126,12 @@ static bool trace_was_cut(const struct judge *judge)
     return ap_value_integer(ap_value_at(judge->root, "trace.complete"), 1) == 0;
 }
 
+/* The verdict is unsure of what the devices waited for: so is who goes by that. */
+static bool doubts_idle_time(const struct judge *judge)
+{
+    return trace_was_cut(judge) || ap_text_is(ap_value_text(ap_value_at(judge->root, "verdict.confidence")), "low");
+}
+
 /* Does the rule hold because a device does little? Rows that are missing look like that. */
 static bool rests_on_idle_time(const struct ap_rule *rule)
 {
@@ -165,6 +171,8 @@ static int confidence_of(const struct judge *judge, const struct ap_rule *rule, 
     /* what a cut trace says of itself is sure, what its figures say is not */
     if (severity > AP_SEVERITY_info && is_about_the_trace(rule) && trace_was_cut(judge))
         confidence -= rests_on_idle_time(rule) ? 2 : 1;
+    else if (severity > AP_SEVERITY_info && doubts_idle_time(judge) && rests_on_idle_time(rule))
+        confidence--;
     return confidence < AP_CONFIDENCE_low ? AP_CONFIDENCE_low : confidence;
 }
 
@@ -272,8 +280,8 @@ static void set_severity(const struct judge *judge, struct fired *fired)
         if (ap_expr_evaluate(&rule->severity_clauses[i].when, judge->root) == AP_TRUE)
             fired->severity = (int)rule->severity_clauses[i].severity;
     set_severity_by_share(judge, fired);
-    if (fired->severity > MOST_OF_IDLE_TIME_IN_A_CUT_TRACE && trace_was_cut(judge) && rests_on_idle_time(rule))
-        fired->severity = MOST_OF_IDLE_TIME_IN_A_CUT_TRACE;
+    if (fired->severity > MOST_OF_DOUBTFUL_IDLE_TIME && doubts_idle_time(judge) && rests_on_idle_time(rule))
+        fired->severity = MOST_OF_DOUBTFUL_IDLE_TIME;
 }
 
 /* A finding without a figure stands where its severity puts it; one of bytes no lower, and not among the next higher ones:

@@ -584,20 +584,22 @@ static void what_is_fine_is_told_unless_a_finding_says_otherwise(void)
     ap_model_release(&model);
 }
 
-/* A device whose rows are behind the cut looks idle. */
+/* A device whose rows are behind the cut, or missing as far as the verdict can tell, looks idle. */
 static void idle_time_of_a_cut_trace_is_doubtful(void)
 {
     static const struct {
         const char *when;
-        bool cut;
+        bool cut, unsure;
         const char *severity, *confidence;
     } rows[] = {
-        { "gpu.idle_us > 0 us", false, "critical", "high" },
-        { "gpu.idle_us > 0 us", true, "medium", "low" },
-        { "verdict.host.judged_ratio > 20 %", true, "medium", "low" },
-        { "gpu.utilization_ratio < 80 %", true, "medium", "low" },
-        { "gpu.utilization_ratio > 30 %", true, "critical", "medium" },
-        { "gpu.rows > 1", true, "critical", "medium" },
+        { "gpu.idle_us > 0 us", false, false, "critical", "high" },
+        { "gpu.idle_us > 0 us", true, false, "medium", "low" },
+        { "verdict.host.judged_ratio > 20 %", true, false, "medium", "low" },
+        { "gpu.utilization_ratio < 80 %", true, false, "medium", "low" },
+        { "gpu.utilization_ratio > 30 %", true, false, "critical", "medium" },
+        { "gpu.rows > 1", true, false, "critical", "medium" },
+        { "gpu.idle_us > 0 us", false, true, "medium", "medium" },
+        { "gpu.rows > 1", false, true, "critical", "high" },
     };
     for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
         char document[1000];
@@ -608,6 +610,7 @@ static void idle_time_of_a_cut_trace_is_doubtful(void)
         put_ratio(&model, "verdict.host.judged_ratio", 0.5);
         put_ratio(&model, "gpu.utilization_ratio", 0.5);
         put_bool(&model, "trace.complete", !rows[i].cut);
+        put_text(&model, "verdict.confidence", rows[i].unsure ? "low" : "high");
         judge(&model, document);
         says(finding(&model, 0), "severity", rows[i].severity);
         says(finding(&model, 0), "confidence", rows[i].confidence);

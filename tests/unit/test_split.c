@@ -226,6 +226,28 @@ static void a_queue_that_is_full_at_the_start_is_not_recorded(void)
     end(&run);
 }
 
+/* Likewise. With nothing to wait for the wait would be over at once; whether its call is recorded or only its operator. */
+static void a_wait_for_what_ran_before_is_not_recorded(void)
+{
+    for (int with_calls = 0; with_calls < 2; with_calls++) {
+        struct run run;
+        begin(&run);
+        host(&run, "1", "aten::copy_", OPERATOR, 2, 4990);
+        if (with_calls)
+            host(&run, "1", "hipMemcpyWithStream", RUNTIME, 3, 4980);
+        gpu(&run, "fill", KERNEL, 1, 1, 0);
+        gpu(&run, "sgemm", KERNEL, 5000, 4000, 0);
+        host(&run, "1", "aten::copy_", OPERATOR, 8990, 510);
+        gpu(&run, "sgemm", KERNEL, 9500, 4000, 0);
+        report(&run);
+        is_int(window_cause(&run, "not_recorded"), with_calls ? 4980 : 4990, "the wait before which hardly anything ran");
+        is_int(window_cause(&run, "host_operator"), with_calls ? 10 + 500 : 0, "what is behind work is known");
+        is_text(ap_value_text(at(&run, "verdict.confidence")), "medium", "no call is known to have launched any of it");
+        ok(all_add_up(&run), "the parts add up");
+        end(&run);
+    }
+}
+
 static void batches_that_are_waited_for(void)
 {
     struct run run;
@@ -645,6 +667,7 @@ int main(void)
     an_early_call_waits_in_the_queue();
     work_launched_before_the_recording_was_queued();
     a_queue_that_is_full_at_the_start_is_not_recorded();
+    a_wait_for_what_ran_before_is_not_recorded();
     batches_that_are_waited_for();
     the_first_wait_of_an_epoch_is_slow();
     waits_for_the_device();

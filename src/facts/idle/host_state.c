@@ -46,9 +46,14 @@ static const struct name_rule rules[] = {
       AP_IDLE_synchronization },
     { CALLS, "*Malloc*|*Free*|*HostAlloc*|*MemAlloc*|*HostRegister*|*HostUnregister*", AP_IDLE_allocation },
     { CALLS, "*GraphLaunch*|*MemcpyAsync*|*MemsetAsync*|*Memcpy*Async*|*Memset*", AP_IDLE_launch_overhead },
+    { 1u << AP_KIND_operator, "aten::copy_|aten::_local_scalar_dense|aten::nonzero|aten::masked_select|aten::_unique2",
+      AP_IDLE_synchronization },
     { CALLS, "*Launch*", AP_IDLE_launch_overhead },
 };
 #define LAUNCH_RULE (AP_COUNT_OF(rules) - 1)
+/* Operators in which the host may wait for the device. Where calls are not recorded, their length is all that tells. */
+#define WAIT_RULE (AP_COUNT_OF(rules) - 2)
+#define LONG_WAIT_NS 1000000
 /* On an idle device a launch takes some 10 us: one that takes this long loads the kernel's module first, whether rows tell
  * or not. */
 #define LOADING_LAUNCH_NS 1000000
@@ -105,13 +110,34 @@ static bool is_loading(const struct ap_trace *trace, const struct ap_loading *lo
     return dur_ns >= LOADING_LAUNCH_NS || (dur_ns > SHORT_LAUNCH_NS && ap_loading_fills(loading, trace, row));
 }
 
-static enum ap_idle_cause state_of(const struct ap_trace *trace, const struct ap_loading *loading, uint32_t row,
-                                   enum ap_idle_cause around, const uint8_t *classes)
+/* What the states of a trace's rows follow from. */
+struct signs {
+    const struct ap_trace *trace;
+    struct ap_loading loading;
+    uint8_t *classes; /* by name */
+    bool lacks_calls; /* work of devices without any call that made it */
+};
+
+static bool lacks_calls(const struct ap_trace *trace)
 {
-    size_t rule = classes[trace->events.name[row]];
+    bool works = false;
+    for (uint32_t row = 0; row < trace->events.count; row++) {
+        if (ap_row_is_of(trace, row, CALLS))
+            return false;
+        works = works || ap_row_is_of(trace, row, AP_GPU_KINDS);
+    }
+    return works;
+}
+
+static enum ap_idle_cause state_of(const struct signs *signs, uint32_t row, enum ap_idle_cause around)
+{
+    const struct ap_trace *trace = signs->trace;
+    size_t rule = signs->classes[trace->events.name[row]];
     if (around == AP_IDLE_data_loading)
         return around;
-    if (rule == LAUNCH_RULE && is_loading(trace, loading, row))
+    if (rule == WAIT_RULE && (!signs->lacks_calls || is_inherited(around) || trace->events.dur_ns[row] < LONG_WAIT_NS))
+        rule = NO_RULE;
+    if (rule == LAUNCH_RULE && is_loading(trace, &signs->loading, row))
         return AP_IDLE_driver_call;
     if (rule != NO_RULE && ap_row_is_of(trace, row, rules[rule].kinds))
         return rules[rule].cause;
@@ -123,13 +149,12 @@ enum ap_status ap_host_states_init(struct ap_host_states *states, const struct a
                                    struct ap_error *reterr)
 {
     size_t name_count = ap_trace_id_count(trace);
-    uint8_t *classes = NULL;
-    struct ap_loading loading;
+    struct signs signs = { .trace = trace, .lacks_calls = lacks_calls(trace) };
     *states = (struct ap_host_states){ .gate = gate };
     if (!trace->events.count)
         return AP_OK;
-    enum ap_status status = ap_loading_init(&loading, trace, gate, reterr);
-    AP_AND_THEN(status, class_names(&classes, name_count, trace, gate, reterr));
+    enum ap_status status = ap_loading_init(&signs.loading, trace, gate, reterr);
+    AP_AND_THEN(status, class_names(&signs.classes, name_count, trace, gate, reterr));
     if (status == AP_OK)
         states->state = ap_mem_resize(gate, NULL, 0, trace->events.count);
     if (states->state) {
@@ -139,13 +164,12 @@ enum ap_status ap_host_states_init(struct ap_host_states *states, const struct a
             uint32_t row = order->rows[i], parent = tree->parent[row];
             if (ap_row_is_of(trace, row, AP_HOST_KINDS))
                 states->state[row] = (uint8_t)state_of(
-                    trace, &loading, row, parent == AP_NO_ROW ? AP_IDLE_untraced : (enum ap_idle_cause)states->state[parent],
-                    classes);
+                    &signs, row, parent == AP_NO_ROW ? AP_IDLE_untraced : (enum ap_idle_cause)states->state[parent]);
         }
     }
-    if (classes)
-        ap_mem_free(gate, classes, name_count);
-    ap_loading_release(&loading);
+    if (signs.classes)
+        ap_mem_free(gate, signs.classes, name_count);
+    ap_loading_release(&signs.loading);
     return status == AP_OK && !states->state ? ap_fail_memory(gate, reterr) : status;
 }
 

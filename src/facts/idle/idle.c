@@ -8,7 +8,7 @@
  *
  * A recording may begin while the queue of a device is full. Calls stand in it from its first instant on, work only from
  * where that of before is done: a long wait in the queue before which hardly anything ran is not recorded, which is no idle
- * time. */
+ * time. Nor is a long wait of the host there: with nothing to wait for it would be over at once. */
 #include "idle.h"
 
 #include "gap_names.h"
@@ -177,6 +177,8 @@ static void note_wait(struct attribution *a, uint32_t row)
 static void credit_host(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns)
 {
     enum ap_idle_cause cause = row == AP_NO_ROW ? AP_IDLE_untraced : (enum ap_idle_cause)a->states.state[row];
+    if (cause == AP_IDLE_synchronization && a->now.at_edge && end_ns - start_ns >= EDGE_LEAST_NS)
+        cause = AP_IDLE_not_recorded;
     if (cause == AP_IDLE_synchronization && a->trace->events.start_ns[row] <= a->now.gap.start_ns)
         note_wait(a, row);
     if (cause != AP_IDLE_data_loading && start_ns < a->now.sync_end_ns) {

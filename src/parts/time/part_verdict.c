@@ -202,12 +202,18 @@ static void add_sentence(const struct ap_part_context *context, const struct ap_
     ap_add_string(model, to, "sentence", text);
 }
 
-/* Work that waits though it was launched may wait for anything; of a host of which little was recorded not much is known. */
-static const char *confidence_of(const struct ap_split_part *judged, enum bound bound, bool cut, int64_t bound_ns)
+/* Work that waits though it was launched may wait for anything; of a host of which little was recorded not much is known.
+ * Where no row tells which call launched what, an idle device may be one whose work stands in a queue. */
+static const char *confidence_of(const struct ap_part_context *context, const struct ap_split_part *judged, enum bound bound,
+                                 int64_t bound_ns)
 {
+    bool cut = !context->trace->complete;
+    bool unlinked = context->facts->split.has_gpu && !context->facts->links.linked_count;
     if (bound == BOUND_queue || bound == BOUND_unknown ||
         judged->cause_ns[AP_IDLE_queue_wait] > (int64_t)(SEEN_RATIO * (double)judged->dur_ns))
         return "low";
+    if (unlinked && bound != BOUND_communication && bound != BOUND_copy)
+        return bound == BOUND_gpu ? "medium" : "low";
     if (cut) /* a device whose rows are missing looks idle; time in which it did compute stays what it is */
         return bound == BOUND_gpu ? "medium" : "low";
     bool of_host = bound == BOUND_launch || bound == BOUND_cpu;
@@ -266,8 +272,7 @@ static void add_verdict(struct ap_part_context *context, struct ap_model *model,
     ap_add_time(model, to, "dur_us", wait_ns(part_ns, bound));
     ap_add_quotient(model, to, "judged_ratio", (double)wait_ns(part_ns, bound), (double)known_ns(judged));
     ap_add_string(model, to, "confidence",
-                  memory_bound ? "medium"
-                               : confidence_of(judged, bound, !context->trace->complete, wait_ns(part_ns, bound)));
+                  memory_bound ? "medium" : confidence_of(context, judged, bound, wait_ns(part_ns, bound)));
     ap_add_known_ratio(model, to, "memory_bound_family_ratio", memory_ratio >= 0, memory_ratio);
     int64_t host_ns = part_ns[BOUND_launch] + part_ns[BOUND_cpu];
     struct ap_value *host = ap_add_object(model, to, "host");

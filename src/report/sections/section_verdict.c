@@ -101,16 +101,19 @@ static void write_left_out(struct doc *doc)
                                "one asked for.");
 }
 
+#define HEADLINES_MOST 3
+
 static void write_headlines(struct doc *doc, int64_t count)
 {
     const struct ap_value *finding = ap_value_first(ap_doc_at(doc, "findings"));
     ap_doc_begin(doc, DOC_PARAGRAPH);
     ap_doc_integer(doc, count);
-    ap_doc_say(doc,
-               count == 1 ? " finding above its threshold:" : " findings above their thresholds, the weightiest first:");
+    ap_doc_say(doc, count == 1                ? " finding above its threshold:"
+                    : count <= HEADLINES_MOST ? " findings above their thresholds, the weightiest first:"
+                                              : " findings above their thresholds, of which the three weightiest are:");
     ap_doc_end(doc, DOC_PARAGRAPH);
     ap_doc_begin(doc, DOC_NUMBERED_LIST);
-    for (int shown = 0; finding && shown < 3; finding = finding->next)
+    for (int shown = 0; finding && shown < HEADLINES_MOST; finding = finding->next)
         if (!ap_finding_is_remark(finding))
             write_headline(doc, finding, ++shown);
     ap_doc_end(doc, DOC_NUMBERED_LIST);

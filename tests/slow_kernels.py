@@ -50,6 +50,26 @@ def test_lengths(tap, program, folder):
     tap.same(sorted(found, key=str), sorted(((flops, 2) for flops in steps.values()), key=str), "operations by lengths")
 
 
+def test_unknown_device(tap, program, folder):
+    """Without properties of devices kernels are held against the least device that could be meant and could do it."""
+    mm, add = "bf16[8192,8192] bf16[8192,8192]", "float[67108864] float[67108864] =1"
+    for kernel, operator, arguments, us, expected in (
+            ("Cijk_Alik_Bljk_BBS_MT256x256x64", "aten::mm", mm, 8000, ("MI100", "make", False)),
+            ("Cijk_Alik_Bljk_BBS_MT256x256x64", "aten::mm", mm, 4400, ("MI300X", "make", False)),
+            ("Cijk_Alik_Bljk_BBS_MT256x256x64_ISA942", "aten::mm", mm, 8000, ("MI300X", "kernel names", True)),
+            ("ampere_bf16_s16816gemm_bf16_256x128_tn", "aten::mm", mm, 8000, ("RTX A6000", "make", False)),
+            ("nvjet_tst_128x256_64x4_1x2_h_bz_coopA_TNT", "aten::mm", mm, 1300, ("H100 NVL", "kernel names", True)),
+            ("elementwise_kernel", "aten::add", add, 2000, ("A10G", "nothing", False)),
+            ("elementwise_kernel", "aten::add", add, 600, ("RTX 5090", "nothing", False))):
+        recorder = kernel_cases.Recorder(None)
+        for _ in range(kernel_cases.CALLS):
+            recorder.call(kernel_cases.call(operator, arguments, (kernel, us)))
+        compute = (report_of(program, folder, recorder.document()) or {}).get("compute", {"device": {}, "lost_ratio": None})
+        device = compute["device"]
+        tap.same((device.get("judged_as"), device.get("told_by"), compute["lost_ratio"] is not None), expected,
+                 f"{kernel} in {us} us: the device, and whether what is lost is known")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True)
@@ -57,6 +77,7 @@ def main():
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
         test_lengths(tap, program, folder)
+        test_unknown_device(tap, program, folder)
         for name, case in kernel_cases.cases():
             slow, good = (told(program, folder, kernel_cases.document(case, planted)) for planted in (True, False))
             tap.ok(bool(slow) and slow[0][0] in case.accept, f"{name}: {case.accept[0]} stands first, of {slow}")

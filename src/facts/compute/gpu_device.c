@@ -119,8 +119,9 @@ static bool by_properties(const struct ap_gpu_peaks *peaks, const struct ap_devi
 
 static const struct {
     const char *device, *words;
+    enum ap_peak_source source;
 } makes[] = {
-#define AP_KERNEL_DEVICE(device, words) { device, words },
+#define AP_KERNEL_DEVICE(device, source, words) { device, words, AP_PEAK_by_##source },
 #include "kernel_device.def"
 #undef AP_KERNEL_DEVICE
 };
@@ -139,15 +140,15 @@ static bool holds_a_word(struct ap_text name, const char *words)
     return false;
 }
 
-/* The first line that the name of any kernel fits. */
-static const char *made_for(const struct ap_trace *trace, const struct ap_kernel_families *families)
+/* The first line that the name of any kernel fits; their count = none. */
+static size_t made_for(const struct ap_trace *trace, const struct ap_kernel_families *families)
 {
     size_t best = AP_COUNT_OF(makes);
     for (uint32_t name = 1; name < families->name_count; name++)
         for (size_t make = 0; families->of_name[name] && make < best; make++)
             if (holds_a_word(ap_trace_text(trace, name), makes[make].words))
                 best = make;
-    return best < AP_COUNT_OF(makes) ? makes[best].device : NULL;
+    return best;
 }
 
 static int64_t first_device(const struct ap_trace *trace)
@@ -188,13 +189,44 @@ bool ap_gpu_peaks_find(const struct ap_gpu_peaks *peaks, const struct ap_trace *
             return false;
     }
     if (!row) {
-        const char *make = made_for(trace, families);
-        device.source = make ? AP_PEAK_by_kernels : AP_PEAK_assumed;
-        row = by_name(peaks, ap_text_of(make ? make : ASSUMED_DEVICE));
+        size_t make = made_for(trace, families);
+        bool told = make < AP_COUNT_OF(makes);
+        device.source = told ? makes[make].source : AP_PEAK_assumed;
+        row = by_name(peaks, ap_text_of(told ? makes[make].device : ASSUMED_DEVICE));
     }
     if (!row)
         return false;
     device.peak = *row;
     *ret_device = device;
     return true;
+}
+
+/* ---- by what it did ---- */
+
+static bool can_do(const struct ap_gpu_peak *row, const double *tflop_s, double gb_s)
+{
+    bool can = gb_s <= row->gb_s * AP_ABOVE_PEAK;
+    for (int type = 0; type < AP_PEAK_TYPE_COUNT_; type++)
+        can &= tflop_s[type] <= row->tflop_s[type] * AP_ABOVE_PEAK;
+    return can;
+}
+
+static double might(const struct ap_gpu_peak *row)
+{
+    return row->tflop_s[AP_PEAK_16_bit] * row->gb_s;
+}
+
+bool ap_gpu_peaks_raise(const struct ap_gpu_peaks *peaks, const double tflop_s[AP_PEAK_TYPE_COUNT_], double gb_s,
+                        struct ap_device_peak *device)
+{
+    const struct ap_gpu_peak *least = NULL;
+    for (size_t i = 0; i < peaks->count && device->source >= AP_PEAK_by_kernels; i++) {
+        const struct ap_gpu_peak *row = &peaks->rows[i];
+        if (row->is_amd == device->peak.is_amd && row->major >= device->peak.major && can_do(row, tflop_s, gb_s) &&
+            (!least || might(row) < might(least)))
+            least = row;
+    }
+    if (least)
+        device->peak = *least;
+    return least;
 }

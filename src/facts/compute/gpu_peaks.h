@@ -30,6 +30,8 @@ struct ap_gpu_peak {
     double matmul_ratio;                 /* of the rate for 16 bits that good products reach */
 };
 
+#define AP_ABOVE_PEAK 1.05 /* of a peak: measuring is not more exact */
+
 #define AP_GPU_PEAKS_MAX 256
 #define AP_GPU_PEAKS_MAX_BYTES ((size_t)1 << 16)
 
@@ -50,7 +52,8 @@ AP_MUST_CHECK enum ap_status ap_gpu_peaks_add(struct ap_gpu_peaks *peaks, struct
 enum ap_peak_source {
     AP_PEAK_by_name,
     AP_PEAK_by_properties, /* estimated: by capability and multiprocessors */
-    AP_PEAK_by_kernels,    /* estimated: by what the names of the kernels tell of the make */
+    AP_PEAK_by_kernels,    /* estimated: the names of kernels tell the generation */
+    AP_PEAK_by_make,       /* they tell no more than the make */
     AP_PEAK_assumed,       /* nothing is told: a device that most are faster than */
     AP_PEAK_SOURCE_COUNT_
 };
@@ -66,5 +69,10 @@ struct ap_device_peak {
  *  that could do. */
 bool ap_gpu_peaks_find(const struct ap_gpu_peaks *peaks, const struct ap_trace *trace,
                        const struct ap_kernel_families *families, struct ap_device_peak *ret_device);
+
+/** Of a device that is only guessed at (AP_PEAK_by_kernels and behind it): the least one of the same make that can do what was
+ *  measured, @tflop_s by type and @gb_s. False, and nothing is written, where the device is known or none can. */
+bool ap_gpu_peaks_raise(const struct ap_gpu_peaks *peaks, const double tflop_s[AP_PEAK_TYPE_COUNT_], double gb_s,
+                        struct ap_device_peak *device);
 
 #endif

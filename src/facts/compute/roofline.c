@@ -8,7 +8,6 @@
 
 #include "poison.h"
 
-#define ABOVE 1.05        /* of a peak: measuring is not more exact */
 #define SLOW 0.6          /* of the speed of a good kernel: what is slower is judged */
 #define SLOW_ON_LEAST 0.9 /* likewise, where the device is not told and the one that can do least stands in for it */
 #define LEAST_NS 8000.0   /* shorter kernels are a matter of launching */
@@ -119,7 +118,7 @@ static enum ap_above_peak why_above(const struct ap_compute_group *group, const 
                                     const struct ap_roofline *roofline)
 {
     struct ap_text kernel = group->kernel ? ap_trace_text(trace, group->kernel) : AP_TEXT("");
-    if (roofline->ratio <= ABOVE)
+    if (roofline->ratio <= AP_ABOVE_PEAK)
         return AP_ABOVE_no;
     if (ap_text_contains_folded(kernel, "winograd") || ap_text_contains_folded(kernel, "fft") ||
         (group->cost.kind == AP_WORK_convolution && !roofline->is_memory_bound))

@@ -49,10 +49,8 @@ void ap_compute_add_rates(const struct ap_compute_sum *sum, struct ap_model *mod
 /* ---- device ---- */
 
 static const char *const sources[AP_PEAK_SOURCE_COUNT_] = {
-    [AP_PEAK_by_name] = "name",
-    [AP_PEAK_by_properties] = "properties",
-    [AP_PEAK_by_kernels] = "kernel names",
-    [AP_PEAK_assumed] = "nothing",
+    [AP_PEAK_by_name] = "name", [AP_PEAK_by_properties] = "properties", [AP_PEAK_by_kernels] = "kernel names",
+    [AP_PEAK_by_make] = "make", [AP_PEAK_assumed] = "nothing",
 };
 
 void ap_compute_add_device(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
@@ -110,7 +108,7 @@ static void add_kinds(const struct ap_compute_work *work, struct ap_model *model
         ap_add_string(model, row, "kind", ap_work_kind_name((enum ap_work_kind)kind));
         add_sum(work, &sums[kind], model, row);
         lost_ns += sums[kind].lost_ns;
-        rated |= sums[kind].rated_ns > 0;
+        rated |= sums[kind].rated_ns > 0 && work->device.source <= AP_PEAK_by_kernels;
     }
     ap_add_known_ratio(model, to, "lost_ratio", rated && kernel_ns > 0, kernel_ns > 0 ? lost_ns / kernel_ns : 0);
 }

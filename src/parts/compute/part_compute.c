@@ -9,27 +9,44 @@
 
 #define COVERED_RATIO 0.9 /* of the time of matrix kernels: then the operations are those of the model */
 
-static enum ap_status find_rooflines(struct ap_compute_work *work, struct ap_error *reterr)
+static void find_rooflines(struct ap_compute_work *work)
 {
-    const struct ap_part_context *context = work->context;
-    if (!work->compute.group_count)
-        return AP_OK;
-    AP_TRY(AP_ALLOC(context->gate, work->rooflines, work->compute.group_count, reterr));
     for (uint32_t group = 0; group < work->compute.group_count; group++)
-        ap_roofline_of(&work->compute, &work->compute.groups[group], context->facts, work->has_device ? &work->device : NULL,
-                       &work->rooflines[group]);
-    return AP_OK;
+        ap_roofline_of(&work->compute, &work->compute.groups[group], work->context->facts,
+                       work->has_device ? &work->device : NULL, &work->rooflines[group]);
 }
 
-static void find_device(struct ap_compute_work *work, struct ap_gpu_peak *rows)
+/* A device that was guessed at and seems to do more than it can is another one. */
+static bool is_another(struct ap_compute_work *work, const struct ap_gpu_peaks *peaks)
 {
-    const struct ap_gpu_peaks *given = work->context->options->peaks;
-    struct ap_gpu_peaks peaks = { .rows = rows };
+    double tflop_s[AP_PEAK_TYPE_COUNT_] = { 0 }, gb_s = 0;
+    bool above = false;
+    for (uint32_t group = 0; group < work->compute.group_count; group++) {
+        const struct ap_roofline *roofline = &work->rooflines[group];
+        if (roofline->above != AP_ABOVE_other_device)
+            continue;
+        above = true;
+        if (roofline->is_memory_bound)
+            gb_s = fmax(gb_s, roofline->bytes_s / 1e9);
+        else
+            tflop_s[roofline->type] = fmax(tflop_s[roofline->type], roofline->flops_s / 1e12);
+    }
+    return above && ap_gpu_peaks_raise(peaks, tflop_s, gb_s, &work->device);
+}
+
+static enum ap_status judge(struct ap_compute_work *work, struct ap_gpu_peak *rows, struct ap_error *reterr)
+{
+    const struct ap_part_context *context = work->context;
+    struct ap_gpu_peaks builtin = { .rows = rows };
+    const struct ap_gpu_peaks *peaks = context->options->peaks ? context->options->peaks : &builtin;
     struct ap_error error;
-    if (given)
-        work->has_device = ap_gpu_peaks_find(given, work->context->trace, &work->context->facts->families, &work->device);
-    else if (ap_gpu_peaks_add(&peaks, ap_gpu_peaks_builtin(), &error) == AP_OK)
-        work->has_device = ap_gpu_peaks_find(&peaks, work->context->trace, &work->context->facts->families, &work->device);
+    AP_TRY(AP_ALLOC(context->gate, work->rooflines, work->compute.group_count, reterr));
+    if (context->options->peaks || ap_gpu_peaks_add(&builtin, ap_gpu_peaks_builtin(), &error) == AP_OK)
+        work->has_device = ap_gpu_peaks_find(peaks, context->trace, &context->facts->families, &work->device);
+    find_rooflines(work);
+    if (work->has_device && is_another(work, peaks))
+        find_rooflines(work);
+    return AP_OK;
 }
 
 /* ---- totals ---- */
@@ -104,7 +121,7 @@ static void add_mfu(const struct ap_compute_work *work, int64_t matrix_ns, struc
     int64_t ns;
     flops_of_steps(work, &flops, &ns);
     bool is_known = !work->compute.is_host && matrix_ns > 0 && rate > 0 && ns > 0 &&
-                    work->device.source != AP_PEAK_assumed && work->device.source != AP_PEAK_by_kernels &&
+                    work->device.source < AP_PEAK_by_kernels &&
                     (double)work->compute.product_ns >= COVERED_RATIO * (double)matrix_ns;
     ap_add_known_string(model, to, "mfu_type", is_known, is_known ? ap_peak_type_name(main_type(work)) : NULL);
     ap_add_known_ratio(model, to, "mfu_ratio", is_known, is_known ? flops / (rate * (double)ns) : 0);
@@ -146,9 +163,9 @@ static enum ap_status add_compute(struct ap_compute_work *work, struct ap_model 
         return AP_OK;
     }
     AP_TRY(AP_ALLOC(context->gate, rows, AP_GPU_PEAKS_MAX, reterr));
-    find_device(work, rows);
+    enum ap_status status = judge(work, rows, reterr);
     AP_FREE(context->gate, rows, AP_GPU_PEAKS_MAX);
-    AP_TRY(find_rooflines(work, reterr));
+    AP_TRY(status);
     struct ap_value *to = ap_add_object(model, root, "compute");
     ap_compute_add_device(work, model, to);
     add_totals(work, model, to);

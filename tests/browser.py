@@ -349,6 +349,39 @@ def check_timeline_by_hand(tap, page):
     tap.ok(moved[0] == zoomed[0] and moved[1] != zoomed[1], "dragging moves it", f"{zoomed} {moved}")
 
 
+def check_timeline_beyond(tap, page):
+    """Shorter rows appear where the reader zooms; behind the step is the rest of the recording; each tells what it is."""
+    state = """(() => { const svg = document.querySelector('#timeline svg'),
+          rows = Array.from(svg.querySelectorAll('g.row:not(.hidden)'));
+        return { zoom: Number(svg.dataset.zoom || 1), rows: rows.length,
+          inside: rows.every(g => { const r = g.querySelector('rect').getBoundingClientRect(), s = svg.getBoundingClientRect();
+            return r.right > s.left - 3 && r.left < s.right + 3 && r.bottom <= s.bottom; }),
+          told: rows.every(g => / starts after /.test(g.querySelector('title').textContent)),
+          told_by: (rows[0] || svg).querySelector('title')?.textContent,
+          axis: Array.from(svg.querySelectorAll('.axis text')).map(t => t.textContent) }; })()"""
+    page.value("document.querySelector('#timeline svg').focus()")
+    page.press("Escape")
+    whole = page.value(state)
+    for _ in range(3):
+        page.press("-")
+    out = page.value(state)
+    tap.ok(out["zoom"] < whole["zoom"] and out["rows"] > 0 and out["inside"] and out["told"],
+           "zooming out shows the rest of the recording", str(out))
+    page.press("Escape")
+    for _ in range(4):
+        page.press("+")
+    near = page.value(state)
+    tap.ok(near["zoom"] == 16 and near["inside"] and near["told"], "zooming in stays within the drawing", str(near))
+    page.value("document.querySelector('#timeline g.row:not(.hidden) rect')?.dispatchEvent("
+               "new PointerEvent('pointerover', { bubbles: true }))")
+    said = page.value("document.querySelector('#timeline .info').textContent")
+    tap.ok(not near["rows"] or said == near["told_by"], "a row that appeared tells what it is", f"{said} {near}")
+    page.press("Escape")
+    lacking = page.value("""Array.from(document.querySelectorAll('#timeline option')).map(o => o.value)
+        .filter(v => v && !document.querySelector(`#timeline g.marks[data-d="${v}"] rect`))""")
+    tap.ok(not lacking, "each finding that can be chosen has its places in the timeline", str(lacking))
+
+
 def check_curve(tap, page):
     """Memory over time is stacked, tells each band under the pointer, and zooms."""
     told = page.value("""Array.from(document.querySelectorAll('#memory-0 g.b title')).map(t => t.textContent)
@@ -387,7 +420,7 @@ def check_marks(tap, page):
     page.value(f"""(() => {{ const s = document.querySelector('#timeline select'); s.value = '{at}';
         s.dispatchEvent(new Event('change')); }})()""")
     chosen, zoom = page.value(state), page.value("Number(document.querySelector('#timeline svg').dataset.zoom)")
-    tap.ok(all(len(marks) == 1 and marks[0].startswith(f"{at}:") for marks in chosen) and zoom >= 1,
+    tap.ok(all(len(marks) == 1 and marks[0].startswith(f"{at}:") for marks in chosen) and zoom > 0,
            "a chosen finding is marked in every picture of time", f"{chosen} {zoom}")
     tap.ok(page.value("document.querySelector('#utilization select').value") == at, "one choice holds for all of them")
     page.value("""(() => { const s = document.querySelector('#timeline select'); s.value = '';
@@ -549,6 +582,7 @@ def check_all(tap, browser, reports):
             check_flame(tap, page, "memory-flame")
             check_timeline(tap, page)
             check_timeline_by_hand(tap, page)
+            check_timeline_beyond(tap, page)
             check_curve(tap, page)
             check_marks(tap, page)
             check_plan(tap, page)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The rows of host threads and streams around one place, for a timeline: what the first finding points at, or where that is
- * most of the recording the costliest stretch of it; where it points nowhere the longest gap of the median steady step, or
- * of the run; without gaps worth it a step, without steps all. Rows that tell nothing are left out: those that span all that
- * is shown, Python frames that do little but call one other, and what is too short to be seen. */
+ * The rows of host threads and streams for a timeline: of what the drawing shows at first, a step as a rule, and packed those
+ * that a reader sees who zooms into it or goes to another finding or step. Rows that tell nothing are left out: those that
+ * span all that is shown, Python frames that do little but call one other, and what is too deep. */
+#include <stdio.h>
+
 #include "id_map.h"
+#include "pair_map.h"
+#include "picture_rows.h"
 #include "pictures.h"
 #include "sort.h"
 
@@ -14,168 +17,20 @@
 #define LEAST_BARS (MOST_BARS / MOST_TRACKS) /* of each track, where it has so many */
 #define LONGEST_WALK 256u
 #define MOST_TRACKS 32u
-#define LEAST_PAD_NS 50000
-#define LEAST_PART 20    /* a gap that is less than one in so many of its step is not what to look at */
 #define LEAST_SHARE 2000 /* what is shorter than one in so many of what is shown cannot be seen */
-
-struct view {
-    int64_t start_ns, end_ns;
-    const struct ap_gap_detail *gap; /* NULL = none */
-    const char *about;
-    const struct ap_value *finding, *place; /* NULL = it is not about one */
-};
-
-/* ---- what to show ---- */
-
-static bool shorter_step(const void *context, uint32_t a, uint32_t b)
-{
-    const struct ap_steps *steps = context;
-    const struct ap_step *x = &steps->steps[a], *y = &steps->steps[b];
-    if (ap_step_is_steady(x) != ap_step_is_steady(y))
-        return ap_step_is_steady(x);
-    int64_t x_ns = x->end_ns - x->start_ns, y_ns = y->end_ns - y->start_ns;
-    return x_ns != y_ns ? x_ns < y_ns : a < b;
-}
-
-/* The median of the steady ones, of all where none is steady. */
-static enum ap_status median_step(const struct ap_part_context *context, const struct ap_step **ret_step,
-                                  struct ap_error *reterr)
-{
-    const struct ap_steps *steps = &context->facts->steps;
-    uint32_t *order;
-    size_t count, steady = 0;
-    *ret_step = NULL;
-    for (size_t i = 0; i < steps->count; i++)
-        steady += ap_step_is_steady(&steps->steps[i]);
-    AP_TRY(ap_top_indices(context->gate, (uint32_t)steps->count, 0, shorter_step, steps, &order, &count, reterr));
-    if (count)
-        *ret_step = &steps->steps[order[((steady ? steady : count) - 1) / 2]];
-    AP_FREE(context->gate, order, count);
-    return AP_OK;
-}
-
-/* The longest of those that touch the step; they are in order of length. */
-static const struct ap_gap_detail *longest_gap(const struct ap_split *split, const struct ap_step *step)
-{
-    for (size_t i = 0; i < split->detail_count; i++)
-        if (!step || (split->details[i].start_ns < step->end_ns && split->details[i].end_ns > step->start_ns))
-            return &split->details[i];
-    return NULL;
-}
-
-/* Half as much before and behind as the thing itself, at least some, within the recording. */
-static void look_at(struct view *view, const struct ap_trace *trace, int64_t start_ns, int64_t end_ns, const char *about)
-{
-    int64_t pad_ns = (end_ns - start_ns) / 2;
-    pad_ns = pad_ns > LEAST_PAD_NS ? pad_ns : LEAST_PAD_NS;
-    view->about = about;
-    view->start_ns = start_ns - pad_ns > trace->window_start_ns ? start_ns - pad_ns : trace->window_start_ns;
-    view->end_ns = end_ns + pad_ns < trace->window_end_ns ? end_ns + pad_ns : trace->window_end_ns;
-}
-
-static const struct ap_value *first_place(const struct ap_value *finding)
-{
-    const struct ap_value *place = ap_value_first(ap_value_member(finding, "places"));
-    const struct ap_value *start = ap_value_member(place, "start_us"), *dur = ap_value_member(place, "dur_us");
-    bool placed = start && start->type == AP_VALUE_TIME_NS && dur && dur->type == AP_VALUE_TIME_NS && dur->as.integer > 0;
-    return placed ? place : NULL;
-}
-
-/* What the weightiest finding points at. */
-static bool find_place(const struct ap_trace *trace, const struct ap_model *model, struct view *view)
-{
-    const struct ap_value *finding = ap_value_first(ap_value_member(&model->root, "findings"));
-    while (finding && ap_text_is(ap_value_text(ap_value_member(finding, "severity")), "info"))
-        finding = finding->next;
-    const struct ap_value *place = first_place(finding);
-    if (!place)
-        return false;
-    int64_t start_ns = ap_value_integer(ap_value_member(place, "start_us"), 0);
-    int64_t dur_ns = ap_value_integer(ap_value_member(place, "dur_us"), 0);
-    if (start_ns < trace->window_start_ns || start_ns > trace->window_end_ns || dur_ns > trace->window_end_ns - start_ns)
-        return false;
-    view->finding = finding;
-    view->place = place;
-    return true;
-}
-
-static bool is_worth_it(const struct ap_gap_detail *gap, int64_t of_ns)
-{
-    return gap && gap->end_ns - gap->start_ns >= of_ns / LEAST_PART;
-}
-
-/* The longest gap within; else the median step, where it lies there; else the middle tenth. */
-static void look_within(struct view *view, const struct ap_part_context *context, const struct ap_step *step,
-                        const struct ap_step *place)
-{
-    const struct ap_gap_detail *gap = context->facts->split.has_gpu ? longest_gap(&context->facts->split, place) : NULL;
-    int64_t dur_ns = place->end_ns - place->start_ns, tenth_ns = dur_ns / 10;
-    bool has_step = step && step->start_ns >= place->start_ns && step->end_ns <= place->end_ns &&
-                    step->end_ns - step->start_ns <= dur_ns / 2;
-    if (is_worth_it(gap, has_step ? step->end_ns - step->start_ns : dur_ns)) {
-        look_at(view, context->trace, gap->start_ns, gap->end_ns, "the longest gap within what the first finding points at");
-        view->gap = gap;
-        return;
-    }
-    view->about = has_step ? "the median step within what the first finding points at"
-                           : "the middle tenth of what the first finding points at";
-    view->start_ns = has_step ? step->start_ns : place->start_ns + (dur_ns - tenth_ns) / 2;
-    view->end_ns = has_step ? step->end_ns : view->start_ns + (tenth_ns > 0 ? tenth_ns : 1);
-}
-
-/* All of it, unless that is most of the recording: then hardly a row could be read. */
-static void look_at_place(struct view *view, const struct ap_part_context *context, const struct ap_step *step)
-{
-    const struct ap_trace *trace = context->trace;
-    int64_t start_ns = ap_value_integer(ap_value_member(view->place, "start_us"), 0);
-    const struct ap_step place = { .start_ns = start_ns,
-                                   .end_ns = start_ns + ap_value_integer(ap_value_member(view->place, "dur_us"), 0) };
-    if (place.end_ns - place.start_ns > (trace->window_end_ns - trace->window_start_ns) / 10 * 9) {
-        look_within(view, context, step, &place);
-        return;
-    }
-    look_at(view, trace, place.start_ns, place.end_ns, "what the first finding points at");
-    const struct ap_step shown = { .start_ns = view->start_ns, .end_ns = view->end_ns };
-    const struct ap_gap_detail *gap = context->facts->split.has_gpu ? longest_gap(&context->facts->split, &place) : NULL;
-    if (context->facts->split.has_gpu &&
-        !is_worth_it(gap, view->end_ns - view->start_ns)) /* one beside it tells something, too */
-        gap = longest_gap(&context->facts->split, &shown);
-    view->gap = is_worth_it(gap, view->end_ns - view->start_ns) ? gap : NULL;
-}
-
-static enum ap_status choose_view(const struct ap_part_context *context, const struct ap_model *model, struct view *view,
-                                  struct ap_error *reterr)
-{
-    const struct ap_trace *trace = context->trace;
-    const struct ap_split *split = &context->facts->split;
-    const struct ap_step *step;
-    AP_TRY(median_step(context, &step, reterr));
-    *view =
-        (struct view){ .start_ns = trace->window_start_ns, .end_ns = trace->window_end_ns, .about = "the whole recording" };
-    if (find_place(trace, model, view)) {
-        look_at_place(view, context, step);
-        return AP_OK;
-    }
-    if (step)
-        *view = (struct view){ .start_ns = step->start_ns, .end_ns = step->end_ns, .about = "the median step" };
-    const struct ap_gap_detail *gap = split->has_gpu ? longest_gap(split, step) : NULL;
-    gap = gap || !split->has_gpu ? gap : longest_gap(split, NULL);
-    if (!is_worth_it(gap, step ? step->end_ns - step->start_ns : 0))
-        return AP_OK; /* a device that is hardly ever idle: the step says more */
-    look_at(view, trace, gap->start_ns, gap->end_ns, step ? "the longest gap of the median step" : "the longest gap");
-    view->gap = gap;
-    return AP_OK;
-}
+#define MOST_NAMES 1000u /* of packed rows */
+#define PACKED_BYTES 80  /* a row at most */
 
 /* ---- which rows ---- */
 
 struct rows {
     struct ap_part_context *context;
-    struct view view;
-    int64_t least_ns; /* what is shorter cannot be seen */
-    uint32_t *list;
-    size_t count, capacity;
+    struct ap_picture_view view;
+    int64_t least_ns;      /* what is shorter cannot be seen */
+    uint32_t *list, *more; /* those to be seen at first, the longest of which are drawn; those for readers who zoom */
+    size_t count, capacity, more_count;
     struct ap_id_map wrappers; /* rows + 1 that do little but call one other */
+    struct ap_id_map drawn;    /* rows + 1 */
 };
 
 static int64_t seen_ns(const struct rows *rows, uint32_t row)
@@ -187,9 +42,11 @@ static int64_t seen_ns(const struct rows *rows, uint32_t row)
     return end_ns - start_ns;
 }
 
+/* The step itself and its parts are told. */
 static bool spans_all(const struct rows *rows, uint32_t row)
 {
-    return seen_ns(rows, row) >= rows->view.end_ns - rows->view.start_ns;
+    return seen_ns(rows, row) >= rows->view.end_ns - rows->view.start_ns && row != rows->view.step_row &&
+           ap_row_kind(rows->context->trace->events.tag[row]) != AP_KIND_annotation;
 }
 
 static bool is_host(const struct rows *rows, uint32_t row)
@@ -207,16 +64,16 @@ static bool is_wrapper(const struct rows *rows, uint32_t row)
     return ap_id_map_find(&rows->wrappers, row + 1) != NULL;
 }
 
-/* Rows around it that are drawn, too; MOST_DEPTH and more = too deep. */
+/* Rows around it that are shown, too; MOST_DEPTH and more = too deep. */
 static uint32_t depth_of(const struct rows *rows, uint32_t row)
 {
     uint32_t depth = 0, walked = 0;
     if (!is_host(rows, row))
         return 0;
-    for (row = around(rows, row); row != AP_NO_ROW && depth < MOST_DEPTH && !spans_all(rows, row); row = around(rows, row)) {
+    for (row = around(rows, row); row != AP_NO_ROW && depth < MOST_DEPTH; row = around(rows, row)) {
         if (++walked > LONGEST_WALK)
             return MOST_DEPTH;
-        depth += seen_ns(rows, row) > rows->least_ns && !is_wrapper(rows, row);
+        depth += !spans_all(rows, row) && !is_wrapper(rows, row);
     }
     return depth;
 }
@@ -239,43 +96,48 @@ static enum ap_status list_rows(struct rows *rows, struct ap_error *reterr)
             continue;
         if (!ap_row_is_of(trace, row, AP_HOST_KINDS | AP_GPU_KINDS))
             continue;
-        if (is_host(rows, row) && spans_all(rows, row))
-            continue;
         AP_TRY_ADD(rows->context->gate, rows->list, rows->count, rows->capacity, reterr, row);
     }
     return AP_OK;
 }
 
-static enum ap_status find_wrappers(struct rows *rows, struct ap_error *reterr)
+static void find_wrapper(struct rows *rows, uint32_t row)
 {
     const struct ap_trace *trace = rows->context->trace;
-    AP_TRY(ap_id_map_init(&rows->wrappers, rows->context->gate, rows->count, reterr));
-    for (size_t i = 0; i < rows->count; i++) {
-        uint32_t row = rows->list[i], parent = is_host(rows, row) ? around(rows, row) : AP_NO_ROW;
-        if (parent == AP_NO_ROW || ap_row_kind(trace->events.tag[parent]) != AP_KIND_python)
-            continue;
-        if (seen_ns(rows, row) > seen_ns(rows, parent) / 20 * 19)
-            *ap_id_map_add(&rows->wrappers, parent + 1) = 0;
-    }
-    return AP_OK;
+    uint32_t parent = is_host(rows, row) ? around(rows, row) : AP_NO_ROW;
+    if (parent == AP_NO_ROW || ap_row_kind(trace->events.tag[parent]) != AP_KIND_python)
+        return;
+    if (trace->events.dur_ns[row] > trace->events.dur_ns[parent] / 20 * 19)
+        *ap_id_map_add(&rows->wrappers, parent + 1) = 0;
 }
 
-static void drop_rows(struct rows *rows)
+static bool is_told(const struct rows *rows, uint32_t row)
+{
+    return !is_wrapper(rows, row) && !(is_host(rows, row) && spans_all(rows, row)) && depth_of(rows, row) < MOST_DEPTH;
+}
+
+static size_t drop_rows(const struct rows *rows, uint32_t *list, size_t count)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < rows->count; i++)
-        if (!is_wrapper(rows, rows->list[i]) && depth_of(rows, rows->list[i]) < MOST_DEPTH)
-            rows->list[kept++] = rows->list[i];
-    rows->count = kept;
+    for (size_t i = 0; i < count; i++)
+        if (is_told(rows, list[i]))
+            list[kept++] = list[i];
+    return kept;
 }
 
-static enum ap_status choose_rows(struct rows *rows, struct ap_error *reterr)
+static enum ap_status choose_rows(struct rows *rows, const struct ap_model *model, struct ap_error *reterr)
 {
+    struct ap_gate *gate = rows->context->gate;
     AP_TRY(list_rows(rows, reterr));
-    if (!rows->count)
-        return AP_OK;
-    AP_TRY(find_wrappers(rows, reterr));
-    drop_rows(rows);
+    AP_TRY(ap_picture_more_rows(rows->context, model, &rows->view, &rows->more, &rows->more_count, reterr));
+    AP_TRY(ap_id_map_init(&rows->wrappers, gate, rows->count + rows->more_count, reterr));
+    AP_TRY(ap_id_map_init(&rows->drawn, gate, MOST_BARS, reterr));
+    for (size_t i = 0; i < rows->count; i++)
+        find_wrapper(rows, rows->list[i]);
+    for (size_t i = 0; i < rows->more_count; i++)
+        find_wrapper(rows, rows->more[i]);
+    rows->count = drop_rows(rows, rows->list, rows->count);
+    rows->more_count = drop_rows(rows, rows->more, rows->more_count);
     return AP_OK;
 }
 
@@ -320,7 +182,7 @@ static void take_lane(struct lanes *lanes, const struct rows *rows, uint32_t row
     uint32_t track = rows->context->trace->events.track[row], depth = depth_of(rows, row) + 1;
     struct lane *lane = lane_of(lanes, track);
     lane->depth = depth > lane->depth ? depth : lane->depth;
-    lane->seen_ns += depth == 1 ? seen_ns(rows, row) : 0;
+    lane->seen_ns += depth == 1 && seen_ns(rows, row) > 0 ? seen_ns(rows, row) : 0;
 }
 
 static bool lane_before(const struct lanes *lanes, const struct lane *a, const struct lane *b)
@@ -355,13 +217,20 @@ static void put_lanes(const struct lanes *lanes, const struct rows *rows, struct
     }
 }
 
-static const char *kind_of(const struct rows *rows, uint32_t row)
+#define COMMUNICATION UINT32_MAX
+
+static uint32_t row_kind(const struct rows *rows, uint32_t row)
 {
     const struct ap_part_context *context = rows->context;
     enum ap_event_kind kind = ap_row_kind(context->trace->events.tag[row]);
-    if (kind == AP_KIND_kernel && ap_kernel_is_communication(&context->facts->families, context->trace, row))
-        return "communication";
-    return ap_event_kind_name(kind);
+    bool talks = kind == AP_KIND_kernel && ap_kernel_is_communication(&context->facts->families, context->trace, row);
+    return talks ? COMMUNICATION : (uint32_t)kind;
+}
+
+static const char *kind_of(const struct rows *rows, uint32_t row)
+{
+    uint32_t kind = row_kind(rows, row);
+    return kind == COMMUNICATION ? "communication" : ap_event_kind_name((enum ap_event_kind)kind);
 }
 
 static void put_bar(const struct lanes *lanes, const struct rows *rows, uint32_t row, struct ap_model *model,
@@ -426,6 +295,71 @@ static size_t keep_bars(struct lanes *lanes, const struct rows *rows, uint32_t *
     return kept;
 }
 
+/* ---- packed rows ---- */
+
+/* Those that are not drawn, and for whose thread or stream there is room. */
+static void drop_drawn(struct rows *rows, struct lanes *lanes)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < rows->more_count; i++) {
+        uint32_t row = rows->more[i];
+        if (ap_id_map_find(&rows->drawn, row + 1) || !open_lane(lanes, rows, row))
+            continue;
+        take_lane(lanes, rows, row);
+        rows->more[kept++] = row;
+    }
+    rows->more_count = kept;
+}
+
+/* "name lane depth start dur;": where the name stands in names, and nanoseconds, the start from that of what is shown. */
+static size_t pack_row(const struct lanes *lanes, const struct rows *rows, uint32_t row, uint32_t name, char *to)
+{
+    const struct ap_trace *trace = rows->context->trace;
+    const struct lane *lane = lane_of((struct lanes *)lanes, trace->events.track[row]);
+    int bytes = snprintf(to, PACKED_BYTES, "%u %u %u %lld %lld;", (unsigned)name, (unsigned)(lane - lanes->list),
+                         (unsigned)depth_of(rows, row), (long long)(trace->events.start_ns[row] - rows->view.start_ns),
+                         (long long)trace->events.dur_ns[row]);
+    return bytes > 0 && bytes < PACKED_BYTES ? (size_t)bytes : 0;
+}
+
+static enum ap_status pack_rows(const struct lanes *lanes, const struct rows *rows, char *text, struct ap_model *model,
+                                struct ap_value *to, struct ap_error *reterr)
+{
+    struct ap_pair_map known = { .gate = rows->context->gate };
+    struct ap_value *names = ap_add_list(model, to, "names"), *kinds = ap_add_list(model, to, "kinds");
+    size_t bytes = 0;
+    enum ap_status status = AP_OK;
+    for (size_t i = 0; status == AP_OK && i < rows->more_count; i++) {
+        uint32_t row = rows->more[i], name = 0, before = known.count;
+        status = ap_pair_map_add(&known, ap_row_name_id(rows->context->trace, row), row_kind(rows, row), &name, reterr);
+        if (status != AP_OK || name >= MOST_NAMES)
+            continue;
+        if (name == before) {
+            ap_add_text(model, names, NULL, ap_row_name(rows->context->trace, row));
+            ap_add_string(model, kinds, NULL, kind_of(rows, row));
+        }
+        bytes += pack_row(lanes, rows, row, name, text + bytes);
+    }
+    text[bytes] = '\0';
+    ap_add_string(model, to, "rows", text);
+    ap_pair_map_release(&known);
+    return status;
+}
+
+static enum ap_status put_more(const struct lanes *lanes, const struct rows *rows, struct ap_model *model,
+                               struct ap_value *timeline, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = rows->context->trace;
+    struct ap_value *to = ap_add_object(model, timeline, "more");
+    char *text;
+    ap_add_time(model, to, "start_us", trace->window_start_ns);
+    ap_add_time(model, to, "dur_us", trace->window_end_ns - trace->window_start_ns);
+    AP_TRY(AP_ALLOC(rows->context->gate, text, rows->more_count * PACKED_BYTES + 1, reterr));
+    enum ap_status status = pack_rows(lanes, rows, text, model, to, reterr);
+    AP_FREE(rows->context->gate, text, rows->more_count * PACKED_BYTES + 1);
+    return status;
+}
+
 static enum ap_status put_timeline(struct rows *rows, struct ap_model *model, struct ap_value *pictures,
                                    struct ap_error *reterr)
 {
@@ -435,8 +369,11 @@ static enum ap_status put_timeline(struct rows *rows, struct ap_model *model, st
     size_t count, drawn = 0;
     AP_TRY(ap_top_indices(gate, (uint32_t)rows->count, 0, seen_longer, rows, &longest, &count, reterr));
     drawn = keep_bars(&lanes, rows, longest, count);
-    for (size_t i = 0; i < drawn; i++)
+    for (size_t i = 0; i < drawn; i++) {
         take_lane(&lanes, rows, rows->list[longest[i]]);
+        *ap_id_map_add(&rows->drawn, rows->list[longest[i]] + 1) = 0;
+    }
+    drop_drawn(rows, &lanes);
     order_lanes(&lanes);
     struct ap_value *to = ap_add_object(model, pictures, "timeline");
     ap_add_string(model, to, "about", rows->view.about);
@@ -450,32 +387,26 @@ static enum ap_status put_timeline(struct rows *rows, struct ap_model *model, st
         put_bar(&lanes, rows, rows->list[longest[i]], model, list);
     ap_add_count(model, to, "left_out", (int64_t)(rows->count - drawn));
     AP_FREE(gate, longest, count);
-    return AP_OK;
+    return put_more(&lanes, rows, model, to, reterr);
 }
 
 enum ap_status ap_add_timeline(struct ap_part_context *context, struct ap_model *model, struct ap_value *pictures,
                                struct ap_error *reterr)
 {
-    struct rows rows = { .context = context, .wrappers = { .gate = context->gate } };
+    struct rows rows = { .context = context, .wrappers = { .gate = context->gate }, .drawn = { .gate = context->gate } };
     if (!context->trace->has_window) {
         ap_add_null(model, pictures, "timeline");
         return AP_OK;
     }
-    AP_TRY(choose_view(context, model, &rows.view, reterr));
-    enum ap_status status = choose_rows(&rows, reterr);
-    if (status == AP_OK && !rows.count && rows.view.place) { /* nothing within it: itself, and what is around */
-        rows.view = (struct view){ .start_ns = context->trace->window_start_ns,
-                                   .end_ns = context->trace->window_end_ns,
-                                   .about = "what the first finding points at",
-                                   .finding = rows.view.finding,
-                                   .place = rows.view.place };
-        status = choose_rows(&rows, reterr);
-    }
-    if (status == AP_OK && rows.count)
+    AP_TRY(ap_picture_view_choose(context, model, &rows.view, reterr));
+    enum ap_status status = choose_rows(&rows, model, reterr);
+    if (status == AP_OK && rows.count + rows.more_count)
         status = put_timeline(&rows, model, pictures, reterr);
     else if (status == AP_OK)
         ap_add_null(model, pictures, "timeline");
+    ap_id_map_release(&rows.drawn);
     ap_id_map_release(&rows.wrappers);
+    AP_FREE(context->gate, rows.more, AP_MOST_MORE_ROWS);
     AP_FREE(context->gate, rows.list, rows.capacity);
     return status;
 }

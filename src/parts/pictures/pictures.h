@@ -8,7 +8,7 @@
 
 /** host_flame: host rows of all threads, by their stack. */
 ap_part ap_add_host_flame;
-/** timeline: the rows around what the first finding points at, else around the longest gap of the median steady step. */
+/** timeline: the rows of the step that the first finding points into, and the longest of all others. */
 ap_part ap_add_timeline;
 
 #endif

@@ -230,7 +230,7 @@
   // ---- timelines ----
 
   const timeText = (ns) => {
-    const [size, unit] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : [1e3, "us"];
+    const most = Math.abs(ns), [size, unit] = most >= 1e9 ? [1e9, "s"] : most >= 1e6 ? [1e6, "ms"] : [1e3, "us"];
     return ns === 0 ? "0" : `${parseFloat((ns / size).toPrecision(6))} ${unit}`;
   };
   // marks with times below a drawing, from @first to @first + @range of it, between @left and @wide
@@ -265,19 +265,63 @@
     const line = axis.querySelector("line");
     const top = line.getAttribute("y1"), bottom = Number(line.getAttribute("y2"));
     const read = (rect) => ({ rect, x: Number(rect.getAttribute("x")), width: Number(rect.getAttribute("width")) });
+    const labelKind = (kind) => kind === "kernel" || kind === "communication" ? "gin"
+            : kind === "memcpy" || kind === "memset" ? null : "tin";
     const bars = all("g.b", svg).map((g) => {
-      const rect = g.querySelector("rect"), text = g.querySelector("text");
-      const kinds = rect.classList, onGpu = kinds.contains("kernel") || kinds.contains("communication");
+      const rect = g.querySelector("rect"), kind = Array.from(rect.classList).find((name) => name !== "cell");
       return {
         ...read(rect), g, label: g.getAttribute("data-n") || labelOf(nameOf(g.querySelector("title").textContent)),
-        kind: onGpu ? "gin" : kinds.contains("memcpy") || kinds.contains("memset") ? null : "tin", text,
+        kind: labelKind(kind),
       };
     });
+    // Rows that are not drawn until the reader zooms or goes elsewhere; the groups that show them are used again.
+    const more = svg.querySelector("g.more"), pool = [];
+    const [reachFrom, reachTo] = ((d) => d.length === 2 ? [d[0], d[0] + d[1]].map((ns) => ns * WIDTH / duration)
+            : [0, WIDTH])(more ? more.getAttribute("data-d").split(" ").map(Number) : []);
+    const LOW = Math.min(reachFrom, 0), HIGH = Math.max(reachTo, WIDTH), LEAST = WIDTH / 1e5, MOST_DRAWN = 1200;
+    let unpacked = null;
+    const unpack = () => {
+      const names = more.getAttribute("data-n").split("\n").map((text) => text.split("\t"));
+      const tops = more.getAttribute("data-l").split(" ").map(Number);
+      return more.getAttribute("data-v").split(";").map((text) => text.split(" ").map(Number))
+        .filter((row) => row.length === 5 && row[0] < names.length - 1).map(([name, lane, depth, ns, dur]) => ({
+          name: names[name], y: tops[lane] + 17 * depth, ns, dur, x: ns * WIDTH / duration, width: dur * WIDTH / duration,
+        }));
+    };
+    const drawMore = () => {
+      if (!more) return;
+      unpacked = unpacked || unpack();
+      const seen = unpacked.filter((row) => row.x < start + width && row.x + row.width > start &&
+            row.width * wide > 0.4 * width);
+      if (seen.length > MOST_DRAWN) seen.sort((a, b) => b.width - a.width).length = MOST_DRAWN;
+      while (pool.length < seen.length) {
+        const g = shape("g", { class: "row" }), title = g.appendChild(shape("title", {}));
+        const bar = { g, title, rect: g.appendChild(shape("rect", { height: 17 })) };
+        g.addEventListener("click", () => lookAt(bar.x, bar.width));
+        more.append(g);
+        pool.push(bar);
+      }
+      pool.forEach((bar, at) => {
+        const row = seen[at];
+        bar.g.classList.toggle("hidden", !row);
+        if (!row) return;
+        const [kind, name, label] = row.name;
+        Object.assign(bar, { x: row.x, width: row.width, label });
+        bar.title.textContent = `${name}: ${timeText(row.dur)}, starts after ${timeText(row.ns)}`;
+        bar.rect.setAttribute("class", kind);
+        bar.rect.setAttribute("y", row.y);
+        const text = bar.g.querySelector("text"), placed = place(bar);
+        if (text) text.remove();
+        if (placed && labelKind(kind)) writeLabel(bar, placed[0], placed[1], labelKind(kind), wide);
+      });
+    };
     const gaps = all("rect.gapmark, rect.findmark, rect.placemark", svg).map(read);
     svg.look = (marks) => {
       const places = gaps.filter((gap) => marks.contains(gap.rect));
-      const from = Math.min(...places.map((gap) => gap.x)), to = Math.max(...places.map((gap) => gap.x + gap.width));
-      show(from - (to - from) / 8, (to - from) * 1.25);
+      let from = Math.min(...places.map((gap) => gap.x)), to = Math.max(...places.map((gap) => gap.x + gap.width));
+      // in many steps: the costliest
+      if (to - from > WIDTH) [from, to] = [places[0].x, places[0].x + places[0].width];
+      lookAt(from, to - from);
     };
     let start = 0, width = WIDTH, wide = fit(svg);
     const place = (item) => {
@@ -296,20 +340,27 @@
         if (placed && bar.kind) writeLabel(bar, placed[0], placed[1], bar.kind, wide);
       }
       for (const gap of gaps) gap.rect.classList.toggle("hidden", !place(gap));
+      drawMore();
       drawAxis(axis, duration * start / WIDTH, duration * width / WIDTH, 0, wide, wide < WIDTH ? 4 : 8, top, bottom);
-      told.textContent = width < WIDTH
+      told.textContent = width !== WIDTH || start !== 0
             ? `${timeText(Math.round(duration * start / WIDTH))} to ${timeText(Math.round(duration *
             (start + width) / WIDTH))}`
             : "";
       svg.setAttribute("data-zoom", (WIDTH / width).toFixed(2));
     };
     const show = (from, wide) => {
-      width = Math.min(Math.max(wide, 1), WIDTH);
-      start = Math.min(Math.max(from, 0), WIDTH - width);
+      width = Math.min(Math.max(wide, LEAST), HIGH - LOW);
+      start = Math.min(Math.max(from, LOW), HIGH - width);
       draw();
     };
+    // with a little before and behind, but not beyond the step that it lies in
+    const lookAt = (x, w) => {
+      const within = x > -0.01 && x + w < WIDTH + 0.01;
+      const from = within ? Math.max(x - w / 8, 0) : x - w / 8;
+      show(from, (within ? Math.min(x + w * 1.125, WIDTH) : x + w * 1.125) - from);
+    };
     const zoomAt = (factor, share) => {
-      const next = Math.min(Math.max(width / factor, 1), WIDTH);
+      const next = Math.min(Math.max(width / factor, LEAST), HIGH - LOW);
       show(start + (width - next) * share, next);
     };
     const zoom = (factor) => zoomAt(factor, 0.5);
@@ -341,7 +392,7 @@
       show(at + by * width, width);
       return at;
     });
-    for (const bar of bars) bar.g.addEventListener("click", () => show(bar.x - bar.width / 8, bar.width * 1.25));
+    for (const bar of bars) bar.g.addEventListener("click", () => lookAt(bar.x, bar.width));
     if (wide < WIDTH) draw();
     window.addEventListener("resize", () => {
       const last = wide;
@@ -423,7 +474,7 @@
   for (const svg of marked) {
     const choice = make("select", "", { "aria-label": "Mark a finding in this picture" });
     choice.append(make("option", "Mark a finding", { value: "" }));
-    for (const [rank, title] of Array.from(titles).sort())
+    for (const [rank, title] of Array.from(titles).sort((a, b) => a[0] - b[0]))
       choice.append(make("option", `${rank}. ${title}`, { value: rank }));
     const before = svg.parentElement.previousElementSibling;
     const tools = before && before.classList.contains("tools") ? before : make("p", "", { class: "tools" });

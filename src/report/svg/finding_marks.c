@@ -3,12 +3,12 @@
 
 #include "chart_svg.h"
 #include "finding_level.h"
-#include "picture_links.h"
 
 #include "poison.h"
 
 #define LEAST_WIDTH 2.0
 #define MOST_PLACES 100 /* of a finding */
+#define MOST_MARKED 20  /* findings */
 
 static const struct ap_value *member(const struct ap_value *object, const char *key)
 {
@@ -19,14 +19,17 @@ static bool is_within(const struct ap_marked_stretch *in, const struct ap_value 
 {
     const struct ap_value *at = member(place, "start_us");
     int64_t start_ns = ap_value_integer(at, 0), dur_ns = ap_value_integer(member(place, "dur_us"), 0);
-    return at && at->type == AP_VALUE_TIME_NS && start_ns < ap_html_sum(in->start_ns, in->dur_ns) &&
-           ap_html_sum(start_ns, dur_ns) > in->start_ns;
+    return at && at->type == AP_VALUE_TIME_NS &&
+           (in->beyond ||
+            (start_ns < ap_html_sum(in->start_ns, in->dur_ns) && ap_html_sum(start_ns, dur_ns) > in->start_ns));
 }
 
 static double x_at(const struct ap_marked_stretch *in, int64_t ns)
 {
     double share = (double)ap_html_less(ns, in->start_ns) / (double)in->dur_ns;
-    return in->left + (in->right - in->left) * (share < 0 ? 0 : share > 1 ? 1 : share);
+    if (!in->beyond)
+        share = share < 0 ? 0 : share > 1 ? 1 : share;
+    return in->left + (in->right - in->left) * share;
 }
 
 static void draw_place(struct html *html, const struct ap_marked_stretch *in, const struct ap_value *place)
@@ -66,7 +69,7 @@ void ap_mark_findings(struct html *html, const struct ap_marked_stretch *stretch
     int rank = 0;
     if (!html->contents || stretch->dur_ns <= 0)
         return;
-    for (; finding && rank < AP_MOST_LINKED_FINDINGS; finding = finding->next)
+    for (; finding && rank < MOST_MARKED; finding = finding->next)
         if (!ap_finding_is_remark(finding))
             mark_finding(html, stretch, finding, ++rank);
 }

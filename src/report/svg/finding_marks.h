@@ -9,6 +9,7 @@
 struct ap_marked_stretch {
     int64_t start_ns, dur_ns;
     double left, right, top, bottom;
+    bool beyond; /* the reader can go there: places outside are drawn outside */
 };
 
 /** The places of the page's findings within @stretch, a hidden group for each finding, that the script shows when the reader

@@ -172,6 +172,7 @@ void ap_html_utilization(struct html *html)
 #define MOST_LANES 32
 #define MOST_BARS 900
 #define CHARACTER 6.4
+#define NAMES_ROOM 60000 /* more are not begun */
 
 struct timeline {
     const struct ap_value *of;
@@ -201,26 +202,30 @@ static void place_lanes(struct timeline *timeline)
     }
 }
 
-static const char *class_of(const struct ap_value *bar)
+static const char *class_of_kind(struct ap_text kind)
 {
     static const char *const kinds[] = { "operator",      "python", "runtime", "annotation", "kernel",
                                          "communication", "memcpy", "memset",  "engine" };
     for (size_t i = 0; i < AP_COUNT_OF(kinds); i++)
-        if (ap_text_is(ap_value_text(member(bar, "kind")), kinds[i]))
+        if (ap_text_is(kind, kinds[i]))
             return kinds[i];
     return "idle";
 }
 
-static bool is_kernel(const struct ap_value *bar)
+static const char *class_of(const struct ap_value *bar)
 {
-    return strcmp(class_of(bar), "kernel") == 0 || strcmp(class_of(bar), "communication") == 0;
+    return class_of_kind(ap_value_text(member(bar, "kind")));
+}
+
+static bool is_kernel(const char *bar_class)
+{
+    return strcmp(bar_class, "kernel") == 0 || strcmp(bar_class, "communication") == 0;
 }
 
 /* What stands on a bar: of a kernel its short name, of a path its last part. */
-static struct ap_text label_of(const struct ap_value *bar)
+static struct ap_text label_of(struct ap_text name, const char *bar_class)
 {
-    struct ap_text name = ap_value_text(member(bar, "name"));
-    return is_kernel(bar) ? ap_kernel_short_name(name) : ap_html_label(name);
+    return is_kernel(bar_class) ? ap_kernel_short_name(name) : ap_html_label(name);
 }
 
 /* Text that can be read on the bar; NULL = none can. */
@@ -228,7 +233,7 @@ static const char *label_class(const char *bar_class)
 {
     if (strcmp(bar_class, "memset") == 0 || strcmp(bar_class, "memcpy") == 0)
         return NULL;
-    return strcmp(bar_class, "kernel") == 0 || strcmp(bar_class, "communication") == 0 ? "gin" : "tin";
+    return is_kernel(bar_class) ? "gin" : "tin";
 }
 
 static void draw_lanes(struct html *html, const struct timeline *timeline)
@@ -252,7 +257,7 @@ static void write_label(struct html *html, const struct ap_value *bar, double x,
     if (width < 6 * CHARACTER || !label)
         return;
     ap_svg_text(html, label, x + 3, y + 12.5);
-    ap_html_text(html, label_of(bar), (size_t)((width - 6) / CHARACTER));
+    ap_html_text(html, label_of(ap_value_text(member(bar, "name")), class_of(bar)), (size_t)((width - 6) / CHARACTER));
     ap_svg_text_end(html);
 }
 
@@ -264,14 +269,15 @@ static void draw_bar(struct html *html, const struct timeline *timeline, const s
         return;
     double x = x_at(timeline, (double)start_ns), width = x_at(timeline, (double)start_ns + (double)dur_ns) - x;
     double y = timeline->lane_y[lane] + BAR_HEIGHT * (double)depth;
+    struct ap_text name = ap_value_text(member(bar, "name")), label = label_of(name, class_of(bar));
     ap_html_string(html, "<g class=\"b\"");
-    if (is_kernel(bar) && label_of(bar).bytes < ap_value_text(member(bar, "name")).bytes) {
+    if (is_kernel(class_of(bar)) && label.bytes < name.bytes) {
         ap_html_string(html, " data-n=\"");
-        ap_html_text(html, label_of(bar), 60);
+        ap_html_text(html, label, 60);
         ap_html_string(html, "\"");
     }
     ap_html_string(html, "><title>");
-    ap_html_text(html, ap_value_text(member(bar, "name")), 160);
+    ap_html_text(html, name, 160);
     ap_html_tell(html, bar, ": {v dur_us}, starts after ");
     ap_html_time(html, ap_html_less(start_ns, timeline->start_ns));
     ap_html_format(html, width < 3 ? "</title><rect class=\"%s\"" : "</title><rect class=\"cell %s\"", class_of(bar));
@@ -297,48 +303,56 @@ static void draw_gap(struct html *html, const struct timeline *timeline)
     ap_svg_rect_close(html);
 }
 
-/* What is shown is a part of what the finding is about. */
-static bool is_within_finding(const struct timeline *timeline)
-{
-    return ap_value_integer(member(member(timeline->of, "finding"), "dur_us"), 0) > timeline->dur_ns;
-}
-
 static void draw_finding(struct html *html, const struct timeline *timeline)
 {
     const struct ap_value *finding = member(timeline->of, "finding");
     double start_ns = (double)ap_value_integer(member(finding, "start_us"), 0),
            dur_ns = (double)ap_value_integer(member(finding, "dur_us"), 0);
-    if (dur_ns <= 0 || is_within_finding(timeline))
+    if (dur_ns <= 0)
         return;
     double x = x_at(timeline, start_ns), width = x_at(timeline, start_ns + dur_ns) - x;
     ap_svg_rect(html, "findmark", x, 1, width < 2 ? 2 : width, timeline->height - 1);
 }
 
-static const char *title_of(const struct timeline *timeline)
+/* Where the writer of a page has room: rows that the script draws where the reader zooms. One line for each name: its class,
+ * the name, what stands on the bar. */
+static void put_more_rows(struct html *html, const struct timeline *timeline)
 {
-    if (is_within_finding(timeline))
-        return "Timeline within the first finding";
-    if (member(member(timeline->of, "finding"), "dur_us"))
-        return "Timeline around the first finding";
-    return member(member(timeline->of, "gap"), "dur_us") ? "Timeline of the longest wait" : "Timeline";
+    const struct ap_value *more = member(timeline->of, "more"), *name = ap_value_first(member(more, "names")),
+                          *kind = ap_value_first(member(more, "kinds"));
+    struct ap_text rows = ap_value_text(member(more, "rows"));
+    if (!html->contents || !rows.bytes || !ap_html_has_room(html, rows.bytes + NAMES_ROOM))
+        return;
+    ap_html_format(html, "<g class=\"more\" data-d=\"%lld %lld\" data-l=\"",
+                   (long long)ap_html_less(ap_value_integer(member(more, "start_us"), 0), timeline->start_ns),
+                   (long long)ap_value_integer(member(more, "dur_us"), 0));
+    for (size_t i = 0; i < timeline->lane_count; i++)
+        ap_html_format(html, "%.0f ", timeline->lane_y[i]);
+    ap_html_string(html, "\" data-n=\"");
+    for (; name && kind && ap_html_has_room(html, rows.bytes + 3000); name = name->next, kind = kind->next) {
+        const char *bar_class = class_of_kind(ap_value_text(kind));
+        struct ap_text label = label_of(ap_value_text(name), bar_class);
+        ap_html_format(html, "%s\t", bar_class);
+        ap_html_text(html, ap_value_text(name), 160);
+        ap_html_string(html, "\t");
+        ap_html_text(html, label, 60);
+        ap_html_string(html, "\n");
+    }
+    ap_html_string(html, "\" data-v=\"");
+    ap_html_text(html, rows, rows.bytes);
+    ap_html_string(html, "\"></g>\n");
 }
 
 static void write_subject(struct html *html, const struct timeline *timeline)
 {
     const struct ap_value *rule = member(member(timeline->of, "finding"), "rule_id");
-    ap_html_string(html, rule || member(member(timeline->of, "gap"), "dur_us") ? "Threads and streams around "
-                                                                               : "Threads and streams: ");
+    ap_html_string(html, "Threads and streams: ");
     ap_html_text(html, ap_value_text(member(timeline->of, "about")), 60);
     if (!rule)
         return;
-    ap_html_string(html, is_within_finding(timeline) ? " (" : ", outlined (");
+    ap_html_string(html, "; what that is about is outlined (");
     ap_html_name(html, ap_value_text(rule));
     ap_html_string(html, ")");
-    if (!is_within_finding(timeline))
-        return;
-    ap_html_string(html, ": a part of the ");
-    ap_html_value(html, member(member(timeline->of, "finding"), "dur_us"));
-    ap_html_string(html, " that it is about");
 }
 
 static void write_timeline_sentence(struct html *html, const struct timeline *timeline)
@@ -361,6 +375,8 @@ static void write_timeline_sentence(struct html *html, const struct timeline *ti
         ap_html_string(html, " short rows are left out");
     }
     ap_html_string(html, ".");
+    if (html->contents)
+        ap_html_string(html, " Zoom in for shorter rows and out for the rest of the recording, or choose a finding.");
 }
 
 static bool has_kind(const struct timeline *timeline, const char *kind)
@@ -410,7 +426,7 @@ void ap_html_timeline(struct html *html)
     place_lanes(&timeline);
     if (timeline.dur_ns <= 0 || !timeline.lane_count)
         return;
-    ap_figure_begin(html, "timeline", title_of(&timeline));
+    ap_figure_begin(html, "timeline", "Timeline");
     write_timeline_sentence(html, &timeline);
     ap_figure_body(html);
     ap_svg_begin(html, "timeline", "timeline", timeline.height + 22);
@@ -422,12 +438,14 @@ void ap_html_timeline(struct html *html)
     const struct ap_value *bar = ap_value_first(member(timeline.of, "bars"));
     for (int i = 0; bar && i < MOST_BARS && ap_html_has_room(html, 12000); bar = bar->next, i++)
         draw_bar(html, &timeline, bar);
+    put_more_rows(html, &timeline);
     draw_finding(html, &timeline);
     ap_mark_findings(html, &(struct ap_marked_stretch){ .start_ns = timeline.start_ns,
                                                         .dur_ns = timeline.dur_ns,
                                                         .right = SVG_WIDTH,
                                                         .top = 1,
-                                                        .bottom = timeline.height });
+                                                        .bottom = timeline.height,
+                                                        .beyond = true });
     ap_svg_end(html);
     write_timeline_legend(html, &timeline);
     write_longest_bars(html, &timeline);

@@ -45,6 +45,12 @@ static struct ap_out *text_out(struct doc *doc)
     return out_of(doc);
 }
 
+/* Texts of the report have no line break, so where lines are only counted they need not be made. */
+static bool counts_only(struct doc *doc, const struct ap_out *out)
+{
+    return md_of(doc)->only_lines || out == &md_of(doc)->left_out;
+}
+
 /* A row or an item is to come: may it be written? */
 static void count_row(struct md *md, size_t most)
 {
@@ -148,18 +154,22 @@ static void say(struct doc *doc, struct ap_text literal)
 
 static void write_name(struct doc *doc, struct ap_text name, bool is_cut)
 {
-    ap_md_name(text_out(doc), name, is_cut);
+    struct ap_out *out = text_out(doc);
+    if (!counts_only(doc, out))
+        ap_md_name(out, name, is_cut);
 }
 
 static void write_prose(struct doc *doc, struct ap_text text)
 {
-    ap_md_prose(text_out(doc), text);
+    struct ap_out *out = text_out(doc);
+    if (!counts_only(doc, out))
+        ap_md_prose(out, text);
 }
 
 static void write_figure(struct doc *doc, struct ap_text text)
 {
     struct ap_out *out = text_out(doc);
-    for (size_t i = 0; i < text.bytes; i++)
+    for (size_t i = 0; i < text.bytes && !counts_only(doc, out); i++)
         if (text.data[i] == '<' || text.data[i] == '>')
             ap_out_string(out, text.data[i] == '<' ? "&lt;" : "&gt;");
         else
@@ -168,8 +178,13 @@ static void write_figure(struct doc *doc, struct ap_text text)
 
 /* ---- tables ---- */
 
-static void write_head(struct ap_out *out, const struct doc_column *columns, size_t count, const bool *used)
+static void write_head(struct doc *doc, const struct doc_column *columns, size_t count, const bool *used)
 {
+    struct ap_out *out = out_of(doc);
+    if (counts_only(doc, out)) {
+        ap_out_string(out, "\n\n\n");
+        return;
+    }
     ap_out_string(out, "\n|");
     for (size_t i = 0; i < count; i++)
         if (!used || used[i])
@@ -184,7 +199,7 @@ static void write_head(struct ap_out *out, const struct doc_column *columns, siz
 static void begin_grid(struct doc *doc, const struct doc_column *columns, size_t count)
 {
     begin_rows_of(md_of(doc));
-    write_head(out_of(doc), columns, count, NULL);
+    write_head(doc, columns, count, NULL);
 }
 
 static void end_grid(struct doc *doc)
@@ -201,9 +216,13 @@ static void begin_figures(struct doc *doc)
 static void write_figure_row(struct doc *doc, const char *title, const char *path, const struct ap_value *value)
 {
     count_row(md_of(doc), md_of(doc)->part.rows);
-    ap_out_format(out_of(doc), "| %s | ", title);
-    ap_doc_value(doc, value, ap_text_of(path), FORM_FULL);
-    ap_out_format(out_of(doc), " | `%s` |\n", path);
+    if (counts_only(doc, out_of(doc))) {
+        ap_out_char(out_of(doc), '\n');
+    } else {
+        ap_out_format(out_of(doc), "| %s | ", title);
+        ap_doc_value(doc, value, ap_text_of(path), FORM_FULL);
+        ap_out_format(out_of(doc), " | `%s` |\n", path);
+    }
     md_of(doc)->row_is_left_out = false;
 }
 
@@ -228,16 +247,15 @@ static void begin_rows(struct doc *doc, const struct doc_rows *rows, const bool 
 {
     begin_rows_of(md_of(doc));
     write_caption(doc, rows, shown);
-    write_head(out_of(doc), rows->columns, rows->column_count, used);
+    write_head(doc, rows->columns, rows->column_count, used);
 }
 
 static void write_row(struct doc *doc, const struct doc_rows *rows, const bool *used, const struct ap_value *row)
 {
     ap_doc_begin(doc, DOC_ROW);
-    bool is_left_out = out_of(doc) == &md_of(doc)->left_out; /* then it is one line, whatever its cells say */
-    for (size_t i = 0; i < rows->column_count; i++) {
+    for (size_t i = 0; i < rows->column_count && !counts_only(doc, out_of(doc)); i++) {
         const struct doc_column *column = &rows->columns[i];
-        if (!used[i] || is_left_out)
+        if (!used[i])
             continue;
         const char *name = column->key ? column->key : column->from ? column->from : rows->path;
         ap_doc_begin(doc, DOC_CELL);
@@ -319,7 +337,7 @@ void ap_md_init(struct md *md, const struct ap_model *model, const struct ap_md_
     md->form = form;
     md->brief = (struct doc_brief){ .findings = form ? form->findings : 0 };
     md->lines_left_out = md->section_count = md->rows = md->most_rows = 0;
-    md->heading_begins = md->row_is_left_out = false;
+    md->heading_begins = md->row_is_left_out = md->only_lines = false;
     ap_out_init(&md->out, sink);
     ap_out_init(&md->left_out, (struct ap_sink){ ap_md_count_lines, &md->lines_left_out });
 }

@@ -26,6 +26,7 @@ struct md {
     struct md_section sections[AP_MD_BRIEF_SECTIONS];
     size_t section_count;
     struct ap_md_part part; /* below the heading that was written last */
+    bool only_lines;        /* nobody reads what is written: how many lines it has is all that is asked */
     size_t rows, most_rows; /* of the table or list that is open */
     bool heading_begins, row_is_left_out;
 };

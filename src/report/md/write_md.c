@@ -87,11 +87,13 @@ static void write_head(struct doc *doc)
     ap_doc_end(doc, DOC_LIST);
 }
 
+/* @ret_lines: NULL = they are not asked for, but written to @sink. */
 static enum ap_status write_form(const struct ap_model *model, const struct ap_md_form *form, struct ap_sink sink,
-                                 struct ap_error *reterr)
+                                 uint64_t *ret_lines, struct ap_error *reterr)
 {
     struct md md;
-    ap_md_init(&md, model, form, sink);
+    ap_md_init(&md, model, form, ret_lines ? (struct ap_sink){ ap_md_count_lines, ret_lines } : sink);
+    md.only_lines = ret_lines;
     write_head(&md.doc);
     ap_part_alerts(&md.doc);
     ap_section_verdict(&md.doc);
@@ -103,7 +105,7 @@ static enum ap_status write_form(const struct ap_model *model, const struct ap_m
     return ap_md_finish(&md, reterr);
 }
 
-/* How many lines the forms have is told by writing them: what a section says depends on all of the model. */
+/* How many lines the forms have is told by going through them: what a section says depends on all of the model. */
 enum ap_status ap_write_markdown(const struct ap_model *model, enum ap_extent extent, struct ap_sink sink,
                                  struct ap_error *reterr)
 {
@@ -112,7 +114,7 @@ enum ap_status ap_write_markdown(const struct ap_model *model, enum ap_extent ex
     for (size_t i = 0; extent == AP_EXTENT_SHORT && lines > AP_MD_BRIEF_LINES && next; next = ap_md_form(++i)) {
         form = next;
         lines = 0;
-        AP_TRY(write_form(model, form, (struct ap_sink){ ap_md_count_lines, &lines }, reterr));
+        AP_TRY(write_form(model, form, sink, &lines, reterr));
     }
-    return write_form(model, form, sink, reterr);
+    return write_form(model, form, sink, NULL, reterr);
 }

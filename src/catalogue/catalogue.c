@@ -2,7 +2,6 @@
 #include "catalogue.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "poison.h"
 
@@ -32,8 +31,8 @@ static int by_path(const void *key, const void *element)
 const struct ap_figure_info *ap_catalogue_find(struct ap_text path)
 {
     const struct ap_figure_info *found = bsearch(&path, ap_figures, ap_figure_count, sizeof(ap_figures[0]), by_path);
-    for (size_t i = 0; !found && i < ap_figure_count; i++)
-        if (strchr(ap_figures[i].path, '*') && ap_catalogue_matches(path, ap_figures[i].path))
+    for (size_t i = 0; !found && i < ap_figure_count; i++) /* those without a star do not match: they were not found */
+        if (ap_catalogue_matches(path, ap_figures[i].path))
             found = &ap_figures[i];
     return found;
 }

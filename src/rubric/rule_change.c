@@ -60,9 +60,9 @@ bool ap_rule_change_check(struct ap_text change, struct ap_text *ret_unknown)
             continue;
         size_t end = end_of_placeholder(change, at);
         *ret_unknown = (struct ap_text){ change.data + at + 1, (end == SIZE_MAX ? change.bytes : end) - at - 1 };
-        const struct ap_figure_info *figure = end == SIZE_MAX ? NULL : ap_figure_find(*ret_unknown);
-        if (!ap_text_is(*ret_unknown, "saving") &&
-            (!figure || (figure->unit != AP_UNIT_time && figure->unit != AP_UNIT_count)))
+        bool is_saving = ap_text_is(*ret_unknown, "saving");
+        const struct ap_figure_info *figure = is_saving || end == SIZE_MAX ? NULL : ap_figure_find(*ret_unknown);
+        if (!is_saving && (!figure || (figure->unit != AP_UNIT_time && figure->unit != AP_UNIT_count)))
             return false;
         at = end;
     }

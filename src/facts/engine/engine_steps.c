@@ -34,44 +34,41 @@ static enum ap_status read_name(struct finding *finding, uint32_t id, struct ap_
     return AP_OK;
 }
 
-static bool is_annotation(const struct ap_trace *trace, uint32_t row)
+static enum ap_status is_mark(struct finding *finding, uint32_t row, bool *ret_is, struct ap_error *reterr)
 {
-    return ap_row_kind(trace->events.tag[row]) == AP_KIND_annotation;
-}
-
-static enum ap_status read_names(struct finding *finding, struct ap_error *reterr)
-{
-    const struct ap_trace *trace = finding->trace;
-    AP_TRY(AP_ALLOC_CLEARED(finding->steps->gate, finding->told_of, ap_trace_id_count(trace), reterr));
-    for (uint32_t row = 0; row < trace->events.count; row++)
-        if (is_annotation(trace, row) && !finding->told_of[trace->events.name[row]])
-            AP_TRY(read_name(finding, trace->events.name[row], reterr));
+    uint32_t name = finding->trace->events.name[row];
+    *ret_is = false;
+    if (ap_row_kind(finding->trace->events.tag[row]) != AP_KIND_annotation)
+        return AP_OK;
+    if (!finding->told_of[name])
+        AP_TRY(read_name(finding, name, reterr));
+    *ret_is = finding->told_of[name] != NO_STEP;
     return AP_OK;
 }
 
-static bool is_mark(const struct finding *finding, uint32_t row)
-{
-    return is_annotation(finding->trace, row) && finding->told_of[finding->trace->events.name[row]] != NO_STEP;
-}
-
-/* The track with most marks; *ret_others: marks of the others. */
-static uint32_t busiest_track(const struct finding *finding, size_t *ret_others)
+/* The track with most marks, AP_NO_ROW = there is none; *ret_others: marks of the others. */
+static enum ap_status busiest_track(struct finding *finding, uint32_t *ret_track, size_t *ret_others,
+                                    struct ap_error *reterr)
 {
     const struct ap_row_order *order = &finding->facts->order;
     size_t all = 0, most = 0;
-    uint32_t track_of_most = AP_NO_ROW;
+    *ret_track = AP_NO_ROW;
+    AP_TRY(AP_ALLOC_CLEARED(finding->steps->gate, finding->told_of, ap_trace_id_count(finding->trace), reterr));
     for (uint32_t track = 0; track < order->track_count; track++) {
         size_t count = 0;
-        for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++)
-            count += is_mark(finding, order->rows[i]);
+        for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
+            bool counts;
+            AP_TRY(is_mark(finding, order->rows[i], &counts, reterr));
+            count += counts;
+        }
         all += count;
         if (count > most) {
             most = count;
-            track_of_most = track;
+            *ret_track = track;
         }
     }
     *ret_others = all - most;
-    return track_of_most;
+    return AP_OK;
 }
 
 static void fill_in(int64_t *known, int64_t more)
@@ -100,12 +97,15 @@ static enum ap_status take_marks(struct finding *finding, struct ap_error *reter
 {
     struct ap_engine_steps *steps = finding->steps;
     const struct ap_row_order *order = &finding->facts->order;
-    uint32_t track = busiest_track(finding, &steps->elsewhere);
+    uint32_t track;
+    AP_TRY(busiest_track(finding, &track, &steps->elsewhere, reterr));
     if (track == AP_NO_ROW)
         return AP_OK;
     for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
         uint32_t row = order->rows[i];
-        if (!is_mark(finding, row))
+        bool counts;
+        AP_TRY(is_mark(finding, row, &counts, reterr));
+        if (!counts)
             continue;
         const struct ap_engine_step_name *told = &finding->told[finding->told_of[finding->trace->events.name[row]] - 1];
         int64_t start_ns = finding->trace->events.start_ns[row];
@@ -274,9 +274,6 @@ static void find_engine(struct ap_engine_steps *steps)
 
 static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
 {
-    AP_TRY(read_names(finding, reterr));
-    if (!finding->told_count)
-        return AP_OK;
     AP_TRY(take_marks(finding, reterr));
     if (!finding->steps->count)
         return AP_OK;

@@ -88,14 +88,17 @@ static enum ap_status go_over_backward(struct finding *finding, struct ap_error 
     struct ap_autograd autograd;
     enum ap_status status =
         ap_autograd_init(&autograd, finding->trace, &facts->order, &facts->tree, finding->layers->gate, reterr);
+    bool any = false;
     for (size_t i = 0; status == AP_OK && i < autograd.node_count; i++) {
         const struct ap_autograd_node *node = &autograd.nodes[i];
         uint32_t layer = node->producer == AP_NO_ROW ? NO_LAYER : finding->of_row[node->producer];
-        if (layer != NO_LAYER && finding->of_row[node->row] == NO_LAYER)
+        if (layer != NO_LAYER && finding->of_row[node->row] == NO_LAYER) {
             finding->of_row[node->row] = layer | BACKWARD;
+            any = true;
+        }
     }
     ap_autograd_release(&autograd);
-    return status == AP_OK ? go_over_rows(finding, false, reterr) : status;
+    return status == AP_OK && any ? go_over_rows(finding, false, reterr) : status;
 }
 
 static struct ap_layer *layer_of(struct finding *finding, uint32_t row, bool *ret_backward)

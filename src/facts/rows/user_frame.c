@@ -5,8 +5,6 @@
 
 #include "poison.h"
 
-enum { NOT_ASKED, OF_USER, OF_LIBRARY, OF_MODULE };
-
 static const char *const library_frames[] = {
 #define AP_LIBRARY_FRAME(patterns) patterns,
 #include "library_frames.def"
@@ -20,7 +18,7 @@ enum ap_status ap_user_frames_init(struct ap_user_frames *frames, const struct a
     size_t count = ap_trace_id_count(trace);
     AP_TRY(AP_ALLOC(gate, frames->kinds, count, reterr));
     frames->count = count;
-    memset(frames->kinds, NOT_ASKED, count);
+    memset(frames->kinds, AP_FRAME_NOT_ASKED, count);
     return ap_name_patterns_init(&frames->library, gate, library_frames, ENTRY_COUNT, reterr);
 }
 
@@ -49,25 +47,14 @@ static bool is_of_user(const struct ap_user_frames *frames, struct ap_text name)
            ap_name_patterns_first(&frames->library, behind_packages(name), ENTRY_COUNT) == ENTRY_COUNT;
 }
 
-static uint8_t kind_of(struct ap_user_frames *frames, uint32_t name)
+enum ap_frame_kind ap_frame_kind_find(struct ap_user_frames *frames, uint32_t name)
 {
-    if (frames->kinds[name] == NOT_ASKED) {
-        struct ap_text text = ap_trace_text(frames->trace, name);
-        frames->kinds[name] = ap_text_starts_with(text, "nn.Module: ") ? OF_MODULE
-                              : is_of_user(frames, text)               ? OF_USER
-                                                                       : OF_LIBRARY;
-    }
-    return frames->kinds[name];
-}
-
-bool ap_is_user_frame(struct ap_user_frames *frames, uint32_t name)
-{
-    return kind_of(frames, name) == OF_USER;
-}
-
-bool ap_is_module_frame(struct ap_user_frames *frames, uint32_t name)
-{
-    return kind_of(frames, name) == OF_MODULE;
+    struct ap_text text = ap_trace_text(frames->trace, name);
+    enum ap_frame_kind kind = ap_text_starts_with(text, "nn.Module: ") ? AP_FRAME_OF_MODULE
+                              : is_of_user(frames, text)               ? AP_FRAME_OF_USER
+                                                                       : AP_FRAME_OF_LIBRARY;
+    frames->kinds[name] = (uint8_t)kind;
+    return kind;
 }
 
 struct ap_text ap_module_class(struct ap_text name)

@@ -53,7 +53,8 @@ static void play(const struct ap_replay_graph *graph, const struct ap_replay_edi
         int64_t start_ns = INT64_MIN, work_ns = edit ? edit->work_ns[i] : graph->tasks[i].work_ns;
         bool overflowed = false, had_edges = edge < graph->edge_count && graph->edges[edge].to == i;
         for (; edge < graph->edge_count && graph->edges[edge].to == i; edge++) {
-            int64_t ns = is_ignored(&graph->edges[edge], flags) ? INT64_MIN : release_ns(times, &graph->edges[edge], flags);
+            bool ignored = flags && is_ignored(&graph->edges[edge], flags);
+            int64_t ns = ignored ? INT64_MIN : release_ns(times, &graph->edges[edge], flags);
             start_ns = ns > start_ns ? ns : start_ns;
         }
         if (start_ns == INT64_MIN)

@@ -491,7 +491,7 @@ def test_bash(folder, script):
              (["--roo"], set()),
              (["mcp", ""], SERVER_OPTIONS), (["mcp", "--ma"], {"--max-memory", "--max-seconds", "--max-depth"}),
              (["mcp", "--json"], set()),
-             (["mcp", "--root", ""], {"mcp folder"}), (["mcp", "--threads", "="], {"1", "2"}),
+             (["mcp", "--root", ""], {"mcp folder"}), (["mcp", "--threads", "="], {"1", "2", "4", "8", "16"}),
              (["mcp", "--root", "x", "--ro"], {"--root"})]
     for words, expected in cases:
         found = complete(script, inside, *words)

@@ -93,7 +93,7 @@ struct ap_request {
     uint32_t max_depth;  /* nesting allowed in parts of the input that are skipped; 0 = 10,000 */
     bool salvage;        /* use what precedes a broken place or a wrong checksum */
     bool strict;         /* anything that lost data is an error */
-    bool one_thread;     /* do everything on the calling thread alone */
+    unsigned threads; /* that read and analyze: 1 = the calling one alone; 0 = as many as there are processors, up to 16 */
     const char *sandbox; /* what this process is confined by, for the report; NULL = not said */
     /** Called now and then on the calling thread while an input is read; total is 0 where unknown. May be NULL. */
     void (*progress)(void *progress_self, const char *path, uint64_t done_bytes, uint64_t total_bytes);

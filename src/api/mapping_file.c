@@ -10,10 +10,12 @@
 static enum ap_status read_trace(const struct ap_request *request, struct ap_gate *gate, struct ap_trace **ret_trace,
                                  struct ap_error *reterr)
 {
-    struct ap_input_options options = {
-        .salvage = request->salvage, .role = AP_ROLE_TRACE, .opener = request->opener, .threads = !request->one_thread
-    };
-    struct ap_trace_options trace_options = { .salvage = request->salvage, .two_threads = !request->one_thread };
+    struct ap_input_options options = { .salvage = request->salvage,
+                                        .role = AP_ROLE_TRACE,
+                                        .opener = request->opener,
+                                        .threads = ap_request_threads(request) > 1 };
+    struct ap_trace_options trace_options = { .salvage = request->salvage,
+                                              .threads = ap_request_threads(request) > 1 ? 2 : 1 };
     struct ap_json_limits limits = { .skipped_depth = request->max_depth };
     struct ap_notes notes = { .notes = { { .count = 0 } } };
     struct ap_json_reader *json = NULL;

@@ -1,7 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #include "opened_input.h"
 
+#include "processors.h"
+
 #include "poison.h"
+
+#define MOST_THREADS 16
+#define THREAD_BYTES ((uint64_t)32 << 20) /* of the limit for memory, more than one takes */
+
+unsigned ap_request_threads(const struct ap_request *request)
+{
+    unsigned threads = request->threads ? request->threads : ap_processor_count();
+    uint64_t most = request->max_memory_bytes ? request->max_memory_bytes / THREAD_BYTES + 1 : MOST_THREADS;
+    most = most < MOST_THREADS ? most : MOST_THREADS;
+    return threads < most ? threads : (unsigned)most;
+}
+
+/* A snapshot is read by one thread, from bytes that another one fetches. */
+static unsigned input_threads(const struct ap_request *request, enum ap_input_role role)
+{
+    unsigned threads = ap_request_threads(request);
+    if (threads == 1)
+        return 0;
+    return role == AP_ROLE_TRACE ? threads : 1;
+}
 
 static void tell(const struct ap_opened_input *opened)
 {
@@ -44,7 +66,7 @@ enum ap_status ap_opened_input_open(struct ap_report *report, const struct ap_re
         .salvage = request->salvage,
         .role = role,
         .opener = request->opener,
-        .threads = !request->one_thread,
+        .threads = input_threads(request, role),
         .head = request->standard_input_head,
         .head_bytes = request->standard_input_head_bytes,
     };

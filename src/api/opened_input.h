@@ -7,6 +7,9 @@
 #include "json_reader.h"
 #include "report_state.h"
 
+/** Threads that read a trace: 1 to 16. */
+unsigned ap_request_threads(const struct ap_request *request);
+
 /** One input from its path to its JSON reader; progress is told as it is read. */
 struct ap_opened_input {
     const struct ap_request *request;

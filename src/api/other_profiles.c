@@ -25,9 +25,10 @@ static enum ap_status read_file(const struct reading *reading, const struct ap_r
                                 const struct ap_other_reader *reader, void *self, struct ap_error *reterr)
 {
     const struct ap_request *request = reading->request;
-    struct ap_input_options options = {
-        .salvage = request->salvage, .opener = request->opener, .threads = !request->one_thread, .accepts_logs = true
-    };
+    struct ap_input_options options = { .salvage = request->salvage,
+                                        .opener = request->opener,
+                                        .threads = ap_request_threads(request) > 1,
+                                        .accepts_logs = true };
     struct ap_other_input other = { .path = file->path,
                                     .format = file->head.format,
                                     .limits = { .skipped_depth = request->max_depth },

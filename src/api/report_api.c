@@ -102,7 +102,8 @@ static enum ap_status read_trace(struct run *run, struct ap_error *reterr)
 {
     struct ap_report *report = run->report;
     struct ap_notes *notes = &report->trace_notes;
-    struct ap_trace_options trace_options = { .salvage = run->request->salvage, .two_threads = !run->request->one_thread };
+    struct ap_trace_options trace_options = { .salvage = run->request->salvage,
+                                              .threads = ap_request_threads(run->request) };
     struct ap_opened_input opened;
     *run->path = report->trace_path = run->request->cpu_trace_path;
     AP_TRY(ap_opened_input_open(report, run->request, *run->path, AP_ROLE_TRACE, notes, &opened, reterr));
@@ -142,8 +143,8 @@ static enum ap_status analyze_trace(struct run *run, struct ap_error *reterr)
     AP_TRY(ap_facts_init(&report->facts, report->trace, run->request->with_pictures, reterr));
     report->facts.mapping = run->request->mapping_trace_path ? &report->mapping : NULL;
     report->facts.keeps_path = report->has_overlay;
-    AP_TRY(
-        ap_analyze_trace(&report->facts, &options, !run->request->one_thread, &report->trace_notes, &report->model, reterr));
+    AP_TRY(ap_analyze_trace(&report->facts, &options, ap_request_threads(run->request) > 1, &report->trace_notes,
+                            &report->model, reterr));
     if (!report->has_overlay)
         return AP_OK;
     AP_TRY(ap_overlay_add_facts(&report->overlay, &report->facts, reterr));

@@ -21,7 +21,7 @@ static const struct {
     { "fail-on", "low medium high critical new:medium new:high new:critical" },
     { "format", "md json text csv" },
     { "table", "operators kernels launches copies synchronisations collectives steps allocations findings tables" },
-    { "threads", "1 2" },
+    { "threads", "1 2 4 8 16" },
     { "completion", "bash zsh fish" },
 };
 

@@ -309,9 +309,9 @@ static bool set_option(struct ap_cli_options *options, enum option_id id, const 
         options->request.max_depth = (uint32_t)number;
         return true;
     case OPTION_threads:
-        if (!parse_number(value, 2, &number) || number == 0)
-            return mistake(to, bytes, "--threads takes 1 or 2, not '%s'", value);
-        options->request.one_thread = number == 1;
+        if (!parse_number(value, 16, &number) || number == 0)
+            return mistake(to, bytes, "--threads takes a whole number from 1 to 16, not '%s'", value);
+        options->request.threads = (unsigned)number;
         return true;
     case OPTION_rank:
         options->request.has_rank = true;

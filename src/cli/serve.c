@@ -55,7 +55,7 @@ enum ap_status ap_serve(int argc, char *const *argv, const struct ap_cli_options
                                   .max_memory_bytes = options->request.max_memory_bytes,
                                   .max_depth = options->request.max_depth,
                                   .max_seconds = options->max_seconds,
-                                  .one_thread = options->request.one_thread,
+                                  .threads = options->request.threads,
                                   .redact = options->request.redact,
                                   .redact_key = options->request.redact_key,
                                   .redact_key_bytes = options->request.redact_key_bytes,

@@ -15,15 +15,16 @@ static size_t stride_bytes(const struct ap_block_ring *ring)
 
 static uint8_t *block_data(const struct ap_block_ring *ring, uint64_t number)
 {
-    return ring->memory + (size_t)(number % AP_BLOCK_RING_COUNT) * stride_bytes(ring) + ring->room_before;
+    return ring->memory + (size_t)(number % ring->count) * stride_bytes(ring) + ring->room_before;
 }
 
-enum ap_status ap_block_ring_init(struct ap_block_ring *ring, struct ap_gate *gate, size_t room_before, size_t cap_bytes,
-                                  size_t room_after, struct ap_error *reterr)
+enum ap_status ap_block_ring_init(struct ap_block_ring *ring, struct ap_gate *gate, unsigned count, size_t room_before,
+                                  size_t cap_bytes, size_t room_after, struct ap_error *reterr)
 {
-    *ring =
-        (struct ap_block_ring){ .gate = gate, .room_before = room_before, .cap_bytes = cap_bytes, .room_after = room_after };
-    ring->memory_bytes = AP_BLOCK_RING_COUNT * stride_bytes(ring);
+    *ring = (struct ap_block_ring){
+        .gate = gate, .count = count, .room_before = room_before, .cap_bytes = cap_bytes, .room_after = room_after
+    };
+    ring->memory_bytes = count * stride_bytes(ring);
     ring->memory = ap_mem_resize(gate, NULL, 0, ring->memory_bytes);
     if (!ring->memory)
         return ap_fail_memory(gate, reterr);
@@ -47,7 +48,7 @@ static bool fill_next(struct ap_block_ring *ring)
     enum ap_status status = ring->filler.fill(ring->filler.self, data, ring->cap_bytes, &bytes, &ring->final_error);
     if (status == AP_OK) {
         memset(data + bytes, 0, ring->room_after);
-        ring->filled_bytes[number % AP_BLOCK_RING_COUNT] = bytes;
+        ring->filled_bytes[number % ring->count] = bytes;
     } else {
         ring->final_status = status;
     }
@@ -68,7 +69,7 @@ static bool may_fill(struct ap_block_ring *ring)
 {
     return atomic_load_explicit(&ring->filled, memory_order_relaxed) -
                atomic_load_explicit(&ring->released, memory_order_acquire) <
-           AP_BLOCK_RING_COUNT;
+           ring->count;
 }
 
 static void *fill_all(void *self)
@@ -137,7 +138,7 @@ enum ap_status ap_block_ring_next(struct ap_block_ring *ring, bool keep_last, ui
         return ring->final_status;
     }
     *ret_data = block_data(ring, ring->taken);
-    *ret_bytes = ring->filled_bytes[ring->taken % AP_BLOCK_RING_COUNT];
+    *ret_bytes = ring->filled_bytes[ring->taken % ring->count];
     ring->taken++;
     return AP_OK;
 }
@@ -148,7 +149,7 @@ bool ap_block_ring_peek(const struct ap_block_ring *ring, unsigned ahead, uint8_
     if (atomic_load_explicit(&ring->filled, memory_order_acquire) <= number)
         return false;
     *ret_data = block_data(ring, number);
-    *ret_bytes = ring->filled_bytes[number % AP_BLOCK_RING_COUNT];
+    *ret_bytes = ring->filled_bytes[number % ring->count];
     return true;
 }
 

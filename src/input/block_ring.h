@@ -9,7 +9,10 @@
 
 #include "mem.h"
 
-enum { AP_BLOCK_RING_COUNT = 8 }; /* one kept, one in use, one read ahead, the others being filled */
+/** One kept, one in use, two for each helper that reads ahead and one between for the reader, the others being filled. */
+#define AP_BLOCK_RING_COUNT(helpers) (5 + 3 * (helpers))
+#define AP_BLOCK_RING_HELPERS 15
+#define AP_BLOCK_RING_MOST AP_BLOCK_RING_COUNT(AP_BLOCK_RING_HELPERS)
 
 /** Stores 1..cap bytes and returns AP_OK; AP_END or a failure when there is nothing more, and then is not called again. */
 struct ap_block_filler {
@@ -22,12 +25,13 @@ struct ap_block_ring {
     struct ap_block_filler filler;
     uint8_t *memory;
     size_t memory_bytes, room_before, cap_bytes, room_after;
-    size_t filled_bytes[AP_BLOCK_RING_COUNT];
+    size_t filled_bytes[AP_BLOCK_RING_MOST];
+    unsigned count; /* of blocks */
     bool threaded;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t was_filled, was_released;
-    /* Counts of blocks since the start: released <= taken <= filled <= released + AP_BLOCK_RING_COUNT. */
+    /* Counts of blocks since the start: released <= taken <= filled <= released + count. */
     _Atomic uint64_t filled, released;
     uint64_t taken;              /* the user's own */
     _Atomic bool ended, stopped; /* nothing more comes; nothing more is wanted */
@@ -35,9 +39,10 @@ struct ap_block_ring {
     struct ap_error final_error;
 };
 
-/** All memory is obtained here. */
-AP_MUST_CHECK enum ap_status ap_block_ring_init(struct ap_block_ring *ring, struct ap_gate *gate, size_t room_before,
-                                                size_t cap_bytes, size_t room_after, struct ap_error *reterr);
+/** All memory is obtained here, for @count blocks, AP_BLOCK_RING_MOST at most. */
+AP_MUST_CHECK enum ap_status ap_block_ring_init(struct ap_block_ring *ring, struct ap_gate *gate, unsigned count,
+                                                size_t room_before, size_t cap_bytes, size_t room_after,
+                                                struct ap_error *reterr);
 
 /** Begin to fill, on a thread if @threaded is wanted and possible. */
 void ap_block_ring_start(struct ap_block_ring *ring, struct ap_block_filler filler, bool threaded);

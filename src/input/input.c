@@ -13,6 +13,7 @@
 #include "poison.h"
 
 #define BLOCK_DEFAULT_BYTES ((size_t)512 << 10)
+#define BLOCK_SHARED_BYTES ((size_t)256 << 10) /* where there are many of them */
 #define BLOCK_MAX_BYTES ((size_t)64 << 20)
 #define RAW_PIECE_MAX_BYTES ((size_t)256 << 10) /* compressed bytes stay in the cache beside what becomes of them */
 #define FIRST_BLOCK_MIN_BYTES ((size_t)4096)    /* what the content is judged by: of these, never of more */
@@ -137,8 +138,14 @@ static enum ap_status fill(void *self, uint8_t *to, size_t cap_bytes, size_t *re
 static size_t block_bytes_of(const struct ap_input_options *options)
 {
     if (options->block_bytes == 0)
-        return BLOCK_DEFAULT_BYTES;
+        return options->threads > 2 ? BLOCK_SHARED_BYTES : BLOCK_DEFAULT_BYTES;
     return options->block_bytes < BLOCK_MAX_BYTES ? options->block_bytes : BLOCK_MAX_BYTES;
+}
+
+static unsigned ring_count_of(const struct ap_input_options *options)
+{
+    unsigned helpers = options->threads > 2 ? options->threads - 1 : 1;
+    return helpers < AP_BLOCK_RING_HELPERS ? AP_BLOCK_RING_COUNT(helpers) : AP_BLOCK_RING_MOST;
 }
 
 /* Exactly one of @path and @from is given. */
@@ -157,7 +164,8 @@ static enum ap_status init(struct ap_input *input, const char *path, const struc
     enum ap_status status = ap_gzip_init(&input->gzip, input->gate, &input->raw, input->options.salvage, reterr);
     if (status == AP_OK) {
         size_t cap_bytes = block_bytes > FIRST_BLOCK_MIN_BYTES ? block_bytes : FIRST_BLOCK_MIN_BYTES;
-        status = ap_block_ring_init(&input->ring, input->gate, AP_BLOCK_ROOM_BEFORE, cap_bytes, AP_BLOCK_ROOM_AFTER, reterr);
+        status = ap_block_ring_init(&input->ring, input->gate, ring_count_of(&input->options), AP_BLOCK_ROOM_BEFORE,
+                                    cap_bytes, AP_BLOCK_ROOM_AFTER, reterr);
         if (status != AP_OK)
             ap_gzip_release(&input->gzip);
     }

@@ -498,8 +498,8 @@ static inline lane_mask value_stops(const uint8_t *p)
     return (lane_mask)_mm256_movemask_epi8(_mm256_or_si256(special, _mm256_cmpgt_epi8(load_lane(blanks), v)));
 }
 
-/* The value as it was laid out last time, or, short and plain, otherwise: then that is the guess for the next one. Its bytes,
- * or VALUE_UNKNOWN. */
+/* The value as it was laid out last time, or, short and plain, otherwise: then that is the guess for the next one. Its
+ * bytes, or VALUE_UNKNOWN. */
 static inline unsigned guess_string(struct ap_guess *guess, const uint8_t *at)
 {
     lane_mask stops = value_stops(at);
@@ -514,8 +514,8 @@ static inline unsigned guess_string(struct ap_guess *guess, const uint8_t *at)
     return bytes;
 }
 
-/* In a guess that fits, the byte behind it is the one of last time, so nothing goes on with the number, and the text does not
- * end there. */
+/* In a guess that fits, the byte behind it is the one of last time, so nothing goes on with the number, and the text does
+ * not end there. */
 static inline unsigned guess_number(struct ap_guess *guess, const uint8_t *at)
 {
     lane_mask others = not_digit(at);

@@ -14,7 +14,7 @@ struct ap_mcp_options {
     uint64_t max_memory_bytes; /* of one analysis; 0 = no bound */
     uint32_t max_depth;        /* as in struct ap_request */
     uint32_t max_seconds;      /* that a call may take; 0 = no bound */
-    bool one_thread;
+    unsigned threads;          /* as in struct ap_request; 1 = calls are worked on by the thread that reads them, too */
     bool redact;            /* names in all answers are hashes; for whoever starts the server to say, not for the client */
     const void *redact_key; /* of at least AP_MIN_REDACT_KEY_BYTES, borrowed; NULL = drawn when the server begins */
     size_t redact_key_bytes;

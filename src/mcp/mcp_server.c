@@ -73,7 +73,7 @@ enum ap_status ap_mcp_server_new(const struct ap_mcp_options *options, struct ap
                                           .top_n = 20,
                                           .max_memory_bytes = options->max_memory_bytes,
                                           .max_depth = options->max_depth,
-                                          .one_thread = options->one_thread,
+                                          .threads = options->threads,
                                           .words = AP_WORDS_SERVER,
                                           .stop = ap_mcp_stop_why,
                                           .stop_self = &server->stop,
@@ -121,7 +121,7 @@ struct ap_mcp_stop *ap_mcp_server_stop(struct ap_mcp_server *server)
 
 bool ap_mcp_server_has_one_thread(const struct ap_mcp_server *server)
 {
-    return server->common.one_thread;
+    return server->common.threads == 1;
 }
 
 /* ---- answers ---- */

@@ -310,8 +310,8 @@ void ap_trace_signature(const struct ap_trace *trace, struct ap_str signature, s
 
 struct ap_trace_options {
     bool salvage;     /* use what precedes broken JSON */
-    bool two_threads; /* where the source lets blocks be seen ahead, a second thread reads every other one */
-    bool always_wait; /* for that thread; for tests, see json_ahead.h */
+    unsigned threads; /* that read, at most 16, where the source lets blocks be seen ahead; 0 is as 1 */
+    bool always_wait; /* for tests, see json_ahead.h */
 };
 
 /** Read a whole trace: Kineto's object form or a bare array of events. A cut input gives a trace with complete = false

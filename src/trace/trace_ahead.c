@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * trace_ahead.c - events that a second thread reads ahead: into a trace of its own, block by block. */
+ * trace_ahead.c - events that helper threads read ahead: each block into a trace of its own. */
 #include <string.h>
 
 #include "json_ahead.h"
@@ -15,32 +15,34 @@
 
 /* What was read of one block. */
 struct part {
-    struct ap_trace_reading reading; /* the second thread's; its trace is made when needed */
+    struct ap_trace_reading reading; /* the helper's; its trace is made when needed */
     struct ap_notes notes;
     struct ap_trace_join join;
 };
 
 struct ap_trace_ahead {
-    struct part parts[AP_AHEAD_PIECES];
+    struct part *parts;
+    size_t part_count;
     struct ap_ahead *ahead;
 };
 
 /* Events that change what was read before are for the first thread. */
-static bool is_for_second(const struct ap_trace_reading *part)
+static bool is_for_helper(const struct ap_trace_reading *part)
 {
     const struct ap_json_span *ph = &part->spans[AP_FIELD_PH];
     return ph->kind == AP_JSON_STRING && ph->bytes == 1 && (uint8_t)ph->text[0] < 128 && ph->text[0] != 'B' &&
            ph->text[0] != 'E' && ph->text[0] != 'M';
 }
 
-static enum ap_ahead_answer take(void *self, unsigned piece, uint64_t offset_bytes)
+static enum ap_ahead_answer take(void *self, unsigned piece, struct ap_element_reader *elements, uint64_t offset_bytes)
 {
     struct ap_trace_reading *part = &((struct ap_trace_ahead *)self)->parts[piece].reading;
     struct ap_error error;
-    if (!is_for_second(part))
+    if (!is_for_helper(part))
         return AP_AHEAD_NOT_TAKEN;
     if (!part->trace && ap_trace_new(part->gate, &part->trace, &error) != AP_OK)
         return AP_AHEAD_FAILED;
+    part->elements = elements;
     part->offset_bytes = offset_bytes;
     part->trace->event_count++;
     part->trace->object_count++;
@@ -62,28 +64,31 @@ static void drop(void *self, unsigned piece)
     forget_all(&((struct ap_trace_ahead *)self)->parts[piece]);
 }
 
-enum ap_status ap_trace_ahead_new(struct ap_trace_reading *reading, struct ap_error *reterr)
+static enum ap_status make_parts(struct ap_trace_ahead *ahead, struct ap_trace_reading *reading, struct ap_error *reterr)
 {
-    if (!reading->two_threads)
-        return AP_OK;
-    struct ap_trace_ahead *ahead;
-    AP_TRY(AP_ALLOC_CLEARED(reading->gate, ahead, 1, reterr));
-    struct ap_ahead_user user = { .take = take, .drop = drop, .self = ahead, .always_wait = reading->always_wait };
-    for (size_t i = 0; i < AP_AHEAD_PIECES; i++) {
+    struct ap_ahead_user user = {
+        .helpers = reading->helpers, .take = take, .drop = drop, .self = ahead, .always_wait = reading->always_wait
+    };
+    ahead->part_count = 2 * (size_t)reading->helpers;
+    AP_TRY(AP_ALLOC_CLEARED(reading->gate, ahead->parts, ahead->part_count, reterr));
+    for (size_t i = 0; i < ahead->part_count; i++) {
         struct part *part = &ahead->parts[i];
         part->reading.gate = part->join.gate = reading->gate;
         part->reading.notes = user.notes[i] = &part->notes;
         user.spans[i] = part->reading.spans;
     }
-    enum ap_status status = ap_ahead_new(reading->elements, &user, &ahead->ahead, reterr);
-    if (status != AP_OK || !ahead->ahead) {
-        AP_FREE(reading->gate, ahead, 1);
-        return status;
-    }
-    for (size_t i = 0; i < AP_AHEAD_PIECES; i++)
-        ahead->parts[i].reading.elements = ap_ahead_elements(ahead->ahead);
-    reading->ahead = ahead;
-    return AP_OK;
+    return ap_ahead_new(reading->elements, &user, &ahead->ahead, reterr);
+}
+
+enum ap_status ap_trace_ahead_new(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    if (!reading->helpers)
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(reading->gate, reading->ahead, 1, reterr));
+    enum ap_status status = make_parts(reading->ahead, reading, reterr);
+    if (status != AP_OK || !reading->ahead->ahead)
+        ap_trace_ahead_free(reading);
+    return status;
 }
 
 void ap_trace_ahead_free(struct ap_trace_reading *reading)
@@ -92,10 +97,11 @@ void ap_trace_ahead_free(struct ap_trace_reading *reading)
     if (!ahead)
         return;
     ap_ahead_free(ahead->ahead);
-    for (size_t i = 0; i < AP_AHEAD_PIECES; i++) {
+    for (size_t i = 0; i < ahead->part_count && ahead->parts; i++) {
         ap_trace_free(ahead->parts[i].reading.trace);
         ap_trace_join_release(&ahead->parts[i].join);
     }
+    AP_FREE(reading->gate, ahead->parts, ahead->parts ? ahead->part_count : 0);
     AP_FREE(reading->gate, ahead, 1);
     reading->ahead = NULL;
 }

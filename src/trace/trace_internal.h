@@ -87,7 +87,8 @@ struct ap_trace_reading {
     struct ap_element_reader *elements;
     struct ap_speedscope *speedscope; /* NULL = the file is of another form */
     struct ap_trace_ahead *ahead;     /* reads events of the next blocks; NULL = nobody */
-    bool two_threads, always_wait;
+    unsigned helpers;                 /* threads that read ahead */
+    bool always_wait;
     struct ap_json_span spans[AP_FIELD_COUNT_ + 1];
     uint64_t offset_bytes;   /* of the event being read */
     struct ap_process_name { /* process_name, in order of the file */
@@ -142,7 +143,7 @@ AP_MUST_CHECK enum ap_status ap_trace_category(struct ap_trace *trace, struct ap
 /** A key that is not its own number: the rest is an id of trace->odd_keys. */
 #define AP_ODD_KEY UINT32_C(0x80000000)
 
-/** To read the events of one array: ahead on a second thread where wanted and possible. */
+/** To read the events of one array: ahead on helper threads where wanted and possible. */
 AP_MUST_CHECK enum ap_status ap_trace_ahead_new(struct ap_trace_reading *reading, struct ap_error *reterr);
 void ap_trace_ahead_free(struct ap_trace_reading *reading);
 /** After AP_ELEMENT_AHEAD: add what was read ahead, or leave it to be read again. */

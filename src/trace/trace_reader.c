@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * trace_reader.c - the document: object form or bare array, cut or whole, a trace or something else. */
+#include "json_ahead.h"
 #include "trace_internal.h"
 
 #include "poison.h"
@@ -208,13 +209,19 @@ static enum ap_status finish(struct ap_trace_reading *reading, enum ap_status st
     return ap_trace_leave_strays(reading->trace, reading->notes, reterr);
 }
 
+static unsigned helpers_of(const struct ap_trace_options *options)
+{
+    unsigned helpers = options && options->threads ? options->threads - 1 : 0;
+    return helpers < AP_AHEAD_MOST_HELPERS ? helpers : AP_AHEAD_MOST_HELPERS;
+}
+
 enum ap_status ap_trace_read(struct ap_json_reader *json, struct ap_gate *gate, struct ap_notes *notes,
                              const struct ap_trace_options *options, struct ap_trace **ret_trace, struct ap_error *reterr)
 {
     struct ap_trace_reading reading = { .gate = gate,
                                         .notes = notes,
                                         .json = json,
-                                        .two_threads = options && options->two_threads,
+                                        .helpers = helpers_of(options),
                                         .always_wait = options && options->always_wait };
     struct ap_error error = { .status = AP_OK };
     enum ap_status status = ap_trace_new(gate, &reading.trace, &error);

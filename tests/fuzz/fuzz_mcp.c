@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     make_root();
     const char *roots[] = { folder }, *path;
-    struct ap_mcp_options options = { .roots = roots, .root_count = 1, .one_thread = true };
+    struct ap_mcp_options options = { .roots = roots, .root_count = 1, .threads = 1 };
     struct ap_mcp_server *server;
     struct ap_error error;
     require(ap_mcp_server_new(&options, &server, &path, &error) == AP_OK);

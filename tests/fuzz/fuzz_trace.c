@@ -112,7 +112,7 @@ static void log_reading(struct text_log *log, const uint8_t *text, size_t bytes,
     const struct reading reading = { .window_bytes = choice->window_bytes,
                                      .piece_bytes = choice->window_bytes,
                                      .lend = true,
-                                     .ahead = ahead,
+                                     .ahead = ahead ? 1 + (unsigned)(bytes % 3) : 0,
                                      .limits = { .token_bytes = 1 << 16 } };
     trace_run_read(&run, text, bytes, &reading, choice->salvage, AP_OK);
     log_end(log, run.status, &run.json.error);

@@ -15,7 +15,7 @@ struct reading {
     unsigned scan_set;                /* index + 1 of ap_scan_at; 0 = the best */
     struct ap_json_limits limits;     /* window_bytes is taken from above */
     bool lend;                        /* hand out blocks in place of copies */
-    bool ahead;                       /* and let them be seen ahead, for a second thread */
+    unsigned ahead;                   /* and let them be seen ahead, for so many helper threads */
 };
 
 /** A reader with its surroundings. */
@@ -29,7 +29,7 @@ struct json_run {
 
 /* ---- blocks that are lent, with the room around them that the contract promises */
 
-#define LENDER_AHEAD 3
+#define LENDER_AHEAD 18
 
 struct lender {
     struct feed feed;

@@ -21,7 +21,7 @@ static inline void trace_run_read(struct trace_run *run, const void *text, size_
                                   bool salvage, enum ap_status at_end)
 {
     const struct ap_trace_options options = { .salvage = salvage,
-                                              .two_threads = reading->ahead,
+                                              .threads = reading->ahead + 1,
                                               .always_wait = reading->ahead };
     run->trace = NULL;
     run->lender = json_run_open(&run->json, text, bytes, reading);

@@ -123,13 +123,13 @@ static void of_a_trace_and_a_snapshot(const char *root, const char *corpus)
     struct ap_request request = { .cpu_trace_path = trace,
                                   .memory_json_path = snapshot,
                                   .top_n = 3,
-                                  .one_thread = true,
+                                  .threads = 1,
                                   .with_folded = true,
                                   .with_pictures = true };
     name_file(trace, root, "traces/begin_end_pairs.json");
     name_file(snapshot, root, "snapshots/history_2023.json");
     fail_each("each failed allocation of a run on one thread is a clean error", request, LIMIT);
-    request.one_thread = false;
+    request.threads = 2;
     fail_each("and with the reading thread", request, LIMIT);
     name_file(trace, root, "traces/one_run.json.gz");
     name_file(snapshot, root, "snapshots/one_run.json");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reading ahead on a second thread: whatever is read, and wherever its blocks end, the trace, the counters and the errors
+ * Reading ahead on other threads: whatever is read, and wherever its blocks end, the trace, the counters and the errors
  * are those of one thread.
  *     test_trace_ahead [FIXTURES] */
 #include "event_text.h"
@@ -22,9 +22,10 @@ struct places {
     size_t all_count, taken_count;
 };
 
-static enum ap_ahead_answer take_place(void *self, unsigned piece, uint64_t offset_bytes)
+static enum ap_ahead_answer take_place(void *self, unsigned piece, struct ap_element_reader *elements, uint64_t offset_bytes)
 {
     struct places *places = self;
+    (void)elements;
     if (places->ahead[piece].count == AP_COUNT_OF(places->ahead[piece].offset_bytes))
         return AP_AHEAD_NOT_TAKEN;
     places->ahead[piece].offset_bytes[places->ahead[piece].count++] = offset_bytes;
@@ -47,14 +48,16 @@ static void add_places(struct places *places, unsigned piece)
     places->ahead[piece].count = 0;
 }
 
-static enum ap_status read_places(struct json_run *run, struct places *places, bool refuse)
+static enum ap_status read_places(struct json_run *run, struct places *places, unsigned helpers, bool refuse)
 {
     static const struct ap_json_field fields[] = { { NULL, "a", false } };
     struct ap_element_reader *records = NULL;
     struct ap_ahead *ahead = NULL;
     struct ap_json_token token;
     struct ap_json_span spans[2];
-    struct ap_ahead_user user = { .take = take_place, .drop = drop_places, .self = places, .always_wait = true };
+    struct ap_ahead_user user = {
+        .helpers = helpers, .take = take_place, .drop = drop_places, .self = places, .always_wait = true
+    };
     for (size_t i = 0; i < AP_AHEAD_PIECES; i++) {
         user.spans[i] = places->ahead[i].spans;
         user.notes[i] = &places->ahead[i].notes;
@@ -99,7 +102,8 @@ static void write_many(const char *record)
     many[many_bytes++] = ']';
 }
 
-static void places_are_those_of_one_thread(const char *record, bool refuse, bool is_taken, const char *claim)
+static void places_are_those_of_one_thread(unsigned helpers, const char *record, bool refuse, bool is_taken,
+                                           const char *claim)
 {
     static struct places one, two;
     struct json_run run;
@@ -107,11 +111,11 @@ static void places_are_those_of_one_thread(const char *record, bool refuse, bool
     write_many(record);
     struct lender *lender =
         json_run_open(&run, many, many_bytes, &(struct reading){ .window_bytes = 500, .piece_bytes = 500, .lend = true });
-    enum ap_status status = read_places(&run, &one, false);
+    enum ap_status status = read_places(&run, &one, 1, false);
     (void)json_run_close(&run, lender);
     lender = json_run_open(&run, many, many_bytes,
-                           &(struct reading){ .window_bytes = 500, .piece_bytes = 500, .lend = true, .ahead = true });
-    bool same = read_places(&run, &two, refuse) == status && one.all_count == two.all_count &&
+                           &(struct reading){ .window_bytes = 500, .piece_bytes = 500, .lend = true, .ahead = helpers });
+    bool same = read_places(&run, &two, helpers, refuse) == status && one.all_count == two.all_count &&
                 memcmp(one.all, two.all, one.all_count * sizeof(one.all[0])) == 0;
     ok(same && one.all_count > 100 && json_run_close(&run, lender), claim);
     if (is_taken)
@@ -120,14 +124,15 @@ static void places_are_those_of_one_thread(const char *record, bool refuse, bool
         is_u64(two.taken_count, 0, "and none was read by the second thread");
 }
 
-static void records_are_read_ahead(void)
+static void records_are_read_ahead(unsigned helpers)
 {
-    places_are_those_of_one_thread("{\"a\":1,\"b\":[1,2]}", false, true, "records in a row");
-    places_are_those_of_one_thread("{\"a\":{\"x\":[{\"a\":1},{\"a\":2},{\"a\":3}]}}", false, true,
+    places_are_those_of_one_thread(helpers, "{\"a\":1,\"b\":[1,2]}", false, true, "records in a row");
+    places_are_those_of_one_thread(helpers, "{\"a\":{\"x\":[{\"a\":1},{\"a\":2},{\"a\":3}]}}", false, true,
                                    "places between objects within a record look the same: then they are not met");
-    places_are_those_of_one_thread("{\"a\":\"},{\\\"a\\\":1},{\"}", false, true, "and those within a string");
-    places_are_those_of_one_thread("{\"a\":1}", true, false, "what is refused is read again");
-    places_are_those_of_one_thread("[{\"a\":1}]", false, false, "elements that are no objects are left to the first thread");
+    places_are_those_of_one_thread(helpers, "{\"a\":\"},{\\\"a\\\":1},{\"}", false, true, "and those within a string");
+    places_are_those_of_one_thread(helpers, "{\"a\":1}", true, false, "what is refused is read again");
+    places_are_those_of_one_thread(helpers, "[{\"a\":1}]", false, false,
+                                   "elements that are no objects are left to the first thread");
 }
 
 /* ------------------------------------------------------------------------------------------------------ whole traces */
@@ -147,17 +152,22 @@ static void log_run(struct text_log *log, const void *text, size_t bytes, const 
 /* In blocks of several sizes, with and without reading ahead. */
 static bool reads_alike(const char *name, const void *text, size_t bytes, bool salvage)
 {
-    static const size_t blocks[] = { 150, 700, 5000 };
+    static const struct {
+        size_t bytes;
+        unsigned helpers;
+    } blocks[] = { { 150, 1 }, { 700, 1 }, { 5000, 1 }, { 700, 2 }, { 150, 3 }, { 700, 7 }, { 5000, 7 } };
     struct text_log want = { .data = NULL };
     bool alike = true;
     log_run(&want, text, bytes, &(struct reading){ .lend = true }, salvage);
     for (size_t i = 0; i < AP_COUNT_OF(blocks) && alike; i++) {
         struct text_log got = { .data = NULL };
-        const struct reading reading = { .window_bytes = blocks[i], .piece_bytes = blocks[i], .lend = true, .ahead = true };
+        const struct reading reading = {
+            .window_bytes = blocks[i].bytes, .piece_bytes = blocks[i].bytes, .lend = true, .ahead = blocks[i].helpers
+        };
         log_run(&got, text, bytes, &reading, salvage);
         alike = log_same(&want, &got);
         if (!alike) {
-            printf("#   %s, blocks of %zu\n", name, blocks[i]);
+            printf("#   %s, blocks of %zu, %u helpers\n", name, blocks[i].bytes, blocks[i].helpers);
             log_show_difference(&want, &got);
         }
         log_release(&got);
@@ -307,8 +317,8 @@ static void memory_may_fail_anywhere(void)
             &run, text, bytes, &(struct reading){ .window_bytes = 400, .piece_bytes = 400, .lend = true, .ahead = true });
         atomic_store(&run.gate.fail_after, fails);
         status = ap_trace_read(run.json, &run.gate, &run.notes,
-                               &(struct ap_trace_options){ .salvage = true, .two_threads = true, .always_wait = true },
-                               &trace, &run.error);
+                               &(struct ap_trace_options){ .salvage = true, .threads = 2, .always_wait = true }, &trace,
+                               &run.error);
         clean &= status == AP_OK || (!trace && run.error.message[0]);
         ap_trace_free(trace);
         clean &= json_run_close(&run, lender);
@@ -320,7 +330,8 @@ static void memory_may_fail_anywhere(void)
 int main(int argc, char **argv)
 {
     const char *fixtures = fixtures_folder(argc, argv);
-    records_are_read_ahead();
+    records_are_read_ahead(1);
+    records_are_read_ahead(4);
     fixtures_read_alike(fixtures);
     made_up_traces_read_alike();
     two_arrays_read_alike();

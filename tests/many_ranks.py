@@ -71,6 +71,8 @@ QUICK = [
     traces("some ranks are absent, and not late", "--cause", "host-stall", "--topology", "tpdp", "--ranks", "8", "--absent",
            "3,7", *SMALL),
     traces("noise on all ranks", "--cause", "noisy", "--topology", "tpdp", "--ranks", "8", *SMALL),
+    traces("two groups of the same ranks, each with its own numbers", "--cause", "gc", "--topology", "moe", "--ranks", "8",
+           *SMALL),
     traces("torn windows", "--cause", "host-stall", "--ranks", "8", "--torn", "2", "--layers", "2",
            "--steps", "6"),
     dumps("no hang", "--hang", "healthy"),

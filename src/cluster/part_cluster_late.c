@@ -98,7 +98,8 @@ static void add_link(const struct ap_run_found *found, struct ap_model *model, s
     bool is = ap_has_slow_link(link);
     char pair[48];
     struct ap_value *it = ap_add_object(model, to, "link");
-    struct ap_text group = link->is_pair ? pair_text(found->view, link, pair) : ap_rank_text(found->view->set, link->group);
+    struct ap_text group =
+        link->is_pair ? pair_text(found->view, link, pair) : ap_group_members(ap_rank_text(found->view->set, link->group));
     ap_add_known_text(model, it, "group", is, group);
     ap_add_known_count(model, it, "rank_count", is, ap_group_size(group));
     ap_add_known_string(model, it, "operation", is,

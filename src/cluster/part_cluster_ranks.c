@@ -5,6 +5,8 @@
 #include "cluster_parts.h"
 #include "sort.h"
 
+#include "rank_group.h"
+
 #include "poison.h"
 
 static const char *const spent_keys[AP_SPENT_COUNT_] = {
@@ -125,7 +127,7 @@ static void add_worst(const struct ap_run_found *found, const struct worst *wors
     int64_t last = found->delays->last_rank[worst->match];
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_string(model, row, "operation", ap_collective_operation_name((enum ap_collective_operation)match->operation));
-    ap_add_known_text(model, row, "group", match->group.id, ap_rank_text(found->view->set, match->group));
+    ap_add_known_text(model, row, "group", match->group.id, ap_group_members(ap_rank_text(found->view->set, match->group)));
     ap_add_known_count(model, row, "step", match->step >= 0, match->step);
     ap_add_known_bytes(model, row, "bytes", match->bytes >= 0, match->bytes);
     ap_add_count(model, row, "rank_count", match->count);

@@ -100,6 +100,8 @@ static void names_tell_ranks(void)
         { "nccl_trace_rank_4", 4 },
         { "11.json", 11 },
         { "rank2/trace.json", 2 },
+        { "rank_2/trace_0.json", 2 },
+        { "run_r5/trace_3.json", 3 },
         { "host_1234.169412820154.pt.trace.json", -1 },
         { "trace.json", -1 },
         { "h100.json", -1 },

@@ -109,47 +109,52 @@ static int64_t number_at_end(const char *name)
     return number_of(name + start, end - start, MAX_END_DIGITS);
 }
 
-static int64_t usual_rank(const char *name)
+static int64_t number_behind_words(const char *name)
 {
     int64_t rank = number_behind(name, "rank", false);
     rank = rank >= 0 ? rank : number_behind(name, "worker", false);
-    rank = rank >= 0 ? rank : number_behind(name, "r", true);
-    return rank >= 0 ? rank : number_at_end(name);
+    return rank >= 0 ? rank : number_behind(name, "r", true);
 }
 
-static int64_t rank_of_name(const struct ap_rank_pattern *pattern, const char *name)
+/* A folder that says "rank" counts before a bare number: rank_3/trace_0.json. */
+static int64_t usual_rank(const char *name, const char *folder)
+{
+    int64_t rank = number_behind_words(name);
+    rank = rank >= 0 ? rank : number_behind(folder, "rank", false);
+    rank = rank >= 0 ? rank : number_at_end(name);
+    rank = rank >= 0 ? rank : number_behind_words(folder);
+    return rank >= 0 ? rank : number_at_end(folder);
+}
+
+static int64_t rank_by_pattern(const struct ap_rank_pattern *pattern, const char *name)
 {
     regmatch_t found[2];
-    if (!pattern)
-        return usual_rank(name);
     if (regexec(&pattern->regex, name, 2, found, 0) != 0 || found[1].rm_so < 0)
         return -1;
     return number_of(name + found[1].rm_so, (size_t)(found[1].rm_eo - found[1].rm_so), MAX_DIGITS);
 }
 
-/* The part of a path that ends at @end; false where there is none, or it is longer than names are. */
-static bool last_part(const char *path, size_t *end, char name[NAME_BYTES])
+/* The part of a path that ends at @end; empty where there is none, or it is longer than names are. */
+static void last_part(const char *path, size_t *end, char name[NAME_BYTES])
 {
     size_t start = *end;
     while (start > 0 && path[start - 1] != '/')
         start--;
     size_t bytes = *end - start;
     *end = start ? start - 1 : 0;
-    if (bytes == 0 || bytes >= NAME_BYTES)
-        return false;
+    bytes = bytes < NAME_BYTES ? bytes : 0;
     memcpy(name, path + start, bytes);
     name[bytes] = '\0';
-    return true;
 }
 
 int64_t ap_rank_of_path(const struct ap_rank_pattern *pattern, const char *path)
 {
-    char name[NAME_BYTES];
+    char name[NAME_BYTES], folder[NAME_BYTES];
     size_t end = strlen(path);
-    for (int parts = 0; parts < 2; parts++) {
-        int64_t rank = last_part(path, &end, name) ? rank_of_name(pattern, name) : -1;
-        if (rank >= 0)
-            return rank;
-    }
-    return -1;
+    last_part(path, &end, name);
+    last_part(path, &end, folder);
+    if (!pattern)
+        return usual_rank(name, folder);
+    int64_t rank = rank_by_pattern(pattern, name);
+    return rank >= 0 ? rank : rank_by_pattern(pattern, folder);
 }

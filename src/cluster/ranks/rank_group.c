@@ -91,24 +91,6 @@ static bool write_members(const struct members *members, char text[TEXT_MAX])
 
 /* ---------------------------------------------------------------------------------------------------------- groups */
 
-enum ap_status ap_rank_groups_init(struct ap_rank_groups *groups, const struct ap_trace *trace, struct ap_rank_set *set,
-                                   struct ap_error *reterr)
-{
-    *groups = (struct ap_rank_groups){ .trace = trace, .set = set, .seen = { .gate = set->gate } };
-    AP_TRY(ap_id_map_init(&groups->by_name, set->gate, trace->group_count + 1, reterr));
-    for (uint32_t i = 0; i < trace->group_count; i++)
-        if (trace->groups[i].name.id)
-            *ap_id_map_add(&groups->by_name, trace->groups[i].name.id) = i;
-    return AP_OK;
-}
-
-void ap_rank_groups_release(struct ap_rank_groups *groups)
-{
-    ap_pair_map_release(&groups->seen);
-    ap_id_map_release(&groups->by_name);
-    AP_FREE(groups->set->gate, groups->texts, groups->capacity);
-}
-
 static enum ap_status take_members(struct ap_rank_groups *groups, const struct ap_collective *told, struct members *members,
                                    struct ap_error *reterr)
 {
@@ -154,17 +136,90 @@ static enum ap_status make_text(struct ap_rank_groups *groups, const struct ap_c
     return status;
 }
 
-enum ap_status ap_rank_group_of(struct ap_rank_groups *groups, const struct ap_collective *told, struct ap_str *ret_text,
-                                struct ap_error *reterr)
+static enum ap_status add_group(struct ap_rank_groups *groups, const struct ap_collective *told, struct ap_error *reterr)
 {
     uint32_t number, before = groups->seen.count;
     AP_TRY(ap_pair_map_add(&groups->seen, told->group_name.id, told->group_ranks.id, &number, reterr));
-    if (number == before) {
-        AP_TRY(AP_RESERVE(groups->set->gate, groups->texts, groups->capacity, (size_t)number + 1, reterr));
-        AP_TRY(make_text(groups, told, &groups->texts[number], reterr));
+    if (number < before)
+        return AP_OK;
+    AP_TRY(AP_RESERVE(groups->set->gate, groups->list, groups->capacity, (size_t)number + 1, reterr));
+    groups->list[number].name = told->group_name;
+    return make_text(groups, told, &groups->list[number].text, reterr);
+}
+
+/* Names count up, or end in a number that does: shorter ones were made before. */
+static bool is_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ap_rank_groups *groups = context;
+    const struct ap_named_ranks *left = &groups->list[a], *right = &groups->list[b];
+    AP_SMALLER_FIRST(left->text.id, right->text.id);
+    struct ap_text one = ap_strpool_text(&groups->trace->strings, left->name);
+    struct ap_text other = ap_strpool_text(&groups->trace->strings, right->name);
+    AP_SMALLER_FIRST(one.bytes, other.bytes);
+    int order = ap_text_compare(one, other);
+    return order ? order < 0 : a < b;
+}
+
+/* Groups of the same ranks get numbers, in an order that is the same on each of these. */
+static enum ap_status number_groups(struct ap_rank_groups *groups, const uint32_t *order, struct ap_error *reterr)
+{
+    char text[TEXT_MAX + 16];
+    uint32_t number = 1;
+    struct ap_named_ranks before = { .name = { 0 } };
+    for (uint32_t i = 0; i < groups->seen.count; i++) {
+        struct ap_named_ranks *it = &groups->list[order[i]], plain = *it;
+        number = plain.text.id != before.text.id ? 1 : number + (plain.name.id != before.name.id);
+        before = plain;
+        if (number == 1 || !plain.text.id)
+            continue;
+        struct ap_text ranks = ap_strpool_text(&groups->set->names, plain.text);
+        (void)snprintf(text, sizeof(text), "%.*s #%u", (int)ranks.bytes, ranks.data, (unsigned)number);
+        AP_TRY(ap_strpool_intern(&groups->set->names, text, strlen(text), &it->text, reterr));
     }
-    *ret_text = groups->texts[number];
     return AP_OK;
+}
+
+static enum ap_status tell_apart(struct ap_rank_groups *groups, struct ap_error *reterr)
+{
+    struct ap_gate *gate = groups->set->gate;
+    uint32_t count = groups->seen.count, *order;
+    if (count < 2)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(gate, order, count, reterr));
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    enum ap_status status = ap_sort_list(gate, order, count, is_before, groups, reterr);
+    AP_AND_THEN(status, number_groups(groups, order, reterr));
+    AP_FREE(gate, order, count);
+    return status;
+}
+
+enum ap_status ap_rank_groups_init(struct ap_rank_groups *groups, const struct ap_trace *trace, struct ap_rank_set *set,
+                                   struct ap_error *reterr)
+{
+    *groups = (struct ap_rank_groups){ .trace = trace, .set = set, .seen = { .gate = set->gate } };
+    AP_TRY(ap_id_map_init(&groups->by_name, set->gate, trace->group_count + 1, reterr));
+    for (uint32_t i = 0; i < trace->group_count; i++)
+        if (trace->groups[i].name.id)
+            *ap_id_map_add(&groups->by_name, trace->groups[i].name.id) = i;
+    for (uint32_t i = 0; i < trace->group_count; i++)
+        AP_TRY(add_group(groups, &(struct ap_collective){ .group_name = trace->groups[i].name, .group_size = -1 }, reterr));
+    for (size_t i = 0; i < trace->collective_count; i++)
+        AP_TRY(add_group(groups, &trace->collectives[i], reterr));
+    return tell_apart(groups, reterr);
+}
+
+void ap_rank_groups_release(struct ap_rank_groups *groups)
+{
+    ap_pair_map_release(&groups->seen);
+    ap_id_map_release(&groups->by_name);
+    AP_FREE(groups->set->gate, groups->list, groups->capacity);
+}
+
+struct ap_str ap_rank_group_of(const struct ap_rank_groups *groups, const struct ap_collective *told)
+{
+    uint32_t number = ap_pair_map_find(&groups->seen, told->group_name.id, told->group_ranks.id);
+    return number == AP_PAIR_NONE ? (struct ap_str){ 0 } : groups->list[number].text;
 }
 
 /* ------------------------------------------------------------------------------------------------------ of the text */
@@ -175,6 +230,12 @@ static int64_t take_number(struct ap_text text, size_t *at)
     while (*at < text.bytes && ap_is_digit(text.data[*at]) && number < 100000000)
         number = number * 10 + (text.data[(*at)++] - '0');
     return number;
+}
+
+struct ap_text ap_group_members(struct ap_text text)
+{
+    const char *number = text.bytes && ap_is_digit(text.data[0]) ? memchr(text.data, ' ', text.bytes) : NULL;
+    return number ? (struct ap_text){ text.data, (size_t)(number - text.data) } : text;
 }
 
 bool ap_group_next(struct ap_text text, size_t *at, int64_t *first, int64_t *last, int64_t *stride)

@@ -121,7 +121,7 @@ static enum ap_status list_collectives(struct summary *summary, struct ap_error 
         if (dur_ns < 0)
             continue;
         if (told)
-            AP_TRY(ap_rank_group_of(&summary->groups, told, &added.group, reterr));
+            added.group = ap_rank_group_of(&summary->groups, told);
         AP_TRY_ADD(summary->set->gate, to->collectives, to->collective_count, to->collective_capacity, reterr, added);
     }
     return AP_OK;

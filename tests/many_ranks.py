@@ -201,6 +201,8 @@ def judge_traces(truth, report):
     cluster = report.get("cluster") or {}
     said = said_of(cluster)
     cause, culprit = truth["cause"], truth["culprit"]
+    if cause != "swapped" and ((cluster.get("matching") or {}).get("unmatched") or {}).get("differ"):
+        return Answer(False, False, [], "collectives of one group and number are not the same")
     fixed = set().union(*(ranks for kind, ranks in said.items() if kind not in MOVING | {"link"}), set())
     kind = max(said, key=lambda name: cluster["link"]["lost_us"] if name == "link" else
                cluster["late"][name]["waited_us"] or 0, default=None)

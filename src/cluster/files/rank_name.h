@@ -14,8 +14,8 @@ AP_MUST_CHECK enum ap_status ap_rank_pattern_new(const char *expression, struct 
 /** NULL is fine. */
 void ap_rank_pattern_free(struct ap_rank_pattern *pattern);
 
-/** -1 where the name tells no rank. The last part of @path is looked at first, then the folder that it stands in; but a folder
- *  that says "rank" counts before a bare number: rank_3/trace_0.json is of rank 3. */
+/** -1 where the name tells no rank. The last part of @path is looked at first, then the folder that it stands in; but a
+ *  folder that says "rank" counts before a bare number: rank_3/trace_0.json is of rank 3. */
 int64_t ap_rank_of_path(const struct ap_rank_pattern *pattern, const char *path);
 
 #endif

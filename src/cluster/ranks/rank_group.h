@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * rank_group.h - a process group as a text that is the same on each of its ranks: its members in order, "0-7", "0-56:8" for
- * every eighth, "3,5,9"; where they are not told "?" with the group's description or name and its size. Programs make several
- * groups of the same ranks, each with numbers of its own: the second one by name is "0-7 #2". */
+ * every eighth, "3,5,9"; where they are not told "?" with the group's description or name and its size. Programs make
+ * several groups of the same ranks, each with numbers of its own: the second one by name is "0-7 #2". */
 #ifndef AP_RANK_GROUP_H
 #define AP_RANK_GROUP_H
 

@@ -570,13 +570,22 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
     return AP_OK;
 }
 
+/* What is to be hidden may be longer than all that could hide it. The replay then gains little by that, but the run is
+ * bound by communication all the same: less of it, or more work for each of it, is what helps. */
+static bool is_bound_by_communication(const struct judge *judge, const struct ap_rule *rule)
+{
+    struct ap_text bound = ap_value_text(ap_value_at(judge->root, "verdict.bound"));
+    return ap_text_is(bound, "communication-bound") && strcmp(rule->bottleneck, "communication") == 0;
+}
+
 /* A replay knows what else limits the run, a bound does not: one that is more than twice of what is predicted counts for
  * that. Nearer than this the two are as good as each other. */
 static enum ap_status weigh_by_gain(struct judge *judge, struct fired *fired)
 {
     bool known;
     double gain;
-    if (fired->share < 0 || !ranks_by_time(fired->rule) || fired->severity == AP_SEVERITY_info)
+    if (fired->share < 0 || !ranks_by_time(fired->rule) || fired->severity == AP_SEVERITY_info ||
+        is_bound_by_communication(judge, fired->rule))
         return AP_OK;
     AP_TRY(ap_rule_gain(fired->rule, judge->root, fired->saving, judge->options, &known, &gain, judge->reterr));
     if (known && fired->weight > BOUND_OVER_PREDICTION * gain)

@@ -166,8 +166,15 @@ def check_host(tap, program):
     _, report, said = program.report(written(program, "viztracer-full.json", full))
     tap.same(report and (lines_of(report), [row["code"] for row in report["warnings"]]), (want, ["buffer-overflowed"]),
              "VizTracer's older category; a buffer that was full is told")
+    written(program, "compiler.json", {"beginningOfTime": 7, "traceEvents": frames([("Source", 0, 900), ("Parse", 10, 40)]) + [
+        {"ph": "M", "pid": 7, "tid": 8, "cat": "", "name": "process_name", "args": {"name": "clang-17"}}]})
+    kernel = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 50, "dur": 80,
+              "args": {"device": 0, "stream": 7}}
+    text = markdown(program, written(program, "with-kernels.json", {"traceEvents": VIZTRACER["traceEvents"] + [kernel]}))
+    tap.ok("## GPU" in text, "VizTracer's rows beside those of a GPU: the GPU is told of")
     written(program, "tasks.json", frames([("RunTask", i * 7000, 5000) for i in range(60)], cat="toplevel"))
-    for name in ("viztracer.json", "viztracer-full.json", "py-spy.json", "speedscope.json", "browser.json", "tasks.json"):
+    for name in ("viztracer.json", "viztracer-full.json", "py-spy.json", "speedscope.json", "browser.json", "compiler.json",
+                 "tasks.json"):
         text = markdown(program, program.folder / name)
         found = [line for line in text.splitlines() if any(word in line.lower() for word in GPU_WORDS)
                  and not line.startswith("- Not recorded")]

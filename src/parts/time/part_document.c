@@ -161,6 +161,19 @@ static bool is_format(const struct ap_trace *trace, const char *format)
     return ap_text_is(ap_text_of(format_of(trace)), format);
 }
 
+/* Rows, and none of a category that is known: compilers and build tools write such traces too. */
+static bool is_of_nobody(const struct ap_trace *trace)
+{
+    bool rows = false;
+    for (size_t i = 0; i < trace->category_count; i++) {
+        enum ap_event_kind kind = trace->categories[i].kind;
+        if (trace->categories[i].row_count && kind != AP_KIND_unknown && kind != AP_KIND_none)
+            return false;
+        rows |= trace->categories[i].row_count > 0;
+    }
+    return rows && !trace->has_schema_version && !lists_gpu(trace);
+}
+
 /* Whose advice holds where names tell no program. */
 static const char *recorder_of(const struct ap_trace *trace)
 {
@@ -175,7 +188,7 @@ static const char *recorder_of(const struct ap_trace *trace)
     for (size_t i = 0; i < AP_COUNT_OF(recorders); i++)
         if (is_format(trace, recorders[i].format))
             return recorders[i].program;
-    return NULL;
+    return is_of_nobody(trace) ? "another recorder" : NULL;
 }
 
 static void add_recorded(const struct ap_trace *trace, struct ap_model *model, struct ap_value *document)

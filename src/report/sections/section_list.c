@@ -94,14 +94,15 @@ static const struct {
     { FOR_all | FOR_profile | OF_DEVICES, NULL, write_how_to_read },
 };
 
-/* They trace Python, or a browser's threads: nothing of a device could have been recorded. */
+/* They trace Python, or a browser's threads, or what is not known here: nothing of a device was recorded. VizTracer takes
+ * rows of PyTorch's profiler in, on demand. */
 static bool is_of_host_alone(struct doc *doc)
 {
     static const char *const formats[] = { "viztracer", "py-spy", "chrome devtools" };
+    bool is = ap_text_is(ap_doc_text_at(doc, "trace.program"), "another recorder");
     for (size_t i = 0; i < AP_COUNT_OF(formats); i++)
-        if (ap_text_is(ap_doc_text_at(doc, "trace.format"), formats[i]))
-            return !ap_doc_known(doc, "memory");
-    return false;
+        is |= ap_text_is(ap_doc_text_at(doc, "trace.format"), formats[i]);
+    return is && !ap_doc_known(doc, "memory") && !ap_value_integer(ap_doc_at(doc, "trace.recorded.gpu"), 0);
 }
 
 void ap_all_sections(struct doc *doc)

@@ -166,7 +166,8 @@ def check_host(tap, program):
     _, report, said = program.report(written(program, "viztracer-full.json", full))
     tap.same(report and (lines_of(report), [row["code"] for row in report["warnings"]]), (want, ["buffer-overflowed"]),
              "VizTracer's older category; a buffer that was full is told")
-    written(program, "compiler.json", {"beginningOfTime": 7, "traceEvents": frames([("Source", 0, 900), ("Parse", 10, 40)]) + [
+    written(program, "compiler.json", {"beginningOfTime": 7, "traceEvents": [
+        *frames([("Source", 0, 900), ("Parse", 10, 40)]),
         {"ph": "M", "pid": 7, "tid": 8, "cat": "", "name": "process_name", "args": {"name": "clang-17"}}]})
     kernel = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 50, "dur": 80,
               "args": {"device": 0, "stream": 7}}

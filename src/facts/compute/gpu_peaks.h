@@ -70,8 +70,8 @@ struct ap_device_peak {
 bool ap_gpu_peaks_find(const struct ap_gpu_peaks *peaks, const struct ap_trace *trace,
                        const struct ap_kernel_families *families, struct ap_device_peak *ret_device);
 
-/** Of a device that is only guessed at (AP_PEAK_by_kernels and behind it): the least one of the same make that can do what was
- *  measured, @tflop_s by type and @gb_s. False, and nothing is written, where the device is known or none can. */
+/** Of a device that is only guessed at (AP_PEAK_by_kernels and behind it): the least one of the same make that can do what
+ *  was measured, @tflop_s by type and @gb_s. False, and nothing is written, where the device is known or none can. */
 bool ap_gpu_peaks_raise(const struct ap_gpu_peaks *peaks, const double tflop_s[AP_PEAK_TYPE_COUNT_], double gb_s,
                         struct ap_device_peak *device);
 

@@ -189,6 +189,10 @@ def check_odd(tap, program):
     _, report, said = read(program, views)
     tap.ok(report and not report["gpu"], "a view in the place of a table is not read", said)
 
+    advice = [row["action"] for row in report["findings"] if row["rule_id"] == "gpu-rows-missing"] if report else []
+    tap.ok(len(advice) == 1 and "nsys profile" in advice[0] and "ProfilerActivity" not in json.dumps(report["verdict"]),
+           "what to record is said in the words of this recorder", str(advice))
+
     def generated(made):
         made.base.execute("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO hidden")
         made.base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER AS (start + "

@@ -30,8 +30,6 @@ bool ap_artifact_find(struct ap_text id, size_t *ret_artifact);
 bool ap_artifact_is_there(const struct ap_value *root, size_t artifact);
 /** A sentence that asks for it and says how it is recorded. */
 const char *ap_artifact_request(size_t artifact);
-/** Is it marks of steps, which programs set in ways of their own? */
-bool ap_artifact_is_steps(size_t artifact);
 /** The artifact without which @path is not known and which this run lacks; false where it is another reason. */
 bool ap_artifact_behind(const struct ap_value *root, const char *path, size_t *ret_artifact);
 
@@ -257,8 +255,8 @@ void ap_rule_add_command(const struct ap_rule *rule, const struct ap_judge_optio
 
 /* ---- rule_text.c: placeholders ---- */
 
-/** How the program that was recorded marks its steps; NULL where it is a loop under PyTorch's profiler, or not known. */
-const char *ap_program_steps_advice(const struct ap_value *root);
+/** How the program that was recorded is told to record this artifact; NULL where it has no way of its own. */
+const char *ap_program_advice(const struct ap_value *root, const char *artifact);
 
 /** Are all placeholders of @text such that can be filled? Its line breaks count lines from @place on. */
 AP_MUST_CHECK enum ap_status ap_rule_text_check(const struct ap_rule *rule, struct ap_text text, struct ap_place place,

@@ -69,7 +69,7 @@ static void add_requests(struct judge *judge, struct ap_value *list, uint32_t ar
 {
     for (size_t i = 0; i < ap_artifact_count(); i++)
         if (artifacts & UINT32_C(1) << i) {
-            const char *own = ap_artifact_is_steps(i) ? ap_program_steps_advice(judge->root) : NULL;
+            const char *own = ap_program_advice(judge->root, ap_artifact_id(i));
             ap_add_string(judge->model, list, NULL, own ? own : ap_artifact_request(i));
         }
 }

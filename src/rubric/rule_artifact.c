@@ -114,11 +114,6 @@ const char *ap_artifact_request(size_t artifact)
     return artifacts[artifact].request;
 }
 
-bool ap_artifact_is_steps(size_t artifact)
-{
-    return strcmp(artifacts[artifact].id, "steps") == 0 || strcmp(artifacts[artifact].id, "three-steps") == 0;
-}
-
 bool ap_artifact_find(struct ap_text id, size_t *ret_artifact)
 {
     for (size_t i = 0; i < AP_COUNT_OF(artifacts); i++)

@@ -45,34 +45,42 @@ enum placeholder_kind {
     PLACEHOLDER_TRAINING,
     PLACEHOLDER_SERVING,
     PLACEHOLDER_STEPS,
-    PLACEHOLDER_WARM_UP
+    PLACEHOLDER_WARM_UP,
+    PLACEHOLDER_DEVICES
 };
 
-/* How the program that was recorded is told to mark its steps, and to leave its warm-up out. */
+/* How the program that was recorded is told to mark its steps, to leave its warm-up out, and to record its devices. */
 static const struct {
-    const char *program, *steps, *warm_up;
+    const char *program, *by_kind[3];
 } advices[] = {
-#define AP_PROGRAM_ADVICE(program, steps, warm_up) { program, steps, warm_up },
+#define AP_PROGRAM_ADVICE(program, steps, warm_up, devices) { program, { steps, warm_up, devices } },
 #include "program_advice.def"
 #undef AP_PROGRAM_ADVICE
 };
 
-const char *ap_program_steps_advice(const struct ap_value *root)
-{
-    struct ap_text program = ap_value_text(ap_value_at(root, "trace.program"));
-    for (size_t i = 0; advices[i].program; i++)
-        if (ap_text_is(program, advices[i].program))
-            return advices[i].steps;
-    return NULL;
-}
-
-static const char *advice_for(const struct ap_value *root, enum placeholder_kind kind)
+static size_t advice_row(const struct ap_value *root)
 {
     struct ap_text program = ap_value_text(ap_value_at(root, "trace.program"));
     size_t i = 0;
     while (advices[i].program && !ap_text_is(program, advices[i].program))
         i++;
-    return kind == PLACEHOLDER_STEPS ? advices[i].steps : advices[i].warm_up;
+    return i;
+}
+
+static const char *advice_for(const struct ap_value *root, enum placeholder_kind kind)
+{
+    const char *own = advices[advice_row(root)].by_kind[kind - PLACEHOLDER_STEPS];
+    return *own ? own : advices[AP_COUNT_OF(advices) - 1].by_kind[kind - PLACEHOLDER_STEPS];
+}
+
+const char *ap_program_advice(const struct ap_value *root, const char *artifact)
+{
+    bool rows = ap_text_ends_with(ap_text_of(artifact), "-rows"), steps = ap_text_ends_with(ap_text_of(artifact), "steps");
+    size_t row = advice_row(root);
+    if (!advices[row].program || (!rows && !steps))
+        return NULL;
+    const char *own = advices[row].by_kind[(rows ? PLACEHOLDER_DEVICES : PLACEHOLDER_STEPS) - PLACEHOLDER_STEPS];
+    return *own ? own : NULL;
 }
 
 struct placeholder {
@@ -140,11 +148,13 @@ static bool parse_placeholder(const struct ap_rule *rule, struct ap_text inner, 
         *ret_placeholder = placeholder;
         return placeholder.name != NULL;
     }
-    if (ap_text_is(inner, "how to mark steps") || ap_text_is(inner, "how to warm up")) {
-        *ret_placeholder = placeholder;
-        ret_placeholder->kind = ap_text_is(inner, "how to mark steps") ? PLACEHOLDER_STEPS : PLACEHOLDER_WARM_UP;
-        return true;
-    }
+    static const char *const hows[] = { "how to mark steps", "how to warm up", "how to record devices" };
+    for (size_t i = 0; i < AP_COUNT_OF(hows); i++)
+        if (ap_text_is(inner, hows[i])) {
+            *ret_placeholder = placeholder;
+            ret_placeholder->kind = (enum placeholder_kind)(PLACEHOLDER_STEPS + i);
+            return true;
+        }
     if (ap_text_starts_with(inner, "limit ")) {
         placeholder.kind = PLACEHOLDER_LIMIT;
         inner = (struct ap_text){ inner.data + 6, inner.bytes - 6 };

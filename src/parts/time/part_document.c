@@ -171,7 +171,7 @@ static bool is_of_nobody(const struct ap_trace *trace)
             return false;
         rows |= trace->categories[i].row_count > 0;
     }
-    return rows && !trace->has_schema_version && !lists_gpu(trace);
+    return rows && !trace->has_schema_version && !trace->legacy_autograd && !lists_gpu(trace);
 }
 
 /* Whose advice holds where names tell no program. */

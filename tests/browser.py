@@ -404,10 +404,41 @@ def check_curve(tap, page):
     after = page.value(state)
     tap.ok(3 < after[0] < 5 and after[1] > 3 * before[1] and after[2] != before[2], "the wheel zooms the curve",
            f"{before} {after}")
+    sizes = "Array.from(document.querySelectorAll('#memory-0 g.bytes text')).map(t => t.textContent)"
+    tap.ok(all(re.fullmatch(r"\d+(\.\d+)? ([KMGTP]i)?B", size) for size in page.value(sizes)) and page.value(sizes),
+           "and its sizes follow", str(page.value(sizes)))
     page.value("document.querySelector('#memory-0 svg').focus()")
     page.press("Escape")
     again = page.value(state)
     tap.ok(again[0] == 1 and abs(again[1] - before[1]) < 1, "Escape shows all of it again", str(again))
+
+
+def check_allocations(tap, page):
+    """Under the pointer is one allocation: its size, its life, its stack, and its outline; in every band, also zoomed."""
+    point = """(() => { const svg = document.querySelector('#memory-0 svg'), told = new Set(), outlines = new Set();
+        for (const path of svg.querySelectorAll('path.band')) {
+          const box = path.getBoundingClientRect();
+          for (let i = 1; i < 30; i++) for (let k = 1; k < 12; k++) {
+            const at = { clientX: box.left + box.width * i / 30, clientY: box.top + box.height * k / 12, bubbles: true };
+            path.dispatchEvent(new PointerEvent('pointermove', at));
+            const outline = svg.querySelector('path.chosen')?.getAttribute('d');
+            if (outline && outline !== 'M0 0') {
+              outlines.add(outline);
+              told.add(svg.closest('figure').querySelector('.info').textContent);
+            }
+          }
+        }
+        return [Array.from(told), outlines.size,
+                Array.from(outlines).some(d => /NaN|undefined|Infinity/.test(d))]; })()"""
+    for zoomed in (False, True):
+        told, outlines, broken = page.value(point)
+        form = r"[\d.]+ ([KMGTP]i)?B for [^:]+(, in use for (at least )?[\d.]+ (us|ms|s)|, not freed|; )"
+        tap.ok(len(told) > 1 and outlines > 1 and not broken and all(re.match(form, one) for one in told) and
+               any("; by " in one for one in told),
+               f"one allocation is told under the pointer{', zoomed' if zoomed else ''}", f"{outlines} {broken} {told[:4]}")
+        page.click("#memory-0 .tools button")
+    page.value("document.querySelector('#memory-0 svg').focus()")
+    page.press("Escape")
 
 
 def check_marks(tap, page):
@@ -584,6 +615,7 @@ def check_all(tap, browser, reports):
             check_timeline_by_hand(tap, page)
             check_timeline_beyond(tap, page)
             check_curve(tap, page)
+            check_allocations(tap, page)
             check_marks(tap, page)
             check_plan(tap, page)
             check_links(tap, page)

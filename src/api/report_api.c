@@ -168,7 +168,8 @@ static enum ap_status add_snapshot(struct run *run, struct ap_memory_join *join,
         return status;
     status = check_strict(request, notes, reterr);
     if (status == AP_OK)
-        status = ap_join_part_snapshot(snapshot, *run->path, request->top_n, join, notes, &report->model, reterr);
+        status = ap_join_part_snapshot(snapshot, *run->path, request->top_n, request->with_pictures, join, notes,
+                                       &report->model, reterr);
     if (status == AP_OK && (request->with_folded || request->with_rows)) {
         report->snapshot = snapshot; /* freed with the report */
         report->has_peak_stacks = request->with_folded;

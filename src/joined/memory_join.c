@@ -202,13 +202,15 @@ static int64_t device_bytes(const void *self, uint32_t device)
     return ap_memory_join_capacity(self, device);
 }
 
-enum ap_status ap_join_part_snapshot(const struct ap_snapshot *snapshot, const char *path, uint64_t top_n,
+enum ap_status ap_join_part_snapshot(const struct ap_snapshot *snapshot, const char *path, uint64_t top_n, bool for_pictures,
                                      struct ap_memory_join *join, struct ap_notes *notes, struct ap_model *model,
                                      struct ap_error *reterr)
 {
-    const struct ap_snapshot_part_options options = {
-        .path = path, .top_n = top_n, .device_bytes = join ? device_bytes : NULL, .device_bytes_self = join
-    };
+    const struct ap_snapshot_part_options options = { .path = path,
+                                                      .top_n = top_n,
+                                                      .for_pictures = for_pictures,
+                                                      .device_bytes = join ? device_bytes : NULL,
+                                                      .device_bytes_self = join };
     bool overflowed = false;
     struct ap_replay *replay;
     AP_TRY(ap_replay_new(snapshot, snapshot->gate, &overflowed, &replay, reterr));

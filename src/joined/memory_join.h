@@ -75,9 +75,9 @@ int64_t ap_memory_join_capacity(const struct ap_memory_join *join, uint32_t devi
 
 /** Append "memory" of @snapshot to @model, as ap_part_snapshot() does; with the trace of the same run at hand its header
  * tells the memory of the devices, and *@join takes what the trace's analysis needs of the history. @join NULL = no trace.
- */
+ * @for_pictures: with what only they need. */
 AP_MUST_CHECK enum ap_status ap_join_part_snapshot(const struct ap_snapshot *snapshot, const char *path, uint64_t top_n,
-                                                   struct ap_memory_join *join, struct ap_notes *notes,
+                                                   bool for_pictures, struct ap_memory_join *join, struct ap_notes *notes,
                                                    struct ap_model *model, struct ap_error *reterr);
 
 #endif

@@ -95,7 +95,8 @@ static void analyze(struct inputs *inputs)
     ap_model_init(&model, gate);
     ap_memory_join_init(&join, inputs->trace, gate);
     const struct ap_part_options options = { .path = "fuzz", .join = &join };
-    if (ap_join_part_snapshot(inputs->snapshot, "fuzz", 0, &join, &inputs->snapshot_run.notes, &model, error) == AP_OK &&
+    if (ap_join_part_snapshot(inputs->snapshot, "fuzz", 0, true, &join, &inputs->snapshot_run.notes, &model, error) ==
+            AP_OK &&
         analyze_and_draw(inputs->trace, &options, NULL, NULL, &inputs->trace_run.notes, &model, error) == AP_OK)
         write_reports(&model, error);
     ap_memory_join_release(&join);

@@ -118,7 +118,7 @@ static void run(const uint8_t *text, size_t bytes, size_t piece_bytes, bool salv
         check_snapshot(snapshot, &notes, salvage);
         check_replay(snapshot);
         ap_model_init(&model, &gate);
-        if (ap_join_part_snapshot(snapshot, "fuzz", 0, NULL, &notes, &model, &error) == AP_OK)
+        if (ap_join_part_snapshot(snapshot, "fuzz", 0, true, NULL, &notes, &model, &error) == AP_OK)
             check_model(snapshot, &model);
         ap_model_release(&model);
     }

@@ -144,7 +144,7 @@ static void join(struct run *run, uint64_t top_n)
 {
     struct ap_error error = { .status = AP_OK };
     ap_memory_join_init(&run->join, run->trace, &run->gate);
-    must(ap_join_part_snapshot(run->snapshot, "s.json", top_n, &run->join, &run->notes, &run->model, &error));
+    must(ap_join_part_snapshot(run->snapshot, "s.json", top_n, true, &run->join, &run->notes, &run->model, &error));
     ap_snapshot_free(run->snapshot);
     struct ap_part_options options = { .path = "t.json", .top_n = top_n, .join = &run->join };
     must(analyze_trace(run->trace, &options, &run->notes, &run->model, &error));

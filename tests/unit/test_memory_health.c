@@ -61,7 +61,8 @@ static void pass(struct bench *bench)
 {
     ap_model_init(&bench->model, &bench->gate);
     if (bench->status == AP_OK)
-        keep(bench, ap_join_part_snapshot(bench->snapshot, "s.json", 0, NULL, &bench->notes, &bench->model, &bench->error));
+        keep(bench,
+             ap_join_part_snapshot(bench->snapshot, "s.json", 0, true, NULL, &bench->notes, &bench->model, &bench->error));
 }
 
 static const struct ap_value *at(const struct bench *bench, const char *path)
@@ -190,7 +191,7 @@ static void refused_allocations(void)
         ap_model_init(&bench.model, &bench.gate);
         atomic_store(&bench.gate.fail_after, after);
         enum ap_status status =
-            ap_join_part_snapshot(bench.snapshot, "s.json", 0, NULL, &bench.notes, &bench.model, &bench.error);
+            ap_join_part_snapshot(bench.snapshot, "s.json", 0, true, NULL, &bench.notes, &bench.model, &bench.error);
         atomic_store(&bench.gate.fail_after, -1);
         ap_model_release(&bench.model);
         if (atomic_load(&bench.gate.used_bytes) != before)

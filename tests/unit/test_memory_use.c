@@ -32,7 +32,8 @@ static void run_text(struct run *run, const char *text, uint64_t top_n, int64_t 
     ap_json_reader_free(json);
     atomic_store(&run->gate.fail_after, fail_after);
     if (run->status == AP_OK)
-        run->status = ap_join_part_snapshot(run->snapshot, "s.json", top_n, NULL, &run->notes, &run->model, &run->error);
+        run->status =
+            ap_join_part_snapshot(run->snapshot, "s.json", top_n, true, NULL, &run->notes, &run->model, &run->error);
     atomic_store(&run->gate.fail_after, -1);
 }
 

@@ -88,8 +88,8 @@ static void action(struct bench *bench, uint32_t name, uint64_t address, int64_t
 static void pass(struct bench *bench, uint64_t top_n)
 {
     ap_model_init(&bench->model, &bench->gate);
-    keep(bench,
-         ap_join_part_snapshot(bench->snapshot, "dir/s.json", top_n, NULL, &bench->notes, &bench->model, &bench->error));
+    keep(bench, ap_join_part_snapshot(bench->snapshot, "dir/s.json", top_n, true, NULL, &bench->notes, &bench->model,
+                                      &bench->error));
 }
 
 /* False where something was not given back. */

@@ -138,8 +138,8 @@ static void pass(struct bench *bench, uint64_t top_n)
 {
     ap_model_init(&bench->model, &bench->gate);
     if (bench->status == AP_OK)
-        keep(bench,
-             ap_join_part_snapshot(bench->snapshot, "s.json", top_n, NULL, &bench->notes, &bench->model, &bench->error));
+        keep(bench, ap_join_part_snapshot(bench->snapshot, "s.json", top_n, true, NULL, &bench->notes, &bench->model,
+                                          &bench->error));
 }
 
 static void end(struct bench *bench)

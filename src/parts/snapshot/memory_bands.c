@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * memory_bands.c - what the curve of a device is made of: allocations of one purpose and one line of the program are a band.
  * The bands that cover most of the curve stand alone, the others are one for each purpose. */
+#include <stdio.h>
+
 #include "frame_kind.h"
+#include "id_map.h"
 #include "pair_map.h"
 #include "peak_part.h"
 #include "sort.h"
@@ -12,6 +15,9 @@
 #define MOST_GROUPS (1u << 16)
 #define NO_BAND UINT32_MAX
 #define NOT_ASKED UINT32_MAX
+#define MOST_ALLOCATIONS 1500u
+#define MOST_STACKS 200u /* of them */
+#define PACKED_BYTES 120 /* of one at most */
 
 struct band {
     double area;           /* bytes times points */
@@ -220,6 +226,86 @@ static enum ap_status put(struct bands *bands, struct ap_value *to, struct ap_er
     return AP_OK;
 }
 
+/* ---- single allocations, for readers who point at one ---- */
+
+static double area_of(const struct bands *bands, uint32_t index)
+{
+    uint32_t from, to;
+    if (bands->group_of[index] == NO_BAND)
+        return 0;
+    span_of(bands, &bands->all.list[index], &from, &to);
+    return (double)bands->all.list[index].bytes * (to - from);
+}
+
+static bool covers_more(const void *context, uint32_t a, uint32_t b)
+{
+    double a_area = area_of(context, a), b_area = area_of(context, b);
+    return a_area != b_area ? a_area > b_area : a < b;
+}
+
+/* -1 = not told: none was recorded, or there are too many. */
+static enum ap_status number_stack(const struct bands *bands, struct ap_id_map *known, uint32_t *count, uint32_t stack,
+                                   struct ap_value *stacks, int *ret_number, struct ap_error *reterr)
+{
+    uint32_t *number = stack ? ap_id_map_find(known, stack) : NULL;
+    *ret_number = number ? (int)*number : -1;
+    if (number || !stack || *count == MOST_STACKS)
+        return AP_OK;
+    *ret_number = (int)*count;
+    *ap_id_map_add(known, stack) = (*count)++;
+    return ap_memory_put_frames(bands->own->pass, ap_add_object(bands->own->pass->model, stacks, NULL), stack, reterr);
+}
+
+static size_t pack(const struct bands *bands, const struct ap_owned *owned, uint32_t band, int stack, char *to)
+{
+    uint32_t from, until;
+    bool before = owned->alloc == AP_NO_ENTRY, stays = owned->end == AP_NO_ENTRY;
+    span_of(bands, owned, &from, &until);
+    int bytes = snprintf(to, PACKED_BYTES, "%u %u %u %lld %lld %d %d;", (unsigned)band, (unsigned)from, (unsigned)until,
+                         (long long)owned->bytes, bands->of->has_times ? (long long)lived_ns(bands, owned) : -1LL,
+                         before + 2 * stays, stack);
+    return bytes > 0 && bytes < PACKED_BYTES ? (size_t)bytes : 0;
+}
+
+static enum ap_status pack_all(const struct bands *bands, const uint32_t *order, size_t count, char *text,
+                               struct ap_id_map *known, struct ap_value *to, struct ap_error *reterr)
+{
+    struct ap_model *model = bands->own->pass->model;
+    struct ap_value *stacks = ap_add_list(model, to, "stacks");
+    size_t bytes = 0;
+    uint32_t stack_count = 0;
+    for (size_t i = 0; i < count && bands->group_of[order[i]] != NO_BAND; i++) {
+        const struct ap_owned *owned = &bands->all.list[order[i]];
+        uint32_t band = bands->groups[bands->group_of[order[i]]].band;
+        int stack = -1;
+        AP_TRY(number_stack(bands, known, &stack_count, owned->alloc == AP_NO_ENTRY ? 0 : owned->stack, stacks, &stack,
+                            reterr));
+        bytes += pack(bands, owned, band, stack, text + bytes);
+    }
+    text[bytes] = '\0';
+    ap_add_string(model, to, "rows", text);
+    return AP_OK;
+}
+
+static enum ap_status put_allocations(const struct bands *bands, struct ap_value *to, struct ap_error *reterr)
+{
+    struct ap_gate *gate = bands->own->gate;
+    struct ap_id_map known = { .gate = gate };
+    uint32_t *order = NULL;
+    size_t count = 0;
+    char *text;
+    AP_TRY(AP_ALLOC(gate, text, MOST_ALLOCATIONS * PACKED_BYTES + 1, reterr));
+    enum ap_status status = ap_id_map_init(&known, gate, MOST_STACKS, reterr);
+    AP_AND_THEN(status,
+                ap_top_indices(gate, bands->all.count, MOST_ALLOCATIONS, covers_more, bands, &order, &count, reterr));
+    AP_AND_THEN(status, pack_all(bands, order, count, text, &known,
+                                 ap_add_object(bands->own->pass->model, to, "allocations"), reterr));
+    AP_FREE(gate, order, count);
+    ap_id_map_release(&known);
+    AP_FREE(gate, text, MOST_ALLOCATIONS * PACKED_BYTES + 1);
+    return status;
+}
+
 static size_t stack_count(const struct bands *bands)
 {
     return (size_t)bands->own->pass->snapshot->stacks.stack_count + 1; /* 0 = not recorded */
@@ -238,7 +324,8 @@ static enum ap_status find_bands(struct bands *bands, struct ap_value *to, int64
     AP_TRY(choose(bands, reterr));
     AP_TRY(AP_ALLOC_CLEARED(gate, bands->bytes, bands->shown_count * bands->point_count + 1, reterr));
     sum_up(bands);
-    return put(bands, to, reterr);
+    AP_TRY(put(bands, to, reterr));
+    return bands->own->pass->options->for_pictures ? put_allocations(bands, to, reterr) : AP_OK;
 }
 
 enum ap_status ap_own_put_bands(struct ap_peak_part *own, struct ap_value *to, uint32_t device,

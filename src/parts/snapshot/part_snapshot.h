@@ -7,8 +7,9 @@
 #include "replay.h"
 
 struct ap_snapshot_part_options {
-    const char *path; /* stands in the report as it is */
-    uint64_t top_n;   /* bound of lists; 0 = all */
+    const char *path;  /* stands in the report as it is */
+    uint64_t top_n;    /* bound of lists; 0 = all */
+    bool for_pictures; /* adds what only the HTML report needs */
     /** The memory of a device, 0 = not known; NULL = of no device. */
     int64_t (*device_bytes)(const void *self, uint32_t device);
     const void *device_bytes_self;

@@ -248,15 +248,17 @@
   // The wheel zooms where the pointer is; what is dragged moves, and is not clicked. @share: of the drawing, of a pointer.
   const followPointer = (svg, share, zoomAt, move) => {
     svg.addEventListener("wheel", (event) => {
-      zoomAt(event.deltaY < 0 ? 1.25 : 0.8, share(event.clientX));
+      zoomAt(event.deltaY < 0 ? 1.25 : 0.8, share(event.clientX), event.clientY);
       event.preventDefault();
     }, { passive: false });
     let drag = null;
-    svg.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, from: null, moved: false }; });
+    svg.addEventListener("pointerdown", (event) => {
+      drag = { x: event.clientX, y: event.clientY, from: null, moved: false };
+    });
     svg.addEventListener("pointermove", (event) => {
       if (!drag || !(event.buttons & 1)) return;
-      drag.moved = drag.moved || Math.abs(event.clientX - drag.x) > 3;
-      if (drag.moved) drag.from = move(share(drag.x) - share(event.clientX), drag.from);
+      drag.moved = drag.moved || Math.abs(event.clientX - drag.x) > 3 || Math.abs(event.clientY - drag.y) > 3;
+      if (drag.moved) drag.from = move(share(drag.x) - share(event.clientX), drag.from, drag.y - event.clientY);
     });
     svg.addEventListener("click", (event) => { if (drag && drag.moved) event.stopPropagation(); }, true);
   };
@@ -404,33 +406,126 @@
 
   // ---- curves: stretched between the axis at the left and the right edge ----
 
+  const bytesText = (bytes) => {
+    const at = bytes > 0 ? Math.min(Math.floor(Math.log2(bytes) / 10), 5) : 0;
+    return `${parseFloat((bytes / 1024 ** at).toPrecision(3))} ${["B", "KiB", "MiB", "GiB", "TiB", "PiB"][at]}`;
+  };
+  // Single allocations: within its band each stands upon those that were made before it, as long as it lives.
+  const readAllocations = (svg, cells) => {
+    const numbers = (text) => text.split(" ").map(Number);
+    const xs = numbers(cells.getAttribute("data-x")), [perByte, bottom] = numbers(cells.getAttribute("data-d"));
+    const stacks = cells.getAttribute("data-n").split("\n"), bands = new Map(), below = xs.map(() => 0);
+    for (const g of all("g.bands g.b", svg)) {
+      bands.set(g.getAttribute("data-d"), { low: below.slice(), list: [],
+        words: g.querySelector("title").textContent.replace(/: at most .*/, "") });
+      numbers(g.getAttribute("data-v")).forEach((height, at) => { below[at] += height; });
+    }
+    for (const text of cells.getAttribute("data-v").split(";")) {
+      const [band, from, to, bytes, lived, ends, stack] = numbers(text), of = bands.get(String(band));
+      if (of && stack !== undefined) of.list.push({ of, from, to, bytes, lived, ends, stack: stacks[stack] });
+    }
+    for (const of of bands.values()) of.list.sort((a, b) => a.from - b.from || b.bytes - a.bytes);
+    const span = (item, at) => {
+      let low = item.of.low[at];
+      for (const other of item.of.list) {
+        if (other === item || other.from > item.from) break;
+        if (other.from <= at && at < other.to) low += other.bytes * perByte;
+      }
+      return [low, low + item.bytes * perByte];
+    };
+    return {
+      find: (number, x, y) => {
+        const of = bands.get(number), next = xs.findIndex((one) => one > x), at = next < 0 ? xs.length - 1 : next - 1;
+        let low = of && at >= 0 ? of.low[at] : Infinity;
+        for (const item of low < Infinity ? of.list : []) {
+          if (item.from > at || at >= item.to) continue;
+          low += item.bytes * perByte;
+          if (bottom - low <= y) return item;
+        }
+        return null;
+      },
+      outline: (item) => {
+        let there = "", back = "";
+        for (let at = item.from; at < item.to; at++) {
+          const [low, high] = span(item, at).map((height) => (bottom - height).toFixed(2));
+          const end = xs[Math.min(at + 1, xs.length - 1)];
+          there += `${there ? "L" : "M"}${xs[at]} ${high}H${end}`;
+          back = `L${end} ${low}H${xs[at]}` + back;
+        }
+        return `${there}${back}Z`;
+      },
+      tell: (item) => `${bytesText(item.bytes)} for ${item.of.words}` +
+        (item.lived >= 0 ? `, in use for ${item.ends ? "at least " : ""}${timeText(item.lived)}` : "") +
+        (item.ends & 2 ? ", not freed within the recording" : "") +
+        (item.stack ? `; by ${item.stack}` : item.ends & 1 ? "; there before the recording" : "; its stack is not told"),
+    };
+  };
   const makeCurve = (svg) => {
     const zoomed = svg.querySelector("g.zoomed"), axis = svg.querySelector("g.axis"), LEFT = 80, ROOM = WIDTH - LEFT;
     const line = axis && axis.querySelector("line");
     const top = line && Number(line.getAttribute("y1")), bottom = line && Number(line.getAttribute("y2"));
-    const fixed = all("circle, text", zoomed).map((e) => ({ e, x: Number(e.getAttribute("x") || e.getAttribute("cx")) }));
-    let start = 0, width = ROOM;
-    const show = (from, wide) => {
+    const fixed = all("circle, text", zoomed).map((e) => ({ e, x: Number(e.getAttribute("x") || e.getAttribute("cx")),
+      y: Number(e.getAttribute("y") || e.getAttribute("cy")) }));
+    const bytes = svg.querySelector("g.bytes"), [full, foot] = bytes.getAttribute("data-d").split(" ").map(Number);
+    const drawBytes = () => {
+      const perByte = (foot - full) / Number(bytes.getAttribute("data-v")), by = foot / tall;
+      const least = Math.max((foot - above - tall) / perByte, 0), most = (foot - above) / perByte;
+      const step = 2 ** Math.max(Math.ceil(Math.log2((most - least) / 6)), 0);
+      bytes.textContent = "";
+      for (let at = Math.ceil(least / step) * step; at <= most; at += step) {
+        const y = (foot - at * perByte - above) * by;
+        bytes.append(shape("line", { class: "grid", x1: LEFT, x2: WIDTH, y1: y, y2: y }));
+        if (y > 8) bytes.append(shape("text", { class: "small e", x: LEFT - 6, y: y + 4 }, bytesText(at)));
+      }
+    };
+    // what is seen: from the left and from the top, and how much of both
+    let start = 0, width = ROOM, above = 0, tall = foot;
+    const show = (from, wide, top1 = above, tall1 = tall) => {
       width = Math.min(Math.max(wide, ROOM / 1000), ROOM);
       start = Math.min(Math.max(from, 0), ROOM - width);
-      const by = ROOM / width, shift = LEFT - (LEFT + start) * by;
-      zoomed.setAttribute("transform", `translate(${shift.toFixed(3)} 0) scale(${by.toFixed(5)} 1)`);
+      tall = Math.min(Math.max(tall1, foot / 1000), foot);
+      above = Math.min(Math.max(top1, 0), foot - tall);
+      const by = ROOM / width, up = foot / tall, shift = LEFT - (LEFT + start) * by;
+      zoomed.setAttribute("transform", `translate(${shift.toFixed(3)} ${(-above * up).toFixed(3)}) ` +
+        `scale(${by.toFixed(5)} ${up.toFixed(5)})`);
       // letters are moved, not stretched
-      for (const { e, x } of fixed) e.setAttribute("transform", `translate(${x} 0) scale(${1 / by} 1) translate(${-x} 0)`);
+      for (const { e, x, y } of fixed)
+        e.setAttribute("transform", `translate(${x} ${y}) scale(${1 / by} ${1 / up}) translate(${-x} ${-y})`);
       const duration = axis ? Number(axis.getAttribute("data-v")) : 0;
       if (axis) drawAxis(axis, duration * start / ROOM, duration * width / ROOM, LEFT, WIDTH, 8, top, bottom);
+      drawBytes();
       told.textContent = width < ROOM && axis
             ? `${timeText(Math.round(duration * start / ROOM))} to ` +
             timeText(Math.round(duration * (start + width) / ROOM)) : "";
       svg.setAttribute("data-zoom", by.toFixed(2));
     };
-    const zoomAt = (factor, share) => {
+    const cells = svg.querySelector("g.allocations"), info = svg.closest("figure").querySelector(".info");
+    let known = null, chosen = null;
+    const choose = (event) => {
+      const g = event.target.closest("g.bands g.b"), box = svg.getBoundingClientRect();
+      const x = (event.clientX - box.left) / box.width * WIDTH, y = (event.clientY - box.top) / box.height *
+            svg.viewBox.baseVal.height;
+      known = known || readAllocations(svg, cells);
+      const item = g && known.find(g.getAttribute("data-d"), LEFT + start + (x - LEFT) * width / ROOM,
+        above + y * tall / foot);
+      chosen = chosen || zoomed.appendChild(shape("path", { class: "chosen" }));
+      chosen.setAttribute("d", item ? known.outline(item) : "M0 0");
+      if (item) info.textContent = known.tell(item);
+    };
+    if (cells) for (const kind of ["pointermove", "pointerover", "click"]) svg.addEventListener(kind, choose);
+    // of the drawing's height
+    const heightOf = (pixels) => pixels / svg.getBoundingClientRect().height * svg.viewBox.baseVal.height;
+    // with a pointer both ways, as large as it is there
+    const zoomAt = (factor, share, clientY) => {
       const next = Math.min(Math.max(width / factor, ROOM / 1000), ROOM);
-      show(start + (width - next) * share, next);
+      const nextTall = clientY === undefined ? tall : Math.min(Math.max(tall / factor, foot / 1000), foot);
+      const down = clientY === undefined ? 0
+            : Math.min(Math.max(heightOf(clientY - svg.getBoundingClientRect().top) / foot, 0), 1);
+      show(start + (width - next) * share, next, above + (tall - nextTall) * down, nextTall);
     };
     const deeds = {
       "Zoom in": () => zoomAt(2, 0.5), "Zoom out": () => zoomAt(0.5, 0.5), "Left": () => show(start - width / 3, width),
-            "Right": () => show(start + width / 3, width), "Reset zoom": () => show(0, ROOM),
+            "Right": () => show(start + width / 3, width), "Reset zoom": () => show(0, ROOM, 0, foot),
     };
     const keys = { "+": "Zoom in", "=": "Zoom in", "-": "Zoom out", ArrowLeft: "Left", ArrowRight: "Right",
             Escape: "Reset zoom" };
@@ -448,9 +543,9 @@
     followPointer(svg, (x) => {
       const box = svg.getBoundingClientRect();
       return Math.min(Math.max(((x - box.left) / box.width * WIDTH - LEFT) / ROOM, 0), 1);
-    }, zoomAt, (by, from) => {
-      const at = from === null ? start : from;
-      show(at + by * width, width);
+    }, zoomAt, (by, from, down) => {
+      const at = from === null ? [start, above] : from;
+      show(at[0] + by * width, width, at[1] + heightOf(down) * tall / foot, tall);
       return at;
     });
   };

@@ -5,6 +5,8 @@
 
 #define BAND_BYTES 20000
 #define MOST_FRAMES 6
+#define MOST_STACK_FRAMES 12
+#define STACKS_ROOM 20000 /* more are not begun */
 
 static const struct owner {
     const char *word, *class, *likely;
@@ -120,13 +122,27 @@ static void write_title(struct html *html, const struct ap_value *band, const st
     ap_html_string(html, "</title>");
 }
 
-static void draw_band(struct html *html, const struct ap_band_places *places, const struct ap_value *band, double *below)
+/* Of a page: which band it is, and its height at each point. */
+static void begin_band(struct html *html, const struct ap_band_places *places, const struct levels *levels, int number)
+{
+    ap_html_string(html, "<g class=\"b\"");
+    if (html->contents) {
+        ap_html_format(html, " data-d=\"%d\" data-v=\"", number);
+        for (size_t i = 0; i < places->count; i++)
+            put(html, i ? " " : "", levels->at[i] * places->per_byte);
+        ap_html_string(html, "\"");
+    }
+    ap_html_string(html, ">");
+}
+
+static void draw_band(struct html *html, const struct ap_band_places *places, const struct ap_value *band, int number,
+                      double *below)
 {
     struct levels levels;
     read_levels(band, places->count, &levels);
     if ((double)levels.most * places->per_byte < 0.3 || !ap_html_has_room(html, BAND_BYTES))
         return;
-    ap_html_string(html, "<g class=\"b\">");
+    begin_band(html, places, &levels, number);
     write_title(html, band, &levels);
     ap_html_format(html, "<path class=\"band %s\" d=\"", ap_memory_owner_class(ap_text_member(band, "category")));
     for (size_t from = 0, to; from < places->count; from = to) {
@@ -155,12 +171,41 @@ bool ap_draw_bands(struct html *html, const struct ap_value *bands, const struct
         return false;
     ap_html_string(html, "<g class=\"bands\">\n");
     for (size_t pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < AP_COUNT_OF(owners); i++)
-            for (const struct ap_value *band = ap_value_first(bands); band; band = band->next)
+        for (size_t i = 0; i < AP_COUNT_OF(owners); i++) {
+            int number = 0;
+            for (const struct ap_value *band = ap_value_first(bands); band; band = band->next, number++)
                 if (is_of(band, &owners[i], pass == 0))
-                    draw_band(html, places, band, below);
+                    draw_band(html, places, band, number, below);
+        }
     ap_html_string(html, "</g>\n");
     return true;
+}
+
+static void write_stack(struct html *html, const struct ap_value *stack)
+{
+    const struct ap_value *frame = ap_value_first(member(stack, "frames"));
+    for (int i = 0; frame && i < MOST_STACK_FRAMES; frame = frame->next, i++) {
+        ap_html_string(html, i ? " from " : "");
+        ap_html_text(html, ap_html_label(ap_value_text(frame)), 80);
+    }
+    ap_html_string(html, "\n");
+}
+
+void ap_put_allocations(struct html *html, const struct ap_value *allocations, const struct ap_band_places *places)
+{
+    struct ap_text rows = ap_value_text(member(allocations, "rows"));
+    if (!html->contents || !rows.bytes || !ap_html_has_room(html, rows.bytes + STACKS_ROOM))
+        return;
+    ap_html_string(html, "<g class=\"allocations\" data-x=\"");
+    for (size_t i = 0; i < places->count; i++)
+        put(html, i ? " " : "", places->x[i]);
+    ap_html_format(html, "\" data-d=\"%.4g %.1f\" data-n=\"", places->per_byte, places->bottom);
+    for (const struct ap_value *stack = ap_value_first(member(allocations, "stacks"));
+         stack && ap_html_has_room(html, rows.bytes + 5000); stack = stack->next)
+        write_stack(html, stack);
+    ap_html_string(html, "\" data-v=\"");
+    ap_html_text(html, rows, rows.bytes);
+    ap_html_string(html, "\"></g>\n");
 }
 
 static int64_t level_at(const struct ap_value *band, size_t point)

@@ -20,6 +20,8 @@ const char *ap_memory_owner_class(struct ap_text category);
 void ap_memory_owner_words(struct html *html, struct ap_text category, bool before);
 /** The bands of a device, one upon the other; false where there are none. */
 bool ap_draw_bands(struct html *html, const struct ap_value *bands, const struct ap_band_places *places);
+/** What the script needs to tell single allocations of the bands under the pointer; nothing in pictures that stand alone. */
+void ap_put_allocations(struct html *html, const struct ap_value *allocations, const struct ap_band_places *places);
 /** Their legend, with what each purpose has at the peak; the list is open already. */
 void ap_legend_bands(struct html *html, const struct ap_value *bands, const struct ap_band_places *places);
 

@@ -131,8 +131,9 @@ static struct ap_band_places places_of(const struct curve *curve)
 }
 
 /* What is stretched where the reader zooms, and then what is written over it and stays. */
-static void draw_curve(struct html *html, const char *id, const struct curve *curve, const struct ap_value *bands)
+static void draw_curve(struct html *html, const char *id, const struct curve *curve, const struct ap_value *of)
 {
+    const struct ap_value *bands = member(of, "bands");
     struct ap_band_places places = places_of(curve);
     int64_t range_ns = ap_html_less(curve->end_ns, curve->start_ns);
     ap_svg_begin(html, id, "curve", curve->bottom + 24);
@@ -140,11 +141,17 @@ static void draw_curve(struct html *html, const char *id, const struct curve *cu
     bool stacked = ap_draw_bands(html, bands, &places);
     if (!stacked)
         draw_levels(html, curve, curve->used_key, "area", true);
+    else
+        ap_put_allocations(html, member(of, "allocations"), &places);
     draw_levels(html, curve, curve->held_key, "outline", false);
     draw_peak(html, curve);
     ap_html_string(html, "</g>\n");
     ap_svg_rect(html, "cover", 0, 0, LEFT, curve->bottom + 24);
+    ap_svg_rect(html, "cover", 0, curve->bottom, SVG_WIDTH, 24);
+    ap_html_format(html, "<g class=\"bytes\" data-v=\"%lld\" data-d=\"%.0f %.0f\">", (long long)curve->top_bytes, curve->top,
+                   curve->bottom);
     ap_axis_y(html, curve->top_bytes, true, LEFT, curve->top, curve->bottom);
+    ap_html_string(html, "</g>\n");
     if (curve->by_time) {
         ap_html_format(html, "<g class=\"axis\" data-v=\"%lld\">", (long long)range_ns);
         ap_axis_time(html, range_ns, LEFT, SVG_WIDTH, curve->top, curve->bottom);
@@ -280,8 +287,10 @@ static void write_device(struct html *html, const struct ap_value *row, int numb
     write_curve_sentence(html, &curve);
     if (ap_value_first(member(row, "bands")))
         ap_html_string(html, "Stacked by what it is for; below, what each had at the peak.");
+    if (html->contents && member(row, "allocations"))
+        ap_html_string(html, " Point at an allocation for its size, stack and life.");
     ap_figure_body(html);
-    draw_curve(html, id, &curve, member(row, "bands"));
+    draw_curve(html, id, &curve, row);
     write_owners(html, owners);
     ap_figure_end(html);
 }

@@ -12,7 +12,7 @@ static const struct {
     { ap_html_cluster_step, 90000 },   { ap_html_cluster_memory, 120000 }, { ap_html_prediction, 40000 },
     { ap_html_split, 30000 },          { ap_html_utilization, 90000 },     { ap_html_steps, 60000 },
     { ap_html_step_parts, 60000 },     { ap_html_timeline, 420000 },       { ap_html_kernels, 40000 },
-    { ap_html_host_flame, 200000 },    { ap_html_memory, 250000 },         { ap_html_memory_flame, 200000 },
+    { ap_html_host_flame, 200000 },    { ap_html_memory, 400000 },         { ap_html_memory_flame, 200000 },
     { ap_html_roofline, 60000 },       { ap_html_efficiency, 60000 },      { ap_html_segments, 150000 },
     { ap_html_trace_memory, 60000 },   { ap_html_profile, 60000 },
 };

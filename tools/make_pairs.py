@@ -118,7 +118,7 @@ def forward(machine, program):
     for i in range(program["layers"]):
         with machine.op("aten::linear"), machine.op("aten::addmm", 8):
             machine.launch("ampere_bf16_s16816gemm_bf16_128x128_tn", program["kernel"] * 3 / program["gemm"])
-        for name in ("gelu", "add", "mul", "dropout"):
+        for name in ("gelu",) if program["fused"] else ("gelu", "add", "mul", "dropout"):
             with machine.op(f"aten::{name}", 4):
                 machine.launch(f"void at::native::vectorized_elementwise_kernel<4, {name}>", program["kernel"])
         machine.work(program["python"])
@@ -186,7 +186,7 @@ def step(machine, program):
 
 
 USUAL = {"layers": 24, "kernel": 10, "gemm": 1, "python": 0, "items": False, "waits": False, "malloc": False, "reduce": None,
-         "reduce_us": 0, "loader": 20, "augment": 1, "copy": None, "graph": False, "loss": True}
+         "reduce_us": 0, "fused": False, "loader": 20, "augment": 1, "copy": None, "graph": False, "loss": True}
 SMALL, LARGE, AHEAD = {"kernel": 2}, {"kernel": 30}, {"kernel": 30, "layers": 60, "loss": False}
 # Name: the program, what is changed in it, the same in words, what is special about the machine.
 PAIRS = {
@@ -197,6 +197,12 @@ PAIRS = {
     "faster kernels, the queue is full": (AHEAD, {"gemm": 2}, "kernel ~ gemm speedup 2", {"places": 128}),
     "much faster kernels, the queue is full": ({**AHEAD, "kernel": 14}, {"gemm": 4}, "kernel ~ gemm speedup 4",
                                                {"places": 256}),
+    "faster kernels, then collectives limit": ({**LARGE, "reduce": "beside", "reduce_us": 900}, {"gemm": 4},
+                                               "kernel ~ gemm speedup 4", {}),
+    "faster kernels, then collectives, no rows of waits": ({**LARGE, "reduce": "beside", "reduce_us": 900}, {"gemm": 4},
+                                                           "kernel ~ gemm speedup 4", {"sync_rows": False}),
+    "fused kernels, limited by launches": (SMALL, {"fused": True}, "kernel ~ vectorized fused 4", {}),
+    "fused kernels, limited by the device": (LARGE, {"fused": True}, "kernel ~ vectorized fused 4", {}),
     "numbers are read in each layer": ({"items": True}, {"items": False}, "wait = scalar_read gone", {}),
     "numbers are read, small kernels": ({**SMALL, "items": True}, {"items": False}, "wait = scalar_read gone", {}),
     "numbers are read, without rows of waits": ({"items": True}, {"items": False}, "wait = scalar_read gone",

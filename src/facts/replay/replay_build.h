@@ -64,6 +64,8 @@ struct ap_replay_build {
     size_t return_count, return_capacity;
     uint32_t *task_of_launch; /* by place in index->work: the task that begins with the launch of it */
     uint32_t *task_of_work;   /* likewise its own */
+    uint32_t *told_wait;      /* likewise: work of another stream that it waits for, told by the calls of the host. NULL = of
+                                 none */
 };
 
 /** Whether the call that launched the work is in the trace, on a host thread. */
@@ -75,6 +77,8 @@ static inline bool ap_replay_is_launched(const struct ap_replay_build *build, ui
            ap_row_is_of(trace, launch, AP_HOST_KINDS) && trace->events.dur_ns[launch] >= 0;
 }
 
+/** Finds the waits of streams that only the calls of the host tell of. */
+AP_MUST_CHECK enum ap_status ap_replay_find_waits(struct ap_replay_build *build, struct ap_error *reterr);
 /** Finds the launches that met a full queue, before threads are cut, and links them, once device tasks stand. */
 AP_MUST_CHECK enum ap_status ap_replay_find_returns(struct ap_replay_build *build, struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_replay_link_returns(struct ap_replay_build *build, struct ap_error *reterr);

@@ -16,6 +16,9 @@
 #define LAST_PART 50
 #define ENDING_MAX 64 /* pieces of work that are tried for that, by their ends */
 #define EDGES_MAX 16  /* of one piece; more waits than these are left to those that ended last */
+/* Where hardly any work was queued, so that its gaps tell nothing: what a device takes between two kernels. */
+#define FEW_GAPS 16
+#define COMMON_GAP_NS 1000
 
 struct usual {
     int64_t launch_ns, gap_ns;
@@ -49,12 +52,26 @@ static uint32_t launch_of(const struct ap_replay_build *build, uint32_t work)
 
 /* ----------------------------------------------------------------------------------------------- usual overheads */
 
+static size_t first_wait_of(const struct ap_path_index *index, uint32_t work)
+{
+    size_t low = 0;
+    AP_BISECT(low, index->wait_count, at, index->waits[at].work < work);
+    return low;
+}
+
+static bool waits_for_stream(const struct ap_replay_build *build, uint32_t work)
+{
+    size_t wait = first_wait_of(build->index, work);
+    return (wait < build->index->wait_count && build->index->waits[wait].work == work) ||
+           (build->told_wait && build->told_wait[work] != AP_NO_WORK);
+}
+
 static bool is_overhead(int64_t ns)
 {
     return ns >= 0 && ns <= LONGEST_OVERHEAD_NS;
 }
 
-/* Of work whose stream had run dry, from its launch to its start; of work that was queued, the gap before it. One list holds
+/* Of work that waits for no other stream and whose own had run dry, from its launch to its start; of work that was queued, the gap before it. One list holds
  * both, from its two ends. */
 static enum ap_status find_usual(const struct ap_replay_build *build, struct usual *ret_usual, struct ap_error *reterr)
 {
@@ -66,7 +83,7 @@ static enum ap_status find_usual(const struct ap_replay_build *build, struct usu
         uint32_t previous = previous_on_stream(index, work), launch = launch_of(build, work);
         int64_t start_ns = ap_work_start_ns(index, work), dur_ns = ap_work_end_ns(index, work) - start_ns;
         longest_ns = dur_ns > longest_ns ? dur_ns : longest_ns;
-        if (launch == AP_NO_ROW)
+        if (launch == AP_NO_ROW || waits_for_stream(build, work))
             continue;
         int64_t call_ns = build->trace->events.start_ns[launch];
         int64_t free_ns = previous == AP_NO_WORK ? INT64_MIN : ap_work_end_ns(index, previous);
@@ -76,7 +93,7 @@ static enum ap_status find_usual(const struct ap_replay_build *build, struct usu
             ns[count - ++gaps] = start_ns - free_ns;
     }
     *ret_usual = (struct usual){ launches ? ap_quantile(ns, launches, 50) : 0,
-                                 gaps ? ap_quantile(ns + count - gaps, gaps, 50) : 0, longest_ns };
+                                 gaps >= FEW_GAPS ? ap_quantile(ns + count - gaps, gaps, 50) : COMMON_GAP_NS, longest_ns };
     AP_FREE(build->gate, ns, count);
     return AP_OK;
 }
@@ -174,6 +191,8 @@ static void find_releases(const struct ap_replay_build *build, uint32_t work, co
         add_release(releases, (struct release){ build->trace->events.start_ns[launch], usual->launch_ns,
                                                 build->task_of_launch[work], AP_REPLAY_EDGE_launch });
     release_by_waits(build, work, usual, releases);
+    if (build->told_wait)
+        release_by_work(build, work, build->told_wait[work], AP_REPLAY_EDGE_inferred_wait, usual, releases);
     release_by_time(build, work, usual, releases);
     release_by_room(build, work, usual, releases);
 }

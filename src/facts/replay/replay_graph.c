@@ -192,6 +192,7 @@ static void release_build(struct ap_replay_build *build)
 {
     AP_FREE(build->gate, build->task_of_launch, build->index->work_count);
     AP_FREE(build->gate, build->task_of_work, build->index->work_count);
+    AP_FREE(build->gate, build->told_wait, build->index->work_count);
     AP_FREE(build->gate, build->marks, build->mark_capacity);
     AP_FREE(build->gate, build->mark_order, build->mark_order_count);
     AP_FREE(build->gate, build->turns, build->turn_capacity);
@@ -202,6 +203,7 @@ static void release_build(struct ap_replay_build *build)
 static enum ap_status make(struct ap_replay_build *build, struct ap_error *reterr)
 {
     AP_TRY(start_build(build, reterr));
+    AP_TRY(ap_replay_find_waits(build, reterr));
     AP_TRY(ap_replay_find_returns(build, reterr));
     AP_TRY(ap_replay_add_host(build, reterr));
     AP_TRY(list_threads(build->graph, reterr));

@@ -76,10 +76,10 @@ static void tell_rows_left_out(struct md *md, const char *before)
 /* What went there since the last section belongs to that. */
 static void end_section(struct md *md)
 {
-    uint64_t before = md->lines_left_out;
     struct ap_error error;
     if (ap_out_finish(&md->left_out, &error) == AP_OK && md->section_count)
-        md->sections[md->section_count - 1].lines += md->lines_left_out - before;
+        md->sections[md->section_count - 1].lines += md->lines_left_out - md->lines_told;
+    md->lines_told = md->lines_left_out;
 }
 
 /* ---- blocks ---- */
@@ -336,7 +336,7 @@ void ap_md_init(struct md *md, const struct ap_model *model, const struct ap_md_
     md->doc = (struct doc){ .backend = &backend, .model = model, .brief = form ? &md->brief : NULL };
     md->form = form;
     md->brief = (struct doc_brief){ .findings = form ? form->findings : 0 };
-    md->lines_left_out = md->section_count = md->rows = md->most_rows = 0;
+    md->lines_left_out = md->lines_told = md->section_count = md->rows = md->most_rows = 0;
     md->heading_begins = md->row_is_left_out = md->only_lines = false;
     ap_out_init(&md->out, sink);
     ap_out_init(&md->left_out, (struct ap_sink){ ap_md_count_lines, &md->lines_left_out });

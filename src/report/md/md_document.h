@@ -23,6 +23,7 @@ struct md {
     struct doc_brief brief;
     struct ap_out left_out;  /* where all goes that the form leaves out: its lines are counted */
     uint64_t lines_left_out; /* in all */
+    uint64_t lines_told;     /* of them: before the section that is open */
     struct md_section sections[AP_MD_BRIEF_SECTIONS];
     size_t section_count;
     struct ap_md_part part; /* below the heading that was written last */

@@ -28,21 +28,10 @@ struct product {
     uint32_t row;
 };
 
-uint64_t ap_habit_words_of_name(struct ap_habit_rows *rows, uint32_t name)
+uint64_t ap_habit_find_words(struct ap_habit_rows *rows, uint32_t name)
 {
-    if (!rows->words_of[name])
-        rows->words_of[name] = LOOKED_AT | ap_name_patterns_all(&rows->patterns, ap_trace_text(rows->trace, name));
+    rows->words_of[name] = LOOKED_AT | ap_name_patterns_all(&rows->patterns, ap_trace_text(rows->trace, name));
     return rows->words_of[name];
-}
-
-uint64_t ap_habit_words_of(struct ap_habit_rows *rows, uint32_t row)
-{
-    return ap_habit_words_of_name(rows, rows->trace->events.name[row]);
-}
-
-bool ap_habit_is_operator(const struct ap_habit_rows *rows, uint32_t row)
-{
-    return ap_row_is_of(rows->trace, row, 1u << AP_KIND_operator);
 }
 
 static ap_link_key sequence_of(const struct ap_habit_rows *rows, uint32_t row)

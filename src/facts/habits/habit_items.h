@@ -75,14 +75,26 @@ struct ap_habit_rows {
     size_t constant_count;
 };
 
-/** The bits of enum ap_habit_word for the row's name. */
-uint64_t ap_habit_words_of(struct ap_habit_rows *rows, uint32_t row);
+/** Looks at a name that nobody asked for yet. */
+uint64_t ap_habit_find_words(struct ap_habit_rows *rows, uint32_t name);
 
-/** Likewise, of a name. */
-uint64_t ap_habit_words_of_name(struct ap_habit_rows *rows, uint32_t name);
+/** The bits of enum ap_habit_word for the name. */
+static inline uint64_t ap_habit_words_of_name(struct ap_habit_rows *rows, uint32_t name)
+{
+    return rows->words_of[name] ? rows->words_of[name] : ap_habit_find_words(rows, name);
+}
+
+/** Likewise, for the row's name. */
+static inline uint64_t ap_habit_words_of(struct ap_habit_rows *rows, uint32_t row)
+{
+    return ap_habit_words_of_name(rows, rows->trace->events.name[row]);
+}
 
 /** A row of an operator, on the host. */
-bool ap_habit_is_operator(const struct ap_habit_rows *rows, uint32_t row);
+static inline bool ap_habit_is_operator(const struct ap_habit_rows *rows, uint32_t row)
+{
+    return ap_row_is_of(rows->trace, row, 1u << AP_KIND_operator);
+}
 
 /** The bits of enum ap_habit_word for its name. */
 static inline uint64_t ap_item_words(const struct ap_habit_rows *rows, const struct ap_habit_item *item)

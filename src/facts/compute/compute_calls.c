@@ -261,8 +261,7 @@ static enum ap_status group_calls(struct finding *finding, struct ap_error *rete
     AP_TRY(AP_ALLOC_CLEARED(compute->gate, compute->call_ns, compute->counted.count, reterr));
     AP_TRY(AP_ALLOC(compute->gate, finding->kernel_of, compute->counted.count, reterr));
     for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
-        if (!ap_row_set_has(&compute->counted, row))
-            continue;
+        row = ap_row_set_next(&compute->counted, row);
         finding->kernel_of[call] = AP_NO_ROW;
         AP_TRY(group_of(finding, row, &compute->group_of[call], reterr));
         compute->groups[compute->group_of[call++]].count++;
@@ -330,9 +329,10 @@ static bool is_waited_for(const struct ap_trace *trace, uint32_t call, uint32_t 
 static void take_host_times(struct finding *finding)
 {
     struct ap_compute *compute = finding->compute;
-    for (uint32_t row = 0, call = 0; call < compute->counted.count; row++)
-        if (ap_row_set_has(&compute->counted, row))
-            compute->call_ns[call++] = finding->trace->events.dur_ns[row];
+    for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
+        row = ap_row_set_next(&compute->counted, row);
+        compute->call_ns[call++] = finding->trace->events.dur_ns[row];
+    }
 }
 
 /* ---- sums ---- */
@@ -355,8 +355,7 @@ static void sum_calls(struct finding *finding)
 {
     struct ap_compute *compute = finding->compute;
     for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
-        if (!ap_row_set_has(&compute->counted, row))
-            continue;
+        row = ap_row_set_next(&compute->counted, row);
         struct ap_compute_group *group = &compute->groups[compute->group_of[call]];
         uint32_t kernel = finding->kernel_of[call];
         int64_t ns = compute->call_ns[call++];

@@ -125,8 +125,7 @@ static void add_calls(struct finding *finding, const struct ap_compute *compute,
 {
     for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
         bool backward;
-        if (!ap_row_set_has(&compute->counted, row))
-            continue;
+        row = ap_row_set_next(&compute->counted, row);
         uint32_t number = compute->group_of[call++];
         const struct ap_compute_group *group = &compute->groups[number];
         struct ap_layer *layer = layer_of(finding, row, &backward);

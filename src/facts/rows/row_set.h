@@ -43,6 +43,16 @@ static inline bool ap_row_set_add(struct ap_row_set *set, uint32_t row)
     return is_new;
 }
 
+/** The first row of the set from @row on; AP_ROW_SET_NONE where there is none. */
+static inline uint32_t ap_row_set_next(const struct ap_row_set *set, uint32_t row)
+{
+    size_t word = row / 64;
+    uint64_t bits = word < set->word_count ? set->bits[word] & UINT64_MAX << row % 64 : 0;
+    while (!bits && ++word < set->word_count)
+        bits = set->bits[word];
+    return bits ? (uint32_t)(word * 64 + (unsigned)__builtin_ctzll(bits)) : AP_ROW_SET_NONE;
+}
+
 /** AP_ROW_SET_NONE where it is not in the set. */
 static inline uint32_t ap_row_set_number(const struct ap_row_set *set, uint32_t row)
 {

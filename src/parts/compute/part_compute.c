@@ -93,8 +93,7 @@ static void flops_of_steps(const struct ap_compute_work *work, double *ret_flops
     for (size_t i = 0; i < steps->count; i++)
         *ret_ns += steps->steps[i].end_ns - steps->steps[i].start_ns;
     for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
-        if (!ap_row_set_has(&compute->counted, row))
-            continue;
+        row = ap_row_set_next(&compute->counted, row);
         if (ap_step_at(steps, trace->events.start_ns[row]) < steps->count)
             *ret_flops += ap_compute_matrix_flops(&compute->groups[compute->group_of[call]].cost);
         call++;

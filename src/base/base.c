@@ -134,8 +134,15 @@ bool ap_text_ends_with(struct ap_text text, const char *ending)
 
 bool ap_text_contains(struct ap_text text, struct ap_text part)
 {
-    for (size_t at = 0; at + part.bytes <= text.bytes; at++)
-        if (part.bytes == 0 || memcmp(text.data + at, part.data, part.bytes) == 0)
+    if (part.bytes == 0)
+        return true;
+    for (size_t at = 0; at + part.bytes <= text.bytes; at++) {
+        const char *first = memchr(text.data + at, part.data[0], text.bytes - part.bytes + 1 - at);
+        if (!first)
+            return false;
+        if (memcmp(first, part.data, part.bytes) == 0)
             return true;
+        at = (size_t)(first - text.data);
+    }
     return false;
 }

@@ -9,12 +9,15 @@
 
 static bool is_built_in(const struct ap_trace *trace, uint32_t row)
 {
-    return ap_row_is_of(trace, row, 1u << AP_KIND_python) && ap_text_starts_with(ap_row_name(trace, row), "<");
+    struct ap_text name = ap_row_name(trace, row);
+    return name.bytes && name.data[0] == '<' && ap_row_is_of(trace, row, 1u << AP_KIND_python);
 }
 
 /* The Python function that called it, where it is a built-in one. */
 static uint32_t caller_of(const struct ap_gap_names *names, uint32_t row)
 {
+    if (!is_built_in(names->trace, row))
+        return row;
     int64_t start_ns = names->trace->events.start_ns[row];
     uint32_t around = row;
     int left = CALLERS_MAX;
@@ -45,7 +48,7 @@ void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details,
     bool overflowed = false;
     if (names->failed)
         return;
-    row = is_built_in(names->trace, row) ? caller_of(names, row) : row;
+    row = caller_of(names, row);
     names->failed =
         number_of(names, detail * AP_IDLE_CAUSE_COUNT_ + (uint32_t)cause, names->trace->events.name[row], &number) != AP_OK;
     if (names->failed)

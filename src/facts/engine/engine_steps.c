@@ -34,16 +34,15 @@ static enum ap_status read_name(struct finding *finding, uint32_t id, struct ap_
     return AP_OK;
 }
 
-static enum ap_status is_mark(struct finding *finding, uint32_t row, bool *ret_is, struct ap_error *reterr)
+static inline bool is_annotation(const struct finding *finding, uint32_t row)
 {
-    uint32_t name = finding->trace->events.name[row];
-    *ret_is = false;
-    if (ap_row_kind(finding->trace->events.tag[row]) != AP_KIND_annotation)
-        return AP_OK;
-    if (!finding->told_of[name])
-        AP_TRY(read_name(finding, name, reterr));
-    *ret_is = finding->told_of[name] != NO_STEP;
-    return AP_OK;
+    return ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_annotation;
+}
+
+/* Of an annotation whose name was read. */
+static bool is_mark(const struct finding *finding, uint32_t row)
+{
+    return finding->told_of[finding->trace->events.name[row]] != NO_STEP;
 }
 
 /* The track with most marks, AP_NO_ROW = there is none; *ret_others: marks of the others. */
@@ -57,9 +56,12 @@ static enum ap_status busiest_track(struct finding *finding, uint32_t *ret_track
     for (uint32_t track = 0; track < order->track_count; track++) {
         size_t count = 0;
         for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
-            bool counts;
-            AP_TRY(is_mark(finding, order->rows[i], &counts, reterr));
-            count += counts;
+            uint32_t row = order->rows[i];
+            if (!is_annotation(finding, row))
+                continue;
+            if (!finding->told_of[finding->trace->events.name[row]])
+                AP_TRY(read_name(finding, finding->trace->events.name[row], reterr));
+            count += is_mark(finding, row);
         }
         all += count;
         if (count > most) {
@@ -103,9 +105,7 @@ static enum ap_status take_marks(struct finding *finding, struct ap_error *reter
         return AP_OK;
     for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
         uint32_t row = order->rows[i];
-        bool counts;
-        AP_TRY(is_mark(finding, row, &counts, reterr));
-        if (!counts)
+        if (!is_annotation(finding, row) || !is_mark(finding, row))
             continue;
         const struct ap_engine_step_name *told = &finding->told[finding->told_of[finding->trace->events.name[row]] - 1];
         int64_t start_ns = finding->trace->events.start_ns[row];

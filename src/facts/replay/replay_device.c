@@ -134,6 +134,13 @@ static int64_t last_release_ns(const struct releases *releases)
     return ns;
 }
 
+/* How much work of all streams has ended by then. */
+static size_t ended_by(const struct ap_path_index *index, struct releases *releases, int64_t ns)
+{
+    AP_SEEK(releases->ended, index->work_count, at, ap_work_end_ns(index, index->work_by_end[at]) <= ns);
+    return releases->ended;
+}
+
 /* As the critical path has it: work of another stream that ended shortly before, in a gap that nothing else explains. */
 static void release_by_time(const struct ap_replay_build *build, uint32_t work, const struct usual *usual,
                             struct releases *releases)
@@ -143,7 +150,8 @@ static void release_by_time(const struct ap_replay_build *build, uint32_t work, 
     if (!releases->count || index->has_sync_rows || start_ns - released_ns <= LONG_START_NS)
         return;
     int64_t gap_ns = start_ns - released_ns, near_ns = gap_ns / 4 > LONG_START_NS ? gap_ns / 4 : LONG_START_NS;
-    uint32_t other = ap_path_work_ended(index, start_ns);
+    size_t ended = ended_by(index, releases, start_ns);
+    uint32_t other = ended ? index->work_by_end[ended - 1] : AP_NO_WORK;
     if (other == AP_NO_WORK || start_ns - ap_work_end_ns(index, other) > near_ns ||
         build->trace->events.track[ap_path_work(index, other)->row] ==
             build->trace->events.track[ap_path_work(index, work)->row])
@@ -167,11 +175,9 @@ static void release_by_room(const struct ap_replay_build *build, uint32_t work, 
 {
     const struct ap_path_index *index = build->index;
     int64_t start_ns = ap_work_start_ns(index, work), released_ns = last_release_ns(releases);
-    size_t low = releases->ended;
     if (!releases->count || start_ns - released_ns <= LONG_START_NS)
         return;
-    AP_SEEK(low, index->work_count, at, ap_work_end_ns(index, index->work_by_end[at]) <= start_ns);
-    releases->ended = low;
+    size_t low = ended_by(index, releases, start_ns);
     for (size_t i = low; i < index->work_count && i < low + ENDING_MAX &&
                          ap_work_end_ns(index, index->work_by_end[i]) - start_ns <= usual->longest_ns / LAST_PART;
          i++)

@@ -71,19 +71,27 @@ static int64_t step_bound_ns(const struct ap_replay_times *times, uint32_t task)
     return task == AP_NO_TASK ? INT64_MIN : times->start_ns[task];
 }
 
+static int64_t recorded_start_ns(const struct ap_replay_graph *graph, size_t step)
+{
+    return graph->step_start[step] == AP_NO_TASK ? INT64_MAX : graph->tasks[graph->step_start[step]].start_ns;
+}
+
 /* Device work is of the step that launched it, or that it ran in. Tasks come in order of time. */
 static void add_device_ends(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit,
                             struct ap_replay_times *times)
 {
     size_t low = 0;
+    int64_t from_ns = INT64_MAX, to_ns = INT64_MIN; /* causes between them are of the step before low */
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct ap_task *task = &graph->tasks[i];
         if (!task->is_device || (edit && edit->flags[i] & AP_TASK_GONE))
             continue;
-        uint32_t cause = task->launch == AP_NO_TASK ? i : task->launch;
-        AP_SEEK(low, graph->step_count, at,
-                graph->step_start[at] != AP_NO_TASK &&
-                    graph->tasks[graph->step_start[at]].start_ns <= graph->tasks[cause].start_ns);
+        int64_t cause_ns = graph->tasks[task->launch == AP_NO_TASK ? i : task->launch].start_ns;
+        if (cause_ns < from_ns || cause_ns >= to_ns) {
+            AP_SEEK(low, graph->step_count, at, recorded_start_ns(graph, at) <= cause_ns);
+            from_ns = low ? recorded_start_ns(graph, low - 1) : INT64_MIN;
+            to_ns = low < graph->step_count ? recorded_start_ns(graph, low) : INT64_MAX;
+        }
         if (low && times->end_ns[i] > times->steps[low - 1].done_ns)
             times->steps[low - 1].done_ns = times->end_ns[i];
     }

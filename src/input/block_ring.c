@@ -39,58 +39,77 @@ enum ap_status ap_block_ring_init(struct ap_block_ring *ring, struct ap_gate *ga
     return AP_OK;
 }
 
-/* Fill the block after the last filled one, which must be free. False when there is no more. */
-static bool fill_next(struct ap_block_ring *ring)
+/* Its turn, when all blocks before it are filled. False when nothing more is wanted, or comes. */
+static bool hand_on(struct ap_block_ring *ring, uint64_t number, enum ap_status status, size_t bytes,
+                    const struct ap_error *error)
 {
-    uint64_t number = atomic_load_explicit(&ring->filled, memory_order_relaxed);
-    uint8_t *data = block_data(ring, number);
-    size_t bytes = 0;
-    enum ap_status status = ring->filler.fill(ring->filler.self, data, ring->cap_bytes, &bytes, &ring->final_error);
-    if (status == AP_OK) {
-        memset(data + bytes, 0, ring->room_after);
+    (void)pthread_mutex_lock(&ring->mutex);
+    while (atomic_load(&ring->filled) != number && !atomic_load(&ring->ended) && !atomic_load(&ring->stopped))
+        (void)pthread_cond_wait(&ring->was_filled, &ring->mutex);
+    bool wanted = atomic_load(&ring->filled) == number && !atomic_load(&ring->ended);
+    if (wanted && status == AP_OK) {
         ring->filled_bytes[number % ring->count] = bytes;
-    } else {
-        ring->final_status = status;
-    }
-    if (ring->threaded)
-        (void)pthread_mutex_lock(&ring->mutex);
-    if (status == AP_OK)
         atomic_store_explicit(&ring->filled, number + 1, memory_order_release);
-    else
-        atomic_store_explicit(&ring->ended, true, memory_order_release);
-    if (ring->threaded) {
-        (void)pthread_cond_signal(&ring->was_filled);
-        (void)pthread_mutex_unlock(&ring->mutex);
     }
-    return status == AP_OK;
+    bool last = status != AP_OK || (ring->by_number && bytes < ring->cap_bytes);
+    if (wanted && last) {
+        ring->final_status = status == AP_OK ? AP_END : status;
+        if (status != AP_OK && status != AP_END)
+            ring->final_error = *error;
+        atomic_store_explicit(&ring->ended, true, memory_order_release);
+    }
+    (void)pthread_cond_broadcast(&ring->was_filled);
+    (void)pthread_mutex_unlock(&ring->mutex);
+    return wanted && !last;
 }
 
-static bool may_fill(struct ap_block_ring *ring)
+static bool fill_block(struct ap_block_ring *ring, uint64_t number)
 {
-    return atomic_load_explicit(&ring->filled, memory_order_relaxed) -
-               atomic_load_explicit(&ring->released, memory_order_acquire) <
-           ring->count;
+    uint8_t *data = block_data(ring, number);
+    struct ap_error error;
+    size_t bytes = 0;
+    enum ap_status status = ring->filler.fill(ring->filler.self, number, data, ring->cap_bytes, &bytes, &error);
+    if (status == AP_OK)
+        memset(data + bytes, 0, ring->room_after);
+    return hand_on(ring, number, status, bytes, &error);
+}
+
+/* The next block that nobody fills, once there is room for it. */
+static bool claim(struct ap_block_ring *ring, uint64_t *ret_number)
+{
+    (void)pthread_mutex_lock(&ring->mutex);
+    while (ring->claimed - atomic_load(&ring->released) >= ring->count && !atomic_load(&ring->stopped) &&
+           !atomic_load(&ring->ended))
+        (void)pthread_cond_wait(&ring->was_released, &ring->mutex);
+    bool wanted = !atomic_load(&ring->stopped) && !atomic_load(&ring->ended);
+    *ret_number = ring->claimed;
+    ring->claimed += wanted;
+    (void)pthread_mutex_unlock(&ring->mutex);
+    return wanted;
 }
 
 static void *fill_all(void *self)
 {
     struct ap_block_ring *ring = self;
-    for (;;) {
-        (void)pthread_mutex_lock(&ring->mutex);
-        while (!may_fill(ring) && !atomic_load(&ring->stopped))
-            (void)pthread_cond_wait(&ring->was_released, &ring->mutex);
-        (void)pthread_mutex_unlock(&ring->mutex);
-        if (atomic_load(&ring->stopped) || !fill_next(ring))
-            return NULL;
+    uint64_t number;
+    while (claim(ring, &number) && fill_block(ring, number)) {
+        unsigned wanted = number == 0 && ring->filler.fetchers ? ring->filler.fetchers(ring->filler.self) : 0;
+        ring->by_number |= wanted > 1; /* before there are others who look at it */
+        while (ring->thread_count < wanted && ap_thread_start(&ring->threads[ring->thread_count], fill_all, ring))
+            ring->thread_count++;
     }
+    return NULL;
 }
 
 void ap_block_ring_start(struct ap_block_ring *ring, struct ap_block_filler filler, bool threaded)
 {
     ring->filler = filler;
     ring->threaded = threaded; /* before the thread looks at it */
-    if (threaded && !ap_thread_start(&ring->thread, fill_all, ring))
+    ring->thread_count = threaded;
+    if (threaded && !ap_thread_start(&ring->threads[0], fill_all, ring)) {
         ring->threaded = false;
+        ring->thread_count = 0;
+    }
 }
 
 static void release_blocks(struct ap_block_ring *ring, uint64_t released)
@@ -103,7 +122,7 @@ static void release_blocks(struct ap_block_ring *ring, uint64_t released)
     }
     (void)pthread_mutex_lock(&ring->mutex);
     atomic_store_explicit(&ring->released, released, memory_order_release);
-    (void)pthread_cond_signal(&ring->was_released);
+    (void)pthread_cond_broadcast(&ring->was_released);
     (void)pthread_mutex_unlock(&ring->mutex);
 }
 
@@ -116,7 +135,7 @@ static void wait_for_block(struct ap_block_ring *ring)
 {
     if (!ring->threaded) {
         if (!may_take(ring) && !atomic_load(&ring->ended))
-            (void)fill_next(ring);
+            (void)fill_block(ring, ring->taken);
         return;
     }
     if (may_take(ring))
@@ -157,14 +176,17 @@ void ap_block_ring_stop(struct ap_block_ring *ring)
 {
     (void)pthread_mutex_lock(&ring->mutex);
     atomic_store(&ring->stopped, true);
-    (void)pthread_cond_signal(&ring->was_released);
+    (void)pthread_cond_broadcast(&ring->was_released);
+    (void)pthread_cond_broadcast(&ring->was_filled);
     (void)pthread_mutex_unlock(&ring->mutex);
 }
 
 void ap_block_ring_release(struct ap_block_ring *ring)
 {
     if (ring->threaded)
-        (void)pthread_join(ring->thread, NULL);
+        (void)pthread_join(ring->threads[0], NULL);
+    for (unsigned i = 1; i < ring->thread_count; i++) /* no more are started when the first one has ended */
+        (void)pthread_join(ring->threads[i], NULL);
     (void)pthread_cond_destroy(&ring->was_released);
     (void)pthread_cond_destroy(&ring->was_filled);
     (void)pthread_mutex_destroy(&ring->mutex);

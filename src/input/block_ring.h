@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * block_ring.h - hands filled blocks from the thread that fills them to the one that uses them.
- * One filler, one user. Without a second thread the user fills. Knows nothing of what is in the blocks. */
+ * block_ring.h - hands filled blocks from the threads that fill them to the one that uses them.
+ * One user. Without other threads the user fills. Knows nothing of what is in the blocks. */
 #ifndef AP_BLOCK_RING_H
 #define AP_BLOCK_RING_H
 
@@ -14,9 +14,16 @@
 #define AP_BLOCK_RING_HELPERS 15
 #define AP_BLOCK_RING_MOST AP_BLOCK_RING_COUNT(AP_BLOCK_RING_HELPERS)
 
-/** Stores 1..cap bytes and returns AP_OK; AP_END or a failure when there is nothing more, and then is not called again. */
+#define AP_BLOCK_FETCHERS 3
+
 struct ap_block_filler {
-    enum ap_status (*fill)(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr);
+    /** Stores 1..cap bytes of block @number and returns AP_OK; AP_END or a failure when there is nothing more, and then is
+     *  not called again. Blocks are filled in order, unless: */
+    enum ap_status (*fill)(void *self, uint64_t number, uint8_t *to, size_t cap_bytes, size_t *ret_bytes,
+                           struct ap_error *reterr);
+    /** Asked once, behind the first block, where there is a thread: how many, AP_BLOCK_FETCHERS at most, may fill at a time,
+     *  each a block of its own? All blocks but the last are then of the whole size. */
+    unsigned (*fetchers)(void *self);
     void *self;
 };
 
@@ -28,7 +35,10 @@ struct ap_block_ring {
     size_t filled_bytes[AP_BLOCK_RING_MOST];
     unsigned count; /* of blocks */
     bool threaded;
-    pthread_t thread;
+    pthread_t threads[AP_BLOCK_FETCHERS];
+    unsigned thread_count; /* the first thread's own, until it has ended */
+    bool by_number;        /* blocks are filled out of order */
+    uint64_t claimed;      /* blocks that are filled or being filled, under the mutex */
     pthread_mutex_t mutex;
     pthread_cond_t was_filled, was_released;
     /* Counts of blocks since the start: released <= taken <= filled <= released + count. */

@@ -3,8 +3,8 @@
  *
  * A text is a polynomial over two elements, and its checksum the rest modulo gzip's P. 128 bits of it that stand n bits
  * before others can be replaced by what has the same rest: high half * (x^(n + 64) mod P) + low half * (x^n mod P), added to
- * those others. So 64 bytes at a time melt into the next 64, then into 16, of which zlib takes the rest. All bits are reflected, as
- * gzip has them, which turns the exponents into n + 32 and n - 32 below. */
+ * those others. So 64 bytes at a time melt into the next 64, then into 16, of which zlib takes the rest. All bits are
+ * reflected, as gzip has them, which turns the exponents into n + 32 and n - 32 below. */
 #include "crc32_fold.h"
 
 #if defined(__x86_64__)

@@ -15,6 +15,7 @@
 #define BLOCK_DEFAULT_BYTES ((size_t)512 << 10)
 #define BLOCK_SHARED_BYTES ((size_t)256 << 10) /* where there are many of them */
 #define BLOCK_MAX_BYTES ((size_t)64 << 20)
+#define THREADS_A_FETCHER 6                     /* copying a file takes about a sixth of the time of reading it */
 #define RAW_PIECE_MAX_BYTES ((size_t)256 << 10) /* compressed bytes stay in the cache beside what becomes of them */
 #define FIRST_BLOCK_MIN_BYTES ((size_t)4096)    /* what the content is judged by: of these, never of more */
 
@@ -29,6 +30,7 @@ struct ap_input {
     struct ap_packed packed; /* codec NULL: it is not */
     struct ap_nsys *nsys;    /* an export of Nsight Systems, which is handed on as text */
     bool begun, compressed, content_seen, is_log;
+    bool by_place; /* blocks are read wherever they stand, on several threads */
     uint64_t filled_bytes;
 
     struct ap_block_ring ring;
@@ -109,9 +111,14 @@ static enum ap_status judge(struct ap_input *input, const uint8_t *data, size_t 
     return AP_OK;
 }
 
-static enum ap_status fill(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr)
+static enum ap_status fill(void *self, uint64_t number, uint8_t *to, size_t cap_bytes, size_t *ret_bytes,
+                           struct ap_error *reterr)
 {
     struct ap_input *input = self;
+    if (input->by_place) {
+        AP_TRY(ap_raw_source_fetch(&input->raw, number * cap_bytes, to, cap_bytes, ret_bytes, reterr));
+        return *ret_bytes ? AP_OK : AP_END;
+    }
     if (!input->begun)
         AP_TRY(begin(input, reterr));
     /* The first block is at least large enough to judge the content by, but is fetched in no larger pieces either. */
@@ -131,6 +138,21 @@ static enum ap_status fill(void *self, uint8_t *to, size_t cap_bytes, size_t *re
     input->filled_bytes += filled;
     *ret_bytes = filled;
     return filled > 0 ? AP_OK : status; /* gzip and raw repeat a failure that came behind these bytes */
+}
+
+/* The text of a plain file, from the second block on, can be read by several: copying it would else be what all wait for. */
+static unsigned fetchers(void *self)
+{
+    struct ap_input *input = self;
+    uint64_t size_bytes;
+    bool plain = !input->compressed && !input->nsys && !input->options.head_bytes && input->content_seen;
+    if (plain && input->options.threads >= THREADS_A_FETCHER && ap_raw_source_has_pages(&input->raw, &size_bytes) &&
+        input->filled_bytes == input->options.block_bytes) {
+        unsigned wanted = 1 + input->options.threads / THREADS_A_FETCHER;
+        input->by_place = true;
+        return wanted < AP_BLOCK_FETCHERS ? wanted : AP_BLOCK_FETCHERS;
+    }
+    return 1;
 }
 
 /* --- caller's side ------------------------------------------------------------------------------------------------- */
@@ -189,7 +211,7 @@ static enum ap_status open_input(struct ap_gate *gate, const char *path, const s
         AP_FREE(gate, input, 1);
         return status;
     }
-    ap_block_ring_start(&input->ring, (struct ap_block_filler){ fill, input }, options->threads > 0);
+    ap_block_ring_start(&input->ring, (struct ap_block_filler){ fill, fetchers, input }, options->threads > 0);
     *ret_input = input;
     return AP_OK;
 }

@@ -172,6 +172,11 @@ static size_t read_head(struct ap_raw_source *raw, uint8_t *to, size_t cap_bytes
     return bytes;
 }
 
+static enum ap_status fail_read(struct ap_error *reterr)
+{
+    return ap_fail(reterr, AP_ERROR_INPUT, "cannot read the file: %s", strerror(errno));
+}
+
 static enum ap_status read_fd(struct ap_raw_source *raw, uint8_t *to, size_t cap_bytes, size_t *ret_bytes,
                               struct ap_error *reterr)
 {
@@ -187,7 +192,7 @@ static enum ap_status read_fd(struct ap_raw_source *raw, uint8_t *to, size_t cap
         if (errno == EAGAIN || errno == EWOULDBLOCK) /* somebody made standard input non-blocking */
             wait = true;
         else if (errno != EINTR)
-            return ap_fail(reterr, AP_ERROR_INPUT, "cannot read the file: %s", strerror(errno));
+            return fail_read(reterr);
     }
 }
 
@@ -270,21 +275,32 @@ bool ap_raw_source_has_pages(const struct ap_raw_source *raw, uint64_t *ret_size
     return raw->fd >= 0 && raw->size_bytes > 0;
 }
 
-bool ap_raw_source_read_at(struct ap_raw_source *raw, uint64_t offset_bytes, uint8_t *to, size_t bytes)
+enum ap_status ap_raw_source_fetch(struct ap_raw_source *raw, uint64_t offset_bytes, uint8_t *to, size_t cap_bytes,
+                                   size_t *ret_bytes, struct ap_error *reterr)
 {
     size_t got = 0;
-    while (got < bytes) {
-        ssize_t more = pread(raw->fd, to + got, bytes - got, (off_t)(raw->first_byte + offset_bytes + got));
+    while (got < cap_bytes) {
+        ssize_t more = pread(raw->fd, to + got, cap_bytes - got, (off_t)(raw->first_byte + offset_bytes + got));
         if (more < 0 && errno == EINTR)
             continue;
         if (more < 0)
-            return false;
+            return fail_read(reterr);
         if (more == 0)
             break;
         got += (size_t)more;
     }
-    memset(to + got, 0, bytes - got);
     atomic_fetch_add_explicit(&raw->taken_bytes, got, memory_order_relaxed);
+    *ret_bytes = got;
+    return AP_OK;
+}
+
+bool ap_raw_source_read_at(struct ap_raw_source *raw, uint64_t offset_bytes, uint8_t *to, size_t bytes)
+{
+    struct ap_error error;
+    size_t got;
+    if (ap_raw_source_fetch(raw, offset_bytes, to, bytes, &got, &error) != AP_OK)
+        return false;
+    memset(to + got, 0, bytes - got);
     return true;
 }
 

@@ -55,6 +55,9 @@ AP_MUST_CHECK enum ap_status ap_raw_source_read(struct ap_raw_source *raw, uint8
 
 /** Can bytes be read at any place? Only of regular files; @ret_size_bytes is that of what ap_raw_source_peek began with. */
 bool ap_raw_source_has_pages(const struct ap_raw_source *raw, uint64_t *ret_size_bytes);
+/** Up to @cap_bytes at that place, fewer only at the end. Moves nothing; on any thread. */
+AP_MUST_CHECK enum ap_status ap_raw_source_fetch(struct ap_raw_source *raw, uint64_t offset_bytes, uint8_t *to,
+                                                 size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr);
 /** All @bytes at that place, zeros behind the end; false where reading fails. Moves nothing. */
 bool ap_raw_source_read_at(struct ap_raw_source *raw, uint64_t offset_bytes, uint8_t *to, size_t bytes);
 

@@ -6,7 +6,7 @@
     simulate_threads.py one two
 
 The first file tells of each block how long it takes to fetch and to read; the second, of each block that was read ahead,
-how long it takes to take over. Then the threads are played as json_ahead.c lets them work: one fetches, in order, as far
+how long it takes to take over. Then the threads are played as json_ahead.c lets them work: one to three fetch, as far
 as there are free blocks; helpers take blocks in order; the first thread keeps one in so many for itself, takes over the
 others, and takes back what nobody has begun with. All threads are taken to have a core of their own and none to slow
 another down."""
@@ -42,7 +42,8 @@ def simulate(threads, fetch, read, join):
     ring, ahead_most = 5 + 3 * helpers, 2 * helpers
     keeps = kept(helpers, blocks)
     fetched, done, begun = [0.0] * blocks, [None] * blocks, [None] * blocks
-    first = fetching = 0.0
+    first = handed = 0.0
+    fetchers = [0.0] * min(3, 1 + threads // 6)
     released = [0.0] * blocks
     free = [0.0] * helpers
     heapq.heapify(free)
@@ -51,8 +52,9 @@ def simulate(threads, fetch, read, join):
     for number in range(blocks):
         while fetched_to < blocks and fetched_to - number < ring:
             waits = released[fetched_to - ring] if fetched_to >= ring else 0.0
-            fetching = max(fetching, waits) + fetch[fetched_to]
-            fetched[fetched_to] = fetching
+            handed = max(handed, max(heapq.heappop(fetchers), waits) + fetch[fetched_to])
+            heapq.heappush(fetchers, handed)
+            fetched[fetched_to] = handed
             fetched_to += 1
         given = [at for at in given if at >= number]
         next_given = max(next_given, number + 1)

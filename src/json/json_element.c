@@ -87,21 +87,32 @@ static enum ap_status skip_large(struct ap_element_reader *element, enum ap_elem
     return ap_json_skip_stream(element->json, AP_SKIP_VALUE, reterr);
 }
 
+/* The object at json->at, as far as the window shows it. */
+static inline enum ap_scan_result scan_object(struct ap_element_reader *element)
+{
+    struct ap_json_reader *json = element->json;
+    const uint8_t *at = json->at;
+    clear_spans(element->spans, element->field_count);
+    if (AP_UNLIKELY(json->scan.odds.any))
+        json->scan.odds = (struct ap_scan_odds){ .any = false };
+    element->too_deep = false;
+    enum ap_scan_result result = json->scan.ops->element(&json->scan, element, &at);
+    if (AP_LIKELY(result == AP_SCAN_OK)) {
+        if (AP_UNLIKELY(json->scan.odds.any))
+            ap_json_commit_odds(json);
+        json->at = at;
+    }
+    return result;
+}
+
 /* The object at json->at. */
 static enum ap_status read_object(struct ap_element_reader *element, enum ap_element_outcome *ret_outcome,
                                   struct ap_error *reterr)
 {
     struct ap_json_reader *json = element->json;
     for (;;) {
-        const uint8_t *at = json->at;
-        clear_spans(element->spans, element->field_count);
-        if (AP_UNLIKELY(json->scan.odds.any))
-            json->scan.odds = (struct ap_scan_odds){ .any = false };
-        element->too_deep = false;
-        enum ap_scan_result result = json->scan.ops->element(&json->scan, element, &at);
+        enum ap_scan_result result = scan_object(element);
         if (AP_LIKELY(result == AP_SCAN_OK)) {
-            ap_json_commit_odds(json);
-            json->at = at;
             *ret_outcome = AP_ELEMENT_READ;
             return AP_OK;
         }
@@ -167,6 +178,28 @@ bool ap_element_at_boundary(const struct ap_element_reader *element)
     return element && element->at_boundary && element->json->end_status == AP_OK;
 }
 
+/* Where the text before the next element is none that is known, or the element is not whole in the window. */
+static __attribute__((noinline)) enum ap_status next_slowly(struct ap_element_reader *element,
+                                                            enum ap_element_outcome *ret_outcome, uint64_t *ret_offset,
+                                                            struct ap_error *reterr)
+{
+    struct ap_json_reader *json = element->json;
+    uint64_t start_offset_bytes = ap_json_offset(json);
+    bool after_object = element->last_was_object;
+    AP_TRY(next_element(element, reterr));
+    *ret_offset = ap_json_offset(json);
+    element->last_was_object = *json->at == '{';
+    element->any_object |= element->last_was_object;
+    if (AP_LIKELY(element->last_was_object)) {
+        if (after_object)
+            learn_between(element, start_offset_bytes);
+        return read_object(element, ret_outcome, reterr);
+    }
+    clear_spans(element->spans, element->field_count);
+    *ret_outcome = AP_ELEMENT_NOT_OBJECT;
+    return ap_json_skip_stream(json, AP_SKIP_VALUE, reterr);
+}
+
 enum ap_status ap_element_next(struct ap_element_reader *element, struct ap_json_span *spans,
                                enum ap_element_outcome *ret_outcome, uint64_t *ret_offset, struct ap_error *reterr)
 {
@@ -181,25 +214,12 @@ enum ap_status ap_element_next(struct ap_element_reader *element, struct ap_json
         *ret_outcome = AP_ELEMENT_AHEAD;
         return AP_OK;
     }
-    if (AP_LIKELY(element->last_was_object && ap_layout_is_between(element, json->at))) {
-        json->at += element->between_bytes - 1;
-        *ret_offset = ap_json_offset(json);
-        return read_object(element, ret_outcome, reterr);
-    }
-    uint64_t start_offset_bytes = ap_json_offset(json);
-    bool after_object = element->last_was_object;
-    AP_TRY(next_element(element, reterr));
-    *ret_offset = ap_json_offset(json);
-    element->last_was_object = *json->at == '{';
-    element->any_object |= element->last_was_object;
-    if (AP_LIKELY(element->last_was_object)) {
-        if (after_object)
-            learn_between(element, start_offset_bytes);
-        return read_object(element, ret_outcome, reterr);
-    }
-    clear_spans(spans, element->field_count);
-    *ret_outcome = AP_ELEMENT_NOT_OBJECT;
-    return ap_json_skip_stream(json, AP_SKIP_VALUE, reterr);
+    if (AP_UNLIKELY(!element->last_was_object || !ap_layout_is_between(element, json->at)))
+        return next_slowly(element, ret_outcome, ret_offset, reterr);
+    json->at += element->between_bytes - 1;
+    *ret_offset = ap_json_offset_of(json, json->at);
+    *ret_outcome = AP_ELEMENT_READ;
+    return AP_LIKELY(scan_object(element) == AP_SCAN_OK) ? AP_OK : read_object(element, ret_outcome, reterr);
 }
 
 struct ap_text ap_element_raw(const struct ap_element_reader *element, uint64_t offset_bytes)

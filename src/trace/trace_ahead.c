@@ -53,7 +53,7 @@ static void forget_all(struct part *part)
 {
     ap_trace_free(part->reading.trace);
     part->reading.trace = NULL;
-    part->reading.last_category_bytes = 0;
+    memset(part->reading.known_categories, 0, sizeof(part->reading.known_categories));
     memset(part->reading.known_tracks, 0, sizeof(part->reading.known_tracks));
     part->notes = (struct ap_notes){ .notes = { { .count = 0 } } };
     ap_trace_join_reset(&part->join);

@@ -123,25 +123,35 @@ enum ap_status ap_trace_category(struct ap_trace *trace, struct ap_text text, ui
     return AP_OK;
 }
 
-static enum ap_status find_category(struct ap_trace_reading *reading, uint32_t *ret_index, struct ap_error *reterr)
+static __attribute__((noinline)) enum ap_status learn_category(struct ap_trace_reading *reading,
+                                                               struct ap_known_category *known, uint32_t *ret_index,
+                                                               struct ap_error *reterr)
 {
     const struct ap_json_span *span = field(reading, AP_FIELD_CAT);
     struct ap_text text = { "", 0 };
-    if (AP_LIKELY(span->kind == AP_JSON_STRING && span->bytes && span->bytes == reading->last_category_bytes &&
-                  !span->decode && ap_same_bytes(span->text, reading->last_category, span->bytes))) {
-        *ret_index = reading->last_category_index;
-        return AP_OK;
-    }
     if (span->kind == AP_JSON_STRING)
         AP_TRY(ap_element_text(reading->elements, span, &text, reterr));
     else if (span->kind != AP_SPAN_ABSENT)
         note(reading, AP_COUNTER_category_not_text);
     AP_TRY(ap_trace_category(reading->trace, text, ret_index, reterr));
-    if (span->kind == AP_JSON_STRING && !span->decode && span->bytes && span->bytes <= sizeof(reading->last_category)) {
-        memcpy(reading->last_category, span->text, span->bytes);
-        reading->last_category_bytes = span->bytes;
-        reading->last_category_index = *ret_index;
+    if (known) {
+        memcpy(known->text, span->text, span->bytes);
+        known->bytes = span->bytes;
+        known->index = *ret_index;
     }
+    return AP_OK;
+}
+
+static enum ap_status find_category(struct ap_trace_reading *reading, uint32_t *ret_index, struct ap_error *reterr)
+{
+    const struct ap_json_span *span = field(reading, AP_FIELD_CAT);
+    if (AP_UNLIKELY(span->kind != AP_JSON_STRING || span->decode || !span->bytes || span->bytes > 24))
+        return learn_category(reading, NULL, ret_index, reterr);
+    unsigned place = (uint8_t)span->text[0] + 2u * (uint8_t)span->text[span->bytes - 1] + 3 * span->bytes;
+    struct ap_known_category *known = &reading->known_categories[place % AP_COUNT_OF(reading->known_categories)];
+    if (AP_UNLIKELY(known->bytes != span->bytes || !ap_same_bytes(span->text, known->text, span->bytes)))
+        return learn_category(reading, known, ret_index, reterr);
+    *ret_index = known->index;
     return AP_OK;
 }
 
@@ -330,7 +340,8 @@ static enum ap_status take_complete(struct ap_trace_reading *reading, uint32_t c
     struct ap_str name;
     uint32_t track;
     AP_TRY(read_name(reading, &name, reterr));
-    AP_TRY(ap_trace_frame_name(reading, reading->trace->categories[category_index].frames, &name, reterr));
+    if (AP_UNLIKELY(category->frames))
+        AP_TRY(ap_trace_frame_name(reading, category->frames, &name, reterr));
     AP_TRY(find_track(reading, &track, reterr));
     return add_row(reading, category_index, start_ns, dur_ns, name, track, tag, reterr);
 }

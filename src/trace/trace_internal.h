@@ -100,8 +100,10 @@ struct ap_trace_reading {
     unsigned arrays;                             /* traceEvents members met */
     bool events_read;                            /* one is complete */
     bool looks_like_snapshot, looks_like_tensorrt, looks_like_timeline, looks_like_execution_trace;
-    char last_category[64]; /* events of one category come in runs */
-    uint32_t last_category_bytes, last_category_index;
+    struct ap_known_category { /* the few that most events are of */
+        char text[24];
+        uint32_t bytes, index; /* bytes 0 = none */
+    } known_categories[16];
     struct ap_known_track { /* the few threads that most events belong to */
         char pid[24], tid[24];
         uint32_t pid_bytes, tid_bytes, track;

@@ -56,6 +56,11 @@ QUICK = [
     traces("slow link between stages", "--cause", "slow-link", "--topology", "pp", "--ranks", "12", "--layers", "4",
            "--steps", "3", "--seed", "5"),
     traces("slow link", "--cause", "slow-link", "--topology", "tpdp", "--ranks", "8", "--per-host", "4", *SMALL),
+    traces("two slow links", "--cause", "slow-links", "--topology", "tpdp", "--ranks", "16", "--per-host", "8", *SMALL),
+    traces("two slow links between stages", "--cause", "slow-links", "--topology", "pp", "--ranks", "16", "--layers", "4",
+           "--steps", "3"),
+    traces("a slow path between two hosts", "--cause", "slow-path", "--topology", "pp", "--ranks", "16", "--per-host", "4",
+           "--layers", "4", "--steps", "3"),
     traces("jitter", "--cause", "jitter", "--ranks", "8", "--layers", "2", "--steps", "6"),
     traces("long stalls, clocks that drift", "--cause", "host-stall", "--strength", "500000", "--ranks", "8", "--per-host",
            "2", "--offset", "900", "--drift", "50", "--layers", "2", "--steps", "5"),
@@ -165,7 +170,7 @@ KINDS = {"slow-device": {"slow_device"}, "slow-host": {"slow_host"}, "host-stall
          "more-work": {"more_work"}, "expert-imbalance": {"more_work"}, "length-imbalance": {"uneven_data"},
          "slow-cpu": {"host_code"}, "throttled": {"slow_device"}, "gc-sometimes": {"garbage_collection"},
          "checkpoint": {"host_code"}, "evaluation": {"more_work"},
-         "jitter": {"jitter"}, "slow-link": {"link"}, "slow-path": {"link"}}
+         "jitter": {"jitter"}, "slow-link": {"link"}, "slow-links": {"link"}, "slow-path": {"link"}}
 MOVING = {"jitter", "uneven_data"}
 MOVING_CAUSES = ("jitter", "length-imbalance")
 NOBODY = {"healthy", "noisy", "missing", "swapped", "bubble"}
@@ -220,8 +225,9 @@ def judge_traces(truth, report):
         run = truth["run"]
         hosts = {rank // run["per_host"] for rank in said.get("link", ())}
         return Answer(hosts == set(culprit["hosts"]), kind == "link", who, kind)
-    if cause == "slow-link":
-        return Answer(said.get("link") == set(culprit["link"]), kind == "link", who, kind)
+    if cause in ("slow-link", "slow-links"):
+        told = sorted(sorted(members_of(row["group"])) for row in cluster.get("links") or [])
+        return Answer(told == culprit["links"], kind == "link", told[:4], kind)
     if cause == "slow-host":
         host = set(culprit["ranks"])
         return Answer(bool(fixed) and fixed <= host and len(fixed) >= min(len(host), 8), kind == "slow_host", who, kind)

@@ -92,12 +92,11 @@ static struct ap_text pair_text(const struct ap_run_view *view, const struct ap_
     return ap_text_of(to);
 }
 
-static void add_link(const struct ap_run_found *found, struct ap_model *model, struct ap_value *to)
+static void add_link(const struct ap_run_found *found, const struct ap_slow_link *link, struct ap_model *model,
+                     struct ap_value *it)
 {
-    const struct ap_slow_link *link = &found->verdict->link;
     bool is = ap_has_slow_link(link);
     char pair[48];
-    struct ap_value *it = ap_add_object(model, to, "link");
     struct ap_text group =
         link->is_pair ? pair_text(found->view, link, pair) : ap_group_members(ap_rank_text(found->view->set, link->group));
     ap_add_known_text(model, it, "group", is, group);
@@ -112,6 +111,19 @@ static void add_link(const struct ap_run_found *found, struct ap_model *model, s
     ap_add_known_time(model, it, "excess_us", is, link->excess_ns);
     ap_add_known_time(model, it, "lost_us", is, link->excess_ns * ap_group_size(group));
     ap_add_known_count(model, it, "like_count", is, (int64_t)link->like_count);
+}
+
+/* The worst, and the list of all. */
+static void add_links(const struct ap_run_found *found, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_run_verdict *verdict = found->verdict;
+    struct ap_value *worst = ap_add_object(model, to, "link");
+    uint64_t limit = found->options->top_n;
+    add_link(found, &verdict->link, model, worst);
+    ap_add_count(model, worst, "slow_count", (int64_t)verdict->link_count);
+    struct ap_value *list = ap_add_list(model, to, "links");
+    for (size_t i = 0; i < verdict->link_count && (!limit || i < limit); i++)
+        add_link(found, &verdict->links[i], model, ap_add_object(model, list, NULL));
 }
 
 /* -------------------------------------------------------------------------------------------------------- sentence */
@@ -184,8 +196,11 @@ static const char *say(const struct ap_run_found *found, char sentence[SENTENCE_
     }
     if (ap_has_slow_link(&verdict->link) &&
         (kind == AP_LATE_NONE || kind == AP_LATE_other || verdict->link.excess_ns > verdict->late[kind].waited_ns)) {
+        char groups[40] = "one group";
+        if (verdict->link_count > 1)
+            (void)snprintf(groups, sizeof(groups), "%zu groups", verdict->link_count);
         (void)snprintf(sentence, SENTENCE_BYTES,
-                       "the transfers of one group take %s where those of groups alike take %s, though all arrive together",
+                       "the transfers of %s take %s where those of groups alike take %s, though all arrive together", groups,
                        time_text(verdict->link.dur_ns, time), time_text(verdict->link.usual_ns, usual));
         return "slow-link";
     }
@@ -218,5 +233,5 @@ void ap_cluster_add_late(const struct ap_run_found *found, struct ap_model *mode
     struct ap_value *late = ap_add_object(model, to, "late");
     for (int i = 0; i < AP_LATE_COUNT_; i++)
         add_kind(found, (enum ap_late_kind)i, model, late);
-    add_link(found, model, to);
+    add_links(found, model, to);
 }

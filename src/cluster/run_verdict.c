@@ -439,6 +439,7 @@ void ap_run_verdict_release(struct ap_run_verdict *verdict)
 {
     if (!verdict->delays)
         return;
+    AP_FREE(verdict->gate, verdict->links, verdict->link_capacity);
     AP_FREE(verdict->gate, verdict->kinds, verdict->delays->rank_count);
     AP_FREE(verdict->gate, verdict->typical_late_ns, verdict->delays->rank_count);
     AP_FREE(verdict->gate, verdict->caused_ns, verdict->delays->rank_count);

@@ -56,7 +56,9 @@ struct ap_run_verdict {
     int64_t *typical_late_ns; /* by rank: in a step of the middle; of who pauses now and then, in the mean of the steps */
     int64_t *caused_ns;       /* by rank: waiting of others because of it */
     struct ap_late_group late[AP_LATE_COUNT_];
-    struct ap_slow_link link;
+    struct ap_slow_link link;   /* the worst */
+    struct ap_slow_link *links; /* one of each group, the worst first */
+    size_t link_count, link_capacity;
     int64_t
         absent_ns; /* collectives went on so long after all that are given had come, in groups with ranks that are absent */
     uint64_t absent_count; /* such collectives */

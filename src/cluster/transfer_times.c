@@ -153,8 +153,8 @@ static size_t list_medians(const struct transfer *list, size_t count, int64_t *m
     return groups;
 }
 
-static void judge_link(struct ap_run_verdict *verdict, const struct transfer *list, size_t count, int64_t usual_ns,
-                       size_t like_count)
+static enum ap_status judge_link(struct ap_run_verdict *verdict, const struct transfer *list, size_t count, int64_t usual_ns,
+                                 size_t like_count, struct ap_error *reterr)
 {
     struct ap_slow_link link = { .group = { list[0].group },
                                  .operation = list[0].operation,
@@ -170,38 +170,38 @@ static void judge_link(struct ap_run_verdict *verdict, const struct transfer *li
         link.group.id = 0;
     }
     if (count < SLOW_LINK_LEAST || (double)link.dur_ns < SLOW_LINK_TIMES * (double)usual_ns || !list[0].is_whole)
-        return;
+        return AP_OK;
     for (size_t i = 0; i < count; i++)
         link.excess_ns = ap_add_sat(link.excess_ns, list[i].dur_ns > usual_ns ? list[i].dur_ns - usual_ns : 0, &overflowed);
-    if (link.excess_ns > verdict->link.excess_ns)
-        verdict->link = link;
+    size_t steps = verdict->delays->step_count ? verdict->delays->step_count : 1;
+    if (link.excess_ns / (int64_t)steps >= verdict->floor_ns)
+        AP_TRY_ADD(verdict->gate, verdict->links, verdict->link_count, verdict->link_capacity, reterr, link);
+    return AP_OK;
 }
 
-static enum ap_status find_link(struct ap_run_verdict *verdict, struct transfers *transfers, struct ap_error *reterr)
+static enum ap_status find_links(struct ap_run_verdict *verdict, struct transfers *transfers, struct ap_error *reterr)
 {
     int64_t *medians_ns;
-    size_t steps = verdict->delays->step_count ? verdict->delays->step_count : 1;
+    enum ap_status status = AP_OK;
     if (!transfers->count)
         return AP_OK;
     AP_TRY(AP_ALLOC(verdict->gate, medians_ns, transfers->count, reterr));
     ap_sort(transfers->list, transfers->count, sizeof(transfers->list[0]), by_like);
-    for (size_t at = 0, end; at < transfers->count; at = end) {
+    for (size_t at = 0, end; at < transfers->count && status == AP_OK; at = end) {
         for (end = at; end < transfers->count && are_alike(&transfers->list[at], &transfers->list[end]);)
             end++;
         size_t groups = list_medians(transfers->list + at, end - at, medians_ns);
         ap_sort(medians_ns, groups, sizeof(medians_ns[0]), ap_by_int64);
         int64_t usual_ns = medians_ns[(groups - 1) / 2];
         bool enough = transfers->list[at].pair ? groups >= PAIRS_LEAST : groups > 1;
-        for (size_t from = at, to; from < end && enough; from = to) {
+        for (size_t from = at, to; from < end && enough && status == AP_OK; from = to) {
             for (to = from; to < end && transfers->list[to].group == transfers->list[from].group;)
                 to++;
-            judge_link(verdict, transfers->list + from, to - from, usual_ns, groups);
+            status = judge_link(verdict, transfers->list + from, to - from, usual_ns, groups, reterr);
         }
     }
     AP_FREE(verdict->gate, medians_ns, transfers->count);
-    if (verdict->link.excess_ns / (int64_t)steps < verdict->floor_ns)
-        verdict->link = (struct ap_slow_link){ .excess_ns = 0 };
-    return AP_OK;
+    return status;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- pairs */
@@ -252,10 +252,44 @@ static enum ap_status find_pairs(struct ap_run_verdict *verdict, struct ap_error
     enum ap_status status = ap_transfer_pairs_find(&pairs, verdict->delays->matching, reterr);
     ap_sort(pairs.list, pairs.count, sizeof(pairs.list[0]), by_ranks);
     AP_AND_THEN(status, list_pairs(&transfers, verdict, &pairs, reterr));
-    AP_AND_THEN(status, find_link(verdict, &transfers, reterr));
+    AP_AND_THEN(status, find_links(verdict, &transfers, reterr));
     AP_FREE(verdict->gate, transfers.list, transfers.capacity);
     AP_FREE(verdict->gate, pairs.list, pairs.capacity);
     return status;
+}
+
+static int by_members(const void *left, const void *right)
+{
+    const struct ap_slow_link *a = left, *b = right;
+    AP_BY_SMALLER(a->group.id, b->group.id);
+    AP_BY_SMALLER(a->ranks[0], b->ranks[0]);
+    AP_BY_SMALLER(a->ranks[1], b->ranks[1]);
+    AP_BY_LARGER(a->excess_ns, b->excess_ns);
+    AP_BY_SMALLER(a->operation, b->operation);
+    return 0;
+}
+
+static int by_excess(const void *left, const void *right)
+{
+    const struct ap_slow_link *a = left, *b = right;
+    AP_BY_LARGER(a->excess_ns, b->excess_ns);
+    return by_members(left, right);
+}
+
+/* Of a group the kind of transfers that lost most. */
+static void rank_links(struct ap_run_verdict *verdict)
+{
+    struct ap_slow_link *links = verdict->links;
+    size_t kept = 0;
+    ap_sort(links, verdict->link_count, sizeof(links[0]), by_members);
+    for (size_t i = 0; i < verdict->link_count; i++)
+        if (!kept || links[kept - 1].group.id != links[i].group.id || links[kept - 1].ranks[0] != links[i].ranks[0] ||
+            links[kept - 1].ranks[1] != links[i].ranks[1])
+            links[kept++] = links[i];
+    verdict->link_count = kept;
+    ap_sort(links, kept, sizeof(links[0]), by_excess);
+    if (kept)
+        verdict->link = links[0];
 }
 
 enum ap_status ap_transfers_judge(struct ap_run_verdict *verdict, struct ap_error *reterr)
@@ -263,8 +297,9 @@ enum ap_status ap_transfers_judge(struct ap_run_verdict *verdict, struct ap_erro
     struct transfers transfers = { .count = 0 };
     enum ap_status status = list_transfers(&transfers, verdict, reterr);
     AP_AND_THEN(status, find_absent(verdict, &transfers, reterr));
-    AP_AND_THEN(status, find_link(verdict, &transfers, reterr));
+    AP_AND_THEN(status, find_links(verdict, &transfers, reterr));
     AP_AND_THEN(status, find_pairs(verdict, reterr));
+    rank_links(verdict);
     AP_FREE(verdict->gate, transfers.list, transfers.capacity);
     return status;
 }

@@ -3,7 +3,8 @@
  *
  * Both sides of a transfer end together, so what is open counts from the last one that ended, also where a ring has lost
  * older ones. An entry's state alone tells nothing: those of a batch stay scheduled when they are long done, unless the
- * entry of the batch tells. So open ones count where ends are told at all: of this pair, or nothing behind them has ended. */
+ * entry of the batch tells. So open ones count where ends are told at all: of this pair, or nothing behind them has
+ * ended. */
 #ifndef AP_FLIGHT_P2P_H
 #define AP_FLIGHT_P2P_H
 

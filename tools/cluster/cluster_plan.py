@@ -25,6 +25,7 @@ CAUSES = {
     "jitter": Cause(3000, "us", "each step another rank pauses"),
     "slow-path": Cause(4.0, "times", "whatever only the ranks of two hosts have between them takes longer"),
     "slow-link": Cause(4.0, "times", "collectives over one link take longer though all arrive together"),
+    "slow-links": Cause(4.0, "times", "the same of two links at once"),
     "missing": Cause(1, "rows", "one collective was not recorded on one rank"),
     "swapped": Cause(1, "pairs", "one rank issues two collectives in the other order"),
     "bubble": Cause(2, "batches", "a pipeline has too few micro-batches to keep its stages busy"),
@@ -50,17 +51,27 @@ class Plan:
             self.jittered[step] = last
         self.lengths = [[dice.gauss(0.0, 1.0) for _ in range(layout.world)] for _ in range(steps)] \
             if cause == "length-imbalance" else None
-        self.slow_channel = self._slow_channel() if cause == "slow-link" else None
+        self.slow_channels = self._slow_channels() if cause in ("slow-link", "slow-links") else []
         self.middle = steps // 2
 
-    def _slow_channel(self):
-        """The widest group of the culprit that spans hosts but not the whole run, or its way to the next stage."""
-        layout, rank = self.layout, self.culprit
+    def _slow_channel(self, rank):
+        """The widest group of the rank that spans hosts but not the whole run, or its way to the next stage."""
+        layout = self.layout
         if layout.stages > 1:
             other = layout.neighbor(rank, 1 if layout.stage(rank) + 1 < layout.stages else -1)
             return frozenset((rank, other))
         of = layout.expert_of if rank in layout.expert_of else layout.data_of
         return frozenset(of[rank].members)
+
+    def _slow_channels(self):
+        """That of the culprit; with two links the next one of another group too."""
+        layout, culprit = self.layout, self.culprit
+        found = [self._slow_channel(culprit)]
+        for step in range(1, layout.world if self.cause == "slow-links" else 1):
+            channel = self._slow_channel((culprit + step) % layout.world)
+            if not channel & found[0]:
+                return found + [channel]
+        return found
 
     def speed(self, rank, step):
         """How much longer the rank's kernels take for the same work."""
@@ -117,7 +128,7 @@ class Plan:
     def link_factor(self, members):
         if self.cause == "slow-path":
             return self.strength if {self.layout.host(rank) for rank in members} == self.slow_hosts() else 1.0
-        return self.strength if self.slow_channel is not None and frozenset(members) == self.slow_channel else 1.0
+        return self.strength if frozenset(members) in self.slow_channels else 1.0
 
     def swaps(self, rank, step):
         return self.cause == "swapped" and rank == self.culprit and step == 1
@@ -141,8 +152,9 @@ class Plan:
         elif self.cause == "slow-host":
             named["host"] = self.layout.host(self.culprit)
             named["ranks"] = self.layout.ranks_of_host(named["host"])
-        elif self.cause == "slow-link":
-            named["link"] = sorted(self.slow_channel)
+        elif self.slow_channels:
+            named["link"] = sorted(self.slow_channels[0])
+            named["links"] = sorted(map(sorted, self.slow_channels))
         elif self.cause == "jitter":
             named["by_step"] = [self.jittered[step] for step in sorted(self.jittered)]
         return named

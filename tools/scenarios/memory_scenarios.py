@@ -298,6 +298,32 @@ def activation_peak(setup, planted):
     return job
 
 
+@scenario("large-vocabulary", ["few-large-tensors"],
+          "the loss of each step makes all logits over a vocabulary of 96,000 at once; the twin makes them in chunks",
+          peak_active, steps=4, tokens=3072, layers=6, width=1024, vocabulary=96000)
+def large_vocabulary(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens, chunks=1 if planted else 16)
+    return job
+
+
+@scenario("second-model-copy", ["weight-copies"],
+          "an average of the weights is held on the device beside them; the twin holds it on the host", peak_active, steps=3,
+          tokens=2048, layers=6, width=2048, vocabulary=8000)
+def second_model_copy(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    calls = (("/usr/lib/python3.12/copy.py", 162, "deepcopy"), ("/srv/job/average.py", 14, "__init__"),
+             ("/srv/job/train.py", 158, "main"), ("/srv/job/train.py", 180, "<module>"))
+    for address in list(model.addresses) if planted else ():
+        job.obtain(job.allocator.live[address], stack("clone", (TORCH + "_tensor.py", 158, "__deepcopy__"), *calls))
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens)
+    return job
+
+
 @scenario("gradients-not-dropped", ["gradients-in-forward"],
           "zero_grad(set_to_none=False): gradients stay as zeros through forward",
           peak_active, steps=4, tokens=3072, layers=2, width=4096, profiled=True)

@@ -146,8 +146,9 @@ static void sign_stacks(struct ap_owners *owners)
             uint8_t sign = owners->frame_signs[frames[j]];
             enum ap_work work = work_of_sign((enum ap_owner_sign)sign);
             stack.sign = stack.sign == AP_SIGN_NONE ? sign : stack.sign;
-            if (stack.sign == AP_SIGN_COPY && (sign == AP_SIGN_MODULE || sign == AP_SIGN_INIT))
-                stack.sign = AP_SIGN_MODULE; /* layers are made of each other by deepcopy */
+            stack.cloned = stack.cloned || (stack.sign == AP_SIGN_COPY && (sign == AP_SIGN_MODULE || sign == AP_SIGN_INIT));
+            if (stack.cloned)
+                stack.sign = AP_SIGN_MODULE;
             stack.in_backward = stack.in_backward || work == AP_WORK_BACKWARD;
             stack.work = stack.work == AP_WORK_OTHER ? (uint8_t)work : stack.work;
         }

@@ -68,6 +68,7 @@ struct ap_owner_stack {
     uint8_t sign;     /* enum ap_owner_sign, of the innermost frame that has one */
     bool in_backward; /* any frame is one of a backward pass: a recomputed forward is, too */
     uint8_t work;     /* enum ap_work */
+    bool cloned;      /* by deepcopy in a constructor: layers made of each other, or a copy of the whole model */
 };
 
 struct ap_owners {

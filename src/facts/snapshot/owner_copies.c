@@ -24,14 +24,17 @@ static int by_stack_then_bytes(const void *left, const void *right)
     return 0;
 }
 
-static uint32_t list_of(const struct ap_owned_device *device, bool weights, struct sized *to)
+/* What a constructor copied deeply is a layer that was made of another, or the whole model once more: the sizes tell. */
+static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_device *device, bool weights, struct sized *to)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < device->count; i++) {
         const struct ap_owned *owned = &device->list[i];
         enum ap_owner_evidence evidence = (enum ap_owner_evidence)owned->evidence;
-        bool is = weights ? ap_owner_evidence_category(evidence) == AP_OWNER_PARAMETERS
-                          : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack;
+        bool is_weight = ap_owner_evidence_category(evidence) == AP_OWNER_PARAMETERS;
+        bool is_open =
+            is_weight ? owners->stacks[owned->stack].cloned : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack;
+        bool is = weights ? is_weight && !is_open : is_open;
         if (is)
             to[count++] = (struct sized){ owned->bytes, weights ? 0 : owned->stack, i };
     }
@@ -84,8 +87,8 @@ enum ap_status ap_owned_settle_copies(const struct ap_owners *owners, struct ap_
     if (!device->count)
         return AP_OK;
     AP_TRY(AP_ALLOC(owners->gate, sizes, 2 * (size_t)device->count, reterr));
-    uint32_t weights = list_of(device, true, sizes);
-    uint32_t open = list_of(device, false, sizes + device->count);
+    uint32_t weights = list_of(owners, device, true, sizes);
+    uint32_t open = list_of(owners, device, false, sizes + device->count);
     settle(device, sizes, weights, sizes + device->count, open);
     AP_FREE(owners->gate, sizes, 2 * (size_t)device->count);
     return AP_OK;

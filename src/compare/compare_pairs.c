@@ -123,12 +123,16 @@ static void bound_missing(const struct ap_comparing *comparing, struct items *it
 {
     double before_ns = least_listed(items, comparing->before) / comparing->before_parts,
            after_ns = least_listed(items, comparing->after) / comparing->after_parts;
+    double least_ns = items->by_device ? 0 : ap_stall_ns(comparing);
     for (size_t i = 0; i < items->count; i++) {
         struct item *item = &items->items[i];
         if (item->is_new && before_ns > 0)
             item->before_ns = before_ns < item->after_ns ? before_ns : item->after_ns;
         if (item->is_gone && after_ns > 0)
             item->after_ns = after_ns < item->before_ns ? after_ns : item->before_ns;
+        bool is_sure = larger(delta_of(item), -delta_of(item)) > least_ns;
+        item->is_new &= is_sure || before_ns <= 0;
+        item->is_gone &= is_sure || after_ns <= 0;
     }
 }
 
@@ -268,8 +272,9 @@ static void add_names(struct ap_comparing *comparing, struct ap_value *row, cons
 static enum ap_change change_of(const struct ap_comparing *comparing, const struct group *group)
 {
     double delta = group->after_ns - group->before_ns, size = delta < 0 ? -delta : delta;
-    bool is_change = size >= comparing->noise_ratio * larger(group->before_ns, group->after_ns) &&
-                     size >= AP_ROW_LEAST_RATIO * comparing->whole_ns;
+    bool is_change =
+        (size >= comparing->noise_ratio * larger(group->before_ns, group->after_ns) || ap_explains_step(comparing, delta)) &&
+        size >= AP_ROW_LEAST_RATIO * comparing->whole_ns;
     return is_change ? ap_change_said(comparing, ap_change_of(delta, AP_BETTER_lower)) : AP_CHANGE_none;
 }
 

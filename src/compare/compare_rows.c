@@ -17,18 +17,18 @@ struct table {
     const char *count;       /* member: how often */
     const char *names;       /* path of the number of all names; NULL: not told, */
     const char *total;       /* but the sum of all counts; of memory a member of the device */
-    bool bytes;
+    bool bytes, of_host;
     const char *sentence; /* what is compared */
 };
 
 static const struct table tables[] = {
-    { "device_operators", "operators.top", "name", "device_self_us", "count", "operators.names", NULL, false,
+    { "device_operators", "operators.top", "name", "device_self_us", "count", "operators.names", NULL, false, false,
       "device time of what the operator launched itself" },
     { "host_operators", "cpu.operators_by_self", "name", "self_dur_us", "count", "cpu.operator_summary.names", NULL, false,
-      "time in which the operator was the innermost open one on its thread" },
-    { "kernels", "gpu.kernels", "name", "total_dur_us", "count", NULL, "gpu.kernel.count", false,
+      true, "time in which the operator was the innermost open one on its thread" },
+    { "kernels", "gpu.kernels", "name", "total_dur_us", "count", NULL, "gpu.kernel.count", false, false,
       "sum of the durations of the kernel" },
-    { "memory_owners", "memory.peak.devices", "frame", "requested_bytes", "allocations", NULL, "live_count", true,
+    { "memory_owners", "memory.peak.devices", "frame", "requested_bytes", "allocations", NULL, "live_count", true, false,
       "requested bytes in use at the peak, by the innermost frame that is not a library's" },
 };
 
@@ -214,6 +214,17 @@ static bool runs_stand_apart(const struct ap_comparing *comparing, const struct 
            (after_least > before_most || before_least > after_most);
 }
 
+/* Of an operator that is called as often as before. */
+static bool may_be_stall(const struct ap_comparing *comparing, const struct matched *matched, const struct pair *pair)
+{
+    const char *count = matched->table->count;
+    if (!matched->table->of_host || comparing->several || !pair->before || !pair->after ||
+        (double)ap_value_integer(ap_value_member(pair->before->value, count), 0) / comparing->before_parts !=
+            (double)ap_value_integer(ap_value_member(pair->after->value, count), 0) / comparing->after_parts)
+        return false;
+    return size_of(pair->delta) < ap_stall_ns(comparing);
+}
+
 static bool is_change(const struct ap_comparing *comparing, const struct matched *matched, const struct pair *pair)
 {
     double before = (double)pair->before_size / matched->sides[0].parts,
@@ -221,7 +232,8 @@ static bool is_change(const struct ap_comparing *comparing, const struct matched
     double larger = before > after ? before : after, size = size_of(pair->delta);
     if (matched->table->bytes)
         return size >= AP_SIZE_LEAST_BYTES && size >= AP_SIZE_LEAST_RATIO * larger;
-    return size > 0 && size >= comparing->noise_ratio * larger && size >= AP_ROW_LEAST_RATIO * comparing->whole_ns &&
+    return size > 0 && (size >= comparing->noise_ratio * larger || ap_explains_step(comparing, after - before)) &&
+           size >= AP_ROW_LEAST_RATIO * comparing->whole_ns && !may_be_stall(comparing, matched, pair) &&
            runs_stand_apart(comparing, matched, name_of(pair));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * compare_steps.c - steps and the parts of the time. Their durations are samples, so a test can tell a change from noise. */
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 #include "comparing.h"
@@ -208,9 +209,28 @@ static void add_step_note(struct ap_comparing *comparing, struct ap_value *steps
     } else if (!all && !comparing->several) {
         ap_add_string(comparing->model, steps, "note",
                       "the test is of the steps that the reports list, not of all: " AP_OPTION_TOP_N " 0 lists all of them");
+    } else if (comparing->step_change == AP_CHANGE_unclear) {
+        ap_add_string(comparing->model, steps, "note",
+                      "the medians differ, and the steps vary so much that the test does not tell this from chance");
     } else {
         ap_add_null(comparing->model, steps, "note");
     }
+}
+
+bool ap_explains_step(const struct ap_comparing *comparing, double delta_ns)
+{
+    double step_ns = comparing->step_delta_ns;
+    return comparing->per_step && step_ns != 0 &&
+           (step_ns > 0 ? delta_ns : -delta_ns) >= (step_ns > 0 ? step_ns : -step_ns) / 2;
+}
+
+double ap_stall_ns(const struct ap_comparing *comparing)
+{
+    double before = (double)ap_value_integer(ap_value_at(comparing->before, "steps.steady.count"), 0),
+           after = (double)ap_value_integer(ap_value_at(comparing->after, "steps.steady.count"), 0);
+    double fewer = before < after ? before : after;
+    bool is_known = !comparing->several && fewer > 0;
+    return is_known ? comparing->noise_ratio / AP_NOISE_SPREADS * comparing->whole_ns / sqrt(fewer) : 0;
 }
 
 static enum ap_status add_steps(struct ap_comparing *comparing, struct samples *samples, struct ap_error *reterr)
@@ -230,6 +250,11 @@ static enum ap_status add_steps(struct ap_comparing *comparing, struct samples *
     comparing->step_change = judge(comparing, samples, &test, AP_STEP_LEVEL, AP_STEP_LEAST_RATIO * longer_ns, longer_ns);
     if (test.least_p > AP_STEP_LEVEL && comparing->step_change == AP_CHANGE_none)
         comparing->step_change = AP_CHANGE_unclear;
+    if (comparing->step_change == AP_CHANGE_none &&
+        ap_relative_difference((double)before_p50_ns, (double)after_p50_ns) >= AP_NOISE_LEAST_RATIO)
+        comparing->step_change = AP_CHANGE_unclear;
+    if (comparing->step_change == AP_CHANGE_worse || comparing->step_change == AP_CHANGE_better)
+        comparing->step_delta_ns = (double)after_p50_ns - (double)before_p50_ns;
     if (!comparing->alike && (comparing->step_change == AP_CHANGE_worse || comparing->step_change == AP_CHANGE_better))
         comparing->step_change = AP_CHANGE_other;
     if (comparing->behind)

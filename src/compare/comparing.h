@@ -75,6 +75,7 @@ struct ap_comparing {
     double before_step_ns, after_step_ns; /* then: the longer of both, in the mean; and what changed by it */
     enum ap_change longer_change;
     enum ap_change step_change;
+    double step_delta_ns;         /* what the median steady step takes more, where that is a change; else 0 */
     enum ap_change device_change; /* of the time that kernels take */
 };
 
@@ -91,6 +92,13 @@ double ap_runs_spread(const struct ap_comparing *comparing);
 
 /** |delta| over the larger of both sizes, whichever side it is; 0 where both are 0. */
 double ap_relative_difference(double before, double after);
+
+/** Is @delta_ns, of a step, most of what the steps are known to have changed by? That is no noise, however much they vary. */
+bool ap_explains_step(const struct ap_comparing *comparing, double delta_ns);
+
+/** A stall of the host falls on whatever operator is open: a difference of one operator that is less than this, by which the
+ *  mean of a step is unsure, may be one. 0 where runs repeat, which tell more. */
+double ap_stall_ns(const struct ap_comparing *comparing);
 
 /** compare_work.c: sets behind, and what steps take then: at least what the host's step lasts, and what the devices work for
  *  it, in the mean of the devices. */

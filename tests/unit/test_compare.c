@@ -106,6 +106,11 @@ static void lists_are_folded_by_maximum(void)
 
 /* ---- comparisons ---- */
 
+/* How much steps vary: as the report says, and the largest part of a step that one is off by. */
+static struct {
+    double cv_ratio, part;
+} vary = { 0.01, 0.02 };
+
 /* Twelve steps of @step_ns, each a little off, with compute and idle. */
 static void build_report(struct ap_model *model, int64_t step_ns, int64_t kernel_ns, unsigned seed)
 {
@@ -113,13 +118,13 @@ static void build_report(struct ap_model *model, int64_t step_ns, int64_t kernel
     put_count(model, "steps.count", 12);
     put_time(model, "steps.mean_us", step_ns);
     put_count(model, "steps.steady.count", 12);
-    put_ratio(model, "steps.steady.cv_ratio", 0.01);
+    put_ratio(model, "steps.steady.cv_ratio", vary.cv_ratio);
     put_time(model, "trace.window_us", 12 * step_ns);
     struct ap_value *rows = put_list(model, "steps.rows"), *parts = put_list(model, "split.steps");
     ap_add_string(model, tree_place(model, "split"), "basis", "gpu");
     for (int64_t i = 0; i < 12; i++) {
         seed = seed * 1103515245u + 12345u;
-        int64_t dur_ns = step_ns + (int64_t)(seed >> 16) % (step_ns / 50);
+        int64_t dur_ns = step_ns + (int64_t)(seed >> 16) * 1000 % (int64_t)((double)step_ns * vary.part);
         for (int of_split = 0; of_split < 2; of_split++) {
             struct ap_value *row = ap_add_object(model, of_split ? parts : rows, NULL);
             ap_add_bool(model, row, "steady", true);
@@ -189,6 +194,47 @@ static void noise_is_no_change(void)
     says(comparison, "steps.test", "Mann-Whitney U, two-sided, exact", "the test is named");
     ok(!ap_value_first(ap_value_at(comparison, "kernels.rows")), "no kernel");
     ok(!ap_value_first(ap_value_at(comparison, "findings.rows")), "no finding");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
+static void put_host_operator(struct ap_model *model, const char *name, int64_t step_ns, int64_t count)
+{
+    struct ap_value *row = ap_add_object(model, put_list(model, "cpu.operators_by_self"), NULL);
+    put_count(model, "cpu.operator_summary.names", 1);
+    ap_add_string(model, row, "name", name);
+    ap_add_time(model, row, "self_dur_us", 12 * step_ns);
+    ap_add_count(model, row, "count", count);
+}
+
+static void steps_that_vary_hide_a_change(void)
+{
+    struct ap_model before, after;
+    vary.cv_ratio = 0.3;
+    vary.part = 1;
+    for (int64_t calls = 24; calls <= 48; calls += 24) {
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 11 * MS, 5 * MS, 2);
+        put_host_operator(&before, "aten::sum", MS, 24);
+        put_host_operator(&after, "aten::sum", MS / 5, calls);
+        const struct ap_value *comparison = compare(&after, &before);
+        says(comparison, "steps.change", "too few values", "medians are apart, and the test tells nothing");
+        ok(ap_text_starts_with(ap_value_text(ap_value_at(comparison, "verdict.sentence")),
+                               "Whether steps are slower cannot be"),
+           "which is not that nothing changed");
+        ok(!ap_value_first(ap_value_at(comparison, "host_operators.rows")) == (calls == 24),
+           "an operator that is called as often may have been stalled");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 40 * MS, 5 * MS, 2);
+    put_host_operator(&before, "aten::sum", 24 * MS, 24);
+    put_host_operator(&after, "aten::sum", 50 * MS, 24);
+    const struct ap_value *row = ap_value_first(ap_value_at(compare(&after, &before), "host_operators.rows"));
+    says(row, "name", "aten::sum", "what is most of a change of the steps is told, however much they vary");
+    vary.cv_ratio = 0.01;
+    vary.part = 0.02;
     ap_model_release(&before);
     ap_model_release(&after);
 }
@@ -852,6 +898,7 @@ int main(void)
     many_values_are_approximated();
     lists_are_folded_by_maximum();
     noise_is_no_change();
+    steps_that_vary_hide_a_change();
     a_single_pair_differs();
     runs_are_tested_where_there_are_several();
     the_middle_run_stands_for_all();

@@ -15,6 +15,11 @@
 #define BLOCK_BYTES ((size_t)65536)
 #define REASON_BYTES 300
 
+/* Which compilation of which frame; -1 = not told. */
+struct frame_compile {
+    int64_t frame, number;
+};
+
 struct reading {
     struct ap_compile_log *log;
     struct ap_error *reterr;
@@ -23,8 +28,13 @@ struct reading {
     struct ap_log_entry entry; /* the record that is open; record AP_LOG_NONE = none */
     bool structured;           /* it stands in a payload */
     bool reason_follows;
-    struct ap_str explanation; /* of a break: what a general reason is about */
-    struct ap_str frame_place; /* the last File "..." of an open record */
+    struct ap_str explanation;      /* of a break: what a general reason is about */
+    struct ap_str frame_place;      /* the last File "..." of an open record */
+    struct frame_compile announced; /* by the last recompilation of the structured log */
+    struct {
+        int64_t frame;
+        struct ap_str function, place;
+    } started; /* the last frame whose compilation is known to have begun */
     struct ap_strpool *strings;
     struct files {
         uint32_t *ids; /* texts by their number in the structured log */
@@ -371,13 +381,35 @@ static enum ap_status take_start_frame(struct reading *reading, struct ap_json_c
                         &entry->place);
 }
 
-/* The compilation that a recompilation announced begins: now it is told of what. */
-static enum ap_status take_start(struct reading *reading, struct ap_json_cursor *cursor)
+static struct frame_compile find_frame_compile(struct ap_text message)
+{
+    struct ap_json_cursor cursor = { message.data, message.data + message.bytes };
+    struct frame_compile found = { -1, -1 };
+    struct ap_text key;
+    (void)ap_cursor_take(&cursor, '{');
+    while (next_member(&cursor, &key)) {
+        int64_t *number = ap_text_is(key, "frame_id")           ? &found.frame
+                          : ap_text_is(key, "frame_compile_id") ? &found.number
+                                                                : NULL;
+        if (!number)
+            ap_cursor_skip(&cursor);
+        else if (!ap_cursor_whole(&cursor, number))
+            *number = -1;
+    }
+    return found;
+}
+
+/* The compilation that a recompilation announced begins: now it is told of what. One at the limit never begins: it is of
+ * the frame that was compiled before. */
+static enum ap_status take_start(struct reading *reading, struct ap_json_cursor *cursor, struct frame_compile of)
 {
     struct ap_compile_log *log = reading->log;
     struct ap_log_entry *last = log->entry_count ? &log->entries[log->entry_count - 1] : NULL;
     struct ap_text key;
-    if (!last || last->record != AP_LOG_RECOMPILE || !last->structured || last->function.id)
+    struct frame_compile awaited = reading->announced;
+    if (!last || last->record != AP_LOG_RECOMPILE || !last->structured)
+        return AP_OK;
+    if (awaited.frame < 0 ? last->function.id != 0 : of.frame != awaited.frame || of.number != awaited.number)
         return AP_OK;
     if (!ap_cursor_take(cursor, '{') || !next_member(cursor, &key) || !ap_text_is(key, "stack") ||
         !ap_cursor_take(cursor, '['))
@@ -386,10 +418,22 @@ static enum ap_status take_start(struct reading *reading, struct ap_json_cursor 
     do
         AP_TRY(take_start_frame(reading, cursor, last));
     while (ap_cursor_take(cursor, ','));
+    reading->started.frame = of.frame;
+    reading->started.function = last->function;
+    reading->started.place = last->place;
     return AP_OK;
 }
 
-static enum ap_status take_artifact(struct reading *reading, struct ap_json_cursor *cursor)
+static void begin_compilation(struct reading *reading, struct frame_compile announced)
+{
+    reading->announced = announced;
+    if (announced.frame < 0 || announced.frame != reading->started.frame)
+        return;
+    reading->entry.function = reading->started.function;
+    reading->entry.place = reading->started.place;
+}
+
+static enum ap_status take_artifact(struct reading *reading, struct ap_json_cursor *cursor, struct frame_compile of)
 {
     struct ap_text key;
     if (!ap_cursor_take(cursor, '{'))
@@ -400,8 +444,11 @@ static enum ap_status take_artifact(struct reading *reading, struct ap_json_curs
             continue;
         if (ap_text_is(value, "dynamo_graph_break_reason"))
             return begin_record(reading, AP_LOG_BREAK, true);
-        if (ap_text_is(value, "recompile_reasons"))
-            return begin_record(reading, AP_LOG_RECOMPILE, true);
+        if (ap_text_is(value, "recompile_reasons")) {
+            AP_TRY(begin_record(reading, AP_LOG_RECOMPILE, true));
+            begin_compilation(reading, of);
+            return AP_OK;
+        }
     }
     return AP_OK;
 }
@@ -416,12 +463,12 @@ static enum ap_status take_structured(struct reading *reading, struct ap_text me
         return AP_OK;
     reading->log->any_structured = true;
     if (ap_text_is(key, "artifact"))
-        return take_artifact(reading, &cursor);
+        return take_artifact(reading, &cursor, find_frame_compile(message));
     if (ap_text_is(key, "compilation_metrics"))
         return take_metrics(reading, &cursor);
     if (ap_text_is(key, "str"))
         return take_file(reading, &cursor);
-    return ap_text_is(key, "dynamo_start") ? take_start(reading, &cursor) : AP_OK;
+    return ap_text_is(key, "dynamo_start") ? take_start(reading, &cursor, find_frame_compile(message)) : AP_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------------------ lines */
@@ -477,7 +524,9 @@ enum ap_status ap_compile_log_read(struct ap_compile_log *log, struct ap_byte_so
                                    struct ap_error *reterr)
 {
     struct ap_error error = { .status = AP_OK };
-    struct reading reading = { .log = log, .reterr = &error, .strings = &log->strings };
+    struct reading reading = {
+        .log = log, .reterr = &error, .strings = &log->strings, .announced = { -1, -1 }, .started = { .frame = -1 }
+    };
     uint8_t *block = NULL;
     uint64_t before = log->lines;
     enum ap_status status = AP_ALLOC(log->gate, reading.line, LINE_BYTES, &error);

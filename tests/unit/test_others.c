@@ -247,6 +247,27 @@ static void older_text_logs_are_read(void)
     }
 }
 
+/* A recompilation beyond the limit never begins: what begins next is another function. */
+static void a_limit_is_of_its_own_function(void)
+{
+    static const char structured[] =
+        AT "{\"str\": [\"a.py\", 0]}\n" AT "{\"artifact\": {\"name\": \"recompile_reasons\"}, \"frame_id\": 1, "
+           "\"frame_compile_id\": 7}\n\t\"1/6: s.step == 6\"\n" AT
+           "{\"dynamo_start\": {\"stack\": [{\"line\": 9, \"name\": \"f\", \"filename\": 0}]}, \"frame_id\": 1, "
+           "\"frame_compile_id\": 7}\n" AT "{\"artifact\": {\"name\": \"recompile_reasons\"}, \"frame_id\": 1, "
+           "\"frame_compile_id\": 8}\n\t\"1/7: s.step == 7\"\n" AT
+           "{\"dynamo_start\": {\"stack\": [{\"line\": 20, \"name\": \"g\", \"filename\": 0}]}, \"frame_id\": 2, "
+           "\"frame_compile_id\": 0}\n";
+    struct run run;
+    begin(&run, &ap_compile_log_reader);
+    read_bytes(&run, AP_OTHER_compile_log, structured, sizeof(structured) - 1, 0);
+    finish(&run);
+    const struct ap_value *row = ap_value_first(ap_value_at(&run.model.root, "compile_log.recompile_rows"));
+    is_int(ap_value_integer(ap_value_member(row, "count"), 0), 2, "two recompilations of one function");
+    ok(ap_text_is(ap_value_text(ap_value_member(row, "place")), "a.py:9") && !row->next, "and none of the other");
+    end(&run);
+}
+
 static void a_structured_log_counts_alone(void)
 {
     static const char structured[] = AT
@@ -379,6 +400,7 @@ int main(void)
     a_text_log_tells_why();
     older_text_logs_are_read();
     a_structured_log_counts_alone();
+    a_limit_is_of_its_own_function();
     odd_files_are_survived();
     return done();
 }

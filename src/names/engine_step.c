@@ -3,6 +3,7 @@
  * a function of its own, none of which takes half of a name. */
 #include "engine_step.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "poison.h"
@@ -129,6 +130,14 @@ static void set_tokens(struct ap_engine_step_name *name, int64_t context, int64_
     name->tokens = context >= 0 && generation >= 0 ? context + generation : -1;
 }
 
+static void set_attention(struct ap_engine_step_name *name, const struct lengths *context, const struct lengths *generation)
+{
+    double pairs[] = { context_pairs(context), generation_pairs(generation) };
+    name->attention_pairs = pairs[0] >= 0 && pairs[1] >= 0 ? pairs[0] + pairs[1] : -1;
+    double keys[] = { keys_of(context), keys_of(generation) };
+    name->attention_keys = keys[0] >= 0 && keys[1] >= 0 ? keys[0] + keys[1] : -1;
+}
+
 /* "execute_context_1(888)_generation_0(0)", with the tokens of both in front: "execute_32_context_...". */
 static bool read_vllm(struct reader reader, struct ap_engine_step_name *name)
 {
@@ -144,10 +153,7 @@ static bool read_vllm(struct reader reader, struct ap_engine_step_name *name)
     name->engine = "vLLM";
     set_requests(name, context, generation);
     set_tokens(name, context_lengths.tokens, generation_lengths.tokens);
-    double pairs[] = { context_pairs(&context_lengths), generation_pairs(&generation_lengths) };
-    name->attention_pairs = pairs[0] >= 0 && pairs[1] >= 0 ? pairs[0] + pairs[1] : -1;
-    double keys[] = { keys_of(&context_lengths), keys_of(&generation_lengths) };
-    name->attention_keys = keys[0] >= 0 && keys[1] >= 0 ? keys[0] + keys[1] : -1;
+    set_attention(name, &context_lengths, &generation_lengths);
     return true;
 }
 
@@ -174,34 +180,134 @@ static enum ap_engine_phase phase_of_mode(struct ap_text mode)
     return ap_text_is(mode, "IDLE") ? AP_ENGINE_empty : AP_ENGINE_other;
 }
 
-/* "step[EXTEND bs=15 toks=15360]": a word in capitals, then what it tells. Only of a plain decode is each request a token.
- */
+/* What stands in brackets by name: sums of lengths are in the order of struct lengths. */
+enum member {
+    BATCH,
+    TOKENS,
+    CONTEXT_REQUESTS,
+    GENERATION_REQUESTS,
+    CONTEXT_LENGTHS,
+    GENERATION_LENGTHS = CONTEXT_LENGTHS + 4,
+    LENGTHS = GENERATION_LENGTHS + 4,
+    MEMBER_COUNT = LENGTHS + 4
+};
+
+static double *member_of(struct ap_text key, double values[MEMBER_COUNT])
+{
+    static const struct {
+        const char *key;
+        enum member member;
+    } members[] = {
+        { "bs", BATCH },
+        { "toks", TOKENS },
+        { "tok", TOKENS },
+        { "c", CONTEXT_REQUESTS },
+        { "g", GENERATION_REQUESTS },
+        { "p", CONTEXT_REQUESTS },
+        { "d", GENERATION_REQUESTS },
+    };
+    static const char *const sums[] = { "c_sq",   "c_sk",   "c_sqsq", "c_sqsk", "g_sq", "g_sk",
+                                        "g_sqsq", "g_sqsk", "sq",     "sk",     "sqsq", "sqsk" };
+    for (size_t i = 0; i < AP_COUNT_OF(members); i++)
+        if (ap_text_is(key, members[i].key))
+            return &values[members[i].member];
+    for (size_t i = 0; i < AP_COUNT_OF(sums); i++)
+        if (ap_text_is(key, sums[i]))
+            return &values[CONTEXT_LENGTHS + i];
+    return NULL;
+}
+
+/* "bs=117/128 tok=117 ctx=[7803, 6918]...+3]": of those that are known the first number counts. */
+static bool take_members(struct reader *reader, double values[MEMBER_COUNT])
+{
+    for (int i = 0; i < MEMBER_COUNT; i++)
+        values[i] = -1;
+    while (!take(reader, "]")) {
+        (void)take(reader, " ");
+        struct ap_text key = { reader->at, 0 };
+        while (reader->at < reader->end && ((*reader->at >= 'a' && *reader->at <= 'z') || *reader->at == '_'))
+            reader->at++, key.bytes++;
+        double *value = member_of(key, values);
+        if (!key.bytes || !take(reader, "=") || (value && !take_number(reader, value)))
+            return false;
+        for (int depth = 0; reader->at < reader->end && (depth || (*reader->at != ' ' && *reader->at != ']')); reader->at++)
+            depth += *reader->at == '[' ? 1 : *reader->at == ']' ? -1 : 0;
+    }
+    for (int i = 0; i < CONTEXT_LENGTHS; i++) /* counts */
+        if (values[i] > MOST)
+            return false;
+    return at_end(reader);
+}
+
+static struct lengths lengths_in(const double values[4])
+{
+    return (struct lengths){ (int64_t)fmin(values[0], MOST), values[1], values[2], values[3] };
+}
+
+/* "step[EXTEND bs=15 toks=15360]": a word in capitals, then what it tells, with detailed annotations the sums of lengths
+ * too. Only of a plain decode is each request a token. */
 static bool read_sglang(struct reader reader, struct ap_engine_step_name *name)
 {
+    double values[MEMBER_COUNT];
     if (!take(&reader, "step["))
         return false;
     struct ap_text mode = { reader.at, 0 };
     while (reader.at < reader.end &&
            ((*reader.at >= 'A' && *reader.at <= 'Z') || *reader.at == '_' || ap_is_digit(*reader.at)))
         reader.at++, mode.bytes++;
-    if (!mode.bytes)
+    if (!mode.bytes || !take_members(&reader, values))
         return false;
+    struct lengths context = lengths_in(&values[CONTEXT_LENGTHS]), generation = lengths_in(&values[GENERATION_LENGTHS]);
     name->engine = "SGLang";
     name->phase = phase_of_mode(mode);
-    if (take(&reader, " bs=") && !take_count(&reader, &name->requests))
-        return false;
-    if (take(&reader, " toks=") && !take_count(&reader, &name->tokens))
-        return false;
-    if (!take(&reader, "]") || !at_end(&reader))
-        return false;
-    if (ap_text_is(mode, "DECODE")) {
+    name->requests = (int64_t)values[BATCH];
+    name->tokens = (int64_t)values[TOKENS];
+    if (values[CONTEXT_REQUESTS] >= 0 && values[GENERATION_REQUESTS] >= 0)
+        set_requests(name, (int64_t)values[CONTEXT_REQUESTS], (int64_t)values[GENERATION_REQUESTS]);
+    if (name->phase == AP_ENGINE_mixed && context.tokens >= 0 && generation.tokens >= 0)
+        set_tokens(name, context.tokens, generation.tokens);
+    if (name->phase == AP_ENGINE_decode) {
+        bool plain = ap_text_is(mode, "DECODE") && generation.tokens < 0;
+        int64_t tokens = plain && name->tokens < 0 ? name->requests
+                         : generation.tokens >= 0  ? generation.tokens
+                                                   : name->tokens;
         set_requests(name, 0, name->requests);
         name->phase = AP_ENGINE_decode;
-        set_tokens(name, 0, name->tokens >= 0 ? name->tokens : name->requests);
+        set_tokens(name, 0, tokens);
+        context = (struct lengths){ 0, 0, 0, 0 };
     } else if (name->phase == AP_ENGINE_prefill) {
-        set_tokens(name, name->tokens, 0);
+        set_tokens(name, name->tokens >= 0 ? name->tokens : context.tokens, 0);
         name->context_requests = name->requests;
+        generation = (struct lengths){ 0, 0, 0, 0 };
     }
+    if (context.products >= 0 && generation.products >= 0)
+        set_attention(name, &context, &generation);
+    return true;
+}
+
+/* Of ATOM "decode[bs=64 tok=64 d=64]" and "prefill[bs=2 tok=14721 ctx=[7803, 6918] sqsq=... sqsk=... sk=...]"; prompts among
+ * answers are p of them. */
+static bool read_atom(struct reader reader, struct ap_engine_step_name *name)
+{
+    double values[MEMBER_COUNT];
+    bool decodes = take(&reader, "decode[");
+    if ((!decodes && !take(&reader, "prefill[")) || !take_members(&reader, values) || values[BATCH] < 0 ||
+        values[TOKENS] < 0)
+        return false;
+    int64_t batch = (int64_t)values[BATCH], tokens = (int64_t)values[TOKENS];
+    struct lengths lengths = lengths_in(&values[LENGTHS]), none = { 0, 0, 0, 0 };
+    lengths.tokens = tokens;
+    name->engine = "ATOM";
+    if (decodes && values[CONTEXT_REQUESTS] > 0) {
+        set_requests(name, (int64_t)fmin(values[CONTEXT_REQUESTS], values[BATCH]),
+                     batch - (int64_t)fmin(values[CONTEXT_REQUESTS], values[BATCH]));
+        name->tokens = tokens;
+        return true;
+    }
+    set_requests(name, decodes ? 0 : batch, decodes ? batch : 0);
+    set_tokens(name, decodes ? 0 : tokens, decodes ? tokens : 0);
+    if (lengths.products >= 0)
+        set_attention(name, decodes ? &none : &lengths, decodes ? &lengths : &none);
     return true;
 }
 
@@ -252,9 +358,9 @@ static bool read_xdit(struct reader reader, struct ap_engine_step_name *name)
 
 bool ap_engine_step_name_read(struct ap_text name, struct ap_engine_step_name *ret_name)
 {
-    static bool (*const forms[])(struct reader, struct ap_engine_step_name *) = { read_vllm, read_older_vllm, read_sglang,
-                                                                                  read_tensorrt_llm, read_xdit };
-    if (name.bytes < 8 || !memchr("es[_", *name.data, 4))
+    static bool (*const forms[])(struct reader, struct ap_engine_step_name *) = { read_vllm, read_older_vllm,   read_sglang,
+                                                                                  read_atom, read_tensorrt_llm, read_xdit };
+    if (name.bytes < 8 || !memchr("esdp[_", *name.data, 6))
         return false;
     for (size_t i = 0; i < AP_COUNT_OF(forms); i++) {
         *ret_name = (struct ap_engine_step_name){ NULL, AP_ENGINE_other, -1, -1, -1, -1, -1, -1, -1, -1 };

@@ -28,7 +28,7 @@ struct ap_engine_step_name {
 
 /** Of vLLM "execute_context_2(30)_generation_4(4)", its older and longer forms and "execute_new_1_cached_3"; of SGLang
  *  "step[DECODE bs=32]"; of TensorRT-LLM "[Executor] _forward_step 7: 1 ctx reqs, 0 gen reqs"; of xDiT
- *  "execute_diffusion_1_256x256". False where it is no such name. */
+ *  "execute_diffusion_1_256x256"; of ATOM "decode[bs=64 tok=64 d=64]". False where it is no such name. */
 bool ap_engine_step_name_read(struct ap_text name, struct ap_engine_step_name *ret_name);
 
 /** As the report writes it: "prefill". */

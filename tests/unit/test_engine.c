@@ -36,6 +36,23 @@ static void names_tell_requests_and_tokens(void)
     ok(tells("step[TARGET_VERIFY bs=8]", "SGLang", AP_ENGINE_decode, 8, -1), "guessed tokens are not told");
     ok(tells("step[MIXED bs=2 toks=40]", "SGLang", AP_ENGINE_mixed, 2, 40), "SGLang does both");
     ok(tells("step[IDLE bs=0]", "SGLang", AP_ENGINE_empty, 0, -1), "SGLang has nothing to do");
+    ok(tells("step[EXTEND bs=2 toks=12 c_sq=12 c_sqsq=80 c_sqsk=120 c_sk=20]", "SGLang", AP_ENGINE_prefill, 2, 12),
+       "SGLang with sums of lengths");
+    ok(tells("step[MIXED bs=2 c=1 g=1 c_sq=5 c_sk=8 c_sqsq=25 c_sqsk=40 g_sq=1 g_sk=12 g_sqsq=1 g_sqsk=12]", "SGLang",
+             AP_ENGINE_mixed, 2, 6),
+       "of both");
+    ok(tells("step[TARGET_VERIFY bs=2 g_sq=6 g_sqsq=18 g_sqsk=90 g_sk=30]", "SGLang", AP_ENGINE_decode, 2, 6),
+       "guessed tokens are told there");
+    ok(is(read_name("step[EXTEND bs=2 toks=12 c_sq=12 c_sqsq=80 c_sqsk=120 c_sk=20]").attention_pairs, 120 - 40) &&
+           is(read_name("step[DECODE bs=2 g_sqsq=2 g_sqsk=30 g_sk=30]").attention_pairs, 30) &&
+           is(read_name("step[DECODE bs=2]").attention_pairs, -1),
+       "and pairs of tokens");
+    ok(tells("decode[bs=117/128 tok=117 d=117]", "ATOM", AP_ENGINE_decode, 117, 117), "ATOM decodes, in a graph for 128");
+    ok(tells("decode[bs=128 tok=384 p=2 d=126 sqsq=9 sqsk=99 sk=9 tbo=1]", "ATOM", AP_ENGINE_mixed, 128, 384),
+       "ATOM does both");
+    ok(tells("prefill[bs=6 tok=17408 ctx=[4096, 4096, 4096]...+3 sqsq=59768832 sqsk=59768832 sk=17408]", "ATOM",
+             AP_ENGINE_prefill, 6, 17408),
+       "ATOM reads prompts");
     ok(tells("[Executor] _forward_step 7: 0 ctx reqs, 64 gen reqs", "TensorRT-LLM", AP_ENGINE_decode, 64, -1),
        "TensorRT-LLM");
     ok(tells("[Executor] _forward_step 9: 2 ctx reqs, 40 ctx tokens, 0 gen reqs", "TensorRT-LLM", AP_ENGINE_prefill, 2, 40),
@@ -63,6 +80,11 @@ static void other_names_tell_nothing(void)
                                          "step[DECODE bs=]",
                                          "step[decode bs=3]",
                                          "step[DECODE bs=3] more",
+                                         "step[DECODE bs=3",
+                                         "decode[bs=3]",
+                                         "prefill[",
+                                         "step[MIXED bs=2 c=99999999999999999999 g=1]",
+                                         "decode[bs=1 tok=1 x=[",
                                          "execute_model",
                                          "execute_context_1(8)_generation_2(3)x",
                                          "execute_diffusion_1",

@@ -51,7 +51,7 @@ Maintainer: analyze_profile <noreply@example.org>
 Installed-Size: $(du -ks --exclude=DEBIAN "$tree" | cut -f1)
 Section: devel
 Priority: optional
-Built-Using: $(dpkg-query -W -f '${source:Package} (= ${source:Version})' libcmark-dev 2>/dev/null || echo cmark)
+Built-Using: $(dpkg-query -W -f '${source:Package} (= ${source:Version})' "libcmark-dev:$arch" 2>/dev/null || echo cmark)
 Description: ranked diagnosis of PyTorch profiler traces
  Reads PyTorch profiler traces, CUDA memory snapshots and flight-recorder
  dumps, and says what bounds the run, what to change first, and which figure

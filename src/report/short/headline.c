@@ -27,25 +27,6 @@ static const char *why_no_verdict(const struct ap_value *root)
     return "nothing in the trace could be judged";
 }
 
-void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
-{
-    const struct ap_value *of_run = ap_value_at(root, "cluster.verdict.kind") ? ap_value_at(root, "cluster.verdict") : NULL;
-    const struct ap_value *verdict = of_run ? of_run : ap_value_member(root, "verdict");
-    struct ap_text bound = ap_value_text(ap_value_member(verdict, of_run ? "kind" : "bound"));
-    struct ap_text sentence = ap_value_text(ap_value_member(verdict, "sentence"));
-    if (!bound.bytes)
-        sentence = ap_value_text(ap_value_at(root, "hang.sentence"));
-    if (!bound.bytes && !sentence.bytes) {
-        bound = ap_value_text(ap_value_at(root, "profile.verdict"));
-        sentence = ap_value_text(ap_value_at(root, "profile.sentence"));
-    }
-    if (bound.bytes || sentence.bytes)
-        (void)snprintf(to, AP_FACT_BYTES, "%.*s%s%.*s", shown(bound), bound.data, bound.bytes && sentence.bytes ? ": " : "",
-                       (int)(sentence.bytes > MAX_SENTENCE ? MAX_SENTENCE : sentence.bytes), sentence.data);
-    else
-        (void)snprintf(to, AP_FACT_BYTES, "No verdict on time: %s.", why_no_verdict(root));
-}
-
 /* ---- templates: words with {paths} ---- */
 
 #define PATH_BYTES 100
@@ -102,6 +83,49 @@ static bool tell_line(const struct ap_value *of, const char *template, char to[A
     size_t used = 0;
     to[0] = '\0';
     return tell(of, &template, to, &used);
+}
+
+/* ---- the verdict ---- */
+
+/* How full what was reserved is, where only a snapshot was given; as the head of the page. */
+static bool tell_memory(const struct ap_value *root, char to[AP_FACT_BYTES])
+{
+    const struct ap_value *totals = ap_value_at(root, "memory.totals");
+    int64_t used = ap_value_integer(ap_value_member(totals, "allocated_bytes"), -1),
+            reserved = ap_value_integer(ap_value_member(totals, "reserved_bytes"), 0);
+    bool failed = ap_value_integer(ap_value_at(root, "memory.history.oom_count"), 0) > 0;
+    char share[VALUE_BYTES] = "";
+    if (used < 0 || reserved <= 0 || used > reserved || ap_value_first(ap_value_member(root, "trace")))
+        return false;
+    const struct ap_value full = { .type = AP_VALUE_RATIO, .as.number = (double)used / (double)reserved };
+    (void)ap_format_value(&full, share, sizeof(share));
+    int bytes = snprintf(to, AP_FACT_BYTES, "%s%s", failed ? "Out of memory: " : share, failed ? "" : " full: ");
+    char rest[AP_FACT_BYTES];
+    (void)tell_line(root,
+                    "{memory.totals.allocated_bytes} of {memory.totals.reserved_bytes} that the allocator reserved are in "
+                    "use[; the largest free piece has {memory.totals.largest_free_block_bytes}]",
+                    rest);
+    (void)snprintf(to + bytes, AP_FACT_BYTES - (size_t)bytes, "%.*s", MAX_SENTENCE, rest);
+    return true;
+}
+
+void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
+{
+    const struct ap_value *of_run = ap_value_at(root, "cluster.verdict.kind") ? ap_value_at(root, "cluster.verdict") : NULL;
+    const struct ap_value *verdict = of_run ? of_run : ap_value_member(root, "verdict");
+    struct ap_text bound = ap_value_text(ap_value_member(verdict, of_run ? "kind" : "bound"));
+    struct ap_text sentence = ap_value_text(ap_value_member(verdict, "sentence"));
+    if (!bound.bytes)
+        sentence = ap_value_text(ap_value_at(root, "hang.sentence"));
+    if (!bound.bytes && !sentence.bytes) {
+        bound = ap_value_text(ap_value_at(root, "profile.verdict"));
+        sentence = ap_value_text(ap_value_at(root, "profile.sentence"));
+    }
+    if (bound.bytes || sentence.bytes)
+        (void)snprintf(to, AP_FACT_BYTES, "%.*s%s%.*s", shown(bound), bound.data, bound.bytes && sentence.bytes ? ": " : "",
+                       (int)(sentence.bytes > MAX_SENTENCE ? MAX_SENTENCE : sentence.bytes), sentence.data);
+    else if (!tell_memory(root, to))
+        (void)snprintf(to, AP_FACT_BYTES, "No verdict on time: %s.", why_no_verdict(root));
 }
 
 /* ---- facts ---- */

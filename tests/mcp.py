@@ -297,6 +297,10 @@ def check_kept(tap, program, folder):
              "the next question on a file reads nothing, and is as good")
     told, result = server.notified("t", "table", paths=["kept.json"], name="operators")
     tap.same([told, result["isError"]], [[], False], "so does another question")
+    asked = [server.notified("t", "what_if", paths=["kept.json"], changes=[change])[1]["structuredContent"]["what_if"]
+             for change in ("kernel ~ a gone", "kernel ~ a speedup 2")]
+    tap.same([[row["change"] for row in rows] for rows in asked], [["kernel ~ a gone"], ["kernel ~ a speedup 2"]],
+             "what was predicted of one change is not told of another")
     tap.same(bool(server.notified("t", "analyze", paths=["kept.json"], focus="cpu")[0]), True,
              "a report about something else is another report")
     before = path.stat()

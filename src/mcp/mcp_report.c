@@ -170,8 +170,9 @@ static enum ap_status make_key(const struct ap_mcp_call *call, struct ap_mcp_tex
     static const struct {
         const char *name;
         bool files;
-    } arguments[] = { { "paths", true },       { "baseline", true }, { "more_baselines", true }, { "more_runs", true },
-                      { "conditions", false }, { "focus", false },   { "phase", false } };
+    } arguments[] = { { "paths", true },     { "baseline", true },    { "more_baselines", true },
+                      { "more_runs", true }, { "conditions", false }, { "focus", false },
+                      { "phase", false },    { "changes", false },    { "mapping_trace", true } };
     enum ap_status status = AP_OK;
     for (size_t i = 0; i < AP_COUNT_OF(arguments); i++)
         AP_AND_THEN(status, add_texts_to_key(key, call, arguments[i].name, arguments[i].files, reterr));

@@ -62,7 +62,11 @@ static void offer_columns(struct ap_text wanted, struct ap_near_names *near)
 
 static const struct ap_expr_language language = {
     .noun = "column",
-    .unknown = "the guide on changes lists them",
+    .unknown = "; there are"
+#define AP_CHANGE_COLUMN(id, sentence) " " #id
+#include "change_column.def"
+#undef AP_CHANGE_COLUMN
+    ,
     .features = AP_EXPR_AND | AP_EXPR_OR | AP_EXPR_TEXTS,
     .tests = AP_TESTS_OF_ORDER | AP_TESTS_OF_EQUALITY | AP_TEST_BIT(contains) | AP_TEST_BIT(like) | AP_TEST_BIT(is_one_of),
     .most = AP_EXPR_MAX,

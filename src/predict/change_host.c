@@ -8,24 +8,33 @@
 
 struct stream_run {
     uint32_t first; /* task of the kernel that stays */
+    uint32_t last;  /* of the one that stood last */
     int64_t count;  /* kernels of the run so far; 0 = none */
 };
+
+/* From the launch before to this one the host had nothing to do but this one. */
+static void drop_launch(struct ap_applying *applying, const struct stream_run *run, uint32_t task)
+{
+    const struct ap_task *tasks = applying->graph->tasks;
+    uint32_t before = tasks[run->last].launch, launch = tasks[task].launch;
+    if (launch != AP_NO_TASK && before != AP_NO_TASK && launch != before && tasks[launch].track == tasks[before].track)
+        applying->edit->work_ns[before] = 0;
+}
 
 static void fuse(struct ap_applying *applying, struct stream_run *run, uint32_t task)
 {
     struct ap_replay_edit *edit = applying->edit;
-    uint32_t launch = applying->graph->tasks[task].launch;
     if (run->count == applying->change->number || !run->count) {
-        *run = (struct stream_run){ task, 1 };
+        *run = (struct stream_run){ task, task, 1 };
         return;
     }
     run->count++;
+    drop_launch(applying, run, task);
+    run->last = task;
     if (edit->work_ns[task] > edit->work_ns[run->first])
         edit->work_ns[run->first] = edit->work_ns[task];
     edit->work_ns[task] = 0;
     edit->flags[task] |= AP_TASK_GONE;
-    if (launch != AP_NO_TASK && launch != applying->graph->tasks[run->first].launch)
-        edit->work_ns[launch] = 0;
 }
 
 /* Neighbors on a stream; what stands between two of them ends the run. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "change_select.h"
 
+#include "autograd.h"
 #include "sort.h"
 #include "waits.h"
 
@@ -16,6 +17,7 @@ struct selector {
     struct ap_selection *selection;
     uint8_t *wait_of_row; /* category + 1; 0 = no wait. NULL where nobody asks */
     uint32_t *told;       /* by name: what was last asked about it, and the answer. NULL = the condition asks for times */
+    uint8_t *backward;    /* by row: it is the backward pass of what is taken away. NULL = nothing is */
 };
 
 /* Columns that rows of devices have, and those that no row has: a condition that names no other fits no row of the host. */
@@ -219,6 +221,13 @@ static struct cover cover_of(const struct selector *selector, uint32_t track)
     return (struct cover){ selector->graph->first_of_thread[track], selector->graph->first_of_thread[track + 1], INT64_MIN };
 }
 
+static bool is_host_chosen(const struct selector *selector, uint32_t at)
+{
+    if (selector->backward && selector->backward[at])
+        return true;
+    return is_row_chosen(selector, at, kind_of_host(selector, at), fill_host) && !is_wait_for_workers(selector, at);
+}
+
 static void select_thread(struct selector *selector, uint32_t track)
 {
     const struct ap_row_order *order = &selector->facts->order;
@@ -227,7 +236,7 @@ static void select_thread(struct selector *selector, uint32_t track)
         uint32_t at = order->rows[i];
         if (!ap_row_is_of(selector->trace, at, AP_HOST_KINDS) || selector->trace->events.dur_ns[at] < 0)
             continue;
-        if (!is_row_chosen(selector, at, kind_of_host(selector, at), fill_host) || is_wait_for_workers(selector, at))
+        if (!is_host_chosen(selector, at))
             continue;
         selector->selection->row_count++;
         cover(selector, &along, selector->trace->events.start_ns[at], ap_row_end_ns(selector->trace, at));
@@ -342,6 +351,52 @@ static enum ap_status find_waits(struct selector *selector, struct ap_error *ret
     return status;
 }
 
+/* Which rows lie in chosen ones. */
+static void mark_inside(const struct selector *selector, uint8_t *inside)
+{
+    const struct ap_row_order *order = &selector->facts->order;
+    for (uint32_t track = 0; track < selector->graph->track_count; track++) {
+        int64_t to_ns = INT64_MIN;
+        for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
+            uint32_t at = order->rows[i];
+            if (!ap_row_is_of(selector->trace, at, AP_HOST_KINDS) || selector->trace->events.dur_ns[at] < 0)
+                continue;
+            if (ap_row_end_ns(selector->trace, at) > to_ns && is_host_chosen(selector, at))
+                to_ns = ap_row_end_ns(selector->trace, at);
+            inside[at] = selector->trace->events.start_ns[at] < to_ns;
+        }
+    }
+}
+
+/* What is not done forward has no backward pass. @inside becomes the rows of that. */
+static enum ap_status turn_to_backward(struct selector *selector, uint8_t *inside, struct ap_error *reterr)
+{
+    struct ap_autograd autograd;
+    const struct ap_facts *facts = selector->facts;
+    enum ap_status status = ap_autograd_init(&autograd, facts->trace, &facts->order, &facts->tree, facts->gate, reterr);
+    for (size_t i = 0; i < autograd.node_count && status == AP_OK; i++) {
+        uint32_t producer = autograd.nodes[i].producer;
+        if (producer != AP_NO_ROW && inside[producer] & 1u)
+            inside[autograd.nodes[i].row] |= 2u;
+    }
+    for (size_t row = 0; row < facts->trace->events.count; row++)
+        inside[row] >>= 1;
+    ap_autograd_release(&autograd);
+    return status;
+}
+
+static enum ap_status find_backward(struct selector *selector, struct ap_error *reterr)
+{
+    uint8_t *inside;
+    if (selector->change->verb != AP_CHANGE_gone || !(selector->change->columns & (NAMED(op) | NAMED(range) | NAMED(frame))))
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(selector->facts->gate, inside, selector->trace->events.count, reterr));
+    mark_inside(selector, inside);
+    enum ap_status status = turn_to_backward(selector, inside, reterr);
+    selector->backward = inside;
+    return status;
+}
+
 static void sum_host(struct ap_selection *selection, const struct ap_replay_graph *graph)
 {
     for (uint32_t i = 0; i < graph->count; i++)
@@ -364,6 +419,7 @@ enum ap_status ap_selection_find(struct ap_selection *selection, const struct ap
     if (!(change->columns & NAMED(dur_us)))
         AP_TRY(AP_ALLOC_CLEARED(facts->gate, selector.told, names, reterr));
     enum ap_status status = find_waits(&selector, reterr);
+    AP_AND_THEN(status, find_backward(&selector, reterr));
     if (status == AP_OK) {
         select_host(&selector);
         select_device(&selector);
@@ -371,6 +427,7 @@ enum ap_status ap_selection_find(struct ap_selection *selection, const struct ap
     }
     AP_FREE(facts->gate, selector.wait_of_row, selector.trace->events.count);
     AP_FREE(facts->gate, selector.told, names);
+    AP_FREE(facts->gate, selector.backward, selector.trace->events.count);
     return status;
 }
 

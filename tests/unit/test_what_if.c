@@ -124,6 +124,27 @@ static void launches_become_one(void)
     finish(&tried);
 }
 
+static void numbered(struct run *run, const char *name, int64_t start_us, int64_t dur_us, struct ap_op_detail detail)
+{
+    (void)row(run, "1", name, OPERATOR, start_us, dur_us);
+    if (ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)
+        abort();
+}
+
+static void what_is_gone_has_no_backward_pass(void)
+{
+    struct tried tried = { .predictor = { .facts = NULL } };
+    begin(&tried.run);
+    numbered(&tried.run, "aten::linear", 0, 40, (struct ap_op_detail){ .sequence = 5 });
+    numbered(&tried.run, "aten::gelu", 50, 20, (struct ap_op_detail){ .sequence = 6 });
+    numbered(&tried.run, "GeluBackward0", 100, 30, (struct ap_op_detail){ .sequence = 6, .forward_thread = 1 });
+    numbered(&tried.run, "AddmmBackward0", 140, 60, (struct ap_op_detail){ .sequence = 5, .forward_thread = 1 });
+    predict(&tried);
+    is_int(gain_us(&tried, "op = aten::gelu gone"), 50, "an operator goes with its backward pass");
+    is_int(gain_us(&tried, "op = aten::gelu hostfree"), 20, "its host work alone does not");
+    finish(&tried);
+}
+
 /* Two kernels of 90 us, then two collectives that nothing hides, then what waits for them. */
 static void reduce_behind(struct run *run, int64_t sends_us)
 {
@@ -375,6 +396,7 @@ int main(void)
 {
     a_change_gains_what_the_path_loses();
     launches_become_one();
+    what_is_gone_has_no_backward_pass();
     collectives_run_one_behind_the_other();
     batches_are_made_ahead();
     more_removals_are_never_slower();

@@ -93,7 +93,7 @@ double ap_runs_spread(const struct ap_comparing *comparing);
 /** |delta| over the larger of both sizes, whichever side it is; 0 where both are 0. */
 double ap_relative_difference(double before, double after);
 
-/** Is @delta_ns, of a step, most of what the steps are known to have changed by? That is no noise, however much they vary. */
+/** Is @delta_ns, of a step, most of what the steps are known to have changed by? Then it is no noise. */
 bool ap_explains_step(const struct ap_comparing *comparing, double delta_ns);
 
 /** A stall of the host falls on whatever operator is open: a difference of one operator that is less than this, by which the

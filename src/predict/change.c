@@ -9,10 +9,10 @@
 enum number_kind { NUMBER_NONE, NUMBER_FACTOR, NUMBER_COUNT, NUMBER_TIME };
 
 static const struct {
-    const char *word;
+    const char *word, *limit;
     enum number_kind number;
 } verbs[] = {
-#define AP_CHANGE_VERB(id, number, sentence) { #id, NUMBER_##number },
+#define AP_CHANGE_VERB(id, number, sentence, limit) { #id, limit, NUMBER_##number },
 #include "change_verb.def"
 #undef AP_CHANGE_VERB
 };
@@ -30,6 +30,11 @@ batch times K"
 const char *ap_change_verb_name(enum ap_change_verb verb)
 {
     return verbs[verb].word;
+}
+
+const char *ap_change_verb_limit(enum ap_change_verb verb)
+{
+    return verbs[verb].limit;
 }
 
 const char *ap_change_column_name(enum ap_change_column column)

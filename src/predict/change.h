@@ -12,7 +12,7 @@
 #define AP_CHANGES_MAX 16
 
 enum ap_change_verb {
-#define AP_CHANGE_VERB(id, number, sentence) AP_CHANGE_##id,
+#define AP_CHANGE_VERB(id, number, sentence, limit) AP_CHANGE_##id,
 #include "change_verb.def"
 #undef AP_CHANGE_VERB
     AP_CHANGE_VERB_COUNT_
@@ -20,6 +20,9 @@ enum ap_change_verb {
 
 /** As it is written. */
 const char *ap_change_verb_name(enum ap_change_verb verb);
+
+/** What a replay cannot say of it, as a sentence without its full stop; NULL = nothing special. */
+const char *ap_change_verb_limit(enum ap_change_verb verb);
 
 /** Columns that conditions name; a set of them is a bit mask. */
 enum ap_change_column {

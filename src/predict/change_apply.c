@@ -7,10 +7,40 @@
 #include "poison.h"
 
 static ap_change_verb_fn *const functions[] = {
-#define AP_CHANGE_VERB(id, number, sentence) ap_change_##id,
+#define AP_CHANGE_VERB(id, number, sentence, limit) ap_change_##id,
 #include "change_verb.def"
 #undef AP_CHANGE_VERB
 };
+
+static int64_t host_work_ns(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit)
+{
+    bool overflowed = false;
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < graph->count; i++)
+        sum_ns = graph->tasks[i].is_device ? sum_ns : ap_add_sat(sum_ns, edit->work_ns[i], &overflowed);
+    return sum_ns;
+}
+
+/* Of rows that take hardly more than the profiler does, a part is left in any case. */
+#define PROFILER_PERCENT 75
+
+/* What went has the profiler's own work in it, as much as the chosen rows; where only so much of a thread goes, up to twice
+ * as much as its other rows. */
+static void note_loss(const struct ap_applying *applying, int64_t before_ns)
+{
+    const struct ap_selection *selection = applying->selection;
+    int64_t lost_ns = before_ns - host_work_ns(applying->graph, applying->edit), whole_ns = selection->host_ns;
+    bool overflowed = false;
+    int64_t own_ns = selection->profiler_ns;
+    own_ns = applying->change->verb == AP_CHANGE_less ? ap_add_sat(own_ns, own_ns, &overflowed) : own_ns;
+    int64_t most_ns = ap_part_of(whole_ns, PROFILER_PERCENT, 100);
+    own_ns = own_ns < most_ns ? own_ns : most_ns;
+    if (lost_ns <= 0)
+        return;
+    applying->edit->lost_ns = ap_add_sat(applying->edit->lost_ns, lost_ns, &overflowed);
+    applying->edit->quiet_lost_ns =
+        ap_add_sat(applying->edit->quiet_lost_ns, lost_ns - ap_part_of(lost_ns, own_ns, whole_ns), &overflowed);
+}
 
 enum ap_status ap_change_apply(const struct ap_facts *facts, const struct ap_replay_graph *graph,
                                const struct ap_batch_cost *batch, const struct ap_change *change,
@@ -20,8 +50,11 @@ enum ap_status ap_change_apply(const struct ap_facts *facts, const struct ap_rep
     struct ap_applying applying = { facts, graph, change, &selection, edit, batch };
     enum ap_status status = ap_selection_find(&selection, facts, graph, change, reterr);
     uint64_t rows = selection.row_count;
+    int64_t before_ns = host_work_ns(graph, edit);
     if (status == AP_OK && (rows || change->verb == AP_CHANGE_times))
         status = functions[change->verb](&applying, &rows, reterr);
+    if (status == AP_OK)
+        note_loss(&applying, before_ns);
     ap_selection_release(&selection);
     if (status == AP_OK)
         *ret_rows = rows;

@@ -154,15 +154,20 @@ static enum ap_status run_with(struct ap_applying *applying, int64_t wait_ns, in
 /* Waits that the device hides do not make the run longer: a few tries come near the wait that does. */
 #define TRIES 4
 
+/* Taking a batch from another process takes time as well. */
+#define TAKE_NS 150000
+
 /* N processes make batches while the loop does the rest: the run takes no less than they do, and waits for what they are too
  * slow for. */
 enum ap_status ap_change_workers(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
 {
-    int64_t made_ns = applying->selection->host_ns, least_ns, wait_ns = 0, now_ns;
+    int64_t made_ns = applying->selection->host_ns, least_ns, wait_ns, now_ns;
+    uint64_t batches = applying->selection->row_count;
     if (made_ns <= 0) {
         *ret_rows = 0;
         return AP_OK;
     }
+    wait_ns = batches < (uint64_t)(made_ns / TAKE_NS) ? (int64_t)batches * TAKE_NS : made_ns;
     least_ns = made_ns / applying->change->number;
     for (int i = 0; i < TRIES; i++) {
         AP_TRY(run_with(applying, wait_ns, made_ns, &now_ns, reterr));

@@ -17,6 +17,7 @@ struct ap_selection {
     uint8_t *chosen;     /* by task: set of the above */
     size_t count;
     uint64_t row_count;
+    int64_t profiler_ns;        /* what the profiler takes for the rows of the host that lie in chosen ones */
     int64_t host_ns, device_ns; /* work of the tasks, as far as it is chosen; of devices, the rows themselves */
 };
 
@@ -25,6 +26,9 @@ AP_MUST_CHECK enum ap_status ap_selection_find(struct ap_selection *selection, c
                                                const struct ap_replay_graph *graph, const struct ap_change *change,
                                                struct ap_error *reterr);
 void ap_selection_release(struct ap_selection *selection);
+
+/** About what the profiler takes for a row of the host: less than a microsecond, of PyTorch 2 on processors of its years. */
+int64_t ap_profiler_row_ns(const struct ap_trace *trace, uint32_t row);
 
 /** What a host task can lose: work that lies in chosen rows. */
 static inline int64_t ap_selection_work_ns(const struct ap_selection *selection, const struct ap_replay_graph *graph,

@@ -11,9 +11,10 @@
 /** Means of the steady steps; without steps, of the window. Where the batch grows, of as many samples as were recorded. */
 struct ap_prediction {
     int64_t before_ns, after_ns;
-    int64_t low_ns, high_ns; /* of after: as far as the steps differ in what they gain */
+    int64_t low_ns, high_ns; /* of after: as far as the steps differ in what they gain, and predictions are off */
     int64_t saves_ns;        /* of the whole window */
     int64_t steps_save_ns;   /* of the steady steps together */
+    const char *limit;       /* what the replay cannot say of the change; NULL = nothing special */
     uint64_t rows;           /* that the changes are about; 0 = none, and nothing is predicted */
 };
 
@@ -33,7 +34,9 @@ struct ap_predictor {
     int64_t window_error_ns, step_error_ns; /* how far the replay is off: of the window, and of the step that is off most */
     int64_t worst_step_ns;                  /* how long that was, as recorded */
     size_t steady_count;
-    bool exact;          /* within the bounds that predictions need */
+    int64_t quiet_ns; /* of a recording of the host alone: work of its threads without the profiler's own; 0 = of another */
+    int64_t loud_ns;  /* the same with it */
+    bool exact;       /* within the bounds that predictions need */
     const char *why_not; /* NULL = it is exact */
     struct ap_arena arena;
     struct ap_told_change told[AP_TOLD_MAX];

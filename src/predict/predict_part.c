@@ -21,6 +21,7 @@ static void add_members(const struct ap_prediction *prediction, struct ap_model 
     ap_add_quotient(model, to, "gain_ratio", (double)(prediction->before_ns - prediction->after_ns),
                     (double)prediction->before_ns);
     ap_add_time(model, to, "window_gain_us", prediction->saves_ns);
+    ap_add_known_string(model, to, "limit", prediction->limit, prediction->limit);
 }
 
 static void add_prediction(const struct ap_prediction *prediction, const char *key, struct ap_model *model,

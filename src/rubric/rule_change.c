@@ -10,15 +10,27 @@
 
 #define CHANGE_MAX_BYTES 500
 
-/* A time as a change takes it, to the last digit. False where it is not known. */
-static bool find_figure(const struct ap_value *root, struct ap_text path, int64_t *ret_number, const char **ret_unit)
+#define NUMBER_MAX_BYTES 40
+
+/* Times as people read them: to a thousandth of a millisecond, of short ones to the last digit. */
+static size_t write_number(int64_t number, bool is_time, char *to)
+{
+    if (!is_time)
+        return (size_t)snprintf(to, NUMBER_MAX_BYTES, "%" PRId64, number);
+    if (number < 1000000)
+        return (size_t)snprintf(to, NUMBER_MAX_BYTES, "%" PRId64 ".%03dus", number / 1000, (int)(number % 1000));
+    return (size_t)snprintf(to, NUMBER_MAX_BYTES, "%" PRId64 ".%03dms", number / 1000000, (int)(number / 1000 % 1000));
+}
+
+/* False where it is not known. */
+static bool find_figure(const struct ap_value *root, struct ap_text path, int64_t *ret_number, bool *ret_is_time)
 {
     const struct ap_figure_info *figure = ap_figure_find(path);
     const struct ap_value *value = figure ? ap_figure_value(root, figure) : NULL;
     if (!value || (value->type != AP_VALUE_TIME_NS && value->type != AP_VALUE_COUNT))
         return false;
     *ret_number = value->as.integer;
-    *ret_unit = value->type == AP_VALUE_TIME_NS ? "ns" : "";
+    *ret_is_time = value->type == AP_VALUE_TIME_NS;
     return true;
 }
 
@@ -33,7 +45,7 @@ static size_t end_of_placeholder(struct ap_text text, size_t at)
 static bool fill_change(const struct ap_rule *rule, const struct ap_value *root, int64_t saving_ns, char *to, size_t *used)
 {
     for (size_t at = 0; at < rule->change.bytes; at++) {
-        if (*used + 40 > CHANGE_MAX_BYTES)
+        if (*used + NUMBER_MAX_BYTES > CHANGE_MAX_BYTES)
             return false;
         if (rule->change.data[at] != '{') {
             to[(*used)++] = rule->change.data[at];
@@ -42,12 +54,12 @@ static bool fill_change(const struct ap_rule *rule, const struct ap_value *root,
         size_t end = end_of_placeholder(rule->change, at);
         struct ap_text path = { rule->change.data + at + 1, end == SIZE_MAX ? 0 : end - at - 1 };
         int64_t number = saving_ns;
-        const char *unit = "ns";
-        if (!ap_text_is(path, "saving") && !find_figure(root, path, &number, &unit))
+        bool is_time = true;
+        if (!ap_text_is(path, "saving") && !find_figure(root, path, &number, &is_time))
             return false;
         if (number <= 0)
             return false;
-        *used += (size_t)snprintf(to + *used, CHANGE_MAX_BYTES - *used, "%" PRId64 "%s", number, unit);
+        *used += write_number(number, is_time, to + *used);
         at = end;
     }
     return true;

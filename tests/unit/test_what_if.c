@@ -184,14 +184,14 @@ static void batches_are_made_ahead(void)
     for (int64_t i = 0; i < 4; i++) {
         char name[40];
         (void)snprintf(name, sizeof(name), "ProfilerStep#%d", (int)i);
-        (void)row(&tried.run, "1", name, ANNOTATION, i * 100, 100);
-        (void)row(&tried.run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION, i * 100 + 5,
-                  60);
-        (void)row(&tried.run, "1", "aten::mm", OPERATOR, i * 100 + 70, 20);
+        (void)row(&tried.run, "1", name, ANNOTATION, i * 10000, 10000);
+        (void)row(&tried.run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION,
+                  i * 10000 + 5, 6000);
+        (void)row(&tried.run, "1", "aten::mm", OPERATOR, i * 10000 + 7000, 2000);
     }
     predict(&tried);
-    is_int(gain_us(&tried, "loader like * workers 4"), 240, "four processes hide it all");
-    is_int(gain_us(&tried, "loader like * workers 1"), 160, "one makes a batch in 60 us, the rest of a step takes 40");
+    is_int(gain_us(&tried, "loader like * workers 4"), 4 * 5850, "four processes hide it all but taking the batches");
+    is_int(gain_us(&tried, "loader like * workers 1"), 16000, "one makes a batch in 6 ms, the rest of a step takes 4");
     finish(&tried);
 }
 

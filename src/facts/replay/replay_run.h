@@ -18,7 +18,9 @@ struct ap_replay_edit {
     int64_t *work_ns;
     uint8_t *flags;
     size_t count;
-    int64_t samples; /* of a batch, in thousandths of what it had */
+    int64_t samples;       /* of a batch, in thousandths of what it had */
+    int64_t lost_ns;       /* work of the host that went, all pieces together ... */
+    int64_t quiet_lost_ns; /* ... and without the profiler's own in it */
 };
 
 /** Nothing is changed yet. @edit may be released after a failure too. */

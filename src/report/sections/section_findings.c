@@ -81,16 +81,17 @@ static void write_gain(struct doc *doc, const struct ap_value *finding)
     ap_doc_end(doc, DOC_ITEM);
 }
 
+#define PREDICTED(what)                                                                                                  \
+    "**Predicted:** " what " of {r prediction.before_us} takes {r prediction.after_us}, {F prediction.gain_ratio} less " \
+    "(range: {r prediction.after_low_us} to {r prediction.after_high_us}), replayed with {w change}"                     \
+    "[. Not in it: {p prediction.limit}]"
+
 static void write_prediction(struct doc *doc, const struct ap_value *finding)
 {
     const struct ap_value *prediction = ap_value_member(finding, "prediction");
     if (prediction && prediction->type == AP_VALUE_OBJECT)
         ap_doc_item(doc, finding,
-                    ap_value_integer(ap_doc_at(doc, "steps.count"), 0)
-                        ? "**Predicted:** a step of {r prediction.before_us} takes {r prediction.after_us} "
-                          "({r prediction.after_low_us} to {r prediction.after_high_us}), replayed with {w change}"
-                        : "**Predicted:** the window of {r prediction.before_us} takes {r prediction.after_us} "
-                          "({r prediction.after_low_us} to {r prediction.after_high_us}), replayed with {w change}");
+                    ap_value_integer(ap_doc_at(doc, "steps.count"), 0) ? PREDICTED("a step") : PREDICTED("the window"));
 }
 
 /* Time, bytes or a number of times. */

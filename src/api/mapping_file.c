@@ -4,6 +4,7 @@
 #include "facts.h"
 #include "input.h"
 #include "json_reader.h"
+#include "opened_input.h"
 
 #include "poison.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "input.h"
+#include "opened_input.h"
 #include "other_reader.h"
 
 #include "poison.h"

@@ -14,7 +14,12 @@ struct decoder {
     struct ap_gate *gate;
     ZSTD_DCtx *zstd;
     bool is_whole; /* a frame ended, and none has begun */
+    bool is_full;  /* the room was too small for all that was decoded, or just enough */
+    size_t wanted_bytes;
 };
+
+/* Of a frame before it is known. */
+#define FIRST_WANTED_BYTES 5
 
 static void release(void *self)
 {
@@ -28,7 +33,7 @@ static void *begin(struct ap_gate *gate)
     struct decoder *decoder = ap_mem_resize(gate, NULL, 0, sizeof(*decoder));
     if (!decoder)
         return NULL;
-    *decoder = (struct decoder){ .gate = gate };
+    *decoder = (struct decoder){ .gate = gate, .wanted_bytes = FIRST_WANTED_BYTES };
     decoder->zstd = ZSTD_createDCtx_advanced((ZSTD_customMem){ ap_mem_take_sized, ap_mem_give_sized, gate });
     if (decoder->zstd && !ZSTD_isError(ZSTD_DCtx_setParameter(decoder->zstd, ZSTD_d_windowLogMax, LARGEST_WINDOW_LOG)))
         return decoder;
@@ -36,18 +41,33 @@ static void *begin(struct ap_gate *gate)
     return NULL;
 }
 
-static enum ap_inflate_result step(void *self, struct ap_inflate_io *io, bool ended)
+/* Never more than the library asks for, which is one block, and nothing while it has something to hand out: when it meets a
+ * broken place it forgets what it has decoded in the same call. So all before that place comes out, whatever the steps. */
+static size_t step_once(struct decoder *decoder, struct ap_inflate_io *io)
 {
-    struct decoder *decoder = self;
-    ZSTD_inBuffer in = { io->in, io->in_bytes, 0 };
+    size_t given = io->in_bytes < decoder->wanted_bytes ? io->in_bytes : decoder->wanted_bytes;
+    ZSTD_inBuffer in = { io->in, decoder->is_full ? 0 : given, 0 };
     ZSTD_outBuffer out = { io->out, io->out_bytes, 0 };
-    if (ended && decoder->is_whole)
-        return AP_INFLATE_DONE; /* or the next frame would be begun */
     size_t hint = ZSTD_decompressStream(decoder->zstd, &out, &in);
     io->in += in.pos;
     io->in_bytes -= in.pos;
     io->out += out.pos;
     io->out_bytes -= out.pos;
+    decoder->is_full = io->out_bytes == 0;
+    decoder->wanted_bytes = hint ? hint : FIRST_WANTED_BYTES;
+    return hint;
+}
+
+static enum ap_inflate_result step(void *self, struct ap_inflate_io *io, bool ended)
+{
+    struct decoder *decoder = self;
+    bool was_full = decoder->is_full;
+    size_t room_bytes = io->out_bytes;
+    if (ended && decoder->is_whole)
+        return AP_INFLATE_DONE; /* or the next frame would be begun */
+    size_t hint = step_once(decoder, io);
+    if (was_full && io->out_bytes == room_bytes && !ZSTD_isError(hint) && hint) /* nothing was left to hand out */
+        hint = step_once(decoder, io);
     if (ZSTD_isError(hint))
         return ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation ? AP_INFLATE_NO_MEMORY : AP_INFLATE_CORRUPT;
     decoder->is_whole = hint == 0;

@@ -20,6 +20,7 @@ struct decoder {
 
 /* Of a frame before it is known. */
 #define FIRST_WANTED_BYTES 5
+#define BLOCK_HEADER_BYTES 3
 
 static void release(void *self)
 {
@@ -41,8 +42,9 @@ static void *begin(struct ap_gate *gate)
     return NULL;
 }
 
-/* Never more than the library asks for, which is one block, and nothing while it has something to hand out: when it meets a
- * broken place it forgets what it has decoded in the same call. So all before that place comes out, whatever the steps. */
+/* Never more than one block, without the header of the next one, which the library asks for along with it; and nothing while
+ * it has something to hand out: when it meets a broken place it forgets what it has decoded in the same call. So all before
+ * that place comes out, whatever the steps. */
 static size_t step_once(struct decoder *decoder, struct ap_inflate_io *io)
 {
     size_t given = io->in_bytes < decoder->wanted_bytes ? io->in_bytes : decoder->wanted_bytes;
@@ -54,7 +56,7 @@ static size_t step_once(struct decoder *decoder, struct ap_inflate_io *io)
     io->out += out.pos;
     io->out_bytes -= out.pos;
     decoder->is_full = io->out_bytes == 0;
-    decoder->wanted_bytes = hint ? hint : FIRST_WANTED_BYTES;
+    decoder->wanted_bytes = hint > BLOCK_HEADER_BYTES ? hint - BLOCK_HEADER_BYTES : hint ? hint : FIRST_WANTED_BYTES;
     return hint;
 }
 

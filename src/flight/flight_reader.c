@@ -63,7 +63,7 @@ enum ap_status ap_flight_begin_dump(struct ap_flight_reading *reading, struct ap
     struct ap_flight *flight = reading->flight;
     if (reading->dump_begun)
         return AP_OK;
-    int64_t rank = reading->source->rank;
+    int64_t rank = reading->own_rank >= 0 ? reading->own_rank : reading->source->rank;
     struct ap_flight_dump dump = {
         .path = reading->source->path,
         .rank = rank >= 0 ? (uint32_t)rank : flight->dump_count,
@@ -87,9 +87,11 @@ static enum ap_status read_rank(struct ap_flight_reading *reading, struct ap_err
     AP_TRY(ap_flight_number(reading, &rank, reterr));
     if (rank < 0 || rank > INT32_MAX)
         return AP_OK;
-    AP_TRY(ap_flight_begin_dump(reading, reterr));
-    dump_of(reading)->rank = (uint32_t)rank;
-    dump_of(reading)->rank_is_known = true;
+    reading->record.rank = reading->own_rank = rank;
+    if (reading->dump_begun) {
+        dump_of(reading)->rank = (uint32_t)rank;
+        dump_of(reading)->rank_is_known = true;
+    }
     return AP_OK;
 }
 
@@ -105,34 +107,74 @@ static enum ap_status read_dump_text(struct ap_flight_reading *reading, enum dum
     return AP_OK;
 }
 
+enum key {
+    KEY_VERSION,
+    KEY_LIBRARY,
+    KEY_ENTRIES,
+    KEY_STATE_OF_NCCL,
+    KEY_CONFIG,
+    KEY_STATUS,
+    KEY_RANK,
+    KEY_HOST,
+    KEY_HEADER,
+    KEY_METADATA,
+    KEY_COLLECTIVE,
+    KEY_TRANSFER,
+    KEY_STATISTICS,
+    KEY_ROWS_OF_TRACE,
+    KEY_SEGMENTS,
+    KEY_COUNT_
+};
+
 /* Keys that other documents have as well do not tell what this one is. */
 static const struct {
     const char *key;
     bool tells;
-} keys[] = {
-    { "version", false },   { "comm_lib_version", true }, { "entries", false },  { "nccl_comm_state", true },
-    { "pg_config", true },  { "pg_status", true },        { "rank", false },     { "host_name", false },
-    { "header", false },    { "metadata", false },        { "coll_perf", true }, { "p2p_perf", true },
-    { "dump_stats", true }, { "traceEvents", false },     { "segments", false },
+} keys[KEY_COUNT_] = {
+    [KEY_VERSION] = { "version", false },
+    [KEY_LIBRARY] = { "comm_lib_version", true },
+    [KEY_ENTRIES] = { "entries", false },
+    [KEY_STATE_OF_NCCL] = { "nccl_comm_state", true },
+    [KEY_CONFIG] = { "pg_config", true },
+    [KEY_STATUS] = { "pg_status", true },
+    [KEY_RANK] = { "rank", false },
+    [KEY_HOST] = { "host_name", false },
+    [KEY_HEADER] = { "header", false },
+    [KEY_METADATA] = { "metadata", false },
+    [KEY_COLLECTIVE] = { "coll_perf", true },
+    [KEY_TRANSFER] = { "p2p_perf", true },
+    [KEY_STATISTICS] = { "dump_stats", true },
+    [KEY_ROWS_OF_TRACE] = { "traceEvents", false },
+    [KEY_SEGMENTS] = { "segments", false },
 };
 
-static enum ap_status read_member(struct ap_flight_reading *reading, size_t key, struct ap_error *reterr)
+static enum ap_status read_operation(struct ap_flight_reading *reading, bool is_p2p, struct ap_error *reterr)
+{
+    reading->record.has_operation = true;
+    reading->record.is_p2p = is_p2p;
+    return ap_inspector_read_object(reading, reterr);
+}
+
+static enum ap_status read_member(struct ap_flight_reading *reading, enum key key, struct ap_text name,
+                                  struct ap_error *reterr)
 {
     switch (key) {
-    case 0: return read_dump_text(reading, DUMP_VERSION, reterr);
-    case 1: return read_dump_text(reading, DUMP_LIBRARY, reterr);
-    case 2: return ap_flight_read_entries(reading, reterr);
-    case 4: return ap_flight_read_config(reading, reterr);
-    case 5: return ap_flight_read_status(reading, reterr);
-    case 6: return read_rank(reading, reterr);
-    case 7: return read_dump_text(reading, DUMP_HOST, reterr);
-    case 8: return ap_inspector_read_header(reading, reterr);
-    case 9: return ap_inspector_read_metadata(reading, reterr);
-    case 10: return ap_inspector_read_operation(reading, reterr);
-    case 11: reading->record.is_p2p = true; return ap_inspector_read_operation(reading, reterr);
-    case 13: reading->looks_like_trace = true; break;
-    case 14: reading->looks_like_snapshot = true; break;
-    default: break;
+    case KEY_VERSION: return read_dump_text(reading, DUMP_VERSION, reterr);
+    case KEY_LIBRARY: return read_dump_text(reading, DUMP_LIBRARY, reterr);
+    case KEY_ENTRIES: return ap_flight_read_entries(reading, reterr);
+    case KEY_CONFIG: return ap_flight_read_config(reading, reterr);
+    case KEY_STATUS: return ap_flight_read_status(reading, reterr);
+    case KEY_RANK: return read_rank(reading, reterr);
+    case KEY_HOST: return read_dump_text(reading, DUMP_HOST, reterr);
+    case KEY_HEADER:
+    case KEY_METADATA: return ap_inspector_read_object(reading, reterr);
+    case KEY_COLLECTIVE: return read_operation(reading, false, reterr);
+    case KEY_TRANSFER: return read_operation(reading, true, reterr);
+    case KEY_ROWS_OF_TRACE: reading->looks_like_trace = true; break;
+    case KEY_SEGMENTS: reading->looks_like_snapshot = true; break;
+    case KEY_STATE_OF_NCCL:
+    case KEY_STATISTICS: break;
+    case KEY_COUNT_: return ap_inspector_read_member(reading, name, reterr);
     }
     return ap_json_skip_value(reading->json, reterr);
 }
@@ -146,13 +188,13 @@ static enum ap_status read_object(struct ap_flight_reading *reading, struct ap_e
         AP_TRY_UNTIL_END(ap_json_next_key(reading->json, &token, reterr));
         struct ap_text key = { token.text, token.text_bytes };
         size_t known = 0;
-        while (known < AP_COUNT_OF(keys) && !ap_text_is(key, keys[known].key))
+        while (known < KEY_COUNT_ && !ap_text_is(key, keys[known].key))
             known++;
-        if (known < AP_COUNT_OF(keys)) {
+        if (known < KEY_COUNT_) {
             ap_json_seen(reading->json, &seen, (unsigned)known, token.offset_bytes);
             reading->recognized = reading->recognized || keys[known].tells;
         }
-        AP_TRY(read_member(reading, known, reterr));
+        AP_TRY(read_member(reading, (enum key)known, key, reterr));
     }
 }
 
@@ -160,12 +202,12 @@ static enum ap_status read_object(struct ap_flight_reading *reading, struct ap_e
 static enum ap_status read_documents(struct ap_flight_reading *reading, struct ap_error *reterr)
 {
     struct ap_json_token token;
+    reading->record = (struct ap_inspector_record){ .rank = -1, .process_id = -1 };
     for (;;) {
         AP_TRY_UNTIL_END(ap_json_next(reading->json, &token, reterr));
         reading->dump_begun = false;
-        reading->record = (struct ap_inspector_record){
-            .rank = -1, .process_id = -1, .sequence = -1, .duration_us = -1, .size_bytes = -1
-        };
+        reading->own_rank = -1;
+        ap_inspector_begin_record(&reading->record);
         if (token.kind == AP_JSON_OBJECT_BEGIN) {
             AP_TRY(read_object(reading, reterr));
             if (reading->record.has_operation)

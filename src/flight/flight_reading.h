@@ -10,7 +10,7 @@
 /** One record of the Inspector, as far as it was read. */
 struct ap_inspector_record {
     struct ap_str communicator, communicator_name, operation, host;
-    int64_t rank, rank_count, process_id, dumped_us, sequence, size_bytes, duration_us;
+    int64_t rank, rank_count, process_id, sequence, size_bytes, duration_ns; /* -1 = not told */
     bool has_operation, is_p2p;
 };
 
@@ -23,6 +23,7 @@ struct ap_flight_reading {
     bool dump_begun;                   /* of the document at hand: the last one of flight->dumps */
     bool recognized;                   /* something that only these files have was met */
     bool looks_like_trace, looks_like_snapshot;
+    int64_t own_rank; /* that the document at hand tells; -1 = none so far */
     struct ap_inspector_record record;
 };
 
@@ -47,10 +48,16 @@ AP_MUST_CHECK enum ap_status ap_flight_read_list(struct ap_flight_reading *readi
 AP_MUST_CHECK enum ap_status ap_flight_read_config(struct ap_flight_reading *reading, struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_flight_read_status(struct ap_flight_reading *reading, struct ap_error *reterr);
 
-/* Of the Inspector: the members of a record, and what they come to. */
-AP_MUST_CHECK enum ap_status ap_inspector_read_header(struct ap_flight_reading *reading, struct ap_error *reterr);
-AP_MUST_CHECK enum ap_status ap_inspector_read_metadata(struct ap_flight_reading *reading, struct ap_error *reterr);
-AP_MUST_CHECK enum ap_status ap_inspector_read_operation(struct ap_flight_reading *reading, struct ap_error *reterr);
+/* Of the Inspector. Some tools write all members of a record into one object, others into "header", "metadata" and one for the
+ * operation: each is taken where it stands. */
+
+/** What was told of the process stays, since later records may not tell it again. */
+void ap_inspector_begin_record(struct ap_inspector_record *record);
+/** The value behind @key, whatever it is. */
+AP_MUST_CHECK enum ap_status ap_inspector_read_member(struct ap_flight_reading *reading, struct ap_text key,
+                                                      struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_inspector_read_object(struct ap_flight_reading *reading, struct ap_error *reterr);
+/** What the members of a record come to. */
 AP_MUST_CHECK enum ap_status ap_inspector_take_record(struct ap_flight_reading *reading, struct ap_error *reterr);
 
 #endif

@@ -1,71 +1,90 @@
 /* SPDX-License-Identifier: MIT
  * Records of the Inspector of NCCL and RCCL: one for each operation that ended, a line each. */
+#include <stddef.h>
+
+#include "decimal.h"
 #include "flight_names.h"
 #include "flight_reading.h"
 
 #include "poison.h"
 
-enum ap_status ap_inspector_read_header(struct ap_flight_reading *reading, struct ap_error *reterr)
+enum kind { TEXT, NUMBER, MICROSECONDS };
+
+/* Members of all objects of a record. Those of an operation begin with "coll_" or "p2p_": they are told by their ends. */
+static const struct member {
+    const char *name;
+    enum kind kind;
+    bool ends;
+    size_t offset;
+} members[] = {
+#define MEMBER(name, kind, ends, to)                               \
+    {                                                              \
+        name, kind, ends, offsetof(struct ap_inspector_record, to) \
+    }
+    MEMBER("id", TEXT, false, communicator),
+    MEMBER("comm_name", TEXT, false, communicator_name),
+    MEMBER("rank", NUMBER, false, rank),
+    MEMBER("n_ranks", NUMBER, false, rank_count),
+    MEMBER("hostname", TEXT, false, host),
+    MEMBER("pid", NUMBER, false, process_id),
+    MEMBER("coll", TEXT, false, operation),
+    MEMBER("p2p", TEXT, false, operation),
+    MEMBER("_sn", NUMBER, true, sequence),
+    MEMBER("_msg_size_bytes", NUMBER, true, size_bytes),
+    MEMBER("_exec_time_us", MICROSECONDS, true, duration_ns),
+#undef MEMBER
+};
+
+static const struct member *member_of(struct ap_text key)
 {
-    struct ap_inspector_record *record = &reading->record;
+    for (size_t i = 0; i < AP_COUNT_OF(members); i++)
+        if (members[i].ends ? ap_text_ends_with(key, members[i].name) : ap_text_is(key, members[i].name))
+            return &members[i];
+    return NULL;
+}
+
+/* Versions differ in whether there are parts of a microsecond. */
+static enum ap_status read_microseconds(struct ap_flight_reading *reading, int64_t *ns, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    int64_t millionths;
+    AP_TRY(ap_flight_scalar(reading, &token, reterr));
+    if (token.kind == AP_JSON_NUMBER &&
+        ap_decimal_to_millionths(token.text, token.text_bytes, &millionths) != AP_DECIMAL_OUT_OF_RANGE && millionths >= 0)
+        *ns = millionths / 1000;
+    return AP_OK;
+}
+
+enum ap_status ap_inspector_read_member(struct ap_flight_reading *reading, struct ap_text key, struct ap_error *reterr)
+{
+    const struct member *member = member_of(key);
+    if (!member)
+        return ap_json_skip_value(reading->json, reterr);
+    void *to = (char *)&reading->record + member->offset;
+    switch (member->kind) {
+    case TEXT: return ap_flight_name(reading, to, reterr);
+    case NUMBER: return ap_flight_number(reading, to, reterr);
+    case MICROSECONDS: return read_microseconds(reading, to, reterr);
+    }
+    return AP_OK;
+}
+
+enum ap_status ap_inspector_read_object(struct ap_flight_reading *reading, struct ap_error *reterr)
+{
     struct ap_json_token key;
     AP_TRY_UNTIL_END(ap_flight_enter(reading, reterr));
     for (;;) {
         AP_TRY_UNTIL_END(ap_json_next_key(reading->json, &key, reterr));
-        struct ap_text text = { key.text, key.text_bytes };
-        if (ap_text_is(text, "id"))
-            AP_TRY(ap_flight_name(reading, &record->communicator, reterr));
-        else if (ap_text_is(text, "comm_name"))
-            AP_TRY(ap_flight_name(reading, &record->communicator_name, reterr));
-        else if (ap_text_is(text, "rank"))
-            AP_TRY(ap_flight_number(reading, &record->rank, reterr));
-        else if (ap_text_is(text, "n_ranks"))
-            AP_TRY(ap_flight_number(reading, &record->rank_count, reterr));
-        else
-            AP_TRY(ap_json_skip_value(reading->json, reterr));
+        AP_TRY(ap_inspector_read_member(reading, (struct ap_text){ key.text, key.text_bytes }, reterr));
     }
 }
 
-enum ap_status ap_inspector_read_metadata(struct ap_flight_reading *reading, struct ap_error *reterr)
+/* Since version 4.3 the process and its communicator stand once, before the operations. */
+void ap_inspector_begin_record(struct ap_inspector_record *record)
 {
-    struct ap_inspector_record *record = &reading->record;
-    struct ap_json_token key;
-    AP_TRY_UNTIL_END(ap_flight_enter(reading, reterr));
-    for (;;) {
-        AP_TRY_UNTIL_END(ap_json_next_key(reading->json, &key, reterr));
-        struct ap_text text = { key.text, key.text_bytes };
-        if (ap_text_is(text, "hostname"))
-            AP_TRY(ap_flight_name(reading, &record->host, reterr));
-        else if (ap_text_is(text, "pid"))
-            AP_TRY(ap_flight_number(reading, &record->process_id, reterr));
-        else if (ap_text_is(text, "dump_timestamp_us"))
-            AP_TRY(ap_flight_number(reading, &record->dumped_us, reterr));
-        else
-            AP_TRY(ap_json_skip_value(reading->json, reterr));
-    }
-}
-
-/* Members begin with "coll_" or "p2p_"; the operation itself is "coll" or "p2p". */
-enum ap_status ap_inspector_read_operation(struct ap_flight_reading *reading, struct ap_error *reterr)
-{
-    struct ap_inspector_record *record = &reading->record;
-    struct ap_json_token key;
-    AP_TRY_UNTIL_END(ap_flight_enter(reading, reterr));
-    record->has_operation = true;
-    for (;;) {
-        AP_TRY_UNTIL_END(ap_json_next_key(reading->json, &key, reterr));
-        struct ap_text text = { key.text, key.text_bytes };
-        if (ap_text_is(text, "coll") || ap_text_is(text, "p2p"))
-            AP_TRY(ap_flight_name(reading, &record->operation, reterr));
-        else if (ap_text_ends_with(text, "_sn") && !ap_text_starts_with(text, "event"))
-            AP_TRY(ap_flight_number(reading, &record->sequence, reterr));
-        else if (ap_text_ends_with(text, "_msg_size_bytes"))
-            AP_TRY(ap_flight_number(reading, &record->size_bytes, reterr));
-        else if (ap_text_ends_with(text, "_exec_time_us"))
-            AP_TRY(ap_flight_number(reading, &record->duration_us, reterr));
-        else
-            AP_TRY(ap_json_skip_value(reading->json, reterr));
-    }
+    record->operation = (struct ap_str){ 0 };
+    record->sequence = record->size_bytes = record->duration_ns = -1;
+    record->has_operation = record->is_p2p = false;
 }
 
 static uint32_t number_of(int64_t number, uint32_t otherwise)
@@ -123,7 +142,7 @@ enum ap_status ap_inspector_take_record(struct ap_flight_reading *reading, struc
         .sequence = record->sequence,
         .input_count = record->size_bytes,
         .output_count = -1,
-        .duration_ns = record->duration_us >= 0 && record->duration_us < INT64_MAX / 1000 ? record->duration_us * 1000 : -1,
+        .duration_ns = record->duration_ns,
         .state = AP_FLIGHT_COMPLETED,
         .flags = record->is_p2p ? AP_FLIGHT_IS_P2P : 0,
         .peer_from = AP_FLIGHT_NONE,

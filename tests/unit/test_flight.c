@@ -347,6 +347,29 @@ static void inspector(void)
     ok(end(&run), "and all memory comes back");
 }
 
+/* A process stands once before its operations; or all members are in one object. Times may have parts of a microsecond. */
+static void inspectors_of_other_versions(void)
+{
+    struct run run;
+    begin(&run);
+    read_text(&run,
+              "{\"header\":{\"id\":\"0x7f\",\"rank\":2,\"n_ranks\":4},\"metadata\":{\"hostname\":\"h\",\"pid\":9},"
+              "\"dump_stats\":{\"coll_records\":1}}\n"
+              "{\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":7,\"coll_exec_time_us\":12.5}}\n"
+              "{\"proxy_trace\":{\"record_sn\":41,\"parent_sn\":7,\"rank\":3}}\n",
+              -1, 0);
+    read_text(&run,
+              "{\"id\":\"0x7f\",\"rank\":3,\"n_ranks\":4,\"pid\":12,\"hostname\":\"h\","
+              "\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":7,\"coll_exec_time_us\":12}}\n",
+              -1, 0);
+    const struct ap_flight *flight = &run.flight;
+    ok(run.status == AP_OK && flight->dump_count == 2 && flight->entries.count == 2 && flight->dumps[0].rank == 2 &&
+           flight->dumps[1].rank == 3 && flight->entries.group[0] == flight->entries.group[1],
+       "records of other versions of the Inspector are of their processes");
+    is_int(flight->entries.duration_ns[0], 12500, "and parts of a microsecond count");
+    ok(end(&run), "and all memory comes back");
+}
+
 static void cuts(void)
 {
     struct run run;
@@ -375,6 +398,7 @@ int main(void)
     calls_like_each_other();
     reader_takes_every_form();
     inspector();
+    inspectors_of_other_versions();
     cuts();
     return done();
 }

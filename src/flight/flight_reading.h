@@ -48,8 +48,8 @@ AP_MUST_CHECK enum ap_status ap_flight_read_list(struct ap_flight_reading *readi
 AP_MUST_CHECK enum ap_status ap_flight_read_config(struct ap_flight_reading *reading, struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_flight_read_status(struct ap_flight_reading *reading, struct ap_error *reterr);
 
-/* Of the Inspector. Some tools write all members of a record into one object, others into "header", "metadata" and one for the
- * operation: each is taken where it stands. */
+/* Of the Inspector. Some tools write all members of a record into one object, others into "header", "metadata" and one for
+ * the operation: each is taken where it stands. */
 
 /** What was told of the process stays, since later records may not tell it again. */
 void ap_inspector_begin_record(struct ap_inspector_record *record);

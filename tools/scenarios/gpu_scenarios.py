@@ -128,7 +128,8 @@ SCENARIOS = {
         "the model's code spends a quarter of a millisecond of Python before each operator"),
     "driver-lock": Scenario(
         Training, {"tokens": 2048, "workers": 16}, {"query_us": 260.0}, {}, ["driver-calls-in-steps"],
-        "another thread holds the driver's lock: each operator waits a quarter of a millisecond in a call that asks for an event"),
+        "another thread holds the driver's lock: each operator waits a quarter of a millisecond in a call that asks for an "
+        "event"),
     "empty-cache-each-step": Scenario(
         Training, {"tokens": 2048}, {"empty_cache": True}, {}, ["empty-cache-in-loop", "device-malloc-in-loop"],
         "torch.cuda.empty_cache() ends every step; recorded with stacks"),

@@ -2,6 +2,7 @@
 """Jobs for what programs do in their loops though another way of writing would save it (src/names/habits.def): a part of the
 jobs that pytorch_cpu.py records. Each is a function of `planted` that returns a function which does one step."""
 import copy
+import io
 import json
 import math
 import queue
@@ -258,6 +259,41 @@ def all_pairs(planted):
         distances = ((x[:, None] - centers[None]) ** 2).sum(-1) if planted else torch.cdist(x, centers)
         return distances.argmin(1)
     return inference(lambda: nearest(model(points)))
+
+
+def whitened_each_step(planted):
+    """Features are whitened by all eigenvectors of their covariance, found anew in every step; the twin finds them once."""
+    model, batch = mlp(256, 512, CLASSES), rows(768, 256)
+
+    def matrix():
+        values, vectors = torch.linalg.eigh(torch.cov(batch[0].T))
+        return vectors / (values + 1e-4).sqrt()
+    once = matrix()
+    return training(model, lambda: functional.cross_entropy(model(batch[0] @ (matrix() if planted else once)), batch[1]))
+
+
+def resized_by_way_of(planted):
+    """Images are enlarged before they are brought to the size of the model; the twin goes there in one step."""
+    model = nn.Sequential(nn.Conv2d(3, 24, 3, 2, 1), nn.ReLU(), nn.Conv2d(24, 24, 3, 2, 1), nn.ReLU(), nn.Flatten(),
+                          nn.Linear(24 * 256, CLASSES))
+    images = torch.rand(4, 3, 96, 96)
+
+    def run():
+        large = functional.interpolate(images, scale_factor=3, mode="bicubic") if planted else images
+        return model(functional.adaptive_avg_pool2d(large, 64)).argmax(1).tolist()
+    return inference(run)
+
+
+def best_state_written(planted):
+    """The state is written with torch.save behind every step, as if each were the best; the twin writes none."""
+    model, batch = mlp(128, 1024, 1024, CLASSES), rows(128, 128)
+    train = training(model, lambda: functional.cross_entropy(model(batch[0]), batch[1]))
+
+    def step():
+        train()
+        if planted:
+            torch.save(model.state_dict(), io.BytesIO())
+    return step
 
 
 def sorted_for_five(planted):

@@ -33,17 +33,20 @@ enum {
     SIGNAL_COUNT
 };
 #undef AP_SIGNAL
-/* Behind the signals: operators that begin by copying the bias into their result, which is no copy that a program asks for.
- */
+/* Behind the signals: operators that work by copying, as products with a bias and powers do, which is no copy that a program
+ * asks for; and those that copy because it asked for another shape or type. */
 #define AP_SIGNAL(id, where, patterns, sentence) patterns,
 static const char *const signal_patterns[] = {
 #include "signals.def"
-    "aten::addmm|aten::addbmm|aten::baddbmm|aten::addmv|aten::addr",
+    "aten::*",
+    "aten::reshape|aten::flatten|aten::type_as|aten::_reshape_copy|aten::_pin_memory|aten::resolve_conj",
 };
 #undef AP_SIGNAL
-#define FILLS_BY_COPY (UINT64_C(1) << SIGNAL_COUNT)
+#define IS_ATEN (UINT64_C(1) << SIGNAL_COUNT)
+#define ASKS_FOR_COPY (UINT64_C(2) << SIGNAL_COUNT)
+#define COPY_DEPTH 4 /* to, _to_copy, copy_ and one more stand in each other */
 _Static_assert(AP_COUNT_OF(signals) == SIGNAL_COUNT, "one line each");
-_Static_assert(SIGNAL_COUNT <= 62, "a name's signals are bits of a word; one bit says that it was looked at");
+_Static_assert(SIGNAL_COUNT <= 61, "a name's signals are bits of a word; one bit says that it was looked at");
 #define LOOKED_AT (UINT64_C(1) << 63)
 
 struct signal_totals {
@@ -144,18 +147,27 @@ static bool is_part_of_update(const struct ap_part_context *context, const uint6
     return around != AP_NO_ROW && bits_of_name[context->trace->events.name[around]] >> SIGNAL_optimizer_step & 1;
 }
 
+/* Is the copy how the operator around it works? Names around a row stand before it, so that they were looked at. */
+static bool is_part_of_operator(const struct ap_part_context *context, const uint64_t *bits_of_name, uint32_t row)
+{
+    for (int depth = 0; depth < COPY_DEPTH; depth++) {
+        row = ap_host_around(&context->facts->tree, context->trace, row, 1u << AP_KIND_operator);
+        uint64_t bits = row == AP_NO_ROW ? 0 : bits_of_name[context->trace->events.name[row]];
+        if (!(bits >> SIGNAL_copy & 1))
+            return bits & IS_ATEN && !(bits & ASKS_FOR_COPY);
+    }
+    return false;
+}
+
 /* The signals of a row: those of its name, less what is the work of the operator around it. */
 static uint64_t signals_of(const struct ap_part_context *context, const uint64_t *bits_of_name, uint32_t row)
 {
-    const struct ap_trace *trace = context->trace;
-    uint64_t bits = bits_of_name[trace->events.name[row]] & ~(LOOKED_AT | FILLS_BY_COPY);
+    uint64_t bits = bits_of_name[context->trace->events.name[row]] & ~(LOOKED_AT | IS_ATEN | ASKS_FOR_COPY);
     if (bits >> SIGNAL_optimizer_step & 1 && is_part_of_update(context, bits_of_name, row))
         bits &= ~(UINT64_C(1) << SIGNAL_optimizer_step);
-    if (!(bits >> SIGNAL_copy & 1))
-        return bits;
-    uint32_t around = ap_host_around(&context->facts->tree, trace, row, 1u << AP_KIND_operator);
-    bool is_fill = around != AP_NO_ROW && bits_of_name[trace->events.name[around]] & FILLS_BY_COPY;
-    return is_fill ? bits & ~(UINT64_C(1) << SIGNAL_copy) : bits;
+    if (bits >> SIGNAL_copy & 1 && is_part_of_operator(context, bits_of_name, row))
+        bits &= ~(UINT64_C(1) << SIGNAL_copy);
+    return bits;
 }
 
 static void take_rows(struct ap_part_context *context, const struct ap_name_patterns *patterns, uint64_t *bits_of_name,

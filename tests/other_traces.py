@@ -169,13 +169,18 @@ def check_host(tap, program):
     written(program, "compiler.json", {"beginningOfTime": 7, "traceEvents": [
         *frames([("Source", 0, 900), ("Parse", 10, 40)]),
         {"ph": "M", "pid": 7, "tid": 8, "cat": "", "name": "process_name", "args": {"name": "clang-17"}}]})
+    written(program, "xla-host.json", {"displayTimeUnit": "ns", "traceEvents": [
+        {"ph": "M", "pid": 7, "name": "process_name", "args": {"name": "/host:CPU"}},
+        {"ph": "M", "pid": 7, "tid": 8, "name": "thread_name", "args": {"name": "python3"}},
+        *(row for i in range(6) for row in frames([("PjitFunction(f)", i * 100 + 10, 70)])
+          + [dict(frames([("train", i * 100, 90)])[0], args={"step_num": str(i)})])]})
     kernel = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 50, "dur": 80,
               "args": {"device": 0, "stream": 7}}
     text = markdown(program, written(program, "with-kernels.json", {"traceEvents": VIZTRACER["traceEvents"] + [kernel]}))
     tap.ok("## GPU" in text, "VizTracer's rows beside those of a GPU: the GPU is told of")
     written(program, "tasks.json", frames([("RunTask", i * 7000, 5000) for i in range(60)], cat="toplevel"))
     for name in ("viztracer.json", "viztracer-full.json", "py-spy.json", "speedscope.json", "browser.json", "compiler.json",
-                 "tasks.json"):
+                 "xla-host.json", "tasks.json"):
         text = markdown(program, program.folder / name)
         found = [line for line in text.splitlines() if any(word in line.lower() for word in GPU_WORDS)
                  and not line.startswith("- Not recorded")]

@@ -154,10 +154,10 @@ static void format_unknown(const struct ap_split_part *judged, enum bound bound,
     (void)snprintf(to, bytes, ", as far as it is known: for another %s work of before the recording filled the queue", part);
 }
 
-/* A tracer of Python could have recorded nothing else. */
+/* A tracer of Python could have recorded nothing else, and what XLA runs on a device would stand in its trace. */
 static bool traces_frames(const struct ap_trace *trace)
 {
-    bool traces = false;
+    bool traces = trace->writer && ap_text_is(ap_text_of(trace->writer), "XLA");
     for (size_t i = 0; i < trace->category_count; i++)
         traces |= trace->categories[i].frames != AP_FRAMES_PLAIN;
     return traces;

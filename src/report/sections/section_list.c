@@ -94,6 +94,11 @@ static const struct {
     { FOR_all | FOR_profile | OF_DEVICES, NULL, write_how_to_read },
 };
 
+static bool is_recorded(struct doc *doc, const char *what)
+{
+    return ap_value_integer(ap_value_member(ap_doc_at(doc, "trace.recorded"), what), 0);
+}
+
 /* They trace Python, or a browser's threads, or what is not known here: nothing of a device was recorded. VizTracer takes
  * rows of PyTorch's profiler in, on demand. */
 static bool is_of_host_alone(struct doc *doc)
@@ -102,7 +107,9 @@ static bool is_of_host_alone(struct doc *doc)
     bool is = ap_text_is(ap_doc_text_at(doc, "trace.program"), "another recorder");
     for (size_t i = 0; i < AP_COUNT_OF(formats); i++)
         is |= ap_text_is(ap_doc_text_at(doc, "trace.format"), formats[i]);
-    return is && !ap_doc_known(doc, "memory") && !ap_value_integer(ap_doc_at(doc, "trace.recorded.gpu"), 0);
+    is |= ap_text_is(ap_doc_text_at(doc, "trace.format"), "xla") && !is_recorded(doc, "accelerator") &&
+          !is_recorded(doc, "runtime"); /* of JAX or TensorFlow on the host */
+    return is && !ap_doc_known(doc, "memory") && !is_recorded(doc, "gpu");
 }
 
 void ap_all_sections(struct doc *doc)

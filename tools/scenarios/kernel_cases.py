@@ -351,6 +351,15 @@ def traffic():
         "aten::scatter_add_", "float[1000,64] =0 long[4194304,64] float[4194304,64]",
         "void at::native::_scatter_gather_elementwise_kernel<128, 8, at::native::_cuda_scatter_gather_internal_kernel<true, "
         "float>>(int, ...)", bytes_us(5 * 2 ** 30, .15), bytes_us(5 * 2 ** 30, 1.6), ["scattered-access"])
+    yield "scatter", one(
+        "aten::scatter_", "float[4194304,64] =0 long[4194304,64] float[4194304,64]",
+        "void at::native::_scatter_gather_elementwise_kernel<128, 8, at::native::_cuda_scatter_gather_internal_kernel<true, "
+        "float>>(int, ...)", bytes_us(5 * 2 ** 30, .15), bytes_us(5 * 2 ** 30, 1.6), ["scattered-access"])
+    moved = 5 * 16 * 256 * 128 * 128 * 2
+    yield "exact-upsampling", one(
+        "aten::_upsample_nearest_exact2d", "half[16,256,128,128] =[256,256] - -",
+        "void at::native::(anonymous namespace)::upsample_nearest2d_out_frame<c10::Half, ...>(...)",
+        bytes_us(moved, .5), bytes_us(moved, 2.4), ["slow-memory-kernels"])
     yield "gather", one("aten::gather", "float[1048576,256] =1 long[1048576,256] =False",
                         "void at::native::_scatter_gather_elementwise_kernel<128, 4, ...>(int, ...)",
                         bytes_us(2 ** 32, .3), bytes_us(2 ** 32, 1.9), ["scattered-access"])

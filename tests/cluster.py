@@ -74,6 +74,16 @@ def check_one(tap, program, folder):
     tap.same(program.run(empty).returncode, 3, "an empty folder is refused")
 
 
+def check_recorded(tap, program, folder):
+    """What record() writes of one process: its details, in which the run is slower, are not taken for a second run."""
+    (folder / "both").mkdir()
+    write_ranks(folder / "both", ["trace_rank0.json", "details_rank0.json"])
+    both = sorted((folder / "both").iterdir())
+    alone = program.json(folder / "both" / "trace_rank0.json")
+    tap.ok(alone == program.json(folder / "both") == program.json(*both), "of a trace and its details the trace is read")
+    tap.same(program.json(both[0])["trace"]["path"], str(both[0]), "details are read where they are alone")
+
+
 def check_runs(tap, program, folder):
     """Recorded runs: who is late is told, from traces and from summaries alike, whatever the order."""
     run = ROOT / "fixtures" / "cluster" / "late-loader"
@@ -204,7 +214,7 @@ def main():
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "src" / "cli" / "analyze_profile")
     arguments = parser.parse_args()
     tap, program = Tap(), Program(arguments.program)
-    for check in (check_files, check_ranks, check_one, check_runs, check_merged, check_hang_with_traces,
+    for check in (check_files, check_ranks, check_one, check_recorded, check_runs, check_merged, check_hang_with_traces,
                   check_step):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_files.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "input.h"
@@ -144,6 +145,38 @@ static void find_rank(struct ap_run_file *file, const struct ap_rank_pattern *pa
     file->rank_source = file->head.rank >= 0 ? AP_RANK_by_name : AP_RANK_unknown;
 }
 
+/* What analyze_profile.record() writes beside trace_rankN: the same run in later steps, slower for the stacks that it has.
+ * Whoever gives the folder, or all that is in it, means the trace. */
+static enum ap_status leave_out_details(struct ap_run_files *files, struct ap_run_file *file, struct ap_error *reterr)
+{
+    static const char details[] = "details_", trace[] = "trace_";
+    const char *name = strrchr(file->path, '/');
+    size_t folder_bytes = name ? (size_t)(name + 1 - file->path) : 0, bytes = strlen(file->path) + 1;
+    name = file->path + folder_bytes;
+    if (strncmp(name, details, sizeof(details) - 1) != 0 || file->head.kind != AP_FILE_trace || file->why_not)
+        return AP_OK;
+    char *path = ap_arena_alloc(&files->arena, bytes);
+    if (!path)
+        return ap_fail_memory(files->arena.gate, reterr);
+    memcpy(path, file->path, folder_bytes);
+    memcpy(path + folder_bytes, trace, sizeof(trace));
+    memcpy(path + folder_bytes + sizeof(trace) - 1, name + sizeof(details) - 1, strlen(name) - (sizeof(details) - 1) + 1);
+    const struct ap_run_file key = { .path = path };
+    const struct ap_run_file *beside = bsearch(&key, files->files, files->count, sizeof(key), by_path);
+    if (!beside || beside->head.kind != AP_FILE_trace || beside->why_not)
+        return AP_OK;
+    file->why_not = "the source lines of the trace beside it, which slow the run: to be read alone";
+    file->is_named = false;
+    return AP_OK;
+}
+
+static enum ap_status leave_out(struct ap_run_files *files, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < files->count; i++)
+        AP_TRY(leave_out_details(files, &files->files[i], reterr));
+    return AP_OK;
+}
+
 static void find_ranks(struct ap_run_files *files, const struct ap_rank_pattern *pattern)
 {
     for (size_t i = 0; i < files->count; i++) {
@@ -179,6 +212,7 @@ enum ap_status ap_run_files_find(struct ap_run_files *files, struct ap_gate *gat
         put_in_order(files);
         status = look_at_all(files, options, reterr);
     }
+    AP_AND_THEN(status, leave_out(files, reterr));
     if (status == AP_OK)
         find_ranks(files, pattern);
     ap_rank_pattern_free(pattern);

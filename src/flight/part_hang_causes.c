@@ -120,6 +120,8 @@ static void add_cause(const struct ap_hang_report *report, const struct ap_hang_
     ap_add_known_string(model, to, "ranks", cause->rank_count,
                         ap_rank_text(report->causes.ranks + cause->first_rank, cause->rank_count, text));
     ap_add_count(model, to, "rank_count", cause->rank_count);
+    who[0] = who[0] == 'R' ? 'r' : who[0]; /* within a sentence */
+    ap_add_known_string(model, to, "who", cause->rank_count, who);
     ap_hang_add_group_name(report, cause->group, model, to);
     ap_add_known_count(model, to, "sequence", cause->sequence >= 0, cause->sequence);
     ap_hang_add_operation(report, cause->entry, false, model, to);

@@ -102,6 +102,8 @@ static void write_facts(struct html *html)
         { "Device", "trace.main_device.name" },
         { "Rank", "trace.rank" },
         { "World size", "trace.world_size" },
+        { "Ranks with a dump", "hang.dumps.count" },
+        { "Ranks that there are", "hang.dumps.world_size" },
         { "Ranks compared", "cluster.rank_count" },
         { "Ranks of the run", "cluster.world_size" },
         { "Median step", "cluster.steps.p50_us" },
@@ -126,9 +128,11 @@ static void write_facts(struct html *html)
         { "Reserved", "memory.totals.reserved_bytes" },
     };
     ap_html_string(html, "<dl class=\"facts\">\n");
-    bool has_gpu = ap_html_known(html, "gpu.utilization_ratio"); /* else idle is the main thread's */
+    bool has_gpu = ap_html_known(html, "gpu.utilization_ratio");                      /* else idle is the main thread's */
+    bool has_ranks = ap_value_integer(ap_html_at(html, "cluster.rank_count"), 0) > 0; /* else dumps alone */
     for (size_t i = 0; i < AP_COUNT_OF(facts); i++)
-        if (has_gpu || strcmp(facts[i].path, "split.judged.idle_ratio") != 0)
+        if ((has_gpu || strcmp(facts[i].path, "split.judged.idle_ratio") != 0) &&
+            (has_ranks || strncmp(facts[i].path, "cluster.", 8) != 0))
             write_fact(html, facts[i].label, facts[i].path);
     write_labels(html);
     ap_html_string(html, "</dl>\n");

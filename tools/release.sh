@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: MIT
 # release.sh [FOLDER [MACHINE]]: makes what is handed out, from the commit that is checked out, into FOLDER (default:
 # build-release), for this machine or, with Debian's cross compiler and its libraries (dpkg --add-architecture arm64;
-# apt-get install gcc-aarch64-linux-gnu {zlib1g,libcmark,libzstd,liblzma}-dev:arm64), for aarch64:
+# apt-get install qemu-user gcc-aarch64-linux-gnu {zlib1g,libcmark,libzstd,liblzma}-dev:arm64), for aarch64:
 #   analyze_profile-VERSION-linux-ARCH.tar.gz   the static program with its man page and license
 #   analyze_profile-VERSION-py3-none-*.whl      the Python package with the program in it
 #   analyze-profile_VERSION_ARCH.deb            the same for Debian and Ubuntu
 #   analyze_profile-VERSION.tar.xz              the sources
 #   SHA256SUMS
 # Times and owners are those of the commit and of root, so that two runs give equal files. Needs what setup.sh build
-# installs, python3-venv and dpkg-dev; the container file and the conda recipe beside this script use what it makes. What
-# it makes for another machine is tried where qemu-user is there.
+# installs, python3-venv and dpkg-dev; the container file and the conda recipe beside this script use what it makes. The
+# program is tried, for another machine by qemu-user.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -48,6 +48,7 @@ c = '$triple-gcc'
 ar = '$triple-ar'
 strip = '$triple-strip'
 pkgconfig = 'pkg-config'
+exe_wrapper = ['qemu-$machine']
 [properties]
 pkg_config_libdir = '/usr/lib/$triple/pkgconfig'
 [host_machine]
@@ -70,9 +71,7 @@ if readelf -d "$program" | grep -q NEEDED; then
   echo 'release: the program needs shared libraries' >&2
   exit 1
 fi
-if [ ${#run[@]} = 0 ] || command -v "${run[0]}" >/dev/null; then
-  "${run[@]}" "$program" -q -o "$work/report.html" fixtures/recorded/training_step_cpu.json.gz >&2
-fi
+"${run[@]}" "$program" -q -o "$work/report.html" fixtures/recorded/training_step_cpu.json.gz >&2
 
 mkdir "$work/$name"
 cp "$work/root/usr/bin/analyze_profile" LICENSE README.md "$work/$name/"

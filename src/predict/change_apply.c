@@ -122,7 +122,9 @@ enum ap_status ap_change_hostfree(struct ap_applying *applying, uint64_t *ret_ro
 enum ap_status ap_change_less(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
 {
     struct ap_selection *selection = applying->selection;
-    int64_t whole_ns = selection->host_ns + selection->device_ns, part_ns = applying->change->number;
+    const struct ap_replay_graph *graph = applying->graph;
+    int64_t whole_ns = selection->host_ns + selection->device_ns;
+    int64_t part_ns = ap_part_of(applying->change->number, graph->stretch_ns, graph->whole_ns);
     (void)reterr;
     if (whole_ns <= 0)
         *ret_rows = 0;

@@ -104,14 +104,23 @@ static void find_quiet(struct ap_predictor *predictor)
 enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap_facts *facts, bool asked,
                                  struct ap_error *reterr)
 {
+    size_t rows = facts->trace->events.count;
+    bool is_excerpt = false;
     *predictor = (struct ap_predictor){ .facts = facts };
     ap_arena_init(&predictor->arena, facts->gate);
-    if (facts->trace->events.count > AP_REPLAYED_ROWS_MAX && !asked) {
-        predictor->why_not = "more than a million rows are replayed only where a change is asked for";
+    if (rows > AP_REPLAYED_ROWS && !asked)
+        AP_TRY(ap_excerpt_init(&predictor->excerpt, facts, AP_EXCERPT_ROWS, &is_excerpt, reterr));
+    if (rows > AP_REPLAYED_ROWS_MAX && !asked && !is_excerpt) {
+        predictor->why_not =
+            "more than a million rows without steps to choose from are replayed only where a change is asked "
+            "for";
         return AP_OK;
     }
+    predictor->facts = facts = is_excerpt ? &predictor->excerpt.facts : facts;
     AP_TRY(ap_replay_graph_init(&predictor->graph, facts->trace, &facts->order, &facts->path_index, &facts->steps,
                                 facts->main_track, facts->gate, reterr));
+    if (is_excerpt)
+        predictor->graph.stretch_ns = facts->window_ns;
     AP_TRY(ap_replay_recorded(&predictor->graph, &predictor->recorded, reterr));
     ap_replay_times_forget_tasks(&predictor->recorded);
     AP_TRY(ap_replay_run(&predictor->graph, NULL, &predictor->unchanged, reterr));
@@ -130,6 +139,7 @@ void ap_predictor_release(struct ap_predictor *predictor)
     ap_replay_graph_release(&predictor->graph);
     if (predictor->facts)
         ap_arena_release(&predictor->arena);
+    ap_excerpt_release(&predictor->excerpt);
     *predictor = (struct ap_predictor){ .facts = NULL };
 }
 
@@ -180,11 +190,21 @@ static enum ap_status sum_steps(const struct ap_predictor *predictor, const stru
     return AP_OK;
 }
 
+/* What a stretch gains, all of the recording does in proportion. */
+static int64_t of_whole_ns(const struct ap_predictor *predictor, int64_t ns)
+{
+    __extension__ __int128 product = (__int128)ns * predictor->graph.whole_ns;
+    if (predictor->graph.stretch_ns <= 0)
+        return ns;
+    product /= predictor->graph.stretch_ns;
+    return product > INT64_MAX / 4 ? INT64_MAX / 4 : product < -INT64_MAX / 4 ? -INT64_MAX / 4 : (int64_t)product;
+}
+
 static enum ap_status compare(const struct ap_predictor *predictor, const struct ap_replay_edit *edit,
                               const struct ap_replay_times *changed, struct ap_prediction *to, struct ap_error *reterr)
 {
     int64_t window_ns = per_batch_ns(edit, changed->window_ns);
-    to->saves_ns = predictor->unchanged.window_ns - window_ns;
+    to->saves_ns = of_whole_ns(predictor, predictor->unchanged.window_ns - window_ns);
     if (predictor->steady_count)
         return sum_steps(predictor, edit, changed, to, reterr);
     to->before_ns = predictor->unchanged.window_ns;

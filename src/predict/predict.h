@@ -7,6 +7,7 @@
 #include "change_apply.h"
 #include "facts.h"
 #include "replay_run.h"
+#include "excerpt.h"
 
 /** Means of the steady steps; without steps, of the window. Where the batch grows, of as many samples as were recorded. */
 struct ap_prediction {
@@ -27,8 +28,9 @@ struct ap_told_change {
 #define AP_TOLD_MAX 24
 
 struct ap_predictor {
-    const struct ap_facts *facts;
-    struct ap_batch_cost batch; /* to be filled in where it is known */
+    const struct ap_facts *facts; /* of what is replayed */
+    struct ap_excerpt excerpt;    /* that is this where the recording is long */
+    struct ap_batch_cost batch;   /* to be filled in where it is known */
     struct ap_replay_graph graph;
     struct ap_replay_times recorded, unchanged;
     int64_t window_error_ns, step_error_ns; /* how far the replay is off: of the window, and of the step that is off most */
@@ -43,11 +45,14 @@ struct ap_predictor {
     size_t told_count;
 };
 
-/** Rows of a trace that are replayed without being asked: the graph takes about 100 bytes for each. */
+/** Of more rows than this only a stretch of steps is replayed without being asked, of so many rows: a replay of all takes as
+ *  long as the rest of the analysis. Of a recording without steps all, up to so many. */
+#define AP_REPLAYED_ROWS 250000
+#define AP_EXCERPT_ROWS 60000
 #define AP_REPLAYED_ROWS_MAX 1000000
 
-/** Makes the graph and replays it unchanged; of more rows than AP_REPLAYED_ROWS_MAX only where that is @asked for. Borrows
- *  @facts. May be released after a failure too. */
+/** Makes the graph and replays it unchanged: of all rows where that is @asked for, or they are few. Borrows @facts. May be
+ *  released after a failure too. */
 AP_MUST_CHECK enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap_facts *facts, bool asked,
                                                struct ap_error *reterr);
 /** A zeroed one is fine. */

@@ -136,12 +136,20 @@ static enum ap_status predict_findings(struct ap_predictor *predictor, struct ap
     return AP_OK;
 }
 
+/* What other ranks would do is in no replay: the bound stands. */
+static bool is_of_ranks(struct ap_text change)
+{
+    struct ap_change parsed;
+    struct ap_expr_mistake mistake;
+    return ap_change_parse(change, &parsed, &mistake) && parsed.columns & UINT32_C(1) << AP_CHANGE_COLUMN_collective;
+}
+
 enum ap_status ap_prediction_gain(void *predictor, struct ap_text changes, bool *ret_known, double *ret_ratio,
                                   struct ap_error *reterr)
 {
     const struct ap_told_change *told;
     AP_TRY(ap_predict_text(predictor, changes, &told, reterr));
-    *ret_known = told && told->prediction.before_ns > 0;
+    *ret_known = told && told->prediction.before_ns > 0 && !is_of_ranks(told->part);
     if (*ret_known)
         *ret_ratio = 1 - (double)told->prediction.after_ns / (double)told->prediction.before_ns;
     return AP_OK;
@@ -218,6 +226,7 @@ static void add_replay(const struct ap_predictor *predictor, struct ap_model *mo
     int64_t step_ns = has_steps ? predictor->worst_step_ns : 0;
     ap_add_bool(model, to, "exact", predictor->exact);
     ap_add_known_string(model, to, "why_not", predictor->why_not, predictor->why_not);
+    ap_add_quotient(model, to, "window_share_ratio", (double)predictor->graph.stretch_ns, (double)predictor->graph.whole_ns);
     ap_add_count(model, to, "pieces", (int64_t)predictor->graph.count);
     add_edges(predictor, model, to);
     ap_add_count(model, to, "left_out_edges", (int64_t)predictor->graph.backward_edge_count);

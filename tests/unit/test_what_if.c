@@ -185,13 +185,46 @@ static void batches_are_made_ahead(void)
         char name[40];
         (void)snprintf(name, sizeof(name), "ProfilerStep#%d", (int)i);
         (void)row(&tried.run, "1", name, ANNOTATION, i * 10000, 10000);
-        (void)row(&tried.run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION,
-                  i * 10000 + 5, 6000);
+        (void)row(&tried.run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION, i * 10000 + 5,
+                  6000);
         (void)row(&tried.run, "1", "aten::mm", OPERATOR, i * 10000 + 7000, 2000);
     }
     predict(&tried);
     is_int(gain_us(&tried, "loader like * workers 4"), 4 * 5850, "four processes hide it all but taking the batches");
     is_int(gain_us(&tried, "loader like * workers 1"), 16000, "one makes a batch in 6 ms, the rest of a step takes 4");
+    finish(&tried);
+}
+
+/* Steps of 100 us that launch a kernel of 60 and wait for it, within one frame around all of them. */
+static void a_long_run_is_told_by_some_steps(void)
+{
+    struct tried tried = { .predictor = { .facts = NULL } };
+    struct ap_excerpt excerpt;
+    bool found = false;
+    begin(&tried.run);
+    (void)row(&tried.run, "1", "train.py(1): main", PYTHON, 0, 3000);
+    for (int64_t i = 0; i < 30; i++) {
+        char name[40];
+        (void)snprintf(name, sizeof(name), "ProfilerStep#%d", (int)i);
+        (void)row(&tried.run, "1", name, ANNOTATION, i * 100, 100);
+        call(&tried.run, "cudaLaunchKernel", i * 100 + 5, 5, (ap_link_key)i + 1);
+        work(&tried.run, "7", "gemm", KERNEL, i * 100 + 15, 60, (ap_link_key)i + 1);
+        call(&tried.run, "cudaDeviceSynchronize", i * 100 + 20, 57, (ap_link_key)i + 101);
+    }
+    predict(&tried);
+    int64_t all_us = gain_us(&tried, "kernel = gemm speedup 2");
+    is_int(all_us, 900, "each step gains half of its kernel");
+    if (ap_excerpt_init(&excerpt, &tried.facts, 20, &found, NULL) != AP_OK)
+        abort();
+    ok(found, "steps in the middle are taken");
+    is_u64(excerpt.facts.steps.count, 5, "as many as have so many rows");
+    is_u64(excerpt.facts.links.count, 5, "with the work that they launched");
+    is_int(excerpt.facts.window_ns, 500000, "and no frame that began before");
+    ap_excerpt_release(&excerpt);
+    if (ap_excerpt_init(&excerpt, &tried.facts, 8, &found, NULL) != AP_OK)
+        abort();
+    ok(!found, "two steps tell nothing of the others");
+    ap_excerpt_release(&excerpt);
     finish(&tried);
 }
 
@@ -399,6 +432,7 @@ int main(void)
     what_is_gone_has_no_backward_pass();
     collectives_run_one_behind_the_other();
     batches_are_made_ahead();
+    a_long_run_is_told_by_some_steps();
     more_removals_are_never_slower();
     what_is_off_the_path_gains_nothing();
     no_removal_is_slower();

@@ -210,10 +210,12 @@ static inline bool starts_before(const void *context, uint32_t a, uint32_t b)
     return events->start_ns[a] != events->start_ns[b] ? events->start_ns[a] < events->start_ns[b] : a < b;
 }
 
-static enum ap_status list_backward(struct ap_path_index *index, struct backward_rows *backward, struct ap_error *reterr)
+static enum ap_status list_backward(struct ap_path_index *index, const struct ap_row_order *order,
+                                    struct backward_rows *backward, struct ap_error *reterr)
 {
     const struct ap_trace *trace = index->trace;
-    for (uint32_t row = 0; row < trace->events.count; row++) {
+    for (size_t i = 0; i < order->count; i++) {
+        uint32_t row = order->rows[i];
         if (!is_backward(index, row))
             continue;
         AP_TRY_ADD(index->gate, backward->rows, backward->count, backward->capacity, reterr, row);
@@ -293,7 +295,7 @@ static enum ap_status list_host_rows(struct ap_path_index *index, const struct a
     struct backward_rows backward = { NULL, 0, 0 };
     AP_TRY(AP_ALLOC_CLEARED(index->gate, index->backward, index->track_count + 1, reterr));
     enum ap_status status = find_copies(index, &copies, reterr);
-    AP_AND_THEN(status, list_backward(index, &backward, reterr));
+    AP_AND_THEN(status, list_backward(index, order, &backward, reterr));
     AP_AND_THEN(status, scan_threads(index, order, &backward, &copies, reterr));
     AP_FREE(index->gate, backward.rows, backward.capacity);
     ap_key_table_release(&copies);

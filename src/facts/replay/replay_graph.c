@@ -219,9 +219,10 @@ enum ap_status ap_replay_graph_init(struct ap_replay_graph *graph, const struct 
                                     const struct ap_steps *steps, uint32_t main_track, struct ap_gate *gate,
                                     struct ap_error *reterr)
 {
-    *graph = (struct ap_replay_graph){ .gate = gate, .start_ns = trace->window_start_ns, .end_ns = trace->window_end_ns };
+    *graph = (struct ap_replay_graph){ .gate = gate };
     if (!trace->has_window)
         return AP_OK;
+    graph->stretch_ns = graph->whole_ns = trace->window_end_ns - trace->window_start_ns;
     struct ap_replay_build build = { .graph = graph,
                                      .gate = gate,
                                      .trace = trace,
@@ -232,6 +233,7 @@ enum ap_status ap_replay_graph_init(struct ap_replay_graph *graph, const struct 
     graph->step_count = steps->count;
     graph->track_count = order->track_count;
     enum ap_status status = make(&build, reterr);
+    graph->start_ns = graph->count ? graph->tasks[0].start_ns : trace->window_start_ns;
     release_build(&build);
     return status;
 }

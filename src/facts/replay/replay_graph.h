@@ -71,8 +71,9 @@ struct ap_replay_graph {
     size_t track_count;
     uint32_t *step_start, *step_end; /* by step: the task of the thread of the steps that begins there */
     size_t step_count;
-    int64_t unexplained_ns; /* devices without work that no edge explains, where it is longer than any overhead */
-    int64_t start_ns, end_ns;
+    int64_t unexplained_ns;       /* devices without work that no edge explains, where it is longer than any overhead */
+    int64_t start_ns;             /* of the first piece */
+    int64_t stretch_ns, whole_ns; /* it is of so much of the whole recording */
 };
 
 /** Makes the graph. @main_track: the thread that drives the run; AP_NO_ROW = none. The graph borrows nothing.

@@ -42,11 +42,14 @@ static uint32_t stream_of(const struct sweep *sweep, uint32_t work)
 static enum ap_status list_calls(struct sweep *sweep, struct ap_error *reterr)
 {
     const struct ap_trace *trace = sweep->build->trace;
-    for (uint32_t row = 0; row < trace->events.count; row++)
+    const struct ap_row_order *order = sweep->build->order;
+    for (size_t i = 0; i < order->count; i++) {
+        uint32_t row = order->rows[i];
         if (ap_row_is_of(trace, row, 1u << AP_KIND_runtime) && trace->events.start_ns[row] != AP_START_UNKNOWN &&
             ap_text_contains(ap_row_name(trace, row), AP_TEXT("StreamWaitEvent")))
             AP_TRY_ADD(sweep->build->gate, sweep->moments, sweep->count, sweep->capacity, reterr,
                        (struct moment){ trace->events.start_ns[row], trace->events.track[row], AP_NO_WORK });
+    }
     return AP_OK;
 }
 

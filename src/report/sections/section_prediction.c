@@ -5,6 +5,7 @@
 #include "poison.h"
 
 static const struct doc_figure figures[] = {
+    FIGURE("prediction.replay.window_share_ratio"),
     FIGURE("prediction.replay.pieces"),
     FIGURE("prediction.replay.window_error_ratio"),
     FIGURE("prediction.replay.step_error_ratio"),

@@ -115,6 +115,39 @@ def check_made_pairs(tap, program):
                for name, gain, real in far])
 
 
+IN_ORDER = ["kernel like * speedup 1", "kernel like * speedup 1.5", "kernel like * speedup 4",
+            "kernel like * speedup 1000000", "kernel like * gone"]
+OTHERS = ["op like * speedup 1", "op like * hostfree", "wait like * gone", "copy like * async", "gap = host hostfree"]
+
+
+def invariants(program, trace):
+    """What a recording breaks; None where nothing is predicted of it."""
+    options = [part for change in IN_ORDER + OTHERS for part in ("--what-if", change)]
+    run = subprocess.run([program, "--format", "json", "--cpu-trace", str(trace), *options], capture_output=True, timeout=300)
+    prediction = json.loads(run.stdout)["prediction"] if run.returncode in (0, 1) and run.stdout else None
+    if not prediction or not prediction["replay"]["exact"]:
+        return None
+    gains = [row["prediction"]["window_gain_us"] if row["prediction"] else 0 for row in prediction["what_if"]]
+    together = prediction["what_if_together"]
+    broken = []
+    if gains[0] or gains[len(IN_ORDER)]:
+        broken.append("a change of nothing changes something")
+    if sorted(gains[:len(IN_ORDER)]) != gains[:len(IN_ORDER)]:
+        broken.append(f"faster gains less: {gains[:len(IN_ORDER)]}")
+    if min(gains) < 0:
+        broken.append(f"a removal is slower: {gains}")
+    if together and together["rows"] and together["window_gain_us"] < max(gains):
+        broken.append(f"all gain {together['window_gain_us']}, one {max(gains)}")
+    return [f"{trace.name}: {what}" for what in broken]
+
+
+def check_invariants(tap, program, traces):
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        rows = [row for row in pool.map(lambda trace: invariants(program, trace), traces) if row is not None]
+    tap.check(f"what is removed from {len(rows)} recordings gains in order",
+              [what for row in rows for what in row] if rows else ["none is replayed"])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", type=Path, default=ROOT / "build/src/cli/analyze_profile")
@@ -125,6 +158,8 @@ def main():
     check_made_pairs(tap, arguments.program)
     check_scenarios(tap, arguments.program, arguments.scenarios)
     traces = os.environ.get("AP_TRACES")
+    check_invariants(tap, arguments.program, sorted((ROOT / "fixtures/traces").glob("*.json*")) +
+                     (sorted(Path(traces).glob("*.json.gz")) if traces else []))
     jobs = arguments.jobs or (Path(traces) / "jobs" if traces else None)
     if jobs and jobs.is_dir():
         check_jobs(tap, arguments.program, jobs)

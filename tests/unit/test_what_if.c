@@ -334,6 +334,35 @@ static void what_is_off_the_path_gains_nothing(void)
     is_int(idle, 0, "and more work is never faster, less never slower");
 }
 
+/* The faster the better, and nothing is better than no work; both of two changes gain what the larger one does, or more. (They
+ * may gain more than the sum: of two branches side by side neither gains anything alone.) */
+static void gains_are_in_order(void)
+{
+    static const char *const of_a[] = { "kernel = a speedup 1", "kernel = a speedup 1.5", "kernel = a speedup 4",
+                                        "kernel = a speedup 1000000", "kernel = a gone" };
+    static const char *const others[] = { "kernel = b gone", "op = aten::add hostfree", "call ~ synchronize gone" };
+    struct random random = { 17 };
+    int out_of_order = 0, less_together = 0;
+    for (int round = 0; round < 30; round++) {
+        struct tried tried;
+        try_at_random(&tried, &random);
+        int64_t before_us = 0;
+        for (size_t i = 0; i < AP_COUNT_OF(of_a); i++) {
+            int64_t now_us = gain_us(&tried, of_a[i]);
+            out_of_order += now_us < before_us;
+            before_us = now_us;
+        }
+        for (size_t i = 0; i < AP_COUNT_OF(others); i++) {
+            const char *const both[] = { "kernel = a gone", others[i], NULL };
+            int64_t other_us = gain_us(&tried, others[i]), both_us = gain(&tried, both).saves_ns / 1000;
+            less_together += both_us < before_us || both_us < other_us;
+        }
+        forget(&tried);
+    }
+    is_int(out_of_order, 0, "twice as fast gains no less than half of it, and gone most");
+    is_int(less_together, 0, "two removals gain no less than either");
+}
+
 /* Whatever is taken away or made to run beside other work. */
 static void no_removal_is_slower(void)
 {
@@ -435,6 +464,7 @@ int main(void)
     a_long_run_is_told_by_some_steps();
     more_removals_are_never_slower();
     what_is_off_the_path_gains_nothing();
+    gains_are_in_order();
     no_removal_is_slower();
     changes_are_read();
     changes_of_rules_are_read();

@@ -148,30 +148,39 @@ static void mark_above(struct finding *finding, struct ap_row_set *above, uint32
         at = parent[at];
 }
 
+/* Of a row that may count: is it around no other one, and the first kernel of its call? */
 static bool is_counted(const struct finding *finding, uint32_t row)
 {
-    enum ap_op_formula formula = formula_of(finding, row);
-    return formula != AP_FORMULA_none && has_shapes(finding, row) && finding->trace->events.dur_ns[row] >= 0 &&
-           !ap_row_set_has(&finding->above[class_of(formula)], row) &&
+    return finding->trace->events.dur_ns[row] >= 0 &&
+           !ap_row_set_has(&finding->above[class_of(formula_of(finding, row))], row) &&
            !(finding->mapped && finding->mapped[row] && finding->replayed[row] != row);
+}
+
+/* Rows whose work the shapes tell. */
+static void find_candidates(struct finding *finding)
+{
+    for (uint32_t row = 0; row < finding->trace->events.count; row++) {
+        enum ap_op_formula formula = formula_of(finding, row);
+        if (formula == AP_FORMULA_none || !has_shapes(finding, row))
+            continue;
+        (void)ap_row_set_add(&finding->compute->counted, row);
+        if (ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator)
+            mark_above(finding, &finding->above[class_of(formula)], row);
+    }
 }
 
 static enum ap_status find_counted(struct finding *finding, struct ap_error *reterr)
 {
+    struct ap_row_set *counted = &finding->compute->counted;
     size_t count = finding->trace->events.count;
-    AP_TRY(ap_row_set_init(&finding->compute->counted, finding->compute->gate, count, reterr));
+    AP_TRY(ap_row_set_init(counted, finding->compute->gate, count, reterr));
     for (int i = 0; i < 2; i++)
         AP_TRY(ap_row_set_init(&finding->above[i], finding->compute->gate, count, reterr));
-    for (uint32_t row = 0; row < count; row++) {
-        enum ap_op_formula formula = formula_of(finding, row);
-        if (formula != AP_FORMULA_none && has_shapes(finding, row) &&
-            ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator)
-            mark_above(finding, &finding->above[class_of(formula)], row);
-    }
-    for (uint32_t row = 0; row < count; row++)
-        if (is_counted(finding, row))
-            (void)ap_row_set_add(&finding->compute->counted, row);
-    ap_row_set_finish(&finding->compute->counted);
+    find_candidates(finding);
+    for (uint32_t row = ap_row_set_next(counted, 0); row != AP_ROW_SET_NONE; row = ap_row_set_next(counted, row + 1))
+        if (!is_counted(finding, row))
+            ap_row_set_remove(counted, row);
+    ap_row_set_finish(counted);
     return AP_OK;
 }
 

@@ -126,11 +126,17 @@ static enum ap_status take_marks(struct finding *finding, struct ap_error *reter
 
 /* ---- GPU work ---- */
 
+/* @near: where the last one was found. */
+static size_t step_near(const struct ap_engine_steps *steps, size_t *near, int64_t at_ns)
+{
+    AP_SEEK(*near, steps->count, at, steps->steps[at].end_ns <= at_ns);
+    return *near < steps->count && steps->steps[*near].start_ns <= at_ns ? *near : steps->count;
+}
+
 size_t ap_engine_step_at(const struct ap_engine_steps *steps, int64_t at_ns)
 {
-    size_t low = 0;
-    AP_BISECT(low, steps->count, at, steps->steps[at].end_ns <= at_ns);
-    return low < steps->count && steps->steps[low].start_ns <= at_ns ? low : steps->count;
+    size_t near = steps->count / 2;
+    return step_near(steps, &near, at_ns);
 }
 
 static void add_ns(struct ap_engine_steps *steps, int64_t *sum_ns, int64_t ns)
@@ -190,10 +196,10 @@ static enum ap_status take_work(struct finding *finding, struct ap_error *reterr
     const struct ap_links *links = &finding->facts->links;
     struct covered *covered; /* by step */
     AP_TRY(AP_ALLOC_CLEARED(steps->gate, covered, steps->count, reterr));
-    for (size_t i = 0; i < links->count; i++) {
+    for (size_t i = 0, near = 0; i < links->count; i++) {
         if (links->rows[i].launch == AP_NO_ROW)
             continue;
-        size_t step = ap_engine_step_at(steps, finding->trace->events.start_ns[links->rows[i].launch]);
+        size_t step = step_near(steps, &near, finding->trace->events.start_ns[links->rows[i].launch]);
         if (step < steps->count)
             take_row(finding, &steps->steps[step], &links->rows[i], &covered[step]);
     }
@@ -204,9 +210,12 @@ static enum ap_status take_work(struct finding *finding, struct ap_error *reterr
 static void count_graph_launches(struct finding *finding)
 {
     const struct ap_trace *trace = finding->trace;
+    const struct ap_call_kinds *calls = &finding->facts->calls;
+    if (!calls->count || !memchr(calls->by_name, AP_CALL_graph_launch, calls->count))
+        return;
     for (uint32_t row = 0; row < trace->events.count; row++) {
         if (ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime || trace->events.start_ns[row] == AP_START_UNKNOWN ||
-            ap_call_kind_of(&finding->facts->calls, trace, row) != AP_CALL_graph_launch)
+            ap_call_kind_of(calls, trace, row) != AP_CALL_graph_launch)
             continue;
         size_t step = ap_engine_step_at(finding->steps, trace->events.start_ns[row]);
         if (step < finding->steps->count)

@@ -43,6 +43,11 @@ static inline bool ap_row_set_add(struct ap_row_set *set, uint32_t row)
     return is_new;
 }
 
+static inline void ap_row_set_remove(struct ap_row_set *set, uint32_t row)
+{
+    set->bits[row / 64] &= ~(UINT64_C(1) << row % 64);
+}
+
 /** The first row of the set from @row on; AP_ROW_SET_NONE where there is none. */
 static inline uint32_t ap_row_set_next(const struct ap_row_set *set, uint32_t row)
 {

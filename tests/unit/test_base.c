@@ -264,6 +264,25 @@ static void top_lists_are_the_beginning_of_the_order(void)
     is_u64(atomic_load(&gate.used_bytes), 0, "and all memory comes back");
 }
 
+static void seeking_finds_what_halving_finds(void)
+{
+    struct random random = { 5 };
+    size_t farthest = 0, wrong = 0;
+    for (int i = 0; i < 20000; i++) {
+        uint64_t values[60], wanted = random_below(&random, 40), asked = 0;
+        size_t count = (size_t)random_below(&random, 60), low = 0;
+        size_t near = (size_t)random_below(&random, count + 1);
+        for (size_t k = 0; k < count; k++)
+            values[k] = (k ? values[k - 1] : 0) + random_below(&random, 3);
+        AP_BISECT(low, count, at, values[at] < wanted);
+        AP_SEEK(near, count, at, (asked++, values[at] < wanted));
+        wrong += near != low;
+        farthest = asked > farthest ? (size_t)asked : farthest;
+    }
+    is_u64(wrong, 0, "20,000 random lists: wherever the search begins it ends at the same place");
+    ok(farthest <= 12, "and asks no more than twice as often as halving 60 values");
+}
+
 /* Lists as files have them: stretches in order that hardly overlap, that lie within one another, that go down. */
 static void runs_of_any_length_are_merged(void)
 {
@@ -842,6 +861,7 @@ int main(void)
     quantiles_are_those_of_the_sorted_list();
     quantiles_take_no_quadratic_time();
     top_lists_are_the_beginning_of_the_order();
+    seeking_finds_what_halving_finds();
     runs_of_any_length_are_merged();
     bisecting_finds_the_first();
     keys_count_one_after_the_other();

@@ -566,6 +566,10 @@ static void rows_of_a_set_are_numbered_in_order(void)
     for (uint32_t row = 0; row < 999; row++)
         fits = fits && ap_row_set_number(&set, row) == (row % 7 ? AP_ROW_SET_NONE : row / 7);
     ok(fits, "numbers count up");
+    ok(ap_row_set_next(&set, 0) == 0 && ap_row_set_next(&set, 1) == 7 && ap_row_set_next(&set, 700) == 700, "the next one");
+    ok(ap_row_set_next(&set, 999) == 999 && ap_row_set_next(&set, 1000) == AP_ROW_SET_NONE, "and none behind the last");
+    ap_row_set_remove(&set, 7);
+    ok(!ap_row_set_has(&set, 7) && ap_row_set_next(&set, 1) == 14, "one that was taken out is passed over");
     ap_row_set_release(&set);
     is_u64(gate.used_bytes, 0, "all memory is given back");
 }

@@ -55,11 +55,12 @@ static enum ap_status find_nodes(struct ap_habit_rows *rows, struct ap_error *re
         uint64_t name_words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
         uint32_t number;
         rows->has_optimizer |= AP_HAS(name_words, OPTIMIZER);
-        if (!ap_habit_is_operator(rows, row))
+        bool is_node = AP_HAS(name_words, NODE);
+        if (!ap_habit_is_operator(rows, row) || (!is_node && rows->has_sequences))
             continue;
         const struct ap_op_detail *op = ap_row_op(rows->trace, row);
-        rows->has_sequences |= op && op->sequence && !AP_HAS(name_words, NODE);
-        if (!AP_HAS(name_words, NODE))
+        rows->has_sequences |= op && op->sequence && !is_node;
+        if (!is_node)
             continue;
         if (events->start_ns[row] > rows->last_node_ns)
             rows->last_node_ns = events->start_ns[row];

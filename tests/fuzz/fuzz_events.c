@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Any bytes as a trace, read and not analyzed, which is some times as fast as fuzz_trace. Claims what the analysis relies on:
+ * Any bytes as a trace, read and not analyzed, which is much faster than fuzz_trace. Claims what the analysis relies on:
  * rows point at what exists, counts add up, a cut file is never complete, all memory comes back, each row of a file of many
  * ranks is of one of them at most, and helper threads change nothing.
- * First byte as for fuzz_trace: bits 0-2 window, bit 3 salvage, bit 4 lent blocks, bit 7 also with helper threads. The rest is
- * the file. */
+ * First byte as for fuzz_trace: bits 0-2 window, bit 3 salvage, bit 4 lent blocks, bit 7 also with helper threads. The rest
+ * is the file. */
 #include "decimal.h"
 #include "trace_ranks.h"
 #include "trace_run.h"

@@ -91,7 +91,7 @@ class MadeDumps:
         tensor = min(4, ranks) if kind.topology == "tpdp" else 1
         stages = min(4, ranks) if kind.topology == "pp" else 1
         self.layout = Layout(kind.topology, ranks, per_host, tensor, stages)
-        self.keep = min(keep, 6) if hang == "wrapped" else keep
+        self.keep = min(keep, {"wrapped": 6, "stage-wrapped": 9}.get(hang, keep))
         self.plan = HangPlan(self.layout, hang, culprit, steps, steps - 2)
         self.run = HangRun(self.plan, kind.blocking)
 
@@ -99,7 +99,7 @@ class MadeDumps:
         os.makedirs(folder, exist_ok=True)
         size = 0
         for rank in range(self.layout.world):
-            if self.hang == "no-dump" and rank == self.plan.culprit:
+            if HANGS[self.hang].verdict == "no-dump" and rank == self.plan.culprit:
                 continue
             data = Dump(self, rank).document()
             size += len(data)

@@ -27,6 +27,9 @@ HANGS = {
     "wrapped": Hang("dp", False, "one rank is stuck, and the buffers keep only the last few calls", "stuck-host"),
     "network": Hang("dp", False, "all entered the same call and none finishes", "network"),
     "stage": Hang("pp", False, "one stage of a pipeline is stuck, the others wait for its transfers", "stuck-host"),
+    "stage-wrapped": Hang("pp", True, "likewise, and the buffers keep only the last few calls", "stuck-host"),
+    "stage-no-dump": Hang("pp", True, "one rank of a pipeline ended and left no dump", "no-dump"),
+    "size-subgroup": Hang("tpdp", False, "one rank calls with another size in a small group, among calls like it", "size"),
 }
 
 
@@ -73,7 +76,8 @@ class HangPlan:
 
     def place(self, calls):
         """Where in a step the cause is planted: at a later call of a small group, else in the middle of the large one's."""
-        wanted = {"stuck-subgroup": "tp", "cycle": "tp", "stage": "pp"}.get(self.hang)
+        wanted = {"stuck-subgroup": "tp", "size-subgroup": "tp", "cycle": "tp"}.get(self.hang) or \
+            ("pp" if self.hang.startswith("stage") else None)
         for at, one in enumerate(calls):
             if at and (one.group.desc == wanted if wanted else one.outputs[0][0] == 12_500_000):
                 return at
@@ -92,15 +96,16 @@ class HangPlan:
         if rank != self.culprit:
             return calls
         at = self.place(calls)
-        if self.hang in ("stuck", "stuck-subgroup", "wrapped", "stage", "no-dump"):
+        if HANGS[self.hang].verdict in ("stuck-host", "no-dump"):
             return calls[:at] + [None]
         if self.hang in ("skip", "skip-blocking"):
             return calls[:at] + calls[at + 1:]
         if self.hang == "swapped":
             other = at + 2                                  # the gathering call, so that the operations differ
             return calls[:at] + [calls[other], calls[at + 1], calls[at]] + calls[other + 1:]
-        if self.hang == "size":
-            return calls[:at] + [calls[at]._replace(inputs=((12_000_000,),), outputs=((12_000_000,),))] + calls[at + 1:]
+        if HANGS[self.hang].verdict == "size":
+            size = ((calls[at].inputs[0][0] - 500_000,),)
+            return calls[:at] + [calls[at]._replace(inputs=size, outputs=size)] + calls[at + 1:]
         if self.hang == "dtype":
             return calls[:at] + [calls[at]._replace(dtype="Float")] + calls[at + 1:]
         return calls

@@ -124,6 +124,25 @@ static void the_autograd_engine_takes_turns(void)
     finish(&made);
 }
 
+/* A window may begin within backward: then its thread, here that of the first task, is active before the driving one. */
+static void a_turn_may_come_before_all_else(void)
+{
+    struct made made = { .graph = { .count = 0 } };
+    begin(&made.run);
+    (void)row(&made.run, "1", "autograd::engine::evaluate_function: MmBackward0", OPERATOR, 0, 30);
+    (void)row(&made.run, "2", "aten::add", OPERATOR, 40, 50);
+    (void)row(&made.run, "2", "aten::mm", OPERATOR, 100, 40);
+    make(&made);
+    is_u64(tasks_off(&made), 0, "each piece begins in the replay as it was recorded");
+    finish(&made);
+    begin(&made.run);
+    (void)row(&made.run, "1", "aten::add", OPERATOR, 40, 50);
+    (void)row(&made.run, "2", "autograd::engine::evaluate_function: MmBackward0", OPERATOR, 0, 30);
+    make(&made);
+    is_u64(tasks_off(&made), 0, "and where the driving thread has the first task");
+    finish(&made);
+}
+
 /* 200 launches of 5 us each, of kernels of 20 us; from the 101st on each waits until the 100th before it has begun. */
 #define PLACES 100
 #define LAUNCHES 200
@@ -246,6 +265,7 @@ int main(void)
 {
     edges_have_a_type_and_lead_on();
     the_autograd_engine_takes_turns();
+    a_turn_may_come_before_all_else();
     a_full_queue_is_a_wait();
     what_no_edge_explains_is_told();
     the_first_work_waits_for_what_was_before();

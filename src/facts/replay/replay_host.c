@@ -363,12 +363,13 @@ static enum ap_status link_turn_begin(struct ap_replay_build *build, const struc
                : AP_OK;
 }
 
-/* The driving thread goes on when the turn is done. */
+/* The driving thread goes on when the turn is done; of one whose rows begin there, nothing before waited. */
 static enum ap_status link_turn_end(struct ap_replay_build *build, const struct ap_turn *turn, struct ap_error *reterr)
 {
     struct ap_task *tasks = build->graph->tasks;
     int64_t lag_ns = tasks[turn->back].start_ns - tasks[turn->end].start_ns;
-    if (tasks[turn->back - 1].work_ns > lag_ns)
+    bool is_first = !turn->back || tasks[turn->back - 1].track != tasks[turn->back].track;
+    if (!is_first && tasks[turn->back - 1].work_ns > lag_ns)
         tasks[turn->back - 1].work_ns = lag_ns;
     return ap_replay_add_edge(build, turn->end, turn->back, AP_REPLAY_EDGE_handover, lag_ns, reterr);
 }

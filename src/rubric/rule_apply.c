@@ -126,10 +126,18 @@ static bool trace_was_cut(const struct judge *judge)
     return ap_value_integer(ap_value_at(judge->root, "trace.complete"), 1) == 0;
 }
 
+/* Where no row tells which call launched what, work of an idle device may stand in a queue. */
+static bool lacks_links(const struct judge *judge)
+{
+    return ap_value_integer(ap_value_at(judge->root, "links.device_rows"), 0) > 0 &&
+           ap_value_integer(ap_value_at(judge->root, "links.launched_count"), 1) == 0;
+}
+
 /* The verdict is unsure of what the devices waited for: so is who goes by that. */
 static bool doubts_idle_time(const struct judge *judge)
 {
-    return trace_was_cut(judge) || ap_text_is(ap_value_text(ap_value_at(judge->root, "verdict.confidence")), "low");
+    return trace_was_cut(judge) || lacks_links(judge) ||
+           ap_text_is(ap_value_text(ap_value_at(judge->root, "verdict.confidence")), "low");
 }
 
 /* Does the rule hold because a device does little? Rows that are missing look like that. */

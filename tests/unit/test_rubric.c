@@ -589,17 +589,18 @@ static void idle_time_of_a_cut_trace_is_doubtful(void)
 {
     static const struct {
         const char *when;
-        bool cut, unsure;
+        bool cut, unsure, unlinked;
         const char *severity, *confidence;
     } rows[] = {
-        { "gpu.idle_us > 0 us", false, false, "critical", "high" },
-        { "gpu.idle_us > 0 us", true, false, "medium", "low" },
-        { "verdict.host.judged_ratio > 20 %", true, false, "medium", "low" },
-        { "gpu.utilization_ratio < 80 %", true, false, "medium", "low" },
-        { "gpu.utilization_ratio > 30 %", true, false, "critical", "medium" },
-        { "gpu.rows > 1", true, false, "critical", "medium" },
-        { "gpu.idle_us > 0 us", false, true, "medium", "medium" },
-        { "gpu.rows > 1", false, true, "critical", "high" },
+        { "gpu.idle_us > 0 us", false, false, false, "critical", "high" },
+        { "gpu.idle_us > 0 us", true, false, false, "medium", "low" },
+        { "verdict.host.judged_ratio > 20 %", true, false, false, "medium", "low" },
+        { "gpu.utilization_ratio < 80 %", true, false, false, "medium", "low" },
+        { "gpu.utilization_ratio > 30 %", true, false, false, "critical", "medium" },
+        { "gpu.rows > 1", true, false, false, "critical", "medium" },
+        { "gpu.idle_us > 0 us", false, true, false, "medium", "medium" },
+        { "gpu.rows > 1", false, true, false, "critical", "high" },
+        { "gpu.idle_us > 0 us", false, false, true, "medium", "medium" },
     };
     for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
         char document[1000];
@@ -610,6 +611,8 @@ static void idle_time_of_a_cut_trace_is_doubtful(void)
         put_ratio(&model, "verdict.host.judged_ratio", 0.5);
         put_ratio(&model, "gpu.utilization_ratio", 0.5);
         put_bool(&model, "trace.complete", !rows[i].cut);
+        put_count(&model, "links.device_rows", 7);
+        put_count(&model, "links.launched_count", rows[i].unlinked ? 0 : 6);
         put_text(&model, "verdict.confidence", rows[i].unsure ? "low" : "high");
         judge(&model, document);
         says(finding(&model, 0), "severity", rows[i].severity);

@@ -354,7 +354,8 @@ def check_timeline_beyond(tap, page):
     state = """(() => { const svg = document.querySelector('#timeline svg'),
           rows = Array.from(svg.querySelectorAll('g.row:not(.hidden)'));
         return { zoom: Number(svg.dataset.zoom || 1), rows: rows.length,
-          inside: rows.every(g => { const r = g.querySelector('rect').getBoundingClientRect(), s = svg.getBoundingClientRect();
+          inside: rows.every(g => {
+            const r = g.querySelector('rect').getBoundingClientRect(), s = svg.getBoundingClientRect();
             return r.right > s.left - 3 && r.left < s.right + 3 && r.bottom <= s.bottom; }),
           told: rows.every(g => / starts after /.test(g.querySelector('title').textContent)),
           told_by: (rows[0] || svg).querySelector('title')?.textContent,

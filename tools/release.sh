@@ -64,8 +64,8 @@ END
 fi
 
 cd "$work/source/$name"
-meson setup "$work/build" "${cross[@]}" --prefix=/usr --buildtype=release -Dstatic=true -Ddefault_library=static -Dtests=false \
-  -Dcuda=disabled -Dmpi=disabled >&2
+meson setup "$work/build" "${cross[@]}" --prefix=/usr --buildtype=release -Dstatic=true -Ddefault_library=static \
+  -Dtests=false -Dcuda=disabled -Dmpi=disabled >&2
 ninja -C "$work/build" >&2
 DESTDIR="$work/root" meson install --no-rebuild --strip -C "$work/build" >&2
 program=$work/root/usr/bin/analyze_profile

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The rows of host threads and streams for a timeline: of what the drawing shows at first, a step as a rule, and packed those
- * that a reader sees who zooms into it or goes to another finding or step. Rows that tell nothing are left out: those that
- * span all that is shown, Python frames that do little but call one other, and what is too deep. */
+ * The rows of host threads and streams for a timeline: of what the drawing shows at first, a step as a rule, and packed
+ * those that a reader sees who zooms into it or goes to another finding or step. Rows that tell nothing are left out: those
+ * that span all that is shown, Python frames that do little but call one other, and what is too deep. */
 #include <stdio.h>
 
 #include "id_map.h"

@@ -13,8 +13,8 @@ struct ap_picture_view {
     const struct ap_value *finding, *place; /* the first, where it lies within; NULL = it does not */
 };
 
-/** The whole step that the first finding points into; where it points nowhere, or at many, the median steady step; all of the
- *  recording where there are no steps. */
+/** The whole step that the first finding points into; where it points nowhere, or at many, the median steady step; all of
+ *  the recording where there are no steps. */
 AP_MUST_CHECK enum ap_status ap_picture_view_choose(const struct ap_part_context *context, const struct ap_model *model,
                                                     struct ap_picture_view *ret_view, struct ap_error *reterr);
 

@@ -278,13 +278,12 @@
     });
     // Rows that are not drawn until the reader zooms or goes elsewhere; the groups that show them are used again.
     const more = svg.querySelector("g.more"), pool = [];
-    const [reachFrom, reachTo] = ((d) => d.length === 2 ? [d[0], d[0] + d[1]].map((ns) => ns * WIDTH / duration)
-            : [0, WIDTH])(more ? more.getAttribute("data-d").split(" ").map(Number) : []);
+    const [from, reach, ...tops] = more ? more.getAttribute("data-d").split(" ").map(Number) : [0, duration];
+    const [reachFrom, reachTo] = [from, from + reach].map((ns) => ns * WIDTH / duration);
     const LOW = Math.min(reachFrom, 0), HIGH = Math.max(reachTo, WIDTH), LEAST = WIDTH / 1e5, MOST_DRAWN = 1200;
     let unpacked = null;
     const unpack = () => {
       const names = more.getAttribute("data-n").split("\n").map((text) => text.split("\t"));
-      const tops = more.getAttribute("data-l").split(" ").map(Number);
       return more.getAttribute("data-v").split(";").map((text) => text.split(" ").map(Number))
         .filter((row) => row.length === 5 && row[0] < names.length - 1).map(([name, lane, depth, ns, dur]) => ({
           name: names[name], y: tops[lane] + 17 * depth, ns, dur, x: ns * WIDTH / duration, width: dur * WIDTH / duration,
@@ -413,7 +412,7 @@
   // Single allocations: within its band each stands upon those that were made before it, as long as it lives.
   const readAllocations = (svg, cells) => {
     const numbers = (text) => text.split(" ").map(Number);
-    const xs = numbers(cells.getAttribute("data-x")), [perByte, bottom] = numbers(cells.getAttribute("data-d"));
+    const [perByte, bottom, ...xs] = numbers(cells.getAttribute("data-d"));
     const stacks = cells.getAttribute("data-n").split("\n"), bands = new Map(), below = xs.map(() => 0);
     for (const g of all("g.bands g.b", svg)) {
       bands.set(g.getAttribute("data-d"), { low: below.slice(), list: [],

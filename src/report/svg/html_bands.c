@@ -196,10 +196,10 @@ void ap_put_allocations(struct html *html, const struct ap_value *allocations, c
     struct ap_text rows = ap_value_text(member(allocations, "rows"));
     if (!html->contents || !rows.bytes || !ap_html_has_room(html, rows.bytes + STACKS_ROOM))
         return;
-    ap_html_string(html, "<g class=\"allocations\" data-x=\"");
+    ap_html_format(html, "<g class=\"allocations\" data-d=\"%.4g %.1f", places->per_byte, places->bottom);
     for (size_t i = 0; i < places->count; i++)
-        put(html, i ? " " : "", places->x[i]);
-    ap_html_format(html, "\" data-d=\"%.4g %.1f\" data-n=\"", places->per_byte, places->bottom);
+        put(html, " ", places->x[i]);
+    ap_html_string(html, "\" data-n=\"");
     for (const struct ap_value *stack = ap_value_first(member(allocations, "stacks"));
          stack && ap_html_has_room(html, rows.bytes + 5000); stack = stack->next)
         write_stack(html, stack);

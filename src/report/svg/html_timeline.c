@@ -323,11 +323,11 @@ static void put_more_rows(struct html *html, const struct timeline *timeline)
     struct ap_text rows = ap_value_text(member(more, "rows"));
     if (!html->contents || !rows.bytes || !ap_html_has_room(html, rows.bytes + NAMES_ROOM))
         return;
-    ap_html_format(html, "<g class=\"more\" data-d=\"%lld %lld\" data-l=\"",
+    ap_html_format(html, "<g class=\"more\" data-d=\"%lld %lld",
                    (long long)ap_html_less(ap_value_integer(member(more, "start_us"), 0), timeline->start_ns),
                    (long long)ap_value_integer(member(more, "dur_us"), 0));
     for (size_t i = 0; i < timeline->lane_count; i++)
-        ap_html_format(html, "%.0f ", timeline->lane_y[i]);
+        ap_html_format(html, " %.0f", timeline->lane_y[i]);
     ap_html_string(html, "\" data-n=\"");
     for (; name && kind && ap_html_has_room(html, rows.bytes + 3000); name = name->next, kind = kind->next) {
         const char *bar_class = class_of_kind(ap_value_text(kind));

@@ -123,7 +123,8 @@ OTHERS = ["op like * speedup 1", "op like * hostfree", "wait like * gone", "copy
 def invariants(program, trace):
     """What a recording breaks; None where nothing is predicted of it."""
     options = [part for change in IN_ORDER + OTHERS for part in ("--what-if", change)]
-    run = subprocess.run([program, "--format", "json", "--cpu-trace", str(trace), *options], capture_output=True, timeout=300)
+    run = subprocess.run([program, "--format", "json", "--cpu-trace", str(trace), *options], capture_output=True,
+                         timeout=300)
     prediction = json.loads(run.stdout)["prediction"] if run.returncode in (0, 1) and run.stdout else None
     if not prediction or not prediction["replay"]["exact"]:
         return None

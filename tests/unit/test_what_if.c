@@ -334,8 +334,8 @@ static void what_is_off_the_path_gains_nothing(void)
     is_int(idle, 0, "and more work is never faster, less never slower");
 }
 
-/* The faster the better, and nothing is better than no work; both of two changes gain what the larger one does, or more. (They
- * may gain more than the sum: of two branches side by side neither gains anything alone.) */
+/* The faster the better, and nothing is better than no work; both of two changes gain what the larger one does, or more.
+ * (They may gain more than the sum: of two branches side by side neither gains anything alone.) */
 static void gains_are_in_order(void)
 {
     static const char *const of_a[] = { "kernel = a speedup 1", "kernel = a speedup 1.5", "kernel = a speedup 4",

@@ -71,8 +71,8 @@ static bool is_overhead(int64_t ns)
     return ns >= 0 && ns <= LONGEST_OVERHEAD_NS;
 }
 
-/* Of work that waits for no other stream and whose own had run dry, from its launch to its start; of work that was queued, the gap before it. One list holds
- * both, from its two ends. */
+/* Of work that waits for no other stream and whose own had run dry, from its launch to its start; of work that was queued,
+ * the gap before it. One list holds both, from its two ends. */
 static enum ap_status find_usual(const struct ap_replay_build *build, struct usual *ret_usual, struct ap_error *reterr)
 {
     const struct ap_path_index *index = build->index;

@@ -5,10 +5,8 @@
 #include "poison.h"
 
 static const struct doc_figure figures[] = {
-    FIGURE("prediction.replay.window_share_ratio"),
-    FIGURE("prediction.replay.pieces"),
-    FIGURE("prediction.replay.window_error_ratio"),
-    FIGURE("prediction.replay.step_error_ratio"),
+    FIGURE("prediction.replay.window_share_ratio"), FIGURE("prediction.replay.pieces"),
+    FIGURE("prediction.replay.window_error_ratio"), FIGURE("prediction.replay.step_error_ratio"),
     FIGURE("prediction.replay.unexplained_us"),
 };
 

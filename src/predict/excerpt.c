@@ -7,7 +7,8 @@
 
 #include "poison.h"
 
-#define LEAST_STEPS 3 /* a stretch of fewer says little of the others */
+#define LEAST_STEPS 3     /* a stretch of fewer says little of the others */
+#define MOST_TRACKS 10000 /* each is searched for each try */
 
 /* The first row of the track that starts at @ns or later. */
 static size_t row_from(const struct ap_facts *facts, size_t track, int64_t ns)
@@ -38,7 +39,7 @@ static bool choose_steps(struct ap_excerpt *excerpt, const struct ap_facts *whol
     size_t first = steps->count / 2, low = first;
     while (first < steps->count && !ap_step_is_steady(&steps->steps[first]))
         first++;
-    if (first == steps->count)
+    if (first == steps->count || whole->order.track_count > MOST_TRACKS)
         return false;
     AP_BISECT(low, steps->count, at,
               at < first || rows_between(whole, steps->steps[first].start_ns, end_of(steps, at)) <= most_rows);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What pictures are drawn from: bins that add up to the split, the host's stacks, the rows around the longest gap. */
+ * What pictures are drawn from: bins that add up to the split, the host's stacks, the rows of a step. */
 #include <stdlib.h>
 
 #include "analyzed.h"
@@ -164,29 +164,38 @@ static void host_time_by_stack(void)
     release(&run);
 }
 
-static void rows_around_the_longest_gap(void)
+static bool is_about(const struct ap_value *timeline, const char *about)
+{
+    return ap_text_is(ap_value_text(ap_value_member(timeline, "about")), about);
+}
+
+static bool has_bar(const struct run *run, const char *name)
+{
+    for (const struct ap_value *bar = ap_value_first(at(run, "pictures.timeline.bars")); bar; bar = bar->next)
+        if (ap_text_is(ap_value_text(ap_value_member(bar, "name")), name))
+            return true;
+    return false;
+}
+
+static void rows_of_the_median_step(void)
 {
     struct run run;
     analyze(&run, two_steps);
     const struct ap_value *timeline = at(&run, "pictures.timeline");
-    ok(ap_text_is(ap_value_text(ap_value_member(timeline, "about")), "the longest gap of the median step"),
-       "what it is about");
-    is_int(integer(at(&run, "pictures.timeline.gap"), "start_us"), 970000, "the gap");
-    is_int(integer(at(&run, "pictures.timeline.gap"), "dur_us"), 750000, "as long as it is");
-    is_int(integer(timeline, "start_us"), 970000 - 375000, "half of it is shown before");
-    is_int(integer(timeline, "dur_us"), 2 * 750000 - 375000 + 280000, "and behind, as far as the recording goes");
+    ok(is_about(timeline, "the median step"), "what it is about");
+    is_int(integer(timeline, "start_us"), 0, "from where it begins");
+    is_int(integer(timeline, "dur_us"), 1000000, "as long as it is");
+    is_int(integer(at(&run, "pictures.timeline.gap"), "start_us"), 970000, "the gap that begins in it");
+    is_int(integer(at(&run, "pictures.timeline.gap"), "dur_us"), 750000, "as long as it is, beyond the step as well");
     const struct ap_value *lanes = at(&run, "pictures.timeline.lanes"), *lane = ap_value_first(lanes);
-    ok(ap_text_is(ap_value_text(ap_value_member(lane, "side")), "host"), "the host comes first");
-    ok(ap_text_is(ap_value_text(ap_value_member(lane->next, "side")), "gpu") && !lane->next->next,
-       "then the stream; who does nothing is left out");
-    bool load = false, read = false;
-    for (const struct ap_value *bar = ap_value_first(at(&run, "pictures.timeline.bars")); bar; bar = bar->next) {
-        load |= ap_text_is(ap_value_text(ap_value_member(bar, "name")), "train.py(1): load");
-        read |= ap_text_is(ap_value_text(ap_value_member(bar, "name")), "data.py(2): read");
+    ok(ap_text_is(ap_value_text(ap_value_member(lane, "side")), "host"), "the thread that drives the run comes first");
+    ok(ap_text_is(ap_value_text(ap_value_member(lane->next, "side")), "host"), "then the other one");
+    ok(ap_text_is(ap_value_text(ap_value_member(lane->next->next, "side")), "gpu") && !lane->next->next->next,
+       "then the stream");
+    for (const struct ap_value *bar = ap_value_first(at(&run, "pictures.timeline.bars")); bar; bar = bar->next)
         ok(integer(bar, "depth") < integer(list_item(lanes, (size_t)integer(bar, "lane")), "depth"),
            "a bar lies in its lane");
-    }
-    ok(read && !load, "of a frame that does little but call another one only that is shown");
+    ok(has_bar(&run, "aten::add") && !has_bar(&run, "data.py(2): read"), "of this step alone");
     release(&run);
 }
 
@@ -218,52 +227,38 @@ static void analyze_with_place(struct run *run, const char *text, int64_t start_
         ok(false, run->trace.json.error.message);
 }
 
-static void rows_around_the_first_finding(void)
+static void rows_of_the_step_of_the_first_finding(void)
 {
     struct run run;
-    analyze_with_place(&run, two_steps, 100000, 100000);
+    analyze_with_place(&run, two_steps, 1200000, 100000);
     const struct ap_value *timeline = at(&run, "pictures.timeline"), *finding = at(&run, "pictures.timeline.finding");
-    ok(ap_text_is(ap_value_text(ap_value_member(timeline, "about")), "what the first finding points at"),
-       "what it is about");
+    ok(is_about(timeline, "the step that the first finding points into"), "what it is about");
     ok(ap_text_is(ap_value_text(ap_value_member(finding, "rule_id")), "slow-mm"), "remarks aside");
-    is_int(integer(finding, "start_us"), 100000, "where");
-    is_int(integer(timeline, "start_us"), 50000, "half of it is shown before");
-    is_int(integer(timeline, "dur_us"), 200000, "and behind");
-    is_int(integer(at(&run, "pictures.timeline.gap"), "start_us"), 0, "with the gap that lies in it");
+    is_int(integer(finding, "start_us"), 1200000, "where");
+    is_int(integer(timeline, "start_us"), 1000000, "the step begins before");
+    is_int(integer(timeline, "dur_us"), 1000000, "and ends behind");
+    ok(has_bar(&run, "data.py(2): read") && !has_bar(&run, "train.py(1): load"),
+       "of a frame that does little but call another one only that is shown");
     release(&run);
 }
 
-/* Where what the finding points at is most of the recording, all of it would tell nothing. */
-static void rows_within_a_finding_that_fills_all(void)
+/* A finding that is longer than any step does not choose one. */
+static void rows_where_a_finding_fills_all(void)
 {
-    static const char on_the_host[] =
-        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"all\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":"
-        "1000},"
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":460,\"dur\":30}]}";
-    static const char nothing_within[] =
+    static const char without_steps[] =
         "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":950},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":960,\"dur\":40}]}";
     struct run run = { .place_dur_ns = 0 };
     analyze_with_place(&run, two_steps, 0, 2000000);
     const struct ap_value *timeline = at(&run, "pictures.timeline");
-    ok(ap_text_is(ap_value_text(ap_value_member(timeline, "about")),
-                  "the longest gap within what the first finding points at"),
-       "the longest gap where there is one");
-    is_int(integer(at(&run, "pictures.timeline.gap"), "start_us"), 970000, "it is that of the whole recording here");
+    ok(is_about(timeline, "the median step"), "the median step is shown");
     is_int(integer(at(&run, "pictures.timeline.finding"), "dur_us"), 2000000, "the finding is told as long as it is");
     release(&run);
-    analyze_with_place(&run, on_the_host, 0, 1000000);
+    analyze_with_place(&run, without_steps, 0, 950000);
     timeline = at(&run, "pictures.timeline");
-    ok(ap_text_is(ap_value_text(ap_value_member(timeline, "about")), "the middle tenth of what the first finding points at"),
-       "without gaps and steps the middle");
-    is_int(integer(timeline, "start_us"), 450000, "where that begins");
-    is_int(integer(timeline, "dur_us"), 100000, "how long it is");
-    release(&run);
-    analyze_with_place(&run, nothing_within, 0, 950000);
-    timeline = at(&run, "pictures.timeline");
-    ok(ap_text_is(ap_value_text(ap_value_member(timeline, "about")), "what the first finding points at"),
-       "with nothing within, itself");
-    is_int(integer(timeline, "dur_us"), 1000000, "with what is around it");
+    ok(is_about(timeline, "the whole recording"), "without steps, all");
+    is_int(integer(timeline, "dur_us"), 1000000, "as long as it is");
+    is_int(integer(at(&run, "pictures.timeline.finding"), "dur_us"), 950000, "with the finding");
     release(&run);
 }
 
@@ -347,9 +342,9 @@ int main(void)
     bins_divide_what_they_cover();
     bins_add_up_to_the_split();
     host_time_by_stack();
-    rows_around_the_longest_gap();
-    rows_around_the_first_finding();
-    rows_within_a_finding_that_fills_all();
+    rows_of_the_median_step();
+    rows_of_the_step_of_the_first_finding();
+    rows_where_a_finding_fills_all();
     without_rows();
     a_step_does_not_run_in_the_frame_that_opens_it();
     whose_code_and_who_waits();

@@ -27,16 +27,17 @@ static const char *why_no_verdict(const struct ap_value *root)
     return "nothing in the trace could be judged";
 }
 
-/* ---- templates: words with {paths} ---- */
+/* ---- templates: words with {paths}, or {?paths} of what is not told where it is nothing ---- */
 
 #define PATH_BYTES 100
 #define VALUE_BYTES (AP_VALUE_TEXT_BYTES + MAX_SHOWN)
 /* Of one value with the words around it: where less is left, no more is told. */
 #define ROOM_BYTES 260
 
-static bool is_figure(const struct ap_value *value)
+static bool is_told(const struct ap_value *value, bool unless_nothing)
 {
-    return value && value->type != AP_VALUE_NULL && value->type < AP_VALUE_LIST;
+    return value && value->type != AP_VALUE_NULL && value->type < AP_VALUE_LIST &&
+           !(unless_nothing && ap_value_integer(value, 0) == 0);
 }
 
 /* Append the words up to one of @ends, with the values in them; false, and nothing is added, where one is not known. */
@@ -50,9 +51,10 @@ static bool tell_words(const struct ap_value *of, const char **template, const c
         const char *placeholder = *template + words;
         int path_bytes = *placeholder == '{' ? (int)strcspn(placeholder, "}") - 1 : 0;
         if (path_bytes) {
-            (void)snprintf(path, sizeof(path), "%.*s", path_bytes, placeholder + 1);
+            bool unless_nothing = placeholder[1] == '?';
+            (void)snprintf(path, sizeof(path), "%.*s", path_bytes - unless_nothing, placeholder + 1 + unless_nothing);
             const struct ap_value *figure = ap_value_at(of, path);
-            known &= is_figure(figure);
+            known &= is_told(figure, unless_nothing);
             if (known)
                 (void)ap_format_value(figure, value, sizeof(value));
         }
@@ -136,7 +138,8 @@ static const char *const facts[] = {
     "compared with the baseline|steps {comparison.steps.change}|by "
     "{comparison.steps.delta_us}|{comparison.steps.delta_ratio}",
     "GPU|{trace.main_device.name}|busy {gpu.utilization_ratio}[ of {gpu.window_us}]"
-    "[ from first to last work and idle {split.judged.idle_ratio}][ of the {split.judged.part}]",
+    "[ from first to last work and idle {split.judged.idle_ratio}][ of the {split.judged.part}]"
+    "[, of which {?split.judged.idle_causes.not_recorded_us} are not recorded]",
     "memory of the device|peak in use {memory.replay.peak_requested_bytes}|reserved at the end "
     "{memory.summary.reserved_bytes}|allocated {memory.summary.allocated_bytes}",
     "session|runs {onnxruntime.runs.count}|first {onnxruntime.runs.first_us}|median of the others "

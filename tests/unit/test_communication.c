@@ -672,6 +672,9 @@ static void captured_launches_have_no_work(void)
     is_int(count(&analyzed, "compile.launches_without_work"), 2, "what is captured does not run");
     ok(near(at(&analyzed, "compile.launches_without_work_ratio"), 2.0 / 3), "of three launches");
     ok(ap_text_is(ap_value_text(at(&analyzed, "verdict.bound")), "unknown"), "so nothing bounds the run");
+    const struct ap_value *symptom = ap_value_first(at(&analyzed, "symptoms"));
+    for (int i = 0; i < 3; i++, symptom = symptom->next)
+        ok(ap_value_member(symptom, "present")->type == AP_VALUE_NULL, "and an idle device is no symptom");
     end(&analyzed);
 }
 

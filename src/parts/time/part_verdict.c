@@ -218,7 +218,8 @@ static const char *confidence_of(const struct ap_part_context *context, const st
         return bound == BOUND_gpu ? "medium" : "low";
     bool of_host = bound == BOUND_launch || bound == BOUND_cpu;
     bool recorded = !of_host || judged->cause_ns[AP_IDLE_untraced] <= bound_ns / 2;
-    return recorded && (double)bound_ns >= SURE_RATIO * (double)known_ns(judged) ? "high" : "medium";
+    bool mostly_known = known_ns(judged) >= judged->dur_ns / 2;
+    return recorded && mostly_known && (double)bound_ns >= SURE_RATIO * (double)known_ns(judged) ? "high" : "medium";
 }
 
 static bool is_true(const struct ap_value *root, const char *path)
@@ -226,12 +227,18 @@ static bool is_true(const struct ap_value *root, const char *path)
     return ap_value_integer(ap_value_at(root, path), 0) > 0;
 }
 
-/* Why the recording does not tell what bounds the run; NULL = it does. */
-static const char *why_unknown(const struct ap_part_context *context, const struct ap_value *root)
+/* Graphs are captured: what is launched does not run, so neither an idle device nor a busy host means anything. */
+static bool is_capture(const struct ap_value *root)
 {
     double idle_launches = 0;
     (void)ap_value_number(ap_value_at(root, "compile.launches_without_work_ratio"), &idle_launches);
-    if (is_true(root, "compile.graph_captures") && idle_launches > CAPTURED_RATIO)
+    return is_true(root, "compile.graph_captures") && idle_launches > CAPTURED_RATIO;
+}
+
+/* Why the recording does not tell what bounds the run; NULL = it does. */
+static const char *why_unknown(const struct ap_part_context *context, const struct ap_value *root)
+{
+    if (is_capture(root))
         return "graphs are captured here, and what is captured does not run: record their replay";
     if (context->facts->split.has_gpu)
         return NULL;
@@ -359,12 +366,12 @@ static void add_symptoms(const struct ap_split *split, struct ap_model *model, s
                      number_at(root, "cpu.signals.host_alloc.window_share_ratio", &host_alloc);
     const struct ap_split_part *all = &split->window;
     double open = all->dur_ns ? (double)all->cause_ns[AP_IDLE_not_recorded] / (double)all->dur_ns : 0;
-    has_gpu = has_gpu && !lacks_rows(all);
+    has_gpu = has_gpu && !lacks_rows(all) && !is_capture(root);
     struct ap_value *list = ap_add_list(model, root, "symptoms");
     add_symptom(&high_cpu, has_gpu && has_host && !is_open(utilization, open, LOW_GPU_RATIO), busy,
                 utilization < LOW_GPU_RATIO, model, list);
     add_symptom(&low_gpu, has_gpu && !is_open(utilization, open, low_gpu.threshold), utilization, true, model, list);
-    add_symptom(&gaps, has_gaps && !lacks_rows(all) && !is_open(gap_ratio - open, open, gaps.threshold), gap_ratio, true,
+    add_symptom(&gaps, has_gaps && !lacks_rows(all) && !is_capture(root) && !is_open(gap_ratio - open, open, gaps.threshold), gap_ratio, true,
                 model, list);
     add_symptom(&allocation, has_calls, device_malloc + host_alloc, true, model, list);
 }

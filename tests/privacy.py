@@ -405,6 +405,13 @@ def test_capture():
             ok(False, f"{path.name}: the advice fits", wrong)
     ok(report(ROOT / "fixtures/scenarios/recorder-sync-per-item/trace.json.gz")["capture"] is None,
        "no code for PyTorch where PyTorch did not record")
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "host.json"
+        rows = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": 9}
+                for ts, name in ((0, "aten::mm"), (20, "aten::record_stream"))]
+        path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": rows}))
+        ok("ProfilerActivity.CUDA" in report(path)["capture"]["trace_snippet"],
+           "operators that only run with a GPU ask for its rows")
     mtia = report(ROOT / "fixtures/traces/mtia.json")["capture"]
     ok("activities" not in mtia["trace_snippet"] and not mtia["snapshot_snippet"],
        "an accelerator other than CUDA is recorded by default", mtia)

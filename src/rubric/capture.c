@@ -104,7 +104,8 @@ static void look_at_trace(const struct ap_value *root, struct wants *wants)
     wants->accelerator = is_true(root, "trace.recorded.accelerator");
     wants->cuda = is_true(root, "trace.recorded.gpu");
     if (!wants->accelerator &&
-        (is_true(root, "trace.recorded.runtime") || ap_value_first(ap_value_at(root, "trace.devices"))))
+        (is_true(root, "trace.recorded.runtime") || ap_value_first(ap_value_at(root, "trace.devices")) ||
+         number_at(root, "cpu.signals.gpu_use.count") > 0))
         wants->cuda = true;
     wants->of[REASON_whole_trace] = is_false(root, "trace.complete");
     wants->of[REASON_operators] = !operators;

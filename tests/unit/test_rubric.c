@@ -570,6 +570,7 @@ static void what_is_fine_is_told_unless_a_finding_says_otherwise(void)
     struct ap_model model;
     a_base_tree(&model);
     put_ratio(&model, "split.judged.idle_causes.synchronization_ratio", 0.004);
+    put_ratio(&model, "split.judged.idle_causes.not_recorded_ratio", 0.1);
     put_ratio(&model, "split.judged.idle_ratio", 0.3);
     judge(&model, RULE("a", "gpu.rows > 100", MIDDLE));
     says(fine(&model, "waits"), "text", "the devices run dry behind waits of the host for 0.4 % of the judged time");
@@ -579,8 +580,15 @@ static void what_is_fine_is_told_unless_a_finding_says_otherwise(void)
     ap_model_release(&model);
     a_base_tree(&model);
     put_ratio(&model, "split.judged.idle_causes.synchronization_ratio", 0.004);
+    put_ratio(&model, "split.judged.idle_causes.not_recorded_ratio", 0.1);
     judge(&model, RULE("a", "gpu.rows > 1", MIDDLE));
     ok(!fine(&model, "waits"), "nor what a finding of that kind contradicts");
+    ap_model_release(&model);
+    a_base_tree(&model);
+    put_ratio(&model, "split.judged.idle_causes.synchronization_ratio", 0.004);
+    put_ratio(&model, "split.judged.idle_causes.not_recorded_ratio", 0.9);
+    judge(&model, RULE("a", "gpu.rows > 100", MIDDLE));
+    ok(!fine(&model, "waits"), "nor a share of time of which little is known");
     ap_model_release(&model);
 }
 

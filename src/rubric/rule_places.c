@@ -48,12 +48,12 @@ static void add_place(struct places *places, const struct ap_value *value, struc
     add_id(places->model, place, value, "tid");
 }
 
-/* A row is called by its name, else by its first text. */
+/* A row is called by its name, else by its first text: what it is, not where it ran, which old files tell as text. */
 static struct ap_text name_of(const struct ap_value *row)
 {
     struct ap_text name = ap_value_text(ap_value_member(row, "name"));
     for (const struct ap_value *value = ap_value_first(row); value && !name.bytes; value = value->next)
-        if (value->type == AP_VALUE_TEXT)
+        if (value->type == AP_VALUE_TEXT && !ap_text_is(value->key, "pid") && !ap_text_is(value->key, "tid"))
             name = value->as.text;
     return name;
 }

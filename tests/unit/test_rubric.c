@@ -724,6 +724,23 @@ static void savings_are_of_the_phase_that_was_asked_for(void)
     ap_model_release(&model);
 }
 
+static void a_place_is_called_by_what_it_is(void)
+{
+    struct ap_model model;
+    a_base_tree(&model);
+    struct ap_value *idle = ap_add_object(&model, &model.root, "idle");
+    struct ap_value *gap = ap_add_object(&model, ap_add_list(&model, idle, "gaps"), NULL);
+    ap_add_time(&model, gap, "start_us", 0);
+    ap_add_time(&model, gap, "dur_us", MS);
+    ap_add_string(&model, gap, "pid", "25738");
+    ap_add_string(&model, gap, "tid", "25738");
+    ap_add_string(&model, gap, "cause", "host_python");
+    judge(&model, RULE("a", "gpu.rows > 1", MIDDLE "\nplaces: idle.gaps"));
+    const struct ap_value *finding = ap_value_first(ap_value_at(&model.root, "findings"));
+    says(ap_value_first(ap_value_member(finding, "places")), "name", "host_python");
+    ap_model_release(&model);
+}
+
 static void symptoms_hide_behind_their_causes(void)
 {
     struct ap_model model;
@@ -843,6 +860,7 @@ int main(void)
     a_bound_weighs_no_more_than_twice_what_is_predicted();
     savings_are_the_smallest_bound_and_never_more_than_the_whole();
     savings_are_of_the_phase_that_was_asked_for();
+    a_place_is_called_by_what_it_is();
     symptoms_hide_behind_their_causes();
     causes_that_lie_elsewhere_hide_nothing();
     every_refused_request_is_survived();

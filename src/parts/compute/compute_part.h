@@ -18,10 +18,11 @@ struct ap_compute_work {
 struct ap_compute_sum {
     uint64_t count; /* calls with kernels */
     int64_t total_ns;
-    int64_t rated_ns;         /* of those whose bound is known */
-    double flops, bytes;      /* of calls where they are known; flops of all kinds of work */
-    double bound_ns, lost_ns; /* of rated calls */
-    uint32_t worst;           /* group that loses most; AP_PAIR_NONE = none */
+    int64_t rated_ns;          /* of those whose bound is known */
+    double flops, bytes;       /* of calls where they are known; flops of all kinds of work */
+    bool has_flops, has_bytes; /* of any call */
+    double bound_ns, lost_ns;  /* of rated calls */
+    uint32_t worst;            /* group that loses most; AP_PAIR_NONE = none */
 };
 
 /** All calls of the group. */

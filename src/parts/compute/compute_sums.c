@@ -32,6 +32,8 @@ void ap_compute_sum_add(const struct ap_compute_work *work, struct ap_compute_su
     sum->total_ns = ap_add_sat(sum->total_ns, group->total_ns, &work->context->overflowed);
     sum->flops += group->cost.flops > 0 ? group->cost.flops * calls : 0;
     sum->bytes += group->cost.bytes > 0 ? group->cost.bytes * calls : 0;
+    sum->has_flops |= group->cost.flops >= 0;
+    sum->has_bytes |= group->cost.bytes >= 0;
     if (roofline->bound_ns < 0)
         return;
     sum->rated_ns = ap_add_sat(sum->rated_ns, group->total_ns, &work->context->overflowed);
@@ -41,8 +43,8 @@ void ap_compute_sum_add(const struct ap_compute_work *work, struct ap_compute_su
 
 void ap_compute_add_rates(const struct ap_compute_sum *sum, struct ap_model *model, struct ap_value *row)
 {
-    ap_add_number_per(model, row, "tflop_s", sum->flops / 1e3, (double)sum->total_ns);
-    ap_add_number_per(model, row, "gb_s", sum->bytes, (double)sum->total_ns);
+    ap_add_number_per(model, row, "tflop_s", sum->flops / 1e3, sum->has_flops ? (double)sum->total_ns : 0);
+    ap_add_number_per(model, row, "gb_s", sum->bytes, sum->has_bytes ? (double)sum->total_ns : 0);
     ap_add_quotient(model, row, "roofline_ratio", sum->bound_ns, (double)sum->rated_ns);
 }
 

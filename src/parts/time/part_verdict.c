@@ -371,8 +371,8 @@ static void add_symptoms(const struct ap_split *split, struct ap_model *model, s
     add_symptom(&high_cpu, has_gpu && has_host && !is_open(utilization, open, LOW_GPU_RATIO), busy,
                 utilization < LOW_GPU_RATIO, model, list);
     add_symptom(&low_gpu, has_gpu && !is_open(utilization, open, low_gpu.threshold), utilization, true, model, list);
-    add_symptom(&gaps, has_gaps && !lacks_rows(all) && !is_capture(root) && !is_open(gap_ratio - open, open, gaps.threshold), gap_ratio, true,
-                model, list);
+    add_symptom(&gaps, has_gaps && !lacks_rows(all) && !is_capture(root) && !is_open(gap_ratio - open, open, gaps.threshold),
+                gap_ratio, true, model, list);
     add_symptom(&allocation, has_calls, device_malloc + host_alloc, true, model, list);
 }
 

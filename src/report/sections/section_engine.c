@@ -48,7 +48,7 @@ static const struct doc_figure replay_figures[] = {
     { "graphs.kernels", "Kernels in graphs" },
     { "graphs.kernel_ratio", "Their time, share of all kernels" },
     { "graphs.mapped_kernels", "Of them found in the trace given beside" },
-    { "repeats.length", "Kernels of the stretch that repeats (a layer)" },
+    { "repeats.length", "Kernels of the stretch that repeats (a layer, or a step)" },
     { "repeats.in_a_row", "Repeats in a row" },
     { "repeats.mean_us", "Kernels of a repeat, mean" },
     { "repeats.median_us", "The same, median" },
@@ -64,7 +64,7 @@ static const struct doc_part replay_parts[] = {
     ROWS("Operators in graphs", .path = "graphs.operators", .remark = ", by the trace given beside",
          COLUMNS(NAME("operator", "Operator"), NAME("dims", "Shapes"), NUMBER("count", "Kernels"),
                  NUMBER("total_us", "Total (us)"), NAME("kernel", "Kernel"), NAME("line", "Line"))),
-    ROWS("The layer that repeats, kernel by kernel", .path = "repeats.kernels", .limit = 40,
+    ROWS("The stretch that repeats, kernel by kernel", .path = "repeats.kernels", .limit = 40,
          COLUMNS(NAME("name", "Kernel"), NAME("subfamily", "For"), NUMBER("mean_us", "Mean (us)"),
                  NAME("operator", "Operator"), NAME("dims", "Shapes"), NAME("line", "Line"))),
     ROWS("Neighbors that a known fused kernel replaces", .path = "repeats.fusions",
@@ -73,7 +73,7 @@ static const struct doc_part replay_parts[] = {
 };
 
 const struct doc_section ap_section_replay = {
-    .title = "Graphs and layers: what repeats",
+    .title = "Graphs, and what repeats",
     .if_any = { "graphs", "repeats" },
     .parts = COUNTED(replay_parts),
 };

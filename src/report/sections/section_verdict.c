@@ -4,13 +4,24 @@
 
 #include "poison.h"
 
+/* The host is busy enough for the symptom, and its line would seem to contradict itself. */
+static bool is_busy_gpu(const struct ap_value *symptom)
+{
+    double value = 0, threshold = 0;
+    return ap_text_is(ap_text_member(symptom, "id"), "high-cpu-low-gpu") &&
+           ap_value_number(ap_value_member(symptom, "value"), &value) &&
+           ap_value_number(ap_value_member(symptom, "threshold"), &threshold) && value > threshold;
+}
+
 static void write_symptom(struct doc *doc, const struct ap_value *symptom)
 {
     const struct ap_value *present = ap_value_member(symptom, "present");
     ap_doc_item(doc, symptom,
                 !present || present->type != AP_VALUE_BOOL ? "{p title}: not evaluated"
                 : present->as.integer                      ? "{p title}: **yes**, {F value} (threshold {F threshold})"
-                                                           : "{p title}: no, {F value} (threshold {F threshold})");
+                : is_busy_gpu(symptom)
+                    ? "{p title}: no, {F value} (threshold {F threshold}), as the GPU is busy for half of the time"
+                    : "{p title}: no, {F value} (threshold {F threshold})");
 }
 
 /* Where GPU work fills little of what is judged, its utilization would seem to contradict the verdict. */

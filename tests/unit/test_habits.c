@@ -521,6 +521,43 @@ static void gradients_that_no_optimizer_uses_are_told(void)
     end(&run);
 }
 
+/* The backward of a convolution: the gradients of the input, which requires one, and of the weight. */
+static void first_layer(struct run *run, const char *looked_at)
+{
+    op(run, "aten::conv2d", 0, 10, 50);
+    node(run, 50, 20, 51);
+    accumulate(run, 75, "[[10, 64]]");
+    node(run, 100, 410, 50);
+    op(run, "aten::convolution_backward", 105, 400, 0);
+    accumulate(run, 520, "[[4, 3, 64, 64]]");
+    accumulate(run, 540, "[[48, 3, 7, 7]]");
+    op_with(run, "aten::sign", 560, 10, 0, looked_at, "[\"float\"]");
+    row(run, "1", "Optimizer.step#AdamW.step", ANNOTATION, 700, 100);
+    op_with(run, "aten::_fused_adamw_", 710, 50, 0, "[[[10, 64], [48, 3, 7, 7]], []]", "[\"TensorList\"]");
+}
+
+static void a_gradient_of_an_input_is_told_where_nothing_looks_at_it(void)
+{
+    struct run run;
+    begin(&run);
+    first_layer(&run, "[[10]]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 1, "one backward pass");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 200, "one of two products of the convolution");
+    end(&run);
+    begin(&run);
+    first_layer(&run, "[[4, 3, 64, 64]]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "an attack uses it");
+    end(&run);
+    begin(&run);
+    op(&run, "c10d::allreduce_", 600, 10, 0);
+    first_layer(&run, "[[10]]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "of several ranks each may update a part");
+    end(&run);
+}
+
 static void pieces(struct run *run, int64_t start_us, const char *first, const char *other)
 {
     for (int i = 0; i < 20; i++) {
@@ -785,6 +822,7 @@ int main(void)
     checks_of_values_are_told();
     work_on_more_than_is_needed_is_told_by_shapes();
     gradients_that_no_optimizer_uses_are_told();
+    a_gradient_of_an_input_is_told_where_nothing_looks_at_it();
     a_module_in_a_loop_is_told_from_layers();
     a_causal_mask_costs_in_attention_too();
     lengths_that_rise_are_a_prefix_and_lengths_of_samples_are_none();

@@ -610,6 +610,30 @@ def frozen_with_gradients(planted):
     return training(head, lambda: functional.cross_entropy(head(features()), labels))
 
 
+class Adapted(nn.Module):
+    """A layer with a narrow one beside it, which alone is trained."""
+
+    def __init__(self, width, frozen):
+        super().__init__()
+        self.base, self.down, self.up = nn.Linear(width, width), nn.Linear(width, 4), nn.Linear(4, width)
+        self.base.requires_grad_(not frozen)
+
+    def forward(self, rows):
+        return torch.relu(self.base(rows) + self.up(self.down(rows)))
+
+
+def adapters_over_gradients(planted):
+    """Only adapters are trained, but the gradients of the weights beside them are made too; the twin froze these."""
+    layers, (batch, labels) = [Adapted(384, not planted) for _ in range(3)], rows(256, 384)
+    model, narrow = nn.Sequential(*layers), nn.ModuleList(part for layer in layers for part in (layer.down, layer.up))
+    loss = training(narrow, lambda: functional.cross_entropy(model(batch), labels))
+
+    def step():
+        model.zero_grad()
+        return loss()
+    return step
+
+
 def inference_with_graph(planted):
     """Predictions in train mode and without no_grad; the twin has both."""
     model = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Dropout(0.1)) for _ in range(12)])

@@ -490,6 +490,8 @@ JOBS = {
     "evaluated-each-step": Job(habits.evaluated_each_step, ["evaluation-in-loop"], steps=4, windows=5),
     "forward-for-the-log": Job(habits.forward_for_the_log, ["unused-graph"], steps=4, windows=5),
     "frozen-with-gradients": Job(habits.frozen_with_gradients, ["unneeded-gradients"], steps=4, windows=5, profiler=SHAPES),
+    "adapters-over-gradients": Job(habits.adapters_over_gradients, ["unneeded-gradients"], steps=4, windows=5,
+                                   profiler=SHAPES),
     "inference-with-graph": Job(habits.inference_with_graph, ["inference-with-graph"], steps=4, windows=5),
     "micro-batches": Job(habits.micro_batches, ["micro-batches"], steps=3, windows=5),
     "hooks-left": Job(habits.hooks_left, ["module-hooks"], steps=3, windows=5, profiler=STACKS),

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Gradients that nobody needs: of weights that no optimizer works on. The sizes tell: those of a weight are those of its
- * gradient, and of what the optimizer's operators are called with. And gradients of gradients. */
+ * Gradients that nobody needs: of weights that no optimizer works on, of inputs that nothing looks at. The sizes tell: those
+ * of a weight are those of its gradient, and of what the optimizer's operators are called with. And gradients of
+ * gradients. */
+#include <string.h>
+
 #include "habit_items.h"
 
 #include "poison.h"
@@ -45,30 +48,56 @@ static struct ap_text dims_of(const struct ap_habit_rows *rows, uint32_t row)
     return dims;
 }
 
-static enum ap_status note_sizes(struct ap_habit_rows *rows, struct ap_text dims, struct ap_error *reterr)
+static enum ap_status note_sizes(struct ap_pair_map *map, struct ap_text dims, struct ap_error *reterr)
 {
     uint32_t key[2], number;
     for (size_t at = 0; next_tensor(dims, &at, key); at++)
-        AP_TRY(ap_pair_map_add(&rows->updated, key[0], key[1], &number, reterr));
+        AP_TRY(ap_pair_map_add(map, key[0], key[1], &number, reterr));
     return AP_OK;
 }
 
-/* @noted: by signature. */
-static enum ap_status read_updates(struct ap_habit_rows *rows, bool *noted, struct ap_error *reterr)
+/* Where a thread is: in an optimizer's step, in an operator that was looked at, behind a backward pass that no forward pass
+ * followed yet. */
+struct reading {
+    int64_t updates_until_ns, covered_ns;
+    bool is_behind;
+};
+
+/* Which sizes the row tells of; NULL = of none. */
+static struct ap_pair_map *told_by(struct ap_habit_rows *rows, struct reading *reading, uint32_t row)
+{
+    int64_t start_ns = rows->trace->events.start_ns[row], end_ns = ap_row_end_ns(rows->trace, row);
+    uint64_t words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
+    rows->has_collective |= AP_HAS(words, COLLECTIVE);
+    if (AP_HAS(words, OPTIMIZER) && end_ns > reading->updates_until_ns)
+        reading->updates_until_ns = end_ns;
+    if (AP_HAS(words, OPTIMIZER))
+        return NULL;
+    if (start_ns < reading->updates_until_ns)
+        return &rows->updated;
+    if (start_ns < reading->covered_ns || (!ap_habit_is_operator(rows, row) && !AP_HAS(words, LOADER)))
+        return NULL;
+    reading->covered_ns = end_ns;
+    reading->is_behind =
+        AP_HAS(words, NODE) || (reading->is_behind && !(words & (AP_BIT(HEAVY) | AP_BIT(FORWARD) | AP_BIT(LOADER))));
+    return reading->is_behind && !AP_HAS(words, NODE) ? &rows->looked_at : NULL;
+}
+
+/* @noted: by signature, a bit for each map. */
+static enum ap_status read_updates(struct ap_habit_rows *rows, uint8_t *noted, struct ap_error *reterr)
 {
     const struct ap_row_order *order = &rows->facts->order;
     for (size_t track = 0; track < order->track_count; track++) {
-        int64_t until_ns = INT64_MIN;
+        struct reading reading = { INT64_MIN, INT64_MIN, false };
         for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
             uint32_t row = order->rows[at];
-            const struct ap_op_detail *op;
-            if (ap_row_is_of(rows->trace, row, AP_HOST_KINDS) && AP_HAS(ap_habit_words_of(rows, row), OPTIMIZER))
-                until_ns = ap_row_end_ns(rows->trace, row) > until_ns ? ap_row_end_ns(rows->trace, row) : until_ns;
-            else if (rows->trace->events.start_ns[row] < until_ns && ap_habit_is_operator(rows, row) &&
-                     (op = ap_row_op(rows->trace, row)) && !noted[op->signature.id]) {
-                noted[op->signature.id] = true;
-                AP_TRY(note_sizes(rows, dims_of(rows, row), reterr));
-            }
+            struct ap_pair_map *map = told_by(rows, &reading, row);
+            const struct ap_op_detail *op = map && ap_habit_is_operator(rows, row) ? ap_row_op(rows->trace, row) : NULL;
+            uint8_t bit = map == &rows->updated ? 1 : 2;
+            if (!op || noted[op->signature.id] & bit)
+                continue;
+            noted[op->signature.id] |= bit;
+            AP_TRY(note_sizes(map, dims_of(rows, row), reterr));
         }
     }
     return AP_OK;
@@ -77,7 +106,7 @@ static enum ap_status read_updates(struct ap_habit_rows *rows, bool *noted, stru
 enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     size_t count = (size_t)ap_strpool_count(&rows->trace->signatures) + 1;
-    bool *noted;
+    uint8_t *noted;
     if (!rows->has_optimizer)
         return AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(rows->habits->gate, noted, count, reterr));
@@ -86,30 +115,106 @@ enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error
     return status;
 }
 
-/* A backward pass, and what of it comes behind the last gradient that is needed. */
-struct backward {
-    int64_t covered_ns, tail_ns;
-    uint32_t tail;     /* its first node; AP_NO_ROW = none */
-    uint64_t unneeded; /* gradients in it */
-    bool has_needed;
+/* An outermost node that makes gradients by products, of which some are needed by none. */
+struct maker {
+    uint32_t row;
+    uint32_t products, unneeded; /* a convolution's backward makes two at once */
+    int64_t product_ns;
+    bool is_kept; /* a gradient of its own is needed */
 };
 
-static void end_backward(struct ap_habit_rows *rows, struct backward *pass)
+/* A backward pass, what of it comes behind the last gradient that is needed, and what is made for none before that. */
+struct backward {
+    int64_t covered_ns, tail_ns;
+    uint32_t node, tail; /* the outermost node that runs; the first one of the tail; AP_NO_ROW = none */
+    uint64_t unneeded;   /* gradients in the tail */
+    bool has_needed, has_needed_matrix;
+    struct maker maker;
+    struct maker *waiting; /* of the tail, until a gradient that is needed ends it */
+    size_t waiting_count, waiting_capacity;
+    int64_t within_ns, longest_ns; /* in the nodes before the tail */
+    uint32_t longest;
+};
+
+/* An optimizer that works on matrices is one that this trace tells of; of several ranks each may update weights of its
+ * own. */
+static void add_maker(struct ap_habit_rows *rows, struct backward *pass, const struct maker *maker)
 {
-    if (pass->has_needed && pass->unneeded)
-        (void)ap_habit_add(rows->habits, AP_HABIT_unneeded_gradient, pass->tail, pass->tail_ns, pass->tail_ns);
-    *pass = (struct backward){ .covered_ns = pass->covered_ns, .tail = AP_NO_ROW };
+    uint32_t spared = maker->unneeded < maker->products ? maker->unneeded : maker->products;
+    if (!spared || !pass->has_needed_matrix || rows->has_collective)
+        return;
+    int64_t start_ns = rows->trace->events.start_ns[maker->row];
+    int64_t saves_ns = (int64_t)((double)maker->product_ns * spared / maker->products);
+    ap_habit_add_time(rows->habits, AP_HABIT_unneeded_gradient, start_ns, start_ns + saves_ns);
+    pass->within_ns = ap_add_sat(pass->within_ns, saves_ns, &rows->habits->overflowed);
+    if (saves_ns > pass->longest_ns) {
+        pass->longest_ns = saves_ns;
+        pass->longest = maker->row;
+    }
 }
 
-static void note_gradient(const struct ap_habit_rows *rows, struct backward *pass, uint32_t row)
+static enum ap_status end_maker(struct ap_habit_rows *rows, struct backward *pass, struct ap_error *reterr)
+{
+    struct maker maker = pass->maker;
+    pass->maker = (struct maker){ .row = AP_NO_ROW };
+    if (maker.row == AP_NO_ROW || !maker.unneeded)
+        return AP_OK;
+    if (maker.is_kept) {
+        add_maker(rows, pass, &maker);
+        return AP_OK;
+    }
+    AP_TRY(ap_mem_reserve(rows->habits->gate, (void **)&pass->waiting, &pass->waiting_capacity, pass->waiting_count + 1,
+                          sizeof(pass->waiting[0]), reterr));
+    pass->waiting[pass->waiting_count++] = maker;
+    return AP_OK;
+}
+
+static enum ap_status end_backward(struct ap_habit_rows *rows, struct backward *pass, struct ap_error *reterr)
+{
+    AP_TRY(end_maker(rows, pass, reterr));
+    int64_t tail_ns = pass->has_needed && pass->unneeded ? pass->tail_ns : 0;
+    int64_t total_ns = ap_add_sat(tail_ns, pass->within_ns, &rows->habits->overflowed);
+    if (tail_ns) {
+        int64_t start_ns = rows->trace->events.start_ns[pass->tail];
+        ap_habit_add_time(rows->habits, AP_HABIT_unneeded_gradient, start_ns,
+                          ap_add_sat(start_ns, tail_ns, &rows->habits->overflowed));
+    }
+    if (total_ns)
+        (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_unneeded_gradient,
+                                     tail_ns >= pass->longest_ns ? pass->tail : pass->longest, total_ns, total_ns);
+    *pass = (struct backward){ .covered_ns = pass->covered_ns,
+                               .node = AP_NO_ROW,
+                               .tail = AP_NO_ROW,
+                               .maker = { .row = AP_NO_ROW },
+                               .waiting = pass->waiting,
+                               .waiting_capacity = pass->waiting_capacity };
+    return AP_OK;
+}
+
+static bool is_needed(const struct ap_habit_rows *rows, const uint32_t key[2])
+{
+    return ap_pair_map_find(&rows->updated, key[0], key[1]) != AP_PAIR_NONE;
+}
+
+static void note_gradient(struct ap_habit_rows *rows, struct backward *pass, uint32_t row)
 {
     size_t at = 0;
     uint32_t key[2];
-    if (next_tensor(dims_of(rows, row), &at, key) && ap_pair_map_find(&rows->updated, key[0], key[1]) == AP_PAIR_NONE) {
+    struct ap_text dims = dims_of(rows, row);
+    bool has_size = next_tensor(dims, &at, key);
+    bool is_matrix = has_size && memchr(dims.data, ',', at);
+    if (has_size && !is_needed(rows, key)) {
+        bool is_looked_at = ap_pair_map_find(&rows->looked_at, key[0], key[1]) != AP_PAIR_NONE;
         pass->unneeded++;
+        pass->maker.unneeded += is_matrix && !is_looked_at;
         return;
     }
     pass->has_needed = true;
+    pass->has_needed_matrix |= is_matrix;
+    pass->maker.is_kept = true;
+    for (size_t i = 0; i < pass->waiting_count; i++)
+        add_maker(rows, pass, &pass->waiting[i]);
+    pass->waiting_count = 0;
     pass->unneeded = 0;
     pass->tail = AP_NO_ROW;
     pass->tail_ns = 0;
@@ -120,25 +225,50 @@ static void note_node(struct ap_habit_rows *rows, struct backward *pass, uint32_
     pass->covered_ns = ap_row_end_ns(rows->trace, row);
     pass->tail_ns = ap_add_sat(pass->tail_ns, rows->trace->events.dur_ns[row], &rows->habits->overflowed);
     pass->tail = pass->tail == AP_NO_ROW ? row : pass->tail;
+    pass->node = row;
 }
 
-void ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track)
+/* In the node that runs; what follows in others before the next product belongs to its gradients. */
+static enum ap_status note_product(struct ap_habit_rows *rows, struct backward *pass, uint32_t row, uint32_t products,
+                                   struct ap_error *reterr)
+{
+    if (pass->maker.row != pass->node)
+        AP_TRY(end_maker(rows, pass, reterr));
+    pass->maker.row = pass->node;
+    pass->maker.products += products;
+    pass->maker.product_ns = ap_add_sat(pass->maker.product_ns, rows->trace->events.dur_ns[row], &rows->habits->overflowed);
+    return AP_OK;
+}
+
+static enum ap_status note_row(struct ap_habit_rows *rows, struct backward *pass, uint32_t row, struct ap_error *reterr)
+{
+    uint64_t words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
+    bool is_within = rows->trace->events.start_ns[row] < pass->covered_ns;
+    if (AP_HAS(words, ACCUMULATE))
+        note_gradient(rows, pass, row);
+    if (is_within && (words & (AP_BIT(PRODUCT) | AP_BIT(TWO_PRODUCTS))))
+        return note_product(rows, pass, row, AP_HAS(words, PRODUCT) ? 1 : 2, reterr);
+    if (is_within)
+        return AP_OK;
+    if (AP_HAS(words, NODE))
+        note_node(rows, pass, row);
+    else if (words & (AP_BIT(HEAVY) | AP_BIT(FORWARD) | AP_BIT(OPTIMIZER) | AP_BIT(LOADER)))
+        return end_backward(rows, pass, reterr);
+    return AP_OK;
+}
+
+enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
 {
     const struct ap_row_order *order = &rows->facts->order;
-    struct backward pass = { .covered_ns = INT64_MIN, .tail = AP_NO_ROW };
-    for (size_t at = order->track_start[track]; rows->updated.count && at < order->track_start[track + 1]; at++) {
-        uint32_t row = order->rows[at];
-        uint64_t words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
-        if (AP_HAS(words, ACCUMULATE))
-            note_gradient(rows, &pass, row);
-        if (rows->trace->events.start_ns[row] < pass.covered_ns)
-            continue;
-        if (AP_HAS(words, NODE))
-            note_node(rows, &pass, row);
-        else if (words & (AP_BIT(HEAVY) | AP_BIT(FORWARD) | AP_BIT(OPTIMIZER) | AP_BIT(LOADER)))
-            end_backward(rows, &pass);
-    }
-    end_backward(rows, &pass);
+    struct backward pass = { .covered_ns = INT64_MIN, .node = AP_NO_ROW, .tail = AP_NO_ROW, .maker = { .row = AP_NO_ROW } };
+    enum ap_status status = AP_OK;
+    for (size_t at = order->track_start[track]; rows->updated.count && at < order->track_start[track + 1] && status == AP_OK;
+         at++)
+        status = note_row(rows, &pass, order->rows[at], reterr);
+    if (status == AP_OK)
+        status = end_backward(rows, &pass, reterr);
+    AP_FREE(rows->habits->gate, pass.waiting, pass.waiting_capacity);
+    return status;
 }
 
 /* ---- gradients of gradients ---- */

@@ -58,14 +58,15 @@ struct ap_habit_rows {
     uint64_t *words_of; /* by name id */
     uint32_t *last_of;  /* likewise: an item of that name; of which thread is for the asker to find out */
     struct ap_name_patterns signs;
-    uint8_t *sign_of;           /* by name id, of the forms: 0 = not asked */
-    struct ap_pair_map updated; /* sizes of the tensors that optimizers work on */
+    uint8_t *sign_of;             /* by name id, of the forms: 0 = not asked */
+    struct ap_pair_map updated;   /* sizes of the tensors that optimizers work on */
+    struct ap_pair_map looked_at; /* likewise, of what is called between a backward pass and the next forward pass */
     struct ap_pair_map node_sequences;
     struct ap_pair_map made_again; /* numbers of operators that ran in nodes, and may have made nodes there */
     bool goes_again;               /* some of these nodes ran */
     int64_t last_node_ns;
     int64_t loop_start_ns, loop_end_ns; /* what is before or behind the steps is no part of the loop */
-    bool has_sequences, has_optimizer;
+    bool has_sequences, has_optimizer, has_collective;
     bool has_backward_graph, uses_backward_graph; /* backward passes make nodes; some of those run */
     struct ap_habit_item *items;                  /* of the thread */
     size_t item_count, item_capacity;
@@ -141,10 +142,10 @@ AP_MUST_CHECK enum ap_status ap_habit_find_forms(struct ap_habit_rows *rows, str
 AP_MUST_CHECK enum ap_status ap_habit_signs_init(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Work on more elements than the result needs: all pairs, whole sorts. Pairs are told as loops. */
 AP_MUST_CHECK enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, struct ap_error *reterr);
-/** The sizes of what optimizers work on, before any thread is read. */
+/** The sizes of what optimizers work on, and of what is looked at behind backward passes; before any thread is read. */
 AP_MUST_CHECK enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr);
-/** Gradients of weights that no optimizer changes, behind those of all that one does. */
-void ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track);
+/** Gradients of weights that no optimizer changes, and of inputs that nothing looks at. */
+AP_MUST_CHECK enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
 /** Nodes of backward passes that are recorded for another one, and those which that one goes through. */
 AP_MUST_CHECK enum ap_status ap_habit_find_second_order(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
 /** One more loop, filled with zeros. */

@@ -13,7 +13,7 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     AP_TRY(ap_habit_find_sizes(rows, reterr));
     AP_TRY(ap_habit_find_attention(rows, reterr));
     if (trains) {
-        ap_habit_find_gradients(rows, track);
+        AP_TRY(ap_habit_find_gradients(rows, track, reterr));
         AP_TRY(ap_habit_find_second_order(rows, track, reterr));
     }
     if (trains && rows->has_sequences)
@@ -52,6 +52,7 @@ enum ap_status ap_habits_of_rows(struct ap_habits *habits, const struct ap_facts
                                   .patterns = { .gate = gate },
                                   .signs = { .gate = gate },
                                   .updated = { .gate = gate },
+                                  .looked_at = { .gate = gate },
                                   .node_sequences = { .gate = gate },
                                   .made_again = { .gate = gate } };
     enum ap_status status = look_at_rows(&rows, reterr);
@@ -60,6 +61,7 @@ enum ap_status ap_habits_of_rows(struct ap_habits *habits, const struct ap_facts
     ap_pair_map_release(&rows.node_sequences);
     ap_pair_map_release(&rows.made_again);
     ap_pair_map_release(&rows.updated);
+    ap_pair_map_release(&rows.looked_at);
     ap_mem_free(gate, rows.sign_of, ap_trace_id_count(facts->trace));
     AP_FREE(gate, rows.words_of, ap_trace_id_count(facts->trace));
     AP_FREE(gate, rows.last_of, ap_trace_id_count(facts->trace));

@@ -36,10 +36,10 @@ static const struct {
 };
 
 static const struct ap_json_field fields[] = {
-    { NULL, "ph", false },
-    { NULL, "name", true },
-    { "args", "bytes", false },
-    { "args", "device", false },
+    { NULL, "ph", AP_STRINGS_REPEAT },
+    { NULL, "name", AP_STRINGS_WITH_QUOTES },
+    { "args", "bytes", AP_STRINGS_ANY },
+    { "args", "device", AP_STRINGS_ANY },
 };
 
 /* What came of it. */

@@ -15,7 +15,11 @@
 /** A wanted member: of the element itself (@parent NULL) or of the object that is the element's member @parent. */
 struct ap_json_field {
     const char *parent, *key;
-    bool may_hold_quotes; /* a string whose quotation marks some writers forgot to escape: recovered and counted */
+    enum ap_json_strings {
+        AP_STRINGS_ANY,
+        AP_STRINGS_REPEAT,     /* few short ones, that stand in most elements: quick where they come first */
+        AP_STRINGS_WITH_QUOTES /* whose quotation marks some writers forgot to escape: recovered and counted */
+    } strings;
 };
 
 /** A member's value as it stands in the input, borrowed until the next element. */

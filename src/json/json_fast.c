@@ -664,7 +664,7 @@ static enum ap_scan_result recover(struct ap_scan *scan, struct ap_element_reade
                                    const uint8_t *value_start, const uint8_t **p)
 {
     bool possible = gap && gap->action == AP_GAP_STRING && gap->field != element->field_count &&
-                    element->fields[gap->field].may_hold_quotes;
+                    element->fields[gap->field].strings == AP_STRINGS_WITH_QUOTES;
     if (!possible)
         return AP_SCAN_BAD;
     enum ap_scan_result result = ap_layout_recover_quote(scan, element, value_start, p);
@@ -676,17 +676,34 @@ static enum ap_scan_result recover(struct ap_scan *scan, struct ap_element_reade
     return AP_SCAN_OK;
 }
 
+/* The gap that an element probably begins with. *@ret_known: it is one that holds values, which are taken. */
+static inline struct ap_gap *first_gap(struct ap_element_reader *element, const uint8_t *at, bool *ret_known)
+{
+    const struct ap_known_start *start = ap_layout_start(element, at);
+    struct ap_gap *gap = &element->gaps[start->gap];
+    *ret_known = start->gap != AP_GAP_NEVER && gap_matches(gap, at);
+    if (AP_UNLIKELY(!*ret_known))
+        return &element->gaps[element->gaps->followers[0]];
+    for (unsigned i = 0; i < start->value_count; i++) {
+        const struct ap_start_value *value = &start->values[i];
+        element->spans[value->field] =
+            (struct ap_json_span){ (const char *)at + value->at, value->bytes, AP_JSON_STRING, 0 };
+    }
+    return gap;
+}
+
 /* The cursor stays in a variable whose address is not taken: through memory every step would wait for the one before. */
 static enum ap_scan_result scan_element(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p)
 {
     const uint8_t *at = *p + 1, *value_start = NULL;
     struct ap_gap *gap = element->gaps, *last = NULL;
     uint64_t seen = 0;
-    for (;;) {
+    bool known_start;
+    struct ap_gap *usual = first_gap(element, at, &known_start);
+    for (;; usual = &element->gaps[gap->followers[0]]) {
         const uint8_t *gap_start = at;
-        struct ap_gap *usual = &element->gaps[gap->followers[0]];
         /* A hostile text can hold even the byte of the gap that fits nothing. */
-        if (AP_LIKELY(gap_matches(usual, at) && gap->followers[0] != AP_GAP_NEVER)) {
+        if (AP_LIKELY(gap_matches(usual, at) && usual != &element->gaps[AP_GAP_NEVER])) {
             gap = usual;
             at += usual->bytes;
         } else {
@@ -714,6 +731,8 @@ static enum ap_scan_result scan_element(struct ap_scan *scan, struct ap_element_
         }
         seen |= gap->keys;
         if (gap->action == AP_GAP_END) {
+            if (AP_UNLIKELY(!known_start))
+                ap_layout_learn_start(element, *p + 1);
             *p = at;
             return AP_SCAN_OK;
         }

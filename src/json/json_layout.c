@@ -173,8 +173,15 @@ static bool same_gap(const struct ap_gap *a, const struct ap_gap *b, unsigned be
            memcmp(a->text, text, bytes) == 0;
 }
 
+static void forget_starts(struct ap_element_reader *element)
+{
+    for (unsigned i = 0; i < AP_STARTS_KNOWN; i++)
+        element->starts[i].gap = AP_GAP_NEVER;
+}
+
 void ap_layout_init(struct ap_element_reader *element)
 {
+    forget_starts(element);
     struct ap_gap *never = &element->gaps[AP_GAP_NEVER]; /* of no bytes, which is what tells it */
     element->gaps[0] = *never = (struct ap_gap){ .bytes = 0 };
     forget_followers(&element->gaps[0]);
@@ -206,6 +213,7 @@ static unsigned begin_anew(struct ap_element_reader *element)
         element->resets++;
         element->gap_count = 1;
         forget_followers(&element->gaps[0]);
+        forget_starts(element);
     }
     return AP_GAP_NEVER;
 }
@@ -227,6 +235,81 @@ unsigned ap_layout_learn(struct ap_element_reader *element, unsigned before, con
     memmove(followers + 1, followers, (AP_GAP_FOLLOWERS - 1) * sizeof(followers[0]));
     followers[0] = (uint16_t)number;
     return number;
+}
+
+/* The gap at @at of those that follow @before. NULL: none, or one that says more than which value comes next. */
+static const struct ap_gap *plain_follower(const struct ap_element_reader *element, const struct ap_gap *before,
+                                           const uint8_t *at)
+{
+    for (unsigned i = 0; i < AP_GAP_FOLLOWERS && before->followers[i] != AP_GAP_NEVER; i++) {
+        const struct ap_gap *gap = &element->gaps[before->followers[i]];
+        if (memcmp(gap->text, at, gap->bytes) == 0)
+            return gap->enters || gap->action == AP_GAP_END ? NULL : gap;
+    }
+    return NULL;
+}
+
+/* Bytes of a string of few characters that stand for themselves; 0 where it is another one. */
+static unsigned short_string_bytes(const uint8_t *at)
+{
+    unsigned bytes = 0;
+    while (bytes < AP_GAP_MAX_BYTES && at[bytes] >= 0x20 && at[bytes] < 0x7f && at[bytes] != '"' && at[bytes] != '\\')
+        bytes++;
+    return at[bytes] == '"' ? bytes : 0;
+}
+
+/* Into *start; returns the gap behind its last value and the bytes up to there, NULL where nothing repeats. */
+static const struct ap_gap *walk_start(const struct ap_element_reader *element, const uint8_t *at,
+                                       struct ap_known_start *start, uint64_t *ret_keys, unsigned *ret_bytes)
+{
+    const struct ap_gap *gap = plain_follower(element, element->gaps, at);
+    unsigned bytes = 0;
+    for (*ret_keys = 0; gap && !(gap->keys & *ret_keys); gap = plain_follower(element, gap, at + bytes)) {
+        *ret_keys |= gap->keys;
+        bytes += gap->bytes;
+        bool repeats = gap->action == AP_GAP_STRING && gap->field < element->field_count &&
+                       element->fields[gap->field].strings == AP_STRINGS_REPEAT &&
+                       start->value_count < AP_COUNT_OF(start->values);
+        unsigned value_bytes = repeats && bytes < AP_GAP_MAX_BYTES ? short_string_bytes(at + bytes) : 0;
+        *ret_bytes = bytes;
+        if (!value_bytes)
+            return start->value_count ? gap : NULL;
+        start->values[start->value_count++] = (struct ap_start_value){ gap->field, (uint8_t)bytes, (uint8_t)value_bytes };
+        bytes += value_bytes + 1;
+        if (bytes >= AP_GAP_MAX_BYTES)
+            return NULL;
+    }
+    return NULL;
+}
+
+void ap_layout_learn_start(struct ap_element_reader *element, const uint8_t *at)
+{
+    struct ap_known_start start = { .value_count = 0 };
+    uint64_t keys;
+    unsigned bytes;
+    if (element->start_tries == AP_START_TRIES || element->resets == 64)
+        return;
+    element->start_tries++;
+    const struct ap_gap *gap = walk_start(element, at, &start, &keys, &bytes);
+    if (!gap || bytes > AP_GAP_MAX_BYTES)
+        return;
+    unsigned first_at = start.values[0].at, last_at = start.values[start.value_count - 1].at;
+    if (!element->start_first_at) {
+        element->start_first_at = (uint8_t)first_at;
+        element->start_last_at = (uint8_t)(last_at + sizeof(uint64_t) <= bytes ? last_at : 0);
+    }
+    /* Places are told by bytes that are part of the start. */
+    if (element->start_first_at >= bytes || element->start_last_at + sizeof(uint64_t) > bytes)
+        return;
+    struct ap_known_start *place = ap_layout_start(element, at);
+    if (place->gap != AP_GAP_NEVER)
+        return;
+    unsigned number = add_gap(element, gap, 0, at, bytes);
+    if (number == AP_GAP_NEVER)
+        return;
+    element->gaps[number].keys = keys;
+    start.gap = (uint16_t)number;
+    *place = start;
 }
 
 void ap_layout_know_parents(struct ap_element_reader *element)

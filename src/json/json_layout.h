@@ -64,6 +64,17 @@ struct ap_known_container {
 };
 #define AP_CONTAINERS_KNOWN 512
 
+/** Text that elements begin with again and again: up to a value that differs, with those before it of fields that repeat. */
+struct ap_known_start {
+    uint16_t gap; /* its text; AP_GAP_NEVER = none */
+    uint8_t value_count;
+    struct ap_start_value {
+        uint8_t field, at, bytes; /* at: from the byte behind the opening brace */
+    } values[2];
+};
+#define AP_STARTS_KNOWN 64
+#define AP_START_TRIES 4096 /* elements that may be asked for a start to learn */
+
 struct ap_element_reader {
     struct ap_json_reader *json;
     const struct ap_json_field *fields;
@@ -73,9 +84,12 @@ struct ap_element_reader {
     uint8_t between_bytes;
     struct ap_gap *gaps; /* [0] is the opening brace, [AP_GAP_NEVER] fits nothing */
     unsigned gap_count;
-    unsigned resets;                       /* how often the table was full */
-    struct ap_known_container *containers; /* each at one place, which its first bytes tell */
-    uint8_t *skip_bits;                    /* nesting of skipped values */
+    unsigned resets;                               /* how often the table was full */
+    struct ap_known_container *containers;         /* each at one place, which its first bytes tell */
+    struct ap_known_start starts[AP_STARTS_KNOWN]; /* each at one place, which its values tell */
+    uint8_t start_first_at, start_last_at;         /* where the first of these values begins, and the last one */
+    uint16_t start_tries;
+    uint8_t *skip_bits; /* nesting of skipped values */
     uint32_t skip_depth_limit;
     bool too_deep;
     struct ap_element_cursor cursor;
@@ -103,6 +117,18 @@ static inline bool ap_layout_is_between(const struct ap_element_reader *element,
            ((text[1] ^ element->between[1]) & element->between_mask[1]) == 0;
 }
 
+/** The place of the start at @at, whose first AP_GAP_MAX_BYTES bytes are readable. */
+static inline struct ap_known_start *ap_layout_start(struct ap_element_reader *element, const uint8_t *at)
+{
+    uint64_t last;
+    memcpy(&last, at + element->start_last_at, sizeof(last));
+    last ^= (uint64_t)at[element->start_first_at] << 29;
+    return &element->starts[last * UINT64_C(0x9e3779b97f4a7c15) >> 58];
+}
+_Static_assert(AP_STARTS_KNOWN == 1 << (64 - 58), "a place is 6 bits");
+
+/** Remember how the element began whose opening brace stands before @at and which was read whole. */
+void ap_layout_learn_start(struct ap_element_reader *element, const uint8_t *at);
 /** The empty table. */
 void ap_layout_init(struct ap_element_reader *element);
 /** Parse the gap at *p by the grammar from the cursor's state into @gap; *p then stands behind it. */

@@ -25,17 +25,17 @@ enum field {
 };
 
 static const struct ap_json_field fields[FIELD_COUNT_] = {
-    [FIELD_category] = { NULL, "cat", false },
-    [FIELD_phase] = { NULL, "ph", false },
-    [FIELD_name] = { NULL, "name", true },
-    [FIELD_tid] = { NULL, "tid", false },
-    [FIELD_start] = { NULL, "ts", false },
-    [FIELD_dur] = { NULL, "dur", false },
-    [FIELD_op] = { "args", "op_name", false },
-    [FIELD_provider] = { "args", "provider", false },
-    [FIELD_shape] = { "args", "input_type_shape", false },
-    [FIELD_output] = { "args", "output_size", false },
-    [FIELD_pool] = { "args", "thread_scheduling_stats", false },
+    [FIELD_category] = { NULL, "cat", AP_STRINGS_REPEAT },
+    [FIELD_phase] = { NULL, "ph", AP_STRINGS_REPEAT },
+    [FIELD_name] = { NULL, "name", AP_STRINGS_WITH_QUOTES },
+    [FIELD_tid] = { NULL, "tid", AP_STRINGS_ANY },
+    [FIELD_start] = { NULL, "ts", AP_STRINGS_ANY },
+    [FIELD_dur] = { NULL, "dur", AP_STRINGS_ANY },
+    [FIELD_op] = { "args", "op_name", AP_STRINGS_ANY },
+    [FIELD_provider] = { "args", "provider", AP_STRINGS_ANY },
+    [FIELD_shape] = { "args", "input_type_shape", AP_STRINGS_ANY },
+    [FIELD_output] = { "args", "output_size", AP_STRINGS_ANY },
+    [FIELD_pool] = { "args", "thread_scheduling_stats", AP_STRINGS_ANY },
 };
 
 /* Longer shapes are one where they begin alike. */

@@ -81,20 +81,20 @@ enum query_field {
 };
 
 static const struct ap_json_field query_fields[QUERY_COUNT_] = {
-    [QUERY_start_enqueue] = { NULL, "startEnqMs", false },
-    [QUERY_end_enqueue] = { NULL, "endEnqMs", false },
-    [QUERY_start_h2d] = { NULL, "startH2dMs", false },
-    [QUERY_start_in] = { NULL, "startInMs", false },
-    [QUERY_start_compute] = { NULL, "startComputeMs", false },
-    [QUERY_end_compute] = { NULL, "endComputeMs", false },
-    [QUERY_end_d2h] = { NULL, "endD2hMs", false },
-    [QUERY_end_out] = { NULL, "endOutMs", false },
-    [QUERY_h2d] = { NULL, "h2dMs", false },
-    [QUERY_in] = { NULL, "inMs", false },
-    [QUERY_compute] = { NULL, "computeMs", false },
-    [QUERY_d2h] = { NULL, "d2hMs", false },
-    [QUERY_out] = { NULL, "outMs", false },
-    [QUERY_latency] = { NULL, "latencyMs", false },
+    [QUERY_start_enqueue] = { NULL, "startEnqMs", AP_STRINGS_ANY },
+    [QUERY_end_enqueue] = { NULL, "endEnqMs", AP_STRINGS_ANY },
+    [QUERY_start_h2d] = { NULL, "startH2dMs", AP_STRINGS_ANY },
+    [QUERY_start_in] = { NULL, "startInMs", AP_STRINGS_ANY },
+    [QUERY_start_compute] = { NULL, "startComputeMs", AP_STRINGS_ANY },
+    [QUERY_end_compute] = { NULL, "endComputeMs", AP_STRINGS_ANY },
+    [QUERY_end_d2h] = { NULL, "endD2hMs", AP_STRINGS_ANY },
+    [QUERY_end_out] = { NULL, "endOutMs", AP_STRINGS_ANY },
+    [QUERY_h2d] = { NULL, "h2dMs", AP_STRINGS_ANY },
+    [QUERY_in] = { NULL, "inMs", AP_STRINGS_ANY },
+    [QUERY_compute] = { NULL, "computeMs", AP_STRINGS_ANY },
+    [QUERY_d2h] = { NULL, "d2hMs", AP_STRINGS_ANY },
+    [QUERY_out] = { NULL, "outMs", AP_STRINGS_ANY },
+    [QUERY_latency] = { NULL, "latencyMs", AP_STRINGS_ANY },
 };
 
 static int64_t either(int64_t a, int64_t b)
@@ -141,9 +141,11 @@ static enum ap_status take_query(struct reading *reading, const struct ap_json_s
 enum layer_field { LAYER_count, LAYER_name, LAYER_total, LAYER_mean, LAYER_median, LAYER_COUNT_ };
 
 static const struct ap_json_field layer_fields[LAYER_COUNT_] = {
-    [LAYER_count] = { NULL, "count", false },     [LAYER_name] = { NULL, "name", true }, /* is not escaped */
-    [LAYER_total] = { NULL, "timeMs", false },    [LAYER_mean] = { NULL, "averageMs", false },
-    [LAYER_median] = { NULL, "medianMs", false },
+    [LAYER_count] = { NULL, "count", AP_STRINGS_ANY },
+    [LAYER_name] = { NULL, "name", AP_STRINGS_WITH_QUOTES }, /* is not escaped */
+    [LAYER_total] = { NULL, "timeMs", AP_STRINGS_ANY },
+    [LAYER_mean] = { NULL, "averageMs", AP_STRINGS_ANY },
+    [LAYER_median] = { NULL, "medianMs", AP_STRINGS_ANY },
 };
 
 static enum ap_status take_layer(struct reading *reading, const struct ap_json_span *spans)

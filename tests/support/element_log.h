@@ -8,9 +8,10 @@
 #include "json_element.h"
 
 static const struct ap_json_field element_log_fields[] = {
-    { NULL, "ph", false },     { NULL, "cat", false },      { NULL, "name", true },     { NULL, "pid", false },
-    { NULL, "ts", false },     { NULL, "dur", false },      { "args", "bytes", false }, { "args", "device", false },
-    { "args", "name", false }, { "other", "bytes", false }, { NULL, "id", false },
+    { NULL, "ph", AP_STRINGS_REPEAT },    { NULL, "cat", AP_STRINGS_REPEAT },   { NULL, "name", AP_STRINGS_WITH_QUOTES },
+    { NULL, "pid", AP_STRINGS_ANY },      { NULL, "ts", AP_STRINGS_ANY },       { NULL, "dur", AP_STRINGS_ANY },
+    { "args", "bytes", AP_STRINGS_ANY },  { "args", "device", AP_STRINGS_ANY }, { "args", "name", AP_STRINGS_ANY },
+    { "other", "bytes", AP_STRINGS_ANY }, { NULL, "id", AP_STRINGS_ANY },
 };
 #define RECORD_LOG_FIELDS ((unsigned)AP_COUNT_OF(element_log_fields))
 

@@ -41,6 +41,7 @@ static bool equals_slow(const struct text_log *text, const char *name)
 
 struct layout {
     unsigned count, keys[MEMBERS], args_count, args_keys[MEMBERS];
+    bool repeats; /* each element begins with ph and cat, of few values */
     const char *comma, *colon, *open, *close, *between;
 };
 
@@ -66,6 +67,7 @@ static struct layout random_layout(struct random *random)
                              .open = PICK(random, opens),
                              .close = PICK(random, closes),
                              .between = PICK(random, betweens) };
+    layout.repeats = random_once_in(random, 2);
     layout.count = (unsigned)random_below(random, MEMBERS);
     layout.args_count = (unsigned)random_below(random, 7);
     for (unsigned i = 0; i < layout.count; i++)
@@ -132,10 +134,15 @@ static void add_random_args(struct text_log *text, struct random *random, const 
 
 static void add_random_element(struct text_log *text, struct random *random, const struct layout *layout)
 {
+    static const char *const phases[] = { "X", "X", "s", "" }, *const categories[] = { "cpu_op", "kernel", "a\\\"b",
+                                                                                       "\xc3\xa9" };
     log_format(text, "%s", layout->open);
+    if (layout->repeats)
+        log_format(text, "\"ph\"%s\"%s\"%s\"cat\"%s\"%s\"", layout->colon, PICK(random, phases), layout->comma,
+                   layout->colon, PICK(random, categories));
     for (unsigned i = 0; i < layout->count; i++) {
         const char *key = element_keys[layout->keys[i]];
-        log_format(text, "%s\"%s\"%s", i ? layout->comma : "", key, layout->colon);
+        log_format(text, "%s\"%s\"%s", i || layout->repeats ? layout->comma : "", key, layout->colon);
         if (strcmp(key, "args") == 0 || strcmp(key, "other") == 0)
             add_random_args(text, random, layout);
         else
@@ -214,6 +221,30 @@ static void thousands_of_layouts(void)
                    i ? "," : "", i, i, i, i, i, i);
     log_format(&text, "]");
     ok(equals_slow(&text, "2,000 layouts"), "2,000 different layouts: the table is full and nothing changes");
+    log_release(&text);
+}
+
+static void starts_in_turn(void)
+{
+    static const char *const starts[] = { "\"ph\":\"X\",\"cat\":\"cpu_op\"",
+                                          "\"ph\":\"X\",\"cat\":\"kernel\"",
+                                          "\"ph\":\"s\",\"cat\":\"kernel\"",
+                                          "\"ph\":\"X\",\"cat\":\"cpu_op\\\"\"",
+                                          "\"ph\":\"X\",\"cat\":\"cpu_op\\u0020\"",
+                                          "\"ph\":\"X\",\"cat\":\"cpu_op\tb\"",
+                                          "\"ph\":\"X\",\"cat\": \"cpu_op\"",
+                                          "\"ph\":\"X\",\"ph\":\"X\"",
+                                          "\"ph\":\"X\",\"cat\":5",
+                                          "\"ph\":\"\",\"cat\":\"\"" };
+    static const char *const ends[] = { "\"name\":\"n\"",         "\"ts\":1.5",       "\"ts\": 1.5", "\"ph\":\"Y\",\"ts\":2",
+                                        "\"args\":{\"bytes\":3}", "\"cat\":\"again\"" };
+    struct text_log text = { .data = NULL };
+    struct random random = { 7 };
+    log_format(&text, "[");
+    for (unsigned i = 0; i < 1000; i++)
+        log_format(&text, "%s{%s,%s}", i ? "," : "", PICK(&random, starts), PICK(&random, ends));
+    log_format(&text, "]");
+    ok(equals_slow(&text, "starts"), "starts that repeat, nearly repeat or repeat a key change nothing");
     log_release(&text);
 }
 
@@ -552,6 +583,7 @@ int main(void)
     containers_that_nearly_repeat();
     gaps_of_any_length();
     thousands_of_layouts();
+    starts_in_turn();
     many_layouts_in_turn();
     random_arrays_equal_the_pull_reader();
     broken_arrays_fail_alike();

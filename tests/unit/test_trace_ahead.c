@@ -50,7 +50,7 @@ static void add_places(struct places *places, unsigned piece)
 
 static enum ap_status read_places(struct json_run *run, struct places *places, unsigned helpers, bool refuse)
 {
-    static const struct ap_json_field fields[] = { { NULL, "a", false } };
+    static const struct ap_json_field fields[] = { { NULL, "a", AP_STRINGS_ANY } };
     struct ap_element_reader *records = NULL;
     struct ap_ahead *ahead = NULL;
     struct ap_json_token token;

@@ -85,7 +85,7 @@ struct ap_element_reader {
     struct ap_gap *gaps; /* [0] is the opening brace, [AP_GAP_NEVER] fits nothing */
     unsigned gap_count;
     unsigned resets;                               /* how often the table was full */
-    struct ap_known_container *containers;         /* each at one place, which its first bytes tell */
+    struct ap_known_container *containers;         /* each at one of two places, which its first bytes tell */
     struct ap_known_start starts[AP_STARTS_KNOWN]; /* each at one place, which its values tell */
     uint8_t start_first_at, start_last_at;         /* where the first of these values begins, and the last one */
     uint16_t start_tries;

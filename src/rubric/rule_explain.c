@@ -63,7 +63,7 @@ static void add_entry(struct ap_text section, const char *key, struct ap_model *
 
 /* ---- rules ---- */
 
-static void add_head(const struct ap_rubric *rubric, const struct ap_rule *rule, struct ap_model *model, struct ap_value *to)
+static void add_head(struct ap_text section, const struct ap_rule *rule, struct ap_model *model, struct ap_value *to)
 {
     ap_add_text(model, to, "id", rule->id);
     ap_add_text(model, to, "title", rule->title);
@@ -72,14 +72,19 @@ static void add_head(const struct ap_rubric *rubric, const struct ap_rule *rule,
     ap_add_string(model, to, "domain", ap_domain_names[rule->domain]);
     ap_add_known_string(model, to, "bottleneck", rule->bottleneck != NULL, rule->bottleneck);
     ap_add_known_string(model, to, "hardware", rule->hardware.name != NULL, rule->hardware.name);
-    add_entry(section_of(rubric->document, rule->id), "when", model, to);
+    add_entry(section, "when", model, to);
 }
 
 enum ap_status ap_rubric_list(const struct ap_rubric *rubric, struct ap_model *model, struct ap_value *list,
                               struct ap_error *reterr)
 {
-    for (const struct ap_rule *rule = rubric->first; rule; rule = rule->next)
-        add_head(rubric, rule, model, ap_add_object(model, list, NULL));
+    struct ap_text rest = rubric->document; /* the rules stand there in this order */
+    for (const struct ap_rule *rule = rubric->first; rule; rule = rule->next) {
+        struct ap_text section = section_of(rest, rule->id);
+        add_head(section, rule, model, ap_add_object(model, list, NULL));
+        rest.bytes -= (size_t)(section.data + section.bytes - rest.data);
+        rest.data = section.data + section.bytes;
+    }
     return ap_model_status(model, reterr);
 }
 
@@ -145,8 +150,9 @@ enum ap_status ap_rubric_explain(const struct ap_rubric *rubric, struct ap_text 
     const struct ap_rule *rule = ap_rubric_find(rubric, id);
     if (!rule)
         return AP_END;
+    struct ap_text section = section_of(rubric->document, rule->id);
     ap_add_string(model, to, "kind", "rule");
-    add_head(rubric, rule, model, to);
+    add_head(section, rule, model, to);
     for (size_t i = 0; i < AP_TEXT_COUNT_; i++)
         ap_add_text(model, to, ap_rule_text_keys[i], rule->texts[i]);
     ap_add_text(model, to, "threshold_source", rule->source);
@@ -162,7 +168,7 @@ enum ap_status ap_rubric_explain(const struct ap_rubric *rubric, struct ap_text 
     for (size_t i = 0; i < rule->suppressed_by_count; i++)
         ap_add_text(model, suppressors, NULL, rule->suppressed_by[i]->id);
     add_example(rule, model, to);
-    ap_add_text(model, to, "text", section_of(rubric->document, rule->id));
+    ap_add_text(model, to, "text", section);
     return ap_model_status(model, reterr);
 }
 

@@ -195,6 +195,21 @@ static void marks_reach_what_lies_within(void)
     end(&run);
 }
 
+static void a_collective_beside_the_model_is_no_part_of_it(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "hccl:all_to_all", ANNOTATION, 0, 60);
+    op(&run, "1", "c10d::alltoall_", 2, 5, 0, 0);
+    row(&run, "1", "## forward ##", ANNOTATION, 10, 40);
+    op(&run, "1", "aten::addmm", 12, 30, 0, 0);
+    row(&run, "1", "## backward ##", ANNOTATION, 70, 30);
+    analyze(&run);
+    is_int(us(&run, "phases.communication.host_us"), 5, "its start");
+    is_int(us(&run, "phases.forward.host_us"), 40, "what the model does until it is waited for");
+    end(&run);
+}
+
 static void nothing_gives_nothing(void)
 {
     struct run run;
@@ -651,6 +666,7 @@ int main(void)
     zeroed_gradients_cost_the_adding_too();
     without_backward_it_is_inference();
     marks_reach_what_lies_within();
+    a_collective_beside_the_model_is_no_part_of_it();
     nothing_gives_nothing();
     operators_have_the_work_they_launched();
     recursion_counts_once();

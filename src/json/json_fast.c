@@ -474,9 +474,9 @@ static inline unsigned place_of(const uint8_t *at)
     _mm256_storeu_si256((__m256i *)(void *)words, _mm256_add_epi64(first, _mm256_permute4x64_epi64(second, 0x39)));
     sum = words[0] * UINT64_C(0x9e3779b97f4a7c15) + words[1] * UINT64_C(0xd6e8feb86659fd93) +
           words[2] * UINT64_C(0xff51afd7ed558ccd) + words[3] * UINT64_C(0xc4ceb9fe1a85ec53);
-    return (unsigned)(sum >> 55);
+    return (unsigned)(sum >> 54);
 }
-_Static_assert(AP_CONTAINERS_KNOWN == 1 << (64 - 55), "a place is 9 bits");
+_Static_assert(AP_CONTAINERS_KNOWN == 1 << (64 - 54), "a place is 10 bits");
 
 static inline bool is_known(const struct ap_known_container *known, const uint8_t *at)
 {

@@ -62,7 +62,7 @@ struct ap_known_container {
     uint64_t needed; /* one bit for each byte of text; 0 = no text */
     uint8_t bytes;
 };
-#define AP_CONTAINERS_KNOWN 512
+#define AP_CONTAINERS_KNOWN 1024
 
 /** Text that elements begin with again and again: up to a value that differs, with those before it of fields that repeat. */
 struct ap_known_start {

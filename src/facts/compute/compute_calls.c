@@ -103,7 +103,7 @@ static enum ap_status find_steps(struct finding *finding, struct ap_error *reter
     for (uint32_t name = 0; name < ap_trace_id_count(finding->trace); name++)
         if (finding->formulas[name] > 1 &&
             ap_op_formula_kind((enum ap_op_formula)(finding->formulas[name] - 1)) == AP_WORK_attention)
-            return ap_engine_steps_init(&finding->steps, finding->facts, finding->compute->gate, reterr);
+            return ap_engine_steps_told(&finding->steps, finding->facts, finding->compute->gate, reterr);
     return AP_OK;
 }
 

@@ -281,26 +281,37 @@ static void find_engine(struct ap_engine_steps *steps)
             steps->engine = steps->steps[i].told.engine;
 }
 
-static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
+static enum ap_status find_work(struct finding *finding, struct ap_error *reterr)
 {
-    AP_TRY(take_marks(finding, reterr));
-    if (!finding->steps->count)
-        return AP_OK;
     find_engine(finding->steps);
     AP_TRY(take_work(finding, reterr));
     count_graph_launches(finding);
     return find_periods(finding->steps, reterr);
 }
 
-enum ap_status ap_engine_steps_init(struct ap_engine_steps *steps, const struct ap_facts *facts, struct ap_gate *gate,
-                                    struct ap_error *reterr)
+static enum ap_status find(struct ap_engine_steps *steps, const struct ap_facts *facts, bool with_work, struct ap_gate *gate,
+                           struct ap_error *reterr)
 {
     struct finding finding = { .steps = steps, .facts = facts, .trace = facts->trace };
     *steps = (struct ap_engine_steps){ .gate = gate };
-    enum ap_status status = find_all(&finding, reterr);
+    enum ap_status status = take_marks(&finding, reterr);
+    if (status == AP_OK && steps->count && with_work)
+        status = find_work(&finding, reterr);
     AP_FREE(gate, finding.told_of, ap_trace_id_count(facts->trace));
     AP_FREE(gate, finding.told, finding.told_capacity);
     return status;
+}
+
+enum ap_status ap_engine_steps_init(struct ap_engine_steps *steps, const struct ap_facts *facts, struct ap_gate *gate,
+                                    struct ap_error *reterr)
+{
+    return find(steps, facts, true, gate, reterr);
+}
+
+enum ap_status ap_engine_steps_told(struct ap_engine_steps *steps, const struct ap_facts *facts, struct ap_gate *gate,
+                                    struct ap_error *reterr)
+{
+    return find(steps, facts, false, gate, reterr);
 }
 
 void ap_engine_steps_release(struct ap_engine_steps *steps)

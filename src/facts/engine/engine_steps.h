@@ -35,6 +35,9 @@ struct ap_engine_steps {
  *  after a failure too. */
 AP_MUST_CHECK enum ap_status ap_engine_steps_init(struct ap_engine_steps *steps, const struct ap_facts *facts,
                                                   struct ap_gate *gate, struct ap_error *reterr);
+/** Only what annotations tell, and when: told, row, start_ns and end_ns of each. */
+AP_MUST_CHECK enum ap_status ap_engine_steps_told(struct ap_engine_steps *steps, const struct ap_facts *facts,
+                                                  struct ap_gate *gate, struct ap_error *reterr);
 void ap_engine_steps_release(struct ap_engine_steps *steps);
 
 /** Number of the step in whose annotation the time is, or steps->count. */

@@ -16,6 +16,8 @@ static const char *const entries[] = {
 /* A line is told where this share of its time is Python outside of operators. */
 #define LEAST_PYTHON_SHARE 0.6
 
+enum frame { FRAME_NOT_ASKED, FRAME_OTHER, FRAME_COVERS, FRAME_LINE };
+
 struct lines {
     struct ap_habits *habits;
     const struct ap_trace *trace;
@@ -23,17 +25,9 @@ struct lines {
     struct ap_name_patterns patterns;
     struct ap_nest nest;
     int64_t *self_ns, *total_ns; /* by name id */
-    uint8_t *covers;             /* by name id: 0 = not asked, 1 = no, 2 = yes */
+    uint8_t *frames;             /* by name id: an enum frame */
     size_t name_count;
 };
-
-static bool covers(struct lines *lines, uint32_t name)
-{
-    if (!lines->covers[name])
-        lines->covers[name] =
-            1 + (ap_name_patterns_first(&lines->patterns, ap_trace_text(lines->trace, name), ENTRY_COUNT) == COVERS);
-    return lines->covers[name] == 2;
-}
 
 static enum ap_status close_row(void *context, const struct ap_nest_row *closed, struct ap_error *reterr)
 {
@@ -54,20 +48,28 @@ static bool is_part_of_line(const struct lines *lines, uint32_t name)
     return text.bytes && text.data[text.bytes - 1] == '>';
 }
 
-/* Does it end time that is the line's own? Lines are told by their name, all else by 0. */
-static bool is_wanted(struct lines *lines, uint32_t row, uint32_t *ret_id)
+/* Names that nobody asked for yet are looked at once. */
+static enum frame frame_of(struct lines *lines, uint32_t name)
 {
-    uint32_t name = lines->trace->events.name[row];
-    *ret_id = 0;
-    switch (ap_row_kind(lines->trace->events.tag[row])) {
-    case AP_KIND_operator:
-    case AP_KIND_runtime: return true;
-    case AP_KIND_python: break;
-    default: return false;
+    if (lines->frames[name] == FRAME_NOT_ASKED) {
+        bool covers = ap_name_patterns_first(&lines->patterns, ap_trace_text(lines->trace, name), ENTRY_COUNT) == COVERS;
+        bool line = ap_is_user_frame(&lines->habits->chains.frames, name) && !is_part_of_line(lines, name);
+        lines->frames[name] = line ? FRAME_LINE : covers ? FRAME_COVERS : FRAME_OTHER;
     }
-    if (ap_is_user_frame(&lines->habits->chains.frames, name) && !is_part_of_line(lines, name))
-        *ret_id = name;
-    return *ret_id || covers(lines, name);
+    return (enum frame)lines->frames[name];
+}
+
+/* Does it end time that is the line's own? Lines are told by their name, all else by 0. */
+static inline bool is_wanted(struct lines *lines, uint32_t row, uint32_t *ret_id)
+{
+    enum ap_event_kind kind = ap_row_kind(lines->trace->events.tag[row]);
+    *ret_id = 0;
+    if (kind != AP_KIND_python)
+        return kind == AP_KIND_operator || kind == AP_KIND_runtime;
+    enum frame frame = frame_of(lines, lines->trace->events.name[row]);
+    if (frame == FRAME_LINE)
+        *ret_id = lines->trace->events.name[row];
+    return frame != FRAME_OTHER;
 }
 
 static enum ap_status go_over(struct lines *lines, uint32_t track, struct ap_error *reterr)
@@ -139,8 +141,8 @@ static void find_hooks(struct lines *lines)
     for (uint32_t row = 0; row < events->count; row++) {
         uint32_t parent = lines->facts->tree.parent[row];
         if (!ap_row_is_of(lines->trace, row, 1u << AP_KIND_python) || parent == AP_NO_ROW ||
-            !ap_row_is_of(lines->trace, parent, 1u << AP_KIND_python) ||
             !ap_is_user_frame(&lines->habits->chains.frames, events->name[row]) ||
+            !ap_row_is_of(lines->trace, parent, 1u << AP_KIND_python) ||
             !ap_text_starts_with(ap_row_name(lines->trace, parent), "torch/nn/modules/module.py") ||
             is_forward(ap_row_name(lines->trace, row)))
             continue;
@@ -157,8 +159,8 @@ static enum ap_status find_lines(struct lines *lines, struct ap_error *reterr)
     size_t bytes = lines->name_count * sizeof(int64_t);
     lines->self_ns = ap_mem_cleared(lines->habits->gate, bytes);
     lines->total_ns = ap_mem_cleared(lines->habits->gate, bytes);
-    lines->covers = ap_mem_cleared(lines->habits->gate, lines->name_count);
-    if (!lines->self_ns || !lines->total_ns || !lines->covers)
+    lines->frames = ap_mem_cleared(lines->habits->gate, lines->name_count);
+    if (!lines->self_ns || !lines->total_ns || !lines->frames)
         return ap_fail_memory(lines->habits->gate, reterr);
     AP_TRY(go_over(lines, lines->facts->main_track, reterr));
     uint32_t line = top_line(lines);
@@ -196,6 +198,6 @@ enum ap_status ap_habits_of_lines(struct ap_habits *habits, const struct ap_fact
     ap_nest_release(&lines.nest);
     ap_mem_free(gate, lines.self_ns, lines.name_count * sizeof(int64_t));
     ap_mem_free(gate, lines.total_ns, lines.name_count * sizeof(int64_t));
-    ap_mem_free(gate, lines.covers, lines.name_count);
+    ap_mem_free(gate, lines.frames, lines.name_count);
     return status;
 }

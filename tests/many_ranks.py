@@ -11,12 +11,16 @@ from this program. The goals: who is to blame is named in every run, with the ri
 is well, and offsets of clocks are right within three times their error.
 """
 import argparse
+import io
 import json
 import re
 import subprocess
 import sys
 import tempfile
 from collections import namedtuple
+from contextlib import redirect_stdout
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 from golden import ROOT
@@ -311,11 +315,18 @@ def judged(program, folder):
     return judge_traces(truth, report), clock_complaints(truth, report), failure
 
 
-def made(run, folder):
-    done = subprocess.run([sys.executable, MAKER, run.kind, folder, *run.arguments], capture_output=True, timeout=LIMIT_S,
-                          check=False)
-    if done.returncode:
-        raise RuntimeError(f"{run.name}: {done.stderr.decode('utf-8', 'replace')}")
+def loaded_maker():
+    """tools/make_cluster as a module: to start it for each run would take longer than to make the small ones."""
+    sys.dont_write_bytecode = True
+    loader = SourceFileLoader("make_cluster", str(MAKER))
+    maker = module_from_spec(spec_from_loader("make_cluster", loader))
+    loader.exec_module(maker)
+    return maker
+
+
+def made(maker, run, folder):
+    with redirect_stdout(io.StringIO()):
+        maker.main([run.kind, folder, *run.arguments])
 
 
 class Counts:
@@ -352,11 +363,12 @@ def main():
     parser.add_argument("--only", default="", metavar="TEXT", help="only runs with TEXT in their name")
     parser.add_argument("--say", action="store_true", help="say of each run what the program said")
     arguments = parser.parse_args()
+    maker = loaded_maker()
     tap, simulated, recorded = Tap(), Counts(arguments.say), Counts(arguments.say)
     for run in thorough_runs() if arguments.thorough else QUICK:
         if arguments.only in run.name:
             with tempfile.TemporaryDirectory() as folder:
-                made(run, folder)
+                made(maker, run, folder)
                 simulated.add(run.name, *judged(arguments.program, Path(folder)))
     simulated.check(tap, "made")
     if not arguments.thorough:

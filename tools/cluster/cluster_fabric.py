@@ -3,10 +3,12 @@
 import math
 import random
 from collections import defaultdict, deque
+from functools import lru_cache
 
 NOISES = 8192                          # a table: drawing anew for each kernel of a thousand ranks would take minutes
 
 
+@lru_cache
 def noise_table(sigma, name):
     """Factors of a log-normal noise around 1."""
     dice = random.Random(name)

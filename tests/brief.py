@@ -19,7 +19,7 @@ MOST_LINES = 250
 FEW_LINES = 6
 FIXTURES = ROOT / "fixtures"
 PLACES = ("traces", "snapshots", "recorded", "others", "cluster", "flight", "scenarios")
-STRIDE = 4  # of the scenarios, which are alike
+STRIDE = 10  # of the scenarios, which are alike
 # What only a question brings about.
 ASKED = {
     "a baseline": ["traces/after_slowdown.json.gz", "--baseline", "traces/before_slowdown.json.gz"],

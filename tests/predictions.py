@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Are predictions right?  predictions.py --program PROGRAM [--scenarios FOLDER] [--jobs FOLDER]
+"""Are predictions right?  predictions.py --program PROGRAM [--scenarios FOLDER] [--samples]
 
 Jobs with a planted cause and their twins without it, as fixtures/scenarios has them: what the finding of the
 cause predicts to gain against what the twin shows. Of modeled and recorded jobs the measure is the difference of
 the two windows; of recordings of PyTorch, which slow what they record, it is no measure, and only the sign counts.
---jobs: a folder of jobs, bad.json.gz and truth.json each, with the share of a step that the cause took without a
-profiler. Pairs of a made program on a made GPU, with the change in words and really made (tools/make_pairs.py): what is
+--samples: of the sample traces in AP_TRACES instead, and of the jobs there, bad.json.gz and truth.json each, with the share
+of a step that the cause took without a profiler. Pairs of a made program on a made GPU, with the change in words and really made (tools/make_pairs.py): what is
 predicted of a step against what it takes. Prints TAP."""
 import argparse
 import json
@@ -149,23 +149,30 @@ def check_invariants(tap, program, traces):
               [what for row in rows for what in row] if rows else ["none is replayed"])
 
 
+def check_samples(tap, program, traces):
+    if not traces:
+        tap.skip("sample traces and recorded jobs", "no folder of traces: -Dtraces=FOLDER")
+        return
+    check_invariants(tap, program, sorted(Path(traces).glob("*.json.gz")))
+    if (Path(traces) / "jobs").is_dir():
+        check_jobs(tap, program, Path(traces) / "jobs")
+    else:
+        tap.skip("recorded jobs", "the folder of traces has no folder jobs")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", type=Path, default=ROOT / "build/src/cli/analyze_profile")
     parser.add_argument("--scenarios", type=Path, default=ROOT / "fixtures/scenarios")
-    parser.add_argument("--jobs", type=Path, help="default: the folder jobs in AP_TRACES, where that is set")
+    parser.add_argument("--samples", action="store_true", help="the sample traces in AP_TRACES and its folder jobs")
     arguments = parser.parse_args()
     tap = Tap()
+    if arguments.samples:
+        check_samples(tap, arguments.program, os.environ.get("AP_TRACES"))
+        return tap.done()
     check_made_pairs(tap, arguments.program)
     check_scenarios(tap, arguments.program, arguments.scenarios)
-    traces = os.environ.get("AP_TRACES")
-    check_invariants(tap, arguments.program, sorted((ROOT / "fixtures/traces").glob("*.json*")) +
-                     (sorted(Path(traces).glob("*.json.gz")) if traces else []))
-    jobs = arguments.jobs or (Path(traces) / "jobs" if traces else None)
-    if jobs and jobs.is_dir():
-        check_jobs(tap, arguments.program, jobs)
-    else:
-        tap.skip("recorded jobs", "no folder of traces: -Dtraces=FOLDER")
+    check_invariants(tap, arguments.program, sorted((ROOT / "fixtures/traces").glob("*.json*")))
     return tap.done()
 
 

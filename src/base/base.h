@@ -101,7 +101,7 @@ static inline int64_t ap_add_sat(int64_t a, int64_t b, bool *overflowed)
 }
 
 /** @share, from 0 on, of @whole >= 0; at most @whole, which as a double may be more than an int64_t holds. */
-static inline int64_t ap_part_of(int64_t whole, double share)
+static inline int64_t ap_share_of(int64_t whole, double share)
 {
     return share < 1 ? (int64_t)((double)whole * share) : whole;
 }

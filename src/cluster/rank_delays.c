@@ -149,7 +149,7 @@ static void find_causes(struct walk *walk, const struct meeting *meeting, size_t
         sum_ns += excess_ns[i];
     }
     for (int i = 0; i < AP_SPENT_COUNT_ && sum_ns; i++)
-        to->cause_ns[i] += ap_part_of(explained_ns, (double)excess_ns[i] / (double)sum_ns);
+        to->cause_ns[i] += ap_share_of(explained_ns, (double)excess_ns[i] / (double)sum_ns);
     if (own_ns > to->worst_ns) {
         to->worst_ns = own_ns;
         to->worst_frame = row->frame;

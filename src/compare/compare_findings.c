@@ -80,7 +80,7 @@ static void add_side(struct ap_comparing *comparing, struct ap_value *row, const
     double parts = before ? comparing->before_parts : comparing->after_parts;
     ap_add_known_text(model, row, severity[before], finding != NULL, text_of(finding, "severity"));
     ap_add_known_time(model, row, saves_us[before], time && time->type == AP_VALUE_TIME_NS,
-                      ap_part_of(ap_value_integer(time, 0), 1 / parts));
+                      ap_share_of(ap_value_integer(time, 0), 1 / parts));
     ap_add_known_bytes(model, row, saves_bytes[before], bytes && bytes->type == AP_VALUE_BYTES, ap_value_integer(bytes, 0));
 }
 

@@ -604,9 +604,9 @@ static void sums_stop_at_the_ends(void)
     is_int(ap_add_sat(INT64_MIN, -1, &overflowed), INT64_MIN, "downward too");
     ok(overflowed, "and is told");
     is_int(ap_add_sat(INT64_MIN, INT64_MAX, &overflowed), -1, "ends of both kinds");
-    is_int(ap_part_of(1000, 0.25), 250, "a quarter");
-    is_int(ap_part_of(INT64_MAX, 1), INT64_MAX, "all of what no double holds");
-    is_int(ap_part_of(INT64_MAX, 0), 0, "nothing of it");
+    is_int(ap_share_of(1000, 0.25), 250, "a quarter");
+    is_int(ap_share_of(INT64_MAX, 1), INT64_MAX, "all of what no double holds");
+    is_int(ap_share_of(INT64_MAX, 0), 0, "nothing of it");
 }
 
 /* ------------------------------------------------------------------------------------------------------------- out */

@@ -131,7 +131,7 @@ void ap_habit_add_constants(struct ap_habit_rows *rows)
         double share = 1 - (double)steps / (double)group->count;
         habit->count += group->count;
         habit->total_ns = ap_add_sat(habit->total_ns, group->total_ns, &rows->habits->overflowed);
-        habit->saves_ns = ap_add_sat(habit->saves_ns, ap_part_of(group->total_ns, share), &rows->habits->overflowed);
+        habit->saves_ns = ap_add_sat(habit->saves_ns, ap_share_of(group->total_ns, share), &rows->habits->overflowed);
         if (habit->row != AP_NO_ROW && habit->longest_ns >= group->total_ns)
             continue;
         habit->longest_ns = group->total_ns;

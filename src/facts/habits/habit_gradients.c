@@ -144,7 +144,7 @@ static void add_maker(struct ap_habit_rows *rows, struct backward *pass, const s
     if (!spared || !pass->has_needed_matrix || rows->has_collective)
         return;
     int64_t start_ns = rows->trace->events.start_ns[maker->row];
-    int64_t saves_ns = ap_part_of(maker->product_ns, (double)spared / maker->products);
+    int64_t saves_ns = ap_share_of(maker->product_ns, (double)spared / maker->products);
     ap_habit_add_time(rows->habits, AP_HABIT_unneeded_gradient, start_ns,
                       ap_add_sat(start_ns, saves_ns, &rows->habits->overflowed));
     pass->within_ns = ap_add_sat(pass->within_ns, saves_ns, &rows->habits->overflowed);

@@ -267,7 +267,7 @@ static void end_update(struct ap_habit_rows *rows, struct reading *reading)
     if (reading->update == AP_NO_ROW)
         return;
     int64_t dur_ns = rows->trace->events.dur_ns[reading->update];
-    int64_t kept_ns = ap_part_of(reading->long_ns, FUSED_NEEDS);
+    int64_t kept_ns = ap_share_of(reading->long_ns, FUSED_NEEDS);
     (void)ap_habit_add(rows->habits, AP_HABIT_optimizer_step, reading->update, dur_ns,
                        dur_ns > kept_ns ? dur_ns - kept_ns : 0);
     if (reading->zeros_count >= LEAST_ZEROS) {

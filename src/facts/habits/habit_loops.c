@@ -289,7 +289,7 @@ void ap_habit_add_loops(struct ap_habit_rows *rows)
         const struct ap_habit_loop *loop = &rows->loops[i];
         ap_habit_add_time(rows->habits, loop->id, events->start_ns[loop->row], loop->end_ns);
         struct ap_habit *habit = ap_habit_add_in_pieces(rows->habits, loop->id, loop->row, loop->total_ns,
-                                                        ap_part_of(loop->total_ns, 1 - loop->keeps));
+                                                        ap_share_of(loop->total_ns, 1 - loop->keeps));
         if (!habit)
             continue;
         memcpy(habit->names, loop->names, sizeof(habit->names));

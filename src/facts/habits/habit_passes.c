@@ -127,7 +127,7 @@ void ap_habit_find_micro_batches(struct ap_habit_rows *rows)
         return;
     struct ap_habit *habit = &rows->habits->of[AP_HABIT_micro_batch];
     (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_micro_batch, row, short_ns,
-                                 ap_part_of(short_ns, 1 - (double)updates / (double)passes));
+                                 ap_share_of(short_ns, 1 - (double)updates / (double)passes));
     habit->count = passes;
     habit->step_count = passes / updates * rows->habits->per_step.count;
 }

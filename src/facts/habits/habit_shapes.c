@@ -62,7 +62,7 @@ static void add_shape(struct shapes *shapes, enum ap_habit_id id, uint32_t index
     int64_t self_ns = shape->cost.host_self_ns;
     habit->count += shape->cost.calls;
     habit->total_ns = ap_add_sat(habit->total_ns, self_ns, &shapes->habits->overflowed);
-    habit->saves_ns = ap_add_sat(habit->saves_ns, ap_part_of(self_ns, share), &shapes->habits->overflowed);
+    habit->saves_ns = ap_add_sat(habit->saves_ns, ap_share_of(self_ns, share), &shapes->habits->overflowed);
     if (habit->row != AP_NO_ROW && habit->longest_ns >= self_ns)
         return;
     habit->longest_ns = self_ns;

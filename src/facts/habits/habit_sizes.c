@@ -131,7 +131,7 @@ static void look_at_sort(struct ap_habit_rows *rows, size_t at)
     int64_t dur_ns =
         ap_item_end_ns(rows, &rows->items[at]) - ap_item_start_ns(rows, &rows->items[at]) + (is_draw ? use.behind_ns : 0);
     struct ap_habit *habit =
-        ap_habit_add(rows->habits, AP_HABIT_whole_sort, rows->items[at].row, dur_ns, ap_part_of(dur_ns, 1 - SORT_KEEPS));
+        ap_habit_add(rows->habits, AP_HABIT_whole_sort, rows->items[at].row, dur_ns, ap_share_of(dur_ns, 1 - SORT_KEEPS));
     if (habit)
         habit->signature = ap_row_op(rows->trace, rows->items[at].row)->signature.id;
 }

@@ -89,7 +89,7 @@ static void add_like_this(const struct ap_part_context *context, const struct ap
     int64_t lost_ns = judged->cause_ns[AP_IDLE_not_recorded], known_ns = judged->dur_ns - lost_ns;
     double ratio = known_ns > 0 ? (double)(ap_split_idle_ns(judged) - lost_ns) / (double)known_ns : 0;
     bool is_known = context->facts->split.has_gpu && judged->dur_ns > 0 && context->facts->window_ns >= lost_ns;
-    ap_add_known_time(model, to, "like_this_idle_us", is_known, ap_part_of(context->facts->window_ns - lost_ns, ratio));
+    ap_add_known_time(model, to, "like_this_idle_us", is_known, ap_share_of(context->facts->window_ns - lost_ns, ratio));
 }
 
 static void add_split(struct ap_part_context *context, struct ap_model *model, struct ap_value *root)

@@ -210,7 +210,7 @@ static const char *confidence_of(const struct ap_part_context *context, const st
     bool cut = !context->trace->complete;
     bool unlinked = context->facts->split.has_gpu && !context->facts->links.linked_count;
     if (bound == BOUND_queue || bound == BOUND_unknown ||
-        judged->cause_ns[AP_IDLE_queue_wait] > ap_part_of(judged->dur_ns, SEEN_RATIO))
+        judged->cause_ns[AP_IDLE_queue_wait] > ap_share_of(judged->dur_ns, SEEN_RATIO))
         return "low";
     if (unlinked && bound != BOUND_communication && bound != BOUND_copy)
         return bound == BOUND_gpu ? "medium" : "low";

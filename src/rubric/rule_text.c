@@ -300,6 +300,7 @@ static const struct noun {
     { " stretches", " stretch" },
     { " iterations", " iteration" },
     { " captures", " capture" },
+    { " blocks", " block" },
     { " optimizer steps", " optimizer step" },
 };
 
@@ -328,12 +329,8 @@ static bool is_one(const struct placeholder *placeholder, const struct ap_value 
 /* Of an engine that answers requests: nothing trains there. */
 static bool serves(const struct ap_value *root)
 {
-    static const char *const engines[] = { "vLLM", "SGLang" };
-    struct ap_text program = ap_value_text(ap_value_at(root, "trace.program"));
-    for (size_t i = 0; i < AP_COUNT_OF(engines); i++)
-        if (ap_text_is(program, engines[i]))
-            return true;
-    return ap_value_integer(ap_value_at(root, "engine.count"), 0) > 0;
+    return ap_value_integer(ap_value_at(root, "trace.serves"), 0) ||
+           ap_value_integer(ap_value_at(root, "engine.count"), 0) > 0;
 }
 
 static enum ap_status fill_clause(const struct placeholder *placeholder, const struct ap_value *root,

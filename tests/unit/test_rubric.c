@@ -536,13 +536,13 @@ static void advice_fits_the_program(void)
 static void words_are_told_where_they_fit(void)
 {
     static const struct {
-        const char *program, *want;
-    } rows[] = { { NULL, "ran 10 rows, train all" }, { "vLLM", "ran 10 rows, serve all" } };
+        bool serves;
+        const char *want;
+    } rows[] = { { false, "ran 10 rows, train all" }, { true, "ran 10 rows, serve all" } };
     for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
         struct ap_model model;
         a_base_tree(&model);
-        if (rows[i].program)
-            put_text(&model, "trace.program", rows[i].program);
+        put_bool(&model, "trace.serves", rows[i].serves);
         judge(&model,
               BLOCK("a", "when: gpu.rows > 1\n" MIDDLE
                          "\n" KIND) "- Observation: ran{known gpu.rows: # rows}{known gpu.kernel.count:, # kernels}, "

@@ -236,6 +236,12 @@ static const char *program_of(const struct ap_trace *trace)
     return first < AP_COUNT_OF(signs) ? signs[first].program : recorder_of(trace);
 }
 
+/* Of an engine that answers requests: nothing trains there, and it fills the device with its cache on purpose. */
+static bool serves(const char *program)
+{
+    return program && (strcmp(program, "vLLM") == 0 || strcmp(program, "SGLang") == 0);
+}
+
 static void add_slice(const struct ap_trace *trace, struct ap_model *model, struct ap_value *document)
 {
     if (!trace->is_slice) {
@@ -258,6 +264,7 @@ enum ap_status ap_part_document(struct ap_part_context *context, struct ap_model
     const char *program = program_of(trace);
     ap_add_known_string(model, document, "program", program != NULL, program);
     ap_add_bool(model, document, "by_pytorch", !recorder_of(trace) && !is_format(trace, "onnxruntime"));
+    ap_add_bool(model, document, "serves", serves(program));
     add_slice(trace, model, document);
     ap_add_bytes(model, document, "bytes_read", (int64_t)context->options->bytes_read);
     ap_add_bool(model, document, "compressed", context->options->compressed);

@@ -286,22 +286,14 @@ static enum ap_status add_name(struct ap_text_buffer *to, struct ap_text name, s
 static const struct noun {
     const char *plural, *singular;
 } nouns[] = {
-    { " calls", " call" },
-    { " rows", " row" },
-    { " steps", " step" },
-    { " kernels", " kernel" },
-    { " times", " time" },
-    { " copies", " copy" },
-    { " waits", " wait" },
-    { " collectives", " collective" },
-    { " broadcasts", " broadcast" },
-    { " regions", " region" },
-    { " launches", " launch" },
-    { " stretches", " stretch" },
-    { " iterations", " iteration" },
-    { " captures", " capture" },
-    { " blocks", " block" },
-    { " optimizer steps", " optimizer step" },
+    { " calls", " call" },           { " rows", " row" },
+    { " steps", " step" },           { " kernels", " kernel" },
+    { " times", " time" },           { " copies", " copy" },
+    { " waits", " wait" },           { " collectives", " collective" },
+    { " broadcasts", " broadcast" }, { " regions", " region" },
+    { " launches", " launch" },      { " stretches", " stretch" },
+    { " iterations", " iteration" }, { " captures", " capture" },
+    { " blocks", " block" },         { " optimizer steps", " optimizer step" },
 };
 
 /* Takes the noun that begins @rest. */

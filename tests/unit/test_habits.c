@@ -558,6 +558,42 @@ static void a_gradient_of_an_input_is_told_where_nothing_looks_at_it(void)
     end(&run);
 }
 
+/* Ten calls that end 5 ms behind their operators, while another thread begins frames. */
+static void held_up(struct run *run, const char *process, int frames)
+{
+    for (int i = 0; i < 10; i++) {
+        int64_t start_us = i * 6000;
+        row(run, "1", "train.py(9): step", PYTHON, start_us, 5900);
+        row(run, "1", "<built-in function linear>", PYTHON, start_us + 10, 5600);
+        op(run, "aten::linear", start_us + 20, 590, 0);
+        for (int frame = 0; frame < frames; frame++)
+            (void)add_row(run, process, "2", "watch.py(3): total", PYTHON, (start_us + 1000 + frame * 500) * 1000, 400000);
+    }
+}
+
+static void another_thread_that_holds_the_interpreter_is_told(void)
+{
+    struct run run;
+    begin(&run);
+    held_up(&run, "1", 4);
+    analyze(&run);
+    is_int(habit(&run, "interpreter_held", "count"), 10, "behind each operator");
+    is_int(habit(&run, "interpreter_held", "total_us"), 50000, "to the end of its call");
+    ok(ap_text_equal(ap_value_text(at(&run, "habits.interpreter_held.line")), AP_TEXT("watch.py(3): total")),
+       "named by what the other thread ran");
+    end(&run);
+    begin(&run);
+    held_up(&run, "1", 1);
+    analyze(&run);
+    is_int(habit(&run, "interpreter_held", "count"), 0, "a thread that begins one frame may wait itself");
+    end(&run);
+    begin(&run);
+    held_up(&run, "7", 4);
+    analyze(&run);
+    is_int(habit(&run, "interpreter_held", "count"), 0, "another process has an interpreter of its own");
+    end(&run);
+}
+
 static void pieces(struct run *run, int64_t start_us, const char *first, const char *other)
 {
     for (int i = 0; i < 20; i++) {
@@ -823,6 +859,7 @@ int main(void)
     work_on_more_than_is_needed_is_told_by_shapes();
     gradients_that_no_optimizer_uses_are_told();
     a_gradient_of_an_input_is_told_where_nothing_looks_at_it();
+    another_thread_that_holds_the_interpreter_is_told();
     a_module_in_a_loop_is_told_from_layers();
     a_causal_mask_costs_in_attention_too();
     lengths_that_rise_are_a_prefix_and_lengths_of_samples_are_none();

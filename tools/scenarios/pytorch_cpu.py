@@ -133,7 +133,9 @@ def measure(forms, job):
     return figures[True] - figures[False], figures
 
 
-def how_measured(job):
+def how_measured(job, cost):
+    if job.varies:
+        return "%d us of %d steps without the profiler, but several times more or less from run to run." % (cost, job.steps)
     if job.unit == "bytes":
         return "what malloc has given out more behind %d steps, the twin's subtracted, median of %d windows." % (job.steps,
                                                                                                                  job.windows)
@@ -171,8 +173,8 @@ def write_scenario(name, planted, form, cost, options):
     twin = "pytorch-" + name + ("-healthy" if planted else "")
     truth = {"cause": "pytorch-" + name, "planted": planted, "twin": twin, "recording": "pytorch-cpu",
              "made_by": "tools/scenarios/pytorch_cpu.py " + name, "accept": job.accept if planted else [], "unit": job.unit,
-             "planted_cost": round(cost) if planted else None,
-             "note": " ".join(job.make.__doc__.split()) + " Cost: " + how_measured(job)}
+             "planted_cost": round(cost) if planted and not job.varies else None,
+             "note": " ".join(job.make.__doc__.split()) + " Cost: " + how_measured(job, cost)}
     with open(os.path.join(folder, "truth.json"), "w", encoding="utf-8") as stream:
         stream.write(json.dumps(truth, indent=1) + "\n")
     return size

@@ -456,6 +456,25 @@ def fed_by_a_thread(planted):
     return training(model, loss)
 
 
+def watched_by_a_thread(planted):
+    """A thread sums up what it watches in Python without pause, and holds the interpreter; the twin's sleeps in between."""
+    model, batch = nn.Sequential(*[nn.Sequential(nn.Linear(128, 128), nn.Tanh()) for _ in range(12)]), rows(64, 128)
+
+    def total():
+        number = 0
+        for other in range(4000):
+            number += other * other
+        return number
+
+    def watch():
+        while True:
+            total()
+            if not planted:
+                time.sleep(0.5)
+    threading.Thread(target=watch, daemon=True).start()
+    return training(model, lambda: functional.cross_entropy(model(batch[0]), batch[1]))
+
+
 def double_precision(planted):
     """The model was put to double to take numpy's float64; the twin casts the input to 32 bits."""
     dtype = torch.float64 if planted else torch.float32

@@ -420,6 +420,7 @@ class Job:
     steps: int = 5
     windows: int = 9                                  # that are timed
     waits: bool = False                               # for other processes: its cost is told by the wall clock
+    varies: bool = False                              # its cost does, too much to hold a bound against
     profiler: dict = field(default_factory=dict)      # further arguments of torch.profiler.profile
     least_frame_us: float = 0.0                       # Python frames shorter than this are left out
 
@@ -471,6 +472,8 @@ JOBS = {
                               least_frame_us=20.0),
     "product-order": Job(habits.product_order, ["product-order"], steps=4, windows=5, profiler=SHAPES),
     "fed-by-a-thread": Job(habits.fed_by_a_thread, ["lock-waits"], steps=5, windows=5, waits=True, profiler=STACKS),
+    "watched-by-a-thread": Job(habits.watched_by_a_thread, ["interpreter-held"], steps=6, windows=5, waits=True, varies=True,
+                               profiler=STACKS, least_frame_us=20.0),
     "drawn-from-all": Job(habits.drawn_from_all, ["whole-sort"], steps=4, windows=5, profiler=SHAPES),
     "chances-of-all": Job(habits.chances_of_all, ["rows-not-used"], steps=4, windows=5, profiler=SHAPES),
     "dropout-left-on": Job(habits.dropout_left_on, ["dropout-in-inference"], steps=4, windows=5),

@@ -70,6 +70,7 @@ enum ap_status ap_habits_init(struct ap_habits *habits, const struct ap_facts *f
     AP_TRY(ap_host_chains_init(&habits->chains, facts->trace, &facts->tree, gate, reterr));
     AP_TRY(ap_habits_of_rows(habits, facts, reterr));
     AP_TRY(ap_habits_of_lines(habits, facts, reterr));
+    AP_TRY(ap_habits_of_interpreter(habits, facts, reterr));
     ap_habits_of_shapes(habits, facts, work);
     name_lines(habits);
     for (size_t i = 0; i < AP_HABIT_COUNT_; i++)

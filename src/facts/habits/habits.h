@@ -65,6 +65,9 @@ AP_MUST_CHECK enum ap_status ap_habits_of_rows(struct ap_habits *habits, const s
 /** By Python frames: Python outside of operators, hooks. */
 AP_MUST_CHECK enum ap_status ap_habits_of_lines(struct ap_habits *habits, const struct ap_facts *facts,
                                                 struct ap_error *reterr);
+/** By what the thread of the loop waits for beside operators: the interpreter, held by another thread. */
+AP_MUST_CHECK enum ap_status ap_habits_of_interpreter(struct ap_habits *habits, const struct ap_facts *facts,
+                                                      struct ap_error *reterr);
 /** By shapes and types: 64-bit floats, embedding tables, one-hot matrices, growing concatenations. */
 void ap_habits_of_shapes(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work);
 

@@ -640,21 +640,23 @@ static void count_duplicates(struct ap_scan *scan, uint64_t keys, const uint8_t 
         ap_scan_odd(scan, AP_ODD_DUPLICATE, at);
 }
 
-/* A gap that opens a member object, or repeats a key. */
-static NOT_INLINE void enter_rare_gap(struct ap_scan *scan, struct ap_element_reader *element, const struct ap_gap *gap,
+#define KEYS_OF_ELEMENT (((uint64_t)1 << AP_ELEMENT_KEYS) - 1)
+
+/* A gap that repeats a key, and may open a member object. */
+static NOT_INLINE void enter_repeated(struct ap_scan *scan, struct ap_element_reader *element, const struct ap_gap *gap,
                                       const uint8_t *at)
 {
     struct ap_element_cursor *cursor = &element->cursor;
-    uint64_t of_element = ((uint64_t)1 << AP_ELEMENT_KEYS) - 1;
-    if (cursor->seen & gap->keys & of_element) {
-        count_duplicates(scan, cursor->seen & gap->keys & of_element, at);
+    uint64_t repeated = cursor->seen & gap->keys & KEYS_OF_ELEMENT;
+    if (repeated) {
+        count_duplicates(scan, repeated, at);
         ap_layout_forget_members(element, cursor->seen & gap->keys);
     }
     if (gap->enters) {
-        cursor->seen &= of_element;
+        cursor->seen &= KEYS_OF_ELEMENT;
         cursor->parent = gap->parent;
     }
-    count_duplicates(scan, cursor->seen & gap->keys & ~of_element, at);
+    count_duplicates(scan, cursor->seen & gap->keys & ~KEYS_OF_ELEMENT, at);
 }
 
 /* A value that is not laid out as last time. */
@@ -759,9 +761,12 @@ static enum ap_scan_result scan_element(struct ap_scan *scan, struct ap_element_
             gap = found;
             at = slow;
         }
-        if (AP_UNLIKELY(gap->enters || (seen & gap->keys))) {
+        if (gap->enters && !(seen & gap->keys & KEYS_OF_ELEMENT)) {
+            seen &= KEYS_OF_ELEMENT;
+            element->cursor.parent = gap->parent;
+        } else if (AP_UNLIKELY(seen & gap->keys)) {
             element->cursor.seen = seen;
-            enter_rare_gap(scan, element, gap, gap_start);
+            enter_repeated(scan, element, gap, gap_start);
             seen = element->cursor.seen;
         }
         seen |= gap->keys;

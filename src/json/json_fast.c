@@ -713,20 +713,25 @@ static enum ap_scan_result recover(struct ap_scan *scan, struct ap_element_reade
     return AP_SCAN_OK;
 }
 
-/* The gap that an element probably begins with. *@ret_known: it is one that holds values, which are taken. */
-static inline struct ap_gap *first_gap(struct ap_element_reader *element, const uint8_t *at, bool *ret_known)
+/* The gap that an element probably begins with; NULL: none is known here. The values in it are taken: forget_start takes
+ * that back where it does not stand there. */
+static inline struct ap_gap *guess_start(struct ap_element_reader *element, const struct ap_known_start *start,
+                                         const uint8_t *at)
 {
-    const struct ap_known_start *start = ap_layout_start(element, at);
-    struct ap_gap *gap = &element->gaps[start->gap];
-    *ret_known = start->gap != AP_GAP_NEVER && gap_matches(gap, at);
-    if (AP_UNLIKELY(!*ret_known))
-        return &element->gaps[element->gaps->followers[0]];
+    if (AP_UNLIKELY(start->gap == AP_GAP_NEVER))
+        return NULL;
     for (unsigned i = 0; i < start->value_count; i++) {
         const struct ap_start_value *value = &start->values[i];
         element->spans[value->field] =
             (struct ap_json_span){ (const char *)at + value->at, value->bytes, AP_JSON_STRING, 0 };
     }
-    return gap;
+    return &element->gaps[start->gap];
+}
+
+static NOT_INLINE void forget_start(struct ap_element_reader *element, const struct ap_known_start *start)
+{
+    for (unsigned i = 0; i < start->value_count; i++)
+        element->spans[start->values[i].field].kind = AP_SPAN_ABSENT;
 }
 
 /* The cursor stays in a variable whose address is not taken: through memory every step would wait for the one before. */
@@ -735,14 +740,21 @@ static enum ap_scan_result scan_element(struct ap_scan *scan, struct ap_element_
     const uint8_t *at = *p + 1, *value_start = NULL;
     struct ap_gap *gap = element->gaps, *last = NULL;
     uint64_t seen = 0;
-    bool known_start;
-    struct ap_gap *usual = first_gap(element, at, &known_start);
+    const struct ap_known_start *start = ap_layout_start(element, at);
+    struct ap_gap *usual = guess_start(element, start, at);
+    bool known_start = usual;
+    if (AP_UNLIKELY(!known_start))
+        usual = &element->gaps[gap->followers[0]];
     for (;; usual = &element->gaps[gap->followers[0]]) {
         const uint8_t *gap_start = at;
         /* A hostile text can hold even the byte of the gap that fits nothing. */
         if (AP_LIKELY(gap_matches(usual, at) && usual != &element->gaps[AP_GAP_NEVER])) {
             gap = usual;
             at += usual->bytes;
+        } else if (known_start && gap == element->gaps) {
+            forget_start(element, start);
+            known_start = false;
+            continue;
         } else {
             const uint8_t *slow = at;
             struct ap_gap *found = gap;

@@ -34,9 +34,9 @@ static enum ap_status read_name(struct finding *finding, uint32_t id, struct ap_
     return AP_OK;
 }
 
-static inline bool is_annotation(const struct finding *finding, uint32_t row)
+static inline bool is_annotation(const uint8_t *tags, uint32_t row)
 {
-    return ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_annotation;
+    return ap_row_kind(tags[row]) == AP_KIND_annotation;
 }
 
 /* Of an annotation whose name was read. */
@@ -50,14 +50,16 @@ static enum ap_status busiest_track(struct finding *finding, uint32_t *ret_track
                                     struct ap_error *reterr)
 {
     const struct ap_row_order *order = &finding->facts->order;
+    const uint32_t *rows = order->rows;
+    const uint8_t *tags = finding->trace->events.tag;
     size_t all = 0, most = 0;
     *ret_track = AP_NO_ROW;
     AP_TRY(AP_ALLOC_CLEARED(finding->steps->gate, finding->told_of, ap_trace_id_count(finding->trace), reterr));
     for (uint32_t track = 0; track < order->track_count; track++) {
         size_t count = 0;
         for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
-            uint32_t row = order->rows[i];
-            if (!is_annotation(finding, row))
+            uint32_t row = rows[i];
+            if (!is_annotation(tags, row))
                 continue;
             if (!finding->told_of[finding->trace->events.name[row]])
                 AP_TRY(read_name(finding, finding->trace->events.name[row], reterr));
@@ -99,13 +101,15 @@ static enum ap_status take_marks(struct finding *finding, struct ap_error *reter
 {
     struct ap_engine_steps *steps = finding->steps;
     const struct ap_row_order *order = &finding->facts->order;
+    const uint32_t *rows = order->rows;
+    const uint8_t *tags = finding->trace->events.tag;
     uint32_t track;
     AP_TRY(busiest_track(finding, &track, &steps->elsewhere, reterr));
     if (track == AP_NO_ROW)
         return AP_OK;
     for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
-        uint32_t row = order->rows[i];
-        if (!is_annotation(finding, row) || !is_mark(finding, row))
+        uint32_t row = rows[i];
+        if (!is_annotation(tags, row) || !is_mark(finding, row))
             continue;
         const struct ap_engine_step_name *told = &finding->told[finding->told_of[finding->trace->events.name[row]] - 1];
         int64_t start_ns = finding->trace->events.start_ns[row];

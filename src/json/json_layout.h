@@ -120,12 +120,12 @@ static inline bool ap_layout_is_between(const struct ap_element_reader *element,
 /** The place of the start at @at, whose first AP_GAP_MAX_BYTES bytes are readable. */
 static inline struct ap_known_start *ap_layout_start(struct ap_element_reader *element, const uint8_t *at)
 {
+    _Static_assert(AP_STARTS_KNOWN == 1 << (64 - 58), "a place is 6 bits");
     uint64_t last;
     memcpy(&last, at + element->start_last_at, sizeof(last));
     last ^= (uint64_t)at[element->start_first_at] << 29;
     return &element->starts[last * UINT64_C(0x9e3779b97f4a7c15) >> 58];
 }
-_Static_assert(AP_STARTS_KNOWN == 1 << (64 - 58), "a place is 6 bits");
 
 /** Remember how the element began whose opening brace stands before @at and which was read whole. */
 void ap_layout_learn_start(struct ap_element_reader *element, const uint8_t *at);

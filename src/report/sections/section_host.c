@@ -44,7 +44,9 @@ static void write_summary(struct doc *doc)
 
 static const struct doc_part summary_parts[] = { CALL(write_summary) };
 
-const struct doc_section ap_section_summary = { .title = "Resource summary", .parts = COUNTED(summary_parts) };
+const struct doc_section ap_section_summary = { .title = "Resource summary",
+                                                .if_any = { "cpu", "memory", "steps" },
+                                                .parts = COUNTED(summary_parts) };
 
 /* ---- host ---- */
 
@@ -103,6 +105,4 @@ static const struct doc_part cpu_parts[] = {
                  NUMBER("window_share_ratio", "Share of window"), NUMBER("per_step", "Per step"))),
 };
 
-const struct doc_section ap_section_cpu = {
-    .title = "CPU", .needs = "cpu", .otherwise = "No trace was given.", .parts = COUNTED(cpu_parts)
-};
+const struct doc_section ap_section_cpu = { .title = "CPU", .if_any = { "cpu" }, .parts = COUNTED(cpu_parts) };

@@ -263,6 +263,8 @@ static const struct doc_part parts[] = {
     CALL(write_no_settings),
 };
 
-const struct doc_section ap_section_memory = {
-    .title = "Memory", .needs = "memory", .otherwise = "No memory snapshot was given.", .parts = COUNTED(parts)
-};
+const struct doc_section ap_section_memory = { .title = "Memory",
+                                               .if_any = { "memory", "cpu" }, /* a hang is of neither */
+                                               .needs = "memory",
+                                               .otherwise = "No memory snapshot was given.",
+                                               .parts = COUNTED(parts) };

@@ -43,13 +43,15 @@ static bool is_shown(const struct doc_rows *rows, const struct ap_value *row)
 }
 
 /* A column that no row has is one that this kind of input does not know. */
-static bool is_used(struct doc *doc, const struct doc_column *column, const struct ap_value *rows)
+static bool is_used(struct doc *doc, const struct doc_rows *rows, const struct doc_column *column)
 {
     if (ap_doc_is_row_key(column))
         return true;
-    for (const struct ap_value *row = ap_value_first(rows); row; row = row->next)
-        if (ap_doc_row_value(doc, column, row))
+    for (const struct ap_value *row = ap_value_first(ap_doc_at(doc, rows->path)); row; row = row->next) {
+        const struct ap_value *value = ap_doc_row_value(doc, column, row);
+        if (value && !(rows->known_alone && value->type == AP_VALUE_NULL))
             return true;
+    }
     return false;
 }
 
@@ -62,7 +64,7 @@ static size_t measure(struct doc *doc, const struct doc_rows *rows, bool used[DO
     for (const struct ap_value *row = ap_value_first(list); row; row = row->next)
         shown += is_shown(rows, row);
     for (size_t i = 0; shown && i < rows->column_count; i++)
-        used[i] = is_used(doc, &rows->columns[i], list);
+        used[i] = is_used(doc, rows, &rows->columns[i]);
     doc->beside = NULL;
     return shown;
 }

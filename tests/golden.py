@@ -295,7 +295,8 @@ def with_memory(draft):
     def key_of(value, schema):
         if isinstance(value, (dict, list)) or not isinstance(schema, dict):
             return None
-        by_type = schema.keys() <= {"type", "description"} and not (isinstance(value, float) and "integer" in schema["type"])
+        whole = isinstance(value, float) and "integer" in schema.get("type", ())  # 1.0 is an integer, 1.5 is none
+        by_type = schema.keys() <= {"type", "description"} and not whole
         return id(schema), type(value), None if by_type else value
 
     def errors_in(validator, value, schema, path):
@@ -318,8 +319,8 @@ def with_memory(draft):
 
 
 def load_validator(schema_path, checked=False):
-    """A function that lists what breaks the schema, or None without python3-jsonschema. @checked: first whether the schema is
-    one, which takes a second."""
+    """A function that lists what breaks the schema, or None without python3-jsonschema. @checked: asks first whether the
+    schema is one, which takes a second."""
     try:
         import jsonschema
     except ImportError:

@@ -6,8 +6,8 @@ Jobs with a planted cause and their twins without it, as fixtures/scenarios has 
 cause predicts to gain against what the twin shows. Of modeled and recorded jobs the measure is the difference of
 the two windows; of recordings of PyTorch, which slow what they record, it is no measure, and only the sign counts.
 --samples: of the sample traces in AP_TRACES instead, and of the jobs there, bad.json.gz and truth.json each, with the share
-of a step that the cause took without a profiler. Pairs of a made program on a made GPU, with the change in words and really made (tools/make_pairs.py): what is
-predicted of a step against what it takes. Prints TAP."""
+of a step that the cause took without a profiler. Pairs of a made program on a made GPU, with the change in words and really
+made (tools/make_pairs.py): what is predicted of a step against what it takes. Prints TAP."""
 import argparse
 import json
 import os

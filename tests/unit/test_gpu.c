@@ -227,6 +227,20 @@ static void kernels_add_up_by_name_family_and_subfamily(void)
     end(&run);
 }
 
+static void a_name_that_tells_nothing_leaves_tensor_cores_unknown(void)
+{
+    struct run run;
+    begin(&run);
+    kernel(&run, "7", "attn_fwd", 0, 40);
+    kernel(&run, "7", "volta_sgemm", 50, 30);
+    kernel(&run, "7", ADD, 90, 20);
+    analyze(&run);
+    ok(null_value(ap_value_member(item(&run, "gpu.kernels", 0), "tensor_core")), "attention without a known word: unknown");
+    is_int(member(item(&run, "gpu.kernels", 1), "tensor_core"), 0, "a plain product: no");
+    is_int(member(item(&run, "gpu.kernels", 2), "tensor_core"), 0, "an addition has no use for them: no");
+    end(&run);
+}
+
 static void a_kernel_that_tells_its_collective_is_communication(void)
 {
     struct run run;
@@ -586,6 +600,7 @@ int main(void)
     rows_without_length_or_place_make_no_time();
     what_was_launched_before_recording_is_told_apart();
     kernels_add_up_by_name_family_and_subfamily();
+    a_name_that_tells_nothing_leaves_tensor_cores_unknown();
     a_kernel_that_tells_its_collective_is_communication();
     a_multiplication_within_a_convolution_is_told();
     lists_keep_to_their_length();

@@ -72,7 +72,8 @@ static void add_kernel(struct ap_gpu_work *work, const struct ap_name_sum *name,
     ap_add_string(model, row, "family", ap_kernel_family_name(ap_kernel_family_of(subfamily)));
     ap_add_string(model, row, "subfamily", ap_kernel_subfamily_name(subfamily));
     ap_add_bool(model, row, "communication", told & (AP_KERNEL_COMMUNICATION | AP_KERNEL_COLLECTIVE));
-    ap_add_bool(model, row, "tensor_core", told & AP_KERNEL_TENSOR_CORE);
+    bool is_told = !(told & AP_KERNEL_ELIGIBLE) || (told & (AP_KERNEL_TENSOR_CORE | AP_KERNEL_PLAIN));
+    ap_add_known_bool(model, row, "tensor_core", is_told, told & AP_KERNEL_TENSOR_CORE);
     ap_add_count(model, row, "count", name->count);
     ap_add_time(model, row, "total_dur_us", name->total_ns);
     ap_add_quotient(model, row, "share_ratio", (double)name->total_ns, (double)work->totals.kernel_ns);

@@ -34,6 +34,8 @@ CASES = [
     (f"at most {style.COLUMNS} columns in code", "a.py", LONG + "\n", []),
     (f"at most {style.COLUMNS} columns in code", "a.def", f"\n{LONG}x\n", [2]),
     (f"at most {style.COLUMNS} columns in code", "a.md", LONG + "x\n", []),
+    ("sources that texts name are there", "src/a/a.def", "see src/a/gone.def\nsee src/names/op_family.def.\n", [1]),
+    ("sources that texts name are there", "fixtures/a.md", "src/a/gone.def\n", []),
 ]
 PROTOTYPES = """\
 /* about the file */

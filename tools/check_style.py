@@ -53,6 +53,7 @@ BRITISH_PART = re.compile(r"is(?:e|ing|a)|our|ll(?:ed|ing)|judgement|artefact|ce
 KEPT = re.compile(r"\bsynchronisations\b|[\".]neighbours\"|live, neighbours|notifications/cancelled|gpu\.utilisation|"
                   r"[\"(|._](?:normalisation|synchronisation)\b|\b(?:normalisation|synchronisation)(?=[\",|]|$)|"
                   r"normalisation</tspan>|<title>normalisation|normalisation <tspan", re.MULTILINE)
+SOURCE_PATH = re.compile(r"\bsrc/[a-z_]+/[\w/]*\w\.(?:c|h|def|py|js|css)\b")
 NOT_OURS = {
     "--exportLayerInfo": "of trtexec, whose output is recognized",
     "--exportProfile": "likewise",
@@ -188,6 +189,13 @@ def british(path, text):
             and BRITISH.search(KEPT.sub(lambda m: " " * len(m[0]), line))]
 
 
+def lost_path(path, text):
+    """A source file that a text of the product names by its path, and that is not there: it has moved since."""
+    if not re.match(r"(src|include|references)/|[A-Z]+\.md$", path):
+        return []
+    return [line_of(text, match.start()) for match in SOURCE_PATH.finditer(text) if not (ROOT / match[0]).is_file()]
+
+
 RULES = [
     ("no tabs", lines_matching(r"\t")),
     ("no blanks at the end of a line", lines_matching(r"[ \t]+$")),
@@ -202,6 +210,7 @@ RULES = [
     ("texts below src/cli name no option but by option_names.h", option_in_text),
     ("each name in option_names.h is an option", unknown_option),
     ("one spelling, the American one", british),
+    ("sources that texts name are there", lost_path),
 ]
 
 

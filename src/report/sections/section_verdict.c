@@ -68,8 +68,8 @@ static void write_bound(struct doc *doc)
         ap_doc_paragraph(doc, ap_doc_at(doc, "verdict"), "**{p bound}**: {p sentence} (confidence {p confidence}).");
     else if (ap_value_integer(ap_doc_at(doc, "trace.recorded.accelerator"), 0))
         ap_doc_paragraph(doc, NULL,
-                         "What bounds the run cannot be told: its work ran on an accelerator of whose rows it is not known "
-                         "which are work. What they show stands in its section below.");
+                         "What bounds the run is not judged for this kind of accelerator: its rows may stand for waits as "
+                         "well as for work. What they show stands in its section below.");
     if (ap_doc_known(doc, "profile.verdict"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "profile"), "**{p verdict}**: {p sentence} (confidence {p confidence}).");
     if (ap_doc_known(doc, "cluster.verdict"))

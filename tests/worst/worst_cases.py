@@ -320,6 +320,15 @@ def steps_over_threads_and_streams(n):
                  *(launch(20 * i + 1, 20 * i + 2, 20 * part, i, stream=i) for i in range(part)))
 
 
+@case
+def threads_behind_waits_for_the_interpreter(n):
+    """Each thread has one frame, behind all waits of the loop's for the interpreter."""
+    part = n // 4
+    return trace(*([step(i, 6000 * i, 5950), frame("train.py(9): step", 1, 6000 * i, 5900),
+                    op("aten::linear", 1, 6000 * i + 10, 100)] for i in range(part)),
+                 *(frame("watch.py(3): total", 2 + i, 6000 * part, 10) for i in range(part)))
+
+
 # ---- GPU
 
 @case

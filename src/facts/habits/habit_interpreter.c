@@ -4,6 +4,7 @@
  * other thread's frames go on. A wait for a lock of the program's or for a queue has no operator in its call. */
 #include "habits.h"
 #include "nest.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -12,6 +13,7 @@
 
 struct held {
     int64_t start_ns, end_ns;
+    bool is_told;
 };
 
 struct search {
@@ -35,7 +37,7 @@ static enum ap_status at_boundary(struct search *search, int64_t now_ns, bool is
         !beside_operator || !ap_nest_top(&search->nest))
         return AP_OK;
     AP_TRY_ADD(search->habits->gate, search->held, search->held_count, search->held_capacity, reterr,
-               (struct held){ start_ns, now_ns });
+               (struct held){ start_ns, now_ns, false });
     return AP_OK;
 }
 
@@ -70,29 +72,33 @@ static enum ap_status find_held(struct search *search, struct ap_error *reterr)
     return ap_nest_advance(&search->nest, INT64_MAX, close_row, search, reterr);
 }
 
-/* Of the same process: threads of one that begin frames while it is held. A stretch counts for one of them. */
+static void tell_held(struct search *search, struct held *held, uint32_t row)
+{
+    int64_t dur_ns = held->end_ns - held->start_ns;
+    held->is_told = true;
+    ap_habit_add_time(search->habits, AP_HABIT_interpreter_held, held->start_ns, held->end_ns);
+    (void)ap_habit_add_in_pieces(search->habits, AP_HABIT_interpreter_held, row, dur_ns, dur_ns);
+}
+
+/* One of the same process, where it begins frames while the interpreter is held. A stretch counts for one thread. */
 static void look_at_thread(struct search *search, size_t track)
 {
     const struct ap_row_order *order = &search->facts->order;
-    const struct ap_events *events = &search->trace->events;
-    size_t at = order->track_start[track], end = order->track_start[track + 1];
-    for (size_t i = 0; i < search->held_count; i++) {
-        struct held *held = &search->held[i];
-        uint32_t last = AP_NO_ROW;
-        uint64_t frames = 0;
-        for (; at < end && events->start_ns[order->rows[at]] < held->end_ns; at++) {
-            if (events->start_ns[order->rows[at]] < held->start_ns ||
-                !ap_row_is_of(search->trace, order->rows[at], 1u << AP_KIND_python))
-                continue;
-            frames++;
-            last = order->rows[at];
-        }
-        if (frames < LEAST_FRAMES || held->end_ns <= held->start_ns)
+    size_t now = 0, before = search->held_count, frames = 0;
+    for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
+        uint32_t row = order->rows[i];
+        int64_t start_ns = search->trace->events.start_ns[row];
+        if (!ap_row_is_of(search->trace, row, 1u << AP_KIND_python))
             continue;
-        int64_t dur_ns = held->end_ns - held->start_ns;
-        ap_habit_add_time(search->habits, AP_HABIT_interpreter_held, held->start_ns, held->end_ns);
-        (void)ap_habit_add_in_pieces(search->habits, AP_HABIT_interpreter_held, last, dur_ns, dur_ns);
-        held->end_ns = held->start_ns;
+        AP_SEEK(now, search->held_count, at, search->held[at].end_ns <= start_ns);
+        if (now == search->held_count)
+            return;
+        if (start_ns < search->held[now].start_ns)
+            continue;
+        frames = now == before ? frames + 1 : 1;
+        before = now;
+        if (frames == LEAST_FRAMES && !search->held[now].is_told)
+            tell_held(search, &search->held[now], row);
     }
 }
 

@@ -529,6 +529,7 @@ static void first_layer(struct run *run, const char *looked_at)
     accumulate(run, 75, "[[10, 64]]");
     node(run, 100, 410, 50);
     op(run, "aten::convolution_backward", 105, 400, 0);
+    op(run, "aten::mm", 110, 300, 0);
     accumulate(run, 520, "[[4, 3, 64, 64]]");
     accumulate(run, 540, "[[48, 3, 7, 7]]");
     op_with(run, "aten::sign", 560, 10, 0, looked_at, "[\"float\"]");

@@ -125,7 +125,7 @@ struct maker {
 
 /* A backward pass, what of it comes behind the last gradient that is needed, and what is made for none before that. */
 struct backward {
-    int64_t covered_ns, tail_ns;
+    int64_t covered_ns, tail_ns, product_end_ns;
     uint32_t node, tail; /* the outermost node that runs; the first one of the tail; AP_NO_ROW = none */
     uint64_t unneeded;   /* gradients in the tail */
     bool has_needed, has_needed_matrix;
@@ -184,6 +184,7 @@ static enum ap_status end_backward(struct ap_habit_rows *rows, struct backward *
         (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_unneeded_gradient,
                                      tail_ns >= pass->longest_ns ? pass->tail : pass->longest, total_ns, total_ns);
     *pass = (struct backward){ .covered_ns = pass->covered_ns,
+                               .product_end_ns = pass->product_end_ns,
                                .node = AP_NO_ROW,
                                .tail = AP_NO_ROW,
                                .maker = { .row = AP_NO_ROW },
@@ -233,6 +234,9 @@ static void note_node(struct ap_habit_rows *rows, struct backward *pass, uint32_
 static enum ap_status note_product(struct ap_habit_rows *rows, struct backward *pass, uint32_t row, uint32_t products,
                                    struct ap_error *reterr)
 {
+    if (rows->trace->events.start_ns[row] < pass->product_end_ns)
+        return AP_OK; /* a part of one that counts */
+    pass->product_end_ns = ap_row_end_ns(rows->trace, row);
     if (pass->maker.row != pass->node)
         AP_TRY(end_maker(rows, pass, reterr));
     pass->maker.row = pass->node;
@@ -261,7 +265,11 @@ static enum ap_status note_row(struct ap_habit_rows *rows, struct backward *pass
 enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
 {
     const struct ap_row_order *order = &rows->facts->order;
-    struct backward pass = { .covered_ns = INT64_MIN, .node = AP_NO_ROW, .tail = AP_NO_ROW, .maker = { .row = AP_NO_ROW } };
+    struct backward pass = { .covered_ns = INT64_MIN,
+                             .product_end_ns = INT64_MIN,
+                             .node = AP_NO_ROW,
+                             .tail = AP_NO_ROW,
+                             .maker = { .row = AP_NO_ROW } };
     enum ap_status status = AP_OK;
     for (size_t at = order->track_start[track]; rows->updated.count && at < order->track_start[track + 1] && status == AP_OK;
          at++)

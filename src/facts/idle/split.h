@@ -63,8 +63,7 @@ struct ap_split {
     size_t step_count;
     struct ap_split_part steady; /* sum over the steady steps */
     size_t steady_count;
-    int64_t
-        recurring_call_ns; /* of the driver calls that devices waited for in the steady steps: what each step has again */
+    int64_t recurring_call_ns; /* of the driver calls that devices wait for in steady steps: what each step has again */
     struct ap_gap_sum gap_sums[AP_GAPS_COUNT_];
     struct ap_gap_detail *details; /* longest gap first */
     size_t detail_count;

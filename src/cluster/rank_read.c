@@ -5,7 +5,6 @@
 
 #include "input.h"
 #include "memory_summary.h"
-#include "processors.h"
 #include "rank_json.h"
 #include "rank_share.h"
 #include "rank_spread.h"
@@ -16,8 +15,6 @@
 
 #include "poison.h"
 
-#define JOBS_MAX 256
-
 struct reading {
     const struct ap_run_files *files;
     const struct ap_cluster_options *options;
@@ -26,7 +23,7 @@ struct reading {
     struct ap_rank_failures *failures;
     pthread_mutex_t lock;
     uint32_t *order; /* files to read, the largest first: the last ones end at about the same time */
-    size_t count, next;
+    size_t count;
     enum ap_status status;
     struct ap_error error;
 };
@@ -119,16 +116,6 @@ static enum ap_status read_file(struct reading *reading, const struct ap_run_fil
 
 /* ------------------------------------------------------------------------------------------------------------- all */
 
-static bool take_file(struct reading *reading, uint32_t *ret_file)
-{
-    (void)pthread_mutex_lock(&reading->lock);
-    bool taken = reading->status == AP_OK && reading->next < reading->count;
-    if (taken)
-        *ret_file = reading->order[reading->next++];
-    (void)pthread_mutex_unlock(&reading->lock);
-    return taken;
-}
-
 /* Under the lock. */
 static void note_failure(struct reading *reading, uint32_t file, enum ap_status status, const struct ap_error *error)
 {
@@ -142,28 +129,29 @@ static void note_failure(struct reading *reading, uint32_t file, enum ap_status 
         failures->why[file] = "cannot be read";
 }
 
-static void give(struct reading *reading, uint32_t file, struct ap_rank_set *set, enum ap_status status,
+static bool give(struct reading *reading, uint32_t file, struct ap_rank_set *set, enum ap_status status,
                  struct ap_error *error)
 {
     (void)pthread_mutex_lock(&reading->lock);
     AP_AND_THEN(status, ap_rank_set_join(reading->set, set, error));
     if (status != AP_OK)
         note_failure(reading, file, status, error);
+    bool goes_on = reading->status == AP_OK;
     (void)pthread_mutex_unlock(&reading->lock);
+    return goes_on;
 }
 
-static void *read_files(void *self)
+static bool read_and_give(void *self, size_t number)
 {
     struct reading *reading = self;
-    for (uint32_t file; take_file(reading, &file);) {
-        struct ap_error error = { .status = AP_OK };
-        struct ap_rank_set set;
-        ap_rank_set_init(&set, reading->gate);
-        enum ap_status status = read_file(reading, &reading->files->files[file], &set, &error);
-        give(reading, file, &set, status, &error);
-        ap_rank_set_release(&set);
-    }
-    return NULL;
+    uint32_t file = reading->order[number];
+    struct ap_error error = { .status = AP_OK };
+    struct ap_rank_set set;
+    ap_rank_set_init(&set, reading->gate);
+    enum ap_status status = read_file(reading, &reading->files->files[file], &set, &error);
+    bool goes_on = give(reading, file, &set, status, &error);
+    ap_rank_set_release(&set);
+    return goes_on;
 }
 
 static bool is_wanted(const struct ap_run_file *file)
@@ -188,21 +176,9 @@ static enum ap_status list_files(struct reading *reading, struct ap_error *reter
 }
 
 /* An opener of a caller is called on the caller's thread alone. */
-static void read_on_threads(struct reading *reading)
-{
-    pthread_t threads[JOBS_MAX];
-    size_t started = 0, wanted = reading->options->jobs ? reading->options->jobs : ap_processor_count();
-    wanted = reading->options->opener ? 1 : wanted < JOBS_MAX ? wanted : JOBS_MAX;
-    while (started + 1 < wanted && started + 1 < reading->count && ap_thread_start(&threads[started], read_files, reading))
-        started++;
-    (void)read_files(reading);
-    for (size_t i = 0; i < started; i++)
-        (void)pthread_join(threads[i], NULL);
-}
-
 static enum ap_status read_own(struct reading *reading, struct ap_error *reterr)
 {
-    read_on_threads(reading);
+    ap_thread_share(reading->count, reading->options->opener ? 1 : reading->options->jobs, read_and_give, reading);
     if (reading->status != AP_OK && reterr)
         *reterr = reading->error;
     return reading->status;

@@ -12,7 +12,6 @@
 
 #include "poison.h"
 
-#define JOBS_MAX 64
 /* Enough for what stands before the events; a file is looked at and not read. */
 #define LOOK_BLOCK_BYTES 65536
 
@@ -55,7 +54,6 @@ struct looking {
     struct ap_run_files *files;
     const struct ap_opener *opener;
     pthread_mutex_t lock;
-    size_t next;
     enum ap_status status; /* of what ends it all: no memory */
     struct ap_error error;
 };
@@ -90,29 +88,19 @@ static void note_failure(struct looking *looking, struct ap_run_file *file, enum
         file->why_not = "cannot be read";
 }
 
-static struct ap_run_file *take_file(struct looking *looking)
-{
-    struct ap_run_file *file = NULL;
-    (void)pthread_mutex_lock(&looking->lock);
-    while (!file && looking->status == AP_OK && looking->next < looking->files->count) {
-        file = &looking->files->files[looking->next++];
-        file = file->why_not ? NULL : file;
-    }
-    (void)pthread_mutex_unlock(&looking->lock);
-    return file;
-}
-
-static void *look_at_files(void *self)
+static bool look_at_file(void *self, size_t number)
 {
     struct looking *looking = self;
-    for (struct ap_run_file *file; (file = take_file(looking));) {
-        struct ap_error error = { .status = AP_OK };
-        enum ap_status status = look_at(looking->files->arena.gate, looking->opener, file->path, &file->head, &error);
-        (void)pthread_mutex_lock(&looking->lock);
-        note_failure(looking, file, status, &error);
-        (void)pthread_mutex_unlock(&looking->lock);
-    }
-    return NULL;
+    struct ap_run_file *file = &looking->files->files[number];
+    struct ap_error error = { .status = AP_OK };
+    if (file->why_not)
+        return true;
+    enum ap_status status = look_at(looking->files->arena.gate, looking->opener, file->path, &file->head, &error);
+    (void)pthread_mutex_lock(&looking->lock);
+    note_failure(looking, file, status, &error);
+    bool goes_on = looking->status == AP_OK;
+    (void)pthread_mutex_unlock(&looking->lock);
+    return goes_on;
 }
 
 /* An opener of a caller is called on the caller's thread alone. */
@@ -120,14 +108,7 @@ static enum ap_status look_at_all(struct ap_run_files *files, const struct ap_ru
                                   struct ap_error *reterr)
 {
     struct looking looking = { .files = files, .opener = options->opener, .lock = PTHREAD_MUTEX_INITIALIZER };
-    pthread_t threads[JOBS_MAX];
-    size_t count = 0, wanted = options->opener || !options->jobs ? 0 : options->jobs - 1;
-    wanted = wanted < JOBS_MAX ? wanted : JOBS_MAX;
-    while (count < wanted && count + 1 < files->count && ap_thread_start(&threads[count], look_at_files, &looking))
-        count++;
-    (void)look_at_files(&looking);
-    for (size_t i = 0; i < count; i++)
-        (void)pthread_join(threads[i], NULL);
+    ap_thread_share(files->count, options->opener || !options->jobs ? 1 : options->jobs, look_at_file, &looking);
     if (looking.status != AP_OK && reterr)
         *reterr = looking.error;
     return looking.status;

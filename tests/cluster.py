@@ -193,6 +193,14 @@ def check_hang_with_traces(tap, program, folder):
         tap.check("and keeps to the schema", complaints(json.dumps(report)))
 
 
+def check_dumps_by_many(tap, program, _folder):
+    """Dumps are read side by side, and joined in the order of their files."""
+    for name in ("odd", "nccl-stage"):
+        path = ROOT / "fixtures" / "flight" / name
+        alike = {program.run(path, "--format", "json", "--full", "--jobs", jobs).stdout for jobs in (1, 2, 8)}
+        tap.ok(len(alike) == 1 and b'"hang"' in alike.pop(), f"{name}: --jobs does not change what dumps tell")
+
+
 def check_step(tap, program, folder):
     """The latest step beside one in the middle: each lane in order, within its step, and the planted cause the longest."""
     for name, late, spent in (("late-loader", 2, "data_loading"), ("late-pair", 1, "python"), ("more-work", 1, "operators")):
@@ -215,7 +223,7 @@ def main():
     arguments = parser.parse_args()
     tap, program = Tap(), Program(arguments.program)
     for check in (check_files, check_ranks, check_one, check_recorded, check_runs, check_merged, check_hang_with_traces,
-                  check_step):
+                  check_dumps_by_many, check_step):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

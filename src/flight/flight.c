@@ -54,6 +54,31 @@ void ap_flight_release(struct ap_flight *flight)
 enum ap_status ap_flight_add_dump(struct ap_flight *flight, const struct ap_flight_dump *dump, struct ap_error *reterr)
 {
     AP_TRY_ADD(flight->gate, flight->dumps, flight->dump_count, flight->dump_capacity, reterr, *dump);
+    struct ap_flight_dump *added = &flight->dumps[flight->dump_count - 1];
+    added->rank = added->rank_is_known ? added->rank : flight->dump_count - 1;
+    added->entry_count = 0;
+    return AP_OK;
+}
+
+enum ap_status ap_flight_add_process(struct ap_flight *flight, const struct ap_flight_dump *dump, uint32_t *ret_dump,
+                                     struct ap_error *reterr)
+{
+    uint32_t process,
+        id = dump->process_id >= 0 && dump->process_id <= INT32_MAX ? (uint32_t)dump->process_id : AP_FLIGHT_NONE;
+    AP_TRY(AP_RESERVE(flight->gate, flight->process_dumps, flight->process_capacity, (size_t)flight->process_count + 1,
+                      reterr));
+    AP_TRY(ap_pair_map_add(&flight->processes, dump->host.id, id, &process, reterr));
+    if (process == flight->process_count) {
+        AP_TRY(ap_flight_add_dump(flight, dump, reterr));
+        flight->process_dumps[flight->process_count++] = flight->dump_count - 1;
+    }
+    *ret_dump = flight->process_dumps[process];
+    struct ap_flight_dump *it = &flight->dumps[*ret_dump];
+    if (dump->world_size > it->world_size) {
+        it->world_size = dump->world_size;
+        it->rank = dump->rank_is_known ? dump->rank : it->rank;
+        it->rank_is_known = it->rank_is_known || dump->rank_is_known;
+    }
     return AP_OK;
 }
 
@@ -82,6 +107,108 @@ enum ap_status ap_flight_add_entry(struct ap_flight *flight, const struct ap_fli
     entries->count++;
     flight->dumps[entry->dump].entry_count++;
     return AP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------ of several files */
+
+struct joining {
+    struct ap_flight *to;
+    const struct ap_flight *from;
+    struct ap_str *texts; /* by id there: the one here */
+    uint32_t *dumps, *groups;
+};
+
+static struct ap_str text_of(const struct joining *joining, struct ap_str text)
+{
+    return joining->texts[text.id];
+}
+
+static enum ap_status join_texts(const struct joining *joining, struct ap_error *reterr)
+{
+    joining->texts[0].id = 0;
+    for (uint32_t id = 1; id <= ap_strpool_count(&joining->from->strings); id++) {
+        struct ap_text text = ap_flight_text(joining->from, (struct ap_str){ id });
+        AP_TRY(ap_strpool_intern(&joining->to->strings, text.data, text.bytes, &joining->texts[id], reterr));
+    }
+    return AP_OK;
+}
+
+static enum ap_status join_dump(const struct joining *joining, uint32_t number, struct ap_error *reterr)
+{
+    struct ap_flight *to = joining->to;
+    struct ap_flight_dump dump = joining->from->dumps[number];
+    dump.first_config += to->config_count;
+    dump.version = text_of(joining, dump.version);
+    dump.library = text_of(joining, dump.library);
+    dump.host = text_of(joining, dump.host);
+    if (dump.kind == AP_FLIGHT_INSPECTOR)
+        return ap_flight_add_process(to, &dump, &joining->dumps[number], reterr);
+    joining->dumps[number] = to->dump_count;
+    return ap_flight_add_dump(to, &dump, reterr);
+}
+
+static enum ap_status join_groups(const struct joining *joining, struct ap_error *reterr)
+{
+    struct ap_flight *to = joining->to;
+    const struct ap_flight *from = joining->from;
+    for (uint32_t i = 0; i < from->config_count; i++) {
+        struct ap_flight_config config = from->configs[i];
+        config.name = text_of(joining, config.name);
+        config.description = text_of(joining, config.description);
+        config.ranks = text_of(joining, config.ranks);
+        AP_TRY_ADD(to->gate, to->configs, to->config_count, to->config_capacity, reterr, config);
+    }
+    for (uint32_t i = 0; i < from->name_count; i++) {
+        const struct ap_flight_group_name *name = &from->names[i];
+        AP_TRY(ap_flight_name_group(to, text_of(joining, name->name), text_of(joining, name->description),
+                                    &joining->groups[i], reterr));
+        if (name->size)
+            to->names[joining->groups[i]].size = name->size;
+    }
+    return AP_OK;
+}
+
+static enum ap_status join_entries(const struct joining *joining, struct ap_error *reterr)
+{
+    const struct ap_flight_entries *entries = &joining->from->entries;
+    for (uint32_t i = 0; i < entries->count; i++) {
+        struct ap_flight_entry entry;
+#define GIVE(place, column) entry.column = entries->column[i];
+        COLUMNS(GIVE)
+#undef GIVE
+        entry.dump = joining->dumps[entry.dump];
+        entry.group = joining->groups[entry.group];
+        struct ap_str *const texts[] = { &entry.operation,   &entry.library,      &entry.site,        &entry.input_sizes,
+                                         &entry.input_types, &entry.output_sizes, &entry.output_types };
+        for (size_t k = 0; k < AP_COUNT_OF(texts); k++)
+            *texts[k] = text_of(joining, *texts[k]);
+        AP_TRY(ap_flight_add_entry(joining->to, &entry, reterr));
+    }
+    return AP_OK;
+}
+
+static enum ap_status join_all(const struct joining *joining, struct ap_error *reterr)
+{
+    AP_TRY(join_texts(joining, reterr));
+    for (uint32_t i = 0; i < joining->from->dump_count; i++)
+        AP_TRY(join_dump(joining, i, reterr));
+    AP_TRY(join_groups(joining, reterr));
+    return join_entries(joining, reterr);
+}
+
+enum ap_status ap_flight_join(struct ap_flight *flight, const struct ap_flight *other, struct ap_error *reterr)
+{
+    struct joining joining = { .to = flight, .from = other };
+    size_t texts = (size_t)ap_strpool_count(&other->strings) + 1, dumps = (size_t)other->dump_count + 1;
+    size_t groups = (size_t)other->name_count + 1;
+    AP_TRY(AP_ALLOC(flight->gate, joining.texts, texts, reterr));
+    enum ap_status status = AP_ALLOC(flight->gate, joining.dumps, dumps, reterr);
+    AP_AND_THEN(status, AP_ALLOC(flight->gate, joining.groups, groups, reterr));
+    AP_AND_THEN(status, join_all(&joining, reterr));
+    AP_FREE(flight->gate, joining.groups, groups);
+    AP_FREE(flight->gate, joining.dumps, dumps);
+    AP_FREE(flight->gate, joining.texts, texts);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------- one dump for each rank */

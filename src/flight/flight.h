@@ -109,10 +109,14 @@ struct ap_flight_source {
     int64_t rank;     /* negative = not known: then as the dump says, or numbered */
 };
 
-/** Read one document, which may be JSON lines: a dump, or records of the Inspector. What was odd goes to @notes. A file that
- *  is cut keeps what was read. On failure @flight is as before, but for texts. */
+/** Read one file into @flight, which holds none yet: a dump, or records of the Inspector in JSON lines. What was odd goes to
+ *  @notes. A file that is cut keeps what was read. */
 AP_MUST_CHECK enum ap_status ap_flight_read(struct ap_flight *flight, struct ap_json_reader *json,
                                             const struct ap_flight_source *source, struct ap_notes *notes,
+                                            struct ap_error *reterr);
+
+/** Add what another file held. In the order of the files the outcome is the same whoever read them. */
+AP_MUST_CHECK enum ap_status ap_flight_join(struct ap_flight *flight, const struct ap_flight *other,
                                             struct ap_error *reterr);
 
 /** After the last one: of two dumps of one rank the first one stays. */
@@ -120,9 +124,12 @@ AP_MUST_CHECK enum ap_status ap_flight_finish(struct ap_flight *flight, struct a
 
 /* Building one by hand, as the readers do. */
 
-/** A dump without entries: the one that entries are added to from now on. */
+/** A dump without entries: the one that entries are added to from now on. Where its rank is not known it gets a number. */
 AP_MUST_CHECK enum ap_status ap_flight_add_dump(struct ap_flight *flight, const struct ap_flight_dump *dump,
                                                 struct ap_error *reterr);
+/** The dump of a process that the Inspector recorded, by its host and id. Its rank is that in its largest communicator. */
+AP_MUST_CHECK enum ap_status ap_flight_add_process(struct ap_flight *flight, const struct ap_flight_dump *dump,
+                                                   uint32_t *ret_dump, struct ap_error *reterr);
 /** The number of a group by the names that one rank has for it. */
 AP_MUST_CHECK enum ap_status ap_flight_name_group(struct ap_flight *flight, struct ap_str name, struct ap_str description,
                                                   uint32_t *ret_group, struct ap_error *reterr);

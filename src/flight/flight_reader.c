@@ -66,7 +66,7 @@ enum ap_status ap_flight_begin_dump(struct ap_flight_reading *reading, struct ap
     int64_t rank = reading->own_rank >= 0 ? reading->own_rank : reading->source->rank;
     struct ap_flight_dump dump = {
         .path = reading->source->path,
-        .rank = rank >= 0 ? (uint32_t)rank : flight->dump_count,
+        .rank = (uint32_t)rank,
         .rank_is_known = rank >= 0,
         .process_id = -1,
         .first_config = flight->config_count,
@@ -232,15 +232,11 @@ static enum ap_status refuse_other(const struct ap_flight_reading *reading, stru
 }
 
 /* What is left of a file that ends too early. */
-static enum ap_status keep_what_was_read(struct ap_flight_reading *reading, uint32_t entries_before,
-                                         const struct ap_error *why, struct ap_error *reterr)
+static enum ap_status keep_what_was_read(struct ap_flight_reading *reading, struct ap_error *why)
 {
     uint64_t offset_bytes = why->has_offset ? why->offset_bytes : ap_json_offset(reading->json);
-    if (reading->flight->entries.count == entries_before) {
-        if (reterr)
-            *reterr = *why;
+    if (!reading->flight->entries.count)
         return why->status;
-    }
     if (reading->dump_begun)
         dump_of(reading)->cut = true;
     reading->recognized = true;
@@ -250,23 +246,16 @@ static enum ap_status keep_what_was_read(struct ap_flight_reading *reading, uint
 
 static enum ap_status read_and_judge(struct ap_flight_reading *reading, struct ap_error *reterr)
 {
-    struct ap_flight *flight = reading->flight;
-    uint32_t dumps = flight->dump_count, entries = flight->entries.count, configs = flight->config_count;
+    const struct ap_flight *flight = reading->flight;
     struct ap_error why = { .status = AP_OK };
     enum ap_status status = read_documents(reading, &why);
     if (status == AP_ERROR_CUT)
-        status = keep_what_was_read(reading, entries, &why, &why);
+        status = keep_what_was_read(reading, &why);
     if (status == AP_OK && !reading->recognized)
         status = refuse_other(reading, &why);
-    if (status == AP_OK) {
-        if (dumps < flight->dump_count && !flight->dumps[dumps].rank_is_known)
-            ap_note_many(reading->notes, AP_COUNTER_flight_rank_unknown, 1);
-        return AP_OK;
-    }
-    flight->dump_count = dumps;
-    flight->entries.count = entries;
-    flight->config_count = configs;
-    if (reterr)
+    if (status == AP_OK && flight->dump_count && !flight->dumps[0].rank_is_known)
+        ap_note_many(reading->notes, AP_COUNTER_flight_rank_unknown, 1);
+    if (status != AP_OK && reterr)
         *reterr = why;
     return status;
 }

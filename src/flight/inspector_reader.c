@@ -87,50 +87,9 @@ void ap_inspector_begin_record(struct ap_inspector_record *record)
     record->has_operation = record->is_p2p = false;
 }
 
-static uint32_t number_of(int64_t number, uint32_t otherwise)
+static uint32_t number_of(int64_t number)
 {
-    return number >= 0 && number <= INT32_MAX ? (uint32_t)number : otherwise;
-}
-
-/* A file that failed took its dumps along. */
-static bool is_of_process(const struct ap_flight *flight, uint32_t number, const struct ap_inspector_record *record)
-{
-    const struct ap_flight_dump *dump = &flight->dumps[number];
-    return number < flight->dump_count && dump->kind == AP_FLIGHT_INSPECTOR && dump->host.id == record->host.id &&
-           dump->process_id == record->process_id;
-}
-
-/* The process that the record is of. Its rank is the one that it has in its largest communicator. */
-static enum ap_status find_dump(struct ap_flight_reading *reading, uint32_t *ret_dump, struct ap_error *reterr)
-{
-    struct ap_flight *flight = reading->flight;
-    const struct ap_inspector_record *record = &reading->record;
-    uint32_t process;
-    AP_TRY(AP_RESERVE(flight->gate, flight->process_dumps, flight->process_capacity, (size_t)flight->process_count + 1,
-                      reterr));
-    AP_TRY(ap_pair_map_add(&flight->processes, record->host.id, number_of(record->process_id, AP_FLIGHT_NONE), &process,
-                           reterr));
-    bool is_new = process == flight->process_count;
-    if (is_new || !is_of_process(flight, flight->process_dumps[process], record)) {
-        struct ap_flight_dump dump = { .path = reading->source->path,
-                                       .kind = AP_FLIGHT_INSPECTOR,
-                                       .rank = number_of(record->rank, flight->dump_count),
-                                       .rank_is_known = record->rank >= 0,
-                                       .wrapped = true,
-                                       .host = record->host,
-                                       .process_id = record->process_id };
-        AP_TRY(ap_flight_add_dump(flight, &dump, reterr));
-        flight->process_dumps[process] = flight->dump_count - 1;
-        flight->process_count += is_new;
-    }
-    *ret_dump = flight->process_dumps[process];
-    struct ap_flight_dump *dump = &flight->dumps[*ret_dump];
-    uint32_t size = number_of(record->rank_count, 0);
-    if (size > dump->world_size) {
-        dump->world_size = size;
-        dump->rank = number_of(record->rank, dump->rank);
-    }
-    return AP_OK;
+    return number >= 0 && number <= INT32_MAX ? (uint32_t)number : 0;
 }
 
 enum ap_status ap_inspector_take_record(struct ap_flight_reading *reading, struct ap_error *reterr)
@@ -152,9 +111,17 @@ enum ap_status ap_inspector_take_record(struct ap_flight_reading *reading, struc
         ap_note(reading->notes, AP_COUNTER_flight_no_sequence, ap_json_offset(reading->json));
         return AP_OK;
     }
-    AP_TRY(find_dump(reading, &entry.dump, reterr));
+    const struct ap_flight_dump dump = { .path = reading->source->path,
+                                         .kind = AP_FLIGHT_INSPECTOR,
+                                         .rank = number_of(record->rank),
+                                         .rank_is_known = record->rank == (int64_t)number_of(record->rank),
+                                         .wrapped = true,
+                                         .host = record->host,
+                                         .process_id = record->process_id,
+                                         .world_size = number_of(record->rank_count) };
+    AP_TRY(ap_flight_add_process(flight, &dump, &entry.dump, reterr));
     AP_TRY(ap_flight_name_group(flight, record->communicator, record->communicator_name, &entry.group, reterr));
-    flight->names[entry.group].size = number_of(record->rank_count, 0);
+    flight->names[entry.group].size = number_of(record->rank_count);
     size_t bytes = ap_operation_of_inspector(ap_flight_text(flight, record->operation), text, sizeof(text));
     AP_TRY(ap_strpool_intern(&flight->strings, text, bytes, &entry.operation, reterr));
     return ap_flight_add_entry(flight, &entry, reterr);

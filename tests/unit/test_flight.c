@@ -40,9 +40,14 @@ static void read_text(struct run *run, const char *text, int64_t rank, size_t pi
     struct ap_json_limits limits = { .window_bytes = piece_bytes, .several = true };
     struct ap_flight_source source = { .path = "dump", .rank = rank };
     struct ap_json_reader *json = NULL;
+    struct ap_flight flight;
+    ap_flight_init(&flight, &run->gate);
     run->status = ap_json_reader_new(&run->gate, feed_source(&feed), &run->notes, &limits, &json, &run->error);
     if (run->status == AP_OK)
-        run->status = ap_flight_read(&run->flight, json, &source, &run->notes, &run->error);
+        run->status = ap_flight_read(&flight, json, &source, &run->notes, &run->error);
+    if (run->status == AP_OK)
+        run->status = ap_flight_join(&run->flight, &flight, &run->error);
+    ap_flight_release(&flight);
     ap_json_reader_free(json);
 }
 
@@ -347,6 +352,24 @@ static void inspector(void)
     ok(end(&run), "and all memory comes back");
 }
 
+/* Later records, which may be in another file, tell of a larger communicator: the rank in that one counts. */
+static void inspector_of_several_files(void)
+{
+    struct run run;
+    begin(&run);
+    read_text(&run, INSPECTED(1, 1, 100), -1, 0);
+    read_text(&run, INSPECTED(0, 1, 100), -1, 0);
+    read_text(&run,
+              "{\"header\":{\"id\":\"0x8f\",\"rank\":5,\"n_ranks\":8},\"metadata\":{\"hostname\":\"h\",\"pid\":10},"
+              "\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":2}}",
+              -1, 0);
+    const struct ap_flight *flight = &run.flight;
+    ok(run.status == AP_OK && flight->dump_count == 2 && flight->entries.count == 3 && flight->dumps[0].rank == 1 &&
+           flight->dumps[1].rank == 5 && flight->dumps[1].entry_count == 2 && flight->entries.dump[2] == 1,
+       "the records of a process in two files are one dump");
+    ok(end(&run), "and all memory comes back");
+}
+
 /* A process stands once before its operations; or all members are in one object. Times may have parts of a microsecond. */
 static void inspectors_of_other_versions(void)
 {
@@ -398,6 +421,7 @@ int main(void)
     calls_like_each_other();
     reader_takes_every_form();
     inspector();
+    inspector_of_several_files();
     inspectors_of_other_versions();
     cuts();
     return done();

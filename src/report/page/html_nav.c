@@ -3,6 +3,8 @@
  * sections. */
 #include "html_nav.h"
 
+#include "html_pictures.h"
+
 #include "poison.h"
 
 static void write_parts(struct html *html, bool of_pictures)
@@ -27,9 +29,11 @@ static void write_parts(struct html *html, bool of_pictures)
 
 void ap_html_nav(struct html *html)
 {
-    ap_html_string(html, "<nav aria-label=\"Parts of the report\">\n<a href=\"#findings\">Findings</a>\n<a "
-                         "href=\"#pictures\">Pictures</a>\n");
-    write_parts(html, true);
+    ap_html_string(html, "<nav aria-label=\"Parts of the report\">\n<a href=\"#findings\">Findings</a>\n");
+    if (ap_html_has_pictures(html)) {
+        ap_html_string(html, "<a href=\"#pictures\">Pictures</a>\n");
+        write_parts(html, true);
+    }
     ap_html_string(html, "<a href=\"#details\">Details</a>\n");
     write_parts(html, false);
     ap_html_string(html, "</nav>\n");

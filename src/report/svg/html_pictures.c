@@ -2,6 +2,8 @@
  * The pictures in order, and the room that each has. */
 #include "html_pictures.h"
 
+#include <string.h>
+
 #include "poison.h"
 
 static const struct {
@@ -25,15 +27,24 @@ void ap_html_picture(struct html *html, size_t index)
 
 const size_t ap_html_picture_count = AP_COUNT_OF(pictures);
 
+/* The split stands under the verdict. */
+bool ap_html_has_pictures(const struct html *html)
+{
+    const struct html_contents *in = html->contents;
+    bool any = !in;
+    for (size_t i = 0; in && i < in->count; i++)
+        any = any || (in->parts[i].id[0] && strcmp(in->parts[i].id, "split") != 0);
+    return any;
+}
+
 void ap_html_pictures(struct html *html)
 {
+    if (!ap_html_has_pictures(html))
+        return;
     ap_html_string(html,
                    "<section id=\"pictures\" aria-labelledby=\"pictures-title\"><h2 id=\"pictures-title\">Pictures</h2>\n");
-    uint64_t before = html->sunk_bytes + html->out.used_bytes;
     for (size_t i = 0; i < ap_html_picture_count; i++)
-        if (pictures[i].write != ap_html_split) /* that stands under the verdict */
+        if (pictures[i].write != ap_html_split)
             ap_html_picture(html, i);
-    if (html->sunk_bytes + html->out.used_bytes == before)
-        ap_html_string(html, "<p class=\"say\">The input holds nothing to draw.</p>\n");
     ap_html_string(html, "</section>\n");
 }

@@ -9,7 +9,9 @@
 /** The figures of one kind; they are written in this order. */
 void ap_html_picture(struct html *html, size_t index);
 extern const size_t ap_html_picture_count;
-/** All of them, under a heading. */
+/** Is there one for the section of pictures? True as long as the contents are not known. */
+bool ap_html_has_pictures(const struct html *html);
+/** All of them, under a heading; nothing where there is none. */
 void ap_html_pictures(struct html *html);
 
 /** The strip over the run: what the GPU did, and why it did nothing. */

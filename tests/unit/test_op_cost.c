@@ -55,6 +55,16 @@ static void products_are_two_operations_for_each_pair(void)
     CHECK(is(bytes("aten::mm", "[[46,2880],[2880,201088]]", BF16_2, ""), 1177031936));
     CHECK(is(flops("aten::_grouped_mm", "[[64,128],[8,128,32],[8]]", BF16_2, ""), 2 * 64 * 128 * 32));
     CHECK(is(flops("aten::linear", "[[2,3,16],[8,16]]", BF16_2, ""), 2 * 6 * 16 * 8));
+    CHECK(is(bytes("aten::_grouped_mm", "[[64,128],[128,32],[8]]", BF16_2, ""), 2 * (64 * 128 + 128 * 32 + 8 * 64 * 32)));
+    CHECK(is(bytes("aten::_int_mm", "[[64,128],[128,32]]", "[\"signed char\",\"signed char\"]", ""),
+             64 * 128 + 128 * 32 + 4 * 64 * 32));
+    const char *fp4 = "[\"c10::Float4_e2m1fn_x2\",\"c10::Float4_e2m1fn_x2\"]"; /* two numbers in a byte */
+    CHECK(is(flops("aten::_scaled_mm", "[[64,128],[128,32]]", fp4, ""), 2.0 * 64 * 256 * 32));
+    CHECK(is(bytes("aten::_scaled_mm", "[[64,128],[128,32]]", fp4, ""), 64 * 128 + 128 * 32 + 2 * 64 * 32));
+    CHECK(is(flops("aten::matmul", "[[5,1,8,16],[3,16,4]]", BF16_2, ""), 2 * 15 * 8 * 16 * 4));
+    CHECK(is(bytes("aten::matmul", "[[5,1,8,16],[3,16,4]]", BF16_2, ""), 2 * (5 * 8 * 16 + 3 * 16 * 4 + 15 * 8 * 4)));
+    CHECK(is(flops("aten::matmul", "[[8,16],[3,16,4]]", BF16_2, ""), 2 * 3 * 8 * 16 * 4));
+    CHECK(is(flops("aten::matmul", "[[3,8,16],[16,4]]", BF16_2, ""), 2 * 3 * 8 * 16 * 4));
     CHECK(is(flops("aten::addmv_", "[[8],[8,16],[16]]", BF16_3, ""), 2 * 16 * 8));
     CHECK(is(cost_with("aten::addmv_", "[[8],[8,16],[16]]", BF16_3, "", "").m, 1));
 }
@@ -98,6 +108,10 @@ static void sizes_that_do_not_fit_tell_nothing(void)
     CHECK(flops("aten::mm", "[[4,8],[9,2]]", BF16_2, "") < 0);
     CHECK(flops("aten::mm", "[[4,8]]", BF16_2, "") < 0);
     CHECK(flops("aten::mm", "[]", "[]", "") < 0);
+    CHECK(flops("aten::mm", "[[-1,8],[8,2]]", BF16_2, "") < 0);
+    CHECK(bytes("aten::add", "[[2,2,2,2,2,2,2],[2]]", BF16_2, "") < 0); /* a tensor that is left out */
+    CHECK(bytes("aten::add", "[[5000000000],[1]]", BF16_2, "") < 0);
+    CHECK(is(bytes("aten::copy_", "[[4],[4]]", "[\"c10::complex<double>\",\"c10::complex<c10::Half>\"]", ""), 4 * 20));
     CHECK(flops("aten::bmm", "[[2,4,8],[3,8,2]]", BF16_2, "") < 0);
     CHECK(flops("aten::cudnn_convolution", "[[1,3,8,8],[4,3,3,3]]", BF16_2, "") < 0);
     CHECK(flops("aten::cudnn_convolution", "[[1,3,2,2],[4,3,9,9]]", BF16_2,

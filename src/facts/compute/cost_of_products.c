@@ -6,17 +6,18 @@
 
 #include "poison.h"
 
-/* [batch x m x k] times [batch x k x n]; @bytes of what is read beside the two. */
+/* [batch x m x k] times [batch x k x n], of operands of cost->element. Of 4 bits two numbers stand in one along k. */
 static void set_product(struct ap_call_cost *cost, double batch, double m, double n, double k, int a_bytes, int b_bytes,
                         int out_bytes)
 {
+    double numbers = cost->element == AP_ELEMENT_fp4 ? 2 : 1;
     cost->batch = batch;
     cost->m = m;
     cost->n = n;
-    cost->k = k;
-    cost->flops = 2 * batch * m * n * k;
+    cost->k = k * numbers;
+    cost->flops = 2 * batch * m * n * cost->k;
     cost->weight_bytes = batch * k * n * b_bytes;
-    cost->parameters = batch > 1 ? 0 : k * n;
+    cost->parameters = batch > 1 ? 0 : cost->k * n;
     if (a_bytes && b_bytes)
         cost->bytes = batch * (m * k * a_bytes + k * n * b_bytes + m * n * out_bytes);
 }
@@ -36,11 +37,18 @@ static void product(struct ap_call_cost *cost, const struct ap_tensor_dims *a, c
                 (double)a->dims[last], a_bytes, b_bytes, out_bytes ? out_bytes : a_bytes);
 }
 
-/* Products of 8 bits have a result of 16, or more: what it is stands in a number of PyTorch's own. */
+/* Whole numbers of 8 bits are summed up in 32. Floats of 8 have a result of 16, or more: what it is stands in a number of
+ * PyTorch's own. */
+static int out_bytes_of(enum ap_element element)
+{
+    int bytes = ap_element_bytes(element);
+    return bytes > 1 ? bytes : element == AP_ELEMENT_int8 || element == AP_ELEMENT_uint8 ? 4 : 2;
+}
+
 void ap_cost_of_mm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     const struct ap_tensor_dims *a = ap_op_input(inputs, 0);
-    product(cost, a, ap_op_input(inputs, 1), a && ap_element_bytes(a->element) == 1 ? 2 : 0);
+    product(cost, a, ap_op_input(inputs, 1), a ? out_bytes_of(a->element) : 0);
 }
 
 void ap_cost_of_addmm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
@@ -64,22 +72,27 @@ void ap_cost_of_addmv(const struct ap_op_inputs *inputs, struct ap_call_cost *co
     set_product(cost, 1, 1, (double)a->dims[0], (double)a->dims[1], bytes, bytes, bytes);
 }
 
-/* Rows are dealt to groups: each meets the matrix of one of them. */
+/* Rows are dealt to groups: each meets the matrix of one of them. Of two matrices the inner size is dealt: each group has a
+ * result of its own. */
 void ap_cost_of_grouped_mm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
-    const struct ap_tensor_dims *a = ap_op_input(inputs, 0), *b = ap_op_input(inputs, 1);
+    const struct ap_tensor_dims *a = ap_op_input(inputs, 0), *b = ap_op_input(inputs, 1), *ends;
     if (!a || !b || a->count != 2 || (b->count != 2 && b->count != 3) || a->dims[1] != b->dims[b->count - 2])
         return;
     double m = (double)a->dims[0], n = (double)b->dims[b->count - 1], k = (double)a->dims[1];
     int bytes = ap_element_bytes(a->element);
     cost->element = a->element;
-    set_product(cost, 1, m, n, k, bytes, ap_element_bytes(b->element), bytes == 1 ? 2 : bytes);
+    set_product(cost, 1, m, n, k, bytes, ap_element_bytes(b->element), out_bytes_of(a->element));
     if (b->count == 3 && cost->bytes >= 0) {
         cost->experts = (double)b->dims[0];
         cost->tokens_per_expert = m / cost->experts;
         cost->weight_bytes *= fmin(cost->experts, m);
         cost->bytes += cost->weight_bytes - k * n * ap_element_bytes(b->element);
+        return;
     }
+    ends = ap_op_input(inputs, ap_op_input(inputs, 4) ? 4 : 2);
+    if (ends && ends->count == 1 && cost->bytes >= 0)
+        cost->bytes += ((double)ends->dims[0] - 1) * m * n * out_bytes_of(cost->element);
 }
 
 /* The weights are [out, in]. */
@@ -93,16 +106,23 @@ void ap_cost_of_linear(const struct ap_op_inputs *inputs, struct ap_call_cost *c
                 ap_element_bytes(w->element), bytes == 1 ? 2 : bytes);
 }
 
+/* Batches are spread out against each other; one matrix for all of them meets all rows at once. */
 void ap_cost_of_matmul(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     const struct ap_tensor_dims *a = ap_op_input(inputs, 0), *b = ap_op_input(inputs, 1);
     if (!a || !b || a->count < 2 || b->count < 2 || a->dims[a->count - 1] != b->dims[b->count - 2])
         return;
     int bytes = ap_element_bytes(a->element);
-    double batch = b->count == 2 ? 1 : ap_tensor_elements(b, 0, b->count - 2);
-    double rows = ap_tensor_elements(a, 0, a->count - 1) / batch;
+    double batch = 1, rows = b->count == 2 ? ap_tensor_elements(a, 0, a->count - 1) : (double)a->dims[a->count - 2];
+    for (int at = 3; b->count > 2 && (at <= a->count || at <= b->count); at++) {
+        int64_t of_a = at <= a->count ? a->dims[a->count - at] : 1, of_b = at <= b->count ? b->dims[b->count - at] : 1;
+        batch *= (double)(of_a == 1 ? of_b : of_a);
+    }
     set_product(cost, batch, rows, (double)b->dims[b->count - 1], (double)a->dims[a->count - 1], bytes,
                 ap_element_bytes(b->element), bytes);
+    if (cost->bytes >= 0)
+        cost->bytes = ap_cost_elements(a) * bytes + ap_cost_elements(b) * ap_element_bytes(b->element) +
+                      batch * rows * cost->n * bytes;
 }
 
 /* ---- mixtures of experts in one call ---- */

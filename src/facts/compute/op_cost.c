@@ -422,7 +422,7 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
 void ap_op_cost_of(enum ap_op_formula formula, const struct ap_op_inputs *inputs, struct ap_call_cost *ret_cost)
 {
     *ret_cost = (struct ap_call_cost){ .kind = ap_op_formula_kind(formula), .flops = -1, .bytes = -1 };
-    if (!inputs->tensors.count)
+    if (!inputs->tensors.count || inputs->tensors.leaves_out)
         return;
     ret_cost->element = inputs->tensors.tensors[0].element;
     formulas[formula](inputs, ret_cost);

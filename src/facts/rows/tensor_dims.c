@@ -33,6 +33,7 @@ static void end_list(struct reading *reading)
         reading->open.input = reading->input;
         reading->list->tensors[reading->list->count++] = reading->open;
     }
+    reading->list->leaves_out |= !reading->fits;
     reading->open.count = 0;
     reading->fits = true;
     reading->depth--;
@@ -46,6 +47,8 @@ static void read_dims(struct reading *reading, struct ap_text dims)
             reading->has_number = true;
             if (reading->number < SIZE_MAX_)
                 reading->number = reading->number * 10 + (letter - '0');
+        } else if (letter == '-') { /* a size that is not known */
+            reading->fits = false;
         } else if (letter == '[') {
             reading->depth++;
         } else if (letter == ']') {
@@ -141,6 +144,7 @@ void ap_tensor_list_read(struct ap_tensor_list *list, struct ap_text dims, struc
 {
     struct reading reading = { .list = list, .fits = true };
     list->count = 0;
+    list->leaves_out = false;
     read_dims(&reading, dims);
     read_types(list, types);
 }

@@ -35,9 +35,10 @@ struct ap_tensor_dims {
 struct ap_tensor_list {
     struct ap_tensor_dims tensors[AP_TENSORS_MAX];
     int count;
+    bool leaves_out; /* tensors of more dimensions, with larger sizes or with negative ones */
 };
 
-/** Tensors of more dimensions, with larger sizes or behind the last that has room are left out. Any text is fine. */
+/** Those tensors and what stands behind the last that has room are left out. Any text is fine. */
 void ap_tensor_list_read(struct ap_tensor_list *list, struct ap_text dims, struct ap_text types);
 
 /** Of all dimensions from @first on to before @end; saturates. */

@@ -70,6 +70,24 @@ def test_unknown_device(tap, program, folder):
                  f"{kernel} in {us} us: the device, and whether what is lost is known")
 
 
+def test_not_judged(tap, program, folder):
+    """Work that shapes do not tell, or that the table of devices has no rate for: whatever its time, nothing is said."""
+    for kernel, operator, arguments in (
+            ("void cusparse::csrmm_alg2_kernel<...>(...)", "aten::addmm", "float[4096,64] float[4096,4096] float[4096,64]"),
+            ("sm90_xmma_sparse_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_execute_kernel__5x_cublas", "aten::linear",
+             "bf16[8192,8192] bf16[8192,8192] -"),
+            ("cutlass_80_tensorop_c1688gemm_128x64_16x4_nn_align1", "aten::mm", "complex[1024,1024] complex[1024,1024]"),
+            ("gemm_kernel", "aten::mm", "long[1024,1024] long[1024,1024]")):
+        for us in (700, 7000):
+            recorder = kernel_cases.Recorder("H100")
+            for _ in range(kernel_cases.CALLS):
+                recorder.call(kernel_cases.call(operator, arguments, (kernel, us)))
+            report = report_of(program, folder, recorder.document()) or {"compute": {"operators": [{"good_us": 0}]}}
+            tap.same((report["compute"]["operators"][0]["good_us"],
+                      [f["rule_id"] for f in report["findings"] if f["rule_id"].startswith("slow-")]), (None, []),
+                     f"{kernel} in {us} us is not judged")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True)
@@ -78,6 +96,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_lengths(tap, program, folder)
         test_unknown_device(tap, program, folder)
+        test_not_judged(tap, program, folder)
         for name, case in kernel_cases.cases():
             slow, good = (told(program, folder, kernel_cases.document(case, planted)) for planted in (True, False))
             tap.ok(bool(slow) and slow[0][0] in case.accept, f"{name}: {case.accept[0]} stands first, of {slow}")

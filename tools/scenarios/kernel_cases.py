@@ -12,7 +12,7 @@ from math import prod
 
 TYPES = {"bf16": ("c10::BFloat16", 2), "half": ("c10::Half", 2), "float": ("float", 4), "double": ("double", 8),
          "long": ("long int", 8), "int": ("int", 4), "bool": ("bool", 1), "fp8": ("c10::Float8_e4m3fn", 1),
-         "int8": ("signed char", 1)}
+         "int8": ("signed char", 1), "complex": ("c10::complex<float>", 8)}
 PROPERTIES = {
     "A100": {"name": "NVIDIA A100-SXM4-80GB", "totalGlobalMem": 84_974_239_744, "computeMajor": 8, "computeMinor": 0,
              "numSms": 108, "warpSize": 32},

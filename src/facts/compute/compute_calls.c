@@ -311,8 +311,12 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
         return;
     uint32_t call = ap_row_set_number(&compute->counted, row);
     uint32_t *longest = &finding->kernel_of[call];
+    struct ap_compute_group *group = &compute->groups[compute->group_of[call]];
     add_ns(compute, &compute->call_ns[call], ns);
-    compute->groups[compute->group_of[call]].kernel_count++;
+    group->kernel_count++;
+    if (finding->facts->families.of_name[trace->events.name[linked->row]] & AP_KERNEL_SPARSE)
+        group->cost =
+            (struct ap_call_cost){ .kind = group->cost.kind, .element = group->cost.element, .flops = -1, .bytes = -1 };
     if (*longest == AP_NO_ROW || ns > trace->events.dur_ns[*longest])
         *longest = linked->row;
 }

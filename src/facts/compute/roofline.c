@@ -92,6 +92,12 @@ static double good_traffic_share(const struct ap_call_cost *cost)
     }
 }
 
+/* Of whole numbers of more bits the table has no rates; complex ones take more operations than are counted. */
+static bool has_rate(enum ap_element element)
+{
+    return element <= AP_ELEMENT_fp4 || element == AP_ELEMENT_int8 || element == AP_ELEMENT_uint8;
+}
+
 static void find_bounds(const struct ap_compute_group *group, const struct ap_gpu_peak *peak, struct ap_roofline *roofline)
 {
     double matrix_flops = fmax(ap_compute_matrix_flops(&group->cost), group->cost.flops_least),
@@ -100,7 +106,7 @@ static void find_bounds(const struct ap_compute_group *group, const struct ap_gp
     double most_ns = group->cost.flops_most > 0 && rate > 0 ? group->cost.flops_most / rate : compute_ns;
     double memory_ns = group->cost.bytes >= 0 && peak->gb_s > 0 ? group->cost.bytes / peak->gb_s : -1;
     bool multiplies = ap_work_kind_multiplies(group->cost.kind);
-    if (memory_ns < 0 || (multiplies && compute_ns < 0))
+    if (memory_ns < 0 || (multiplies && (compute_ns < 0 || !has_rate(group->cost.element))))
         return;
     roofline->is_memory_bound = memory_ns >= compute_ns;
     roofline->bound_ns = fmax(memory_ns, compute_ns);

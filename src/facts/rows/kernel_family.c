@@ -115,11 +115,21 @@ struct recognizer {
     struct ap_word_search subfamilies, tensor_cores;
 };
 
+static bool is_sparse(struct ap_text name)
+{
+    static const char *const words[] = { "sparse", "csrm", "coomm", "bsrmm", "bsrsm", "spmm", "spmv", "sddmm", "spgemm" };
+    for (size_t i = 0; i < AP_COUNT_OF(words); i++)
+        if (ap_text_contains_folded(name, words[i]))
+            return true;
+    return false;
+}
+
 static uint16_t recognize(const struct recognizer *recognizer, struct ap_text name)
 {
     name = ap_kernel_without_result(name);
     uint16_t row = first_rule(&recognizer->subfamilies, name);
-    unsigned subfamily = row == AP_WORD_NONE ? ap_kernel_subfamily_count() : subfamily_of_row(row), told = 0;
+    unsigned subfamily = row == AP_WORD_NONE ? ap_kernel_subfamily_count() : subfamily_of_row(row);
+    unsigned told = is_sparse(name) ? AP_KERNEL_SPARSE : 0;
     if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_communication)
         told |= AP_KERNEL_COMMUNICATION;
     if (may_be_eligible(subfamily)) {

@@ -57,7 +57,7 @@ def test_unknown_device(tap, program, folder):
             ("Cijk_Alik_Bljk_BBS_MT256x256x64", "aten::mm", mm, 8000, ("MI100", "make", False)),
             ("Cijk_Alik_Bljk_BBS_MT256x256x64", "aten::mm", mm, 4400, ("MI300X", "make", False)),
             ("Cijk_Alik_Bljk_BBS_MT256x256x64_ISA942", "aten::mm", mm, 8000, ("MI300X", "kernel names", True)),
-            ("ampere_bf16_s16816gemm_bf16_256x128_tn", "aten::mm", mm, 8000, ("RTX A6000", "make", False)),
+            ("ampere_bf16_s16816gemm_bf16_256x128_tn", "aten::mm", mm, 8000, ("A40", "make", False)),
             ("nvjet_tst_128x256_64x4_1x2_h_bz_coopA_TNT", "aten::mm", mm, 1300, ("H100 NVL", "kernel names", True)),
             ("elementwise_kernel", "aten::add", add, 2000, ("A10G", "nothing", False)),
             ("elementwise_kernel", "aten::add", add, 600, ("RTX 5090", "nothing", False))):
@@ -68,6 +68,26 @@ def test_unknown_device(tap, program, folder):
         device = compute["device"]
         tap.same((device.get("judged_as"), device.get("told_by"), compute["lost_ratio"] is not None), expected,
                  f"{kernel} in {us} us: the device, and whether what is lost is known")
+
+
+def test_other_sizes(tap, program, folder):
+    """A part of a device, and a kin of it that has its name: held against what so many multiprocessors can do."""
+    a100, mi300x = kernel_cases.PROPERTIES["A100"], kernel_cases.PROPERTIES["MI300X"]
+    for properties, rate, gb_s in (
+            ({**a100, "name": a100["name"] + " MIG 1g.10gb", "numSms": 14, "totalGlobalMem": 10 << 30}, 40.4, 2039 / 8),
+            ({**mi300x, "numSms": 38}, 163.4, 5300 / 8), ({**a100, "numSms": 106}, 312, 2039)):
+        kernel_cases.PROPERTIES["part"] = properties
+        recorder = kernel_cases.Recorder("part")
+        for _ in range(kernel_cases.CALLS):
+            recorder.call(kernel_cases.call("aten::mm", "bf16[4096,4096] bf16[4096,4096]",
+                                            ("k", 2 * 4096**3 / rate / 0.6e6)))
+            recorder.call(kernel_cases.call("aten::add", "float[67108864] float[67108864] =1",
+                                            ("e", 805306368 / gb_s / 850)))
+        report = report_of(program, folder, recorder.document()) or {"compute": {"device": {"rates": []}}, "findings": []}
+        device, above = report["compute"]["device"], [f for f in report["findings"] if f["severity"] != "info"]
+        rates = [round(row["tflop_s"], 1) for row in device["rates"] if row["type"] == "16 bit"]
+        tap.same((rates, round(device.get("gb_s", 0)), device.get("estimated"), above),
+                 ([rate], round(gb_s), rate < 312, []), f"{properties['numSms']} multiprocessors of {properties['name']}")
 
 
 def test_not_judged(tap, program, folder):
@@ -97,6 +117,7 @@ def main():
         test_lengths(tap, program, folder)
         test_unknown_device(tap, program, folder)
         test_not_judged(tap, program, folder)
+        test_other_sizes(tap, program, folder)
         for name, case in kernel_cases.cases():
             slow, good = (told(program, folder, kernel_cases.document(case, planted)) for planted in (True, False))
             tap.ok(bool(slow) and slow[0][0] in case.accept, f"{name}: {case.accept[0]} stands first, of {slow}")

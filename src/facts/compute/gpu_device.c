@@ -9,6 +9,7 @@
 
 #define ASSUMED_DEVICE "A10G"
 #define AMD_WARP 64
+#define OTHER_SIZE 0.1 /* of the multiprocessors, which differ by a few between cards of one name */
 
 /* ---- by name ---- */
 
@@ -93,14 +94,28 @@ static bool could_be(const struct ap_gpu_peak *row, const struct ap_device_prope
            (device->warp_size < 0 || row->is_amd == (device->warp_size == AMD_WARP));
 }
 
+static double memory_gb_of(const struct ap_device_properties *device)
+{
+    return (double)device->memory_bytes / (double)(1 << 30);
+}
+
+/* They go with the multiprocessors. */
+static void fit_rates(const struct ap_device_properties *device, struct ap_gpu_peak *peak)
+{
+    double ratio = peak->sm_count > 0 ? (double)device->sm_count / peak->sm_count : 1;
+    peak->sm_count = (double)device->sm_count;
+    for (int type = 0; type < AP_PEAK_TYPE_COUNT_; type++)
+        peak->tflop_s[type] *= ratio;
+}
+
 static bool by_properties(const struct ap_gpu_peaks *peaks, const struct ap_device_properties *device,
                           struct ap_gpu_peak *ret_peak)
 {
     const struct ap_gpu_peak *found = NULL;
-    double nearest = 0, memory_gb = (double)device->memory_bytes / (double)(1 << 30);
+    double nearest = 0;
     for (size_t i = 0; i < peaks->count; i++) {
         const struct ap_gpu_peak *row = &peaks->rows[i];
-        double far = distance((double)device->sm_count, row->sm_count) + distance(memory_gb, row->memory_gb);
+        double far = distance((double)device->sm_count, row->sm_count) + distance(memory_gb_of(device), row->memory_gb);
         if (could_be(row, device) && (!found || far < nearest)) {
             found = row;
             nearest = far;
@@ -109,10 +124,24 @@ static bool by_properties(const struct ap_gpu_peaks *peaks, const struct ap_devi
     if (!found || device->sm_count <= 0)
         return false;
     *ret_peak = *found;
-    ret_peak->sm_count = (double)device->sm_count;
-    for (int type = 0; type < AP_PEAK_TYPE_COUNT_; type++)
-        ret_peak->tflop_s[type] *= found->sm_count > 0 ? ret_peak->sm_count / found->sm_count : 1;
+    fit_rates(device, ret_peak);
     return true;
+}
+
+/* A part of the device that the name tells (MIG, a partition of MI300X), or a smaller or larger kin of it. */
+static bool is_other_size(const struct ap_device_properties *device, const struct ap_gpu_peak *peak)
+{
+    return device->sm_count > 0 && peak->sm_count > 0 && distance((double)device->sm_count, peak->sm_count) > OTHER_SIZE;
+}
+
+/* A part of NVIDIA's has a part of the memory, and of what that can deliver; AMD's may see all of it, but reach no more than
+ * their share. */
+static void fit_size(const struct ap_device_properties *device, struct ap_gpu_peak *peak)
+{
+    double multiprocessors = (double)device->sm_count / peak->sm_count;
+    double memory = device->memory_bytes > 0 && peak->memory_gb > 0 ? memory_gb_of(device) / peak->memory_gb : 1;
+    peak->gb_s *= fmin(1, peak->is_amd ? multiprocessors : memory);
+    fit_rates(device, peak);
 }
 
 /* ---- by the names of kernels ---- */
@@ -197,6 +226,10 @@ bool ap_gpu_peaks_find(const struct ap_gpu_peaks *peaks, const struct ap_trace *
     if (!row)
         return false;
     device.peak = *row;
+    if (properties && is_other_size(properties, row)) {
+        device.source = AP_PEAK_by_properties;
+        fit_size(properties, &device.peak);
+    }
     *ret_device = device;
     return true;
 }

@@ -38,6 +38,11 @@ def test_ways(tap, program, folder):
     _, untold = run(program, folder, OTHERS / "onnx_launches_alone.json")
     tap.same((told["profile"]["verdict"], untold["profile"]["verdict"], untold["onnxruntime"]["runs"]["outside_us"]),
              ("GPU-bound", None, None), "nodes that only launch: the device's time is known by its kernels, or not at all")
+    plain, wrapped = OTHERS / "onnx_device.json", Path(folder) / "wrapped.json"
+    wrapped.write_text('{"displayTimeUnit": "ms", "traceEvents": %s, "otherData": {"a": []}}' % plain.read_text())
+    (_, told), (_, untold) = run(program, folder, plain), run(program, folder, wrapped)
+    tap.same(untold and (untold["onnxruntime"], untold["warnings"]), (told["onnxruntime"], []),
+             "a profile that a tool for traces has put into an object")
     described = Path(folder) / "layers.json"
     described.write_text(json.dumps([{"Name": "a", "LayerType": "Convolution"}, {"Name": "b", "LayerType": "Reformat"}]))
     _, report = run(program, folder, described)

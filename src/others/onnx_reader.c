@@ -261,15 +261,33 @@ static enum ap_status read_events(struct reading *reading)
     }
 }
 
+/* Of an object, up to what its member traceEvents begins with. */
+static enum ap_status find_events(struct ap_json_reader *json, struct ap_json_token *token, struct ap_error *reterr)
+{
+    bool found = false;
+    while (!found) {
+        AP_TRY_UNTIL_END(ap_json_next_key(json, token, reterr));
+        found = ap_text_is((struct ap_text){ token->text, token->text_bytes }, "traceEvents");
+        if (!found)
+            AP_TRY(ap_json_skip_value(json, reterr));
+    }
+    return ap_json_next(json, token, reterr);
+}
+
 static enum ap_status read_document(struct reading *reading, struct ap_json_reader *json)
 {
     struct ap_json_token token;
     AP_TRY(ap_json_next(json, &token, reading->reterr));
+    bool wrapped = token.kind == AP_JSON_OBJECT_BEGIN;
+    if (wrapped)
+        AP_TRY(find_events(json, &token, reading->reterr));
     if (token.kind != AP_JSON_ARRAY_BEGIN)
         return ap_fail_at(reading->reterr, AP_ERROR_INPUT, token.offset_bytes,
                           "a profile of ONNX Runtime is an array of events");
     AP_TRY(ap_element_reader_new(json, fields, FIELD_COUNT_, &reading->elements, reading->reterr));
     AP_TRY(read_events(reading));
+    if (wrapped)
+        AP_TRY(find_events(json, &token, reading->reterr));
     AP_TRY_UNTIL_END(ap_json_next(json, &token, reading->reterr));
     return AP_OK;
 }

@@ -100,31 +100,6 @@ static enum ap_status look_at_other(struct ap_json_reader *json, enum ap_other_w
     return head->format ? AP_OK : status;
 }
 
-/* Members that tell of whom a trace is stand before the events, or behind them, which is too far. */
-static enum ap_status look_at_document(struct ap_json_reader *json, struct ap_file_head *head, struct ap_error *reterr)
-{
-    struct ap_other_seen seen = { .schema = false };
-    for (;;) {
-        struct ap_json_token token;
-        AP_TRY_UNTIL_END(ap_json_next_key(json, &token, reterr));
-        struct ap_text key = { token.text, token.text_bytes };
-        if (head->kind == AP_FILE_other)
-            head->kind = kind_of_member(key);
-        if (ap_text_is(key, "traceEvents") || is_told(head))
-            return AP_OK;
-        if (ap_text_is(key, "distributedInfo"))
-            AP_TRY(read_distributed(json, head, reterr));
-        else if (ap_text_is(key, "host_name"))
-            AP_TRY(read_host(json, head, reterr));
-        else if (head->kind == AP_FILE_trace)
-            AP_TRY(ap_json_skip_value(json, reterr));
-        else
-            AP_TRY(look_at_other(json, AP_OTHER_DOCUMENT, key, &seen, head, reterr));
-        if (is_told(head))
-            return AP_OK;
-    }
-}
-
 /* An event is that of a trace, unless it is one as only another program writes it. */
 static enum ap_status look_at_element(struct ap_json_reader *json, struct ap_other_seen *seen, struct ap_file_head *head,
                                       struct ap_error *reterr)
@@ -165,6 +140,47 @@ static enum ap_status look_at_array(struct ap_json_reader *json, struct ap_file_
         goes_on = !is_told(head) && (head->kind == AP_FILE_other || seen.has_category || !seen.is_event);
     }
     return AP_OK;
+}
+
+/* ONNX Runtime writes an array, which tools for traces put into an object. */
+static enum ap_status look_at_events(struct ap_json_reader *json, struct ap_file_head *head, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(json, &token, reterr));
+    if (token.kind == AP_JSON_ARRAY_BEGIN)
+        AP_TRY(look_at_array(json, head, reterr));
+    if (head->format != AP_OTHER_onnxruntime) {
+        head->format = AP_OTHER_none;
+        head->kind = AP_FILE_trace;
+    }
+    return AP_OK;
+}
+
+/* Members that tell of whom a trace is stand before the events, or behind them, which is too far. */
+static enum ap_status look_at_document(struct ap_json_reader *json, struct ap_file_head *head, struct ap_error *reterr)
+{
+    struct ap_other_seen seen = { .schema = false };
+    for (;;) {
+        struct ap_json_token token;
+        AP_TRY_UNTIL_END(ap_json_next_key(json, &token, reterr));
+        struct ap_text key = { token.text, token.text_bytes };
+        if (head->kind == AP_FILE_other)
+            head->kind = kind_of_member(key);
+        if (ap_text_is(key, "traceEvents"))
+            return look_at_events(json, head, reterr);
+        if (is_told(head))
+            return AP_OK;
+        if (ap_text_is(key, "distributedInfo"))
+            AP_TRY(read_distributed(json, head, reterr));
+        else if (ap_text_is(key, "host_name"))
+            AP_TRY(read_host(json, head, reterr));
+        else if (head->kind == AP_FILE_trace)
+            AP_TRY(ap_json_skip_value(json, reterr));
+        else
+            AP_TRY(look_at_other(json, AP_OTHER_DOCUMENT, key, &seen, head, reterr));
+        if (is_told(head))
+            return AP_OK;
+    }
 }
 
 static enum ap_status look(struct ap_json_reader *json, struct ap_file_head *head, struct ap_error *reterr)

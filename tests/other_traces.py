@@ -238,6 +238,15 @@ def check_rocprof(tap, program):
                   if got else [said])
         names = [{row["name"] for row in report["gpu"]["kernels"]} for report in (want, got)]
         tap.same(names[1], names[0], "and its names")
+    two = rocprof(trace)["rocprofiler-sdk-tool"] + rocprof(trace)["rocprofiler-sdk-tool"]
+    two[1]["metadata"] = {"pid": 4712}
+    for record in (row for rows in two[1]["buffer_records"].values() for row in rows):
+        record["start_timestamp"] += 10**10
+        record["end_timestamp"] += 10**10
+    _, both, said = program.report(written(program, "two-processes.json", {"rocprofiler-sdk-tool": two}))
+    tap.same(both and (both["launches"]["linked_count"], both["launches"]["queue_delay_us"]["p50"]),
+             (2 * got["launches"]["linked_count"], got["launches"]["queue_delay_us"]["p50"]),
+             "each of two processes counts its calls from 1")
     odd = {"rocprofiler-sdk-tool": [None, 5, {"buffer_records": {"kernel_dispatch": [
         {}, [], {"start_timestamp": "x", "end_timestamp": 2**63 - 1, "dispatch_info": [1]},
         {"start_timestamp": 5, "end_timestamp": 2, "dispatch_info": {"kernel_id": {}, "agent_id": {"handle": -1}}}],

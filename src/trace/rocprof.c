@@ -31,7 +31,7 @@ struct rocprof {
     struct waiting *rows;
     size_t row_count, row_capacity;
     struct ap_strpool agents; /* handles of devices, in order of appearance */
-    int64_t pid;
+    int64_t pid, process;     /* by the system, and in the order of the file */
 };
 
 /* What is read of a record, whatever it is about; INT64_MIN = not told. */
@@ -229,13 +229,15 @@ static enum ap_status wait_for_name(struct rocprof *rocprof, int64_t kind, int64
     return AP_OK;
 }
 
-/* The key of the number that links calls and work. */
+/* The key of the number that links calls and work of one process: each counts from 1. */
 static enum ap_status link_of(struct rocprof *rocprof, int64_t correlation, ap_link_key *ret_key, struct ap_error *reterr)
 {
     char digits[24];
     *ret_key = 0;
     if (correlation == INT64_MIN)
         return AP_OK;
+    if (correlation > 0 && correlation <= UINT32_MAX && rocprof->process <= INT32_MAX)
+        correlation += rocprof->process << 32;
     int bytes = snprintf(digits, sizeof(digits), "%" PRId64, correlation);
     return ap_trace_link_key(rocprof->trace, (struct ap_text){ digits, (size_t)bytes }, ret_key, reterr);
 }
@@ -449,6 +451,7 @@ static enum ap_status read_tools(struct rocprof *rocprof, struct ap_error *reter
         AP_TRY_UNTIL_END(next_object(rocprof, reterr));
         AP_TRY(read_object(rocprof, tool_members, reterr));
         name_rows(rocprof); /* numbers are those of one process */
+        rocprof->process++;
     }
 }
 

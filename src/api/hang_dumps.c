@@ -36,7 +36,7 @@ static enum ap_status read_documents(const struct reading *reading, const struct
                                      struct held *held)
 {
     struct ap_json_limits limits = { .skipped_depth = reading->request->max_depth, .several = true };
-    struct ap_flight_source source = { .path = file->path, .rank = file->head.rank };
+    struct ap_flight_source source = { .path = file->path, .rank = file->head.rank, .written_ns = file->written_ns };
     struct ap_json_reader *json;
     AP_TRY(ap_json_reader_new(reading->gate, ap_input_source(input), &held->notes, &limits, &json, &held->error));
     enum ap_status status = ap_flight_read(&held->flight, json, &source, &held->notes, &held->error);

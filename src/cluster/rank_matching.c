@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rank_matching.h"
 
+#include "collective.h"
 #include "pair_map.h"
 #include "rank_group.h"
 #include "sort.h"
@@ -25,13 +26,6 @@ struct entries {
 static bool is_transfer(uint8_t operation)
 {
     return operation == AP_COLLECTIVE_send || operation == AP_COLLECTIVE_recv || operation == AP_COLLECTIVE_sendrecv;
-}
-
-static bool ends_together(uint8_t operation)
-{
-    return operation == AP_COLLECTIVE_allreduce || operation == AP_COLLECTIVE_allgather ||
-           operation == AP_COLLECTIVE_reducescatter || operation == AP_COLLECTIVE_barrier ||
-           operation == AP_COLLECTIVE_alltoall;
 }
 
 static bool has_root(uint8_t operation)
@@ -172,7 +166,7 @@ static enum ap_status add_match(struct ap_matching *matching, const struct entry
                               .group = row->group,
                               .operation = row->operation,
                               .on_host = row->on_host,
-                              .ends_together = ends_together(row->operation),
+                              .ends_together = ap_collective_ends_together((enum ap_collective_operation)row->operation),
                               .has_root = has_root(row->operation) };
     if (!match.size && !row->group.id && matching->view->world_size > 0)
         match.size = matching->view->world_size;

@@ -41,6 +41,7 @@ struct ap_flight_dump {
     bool has_status, has_enqueued; /* pg_status was there; by it anything was ever enqueued */
     struct ap_str version, library, host;
     int64_t process_id; /* -1 = not told */
+    int64_t written_ns; /* as the file says; 0 = not known */
     uint32_t entry_count, world_size;
     uint32_t first_config, config_count; /* of flight->configs */
 };
@@ -105,8 +106,9 @@ void ap_flight_init(struct ap_flight *flight, struct ap_gate *gate);
 void ap_flight_release(struct ap_flight *flight);
 
 struct ap_flight_source {
-    const char *path; /* borrowed as long as @flight lives */
-    int64_t rank;     /* negative = not known: then as the dump says, or numbered */
+    const char *path;   /* borrowed as long as @flight lives */
+    int64_t rank;       /* negative = not known: then as the dump says, or numbered */
+    int64_t written_ns; /* when the file was; 0 = not known */
 };
 
 /** Read one file into @flight, which holds none yet: a dump, or records of the Inspector in JSON lines. What was odd goes to

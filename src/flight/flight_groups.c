@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "flight_groups.h"
 
+#include "collective.h"
 #include "flight_members.h"
 #include "id_map.h"
 #include "sort.h"
@@ -189,7 +190,8 @@ static void make_seats(struct finding *finding, const uint32_t *order, uint32_t 
                                                                            .first_sequence = -1,
                                                                            .last_sequence = -1,
                                                                            .pending_sequence = -1,
-                                                                           .done_sequence = -1 };
+                                                                           .done_sequence = -1,
+                                                                           .met_sequence = -1 };
         }
         use_seats[order[i]] = groups->seat_count - 1;
     }
@@ -222,10 +224,21 @@ static void begin_again(struct ap_flight_groups *groups, struct ap_flight_seat *
 {
     groups->restarted_count++;
     seat->first_entry = entry;
-    seat->first_sequence = seat->last_sequence = seat->pending_sequence = seat->done_sequence = -1;
+    seat->first_sequence = seat->last_sequence = seat->pending_sequence = seat->done_sequence = seat->met_sequence = -1;
     seat->pending_count = 0;
     seat->pending_entry = AP_FLIGHT_NONE;
     seat->is_open = false;
+}
+
+/* What gloo tells of an end may be an error; an exchange in which a rank gets nothing from another one ends without it. */
+static bool has_met_all(const struct ap_flight_groups *groups, uint32_t entry)
+{
+    const struct ap_flight *flight = groups->flight;
+    struct ap_text library = ap_flight_text(flight, flight->entries.library[entry]);
+    enum ap_collective_operation operation =
+        ap_collective_operation_of(ap_flight_text(flight, flight->entries.operation[entry]));
+    return groups->done[entry] == AP_FLIGHT_DONE && !ap_text_is(library, "gloo") && operation != AP_COLLECTIVE_alltoall &&
+           ap_collective_ends_together(operation);
 }
 
 static void take_entry(struct ap_flight_groups *groups, struct ap_flight_seat *seat, uint32_t entry)
@@ -243,6 +256,8 @@ static void take_entry(struct ap_flight_groups *groups, struct ap_flight_seat *s
     seat->is_open = seat->is_open || groups->done[entry] == AP_FLIGHT_DONE_UNKNOWN;
     if (groups->done[entry] == AP_FLIGHT_DONE && sequence > seat->done_sequence)
         seat->done_sequence = sequence;
+    if (sequence > seat->met_sequence && has_met_all(groups, entry))
+        seat->met_sequence = sequence;
 }
 
 /* Collectives of a group end in order, so one that is behind in its notes is done where a later one is; but for gloo, whose

@@ -28,7 +28,8 @@ struct ap_flight_seat {
     uint32_t pending_entry; /* the first that is not done */
     uint32_t pending_count;
     int64_t first_sequence, last_sequence, pending_sequence, done_sequence;
-    bool is_open; /* whether its collectives ended is not recorded */
+    int64_t met_sequence; /* the last one that ended and ends on nobody before all members have entered it */
+    bool is_open;         /* whether its collectives ended is not recorded */
 };
 
 enum ap_flight_done { AP_FLIGHT_PENDING, AP_FLIGHT_DONE, AP_FLIGHT_DONE_UNKNOWN };

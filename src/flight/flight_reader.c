@@ -69,6 +69,7 @@ enum ap_status ap_flight_begin_dump(struct ap_flight_reading *reading, struct ap
         .rank = (uint32_t)rank,
         .rank_is_known = rank >= 0,
         .process_id = -1,
+        .written_ns = reading->source->written_ns,
         .first_config = flight->config_count,
     };
     reading->dump_begun = true;

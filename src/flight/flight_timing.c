@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "flight_timing.h"
 
+#include <stdlib.h>
+
 #include "quantile.h"
 #include "sort.h"
 
@@ -186,12 +188,49 @@ static enum ap_status find_durations(struct ap_flight_timing *timing, const stru
     return status;
 }
 
+/* --------------------------------------------------------------------------------------------------------- silence */
+
+#define SILENCES 3 /* a rank that others wait for has been silent for longer than usual */
+
+struct activity {
+    int64_t created_ns, newest_ns, silence_ns; /* the last call, what was noticed last, the longest time between two calls */
+};
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The clock that stamps a file is that of the calls in it. A file that was copied may be younger: then nothing is said. */
+static enum ap_status find_running(struct ap_flight_timing *timing, const struct ap_flight *flight, struct ap_error *reterr)
+{
+    const struct ap_flight_entries *entries = &flight->entries;
+    struct activity *list;
+    AP_TRY(AP_ALLOC_CLEARED(timing->gate, list, (size_t)timing->dump_count + 1, reterr));
+    for (uint32_t i = 0; i < entries->count; i++) {
+        struct activity *it = &list[entries->dump[i]];
+        int64_t created_ns = entries->created_ns[i];
+        if (it->created_ns && created_ns)
+            it->silence_ns = later(it->silence_ns, created_ns - it->created_ns);
+        it->created_ns = later(it->created_ns, created_ns);
+        it->newest_ns = later(it->newest_ns, later(created_ns, later(entries->started_ns[i], entries->completed_ns[i])));
+    }
+    for (uint32_t i = 0; i < timing->dump_count; i++) {
+        int64_t written_ns = flight->dumps[i].written_ns, since_ns = llabs(written_ns - list[i].newest_ns);
+        timing->may_run[i] = written_ns && list[i].newest_ns && since_ns / SILENCES <= list[i].silence_ns;
+    }
+    AP_FREE(timing->gate, list, (size_t)timing->dump_count + 1);
+    return AP_OK;
+}
+
 enum ap_status ap_flight_timing_init(struct ap_flight_timing *timing, const struct ap_flight_order *order,
                                      struct ap_error *reterr)
 {
     uint32_t dumps = order->groups->flight->dump_count;
     *timing = (struct ap_flight_timing){ .gate = order->gate, .dump_count = dumps };
     AP_TRY(AP_ALLOC_CLEARED(timing->gate, timing->lags, (size_t)dumps + 1, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(timing->gate, timing->may_run, (size_t)dumps + 1, reterr));
+    AP_TRY(find_running(timing, order->groups->flight, reterr));
     AP_TRY(find_lags(timing, order, reterr));
     return find_durations(timing, order, reterr);
 }
@@ -199,5 +238,6 @@ enum ap_status ap_flight_timing_init(struct ap_flight_timing *timing, const stru
 void ap_flight_timing_release(struct ap_flight_timing *timing)
 {
     AP_FREE(timing->gate, timing->lags, (size_t)timing->dump_count + 1);
+    AP_FREE(timing->gate, timing->may_run, (size_t)timing->dump_count + 1);
     AP_FREE(timing->gate, timing->durations, timing->duration_capacity);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * flight_timing.h - who enqueues late, and which operations lasted far longer than others like them. Times of enqueueing are
- * of each host's own clock; durations are there where timing was switched on, and hold the wait for the last rank. */
+ * flight_timing.h - who enqueues late, which operations lasted far longer than others like them, and who was still at work
+ * when its dump was written. Times of enqueueing are of each host's own clock; durations are there where timing was switched
+ * on, and hold the wait for the last rank. */
 #ifndef AP_FLIGHT_TIMING_H
 #define AP_FLIGHT_TIMING_H
 
@@ -30,6 +31,7 @@ struct ap_flight_duration {
 struct ap_flight_timing {
     struct ap_gate *gate;
     struct ap_flight_lag *lags; /* by dump */
+    uint8_t *may_run;           /* by dump: it was written so soon after the last call that such a silence is no sign */
     uint32_t dump_count;
     struct ap_flight_duration *durations; /* those with outliers first, longest first */
     uint32_t duration_count;

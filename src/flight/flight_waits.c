@@ -77,9 +77,27 @@ static bool may_lack_entries(const struct ap_flight_dump *dump)
     return !dump->entry_count && (!dump->has_status || dump->has_enqueued);
 }
 
-static enum ap_flight_place place_of(const struct ap_flight_groups *groups, uint32_t group, uint32_t dump,
+/* What ends on nobody before all members have entered it ended on one, and another one's dump does not have it yet: that
+ * one was written earlier, and the job went on. */
+static void find_older(struct ap_flight_waits *waits)
+{
+    const struct ap_flight_groups *groups = waits->groups;
+    for (uint32_t i = 0; i < groups->group_count; i++) {
+        const struct ap_flight_seat *seats = groups->seats + groups->groups[i].first_seat;
+        int64_t met = -1;
+        for (uint32_t k = 0; k < groups->groups[i].seat_count; k++)
+            met = seats[k].met_sequence > met ? seats[k].met_sequence : met;
+        for (uint32_t k = 0; k < groups->groups[i].seat_count; k++)
+            if (is_recorder(groups, &seats[k]) && seats[k].last_sequence >= 0 && seats[k].last_sequence < met &&
+                !groups->flight->dumps[seats[k].dump].cut)
+                waits->is_older[seats[k].dump] = 1;
+    }
+}
+
+static enum ap_flight_place place_of(const struct ap_flight_waits *waits, uint32_t group, uint32_t dump,
                                      const struct ap_flight_wait *wait)
 {
+    const struct ap_flight_groups *groups = waits->groups;
     if (dump == AP_FLIGHT_NONE)
         return AP_PLACE_ABSENT;
     uint32_t number = ap_flight_find_seat(groups, group, dump);
@@ -88,9 +106,9 @@ static enum ap_flight_place place_of(const struct ap_flight_groups *groups, uint
     if (it->kind == AP_FLIGHT_INSPECTOR)
         return AP_PLACE_UNKNOWN;
     if (!seat || seat->last_sequence < 0)
-        return may_lack_entries(it) ? AP_PLACE_UNKNOWN : AP_PLACE_MISSING;
+        return may_lack_entries(it) ? AP_PLACE_UNKNOWN : waits->is_older[dump] ? AP_PLACE_EARLIER : AP_PLACE_MISSING;
     if (seat->last_sequence < wait->sequence)
-        return it->cut ? AP_PLACE_UNKNOWN : AP_PLACE_MISSING;
+        return it->cut ? AP_PLACE_UNKNOWN : waits->is_older[dump] ? AP_PLACE_EARLIER : AP_PLACE_MISSING;
     if (wait->is_assumed || seat->pending_sequence == wait->sequence)
         return AP_PLACE_PENDING;
     return it->wrapped && seat->first_sequence > wait->sequence ? AP_PLACE_UNKNOWN : AP_PLACE_DONE;
@@ -116,7 +134,7 @@ static void place_members(struct search *search, uint32_t number)
     waits->pending_groups++;
     for (uint32_t i = 0; i < group->member_count; i++) {
         uint32_t member = group->first_member + i;
-        enum ap_flight_place place = place_of(groups, number, groups->members[member].dump, wait);
+        enum ap_flight_place place = place_of(waits, number, groups->members[member].dump, wait);
         waits->places[member] = (uint8_t)place;
         wait->counts[place]++;
     }
@@ -346,6 +364,8 @@ enum ap_status ap_flight_waits_init(struct ap_flight_waits *waits, const struct 
     AP_TRY(AP_ALLOC(waits->gate, waits->list, (size_t)groups->group_count + 1, reterr));
     AP_TRY(AP_ALLOC_CLEARED(waits->gate, waits->places, (size_t)groups->member_count + 1, reterr));
     AP_TRY(AP_ALLOC(waits->gate, waits->ranks, (size_t)groups->flight->dump_count + 1, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(waits->gate, waits->is_older, (size_t)groups->flight->dump_count + 1, reterr));
+    find_older(waits);
     for (uint32_t group = 0; group < groups->group_count; group++)
         place_members(&search, group);
     size_t nodes = (size_t)node_count(&search) + 1;
@@ -366,4 +386,5 @@ void ap_flight_waits_release(struct ap_flight_waits *waits)
     AP_FREE(waits->gate, waits->list, (size_t)waits->groups->group_count + 1);
     AP_FREE(waits->gate, waits->places, (size_t)waits->groups->member_count + 1);
     AP_FREE(waits->gate, waits->ranks, (size_t)waits->groups->flight->dump_count + 1);
+    AP_FREE(waits->gate, waits->is_older, (size_t)waits->groups->flight->dump_count + 1);
 }

@@ -15,6 +15,7 @@
 /** Where a member stands at the collective that its group waits in. */
 enum ap_flight_place {
     AP_PLACE_UNKNOWN, /* its older entries are missing */
+    AP_PLACE_EARLIER, /* its dump is older than those of others: see struct ap_flight_waits */
     AP_PLACE_ABSENT,  /* there is no dump of it */
     AP_PLACE_MISSING, /* it has not entered */
     AP_PLACE_PENDING, /* it has, and waits */
@@ -50,6 +51,7 @@ struct ap_flight_waits {
     const struct ap_flight_groups *groups;
     struct ap_flight_wait *list;       /* by group */
     uint8_t *places;                   /* by member, as groups->members: enum ap_flight_place */
+    uint8_t *is_older;                 /* by dump: on others ended what it entered only after it was written */
     struct ap_flight_rank_wait *ranks; /* by dump */
     uint32_t circle_count, pending_groups;
 };

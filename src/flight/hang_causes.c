@@ -288,7 +288,8 @@ static enum ap_status add_stuck(struct search *search, uint32_t group, struct ap
     const struct ap_flight_waits *waits = search->findings->waits;
     const struct ap_flight_wait *wait = wait_of(search, group);
     const struct ap_flight_group *it = &groups->groups[group];
-    bool unsure = is_gloo(search, wait->entry) || wait->counts[AP_PLACE_ABSENT] || wait->counts[AP_PLACE_UNKNOWN];
+    bool unsure = is_gloo(search, wait->entry) || wait->counts[AP_PLACE_ABSENT] || wait->counts[AP_PLACE_UNKNOWN] ||
+                  wait->counts[AP_PLACE_EARLIER];
     struct ap_hang_cause cause =
         cause_in_group(search, AP_HANG_stuck_outside, unsure ? AP_HANG_MEDIUM : AP_HANG_HIGH, group);
     for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++) {
@@ -296,8 +297,11 @@ static enum ap_status add_stuck(struct search *search, uint32_t group, struct ap
         if (waits->places[i] != AP_PLACE_MISSING || !waits->ranks[dump].is_root || search->taken[dump])
             continue;
         search->taken[dump] = 1;
+        cause.may_run = cause.may_run || search->findings->timing->may_run[dump];
         AP_TRY(add_rank(search, groups->members[i].rank, reterr));
     }
+    if (cause.may_run && cause.confidence == AP_HANG_HIGH)
+        cause.confidence = AP_HANG_MEDIUM;
     return search->to->rank_count > cause.first_rank ? add_cause(search, cause, reterr) : AP_OK;
 }
 
@@ -392,14 +396,16 @@ static enum ap_status add_terminal(struct search *search, uint32_t group, struct
     if (wait->counts[AP_PLACE_MISSING] || wait->counts[AP_PLACE_ABSENT] || wait->has_through ||
         ap_flight_mismatch_of(search->findings->mismatches, group))
         return AP_OK;
-    bool uncovered = wait->counts[AP_PLACE_UNKNOWN], some_done = wait->counts[AP_PLACE_DONE];
+    bool uncovered = wait->counts[AP_PLACE_UNKNOWN], older = wait->counts[AP_PLACE_EARLIER];
+    bool some_done = wait->counts[AP_PLACE_DONE] || older;
     bool unsure = may_wait_for_peers(search, group);
     if (unsure && search->to->count)
         return AP_OK;
     enum ap_hang verdict = uncovered ? AP_HANG_ring_too_small : some_done ? AP_HANG_dump_skew : AP_HANG_collective_stalled;
     struct ap_hang_cause cause =
         cause_in_group(search, verdict, uncovered || some_done || unsure ? AP_HANG_LOW : AP_HANG_MEDIUM, group);
-    enum ap_flight_place place = uncovered ? AP_PLACE_UNKNOWN : AP_PLACE_PENDING;
+    enum ap_flight_place place = uncovered ? AP_PLACE_UNKNOWN : older ? AP_PLACE_EARLIER : AP_PLACE_PENDING;
+    cause.is_older = !uncovered && older;
     for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
         if (search->findings->waits->places[i] == place)
             AP_TRY(add_rank(search, groups->members[i].rank, reterr));

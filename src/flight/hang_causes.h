@@ -4,6 +4,7 @@
 #define AP_HANG_CAUSES_H
 
 #include "flight_mismatch.h"
+#include "flight_timing.h"
 #include "flight_waits.h"
 
 enum ap_hang {
@@ -29,6 +30,8 @@ struct ap_hang_cause {
     uint32_t first_rank, rank_count; /* who is concerned: of causes->ranks */
     uint32_t waiting_count;          /* how many wait in the group */
     bool names_all;                  /* no majority tells who of them is the odd one */
+    bool is_older;                   /* of dump_skew: the dumps of these ranks were written before others went on */
+    bool may_run;                    /* a dump was written so soon after its last call that the job may still have run */
 };
 
 /** All that was found in the dumps of a run. */
@@ -39,6 +42,7 @@ struct ap_flight_findings {
     const struct ap_flight_mismatches *mismatches;
     const struct ap_flight_pairs *pairs;
     const struct ap_flight_waits *waits;
+    const struct ap_flight_timing *timing;
 };
 
 struct ap_hang_causes {

@@ -121,6 +121,10 @@ static void add_recorded(const struct ap_hang_report *report, struct ap_model *m
     ap_add_bool(model, to, "members", members);
     ap_add_bool(model, to, "ends", ap_hang_tells_ends(report));
     ap_add_bool(model, to, "durations", report->timing.timed_count > 0);
+    bool standstill = true;
+    for (uint32_t i = 0; i < report->causes.count; i++)
+        standstill = standstill && !report->causes.list[i].may_run && !report->causes.list[i].is_older;
+    ap_add_bool(model, to, "standstill", standstill);
 }
 
 static void add_counts(const struct ap_hang_report *report, struct ap_model *model, struct ap_value *hang)
@@ -205,7 +209,7 @@ static enum ap_status find_all(struct ap_hang_report *report, const struct ap_fl
     AP_TRY(ap_flight_waits_init(&report->waits, &report->order, &report->pairs, reterr));
     AP_TRY(ap_flight_timing_init(&report->timing, &report->order, reterr));
     report->findings = (struct ap_flight_findings){ flight,         &report->groups, &report->order, &report->mismatches,
-                                                    &report->pairs, &report->waits };
+                                                    &report->pairs, &report->waits,  &report->timing };
     return ap_hang_causes_init(&report->causes, &report->findings, reterr);
 }
 

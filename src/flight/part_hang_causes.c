@@ -65,9 +65,10 @@ static void say(const struct ap_hang_cause *cause, const char *who, char *to)
     case AP_HANG_stuck_outside:
         (void)snprintf(to, bytes,
                        "%s %s not entered the collective that %u rank%s wait%s in, and %s for nobody: %s outside of the "
-                       "recorded operations.",
+                       "recorded operations.%s",
                        who, one ? "has" : "have", waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "",
-                       one ? "waits" : "wait", one ? "it is" : "they are");
+                       one ? "waits" : "wait", one ? "it is" : "they are",
+                       cause->may_run ? " The dump was written soon after the last call: the job may still have run." : "");
         break;
     case AP_HANG_dump_missing:
         (void)snprintf(to, bytes, "%s left no dump, and %u rank%s wait%s in a collective with %s.", who, waiting,
@@ -80,6 +81,14 @@ static void say(const struct ap_hang_cause *cause, const char *who, char *to)
                        who);
         break;
     case AP_HANG_dump_skew:
+        if (cause->is_older) {
+            (void)snprintf(
+                to, bytes,
+                "%s entered only after %s dump%s %s written what had ended on others when theirs were: the job ran "
+                "between the dumps.",
+                who, one ? "its" : "their", one ? "" : "s", one ? "was" : "were");
+            break;
+        }
         (void)snprintf(to, bytes,
                        "%s %s in a collective that ended on the other ranks of the group: the dumps were written at "
                        "different times, or a path to %s is bad.",

@@ -42,6 +42,13 @@ enum ap_collective_operation ap_collective_operation_of(struct ap_text name)
     return AP_COLLECTIVE_unknown;
 }
 
+bool ap_collective_ends_together(enum ap_collective_operation operation)
+{
+    return operation == AP_COLLECTIVE_allreduce || operation == AP_COLLECTIVE_allgather ||
+           operation == AP_COLLECTIVE_reducescatter || operation == AP_COLLECTIVE_barrier ||
+           operation == AP_COLLECTIVE_alltoall;
+}
+
 const char *ap_collective_operation_name(enum ap_collective_operation operation)
 {
     static const char *const names[] = {

@@ -30,6 +30,8 @@ enum ap_collective_operation {
 enum ap_collective_operation ap_collective_operation_of(struct ap_text name);
 /** As nccl-tests call it: "allreduce". */
 const char *ap_collective_operation_name(enum ap_collective_operation operation);
+/** Does it end on nobody before all have come to it? */
+bool ap_collective_ends_together(enum ap_collective_operation operation);
 
 /** Element types, 0 = unknown: by the name in args ("BFloat16") or in operator signatures ("c10::BFloat16"). */
 unsigned ap_collective_dtype_of(struct ap_text name);

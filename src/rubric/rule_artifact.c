@@ -76,6 +76,8 @@ static const struct artifact artifacts[] = {
       "allocator settings in the snapshot: write `torch.cuda.memory._snapshot()` whole, not its list of segments alone" },
     { "recorded-members", PRESENT_TRUE, "hang.recorded.members", 0, "hang.",
       "dumps of all ranks by the recorder of NCCL: gloo's tell neither the members of the groups nor sends and receives" },
+    { "standstill", PRESENT_TRUE, "hang.recorded.standstill", 0, "",
+      "dumps of a job that stands still: write those of all ranks once more, a minute later" },
     { "onnx-profile", PRESENT_OBJECT, "onnxruntime", 0, "onnxruntime. profile.",
       "a profile of an ONNX Runtime session: set `enable_profiling` of its options, run it some dozens of times, and call "
       "`end_profiling()`" },

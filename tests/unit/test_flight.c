@@ -26,6 +26,8 @@ struct run {
     enum ap_status status;
 };
 
+static int64_t written_ns; /* when the dumps were; 0 = not known */
+
 static void begin(struct run *run)
 {
     memset(run, 0, sizeof(*run));
@@ -38,7 +40,7 @@ static void read_text(struct run *run, const char *text, int64_t rank, size_t pi
 {
     struct feed feed = feed_of(text, strlen(text), piece_bytes);
     struct ap_json_limits limits = { .window_bytes = piece_bytes, .several = true };
-    struct ap_flight_source source = { .path = "dump", .rank = rank };
+    struct ap_flight_source source = { .path = "dump", .rank = rank, .written_ns = written_ns };
     struct ap_json_reader *json = NULL;
     struct ap_flight flight;
     ap_flight_init(&flight, &run->gate);
@@ -246,6 +248,25 @@ static void circles_and_stalls(void)
            { "0=[0, 1]", "0/1 all_reduce s;0/2 all_reduce c", 0 }, { "0=[0, 1]", "0/1 all_reduce c;0/2 all_reduce c", 0 });
 }
 
+#define STEADY "0/1 all_reduce c;0/2 all_reduce c;0/3 all_reduce c"
+
+/* Calls stand a millisecond apart. */
+static void a_job_that_runs(void)
+{
+    EXPECT("a dump that is older than those of others blames nobody", "nccl", "dump_skew", "low", "1", 1,
+           { "0=[0, 1, 2]", STEADY ";0/4 all_reduce s", 0 }, { "0=[0, 1, 2]", "0/1 all_reduce c", 0 },
+           { "0=[0, 1, 2]", STEADY ";0/4 all_reduce s", 0 });
+    EXPECT("but gloo retires what failed, too", "gloo", "stuck_outside", "medium", "1", 1,
+           { "0=[0, 1]", STEADY ";0/4 all_reduce s", 0 }, { "0=[0, 1]", "0/1 all_reduce c", 0 });
+    written_ns = 1700000000000000000 + 5 * 1000000;
+    EXPECT("a dump that was written soon after the last call is less sure", "nccl", "stuck_outside", "medium", "1", 1,
+           { "0=[0, 1]", STEADY ";0/4 all_reduce s", 0 }, { "0=[0, 1]", STEADY, 0 });
+    written_ns += 60 * INT64_C(1000000000);
+    EXPECT("one that was written later is as sure as ever", "nccl", "stuck_outside", "high", "1", 1,
+           { "0=[0, 1]", STEADY ";0/4 all_reduce s", 0 }, { "0=[0, 1]", STEADY, 0 });
+    written_ns = 0;
+}
+
 static void sends(void)
 {
     EXPECT("a send without a receive", "nccl", "p2p_partner_missing", "medium", "1", 1,
@@ -417,6 +438,7 @@ int main(void)
     absent_ranks();
     mismatches();
     circles_and_stalls();
+    a_job_that_runs();
     sends();
     calls_like_each_other();
     reader_takes_every_form();

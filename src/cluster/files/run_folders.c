@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "decimal.h"
 #include "poison.h"
 
 struct listing {
@@ -38,6 +39,9 @@ static enum ap_status add_file(struct listing *listing, const char *path, int de
         file.size_bytes = (uint64_t)status->st_size;
         file.device = (uint64_t)status->st_dev;
         file.inode = (uint64_t)status->st_ino;
+        int64_t written_s = status->st_mtim.tv_sec;
+        file.written_ns = written_s > 0 && written_s < AP_MAX_TIME_NS / 1000000000 ? written_s * 1000000000 : 0;
+        file.written_ns += file.written_ns ? status->st_mtim.tv_nsec : 0;
     }
     if (!file.path)
         return ap_fail_memory(files->arena.gate, reterr);

@@ -356,7 +356,9 @@ bool ap_input_is_log(const struct ap_input *input)
 
 uint64_t ap_input_raw_bytes(const struct ap_input *input)
 {
-    return atomic_load_explicit(&input->raw.taken_bytes, memory_order_relaxed);
+    uint64_t taken_bytes = atomic_load_explicit(&input->raw.taken_bytes, memory_order_relaxed);
+    /* Pages of an export are read as often as they are asked for. */
+    return input->raw.size_bytes && taken_bytes > input->raw.size_bytes ? input->raw.size_bytes : taken_bytes;
 }
 
 uint64_t ap_input_size_bytes(const struct ap_input *input)

@@ -17,7 +17,7 @@ struct input_run {
     enum ap_status status; /* AP_OK: read to the true end */
     uint8_t *content;
     size_t bytes, capacity;
-    bool compressed;
+    bool compressed, is_log;
     uint64_t raw_bytes, leaked_bytes;
     struct ap_error error;
     struct ap_notes notes;
@@ -49,6 +49,7 @@ static inline void input_run_read(struct input_run *run, struct ap_input *input)
         input_run_keep(run, piece, got);
     }
     run->compressed = ap_input_is_compressed(input);
+    run->is_log = ap_input_is_log(input);
     run->raw_bytes = ap_input_raw_bytes(input);
     ap_input_free(input);
 }

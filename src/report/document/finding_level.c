@@ -17,6 +17,15 @@ bool ap_finding_is_remark(const struct ap_value *finding)
     return ap_text_is(ap_text_member(finding, "severity"), "info");
 }
 
+bool ap_findings_save(const struct ap_value *findings)
+{
+    const struct ap_value *finding = ap_value_first(findings);
+    double share = 0;
+    while (finding && (ap_finding_is_remark(finding) || !ap_value_number(ap_value_at(finding, "gain.share_ratio"), &share)))
+        finding = finding->next;
+    return finding;
+}
+
 /* What to record next is told by a section of its own. */
 size_t ap_finding_remarks(const struct ap_value *findings, const struct ap_value *ret_remarks[AP_REMARKS_SHOWN])
 {

@@ -14,6 +14,8 @@ enum ap_severity ap_severity_of(struct ap_text word);
 
 /** A finding that only informs. */
 bool ap_finding_is_remark(const struct ap_value *finding);
+/** Says any of them, remarks aside, what it could save? */
+bool ap_findings_save(const struct ap_value *findings);
 /** Those that are shown, remarks on the run before remarks on its recording; the number of all. */
 size_t ap_finding_remarks(const struct ap_value *findings, const struct ap_value *ret_remarks[AP_REMARKS_SHOWN]);
 /** Does the warning say that figures may be far off: a cut or broken input, or an error? */

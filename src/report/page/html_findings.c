@@ -164,7 +164,8 @@ static void write_affected(struct html *html, const struct ap_value *finding)
                 continue;
             ap_html_string(html, " ");
             ap_html_value(html, amount);
-            ap_html_string(html, amount->type == AP_VALUE_COUNT ? " times" : "");
+            if (amount->type == AP_VALUE_COUNT)
+                ap_html_string(html, ap_value_integer(amount, 0) == 1 ? " time" : " times");
         }
     }
     if (first)
@@ -361,10 +362,11 @@ static void write_overview(struct html *html, const struct ap_value *findings)
         if (ap_finding_is_remark(finding) || rank == MOST_LINES)
             continue;
         if (!rank)
-            ap_html_string(html, "<div class=\"t\" tabindex=\"0\"><table class=\"plan\">\n<thead><tr><th "
-                                 "scope=\"col\">Severity</th><th scope=\"col\">Finding</th><th scope=\"col\">Where</th><th "
-                                 "scope=\"col\"></th><th scope=\"col\" class=\"r\">Saves at "
-                                 "most</th></tr></thead>\n<tbody>\n");
+            ap_html_format(html,
+                           "<div class=\"t\" tabindex=\"0\"><table class=\"plan\">\n<thead><tr><th "
+                           "scope=\"col\">Severity</th><th scope=\"col\">Finding</th><th scope=\"col\">Where</th><th "
+                           "scope=\"col\"></th><th scope=\"col\" class=\"r\">%s</th></tr></thead>\n<tbody>\n",
+                           ap_findings_save(findings) ? "Saves at most" : "");
         write_line(html, finding, ++rank);
     }
     if (rank)
@@ -381,9 +383,8 @@ void ap_html_findings(struct html *html)
     for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
         if (ap_finding_is_remark(finding))
             continue;
-        if (rank == 0)
-            ap_html_string(
-                html, "<p class=\"say\">Ranked by what each could save; the figures are upper bounds and overlap.</p>\n");
+        if (rank == 0 && ap_findings_save(findings))
+            ap_html_string(html, "<p class=\"say\">Most promising first; savings are upper bounds, and overlap.</p>\n");
         if (ap_html_has_room(html, CARD_BYTES))
             write_card(html, finding, ++rank);
         else

@@ -52,7 +52,8 @@ static void write_head(struct html *html)
                    "'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                    "<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
-                   "<link rel=\"icon\" href=\"data:,\">\n<title>Profile report: ");
+                   "<link rel=\"icon\" href=\"data:,\">\n<title>Profile report");
+    ap_html_string(html, input_path(html).bytes ? ": " : "");
     ap_html_text(html, last_part(input_path(html)), 80);
     ap_html_string(html, "</title>\n<style>");
     write_asset(html, ap_html_style, ap_html_style_bytes);

@@ -240,19 +240,10 @@ static void write_fine(struct doc *doc)
 /* Of steps before the steady ones, and what lies between steps, the verdict says nothing. */
 #define WINDOWS_DIFFER 0.95
 
-static bool has_gain(const struct ap_value *findings)
-{
-    const struct ap_value *finding = ap_value_first(findings);
-    double share = 0;
-    while (finding && (ap_finding_is_remark(finding) || !ap_value_number(ap_value_at(finding, "gain.share_ratio"), &share)))
-        finding = finding->next;
-    return finding;
-}
-
 static void write_windows(struct doc *doc, const struct ap_value *findings)
 {
     double judged = 0, window = 0;
-    bool known = has_gain(findings) && ap_value_number(ap_doc_at(doc, "split.judged.dur_us"), &judged) &&
+    bool known = ap_findings_save(findings) && ap_value_number(ap_doc_at(doc, "split.judged.dur_us"), &judged) &&
                  ap_value_number(ap_doc_at(doc, "trace.window_us"), &window);
     if (!known || judged >= WINDOWS_DIFFER * window)
         return;
@@ -271,11 +262,10 @@ void ap_section_findings(struct doc *doc)
             continue;
         if (rank == 0) {
             doc->backend->section(doc, "Action plan");
-            ap_doc_paragraph(doc, NULL,
-                             ap_value_first(ap_doc_at(doc, "comparison.largest.time"))
-                                 ? "What changed first, then ranked by what each could save; the figures are upper bounds "
-                                   "and overlap."
-                                 : "Ranked by what each could save; the figures are upper bounds and overlap.");
+            if (ap_value_first(ap_doc_at(doc, "comparison.largest.time")))
+                ap_doc_paragraph(doc, NULL, "What changed stands first.");
+            if (ap_findings_save(findings))
+                ap_doc_paragraph(doc, NULL, "Most promising first; savings are upper bounds, and overlap.");
             write_windows(doc, findings);
         }
         bool in_a_line = doc->brief && (size_t)rank >= doc->brief->findings;

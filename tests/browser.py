@@ -378,9 +378,13 @@ def check_timeline_beyond(tap, page):
     said = page.value("document.querySelector('#timeline .info').textContent")
     tap.ok(not near["rows"] or said == near["told_by"], "a row that appeared tells what it is", f"{said} {near}")
     page.press("Escape")
-    lacking = page.value("""Array.from(document.querySelectorAll('#timeline option')).map(o => o.value)
+    lacking = page.value("""Array.from(document.querySelectorAll('#timeline option:enabled')).map(o => o.value)
         .filter(v => v && !document.querySelector(`#timeline g.marks[data-d="${v}"] rect`))""")
     tap.ok(not lacking, "each finding that can be chosen has its places in the timeline", str(lacking))
+    told = page.value("""(() => { const of = selector => Array.from(document.querySelectorAll(selector)); return [
+        of('.card').length, of('#timeline option').length - 1,
+        of('#timeline option:disabled').filter(o => !/no place/.test(o.textContent)).length]; })()""")
+    tap.ok(told[0] == told[1] and not told[2], "a finding that cannot be chosen stands there, too, and says so", str(told))
 
 
 def check_curve(tap, page):

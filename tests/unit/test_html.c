@@ -183,7 +183,7 @@ static void a_part_of_a_finding(void)
     sample_pictures_fill(&model, NULL, 0, 4);
     struct ap_value *dur = (struct ap_value *)ap_value_at(&model.root, "pictures.timeline.finding.dur_us");
     struct text_sink whole = html_of(&model);
-    ok(strstr(whole.data, "; what that is about is outlined (") && strstr(whole.data, "<rect class=\"findmark\""),
+    ok(strstr(whole.data, "; its place is outlined (") && strstr(whole.data, "<rect class=\"findmark\""),
        "a finding is outlined");
     dur->as.integer = INT64_C(5000000000000);
     struct text_sink part = html_of(&model);

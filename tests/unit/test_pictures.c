@@ -177,6 +177,22 @@ static bool has_bar(const struct run *run, const char *name)
     return false;
 }
 
+static void threads_without_room_are_told(void)
+{
+    char text[8000] = "{\"traceEvents\": [";
+    for (int threads = 32; threads <= 33; threads++) {
+        struct run run;
+        int bytes = (int)strlen("{\"traceEvents\": [");
+        for (int i = 1; i <= threads; i++)
+            bytes += snprintf(text + bytes, sizeof(text) - (size_t)bytes, "%s" X("cpu_op", "aten::mm", "%d", "%d", "90", ""),
+                              i > 1 ? "," : "", i, i);
+        (void)snprintf(text + bytes, sizeof(text) - (size_t)bytes, "]}");
+        analyze(&run, text);
+        is_int(integer(at(&run, "pictures.timeline"), "lanes_left_out"), threads > 32, "that threads have no room is told");
+        release(&run);
+    }
+}
+
 static void rows_of_the_median_step(void)
 {
     struct run run;
@@ -343,6 +359,7 @@ int main(void)
     bins_add_up_to_the_split();
     host_time_by_stack();
     rows_of_the_median_step();
+    threads_without_room_are_told();
     rows_of_the_step_of_the_first_finding();
     rows_where_a_finding_fills_all();
     without_rows();

@@ -155,6 +155,7 @@ struct lanes {
     struct lane list[MOST_TRACKS];
     size_t count;
     uint32_t main_track;
+    bool left_out; /* more have rows */
 };
 
 static struct lane *lane_of(struct lanes *lanes, uint32_t track)
@@ -174,6 +175,7 @@ static struct lane *open_lane(struct lanes *lanes, const struct rows *rows, uint
         lane = &lanes->list[lanes->count++];
         *lane = (struct lane){ .track = track, .gpu = !is_host(rows, row) };
     }
+    lanes->left_out |= !lane;
     return lane;
 }
 
@@ -207,6 +209,7 @@ static void order_lanes(struct lanes *lanes)
 static void put_lanes(const struct lanes *lanes, const struct rows *rows, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_trace *trace = rows->context->trace;
+    ap_add_bool(model, to, "lanes_left_out", lanes->left_out);
     struct ap_value *list = ap_add_list(model, to, "lanes");
     for (size_t i = 0; i < lanes->count; i++) {
         struct ap_value *row = ap_add_object(model, list, NULL);

@@ -563,13 +563,18 @@
     }
     for (const choice of choices) choice.value = all("option", choice).some((option) => option.value === rank) ? rank : "";
   };
-  const titles = new Map(marked.flatMap((svg) => all("g.marks", svg)).map((marks) =>
-    [marks.getAttribute("data-d"), marks.getAttribute("data-n")]));
+  const inTime = new Set(marked.flatMap((svg) => all("g.marks", svg)).map((marks) => marks.getAttribute("data-d")));
   for (const svg of marked) {
     const choice = make("select", "", { "aria-label": "Mark a finding in this picture" });
     choice.append(make("option", "Mark a finding", { value: "" }));
-    for (const [rank, title] of Array.from(titles).sort((a, b) => a[0] - b[0]))
-      choice.append(make("option", `${rank}. ${title}`, { value: rank }));
+    all(".card h3").forEach((title, at) => {
+      const option = make("option", title.textContent, { value: String(at + 1) });
+      if (!inTime.has(option.value)) {
+        option.disabled = true;
+        option.textContent += " (no place to show)";
+      }
+      choice.append(option);
+    });
     const before = svg.parentElement.previousElementSibling;
     const tools = before && before.classList.contains("tools") ? before : make("p", "", { class: "tools" });
     tools.append(choice);

@@ -128,7 +128,7 @@ static void write_replaced(struct doc *doc)
 {
     static const struct doc_column columns[] = {
         NAME(NULL, "Under"),         NAME(NULL, "Before"),     NAME(NULL, "Now"),
-        NUMBER(NULL, "Before (us)"), NUMBER(NULL, "Now (us)"), NAME(NULL, "Change")
+        NUMBER(NULL, "Time before"), NUMBER(NULL, "Time now"), NAME(NULL, "Change")
     };
     static const char *const times[] = { "before_us", "after_us" };
     const struct ap_value *row = ap_value_first(ap_doc_at(doc, "comparison.replaced"));

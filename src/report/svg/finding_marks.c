@@ -52,11 +52,8 @@ static void mark_finding(struct html *html, const struct ap_marked_stretch *in, 
     for (; place && drawn < MOST_PLACES && ap_html_has_room(html, 2000); place = place->next) {
         if (!is_within(in, place))
             continue;
-        if (!drawn++) {
-            ap_html_format(html, "<g class=\"marks hidden\" data-d=\"%d\" data-n=\"", rank);
-            ap_html_text(html, ap_text_member(finding, "title"), 80);
-            ap_html_string(html, "\">\n");
-        }
+        if (!drawn++)
+            ap_html_format(html, "<g class=\"marks hidden\" data-d=\"%d\">\n", rank);
         draw_place(html, in, place);
     }
     if (drawn)

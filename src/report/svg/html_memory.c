@@ -143,6 +143,8 @@ static void draw_curve(struct html *html, const char *id, const struct curve *cu
         draw_levels(html, curve, curve->used_key, "area", true);
     else
         ap_put_allocations(html, member(of, "allocations"), &places);
+    if (stacked) /* what lasts too shortly to be seen as an area */
+        draw_levels(html, curve, curve->used_key, "outline used", false);
     draw_levels(html, curve, curve->held_key, "outline", false);
     draw_peak(html, curve);
     ap_html_string(html, "</g>\n");

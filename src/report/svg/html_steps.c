@@ -82,6 +82,30 @@ static void write_largest(struct html *html, const struct ap_value *judged)
     ap_html_string(html, "). ");
 }
 
+#define LEAST_NAMED 0.01 /* share of a part that is named; the others are in the table of the section */
+
+static void write_split_legend(struct html *html, const struct ap_value *judged, bool has_gpu)
+{
+    int64_t small_ns = 0, small = 0;
+    ap_legend_begin(html);
+    for (size_t i = 0; i < ap_html_time_part_count; i++) {
+        int64_t ns = time_part_ns(judged, &ap_html_time_parts[i]);
+        if ((double)ns < LEAST_NAMED * (double)dur_of(judged)) {
+            small += ns > 0;
+            small_ns += ns > 0 ? ns : 0;
+            continue;
+        }
+        ap_legend_item(html, ap_html_time_parts[i].id, ap_html_time_parts[i].is_cause && has_gpu ? "idle: " : "");
+        ap_html_string(html, ap_html_time_parts[i].label);
+        ap_legend_time(html, ns, dur_of(judged));
+    }
+    if (small) {
+        ap_html_format(html, "<li>%lld more below 1 %%", (long long)small);
+        ap_legend_time(html, small_ns, dur_of(judged));
+    }
+    ap_legend_end(html);
+}
+
 void ap_html_split(struct html *html)
 {
     const struct ap_value *judged = ap_html_at(html, "split.judged");
@@ -99,16 +123,7 @@ void ap_html_split(struct html *html)
     ap_svg_begin(html, "split", "fit", 44);
     draw_parts(html, judged, 0, 2, SVG_WIDTH, 40);
     ap_svg_end(html);
-    ap_legend_begin(html);
-    for (size_t i = 0; i < ap_html_time_part_count; i++) {
-        int64_t ns = time_part_ns(judged, &ap_html_time_parts[i]);
-        if (ns <= 0)
-            continue;
-        ap_legend_item(html, ap_html_time_parts[i].id, ap_html_time_parts[i].is_cause && has_gpu ? "idle: " : "");
-        ap_html_string(html, ap_html_time_parts[i].label);
-        ap_legend_time(html, ns, dur_of(judged));
-    }
-    ap_legend_end(html);
+    write_split_legend(html, judged, has_gpu);
     ap_figure_end(html);
 }
 
@@ -192,6 +207,24 @@ static bool is_true(const struct ap_value *row, const char *key)
     return ap_value_integer(member(row, key), 0) == 1;
 }
 
+static const struct {
+    const char *class, *label;
+} step_kinds[] = { { "steady", "steady" }, { "cold", "cold: warm-up" }, { "cutoff", "cut by the recording" } };
+
+static size_t kind_of_step(const struct ap_value *row)
+{
+    return is_true(row, "cut") ? 2 : is_true(row, "cold") ? 1 : 0;
+}
+
+static bool any_step_is(const struct step_chart *chart, size_t kind)
+{
+    const struct ap_value *row = ap_value_first(chart->rows);
+    for (size_t i = 0; row && i < chart->count; row = row->next, i++)
+        if (kind_of_step(row) == kind)
+            return true;
+    return false;
+}
+
 static void draw_steps(struct html *html, const struct step_chart *chart)
 {
     double slot = (RIGHT - LEFT) / (double)chart->count;
@@ -199,11 +232,8 @@ static void draw_steps(struct html *html, const struct step_chart *chart)
     for (const struct ap_value *row = ap_value_first(chart->rows); row && i < chart->count && ap_html_has_room(html, 2000);
          row = row->next, i++) {
         double height = (chart->bottom - chart->top) * (double)dur_of(row) / (double)chart->top_ns;
-        ap_svg_rect_open(html,
-                         is_true(row, "cut")    ? "cutoff"
-                         : is_true(row, "cold") ? "cold"
-                                                : "steady",
-                         LEFT + slot * (double)i + slot * 0.08, chart->bottom - height, slot * 0.84, height);
+        ap_svg_rect_open(html, step_kinds[kind_of_step(row)].class, LEFT + slot * (double)i + slot * 0.08,
+                         chart->bottom - height, slot * 0.84, height);
         ap_html_text(html, ap_value_text(member(row, "name")), 60);
         ap_html_tell(html, row, ": {v dur_us}");
         ap_html_string(html, is_true(row, "cut") ? ", cut" : is_true(row, "cold") ? ", cold" : "");
@@ -279,9 +309,9 @@ void ap_html_steps(struct html *html)
     draw_percentiles(html, &chart, steady);
     ap_svg_end(html);
     ap_legend_begin(html);
-    ap_legend_entry(html, "steady", "steady");
-    ap_legend_entry(html, "cold", "cold: warm-up");
-    ap_legend_entry(html, "cutoff", "cut by the recording");
+    for (size_t i = 0; i < AP_COUNT_OF(step_kinds); i++)
+        if (any_step_is(&chart, i))
+            ap_legend_entry(html, step_kinds[i].class, step_kinds[i].label);
     ap_legend_end(html);
     ap_figure_end(html);
 }

@@ -350,7 +350,7 @@ static void write_subject(struct html *html, const struct timeline *timeline)
     ap_html_text(html, ap_value_text(member(timeline->of, "about")), 60);
     if (!rule)
         return;
-    ap_html_string(html, "; what that is about is outlined (");
+    ap_html_string(html, "; its place is outlined (");
     ap_html_name(html, ap_value_text(rule));
     ap_html_string(html, ")");
 }
@@ -374,6 +374,8 @@ static void write_timeline_sentence(struct html *html, const struct timeline *ti
         ap_html_count(html, left_out);
         ap_html_string(html, " short rows are left out");
     }
+    if (ap_value_integer(member(timeline->of, "lanes_left_out"), 0))
+        ap_html_format(html, "; of more than %d threads and streams those with the longest rows are shown", MOST_LANES);
     ap_html_string(html, ".");
     if (html->contents)
         ap_html_string(html, " Zoom in for shorter rows and out for the rest of the recording, or choose a finding.");

@@ -171,6 +171,7 @@ def check_words(tap, runs):
     done = subprocess.run([runs.program, "-q", str(TRACE)], capture_output=True, timeout=LIMIT_S, check=False)
     tap.same(done.stderr, b"", "-q is --quiet")
     for arguments, words in ((["--htm-out", "x"], "did you mean --html-out"), (["--jsonout"], "did you mean --json-out"),
+                             (["--fromat", "x"], "did you mean --format"),
                              ([TRACE, "--table", "kernel"], "did you mean kernels"), (["-x"], "there is no option '-x'"),
                              (["-qx"], "there is no option '-qx'")):
         done = runs.run(*arguments)

@@ -35,24 +35,29 @@ static size_t find(struct ap_text text, struct ap_text part)
     return text.bytes;
 }
 
-/* Letters to insert, take away or replace (Levenshtein). */
+static bool are_swapped(struct ap_text a, size_t i, struct ap_text b, size_t j)
+{
+    return i && j && folded(a.data[i]) == folded(b.data[j - 1]) && folded(a.data[i - 1]) == folded(b.data[j]);
+}
+
+/* Letters to insert, take away, replace or swap with the next. */
 static size_t count_changes(struct ap_text a, struct ap_text b)
 {
-    size_t row[MAX_BYTES + 1];
+    size_t rows[3][MAX_BYTES + 1];
     for (size_t j = 0; j <= b.bytes; j++)
-        row[j] = j;
+        rows[0][j] = j;
     for (size_t i = 0; i < a.bytes; i++) {
-        size_t before = row[0];
+        size_t *row = rows[(i + 1) % 3];
+        const size_t *above = rows[i % 3], *two_above = rows[(i + 2) % 3];
         row[0] = i + 1;
         for (size_t j = 0; j < b.bytes; j++) {
-            size_t least = before + (folded(a.data[i]) != folded(b.data[j]));
+            size_t least = above[j] + (folded(a.data[i]) != folded(b.data[j]));
             least = row[j] + 1 < least ? row[j] + 1 : least;
-            least = row[j + 1] + 1 < least ? row[j + 1] + 1 : least;
-            before = row[j + 1];
-            row[j + 1] = least;
+            least = above[j + 1] + 1 < least ? above[j + 1] + 1 : least;
+            row[j + 1] = are_swapped(a, i, b, j) && two_above[j - 1] + 1 < least ? two_above[j - 1] + 1 : least;
         }
     }
-    return row[b.bytes];
+    return rows[a.bytes % 3][b.bytes];
 }
 
 static struct ap_text last_key(struct ap_text name)

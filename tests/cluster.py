@@ -71,7 +71,12 @@ def check_one(tap, program, folder):
     tap.same(program.run(folder, "-").returncode, 2, "standard input is no file of a run")
     empty = folder / "empty"
     empty.mkdir()
-    tap.same(program.run(empty).returncode, 3, "an empty folder is refused")
+    done = program.run(empty)
+    tap.same((done.returncode, done.stderr), (3, f"analyze_profile: {empty}: no file is in it\n".encode()),
+             "an empty folder is refused")
+    done = program.run(ROOT / "fixtures" / "cluster" / "healthy", "--what-if", "op like * gone")
+    tap.ok(done.returncode == 2 and b"--what-if: a trace is replayed for it" in done.stderr and not done.stdout,
+           "what is asked of one trace is refused where there are many", str(done.stderr))
 
 
 def check_recorded(tap, program, folder):

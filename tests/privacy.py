@@ -367,7 +367,7 @@ def test_refusals():
             ok(words in done.stderr.decode() and not os.listdir(folder), f"{' '.join(args)}: refused, nothing written",
                done.stderr)
         done = run(snapshot_path, "--slice", "1:2", "--slice-out", "x.json", cwd=folder, expected=2)
-        ok("needs a trace" in done.stderr.decode(), "--slice of a snapshot: refused", done.stderr)
+        ok("cut from a trace, and none is given" in done.stderr.decode(), "--slice of a snapshot: refused", done.stderr)
 
 
 # ---- what to record ---------------------------------------------------------------------------------------------------

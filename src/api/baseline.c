@@ -51,6 +51,7 @@ static enum ap_status analyze(struct ap_baseline *baseline, const struct ap_requ
     other.fail_on_count = other.what_if_count = other.series_count = 0;
     other.with_tracks = other.with_folded = other.with_rows = false;
     other.slice = NULL;
+    other.mapping_trace_path = trace ? request->mapping_trace_path : NULL;
     other.helpers = NULL; /* they read the run that is reported on */
     other.cpu_trace_path = trace ? path : NULL;
     other.memory_json_path = trace ? NULL : path;

@@ -41,6 +41,23 @@ static enum ap_status check_context(const struct ap_request *request, struct ap_
     return AP_OK;
 }
 
+enum ap_status ap_request_check_trace(const struct ap_request *request, struct ap_error *reterr)
+{
+    const struct {
+        bool given;
+        enum ap_setting setting;
+        const char *why;
+    } needs[] = { { request->mapping_trace_path, AP_SETTING_MAPPING_TRACE, "it explains the graphs of a trace" },
+                  { request->slice, AP_SETTING_SLICE, "a slice is cut from a trace" },
+                  { request->what_if_count, AP_SETTING_WHAT_IF, "a trace is replayed for it" } };
+    for (size_t i = 0; i < AP_COUNT_OF(needs) && !request->cpu_trace_path && !request->series_count; i++)
+        if (needs[i].given)
+            return ap_advise(reterr, AP_ADVICE_GIVE_TRACE,
+                             ap_refuse(reterr, needs[i].setting, "%s, and %s", needs[i].why,
+                                       request->run_path_count ? "no single one is among the files" : "none is given"));
+    return AP_OK;
+}
+
 enum ap_status ap_request_check(const struct ap_request *request, struct ap_error *reterr)
 {
     if (request->series_count > AP_SCALING_MAX_POINTS)
@@ -68,12 +85,6 @@ enum ap_status ap_request_check(const struct ap_request *request, struct ap_erro
                          ap_refuse(reterr, AP_SETTING_RERUN, "more runs are there to be compared with a baseline"));
     if (request->mapping_trace_path && strcmp(request->mapping_trace_path, "-") == 0)
         return ap_refuse(reterr, AP_SETTING_MAPPING_TRACE, "a file was expected, not standard input");
-    if (request->mapping_trace_path && !request->cpu_trace_path && !request->run_path_count)
-        return ap_advise(
-            reterr, AP_ADVICE_GIVE_TRACE,
-            ap_refuse(reterr, AP_SETTING_MAPPING_TRACE, "it explains the graphs of a trace, and none is given"));
-    if (request->slice && !request->cpu_trace_path && !request->run_path_count)
-        return ap_advise(reterr, AP_ADVICE_GIVE_TRACE, ap_refuse(reterr, AP_SETTING_SLICE, "a slice needs a trace"));
     if (request->slice && request->cpu_trace_path && strcmp(request->cpu_trace_path, "-") == 0)
         return ap_refuse(reterr, AP_SETTING_SLICE,
                          "the trace is read twice for it, which standard input does not allow: give a file");
@@ -81,5 +92,7 @@ enum ap_status ap_request_check(const struct ap_request *request, struct ap_erro
         AP_TRY(ap_slice_check(request->slice, reterr));
     const struct ap_what_if what_if = { request->what_if, request->what_if_count };
     AP_TRY(ap_what_if_check(&what_if, reterr));
+    if (!request->run_path_count)
+        AP_TRY(ap_request_check_trace(request, reterr));
     return check_context(request, reterr);
 }

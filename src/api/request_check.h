@@ -12,6 +12,9 @@
 /** AP_ERROR_USAGE with the first mistake found; no file is looked at. */
 AP_MUST_CHECK enum ap_status ap_request_check(const struct ap_request *request, struct ap_error *reterr);
 
+/** The same where something is asked that needs a trace and there is none, once the files of a run are known. */
+AP_MUST_CHECK enum ap_status ap_request_check_trace(const struct ap_request *request, struct ap_error *reterr);
+
 /** The two parts of "KEY=VALUE". */
 void ap_context_split(const char *entry, struct ap_text *ret_key, struct ap_text *ret_value);
 

@@ -137,6 +137,10 @@ enum ap_status ap_run_request_find(const struct ap_request *request, struct ap_g
                                                   .opener = request->opener,
                                                   .jobs = request->jobs ? request->jobs : ap_processor_count() };
     AP_TRY(ap_run_files_find(files, gate, request->run_paths, request->run_path_count, &options, ret_path, reterr));
+    if (!files->count) {
+        *ret_path = request->run_paths[0];
+        return ap_fail(reterr, AP_ERROR_INPUT, "no file is in it");
+    }
     AP_TRY(judge(files, one, ret_path, reterr));
     *ret_path = NULL;
     return AP_OK;

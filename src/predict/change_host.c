@@ -157,13 +157,18 @@ static enum ap_status run_with(struct ap_applying *applying, int64_t wait_ns, in
 /* Taking a batch from another process takes time as well. */
 #define TAKE_NS 150000
 
+/* Of the host alone the loop needs the cores too. A batch that is made in less than this is hardly worth a process: such
+ * loops came out slower where they were tried. */
+#define LIGHT_BATCH_NS (10 * TAKE_NS)
+
 /* N processes make batches while the loop does the rest: the run takes no less than they do, and waits for what they are too
  * slow for. */
 enum ap_status ap_change_workers(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr)
 {
     int64_t made_ns = applying->selection->host_ns, least_ns, wait_ns, now_ns;
     uint64_t batches = applying->selection->row_count;
-    if (made_ns <= 0) {
+    bool of_host_alone = applying->graph->thread_task_count == applying->graph->count;
+    if (made_ns <= 0 || (of_host_alone && (uint64_t)(made_ns / LIGHT_BATCH_NS) < batches)) {
         *ret_rows = 0;
         return AP_OK;
     }

@@ -24,22 +24,26 @@ static int64_t host_work_ns(const struct ap_replay_graph *graph, const struct ap
 /* Of rows that take hardly more than the profiler does, a part is left in any case. */
 #define PROFILER_PERCENT 75
 
+static int64_t quiet_ns(const struct ap_selection *selection, int64_t lost_ns, int64_t own_ns)
+{
+    int64_t most_ns = ap_part_of(selection->host_ns, PROFILER_PERCENT, 100);
+    return lost_ns - ap_part_of(lost_ns, own_ns < most_ns ? own_ns : most_ns, selection->host_ns);
+}
+
 /* What went has the profiler's own work in it, as much as the chosen rows; where only so much of a thread goes, up to twice
  * as much as its other rows. */
 static void note_loss(const struct ap_applying *applying, int64_t before_ns)
 {
     const struct ap_selection *selection = applying->selection;
-    int64_t lost_ns = before_ns - host_work_ns(applying->graph, applying->edit), whole_ns = selection->host_ns;
+    struct ap_replay_edit *edit = applying->edit;
+    int64_t lost_ns = before_ns - host_work_ns(applying->graph, edit), own_ns = selection->profiler_ns;
     bool overflowed = false;
-    int64_t own_ns = selection->profiler_ns;
-    own_ns = applying->change->verb == AP_CHANGE_less ? ap_add_sat(own_ns, own_ns, &overflowed) : own_ns;
-    int64_t most_ns = ap_part_of(whole_ns, PROFILER_PERCENT, 100);
-    own_ns = own_ns < most_ns ? own_ns : most_ns;
+    int64_t most_ns = applying->change->verb == AP_CHANGE_less ? ap_add_sat(own_ns, own_ns, &overflowed) : own_ns;
     if (lost_ns <= 0)
         return;
-    applying->edit->lost_ns = ap_add_sat(applying->edit->lost_ns, lost_ns, &overflowed);
-    applying->edit->quiet_lost_ns =
-        ap_add_sat(applying->edit->quiet_lost_ns, lost_ns - ap_part_of(lost_ns, own_ns, whole_ns), &overflowed);
+    edit->lost_ns = ap_add_sat(edit->lost_ns, lost_ns, &overflowed);
+    edit->quiet_lost_ns = ap_add_sat(edit->quiet_lost_ns, quiet_ns(selection, lost_ns, own_ns), &overflowed);
+    edit->least_lost_ns = ap_add_sat(edit->least_lost_ns, quiet_ns(selection, lost_ns, most_ns), &overflowed);
 }
 
 enum ap_status ap_change_apply(const struct ap_facts *facts, const struct ap_replay_graph *graph,

@@ -222,24 +222,39 @@ static void widen_to(struct ap_prediction *prediction, int64_t after_ns)
 /* So much of a gain were predictions of changes that were really made off: a tenth. */
 #define USUAL_ERROR_PARTS 10
 
-/* Of the host alone the profiler's own work is in the steps, and in what goes, and not alike: without it the gain is another
- * share. Loader processes may find no core of their own there. */
-static void widen(const struct ap_predictor *predictor, const struct ap_replay_edit *edit, bool of_workers,
-                  struct ap_prediction *prediction)
+/* So many times the gain. */
+static int64_t after_times(const struct ap_prediction *prediction, int64_t after_ns, double factor)
 {
+    double gain_ns = (double)(prediction->before_ns - after_ns) * factor;
+    return gain_ns < (double)prediction->before_ns ? prediction->before_ns - (int64_t)gain_ns : 0;
+}
+
+/* Of the host alone the profiler's own work is in the steps, and in what goes, and not alike: without it the gain is another
+ * share, of which the work that goes has @lost_ns. */
+static double quiet_factor(const struct ap_predictor *predictor, const struct ap_replay_edit *edit, int64_t lost_ns)
+{
+    return (double)lost_ns / (double)edit->lost_ns * ((double)predictor->loud_ns / (double)predictor->quiet_ns);
+}
+
+/* Predicts the share that a run without the profiler gains; the range reaches to what the recording does. */
+static void settle(const struct ap_predictor *predictor, const struct ap_replay_edit *edit, struct ap_prediction *prediction)
+{
+    int64_t recorded_ns = prediction->after_ns;
+    bool is_loud = predictor->quiet_ns && edit->lost_ns > 0 && recorded_ns < prediction->before_ns;
+    if (is_loud) {
+        double factor = quiet_factor(predictor, edit, edit->quiet_lost_ns);
+        prediction->after_ns = after_times(prediction, recorded_ns, factor);
+        prediction->low_ns = after_times(prediction, prediction->low_ns, factor);
+        prediction->high_ns = after_times(prediction, prediction->high_ns, factor);
+    }
     int64_t gain_ns = prediction->before_ns - prediction->after_ns;
     int64_t off_ns = (gain_ns < 0 ? -gain_ns : gain_ns) / USUAL_ERROR_PARTS;
     prediction->low_ns -= off_ns < prediction->low_ns ? off_ns : prediction->low_ns;
     prediction->high_ns += off_ns;
-    if (!predictor->quiet_ns)
+    if (!is_loud)
         return;
-    if (edit->lost_ns > 0 && gain_ns > 0) {
-        double quiet = (double)gain_ns * ((double)edit->quiet_lost_ns / (double)edit->lost_ns) *
-                       ((double)predictor->loud_ns / (double)predictor->quiet_ns);
-        widen_to(prediction, quiet < (double)prediction->before_ns ? prediction->before_ns - (int64_t)quiet : 0);
-    }
-    if (of_workers)
-        widen_to(prediction, prediction->before_ns);
+    widen_to(prediction, recorded_ns);
+    widen_to(prediction, after_times(prediction, recorded_ns, quiet_factor(predictor, edit, edit->least_lost_ns)));
 }
 
 static const char *limit_of(const struct ap_change *const *changes, size_t count)
@@ -267,7 +282,9 @@ enum ap_status ap_predict(const struct ap_predictor *predictor, const struct ap_
         ap_replay_times_release(&times);
     }
     if (status == AP_OK)
-        widen(predictor, &edit, of_workers, &prediction);
+        settle(predictor, &edit, &prediction);
+    if (of_workers && predictor->quiet_ns) /* they may find no core of their own there */
+        widen_to(&prediction, prediction.before_ns);
     ap_replay_edit_release(&edit);
     if (status == AP_OK)
         *ret_prediction = prediction;

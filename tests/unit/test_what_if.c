@@ -204,6 +204,23 @@ static void batches_are_made_ahead(void)
     finish(&tried);
 }
 
+/* Half of the time is a range of 1000 operators, whose recording takes 0.3 us each. */
+static void the_profilers_own_work_is_no_gain(void)
+{
+    struct tried tried = { .predictor = { .facts = NULL } };
+    begin(&tried.run);
+    (void)row(&tried.run, "1", "extra", ANNOTATION, 0, 1000);
+    for (int64_t i = 0; i < 1000; i++)
+        (void)row(&tried.run, "1", "aten::add", OPERATOR, i, 1);
+    (void)row(&tried.run, "1", "aten::mm", OPERATOR, 1000, 1000);
+    predict(&tried);
+    struct ap_prediction prediction = gain(&tried, (const char *const[]){ "range = extra gone", NULL });
+    is_int(prediction.before_ns / 1000, 2000, "as recorded");
+    is_int(prediction.after_ns / 1000, 1176, "without the profiler 700 of 1700 us go");
+    is_int(prediction.low_ns / 1000, 1000, "the range reaches to what the recording loses");
+    finish(&tried);
+}
+
 /* Steps of 100 us that launch a kernel of 60 and wait for it, within one frame around all of them. */
 static void a_long_run_is_told_by_some_steps(void)
 {
@@ -470,6 +487,7 @@ int main(void)
     what_is_gone_has_no_backward_pass();
     collectives_run_one_behind_the_other();
     batches_are_made_ahead();
+    the_profilers_own_work_is_no_gain();
     a_long_run_is_told_by_some_steps();
     more_removals_are_never_slower();
     what_is_off_the_path_gains_nothing();

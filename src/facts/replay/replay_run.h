@@ -20,7 +20,8 @@ struct ap_replay_edit {
     size_t count;
     int64_t samples;       /* of a batch, in thousandths of what it had */
     int64_t lost_ns;       /* work of the host that went, all pieces together ... */
-    int64_t quiet_lost_ns; /* ... and without the profiler's own in it */
+    int64_t quiet_lost_ns; /* ... and without the profiler's own in it, */
+    int64_t least_lost_ns; /* ... which may be so much less */
 };
 
 /** Nothing is changed yet. @edit may be released after a failure too. */

@@ -72,6 +72,34 @@ def check_xla_tpu(tap, program):
     tap.same(report and report["steps"]["count"], 4, "steps are those of the host")
 
 
+def two_devices(steps_on_host, behind=""):
+    """A step of 10 ms on each: computing for 8, then a collective for 1.5 that waits for nobody."""
+    events = make_xla.named(701, "/host:CPU")
+    for pid in (1, 2):
+        events += make_xla.named(pid, f"/device:GPU:{pid - 1}{behind}")
+        for tid, label in ((1, "XLA Ops"), (3, "Steps"), (10, "Stream #14(Compute)")):
+            events += make_xla.named(pid, label, tid)
+    for step in range(20):
+        start, row = 1000 + step * 10000, {"ph": "X", "name": "train", "ts": 1000 + step * 10000, "dur": 9900}
+        if steps_on_host:
+            events.append({**row, "pid": 701, "tid": 5, "args": {"step_num": str(step)}})
+        for pid in (1, 2):
+            events.append({**row, "pid": pid, "tid": 3, "name": str(step)})
+            for name, ts, dur in (("fusion", start, 8000), ("ncclDevKernel_AllReduce", start + 8000, 1500)):
+                events += [{"ph": "X", "pid": pid, "tid": tid, "name": name, "ts": ts, "dur": dur} for tid in (1, 10)]
+    return {"traceEvents": events}
+
+
+def check_xla_devices(tap, program):
+    for claim, document in (("steps of the host", two_devices(True)), ("steps of the devices", two_devices(False)),
+                            ("devices with a bus", two_devices(True, " H100 (0000:3b:00.0)"))):
+        _, report, _ = program.report(written(program, "two.json", document))
+        gains = [round(row["gain"]["share_ratio"], 2) for row in report["findings"]
+                 if row["rule_id"] == "exposed-communication"]
+        tap.same((report["steps"] and report["steps"]["count"], [row["rows"] for row in report["gpu"]["devices"]], gains),
+                 (20, [40, 40], [0.15]), f"{claim}: what two devices wait for at once")
+
+
 XLA_EVENTS_MAX = 1000000
 
 
@@ -282,6 +310,7 @@ def main():
         program = nsys.Program(args.program, folder)
         check_xla_gpu(tap, program)
         check_xla_tpu(tap, program)
+        check_xla_devices(tap, program)
         check_xla_capped(tap, program)
         check_host(tap, program)
         check_rocprof(tap, program)

@@ -27,26 +27,28 @@ struct settling {
     struct ap_trace *trace;
     struct process *processes; /* by place in reading->process_names */
     struct ap_id_map by_pid;
-    uint8_t *roles; /* of tracks */
-    bool has_steps; /* some row of the host has a step number */
+    uint8_t *roles;       /* of tracks */
+    bool has_steps;       /* some row of the host has a step number */
+    uint32_t steps_track; /* else: the steps of one device stand for all */
     uint64_t settled;
 };
 
 /* ---- processes and threads ---- */
 
-/* "/device:GPU:0", "/device:TPU:1 (pid 7)", "/host:CPU". */
+/* "/device:GPU:0", "/device:TPU:1 (pid 7)", "/host:CPU"; what stands behind the number may be a model and its bus. */
 static struct process read_process(struct ap_text name)
 {
     static const char gpu[] = "/device:GPU:";
     struct process process = { .is_device = ap_text_starts_with(name, "/device:"),
                                .is_gpu = ap_text_starts_with(name, gpu) };
-    size_t colon = name.bytes;
-    while (colon && name.data[colon - 1] != ':')
-        colon--;
-    size_t end = colon;
-    while (end < name.bytes && end - colon < 9 && ap_is_digit(name.data[end]))
-        end++;
-    if (!process.is_device || !ap_decimal_to_integer(name.data + colon, end - colon, &process.device))
+    struct ap_text rest = name, number = AP_TEXT("");
+    for (int part = 0; part < 3; part++) /* "/device", "GPU", "0" */
+        if (!ap_text_next_part(&rest, ':', &number))
+            number.bytes = 0;
+    size_t digits = 0;
+    while (digits < number.bytes && digits < 9 && ap_is_digit(number.data[digits]))
+        digits++;
+    if (!process.is_device || !ap_decimal_to_integer(number.data, digits, &process.device))
         process.device = 0;
     return process;
 }
@@ -158,7 +160,9 @@ static enum ap_event_kind kind_of(const struct settling *settling, uint32_t row)
                : ap_text_starts_with(name, "Memset") ? AP_KIND_memset
                                                      : AP_KIND_kernel;
     case ROLE_ACCELERATOR: return AP_KIND_accelerator;
-    case ROLE_STEPS: return settling->has_steps ? AP_KIND_gpu_annotation : AP_KIND_annotation;
+    case ROLE_STEPS:
+        return settling->has_steps || settling->trace->events.track[row] != settling->steps_track ? AP_KIND_gpu_annotation
+                                                                                                  : AP_KIND_annotation;
     case ROLE_PROJECTION: return AP_KIND_gpu_annotation;
     case ROLE_UNKNOWN: break;
     }
@@ -251,9 +255,14 @@ static void forget_notes(struct settling *settling)
 static enum ap_status settle_rows(struct settling *settling, struct ap_error *reterr)
 {
     struct ap_events *events = &settling->trace->events;
-    for (size_t row = 0; row < events->count; row++)
-        settling->has_steps |=
-            ap_row_kind(events->tag[row]) == AP_KIND_none && mark_of(settling, (uint32_t)row) == AP_MARK_STEP;
+    settling->steps_track = UINT32_MAX;
+    for (size_t row = 0; row < events->count; row++) {
+        if (ap_row_kind(events->tag[row]) != AP_KIND_none)
+            continue;
+        settling->has_steps |= mark_of(settling, (uint32_t)row) == AP_MARK_STEP;
+        if (settling->roles[events->track[row]] == ROLE_STEPS && events->track[row] < settling->steps_track)
+            settling->steps_track = events->track[row];
+    }
     for (size_t row = 0; row < events->count; row++) {
         if (ap_row_kind(events->tag[row]) != AP_KIND_none)
             continue;

@@ -98,6 +98,7 @@ def check_xla_devices(tap, program):
                  if row["rule_id"] == "exposed-communication"]
         tap.same((report["steps"] and report["steps"]["count"], [row["rows"] for row in report["gpu"]["devices"]], gains),
                  (20, [40, 40], [0.15]), f"{claim}: what two devices wait for at once")
+    tap.ok(", -" not in markdown(program, program.folder / "two.json"), "nothing takes a negative share less")
 
 
 XLA_EVENTS_MAX = 1000000

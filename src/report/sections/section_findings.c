@@ -81,17 +81,24 @@ static void write_gain(struct doc *doc, const struct ap_value *finding)
     ap_doc_end(doc, DOC_ITEM);
 }
 
-#define PREDICTED(what)                                                                                                  \
-    "**Predicted:** " what " of {r prediction.before_us} takes {r prediction.after_us}, {F prediction.gain_ratio} less " \
-    "(range: {r prediction.after_low_us} to {r prediction.after_high_us}), replayed with {w change}"                     \
-    "[. Not in it: {p prediction.limit}]"
+#define PREDICTED(what, change)                                                                               \
+    "**Predicted:** " what " of {r prediction.before_us} takes {r prediction.after_us}" change " (range: "    \
+    "{r prediction.after_low_us} to {r prediction.after_high_us}), replayed with {w change}[. Not in it: {p " \
+    "prediction.limit}]"
+#define LESS ", {F prediction.gain_ratio} less"
 
+/* What the change makes no shorter has no share that goes. */
 static void write_prediction(struct doc *doc, const struct ap_value *finding)
 {
     const struct ap_value *prediction = ap_value_member(finding, "prediction");
-    if (prediction && prediction->type == AP_VALUE_OBJECT)
-        ap_doc_item(doc, finding,
-                    ap_value_integer(ap_doc_at(doc, "steps.count"), 0) ? PREDICTED("a step") : PREDICTED("the window"));
+    double gain;
+    if (!prediction || prediction->type != AP_VALUE_OBJECT)
+        return;
+    bool is_less = ap_value_number(ap_value_member(prediction, "gain_ratio"), &gain) && gain > 0;
+    if (ap_value_integer(ap_doc_at(doc, "steps.count"), 0))
+        ap_doc_item(doc, finding, is_less ? PREDICTED("a step", LESS) : PREDICTED("a step", ""));
+    else
+        ap_doc_item(doc, finding, is_less ? PREDICTED("the window", LESS) : PREDICTED("the window", ""));
 }
 
 /* Time, bytes or a number of times. */

@@ -65,6 +65,13 @@ QUICK = [
            "--steps", "3"),
     traces("a slow path between two hosts", "--cause", "slow-path", "--topology", "pp", "--ranks", "16", "--per-host", "4",
            "--layers", "4", "--steps", "3"),
+    traces("stall, parameters shared out within hosts", "--cause", "host-stall", "--topology", "hsdp", "--ranks", "16",
+           "--per-host", "4", "--rank", "6", *SMALL),
+    traces("a device hardly slower, parameters shared out within hosts", "--cause", "slow-device", "--strength", "1.05",
+           "--topology", "hsdp", "--ranks", "16", "--per-host", "4", "--rank", "6", "--layers", "4", "--steps", "4"),
+    traces("the same, groups not told", "--cause", "slow-device", "--topology", "hsdp", "--ranks", "16", "--per-host", "4",
+           "--rank", "6", "--era", "2022", *SMALL),
+    traces("nothing, parameters shared out within hosts", "--topology", "hsdp", "--ranks", "16", "--per-host", "4", *SMALL),
     traces("jitter", "--cause", "jitter", "--ranks", "8", "--layers", "2", "--steps", "6"),
     traces("long stalls, clocks that drift", "--cause", "host-stall", "--strength", "500000", "--ranks", "8", "--per-host",
            "2", "--offset", "900", "--drift", "50", "--layers", "2", "--steps", "5"),
@@ -206,7 +213,7 @@ def members_of(text):
 def groups_are_unknown(truth):
     """Traces before 2024 do not say which ranks a collective is of: nobody may then be named who is in another group."""
     run = truth.get("run") or {}
-    return run.get("era") == 2022 and run.get("topology") in ("tpdp", "pp")
+    return run.get("era") == 2022 and run.get("topology") in ("tpdp", "pp", "hsdp")
 
 
 def judge_traces(truth, report):

@@ -138,6 +138,16 @@ static void take_out(struct ap_matching *matching, bool uneven_alone)
     matching->member_count = member_count;
 }
 
+/* Groups whose collectives are one operation each may come into line with all others of it, in all of its collectives. */
+static bool has_several_operations(const struct ap_matching *matching)
+{
+    uint32_t operations = 0;
+    for (size_t i = 0; i < matching->count; i++)
+        if (is_without_group(&matching->matches[i]) && matching->matches[i].ends_together)
+            operations |= UINT32_C(1) << matching->matches[i].operation;
+    return operations & (operations - 1);
+}
+
 enum ap_status ap_match_groups_check(struct ap_matching *matching, struct ap_error *reterr)
 {
     bool any = false, are_of_all = false, uneven_are = false;
@@ -147,6 +157,7 @@ enum ap_status ap_match_groups_check(struct ap_matching *matching, struct ap_err
         return AP_OK;
     if (!matching->transfer_count)
         AP_TRY(check_ends(matching, &are_of_all, &uneven_are, reterr));
+    matching->may_hide_groups = are_of_all && has_several_operations(matching);
     if (!are_of_all || !uneven_are)
         take_out(matching, are_of_all);
     return AP_OK;

@@ -208,6 +208,13 @@ static const char *say(const struct ap_run_found *found, char sentence[SENTENCE_
         say_late(found, kind, sentence);
         return kind == AP_LATE_jitter || kind == AP_LATE_uneven_data ? "moving" : "straggler";
     }
+    if (verdict->unexplained_count) {
+        (void)snprintf(sentence, SENTENCE_BYTES,
+                       "%zu rank%s late in most steps for no reason that the trace%s, so who is waited for is not known",
+                       verdict->unexplained_count, verdict->unexplained_count == 1 ? " is" : "s are",
+                       verdict->unexplained_count == 1 ? " tells" : "s tell");
+        return "unknown";
+    }
     (void)snprintf(sentence, SENTENCE_BYTES, "no rank is late by more than %s in most steps",
                    time_text(verdict->floor_ns, time));
     return "balanced";

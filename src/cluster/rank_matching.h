@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * rank_matching.h - which collectives of different ranks are one: by group and number where the trace tells it, else by
- * group,
- * step, operation and order; never by size, which differs between ranks in uneven exchanges. */
+ * group, step, operation and order; never by size, which differs between ranks in uneven exchanges. */
 #ifndef AP_RANK_MATCHING_H
 #define AP_RANK_MATCHING_H
 
@@ -45,6 +44,7 @@ struct ap_matching {
     uint64_t recorded_count;  /* collectives of all ranks */
     uint64_t by_number_count; /* of members, those that were matched by number */
     uint64_t unmatched[AP_UNMATCHED_COUNT_];
+    bool may_hide_groups;        /* no trace tells groups, all were taken for one, and it may be that they are not */
     uint64_t transfer_count;     /* sends and receives in the steps that are compared: */
     int64_t transfer_exposed_ns; /* time in which a rank had nothing but them */
 };

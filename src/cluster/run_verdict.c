@@ -183,8 +183,8 @@ static void find_usual(struct ap_judging *judging, uint32_t role)
 }
 
 /* Where the time since the last collective does not explain the lateness, that of the whole steps may: many small delays
- * that all ranks of a group have alike show in none of its collectives. False: it does not either. */
-static bool cause_of_steps(struct ap_judging *judging, size_t rank, enum ap_spent *ret_cause)
+ * that all ranks of a group have alike show in none of its collectives. False: nothing is more than usual by @least_ns. */
+static bool cause_of_steps(struct ap_judging *judging, size_t rank, int64_t least_ns, enum ap_spent *ret_cause)
 {
     int64_t most_ns = 0, steps = (int64_t)ap_judged_end(judging);
     find_usual(judging, judging->delays->role[rank]);
@@ -198,7 +198,7 @@ static bool cause_of_steps(struct ap_judging *judging, size_t rank, enum ap_spen
         most_ns = more_ns;
         *ret_cause = (enum ap_spent) class;
     }
-    return most_ns >= judging->verdict->typical_late_ns[rank] / 2;
+    return most_ns >= least_ns;
 }
 
 /* Work that differs from step to step makes a rank late by chance for a while: always by about as much is no chance. */
@@ -226,7 +226,7 @@ enum ap_late_kind ap_kind_of_rank(struct ap_judging *judging, size_t rank, bool 
     bool has_transfers = judging->delays->matching->transfer_count > 0;
     /* Sends and receives hand delays on, and are not matched: behind them only what a rank did itself counts. */
     if (has_transfers || delay->transfer_ns > delay->late_ns / 2 || !delay->cause_ns[cause])
-        if (!cause_of_steps(judging, rank, &cause))
+        if (!cause_of_steps(judging, rank, judging->verdict->typical_late_ns[rank] / 2, &cause))
             return has_transfers ? AP_LATE_NONE : AP_LATE_other;
     if (cause == AP_SPENT_operators && !ap_view_rank(judging->view, rank)->has_device)
         return kind_without_device(judging, rank);
@@ -345,13 +345,44 @@ static enum ap_status find_slow_stages(struct ap_judging *judging, struct ap_err
     return AP_OK;
 }
 
-/* Who comes late out of a group with slow transfers, and did nothing else, is no straggler. */
-static void forget_behind_link(struct ap_judging *judging)
+/* Of ranks that come late together the only one that did more than usual in its steps is the one that the others come late
+ * through. */
+static void explain_one(struct ap_judging *judging)
 {
-    uint8_t *kinds = judging->verdict->kinds;
-    for (size_t i = 0; i < judging->delays->rank_count && ap_has_slow_link(&judging->verdict->link); i++)
-        if (kinds[i] == AP_LATE_other)
-            kinds[i] = AP_LATE_NONE;
+    struct ap_run_verdict *verdict = judging->verdict;
+    size_t found = 0, count = 0;
+    enum ap_spent cause = AP_SPENT_compute, found_cause = AP_SPENT_compute;
+    for (size_t i = 0; i < judging->delays->rank_count; i++) {
+        if (verdict->kinds[i] != AP_LATE_other || !cause_of_steps(judging, i, verdict->floor_ns, &cause))
+            continue;
+        found = i;
+        found_cause = cause;
+        count++;
+    }
+    if (count == 1)
+        verdict->kinds[found] = (uint8_t)kind_of_cause(found_cause);
+}
+
+/* Who comes late and did nothing for it came late out of the collective before. It is no straggler behind a slow link, nor
+ * where others of its group, who come out of that one as late, cannot be told from it: a rank that is late for a reason, one
+ * more without, or one that the others wait for instead; or where no trace tells what the groups are. */
+static void forget_unexplained(struct ap_judging *judging)
+{
+    const struct ap_delays *delays = judging->delays;
+    struct ap_run_verdict *verdict = judging->verdict;
+    size_t explained = 0, unexplained = 0;
+    explain_one(judging);
+    for (size_t i = 0; i < delays->rank_count; i++) {
+        explained += verdict->kinds[i] != AP_LATE_NONE && verdict->kinds[i] != AP_LATE_other;
+        unexplained += verdict->kinds[i] == AP_LATE_other;
+    }
+    bool all = ap_has_slow_link(&verdict->link) || delays->matching->may_hide_groups || explained || unexplained > 1;
+    for (size_t i = 0; i < delays->rank_count; i++) {
+        if (verdict->kinds[i] != AP_LATE_other || (!all && verdict->caused_ns[i] >= delays->ranks[i].late_ns))
+            continue;
+        verdict->kinds[i] = AP_LATE_NONE;
+        verdict->unexplained_count++;
+    }
 }
 
 static void sum_kinds(struct ap_judging *judging)
@@ -393,8 +424,8 @@ static enum ap_status judge_all(struct ap_judging *judging, struct ap_error *ret
     if (judging->delays->matching->transfer_count && !is_any_late(judging))
         AP_TRY(find_slow_stages(judging, reterr));
     AP_TRY(find_slow_hosts(judging, reterr));
-    forget_behind_link(judging);
-    if (!is_any_late(judging) && !ap_has_slow_link(&verdict->link)) {
+    forget_unexplained(judging);
+    if (!is_any_late(judging) && !ap_has_slow_link(&verdict->link) && !verdict->unexplained_count) {
         ap_find_pausing(judging, has_device(judging));
         /* Processes that share the cores of a host pause at random, and leave a collective of the host one after the
          * other. */

@@ -59,6 +59,7 @@ struct ap_run_verdict {
     struct ap_slow_link link;   /* the worst */
     struct ap_slow_link *links; /* one of each group, the worst first */
     size_t link_count, link_capacity;
+    size_t unexplained_count; /* ranks that are late without having done anything for it, and are not named */
     int64_t
         absent_ns; /* collectives went on so long after all that are given had come, in groups with ranks that are absent */
     uint64_t absent_count; /* such collectives */

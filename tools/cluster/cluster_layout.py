@@ -8,7 +8,7 @@ from collections import namedtuple
 # number: as torch counts groups over the whole run, in the order in which the program made them.
 Group = namedtuple("Group", "number members desc")
 
-TOPOLOGIES = ("dp", "tpdp", "pp", "moe", "fsdp", "zero")
+TOPOLOGIES = ("dp", "tpdp", "pp", "moe", "fsdp", "hsdp", "zero")
 
 
 class Layout:
@@ -28,6 +28,9 @@ class Layout:
                                   if tensor * stages > 1 else [])
         self.pipe_of = self._make("pp", [[self._rank(t, d, p) for p in pieces] for d in columns for t in tensors])
         self.expert_of = self._make("ep", self._blocks(min(world, 8 * per_host, 64)) if topology == "moe" else [])
+        hosts = self._blocks(per_host) if topology == "hsdp" else []
+        self.shard_of = self._make("shard", hosts)
+        self.replica_of = self._make("replica", [list(ranks) for ranks in zip(*hosts)])
         if tensor * stages == 1:
             self.data_of = {rank: self.groups[0] for rank in range(world)}
 
@@ -68,7 +71,7 @@ class Layout:
         return rank + step * self.data * self.tensor
 
     def groups_of(self, rank):
-        mine = (self.tensor_of, self.data_of, self.pipe_of, self.expert_of)
+        mine = (self.tensor_of, self.data_of, self.pipe_of, self.expert_of, self.shard_of, self.replica_of)
         return sorted({self.groups[0]} | {of[rank] for of in mine if rank in of})
 
 

@@ -307,8 +307,10 @@ class RankRun:
             self.ready_ns = max(self.ready_ns, end)
 
     def sharded_pass(self, backward):
-        """Layers whose parameters are gathered one ahead; backward their gradients are scattered."""
-        group, layers = self.layout.groups[0], self.shape.layers
+        """Layers whose parameters are gathered one ahead; backward their gradients are scattered, and added up over the
+        hosts where each has all parameters."""
+        group, layers = self.layout.shard_of.get(self.rank, self.layout.groups[0]), self.shape.layers
+        replica = self.layout.replica_of.get(self.rank)
         count = len(group.members)
         share = LAYER_ELEMENTS // count
         self.in_backward, began, scattered = backward, self.now_ns, []
@@ -323,6 +325,8 @@ class RankRun:
             if backward:
                 scattered.append(self.collective(group, "_reduce_scatter_base", share * count, NETWORK_BYTES_PER_US,
                                                  received=share))
+            if backward and replica:
+                scattered.append(self.collective(replica, "allreduce", share, NETWORK_BYTES_PER_US))
         self.in_backward = False
         self.span("frame", "torch/_tensor.py(590): backward" if backward else "nn.Module: FSDPTransformer_0", began)
         yield from self.await_buckets(scattered)
@@ -339,7 +343,7 @@ class RankRun:
                                            for owner in owners])
 
     def plain(self, step):
-        if self.layout.topology == "fsdp":
+        if self.layout.topology in ("fsdp", "hsdp"):
             yield from self.sharded_pass(False)
             yield from self.sharded_pass(True)
             return

@@ -61,21 +61,6 @@ enum ap_status ap_advise(struct ap_error *reterr, enum ap_advice advice, enum ap
     return status;
 }
 
-struct ap_text ap_text_of(const char *nul_terminated)
-{
-    return (struct ap_text){ nul_terminated, strlen(nul_terminated) };
-}
-
-bool ap_text_equal(struct ap_text a, struct ap_text b)
-{
-    return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.data, b.data, a.bytes) == 0);
-}
-
-bool ap_text_is(struct ap_text text, const char *nul_terminated)
-{
-    return ap_text_equal(text, ap_text_of(nul_terminated));
-}
-
 int ap_text_compare(struct ap_text a, struct ap_text b)
 {
     size_t common = a.bytes < b.bytes ? a.bytes : b.bytes;

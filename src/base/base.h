@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "analyze_profile/error.h"
 #include "analyze_profile/model.h" /* struct ap_text */
@@ -54,11 +55,23 @@ enum ap_status ap_advise(struct ap_error *reterr, enum ap_advice advice, enum ap
 #define AP_TEXT(literal) ((struct ap_text){ (literal), sizeof(literal) - 1 })
 
 /** A text that borrows a string, without its NUL. */
-struct ap_text ap_text_of(const char *nul_terminated);
-/** Are all bytes the same? */
-bool ap_text_equal(struct ap_text a, struct ap_text b);
+static inline struct ap_text ap_text_of(const char *nul_terminated)
+{
+    return (struct ap_text){ nul_terminated, strlen(nul_terminated) };
+}
+
+/** Are all bytes the same? Most texts that differ do so in length or in the first one. */
+static inline bool ap_text_equal(struct ap_text a, struct ap_text b)
+{
+    return a.bytes == b.bytes && (a.bytes == 0 || (a.data[0] == b.data[0] && memcmp(a.data, b.data, a.bytes) == 0));
+}
+
 /** Is it exactly this string? */
-bool ap_text_is(struct ap_text text, const char *nul_terminated);
+static inline bool ap_text_is(struct ap_text text, const char *nul_terminated)
+{
+    return ap_text_equal(text, ap_text_of(nul_terminated));
+}
+
 /** memcmp order, the shorter first where one is a prefix. */
 int ap_text_compare(struct ap_text a, struct ap_text b);
 /** ASCII case folded search. @needle must be lower case. */

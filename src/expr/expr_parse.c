@@ -61,7 +61,7 @@ static struct ap_text word_up_to(struct parser *parser, const char *stops)
 {
     skip_space(parser);
     const char *at = parser->at;
-    for (size_t own = 0; at < parser->end && !ap_is_space(*at) && !memchr(stops, *at, strlen(stops)); at++) {
+    for (size_t own = 0; at < parser->end && !ap_is_space(*at) && (!*at || !strchr(stops, *at)); at++) {
         if (*at == ')' && !own && parser->open)
             break;
         own += *at == '(';

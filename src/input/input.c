@@ -71,6 +71,8 @@ static enum ap_status begin(struct ap_input *input, struct ap_error *reterr)
     input->begun = true;
     if (codec)
         return ap_packed_init(&input->packed, input->gate, &input->raw, codec, input->options.salvage, reterr);
+    if (input->compressed)
+        return ap_gzip_init(&input->gzip, input->gate, &input->raw, input->options.salvage, reterr);
     return ap_nsys_begins(head.data, head.bytes) ? open_export(input, reterr) : AP_OK;
 }
 
@@ -183,14 +185,9 @@ static enum ap_status init(struct ap_input *input, const char *path, const struc
                                        input->options.threads > 0, reterr));
     if (path && !input->options.opener && strcmp(path, "-") == 0)
         ap_raw_source_put_back(&input->raw, input->options.head, input->options.head_bytes);
-    enum ap_status status = ap_gzip_init(&input->gzip, input->gate, &input->raw, input->options.salvage, reterr);
-    if (status == AP_OK) {
-        size_t cap_bytes = block_bytes > FIRST_BLOCK_MIN_BYTES ? block_bytes : FIRST_BLOCK_MIN_BYTES;
-        status = ap_block_ring_init(&input->ring, input->gate, ring_count_of(&input->options), AP_BLOCK_ROOM_BEFORE,
-                                    cap_bytes, AP_BLOCK_ROOM_AFTER, reterr);
-        if (status != AP_OK)
-            ap_gzip_release(&input->gzip);
-    }
+    size_t cap_bytes = block_bytes > FIRST_BLOCK_MIN_BYTES ? block_bytes : FIRST_BLOCK_MIN_BYTES;
+    enum ap_status status = ap_block_ring_init(&input->ring, input->gate, ring_count_of(&input->options),
+                                               AP_BLOCK_ROOM_BEFORE, cap_bytes, AP_BLOCK_ROOM_AFTER, reterr);
     if (status != AP_OK)
         ap_raw_source_release(&input->raw);
     return status;

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src" / "python"
 TRACE = ROOT / "fixtures" / "recorded" / "training_step_cpu.json.gz"
 SNAPSHOT = ROOT / "fixtures" / "snapshots" / "fragmented.json"
+ONNX = ROOT / "fixtures" / "others" / "onnx_device.json"
 HOSTILE = "<img src=x onerror=alert(1)>"
 sys.dont_write_bytecode = True
 
@@ -46,6 +47,9 @@ def check_report(tap, package, folder):
     tap.ok(html.escape(first.title) in report._repr_html_(), "a notebook shows the findings")
     named = package.Table({"table": "t", "rows_total": 1, "rows_matched": 1, "rows": [{HOSTILE: HOSTILE}]})
     tap.ok("<img" not in named._repr_html_(), "names of an input are escaped there")
+    tap.ok(package.analyze(ONNX).verdict.startswith("operator-bound: "), "the verdict of another profiler's file")
+    tap.same((repr(rows), package.__version__), (f"<Table operators: 3 of {rows.rows_matched} rows>", package.version()),
+             "a table and the version say what they are")
     compared = package.analyze(TRACE, baseline=TRACE)
     tap.ok(compared.raw["comparison"], "a baseline")
     for arguments, code in (((folder / "none.json",), 3), ((), 2)):
@@ -164,6 +168,20 @@ def check_record(tap, package, folder):
         with package.record(folder=folder / "d") as recorder:
             recorder.step()
     tap.ok(len(told) == 1 and "too early" in str(told[0].message), "a loop that is too short is told", str(told))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        (folder / "f").mkdir()
+        (folder / "f" / "trace_rank0.json.gz").touch()
+        with package.record(folder=folder / "f") as recorder:
+            recorder.step()
+    tap.ok(not recorder.files and "not written" in str(told[0].message),
+           "a file of an earlier run is not taken for this one's", str(told))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with package.record(folder=folder / "f" / "trace_rank0.json.gz") as recorder:
+            recorder.step()
+    tap.ok(len(told) == 1 and "FileExistsError" in str(told[0].message),
+           "a folder that cannot be made is a warning", str(told))
     Profile.start = lambda self: 1 / 0
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

@@ -14,4 +14,11 @@ from ._program import AnalyzeError, program_path, version
 from ._record import Recorder, record
 from ._report import Finding, Report, Table, analyze
 
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        return version()
+    raise AttributeError(f"module 'analyze_profile' has no attribute '{name}'")
+
+
 __all__ = ["AnalyzeError", "Finding", "Recorder", "Report", "Table", "analyze", "program_path", "record", "version"]

@@ -42,7 +42,7 @@ class _Profile:
 
     def __init__(self, path: Path, wait: int, warmup: int, steps: int, **details: bool) -> None:
         from torch.profiler import profile, schedule
-        self.path, self.steps_left = path, wait + warmup + steps
+        self.path, self.steps_left, self.is_written = path, wait + warmup + steps, False
         self._profile = profile(schedule=schedule(wait=wait, warmup=warmup, active=steps, repeat=1),
                                 on_trace_ready=self._write, record_shapes=True, **details)
         self._profile.start()
@@ -51,6 +51,7 @@ class _Profile:
         part = self.path.with_name(f"part-{self.path.name}")  # it is compressed by its suffix
         profile.export_chrome_trace(str(part))
         os.replace(part, self.path)
+        self.is_written = True
 
     def step(self) -> None:
         self._profile.step()
@@ -64,7 +65,7 @@ class _History:
 
     def __init__(self, path: Path, steps: int) -> None:
         import torch
-        self.path, self.steps_left = path, steps
+        self.path, self.steps_left, self.is_written = path, steps, False
         torch.cuda.memory._record_memory_history(max_entries=HISTORY_ENTRIES, stacks="python")
 
     def step(self) -> None:
@@ -74,6 +75,7 @@ class _History:
         import torch
         try:
             write_snapshot(self.path)
+            self.is_written = True
         finally:
             torch.cuda.memory._record_memory_history(enabled=None)
 
@@ -101,9 +103,12 @@ class Recorder:
     def start(self) -> "Recorder":
         """Begin to record. What goes wrong with recording is a warning and never ends the run that is recorded."""
         import torch
+        self._guarded(lambda: self._begin(torch.cuda.is_available()))
+        return self
+
+    def _begin(self, on_gpu: bool) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         stacks = _world_size() == 1 if self._stacks is None else self._stacks
-        on_gpu = torch.cuda.is_available()
         steps = self._steps
         self._stages = [lambda: _Profile(self.path_of("trace"), WAIT_STEPS, WARMUP_STEPS, steps)]
         if stacks:
@@ -114,7 +119,6 @@ class Recorder:
             self._observe_memory()
         self._hook = self._count_optimizer_steps()
         self._next_stage()
-        return self
 
     def step(self) -> None:
         """A step of the loop has ended. Where this is never called, steps of the optimizer that steps first count."""
@@ -125,10 +129,10 @@ class Recorder:
         """Write what is being recorded. A loop that ended before its steps were recorded is told in a warning."""
         self._forget_hook()
         if self._stage:
-            lacks = [path for path in self._end_stage() if not path.exists()]
-            if lacks or self._stages:
-                warnings.warn("analyze_profile.record: the loop ended too early; "
-                              f"not written: {', '.join(map(str, lacks)) or 'later parts'}", stacklevel=3)
+            stage = self._end_stage()
+            what = "not whole" if stage.is_written else "not written"
+            warnings.warn(f"analyze_profile.record: the loop ended {stage.steps_left} steps too early for {stage.path}, "
+                          f"which is {what}", stacklevel=3)
         self._stages = []
         if self._observes_memory:
             self._guarded(self._end_observing)
@@ -151,13 +155,13 @@ class Recorder:
         while self._stages and not self._stage:
             self._stage = self._guarded(self._stages.pop(0))
 
-    def _end_stage(self) -> List[Path]:
+    def _end_stage(self) -> Union[_Profile, _History]:
         stage, self._stage = self._stage, None
         assert stage
         self._guarded(stage.end)
-        if stage.path.exists() and stage.path not in self.files:
+        if stage.is_written and stage.path not in self.files:
             self.files.append(stage.path)
-        return [stage.path]
+        return stage
 
     def _advance(self) -> None:
         if not self._stage:

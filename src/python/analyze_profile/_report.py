@@ -69,6 +69,9 @@ class Table(Sequence[Dict[str, Any]]):
         import polars
         return polars.DataFrame(self._rows, infer_schema_length=None)
 
+    def __repr__(self) -> str:
+        return f"<Table {self.name}: {len(self)} of {self.rows_matched} rows>"
+
     def _repr_html_(self) -> str:
         return _html_table(self._rows)
 
@@ -100,11 +103,11 @@ class Report:
     @property
     def verdict(self) -> str:
         """What bounds the run, in a sentence."""
-        for part in ("verdict", "cluster", "hang"):
-            said = self.raw.get(part)
-            said = said.get("verdict", said) if isinstance(said, dict) else said
-            if isinstance(said, dict) and said.get("sentence"):
-                return f"{said['bound']}: {said['sentence']}" if said.get("bound") else str(said["sentence"])
+        for part, word in (("verdict", "bound"), ("cluster", "bound"), ("hang", "bound"), ("profile", "verdict")):
+            said = self.raw.get(part) or {}
+            said = said["verdict"] if isinstance(said.get("verdict"), dict) else said
+            if said.get("sentence"):
+                return f"{said[word]}: {said['sentence']}" if said.get(word) else str(said["sentence"])
         return "nothing above threshold" if not self.findings else self.findings[0].title
 
     def figure(self, path: str) -> Any:
@@ -145,7 +148,7 @@ class Report:
         return run([*more, *self._arguments], self._timeout_s)
 
     def __repr__(self) -> str:
-        return f"<Report: {self.verdict}; {len(self.findings)} findings>"
+        return f"<Report: {self.verdict}; findings: {len(self.findings)}>"
 
     def _repr_html_(self) -> str:
         rows = [{"severity": found.severity, "finding": found.title, "what to do": found.action} for found in self.findings]

@@ -12,6 +12,7 @@ void ap_memory_put_parts(struct ap_snapshot_part *pass, struct ap_value *to, con
     bool requested = used && state->requested_known == state->fields.segments;
     int64_t requested_bytes = ap_subtract_sat(state->rounded_allocated_bytes, state->rounding_bytes, over);
     int64_t parts = ap_add_sat(ap_add_sat(state->allocated_bytes, state->pending_bytes, over), state->inactive_bytes, over);
+    int64_t unexplained_bytes = ap_subtract_sat(state->fields.reserved_bytes, parts, over); /* may be one free piece */
     ap_put_bytes(pass, to, "reserved_bytes", known, state->fields.reserved_bytes);
     ap_put_bytes(pass, to, "allocated_bytes", used, state->allocated_bytes);
     ap_put_bytes(pass, to, "active_bytes", used, state->active_bytes);
@@ -21,8 +22,9 @@ void ap_memory_put_parts(struct ap_snapshot_part *pass, struct ap_value *to, con
     ap_put_bytes(pass, to, "wholly_free_segment_bytes", blocks, state->wholly_free_bytes);
     ap_put_bytes(pass, to, "pending_free_bytes", blocks, state->pending_bytes);
     ap_put_bytes(pass, to, "rounding_bytes", requested, state->rounding_bytes);
-    ap_put_bytes(pass, to, "largest_free_block_bytes", blocks, state->largest_inactive_bytes);
-    ap_put_bytes(pass, to, "unexplained_bytes", used && blocks, ap_subtract_sat(state->fields.reserved_bytes, parts, over));
+    ap_put_bytes(pass, to, "largest_free_block_bytes", blocks && unexplained_bytes <= state->largest_inactive_bytes,
+                 state->largest_inactive_bytes);
+    ap_put_bytes(pass, to, "unexplained_bytes", used && blocks, unexplained_bytes);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- groups */

@@ -57,7 +57,7 @@ static const struct ap_mcp_tool tools[] = {
       .names_files = true },
     { .name = "analyze",
       .title = "Analyze a profile",
-      .about = "Start here. What bounds the run, and the findings ranked by what fixing each could save: evidence with "
+      .about = "Start here. What bounds the run, and the findings, the most promising first: evidence with "
                "thresholds, likely "
                "cause, action, and the figure that has to move. The figures were computed from the file; saved times are "
                "upper bounds "

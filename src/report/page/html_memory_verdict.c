@@ -23,8 +23,9 @@ static void write_share(struct html *html, int64_t used_bytes, int64_t reserved_
     ap_html_bytes(html, reserved_bytes);
     ap_html_string(html, " that the allocator reserved are in use in this snapshot");
     if (failed > 0) {
-        ap_html_string(html, ", ");
+        ap_html_string(html, " (");
         ap_html_share(html, (double)used_bytes / (double)reserved_bytes);
+        ap_html_string(html, ")");
     }
 }
 
@@ -34,9 +35,8 @@ static void write_capacity(struct html *html, int64_t reserved_bytes)
     int64_t capacity_bytes = bytes_at(html, "memory.oom_summary.capacity_bytes");
     if (capacity_bytes < reserved_bytes)
         return;
-    ap_html_string(html, ", of ");
+    ap_html_string(html, "; the device has ");
     ap_html_bytes(html, capacity_bytes);
-    ap_html_string(html, " that there are");
 }
 
 void ap_html_memory_verdict(struct html *html)

@@ -163,9 +163,10 @@ static void draw_curve(struct html *html, const char *id, const struct curve *cu
     ap_legend_begin(html);
     if (stacked)
         ap_legend_bands(html, bands, &places);
-    else
-        ap_legend_entry(html, "requested",
-                        ap_text_is(ap_text_of(curve->used_key), "requested_bytes") ? "requested and in use" : "allocated");
+    ap_legend_entry(html, "requested",
+                    stacked                                                      ? "all of it"
+                    : ap_text_is(ap_text_of(curve->used_key), "requested_bytes") ? "requested and in use"
+                                                                                 : "allocated");
     ap_legend_entry(html, "reserved", "reserved from the driver");
     ap_legend_end(html);
 }

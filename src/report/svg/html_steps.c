@@ -100,7 +100,7 @@ static void write_split_legend(struct html *html, const struct ap_value *judged,
         ap_legend_time(html, ns, dur_of(judged));
     }
     if (small) {
-        ap_html_format(html, "<li>%lld more below 1 %%", (long long)small);
+        ap_html_format(html, "<li>%lld more, each below 1 %%:", (long long)small);
         ap_legend_time(html, small_ns, dur_of(judged));
     }
     ap_legend_end(html);

@@ -57,7 +57,7 @@ def check_report(tap, package, folder):
             package.analyze(*arguments)
             tap.ok(False, f"{arguments}: no report")
         except package.AnalyzeError as error:
-            tap.same(error.exit_code, code, f"no report of {arguments}: exit code {code}, {error}")
+            tap.same(error.exit_code, code, f"no report of {arguments}: exit code {code}, {str(error).splitlines()[0]}")
 
 
 def check_module(tap, program):

@@ -297,13 +297,14 @@ static void write_remark(struct html *html, const struct ap_value *finding)
     ap_html_tell(html, finding, "<li><b>{p title}</b> ({n rule_id}): {p observation} <b>What to do:</b> {p action}</li>\n");
 }
 
-static void write_remarks(struct html *html, const struct ap_value *findings)
+/* @open: nothing else was found, so they are all that there is to do. */
+static void write_remarks(struct html *html, const struct ap_value *findings, bool open)
 {
     const struct ap_value *remarks[AP_REMARKS_SHOWN];
     size_t count = ap_finding_remarks(findings, remarks);
     if (!count)
         return;
-    ap_html_string(html, "<details class=\"also\"><summary>Also noted</summary>\n<ul>\n");
+    ap_html_format(html, "<details class=\"also\"%s><summary>Also noted</summary>\n<ul>\n", open ? " open=\"\"" : "");
     for (size_t i = 0; i < count && i < AP_REMARKS_SHOWN; i++)
         write_remark(html, remarks[i]);
     ap_html_string(html, "</ul></details>\n");
@@ -395,7 +396,7 @@ void ap_html_findings(struct html *html)
                        left_out);
     if (!rank)
         ap_html_string(html, "<p class=\"say\">Nothing above threshold.</p>\n");
+    write_remarks(html, findings, !rank);
     write_fine(html);
-    write_remarks(html, findings);
     ap_html_string(html, "</section>\n");
 }

@@ -27,7 +27,7 @@ struct curve {
     const struct ap_value *points;
     const char *time_key, *used_key, *held_key;
     size_t count;
-    bool by_time;
+    bool by_time, has_held;
     int64_t start_ns, end_ns, top_bytes;
     size_t peak;
     int64_t peak_bytes;
@@ -43,6 +43,7 @@ static void measure(struct curve *curve)
         const struct ap_value *time = member(point, curve->time_key);
         int64_t used = integer(point, curve->used_key), held = integer(point, curve->held_key);
         int64_t at_ns = ap_value_integer(time, 0);
+        curve->has_held |= held > 0;
         curve->by_time &= time && time->type == AP_VALUE_TIME_NS && at_ns >= last_ns;
         last_ns = at_ns;
         curve->start_ns = curve->count ? curve->start_ns : at_ns;
@@ -167,7 +168,8 @@ static void draw_curve(struct html *html, const char *id, const struct curve *cu
                     stacked                                                      ? "all of it"
                     : ap_text_is(ap_text_of(curve->used_key), "requested_bytes") ? "requested and in use"
                                                                                  : "allocated");
-    ap_legend_entry(html, "reserved", "reserved from the driver");
+    if (curve->has_held)
+        ap_legend_entry(html, "reserved", "reserved from the driver");
     ap_legend_end(html);
 }
 

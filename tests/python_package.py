@@ -31,7 +31,7 @@ sys.dont_write_bytecode = True
 
 def check_report(tap, package, folder):
     report = package.analyze(TRACE, memory=SNAPSHOT)
-    tap.ok(report.verdict.startswith("data-loading-bound: the device waits for batches"), "the verdict", report.verdict)
+    tap.ok(report.verdict.startswith("data-loading-bound: the run waits for batches"), "the verdict", report.verdict)
     first = report.findings[0]
     tap.same((first.rule_id, first.severity), ("dataloader-in-process", "critical"), "the first finding")
     tap.ok(first.saves_us == first.raw["saves_us"] and first.action, "with its gain and action", str(first))

@@ -14,6 +14,7 @@
 
 #define SMALL_KEY_END UINT32_C(0x7fffffff) /* numbers below it are their own keys, plus one */
 #define SIGNATURE_SEPARATOR '\x1f'         /* no JSON text holds it */
+#define LEAST_OF_A_PERCENT 0.64F           /* blocks per SM: even of one warp each, where 64 fit, they occupy one percent */
 
 /* --------------------------------------------------------------------------------------------------------- adding */
 
@@ -293,6 +294,8 @@ static enum ap_status take_work(struct ap_trace_reading *reading, enum ap_event_
     if (kind == AP_KIND_kernel) {
         detail.as.grid.blocks_per_sm = read_figure(reading, AP_FIELD_ARGS_BLOCKS_PER_SM, 1);
         detail.as.grid.occupancy_ratio = read_figure(reading, AP_FIELD_ARGS_OCCUPANCY, 0.01);
+        if (detail.as.grid.occupancy_ratio == 0 && detail.as.grid.blocks_per_sm >= LEAST_OF_A_PERCENT)
+            detail.as.grid.occupancy_ratio = -1; /* the writer's estimate failed */
     } else {
         detail.as.bytes = read_count(reading, AP_FIELD_ARGS_BYTES);
     }

@@ -832,7 +832,9 @@ static void work_tells_bytes_or_its_grid(void)
     trace_run_rows(&run, KERNEL("a", 7, 1, 1, "\"correlation\":4,\"blocks per SM\":1.5,\"est. achieved occupancy %\":25")
                              KERNEL("b", 7, 2, 1, "\"blocks per SM\":\"inf\",\"est. achieved occupancy %\":-1")
                                  KERNEL("c", 7, 3, 1, "\"blocks per SM\":Infinity") COPY("d", 7, 4, 1, "\"bytes\":4096")
-                                     MEMSET("e", 7, 5, 1, "\"bytes\":\"256\"") COPY("f", 7, 6, 1, "\"bytes\":-4"));
+                                     MEMSET("e", 7, 5, 1, "\"bytes\":\"256\"") COPY("f", 7, 6, 1, "\"bytes\":-4")
+                                         KERNEL("g", 7, 7, 1, "\"blocks per SM\":1,\"est. achieved occupancy %\":0")
+                                             KERNEL("h", 7, 8, 1, "\"blocks per SM\":0.1,\"est. achieved occupancy %\":0"));
     const struct ap_work_detail *a = ap_row_work(run.trace, 0), *b = ap_row_work(run.trace, 1),
                                 *c = ap_row_work(run.trace, 2);
     ok(a && a->correlation && a->as.grid.blocks_per_sm > 1.49f && a->as.grid.blocks_per_sm < 1.51f,
@@ -844,6 +846,9 @@ static void work_tells_bytes_or_its_grid(void)
     is_int(ap_row_bytes(run.trace, 3), 4096, "bytes of a copy");
     is_int(ap_row_bytes(run.trace, 4), 256, "of a memset, written as a text");
     is_int(ap_row_bytes(run.trace, 5), -1, "negative bytes are not told");
+    const struct ap_work_detail *g = ap_row_work(run.trace, 6), *h = ap_row_work(run.trace, 7);
+    ok(g && g->as.grid.occupancy_ratio < 0, "a block on each multiprocessor occupies something: the estimate failed");
+    ok(h && h->as.grid.occupancy_ratio == 0, "few blocks may round to nothing");
     ok(trace_run_release(&run), "all memory is given back");
 }
 

@@ -40,8 +40,9 @@ static void add_spread(struct ap_model *model, struct ap_value *parent, const st
     }
     double std_ns = sqrt(squares / (double)durations->count);
     ap_add_time(model, parent, "mean_us", ap_mean(durations->total_ns, durations->count));
-    ap_add_time(model, parent, "std_us", (int64_t)llround(std_ns));
-    ap_add_quotient(model, parent, "cv_ratio", std_ns, mean_ns);
+    bool several = durations->count > 1; /* one step is no evidence of how steps vary */
+    ap_add_known_time(model, parent, "std_us", several, (int64_t)llround(std_ns));
+    ap_add_quotient(model, parent, "cv_ratio", std_ns, several ? mean_ns : 0);
     ap_add_time(model, parent, "min_us", min_ns);
     ap_add_time(model, parent, "max_us", max_ns);
 }
@@ -122,6 +123,28 @@ static void take_durations(struct ap_part_context *context, bool steady_only, st
     ap_note_overflow(context, overflowed);
 }
 
+static void add_place(const struct ap_part_context *context, size_t index, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_steps *steps = &context->facts->steps;
+    uint32_t row = steps->steps[index].row;
+    ap_add_time(model, to, "start_us", context->trace->events.start_ns[row]);
+    ap_add_time(model, to, "dur_us", ap_step_dur_ns(steps, context->trace, index));
+    ap_add_track(context->trace, context->trace->events.track[row], model, to);
+}
+
+static size_t longest_steady(const struct ap_part_context *context)
+{
+    const struct ap_steps *steps = &context->facts->steps;
+    size_t longest = 0;
+    int64_t longest_ns = -1;
+    for (size_t i = 0; i < steps->count; i++) {
+        int64_t dur_ns = ap_step_is_steady(&steps->steps[i]) ? ap_step_dur_ns(steps, context->trace, i) : -1;
+        longest = dur_ns > longest_ns ? i : longest;
+        longest_ns = dur_ns > longest_ns ? dur_ns : longest_ns;
+    }
+    return longest;
+}
+
 /* The median of the steady steps even where it is the only one; -1 = there is none. */
 static int64_t add_steady(struct ap_part_context *context, struct ap_model *model, struct ap_value *steps,
                           struct durations *durations)
@@ -131,7 +154,9 @@ static int64_t add_steady(struct ap_part_context *context, struct ap_model *mode
         ap_add_null(model, steps, "steady");
         return -1;
     }
-    add_durations(context, model, ap_add_object(model, steps, "steady"), durations, false);
+    struct ap_value *steady = ap_add_object(model, steps, "steady");
+    add_durations(context, model, steady, durations, false);
+    add_place(context, longest_steady(context), model, ap_add_object(model, steady, "longest"));
     return ap_quantile(durations->dur_ns, durations->count, 50);
 }
 
@@ -185,9 +210,7 @@ static void add_rows(struct ap_part_context *context, struct ap_model *model, st
         const struct ap_step *step = &steps->steps[i];
         struct ap_value *row = ap_add_object(model, list, NULL);
         ap_add_text(model, row, "name", ap_row_name(context->trace, step->row));
-        ap_add_time(model, row, "start_us", context->trace->events.start_ns[step->row]);
-        ap_add_time(model, row, "dur_us", ap_step_dur_ns(steps, context->trace, i));
-        ap_add_track(context->trace, context->trace->events.track[step->row], model, row);
+        add_place(context, i, model, row);
         ap_add_bool(model, row, "cold", step->cold);
         ap_add_bool(model, row, "cut", step->cut);
         ap_add_bool(model, row, "steady", ap_step_is_steady(step));

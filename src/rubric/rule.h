@@ -255,7 +255,7 @@ void ap_rule_add_command(const struct ap_rule *rule, const struct ap_judge_optio
 
 /* ---- rule_text.c: placeholders ---- */
 
-/** How the program that was recorded is told to record this artifact; NULL where it has no way of its own. */
+/** How the program that was recorded is told to record this artifact; NULL where it or its device has no way of its own. */
 const char *ap_program_advice(const struct ap_value *root, const char *artifact);
 
 /** Are all placeholders of @text such that can be filled? Its line breaks count lines from @place on. */

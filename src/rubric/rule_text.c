@@ -77,6 +77,8 @@ const char *ap_program_advice(const struct ap_value *root, const char *artifact)
 {
     bool rows = ap_text_ends_with(ap_text_of(artifact), "-rows"), steps = ap_text_ends_with(ap_text_of(artifact), "steps");
     size_t row = advice_row(root);
+    if (rows && ap_value_integer(ap_value_at(root, "trace.recorded.accelerator"), 0))
+        return "rows of CUDA or ROCm: the accelerator of this trace writes others";
     if (!advices[row].program || (!rows && !steps))
         return NULL;
     const char *own = advices[row].by_kind[(rows ? PLACEHOLDER_DEVICES : PLACEHOLDER_STEPS) - PLACEHOLDER_STEPS];

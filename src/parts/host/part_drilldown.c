@@ -6,7 +6,7 @@
 
 #include "poison.h"
 
-/* Rows of a level beside "other"; rows below this share of the whole are not divided further. */
+/* Rows of a level beside what is not listed; rows below this share of the whole are not divided further. */
 #define LEVEL_ROWS 7
 #define DIVIDED_PERCENT 1
 
@@ -170,18 +170,19 @@ static void add_row(struct writing *writing, size_t level, struct ap_text name, 
     ap_add_quotient(writing->model, row, "share_ratio", (double)ns, (double)writing->leaves->total_ns);
 }
 
-/* Ends rows from the innermost level up to @level: what was not written of them is their "other". */
+/* Ends rows from the innermost level up to @level: what was not written of them is "not listed", since
+ * "other" is a phase and a family. */
 static void close_levels(struct writing *writing, size_t level)
 {
     for (size_t i = LEVEL_COUNT; i-- > level;) {
         struct open_level *open = &writing->open[i];
         if (open->is_open && open->is_divided && open->ns != open->shown_ns)
-            add_row(writing, i + 1, AP_TEXT("other"), open->ns - open->shown_ns);
+            add_row(writing, i + 1, AP_TEXT("not listed"), open->ns - open->shown_ns);
         open->is_open = false;
     }
 }
 
-/* False where the row is one of those left to "other". */
+/* False where the row is one of those that are not listed. */
 static bool open_level(struct writing *writing, const struct leaf *leaf, size_t level)
 {
     struct open_level *above = level ? &writing->open[level - 1] : NULL;

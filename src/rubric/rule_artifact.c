@@ -92,7 +92,7 @@ static const struct artifact artifacts[] = {
     { "rank-snapshots", PRESENT_NEVER, NULL, 0, "cluster.memory.",
       "a memory snapshot of each rank as JSON, with its rank in the name of the file, beside the traces" },
     { "other-ranks", PRESENT_NEVER, NULL, 0, "cluster.",
-      "traces of all ranks over the same steps: one rank cannot tell a slow link from waiting for a slow rank" },
+      "traces of all ranks over the same steps: without them a slow link looks like waiting for a slow rank" },
     { "other-runs", PRESENT_NEVER, NULL, 0, "", "a trace of the same job with one setting changed, to compare" },
     { "baseline", PRESENT_OBJECT, "comparison", 0, "comparison.",
       "something to compare with (`" AP_OPTION_BASELINE "`): an older report, trace or snapshot of the same job" },

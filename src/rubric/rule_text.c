@@ -28,7 +28,7 @@ static const struct name_source names[] = {
     { "changed-most", "comparison.largest.time", "delta_us", "name", NULL, "one part", NULL },
     { "grew-most", "comparison.largest.memory", "delta_bytes", "name", NULL, "one line", NULL },
     { "asked-by", "memory.oom", "requested_bytes", "frame", NULL, "a line that was not recorded", "is_last" },
-    { "asked-as", "memory.oom", "requested_bytes", "shape", NULL, "a shape that its size alone does not tell", "is_last" },
+    { "asked-as", "memory.oom", "requested_bytes", "shape", NULL, "a tensor whose shape its size does not tell", "is_last" },
     { "alike-by", "memory.oom", "requested_bytes", "held_by", NULL, "nobody", "is_last" },
     { "alike-as", "memory.oom", "requested_bytes", "held_as", NULL, "nothing", "is_last" },
     { "failed-line", "cluster.memory.out_of_memory", "", "line", NULL, "a line that was not recorded", NULL },

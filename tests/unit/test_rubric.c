@@ -576,7 +576,7 @@ static void what_is_fine_is_told_unless_a_finding_says_otherwise(void)
     put_ratio(&model, "gpu.sm.eligible_ratio", 0.5);
     put_ratio(&model, "gpu.sm.tensor_core_of_eligible_ratio", 0.95);
     judge(&model, RULE("a", "gpu.rows > 100", MIDDLE));
-    says(fine(&model, "waits"), "text", "the devices run dry behind waits of the host for 0.4 % of the judged time");
+    says(fine(&model, "waits"), "text", "the devices run dry after waits of the host for 0.4 % of the judged time");
     says(fine(&model, "waits"), "metric", "split.judged.idle_causes.synchronization_ratio");
     says(fine(&model, "tensor_cores"), "metric", "gpu.sm.tensor_core_of_eligible_ratio");
     ok(!fine(&model, "device"), "what is not fine is not told");

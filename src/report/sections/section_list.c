@@ -8,7 +8,7 @@ static const char *const how_to_read[] = {
     "Figures are exact and stand in the JSON report at the path that each table names; commas separate thousands. "
     "Those with a %, x, /s or /step, and those in parentheses, are rounded. A dash or \"not recorded\" means not "
     "known or not defined, never zero.",
-    "Times are microseconds (us): in 1,034,551.204 the first comma stands behind the seconds, the second behind the "
+    "Times are microseconds (us): in 1,034,551.204 the first comma stands after the seconds, the second after the "
     "milliseconds. KiB, MiB and GiB are powers of 1,024.",
     "**Window**: first start to last end of all events but the profiler's own.",
     "**Total** counts an operator with everything it calls; nested operators count again in their callers.",

@@ -223,14 +223,17 @@ void ap_part_memory_bound(struct doc *doc)
         return;
     ap_doc_begin(doc, DOC_PARAGRAPH);
     ap_doc_tell(doc, device,
-                is_peak(device) ? "**Memory**: {r requested_bytes} in use at the peak, device {i device}"
-                                : "**Memory**: {r requested_bytes} in use, device {i device}");
+                is_peak(device) ? "**Memory**: {r requested_bytes} requested and in use at the peak, device {i device}"
+                                : "**Memory**: {r requested_bytes} requested and in use, device {i device}");
     write_shares(doc, device);
-    owner = ap_value_first(member(device, "by_frame"));
+    const struct ap_value *first = ap_value_first(member(device, "by_frame"));
+    owner = first;
     while (owner && !ap_text_member(owner, "frame").bytes)
         owner = owner->next;
     if (owner)
-        ap_doc_tell(doc, owner, "; most by {n frame} {r requested_bytes}");
+        ap_doc_tell(doc, owner,
+                    owner == first ? "; most by {n frame} {r requested_bytes}"
+                                   : "; of what has a stack most by {n frame} {r requested_bytes}");
     ap_doc_say(doc, ".");
     ap_doc_end(doc, DOC_PARAGRAPH);
 }

@@ -140,7 +140,7 @@ static const char *const facts[] = {
     "GPU|{trace.main_device.name}|busy {gpu.utilization_ratio}[ of {gpu.window_us}]"
     "[ from first to last work and idle {split.judged.idle_ratio}][ of the {split.judged.part}]"
     "[, of which {?split.judged.idle_causes.not_recorded_us} are not recorded]",
-    "memory of the device|peak in use {memory.replay.peak_requested_bytes}|reserved at the end "
+    "memory of the device|peak requested {memory.replay.peak_requested_bytes}|reserved at the end "
     "{memory.summary.reserved_bytes}|allocated {memory.summary.allocated_bytes}",
     "session|runs {onnxruntime.runs.count}|first {onnxruntime.runs.first_us}|median of the others "
     "{onnxruntime.runs.warm.p50_us}|no node for {onnxruntime.runs.outside_ratio}",

@@ -37,6 +37,7 @@ struct fired {
     int severity, confidence;
     bool has_saving;
     int64_t saving; /* ns or bytes */
+    int64_t told;   /* that, or what a replay gains where it is more */
     double share;   /* of the trace window or of the reserved bytes; negative = not known */
     double weight;  /* what it is ranked by */
     bool hidden;
@@ -245,6 +246,7 @@ static void set_saving(const struct judge *judge, struct fired *fired)
         fired->saving = fired->has_saving && fired->saving < bound ? fired->saving : bound;
         fired->has_saving = true;
     }
+    fired->told = fired->saving;
     if (!fired->has_saving || whole < 0)
         return;
     int64_t part = ranks_by_time(rule) ? phase_ns(judge, rule) : -1;
@@ -252,6 +254,7 @@ static void set_saving(const struct judge *judge, struct fired *fired)
         fired->saving = part;
     if (fired->saving > whole)
         fired->saving = whole;
+    fired->told = fired->saving;
     if (whole > 0)
         fired->share = (double)fired->saving / (double)whole;
 }
@@ -497,8 +500,7 @@ static const char *told_whole_of(const struct judge *judge, const struct fired *
     const char *path = fired->rule->rank_by_count ? fired->rule->rank_by[0]->path : "";
     bool is_judged = strncmp(path, "verdict.", 8) == 0 || strncmp(path, "split.judged.", 13) == 0;
     int64_t judged_ns = ap_value_integer(ap_value_at(judge->root, whole_paths[WHOLE_JUDGED]), 0);
-    return is_judged && judged_ns > 0 && judged_ns >= fired->saving ? whole_paths[WHOLE_JUDGED]
-                                                                    : whole_of(judge, fired->rule);
+    return is_judged && judged_ns > 0 && judged_ns >= fired->told ? whole_paths[WHOLE_JUDGED] : whole_of(judge, fired->rule);
 }
 
 /* Amdahl: what share of the whole would go, and how much faster the rest alone is. */
@@ -512,7 +514,7 @@ static void add_gain(struct judge *judge, struct ap_value *finding, const struct
         ap_add_null(judge->model, gain, "share_ratio");
     } else {
         const char *whole = told_whole_of(judge, fired);
-        share = (double)fired->saving / (double)ap_value_integer(ap_value_at(judge->root, whole), 1);
+        share = (double)fired->told / (double)ap_value_integer(ap_value_at(judge->root, whole), 1);
         ap_add_string(judge->model, gain, "whole", whole);
         ap_add_ratio(judge->model, gain, "share_ratio", share);
     }
@@ -563,8 +565,8 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
     add_phases(judge, ap_add_list(model, finding, "phases"), rule);
     for (int i = 0; i < AP_TEXT_COUNT_; i++)
         AP_TRY(add_filled(judge, finding, rule, (enum ap_rule_text)i));
-    ap_add_known_time(model, finding, "saves_us", fired->has_saving && time, fired->saving);
-    ap_add_known_bytes(model, finding, "saves_bytes", fired->has_saving && !time, fired->saving);
+    ap_add_known_time(model, finding, "saves_us", fired->has_saving && time, fired->told);
+    ap_add_known_bytes(model, finding, "saves_bytes", fired->has_saving && !time, fired->told);
     add_gain(judge, finding, fired);
     add_evidence(judge, finding, rule);
     AP_TRY(add_threshold_source(judge, finding, rule));
@@ -586,8 +588,17 @@ static bool is_bound_by_communication(const struct judge *judge, const struct ap
     return ap_text_is(bound, "communication-bound") && strcmp(rule->bottleneck, "communication") == 0;
 }
 
+/* What a gain is a share of: the steps, else the window. */
+static int64_t replayed_ns(const struct judge *judge)
+{
+    int64_t window_ns = ap_value_integer(ap_value_at(judge->root, whole_paths[WHOLE_TIME]), 0);
+    int64_t steps_ns = ap_value_integer(ap_value_at(judge->root, "steps.total_us"), window_ns);
+    return steps_ns < window_ns ? steps_ns : window_ns;
+}
+
 /* A replay knows what else limits the run, a bound does not: one that is more than twice of what is predicted counts for
- * that. Nearer than this the two are as good as each other. */
+ * that. Nearer than this the two are as good as each other. A bound of what waited just then lacks what a host that gets
+ * ahead spares later; what a replay gains twice as much by is another cause. */
 static enum ap_status weigh_by_gain(struct judge *judge, struct fired *fired)
 {
     bool known;
@@ -598,6 +609,9 @@ static enum ap_status weigh_by_gain(struct judge *judge, struct fired *fired)
     AP_TRY(ap_rule_gain(fired->rule, judge->root, fired->saving, judge->options, &known, &gain, judge->reterr));
     if (known && fired->weight > BOUND_OVER_PREDICTION * gain)
         fired->weight = gain > 0 ? BOUND_OVER_PREDICTION * gain : 0;
+    int64_t gained_ns = known && !judge->options->phase ? (int64_t)(gain * (double)replayed_ns(judge)) : 0;
+    if (gained_ns > fired->saving && gained_ns <= BOUND_OVER_PREDICTION * fired->saving)
+        fired->told = gained_ns;
     return AP_OK;
 }
 

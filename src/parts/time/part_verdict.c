@@ -279,6 +279,7 @@ static void add_verdict(struct ap_part_context *context, struct ap_model *model,
     else
         add_sentence(context, judged, bound, memory_bound, part_ns, model, to);
     ap_add_time(model, to, "dur_us", wait_ns(part_ns, bound));
+    ap_add_time(model, to, "known_us", known_ns(judged));
     ap_add_quotient(model, to, "judged_ratio", (double)wait_ns(part_ns, bound), (double)known_ns(judged));
     ap_add_string(model, to, "confidence",
                   memory_bound ? "medium" : confidence_of(context, judged, bound, wait_ns(part_ns, bound)));

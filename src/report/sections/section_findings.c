@@ -81,24 +81,44 @@ static void write_gain(struct doc *doc, const struct ap_value *finding)
     ap_doc_end(doc, DOC_ITEM);
 }
 
-#define PREDICTED(what, change)                                                                               \
-    "**Predicted:** " what " of {r prediction.before_us} takes {r prediction.after_us}" change " (range: "    \
-    "{r prediction.after_low_us} to {r prediction.after_high_us}), replayed with {w change}[. Not in it: {p " \
-    "prediction.limit}]"
-#define LESS ", {F prediction.gain_ratio} less"
+/* What was replayed for the finding: of several changes the one that its program can make. */
+static const struct ap_value *replayed_for(struct doc *doc, const struct ap_value *finding)
+{
+    const struct ap_value *row = ap_value_first(ap_doc_at(doc, "prediction.findings"));
+    while (row && !ap_text_equal(ap_text_member(row, "rule_id"), ap_text_member(finding, "rule_id")))
+        row = row->next;
+    return row ? row : finding;
+}
+
+/* Steps count until all is done that they launched, which may be long after the host has gone on. */
+#define LATE_RATIO 1.1
+
+static const char *told_before(struct doc *doc, const struct ap_value *prediction)
+{
+    double before = 0, mean = 0;
+    if (!ap_value_integer(ap_doc_at(doc, "steps.count"), 0))
+        return "**Predicted:** the window of {r before_us}";
+    bool late = ap_value_number(ap_value_member(prediction, "before_us"), &before) &&
+                ap_value_number(ap_doc_at(doc, "steps.steady.mean_us"), &mean) && before > LATE_RATIO * mean;
+    return late ? "**Predicted:** a step of {r before_us} (until all that it launched is done)"
+                : "**Predicted:** a step of {r before_us}";
+}
 
 /* What the change makes no shorter has no share that goes. */
 static void write_prediction(struct doc *doc, const struct ap_value *finding)
 {
     const struct ap_value *prediction = ap_value_member(finding, "prediction");
-    double gain;
     if (!prediction || prediction->type != AP_VALUE_OBJECT)
         return;
-    bool is_less = ap_value_number(ap_value_member(prediction, "gain_ratio"), &gain) && gain > 0;
-    if (ap_value_integer(ap_doc_at(doc, "steps.count"), 0))
-        ap_doc_item(doc, finding, is_less ? PREDICTED("a step", LESS) : PREDICTED("a step", ""));
-    else
-        ap_doc_item(doc, finding, is_less ? PREDICTED("the window", LESS) : PREDICTED("the window", ""));
+    ap_doc_begin(doc, DOC_ITEM);
+    ap_doc_tell(doc, prediction, told_before(doc, prediction));
+    ap_doc_tell(doc, prediction,
+                ap_value_integer(ap_value_member(prediction, "gain_us"), 0) > 0
+                    ? " takes {r after_us}, {F gain_ratio} less (range: {r after_low_us} to {r after_high_us})"
+                    : " takes {r after_us} (range: {r after_low_us} to {r after_high_us})");
+    ap_doc_tell(doc, replayed_for(doc, finding), ", replayed with {w change}");
+    ap_doc_tell(doc, prediction, "[. Not in it: {p limit}]");
+    ap_doc_end(doc, DOC_ITEM);
 }
 
 /* Time, bytes or a number of times. */

@@ -596,6 +596,22 @@ static void what_is_fine_is_told_unless_a_finding_says_otherwise(void)
     ap_model_release(&model);
 }
 
+static void growth_is_not_fine(void)
+{
+    static const double slopes[] = { 0, 5e6 };
+    for (size_t i = 0; i < AP_COUNT_OF(slopes); i++) {
+        struct ap_model model;
+        a_base_tree(&model);
+        put_bool(&model, "memory.leaks.leaking", false);
+        put_bool(&model, "memory.leaks.sure", true);
+        put_number(&model, "memory.leaks.growth_bytes_per_period", slopes[i]);
+        put_count(&model, "memory.leaks.periods", 9);
+        judge(&model, RULE("a", "gpu.rows > 100", MIDDLE));
+        ok(!fine(&model, "leaks") == (slopes[i] > 0), slopes[i] > 0 ? "no leak, but it grows" : "nothing grows");
+        ap_model_release(&model);
+    }
+}
+
 /* A device whose rows are behind the cut, or missing as far as the verdict can tell, looks idle. */
 static void idle_time_of_a_cut_trace_is_doubtful(void)
 {
@@ -878,6 +894,7 @@ int main(void)
     advice_fits_the_program();
     words_are_told_where_they_fit();
     what_is_fine_is_told_unless_a_finding_says_otherwise();
+    growth_is_not_fine();
     idle_time_of_a_cut_trace_is_doubtful();
     findings_are_ranked_by_what_they_save();
     a_bound_is_no_less_than_what_is_predicted();

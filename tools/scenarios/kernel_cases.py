@@ -265,7 +265,13 @@ def convolutions():
     yield "bare-large-filter", one(
         "aten::convolution", "float[8,64,224,224] float[64,64,15,15] - =[1,1] =[7,7] =[1,1] =False =[0,0] =1",
         "naive_conv_ab_nonpacked_fwd_nchw_float_double_float", flops_us(flops, 6), flops_us(flops, 90),
-        ["slow-convolutions"], "MI300X", good_kernel="igemm_fwd_gtcx3_nhwc_fp32_bx0_bt128x64x32")
+        ["naive-convolutions"], "MI300X", good_kernel="igemm_fwd_gtcx3_nhwc_fp32_bx0_bt128x64x32")
+    flops = 2 * 8 * 3136 * 64 * 576
+    arguments = "half[8,64,56,56]@200704,1,3584,64 half[64,64,3,3] - =[1,1] =[1,1] =[1,1] =1 =False =True"
+    yield "naive", one("aten::miopen_convolution", arguments, "naive_conv_ab_nonpacked_fwd_nhwc_half_double_half.kd", 3000,
+                       flops_us(flops, 200), ["naive-convolutions"], "MI300X", good_kernel="igemm_fwd_gtcx3_nhwc_fp16_bx0")
+    yield "naive-without-shapes", one("custom::convolution", "-", "naive_conv_ab_nonpacked_wrw_nchw_float_double_float.kd",
+                                      3000, 30, ["naive-convolutions"], "MI300X", good_kernel="igemm_wrw_gtcx3_nhwc_fp32_b")
 
 
 def attention():

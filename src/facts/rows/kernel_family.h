@@ -13,13 +13,13 @@ enum ap_kernel_family {
 };
 
 /* What is told of a name: its subfamily in the low bits, and these. */
-#define AP_KERNEL_SUBFAMILY_MASK 0x1fu
-#define AP_KERNEL_COLLECTIVE 0x20u    /* some kernel of this name says which collective it is part of */
-#define AP_KERNEL_COMMUNICATION 0x40u /* moves data between devices, by its name */
-#define AP_KERNEL_TENSOR_CORE 0x80u   /* see tensor_core_words.def */
-#define AP_KERNEL_ELIGIBLE 0x100u     /* does work that tensor cores can do: multiplies matrices, convolves, attends */
-#define AP_KERNEL_PLAIN 0x200u        /* could, and by its name does not; without a word that tells neither is known */
-#define AP_KERNEL_SPARSE 0x400u       /* leaves zeros out: shapes do not tell its work */
+#define AP_KERNEL_SUBFAMILY_MASK 0x3fu
+#define AP_KERNEL_COLLECTIVE 0x40u    /* some kernel of this name says which collective it is part of */
+#define AP_KERNEL_COMMUNICATION 0x80u /* moves data between devices, by its name */
+#define AP_KERNEL_TENSOR_CORE 0x100u  /* see tensor_core_words.def */
+#define AP_KERNEL_ELIGIBLE 0x200u     /* does work that tensor cores can do: multiplies matrices, convolves, attends */
+#define AP_KERNEL_PLAIN 0x400u        /* could, and by its name does not; without a word that tells neither is known */
+#define AP_KERNEL_SPARSE 0x800u       /* leaves zeros out: shapes do not tell its work */
 
 struct ap_kernel_families {
     struct ap_gate *gate;

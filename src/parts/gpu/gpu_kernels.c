@@ -252,6 +252,7 @@ static void add_family_shares(const struct ap_gpu_work *work, const struct famil
     add_share(work, "pointwise", sums->families[AP_KERNEL_FAMILY_elementwise].total_ns - subfamily_ns(sums, "optimizer"),
               model, shares);
     add_share(work, "convolution_layout", subfamily_ns(sums, "convolution layout"), model, shares);
+    add_share(work, "naive_convolution", subfamily_ns(sums, "naive convolution"), model, shares);
     add_share(work, "gemm_in_convolution", gemm_in_convolution_ns, model, shares);
     add_share(work, "softmax", subfamily_ns(sums, "softmax"), model, shares);
     add_share(work, "copy_kernel", subfamily_ns(sums, "copy and fill"), model, shares);

@@ -143,11 +143,12 @@ def forward(machine, program):
             machine.call("cudaMalloc", start)
 
 
-def all_reduce(machine, us):
+def all_reduce(machine, us, elements=4000000):
     with machine.op("c10d::allreduce_", 10):
         machine.hold(COMMUNICATION, COMPUTE)
         machine.launch("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", us, COMMUNICATION,
-                       **{"Collective name": "allreduce", "In msg nelems": 4000000, "dtype": "BFloat16", "Group size": 8})
+                       **{"Collective name": "allreduce", "In msg nelems": elements, "dtype": "BFloat16", "Group size": 8,
+                          "Process Group Name": "0"})
 
 
 def backward(machine, program):
@@ -165,6 +166,8 @@ def backward(machine, program):
     if program["reduce"] == "behind":
         for _ in range(program["layers"] // 4):
             all_reduce(machine, program["reduce_us"])
+        if program["late_us"]:    # another rank comes late to the last one in every step
+            all_reduce(machine, 2 * program["reduce_us"] + program["late_us"], 8000000)
     if program["reduce"]:
         machine.hold(COMPUTE, COMMUNICATION)
 
@@ -197,7 +200,8 @@ def step(machine, program):
 
 
 USUAL = {"layers": 24, "kernel": 10, "gemm": 1, "python": 0, "items": False, "waits": False, "malloc": False, "reduce": None,
-         "reduce_us": 0, "fused": False, "loader": 20, "augment": 1, "copy": None, "graph": False, "loss": True}
+         "reduce_us": 0, "late_us": 0, "fused": False, "loader": 20, "augment": 1, "copy": None, "graph": False,
+         "loss": True}
 SMALL, LARGE, AHEAD = {"kernel": 2}, {"kernel": 30}, {"kernel": 30, "layers": 60, "loss": False}
 # Name: the program, what is changed in it, the same in words, what is special about the machine.
 PAIRS = {
@@ -235,6 +239,8 @@ PAIRS = {
     "small collectives behind": ({**LARGE, "reduce": "behind", "reduce_us": 300}, {"reduce": "beside"},
                                  "collective like * overlapped", {"sync_rows": False}),
     "a slow link": ({"reduce": "behind", "reduce_us": 1200}, {"reduce_us": 600}, "collective like * bandwidth 2", {}),
+    "a slow link, and a rank that is always late": ({"reduce": "behind", "reduce_us": 1200, "late_us": 6000},
+                                                    {"reduce_us": 600}, "collective like * bandwidth 2", {}),
     "a slow link, overlapped": ({"reduce": "beside", "reduce_us": 1200}, {"reduce_us": 600}, "collective like * bandwidth 2",
                                 {}),
 }

@@ -78,27 +78,20 @@ static bool same_group(const struct transfer *a, const struct transfer *b)
     return a->group == b->group && a->on_host == b->on_host && a->operation == b->operation;
 }
 
-/* A transfer takes no longer than one of more bytes, and no longer for a byte than one of fewer. What goes beyond is waiting
- * for somebody who is not there. @list: of one group and operation, by bytes. */
-static void judge_absent(struct ap_run_verdict *verdict, const struct transfer *list, size_t count, int64_t *bounds_ns)
+/* What goes beyond the time of a transfer is waiting for somebody who is not there. @list: of one group and operation, by
+ * bytes. */
+static void judge_absent(struct ap_run_verdict *verdict, const struct transfer *list, size_t count,
+                         struct ap_collective_time *times)
 {
-    int64_t least_ns = INT64_MAX;
-    double least_per_byte = -1;
     bool overflowed = false;
-    for (size_t i = count; i-- > 0;) {
-        least_ns = list[i].dur_ns < least_ns ? list[i].dur_ns : least_ns;
-        bounds_ns[i] = least_ns;
-    }
+    for (size_t i = 0; i < count; i++)
+        times[i] = (struct ap_collective_time){ .bytes = list[i].bytes, .dur_ns = list[i].dur_ns };
+    ap_collective_find_bounds(times, count);
     for (size_t i = 0; i < count; i++) {
-        double per_byte = list[i].bytes > 0 ? (double)list[i].dur_ns / (double)list[i].bytes : -1;
-        if (least_per_byte >= 0 && list[i].bytes > 0 && least_per_byte * (double)list[i].bytes < (double)bounds_ns[i])
-            bounds_ns[i] = (int64_t)(least_per_byte * (double)list[i].bytes);
-        if (per_byte >= 0 && (least_per_byte < 0 || per_byte < least_per_byte))
-            least_per_byte = per_byte;
+        int64_t bound_ns = times[i].bound_ns, beyond_ns = list[i].dur_ns - bound_ns;
         if (list[i].is_whole)
             continue;
-        int64_t beyond_ns = list[i].dur_ns - bounds_ns[i];
-        bool is_noise = beyond_ns < ABSENT_LEAST_NS || beyond_ns < bounds_ns[i] / ABSENT_PART;
+        bool is_noise = beyond_ns < ABSENT_LEAST_NS || beyond_ns < bound_ns / ABSENT_PART;
         verdict->absent_count++;
         verdict->absent_ns = ap_add_sat(verdict->absent_ns, is_noise ? 0 : beyond_ns, &overflowed);
     }
@@ -106,18 +99,18 @@ static void judge_absent(struct ap_run_verdict *verdict, const struct transfer *
 
 static enum ap_status find_absent(struct ap_run_verdict *verdict, struct transfers *transfers, struct ap_error *reterr)
 {
-    int64_t *bounds_ns;
+    struct ap_collective_time *times;
     size_t steps = verdict->delays->step_count ? verdict->delays->step_count : 1;
     if (!transfers->count)
         return AP_OK;
-    AP_TRY(AP_ALLOC(verdict->gate, bounds_ns, transfers->count, reterr));
+    AP_TRY(AP_ALLOC(verdict->gate, times, transfers->count, reterr));
     ap_sort(transfers->list, transfers->count, sizeof(transfers->list[0]), by_group);
     for (size_t at = 0, end; at < transfers->count; at = end) {
         for (end = at; end < transfers->count && same_group(&transfers->list[at], &transfers->list[end]);)
             end++;
-        judge_absent(verdict, transfers->list + at, end - at, bounds_ns);
+        judge_absent(verdict, transfers->list + at, end - at, times);
     }
-    AP_FREE(verdict->gate, bounds_ns, transfers->count);
+    AP_FREE(verdict->gate, times, transfers->count);
     verdict->absent_is_late = verdict->absent_ns / (int64_t)steps >= verdict->floor_ns;
     return AP_OK;
 }

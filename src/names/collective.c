@@ -42,6 +42,25 @@ enum ap_collective_operation ap_collective_operation_of(struct ap_text name)
     return AP_COLLECTIVE_unknown;
 }
 
+void ap_collective_find_bounds(struct ap_collective_time *times, size_t count)
+{
+    int64_t least_ns = INT64_MAX;
+    double least_per_byte = -1;
+    for (size_t i = count; i-- > 0;) {
+        if (i + 1 < count && times[i].bytes <= 0 && times[i + 1].bytes > 0)
+            least_ns = INT64_MAX;
+        least_ns = times[i].dur_ns < least_ns ? times[i].dur_ns : least_ns;
+        times[i].bound_ns = least_ns;
+    }
+    for (size_t i = 0; i < count; i++) {
+        double bytes = (double)times[i].bytes, per_byte = bytes > 0 ? (double)times[i].dur_ns / bytes : -1;
+        if (least_per_byte >= 0 && bytes > 0 && least_per_byte * bytes < (double)times[i].bound_ns)
+            times[i].bound_ns = (int64_t)(least_per_byte * bytes);
+        if (per_byte >= 0 && (least_per_byte < 0 || per_byte < least_per_byte))
+            least_per_byte = per_byte;
+    }
+}
+
 bool ap_collective_ends_together(enum ap_collective_operation operation)
 {
     return operation == AP_COLLECTIVE_allreduce || operation == AP_COLLECTIVE_allgather ||

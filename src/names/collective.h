@@ -30,6 +30,16 @@ enum ap_collective_operation {
 enum ap_collective_operation ap_collective_operation_of(struct ap_text name);
 /** As nccl-tests call it: "allreduce". */
 const char *ap_collective_operation_name(enum ap_collective_operation operation);
+struct ap_collective_time {
+    int64_t bytes; /* moved; not above 0 = not known */
+    int64_t dur_ns;
+    int64_t bound_ns; /* what of it can be transfer */
+};
+/** Finds the bounds of collectives of one group and operation, by bytes: a transfer takes no longer than one of more bytes,
+ *  and no longer for a byte than one of fewer; of what is not known nothing is said. What goes beyond is waiting for
+ *  others. */
+void ap_collective_find_bounds(struct ap_collective_time *times, size_t count);
+
 /** Does it end on nobody before all have come to it? */
 bool ap_collective_ends_together(enum ap_collective_operation operation);
 

@@ -2,6 +2,7 @@
  * change_apply.c - the verbs that make work shorter or take it away. */
 #include "change_apply.h"
 
+#include "collective.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -215,10 +216,11 @@ static uint32_t row_of(const struct likes *likes, uint32_t at)
     return likes->applying->graph->tasks[likes->tasks[at]].row;
 }
 
-static int64_t elements_of(const struct likes *likes, uint32_t at)
+/* Of what is no collective, none. */
+static struct ap_collective collective_of(const struct likes *likes, uint32_t at)
 {
     const struct ap_collective *collective = ap_row_collective(likes->applying->facts->trace, row_of(likes, at));
-    return collective ? collective->in_elements : -1;
+    return collective ? *collective : (struct ap_collective){ .in_elements = -1 };
 }
 
 static uint32_t name_of(const struct likes *likes, uint32_t at)
@@ -231,12 +233,23 @@ static int64_t dur_of(const struct likes *likes, uint32_t at)
     return likes->applying->graph->tasks[likes->tasks[at]].work_ns;
 }
 
-/* By name and size, the shortest first. */
+/* Of one name, group and type: what can be compared. */
+static bool are_alike(const struct likes *likes, uint32_t a, uint32_t b)
+{
+    struct ap_collective one = collective_of(likes, a), other = collective_of(likes, b);
+    return name_of(likes, a) == name_of(likes, b) && one.group_name.id == other.group_name.id &&
+           one.dtype.id == other.dtype.id;
+}
+
+/* Those that are alike, by size, the shortest first. */
 static bool like_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct likes *likes = context;
+    struct ap_collective one = collective_of(likes, a), other = collective_of(likes, b);
     AP_SMALLER_FIRST(name_of(likes, a), name_of(likes, b));
-    AP_SMALLER_FIRST(elements_of(likes, a), elements_of(likes, b));
+    AP_SMALLER_FIRST(one.group_name.id, other.group_name.id);
+    AP_SMALLER_FIRST(one.dtype.id, other.dtype.id);
+    AP_SMALLER_FIRST(one.in_elements, other.in_elements);
     AP_SMALLER_FIRST(dur_of(likes, a), dur_of(likes, b));
     return a < b;
 }
@@ -244,12 +257,12 @@ static bool like_before(const void *context, uint32_t a, uint32_t b)
 /* Transfers of one size differ by so much of the shortest; what goes beyond is a wait for other ranks. */
 #define UNLIKE_PERCENT 15
 
-/* Those of one name and size, the shortest first. Where most are hardly longer than the shortest, they are transfers that
- * differ as transfers do; else most of them waited, and only the shortest is known to be all transfer. */
-static void speed_up_like(struct ap_applying *applying, const struct likes *likes, const uint32_t *order, size_t count)
+/* Those of one size, the shortest first. Where most are hardly longer than @shortest_ns, they are transfers that differ as
+ * transfers do; else most of them waited, and only so much is known to be transfer. */
+static void speed_up_like(struct ap_applying *applying, const struct likes *likes, const uint32_t *order, size_t count,
+                          int64_t shortest_ns)
 {
-    int64_t factor = applying->change->number, shortest_ns = dur_of(likes, order[0]);
-    int64_t most_ns = shortest_ns + ap_part_of(shortest_ns, UNLIKE_PERCENT, 100);
+    int64_t factor = applying->change->number, most_ns = shortest_ns + ap_part_of(shortest_ns, UNLIKE_PERCENT, 100);
     if (dur_of(likes, order[count / 2]) > most_ns)
         most_ns = shortest_ns;
     for (size_t i = 0; i < count; i++) {
@@ -258,15 +271,30 @@ static void speed_up_like(struct ap_applying *applying, const struct likes *like
     }
 }
 
-static void speed_up_likes(struct ap_applying *applying, const struct likes *likes, const uint32_t *order, size_t count)
+/* A rank that always comes late in one place makes all of that size long: within a group other sizes tell as well. */
+static void speed_up_alike(struct ap_applying *applying, const struct likes *likes, const uint32_t *order, size_t count,
+                           struct ap_collective_time *times)
 {
-    size_t first = 0;
-    for (size_t i = 1; i <= count && applying->change->number >= 1000; i++) {
-        if (i < count && name_of(likes, order[i]) == name_of(likes, order[first]) &&
-            elements_of(likes, order[i]) == elements_of(likes, order[first]))
-            continue;
-        speed_up_like(applying, likes, order + first, i - first);
-        first = i;
+    bool told = collective_of(likes, order[0]).group_name.id;
+    for (size_t i = 0; i < count; i++) {
+        struct ap_collective collective = collective_of(likes, order[i]);
+        times[i] = (struct ap_collective_time){ .bytes = collective.in_elements, .dur_ns = dur_of(likes, order[i]) };
+    }
+    ap_collective_find_bounds(times, count);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && times[end].bytes == times[first].bytes;)
+            end++;
+        speed_up_like(applying, likes, order + first, end - first, told ? times[first].bound_ns : times[first].dur_ns);
+    }
+}
+
+static void speed_up_likes(struct ap_applying *applying, const struct likes *likes, const uint32_t *order, size_t count,
+                           struct ap_collective_time *times)
+{
+    for (size_t first = 0, end; first < count && applying->change->number >= 1000; first = end) {
+        for (end = first + 1; end < count && are_alike(likes, order[first], order[end]);)
+            end++;
+        speed_up_alike(applying, likes, order + first, end - first, times);
     }
 }
 
@@ -274,7 +302,8 @@ enum ap_status ap_change_bandwidth(struct ap_applying *applying, uint64_t *ret_r
 {
     const struct ap_replay_graph *graph = applying->graph;
     size_t count = (size_t)count_devices(applying), used = 0, ordered = 0;
-    uint32_t *tasks, *order;
+    uint32_t *tasks, *order = NULL;
+    struct ap_collective_time *times = NULL;
     *ret_rows = count;
     if (!count)
         return AP_OK;
@@ -284,10 +313,11 @@ enum ap_status ap_change_bandwidth(struct ap_applying *applying, uint64_t *ret_r
             tasks[used++] = i;
     struct likes likes = { applying, tasks };
     enum ap_status status = ap_top_indices(graph->gate, (uint32_t)used, 0, like_before, &likes, &order, &ordered, reterr);
-    if (status == AP_OK) {
-        speed_up_likes(applying, &likes, order, ordered);
-        AP_FREE(graph->gate, order, ordered);
-    }
+    AP_AND_THEN(status, AP_ALLOC(graph->gate, times, count, reterr));
+    if (status == AP_OK)
+        speed_up_likes(applying, &likes, order, ordered, times);
+    AP_FREE(graph->gate, times, count);
+    AP_FREE(graph->gate, order, ordered);
     AP_FREE(graph->gate, tasks, count);
     return status;
 }

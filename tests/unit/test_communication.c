@@ -154,6 +154,20 @@ static void sizes_are_those_of_nccl_tests(void)
     ok(ap_collective_bus_factor(AP_COLLECTIVE_unknown, 8) == 0, "nor has what is unknown");
 }
 
+static void transfers_are_bounded_by_others(void)
+{
+    struct ap_collective_time times[] = {
+        { -1, 900, 0 }, { 100, 50, 0 }, { 200, 900, 0 }, { 400, 160, 0 }, { 800, 900, 0 }
+    };
+    ap_collective_find_bounds(times, AP_COUNT_OF(times));
+    is_int(times[0].bound_ns, 900, "others say nothing of an unknown size");
+    is_int(times[1].bound_ns, 50, "the fastest is itself");
+    is_int(times[2].bound_ns, 100, "no longer for a byte than a smaller one");
+    is_int(times[3].bound_ns, 160, "as long as it took, where that is less");
+    is_int(times[4].bound_ns, 320, "by the best of the smaller ones");
+    ap_collective_find_bounds(times, 0);
+}
+
 static void first_inputs_are_read_from_signatures(void)
 {
     static const struct {
@@ -693,6 +707,7 @@ int main(void)
 {
     operations_are_told_by_any_name();
     sizes_are_those_of_nccl_tests();
+    transfers_are_bounded_by_others();
     first_inputs_are_read_from_signatures();
     nothing_to_say_is_null();
     kernels_tell_their_size_themselves();

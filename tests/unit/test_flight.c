@@ -414,6 +414,25 @@ static void inspectors_of_other_versions(void)
     ok(end(&run), "and all memory comes back");
 }
 
+static void memory_may_fail_anywhere(void)
+{
+    struct run run = { .status = AP_ERROR_MEMORY };
+    int odd = 0, failures = 0;
+    for (; run.status != AP_OK && failures < 100000; failures++) {
+        begin(&run);
+        run.gate.fail_after = failures;
+        read_text(&run, gloo_dump, 1, 0);
+        if (run.status == AP_OK)
+            read_text(&run, INSPECTED(0, 1, 100) INSPECTED(1, 1, 100), -1, 0);
+        analyze(&run);
+        run.gate.fail_after = -1;
+        odd += run.status != AP_OK && run.status != AP_ERROR_MEMORY;
+        odd += !end(&run);
+    }
+    ok(failures > 50 && failures < 100000, "without memory reading, joining and judging fail");
+    is_int(odd, 0, "with that error, and give back what they had");
+}
+
 static void cuts(void)
 {
     struct run run;
@@ -445,6 +464,7 @@ int main(void)
     inspector();
     inspector_of_several_files();
     inspectors_of_other_versions();
+    memory_may_fail_anywhere();
     cuts();
     return done();
 }

@@ -9,21 +9,12 @@
 
 #include "compare.h"
 #include "condition.h"
+#include "fuzz_target.h"
 #include "report.h"
 #include "report_import.h"
 #include "scaling.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
 #define HEAD "{\"schema_version\": \"1.0\", \"generator\": {\"name\": \"analyze_profile\"}, "
-
-static void require(bool condition, const char *what)
-{
-    if (condition)
-        return;
-    fprintf(stderr, "%s\n", what);
-    abort();
-}
 
 struct text {
     const char *data[2];

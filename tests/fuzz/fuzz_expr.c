@@ -8,17 +8,8 @@
 #include <string.h>
 
 #include "expr.h"
+#include "fuzz_target.h"
 #include "tree.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void require(bool condition, const char *what)
-{
-    if (condition)
-        return;
-    fprintf(stderr, "%s\n", what);
-    abort();
-}
 
 /* ---- names: one for each unit; all others are columns where values are texts ---- */
 

@@ -205,8 +205,8 @@ static void compare(const struct input_run *placed, const uint8_t *text, size_t 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const size_t block_sizes[8] = { 1, 7, 64, 1000, 4096, 5000, 65536, 0 };
-    static const unsigned threads[4] = { 0, 1, 2, 12 };
+    static const size_t block_sizes[8] = { 1, 7, 64, 1000, 4096, 5000, 0, 16384 };
+    static const unsigned threads[4] = { 0, 1, 2, 6 };
     if (size < 3)
         return 0;
     const struct choice choice = {

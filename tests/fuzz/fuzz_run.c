@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzed.h"
+#include "fuzz_target.h"
 #include "html_check.h"
 #include "json_check.h"
 #include "json_log.h"
@@ -12,16 +13,6 @@
 #include "memory_join.h"
 #include "report.h"
 #include "text_sink.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool promise, const char *what)
-{
-    if (promise)
-        return;
-    fprintf(stderr, "%s\n", what);
-    abort();
-}
 
 struct inputs {
     struct json_run trace_run, snapshot_run;

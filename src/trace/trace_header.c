@@ -47,9 +47,50 @@ static enum ap_status read_text(struct ap_trace_reading *reading, enum ap_json_k
     return ap_strpool_intern(&reading->trace->strings, token.text, token.text_bytes, ret_text, reterr);
 }
 
-static enum ap_status read_device_member(struct ap_trace_reading *reading, struct ap_text key,
-                                         struct ap_device_properties *device, struct ap_error *reterr)
+/* One member of an object, behind its key. @to: of the object. */
+typedef enum ap_status read_member_fn(struct ap_trace_reading *reading, struct ap_text key, void *to,
+                                      struct ap_error *reterr);
+
+/* The rest of an object of which the brace was read. */
+static enum ap_status read_members(struct ap_trace_reading *reading, read_member_fn *read_member, void *to,
+                                   struct ap_error *reterr)
 {
+    for (;;) {
+        struct ap_json_token key;
+        AP_TRY_UNTIL_END(ap_json_next_key(reading->json, &key, reterr));
+        AP_TRY(read_member(reading, (struct ap_text){ key.text, key.text_bytes }, to, reterr));
+    }
+}
+
+static enum ap_status read_object(struct ap_trace_reading *reading, read_member_fn *read_member, void *to,
+                                  struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    return token.kind == AP_JSON_OBJECT_BEGIN ? read_members(reading, read_member, to, reterr)
+                                              : skip_other(reading, &token, reterr);
+}
+
+/* A list of objects; *@count is of those that an earlier one left. */
+static enum ap_status read_list(struct ap_trace_reading *reading, size_t *count,
+                                enum ap_status (*read_one)(struct ap_trace_reading *reading, struct ap_error *reterr),
+                                struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    AP_TRY(ap_json_next(reading->json, &token, reterr));
+    if (token.kind != AP_JSON_ARRAY_BEGIN)
+        return skip_other(reading, &token, reterr);
+    *count = 0;
+    for (;;) {
+        AP_TRY_UNTIL_END(ap_json_next_element(reading->json, &token, reterr));
+        AP_TRY(token.kind == AP_JSON_OBJECT_BEGIN ? read_one(reading, reterr) : skip_other(reading, &token, reterr));
+    }
+}
+
+static enum ap_status read_device_member(struct ap_trace_reading *reading, struct ap_text key, void *to,
+                                         struct ap_error *reterr)
+{
+    struct ap_device_properties *device = to;
     if (ap_text_is(key, "name"))
         return read_text(reading, AP_JSON_STRING, &device->name, reterr);
     const struct {
@@ -75,37 +116,9 @@ static enum ap_status read_device(struct ap_trace_reading *reading, struct ap_er
     struct ap_device_properties device = {
         .id = -1, .memory_bytes = -1, .sm_count = -1, .compute_major = -1, .compute_minor = -1, .warp_size = -1
     };
-    for (;;) {
-        struct ap_json_token key;
-        enum ap_status status = ap_json_next_key(reading->json, &key, reterr);
-        if (status == AP_END)
-            break;
-        if (status != AP_OK)
-            return status;
-        AP_TRY(read_device_member(reading, (struct ap_text){ key.text, key.text_bytes }, &device, reterr));
-    }
+    AP_TRY(read_members(reading, read_device_member, &device, reterr));
     AP_TRY_ADD(trace->gate, trace->devices, trace->device_count, trace->device_capacity, reterr, device);
     return AP_OK;
-}
-
-static enum ap_status read_devices(struct ap_trace_reading *reading, struct ap_error *reterr)
-{
-    struct ap_json_token token;
-    AP_TRY(ap_json_next(reading->json, &token, reterr));
-    if (token.kind != AP_JSON_ARRAY_BEGIN)
-        return skip_other(reading, &token, reterr);
-    reading->trace->device_count = 0;
-    for (;;) {
-        enum ap_status status = ap_json_next_element(reading->json, &token, reterr);
-        if (status == AP_END)
-            return AP_OK;
-        if (status != AP_OK)
-            return status;
-        if (token.kind == AP_JSON_OBJECT_BEGIN)
-            AP_TRY(read_device(reading, reterr));
-        else
-            AP_TRY(skip_other(reading, &token, reterr));
-    }
 }
 
 static enum ap_status read_raw(struct ap_trace_reading *reading, struct ap_str *ret_text, struct ap_error *reterr)
@@ -115,9 +128,10 @@ static enum ap_status read_raw(struct ap_trace_reading *reading, struct ap_str *
     return text.data ? ap_strpool_intern(&reading->trace->strings, text.data, text.bytes, ret_text, reterr) : AP_OK;
 }
 
-static enum ap_status read_group_member(struct ap_trace_reading *reading, struct ap_text key, struct ap_trace_group *group,
+static enum ap_status read_group_member(struct ap_trace_reading *reading, struct ap_text key, void *to,
                                         struct ap_error *reterr)
 {
+    struct ap_trace_group *group = to;
     if (ap_text_is(key, "pg_name"))
         return read_text(reading, AP_JSON_STRING, &group->name, reterr);
     if (ap_text_is(key, "pg_desc"))
@@ -133,59 +147,24 @@ static enum ap_status read_group(struct ap_trace_reading *reading, struct ap_err
 {
     struct ap_trace *trace = reading->trace;
     struct ap_trace_group group = { .size = -1 };
-    for (;;) {
-        struct ap_json_token key;
-        enum ap_status status = ap_json_next_key(reading->json, &key, reterr);
-        if (status == AP_END)
-            break;
-        if (status != AP_OK)
-            return status;
-        AP_TRY(read_group_member(reading, (struct ap_text){ key.text, key.text_bytes }, &group, reterr));
-    }
+    AP_TRY(read_members(reading, read_group_member, &group, reterr));
     AP_TRY_ADD(trace->gate, trace->groups, trace->group_count, trace->group_capacity, reterr, group);
     return AP_OK;
 }
 
-static enum ap_status read_groups(struct ap_trace_reading *reading, struct ap_error *reterr)
+static enum ap_status read_distributed_member(struct ap_trace_reading *reading, struct ap_text key, void *to,
+                                              struct ap_error *reterr)
 {
-    struct ap_json_token token;
-    AP_TRY(ap_json_next(reading->json, &token, reterr));
-    if (token.kind != AP_JSON_ARRAY_BEGIN)
-        return skip_other(reading, &token, reterr);
-    reading->trace->group_count = 0;
-    for (;;) {
-        AP_TRY_UNTIL_END(ap_json_next_element(reading->json, &token, reterr));
-        if (token.kind == AP_JSON_OBJECT_BEGIN)
-            AP_TRY(read_group(reading, reterr));
-        else
-            AP_TRY(skip_other(reading, &token, reterr));
-    }
-}
-
-static enum ap_status read_distributed(struct ap_trace_reading *reading, struct ap_error *reterr)
-{
-    struct ap_json_token token;
-    AP_TRY(ap_json_next(reading->json, &token, reterr));
-    if (token.kind != AP_JSON_OBJECT_BEGIN)
-        return skip_other(reading, &token, reterr);
-    for (;;) {
-        enum ap_status status = ap_json_next_key(reading->json, &token, reterr);
-        if (status == AP_END)
-            return AP_OK;
-        if (status != AP_OK)
-            return status;
-        struct ap_text key = { token.text, token.text_bytes };
-        if (ap_text_is(key, "rank"))
-            AP_TRY(read_integer(reading, &reading->trace->rank, reterr));
-        else if (ap_text_is(key, "world_size"))
-            AP_TRY(read_integer(reading, &reading->trace->world_size, reterr));
-        else if (ap_text_is(key, "backend"))
-            AP_TRY(read_text(reading, AP_JSON_STRING, &reading->trace->backend, reterr));
-        else if (ap_text_is(key, "pg_config"))
-            AP_TRY(read_groups(reading, reterr));
-        else
-            AP_TRY(ap_json_skip_value(reading->json, reterr));
-    }
+    struct ap_trace *trace = to;
+    if (ap_text_is(key, "rank"))
+        return read_integer(reading, &trace->rank, reterr);
+    if (ap_text_is(key, "world_size"))
+        return read_integer(reading, &trace->world_size, reterr);
+    if (ap_text_is(key, "backend"))
+        return read_text(reading, AP_JSON_STRING, &trace->backend, reterr);
+    if (ap_text_is(key, "pg_config"))
+        return read_list(reading, &trace->group_count, read_group, reterr);
+    return ap_json_skip_value(reading->json, reterr);
 }
 
 static enum ap_status read_time(struct ap_trace_reading *reading, int64_t *ret_ns, struct ap_error *reterr)
@@ -208,33 +187,30 @@ static enum ap_status read_writer(struct ap_trace_reading *reading, struct ap_er
     return AP_OK;
 }
 
+static enum ap_status read_about_member(struct ap_trace_reading *reading, struct ap_text key, void *to,
+                                        struct ap_error *reterr)
+{
+    struct ap_trace *trace = to;
+    if (ap_text_is(key, "slice_start_us"))
+        return read_time(reading, &trace->slice_start_ns, reterr);
+    if (ap_text_is(key, "slice_end_us"))
+        return read_time(reading, &trace->slice_end_ns, reterr);
+    return ap_text_is(key, "made_from") ? read_writer(reading, reterr) : ap_json_skip_value(reading->json, reterr);
+}
+
 /* What this program says of a file that it wrote: of which stretch of a recording it is, and from what it was made. */
 static enum ap_status read_about(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
     struct ap_trace *trace = reading->trace;
-    struct ap_json_token token;
-    int64_t start_ns = 0, end_ns = 0;
-    enum ap_status status;
-    AP_TRY(ap_json_next(reading->json, &token, reterr));
-    if (token.kind != AP_JSON_OBJECT_BEGIN)
-        return skip_other(reading, &token, reterr);
-    while ((status = ap_json_next_key(reading->json, &token, reterr)) == AP_OK) {
-        struct ap_text key = { token.text, token.text_bytes };
-        if (ap_text_is(key, "slice_start_us"))
-            AP_TRY(read_time(reading, &start_ns, reterr));
-        else if (ap_text_is(key, "slice_end_us"))
-            AP_TRY(read_time(reading, &end_ns, reterr));
-        else if (ap_text_is(key, "made_from"))
-            AP_TRY(read_writer(reading, reterr));
-        else
-            AP_TRY(ap_json_skip_value(reading->json, reterr));
-    }
-    if (status != AP_END)
-        return status;
-    trace->is_slice = start_ns < end_ns;
-    trace->slice_start_ns = start_ns;
-    trace->slice_end_ns = end_ns;
+    AP_TRY(read_object(reading, read_about_member, trace, reterr));
+    trace->is_slice = trace->slice_start_ns < trace->slice_end_ns;
     return AP_OK;
+}
+
+static enum ap_status read_viztracer_member(struct ap_trace_reading *reading, struct ap_text key, void *to,
+                                            struct ap_error *reterr)
+{
+    return ap_text_is(key, "overflow") ? read_flag(reading, to, reterr) : ap_json_skip_value(reading->json, reterr);
 }
 
 /* What VizTracer says of its own buffer, which keeps the last entries only. */
@@ -245,19 +221,9 @@ static enum ap_status read_viztracer(struct ap_trace_reading *reading, struct ap
     AP_TRY(ap_json_next(reading->json, &token, reterr));
     if (token.kind != AP_JSON_OBJECT_BEGIN)
         return skip_other(reading, &token, reterr);
-    uint64_t offset_bytes = token.offset_bytes;
-    for (;;) {
-        enum ap_status status = ap_json_next_key(reading->json, &token, reterr);
-        if (status == AP_END)
-            break;
-        AP_TRY(status);
-        if (ap_text_is((struct ap_text){ token.text, token.text_bytes }, "overflow"))
-            AP_TRY(read_flag(reading, &overflow, reterr));
-        else
-            AP_TRY(ap_json_skip_value(reading->json, reterr));
-    }
+    AP_TRY(read_members(reading, read_viztracer_member, &overflow, reterr));
     if (overflow)
-        ap_note(reading->notes, AP_COUNTER_buffer_overflowed, offset_bytes);
+        ap_note(reading->notes, AP_COUNTER_buffer_overflowed, token.offset_bytes);
     return AP_OK;
 }
 
@@ -280,13 +246,13 @@ enum ap_status ap_trace_take_header(struct ap_trace_reading *reading, struct ap_
         return ap_json_skip_value(reading->json, reterr);
     }
     if (ap_text_is(key, "deviceProperties"))
-        return read_devices(reading, reterr);
+        return read_list(reading, &trace->device_count, read_device, reterr);
     if (ap_text_is(key, "analyze_profile"))
         return read_about(reading, reterr);
     if (ap_text_is(key, "viztracer_metadata"))
         return read_viztracer(reading, reterr);
     if (ap_text_is(key, "distributedInfo"))
-        return read_distributed(reading, reterr);
+        return read_object(reading, read_distributed_member, trace, reterr);
     if (ap_text_is(key, "host_name"))
         return read_text(reading, AP_JSON_STRING, &trace->host_name, reterr);
     if (ap_text_is(key, "baseTimeNanoseconds"))

@@ -126,9 +126,7 @@ enum ap_status ap_facts_init(struct ap_facts *facts, struct ap_trace *trace, boo
 {
     *facts = (struct ap_facts){ .trace = trace, .gate = trace->gate };
     facts->window_ns = trace->has_window ? trace->window_end_ns - trace->window_start_ns : -1;
-    ap_strpool_freeze(&trace->strings);
-    ap_strpool_freeze(&trace->signatures);
-    ap_strpool_freeze(&trace->odd_keys);
+    ap_trace_freeze(trace);
     if (with_bins && !(facts->bins = ap_mem_cleared(facts->gate, sizeof(*facts->bins))))
         return ap_fail_memory(facts->gate, reterr);
     return AP_OK;

@@ -53,6 +53,15 @@ void ap_trace_free(struct ap_trace *trace)
     AP_FREE(gate, trace, 1);
 }
 
+void ap_trace_freeze(struct ap_trace *trace)
+{
+    ap_strpool_release(&trace->track_names);
+    ap_strpool_freeze(&trace->strings);
+    ap_strpool_freeze(&trace->category_names);
+    ap_strpool_freeze(&trace->signatures);
+    ap_strpool_freeze(&trace->odd_keys);
+}
+
 void ap_trace_forget_events(struct ap_trace *trace)
 {
     trace->events.count = 0;

@@ -150,7 +150,7 @@ struct ap_trace {
     struct ap_events events;
     struct ap_track *tracks;
     size_t track_count, track_capacity;
-    struct ap_strpool track_names; /* id - 1 = index into tracks */
+    struct ap_strpool track_names; /* id - 1 = index into tracks; until ap_trace_freeze() */
     char *ids;                     /* scratch of ap_trace_track */
     size_t ids_capacity;
     struct ap_category *categories; /* [i] belongs to id i+1 of category_names; [0] is "no category" */
@@ -320,6 +320,8 @@ AP_MUST_CHECK enum ap_status ap_trace_read(struct ap_json_reader *json, struct a
                                            const struct ap_trace_options *options, struct ap_trace **ret_trace,
                                            struct ap_error *reterr);
 void ap_trace_free(struct ap_trace *trace);
+/** Nothing is added any more: gives back what only served to find texts and tracks. */
+void ap_trace_freeze(struct ap_trace *trace);
 
 /* For builders in tests as well. */
 AP_MUST_CHECK enum ap_status ap_trace_new(struct ap_gate *gate, struct ap_trace **ret_trace, struct ap_error *reterr);

@@ -77,6 +77,10 @@ def check_one(tap, program, folder):
     done = program.run(ROOT / "fixtures" / "cluster" / "healthy", "--what-if", "op like * gone")
     tap.ok(done.returncode == 2 and b"--what-if: a trace is replayed for it" in done.stderr and not done.stdout,
            "what is asked of one trace is refused where there are many", str(done.stderr))
+    for options, said in ((("--folded-out", folder / "folded"), b"no single one is among the files; give --memory-json"),
+                          (("--slice", "1ms:2ms", "--slice-out", folder / "slice.json"), b"--slice: a slice is cut")):
+        done = program.run(ROOT / "fixtures" / "cluster" / "healthy", *options)
+        tap.ok(done.returncode == 2 and said in done.stderr and not done.stdout, f"so is {options[0]}", str(done.stderr))
 
 
 def check_recorded(tap, program, folder):

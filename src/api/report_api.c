@@ -473,6 +473,20 @@ static bool is_no_trace(const struct ap_request *request)
            (artifact == AP_ARTIFACT_FLIGHT_RECORDER || artifact == AP_ARTIFACT_PROFILE);
 }
 
+/* Is there among the files of a run what is asked about? */
+static enum ap_status check_found(const struct ap_report *report, const struct ap_request *one, struct ap_error *reterr)
+{
+    AP_TRY(ap_request_check_trace(one, reterr));
+    if (one->with_tracks && !one->cpu_trace_path && !report->is_run)
+        return ap_advise(reterr, AP_ADVICE_GIVE_TRACE,
+                         ap_fail(reterr, AP_ERROR_USAGE, "a trace is to be written again, and none is among the files"));
+    if (one->with_folded && !one->memory_json_path)
+        return ap_advise(
+            reterr, AP_ADVICE_GIVE_SNAPSHOT,
+            ap_fail(reterr, AP_ERROR_USAGE, "stacks of a snapshot are to be written, and no single one is among the files"));
+    return AP_OK;
+}
+
 /* The files of a run; those of one rank are what a report of one trace is made from. */
 static enum ap_status fill_found(struct ap_report *report, const struct ap_request *request, const struct ap_rubric *rubric,
                                  const char **path, struct ap_error *reterr)
@@ -491,7 +505,7 @@ static enum ap_status fill_found(struct ap_report *report, const struct ap_reque
     report->has_profiles = ap_run_request_has_profiles(&report->run_files);
     report->is_run = !one.cpu_trace_path && !one.memory_json_path && !report->has_profiles;
     report->has_overlay = one.with_tracks && one.cpu_trace_path;
-    AP_AND_THEN(status, ap_request_check_trace(&one, reterr));
+    AP_AND_THEN(status, check_found(report, &one, reterr));
     AP_AND_THEN(status, fill_compared(report, &one, rubric, path, reterr));
     return tell_found_path(request, path, status, reterr);
 }

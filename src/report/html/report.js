@@ -262,6 +262,25 @@
     });
     svg.addEventListener("click", (event) => { if (drag && drag.moved) event.stopPropagation(); }, true);
   };
+
+  // Buttons above a drawing and keys on it; where to say what is seen.
+  const steer = (svg, deeds) => {
+    const keys = { "+": "Zoom in", "=": "Zoom in", "-": "Zoom out", ArrowLeft: "Left", ArrowRight: "Right",
+            Escape: "Reset zoom" };
+    const tools = make("p", "", { class: "tools" });
+    const told = make("span", "", { class: "muted", role: "status" });
+    for (const name of Object.keys(deeds))
+            tools.appendChild(make("button", name, { type: "button" })).addEventListener("click", deeds[name]);
+    tools.append(told);
+    svg.parentElement.before(tools);
+    svg.setAttribute("tabindex", "0");
+    svg.addEventListener("keydown", (event) => {
+      if (!keys[event.key]) return;
+      deeds[keys[event.key]]();
+      event.preventDefault();
+    });
+    return told;
+  };
   const makeTimeline = (svg) => {
     const axis = svg.querySelector("g.axis"), duration = Number(axis.getAttribute("data-v"));
     const line = axis.querySelector("line");
@@ -370,20 +389,7 @@
             "Right": () => show(start + width / 3, width),
       "Reset zoom": () => show(0, WIDTH),
     };
-    const keys = { "+": "Zoom in", "=": "Zoom in", "-": "Zoom out", ArrowLeft: "Left", ArrowRight: "Right",
-            Escape: "Reset zoom" };
-    const tools = make("p", "", { class: "tools" });
-    const told = make("span", "", { class: "muted", role: "status" });
-    for (const name of Object.keys(deeds))
-            tools.appendChild(make("button", name, { type: "button" })).addEventListener("click", deeds[name]);
-    tools.append(told);
-    svg.parentElement.before(tools);
-    svg.setAttribute("tabindex", "0");
-    svg.addEventListener("keydown", (event) => {
-      if (!keys[event.key]) return;
-      deeds[keys[event.key]]();
-      event.preventDefault();
-    });
+    const told = steer(svg, deeds);
     const share = (x) => {
       const box = svg.getBoundingClientRect();
       return (x - box.left) / box.width;
@@ -526,19 +532,7 @@
       "Zoom in": () => zoomAt(2, 0.5), "Zoom out": () => zoomAt(0.5, 0.5), "Left": () => show(start - width / 3, width),
             "Right": () => show(start + width / 3, width), "Reset zoom": () => show(0, ROOM, 0, foot),
     };
-    const keys = { "+": "Zoom in", "=": "Zoom in", "-": "Zoom out", ArrowLeft: "Left", ArrowRight: "Right",
-            Escape: "Reset zoom" };
-    const tools = make("p", "", { class: "tools" }), told = make("span", "", { class: "muted", role: "status" });
-    for (const name of Object.keys(deeds))
-            tools.appendChild(make("button", name, { type: "button" })).addEventListener("click", deeds[name]);
-    tools.append(told);
-    svg.parentElement.before(tools);
-    svg.setAttribute("tabindex", "0");
-    svg.addEventListener("keydown", (event) => {
-      if (!keys[event.key]) return;
-      deeds[keys[event.key]]();
-      event.preventDefault();
-    });
+    const told = steer(svg, deeds);
     followPointer(svg, (x) => {
       const box = svg.getBoundingClientRect();
       return Math.min(Math.max(((x - box.left) / box.width * WIDTH - LEFT) / ROOM, 0), 1);

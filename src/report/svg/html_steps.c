@@ -86,12 +86,11 @@ static void write_largest(struct html *html, const struct ap_value *judged)
 
 static void write_split_legend(struct html *html, const struct ap_value *judged, bool has_gpu)
 {
-    int64_t small_ns = 0, small = 0;
+    int64_t small_ns = 0;
     ap_legend_begin(html);
     for (size_t i = 0; i < ap_html_time_part_count; i++) {
         int64_t ns = time_part_ns(judged, &ap_html_time_parts[i]);
         if ((double)ns < LEAST_NAMED * (double)dur_of(judged)) {
-            small += ns > 0;
             small_ns += ns > 0 ? ns : 0;
             continue;
         }
@@ -99,8 +98,8 @@ static void write_split_legend(struct html *html, const struct ap_value *judged,
         ap_html_string(html, ap_html_time_parts[i].label);
         ap_legend_time(html, ns, dur_of(judged));
     }
-    if (small) {
-        ap_html_format(html, "<li>%lld more, each below 1 %%:", (long long)small);
+    if (small_ns) {
+        ap_html_string(html, "<li>others, each below 1 %:");
         ap_legend_time(html, small_ns, dur_of(judged));
     }
     ap_legend_end(html);

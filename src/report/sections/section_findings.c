@@ -25,6 +25,8 @@ void ap_part_savings(struct doc *doc, const struct ap_value *finding, const char
     if (has_time) {
         ap_doc_say(doc, before);
         ap_doc_rounded(doc, time);
+        if (ap_text_is(ap_value_text(ap_value_at(finding, "gain.whole")), "cluster.rank_time_us"))
+            ap_doc_say(doc, " of all ranks together");
     }
     if (bytes && bytes->type == AP_VALUE_BYTES && ap_value_integer(bytes, 0) > 0) {
         ap_doc_say(doc, has_time ? " and " : before);

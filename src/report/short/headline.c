@@ -236,10 +236,12 @@ void ap_headline_gain(const struct ap_value *finding, char to[AP_FACT_BYTES])
     const struct ap_value *time = ap_value_member(finding, "saves_us"), *bytes = ap_value_member(finding, "saves_bytes");
     bool has_time = time && time->type == AP_VALUE_TIME_NS && ap_value_integer(time, 0) > 0;
     bool has_bytes = bytes && bytes->type == AP_VALUE_BYTES && ap_value_integer(bytes, 0) > 0;
+    bool of_ranks = ap_text_is(ap_value_text(ap_value_at(finding, "gain.whole")), "cluster.rank_time_us");
     (void)tell_line(finding,
-                    has_time && has_bytes ? "saves at most {saves_us} and {saves_bytes}"
-                    : has_time            ? "saves at most {saves_us}"
-                    : has_bytes           ? "saves at most {saves_bytes}"
-                                          : "",
+                    has_time && has_bytes  ? "saves at most {saves_us} and {saves_bytes}"
+                    : has_time && of_ranks ? "saves at most {saves_us} of all ranks together"
+                    : has_time             ? "saves at most {saves_us}"
+                    : has_bytes            ? "saves at most {saves_bytes}"
+                                           : "",
                     to);
 }

@@ -15,6 +15,8 @@ static const char *const entries[] = {
 
 /* A line is told where this share of its time is Python outside of operators. */
 #define LEAST_PYTHON_SHARE 0.6
+#define LEAST_CALLS 3 /* of a line, so that one of them can be unlike the others */
+#define HICCUP 4      /* times as long as these together */
 
 enum frame { FRAME_NOT_ASKED, FRAME_OTHER, FRAME_COVERS, FRAME_LINE };
 
@@ -24,8 +26,9 @@ struct lines {
     const struct ap_facts *facts;
     struct ap_name_patterns patterns;
     struct ap_nest nest;
-    int64_t *self_ns, *total_ns; /* by name id */
-    uint8_t *frames;             /* by name id: an enum frame */
+    int64_t *self_ns, *total_ns, *longest_ns; /* by name id; the longest of one call */
+    uint32_t *calls;
+    uint8_t *frames; /* by name id: an enum frame */
     size_t name_count;
 };
 
@@ -38,6 +41,9 @@ static enum ap_status close_row(void *context, const struct ap_nest_row *closed,
         return AP_OK;
     lines->self_ns[closed->id] = ap_add_sat(lines->self_ns[closed->id], closed->host_self_ns, overflowed);
     lines->total_ns[closed->id] = ap_add_sat(lines->total_ns[closed->id], closed->end_ns - closed->start_ns, overflowed);
+    lines->calls[closed->id]++;
+    if (closed->host_self_ns > lines->longest_ns[closed->id])
+        lines->longest_ns[closed->id] = closed->host_self_ns;
     return AP_OK;
 }
 
@@ -92,13 +98,25 @@ static enum ap_status go_over(struct lines *lines, uint32_t track, struct ap_err
     return ap_nest_advance(&lines->nest, INT64_MAX, close_row, lines, reterr);
 }
 
-static uint32_t top_line(const struct lines *lines)
+/* One call of several that takes many times what all others take together was held up by something that comes once. */
+static void leave_out_hiccup(struct lines *lines, uint32_t name)
+{
+    int64_t longest_ns = lines->longest_ns[name];
+    if (lines->calls[name] < LEAST_CALLS || longest_ns / HICCUP <= lines->self_ns[name] - longest_ns)
+        return;
+    lines->self_ns[name] -= longest_ns;
+    lines->total_ns[name] -= longest_ns;
+}
+
+static uint32_t top_line(struct lines *lines)
 {
     uint32_t top = 0;
-    for (uint32_t name = 1; name < lines->name_count; name++)
+    for (uint32_t name = 1; name < lines->name_count; name++) {
+        leave_out_hiccup(lines, name);
         if (lines->self_ns[name] > (top ? lines->self_ns[top] : 0) &&
             (double)lines->self_ns[name] >= LEAST_PYTHON_SHARE * (double)lines->total_ns[name])
             top = name;
+    }
     return top;
 }
 
@@ -160,7 +178,9 @@ static enum ap_status find_lines(struct lines *lines, struct ap_error *reterr)
     lines->self_ns = ap_mem_cleared(lines->habits->gate, bytes);
     lines->total_ns = ap_mem_cleared(lines->habits->gate, bytes);
     lines->frames = ap_mem_cleared(lines->habits->gate, lines->name_count);
-    if (!lines->self_ns || !lines->total_ns || !lines->frames)
+    lines->longest_ns = ap_mem_cleared(lines->habits->gate, bytes);
+    lines->calls = ap_mem_cleared(lines->habits->gate, lines->name_count * sizeof(uint32_t));
+    if (!lines->self_ns || !lines->total_ns || !lines->longest_ns || !lines->calls || !lines->frames)
         return ap_fail_memory(lines->habits->gate, reterr);
     AP_TRY(go_over(lines, lines->facts->main_track, reterr));
     uint32_t line = top_line(lines);
@@ -198,6 +218,8 @@ enum ap_status ap_habits_of_lines(struct ap_habits *habits, const struct ap_fact
     ap_nest_release(&lines.nest);
     ap_mem_free(gate, lines.self_ns, lines.name_count * sizeof(int64_t));
     ap_mem_free(gate, lines.total_ns, lines.name_count * sizeof(int64_t));
+    ap_mem_free(gate, lines.longest_ns, lines.name_count * sizeof(int64_t));
+    ap_mem_free(gate, lines.calls, lines.name_count * sizeof(uint32_t));
     ap_mem_free(gate, lines.frames, lines.name_count);
     return status;
 }

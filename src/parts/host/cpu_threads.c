@@ -75,10 +75,14 @@ static enum ap_status add_threads(struct ap_part_context *context, bool by_total
 
 /* A gap as long as this between operators is work of the host; a shorter one is what calling them from Python takes. */
 #define LONG_GAP_NS 500000
+#define LEAST_GAPS 3 /* of which one can be unlike the others */
+#define HICCUP 4     /* times as long as these together */
 
 struct host_union {
     int64_t busy_ns;      /* at least one thread has an operator open */
     int64_t long_gaps_ns; /* none has, for long */
+    size_t long_gap_count;
+    int64_t longest_from_ns, longest_to_ns; /* of them, which is added last */
     struct ap_stretches long_gaps;
 };
 
@@ -87,8 +91,26 @@ static void add_gap(struct ap_gate *gate, struct host_union *all, int64_t from_n
 {
     if (to_ns <= from_ns || to_ns - from_ns < LONG_GAP_NS)
         return;
+    all->long_gap_count++;
+    if (to_ns - from_ns > all->longest_to_ns - all->longest_from_ns) {
+        int64_t was_from_ns = all->longest_from_ns, was_to_ns = all->longest_to_ns;
+        all->longest_from_ns = from_ns;
+        all->longest_to_ns = to_ns;
+        from_ns = was_from_ns;
+        to_ns = was_to_ns;
+    }
     all->long_gaps_ns += to_ns - from_ns;
     ap_stretches_add(&all->long_gaps, gate, from_ns, to_ns);
+}
+
+/* One gap of several that is many times longer than all others together is a hiccup: it comes once. */
+static void end_gaps(struct ap_gate *gate, struct host_union *all)
+{
+    int64_t longest_ns = all->longest_to_ns - all->longest_from_ns;
+    if (all->long_gap_count >= LEAST_GAPS && longest_ns / HICCUP > all->long_gaps_ns)
+        return;
+    all->long_gaps_ns += longest_ns;
+    ap_stretches_add(&all->long_gaps, gate, all->longest_from_ns, all->longest_to_ns);
 }
 
 static enum ap_status union_of_all(struct ap_part_context *context, struct host_union *ret_union, struct ap_error *reterr)
@@ -110,6 +132,7 @@ static enum ap_status union_of_all(struct ap_part_context *context, struct host_
     }
     if (count && context->facts->window_ns >= 0)
         add_gap(context->gate, ret_union, to_ns, context->trace->window_end_ns);
+    end_gaps(context->gate, ret_union);
     AP_FREE(context->gate, rows, count);
     ret_union->busy_ns = busy.sum_ns;
     return AP_OK;

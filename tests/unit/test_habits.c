@@ -1,42 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What programs do in their loops: traces typed by hand, with the time that each habit takes and could save. */
-#include <stdio.h>
-
 #include "tensor_dims.h"
-#include "typed_trace.h"
-
-static void op_with(struct run *run, const char *name, int64_t start_us, int64_t dur_us, uint32_t sequence, const char *dims,
-                    const char *types)
-{
-    struct ap_op_detail detail = { .sequence = sequence };
-    row(run, "1", name, OPERATOR, start_us, dur_us);
-    if (dims && ap_trace_join_signature(run->trace, ap_text_of(dims), ap_text_of(types), &detail.signature, NULL) != AP_OK)
-        abort();
-    if ((sequence || dims) && ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)
-        abort();
-}
-
-static void op(struct run *run, const char *name, int64_t start_us, int64_t dur_us, uint32_t sequence)
-{
-    op_with(run, name, start_us, dur_us, sequence, NULL, NULL);
-}
-
-static void node(struct run *run, int64_t start_us, int64_t dur_us, uint32_t sequence)
-{
-    row(run, "1", "autograd::engine::evaluate_function: AddmmBackward0", OPERATOR, start_us, dur_us);
-    struct ap_op_detail detail = { .sequence = sequence, .forward_thread = 1 };
-    if (ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)
-        abort();
-}
-
-static int64_t habit(const struct run *run, const char *id, const char *member)
-{
-    char path[100];
-    (void)snprintf(path, sizeof(path), "habits.%s.%s", id, member);
-    int64_t value = ap_value_integer(at(run, path), -1);
-    size_t bytes = strlen(member);
-    return bytes > 3 && strcmp(member + bytes - 3, "_us") == 0 ? value / 1000 : value;
-}
+#include "typed_habits.h"
 
 /* A forward, its backward and an update; the number of its node is the step's. */
 static void training(struct run *run, int64_t start_us, uint32_t step)
@@ -344,6 +309,34 @@ static void lines_and_hooks_are_told_by_frames(void)
     is_int(habit(&run, "python_line", "total_us"), 300, "with its comprehension and what the library does");
     ok(ap_text_equal(ap_value_text(at(&run, "habits.python_line.line")), AP_TEXT("train.py(3): tokenize")), "the line");
     is_int(habit(&run, "module_hook", "total_us"), 40, "what a module calls beside its forward");
+    end(&run);
+}
+
+/* Four calls, one of which was held up for @longest_us; each is a gap between operators. */
+static void lines_of(struct run *run, int64_t longest_us)
+{
+    int64_t at_us = 0;
+    begin(run);
+    for (int i = 0; i < 4; i++) {
+        int64_t dur_us = i ? 1000 : longest_us;
+        op(run, "aten::add", at_us, 10, 0);
+        row(run, "1", "train.py(3): tokenize", PYTHON, at_us + 10, dur_us);
+        at_us += dur_us + 10;
+    }
+    op(run, "aten::add", at_us, 10, 0);
+    analyze(run);
+}
+
+static void what_comes_once_is_no_habit(void)
+{
+    struct run run;
+    lines_of(&run, 20000);
+    is_int(habit(&run, "python_line", "total_us"), 3000, "a line, without the call that was held up");
+    is_int(ap_value_integer(at(&run, "cpu.thread_summary.long_gaps_us"), -1) / 1000, 3000, "nor is that gap one of many");
+    end(&run);
+    lines_of(&run, 5000);
+    is_int(habit(&run, "python_line", "total_us"), 8000, "a call may be longer than the others");
+    is_int(ap_value_integer(at(&run, "cpu.thread_summary.long_gaps_us"), -1) / 1000, 8000, "and a gap");
     end(&run);
 }
 
@@ -852,6 +845,7 @@ int main(void)
     shapes_tell_of_doubles_and_of_growth();
     tables_and_one_hot_rows_are_told_by_shapes();
     lines_and_hooks_are_told_by_frames();
+    what_comes_once_is_no_habit();
     forms_that_are_written_out_are_told();
     an_optimizer_that_begins_anew_is_told();
     positions_that_nobody_uses_are_told();

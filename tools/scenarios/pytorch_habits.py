@@ -757,3 +757,133 @@ def cache_by_cat(planted):
                 cache = kept[:, :position + 1]
         return cache.sum()
     return inference(generate)
+
+
+# ---- work whose result nobody needs, or that was there already
+
+
+def losses_one_by_one(planted):
+    """Four heads on one body, each with a backward pass of its own loss; the twin adds the losses up."""
+    body, (inputs, labels) = mlp(256, 512, 512, 512), rows(128, 256)
+    heads = nn.ModuleList(nn.Linear(512, CLASSES) for _ in range(4))
+    optimizer = fused([*body.parameters(), *heads.parameters()])
+
+    def step():
+        optimizer.zero_grad()
+        hidden = body(inputs)
+        losses = [functional.cross_entropy(head(hidden), labels) for head in heads]
+        for loss in losses if planted else [sum(losses)]:
+            loss.backward(retain_graph=True)
+        optimizer.step()
+    return step
+
+
+def cosines_of_all_pairs(planted):
+    """Queries are compared with all documents by cosine_similarity of tensors spread out; the twin multiplies unit rows."""
+    model, documents = mlp(64, 256, 96), torch.rand(300, 96)
+
+    def compare(queries):
+        if planted:
+            return functional.cosine_similarity(queries[:, None], documents[None], dim=-1)
+        return functional.normalize(queries, dim=-1) @ functional.normalize(documents, dim=-1).T
+    queries = torch.rand(100, 64)
+    return inference(lambda: compare(model(queries)).topk(5))
+
+
+def repeated_for_heads(planted):
+    """Keys and values of two groups are repeated for eight heads; the twin takes the queries of a group as rows."""
+    keys, values, project = torch.rand(2, 2, 1500, 64), torch.rand(2, 2, 1500, 64), nn.Linear(512, 512)
+
+    def attend(rows):
+        query = project(rows).view(2, 2, 4, 64)
+        if planted:
+            query = query.view(2, 8, 1, 64)
+            return functional.scaled_dot_product_attention(query, keys.repeat_interleave(4, dim=1),
+                                                           values.repeat_interleave(4, dim=1)).reshape(2, 512)
+        return functional.scaled_dot_product_attention(query, keys, values).reshape(2, 512)
+
+    def four_tokens():
+        rows = torch.rand(2, 512)
+        for _ in range(4):
+            rows = rows + attend(rows)
+        return rows
+    return inference(four_tokens)
+
+
+class Packed(nn.Module):
+    """A layer whose weight is kept in 8 bits. kept: it is converted once."""
+
+    def __init__(self, inputs, outputs, kept):
+        super().__init__()
+        weight = torch.randn(outputs, inputs)
+        self.scale = weight.abs().amax(dim=1, keepdim=True) / 127
+        self.packed = (weight / self.scale).round().to(torch.int8)
+        self.weight = self.packed * self.scale if kept else None
+
+    def forward(self, rows):
+        weight = self.packed.to(torch.float32) * self.scale if self.weight is None else self.weight
+        return functional.relu(functional.linear(rows, weight))
+
+
+def weights_unpacked_again(planted):
+    """Layers convert their 8-bit weights in each call; the twin converts them once."""
+    model = nn.Sequential(*[Packed(384, 384, not planted) for _ in range(8)])
+    batch = torch.rand(2, 384)
+    return inference(lambda: model(batch))
+
+
+class Adapted(nn.Module):
+    """A frozen layer with an adapter of low rank, whose product is added to the weight or to the result."""
+
+    def __init__(self, width, rank, added):
+        super().__init__()
+        self.frozen = nn.Linear(width, width).requires_grad_(False)
+        self.down, self.up = nn.Parameter(torch.rand(rank, width) * 0.01), nn.Parameter(torch.rand(width, rank) * 0.01)
+        self.added = added
+
+    def forward(self, rows):
+        if self.added:
+            return functional.linear(rows, self.frozen.weight + self.up @ self.down, self.frozen.bias)
+        return self.frozen(rows) + functional.linear(functional.linear(rows, self.down), self.up)
+
+
+def adapter_added_to_weight(planted):
+    """The product of an adapter is added to the weight in each forward pass; the twin takes its two matrices one by one."""
+    model = nn.Sequential(*[Adapted(640, 4, planted) for _ in range(4)])
+    batch = torch.rand(24, 640)
+    return training(model, lambda: model(batch).square().mean(), fused([p for p in model.parameters() if p.requires_grad]))
+
+
+def penalty_on_weights(planted):
+    """The squares of all weights are a part of the loss; the twin leaves that to the optimizer's weight decay."""
+    model, batch = mlp(64, 1024, 768, 512, CLASSES), rows(8, 64)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, weight_decay=0 if planted else 1e-4, fused=True)
+
+    def loss_of():
+        loss = functional.cross_entropy(model(batch[0]), batch[1])
+        return loss + 5e-5 * sum(weight.pow(2).sum() for weight in model.parameters()) if planted else loss
+    return training(model, loss_of, optimizer)
+
+
+def normalized_at_full_size(planted):
+    """Images are made floats, scaled and centered before they are resized; the twin resizes first."""
+    images, mean = torch.randint(256, (4, 3, 360, 480), dtype=torch.uint8), torch.rand(3, 1, 1)
+    model = nn.Sequential(nn.Conv2d(3, 8, 3, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                          nn.Linear(8, CLASSES))
+
+    def prepare():
+        if planted:
+            return functional.interpolate((images.to(torch.float32) / 255 - mean) * 2, size=(96, 96), mode="bilinear")
+        return (functional.interpolate(images, size=(96, 96), mode="bilinear").to(torch.float32) / 255 - mean) * 2
+    return inference(lambda: model(prepare()))
+
+
+def chosen_row_by_row(planted):
+    """A policy chooses for each of the environments on its own; the twin asks it for all at once."""
+    policy, states = mlp(32, 96, 96, 6), torch.rand(40, 32)
+
+    def choose():
+        if not planted:
+            return policy(states).softmax(-1).multinomial(1)[:, 0]
+        return torch.stack([policy(states[i]).softmax(-1).multinomial(1)[0] for i in range(len(states))])
+    return inference(choose)

@@ -103,6 +103,14 @@ static enum ap_status read_updates(struct ap_habit_rows *rows, uint8_t *noted, s
     return AP_OK;
 }
 
+bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at)
+{
+    uint32_t key[2];
+    size_t from = 0;
+    return next_tensor(dims_of(rows, rows->items[at].row), &from, key) &&
+           ap_pair_map_find(&rows->updated, key[0], key[1]) != AP_PAIR_NONE;
+}
+
 enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     size_t count = (size_t)ap_strpool_count(&rows->trace->signatures) + 1;

@@ -5,6 +5,7 @@
 #define AP_HABIT_ITEMS_H
 
 #include "habits.h"
+#include "tensor_dims.h"
 
 /* What names stand for; one bit each. */
 enum ap_habit_word {
@@ -62,8 +63,10 @@ struct ap_habit_rows {
     struct ap_pair_map updated;   /* sizes of the tensors that optimizers work on */
     struct ap_pair_map looked_at; /* likewise, of what is called between a backward pass and the next forward pass */
     struct ap_pair_map node_sequences;
-    struct ap_pair_map made_again; /* numbers of operators that ran in nodes, and may have made nodes there */
-    bool goes_again;               /* some of these nodes ran */
+    struct ap_pair_map nodes_run;    /* numbers and threads of the nodes so far */
+    struct ap_pair_map weights_made; /* signatures of layers, and the first operators that made their weights */
+    struct ap_pair_map made_again;   /* numbers of operators that ran in nodes, and may have made nodes there */
+    bool goes_again;                 /* some of these nodes ran */
     int64_t last_node_ns;
     int64_t loop_start_ns, loop_end_ns; /* what is before or behind the steps is no part of the loop */
     bool has_sequences, has_optimizer, has_collective;
@@ -153,6 +156,21 @@ AP_MUST_CHECK enum ap_status ap_habit_new_loop(struct ap_habit_rows *rows, struc
                                                struct ap_error *reterr);
 /** Forgets the graphs of backward passes unless they are sure, and none is used; behind all threads. */
 void ap_habit_judge_backward_graphs(struct ap_habit_rows *rows);
+/** One more, of the items from @first to @last, of which the better form takes the share @keeps as well. */
+AP_MUST_CHECK enum ap_status ap_habit_add_stretch(struct ap_habit_rows *rows, enum ap_habit_id id, size_t first, size_t last,
+                                                  double keeps, struct ap_error *reterr);
+/** The sizes of an operator's tensors; false where none are known. */
+bool ap_habit_read_tensors(const struct ap_habit_rows *rows, size_t at, struct ap_tensor_list *ret_list);
+/** Is one of its tensors of these sizes? */
+bool ap_habit_has_tensor(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *tensor);
+/** Is @other an item, a call of the program's, and of the same step? */
+bool ap_habit_is_of_step(const struct ap_habit_rows *rows, size_t at, size_t other);
+/** The same operator with the same sizes, once more. */
+bool ap_habit_is_same(const struct ap_habit_rows *rows, size_t at, size_t other);
+/** Of its first tensor, as one that an optimizer works on has it: as read by ap_habit_read_updates(). */
+bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at);
+/** Elements that are computed and not used, copies that repeat a tensor, weights made anew, penalties on weights. */
+AP_MUST_CHECK enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** From the end of the item before; INT64_MAX for the first one of a thread. */
 int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at);
 /** Loops are added when all threads were read. */
@@ -169,6 +187,8 @@ void ap_habit_add_constants(struct ap_habit_rows *rows);
 void ap_habit_find_passes(struct ap_habit_rows *rows);
 /** Nodes for a backward pass in a run that has none. */
 void ap_habit_find_graphs(struct ap_habit_rows *rows);
+/** Nodes that run again: each loss goes back through what they share. Not where gradients of gradients are computed. */
+AP_MUST_CHECK enum ap_status ap_habit_find_nodes_again(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
 /** A model that is called with a batch of one, in a run without backward pass. */
 void ap_habit_find_single_requests(struct ap_habit_rows *rows);
 /** Short operators in steps of several backward passes. */

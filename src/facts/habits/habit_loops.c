@@ -11,6 +11,7 @@
 #define SHORT_PERIOD 16 /* longer ones may be layers of a model: they have to take pieces, or read values */
 #define RARE_GAPS 20    /* one long gap in so many is a hiccup, and goes with the loop */
 #define LEAST_PASSES 16
+#define LEAST_ROWS 4     /* passes of a model over all rows of a tensor */
 #define KINDS_MAX 64     /* of loops, by their operators */
 #define MODULE_DEPTH 100 /* rows around an operator in which its module is looked for */
 
@@ -67,11 +68,23 @@ static uint32_t module_of(const struct ap_habit_rows *rows, uint32_t row)
     return 0;
 }
 
+/* Each pass takes a piece of the same tensor, as many as that has rows: they do not depend on each other. */
+static bool is_over_all_rows(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
+{
+    struct ap_tensor_list first, last;
+    for (size_t i = start, back = (end - start) / period * period - period; i < start + period; i++)
+        if (AP_HAS(ap_item_words(rows, &rows->items[i]), PIECE) && ap_habit_read_tensors(rows, i, &first) &&
+            ap_habit_read_tensors(rows, i + back, &last) && ap_tensor_equal(&first.tensors[0], &last.tensors[0]) &&
+            (uint64_t)first.tensors[0].dims[0] == (end - start) / period)
+            return true;
+    return false;
+}
+
 /* Layers of a model are modules of their own; a loop calls one module for piece after piece, and chooses nothing in between
  * that the next one begins with. */
-static bool is_one_module(const struct ap_habit_rows *rows, size_t start, size_t period, uint64_t any)
+static bool is_one_module(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period, uint64_t any)
 {
-    if (!AP_HAS(any, PIECE) || AP_HAS(any, CHOICE))
+    if (!AP_HAS(any, PIECE) || (AP_HAS(any, CHOICE) && !is_over_all_rows(rows, start, end, period)))
         return false;
     for (size_t i = start; i < start + period; i++) {
         uint32_t module = AP_HAS(ap_item_words(rows, &rows->items[i]), MODEL) ? module_of(rows, rows->items[i].row) : 0;
@@ -129,7 +142,8 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
     bool is_short = is_of_short_calls(rows, start, passes_end, total_ns);
     struct ap_habit_loop *loop;
     bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR)));
-    if (pass.views || may_be_layers || (AP_HAS(pass.any, MODEL) && !is_one_module(rows, start, period, pass.any)))
+    if (pass.views || may_be_layers ||
+        (AP_HAS(pass.any, MODEL) && !is_one_module(rows, start, passes_end, period, pass.any)))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = id,
@@ -158,7 +172,9 @@ static enum ap_status end_run(struct ap_habit_rows *rows, struct runs *runs, siz
     size_t start = runs->begin[period] - period;
     if (start < runs->taken)
         start = runs->taken;
-    if (start >= end || (end - start) / period < LEAST_PASSES)
+    size_t passes = start < end ? (end - start) / period : 0;
+    if (passes < LEAST_ROWS || (passes < LEAST_PASSES && (!AP_HAS(words_of_pass(rows, start, period).any, MODEL) ||
+                                                          !is_over_all_rows(rows, start, end, period))))
         return AP_OK;
     runs->taken = end;
     return add_loop(rows, start, end, period, reterr);

@@ -102,6 +102,36 @@ void ap_habit_find_graphs(struct ap_habit_rows *rows)
     }
 }
 
+/* ---- one part of a graph, several times ---- */
+
+enum ap_status ap_habit_find_nodes_again(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
+{
+    const struct ap_row_order *order = &rows->facts->order;
+    int64_t end_ns = INT64_MIN;
+    bool again = false;
+    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+        uint32_t row = order->rows[at], number;
+        int64_t start_ns = rows->trace->events.start_ns[row];
+        if (start_ns < end_ns || !ap_habit_is_operator(rows, row))
+            continue;
+        const struct ap_op_detail *op = ap_row_op(rows->trace, row);
+        bool is_node = AP_HAS(ap_habit_words_of(rows, row), NODE);
+        int64_t from_ns = again && start_ns - end_ns <= AP_HABIT_CALL_NS ? end_ns : start_ns;
+        end_ns = ap_row_end_ns(rows->trace, row);
+        if (is_node && op && op->sequence) {
+            uint32_t before = rows->nodes_run.count;
+            AP_TRY(ap_pair_map_add(&rows->nodes_run, op->sequence, op->forward_thread, &number, reterr));
+            again = number < before;
+        }
+        again &= is_node; /* adding to a gradient has no number: it goes with the node before it */
+        if (!again)
+            continue;
+        (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_node_again, row, end_ns - from_ns, end_ns - from_ns);
+        ap_habit_add_time(rows->habits, AP_HABIT_node_again, from_ns, end_ns);
+    }
+    return AP_OK;
+}
+
 /* ---- small batches; starts of epochs ---- */
 
 void ap_habit_find_micro_batches(struct ap_habit_rows *rows)

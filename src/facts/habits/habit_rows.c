@@ -11,10 +11,13 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     AP_TRY(ap_habit_find_loops(rows, reterr));
     AP_TRY(ap_habit_find_forms(rows, reterr));
     AP_TRY(ap_habit_find_sizes(rows, reterr));
+    AP_TRY(ap_habit_find_waste(rows, reterr));
     AP_TRY(ap_habit_find_attention(rows, reterr));
     if (trains) {
         AP_TRY(ap_habit_find_gradients(rows, track, reterr));
         AP_TRY(ap_habit_find_second_order(rows, track, reterr));
+        if (!rows->goes_again)
+            AP_TRY(ap_habit_find_nodes_again(rows, track, reterr));
     }
     if (trains && rows->has_sequences)
         ap_habit_find_passes(rows);
@@ -54,11 +57,15 @@ enum ap_status ap_habits_of_rows(struct ap_habits *habits, const struct ap_facts
                                   .updated = { .gate = gate },
                                   .looked_at = { .gate = gate },
                                   .node_sequences = { .gate = gate },
+                                  .nodes_run = { .gate = gate },
+                                  .weights_made = { .gate = gate },
                                   .made_again = { .gate = gate } };
     enum ap_status status = look_at_rows(&rows, reterr);
     ap_name_patterns_release(&rows.patterns);
     ap_name_patterns_release(&rows.signs);
     ap_pair_map_release(&rows.node_sequences);
+    ap_pair_map_release(&rows.nodes_run);
+    ap_pair_map_release(&rows.weights_made);
     ap_pair_map_release(&rows.made_again);
     ap_pair_map_release(&rows.updated);
     ap_pair_map_release(&rows.looked_at);

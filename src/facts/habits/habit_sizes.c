@@ -18,7 +18,7 @@
 #define SORT_KEEPS 0.05   /* likewise topk */
 #define LEAST_DRAWN 4096  /* elements: sorting fewer costs nothing */
 
-static bool read_tensors(const struct ap_habit_rows *rows, size_t at, struct ap_tensor_list *ret_list)
+bool ap_habit_read_tensors(const struct ap_habit_rows *rows, size_t at, struct ap_tensor_list *ret_list)
 {
     const struct ap_op_detail *op = ap_row_op(rows->trace, rows->items[at].row);
     struct ap_text dims, types;
@@ -29,10 +29,27 @@ static bool read_tensors(const struct ap_habit_rows *rows, size_t at, struct ap_
     return ret_list->count != 0;
 }
 
-static bool has_tensor(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *tensor)
+enum ap_status ap_habit_add_stretch(struct ap_habit_rows *rows, enum ap_habit_id id, size_t first, size_t last, double keeps,
+                                    struct ap_error *reterr)
+{
+    struct ap_habit_loop *loop;
+    AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
+    *loop = (struct ap_habit_loop){ .id = id,
+                                    .row = rows->items[first].row,
+                                    .end_ns = ap_item_end_ns(rows, &rows->items[last]),
+                                    .total_ns = ap_item_end_ns(rows, &rows->items[last]) -
+                                                ap_item_start_ns(rows, &rows->items[first]),
+                                    .first = ap_item_sequence(rows, &rows->items[first]),
+                                    .last = ap_habit_last_sequence(rows, last),
+                                    .keeps = keeps };
+    ap_habit_take_names(rows->items + first, last + 1 - first, loop->names);
+    return AP_OK;
+}
+
+bool ap_habit_has_tensor(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *tensor)
 {
     struct ap_tensor_list list;
-    if (!read_tensors(rows, at, &list))
+    if (!ap_habit_read_tensors(rows, at, &list))
         return false;
     for (int i = 0; i < list.count; i++)
         if (ap_tensor_equal(&list.tensors[i], tensor))
@@ -40,7 +57,7 @@ static bool has_tensor(const struct ap_habit_rows *rows, size_t at, const struct
     return false;
 }
 
-static bool is_of_step(const struct ap_habit_rows *rows, size_t at, size_t other)
+bool ap_habit_is_of_step(const struct ap_habit_rows *rows, size_t at, size_t other)
 {
     return other < rows->item_count && rows->items[at].step == rows->items[other].step &&
            ap_habit_is_call(rows, &rows->items[other]);
@@ -70,27 +87,17 @@ static enum ap_status look_at_pairs(struct ap_habit_rows *rows, size_t at, struc
 {
     struct ap_tensor_list list;
     struct ap_tensor_dims pairs;
-    struct ap_habit_loop *loop;
-    size_t end = at + 1;
-    if (!read_tensors(rows, at, &list) || !read_pairs(&list, &pairs))
+    size_t end = AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED_SUM) ? at : at + 1;
+    if (!ap_habit_read_tensors(rows, at, &list) || !read_pairs(&list, &pairs))
         return AP_OK;
-    while (end < at + PAIR_ITEMS && is_of_step(rows, at, end) && has_tensor(rows, end, &pairs) &&
+    while (end > at && end < at + PAIR_ITEMS && ap_habit_is_of_step(rows, at, end) &&
+           ap_habit_has_tensor(rows, end, &pairs) &&
            !(ap_item_words(rows, &rows->items[end]) & (AP_BIT(REDUCTION) | AP_BIT(HEAVY) | AP_BIT(MODEL))))
         end++;
-    if (!is_of_step(rows, at, end) || !AP_HAS(ap_item_words(rows, &rows->items[end]), REDUCTION) ||
-        !has_tensor(rows, end, &pairs))
+    if (end > at && (!ap_habit_is_of_step(rows, at, end) || !AP_HAS(ap_item_words(rows, &rows->items[end]), REDUCTION) ||
+                     !ap_habit_has_tensor(rows, end, &pairs)))
         return AP_OK;
-    AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
-    *loop = (struct ap_habit_loop){ .id = AP_HABIT_all_pairs,
-                                    .row = rows->items[at].row,
-                                    .end_ns = ap_item_end_ns(rows, &rows->items[end]),
-                                    .total_ns =
-                                        ap_item_end_ns(rows, &rows->items[end]) - ap_item_start_ns(rows, &rows->items[at]),
-                                    .first = ap_item_sequence(rows, &rows->items[at]),
-                                    .last = ap_habit_last_sequence(rows, end),
-                                    .keeps = PAIRS_KEEP };
-    ap_habit_take_names(rows->items + at, end + 1 - at, loop->names);
-    return AP_OK;
+    return ap_habit_add_stretch(rows, AP_HABIT_all_pairs, at, end, PAIRS_KEEP, reterr);
 }
 
 /* What becomes of a sorted tensor. */
@@ -102,9 +109,9 @@ struct sorted_use {
 static struct sorted_use use_of_sorted(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *all)
 {
     struct sorted_use use = { .takes_part = false };
-    for (size_t next = at + 1; next < at + SORT_ITEMS && is_of_step(rows, at, next) && !use.draws; next++) {
+    for (size_t next = at + 1; next < at + SORT_ITEMS && ap_habit_is_of_step(rows, at, next) && !use.draws; next++) {
         const struct ap_habit_item *item = &rows->items[next];
-        if (!has_tensor(rows, next, all))
+        if (!ap_habit_has_tensor(rows, next, all))
             continue;
         use.behind_ns += ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
         use.sums_up |= AP_HAS(ap_item_words(rows, item), RUNNING_SUM);
@@ -122,7 +129,7 @@ static struct sorted_use use_of_sorted(struct ap_habit_rows *rows, size_t at, co
 static void look_at_sort(struct ap_habit_rows *rows, size_t at)
 {
     struct ap_tensor_list list;
-    if (!read_tensors(rows, at, &list))
+    if (!ap_habit_read_tensors(rows, at, &list))
         return;
     struct sorted_use use = use_of_sorted(rows, at, &list.tensors[0]);
     bool is_draw = use.sums_up && use.draws && ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count) >= LEAST_DRAWN;
@@ -156,8 +163,7 @@ static struct ap_tensor_dims without_positions(const struct ap_tensor_dims *resu
     return one;
 }
 
-/* The same layer, once more. */
-static bool is_same(const struct ap_habit_rows *rows, size_t at, size_t other)
+bool ap_habit_is_same(const struct ap_habit_rows *rows, size_t at, size_t other)
 {
     const struct ap_op_detail *a = ap_row_op(rows->trace, rows->items[at].row);
     const struct ap_op_detail *b = ap_row_op(rows->trace, rows->items[other].row);
@@ -176,12 +182,13 @@ static bool is_one_chosen(struct ap_habit_rows *rows, size_t at, struct all_posi
 {
     const struct ap_tensor_dims one = without_positions(&all->result);
     bool chosen = false, used = false;
-    for (size_t next = at + 1; next < at + SORT_ITEMS && is_of_step(rows, at, next) && !is_same(rows, at, next) && !used;
+    for (size_t next = at + 1;
+         next < at + SORT_ITEMS && ap_habit_is_of_step(rows, at, next) && !ap_habit_is_same(rows, at, next) && !used;
          next++) {
         const struct ap_habit_item *item = &rows->items[next];
         struct ap_text name = ap_trace_text(rows->trace, item->name);
-        if (!has_tensor(rows, next, &all->result)) {
-            used = chosen && has_tensor(rows, next, &one);
+        if (!ap_habit_has_tensor(rows, next, &all->result)) {
+            used = chosen && ap_habit_has_tensor(rows, next, &one);
         } else if (!chosen && AP_HAS(ap_item_words(rows, item), BY_POSITION)) {
             all->total_ns += ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
             all->last = next;
@@ -201,7 +208,7 @@ static enum ap_status look_at_positions(struct ap_habit_rows *rows, size_t at, s
     struct all_positions all = { .total_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item), .last = at };
     struct ap_tensor_list list;
     struct ap_habit_loop *loop;
-    if (!read_tensors(rows, at, &list) || !read_result(&list, &all.result) || !is_one_chosen(rows, at, &all))
+    if (!ap_habit_read_tensors(rows, at, &list) || !read_result(&list, &all.result) || !is_one_chosen(rows, at, &all))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = AP_HABIT_unused_rows,
@@ -221,20 +228,28 @@ static enum ap_status look_at_positions(struct ap_habit_rows *rows, size_t at, s
 static bool is_of_one(const struct ap_habit_rows *rows, size_t at)
 {
     struct ap_tensor_list list;
-    return read_tensors(rows, at, &list) && list.tensors[0].count >= 2 && list.tensors[0].dims[0] == 1;
+    return ap_habit_read_tensors(rows, at, &list) && list.tensors[0].count >= 2 && list.tensors[0].dims[0] == 1;
+}
+
+/* The next request, of several in one tensor. */
+static bool takes_a_row(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    return at < rows->item_count && AP_HAS(ap_item_words(rows, &rows->items[at]), PIECE) &&
+           ap_habit_read_tensors(rows, at, &list) && list.tensors[0].dims[0] > 1;
 }
 
 void ap_habit_find_single_requests(struct ap_habit_rows *rows)
 {
-    uint64_t calls = 0, layers = 0;
+    uint64_t calls = 0, layers = 0, choices = 0, answers = 0;
     int64_t of_one_ns = 0, of_more_ns = 0, short_ns = 0;
     uint32_t first = AP_NO_ROW;
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
         int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item), gap_ns = ap_habit_gap_before(rows, i);
         bool is_layer = AP_HAS(ap_item_words(rows, item), HEAVY), of_one = is_layer && is_of_one(rows, i);
-        if (AP_HAS(ap_item_words(rows, item), CHOICE))
-            return; /* what it goes on with depends on what it has chosen */
+        choices += AP_HAS(ap_item_words(rows, item), CHOICE);
+        answers += AP_HAS(ap_item_words(rows, item), CHOICE) && takes_a_row(rows, i + 1);
         of_one_ns += of_one ? dur_ns : 0;
         of_more_ns += is_layer && !of_one ? dur_ns : 0;
         calls += of_one;
@@ -244,6 +259,8 @@ void ap_habit_find_single_requests(struct ap_habit_rows *rows)
                   ap_row_op(rows->trace, item->row)->signature.id == ap_row_op(rows->trace, first)->signature.id;
         short_ns += (dur_ns < AP_HABIT_SHORT_NS ? dur_ns : 0) + (gap_ns > 0 && gap_ns < AP_HABIT_GAP_NS ? gap_ns : 0);
     }
+    if (choices > answers + answers / 9)
+        return; /* what it goes on with depends on what it has chosen */
     if (layers < LEAST_REQUESTS || of_more_ns > of_one_ns / 9)
         return;
     struct ap_habit *habit = ap_habit_add_in_pieces(rows->habits, AP_HABIT_single_request, first, short_ns, short_ns);
@@ -255,7 +272,7 @@ void ap_habit_find_single_requests(struct ap_habit_rows *rows)
 enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     for (size_t at = 0; at < rows->item_count; at++) {
-        if (AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED))
+        if (ap_item_words(rows, &rows->items[at]) & (AP_BIT(PAIRED) | AP_BIT(PAIRED_SUM)))
             AP_TRY(look_at_pairs(rows, at, reterr));
         if (AP_HAS(ap_item_words(rows, &rows->items[at]), SORT))
             look_at_sort(rows, at);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ * Work whose result nobody needs, or that was there already: elements that are computed and left out, copies that repeat a
+ * tensor, weights that are made anew, and sums over all weights. */
+#include "habit_items.h"
+
+#include "poison.h"
+
+#define LEAST_ELEMENTS (16 * 1024) /* fewer cost nothing */
+#define LEAST_LEFT_OUT 4           /* so many times more are computed than are used */
+#define MOST_BEFORE 12             /* operators that made what is used */
+#define MOST_BEHIND 48             /* operators behind it that may use the rest */
+#define USER_ITEMS 8               /* operators until what was repeated is used */
+#define LOW_RANK 4                 /* so many times smaller than the weight's sides */
+#define LOW_RANK_KEEPS 0.05        /* of a weight of low rank: two small products */
+#define PENALIZED 2                /* weights, one after the other */
+
+static double elements_of(const struct ap_tensor_dims *tensor)
+{
+    return ap_tensor_elements(tensor, 0, tensor->count);
+}
+
+/* ---- elements that nobody uses ---- */
+
+/* Elements of what is taken, by the first that is called with it; 0 = not known. */
+static double taken_elements(struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    return ap_habit_is_of_step(rows, at, at + 1) && ap_habit_read_tensors(rows, at + 1, &list)
+               ? elements_of(&list.tensors[0])
+               : 0;
+}
+
+/* Made by each element alone, or, where channels are taken, by each channel alone. */
+static bool is_by_element(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *all, bool takes_channels)
+{
+    struct ap_tensor_list list;
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    if (!ap_habit_read_tensors(rows, at, &list))
+        return false;
+    const struct ap_tensor_dims *from = &list.tensors[0];
+    if (AP_HAS(words, RESIZE))
+        return takes_channels && from->count == 4 && all->count == 4 && from->dims[0] == all->dims[0] &&
+               from->dims[1] == all->dims[1];
+    if (!takes_channels && list.count > 1 && ap_tensor_equal(&list.tensors[1], all))
+        return false; /* a resize of both would be the better form: none is sure */
+    return (takes_channels ? AP_HAS(words, BY_ELEMENT) : AP_HAS(words, AFFINE)) && ap_tensor_equal(from, all);
+}
+
+/* Until the same begins again. */
+static bool is_used_behind(struct ap_habit_rows *rows, size_t first, size_t at, const struct ap_tensor_dims *all)
+{
+    for (size_t next = at + 1; next < at + MOST_BEHIND && ap_habit_is_of_step(rows, at, next); next++) {
+        if (ap_habit_is_same(rows, first, next) || ap_habit_is_same(rows, at, next))
+            return false;
+        if (ap_habit_has_tensor(rows, next, all))
+            return true;
+    }
+    return false;
+}
+
+static enum ap_status look_at_taken(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    struct ap_tensor_list list, before;
+    bool takes_channels = AP_HAS(ap_item_words(rows, &rows->items[at]), TAKES);
+    double taken = taken_elements(rows, at);
+    size_t first = at, last = at;
+    if (!ap_habit_read_tensors(rows, at, &list) || taken <= 0)
+        return AP_OK;
+    const struct ap_tensor_dims *all = &list.tensors[0];
+    double of_all = elements_of(all);
+    if (of_all < LEAST_ELEMENTS || of_all < LEAST_LEFT_OUT * taken)
+        return AP_OK;
+    for (size_t back = at; back-- > 0 && at - back <= MOST_BEFORE && ap_habit_is_of_step(rows, at, back);) {
+        if (is_by_element(rows, back, all, takes_channels)) {
+            first = back;
+            last = last == at ? back : last;
+        } else if (ap_habit_has_tensor(rows, back, all)) {
+            break;
+        }
+        if (AP_HAS(ap_item_words(rows, &rows->items[back]), RESIZE))
+            break;
+    }
+    if (first == at || is_used_behind(rows, first, at, all))
+        return AP_OK;
+    if (ap_habit_read_tensors(rows, first, &before) && before.tensors[0].element != all->element)
+        last = at; /* of smaller elements the resize is quicker, too */
+    return ap_habit_add_stretch(rows, AP_HABIT_unused_elements, first, last, taken / of_all, reterr);
+}
+
+/* ---- copies that repeat a tensor ---- */
+
+/* As many dimensions, one of which is a multiple, the others equal. */
+static bool repeats(const struct ap_tensor_dims *many, const struct ap_tensor_dims *one)
+{
+    int longer = 0;
+    for (int i = 0; i < one->count && many->count == one->count; i++) {
+        if (one->dims[i] <= 0 || many->dims[i] % one->dims[i])
+            return false;
+        longer += many->dims[i] > one->dims[i];
+    }
+    return longer == 1 && elements_of(many) >= LEAST_ELEMENTS;
+}
+
+/* By a number, not by a list of how often each row is wanted: that is a second tensor. */
+static enum ap_status look_at_repeat(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    struct ap_tensor_list one, used;
+    if (!ap_habit_read_tensors(rows, at, &one) || one.count != 1)
+        return AP_OK;
+    for (size_t next = at + 1; next <= at + USER_ITEMS && ap_habit_is_of_step(rows, at, next); next++) {
+        if (!AP_HAS(ap_item_words(rows, &rows->items[next]), REPEAT_USER) || !ap_habit_read_tensors(rows, next, &used))
+            continue;
+        for (int i = 0; i < used.count; i++)
+            if (repeats(&used.tensors[i], &one.tensors[0]))
+                return ap_habit_add_stretch(rows, AP_HABIT_repeated_copy, at, at, 0, reterr);
+    }
+    return AP_OK;
+}
+
+/* ---- weights that are made for one call ---- */
+
+/* A (rows, rank) times B (rank, columns), of the weight's size and of low rank. */
+static bool is_low_rank(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *weight)
+{
+    struct ap_tensor_list list;
+    const struct ap_tensor_dims *a = &list.tensors[0], *b = &list.tensors[1];
+    return weight->count == 2 && AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) &&
+           ap_habit_read_tensors(rows, at, &list) && list.count == 2 && a->count == 2 && b->count == 2 &&
+           a->dims[1] == b->dims[0] && a->dims[0] == weight->dims[0] && b->dims[1] == weight->dims[1] &&
+           a->dims[1] * LOW_RANK <= weight->dims[0] && a->dims[1] * LOW_RANK <= weight->dims[1];
+}
+
+/* Where nothing is trained weights do not change: what is made for a second call of the layer was there. Where something is,
+ * a weight of low rank needs not be made at all. */
+static enum ap_status look_at_weight(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    bool trains = rows->node_sequences.count || rows->has_optimizer, low_rank = false;
+    struct ap_tensor_list list;
+    uint32_t number, before = rows->weights_made.count;
+    size_t first = at;
+    if (!ap_habit_read_tensors(rows, at, &list) || list.count < 2)
+        return AP_OK;
+    const struct ap_tensor_dims *weight = &list.tensors[1];
+    if (weight->count < 2 || elements_of(weight) < LEAST_ELEMENTS || ap_tensor_equal(&list.tensors[0], weight))
+        return AP_OK;
+    while (first && at - first < MOST_BEFORE && ap_habit_is_of_step(rows, at, first - 1) && !low_rank) {
+        low_rank = is_low_rank(rows, first - 1, weight);
+        if (!low_rank && (!AP_HAS(ap_item_words(rows, &rows->items[first - 1]), BY_ELEMENT) ||
+                          !ap_habit_has_tensor(rows, first - 1, weight)))
+            break;
+        first--;
+    }
+    if (first == at || (trains && !low_rank))
+        return AP_OK;
+    AP_TRY(ap_pair_map_add(&rows->weights_made, ap_row_op(rows->trace, rows->items[at].row)->signature.id,
+                           rows->items[first].name, &number, reterr));
+    if (!trains && number == before)
+        return AP_OK;
+    return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, at - 1, low_rank ? LOW_RANK_KEEPS : 0, reterr);
+}
+
+/* ---- penalties on weights ---- */
+
+/* abs(W).sum() + ...: of one weight after the other, each with a node. */
+static enum ap_status look_at_penalty(struct ap_habit_rows *rows, size_t at, size_t *ret_end, struct ap_error *reterr)
+{
+    size_t end = at, count = 0, last = at;
+    struct ap_tensor_list first, list;
+    bool differ = false;
+    for (; ap_habit_is_of_step(rows, at, end); end++) {
+        uint64_t words = ap_item_words(rows, &rows->items[end]);
+        bool has_sizes = ap_habit_read_tensors(rows, end, &list);
+        if (has_sizes && AP_HAS(words, MAGNITUDE)) {
+            if (!ap_item_sequence(rows, &rows->items[end]) || !ap_habit_is_trained(rows, end))
+                break;
+            if (!count)
+                first = list;
+            differ |= !ap_tensor_equal(&first.tensors[0], &list.tensors[0]);
+            count++;
+        } else if (has_sizes && !AP_HAS(words, REDUCTION)) {
+            break; /* of numbers alone: the sum of the sums */
+        }
+        if (ap_item_sequence(rows, &rows->items[end]))
+            last = end; /* with the node of the sum */
+    }
+    *ret_end = end > at ? end : at + 1;
+    return count >= PENALIZED && differ ? ap_habit_add_stretch(rows, AP_HABIT_weight_penalty, at, last, 0, reterr) : AP_OK;
+}
+
+enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr)
+{
+    for (size_t at = 0, behind = 0; at < rows->item_count; at++) {
+        uint64_t words = ap_item_words(rows, &rows->items[at]);
+        if (!ap_habit_is_call(rows, &rows->items[at]))
+            continue;
+        if (words & (AP_BIT(TAKES) | AP_BIT(RESIZE)))
+            AP_TRY(look_at_taken(rows, at, reterr));
+        if (AP_HAS(words, REPEAT))
+            AP_TRY(look_at_repeat(rows, at, reterr));
+        if (AP_HAS(words, WEIGHTED))
+            AP_TRY(look_at_weight(rows, at, reterr));
+        if (AP_HAS(words, MAGNITUDE) && at >= behind)
+            AP_TRY(look_at_penalty(rows, at, &behind, reterr));
+    }
+    return AP_OK;
+}

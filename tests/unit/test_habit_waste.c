@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ * Work whose result nobody needs, or that was there already: traces typed by hand, with the time that each such habit takes
+ * and could save. */
+#include "typed_habits.h"
+
+static void nodes_that_run_again_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    for (int pass = 0; pass < 3; pass++) {
+        int64_t start_us = 100 + 100 * pass;
+        node(&run, start_us, 10, (uint32_t)(50 + pass)); /* of each loss */
+        node(&run, start_us + 12, 30, 20);               /* of what they share */
+        row(&run, "1", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", OPERATOR, start_us + 44, 5);
+    }
+    op(&run, "aten::add", 400, 5, 0);
+    analyze(&run);
+    is_int(habit(&run, "node_again", "count"), 2 * 2, "the second and third time, with what is added to the gradient");
+    is_int(habit(&run, "node_again", "total_us"), 2 * (30 + 2 + 5), "with the way from one to the next");
+    end(&run);
+}
+
+static void cosines_of_all_pairs_are_told(void)
+{
+    static const char types[] = "[\"float\",\"float\",\"Scalar\",\"Scalar\"]";
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::cosine_similarity", 0, 100, 0, "[[300,1,64],[1,300,64],[],[]]", types);
+    op_with(&run, "aten::cosine_similarity", 200, 100, 0, "[[300,64],[300,64],[],[]]", types); /* row by row */
+    analyze(&run);
+    is_int(habit(&run, "all_pairs", "count"), 1, "rows that are spread out against each other");
+    is_int(habit(&run, "all_pairs", "total_us"), 100, "one operator does it all");
+    end(&run);
+}
+
+/* Scores of 100 classes, of which an index takes one; with @used they are read once more behind it. */
+static void scores_of_all(struct run *run, bool used)
+{
+    begin(run);
+    op_with(run, "aten::mul", 0, 40, 0, "[[200,100],[]]", "[\"float\",\"Scalar\"]");
+    op_with(run, "aten::sigmoid", 40, 50, 0, "[[200,100]]", "[\"float\"]");
+    op_with(run, "aten::index", 100, 5, 0, "[[200,100],[]]", "[\"float\",\"TensorList\"]");
+    op_with(run, "aten::gt", 110, 5, 0, "[[200],[]]", "[\"float\",\"Scalar\"]");
+    if (used)
+        op_with(run, "aten::sum", 120, 5, 0, "[[200,100]]", "[\"float\"]");
+    analyze(run);
+}
+
+static void elements_that_nobody_uses_are_told(void)
+{
+    struct run run;
+    scores_of_all(&run, false);
+    is_int(habit(&run, "unused_elements", "count"), 1, "one of a hundred is taken");
+    is_int(habit(&run, "unused_elements", "total_us"), 90, "of what treats each alone");
+    end(&run);
+    scores_of_all(&run, true);
+    is_int(habit(&run, "unused_elements", "count"), 0, "all are used later");
+    end(&run);
+}
+
+static void repeated_copies_are_told(void)
+{
+    static const char three[] = "[\"float\",\"float\",\"float\"]";
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::repeat_interleave", 0, 50, 0, "[[2,2,1000,64],[],[],[]]", "[\"float\",\"Scalar\",\"Scalar\",\"\"]");
+    op_with(&run, "aten::scaled_dot_product_attention", 60, 50, 0, "[[2,8,1,64],[2,8,1000,64],[2,8,1000,64]]", three);
+    op_with(&run, "aten::repeat_interleave", 200, 50, 0, "[[500,64],[500],[]]", "[\"float\",\"long int\",\"Scalar\"]");
+    op_with(&run, "aten::mul", 260, 50, 0, "[[1500,64],[1500,64]]", "[\"float\",\"float\"]");
+    analyze(&run);
+    is_int(habit(&run, "repeated_copy", "count"), 1, "by a number, for a product; not each row as often as a list says");
+    is_int(habit(&run, "repeated_copy", "saves_us"), 50, "the copy");
+    end(&run);
+}
+
+static void weights_for_one_call(struct run *run, int64_t start_us)
+{
+    op_with(run, "aten::to", start_us, 30, 0, "[[256,256],[],[],[],[]]", "[\"signed char\",\"\",\"\",\"\",\"\"]");
+    op_with(run, "aten::mul", start_us + 30, 20, 0, "[[256,256],[256,1]]", "[\"float\",\"float\"]");
+    op_with(run, "aten::linear", start_us + 50, 40, 0, "[[4,256],[256,256],[]]", "[\"float\",\"float\",\"\"]");
+}
+
+static void weights_that_are_made_anew_are_told(void)
+{
+    static const char two[] = "[\"float\",\"float\"]";
+    struct run run;
+    begin(&run);
+    for (int call = 0; call < 3; call++)
+        weights_for_one_call(&run, 200 * call);
+    analyze(&run);
+    is_int(habit(&run, "weight_made", "count"), 2, "the first time it is needed");
+    is_int(habit(&run, "weight_made", "saves_us"), 2 * 50, "what makes it");
+    end(&run);
+    begin(&run);
+    for (uint32_t step = 1; step < 4; step++) { /* weights that are trained change: a mask over them is needed each time */
+        op_with(&run, "aten::mul", step * 1000, 20, step * 10, "[[256,256],[256,256]]", two);
+        op_with(&run, "aten::linear", step * 1000 + 20, 40, step * 10 + 1, "[[4,256],[256,256]]", two);
+        op_with(&run, "aten::matmul", step * 1000 + 100, 20, step * 10 + 2, "[[256,8],[8,256]]", two);
+        op_with(&run, "aten::add", step * 1000 + 120, 10, step * 10 + 3, "[[256,256],[256,256],[]]", two);
+        op_with(&run, "aten::linear", step * 1000 + 130, 40, step * 10 + 4, "[[4,256],[256,256]]", two);
+        node(&run, step * 1000 + 300, 10, step * 10 + 4);
+    }
+    analyze(&run);
+    is_int(habit(&run, "weight_made", "count"), 3, "in training a product of low rank alone");
+    is_int(habit(&run, "weight_made", "total_us"), 3 * 30, "with what adds it");
+    end(&run);
+}
+
+static void penalties_on_weights_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    for (uint32_t step = 1; step < 3; step++) {
+        int64_t at_us = step * 1000;
+        op_with(&run, "aten::abs", at_us, 20, step * 10, "[[300,64]]", "[\"float\"]");
+        op_with(&run, "aten::sum", at_us + 20, 10, step * 10 + 1, "[[300,64],[]]", "[\"float\",\"\"]");
+        op_with(&run, "aten::abs", at_us + 30, 4, step * 10 + 2, "[[300]]", "[\"float\"]");
+        op_with(&run, "aten::sum", at_us + 34, 4, step * 10 + 3, "[[300],[]]", "[\"float\",\"\"]");
+        op_with(&run, "aten::add", at_us + 38, 2, step * 10 + 4, "[[],[],[]]", "[\"float\",\"float\",\"Scalar\"]");
+        op(&run, "aten::ones_like", at_us + 41, 1, 0); /* of the backward pass: not of the penalty */
+        op_with(&run, "aten::linear", at_us + 50, 10, step * 10 + 5, "[[4,64],[300,64],[300]]",
+                "[\"float\",\"float\",\"float\"]");
+        op_with(&run, "aten::abs", at_us + 60, 4, step * 10 + 6, "[[4,300]]", "[\"float\"]"); /* of no weight */
+        op_with(&run, "aten::sum", at_us + 64, 4, step * 10 + 7, "[[4,300],[]]", "[\"float\",\"\"]");
+        node(&run, at_us + 200, 25, step * 10);
+        row(&run, "1", "Optimizer.step#SGD.step", ANNOTATION, at_us + 300, 50);
+        op_with(&run, "aten::add_", at_us + 310, 5, 0, "[[300,64],[300,64],[]]", "[\"float\",\"float\",\"Scalar\"]");
+        op_with(&run, "aten::add_", at_us + 320, 5, 0, "[[300],[300],[]]", "[\"float\",\"float\",\"Scalar\"]");
+    }
+    analyze(&run);
+    is_int(habit(&run, "weight_penalty", "count"), 2, "one a step");
+    is_int(habit(&run, "weight_penalty", "total_us"), 2 * (40 + 25), "both weights, and the node");
+    end(&run);
+}
+
+/* A module is called for each of @rows rows of a tensor that has 24, and chooses. */
+static void choices_by_row(struct run *run, int rows)
+{
+    begin(run);
+    for (int i = 0; i < rows; i++) {
+        row(run, "1", "nn.Module: Policy_0", PYTHON, i * 50 + 10, 12);
+        op_with(run, "aten::select", i * 50, 5, 0, "[[24,8],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
+        op_with(run, "aten::linear", i * 50 + 10, 10, 0, "[[8],[8,8],[8]]", "[\"float\",\"float\",\"float\"]");
+        op_with(run, "aten::argmax", i * 50 + 30, 5, 0, "[[8],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
+    }
+    analyze(run);
+}
+
+static void rows_that_choose_are_independent_where_all_are_gone_through(void)
+{
+    struct run run;
+    choices_by_row(&run, 24);
+    is_int(habit(&run, "module_loop", "count"), 1, "as many passes as there are rows");
+    end(&run);
+    choices_by_row(&run, 20);
+    is_int(habit(&run, "module_loop", "count"), 0, "else what was chosen may be what the next pass begins with");
+    end(&run);
+}
+
+int main(void)
+{
+    nodes_that_run_again_are_told();
+    cosines_of_all_pairs_are_told();
+    elements_that_nobody_uses_are_told();
+    repeated_copies_are_told();
+    weights_that_are_made_anew_are_told();
+    penalties_on_weights_are_told();
+    rows_that_choose_are_independent_where_all_are_gone_through();
+    return done();
+}

@@ -114,10 +114,11 @@ static void write_prediction(struct doc *doc, const struct ap_value *finding)
         return;
     ap_doc_begin(doc, DOC_ITEM);
     ap_doc_tell(doc, prediction, told_before(doc, prediction));
+    int64_t gain_ns = ap_value_integer(ap_value_member(prediction, "gain_us"), 0);
     ap_doc_tell(doc, prediction,
-                ap_value_integer(ap_value_member(prediction, "gain_us"), 0) > 0
-                    ? " takes {r after_us}, {F gain_ratio} less (range: {r after_low_us} to {r after_high_us})"
-                    : " takes {r after_us} (range: {r after_low_us} to {r after_high_us})");
+                gain_ns > 0    ? " takes {r after_us}, {F gain_ratio} less (range: {r after_low_us} to {r after_high_us})"
+                : gain_ns == 0 ? " takes as long"
+                               : " takes {r after_us} (range: {r after_low_us} to {r after_high_us})");
     ap_doc_tell(doc, replayed_for(doc, finding), ", replayed with {w change}");
     ap_doc_tell(doc, prediction, "[. Not in it: {p limit}]");
     ap_doc_end(doc, DOC_ITEM);

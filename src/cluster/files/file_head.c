@@ -204,6 +204,24 @@ enum ap_status ap_file_look(struct ap_json_reader *json, struct ap_file_head *re
     return ret_head->kind == AP_FILE_other ? status : AP_OK;
 }
 
+/* What is told further behind is too far: blanks without end would be read to their end. */
+#define LOOK_BYTES ((uint64_t)64 << 20)
+
+struct beginning {
+    struct ap_byte_source of;
+    uint64_t given_bytes;
+};
+
+static enum ap_status borrow_beginning(void *self, struct ap_block_view *ret_block, struct ap_error *reterr)
+{
+    struct beginning *beginning = self;
+    if (beginning->given_bytes >= LOOK_BYTES)
+        return ap_fail(reterr, AP_ERROR_INPUT, "nothing in the first 64 MiB tells what it is");
+    AP_TRY(beginning->of.borrow(beginning->of.self, ret_block, reterr));
+    beginning->given_bytes += ret_block->bytes;
+    return AP_OK;
+}
+
 enum ap_status ap_file_look_at_input(struct ap_gate *gate, struct ap_input *input, size_t window_bytes,
                                      struct ap_notes *notes, struct ap_file_head *ret_head, struct ap_error *reterr)
 {
@@ -214,7 +232,9 @@ enum ap_status ap_file_look_at_input(struct ap_gate *gate, struct ap_input *inpu
             (struct ap_file_head){ .kind = AP_FILE_profile, .format = AP_OTHER_compile_log, .rank = -1, .world_size = -1 };
         return AP_OK;
     }
-    AP_TRY(ap_json_reader_new(gate, ap_input_source(input), notes, &limits, &json, reterr));
+    struct beginning beginning = { .of = ap_input_source(input) };
+    struct ap_byte_source source = { .borrow = borrow_beginning, .self = &beginning };
+    AP_TRY(ap_json_reader_new(gate, source, notes, &limits, &json, reterr));
     enum ap_status status = ap_file_look(json, ret_head, reterr);
     ap_json_reader_free(json);
     return status;

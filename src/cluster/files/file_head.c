@@ -210,12 +210,14 @@ enum ap_status ap_file_look(struct ap_json_reader *json, struct ap_file_head *re
 struct beginning {
     struct ap_byte_source of;
     uint64_t given_bytes;
+    bool is_over;
 };
 
 static enum ap_status borrow_beginning(void *self, struct ap_block_view *ret_block, struct ap_error *reterr)
 {
     struct beginning *beginning = self;
-    if (beginning->given_bytes >= LOOK_BYTES)
+    beginning->is_over = beginning->given_bytes >= LOOK_BYTES;
+    if (beginning->is_over)
         return ap_fail(reterr, AP_ERROR_INPUT, "nothing in the first 64 MiB tells what it is");
     AP_TRY(beginning->of.borrow(beginning->of.self, ret_block, reterr));
     beginning->given_bytes += ret_block->bytes;
@@ -237,7 +239,7 @@ enum ap_status ap_file_look_at_input(struct ap_gate *gate, struct ap_input *inpu
     AP_TRY(ap_json_reader_new(gate, source, notes, &limits, &json, reterr));
     enum ap_status status = ap_file_look(json, ret_head, reterr);
     ap_json_reader_free(json);
-    return status;
+    return beginning.is_over && status == AP_ERROR_INPUT ? AP_OK : status; /* it is something else */
 }
 
 const char *ap_file_kind_name(enum ap_file_kind kind)

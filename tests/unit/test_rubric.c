@@ -416,8 +416,7 @@ static void needs_that_are_not_met_ask_for_the_artifact(void)
     ok(ap_text_contains_folded(ap_value_text(list_item(missing, 1)), "_record_memory_history"), "and how");
     missing = ap_value_member(list_item(list, 1), "missing");
     is_text(ap_value_text(ap_value_first(missing)),
-            "a value of `steps.cv_ratio` (standard deviation over mean, divisor n, from 2 steps on), which this input does "
-            "not give",
+            "a value of `steps.cv_ratio` (standard deviation over mean, divisor n), which this input does not give",
             "a figure without an artifact behind it is named");
     ap_model_release(&model);
 }

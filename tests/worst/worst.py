@@ -32,10 +32,7 @@ LIMIT = 6.0  # n log n from here on: below 5
 WORTH = 25  # work for each row of the larger input, below which a function may do as it likes
 RUN_LIMIT_S = 120
 # (case, function): why it may be worse than the limit
-KNOWN = {
-    ("growing_in_every_period", "skip_value"): "512 containers that were met before are passed over without reading them: "
-    "the stacks of 4,000 rows are fewer, of 16,000 more. From there on it grows as the rows do",
-}
+KNOWN = {}
 # More ways to ask about a case than by writing all reports.
 QUESTIONS = {
     "a_name_per_row": ["--table kernels --where name!=x --sort name --limit 0",

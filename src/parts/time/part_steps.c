@@ -40,9 +40,8 @@ static void add_spread(struct ap_model *model, struct ap_value *parent, const st
     }
     double std_ns = sqrt(squares / (double)durations->count);
     ap_add_time(model, parent, "mean_us", ap_mean(durations->total_ns, durations->count));
-    bool several = durations->count > 1; /* one step is no evidence of how steps vary */
-    ap_add_known_time(model, parent, "std_us", several, (int64_t)llround(std_ns));
-    ap_add_quotient(model, parent, "cv_ratio", std_ns, several ? mean_ns : 0);
+    ap_add_time(model, parent, "std_us", (int64_t)llround(std_ns));
+    ap_add_quotient(model, parent, "cv_ratio", std_ns, mean_ns);
     ap_add_time(model, parent, "min_us", min_ns);
     ap_add_time(model, parent, "max_us", max_ns);
 }

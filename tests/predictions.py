@@ -96,14 +96,15 @@ def check_jobs(tap, program, folder):
 
 
 def made_pair(program, folder, name):
-    """(name, predicted gain, real gain), of a step."""
+    """(name, predicted gain, real gain), of a step; and the predicted gain of the window, as a share of its steps."""
     trace, words, before_us, after_us = make_pairs.make(name)
     path = Path(folder) / (name.replace(" ", "-") + ".json")
     path.write_text(json.dumps(trace), encoding="utf-8")
     run = subprocess.run([program, "--format", "json", "--cpu-trace", str(path), "--what-if", words], capture_output=True,
                          timeout=120)
     prediction = json.loads(run.stdout)["prediction"]["what_if"][0]["prediction"] if run.stdout else None
-    return name, prediction["gain_ratio"] if prediction else None, 1 - after_us / before_us
+    window = prediction and prediction["window_gain_us"] / (make_pairs.STEPS * before_us)
+    return name, prediction["gain_ratio"] if prediction else None, 1 - after_us / before_us, window
 
 
 def check_made_pairs(tap, program):
@@ -112,7 +113,10 @@ def check_made_pairs(tap, program):
     far = [row for row in rows if row[1] is None or abs(row[1] - row[2]) > max(NEAR * abs(row[2]), LITTLE)]
     tap.check(f"of {len(rows)} changes made to a made program all gain what was predicted",
               [f"{name}: predicted {gain if gain is None else round(gain, 3)}, really {real:.3f}"
-               for name, gain, real in far])
+               for name, gain, real, _ in far])
+    far = [row for row in rows if row[3] is None or abs(row[3] - row[2]) > max(NEAR * abs(row[2]), LITTLE)]
+    tap.check("and their windows as much in proportion", [f"{name}: {window}, really {real:.3f}"
+                                                          for name, _, real, window in far])
 
 
 IN_ORDER = ["kernel like * speedup 1", "kernel like * speedup 1.5", "kernel like * speedup 4",

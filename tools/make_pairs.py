@@ -16,7 +16,7 @@ from itertools import cycle
 from pathlib import Path
 
 STEPS, LONG_RUN = 9, 60
-HOST, AUTOGRAD = 1, 2
+HOST, AUTOGRAD, WATCHDOG = 1, 2, 3
 COMPUTE, COMMUNICATION = 7, 20
 DEVICE = {"id": 0, "name": "NVIDIA A100-SXM4-80GB", "totalGlobalMem": 85 * 10**9, "computeMajor": 8, "computeMinor": 0,
           "maxThreadsPerBlock": 1024, "maxThreadsPerMultiprocessor": 2048, "warpSize": 32, "numSms": 108}
@@ -26,10 +26,10 @@ FACTORS = 10007  # drawn once and used again and again: a prime, so that no step
 
 
 class Machine:
-    def __init__(self, seed, places=1024, sync_rows=True, recorded=True):
+    def __init__(self, seed, places=1024, sync_rows=True, recorded=True, watched=False):
         draw = random.Random(seed)
         self.factors = cycle([draw.lognormvariate(0, 0.05) for _ in range(FACTORS)])
-        self.places, self.sync_rows, self.recorded = places, sync_rows, recorded
+        self.places, self.sync_rows, self.recorded, self.watched = places, sync_rows, recorded, watched
         self.now, self.thread, self.correlation, self.steps = 1e6, HOST, 100, 0
         self.events, self.free, self.starts, self.held = [], {}, defaultdict(deque), {}
 
@@ -119,7 +119,16 @@ class Machine:
     def done(self):
         return max([self.now, *self.free.values()])
 
+    def watch(self):
+        """Threads that look on to the end of the recording, which comes later than the last step."""
+        first, end = min(event["ts"] for event in self.events), self.done() + 20000
+        self.row("python_function", "threading.py(359): wait", first, end, tid=WATCHDOG + 1)
+        for at in range(int(first), int(end), 5000):
+            self.row("cuda_runtime", "cudaEventQuery", at, at + 2, tid=WATCHDOG)
+
     def trace(self):
+        if self.watched:
+            self.watch()
         names = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "ts": 0, "args": {"name": "python"}}
                  for pid in (0, 10)]
         return {"schemaVersion": 1, "deviceProperties": [DEVICE], "traceEvents": names + self.events}
@@ -208,6 +217,7 @@ PAIRS = {
     "faster kernels, limited by launches": (SMALL, {"gemm": 2}, "kernel ~ gemm speedup 2", {}),
     "faster kernels, limited by the device": (LARGE, {"gemm": 2}, "kernel ~ gemm speedup 2", {}),
     "faster kernels, limited by both": ({"kernel": 8}, {"gemm": 2}, "kernel ~ gemm speedup 2", {}),
+    "faster kernels, and threads that look on": (LARGE, {"gemm": 2}, "kernel ~ gemm speedup 2", {"watched": True}),
     "faster kernels in a graph": ({"graph": True}, {"gemm": 2}, "kernel ~ gemm speedup 2", {}),
     "faster kernels, the queue is full": (AHEAD, {"gemm": 2}, "kernel ~ gemm speedup 2", {"places": 128}),
     "much faster kernels, the queue is full": ({**AHEAD, "kernel": 14}, {"gemm": 4}, "kernel ~ gemm speedup 4",

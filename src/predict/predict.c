@@ -117,8 +117,8 @@ enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap
         return AP_OK;
     }
     predictor->facts = facts = is_excerpt ? &predictor->excerpt.facts : facts;
-    AP_TRY(ap_replay_graph_init(&predictor->graph, facts->trace, &facts->order, &facts->path_index, &facts->steps,
-                                facts->main_track, facts->gate, reterr));
+    AP_TRY(ap_replay_graph_init(&predictor->graph, facts->trace, &facts->order, &facts->path_index, &facts->calls,
+                                &facts->steps, facts->main_track, facts->gate, reterr));
     if (is_excerpt)
         predictor->graph.stretch_ns = facts->window_ns;
     AP_TRY(ap_replay_recorded(&predictor->graph, &predictor->recorded, reterr));

@@ -43,8 +43,8 @@ static void make(struct made *made)
     struct ap_facts *facts = &made->facts;
     if (ap_facts_init(facts, made->run.trace, false, NULL) != AP_OK ||
         ap_analyze_trace(facts, &options, false, &made->run.notes, &made->run.model, NULL) != AP_OK ||
-        ap_replay_graph_init(&made->graph, facts->trace, &facts->order, &facts->path_index, &facts->steps, facts->main_track,
-                             facts->gate, NULL) != AP_OK ||
+        ap_replay_graph_init(&made->graph, facts->trace, &facts->order, &facts->path_index, &facts->calls, &facts->steps,
+                             facts->main_track, facts->gate, NULL) != AP_OK ||
         ap_replay_recorded(&made->graph, &made->recorded, NULL) != AP_OK ||
         ap_replay_run(&made->graph, NULL, &made->replayed, NULL) != AP_OK)
         abort();
@@ -250,6 +250,37 @@ static void calls_tell_which_streams_wait(void)
     is_u64(waits_told(6, 1), 0, "nor is it so where one began before the other ended");
 }
 
+/* A watchdog asks to the end of the recording, and a thread stands in a frame: neither holds the run up. */
+static void who_only_looks_on_is_no_part_of_it(void)
+{
+    struct made made = { .graph = { .count = 0 } };
+    struct ap_replay_edit edit;
+    struct ap_replay_times faster;
+    begin(&made.run);
+    (void)row(&made.run, "1", "aten::mm", OPERATOR, 0, 5);
+    call(&made.run, "1", "cudaLaunchKernel", 0, 5, 1);
+    work(&made.run, "gemm", 10, 390, 1);
+    call(&made.run, "1", "cudaDeviceSynchronize", 5, 400, 2);
+    for (int64_t at_us = 50; at_us < 1000; at_us += 50) {
+        call(&made.run, "2", "cudaEventQuery", at_us, 2, (ap_link_key)at_us);
+        call(&made.run, "2", "cudaPointerGetAttributes", at_us + 5, 2, (ap_link_key)at_us + 1);
+    }
+    (void)row(&made.run, "3", "threading.py(359): wait", PYTHON, 0, 1000);
+    make(&made);
+    is_int(made.recorded.window_ns, 405000, "the window ends with the thread that waits for the device");
+    is_int(made.replayed.window_ns, 405000, "in the replay too");
+    if (ap_replay_edit_init(&edit, &made.graph, NULL) != AP_OK)
+        abort();
+    for (size_t i = 0; i < made.graph.count; i++)
+        edit.work_ns[i] /= made.graph.tasks[i].is_device ? 2 : 1;
+    if (ap_replay_run(&made.graph, &edit, &faster, NULL) != AP_OK)
+        abort();
+    is_int(faster.window_ns, 210000, "and sooner with a faster kernel");
+    ap_replay_times_release(&faster);
+    ap_replay_edit_release(&edit);
+    finish(&made);
+}
+
 static void little_is_no_graph(void)
 {
     struct made made = { .graph = { .count = 0 } };
@@ -271,6 +302,7 @@ int main(void)
     the_first_work_waits_for_what_was_before();
     a_full_device_is_a_wait();
     calls_tell_which_streams_wait();
+    who_only_looks_on_is_no_part_of_it();
     little_is_no_graph();
     return done();
 }

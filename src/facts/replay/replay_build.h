@@ -51,6 +51,7 @@ struct ap_replay_build {
     const struct ap_trace *trace;
     const struct ap_steps *steps;
     const struct ap_row_order *order;
+    const struct ap_call_kinds *calls;
     uint32_t main_track;
     int64_t main_start_ns, main_end_ns;
     const struct ap_path_index *index;

@@ -216,8 +216,8 @@ static enum ap_status make(struct ap_replay_build *build, struct ap_error *reter
 
 enum ap_status ap_replay_graph_init(struct ap_replay_graph *graph, const struct ap_trace *trace,
                                     const struct ap_row_order *order, const struct ap_path_index *index,
-                                    const struct ap_steps *steps, uint32_t main_track, struct ap_gate *gate,
-                                    struct ap_error *reterr)
+                                    const struct ap_call_kinds *calls, const struct ap_steps *steps, uint32_t main_track,
+                                    struct ap_gate *gate, struct ap_error *reterr)
 {
     *graph = (struct ap_replay_graph){ .gate = gate };
     if (!trace->has_window)
@@ -228,6 +228,7 @@ enum ap_status ap_replay_graph_init(struct ap_replay_graph *graph, const struct 
                                      .trace = trace,
                                      .steps = steps,
                                      .order = order,
+                                     .calls = calls,
                                      .index = index,
                                      .main_track = main_track };
     graph->step_count = steps->count;

@@ -9,10 +9,12 @@
  *
  * A thread is cut where something hangs on it: at launches, at the ends of calls that block or found a queue full, where
  * another thread goes on, at the bounds of steps. Its pieces follow one another without a hole, so that the time between
- * calls is work, too. */
+ * calls is work, too. Of threads that only ask whether work is done, or have only Python frames, there are none, but of the
+ * one that drives the run. */
 #ifndef AP_REPLAY_GRAPH_H
 #define AP_REPLAY_GRAPH_H
 
+#include "call_kind.h"
 #include "path_index.h"
 #include "steps.h"
 
@@ -80,8 +82,8 @@ struct ap_replay_graph {
  *  @graph may be released after a failure too. */
 AP_MUST_CHECK enum ap_status ap_replay_graph_init(struct ap_replay_graph *graph, const struct ap_trace *trace,
                                                   const struct ap_row_order *order, const struct ap_path_index *index,
-                                                  const struct ap_steps *steps, uint32_t main_track, struct ap_gate *gate,
-                                                  struct ap_error *reterr);
+                                                  const struct ap_call_kinds *calls, const struct ap_steps *steps,
+                                                  uint32_t main_track, struct ap_gate *gate, struct ap_error *reterr);
 /** A zeroed one is fine. */
 void ap_replay_graph_release(struct ap_replay_graph *graph);
 

@@ -21,7 +21,16 @@ static bool is_host_row(const struct ap_trace *trace, uint32_t row)
     return ap_row_is_of(trace, row, AP_HOST_KINDS) && trace->events.dur_ns[row] >= 0;
 }
 
-/* First start and last end of each thread. */
+/* A thread that asks again and again whether work is done, or stands in a frame, goes on to the end of the recording whatever
+ * becomes of the run: that is no work of its own. */
+static bool is_work(const struct ap_replay_build *build, uint32_t row)
+{
+    enum ap_event_kind kind = ap_row_kind(build->trace->events.tag[row]);
+    bool queries = kind == AP_KIND_runtime && ap_call_kind_of(build->calls, build->trace, row) == AP_CALL_query;
+    return !queries && kind != AP_KIND_python;
+}
+
+/* First start and last end of each thread; of others than the driving one, of work. */
 static enum ap_status mark_bounds(struct ap_replay_build *build, struct ap_error *reterr)
 {
     const struct ap_trace *trace = build->trace;
@@ -29,7 +38,7 @@ static enum ap_status mark_bounds(struct ap_replay_build *build, struct ap_error
         int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
         for (size_t i = build->order->track_start[track]; i < build->order->track_start[track + 1]; i++) {
             uint32_t row = build->order->rows[i];
-            if (!is_host_row(trace, row))
+            if (!is_host_row(trace, row) || (track != build->main_track && !is_work(build, row)))
                 continue;
             start_ns = trace->events.start_ns[row] < start_ns ? trace->events.start_ns[row] : start_ns;
             end_ns = ap_row_end_ns(trace, row) > end_ns ? ap_row_end_ns(trace, row) : end_ns;
@@ -161,6 +170,8 @@ static enum ap_status mark_turns_of(struct ap_replay_build *build, uint32_t trac
     struct gathered turn = { .track = track };
     for (size_t i = activity->first[track]; i < activity->first[track + 1]; i++) {
         uint32_t row = activity->rows[i];
+        if (!is_work(build, row))
+            continue;
         size_t hole = build->index->backward[track] ? hole_around(build, row) : SIZE_MAX;
         int64_t start_ns = build->trace->events.start_ns[row];
         if (turn.open && (hole != turn.hole || start_ns - turn.end_ns > LONG_HOLE_NS))

@@ -57,6 +57,11 @@ struct ap_text ap_text_member(const struct ap_value *object, const char *key)
 
 /* ---- within a block ---- */
 
+static bool is_unread(struct doc *doc)
+{
+    return doc->backend->is_unread && doc->backend->is_unread(doc);
+}
+
 void ap_doc_say(struct doc *doc, const char *literal)
 {
     doc->backend->say(doc, ap_text_of(literal));
@@ -65,6 +70,8 @@ void ap_doc_say(struct doc *doc, const char *literal)
 void ap_doc_text(struct doc *doc, enum doc_text kind, struct ap_text text)
 {
     size_t at = 0;
+    if (is_unread(doc))
+        return;
     switch (kind) {
     case DOC_NAME:
         for (int shown = 0; at < text.bytes && shown < NAME_LIMIT; shown++)
@@ -95,6 +102,8 @@ void ap_doc_value(struct doc *doc, const struct ap_value *value, struct ap_text 
 {
     char text[AP_FIGURE_BYTES];
     enum ap_value_type type = value ? value->type : AP_VALUE_NULL;
+    if (is_unread(doc))
+        return;
     if (type == AP_VALUE_TEXT || type == AP_VALUE_LITERAL) {
         ap_doc_text(doc, form == FORM_PROSE && type == AP_VALUE_TEXT ? DOC_PROSE : DOC_NAME, value->as.text);
     } else if (form == FORM_ID && (type == AP_VALUE_COUNT || type == AP_VALUE_BYTES)) {
@@ -111,7 +120,10 @@ void ap_doc_value(struct doc *doc, const struct ap_value *value, struct ap_text 
 const char *ap_template_path(const char *placeholder, char path[DOC_PATH_BYTES])
 {
     const char *end = strchr(placeholder, '}');
-    (void)snprintf(path, DOC_PATH_BYTES, "%.*s", (int)(end - placeholder - 3), placeholder + 3);
+    size_t bytes = (size_t)(end - placeholder - 3);
+    bytes = bytes < DOC_PATH_BYTES ? bytes : DOC_PATH_BYTES - 1;
+    memcpy(path, placeholder + 3, bytes);
+    path[bytes] = '\0';
     return end + 1;
 }
 
@@ -156,6 +168,8 @@ void ap_doc_tell(struct doc *doc, const struct ap_value *of, const char *templat
         if (bytes)
             doc->backend->say(doc, (struct ap_text){ template, bytes });
         template += bytes;
+        if (is_unread(doc))
+            return;
         if (*template == '{') {
             char path[DOC_PATH_BYTES], letter = template[1];
             template = ap_template_path(template, path);

@@ -102,6 +102,8 @@ struct doc_backend {
     void (*section)(struct doc *doc, const char *title);
     void (*begin)(struct doc *doc, enum doc_block block, int64_t number);
     void (*end)(struct doc *doc, enum doc_block block);
+    /** Is nothing of the text within this block read? Then it need not be made. NULL: it always is. */
+    bool (*is_unread)(struct doc *doc);
     void (*say)(struct doc *doc, struct ap_text literal);
     void (*name)(struct doc *doc, struct ap_text name, bool is_cut);
     void (*prose)(struct doc *doc, struct ap_text text);

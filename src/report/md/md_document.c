@@ -51,6 +51,11 @@ static bool counts_only(struct doc *doc, const struct ap_out *out)
     return md_of(doc)->only_lines || out == &md_of(doc)->left_out;
 }
 
+static bool is_unread(struct doc *doc)
+{
+    return counts_only(doc, text_out(doc));
+}
+
 /* A row or an item is to come: may it be written? */
 static void count_row(struct md *md, size_t most)
 {
@@ -154,22 +159,18 @@ static void say(struct doc *doc, struct ap_text literal)
 
 static void write_name(struct doc *doc, struct ap_text name, bool is_cut)
 {
-    struct ap_out *out = text_out(doc);
-    if (!counts_only(doc, out))
-        ap_md_name(out, name, is_cut);
+    ap_md_name(text_out(doc), name, is_cut);
 }
 
 static void write_prose(struct doc *doc, struct ap_text text)
 {
-    struct ap_out *out = text_out(doc);
-    if (!counts_only(doc, out))
-        ap_md_prose(out, text);
+    ap_md_prose(text_out(doc), text);
 }
 
 static void write_figure(struct doc *doc, struct ap_text text)
 {
     struct ap_out *out = text_out(doc);
-    for (size_t i = 0; i < text.bytes && !counts_only(doc, out); i++)
+    for (size_t i = 0; i < text.bytes; i++)
         if (text.data[i] == '<' || text.data[i] == '>')
             ap_out_string(out, text.data[i] == '<' ? "&lt;" : "&gt;");
         else
@@ -321,6 +322,7 @@ void ap_md_init(struct md *md, const struct ap_model *model, const struct ap_md_
         .section = write_section,
         .begin = begin,
         .end = end,
+        .is_unread = is_unread,
         .say = say,
         .name = write_name,
         .prose = write_prose,

@@ -2,6 +2,7 @@
 #include "catalogue.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "poison.h"
 
@@ -25,11 +26,14 @@ static int by_path(const void *key, const void *element)
 {
     const struct ap_text *path = key;
     const struct ap_figure_info *figure = element;
-    return ap_text_compare(*path, ap_text_of(figure->path));
+    int order = strncmp(path->data, figure->path, path->bytes);
+    return order ? order : -(figure->path[path->bytes] != '\0');
 }
 
 const struct ap_figure_info *ap_catalogue_find(struct ap_text path)
 {
+    if (memchr(path.data, '\0', path.bytes))
+        return NULL;
     const struct ap_figure_info *found = bsearch(&path, ap_figures, ap_figure_count, sizeof(ap_figures[0]), by_path);
     for (size_t i = 0; !found && i < ap_figure_count; i++) /* those without a star do not match: they were not found */
         if (ap_catalogue_matches(path, ap_figures[i].path))

@@ -36,6 +36,11 @@ AP_PRINTF(2, 3) static bool fail(struct parser *parser, const char *format, ...)
 
 /* ---- words ---- */
 
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
 static void skip_space(struct parser *parser)
 {
     while (parser->at < parser->end && ap_is_space(*parser->at))
@@ -61,7 +66,11 @@ static struct ap_text word_up_to(struct parser *parser, const char *stops)
 {
     skip_space(parser);
     const char *at = parser->at;
-    for (size_t own = 0; at < parser->end && !ap_is_space(*at) && (!*at || !strchr(stops, *at)); at++) {
+    for (size_t own = 0; at < parser->end && !ap_is_space(*at); at++) {
+        if (is_letter(*at) || *at == '.') /* as most are: no stop */
+            continue;
+        if (*at && strchr(stops, *at))
+            break;
         if (*at == ')' && !own && parser->open)
             break;
         own += *at == '(';
@@ -132,11 +141,6 @@ static const struct {
 const char *ap_test_name(enum ap_test test)
 {
     return spellings[test].text; /* the first ones stand in the order of the enum */
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 /* Bytes of the text that are this spelling, a space of which stands for any number of them; 0 = it is not there. */

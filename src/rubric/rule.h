@@ -153,10 +153,10 @@ struct ap_rule {
     struct ap_expr when;
     uint32_t needs, missing; /* artifacts */
     enum ap_severity severity;
-    struct ap_severity_clause severity_clauses[AP_RULE_MAX_CLAUSES];
+    struct ap_severity_clause *severity_clauses;
     size_t severity_clause_count;
     enum ap_confidence confidence;
-    struct ap_confidence_clause confidence_clauses[AP_RULE_MAX_CLAUSES];
+    struct ap_confidence_clause *confidence_clauses;
     size_t confidence_clause_count;
     const struct ap_figure_info
         *rank_by[AP_RULE_MAX_RANKS]; /* times or sizes: the smallest one that is known bounds the saving */
@@ -165,13 +165,13 @@ struct ap_rule {
     size_t rests_on_count;
     enum ap_domain domain;
     uint32_t phases; /* that it is about; 0 = no part in particular */
-    struct ap_rule_place places[AP_RULE_MAX_PLACES];
+    struct ap_rule_place *places;
     size_t place_count;
-    struct ap_cause_list due_to[AP_RULE_MAX_CAUSE_LISTS]; /* the first one that has such rows */
+    struct ap_cause_list *due_to; /* the first one that has such rows */
     size_t due_to_count;
     const char *bottleneck;
     struct ap_hardware hardware;
-    const struct ap_rule *suppressed_by[AP_RULE_MAX_SUPPRESSORS];
+    const struct ap_rule **suppressed_by;
     size_t suppressed_by_count;
     bool suppresses_all; /* the recording is of something else than the run: no advice is taken from it */
 };
@@ -194,7 +194,8 @@ const struct ap_rule *ap_rubric_find(const struct ap_rubric *rubric, struct ap_t
  * checked. */
 bool ap_text_is_path(struct ap_text text);
 
-/** rule_block.c: the machine part; fills all of *rule but its texts. @place is of the first line of @text. */
+/** rule_block.c: the machine part; fills all of *rule but its texts. @text stays as long as @rubric, since the rule keeps
+ * pieces of it; @place is of its first line. */
 AP_MUST_CHECK enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place,
                                                  struct ap_rule *rule, struct ap_error *reterr);
 

@@ -159,7 +159,7 @@ static bool rests_on_idle_time(const struct ap_rule *rule)
 static int confidence_of_facts(const struct judge *judge, const struct ap_rule *rule, int confidence)
 {
     for (size_t i = 0; i < rule->rests_on_count; i++) {
-        struct ap_text text = ap_value_text(ap_value_at(judge->root, rule->rests_on[i].data));
+        struct ap_text text = ap_value_text(ap_value_below(judge->root, rule->rests_on[i]));
         for (int level = AP_CONFIDENCE_low; level < confidence; level++)
             if (ap_text_is(text, ap_confidence_names[level]))
                 confidence = level;

@@ -251,17 +251,13 @@ static bool split_place(struct ap_text part, struct ap_rule_place *ret_place)
     return ap_text_is_path(ret_place->path) && ap_text_is_path(ret_place->key) && ret_place->value.bytes;
 }
 
-static enum ap_status keep_text(struct block *block, struct ap_text *text)
-{
-    if (!text->bytes)
-        return AP_OK;
-    *text = ap_arena_text(&block->rubric->arena, *text);
-    return text->data ? AP_OK : ap_fail_memory(block->rubric->arena.gate, block->reterr);
-}
-
 /* On one line: line breaks and the spaces behind them are one space. */
 static enum ap_status keep_line(struct block *block, struct ap_text value, struct ap_text *ret_line)
 {
+    if (!memchr(value.data, '\n', value.bytes)) {
+        *ret_line = value;
+        return AP_OK;
+    }
     char *copy = ap_arena_alloc(&block->rubric->arena, value.bytes + 1);
     if (!copy)
         return ap_fail_memory(block->rubric->arena.gate, block->reterr);
@@ -285,9 +281,6 @@ static enum ap_status parse_places(struct block *block, struct ap_text value)
                                      SHOWN(part));
         if (rule->place_count == AP_RULE_MAX_PLACES)
             return ap_fail_in_rubric(block->reterr, block->place, "more than %d paths", AP_RULE_MAX_PLACES);
-        AP_TRY(keep_text(block, &place.path));
-        AP_TRY(keep_text(block, &place.key));
-        AP_TRY(keep_text(block, &place.value));
         rule->places[rule->place_count++] = place;
     }
     return AP_OK;
@@ -303,7 +296,6 @@ static enum ap_status parse_rests_on(struct block *block, struct ap_text value)
                                      "met \"%.*s\" where the path of a confidence in the report was expected", SHOWN(path));
         if (rule->rests_on_count == AP_RULE_MAX_RESTS)
             return ap_fail_in_rubric(block->reterr, block->place, "more than %d paths", AP_RULE_MAX_RESTS);
-        AP_TRY(keep_text(block, &path));
         rule->rests_on[rule->rests_on_count++] = path;
     }
     return AP_OK;
@@ -431,6 +423,32 @@ static size_t entry_bytes(struct ap_text text, int *ret_lines)
     return at;
 }
 
+/* Where the lists of a rule lie until it is known how long they are. */
+struct room {
+    struct ap_severity_clause severity_clauses[AP_RULE_MAX_CLAUSES];
+    struct ap_confidence_clause confidence_clauses[AP_RULE_MAX_CLAUSES];
+    struct ap_rule_place places[AP_RULE_MAX_PLACES];
+    struct ap_cause_list due_to[AP_RULE_MAX_CAUSE_LISTS];
+    const struct ap_rule *suppressed_by[AP_RULE_MAX_SUPPRESSORS];
+};
+
+static void *keep_list(struct ap_arena *arena, const void *list, size_t bytes)
+{
+    void *kept = ap_arena_alloc(arena, bytes);
+    return kept ? memcpy(kept, list, bytes) : NULL;
+}
+
+#define KEEP_LIST(arena, list, count) ((list) = keep_list(arena, list, (count) * sizeof(*(list))))
+
+static enum ap_status keep_lists(struct ap_arena *arena, struct ap_rule *rule, struct ap_error *reterr)
+{
+    bool kept = KEEP_LIST(arena, rule->severity_clauses, rule->severity_clause_count) &&
+                KEEP_LIST(arena, rule->confidence_clauses, rule->confidence_clause_count) &&
+                KEEP_LIST(arena, rule->places, rule->place_count) && KEEP_LIST(arena, rule->due_to, rule->due_to_count) &&
+                KEEP_LIST(arena, rule->suppressed_by, rule->suppressed_by_count);
+    return kept ? AP_OK : ap_fail_memory(arena->gate, reterr);
+}
+
 static bool never_above_info(const struct ap_rule *rule)
 {
     for (size_t i = 0; i < rule->severity_clause_count; i++)
@@ -444,7 +462,13 @@ enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text
 {
     static const int required[] = { KEY_when, KEY_severity, KEY_confidence, KEY_source, KEY_bottleneck, KEY_hardware };
     struct block block = { .rubric = rubric, .rule = rule, .place = place, .reterr = reterr };
+    struct room room;
     unsigned seen = 0;
+    rule->severity_clauses = room.severity_clauses;
+    rule->confidence_clauses = room.confidence_clauses;
+    rule->places = room.places;
+    rule->due_to = room.due_to;
+    rule->suppressed_by = room.suppressed_by;
     while (text.bytes) {
         int lines;
         size_t bytes = entry_bytes(text, &lines);
@@ -460,5 +484,6 @@ enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text
                                      keys[required[i]].name);
     if (!(seen & 1u << KEY_domain))
         rule->domain = ap_rule_default_domain(rule);
+    AP_TRY(keep_lists(&rubric->arena, rule, reterr));
     return ap_rule_text_check(rule, rule->source, place, reterr);
 }

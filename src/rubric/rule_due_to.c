@@ -47,16 +47,16 @@ enum ap_status ap_cause_lists_parse(struct ap_text text, struct ap_place place, 
 {
     struct ap_text rest = text, part, where;
     while (ap_text_next_part(&rest, ';', &part)) {
-        struct ap_cause_list *list = &rule->due_to[rule->due_to_count];
-        if (rule->due_to_count == AP_RULE_MAX_CAUSE_LISTS || !parse_list(part, list, &where))
+        struct ap_cause_list list = { .name_count = 0 };
+        if (rule->due_to_count == AP_RULE_MAX_CAUSE_LISTS || !parse_list(part, &list, &where))
             return ap_fail_in_rubric(reterr, place,
                                      "met \"%.*s\" where PATH(NAME: AMOUNT) was expected: a list of the report and the "
                                      "members of its rows that name and weigh them, behind these \"where KEY is VALUE\" or "
                                      "\"where KEY < NUMBER\"",
                                      (int)(text.bytes > 80 ? 80 : text.bytes), text.data);
         if (where.bytes)
-            AP_TRY(ap_where_parse(where, place, arena, &list->where, reterr));
-        rule->due_to_count++;
+            AP_TRY(ap_where_parse(where, place, arena, &list.where, reterr));
+        rule->due_to[rule->due_to_count++] = list;
     }
     return AP_OK;
 }

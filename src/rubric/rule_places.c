@@ -71,7 +71,7 @@ static const struct ap_value *place_in(const struct ap_value *row)
 
 static bool is_asked_for(const struct ap_value *row, const struct ap_rule_place *of)
 {
-    return !of || !of->key.bytes || ap_text_equal(ap_value_text(ap_value_member(row, of->key.data)), of->value);
+    return !of || !of->key.bytes || ap_text_equal(ap_value_text(ap_value_member_of(row, of->key)), of->value);
 }
 
 /* A place, or a list of places; @of which rows, NULL = all. */
@@ -93,14 +93,11 @@ static void add_from(struct places *places, const struct ap_value *value, const 
 /* The object that holds the figure, and what stands beside the figure in it. */
 static void add_beside(struct places *places, const struct ap_figure_info *figure, const struct ap_value **last)
 {
-    char path[128];
     const char *end = strrchr(figure->path, '.');
-    size_t bytes = end ? (size_t)(end - figure->path) : 0;
-    if (!bytes || bytes >= sizeof(path))
+    if (!end)
         return;
-    memcpy(path, figure->path, bytes);
-    path[bytes] = '\0';
-    const struct ap_value *object = ap_value_at(&places->model->root, path);
+    struct ap_text path = { figure->path, (size_t)(end - figure->path) };
+    const struct ap_value *object = ap_value_below(&places->model->root, path);
     if (!object || object->type != AP_VALUE_OBJECT || object == *last)
         return;
     *last = object;
@@ -114,7 +111,7 @@ void ap_rule_add_places(const struct ap_rule *rule, struct ap_model *model, stru
 {
     struct places places = { .model = model, .list = ap_add_list(model, finding, "places") };
     for (size_t i = 0; i < rule->place_count; i++) {
-        const struct ap_value *value = ap_value_at(&model->root, rule->places[i].path.data);
+        const struct ap_value *value = ap_value_below(&model->root, rule->places[i].path);
         if (value)
             add_from(&places, value, &rule->places[i]);
     }

@@ -113,6 +113,7 @@ static uint16_t first_rule(const struct ap_word_search *words, struct ap_text na
 
 struct recognizer {
     struct ap_word_search subfamilies, tensor_cores;
+    bool is_ready; /* with the first name of a kernel: many traces have none */
 };
 
 static bool is_sparse(struct ap_text name)
@@ -150,33 +151,39 @@ static void mark_collectives(struct ap_kernel_families *families, const struct a
     }
 }
 
-static void recognize_names(struct ap_kernel_families *families, const struct ap_trace *trace,
-                            const struct recognizer *recognizer)
+static enum ap_status prepare(struct recognizer *recognizer, struct ap_gate *gate, struct ap_error *reterr)
+{
+    if (recognizer->is_ready)
+        return AP_OK;
+    recognizer->is_ready = true;
+    AP_TRY(ap_word_search_init(&recognizer->subfamilies, gate, subfamily_rules, AP_COUNT_OF(subfamily_rules), reterr));
+    return ap_word_search_init(&recognizer->tensor_cores, gate, tensor_core_rules, AP_COUNT_OF(tensor_core_rules), reterr);
+}
+
+static enum ap_status recognize_names(struct ap_kernel_families *families, const struct ap_trace *trace,
+                                      struct recognizer *recognizer, struct ap_error *reterr)
 {
     for (size_t row = 0; row < trace->events.count; row++) {
         if (ap_row_kind(trace->events.tag[row]) != AP_KIND_kernel)
             continue;
         uint32_t name = trace->events.name[row];
-        if (!families->of_name[name])
-            families->of_name[name] = recognize(recognizer, ap_trace_text(trace, name));
+        if (families->of_name[name])
+            continue;
+        AP_TRY(prepare(recognizer, families->gate, reterr));
+        families->of_name[name] = recognize(recognizer, ap_trace_text(trace, name));
     }
+    return AP_OK;
 }
 
 enum ap_status ap_kernel_families_init(struct ap_kernel_families *families, const struct ap_trace *trace,
                                        struct ap_gate *gate, struct ap_error *reterr)
 {
-    struct recognizer recognizer = { { .gate = gate }, { .gate = gate } };
+    struct recognizer recognizer = { .subfamilies = { .gate = gate }, .tensor_cores = { .gate = gate } };
     *families = (struct ap_kernel_families){ .gate = gate, .name_count = ap_trace_id_count(trace) };
     AP_TRY(AP_ALLOC_CLEARED(gate, families->of_name, families->name_count, reterr));
-    enum ap_status status =
-        ap_word_search_init(&recognizer.subfamilies, gate, subfamily_rules, AP_COUNT_OF(subfamily_rules), reterr);
+    enum ap_status status = recognize_names(families, trace, &recognizer, reterr);
     if (status == AP_OK)
-        status =
-            ap_word_search_init(&recognizer.tensor_cores, gate, tensor_core_rules, AP_COUNT_OF(tensor_core_rules), reterr);
-    if (status == AP_OK) {
-        recognize_names(families, trace, &recognizer);
         mark_collectives(families, trace);
-    }
     ap_word_search_release(&recognizer.tensor_cores);
     ap_word_search_release(&recognizer.subfamilies);
     return status;

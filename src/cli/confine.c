@@ -72,7 +72,7 @@ static size_t list_inputs(const struct ap_cli_options *options, const char **to,
 void ap_cli_confine(struct ap_cli_options *options, struct ap_cli_opened *opened, const struct ap_cli_written *written)
 {
     static const char *inputs[MOST_INPUTS];
-    const char *outputs[AP_CLI_WRITINGS + 1];
+    const char *outputs[AP_CLI_MAX_WRITINGS + 1];
     struct ap_cli_sandbox sandbox = {
         .may_read = opens_by_itself(options), .may_make_files = options->pictures_out, .readable = inputs, .written = outputs
     };
@@ -83,7 +83,7 @@ void ap_cli_confine(struct ap_cli_options *options, struct ap_cli_opened *opened
             (void)ap_cli_opened_add(opened, inputs[i]);
         options->request.opener = &opened->opener;
     }
-    for (size_t i = 0; i < AP_CLI_WRITINGS; i++)
+    for (size_t i = 0; i < written->count; i++)
         if (written->writings[i].output.temporary[0])
             outputs[sandbox.written_count++] = written->writings[i].output.target;
     if (options->pictures_out)

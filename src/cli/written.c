@@ -117,7 +117,11 @@ static enum ap_status write_stdout(const struct ap_cli_run *run, ap_write_fn *wr
 
 void ap_cli_written_begin(struct ap_cli_written *written, const struct ap_cli_options *options)
 {
-    const struct ap_cli_writing writings[AP_CLI_WRITINGS] = {
+    const struct {
+        const char *path;
+        ap_cli_write_fn *write;
+        bool at_end;
+    } all[AP_CLI_MAX_WRITINGS] = {
         { .path = options->json_out, .write = write_json },
         { .path = options->html_out, .write = write_html },
         { .path = options->trace_out, .write = write_trace },
@@ -130,19 +134,26 @@ void ap_cli_written_begin(struct ap_cli_written *written, const struct ap_cli_op
         { .path = options->step_summary ? getenv(AP_CLI_STEP_SUMMARY) : NULL, .write = write_digest, .at_end = true },
         { .path = ap_cli_uses_stdout(options) ? "-" : NULL, .write = write_stdout },
     };
-    memcpy(written->writings, writings, sizeof(writings));
-    for (size_t i = 0; i < AP_CLI_WRITINGS; i++)
-        written->writings[i].output.file = -1;
+    written->count = 0;
+    for (size_t i = 0; i < AP_COUNT_OF(all); i++) {
+        struct ap_cli_writing *writing = &written->writings[written->count];
+        if (!all[i].path)
+            continue;
+        writing->path = all[i].path;
+        writing->write = all[i].write;
+        writing->at_end = all[i].at_end;
+        writing->output.file = -1;
+        written->count++;
+    }
     written->pictures = (struct ap_cli_pictures){ .folder = options->pictures_out, .options = options };
 }
 
 enum ap_status ap_cli_written_open(struct ap_cli_written *written, struct ap_error *reterr)
 {
     enum ap_status status = ap_cli_pictures_open(&written->pictures, reterr);
-    for (size_t i = 0; i < AP_CLI_WRITINGS && status == AP_OK; i++)
-        if (written->writings[i].path)
-            status = (written->writings[i].at_end ? ap_output_open_end : ap_output_open)(&written->writings[i].output,
-                                                                                         written->writings[i].path, reterr);
+    for (size_t i = 0; i < written->count && status == AP_OK; i++)
+        status = (written->writings[i].at_end ? ap_output_open_end : ap_output_open)(&written->writings[i].output,
+                                                                                     written->writings[i].path, reterr);
     return status;
 }
 
@@ -172,20 +183,18 @@ enum ap_status ap_cli_written_write(struct ap_cli_written *written, const struct
 {
     const struct ap_cli_run run = { options, report };
     enum ap_status status = ap_cli_pictures_write(&written->pictures, report, reterr);
-    for (size_t i = 0; i < AP_CLI_WRITINGS && status == AP_OK; i++)
-        if (written->writings[i].path)
-            status = write_one(&run, &written->writings[i], reterr);
+    for (size_t i = 0; i < written->count && status == AP_OK; i++)
+        status = write_one(&run, &written->writings[i], reterr);
     if (status == AP_OK)
         status = ap_cli_pictures_commit(&written->pictures, reterr);
-    for (size_t i = 0; i < AP_CLI_WRITINGS && status == AP_OK; i++)
-        if (written->writings[i].path)
-            status = ap_output_commit(&written->writings[i].output, reterr);
+    for (size_t i = 0; i < written->count && status == AP_OK; i++)
+        status = ap_output_commit(&written->writings[i].output, reterr);
     return status;
 }
 
 void ap_cli_written_release(struct ap_cli_written *written)
 {
     ap_cli_pictures_release(&written->pictures);
-    for (size_t i = 0; i < AP_CLI_WRITINGS; i++)
+    for (size_t i = 0; i < written->count; i++)
         ap_output_discard(&written->writings[i].output);
 }

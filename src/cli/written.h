@@ -7,19 +7,23 @@
 
 /** What the environment of a step of GitHub Actions calls the file of its summary. */
 #define AP_CLI_STEP_SUMMARY "GITHUB_STEP_SUMMARY"
-#define AP_CLI_WRITINGS 11
+#define AP_CLI_MAX_WRITINGS 11
 
 struct ap_cli_run;
 
+typedef enum ap_status ap_cli_write_fn(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
+                                       struct ap_error *reterr);
+
 struct ap_cli_writing {
     struct ap_output output;
-    const char *path; /* NULL = not wanted */
+    const char *path;
     bool at_end;      /* written behind what the file holds */
-    enum ap_status (*write)(const struct ap_cli_run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr);
+    ap_cli_write_fn *write;
 };
 
 struct ap_cli_written {
-    struct ap_cli_writing writings[AP_CLI_WRITINGS];
+    struct ap_cli_writing writings[AP_CLI_MAX_WRITINGS]; /* those wanted */
+    size_t count;
     struct ap_cli_pictures pictures;
 };
 

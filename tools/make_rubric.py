@@ -91,7 +91,8 @@ def read_rules(lines):
             continue
         end = lines.index("```", begin)
         texts, behind = read_texts(lines, end + 1)
-        block = re.sub(r"[ \t]*\n[ \t]+", " ", "\n".join(lines[begin + 1:end])) # each entry on one line: no run has to join them
+        # Each entry on one line, so that no run has to join them.
+        block = re.sub(r"[ \t]*\n[ \t]+", " ", "\n".join(lines[begin + 1:end]))
         yield at + 1, heading[1], words(heading[2], at + 1), begin + 2, block + "\n", texts
         at = behind
 

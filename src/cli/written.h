@@ -17,7 +17,7 @@ typedef enum ap_status ap_cli_write_fn(const struct ap_cli_run *run, ap_write_fn
 struct ap_cli_writing {
     struct ap_output output;
     const char *path;
-    bool at_end;      /* written behind what the file holds */
+    bool at_end; /* written behind what the file holds */
     ap_cli_write_fn *write;
 };
 

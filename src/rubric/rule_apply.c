@@ -503,13 +503,13 @@ static const char *told_whole_of(const struct judge *judge, const struct fired *
     return is_judged && judged_ns > 0 && judged_ns >= fired->told ? whole_paths[WHOLE_JUDGED] : whole_of(judge, fired->rule);
 }
 
-/* Amdahl: what share of the whole would go, and how much faster the rest alone is. */
+/* Amdahl: what share of the whole would go, and how much faster the rest alone is. Another recording makes no run faster. */
 static void add_gain(struct judge *judge, struct ap_value *finding, const struct fired *fired)
 {
     struct ap_value *gain = ap_add_object(judge->model, finding, "gain");
-    bool time = ranks_by_time(fired->rule);
+    bool time = ranks_by_time(fired->rule), is_gain = fired->share >= 0 && !is_of_recording(fired->rule);
     double share = 0;
-    if (fired->share < 0) {
+    if (!is_gain) {
         ap_add_null(judge->model, gain, "whole");
         ap_add_null(judge->model, gain, "share_ratio");
     } else {
@@ -518,7 +518,7 @@ static void add_gain(struct judge *judge, struct ap_value *finding, const struct
         ap_add_string(judge->model, gain, "whole", whole);
         ap_add_ratio(judge->model, gain, "share_ratio", share);
     }
-    ap_add_quotient(judge->model, gain, "speedup_bound_ratio", 1, time && fired->share >= 0 ? 1 - share : 0);
+    ap_add_quotient(judge->model, gain, "speedup_bound_ratio", 1, time && is_gain ? 1 - share : 0);
 }
 
 static uint32_t wished_by(const struct ap_rule *rule)
@@ -565,7 +565,8 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
     add_phases(judge, ap_add_list(model, finding, "phases"), rule);
     for (int i = 0; i < AP_TEXT_COUNT_; i++)
         AP_TRY(add_filled(judge, finding, rule, (enum ap_rule_text)i));
-    ap_add_known_time(model, finding, "saves_us", fired->has_saving && time, fired->told);
+    ap_add_known_time(model, finding, "saves_us", fired->has_saving && time && !is_of_recording(rule),
+                      fired->told);
     ap_add_known_bytes(model, finding, "saves_bytes", fired->has_saving && !time, fired->told);
     add_gain(judge, finding, fired);
     add_evidence(judge, finding, rule);

@@ -32,6 +32,7 @@ struct phase_sums {
     int64_t host_ns, host_steady_ns, device_steady_ns; /* of all phases */
     int64_t added_host_ns, added_device_ns;            /* what backward adds to gradients that are there already */
     uint64_t steady_steps;
+    bool fills; /* zero_grad has operators that write zeros: else it forgets gradients */
     struct ap_stretches optimizer;
     bool overflowed;
 };
@@ -243,6 +244,16 @@ static bool is_added(const struct ap_part_context *context, uint32_t op, uint32_
     return node != AP_NO_ROW && trace->events.name[node] == accumulate;
 }
 
+static void find_fills(const struct ap_part_context *context, struct phase_sums *sums)
+{
+    const struct ap_trace *trace = context->trace;
+    uint32_t one = ap_trace_find_text(trace, "aten::zero_"), many = ap_trace_find_text(trace, "aten::_foreach_zero_");
+    for (uint32_t row = 0; (one || many) && row < trace->events.count && !sums->fills; row++)
+        sums->fills = (trace->events.name[row] == one || trace->events.name[row] == many) &&
+                      ap_row_is_of(trace, row, 1u << AP_KIND_operator) &&
+                      ap_phase_of_row(&context->facts->phases, row) == AP_PHASE_zero_grad;
+}
+
 static void sum_added(const struct ap_part_context *context, struct phase_sums *sums)
 {
     const struct ap_events *events = &context->trace->events;
@@ -321,7 +332,7 @@ static void add_zeroed(const struct ap_part_context *context, struct phase_sums 
 {
     const struct phase_total *cleared = &sums->of[AP_PHASE_zero_grad];
     int64_t ns = longer_ns(cleared->host_ns, cleared->device_busy_ns);
-    bool fills = !context->facts->links.count || cleared->device_rows;
+    bool fills = context->facts->links.count ? cleared->device_rows > 0 : sums->fills;
     ns = ap_add_sat(ns, longer_ns(sums->added_host_ns, sums->added_device_ns), &sums->overflowed);
     ap_add_time(model, to, "zeroed_gradients_us", fills ? ns : 0);
 }
@@ -378,6 +389,7 @@ enum ap_status ap_part_phases(struct ap_part_context *context, struct ap_model *
         return status;
     }
     sum_device(context, &sums);
+    find_fills(context, &sums);
     sum_added(context, &sums);
     add_phases(context, &sums, model, root);
     ap_model_keep_time(model, "phases.optimizer", &sums.optimizer);

@@ -286,6 +286,13 @@ def schema_at(schema, at, key):
     return at.get("properties", {}).get(key) or at.get("additionalProperties") or None
 
 
+def below(schema, at, path):
+    """The same of a path."""
+    for key in path.split("."):
+        at = at and schema_at(schema, at, key)
+    return at
+
+
 def unknown_causes(rubric, schema):
     """Lists and members in the due_to of rules that no report has."""
     for value in re.findall(r"^due_to: (.*?)(?=^\S)",
@@ -294,10 +301,8 @@ def unknown_causes(rubric, schema):
             path, _, inner = part.partition("(")
             members, _, tests = inner.removesuffix(")").partition(" where ")
             keys = re.split(r"[|:]", members) + [re.split(r" is | < | > ", test)[0] for test in tests.split(" and ") if test]
-            at = schema
-            for key in path.split("."):
-                at = at and schema_at(schema, at, key)
-            yield from (f"{part}: {key}" for key in keys if not at or schema_at(schema, at, key.strip()) is None)
+            at = below(schema, schema, path)
+            yield from (f"{part}: {key}" for key in keys if not at or not below(schema, at, key.strip()))
 
 
 def rules_of_readme():

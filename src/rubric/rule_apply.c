@@ -75,25 +75,33 @@ static void add_requests(struct judge *judge, struct ap_value *list, uint32_t ar
         }
 }
 
+/* The figure, or the part of the report that it would stand in where there is none. */
 static void add_unknown_figure(struct judge *judge, struct ap_value *list, const struct ap_figure_info *figure)
 {
     char text[400];
-    (void)snprintf(text, sizeof(text), "a value of `%s` (%s), which this input does not give", figure->path, figure->words);
-    ap_add_string(judge->model, list, NULL, text);
+    struct ap_text part = { figure->path, strcspn(figure->path, ".") };
+    const struct ap_value *found = ap_value_member_of(judge->root, part), *said = ap_value_first(list);
+    if (!found || found->type == AP_VALUE_NULL)
+        (void)snprintf(text, sizeof(text), "`%.*s`, of which this input has nothing", (int)part.bytes, part.data);
+    else
+        (void)snprintf(text, sizeof(text), "a value of `%s` (%s), which this input does not give", figure->path,
+                       figure->words);
+    while (said && !ap_text_is(ap_value_text(said), text))
+        said = said->next;
+    if (!said)
+        ap_add_string(judge->model, list, NULL, text);
 }
 
 static void note_unknown(struct judge *judge, const struct ap_figure_info *figure, struct ap_value *list,
-                         uint32_t *artifacts, const struct ap_figure_info **said)
+                         uint32_t *artifacts)
 {
     size_t artifact;
-    if (!figure || ap_figure_value(judge->root, figure) || *said == figure)
+    if (!figure || ap_figure_value(judge->root, figure))
         return;
-    if (ap_artifact_behind(judge->root, figure->path, &artifact)) {
+    if (ap_artifact_behind(judge->root, figure->path, &artifact))
         *artifacts |= UINT32_C(1) << artifact;
-    } else {
+    else
         add_unknown_figure(judge, list, figure);
-        *said = figure;
-    }
 }
 
 static void not_evaluated(struct judge *judge, const struct ap_rule *rule, uint32_t absent)
@@ -101,12 +109,11 @@ static void not_evaluated(struct judge *judge, const struct ap_rule *rule, uint3
     struct ap_value *entry = ap_add_object(judge->model, judge->not_evaluated, NULL);
     ap_add_text(judge->model, entry, "rule_id", rule->id);
     struct ap_value *list = ap_add_list(judge->model, entry, "missing");
-    const struct ap_figure_info *said = NULL;
     for (size_t i = 0; !absent && i < rule->when.comparison_count; i++)
         if (ap_comparison_test(&rule->when.comparisons[i], judge->root) == AP_UNKNOWN) {
             uint32_t behind = 0;
-            note_unknown(judge, rule->when.comparisons[i].figure, list, &behind, &said);
-            note_unknown(judge, rule->when.comparisons[i].other, list, &behind, &said);
+            note_unknown(judge, rule->when.comparisons[i].figure, list, &behind);
+            note_unknown(judge, rule->when.comparisons[i].other, list, &behind);
             absent |= behind;
         }
     add_requests(judge, list, absent);

@@ -82,7 +82,7 @@ static struct ap_text name_of(const struct ap_value *row, const struct ap_cause_
 {
     struct ap_text name = { .bytes = 0 };
     for (size_t i = 0; i < of->name_count && !name.bytes; i++)
-        name = ap_value_text(ap_value_member_of(row, of->names[i]));
+        name = ap_value_text(ap_value_below(row, of->names[i]));
     return name;
 }
 

@@ -247,6 +247,8 @@ static void kernels_tell_their_size_themselves(void)
     ok(near(at(&analyzed, "communication.exposed_ratio"), 140.0 / 150), "exposed, of all communication");
     is_int(count(&analyzed, "communication.slow_count"), 1, "twice as long as the fastest");
     is_int(us(&analyzed, "communication.slow_excess_us"), 50, "by so much");
+    is_int(number(row, "slow_excess_us") / 1000, 50, "which its kind tells as well");
+    is_int(number(at(&analyzed, "communication.slowest"), "start_us"), 0, "and where it is");
     ok(near(at(&analyzed, "communication.worst_share_of_best_ratio"), 0.5), "half the bandwidth");
     end(&analyzed);
 }
@@ -311,6 +313,7 @@ static void what_a_kernel_does_not_tell_its_call_does(void)
     is_int(count(&analyzed, "communication.small_allreduce_count"), 2, "both all-reduces are small");
     is_int(count(&analyzed, "communication.median_allreduce_bytes"), 2512, "their median");
     is_int(us(&analyzed, "communication.alltoall_dur_us"), 20, "all-to-all");
+    is_int(us(&analyzed, "communication.alltoall_exposed_us"), 20, "which nothing covers");
     end(&analyzed);
 }
 
@@ -335,8 +338,9 @@ static void waits_and_barriers(void)
     begin(&analyzed,
           ANNOTATION("ProfilerStep#1", 1, 0, 500, "") ANNOTATION("ProfilerStep#2", 1, 500, 500, "")
               OP("record_param_comms", 1, 10, 5, TOLD("wait", 0, 0, 1, "Byte")) OP("c10d::barrier", 1, 20, 50, "")
-                  OP("record_param_comms", 1, 21, 40, TOLD("barrier", 0, 0, 2, "Byte")) OP("c10d::barrier", 1, 120, 50, ""));
-    is_int(count(&analyzed, "communication.calls"), 1, "a wait is no call");
+                  OP("record_param_comms", 1, 21, 40, TOLD("barrier", 0, 0, 2, "Byte")) OP("c10d::barrier", 1, 120, 50, "")
+                      OP("record_param_comms", 1, 200, 5, "\"Input Dims\":[[],[]],\"Input type\":[\"Scalar\",\"\"]"));
+    is_int(count(&analyzed, "communication.calls"), 1, "a wait is no call, nor is what has no tensor");
     is_int(count(&analyzed, "communication.barrier_count"), 2, "a barrier is recorded once or twice");
     ok(near(at(&analyzed, "communication.barriers_per_step"), 1), "one a step");
     is_int(count(&analyzed, "communication.count"), 0, "no device did anything");

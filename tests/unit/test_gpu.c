@@ -422,6 +422,18 @@ static void copies_are_told_by_kind(void)
     end(&run);
 }
 
+static void memory_that_no_copy_tells_may_be_pageable(void)
+{
+    struct run run;
+    begin(&run);
+    copy(&run, "Memcpy HtoD (Host -> Device)", 0, 1000, 64);
+    kernel(&run, "7", "gemm", 4500, 1000);
+    analyze(&run);
+    is_int(number(&run, "gpu.memcpy.htod_count"), 1, "one copy");
+    ok(ap_value_at(&run.model.root, "gpu.memcpy.pageable_bytes")->type == AP_VALUE_NULL, "from who knows what memory");
+    end(&run);
+}
+
 static void bytes_that_no_copy_tells_are_not_zero(void)
 {
     struct run run;
@@ -608,6 +620,7 @@ int main(void)
     fill_equals_a_slow_count();
     copies_are_told_by_kind();
     bytes_that_no_copy_tells_are_not_zero();
+    memory_that_no_copy_tells_may_be_pageable();
     exposed_copies_equal_a_slow_count();
     repeated_sequences_are_found_once();
     a_loop_is_told_by_its_body();

@@ -298,6 +298,25 @@ static void a_wait_costs_until_work_queues_again(void)
     end(&run);
 }
 
+static void waits_in_one_operator_cost_no_more_than_it(void)
+{
+    struct run run;
+    begin(&run);
+    launch(&run, 0, 5, 5, 1);
+    op(&run, "aten::index", 20, 40);
+    for (unsigned i = 0; i < 2; i++) {
+        op(&run, "aten::copy_", 22 + 18 * i, 10);
+        call(&run, "host", "cudaMemcpyAsync", 23 + 18 * i, 3, 2 + i);
+        device_row(&run, 0, "s7", "Memcpy HtoD (Pageable -> Device)", AP_KIND_memcpy, 24 + 18 * i, 1, 2 + i, 4);
+        call(&run, "host", "cudaStreamSynchronize", 27 + 18 * i, 3, 0);
+    }
+    launch(&run, 200, 205, 5, 4);
+    analyze(&run);
+    is_int(number(&run, "sync.to_device.count"), 2, "two copies of what indexes");
+    is_int(us(&run, "sync.to_device.idle_us"), 40, "the device idles for 179 us, the operator took 40");
+    end(&run);
+}
+
 static void a_read_costs_its_operator(void)
 {
     struct run run;
@@ -658,6 +677,7 @@ int main(void)
     calls_are_told_by_name();
     a_wait_costs_what_the_device_stands_still();
     a_wait_costs_until_work_queues_again();
+    waits_in_one_operator_cost_no_more_than_it();
     a_read_costs_its_operator();
     a_wait_on_a_busy_device_costs_nothing();
     a_wait_costs_no_more_than_it_lasts();

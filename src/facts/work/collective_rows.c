@@ -164,11 +164,24 @@ static bool lacks_a_detail(const struct ap_collective *told)
            told->group_size < 0;
 }
 
+/* As waits are recorded by a PyTorch that does not name calls. */
+static bool has_no_tensor(const struct ap_trace *trace, uint32_t row)
+{
+    const struct ap_op_detail *op = ap_row_op(trace, row);
+    struct ap_text dims, types;
+    int64_t elements;
+    unsigned dtype;
+    if (!op || !op->signature.id)
+        return false;
+    ap_trace_signature(trace, op->signature, &dims, &types);
+    return !ap_text_contains(types, AP_TEXT("TensorList")) && !ap_collective_first_input(dims, types, &elements, &dtype);
+}
+
 static void count_call(struct ap_collective_rows *collectives, const struct ap_trace *trace, uint32_t row,
                        uint64_t *barriers)
 {
     const struct ap_collective *told = ap_row_collective(trace, row);
-    if (told && ap_text_is(ap_strpool_text(&trace->strings, told->name), "wait"))
+    if (told ? ap_text_is(ap_strpool_text(&trace->strings, told->name), "wait") : has_no_tensor(trace, row))
         return;
     collectives->call_count++;
     collectives->missing_details_count += lacks_a_detail(told);

@@ -111,6 +111,13 @@ static int64_t held_ns(const struct costing *costing, const struct ap_wait *wait
     return most_ns(wait->blocked_ns, costing->trace->events.dur_ns[op]);
 }
 
+/* The same less what other waits in that operator were charged with. */
+static int64_t left_of_held_ns(const struct costing *costing, const struct ap_wait *wait, int64_t in_op_ns)
+{
+    int64_t ns = held_ns(costing, wait);
+    return ns > wait->blocked_ns ? most_ns(wait->blocked_ns, ns - in_op_ns) : ns;
+}
+
 static bool is_costly(const struct costing *costing, uint32_t wait)
 {
     return costing->next_ns[wait] != NOTHING_NEXT && costing->queued_ns[wait] < costing->waits->waits[wait].end_ns;
@@ -143,7 +150,9 @@ static void end_at_next_wait(struct costing *costing, const uint32_t *waits, siz
 /* Waits of one device by end; next_ns does not fall on the way, so those before the same next row stand together. */
 static void charge(struct costing *costing, const uint32_t *waits, size_t wait_count)
 {
-    int64_t done_ns = INT64_MIN, group_ns = INT64_MIN, group_end_ns = INT64_MIN, group_idle_ns = 0, charged_ns = 0;
+    int64_t done_ns = INT64_MIN, group_ns = INT64_MIN, group_end_ns = INT64_MIN, group_idle_ns = 0, charged_ns = 0,
+            in_op_ns = 0;
+    uint32_t op = AP_NO_ROW;
     for (size_t i = 0; i < wait_count; i++) {
         struct ap_wait *wait = &costing->waits->waits[waits[i]];
         int64_t next_ns = costing->next_ns[waits[i]], until_ns = costing->until_ns[waits[i]], idle_ns = 0;
@@ -160,7 +169,10 @@ static void charge(struct costing *costing, const uint32_t *waits, size_t wait_c
         if (from_ns < until_ns)
             idle_ns = until_ns - from_ns - ap_gpu_covered_ns(&costing->cover, wait->device, from_ns, until_ns);
         group_idle_ns = most_ns(group_idle_ns, idle_ns);
-        wait->idle_ns = least_ns(least_ns(idle_ns, group_idle_ns - charged_ns), held_ns(costing, wait));
+        in_op_ns = wait->chain.op == op ? in_op_ns : 0;
+        op = wait->chain.op;
+        wait->idle_ns = least_ns(least_ns(idle_ns, group_idle_ns - charged_ns), left_of_held_ns(costing, wait, in_op_ns));
+        in_op_ns += wait->idle_ns;
         charged_ns += wait->idle_ns;
     }
 }

@@ -15,6 +15,7 @@ struct kind {
     size_t first, count;
     int64_t total_ns, min_ns, max_ns, p50_ns, exposed_ns, overlap_ns;
     int64_t fair_ns;  /* how long one of them takes at most where nothing holds it up; -1 = nothing tells */
+    int64_t slow_ns;  /* what those of at least twice that take beyond it */
     uint32_t slowest; /* index into the rows */
 };
 
@@ -221,6 +222,7 @@ static void add_kind(const struct report *report, const struct kind *kind, struc
     add_bandwidths(model, to, kind, row);
     ap_add_known_time(model, to, "exposed_us", !row->on_host, kind->exposed_ns);
     ap_add_quotient(model, to, "overlap_ratio", (double)kind->overlap_ns, row->on_host ? 0 : (double)kind->total_ns);
+    ap_add_time(model, to, "slow_excess_us", kind->slow_ns);
     ap_add_place(report->trace, report->collectives.rows[kind->slowest].row, model, to);
 }
 
@@ -338,10 +340,12 @@ static enum ap_status add_groups(const struct report *report, uint64_t top_n, st
 /* ---- output: what rules ask ---- */
 
 struct sums {
-    int64_t device_ns, host_ns, exchange_ns;
+    int64_t device_ns, host_ns, exchange_ns, exposed_exchange_ns;
     int64_t allreduces, small_allreduces, broadcasts, barriers, bytes, wide_bytes;
     size_t sized_allreduces;
     int64_t slow_count, slow_excess_ns; /* slow: at least twice as long as the fastest of its kind */
+    int64_t slowest_ns;                 /* the largest such excess */
+    uint32_t slowest;                   /* row; AP_NO_ROW = none is slow */
     double worst_over_best;
 };
 
@@ -366,8 +370,10 @@ static void sum_row(struct report *report, struct sums *sums, const struct ap_co
     case AP_COLLECTIVE_alltoall:
     case AP_COLLECTIVE_dispatch:
     case AP_COLLECTIVE_combine:
-        if (!row->on_host)
-            sums->exchange_ns = ap_add_sat(sums->exchange_ns, dur, &report->overflowed);
+        if (row->on_host)
+            break;
+        sums->exchange_ns = ap_add_sat(sums->exchange_ns, dur, &report->overflowed);
+        sums->exposed_exchange_ns = ap_add_sat(sums->exposed_exchange_ns, row->exposed_ns, &report->overflowed);
         break;
     case AP_COLLECTIVE_broadcast: sums->broadcasts++; break;
     case AP_COLLECTIVE_barrier: sums->barriers++; break;
@@ -412,7 +418,7 @@ static void find_fair(struct report *report, size_t first, size_t end)
 }
 
 /* What of a kind took at least twice as long as it had to. */
-static void sum_slow_kind(struct report *report, struct sums *sums, const struct kind *kind)
+static void sum_slow_kind(struct report *report, struct sums *sums, struct kind *kind)
 {
     if (kind->fair_ns <= 0 || kind->max_ns <= 0)
         return;
@@ -423,8 +429,13 @@ static void sum_slow_kind(struct report *report, struct sums *sums, const struct
         if (excess_ns < kind->fair_ns)
             continue;
         sums->slow_count++;
-        sums->slow_excess_ns = ap_add_sat(sums->slow_excess_ns, excess_ns, &report->overflowed);
+        kind->slow_ns = ap_add_sat(kind->slow_ns, excess_ns, &report->overflowed);
+        if (excess_ns > sums->slowest_ns) {
+            sums->slowest_ns = excess_ns;
+            sums->slowest = report->collectives.rows[report->order[i]].row;
+        }
     }
+    sums->slow_excess_ns = ap_add_sat(sums->slow_excess_ns, kind->slow_ns, &report->overflowed);
 }
 
 static void sum_slow(struct report *report, struct sums *sums)
@@ -495,6 +506,17 @@ static void add_trains(const struct ap_part_context *context, struct report *rep
     report->overflowed |= trains.overflowed;
 }
 
+static void add_slowest(const struct ap_trace *trace, uint32_t row, struct ap_model *model, struct ap_value *to)
+{
+    if (row == AP_NO_ROW) {
+        ap_add_null(model, to, "slowest");
+        return;
+    }
+    struct ap_value *slowest = ap_add_object(model, to, "slowest");
+    ap_add_text(model, slowest, "name", ap_row_name(trace, row));
+    ap_add_place(trace, row, model, slowest);
+}
+
 static void add_figures(const struct ap_part_context *context, struct report *report, const struct sums *sums,
                         struct ap_model *model, struct ap_value *to)
 {
@@ -514,17 +536,19 @@ static void add_figures(const struct ap_part_context *context, struct report *re
     ap_add_count(model, to, "barrier_count", barriers);
     ap_add_number_per(model, to, "barriers_per_step", (double)barriers, (double)context->facts->steps.count);
     ap_add_time(model, to, "alltoall_dur_us", sums->exchange_ns);
+    ap_add_time(model, to, "alltoall_exposed_us", sums->exposed_exchange_ns);
     ap_add_quotient(model, to, "alltoall_share_ratio", (double)sums->exchange_ns, (double)sums->device_ns);
     ap_add_quotient(model, to, "dtype_fp32_bytes_ratio", (double)sums->wide_bytes, (double)sums->bytes);
     ap_add_count(model, to, "slow_count", sums->slow_count);
     ap_add_time(model, to, "slow_excess_us", sums->slow_excess_ns);
     ap_add_known_ratio(model, to, "worst_share_of_best_ratio", sums->worst_over_best >= 0, sums->worst_over_best);
+    add_slowest(report->trace, sums->slowest, model, to);
 }
 
 static enum ap_status add_all(struct ap_part_context *context, struct report *report, struct ap_model *model,
                               struct ap_value *to, struct ap_error *reterr)
 {
-    struct sums sums = { .worst_over_best = -1 };
+    struct sums sums = { .slowest = AP_NO_ROW, .worst_over_best = -1 };
     for (size_t i = 0; i < report->collectives.count; i++)
         sum_row(report, &sums, &report->collectives.rows[i]);
     sum_slow(report, &sums);

@@ -83,7 +83,8 @@ static enum ap_status add_operators(const struct ap_compute_work *work, struct a
     AP_TRY(ap_top_indices(work->context->gate, work->compute.group_count, work->context->options->top_n, group_before, work,
                           &top, &count, reterr));
     for (size_t i = 0; i < count; i++)
-        add_group(work, top[i], model, list);
+        if (work->compute.groups[top[i]].timed_count)
+            add_group(work, top[i], model, list);
     AP_FREE(work->context->gate, top, count);
     return AP_OK;
 }

@@ -249,11 +249,13 @@ static void add_totals(struct ap_gpu_work *work, const struct ap_name_sums *name
                      .time_key = "pinned_dur_us" },
     };
     struct sums all = { .count = 0 };
+    bool is_told = true; /* what memory of the host it was */
     for (size_t i = 0; i < names->count; i++) {
         struct ap_text name = ap_trace_text(work->context->trace, names->sums[i].name);
         sums_add(work, &all, &sums[i]);
         split_add(work, splits, SPLITS, direction_of(name), &sums[i]);
         split_add(work, splits, SPLITS, memory_of(name), &sums[i]);
+        is_told = is_told && strcmp(memory_of(name), "unknown") != 0;
     }
     struct ap_value *copies = ap_add_object(model, gpu, "memcpy");
     ap_add_count(model, copies, "count", all.count);
@@ -262,9 +264,11 @@ static void add_totals(struct ap_gpu_work *work, const struct ap_name_sums *name
     ap_add_count(model, copies, "large_count", all.large_count);
     ap_add_number_per(model, copies, "gigabytes_per_s", (double)all.bytes, all.known_count ? (double)all.total_ns : 0);
     for (size_t i = 0; i < SPLITS; i++) {
-        ap_add_count(model, copies, splits[i].count_key, splits[i].sums.count);
-        add_bytes(model, copies, splits[i].bytes_key, &splits[i].sums);
-        ap_add_time(model, copies, splits[i].time_key, splits[i].sums.total_ns);
+        const struct sums *of = &splits[i].sums;
+        bool known = i < PAGEABLE || is_told || of->count;
+        ap_add_known_count(model, copies, splits[i].count_key, known, of->count);
+        ap_add_known_bytes(model, copies, splits[i].bytes_key, known && (of->known_count || !of->count), of->bytes);
+        ap_add_known_time(model, copies, splits[i].time_key, known, of->total_ns);
     }
     ap_add_time(model, copies, "device_dur_us", splits[DTOD].sums.total_ns);
     ap_add_quotient(model, copies, "device_ratio", (double)splits[DTOD].sums.total_ns, (double)work->totals.busy_ns);

@@ -46,15 +46,18 @@ static void add_spread(struct ap_model *model, struct ap_value *parent, const st
     ap_add_time(model, parent, "max_us", max_ns);
 }
 
-static void add_first(struct ap_model *model, struct ap_value *parent, const struct durations *durations, bool with_excess)
+/* Of all steps, or of the steady ones: a step that the recording cuts off is no measure. */
+static void add_first(const struct ap_steps *steps, struct ap_model *model, struct ap_value *parent,
+                      const struct durations *durations, bool with_excess)
 {
-    if (durations->count < 2) {
+    size_t count = durations->count - (with_excess && steps->steps[steps->count - 1].cut);
+    if (count < 2 || (with_excess && steps->steps[0].cut)) {
         ap_add_null(model, parent, "cold_start_ratio");
         if (with_excess)
             ap_add_null(model, parent, "first_excess_us");
         return;
     }
-    int64_t first_ns = durations->dur_ns[0], median_ns = ap_quantile(durations->dur_ns + 1, durations->count - 1, 50);
+    int64_t first_ns = durations->dur_ns[0], median_ns = ap_quantile(durations->dur_ns + 1, count - 1, 50);
     ap_add_quotient(model, parent, "cold_start_ratio", (double)first_ns, (double)median_ns);
     if (with_excess)
         ap_add_time(model, parent, "first_excess_us", first_ns > median_ns ? first_ns - median_ns : 0);
@@ -100,7 +103,7 @@ static void add_durations(struct ap_part_context *context, struct ap_model *mode
     ap_add_count(model, parent, "count", (int64_t)durations->count);
     ap_add_time(model, parent, "total_us", durations->total_ns);
     add_spread(model, parent, durations);
-    add_first(model, parent, durations, with_excess);
+    add_first(&context->facts->steps, model, parent, durations, with_excess);
     add_percentiles(model, parent, durations);
 }
 
@@ -122,10 +125,11 @@ static void take_durations(struct ap_part_context *context, bool steady_only, st
     ap_note_overflow(context, overflowed);
 }
 
-static void add_place(const struct ap_part_context *context, size_t index, struct ap_model *model, struct ap_value *to)
+static void add_named_place(const struct ap_part_context *context, size_t index, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_steps *steps = &context->facts->steps;
     uint32_t row = steps->steps[index].row;
+    ap_add_text(model, to, "name", ap_row_name(context->trace, row));
     ap_add_time(model, to, "start_us", context->trace->events.start_ns[row]);
     ap_add_time(model, to, "dur_us", ap_step_dur_ns(steps, context->trace, index));
     ap_add_track(context->trace, context->trace->events.track[row], model, to);
@@ -155,7 +159,7 @@ static int64_t add_steady(struct ap_part_context *context, struct ap_model *mode
     }
     struct ap_value *steady = ap_add_object(model, steps, "steady");
     add_durations(context, model, steady, durations, false);
-    add_place(context, longest_steady(context), model, ap_add_object(model, steady, "longest"));
+    add_named_place(context, longest_steady(context), model, ap_add_object(model, steady, "longest"));
     return ap_quantile(durations->dur_ns, durations->count, 50);
 }
 
@@ -208,8 +212,7 @@ static void add_rows(struct ap_part_context *context, struct ap_model *model, st
     for (size_t i = 0; i < steps->count && i < limit; i++) {
         const struct ap_step *step = &steps->steps[i];
         struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_text(model, row, "name", ap_row_name(context->trace, step->row));
-        add_place(context, i, model, row);
+        add_named_place(context, i, model, row);
         ap_add_bool(model, row, "cold", step->cold);
         ap_add_bool(model, row, "cut", step->cut);
         ap_add_bool(model, row, "steady", ap_step_is_steady(step));

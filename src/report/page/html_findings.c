@@ -219,7 +219,7 @@ static void write_place(struct html *html, const struct ap_value *place)
 {
     ap_html_tell(html, place, ap_text_member(place, "name").bytes ? "<li>{n name} at <code>" : "<li>at <code>");
     ap_out_microseconds(&html->out, member(place, "start_us")->as.integer); /* as the trace has it, to be searched for */
-    ap_html_tell(html, place, "</code> us for {v dur_us}, thread ");
+    ap_html_tell(html, place, "</code> us for {v dur_us}, tid ");
     const struct ap_value *tid = member(place, "tid");
     if (tid && tid->type == AP_VALUE_COUNT)
         ap_html_format(html, "%lld", (long long)tid->as.integer);

@@ -160,8 +160,8 @@ static void write_places(struct doc *doc, const struct ap_value *finding)
         return;
     ap_doc_item(doc, place,
                 ap_text_member(place, "name").bytes
-                    ? "**In the trace:** {n name} at {t start_us} us for {r dur_us}, thread {i tid}"
-                    : "**In the trace:** at {t start_us} us for {r dur_us}, thread {i tid}");
+                    ? "**In the trace:** {n name} at {t start_us} us for {r dur_us}, tid {i tid}"
+                    : "**In the trace:** at {t start_us} us for {r dur_us}, tid {i tid}");
 }
 
 static void write_evidence(struct doc *doc, const struct ap_value *finding)

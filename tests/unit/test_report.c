@@ -229,7 +229,7 @@ static void markdown_figures(void)
     holds(&text, "| `cpu.signals.dataloader.window_share_ratio` | 39.6 % | 5.00 % |", "evidence in one unit");
     holds(&text, "- **Gain:** at most 33.3 % of `aten::mm`: the run becomes at most 1.500 x as fast\n",
           "the bound of the gain");
-    holds(&text, "- **In the trace:** `aten::mm` at `1623142624148124.125` us for 20.5 ms, thread `aten::mm`\n",
+    holds(&text, "- **In the trace:** `aten::mm` at `1623142624148124.125` us for 20.5 ms, tid `aten::mm`\n",
           "where to look, in the digits of the trace");
     holds(&text, "\n**Verify:** `aten::mm`\n", "a finding ends with the command that verifies it");
     holds(&text, "- Phase: `backward`\n- `commit`: `aten::mm`\n", "what the report is about, and its labels");

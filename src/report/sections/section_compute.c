@@ -28,15 +28,14 @@ static const struct doc_part parts[] = {
     { .only_if = "compute.device",
       .says =
           "Compared with {n compute.device.judged_as} (told by: {n compute.device.told_by}), {F compute.device.gb_s} GB/s. "
-          "Known are the operations or bytes of {F compute.coverage.known_ratio} of the kernel time; the rest has no "
-          "shapes, "
-          "runs in graphs or compiled code, or is of operators that are not counted." },
+          "Known are the operations or bytes of {F compute.coverage.known_ratio} of the time of kernels, collectives left "
+          "out; the rest has no shapes, runs in graphs or compiled code, or is of operators that are not counted." },
     FIGURES(NULL, figures),
     ROWS("Rates of the device", .path = "compute.device.rates", .limit = 10,
          COLUMNS(NAME("type", "Type"), NUMBER("tflop_s", "TFLOP/s"))),
     ROWS("Kinds of work", .path = "compute.kinds", .limit = 20,
          COLUMNS(NAME("kind", "Kind"), NUMBER("count", "Calls"), NUMBER("total_dur_us", "Time (us)"),
-                 NUMBER("kernel_ratio", "Share of kernel time"), RATE_COLUMNS)),
+                 NUMBER("kernel_ratio", "Share of kernels but collectives"), RATE_COLUMNS)),
     ROWS("Why kernels are slow", .path = "compute.causes", .nonzero = "count", .limit = 20,
          .remark = ": calls that reach less than 60 % of what good kernels do, by the first cause that fits",
          COLUMNS(NAME("*", "Cause"), NUMBER("count", "Calls"), NUMBER("total_dur_us", "Time (us)"), RATE_COLUMNS)),

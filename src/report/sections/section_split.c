@@ -179,7 +179,9 @@ static const struct doc_figure gap_figures[] = {
 static const struct doc_part gap_parts[] = {
     FIGURES("Gaps between GPU work", gap_figures),
     ROWS("Longest gaps", .path = "idle.gaps",
-         .remark = ", longest first; pid and tid are those of the thread that launched what ended the gap", .limit = 20,
+         .remark = ", longest first; pid and tid are those of the thread that launched what ended the "
+                   "gap, of the main thread where that is not recorded",
+         .limit = 20,
          COLUMNS(NUMBER("start_us", "Start (us)"), NUMBER("dur_us", "Length (us)"), ID("pid", "pid"), ID("tid", "tid"),
                  NAME("cause", "Main cause"), NUMBER("cause_us", "Of it (us)"), NAME("host_row", "The host was in"),
                  NUMBER("host_row_us", "For (us)"), NAME("next", "Ended by"))),

@@ -52,7 +52,7 @@ static void write_steady(struct doc *doc)
     if (!ap_doc_known(doc, "steps.steady")) {
         ap_doc_paragraph(doc, NULL, "No step is steady: all are cold or cut.");
     } else if (ap_value_integer(count, 0) == ap_value_integer(ap_doc_at(doc, "steps.count"), 0)) {
-        ap_doc_paragraph(doc, NULL, "All of them are steady, neither cold nor cut: `steps.steady` has the same figures.");
+        ap_doc_paragraph(doc, NULL, "No step is cold or cut: `steps.steady` has the same figures.");
     } else {
         write_known(doc, "Steady steps (neither cold nor cut)", COUNTED(steady));
         if (ap_doc_known(doc, "steps.steady.percentile_note"))

@@ -102,6 +102,9 @@ static void kernels_of_all_generations_have_their_subfamily(void)
         { "moe routing", "void moe::dev::routing::routingIndicesOffsetsKernel<X>(X)" },
         { "moe routing", "void vllm::moe::topkGatingSoftmax<8, 256, 4, 16, int>(float const*)" },
         { "optimizer", "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::X>(int)" },
+        { "copy and fill", "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
+                           "namespace)::TensorListMetadata<2>, at::native::(anonymous namespace)::CopyFunctor<int, long, 2, "
+                           "1, 1>, at::native::Copy<int, long> >(X)" },
         { "embedding", "void split_embedding_codegen_forward_unweighted_kernel<float, float, float, long, 4ul>(X)" },
         { "gemm", "volta_sgemm_128x64_tn" },
         { "gemm", "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x3_tn" },

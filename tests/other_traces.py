@@ -107,6 +107,29 @@ def check_xla_devices(tap, program):
     tap.ok(", -" not in markdown(program, program.folder / "two.json"), "nothing takes a negative share less")
 
 
+def check_xla_hosts(tap, program):
+    """Names of machines before those of processes; devices of two machines have the same numbers, and run the same steps."""
+    trace = make_xla.make(make_nsys.load(nsys.TRACES / "training_healthy.json.gz"))
+    _, want, _ = program.report(written(program, "plain.json", trace))
+
+    def events_of(host, number):
+        for event in trace["traceEvents"]:
+            told = event.get("name") == "process_name"
+            arguments = {"name": host + event["args"]["name"]} if told else dict(event.get("args", {}))
+            if number and "correlation_id" in arguments:
+                arguments["correlation_id"] = "7" + arguments["correlation_id"]
+            yield {**event, "pid": event["pid"] + 1000 * number, "args": arguments} if event else event
+
+    for host in ("host:0 ", "10.0.0.7 ", "/job:worker/replica:0/task:1"):
+        _, got, said = program.report(written(program, "host.json", {"traceEvents": list(events_of(host, 0))}))
+        tap.check(f"{host}: before the name of a process", [path for path in SAME if at(want, path) != at(got, path)]
+                  if got else [said])
+    both = [*events_of("host:0 ", 0), *events_of("host:1 ", 1)]
+    _, got, said = program.report(written(program, "hosts.json", {"traceEvents": both}))
+    tap.same(got and (got["steps"]["count"], [(row["device"], row["busy_us"]) for row in got["gpu"]["devices"]]),
+             (want["steps"]["count"], [(number, want["gpu"]["busy_us"]) for number in (0, 1)]), "two machines " + str(said))
+
+
 XLA_EVENTS_MAX = 1000000
 
 
@@ -318,6 +341,7 @@ def main():
         check_xla_gpu(tap, program)
         check_xla_tpu(tap, program)
         check_xla_devices(tap, program)
+        check_xla_hosts(tap, program)
         check_xla_capped(tap, program)
         check_host(tap, program)
         check_rocprof(tap, program)

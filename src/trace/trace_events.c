@@ -471,10 +471,7 @@ static enum ap_status take_process_name(struct ap_trace_reading *reading, const 
 /* Other writers name processes by what they ran, which no part shows: only devices and hosts of XLA are kept. */
 static bool names_xla(const struct ap_json_span *label)
 {
-    struct ap_text text = { label->text, label->bytes };
-    return label->kind == AP_JSON_STRING &&
-           (ap_text_starts_with(text, "/device:") || ap_text_starts_with(text, "/host:") ||
-            ap_text_starts_with(text, "\\/device:") || ap_text_starts_with(text, "\\/host:"));
+    return label->kind == AP_JSON_STRING && ap_xla_process_words((struct ap_text){ label->text, label->bytes }).bytes;
 }
 
 static enum ap_status take_metadata(struct ap_trace_reading *reading, struct ap_error *reterr)

@@ -168,6 +168,9 @@ enum ap_frame_writer ap_frame_writer_of(struct ap_text category);
 /** The name of a frame as PyTorch's profiler words it, "train.py(12): main", in place of that of another writer. */
 AP_MUST_CHECK enum ap_status ap_trace_frame_name(struct ap_trace_reading *reading, enum ap_frame_writer writer,
                                                  struct ap_str *name, struct ap_error *reterr);
+/** Of the name of a process, as text or as JSON writes it: "/device:..." or "/host:..." in it, as XLA's profiler names them,
+ *  to the end; "" where it is another's. */
+struct ap_text ap_xla_process_words(struct ap_text name);
 /** Kinds of rows without category, by the names of their processes and threads, where XLA's profiler wrote the trace. */
 AP_MUST_CHECK enum ap_status ap_trace_settle_kinds(struct ap_trace_reading *reading, struct ap_error *reterr);
 /** Cut what reaches beyond the stretch that the file says it is, and take the place in time from what lies outside. */

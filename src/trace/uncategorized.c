@@ -3,6 +3,7 @@
  * their process and thread. A process "/device:GPU:0" has a thread for each stream ("Stream #14(Compute)"), whose rows are
  * the work; its other threads ("XLA Modules", "XLA Ops", "Steps") show the same time again, by what it was for. A TPU has no
  * streams: there "XLA Ops" is the work. On "/host:CPU" names tell calls of the driver, Python and operations of XLA apart.
+ * In the trace of a job on several machines the name of one stands before each of these names, "host:1 /device:GPU:0".
  * Names of processes may stand behind the rows, so this is done when all is read. */
 #include <string.h>
 
@@ -14,11 +15,13 @@
 
 /* XLA writes no more into one JSON file (tsl/profiler/convert/trace_events_to_json). */
 #define XLA_EVENTS_MAX 1000000
+#define HOST_NAME_MAX_ 300 /* bytes, with the space behind it */
 
-enum role { ROLE_UNKNOWN, ROLE_HOST, ROLE_STREAM, ROLE_ACCELERATOR, ROLE_STEPS, ROLE_PROJECTION };
+enum role { ROLE_UNKNOWN, ROLE_HOST, ROLE_OTHER_HOST, ROLE_STREAM, ROLE_ACCELERATOR, ROLE_STEPS, ROLE_PROJECTION };
 
 struct process {
-    bool is_device, is_gpu, has_streams;
+    struct ap_text host; /* that the name begins with, where there are several */
+    bool is_other_host, is_device, is_gpu, has_streams;
     int64_t device;
 };
 
@@ -35,12 +38,26 @@ struct settling {
 
 /* ---- processes and threads ---- */
 
-/* "/device:GPU:0", "/device:TPU:1 (pid 7)", "/host:CPU"; what stands behind the number may be a model and its bus. */
-static struct process read_process(struct ap_text name)
+struct ap_text ap_xla_process_words(struct ap_text name)
 {
-    static const char gpu[] = "/device:GPU:";
-    struct process process = { .is_device = ap_text_starts_with(name, "/device:"),
-                               .is_gpu = ap_text_starts_with(name, gpu) };
+    static const char *const words[] = { "/device:", "/host:", "\\/device:", "\\/host:" };
+    bool in_job = ap_text_starts_with(name, "/job:"); /* "/job:worker/replica:0/task:1/device:GPU:0" */
+    for (size_t at = 0; at < name.bytes && at < HOST_NAME_MAX_; at++) {
+        struct ap_text rest = { name.data + at, name.bytes - at };
+        for (size_t i = 0; (!at || name.data[at - 1] == ' ' || in_job) && i < AP_COUNT_OF(words); i++)
+            if (ap_text_starts_with(rest, words[i]))
+                return rest;
+    }
+    return AP_TEXT("");
+}
+
+/* "/device:GPU:0", "/device:TPU:1 (pid 7)", "/host:CPU"; what stands behind the number may be a model and its bus. */
+static struct process read_process(struct ap_text named)
+{
+    struct ap_text name = ap_xla_process_words(named);
+    struct process process = { .host = { named.data, named.bytes - name.bytes },
+                               .is_device = ap_text_starts_with(name, "/device:"),
+                               .is_gpu = ap_text_starts_with(name, "/device:GPU:") };
     struct ap_text rest = name, number = AP_TEXT("");
     for (int part = 0; part < 3; part++) /* "/device", "GPU", "0" */
         if (!ap_text_next_part(&rest, ':', &number))
@@ -51,6 +68,24 @@ static struct process read_process(struct ap_text name)
     if (!process.is_device || !ap_decimal_to_integer(number.data, digits, &process.device))
         process.device = 0;
     return process;
+}
+
+/* Each host counts its devices from 0: with several, devices have numbers in the order of the file. What is a step is told by
+ * the first host, whose program all of them run. */
+static void tell_hosts_apart(struct settling *settling)
+{
+    size_t count = settling->reading->process_name_count;
+    bool several = false;
+    for (size_t i = 0; i < count; i++) {
+        struct process *process = &settling->processes[i];
+        process->is_other_host = !ap_text_equal(process->host, settling->processes[0].host);
+        several |= process->is_other_host;
+    }
+    for (size_t i = 0, device = 0; several && i < count; i++) {
+        uint32_t *counts = ap_id_map_find(&settling->by_pid, settling->reading->process_names[i].pid.id);
+        if (settling->processes[i].is_device && counts && *counts == i)
+            settling->processes[i].device = (int64_t)device++;
+    }
 }
 
 static enum ap_status read_processes(struct settling *settling, struct ap_error *reterr)
@@ -65,6 +100,7 @@ static enum ap_status read_processes(struct settling *settling, struct ap_error 
         if (named->pid.id)
             *ap_id_map_add(&settling->by_pid, named->pid.id) = (uint32_t)i; /* the last name counts */
     }
+    tell_hosts_apart(settling);
     return AP_OK;
 }
 
@@ -84,7 +120,7 @@ static enum role role_of(const struct process *process, struct ap_text label)
     if (!process)
         return ROLE_UNKNOWN;
     if (!process->is_device)
-        return ROLE_HOST;
+        return process->is_other_host ? ROLE_OTHER_HOST : ROLE_HOST;
     if (ap_text_is(label, "Steps"))
         return ROLE_STEPS;
     if (process->is_gpu)
@@ -143,7 +179,7 @@ static enum ap_event_kind kind_on_host(const struct settling *settling, uint32_t
 {
     struct ap_text name = ap_row_name(settling->trace, row);
     const struct ap_work_detail *detail = detail_of(settling, row);
-    if (mark_of(settling, row) == AP_MARK_STEP)
+    if (mark_of(settling, row) == AP_MARK_STEP && settling->roles[settling->trace->events.track[row]] == ROLE_HOST)
         return AP_KIND_annotation;
     if (detail && detail->correlation && is_call(name))
         return AP_KIND_runtime;
@@ -154,7 +190,8 @@ static enum ap_event_kind kind_of(const struct settling *settling, uint32_t row)
 {
     struct ap_text name = ap_row_name(settling->trace, row);
     switch ((enum role)settling->roles[settling->trace->events.track[row]]) {
-    case ROLE_HOST: return kind_on_host(settling, row);
+    case ROLE_HOST:
+    case ROLE_OTHER_HOST: return kind_on_host(settling, row);
     case ROLE_STREAM:
         return ap_text_starts_with(name, "Memcpy")   ? AP_KIND_memcpy
                : ap_text_starts_with(name, "Memset") ? AP_KIND_memset

@@ -585,6 +585,13 @@ def check_looks(tap, browser, path):
         width = page.value("document.scrollingElement.scrollWidth")
         tap.ok(width <= 390, f"a phone does not scroll sideways, {scheme}", str(width))
         check_narrow(tap, page, scheme)
+        first = page.value("""(() => {
+            const e = document.querySelector('.first'), f = document.querySelector('.plan tbody tr');
+            return { bottom: e.getBoundingClientRect().bottom, text: e.innerText, title: f.querySelector('a').textContent,
+                     where: f.querySelector('code').textContent }; })()""")
+        tap.ok(first["bottom"] < 844 and all(words in first["text"] for words in (first["title"], first["where"],
+                                                                                 "saves at most", "What to do:")),
+               f"the first screen of a phone tells what, where, how much and what to do, {scheme}", str(first))
         bright = page.value("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number).reduce((a, "
                             "b) => a + b)")
         tap.ok((bright < 200) == dark, f"{scheme} is {scheme}", str(bright))

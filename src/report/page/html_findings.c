@@ -79,6 +79,28 @@ static void write_tag(struct html *html, const struct ap_value *finding, const c
         ap_html_tell(html, finding, template);
 }
 
+/* Where the report begins: what to do first, where, what for. */
+void ap_html_first_finding(struct html *html)
+{
+    const struct ap_value *finding = ap_value_first(ap_html_at(html, "findings"));
+    while (finding && ap_finding_is_remark(finding))
+        finding = finding->next;
+    if (!finding)
+        return;
+    ap_html_format(html, "<div class=\"first %s\"><p><span class=\"sev\">%s</span> <a href=\"#finding-1\">",
+                   severity_of(finding), severity_of(finding));
+    ap_html_tell(html, finding, "{p title}</a>");
+    if (ap_finding_where(finding).bytes) {
+        ap_html_string(html, " in ");
+        ap_html_name(html, ap_finding_where(finding));
+    }
+    ap_html_string(html, " ");
+    write_savings(html, finding);
+    ap_html_string(html, "</p>\n");
+    write_tag(html, finding, "action", "<p><b>What to do:</b> {p action}</p>\n");
+    ap_html_string(html, "</div>\n");
+}
+
 /* The first is open: what to do is read without a click. */
 static void write_head(struct html *html, const struct ap_value *finding, int rank)
 {

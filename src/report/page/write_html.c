@@ -156,6 +156,10 @@ static void write_verdict(struct html *html)
         ap_html_tell(html, ap_html_at(html, "verdict"),
                      "<p class=\"verdict\"><strong>{p bound}</strong> {p sentence} <span class=\"muted\">(confidence "
                      "{t confidence})</span></p>\n");
+    if (ap_html_known(html, "comparison.verdict.sentence"))
+        ap_html_tell(html, NULL,
+                     "<p><a href=\"#compared-with-the-baseline\">Compared with the baseline</a>: "
+                     "{p comparison.verdict.sentence}.</p>\n");
 }
 
 /* ---- what was asked of the run: a baseline, conditions, other batch sizes ---- */
@@ -181,8 +185,9 @@ static void write_top(struct html *html)
     ap_html_string(html, "<header>\n<h1>Profile report</h1>\n");
     write_verdict(html);
     ap_html_memory_verdict(html);
-    ap_html_split(html);
     ap_part_memory_bound(&html->doc);
+    ap_html_first_finding(html);
+    ap_html_split(html);
     write_facts(html);
     ap_part_alerts(&html->doc);
     ap_html_string(html, "</header>\n");

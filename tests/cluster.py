@@ -54,6 +54,18 @@ def check_files(tap, program, folder):
     tap.ok(whys["notes.txt"], "what is no input of the run is listed, with the reason", whys)
 
 
+def check_rest(tap, program, folder):
+    write_ranks(folder, ["rank0.json"])
+    for name in ("notes.txt", "config.json"):
+        (folder / name).write_text("{}")
+    report = program.json(folder)
+    told = [warning for warning in report["warnings"] if warning["code"] == "files-not-read"]
+    tap.ok(len(told) == 1 and told[0]["count"] == 2 and told[0]["message"].endswith(": config.json, notes.txt"),
+           "what a folder of one trace holds beside it is named", str(report["warnings"]))
+    named = program.json(folder / "rank0.json")
+    tap.ok("files-not-read" not in str(named["warnings"]), "nothing is beside a file that is named")
+
+
 def check_ranks(tap, program, folder):
     write_ranks(folder, ["node-a-gpu-4.x.json", "node-a-gpu-5.x.json"])
     files = program.json(folder, "--rank-regex", "gpu-([0-9]+)")["cluster"]["files"]
@@ -231,8 +243,8 @@ def main():
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "src" / "cli" / "analyze_profile")
     arguments = parser.parse_args()
     tap, program = Tap(), Program(arguments.program)
-    for check in (check_files, check_ranks, check_one, check_recorded, check_runs, check_merged, check_hang_with_traces,
-                  check_dumps_by_many, check_step):
+    for check in (check_files, check_rest, check_ranks, check_one, check_recorded, check_runs, check_merged,
+                  check_hang_with_traces, check_dumps_by_many, check_step):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

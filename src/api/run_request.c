@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_request.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "processors.h"
 
 #include "poison.h"
@@ -128,6 +131,23 @@ static enum ap_status judge(const struct ap_run_files *files, struct ap_request 
                          ap_fail(reterr, AP_ERROR_USAGE,
                                  "more than one snapshot is given, and neither a trace nor the names of two ranks"));
     return check_ranks(files, ret_path, reterr);
+}
+
+void ap_run_request_note_rest(const struct ap_run_files *files, struct ap_notes *notes)
+{
+    char names[200] = "";
+    for (size_t i = 0; i < files->count; i++) {
+        const struct ap_run_file *file = &files->files[i];
+        if (file->is_named || (file->head.kind != AP_FILE_other && file->head.kind != AP_FILE_report))
+            continue;
+        const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
+        size_t used = strlen(names), bytes = strlen(name) + (used ? strlen(", ") : 0);
+        if (used + bytes < sizeof(names)) /* the count tells that there are more */
+            (void)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", name);
+        ap_note_many(notes, AP_COUNTER_not_read, 1);
+    }
+    if (names[0])
+        ap_note_detail(notes, AP_COUNTER_not_read, "%s", names);
 }
 
 enum ap_status ap_run_request_find(const struct ap_request *request, struct ap_gate *gate, struct ap_run_files *files,

@@ -12,6 +12,9 @@ AP_MUST_CHECK enum ap_status ap_run_request_find(const struct ap_request *reques
                                                  struct ap_run_files *files, struct ap_request *one, const char **ret_path,
                                                  struct ap_error *reterr);
 
+/** Names in @notes what of a folder is not read, for the report of one rank: that of a run lists all its files. */
+void ap_run_request_note_rest(const struct ap_run_files *files, struct ap_notes *notes);
+
 /** Are there files of other profilers, and is the report about them, alone or beside one trace and one snapshot? In a run of
  *  many ranks they are listed and not read. */
 bool ap_run_request_has_profiles(const struct ap_run_files *files);

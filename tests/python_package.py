@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src" / "python"
 TRACE = ROOT / "fixtures" / "recorded" / "training_step_cpu.json.gz"
 SNAPSHOT = ROOT / "fixtures" / "snapshots" / "fragmented.json"
+LATE_RANK = ROOT / "fixtures" / "cluster" / "late-loader"
 ONNX = ROOT / "fixtures" / "others" / "onnx_device.json"
 HOSTILE = "<img src=x onerror=alert(1)>"
 sys.dont_write_bytecode = True
@@ -48,6 +49,9 @@ def check_report(tap, package, folder):
     named = package.Table({"table": "t", "rows_total": 1, "rows_matched": 1, "rows": [{HOSTILE: HOSTILE}]})
     tap.ok("<img" not in named._repr_html_(), "names of an input are escaped there")
     tap.ok(package.analyze(ONNX).verdict.startswith("operator-bound: "), "the verdict of another profiler's file")
+    tap.same(package.analyze(memory=SNAPSHOT).verdict,
+             "7.56 % full: 97 MiB of 1,280 MiB that the allocator reserved are in use", "the verdict of a snapshot alone")
+    tap.ok(package.analyze(LATE_RANK).verdict.startswith("straggler: "), "the verdict of a run")
     tap.same((repr(rows), package.__version__), (f"<Table operators: 3 of {rows.rows_matched} rows>", package.version()),
              "a table and the version say what they are")
     compared = package.analyze(TRACE, baseline=TRACE)

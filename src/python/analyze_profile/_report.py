@@ -102,13 +102,17 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """What bounds the run, in a sentence."""
-        for part, word in (("verdict", "bound"), ("cluster", "bound"), ("hang", "bound"), ("profile", "verdict")):
+        """What bounds the run, in a sentence; of a snapshot alone how full it is."""
+        for part, word in (("verdict", "bound"), ("cluster", "kind"), ("hang", "bound"), ("profile", "verdict")):
             said = self.raw.get(part) or {}
             said = said["verdict"] if isinstance(said.get("verdict"), dict) else said
             if said.get("sentence"):
                 return f"{said[word]}: {said['sentence']}" if said.get(word) else str(said["sentence"])
-        return "nothing above threshold" if not self.findings else self.findings[0].title
+        used, reserved = (self.figure(f"memory.totals.{name}_bytes") for name in ("allocated", "reserved"))
+        if not reserved or used is None or self.figure("trace"):
+            return "nothing above threshold" if not self.findings else self.findings[0].title
+        head = "Out of memory" if self.figure("memory.history.oom_count") else f"{100 * used / reserved:.3g} % full"
+        return f"{head}: {used / 2 ** 20:,.0f} MiB of {reserved / 2 ** 20:,.0f} MiB that the allocator reserved are in use"
 
     def figure(self, path: str) -> Any:
         """The figure at a dotted path, as "steps.p50_us"; None where the recording does not tell it."""

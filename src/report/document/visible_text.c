@@ -48,3 +48,12 @@ size_t ap_out_visible(struct ap_out *out, struct ap_text text, size_t max_column
         ap_out_char(out, '.');
     return columns;
 }
+
+struct ap_text ap_short_label(struct ap_text name)
+{
+    size_t start = 0;
+    for (size_t i = 0; i + 1 < name.bytes && name.data[i] != ' ' && name.data[i] != '<'; i++)
+        if (name.data[i] == '/')
+            start = i + 1;
+    return (struct ap_text){ name.data + start, name.bytes - start };
+}

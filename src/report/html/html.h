@@ -68,8 +68,6 @@ void ap_html_plain(struct html *html, struct ap_text text);
 void ap_html_code(struct html *html, struct ap_text text, bool cut);
 /** A sentence with `code` in it. */
 void ap_html_prose(struct html *html, struct ap_text text);
-/** What of a name stands where room is for little: of a path its last part, with the function behind it. */
-struct ap_text ap_html_label(struct ap_text name);
 /** With one decimal, whatever the locale. */
 void ap_html_number(struct html *html, double number);
 /** One value as it reads well: 1.25 ms, 3.4 GiB, 39.6 %; a dash where it is not known. Texts as ap_html_text. */

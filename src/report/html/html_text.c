@@ -101,15 +101,6 @@ void ap_html_prose(struct html *html, struct ap_text text)
         ap_prose_words(text, take_part, html);
 }
 
-struct ap_text ap_html_label(struct ap_text name)
-{
-    size_t start = 0;
-    for (size_t i = 0; i + 1 < name.bytes && name.data[i] != ' ' && name.data[i] != '<'; i++)
-        if (name.data[i] == '/')
-            start = i + 1;
-    return (struct ap_text){ name.data + start, name.bytes - start };
-}
-
 void ap_html_name(struct html *html, struct ap_text name)
 {
     ap_html_string(html, "<code>");

@@ -135,8 +135,6 @@ void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
 /* Its name, and what of the rest is known. */
 static const char *const facts[] = {
     "steps|{steps.count}|median {steps.steady.p50_us}|mean {steps.steady.mean_us}|spread {steps.steady.cv_ratio}",
-    "compared with the baseline|{comparison.steps.change}|by {comparison.steps.delta_us} a step|"
-    "{comparison.steps.delta_ratio}",
     "GPU|{trace.main_device.name}|busy {gpu.utilization_ratio}[ of {gpu.window_us}]"
     "[ from first to last work and idle {split.judged.idle_ratio}][ of the {split.judged.part}]"
     "[, of which {?split.judged.idle_causes.not_recorded_us} are not recorded]",

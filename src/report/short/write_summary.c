@@ -18,6 +18,7 @@
 #define SHORT 20
 #define MAX_ALERTS 2
 #define MOST_ADVICE 3 /* lines of what to do, where there is room */
+#define NARROW 60     /* columns */
 
 struct screen {
     struct ap_out out;
@@ -107,6 +108,8 @@ static size_t write_name(struct screen *screen, struct ap_text name, size_t colu
         ap_out_string(&screen->out, ELLIPSIS);
         return strlen(ELLIPSIS) + ap_out_visible(&screen->out, tail, room);
     }
+    if (ap_short_label(name).bytes < name.bytes)
+        return write_name(screen, ap_short_label(name), columns);
     struct ap_text front = front_of(name, room);
     size_t used = ap_out_visible(&screen->out, front, front.bytes < name.bytes ? room : columns);
     if (front.bytes < name.bytes)
@@ -143,6 +146,12 @@ static void write_wrapped(struct screen *screen, struct ap_text text, size_t ind
     }
 }
 
+/* A line of few columns holds half as much. */
+static size_t lines_for(const struct screen *screen, size_t lines)
+{
+    return screen->lines < SHORT ? (lines + 1) / 2 : screen->width < NARROW && screen->lines >= TALL ? 2 * lines : lines;
+}
+
 /* ---- head ---- */
 
 /* What makes all that follows doubtful. */
@@ -157,7 +166,7 @@ static void write_alerts(struct screen *screen)
         (void)snprintf(alert, sizeof(alert), "WARNING: %.*s: %.*s", (int)(input.bytes > 40 ? 40 : input.bytes), input.data,
                        (int)(message.bytes > 300 ? 300 : message.bytes), message.data);
         set(screen, "1;33");
-        write_wrapped(screen, ap_text_of(alert), 0, screen->lines < SHORT ? 1 : 2);
+        write_wrapped(screen, ap_text_of(alert), 0, lines_for(screen, 2));
         set(screen, "0");
         shown++;
     }
@@ -172,7 +181,7 @@ static void write_series(struct screen *screen)
     char line[AP_FACT_BYTES];
     set(screen, "1");
     for (size_t i = 0; ap_headline_series(screen->root, i, line); i++)
-        write_wrapped(screen, ap_text_of(line), 0, screen->lines < SHORT ? 1 : 2);
+        write_wrapped(screen, ap_text_of(line), 0, lines_for(screen, 2));
     set(screen, "0");
     bool any = point != NULL;
     for (; point && screen->used < screen->lines / 3; point = point->next) {
@@ -206,11 +215,16 @@ static void write_head(struct screen *screen)
     write_series(screen);
     ap_headline_verdict(screen->root, fact);
     set(screen, "1");
-    write_wrapped(screen, ap_text_of(fact), 0, 3);
+    write_wrapped(screen, ap_text_of(fact), 0, screen->lines < SHORT ? 3 : lines_for(screen, 3));
     set(screen, "0");
+    struct ap_text compared = ap_value_text(ap_value_at(screen->root, "comparison.verdict.sentence"));
+    (void)snprintf(fact, sizeof(fact), "Compared with the baseline: %.*s",
+                   (int)(compared.bytes > 400 ? 400 : compared.bytes), compared.data);
+    if (compared.bytes)
+        write_wrapped(screen, ap_text_of(fact), 0, lines_for(screen, 3));
     size_t facts = ap_value_first(ap_value_at(screen->root, "series.points")) ? 1 : 3;
     for (size_t i = 0; i < facts && ap_headline_fact(screen->root, i, fact); i++)
-        write_wrapped(screen, ap_text_of(fact), 0, screen->lines < SHORT ? 1 : 2);
+        write_wrapped(screen, ap_text_of(fact), 0, lines_for(screen, 2));
 }
 
 /* ---- findings ---- */
@@ -224,7 +238,7 @@ static const char *color_of(struct ap_text severity)
     return colors[ap_severity_of(severity)];
 }
 
-enum { SEVERITY_COLUMNS = 8, FINDING_INDENT = 14, NARROW = 60, NARROW_INDENT = 5 };
+enum { SEVERITY_COLUMNS = 8, FINDING_INDENT = 14, NARROW_INDENT = 5 };
 
 /* Of what stands below a finding's title. */
 static size_t indent_of(const struct screen *screen)
@@ -232,9 +246,9 @@ static size_t indent_of(const struct screen *screen)
     return screen->width < NARROW ? NARROW_INDENT : FINDING_INDENT;
 }
 
-static bool is_info(const struct ap_value *finding)
+static bool titles_wrap(const struct screen *screen)
 {
-    return ap_text_is(ap_text_member(finding, "severity"), "info");
+    return screen->width < NARROW && screen->lines >= TALL;
 }
 
 /* The line, operator, kernel or place that the finding is about. */
@@ -269,8 +283,12 @@ static void write_finding(struct screen *screen, const struct ap_value *finding,
     set(screen, "0");
     for (; columns <= SEVERITY_COLUMNS; columns++)
         ap_out_char(&screen->out, ' ');
-    write_fitting(screen, title, screen->width - FINDING_INDENT);
+    size_t first = screen->width - FINDING_INDENT,
+           bytes = ap_visible_columns(title) > first && titles_wrap(screen) ? fitting(title, first) : title.bytes;
+    write_fitting(screen, (struct ap_text){ title.data, bytes }, first);
     end_line(screen);
+    if (bytes < title.bytes)
+        write_wrapped(screen, (struct ap_text){ title.data + bytes + 1, title.bytes - bytes - 1 }, indent_of(screen), 2);
     if (screen->lines >= SHORT)
         write_where(screen, finding);
     (void)snprintf(advice, sizeof(advice), "%s%s%.*s", gain, gain[0] ? ": " : "",
@@ -286,7 +304,7 @@ static void write_remarks(struct screen *screen, const struct ap_value *finding,
     for (; finding; finding = finding->next) {
         struct ap_text title = ap_text_member(finding, "title");
         size_t columns = ap_visible_columns(title) + (shown ? strlen("; ") : 0);
-        if (!is_info(finding) || columns > room)
+        if (!ap_finding_is_remark(finding) || columns > room)
             continue;
         ap_out_string(&screen->out, shown ? "; " : "");
         (void)ap_out_visible(&screen->out, title, columns);
@@ -303,7 +321,7 @@ static void write_remarks(struct screen *screen, const struct ap_value *finding,
 /* Where, advice, and the title; the shorter the screen, the less of it. */
 static size_t lines_of_one(const struct screen *screen, size_t advice_lines)
 {
-    return screen->lines >= SHORT ? 2 + advice_lines : 1 + advice_lines;
+    return (screen->lines >= SHORT ? 2 : 1) + advice_lines + titles_wrap(screen);
 }
 
 static void write_findings(struct screen *screen, size_t lines)
@@ -314,7 +332,7 @@ static void write_findings(struct screen *screen, size_t lines)
     if (!findings)
         write_wrapped(screen, AP_TEXT("No findings: nothing above its threshold."), 0, 1);
     for (const struct ap_value *finding = findings; finding; finding = finding->next) {
-        remarks += is_info(finding);
+        remarks += ap_finding_is_remark(finding);
         count++;
     }
     /* a line each is kept for the remarks and for those that are left out */
@@ -324,7 +342,7 @@ static void write_findings(struct screen *screen, size_t lines)
            screen->used + (count - remarks) * lines_of_one(screen, advice_lines) + kept - 1 > end)
         advice_lines--;
     for (const struct ap_value *finding = findings; finding; finding = finding->next) {
-        if (is_info(finding))
+        if (ap_finding_is_remark(finding))
             continue;
         if (screen->used + lines_of_one(screen, advice_lines) + kept <= end || !number)
             write_finding(screen, finding, ++number, advice_lines);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "html_bands.h"
+#include "visible_text.h"
 
 #include "poison.h"
 
@@ -117,7 +118,7 @@ static void write_title(struct html *html, const struct ap_value *band, const st
         ap_html_string(html, ap_value_integer(member(band, "rest"), 0) == 1 ? "; several lines, most by " : "; by ");
     for (int i = 0; frame && i < MOST_FRAMES; frame = frame->next, i++) {
         ap_html_string(html, i ? " from " : "");
-        ap_html_text(html, ap_html_label(ap_value_text(frame)), 80);
+        ap_html_text(html, ap_short_label(ap_value_text(frame)), 80);
     }
     ap_html_string(html, "</title>");
 }
@@ -186,7 +187,7 @@ static void write_stack(struct html *html, const struct ap_value *stack)
     const struct ap_value *frame = ap_value_first(member(stack, "frames"));
     for (int i = 0; frame && i < MOST_STACK_FRAMES; frame = frame->next, i++) {
         ap_html_string(html, i ? " from " : "");
-        ap_html_text(html, ap_html_label(ap_value_text(frame)), 80);
+        ap_html_text(html, ap_short_label(ap_value_text(frame)), 80);
     }
     ap_html_string(html, "\n");
 }

@@ -3,6 +3,7 @@
  * the page zooms by what stands here as numbers. */
 #include "html_pictures.h"
 #include "mem.h"
+#include "visible_text.h"
 
 #include "poison.h"
 
@@ -118,7 +119,7 @@ static void draw_node(struct html *html, const struct flame *flame, const struct
     ap_html_format(html, " y=\"%.0f\" height=\"%.0f\"/>", y, ROW_HEIGHT);
     if (node->width >= 6 * CHARACTER) {
         ap_html_format(html, "<text class=\"in\" x=\"%.0f\" y=\"%.0f\">", node->x + 3, y + 13);
-        ap_html_text(html, ap_html_label(node->name), (size_t)((node->width - 6) / CHARACTER));
+        ap_html_text(html, ap_short_label(node->name), (size_t)((node->width - 6) / CHARACTER));
         ap_html_string(html, "</text>");
     }
     ap_html_string(html, "</g>\n");

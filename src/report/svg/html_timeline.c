@@ -5,6 +5,7 @@
 #include "finding_marks.h"
 #include "html_pictures.h"
 #include "kernel_name.h"
+#include "visible_text.h"
 
 #include "poison.h"
 
@@ -225,7 +226,7 @@ static bool is_kernel(const char *bar_class)
 /* What stands on a bar: of a kernel its short name, of a path its last part. */
 static struct ap_text label_of(struct ap_text name, const char *bar_class)
 {
-    return is_kernel(bar_class) ? ap_kernel_short_name(name) : ap_html_label(name);
+    return is_kernel(bar_class) ? ap_kernel_short_name(name) : ap_short_label(name);
 }
 
 /* Text that can be read on the bar; NULL = none can. */

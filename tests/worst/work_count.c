@@ -56,11 +56,19 @@ __attribute__((destructor)) static void write_counts(void)
         return __real_##name passed;                               \
     }
 
+void *__real_memchr(const void *in, int c, size_t n);
+
+static size_t looked_through(const char *in, int c, size_t n)
+{
+    const char *found = __real_memchr(in, c, n);
+    return found ? (size_t)(found - in) : n;
+}
+
 WRAP(void *, memcpy, (void *to, const void *from, size_t n), (to, from, n), n)
 WRAP(void *, memmove, (void *to, const void *from, size_t n), (to, from, n), n)
 WRAP(void *, memset, (void *to, int c, size_t n), (to, c, n), n)
 WRAP(int, memcmp, (const void *a, const void *b, size_t n), (a, b, n), n)
-WRAP(void *, memchr, (const void *in, int c, size_t n), (in, c, n), n)
+WRAP(void *, memchr, (const void *in, int c, size_t n), (in, c, n), looked_through(in, c, n))
 WRAP(size_t, strlen, (const char *text), (text), __real_strlen(text))
 WRAP(void *, calloc, (size_t count, size_t n), (count, n), count *n)
 WRAP(void *, realloc, (void *old, size_t n), (old, n), n)

@@ -601,6 +601,48 @@ def skipped_nesting(n):
     return trace([op("aten::mm", 1, 10 * i, 8) for i in range(10)], other=deep, keys={f"k{i}": i for i in range(n)})
 
 
+def launches_within(n):
+    return [event for i in range(n // 3)
+            for event in (op("aten::mm", 1, 10 * i, 8), *launch(10 * i + 1, 10 * i + 3, 5, i + 1))]
+
+
+@case
+def rows_below_frames_of_long_names(n):
+    """Each operator and kernel is in a frame, a module and a step whose names are as long as there are rows."""
+    name = "x" * 30 * n
+    return trace(frame(f"/home/me/{name}.py(12): f", 1, 0, 20 * n), frame(f"nn.Module: {name}_0", 1, 0, 20 * n),
+                 row("user_annotation", f"ProfilerStep#1 {name}", 1, 0, 20 * n), launches_within(n))
+
+
+@case
+def kernels_of_a_call_with_long_shapes(n):
+    """The operator that all kernels are of has more inputs than there are kernels."""
+    sizes = [[8, 8]] * (3 * n)
+    return trace(op("aten::scaled_dot_product_attention", 1, 0, 20 * n, **{
+        "Input Dims": sizes, "Input type": ["float"] * len(sizes), "Input Strides": sizes, "External id": 7}),
+        launches_within(n))
+
+
+@case
+def a_step_of_all_kinds_of_operators(n):
+    """Forward and backward passes and an optimizer, with all names that habits of training are told by."""
+    names = ["linear", "conv2d", "layer_norm", "select", "topk", "ones", "mul", "item", "clone", "sort", "cat", "dropout",
+             "index", "cumsum", "multinomial", "argmax", "sum", "expand", "masked_fill"]
+    forward = [op(f"aten::{names[(i * i + 3 * i) % len(names)]}", 1, 10 * i, 8, **{
+        "Input Dims": [[1 + i % 5, 8, 16], [16, 16]], "Input type": ["float", "float"], "Sequence number": i + 1})
+        for i in range(n // 4)]
+    begin, backward = 10 * len(forward), []
+    for i in range(n // 4):
+        at = begin + 10 * i
+        backward += [op(f"autograd::engine::evaluate_function: W{i % 7}Backward0", 2, at, 8, **{
+            "Sequence number": len(forward) - i, "Fwd thread id": 1}),
+            op("aten::mm", 2, at + 1, 3, **{"Input Dims": [[1 + i % 9, 8], [8, 16]]}),
+            op("torch::autograd::AccumulateGrad", 2, at + 5, 2, **{"Input Dims": [[1 + i % 9, 16]]})]
+    begin += 10 * (n // 4)
+    update = [op("aten::add_", 1, begin + 1 + 10 * i, 8, **{"Input Dims": [[1 + i % 9, 16]]}) for i in range(n // 8)]
+    return trace(forward, backward, row("user_annotation", "Optimizer.step#SGD.step", 1, begin, 10 * n), update)
+
+
 @case
 def one_long_name(n):
     return trace([op("x" * (40 * n), 1, 1, 5), op("<|`*_" * (8 * n), 1, 10, 5)])

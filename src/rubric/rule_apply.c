@@ -572,8 +572,7 @@ static enum ap_status add_finding(struct judge *judge, struct ap_value *findings
     add_phases(judge, ap_add_list(model, finding, "phases"), rule);
     for (int i = 0; i < AP_TEXT_COUNT_; i++)
         AP_TRY(add_filled(judge, finding, rule, (enum ap_rule_text)i));
-    ap_add_known_time(model, finding, "saves_us", fired->has_saving && time && !is_of_recording(rule),
-                      fired->told);
+    ap_add_known_time(model, finding, "saves_us", fired->has_saving && time && !is_of_recording(rule), fired->told);
     ap_add_known_bytes(model, finding, "saves_bytes", fired->has_saving && !time, fired->told);
     add_gain(judge, finding, fired);
     add_evidence(judge, finding, rule);

@@ -21,7 +21,8 @@ static bool is_host_row(const struct ap_trace *trace, uint32_t row)
     return ap_row_is_of(trace, row, AP_HOST_KINDS) && trace->events.dur_ns[row] >= 0;
 }
 
-/* A thread that asks again and again whether work is done, or stands in a frame, goes on to the end of the recording whatever
+/* A thread that asks again and again whether work is done, or stands in a frame, goes on to the end of the recording,
+ * whatever
  * becomes of the run: that is no work of its own. */
 static bool is_work(const struct ap_replay_build *build, uint32_t row)
 {

@@ -386,34 +386,29 @@ static int64_t bytes_of(const struct report *report, const struct kind *kind)
     return report->collectives.rows[report->order[kind->first]].bytes;
 }
 
-static void lower(int64_t *fair_ns, int64_t ns)
+static bool tells_fair(const struct report *report, const struct kind *kind)
 {
-    *fair_ns = *fair_ns < 0 || ns < *fair_ns ? ns : *fair_ns;
+    return kind->min_ns > 0 && bytes_of(report, kind) >= SMALL_BYTES; /* the time of smaller ones is all latency */
 }
 
-/* Kinds alike in all but their size, in order of it: each takes no longer than a larger one, and its bandwidth is no lower
- * than that of a smaller one whose time is not all latency. */
-static void find_fair(struct report *report, size_t first, size_t end)
+/* Kinds alike in all but their size, in order of it. What is seen once is judged by others alone. */
+static void find_fair(struct report *report, size_t first, size_t end, struct ap_collective_time *times)
 {
-    int64_t larger_ns = -1;
-    double ns_per_byte = -1;
-    for (size_t k = end; k-- > first;) {
-        struct kind *kind = &report->kinds[k];
-        if (larger_ns >= 0)
-            lower(&kind->fair_ns, larger_ns);
-        if (kind->min_ns > 0 && bytes_of(report, kind) >= SMALL_BYTES)
-            lower(&larger_ns, kind->min_ns);
-    }
+    size_t count = 0, seen = 0, at = 0;
     for (size_t k = first; k < end; k++) {
-        struct kind *kind = &report->kinds[k];
-        if (kind->min_ns <= 0 || bytes_of(report, kind) < SMALL_BYTES)
+        const struct kind *kind = &report->kinds[k];
+        if (!tells_fair(report, kind))
             continue;
-        double bytes = (double)bytes_of(report, kind), own = (double)kind->min_ns / bytes;
-        if (kind->count > 1)
-            lower(&kind->fair_ns, kind->min_ns);
-        if (ns_per_byte >= 0 && ns_per_byte * bytes < (double)INT64_MAX)
-            lower(&kind->fair_ns, (int64_t)(ns_per_byte * bytes));
-        ns_per_byte = ns_per_byte < 0 || own < ns_per_byte ? own : ns_per_byte;
+        times[count++] = (struct ap_collective_time){ .bytes = bytes_of(report, kind), .dur_ns = kind->min_ns };
+        seen += kind->count;
+    }
+    ap_collective_find_bounds(times, count);
+    for (size_t k = first; k < end && count; k++) {
+        struct kind *kind = &report->kinds[k];
+        if (tells_fair(report, kind))
+            kind->fair_ns = seen > 1 ? times[at++].bound_ns : -1;
+        else if (bytes_of(report, kind) < SMALL_BYTES)
+            kind->fair_ns = times[0].bound_ns;
     }
 }
 
@@ -438,18 +433,22 @@ static void sum_slow_kind(struct report *report, struct sums *sums, struct kind 
     sums->slow_excess_ns = ap_add_sat(sums->slow_excess_ns, kind->slow_ns, &report->overflowed);
 }
 
-static void sum_slow(struct report *report, struct sums *sums)
+static enum ap_status sum_slow(struct report *report, struct sums *sums, struct ap_error *reterr)
 {
+    struct ap_collective_time *times;
+    AP_TRY(AP_ALLOC(report->gate, times, report->kind_count, reterr));
     for (size_t first = 0, end; first < report->kind_count; first = end) {
         const struct kind *kinds = report->kinds;
         for (end = first + 1; end < report->kind_count && compare_siblings(report, report->order[kinds[first].first],
                                                                            report->order[kinds[end].first]) == 0;)
             end++;
-        find_fair(report, first, end);
+        find_fair(report, first, end, times);
     }
+    AP_FREE(report->gate, times, report->kind_count);
     for (size_t k = 0; k < report->kind_count; k++)
         if (bytes_of(report, &report->kinds[k]) > 0)
             sum_slow_kind(report, sums, &report->kinds[k]);
+    return AP_OK;
 }
 
 /* Times that a bucket of gradients was reduced: how often the kind of large all-reduce that was seen least was seen. */
@@ -551,7 +550,7 @@ static enum ap_status add_all(struct ap_part_context *context, struct report *re
     struct sums sums = { .slowest = AP_NO_ROW, .worst_over_best = -1 };
     for (size_t i = 0; i < report->collectives.count; i++)
         sum_row(report, &sums, &report->collectives.rows[i]);
-    sum_slow(report, &sums);
+    AP_TRY(sum_slow(report, &sums, reterr));
     add_totals(report, &sums, model, to);
     add_figures(context, report, &sums, model, to);
     add_trains(context, report, model, to);

@@ -85,9 +85,8 @@ static enum ap_status pair_up(struct ap_transfer_pairs *pairs, const struct side
         return AP_OK;
     for (size_t i = 0; i < half; i++) {
         const struct side *send = &list[i], *receive = &list[half + i];
-        bool lower_sends = send->from < send->to;
         AP_TRY_ADD(gate, pairs->list, pairs->count, pairs->capacity, reterr,
-                   (struct ap_transfer_pair){ { lower_sends ? send->from : send->to, lower_sends ? send->to : send->from },
+                   (struct ap_transfer_pair){ { send->from, send->to },
                                               send->bytes > receive->bytes ? send->bytes : receive->bytes,
                                               send->dur_ns < receive->dur_ns ? send->dur_ns : receive->dur_ns });
     }

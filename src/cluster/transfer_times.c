@@ -158,8 +158,9 @@ static enum ap_status judge_link(struct ap_run_verdict *verdict, const struct tr
     bool overflowed = false;
     if (list[0].pair) {
         link.is_pair = true;
-        link.ranks[0] = list[0].pair->ranks[0];
-        link.ranks[1] = list[0].pair->ranks[1];
+        bool up = list[0].pair->ranks[0] < list[0].pair->ranks[1];
+        link.ranks[0] = list[0].pair->ranks[up ? 0 : 1];
+        link.ranks[1] = list[0].pair->ranks[up ? 1 : 0];
         link.group.id = 0;
     }
     if (count < SLOW_LINK_LEAST || (double)link.dur_ns < SLOW_LINK_TIMES * (double)usual_ns || !list[0].is_whole)
@@ -214,7 +215,7 @@ static int by_ranks(const void *left, const void *right)
     return 0;
 }
 
-/* Pairs take the place of groups: each has a number. */
+/* Pairs take the place of groups: each has a number, and another one the other way, which may be the slow one. */
 static enum ap_status list_pairs(struct transfers *transfers, const struct ap_run_verdict *verdict,
                                  const struct ap_transfer_pairs *pairs, struct ap_error *reterr)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * transfer_times.h - how long collectives went on after the last of the given ranks had come: the transfer, and the
- * waiting for
- * ranks that are absent. */
+ * transfer_times.h - how long collectives went on after the last of the given ranks had come: the transfer, and the waiting
+ * for ranks that are absent. */
 #ifndef AP_TRANSFER_TIMES_H
 #define AP_TRANSFER_TIMES_H
 
@@ -13,7 +12,7 @@ AP_MUST_CHECK enum ap_status ap_transfers_judge(struct ap_run_verdict *verdict, 
 /* ---- inside the room: transfers of two ranks, found in transfer_pairs.c ---- */
 
 struct ap_transfer_pair {
-    uint32_t ranks[2]; /* numbers in the view, the lower one first: of both directions */
+    uint32_t ranks[2]; /* numbers in the view: who sends, who receives */
     int64_t bytes, dur_ns;
 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * part_cluster_late.c - who is late, and why; one sentence that says it. Sentences name ranks by number alone: names of
- * hosts and
- * lines are words of the input and stand in keys of their own. */
+ * hosts and lines are words of the input and stand in keys of their own. */
 #include <stdio.h>
 
 #include "cluster_parts.h"
@@ -186,8 +185,9 @@ static const char *say(const struct ap_run_found *found, char sentence[SENTENCE_
     enum ap_late_kind kind = worst_kind(verdict);
     if (!found->delays->judged_count) {
         (void)snprintf(sentence, SENTENCE_BYTES,
-                       "no collective of several ranks could be compared, so nothing tells who waits "
-                       "for whom");
+                       "no collective of several ranks could be compared, so nothing tells who waits for whom%s",
+                       found->matching->unmatched[AP_UNMATCHED_groups] ? ": the traces do not tell the ranks of their groups"
+                                                                       : "");
         return "unknown";
     }
     if (verdict->absent_is_late) {
@@ -215,8 +215,11 @@ static const char *say(const struct ap_run_found *found, char sentence[SENTENCE_
                        verdict->unexplained_count == 1 ? " tells" : "s tell");
         return "unknown";
     }
-    (void)snprintf(sentence, SENTENCE_BYTES, "no rank is late by more than %s in most steps",
-                   time_text(verdict->floor_ns, time));
+    size_t used = (size_t)snprintf(sentence, SENTENCE_BYTES, "no rank is late by more than %s in most steps",
+                                   time_text(verdict->floor_ns, time));
+    if (found->view->absent_count && used < SENTENCE_BYTES)
+        (void)snprintf(sentence + used, SENTENCE_BYTES - used, ", of the %zu of %lld that are given", found->view->count,
+                       (long long)found->view->world_size);
     return "balanced";
 }
 

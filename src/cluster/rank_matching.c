@@ -188,8 +188,10 @@ static enum ap_status take_collective(struct ap_matching *matching, const struct
         matching->unmatched[AP_UNMATCHED_alone] += count;
         return AP_OK;
     }
-    if (disagree(matching, entries, count)) {
-        matching->unmatched[AP_UNMATCHED_differ] += count;
+    int64_t size = ap_group_size(ap_rank_text(matching->view->set, row_of(matching, entries)->group));
+    bool several = size && count > (size_t)size; /* groups, of which no trace tells who is in which */
+    if (several || disagree(matching, entries, count)) {
+        matching->unmatched[several ? AP_UNMATCHED_groups : AP_UNMATCHED_differ] += count;
         return AP_OK;
     }
     return add_match(matching, entries, count, reterr);

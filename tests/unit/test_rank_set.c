@@ -199,7 +199,8 @@ static void groups_tell_their_members(void)
     is_int(ap_group_size(AP_TEXT("0-7")), 8, "a range");
     is_int(ap_group_size(AP_TEXT("0-56:8")), 8, "every eighth");
     is_int(ap_group_size(AP_TEXT("3,5,9")), 3, "a list");
-    is_int(ap_group_size(AP_TEXT("?default_pg/8")), 0, "members that are not told");
+    is_int(ap_group_size(AP_TEXT("?default_pg/8")), 8, "members that are not told");
+    is_int(ap_group_size(AP_TEXT("?tp/-1")), 0, "nor their number");
     is_int(ap_group_size(AP_TEXT("")), 0, "nothing");
 }
 

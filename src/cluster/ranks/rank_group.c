@@ -260,6 +260,11 @@ bool ap_group_next(struct ap_text text, size_t *at, int64_t *first, int64_t *las
 int64_t ap_group_size(struct ap_text text)
 {
     int64_t size = 0, first, last, stride;
+    size_t told = text.bytes;
+    while (told && ap_is_digit(text.data[told - 1]))
+        told--;
+    if (text.bytes && text.data[0] == '?')
+        return text.data[told - 1] == '/' ? take_number(text, &told) : 0;
     for (size_t at = 0; ap_group_next(text, &at, &first, &last, &stride);)
         size += (last - first) / stride + 1;
     return size;

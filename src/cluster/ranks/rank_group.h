@@ -32,7 +32,7 @@ struct ap_str ap_rank_group_of(const struct ap_rank_groups *groups, const struct
 
 /** The members alone. */
 struct ap_text ap_group_members(struct ap_text text);
-/** Ranks in a text that tells its members; 0 where it does not. */
+/** How many ranks it has; 0 where the text does not tell. */
 int64_t ap_group_size(struct ap_text text);
 /** Goes through them in order: @at is 0 to begin with. False behind the last one. */
 bool ap_group_next(struct ap_text text, size_t *at, int64_t *first, int64_t *last, int64_t *stride);

@@ -238,13 +238,96 @@ def check_step(tap, program, folder):
     tap.same(program.json(ROOT / "fixtures" / "cluster" / "healthy")["cluster"]["step"], None, "healthy: no step is shown")
 
 
+STEP_US, STEPS = 10000, 5
+
+
+def written_run(folder, rows_of, ranks):
+    """Traces of one step after the other: rows_of(rank, step) gives (name, start in the step, duration, args) of kernels."""
+    for rank in range(ranks):
+        events = []
+        for step in range(STEPS):
+            base = step * STEP_US
+            events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step + 1}", "pid": 1, "tid": 1,
+                           "ts": base, "dur": STEP_US})
+            for name, start, dur, args in rows_of(rank, step):
+                number = len(events)
+                events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+                               "ts": base + number % 50, "dur": 1, "args": {"correlation": number}})
+                events.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": base + start, "dur": dur,
+                               "args": {"device": 0, "stream": 7, "correlation": number, **args}})
+        (folder / f"rank{rank}.json").write_text(json.dumps({
+            "schemaVersion": 1, "host_name": f"host{rank}", "traceEvents": events,
+            "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": ranks}}))
+
+
+def check_one_way(tap, program, folder):
+    """Ranks in a row send to the next and get from it; one of the ways back is slow."""
+    def rows(rank, _):
+        found = []
+        for at, (near, far) in enumerate([(rank - 1, rank), (rank, rank + 1)]):
+            for back in (False, True):
+                sends = (rank == near) != back
+                peer = far if rank == near else near
+                if 0 <= peer < 6:
+                    told = {"Collective name": "send" if sends else "recv", "Group size": 2, "dtype": "Float",
+                            "In msg nelems": 1 << 20, "Out msg nelems": 1 << 20, "Process Group Name": f"pp{near}",
+                            "Process Group Ranks": f"[{near}, {far}]", "Dst Rank" if sends else "Src Rank": peer}
+                    found.append(("ncclDevKernel_SendRecv()", 1000 + 4000 * at + 2000 * back,
+                                  1500 if back and near == 2 else 300, told))
+        return found
+    written_run(folder, rows, 6)
+    link = program.json(folder)["cluster"]["link"]
+    tap.same([link["group"], link["dur_us"], link["usual_us"]], ["2-3", 1500, 300],
+             "a link is slow though the other way of it is not")
+
+
+def check_sizes_alone(tap, program, folder):
+    """Two groups of two, told by their size alone."""
+    written_run(folder, lambda rank, step: [
+        ("ncclDevKernel_AllReduce_Sum_f32()", 1000 * k, 100 + 50 * rank,
+         {"Collective name": "allreduce", "Group size": 2, "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024})
+        for k in range(4)], 4)
+    cluster = program.json(folder)["cluster"]
+    tap.same([cluster["matching"]["unmatched"]["groups"], cluster["verdict"]["kind"]], [16 * STEPS, "unknown"],
+             "what more ranks did than a group has is of several groups")
+
+
+def check_chance(tap, program, folder):
+    """Kernels vary from call to call; one rank's are by chance a little longer."""
+    check_longer(tap, program, folder, 40, {})
+
+
+def check_slow(tap, program, folder):
+    check_longer(tap, program, folder, 100, {"slow_device": 1})
+
+
+def check_longer(tap, program, folder, longer, wanted):
+    def rows(rank, step):
+        varied = [((rank * 7 + step * 13 + k * 5) % 11 - 5) * 3 + (longer if rank == 3 else 0) for k in range(4)]
+        found, at = [], 500
+        for k, extra in enumerate(varied):
+            found.append(("gemm", at, 1000 + extra, {}))
+            at += 1000 + extra
+            end = (k + 1) * 1600 + 500
+            found.append(("ncclDevKernel_AllReduce_Sum_f32()", at, end - at,
+                          {"Collective name": "allreduce", "Group size": 4, "dtype": "Float", "In msg nelems": 1024,
+                           "Out msg nelems": 1024, "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]"}))
+            at = end
+        return found
+    written_run(folder, rows, 4)
+    late = program.json(folder)["cluster"]["late"]
+    said = {kind: of["rank_count"] for kind, of in late.items() if of["rank_count"]}
+    tap.same(said, wanted, f"kernels that take {longer / 10:g} % longer")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "src" / "cli" / "analyze_profile")
     arguments = parser.parse_args()
     tap, program = Tap(), Program(arguments.program)
     for check in (check_files, check_rest, check_ranks, check_one, check_recorded, check_runs, check_merged,
-                  check_hang_with_traces, check_dumps_by_many, check_step):
+                  check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_sizes_alone,
+                  check_chance, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

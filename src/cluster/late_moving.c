@@ -9,6 +9,7 @@
 
 #define MOVING_SHARE 0.6  /* of the steps, for what moves from rank to rank */
 #define MOVING_FLOORS 3   /* what moves is the largest of many: noise has a largest one too */
+#define CHANCE_TIMES 1.1  /* as long as usual: so much equal kernels vary, and shapes may not have been recorded */
 #define PAUSING_SHARE 0.7 /* of the lateness of the latest, which is one rank's */
 #define SMALL_PART 4      /* of the largest pause: what is smaller is the noise beside it */
 #define PAUSING_FLOORS 3  /* in the mean of the steps */
@@ -57,22 +58,43 @@ static int64_t more_in(const struct ap_judging *judging, size_t rank, int64_t nu
     return more_ns > 0 ? more_ns : 0;
 }
 
-/* Of the steps in which a rank is late: is it because of more kernels? */
+/* Has the rank the work of others in the step, and kernels that hardly take longer? Kernels vary from call to call. */
+static bool is_chance(const struct ap_judging *judging, size_t rank, int64_t number)
+{
+    const struct ap_rank_step *mine = ap_view_step(ap_view_rank(judging->view, rank), number);
+    size_t count = 0, alike = 0;
+    for (size_t i = 0; i < judging->delays->rank_count && mine; i++) {
+        const struct ap_rank_step *step = ap_view_step(ap_view_rank(judging->view, i), number);
+        if (!step || !ap_same_role(judging->delays, i, rank))
+            continue;
+        alike += i != rank && step->work == mine->work;
+        judging->values[count++] = step->kernel_ns;
+    }
+    if (!alike)
+        return false;
+    ap_sort(judging->values, count, sizeof(judging->values[0]), ap_by_int64);
+    return (double)mine->kernel_ns < CHANCE_TIMES * (double)judging->values[(count - 1) / 2];
+}
+
+/* Of the steps in which a rank is late: is it because of more kernels, of something else, or by chance? */
 static enum ap_late_kind kind_of_moving(const struct ap_judging *judging)
 {
-    int64_t compute_ns = 0, other_ns = 0;
+    int64_t compute_ns = 0, chance_ns = 0, other_ns = 0;
     bool overflowed = false;
     for (size_t step = judging->first_step; step < ap_judged_end(judging); step++) {
         struct latest latest = latest_of(judging, step);
         int64_t number = judging->view->first_step + (int64_t)step;
         if (latest.late_ns < MOVING_FLOORS * judging->verdict->floor_ns)
             continue;
+        int64_t *of_kernels = is_chance(judging, latest.rank, number) ? &chance_ns : &compute_ns;
         for (int class = 0; class < AP_SPENT_COUNT_; class ++) {
-            int64_t *to = class == AP_SPENT_compute ? &compute_ns : &other_ns;
+            int64_t *to = class == AP_SPENT_compute ? of_kernels : &other_ns;
             if (class != AP_SPENT_communication && class != AP_SPENT_queue)
                 *to = ap_add_sat(*to, more_in(judging, latest.rank, number, class), &overflowed);
         }
     }
+    if (chance_ns > compute_ns && chance_ns > other_ns)
+        return AP_LATE_NONE;
     return compute_ns > other_ns ? AP_LATE_uneven_data : AP_LATE_jitter;
 }
 
@@ -114,11 +136,14 @@ void ap_find_moving(struct ap_judging *judging)
         2 * moving.changes < moving.late_steps - 1 || !moving.changes)
         return;
     int64_t late_ns = share < MOVING_SHARE ? mean_ns : ap_quantile(judging->values, count, 50);
-    verdict->late[kind_of_moving(judging)] = (struct ap_late_group){ .worst = moving.worst,
-                                                                     .rank_count = moving.changes + 1,
-                                                                     .late_ns = late_ns,
-                                                                     .waited_ns = delays->waited_ns,
-                                                                     .share = share };
+    enum ap_late_kind kind = kind_of_moving(judging);
+    if (kind == AP_LATE_NONE)
+        return;
+    verdict->late[kind] = (struct ap_late_group){ .worst = moving.worst,
+                                                  .rank_count = moving.changes + 1,
+                                                  .late_ns = late_ns,
+                                                  .waited_ns = delays->waited_ns,
+                                                  .share = share };
 }
 
 /* --------------------------------------------------------------------------------------------------------- pausing */

@@ -4,13 +4,15 @@
 #define AP_RUN_JUDGING_H
 
 #include "run_verdict.h"
+#include "slow_kernels.h"
 
 struct ap_judging {
     struct ap_run_verdict *verdict;
     const struct ap_delays *delays;
     const struct ap_run_view *view;
-    int64_t *values;    /* scratch: for each rank, or each step */
-    int64_t *latest_ns; /* by step: the largest lateness of a rank */
+    int64_t *values;               /* scratch: for each rank, or each step */
+    int64_t *latest_ns;            /* by step: the largest lateness of a rank */
+    struct ap_rank_times *kernels; /* by rank */
     size_t first_step;
     uint32_t usual_role; /* of which usual_ns is; AP_NO_RANK = of none yet */
     size_t usual_count;  /* how often it was found: a role at a time, so not without end */

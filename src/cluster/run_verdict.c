@@ -3,9 +3,7 @@
 
 #include <math.h>
 
-#include "kernel_compare.h"
 #include "quantile.h"
-#include "slow_kernels.h"
 #include "sort.h"
 #include "transfer_times.h"
 
@@ -18,6 +16,7 @@
 #define OUTLIER_LEAST 3.5    /* deviations; more where there are many ranks */
 #define ROLES_MAX 256        /* whose usual times are found */
 #define MANY_RANKS 8         /* from here on deviations are judged */
+#define PARTS 1e6            /* of one, in which ratios are compared */
 
 const char *ap_late_name(enum ap_late_kind kind)
 {
@@ -101,6 +100,18 @@ bool ap_same_role(const struct ap_delays *delays, size_t a, size_t b)
     return delays->role[a] == delays->role[b] && ap_delay_is_root(&delays->ranks[a]) == ap_delay_is_root(&delays->ranks[b]);
 }
 
+/* Is it far above the middle of @values, which are used up? Of few nothing tells what is far. */
+static bool is_far_above(int64_t value, int64_t *values, size_t count)
+{
+    int64_t middle = middle_of(values, count);
+    for (size_t i = 0; i < count; i++)
+        values[i] = values[i] > middle ? values[i] - middle : middle - values[i];
+    int64_t spread = middle_of(values, count);
+    double limit = sqrt(2 * log((double)count)) + 1;
+    limit = limit > OUTLIER_LEAST ? limit : OUTLIER_LEAST;
+    return 0.6745 * (double)(value - middle) > limit * (double)spread;
+}
+
 /* Is the lateness rare among ranks of one role? Of few ranks it is not what the middle one of them has, too. */
 static bool is_outlier(const struct ap_judging *judging, size_t rank)
 {
@@ -110,16 +121,10 @@ static bool is_outlier(const struct ap_judging *judging, size_t rank)
     for (size_t i = 0; i < delays->rank_count; i++)
         if (ap_same_role(delays, i, rank))
             judging->values[count++] = late_ns[i];
+    if (count >= MANY_RANKS)
+        return is_far_above(late_ns[rank], judging->values, count);
     int64_t middle_ns = count > 1 ? middle_of(judging->values, count) : 0;
-    if (count < MANY_RANKS)
-        return late_ns[rank] - middle_ns >= judging->verdict->floor_ns && late_ns[rank] / 2 >= middle_ns;
-    for (size_t i = 0; i < count; i++)
-        judging->values[i] =
-            judging->values[i] > middle_ns ? judging->values[i] - middle_ns : middle_ns - judging->values[i];
-    int64_t spread_ns = middle_of(judging->values, count);
-    double limit = sqrt(2 * log((double)count)) + 1;
-    limit = limit > OUTLIER_LEAST ? limit : OUTLIER_LEAST;
-    return 0.6745 * (double)(late_ns[rank] - middle_ns) > limit * (double)spread_ns;
+    return late_ns[rank] - middle_ns >= judging->verdict->floor_ns && late_ns[rank] / 2 >= middle_ns;
 }
 
 static enum ap_spent largest_cause(const struct ap_rank_delay *delay)
@@ -152,18 +157,6 @@ static enum ap_late_kind kind_of_cause(enum ap_spent cause)
 }
 
 /* ---------------------------------------------------------------------------------------------------- fixed stragglers */
-
-/* The rank of the role that is late least, to compare with. */
-static uint32_t ordinary_rank(const struct ap_judging *judging, size_t rank)
-{
-    const struct ap_delays *delays = judging->delays;
-    uint32_t found = AP_NO_RANK;
-    for (uint32_t i = 0; i < delays->rank_count; i++)
-        if (i != rank && ap_same_role(delays, i, rank) &&
-            (found == AP_NO_RANK || judging->verdict->typical_late_ns[i] < judging->verdict->typical_late_ns[found]))
-            found = i;
-    return found;
-}
 
 /* What ranks of the role usually spend on each class: the middle of all of them. */
 static void find_usual(struct ap_judging *judging, uint32_t role)
@@ -219,6 +212,25 @@ static enum ap_late_kind kind_without_device(const struct ap_judging *judging, s
     return judging->verdict->typical_late_ns[rank] >= judging->view->step_ns / BUSY_PART ? AP_LATE_more_work : AP_LATE_NONE;
 }
 
+/* Why the rank computes longer. Kernels vary from call to call: their times tell a slow device where they are longer by
+ * more than those of any rank may be by chance. */
+static enum ap_late_kind kind_of_compute(const struct ap_judging *judging, size_t rank, bool steadily)
+{
+    const struct ap_rank_times *kernels = judging->kernels, *mine = &kernels[rank];
+    size_t count = 0, known = 0;
+    for (size_t i = 0; i < judging->delays->rank_count; i++)
+        if (ap_same_role(judging->delays, i, rank))
+            judging->values[count++] = (int64_t)kernels[i].compute_ns;
+    double usual_ns = (double)middle_of(judging->values, count);
+    if (mine->as_usual <= 0 || mine->compute_ns > usual_ns * (2 * mine->as_usual - 1)) /* most of it is not slowness */
+        return !steadily || is_steady(judging, rank) ? AP_LATE_more_work : AP_LATE_NONE;
+    for (size_t i = 0; i < judging->delays->rank_count; i++)
+        if (kernels[i].as_usual > 0)
+            judging->values[known++] = (int64_t)(kernels[i].as_usual * PARTS);
+    bool far = known >= MANY_RANKS && is_far_above((int64_t)(mine->as_usual * PARTS), judging->values, known);
+    return far || mine->as_usual >= AP_SLOW_TIMES ? AP_LATE_slow_device : AP_LATE_NONE;
+}
+
 enum ap_late_kind ap_kind_of_rank(struct ap_judging *judging, size_t rank, bool steadily)
 {
     const struct ap_rank_delay *delay = &judging->delays->ranks[rank];
@@ -230,14 +242,7 @@ enum ap_late_kind ap_kind_of_rank(struct ap_judging *judging, size_t rank, bool 
             return has_transfers ? AP_LATE_NONE : AP_LATE_other;
     if (cause == AP_SPENT_operators && !ap_view_rank(judging->view, rank)->has_device)
         return kind_without_device(judging, rank);
-    if (cause != AP_SPENT_compute)
-        return kind_of_cause(cause);
-    uint32_t ordinary = ordinary_rank(judging, rank);
-    bool slow = ordinary != AP_NO_RANK && ap_same_work_takes_longer(ap_view_rank(judging->view, rank),
-                                                                    ap_view_rank(judging->view, ordinary), judging->view);
-    if (slow)
-        return AP_LATE_slow_device;
-    return !steadily || is_steady(judging, rank) ? AP_LATE_more_work : AP_LATE_NONE;
+    return cause == AP_SPENT_compute ? kind_of_compute(judging, rank, steadily) : kind_of_cause(cause);
 }
 
 static void find_fixed(struct ap_judging *judging)
@@ -323,26 +328,25 @@ static bool is_any_late(const struct ap_judging *judging)
 }
 
 /* All ranks of a stage may be slow alike, so that none of them is late against another: then the whole pipeline waits. */
-static enum ap_status find_slow_stages(struct ap_judging *judging, struct ap_error *reterr)
+static void find_slow_stages(struct ap_judging *judging)
 {
     struct ap_run_verdict *verdict = judging->verdict;
     int64_t all = (int64_t)judging->delays->rank_count, slow = 0;
-    AP_TRY(ap_slow_kernels_find(judging->view, judging->values, reterr));
     for (uint32_t i = 0; i < all; i++)
-        slow += judging->values[i] >= verdict->floor_ns;
+        slow += judging->kernels[i].excess_ns >= verdict->floor_ns;
     if (!slow || 2 * slow > all)
-        return AP_OK;
+        return;
     judging->by_kernels = true;
     for (uint32_t i = 0; i < all; i++) {
-        if (judging->values[i] < verdict->floor_ns)
+        int64_t excess_ns = judging->kernels[i].excess_ns;
+        if (excess_ns < verdict->floor_ns)
             continue;
         int64_t most_ns = judging->delays->matching->transfer_exposed_ns / slow;
-        double waited_ns = (double)judging->values[i] * (double)(all - slow) / (double)slow * (double)ap_judged_end(judging);
+        double waited_ns = (double)excess_ns * (double)(all - slow) / (double)slow * (double)ap_judged_end(judging);
         verdict->kinds[i] = AP_LATE_slow_device;
-        verdict->typical_late_ns[i] = judging->values[i];
+        verdict->typical_late_ns[i] = excess_ns;
         verdict->caused_ns[i] = waited_ns < (double)most_ns ? (int64_t)waited_ns : most_ns;
     }
-    return AP_OK;
 }
 
 /* Of ranks that come late together the only one that did more than usual in its steps is the one that the others come late
@@ -422,7 +426,7 @@ static enum ap_status judge_all(struct ap_judging *judging, struct ap_error *ret
         return AP_OK;
     find_fixed(judging);
     if (judging->delays->matching->transfer_count && !is_any_late(judging))
-        AP_TRY(find_slow_stages(judging, reterr));
+        find_slow_stages(judging);
     AP_TRY(find_slow_hosts(judging, reterr));
     forget_unexplained(judging);
     if (!is_any_late(judging) && !ap_has_slow_link(&verdict->link) && !verdict->unexplained_count) {
@@ -460,7 +464,10 @@ enum ap_status ap_run_verdict_init(struct ap_run_verdict *verdict, const struct 
     size_t scratch = delays->rank_count > steps ? delays->rank_count : steps;
     AP_TRY(AP_ALLOC(verdict->gate, judging.values, scratch, reterr));
     enum ap_status status = AP_ALLOC_CLEARED(verdict->gate, judging.latest_ns, steps, reterr);
+    AP_AND_THEN(status, AP_ALLOC(verdict->gate, judging.kernels, delays->rank_count, reterr));
+    AP_AND_THEN(status, ap_slow_kernels_find(view, judging.kernels, reterr));
     AP_AND_THEN(status, judge_all(&judging, reterr));
+    AP_FREE(verdict->gate, judging.kernels, delays->rank_count);
     AP_FREE(verdict->gate, judging.latest_ns, steps);
     AP_FREE(verdict->gate, judging.values, scratch);
     return status;

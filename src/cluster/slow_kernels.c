@@ -5,9 +5,8 @@
 
 #include "poison.h"
 
-#define SLOW_TIMES 1.05   /* as long as on others */
 #define COMMON_SHARE 0.5  /* of a rank's kernels must run on others too */
-#define LEAST_RANKS 3     /* that run a kernel, for its usual time to be known */
+#define LEAST_RANKS 3     /* that run a kernel, for its usual time to be known; of two ranks both */
 #define CALLS_MAX 1000000 /* of a kernel, so that sums stay exact */
 
 /* A kernel of one rank: how long one call of it takes. */
@@ -53,7 +52,7 @@ static void compare(struct comparing *comparing)
         for (end = at; end < comparing->count && comparing->list[end].key == first->key;)
             end++;
         int64_t usual_ns = comparing->list[at + (end - at - 1) / 2].mean_ns;
-        for (size_t i = at; i < end && end - at >= LEAST_RANKS; i++) {
+        for (size_t i = at; i < end && (end - at >= LEAST_RANKS || end - at == comparing->view->count); i++) {
             const struct call_time *it = &comparing->list[i];
             comparing->here_ns[it->rank] += (double)it->total_ns;
             comparing->usual_ns[it->rank] += (double)usual_ns * (double)it->count;
@@ -80,32 +79,30 @@ static double all_kernels_ns(const struct ap_rank_summary *rank)
     return sum_ns;
 }
 
-static bool is_slow(const struct comparing *comparing, uint32_t rank)
+static double times_as_long(const struct comparing *comparing, uint32_t rank)
 {
     double here_ns = comparing->here_ns[rank], usual_ns = comparing->usual_ns[rank];
-    return usual_ns > 0 && here_ns >= SLOW_TIMES * usual_ns &&
-           here_ns >= COMMON_SHARE * all_kernels_ns(ap_view_rank(comparing->view, rank));
+    bool told = usual_ns > 0 && here_ns >= COMMON_SHARE * all_kernels_ns(ap_view_rank(comparing->view, rank));
+    return told ? here_ns / usual_ns : 0;
 }
 
-static void tell(const struct comparing *comparing, int64_t *ret_excess_ns)
+static void tell(const struct comparing *comparing, struct ap_rank_times *to)
 {
     double others_ns = 0;
     for (uint32_t i = 0; i < comparing->view->count; i++) {
-        double compute_ns = compute_in_step(comparing->view, i);
-        if (!is_slow(comparing, i) && compute_ns > others_ns)
-            others_ns = compute_ns;
+        to[i] = (struct ap_rank_times){ compute_in_step(comparing->view, i), times_as_long(comparing, i), 0 };
+        if (to[i].as_usual < AP_SLOW_TIMES && to[i].compute_ns > others_ns)
+            others_ns = to[i].compute_ns;
     }
     for (uint32_t i = 0; i < comparing->view->count; i++) {
-        double compute_ns = compute_in_step(comparing->view, i), excess_ns = 0;
-        if (is_slow(comparing, i))
-            excess_ns = compute_ns * (1 - comparing->usual_ns[i] / comparing->here_ns[i]);
-        if (excess_ns > compute_ns - others_ns)
-            excess_ns = compute_ns - others_ns;
-        ret_excess_ns[i] = excess_ns > 0 && excess_ns < 9e18 ? (int64_t)excess_ns : 0;
+        double excess_ns = to[i].as_usual < AP_SLOW_TIMES ? 0 : to[i].compute_ns * (1 - 1 / to[i].as_usual);
+        if (excess_ns > to[i].compute_ns - others_ns)
+            excess_ns = to[i].compute_ns - others_ns;
+        to[i].excess_ns = excess_ns > 0 && excess_ns < 9e18 ? (int64_t)excess_ns : 0;
     }
 }
 
-enum ap_status ap_slow_kernels_find(const struct ap_run_view *view, int64_t *ret_excess_ns, struct ap_error *reterr)
+enum ap_status ap_slow_kernels_find(const struct ap_run_view *view, struct ap_rank_times *ret_ranks, struct ap_error *reterr)
 {
     struct comparing comparing = { .view = view };
     size_t capacity = 0;
@@ -117,7 +114,7 @@ enum ap_status ap_slow_kernels_find(const struct ap_run_view *view, int64_t *ret
     if (status == AP_OK) {
         list_calls(&comparing);
         compare(&comparing);
-        tell(&comparing, ret_excess_ns);
+        tell(&comparing, ret_ranks);
     }
     AP_FREE(view->gate, comparing.list, capacity);
     AP_FREE(view->gate, comparing.here_ns, view->count);

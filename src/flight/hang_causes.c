@@ -300,8 +300,8 @@ static enum ap_status add_stuck(struct search *search, uint32_t group, struct ap
         cause.may_run = cause.may_run || search->findings->timing->may_run[dump];
         AP_TRY(add_rank(search, groups->members[i].rank, reterr));
     }
-    if (cause.may_run && cause.confidence == AP_HANG_HIGH)
-        cause.confidence = AP_HANG_MEDIUM;
+    if (cause.may_run && cause.confidence != AP_HANG_LOW)
+        cause.confidence = cause.confidence == AP_HANG_HIGH ? AP_HANG_MEDIUM : AP_HANG_LOW;
     return search->to->rank_count > cause.first_rank ? add_cause(search, cause, reterr) : AP_OK;
 }
 

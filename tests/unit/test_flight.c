@@ -261,6 +261,8 @@ static void a_job_that_runs(void)
     written_ns = 1700000000000000000 + 5 * 1000000;
     EXPECT("a dump that was written soon after the last call is less sure", "nccl", "stuck_outside", "medium", "1", 1,
            { "0=[0, 1]", STEADY ";0/4 all_reduce s", 0 }, { "0=[0, 1]", STEADY, 0 });
+    EXPECT("and one of gloo hardly at all", "gloo", "stuck_outside", "low", "1", 1,
+           { "0=[0, 1]", STEADY ";0/4 all_reduce s", 0 }, { "0=[0, 1]", STEADY, 0 });
     written_ns += 60 * INT64_C(1000000000);
     EXPECT("one that was written later is as sure as ever", "nccl", "stuck_outside", "high", "1", 1,
            { "0=[0, 1]", STEADY ";0/4 all_reduce s", 0 }, { "0=[0, 1]", STEADY, 0 });

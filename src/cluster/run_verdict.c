@@ -206,10 +206,12 @@ static bool is_steady(const struct ap_judging *judging, size_t rank)
     return least_ns >= most_ns / 2;
 }
 
-/* Without a device operators are what computes, but who waits for a core of the host takes longer for the same, too. */
-static enum ap_late_kind kind_without_device(const struct ap_judging *judging, size_t rank)
+/* Without a device operators are what computes, but who waits for a core of the host takes longer for the same, too: now and
+ * then by any time, in every step by some. */
+static enum ap_late_kind kind_without_device(const struct ap_judging *judging, size_t rank, bool steadily)
 {
-    return judging->verdict->typical_late_ns[rank] >= judging->view->step_ns / BUSY_PART ? AP_LATE_more_work : AP_LATE_NONE;
+    bool much = judging->verdict->typical_late_ns[rank] >= judging->view->step_ns / BUSY_PART;
+    return steadily && much ? AP_LATE_more_work : AP_LATE_NONE;
 }
 
 /* Why the rank computes longer. Kernels vary from call to call: their times tell a slow device where they are longer by
@@ -241,7 +243,7 @@ enum ap_late_kind ap_kind_of_rank(struct ap_judging *judging, size_t rank, bool 
         if (!cause_of_steps(judging, rank, judging->verdict->typical_late_ns[rank] / 2, &cause))
             return has_transfers ? AP_LATE_NONE : AP_LATE_other;
     if (cause == AP_SPENT_operators && !ap_view_rank(judging->view, rank)->has_device)
-        return kind_without_device(judging, rank);
+        return kind_without_device(judging, rank, steadily);
     return cause == AP_SPENT_compute ? kind_of_compute(judging, rank, steadily) : kind_of_cause(cause);
 }
 

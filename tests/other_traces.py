@@ -6,6 +6,7 @@ Prints TAP."""
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 
@@ -128,6 +129,21 @@ def check_xla_hosts(tap, program):
     _, got, said = program.report(written(program, "hosts.json", {"traceEvents": both}))
     tap.same(got and (got["steps"]["count"], [(row["device"], row["busy_us"]) for row in got["gpu"]["devices"]]),
              (want["steps"]["count"], [(number, want["gpu"]["busy_us"]) for number in (0, 1)]), "two machines " + str(said))
+
+
+def check_xla_advice(tap, program):
+    """No means of PyTorch are advised where no name tells that it ran."""
+    for run in [*RUNS, "sync_heavy.json", "python_stacks.json", "rocm.json"]:
+        made = make_xla.make(make_nsys.load(nsys.TRACES / run))
+        for event in made["traceEvents"]:
+            if event.get("ph") == "X":
+                event["name"] = re.sub("aten::|autograd::|Optimizer|DataLoader|torch", "xla_", event["name"])
+        _, report, said = program.report(written(program, "advice.json", made))
+        words = [(found["rule_id"], word) for found in (report or {"findings": []})["findings"]
+                 for word in ("torch.", "channels_last", "pin_memory", "non_blocking", "DistributedDataParallel", "foreach")
+                 for text in ("hypothesis", "action", "trade_off", "validation")
+                 if word in (found[text] or "")]
+        tap.check(f"{run}: no means of PyTorch are advised for a trace of XLA", words if report else [said])
 
 
 XLA_EVENTS_MAX = 1000000
@@ -342,6 +358,7 @@ def main():
         check_xla_tpu(tap, program)
         check_xla_devices(tap, program)
         check_xla_hosts(tap, program)
+        check_xla_advice(tap, program)
         check_xla_capped(tap, program)
         check_host(tap, program)
         check_rocprof(tap, program)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Placeholders: {figure.path}, {limit figure.path}, {name of-something}, {known figure.path: words}, {training: words},
- * {serving: words}; {{ is a brace. */
+ * {serving: words}, {PyTorch: words}, {elsewhere: words}; {{ is a brace. */
 #include <string.h>
 
 #include "rule.h"
@@ -42,9 +42,7 @@ enum placeholder_kind {
     PLACEHOLDER_VALUE,
     PLACEHOLDER_LIMIT,
     PLACEHOLDER_NAME,
-    PLACEHOLDER_KNOWN,
-    PLACEHOLDER_TRAINING,
-    PLACEHOLDER_SERVING,
+    PLACEHOLDER_WORDS,
     PLACEHOLDER_STEPS,
     PLACEHOLDER_WARM_UP,
     PLACEHOLDER_DEVICES
@@ -52,9 +50,11 @@ enum placeholder_kind {
 
 /* How the program that was recorded is told to mark its steps, to leave its warm-up out, and to record its devices. */
 static const struct {
-    const char *program, *by_kind[3];
+    const char *program;
+    bool is_pytorch;
+    const char *by_kind[3];
 } advices[] = {
-#define AP_PROGRAM_ADVICE(program, steps, warm_up, devices) { program, { steps, warm_up, devices } },
+#define AP_PROGRAM_ADVICE(program, is_pytorch, steps, warm_up, devices) { program, is_pytorch, { steps, warm_up, devices } },
 #include "program_advice.def"
 #undef AP_PROGRAM_ADVICE
 };
@@ -63,7 +63,8 @@ static size_t advice_row(const struct ap_value *root)
 {
     struct ap_text program = ap_value_text(ap_value_at(root, "trace.program"));
     size_t i = 0;
-    while (advices[i].program && !ap_text_is(program, advices[i].program))
+    bool by_pytorch = ap_value_integer(ap_value_at(root, "trace.by_pytorch"), 0); /* whatever else its names hold */
+    while (advices[i].program && (!ap_text_is(program, advices[i].program) || (by_pytorch && !advices[i].is_pytorch)))
         i++;
     return i;
 }
@@ -91,7 +92,8 @@ struct placeholder {
     const struct ap_figure_info *figure;
     const struct ap_comparison *comparison;
     const struct name_source *name;
-    struct ap_text words; /* that are told under a condition; # stands for the figure's value */
+    struct ap_text words; /* that are told where all of these hold; # stands for the figure's value */
+    unsigned states;
 };
 
 #define SHOWN(text) (int)((text).bytes > 80 ? 80 : (text).bytes), (text).data
@@ -120,22 +122,32 @@ static bool takes_word(struct ap_text *inner, const char *word)
     return true;
 }
 
+/* What words can be bound to, one bit each. */
+static const char *const state_words[] = { "training:", "serving:", "PyTorch:", "elsewhere:" };
+
+static unsigned take_state(struct ap_text *inner)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(state_words); i++)
+        if (takes_word(inner, state_words[i]))
+            return 1u << i;
+    return 0;
+}
+
 /* Words that are told where something holds. */
 static bool parse_clause(struct ap_text inner, struct placeholder *ret_placeholder)
 {
-    struct placeholder placeholder = { .kind = PLACEHOLDER_KNOWN };
+    struct placeholder placeholder = { .kind = PLACEHOLDER_WORDS };
     const char *colon;
-    if (takes_word(&inner, "training:")) {
-        placeholder.kind = PLACEHOLDER_TRAINING;
-    } else if (takes_word(&inner, "serving:")) {
-        placeholder.kind = PLACEHOLDER_SERVING;
-    } else if (takes_word(&inner, "known ") && (colon = memchr(inner.data, ':', inner.bytes))) {
+    unsigned state;
+    while ((state = take_state(&inner)) != 0)
+        placeholder.states |= state;
+    if (!placeholder.states && takes_word(&inner, "known ") && (colon = memchr(inner.data, ':', inner.bytes))) {
         placeholder.figure = ap_figure_find((struct ap_text){ inner.data, (size_t)(colon - inner.data) });
         inner = (struct ap_text){ colon + 1, inner.bytes - (size_t)(colon + 1 - inner.data) };
     }
     placeholder.words = inner;
     *ret_placeholder = placeholder;
-    return placeholder.kind != PLACEHOLDER_KNOWN || placeholder.figure;
+    return placeholder.states || placeholder.figure;
 }
 
 static bool parse_placeholder(const struct ap_rule *rule, struct ap_text inner, struct placeholder *ret_placeholder)
@@ -328,14 +340,23 @@ static bool serves(const struct ap_value *root)
            ap_value_integer(ap_value_at(root, "engine.count"), 0) > 0;
 }
 
+static bool holds(const struct placeholder *placeholder, const struct ap_value *root)
+{
+    bool is_serving = serves(root), is_pytorch = advices[advice_row(root)].is_pytorch;
+    const bool states[] = { !is_serving, is_serving, is_pytorch, !is_pytorch };
+    for (size_t i = 0; i < AP_COUNT_OF(states); i++)
+        if (!states[i] && (placeholder->states & 1u << i))
+            return false;
+    return !placeholder->figure || ap_figure_value(root, placeholder->figure);
+}
+
 static enum ap_status fill_clause(const struct placeholder *placeholder, const struct ap_value *root,
                                   struct ap_text_buffer *to, struct ap_error *reterr)
 {
     char text[AP_VALUE_TEXT_BYTES];
-    const struct ap_value *value =
-        placeholder->kind == PLACEHOLDER_KNOWN ? ap_figure_value(root, placeholder->figure) : NULL;
+    const struct ap_value *value = placeholder->figure ? ap_figure_value(root, placeholder->figure) : NULL;
     struct ap_text words = placeholder->words;
-    if (placeholder->kind == PLACEHOLDER_KNOWN ? !value : (placeholder->kind == PLACEHOLDER_SERVING) != serves(root))
+    if (!holds(placeholder, root))
         return AP_OK;
     const char *mark = value ? memchr(words.data, '#', words.bytes) : NULL;
     size_t before = mark ? (size_t)(mark - words.data) : words.bytes;
@@ -350,7 +371,7 @@ static enum ap_status fill_one(const struct placeholder *placeholder, const stru
                                struct ap_error *reterr)
 {
     char text[AP_VALUE_TEXT_BYTES];
-    if (placeholder->kind >= PLACEHOLDER_KNOWN && placeholder->kind <= PLACEHOLDER_SERVING)
+    if (placeholder->kind == PLACEHOLDER_WORDS)
         return fill_clause(placeholder, root, to, reterr);
     if (placeholder->kind >= PLACEHOLDER_STEPS)
         return ap_text_buffer_add(to, ap_text_of(advice_for(root, placeholder->kind)), reterr);

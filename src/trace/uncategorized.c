@@ -70,9 +70,8 @@ static struct process read_process(struct ap_text named)
     return process;
 }
 
-/* Each host counts its devices from 0: with several, devices have numbers in the order of the file. What is a step
- * is told by
- * the first host, whose program all of them run. */
+/* Each host counts its devices from 0: with several, devices have numbers in the order of the file. What is a step is
+ * told by the first host, whose program all of them run. */
 static void tell_hosts_apart(struct settling *settling)
 {
     size_t count = settling->reading->process_name_count;

@@ -532,21 +532,30 @@ static void advice_fits_the_program(void)
     }
 }
 
-/* Words in braces are told where a figure is known, or where the program serves requests or does not. */
+/* Words in braces are told where a figure is known, where the program serves requests or does not, and where PyTorch's
+ * means help it: whatever a trace of PyTorch's profiler holds of others. */
 static void words_are_told_where_they_fit(void)
 {
     static const struct {
-        bool serves;
-        const char *want;
-    } rows[] = { { false, "ran 10 rows, train all" }, { true, "ran 10 rows, serve all" } };
+        bool serves, by_pytorch;
+        const char *program, *want;
+    } rows[] = { { false, true, NULL, "ran 10 rows, train all with torch, DDP." },
+                 { true, true, "vLLM", "ran 10 rows, serve all with torch." },
+                 { false, true, "TensorFlow", "ran 10 rows, train all with torch, DDP." },
+                 { false, false, "JAX", "ran 10 rows, train all with jit." },
+                 { false, false, "Nsight Systems", "ran 10 rows, train all with torch, DDP." } };
     for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
         struct ap_model model;
         a_base_tree(&model);
         put_bool(&model, "trace.serves", rows[i].serves);
+        put_bool(&model, "trace.by_pytorch", rows[i].by_pytorch);
+        if (rows[i].program)
+            put_text(&model, "trace.program", rows[i].program);
         judge(&model,
               BLOCK("a", "when: gpu.rows > 1\n" MIDDLE
                          "\n" KIND) "- Observation: ran{known gpu.rows: # rows}{known gpu.kernel.count:, # kernels}, "
-                                    "{training:train}{serving:serve} all\n- Hypothesis: guess\n- Action: act\n- "
+                                    "{training:train}{serving:serve} all with {PyTorch:torch}{elsewhere:jit}"
+                                    "{training:PyTorch:, DDP}.\n- Hypothesis: guess\n- Action: act\n- "
                                     "Trade-off: pay\n- Validation: check\n\n");
         ok(ap_text_starts_with(ap_value_text(ap_value_member(finding(&model, 0), "observation")), rows[i].want),
            rows[i].want);

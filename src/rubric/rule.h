@@ -28,6 +28,8 @@ const char *ap_artifact_id(size_t artifact);
 bool ap_artifact_find(struct ap_text id, size_t *ret_artifact);
 /** Does the report with this root show it? */
 bool ap_artifact_is_there(const struct ap_value *root, size_t artifact);
+/** What to ask for where this run lacks @artifact: what it is a part of, where all of that is missing. */
+size_t ap_artifact_whole(const struct ap_value *root, size_t artifact);
 /** A sentence that asks for it and says how it is recorded. */
 const char *ap_artifact_request(size_t artifact);
 /** The artifact without which @path is not known and which this run lacks; false where it is another reason. */

@@ -57,12 +57,13 @@ struct judge {
 
 /* ---- what a rule lacks ---- */
 
+/* Of a part of something that is not there at all, the whole is what to ask for. */
 static uint32_t absent_of(const struct judge *judge, uint32_t artifacts)
 {
     uint32_t absent = 0;
     for (size_t i = 0; i < ap_artifact_count(); i++)
         if (artifacts & UINT32_C(1) << i && !ap_artifact_is_there(judge->root, i))
-            absent |= UINT32_C(1) << i;
+            absent |= UINT32_C(1) << ap_artifact_whole(judge->root, i);
     return absent;
 }
 

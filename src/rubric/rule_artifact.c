@@ -73,7 +73,7 @@ static const struct artifact artifacts[] = {
       "memory.state.inactive_ memory.state.wholly_ memory.state.pending_ memory.state.largest_ memory.state.external_",
       "the blocks of the segments: write `torch.cuda.memory._snapshot()` whole" },
     { "settings", PRESENT_TRUE, "memory.recorded.settings", 0, "memory.settings.",
-      "allocator settings in the snapshot: write `torch.cuda.memory._snapshot()` whole, not its list of segments alone" },
+      "allocator settings in the snapshot: write `torch.cuda.memory._snapshot()` whole, with PyTorch 2.3 or later" },
     { "recorded-members", PRESENT_TRUE, "hang.recorded.members", 0, "hang.",
       "dumps of all ranks by the recorder of NCCL: gloo's tell neither the members of the groups nor sends and receives" },
     { "standstill", PRESENT_TRUE, "hang.recorded.standstill", 0, "",
@@ -154,6 +154,13 @@ static bool makes_known(const struct artifact *it, const char *path)
         word += *word == ' ';
     }
     return false;
+}
+
+size_t ap_artifact_whole(const struct ap_value *root, size_t artifact)
+{
+    const char *path = artifacts[artifact].path;
+    size_t whole;
+    return path && ap_artifact_behind(root, path, &whole) && whole < artifact ? whole : artifact;
 }
 
 bool ap_artifact_behind(const struct ap_value *root, const char *path, size_t *ret_artifact)

@@ -362,6 +362,19 @@ static void a_wait_costs_no_more_than_it_lasts(void)
     end(&run);
 }
 
+static void before_the_first_recorded_work_no_cost_is_known(void)
+{
+    struct run run;
+    begin(&run);
+    call(&run, "host", "cudaEventSynchronize", 10, 40, 0);
+    launch(&run, 100, 105, 10, 1);
+    launch(&run, 110, 115, 10, 2);
+    analyze(&run);
+    is_int(us(&run, "sync.blocked_us"), 40, "the host waits for work of before");
+    is_int(us(&run, "sync.idle_us"), 0, "which the device may have done all the time");
+    end(&run);
+}
+
 static void waits_share_what_they_cost(void)
 {
     struct run run;
@@ -681,6 +694,7 @@ int main(void)
     a_read_costs_its_operator();
     a_wait_on_a_busy_device_costs_nothing();
     a_wait_costs_no_more_than_it_lasts();
+    before_the_first_recorded_work_no_cost_is_known();
     waits_share_what_they_cost();
     the_last_wait_costs_nothing();
     the_last_wait_of_a_step_holds_up_the_rest_of_it();

@@ -421,6 +421,18 @@ static void needs_that_are_not_met_ask_for_the_artifact(void)
     ap_model_release(&model);
 }
 
+static void of_what_is_not_there_at_all_the_whole_is_asked_for(void)
+{
+    struct ap_model model;
+    ap_model_init(&model, &gate);
+    put_bool(&model, "trace.complete", true);
+    judge(&model, RULE("a", "gpu.rows > 1", "needs: history, snapshot-stacks, blocks, settings\n" MIDDLE));
+    const struct ap_value *missing = ap_value_member(list_item(ap_value_at(&model.root, "not_evaluated"), 0), "missing");
+    is_int(ap_value_count(missing), 1, "one snapshot has them all");
+    ok(ap_text_contains_folded(ap_value_text(list_item(missing, 0)), "a cuda memory snapshot"), "which is asked for");
+    ap_model_release(&model);
+}
+
 static void severity_follows_clauses_and_shares(void)
 {
     static const struct {
@@ -896,6 +908,7 @@ int main(void)
     a_finding_tells_everything();
     one_of_a_thing_is_singular();
     needs_that_are_not_met_ask_for_the_artifact();
+    of_what_is_not_there_at_all_the_whole_is_asked_for();
     severity_follows_clauses_and_shares();
     confidence_follows_artifacts();
     confidence_follows_what_it_rests_on();

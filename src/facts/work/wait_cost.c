@@ -147,10 +147,11 @@ static void end_at_next_wait(struct costing *costing, const uint32_t *waits, siz
     }
 }
 
-/* Waits of one device by end; next_ns does not fall on the way, so those before the same next row stand together. */
-static void charge(struct costing *costing, const uint32_t *waits, size_t wait_count)
+/* Waits of one device by end; next_ns does not fall on the way, so those before the same next row stand together. Whether
+ * the device worked before its first row nobody knows. */
+static void charge(struct costing *costing, const uint32_t *waits, size_t wait_count, int64_t first_ns)
 {
-    int64_t done_ns = INT64_MIN, group_ns = INT64_MIN, group_end_ns = INT64_MIN, group_idle_ns = 0, charged_ns = 0,
+    int64_t done_ns = INT64_MIN, group_ns = INT64_MIN, group_end_ns = first_ns, group_idle_ns = 0, charged_ns = 0,
             in_op_ns = 0;
     uint32_t op = AP_NO_ROW;
     for (size_t i = 0; i < wait_count; i++) {
@@ -183,12 +184,13 @@ static void cost_device(struct costing *costing, const uint32_t *waits, size_t w
     int64_t device = costing->waits->waits[waits[0]].device;
     size_t count = 0, low = 0;
     AP_BISECT(low, links->count, at, ap_row_device(costing->trace, links->rows[at].row) < device);
+    int64_t first_ns = low < links->count ? start_ns(costing, (uint32_t)low) : INT64_MIN;
     for (; low < links->count && ap_row_device(costing->trace, links->rows[low].row) == device; low++)
         costing->launches[count++] = (uint32_t)low;
     ap_sort_indices(costing->launches, count, costing->launches + links->count, launch_before, costing);
     sweep(costing, waits, wait_count, count);
     end_at_next_wait(costing, waits, wait_count);
-    charge(costing, waits, wait_count);
+    charge(costing, waits, wait_count, first_ns);
 }
 
 static void cost_all(struct costing *costing)

@@ -105,7 +105,7 @@ static enum ap_status add_all(const struct ap_compute_work *work, const struct a
     }
     struct ap_value *object = ap_add_object(model, to, "layers");
     ap_add_count(model, object, "count", layers->count);
-    ap_add_count(model, object, "parameters", ap_compute_ns(parameters));
+    ap_add_known_count(model, object, "parameters", parameters > 0, ap_compute_ns(parameters));
     add_sum(work, layers, "total", &all, model, object);
     struct ap_value *list = ap_add_list(model, object, "items");
     for (size_t i = 0; i < listed; i++)

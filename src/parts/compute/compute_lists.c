@@ -82,8 +82,8 @@ static enum ap_status add_operators(const struct ap_compute_work *work, struct a
     size_t count;
     AP_TRY(ap_top_indices(work->context->gate, work->compute.group_count, work->context->options->top_n, group_before, work,
                           &top, &count, reterr));
-    for (size_t i = 0; i < count; i++)
-        if (work->compute.groups[top[i]].timed_count)
+    for (size_t i = 0; i < count; i++) /* what neither took time nor computes comes last, and tells nothing */
+        if (work->compute.groups[top[i]].timed_count || work->compute.groups[top[i]].cost.flops > 0)
             add_group(work, top[i], model, list);
     AP_FREE(work->context->gate, top, count);
     return AP_OK;

@@ -196,7 +196,8 @@ static enum ap_status add_lists(struct ap_part_context *context, const struct ap
 static enum ap_status add_sync(struct ap_part_context *context, const struct ap_waits *waits, struct ap_model *model,
                                struct ap_value *root, struct ap_error *reterr)
 {
-    struct wait_sums sums = { .gpu_window_ns = ap_links_window_ns(&context->facts->links, context->trace) };
+    struct wait_sums sums = { .gpu_window_ns = ap_links_window_ns(&context->facts->links, context->trace) -
+                                               context->facts->split.window.cause_ns[AP_IDLE_not_recorded] };
     sum_waits(&sums, waits, &context->facts->steps);
     struct ap_value *sync = ap_add_object(model, root, "sync");
     add_sum(context, &sums, &sums.all, model, sync);

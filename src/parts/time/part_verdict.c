@@ -151,7 +151,8 @@ static void format_unknown(const struct ap_split_part *judged, enum bound bound,
     if (!judged->cause_ns[AP_IDLE_not_recorded])
         return;
     format_ns(judged->cause_ns[AP_IDLE_not_recorded], part, sizeof(part));
-    (void)snprintf(to, bytes, ", as far as it is known: for another %s work of before the recording filled the queue", part);
+    (void)snprintf(to, bytes, ", as far as it is known: for another %s work launched before the recording filled the queue",
+                   part);
 }
 
 /* A tracer of Python could have recorded nothing else, and what XLA runs on a device would stand in its trace. */

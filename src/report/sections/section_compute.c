@@ -58,12 +58,11 @@ static const struct doc_part parts[] = {
                  NUMBER("backward_device_us", "Of it backward (us)"), NUMBER("flops", "Matrix operations"),
                  NUMBER("lost_us", "Slower than good kernels by (us)"), NUMBER("allocated_bytes", "Allocated (B)"),
                  NUMBER("parameters", "Parameters (estimate)"))),
+    { .only_if = "compute.layers.parameters",
+      .says = "All layers together hold some {F compute.layers.parameters} parameters." },
     { .only_if = "compute.layers",
-      .says = "All layers together hold some {F compute.layers.parameters} parameters. Of all GPU work of {F "
-              "compute.layers.total.device_us}, "
-              "{F compute.layers.outside.device_us} is outside of modules, and {F compute.layers.other.device_us} in layers "
-              "that "
-              "are not listed." },
+      .says = "Of all GPU work of {F compute.layers.total.device_us}, {F compute.layers.outside.device_us} is outside of "
+              "modules, and {F compute.layers.other.device_us} in layers that are not listed." },
 };
 
 const struct doc_section ap_section_compute = {

@@ -161,6 +161,8 @@ static void write_simulation(struct doc *doc)
         ap_doc_paragraph(doc, NULL,
                          ap_doc_false(doc, "memory.fragmentation.simulation_reproduces")
                              ? "The model of the allocator does not come to the recorded peak: no figures."
+                         : ap_doc_false(doc, "memory.replay.starts_live")
+                             ? "The history played with a model of the allocator."
                              : "The history played with a model of the allocator. A hypothesis: it begins in mid-run, and "
                                "what was live then is taken to lie packed.");
 }

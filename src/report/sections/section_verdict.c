@@ -119,9 +119,12 @@ static void write_headlines(struct doc *doc, int64_t count)
     const struct ap_value *finding = ap_value_first(ap_doc_at(doc, "findings"));
     ap_doc_begin(doc, DOC_PARAGRAPH);
     ap_doc_integer(doc, count);
-    ap_doc_say(doc, count == 1                ? " finding above its threshold:"
-                    : count <= HEADLINES_MOST ? " findings above their thresholds, the weightiest first:"
-                                              : " findings above their thresholds, of which the three weightiest are:");
+    bool compares = ap_doc_known(doc, "comparison"), all = count <= HEADLINES_MOST;
+    ap_doc_say(doc, count == 1 ? " finding above its threshold:"
+                    : compares ? (all ? " findings above their thresholds, what changed first:"
+                                      : " findings above their thresholds, of which the first three are:")
+                    : all      ? " findings above their thresholds, the weightiest first:"
+                               : " findings above their thresholds, of which the three weightiest are:");
     ap_doc_end(doc, DOC_PARAGRAPH);
     ap_doc_begin(doc, DOC_NUMBERED_LIST);
     for (int shown = 0; finding && shown < HEADLINES_MOST; finding = finding->next)

@@ -217,7 +217,7 @@ static void markdown_figures(void)
     holds(&text, "| `18446744073709551615` |", "an id keeps all digits and no separators");
     holds(&text, "| `139818761715712` |", "so does an address");
     holds(&text, "| -1.5 |", "a negative time");
-    holds(&text, "| `free` | 2 | – |", "no rate, no number");
+    holds(&text, "| `free` | 2 |\n", "no rate in any row, no column of rates");
     holds(&text, "### 1. The training loop waits for data", "findings are ranked");
     holds(&text,
           "**High** severity, medium confidence, data-load-bound, saves at most 1.03 s. Rule `dataloader-wait`, holds for "
@@ -301,10 +301,13 @@ static void markdown_lists_operators_twice(void)
         ap_add_string(&model, row, "name", i ? "leaf" : "root");
         ap_add_time(&model, row, "total_dur_us", 9000);
         ap_add_null(&model, row, "self_dur_us");
+        if (i)
+            ap_add_time(&model, ap_add_object(&model, ap_value_at(&model.root, "cpu.operators_by_self"), NULL),
+                        "self_dur_us", 1000);
     }
     struct text_sink text = markdown_of(&model);
-    holds(&text, "| `root` | 9 | – |\n", "by total; what is not known is a dash");
-    holds(&text, "| `leaf` | 9 | – |\n", "by self time");
+    holds(&text, "| `root` | 9 |\n", "by total; a column that no row knows is left out");
+    holds(&text, "| `leaf` | 9 | – |\n", "by self time; what one row does not know is a dash");
     holds_not(&text, "p99", "columns that no row has are left out");
     text_sink_release(&text);
     ap_model_release(&model);

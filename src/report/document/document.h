@@ -81,7 +81,6 @@ struct doc_rows {
     const char *path;    /* of a list or of an object whose keys name the rows */
     const char *remark;  /* after "Rows of `path`", with its comma; NULL = none */
     const char *nonzero; /* rows whose count under this key is 0 are left out; NULL = none */
-    bool known_alone;    /* columns that no row knows a value of are left out */
     size_t limit;        /* rows at most, where --top-n does not bound the list; 0 = all. What is left out is said */
     const struct doc_column *columns;
     size_t column_count;

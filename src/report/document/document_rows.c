@@ -42,14 +42,14 @@ static bool is_shown(const struct doc_rows *rows, const struct ap_value *row)
     return !rows->nonzero || ap_value_integer(ap_value_member(row, rows->nonzero), 1) != 0;
 }
 
-/* A column that no row has is one that this kind of input does not know. */
+/* A column in which no row has a value is one that this input does not know. */
 static bool is_used(struct doc *doc, const struct doc_rows *rows, const struct doc_column *column)
 {
     if (ap_doc_is_row_key(column))
         return true;
     for (const struct ap_value *row = ap_value_first(ap_doc_at(doc, rows->path)); row; row = row->next) {
         const struct ap_value *value = ap_doc_row_value(doc, column, row);
-        if (value && !(rows->known_alone && value->type == AP_VALUE_NULL))
+        if (value && value->type != AP_VALUE_NULL)
             return true;
     }
     return false;
@@ -64,7 +64,7 @@ static size_t measure(struct doc *doc, const struct doc_rows *rows, bool used[DO
     for (const struct ap_value *row = ap_value_first(list); row; row = row->next)
         shown += is_shown(rows, row);
     for (size_t i = 0; shown && i < rows->column_count; i++)
-        used[i] = is_used(doc, rows, &rows->columns[i]);
+        used[i] = i == 0 || is_used(doc, rows, &rows->columns[i]); /* the first says what the row is */
     doc->beside = NULL;
     return shown;
 }

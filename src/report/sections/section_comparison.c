@@ -175,7 +175,7 @@ static const struct doc_figure steps[] = {
 static const struct doc_part parts[] = {
     CALL(write_head),
     ROWS("Findings that changed", .path = "comparison.findings.rows",
-         .remark = ", times for each step where both sides have steps", .known_alone = true,
+         .remark = ", times for each step where both sides have steps",
          COLUMNS(PROSE("change", "Change"), PROSE("title", "Finding"), PROSE("before_severity", "Before"),
                  PROSE("after_severity", "Now"), NUMBER("before_saves_us", "Time saved at most before (us)"),
                  NUMBER("after_saves_us", "Time saved at most now (us)"),
@@ -189,7 +189,6 @@ static const struct doc_part parts[] = {
                  NUMBER("before_us", "Before (us)"), NUMBER("after_us", "Now (us)"))),
     ROWS("Where the step changed", .path = "comparison.split.parts",
          .remark = ", means of the steady steps; a change from p = 0.01 down and from 2 % of the step on",
-         .known_alone = true,
          COLUMNS(NAME("part", "Part of the step"), NUMBER("before_us", "Before (us)"), NUMBER("after_us", "Now (us)"),
                  NUMBER("delta_us", "Difference (us)"), NUMBER("step_share_ratio", "Of the step"), NUMBER("p_value", "p"),
                  PROSE("change", "Change"))),

@@ -372,6 +372,24 @@ def evaluated_with_graph(setup, planted):
     return job
 
 
+@scenario("sum-of-losses-with-graph", ["graphs-without-backward", "memory-leak"],
+          "after some steps a validation adds up the losses of its batches with their graphs, and is not done when the "
+          "snapshot is taken; the twin adds up numbers without gradients", peak_active, steps=3, tokens=2048, layers=4,
+          width=1024)
+def sum_of_losses(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens)
+    for _ in range(6):
+        result = model.forward(setup.tokens, grad=planted, outer=EVALUATE)
+        if planted:
+            model.loss(result, setup.tokens, outer=EVALUATE)
+        else:
+            job.release(result, released(*EVALUATE))
+    return job
+
+
 @scenario("outputs-of-last-step", ["previous-outputs"],
           "the loop's variable still refers to the last step's logits while the next step makes its own; the twin deletes "
           "it at the end of the step", peak_active, steps=5, tokens=16384, layers=2)

@@ -13,7 +13,8 @@
 #define MOST_SHORT 32u    /* entries that temporaries live */
 #define LEAST_OF_GRAPH 8u /* activations, of so many lines: */
 #define LEAST_LINES 3u
-#define MOST_OUTPUTS 64u /* of one stack and size: more are the layers of a model, or rows */
+#define MORE_THAN_ONE_PASS 1.5 /* times the allocations of the longest forward that a backward pass follows */
+#define MOST_OUTPUTS 64u       /* of one stack and size: more are the layers of a model, or rows */
 
 /* Bytes that would not be there from one position to another. */
 struct cut {
@@ -30,6 +31,7 @@ struct stay {
 /* A forward and what follows until the next one. */
 struct pass {
     uint32_t start, use; /* entries: the first; the first backward or optimizer work, or the end of the history */
+    uint32_t count;      /* allocations of its forward */
 };
 
 struct search {
@@ -41,7 +43,8 @@ struct search {
     struct pass *passes; /* in order */
     size_t pass_capacity;
     uint32_t pass_count;
-    uint32_t peak; /* the entry that reaches it */
+    uint32_t peak;     /* the entry that reaches it */
+    bool keeps_graphs; /* at the end of the history there is more of its last forwards than one of them makes */
     struct stay *stays;
     size_t stay_count;
 };
@@ -81,9 +84,11 @@ static enum ap_status find_passes(struct search *search, struct ap_error *reterr
         if (is_forward(search, i) && !forward) {
             AP_TRY(ap_mem_reserve(search->owners->gate, (void **)&search->passes, &search->pass_capacity,
                                   (size_t)search->pass_count + 1, sizeof(*search->passes), reterr));
-            search->passes[search->pass_count++] = (struct pass){ start, end_of(search) };
+            search->passes[search->pass_count++] = (struct pass){ start, end_of(search), 0 };
             forward = true;
         }
+        if (is_forward(search, i))
+            search->passes[search->pass_count - 1].count++;
         if (!uses_forward(search, i))
             continue;
         if (forward)
@@ -437,13 +442,35 @@ static enum ap_status find_activations(struct search *search, struct ap_avoidabl
 
 /* ------------------------------------------------------------------------------------------- graphs without backward */
 
-/* Of a forward pass behind which no backward pass came before it went. */
+/* Of a forward pass behind which no backward pass came before it went, or before the end of the history. */
 static bool has_no_backward(const struct search *search, uint32_t alloc, uint32_t end)
 {
-    if (alloc == AP_NO_ENTRY || end == AP_NO_ENTRY || !is_forward(search, alloc) || end - alloc <= MOST_SHORT)
+    if (alloc == AP_NO_ENTRY || !is_forward(search, alloc) || (end != AP_NO_ENTRY && end - alloc <= MOST_SHORT))
         return false;
     const struct pass *pass = pass_at(search, alloc);
-    return pass && end < pass->use;
+    return pass && (end == AP_NO_ENTRY ? search->keeps_graphs && pass->use == end_of(search) : end < pass->use);
+}
+
+/* What a forward made may be there for the backward pass that the history no longer shows: only one of several forwards in a
+ * row has it before it. Results that are kept on purpose are of few lines. */
+static void look_for_graphs_at_end(struct search *search)
+{
+    uint32_t most = 0, count = 0, lines = 0, stack = 0;
+    if (!search->pass_count || search->passes[search->pass_count - 1].use != end_of(search))
+        return;
+    const struct pass *last = &search->passes[search->pass_count - 1];
+    for (const struct pass *pass = search->passes + search->of->starts_live; pass < last; pass++) /* the first may be cut */
+        most = pass->count > most ? pass->count : most;
+    for (uint32_t i = 0; i < search->owned->count; i++) {
+        const struct ap_owned *owned = &search->owned->list[i];
+        if (owned->end != AP_NO_ENTRY || owned->alloc == AP_NO_ENTRY || owned->alloc < last->start ||
+            !is_forward(search, owned->alloc))
+            continue;
+        count++;
+        lines += owned->stack != stack; /* the list is in order of stacks */
+        stack = owned->stack;
+    }
+    search->keeps_graphs = most && lines >= LEAST_OF_GRAPH && count > MORE_THAN_ONE_PASS * most;
 }
 
 /* Python frees a graph at once: a backward pass, which may be of threads without stacks, allocates between its frees. */
@@ -464,15 +491,19 @@ static bool holds_graph(struct search *search, struct ap_avoidable *to)
         if (!has_no_backward(search, owned->alloc, owned->end))
             continue;
         add_held(to, owned);
+        if (owned->end == AP_NO_ENTRY)
+            continue;
         first = first == AP_NO_ENTRY || owned->end < first ? owned->end : first;
         last = owned->end > last ? owned->end : last;
     }
-    return to->count >= LEAST_OF_GRAPH && to->stack_count >= LEAST_LINES && goes_at_once(search, first, last, to->count);
+    return to->count >= LEAST_OF_GRAPH && to->stack_count >= LEAST_LINES &&
+           (first == AP_NO_ENTRY || goes_at_once(search, first, last, to->count));
 }
 
 static enum ap_status find_unused_graphs(struct search *search, struct ap_avoidable *to, struct ap_error *reterr)
 {
     const struct ap_replay *replay = search->owners->replay;
+    look_for_graphs_at_end(search);
     if (!holds_graph(search, to)) {
         *to = (struct ap_avoidable){ .held_bytes = 0 };
         return AP_OK;
@@ -482,7 +513,8 @@ static enum ap_status find_unused_graphs(struct search *search, struct ap_avoida
         const struct ap_lifetime *life = &replay->lifetimes[lifetime];
         uint32_t end = end_of_life(life);
         if (has_no_backward(search, life->alloc, end))
-            AP_TRY(add_cut(search, life->alloc, end, ap_replay_lifetime_bytes(replay, lifetime), reterr));
+            AP_TRY(add_cut(search, life->alloc, end == AP_NO_ENTRY ? end_of(search) : end,
+                           ap_replay_lifetime_bytes(replay, lifetime), reterr));
     }
     return AP_OK;
 }

@@ -287,6 +287,23 @@ def optimizer_state(setup, planted):
     return job
 
 
+@scenario("optimizer-made-again", ["old-optimizer-state"],
+          "after some steps a new AdamW is made, while a scheduler still refers to the old one; the twin drops the old one "
+          "first", peak_active, steps=3, tokens=1024, layers=6, width=2048)
+def optimizer_made_again(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens)
+    if not planted:
+        for address in model.states:
+            job.release(address, released(*TRAIN_STEP[1:]))
+    model.states = []
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens)
+    return job
+
+
 @scenario("activation-peak", ["activations-dominate"],
           "all activations are kept for backward; the twin checkpoints each layer",
           peak_active, steps=3, tokens=0, layers=6, vocabulary=8000)

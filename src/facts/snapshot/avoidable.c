@@ -14,6 +14,7 @@
 #define LEAST_OF_GRAPH 8u /* activations, of so many lines: */
 #define LEAST_LINES 3u
 #define MORE_THAN_ONE_PASS 1.5 /* times the allocations of the longest forward that a backward pass follows */
+#define STATE_MATCHED 0.9      /* of the bytes of the weights, and of what is made again */
 #define MOST_OUTPUTS 64u       /* of one stack and size: more are the layers of a model, or rows */
 
 /* Bytes that would not be there from one position to another. */
@@ -519,6 +520,62 @@ static enum ap_status find_unused_graphs(struct search *search, struct ap_avoida
     return AP_OK;
 }
 
+/* ------------------------------------------------------------------------------------------- an optimizer before this */
+
+/* In which pass; UINT32_MAX for what is no state that an optimizer set up in the history. */
+static uint32_t state_of_pass(const struct search *search, const struct ap_owned *owned)
+{
+    const struct pass *pass =
+        owned->evidence == AP_EVIDENCE_STATE_INIT && owned->alloc != AP_NO_ENTRY ? pass_at(search, owned->alloc) : NULL;
+    return pass ? (uint32_t)(pass - search->passes) : UINT32_MAX;
+}
+
+/* What one stack holds, in order of sizes. Groups of layers that join the optimizer one by one are a part of the weights. */
+static enum ap_status take_old_state(struct search *search, const struct ap_owned *list, uint32_t count,
+                                     double weights_bytes, struct ap_avoidable *to, struct ap_error *reterr)
+{
+    uint32_t last = 0, again = UINT32_MAX;
+    double made_bytes = 0, matched_bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t pass = state_of_pass(search, &list[i]);
+        last = pass != UINT32_MAX && pass > last ? pass : last;
+    }
+    for (uint32_t i = 0, end; i < count; i = end) {
+        uint32_t made = 0, old = 0;
+        for (end = i; end < count && list[end].bytes == list[i].bytes; end++) {
+            uint32_t pass = state_of_pass(search, &list[end]);
+            again = pass == last && list[end].alloc < again ? list[end].alloc : again;
+            made += pass == last;
+            old += pass < last;
+        }
+        made_bytes += (double)made * (double)list[i].bytes;
+        matched_bytes += made && old % made == 0 && old ? (double)made * (double)list[i].bytes : 0;
+    }
+    if (weights_bytes <= 0 || matched_bytes < STATE_MATCHED * weights_bytes || matched_bytes < STATE_MATCHED * made_bytes)
+        return AP_OK;
+    for (uint32_t i = 0; i < count; i++)
+        if (state_of_pass(search, &list[i]) < last) {
+            add_held(to, &list[i]);
+            AP_TRY(add_cut(search, again, list[i].end == AP_NO_ENTRY ? end_of(search) : list[i].end, list[i].bytes, reterr));
+        }
+    return AP_OK;
+}
+
+static enum ap_status find_old_state(struct search *search, struct ap_avoidable *to, struct ap_error *reterr)
+{
+    const struct ap_owned *list = search->owned->list;
+    double weights_bytes = 0;
+    for (uint32_t i = 0; i < search->owned->count; i++)
+        weights_bytes += category_of(&list[i]) == AP_OWNER_PARAMETERS ? (double)list[i].bytes : 0;
+    for (uint32_t i = 0, end; i < search->owned->count; i = end) {
+        for (end = i + 1; end < search->owned->count && list[end].stack == list[i].stack;)
+            end++;
+        if (list[i].stack)
+            AP_TRY(take_old_state(search, &list[i], end - i, weights_bytes, to, reterr));
+    }
+    return AP_OK;
+}
+
 /* --------------------------------------------------------------------------------------------- temporaries of the step */
 
 /* The highest point of all that lies outside of optimizers' steps. */
@@ -560,11 +617,11 @@ typedef enum ap_status find_kind(struct search *search, struct ap_avoidable *to,
 
 static enum ap_status find_all(struct search *search, struct ap_avoidable *kinds, struct ap_error *reterr)
 {
-    static find_kind *const ways[] = { [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients,
-                                       [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
-                                       [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,
-                                       [AP_AVOIDABLE_UNUSED_GRAPHS] = find_unused_graphs,
-                                       [AP_AVOIDABLE_ACTIVATIONS] = find_activations };
+    static find_kind *const ways[] = {
+        [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients, [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
+        [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,       [AP_AVOIDABLE_UNUSED_GRAPHS] = find_unused_graphs,
+        [AP_AVOIDABLE_OLD_STATE] = find_old_state,         [AP_AVOIDABLE_ACTIVATIONS] = find_activations
+    };
     AP_TRY(find_passes(search, reterr));
     for (size_t i = 0; i < AP_COUNT_OF(ways); i++) {
         search->count = 0;

@@ -26,9 +26,13 @@ static enum ap_status put_kind(struct ap_peak_part *own, struct ap_value *to, co
 enum ap_status ap_own_put_avoidable(struct ap_peak_part *own, struct ap_error *reterr)
 {
     static const char *const keys[] = {
-        [AP_AVOIDABLE_OLD_GRADIENTS] = "old_gradients", [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = "previous_outputs",
-        [AP_AVOIDABLE_BATCHES_AHEAD] = "batches_ahead", [AP_AVOIDABLE_UNUSED_GRAPHS] = "unused_graphs",
-        [AP_AVOIDABLE_ACTIVATIONS] = "activations",     [AP_AVOIDABLE_STEP_TEMPORARIES] = "step_temporaries"
+        [AP_AVOIDABLE_OLD_GRADIENTS] = "old_gradients",
+        [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = "previous_outputs",
+        [AP_AVOIDABLE_BATCHES_AHEAD] = "batches_ahead",
+        [AP_AVOIDABLE_UNUSED_GRAPHS] = "unused_graphs",
+        [AP_AVOIDABLE_OLD_STATE] = "old_state",
+        [AP_AVOIDABLE_ACTIVATIONS] = "activations",
+        [AP_AVOIDABLE_STEP_TEMPORARIES] = "step_temporaries",
     };
     struct ap_value *to = ap_add_object(own->pass->model, own->memory, "avoidable");
     struct ap_avoidable kinds[AP_AVOIDABLE_KIND_COUNT_] = { { .held_bytes = 0 } };

@@ -91,6 +91,7 @@ static void write_avoidable(struct doc *doc)
                   { "previous_outputs", "results of the step before" },
                   { "batches_ahead", "batches ahead of the loop" },
                   { "unused_graphs", "graphs that no backward pass goes through" },
+                  { "old_state", "state of an earlier optimizer" },
                   { "step_temporaries", "temporaries of the optimizer's step" } };
     bool any = false;
     for (size_t i = 0; i < AP_COUNT_OF(kinds); i++) {

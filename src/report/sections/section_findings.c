@@ -106,7 +106,7 @@ static const char *told_before(struct doc *doc, const struct ap_value *predictio
                 : "**Predicted:** a step of {r before_us}";
 }
 
-/* What the change makes no shorter has no share that goes. */
+/* What the change makes no shorter has no share that goes; of little that goes two rounded times look the same. */
 static void write_prediction(struct doc *doc, const struct ap_value *finding)
 {
     const struct ap_value *prediction = ap_value_member(finding, "prediction");
@@ -115,8 +115,10 @@ static void write_prediction(struct doc *doc, const struct ap_value *finding)
     ap_doc_begin(doc, DOC_ITEM);
     ap_doc_tell(doc, prediction, told_before(doc, prediction));
     int64_t gain_ns = ap_value_integer(ap_value_member(prediction, "gain_us"), 0);
+    int64_t before_ns = ap_value_integer(ap_value_member(prediction, "before_us"), 0);
     ap_doc_tell(doc, prediction,
-                gain_ns > 0    ? " takes {r after_us}, {F gain_ratio} less (range: {r after_low_us} to {r after_high_us})"
+                gain_ns > 0 && gain_ns < before_ns / 100 ? " gets {r gain_us} shorter, {F gain_ratio}"
+                : gain_ns > 0  ? " takes {r after_us}, {F gain_ratio} less (range: {r after_low_us} to {r after_high_us})"
                 : gain_ns == 0 ? " takes as long"
                                : " takes {r after_us} (range: {r after_low_us} to {r after_high_us})");
     ap_doc_tell(doc, replayed_for(doc, finding), ", replayed with {w change}");

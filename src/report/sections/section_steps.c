@@ -92,6 +92,6 @@ const struct doc_section ap_section_steps = {
     .title = "Steps",
     .if_any = { "cpu" },
     .needs = "steps",
-    .otherwise = "No steps were recorded.",
+    .otherwise = "No steps of a loop were recorded.",
     .parts = COUNTED(parts),
 };

@@ -503,6 +503,36 @@ static void the_last_to_start_is_the_producer(void)
     end(&run);
 }
 
+static void a_custom_function_is_not_made_by_what_ran_before_it(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "1", "aten::zero_", 0, 5, 5, 0);
+    op(&run, "1", "fbgemm::lookup", 8, 5, 0, 0);
+    op(&run, "1", "my::pool", 20, 5, 6, 0);
+    op(&run, "2", "torch::autograd::CppNode<Pool>", 30, 10, 6, 1);
+    op(&run, "2", "torch::autograd::CppNode<Lookup>", 40, 10, 5, 1);
+    analyze(&run);
+    ok(!find(&run, "autograd.by_forward_op", "forward", "aten::zero_"), "its operator bears no number");
+    ok(find(&run, "autograd.by_forward_op", "forward", "my::pool"), "one that does is linked");
+    is_int(ap_value_integer(at(&run, "autograd.linked_nodes"), -1), 1, "and only that one");
+    end(&run);
+}
+
+static void a_ratio_compares_like_with_like(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "1", "aten::permute", 0, 5, 5, 0);
+    op(&run, "2", "PermuteBackward0", 40, 10, 5, 1);
+    launch(&run, "2", 42, "copy", 60, 16);
+    analyze(&run);
+    const struct ap_value *pair = ap_value_first(at(&run, "autograd.by_forward_op"));
+    is_int(cell_us(pair, "backward_device_us"), 16, "backward work");
+    is_int(ap_value_member(pair, "backward_over_forward_ratio")->type, AP_VALUE_NULL, "over none is not told by host time");
+    end(&run);
+}
+
 /* ------------------------------------------------------------------------------------------------------ narrowing */
 
 /* Every row that is divided is the sum of the rows right below it. */
@@ -689,6 +719,8 @@ int main(void)
     frames_are_told_by_name();
     backward_is_linked_to_forward();
     the_last_to_start_is_the_producer();
+    a_custom_function_is_not_made_by_what_ran_before_it();
+    a_ratio_compares_like_with_like();
     narrowing_by_gpu_time();
     narrowing_by_host_time();
     pairs_are_numbered_in_order_of_first_sight();

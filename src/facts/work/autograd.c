@@ -149,6 +149,14 @@ struct ap_text ap_autograd_node_name(const struct ap_trace *trace, uint32_t row)
     return (struct ap_text){ name.data + sizeof(engine) - 1, name.bytes - (sizeof(engine) - 1) };
 }
 
+/* A row bears the number that the next node will get. The node of an operator of PyTorch's own is named after it (AddmmBackward0);
+ * that of a custom function in C++ is none of theirs: its own row need not have the number, and they only ran before it. */
+static bool only_ran_before(const struct ap_trace *trace, const struct ap_autograd_node *node)
+{
+    return ap_text_starts_with(ap_autograd_node_name(trace, node->name_row), "torch::autograd::CppNode<") &&
+           ap_text_starts_with(ap_row_name(trace, node->producer), "aten::");
+}
+
 static enum ap_status count_ambiguous(struct linking *linking, uint32_t node, struct ap_error *reterr)
 {
     struct ap_autograd *autograd = linking->autograd;
@@ -216,6 +224,8 @@ static enum ap_status link_nodes(struct linking *linking, struct ap_error *reter
     for (uint32_t i = 0; i < autograd->node_count; i++) {
         autograd->nodes[i].producer = producer_of(linking, autograd->nodes[i].row);
         AP_TRY(count_ambiguous(linking, i, reterr));
+        if (autograd->nodes[i].producer != AP_NO_ROW && only_ran_before(linking->trace, &autograd->nodes[i]))
+            autograd->nodes[i].producer = AP_NO_ROW;
         if (autograd->nodes[i].producer == AP_NO_ROW)
             continue;
         autograd->linked_count++;

@@ -50,7 +50,7 @@ static bool pair_before(const void *data, uint32_t a, uint32_t b)
 static void add_pair(struct ap_part_context *context, const struct ap_autograd_pair *pair, const struct pair_cost *cost,
                      struct ap_model *model, struct ap_value *list)
 {
-    bool by_device = cost->forward_device_ns > 0;
+    bool by_device = cost->forward_device_ns > 0 || cost->backward_device_ns > 0;
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_text(model, row, "forward", ap_trace_text(context->trace, pair->forward_name));
     ap_add_text(model, row, "backward", ap_autograd_node_name(context->trace, pair->backward_row));

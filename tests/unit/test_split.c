@@ -152,6 +152,20 @@ static void a_late_call_is_due_to_the_host(void)
 }
 
 /* A loop of short calls is in none of them for long. */
+static void work_back_to_back_leaves_no_gap_to_list(void)
+{
+    struct run run;
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 10, 10, 0);
+    run.trace->events.start_ns[run.trace->events.count - 1] += 999;
+    gpu(&run, "sgemm", KERNEL, 30, 10, 0);
+    report(&run);
+    is_int(ap_value_integer(at(&run, "idle.gap_count"), -1), 2, "each is counted");
+    is_u64(ap_value_count(at(&run, "idle.gaps")), 1, "but less than a microsecond is not listed");
+    end(&run);
+}
+
 static void a_gap_is_named_by_what_takes_most_in_sum(void)
 {
     struct run run;
@@ -663,6 +677,7 @@ int main(void)
     devices_idle_together();
     rows_without_length_are_no_time();
     a_late_call_is_due_to_the_host();
+    work_back_to_back_leaves_no_gap_to_list();
     a_gap_is_named_by_what_takes_most_in_sum();
     an_early_call_waits_in_the_queue();
     work_launched_before_the_recording_was_queued();

@@ -6,6 +6,9 @@
 
 #include "poison.h"
 
+/* Work that follows on other work within less than this waited for nothing. */
+#define LISTED_GAP_NS 1000
+
 static const char *const class_keys[AP_SPLIT_CLASS_COUNT_][2] = {
     [AP_SPLIT_compute] = { "compute_us", "compute_ratio" },
     [AP_SPLIT_memset] = { "memset_us", "memset_ratio" },
@@ -128,13 +131,18 @@ static void add_gaps_over(const struct ap_split *split, int over, const char *ke
     ap_add_quotient(model, to, "window_ratio", (double)sum->dur_ns, (double)split->window.dur_ns);
 }
 
+static int64_t gap_ns(const struct ap_gap_detail *gap)
+{
+    return gap->end_ns - gap->start_ns;
+}
+
 static void add_gap(struct ap_part_context *context, const struct ap_gap_detail *gap, struct ap_model *model,
                     struct ap_value *list)
 {
     enum ap_idle_cause cause = ap_split_top_cause(gap->cause_ns);
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_time(model, row, "start_us", gap->start_ns);
-    ap_add_time(model, row, "dur_us", gap->end_ns - gap->start_ns);
+    ap_add_time(model, row, "dur_us", gap_ns(gap));
     ap_add_track(context->trace, gap->track, model, row);
     ap_add_string(model, row, "cause", ap_idle_cause_name(cause));
     ap_add_time(model, row, "cause_us", gap->cause_ns[cause]);
@@ -153,16 +161,15 @@ static void add_idle(struct ap_part_context *context, struct ap_model *model, st
         return;
     }
     struct ap_value *idle = ap_add_object(model, root, "idle");
-    const struct ap_gap_detail *longest = split->detail_count ? &split->details[0] : NULL;
     ap_add_count(model, idle, "gap_count", (int64_t)split->gap_sums[AP_GAPS_ALL].count);
     ap_add_time(model, idle, "dur_us", ap_split_idle_ns(&split->window));
-    ap_add_time(model, idle, "longest_us", longest ? longest->end_ns - longest->start_ns : 0);
+    ap_add_time(model, idle, "longest_us", split->detail_count ? gap_ns(&split->details[0]) : 0);
     add_gaps_over(split, AP_GAPS_OVER_10_US, "over_10us", model, idle);
     add_gaps_over(split, AP_GAPS_OVER_100_US, "over_100us", model, idle);
     add_gaps_over(split, AP_GAPS_OVER_1_MS, "over_1ms", model, idle);
     struct ap_value *list = ap_add_list(model, idle, "gaps");
     uint64_t limit = context->options->top_n ? context->options->top_n : split->detail_count;
-    for (size_t i = 0; i < split->detail_count && i < limit; i++)
+    for (size_t i = 0; i < split->detail_count && i < limit && gap_ns(&split->details[i]) >= LISTED_GAP_NS; i++)
         add_gap(context, &split->details[i], model, list);
 }
 

@@ -484,14 +484,31 @@ static enum ap_status add_filled(struct judge *judge, struct ap_value *finding, 
     return AP_OK;
 }
 
-/* The comparisons of the condition that hold, as they stand there: one figure may stand in two. */
+/* Of several limits to the same side of one figure only the farthest says anything. */
+static bool says_less(const struct judge *judge, const struct ap_expr *when, size_t index)
+{
+    const struct ap_comparison *comparison = &when->comparisons[index];
+    double limit, other_limit;
+    if (!(AP_TESTS_OF_ORDER >> comparison->test & 1) || !ap_comparison_number(comparison, judge->root, &limit))
+        return false;
+    for (size_t i = 0; i < when->comparison_count; i++) {
+        const struct ap_comparison *other = &when->comparisons[i];
+        if (i != index && other->figure == comparison->figure && other->test == comparison->test &&
+            ap_comparison_test(other, judge->root) == AP_TRUE && ap_comparison_number(other, judge->root, &other_limit) &&
+            (other_limit == limit ? i < index : ap_test_holds(comparison->test, other_limit, limit)))
+            return true;
+    }
+    return false;
+}
+
+/* The comparisons of the condition that hold, as they stand there: one figure may stand between two. */
 static void add_evidence(struct judge *judge, struct ap_value *finding, const struct ap_rule *rule)
 {
     struct ap_value *list = ap_add_list(judge->model, finding, "evidence");
     for (size_t i = 0; i < rule->when.comparison_count; i++) {
         const struct ap_comparison *comparison = &rule->when.comparisons[i];
         struct ap_value limit;
-        if (ap_comparison_test(comparison, judge->root) != AP_TRUE)
+        if (ap_comparison_test(comparison, judge->root) != AP_TRUE || says_less(judge, &rule->when, i))
             continue;
         bool has_limit = ap_comparison_limit(comparison, judge->root, &limit);
         struct ap_value *row = ap_add_object(judge->model, list, NULL);

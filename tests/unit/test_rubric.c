@@ -381,6 +381,18 @@ static void a_finding_tells_everything(void)
     ap_model_release(&model);
 }
 
+static void of_two_limits_the_farther_one_is_told(void)
+{
+    struct ap_model model;
+    a_base_tree(&model);
+    judge(&model, RULE("a", "gpu.idle_us > 1 us and gpu.idle_us > gpu.busy_us * 0.1 and gpu.idle_us < 1 s", MIDDLE));
+    const struct ap_value *evidence = ap_value_member(finding(&model, 0), "evidence");
+    is_int(ap_value_count(evidence), 2, "one of those to the same side");
+    is_int(ap_value_integer(ap_value_member(list_item(evidence, 0), "threshold"), -1), 40 * MS, "the larger one");
+    says(list_item(evidence, 1), "op", "<");
+    ap_model_release(&model);
+}
+
 static void one_of_a_thing_is_singular(void)
 {
     struct ap_model model;
@@ -906,6 +918,7 @@ int main(void)
     and_binds_more_tightly_than_or();
     what_is_null_is_unknown_and_decides_only_where_it_matters();
     a_finding_tells_everything();
+    of_two_limits_the_farther_one_is_told();
     one_of_a_thing_is_singular();
     needs_that_are_not_met_ask_for_the_artifact();
     of_what_is_not_there_at_all_the_whole_is_asked_for();

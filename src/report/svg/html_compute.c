@@ -136,7 +136,7 @@ void ap_html_roofline(struct html *html)
                  "that compute more for each byte, higher those "
                  "that compute faster; lines are what the device can do at most "
                  "({v device.gb_s} GB/s, and its rates). Known is "
-                 "{v coverage.known_ratio} of the kernel time.");
+                 "{v coverage.known_ratio} of the time of compute kernels.");
     ap_figure_body(html);
     ap_svg_begin(html, "roofline", "", HEIGHT);
     for (const struct ap_value *rate = ap_value_first(ap_html_at(html, "compute.device.rates")); rate; rate = rate->next)

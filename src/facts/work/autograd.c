@@ -149,8 +149,9 @@ struct ap_text ap_autograd_node_name(const struct ap_trace *trace, uint32_t row)
     return (struct ap_text){ name.data + sizeof(engine) - 1, name.bytes - (sizeof(engine) - 1) };
 }
 
-/* A row bears the number that the next node will get. The node of an operator of PyTorch's own is named after it (AddmmBackward0);
- * that of a custom function in C++ is none of theirs: its own row need not have the number, and they only ran before it. */
+/* A row bears the number that the next node will get. The node of an operator of PyTorch's own is named after it
+ * (AddmmBackward0); that of a custom function in C++ is none of theirs: its own row need not have the number, and they only
+ * ran before it. */
 static bool only_ran_before(const struct ap_trace *trace, const struct ap_autograd_node *node)
 {
     return ap_text_starts_with(ap_autograd_node_name(trace, node->name_row), "torch::autograd::CppNode<") &&

@@ -293,6 +293,22 @@ static void tables_and_one_hot_rows_are_told_by_shapes(void)
     end(&run);
 }
 
+static void what_the_caller_chooses_is_told_with_its_line(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "serve.py(9): answer", PYTHON, 0, 200);
+    row(&run, "1", "nn.Module: Net_0", PYTHON, 1, 190);
+    row(&run, "1", "net.py(5): forward", PYTHON, 2, 188);
+    row(&run, "1", "nn.Module: Linear_0", PYTHON, 3, 60);
+    op(&run, "aten::linear", 5, 50, 1);
+    op(&run, "aten::linear", 80, 50, 4);
+    analyze(&run);
+    ok(ap_text_equal(ap_value_text(at(&run, "habits.inference_graph.line")), AP_TEXT("serve.py(9): answer")),
+       "who calls the model, not its forward");
+    end(&run);
+}
+
 static void lines_and_hooks_are_told_by_frames(void)
 {
     struct run run;
@@ -844,6 +860,7 @@ int main(void)
     the_order_of_products_is_judged_by_shapes();
     shapes_tell_of_doubles_and_of_growth();
     tables_and_one_hot_rows_are_told_by_shapes();
+    what_the_caller_chooses_is_told_with_its_line();
     lines_and_hooks_are_told_by_frames();
     what_comes_once_is_no_habit();
     forms_that_are_written_out_are_told();

@@ -50,13 +50,36 @@ void ap_habits_loop_span(const struct ap_facts *facts, int64_t *ret_start_ns, in
     *ret_end_ns = end_ns;
 }
 
+/* Whether a pass builds a graph, when it runs and on how much is the choice of who calls the model, not of its forward. */
+static bool is_up_to_the_caller(enum ap_habit_id id)
+{
+    switch (id) {
+    case AP_HABIT_evaluation:
+    case AP_HABIT_gradless_pass:
+    case AP_HABIT_unused_graph:
+    case AP_HABIT_inference_graph:
+    case AP_HABIT_inference_dropout:
+    case AP_HABIT_single_request:
+    case AP_HABIT_micro_batch:
+    case AP_HABIT_growing_prefix: return true;
+    default: return false;
+    }
+}
+
+static uint32_t line_of(struct ap_habits *habits, enum ap_habit_id id)
+{
+    uint32_t row = habits->of[id].row;
+    uint32_t caller = is_up_to_the_caller(id) ? ap_host_caller_of_model(&habits->chains, row) : AP_NO_ROW;
+    return caller == AP_NO_ROW ? ap_host_chain_of(&habits->chains, row).line : caller;
+}
+
 static void name_lines(struct ap_habits *habits)
 {
     for (size_t i = 0; i < AP_HABIT_COUNT_; i++) {
         struct ap_habit *habit = &habits->of[i];
         if (habit->row == AP_NO_ROW || habit->line)
             continue;
-        uint32_t line = ap_host_chain_of(&habits->chains, habit->row).line;
+        uint32_t line = line_of(habits, (enum ap_habit_id)i);
         habit->line = line == AP_NO_ROW ? 0 : habits->chains.trace->events.name[line];
     }
 }

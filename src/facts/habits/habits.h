@@ -25,7 +25,7 @@ struct ap_habit {
     int64_t longest_ns;
     uint32_t row;                   /* the first of the longest one; AP_NO_ROW = none, or told by the line alone */
     uint32_t names[AP_HABIT_NAMES]; /* of the longest one: its first operators, or what the line calls; 0 = no more */
-    uint32_t line;                  /* name of the user's frame around it; 0 = not known */
+    uint32_t line;                  /* name of the user's frame around it or its model; 0 = not known */
     uint32_t signature;             /* of trace->signatures: shapes of the longest one; 0 = not told */
     bool has_time;                  /* it is known where all of it lies */
     struct ap_stretches time;

@@ -44,3 +44,24 @@ struct ap_host_chain ap_host_chain_of(struct ap_host_chains *chains, uint32_t ro
     }
     return chain;
 }
+
+uint32_t ap_host_caller_of_model(struct ap_host_chains *chains, uint32_t row)
+{
+    const struct ap_trace *trace = chains->trace;
+    int64_t start_ns = trace->events.start_ns[row];
+    uint32_t caller = AP_NO_ROW;
+    bool in_module = false;
+    for (int left = AP_NESTING_MAX; row != AP_NO_ROW;) {
+        enum ap_frame_kind kind = ap_row_kind(trace->events.tag[row]) == AP_KIND_python
+                                      ? ap_frame_kind_of(&chains->frames, trace->events.name[row])
+                                      : AP_FRAME_OF_LIBRARY;
+        if (kind == AP_FRAME_OF_MODULE) {
+            in_module = true;
+            caller = AP_NO_ROW;
+        } else if (kind == AP_FRAME_OF_USER && in_module && caller == AP_NO_ROW) {
+            caller = row;
+        }
+        row = ap_host_next_around(chains->tree, trace, row, start_ns, &left);
+    }
+    return caller;
+}

@@ -30,6 +30,10 @@ void ap_host_chains_release(struct ap_host_chains *chains);
 /** Of @row, itself included where it is an operator. */
 struct ap_host_chain ap_host_chain_of(struct ap_host_chains *chains, uint32_t row);
 
+/** The program's own Python line that calls the model around @row: the innermost one outside of all modules; AP_NO_ROW = no
+ *  module or no such line was recorded. */
+uint32_t ap_host_caller_of_model(struct ap_host_chains *chains, uint32_t row);
+
 /** The rows around @row that are still open when it begins, innermost first, for loops: AP_NO_ROW after the last.
  *  @row may be AP_NO_ROW. @start_ns: of the row that the walk began with. @left: rows that may still be passed, from
  *  AP_NESTING_MAX on; those that have ended count too, as there may be any number of them. */

@@ -253,6 +253,18 @@ static void kernels_tell_their_size_themselves(void)
     end(&analyzed);
 }
 
+static void of_unknown_sizes_none_is_small_or_slow(void)
+{
+    struct analyzed analyzed;
+    begin(&analyzed, KERNEL("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 9, 0, 100, "")
+                         KERNEL("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 9, 200, 50, ""));
+    is_int(count(&analyzed, "communication.allreduce_count"), 2, "they are there");
+    ok(at(&analyzed, "communication.small_allreduce_count")->type == AP_VALUE_NULL, "how many are small is not known");
+    ok(at(&analyzed, "communication.slow_count")->type == AP_VALUE_NULL, "nor how many are slow");
+    ok(at(&analyzed, "communication.slow_excess_us")->type == AP_VALUE_NULL, "nor by how much");
+    end(&analyzed);
+}
+
 static void collectives_of_other_sizes_tell_what_to_expect(void)
 {
     struct analyzed analyzed;
@@ -715,6 +727,7 @@ int main(void)
     first_inputs_are_read_from_signatures();
     nothing_to_say_is_null();
     kernels_tell_their_size_themselves();
+    of_unknown_sizes_none_is_small_or_slow();
     collectives_of_other_sizes_tell_what_to_expect();
     what_a_kernel_does_not_tell_its_call_does();
     unknown_collectives_stay_unknown();

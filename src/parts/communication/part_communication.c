@@ -522,7 +522,8 @@ static void add_figures(const struct ap_part_context *context, struct report *re
     int64_t called = (int64_t)report->collectives.barrier_call_count;
     int64_t barriers = sums->barriers > called ? sums->barriers : called;
     ap_add_count(model, to, "allreduce_count", sums->allreduces);
-    ap_add_count(model, to, "small_allreduce_count", sums->small_allreduces);
+    ap_add_known_count(model, to, "small_allreduce_count", sums->sized_allreduces || !sums->allreduces,
+                       sums->small_allreduces);
     if (sums->sized_allreduces)
         ap_add_bytes(model, to, "median_allreduce_bytes", ap_quantile(report->scratch, sums->sized_allreduces, 50));
     else
@@ -538,8 +539,9 @@ static void add_figures(const struct ap_part_context *context, struct report *re
     ap_add_time(model, to, "alltoall_exposed_us", sums->exposed_exchange_ns);
     ap_add_quotient(model, to, "alltoall_share_ratio", (double)sums->exchange_ns, (double)sums->device_ns);
     ap_add_quotient(model, to, "dtype_fp32_bytes_ratio", (double)sums->wide_bytes, (double)sums->bytes);
-    ap_add_count(model, to, "slow_count", sums->slow_count);
-    ap_add_time(model, to, "slow_excess_us", sums->slow_excess_ns);
+    bool comparable = sums->worst_over_best >= 0 || !report->collectives.count;
+    ap_add_known_count(model, to, "slow_count", comparable, sums->slow_count);
+    ap_add_known_time(model, to, "slow_excess_us", comparable, sums->slow_excess_ns);
     ap_add_known_ratio(model, to, "worst_share_of_best_ratio", sums->worst_over_best >= 0, sums->worst_over_best);
     add_slowest(report->trace, sums->slowest, model, to);
 }

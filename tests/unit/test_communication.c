@@ -662,15 +662,15 @@ static void memory_may_fail_anywhere(void)
 
 #define REDUCTION ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":%d}\n"
 
-/* @count reductions of 10 us, 100 us apart, and behind each @between divisions of 5 us. */
-static void reduce_one_by_one(struct analyzed *analyzed, int count, int between)
+/* @count reductions of 10 us, 100 us apart, and behind each @between divisions of @kernel_us. */
+static void reduce_one_by_one(struct analyzed *analyzed, int count, int between, int kernel_us)
 {
     char rows[20000] = "";
     size_t used = 0;
     for (int i = 0; i < count; i++) {
         used += (size_t)snprintf(rows + used, sizeof(rows) - used, REDUCTION, "ncclKernel_AllReduce_RING", i * 100, 10);
         for (int k = 0; k < between; k++)
-            used += (size_t)snprintf(rows + used, sizeof(rows) - used, REDUCTION, "div", i * 100 + 20 + k * 10, 5);
+            used += (size_t)snprintf(rows + used, sizeof(rows) - used, REDUCTION, "div", i * 100 + 20 + k * 10, kernel_us);
     }
     begin(analyzed, rows);
 }
@@ -678,17 +678,20 @@ static void reduce_one_by_one(struct analyzed *analyzed, int count, int between)
 static void reductions_in_a_row_are_a_train(void)
 {
     struct analyzed analyzed;
-    reduce_one_by_one(&analyzed, 20, 2);
+    reduce_one_by_one(&analyzed, 20, 2, 5);
     is_int(count(&analyzed, "communication.one_by_one.trains"), 1, "one train");
     is_int(count(&analyzed, "communication.one_by_one.count"), 20, "of all");
     is_int(us(&analyzed, "communication.one_by_one.dur_us"), 1910, "from the first to the end of the last");
     is_int(us(&analyzed, "communication.one_by_one.idle_us"), 19 * 80, "idle between reductions and divisions");
     end(&analyzed);
-    reduce_one_by_one(&analyzed, 20, 3);
+    reduce_one_by_one(&analyzed, 20, 3, 1);
     is_int(count(&analyzed, "communication.one_by_one.trains"), 0, "a layer in between is none");
     end(&analyzed);
-    reduce_one_by_one(&analyzed, 15, 0);
+    reduce_one_by_one(&analyzed, 15, 0, 0);
     is_int(count(&analyzed, "communication.one_by_one.trains"), 0, "nor are few");
+    end(&analyzed);
+    reduce_one_by_one(&analyzed, 20, 2, 6);
+    is_int(count(&analyzed, "communication.one_by_one.trains"), 0, "nor those beside which more is computed than sent");
     end(&analyzed);
 }
 

@@ -3,7 +3,7 @@
 
 #include "poison.h"
 
-/* Our choices. */
+/* Our choices. What computes for longer than a collective takes is the work of a layer, however few kernels do it. */
 #define LEAST_COUNT 16         /* fewer in a row are the buckets of a model */
 #define MOST_KERNELS 2         /* between two of them: a division by the number of ranks, a cast; a layer has more */
 #define LONG_KERNEL_NS 1000000 /* computes for longer than it takes to start the next */
@@ -11,7 +11,8 @@
 struct train {
     uint64_t count;
     uint8_t operation;
-    int kernels; /* since its last collective */
+    int kernels;                      /* since its last collective */
+    int64_t kernel_ns, collective_ns; /* of these, and of that */
     int64_t start_ns, end_ns, idle_ns;
     int64_t busy_to_ns, gap_ns; /* idle since its last collective */
 };
@@ -36,6 +37,8 @@ static void take_collective(struct ap_collective_trains *trains, struct train *t
         *train = (struct train){ .operation = operation, .start_ns = start_ns, .end_ns = end_ns, .busy_to_ns = start_ns };
     train->count++;
     train->kernels = 0;
+    train->kernel_ns = 0;
+    train->collective_ns = end_ns - start_ns;
     train->idle_ns = ap_add_sat(train->idle_ns, train->gap_ns, &trains->overflowed);
     train->gap_ns = 0;
     train->end_ns = end_ns > train->end_ns ? end_ns : train->end_ns;
@@ -43,8 +46,11 @@ static void take_collective(struct ap_collective_trains *trains, struct train *t
 
 static void take_other(struct ap_collective_trains *trains, struct train *train, bool is_kernel, int64_t dur_ns)
 {
-    train->kernels += is_kernel;
-    if (train->kernels > MOST_KERNELS || (is_kernel && dur_ns > LONG_KERNEL_NS))
+    if (!is_kernel)
+        return;
+    train->kernels++;
+    train->kernel_ns = ap_add_sat(train->kernel_ns, dur_ns, &trains->overflowed);
+    if (train->kernels > MOST_KERNELS || dur_ns > LONG_KERNEL_NS || train->kernel_ns > train->collective_ns)
         close_train(trains, train);
 }
 

@@ -11,7 +11,9 @@
 #include "run_files.h"
 #include "tap.h"
 
-static char folder[] = "/tmp/ap-run-files-XXXXXX";
+/* Of a fixed name within the made one: a folder's name can tell ranks ("r5"), and chance must not. */
+#define FIXED "/files"
+static char made[] = "/tmp/ap-run-files-XXXXXX", folder[sizeof(made) + sizeof(FIXED)];
 
 static void write_file(const char *name, const char *text)
 {
@@ -102,6 +104,8 @@ static void names_tell_ranks(void)
         { "rank2/trace.json", 2 },
         { "rank_2/trace_0.json", 2 },
         { "run_r5/trace_3.json", 3 },
+        { "run_r5/trace.json", 5 },
+        { "tmp-r5cKqB/trace.json", -1 },
         { "host_1234.169412820154.pt.trace.json", -1 },
         { "trace.json", -1 },
         { "h100.json", -1 },
@@ -201,11 +205,15 @@ static void content_tells_other_profiles(void)
 
 int main(void)
 {
-    if (!mkdtemp(folder))
+    if (!mkdtemp(made))
+        return 1;
+    (void)snprintf(folder, sizeof(folder), "%s" FIXED, made);
+    if (mkdir(folder, 0700) != 0)
         return 1;
     finds_files();
     names_tell_ranks();
     content_tells_other_profiles();
     (void)rmdir(folder);
+    (void)rmdir(made);
     return done();
 }

@@ -76,7 +76,8 @@ static bool is_letter(char c)
     return ap_folded(c) >= 'a' && ap_folded(c) <= 'z';
 }
 
-/* Behind @word, perhaps with one sign between; the last such place counts. @alone: no letter may stand before the word. */
+/* Behind @word, perhaps with one sign between; the last such place counts. @alone: no letter may stand on either side, as in
+ * the names that chance gives to temporary folders. */
 static int64_t number_behind(const char *name, const char *word, bool alone)
 {
     size_t bytes = strlen(word);
@@ -89,7 +90,10 @@ static int64_t number_behind(const char *name, const char *word, bool alone)
             continue;
         const char *at = name + i + bytes;
         at += *at && strchr("_-=.", *at) ? 1 : 0;
-        int64_t number = number_of(at, digits_at(at), MAX_DIGITS);
+        size_t digits = digits_at(at);
+        if (alone && is_letter(at[digits]))
+            continue;
+        int64_t number = number_of(at, digits, MAX_DIGITS);
         found = number >= 0 ? number : found;
     }
     return found;

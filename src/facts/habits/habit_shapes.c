@@ -211,8 +211,9 @@ static bool is_matrix(const struct ap_tensor_dims *tensor, double rows, double c
            ap_tensor_elements(tensor, 0, tensor->count - 1) == rows;
 }
 
-/* Is the matrix the first operand of a product that a program writes (backward has only plain ones)? */
-static bool is_looked_up(struct shapes *shapes, double rows, double columns)
+/* Is the matrix the first operand of a product that a program writes (backward has only plain ones)? As it is, it looks rows
+ * up; transposed, it adds up the rows of each class. */
+static bool is_multiplied_first(struct shapes *shapes, double rows, double columns)
 {
     for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
         struct ap_text name = name_of(shapes, i);
@@ -220,7 +221,7 @@ static bool is_looked_up(struct shapes *shapes, double rows, double columns)
             continue;
         read_shape(shapes, i);
         const struct ap_tensor_dims *first = input(shapes, 0);
-        if (first && is_matrix(first, rows, columns))
+        if (first && (is_matrix(first, rows, columns) || is_matrix(first, columns, rows)))
             return true;
     }
     return false;
@@ -252,7 +253,7 @@ static void find_one_hot(struct shapes *shapes)
         if (!into || !indices || into->count < 2 || indices->dims[indices->count - 1] != 1)
             continue;
         double columns = (double)into->dims[into->count - 1], rows = ap_tensor_elements(into, 0, into->count - 1);
-        if (columns < LEAST_CLASSES || rows == columns || !is_looked_up(shapes, rows, columns))
+        if (columns < LEAST_CLASSES || rows == columns || !is_multiplied_first(shapes, rows, columns))
             continue;
         add_one_hot(shapes, rows, columns);
         return;

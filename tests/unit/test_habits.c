@@ -693,12 +693,18 @@ static void starts_of_epochs_are_told(void)
     row(&run, "1", wait, ANNOTATION, 0, 50);
     op(&run, "aten::linear", 60, 10, 0);
     row(&run, "1", wait, ANNOTATION, 100, 5);
-    op(&run, "aten::empty", 110, 1, 0);
+    for (int i = 0; i < 9; i++) /* two seeds, an order of samples and its way into a list */
+        op(&run, "aten::empty", 106 + i, 1, 0);
     row(&run, "1", wait, ANNOTATION, 120, 60);
     op(&run, "aten::linear", 190, 10, 0);
+    row(&run, "1", wait, ANNOTATION, 205, 10);
+    op(&run, "aten::linear", 220, 5, 0);
+    row(&run, "1", wait, ANNOTATION, 230, 5);
+    row(&run, "1", wait, ANNOTATION, 240, 50);
+    op(&run, "aten::linear", 295, 5, 0);
     analyze(&run);
-    is_int(habit(&run, "epoch_start", "count"), 2, "the one between two waits, and the first");
-    is_int(habit(&run, "epoch_start", "total_us"), 80 + 50, "their waits");
+    is_int(habit(&run, "epoch_start", "count"), 3, "those between two waits, and the first");
+    is_int(habit(&run, "epoch_start", "total_us"), 80 + 50 + 10 + 60, "their waits, and that which ends an epoch once");
     end(&run);
 }
 

@@ -6,7 +6,7 @@
 
 #define LONGEST_CONSTRUCTION_NS INT64_C(5000000)
 #define WAITS_WITHOUT_LEAD 8  /* behind a start: the workers are not ahead of the loop yet */
-#define MOST_BETWEEN_EPOCHS 8 /* operators between the end of one epoch and the start of the next one */
+#define MOST_BETWEEN_EPOCHS 12 /* operators from one epoch to the next one: two seeds and an order that is read make nine */
 #define MICRO_PASSES 4        /* backward passes a step: so many are small batches by intent */
 
 /* ---- passes that no backward pass goes through ---- */
@@ -196,7 +196,7 @@ static void add_wait(struct ap_habit_rows *rows, const struct ap_habit_item *ite
  * with an epoch is such a start too, where there are others. */
 void ap_habit_find_epochs(struct ap_habit_rows *rows)
 {
-    const struct ap_habit_item *last = NULL, *first = NULL;
+    const struct ap_habit_item *last = NULL, *first = NULL, *behind_start = NULL; /* not added yet: the end of one? */
     size_t between = 0, found = 0, behind = WAITS_WITHOUT_LEAD;
     bool has_worked = false;
     for (size_t i = 0; i < rows->item_count; i++) {
@@ -212,14 +212,19 @@ void ap_habit_find_epochs(struct ap_habit_rows *rows)
             first = first == last ? NULL : first;
             found++;
             behind = 0;
-        } else if (behind < WAITS_WITHOUT_LEAD) {
-            add_wait(rows, item);
+            behind_start = NULL;
+        } else {
+            if (behind_start)
+                add_wait(rows, behind_start);
+            behind_start = behind < WAITS_WITHOUT_LEAD ? item : NULL;
             behind++;
         }
         first = !last && !has_worked ? item : first;
         last = item;
         between = 0;
     }
+    if (behind_start)
+        add_wait(rows, behind_start);
     if (found && first)
         add_epoch(rows, first, first);
 }

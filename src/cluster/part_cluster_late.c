@@ -108,7 +108,9 @@ static void add_link(const struct ap_run_found *found, const struct ap_slow_link
     ap_add_known_number(model, it, "times", is && link->usual_ns,
                         link->usual_ns ? (double)link->dur_ns / (double)link->usual_ns : 0);
     ap_add_known_time(model, it, "excess_us", is, link->excess_ns);
-    ap_add_known_time(model, it, "lost_us", is, link->excess_ns * ap_group_size(group));
+    int64_t lost_ns = 0;
+    bool fits = is && !__builtin_mul_overflow(link->excess_ns, ap_group_size(group), &lost_ns);
+    ap_add_known_time(model, it, "lost_us", fits, lost_ns);
     ap_add_known_count(model, it, "like_count", is, (int64_t)link->like_count);
 }
 

@@ -5,8 +5,6 @@
 
 #include "poison.h"
 
-#define NO_MATCH UINT32_MAX
-
 struct ordering {
     const struct ap_matching *matching;
     struct ap_gate *gate;

@@ -9,8 +9,6 @@
 
 #include "rank_matching.h"
 
-#define AP_NO_CLOCK UINT32_MAX
-
 struct ap_clock {
     struct ap_str host; /* absent = of one rank */
     uint32_t rank;      /* the first rank with this clock, by number in the view */

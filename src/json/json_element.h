@@ -10,8 +10,6 @@
 
 #include "json_reader.h"
 
-#define AP_ELEMENT_MAX_FIELDS 64
-
 /** A wanted member: of the element itself (@parent NULL) or of the object that is the element's member @parent. */
 struct ap_json_field {
     const char *parent, *key;

@@ -55,9 +55,6 @@ struct ap_compile_log {
 /** Append what a file tells, of either kind. */
 AP_MUST_CHECK enum ap_status ap_compile_log_read(struct ap_compile_log *log, struct ap_byte_source source,
                                                  struct ap_notes *notes, struct ap_error *reterr);
-/** The key "compile_log". */
-AP_MUST_CHECK enum ap_status ap_compile_log_add(struct ap_compile_log *log, uint64_t top_n, struct ap_model *model,
-                                                struct ap_other_verdict *ret_verdict, struct ap_error *reterr);
 
 /** "scalar_read" */
 const char *ap_break_kind_name(enum ap_break_kind kind);

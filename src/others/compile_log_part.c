@@ -235,8 +235,8 @@ static void release(struct part *part)
     }
 }
 
-enum ap_status ap_compile_log_add(struct ap_compile_log *log, uint64_t top_n, struct ap_model *model,
-                                  struct ap_other_verdict *ret_verdict, struct ap_error *reterr)
+static enum ap_status add_part(struct ap_compile_log *log, uint64_t top_n, struct ap_model *model,
+                               struct ap_other_verdict *ret_verdict, struct ap_error *reterr)
 {
     struct part part = { .log = log };
     part.breaks.map.gate = part.recompiles.map.gate = part.functions.map.gate = log->gate;
@@ -271,7 +271,7 @@ static enum ap_status add(void *self, uint64_t top_n, struct ap_notes *notes, st
                           struct ap_other_verdict *ret_verdict, struct ap_error *reterr)
 {
     struct ap_compile_log *log = self;
-    AP_TRY(ap_compile_log_add(log, top_n, model, ret_verdict, reterr));
+    AP_TRY(add_part(log, top_n, model, ret_verdict, reterr));
     ap_note_many(notes, AP_COUNTER_time_overflow, log->overflowed);
     return AP_OK;
 }

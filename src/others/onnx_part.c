@@ -295,8 +295,8 @@ static void judge(const struct ap_onnx *onnx, const struct runs *runs, const str
                    onnx->run_count, onnx->run_count == 1 ? "" : "s", (double)runs->first_ns / 1e6, others, rest);
 }
 
-enum ap_status ap_onnx_add(struct ap_onnx *onnx, uint64_t top_n, struct ap_model *model,
-                           struct ap_other_verdict *ret_verdict, struct ap_error *reterr)
+static enum ap_status add_part(struct ap_onnx *onnx, uint64_t top_n, struct ap_model *model,
+                               struct ap_other_verdict *ret_verdict, struct ap_error *reterr)
 {
     struct ap_value *to = ap_add_object(model, &model->root, "onnxruntime");
     struct runs runs = { .first_ns = 0 };
@@ -349,7 +349,7 @@ static enum ap_status add(void *self, uint64_t top_n, struct ap_notes *notes, st
 {
     struct ap_onnx *onnx = self;
     AP_TRY(ap_onnx_find(onnx, reterr));
-    AP_TRY(ap_onnx_add(onnx, top_n, model, ret_verdict, reterr));
+    AP_TRY(add_part(onnx, top_n, model, ret_verdict, reterr));
     ap_note_many(notes, AP_COUNTER_time_overflow, onnx->overflowed);
     return AP_OK;
 }

@@ -78,8 +78,5 @@ AP_MUST_CHECK enum ap_status ap_onnx_read(struct ap_onnx *onnx, struct ap_json_r
                                           struct ap_notes *notes, struct ap_error *reterr);
 /** Runs, groups and sums, once all is read. */
 AP_MUST_CHECK enum ap_status ap_onnx_find(struct ap_onnx *onnx, struct ap_error *reterr);
-/** The key "onnxruntime". */
-AP_MUST_CHECK enum ap_status ap_onnx_add(struct ap_onnx *onnx, uint64_t top_n, struct ap_model *model,
-                                         struct ap_other_verdict *ret_verdict, struct ap_error *reterr);
 
 #endif

@@ -47,9 +47,7 @@ AP_MUST_CHECK enum ap_status ap_trt_read(struct ap_trt *trt, struct ap_json_read
                                          struct ap_notes *notes, struct ap_error *reterr);
 /** Give each layer its description: the n-th of a name to the n-th of that name. */
 AP_MUST_CHECK enum ap_status ap_trt_join(struct ap_trt *trt, struct ap_error *reterr);
-/** The members "times" and "layers", null where no file tells of them. */
-AP_MUST_CHECK enum ap_status ap_trt_add_times(struct ap_trt *trt, struct ap_model *model, struct ap_value *to,
-                                              struct ap_other_verdict *ret_verdict, struct ap_error *reterr);
+/** The member "layers", null where no file tells of them. */
 AP_MUST_CHECK enum ap_status ap_trt_add_layers(struct ap_trt *trt, uint64_t top_n, struct ap_model *model,
                                                struct ap_value *to, struct ap_other_verdict *ret_verdict,
                                                struct ap_error *reterr);

@@ -137,7 +137,8 @@ static void judge(const struct ap_time_spread *spreads, int64_t window_ns, struc
         (double)latency->p99_ns / 1e6);
 }
 
-enum ap_status ap_trt_add_times(struct ap_trt *trt, struct ap_model *model, struct ap_value *parent,
+/* The member "times", null where no file tells of them. */
+static enum ap_status add_times(struct ap_trt *trt, struct ap_model *model, struct ap_value *parent,
                                 struct ap_other_verdict *ret_verdict, struct ap_error *reterr)
 {
     static const char *const keys[PART_COUNT_] = { "latency", "compute", "h2d", "d2h", "enqueue" };
@@ -207,7 +208,7 @@ static enum ap_status add(void *self, uint64_t top_n, struct ap_notes *notes, st
     struct ap_trt *trt = self;
     struct ap_value *to = ap_add_object(model, &model->root, "tensorrt");
     AP_TRY(ap_trt_join(trt, reterr));
-    AP_TRY(ap_trt_add_times(trt, model, to, ret_verdict, reterr));
+    AP_TRY(add_times(trt, model, to, ret_verdict, reterr));
     AP_TRY(ap_trt_add_layers(trt, top_n, model, to, ret_verdict, reterr));
     ap_note_many(notes, AP_COUNTER_time_overflow, trt->overflowed);
     return AP_OK;

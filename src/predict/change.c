@@ -27,11 +27,6 @@ static const char *const columns[] = {
     "speedup K, gone, hostfree, less TIME, async, pinned, overlapped, nowait, bandwidth K, fused N, graph, workers N, \
 batch times K"
 
-const char *ap_change_verb_name(enum ap_change_verb verb)
-{
-    return verbs[verb].word;
-}
-
 const char *ap_change_verb_limit(enum ap_change_verb verb)
 {
     return verbs[verb].limit;

@@ -18,9 +18,6 @@ enum ap_change_verb {
     AP_CHANGE_VERB_COUNT_
 };
 
-/** As it is written. */
-const char *ap_change_verb_name(enum ap_change_verb verb);
-
 /** What a replay cannot say of it, as a sentence without its full stop; NULL = nothing special. */
 const char *ap_change_verb_limit(enum ap_change_verb verb);
 

@@ -149,7 +149,8 @@ static bool is_wholly_chosen(const struct ap_applying *applying, uint32_t task)
                       : applying->selection->chosen[task] & AP_CHOSEN_START;
 }
 
-void ap_change_unblock(struct ap_applying *applying)
+/* What follows a call that is wholly chosen does not wait. */
+static void unblock(struct ap_applying *applying)
 {
     const struct ap_replay_graph *graph = applying->graph;
     for (size_t i = 0; i < graph->edge_count; i++) {
@@ -164,7 +165,7 @@ enum ap_status ap_change_gone(struct ap_applying *applying, uint64_t *ret_rows, 
     (void)ret_rows;
     (void)reterr;
     ap_change_shrink(applying, 1, 1, AP_CHOSEN | AP_CHOSEN_CAUSE, true);
-    ap_change_unblock(applying);
+    unblock(applying);
     for (uint32_t i = 0; i < applying->graph->count; i++)
         if (applying->graph->tasks[i].is_device && applying->selection->chosen[i] & (AP_CHOSEN | AP_CHOSEN_CAUSE))
             applying->edit->flags[i] |= AP_TASK_GONE;

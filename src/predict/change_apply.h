@@ -35,8 +35,6 @@ typedef enum ap_status ap_change_verb_fn(struct ap_applying *applying, uint64_t 
 
 /** @part of @whole of what is chosen goes: from the host, from the rows of devices, from what the host rows launched. */
 void ap_change_shrink(struct ap_applying *applying, int64_t part, int64_t whole, unsigned of_devices, bool of_host);
-/** What follows a call that is wholly chosen does not wait. */
-void ap_change_unblock(struct ap_applying *applying);
 
 /** All steps of a replay together; without steps, its window. */
 int64_t ap_change_steps_ns(const struct ap_replay_times *times);

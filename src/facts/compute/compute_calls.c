@@ -28,7 +28,6 @@ struct finding {
     uint32_t *kernel_of;                    /* by call: its longest kernel */
     const struct ap_mapped_kernel **mapped; /* by row of a kernel in a graph: what the mapping tells; NULL = there is none */
     uint32_t *replayed;                     /* likewise: the first kernel of its call */
-    size_t longest_capacity;
 };
 
 /* What was called: an operator of the trace or, of a kernel in a graph, that of the mapping. */

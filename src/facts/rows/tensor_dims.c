@@ -94,7 +94,8 @@ static bool is_type(struct ap_text type, const char *word, size_t bytes)
     return true;
 }
 
-enum ap_element ap_element_of(struct ap_text type)
+/* By the name in "Input type": "float", "c10::BFloat16", "Half". */
+static enum ap_element element_of(struct ap_text type)
 {
     static const char *const words_of[AP_ELEMENT_COUNT_] = {
         [AP_ELEMENT_unknown] = "",
@@ -116,7 +117,7 @@ enum ap_element ap_element_of(struct ap_text type)
 
 static void set_element(struct ap_tensor_list *list, int input, struct ap_text type)
 {
-    enum ap_element element = ap_element_of(type);
+    enum ap_element element = element_of(type);
     for (int tensor = 0; tensor < list->count; tensor++)
         if (list->tensors[tensor].input == input)
             list->tensors[tensor].element = element;

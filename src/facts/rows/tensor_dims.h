@@ -17,8 +17,6 @@ enum ap_element {
     AP_ELEMENT_COUNT_
 };
 
-/** By the name in "Input type": "float", "c10::BFloat16", "Half". */
-enum ap_element ap_element_of(struct ap_text type);
 /** Of one; 0 where it is not known. */
 int ap_element_bytes(enum ap_element element);
 /** "bf16"; "unknown". */

@@ -147,7 +147,8 @@ static enum ap_status add_op_frame(struct sweep *sweep, const struct ap_nest_row
 static enum ap_status add_slot(struct sweep *sweep, const struct ap_nest_row *closed, struct ap_error *reterr)
 {
     struct ap_host_work *work = sweep->work;
-    uint32_t slot = ap_work_slot(sweep->input->phases, sweep->input->steps, sweep->trace, closed->row);
+    enum ap_step_class step_class = ap_step_class_at(sweep->input->steps, sweep->trace->events.start_ns[closed->row]);
+    uint32_t slot = AP_SLOT(step_class, ap_phase_of_row(sweep->input->phases, closed->row));
     uint32_t name = sweep->trace->events.name[closed->row], number;
     bool is_new;
     AP_TRY(NUMBER_OF(work, slot, slot, name, &number, &is_new, reterr));
@@ -506,10 +507,4 @@ enum ap_step_class ap_step_class_at(const struct ap_steps *steps, int64_t at_ns)
     if (step == steps->count)
         return AP_STEP_outside;
     return steps->steps[step].cold ? AP_STEP_cold : steps->steps[step].cut ? AP_STEP_cut : AP_STEP_steady;
-}
-
-uint32_t ap_work_slot(const struct ap_phases *phases, const struct ap_steps *steps, const struct ap_trace *trace,
-                      uint32_t row)
-{
-    return AP_SLOT(ap_step_class_at(steps, trace->events.start_ns[row]), ap_phase_of_row(phases, row));
 }

@@ -121,7 +121,7 @@ static enum ap_status put_pins(struct ap_snapshot_part *pass, struct ap_value *t
 }
 
 struct stranded {
-    int64_t bytes, reserved_bytes, worst_device_bytes;
+    int64_t bytes, reserved_bytes;
     uint32_t segments;
 };
 

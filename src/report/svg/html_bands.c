@@ -35,7 +35,8 @@ const char *ap_memory_owner_class(struct ap_text category)
     return owner ? owner->class : "own_unknown";
 }
 
-void ap_memory_owner_words(struct html *html, struct ap_text category, bool before)
+/* Its words for people: what was held before the recording is guessed, which is said. */
+static void write_owner(struct html *html, struct ap_text category, bool before)
 {
     const struct owner *owner = owner_of(category);
     if (!before) {
@@ -108,7 +109,7 @@ static void write_title(struct html *html, const struct ap_value *band, const st
 {
     const struct ap_value *frame = ap_value_first(member(band, "frames"));
     ap_html_string(html, "<title>");
-    ap_memory_owner_words(html, ap_text_member(band, "category"), ap_value_integer(member(band, "before"), 0) == 1);
+    write_owner(html, ap_text_member(band, "category"), ap_value_integer(member(band, "before"), 0) == 1);
     ap_html_string(html, ": at most ");
     ap_html_bytes(html, levels->most);
     ap_html_tell(html, band, " at once, {v allocations} allocations, the largest {v largest_bytes}");
@@ -231,7 +232,7 @@ void ap_legend_bands(struct html *html, const struct ap_value *bands, const stru
             if (!any)
                 continue;
             ap_legend_item(html, owners[i].class, "");
-            ap_memory_owner_words(html, ap_text_of(owners[i].word), pass == 0);
+            write_owner(html, ap_text_of(owners[i].word), pass == 0);
             ap_html_string(html, " <span class=\"muted\">");
             ap_html_bytes(html, bytes);
             ap_html_string(html, "</span>");

@@ -16,8 +16,6 @@ struct ap_band_places {
 
 /** The class of what memory is for, a word of the report: in every picture the same color. */
 const char *ap_memory_owner_class(struct ap_text category);
-/** Its words for people: what was held before the recording is guessed, which is said. */
-void ap_memory_owner_words(struct html *html, struct ap_text category, bool before);
 /** The bands of a device, one upon the other; false where there are none. */
 bool ap_draw_bands(struct html *html, const struct ap_value *bands, const struct ap_band_places *places);
 /** What the script needs to tell single allocations of the bands under the pointer; nothing in pictures that stand alone. */

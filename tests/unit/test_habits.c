@@ -293,7 +293,8 @@ static void tables_and_one_hot_rows_are_told_by_shapes(void)
     end(&run);
     begin(&run);
     op(&run, "aten::one_hot", 0, 20, 0);
-    op_with(&run, "aten::scatter_", 5, 10, 0, "[[32,500],[],[32,1],[]]", "[\"long int\",\"Scalar\",\"long int\",\"Scalar\"]");
+    op_with(&run, "aten::scatter_", 5, 10, 0, "[[32,500],[],[32,1],[]]",
+            "[\"long int\",\"Scalar\",\"long int\",\"Scalar\"]");
     op_with(&run, "aten::matmul", 100, 80, 0, "[[500,32],[32,16]]", "[\"float\",\"float\"]");
     analyze(&run);
     is_int(habit(&run, "one_hot_product", "total_us"), 90, "transposed, it adds up rows by class");

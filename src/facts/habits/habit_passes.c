@@ -5,9 +5,9 @@
 #include "poison.h"
 
 #define LONGEST_CONSTRUCTION_NS INT64_C(5000000)
-#define WAITS_WITHOUT_LEAD 8  /* behind a start: the workers are not ahead of the loop yet */
+#define WAITS_WITHOUT_LEAD 8   /* behind a start: the workers are not ahead of the loop yet */
 #define MOST_BETWEEN_EPOCHS 12 /* operators from one epoch to the next one: two seeds and an order that is read make nine */
-#define MICRO_PASSES 4        /* backward passes a step: so many are small batches by intent */
+#define MICRO_PASSES 4         /* backward passes a step: so many are small batches by intent */
 
 /* ---- passes that no backward pass goes through ---- */
 

@@ -487,14 +487,19 @@ static void work_on_more_than_is_needed_is_told_by_shapes(void)
     op_with(&run, "aten::linear", 500, 100, 0, "[[512,256,32],[8,32]]", two);
     op_with(&run, "aten::mul", 700, 100, 0, "[[512,256,32],[1,256,32]]", two); /* only one is spread out */
     op_with(&run, "aten::sum", 800, 100, 0, "[[512,256,32],[]]", one);
+    op_with(&run, "aten::mul", 3000, 100, 0, "[[80,48,1,1],[48,40,24]]", two); /* as in broadcasting, from the last */
+    op_with(&run, "aten::unsqueeze", 3100, 10, 0, "[[80,40],[]]", one);        /* makes another factor */
+    op_with(&run, "aten::mul", 3110, 90, 0, "[[80,48,40,24],[80,1,40,1]]", two);
+    op_with(&run, "aten::sum", 3200, 100, 0, "[[80,48,40,24],[]]", one);
+    op_with(&run, "aten::gt", 3300, 50, 0, "[[80,48,40,24],[]]", one); /* looks at the pairs once more */
     op_with(&run, "aten::sort", 1000, 400, 0, "[[64,9000],[]]", one);
     op_with(&run, "aten::slice", 1400, 10, 0, "[[64,9000],[]]", one);
     op_with(&run, "aten::sort", 2000, 400, 0, "[[32,9000],[]]", one); /* all of it is used */
     op_with(&run, "aten::slice", 2400, 10, 0, "[[32,9000],[]]", one);
     op_with(&run, "aten::softmax", 2410, 10, 0, "[[32,9000],[]]", one);
     analyze(&run);
-    is_int(habit(&run, "all_pairs", "count"), 1, "spread out against each other and summed up");
-    is_int(habit(&run, "all_pairs", "total_us"), 300, "from the pairs to their sum");
+    is_int(habit(&run, "all_pairs", "count"), 2, "spread out against each other and summed up");
+    is_int(habit(&run, "all_pairs", "total_us"), 300 + 350, "from the pairs to the last look at them");
     is_int(habit(&run, "whole_sort", "count"), 1, "of which a part is used");
     is_int(habit(&run, "whole_sort", "total_us"), 400, "the sort");
     end(&run);
@@ -762,6 +767,32 @@ static void cells_of_many_short_calls_are_a_loop(void)
     }
 }
 
+/* Layers of one width for inputs of one, and all that they make put together. */
+static void heads(struct run *run, const char *input, const char *last)
+{
+    static const char types[] = "[\"float\",\"float\",\"float\"]";
+    char dims[64];
+    begin(run);
+    for (int i = 0; i < 10; i++) {
+        (void)snprintf(dims, sizeof(dims), "[[8,%s],[%s,%s],[%s]]", input, last, input, last);
+        op_with(run, "aten::linear", i * 30, 20, 0, dims, types);
+        op(run, "aten::relu", i * 30 + 20, 5, 0);
+    }
+    op(run, "aten::cat", 300, 20, 0);
+    analyze(run);
+}
+
+static void heads_of_one_input_are_a_loop(void)
+{
+    struct run run;
+    heads(&run, "64", "16");
+    is_int(habit(&run, "operator_loop", "count"), 1, "all take one input, and their results are put together");
+    end(&run);
+    heads(&run, "64", "64");
+    is_int(habit(&run, "operator_loop", "count"), 0, "each may take what the one before has made");
+    end(&run);
+}
+
 static void the_backward_of_a_costly_order_is_costly_too(void)
 {
     static const char types[] = "[\"float\",\"float\"]";
@@ -892,6 +923,7 @@ int main(void)
     starts_of_epochs_are_told();
     gradients_of_gradients_are_told();
     cells_of_many_short_calls_are_a_loop();
+    heads_of_one_input_are_a_loop();
     the_backward_of_a_costly_order_is_costly_too();
     what_is_not_between_steps_is_no_habit();
     a_draw_from_all_that_is_sorted_is_told();

@@ -261,6 +261,58 @@ def all_pairs(planted):
     return inference(lambda: nearest(model(points)))
 
 
+def all_triplets(planted):
+    """A loss of all triplets of a batch; the twin takes the hardest one of each row."""
+    model, (points, labels) = mlp(64, 128, 32), rows(160, 64)
+    same = labels[:, None] == labels[None]
+    valid = (same[:, :, None] & ~same[:, None, :]).float()
+
+    def loss():
+        distances = torch.cdist(*[model(points)] * 2)
+        if not planted:
+            far, near = (distances * same).amax(1), (distances + 1e3 * same).amin(1)
+            return functional.relu(far - near + 0.5).mean()
+        violations = functional.relu(distances[:, :, None] - distances[:, None, :] + 0.5) * valid
+        return violations.sum() / (violations > 0).sum()
+    return training(model, loss)
+
+
+def products_spread_out(planted):
+    """A bilinear layer by a product of four dimensions and its sum; the twin multiplies matrices."""
+    model, (left, _), (right, _) = nn.ParameterList([nn.Parameter(torch.rand(48, 40, 24))]), rows(80, 48), rows(80, 40)
+
+    def scores():
+        if planted:
+            return (left[:, :, None, None] * model[0] * right[:, None, :, None]).sum((1, 2))
+        return torch.einsum("bjk,bj->bk", torch.einsum("bi,ijk->bjk", left, model[0]), right)
+    return training(model, lambda: scores().square().mean())
+
+
+class Head(nn.Module):
+    def __init__(self, width, inner):
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(width, inner) for _ in range(3))
+
+    def forward(self, x):
+        return functional.scaled_dot_product_attention(self.query(x), self.key(x), self.value(x))
+
+
+def heads_one_by_one(planted):
+    """Each head of attention is a module with small layers of its own; the twin's layers make all heads at once."""
+    heads, width, inner = 12, 96, 8
+    x, labels = torch.rand(8, 32, width), torch.randint(CLASSES, (8,))
+    model = nn.ModuleDict({"heads": nn.ModuleList(Head(width, inner) for _ in range(heads)),
+                           "whole": Head(width, width), "last": nn.Linear(width, CLASSES)})
+
+    def attended():
+        if planted:
+            return torch.cat([head(x) for head in model["heads"]], -1)
+        parts = [layer(x).unflatten(-1, (heads, inner)).transpose(1, 2)
+                 for layer in (model["whole"].query, model["whole"].key, model["whole"].value)]
+        return functional.scaled_dot_product_attention(*parts).transpose(1, 2).flatten(2)
+    return training(model, lambda: functional.cross_entropy(model["last"](attended().mean(1)), labels))
+
+
 def whitened_each_step(planted):
     """Features are whitened by all eigenvectors of their covariance, found anew in every step; the twin finds them once."""
     model, batch = mlp(256, 512, CLASSES), rows(768, 256)

@@ -512,6 +512,9 @@ JOBS = {
                               profiler=SHAPES),
     "normalized-at-full-size": Job(habits.normalized_at_full_size, ["elements-not-used"], steps=4, windows=5,
                                    profiler=SHAPES),
+    "all-triplets": Job(habits.all_triplets, ["all-pairs"], steps=4, windows=5, profiler=SHAPES),
+    "products-spread-out": Job(habits.products_spread_out, ["all-pairs"], steps=4, windows=5, profiler=SHAPES),
+    "heads-one-by-one": Job(habits.heads_one_by_one, ["operators-in-a-loop"], steps=3, windows=5, profiler=SHAPES),
     "chosen-row-by-row": Job(habits.chosen_row_by_row, ["module-in-a-loop"], steps=3, windows=5,
                              profiler={**STACKS, **SHAPES}),
 }

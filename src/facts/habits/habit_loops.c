@@ -12,6 +12,7 @@
 #define RARE_GAPS 20    /* one long gap in so many is a hiccup, and goes with the loop */
 #define LEAST_PASSES 16
 #define LEAST_ROWS 4     /* passes of a model over all rows of a tensor */
+#define LEAST_HEADS 8    /* passes of like layers whose results are put together */
 #define KINDS_MAX 64     /* of loops, by their operators */
 #define MODULE_DEPTH 100 /* rows around an operator in which its module is looked for */
 
@@ -95,6 +96,43 @@ static bool is_one_module(const struct ap_habit_rows *rows, size_t start, size_t
     return true;
 }
 
+/* The last size of what the operator makes; 0 = not known. */
+static int64_t width_made(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    if (!AP_HAS(words, HEAVY) || !ap_habit_read_tensors(rows, at, &list) || list.count < 2)
+        return 0;
+    const struct ap_tensor_dims *second = &list.tensors[1];
+    return AP_HAS(words, WEIGHTED) ? second->count == 2 ? second->dims[0] : 0 : second->dims[second->count - 1];
+}
+
+/* Of the last pass before @end: the first layer of it. */
+static size_t first_layer(const struct ap_habit_rows *rows, size_t start, size_t end)
+{
+    while (start < end && !AP_HAS(ap_item_words(rows, &rows->items[start]), MODEL))
+        start++;
+    return start;
+}
+
+/* Heads, experts, rows: each pass begins with a tensor of the same sizes and makes one of another width, so none goes on
+ * with what the one before has made; right behind the last one all results are put together. */
+static bool are_side_by_side(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
+{
+    struct ap_tensor_list one, other;
+    size_t layer = first_layer(rows, end - period, end), before = layer - period, last = end;
+    if (end >= rows->item_count || (end - start) / period < LEAST_HEADS || layer == end || before < start ||
+        !AP_HAS(ap_item_words(rows, &rows->items[end]), GATHER) || rows->items[end].step != rows->items[start].step ||
+        !ap_habit_is_same(rows, layer, before) || !ap_habit_read_tensors(rows, layer, &one) ||
+        !ap_habit_read_tensors(rows, layer - (end - start) / period * period + period, &other) ||
+        !ap_tensor_equal(&one.tensors[0], &other.tensors[0]))
+        return false;
+    while (last > layer && !AP_HAS(ap_item_words(rows, &rows->items[last - 1]), HEAVY))
+        last--;
+    int64_t width = last > layer ? width_made(rows, last - 1) : 0;
+    return width && one.tensors[0].count && width != one.tensors[0].dims[one.tensors[0].count - 1];
+}
+
 /* What the passes are made of. */
 struct pass_words {
     uint64_t any;
@@ -134,16 +172,17 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
 {
     struct pass_words pass = words_of_pass(rows, start, period);
     size_t passes_end = end;
+    bool one_module = !AP_HAS(pass.any, MODEL) || is_one_module(rows, start, end, period, pass.any);
+    bool side_by_side = !one_module && are_side_by_side(rows, start, end, period);
     if (end < rows->item_count && AP_HAS(ap_item_words(rows, &rows->items[end]), GATHER) &&
         rows->items[end].step == rows->items[start].step)
         end++; /* what is put together would be in one piece */
-    enum ap_habit_id id = kind_of(pass.any, pass.copies);
+    enum ap_habit_id id = side_by_side ? AP_HABIT_operator_loop : kind_of(pass.any, pass.copies);
     int64_t total_ns = loop_time(rows, id, start, end);
     bool is_short = is_of_short_calls(rows, start, passes_end, total_ns);
     struct ap_habit_loop *loop;
-    bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR)));
-    if (pass.views || may_be_layers ||
-        (AP_HAS(pass.any, MODEL) && !is_one_module(rows, start, passes_end, period, pass.any)))
+    bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) && !side_by_side;
+    if (pass.views || may_be_layers || (!one_module && !side_by_side))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = id,
@@ -174,7 +213,8 @@ static enum ap_status end_run(struct ap_habit_rows *rows, struct runs *runs, siz
         start = runs->taken;
     size_t passes = start < end ? (end - start) / period : 0;
     if (passes < LEAST_ROWS || (passes < LEAST_PASSES && (!AP_HAS(words_of_pass(rows, start, period).any, MODEL) ||
-                                                          !is_over_all_rows(rows, start, end, period))))
+                                                          (!is_over_all_rows(rows, start, end, period) &&
+                                                           !are_side_by_side(rows, start, end, period)))))
         return AP_OK;
     runs->taken = end;
     return add_loop(rows, start, end, period, reterr);

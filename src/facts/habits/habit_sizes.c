@@ -9,7 +9,7 @@
 
 #define LEAST_PAIRS (64 * 1024) /* elements of all pairs: less costs nothing */
 #define LEAST_GROWTH 8          /* so many times more than the larger of the two has */
-#define PAIR_ITEMS 6            /* operators until the pairs are summed up */
+#define PAIR_ITEMS 16           /* operators until the pairs are summed up, with those that make other factors */
 #define SORT_ITEMS 48           /* operators behind a sort that may use what it made */
 #define PAIRS_KEEP 0.03 /* of it, which a product of matrices takes at least, measured with small layers on the CPU */
 #define LEAST_POSITIONS 2
@@ -63,41 +63,60 @@ bool ap_habit_is_of_step(const struct ap_habit_rows *rows, size_t at, size_t oth
            ap_habit_is_call(rows, &rows->items[other]);
 }
 
+/* The size along a dimension of @count, counted from the last one as in broadcasting. */
+static int64_t size_along(const struct ap_tensor_dims *tensor, int dim, int count)
+{
+    int missing = count - tensor->count;
+    return dim < missing ? 1 : tensor->dims[dim - missing];
+}
+
 /* Each of the two is repeated along a dimension that the other one has. */
 static bool read_pairs(const struct ap_tensor_list *list, struct ap_tensor_dims *ret_pairs)
 {
     const struct ap_tensor_dims *a = &list->tensors[0], *b = &list->tensors[1];
     bool of_a = false, of_b = false;
-    if (list->count != 2 || a->count != b->count)
+    if (list->count != 2)
         return false;
-    *ret_pairs = *a;
-    for (int i = 0; i < a->count; i++) {
-        of_a |= a->dims[i] > 1 && b->dims[i] == 1;
-        of_b |= b->dims[i] > 1 && a->dims[i] == 1;
-        ret_pairs->dims[i] = a->dims[i] > b->dims[i] ? a->dims[i] : b->dims[i];
+    *ret_pairs = a->count > b->count ? *a : *b;
+    for (int i = 0; i < ret_pairs->count; i++) {
+        int64_t along_a = size_along(a, i, ret_pairs->count), along_b = size_along(b, i, ret_pairs->count);
+        of_a |= along_a > 1 && along_b == 1;
+        of_b |= along_b > 1 && along_a == 1;
+        ret_pairs->dims[i] = along_a > along_b ? along_a : along_b;
     }
     double larger = ap_tensor_elements(a, 0, a->count), other = ap_tensor_elements(b, 0, b->count);
-    double all = ap_tensor_elements(ret_pairs, 0, a->count);
+    double all = ap_tensor_elements(ret_pairs, 0, ret_pairs->count);
     larger = other > larger ? other : larger;
     return of_a && of_b && all >= LEAST_PAIRS && all >= LEAST_GROWTH * larger;
 }
 
-/* From the operator that makes the pairs to the one that sums them up. */
+/* The last of the next operators that looks at the pairs once more, as one that counts them does. */
+static size_t last_of_pairs(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *pairs)
+{
+    size_t last = at;
+    for (size_t next = at + 1; next < at + PAIR_ITEMS && ap_habit_is_of_step(rows, at, next) &&
+                               !(ap_item_words(rows, &rows->items[next]) & (AP_BIT(HEAVY) | AP_BIT(MODEL)));
+         next++)
+        last = ap_habit_has_tensor(rows, next, pairs) ? next : last;
+    return last;
+}
+
+/* From the operator that makes the pairs to the one that sums them up. Between them other factors may be made. */
 static enum ap_status look_at_pairs(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     struct ap_tensor_list list;
     struct ap_tensor_dims pairs;
-    size_t end = AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED_SUM) ? at : at + 1;
+    bool sums_itself = AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED_SUM);
     if (!ap_habit_read_tensors(rows, at, &list) || !read_pairs(&list, &pairs))
         return AP_OK;
-    while (end > at && end < at + PAIR_ITEMS && ap_habit_is_of_step(rows, at, end) &&
-           ap_habit_has_tensor(rows, end, &pairs) &&
-           !(ap_item_words(rows, &rows->items[end]) & (AP_BIT(REDUCTION) | AP_BIT(HEAVY) | AP_BIT(MODEL))))
-        end++;
-    if (end > at && (!ap_habit_is_of_step(rows, at, end) || !AP_HAS(ap_item_words(rows, &rows->items[end]), REDUCTION) ||
-                     !ap_habit_has_tensor(rows, end, &pairs)))
-        return AP_OK;
-    return ap_habit_add_stretch(rows, AP_HABIT_all_pairs, at, end, PAIRS_KEEP, reterr);
+    for (size_t end = at; end < at + PAIR_ITEMS && ap_habit_is_of_step(rows, at, end); end++) {
+        uint64_t words = ap_item_words(rows, &rows->items[end]);
+        if (sums_itself || (end > at && AP_HAS(words, REDUCTION) && ap_habit_has_tensor(rows, end, &pairs)))
+            return ap_habit_add_stretch(rows, AP_HABIT_all_pairs, at, last_of_pairs(rows, end, &pairs), PAIRS_KEEP, reterr);
+        if (words & (AP_BIT(HEAVY) | AP_BIT(MODEL)) || (end > at && ap_habit_is_same(rows, at, end)))
+            break;
+    }
+    return AP_OK;
 }
 
 /* What becomes of a sorted tensor. */

@@ -292,6 +292,30 @@ def check_sizes_alone(tap, program, folder):
              "what more ranks did than a group has is of several groups")
 
 
+def check_waiting(tap, program, folder):
+    """Without a device: who comes last is told, and how much all of them wait, though nothing tells why."""
+    group = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
+             "Group size": 4, "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]"}
+    for who, wanted in ((lambda step: 1, ("unknown", "rank 1 comes last in ")), (lambda step: step % 4, ("balanced", ""))):
+        for rank in range(4):
+            events = []
+            for step in range(STEPS):
+                base, computes = step * STEP_US, STEP_US // 2 + (STEP_US // 6 if who(step) == rank else 0)
+                for name, kind, start, dur, args in (
+                        (f"ProfilerStep#{step + 1}", "user_annotation", 0, STEP_US, {}),
+                        ("aten::mm", "cpu_op", 10, computes, {}),
+                        ("gloo:all_reduce", "cpu_op", 20 + computes, STEP_US * 5 // 6 - computes, group)):
+                    events.append({"ph": "X", "cat": kind, "name": name, "pid": 1, "tid": 1, "ts": base + start, "dur": dur,
+                                   "args": args})
+            (folder / f"rank{rank}.json").write_text(json.dumps({
+                "schemaVersion": 1, "host_name": "host", "traceEvents": events,
+                "distributedInfo": {"backend": "gloo", "rank": rank, "world_size": 4}}))
+        verdict = program.json(folder)["cluster"]["verdict"]
+        said = verdict["sentence"]
+        tap.ok(verdict["kind"] == wanted[0] and wanted[1] in said and " wait for each other 1" in said,
+               f"waiting without a device is {wanted[0]}", str(verdict))
+
+
 def check_chance(tap, program, folder):
     """Kernels vary from call to call; one rank's are by chance a little longer."""
     check_longer(tap, program, folder, 40, {})
@@ -327,7 +351,7 @@ def main():
     tap, program = Tap(), Program(arguments.program)
     for check in (check_files, check_rest, check_ranks, check_one, check_recorded, check_runs, check_merged,
                   check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_sizes_alone,
-                  check_chance, check_slow):
+                  check_waiting, check_chance, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

@@ -10,8 +10,10 @@
 #include "poison.h"
 
 #define SENTENCE_BYTES 500
-#define STEADY_SHARE 0.8 /* of the steps: from here on it is said of all of them */
-#define NAMED_RANKS 8    /* of a kind, those with most lateness */
+#define STEADY_SHARE 0.8     /* of the steps: from here on it is said of all of them */
+#define MUCH_WAITING 0.1     /* of the time of all ranks: from here on it is said beside "balanced" */
+#define TOO_MUCH_WAITING 0.3 /* and from here on it is not called so */
+#define NAMED_RANKS 8        /* of a kind, those with most lateness */
 
 static const char *time_text(int64_t ns, char to[AP_VALUE_TEXT_BYTES])
 {
@@ -180,6 +182,38 @@ static void say_absent(const struct ap_run_found *found, char sentence[SENTENCE_
                        found->delays->ranks[verdict->most_last].matched_count);
 }
 
+/* Of ranks that are no stragglers: others are as late, or one is late by chance, as processes that share cores are. */
+static int64_t most_usually_late(const struct ap_run_verdict *verdict)
+{
+    int64_t most_ns = verdict->floor_ns;
+    for (size_t i = 0; i < verdict->delays->rank_count; i++)
+        most_ns = verdict->typical_late_ns[i] > most_ns ? verdict->typical_late_ns[i] : most_ns;
+    return most_ns;
+}
+
+/* The one that comes last nearly always is told, though nothing shows why it does. */
+static const char *say_balanced(const struct ap_run_found *found, char sentence[SENTENCE_BYTES])
+{
+    const struct ap_run_verdict *verdict = found->verdict;
+    const struct ap_rank_delay *last = verdict->most_last == AP_NO_RANK ? NULL : &found->delays->ranks[verdict->most_last];
+    char who[120] = "no rank", time[AP_VALUE_TEXT_BYTES];
+    double waited = found->view->rank_time_ns ? (double)found->delays->waited_ns / (double)found->view->rank_time_ns : 0;
+    bool is_one = waited >= MUCH_WAITING && last && last->last_count >= STEADY_SHARE * last->matched_count;
+    if (found->view->absent_count)
+        (void)snprintf(who, sizeof(who), "none of the %zu ranks of %lld that are given", found->view->count,
+                       (long long)found->view->world_size);
+    size_t used = (size_t)snprintf(sentence, SENTENCE_BYTES, "%s is late by more than %s in most steps", who,
+                                   time_text(most_usually_late(verdict), time));
+    if (waited >= MUCH_WAITING && used < SENTENCE_BYTES)
+        used += (size_t)snprintf(sentence + used, SENTENCE_BYTES - used,
+                                 "; together the ranks wait for each other %.0f %% of their time", waited * 100);
+    if (is_one && used < SENTENCE_BYTES)
+        (void)snprintf(
+            sentence + used, SENTENCE_BYTES - used, ": rank %lld comes last in %u of %u collectives, and no trace tells why",
+            (long long)ap_view_rank(found->view, verdict->most_last)->rank, last->last_count, last->matched_count);
+    return is_one || waited >= TOO_MUCH_WAITING ? "unknown" : "balanced";
+}
+
 static const char *say(const struct ap_run_found *found, char sentence[SENTENCE_BYTES])
 {
     const struct ap_run_verdict *verdict = found->verdict;
@@ -217,12 +251,7 @@ static const char *say(const struct ap_run_found *found, char sentence[SENTENCE_
                        verdict->unexplained_count == 1 ? " tells" : "s tell");
         return "unknown";
     }
-    size_t used = (size_t)snprintf(sentence, SENTENCE_BYTES, "no rank is late by more than %s in most steps",
-                                   time_text(verdict->floor_ns, time));
-    if (found->view->absent_count && used < SENTENCE_BYTES)
-        (void)snprintf(sentence + used, SENTENCE_BYTES - used, ", of the %zu of %lld that are given", found->view->count,
-                       (long long)found->view->world_size);
-    return "balanced";
+    return say_balanced(found, sentence);
 }
 
 /* Of dumps and of snapshots alone nothing is asked about time. */

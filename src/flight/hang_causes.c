@@ -282,6 +282,13 @@ static enum ap_status add_stuck_peers(struct search *search, struct ap_error *re
     return AP_OK;
 }
 
+/* A job that may still have run may just have been between two calls, or in one. */
+static void doubt(struct ap_hang_cause *cause)
+{
+    if (cause->may_run && cause->confidence != AP_HANG_LOW)
+        cause->confidence = cause->confidence == AP_HANG_HIGH ? AP_HANG_MEDIUM : AP_HANG_LOW;
+}
+
 static enum ap_status add_stuck(struct search *search, uint32_t group, struct ap_error *reterr)
 {
     const struct ap_flight_groups *groups = search->findings->groups;
@@ -300,8 +307,7 @@ static enum ap_status add_stuck(struct search *search, uint32_t group, struct ap
         cause.may_run = cause.may_run || search->findings->timing->may_run[dump];
         AP_TRY(add_rank(search, groups->members[i].rank, reterr));
     }
-    if (cause.may_run && cause.confidence != AP_HANG_LOW)
-        cause.confidence = cause.confidence == AP_HANG_HIGH ? AP_HANG_MEDIUM : AP_HANG_LOW;
+    doubt(&cause);
     return search->to->rank_count > cause.first_rank ? add_cause(search, cause, reterr) : AP_OK;
 }
 
@@ -406,9 +412,16 @@ static enum ap_status add_terminal(struct search *search, uint32_t group, struct
         cause_in_group(search, verdict, uncovered || some_done || unsure ? AP_HANG_LOW : AP_HANG_MEDIUM, group);
     enum ap_flight_place place = uncovered ? AP_PLACE_UNKNOWN : older ? AP_PLACE_EARLIER : AP_PLACE_PENDING;
     cause.is_older = !uncovered && older;
-    for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
-        if (search->findings->waits->places[i] == place)
-            AP_TRY(add_rank(search, groups->members[i].rank, reterr));
+    cause.may_lack_members = !it->is_recorded && it->member_count < search->findings->flight->dump_count;
+    for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++) {
+        if (search->findings->waits->places[i] != place)
+            continue;
+        cause.may_run = cause.may_run || (verdict == AP_HANG_collective_stalled &&
+                                          search->findings->timing->may_run[groups->members[i].dump]);
+        AP_TRY(add_rank(search, groups->members[i].rank, reterr));
+    }
+    cause.confidence = cause.may_lack_members ? AP_HANG_LOW : cause.confidence;
+    doubt(&cause);
     return add_cause(search, cause, reterr);
 }
 

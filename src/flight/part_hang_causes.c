@@ -18,6 +18,8 @@ static void name_ranks(const struct ap_hang_report *report, const struct ap_hang
 }
 
 /* Behind the ranks. %1$s etc. are not portable, so each says what it needs in order: verb forms for one and for more. */
+static const char soon_written[] = " The dump was written soon after the last call: the job may still have run.";
+
 static void say(const struct ap_hang_cause *cause, const char *who, char *to)
 {
     bool one = cause->rank_count == 1;
@@ -67,18 +69,19 @@ static void say(const struct ap_hang_cause *cause, const char *who, char *to)
                        "%s %s not entered the collective that %u rank%s wait%s in, and %s for nobody: %s outside of the "
                        "recorded operations.%s",
                        who, one ? "has" : "have", waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "",
-                       one ? "waits" : "wait", one ? "it is" : "they are",
-                       cause->may_run ? " The dump was written soon after the last call: the job may still have run." : "");
+                       one ? "waits" : "wait", one ? "it is" : "they are", cause->may_run ? soon_written : "");
         break;
     case AP_HANG_dump_missing:
         (void)snprintf(to, bytes, "%s left no dump, and %u rank%s wait%s in a collective with %s.", who, waiting,
                        waiting == 1 ? "" : "s", waiting == 1 ? "s" : "", one ? "it" : "them");
         break;
     case AP_HANG_collective_stalled:
-        (void)snprintf(to, bytes,
-                       "%s entered the collective with the same operation, size and type, and it ended on none. If the job "
-                       "still ran when the dumps were written, it may just be under way.",
-                       who);
+        (void)snprintf(
+            to, bytes, "%s entered the collective with the same operation, size and type, and it ended on none.%s%s", who,
+            cause->may_lack_members ? " These dumps do not tell who is in the group: a rank that waits in another "
+                                      "one may be missing."
+                                    : "",
+            cause->may_run ? soon_written : " If the job still ran when the dumps were written, it may just be under way.");
         break;
     case AP_HANG_dump_skew:
         if (cause->is_older) {

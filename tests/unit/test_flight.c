@@ -244,6 +244,9 @@ static void circles_and_stalls(void)
            { FOUR, "0/1 all_reduce s", 0 }, { FOUR, "0/1 all_reduce s", 0 }, { FOUR, "0/1 all_reduce t", 0 });
     EXPECT("all inside, one through", "nccl", "dump_skew", "low", "1-3", 1, { FOUR, "0/1 all_reduce c", 0 },
            { FOUR, "0/1 all_reduce s", 0 }, { FOUR, "0/1 all_reduce s", 0 }, { FOUR, "0/1 all_reduce s", 0 });
+    EXPECT("all that called in a group of which nothing tells who is in it", "gloo", "collective_stalled", "low", "0-1", 2,
+           { NULL, "0/1 all_reduce c;a/1 all_reduce s", 0 }, { NULL, "0/1 all_reduce c;a/1 all_reduce s", 0 },
+           { NULL, "0/1 all_reduce c;b/1 all_reduce s", 0 }, { NULL, "0/1 all_reduce c;b/1 all_reduce s", 0 });
     EXPECT("what a later one tells to be done", "nccl", "none", "high", "", 0,
            { "0=[0, 1]", "0/1 all_reduce s;0/2 all_reduce c", 0 }, { "0=[0, 1]", "0/1 all_reduce c;0/2 all_reduce c", 0 });
 }
@@ -261,6 +264,8 @@ static void a_job_that_runs(void)
     written_ns = 1700000000000000000 + 5 * 1000000;
     EXPECT("a dump that was written soon after the last call is less sure", "nccl", "stuck_outside", "medium", "1", 1,
            { "0=[0, 1]", STEADY ";0/4 all_reduce s", 0 }, { "0=[0, 1]", STEADY, 0 });
+    EXPECT("so is what all are in just then", "nccl", "collective_stalled", "low", "0-1", 1,
+           { "0=[0, 1]", STEADY ";0/4 all_reduce s", 0 }, { "0=[0, 1]", STEADY ";0/4 all_reduce s", 0 });
     EXPECT("and one of gloo hardly at all", "gloo", "stuck_outside", "low", "1", 1,
            { "0=[0, 1]", STEADY ";0/4 all_reduce s", 0 }, { "0=[0, 1]", STEADY, 0 });
     written_ns += 60 * INT64_C(1000000000);

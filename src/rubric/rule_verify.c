@@ -97,7 +97,8 @@ void ap_rule_add_command(const struct ap_rule *rule, const struct ap_judge_optio
 {
     char aim[400];
     bool of_profile = ap_rule_is_of_profile(rule);
-    bool of_run = strncmp(rule->when.comparisons[0].figure->path, "cluster.", 8) == 0;
+    const char *path = rule->when.comparisons[0].figure->path;
+    bool of_run = strncmp(path, "cluster.", 8) == 0 || strncmp(path, "hang.", 5) == 0;
     format_aim(rule, &model->root, aim, sizeof(aim));
     const char *parts[] = {
         "analyze_profile",

@@ -63,7 +63,7 @@ static const struct ap_value *first_symptom(struct doc *doc)
 static void write_bound(struct doc *doc)
 {
     if (ap_doc_known(doc, "hang"))
-        ap_doc_paragraph(doc, ap_doc_at(doc, "hang"), "**Hang**: {p sentence} (confidence {p confidence}).[ {p action}]");
+        ap_doc_paragraph(doc, ap_doc_at(doc, "hang"), "**Hang**: {p sentence}[ {p action}] Confidence: {p confidence}.");
     if (ap_doc_known(doc, "verdict"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "verdict"), "**{p bound}**: {p sentence} (confidence {p confidence}).");
     else if (ap_value_integer(ap_doc_at(doc, "trace.recorded.accelerator"), 0))

@@ -155,8 +155,8 @@ static void say_late(const struct ap_run_found *found, enum ap_late_kind kind, c
     else if (group->share < STEADY_SHARE)
         (void)snprintf(
             sentence, SENTENCE_BYTES,
-            "in %.0f %% of the steps rank %lld is late, in the mean of all steps by %s, where a step takes %s, and the "
-            "others wait for it: %s",
+            "in %.0f %% of the steps rank %lld is late, in the mean of all steps by %s, where the median step takes %s, and "
+            "the others wait for it: %s",
             group->share * 100, rank, late, step, ap_late_meaning(kind));
     else if (group->rank_count > 1)
         (void)snprintf(sentence, SENTENCE_BYTES,

@@ -336,6 +336,33 @@ static void lines_and_hooks_are_told_by_frames(void)
     end(&run);
 }
 
+/* Libraries wrap forward in functions of their own, in which all of the model runs. */
+static void decorators_of_forward_are_no_hooks(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "nn.Module: Model_0", PYTHON, 0, 1000);
+    row(&run, "1", "torch/nn/modules/module.py(1): _call_impl", PYTHON, 1, 990);
+    row(&run, "1", "lib/outputs.py(8): wrapper", PYTHON, 2, 900);
+    row(&run, "1", "lib/deprecation.py(3): wrapped", PYTHON, 3, 890);
+    row(&run, "1", "lib/model.py(7): forward", PYTHON, 4, 880);
+    row(&run, "1", "nn.Module: Layer_0", PYTHON, 5, 800);
+    row(&run, "1", "torch/nn/modules/module.py(1): _call_impl", PYTHON, 6, 790);
+    row(&run, "1", "lib/outputs.py(8): wrapper", PYTHON, 7, 700);
+    row(&run, "1", "lib/layer.py(7): forward", PYTHON, 8, 600);
+    row(&run, "1", "train.py(8): watch", PYTHON, 910, 40);
+    row(&run, "1", "nn.Module: Probe_0", PYTHON, 911, 30);
+    row(&run, "1", "torch/nn/modules/module.py(1): _call_impl", PYTHON, 912, 20);
+    row(&run, "1", "train.py(5): forward", PYTHON, 913, 10);
+    row(&run, "1", "nn.Module: Patched_0", PYTHON, 1000, 500);
+    row(&run, "1", "torch/nn/modules/module.py(1): _call_impl", PYTHON, 1001, 490);
+    row(&run, "1", "train.py(30): fast_path", PYTHON, 1002, 480);
+    analyze(&run);
+    is_int(habit(&run, "module_hook", "total_us"), 40,
+           "what runs beside a forward, whatever it calls; not what stands around one, or in its place");
+    end(&run);
+}
+
 /* Four calls, one of which was held up for @longest_us; each is a gap between operators. */
 static void lines_of(struct run *run, int64_t longest_us)
 {
@@ -907,6 +934,7 @@ int main(void)
     tables_and_one_hot_rows_are_told_by_shapes();
     what_the_caller_chooses_is_told_with_its_line();
     lines_and_hooks_are_told_by_frames();
+    decorators_of_forward_are_no_hooks();
     what_comes_once_is_no_habit();
     forms_that_are_written_out_are_told();
     an_optimizer_that_begins_anew_is_told();

@@ -152,23 +152,51 @@ static bool is_forward(struct ap_text name)
            memcmp(name.data + name.bytes - (sizeof(word) - 1), word, sizeof(word) - 1) == 0;
 }
 
-/* Modules call forward and hooks alike; wrappers of forward are named after it. */
-static void find_hooks(struct lines *lines)
+static bool is_module_code(const struct ap_trace *trace, uint32_t row)
+{
+    return row != AP_NO_ROW && ap_row_is_of(trace, row, 1u << AP_KIND_python) &&
+           ap_text_starts_with(ap_row_name(trace, row), "torch/nn/modules/module.py");
+}
+
+/* The rows from each forward up to the code of modules that called it, and that row: decorators of forward, whatever they
+ * are called, are no hooks. Each row is passed once. */
+static void mark_forwards(const struct lines *lines, uint8_t *leads_to_forward)
+{
+    const struct ap_trace *trace = lines->trace;
+    for (uint32_t row = 0; row < trace->events.count; row++) {
+        if (!ap_row_is_of(trace, row, 1u << AP_KIND_python) || !is_forward(ap_row_name(trace, row)))
+            continue;
+        for (uint32_t up = row; up != AP_NO_ROW && !leads_to_forward[up]; up = lines->facts->tree.parent[up]) {
+            if (!ap_row_is_of(trace, up, 1u << AP_KIND_python) || ap_text_starts_with(ap_row_name(trace, up), "nn.Module: "))
+                break;
+            leads_to_forward[up] = 1;
+            if (is_module_code(trace, up))
+                break;
+        }
+    }
+}
+
+/* Modules call forward and hooks alike: what runs beside a forward is a hook. */
+static enum ap_status find_hooks(struct lines *lines, struct ap_error *reterr)
 {
     const struct ap_events *events = &lines->trace->events;
+    uint8_t *leads_to_forward = ap_mem_cleared(lines->habits->gate, events->count);
+    if (!leads_to_forward)
+        return ap_fail_memory(lines->habits->gate, reterr);
+    mark_forwards(lines, leads_to_forward);
     for (uint32_t row = 0; row < events->count; row++) {
         uint32_t parent = lines->facts->tree.parent[row];
-        if (!ap_row_is_of(lines->trace, row, 1u << AP_KIND_python) || parent == AP_NO_ROW ||
-            !ap_is_user_frame(&lines->habits->chains.frames, events->name[row]) ||
-            !ap_row_is_of(lines->trace, parent, 1u << AP_KIND_python) ||
-            !ap_text_starts_with(ap_row_name(lines->trace, parent), "torch/nn/modules/module.py") ||
-            is_forward(ap_row_name(lines->trace, row)))
+        if (leads_to_forward[row] || !is_module_code(lines->trace, parent) || !leads_to_forward[parent] ||
+            !ap_row_is_of(lines->trace, row, 1u << AP_KIND_python) ||
+            !ap_is_user_frame(&lines->habits->chains.frames, events->name[row]))
             continue;
         struct ap_habit *habit =
             ap_habit_add(lines->habits, AP_HABIT_module_hook, row, events->dur_ns[row], events->dur_ns[row]);
         if (habit)
             habit->line = events->name[row];
     }
+    ap_mem_free(lines->habits->gate, leads_to_forward, events->count);
+    return AP_OK;
 }
 
 static enum ap_status find_lines(struct lines *lines, struct ap_error *reterr)
@@ -212,8 +240,8 @@ enum ap_status ap_habits_of_lines(struct ap_habits *habits, const struct ap_fact
                            .name_count = ap_trace_id_count(facts->trace) };
     if (facts->main_track == AP_NO_ROW || !has_python(facts->trace))
         return AP_OK;
-    find_hooks(&lines);
-    enum ap_status status = find_lines(&lines, reterr);
+    enum ap_status status = find_hooks(&lines, reterr);
+    AP_AND_THEN(status, find_lines(&lines, reterr));
     ap_name_patterns_release(&lines.patterns);
     ap_nest_release(&lines.nest);
     ap_mem_free(gate, lines.self_ns, lines.name_count * sizeof(int64_t));

@@ -252,6 +252,34 @@ static void the_order_of_products_is_judged_by_shapes(void)
     end(&run);
 }
 
+/* An adapter beside a layer: x W, then x A with the same x, all of x, W and x W of one size. */
+static void layers_of_one_input_are_no_order(void)
+{
+    static const char types[] = "[\"float\",\"float\"]";
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::linear", 0, 901, 0, "[[400,400],[400,400],[]]", types);
+    op_with(&run, "aten::mm", 1, 900, 0, "[[400,400],[400,400]]", types);
+    op_with(&run, "aten::linear", 909, 102, 0, "[[400,400],[4,400],[]]", types);
+    op_with(&run, "aten::mm", 910, 100, 0, "[[400,400],[400,4]]", types);
+    op_with(&run, "aten::add", 1100, 1, 0, "[[400,400],[400,400]]", types);
+    op_with(&run, "aten::matmul", 2000, 901, 0, "[[4,100,400],[400,400]]", types);
+    op_with(&run, "aten::mm", 2001, 900, 0, "[[400,400],[400,400]]", types);
+    op_with(&run, "aten::mm", 2910, 100, 0, "[[400,400],[400,4]]", types);
+    op_with(&run, "aten::add", 3100, 1, 0, "[[400,400],[400,400]]", types);
+    analyze(&run);
+    is_int(habit(&run, "product_order", "count"), 0, "sizes do not tell what the second layer was given");
+    end(&run);
+    begin(&run);
+    op_with(&run, "aten::linear", 0, 901, 0, "[[4000,400],[800,400],[]]", types);
+    op_with(&run, "aten::mm", 1, 900, 0, "[[4000,400],[400,800]]", types);
+    op_with(&run, "aten::linear", 909, 102, 0, "[[4000,800],[1,800],[]]", types);
+    op_with(&run, "aten::mm", 910, 100, 0, "[[4000,800],[800,1]]", types);
+    analyze(&run);
+    is_int(habit(&run, "product_order", "count"), 1, "where they tell, it is one");
+    end(&run);
+}
+
 static void shapes_tell_of_doubles_and_of_growth(void)
 {
     static const char list[] = "[\"TensorList\",\"Scalar\"]";
@@ -930,6 +958,7 @@ int main(void)
     inference_that_makes_nodes_is_told();
     constants_are_counted_where_they_repeat();
     the_order_of_products_is_judged_by_shapes();
+    layers_of_one_input_are_no_order();
     shapes_tell_of_doubles_and_of_growth();
     tables_and_one_hot_rows_are_told_by_shapes();
     what_the_caller_chooses_is_told_with_its_line();

@@ -20,6 +20,7 @@ static const char *const words[] = {
 #define LEAST_ZEROS 2          /* Adam has two for each tensor */
 #define FUSED_NEEDS (7.0 / 19) /* tensors that Adam reads and writes when fused, and one operator after the other */
 #define ORDER_GAIN 4.0         /* so many times less arithmetic in another order */
+#define MOST_CALLERS 3         /* operators around a product: linear, matmul */
 
 struct product {
     double batch, rows, inner, columns; /* of the last product; batch 0 = none */
@@ -219,8 +220,34 @@ static bool read_product(const struct ap_habit_rows *rows, uint32_t row, struct 
     return true;
 }
 
+static bool has_unlike_ranks(const struct ap_habit_rows *rows, uint32_t row)
+{
+    const struct ap_op_detail *op = ap_row_op(rows->trace, row);
+    struct ap_tensor_list list;
+    struct ap_text dims, types;
+    if (!op || !op->signature.id)
+        return false;
+    ap_trace_signature(rows->trace, op->signature, &dims, &types);
+    ap_tensor_list_read(&list, dims, types);
+    return list.count == 2 && list.tensors[0].count != list.tensors[1].count;
+}
+
+/* Is one operand the weights of a layer, as of nn.Linear or in x @ weight? */
+static bool is_of_layer(struct ap_habit_rows *rows, uint32_t row)
+{
+    for (int up = 0; up < MOST_CALLERS; up++) {
+        row = rows->facts->tree.parent[row];
+        if (row == AP_NO_ROW || !ap_habit_is_operator(rows, row))
+            return false;
+        if (AP_HAS(ap_habit_words_of(rows, row), WEIGHTED) || has_unlike_ranks(rows, row))
+            return true;
+    }
+    return false;
+}
+
 /* (A B) C and A (B C) are the same; which one was taken, and what does the other one cost? The products of the backward pass
- * are of the same sizes. */
+ * are of the same sizes. Where B is square, sizes do not tell (A B) C from A B and A C: an input that goes into a layer
+ * often goes into another one as well (adapters, queries and keys). */
 static enum ap_status judge_order(struct ap_habit_rows *rows, const struct product *first, const struct product *second,
                                   struct ap_error *reterr)
 {
@@ -228,9 +255,12 @@ static enum ap_status judge_order(struct ap_habit_rows *rows, const struct produ
     struct ap_habit_loop *loop;
     if (first->batch <= 0 || first->batch != second->batch)
         return AP_OK;
-    if (second->rows == first->rows && second->inner == first->columns) /* (A B) C */
+    bool of_layer = is_of_layer(rows, first->row);
+    if (second->rows == first->rows && second->inner == first->columns &&
+        !(of_layer && first->inner == first->columns)) /* (A B) C */
         other = first->inner * first->columns * second->columns + first->rows * first->inner * second->columns;
-    if (second->inner == first->rows && second->columns == first->columns) { /* A (B C) */
+    if (second->inner == first->rows && second->columns == first->columns &&
+        !(of_layer && first->inner == first->rows)) { /* A (B C) */
         double left = second->rows * second->inner * first->inner + second->rows * first->inner * first->columns;
         other = other > 0 && other < left ? other : left;
     }

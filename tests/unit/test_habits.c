@@ -744,6 +744,16 @@ static void lengths_that_rise_are_a_prefix_and_lengths_of_samples_are_none(void)
     analyze(&run);
     is_int(habit(&run, "growing_prefix", "count"), 100, "a long answer");
     end(&run);
+    begin(&run);
+    for (int i = 0; i < 10; i++) { /* a model without aten::linear but for its last position, from which the next is told */
+        char dims[60];
+        (void)snprintf(dims, sizeof(dims), "[[1,%d,64],[],[64]]", 5 + i % 5);
+        op_with(&run, "aten::layer_norm", (int64_t)i * 100, 80, 0, dims, "[\"float\",\"float\",\"float\"]");
+        op_with(&run, "aten::linear", (int64_t)i * 100 + 85, 5, 0, "[[1,1,64],[64,64]]", "[\"float\",\"float\"]");
+    }
+    analyze(&run);
+    is_int(habit(&run, "growing_prefix", "count"), 10, "norms tell of it as well");
+    end(&run);
 }
 
 static void starts_of_epochs_are_told(void)

@@ -379,7 +379,13 @@ static void find_growing(struct shapes *shapes)
 
 /* ---- inputs that grow ---- */
 
-/* A layer's input, alike but for the size of one dimension. */
+/* Layers that models of text have on all positions: some have no aten::linear, but aten::addmm of flat inputs. */
+static bool is_of_positions(struct ap_text name)
+{
+    return is_named(name, "aten::linear") || is_named(name, "aten::layer_norm");
+}
+
+/* A layer's input, alike but for the size of one dimension. One position alone is the last, of which the next is told. */
 static bool read_length(const struct shapes *shapes, int at, struct growth *ret_growth, int64_t *ret_length)
 {
     const struct ap_tensor_dims *first = input(shapes, 0);
@@ -409,10 +415,9 @@ static void note_lengths(const struct shapes *shapes, struct growth *groups, int
     struct growth growth, *group;
     int64_t length;
     for (int at = 0; read_length(shapes, at, &growth, &length); at++) {
-        group = growth_of(groups, count, &growth);
-        if (!group)
-            continue;
-        note_length(group, length);
+        group = length > 1 ? growth_of(groups, count, &growth) : NULL;
+        if (group)
+            note_length(group, length);
     }
 }
 
@@ -452,7 +457,7 @@ static int64_t length_of_row(struct shapes *shapes, const struct growth *group, 
     struct ap_text dims, types;
     struct growth growth;
     int64_t length;
-    if (!op || !op->signature.id || !is_named(ap_row_name(trace, row), "aten::linear"))
+    if (!op || !op->signature.id || !is_of_positions(ap_row_name(trace, row)))
         return 0;
     ap_trace_signature(trace, op->signature, &dims, &types);
     ap_tensor_list_read(&shapes->list, dims, types);
@@ -470,7 +475,7 @@ static bool comes_in_order(struct shapes *shapes, const struct growth *group)
         uint32_t row = order->rows[at];
         int64_t length =
             ap_row_is_of(shapes->facts->trace, row, 1u << AP_KIND_operator) ? length_of_row(shapes, group, row) : 0;
-        if (!length)
+        if (length <= 1)
             continue;
         changes += last && length != last;
         rises += last && length == last + 1;
@@ -487,14 +492,14 @@ static void find_lengths(struct shapes *shapes)
     if (shapes->facts->phases.has_backward || shapes->facts->main_track == AP_NO_ROW)
         return;
     for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
-        if (!is_named(name_of(shapes, i), "aten::linear"))
+        if (!is_of_positions(name_of(shapes, i)))
             continue;
         read_shape(shapes, i);
         note_lengths(shapes, groups, &count);
     }
     for (int i = 0; i < count; i++)
-        if (groups[i].sizes >= LEAST_LENGTHS && groups[i].least > 1 &&
-            groups[i].most - groups[i].least + 1 == groups[i].sizes && comes_in_order(shapes, &groups[i])) {
+        if (groups[i].sizes >= LEAST_LENGTHS && groups[i].most - groups[i].least + 1 == groups[i].sizes &&
+            comes_in_order(shapes, &groups[i])) {
             add_lengths(shapes, &groups[i]);
             return;
         }

@@ -154,7 +154,7 @@ static size_t bytes_of(const struct parser *parser, const char *spelling)
         for (at++; *spelling == ' ' && at < parser->end && ap_is_space(*at);)
             at++;
     }
-    return word && at < parser->end && (is_letter(*at) || (*at >= '0' && *at <= '9')) ? 0 : (size_t)(at - parser->at);
+    return word && at < parser->end && (is_letter(*at) || ap_is_digit(*at)) ? 0 : (size_t)(at - parser->at);
 }
 
 /* "<, <= or is known" */

@@ -138,15 +138,9 @@ void ap_name_spreads_release(struct ap_name_spreads *spreads)
 
 const struct ap_name_spread *ap_name_spreads_find(const struct ap_name_spreads *spreads, uint32_t name)
 {
-    size_t low = 0, high = spreads->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (spreads->spreads[middle].name <= name)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &spreads->spreads[low];
+    size_t behind = 1;
+    AP_BISECT(behind, spreads->count, at, spreads->spreads[at].name <= name);
+    return &spreads->spreads[behind - 1];
 }
 
 void ap_name_spreads_add(const struct ap_name_spreads *spreads, uint32_t name, struct ap_model *model, struct ap_value *row)

@@ -443,8 +443,7 @@ static void categories_of_all_years(void)
         ok(at < AP_COUNT_OF(cases), claim);
     }
     for (int kind = 0; kind < AP_KIND_COUNT_; kind++)
-        ok(ap_event_kind_name((enum ap_event_kind)kind)[0] && ap_event_kind_meaning((enum ap_event_kind)kind)[0],
-           "each kind has a name and a meaning");
+        ok(ap_event_kind_name((enum ap_event_kind)kind)[0], "each kind has a name");
 }
 
 static void cpu_categories_are_the_originals(void)

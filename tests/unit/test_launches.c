@@ -5,14 +5,6 @@
 #include "random.h"
 #include "typed_trace.h"
 
-static void call(struct run *run, const char *thread, const char *name, int64_t start_us, int64_t dur_us,
-                 ap_link_key correlation)
-{
-    row(run, thread, name, RUNTIME, start_us, dur_us);
-    if (ap_trace_add_call_detail(run->trace, (struct ap_call_detail){ .correlation = correlation }, NULL) != AP_OK)
-        abort();
-}
-
 static void device_row(struct run *run, int64_t device, const char *stream, const char *name, enum ap_event_kind kind,
                        int64_t start_us, int64_t dur_us, ap_link_key correlation, int64_t bytes)
 {

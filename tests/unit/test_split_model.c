@@ -290,7 +290,7 @@ static void make_rows(struct run *run, struct model *model, struct random *rando
     begin(run);
     for (int i = 0; i < 4; i++) { /* threads are numbered as they are met */
         uint32_t track;
-        if (ap_trace_track(run->trace, AP_TEXT("100"), false, ap_text_of(threads[i]), false, &track, NULL) != AP_OK)
+        if (ap_trace_track(run->trace, AP_TEXT("1"), false, ap_text_of(threads[i]), false, &track, NULL) != AP_OK)
             abort();
     }
     for (size_t i = 0; i < host_count + device_count; i++) {
@@ -333,8 +333,8 @@ static void take_windows(const struct run *run, struct model *model)
             any = true;
         }
     if (!any) {
-        model->start = (int)(run->trace->window_start_ns / TICK_NS);
-        model->end = (int)(run->trace->window_end_ns / TICK_NS);
+        model->start = (int)(run->trace->window_start_ns / TYPED_UNIT_NS);
+        model->end = (int)(run->trace->window_end_ns / TYPED_UNIT_NS);
     }
     model->outer_start = model->start;
     model->outer_end = model->end;
@@ -410,7 +410,8 @@ static void memory_may_end_anywhere(void)
             gpu_of(&run, i % 2, "sgemm", KERNEL, 100 * i + 62, 7, (uint32_t)i + 1);
         }
         run.gate.fail_after = requests;
-        enum ap_status status = analyze(&run);
+        struct ap_part_options options = { .path = "typed by hand" };
+        enum ap_status status = analyze_trace(run.trace, &options, &run.notes, &run.model, NULL);
         enough = status == AP_OK;
         wrong += status != AP_OK && status != AP_ERROR_MEMORY;
         run.gate.fail_after = -1;

@@ -38,7 +38,7 @@ AP_PRINTF(2, 3) static bool fail(struct parser *parser, const char *format, ...)
 
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return ap_is_letter(c) || c == '_';
 }
 
 static void skip_space(struct parser *parser)

@@ -121,6 +121,29 @@ TAP_UNUSED static void end(struct run *run)
     is_u64(run->gate.used_bytes, 0, "all memory is given back");
 }
 
+/** Each request for memory is refused in turn while what @build began is analyzed, until none is. */
+TAP_UNUSED static void refuse_each_request(void (*build)(struct run *run), uint64_t top_n)
+{
+    enum ap_status status = AP_ERROR_MEMORY;
+    int64_t requests = 0;
+    int wrong = 0;
+    for (; status != AP_OK && requests < 20000; requests++) {
+        struct run run;
+        struct ap_part_options options = { .path = "typed by hand", .top_n = top_n };
+        struct ap_error error = { .status = AP_OK };
+        build(&run);
+        atomic_store(&run.gate.fail_after, requests);
+        status = analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
+        atomic_store(&run.gate.fail_after, -1);
+        wrong += status != AP_OK && (status != AP_ERROR_MEMORY || error.status != AP_ERROR_MEMORY);
+        ap_trace_free(run.trace);
+        ap_model_release(&run.model);
+        wrong += run.gate.used_bytes != 0;
+    }
+    ok(status == AP_OK && requests > 30, "with enough memory it passes");
+    is_int(wrong, 0, "with less each refusal is told, and all memory is given back");
+}
+
 TAP_UNUSED static const struct ap_value *at(const struct run *run, const char *path)
 {
     return ap_value_at(&run->model.root, path);

@@ -6,7 +6,11 @@
 
 #include "poison.h"
 
-const char *const ap_domain_names[AP_DOMAIN_COUNT_] = { "cpu", "gpu", "memory", "io", "quality" };
+const char *const ap_domain_names[AP_DOMAIN_COUNT_] = {
+#define AP_DOMAIN(name) #name,
+#include "domain.def"
+#undef AP_DOMAIN
+};
 const char *const ap_phases[AP_PHASE_COUNT] = {
 #define AP_STEP_PHASE(name) #name,
 #define AP_STEP_PHASE_NAMED(name) #name,

@@ -448,9 +448,10 @@ OWN_WORDS = ("more:", "remarks", "Pictures:")  # of narrow screens alone
 
 def cut_words(screen, known):
     """Words of a screen that end in the middle of one of the words that are known."""
+    words = set(known.split())
     for word in screen.split():
         part = word.removesuffix("...").removeprefix("...")
-        if not part or part in known.split() or word in OWN_WORDS or word.isdigit():
+        if not part or part in words or word in OWN_WORDS or word.isdigit():
             continue
         at = known.find(part)
         while at >= 0 and not (word.endswith("...") and known[at + len(part):][:1] in "_:.(<,#/ "):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Runs of many ranks: which files they have, and that no file is left out in silence. Prints TAP."""
 
-import argparse
 import gzip
 import json
 import shutil
@@ -12,24 +11,11 @@ import tempfile
 from pathlib import Path
 
 from golden import ROOT, load_validator
+from program import Program, program_of
 from tap import Tap
 
 TRACES = ROOT / "fixtures" / "traces"
 SMALL = TRACES / "gpu_only.json"
-
-
-class Program:
-    def __init__(self, path):
-        self.path = path
-
-    def run(self, *arguments):
-        return subprocess.run([self.path, "--quiet", *map(str, arguments)], capture_output=True, timeout=120, check=False)
-
-    def json(self, *arguments):
-        done = self.run(*arguments, "--format", "json")
-        if done.returncode:
-            raise AssertionError(f"{arguments}: {done.stderr.decode()}")
-        return json.loads(done.stdout)
 
 
 def write_ranks(folder, names):
@@ -345,10 +331,7 @@ def check_longer(tap, program, folder, longer, wanted):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, default=ROOT / "build" / "src" / "cli" / "analyze_profile")
-    arguments = parser.parse_args()
-    tap, program = Tap(), Program(arguments.program)
+    tap, program = Tap(), Program(program_of(__doc__))
     for check in (check_files, check_rest, check_ranks, check_one, check_recorded, check_runs, check_merged,
                   check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_sizes_alone,
                   check_waiting, check_chance, check_slow):

@@ -4,7 +4,6 @@
 
 tools/make_cluster writes the snapshots, and in memory.json what the model's own books say of them."""
 
-import argparse
 import json
 import shutil
 import subprocess
@@ -12,8 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from cluster import Program
 from golden import ROOT, load_validator
+from program import Program, program_of
 from tap import Tap
 
 MAKER = ROOT / "tools" / "make_cluster"
@@ -102,10 +101,7 @@ def check_names(tap, program, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=Path, default=ROOT / "build" / "src" / "cli" / "analyze_profile")
-    arguments = parser.parse_args()
-    tap, program = Tap(), Program(arguments.program)
+    tap, program = Tap(), Program(program_of(__doc__))
     for cause in HEALTHY + APART + ("out-of-memory",):
         with tempfile.TemporaryDirectory() as folder:
             check_cause(tap, program, Path(folder), cause)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What a command line is expected to do without being read about first: command_line.py --program PROGRAM. Prints TAP."""
 
-import argparse
 import gzip
 import io
 import json
@@ -13,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from program import program_of
 from tap import Tap
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
@@ -182,9 +182,7 @@ def check_words(tap, runs):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--program", required=True, type=os.path.abspath)
-    program, tap = parser.parse_args().program, Tap()
+    program, tap = program_of(__doc__), Tap()
     with tempfile.TemporaryDirectory() as folder:
         runs = Runs(program, Path(folder))
         for check in (check_outputs, check_closed_pipe, check_step_summary, check_compressed, check_standard_input,

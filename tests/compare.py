@@ -3,15 +3,14 @@
 """--baseline, --fail-on, --junit-out, --github-annotations and --series, on runs of one simulated program: again with other
 noise alone, and with slow-downs planted. Prints TAP."""
 
-import argparse
 import json
-import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
 from pathlib import Path
 
 from golden import ROOT, load_validator
+from program import Program, program_of
 from tap import Tap
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -21,11 +20,11 @@ STEPS = 12
 CHANGES = ("worse", "better", "differs", "changed", "new", "gone")
 
 
-class Runs:
+class Runs(Program):
     """Traces of one program, and the tool over them."""
 
     def __init__(self, program, folder):
-        self.program, self.folder = program, Path(folder)
+        super().__init__(program, folder)
         self.invalid = load_validator(ROOT / "references" / "report-schema.json")
 
     def trace(self, name, seed, **changes):
@@ -41,9 +40,6 @@ class Runs:
         path = self.folder / name
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
-
-    def run(self, *arguments):
-        return subprocess.run([self.program, "--quiet", *map(str, arguments)], capture_output=True, timeout=120, check=False)
 
     def report(self, *arguments):
         """(exit code, report, Markdown)"""
@@ -371,12 +367,9 @@ def check_schema(tap, runs, old, slow):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--program", required=True)
-    options = parser.parse_args()
-    tap = Tap()
+    tap, program = Tap(), program_of(__doc__)
     with tempfile.TemporaryDirectory() as folder:
-        runs = Runs(options.program, folder)
+        runs = Runs(program, folder)
         old, old_report = runs.trace("old.json", 1), runs.folder / "old_report.json"
         tap.same(runs.run(old, "--json-out", old_report).returncode, 0, "a report to compare with")
         check_noise(tap, runs, old, old_report)

@@ -189,7 +189,8 @@ def check_options(tap, help_said, man):
     tried = "\n".join(path.read_text(encoding="utf-8") for pattern in ("tests/*.py", "fixtures/golden/*/args", "tools/*.sh")
                       for path in ROOT.glob(pattern) if path.name != "docs.py")
     tap.check("a test tries each",
-              [f"--{name}" for name in sources["--help"] if not re.search(rf"--{name}(?![\w-])", tried)])
+              [f"--{name}: neither tests/*.py nor the args of a golden case have it" for name in sources["--help"]
+               if not re.search(rf"--{name}(?![\w-])", tried)])
 
 
 def commands(page):

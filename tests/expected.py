@@ -3,7 +3,6 @@
 """Known answers: the program's figures for fixtures/traces and fixtures/snapshots against fixtures/expected, which the
 generator of the fixtures worked out from its own books. Counts, bytes and times must be equal, not close. Prints TAP."""
 
-import argparse
 import json
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import tempfile
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
+from program import program_of
 from tap import Tap
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -172,9 +172,7 @@ def check_snapshot(tap, name, got, want):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", required=True)
-    program = str(Path(parser.parse_args().program).resolve())
+    program = program_of(__doc__)
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
         for answers in sorted((ROOT / "fixtures" / "expected").glob("*.json")):

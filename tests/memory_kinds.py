@@ -20,7 +20,7 @@ from tap import Tap
 
 sys.path.insert(0, str(ROOT / "tools"))
 from scenarios.allocator_model import MIB, snapshot_document  # noqa: E402
-from scenarios.memory_jobs import (BUILD, CALLS, MAIN, TORCH, TRAIN_STEP, Job, Transformer, in_module,  # noqa: E402
+from scenarios.memory_jobs import (BUILD, CALLS, MAIN, TORCH, TRAIN_STEP, Job, Transformer,  # noqa: E402
                                    released, stack)
 
 # False of all these programs:

@@ -4,16 +4,14 @@
 same report; what an export holds of the run's environment stands nowhere; hostile databases are refused, or read as far as
 they are sound. Prints TAP."""
 
-import argparse
 import json
 import random
 import sqlite3
-import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 from golden import ROOT
+from program import Program, parser_of
 from tap import Tap
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -25,22 +23,6 @@ YEARS = ["2020", "2022", "2024"]
 # What the two files themselves are.
 OF_FILE = ("cpu.path", "trace.path", "trace.bytes_read", "trace.format", "trace.program", "trace.by_pytorch")
 PID, TID = 4711, 4712
-
-
-class Program:
-    def __init__(self, path, folder):
-        self.path, self.folder = path, Path(folder)
-
-    def run(self, *arguments, **more):
-        return subprocess.run([self.path, "--quiet", *map(str, arguments)], capture_output=True, timeout=60, check=False,
-                              **more)
-
-    def report(self, path, *arguments):
-        """(exit code, report, what it says on stderr)"""
-        out = self.folder / "report.json"
-        out.unlink(missing_ok=True)
-        done = self.run(path, "--json-out", out, *arguments)
-        return done.returncode, json.loads(out.read_text()) if out.exists() else None, done.stderr.decode()
 
 
 def flat(value, path=""):
@@ -295,8 +277,7 @@ def check_circle(tap, program):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--program", required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--thorough", action="store_true")
     args = parser.parse_args()
     tap = Tap()

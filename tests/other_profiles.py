@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Files of other profilers: the planted cause stands first, of a healthy file nothing is said above a remark; files that
 belong together are read together, in any order, as a folder and as --cpu-trace. Prints TAP."""
-import argparse
 import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from program import program_of
 from tap import Tap
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -105,9 +105,7 @@ def test_large(tap, program, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", required=True)
-    program = str(Path(parser.parse_args().program).resolve())
+    program = program_of(__doc__)
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
         for test in (test_causes, test_ways, test_pictures, test_named, test_large):

@@ -4,7 +4,6 @@
 for GPUs has the figures of the run that it was made of; those of a TPU, VizTracer, py-spy and a browser have planted times.
 Prints TAP."""
 
-import argparse
 import json
 import re
 import sys
@@ -12,6 +11,7 @@ import tempfile
 
 import nsys
 from golden import ROOT
+from program import Program, program_of
 from tap import Tap
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -348,12 +348,9 @@ def check_odd(tap, program):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--program", required=True)
-    args = parser.parse_args()
-    tap = Tap()
+    tap, path = Tap(), program_of(__doc__)
     with tempfile.TemporaryDirectory() as folder:
-        program = nsys.Program(args.program, folder)
+        program = Program(path, folder)
         check_xla_gpu(tap, program)
         check_xla_tpu(tap, program)
         check_xla_devices(tap, program)

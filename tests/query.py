@@ -3,7 +3,6 @@
 """Questions on the command line: tables and the rows behind them, what stands around a row, explanations, digests, the
 screen on a terminal. Rows are counted again here, from the trace and the snapshot as JSON. Prints TAP."""
 
-import argparse
 import csv
 import gzip
 import io
@@ -16,6 +15,7 @@ import tempfile
 from decimal import Decimal
 
 from golden import ROOT, load_validator
+from program import Program, parser_of
 from tap import Tap
 
 TRACES, SNAPSHOTS = ROOT / "fixtures" / "traces", ROOT / "fixtures" / "snapshots"
@@ -25,18 +25,13 @@ ROW_TABLES = ("operators", "kernels", "launches", "copies", "synchronisations", 
 BYTES_PER_TOKEN = 3
 
 
-class Program:
+class Questions(Program):
     def __init__(self, path, thorough):
-        self.path, self.thorough = path, thorough
-
-    def run(self, *arguments):
-        return subprocess.run([self.path, "--quiet", *map(str, arguments)], capture_output=True, timeout=120, check=False)
+        super().__init__(path)
+        self.thorough = thorough
 
     def text(self, *arguments):
         return self.run(*arguments).stdout.decode()
-
-    def json(self, *arguments):
-        return json.loads(self.text(*arguments, "--format", "json"))
 
     def rows(self, path, table, *arguments):
         return self.json(path, "--table", table, "--limit", "0", *arguments)["rows"]
@@ -453,9 +448,10 @@ OWN_WORDS = ("more:", "remarks", "Pictures:")  # of narrow screens alone
 
 def cut_words(screen, known):
     """Words of a screen that end in the middle of one of the words that are known."""
+    words = set(known.split())
     for word in screen.split():
         part = word.removesuffix("...").removeprefix("...")
-        if not part or part in known.split() or word in OWN_WORDS or word.isdigit():
+        if not part or part in words or word in OWN_WORDS or word.isdigit():
             continue
         at = known.find(part)
         while at >= 0 and not (word.endswith("...") and known[at + len(part):][:1] in "_:.(<,#/ "):
@@ -503,11 +499,10 @@ def check_hostile(tap, program):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--thorough", action="store_true", help="with every fixture")
     arguments = parser.parse_args()
-    program, tap = Program(arguments.program, arguments.thorough), Tap()
+    program, tap = Questions(arguments.program, arguments.thorough), Tap()
     for check in (check_rows, check_allocations, check_where, check_early, check_known, check_report_tables, check_around,
                   check_explanations, check_schema, check_digests,
                   check_cut, check_formats, check_terminal, check_widths, check_hostile):

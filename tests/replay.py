@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """GPU graphs that are replayed: their kernels get operators, shapes and lines from a trace given beside; layers are found by
 what repeats; rates of GPUs come from a table of the user's.  replay.py --program PROGRAM. Prints TAP."""
-import argparse
 import json
 import subprocess
 import sys
@@ -10,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from golden import ROOT
+from program import program_of
 from tap import Tap
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -127,12 +127,9 @@ def check_peaks(tap, program):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", required=True)
-    arguments = parser.parse_args()
-    tap = Tap()
+    tap, path = Tap(), program_of(__doc__)
     with tempfile.TemporaryDirectory() as folder:
-        program = Program(arguments.program, folder)
+        program = Program(path, folder)
         for check in (check_matches, check_doubts, check_layers, check_refusals, check_peaks):
             check(tap, program)
     tap.ok(all((made.FOLDER / name).read_bytes() for name in made.FILES), "fixtures are there")

@@ -3,7 +3,6 @@
 """What references/guide/safety.md promises about hostile inputs, tried on the whole program: safety.py --program PROGRAM.
 Prints TAP."""
 
-import argparse
 import json
 import os
 import resource
@@ -13,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from program import program_of
 from tap import Tap
 
 MIB = 2**20
@@ -340,9 +340,7 @@ CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs,
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, required=True)
-    program = parser.parse_args().program.resolve()
+    program = program_of(__doc__)
     tap = Tap()
     for check in CHECKS:
         with tempfile.TemporaryDirectory() as folder:

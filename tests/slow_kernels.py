@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Kernels that are slow for one planted cause (tools/scenarios/kernel_cases.py): a rule that fits the cause stands first. Of
 the same work by a good kernel nothing of medium or higher severity is said. Prints TAP."""
-import argparse
 import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from program import program_of
 from tap import Tap
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools" / "scenarios"))
@@ -109,9 +109,7 @@ def test_not_judged(tap, program, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True)
-    program = parser.parse_args().program
+    program = program_of(__doc__)
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
         test_lengths(tap, program, folder)

@@ -4,7 +4,6 @@
 findings, gaps and steps on tracks of their own; also for hostile, cut and compressed input, and for standard input. And the
 options that say what a report is about. Prints TAP."""
 
-import argparse
 import gzip
 import json
 import subprocess
@@ -15,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from golden import ROOT
+from program import program_of
 from tap import Tap
 
 OURS = "analyze_profile"
@@ -307,12 +307,9 @@ def check_commands(tap, program, report, labels):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=Path, required=True)
-    arguments = parser.parse_args()
-    tap = Tap()
+    tap, path = Tap(), program_of(__doc__)
     with tempfile.TemporaryDirectory() as folder:
-        program = Program(arguments.program.resolve(), folder)
+        program = Program(path, folder)
         for path in sorted((ROOT / "fixtures" / "traces").iterdir()):
             check_fixture(tap, program, path)
         check_events_are_kept(tap, program, ROOT / "fixtures" / "traces" / "training_step_cuda.json.gz")

@@ -30,8 +30,7 @@ static enum ap_status read_file(const struct reading *reading, const struct ap_r
                                         .opener = request->opener,
                                         .threads = ap_request_threads(request) > 1,
                                         .accepts_logs = true };
-    struct ap_other_input other = { .path = file->path,
-                                    .format = file->head.format,
+    struct ap_other_input other = { .format = file->head.format,
                                     .limits = { .skipped_depth = request->max_depth },
                                     .salvage = request->salvage };
     struct ap_input *input;

@@ -103,6 +103,11 @@ static inline char ap_folded(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
+static inline bool ap_is_letter(char c)
+{
+    return ap_folded(c) >= 'a' && ap_folded(c) <= 'z';
+}
+
 /** Sum that stops at the ends of int64 and says so in *overflowed (never cleared here). */
 static inline int64_t ap_add_sat(int64_t a, int64_t b, bool *overflowed)
 {

@@ -18,20 +18,6 @@ static bool fits(char pattern, char c)
     }
 }
 
-static int64_t two_digits(const char *at)
-{
-    return (at[0] - '0') * 10 + (at[1] - '0');
-}
-
-static int64_t time_of(const char *at)
-{
-    int64_t seconds =
-        ((((two_digits(at + 1) * 31 + two_digits(at + 3)) * 24 + two_digits(at + 6)) * 60 + two_digits(at + 9)) * 60 +
-         two_digits(at + 12));
-    int64_t us = two_digits(at + 15) * 10000 + two_digits(at + 17) * 100 + two_digits(at + 19);
-    return seconds * INT64_C(1000000000) + us * 1000;
-}
-
 /* "[rank0]:" and the like, any number of them. */
 static struct ap_text without_ranks(struct ap_text line)
 {
@@ -63,23 +49,19 @@ static struct ap_text behind(struct ap_text text, size_t bytes)
     return (struct ap_text){ text.data + bytes, text.bytes - bytes };
 }
 
-static char letter_of(struct ap_text level)
+static bool is_level(struct ap_text text)
 {
     static const char *const levels[] = { "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL" };
     for (size_t i = 0; i < AP_COUNT_OF(levels); i++)
-        if (ap_text_is(level, levels[i]))
-            return "VIWEC"[i];
-    return '\0';
+        if (ap_text_is(text, levels[i]))
+            return true;
+    return false;
 }
 
 /* Behind the stamp: "[0/1] torch._dynamo.guards.__recompiles: [DEBUG] text", without the number where there is none. */
 static bool parse_older(struct ap_text line, struct ap_log_line *ret_line)
 {
     static const char colon[] = ": [";
-    int64_t seconds =
-        ((two_digits(line.data + 6) * 31 + two_digits(line.data + 9)) * 24 + two_digits(line.data + 12)) * 3600 +
-        two_digits(line.data + 15) * 60 + two_digits(line.data + 18);
-    int64_t ms = two_digits(line.data + 21) * 10 + (line.data[23] - '0');
     struct ap_text rest = behind(line, sizeof(older_stamp) - 1);
     const char *close;
     if (rest.bytes && rest.data[0] == '[' && (close = memchr(rest.data, ' ', rest.bytes)) != NULL)
@@ -91,18 +73,13 @@ static bool parse_older(struct ap_text line, struct ap_log_line *ret_line)
     struct ap_text source = { rest.data, source_bytes }, artifact = source;
     rest = behind(rest, source_bytes + sizeof(colon) - 1);
     close = memchr(rest.data, ']', rest.bytes);
-    char level = close ? letter_of((struct ap_text){ rest.data, (size_t)(close - rest.data) }) : '\0';
-    if (!level)
+    if (!close || !is_level((struct ap_text){ rest.data, (size_t)(close - rest.data) }))
         return false;
     rest = behind(rest, (size_t)(close - rest.data) + 1);
     rest = behind(rest, rest.bytes && rest.data[0] == ' ');
     for (const char *dot; (dot = memchr(artifact.data, '.', artifact.bytes)) != NULL;)
         artifact = behind(artifact, (size_t)(dot - artifact.data) + 1);
-    *ret_line = (struct ap_log_line){ .level = level,
-                                      .time_ns = seconds * INT64_C(1000000000) + ms * 1000000,
-                                      .source = source,
-                                      .artifact = artifact,
-                                      .message = rest };
+    *ret_line = (struct ap_log_line){ .source = source, .artifact = artifact, .message = rest };
     return true;
 }
 
@@ -122,8 +99,6 @@ bool ap_log_line_parse(struct ap_text line, struct ap_log_line *ret_line)
     size_t end = (size_t)(close - line.data), behind = end + 1;
     behind += behind < line.bytes && line.data[behind] == ' ';
     *ret_line = (struct ap_log_line){
-        .level = line.data[0],
-        .time_ns = time_of(line.data),
         .source = { line.data + at, end - at },
         .message = { line.data + behind, line.bytes - behind },
     };

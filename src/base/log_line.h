@@ -9,8 +9,6 @@
 #include "base.h"
 
 struct ap_log_line {
-    char level;              /* V, I, W, E or C */
-    int64_t time_ns;         /* since the first of January; months count 31 days */
     struct ap_text source;   /* torch/_dynamo/guards.py:637; of the older form torch._dynamo.guards.__recompiles */
     struct ap_text artifact; /* of the older form, "__recompiles"; else empty, and "[__recompiles]" stands in the message */
     struct ap_text message;  /* behind the bracket and a blank */

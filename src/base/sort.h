@@ -103,13 +103,7 @@ static inline size_t ap_sort_first_behind(const uint32_t *indices, size_t low, s
         }
         high -= step;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (before(context, pivot, indices[middle]))
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    AP_BISECT(low, high, at, !before(context, pivot, indices[at]));
     return low;
 }
 
@@ -124,13 +118,7 @@ static inline size_t ap_sort_first_not_before(const uint32_t *indices, size_t lo
         }
         low += step;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (before(context, indices[middle], pivot))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    AP_BISECT(low, high, at, before(context, indices[at], pivot));
     return low;
 }
 

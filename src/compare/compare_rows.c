@@ -176,15 +176,9 @@ static double size_of(double number)
 
 static const struct row *find_row(const struct side *side, struct ap_text name)
 {
-    size_t low = 0, high = side->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ap_text_compare(side->rows[middle].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < side->count && ap_text_equal(side->rows[low].name, name) ? &side->rows[low] : NULL;
+    size_t i = 0;
+    AP_BISECT(i, side->count, at, ap_text_compare(side->rows[at].name, name) < 0);
+    return i < side->count && ap_text_equal(side->rows[i].name, name) ? &side->rows[i] : NULL;
 }
 
 /* The least and the most that runs of a side tell of a name; false where none does. */

@@ -23,16 +23,11 @@ bool ap_test_holds(enum ap_test test, double value, double limit)
 
 /* ---- texts ---- */
 
-static char folded(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
 static bool contains(struct ap_text text, struct ap_text part)
 {
     for (size_t at = 0; at + part.bytes <= text.bytes; at++) {
         size_t i = 0;
-        while (i < part.bytes && folded(text.data[at + i]) == folded(part.data[i]))
+        while (i < part.bytes && ap_folded(text.data[at + i]) == ap_folded(part.data[i]))
             i++;
         if (i == part.bytes)
             return true;

@@ -38,7 +38,7 @@ AP_PRINTF(2, 3) static bool fail(struct parser *parser, const char *format, ...)
 
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return ap_is_letter(c) || c == '_';
 }
 
 static void skip_space(struct parser *parser)
@@ -154,7 +154,7 @@ static size_t bytes_of(const struct parser *parser, const char *spelling)
         for (at++; *spelling == ' ' && at < parser->end && ap_is_space(*at);)
             at++;
     }
-    return word && at < parser->end && (is_letter(*at) || (*at >= '0' && *at <= '9')) ? 0 : (size_t)(at - parser->at);
+    return word && at < parser->end && (is_letter(*at) || ap_is_digit(*at)) ? 0 : (size_t)(at - parser->at);
 }
 
 /* "<, <= or is known" */

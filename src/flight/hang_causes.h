@@ -39,7 +39,6 @@ struct ap_hang_cause {
 struct ap_flight_findings {
     const struct ap_flight *flight;
     const struct ap_flight_groups *groups;
-    const struct ap_flight_order *order;
     const struct ap_flight_mismatches *mismatches;
     const struct ap_flight_pairs *pairs;
     const struct ap_flight_waits *waits;

@@ -208,7 +208,7 @@ static enum ap_status find_all(struct ap_hang_report *report, const struct ap_fl
     AP_TRY(ap_flight_pairs_init(&report->pairs, &report->groups, reterr));
     AP_TRY(ap_flight_waits_init(&report->waits, &report->order, &report->pairs, reterr));
     AP_TRY(ap_flight_timing_init(&report->timing, &report->order, reterr));
-    report->findings = (struct ap_flight_findings){ flight,         &report->groups, &report->order, &report->mismatches,
+    report->findings = (struct ap_flight_findings){ flight,         &report->groups, &report->mismatches,
                                                     &report->pairs, &report->waits,  &report->timing };
     return ap_hang_causes_init(&report->causes, &report->findings, reterr);
 }

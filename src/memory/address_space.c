@@ -11,14 +11,14 @@
 #define NOT_SPLIT_BYTES MIB /* a remainder up to this stays with a block of the large pool */
 #define ROUNDING_BYTES 512u
 
-/* A range that an entry behind the position, or the final state, says something about. */
+/* A range that an entry behind the position, or the final state, says something about. The earlier one decides: the first
+ * entry behind the position tells what was before it. */
 struct claim {
     uint64_t address, end;
     uint64_t stream;
     int64_t pool[2];
-    uint32_t rank; /* the earlier one decides: the first entry behind the position tells what was before it */
-    bool held;     /* it was the allocator's at the position */
-    bool expandable, small, known_pool;
+    bool held; /* it was the allocator's at the position */
+    bool expandable, small;
 };
 
 struct claims {
@@ -32,10 +32,7 @@ static enum ap_status add_claim(struct claims *claims, const struct claim *claim
 {
     if (claim->end <= claim->address)
         return AP_OK;
-    AP_TRY(AP_RESERVE(claims->gate, claims->list, claims->capacity, (size_t)claims->count + 1, reterr));
-    claims->list[claims->count] = *claim;
-    claims->list[claims->count].rank = claims->count;
-    claims->count++;
+    AP_TRY_ADD(claims->gate, claims->list, claims->count, claims->capacity, reterr, *claim);
     return AP_OK;
 }
 
@@ -58,7 +55,6 @@ static enum ap_status claim_of_entry(struct claims *claims, const struct ap_snap
         .end = end_of(actions->address[entry], actions->size_bytes[entry]),
         .stream = origin->stream,
         .pool = { origin->pool[0], origin->pool[1] },
-        .known_pool = origin->has & AP_ORIGIN_HAS_POOL,
         .held = name == AP_ACTION_SEGMENT_FREE || name == AP_ACTION_SEGMENT_UNMAP,
         .expandable = name == AP_ACTION_SEGMENT_MAP || name == AP_ACTION_SEGMENT_UNMAP,
         .small = actions->size_bytes[entry] == (int64_t)(2 * MIB), /* no segment of the large pool is so small */
@@ -75,7 +71,6 @@ static enum ap_status claim_of_segment(struct claims *claims, const struct ap_se
         .end = end_of(segment->address, segment->total_bytes),
         .stream = segment->stream,
         .pool = { segment->pool[0], segment->pool[1] },
-        .known_pool = segment->has & AP_SEGMENT_HAS_POOL,
         .held = true,
         .expandable = segment->expandable,
         .small = segment->type.id == AP_TYPE_SMALL,
@@ -173,7 +168,6 @@ static enum ap_status take_segments(struct ap_space *space, const struct claims 
                            .pool = { claim->pool[0], claim->pool[1] },
                            .expandable = claim->expandable,
                            .small = claim->small,
-                           .known_pool = claim->known_pool,
                        });
         }
         last_owner = owner;

@@ -18,8 +18,7 @@ struct ap_space_segment {
     int64_t pool[2];
     uint32_t first_used, used_count; /* of space->used */
     bool expandable;
-    bool small;      /* of the small pool */
-    bool known_pool; /* false: the entries do not tell the pool; taken to be the default one */
+    bool small; /* of the small pool */
 };
 
 struct ap_space_block {

@@ -654,12 +654,9 @@ static enum ap_status note_owned(struct sim *sim, uint32_t device, struct ap_err
 {
     struct ap_space space;
     AP_TRY(ap_space_at(sim->replay, device, sim->of->entry_count, &space, reterr));
-    enum ap_status status = AP_OK;
-    sim->owned = ap_mem_resize(sim->replay->gate, NULL, 0, ((size_t)space.segment_count + 1) * sizeof(*sim->owned));
     sim->owned_capacity = (size_t)space.segment_count + 1;
-    if (!sim->owned)
-        status = ap_fail_memory(sim->replay->gate, reterr);
-    for (uint32_t i = 0; i < space.segment_count && sim->owned; i++) {
+    enum ap_status status = AP_ALLOC(sim->replay->gate, sim->owned, sim->owned_capacity, reterr);
+    for (uint32_t i = 0; i < space.segment_count && status == AP_OK; i++) {
         const struct ap_space_segment *segment = &space.segments[i];
         if (segment->pool[0] || segment->pool[1])
             sim->owned[sim->owned_count++] =

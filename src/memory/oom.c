@@ -287,16 +287,14 @@ static enum ap_status take_returnables(const struct ap_oom *oom, struct release 
 static enum ap_status release_segments(const struct ap_oom *oom, struct release *release, bool *ret_found,
                                        struct ap_error *reterr)
 {
-    size_t bytes = ((size_t)oom->space.segment_count + oom->space.used_count) * sizeof(struct returnable);
+    size_t count = (size_t)oom->space.segment_count + oom->space.used_count;
     struct returnable *list;
     *ret_found = false;
-    if (!oom->has_device_free || !bytes)
+    if (!oom->has_device_free || !count)
         return AP_OK;
-    list = ap_mem_resize(release->gate, NULL, 0, bytes);
-    if (!list)
-        return ap_fail_memory(release->gate, reterr);
+    AP_TRY(AP_ALLOC(release->gate, list, count, reterr));
     enum ap_status status = take_returnables(oom, release, list, ret_found, reterr);
-    ap_mem_free(release->gate, list, bytes);
+    AP_FREE(release->gate, list, count);
     return status;
 }
 

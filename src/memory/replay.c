@@ -2,6 +2,7 @@
 #include "replay.h"
 
 #include "address_map.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -420,16 +421,10 @@ void ap_replay_free(struct ap_replay *replay)
 /* Of the devices with entries or lifetimes, the last that begins at or before. */
 static uint32_t search_device(const struct ap_replay *replay, uint32_t index, bool by_entry)
 {
-    uint32_t low = 0, high = replay->device_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct ap_replay_device *device = &replay->devices[middle];
-        if ((by_entry ? device->first_entry : device->first_lifetime) <= index)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    const struct ap_replay_device *devices = replay->devices;
+    size_t behind = 1;
+    AP_BISECT(behind, replay->device_count, at, (by_entry ? devices[at].first_entry : devices[at].first_lifetime) <= index);
+    return (uint32_t)behind - 1;
 }
 
 uint32_t ap_replay_device_of(const struct ap_replay *replay, uint32_t lifetime)
@@ -456,7 +451,6 @@ static void allocation_of_block(const struct ap_replay *replay, uint32_t block_i
 {
     const struct ap_block *block = &replay->snapshot->blocks[block_index];
     const struct ap_segment *segment = &replay->snapshot->segments[replay->block_segment[block_index]];
-    to->segment = replay->block_segment[block_index];
     to->address = block->address;
     to->has_address = block->has & AP_BLOCK_HAS_ADDRESS;
     to->block_bytes = block->size_bytes;
@@ -490,8 +484,7 @@ void ap_replay_allocation(const struct ap_replay *replay, uint32_t lifetime, str
 {
     const struct ap_snapshot *snapshot = replay->snapshot;
     const struct ap_lifetime *of = &replay->lifetimes[lifetime];
-    struct ap_allocation to = { .segment = AP_NO_ENTRY,
-                                .device = ap_replay_device_of(replay, lifetime),
+    struct ap_allocation to = { .device = ap_replay_device_of(replay, lifetime),
                                 .alloc = of->alloc,
                                 .free_requested = of->free_requested,
                                 .free_completed = of->free_completed };
@@ -504,10 +497,8 @@ void ap_replay_allocation(const struct ap_replay *replay, uint32_t lifetime, str
         to.stack = snapshot->actions.stack[of->alloc] ? snapshot->actions.stack[of->alloc] : to.stack;
         to.has_requested = snapshot->actions.has[of->alloc] & AP_ACTION_HAS_SIZE;
     }
-    if (last != AP_NO_ENTRY) {
+    if (last != AP_NO_ENTRY)
         allocation_of_entry(snapshot, last, &to);
-        to.free_stack = snapshot->actions.stack[last];
-    }
     to.requested_bytes = ap_replay_lifetime_bytes(replay, lifetime);
     to.has_requested = to.has_requested || bytes_at_end(replay, of, &bytes);
     *ret_allocation = to;

@@ -39,9 +39,7 @@ struct ap_allocation {
     int64_t block_bytes; /* 0 = not known: the block is gone */
     uint64_t stream;
     int64_t pool[2];
-    uint32_t stack;      /* of the allocation; 0 = not recorded, always so where it lived before and is gone */
-    uint32_t free_stack; /* of the free; 0 = not recorded */
-    uint32_t segment;    /* in snapshot->segments; AP_NO_ENTRY = not known: the block is gone */
+    uint32_t stack; /* of the allocation; 0 = not recorded, always so where it lived before and is gone */
     uint32_t device;
     bool has_address, has_requested, has_stream, has_pool;
     uint32_t alloc, free_requested, free_completed; /* as in ap_lifetime */

@@ -39,7 +39,4 @@ AP_MUST_CHECK enum ap_status ap_nsys_read(struct ap_nsys *nsys, uint8_t *to, siz
 /** Count what was odd in what was read so far. */
 void ap_nsys_note(const struct ap_nsys *nsys, struct ap_notes *notes);
 
-/** "SQLite 3.40.1", or NULL where the program was built without. */
-const char *ap_nsys_library(void);
-
 #endif

@@ -43,8 +43,3 @@ void ap_nsys_note(const struct ap_nsys *nsys, struct ap_notes *notes)
     (void)nsys;
     (void)notes;
 }
-
-const char *ap_nsys_library(void)
-{
-    return NULL;
-}

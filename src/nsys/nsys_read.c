@@ -16,11 +16,6 @@ bool ap_nsys_begins(const uint8_t *head, size_t bytes)
     return bytes >= sizeof(magic) && memcmp(head, magic, sizeof(magic)) == 0;
 }
 
-const char *ap_nsys_library(void)
-{
-    return "SQLite " SQLITE_VERSION;
-}
-
 static enum ap_status append(void *self, const char *data, size_t bytes, struct ap_error *reterr)
 {
     struct ap_nsys *nsys = self;

@@ -29,14 +29,14 @@ enum ap_log_record { AP_LOG_NONE, AP_LOG_BREAK, AP_LOG_RECOMPILE };
 
 /** A graph break or a recompilation, as one of the two logs tells it. */
 struct ap_log_entry {
-    struct ap_str place, function, reason, compile_id; /* place: file.py:12 */
+    struct ap_str place, function, reason; /* place: file.py:12 */
     uint8_t record, kind;
     bool structured;
 };
 
 /** One compilation of a function. */
 struct ap_log_compilation {
-    struct ap_str place, function, compile_id;
+    struct ap_str place, function;
     int64_t dur_ns; /* -1 = not told */
     bool again, failed, at_limit;
 };

@@ -26,7 +26,6 @@ struct reading {
     char *line;
     size_t line_bytes;
     struct ap_log_entry entry; /* the record that is open; record AP_LOG_NONE = none */
-    bool structured;           /* it stands in a payload */
     bool reason_follows;
     struct ap_str explanation;      /* of a break: what a general reason is about */
     struct ap_str frame_place;      /* the last File "..." of an open record */
@@ -310,9 +309,7 @@ static enum ap_status take_metrics(struct reading *reading, struct ap_json_curso
         return AP_OK;
     while (next_member(cursor, &key)) {
         if (ap_text_is(key, "compile_id")) {
-            struct ap_text id = text_value(cursor);
-            compilation.again = is_again(id);
-            AP_TRY(intern(reading, id, &compilation.compile_id));
+            compilation.again = is_again(text_value(cursor));
         } else if (ap_text_is(key, "co_name")) {
             AP_TRY(intern(reading, text_value(cursor), &compilation.function));
         } else if (ap_text_is(key, "co_filename")) {

@@ -31,8 +31,8 @@ struct ap_onnx_event {
 struct ap_onnx_group {
     struct ap_str name, op, provider, shape;
     uint64_t calls, nodes;
-    int64_t total_ns, first_ns, max_ns, output_bytes; /* bytes of the last call; -1 = not told */
-    bool changes;                                     /* its shapes do */
+    int64_t total_ns, first_ns, max_ns;
+    bool changes; /* its shapes do */
 };
 
 struct ap_onnx_groups {
@@ -58,7 +58,6 @@ struct ap_onnx {
     struct ap_strpool strings;
     struct ap_onnx_event *events;
     size_t count, capacity;
-    uint64_t output_sizes; /* told */
     struct ap_onnx_pool pool;
     uint64_t files;
     bool overflowed;

@@ -10,7 +10,6 @@
 
 /** A file, from its first byte on. */
 struct ap_other_input {
-    const char *path;
     enum ap_other_format format; /* one of the reader's */
     struct ap_byte_source source;
     struct ap_json_limits limits;

@@ -28,20 +28,16 @@ static bool number_before(const void *context, uint32_t a, uint32_t b)
 static enum ap_status list_names(struct ap_name_spreads *spreads, const uint32_t *names, size_t name_count,
                                  struct ap_error *reterr)
 {
-    size_t bytes = name_count * sizeof(uint32_t);
-    uint32_t *sorted = ap_mem_resize(spreads->gate, NULL, 0, 2 * bytes);
-    spreads->spreads = ap_mem_resize(spreads->gate, NULL, 0, name_count * sizeof(spreads->spreads[0]));
-    spreads->capacity = spreads->spreads ? name_count : 0;
-    if (!sorted || !spreads->spreads) {
-        ap_mem_free(spreads->gate, sorted, 2 * bytes);
-        return ap_fail_memory(spreads->gate, reterr);
-    }
-    memcpy(sorted, names, bytes);
+    uint32_t *sorted;
+    AP_TRY(AP_ALLOC(spreads->gate, spreads->spreads, name_count, reterr));
+    spreads->capacity = name_count;
+    AP_TRY(AP_ALLOC(spreads->gate, sorted, 2 * name_count, reterr));
+    memcpy(sorted, names, name_count * sizeof(sorted[0]));
     ap_sort_indices(sorted, name_count, sorted + name_count, number_before, NULL);
     for (size_t i = 0; i < name_count; i++)
         if (i == 0 || sorted[i] != sorted[i - 1])
             spreads->spreads[spreads->count++] = (struct ap_name_spread){ .name = sorted[i] };
-    ap_mem_free(spreads->gate, sorted, 2 * bytes);
+    AP_FREE(spreads->gate, sorted, 2 * name_count);
     return AP_OK;
 }
 
@@ -84,10 +80,8 @@ static enum ap_status gather(struct gathered *gathered, const struct ap_name_spr
 {
     struct ap_gate *gate = spreads->gate;
     gathered->shown_count = ap_trace_id_count(trace);
-    gathered->shown = ap_mem_resize(gate, NULL, 0, gathered->shown_count * sizeof(gathered->shown[0]));
-    gathered->start = ap_mem_cleared(gate, (spreads->count + 1) * sizeof(gathered->start[0]));
-    if (!gathered->shown || !gathered->start)
-        return ap_fail_memory(gate, reterr);
+    AP_TRY(AP_ALLOC(gate, gathered->shown, gathered->shown_count, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(gate, gathered->start, spreads->count + 1, reterr));
     memset(gathered->shown, 0xff, gathered->shown_count * sizeof(gathered->shown[0]));
     for (size_t i = 0; i < spreads->count; i++)
         gathered->shown[spreads->spreads[i].name] = (uint32_t)i;
@@ -138,15 +132,9 @@ void ap_name_spreads_release(struct ap_name_spreads *spreads)
 
 const struct ap_name_spread *ap_name_spreads_find(const struct ap_name_spreads *spreads, uint32_t name)
 {
-    size_t low = 0, high = spreads->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (spreads->spreads[middle].name <= name)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &spreads->spreads[low];
+    size_t behind = 1;
+    AP_BISECT(behind, spreads->count, at, spreads->spreads[at].name <= name);
+    return &spreads->spreads[behind - 1];
 }
 
 void ap_name_spreads_add(const struct ap_name_spreads *spreads, uint32_t name, struct ap_model *model, struct ap_value *row)

@@ -12,13 +12,13 @@ static const struct {
     const char *word, *limit;
     enum number_kind number;
 } verbs[] = {
-#define AP_CHANGE_VERB(id, number, sentence, limit) { #id, limit, NUMBER_##number },
+#define AP_CHANGE_VERB(id, number, limit) { #id, limit, NUMBER_##number },
 #include "change_verb.def"
 #undef AP_CHANGE_VERB
 };
 
 static const char *const columns[] = {
-#define AP_CHANGE_COLUMN(id, sentence) #id,
+#define AP_CHANGE_COLUMN(id) #id,
 #include "change_column.def"
 #undef AP_CHANGE_COLUMN
 };
@@ -63,7 +63,7 @@ static void offer_columns(struct ap_text wanted, struct ap_near_names *near)
 static const struct ap_expr_language language = {
     .noun = "column",
     .unknown = "; there are"
-#define AP_CHANGE_COLUMN(id, sentence) " " #id
+#define AP_CHANGE_COLUMN(id) " " #id
 #include "change_column.def"
 #undef AP_CHANGE_COLUMN
     ,

@@ -12,7 +12,7 @@
 #define AP_CHANGES_MAX 16
 
 enum ap_change_verb {
-#define AP_CHANGE_VERB(id, number, sentence, limit) AP_CHANGE_##id,
+#define AP_CHANGE_VERB(id, number, limit) AP_CHANGE_##id,
 #include "change_verb.def"
 #undef AP_CHANGE_VERB
     AP_CHANGE_VERB_COUNT_
@@ -23,7 +23,7 @@ const char *ap_change_verb_limit(enum ap_change_verb verb);
 
 /** Columns that conditions name; a set of them is a bit mask. */
 enum ap_change_column {
-#define AP_CHANGE_COLUMN(id, sentence) AP_CHANGE_COLUMN_##id,
+#define AP_CHANGE_COLUMN(id) AP_CHANGE_COLUMN_##id,
 #include "change_column.def"
 #undef AP_CHANGE_COLUMN
     AP_CHANGE_COLUMN_COUNT_

@@ -8,7 +8,7 @@
 #include "poison.h"
 
 static ap_change_verb_fn *const functions[] = {
-#define AP_CHANGE_VERB(id, number, sentence, limit) ap_change_##id,
+#define AP_CHANGE_VERB(id, number, limit) ap_change_##id,
 #include "change_verb.def"
 #undef AP_CHANGE_VERB
 };

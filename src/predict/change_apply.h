@@ -29,7 +29,7 @@ AP_MUST_CHECK enum ap_status ap_change_apply(const struct ap_facts *facts, const
 
 /** A function for each verb. */
 typedef enum ap_status ap_change_verb_fn(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr);
-#define AP_CHANGE_VERB(id, number, sentence, limit) ap_change_verb_fn ap_change_##id;
+#define AP_CHANGE_VERB(id, number, limit) ap_change_verb_fn ap_change_##id;
 #include "change_verb.def"
 #undef AP_CHANGE_VERB
 

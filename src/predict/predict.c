@@ -61,21 +61,13 @@ static const char *find_errors(struct ap_predictor *predictor)
     return why_not;
 }
 
-static bool has_accelerator(const struct ap_trace *trace)
-{
-    for (size_t i = 0; i < trace->category_count; i++)
-        if (trace->categories[i].kind == AP_KIND_accelerator && trace->categories[i].row_count)
-            return true;
-    return false;
-}
-
 /* What the recording lacks is no time that could be replayed. */
 static const char *find_lack(const struct ap_predictor *predictor)
 {
     const struct ap_trace *trace = predictor->facts->trace;
     if (!predictor->graph.count || predictor->recorded.window_ns <= 0)
         return "no work is placed in time";
-    if (has_accelerator(trace))
+    if (ap_trace_has_kind(trace, AP_KIND_accelerator))
         return "the work of an accelerator other than CUDA and ROCm is not followed";
     if (!predictor->graph.thread_task_count)
         return "no host rows were recorded";

@@ -66,11 +66,6 @@ void ap_redaction_release(struct ap_redaction *redaction)
 
 /* ---- characters ---- */
 
-static bool is_letter(char c)
-{
-    return ap_folded(c) >= 'a' && ap_folded(c) <= 'z';
-}
-
 static bool is_hex(char c)
 {
     return ap_is_digit(c) || (c >= 'a' && c <= 'f');
@@ -79,12 +74,12 @@ static bool is_hex(char c)
 /* Bytes beyond ASCII belong to words, so that no script is left as it is. */
 static bool is_of_word(char c)
 {
-    return is_letter(c) || ap_is_digit(c) || (uint8_t)c >= 0x80 || (c && strchr("_./\\-@$~", c));
+    return ap_is_letter(c) || ap_is_digit(c) || (uint8_t)c >= 0x80 || (c && strchr("_./\\-@$~", c));
 }
 
 static bool is_of_identifier(char c)
 {
-    return is_letter(c) || ap_is_digit(c) || c == '_';
+    return ap_is_letter(c) || ap_is_digit(c) || c == '_';
 }
 
 static bool all_of(struct ap_text text, bool (*is)(char c))
@@ -443,7 +438,7 @@ static size_t row_of_numbers(const struct scan *scan)
     for (size_t at = 0; at < rest.bytes && (ap_is_digit(rest.data[at]) || memchr(" ()-+./", rest.data[at], 7));) {
         size_t count = digits_at(rest, at);
         at += count ? count : 1;
-        if (!count || (at < rest.bytes && (is_letter(rest.data[at]) || rest.data[at] == '_')))
+        if (!count || (at < rest.bytes && (ap_is_letter(rest.data[at]) || rest.data[at] == '_')))
             continue;
         digits += count;
         groups++;

@@ -63,7 +63,12 @@ enum ap_confidence { AP_CONFIDENCE_low, AP_CONFIDENCE_medium, AP_CONFIDENCE_high
 extern const char *const ap_confidence_names[3];
 
 /** What a finding is about. */
-enum ap_domain { AP_DOMAIN_cpu, AP_DOMAIN_gpu, AP_DOMAIN_memory, AP_DOMAIN_io, AP_DOMAIN_quality, AP_DOMAIN_COUNT_ };
+enum ap_domain {
+#define AP_DOMAIN(name) AP_DOMAIN_##name,
+#include "domain.def"
+#undef AP_DOMAIN
+    AP_DOMAIN_COUNT_
+};
 extern const char *const ap_domain_names[AP_DOMAIN_COUNT_];
 
 /** Parts of a step; a set of them is a bit mask. */

@@ -228,8 +228,8 @@ static enum ap_status parse_phase(struct block *block, struct ap_text value)
 bool ap_text_is_path(struct ap_text text)
 {
     for (size_t i = 0; i < text.bytes; i++)
-        if (!(text.data[i] >= 'a' && text.data[i] <= 'z') && !(text.data[i] >= '0' && text.data[i] <= '9') &&
-            text.data[i] != '_' && text.data[i] != '.')
+        if (!(text.data[i] >= 'a' && text.data[i] <= 'z') && !ap_is_digit(text.data[i]) && text.data[i] != '_' &&
+            text.data[i] != '.')
             return false;
     return text.bytes != 0;
 }

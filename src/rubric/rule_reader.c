@@ -106,7 +106,7 @@ static size_t id_bytes(struct ap_text heading)
     size_t bytes = 0;
     while (bytes < heading.bytes) {
         char c = heading.data[bytes];
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c == '-' && bytes)))
+        if (!((c >= 'a' && c <= 'z') || ap_is_digit(c) || (c == '-' && bytes)))
             break;
         bytes++;
     }

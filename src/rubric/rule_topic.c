@@ -6,7 +6,11 @@
 
 #include "poison.h"
 
-const char *const ap_domain_names[AP_DOMAIN_COUNT_] = { "cpu", "gpu", "memory", "io", "quality" };
+const char *const ap_domain_names[AP_DOMAIN_COUNT_] = {
+#define AP_DOMAIN(name) #name,
+#include "domain.def"
+#undef AP_DOMAIN
+};
 const char *const ap_phases[AP_PHASE_COUNT] = {
 #define AP_STEP_PHASE(name) #name,
 #define AP_STEP_PHASE_NAMED(name) #name,
@@ -17,9 +21,9 @@ const char *const ap_phases[AP_PHASE_COUNT] = {
 };
 
 static const char *const bottlenecks[] = {
-    "memory-bound",   "compute-bound", "data-load-bound", "sync-bound",   "small-batches", "fragmented-memory",
-    "unoptimized-op", "communication", "straggler",       "launch-bound", "leak",          "out-of-memory",
-    "hang",           "trace-quality",
+#define AP_BOTTLENECK(name) name,
+#include "bottleneck.def"
+#undef AP_BOTTLENECK
 };
 
 bool ap_domain_find(struct ap_text name, enum ap_domain *ret_domain)
@@ -77,8 +81,12 @@ const char *ap_bottleneck_find(struct ap_text name)
 
 const char *ap_bottleneck_names(void)
 {
-    return "memory-bound, compute-bound, data-load-bound, sync-bound, small-batches, fragmented-memory, unoptimized-op, "
-           "communication, straggler, launch-bound, leak, out-of-memory, hang, trace-quality";
+    static const char names[] =
+#define AP_BOTTLENECK(name) ", " name
+#include "bottleneck.def"
+#undef AP_BOTTLENECK
+        ;
+    return names + 2;
 }
 
 bool ap_rule_is_about_comparison(const struct ap_rule *rule)

@@ -22,10 +22,8 @@ static const struct {
 #include "event_kind.def"
 };
 
-static const struct {
-    const char *name, *meaning;
-} kinds[AP_KIND_COUNT_] = {
-#define AP_KIND(kind, sentence) [AP_KIND_##kind] = { #kind, sentence },
+static const char *const names[AP_KIND_COUNT_] = {
+#define AP_KIND(kind) [AP_KIND_##kind] = #kind,
 #include "event_kind.def"
 };
 
@@ -70,10 +68,5 @@ enum ap_event_kind ap_event_kind_of(struct ap_text category)
 
 const char *ap_event_kind_name(enum ap_event_kind kind)
 {
-    return kinds[kind].name;
-}
-
-const char *ap_event_kind_meaning(enum ap_event_kind kind)
-{
-    return kinds[kind].meaning;
+    return names[kind];
 }

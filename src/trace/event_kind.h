@@ -6,7 +6,7 @@
 #include "base.h"
 
 enum ap_event_kind {
-#define AP_KIND(kind, sentence) AP_KIND_##kind,
+#define AP_KIND(kind) AP_KIND_##kind,
 #include "event_kind.def"
     AP_KIND_COUNT_
 };
@@ -15,8 +15,6 @@ enum ap_event_kind {
 enum ap_event_kind ap_event_kind_of(struct ap_text category);
 /** Its id in event_kind.def. */
 const char *ap_event_kind_name(enum ap_event_kind kind);
-/** What such rows are, for people. */
-const char *ap_event_kind_meaning(enum ap_event_kind kind);
 
 /** Kernel, copy or memset: decided by category alone, never by an argument or a pid. */
 static inline bool ap_event_kind_is_gpu_work(enum ap_event_kind kind)

@@ -230,6 +230,15 @@ static inline bool ap_row_is_of(const struct ap_trace *trace, uint32_t row, uint
     return kinds >> ap_row_kind(trace->events.tag[row]) & 1;
 }
 
+/** Has the trace a category of that kind with rows? */
+static inline bool ap_trace_has_kind(const struct ap_trace *trace, enum ap_event_kind kind)
+{
+    for (size_t i = 0; i < trace->category_count; i++)
+        if (trace->categories[i].kind == kind && trace->categories[i].row_count)
+            return true;
+    return false;
+}
+
 /** Of a row that is placed in time. */
 static inline int64_t ap_row_end_ns(const struct ap_trace *trace, uint32_t row)
 {

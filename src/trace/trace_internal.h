@@ -98,8 +98,7 @@ struct ap_trace_reading {
     struct ap_open_begin *open;
     size_t open_count, open_capacity, open_free; /* open_free: index + 1 of a slot to use again */
     unsigned arrays;                             /* traceEvents members met */
-    bool events_read;                            /* one is complete */
-    bool looks_like_snapshot, looks_like_tensorrt, looks_like_timeline, looks_like_execution_trace;
+    bool looks_like_snapshot, looks_like_tensorrt, looks_like_execution_trace;
     struct ap_known_category { /* the few that most events are of */
         char text[24];
         uint32_t bytes, index; /* bytes 0 = none */

@@ -13,11 +13,6 @@
 
 /* ------------------------------------------------------------------------------------------------- what names tell */
 
-static bool is_letter(char c)
-{
-    return ap_folded(c) >= 'a' && ap_folded(c) <= 'z';
-}
-
 /* Digits at @at, and none before them; -1 where there are none or too many. */
 static int64_t number_at(struct ap_text text, size_t at)
 {
@@ -35,7 +30,7 @@ int64_t ap_rank_in_name(struct ap_text name)
         size_t same = 0;
         while (same < sizeof(word) - 1 && ap_folded(name.data[at + same]) == word[same])
             same++;
-        if (same < sizeof(word) - 1 || (at > 0 && is_letter(name.data[at - 1])))
+        if (same < sizeof(word) - 1 || (at > 0 && ap_is_letter(name.data[at - 1])))
             continue;
         size_t digits = at + same;
         while (digits < name.bytes && digits < at + same + 2 && strchr(" _:#=-", name.data[digits]))
@@ -53,7 +48,7 @@ static int64_t rank_in_brackets(struct ap_text pid)
     if (!pid.bytes || pid.data[0] != '[')
         return UNKNOWN;
     for (size_t at = 1; at < pid.bytes && pid.data[at] != ']'; at++) {
-        if (pid.data[at] != '-' || !is_letter(pid.data[at - 1]))
+        if (pid.data[at] != '-' || !ap_is_letter(pid.data[at - 1]))
             continue;
         int64_t number = number_at(pid, at + 1);
         if (number < 0 || (rank >= 0 && rank != number))

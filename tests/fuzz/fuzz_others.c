@@ -41,8 +41,7 @@ static void run(const uint8_t *text, size_t bytes, uint8_t choice)
     check(status == AP_OK);
     for (int i = 0; status == AP_OK && i <= (choice >> 6 & 1); i++) {
         struct feed feed = feed_of(text, bytes, pieces[choice & 7]);
-        struct ap_other_input input = { .path = "fuzz",
-                                        .format = kinds[(choice >> 3 & 7) % AP_COUNT_OF(kinds)].format,
+        struct ap_other_input input = { .format = kinds[(choice >> 3 & 7) % AP_COUNT_OF(kinds)].format,
                                         .source = feed_source(&feed),
                                         .limits = { .window_bytes = pieces[choice & 7], .token_bytes = 1 << 16 },
                                         .salvage = choice >> 7 };

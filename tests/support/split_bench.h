@@ -10,85 +10,26 @@
 #ifndef AP_SPLIT_BENCH_H
 #define AP_SPLIT_BENCH_H
 
-#include <stdlib.h>
-#include <string.h>
+#define TYPED_UNIT_NS 10000
+#include "typed_trace.h"
 
-#include "analyzed.h"
-#include "tap.h"
-
-#define TICK_NS 10000
-
-struct run {
-    struct ap_gate gate;
-    struct ap_trace *trace;
-    struct ap_notes notes;
-    struct ap_model model;
-};
-
-#define OPERATOR (AP_KIND_operator | AP_ROW_X | AP_ROW_CPU_CATEGORY)
-#define ANNOTATION (AP_KIND_annotation | AP_ROW_X)
 #define OVERHEAD (AP_KIND_overhead | AP_ROW_X)
-#define PYTHON (AP_KIND_python | AP_ROW_X)
-#define RUNTIME (AP_KIND_runtime | AP_ROW_X)
-#define KERNEL (AP_KIND_kernel | AP_ROW_X)
-#define MEMCPY (AP_KIND_memcpy | AP_ROW_X)
-#define MEMSET (AP_KIND_memset | AP_ROW_X)
-
-TAP_UNUSED static void begin(struct run *run)
-{
-    memset(run, 0, sizeof(*run));
-    ap_gate_init(&run->gate, 0);
-    ap_model_init(&run->model, &run->gate);
-    if (ap_trace_new(&run->gate, &run->trace, NULL) != AP_OK)
-        abort();
-    run->trace->complete = true;
-}
-
-TAP_UNUSED static uint32_t row(struct run *run, const char *pid, const char *tid, const char *name, unsigned tag,
-                               int64_t start, int64_t dur)
-{
-    struct ap_trace *trace = run->trace;
-    struct ap_str text;
-    uint32_t track;
-    int64_t start_ns = start * TICK_NS, end_ns = (start + dur) * TICK_NS;
-    if (ap_strpool_intern(&trace->strings, name, strlen(name), &text, NULL) != AP_OK ||
-        ap_trace_track(trace, ap_text_of(pid), false, ap_text_of(tid), false, &track, NULL) != AP_OK ||
-        ap_trace_add_row(trace, start_ns, dur * TICK_NS, text, track, (uint8_t)tag, NULL) != AP_OK)
-        abort();
-    if (!trace->has_window || start_ns < trace->window_start_ns)
-        trace->window_start_ns = start_ns;
-    if (!trace->has_window || end_ns > trace->window_end_ns)
-        trace->window_end_ns = end_ns;
-    trace->has_window = true;
-    return track;
-}
 
 TAP_UNUSED static void host(struct run *run, const char *thread, const char *name, unsigned tag, int64_t start, int64_t dur)
 {
-    (void)row(run, "100", thread, name, tag, start, dur);
-}
-
-TAP_UNUSED static void call(struct run *run, const char *thread, const char *name, int64_t start, int64_t dur,
-                            uint32_t correlation)
-{
-    host(run, thread, name, RUNTIME, start, dur);
-    if (ap_trace_add_call_detail(run->trace, (struct ap_call_detail){ .correlation = correlation }, NULL) != AP_OK)
-        abort();
+    (void)row(run, thread, name, tag, start, dur);
 }
 
 /* @correlation 0: it has none. */
 TAP_UNUSED static void gpu_of(struct run *run, int device, const char *name, unsigned tag, int64_t start, int64_t dur,
-                              uint32_t correlation)
+                              ap_link_key correlation)
 {
-    uint32_t track = row(run, device ? "1" : "0", "7", name, tag, start, dur);
-    struct ap_work_detail detail = { .correlation = correlation };
-    run->trace->tracks[track].device = device;
-    detail.as.bytes = -1;
-    if (ap_trace_add_work_detail(run->trace, detail, NULL) != AP_OK)
-        abort();
+    work_on(run, device ? "27" : "7", name, tag, start, dur, correlation);
+    run->trace->tracks[run->trace->events.track[run->trace->events.count - 1]].device = device;
 }
 
-TAP_UNUSED static void gpu(struct run *run, const char *name, unsigned tag, int64_t start, int64_t dur, uint32_t correlation)
+TAP_UNUSED static void gpu(struct run *run, const char *name, unsigned tag, int64_t start, int64_t dur,
+                           ap_link_key correlation)
 {
     gpu_of(run, 0, name, tag, start, dur, correlation);
 }
@@ -103,33 +44,11 @@ TAP_UNUSED static void has_calls(struct run *run)
     trace->categories[trace->category_count++] = (struct ap_category){ .kind = AP_KIND_runtime, .row_count = 1 };
 }
 
-TAP_UNUSED static enum ap_status analyze(struct run *run)
-{
-    struct ap_part_options options = { .path = "typed by hand" };
-    return analyze_trace(run->trace, &options, &run->notes, &run->model, NULL);
-}
-
 TAP_UNUSED static void report(struct run *run)
 {
-    if (analyze(run) != AP_OK)
+    struct ap_part_options options = { .path = "typed by hand" };
+    if (analyze_trace(run->trace, &options, &run->notes, &run->model, NULL) != AP_OK)
         abort();
-}
-
-TAP_UNUSED static void end(struct run *run)
-{
-    ap_trace_free(run->trace);
-    ap_model_release(&run->model);
-    is_u64(run->gate.used_bytes, 0, "all memory is given back");
-}
-
-TAP_UNUSED static const struct ap_value *at(const struct run *run, const char *path)
-{
-    return ap_value_at(&run->model.root, path);
-}
-
-TAP_UNUSED static bool is_null(const struct run *run, const char *path)
-{
-    return at(run, path) && at(run, path)->type == AP_VALUE_NULL;
 }
 
 TAP_UNUSED static const struct ap_value *nth(const struct ap_value *list, size_t i)
@@ -143,8 +62,8 @@ TAP_UNUSED static const struct ap_value *nth(const struct ap_value *list, size_t
 /* A time, in our unit; -1 = null or not there. */
 TAP_UNUSED static int64_t time_of(const struct ap_value *object, const char *path)
 {
-    int64_t ns = ap_value_integer(ap_value_at(object, path), -TICK_NS);
-    return ns % TICK_NS ? -2 : ns / TICK_NS;
+    int64_t ns = ap_value_integer(ap_value_at(object, path), -TYPED_UNIT_NS);
+    return ns % TYPED_UNIT_NS ? -2 : ns / TYPED_UNIT_NS;
 }
 
 TAP_UNUSED static int64_t time_at(const struct run *run, const char *path)

@@ -96,13 +96,6 @@ static void other_names_tell_nothing(void)
         ok(!strcmp(read_name(names[i]).engine, "none"), names[i]);
 }
 
-static void call(struct run *run, const char *name, int64_t start_us, ap_link_key correlation)
-{
-    row(run, "host", name, RUNTIME, start_us, 2);
-    if (ap_trace_add_call_detail(run->trace, (struct ap_call_detail){ .correlation = correlation }, NULL) != AP_OK)
-        abort();
-}
-
 static void kernel(struct run *run, int64_t start_us, int64_t dur_us, ap_link_key correlation)
 {
     struct ap_work_detail detail = { .correlation = correlation };
@@ -122,7 +115,7 @@ static void decode(struct run *run, int64_t start_us, ap_link_key correlation)
 {
     step(run, "execute_context_0(0)_generation_4(4)", start_us, 100);
     step(run, "step[DECODE bs=4]", start_us + 1, 90);
-    call(run, "cudaGraphLaunch", start_us + 10, correlation);
+    call(run, "host", "cudaGraphLaunch", start_us + 10, 2, correlation);
     kernel(run, start_us + 20, 30, correlation);
     kernel(run, start_us + 50, 40, correlation);
 }
@@ -188,7 +181,7 @@ static void work_of_before_is_taken_out(void)
     struct run run;
     begin(&run);
     step(&run, "step[DECODE bs=2]", 1000, 5000);
-    call(&run, "cudaLaunchKernel", 1010, 1);
+    call(&run, "host", "cudaLaunchKernel", 1010, 2, 1);
     kernel(&run, 5012, 500, 1);
     analyze(&run);
     is_int(us(&run, "engine.queued_us"), 4000, "queued from the call to the start");

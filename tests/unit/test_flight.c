@@ -9,8 +9,6 @@
 #include "part_hang.h"
 #include "tap.h"
 
-#define MAX_RANKS 16
-
 struct dump {
     const char *groups; /* members of pg_config, "\"0\":\"[0, 1]\""; NULL = none, as gloo */
     const char *entries;

@@ -586,22 +586,7 @@ static void build_some_of_everything(struct run *run)
 
 static void refused_memory_is_reported_and_none_is_lost(void)
 {
-    enum ap_status status = AP_ERROR_MEMORY;
-    int wrong = 0;
-    for (int64_t after = 0; status != AP_OK && after < 10000; after++) {
-        struct run run;
-        struct ap_part_options options = { .path = "typed by hand" };
-        struct ap_error error = { .status = AP_OK };
-        build_some_of_everything(&run);
-        run.gate.fail_after = after;
-        status = analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
-        wrong += status != AP_OK && error.status != AP_ERROR_MEMORY;
-        ap_trace_free(run.trace);
-        ap_model_release(&run.model);
-        wrong += run.gate.used_bytes != 0;
-    }
-    is_int(status, AP_OK, "with enough memory it passes");
-    is_int(wrong, 0, "with less it fails as it should, whichever request is refused");
+    refuse_each_request(build_some_of_everything, 0);
 }
 
 int main(void)

@@ -676,28 +676,18 @@ static void chance_adds_up(uint64_t seed)
 
 /* ------------------------------------------------------------------------------------------------- refused memory */
 
+static void step_with_modules(struct run *run)
+{
+    begin(run);
+    training_step(run);
+    row(run, "1", "train.py(3): main", PYTHON, 0, 100);
+    row(run, "1", "nn.Module: Net_0", PYTHON, 10, 20);
+    op_of_shape(run, "aten::mm", 30, 5, "[[64,8],[8,2]]");
+}
+
 static void every_refused_request_is_survived(void)
 {
-    bool is_done = false;
-    for (int64_t after = 0; !is_done && after < 4000; after++) {
-        struct run run;
-        struct ap_part_options options = { .path = "typed by hand" };
-        struct ap_error error = { .status = AP_OK };
-        begin(&run);
-        training_step(&run);
-        row(&run, "1", "train.py(3): main", PYTHON, 0, 100);
-        row(&run, "1", "nn.Module: Net_0", PYTHON, 10, 20);
-        op_of_shape(&run, "aten::mm", 30, 5, "[[64,8],[8,2]]");
-        run.gate.fail_after = after;
-        enum ap_status status = analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
-        is_done = status == AP_OK;
-        run.gate.fail_after = -1;
-        ap_trace_free(run.trace);
-        ap_model_release(&run.model);
-        if (run.gate.used_bytes)
-            is_u64(run.gate.used_bytes, 0, "all memory is given back");
-    }
-    ok(is_done, "it succeeds when no request is refused");
+    refuse_each_request(step_with_modules, 0);
 }
 
 int main(void)

@@ -59,7 +59,7 @@ static void every_picture_is_drawn(void)
         (void)snprintf(wanted, sizeof(wanted), "<figure id=\"%s\" role=\"group\"", ids[i]);
         ok(strstr(text.data, wanted), ids[i]);
     }
-    is_int((int64_t)counts.figures, AP_COUNT_OF(ids), "and no other");
+    is_int((int64_t)counts.figures, AP_COUNT_OF(ids), "and no other: ids has each picture");
     ok(counts.shapes > 300, "they have shapes");
     text_sink_release(&text);
 }

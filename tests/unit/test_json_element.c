@@ -279,7 +279,6 @@ static struct text_log read_text(const char *text, bool alike)
     return log;
 }
 
-#define MAX_CLAIM 700
 static void says(const char *text, bool alike, const char *want, const char *claim)
 {
     struct text_log log = read_text(text, alike);

@@ -4,32 +4,14 @@
 #include <string.h>
 
 #include "allocator_model.h"
-#include "memory_join.h"
-#include "tap.h"
+#include "snapshot_bench.h"
 
 #define MiB ((int64_t)1 << 20)
 
-struct bench {
-    struct ap_gate gate;
-    struct ap_notes notes;
-    struct ap_error error;
-    struct ap_snapshot *snapshot;
-    struct ap_model model;
-    enum ap_status status;
-};
-
-static void keep(struct bench *bench, enum ap_status status)
+static void finish(struct bench *bench)
 {
-    if (bench->status == AP_OK)
-        bench->status = status;
-}
-
-static void begin(struct bench *bench)
-{
-    memset(bench, 0, sizeof(*bench));
-    ap_gate_init(&bench->gate, 0);
-    keep(bench, ap_snapshot_new(&bench->gate, &bench->snapshot, &bench->error));
-    bench->snapshot->has = AP_SNAPSHOT_HAS_SEGMENTS;
+    is_int(bench->status, AP_OK, "all went well");
+    end(bench);
 }
 
 static void set_conf(struct bench *bench, const char *conf)
@@ -57,29 +39,6 @@ static void segment(struct bench *bench, uint64_t address, int64_t bytes, bool e
     keep(bench, ap_snapshot_add_segment(bench->snapshot, &made, &bench->error));
 }
 
-static void pass(struct bench *bench)
-{
-    ap_model_init(&bench->model, &bench->gate);
-    if (bench->status == AP_OK)
-        keep(bench,
-             ap_join_part_snapshot(bench->snapshot, "s.json", 0, true, NULL, &bench->notes, &bench->model, &bench->error));
-}
-
-static const struct ap_value *at(const struct bench *bench, const char *path)
-{
-    return ap_value_at(&bench->model.root, path);
-}
-
-static int64_t whole(const struct bench *bench, const char *path)
-{
-    return ap_value_integer(at(bench, path), INT64_MIN);
-}
-
-static bool is_null(const struct bench *bench, const char *path)
-{
-    return at(bench, path) && at(bench, path)->type == AP_VALUE_NULL;
-}
-
 /* Is there a note on the setting? */
 static bool noted(const struct bench *bench, const char *setting)
 {
@@ -91,61 +50,54 @@ static bool noted(const struct bench *bench, const char *setting)
     return false;
 }
 
-static void end(struct bench *bench)
-{
-    ap_model_release(&bench->model);
-    ap_snapshot_free(bench->snapshot);
-    ok(bench->status == AP_OK && atomic_load(&bench->gate.used_bytes) == 0, "all went well and all memory is given back");
-}
-
 static void settings_without_effect(void)
 {
     struct bench bench;
-    begin(&bench);
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
     set_conf(&bench, "expandable_segments:True, roundup_power2_divisions:[256:1,512:2,>:4],max_split_size_mb:64,no_such:1,");
-    pass(&bench);
+    pass(&bench, 0);
     ok(noted(&bench, "expandable_segments"), "asked for, and off");
     ok(noted(&bench, "max_split_size_mb"), "asked for, and without limit");
     ok(noted(&bench, "no_such"), "unknown");
     ok(!noted(&bench, "roundup_power2_divisions"), "nothing is wasted");
     is_int(whole(&bench, "memory.settings_note_count"), 3, "three notes; commas in brackets do not part");
-    end(&bench);
+    finish(&bench);
 }
 
 static void settings_that_conflict(void)
 {
     struct bench bench;
-    begin(&bench);
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
     set_conf(&bench, "");
     bench.snapshot->settings.expandable_segments = true;
     bench.snapshot->settings.max_split_bytes = 64 * MiB;
     bench.snapshot->settings.gc_threshold_ratio = 0.8;
-    pass(&bench);
+    pass(&bench, 0);
     ok(noted(&bench, "max_split_size_mb") && noted(&bench, "garbage_collection_threshold"), "both conflict");
     ok(!noted(&bench, "expandable_segments"), "no segments: nothing to say of them");
-    end(&bench);
+    finish(&bench);
 }
 
 static void good_settings(void)
 {
     struct bench bench;
-    begin(&bench);
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
     set_conf(&bench, "expandable_segments:True");
     bench.snapshot->settings.expandable_segments = true;
     block(&bench, 20 * MiB, AP_BLOCK_ALLOCATED);
     segment(&bench, 1000, 20 * MiB, true);
-    pass(&bench);
+    pass(&bench, 0);
     is_int(whole(&bench, "memory.settings_note_count"), 0, "no notes");
     is_int(whole(&bench, "memory.fragmentation.stranded_bytes"), 0, "nothing is stranded");
     ok(is_null(&bench, "memory.leaks.leaking") && is_null(&bench, "memory.churn.allocations"), "no history, no figures");
     ok(is_null(&bench, "memory.fragmentation.simulated_device"), "nothing to simulate");
-    end(&bench);
+    finish(&bench);
 }
 
 static void whole_pages_are_not_stranded(void)
 {
     struct bench bench;
-    begin(&bench);
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
     block(&bench, 5 * MiB, AP_BLOCK_ALLOCATED);
     block(&bench, 35 * MiB, AP_BLOCK_INACTIVE);
     segment(&bench, 1000, 40 * MiB, true);
@@ -154,14 +106,14 @@ static void whole_pages_are_not_stranded(void)
     segment(&bench, (uint64_t)100 * MiB, 40 * MiB, false);
     block(&bench, 40 * MiB, AP_BLOCK_INACTIVE);
     segment(&bench, (uint64_t)200 * MiB, 40 * MiB, false);
-    pass(&bench);
+    pass(&bench, 0);
     is_int(whole(&bench, "memory.fragmentation.stranded_bytes"), 15 * MiB + 35 * MiB, "one page of the first can go");
     is_int(whole(&bench, "memory.fragmentation.stranded_segments"), 2, "the free segment is not one of them");
     const struct ap_value *row = ap_value_first(at(&bench, "memory.fragmentation.pinned_by"));
     ok(row && !row->next, "one place pins both");
     is_int(ap_value_integer(ap_value_at(row, "pinned_bytes"), -1), 50 * MiB, "all of it");
     is_int(ap_value_integer(ap_value_at(row, "blocks"), -1), 2, "with two blocks");
-    end(&bench);
+    finish(&bench);
 }
 
 /* A whole history through the pass, with every allocation refused in turn. */
@@ -170,7 +122,7 @@ static void refused_allocations(void)
     struct allocator_model *model = calloc(1, sizeof(*model));
     struct random random = { 3 };
     struct bench bench;
-    begin(&bench);
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
     model->next_address = (uint64_t)64 << 20;
     model_record(model);
     while (model->entry_count < 900)
@@ -178,7 +130,7 @@ static void refused_allocations(void)
     model_complete_unseen(model);
     model_write(model, AP_ACTION_OOM, 1000, 500 * MiB, 0);
     keep(&bench, model_snapshot(model, bench.snapshot, &bench.error));
-    pass(&bench);
+    pass(&bench, 0);
     is_int(whole(&bench, "memory.fragmentation.simulated_device"), 0, "an oom: the history is simulated");
     const struct ap_value *reproduces = at(&bench, "memory.fragmentation.simulation_reproduces");
     ok(reproduces && reproduces->type == AP_VALUE_BOOL && reproduces->as.integer, "to the recorded peak");
@@ -202,7 +154,7 @@ static void refused_allocations(void)
     }
     ok(refused > 50, "each refusal is reported and leaves nothing behind");
     ap_model_init(&bench.model, &bench.gate);
-    end(&bench);
+    finish(&bench);
     free(model);
 }
 

@@ -33,9 +33,9 @@ static void begin(struct run *run, const struct ap_other_reader *reader)
 static void read_bytes(struct run *run, enum ap_other_format format, const char *text, size_t bytes, size_t piece_bytes)
 {
     struct feed feed = feed_of(text, bytes, piece_bytes);
-    struct ap_other_input input = {
-        .path = "file", .format = format, .source = feed_source(&feed), .limits = { .window_bytes = piece_bytes }
-    };
+    struct ap_other_input input = { .format = format,
+                                    .source = feed_source(&feed),
+                                    .limits = { .window_bytes = piece_bytes } };
     if (run->status == AP_OK)
         run->status = run->reader->read(run->self, &input, &run->notes, &run->error);
 }

@@ -3,33 +3,9 @@
 #include <string.h>
 
 #include "catalogue.h"
-#include "memory_join.h"
-#include "tap.h"
+#include "snapshot_bench.h"
 
 #define MiB ((int64_t)1 << 20)
-
-struct bench {
-    struct ap_gate gate;
-    struct ap_notes notes;
-    struct ap_error error;
-    struct ap_snapshot *snapshot;
-    struct ap_model model;
-    enum ap_status status; /* of the pass, or of the first call that failed before it */
-};
-
-static void keep(struct bench *bench, enum ap_status status)
-{
-    if (bench->status == AP_OK)
-        bench->status = status;
-}
-
-static void begin(struct bench *bench, uint32_t has)
-{
-    memset(bench, 0, sizeof(*bench));
-    ap_gate_init(&bench->gate, 0);
-    keep(bench, ap_snapshot_new(&bench->gate, &bench->snapshot, &bench->error));
-    bench->snapshot->has = has;
-}
 
 static void block(struct bench *bench, int64_t size_bytes, int64_t requested_bytes, enum ap_block_state state)
 {
@@ -85,37 +61,6 @@ static void action(struct bench *bench, uint32_t name, uint64_t address, int64_t
     keep(bench, ap_snapshot_add_action(bench->snapshot, &made, &bench->error));
 }
 
-static void pass(struct bench *bench, uint64_t top_n)
-{
-    ap_model_init(&bench->model, &bench->gate);
-    keep(bench, ap_join_part_snapshot(bench->snapshot, "dir/s.json", top_n, true, NULL, &bench->notes, &bench->model,
-                                      &bench->error));
-}
-
-/* False where something was not given back. */
-static bool end(struct bench *bench)
-{
-    ap_model_release(&bench->model);
-    ap_snapshot_free(bench->snapshot);
-    return atomic_load(&bench->gate.used_bytes) == 0;
-}
-
-static const struct ap_value *at(const struct bench *bench, const char *path)
-{
-    return ap_value_at(&bench->model.root, path);
-}
-
-static int64_t whole(const struct bench *bench, const char *path)
-{
-    return ap_value_integer(at(bench, path), INT64_MIN);
-}
-
-static bool is_null(const struct bench *bench, const char *path)
-{
-    const struct ap_value *value = at(bench, path);
-    return value && value->type == AP_VALUE_NULL;
-}
-
 static double number(const struct bench *bench, const char *path)
 {
     double value = -12345;
@@ -136,7 +81,7 @@ static const struct ap_value *item(const struct bench *bench, const char *path, 
 /* 64 MiB partly used (32 live, 8 waiting, 16 + 8 free), 20 MiB wholly free, 2 MiB small on another device. */
 static void build_three_segments(struct bench *bench)
 {
-    begin(bench, AP_SNAPSHOT_HAS_SEGMENTS);
+    begin_with(bench, AP_SNAPSHOT_HAS_SEGMENTS);
     block(bench, 32 * MiB, 31 * MiB, AP_BLOCK_ALLOCATED);
     block(bench, 16 * MiB, 0, AP_BLOCK_INACTIVE);
     block(bench, 8 * MiB, 8 * MiB, AP_BLOCK_PENDING);
@@ -173,7 +118,7 @@ static void summary_is_the_sum_of_fields(void)
     ok(is_null(&bench, "memory.trace_actions.span_us"), "no history: no span");
     is_int((int64_t)ap_value_count(at(&bench, "memory.trace_actions.counts")), 0, "and no counts");
     is_int(whole(&bench, "memory.annotations.count"), 0, "no annotations");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 static void parts_of_the_state_add_up(void)
@@ -205,13 +150,13 @@ static void parts_of_the_state_add_up(void)
     is_u64(bench.notes.notes[AP_COUNTER_segment_sums].count, 0, "blocks and fields agree");
     ok(whole(&bench, "memory.recorded.requested_sizes") == 1 && whole(&bench, "memory.recorded.blocks") == 1,
        "sizes and blocks were recorded");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 static void nothing_reserved(void)
 {
     struct bench bench;
-    begin(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
     pass(&bench, 20);
     is_int(whole(&bench, "memory.summary.segments"), 0, "no segments");
     is_int(whole(&bench, "memory.summary.reserved_bytes"), 0, "nothing reserved");
@@ -221,13 +166,13 @@ static void nothing_reserved(void)
     ok(is_null(&bench, "memory.state.slack_ratio"), "no slack ratio");
     is_int(whole(&bench, "memory.state.devices"), 0, "no devices");
     ok(is_null(&bench, "memory.settings"), "no settings");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 static void not_recorded_is_null(void)
 {
     struct bench bench;
-    begin(&bench, AP_SNAPSHOT_HAS_HISTORY);
+    begin_with(&bench, AP_SNAPSHOT_HAS_HISTORY);
     device_history(&bench);
     action(&bench, AP_ACTION_SNAPSHOT, 0, 5, -1);
     pass(&bench, 0);
@@ -239,9 +184,9 @@ static void not_recorded_is_null(void)
     ok(is_null(&bench, "memory.history.alloc_count") && is_null(&bench, "memory.history.oom_count"),
        "it says nothing about allocations");
     is_int(whole(&bench, "memory.trace_actions.counts.snapshot"), 1, "but it is counted");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 
-    begin(&bench, AP_SNAPSHOT_HAS_SEGMENTS); /* an old list: no requested sizes, no blocks, no types, no pools */
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS); /* an old list: no requested sizes, no blocks, no types, no pools */
     struct ap_segment old = segment_of(8, (int64_t[]){ 1024, 512, 512, 0 });
     old.has = AP_SEGMENT_HAS_TOTAL | AP_SEGMENT_HAS_ALLOCATED | AP_SEGMENT_HAS_ACTIVE;
     old.type.id = AP_NAME_UNKNOWN;
@@ -260,13 +205,13 @@ static void not_recorded_is_null(void)
            ap_value_member(item(&bench, "memory.by_device", 0), "device")->type == AP_VALUE_NULL,
        "so is the device");
     is_u64(bench.notes.notes[AP_COUNTER_blocks_missing].count, 0, "a writer that never writes blocks is not odd");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 static void use_is_taken_from_blocks(void)
 {
     struct bench bench;
-    begin(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
     block(&bench, 600, 500, AP_BLOCK_ALLOCATED);
     block(&bench, 424, 0, AP_BLOCK_INACTIVE);
     struct ap_segment segment = segment_of(8, (int64_t[]){ 1024, 0, 0, 0 });
@@ -277,7 +222,7 @@ static void use_is_taken_from_blocks(void)
     is_int(whole(&bench, "memory.state.slack_bytes"), 424, "slack is taken from the blocks");
     is_int(whole(&bench, "memory.state.rounding_bytes"), 100, "so is rounding");
     is_int(whole(&bench, "memory.recorded.requested_sizes"), 1, "requested sizes stand in the blocks");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 static void contradictions_are_noted(void)
@@ -295,13 +240,13 @@ static void contradictions_are_noted(void)
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct bench bench;
-        begin(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
+        begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
         block(&bench, 600, 500, AP_BLOCK_ALLOCATED);
         block(&bench, 424, 0, AP_BLOCK_INACTIVE);
         add(&bench, segment_of(8, cases[i].sizes));
         pass(&bench, 0);
         is_u64(bench.notes.notes[AP_COUNTER_segment_sums].count, cases[i].noted, cases[i].what);
-        ok(end(&bench), "all memory is given back");
+        end(&bench);
     }
 }
 
@@ -317,20 +262,20 @@ static void blocks_missing_in_one_segment(void)
     is_u64(bench.notes.notes[AP_COUNTER_blocks_missing].count, 1, "a segment without blocks among others is odd");
     is_u64(bench.notes.notes[AP_COUNTER_blocks_missing].first_offset_bytes, 77, "its byte is told");
     is_int(whole(&bench, "memory.state.inactive_bytes"), 44 * MiB, "the others are summed");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 static void sums_stop_at_the_end(void)
 {
     struct bench bench;
-    begin(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
     for (int i = 0; i < 3; i++)
         add(&bench, segment_of(8, (int64_t[]){ INT64_MAX, INT64_MIN, -1, 5 }));
     pass(&bench, 0);
     is_int(whole(&bench, "memory.summary.reserved_bytes"), INT64_MAX, "a sum stops at 2^63-1");
     is_int(whole(&bench, "memory.summary.allocated_bytes"), INT64_MIN, "or at -2^63");
     is_u64(bench.notes.notes[AP_COUNTER_size_overflow].count, 1, "and that is noted");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ lists */
@@ -343,7 +288,7 @@ static int64_t row(const struct bench *bench, unsigned index, const char *key)
 static void largest_segments_are_ranked(void)
 {
     struct bench bench;
-    begin(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
     add(&bench, segment_of(40, (int64_t[]){ 100, 90, 0, 0 }));
     add(&bench, segment_of(30, (int64_t[]){ 100, 10, 0, 0 }));
     add(&bench, segment_of(20, (int64_t[]){ 100, 90, 0, 0 }));
@@ -364,17 +309,17 @@ static void largest_segments_are_ranked(void)
     ok(ap_value_member(fifth, "address")->type == AP_VALUE_NULL, "an address that is missing is null");
     const struct ap_value *sixth = item(&bench, "memory.largest_segments", 5);
     is_text(ap_value_text(ap_value_member(sixth, "address")), "18446744073709551615", "2^64-1 keeps every digit");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
     build_three_segments(&bench);
     pass(&bench, 2);
     is_int((int64_t)ap_value_count(at(&bench, "memory.largest_segments")), 2, "--top-n bounds the list");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 static void names_are_ranked(void)
 {
     struct bench bench;
-    begin(&bench, AP_SNAPSHOT_HAS_SEGMENTS | AP_SNAPSHOT_HAS_HISTORY | AP_SNAPSHOT_HAS_ANNOTATIONS);
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS | AP_SNAPSHOT_HAS_HISTORY | AP_SNAPSHOT_HAS_ANNOTATIONS);
     device_history(&bench);
     uint32_t rewind = named(&bench, "rewind").id;
     action(&bench, AP_ACTION_OOM, 1, 1, 2000000);
@@ -398,7 +343,7 @@ static void names_are_ranked(void)
     is_int(whole(&bench, "memory.annotations.count"), 27, "all annotations are counted");
     is_int((int64_t)ap_value_count(at(&bench, "memory.annotations.top_names")), 10, "ten names are shown");
     is_text(item(&bench, "memory.annotations.top_names", 9)->key, "nj", "ties go by name");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- history */
@@ -406,7 +351,7 @@ static void names_are_ranked(void)
 static void history_counts(void)
 {
     struct bench bench;
-    begin(&bench, AP_SNAPSHOT_HAS_SEGMENTS | AP_SNAPSHOT_HAS_HISTORY);
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS | AP_SNAPSHOT_HAS_HISTORY);
     device_history(&bench);
     action(&bench, AP_ACTION_FREE_COMPLETED, 7, 10, 0); /* requested before the history began */
     action(&bench, AP_ACTION_SEGMENT_ALLOC, 1, 100, 100);
@@ -441,13 +386,13 @@ static void history_counts(void)
     ok(is_null(&bench, "memory.history.oom_request_bytes"), "so no request");
     ok(number(&bench, "memory.history.allocs_per_s") == 3.0, "allocs a second");
     ok(number(&bench, "memory.history.segment_ops_per_s") == 8.0, "segment operations a second");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 static void last_oom_counts(void)
 {
     struct bench bench;
-    begin(&bench, AP_SNAPSHOT_HAS_HISTORY);
+    begin_with(&bench, AP_SNAPSHOT_HAS_HISTORY);
     device_history(&bench);
     action(&bench, AP_ACTION_SEGMENT_FREE, 1, 1, 1);
     action(&bench, AP_ACTION_SEGMENT_FREE, 2, 1, 1);
@@ -459,13 +404,13 @@ static void last_oom_counts(void)
     is_int(whole(&bench, "memory.history.oom_request_bytes"), 900, "the last one by time is shown");
     is_int(whole(&bench, "memory.history.oom_device_free_bytes"), 300, "with what was free then");
     is_int(whole(&bench, "memory.history.retry_count"), 1, "frees before an oom are a retry too");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 static void no_times_no_rates(void)
 {
     struct bench bench;
-    begin(&bench, AP_SNAPSHOT_HAS_HISTORY);
+    begin_with(&bench, AP_SNAPSHOT_HAS_HISTORY);
     device_history(&bench);
     action(&bench, AP_ACTION_ALLOC, 1, 1, -1);
     action(&bench, AP_ACTION_ALLOC, 2, 1, -1);
@@ -474,13 +419,13 @@ static void no_times_no_rates(void)
        "without times there are no rates");
     is_int((int64_t)ap_value_count(at(&bench, "memory.history.rates")), 0, "of no action");
     is_int(whole(&bench, "memory.history.alloc_count"), 2, "but counts");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 static void many_addresses_wait(void)
 {
     struct bench bench;
-    begin(&bench, AP_SNAPSHOT_HAS_HISTORY);
+    begin_with(&bench, AP_SNAPSHOT_HAS_HISTORY);
     device_history(&bench);
     for (uint64_t i = 0; i < 5000; i++)
         action(&bench, AP_ACTION_FREE_REQUESTED, i * 512, 1, 1);
@@ -488,13 +433,13 @@ static void many_addresses_wait(void)
         action(&bench, AP_ACTION_FREE_COMPLETED, i * 512, 1, 1);
     pass(&bench, 0);
     is_int(whole(&bench, "memory.history.free_count"), 6000, "each address is freed once, requested or not");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 static void settings_are_shown(void)
 {
     struct bench bench;
-    begin(&bench, AP_SNAPSHOT_HAS_SEGMENTS | AP_SNAPSHOT_HAS_SETTINGS);
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS | AP_SNAPSHOT_HAS_SETTINGS);
     bench.snapshot->settings = (struct ap_allocator_settings){
         .conf = named(&bench, "max_split_size_mb:128"),
         .max_split_bytes = 128 * MiB,
@@ -506,13 +451,13 @@ static void settings_are_shown(void)
     is_int(whole(&bench, "memory.settings.max_split_size_bytes"), 128 * MiB, "to so many bytes");
     is_int(whole(&bench, "memory.settings.expandable_segments"), 0, "expandable_segments is off");
     ok(is_null(&bench, "memory.settings.garbage_collection_threshold"), "what was not written is null");
-    ok(end(&bench), "all memory is given back");
-    begin(&bench, AP_SNAPSHOT_HAS_SEGMENTS | AP_SNAPSHOT_HAS_SETTINGS);
+    end(&bench);
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS | AP_SNAPSHOT_HAS_SETTINGS);
     bench.snapshot->settings.has = AP_SETTING_HAS_MAX_SPLIT;
     pass(&bench, 0);
     is_int(whole(&bench, "memory.settings.max_split_size_set"), 0, "-1 is no limit");
     ok(is_null(&bench, "memory.settings.max_split_size_bytes"), "and has no bytes");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 /* ----------------------------------------------------------------------------------------------------- completeness */
@@ -529,7 +474,7 @@ static void every_figure_is_there(void)
             !missing++)
             note(ap_figures[i].path);
     is_u64(missing, 0, "every figure that rules may name and that begins with memory. stands in the report");
-    ok(end(&bench), "all memory is given back");
+    end(&bench);
 }
 
 static void memory_may_end_anywhere(void)
@@ -545,7 +490,7 @@ static void memory_may_end_anywhere(void)
         atomic_store(&bench.gate.fail_after, requests);
         pass(&bench, 0);
         enum ap_status status = bench.status;
-        leaks += !end(&bench);
+        leaks += !release(&bench);
         if (status == AP_OK)
             break;
         wrong += status != AP_ERROR_MEMORY;

@@ -3,38 +3,22 @@
 #include <string.h>
 
 #include "allocation_owner.h"
-#include "memory_join.h"
 #include "peak_stacks.h"
 #include "random.h"
-#include "tap.h"
+
+#define BENCH_MORE                                                            \
+    int64_t time_us;    /* of the next entry; negative = entries have none */ \
+    uint64_t address;   /* of the next allocation */                          \
+    int64_t live_bytes; /* of blocks added and not in a segment yet */
+#include "snapshot_bench.h"
 #include "tree.h"
 
 #define BASE ((uint64_t)1 << 40)
 #define ROOM ((int64_t)1 << 30)
 
-struct bench {
-    struct ap_gate gate;
-    struct ap_notes notes;
-    struct ap_error error;
-    struct ap_snapshot *snapshot;
-    struct ap_model model;
-    enum ap_status status; /* of the pass, or of the first call that failed before it */
-    int64_t time_us;       /* of the next entry; negative = entries have none */
-    uint64_t address;      /* of the next allocation */
-    int64_t live_bytes;    /* of blocks added and not in a segment yet */
-};
-
-static void keep(struct bench *bench, enum ap_status status)
-{
-    if (bench->status == AP_OK)
-        bench->status = status;
-}
-
 static void begin(struct bench *bench)
 {
-    memset(bench, 0, sizeof(*bench));
-    ap_gate_init(&bench->gate, 0);
-    keep(bench, ap_snapshot_new(&bench->gate, &bench->snapshot, &bench->error));
+    begin_with(bench, 0);
     bench->address = BASE;
 }
 
@@ -132,26 +116,6 @@ static void mark(struct bench *bench, const char *name, const char *stage, int32
     keep(bench, ap_strpool_intern(&bench->snapshot->strings, name, strlen(name), &made.name, &bench->error));
     keep(bench, ap_strpool_intern(&bench->snapshot->strings, stage, strlen(stage), &made.stage, &bench->error));
     keep(bench, ap_snapshot_add_annotation(bench->snapshot, &made, &bench->error));
-}
-
-static void pass(struct bench *bench, uint64_t top_n)
-{
-    ap_model_init(&bench->model, &bench->gate);
-    if (bench->status == AP_OK)
-        keep(bench, ap_join_part_snapshot(bench->snapshot, "s.json", top_n, true, NULL, &bench->notes, &bench->model,
-                                          &bench->error));
-}
-
-static void end(struct bench *bench)
-{
-    ap_model_release(&bench->model);
-    ap_snapshot_free(bench->snapshot);
-    is_int((long long)bench->gate.used_bytes, 0, "no memory is left behind");
-}
-
-static const struct ap_value *at(const struct bench *bench, const char *path)
-{
-    return ap_value_at(&bench->model.root, path);
 }
 
 static const struct ap_value *device_row(const struct bench *bench, size_t index)

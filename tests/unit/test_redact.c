@@ -54,7 +54,7 @@ static void names_of_libraries_stay(void)
 
 static void what_readers_go_by_stays(void)
 {
-#define AP_KIND(kind, sentence)
+#define AP_KIND(kind)
 #define AP_CATEGORY(spelling, kind) stays(spelling);
 #include "event_kind.def"
     stays("CPU functions");

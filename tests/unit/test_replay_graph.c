@@ -5,28 +5,9 @@
 #include "replay_run.h"
 #include "typed_trace.h"
 
-static void call(struct run *run, const char *thread, const char *name, int64_t start_us, int64_t dur_us,
-                 ap_link_key correlation)
-{
-    (void)row(run, thread, name, RUNTIME, start_us, dur_us);
-    if (ap_trace_add_call_detail(run->trace, (struct ap_call_detail){ .correlation = correlation }, NULL) != AP_OK)
-        abort();
-}
-
-static void work_on(struct run *run, const char *stream, const char *name, int64_t start_us, int64_t dur_us,
-                    ap_link_key correlation)
-{
-    uint32_t track = add_row(run, "0", stream, name, KERNEL, start_us * 1000, dur_us * 1000);
-    struct ap_work_detail detail = { .correlation = correlation, .as.bytes = -1 };
-    run->trace->tracks[track].device = 0;
-    widen_window(run->trace, start_us * 1000, (start_us + dur_us) * 1000);
-    if (ap_trace_add_work_detail(run->trace, detail, NULL) != AP_OK)
-        abort();
-}
-
 static void work(struct run *run, const char *name, int64_t start_us, int64_t dur_us, ap_link_key correlation)
 {
-    work_on(run, "7", name, start_us, dur_us, correlation);
+    work_on(run, "7", name, KERNEL, start_us, dur_us, correlation);
 }
 
 /* With the facts that the graph is made of. */
@@ -209,11 +190,11 @@ static void a_full_device_is_a_wait(void)
     struct made made = { .graph = { .count = 0 } };
     begin(&made.run);
     call(&made.run, "1", "cudaLaunchKernel", 0, 5, 1);
-    work_on(&made.run, "7", "embedding", 10, 6000, 1);
+    work_on(&made.run, "7", "embedding", KERNEL, 10, 6000, 1);
     call(&made.run, "1", "cudaLaunchKernel", 10, 5, 2);
-    work_on(&made.run, "20", "small", 20, 5, 2);
+    work_on(&made.run, "20", "small", KERNEL, 20, 5, 2);
     call(&made.run, "1", "cudaLaunchKernel", 100, 5, 3);
-    work_on(&made.run, "20", "small", 5950, 5, 3);
+    work_on(&made.run, "20", "small", KERNEL, 5950, 5, 3);
     make(&made);
     is_u64(made.graph.edges_by_type[AP_REPLAY_EDGE_occupied], 1, "it waits for room");
     is_int(made.graph.unexplained_ns, 0, "that explains when it begins");
@@ -231,10 +212,10 @@ static uint64_t waits_told(int64_t rounds, int64_t ahead_us)
         int64_t at_us = i * 400, late_us = i + 1 < rounds ? 200 : 110 - ahead_us;
         ap_link_key number = (ap_link_key)(i * 3);
         call(&made.run, "1", "cudaLaunchKernel", at_us, 5, number + 1);
-        work_on(&made.run, "7", "gemm", at_us + 10, 100, number + 1);
+        work_on(&made.run, "7", "gemm", KERNEL, at_us + 10, 100, number + 1);
         call(&made.run, "1", "cudaStreamWaitEvent", at_us + 10, 2, number + 2);
         call(&made.run, "1", "cudaLaunchKernel", at_us + late_us - 10, 5, number + 3);
-        work_on(&made.run, "20", "ncclDevKernel_AllReduce", at_us + late_us, 50, number + 3);
+        work_on(&made.run, "20", "ncclDevKernel_AllReduce", KERNEL, at_us + late_us, 50, number + 3);
     }
     make(&made);
     uint64_t told = made.graph.edges_by_type[AP_REPLAY_EDGE_inferred_wait];

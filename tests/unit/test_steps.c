@@ -417,40 +417,32 @@ static void no_steady_step_is_null(void)
 }
 
 /* @profiler: marked steps with a cold one; else annotations. */
-static void fill_for_failure(struct run *run, bool profiler)
+static void module_and_launches(struct run *run)
 {
-    begin(run);
-    if (profiler)
-        STEPS(run, 10000, 1000, 1000, 1000);
-    for (int i = 0; i < 4 && !profiler; i++)
-        row(run, "1", "train", ANNOTATION, i ? 10000 + 1000 * i : 0, i ? 1000 : 11000);
     row(run, "1", "cuModuleLoadData", RUNTIME, 3000, 2000);
     for (int i = 0; i < 9; i++)
         row(run, "1", "cudaLaunchKernel", RUNTIME, 11000 + 20 * i, 10);
 }
 
+static void steps_of_the_profiler(struct run *run)
+{
+    begin(run);
+    STEPS(run, 10000, 1000, 1000, 1000);
+    module_and_launches(run);
+}
+
+static void steps_by_annotation(struct run *run)
+{
+    begin(run);
+    for (int i = 0; i < 4; i++)
+        row(run, "1", "train", ANNOTATION, i ? 10000 + 1000 * i : 0, i ? 1000 : 11000);
+    module_and_launches(run);
+}
+
 static void refused_memory_is_an_error_and_leaks_nothing(void)
 {
-    for (int profiler = 0; profiler < 2; profiler++) {
-        bool leaked = false, wrong = false, done_once = false;
-        for (int64_t after = 0; !done_once && after < 10000; after++) {
-            struct run run;
-            struct ap_part_options options = { .path = "typed by hand" };
-            struct ap_error error = { .status = AP_OK };
-            fill_for_failure(&run, profiler);
-            run.gate.fail_after = after;
-            enum ap_status status = analyze_trace(run.trace, &options, &run.notes, &run.model, &error);
-            run.gate.fail_after = -1;
-            done_once = status == AP_OK;
-            wrong |= status != AP_OK && (status != AP_ERROR_MEMORY || error.status != AP_ERROR_MEMORY);
-            ap_trace_free(run.trace);
-            ap_model_release(&run.model);
-            leaked |= run.gate.used_bytes != 0;
-        }
-        ok(done_once, "at last there is enough");
-        ok(!wrong, "each failure says so");
-        ok(!leaked, "all memory is given back each time");
-    }
+    refuse_each_request(steps_of_the_profiler, 0);
+    refuse_each_request(steps_by_annotation, 0);
 }
 
 /* Times before, in, between and behind steps, asked for in order, in reverse and all over. */

@@ -9,24 +9,6 @@
 
 /* ------------------------------------------------------------------------------------------------- typed by hand */
 
-static void call(struct run *run, const char *name, int64_t start_us, int64_t dur_us, ap_link_key correlation)
-{
-    (void)row(run, "1", name, RUNTIME, start_us, dur_us);
-    if (ap_trace_add_call_detail(run->trace, (struct ap_call_detail){ .correlation = correlation }, NULL) != AP_OK)
-        abort();
-}
-
-static void work(struct run *run, const char *stream, const char *name, unsigned tag, int64_t start_us, int64_t dur_us,
-                 ap_link_key correlation)
-{
-    uint32_t track = add_row(run, "0", stream, name, tag, start_us * 1000, dur_us * 1000);
-    struct ap_work_detail detail = { .correlation = correlation, .as.bytes = -1 };
-    run->trace->tracks[track].device = 0;
-    widen_window(run->trace, start_us * 1000, (start_us + dur_us) * 1000);
-    if (ap_trace_add_work_detail(run->trace, detail, NULL) != AP_OK)
-        abort();
-}
-
 /* With the facts kept for predictions. */
 struct tried {
     struct run run;
@@ -78,13 +60,13 @@ static int64_t gain_us(const struct tried *tried, const char *text)
 static void fill(struct run *run)
 {
     (void)row(run, "1", "aten::mm", OPERATOR, 0, 20);
-    call(run, "cudaLaunchKernel", 5, 10, 1);
+    call(run, "1", "cudaLaunchKernel", 5, 10, 1);
     (void)row(run, "1", "aten::add", OPERATOR, 30, 20);
-    call(run, "cudaLaunchKernel", 35, 10, 2);
-    call(run, "cudaDeviceSynchronize", 60, 62, 3);
+    call(run, "1", "cudaLaunchKernel", 35, 10, 2);
+    call(run, "1", "cudaDeviceSynchronize", 60, 62, 3);
     (void)row(run, "1", "aten::zero_", OPERATOR, 130, 20);
-    work(run, "7", "gemm", KERNEL, 20, 100, 1);
-    work(run, "8", "add", KERNEL, 50, 20, 2);
+    work_on(run, "7", "gemm", KERNEL, 20, 100, 1);
+    work_on(run, "8", "add", KERNEL, 50, 20, 2);
 }
 
 static void a_change_gains_what_the_path_loses(void)
@@ -113,8 +95,8 @@ static void launches_become_one(void)
     begin(&tried.run);
     for (ap_link_key i = 0; i < 8; i++) {
         (void)row(&tried.run, "1", "aten::add", OPERATOR, i * 20, 15);
-        call(&tried.run, "cudaLaunchKernel", i * 20 + 5, 5, i + 1);
-        work(&tried.run, "7", "add", KERNEL, i * 20 + 12, 2, i + 1);
+        call(&tried.run, "1", "cudaLaunchKernel", i * 20 + 5, 5, i + 1);
+        work_on(&tried.run, "7", "add", KERNEL, i * 20 + 12, 2, i + 1);
     }
     predict(&tried);
     ok(tried.predictor.exact, "an unchanged replay is the recording");
@@ -150,14 +132,14 @@ static void reduce_behind(struct run *run, int64_t sends_us)
 {
     int64_t done_us = 200 + 2 * sends_us;
     for (ap_link_key i = 0; i < 2; i++) {
-        call(run, "cudaLaunchKernel", i * 10, 5, i + 1);
-        work(run, "7", "gemm", KERNEL, 20 + i * 90, 90, i + 1);
+        call(run, "1", "cudaLaunchKernel", i * 10, 5, i + 1);
+        work_on(run, "7", "gemm", KERNEL, 20 + i * 90, 90, i + 1);
     }
     for (ap_link_key i = 0; i < 2; i++) {
-        call(run, "cudaLaunchKernel", 20 + i * 10, 5, i + 3);
-        work(run, "20", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", KERNEL, 200 + i * sends_us, sends_us, i + 3);
+        call(run, "1", "cudaLaunchKernel", 20 + i * 10, 5, i + 3);
+        work_on(run, "20", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", KERNEL, 200 + i * sends_us, sends_us, i + 3);
     }
-    call(run, "cudaDeviceSynchronize", 50, done_us - 50, 5);
+    call(run, "1", "cudaDeviceSynchronize", 50, done_us - 50, 5);
 }
 
 static void collectives_run_one_behind_the_other(void)
@@ -233,9 +215,9 @@ static void a_long_run_is_told_by_some_steps(void)
         char name[40];
         (void)snprintf(name, sizeof(name), "ProfilerStep#%d", (int)i);
         (void)row(&tried.run, "1", name, ANNOTATION, i * 100, 100);
-        call(&tried.run, "cudaLaunchKernel", i * 100 + 5, 5, (ap_link_key)i + 1);
-        work(&tried.run, "7", "gemm", KERNEL, i * 100 + 15, 60, (ap_link_key)i + 1);
-        call(&tried.run, "cudaDeviceSynchronize", i * 100 + 20, 57, (ap_link_key)i + 101);
+        call(&tried.run, "1", "cudaLaunchKernel", i * 100 + 5, 5, (ap_link_key)i + 1);
+        work_on(&tried.run, "7", "gemm", KERNEL, i * 100 + 15, 60, (ap_link_key)i + 1);
+        call(&tried.run, "1", "cudaDeviceSynchronize", i * 100 + 20, 57, (ap_link_key)i + 101);
     }
     predict(&tried);
     int64_t all_us = gain_us(&tried, "kernel = gemm speedup 2");
@@ -264,16 +246,16 @@ static void fill_at_random(struct run *run, struct random *random)
         size_t stream = random_below(random, 2);
         int64_t host_us = 2 + (int64_t)random_below(random, 20), dur_us = 1 + (int64_t)random_below(random, 60);
         (void)row(run, "1", i % 3 ? "aten::mm" : "aten::add", OPERATOR, now_us, host_us + 4);
-        call(run, "cudaLaunchKernel", now_us + 1, host_us, i);
+        call(run, "1", "cudaLaunchKernel", now_us + 1, host_us, i);
         int64_t start_us = now_us + 6 > free_us[stream] ? now_us + 6 : free_us[stream] + 1;
         char name[2] = { (char)('a' + i % 4), '\0' };
-        work(run, stream ? "7" : "8", name, KERNEL, start_us, dur_us, i);
+        work_on(run, stream ? "7" : "8", name, KERNEL, start_us, dur_us, i);
         free_us[stream] = start_us + dur_us;
         now_us += host_us + 6;
         if (random_below(random, 8) == 0) {
             int64_t done_us = free_us[0] > free_us[1] ? free_us[0] : free_us[1];
             int64_t until_us = (done_us > now_us ? done_us : now_us) + 3;
-            call(run, "cudaDeviceSynchronize", now_us, until_us - now_us, 1000 + i);
+            call(run, "1", "cudaDeviceSynchronize", now_us, until_us - now_us, 1000 + i);
             now_us = until_us;
         }
     }

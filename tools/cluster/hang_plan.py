@@ -83,10 +83,6 @@ class HangPlan:
                 return at
         raise ValueError("the topology has no place for %s" % self.hang)
 
-    def partner(self):
-        """In a cycle: the other rank of the two groups, which must share both."""
-        return next(rank for rank in self.layout.tensor_of[self.culprit].members if rank != self.culprit)
-
     def planted(self, rank, number):
         calls = step_calls(self.layout, rank)
         if number != self.step:

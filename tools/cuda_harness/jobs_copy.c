@@ -112,7 +112,6 @@ void job_no_overlap(struct harness_run *run)
  * workers */
 
 #define MOST_WORKERS 8
-#define QUEUE_SLOTS 16
 
 static const int64_t batch_work_us = 16000; /* that a worker needs for one batch */
 static const uint64_t small_batch_bytes = UINT64_C(1) << 20;

@@ -17,7 +17,6 @@ import getpass
 import gzip
 import io
 import json
-import os
 import re
 import socket
 import sys

@@ -71,11 +71,6 @@ static size_t digits_at(const char *text)
     return strspn(text, "0123456789");
 }
 
-static bool is_letter(char c)
-{
-    return ap_folded(c) >= 'a' && ap_folded(c) <= 'z';
-}
-
 /* Behind @word, perhaps with one sign between; the last such place counts. @alone: no letter may stand on either side, as in
  * the names that chance gives to temporary folders. */
 static int64_t number_behind(const char *name, const char *word, bool alone)
@@ -86,12 +81,12 @@ static int64_t number_behind(const char *name, const char *word, bool alone)
         size_t same = 0;
         while (same < bytes && ap_folded(name[i + same]) == word[same])
             same++;
-        if (same < bytes || (alone && i > 0 && is_letter(name[i - 1])))
+        if (same < bytes || (alone && i > 0 && ap_is_letter(name[i - 1])))
             continue;
         const char *at = name + i + bytes;
         at += *at && strchr("_-=.", *at) ? 1 : 0;
         size_t digits = digits_at(at);
-        if (alone && is_letter(at[digits]))
+        if (alone && ap_is_letter(at[digits]))
             continue;
         int64_t number = number_of(at, digits, MAX_DIGITS);
         found = number >= 0 ? number : found;

@@ -251,9 +251,7 @@ static enum ap_status group_of(struct finding *finding, uint32_t row, uint32_t *
         return AP_OK;
     AP_TRY(AP_RESERVE(compute->gate, compute->groups, compute->group_capacity, (size_t)before + 1, reterr));
     struct ap_compute_group *group = &compute->groups[compute->group_count++];
-    *group = (struct ap_compute_group){
-        .name = called.name, .signature = called.signature.id, .arguments = called.arguments.id, .longest_row = row
-    };
+    *group = (struct ap_compute_group){ .name = called.name, .signature = called.signature.id, .longest_row = row };
     cost_of(finding, row, &group->cost);
     if (step)
         take_lengths(&group->cost, &step->told);

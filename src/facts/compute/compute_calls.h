@@ -11,7 +11,7 @@
 /** Calls that are alike. */
 struct ap_compute_group {
     struct ap_call_cost cost; /* of one call */
-    uint32_t name, signature, arguments;
+    uint32_t name, signature;
     uint32_t kernel;                      /* name of the longest kernel of the longest call; 0 = no kernel is known */
     uint32_t longest_row;                 /* that kernel, or the longest call where no kernel was recorded */
     uint32_t count;                       /* calls */

@@ -82,7 +82,6 @@ static void note_layout(const struct ap_op_inputs *inputs, const struct ap_tenso
         const struct ap_tensor_dims *steps = &inputs->strides.tensors[i];
         if (steps->input != x->input || steps->count != x->count)
             continue;
-        cost->is_channels_last = steps->dims[1] == 1;
         cost->is_channels_first = steps->dims[1] > 1 && steps->dims[x->count - 1] == 1;
     }
 }

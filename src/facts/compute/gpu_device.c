@@ -16,7 +16,7 @@
 static bool is_word_end(struct ap_text text, size_t at)
 {
     char letter = at < text.bytes ? ap_folded(text.data[at]) : ' ';
-    return !((letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9'));
+    return !((letter >= 'a' && letter <= 'z') || ap_is_digit(letter));
 }
 
 /* A word by itself: "A10" is not in "A100". */

@@ -60,26 +60,17 @@ struct reading {
     bool in_table;                    /* of whatever is in it */
 };
 
-static struct ap_text trimmed(struct ap_text text)
-{
-    while (text.bytes && (*text.data == ' ' || *text.data == '\t'))
-        text.data++, text.bytes--;
-    while (text.bytes && (text.data[text.bytes - 1] == ' ' || text.data[text.bytes - 1] == '\t'))
-        text.bytes--;
-    return text;
-}
-
 /* Between bars; how many there are. */
 static int read_cells(struct ap_text line, struct ap_text *ret_cells)
 {
     int count = 0;
-    line = trimmed(line);
+    line = ap_text_trim(line);
     if (!line.bytes || *line.data != '|')
         return 0;
     for (size_t start = 1; start < line.bytes && count < COLUMNS_MAX;) {
         const char *bar = memchr(line.data + start, '|', line.bytes - start);
         size_t end = bar ? (size_t)(bar - line.data) : line.bytes;
-        ret_cells[count++] = trimmed((struct ap_text){ line.data + start, end - start });
+        ret_cells[count++] = ap_text_trim((struct ap_text){ line.data + start, end - start });
         start = end + 1;
     }
     return count;

@@ -26,8 +26,7 @@ struct ap_call_cost {
     bool is_transposed, is_backward;   /* convolutions */
     bool is_strided;                   /* an input of elementwise work lies apart in memory */
     bool is_mixed_layout;              /* its inputs lie along different dimensions */
-    bool is_channels_last;             /* the image of a convolution lies so in memory */
-    bool is_channels_first;            /* likewise; both are false where its steps are not known */
+    bool is_channels_first;            /* the image of a convolution lies so in memory */
     bool is_scattered;                 /* an index tells where it reads or writes */
     double passes;                     /* that good kernels sort with: over the least bytes; 0 = they do not sort */
 };

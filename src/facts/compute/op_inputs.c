@@ -74,11 +74,11 @@ int ap_op_integers(const struct ap_op_inputs *inputs, int number, int64_t *ret_i
     struct ap_text text = ap_op_argument(inputs, number);
     int count = 0;
     for (size_t i = 0; i < text.bytes && count < limit; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9')
+        if (!ap_is_digit(text.data[i]))
             continue;
         bool negative = i && text.data[i - 1] == '-';
         int64_t integer = 0;
-        for (; i < text.bytes && text.data[i] >= '0' && text.data[i] <= '9'; i++)
+        for (; i < text.bytes && ap_is_digit(text.data[i]); i++)
             integer = integer < INTEGER_MAX ? integer * 10 + (text.data[i] - '0') : integer;
         ret_integers[count++] = negative ? -integer : integer;
     }

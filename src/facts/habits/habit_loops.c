@@ -267,15 +267,9 @@ static int by_sequence(const void *left, const void *right)
 /* The loop that made the node: the last one that begins at or before its number. */
 static struct ap_habit_loop *maker_of(struct ap_habit_rows *rows, ap_link_key sequence)
 {
-    size_t low = 0, high = rows->loop_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows->loops[middle].first <= sequence)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    struct ap_habit_loop *loop = low ? &rows->loops[low - 1] : NULL;
+    size_t behind = 0;
+    AP_BISECT(behind, rows->loop_count, at, rows->loops[at].first <= sequence);
+    struct ap_habit_loop *loop = behind ? &rows->loops[behind - 1] : NULL;
     return loop && loop->first && sequence <= loop->last ? loop : NULL;
 }
 

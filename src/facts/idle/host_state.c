@@ -68,15 +68,16 @@ static enum ap_status class_names(uint8_t **ret_classes, size_t name_count, cons
     for (size_t i = 0; i < NO_RULE; i++)
         entries[i] = rules[i].patterns;
     enum ap_status status = ap_name_patterns_init(&patterns, gate, entries, NO_RULE, reterr);
-    uint8_t *classes = status == AP_OK ? ap_mem_resize(gate, NULL, 0, name_count) : NULL;
-    if (classes) {
+    uint8_t *classes = NULL;
+    AP_AND_THEN(status, AP_ALLOC(gate, classes, name_count, reterr));
+    if (status == AP_OK) {
         classes[0] = NO_RULE;
         for (uint32_t id = 1; id < name_count; id++)
             classes[id] = (uint8_t)ap_name_patterns_first(&patterns, ap_trace_text(trace, id), NO_RULE);
         *ret_classes = classes;
     }
     ap_name_patterns_release(&patterns);
-    return status == AP_OK && !classes ? ap_fail_memory(gate, reterr) : status;
+    return status;
 }
 
 /* Does what is open around a row also say what the time within it is for? */

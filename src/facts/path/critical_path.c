@@ -175,12 +175,6 @@ struct release {
     uint32_t thread;
 };
 
-static uint32_t previous_on_stream(const struct ap_path_index *index, uint32_t work)
-{
-    uint32_t track = index->trace->events.track[ap_path_work(index, work)->row];
-    return work > index->first_work[track] ? work - 1 : AP_NO_WORK;
-}
-
 /* The last work that the stream was told to wait for before it got this one. */
 static uint32_t awaited_by_stream(const struct walk *walk, uint32_t work)
 {
@@ -238,7 +232,7 @@ static void release_by_time(const struct walk *walk, uint32_t work, struct relea
 static struct release find_release(const struct walk *walk, uint32_t work)
 {
     struct release release = { .known = false, .work = AP_NO_WORK };
-    uint32_t previous = previous_on_stream(walk->index, work), awaited = awaited_by_stream(walk, work);
+    uint32_t previous = ap_path_previous_on_stream(walk->index, work), awaited = awaited_by_stream(walk, work);
     if (previous != AP_NO_WORK)
         release_by_work(walk, previous, AP_PATH_EDGE_stream, &release);
     release_by_host(walk, work, &release);
@@ -354,17 +348,9 @@ static void sum_classes(struct ap_critical_path *path)
     }
 }
 
-static bool has_accelerator(const struct ap_trace *trace)
-{
-    for (size_t i = 0; i < trace->category_count; i++)
-        if (trace->categories[i].kind == AP_KIND_accelerator && trace->categories[i].row_count)
-            return true;
-    return false;
-}
-
 static const char *why_approximate(const struct walk *walk)
 {
-    if (has_accelerator(walk->trace))
+    if (ap_trace_has_kind(walk->trace, AP_KIND_accelerator))
         return "the work of an accelerator other than CUDA and ROCm is not followed";
     if (walk->index->work_count && !walk->index->has_sync_rows)
         return "no waits were recorded (category cuda_sync): which stream a call or another stream waited for is told "

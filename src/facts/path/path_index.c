@@ -121,10 +121,8 @@ uint32_t ap_path_work_ended(const struct ap_path_index *index, int64_t ns)
 static enum ap_status rows_init(struct ap_path_rows *rows, struct ap_path_index *index, struct ap_error *reterr)
 {
     rows->track_count = index->track_count;
-    rows->first = ap_mem_resize(index->gate, NULL, 0, (rows->track_count + 1) * sizeof(rows->first[0]));
-    rows->asked = ap_mem_resize(index->gate, NULL, 0, (rows->track_count + 1) * sizeof(rows->asked[0]));
-    if (!rows->first || !rows->asked)
-        return ap_fail_memory(index->gate, reterr);
+    AP_TRY(AP_ALLOC(index->gate, rows->first, rows->track_count + 1, reterr));
+    AP_TRY(AP_ALLOC(index->gate, rows->asked, rows->track_count + 1, reterr));
     rows->first[0] = 0;
     return AP_OK;
 }

@@ -90,4 +90,11 @@ static inline int64_t ap_work_end_ns(const struct ap_path_index *index, uint32_t
     return ap_row_end_ns(index->trace, ap_path_work(index, work)->row);
 }
 
+/** The work before it on its stream, or AP_NO_WORK. */
+static inline uint32_t ap_path_previous_on_stream(const struct ap_path_index *index, uint32_t work)
+{
+    uint32_t track = index->trace->events.track[ap_path_work(index, work)->row];
+    return work > index->first_work[track] ? work - 1 : AP_NO_WORK;
+}
+
 #endif

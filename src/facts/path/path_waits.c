@@ -19,14 +19,6 @@ static size_t count_sync_rows(const struct ap_trace *trace)
     return count;
 }
 
-static bool has_sync_category(const struct ap_trace *trace)
-{
-    for (size_t i = 0; i < trace->category_count; i++)
-        if (trace->categories[i].kind == AP_KIND_gpu_sync && trace->categories[i].row_count)
-            return true;
-    return false;
-}
-
 /* Streams stand in the trace as tracks of GPU work: process = device, thread = stream. */
 struct stream_key {
     uint32_t pid;
@@ -97,12 +89,10 @@ static void fill_syncs(struct ap_path_index *index, const struct stream_keys *st
 
 static enum ap_status find_streams(struct ap_path_index *index, struct ap_error *reterr)
 {
-    size_t bytes = index->track_count * sizeof(struct stream_key);
-    struct stream_keys streams = { ap_mem_resize(index->gate, NULL, 0, bytes), 0 };
+    struct stream_keys streams = { NULL, 0 };
     uint32_t *order = NULL;
     size_t ordered = 0;
-    if (!streams.keys)
-        return ap_fail_memory(index->gate, reterr);
+    AP_TRY(AP_ALLOC(index->gate, streams.keys, index->track_count, reterr));
     streams.count = list_stream_keys(index, streams.keys);
     enum ap_status status =
         ap_top_indices(index->gate, (uint32_t)streams.count, 0, track_before, streams.keys, &order, &ordered, reterr);
@@ -110,7 +100,7 @@ static enum ap_status find_streams(struct ap_path_index *index, struct ap_error 
         fill_syncs(index, &streams, order);
         AP_FREE(index->gate, order, ordered);
     }
-    ap_mem_free(index->gate, streams.keys, bytes);
+    AP_FREE(index->gate, streams.keys, index->track_count);
     return status;
 }
 
@@ -225,7 +215,7 @@ static enum ap_status list_waits(struct ap_path_index *index, struct ap_error *r
 
 enum ap_status ap_path_waits_init(struct ap_path_index *index, struct ap_error *reterr)
 {
-    size_t count = has_sync_category(index->trace) ? count_sync_rows(index->trace) : 0;
+    size_t count = ap_trace_has_kind(index->trace, AP_KIND_gpu_sync) ? count_sync_rows(index->trace) : 0;
     if (!count || !index->work_count)
         return AP_OK;
     AP_TRY(AP_ALLOC(index->gate, index->syncs, count, reterr));

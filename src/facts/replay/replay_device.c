@@ -38,12 +38,6 @@ struct releases {
     size_t wait, ended; /* where the work before was found among the waits, and among work by its ends */
 };
 
-static uint32_t previous_on_stream(const struct ap_path_index *index, uint32_t work)
-{
-    uint32_t track = index->trace->events.track[ap_path_work(index, work)->row];
-    return work > index->first_work[track] ? work - 1 : AP_NO_WORK;
-}
-
 /* AP_NO_ROW where the launch is not among the tasks. */
 static uint32_t launch_of(const struct ap_replay_build *build, uint32_t work)
 {
@@ -80,7 +74,7 @@ static enum ap_status find_usual(const struct ap_replay_build *build, struct usu
     int64_t *ns, longest_ns = 0;
     AP_TRY(AP_ALLOC(build->gate, ns, count, reterr));
     for (uint32_t work = 0; work < count; work++) {
-        uint32_t previous = previous_on_stream(index, work), launch = launch_of(build, work);
+        uint32_t previous = ap_path_previous_on_stream(index, work), launch = launch_of(build, work);
         int64_t start_ns = ap_work_start_ns(index, work), dur_ns = ap_work_end_ns(index, work) - start_ns;
         longest_ns = dur_ns > longest_ns ? dur_ns : longest_ns;
         if (launch == AP_NO_ROW || waits_for_stream(build, work))
@@ -192,7 +186,7 @@ static void find_releases(const struct ap_replay_build *build, uint32_t work, co
 {
     uint32_t launch = launch_of(build, work);
     releases->count = 0;
-    release_by_work(build, work, previous_on_stream(build->index, work), AP_REPLAY_EDGE_stream, usual, releases);
+    release_by_work(build, work, ap_path_previous_on_stream(build->index, work), AP_REPLAY_EDGE_stream, usual, releases);
     if (launch != AP_NO_ROW)
         add_release(releases, (struct release){ build->trace->events.start_ns[launch], usual->launch_ns,
                                                 build->task_of_launch[work], AP_REPLAY_EDGE_launch });
@@ -215,7 +209,7 @@ static int64_t usual_lag_ns(const struct release *release, int64_t start_ns)
  * first work of a stream waits for what was launched there before the recording: that stays as it was. */
 static int64_t unexplained_ns(const struct ap_replay_build *build, uint32_t work, int64_t explained_ns)
 {
-    if (previous_on_stream(build->index, work) == AP_NO_WORK)
+    if (ap_path_previous_on_stream(build->index, work) == AP_NO_WORK)
         return 0;
     uint32_t launch = launch_of(build, work);
     int64_t start_ns = ap_work_start_ns(build->index, work);

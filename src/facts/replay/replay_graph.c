@@ -11,7 +11,7 @@
 const char *ap_replay_edge_name(enum ap_replay_edge_type type)
 {
     static const char *const names[] = {
-#define AP_REPLAY_EDGE(id, sentence) #id,
+#define AP_REPLAY_EDGE(id) #id,
 #include "replay_edge.def"
 #undef AP_REPLAY_EDGE
     };

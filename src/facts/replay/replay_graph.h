@@ -22,7 +22,7 @@
 
 /** Why a piece of work waits for another one. */
 enum ap_replay_edge_type {
-#define AP_REPLAY_EDGE(id, sentence) AP_REPLAY_EDGE_##id,
+#define AP_REPLAY_EDGE(id) AP_REPLAY_EDGE_##id,
 #include "replay_edge.def"
 #undef AP_REPLAY_EDGE
     AP_REPLAY_EDGE_COUNT_

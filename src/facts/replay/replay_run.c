@@ -101,7 +101,7 @@ static void find_steps(const struct ap_replay_graph *graph, const struct ap_repl
 {
     for (size_t i = 0; i < graph->step_count; i++) {
         int64_t end_ns = step_bound_ns(times, graph->step_end[i]);
-        times->steps[i] = (struct ap_replayed_step){ step_bound_ns(times, graph->step_start[i]), end_ns, end_ns };
+        times->steps[i] = (struct ap_replayed_step){ step_bound_ns(times, graph->step_start[i]), end_ns };
     }
     add_device_ends(graph, edit, times);
 }

@@ -31,7 +31,7 @@ void ap_replay_edit_release(struct ap_replay_edit *edit);
 
 /** When a step begins, and when all is done that it launched. */
 struct ap_replayed_step {
-    int64_t start_ns, host_end_ns, done_ns;
+    int64_t start_ns, done_ns;
 };
 
 struct ap_replay_times {

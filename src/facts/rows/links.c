@@ -180,14 +180,14 @@ static enum ap_status list_rows(struct ap_links *links, const struct ap_trace *t
     AP_TRY(ap_rows_by_start(order, trace, AP_GPU_KINDS, AP_ROWS_BY_DEVICE, &rows, &count, reterr));
     if (!count)
         return AP_OK;
-    links->rows = ap_mem_resize(links->gate, NULL, 0, count * sizeof(links->rows[0]));
-    if (links->rows) {
+    enum ap_status status = AP_ALLOC(links->gate, links->rows, count, reterr);
+    if (status == AP_OK) {
         links->count = count;
         for (size_t i = 0; i < count; i++)
             links->rows[i] = (struct ap_device_row){ rows[i], AP_NO_ROW, AP_NO_ROW };
     }
     AP_FREE(links->gate, rows, count);
-    return links->rows ? AP_OK : ap_fail_memory(links->gate, reterr);
+    return status;
 }
 
 enum ap_status ap_links_init(struct ap_links *links, const struct ap_trace *trace, const struct ap_row_order *order,

@@ -79,14 +79,12 @@ static enum ap_status sort_rows(struct ap_row_order *order, const struct ap_trac
 
 static enum ap_status fill_rows(struct ap_row_order *order, const struct ap_trace *trace, struct ap_error *reterr)
 {
-    size_t placed_bytes = order->track_count * sizeof(struct placed);
-    order->rows = ap_mem_resize(order->gate, NULL, 0, order->count * sizeof(order->rows[0]));
-    struct placed *placed = order->rows ? ap_mem_resize(order->gate, NULL, 0, placed_bytes) : NULL;
-    if (!placed)
-        return ap_fail_memory(order->gate, reterr);
+    struct placed *placed;
+    AP_TRY(AP_ALLOC(order->gate, order->rows, order->count, reterr));
+    AP_TRY(AP_ALLOC(order->gate, placed, order->track_count, reterr));
     place_rows(order, trace, placed);
     enum ap_status status = sort_rows(order, trace, placed, reterr);
-    ap_mem_free(order->gate, placed, placed_bytes);
+    AP_FREE(order->gate, placed, order->track_count);
     return status;
 }
 

@@ -43,7 +43,7 @@ static void read_dims(struct reading *reading, struct ap_text dims)
 {
     for (size_t i = 0; i < dims.bytes; i++) {
         char letter = dims.data[i];
-        if (letter >= '0' && letter <= '9') {
+        if (ap_is_digit(letter)) {
             reading->has_number = true;
             if (reading->number < SIZE_MAX_)
                 reading->number = reading->number * 10 + (letter - '0');

@@ -103,15 +103,9 @@ static enum ap_status find_passes(struct search *search, struct ap_error *reterr
 /* The last pass that begins at or before an entry; NULL where none does. */
 static const struct pass *pass_at(const struct search *search, uint32_t entry)
 {
-    uint32_t low = 0, high = search->pass_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (search->passes[middle].start <= entry)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? &search->passes[low - 1] : NULL;
+    size_t behind = 0;
+    AP_BISECT(behind, search->pass_count, at, search->passes[at].start <= entry);
+    return behind ? &search->passes[behind - 1] : NULL;
 }
 
 /* ------------------------------------------------------------------------------------------------- what the peak loses */

@@ -205,13 +205,12 @@ enum ap_status ap_overlay_layout_init(struct ap_overlay_layout *layout, const st
     AP_TRY(ap_top_indices(overlay->gate, (uint32_t)list->count, 0, starts_before, list->spans, &layout->order,
                           &layout->capacity, reterr));
     layout->count = layout->capacity;
-    layout->lanes = ap_mem_resize(overlay->gate, NULL, 0, layout->capacity);
-    if (!layout->lanes) {
+    enum ap_status status = AP_ALLOC(overlay->gate, layout->lanes, layout->capacity, reterr);
+    if (status == AP_OK)
+        give_lanes(layout, list->spans);
+    else
         ap_overlay_layout_release(layout);
-        return ap_fail_memory(overlay->gate, reterr);
-    }
-    give_lanes(layout, list->spans);
-    return AP_OK;
+    return status;
 }
 
 void ap_overlay_layout_release(struct ap_overlay_layout *layout)

@@ -209,10 +209,8 @@ static enum ap_status find(struct finding *finding, struct ap_error *reterr)
 {
     struct ap_phases *phases = finding->phases;
     const struct ap_trace *trace = finding->trace;
-    size_t steps_bytes = (finding->steps->count + 1) * sizeof(finding->last_backward_ns[0]);
-    finding->last_backward_ns = ap_mem_resize(phases->gate, NULL, 0, steps_bytes);
-    finding->has_step = ap_mem_cleared(phases->gate, trace->track_count * sizeof(bool));
-    enum ap_status status = finding->last_backward_ns && finding->has_step ? AP_OK : ap_fail_memory(phases->gate, reterr);
+    enum ap_status status = AP_ALLOC(phases->gate, finding->last_backward_ns, finding->steps->count + 1, reterr);
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(phases->gate, finding->has_step, trace->track_count, reterr));
     if (status == AP_OK) {
         for (size_t i = 0; i <= finding->steps->count; i++)
             finding->last_backward_ns[i] = INT64_MIN;
@@ -225,8 +223,8 @@ static enum ap_status find(struct finding *finding, struct ap_error *reterr)
         }
         marks_release(&finding->marks);
     }
-    ap_mem_free(phases->gate, finding->last_backward_ns, steps_bytes);
-    ap_mem_free(phases->gate, finding->has_step, trace->track_count * sizeof(bool));
+    AP_FREE(phases->gate, finding->last_backward_ns, finding->steps->count + 1);
+    AP_FREE(phases->gate, finding->has_step, trace->track_count);
     return status;
 }
 

@@ -43,10 +43,9 @@ enum ap_status ap_causes_sum(struct ap_cause *causes, size_t *count, struct ap_g
 {
     if (!*count)
         return AP_OK;
-    size_t bytes = *count * 2 * sizeof(uint32_t), sums = 0;
-    uint32_t *order = ap_mem_resize(gate, NULL, 0, bytes), *into;
-    if (!order)
-        return ap_fail_memory(gate, reterr);
+    size_t all = *count, sums = 0;
+    uint32_t *order, *into;
+    AP_TRY(AP_ALLOC(gate, order, 2 * all, reterr));
     into = order + *count;
     for (uint32_t i = 0; i < *count; i++)
         order[i] = i;
@@ -62,7 +61,7 @@ enum ap_status ap_causes_sum(struct ap_cause *causes, size_t *count, struct ap_g
         if (into[i] == i)
             causes[sums++] = causes[i];
     *count = sums;
-    ap_mem_free(gate, order, bytes);
+    AP_FREE(gate, order, 2 * all);
     return AP_OK;
 }
 

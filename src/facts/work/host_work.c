@@ -414,9 +414,7 @@ static bool has_python_rows(const struct ap_trace *trace)
 
 static enum ap_status new_column(struct sweep *sweep, uint32_t **column, struct ap_error *reterr)
 {
-    *column = ap_mem_resize(sweep->work->gate, NULL, 0, sweep->name_count * sizeof(uint32_t));
-    if (!*column)
-        return ap_fail_memory(sweep->work->gate, reterr);
+    AP_TRY(AP_ALLOC(sweep->work->gate, *column, sweep->name_count, reterr));
     memset(*column, 0xff, sweep->name_count * sizeof(uint32_t));
     return AP_OK;
 }

@@ -153,22 +153,19 @@ static void take_points(struct ap_launch_queues *queues, const struct entries *e
 
 static enum ap_status fill(struct ap_launch_queues *queues, struct entries *entries, struct ap_error *reterr)
 {
-    size_t stream_bytes = (entries->stream_count + 1) * sizeof(size_t);
+    size_t starts = entries->stream_count + 1;
     entries->capacity = entries->links->count;
-    entries->stream_start = ap_mem_cleared(queues->gate, stream_bytes);
-    entries->by_call = ap_mem_resize(queues->gate, NULL, 0, 3 * entries->capacity * sizeof(uint32_t));
-    enum ap_status status = AP_OK;
-    if (entries->stream_start && entries->by_call) {
+    enum ap_status status = AP_ALLOC_CLEARED(queues->gate, entries->stream_start, starts, reterr);
+    AP_AND_THEN(status, AP_ALLOC(queues->gate, entries->by_call, 3 * entries->capacity, reterr));
+    if (status == AP_OK) {
         entries->by_start = entries->by_call + entries->capacity;
         split_by_stream(entries);
         status = measure(queues, entries, reterr);
         if (status == AP_OK)
             take_points(queues, entries);
-    } else {
-        status = ap_fail_memory(queues->gate, reterr);
     }
-    ap_mem_free(queues->gate, entries->stream_start, stream_bytes);
-    ap_mem_free(queues->gate, entries->by_call, 3 * entries->capacity * sizeof(uint32_t));
+    AP_FREE(queues->gate, entries->stream_start, starts);
+    AP_FREE(queues->gate, entries->by_call, 3 * entries->capacity);
     return status;
 }
 

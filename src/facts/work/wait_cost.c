@@ -214,24 +214,18 @@ enum ap_status ap_waits_find_cost(struct ap_waits *waits, const struct ap_trace 
     struct ap_gate *gate = waits->gate;
     if (!waits->count || !links->count)
         return AP_OK;
-    size_t wait_bytes = 2 * waits->count * sizeof(uint32_t), launch_bytes = 2 * links->count * sizeof(uint32_t);
-    size_t time_bytes = 3 * waits->count * sizeof(int64_t);
-    costing.by_end = ap_mem_resize(gate, NULL, 0, wait_bytes);
-    costing.launches = ap_mem_resize(gate, NULL, 0, launch_bytes);
-    costing.next_ns = ap_mem_resize(gate, NULL, 0, time_bytes);
-    enum ap_status status = AP_OK;
-    if (costing.by_end && costing.launches && costing.next_ns)
-        status = ap_gpu_cover_init(&costing.cover, trace, links, every_row, NULL, gate, reterr);
-    else
-        status = ap_fail_memory(gate, reterr);
+    enum ap_status status = AP_ALLOC(gate, costing.by_end, 2 * waits->count, reterr);
+    AP_AND_THEN(status, AP_ALLOC(gate, costing.launches, 2 * links->count, reterr));
+    AP_AND_THEN(status, AP_ALLOC(gate, costing.next_ns, 3 * waits->count, reterr));
+    AP_AND_THEN(status, ap_gpu_cover_init(&costing.cover, trace, links, every_row, NULL, gate, reterr));
     if (status == AP_OK) {
         costing.queued_ns = costing.next_ns + waits->count;
         costing.until_ns = costing.queued_ns + waits->count;
         cost_all(&costing);
     }
     ap_gpu_cover_release(&costing.cover);
-    ap_mem_free(gate, costing.by_end, wait_bytes);
-    ap_mem_free(gate, costing.launches, launch_bytes);
-    ap_mem_free(gate, costing.next_ns, time_bytes);
+    AP_FREE(gate, costing.by_end, 2 * waits->count);
+    AP_FREE(gate, costing.launches, 2 * links->count);
+    AP_FREE(gate, costing.next_ns, 3 * waits->count);
     return status;
 }

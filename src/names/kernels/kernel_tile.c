@@ -15,7 +15,7 @@ static size_t read_side(struct ap_text name, size_t at, unsigned *ret_side)
 {
     size_t end = at;
     *ret_side = 0;
-    while (end < name.bytes && end - at < 4 && name.data[end] >= '0' && name.data[end] <= '9')
+    while (end < name.bytes && end - at < 4 && ap_is_digit(name.data[end]))
         *ret_side = *ret_side * 10 + (unsigned)(name.data[end++] - '0');
     return end;
 }

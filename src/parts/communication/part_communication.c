@@ -152,10 +152,8 @@ static enum ap_status sort_out(struct report *report, struct ap_error *reterr)
     size_t count = report->collectives.count;
     if (!count)
         return AP_OK;
-    report->order = ap_mem_resize(report->gate, NULL, 0, count * sizeof(uint32_t));
-    report->scratch = ap_mem_resize(report->gate, NULL, 0, count * sizeof(int64_t));
-    if (!report->order || !report->scratch)
-        return ap_fail_memory(report->gate, reterr);
+    AP_TRY(AP_ALLOC(report->gate, report->order, count, reterr));
+    AP_TRY(AP_ALLOC(report->gate, report->scratch, count, reterr));
     for (size_t i = 0; i < count; i++)
         report->order[i] = (uint32_t)i;
     ap_sort_indices(report->order, count, (uint32_t *)(void *)report->scratch, group_before, report);
@@ -167,8 +165,8 @@ static enum ap_status sort_out(struct report *report, struct ap_error *reterr)
 static void release(struct report *report)
 {
     size_t count = report->collectives.count;
-    ap_mem_free(report->gate, report->order, count * sizeof(uint32_t));
-    ap_mem_free(report->gate, report->scratch, count * sizeof(int64_t));
+    AP_FREE(report->gate, report->order, count);
+    AP_FREE(report->gate, report->scratch, count);
     AP_FREE(report->gate, report->kinds, report->kind_capacity);
     AP_FREE(report->gate, report->groups, report->group_capacity);
     ap_collective_rows_release(&report->collectives);

@@ -9,7 +9,6 @@
 /* ---- batches ---- */
 
 struct batches {
-    const struct ap_engine_steps *steps;
     struct batch {
         size_t first, count; /* in the list of steps by batch */
         int64_t total_ns;
@@ -100,7 +99,7 @@ enum ap_status ap_engine_add_batches(struct ap_engine_work *work, struct ap_mode
                                      struct ap_error *reterr)
 {
     struct ap_gate *gate = work->context->gate;
-    struct batches batches = { .steps = &work->steps };
+    struct batches batches = { 0 };
     struct ap_value *list = ap_add_list(model, to, "batches");
     uint32_t *order;
     size_t count;

@@ -160,14 +160,14 @@ enum ap_status ap_gpu_add_fill(struct ap_gpu_work *work, struct ap_model *model,
     struct ap_gate *gate = work->context->gate;
     struct fill fill = { .work = work };
     size_t count = work->context->trace->track_count;
-    struct streams streams = { .track_ns = ap_mem_cleared(gate, count * sizeof(int64_t)) };
-    streams.tracks = ap_mem_resize(gate, NULL, 0, count * sizeof(uint32_t));
-    enum ap_status status =
-        streams.track_ns && streams.tracks ? sweep(&fill, &streams, reterr) : ap_fail_memory(gate, reterr);
+    struct streams streams = { .track_ns = NULL };
+    enum ap_status status = AP_ALLOC_CLEARED(gate, streams.track_ns, count, reterr);
+    AP_AND_THEN(status, AP_ALLOC(gate, streams.tracks, count, reterr));
+    AP_AND_THEN(status, sweep(&fill, &streams, reterr));
     if (status == AP_OK)
         add_figures(&fill, &streams, model, gpu);
     AP_FREE(gate, fill.running, fill.capacity);
-    ap_mem_free(gate, streams.track_ns, count * sizeof(int64_t));
-    ap_mem_free(gate, streams.tracks, count * sizeof(uint32_t));
+    AP_FREE(gate, streams.track_ns, count);
+    AP_FREE(gate, streams.tracks, count);
     return status;
 }

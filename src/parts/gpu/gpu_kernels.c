@@ -211,11 +211,9 @@ static enum ap_status sum_gemm_in_convolution(struct ap_gpu_work *work, int64_t 
     enum { not_asked, no, yes };
     const struct ap_trace *trace = work->context->trace;
     const struct ap_links *links = &work->context->facts->links;
-    size_t bytes = ap_trace_id_count(trace);
-    uint8_t *is_convolution = ap_mem_resize(work->context->gate, NULL, 0, bytes); /* by name id of operators */
-    if (!is_convolution)
-        return ap_fail_memory(work->context->gate, reterr);
-    memset(is_convolution, not_asked, bytes);
+    size_t name_count = ap_trace_id_count(trace);
+    uint8_t *is_convolution; /* by name id of operators */
+    AP_TRY(AP_ALLOC_CLEARED(work->context->gate, is_convolution, name_count, reterr));
     *ret_ns = 0;
     for (size_t i = 0; i < links->count; i++) {
         uint32_t row = links->rows[i].row, op = links->rows[i].op;
@@ -229,7 +227,7 @@ static enum ap_status sum_gemm_in_convolution(struct ap_gpu_work *work, int64_t 
         if (*answer == yes)
             *ret_ns = ap_gpu_add_ns(work, *ret_ns, trace->events.dur_ns[row]);
     }
-    ap_mem_free(work->context->gate, is_convolution, bytes);
+    AP_FREE(work->context->gate, is_convolution, name_count);
     return AP_OK;
 }
 

@@ -290,10 +290,9 @@ static enum ap_status find(struct sequences *sequences, struct ap_model *model, 
     while (sequences->slot_count < 2 * sequences->count && sequences->slot_count < MAX_SLOTS)
         sequences->slot_count *= 2;
     sequences->bytes = sequences->count * (sizeof(uint32_t) + 2);
-    sequences->rows = ap_mem_resize(gate, NULL, 0, sequences->bytes);
-    sequences->slots = ap_mem_resize(gate, NULL, 0, sequences->slot_count * sizeof(sequences->slots[0]));
-    if (!sequences->rows || !sequences->slots)
+    if (!(sequences->rows = ap_mem_resize(gate, NULL, 0, sequences->bytes)))
         return ap_fail_memory(gate, reterr);
+    AP_TRY(AP_ALLOC(gate, sequences->slots, sequences->slot_count, reterr));
     sequences->left = (uint8_t *)(sequences->rows + sequences->count);
     sequences->frequent = sequences->left + sequences->count;
     (void)collect(sequences);

@@ -144,13 +144,13 @@ static enum ap_status list_modules(struct ap_part_context *context, const struct
                                    const uint32_t *order, size_t count, struct ap_model *model, struct ap_value *list,
                                    struct ap_error *reterr)
 {
-    size_t number_bytes = work->module_map.count * sizeof(uint32_t), bytes = count * sizeof(struct listed);
+    size_t module_count = work->module_map.count;
     struct listing listing = { .count = count, .first = AP_PAIR_NONE, .host_ns = host_ns };
-    uint32_t *number_of = ap_mem_resize(context->gate, NULL, 0, number_bytes);
-    listing.modules = ap_mem_resize(context->gate, NULL, 0, bytes);
-    bool is_full = number_of && listing.modules;
-    if (is_full) {
-        memset(number_of, 0xff, number_bytes);
+    uint32_t *number_of;
+    enum ap_status status = AP_ALLOC(context->gate, number_of, module_count, reterr);
+    AP_AND_THEN(status, AP_ALLOC(context->gate, listing.modules, count, reterr));
+    if (status == AP_OK) {
+        memset(number_of, 0xff, module_count * sizeof(number_of[0]));
         for (uint32_t i = 0; i < count; i++) {
             number_of[order[i]] = i;
             listing.modules[i] = (struct listed){ order[i], 0, AP_PAIR_NONE, AP_PAIR_NONE, 0, 0 };
@@ -159,9 +159,9 @@ static enum ap_status list_modules(struct ap_part_context *context, const struct
         sum_hidden(work, number_of, &listing, &context->overflowed);
         add_tree(context, work, number_of, &listing, model, list);
     }
-    ap_mem_free(context->gate, number_of, number_bytes);
-    ap_mem_free(context->gate, listing.modules, bytes);
-    return is_full ? AP_OK : ap_fail_memory(context->gate, reterr);
+    AP_FREE(context->gate, number_of, module_count);
+    AP_FREE(context->gate, listing.modules, count);
+    return status;
 }
 
 enum ap_status ap_part_modules(struct ap_part_context *context, const struct ap_host_work *work, struct ap_model *model,

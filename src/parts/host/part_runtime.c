@@ -44,11 +44,10 @@ static enum ap_status add_calls(struct ap_part_context *context, const struct ap
 {
     struct ap_name_spreads spreads = { .gate = context->gate };
     struct ap_value *list = ap_add_list(model, runtime, "calls");
-    uint32_t *order;
+    uint32_t *order, *names;
     size_t count;
     AP_TRY(ap_name_sums_top(calls, context->trace, context->options->top_n, &order, &count, reterr));
-    uint32_t *names = ap_mem_resize(context->gate, NULL, 0, count * sizeof(names[0]));
-    enum ap_status status = names ? AP_OK : ap_fail_memory(context->gate, reterr);
+    enum ap_status status = AP_ALLOC(context->gate, names, count, reterr);
     for (size_t i = 0; i < count && names; i++)
         names[i] = calls->sums[order[i]].name;
     AP_AND_THEN(status, ap_name_spreads_init(&spreads, context->trace, context->gate, names, count, AP_ROW_KIND_MASK,

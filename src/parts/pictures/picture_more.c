@@ -2,6 +2,7 @@
  * picture_more.c - the longest rows of stretches of time, by a sieve: two looks at their rows, whatever their number. */
 #include "id_map.h"
 #include "picture_rows.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -21,7 +22,7 @@ struct more {
 
 struct sieve {
     int64_t start_ns, end_ns; /* rows that begin within */
-    uint32_t most, counts[CLASSES];
+    uint32_t counts[CLASSES];
     int least;          /* longer ones are all taken; of this class one of @every */
     uint32_t every, at; /* 0 = none */
 };
@@ -40,13 +41,7 @@ static size_t first_from(const struct more *more, size_t from, size_t to, int64_
 {
     const struct ap_row_order *order = &more->context->facts->order;
     const int64_t *start_ns = more->context->trace->events.start_ns;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (start_ns[order->rows[middle]] < ns)
-            from = middle + 1;
-        else
-            to = middle;
-    }
+    AP_BISECT(from, to, at, start_ns[order->rows[at]] < ns);
     return from;
 }
 
@@ -86,7 +81,7 @@ static void look(struct more *more, struct sieve *sieve, bool takes)
 /* As many of the longest as there is room for; of those on the edge some from everywhere. */
 static void add_stretch(struct more *more, int64_t start_ns, int64_t end_ns, uint32_t most)
 {
-    struct sieve sieve = { .start_ns = start_ns, .end_ns = end_ns, .most = most };
+    struct sieve sieve = { .start_ns = start_ns, .end_ns = end_ns };
     uint32_t taken = 0;
     look(more, &sieve, false);
     for (sieve.least = CLASSES - 1; sieve.least > 0 && taken + sieve.counts[sieve.least] <= most; sieve.least--)

@@ -47,15 +47,10 @@ struct bands {
 /* The sum of an allocation is in the curve behind its entry, and no more behind that of its end. */
 static uint32_t first_point(const struct bands *bands, uint32_t entry)
 {
-    uint32_t low = 0, high = bands->point_count, position = entry - bands->of->first_entry + 1;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (bands->points[middle].position < position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t position = entry - bands->of->first_entry + 1;
+    size_t point = 0;
+    AP_BISECT(point, bands->point_count, at, bands->points[at].position < position);
+    return (uint32_t)point;
 }
 
 static void span_of(const struct bands *bands, const struct ap_owned *owned, uint32_t *from, uint32_t *to)

@@ -44,17 +44,6 @@ static void note(struct notes_list *notes, struct ap_text setting, const char *p
     ap_add_string(notes->pass->model, row, "problem", problem);
 }
 
-static struct ap_text trimmed(struct ap_text text)
-{
-    while (text.bytes && (text.data[0] == ' ' || text.data[0] == '\t')) {
-        text.data++;
-        text.bytes--;
-    }
-    while (text.bytes && (text.data[text.bytes - 1] == ' ' || text.data[text.bytes - 1] == '\t'))
-        text.bytes--;
-    return text;
-}
-
 /* The next key:value; commas inside brackets do not part. */
 static bool next_pair(struct ap_text *rest, struct ap_text *ret_key, struct ap_text *ret_value)
 {
@@ -68,8 +57,8 @@ static bool next_pair(struct ap_text *rest, struct ap_text *ret_key, struct ap_t
             colon = end;
     }
     size_t key_end = colon == SIZE_MAX ? end : colon, value_begin = colon == SIZE_MAX ? end : colon + 1;
-    *ret_key = trimmed((struct ap_text){ rest->data, key_end });
-    *ret_value = trimmed((struct ap_text){ rest->data + value_begin, end - value_begin });
+    *ret_key = ap_text_trim((struct ap_text){ rest->data, key_end });
+    *ret_value = ap_text_trim((struct ap_text){ rest->data + value_begin, end - value_begin });
     size_t passed = end < rest->bytes ? end + 1 : end;
     *rest = (struct ap_text){ rest->data + passed, rest->bytes - passed };
     return true;

@@ -72,14 +72,13 @@ static enum ap_status collect(struct ap_part_context *context, const uint8_t *to
 
 static enum ap_status find_waits(struct ap_part_context *context, struct waits *waits, struct ap_error *reterr)
 {
-    size_t bytes = ap_trace_id_count(context->trace);
-    uint8_t *told = ap_mem_resize(context->gate, NULL, 0, bytes);
+    size_t name_count = ap_trace_id_count(context->trace);
+    uint8_t *told;
     bool any;
-    if (!told)
-        return ap_fail_memory(context->gate, reterr);
+    AP_TRY(AP_ALLOC(context->gate, told, name_count, reterr));
     tell_names(told, context->trace, &any);
     enum ap_status status = any ? collect(context, told, waits, reterr) : AP_OK;
-    ap_mem_free(context->gate, told, bytes);
+    AP_FREE(context->gate, told, name_count);
     return status;
 }
 

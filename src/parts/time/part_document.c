@@ -7,10 +7,7 @@
 
 static bool has_kind(const struct ap_trace *trace, enum ap_event_kind kind)
 {
-    for (size_t i = 0; i < trace->category_count; i++)
-        if (trace->categories[i].kind == kind && trace->categories[i].row_count)
-            return true;
-    return trace->legacy_autograd && kind == AP_KIND_operator;
+    return ap_trace_has_kind(trace, kind) || (trace->legacy_autograd && kind == AP_KIND_operator);
 }
 
 static bool has_category(const struct ap_trace *trace, const char *name)

@@ -222,14 +222,13 @@ static void add_rows(struct ap_part_context *context, struct ap_model *model, st
 enum ap_status ap_part_steps(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,
                              struct ap_error *reterr)
 {
-    size_t bytes = context->facts->steps.count * sizeof(int64_t);
-    if (!bytes) {
+    size_t step_count = context->facts->steps.count;
+    if (!step_count) {
         ap_add_null(model, root, "steps");
         return AP_OK;
     }
-    struct durations durations = { ap_mem_resize(context->gate, NULL, 0, bytes), 0, 0 };
-    if (!durations.dur_ns)
-        return ap_fail_memory(context->gate, reterr);
+    struct durations durations = { NULL, 0, 0 };
+    AP_TRY(AP_ALLOC(context->gate, durations.dur_ns, step_count, reterr));
     struct ap_value *steps = ap_add_object(model, root, "steps");
     take_durations(context, false, &durations);
     add_durations(context, model, steps, &durations, true);
@@ -237,6 +236,6 @@ enum ap_status ap_part_steps(struct ap_part_context *context, struct ap_model *m
     enum ap_status status = ap_step_warmup_add(context, median_ns, model, steps, reterr);
     add_quality(context, model, steps, durations.count);
     add_rows(context, model, steps);
-    ap_mem_free(context->gate, durations.dur_ns, bytes);
+    AP_FREE(context->gate, durations.dur_ns, step_count);
     return status;
 }

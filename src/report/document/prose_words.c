@@ -26,18 +26,13 @@ static bool only_spaces(struct ap_text text)
     return true;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 /* GitHub links what may be a commit. */
 static bool looks_like_hash(struct ap_text word)
 {
     size_t digits = 0, letters = 0;
     for (size_t i = 0; i < word.bytes; i++) {
         char c = word.data[i];
-        digits += c >= '0' && c <= '9';
+        digits += ap_is_digit(c);
         letters += (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
     }
     return digits && letters && digits + letters >= 7 && digits + letters == word.bytes;
@@ -137,8 +132,8 @@ void ap_prose_words(struct ap_text text, void (*take)(void *self, bool is_code, 
             continue;
         }
         size_t end = at;
-        bool space = is_space(text.data[at]);
-        while (end < text.bytes && text.data[end] != '`' && is_space(text.data[end]) == space)
+        bool space = ap_is_space(text.data[at]);
+        while (end < text.bytes && text.data[end] != '`' && ap_is_space(text.data[end]) == space)
             end++;
         if (space)
             put_text(&to, AP_TEXT(" "));

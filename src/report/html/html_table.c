@@ -11,17 +11,11 @@
 #define MOST_OF_TITLE 300 /* code points */
 #define ROW_BYTES 24000   /* of a row of long names that are all signs to be written out */
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t bytes = strlen(text), tail = strlen(end);
-    return bytes >= tail && strcmp(text + bytes - tail, end) == 0;
-}
-
 /* Points in time are looked up in a viewer: they stand as in the trace. */
 static bool is_point_in_time(const struct doc_column *column)
 {
-    return column->key &&
-           (ends_with(column->key, "start_us") || ends_with(column->key, "at_us") || ends_with(column->key, "time_us"));
+    struct ap_text key = ap_text_of(column->key ? column->key : "");
+    return ap_text_ends_with(key, "start_us") || ap_text_ends_with(key, "at_us") || ap_text_ends_with(key, "time_us");
 }
 
 /* The unit stands beside each figure. */
@@ -30,7 +24,7 @@ static void write_title(struct html *html, const struct doc_column *column)
     static const char *const units[] = { " (us)", " (B)" };
     struct ap_text title = ap_text_of(column->title);
     for (size_t i = 0; i < AP_COUNT_OF(units) && !is_point_in_time(column); i++)
-        if (ends_with(column->title, units[i]))
+        if (ap_text_ends_with(ap_text_of(column->title), units[i]))
             title.bytes -= strlen(units[i]);
     ap_html_text(html, title, SIZE_MAX);
 }

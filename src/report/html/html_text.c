@@ -207,9 +207,8 @@ void ap_html_slug(struct html *html, struct ap_text text)
 {
     bool gap = false, any = false;
     for (size_t i = 0; i < text.bytes; i++) {
-        char c = text.data[i];
-        c = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
+        char c = ap_folded(text.data[i]);
+        if ((c >= 'a' && c <= 'z') || ap_is_digit(c)) {
             if (gap && any)
                 ap_out_char(&html->out, '-');
             ap_out_char(&html->out, c);

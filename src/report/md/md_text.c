@@ -82,7 +82,7 @@ void ap_md_name(struct ap_out *out, struct ap_text text, bool is_cut)
 
 static bool is_letter_or_digit(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return ap_is_digit(c) || ap_is_letter(c);
 }
 
 /* Punctuation that no dialect reads as markup within a line; the other signs are written as references. */

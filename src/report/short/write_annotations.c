@@ -44,7 +44,7 @@ static bool find_line(struct ap_text where, struct ap_text *ret_file, struct ap_
     if (where.data[end] != ':' && where.data[end] != '(')
         return false;
     const char *line = where.data + end + 1;
-    while (end + 1 + digits < where.bytes && line[digits] >= '0' && line[digits] <= '9')
+    while (end + 1 + digits < where.bytes && ap_is_digit(line[digits]))
         digits++;
     *ret_file = (struct ap_text){ where.data, end };
     *ret_line = (struct ap_text){ line, digits };

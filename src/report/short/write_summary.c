@@ -39,18 +39,13 @@ static void end_line(struct screen *screen)
     screen->used++;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* A number stays on the line of its unit: 99.7 %, 156 ms. */
 static bool may_break(struct ap_text text, size_t at)
 {
     if (at == text.bytes || text.data[at] != ' ')
         return at == text.bytes;
     char before = at ? text.data[at - 1] : ' ', after = at + 1 < text.bytes ? text.data[at + 1] : ' ';
-    return !(is_digit(before) && (after == '%' || (after >= 'A' && after <= 'z')));
+    return !(ap_is_digit(before) && (after == '%' || (after >= 'A' && after <= 'z')));
 }
 
 /* Length of the longest front of @text that fits @columns and ends at a space; a longer word is cut. */

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""The program that is tried: where it is, what it writes."""
+
+import argparse
+import json
+import subprocess
+from pathlib import Path
+
+BUILT = Path(__file__).resolve().parent.parent / "build" / "src" / "cli" / "analyze_profile"
+LIMIT_S = 120
+
+
+def parser_of(description):
+    """Of a script whose argument --program may be left out."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=Path, default=BUILT, help="default: the one in build/")
+    return parser
+
+
+def program_of(description):
+    return parser_of(description).parse_args().program.resolve()
+
+
+class Program:
+    """@folder: where reports are written that are read back."""
+
+    def __init__(self, path, folder=None):
+        self.path, self.folder = path, folder and Path(folder)
+
+    def run(self, *arguments, **more):
+        return subprocess.run([self.path, "--quiet", *map(str, arguments)], capture_output=True, timeout=LIMIT_S,
+                              check=False, **more)
+
+    def json(self, *arguments):
+        done = self.run(*arguments, "--format", "json")
+        if done.returncode:
+            raise AssertionError(f"{arguments}: {done.stderr.decode()}")
+        return json.loads(done.stdout)
+
+    def report(self, *arguments):
+        """(exit code, report, what it says on stderr)"""
+        out = self.folder / "report.json"
+        out.unlink(missing_ok=True)
+        done = self.run(*arguments, "--json-out", out)
+        return done.returncode, json.loads(out.read_text(encoding="utf-8")) if out.exists() else None, done.stderr.decode()

@@ -227,6 +227,12 @@ def check_around(tap, program):
                  [finding["title"], finding["rule_id"], finding["title"]], f"--around and --explain know it as {name}")
     tap.same(program.json("--explain", f"finding:{finding['rule_id']}")["id"], finding["rule_id"],
              "a rule is known so without input")
+    with tempfile.NamedTemporaryFile("w", suffix=".md") as rubric:
+        rubric.write((ROOT / "references" / "interpretation.md").read_text().replace(
+            "\n### cold-start-step: ", "\nA long story.\n" * 700 + "\n### cold-start-step: "))
+        rubric.flush()
+        told = program.json("--rubric", rubric.name, "--explain", "graph-capture-only")["text"]
+        tap.same(told.count("A long story."), 700, "a rule is told whole, however long")
     for name in ("finding:1", "findings[0]"):
         code, said = program.refused("--explain", name)
         tap.same([code, "input" in said], [2, True], f"{name} needs one")

@@ -100,6 +100,15 @@ struct ap_text ap_text_trim(struct ap_text text)
     return text;
 }
 
+struct ap_text ap_text_cut(struct ap_text text, size_t most_bytes)
+{
+    if (text.bytes <= most_bytes)
+        return text;
+    while (most_bytes && ((unsigned char)text.data[most_bytes] & 0xc0) == 0x80)
+        most_bytes--;
+    return (struct ap_text){ text.data, most_bytes };
+}
+
 bool ap_text_next_part(struct ap_text *rest, char separator, struct ap_text *ret_part)
 {
     if (!rest->data)

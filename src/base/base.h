@@ -80,6 +80,8 @@ bool ap_text_contains_folded(struct ap_text text, const char *lower_needle);
 bool ap_text_starts_with(struct ap_text text, const char *prefix);
 /** @text without the white space at its ends. */
 struct ap_text ap_text_trim(struct ap_text text);
+/** At most the first @most_bytes of @text, without a part of a character of UTF-8 at the end. */
+struct ap_text ap_text_cut(struct ap_text text, size_t most_bytes);
 /** The text up to @separator, trimmed; *rest is what follows it. False when nothing is left. */
 bool ap_text_next_part(struct ap_text *rest, char separator, struct ap_text *ret_part);
 /** Does @text end with @ending, or hold @part? Bytes are compared. */

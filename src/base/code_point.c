@@ -13,12 +13,10 @@ static uint32_t tail(struct ap_text text, size_t at)
     return (unsigned char)text.data[at] & 0x3Fu;
 }
 
-uint32_t ap_code_point_next(struct ap_text text, size_t *at)
+uint32_t ap_code_point_of_many_bytes(struct ap_text text, size_t *at)
 {
     size_t start = (*at)++;
     uint32_t lead = (unsigned char)text.data[start];
-    if (lead < 0x80)
-        return lead;
     if (lead >= 0xC2 && lead < 0xE0 && is_tail(text, start + 1)) {
         *at = start + 2;
         return (lead & 0x1F) << 6 | tail(text, start + 1);
@@ -55,18 +53,18 @@ size_t ap_code_point_encode(uint32_t code_point, char to[4])
     return tails + 1;
 }
 
-bool ap_code_point_is_hidden(uint32_t code_point)
+bool ap_code_point_is_hidden_beyond_ascii(uint32_t code_point)
 {
     /* Unicode's Cc, Cf, Zl, Zp and Default_Ignorable_Code_Point, in ranges */
     static const struct {
         uint32_t first, last;
     } hidden[] = {
-        { 0x0000, 0x001F },   { 0x007F, 0x009F },   { 0x00AD, 0x00AD },   { 0x034F, 0x034F },   { 0x0600, 0x0605 },
-        { 0x061C, 0x061C },   { 0x06DD, 0x06DD },   { 0x070F, 0x070F },   { 0x0890, 0x0891 },   { 0x08E2, 0x08E2 },
-        { 0x115F, 0x1160 },   { 0x17B4, 0x17B5 },   { 0x180B, 0x180F },   { 0x200B, 0x200F },   { 0x2028, 0x202E },
-        { 0x2060, 0x206F },   { 0x3164, 0x3164 },   { 0xFE00, 0xFE0F },   { 0xFEFF, 0xFEFF },   { 0xFFA0, 0xFFA0 },
-        { 0xFFF0, 0xFFFB },   { 0x110BD, 0x110BD }, { 0x110CD, 0x110CD }, { 0x13430, 0x1343F }, { 0x1BCA0, 0x1BCA3 },
-        { 0x1D173, 0x1D17A }, { 0xE0000, 0xE0FFF },
+        { 0x007F, 0x009F },   { 0x00AD, 0x00AD },   { 0x034F, 0x034F },   { 0x0600, 0x0605 },   { 0x061C, 0x061C },
+        { 0x06DD, 0x06DD },   { 0x070F, 0x070F },   { 0x0890, 0x0891 },   { 0x08E2, 0x08E2 },   { 0x115F, 0x1160 },
+        { 0x17B4, 0x17B5 },   { 0x180B, 0x180F },   { 0x200B, 0x200F },   { 0x2028, 0x202E },   { 0x2060, 0x206F },
+        { 0x3164, 0x3164 },   { 0xFE00, 0xFE0F },   { 0xFEFF, 0xFEFF },   { 0xFFA0, 0xFFA0 },   { 0xFFF0, 0xFFFB },
+        { 0x110BD, 0x110BD }, { 0x110CD, 0x110CD }, { 0x13430, 0x1343F }, { 0x1BCA0, 0x1BCA3 }, { 0x1D173, 0x1D17A },
+        { 0xE0000, 0xE0FFF },
     };
     for (size_t i = 0; i < AP_COUNT_OF(hidden) && code_point >= hidden[i].first; i++)
         if (code_point <= hidden[i].last)

@@ -209,3 +209,41 @@ bool ap_decimal_to_u64(const char *text, size_t bytes, uint64_t *ret_number)
     *ret_number = value;
     return true;
 }
+
+/* Writes from the last digit to the first, which it returns; a sign before it. */
+static char *write_before(char *end, uint64_t number, bool negative)
+{
+    do
+        *--end = (char)('0' + number % 10);
+    while (number /= 10);
+    if (negative)
+        *--end = '-';
+    return end;
+}
+
+static uint64_t size_of(int64_t number)
+{
+    return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+}
+
+struct ap_text ap_decimal_of(int64_t number, char room[AP_DECIMAL_BYTES])
+{
+    char *end = room + AP_DECIMAL_BYTES - 1, *start = write_before(end, size_of(number), number < 0);
+    *end = '\0';
+    return (struct ap_text){ start, (size_t)(end - start) };
+}
+
+struct ap_text ap_decimal_of_ns_in_us(int64_t ns, char room[AP_DECIMAL_BYTES])
+{
+    uint64_t size = size_of(ns);
+    char *end = room + AP_DECIMAL_BYTES - 1, *point = end;
+    if (size % 1000) {
+        point = write_before(end, 1000 + size % 1000, false);
+        *point = '.'; /* in the place of the thousand, which kept the zeros */
+        while (end[-1] == '0')
+            end--;
+    }
+    *end = '\0';
+    char *start = write_before(point, size / 1000, ns < 0);
+    return (struct ap_text){ start, (size_t)(end - start) };
+}

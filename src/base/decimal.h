@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * decimal.h - decimal text to integers, digit by digit: time stamps never pass through a double. */
+ * decimal.h - decimal text to integers and back, digit by digit: time stamps never pass through a double. */
 #ifndef AP_DECIMAL_H
 #define AP_DECIMAL_H
 
@@ -22,5 +22,12 @@ enum ap_decimal_result ap_decimal_to_millionths(const char *text, size_t bytes, 
 
 /** Digits only, up to 2^64-1. */
 bool ap_decimal_to_u64(const char *text, size_t bytes, uint64_t *ret_number);
+
+#define AP_DECIMAL_BYTES 24 /* that any number below takes, its sign, its point and a NUL included */
+
+/** The digits of a number; they stand in @room, with a NUL behind them. */
+struct ap_text ap_decimal_of(int64_t number, char room[AP_DECIMAL_BYTES]);
+/** @ns as microseconds with up to three exact decimals, likewise: 1500 -> 1.5, 2000 -> 2. */
+struct ap_text ap_decimal_of_ns_in_us(int64_t ns, char room[AP_DECIMAL_BYTES]);
 
 #endif

@@ -65,36 +65,42 @@ static void raise_peak(struct ap_gate *gate, uint64_t used_bytes)
         continue;
 }
 
-void *ap_mem_resize(struct ap_gate *gate, void *memory, size_t old_bytes, size_t new_bytes)
+/* May @more bytes be asked for? They count from then on. */
+static bool take(struct ap_gate *gate, uint64_t more)
 {
     if (planned_failure(gate) || is_stopped(gate))
-        return NULL;
-    if (new_bytes > old_bytes) {
-        uint64_t more = new_bytes - old_bytes;
-        uint64_t used = atomic_fetch_add(&gate->used_bytes, more) + more;
-        if (gate->limit_bytes && used > gate->limit_bytes) {
-            atomic_fetch_sub(&gate->used_bytes, more);
-            atomic_store(&gate->limit_was_hit, true);
-            return NULL;
-        }
-        raise_peak(gate, used);
+        return false;
+    uint64_t used = atomic_fetch_add(&gate->used_bytes, more) + more;
+    if (gate->limit_bytes && more && used > gate->limit_bytes) {
+        atomic_fetch_sub(&gate->used_bytes, more);
+        atomic_store(&gate->limit_was_hit, true);
+        return false;
     }
+    raise_peak(gate, used);
+    return true;
+}
+
+void *ap_mem_resize(struct ap_gate *gate, void *memory, size_t old_bytes, size_t new_bytes)
+{
+    size_t more = new_bytes > old_bytes ? new_bytes - old_bytes : 0;
+    if (!take(gate, more))
+        return NULL;
     void *resized = realloc(memory, new_bytes);
-    if (!resized) {
-        if (new_bytes > old_bytes)
-            atomic_fetch_sub(&gate->used_bytes, new_bytes - old_bytes);
-        return NULL;
-    }
-    if (new_bytes < old_bytes)
+    if (!resized)
+        atomic_fetch_sub(&gate->used_bytes, more);
+    else if (new_bytes < old_bytes)
         atomic_fetch_sub(&gate->used_bytes, old_bytes - new_bytes);
     return resized;
 }
 
+/* The C library knows which pages are clear already, and leaves them untouched. */
 void *ap_mem_cleared(struct ap_gate *gate, size_t bytes)
 {
-    void *memory = ap_mem_resize(gate, NULL, 0, bytes);
-    if (memory)
-        memset(memory, 0, bytes);
+    if (!take(gate, bytes))
+        return NULL;
+    void *memory = calloc(1, bytes);
+    if (!memory)
+        atomic_fetch_sub(&gate->used_bytes, bytes);
     return memory;
 }
 
@@ -149,10 +155,7 @@ void *ap_mem_array(struct ap_gate *gate, size_t count, size_t element_bytes)
 
 void *ap_mem_array_cleared(struct ap_gate *gate, size_t count, size_t element_bytes)
 {
-    void *array = ap_mem_array(gate, count, element_bytes);
-    if (array)
-        memset(array, 0, count * element_bytes);
-    return array;
+    return count > SIZE_MAX / 2 / element_bytes ? NULL : ap_mem_cleared(gate, count * element_bytes);
 }
 
 enum ap_status ap_mem_reserve(struct ap_gate *gate, void **array, size_t *capacity, size_t needed_count,

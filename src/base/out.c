@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "decimal.h"
+
 #include "poison.h"
 
 void ap_out_init(struct ap_out *out, struct ap_sink sink)
@@ -25,7 +27,7 @@ static void flush(struct ap_out *out)
 void ap_out_text(struct ap_out *out, struct ap_text text)
 {
     while (text.bytes) {
-        if (out->used_bytes == sizeof(out->buffer))
+        if (out->used_bytes >= sizeof(out->buffer))
             flush(out);
         size_t part = sizeof(out->buffer) - out->used_bytes;
         if (part > text.bytes)
@@ -35,16 +37,6 @@ void ap_out_text(struct ap_out *out, struct ap_text text)
         text.data += part;
         text.bytes -= part;
     }
-}
-
-void ap_out_string(struct ap_out *out, const char *nul_terminated)
-{
-    ap_out_text(out, ap_text_of(nul_terminated));
-}
-
-void ap_out_char(struct ap_out *out, char c)
-{
-    ap_out_text(out, (struct ap_text){ &c, 1 });
 }
 
 void ap_out_format(struct ap_out *out, const char *format, ...)
@@ -58,18 +50,16 @@ void ap_out_format(struct ap_out *out, const char *format, ...)
         ap_out_text(out, (struct ap_text){ text, (size_t)bytes < sizeof(text) ? (size_t)bytes : sizeof(text) - 1 });
 }
 
+void ap_out_integer(struct ap_out *out, int64_t number)
+{
+    char text[AP_DECIMAL_BYTES];
+    ap_out_text(out, ap_decimal_of(number, text));
+}
+
 void ap_out_microseconds(struct ap_out *out, int64_t ns)
 {
-    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    unsigned fraction = (unsigned)(size % 1000);
-    char text[40];
-    int bytes = snprintf(text, sizeof(text), "%s%llu", ns < 0 ? "-" : "", (unsigned long long)(size / 1000));
-    if (fraction) {
-        bytes += snprintf(text + bytes, sizeof(text) - (size_t)bytes, ".%03u", fraction);
-        while (text[bytes - 1] == '0')
-            bytes--;
-    }
-    ap_out_text(out, (struct ap_text){ text, (size_t)bytes });
+    char text[AP_DECIMAL_BYTES];
+    ap_out_text(out, ap_decimal_of_ns_in_us(ns, text));
 }
 
 void ap_out_number(struct ap_out *out, double number)

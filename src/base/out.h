@@ -23,8 +23,19 @@ struct ap_out {
 void ap_out_init(struct ap_out *out, struct ap_sink sink);
 /** Append. After a failure of the sink nothing is written any more. */
 void ap_out_text(struct ap_out *out, struct ap_text text);
-void ap_out_string(struct ap_out *out, const char *nul_terminated);
-void ap_out_char(struct ap_out *out, char c);
+static inline void ap_out_string(struct ap_out *out, const char *nul_terminated)
+{
+    ap_out_text(out, ap_text_of(nul_terminated));
+}
+static inline void ap_out_char(struct ap_out *out, char c)
+{
+    if (AP_LIKELY(out->used_bytes < sizeof(out->buffer)))
+        out->buffer[out->used_bytes++] = c;
+    else
+        ap_out_text(out, (struct ap_text){ &c, 1 });
+}
+/** All its digits. */
+void ap_out_integer(struct ap_out *out, int64_t number);
 /** Append formatted text of at most 1023 bytes; what is longer is cut. */
 void ap_out_format(struct ap_out *out, const char *format, ...) AP_PRINTF(2, 3);
 /** @ns as microseconds with up to three exact decimals: 1500 -> 1.5, 2000 -> 2. */

@@ -30,8 +30,10 @@ static int by_rank(const void *left, const void *right)
 /* Lists that writers make are in order already, which is that of the ranks within the group. */
 static void drop_repeated(struct ap_flight_groups *groups, struct ap_flight_group *group)
 {
-    struct ap_flight_member *members = groups->members + group->first_member;
     uint32_t count = groups->member_count - group->first_member, kept = 0;
+    if (!count)
+        return;
+    struct ap_flight_member *members = groups->members + group->first_member;
     bool in_order = true;
     for (uint32_t i = 1; i < count; i++)
         in_order = in_order && members[i - 1].rank < members[i].rank;

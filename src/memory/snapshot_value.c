@@ -33,6 +33,7 @@ bool ap_taken_size(struct ap_reading *reading, const struct ap_json_token *token
     int64_t bytes = 0;
     bool known = ap_json_integer(token, &bytes) ||
                  (token->kind == AP_JSON_NUMBER && ap_decimal_to_integer(token->text, token->text_bytes, &bytes));
+    known = known && bytes != INT64_MIN; /* which could not be taken off again */
     if (!known)
         ap_note(reading->notes, AP_COUNTER_size_not_number, token->offset_bytes);
     else if (bytes < 0)

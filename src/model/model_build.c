@@ -238,8 +238,18 @@ void ap_add_text_named(struct ap_model *model, struct ap_value *parent, struct a
     add_copied_text(model, parent, key, AP_VALUE_TEXT, text, true);
 }
 
+/* One name may stand in each row that there is: a longer one is cut, or a report would grow with the square of its input. */
+#define MOST_TEXT_BYTES 8192
+
 void ap_add_text(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text text)
 {
+    char cut[MOST_TEXT_BYTES + 3];
+    if (text.bytes > MOST_TEXT_BYTES) {
+        text = ap_text_cut(text, MOST_TEXT_BYTES);
+        memcpy(cut, text.data, text.bytes);
+        memcpy(cut + text.bytes, "...", 3);
+        text = (struct ap_text){ cut, text.bytes + 3 };
+    }
     add_copied_text(model, parent, literal_key(key), AP_VALUE_TEXT, text, true);
 }
 

@@ -60,6 +60,7 @@ void ap_add_number(struct ap_model *model, struct ap_value *parent, const char *
 void ap_add_number_per(struct ap_model *model, struct ap_value *parent, const char *key, double over, double under);
 /** A figure again, in its unit; null for NULL and for what is no figure. */
 void ap_add_figure(struct ap_model *model, struct ap_value *parent, const char *key, const struct ap_value *figure);
+/** Of more than 8 KiB the beginning, with "..." behind it. */
 void ap_add_text(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text text);
 void ap_add_string(struct ap_model *model, struct ap_value *parent, const char *key, const char *text);
 void ap_add_literal(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text json_literal);
@@ -74,7 +75,7 @@ void ap_add_known_text(struct ap_model *model, struct ap_value *parent, const ch
 void ap_add_known_literal(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known,
                           struct ap_text json_literal);
 void ap_add_known_string(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, const char *text);
-/** The same for keys that come from an input (allocator actions, segment types). */
+/** The same for keys that come from an input (allocator actions, segment types); a text stays whole. */
 struct ap_value *ap_add_object_named(struct ap_model *model, struct ap_value *parent, struct ap_text key);
 void ap_add_count_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, int64_t count);
 void ap_add_text_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, struct ap_text text);

@@ -48,13 +48,6 @@ static enum ap_status intern(struct reading *reading, struct ap_text text, struc
     return ap_strpool_intern(reading->strings, text.data, text.bytes, ret_text, reading->reterr);
 }
 
-static struct ap_text cut(struct ap_text text, size_t most)
-{
-    while (text.bytes > most && most && ((unsigned char)text.data[most] & 0xc0) == 0x80)
-        most--;
-    return text.bytes > most ? (struct ap_text){ text.data, most } : text;
-}
-
 static struct ap_text behind(struct ap_text text, size_t bytes)
 {
     return (struct ap_text){ text.data + bytes, text.bytes - bytes };
@@ -137,7 +130,7 @@ static enum ap_status take_frame(struct reading *reading, struct ap_text text)
 static enum ap_status set_reason(struct reading *reading, struct ap_text text)
 {
     reading->reason_follows = false;
-    return intern(reading, cut(ap_text_trim(text), REASON_BYTES), &reading->entry.reason);
+    return intern(reading, ap_text_cut(ap_text_trim(text), REASON_BYTES), &reading->entry.reason);
 }
 
 /* A line of the sentences about a graph break. */
@@ -157,7 +150,7 @@ static enum ap_status take_break_line(struct reading *reading, struct ap_text te
     if (reading->reason_follows && line.bytes)
         return set_reason(reading, line);
     if (ap_text_starts_with(line, "Explanation: ") && !reading->explanation.id)
-        return intern(reading, cut(line, REASON_BYTES), &reading->explanation);
+        return intern(reading, ap_text_cut(line, REASON_BYTES), &reading->explanation);
     return take_frame(reading, line);
 }
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "code_point.h"
 #include "json_text.h"
 #include "kernel_name.h"
 #include "known_table.h"
@@ -341,18 +340,14 @@ static void write_short_name(struct ap_out *out, struct ap_text name)
 {
     char cut[SHORT_NAME_BYTES + 4];
     struct ap_text text = ap_kernel_short_name(name);
-    size_t at = 0, end = 0;
-    while (at < text.bytes && at <= SHORT_NAME_BYTES) {
-        end = at;
-        (void)ap_code_point_next(text, &at);
-    }
-    if (at >= text.bytes) {
+    size_t bytes = ap_text_cut(text, SHORT_NAME_BYTES).bytes;
+    if (bytes == text.bytes) {
         ap_json_write_text(out, text);
         return;
     }
-    memcpy(cut, text.data, end);
-    memcpy(cut + end, "...", 3);
-    ap_json_write_text(out, (struct ap_text){ cut, end + 3 });
+    memcpy(cut, text.data, bytes);
+    memcpy(cut + bytes, "...", 3);
+    ap_json_write_text(out, (struct ap_text){ cut, bytes + 3 });
 }
 
 static enum ap_status write_compact_row(void *self, const struct ap_value *row, struct ap_error *reterr)

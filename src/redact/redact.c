@@ -490,11 +490,38 @@ enum ap_status ap_redact(struct ap_redaction *redaction, struct ap_text text, st
     return AP_OK;
 }
 
+/* What the names of models are made of: a word that all know, or a few digits with a few letters: "A100", "40GB", "SXM4". */
+static bool is_part_of_model(struct ap_text part)
+{
+    static const char *const known[] = { "NVIDIA", "Tesla", "GeForce",  "Quadro",      "TITAN",  "AMD",       "Intel",
+                                         "RTX",    "GTX",   "PCIe",     "PCIE",        "DGXS",   "Ada",       "Generation",
+                                         "Laptop", "GPU",   "Graphics", "Device",      "Radeon", "Instinct",  "Arc",
+                                         "Data",   "Max",   "Center",   "Workstation", "Server", "Blackwell", "Edition",
+                                         "SUPER",  "NVL",   "MIG",      "OAM",         "GRID",   "Pro",       "PRO",
+                                         "Orin",   "Thor",  "XTX",      "Xavier" };
+    size_t digits = 0;
+    for (size_t i = 0; i < part.bytes; i++)
+        digits += ap_is_digit(part.data[i]);
+    if (digits)
+        return digits <= MOST_DIGITS && part.bytes - digits <= 4;
+    for (size_t i = 0; i < AP_COUNT_OF(known); i++)
+        if (ap_text_is(part, known[i]))
+            return true;
+    return part.bytes <= 2; /* "Ti", "VF", "(R)" */
+}
+
 bool ap_redact_is_device_name(struct ap_text text)
 {
     static const char *const vendors[] = { "NVIDIA ", "Tesla ", "GeForce ", "Quadro ", "TITAN ", "AMD ", "Intel(R) " };
+    bool known = false;
     for (size_t i = 0; i < AP_COUNT_OF(vendors); i++)
-        if (ap_text_starts_with(text, vendors[i]))
-            return true;
-    return false;
+        known = known || ap_text_starts_with(text, vendors[i]);
+    for (size_t at = 0; known && at < text.bytes;) {
+        size_t start = at;
+        while (at < text.bytes && !memchr(" -/.()", text.data[at], 6))
+            at++;
+        known = is_part_of_model((struct ap_text){ text.data + start, at - start });
+        at++;
+    }
+    return known;
 }

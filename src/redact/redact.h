@@ -26,7 +26,7 @@ void ap_redaction_release(struct ap_redaction *redaction);
 AP_MUST_CHECK enum ap_status ap_redact(struct ap_redaction *redaction, struct ap_text text, struct ap_text *ret_text,
                                        struct ap_error *reterr);
 
-/** Is @text the name of a device as a vendor gives it ("NVIDIA A100-SXM4-40GB")? Such a name tells no program. */
+/** Is @text the name of a device as a vendor gives it ("NVIDIA A100-SXM4-40GB"), and nothing more? It tells no program. */
 bool ap_redact_is_device_name(struct ap_text text);
 
 #endif

@@ -13,7 +13,7 @@ static void write_scalar(struct ap_out *out, const struct ap_value *value)
     case AP_VALUE_NULL: ap_out_string(out, "null"); break;
     case AP_VALUE_BOOL: ap_out_string(out, value->as.integer ? "true" : "false"); break;
     case AP_VALUE_COUNT:
-    case AP_VALUE_BYTES: ap_out_format(out, "%lld", (long long)value->as.integer); break;
+    case AP_VALUE_BYTES: ap_out_integer(out, value->as.integer); break;
     case AP_VALUE_TIME_NS: ap_out_microseconds(out, value->as.integer); break;
     case AP_VALUE_RATIO:
     case AP_VALUE_NUMBER: ap_out_number(out, value->as.number); break;
@@ -26,9 +26,9 @@ static void write_scalar(struct ap_out *out, const struct ap_value *value)
 
 static void new_line(struct ap_out *out, size_t depth)
 {
-    ap_out_char(out, '\n');
-    for (size_t i = 0; i < depth; i++)
-        ap_out_string(out, "  ");
+    char line[1 + 2 * MAX_DEPTH] = "\n";
+    memset(line + 1, ' ', 2 * depth);
+    ap_out_text(out, (struct ap_text){ line, 1 + 2 * depth });
 }
 
 /* New line, indentation, and the key where the parent has keys. */

@@ -168,7 +168,7 @@ enum ap_status ap_rubric_explain(const struct ap_rubric *rubric, struct ap_text 
     for (size_t i = 0; i < rule->suppressed_by_count; i++)
         ap_add_text(model, suppressors, NULL, rule->suppressed_by[i]->id);
     add_example(rule, model, to);
-    ap_add_text(model, to, "text", section);
+    ap_add_text_named(model, to, AP_TEXT("text"), section); /* whole, however long */
     return ap_model_status(model, reterr);
 }
 

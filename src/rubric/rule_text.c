@@ -278,12 +278,7 @@ static const struct ap_value *row_of(const struct name_source *source, const str
 static enum ap_status add_name(struct ap_text_buffer *to, struct ap_text name, struct ap_error *reterr)
 {
     char shown[NAME_SHOWN_BYTES + 8];
-    size_t used = 0, bytes = name.bytes;
-    if (bytes > NAME_SHOWN_BYTES) {
-        bytes = NAME_SHOWN_BYTES;
-        while (bytes && ((unsigned char)name.data[bytes] & 0xc0) == 0x80)
-            bytes--; /* not within a UTF-8 sequence */
-    }
+    size_t used = 0, bytes = ap_text_cut(name, NAME_SHOWN_BYTES).bytes;
     shown[used++] = '`';
     for (size_t i = 0; i < bytes; i++) {
         unsigned char c = (unsigned char)name.data[i];

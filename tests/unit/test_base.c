@@ -582,6 +582,9 @@ static void texts_are_compared(void)
     ok(ap_text_ends_with(AP_TEXT("a.py"), ".py") && ap_text_ends_with(AP_TEXT(""), "") &&
            !ap_text_ends_with(AP_TEXT("y"), "py"),
        "endings");
+    ok(ap_text_cut(AP_TEXT("abc"), 3).bytes == 3 && ap_text_cut(AP_TEXT("abc"), 2).bytes == 2 &&
+           ap_text_cut(AP_TEXT("a\xe2\x82\xac"), 3).bytes == 1 && ap_text_cut(AP_TEXT("\x82\x82"), 1).bytes == 0,
+       "a text is cut between characters");
     ok(ap_text_contains(AP_TEXT("abc"), AP_TEXT("bc")) && ap_text_contains(AP_TEXT("abc"), AP_TEXT("")) &&
            !ap_text_contains(AP_TEXT("abc"), AP_TEXT("abcd")) && !ap_text_contains(AP_TEXT("abc"), AP_TEXT("B")),
        "parts");

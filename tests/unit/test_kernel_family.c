@@ -334,7 +334,7 @@ static void kernels_have_short_names(void)
 static void refused_memory_is_reported(void)
 {
     static const struct ap_word_rule rules[] = { { "a", false } };
-    for (int64_t after = 0; after < 3; after++) {
+    for (int64_t after = 0; after < 2; after++) {
         struct ap_gate gate;
         struct ap_word_search search;
         struct ap_error error = { .status = AP_OK };

@@ -160,6 +160,33 @@ static void a_library_elsewhere_is_known_by_its_folder(void)
     ok(ap_text_starts_with(made, "torch/nn/path-") && made.bytes == 9 + 21, "a path stays as far as it is known");
 }
 
+static void models_of_devices_are_nothing_more(void)
+{
+    static const char *const models[] = { "NVIDIA A100-SXM4-40GB",
+                                          "NVIDIA A100-PG509-200",
+                                          "Tesla V100-DGXS-32GB",
+                                          "AMD Instinct MI300X VF",
+                                          "AMD Radeon Graphics",
+                                          "NVIDIA GeForce RTX 3080 Ti Laptop GPU",
+                                          "NVIDIA H100 80GB HBM3",
+                                          "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
+                                          "NVIDIA RTX 6000 Ada Generation",
+                                          "Intel(R) Data Center GPU Max 1550",
+                                          "NVIDIA GH200 480GB",
+                                          "TITAN V" };
+    static const char *const others[] = { "A100",
+                                          "NVIDIA secret",
+                                          "NVIDIA A100-SXM4-40GB of secret",
+                                          "NVIDIA A100secret",
+                                          "NVIDIA 20261126",
+                                          "NVIDIA /home/me",
+                                          "NVIDIA A100-SXM4-40GBsecret12345" };
+    for (size_t i = 0; i < AP_COUNT_OF(models); i++)
+        ok(ap_redact_is_device_name(ap_text_of(models[i])), models[i]);
+    for (size_t i = 0; i < AP_COUNT_OF(others); i++)
+        ok(!ap_redact_is_device_name(ap_text_of(others[i])), others[i]);
+}
+
 static void any_bytes_are_fine(void)
 {
     char text[512];
@@ -201,6 +228,7 @@ int main(void)
     addresses_dates_and_telephone_numbers_do_not();
     hashes_go_by_the_key();
     a_library_elsewhere_is_known_by_its_folder();
+    models_of_devices_are_nothing_more();
     any_bytes_are_fine();
     ap_redaction_release(&redaction);
     return done();

@@ -393,6 +393,23 @@ static void is_shown(struct ap_text name, const char *want, const char *claim)
     ap_model_release(&model);
 }
 
+/* What one row says of another is as long as that one's name, and there may be many rows. */
+static void names_without_end_are_cut(void)
+{
+    static char long_name[9000];
+    memset(long_name, 'x', sizeof(long_name));
+    memcpy(long_name + 8191, "\xe2\x82\xac", 3);
+    for (size_t bytes = 8191; bytes <= sizeof(long_name); bytes += sizeof(long_name) - 8191) {
+        struct ap_model model;
+        start(&model);
+        ap_add_text(&model, &model.root, "v", (struct ap_text){ long_name, bytes });
+        struct ap_text kept = ap_value_text(ap_value_at(&model.root, "v"));
+        is_int((int64_t)kept.bytes, bytes == 8191 ? 8191 : 8194, "a long name is cut");
+        ok(ap_text_ends_with(kept, bytes == 8191 ? "x" : "x..."), "where a character ends");
+        ap_model_release(&model);
+    }
+}
+
 static void names_are_shown_whole(void)
 {
     is_shown(AP_TEXT("aten::mm"), "aten::mm", "a plain name");
@@ -472,6 +489,7 @@ int main(void)
     long_lists_say_what_they_leave_out();
     hostile_names_are_inert();
     names_are_shown_whole();
+    names_without_end_are_cut();
     long_names_are_cut();
     a_full_sink_is_told();
     output_is_stable();

@@ -284,6 +284,8 @@ static void sizes_written_strangely(void)
         { "[1]", 0, AP_COUNTER_size_not_number },
         { "{\"a\": 1}", 0, AP_COUNTER_size_not_number },
         { "-512", -512, AP_COUNTER_size_negative },
+        { "-9223372036854775807", -INT64_MAX, AP_COUNTER_size_negative },
+        { "-9223372036854775808", 0, AP_COUNTER_size_not_number },
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct run run;

@@ -42,6 +42,7 @@ QUESTIONS = {
                                  "--redact --html-out out.html",
                                  "--table launches --where step>1 --limit 0"],
     "all_rows_nested": ["--around row:9 --limit 0"],
+    "rows_below_frames_of_long_names": ["--table kernels --limit 0 --format json", "--baseline trace --top-n 0"],
     "freed_in_reverse": ["--table allocations --sort bytes --limit 0"],
     "segments_of_all_but_one_size": ["--baseline snapshot --top-n 0"],
 }

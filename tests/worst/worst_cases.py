@@ -608,10 +608,11 @@ def launches_within(n):
 
 @case
 def rows_below_frames_of_long_names(n):
-    """Each operator and kernel is in a frame, a module and a step whose names are as long as there are rows."""
+    """Operators and kernels, all named differently, in a frame, a module and a step of names as long as there are rows."""
     name = "x" * 30 * n
+    rows = [{**event, "name": f"{event['name']}{i // 3}"} for i, event in enumerate(launches_within(n))]
     return trace(frame(f"/home/me/{name}.py(12): f", 1, 0, 20 * n), frame(f"nn.Module: {name}_0", 1, 0, 20 * n),
-                 row("user_annotation", f"ProfilerStep#1 {name}", 1, 0, 20 * n), launches_within(n))
+                 row("user_annotation", f"ProfilerStep#1 {name}", 1, 0, 20 * n), rows)
 
 
 @case

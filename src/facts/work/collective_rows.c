@@ -22,7 +22,8 @@ _Static_assert(AP_COLLECTIVE_COUNT_ <= CALL_OPERATION_MASK, "one byte holds the 
 struct finder {
     const struct ap_trace *trace;
     const struct ap_host_tree *tree;
-    uint8_t *calls; /* by name id */
+    uint8_t *calls;   /* by name id */
+    uint8_t *kernels; /* by name id of a kernel: its operation, plus one; 0 = not looked at. Their names are long */
 };
 
 /* ---------------------------------------------------------------------------------------------------------- names */
@@ -124,12 +125,20 @@ static struct ap_collective_row unknown_row(uint32_t row, bool on_host)
     };
 }
 
+static uint8_t operation_of_kernel(const struct finder *finder, uint32_t row)
+{
+    uint8_t *operation = &finder->kernels[finder->trace->events.name[row]];
+    if (!*operation)
+        *operation = (uint8_t)(ap_collective_operation_of(ap_row_name(finder->trace, row)) + 1);
+    return (uint8_t)(*operation - 1);
+}
+
 static struct ap_collective_row device_row(const struct finder *finder, const struct ap_device_row *linked)
 {
     const struct ap_trace *trace = finder->trace;
     struct ap_collective_row to = unknown_row(linked->row, false);
     const struct ap_collective *told = told_by(trace, linked->row);
-    to.operation = (uint8_t)ap_collective_operation_of(ap_row_name(trace, linked->row));
+    to.operation = operation_of_kernel(finder, linked->row);
     if (told) {
         take_told(finder, &to, told);
         return to;
@@ -335,14 +344,13 @@ enum ap_status ap_collective_rows_init(struct ap_collective_rows *collectives, c
 {
     *collectives = (struct ap_collective_rows){ .gate = gate };
     size_t name_count = ap_trace_id_count(trace);
-    struct finder finder = { trace, tree, ap_mem_resize(gate, NULL, 0, name_count) };
-    if (!finder.calls)
-        return ap_fail_memory(gate, reterr);
-    memset(finder.calls, 0, name_count);
+    struct finder finder = { .trace = trace, .tree = tree };
+    AP_TRY(AP_ALLOC_CLEARED(gate, finder.calls, 2 * name_count, reterr));
+    finder.kernels = finder.calls + name_count;
     enum ap_status status = add_device_rows(collectives, &finder, links, families, reterr);
     AP_AND_THEN(status, add_host_rows(collectives, &finder, ap_trace_find_text(trace, "record_param_comms"), reterr));
     AP_AND_THEN(status, measure_all(collectives, trace, links, families, reterr));
-    ap_mem_free(gate, finder.calls, name_count);
+    AP_FREE(gate, finder.calls, 2 * name_count);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "code_point.h"
+#include "decimal.h"
 #include "figure_text.h"
 #include "value_text.h"
 
@@ -130,7 +131,7 @@ const char *ap_template_path(const char *placeholder, char path[DOC_PATH_BYTES])
 static void tell_value(struct doc *doc, const struct ap_value *value, char letter, const char *path)
 {
     static const char forms[] = "npifF"; /* in the order of enum doc_form */
-    char text[AP_FIGURE_BYTES];
+    char text[AP_DECIMAL_BYTES];
     const char *form = strchr(forms, letter);
     if (form) {
         ap_doc_value(doc, value, ap_text_of(path), (enum doc_form)(form - forms));
@@ -139,10 +140,9 @@ static void tell_value(struct doc *doc, const struct ap_value *value, char lette
     } else if (letter == 'w') {
         ap_doc_text(doc, DOC_WHOLE_NAME, ap_value_text(value));
     } else if (letter == 't') {
-        ap_doc_text(doc, DOC_NAME, ap_text_of(ap_figure_place(ap_value_integer(value, 0), text)));
+        ap_doc_text(doc, DOC_NAME, ap_decimal_of_ns_in_us(ap_value_integer(value, 0), text));
     } else {
-        (void)snprintf(text, sizeof(text), "%lld", (long long)ap_value_integer(value, 0));
-        ap_doc_text(doc, DOC_FIGURE, ap_text_of(text));
+        ap_doc_text(doc, DOC_FIGURE, ap_decimal_of(ap_value_integer(value, 0), text));
     }
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "catalogue.h"
+#include "decimal.h"
 #include "value_text.h"
 
 #include "poison.h"
@@ -38,15 +39,14 @@ static void add_grouped(struct line *line, const char *number)
 
 static void add_integer(struct line *line, int64_t number)
 {
-    char text[32];
-    (void)snprintf(text, sizeof(text), "%lld", (long long)number);
-    add_grouped(line, text);
+    char text[AP_DECIMAL_BYTES];
+    add_grouped(line, ap_decimal_of(number, text).data);
 }
 
 static void add_microseconds(struct line *line, int64_t ns)
 {
-    char text[AP_FIGURE_BYTES];
-    add_grouped(line, ap_figure_place(ns, text));
+    char text[AP_DECIMAL_BYTES];
+    add_grouped(line, ap_decimal_of_ns_in_us(ns, text).data);
 }
 
 /* The exact figure; in full with its unit, and the rounded one behind it where that is shorter. */
@@ -120,16 +120,4 @@ size_t ap_figure_format(const struct ap_value *value, struct ap_text name, bool 
     default: add(&line, full ? "not recorded" : "–"); break;
     }
     return line.used;
-}
-
-const char *ap_figure_place(int64_t ns, char to[AP_FIGURE_BYTES])
-{
-    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    unsigned fraction = (unsigned)(size % 1000);
-    int bytes = snprintf(to, AP_FIGURE_BYTES, "%s%llu", ns < 0 ? "-" : "", (unsigned long long)(size / 1000));
-    if (fraction)
-        bytes += snprintf(to + bytes, AP_FIGURE_BYTES - (size_t)bytes, ".%03u", fraction);
-    while (fraction && to[bytes - 1] == '0')
-        to[--bytes] = '\0';
-    return to;
 }

@@ -18,7 +18,5 @@
  *  which the catalogue tells shares from quotients, and rates; may be empty. @full: with its unit. Anything but a bool and a
  *  number is not known. */
 size_t ap_figure_format(const struct ap_value *value, struct ap_text name, bool full, char to[AP_FIGURE_BYTES]);
-/** A point in time as the trace has it, in microseconds, thousands not separated; returns @to. */
-const char *ap_figure_place(int64_t ns, char to[AP_FIGURE_BYTES]);
 
 #endif

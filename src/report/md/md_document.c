@@ -302,10 +302,11 @@ static void tell_left_out(struct md *md)
 
 enum ap_status ap_md_count_lines(void *self, const char *data, size_t bytes, struct ap_error *reterr)
 {
-    uint64_t *lines = self;
+    size_t lines = 0;
     (void)reterr;
     for (size_t i = 0; i < bytes; i++)
-        *lines += data[i] == '\n';
+        lines += data[i] == '\n';
+    *(uint64_t *)self += lines;
     return AP_OK;
 }
 

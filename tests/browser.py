@@ -6,7 +6,6 @@ narrow screen and on paper. Prints TAP; all is skipped where no chromium is inst
 
 import argparse
 import base64
-import math
 import os
 import re
 import subprocess
@@ -19,6 +18,7 @@ from tap import Tap
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))
 from chromium import Browser, BrowserError, Page, find_browser  # noqa: E402
+from page_colors import check_colors  # noqa: E402
 
 FIXTURES = ROOT / "fixtures"
 HOSTILE = FIXTURES / "traces/hostile_names.json"
@@ -68,105 +68,6 @@ INERT = r"""(() => {
 
 # Characters that a reader cannot see, or that turn the direction of writing.
 HIDDEN = r"/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/"
-
-
-def colors(css, dark):
-    """The variables of one theme."""
-    light, _, rest = css.partition("@media (prefers-color-scheme: dark)")
-    found = dict(re.findall(r"--([a-z0-9]+): (#[0-9a-f]+)", light))
-    if dark:
-        found.update(re.findall(r"--([a-z0-9]+): (#[0-9a-f]+)", rest.partition("\n}\n")[0]))
-    return found
-
-
-def luminance(color):
-    channels = [int(color[i:i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one, other):
-    a, b = sorted((luminance(one), luminance(other)), reverse=True)
-    return (a + 0.05) / (b + 0.05)
-
-
-# What dichromats see of linear red, green and blue (Machado, Oliveira, Fernandes 2009, severity 1).
-SIGHTS = {
-    "all colors": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
-    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
-    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
-}
-CAUSES = [f"k{i}" for i in range(11)]
-# Colors that stand beside each other in one picture.
-BESIDE = {
-    "parts of the time": ["compute", "memset", "comm", "copy", *CAUSES, "idle"],
-    "owners of memory": [*(f"own{i}" for i in range(8)), "comm", "cut"],
-    "families": [*(f"t{i}" for i in range(8)), "free", "comm"],
-    "rows of the timeline": ["t0", "t4", "t2", "t3", "t7", "compute", "comm", "copy", "memset"],
-    "whose code": ["user", "torch", "library", "calls", "cut"],
-    "steps": ["steady", "cold", "cut"],
-    "segments": ["alloc", "pending", "free"],
-}
-LEAST_DISTANCE = 0.04 # in OKLab; about twice what is just seen where two areas touch
-WAITS = ("k0", "k1", "k2", "k6", "idle", "cut", "t4") # data loading, synchronization, communication, queue; Python
-
-
-def linear(color):
-    channels = [int(color[i:i + 2], 16) / 255 for i in (1, 3, 5)]
-    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-
-
-def times(matrix, vector):
-    return [sum(a * b for a, b in zip(row, vector)) for row in matrix]
-
-
-def oklab(rgb):
-    """The color space in which distances are what people see (Ottosson 2020)."""
-    cones = times(((0.4122214708, 0.5363325363, 0.0514459929), (0.2119034982, 0.6806995451, 0.1073969566),
-                   (0.0883024619, 0.2817188376, 0.6299787005)), [min(max(c, 0), 1) for c in rgb])
-    return times(((0.2104542553, 0.7936177850, -0.0040720468), (1.9779984951, -2.4285922050, 0.4505937099),
-                  (0.0259040371, 0.7827717662, -0.8086757660)), [c ** (1 / 3) for c in cones])
-
-
-def too_close(of, names):
-    """Pairs that someone cannot tell apart."""
-    for sight, matrix in SIGHTS.items():
-        seen = [oklab(times(matrix, linear(of[name]))) for name in names]
-        for at, one in enumerate(seen):
-            for before in range(at):
-                distance = math.dist(one, seen[before])
-                if distance < LEAST_DISTANCE:
-                    yield f"{names[before]} and {names[at]}, {sight}: {distance:.3f}"
-
-
-def is_green(color):
-    _, a, b = oklab(linear(color))
-    return math.hypot(a, b) > 0.04 and 105 < math.degrees(math.atan2(b, a)) % 360 < 200
-
-
-def check_colors(tap):
-    """WCAG AA: 4.5 for text on everything that it stands on, 3 for shapes that mean something. What stands beside each other
-    can be told apart by people who do not see all colors, and no waiting is green."""
-    css = (ROOT / "src/report/html/report.css").read_text(encoding="utf-8")
-    severities = ["critical", "high", "medium", "low", "info"]
-    for dark in (False, True):
-        scheme, of, low = "dark" if dark else "light", colors(css, dark), []
-        pairs = [(text, on, 4.5) for text in ("ink", "muted", "link", "high", "peak") for on in ("bg", "card", "soft")]
-        pairs += [("on", severity, 4.5) for severity in severities] + [("ink", "warn", 4.5), ("muted", "warn", 4.5)]
-        pairs += [("flameink", code, 4.5) for code in ("user", "torch", "library", "calls", "cut", "soft", "hit")]
-        pairs += [("ink", f"t{i}", 4.5) for i in range(8)] + [("ink", "free", 4.5)]
-        pairs += [("on", "compute", 4.5), ("on", "comm", 4.5)]
-        pairs += [(shape, "card", 3) for shape in ("compute", "memset", "comm", "requested", "alloc", "peak", "reserved")]
-        for text, on, least in pairs:
-            value = of[on] if len(of[on]) == 7 else "#" + "".join(2 * c for c in of[on][1:])
-            if contrast(of[text], value) < least:
-                low.append(f"{text} on {on}: {contrast(of[text], value):.2f}")
-        tap.ok(not low, f"colors have the contrast of WCAG AA, {scheme}", "\n".join(low))
-        close = [f"{name}: {pair}" for name, beside in BESIDE.items() for pair in too_close(of, beside)]
-        tap.ok(not close, f"colors beside each other are told apart by everybody, {scheme}", "\n".join(close))
-        green = [name for name in WAITS if is_green(of[name])]
-        tap.ok(not green, f"no waiting is green, {scheme}", str(green))
 
 
 class Reports:
@@ -503,12 +404,50 @@ def check_links(tap, page):
     page.value("document.querySelectorAll('section.s > details').forEach(d => { d.open = false; })")
     told = page.value("Array.from(document.querySelectorAll('section.s > details:not([open]) > summary .main'))"
                       ".filter(m => m.getBoundingClientRect().height > 5).map(m => m.textContent)")
-    tap.ok(len(told) > 6 and all(re.search(r"\d", words) for words in told), "folded sections tell their figure", str(told))
+    tap.ok(len(told) > 6 and all(re.search(r"\d", words) for words in told) and any("want of input" in w for w in told),
+           "folded sections tell their figure, or how many they have", str(told))
     stays = page.value("""(() => { window.scrollTo(0, 3000);
         const box = document.querySelector('nav').getBoundingClientRect();
         const names = Array.from(document.querySelectorAll('nav .parts a')).map(a => a.textContent);
         return [box.top, names.includes('GPU') && names.includes('GPU kernels by family')]; })()""")
     tap.ok(stays == [0, True], "the contents stay in view, with pictures and sections", str(stays))
+
+
+def check_labels(tap, page, name):
+    """Words stay within what they name, and drawings end where their lowest row does."""
+    beyond = page.value("""Array.from(document.querySelectorAll('svg.flame g[data-d], svg.timeline g.b')).flatMap(g => {
+        const text = g.querySelector('text'), rect = g.querySelector('rect');
+        if (!text || g.classList.contains('hidden')) return [];
+        const over = text.getBBox().x + text.getBBox().width - rect.getBBox().x - rect.getBBox().width;
+        return over > 1 ? [`${text.textContent}: ${over.toFixed(1)}`] : []; })""")
+    tap.ok(not beyond, f"{name}: labels stay within their bars", "\n".join(beyond[:10]))
+    beyond = page.value("""(() => { const svg = document.querySelector('#kernel-map svg');
+        if (!svg) return [];
+        const areas = Array.from(svg.querySelectorAll('rect')).map(r => r.getBBox());
+        return Array.from(svg.querySelectorAll('text')).filter(t => { const b = t.getBBox(), inside = areas.filter(a =>
+            a.x <= b.x && a.y <= b.y + 1 && a.x + a.width >= b.x + 8 && a.y + a.height >= b.y + b.height - 1);
+          return !inside.some(a => b.x + b.width <= a.x + a.width + 1); }).map(t => t.textContent); })()""")
+    tap.ok(not beyond, f"{name}: names of kernels stay within their areas", str(beyond[:10]))
+    touching = page.value("""(() => { const svg = document.querySelector('#roofline svg');
+        const boxes = svg ? Array.from(svg.querySelectorAll('text')).map(t => [t.textContent, t.getBBox()]) : [];
+        return boxes.filter(([, a], i) => boxes.some(([, b], k) => k < i && a.x < b.x + b.width && b.x < a.x + a.width &&
+            a.y + 2 < b.y + b.height && b.y + 2 < a.y + a.height)).map(([words]) => words); })()""")
+    tap.ok(not touching, f"{name}: labels of the roofline do not lie on each other", str(touching))
+    empty = page.value("""Array.from(document.querySelectorAll('svg.flame')).map(svg => { const lowest = Math.max(
+        ...Array.from(svg.querySelectorAll('g[data-d]:not(.hidden) rect')).filter(r => r.width.baseVal.value >= 1)
+          .map(r => r.y.baseVal.value + r.height.baseVal.value));
+        return svg.viewBox.baseVal.height - lowest; })""")
+    tap.ok(all(abs(rest - 1) < 1 for rest in empty), f"{name}: flame graphs are as high as they are deep", str(empty))
+
+
+def check_snapshot(tap, page):
+    """Of a snapshot alone the first screen says how full, of what, and what would fit."""
+    top = page.value("""(() => { const h = document.querySelector('header'), bar = h.querySelector('#memory-owners svg');
+        return [h.innerText, bar ? bar.querySelectorAll('rect').length : 0]; })()""")
+    said = ("Out of memory", "The last request that failed was for", "the largest free piece has", "optimizer state",
+            "Most by")
+    tap.ok(all(words in top[0] for words in said) and top[1] > 2,
+           "the first screen of a snapshot: how full, of what, what fits", str(top))
 
 
 def check_policy(tap, page):
@@ -604,6 +543,9 @@ def check_looks(tap, browser, path):
         .filter(e => e.getBoundingClientRect().right > {PAPER})
         .map(e => e.closest('[id]').id + ': ' + e.getBoundingClientRect().right)""")
     tap.ok(not beyond, "no table and no picture is wider than the paper", "\n".join(beyond))
+    dark = page.value("Array.from(document.querySelectorAll('.sev')).filter(s => s.offsetParent && "
+                      "getComputedStyle(s).backgroundColor !== 'rgba(0, 0, 0, 0)').length")
+    tap.ok(dark == 0, "severities on paper stand on nothing: browsers print no color behind text", str(dark))
     page.close()
     page = Page(browser)
     page.open(path)
@@ -629,6 +571,7 @@ def check_all(tap, browser, reports):
             check_curve(tap, page)
             check_allocations(tap, page)
             check_marks(tap, page)
+            check_labels(tap, page, name)
             check_plan(tap, page)
             check_links(tap, page)
             check_quiet(tap, page, "after all that")
@@ -636,6 +579,8 @@ def check_all(tap, browser, reports):
             check_without_script(tap, browser, path, pictures)
             check_looks(tap, browser, path)
             check_speed(tap, browser, path, name)
+        if name == "snapshot":
+            check_snapshot(tap, page)
         page.close()
     traces = os.environ.get("AP_TRACES")
     for name, pictures in REAL.items():
@@ -643,7 +588,9 @@ def check_all(tap, browser, reports):
             tap.skip(name, "no such sample trace")
             continue
         path = reports.write(name, [Path(traces) / name])
-        check_page(tap, browser, path, name, pictures).close()
+        page = check_page(tap, browser, path, name, pictures)
+        check_labels(tap, page, name)
+        page.close()
         check_speed(tap, browser, path, name)
 
 
@@ -652,7 +599,7 @@ def main():
     parser.add_argument("--program", required=True)
     arguments = parser.parse_args()
     tap = Tap()
-    check_colors(tap)
+    check_colors(tap, (ROOT / "src/report/html/report.css").read_text(encoding="utf-8"))
     path = find_browser()
     if not path:
         print("# *** no chromium here: the HTML report is NOT tested in a browser (apt-get install chromium)", flush=True)

@@ -18,6 +18,8 @@ from tap import Tap
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 TRACE = FIXTURES / "recorded" / "training_step_cpu.json.gz"
 SNAPSHOT = FIXTURES / "snapshots" / "fragmented.json"
+SLOWER, FASTER = (FIXTURES / "traces" / f"{when}_slowdown.json.gz" for when in ("after", "before"))
+HEALTHY = FIXTURES / "scenarios" / "driver-lock-healthy" / "trace.json.gz"
 LIMIT_S = 60
 
 
@@ -96,10 +98,32 @@ def check_step_summary(tap, runs):
     text = summary.read_text()
     tap.ok(done.returncode == 0 and text.startswith("of another step\n") and "data-loading-bound" in text and
            len(text) < 6100, "--step-summary appends a digest", text[:300])
+    summary.unlink()
+    done = runs.run(SLOWER, "--baseline", FASTER, "--fail-on", "steps.p50_us > +5%", "--step-summary", "--md-out", "r.md",
+                    env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)})
+    text = summary.read_text()
+    tap.ok(done.returncode == 1 and "\nFAILED: steps.p50_us is " in text and "\nCompared with the baseline: " in text and
+           text.find("FAILED: ") < text.find("1. "), "the digest says first what failed, and what changed", text[:600])
+    done = runs.run(TRACE, "--summary-tokens", "4000")
+    tap.ok(b"n/a" not in done.stdout and b"Operators, time of the host" in done.stdout, "it has no rows without a figure")
     nowhere = {key: value for key, value in os.environ.items() if key != "GITHUB_STEP_SUMMARY"}
     done = runs.run(TRACE, "--step-summary", env=nowhere)
     tap.ok(done.returncode == 2 and b"GITHUB_STEP_SUMMARY" in done.stderr, "without a file it is a mistake",
            first_line(done))
+
+
+def check_asked(tap, runs):
+    """What somebody asks for is answered on the first screen, and nothing found is said in so many words."""
+    for change, answer in (("op like * speedup 2", " become "), ("kernel like * gone", "no row of the recording fits that"),
+                           ("batch times 2", "that takes recordings with several batch sizes")):
+        told = " ".join(runs.run(TRACE, "--what-if", change, "--format", "text").stdout.decode().split())
+        tap.ok(f"What if {change}: " in told and answer in told.partition("What if ")[2][:120], f"--what-if: {change}",
+               told[:600])
+    told = runs.run(TRACE, "--what-if", "kernel like * gone").stdout.decode()
+    tap.ok("No row of the recording fits `kernel like * gone`." in told, "a change that fits nothing is told of",
+           told.partition("## What changes")[2][:300])
+    told = runs.run(HEALTHY, "--format", "text").stdout.decode()
+    tap.ok("No findings: nothing above its threshold." in told and "     info " in told, "remarks are no findings", told)
 
 
 # ---- inputs
@@ -185,7 +209,8 @@ def main():
     program, tap = program_of(__doc__), Tap()
     with tempfile.TemporaryDirectory() as folder:
         runs = Runs(program, Path(folder))
-        for check in (check_outputs, check_closed_pipe, check_step_summary, check_compressed, check_standard_input,
+        for check in (check_outputs, check_closed_pipe, check_step_summary, check_asked, check_compressed,
+                      check_standard_input,
                       check_words):
             check(tap, runs)
     return tap.done()

@@ -35,6 +35,8 @@ def check_report(tap, package, folder):
     tap.ok(report.verdict.startswith("data-loading-bound: the run waits for batches"), "the verdict", report.verdict)
     first = report.findings[0]
     tap.same((first.rule_id, first.severity), ("dataloader-in-process", "critical"), "the first finding")
+    tap.same((first.where, first.saves), ("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "99 ms"),
+             "where it is, and what it saves in words")
     tap.ok(first.saves_us == first.raw["saves_us"] and first.action, "with its gain and action", str(first))
     tap.ok(report.figure("steps.count") == 4 and report.figure("no.such.figure") is None, "figures by their path")
     rows = report.table("operators", where="name contains addmm", sort="dur_us", columns=["name", "dur_us"], limit=3)
@@ -45,12 +47,14 @@ def check_report(tap, package, folder):
     tap.ok(report.to_markdown().count("\n") <= 250 < report.to_markdown(full=True).count("\n"),
            "Markdown is short, or whole where that is asked for")
     tap.ok("dataloader-in-process" in report.explain("dataloader-in-process"), "explanations")
-    tap.ok(html.escape(first.title) in report._repr_html_(), "a notebook shows the findings")
+    shown = report._repr_html_()
+    tap.ok(all(html.escape(text) in shown for text in (first.title, first.where, first.saves, first.action)),
+           "a notebook shows the findings: what, where, how much, what to do", shown[:500])
     named = package.Table({"table": "t", "rows_total": 1, "rows_matched": 1, "rows": [{HOSTILE: HOSTILE}]})
     tap.ok("<img" not in named._repr_html_(), "names of an input are escaped there")
     tap.ok(package.analyze(ONNX).verdict.startswith("operator-bound: "), "the verdict of another profiler's file")
     tap.same(package.analyze(memory=SNAPSHOT).verdict,
-             "7.56 % full: 97 MiB of 1,280 MiB that the allocator reserved are in use", "the verdict of a snapshot alone")
+             "7.56 % full: 96.8 MiB of 1.25 GiB that the allocator reserved are in use", "the verdict of a snapshot alone")
     tap.ok(package.analyze(LATE_RANK).verdict.startswith("straggler: "), "the verdict of a run")
     tap.same((repr(rows), package.__version__), (f"<Table operators: 3 of {rows.rows_matched} rows>", package.version()),
              "a table and the version say what they are")
@@ -62,6 +66,12 @@ def check_report(tap, package, folder):
             tap.ok(False, f"{arguments}: no report")
         except package.AnalyzeError as error:
             tap.same(error.exit_code, code, f"no report of {arguments}: exit code {code}, {str(error).splitlines()[0]}")
+            tap.ok(not str(error).startswith("analyze_profile: "), "its message does not repeat who says it", str(error))
+    try:
+        package.analyze(3)
+        tap.ok(False, "a number is no path")
+    except TypeError as error:
+        tap.ok("a path or a list of paths was expected, not int" in str(error), "a number is no path", str(error))
 
 
 def check_module(tap, program):

@@ -452,12 +452,28 @@ def texts_of(value):
 OWN_WORDS = ("more:", "remarks", "Pictures:")  # of narrow screens alone
 
 
+SIGNS = "(.,/=#" # behind them a word that is wider than a line goes on in the next one
+
+
+def breaks_behind_signs(part, known):
+    """Is it a piece of a word between two of its signs?"""
+    at = known.find(part)
+    while at >= 0:
+        before, after = known[at - 1:at], known[at + len(part):][:1]
+        if (before.isspace() or before in SIGNS) and (after.isspace() or part[-1] in SIGNS):
+            return True
+        at = known.find(part, at + 1)
+    return False
+
+
 def cut_words(screen, known):
     """Words of a screen that end in the middle of one of the words that are known."""
     words = set(known.split())
     for word in screen.split():
         part = word.removesuffix("...").removeprefix("...")
         if not part or part in words or word in OWN_WORDS or word.isdigit():
+            continue
+        if part == word and breaks_behind_signs(part, known):
             continue
         at = known.find(part)
         while at >= 0 and not (word.endswith("...") and known[at + len(part):][:1] in "_:.(<,#/ "):
@@ -481,6 +497,25 @@ def check_widths(tap, program):
             wrong += [f"{columns}: cut: {word}" for word in cut_words(screen, known)]
             wrong += [f"{columns}: {screen}"] if "--html-out report.html" not in screen else []
         tap.check(f"{path.name}: from 40 to 200 columns", wrong)
+
+
+def check_wrapped(tap, program):
+    """Answers, help and messages on a terminal: as wide as it is, and not a word more or less than elsewhere."""
+    for arguments in (["-h"], ["--help"], ["--explain", "dataloader-in-process"], [TRAINING, "--around", "finding:1"],
+                      [TRAINING, "--explain", "finding:1"]):
+        plain, wrong = program.text(*arguments), []
+        for columns in (40, 60, 80, 120):
+            screen = on_terminal(program, *arguments, columns=columns)
+            wrong += [f"{columns}: {line}" for line in screen.split("\n") if len(line) > columns and " " in line.strip()]
+            if "--around" not in arguments: # of a row it tells what the terminal has room for
+                wrong += [] if screen.split() == plain.split() else [f"{columns}: other words"]
+        tap.check(f"{' '.join(map(str, arguments[-2:]))}: wrapped to the terminal", wrong)
+    text = program.text("--explain", "dataloader-in-process")
+    tap.same(("{" in text, "```" in text, "which is <window_share_ratio> of the window" in text,
+              "threshold source: 2 %, for medium 5 %" in text), (False, False, True, True),
+             "an explanation is for people: no markup of the rubric")
+    given = program.text(TRAINING, "--table", "findings").split("\n")[0].split()
+    tap.same([name in given for name in ("title", "severity", "saves_us")], [True] * 3, "findings by title and severity")
 
 
 def check_hostile(tap, program):
@@ -511,7 +546,7 @@ def main():
     program, tap = Questions(arguments.program, arguments.thorough), Tap()
     for check in (check_rows, check_allocations, check_where, check_early, check_known, check_report_tables, check_around,
                   check_explanations, check_schema, check_digests,
-                  check_cut, check_formats, check_terminal, check_widths, check_hostile):
+                  check_cut, check_formats, check_terminal, check_widths, check_wrapped, check_hostile):
         check(tap, program)
     return tap.done()
 

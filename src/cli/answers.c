@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "places.h"
+#include "wrap.h"
 
 #define DEFAULT_ROWS 20
 
@@ -31,6 +32,34 @@ static int count_questions(const struct ap_cli_options *options)
            options->has_summary_tokens;
 }
 
+/* Text is wrapped where it is read on a terminal; all else stays as it is. */
+static void wrap_answer(struct ap_wrap *wrap, const struct ap_cli_options *options, ap_write_fn *write, void *write_self)
+{
+    bool is_text = format_of(options) == AP_FORMAT_TEXT;
+    ap_wrap_init(wrap, is_text ? ap_terminal_of_stdout().width : 0, write, write_self);
+}
+
+static enum ap_status explain(const struct ap_cli_options *options, struct ap_report *report, ap_write_fn *write,
+                              void *write_self, struct ap_error *reterr)
+{
+    struct ap_wrap wrap;
+    wrap_answer(&wrap, options, write, write_self);
+    enum ap_status status = ap_write_explanation(options->explain, report, options->request.rubric_path, format_of(options),
+                                                 ap_wrap_write, &wrap, reterr);
+    return status == AP_OK ? ap_wrap_end(&wrap, reterr) : status;
+}
+
+static enum ap_status write_around(const struct ap_cli_options *options, struct ap_report *report, ap_write_fn *write,
+                                   void *write_self, struct ap_error *reterr)
+{
+    struct ap_wrap wrap;
+    wrap_answer(&wrap, options, write, write_self);
+    struct ap_around_query query = { options->around, options->has_limit ? options->table.limit : 0, format_of(options),
+                                     wrap.width };
+    enum ap_status status = ap_report_write_around(report, &query, ap_wrap_write, &wrap, reterr);
+    return status == AP_OK ? ap_wrap_end(&wrap, reterr) : status;
+}
+
 static enum ap_status write_listing(const struct ap_cli_options *options, ap_write_fn *write, void *write_self,
                                     struct ap_error *reterr)
 {
@@ -49,8 +78,7 @@ bool ap_cli_answer_alone(const struct ap_cli_options *options, ap_write_fn *writ
     if (options->list_rules || options->list_metrics)
         *ret_status = write_listing(options, write, write_self, reterr);
     else if (options->explain && !has_input(options))
-        *ret_status = ap_write_explanation(options->explain, NULL, options->request.rubric_path, format_of(options), write,
-                                           write_self, reterr);
+        *ret_status = explain(options, NULL, write, write_self, reterr);
     else
         return false;
     return true;
@@ -139,14 +167,10 @@ enum ap_status ap_cli_write_stdout(const struct ap_cli_options *options, struct 
         query.width = terminal.width;
         return ap_report_write_table(report, &query, write, write_self, reterr);
     }
-    if (options->around) {
-        struct ap_around_query query = { options->around, options->has_limit ? options->table.limit : 0, format_of(options),
-                                         terminal.width };
-        return ap_report_write_around(report, &query, write, write_self, reterr);
-    }
+    if (options->around)
+        return write_around(options, report, write, write_self, reterr);
     if (options->explain)
-        return ap_write_explanation(options->explain, report, options->request.rubric_path, format_of(options), write,
-                                    write_self, reterr);
+        return explain(options, report, write, write_self, reterr);
     if (options->has_summary_tokens)
         return ap_report_write_digest(report, options->summary_tokens, write, write_self, reterr);
     return write_report(options, report, write, write_self, reterr);

@@ -23,6 +23,7 @@
 #include "stdin_head.h"
 #include "team.h"
 #include "thread.h"
+#include "wrap.h"
 #include "written.h"
 
 enum exit_code { EXIT_WRITTEN, EXIT_FOUND, EXIT_USAGE, EXIT_INPUT, EXIT_OUTPUT, EXIT_LIMIT };
@@ -42,6 +43,21 @@ static enum exit_code exit_code_of(enum ap_status status)
     return EXIT_INPUT;
 }
 
+/* On standard error, as wide as the terminal that it may be. Each message ends its last line. */
+static void say(const char *data, size_t bytes)
+{
+    static struct ap_wrap errors;
+    struct ap_error error;
+    if (!errors.write)
+        ap_wrap_init_for(&errors, stderr);
+    (void)ap_wrap_write(&errors, data, bytes, &error);
+}
+
+static void say_string(const char *text)
+{
+    say(text, strlen(text));
+}
+
 /* Paths and messages may hold bytes of an input or a hostile file name: nothing that moves the cursor, hides, reorders or
  * begins a line of its own reaches a terminal or a log. @has_lines: no name stands in it, its lines are ours. */
 static void print_text(const char *text, bool has_lines)
@@ -49,11 +65,11 @@ static void print_text(const char *text, bool has_lines)
     struct ap_text whole = ap_text_of(text);
     for (size_t at = 0; at < whole.bytes;) {
         uint32_t code_point = ap_code_point_next(whole, &at);
-        char shown[4];
+        char shown[16];
         if (ap_code_point_is_hidden(code_point) && !(has_lines && code_point == '\n'))
-            (void)fprintf(stderr, "\\u{%x}", (unsigned)code_point);
+            say(shown, (size_t)snprintf(shown, sizeof(shown), "\\u{%x}", (unsigned)code_point));
         else
-            (void)fwrite(shown, 1, ap_code_point_encode(code_point, shown), stderr);
+            say(shown, ap_code_point_encode(code_point, shown));
     }
 }
 
@@ -68,23 +84,23 @@ static bool paths_are_hidden;
 static enum exit_code complain(enum ap_status status, const char *path, const struct ap_error *error)
 {
     char text[AP_ERROR_TEXT_BYTES];
-    (void)fputs("analyze_profile: ", stderr);
+    say_string("analyze_profile: ");
     if (path) {
         print_inert(strcmp(path, "-") == 0 ? "standard input" : paths_are_hidden ? "an input" : path);
-        (void)fputs(": ", stderr);
+        say_string(": ");
     }
     print_text(ap_error_text(error, AP_WORDS_PROGRAM, text, sizeof(text)), error->has_lines);
     if (error->has_offset)
-        (void)fprintf(stderr, " (at byte %llu)", (unsigned long long)error->offset_bytes);
-    (void)fputc('\n', stderr);
+        say(text, (size_t)snprintf(text, sizeof(text), " (at byte %llu)", (unsigned long long)error->offset_bytes));
+    say_string("\n");
     return exit_code_of(status);
 }
 
 static enum exit_code usage(const char *mistake)
 {
-    (void)fputs("analyze_profile: ", stderr);
+    say_string("analyze_profile: ");
     print_inert(mistake);
-    (void)fputs("\nTry 'analyze_profile --help'.\n", stderr);
+    say_string("\nTry 'analyze_profile --help'.\n");
     return EXIT_USAGE;
 }
 
@@ -266,9 +282,9 @@ static void print_conditions(const struct ap_report *report)
     for (; row; row = row->next) {
         if (!ap_value_integer(ap_value_member(row, "held"), 1))
             continue;
-        (void)fputs("analyze_profile: --fail-on: ", stderr);
+        say_string("analyze_profile: --fail-on: ");
         print_inert(ap_value_text(ap_value_member(row, "text")).data);
-        (void)fputc('\n', stderr);
+        say_string("\n");
     }
 }
 
@@ -317,9 +333,11 @@ static enum exit_code analyze(struct ap_cli_options *options, struct ap_cli_writ
 
 static enum exit_code refuse_pickle(const struct ap_cli_options *options)
 {
-    (void)fputs("analyze_profile: ", stderr);
+    say_string("analyze_profile: ");
     print_inert(options->memory_pickle);
-    (void)fprintf(stderr, ": %s\n", ap_pickle_advice());
+    say_string(": ");
+    say_string(ap_pickle_advice());
+    say_string("\n");
     return EXIT_INPUT;
 }
 
@@ -476,7 +494,7 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options,
     if (options->redact_key && !options->request.redact)
         return usage("--redact-key is the key of --redact: give that as well");
     if (options->help || options->brief_help) {
-        (options->help ? ap_cli_print_help : ap_cli_print_brief_help)(stdout);
+        ap_wrap_print(stdout, options->help ? ap_cli_print_help : ap_cli_print_brief_help);
         return finish_stdout();
     }
     if (options->version)

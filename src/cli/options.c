@@ -83,13 +83,13 @@ static void print_entry(FILE *to, const struct entry *entry)
 void ap_cli_print_brief_help(FILE *to)
 {
     (void)fputs("Usage: analyze_profile [OPTION]... [FILE|DIR]...\n"
-                "What a PyTorch run spends its time and memory on, why, and what to change first. A FILE\n"
-                "is recognized by its content; a DIR holds the traces of all ranks of one run.\n"
+                "What a PyTorch run spends its time and memory on, why, and what to change first.\n"
+                "A FILE is recognized by its content; a DIR holds the traces of all ranks of a run.\n"
                 "\n"
                 "  -o FILE                the report as .html, .md, .json or .svg; repeatable\n"
                 "  --baseline FILE        what changed since this report, trace or snapshot\n"
-                "  --fail-on WHAT         exit code 1 where a finding is this severe, or a figure too large\n"
-                "  --table NAME           rows and lists; --table tables names them, --where chooses\n"
+                "  --fail-on WHAT         exit code 1: a finding this severe, or a figure too large\n"
+                "  --table NAME           rows and lists, which --table tables names; --where chooses\n"
                 "  --explain ID           what a rule, a finding or a figure means\n"
                 "  --redact               hashes for the names of yours\n"
                 "  --capture-snippet      Python code that records what can be judged\n"
@@ -108,12 +108,12 @@ void ap_cli_print_help(FILE *to)
 {
     (void)fputs("Usage: analyze_profile [OPTION]... [FILE|DIR]...\n"
                 "       analyze_profile mcp --root DIR...\n"
-                "Ranked diagnosis of a PyTorch profiler trace and a CUDA memory snapshot, or of a profile of\n"
-                "ONNX Runtime, TensorRT or torch.compile: what costs most,\n"
-                "the evidence, the likely cause, what to change and how to verify it. Works offline; nothing\n"
-                "from an input is executed, and pickles are never loaded.\n\n"
-                "A FILE without an option is recognized by its content. The traces of several ranks, or the DIR\n"
-                "that holds them, are read together: which rank is late, and why.\n",
+                "Ranked diagnosis of a PyTorch profiler trace and a CUDA memory snapshot, or of a\n"
+                "profile of ONNX Runtime, TensorRT or torch.compile: what costs most, the evidence,\n"
+                "the likely cause, what to change and how to verify it. Works offline; nothing from\n"
+                "an input is executed, and pickles are never loaded.\n\n"
+                "A FILE without an option is recognized by its content. The traces of several ranks,\n"
+                "or the DIR that holds them, are read together: which rank is late, and why.\n",
                 to);
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
         if (entries[i].kind == ENTRY_TITLE)

@@ -363,9 +363,9 @@ static bool take_joint(struct parser *parser)
     struct ap_text word = word_up_to(parser, STOPS_OF_NUMBER);
     unsigned step = joint_of(parser, word);
     if (step == AP_STEP_compare)
-        return unexpected(parser, parser->open               ? "and, or or \")\""
-                                  : has(parser, AP_EXPR_OR)  ? "and, or or the end of the condition"
-                                  : has(parser, AP_EXPR_AND) ? "and or the end of the condition"
+        return unexpected(parser, parser->open               ? "\"and\", \"or\" or \")\""
+                                  : has(parser, AP_EXPR_OR)  ? "\"and\", \"or\" or the end of the condition"
+                                  : has(parser, AP_EXPR_AND) ? "\"and\" or the end of the condition"
                                                              : "the end of the condition");
     close_down_to(parser, step);
     parser->waiting[parser->waiting_count++] = (uint8_t)step;

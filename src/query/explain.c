@@ -173,17 +173,56 @@ static void write_title(struct ap_out *out, struct ap_text key)
     ap_out_char(out, ':');
 }
 
-/* A document of several lines, which are kept. */
-static void write_lines(struct ap_out *out, struct ap_text text)
+/* What the figure at @path is compared with first. */
+static void write_limit(struct ap_out *out, const struct ap_value *answer, struct ap_text path)
 {
-    ap_out_char(out, '\n');
+    const struct ap_value *input = ap_value_first(ap_value_member(answer, "inputs"));
+    for (; input; input = input->next) {
+        const struct ap_value *threshold = ap_value_member(input, "threshold");
+        if (!ap_text_equal(ap_value_text(ap_value_first(input)), path) || !threshold || threshold->type == AP_VALUE_NULL)
+            continue;
+        ap_cell_write_text(out, threshold, 0);
+        return;
+    }
+    ap_out_string(out, "the limit");
+}
+
+/* Words that are told on a condition are told, but not those for the other case: "{training: a}{serving: b}". */
+static void write_clause(struct ap_out *out, struct ap_text inner, size_t behind_colon)
+{
+    if (ap_text_starts_with(inner, "serving:") || ap_text_starts_with(inner, "elsewhere:"))
+        return;
+    (void)ap_out_visible(out, (struct ap_text){ inner.data + behind_colon, inner.bytes - behind_colon }, 0);
+}
+
+/* What a placeholder of a rule stands for, where no report fills it in: of a figure the last part of its path. */
+static void write_placeholder(struct ap_out *out, const struct ap_value *answer, struct ap_text inner)
+{
+    const char *colon = memchr(inner.data, ':', inner.bytes);
+    if (colon) {
+        write_clause(out, inner, (size_t)(colon + 1 - inner.data));
+    } else if (ap_text_starts_with(inner, "limit ")) {
+        write_limit(out, answer, (struct ap_text){ inner.data + 6, inner.bytes - 6 });
+    } else {
+        size_t at = inner.bytes;
+        while (at && inner.data[at - 1] != '.')
+            at--;
+        ap_out_char(out, '<');
+        (void)ap_out_visible(out, (struct ap_text){ inner.data + at, inner.bytes - at }, 0);
+        ap_out_char(out, '>');
+    }
+}
+
+static void write_words(struct ap_out *out, const struct ap_value *answer, struct ap_text text)
+{
     for (size_t at = 0; at < text.bytes;) {
-        const char *end = memchr(text.data + at, '\n', text.bytes - at);
-        size_t bytes = end ? (size_t)(end - text.data) - at : text.bytes - at;
-        ap_out_string(out, bytes ? "    " : "");
-        (void)ap_out_visible(out, (struct ap_text){ text.data + at, bytes }, 0);
-        ap_out_char(out, '\n');
-        at += bytes + 1;
+        const char *brace = memchr(text.data + at, '{', text.bytes - at);
+        const char *end = brace ? memchr(brace, '}', text.bytes - (size_t)(brace - text.data)) : NULL;
+        size_t plain = end ? (size_t)(brace - text.data) - at : text.bytes - at;
+        (void)ap_out_visible(out, (struct ap_text){ text.data + at, plain }, 0);
+        if (end)
+            write_placeholder(out, answer, (struct ap_text){ brace + 1, (size_t)(end - brace) - 1 });
+        at = end ? (size_t)(end - text.data) + 1 : text.bytes;
     }
 }
 
@@ -209,19 +248,27 @@ static void write_objects(struct ap_out *out, const struct ap_value *list)
     }
 }
 
+/* The section of the rubric says the same again, and what its tests try is of use to who edits it. */
+static bool is_for_programs(const struct ap_value *member)
+{
+    return ap_text_is(member->key, "text") || ap_text_is(member->key, "example");
+}
+
 static void write_text(struct ap_out *out, const struct ap_value *answer)
 {
     for (const struct ap_value *member = ap_value_first(answer); member; member = member->next) {
         const struct ap_value *first = ap_value_first(member);
-        if (member->type == AP_VALUE_NULL || (member->type >= AP_VALUE_LIST && !first))
+        if (member->type == AP_VALUE_NULL || (member->type >= AP_VALUE_LIST && !first) || is_for_programs(member))
             continue;
         write_title(out, member->key);
         if (member->type == AP_VALUE_OBJECT) {
             ap_facts_write_text(out, member);
         } else if (first && first->type == AP_VALUE_OBJECT) {
             write_objects(out, member);
-        } else if (ap_text_is(member->key, "text")) {
-            write_lines(out, ap_value_text(member));
+        } else if (member->type == AP_VALUE_TEXT) {
+            ap_out_char(out, ' ');
+            write_words(out, answer, member->as.text);
+            ap_out_char(out, '\n');
         } else {
             ap_out_char(out, ' ');
             ap_cell_write_text(out, member, 0);

@@ -110,7 +110,7 @@ static enum ap_status refuse_name(const char *name, struct ap_error *reterr)
             ap_near_names_offer(&near, ap_text_of(name), ap_text_of(ap_report_tables[i].name));
     ap_near_names_write(&near, told, sizeof(told));
     return ap_advise(reterr, AP_ADVICE_LIST_TABLES,
-                     ap_refuse(reterr, AP_SETTING_TABLE, "no report has a list or object at '%.120s'%s", name, told));
+                     ap_refuse(reterr, AP_SETTING_TABLE, "there is no table '%.120s'%s", name, told));
 }
 
 enum ap_status ap_known_table_check(const struct ap_table_query *query, struct ap_error *reterr)

@@ -88,7 +88,7 @@ static void drop_nulls(struct ap_model_table *table)
 static enum ap_status fail_unknown(const char *path, struct ap_error *reterr)
 {
     return ap_advise(reterr, AP_ADVICE_LIST_TABLES,
-                     ap_refuse(reterr, AP_SETTING_TABLE, "the report has no list or object at '%.120s'", path));
+                     ap_refuse(reterr, AP_SETTING_TABLE, "the report has no table '%.120s'", path));
 }
 
 enum ap_status ap_model_table_init(struct ap_model_table *table, struct ap_gate *gate, const struct ap_value *root,

@@ -202,7 +202,9 @@ static enum ap_status measure(void *self, const struct ap_value *row, struct ap_
 /* What a row is told by, and what it was asked for by. */
 static bool comes_first(const struct writing *writing, const struct column *column)
 {
-    static const char *const first[] = { "row_id", "name", "call", "title", "dur_us" };
+    static const char *const first[] = {
+        "row_id", "name", "call", "title", "severity", "saves_us", "saves_bytes", "dur_us"
+    };
     const char *sort = writing->query->sort;
     size_t bytes = column->path.bytes;
     if (sort && strncmp(sort, column->path.data, bytes) == 0 && (sort[bytes] == '\0' || sort[bytes] == ':'))

@@ -69,13 +69,15 @@ static void links_name_what_there_is(void)
 {
     static const char *const paths[] = {
 #define AP_SECTION_FIGURE(title, path, words) path,
+#define AP_SECTION_COUNT(title, path, words)
 #include "section_figures.def"
 #undef AP_SECTION_FIGURE
+#undef AP_SECTION_COUNT
     };
     static const char *const shown[] = {
 #define AP_SHOWS(picture, path) path,
 #define AP_SHOWS_PLACES(picture, path)
-#define AP_SHOWS_MEMBER(picture, key)
+#define AP_SHOWS_GAIN(picture)
 #include "picture_shows.def"
 #undef AP_SHOWS
     };
@@ -183,8 +185,7 @@ static void a_part_of_a_finding(void)
     sample_pictures_fill(&model, NULL, 0, 4);
     struct ap_value *dur = (struct ap_value *)ap_value_at(&model.root, "pictures.timeline.finding.dur_us");
     struct text_sink whole = html_of(&model);
-    ok(strstr(whole.data, "; its place is outlined (") && strstr(whole.data, "<rect class=\"findmark\""),
-       "a finding is outlined");
+    ok(strstr(whole.data, " Outlined: ") && strstr(whole.data, "<rect class=\"findmark\""), "a finding is outlined");
     dur->as.integer = INT64_C(5000000000000);
     struct text_sink part = html_of(&model);
     ok(is_strict(&part, &counts), "a part of one is strict HTML");

@@ -357,11 +357,11 @@ static void unknown_things_are_told(void)
         enum ap_setting setting;
         enum ap_advice advice;
     } wrong[] = { { "gpu.nothing", NULL, NULL, "'gpu.nothing'", AP_SETTING_TABLE, AP_ADVICE_LIST_TABLES },
-                  { "gpu.kernels.name", NULL, NULL, "no list or object", AP_SETTING_TABLE, AP_ADVICE_LIST_TABLES },
+                  { "gpu.kernels.name", NULL, NULL, "has no table", AP_SETTING_TABLE, AP_ADVICE_LIST_TABLES },
                   { "gpu.kernels", "x = 1", NULL, "name, dur_us", AP_SETTING_WHERE, AP_ADVICE_NONE },
                   { "gpu.kernels", NULL, "x", "name, dur_us", AP_SETTING_SORT, AP_ADVICE_NONE },
                   { "gpu.kernels", NULL, "dur_us:up", ":desc", AP_SETTING_SORT, AP_ADVICE_NONE },
-                  { "", NULL, NULL, "no list or object", AP_SETTING_TABLE, AP_ADVICE_LIST_TABLES } };
+                  { "", NULL, NULL, "has no table", AP_SETTING_TABLE, AP_ADVICE_LIST_TABLES } };
     struct ap_model model;
     ap_model_init(&model, &gate);
     fill_report(&model);

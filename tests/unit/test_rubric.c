@@ -48,7 +48,7 @@ static void mistakes_in_conditions_name_their_line(void)
     mistake(IN_CONDITION("gpu.rows > 5parsec"),
             "r.md:6: gpu.rows is a count, so a number without unit was expected, not \"parsec\"");
     mistake(IN_CONDITION("gpu.rows > 5 parsec"),
-            "r.md:6: met \"parsec\" where and, or or the end of the condition was expected");
+            "r.md:6: met \"parsec\" where \"and\", \"or\" or the end of the condition was expected");
     mistake(IN_CONDITION("gpu.rows > 1.2.3"),
             "r.md:6: gpu.rows is a count, so a number without unit was expected, not \".3\"");
     mistake(IN_CONDITION("gpu.rows > 1."), "r.md:6: met \"1.\" where a number of at most 15 digits was expected");
@@ -66,8 +66,9 @@ static void mistakes_in_conditions_name_their_line(void)
     mistake(IN_CONDITION("gpu.idle_us > gpu.memcpy.bytes"),
             "r.md:6: gpu.idle_us is a time and gpu.memcpy.bytes is a size: they cannot be compared");
     mistake(IN_CONDITION("gpu.idle_us > gpu.busy_us * x"), "r.md:6: met \"x\" where a factor such as 0.5 was expected");
-    mistake(IN_CONDITION("(gpu.rows > 1"), "r.md:6: the condition ends where and, or or \")\" was expected");
-    mistake(IN_CONDITION("gpu.rows > 1)"), "r.md:6: met \")\" where and, or or the end of the condition was expected");
+    mistake(IN_CONDITION("(gpu.rows > 1"), "r.md:6: the condition ends where \"and\", \"or\" or \")\" was expected");
+    mistake(IN_CONDITION("gpu.rows > 1)"),
+            "r.md:6: met \")\" where \"and\", \"or\" or the end of the condition was expected");
     mistake(IN_CONDITION("gpu.rows > 1 and"), "r.md:6: the condition ends where a figure was expected");
     mistake(IN_CONDITION("and gpu.rows > 1"), "r.md:6: met \"and\" where a figure was expected");
     mistake(

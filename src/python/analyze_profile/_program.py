@@ -44,6 +44,7 @@ def run(arguments: Sequence[str], timeout_s: Optional[float] = None) -> bytes:
                           stderr=subprocess.PIPE, timeout=timeout_s, check=False)
     if done.returncode not in (0, 1):
         message = done.stderr.decode("utf-8", "replace").strip()
+        message = message[len("analyze_profile: "):] if message.startswith("analyze_profile: ") else message
         raise AnalyzeError(message or f"the program ended with {done.returncode}", done.returncode)
     return done.stdout
 

@@ -29,10 +29,37 @@ class Finding:
     saves_bytes: Optional[int]
     raw: Dict[str, Any] = field(repr=False)  # all that the JSON says of it
 
+    @property
+    def where(self) -> Optional[str]:
+        """The line, operator, kernel or rank with most of it; None where it is about the run as a whole."""
+        affected = self.raw.get("affected") or [{}]
+        return affected[0].get("name")
+
+    @property
+    def saves(self) -> str:
+        """What it saves at most, to be read: "352 ms", "1.2 GiB"; empty where that is not known."""
+        known = [_time(self.saves_us)] if self.saves_us is not None else []
+        return " and ".join(known + ([_size(self.saves_bytes)] if self.saves_bytes is not None else []))
+
     @classmethod
     def of(cls, raw: Dict[str, Any]) -> "Finding":
         names = [name for name in cls.__dataclass_fields__ if name != "raw"]
         return cls(**{name: raw.get(name) for name in names}, raw=raw)  # type: ignore[arg-type]
+
+
+def _rounded(amount: float, units: Sequence[str], factor: int) -> str:
+    at = 0
+    while at + 1 < len(units) and float(f"{amount:.3g}") >= factor:
+        amount, at = amount / factor, at + 1
+    return f"{amount:.{0 if amount >= 100 else 3}{'f' if amount >= 100 else 'g'}} {units[at]}"
+
+
+def _time(us: float) -> str:
+    return _rounded(us, ("us", "ms", "s"), 1000)
+
+
+def _size(size_bytes: float) -> str:
+    return _rounded(size_bytes, ("B", "KiB", "MiB", "GiB", "TiB"), 1024)
 
 
 class Table(Sequence[Dict[str, Any]]):
@@ -112,7 +139,7 @@ class Report:
         if not reserved or used is None or self.figure("trace"):
             return "nothing above threshold" if not self.findings else self.findings[0].title
         head = "Out of memory" if self.figure("memory.history.oom_count") else f"{100 * used / reserved:.3g} % full"
-        return f"{head}: {used / 2 ** 20:,.0f} MiB of {reserved / 2 ** 20:,.0f} MiB that the allocator reserved are in use"
+        return f"{head}: {_size(used)} of {_size(reserved)} that the allocator reserved are in use"
 
     def figure(self, path: str) -> Any:
         """The figure at a dotted path, as "steps.p50_us"; None where the recording does not tell it."""
@@ -155,14 +182,19 @@ class Report:
         return f"<Report: {self.verdict}; findings: {len(self.findings)}>"
 
     def _repr_html_(self) -> str:
-        rows = [{"severity": found.severity, "finding": found.title, "what to do": found.action} for found in self.findings]
+        rows = [{"severity": found.severity, "finding": found.title, "where": found.where, "saves at most": found.saves,
+                 "what to do": found.action} for found in self.findings]
         return f"<p><strong>{html.escape(self.verdict)}</strong></p>{_html_table(rows)}"
 
 
 def _list(value: Union[None, StrPath, Sequence[StrPath]]) -> List[str]:
     if value is None:
         return []
-    return [os.fspath(value)] if isinstance(value, (str, os.PathLike)) else [os.fspath(one) for one in value]
+    if isinstance(value, (str, os.PathLike)):
+        return [os.fspath(value)]
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"a path or a list of paths was expected, not {type(value).__name__}")
+    return [os.fspath(one) for one in value]
 
 
 def analyze(trace: Union[None, StrPath, Sequence[StrPath]] = None, *,

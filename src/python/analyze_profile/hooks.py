@@ -18,10 +18,10 @@ from ._record import Recorder, record
 
 
 def _first_module(*names: str) -> Any:
-    for name in names[:-1]:
+    for name in names:
         with contextlib.suppress(ImportError):
             return importlib.import_module(name)
-    return importlib.import_module(names[-1])
+    raise ImportError(f"none of these is installed: {', '.join(names)}")
 
 
 def hugging_face_callback(**options: Any) -> Any:

@@ -35,10 +35,21 @@ const struct html_part *ap_html_find_picture(const struct html *html, const char
     return NULL;
 }
 
+/* How many a list has counts as a figure, too. */
 static bool tells_something(const struct ap_value *value)
 {
+    if (value && value->type == AP_VALUE_LIST)
+        return ap_value_count(value) > 0;
     bool is_zero = value && (value->type == AP_VALUE_COUNT || value->type == AP_VALUE_TIME_NS) && value->as.integer == 0;
     return value && value->type != AP_VALUE_NULL && !is_zero;
+}
+
+/* "2 steps", "1 step" */
+static void write_words(struct html *html, const struct ap_value *value, const char *words)
+{
+    size_t bytes = strlen(words);
+    bool is_one = value->type == AP_VALUE_COUNT && value->as.integer == 1 && words[bytes - 1] == 's';
+    ap_html_format(html, "</b> %.*s", (int)(bytes - is_one), words);
 }
 
 void ap_html_section_figures(struct html *html, const char *title)
@@ -47,8 +58,10 @@ void ap_html_section_figures(struct html *html, const char *title)
         const char *title, *path, *words;
     } rows[] = {
 #define AP_SECTION_FIGURE(title, path, words) { title, path, words },
+#define AP_SECTION_COUNT AP_SECTION_FIGURE
 #include "section_figures.def"
 #undef AP_SECTION_FIGURE
+#undef AP_SECTION_COUNT
     };
     int shown = 0;
     for (size_t i = 0; i < AP_COUNT_OF(rows) && shown < MOST_SECTION_FIGURES; i++) {
@@ -56,8 +69,11 @@ void ap_html_section_figures(struct html *html, const char *title)
         if (strcmp(rows[i].title, title) != 0 || !tells_something(value))
             continue;
         ap_html_string(html, shown++ ? ", <b>" : " <span class=\"main\"><b>");
-        ap_html_measure(html, value, ap_text_of(rows[i].path));
-        ap_html_format(html, "</b> %s", rows[i].words);
+        if (value->type == AP_VALUE_LIST)
+            ap_html_count(html, (int64_t)ap_value_count(value));
+        else
+            ap_html_measure(html, value, ap_text_of(rows[i].path));
+        write_words(html, value, rows[i].words);
     }
     if (shown)
         ap_html_string(html, "</span>");

@@ -95,7 +95,7 @@
 
   // ---- what flame graphs and timelines share ----
 
-  const WIDTH = 1000, NARROW = 640, CHARACTER = 6.4;
+  const WIDTH = 1000, NARROW = 640;
   const nameOf = (title) => title.replace(/: [^:]*$/, "");
   // a path is told by its last part
   const labelOf = (name) => name.slice(name.split(/[ <]/)[0].replace(/\/$/, "").lastIndexOf("/") + 1);
@@ -113,18 +113,35 @@
     svg.classList.toggle("fit", wide < WIDTH);
     return wide;
   };
-  // the label of a bar, as much of it as there is room for
+  // how much of a label there is room for, as its font has it
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = `11.5px ${getComputedStyle(document.body).fontFamily}`;
+  const widths = new Map();
+  const widthOf = (letter) => {
+    if (!widths.has(letter)) widths.set(letter, pen.measureText(letter).width);
+    return widths.get(letter);
+  };
+  const fitting = (label, room) => {
+    const letters = Array.from(label);
+    let used = 0, kept = 0;
+    for (const letter of letters) {
+      used += widthOf(letter);
+      if (used > room) return `${letters.slice(0, kept).join("")}…`;
+      if (used + widthOf("…") <= room) kept += 1;
+    }
+    return label;
+  };
+  // the label of a bar
   const writeLabel = (node, x, width, kind, wide) => {
     let text = node.g.querySelector("text");
-    const room = Math.floor((Math.min(x + width, wide) - Math.max(x, 0) - 6) / CHARACTER);
-    if (room < 3) {
+    const room = Math.min(x + width, wide) - Math.max(x, 0) - 6;
+    if (room < 20) {
       if (text) text.remove();
       return;
     }
     if (!text) text = node.g.appendChild(shape("text", { class: kind, y: Number(node.rect.getAttribute("y")) + 12.5 }));
     text.setAttribute("x", String(Math.max(x, 0) + 3));
-    const letters = Array.from(node.label);
-    text.textContent = letters.length <= room ? node.label : letters.slice(0, room - 1).join("") + "…";
+    text.textContent = fitting(node.label, room);
   };
 
   // ---- flame graphs ----
@@ -139,10 +156,12 @@
       };
     });
     if (!nodes.length) return;
+    const ROW = Number(nodes[0].rect.getAttribute("height"));
     let root = nodes[0], current = nodes[0], wide = fit(svg);
     const holds = (outer, inner) => outer.depth <= inner.depth && outer.x <= inner.x + 0.01 &&
             outer.x + outer.width >= inner.x + inner.width - 0.01;
     const draw = () => {
+      let deepest = 0;
       for (const node of nodes) {
         const above = node.depth < root.depth && holds(node, root), within = holds(root, node);
         node.g.classList.toggle("hidden", !above && !within);
@@ -152,7 +171,9 @@
         node.rect.setAttribute("x", x.toFixed(2));
         node.rect.setAttribute("width", Math.max(width, 0.1).toFixed(2));
         writeLabel(node, x, width, "in", wide);
+        if (width >= 1) deepest = Math.max(deepest, node.depth);
       }
+      svg.setAttribute("viewBox", `0 0 ${wide} ${(deepest + 1) * ROW + 1}`);
       reset.disabled = root === nodes[0];
       svg.setAttribute("data-root", root.name);
     };

@@ -326,7 +326,8 @@ static void write_remarks(struct html *html, const struct ap_value *findings, bo
     size_t count = ap_finding_remarks(findings, remarks);
     if (!count)
         return;
-    ap_html_format(html, "<details class=\"also\"%s><summary>Also noted</summary>\n<ul>\n", open ? " open=\"\"" : "");
+    ap_html_format(html, "<details class=\"also\"%s><summary>Also noted (%zu)</summary>\n<ul>\n", open ? " open=\"\"" : "",
+                   count < AP_REMARKS_SHOWN ? count : AP_REMARKS_SHOWN);
     for (size_t i = 0; i < count && i < AP_REMARKS_SHOWN; i++)
         write_remark(html, remarks[i]);
     ap_html_string(html, "</ul></details>\n");
@@ -337,7 +338,8 @@ static void write_fine(struct html *html)
     const struct ap_value *fine = ap_value_first(ap_html_at(html, "fine"));
     if (!fine)
         return;
-    ap_html_string(html, "<details class=\"also\"><summary>Looked at, and fine</summary>\n<ul>\n");
+    ap_html_format(html, "<details class=\"also\"><summary>Looked at, and fine (%zu)</summary>\n<ul>\n",
+                   ap_value_count(ap_html_at(html, "fine")));
     for (; fine; fine = fine->next)
         ap_html_tell(html, fine, "<li><b>{p title}:</b> {p text} ({n metric})</li>\n");
     ap_html_string(html, "</ul></details>\n");
@@ -365,6 +367,8 @@ static void write_line(struct html *html, const struct ap_value *finding, int ra
     ap_html_tell(html, finding, "{p title}</a></td><td>");
     if (ap_finding_where(finding).bytes)
         ap_html_name(html, ap_finding_where(finding));
+    else
+        ap_html_string(html, "<span class=\"muted\">the run as a whole</span>");
     ap_html_string(html, "</td><td class=\"bar\">");
     if (share > 0) {
         ap_html_string(html, "<svg class=\"bar\" viewBox=\"0 0 100 6\" aria-hidden=\"true\">"

@@ -39,6 +39,21 @@ static void write_capacity(struct html *html, int64_t reserved_bytes)
     ap_html_bytes(html, capacity_bytes);
 }
 
+/* What would still fit; where a request failed, beside what it was for. */
+static void write_what_fits(struct html *html)
+{
+    bool failed =
+        bytes_at(html, "memory.history.oom_count") > 0 && ap_html_known(html, "memory.oom_summary.requested_bytes");
+    if (failed)
+        ap_html_tell(html, ap_html_at(html, "memory.oom_summary"),
+                     ". The last request that failed was for {v requested_bytes}");
+    if (ap_html_known(html, "memory.totals.largest_free_block_bytes"))
+        ap_html_tell(html, ap_html_at(html, "memory.totals"),
+                     failed ? "; the largest free piece has {v largest_free_block_bytes}"
+                            : ". The largest free piece has {v largest_free_block_bytes}: a larger request needs more from "
+                              "the driver");
+}
+
 void ap_html_memory_verdict(struct html *html)
 {
     int64_t used_bytes = bytes_at(html, "memory.totals.allocated_bytes"),
@@ -48,9 +63,6 @@ void ap_html_memory_verdict(struct html *html)
         return;
     write_share(html, used_bytes, reserved_bytes);
     write_capacity(html, reserved_bytes);
-    if (ap_html_known(html, "memory.totals.largest_free_block_bytes"))
-        ap_html_tell(
-            html, ap_html_at(html, "memory.totals"),
-            ". The largest free piece has {v largest_free_block_bytes}: a larger request needs more from the driver");
+    write_what_fits(html);
     ap_html_string(html, ".</p>\n");
 }

@@ -102,7 +102,7 @@ static void write_facts(struct html *html)
         { "Memory snapshot", "memory.path" },
         { "Device", "trace.main_device.name" },
         { "Rank", "trace.rank" },
-        { "World size", "trace.world_size" },
+        { "Ranks of the run", "trace.world_size" },
         { "Ranks with a dump", "hang.dumps.count" },
         { "Ranks that there are", "hang.dumps.world_size" },
         { "Ranks compared", "cluster.rank_count" },
@@ -119,21 +119,20 @@ static void write_facts(struct html *html)
         { "Recompilations", "compile_log.recompiles.count" },
         { "Focus", "focus" },
         { "Phase", "phase" },
-        { "Window", "trace.window_us" },
+        { "Recorded", "trace.window_us" },
         { "Steps", "steps.count" },
         { "Median steady step", "steps.steady.p50_us" },
-        { "GPU utilization, first to last work", "gpu.utilization_ratio" },
-        { "GPU idle in what is judged", "split.judged.idle_ratio" },
+        { "GPU busy, first to last work", "gpu.utilization_ratio" },
         { "Peak memory", "trace_memory.gpu.peak_allocated_bytes" },
         { "Peak requested", "memory.replay.peak_requested_bytes" },
         { "Reserved", "memory.totals.reserved_bytes" },
     };
     ap_html_string(html, "<dl class=\"facts\">\n");
-    bool has_gpu = ap_html_known(html, "gpu.utilization_ratio");                      /* else idle is the main thread's */
     bool has_ranks = ap_value_integer(ap_html_at(html, "cluster.rank_count"), 0) > 0; /* else dumps alone */
+    bool is_alone = ap_value_integer(ap_html_at(html, "trace.world_size"), 0) == 1;
     for (size_t i = 0; i < AP_COUNT_OF(facts); i++)
-        if ((has_gpu || strcmp(facts[i].path, "split.judged.idle_ratio") != 0) &&
-            (has_ranks || strncmp(facts[i].path, "cluster.", 8) != 0))
+        if ((has_ranks || strncmp(facts[i].path, "cluster.", 8) != 0) &&
+            !(is_alone && (strcmp(facts[i].path, "trace.rank") == 0 || strcmp(facts[i].path, "trace.world_size") == 0)))
             write_fact(html, facts[i].label, facts[i].path);
     write_labels(html);
     ap_html_string(html, "</dl>\n");
@@ -185,9 +184,10 @@ static void write_top(struct html *html)
     ap_html_string(html, "<header>\n<h1>Profile report</h1>\n");
     write_verdict(html);
     ap_html_memory_verdict(html);
-    ap_part_memory_bound(&html->doc);
     ap_html_first_finding(html);
     ap_html_split(html);
+    if (ap_html_owners_lead(html))
+        ap_html_memory_owners(html);
     write_facts(html);
     ap_part_alerts(&html->doc);
     ap_html_string(html, "</header>\n");

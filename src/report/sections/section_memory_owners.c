@@ -213,6 +213,30 @@ static void write_shares(struct doc *doc, const struct ap_value *device)
     }
 }
 
+/* How full what was reserved is, and what would still fit, where only a snapshot was given; as the head of the page. */
+static void write_fullness(struct doc *doc)
+{
+    const struct ap_value *totals = ap_doc_at(doc, "memory.totals");
+    int64_t used = ap_value_integer(member(totals, "allocated_bytes"), -1),
+            reserved = ap_value_integer(member(totals, "reserved_bytes"), 0);
+    bool failed = ap_value_integer(ap_doc_at(doc, "memory.history.oom_count"), 0) > 0;
+    if (used < 0 || reserved <= 0 || used > reserved || ap_doc_known(doc, "trace"))
+        return;
+    const struct ap_value full = { .type = AP_VALUE_RATIO, .as.number = (double)used / (double)reserved };
+    ap_doc_begin(doc, DOC_PARAGRAPH);
+    ap_doc_say(doc, failed ? "**Out of memory" : "**");
+    if (!failed)
+        ap_doc_value(doc, &full, AP_TEXT(""), FORM_NUMBER);
+    ap_doc_say(doc, failed ? "**: " : " full**: ");
+    ap_doc_tell(doc, totals, "{r allocated_bytes} of {r reserved_bytes} that the allocator reserved are in use");
+    if (failed && ap_doc_known(doc, "memory.oom_summary.requested_bytes"))
+        ap_doc_tell(doc, NULL, "; the last request that failed was for {r memory.oom_summary.requested_bytes}");
+    if (ap_doc_known(doc, "memory.totals.largest_free_block_bytes"))
+        ap_doc_tell(doc, totals, "; the largest free piece has {r largest_free_block_bytes}");
+    ap_doc_say(doc, ".");
+    ap_doc_end(doc, DOC_PARAGRAPH);
+}
+
 void ap_part_memory_bound(struct doc *doc)
 {
     int64_t id = ap_value_integer(ap_doc_at(doc, "memory.peak.device"), -1);
@@ -222,6 +246,7 @@ void ap_part_memory_bound(struct doc *doc)
     bool wanted = !ap_doc_known(doc, "focus") || ap_text_is(ap_doc_text_at(doc, "focus"), "memory");
     if (!wanted || ap_value_integer(member(device, "requested_bytes"), 0) <= 0)
         return;
+    write_fullness(doc);
     ap_doc_begin(doc, DOC_PARAGRAPH);
     ap_doc_tell(doc, device,
                 is_peak(device) ? "**Memory**: {r requested_bytes} requested and in use at the peak, device {i device}"

@@ -10,6 +10,20 @@ static const struct doc_figure figures[] = {
     FIGURE("prediction.replay.unexplained_us"),
 };
 
+/* Its row would be empty without a word. */
+static void write_unmatched(struct doc *doc)
+{
+    const struct ap_value *row = ap_value_first(ap_doc_at(doc, "prediction.what_if"));
+    for (; row && !ap_doc_known(doc, "prediction.replay.why_not"); row = row->next) {
+        const struct ap_value *prediction = ap_value_member(row, "prediction");
+        if (!prediction || prediction->type == AP_VALUE_NULL)
+            ap_doc_paragraph(doc, row,
+                             ap_text_starts_with(ap_value_text(ap_value_member(row, "change")), "batch ")
+                                 ? "{n change} takes recordings with several batch sizes."
+                                 : "No row of the recording fits {n change}.");
+    }
+}
+
 static void write_together(struct doc *doc)
 {
     if (ap_doc_known(doc, "prediction.what_if_together"))
@@ -42,6 +56,7 @@ static const struct doc_part parts[] = {
          "until all is done that it launched; without steps the window takes its place."),
     FIGURES(NULL, figures),
     ROWS("What was asked for", .path = "prediction.what_if", COLUMNS(NAME("change", "Change"), PREDICTED)),
+    CALL(write_unmatched),
     ROWS("Findings with their cause taken away", .path = "prediction.findings", .remark = ", largest gain first",
          COLUMNS(NAME("rule_id", "Finding"), NAME("change", "Change"), PREDICTED)),
     CALL(write_together),

@@ -105,7 +105,8 @@ static bool tell_memory(const struct ap_value *root, char to[AP_FACT_BYTES])
     char rest[AP_FACT_BYTES];
     (void)tell_line(root,
                     "{memory.totals.allocated_bytes} of {memory.totals.reserved_bytes} that the allocator reserved are in "
-                    "use[; the largest free piece has {memory.totals.largest_free_block_bytes}]",
+                    "use[; the last request that failed was for {memory.oom_summary.requested_bytes}][; the largest free "
+                    "piece has {memory.totals.largest_free_block_bytes}]",
                     rest);
     (void)snprintf(to + bytes, AP_FACT_BYTES - (size_t)bytes, "%.*s", MAX_SENTENCE, rest);
     return true;
@@ -242,4 +243,36 @@ void ap_headline_gain(const struct ap_value *finding, char to[AP_FACT_BYTES])
                     : has_bytes            ? "saves at most {saves_bytes}"
                                            : "",
                     to);
+}
+
+/* ---- what was asked for ---- */
+
+static void tell_prediction(struct ap_text change, const struct ap_value *prediction, const struct ap_value *root,
+                            char to[AP_FACT_BYTES])
+{
+    struct ap_text why_not = ap_value_text(ap_value_at(root, "prediction.replay.why_not"));
+    bool of_batch = ap_text_starts_with(change, "batch ");
+    char told[AP_FACT_BYTES] = "no row of the recording fits that";
+    if (prediction && prediction->type == AP_VALUE_OBJECT)
+        (void)tell_line(prediction, "{before_us} become {after_us} (from {after_low_us} to {after_high_us})", told);
+    else if (of_batch)
+        (void)snprintf(told, sizeof(told), "that takes recordings with several batch sizes");
+    else if (why_not.bytes)
+        (void)snprintf(told, sizeof(told), "nothing is predicted: %.*s", shown(why_not), why_not.data);
+    (void)snprintf(to, AP_FACT_BYTES, "What if %.*s: %.200s", (int)(change.bytes > 160 ? 160 : change.bytes), change.data,
+                   told);
+}
+
+bool ap_headline_what_if(const struct ap_value *root, size_t index, char to[AP_FACT_BYTES])
+{
+    const struct ap_value *row = ap_value_first(ap_value_at(root, "prediction.what_if"));
+    const struct ap_value *together = ap_value_at(root, "prediction.what_if_together");
+    bool several = row && row->next, is_together = together && together->type == AP_VALUE_OBJECT;
+    for (; row && index; row = row->next)
+        index--;
+    if (row)
+        tell_prediction(ap_value_text(ap_value_member(row, "change")), ap_value_member(row, "prediction"), root, to);
+    else if (several && is_together && index == 0)
+        tell_prediction(AP_TEXT("all of it"), together, root, to);
+    return row || (several && is_together && index == 0);
 }

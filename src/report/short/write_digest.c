@@ -130,6 +130,29 @@ static void write_series(const struct digest *digest, struct ap_out *text)
         ap_out_string(text, "Of the largest batch: ");
 }
 
+/* Conditions that hold are why a job fails; then what was asked for: what changed, what changes would gain. */
+static void write_judgment(const struct digest *digest, struct ap_out *text)
+{
+    const struct ap_value *row = ap_value_first(ap_value_member(digest->root, "conditions"));
+    struct ap_text compared = ap_value_text(ap_value_at(digest->root, "comparison.verdict.sentence"));
+    for (; row; row = row->next) {
+        const struct ap_value *held = ap_value_member(row, "held");
+        if (held && held->type == AP_VALUE_BOOL && !held->as.integer)
+            continue;
+        ap_out_string(text, held && held->type == AP_VALUE_BOOL ? "FAILED: " : "NOT JUDGED: ");
+        (void)ap_out_visible(text, ap_text_member(row, "text"), 0);
+        ap_out_char(text, '\n');
+    }
+    ap_out_string(text, compared.bytes ? "Compared with the baseline: " : "");
+    (void)ap_out_visible(text, compared, 0);
+    ap_out_string(text, compared.bytes ? ".\n" : "");
+    char change[AP_FACT_BYTES];
+    for (size_t i = 0; ap_headline_what_if(digest->root, i, change); i++) {
+        (void)ap_out_visible(text, ap_text_of(change), 0);
+        ap_out_char(text, '\n');
+    }
+}
+
 static void put_series_points(struct digest *digest)
 {
     const struct ap_value *point = ap_value_first(ap_value_at(digest->root, "series.points"));
@@ -157,6 +180,7 @@ static void put_first(struct digest *digest, const struct ap_value *finding)
     write_series(digest, &text);
     (void)ap_out_visible(&text, ap_text_of(verdict), 0);
     ap_out_char(&text, '\n');
+    write_judgment(digest, &text);
     if (finding) {
         ap_out_string(&text, "1. ");
         write_title(&text, finding);
@@ -220,6 +244,9 @@ static void put_list(struct digest *digest, const char *path, const char *amount
     bool first = true;
     for (size_t i = 0; row && i < 5 && !digest->full; row = row->next, i++) {
         char value[AP_VALUE_TEXT_BYTES];
+        const struct ap_value *known = ap_value_member(row, amount);
+        if (!known || known->type == AP_VALUE_NULL)
+            continue;
         (void)ap_format_value(ap_value_member(row, amount), value, sizeof(value));
         begin(digest, &text);
         if (first)

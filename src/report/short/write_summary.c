@@ -19,6 +19,7 @@
 #define MAX_ALERTS 2
 #define MOST_ADVICE 3 /* lines of what to do, where there is room */
 #define NARROW 60     /* columns */
+#define MOST_CHANGES 5
 
 struct screen {
     struct ap_out out;
@@ -48,7 +49,21 @@ static bool may_break(struct ap_text text, size_t at)
     return !(ap_is_digit(before) && (after == '%' || (after >= 'A' && after <= 'z')));
 }
 
-/* Length of the longest front of @text that fits @columns and ends at a space; a longer word is cut. */
+/* Of a word that is wider than @columns the longest front that ends behind a sign; all of it where there is none. */
+static size_t fitting_front(struct ap_text word, size_t columns)
+{
+    size_t best = 0;
+    for (size_t at = 1; at < word.bytes; at++) {
+        if (!strchr("(.,/=#", word.data[at - 1]))
+            continue;
+        if (ap_visible_columns((struct ap_text){ word.data, at }) > columns)
+            break;
+        best = at;
+    }
+    return best ? best : word.bytes;
+}
+
+/* Length of the longest front of @text that fits @columns and ends at a space, or within a word that fits no line. */
 static size_t fitting(struct ap_text text, size_t columns)
 {
     size_t best = 0;
@@ -59,7 +74,8 @@ static size_t fitting(struct ap_text text, size_t columns)
             break;
         best = at;
     }
-    return best ? best : text.bytes;
+    const char *end = memchr(text.data, ' ', text.bytes);
+    return best ? best : fitting_front((struct ap_text){ text.data, end ? (size_t)(end - text.data) : text.bytes }, columns);
 }
 
 /* ---- names ---- */
@@ -217,6 +233,8 @@ static void write_head(struct screen *screen)
                    (int)(compared.bytes > 400 ? 400 : compared.bytes), compared.data);
     if (compared.bytes)
         write_wrapped(screen, ap_text_of(fact), 0, lines_for(screen, 3));
+    for (size_t i = 0; i < MOST_CHANGES && ap_headline_what_if(screen->root, i, fact); i++)
+        write_wrapped(screen, ap_text_of(fact), 0, lines_for(screen, 2));
     size_t facts = ap_value_first(ap_value_at(screen->root, "series.points")) ? 1 : 3;
     for (size_t i = 0; i < facts && ap_headline_fact(screen->root, i, fact); i++)
         write_wrapped(screen, ap_text_of(fact), 0, lines_for(screen, 2));
@@ -348,6 +366,8 @@ static void write_findings(struct screen *screen, size_t lines)
         ap_out_format(&screen->out, "     and %zu more: " AP_OPTION_TABLE " findings", left);
         end_line(screen);
     }
+    if (count == remarks && count)
+        write_wrapped(screen, AP_TEXT("No findings: nothing above its threshold."), 0, 1);
     if (remarks)
         write_remarks(screen, findings, remarks);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "code_point.h"
 #include "picture_links.h"
 
 #include "poison.h"
@@ -117,6 +118,33 @@ void ap_svg_text(struct html *html, const char *class, double x, double y)
 void ap_svg_text_end(struct html *html)
 {
     ap_html_string(html, "</text>\n");
+}
+
+/* In units of the drawing, of the widest font that browsers take for such a label. */
+static double letter_width(uint32_t letter)
+{
+    const double narrow = 4.8, usual = 7.1, capital = 8.4, wide = 11.3;
+    if (letter >= 0x80)
+        return wide;
+    if (strchr(" !\"'(),-./:;I[\\]fijlrt|", (int)letter))
+        return narrow;
+    if (strchr("#%+<=>@MWmw~", (int)letter))
+        return wide;
+    return letter >= 'A' && letter <= 'Z' ? capital : usual;
+}
+
+size_t ap_label_room(struct ap_text text, double width)
+{
+    const double ellipsis = letter_width(0x2026);
+    size_t fits = 0, with_ellipsis = 1;
+    double used = 0;
+    for (size_t at = 0; at < text.bytes; fits++) {
+        used += letter_width(ap_code_point_next(text, &at));
+        if (used > width)
+            return with_ellipsis;
+        with_ellipsis += used + ellipsis <= width;
+    }
+    return fits + 1;
 }
 
 void ap_svg_label(struct html *html, const char *class, double x, double y, const struct ap_value *of, const char *template)

@@ -32,6 +32,10 @@ void ap_svg_text_end(struct html *html);
 /** The same with a template of ap_html_tell. */
 void ap_svg_label(struct html *html, const char *class, double x, double y, const struct ap_value *of, const char *template);
 
+/** How many code points of @text, an ellipsis among them, fit into @width, for ap_html_text: rather too few than too
+ *  many. */
+size_t ap_label_room(struct ap_text text, double width);
+
 /** Horizontal lines with times or sizes at the left, from 0 at @bottom to @top_value at @top. */
 void ap_axis_y(struct html *html, int64_t top_value, bool of_bytes, double left, double top, double bottom);
 /** Marks below the drawing with times since its start, from 0 at @left to @range_ns at @right. */

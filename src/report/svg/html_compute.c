@@ -2,6 +2,8 @@
  * html_compute.c - operators against the roofline of the device, and their time
  * against what they reach of it. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "family_class.h"
 #include "html_pictures.h"
@@ -12,13 +14,22 @@
 #define LEFT 60.0
 #define TOP 16.0
 #define BOTTOM 300.0
-#define LEAST_INTENSITY (-4.0) /* of powers of two: operations for a byte */
-#define MOST_INTENSITY 14.0
 #define MOST_POINTS 200
-#define KINDS 7
+#define LABEL_HEIGHT 12.0
+#define LEAST_LABEL 40.0
 
-static const char *const kinds[KINDS] = { "GEMM",        "convolution", "attention",    "mixture of experts",
-                                          "elementwise", "copy",        "normalization" };
+static const struct {
+    const char *kind, *label;
+} kinds[] = {
+    { "GEMM", "GEMM" },
+    { "convolution", "convolution" },
+    { "attention", "attention" },
+    { "mixture of experts", "mixture of experts" },
+    { "elementwise", "elementwise" },
+    { "copy", "copy" },
+    { "normalization", "normalization" },
+    { "", "others, such as softmax, reduction and indexing" },
+};
 
 static const struct ap_value *member(const struct ap_value *object, const char *key)
 {
@@ -31,17 +42,33 @@ static double real(const struct ap_value *object, const char *key)
     return ap_value_number(member(object, key), &number) && number > 0 ? number : 0;
 }
 
+#define CLASS_BYTES 64
+
+/* The color of its kind, with an outline that is seen on any ground. */
+static const char *shape_of(const struct ap_value *row, char class[CLASS_BYTES])
+{
+    (void)snprintf(class, CLASS_BYTES, "point %s", ap_family_class(ap_value_text(member(row, "kind"))));
+    return class;
+}
+
 static const char *class_of(const struct ap_value *row)
 {
     return ap_family_class(ap_value_text(member(row, "kind")));
 }
 
-static void write_kinds(struct html *html)
+/* Of the kinds that are drawn. */
+static void write_kinds(struct html *html, bool (*is_drawn)(const struct ap_value *row))
 {
+    const struct ap_value *first = ap_value_first(ap_html_at(html, "compute.operators"));
     ap_legend_begin(html);
-    for (size_t i = 0; i < KINDS; i++)
-        ap_legend_entry(html, ap_family_class(ap_text_of(kinds[i])), kinds[i]);
-    ap_legend_entry(html, ap_family_class(AP_TEXT("")), "softmax, reduction, indexing");
+    for (size_t i = 0; i < AP_COUNT_OF(kinds); i++) {
+        const char *class = ap_family_class(ap_text_of(kinds[i].kind));
+        const struct ap_value *row = first;
+        while (row && (!is_drawn(row) || strcmp(class_of(row), class) != 0))
+            row = row->next;
+        if (row)
+            ap_legend_entry(html, class, kinds[i].label);
+    }
     ap_legend_end(html);
 }
 
@@ -56,55 +83,127 @@ static void write_title(struct html *html, const struct ap_value *row)
 /* ---- roofline ---- */
 
 struct axes {
-    double gb_s, most_tflop_s; /* of the device */
-    double least;              /* of powers of ten of TFLOP/s, at the bottom */
+    double gb_s;                    /* of the device */
+    double least_x, most_x;         /* powers of two of operations for a byte */
+    double least_tflop_s, most_log; /* powers of ten of TFLOP/s, at the bottom and at the top */
 };
-
-static double x_of(double flops_per_byte)
-{
-    double at = (log2(flops_per_byte) - LEAST_INTENSITY) / (MOST_INTENSITY - LEAST_INTENSITY);
-    return LEFT + fmin(fmax(at, 0), 1) * (SVG_WIDTH - LEFT - 10);
-}
-
-static double y_of(const struct axes *axes, double tflop_s)
-{
-    double most = log10(axes->most_tflop_s) + 0.3, at = (log10(tflop_s) - axes->least) / (most - axes->least);
-    return BOTTOM - fmin(fmax(at, 0), 1) * (BOTTOM - TOP);
-}
-
-static bool read_axes(const struct html *html, struct axes *ret_axes)
-{
-    const struct ap_value *device = ap_html_at(html, "compute.device");
-    struct axes axes = { .gb_s = real(device, "gb_s") };
-    for (const struct ap_value *rate = ap_value_first(member(device, "rates")); rate; rate = rate->next)
-        if (!ap_text_is(ap_value_text(member(rate, "type")), "int8"))
-            axes.most_tflop_s = fmax(axes.most_tflop_s, real(rate, "tflop_s"));
-    axes.least = log10(fmax(axes.most_tflop_s, 1)) - 6;
-    *ret_axes = axes;
-    return axes.gb_s > 0 && axes.most_tflop_s > 0;
-}
-
-/* The memory's slope up to the rate, and the rate from there on. */
-static void draw_roof(struct html *html, const struct axes *axes, const struct ap_value *rate)
-{
-    double tflop_s = real(rate, "tflop_s"), ridge = tflop_s * 1e3 / axes->gb_s;
-    double least = exp2(LEAST_INTENSITY);
-    if (tflop_s <= 0)
-        return;
-    ap_svg_line(html, "grid", x_of(least), y_of(axes, least * axes->gb_s / 1e3), x_of(ridge), y_of(axes, tflop_s));
-    ap_svg_line(html, "grid", x_of(ridge), y_of(axes, tflop_s), SVG_WIDTH - 10, y_of(axes, tflop_s));
-    ap_svg_label(html, "small e", SVG_WIDTH - 12, y_of(axes, tflop_s) - 4, rate, "{v type}");
-}
 
 static bool is_point(const struct ap_value *row)
 {
     return real(row, "flops_per_byte") > 0 && real(row, "tflop_s") > 0;
 }
 
+static double x_of(const struct axes *axes, double flops_per_byte)
+{
+    double at = (log2(flops_per_byte) - axes->least_x) / (axes->most_x - axes->least_x);
+    return LEFT + fmin(fmax(at, 0), 1) * (SVG_WIDTH - LEFT - 10);
+}
+
+static double y_of(const struct axes *axes, double tflop_s)
+{
+    double at = (log10(tflop_s) - axes->least_tflop_s) / (axes->most_log - axes->least_tflop_s);
+    return BOTTOM - fmin(fmax(at, 0), 1) * (BOTTOM - TOP);
+}
+
+static bool is_rate(const struct ap_value *rate)
+{
+    return real(rate, "tflop_s") > 0;
+}
+
+/* As far as the operators reach, and the roofs above them. */
+static bool read_axes(const struct html *html, struct axes *ret_axes)
+{
+    const struct ap_value *device = ap_html_at(html, "compute.device");
+    double gb_s = real(device, "gb_s"), least_x = 1e300, most_x = 0, least_y = 1e300, most_y = 0;
+    for (const struct ap_value *rate = ap_value_first(member(device, "rates")); rate; rate = rate->next)
+        most_y = fmax(most_y, real(rate, "tflop_s"));
+    if (gb_s <= 0 || most_y <= 0)
+        return false;
+    for (const struct ap_value *row = ap_value_first(ap_html_at(html, "compute.operators")); row; row = row->next)
+        if (is_point(row)) {
+            least_x = fmin(least_x, real(row, "flops_per_byte"));
+            most_x = fmax(most_x, real(row, "flops_per_byte"));
+            least_y = fmin(least_y, real(row, "tflop_s"));
+            most_y = fmax(most_y, real(row, "tflop_s"));
+        }
+    if (most_x <= 0)
+        return false;
+    *ret_axes = (struct axes){ .gb_s = gb_s,
+                               .least_x = fmax(floor(log2(least_x)) - 1, -20),
+                               .most_x = fmin(ceil(log2(fmax(most_x, most_y * 1e3 / gb_s))) + 1, 40),
+                               .least_tflop_s = floor(fmax(log10(least_y), log10(most_y) - 6)),
+                               .most_log = log10(most_y) + 0.2 };
+    return true;
+}
+
+/* The memory's slope up to the rate, and the rate from there on. */
+static void draw_roof(struct html *html, const struct axes *axes, const struct ap_value *rate)
+{
+    double tflop_s = real(rate, "tflop_s"), ridge = tflop_s * 1e3 / axes->gb_s;
+    double least = exp2(axes->least_x), lowest = pow(10, axes->least_tflop_s) * 1e3 / axes->gb_s;
+    if (!is_rate(rate))
+        return;
+    least = fmax(least, lowest);
+    ap_svg_line(html, "grid", x_of(axes, least), y_of(axes, least * axes->gb_s / 1e3), x_of(axes, ridge),
+                y_of(axes, tflop_s));
+    ap_svg_line(html, "grid", x_of(axes, ridge), y_of(axes, tflop_s), SVG_WIDTH - 10, y_of(axes, tflop_s));
+}
+
+static double y_of_rate(const struct axes *axes, const struct ap_value *rate)
+{
+    return y_of(axes, real(rate, "tflop_s"));
+}
+
+/* Rates whose lines lie close share a label. */
+static void label_roofs(struct html *html, const struct axes *axes, const struct ap_value *first)
+{
+    for (const struct ap_value *rate = first, *next; rate; rate = next) {
+        next = rate->next;
+        if (!is_rate(rate))
+            continue;
+        ap_svg_text(html, "small e", SVG_WIDTH - 12, y_of_rate(axes, rate) - 3);
+        ap_html_tell(html, rate, "{v type}");
+        for (; next && is_rate(next) && fabs(y_of_rate(axes, rate) - y_of_rate(axes, next)) < LABEL_HEIGHT;
+             next = next->next)
+            ap_html_tell(html, next, ", {v type}");
+        ap_svg_text_end(html);
+    }
+}
+
+static void draw_roofs(struct html *html, const struct axes *axes)
+{
+    const struct ap_value *first = ap_value_first(ap_html_at(html, "compute.device.rates"));
+    for (const struct ap_value *rate = first; rate; rate = rate->next)
+        draw_roof(html, axes, rate);
+    label_roofs(html, axes, first);
+}
+
+static void label_power(struct html *html, const char *class, double x, double y, double power)
+{
+    ap_svg_text(html, class, x, y);
+    ap_html_format(html, power < 1 ? "1/%.0f" : "%.0f", power < 1 ? 1 / power : power);
+    ap_svg_text_end(html);
+}
+
+/* Each power of ten at the left; below, each second or fourth power of two. */
+static void draw_axes(struct html *html, const struct axes *axes)
+{
+    double step = axes->most_x - axes->least_x > 14 ? 4 : 2;
+    for (double at = axes->least_tflop_s; at <= axes->most_log; at++)
+        label_power(html, "small e", LEFT - 6, y_of(axes, pow(10, at)) + 4, pow(10, at));
+    for (double at = ceil(axes->least_x / step) * step; x_of(axes, exp2(at)) < SVG_WIDTH - 30; at += step)
+        if (x_of(axes, exp2(at)) > LEFT + 12) /* not below the number at the left */
+            label_power(html, "small m", x_of(axes, exp2(at)), BOTTOM + 14, exp2(at));
+    ap_svg_line(html, "grid", LEFT, BOTTOM, SVG_WIDTH - 10, BOTTOM);
+    ap_svg_label(html, "small", LEFT, TOP - 6, NULL, "TFLOP/s");
+    ap_svg_label(html, "small e", SVG_WIDTH - 12, BOTTOM + 28, NULL, "operations for each byte moved");
+}
+
 static void draw_point(struct html *html, const struct axes *axes, const struct ap_value *row)
 {
-    double x = x_of(real(row, "flops_per_byte")), y = y_of(axes, real(row, "tflop_s"));
-    ap_svg_rect_open(html, class_of(row), x - 5, y - 5, 10, 10);
+    double x = x_of(axes, real(row, "flops_per_byte")), y = y_of(axes, real(row, "tflop_s"));
+    char class[CLASS_BYTES];
+    ap_svg_rect_open(html, shape_of(row, class), x - 5, y - 5, 10, 10);
     write_title(html, row);
     ap_svg_rect_close(html);
 }
@@ -117,34 +216,23 @@ static void draw_points(struct html *html, const struct axes *axes)
             draw_point(html, axes, row);
 }
 
-static bool has_points(const struct html *html)
-{
-    const struct ap_value *row = ap_value_first(ap_html_at(html, "compute.operators"));
-    while (row && !is_point(row))
-        row = row->next;
-    return row;
-}
-
 void ap_html_roofline(struct html *html)
 {
     struct axes axes;
-    if (!read_axes(html, &axes) || !has_points(html))
+    if (!read_axes(html, &axes))
         return;
     ap_figure_begin(html, "roofline", "Operators under the roofline of the device");
     ap_html_tell(html, ap_html_at(html, "compute"),
-                 "Each square is an operator with its shapes: to the right those "
-                 "that compute more for each byte, higher those "
-                 "that compute faster; lines are what the device can do at most "
-                 "({v device.gb_s} GB/s, and its rates). Known is "
-                 "{v coverage.known_ratio} of the time of compute kernels.");
+                 "Each square is an operator with its shapes: the farther below its line, the more a better kernel could "
+                 "gain. The lines are what the device can do at most: {v device.gb_s} GB/s on the slope, the rates of its "
+                 "types above. Known of {v coverage.known_ratio} of the time of compute kernels.");
     ap_figure_body(html);
     ap_svg_begin(html, "roofline", "", HEIGHT);
-    for (const struct ap_value *rate = ap_value_first(ap_html_at(html, "compute.device.rates")); rate; rate = rate->next)
-        draw_roof(html, &axes, rate);
+    draw_axes(html, &axes);
+    draw_roofs(html, &axes);
     draw_points(html, &axes);
-    ap_svg_label(html, "small", LEFT, BOTTOM + 22, NULL, "operations for a byte: more to the right, doubling");
     ap_svg_end(html);
-    write_kinds(html);
+    write_kinds(html, is_point);
     ap_figure_end(html);
 }
 
@@ -155,6 +243,22 @@ static int64_t ns_of(const struct ap_value *row)
     return real(row, "roofline_ratio") > 0 ? ap_value_integer(member(row, "total_dur_us"), 0) : 0;
 }
 
+static bool is_bar(const struct ap_value *row)
+{
+    return ns_of(row) > 0;
+}
+
+/* Where it has room, at the bottom of the bar. */
+static void name_bar(struct html *html, const struct ap_value *row, double x, double width)
+{
+    if (width < LEAST_LABEL)
+        return;
+    ap_svg_text(html, "tin", x + 4, BOTTOM - 6);
+    ap_html_text(html, ap_value_text(member(row, "operator")),
+                 ap_label_room(ap_value_text(member(row, "operator")), width - 8));
+    ap_svg_text_end(html);
+}
+
 static void draw_bars(struct html *html, const struct ap_value *first, int64_t whole_ns)
 {
     double x = 0;
@@ -163,9 +267,11 @@ static void draw_bars(struct html *html, const struct ap_value *first, int64_t w
         double height = ratio / 1.2 * (BOTTOM - TOP);
         if (width < 0.5)
             continue;
-        ap_svg_rect_open(html, class_of(row), x, BOTTOM - height, width, height);
+        char class[CLASS_BYTES];
+        ap_svg_rect_open(html, shape_of(row, class), x, BOTTOM - height, width, height);
         write_title(html, row);
         ap_svg_rect_close(html);
+        name_bar(html, row, x, width);
         x += width;
     }
 }
@@ -180,15 +286,14 @@ void ap_html_efficiency(struct html *html)
     if (whole_ns <= 0)
         return;
     ap_figure_begin(html, "efficiency", "Time of operators against what they reach");
-    ap_html_string(html, "As wide as the time, as high as the share of the "
-                         "roofline: the room above a wide and low bar is what "
-                         "better kernels could win. Those first that lose most.");
+    ap_html_string(html, "Each bar is an operator: as wide as its time, as high as the share of the roofline that it "
+                         "reaches. The room above a wide bar is what a better kernel could save.");
     ap_figure_body(html);
     ap_svg_begin(html, "efficiency", "", HEIGHT);
     draw_bars(html, first, whole_ns);
     ap_svg_line(html, "grid", 0, full, SVG_WIDTH, full);
     ap_svg_label(html, "small", 0, full - 4, NULL, "100 % of the roofline");
     ap_svg_end(html);
-    write_kinds(html);
+    write_kinds(html, is_bar);
     ap_figure_end(html);
 }

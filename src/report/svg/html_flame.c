@@ -11,7 +11,8 @@
 #define MOST_DEPTH 60
 #define MOST_NODES 3000
 #define LEAST_WIDTH 0.2
-#define CHARACTER 6.4
+#define LEAST_LABEL 38.0
+#define LEAST_SEEN 1.0 /* the drawing is as high as what is at least as wide is deep; the script makes room for more */
 #define MOST_TOP 20
 
 struct node {
@@ -94,7 +95,7 @@ static void place_nodes(struct flame *flame)
             above->used += node->width > 0 ? node->width : 0;
             above->below = ap_html_sum(above->below, node->amount);
         }
-        if (node->width >= LEAST_WIDTH && node->depth < MOST_DEPTH && node->depth + 1 > flame->depth)
+        if (node->width >= LEAST_SEEN && node->depth < MOST_DEPTH && node->depth + 1 > flame->depth)
             flame->depth = node->depth + 1;
         flame->count++;
     }
@@ -117,9 +118,9 @@ static void draw_node(struct html *html, const struct flame *flame, const struct
     ap_svg_position(html, "x", node->x);
     ap_svg_position(html, "width", node->width);
     ap_html_format(html, " y=\"%.0f\" height=\"%.0f\"/>", y, ROW_HEIGHT);
-    if (node->width >= 6 * CHARACTER) {
+    if (node->width >= LEAST_LABEL) {
         ap_html_format(html, "<text class=\"in\" x=\"%.0f\" y=\"%.0f\">", node->x + 3, y + 13);
-        ap_html_text(html, ap_short_label(node->name), (size_t)((node->width - 6) / CHARACTER));
+        ap_html_text(html, ap_short_label(node->name), ap_label_room(ap_short_label(node->name), node->width - 6));
         ap_html_string(html, "</text>");
     }
     ap_html_string(html, "</g>\n");

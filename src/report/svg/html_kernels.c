@@ -174,7 +174,7 @@ static void write_label(struct html *html, const char *class, struct ap_text tex
     if (width < 5 * CHARACTER)
         return;
     ap_svg_text(html, class, x + 4, y);
-    ap_html_text(html, text, (size_t)((width - 8) / CHARACTER));
+    ap_html_text(html, text, ap_label_room(text, width - 8));
     ap_svg_text_end(html);
 }
 
@@ -255,7 +255,7 @@ static void write_kernel_map(struct html *html)
     ap_html_string(html, " of kernel time; each area is as large as its kernel's total, each family has its color in all "
                          "pictures. Largest family: ");
     ap_html_text(html, map.families[0].name, 60);
-    ap_html_string(html, ". The report has the table under GPU, Kernels by total time.");
+    ap_html_string(html, ". All stand in a table under GPU.");
     ap_figure_body(html);
     ap_svg_begin(html, "kernel-map", "", MAP_HEIGHT);
     for (size_t i = 0; i < map.family_count; i++)
@@ -289,8 +289,9 @@ static void draw_collective(struct html *html, const struct ap_value *row, int64
     ap_svg_text(html, "small", BAR_LEFT + (double)total_ns * scale + 6, y + 14);
     ap_html_time(html, total_ns);
     ap_html_string(html, ", ");
-    ap_html_count(html, ap_value_integer(member(row, "count"), 0));
-    ap_html_string(html, " times");
+    int64_t count = ap_value_integer(member(row, "count"), 0);
+    ap_html_count(html, count);
+    ap_html_string(html, count == 1 ? " call" : " calls");
     ap_svg_text_end(html);
 }
 
@@ -306,10 +307,9 @@ static void write_collectives(struct html *html)
     if (!count || longest_ns <= 0)
         return;
     ap_figure_begin(html, "collectives", "Communication by operation");
-    ap_html_string(
-        html,
-        "Time in collectives of this rank, dark where no other kernel or memset hides it. The report has the tables with "
-        "sizes, groups and bandwidths under Communication.");
+    ap_html_string(html, "Time in collectives of this rank, dark where no other kernel or memset hides it. Sizes, groups "
+                         "and bandwidths stand "
+                         "under Communication.");
     ap_figure_body(html);
     ap_svg_begin(html, "collectives", "", 26.0 * (double)count);
     const struct ap_value *row = ap_value_first(rows);

@@ -205,11 +205,6 @@ static void draw_owners(struct html *html, const struct ap_value *device)
     int64_t whole = integer(device, "requested_bytes");
     double x = 0;
     size_t i = 0;
-    if (whole <= 0)
-        return;
-    ap_html_string(
-        html, "<div class=\"scroll\"><svg class=\"chart fit\" role=\"img\" aria-label=\"Parts of the memory in use; the "
-              "figures follow\" viewBox=\"0 0 1000 28\">\n");
     for (const struct ap_value *row = ap_value_first(member(device, "by_category")); row && i < MOST_CATEGORIES;
          row = row->next, i++) {
         double width = (double)integer(row, "requested_bytes") / (double)whole * SVG_WIDTH;
@@ -220,9 +215,12 @@ static void draw_owners(struct html *html, const struct ap_value *device)
         ap_svg_rect_close(html);
         x += width;
     }
-    ap_svg_end(html);
+}
+
+static void write_owner_legend(struct html *html, const struct ap_value *device)
+{
+    size_t i = 0;
     ap_legend_begin(html);
-    i = 0;
     for (const struct ap_value *row = ap_value_first(member(device, "by_category")); row && i < MOST_CATEGORIES;
          row = row->next, i++) {
         if (integer(row, "requested_bytes") <= 0)
@@ -259,14 +257,64 @@ static const struct ap_value *owners_of(const struct html *html, int64_t device)
     return row;
 }
 
+/* The device that the report is about. */
+static const struct ap_value *main_owners(const struct html *html)
+{
+    const struct ap_value *device = owners_of(html, ap_value_integer(ap_html_at(html, "memory.peak.device"), -1));
+    return integer(device, "requested_bytes") > 0 ? device : NULL;
+}
+
+static bool is_at_peak(const struct ap_value *device)
+{
+    return ap_text_is(ap_text_member(device, "at"), "peak");
+}
+
 static void write_owners(struct html *html, const struct ap_value *device)
 {
+    if (!device || device == main_owners(html) || integer(device, "requested_bytes") <= 0)
+        return;
+    ap_html_string(html,
+                   is_at_peak(device) ? "<h4>Who owns the peak</h4>\n" : "<h4>Who owns what is in use at the end</h4>\n");
+    ap_html_string(
+        html, "<div class=\"scroll\"><svg class=\"chart fit\" role=\"img\" aria-label=\"Parts of the memory in use; the "
+              "figures follow\" viewBox=\"0 0 1000 28\">\n");
+    draw_owners(html, device);
+    ap_svg_end(html);
+    write_owner_legend(html, device);
+    write_owner_rows(html, device);
+}
+
+/* "Most by `train.py:3 step` 2 GiB." */
+static void write_first_owner(struct html *html, const struct ap_value *device)
+{
+    const struct ap_value *first = ap_value_first(member(device, "by_frame")), *owner = first;
+    while (owner && !ap_text_member(owner, "frame").bytes)
+        owner = owner->next;
+    if (owner)
+        ap_html_tell(html, owner,
+                     owner == first ? " Most by {n frame}, {v requested_bytes}."
+                                    : " Of what has a stack most by {n frame}, {v requested_bytes}.");
+}
+
+void ap_html_memory_owners(struct html *html)
+{
+    const struct ap_value *device = main_owners(html);
     if (!device)
         return;
-    bool peak = ap_text_is(ap_text_member(device, "at"), "peak");
-    ap_html_string(html, peak ? "<h4>Who owns the peak</h4>\n" : "<h4>Who owns what is in use at the end</h4>\n");
+    ap_figure_begin(html, "memory-owners",
+                    is_at_peak(device) ? "Who owns the peak of memory" : "Who owns the memory in use");
+    ap_html_tell(html, device, "{v requested_bytes} requested and in use");
+    if (is_at_peak(device))
+        ap_html_string(html, " at the peak");
+    ap_html_tell(html, device, ", device {v device}, by what it is for.");
+    write_first_owner(html, device);
+    ap_figure_body(html);
+    ap_svg_begin(html, "memory-owners", "fit", 28);
     draw_owners(html, device);
+    ap_svg_end(html);
+    write_owner_legend(html, device);
     write_owner_rows(html, device);
+    ap_figure_end(html);
 }
 
 /* ---- the figures ---- */
@@ -291,7 +339,7 @@ static void write_device(struct html *html, const struct ap_value *row, int numb
     ap_html_string(html, ", replayed from the allocator's history. ");
     write_curve_sentence(html, &curve);
     if (ap_value_first(member(row, "bands")))
-        ap_html_string(html, "Stacked by what it is for; below, what each had at the peak.");
+        ap_html_string(html, "Stacked by what it is for; the legend tells what each had at the peak.");
     if (html->contents && member(row, "allocations"))
         ap_html_string(html, " Point at an allocation for its size, stack and life.");
     ap_figure_body(html);
@@ -303,17 +351,8 @@ static void write_device(struct html *html, const struct ap_value *row, int numb
 void ap_html_memory(struct html *html)
 {
     const struct ap_value *row = ap_value_first(ap_html_at(html, "memory.timeline.devices"));
-    bool any = row;
     for (int i = 0; row && i < MOST_DEVICES && ap_html_has_room(html, 30000); row = row->next, i++)
         write_device(html, row, i);
-    const struct ap_value *owners = ap_value_first(ap_html_at(html, "memory.peak.devices"));
-    if (any || !owners || integer(owners, "requested_bytes") <= 0)
-        return;
-    ap_figure_begin(html, "memory-owners", "Memory in use");
-    ap_html_tell(html, owners, "{v requested_bytes} in use; no history tells how it came to that.");
-    ap_figure_body(html);
-    write_owners(html, owners);
-    ap_figure_end(html);
 }
 
 static struct curve trace_curve(const struct ap_value *row)

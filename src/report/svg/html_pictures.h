@@ -9,6 +9,8 @@
 /** The figures of one kind; they are written in this order. */
 void ap_html_picture(struct html *html, size_t index);
 extern const size_t ap_html_picture_count;
+/** Does the bar of owners stand under the verdict, as that of the time does where there is one? */
+bool ap_html_owners_lead(const struct html *html);
 /** Is there one for the section of pictures? True as long as the contents are not known. */
 bool ap_html_has_pictures(const struct html *html);
 /** All of them, under a heading; nothing where there is none. */
@@ -20,6 +22,8 @@ void ap_html_utilization(struct html *html);
 void ap_html_timeline(struct html *html);
 /** Where the time of the judged part goes, as one bar. */
 void ap_html_split(struct html *html);
+/** Does a change gain what a picture can show? */
+bool ap_prediction_gains(const struct ap_value *prediction);
 /** A step as it is, and as changes would make it. */
 void ap_html_prediction(struct html *html);
 /** How long each step took. */
@@ -36,6 +40,8 @@ void ap_html_kernels(struct html *html);
 void ap_html_roofline(struct html *html);
 /** Their time against what they reach of it. */
 void ap_html_efficiency(struct html *html);
+/** What the memory of the main device is for, as one bar. */
+void ap_html_memory_owners(struct html *html);
 /** The snapshot's curves, device by device. */
 void ap_html_memory(struct html *html);
 /** Memory over time as the trace tells it. */

@@ -116,8 +116,10 @@ void ap_html_split(struct html *html)
     ap_html_text(html, ap_value_text(member(judged, "part")), 40);
     ap_html_string(html, ", ");
     ap_html_time(html, dur_of(judged));
-    ap_html_string(html, has_gpu ? ", counts once: the GPU's work, and where it has none, why" : "");
-    write_largest(html, judged);
+    if (has_gpu)
+        ap_html_tell(html, judged, ", counts once. The GPU is idle for {v idle_ratio} of it; the colors say why.");
+    else
+        write_largest(html, judged);
     ap_figure_body(html);
     ap_svg_begin(html, "split", "fit", 44);
     draw_parts(html, judged, 0, 2, SVG_WIDTH, 40);
@@ -242,7 +244,7 @@ static void draw_steps(struct html *html, const struct step_chart *chart)
 
 static const struct {
     const char *key, *label;
-} percentiles[] = { { "p50_us", "p50" }, { "p90_us", "p90" }, { "p95_us", "p95" }, { "p99_us", "p99" } };
+} percentiles[] = { { "p50_us", "median" }, { "p90_us", "p90" }, { "p95_us", "p95" }, { "p99_us", "p99" } };
 
 /* Labels of lines that lie close are pushed apart, upward, and then all down as far as the highest would leave the chart. */
 static void draw_percentiles(struct html *html, const struct step_chart *chart, const struct ap_value *steady)

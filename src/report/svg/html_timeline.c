@@ -172,7 +172,7 @@ void ap_html_utilization(struct html *html)
 #define LANE_HEAD 18.0
 #define MOST_LANES 32
 #define MOST_BARS 900
-#define CHARACTER 6.4
+#define LEAST_LABEL 38.0
 #define NAMES_ROOM 60000 /* more are not begun */
 
 struct timeline {
@@ -255,10 +255,11 @@ static void draw_lanes(struct html *html, const struct timeline *timeline)
 static void write_label(struct html *html, const struct ap_value *bar, double x, double y, double width)
 {
     const char *label = label_class(class_of(bar));
-    if (width < 6 * CHARACTER || !label)
+    if (width < LEAST_LABEL || !label)
         return;
     ap_svg_text(html, label, x + 3, y + 12.5);
-    ap_html_text(html, label_of(ap_value_text(member(bar, "name")), class_of(bar)), (size_t)((width - 6) / CHARACTER));
+    ap_html_text(html, label_of(ap_value_text(member(bar, "name")), class_of(bar)),
+                 ap_label_room(label_of(ap_value_text(member(bar, "name")), class_of(bar)), width - 6));
     ap_svg_text_end(html);
 }
 
@@ -344,16 +345,40 @@ static void put_more_rows(struct html *html, const struct timeline *timeline)
     ap_html_string(html, "\"></g>\n");
 }
 
+static const struct ap_value *outlined_finding(const struct html *html, const struct timeline *timeline)
+{
+    struct ap_text rule_id = ap_text_member(member(timeline->of, "finding"), "rule_id");
+    const struct ap_value *finding = ap_value_first(ap_html_at(html, "findings"));
+    while (finding && !ap_text_equal(ap_text_member(finding, "rule_id"), rule_id))
+        finding = finding->next;
+    return finding;
+}
+
 static void write_subject(struct html *html, const struct timeline *timeline)
 {
-    const struct ap_value *rule = member(member(timeline->of, "finding"), "rule_id");
-    ap_html_string(html, "Threads and streams: ");
+    const struct ap_value *finding = outlined_finding(html, timeline);
+    ap_html_string(html, "Threads of the host, and streams of the GPU below them: ");
     ap_html_text(html, ap_value_text(member(timeline->of, "about")), 60);
-    if (!rule)
-        return;
-    ap_html_string(html, "; its place is outlined (");
-    ap_html_name(html, ap_value_text(rule));
-    ap_html_string(html, ")");
+    ap_html_string(html, ", ");
+    ap_html_time(html, timeline->dur_ns);
+    ap_html_string(html, ".");
+    if (member(timeline->of, "finding"))
+        ap_html_tell(html, finding ? finding : member(timeline->of, "finding"),
+                     finding ? " Outlined: {p title}." : " Outlined: {n rule_id}.");
+}
+
+static void write_left_out(struct html *html, const struct timeline *timeline)
+{
+    int64_t left_out = ap_value_integer(member(timeline->of, "left_out"), 0);
+    if (ap_value_integer(member(timeline->of, "lanes_left_out"), 0))
+        ap_html_format(html, " Of more than %d threads and streams those with the longest rows are shown.", MOST_LANES);
+    if (html->contents)
+        ap_html_string(html, " Zoom in for short rows, and out for the rest of the recording.");
+    else if (left_out > 0) {
+        ap_html_string(html, " Short rows left out: ");
+        ap_html_count(html, left_out);
+        ap_html_string(html, ".");
+    }
 }
 
 static void write_timeline_sentence(struct html *html, const struct timeline *timeline)
@@ -362,24 +387,11 @@ static void write_timeline_sentence(struct html *html, const struct timeline *ti
     write_subject(html, timeline);
     if (member(gap, "dur_us")) {
         const struct html_time_part *cause = part_of(ap_value_text(member(gap, "cause")));
-        ap_html_tell(html, gap, ". Shaded: no device works for {v dur_us}, most of it because ");
+        ap_html_tell(html, gap, " Shaded: no device works for {v dur_us}, most of it because ");
         ap_html_string(html, cause ? cause->label : "of an unknown cause");
+        ap_html_string(html, ".");
     }
-    ap_html_string(html, ". It starts at ");
-    ap_out_microseconds(&html->out, timeline->start_ns); /* as the trace has it, to be searched for */
-    ap_html_string(html, " us and lasts ");
-    ap_html_time(html, timeline->dur_ns);
-    int64_t left_out = ap_value_integer(member(timeline->of, "left_out"), 0);
-    if (left_out > 0) {
-        ap_html_string(html, "; ");
-        ap_html_count(html, left_out);
-        ap_html_string(html, " short rows are left out");
-    }
-    if (ap_value_integer(member(timeline->of, "lanes_left_out"), 0))
-        ap_html_format(html, "; of more than %d threads and streams those with the longest rows are shown", MOST_LANES);
-    ap_html_string(html, ".");
-    if (html->contents)
-        ap_html_string(html, " Zoom in for shorter rows and out for the rest of the recording, or choose a finding.");
+    write_left_out(html, timeline);
 }
 
 static bool has_kind(const struct timeline *timeline, const char *kind)

@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "finding_level.h"
+#include "html_pictures.h"
 #include "picture_links.h"
 
 #include "poison.h"
 
-enum shows { SHOWS_FIGURES, SHOWS_PLACES, SHOWS_MEMBER };
+enum shows { SHOWS_FIGURES, SHOWS_PLACES, SHOWS_GAIN };
 
 static const struct link {
     const char *picture, *path;
@@ -15,11 +16,11 @@ static const struct link {
 } links[] = {
 #define AP_SHOWS(picture, path) { picture, path, SHOWS_FIGURES },
 #define AP_SHOWS_PLACES(picture, path) { picture, path, SHOWS_PLACES },
-#define AP_SHOWS_MEMBER(picture, key) { picture, key, SHOWS_MEMBER },
+#define AP_SHOWS_GAIN(picture) { picture, "", SHOWS_GAIN },
 #include "picture_shows.def"
 #undef AP_SHOWS
 #undef AP_SHOWS_PLACES
-#undef AP_SHOWS_MEMBER
+#undef AP_SHOWS_GAIN
 };
 
 /* "sync" is the beginning of "sync.count", and not of "syncs". */
@@ -59,11 +60,10 @@ static bool has_place_within(const struct html *html, const struct ap_value *fin
 
 static bool shows(const struct html *html, const struct link *link, const struct ap_value *finding)
 {
-    const struct ap_value *member;
     switch (link->shows) {
     case SHOWS_FIGURES: return has_evidence(finding, link->path);
     case SHOWS_PLACES: return has_place_within(html, finding, link->path);
-    case SHOWS_MEMBER: member = ap_value_member(finding, link->path); return member && member->type != AP_VALUE_NULL;
+    case SHOWS_GAIN: return ap_prediction_gains(ap_value_member(finding, "prediction"));
     }
     return false;
 }
@@ -93,23 +93,38 @@ static bool is_of(const struct html *html, const char *picture_id, const struct 
     return false;
 }
 
+static const struct ap_value *next_shown(const struct html *html, const char *picture_id, const struct ap_value *finding,
+                                         int *rank)
+{
+    for (; finding && *rank < AP_MOST_LINKED_FINDINGS; finding = finding->next) {
+        if (ap_finding_is_remark(finding))
+            continue;
+        ++*rank;
+        if (is_of(html, picture_id, finding))
+            return finding;
+    }
+    return NULL;
+}
+
+/* One with its title, several by number: their titles stand in the list of all. */
 void ap_link_findings(struct html *html, const char *picture_id)
 {
     int rank = 0;
-    bool any = false;
-    if (!html->contents)
+    const struct ap_value *finding = NULL, *next;
+    if (html->contents)
+        finding = next_shown(html, picture_id, ap_value_first(ap_html_at(html, "findings")), &rank);
+    if (!finding)
         return;
-    const struct ap_value *finding = ap_value_first(ap_html_at(html, "findings"));
-    for (; finding && rank < AP_MOST_LINKED_FINDINGS; finding = finding->next) {
-        if (ap_finding_is_remark(finding))
-            continue;
-        rank++;
-        if (!is_of(html, picture_id, finding))
-            continue;
-        ap_html_format(html, "%s<a href=\"#finding-%d\">%d. ", any ? "; " : "<p class=\"shows\">Shows finding ", rank, rank);
-        ap_html_tell(html, finding, "{p title}</a>");
-        any = true;
+    ap_html_format(html, "<p class=\"shows\">Shows finding <a href=\"#finding-%d\"", rank);
+    int first = rank;
+    next = next_shown(html, picture_id, finding->next, &rank);
+    ap_html_tell(html, finding, next ? " title=\"{t title}\">" : ">");
+    ap_html_format(html, next ? "%d" : "%d. ", first);
+    ap_html_tell(html, finding, next ? "</a>" : "{p title}</a>");
+    for (; next; next = next_shown(html, picture_id, next->next, &rank)) {
+        ap_html_format(html, ", <a href=\"#finding-%d\"", rank);
+        ap_html_tell(html, next, " title=\"{t title}\">");
+        ap_html_format(html, "%d</a>", rank);
     }
-    if (any)
-        ap_html_string(html, "</p>\n");
+    ap_html_string(html, "</p>\n");
 }

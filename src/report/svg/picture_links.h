@@ -6,7 +6,7 @@
 #include "html.h"
 
 #define AP_MOST_LINKED_FINDINGS 6 /* their cards always have room */
-#define AP_MOST_LINKED_PICTURES 3
+#define AP_MOST_LINKED_PICTURES 4
 
 /** Pictures of the page that show what @finding is about, the most telling first; how many. None where the contents of the
  *  page are not known. */

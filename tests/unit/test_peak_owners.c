@@ -584,12 +584,13 @@ static void weights_are_told_by_gradients_of_a_whole_pass(void)
     end(&bench);
 }
 
+static const char *const lines[] = { "/t/torch/nn/functional.py|linear;/u/a.py|forward",
+                                     "/t/torch/nn/functional.py|gelu;/u/b.py|forward",
+                                     "/t/torch/nn/functional.py|layer_norm;/u/c.py|forward" };
+
 /* Ten blocks of three lines go at once, before any backward pass; those of the other run go within one. */
 static void passes_kept_for_nothing(struct bench *bench, bool trained)
 {
-    static const char *const lines[] = { "/t/torch/nn/functional.py|linear;/u/a.py|forward",
-                                         "/t/torch/nn/functional.py|gelu;/u/b.py|forward",
-                                         "/t/torch/nn/functional.py|layer_norm;/u/c.py|forward" };
     uint64_t kept[10];
     begin(bench);
     uint32_t backward = stack(bench, backward_frames), loop = stack(bench, "/u/train.py|main");
@@ -611,6 +612,35 @@ static void graphs_without_backward_need_not_be_held(void)
     struct bench bench;
     passes_kept_for_nothing(&bench, false);
     passes_kept_for_nothing(&bench, true);
+}
+
+/* A teacher's ten activations go at once behind the backward pass of a student; as many hidden states that are collected lie
+ * between those that it takes. */
+static void graphs_that_backward_leaves_need_not_be_held(void)
+{
+    for (int collected = 0; collected < 2; collected++) {
+        struct bench bench;
+        uint64_t teacher[10], between[10], student;
+        begin(&bench);
+        uint32_t backward = stack(&bench, backward_frames), loop = stack(&bench, "/u/train.py|main");
+        uint32_t other = stack(&bench, forward_frames);
+        history(&bench);
+        for (int i = 0; i < 10; i++) {
+            teacher[i] = alloc(&bench, 1000, stack(&bench, lines[i % 3]));
+            between[i] = collected ? alloc(&bench, 10, other) : 0;
+        }
+        student = alloc(&bench, 500, other);
+        wait_for(&bench, 40);
+        uint64_t gradient = alloc(&bench, 300, backward);
+        give_back(&bench, student, 500, backward);
+        for (int i = 0; i < 10 && collected; i++)
+            give_back(&bench, between[i], 10, backward);
+        give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+        for (int i = 0; i < 10; i++)
+            give_back(&bench, teacher[i], 1000, loop);
+        live(&bench, gradient, 300, backward);
+        is_avoidable(&bench, "unused_graphs", collected ? 0 : 10000, collected ? 0 : 10000);
+    }
 }
 
 /* A gradient that the next backward pass adds to is needed. */
@@ -1060,6 +1090,7 @@ int main(void)
     weights_are_told_by_their_sizes();
     weights_are_told_by_gradients_of_a_whole_pass();
     graphs_without_backward_need_not_be_held();
+    graphs_that_backward_leaves_need_not_be_held();
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();

@@ -166,7 +166,8 @@ static void judge(struct ap_oom *oom)
     oom->verdict = signs[AP_OOM_EXTERNAL_FRAGMENTATION] ? AP_OOM_TRULY_FULL : AP_OOM_ONE_HUGE_REQUEST;
     while (oom->verdict < AP_OOM_UNKNOWN && !signs[oom->verdict])
         oom->verdict++;
-    bool mostly_others = signs[AP_OOM_OTHER_USERS] && all < OTHERS_RATIO * least;
+    /* What the allocator had in this history and has no longer is a change, whatever pieces it has left. */
+    bool mostly_others = signs[AP_OOM_OTHER_USERS] && (!oom->capacity_is_total || all < OTHERS_RATIO * least);
     if (oom->verdict != AP_OOM_ONE_HUGE_REQUEST &&
         (mostly_others || (signs[AP_OOM_OTHER_USERS] && signs[AP_OOM_TRULY_FULL])))
         oom->verdict = AP_OOM_OTHER_USERS;

@@ -559,10 +559,10 @@ static void others_take_what_was_ours(void)
         struct bench bench;
         struct ap_oom oom = { .verdict = AP_OOM_UNKNOWN };
         begin(&bench);
-        holes(&bench, 1 * GiB, 0, 0);
+        holes(&bench, 768 * MiB, taken ? 256 * MiB : 0, 0); /* some pieces do not change it */
         device_history(&bench);
-        entry(&bench, AP_ACTION_SEGMENT_FREE, 0x900000000000, 4 * GiB);
-        entry(&bench, AP_ACTION_OOM, taken ? 64 * MiB : 2900 * MiB, 3 * GiB);
+        entry(&bench, AP_ACTION_SEGMENT_FREE, 0x900000000000, taken ? 4 * GiB : 6 * GiB);
+        entry(&bench, AP_ACTION_OOM, taken ? 64 * MiB : 4900 * MiB, taken ? 1 * GiB : 5000 * MiB);
         (void)play(&bench);
         if (bench.status == AP_OK)
             keep(&bench, ap_oom_examine(bench.replay, 0, 1, 0, &oom, &bench.error));

@@ -13,6 +13,7 @@
 #define FALL_SHARE 0.25  /* of the rises */
 #define LEAST_FIT 0.6
 #define FREED_SHARE 0.7
+#define FRESH_SHARE 0.5    /* of what is live at the last point */
 #define WARM_UP_SHARE 0.01 /* of the most in use: less is no growth worth a name */
 
 /* ------------------------------------------------------------------------------------------------------ comparable points
@@ -259,7 +260,7 @@ static uint32_t choose_candidates(struct origins *origins, uint32_t *ret_groups)
 
 struct candidate {
     int64_t bytes[AP_GROWTH_POINTS], counts[AP_GROWTH_POINTS];
-    int64_t end_bytes;
+    int64_t end_bytes, fresh_bytes; /* of those at the last point, made in its period */
     uint32_t first_entry, last_entry;
 };
 
@@ -281,6 +282,8 @@ static enum ap_status fill_matrix(struct candidate *candidates, struct origins *
             to->counts[point]++;
         }
         add(&to->end_bytes, stay.at_end, stay.bytes, &origins->overflowed);
+        add(&to->fresh_bytes, stay.first_point + 1 == growth->point_count && stay.end_point == growth->point_count,
+            stay.bytes, &origins->overflowed);
         if (stay.first_point == 0 || stay.first_point >= growth->point_count || stay.end_point < growth->point_count)
             continue;
         to->first_entry = to->first_entry == AP_NO_ENTRY || stay.alloc < to->first_entry ? stay.alloc : to->first_entry;
@@ -309,6 +312,12 @@ static struct ap_growth_stack describe(const struct candidate *candidate, const 
     };
 }
 
+/* Many, and hardly one that is old: the caches of several requests, each longer with every word. */
+static bool is_made_anew(const struct candidate *of, uint32_t last)
+{
+    return of->counts[last] > 1 && (double)of->fresh_bytes > FRESH_SHARE * (double)of->bytes[last];
+}
+
 static enum ap_status keep_growing(struct ap_growth *growth, const struct candidate *candidates, uint32_t count,
                                    const struct origins *origins, const uint32_t *groups, struct ap_error *reterr)
 {
@@ -320,7 +329,7 @@ static enum ap_status keep_growing(struct ap_growth *growth, const struct candid
         bool more = of->counts[growth->point_count - 1] > of->counts[0];
         if (groups[i] > origins->groups.stack_count && origins->alike != ALIKE_IN_SIZE)
             more = grows_on(of->counts, growth->point_count); /* much else is counted with it */
-        if (!more || !grows_on(of->bytes, growth->point_count))
+        if (!more || is_made_anew(of, growth->point_count - 1) || !grows_on(of->bytes, growth->point_count))
             continue;
         struct ap_growth_stack stack = describe(&candidates[i], origins, groups[i], growth);
         growth->stacks[growth->stack_count++] = stack;

@@ -65,6 +65,24 @@ static int64_t together(int64_t a, int64_t b)
 
 /* ----------------------------------------------------------------------------------------------------------- figures */
 
+/* At the failure, and the most before it. */
+static void take_reserved(struct ap_oom *oom, const struct ap_replay *replay, const struct ap_replay_device *device)
+{
+    struct ap_replay_step step;
+    oom->reserved_bytes = device->reserved.end_bytes;
+    for (uint32_t entry = oom->entry + 1; entry < device->first_entry + device->entry_count; entry++) {
+        ap_replay_step(replay, entry, &step);
+        add(&oom->reserved_bytes, step.reserved_bytes == INT64_MIN ? INT64_MAX : -step.reserved_bytes);
+    }
+    int64_t before_bytes = oom->once_reserved_bytes = oom->reserved_bytes;
+    for (uint32_t entry = oom->entry; entry-- > device->first_entry && device->reserved.known;) {
+        ap_replay_step(replay, entry, &step);
+        add(&before_bytes, step.reserved_bytes == INT64_MIN ? INT64_MAX : -step.reserved_bytes);
+        if (before_bytes > oom->once_reserved_bytes)
+            oom->once_reserved_bytes = before_bytes;
+    }
+}
+
 static void take_entry(struct ap_oom *oom, const struct ap_replay *replay, int64_t total_bytes)
 {
     const struct ap_actions *actions = &replay->snapshot->actions;
@@ -76,12 +94,7 @@ static void take_entry(struct ap_oom *oom, const struct ap_replay *replay, int64
         oom->device_free_bytes = (int64_t)actions->address[oom->entry];
     oom->room_bytes = oom->has_request ? ap_room_at_oom(oom->request_bytes, oom->device_free_bytes) : oom->device_free_bytes;
     oom->limited = oom->has_device_free && oom->room_bytes < oom->device_free_bytes;
-    oom->reserved_bytes = device->reserved.end_bytes;
-    for (uint32_t entry = oom->entry + 1; entry < device->first_entry + device->entry_count; entry++) {
-        struct ap_replay_step step;
-        ap_replay_step(replay, entry, &step);
-        add(&oom->reserved_bytes, step.reserved_bytes == INT64_MIN ? INT64_MAX : -step.reserved_bytes);
-    }
+    take_reserved(oom, replay, device);
     oom->capacity_is_total = total_bytes > 0;
     oom->has_capacity = oom->capacity_is_total || (oom->has_device_free && device->reserved.known);
     oom->capacity_bytes = oom->capacity_is_total ? total_bytes : together(oom->reserved_bytes, oom->room_bytes);
@@ -142,7 +155,8 @@ static void judge(struct ap_oom *oom)
     signs[AP_OOM_EXTERNAL_FRAGMENTATION] = in_pieces && oom->request_bytes <= oom->usable_bytes;
     signs[AP_OOM_PRIVATE_POOLS] =
         in_pieces && oom->request_bytes > oom->usable_bytes && oom->request_bytes <= oom->inactive_bytes;
-    signs[AP_OOM_OTHER_USERS] = oom->capacity_is_total && free_known && all < OURS_RATIO * (double)oom->capacity_bytes;
+    double least = (double)(oom->capacity_is_total ? oom->capacity_bytes : oom->once_reserved_bytes); /* of the device */
+    signs[AP_OOM_OTHER_USERS] = free_known && all < OURS_RATIO * least;
     signs[AP_OOM_TRULY_FULL] = full;
     if (space && free_known && !full && oom->request_bytes > everywhere)
         signs[AP_OOM_TRULY_FULL] = true;
@@ -152,7 +166,8 @@ static void judge(struct ap_oom *oom)
     oom->verdict = signs[AP_OOM_EXTERNAL_FRAGMENTATION] ? AP_OOM_TRULY_FULL : AP_OOM_ONE_HUGE_REQUEST;
     while (oom->verdict < AP_OOM_UNKNOWN && !signs[oom->verdict])
         oom->verdict++;
-    bool mostly_others = signs[AP_OOM_OTHER_USERS] && all < OTHERS_RATIO * (double)oom->capacity_bytes;
+    /* What the allocator had in this history and has no longer is a change, whatever pieces it has left. */
+    bool mostly_others = signs[AP_OOM_OTHER_USERS] && (!oom->capacity_is_total || all < OTHERS_RATIO * least);
     if (oom->verdict != AP_OOM_ONE_HUGE_REQUEST &&
         (mostly_others || (signs[AP_OOM_OTHER_USERS] && signs[AP_OOM_TRULY_FULL])))
         oom->verdict = AP_OOM_OTHER_USERS;

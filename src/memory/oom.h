@@ -13,7 +13,8 @@ enum ap_oom_verdict {
     AP_OOM_EXTERNAL_FRAGMENTATION, /* as many bytes are free in the right pool and stream, but not in one piece; or all
                                       free bytes together would do while the device is not full */
     AP_OOM_PRIVATE_POOLS,          /* as many bytes are free, but some of them in another pool or stream */
-    AP_OOM_OTHER_USERS,            /* much of the device belongs to neither the allocator nor nobody */
+    AP_OOM_OTHER_USERS,            /* much of the device, or of what the allocator had of it before, belongs to neither the
+                                      allocator nor nobody */
     AP_OOM_UNKNOWN                 /* none of these, or numbers are missing */
 };
 
@@ -35,6 +36,7 @@ struct ap_oom {
     int64_t room_bytes;     /* what the allocator could still take: device_free_bytes, or nothing at a limit */
     int64_t capacity_bytes; /* of the device; else what the allocator has and can take, which is a lower bound */
     bool has_capacity, capacity_is_total;
+    int64_t once_reserved_bytes; /* the most, in the history before: so much the device has */
     /* At the moment of the failure; what is free is free inside reserved memory. */
     int64_t reserved_bytes;     /* the reserved curve */
     int64_t active_bytes;       /* blocks in use, rounded */

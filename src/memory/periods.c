@@ -8,6 +8,7 @@
 #include "poison.h"
 
 #define EQUAL_PARTS 8u
+#define MOST_ODD 10u     /* one distance in so many */
 #define LEAST_ALLOCS 64u /* of a history that is cut in equal parts */
 
 /* ----------------------------------------------------------------------------------------------------------- groups */
@@ -158,6 +159,7 @@ static enum ap_status from_annotations(struct ap_periods *periods, const struct 
 
 struct rhythm {
     uint32_t count, first, last, shortest, longest; /* entries of the device */
+    uint32_t before, odd;                           /* in the second walk: the beat before; distances far from the mean */
 };
 
 struct rhythms {
@@ -193,34 +195,65 @@ static void beat(struct rhythm *rhythm, uint32_t entry)
     rhythm->last = entry;
 }
 
-/* Often enough, no distance more than twice another, and over most of the history. */
-static bool is_even(const struct rhythm *rhythm, uint32_t entries)
+static uint32_t mean_gap(const struct rhythm *rhythm)
 {
-    return rhythm->count > AP_LEAST_PERIODS && rhythm->longest / 2 <= rhythm->shortest &&
+    return (rhythm->last - rhythm->first) / (rhythm->count - 1);
+}
+
+/* Distances of less than two thirds of the mean, or more than one and a half. */
+static void beat_again(struct rhythm *rhythm, uint32_t entry)
+{
+    uint64_t gap = entry - rhythm->before, mean = rhythm->count > 1 ? mean_gap(rhythm) : 0;
+    rhythm->odd += entry != rhythm->first && (gap * 3 < mean * 2 || gap * 2 > mean * 3);
+    rhythm->before = entry;
+}
+
+/* Often enough, no distance more than twice another, and over most of the history. Where @but_few, a few may differ, as the
+ * first word of a request does. */
+static bool is_even(const struct rhythm *rhythm, uint32_t entries, bool but_few)
+{
+    return rhythm->count > AP_LEAST_PERIODS &&
+           (but_few ? rhythm->odd * MOST_ODD < rhythm->count : rhythm->longest / 2 <= rhythm->shortest) &&
            rhythm->last - rhythm->first + (rhythm->last - rhythm->first) / (rhythm->count - 1) >= entries / 10 * 6;
 }
 
-static enum ap_status measure(struct rhythms *rhythms, const struct ap_snapshot *snapshot, const struct ap_replay_device *of,
-                              uint32_t *ret_best, struct ap_error *reterr)
+typedef void take_beat(struct rhythm *rhythm, uint32_t entry);
+
+static enum ap_status walk_beats(struct rhythms *rhythms, const struct ap_snapshot *snapshot,
+                                 const struct ap_replay_device *of, take_beat *take, struct ap_error *reterr)
 {
-    uint32_t group, longest = 0;
+    uint32_t group;
     for (uint32_t i = 0; i < of->entry_count; i++) {
         if (snapshot->actions.name[of->first_entry + i].id != AP_ACTION_ALLOC)
             continue;
         AP_TRY(group_of_entry(rhythms, &snapshot->actions, of->first_entry + i, &group, reterr));
-        beat(&rhythms->list[group], i);
+        take(&rhythms->list[group], i);
     }
-    *ret_best = UINT32_MAX;
+    return AP_OK;
+}
+
+static uint32_t longest_of_even(const struct rhythms *rhythms, uint32_t entries, bool but_few)
+{
+    uint32_t longest = 0, best = UINT32_MAX;
     for (uint32_t i = 0; i < rhythms->count; i++) {
-        const struct rhythm *rhythm = &rhythms->list[i];
-        if (!is_even(rhythm, of->entry_count))
+        if (!is_even(&rhythms->list[i], entries, but_few) || mean_gap(&rhythms->list[i]) <= longest)
             continue;
-        uint32_t gap = (rhythm->last - rhythm->first) / (rhythm->count - 1);
-        if (gap > longest) {
-            longest = gap;
-            *ret_best = i;
-        }
+        longest = mean_gap(&rhythms->list[i]);
+        best = i;
     }
+    return best;
+}
+
+static enum ap_status measure(struct rhythms *rhythms, const struct ap_snapshot *snapshot, const struct ap_replay_device *of,
+                              uint32_t *ret_best, bool *ret_uneven, struct ap_error *reterr)
+{
+    AP_TRY(walk_beats(rhythms, snapshot, of, beat, reterr));
+    *ret_best = longest_of_even(rhythms, of->entry_count, false);
+    *ret_uneven = *ret_best == UINT32_MAX;
+    if (!*ret_uneven)
+        return AP_OK;
+    AP_TRY(walk_beats(rhythms, snapshot, of, beat_again, reterr));
+    *ret_best = longest_of_even(rhythms, of->entry_count, true);
     return AP_OK;
 }
 
@@ -247,7 +280,7 @@ static enum ap_status from_repetition(struct ap_periods *periods, const struct a
     const struct ap_replay_device *of = &replay->devices[device];
     uint32_t best;
     ap_origin_groups_init(&rhythms.groups, replay->snapshot);
-    enum ap_status status = measure(&rhythms, replay->snapshot, of, &best, reterr);
+    enum ap_status status = measure(&rhythms, replay->snapshot, of, &best, &periods->uneven, reterr);
     if (status == AP_OK && best != UINT32_MAX)
         status = bounds_of_group(periods, &rhythms, replay->snapshot, of, best, reterr);
     AP_FREE(periods->gate, rhythms.list, rhythms.capacity);
@@ -297,6 +330,7 @@ enum ap_status ap_periods_find(const struct ap_replay *replay, uint32_t device, 
     for (size_t i = 0; i < AP_COUNT_OF(ways) && replay->devices[device].entry_count > 1; i++) {
         periods.bound_count = 0;
         periods.stack = 0;
+        periods.uneven = false;
         periods.name = (struct ap_str){ 0 };
         enum ap_status status = ways[i].find(&periods, replay, device, reterr);
         if (status != AP_OK) {

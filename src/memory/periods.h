@@ -12,8 +12,8 @@ enum ap_period_source {
     AP_PERIODS_NONE,        /* too short a history */
     AP_PERIODS_ANNOTATIONS, /* external annotations: ProfilerStep#N, Optimizer.step..., or another name with "step" or
                                "iteration" in it, of several the one that occurs least */
-    AP_PERIODS_REPETITION,  /* a stack (without stacks: a size) that allocates again and again at even distances; of
-                               several the one with the longest */
+    AP_PERIODS_REPETITION,  /* a stack (without stacks: a size) that allocates again and again at even distances, or at
+                               distances that are even but for a few; of several the one with the longest */
     AP_PERIODS_EQUAL_PARTS  /* as many allocations in each */
 };
 
@@ -27,6 +27,7 @@ struct ap_periods {
     size_t capacity;
     struct ap_str name; /* the annotation; of ProfilerStep#N one of them */
     uint32_t stack;     /* the stack that repeats; 0 where it is a size */
+    bool uneven;        /* it repeats at distances that are even but for a few */
 };
 
 static inline uint32_t ap_period_count(const struct ap_periods *periods)

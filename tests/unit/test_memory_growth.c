@@ -222,6 +222,58 @@ static void a_cache_that_grows_is_no_leak(void)
 }
 
 /* Parameters, then what stays between temporaries, small things of one size and larger ones: equal parts are made of it. */
+/* Words of requests, each with a cache that is made anew; that of the last word of a request is never given back. The first
+ * word of each takes longer. */
+static void caches_of_ended_requests_leak(void)
+{
+    struct bench bench;
+    begin(&bench);
+    for (int request = 0; request < 5; request++) {
+        uint64_t cache = take(&bench, 2 * MiB);
+        for (int i = 0; i < 12; i++)
+            drop(&bench, take(&bench, 11 * MiB));
+        for (int word = 0; word < 24; word++) {
+            drop(&bench, take(&bench, 7 * MiB));
+            drop(&bench, cache);
+            cache = take(&bench, 2 * MiB);
+        }
+    }
+    play(&bench, false);
+    struct ap_growth growth = grow(&bench);
+    is_int(growth.periods.source, AP_PERIODS_REPETITION, "words repeat");
+    ok(growth.periods.uneven, "but for the first of each request");
+    is_int(growth.verdict, AP_GROWTH_LEAK, "a leak");
+    ap_growth_release(&growth);
+    end(&bench);
+}
+
+/* More and more requests at once: all caches are made anew with each word, and none is old. */
+static void caches_of_more_requests_are_no_leak(void)
+{
+    struct bench bench;
+    uint64_t caches[6];
+    int count = 0;
+    begin(&bench);
+    (void)take(&bench, 4 * MiB);
+    for (int word = 0; word < 30; word++) {
+        mark(&bench);
+        work(&bench);
+        if (word % 5 == 0)
+            caches[count++] = take(&bench, 2 * MiB);
+        for (int i = 0; i < count; i++) {
+            uint64_t old = caches[i];
+            caches[i] = take(&bench, 2 * MiB);
+            drop(&bench, old);
+        }
+    }
+    play(&bench, true);
+    struct ap_growth growth = grow(&bench);
+    ok(growth.net_bytes > 8 * MiB, "more is held");
+    is_int(growth.verdict, AP_GROWTH_NONE, "but nothing is kept");
+    ap_growth_release(&growth);
+    end(&bench);
+}
+
 static void a_start_is_no_leak(void)
 {
     struct bench bench;
@@ -689,6 +741,8 @@ int main(void)
     a_leak_with_repetition();
     a_leak_of_many_sizes();
     a_cache_that_grows_is_no_leak();
+    caches_of_ended_requests_leak();
+    caches_of_more_requests_are_no_leak();
     a_start_is_no_leak();
     many_steps_are_taken_together();
     warm_up_levels_off();

@@ -313,6 +313,127 @@ static void a_cache_that_is_made_anew_is_no_leak(void)
     end(&bench);
 }
 
+/* In each step another layer joins the optimizer: @trials = all of them again, beside those of before. */
+static void joining_layers(struct bench *bench, bool trials)
+{
+    uint64_t weights[PASSES], states[PASSES];
+    begin(bench);
+    uint32_t moved = stack(bench, MODULE_PY "|_apply;/u/train.py|main"), step = stack(bench, "/u/train.py|step");
+    uint32_t set_up = stack(bench, "/x/site-packages/torch/optim/adam.py|_init_group;/u/train.py|main");
+    history(bench);
+    for (int i = 0; i < PASSES; i++)
+        weights[i] = alloc(bench, trials ? 100 : 2000, moved);
+    for (int i = 0; i < PASSES; i++) {
+        mark(bench, "Optimizer.step#AdamW.step", "START", 0, bench->time_us);
+        states[i] = alloc(bench, 4000, set_up);
+        give_back(bench, alloc(bench, 9000, step), 9000, step);
+    }
+    for (int i = 0; i < PASSES; i++) {
+        live(bench, weights[i], trials ? 100 : 2000, moved);
+        live(bench, states[i], 4000, set_up);
+    }
+    segment(bench, 0, -1);
+    pass(bench, 20);
+}
+
+static void state_that_is_set_up_is_no_leak(void)
+{
+    for (int trials = 0; trials < 2; trials++) {
+        struct bench bench;
+        joining_layers(&bench, trials);
+        is_int(at(&bench, "memory.leaks.leaking")->as.integer, trials,
+               trials ? "far more than the weights may have" : "no leak");
+        end(&bench);
+    }
+}
+
+/* A buffer that a constructor makes is no weight; what has a gradient of its size is. */
+static void a_constructor_makes_more_than_weights(void)
+{
+    struct bench bench;
+    begin(&bench);
+    const int64_t mib = 1 << 20;
+    uint32_t buffer = stack(&bench, "/u/replay.py|__init__;/u/train.py|main"), weight = stack(&bench, "/u/net.py|__init__");
+    uint32_t backward = stack(&bench, "c.cpp|torch::autograd::Engine::evaluate_function()");
+    history(&bench);
+    uint64_t data = alloc(&bench, 64 * mib, buffer), own = alloc(&bench, 8 * mib, weight);
+    wait_for(&bench, 100);
+    uint64_t gradient = alloc(&bench, 8 * mib, backward);
+    wait_for(&bench, 100);
+    live(&bench, data, 64 * mib, buffer);
+    live(&bench, own, 8 * mib, weight);
+    live(&bench, gradient, 8 * mib, backward);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(of_category(&bench, 0, "unknown"), 64 * mib, "the buffer");
+    is_int(of_category(&bench, 0, "parameters"), 8 * mib, "the weight");
+    end(&bench);
+}
+
+/* Weights and the state of an optimizer, read to the device beside the model and kept; where nothing else is there, they are
+ * the weights. */
+static void a_checkpoint_beside_the_weights_is_a_copy(void)
+{
+    for (int alone = 0; alone < 2; alone++) {
+        struct bench bench;
+        const int64_t mib = 1 << 20;
+        begin(&bench);
+        uint32_t moved = stack(&bench, MODULE_PY "|_apply;/u/train.py|main");
+        uint32_t read = stack(&bench, "/x/torch/serialization.py|_load;/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 5 && !alone; i++)
+            live(&bench, alloc(&bench, (i + 1) * mib, moved), (i + 1) * mib, moved);
+        for (int i = 0; i < 15; i++)
+            live(&bench, alloc(&bench, (i % 5 + 1) * mib, read), (i % 5 + 1) * mib, read);
+        wait_for(&bench, 100);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "copies of weights"), alone ? 0 : 45 * mib, "what was read");
+        is_int(of_category(&bench, 0, "parameters"), alone ? 45 * mib : 15 * mib, "the weights");
+        end(&bench);
+    }
+}
+
+/* Only Python's frames were recorded: a backward of its own has some, autograd's threads have none. */
+static void functions_with_a_backward_hide_no_other(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t forward = stack(&bench, "/t/torch/nn/functional.py|linear;/u/train.py|main");
+    uint32_t custom = stack(&bench, "/u/ops.py|backward;/t/torch/autograd/function.py|apply");
+    history(&bench);
+    uint64_t activation = alloc(&bench, 7000, forward), gradient = alloc(&bench, 300, 0);
+    give_back(&bench, activation, 7000, 0);
+    give_back(&bench, alloc(&bench, 20, custom), 20, custom);
+    live(&bench, gradient, 300, 0);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(of_category(&bench, 0, "activations"), 7000, "the backward pass took it, though at once");
+    end(&bench);
+}
+
+/* Copies of the gradients to clip them by: made and gone before a pass or step allocates. */
+static void what_passes_do_not_see_is_temporary(void)
+{
+    struct bench bench;
+    uint64_t copies[40];
+    begin(&bench);
+    uint32_t forward = stack(&bench, "/t/torch/nn/functional.py|linear;/u/train.py|main"),
+             clip = stack(&bench, "/u/clip.py|norm");
+    history(&bench);
+    give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+    for (int i = 0; i < 40; i++)
+        copies[i] = alloc(&bench, 1000, clip);
+    for (int i = 0; i < 40; i++)
+        give_back(&bench, copies[i], 1000, clip);
+    wait_for(&bench, 3000);
+    give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(of_category(&bench, 0, "temporaries"), 40000, "all of them");
+    end(&bench);
+}
+
 static const char forward_frames[] = "/t/torch/nn/functional.py|linear;/u/train.py|main";
 static const char backward_frames[] = "engine.cpp|torch::autograd::Engine::evaluate_function()";
 static const char step_frames[] = "/u/optimizer.py|step;/u/train.py|main";
@@ -427,12 +548,13 @@ static void weights_are_told_by_gradients_of_a_whole_pass(void)
     end(&bench);
 }
 
+static const char *const lines[] = { "/t/torch/nn/functional.py|linear;/u/a.py|forward",
+                                     "/t/torch/nn/functional.py|gelu;/u/b.py|forward",
+                                     "/t/torch/nn/functional.py|layer_norm;/u/c.py|forward" };
+
 /* Ten blocks of three lines go at once, before any backward pass; those of the other run go within one. */
 static void passes_kept_for_nothing(struct bench *bench, bool trained)
 {
-    static const char *const lines[] = { "/t/torch/nn/functional.py|linear;/u/a.py|forward",
-                                         "/t/torch/nn/functional.py|gelu;/u/b.py|forward",
-                                         "/t/torch/nn/functional.py|layer_norm;/u/c.py|forward" };
     uint64_t kept[10];
     begin(bench);
     uint32_t backward = stack(bench, backward_frames), loop = stack(bench, "/u/train.py|main");
@@ -454,6 +576,35 @@ static void graphs_without_backward_need_not_be_held(void)
     struct bench bench;
     passes_kept_for_nothing(&bench, false);
     passes_kept_for_nothing(&bench, true);
+}
+
+/* A teacher's ten activations go at once behind the backward pass of a student; as many hidden states that are collected lie
+ * between those that it takes. */
+static void graphs_that_backward_leaves_need_not_be_held(void)
+{
+    for (int collected = 0; collected < 2; collected++) {
+        struct bench bench;
+        uint64_t teacher[10], between[10], student;
+        begin(&bench);
+        uint32_t backward = stack(&bench, backward_frames), loop = stack(&bench, "/u/train.py|main");
+        uint32_t other = stack(&bench, forward_frames);
+        history(&bench);
+        for (int i = 0; i < 10; i++) {
+            teacher[i] = alloc(&bench, 1000, stack(&bench, lines[i % 3]));
+            between[i] = collected ? alloc(&bench, 10, other) : 0;
+        }
+        student = alloc(&bench, 500, other);
+        wait_for(&bench, 40);
+        uint64_t gradient = alloc(&bench, 300, backward);
+        give_back(&bench, student, 500, backward);
+        for (int i = 0; i < 10 && collected; i++)
+            give_back(&bench, between[i], 10, backward);
+        give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+        for (int i = 0; i < 10; i++)
+            give_back(&bench, teacher[i], 1000, loop);
+        live(&bench, gradient, 300, backward);
+        is_avoidable(&bench, "unused_graphs", collected ? 0 : 10000, collected ? 0 : 10000);
+    }
 }
 
 /* A gradient that the next backward pass adds to is needed. */
@@ -573,6 +724,9 @@ static void frames_have_signs(void)
         { "/x/torch/nn/modules/linear.py|anything", AP_SIGN_FORWARD, false },
         { "??|torch::autograd::THPVariable_mul(X);/u/m.py|forward;/u/t.py|my_backward", AP_SIGN_FORWARD, false },
         { "/u/cache.py|__init__", AP_SIGN_INIT, false },
+        { "/x/sglang/model_loader/loader.py|load_model;/x/sglang/engine.py|__init__", AP_SIGN_MODULE, false },
+        { "/x/torch/distributed/fsdp/_fully_shard/_fsdp_param.py|_init_sharded_param", AP_SIGN_MODULE, false },
+        { "/x/deepspeed/stage3.py|_create_fp32_groups;/x/deepspeed/stage3.py|__init__", AP_SIGN_STATE_INIT, false },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct bench bench;
@@ -900,6 +1054,12 @@ int main(void)
     weights_are_told_by_their_sizes();
     weights_are_told_by_gradients_of_a_whole_pass();
     graphs_without_backward_need_not_be_held();
+    graphs_that_backward_leaves_need_not_be_held();
+    state_that_is_set_up_is_no_leak();
+    a_constructor_makes_more_than_weights();
+    a_checkpoint_beside_the_weights_is_a_copy();
+    functions_with_a_backward_hide_no_other();
+    what_passes_do_not_see_is_temporary();
     accumulated_gradients_are_needed();
     outputs_of_the_step_before_need_not_be_held();
     batches_far_ahead_need_not_be_held();

@@ -552,6 +552,27 @@ static void other_users(void)
     end(&bench);
 }
 
+/* The allocator alone once had 12 GiB, and 3 of them went back: of what it has and what is free the device is short. */
+static void others_take_what_was_ours(void)
+{
+    for (int taken = 0; taken < 2; taken++) {
+        struct bench bench;
+        struct ap_oom oom = { .verdict = AP_OOM_UNKNOWN };
+        begin(&bench);
+        holes(&bench, 768 * MiB, taken ? 256 * MiB : 0, 0); /* some pieces do not change it */
+        device_history(&bench);
+        entry(&bench, AP_ACTION_SEGMENT_FREE, 0x900000000000, taken ? 4 * GiB : 6 * GiB);
+        entry(&bench, AP_ACTION_OOM, taken ? 64 * MiB : 4900 * MiB, taken ? 1 * GiB : 5000 * MiB);
+        (void)play(&bench);
+        if (bench.status == AP_OK)
+            keep(&bench, ap_oom_examine(bench.replay, 0, 1, 0, &oom, &bench.error));
+        is_int(oom.once_reserved_bytes, 12 * GiB, "what it had");
+        is_int(oom.verdict, taken ? AP_OOM_OTHER_USERS : AP_OOM_TRULY_FULL, taken ? "others took it" : "it is still there");
+        ap_oom_release(&oom);
+        end(&bench);
+    }
+}
+
 /* 8 GiB in use and 2 GiB in pieces: of a device of 40 GiB others have most, of one of 13 GiB they have little. */
 static void others_leave_pieces(void)
 {
@@ -720,6 +741,7 @@ int main(void)
     one_huge_request_that_the_pieces_would_hold();
     private_pools();
     other_users();
+    others_take_what_was_ours();
     others_leave_pieces();
     a_limit_below_the_device();
     in_pieces_below_a_limit();

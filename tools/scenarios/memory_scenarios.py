@@ -23,6 +23,8 @@ from scenarios.memory_jobs import (A100_BYTES, CALLS, CONTEXT_BYTES, EVALUATE, H
                                    TORCH, TRAIN_STEP, V100_BYTES, Job, Transformer, in_module, released, stack)
 
 ENDLESS_BYTES = 4096 * GIB
+SERVE = (("/srv/job/serve.py", 57, "run"), ("/srv/job/serve.py", 92, "<module>"))
+CACHE = (("/srv/job/kv_cache.py", 41, "update"),) + SERVE
 
 
 class Setup:
@@ -195,7 +197,42 @@ def other_process(setup, planted):
     return until_it_fails(job, setup, lambda index: model.train_step(tokens), setup.steps, planted)
 
 
+@scenario("device-taken-by-others", ["oom-other-users"],
+          "after some steps empty_cache() gives the cache back, and another process takes it; the twin has the device to "
+          "itself", None, steps=4, tokens=0)
+def taken_by_others(setup, planted):
+    tokens, job = setup.tokens_for(0.6), setup.job()
+    model = setup.model(job)
+
+    def step(index):
+        if index == setup.steps // 2:
+            job.empty_cache()
+            job.allocator.others_bytes += int(0.75 * job.allocator.device_free_bytes()) if planted else 0
+        model.train_step(tokens)
+    return until_it_fails(job, setup, step, setup.steps, planted)
+
+
 # ---- leaks
+
+@scenario("caches-of-ended-requests", ["memory-leak"],
+          "a server generates word by word, and keeps each request's cache of keys and values after its last word; the twin "
+          "drops it", live_at_end, steps=5, tokens=64, layers=1)
+def ended_requests(setup, planted):
+    job, kept = setup.job(), []
+    model = setup.model(job, trained=False)
+    row = 64 * setup.width * setup.element_bytes
+    for _ in range(setup.steps):
+        cache = [job.obtain(row, stack("cat", *CACHE)) for _ in range(2 * setup.layers)]
+        for word in range(2, 16):
+            job.release(model.forward(setup.tokens, grad=False, outer=SERVE), released(*SERVE))
+            for index, old in enumerate(cache):
+                cache[index] = job.obtain(word * row, stack("cat", *CACHE))
+                job.release(old, released(*CACHE))
+        kept.append(cache)
+        for address in () if planted else kept.pop():
+            job.release(address, released(*SERVE))
+    return job
+
 
 def evaluation_batch(setup, model, job, keeps_graph, kept, tokens):
     with job.step():
@@ -341,6 +378,23 @@ def second_model_copy(setup, planted):
     return job
 
 
+@scenario("buckets-beside-gradients", ["gradients-beside-buckets"],
+          "DistributedDataParallel holds a bucket beside each gradient; the gradients of the twin are views of the buckets, so "
+          "that there is one of both", peak_active, steps=3, tokens=512, layers=6, width=2048)
+def buckets(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    init = (("/srv/job/train.py", 151, "main"), ("/srv/job/train.py", 180, "<module>"))
+    calls = (("reducer.cpp", 0, "c10d::Reducer::initialize_buckets(std::vector<std::vector<unsigned long> >)"),
+             (TORCH + "nn/parallel/distributed.py", 1220, "_ddp_init_helper"),
+             (TORCH + "nn/parallel/distributed.py", 880, "__init__")) + init
+    for count in model.weights.values() if planted else ():
+        job.obtain(count * setup.element_bytes, stack("empty", *calls))
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens)
+    return job
+
+
 @scenario("gradients-not-dropped", ["gradients-in-forward"],
           "zero_grad(set_to_none=False): gradients stay as zeros through forward",
           peak_active, steps=4, tokens=3072, layers=2, width=4096, profiled=True)
@@ -384,6 +438,23 @@ def evaluated_with_graph(setup, planted):
         result = model.forward(4 * setup.tokens, grad=planted)
         if planted:
             model.drop(result)
+        else:
+            job.release(result, released(*TRAIN_STEP))
+    return job
+
+
+@scenario("teacher-with-graph", ["graphs-without-backward"],
+          "a teacher's forward runs without no_grad, so that its activations stay beside those of the student, whose "
+          "backward pass does not take them; the twin runs the teacher without gradients", peak_active, steps=4,
+          tokens=4096, layers=4, width=2048)
+def teacher_with_graph(setup, planted):
+    job = setup.job()
+    teacher, student = setup.model(job, trained=False), setup.with_(layers=2, width=setup.width // 2).model(job)
+    for _ in range(setup.steps):
+        result = teacher.forward(setup.tokens, grad=planted)
+        student.train_step(setup.tokens)
+        if planted:
+            teacher.drop(result)
         else:
             job.release(result, released(*TRAIN_STEP))
     return job
@@ -495,9 +566,6 @@ def graph_pools(setup, planted):
     return job
 
 
-SERVE = (("/srv/job/serve.py", 57, "run"), ("/srv/job/serve.py", 92, "<module>"))
-
-
 @scenario("graph-pools-out-of-memory", ["oom-private-pools"],
           "an eager request fails while the pools of captured graphs have the "
           "memory; the twin's graphs share one pool", peak_reserved, tokens=0, layers=2)
@@ -580,6 +648,21 @@ def checkpoint_on_device(setup, planted):
     for address in originals:
         job.release(address, released(*LOAD))
     job.empty_cache()
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens)
+    return job
+
+
+@scenario("checkpoint-kept", ["weight-copies"],
+          "a checkpoint with the optimizer's state is read to the device, copied into the model, and still referred to in "
+          "training; the twin drops it", peak_active, steps=3, tokens=2048, layers=6, width=2048)
+def checkpoint_kept(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    sizes = [job.allocator.live[address] for address in model.addresses]
+    read = [job.obtain(n, stack("_to_copy", READ, *LOAD)) for size in sizes for n in (size, 2 * size, 2 * size)]
+    for address in () if planted else read:
+        job.release(address, released(*LOAD))
     for _ in range(setup.steps):
         model.train_step(setup.tokens)
     return job

@@ -134,6 +134,11 @@ static enum ap_work work_of_sign(enum ap_owner_sign sign)
     }
 }
 
+static bool is_native(const struct ap_snapshot *snapshot, uint32_t frame)
+{
+    return ap_text_contains(ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frame].name), AP_TEXT("::"));
+}
+
 static void sign_stacks(struct ap_owners *owners)
 {
     const struct ap_stacks *stacks = &owners->replay->snapshot->stacks;
@@ -150,6 +155,7 @@ static void sign_stacks(struct ap_owners *owners)
             if (stack.cloned)
                 stack.sign = AP_SIGN_MODULE;
             stack.in_backward = stack.in_backward || work == AP_WORK_BACKWARD;
+            stack.native = stack.native || (work == AP_WORK_BACKWARD && is_native(owners->replay->snapshot, frames[j]));
             stack.work = stack.work == AP_WORK_OTHER ? (uint8_t)work : stack.work;
         }
         if (stack.in_backward)
@@ -198,6 +204,7 @@ struct life {
     bool begun; /* its alloc is in the history */
     bool freed;
     bool shortly;              /* freed within a few entries */
+    bool between;              /* freed before any pass or step allocated */
     bool kept;                 /* alive at the end, and has been for a while */
     bool sees_backward;        /* while it lived, a backward pass allocated */
     bool sees_other;           /* while it lived, something else did */
@@ -215,7 +222,7 @@ static enum ap_owner_evidence evidence_without_sign(bool has_stack, const struct
     if (life->freed_in == AP_WORK_BACKWARD)
         return AP_EVIDENCE_FREED_BY_BACKWARD;
     if (has_stack)
-        return AP_EVIDENCE_NO_FRAME_SAYS;
+        return life->between ? AP_EVIDENCE_BETWEEN : AP_EVIDENCE_NO_FRAME_SAYS;
     if (life->begun)
         return AP_EVIDENCE_NO_STACK;
     return life->freed ? AP_EVIDENCE_BEFORE : AP_EVIDENCE_BEFORE_KEPT;
@@ -238,6 +245,8 @@ static enum ap_owner_evidence evidence_of(const struct ap_owner_stack *stack, bo
     }
     if (sign == AP_SIGN_FORWARD && saved && !stack->in_backward)
         return AP_EVIDENCE_FORWARD_SAVED; /* however short: the last layers' are needed at once */
+    if (sign == AP_SIGN_NONE && life->begun && life->freed_in == AP_WORK_BACKWARD && life->made_in != AP_WORK_BACKWARD)
+        return AP_EVIDENCE_FREED_BY_BACKWARD; /* likewise, where no frames of Python tell the forward */
     if (life->made_in == AP_WORK_BACKWARD && life->freed_in == AP_WORK_ZERO_GRAD)
         return AP_EVIDENCE_FREED_BY_ZERO_GRAD; /* likewise: an optimizer that works in place leaves no entries between */
     if (life->shortly)
@@ -284,6 +293,8 @@ static struct life life_of(const struct ap_owners *owners, const struct ap_owned
     life.kept = !life.freed && (!life.begun || end - owned->alloc > old);
     life.sees_backward = ahead->backward != AP_NO_ENTRY && (!life.freed || ahead->backward < owned->end);
     life.sees_other = ahead->other != AP_NO_ENTRY && (!life.freed || ahead->other < owned->end);
+    life.between = owners->has_passes && life.begun && life.freed && !life.sees_backward && !life.sees_other &&
+                   owned->end - owned->alloc <= old;
     life.made_in = life.begun ? owners->work[owned->alloc] : AP_WORK_OTHER;
     life.freed_in = life.freed ? owners->work[owned->end] : AP_WORK_OTHER;
     return life;

@@ -15,7 +15,7 @@ enum ap_owner_category {
     AP_OWNER_COMMUNICATION,
     AP_OWNER_INPUTS,
     AP_OWNER_KV_CACHE,
-    AP_OWNER_COPIES, /* of weights: an average, a 32-bit master, a checkpoint that was read */
+    AP_OWNER_COPIES, /* of weights: an average, a checkpoint that was read */
     AP_OWNER_UNKNOWN,
     AP_OWNER_CATEGORY_COUNT_
 };
@@ -67,6 +67,7 @@ enum ap_work {
 struct ap_owner_stack {
     uint8_t sign;     /* enum ap_owner_sign, of the innermost frame that has one */
     bool in_backward; /* any frame is one of a backward pass: a recomputed forward is, too */
+    bool native;      /* and one of C++ is: then those of autograd's threads are recorded */
     uint8_t work;     /* enum ap_work */
     bool cloned;      /* by deepcopy in a constructor: layers made of each other, or a copy of the whole model */
 };
@@ -77,6 +78,7 @@ struct ap_owners {
     struct ap_owner_stack *stacks; /* by stack id */
     uint8_t *frame_signs;          /* by frame id */
     uint8_t *work;                 /* enum ap_work, by entry: by its stack, its annotation, or the thread it must be of */
+    bool has_passes;               /* some entry allocates for a forward or backward pass, or for an optimizer's step */
 };
 
 /** Looks at the frames and stacks of the replay's snapshot, which is borrowed. Nothing is left behind on failure. */

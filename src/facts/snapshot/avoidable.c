@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "avoidable.h"
+#include "avoidable_search.h"
 
 #include "snapshot_state.h"
 #include "sort.h"
@@ -10,90 +10,35 @@
 #define LEAST_BATCHES 4u /* at the peak, of one stack and size */
 #define LEAST_ALIKE 32u  /* entries between two frees of batches: those of one pass are freed at once */
 #define LEAST_BATCH_BYTES 1024
-#define MOST_SHORT 32u    /* entries that temporaries live */
-#define LEAST_OF_GRAPH 8u /* activations, of so many lines: */
-#define LEAST_LINES 3u
-#define MORE_THAN_ONE_PASS 1.5 /* times the allocations of the longest forward that a backward pass follows */
-#define STATE_MATCHED 0.9      /* of the bytes of the weights, and of what is made again */
-#define MOST_OUTPUTS 64u       /* of one stack and size: more are the layers of a model, or rows */
+#define STATE_MATCHED 0.9 /* of the bytes of the weights, and of what is made again */
+#define MOST_OUTPUTS 64u  /* of one stack and size: more are the layers of a model, or rows */
 
-/* Bytes that would not be there from one position to another. */
-struct cut {
-    uint32_t from, to; /* positions; both included */
-    int64_t bytes;
-};
-
-/* One allocation of the history. */
-struct stay {
-    int64_t bytes;
-    uint32_t stack, alloc, end;
-};
-
-/* A forward and what follows until the next one. */
-struct pass {
-    uint32_t start, use; /* entries: the first; the first backward or optimizer work, or the end of the history */
-    uint32_t count;      /* allocations of its forward */
-};
-
-struct search {
-    const struct ap_owners *owners;
-    const struct ap_replay_device *of;
-    struct ap_owned_device *owned;
-    struct cut *cuts;
-    size_t capacity, count;
-    struct pass *passes; /* in order */
-    size_t pass_capacity;
-    uint32_t pass_count;
-    uint32_t peak;     /* the entry that reaches it */
-    bool keeps_graphs; /* at the end of the history there is more of its last forwards than one of them makes */
-    struct stay *stays;
-    size_t stay_count;
-};
-
-static uint32_t end_of(const struct search *search)
+static bool uses_forward(const struct ap_avoidable_search *search, uint32_t entry)
 {
-    return search->of->first_entry + search->of->entry_count;
-}
-
-static bool allocates(const struct search *search, uint32_t entry)
-{
-    return search->owners->replay->snapshot->actions.name[entry].id == AP_ACTION_ALLOC;
-}
-
-static enum ap_work work_at(const struct search *search, uint32_t entry)
-{
-    return (enum ap_work)search->owners->work[entry];
-}
-
-static bool uses_forward(const struct search *search, uint32_t entry)
-{
-    enum ap_work work = work_at(search, entry);
-    return allocates(search, entry) && (work == AP_WORK_BACKWARD || work == AP_WORK_OPTIMIZER);
-}
-
-static bool is_forward(const struct search *search, uint32_t entry)
-{
-    return allocates(search, entry) && work_at(search, entry) == AP_WORK_FORWARD;
+    enum ap_work work = ap_search_work(search, entry);
+    return ap_search_allocates(search, entry) && (work == AP_WORK_BACKWARD || work == AP_WORK_OPTIMIZER);
 }
 
 /* A pass begins behind the last backward or optimizer work before its forward. */
-static enum ap_status find_passes(struct search *search, struct ap_error *reterr)
+static enum ap_status find_passes(struct ap_avoidable_search *search, struct ap_error *reterr)
 {
     uint32_t start = search->of->first_entry;
     bool forward = false;
-    for (uint32_t i = start; i < end_of(search); i++) {
-        if (is_forward(search, i) && !forward) {
+    for (uint32_t i = start; i < ap_search_end(search); i++) {
+        if (ap_search_is_forward(search, i) && !forward) {
             AP_TRY(ap_mem_reserve(search->owners->gate, (void **)&search->passes, &search->pass_capacity,
                                   (size_t)search->pass_count + 1, sizeof(*search->passes), reterr));
-            search->passes[search->pass_count++] = (struct pass){ start, end_of(search), 0 };
+            search->passes[search->pass_count++] = (struct ap_pass){ start, ap_search_end(search), AP_NO_ENTRY, 0 };
             forward = true;
         }
-        if (is_forward(search, i))
+        if (ap_search_is_forward(search, i))
             search->passes[search->pass_count - 1].count++;
         if (!uses_forward(search, i))
             continue;
         if (forward)
             search->passes[search->pass_count - 1].use = i;
+        if (search->pass_count && ap_search_work(search, i) == AP_WORK_BACKWARD)
+            search->passes[search->pass_count - 1].done = i;
         forward = false;
         start = i + 1;
     }
@@ -101,7 +46,7 @@ static enum ap_status find_passes(struct search *search, struct ap_error *reterr
 }
 
 /* The last pass that begins at or before an entry; NULL where none does. */
-static const struct pass *pass_at(const struct search *search, uint32_t entry)
+const struct ap_pass *ap_search_pass(const struct ap_avoidable_search *search, uint32_t entry)
 {
     size_t behind = 0;
     AP_BISECT(behind, search->pass_count, at, search->passes[at].start <= entry);
@@ -110,15 +55,15 @@ static const struct pass *pass_at(const struct search *search, uint32_t entry)
 
 /* ------------------------------------------------------------------------------------------------- what the peak loses */
 
-static enum ap_status add_cut(struct search *search, uint32_t from_entry, uint32_t end_entry, int64_t bytes,
-                              struct ap_error *reterr)
+enum ap_status ap_search_cut(struct ap_avoidable_search *search, uint32_t from_entry, uint32_t end_entry, int64_t bytes,
+                             struct ap_error *reterr)
 {
     uint32_t first = search->of->first_entry;
     if (end_entry == AP_NO_ENTRY || end_entry <= from_entry)
         return AP_OK;
     AP_TRY(ap_mem_reserve(search->owners->gate, (void **)&search->cuts, &search->capacity, search->count + 2,
                           sizeof(*search->cuts), reterr));
-    search->cuts[search->count++] = (struct cut){ from_entry - first + 1, end_entry - first, bytes };
+    search->cuts[search->count++] = (struct ap_cut){ from_entry - first + 1, end_entry - first, bytes };
     return AP_OK;
 }
 
@@ -133,7 +78,7 @@ static int by_position(const void *left, const void *right)
     return a->position < b->position ? -1 : a->position > b->position;
 }
 
-static int64_t highest_without(const struct search *search, const struct turn *turns, size_t count)
+static int64_t highest_without(const struct ap_avoidable_search *search, const struct turn *turns, size_t count)
 {
     int64_t level = search->of->requested.start_bytes, highest = level;
     bool overflowed = false;
@@ -149,7 +94,7 @@ static int64_t highest_without(const struct search *search, const struct turn *t
     return highest;
 }
 
-static enum ap_status peak_falls_by(const struct search *search, int64_t *ret_bytes, struct ap_error *reterr)
+static enum ap_status peak_falls_by(const struct ap_avoidable_search *search, int64_t *ret_bytes, struct ap_error *reterr)
 {
     size_t bytes = 2 * search->count * sizeof(struct turn);
     bool overflowed = false;
@@ -173,7 +118,7 @@ static enum ap_status peak_falls_by(const struct search *search, int64_t *ret_by
 
 /* ------------------------------------------------------------------------------------------------ who holds it, by stack */
 
-static void add_held(struct ap_avoidable *to, const struct ap_owned *owned)
+void ap_avoidable_add(struct ap_avoidable *to, const struct ap_owned *owned)
 {
     bool overflowed = false;
     uint32_t at = 0;
@@ -202,24 +147,20 @@ static enum ap_owner_category category_of(const struct ap_owned *owned)
 
 /* Where a gradient of a pass before is freed in the forward of a later one, that one's start. A gradient to which the next
  * backward pass would add is needed: it is not freed before that. */
-static bool old_gradient(const struct search *search, uint32_t alloc, uint32_t end, uint32_t *ret_start)
+static bool old_gradient(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end, uint32_t *ret_start)
 {
-    const struct pass *pass = end == AP_NO_ENTRY ? NULL : pass_at(search, end);
+    const struct ap_pass *pass = end == AP_NO_ENTRY ? NULL : ap_search_pass(search, end);
     if (!pass || end >= pass->use || (alloc != AP_NO_ENTRY && alloc >= pass->start))
         return false;
     *ret_start = pass->start;
     if (alloc == AP_NO_ENTRY)
-        return work_at(search, end) == AP_WORK_ZERO_GRAD;
-    return work_at(search, alloc) == AP_WORK_BACKWARD &&
-           (work_at(search, end) == AP_WORK_ZERO_GRAD || work_at(search, end) == AP_WORK_OTHER);
+        return ap_search_work(search, end) == AP_WORK_ZERO_GRAD;
+    return ap_search_work(search, alloc) == AP_WORK_BACKWARD &&
+           (ap_search_work(search, end) == AP_WORK_ZERO_GRAD || ap_search_work(search, end) == AP_WORK_OTHER);
 }
 
-static uint32_t end_of_life(const struct ap_lifetime *life)
-{
-    return life->free_requested != AP_NO_ENTRY ? life->free_requested : life->free_completed;
-}
-
-static enum ap_status find_old_gradients(struct search *search, struct ap_avoidable *to, struct ap_error *reterr)
+static enum ap_status find_old_gradients(struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                         struct ap_error *reterr)
 {
     const struct ap_replay *replay = search->owners->replay;
     uint32_t start;
@@ -227,14 +168,14 @@ static enum ap_status find_old_gradients(struct search *search, struct ap_avoida
         const struct ap_owned *owned = &search->owned->list[i];
         if (category_of(owned) == AP_OWNER_GRADIENTS && old_gradient(search, owned->alloc, owned->end, &start) &&
             start <= search->peak)
-            add_held(to, owned);
+            ap_avoidable_add(to, owned);
     }
     for (uint32_t i = 0; i < search->of->lifetime_count && to->count; i++) {
         uint32_t lifetime = search->of->first_lifetime + i;
         const struct ap_lifetime *life = &replay->lifetimes[lifetime];
-        uint32_t end = end_of_life(life);
+        uint32_t end = ap_search_life_end(life);
         if (old_gradient(search, life->alloc, end, &start))
-            AP_TRY(add_cut(search, start, end, ap_replay_lifetime_bytes(replay, lifetime), reterr));
+            AP_TRY(ap_search_cut(search, start, end, ap_replay_lifetime_bytes(replay, lifetime), reterr));
     }
     return AP_OK;
 }
@@ -263,7 +204,7 @@ static bool is_alike(const struct ap_owned *a, const struct ap_owned *b)
 
 static int by_stack_size_then_alloc(const void *left, const void *right)
 {
-    const struct stay *a = left, *b = right;
+    const struct ap_stay *a = left, *b = right;
     AP_BY_SMALLER(a->stack, b->stack);
     AP_BY_SMALLER(a->bytes, b->bytes);
     AP_BY_SMALLER(a->alloc, b->alloc);
@@ -271,7 +212,7 @@ static int by_stack_size_then_alloc(const void *left, const void *right)
 }
 
 /* All allocations of the history, those that are alike beside each other; once, when it is first asked for. */
-static enum ap_status list_stays(struct search *search, struct ap_error *reterr)
+static enum ap_status list_stays(struct ap_avoidable_search *search, struct ap_error *reterr)
 {
     const struct ap_replay *replay = search->owners->replay;
     const struct ap_actions *actions = &replay->snapshot->actions;
@@ -282,18 +223,18 @@ static enum ap_status list_stays(struct search *search, struct ap_error *reterr)
         const struct ap_lifetime *life = &replay->lifetimes[search->of->first_lifetime + i];
         if (life->alloc != AP_NO_ENTRY)
             search->stays[search->stay_count++] =
-                (struct stay){ actions->size_bytes[life->alloc], actions->stack[life->alloc], life->alloc,
-                               end_of_life(life) };
+                (struct ap_stay){ actions->size_bytes[life->alloc], actions->stack[life->alloc], life->alloc,
+                                  ap_search_life_end(life) };
     }
     ap_sort(search->stays, search->stay_count, sizeof(*search->stays), by_stack_size_then_alloc);
     return AP_OK;
 }
 
 /* All allocations of the history that are like this one, in order; they stay the search's. */
-static enum ap_status list_alike(struct search *search, const struct ap_owned *like, const struct stay **ret_list,
-                                 uint32_t *ret_count, struct ap_error *reterr)
+static enum ap_status list_alike(struct ap_avoidable_search *search, const struct ap_owned *like,
+                                 const struct ap_stay **ret_list, uint32_t *ret_count, struct ap_error *reterr)
 {
-    const struct stay first = { like->bytes, like->stack, 0, 0 };
+    const struct ap_stay first = { like->bytes, like->stack, 0, 0 };
     size_t low = 0, end;
     AP_TRY(list_stays(search, reterr));
     AP_BISECT(low, search->stay_count, at, by_stack_size_then_alloc(&search->stays[at], &first) < 0);
@@ -306,7 +247,7 @@ static enum ap_status list_alike(struct search *search, const struct ap_owned *l
 }
 
 /* First in, first out, and one at a time: the layers of a pass are freed in the other order, a data set never. */
-static bool is_a_queue(const struct stay *list, uint32_t count)
+static bool is_a_queue(const struct ap_stay *list, uint32_t count)
 {
     uint32_t freed = 0, apart = 0;
     for (uint32_t i = 0; i < count && list[i].end != AP_NO_ENTRY; i++) {
@@ -318,29 +259,31 @@ static bool is_a_queue(const struct stay *list, uint32_t count)
     return freed >= LEAST_BATCHES && apart * 2 >= freed;
 }
 
-static enum ap_status cut_queue(struct search *search, const struct ap_owned *like, bool *ret_found, struct ap_error *reterr)
+static enum ap_status cut_queue(struct ap_avoidable_search *search, const struct ap_owned *like, bool *ret_found,
+                                struct ap_error *reterr)
 {
-    const struct stay *list = NULL;
+    const struct ap_stay *list = NULL;
     uint32_t count = 0;
     AP_TRY(list_alike(search, like, &list, &count, reterr));
     enum ap_status status = AP_OK;
     *ret_found = is_a_queue(list, count);
     for (uint32_t i = BATCHES_KEPT; i < count && *ret_found && status == AP_OK; i++) {
         uint32_t needed = list[i - BATCHES_KEPT].end;
-        status = add_cut(search, list[i].alloc, needed == AP_NO_ENTRY ? end_of(search) : needed, like->bytes, reterr);
+        status = ap_search_cut(search, list[i].alloc, needed == AP_NO_ENTRY ? ap_search_end(search) : needed, like->bytes,
+                               reterr);
     }
     return status;
 }
 
-static bool may_be_a_batch(const struct search *search, const struct ap_owned *owned)
+static bool may_be_a_batch(const struct ap_avoidable_search *search, const struct ap_owned *owned)
 {
     enum ap_owner_category category = category_of(owned);
     return owned->stack && owned->alloc != AP_NO_ENTRY && owned->bytes >= LEAST_BATCH_BYTES &&
-           work_at(search, owned->alloc) == AP_WORK_OTHER &&
+           ap_search_work(search, owned->alloc) == AP_WORK_OTHER &&
            (category == AP_OWNER_INPUTS || category == AP_OWNER_UNKNOWN || category == AP_OWNER_ACTIVATIONS);
 }
 
-static enum ap_status find_batches(struct search *search, struct ap_avoidable *to, struct ap_error *reterr)
+static enum ap_status find_batches(struct ap_avoidable_search *search, struct ap_avoidable *to, struct ap_error *reterr)
 {
     const struct ap_owned *list = search->owned->list;
     for (uint32_t i = 0, end; i < search->owned->count; i = end) {
@@ -351,7 +294,7 @@ static enum ap_status find_batches(struct search *search, struct ap_avoidable *t
             continue;
         AP_TRY(cut_queue(search, &list[i], &found, reterr));
         for (uint32_t j = i; j < end && found; j++)
-            add_held(to, &list[j]);
+            ap_avoidable_add(to, &list[j]);
     }
     return AP_OK;
 }
@@ -360,12 +303,12 @@ static enum ap_status find_batches(struct search *search, struct ap_avoidable *t
  */
 
 /* Made in a forward, given back in the pass behind it: that one's start. */
-static bool outlives_its_pass(const struct search *search, uint32_t alloc, uint32_t end, uint32_t *ret_start)
+static bool outlives_its_pass(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end, uint32_t *ret_start)
 {
-    const struct pass *of = alloc == AP_NO_ENTRY ? NULL : pass_at(search, alloc);
-    if (!of || end == AP_NO_ENTRY || !is_forward(search, alloc))
+    const struct ap_pass *of = alloc == AP_NO_ENTRY ? NULL : ap_search_pass(search, alloc);
+    if (!of || end == AP_NO_ENTRY || !ap_search_is_forward(search, alloc))
         return false;
-    const struct pass *last = search->passes + search->pass_count;
+    const struct ap_pass *last = search->passes + search->pass_count;
     if (of + 1 >= last)
         return false;
     *ret_start = of[1].start;
@@ -373,7 +316,8 @@ static bool outlives_its_pass(const struct search *search, uint32_t alloc, uint3
 }
 
 /* Its like is made again while it is there. */
-static bool is_previous_output(const struct search *search, const struct ap_owned *list, uint32_t count, uint32_t at)
+static bool is_previous_output(const struct ap_avoidable_search *search, const struct ap_owned *list, uint32_t count,
+                               uint32_t at)
 {
     uint32_t start, again = 0;
     if (category_of(&list[at]) == AP_OWNER_KV_CACHE || !outlives_its_pass(search, list[at].alloc, list[at].end, &start) ||
@@ -384,19 +328,20 @@ static bool is_previous_output(const struct search *search, const struct ap_owne
     return again > 0;
 }
 
-static enum ap_status cut_outputs(struct search *search, const struct ap_owned *like, struct ap_error *reterr)
+static enum ap_status cut_outputs(struct ap_avoidable_search *search, const struct ap_owned *like, struct ap_error *reterr)
 {
-    const struct stay *list = NULL;
+    const struct ap_stay *list = NULL;
     uint32_t count = 0, start;
     AP_TRY(list_alike(search, like, &list, &count, reterr));
     enum ap_status status = AP_OK;
     for (uint32_t i = 0; i < count && status == AP_OK; i++)
         if (outlives_its_pass(search, list[i].alloc, list[i].end, &start))
-            status = add_cut(search, start, list[i].end, like->bytes, reterr);
+            status = ap_search_cut(search, start, list[i].end, like->bytes, reterr);
     return status;
 }
 
-static enum ap_status find_previous_outputs(struct search *search, struct ap_avoidable *to, struct ap_error *reterr)
+static enum ap_status find_previous_outputs(struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                            struct ap_error *reterr)
 {
     const struct ap_owned *list = search->owned->list;
     for (uint32_t i = 0, end; i < search->owned->count; i = end) {
@@ -406,7 +351,7 @@ static enum ap_status find_previous_outputs(struct search *search, struct ap_avo
         for (uint32_t j = 0; j < end - i && end - i <= MOST_OUTPUTS; j++) {
             if (!is_previous_output(search, &list[i], end - i, j))
                 continue;
-            add_held(to, &list[i + j]);
+            ap_avoidable_add(to, &list[i + j]);
             found++;
         }
         if (found)
@@ -417,99 +362,28 @@ static enum ap_status find_previous_outputs(struct search *search, struct ap_avo
 
 /* --------------------------------------------------------------------------------------------------------- activations */
 
+/* Where no frames of Python tell the forward. */
+static bool taken_by_backward(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end)
+{
+    return ap_search_work(search, alloc) == AP_WORK_OTHER && end != AP_NO_ENTRY &&
+           ap_search_work(search, end) == AP_WORK_BACKWARD;
+}
+
 /* What another part of the step needs stays: the peak falls to that at most. */
-static enum ap_status find_activations(struct search *search, struct ap_avoidable *to, struct ap_error *reterr)
+static enum ap_status find_activations(struct ap_avoidable_search *search, struct ap_avoidable *to, struct ap_error *reterr)
 {
     const struct ap_replay *replay = search->owners->replay;
     for (uint32_t i = 0; i < search->owned->count; i++)
         if (category_of(&search->owned->list[i]) == AP_OWNER_ACTIVATIONS)
-            add_held(to, &search->owned->list[i]);
+            ap_avoidable_add(to, &search->owned->list[i]);
     for (uint32_t i = 0; i < search->of->lifetime_count && to->count; i++) {
         uint32_t lifetime = search->of->first_lifetime + i;
         const struct ap_lifetime *life = &replay->lifetimes[lifetime];
-        uint32_t end = end_of_life(life);
-        if (life->alloc != AP_NO_ENTRY && is_forward(search, life->alloc))
-            AP_TRY(add_cut(search, life->alloc, end == AP_NO_ENTRY ? end_of(search) : end,
-                           ap_replay_lifetime_bytes(replay, lifetime), reterr));
-    }
-    return AP_OK;
-}
-
-/* ------------------------------------------------------------------------------------------- graphs without backward */
-
-/* Of a forward pass behind which no backward pass came before it went, or before the end of the history. */
-static bool has_no_backward(const struct search *search, uint32_t alloc, uint32_t end)
-{
-    if (alloc == AP_NO_ENTRY || !is_forward(search, alloc) || (end != AP_NO_ENTRY && end - alloc <= MOST_SHORT))
-        return false;
-    const struct pass *pass = pass_at(search, alloc);
-    return pass && (end == AP_NO_ENTRY ? search->keeps_graphs && pass->use == end_of(search) : end < pass->use);
-}
-
-/* What a forward made may be there for the backward pass that the history no longer shows: only one of several forwards in a
- * row has it before it. Results that are kept on purpose are of few lines. */
-static void look_for_graphs_at_end(struct search *search)
-{
-    uint32_t most = 0, count = 0, lines = 0, stack = 0;
-    if (!search->pass_count || search->passes[search->pass_count - 1].use != end_of(search))
-        return;
-    const struct pass *last = &search->passes[search->pass_count - 1];
-    for (const struct pass *pass = search->passes + search->of->starts_live; pass < last; pass++) /* the first may be cut */
-        most = pass->count > most ? pass->count : most;
-    for (uint32_t i = 0; i < search->owned->count; i++) {
-        const struct ap_owned *owned = &search->owned->list[i];
-        if (owned->end != AP_NO_ENTRY || owned->alloc == AP_NO_ENTRY || owned->alloc < last->start ||
-            !is_forward(search, owned->alloc))
-            continue;
-        count++;
-        lines += owned->stack != stack; /* the list is in order of stacks */
-        stack = owned->stack;
-    }
-    search->keeps_graphs = most && lines >= LEAST_OF_GRAPH && count > MORE_THAN_ONE_PASS * most;
-}
-
-/* Python frees a graph at once: a backward pass, which may be of threads without stacks, allocates between its frees. */
-static bool goes_at_once(const struct search *search, uint32_t first, uint32_t last, uint32_t count)
-{
-    uint32_t allocations = 0;
-    for (uint32_t i = first; i <= last; i++)
-        allocations += allocates(search, i);
-    return allocations <= count / 8;
-}
-
-/* Many activations of several lines are held, as a graph holds them; results that are kept on purpose are of one line. */
-static bool holds_graph(struct search *search, struct ap_avoidable *to)
-{
-    uint32_t first = AP_NO_ENTRY, last = 0;
-    for (uint32_t i = 0; i < search->owned->count; i++) {
-        const struct ap_owned *owned = &search->owned->list[i];
-        if (!has_no_backward(search, owned->alloc, owned->end))
-            continue;
-        add_held(to, owned);
-        if (owned->end == AP_NO_ENTRY)
-            continue;
-        first = first == AP_NO_ENTRY || owned->end < first ? owned->end : first;
-        last = owned->end > last ? owned->end : last;
-    }
-    return to->count >= LEAST_OF_GRAPH && to->stack_count >= LEAST_LINES &&
-           (first == AP_NO_ENTRY || goes_at_once(search, first, last, to->count));
-}
-
-static enum ap_status find_unused_graphs(struct search *search, struct ap_avoidable *to, struct ap_error *reterr)
-{
-    const struct ap_replay *replay = search->owners->replay;
-    look_for_graphs_at_end(search);
-    if (!holds_graph(search, to)) {
-        *to = (struct ap_avoidable){ .held_bytes = 0 };
-        return AP_OK;
-    }
-    for (uint32_t i = 0; i < search->of->lifetime_count; i++) {
-        uint32_t lifetime = search->of->first_lifetime + i;
-        const struct ap_lifetime *life = &replay->lifetimes[lifetime];
-        uint32_t end = end_of_life(life);
-        if (has_no_backward(search, life->alloc, end))
-            AP_TRY(add_cut(search, life->alloc, end == AP_NO_ENTRY ? end_of(search) : end,
-                           ap_replay_lifetime_bytes(replay, lifetime), reterr));
+        uint32_t end = ap_search_life_end(life);
+        if (life->alloc != AP_NO_ENTRY &&
+            (ap_search_is_forward(search, life->alloc) || taken_by_backward(search, life->alloc, end)))
+            AP_TRY(ap_search_cut(search, life->alloc, end == AP_NO_ENTRY ? ap_search_end(search) : end,
+                                 ap_replay_lifetime_bytes(replay, lifetime), reterr));
     }
     return AP_OK;
 }
@@ -517,15 +391,16 @@ static enum ap_status find_unused_graphs(struct search *search, struct ap_avoida
 /* ------------------------------------------------------------------------------------------- an optimizer before this */
 
 /* In which pass; UINT32_MAX for what is no state that an optimizer set up in the history. */
-static uint32_t state_of_pass(const struct search *search, const struct ap_owned *owned)
+static uint32_t state_of_pass(const struct ap_avoidable_search *search, const struct ap_owned *owned)
 {
-    const struct pass *pass =
-        owned->evidence == AP_EVIDENCE_STATE_INIT && owned->alloc != AP_NO_ENTRY ? pass_at(search, owned->alloc) : NULL;
+    const struct ap_pass *pass = owned->evidence == AP_EVIDENCE_STATE_INIT && owned->alloc != AP_NO_ENTRY
+                                     ? ap_search_pass(search, owned->alloc)
+                                     : NULL;
     return pass ? (uint32_t)(pass - search->passes) : UINT32_MAX;
 }
 
 /* What one stack holds, in order of sizes. Groups of layers that join the optimizer one by one are a part of the weights. */
-static enum ap_status take_old_state(struct search *search, const struct ap_owned *list, uint32_t count,
+static enum ap_status take_old_state(struct ap_avoidable_search *search, const struct ap_owned *list, uint32_t count,
                                      double weights_bytes, struct ap_avoidable *to, struct ap_error *reterr)
 {
     uint32_t last = 0, again = UINT32_MAX;
@@ -549,13 +424,14 @@ static enum ap_status take_old_state(struct search *search, const struct ap_owne
         return AP_OK;
     for (uint32_t i = 0; i < count; i++)
         if (state_of_pass(search, &list[i]) < last) {
-            add_held(to, &list[i]);
-            AP_TRY(add_cut(search, again, list[i].end == AP_NO_ENTRY ? end_of(search) : list[i].end, list[i].bytes, reterr));
+            ap_avoidable_add(to, &list[i]);
+            AP_TRY(ap_search_cut(search, again, list[i].end == AP_NO_ENTRY ? ap_search_end(search) : list[i].end,
+                                 list[i].bytes, reterr));
         }
     return AP_OK;
 }
 
-static enum ap_status find_old_state(struct search *search, struct ap_avoidable *to, struct ap_error *reterr)
+static enum ap_status find_old_state(struct ap_avoidable_search *search, struct ap_avoidable *to, struct ap_error *reterr)
 {
     const struct ap_owned *list = search->owned->list;
     double weights_bytes = 0;
@@ -573,7 +449,7 @@ static enum ap_status find_old_state(struct search *search, struct ap_avoidable 
 /* --------------------------------------------------------------------------------------------- temporaries of the step */
 
 /* The highest point of all that lies outside of optimizers' steps. */
-static int64_t highest_outside(const struct search *search)
+static int64_t highest_outside(const struct ap_avoidable_search *search)
 {
     int64_t level = search->of->requested.start_bytes, highest = level;
     bool inside = false, overflowed = false;
@@ -582,24 +458,24 @@ static int64_t highest_outside(const struct search *search)
         struct ap_replay_step step;
         ap_replay_step(search->owners->replay, entry, &step);
         level = ap_add_sat(level, step.requested_bytes, &overflowed);
-        if (allocates(search, entry))
-            inside = work_at(search, entry) == AP_WORK_OPTIMIZER;
+        if (ap_search_allocates(search, entry))
+            inside = ap_search_work(search, entry) == AP_WORK_OPTIMIZER;
         if ((!inside || i + 1 == search->of->entry_count) && level > highest)
             highest = level;
     }
     return highest;
 }
 
-static void find_step_temporaries(const struct search *search, struct ap_avoidable *to)
+static void find_step_temporaries(const struct ap_avoidable_search *search, struct ap_avoidable *to)
 {
     bool overflowed = false;
-    if (!allocates(search, search->peak) || work_at(search, search->peak) != AP_WORK_OPTIMIZER)
+    if (!ap_search_allocates(search, search->peak) || ap_search_work(search, search->peak) != AP_WORK_OPTIMIZER)
         return;
     for (uint32_t i = 0; i < search->owned->count; i++) {
         const struct ap_owned *owned = &search->owned->list[i];
         if (owned->alloc != AP_NO_ENTRY && category_of(owned) == AP_OWNER_TEMPORARIES &&
-            work_at(search, owned->alloc) == AP_WORK_OPTIMIZER)
-            add_held(to, owned);
+            ap_search_work(search, owned->alloc) == AP_WORK_OPTIMIZER)
+            ap_avoidable_add(to, owned);
     }
     int64_t saved = ap_subtract_sat(search->of->requested.peak_bytes, highest_outside(search), &overflowed);
     to->saved_bytes = saved > 0 && to->held_bytes > 0 ? saved : 0;
@@ -607,13 +483,13 @@ static void find_step_temporaries(const struct search *search, struct ap_avoidab
 
 /* ----------------------------------------------------------------------------------------------------------------- all */
 
-typedef enum ap_status find_kind(struct search *search, struct ap_avoidable *to, struct ap_error *reterr);
+typedef enum ap_status find_kind(struct ap_avoidable_search *search, struct ap_avoidable *to, struct ap_error *reterr);
 
-static enum ap_status find_all(struct search *search, struct ap_avoidable *kinds, struct ap_error *reterr)
+static enum ap_status find_all(struct ap_avoidable_search *search, struct ap_avoidable *kinds, struct ap_error *reterr)
 {
     static find_kind *const ways[] = {
         [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients, [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
-        [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,       [AP_AVOIDABLE_UNUSED_GRAPHS] = find_unused_graphs,
+        [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,       [AP_AVOIDABLE_UNUSED_GRAPHS] = ap_search_unused_graphs,
         [AP_AVOIDABLE_OLD_STATE] = find_old_state,         [AP_AVOIDABLE_ACTIVATIONS] = find_activations
     };
     AP_TRY(find_passes(search, reterr));
@@ -635,7 +511,7 @@ enum ap_status ap_avoidable_find(const struct ap_owners *owners, struct ap_owned
         ret_kinds[i] = (struct ap_avoidable){ .held_bytes = 0 };
     if (!owned->has_history || !owned->at_peak || !owned->position || !owned->count)
         return AP_OK;
-    struct search search = { .owners = owners, .of = &owners->replay->devices[owned->device], .owned = owned };
+    struct ap_avoidable_search search = { .owners = owners, .of = &owners->replay->devices[owned->device], .owned = owned };
     search.peak = search.of->first_entry + owned->position - 1;
     ap_sort(owned->list, owned->count, sizeof(*owned->list), by_stack_size_alloc);
     enum ap_status status = find_all(&search, ret_kinds, reterr);

@@ -25,15 +25,17 @@ static int by_stack_then_bytes(const void *left, const void *right)
 }
 
 /* What a constructor copied deeply is a layer that was made of another, or the whole model once more: the sizes tell. */
-static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_device *device, bool weights, struct sized *to)
+static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_device *device, bool weights, bool read_open,
+                        struct sized *to)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < device->count; i++) {
         const struct ap_owned *owned = &device->list[i];
         enum ap_owner_evidence evidence = (enum ap_owner_evidence)owned->evidence;
         bool is_weight = ap_owner_evidence_category(evidence) == AP_OWNER_PARAMETERS;
-        bool is_open =
-            is_weight ? owners->stacks[owned->stack].cloned : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack;
+        bool is_open = is_weight
+                           ? owners->stacks[owned->stack].cloned || (read_open && evidence == AP_EVIDENCE_CHECKPOINT_KEPT)
+                           : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack && owned->end == AP_NO_ENTRY;
         bool is = weights ? is_weight && !is_open : is_open;
         if (is)
             to[count++] = (struct sized){ owned->bytes, weights ? 0 : owned->stack, i };
@@ -63,6 +65,28 @@ static bool is_copy(const struct sized *weights, uint32_t weight_count, const st
     return matched >= (double)LEAST_BYTES && matched >= SHARE_MATCHED * all && matched >= SHARE_MATCHED * own;
 }
 
+static bool has_size(const struct sized *weights, uint32_t weight_count, int64_t bytes)
+{
+    size_t low = 0;
+    AP_BISECT(low, weight_count, at, weights[at].bytes < bytes);
+    return low < weight_count && weights[low].bytes == bytes;
+}
+
+/* The state of an optimizer is read with the weights: all sizes are of theirs, or twice those. */
+static bool is_checkpoint(const struct sized *weights, uint32_t weight_count, const struct sized *of, uint32_t count)
+{
+    double own = 0, matched = 0, all = 0;
+    for (uint32_t i = 0; i < weight_count; i++)
+        all += (double)weights[i].bytes;
+    for (uint32_t i = 0; i < count; i++) {
+        own += (double)of[i].bytes;
+        if (has_size(weights, weight_count, of[i].bytes) ||
+            (of[i].bytes % 2 == 0 && has_size(weights, weight_count, of[i].bytes / 2)))
+            matched += (double)of[i].bytes;
+    }
+    return matched >= (double)LEAST_BYTES && matched >= SHARE_MATCHED * own && own >= SHARE_MATCHED * all;
+}
+
 /* A stack of far fewer allocations than there are weights is no copy, so all stacks together cost no more than twice the
  * list. */
 static void settle(struct ap_owned_device *device, const struct sized *weights, uint32_t weight_count,
@@ -73,10 +97,13 @@ static void settle(struct ap_owned_device *device, const struct sized *weights, 
             end++;
         if (end - i < weight_count / 2 + 1 || weight_count < LEAST_WEIGHTS)
             continue;
-        if (!is_copy(weights, weight_count, open + i, end - i, 1) && !is_copy(weights, weight_count, open + i, end - i, 2))
+        bool read = device->list[open[i].index].evidence == AP_EVIDENCE_CHECKPOINT_KEPT;
+        if (read ? !is_checkpoint(weights, weight_count, open + i, end - i)
+                 : !is_copy(weights, weight_count, open + i, end - i, 1) &&
+                       !is_copy(weights, weight_count, open + i, end - i, 2))
             continue;
         for (uint32_t j = i; j < end; j++)
-            device->list[open[j].index].evidence = AP_EVIDENCE_COPY_SIZES;
+            device->list[open[j].index].evidence = read ? AP_EVIDENCE_CHECKPOINT_COPY : AP_EVIDENCE_COPY_SIZES;
     }
 }
 
@@ -87,8 +114,11 @@ enum ap_status ap_owned_settle_copies(const struct ap_owners *owners, struct ap_
     if (!device->count)
         return AP_OK;
     AP_TRY(AP_ALLOC(owners->gate, sizes, 2 * (size_t)device->count, reterr));
-    uint32_t weights = list_of(owners, device, true, sizes);
-    uint32_t open = list_of(owners, device, false, sizes + device->count);
+    bool read_open = true; /* unless the weights themselves were read from a checkpoint to the device */
+    uint32_t weights = list_of(owners, device, true, read_open, sizes);
+    if (weights < LEAST_WEIGHTS)
+        weights = list_of(owners, device, true, read_open = false, sizes);
+    uint32_t open = list_of(owners, device, false, read_open, sizes + device->count);
     settle(device, sizes, weights, sizes + device->count, open);
     AP_FREE(owners->gate, sizes, 2 * (size_t)device->count);
     return AP_OK;

@@ -10,6 +10,8 @@
 #define MOST_SETS 4
 #define STATES_OF_ADAM 2u
 #define NO_INDEX UINT32_MAX
+#define LEAST_OF_WEIGHTS 4u /* of one line of a constructor: a layer's weight is made once for each layer */
+#define LEAST_LONE_BYTES ((int64_t)1 << 20)
 #define SHARE_ALIKE 0.85 /* of one size: more than that may be a cache that an engine reserved */
 
 enum sized_kind { SIZED_REFERENCE, SIZED_OPEN };
@@ -29,6 +31,7 @@ struct settling {
     struct sized *sizes;                     /* room for both lists */
     uint32_t count;
     bool forward, backward, optimizer; /* work that the history holds */
+    bool named;                        /* frames tell some weights */
 };
 
 static int by_bytes(const void *left, const void *right)
@@ -57,6 +60,11 @@ static bool is_reference(const struct ap_owned *owned, enum reference by)
     return evidence == AP_EVIDENCE_SIZES_OF_WEIGHTS;
 }
 
+static bool is_state(const struct ap_owned *owned)
+{
+    return ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence) == AP_OWNER_OPTIMIZER_STATE;
+}
+
 static bool has_any(const struct ap_owned_device *of, enum reference by)
 {
     for (uint32_t i = 0; i < of->count; i++)
@@ -73,13 +81,20 @@ static double gradient_bytes(const struct ap_owned_device *of)
     return bytes;
 }
 
+/* What lived all through, and nothing tells what for. Where frames tell weights, what they do not tell is no weight. */
+static bool is_open(const struct settling *settling, const struct ap_owned *owned)
+{
+    return owned->evidence == AP_EVIDENCE_BEFORE_KEPT || (!settling->named && owned->evidence == AP_EVIDENCE_NO_FRAME_SAYS &&
+                                                          owned->alloc == AP_NO_ENTRY && owned->end == AP_NO_ENTRY);
+}
+
 /* Sizes of the reference times @times, or over -@times, and those of what is open. */
 static void list_sizes(struct settling *settling, enum reference by, int64_t times)
 {
     const struct ap_owned_device *from = by == BY_GRADIENTS ? settling->gradients : settling->device;
     settling->count = 0;
     for (uint32_t i = 0; i < settling->device->count; i++)
-        if (settling->device->list[i].evidence == AP_EVIDENCE_BEFORE_KEPT)
+        if (is_open(settling, &settling->device->list[i]))
             settling->sizes[settling->count++] = (struct sized){ settling->device->list[i].bytes, i, SIZED_OPEN };
     for (uint32_t i = 0; i < from->count; i++) {
         int64_t bytes = from->list[i].bytes;
@@ -183,8 +198,7 @@ static void settle_sets(struct settling *settling)
 {
     bool gradients = has_any(settling->device, BY_GRADIENTS) || has_any(settling->beside, BY_GRADIENTS), states = false;
     for (uint32_t i = 0; i < settling->device->count && !states; i++)
-        states = ap_owner_evidence_category((enum ap_owner_evidence)settling->device->list[i].evidence) ==
-                 AP_OWNER_OPTIMIZER_STATE;
+        states = is_state(&settling->device->list[i]);
     uint32_t wanted_states = settling->optimizer && !states ? STATES_OF_ADAM : 0;
     bool wants_gradients = settling->backward && !gradients;
     for (int64_t times = 1; times <= 2; times++)
@@ -214,8 +228,52 @@ static void settle_inference(struct settling *settling)
         all += bytes;
         alike = bytes > alike ? bytes : alike;
     }
-    for (uint32_t i = 0; i < settling->count && alike <= SHARE_ALIKE * all; i++)
-        settling->device->list[settling->sizes[i].index].evidence = AP_EVIDENCE_INFERENCE_KEPT;
+    for (uint32_t i = 0; i < settling->count && alike <= SHARE_ALIKE * all; i++) {
+        struct ap_owned *owned = &settling->device->list[settling->sizes[i].index];
+        if (owned->evidence == AP_EVIDENCE_BEFORE_KEPT)
+            owned->evidence = AP_EVIDENCE_INFERENCE_KEPT;
+    }
+}
+
+/* -------------------------------------------------------------------------------------------------------- lone tensors */
+
+/* The sizes of all gradients and of all state, and of what was made once in an __init__, or a few times. */
+static void list_lone(struct settling *settling)
+{
+    const struct ap_owned_device *of[] = { settling->device, settling->beside };
+    settling->count = 0;
+    for (uint32_t i = 0; i < settling->device->count; i++)
+        if (settling->device->list[i].evidence == AP_EVIDENCE_INIT_ALONE)
+            settling->sizes[settling->count++] = (struct sized){ settling->device->list[i].bytes, i, SIZED_OPEN };
+    for (size_t j = 0; j < AP_COUNT_OF(of); j++)
+        for (uint32_t i = 0; i < of[j]->count; i++)
+            if (is_reference(&of[j]->list[i], BY_GRADIENTS) || is_state(&of[j]->list[i]))
+                settling->sizes[settling->count++] = (struct sized){ of[j]->list[i].bytes, NO_INDEX, SIZED_REFERENCE };
+    ap_sort(settling->sizes, settling->count, sizeof(*settling->sizes), by_bytes);
+}
+
+/* A constructor makes buffers and data sets as well as weights. Weights are many, or have a gradient or state. */
+static void settle_inits(struct settling *settling)
+{
+    struct ap_owned *list = settling->device->list;
+    struct run run;
+    settling->count = 0;
+    for (uint32_t i = 0; i < settling->device->count; i++)
+        if (list[i].evidence == AP_EVIDENCE_INIT_KEPT && list[i].bytes >= LEAST_LONE_BYTES)
+            settling->sizes[settling->count++] = (struct sized){ list[i].stack, i, SIZED_OPEN };
+    ap_sort(settling->sizes, settling->count, sizeof(*settling->sizes), by_bytes);
+    for (uint32_t i = 0; i < settling->count; i = run.end) {
+        run = run_at(settling, i, 1); /* those of one stack */
+        for (uint32_t j = i; j < run.end && run.open < LEAST_OF_WEIGHTS; j++)
+            list[settling->sizes[j].index].evidence = AP_EVIDENCE_INIT_ALONE;
+    }
+    list_lone(settling);
+    for (uint32_t i = 0; i < settling->count; i = run.end) {
+        run = run_at(settling, i, 1);
+        for (uint32_t j = i; j < run.end && run.wanted; j++)
+            if (settling->sizes[j].kind == SIZED_OPEN)
+                list[settling->sizes[j].index].evidence = AP_EVIDENCE_INIT_KEPT;
+    }
 }
 
 /* ----------------------------------------------------------------------------------------------------------- history */
@@ -241,10 +299,19 @@ static uint32_t look_at_history(struct settling *settling, const struct ap_repla
     return behind;
 }
 
-static bool has_open(const struct ap_owned_device *device)
+static bool has_open(const struct settling *settling)
+{
+    const struct ap_owned_device *device = settling->device;
+    for (uint32_t i = 0; i < device->count; i++)
+        if (is_open(settling, &device->list[i]) || device->list[i].evidence == AP_EVIDENCE_INIT_KEPT)
+            return true;
+    return false;
+}
+
+static bool has_weights(const struct ap_owned_device *device)
 {
     for (uint32_t i = 0; i < device->count; i++)
-        if (device->list[i].evidence == AP_EVIDENCE_BEFORE_KEPT)
+        if (ap_owner_evidence_category((enum ap_owner_evidence)device->list[i].evidence) == AP_OWNER_PARAMETERS)
             return true;
     return false;
 }
@@ -254,7 +321,8 @@ enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, uint32_t in
 {
     struct ap_owned_device beside = { .device = device->device };
     struct settling settling = { .owners = owners, .device = device, .beside = &beside, .gradients = device };
-    if (!has_open(device))
+    settling.named = has_weights(device);
+    if (!has_open(&settling))
         return AP_OK;
     uint32_t behind = look_at_history(&settling, &owners->replay->devices[index]);
     if (behind)
@@ -266,6 +334,7 @@ enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, uint32_t in
             settle_sets(&settling);
         else if (settling.forward && !settling.backward && !settling.optimizer)
             settle_inference(&settling);
+        settle_inits(&settling);
         AP_FREE(owners->gate, settling.sizes, room);
     }
     ap_owned_release(owners, &beside);

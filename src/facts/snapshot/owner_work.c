@@ -8,7 +8,8 @@
 /* --------------------------------------------------------------------------------------------- threads without stacks */
 
 /* Where only frames of Python are recorded, autograd's threads have none: what has no stack among entries that have one is
- * a backward pass, unless some stack shows another one. */
+ * a backward pass, unless frames of C++ show another one. Python's own there are of a function with a backward of its own,
+ * or of a forward that is computed again. */
 struct bare {
     bool any, stacked, backward;
 };
@@ -18,7 +19,7 @@ static void look(const struct ap_owners *owners, struct bare *at, uint32_t entry
     uint32_t stack = owners->replay->snapshot->actions.stack[entry];
     at->any = at->any || !stack;
     at->stacked = at->stacked || stack;
-    at->backward = at->backward || owners->stacks[stack].in_backward;
+    at->backward = at->backward || owners->stacks[stack].native;
 }
 
 static bool is_free(uint32_t name)
@@ -124,5 +125,9 @@ enum ap_status ap_owners_find_work(struct ap_owners *owners, struct ap_error *re
         owners->work[i] = AP_WORK_OTHER;
     for (uint32_t i = 0; i < owners->replay->device_count; i++)
         take_stacks(owners, &owners->replay->devices[i]);
-    return take_annotations(owners, reterr);
+    AP_TRY(take_annotations(owners, reterr));
+    for (uint32_t i = 0; i < owners->replay->snapshot->actions.count && !owners->has_passes; i++)
+        owners->has_passes = owners->work[i] != AP_WORK_OTHER && owners->work[i] != AP_WORK_ZERO_GRAD &&
+                             owners->replay->snapshot->actions.name[i].id == AP_ACTION_ALLOC;
+    return AP_OK;
 }

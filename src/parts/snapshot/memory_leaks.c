@@ -8,6 +8,9 @@
 
 #include "poison.h"
 
+#define STATE_SHARE 0.9           /* of what grows */
+#define MOST_STATE_OF_WEIGHTS 4.0 /* two numbers of 32 bits for each weight of 16 */
+
 static const char *verdict_name(enum ap_growth_verdict verdict)
 {
     static const char *const names[] = {
@@ -41,17 +44,45 @@ static bool is_worse(const struct ap_growth *growth, const struct ap_growth *tha
     return growth->leaking_bytes > than->leaking_bytes;
 }
 
+/* Layers that join the optimizer one by one bring its state with them, and that ends with the weights: nothing else grows,
+ * and the weights may have as much. */
+static enum ap_status only_sets_up(const struct ap_snapshot_part *pass, uint32_t device, const struct ap_growth *growth,
+                                   bool *ret_sets_up, struct ap_error *reterr)
+{
+    double set_up_bytes = 0, weight_bytes = 0, state_bytes = 0;
+    struct ap_owned_device end;
+    *ret_sets_up = false;
+    for (uint32_t i = 0; i < growth->stack_count; i++)
+        if (pass->owners->stacks[growth->stacks[i].stack].sign == AP_SIGN_STATE_INIT)
+            set_up_bytes += (double)growth->stacks[i].last_bytes - (double)growth->stacks[i].first_bytes;
+    if (set_up_bytes < STATE_SHARE * (double)growth->leaking_bytes)
+        return AP_OK;
+    AP_TRY(ap_owned_take_at(pass->owners, device, pass->replay->devices[device].entry_count, &end, reterr));
+    for (uint32_t i = 0; i < end.count; i++) {
+        enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)end.list[i].evidence);
+        weight_bytes += category == AP_OWNER_PARAMETERS ? (double)end.list[i].bytes : 0;
+        state_bytes += category == AP_OWNER_OPTIMIZER_STATE ? (double)end.list[i].bytes : 0;
+    }
+    ap_owned_release(pass->owners, &end);
+    *ret_sets_up = state_bytes <= MOST_STATE_OF_WEIGHTS * weight_bytes;
+    return AP_OK;
+}
+
 /* Of periods that are no steps nothing is said; of those that may be, no leak. That little is freed holds of any. */
 static enum ap_status find_growth(const struct ap_snapshot_part *pass, uint32_t device, struct found *ret_found,
                                   struct ap_error *reterr)
 {
     struct found found = { .device = device };
     AP_TRY(ap_growth_find(pass->replay, device, &found.growth, reterr));
+    bool sets_up = false;
     enum ap_status status = ap_periods_prove(pass->owners, device, &found.growth.periods, &found.proof, reterr);
+    if (status == AP_OK && found.growth.verdict == AP_GROWTH_LEAK)
+        status = only_sets_up(pass, device, &found.growth, &sets_up, reterr);
     if (status != AP_OK) {
         ap_growth_release(&found.growth);
         return status;
     }
+    found.growth.verdict = sets_up ? AP_GROWTH_LEVELS_OFF : found.growth.verdict;
     enum ap_growth_verdict verdict = found.growth.verdict;
     bool unproved = found.proof == AP_PERIODS_NO_STEPS || (found.proof == AP_PERIODS_UNSURE && verdict == AP_GROWTH_LEAK);
     found.growth.verdict = unproved && verdict != AP_GROWTH_FILLING ? AP_GROWTH_UNKNOWN : verdict;
@@ -129,11 +160,21 @@ static const char *confidence(const struct ap_growth *growth, const struct ap_re
     return growth->periods.source == AP_PERIODS_ANNOTATIONS && clear && growth->point_count >= 8 ? "high" : "medium";
 }
 
+/* Where a request failed, it was full already. */
+static bool has_failed(const struct ap_snapshot_part *pass, uint32_t device)
+{
+    const struct ap_replay_device *of = &pass->replay->devices[device];
+    for (uint32_t i = of->first_entry; i < of->first_entry + of->entry_count; i++)
+        if (pass->snapshot->actions.name[i].id == AP_ACTION_OOM)
+            return true;
+    return false;
+}
+
 static void put_until_full(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_growth *growth,
                            uint32_t device)
 {
     int64_t capacity_bytes = device == UINT32_MAX ? 0 : ap_memory_device_bytes(pass, device);
-    bool leaks = growth->verdict == AP_GROWTH_LEAK && growth->leaking_bytes_per_period > 0;
+    bool leaks = growth->verdict == AP_GROWTH_LEAK && growth->leaking_bytes_per_period > 0 && !has_failed(pass, device);
     bool known = capacity_bytes > 0 || (device != UINT32_MAX && ap_capacity_at_oom(pass->replay, device, &capacity_bytes));
     ap_put_bytes(pass, to, "capacity_bytes", known, capacity_bytes);
     double room = leaks ? (double)capacity_bytes - (double)growth->points[growth->point_count - 1].most_bytes : 0;
@@ -194,8 +235,8 @@ static void put_spike(struct ap_snapshot_part *pass, struct ap_value *memory, co
     struct ap_value *to = ap_add_object(pass->model, memory, "spike");
     int64_t most_bytes[AP_GROWTH_POINTS], usual_bytes = 0, peak_bytes = 0;
     bool level = growth->verdict == AP_GROWTH_NONE || growth->verdict == AP_GROWTH_LEVELS_OFF;
-    bool known =
-        level && growth->point_count && found->proof == AP_PERIODS_STEPS; /* where it grows on and on, nothing is usual */
+    /* Where it grows on and on, nothing is usual; what breaks a rhythm is no moment of its periods. */
+    bool known = level && growth->point_count && found->proof == AP_PERIODS_STEPS && !growth->periods.uneven;
     for (uint32_t i = 0; i < growth->point_count; i++)
         most_bytes[i] = growth->points[i].most_bytes;
     if (known) {

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * avoidable_search.h - what the searches for avoidable memory share, within this folder: the passes of a device's history,
+ * and what its curve would lose. */
+#ifndef AP_AVOIDABLE_SEARCH_H
+#define AP_AVOIDABLE_SEARCH_H
+
+#include "avoidable.h"
+
+/* Bytes that would not be there from one position to another. */
+struct ap_cut {
+    uint32_t from, to; /* positions; both included */
+    int64_t bytes;
+};
+
+/* One allocation of the history. */
+struct ap_stay {
+    int64_t bytes;
+    uint32_t stack, alloc, end;
+};
+
+/* A forward and what follows until the next one. */
+struct ap_pass {
+    uint32_t start, use; /* entries: the first; the first backward or optimizer work, or the end of the history */
+    uint32_t done;       /* the last entry that allocates for its backward; AP_NO_ENTRY = none */
+    uint32_t count;      /* allocations of its forward */
+};
+
+struct ap_avoidable_search {
+    const struct ap_owners *owners;
+    const struct ap_replay_device *of;
+    struct ap_owned_device *owned;
+    struct ap_cut *cuts;
+    size_t capacity, count;
+    struct ap_pass *passes; /* in order */
+    size_t pass_capacity;
+    uint32_t pass_count;
+    uint32_t peak;     /* the entry that reaches it */
+    bool keeps_graphs; /* at the end of the history there is more of its last forwards than one of them makes */
+    struct ap_stay *stays;
+    size_t stay_count;
+};
+
+static inline uint32_t ap_search_end(const struct ap_avoidable_search *search)
+{
+    return search->of->first_entry + search->of->entry_count;
+}
+
+static inline bool ap_search_allocates(const struct ap_avoidable_search *search, uint32_t entry)
+{
+    return search->owners->replay->snapshot->actions.name[entry].id == AP_ACTION_ALLOC;
+}
+
+static inline enum ap_work ap_search_work(const struct ap_avoidable_search *search, uint32_t entry)
+{
+    return (enum ap_work)search->owners->work[entry];
+}
+
+static inline bool ap_search_is_forward(const struct ap_avoidable_search *search, uint32_t entry)
+{
+    return ap_search_allocates(search, entry) && ap_search_work(search, entry) == AP_WORK_FORWARD;
+}
+
+static inline uint32_t ap_search_life_end(const struct ap_lifetime *life)
+{
+    return life->free_requested != AP_NO_ENTRY ? life->free_requested : life->free_completed;
+}
+
+/** The last pass that begins at or before an entry; NULL where none does. */
+const struct ap_pass *ap_search_pass(const struct ap_avoidable_search *search, uint32_t entry);
+/** Bytes that were not there from one entry to another, AP_NO_ENTRY = none. */
+AP_MUST_CHECK enum ap_status ap_search_cut(struct ap_avoidable_search *search, uint32_t from_entry, uint32_t end_entry,
+                                           int64_t bytes, struct ap_error *reterr);
+/** One allocation more, held by its stack. */
+void ap_avoidable_add(struct ap_avoidable *to, const struct ap_owned *owned);
+/** Of forward passes, kept for a backward pass that does not come, or does not take it. */
+AP_MUST_CHECK enum ap_status ap_search_unused_graphs(struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                                     struct ap_error *reterr);
+
+#endif

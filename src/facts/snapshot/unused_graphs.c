@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ * unused_graphs.c - what forward passes keep for a backward pass that never comes, or that goes on without it. */
+#include "avoidable_search.h"
+
+#include "snapshot_state.h"
+
+#include "poison.h"
+
+#define MOST_SHORT 32u    /* entries that temporaries live */
+#define LEAST_OF_GRAPH 8u /* activations, of so many lines: */
+#define LEAST_LINES 3u
+#define MORE_THAN_ONE_PASS 1.5 /* times the allocations of the longest forward that a backward pass follows */
+#define SHARE_OF_FORWARD 0.5   /* of the bytes that the forwards made: results that are kept on purpose are less */
+#define SHARE_OF_RUN 0.8       /* of what a forward makes and keeps, from the first to the last allocation of a graph */
+
+static bool is_kept(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end)
+{
+    return alloc != AP_NO_ENTRY && ap_search_is_forward(search, alloc) && (end == AP_NO_ENTRY || end - alloc > MOST_SHORT);
+}
+
+/* Of a forward pass behind which no backward pass came before it went, or before the end of the history. */
+static bool has_no_backward(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end)
+{
+    const struct ap_pass *pass = is_kept(search, alloc, end) ? ap_search_pass(search, alloc) : NULL;
+    return pass && (end == AP_NO_ENTRY ? search->keeps_graphs && pass->use == ap_search_end(search) : end < pass->use);
+}
+
+/* The pass of a forward whose backward pass left it there, NULL = none: something else gave it back, and not in a later
+ * backward pass. */
+static const struct ap_pass *left_behind(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end)
+{
+    const struct ap_pass *pass = is_kept(search, alloc, end) && end != AP_NO_ENTRY ? ap_search_pass(search, alloc) : NULL;
+    if (!pass || pass->done == AP_NO_ENTRY || end < pass->done || ap_search_work(search, end) == AP_WORK_BACKWARD)
+        return NULL;
+    const struct ap_pass *at = ap_search_pass(search, end);
+    return at == pass || end < at->use || at->done == AP_NO_ENTRY || end > at->done ? pass : NULL;
+}
+
+/* What a forward made may be there for the backward pass that the history no longer shows: only one of several forwards in a
+ * row has it before it. Results that are kept on purpose are of few lines, or of few bytes. */
+static void look_for_graphs_at_end(struct ap_avoidable_search *search)
+{
+    uint32_t most = 0, count = 0, lines = 0, stack = 0, end = ap_search_end(search);
+    double kept_bytes = 0, made_bytes = 0;
+    if (!search->pass_count || search->passes[search->pass_count - 1].use != end)
+        return;
+    const struct ap_pass *last = &search->passes[search->pass_count - 1];
+    for (const struct ap_pass *pass = search->passes + search->of->starts_live; pass < last;
+         pass++) /* the first may be cut */
+        most = pass->count > most ? pass->count : most;
+    for (uint32_t i = 0; i < search->owned->count; i++) {
+        const struct ap_owned *owned = &search->owned->list[i];
+        if (owned->end != AP_NO_ENTRY || owned->alloc == AP_NO_ENTRY || owned->alloc < last->start ||
+            !ap_search_is_forward(search, owned->alloc))
+            continue;
+        count++;
+        lines += owned->stack != stack; /* the list is in order of stacks */
+        stack = owned->stack;
+        kept_bytes += (double)owned->bytes;
+    }
+    for (uint32_t i = last->start; i < end; i++)
+        made_bytes += ap_search_is_forward(search, i) ? (double)search->owners->replay->snapshot->actions.size_bytes[i] : 0;
+    bool graph = lines >= LEAST_OF_GRAPH || (lines >= LEAST_LINES && kept_bytes >= SHARE_OF_FORWARD * made_bytes);
+    search->keeps_graphs = most && graph && count > MORE_THAN_ONE_PASS * most;
+}
+
+/* Python frees a graph at once: a backward pass, which may be of threads without stacks, allocates between its frees. */
+static bool goes_at_once(const struct ap_avoidable_search *search, uint32_t first, uint32_t last, uint32_t count)
+{
+    uint32_t allocations = 0;
+    for (uint32_t i = first; i <= last; i++)
+        allocations += ap_search_allocates(search, i);
+    return allocations <= count / 8;
+}
+
+/* What of one kind is held at the peak. */
+struct graph {
+    uint32_t count, lines, stack; /* the last stack that was met */
+    uint32_t first, last;         /* entries at which it goes; AP_NO_ENTRY where it stays */
+    uint32_t from, to;            /* entries that made it */
+    bool is_one;
+};
+
+static void add_to(struct graph *graph, const struct ap_owned *owned)
+{
+    bool first = !graph->count++;
+    graph->lines += first || graph->stack != owned->stack; /* the list is in order of stacks */
+    graph->stack = owned->stack;
+    graph->from = first || owned->alloc < graph->from ? owned->alloc : graph->from;
+    graph->to = first || owned->alloc > graph->to ? owned->alloc : graph->to;
+    graph->first = first ? AP_NO_ENTRY : graph->first;
+    graph->last = first ? 0 : graph->last;
+    if (owned->end == AP_NO_ENTRY)
+        return;
+    graph->first = graph->first == AP_NO_ENTRY || owned->end < graph->first ? owned->end : graph->first;
+    graph->last = owned->end > graph->last ? owned->end : graph->last;
+}
+
+/* Many activations of several lines are held, as a graph holds them; results that are kept on purpose are of one line. */
+static bool holds_graph(const struct ap_avoidable_search *search, const struct graph *graph)
+{
+    return graph->count >= LEAST_OF_GRAPH && graph->lines >= LEAST_LINES &&
+           (graph->first == AP_NO_ENTRY || goes_at_once(search, graph->first, graph->last, graph->count));
+}
+
+/* Nothing that its forward kept between its first and its last allocation went in the backward pass: hidden states that are
+ * collected lie between activations that do. */
+static bool is_whole(const struct ap_avoidable_search *search, const struct graph *graph)
+{
+    const struct ap_replay *replay = search->owners->replay;
+    uint32_t kept = 0, left = 0;
+    for (uint32_t i = graph->from; i <= graph->to; i++) {
+        uint32_t lifetime = ap_search_is_forward(search, i) ? replay->lifetime_of[i] : AP_NO_LIFETIME;
+        uint32_t end = lifetime == AP_NO_LIFETIME ? i : ap_search_life_end(&replay->lifetimes[lifetime]);
+        if (!is_kept(search, i, end))
+            continue;
+        kept++;
+        left += left_behind(search, i, end) != NULL;
+    }
+    return left >= SHARE_OF_RUN * kept;
+}
+
+/* Fills @ret_graphs, one for each pass and one behind them for what no backward pass follows. */
+static void gather(const struct ap_avoidable_search *search, struct graph *ret_graphs)
+{
+    for (uint32_t i = 0; i < search->owned->count; i++) {
+        const struct ap_owned *owned = &search->owned->list[i];
+        const struct ap_pass *pass = left_behind(search, owned->alloc, owned->end);
+        if (pass)
+            add_to(&ret_graphs[pass - search->passes], owned);
+        else if (has_no_backward(search, owned->alloc, owned->end))
+            add_to(&ret_graphs[search->pass_count], owned);
+    }
+    for (uint32_t i = 0; i <= search->pass_count; i++)
+        ret_graphs[i].is_one =
+            holds_graph(search, &ret_graphs[i]) && (i == search->pass_count || is_whole(search, &ret_graphs[i]));
+}
+
+/* A graph like those at the peak is let go wherever it is: the next highest point may have another one. */
+static enum ap_status cut_graphs(struct ap_avoidable_search *search, bool unused, bool behind, struct ap_error *reterr)
+{
+    const struct ap_replay *replay = search->owners->replay;
+    for (uint32_t i = 0; i < search->of->lifetime_count; i++) {
+        uint32_t lifetime = search->of->first_lifetime + i;
+        const struct ap_lifetime *life = &replay->lifetimes[lifetime];
+        uint32_t end = ap_search_life_end(life);
+        if ((unused && has_no_backward(search, life->alloc, end)) || (behind && left_behind(search, life->alloc, end)))
+            AP_TRY(ap_search_cut(search, life->alloc, end == AP_NO_ENTRY ? ap_search_end(search) : end,
+                                 ap_replay_lifetime_bytes(replay, lifetime), reterr));
+    }
+    return AP_OK;
+}
+
+enum ap_status ap_search_unused_graphs(struct ap_avoidable_search *search, struct ap_avoidable *to, struct ap_error *reterr)
+{
+    struct graph *graphs;
+    bool behind = false;
+    look_for_graphs_at_end(search);
+    AP_TRY(AP_ALLOC_CLEARED(search->owners->gate, graphs, (size_t)search->pass_count + 1, reterr));
+    gather(search, graphs);
+    for (uint32_t i = 0; i < search->owned->count; i++) {
+        const struct ap_owned *owned = &search->owned->list[i];
+        const struct ap_pass *pass = left_behind(search, owned->alloc, owned->end);
+        if (pass ? graphs[pass - search->passes].is_one
+                 : graphs[search->pass_count].is_one && has_no_backward(search, owned->alloc, owned->end))
+            ap_avoidable_add(to, owned);
+        behind = behind || (pass && graphs[pass - search->passes].is_one);
+    }
+    enum ap_status status = cut_graphs(search, graphs[search->pass_count].is_one, behind, reterr);
+    AP_FREE(search->owners->gate, graphs, (size_t)search->pass_count + 1);
+    return status;
+}

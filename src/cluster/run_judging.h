@@ -4,7 +4,7 @@
 #define AP_RUN_JUDGING_H
 
 #include "run_verdict.h"
-#include "slow_kernels.h"
+#include "work_apart.h"
 
 struct ap_judging {
     struct ap_run_verdict *verdict;

@@ -15,6 +15,7 @@
 #define BUSY_PART 4          /* of a step, for operators on the shared cores of a host to be more work */
 #define OUTLIER_LEAST 3.5    /* deviations; more where there are many ranks */
 #define ROLES_MAX 256        /* whose usual times are found */
+#define RANKS_COMPARED 256   /* whose work is compared with that of all others */
 #define MANY_RANKS 8         /* from here on deviations are judged */
 #define PARTS 1e6            /* of one, in which ratios are compared */
 
@@ -206,12 +207,30 @@ static bool is_steady(const struct ap_judging *judging, size_t rank)
     return least_ns >= most_ns / 2;
 }
 
+static struct ap_work_apart apart_of(const struct ap_judging *judging, size_t rank)
+{
+    return ap_work_apart_of(judging->delays, judging->kernels, rank, judging->values);
+}
+
 /* Without a device operators are what computes, but who waits for a core of the host takes longer for the same, too: now and
- * then by any time, in every step by some. */
+ * then by any time, in every step by some. More calls, other shapes and calls of which even the shortest is longer are none
+ * of that. */
 static enum ap_late_kind kind_without_device(const struct ap_judging *judging, size_t rank, bool steadily)
 {
+    const struct ap_work_apart apart = apart_of(judging, rank);
     bool much = judging->verdict->typical_late_ns[rank] >= judging->view->step_ns / BUSY_PART;
-    return steadily && much ? AP_LATE_more_work : AP_LATE_NONE;
+    if (ap_has_more_work(&apart))
+        return AP_LATE_more_work;
+    if (ap_has_slow_host(&apart) || (apart.times.is_shaped && apart.times.as_usual >= AP_APART_TIMES))
+        return ap_has_slow_host(&apart) || (steadily && much) ? AP_LATE_slow_cpu : AP_LATE_NONE;
+    return apart.times.at_least >= AP_APART_TIMES || (steadily && much) ? AP_LATE_more_work : AP_LATE_NONE;
+}
+
+/* Why the host of a rank with a device is longer at it. */
+static enum ap_late_kind kind_of_host(const struct ap_judging *judging, size_t rank)
+{
+    const struct ap_work_apart apart = apart_of(judging, rank);
+    return ap_has_slow_host(&apart) ? AP_LATE_slow_cpu : AP_LATE_host_code;
 }
 
 /* Why the rank computes longer. Kernels vary from call to call: their times tell a slow device where they are longer by
@@ -244,7 +263,26 @@ enum ap_late_kind ap_kind_of_rank(struct ap_judging *judging, size_t rank, bool 
             return has_transfers ? AP_LATE_NONE : AP_LATE_other;
     if (cause == AP_SPENT_operators && !ap_view_rank(judging->view, rank)->has_device)
         return kind_without_device(judging, rank, steadily);
-    return cause == AP_SPENT_compute ? kind_of_compute(judging, rank, steadily) : kind_of_cause(cause);
+    if (cause == AP_SPENT_compute)
+        return kind_of_compute(judging, rank, steadily);
+    if (cause == AP_SPENT_copy && judging->kernels[rank].copy_times >= AP_APART_TIMES)
+        return AP_LATE_slow_copies;
+    return kind_of_cause(cause) == AP_LATE_host_code ? kind_of_host(judging, rank) : kind_of_cause(cause);
+}
+
+/* Who has more work in every step is late because of it, though what else the host does hides that in some. */
+static bool is_late_by_work(struct ap_judging *judging, size_t rank)
+{
+    if (ap_view_rank(judging->view, rank)->has_device || judging->delays->rank_count > RANKS_COMPARED)
+        return false;
+    const struct ap_work_apart apart = apart_of(judging, rank);
+    return ap_has_more_work(&apart) && apart.work_times >= AP_APART_TIMES;
+}
+
+static bool is_late_by_far(struct ap_judging *judging, size_t rank)
+{
+    return late_share(judging, rank) >= PERSISTENT_SHARE && leading_share(judging, rank) >= PERSISTENT_SHARE &&
+           is_outlier(judging, rank);
 }
 
 static void find_fixed(struct ap_judging *judging)
@@ -254,8 +292,7 @@ static void find_fixed(struct ap_judging *judging)
     for (size_t i = 0; i < judging->delays->rank_count; i++)
         verdict->typical_late_ns[i] = typical_late(judging, i);
     for (size_t i = 0; i < judging->delays->rank_count; i++)
-        if (verdict->typical_late_ns[i] >= verdict->floor_ns && late_share(judging, i) >= PERSISTENT_SHARE &&
-            leading_share(judging, i) >= PERSISTENT_SHARE && is_outlier(judging, i))
+        if (verdict->typical_late_ns[i] >= verdict->floor_ns && (is_late_by_far(judging, i) || is_late_by_work(judging, i)))
             verdict->kinds[i] = AP_LATE_other; /* until all are known */
     for (size_t i = 0; i < judging->delays->rank_count; i++)
         if (verdict->kinds[i] != AP_LATE_NONE)
@@ -282,7 +319,8 @@ static void judge_host(struct ap_judging *judging, const uint32_t *ranks, size_t
     size_t late = 0, slow = 0;
     for (size_t i = 0; i < count; i++) {
         late += kinds[ranks[i]] != AP_LATE_NONE;
-        slow += kinds[ranks[i]] == AP_LATE_slow_device || kinds[ranks[i]] == AP_LATE_host_code;
+        slow += kinds[ranks[i]] == AP_LATE_slow_device || kinds[ranks[i]] == AP_LATE_host_code ||
+                kinds[ranks[i]] == AP_LATE_slow_cpu;
     }
     if (count < 2 || count == judging->view->count || late < 2 || 2 * slow < count || late_elsewhere > late / 2)
         return;
@@ -391,6 +429,7 @@ static void forget_unexplained(struct ap_judging *judging)
     }
 }
 
+/* Of kinds that move from rank to rank the worst is named already. */
 static void sum_kinds(struct ap_judging *judging)
 {
     struct ap_run_verdict *verdict = judging->verdict;
@@ -407,6 +446,9 @@ static void sum_kinds(struct ap_judging *judging)
         to->late_ns = verdict->typical_late_ns[i];
         to->share = judging->by_kernels ? 1 : late_share(judging, i);
     }
+    for (int kind = 0; kind < AP_LATE_COUNT_; kind++)
+        if (judging->verdict->late[kind].worst != AP_NO_RANK)
+            judging->verdict->late[kind].apart = apart_of(judging, judging->verdict->late[kind].worst);
 }
 
 static void find_most_last(struct ap_run_verdict *verdict)
@@ -467,7 +509,7 @@ enum ap_status ap_run_verdict_init(struct ap_run_verdict *verdict, const struct 
     AP_TRY(AP_ALLOC(verdict->gate, judging.values, scratch, reterr));
     enum ap_status status = AP_ALLOC_CLEARED(verdict->gate, judging.latest_ns, steps, reterr);
     AP_AND_THEN(status, AP_ALLOC(verdict->gate, judging.kernels, delays->rank_count, reterr));
-    AP_AND_THEN(status, ap_slow_kernels_find(view, judging.kernels, reterr));
+    AP_AND_THEN(status, ap_equal_calls_find(view, judging.kernels, reterr));
     AP_AND_THEN(status, judge_all(&judging, reterr));
     AP_FREE(verdict->gate, judging.kernels, delays->rank_count);
     AP_FREE(verdict->gate, judging.latest_ns, steps);

@@ -283,7 +283,7 @@ def clock_complaints(truth, report):
 VERDICTS = {"stuck-host": {"stuck_outside"}, "skipped": {"call_skipped"}, "desync": {"desync"},
             "order": {"order_swapped"},
             "cycle": {"group_order"}, "size": {"size_mismatch"}, "dtype": {"type_mismatch"}, "no-dump": {"dump_missing"},
-            "network": {"collective_stalled", "dump_skew"}, "none": {"none"}}
+            "network": {"collective_stalled", "dump_skew"}, "none": {"none"}, "lone-call": {"members_unknown"}}
 
 
 def judge_hang(truth, report):

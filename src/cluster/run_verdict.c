@@ -15,7 +15,6 @@
 #define BUSY_PART 4          /* of a step, for operators on the shared cores of a host to be more work */
 #define OUTLIER_LEAST 3.5    /* deviations; more where there are many ranks */
 #define ROLES_MAX 256        /* whose usual times are found */
-#define RANKS_COMPARED 256   /* whose work is compared with that of all others */
 #define MANY_RANKS 8         /* from here on deviations are judged */
 #define PARTS 1e6            /* of one, in which ratios are compared */
 
@@ -209,7 +208,7 @@ static bool is_steady(const struct ap_judging *judging, size_t rank)
 
 static struct ap_work_apart apart_of(const struct ap_judging *judging, size_t rank)
 {
-    return ap_work_apart_of(judging->delays, judging->kernels, rank, judging->values);
+    return ap_work_apart_of(judging->delays, judging->kernels, rank, judging->by_kernels, judging->values);
 }
 
 /* Without a device operators are what computes, but who waits for a core of the host takes longer for the same, too: now and
@@ -273,7 +272,7 @@ enum ap_late_kind ap_kind_of_rank(struct ap_judging *judging, size_t rank, bool 
 /* Who has more work in every step is late because of it, though what else the host does hides that in some. */
 static bool is_late_by_work(struct ap_judging *judging, size_t rank)
 {
-    if (ap_view_rank(judging->view, rank)->has_device || judging->delays->rank_count > RANKS_COMPARED)
+    if (ap_view_rank(judging->view, rank)->has_device || judging->delays->rank_count > AP_RANKS_COMPARED)
         return false;
     const struct ap_work_apart apart = apart_of(judging, rank);
     return ap_has_more_work(&apart) && apart.work_times >= AP_APART_TIMES;
@@ -367,28 +366,6 @@ static bool is_any_late(const struct ap_judging *judging)
     return false;
 }
 
-/* All ranks of a stage may be slow alike, so that none of them is late against another: then the whole pipeline waits. */
-static void find_slow_stages(struct ap_judging *judging)
-{
-    struct ap_run_verdict *verdict = judging->verdict;
-    int64_t all = (int64_t)judging->delays->rank_count, slow = 0;
-    for (uint32_t i = 0; i < all; i++)
-        slow += judging->kernels[i].excess_ns >= verdict->floor_ns;
-    if (!slow || 2 * slow > all)
-        return;
-    judging->by_kernels = true;
-    for (uint32_t i = 0; i < all; i++) {
-        int64_t excess_ns = judging->kernels[i].excess_ns;
-        if (excess_ns < verdict->floor_ns)
-            continue;
-        int64_t most_ns = judging->delays->matching->transfer_exposed_ns / slow;
-        double waited_ns = (double)excess_ns * (double)(all - slow) / (double)slow * (double)ap_judged_end(judging);
-        verdict->kinds[i] = AP_LATE_slow_device;
-        verdict->typical_late_ns[i] = excess_ns;
-        verdict->caused_ns[i] = waited_ns < (double)most_ns ? (int64_t)waited_ns : most_ns;
-    }
-}
-
 /* Of ranks that come late together the only one that did more than usual in its steps is the one that the others come late
  * through. */
 static void explain_one(struct ap_judging *judging)
@@ -470,7 +447,7 @@ static enum ap_status judge_all(struct ap_judging *judging, struct ap_error *ret
         return AP_OK;
     find_fixed(judging);
     if (judging->delays->matching->transfer_count && !is_any_late(judging))
-        find_slow_stages(judging);
+        ap_find_stages(judging);
     AP_TRY(find_slow_hosts(judging, reterr));
     forget_unexplained(judging);
     if (!is_any_late(judging) && !ap_has_slow_link(&verdict->link) && !verdict->unexplained_count) {

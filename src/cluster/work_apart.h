@@ -18,9 +18,10 @@ struct ap_work_apart {
     struct ap_rank_times times;
 };
 
-/** @values: scratch, one for each rank. Linear in ranks and steps: for ranks that are late, not for all. */
+/** @of_all: against all ranks, not those of its role alone. @values: scratch, one for each rank. Linear in ranks and steps:
+ *  for ranks that are late, not for all of many. */
 struct ap_work_apart ap_work_apart_of(const struct ap_delays *delays, const struct ap_rank_times *times, size_t rank,
-                                      int64_t *values);
+                                      bool of_all, int64_t *values);
 
 /** Has it more to do, whatever the times say? */
 static inline bool ap_has_more_work(const struct ap_work_apart *apart)

@@ -293,10 +293,11 @@ def check_sizes_alone(tap, program, folder):
              "what more ranks did than a group has is of several groups")
 
 
-def host_run(folder, operators_of):
-    """Traces without a device, each step ends in an all-reduce: operators_of(rank, step) gives (name, duration, args)."""
-    group = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
-             "Group size": 4, "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]"}
+def host_run(folder, operators_of, ends_of=None):
+    """Traces without a device, each step ends in an all-reduce: operators_of(rank, step) gives (name, duration, args).
+    With ends_of(rank), when the all-reduce ends in a step, its group is not told."""
+    told = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024, "Group size": 4,
+            "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]"}
     for rank in range(4):
         events = []
         for step in range(STEPS):
@@ -304,7 +305,8 @@ def host_run(folder, operators_of):
             for name, dur, args in operators_of(rank, step):
                 rows.append((name, "cpu_op", at, dur, args))
                 at += dur
-            rows.append(("gloo:all_reduce", "cpu_op", at + 10, STEP_US * 5 // 6 + 10 - at, group))
+            end = ends_of(rank) if ends_of else STEP_US * 5 // 6 + 20
+            rows.append(("gloo:all_reduce", "cpu_op", at + 10, end - at - 10, {} if ends_of else told))
             events += [{"ph": "X", "cat": kind, "name": name, "pid": 1, "tid": 1, "ts": step * STEP_US + start, "dur": dur,
                         "args": args} for name, kind, start, dur, args in rows]
         (folder / f"rank{rank}.json").write_text(json.dumps({
@@ -328,6 +330,16 @@ def check_apart(tap, program, folder):
         host_run(folder, lambda rank, step, factor=factor: [("aten::mm", 600 * (factor if rank == 1 else 1), {})] * 3 +
                  [("aten::add_", 40, {})] * 10)
         tap.same(apart_of(program.json(folder)["cluster"]), wanted and [wanted], f"without shapes, {factor} times as long")
+
+
+def check_host_groups(tap, program, folder):
+    """Calls of which no trace tells the group are of all ranks, but not where one leaves before another one comes."""
+    for pairs, wanted in ((False, ("straggler", 0)), (True, ("unknown", 4 * STEPS))):
+        host_run(folder, lambda rank, step: [("aten::mm", 5000 if rank == 3 else 1000, {})],
+                 lambda rank, pairs=pairs: 2000 if pairs and rank < 2 else 7000)
+        cluster = program.json(folder)["cluster"]
+        tap.same((cluster["verdict"]["kind"], cluster["matching"]["unmatched"]["groups"]), wanted,
+                 f"without a device, pairs that end apart: {pairs}")
 
 
 def apart_of(cluster):
@@ -396,7 +408,7 @@ def main():
     tap, program = Tap(), Program(arguments.program)
     for check in (check_files, check_rest, check_ranks, check_one, check_recorded, check_runs, check_merged,
                   check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_sizes_alone,
-                  check_waiting, check_apart, check_copies, check_chance, check_slow):
+                  check_waiting, check_apart, check_copies, check_host_groups, check_chance, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

@@ -187,7 +187,8 @@ KINDS = {"slow-device": {"slow_device"}, "slow-host": {"slow_host"}, "host-stall
          "gc": {"garbage_collection"}, "allocator": {"allocation"}, "compile": {"compilation"},
          "sync": {"synchronization"},
          "more-work": {"more_work"}, "expert-imbalance": {"more_work"}, "length-imbalance": {"uneven_data"},
-         "heavy-stage": {"heavy_stage"}, "slow-cpu": {"slow_cpu"}, "throttled": {"slow_device"}, "gc-sometimes": {"garbage_collection"},
+         "heavy-stage": {"heavy_stage"},
+         "slow-cpu": {"slow_cpu"}, "throttled": {"slow_device"}, "gc-sometimes": {"garbage_collection"},
          "checkpoint": {"host_code"}, "evaluation": {"more_work"},
          "jitter": {"jitter"}, "slow-link": {"link"}, "slow-links": {"link"}, "slow-path": {"link"}}
 MOVING = {"jitter", "uneven_data"}

@@ -21,7 +21,7 @@ CAUSES = {
     "evaluation": Cause(3.0, "passes", "one rank evaluates in one step: further forward passes without the others"),
     "more-work": Cause(1.25, "times", "one rank, and who shares its batch, has longer batches: larger shapes"),
     "heavy-stage": Cause(1.6, "times", "the stage of one rank has larger layers than the others"),
-    "larger-stage": Cause(1.15, "times", "the same by as little as first and last stages have by design: nobody is to blame"),
+    "larger-stage": Cause(1.15, "times", "the same by as little as first and last stages may have: nobody is to blame"),
     "length-imbalance": Cause(0.2, "sigma", "batches differ in length, each step another rank has the longest"),
     "expert-imbalance": Cause(1.6, "times", "the experts of one rank are sent more tokens than those of others"),
     "jitter": Cause(3000, "us", "each step another rank pauses"),

@@ -239,7 +239,8 @@ def written_run(folder, rows_of, ranks):
                 number = len(events)
                 events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
                                "ts": base + number % 50, "dur": 1, "args": {"correlation": number}})
-                events.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": base + start, "dur": dur,
+                kind = "gpu_memcpy" if name.startswith("Memcpy") else "kernel"
+                events.append({"ph": "X", "cat": kind, "name": name, "pid": 0, "tid": 7, "ts": base + start, "dur": dur,
                                "args": {"device": 0, "stream": 7, "correlation": number, **args}})
         (folder / f"rank{rank}.json").write_text(json.dumps({
             "schemaVersion": 1, "host_name": f"host{rank}", "traceEvents": events,
@@ -278,24 +279,80 @@ def check_sizes_alone(tap, program, folder):
              "what more ranks did than a group has is of several groups")
 
 
+def host_run(folder, operators_of, ends_of=None):
+    """Traces without a device, each step ends in an all-reduce: operators_of(rank, step) gives (name, duration, args).
+    With ends_of(rank), when the all-reduce ends in a step, its group is not told."""
+    told = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024, "Group size": 4,
+            "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]"}
+    for rank in range(4):
+        events = []
+        for step in range(STEPS):
+            rows, at = [(f"ProfilerStep#{step + 1}", "user_annotation", 0, STEP_US, {})], 10
+            for name, dur, args in operators_of(rank, step):
+                rows.append((name, "cpu_op", at, dur, args))
+                at += dur
+            end = ends_of(rank) if ends_of else STEP_US * 5 // 6 + 20
+            rows.append(("gloo:all_reduce", "cpu_op", at + 10, end - at - 10, {} if ends_of else told))
+            events += [{"ph": "X", "cat": kind, "name": name, "pid": 1, "tid": 1, "ts": step * STEP_US + start, "dur": dur,
+                        "args": args} for name, kind, start, dur, args in rows]
+        (folder / f"rank{rank}.json").write_text(json.dumps({
+            "schemaVersion": 1, "host_name": "host", "traceEvents": events,
+            "distributedInfo": {"backend": "gloo", "rank": rank, "world_size": 4}}))
+
+
+def check_apart(tap, program, folder):
+    """Without a device: more calls, larger shapes, calls that are longer, all of them or those that depend on the batch."""
+    def shaped(rows):
+        return {"Input Dims": [[rows, 64]], "Input type": ["float"]}
+    mm, add = ("aten::mm", 600, shaped(8)), ("aten::add_", 40, shaped(64))
+    for odd, wanted in (
+            ([mm] * 9 + [add] * 30, ("more_work", "calls_times")),
+            ([("aten::mm", 1800, shaped(32))] * 3 + [add] * 10, ("more_work", "shapes_times")),
+            ([(name, 2 * dur, args) for name, dur, args in [mm] * 3 + [add] * 10], ("slow_cpu", "equal_times")),
+            ([mm] * 3 + [add] * 10, None)):
+        host_run(folder, lambda rank, step, odd=odd: odd if rank == 1 else [mm] * 3 + [add] * 10)
+        tap.same(apart_of(program.json(folder)["cluster"]), wanted and [wanted], f"without a device: {wanted}")
+    for factor, wanted in ((3, ("more_work", "alike_times")), (1.3, None)):
+        host_run(folder, lambda rank, step, factor=factor: [("aten::mm", 600 * (factor if rank == 1 else 1), {})] * 3 +
+                 [("aten::add_", 40, {})] * 10)
+        tap.same(apart_of(program.json(folder)["cluster"]), wanted and [wanted], f"without shapes, {factor} times as long")
+
+
+def check_host_groups(tap, program, folder):
+    """Calls of which no trace tells the group are of all ranks, but not where one leaves before another one comes."""
+    for pairs, wanted in ((False, ("straggler", 0)), (True, ("unknown", 4 * STEPS))):
+        host_run(folder, lambda rank, step: [("aten::mm", 5000 if rank == 3 else 1000, {})],
+                 lambda rank, pairs=pairs: 2000 if pairs and rank < 2 else 7000)
+        cluster = program.json(folder)["cluster"]
+        tap.same((cluster["verdict"]["kind"], cluster["matching"]["unmatched"]["groups"]), wanted,
+                 f"without a device, pairs that end apart: {pairs}")
+
+
+def apart_of(cluster):
+    """[(kind, the figure that tells why)] of who is late; None where nobody is."""
+    return [(kind, next((key for key, value in late.items() if key.endswith("_times") and value), None))
+            for kind, late in cluster["late"].items() if late["rank_count"]] or None
+
+
+def check_copies(tap, program, folder):
+    """Copies of equal size that take longer on one rank; and larger ones, which are more work."""
+    for size, wanted in ((1 << 20, [("slow_copies", "equal_times")]), (3 << 20, [("more_work", None)])):
+        def rows(rank, _, size=size):
+            odd = rank == 2
+            return [("Memcpy HtoD (Pageable -> Device)", 500, 3000 if odd else 1000,
+                     {"bytes": size if odd else 1 << 20}),
+                    ("ncclDevKernel_AllReduce_Sum_f32()", 3600 if odd else 1600, 1000 if odd else 3000,
+                     {"Collective name": "allreduce", "Group size": 4, "dtype": "Float", "In msg nelems": 1024,
+                      "Out msg nelems": 1024, "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]"})]
+        written_run(folder, rows, 4)
+        tap.same(apart_of(program.json(folder)["cluster"]), wanted, f"copies of {size >> 20} MiB, three times as long")
+
+
 def check_waiting(tap, program, folder):
     """Without a device: who comes last is told, and how much all of them wait, though nothing tells why."""
-    group = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
-             "Group size": 4, "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]"}
     for who, wanted in ((lambda step: 1, ("unknown", "rank 1 comes last in ")), (lambda step: step % 4, ("balanced", ""))):
-        for rank in range(4):
-            events = []
-            for step in range(STEPS):
-                base, computes = step * STEP_US, STEP_US // 2 + (STEP_US // 6 if who(step) == rank else 0)
-                for name, kind, start, dur, args in (
-                        (f"ProfilerStep#{step + 1}", "user_annotation", 0, STEP_US, {}),
-                        ("aten::mm", "cpu_op", 10, computes, {}),
-                        ("gloo:all_reduce", "cpu_op", 20 + computes, STEP_US * 5 // 6 - computes, group)):
-                    events.append({"ph": "X", "cat": kind, "name": name, "pid": 1, "tid": 1, "ts": base + start, "dur": dur,
-                                   "args": args})
-            (folder / f"rank{rank}.json").write_text(json.dumps({
-                "schemaVersion": 1, "host_name": "host", "traceEvents": events,
-                "distributedInfo": {"backend": "gloo", "rank": rank, "world_size": 4}}))
+        host_run(folder, lambda rank, step, who=who:
+                 [("aten::mm", STEP_US // 2 + (STEP_US // 6 if who(step) == rank else 0), {})])
         verdict = program.json(folder)["cluster"]["verdict"]
         said = verdict["sentence"]
         tap.ok(verdict["kind"] == wanted[0] and wanted[1] in said and " wait for each other 1" in said,
@@ -334,7 +391,7 @@ def main():
     tap, program = Tap(), Program(program_of(__doc__))
     for check in (check_files, check_rest, check_ranks, check_one, check_recorded, check_runs, check_merged,
                   check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_sizes_alone,
-                  check_waiting, check_chance, check_slow):
+                  check_waiting, check_apart, check_copies, check_host_groups, check_chance, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

@@ -82,6 +82,10 @@ QUICK = [
            *SMALL),
     traces("slow host in a pipeline", "--cause", "slow-host", "--topology", "pp", "--ranks", "8", "--per-host", "2",
            "--layers", "4", "--steps", "3"),
+    traces("a stage with larger layers", "--cause", "heavy-stage", "--topology", "pp", "--ranks", "8", "--layers", "4",
+           "--steps", "3"),
+    traces("a stage with a little larger layers", "--cause", "larger-stage", "--topology", "pp", "--ranks", "8",
+           "--layers", "4", "--steps", "3"),
     traces("jitter in a pipeline", "--cause", "jitter", "--topology", "pp", "--stages", "2", "--ranks", "8", "--layers", "2",
            "--steps", "6", "--micro-batches", "4"),
     traces("some ranks are absent, and not late", "--cause", "host-stall", "--topology", "tpdp", "--ranks", "8", "--absent",
@@ -127,7 +131,7 @@ def thorough_runs():
             runs.append(traces("%s, tensor groups, %d ranks" % (cause, ranks), "--cause", cause, "--topology", "tpdp",
                                "--ranks", str(ranks), "--per-host", "4" if ranks < 64 else "8", "--seed", str(ranks),
                                *SMALL))
-        for cause in ("host-stall", "slow-device", "slow-link", "bubble", "healthy"):
+        for cause in ("host-stall", "slow-device", "slow-link", "bubble", "healthy", "heavy-stage"):
             # a pause matters in the first stage: later ones wait for it anyway
             where = ("--rank", "1") if cause == "host-stall" else ()
             runs.append(traces("%s, stages, %d ranks" % (cause, ranks), "--cause", cause, "--topology", "pp", "--ranks",
@@ -183,12 +187,13 @@ KINDS = {"slow-device": {"slow_device"}, "slow-host": {"slow_host"}, "host-stall
          "gc": {"garbage_collection"}, "allocator": {"allocation"}, "compile": {"compilation"},
          "sync": {"synchronization"},
          "more-work": {"more_work"}, "expert-imbalance": {"more_work"}, "length-imbalance": {"uneven_data"},
-         "slow-cpu": {"host_code"}, "throttled": {"slow_device"}, "gc-sometimes": {"garbage_collection"},
+         "heavy-stage": {"heavy_stage"},
+         "slow-cpu": {"slow_cpu"}, "throttled": {"slow_device"}, "gc-sometimes": {"garbage_collection"},
          "checkpoint": {"host_code"}, "evaluation": {"more_work"},
          "jitter": {"jitter"}, "slow-link": {"link"}, "slow-links": {"link"}, "slow-path": {"link"}}
 MOVING = {"jitter", "uneven_data"}
 MOVING_CAUSES = ("jitter", "length-imbalance")
-NOBODY = {"healthy", "noisy", "missing", "swapped", "bubble"}
+NOBODY = {"healthy", "larger-stage", "noisy", "missing", "swapped", "bubble"}
 
 Answer = namedtuple("Answer", "named cause who what")
 
@@ -283,7 +288,7 @@ def clock_complaints(truth, report):
 VERDICTS = {"stuck-host": {"stuck_outside"}, "skipped": {"call_skipped"}, "desync": {"desync"},
             "order": {"order_swapped"},
             "cycle": {"group_order"}, "size": {"size_mismatch"}, "dtype": {"type_mismatch"}, "no-dump": {"dump_missing"},
-            "network": {"collective_stalled", "dump_skew"}, "none": {"none"}}
+            "network": {"collective_stalled", "dump_skew"}, "none": {"none"}, "lone-call": {"members_unknown"}}
 
 
 def judge_hang(truth, report):

@@ -3,7 +3,10 @@
  *
  * If they are, their ends are common, and two ranks see them apart by what their clocks differ by: always by the same.
  * Ranks of two groups come into line in some collectives and not in others. Sends and receives are of groups, too: where a
- * run has them its collectives may be of one stage each, however steady the difference. */
+ * run has them its collectives may be of one stage each, however steady the difference.
+ *
+ * Of collectives on the host ends stray by much, but ranks of one host have one clock: if one has left before another came,
+ * they were not in one collective. */
 #include "rank_matching.h"
 
 #include <stdlib.h>
@@ -119,12 +122,54 @@ static enum ap_status check_ends(const struct ap_matching *matching, bool *ret_a
     return status;
 }
 
-static void take_out(struct ap_matching *matching, bool uneven_alone)
+/* ------------------------------------------------------------------------------------------------------ on the host */
+
+static bool is_of_host(const struct ap_match *match)
+{
+    return !match->group.id && match->on_host;
+}
+
+/* Has a member left before another one of its host came? */
+static bool is_refuted(const struct ap_matching *matching, const struct ap_match *match)
+{
+    uint32_t host = ap_view_rank(matching->view, matching->members[match->first].rank)->host.id;
+    int64_t first_end_ns = INT64_MAX, last_start_ns = INT64_MIN;
+    for (size_t i = match->first; i < match->first + match->count; i++) {
+        const struct ap_rank_collective *row = ap_match_row(matching, i);
+        if (!host || ap_view_rank(matching->view, matching->members[i].rank)->host.id != host)
+            continue;
+        first_end_ns = end_of(matching, i) < first_end_ns ? end_of(matching, i) : first_end_ns;
+        last_start_ns = row->start_ns > last_start_ns ? row->start_ns : last_start_ns;
+    }
+    return first_end_ns < INT64_MAX && first_end_ns / 2 < last_start_ns / 2 - APART_NS / 2;
+}
+
+static bool are_refuted(const struct ap_matching *matching)
+{
+    size_t count = 0, refuted = 0;
+    for (size_t i = 0; i < matching->count; i++) {
+        const struct ap_match *match = &matching->matches[i];
+        if (!is_of_host(match) || !match->ends_together || is_uneven(match))
+            continue;
+        count++;
+        refuted += is_refuted(matching, match);
+    }
+    return (double)refuted > APART_SHARE * (double)count;
+}
+
+/* -------------------------------------------------------------------------------------------------------- taking out */
+
+static bool is_to_go(const struct ap_match *match, bool uneven_alone, bool of_host)
+{
+    return of_host ? is_of_host(match) : is_without_group(match) && (is_uneven(match) || !uneven_alone);
+}
+
+static void take_out(struct ap_matching *matching, bool uneven_alone, bool of_host)
 {
     size_t count = 0, member_count = 0;
     for (size_t i = 0; i < matching->count; i++) {
         struct ap_match match = matching->matches[i];
-        if (is_without_group(&match) && (is_uneven(&match) || !uneven_alone)) {
+        if (is_to_go(&match, uneven_alone, of_host)) {
             matching->unmatched[AP_UNMATCHED_groups] += match.count;
             continue;
         }
@@ -151,6 +196,8 @@ static bool has_several_operations(const struct ap_matching *matching)
 enum ap_status ap_match_groups_check(struct ap_matching *matching, struct ap_error *reterr)
 {
     bool any = false, are_of_all = false, uneven_are = false;
+    if (are_refuted(matching))
+        take_out(matching, false, true);
     for (size_t i = 0; i < matching->count && !any; i++)
         any = is_without_group(&matching->matches[i]);
     if (!any)
@@ -159,6 +206,6 @@ enum ap_status ap_match_groups_check(struct ap_matching *matching, struct ap_err
         AP_TRY(check_ends(matching, &are_of_all, &uneven_are, reterr));
     matching->may_hide_groups = are_of_all && has_several_operations(matching);
     if (!are_of_all || !uneven_are)
-        take_out(matching, are_of_all);
+        take_out(matching, are_of_all, false);
     return AP_OK;
 }

@@ -59,17 +59,44 @@ static void add_ranks(const struct ap_run_found *found, enum ap_late_kind kind, 
     }
 }
 
+/* How long its calls take against the same calls of others. */
+static double longer_times(enum ap_late_kind kind, const struct ap_work_apart *apart)
+{
+    if (kind == AP_LATE_slow_copies)
+        return apart->times.copy_times;
+    if (kind == AP_LATE_slow_cpu && ap_has_slow_host(apart))
+        return apart->times.operator_times;
+    return kind == AP_LATE_more_work || kind == AP_LATE_heavy_stage ? apart->times.at_least : apart->times.as_usual;
+}
+
+/* One of these tells how the work of the rank differs; of kinds that do not go by work none. */
+static void add_apart(enum ap_late_kind kind, const struct ap_work_apart *apart, struct ap_model *model, struct ap_value *to)
+{
+    bool more = kind == AP_LATE_more_work || kind == AP_LATE_heavy_stage,
+         longer = kind == AP_LATE_slow_device || kind == AP_LATE_slow_cpu;
+    bool more_calls = more && apart->calls_times >= AP_APART_CALLS;
+    bool other_shapes = more && !more_calls && apart->shapes_differ && apart->times.is_shaped;
+    double times = longer_times(kind, apart);
+    bool is_longer = (more && !more_calls && !other_shapes) || longer || kind == AP_LATE_slow_copies;
+    bool equal = kind == AP_LATE_slow_copies || apart->times.is_shaped;
+    ap_add_known_number(model, to, "calls_times", more_calls, apart->calls_times);
+    ap_add_known_number(model, to, "shapes_times", other_shapes, apart->work_times);
+    ap_add_known_number(model, to, "equal_times", is_longer && equal && times >= AP_SLOW_TIMES, times);
+    ap_add_known_number(model, to, "alike_times", is_longer && !equal && times >= AP_SLOW_TIMES, times);
+}
+
 static void add_kind(const struct ap_run_found *found, enum ap_late_kind kind, struct ap_model *model, struct ap_value *late)
 {
     const struct ap_late_group *group = &found->verdict->late[kind];
     const struct ap_run_view *view = found->view;
     bool is = group->worst != AP_NO_RANK;
     const struct ap_rank_summary *worst = is ? ap_view_rank(view, group->worst) : NULL;
-    bool of_host = kind != AP_LATE_slow_device && kind != AP_LATE_more_work && kind != AP_LATE_uneven_data &&
-                   kind != AP_LATE_slow_host && kind != AP_LATE_other;
-    struct ap_str frame = is && of_host ? found->delays->ranks[group->worst].worst_frame : (struct ap_str){ 0 };
+    bool of_host = kind != AP_LATE_slow_device && kind != AP_LATE_slow_copies && kind != AP_LATE_slow_cpu &&
+                   kind != AP_LATE_heavy_stage && kind != AP_LATE_uneven_data && kind != AP_LATE_slow_host &&
+                   kind != AP_LATE_other && !(kind == AP_LATE_more_work && is && worst->has_device);
+    struct ap_str frame = is && of_host ? ap_delay_frame(&found->delays->ranks[group->worst]) : (struct ap_str){ 0 };
     struct ap_value *it = ap_add_object(model, late, ap_late_name(kind));
-    bool judged = found->delays->judged_count > 0;
+    bool judged = found->delays->judged_count > 0 || is;
     ap_add_known_count(model, it, "rank_count", judged, (int64_t)group->rank_count);
     ap_add_known_count(model, it, "rank", is, is ? worst->rank : 0);
     ap_add_known_text(model, it, "host", is && worst->host.id, ap_rank_text(view->set, is ? worst->host : frame));
@@ -81,6 +108,7 @@ static void add_kind(const struct ap_run_found *found, enum ap_late_kind kind, s
     ap_add_known_ratio(model, it, "waited_ratio", is && view->rank_time_ns,
                        view->rank_time_ns ? (double)group->waited_ns / (double)view->rank_time_ns : 0);
     ap_add_known_text(model, it, "line", frame.id, ap_rank_text(view->set, frame));
+    add_apart(kind, is ? &group->apart : &(struct ap_work_apart){ .calls_times = 0 }, model, it);
     add_ranks(found, kind, model, it);
 }
 
@@ -219,7 +247,7 @@ static const char *say(const struct ap_run_found *found, char sentence[SENTENCE_
     const struct ap_run_verdict *verdict = found->verdict;
     char time[AP_VALUE_TEXT_BYTES], usual[AP_VALUE_TEXT_BYTES];
     enum ap_late_kind kind = worst_kind(verdict);
-    if (!found->delays->judged_count) {
+    if (!found->delays->judged_count && kind == AP_LATE_NONE) {
         (void)snprintf(sentence, SENTENCE_BYTES,
                        "no collective of several ranks could be compared, so nothing tells who waits for whom%s",
                        found->matching->unmatched[AP_UNMATCHED_groups] ? ": the traces do not tell the ranks of their groups"

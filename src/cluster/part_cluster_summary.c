@@ -57,6 +57,18 @@ static int64_t count_hosts(const struct ap_run_view *view)
     return count;
 }
 
+/* Traces that tell no backend and have a device are old: of NCCL. */
+static int64_t count_nccl(const struct ap_run_view *view)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < view->count; i++) {
+        const struct ap_rank_summary *rank = ap_view_rank(view, i);
+        struct ap_text backend = ap_rank_text(view->set, rank->backend);
+        count += rank->has_device && (!backend.bytes || ap_text_contains(backend, AP_TEXT("nccl")));
+    }
+    return count;
+}
+
 static void add_sizes(const struct ap_run_found *found, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_run_view *view = found->view;
@@ -67,6 +79,8 @@ static void add_sizes(const struct ap_run_found *found, struct ap_model *model, 
     tell_absent(view, absent);
     ap_add_count(model, to, "rank_count", (int64_t)view->count);
     ap_add_known_count(model, to, "world_size", view->world_size > 0, view->world_size);
+    int64_t nccl = count_nccl(view);
+    ap_add_known_count(model, to, "nccl_rank_count", nccl > 0, nccl);
     ap_add_known_count(model, to, "absent_count", view->world_size > 0, view->absent_count);
     ap_add_known_string(model, to, "absent", absent[0], absent);
     ap_add_known_count(model, to, "host_count", hosts > 0, hosts);

@@ -133,6 +133,25 @@ static int64_t usual_before(struct walk *walk, const struct meeting *meeting, si
     return 0;
 }
 
+/* Misra and Gries: who has more than a fifth of all lateness stays in the list. */
+static void count_frame(struct ap_rank_delay *to, struct ap_str frame, int64_t late_ns)
+{
+    size_t least = 0;
+    bool overflowed = false;
+    for (size_t i = 0; i < AP_LATE_FRAMES; i++) {
+        if (to->frames[i].frame.id == frame.id) {
+            to->frames[i].late_ns = ap_add_sat(to->frames[i].late_ns, late_ns, &overflowed);
+            return;
+        }
+        least = to->frames[i].late_ns < to->frames[least].late_ns ? i : least;
+    }
+    int64_t taken_ns = to->frames[least].late_ns < late_ns ? to->frames[least].late_ns : late_ns;
+    for (size_t i = 0; i < AP_LATE_FRAMES; i++)
+        to->frames[i].late_ns -= taken_ns;
+    if (late_ns > taken_ns)
+        to->frames[least] = (struct ap_late_frame){ frame, late_ns - taken_ns };
+}
+
 /* Divides the lateness by what the rank did more of since its collective before. What is left over came out of that one. */
 static void find_causes(struct walk *walk, const struct meeting *meeting, size_t member, int64_t own_ns,
                         struct ap_rank_delay *to)
@@ -150,10 +169,8 @@ static void find_causes(struct walk *walk, const struct meeting *meeting, size_t
     }
     for (int i = 0; i < AP_SPENT_COUNT_ && sum_ns; i++)
         to->cause_ns[i] += ap_share_of(explained_ns, (double)excess_ns[i] / (double)sum_ns);
-    if (own_ns > to->worst_ns) {
-        to->worst_ns = own_ns;
-        to->worst_frame = row->frame;
-    }
+    if (row->frame.id)
+        count_frame(to, row->frame, own_ns);
 }
 
 /* --------------------------------------------------------------------------------------------------------- delays */

@@ -6,6 +6,9 @@
 
 #include "rank_clocks.h"
 
+/** Lines before late collectives that are kept of a rank. */
+#define AP_LATE_FRAMES 4
+
 /** Of one rank, over the steps that are compared. */
 struct ap_rank_delay {
     int64_t late_ns;      /* its own lateness: beyond what it had waited for others */
@@ -18,8 +21,10 @@ struct ap_rank_delay {
     int64_t cause_ns[AP_SPENT_COUNT_];    /* late_ns by what it did more of than others */
     uint32_t last_count, matched_count;   /* collectives in which it came last; all of them */
     uint32_t awaited_count, rooted_count; /* of those with a root: in which the others waited for it; all of them */
-    int64_t worst_ns;                     /* own lateness in one collective: */
-    struct ap_str worst_frame;            /* what the host did before that one */
+    struct ap_late_frame {
+        struct ap_str frame; /* what the host did longest before a collective */
+        int64_t late_ns;     /* own lateness in those, less that in others since the list was full */
+    } frames[AP_LATE_FRAMES];
 };
 
 struct ap_delays {
@@ -51,6 +56,15 @@ void ap_delays_release(struct ap_delays *delays);
 static inline bool ap_delay_is_root(const struct ap_rank_delay *delay)
 {
     return delay->awaited_count > delay->rooted_count / 2;
+}
+
+/** The line that stands before most of its lateness; absent = none was recorded. */
+static inline struct ap_str ap_delay_frame(const struct ap_rank_delay *delay)
+{
+    size_t most = 0;
+    for (size_t i = 1; i < AP_LATE_FRAMES; i++)
+        most = delay->frames[i].late_ns > delay->frames[most].late_ns ? i : most;
+    return delay->frames[most].frame;
 }
 
 /** Own lateness of a rank in the step with this number, from view->first_step on. */

@@ -4,7 +4,10 @@
 #define AP_RUN_JUDGING_H
 
 #include "run_verdict.h"
-#include "slow_kernels.h"
+#include "work_apart.h"
+
+/** Of more ranks the work is not compared one by one. */
+#define AP_RANKS_COMPARED 256
 
 struct ap_judging {
     struct ap_run_verdict *verdict;
@@ -28,6 +31,11 @@ size_t ap_judged_end(const struct ap_judging *judging);
 bool ap_same_role(const struct ap_delays *delays, size_t a, size_t b);
 /** Why the rank is late; AP_LATE_NONE where it is by chance. @steadily: work that differs from step to step is chance. */
 enum ap_late_kind ap_kind_of_rank(struct ap_judging *judging, size_t rank, bool steadily);
+
+/* ---- late_stages.c ---- */
+
+/** Nobody is late, and there are sends and receives: stages whose work, or whose devices, the others wait for. */
+void ap_find_stages(struct ap_judging *judging);
 
 /* ---- late_moving.c ---- */
 

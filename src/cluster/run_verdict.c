@@ -206,12 +206,30 @@ static bool is_steady(const struct ap_judging *judging, size_t rank)
     return least_ns >= most_ns / 2;
 }
 
+static struct ap_work_apart apart_of(const struct ap_judging *judging, size_t rank)
+{
+    return ap_work_apart_of(judging->delays, judging->kernels, rank, judging->by_kernels, judging->values);
+}
+
 /* Without a device operators are what computes, but who waits for a core of the host takes longer for the same, too: now and
- * then by any time, in every step by some. */
+ * then by any time, in every step by some. More calls, other shapes and calls of which even the shortest is longer are none
+ * of that. */
 static enum ap_late_kind kind_without_device(const struct ap_judging *judging, size_t rank, bool steadily)
 {
+    const struct ap_work_apart apart = apart_of(judging, rank);
     bool much = judging->verdict->typical_late_ns[rank] >= judging->view->step_ns / BUSY_PART;
-    return steadily && much ? AP_LATE_more_work : AP_LATE_NONE;
+    if (ap_has_more_work(&apart))
+        return AP_LATE_more_work;
+    if (ap_has_slow_host(&apart) || (apart.times.is_shaped && apart.times.as_usual >= AP_APART_TIMES))
+        return ap_has_slow_host(&apart) || (steadily && much) ? AP_LATE_slow_cpu : AP_LATE_NONE;
+    return apart.times.at_least >= AP_APART_TIMES || (steadily && much) ? AP_LATE_more_work : AP_LATE_NONE;
+}
+
+/* Why the host of a rank with a device is longer at it. */
+static enum ap_late_kind kind_of_host(const struct ap_judging *judging, size_t rank)
+{
+    const struct ap_work_apart apart = apart_of(judging, rank);
+    return ap_has_slow_host(&apart) ? AP_LATE_slow_cpu : AP_LATE_host_code;
 }
 
 /* Why the rank computes longer. Kernels vary from call to call: their times tell a slow device where they are longer by
@@ -244,7 +262,26 @@ enum ap_late_kind ap_kind_of_rank(struct ap_judging *judging, size_t rank, bool 
             return has_transfers ? AP_LATE_NONE : AP_LATE_other;
     if (cause == AP_SPENT_operators && !ap_view_rank(judging->view, rank)->has_device)
         return kind_without_device(judging, rank, steadily);
-    return cause == AP_SPENT_compute ? kind_of_compute(judging, rank, steadily) : kind_of_cause(cause);
+    if (cause == AP_SPENT_compute)
+        return kind_of_compute(judging, rank, steadily);
+    if (cause == AP_SPENT_copy && judging->kernels[rank].copy_times >= AP_APART_TIMES)
+        return AP_LATE_slow_copies;
+    return kind_of_cause(cause) == AP_LATE_host_code ? kind_of_host(judging, rank) : kind_of_cause(cause);
+}
+
+/* Who has more work in every step is late because of it, though what else the host does hides that in some. */
+static bool is_late_by_work(struct ap_judging *judging, size_t rank)
+{
+    if (ap_view_rank(judging->view, rank)->has_device || judging->delays->rank_count > AP_RANKS_COMPARED)
+        return false;
+    const struct ap_work_apart apart = apart_of(judging, rank);
+    return ap_has_more_work(&apart) && apart.work_times >= AP_APART_TIMES;
+}
+
+static bool is_late_by_far(struct ap_judging *judging, size_t rank)
+{
+    return late_share(judging, rank) >= PERSISTENT_SHARE && leading_share(judging, rank) >= PERSISTENT_SHARE &&
+           is_outlier(judging, rank);
 }
 
 static void find_fixed(struct ap_judging *judging)
@@ -254,8 +291,7 @@ static void find_fixed(struct ap_judging *judging)
     for (size_t i = 0; i < judging->delays->rank_count; i++)
         verdict->typical_late_ns[i] = typical_late(judging, i);
     for (size_t i = 0; i < judging->delays->rank_count; i++)
-        if (verdict->typical_late_ns[i] >= verdict->floor_ns && late_share(judging, i) >= PERSISTENT_SHARE &&
-            leading_share(judging, i) >= PERSISTENT_SHARE && is_outlier(judging, i))
+        if (verdict->typical_late_ns[i] >= verdict->floor_ns && (is_late_by_far(judging, i) || is_late_by_work(judging, i)))
             verdict->kinds[i] = AP_LATE_other; /* until all are known */
     for (size_t i = 0; i < judging->delays->rank_count; i++)
         if (verdict->kinds[i] != AP_LATE_NONE)
@@ -282,7 +318,8 @@ static void judge_host(struct ap_judging *judging, const uint32_t *ranks, size_t
     size_t late = 0, slow = 0;
     for (size_t i = 0; i < count; i++) {
         late += kinds[ranks[i]] != AP_LATE_NONE;
-        slow += kinds[ranks[i]] == AP_LATE_slow_device || kinds[ranks[i]] == AP_LATE_host_code;
+        slow += kinds[ranks[i]] == AP_LATE_slow_device || kinds[ranks[i]] == AP_LATE_host_code ||
+                kinds[ranks[i]] == AP_LATE_slow_cpu;
     }
     if (count < 2 || count == judging->view->count || late < 2 || 2 * slow < count || late_elsewhere > late / 2)
         return;
@@ -329,28 +366,6 @@ static bool is_any_late(const struct ap_judging *judging)
     return false;
 }
 
-/* All ranks of a stage may be slow alike, so that none of them is late against another: then the whole pipeline waits. */
-static void find_slow_stages(struct ap_judging *judging)
-{
-    struct ap_run_verdict *verdict = judging->verdict;
-    int64_t all = (int64_t)judging->delays->rank_count, slow = 0;
-    for (uint32_t i = 0; i < all; i++)
-        slow += judging->kernels[i].excess_ns >= verdict->floor_ns;
-    if (!slow || 2 * slow > all)
-        return;
-    judging->by_kernels = true;
-    for (uint32_t i = 0; i < all; i++) {
-        int64_t excess_ns = judging->kernels[i].excess_ns;
-        if (excess_ns < verdict->floor_ns)
-            continue;
-        int64_t most_ns = judging->delays->matching->transfer_exposed_ns / slow;
-        double waited_ns = (double)excess_ns * (double)(all - slow) / (double)slow * (double)ap_judged_end(judging);
-        verdict->kinds[i] = AP_LATE_slow_device;
-        verdict->typical_late_ns[i] = excess_ns;
-        verdict->caused_ns[i] = waited_ns < (double)most_ns ? (int64_t)waited_ns : most_ns;
-    }
-}
-
 /* Of ranks that come late together the only one that did more than usual in its steps is the one that the others come late
  * through. */
 static void explain_one(struct ap_judging *judging)
@@ -391,6 +406,7 @@ static void forget_unexplained(struct ap_judging *judging)
     }
 }
 
+/* Of kinds that move from rank to rank the worst is named already. */
 static void sum_kinds(struct ap_judging *judging)
 {
     struct ap_run_verdict *verdict = judging->verdict;
@@ -407,6 +423,9 @@ static void sum_kinds(struct ap_judging *judging)
         to->late_ns = verdict->typical_late_ns[i];
         to->share = judging->by_kernels ? 1 : late_share(judging, i);
     }
+    for (int kind = 0; kind < AP_LATE_COUNT_; kind++)
+        if (judging->verdict->late[kind].worst != AP_NO_RANK)
+            judging->verdict->late[kind].apart = apart_of(judging, judging->verdict->late[kind].worst);
 }
 
 static void find_most_last(struct ap_run_verdict *verdict)
@@ -428,7 +447,7 @@ static enum ap_status judge_all(struct ap_judging *judging, struct ap_error *ret
         return AP_OK;
     find_fixed(judging);
     if (judging->delays->matching->transfer_count && !is_any_late(judging))
-        find_slow_stages(judging);
+        ap_find_stages(judging);
     AP_TRY(find_slow_hosts(judging, reterr));
     forget_unexplained(judging);
     if (!is_any_late(judging) && !ap_has_slow_link(&verdict->link) && !verdict->unexplained_count) {
@@ -467,7 +486,7 @@ enum ap_status ap_run_verdict_init(struct ap_run_verdict *verdict, const struct 
     AP_TRY(AP_ALLOC(verdict->gate, judging.values, scratch, reterr));
     enum ap_status status = AP_ALLOC_CLEARED(verdict->gate, judging.latest_ns, steps, reterr);
     AP_AND_THEN(status, AP_ALLOC(verdict->gate, judging.kernels, delays->rank_count, reterr));
-    AP_AND_THEN(status, ap_slow_kernels_find(view, judging.kernels, reterr));
+    AP_AND_THEN(status, ap_equal_calls_find(view, judging.kernels, reterr));
     AP_AND_THEN(status, judge_all(&judging, reterr));
     AP_FREE(verdict->gate, judging.kernels, delays->rank_count);
     AP_FREE(verdict->gate, judging.latest_ns, steps);

@@ -5,7 +5,7 @@
 #ifndef AP_RUN_VERDICT_H
 #define AP_RUN_VERDICT_H
 
-#include "rank_delays.h"
+#include "work_apart.h"
 
 enum ap_late_kind {
 #define AP_LATE(id, meaning) AP_LATE_##id,
@@ -28,6 +28,7 @@ struct ap_late_group {
     int64_t late_ns;   /* of the worst, in a step of the middle; of kinds that move on: the latest of each step, likewise */
     int64_t waited_ns; /* of others, because of them */
     double share;      /* of the judged steps in which it is late */
+    struct ap_work_apart apart; /* of the worst */
 };
 
 /** A group whose transfers take longer than those of its like. */

@@ -104,15 +104,25 @@ static uint32_t last_group(const struct ap_flight_groups *groups, uint32_t dump)
     return last;
 }
 
+/* Groups of one description divide the ranks: whoever is in one of them is in no other. Without one, or of several, a member
+ * that has not used a group yet may be any rank. */
+static bool divide_ranks(const struct ap_flight_groups *groups, uint32_t group, uint32_t other)
+{
+    struct ap_str description = groups->groups[group].description;
+    struct ap_text text = ap_flight_text(groups->flight, description);
+    return description.id == groups->groups[other].description.id && text.bytes && !ap_text_is(text, "undefined");
+}
+
 uint32_t ap_flight_hidden_ranks(const struct ap_flight_groups *groups)
 {
     const struct ap_flight *flight = groups->flight;
-    uint32_t hidden = 0, right = 0;
+    uint32_t hidden = 0, right = 0, first = AP_FLIGHT_NONE;
     if (!flight->dump_count || flight->dumps[flight->dump_count - 1].rank != flight->dump_count - 1)
         return 0; /* who is missing may be in a gap */
     for (uint32_t dump = 0; dump < flight->dump_count; dump++) {
         uint32_t size = last_size(flight, &flight->dumps[dump]), group = size ? last_group(groups, dump) : AP_FLIGHT_NONE;
-        if (group == AP_FLIGHT_NONE)
+        first = first == AP_FLIGHT_NONE ? group : first;
+        if (group == AP_FLIGHT_NONE || !divide_ranks(groups, group, first))
             return 0;
         uint32_t used = groups->groups[group].seat_count;
         if (used > size)

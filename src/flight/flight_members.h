@@ -13,7 +13,8 @@ AP_MUST_CHECK enum ap_status ap_flight_members_inferred(struct ap_flight_groups 
                                                         uint32_t hidden_count, struct ap_error *reterr);
 
 /** How many ranks above the highest one there are without a dump, as far as gloo gives them away: it writes no members, but
- *  how many its last group has, under no name. Believed only where that is right for the groups of the other dumps. */
+ *  how many its last group has, under no name. Believed only where that is right for the groups of the other dumps,
+ *  and these divide the ranks. */
 uint32_t ap_flight_hidden_ranks(const struct ap_flight_groups *groups);
 
 #endif

@@ -390,6 +390,58 @@ static void find_first_sends(const struct search *search)
     }
 }
 
+static bool waits_for_nobody(const struct search *search, uint32_t group)
+{
+    const struct ap_flight_wait *wait = wait_of(search, group);
+    return !wait->counts[AP_PLACE_MISSING] && !wait->counts[AP_PLACE_ABSENT] && !wait->has_through &&
+           !ap_flight_mismatch_of(search->findings->mismatches, group);
+}
+
+/* Members of a group that no dump lists are those that used it. Whoever has not used it yet may be one, too: so it must be
+ * where one rank is in it alone, and may be where others wait in another group. */
+static bool hides_members(const struct search *search, uint32_t group)
+{
+    const struct ap_flight_group *it = &search->findings->groups->groups[group];
+    bool may_have_more = it->member_count < search->findings->flight->dump_count;
+    return !it->is_recorded && (it->member_count < 2 || (may_have_more && search->group_count > 1));
+}
+
+/* Does a rank of another group wait for this one? */
+static bool is_awaited(const struct search *search, uint32_t rank)
+{
+    const struct ap_flight_groups *groups = search->findings->groups;
+    for (uint32_t k = 0; k < search->group_count; k++) {
+        const struct ap_flight_group *it = &groups->groups[search->groups[k]];
+        for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
+            if (groups->members[i].rank == rank && search->findings->waits->places[i] == AP_PLACE_MISSING)
+                return true;
+    }
+    return false;
+}
+
+/* Where nothing else is known: the ranks that wait in groups of which no dump tells the members. */
+static enum ap_status add_unknown(struct search *search, struct ap_error *reterr)
+{
+    const struct ap_flight_groups *groups = search->findings->groups;
+    bool lacks_dumps = groups->world_size > search->findings->flight->dump_count;
+    struct ap_hang_cause cause = cause_of(search, AP_HANG_members_unknown, AP_HANG_LOW);
+    uint32_t found = 0;
+    for (uint32_t k = 0; k < search->group_count && !search->to->count && !lacks_dumps; k++) {
+        const struct ap_flight_group *it = &groups->groups[search->groups[k]];
+        if (!waits_for_nobody(search, search->groups[k]) || !hides_members(search, search->groups[k]))
+            continue;
+        cause = found++ ? cause : cause_in_group(search, AP_HANG_members_unknown, AP_HANG_LOW, search->groups[k]);
+        for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
+            if (search->findings->waits->places[i] == AP_PLACE_PENDING)
+                AP_TRY(add_rank(search, groups->members[i].rank, reterr));
+    }
+    cause.first_rank = search->to->count ? cause.first_rank : 0;
+    cause.waiting_count = found;
+    if (search->to->rank_count == 1 && found == 1 && is_awaited(search, search->to->ranks[0]))
+        cause.confidence = AP_HANG_MEDIUM;
+    return found ? add_cause(search, cause, reterr) : AP_OK;
+}
+
 /* A group that waits for nobody. */
 static enum ap_status add_terminal(struct search *search, uint32_t group, struct ap_error *reterr)
 {
@@ -397,10 +449,7 @@ static enum ap_status add_terminal(struct search *search, uint32_t group, struct
     const struct ap_flight_wait *wait = wait_of(search, group);
     const struct ap_flight_group *it = &groups->groups[group];
     bool lacks_dumps = groups->world_size > search->findings->flight->dump_count;
-    if (!it->is_recorded && (it->member_count < 2 || lacks_dumps))
-        return AP_OK; /* who else is in it is not told */
-    if (wait->counts[AP_PLACE_MISSING] || wait->counts[AP_PLACE_ABSENT] || wait->has_through ||
-        ap_flight_mismatch_of(search->findings->mismatches, group))
+    if (!waits_for_nobody(search, group) || hides_members(search, group) || (!it->is_recorded && lacks_dumps))
         return AP_OK;
     bool uncovered = wait->counts[AP_PLACE_UNKNOWN], older = wait->counts[AP_PLACE_EARLIER];
     bool some_done = wait->counts[AP_PLACE_DONE] || older;
@@ -471,6 +520,7 @@ static enum ap_status add_all(struct search *search, struct ap_error *reterr)
     AP_TRY(add_stalled_pairs(search, reterr));
     for (uint32_t i = 0; i < search->group_count; i++)
         AP_TRY(add_terminal(search, search->groups[i], reterr));
+    AP_TRY(add_unknown(search, reterr));
     ap_sort(search->to->list, search->to->count, sizeof(search->to->list[0]), by_confidence);
     return AP_OK;
 }

@@ -110,6 +110,17 @@ static enum ap_status add_dumps(const struct ap_hang_report *report, struct ap_m
 
 /* ----------------------------------------------------------------------------------------------------------- figures */
 
+/* Of NCCL and RCCL, of whatever generation: nccl, nccl2, ncclx, rccl. */
+static int64_t count_nccl(const struct ap_flight *flight)
+{
+    int64_t count = 0;
+    for (uint32_t i = 0; i < flight->entries.count; i++) {
+        struct ap_text library = ap_flight_text(flight, flight->entries.library[i]);
+        count += ap_text_starts_with(library, "nccl") || ap_text_starts_with(library, "rccl");
+    }
+    return count;
+}
+
 static void add_recorded(const struct ap_hang_report *report, struct ap_model *model, struct ap_value *hang)
 {
     struct ap_value *to = ap_add_object(model, hang, "recorded");
@@ -125,6 +136,8 @@ static void add_recorded(const struct ap_hang_report *report, struct ap_model *m
     for (uint32_t i = 0; i < report->causes.count; i++)
         standstill = standstill && !report->causes.list[i].may_run && !report->causes.list[i].is_older;
     ap_add_bool(model, to, "standstill", standstill);
+    int64_t nccl = count_nccl(report->findings.flight);
+    ap_add_known_count(model, to, "nccl_count", nccl > 0, nccl);
 }
 
 static void add_counts(const struct ap_hang_report *report, struct ap_model *model, struct ap_value *hang)

@@ -75,6 +75,11 @@ static void say(const struct ap_hang_cause *cause, const char *who, char *to)
         (void)snprintf(to, bytes, "%s left no dump, and %u rank%s wait%s in a collective with %s.", who, waiting,
                        waiting == 1 ? "" : "s", waiting == 1 ? "s" : "", one ? "it" : "them");
         break;
+    case AP_HANG_members_unknown:
+        (void)snprintf(to, bytes,
+                       "%s %s in %s of which these dumps do not tell the other members: nothing tells who has not come.",
+                       who, one ? "waits" : "wait", waiting == 1 ? "a group" : "groups");
+        break;
     case AP_HANG_collective_stalled:
         (void)snprintf(
             to, bytes, "%s entered the collective with the same operation, size and type, and it ended on none.%s%s", who,

@@ -35,6 +35,7 @@ static const struct name_source names[] = {
     { "differing-owner", "cluster.memory.differs.owner", "", "category", NULL, "nothing", NULL },
     { "differing-line", "cluster.memory.differs.line", "", "line", NULL, "none", NULL },
     { "late-line", "cluster.late.host_code", "", "line", NULL, "a line that was not recorded", NULL },
+    { "work-line", "cluster.late.more_work", "", "line", NULL, "not recorded", NULL },
     { "longest-step", "steps.rows", "dur_us", "name", "steps.steady.max_us", "one step", "steady" },
 };
 

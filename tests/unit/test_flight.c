@@ -242,9 +242,15 @@ static void circles_and_stalls(void)
            { FOUR, "0/1 all_reduce s", 0 }, { FOUR, "0/1 all_reduce s", 0 }, { FOUR, "0/1 all_reduce t", 0 });
     EXPECT("all inside, one through", "nccl", "dump_skew", "low", "1-3", 1, { FOUR, "0/1 all_reduce c", 0 },
            { FOUR, "0/1 all_reduce s", 0 }, { FOUR, "0/1 all_reduce s", 0 }, { FOUR, "0/1 all_reduce s", 0 });
-    EXPECT("all that called in a group of which nothing tells who is in it", "gloo", "collective_stalled", "low", "0-1", 2,
+    EXPECT("all that called in a group of which nothing tells who is in it", "gloo", "collective_stalled", "low", "0-1", 1,
+           { NULL, "0/1 all_reduce c;a/1 all_reduce s", 0 }, { NULL, "0/1 all_reduce c;a/1 all_reduce s", 0 },
+           { NULL, "0/1 all_reduce c;b/1 all_reduce c", 0 }, { NULL, "0/1 all_reduce c;b/1 all_reduce c", 0 });
+    EXPECT("in two of them at once, each may lack who waits in the other", "gloo", "members_unknown", "low", "0-3", 1,
            { NULL, "0/1 all_reduce c;a/1 all_reduce s", 0 }, { NULL, "0/1 all_reduce c;a/1 all_reduce s", 0 },
            { NULL, "0/1 all_reduce c;b/1 all_reduce s", 0 }, { NULL, "0/1 all_reduce c;b/1 all_reduce s", 0 });
+    EXPECT("alone in a group, and awaited by another", "gloo", "members_unknown", "medium", "2", 1,
+           { NULL, "0/1 all_reduce c;0/2 all_reduce s", 0 }, { NULL, "0/1 all_reduce c;0/2 all_reduce s", 0 },
+           { NULL, "0/1 all_reduce c;b/1 barrier s", 0 });
     EXPECT("what a later one tells to be done", "nccl", "none", "high", "", 0,
            { "0=[0, 1]", "0/1 all_reduce s;0/2 all_reduce c", 0 }, { "0=[0, 1]", "0/1 all_reduce c;0/2 all_reduce c", 0 });
 }

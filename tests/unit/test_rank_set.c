@@ -72,13 +72,17 @@ static bool make_rank(struct ap_rank_set *set, unsigned number)
             return false;
         rank.collectives[rank.collective_count++] = it;
     }
-    struct ap_rank_kernel kernel = {
-        .key = INT64_MIN + number, .count = 3, .total_ns = 300, .name = name(set, "k%u", number % 2)
-    };
-    if (AP_RESERVE(&gate, rank.kernels, rank.kernel_capacity, 1, NULL) != AP_OK ||
+    struct ap_rank_call call = { .key = INT64_MIN + number,
+                                 .count = 3,
+                                 .total_ns = 300,
+                                 .least_ns = 90,
+                                 .kind = AP_RANK_CALL_operator,
+                                 .is_shaped = true,
+                                 .name = name(set, "k%u", number % 2) };
+    if (AP_RESERVE(&gate, rank.calls, rank.call_capacity, 1, NULL) != AP_OK ||
         AP_RESERVE(&gate, set->ranks, set->capacity, set->count + 1, NULL) != AP_OK)
         return false;
-    rank.kernels[rank.kernel_count++] = kernel;
+    rank.calls[rank.call_count++] = call;
     set->ranks[set->count++] = rank;
     return add_memory(set, (unsigned)rank.rank);
 }
@@ -174,14 +178,14 @@ static void any_tree_gives_the_same_bytes(void)
 static void broken_documents_are_refused(void)
 {
     static const char *const documents[] = {
-        "{\"rank_summaries\":3}",
-        "{\"rank_summaries\":2,\"ranks\":[{}]}",
-        "{\"rank_summaries\":2,\"ranks\":[{\"head\":[1]}]}",
-        "{\"rank_summaries\":2,\"ranks\":[{\"head\":[-1,8,0,0,0,0,0,0,0,0,0,0,0,0,0]}]}",
-        "{\"rank_summaries\":2,\"ranks\":[{\"head\":[1,8,9,0,0,0,0,0,0,0,0,0,0,0,0]}]}",
+        "{\"rank_summaries\":2}",
+        "{\"rank_summaries\":3,\"ranks\":[{}]}",
+        "{\"rank_summaries\":3,\"ranks\":[{\"head\":[1]}]}",
+        "{\"rank_summaries\":3,\"ranks\":[{\"head\":[-1,8,0,0,0,0,0,0,0,0,0,0,0,0,0]}]}",
+        "{\"rank_summaries\":3,\"ranks\":[{\"head\":[1,8,9,0,0,0,0,0,0,0,0,0,0,0,0]}]}",
         "[1]",
         "{\"names\":[1]}",
-        "{\"rank_summaries\":2,\"ranks\":[{\"head\":[1,8,0,0,0,0,0,0,0,0,0,0,0,0,0],\"kernels\":[[1,2,3.5,0]]}]}",
+        "{\"rank_summaries\":3,\"ranks\":[{\"head\":[1,8,0,0,0,0,0,0,0,0,0,0,0,0,0],\"calls\":[[1,2,3.5,0,0,0,0]]}]}",
     };
     for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
         struct bytes bytes = { .used = strlen(documents[i]) };

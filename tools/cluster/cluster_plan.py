@@ -20,6 +20,8 @@ CAUSES = {
     "checkpoint": Cause(60_000, "us", "one rank writes a checkpoint in one step, and the others wait for it"),
     "evaluation": Cause(3.0, "passes", "one rank evaluates in one step: further forward passes without the others"),
     "more-work": Cause(1.25, "times", "one rank, and who shares its batch, has longer batches: larger shapes"),
+    "heavy-stage": Cause(1.6, "times", "the stage of one rank has larger layers than the others"),
+    "larger-stage": Cause(1.15, "times", "the same by as little as first and last stages may have: nobody is to blame"),
     "length-imbalance": Cause(0.2, "sigma", "batches differ in length, each step another rank has the longest"),
     "expert-imbalance": Cause(1.6, "times", "the experts of one rank are sent more tokens than those of others"),
     "jitter": Cause(3000, "us", "each step another rank pauses"),
@@ -96,6 +98,8 @@ class Plan:
         """How much more there is to do for the rank in this step: shapes grow with it."""
         if self.cause == "more-work" and self.layout.column(rank) == self.layout.column(self.culprit):
             return self.strength
+        if self.cause in ("heavy-stage", "larger-stage") and self.layout.stage(rank) == self.layout.stage(self.culprit):
+            return self.strength
         if self.lengths:
             return max(0.5, 1.0 + self.strength * self.lengths[step][self.layout.column(rank)])
         return 1.0
@@ -147,6 +151,9 @@ class Plan:
         elif self.cause == "more-work":
             named["ranks"] = [rank for rank in range(self.layout.world)
                               if self.layout.column(rank) == self.layout.column(self.culprit)]
+        elif self.cause == "heavy-stage":
+            named["ranks"] = [rank for rank in range(self.layout.world)
+                              if self.layout.stage(rank) == self.layout.stage(self.culprit)]
         elif self.cause == "slow-path":
             named["hosts"] = sorted(self.slow_hosts())
         elif self.cause == "slow-host":

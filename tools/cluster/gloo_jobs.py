@@ -30,6 +30,7 @@ HANGS = {
     "stuck-subgroup": Job(4, 3, "stuck-host", "rank 3 sleeps before a call of its pair; the others wait in the large group"),
     "size": Job(4, 1, "size", "rank 1 calls with a smaller tensor"),
     "dtype": Job(4, 1, "dtype", "rank 1 calls with another type"),
+    "lone-call": Job(4, 3, "lone-call", "rank 3 alone calls a barrier of a second pair; the others are in the large group"),
 }
 
 
@@ -108,6 +109,8 @@ def hang(rank, name, folder):
     late = rank == job.culprit
     pairs = [dist.new_group(members, group_desc="tp") for members in ([0, 1], [2, 3])]
     pair = pairs[rank // 2]
+    if job.cause == "lone-call":
+        across = [dist.new_group(members, group_desc="dp") for members in ([0, 2], [1, 3])][rank % 2]
     at = [time.time() + DUMP_AFTER_S]
     dist.broadcast_object_list(at, src=0)
     if not (late and job.cause == "no-dump"):
@@ -118,6 +121,8 @@ def hang(rank, name, folder):
         dist.all_reduce(small, group=pair)
         dist.all_reduce(small)
     try:
+        if job.cause == "lone-call" and late:
+            dist.barrier(group=across)
         planted(job, late, pair, small, parts)
     except RuntimeError:                    # a peer has gone; the dump is written all the same
         pass

@@ -11,7 +11,7 @@
 #define WIDTH_MAX 32 /* of a row */
 #define RANK_LARGEST 100000000
 
-enum { HEAD_COUNT = 15, STEP_COUNT = 7, COLLECTIVE_COUNT = 11, KERNEL_COUNT = 4 };
+enum { HEAD_COUNT = 15, STEP_COUNT = 7, COLLECTIVE_COUNT = 11, CALL_COUNT = 7 };
 #define STEP_WIDTH (STEP_COUNT + AP_SPENT_COUNT_)
 #define COLLECTIVE_WIDTH (COLLECTIVE_COUNT + 2 * AP_RANK_BEFORE)
 _Static_assert(STEP_WIDTH <= WIDTH_MAX && COLLECTIVE_WIDTH <= WIDTH_MAX && HEAD_COUNT <= WIDTH_MAX, "a row fits");
@@ -108,12 +108,17 @@ static void carry_collective(struct row *row, struct ap_rank_collective *collect
     }
 }
 
-static void carry_kernel(struct row *row, struct ap_rank_kernel *kernel)
+static void carry_call(struct row *row, struct ap_rank_call *call)
 {
-    carry(row, &kernel->key);
-    carry(row, &kernel->count);
-    carry(row, &kernel->total_ns);
-    carry_name(row, &kernel->name);
+    int64_t kind = row->out ? call->kind : 0;
+    carry(row, &call->key);
+    carry(row, &call->count);
+    carry(row, &call->total_ns);
+    carry(row, &call->least_ns);
+    carry(row, &kind);
+    carry_bool(row, &call->is_shaped);
+    carry_name(row, &call->name);
+    call->kind = (uint8_t)kind;
 }
 
 /* --------------------------------------------------------------------------------------------------------- writing */
@@ -148,8 +153,8 @@ static void mention_all(struct writer *writer, const struct ap_rank_summary *ran
         mention(writer, &group);
         mention(writer, &frame);
     }
-    for (size_t i = 0; i < rank->kernel_count; i++) {
-        struct ap_str name = rank->kernels[i].name;
+    for (size_t i = 0; i < rank->call_count; i++) {
+        struct ap_str name = rank->calls[i].name;
         mention(writer, &name);
     }
 }
@@ -204,12 +209,12 @@ static void write_rank(struct writer *writer, const struct ap_rank_summary *from
         write_values(writer->out, &row);
     }
     ap_out_char(writer->out, ']');
-    begin_list(writer, "kernels");
-    for (size_t i = 0; i < rank.kernel_count; i++) {
-        struct ap_rank_kernel kernel = rank.kernels[i];
-        mention(writer, &kernel.name);
+    begin_list(writer, "calls");
+    for (size_t i = 0; i < rank.call_count; i++) {
+        struct ap_rank_call call = rank.calls[i];
+        mention(writer, &call.name);
         row = (struct row){ .out = true };
-        carry_kernel(&row, &kernel);
+        carry_call(&row, &call);
         ap_out_string(writer->out, i ? ",\n  " : "");
         write_values(writer->out, &row);
     }
@@ -352,17 +357,18 @@ static enum ap_status take_collective(struct reader *reader, struct ap_rank_summ
     return AP_OK;
 }
 
-static enum ap_status take_kernel(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
+static enum ap_status take_call(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
 {
     struct row row;
-    struct ap_rank_kernel kernel;
-    AP_TRY(read_values(reader, &row, KERNEL_COUNT, reterr));
-    if (!are_times(row.values + 1, 2) || row.values[1] < 0 || row.values[2] < 0)
+    struct ap_rank_call call;
+    AP_TRY(read_values(reader, &row, CALL_COUNT, reterr));
+    if (!are_times(row.values + 1, 3) || row.values[1] < 0 || row.values[2] < 0 || row.values[3] < 0 || row.values[4] < 0 ||
+        row.values[4] >= AP_RANK_CALL_COUNT_)
         return ap_summary_refuse(reader->json, "a number is out of range", reterr);
-    carry_kernel(&row, &kernel);
-    if (!take_name(reader, &kernel.name))
+    carry_call(&row, &call);
+    if (!take_name(reader, &call.name))
         return ap_summary_refuse(reader->json, "a name is not there", reterr);
-    AP_TRY_ADD(reader->set->gate, rank->kernels, rank->kernel_count, rank->kernel_capacity, reterr, kernel);
+    AP_TRY_ADD(reader->set->gate, rank->calls, rank->call_count, rank->call_capacity, reterr, call);
     return AP_OK;
 }
 
@@ -391,8 +397,8 @@ static enum ap_status take_member(struct reader *reader, struct ap_rank_summary 
         return take_rows(reader, rank, take_step, reterr);
     if (ap_text_is(key, "collectives"))
         return take_rows(reader, rank, take_collective, reterr);
-    if (ap_text_is(key, "kernels"))
-        return take_rows(reader, rank, take_kernel, reterr);
+    if (ap_text_is(key, "calls"))
+        return take_rows(reader, rank, take_call, reterr);
     return ap_json_skip_value(reader->json, reterr);
 }
 

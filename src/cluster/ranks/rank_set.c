@@ -18,7 +18,7 @@ void ap_rank_summary_release(struct ap_rank_summary *summary, struct ap_gate *ga
 {
     AP_FREE(gate, summary->steps, summary->step_capacity);
     AP_FREE(gate, summary->collectives, summary->collective_capacity);
-    AP_FREE(gate, summary->kernels, summary->kernel_capacity);
+    AP_FREE(gate, summary->calls, summary->call_capacity);
     *summary = (struct ap_rank_summary){ .rank = -1 };
 }
 
@@ -63,8 +63,8 @@ static void rename_all(const struct moving *moving, struct ap_rank_summary *summ
         summary->collectives[i].group = moving->ids[summary->collectives[i].group.id];
         summary->collectives[i].frame = moving->ids[summary->collectives[i].frame.id];
     }
-    for (size_t i = 0; i < summary->kernel_count; i++)
-        summary->kernels[i].name = moving->ids[summary->kernels[i].name.id];
+    for (size_t i = 0; i < summary->call_count; i++)
+        summary->calls[i].name = moving->ids[summary->calls[i].name.id];
 }
 
 static enum ap_status mention(struct moving *moving, struct ap_str name, struct ap_error *reterr)
@@ -84,8 +84,8 @@ static enum ap_status mention_rank(struct moving *moving, const struct ap_rank_s
         AP_TRY(mention(moving, rank->collectives[i].group, reterr));
         AP_TRY(mention(moving, rank->collectives[i].frame, reterr));
     }
-    for (size_t i = 0; i < rank->kernel_count; i++)
-        AP_TRY(mention(moving, rank->kernels[i].name, reterr));
+    for (size_t i = 0; i < rank->call_count; i++)
+        AP_TRY(mention(moving, rank->calls[i].name, reterr));
     return AP_OK;
 }
 

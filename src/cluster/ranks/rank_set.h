@@ -19,8 +19,8 @@ struct ap_rank_step {
     int64_t number; /* that its mark tells, else its place in the recording */
     int64_t start_ns, end_ns;
     int64_t spent_ns[AP_SPENT_COUNT_];
-    int64_t kernel_ns, kernel_count; /* of compute, launched in it */
-    int64_t work;                    /* equal for equal kernels of equal shapes: a sum of hashes */
+    int64_t kernel_ns, kernel_count; /* of compute, launched in it; without a device those of operators that call no other */
+    int64_t work;                    /* equal for equal calls of equal shapes: a sum of hashes */
     bool is_partial;                 /* the recording begins or ends within it */
 };
 
@@ -44,11 +44,22 @@ struct ap_rank_collective {
     bool on_host;
 };
 
-/** Kernels of one name and shape, of those that took most time. */
-struct ap_rank_kernel {
-    int64_t key; /* equal for equal name and shapes, on all ranks */
+/** What is called on every rank alike, and so can be compared. */
+enum ap_rank_call_kind {
+    AP_RANK_CALL_kernel,
+    AP_RANK_CALL_copy,     /* from or to the device */
+    AP_RANK_CALL_operator, /* of the host, those that call no other */
+    AP_RANK_CALL_COUNT_
+};
+
+/** Calls of one name and shape, or one size, of those that took most time. */
+struct ap_rank_call {
+    int64_t key; /* equal for equal kind, name and shapes, on all ranks */
     int64_t count, total_ns;
+    int64_t least_ns; /* the shortest: what waits for a core takes longer now and then, what has more to do always does */
     struct ap_str name;
+    uint8_t kind;   /* enum ap_rank_call_kind */
+    bool is_shaped; /* the trace tells shapes or sizes, and the key holds them */
 };
 
 /** One window of one rank. Times are nanoseconds since 1970 by the clock of its host, or since whatever the trace counts. */
@@ -67,8 +78,8 @@ struct ap_rank_summary {
     size_t step_count, step_capacity;
     struct ap_rank_collective *collectives; /* by start */
     size_t collective_count, collective_capacity;
-    struct ap_rank_kernel *kernels; /* by key */
-    size_t kernel_count, kernel_capacity;
+    struct ap_rank_call *calls; /* by key */
+    size_t call_count, call_capacity;
 };
 
 struct ap_rank_set {

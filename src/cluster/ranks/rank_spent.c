@@ -262,7 +262,7 @@ uint32_t ap_rank_timeline_host_row(const struct ap_rank_timeline *timeline, int6
         const struct ap_idle_piece *piece = &pieces->list[i];
         int64_t from_ns = piece->start_ns > start_ns ? piece->start_ns : start_ns;
         int64_t to_ns = piece->end_ns < end_ns ? piece->end_ns : end_ns;
-        if (piece->row == AP_NO_ROW || to_ns - from_ns <= longest_ns)
+        if (to_ns - from_ns <= longest_ns)
             continue;
         longest_ns = to_ns - from_ns;
         row = piece->row;

@@ -37,7 +37,7 @@ void ap_rank_timeline_spent(const struct ap_rank_timeline *timeline, int64_t sta
                             int64_t ret_spent_ns[AP_SPENT_COUNT_]);
 /** How long before @end_ns nothing was computed, back to @start_ns at most. */
 int64_t ap_rank_timeline_idle_before(const struct ap_rank_timeline *timeline, int64_t start_ns, int64_t end_ns);
-/** The host's row behind the longest idle piece in that time; AP_NO_ROW where there is none. */
+/** The host's row behind the longest idle piece in that time; AP_NO_ROW where nothing was recorded in that. */
 uint32_t ap_rank_timeline_host_row(const struct ap_rank_timeline *timeline, int64_t start_ns, int64_t end_ns);
 
 #endif

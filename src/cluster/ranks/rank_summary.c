@@ -4,7 +4,7 @@
 #include "collective_rows.h"
 #include "decimal.h"
 #include "rank_group.h"
-#include "rank_kernels.h"
+#include "rank_calls.h"
 #include "rank_spent.h"
 #include "sort.h"
 #include "user_frame.h"
@@ -286,7 +286,7 @@ static enum ap_status fill(struct summary *summary, struct ap_idle_pieces *piece
     AP_TRY(add_names(summary, path, host, reterr));
     AP_TRY(add_steps(summary, reterr));
     AP_TRY(add_collectives(summary, reterr));
-    AP_TRY(ap_rank_kernels_add(summary->set, summary->to, summary->facts, summary->timeline.device, reterr));
+    AP_TRY(ap_rank_calls_add(summary->set, summary->to, summary->facts, summary->timeline.device, reterr));
     add_memory(summary);
     return AP_OK;
 }

@@ -594,6 +594,14 @@ static void held_up(struct run *run, const char *process, int frames)
     }
 }
 
+/* Within an operator, while another thread begins frames. */
+static void stands_still(struct run *run, int64_t start_us, int64_t dur_us)
+{
+    op(run, "aten::mm", start_us, dur_us, 0);
+    for (int frame = 1; frame < 4; frame++)
+        (void)add_row(run, "1", "2", "watch.py(3): total", PYTHON, (start_us + frame * 1000) * 1000, 400000);
+}
+
 static void another_thread_that_holds_the_interpreter_is_told(void)
 {
     struct run run;
@@ -604,6 +612,20 @@ static void another_thread_that_holds_the_interpreter_is_told(void)
     is_int(habit(&run, "interpreter_held", "total_us"), 50000, "to the end of its call");
     ok(ap_text_equal(ap_value_text(at(&run, "habits.interpreter_held.line")), AP_TEXT("watch.py(3): total")),
        "named by what the other thread ran");
+    end(&run);
+    begin(&run);
+    held_up(&run, "1", 4);
+    for (int i = 0; i < 8; i++)
+        op(&run, "aten::mm", 5920 + i * 4, 2, 0);
+    stands_still(&run, 70000, 8000);
+    analyze(&run);
+    is_int(habit(&run, "interpreter_held", "total_us"), 58000, "an operator that is short at other times waits, too");
+    end(&run);
+    begin(&run);
+    held_up(&run, "1", 4);
+    stands_still(&run, 70000, 8000);
+    analyze(&run);
+    is_int(habit(&run, "interpreter_held", "total_us"), 50000, "not one that may be long");
     end(&run);
     begin(&run);
     held_up(&run, "1", 1);

@@ -65,6 +65,20 @@ static void kinds_of_loops_are_told_apart(void)
     end(&run);
 }
 
+static void a_method_that_goes_round_is_no_clipping(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 20; i++) {
+        op(&run, "aten::mv", i * 10, 5, 0);
+        op(&run, "aten::linalg_vector_norm", i * 10 + 6, 3, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "norm_loop", "count"), 0, "norms of what a product made");
+    is_int(habit(&run, "operator_loop", "total_us"), 199, "but a loop");
+    end(&run);
+}
+
 static void forward_work_in_a_node_is_recomputation(void)
 {
     struct run run;
@@ -664,6 +678,46 @@ static void a_module_in_a_loop_is_told_from_layers(void)
     end(&run);
 }
 
+static void a_loop_that_keeps_its_results_takes_no_pieces(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 20; i++) {
+        row(&run, "1", "nn.Module: Linear_0", PYTHON, i * 20, 8);
+        op(&run, "aten::linear", i * 20 + 1, 5, 0);
+        op(&run, "aten::select", i * 20 + 10, 2, 0);
+        op(&run, "aten::copy_", i * 20 + 14, 2, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "module_loop", "count"), 0, "the piece is where the result goes");
+    end(&run);
+}
+
+static void recurrent(struct run *run, int64_t start_us, const char *cell)
+{
+    for (int i = 0; i < 20; i++) {
+        op(run, "aten::select", start_us + i * 20, 2, 0);
+        op(run, cell, start_us + i * 20 + 3, 16, 0);
+    }
+    op(run, "aten::relu", start_us + 500, 1, 0);
+}
+
+static void a_layer_of_cells_keeps_most_of_a_loop_over_them(void)
+{
+    struct run run;
+    begin(&run);
+    recurrent(&run, 0, "aten::lstm_cell");
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "saves_us"), 399, "an LSTM is one operator");
+    end(&run);
+    begin(&run);
+    recurrent(&run, 0, "aten::gru_cell");
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "total_us"), 399, "from the first to the last");
+    is_int(habit(&run, "operator_loop", "saves_us"), 159, "a GRU takes its steps one by one");
+    end(&run);
+}
+
 static void a_causal_mask_costs_in_attention_too(void)
 {
     struct run run;
@@ -939,6 +993,9 @@ int main(void)
     gradients_that_no_optimizer_uses_are_told();
     a_gradient_of_an_input_is_told_where_nothing_looks_at_it();
     another_thread_that_holds_the_interpreter_is_told();
+    a_method_that_goes_round_is_no_clipping();
+    a_loop_that_keeps_its_results_takes_no_pieces();
+    a_layer_of_cells_keeps_most_of_a_loop_over_them();
     a_module_in_a_loop_is_told_from_layers();
     a_causal_mask_costs_in_attention_too();
     lengths_that_rise_are_a_prefix_and_lengths_of_samples_are_none();

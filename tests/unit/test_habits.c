@@ -79,6 +79,19 @@ static void a_method_that_goes_round_is_no_clipping(void)
     end(&run);
 }
 
+static void transforms_of_odd_lengths_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::_fft_r2c", 0, 100, 0, "[[8,188,1021],[],[],[]]", "[\"float\",\"\",\"\",\"\"]");
+    op_with(&run, "aten::_fft_r2c", 100, 80, 0, "[[8,188,1000],[],[],[]]", "[\"float\",\"\",\"\",\"\"]");
+    op_with(&run, "aten::_fft_c2c", 200, 40, 0, "[[8,17],[],[],[]]", "[\"c10::complex<float>\",\"\",\"\",\"\"]");
+    analyze(&run);
+    is_int(habit(&run, "odd_transform", "total_us"), 100, "of a prime; not of small factors, nor a short one");
+    is_int(habit(&run, "odd_transform", "saves_us"), 70, "most of it");
+    end(&run);
+}
+
 static void forward_work_in_a_node_is_recomputation(void)
 {
     struct run run;
@@ -994,6 +1007,7 @@ int main(void)
     a_gradient_of_an_input_is_told_where_nothing_looks_at_it();
     another_thread_that_holds_the_interpreter_is_told();
     a_method_that_goes_round_is_no_clipping();
+    transforms_of_odd_lengths_are_told();
     a_loop_that_keeps_its_results_takes_no_pieces();
     a_layer_of_cells_keeps_most_of_a_loop_over_them();
     a_module_in_a_loop_is_told_from_layers();

@@ -570,6 +570,52 @@ static void gradients_that_no_optimizer_uses_are_told(void)
     end(&run);
 }
 
+/* Two models that are trained in turn, the first one with a loss that goes back through the other. */
+static void in_turn(struct run *run, bool clears, const char *other)
+{
+    for (int i = 0; i < 3; i++) {
+        if (clears)
+            row(run, "1", "Optimizer.zero_grad#AdamW.zero_grad", ANNOTATION, i * 1000 + 2, 5);
+        frozen_backbone(run, i * 1000 + 10, i == 1 ? other : "[[[10, 64], [10]], []]");
+    }
+}
+
+static void gradients_that_are_cleared_unused_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    in_turn(&run, true, "[[[64, 96]], []]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 1, "cleared before the other model's step");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 310, "behind the last weight that is updated next");
+    end(&run);
+    begin(&run);
+    in_turn(&run, false, "[[[64, 96]], []]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "what is not cleared adds up for a later step");
+    end(&run);
+    begin(&run);
+    op(&run, "torch::autograd::AccumulateGrad", 0, 1, 0);
+    in_turn(&run, true, "[[[64, 96]], []]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "nor where gradients are cleared behind their step");
+    end(&run);
+    begin(&run);
+    in_turn(&run, true, "[[[64, 96]], []]");
+    row(&run, "1", "Optimizer.step#AdamW.step", ANNOTATION, 1900, 50);
+    op_with(&run, "aten::_fused_adamw_", 1910, 30, 0, "[[[7, 7]], []]", "[\"TensorList\"]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "two optimizers step, and one was cleared: it may add up");
+    end(&run);
+    begin(&run);
+    in_turn(&run, true, "[]");
+    op_with(&run, "aten::_fused_adamw_", 3010, 50, 0, "[[[64, 96]], []]", "[\"TensorList\"]");
+    row(&run, "1", "Optimizer.step#AdamW.step", ANNOTATION, 3000, 100);
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "a step that does not tell its sizes may work on all");
+    end(&run);
+}
+
 /* The backward of a convolution: the gradients of the input, which requires one, and of the weight. */
 static void first_layer(struct run *run, const char *looked_at)
 {
@@ -1004,6 +1050,7 @@ int main(void)
     checks_of_values_are_told();
     work_on_more_than_is_needed_is_told_by_shapes();
     gradients_that_no_optimizer_uses_are_told();
+    gradients_that_are_cleared_unused_are_told();
     a_gradient_of_an_input_is_told_where_nothing_looks_at_it();
     another_thread_that_holds_the_interpreter_is_told();
     a_method_that_goes_round_is_no_clipping();

@@ -76,7 +76,17 @@ static const char *find_lack(const struct ap_predictor *predictor)
     return NULL;
 }
 
-/* At least a quarter of what was recorded is no profiler's. */
+static int64_t profiler_ns_on(const struct ap_facts *facts, size_t track)
+{
+    bool overflowed = false;
+    int64_t own_ns = 0;
+    for (size_t i = facts->order.track_start[track]; i < facts->order.track_start[track + 1]; i++)
+        own_ns = ap_add_sat(own_ns, ap_profiler_row_ns(facts->trace, facts->order.rows[i]), &overflowed);
+    return own_ns;
+}
+
+/* At least a quarter of what was recorded is no profiler's. A thread that only looks on has no work in the replay, and what
+ * recording it cost is none of that. */
 static void find_quiet(struct ap_predictor *predictor)
 {
     const struct ap_facts *facts = predictor->facts;
@@ -87,8 +97,9 @@ static void find_quiet(struct ap_predictor *predictor)
             return;
         loud_ns = ap_add_sat(loud_ns, predictor->graph.tasks[i].work_ns, &overflowed);
     }
-    for (size_t i = 0; i < facts->order.count; i++)
-        own_ns += ap_profiler_row_ns(facts->trace, facts->order.rows[i]);
+    for (size_t track = 0; track < predictor->graph.track_count; track++)
+        if (predictor->graph.first_of_thread[track] < predictor->graph.first_of_thread[track + 1])
+            own_ns = ap_add_sat(own_ns, profiler_ns_on(facts, track), &overflowed);
     predictor->loud_ns = loud_ns;
     predictor->quiet_ns = own_ns < loud_ns - loud_ns / 4 ? loud_ns - own_ns : loud_ns / 4;
 }

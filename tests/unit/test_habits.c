@@ -65,6 +65,33 @@ static void kinds_of_loops_are_told_apart(void)
     end(&run);
 }
 
+static void a_method_that_goes_round_is_no_clipping(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 20; i++) {
+        op(&run, "aten::mv", i * 10, 5, 0);
+        op(&run, "aten::linalg_vector_norm", i * 10 + 6, 3, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "norm_loop", "count"), 0, "norms of what a product made");
+    is_int(habit(&run, "operator_loop", "total_us"), 199, "but a loop");
+    end(&run);
+}
+
+static void transforms_of_odd_lengths_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::_fft_r2c", 0, 100, 0, "[[8,188,1021],[],[],[]]", "[\"float\",\"\",\"\",\"\"]");
+    op_with(&run, "aten::_fft_r2c", 100, 80, 0, "[[8,188,1000],[],[],[]]", "[\"float\",\"\",\"\",\"\"]");
+    op_with(&run, "aten::_fft_c2c", 200, 40, 0, "[[8,17],[],[],[]]", "[\"c10::complex<float>\",\"\",\"\",\"\"]");
+    analyze(&run);
+    is_int(habit(&run, "odd_transform", "total_us"), 100, "of a prime; not of small factors, nor a short one");
+    is_int(habit(&run, "odd_transform", "saves_us"), 70, "most of it");
+    end(&run);
+}
+
 static void forward_work_in_a_node_is_recomputation(void)
 {
     struct run run;
@@ -598,6 +625,52 @@ static void gradients_that_no_optimizer_uses_are_told(void)
     end(&run);
 }
 
+/* Two models that are trained in turn, the first one with a loss that goes back through the other. */
+static void in_turn(struct run *run, bool clears, const char *other)
+{
+    for (int i = 0; i < 3; i++) {
+        if (clears)
+            row(run, "1", "Optimizer.zero_grad#AdamW.zero_grad", ANNOTATION, i * 1000 + 2, 5);
+        frozen_backbone(run, i * 1000 + 10, i == 1 ? other : "[[[10, 64], [10]], []]");
+    }
+}
+
+static void gradients_that_are_cleared_unused_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    in_turn(&run, true, "[[[64, 96]], []]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 1, "cleared before the other model's step");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 310, "behind the last weight that is updated next");
+    end(&run);
+    begin(&run);
+    in_turn(&run, false, "[[[64, 96]], []]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "what is not cleared adds up for a later step");
+    end(&run);
+    begin(&run);
+    op(&run, "torch::autograd::AccumulateGrad", 0, 1, 0);
+    in_turn(&run, true, "[[[64, 96]], []]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "nor where gradients are cleared behind their step");
+    end(&run);
+    begin(&run);
+    in_turn(&run, true, "[[[64, 96]], []]");
+    row(&run, "1", "Optimizer.step#AdamW.step", ANNOTATION, 1900, 50);
+    op_with(&run, "aten::_fused_adamw_", 1910, 30, 0, "[[[7, 7]], []]", "[\"TensorList\"]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "two optimizers step, and one was cleared: it may add up");
+    end(&run);
+    begin(&run);
+    in_turn(&run, true, "[]");
+    op_with(&run, "aten::_fused_adamw_", 3010, 50, 0, "[[[64, 96]], []]", "[\"TensorList\"]");
+    row(&run, "1", "Optimizer.step#AdamW.step", ANNOTATION, 3000, 100);
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "a step that does not tell its sizes may work on all");
+    end(&run);
+}
+
 /* The backward of a convolution: the gradients of the input, which requires one, and of the weight. */
 static void first_layer(struct run *run, const char *looked_at)
 {
@@ -649,6 +722,14 @@ static void held_up(struct run *run, const char *process, int frames)
     }
 }
 
+/* Within an operator, while another thread begins frames. */
+static void stands_still(struct run *run, int64_t start_us, int64_t dur_us)
+{
+    op(run, "aten::mm", start_us, dur_us, 0);
+    for (int frame = 1; frame < 4; frame++)
+        (void)add_row(run, "1", "2", "watch.py(3): total", PYTHON, (start_us + frame * 1000) * 1000, 400000);
+}
+
 static void another_thread_that_holds_the_interpreter_is_told(void)
 {
     struct run run;
@@ -659,6 +740,20 @@ static void another_thread_that_holds_the_interpreter_is_told(void)
     is_int(habit(&run, "interpreter_held", "total_us"), 50000, "to the end of its call");
     ok(ap_text_equal(ap_value_text(at(&run, "habits.interpreter_held.line")), AP_TEXT("watch.py(3): total")),
        "named by what the other thread ran");
+    end(&run);
+    begin(&run);
+    held_up(&run, "1", 4);
+    for (int i = 0; i < 8; i++)
+        op(&run, "aten::mm", 5920 + i * 4, 2, 0);
+    stands_still(&run, 70000, 8000);
+    analyze(&run);
+    is_int(habit(&run, "interpreter_held", "total_us"), 58000, "an operator that is short at other times waits, too");
+    end(&run);
+    begin(&run);
+    held_up(&run, "1", 4);
+    stands_still(&run, 70000, 8000);
+    analyze(&run);
+    is_int(habit(&run, "interpreter_held", "total_us"), 50000, "not one that may be long");
     end(&run);
     begin(&run);
     held_up(&run, "1", 1);
@@ -694,6 +789,46 @@ static void a_module_in_a_loop_is_told_from_layers(void)
     is_int(habit(&run, "module_loop", "count"), 1, "one module; not layers, and not where no module is recorded");
     is_int(habit(&run, "module_loop", "total_us"), 390, "from the first to the last");
     is_int(habit(&run, "operator_loop", "count"), 0, "and no other loop");
+    end(&run);
+}
+
+static void a_loop_that_keeps_its_results_takes_no_pieces(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 20; i++) {
+        row(&run, "1", "nn.Module: Linear_0", PYTHON, i * 20, 8);
+        op(&run, "aten::linear", i * 20 + 1, 5, 0);
+        op(&run, "aten::select", i * 20 + 10, 2, 0);
+        op(&run, "aten::copy_", i * 20 + 14, 2, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "module_loop", "count"), 0, "the piece is where the result goes");
+    end(&run);
+}
+
+static void recurrent(struct run *run, int64_t start_us, const char *cell)
+{
+    for (int i = 0; i < 20; i++) {
+        op(run, "aten::select", start_us + i * 20, 2, 0);
+        op(run, cell, start_us + i * 20 + 3, 16, 0);
+    }
+    op(run, "aten::relu", start_us + 500, 1, 0);
+}
+
+static void a_layer_of_cells_keeps_most_of_a_loop_over_them(void)
+{
+    struct run run;
+    begin(&run);
+    recurrent(&run, 0, "aten::lstm_cell");
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "saves_us"), 399, "an LSTM is one operator");
+    end(&run);
+    begin(&run);
+    recurrent(&run, 0, "aten::gru_cell");
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "total_us"), 399, "from the first to the last");
+    is_int(habit(&run, "operator_loop", "saves_us"), 159, "a GRU takes its steps one by one");
     end(&run);
 }
 
@@ -982,8 +1117,13 @@ int main(void)
     checks_of_values_are_told();
     work_on_more_than_is_needed_is_told_by_shapes();
     gradients_that_no_optimizer_uses_are_told();
+    gradients_that_are_cleared_unused_are_told();
     a_gradient_of_an_input_is_told_where_nothing_looks_at_it();
     another_thread_that_holds_the_interpreter_is_told();
+    a_method_that_goes_round_is_no_clipping();
+    transforms_of_odd_lengths_are_told();
+    a_loop_that_keeps_its_results_takes_no_pieces();
+    a_layer_of_cells_keeps_most_of_a_loop_over_them();
     a_module_in_a_loop_is_told_from_layers();
     a_causal_mask_costs_in_attention_too();
     lengths_that_rise_are_a_prefix_and_lengths_of_samples_are_none();

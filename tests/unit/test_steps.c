@@ -168,6 +168,22 @@ static void a_part_of_the_loop_is_the_last_resort(void)
     finish(&run);
 }
 
+static void two_optimizers_step_once(void)
+{
+    static const char node[] = "autograd::engine::evaluate_function: MmBackward0";
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++) {
+        row(&run, "1", node, OPERATOR, 100 * i + 20, 30);
+        row(&run, "1", "Optimizer.step#Adam.step", ANNOTATION, 100 * i + 60, 10);
+        row(&run, "1", "Optimizer.step#Adam.step", ANNOTATION, 100 * i + 80, 10);
+    }
+    find_steps(&run);
+    is_u64(run.steps.count, 3, "each of two steps right behind a backward pass is of one step of the run");
+    is_int(ap_step_dur_ns(&run.steps, run.trace, 1), 100000, "lasts from one backward pass to the next");
+    finish(&run);
+}
+
 static void graph_launches_stand_in_where_they_are_even(void)
 {
     struct run run;
@@ -497,6 +513,7 @@ int main(void)
     repeated_annotations_stand_in();
     annotations_must_follow_one_another_on_one_thread();
     a_part_of_the_loop_is_the_last_resort();
+    two_optimizers_step_once();
     graph_launches_stand_in_where_they_are_even();
     pieces_of_one_server_step_are_no_steps();
     overlapping_marks_are_left_out();

@@ -201,6 +201,15 @@ static void the_profilers_own_work_is_no_gain(void)
     is_int(prediction.after_ns / 1000, 1176, "without the profiler 700 of 1700 us go");
     is_int(prediction.low_ns / 1000, 1000, "the range reaches to what the recording loses");
     finish(&tried);
+    begin(&tried.run);
+    (void)row(&tried.run, "1", "extra", ANNOTATION, 0, 1000);
+    (void)row(&tried.run, "1", "aten::mm", OPERATOR, 1000, 1000);
+    for (int64_t i = 0; i < 1000; i++)
+        (void)row(&tried.run, "2", "watch.py(3): total", PYTHON, 2 * i, 1);
+    predict(&tried);
+    prediction = gain(&tried, (const char *const[]){ "range = extra gone", NULL });
+    is_int(prediction.after_ns / 1000, 999, "what recording a thread cost that only looks on is no matter of this one");
+    finish(&tried);
 }
 
 /* Steps of 100 us that launch a kernel of 60 and wait for it, within one frame around all of them. */

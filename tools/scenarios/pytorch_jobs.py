@@ -478,6 +478,7 @@ JOBS = {
     "chances-of-all": Job(habits.chances_of_all, ["rows-not-used"], steps=4, windows=5, profiler=SHAPES),
     "dropout-left-on": Job(habits.dropout_left_on, ["dropout-in-inference"], steps=4, windows=5),
     "cells-one-by-one": Job(habits.cells_one_by_one, ["operators-in-a-loop"], steps=3, windows=5),
+    "power-iterations": Job(habits.power_iterations, ["operators-in-a-loop"], steps=3, windows=5),
     "adapter-made-whole": Job(habits.adapter_made_whole, ["product-order"], steps=4, windows=5, profiler=SHAPES),
     "penalized-each-step": Job(habits.penalized_each_step, ["second-order"], steps=4, windows=5),
     "validated-with-graph": Job(habits.validated_with_graph, ["unused-graph"], steps=8, windows=5),

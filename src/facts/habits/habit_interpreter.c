@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The loop's thread is ready to go on, but another thread of Python holds the interpreter: right before or behind an
  * operator, where Python has nothing to do but to take the interpreter's lock, nothing begins or ends for long, while the
- * other thread's frames go on. A wait for a lock of the program's or for a queue has no operator in its call. */
+ * other thread's frames go on. A wait for a lock of the program's or for a queue has no operator in its call. Where that is
+ * sure, operators that are short but for a few that stand still meanwhile wait as well: the two threads are in each
+ * other's way. */
 #include "habits.h"
 #include "nest.h"
 #include "sort.h"
@@ -10,10 +12,18 @@
 
 #define LEAST_GAP_NS INT64_C(1000000) /* a thread is asked to give the interpreter up after 5 ms */
 #define LEAST_FRAMES 2                /* that begin on the other thread meanwhile */
+#define LEAST_SURE 4                  /* stretches beside operators, where those within them count */
+#define SHORT_ONES 8                  /* of an operator's calls one in so many stands still */
 
 struct held {
     int64_t start_ns, end_ns;
-    bool is_told;
+    uint32_t within; /* kind of the operator that it lies in; AP_PAIR_NONE = beside one */
+    uint32_t row;    /* of the other thread, meanwhile; AP_NO_ROW = none */
+};
+
+/* Of one operator with one set of shapes: how many there are, and of them stand still. */
+struct calls {
+    uint32_t all, still;
 };
 
 struct search {
@@ -26,18 +36,41 @@ struct search {
     bool was_operator;   /* which ended then */
     struct held *held;
     size_t held_count, held_capacity;
+    struct ap_pair_map kinds; /* of operators that stand still: names and shapes */
+    struct calls *calls;      /* by kind */
+    size_t calls_count, calls_capacity;
 };
+
+static uint32_t shapes_of(const struct search *search, uint32_t row)
+{
+    const struct ap_op_detail *op = ap_row_op(search->trace, row);
+    return op ? op->signature.id : 0;
+}
+
+static enum ap_status note_still(struct search *search, uint32_t row, uint32_t *ret_kind, struct ap_error *reterr)
+{
+    AP_TRY(ap_pair_map_add(&search->kinds, search->trace->events.name[row], shapes_of(search, row), ret_kind, reterr));
+    if (*ret_kind == search->calls_count)
+        AP_TRY_ADD(search->habits->gate, search->calls, search->calls_count, search->calls_capacity, reterr,
+                   (struct calls){ 0, 0 });
+    search->calls[*ret_kind].still++;
+    return AP_OK;
+}
 
 static enum ap_status at_boundary(struct search *search, int64_t now_ns, bool is_operator, struct ap_error *reterr)
 {
     int64_t start_ns = search->last_ns;
     bool beside_operator = search->was_operator || is_operator;
+    const struct ap_nest_row *top = ap_nest_top(&search->nest);
+    struct held held = { start_ns, now_ns, AP_PAIR_NONE, AP_NO_ROW };
     search->last_ns = now_ns > start_ns ? now_ns : start_ns;
-    if (start_ns == INT64_MIN || now_ns <= start_ns || now_ns - start_ns < LEAST_GAP_NS || search->operators ||
-        !beside_operator || !ap_nest_top(&search->nest))
+    if (start_ns == INT64_MIN || now_ns <= start_ns || now_ns - start_ns < LEAST_GAP_NS || !top)
         return AP_OK;
-    AP_TRY_ADD(search->habits->gate, search->held, search->held_count, search->held_capacity, reterr,
-               (struct held){ start_ns, now_ns, false });
+    if (search->operators ? !top->id : !beside_operator)
+        return AP_OK;
+    if (search->operators)
+        AP_TRY(note_still(search, top->row, &held.within, reterr));
+    AP_TRY_ADD(search->habits->gate, search->held, search->held_count, search->held_capacity, reterr, held);
     return AP_OK;
 }
 
@@ -50,7 +83,7 @@ static enum ap_status close_row(void *context, const struct ap_nest_row *closed,
     return AP_OK;
 }
 
-/* Stretches beside operators, in a frame of Python. */
+/* Stretches beside operators, in a frame of Python, and in operators. */
 static enum ap_status find_held(struct search *search, struct ap_error *reterr)
 {
     const struct ap_row_order *order = &search->facts->order;
@@ -72,12 +105,37 @@ static enum ap_status find_held(struct search *search, struct ap_error *reterr)
     return ap_nest_advance(&search->nest, INT64_MAX, close_row, search, reterr);
 }
 
-static void tell_held(struct search *search, struct held *held, uint32_t row)
+static void count_calls(struct search *search)
 {
-    int64_t dur_ns = held->end_ns - held->start_ns;
-    held->is_told = true;
-    ap_habit_add_time(search->habits, AP_HABIT_interpreter_held, held->start_ns, held->end_ns);
-    (void)ap_habit_add_in_pieces(search->habits, AP_HABIT_interpreter_held, row, dur_ns, dur_ns);
+    const struct ap_row_order *order = &search->facts->order;
+    uint32_t track = search->facts->main_track;
+    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+        uint32_t row = order->rows[at];
+        if (!ap_row_is_of(search->trace, row, 1u << AP_KIND_operator))
+            continue;
+        uint32_t kind = ap_pair_map_find(&search->kinds, search->trace->events.name[row], shapes_of(search, row));
+        if (kind != AP_PAIR_NONE)
+            search->calls[kind].all++;
+    }
+}
+
+/* Those within operators count beside enough that are sure. */
+static void tell_held(struct search *search)
+{
+    size_t sure = 0;
+    for (size_t i = 0; i < search->held_count; i++)
+        sure += search->held[i].within == AP_PAIR_NONE && search->held[i].row != AP_NO_ROW;
+    if (sure >= LEAST_SURE)
+        count_calls(search);
+    for (size_t i = 0; i < search->held_count; i++) {
+        const struct held *held = &search->held[i];
+        const struct calls *calls = held->within == AP_PAIR_NONE ? NULL : &search->calls[held->within];
+        if (held->row == AP_NO_ROW || (calls && calls->still > calls->all / SHORT_ONES))
+            continue;
+        int64_t dur_ns = held->end_ns - held->start_ns;
+        ap_habit_add_time(search->habits, AP_HABIT_interpreter_held, held->start_ns, held->end_ns);
+        (void)ap_habit_add_in_pieces(search->habits, AP_HABIT_interpreter_held, held->row, dur_ns, dur_ns);
+    }
 }
 
 /* One of the same process, where it begins frames while the interpreter is held. A stretch counts for one thread. */
@@ -97,8 +155,8 @@ static void look_at_thread(struct search *search, size_t track)
             continue;
         frames = now == before ? frames + 1 : 1;
         before = now;
-        if (frames == LEAST_FRAMES && !search->held[now].is_told)
-            tell_held(search, &search->held[now], row);
+        if (frames == LEAST_FRAMES && search->held[now].row == AP_NO_ROW)
+            search->held[now].row = row;
     }
 }
 
@@ -110,18 +168,24 @@ static enum ap_status search_threads(struct search *search, struct ap_error *ret
     for (size_t track = 0; search->held_count && track < search->facts->order.track_count; track++)
         if (track != main && tracks[track].pid.id == tracks[main].pid.id)
             look_at_thread(search, track);
+    tell_held(search);
     return AP_OK;
 }
 
 enum ap_status ap_habits_of_interpreter(struct ap_habits *habits, const struct ap_facts *facts, struct ap_error *reterr)
 {
-    struct search search = {
-        .habits = habits, .facts = facts, .trace = facts->trace, .nest = { .gate = habits->gate }, .last_ns = INT64_MIN
-    };
+    struct search search = { .habits = habits,
+                             .facts = facts,
+                             .trace = facts->trace,
+                             .nest = { .gate = habits->gate },
+                             .last_ns = INT64_MIN,
+                             .kinds = { .gate = habits->gate } };
     if (facts->main_track == AP_NO_ROW)
         return AP_OK;
     enum ap_status status = search_threads(&search, reterr);
     ap_nest_release(&search.nest);
+    ap_pair_map_release(&search.kinds);
+    AP_FREE(habits->gate, search.calls, search.calls_capacity);
     AP_FREE(habits->gate, search.held, search.held_capacity);
     return status;
 }

@@ -62,6 +62,7 @@ struct ap_habit_rows {
     uint8_t *sign_of;             /* by name id, of the forms: 0 = not asked */
     struct ap_pair_map updated;   /* sizes of the tensors that optimizers work on */
     struct ap_pair_map looked_at; /* likewise, of what is called between a backward pass and the next forward pass */
+    uint8_t *dropped;             /* by row: a gradient that is cleared before an optimizer works on it; NULL = none */
     struct ap_pair_map node_sequences;
     struct ap_pair_map nodes_run;    /* numbers and threads of the nodes so far */
     struct ap_pair_map weights_made; /* signatures of layers, and the first operators that made their weights */

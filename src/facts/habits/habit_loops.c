@@ -14,16 +14,19 @@
 #define LEAST_ROWS 4     /* passes of a model over all rows of a tensor */
 #define LEAST_HEADS 8    /* passes of like layers whose results are put together */
 #define KINDS_MAX 64     /* of loops, by their operators */
+#define CELL_KEEPS 0.6   /* of a loop over such cells: measured with small ones, 0.55 to 1 */
 #define MODULE_DEPTH 100 /* rows around an operator in which its module is looked for */
 
 static enum ap_habit_id kind_of(uint64_t any, bool only_copies)
 {
-    return AP_HAS(any, COLLECTIVE)                                             ? AP_HABIT_collective_loop
-           : AP_HAS(any, NORM)                                                 ? AP_HABIT_norm_loop
-           : AP_HAS(any, MODEL)                                                ? AP_HABIT_module_loop
-           : AP_HAS(any, SCALAR) && !(any & (AP_BIT(HEAVY) | AP_BIT(PRODUCT))) ? AP_HABIT_scalar_loop
-           : only_copies                                                       ? AP_HABIT_copy_loop
-                                                                               : AP_HABIT_operator_loop;
+    /* a method that goes round, as power iteration, has norms too */
+    uint64_t computes = AP_BIT(HEAVY) | AP_BIT(PRODUCT) | AP_BIT(VECTOR_PRODUCT);
+    return AP_HAS(any, COLLECTIVE)                    ? AP_HABIT_collective_loop
+           : AP_HAS(any, NORM) && !(any & computes)   ? AP_HABIT_norm_loop
+           : AP_HAS(any, MODEL)                       ? AP_HABIT_module_loop
+           : AP_HAS(any, SCALAR) && !(any & computes) ? AP_HABIT_scalar_loop
+           : only_copies                              ? AP_HABIT_copy_loop
+                                                      : AP_HABIT_operator_loop;
 }
 
 int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at)
@@ -69,13 +72,28 @@ static uint32_t module_of(const struct ap_habit_rows *rows, uint32_t row)
     return 0;
 }
 
+/* Takes a piece of a tensor to work with; what follows does not fill it, as a loop that keeps its results does. */
+static bool takes_piece(const struct ap_habit_rows *rows, size_t at)
+{
+    return AP_HAS(ap_item_words(rows, &rows->items[at]), PIECE) &&
+           (at + 1 >= rows->item_count || !AP_HAS(ap_item_words(rows, &rows->items[at + 1]), FILLS));
+}
+
+static bool has_piece(const struct ap_habit_rows *rows, size_t start, size_t period)
+{
+    for (size_t i = start; i < start + period; i++)
+        if (takes_piece(rows, i))
+            return true;
+    return false;
+}
+
 /* Each pass takes a piece of the same tensor, as many as that has rows: they do not depend on each other. */
 static bool is_over_all_rows(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
 {
     struct ap_tensor_list first, last;
     for (size_t i = start, back = (end - start) / period * period - period; i < start + period; i++)
-        if (AP_HAS(ap_item_words(rows, &rows->items[i]), PIECE) && ap_habit_read_tensors(rows, i, &first) &&
-            ap_habit_read_tensors(rows, i + back, &last) && ap_tensor_equal(&first.tensors[0], &last.tensors[0]) &&
+        if (takes_piece(rows, i) && ap_habit_read_tensors(rows, i, &first) && ap_habit_read_tensors(rows, i + back, &last) &&
+            ap_tensor_equal(&first.tensors[0], &last.tensors[0]) &&
             (uint64_t)first.tensors[0].dims[0] == (end - start) / period)
             return true;
     return false;
@@ -85,7 +103,7 @@ static bool is_over_all_rows(const struct ap_habit_rows *rows, size_t start, siz
  * that the next one begins with. */
 static bool is_one_module(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period, uint64_t any)
 {
-    if (!AP_HAS(any, PIECE) || (AP_HAS(any, CHOICE) && !is_over_all_rows(rows, start, end, period)))
+    if (!has_piece(rows, start, period) || (AP_HAS(any, CHOICE) && !is_over_all_rows(rows, start, end, period)))
         return false;
     for (size_t i = start; i < start + period; i++) {
         uint32_t module = AP_HAS(ap_item_words(rows, &rows->items[i]), MODEL) ? module_of(rows, rows->items[i].row) : 0;
@@ -192,6 +210,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
                                     .total_ns = total_ns,
                                     .first = ap_item_sequence(rows, &rows->items[start]),
                                     .last = ap_habit_last_sequence(rows, end - 1),
+                                    .keeps = AP_HAS(pass.any, CELL) ? CELL_KEEPS : 0,
                                     .is_slow = !is_short && (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop) };
     ap_habit_take_names(rows->items + start, period, loop->names);
     return AP_OK;

@@ -11,6 +11,8 @@
 #define TRIES_MAX 16            /* candidates that are looked at, each against all shapes */
 #define DOUBLE_SAVES 0.55       /* half the bytes, half the width of an instruction, and shorter series of functions */
 #define LEAST_DOUBLES 1024      /* elements: sums and numbers for a log are none that cost */
+#define LEAST_LENGTH 64         /* of a transform; of short ones a detour costs little */
+#define TRANSFORM_SAVES 0.7     /* measured with lengths from 509 to 16001 beside the next power of two: 0.5 to 0.86 */
 #define LEAST_CLASSES 32        /* of a one-hot matrix: less is no table to look up in */
 #define LEAST_TABLE (64 * 1024) /* elements of an embedding table whose gradient may cost */
 #define MOST_OF_TABLE 0.125     /* of its rows that a step touches */
@@ -98,6 +100,32 @@ static void find_double(struct shapes *shapes)
         read_shape(shapes, i);
         if (has_double(&shapes->list))
             add_shape(shapes, AP_HABIT_double_work, i, DOUBLE_SAVES);
+    }
+}
+
+/* ---- Fourier transforms ---- */
+
+/* What is left of the number without the factors of which libraries have fast methods. */
+static int64_t odd_factor(int64_t number)
+{
+    static const int64_t factors[] = { 2, 3, 5, 7, 11, 13 };
+    for (size_t i = 0; i < AP_COUNT_OF(factors); i++)
+        while (number % factors[i] == 0)
+            number /= factors[i];
+    return number;
+}
+
+/* Of real or complex values along the last dimension: the length that is read is that of the transform. */
+static void find_transforms(struct shapes *shapes)
+{
+    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+        if (!is_named(name_of(shapes, i), "aten::_fft_r2c") && !is_named(name_of(shapes, i), "aten::_fft_c2c"))
+            continue;
+        read_shape(shapes, i);
+        const struct ap_tensor_dims *values = input(shapes, 0);
+        int64_t length = values && values->count ? values->dims[values->count - 1] : 0;
+        if (length >= LEAST_LENGTH && odd_factor(length) > 1)
+            add_shape(shapes, AP_HABIT_odd_transform, i, TRANSFORM_SAVES);
     }
 }
 
@@ -509,6 +537,7 @@ void ap_habits_of_shapes(struct ap_habits *habits, const struct ap_facts *facts,
 {
     struct shapes shapes = { .habits = habits, .facts = facts, .work = work };
     find_double(&shapes);
+    find_transforms(&shapes);
     find_tables(&shapes);
     find_one_hot(&shapes);
     find_growing(&shapes);

@@ -145,12 +145,47 @@ static enum ap_status choose_loop(struct ap_step_source *source, const struct ap
     return AP_OK;
 }
 
+static bool is_backward_node(struct ap_text name)
+{
+    return ap_text_starts_with(name, "autograd::engine::evaluate_function: ");
+}
+
+/* Optimizers that step right behind one another, each for a part of the model, do so once a step: keeps the first of those
+ * with no node of a backward pass between them. @nodes: rows of such nodes by time; none = not recorded. */
+static void drop_further_optimizers(struct ap_step_source *source, const struct ap_trace *trace, const uint32_t *nodes,
+                                    size_t node_count)
+{
+    const int64_t *start_ns = trace->events.start_ns;
+    size_t kept = 1, node = 0;
+    for (size_t i = 1; i < source->count; i++) {
+        while (node < node_count && start_ns[nodes[node]] < start_ns[source->rows[i - 1]])
+            node++;
+        if (node < node_count && start_ns[nodes[node]] < start_ns[source->rows[i]])
+            source->rows[kept++] = source->rows[i];
+    }
+    source->count = kept;
+}
+
+static enum ap_status keep_one_a_step(struct ap_step_source *source, const struct ap_trace *trace, struct ap_error *reterr)
+{
+    struct ap_step_source nodes = { .gate = source->gate };
+    if (!source->count)
+        return AP_OK;
+    enum ap_status status = take_marks(&nodes, trace, is_backward_node, 1u << AP_KIND_operator, reterr);
+    AP_AND_THEN(status, ap_sort_list(nodes.gate, nodes.rows, nodes.count, row_before, &trace->events, reterr));
+    if (!status && nodes.count)
+        drop_further_optimizers(source, trace, nodes.rows, nodes.count);
+    ap_step_source_release(&nodes);
+    return status;
+}
+
 static enum ap_status find_optimizer_steps(struct ap_step_source *source, const struct ap_trace *trace,
                                            struct ap_error *reterr)
 {
     AP_TRY(take_marks(source, trace, is_optimizer_step, annotation_kinds(trace), reterr));
     AP_TRY(choose_loop(source, trace, false, reterr));
-    if (source->count) {
+    AP_TRY(keep_one_a_step(source, trace, reterr));
+    if (source->count >= STARTS_NEEDED) {
         source->source = "optimizer steps";
         source->periods = true;
     }

@@ -579,6 +579,9 @@ def check_all(tap, browser, reports):
             check_without_script(tap, browser, path, pictures)
             check_looks(tap, browser, path)
             check_speed(tap, browser, path, name)
+        if name == "nothing":
+            said = page.value("document.querySelector('header .first').innerText")
+            tap.ok(said.startswith("No findings:"), "the first screen says that nothing was found", said)
         if name == "snapshot":
             check_snapshot(tap, page)
         page.close()

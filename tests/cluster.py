@@ -72,6 +72,9 @@ def check_one(tap, program, folder):
     done = program.run(empty)
     tap.same((done.returncode, done.stderr), (3, f"analyze_profile: {empty}: no file is in it\n".encode()),
              "an empty folder is refused")
+    done = program.run(ROOT / "fixtures" / "cluster" / "healthy", "--table", "kernels")
+    tap.ok(done.returncode == 2 and b"give one rank of the run: --rank N" in done.stderr, "rows are those of one rank",
+           done.stderr.decode())
     done = program.run(ROOT / "fixtures" / "cluster" / "healthy", "--what-if", "op like * gone")
     tap.ok(done.returncode == 2 and b"--what-if: a trace is replayed for it" in done.stderr and not done.stdout,
            "what is asked of one trace is refused where there are many", str(done.stderr))

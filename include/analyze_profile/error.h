@@ -65,6 +65,7 @@ enum ap_advice {
     AP_ADVICE_GIVE_INPUT,      /* a trace, a snapshot, or both */
     AP_ADVICE_GIVE_TRACE,      /* a trace as well */
     AP_ADVICE_GIVE_SNAPSHOT,   /* a snapshot as well */
+    AP_ADVICE_ONE_RANK,        /* of a run of many ranks one: ap_request.rank */
     AP_ADVICE_GIVE_BASELINE,   /* a baseline as well */
     AP_ADVICE_GIVE_REPORT,     /* a report to look into as well */
     AP_ADVICE_AS_TRACE,        /* this input is a trace: ap_request.cpu_trace_path */

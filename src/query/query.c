@@ -20,13 +20,25 @@ void ap_query_release(struct ap_query *query)
     ap_memory_view_release(&query->memory_view);
 }
 
+/* Of a run of many ranks no rows are kept, whatever the files are. */
+static enum ap_status fail_without(const struct ap_query *query, enum ap_advice advice, const char *what,
+                                   const char *artifact, struct ap_error *reterr)
+{
+    const struct ap_value *ranks = ap_value_member(query->root, "cluster");
+    if (ranks && ranks->type == AP_VALUE_OBJECT)
+        return ap_advise(
+            reterr, AP_ADVICE_ONE_RANK,
+            ap_fail(reterr, AP_ERROR_USAGE, "'%.80s' is about rows of one rank, and this is a run of many", what));
+    return ap_advise(reterr, advice,
+                     ap_fail(reterr, AP_ERROR_USAGE, "'%.80s' is about rows of a %s, and there is none", what, artifact));
+}
+
 static enum ap_status view_trace(struct ap_query *query, const char *what, struct ap_error *reterr)
 {
     if (query->rows.facts)
         return AP_OK;
     if (!query->facts)
-        return ap_advise(reterr, AP_ADVICE_GIVE_TRACE,
-                         ap_fail(reterr, AP_ERROR_USAGE, "'%.80s' is about rows of a trace, and there is none", what));
+        return fail_without(query, AP_ADVICE_GIVE_TRACE, what, "trace", reterr);
     return ap_trace_rows_init(&query->rows, query->facts, reterr);
 }
 
@@ -35,9 +47,7 @@ static enum ap_status view_memory(struct ap_query *query, const char *what, stru
     if (query->memory_view.snapshot)
         return AP_OK;
     if (!query->snapshot)
-        return ap_advise(
-            reterr, AP_ADVICE_GIVE_SNAPSHOT,
-            ap_fail(reterr, AP_ERROR_USAGE, "'%.80s' is about rows of a memory snapshot, and there is none", what));
+        return fail_without(query, AP_ADVICE_GIVE_SNAPSHOT, what, "memory snapshot", reterr);
     return ap_memory_view_init(&query->memory_view, query->snapshot, query->gate, reterr);
 }
 

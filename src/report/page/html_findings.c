@@ -85,8 +85,11 @@ void ap_html_first_finding(struct html *html)
     const struct ap_value *finding = ap_value_first(ap_html_at(html, "findings"));
     while (finding && ap_finding_is_remark(finding))
         finding = finding->next;
-    if (!finding)
+    if (!finding) {
+        ap_html_string(html,
+                       "<div class=\"first\"><p>No findings: nothing that was recorded is above its threshold.</p></div>\n");
         return;
+    }
     ap_html_format(html, "<div class=\"first %s\"><p><span class=\"sev\">%s</span> <a href=\"#finding-1\">",
                    severity_of(finding), severity_of(finding));
     ap_html_tell(html, finding, "{p title}</a>");

@@ -194,6 +194,17 @@ def speedscope():
         "shared": {"frames": frames + [{"name": "other"}]}, "exporter": "py-spy@0.4.0"}
 
 
+def together():
+    """Frames that open and close together: the inner one, and what a library does below it, is its caller's."""
+    frames = [{"name": name, "file": file, "line": line} for name, file, line in (
+        ("<module>", "/home/me/app.py", 9), ("main", "/home/me/app.py", 4),
+        ("loads", "/usr/lib/python3.11/json/__init__.py", 299))]
+    return {"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": [
+        {"type": "sampled", "name": "Thread 1", "unit": "milliseconds", "startValue": 0, "endValue": 4,
+         "samples": [[0, 1, 2]] * 3 + [[0, 1]] * 2, "weights": [1, 1, 1, 1]}],
+        "shared": {"frames": frames}, "exporter": "py-spy@0.4.0"}
+
+
 BROWSER = {"metadata": {"source": "DevTools"}, "traceEvents":
            frames([("RunTask", 0, 1000)], cat="disabled-by-default-devtools.timeline") +
            frames([("FunctionCall", 100, 600)], cat="devtools.timeline") +
@@ -214,6 +225,10 @@ def check_host(tap, program):
     _, report, said = program.report(written(program, "speedscope.json", speedscope()))
     tap.same(report and (report["trace"]["format"], lines_of(report), report["trace"]["events"]["duration"]),
              ("py-spy", want, 4), "speedscope's form: frames from sample to sample, and opened and closed")
+    _, report, said = program.report(written(program, "together.json", together()))
+    tap.same(report and (lines_of(report), [(row["code"], row["count"]) for row in report["warnings"]]),
+             ({"/home/me/app.py(9): <module>": (1, 0), "/home/me/app.py(4): main": (1, 4000)}, [("dur-not-a-number", 1)]),
+             "of frames that open and close together the inner one has the time; a sample without weight is told")
     _, report, said = program.report(written(program, "odd-speedscope.json", {
         "$schema": "https://www.speedscope.app/x.json",
         "profiles": [5, {"unit": "bytes", "samples": [[0]], "weights": [1]}, {

@@ -41,6 +41,18 @@ const char *ap_compute_cause_name(enum ap_compute_cause cause)
     return names[cause];
 }
 
+bool ap_compute_cause_is_of_shape(enum ap_compute_cause cause)
+{
+    switch (cause) {
+    case AP_CAUSE_slow_product:
+    case AP_CAUSE_slow_convolution:
+    case AP_CAUSE_slow_attention:
+    case AP_CAUSE_slow_experts:
+    case AP_CAUSE_slow_traffic: return false;
+    default: return true;
+    }
+}
+
 /* ---- what the device could do ---- */
 
 static enum ap_peak_type type_of(const struct ap_compute_group *group, const struct ap_facts *facts,
@@ -285,9 +297,12 @@ static void find_cause(const struct ap_compute *compute, const struct ap_compute
                        const struct ap_device_peak *device, struct ap_roofline *roofline)
 {
     struct ap_text kernel = group->kernel ? ap_trace_text(trace, group->kernel) : AP_TEXT("");
-    if (compute->is_host || roofline->good_ns < 0 || (double)group->median_ns < LEAST_NS)
+    if (compute->is_host || roofline->good_ns < 0)
         return;
     enum ap_compute_cause cause = cause_of(group, kernel, roofline, device ? device->peak.sm_count : 0);
+    roofline->shape_cause = cause;
+    if ((double)group->median_ns < LEAST_NS)
+        return;
     double slow = device && device->source >= AP_PEAK_by_kernels ? SLOW_ON_LEAST : SLOW;
     if (roofline->good_ns < slow * (double)group->median_ns || is_starved(&group->cost, cause))
         roofline->cause = cause;
@@ -319,7 +334,8 @@ void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_gr
                                     .good_ns = -1,
                                     .tile_ratio = -1,
                                     .wave_ratio = -1,
-                                    .cause = AP_CAUSE_none };
+                                    .cause = AP_CAUSE_none,
+                                    .shape_cause = AP_CAUSE_none };
     roofline.type = type_of(group, facts, device ? &device->peak : NULL);
     if (group->median_ns > 0) {
         roofline.flops_s = cost->flops < 0 ? -1 : cost->flops / (double)group->median_ns * 1e9;

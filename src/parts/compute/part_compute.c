@@ -34,6 +34,18 @@ static bool is_another(struct ap_compute_work *work, const struct ap_gpu_peaks *
     return above && ap_gpu_peaks_raise(peaks, tflop_s, gb_s, &work->device);
 }
 
+/* A device that stands in for one that is not told says little: usual ones say what it would be on them. */
+static void find_elsewhere(struct ap_compute_work *work, const struct ap_gpu_peaks *peaks)
+{
+    static const char *const usual[AP_USUAL_DEVICES] = { "A100", "H100", "MI300X" };
+    bool is_stand_in = work->has_device && work->device.source >= AP_PEAK_by_make && !work->compute.is_host;
+    for (int i = 0; i < AP_USUAL_DEVICES; i++) {
+        const struct ap_gpu_peak *peak = is_stand_in ? ap_gpu_peaks_named(peaks, ap_text_of(usual[i])) : NULL;
+        bool other_make = work->device.source == AP_PEAK_by_make && peak && peak->is_amd != work->device.peak.is_amd;
+        work->elsewhere[i] = peak && !other_make ? ap_compute_ratio_on(work, peak) : -1;
+    }
+}
+
 static enum ap_status judge(struct ap_compute_work *work, struct ap_gpu_peak *rows, struct ap_error *reterr)
 {
     const struct ap_part_context *context = work->context;
@@ -46,6 +58,7 @@ static enum ap_status judge(struct ap_compute_work *work, struct ap_gpu_peak *ro
     find_rooflines(work);
     if (work->has_device && is_another(work, peaks))
         find_rooflines(work);
+    find_elsewhere(work, peaks);
     return AP_OK;
 }
 
@@ -168,6 +181,7 @@ static enum ap_status add_compute(struct ap_compute_work *work, struct ap_model 
     struct ap_value *to = ap_add_object(model, root, "compute");
     ap_compute_add_device(work, model, to);
     add_totals(work, model, to);
+    ap_compute_add_longest(work, model, to);
     ap_compute_add_sums(work, model, to);
     AP_TRY(ap_compute_add_lists(work, model, to, reterr));
     return ap_compute_add_layers(work, model, to, reterr);

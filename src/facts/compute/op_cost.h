@@ -29,6 +29,8 @@ struct ap_call_cost {
     bool is_channels_last;             /* the image of a convolution lies so in memory */
     bool is_channels_first;            /* likewise; both are false where its steps are not known */
     bool is_scattered;                 /* an index tells where it reads or writes */
+    double moved_elements;             /* read and written, where only the kernel tells how long each is; 0 else */
+    double mask_bytes;                 /* attention: of a mask that is handed in as a tensor; 0 else */
     double passes;                     /* that good kernels sort with: over the least bytes; 0 = they do not sort */
 };
 

@@ -187,7 +187,7 @@ static void find_tiles(const struct ap_compute_group *group, const struct ap_tra
 static bool is_unaligned(const struct ap_call_cost *cost, struct ap_text kernel)
 {
     int bytes = ap_element_bytes(cost->element);
-    if (ap_text_contains_folded(kernel, "_align1") || ap_text_contains_folded(kernel, "_align2"))
+    if (ap_kernel_loads_narrowly(kernel))
         return true;
     return bytes > 0 && bytes <= 2 && (fmod(cost->n * bytes, ALIGNMENT) > 0 || fmod(cost->k * bytes, ALIGNMENT) > 0);
 }
@@ -254,6 +254,8 @@ static enum ap_compute_cause cause_of_attention(const struct ap_call_cost *cost)
         return AP_CAUSE_decode_attention;
     if (cost->queries <= SHORT_SEQUENCE && cost->keys <= SHORT_SEQUENCE)
         return AP_CAUSE_short_attention;
+    if (cost->mask_bytes > 0)
+        return AP_CAUSE_masked_attention;
     return size > 0 && (size & (size - 1)) ? AP_CAUSE_head_size : AP_CAUSE_slow_attention;
 }
 

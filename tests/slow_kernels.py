@@ -66,6 +66,8 @@ def test_unknown_device(tap, program, folder):
             ("Cijk_Alik_Bljk_BBS_MT256x256x64_ISA942", "aten::mm", mm, 8000, ("MI300X", "kernel names", True)),
             ("ampere_bf16_s16816gemm_bf16_256x128_tn", "aten::mm", mm, 8000, ("A40", "make", False)),
             ("nvjet_tst_128x256_64x4_1x2_h_bz_coopA_TNT", "aten::mm", mm, 1300, ("H100 NVL", "kernel names", True)),
+            ("gemm_e4m3", "aten::_scaled_mm", "fp8[8192,8192] fp8[8192,8192]@1,8192 float[] float[] - - =15 =False", 6000,
+             ("L4", "nothing", False)),    # the least one with a rate for 8 bits
             ("elementwise_kernel", "aten::add", add, 2000, ("A10G", "nothing", False)),
             ("elementwise_kernel", "aten::add", add, 600, ("RTX 5090", "nothing", False))):
         recorder = kernel_cases.Recorder(None)

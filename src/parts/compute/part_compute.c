@@ -16,6 +16,14 @@ static void find_rooflines(struct ap_compute_work *work)
                        work->has_device ? &work->device : NULL, &work->rooflines[group]);
 }
 
+/* Numbers that the device cannot multiply at all, as those of 8 bits on older ones. */
+static bool is_beyond(const struct ap_compute_work *work, uint32_t group)
+{
+    const struct ap_roofline *roofline = &work->rooflines[group];
+    return ap_work_kind_multiplies(work->compute.groups[group].cost.kind) && roofline->flops_s > 0 &&
+           work->device.peak.tflop_s[roofline->type] <= 0;
+}
+
 /* A device that was guessed at and seems to do more than it can is another one. */
 static bool is_another(struct ap_compute_work *work, const struct ap_gpu_peaks *peaks)
 {
@@ -23,10 +31,11 @@ static bool is_another(struct ap_compute_work *work, const struct ap_gpu_peaks *
     bool above = false;
     for (uint32_t group = 0; group < work->compute.group_count; group++) {
         const struct ap_roofline *roofline = &work->rooflines[group];
-        if (roofline->above != AP_ABOVE_other_device)
+        bool beyond = is_beyond(work, group);
+        if (roofline->above != AP_ABOVE_other_device && !beyond)
             continue;
         above = true;
-        if (roofline->is_memory_bound)
+        if (roofline->is_memory_bound && !beyond)
             gb_s = fmax(gb_s, roofline->bytes_s / 1e9);
         else
             tflop_s[roofline->type] = fmax(tflop_s[roofline->type], roofline->flops_s / 1e12);

@@ -37,7 +37,7 @@ def test_ways(tap, program, folder):
     _, told = run(program, folder, OTHERS / "onnx_launched.json")
     _, untold = run(program, folder, OTHERS / "onnx_launches_alone.json")
     tap.same((told["profile"]["verdict"], untold["profile"]["verdict"], untold["onnxruntime"]["runs"]["outside_us"]),
-             ("GPU-bound", None, None), "nodes that only launch: the device's time is known by its kernels, or not at all")
+             ("GPU-bound", "unknown", None), "nodes that only launch: the device's time is told by kernels, or unknown")
     plain, wrapped = OTHERS / "onnx_device.json", Path(folder) / "wrapped.json"
     wrapped.write_text('{"displayTimeUnit": "ms", "traceEvents": %s, "otherData": {"a": []}}' % plain.read_text())
     (_, told), (_, untold) = run(program, folder, plain), run(program, folder, wrapped)
@@ -47,6 +47,21 @@ def test_ways(tap, program, folder):
     described.write_text(json.dumps([{"Name": "a", "LayerType": "Convolution"}, {"Name": "b", "LayerType": "Reformat"}]))
     _, report = run(program, folder, described)
     tap.same(report and report["tensorrt"]["layers"]["described_count"], 2, "descriptions of layers that are a list")
+    tap.same(report and (report["profile"]["verdict"], report["profile"]["sentence"].split(";")[0]),
+             ("unknown", "2 layers are described and none is timed: 1 only change layouts"), "and what is missing")
+    _, report = run(program, folder, OTHERS / "trt_reformats_layers.json")
+    tap.ok(report and "3 only change layouts, of the others 1 compute in FP32 and 3 in" in report["profile"]["sentence"],
+           "layers alone: how many there are of which type")
+    _, report = run(program, folder, described, OTHERS / "onnx_launched.json")
+    tap.same(report and report["profile"]["verdict"], "GPU-bound", "a verdict goes before one that is not known")
+    untimed = Path(folder) / "untimed.json"
+    untimed.write_text('[{"count": 3}, {"name": "a", "averageMs": "x"}]')
+    _, report = run(program, folder, untimed)
+    tap.same(report and report["profile"]["sentence"], "no layer of the profile has a time", "a profile without a time")
+    _, report = run(program, folder, OTHERS / "onnx_small_nodes.json")
+    top = report["onnxruntime"]["operators"][0] if report else {}
+    tap.same(report and (report["onnxruntime"]["top_operator_us"], report["onnxruntime"]["top_operator_ratio"]),
+             (top.get("total_us"), top.get("share_ratio")), "the operator that takes longest")
     names = PLANTED["trt-reformats"][0]
     _, there = run(program, folder, *[OTHERS / name for name in names])
     _, back = run(program, folder, *[OTHERS / name for name in reversed(names)])

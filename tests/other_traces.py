@@ -194,6 +194,17 @@ def speedscope():
         "shared": {"frames": frames + [{"name": "other"}]}, "exporter": "py-spy@0.4.0"}
 
 
+def together():
+    """Frames that open and close together: the inner one, and what a library does below it, is its caller's."""
+    frames = [{"name": name, "file": file, "line": line} for name, file, line in (
+        ("<module>", "/home/me/app.py", 9), ("main", "/home/me/app.py", 4),
+        ("loads", "/usr/lib/python3.11/json/__init__.py", 299))]
+    return {"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": [
+        {"type": "sampled", "name": "Thread 1", "unit": "milliseconds", "startValue": 0, "endValue": 4,
+         "samples": [[0, 1, 2]] * 3 + [[0, 1]] * 2, "weights": [1, 1, 1, 1]}],
+        "shared": {"frames": frames}, "exporter": "py-spy@0.4.0"}
+
+
 BROWSER = {"metadata": {"source": "DevTools"}, "traceEvents":
            frames([("RunTask", 0, 1000)], cat="disabled-by-default-devtools.timeline") +
            frames([("FunctionCall", 100, 600)], cat="devtools.timeline") +
@@ -214,6 +225,13 @@ def check_host(tap, program):
     _, report, said = program.report(written(program, "speedscope.json", speedscope()))
     tap.same(report and (report["trace"]["format"], lines_of(report), report["trace"]["events"]["duration"]),
              ("py-spy", want, 4), "speedscope's form: frames from sample to sample, and opened and closed")
+    _, report, said = program.report(written(program, "together.json", together()))
+    tap.same(report and (lines_of(report), [(row["code"], row["count"]) for row in report["warnings"]]),
+             ({"/home/me/app.py(9): <module>": (1, 0), "/home/me/app.py(4): main": (1, 4000)}, [("dur-not-a-number", 1)]),
+             "of frames that open and close together the inner one has the time; a sample without weight is told")
+    said_first = [finding["rule_id"] for finding in report["findings"]] if report else said
+    tap.same((said_first[:1], report and report["frames"]["top_self_ratio"]), (["dominant-line"], 1),
+             "the line that has most of the time is told")
     _, report, said = program.report(written(program, "odd-speedscope.json", {
         "$schema": "https://www.speedscope.app/x.json",
         "profiles": [5, {"unit": "bytes", "samples": [[0]], "weights": [1]}, {
@@ -321,6 +339,12 @@ def check_rocprof(tap, program):
     tap.same(both and (both["launches"]["linked_count"], both["launches"]["queue_delay_us"]["p50"]),
              (2 * got["launches"]["linked_count"], got["launches"]["queue_delay_us"]["p50"]),
              "each of two processes counts its calls from 1")
+    lost = rocprof(trace)
+    for record in lost["rocprofiler-sdk-tool"][0]["buffer_records"]["kernel_dispatch"]:
+        record["start_timestamp"] = str(record["start_timestamp"]) + "x"
+    _, report, said = program.report(written(program, "lost-rocprof.json", lost))
+    tap.same(report and report["verdict"] and report["verdict"]["confidence"], "low",
+             "kernels without a time: what bounds the run is not sure" + ("" if report else said))
     odd = {"rocprofiler-sdk-tool": [None, 5, {"buffer_records": {"kernel_dispatch": [
         {}, [], {"start_timestamp": "x", "end_timestamp": 2**63 - 1, "dispatch_info": [1]},
         {"start_timestamp": 5, "end_timestamp": 2, "dispatch_info": {"kernel_id": {}, "agent_id": {"handle": -1}}}],

@@ -15,11 +15,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools" / "scena
 import kernel_cases  # noqa: E402
 
 
-def report_of(program, folder, text):
+PEAKS = """| Device | Kind | fp32 | 16 bit | GB/s | Matmul % |
+| --- | --- | --- | --- | --- | --- |
+| H100 | NVIDIA | 67 | 989.4 | 3350 | 80 |
+"""
+
+
+def report_of(program, folder, text, *more):
     """None where the program failed."""
     trace, report = Path(folder) / "trace.json", Path(folder) / "report.json"
     trace.write_text(text, encoding="utf-8")
-    done = subprocess.run([program, str(trace), "--json-out", str(report), "--md-out", str(Path(folder) / "report.md")],
+    done = subprocess.run([program, str(trace), "--json-out", str(report), "--md-out", str(Path(folder) / "report.md"),
+                           *more],
                           capture_output=True, text=True, timeout=120, check=False)
     return None if done.returncode else json.loads(report.read_text(encoding="utf-8"))
 
@@ -59,15 +66,39 @@ def test_unknown_device(tap, program, folder):
             ("Cijk_Alik_Bljk_BBS_MT256x256x64_ISA942", "aten::mm", mm, 8000, ("MI300X", "kernel names", True)),
             ("ampere_bf16_s16816gemm_bf16_256x128_tn", "aten::mm", mm, 8000, ("A40", "make", False)),
             ("nvjet_tst_128x256_64x4_1x2_h_bz_coopA_TNT", "aten::mm", mm, 1300, ("H100 NVL", "kernel names", True)),
+            ("gemm_e4m3", "aten::_scaled_mm", "fp8[8192,8192] fp8[8192,8192]@1,8192 float[] float[] - - =15 =False", 6000,
+             ("L4", "nothing", False)),    # the least one with a rate for 8 bits
             ("elementwise_kernel", "aten::add", add, 2000, ("A10G", "nothing", False)),
             ("elementwise_kernel", "aten::add", add, 600, ("RTX 5090", "nothing", False))):
         recorder = kernel_cases.Recorder(None)
         for _ in range(kernel_cases.CALLS):
             recorder.call(kernel_cases.call(operator, arguments, (kernel, us)))
-        compute = (report_of(program, folder, recorder.document()) or {}).get("compute", {"device": {}, "lost_ratio": None})
-        device = compute["device"]
-        tap.same((device.get("judged_as"), device.get("told_by"), compute["lost_ratio"] is not None), expected,
+        report = report_of(program, folder, recorder.document())
+        report = report or {"compute": {"device": {}, "lost_ratio": 0}, "findings": []}
+        device, findings = report["compute"]["device"], report["findings"]
+        tap.same((device.get("judged_as"), device.get("told_by"), report["compute"]["lost_ratio"] is not None), expected,
                  f"{kernel} in {us} us: the device, and whether what is lost is known")
+        tap.same((device.get("stand_in_gb_s") is None, [f["severity"] for f in findings if f["rule_id"] == "least-device"],
+                  [f["rule_id"] for f in findings if f["severity"] in ("medium", "high", "critical") and not expected[2]]),
+                 (expected[2], [] if expected[2] else ["info"], []),
+                 f"{kernel} in {us} us: a device that stands in is told, and blames nothing for more than little")
+
+
+def test_device_of_table(tap, program, folder):
+    """A table with one row tells the device that the file does not; of two rows nobody knows which."""
+    recorder = kernel_cases.Recorder(None)
+    for _ in range(kernel_cases.CALLS):
+        recorder.call(kernel_cases.call("aten::add", "float[67108864] float[67108864] =1", ("elementwise_kernel", 1610.6)))
+    table = Path(folder) / "peaks.md"
+    for text, expected in ((PEAKS, ("H100", "table", 14.8, "high")),
+                           (PEAKS + "| Other | NVIDIA | 1 | 1 | 1 | 80 |\n", ("A10G", "nothing", 82.7, None))):
+        table.write_text(text, encoding="utf-8")
+        report = report_of(program, folder, recorder.document(), "--peaks", str(table))
+        device = report["compute"]["device"] if report else {}
+        said = [f["severity"] for f in report["findings"] if f["rule_id"] == "slow-memory-kernels"] if report else []
+        ratio = report and round(report["compute"]["longest"]["roofline_ratio"] * 100, 1)
+        tap.same((device.get("judged_as"), device.get("told_by"), ratio, said[0] if said else None),
+                 expected, f"{expected[0]}: the device, and what is reached of its roofline")
 
 
 def test_other_sizes(tap, program, folder):
@@ -114,6 +145,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_lengths(tap, program, folder)
         test_unknown_device(tap, program, folder)
+        test_device_of_table(tap, program, folder)
         test_not_judged(tap, program, folder)
         test_other_sizes(tap, program, folder)
         for name, case in kernel_cases.cases():

@@ -85,6 +85,11 @@ static void add_files(const struct ap_run_files *files, struct ap_model *model, 
     }
 }
 
+static bool is_unknown(const struct ap_other_verdict *verdict)
+{
+    return verdict->verdict && strcmp(verdict->verdict, AP_OTHER_UNKNOWN) == 0;
+}
+
 /* The verdict is that of the first reader that has one. */
 static void add_verdict(const struct ap_run_files *files, const struct ap_other_verdict *verdict, struct ap_model *model,
                         struct ap_value *to)
@@ -112,8 +117,9 @@ enum ap_status ap_other_profiles_add(const struct ap_request *request, const str
         if (!has_files(files, ap_other_readers[i]))
             continue;
         AP_TRY(add_reader(&reading, ap_other_readers[i], model, &verdict, reterr));
-        first = is_told ? first : verdict;
-        is_told = is_told || verdict.verdict;
+        if (!is_told && (verdict.verdict || !first.verdict))
+            first = verdict;
+        is_told = is_told || (verdict.verdict && !is_unknown(&verdict));
     }
     add_verdict(files, &first, model, to);
     return AP_OK;

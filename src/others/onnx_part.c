@@ -218,6 +218,15 @@ static void add_sums(const struct ap_onnx *onnx, const struct sums *sums, struct
     ap_add_count(model, parent, "convolution_nodes", (int64_t)sums->convolutions.nodes);
 }
 
+static void add_top_operator(const struct ap_onnx *onnx, struct ap_model *model, struct ap_value *to)
+{
+    int64_t most_ns = 0;
+    for (uint32_t i = 0; i < onnx->by_operator.map.count; i++)
+        most_ns = onnx->by_operator.list[i].total_ns > most_ns ? onnx->by_operator.list[i].total_ns : most_ns;
+    ap_add_known_time(model, to, "top_operator_us", onnx->by_operator.map.count, most_ns);
+    ap_add_quotient(model, to, "top_operator_ratio", (double)most_ns, (double)onnx->node_ns);
+}
+
 static void add_shapes(const struct ap_onnx *onnx, struct ap_model *model, struct ap_value *parent)
 {
     struct ap_value *to = ap_add_object(model, parent, "shapes");
@@ -266,7 +275,7 @@ static const char *bound_of(const struct ap_onnx *onnx, const struct runs *runs,
         return "fallback-bound";
     if ((double)onnx->kernel_ns > nodes_ns)
         return "GPU-bound";
-    return onnx->is_untimed ? NULL : "operator-bound";
+    return onnx->is_untimed ? AP_OTHER_UNKNOWN : "operator-bound";
 }
 
 static void judge(const struct ap_onnx *onnx, const struct runs *runs, const struct sums *sums,
@@ -276,8 +285,13 @@ static void judge(const struct ap_onnx *onnx, const struct runs *runs, const str
     bool few = runs->warm.count < 3;
     int64_t typical_ns = runs->warm.count ? runs->warm.p50_ns : runs->first_ns;
     ret_verdict->window_ns = onnx->run_count ? runs->total_ns : onnx->end_ns - onnx->start_ns;
-    if (!onnx->run_count || !onnx->node_count)
+    if (!onnx->run_count || !onnx->node_count) {
+        ret_verdict->verdict = AP_OTHER_UNKNOWN;
+        ret_verdict->confidence = "low";
+        (void)snprintf(ret_verdict->sentence, sizeof(ret_verdict->sentence),
+                       "the profile has %zu runs and %zu calls of nodes", onnx->run_count, (size_t)onnx->node_count);
         return;
+    }
     ret_verdict->verdict = bound_of(onnx, runs, sums, outside);
     ret_verdict->confidence = few ? "low" : "medium";
     unsigned long long nodes = onnx->by_node.map.count;
@@ -306,6 +320,7 @@ static enum ap_status add_part(struct ap_onnx *onnx, uint64_t top_n, struct ap_m
     add_stages(onnx, model, to);
     add_runs(onnx, &runs, model, to);
     add_sums(onnx, &sums, model, to);
+    add_top_operator(onnx, model, to);
     add_shapes(onnx, model, to);
     add_pool(onnx, model, to);
     AP_TRY(add_rows(onnx, &onnx->by_operator, ROWS_operators, "operators", top_n, model, to, reterr));

@@ -16,6 +16,8 @@ struct ap_other_input {
     bool salvage; /* what is broken ends there as if it were cut */
 };
 
+#define AP_OTHER_UNKNOWN "unknown" /* the verdict where the sentence says what is missing */
+
 /** What a reader has to say first. */
 struct ap_other_verdict {
     const char *verdict;    /* one of profile_verdict in the catalogue; NULL = nothing could be judged */

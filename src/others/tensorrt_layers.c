@@ -62,12 +62,24 @@ static struct ap_trt_description describe(const struct ap_trt *trt, const struct
 }
 
 /* By its type, else by the name that TensorRT gives such layers. */
-static bool is_reformat(const struct ap_trt *trt, const struct ap_trt_layer *layer)
+static bool is_described_reformat(const struct ap_trt *trt, const struct ap_trt_description *description)
 {
-    struct ap_text type = text_of(trt, describe(trt, layer).type);
+    struct ap_text type = text_of(trt, description->type);
     if (type.bytes)
         return ap_text_is(type, "Reformat");
-    return ap_text_starts_with(text_of(trt, layer->name), "Reformatting CopyNode");
+    return ap_text_starts_with(text_of(trt, description->name), "Reformatting CopyNode");
+}
+
+static bool is_reformat(const struct ap_trt *trt, const struct ap_trt_layer *layer)
+{
+    struct ap_trt_description description = describe(trt, layer);
+    return is_described_reformat(trt, &description);
+}
+
+static bool is_in_few_bits(struct ap_text precision)
+{
+    return precision.bytes && !ap_text_is(precision, "FP32") && !ap_text_starts_with(precision, "INT32") &&
+           !ap_text_starts_with(precision, "INT64") && !ap_text_is(precision, "BOOL");
 }
 
 struct sum {
@@ -99,8 +111,7 @@ static void sum_layers(struct ap_trt *trt, struct sums *sums)
         add_to(trt, &sums->described, layer);
         if (!reformat && ap_text_is(precision, "FP32"))
             add_to(trt, &sums->fp32, layer);
-        else if (!reformat && !ap_text_starts_with(precision, "INT32") && !ap_text_starts_with(precision, "INT64") &&
-                 !ap_text_is(precision, "BOOL"))
+        else if (!reformat && is_in_few_bits(precision))
             add_to(trt, &sums->low, layer);
     }
 }
@@ -214,12 +225,44 @@ static enum ap_status add_kinds(struct ap_trt *trt, const struct sums *sums, uin
 
 /* ------------------------------------------------------------------------------------------------------------- all */
 
+/* Layers that nothing timed: what they are, and what is missing. */
+static void judge_untimed(const struct ap_trt *trt, struct ap_other_verdict *ret_verdict)
+{
+    size_t reformats = 0, fp32 = 0, few_bits = 0;
+    for (size_t i = 0; i < trt->description_count; i++) {
+        const struct ap_trt_description *description = &trt->descriptions[i];
+        struct ap_text precision = text_of(trt, description->precision);
+        bool reformat = is_described_reformat(trt, description);
+        reformats += reformat;
+        fp32 += !reformat && ap_text_is(precision, "FP32");
+        few_bits += !reformat && is_in_few_bits(precision);
+    }
+    ret_verdict->verdict = AP_OTHER_UNKNOWN;
+    ret_verdict->confidence = "low";
+    char types[80] = "";
+    if (fp32 + few_bits)
+        (void)snprintf(types, sizeof(types), ", of the others %zu compute in FP32 and %zu in 16 bit or less", fp32,
+                       few_bits);
+    if (!trt->description_count)
+        (void)snprintf(ret_verdict->sentence, sizeof(ret_verdict->sentence), "no layer of the profile has a time");
+    else
+        (void)snprintf(
+            ret_verdict->sentence, sizeof(ret_verdict->sentence),
+            "%zu layers are described and none is timed: %zu only change layouts%s; which take the time is told by a "
+            "file of exportProfile",
+            trt->description_count, reformats, types);
+}
+
 static void judge(const struct ap_trt *trt, const struct sums *sums, struct ap_other_verdict *ret_verdict)
 {
     if (ret_verdict->window_ns < 0 && trt->layer_count)
         ret_verdict->window_ns = sums->all.total_ns;
-    if (ret_verdict->verdict || !trt->layer_count || sums->all.total_ns <= 0)
+    if (ret_verdict->verdict)
         return;
+    if (!trt->layer_count || sums->all.total_ns <= 0) {
+        judge_untimed(trt, ret_verdict);
+        return;
+    }
     ret_verdict->verdict = "GPU-bound";
     ret_verdict->confidence = "low";
     (void)snprintf(
@@ -244,6 +287,8 @@ enum ap_status ap_trt_add_layers(struct ap_trt *trt, uint64_t top_n, struct ap_m
 {
     struct sums sums = { .all = { 0 } };
     if (!trt->layer_count && !trt->description_count) {
+        if (trt->profile_files)
+            judge(trt, &sums, ret_verdict);
         ap_add_null(model, parent, "layers");
         return AP_OK;
     }

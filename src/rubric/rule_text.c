@@ -16,27 +16,36 @@ struct name_source {
     const char *figure; /* must equal that largest figure, else the list was cut above the row; NULL = the list is whole */
     const char *otherwise;
     const char *only; /* member of a row that must be true; NULL = all rows */
+    bool is_ours;     /* words of the report, and no name of the input */
 };
 
 static const struct name_source names[] = {
     { "top-operator", "cpu.operators_by_self", "self_dur_us", "name", "cpu.operator_summary.top_self_dur_us", "one operator",
-      NULL },
-    { "top-family", "cpu.families", "self_dur_us", "family", NULL, "one family", NULL },
-    { "top-kernel", "gpu.kernels", "total_dur_us", "name", "gpu.kernel.top_total_dur_us", "one kernel", NULL },
-    { "top-call", "runtime.calls", "total_dur_us", "name", NULL, "one call", NULL },
-    { "longest-gap", "idle.gaps", "dur_us", "host_row", NULL, "rows unknown", NULL },
-    { "changed-most", "comparison.largest.time", "delta_us", "name", NULL, "one part", NULL },
-    { "grew-most", "comparison.largest.memory", "delta_bytes", "name", NULL, "one line", NULL },
-    { "asked-by", "memory.oom", "requested_bytes", "frame", NULL, "a line that was not recorded", "is_last" },
-    { "asked-as", "memory.oom", "requested_bytes", "shape", NULL, "a tensor whose shape its size does not tell", "is_last" },
-    { "alike-by", "memory.oom", "requested_bytes", "held_by", NULL, "nobody", "is_last" },
-    { "alike-as", "memory.oom", "requested_bytes", "held_as", NULL, "nothing", "is_last" },
-    { "failed-line", "cluster.memory.out_of_memory", "", "line", NULL, "a line that was not recorded", NULL },
-    { "differing-owner", "cluster.memory.differs.owner", "", "category", NULL, "nothing", NULL },
-    { "differing-line", "cluster.memory.differs.line", "", "line", NULL, "none", NULL },
-    { "late-line", "cluster.late.host_code", "", "line", NULL, "a line that was not recorded", NULL },
-    { "work-line", "cluster.late.more_work", "", "line", NULL, "not recorded", NULL },
-    { "longest-step", "steps.rows", "dur_us", "name", "steps.steady.max_us", "one step", "steady" },
+      NULL, false },
+    { "top-family", "cpu.families", "self_dur_us", "family", NULL, "one family", NULL, false },
+    { "top-kernel", "gpu.kernels", "total_dur_us", "name", "gpu.kernel.top_total_dur_us", "one kernel", NULL, false },
+    { "top-call", "runtime.calls", "total_dur_us", "name", NULL, "one call", NULL, false },
+    { "longest-gap", "idle.gaps", "dur_us", "host_row", NULL, "rows unknown", NULL, false },
+    { "changed-most", "comparison.largest.time", "delta_us", "name", NULL, "one part", NULL, false },
+    { "grew-most", "comparison.largest.memory", "delta_bytes", "name", NULL, "one line", NULL, false },
+    { "asked-by", "memory.oom", "requested_bytes", "frame", NULL, "a line that was not recorded", "is_last", false },
+    { "asked-as", "memory.oom", "requested_bytes", "shape", NULL, "a tensor whose shape its size does not tell", "is_last",
+      false },
+    { "alike-by", "memory.oom", "requested_bytes", "held_by", NULL, "nobody", "is_last", false },
+    { "alike-as", "memory.oom", "requested_bytes", "held_as", NULL, "nothing", "is_last", false },
+    { "failed-line", "cluster.memory.out_of_memory", "", "line", NULL, "a line that was not recorded", NULL, false },
+    { "differing-owner", "cluster.memory.differs.owner", "", "category", NULL, "nothing", NULL, false },
+    { "differing-line", "cluster.memory.differs.line", "", "line", NULL, "none", NULL, false },
+    { "late-line", "cluster.late.host_code", "", "line", NULL, "a line that was not recorded", NULL, false },
+    { "work-line", "cluster.late.more_work", "", "line", NULL, "not recorded", NULL, false },
+    { "top-line", "frames.items", "host_self_us", "name", "frames.top_self_us", "one line", NULL, false },
+    { "top-onnx-operator", "onnxruntime.operators", "total_us", "operator", "onnxruntime.top_operator_us", "one operator",
+      NULL, false },
+    { "judged-device", "compute.device", "", "judged_as", NULL, "the device", NULL, true },
+    { "longest-kernels", "compute.longest", "", "operator", NULL, "an operator", NULL, false },
+    { "longest-bound", "compute.longest", "", "bound", NULL, "nothing known", NULL, true },
+    { "longest-shapes", "compute.longest", "", "shapes_say", NULL, "nothing in the sizes says more", NULL, true },
+    { "longest-step", "steps.rows", "dur_us", "name", "steps.steady.max_us", "one step", "steady", false },
 };
 
 enum placeholder_kind {
@@ -305,6 +314,10 @@ static const struct noun {
     { " launches", " launch" },      { " stretches", " stretch" },
     { " iterations", " iteration" }, { " captures", " capture" },
     { " blocks", " block" },         { " optimizer steps", " optimizer step" },
+    { " nodes", " node" },           { " lines", " line" },
+    { " functions", " function" },   { " graph breaks", " graph break" },
+    { " layers", " layer" },         { " recompilations", " recompilation" },
+    { " queries", " query" },
 };
 
 /* Takes the noun that begins @rest. */
@@ -374,7 +387,7 @@ static enum ap_status fill_one(const struct placeholder *placeholder, const stru
     if (placeholder->kind == PLACEHOLDER_NAME) {
         struct ap_text name = ap_value_text(ap_value_member(row_of(placeholder->name, root), placeholder->name->name));
         if (name.bytes)
-            return add_name(to, name, reterr);
+            return placeholder->name->is_ours ? ap_text_buffer_add(to, name, reterr) : add_name(to, name, reterr);
         return ap_text_buffer_add(to, ap_text_of(placeholder->name->otherwise), reterr);
     }
     struct ap_value limit;

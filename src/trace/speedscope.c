@@ -14,7 +14,7 @@
 
 struct open_frame {
     uint32_t frame;
-    int64_t start_ns;
+    size_t row;
 };
 
 struct sample {
@@ -183,42 +183,42 @@ static enum ap_status read_start(struct ap_speedscope *scope, struct ap_error *r
 
 /* ---- rows ---- */
 
-static enum ap_status add_row(struct ap_speedscope *scope, const struct open_frame *frame, int64_t end_ns, uint32_t track,
-                              struct ap_error *reterr)
+/* A row stands where its frame opens: of two that begin and end alike the first is then the outer one. */
+static enum ap_status open_frame(struct ap_speedscope *scope, uint32_t number, int64_t at_ns, uint32_t track,
+                                 struct ap_error *reterr)
 {
     struct ap_trace *trace = scope->trace;
     struct ap_category *category = &trace->categories[scope->category];
-    int64_t dur_ns = end_ns - frame->start_ns;
-    bool overflowed = false;
+    struct open_frame frame = { number, trace->events.count };
     struct ap_str name;
     category->event_count++, category->row_count++;
-    category->total_dur_ns = ap_add_sat(category->total_dur_ns, dur_ns, &overflowed);
     trace->event_count++, trace->object_count++, trace->ph_counts['X']++;
+    AP_TRY(ap_strpool_intern(&trace->strings, "unknown", 7, &name, reterr));
+    AP_TRY(ap_trace_add_row(trace, at_ns, 0, name, track, (uint8_t)((unsigned)category->kind | AP_ROW_X), reterr));
+    AP_TRY_ADD(trace->gate, scope->row_frames, scope->row_count, scope->row_capacity, reterr, number);
+    AP_TRY_ADD(trace->gate, scope->open, scope->open_count, scope->open_capacity, reterr, frame);
+    return AP_OK;
+}
+
+static void close_frame(struct ap_speedscope *scope, size_t row, int64_t end_ns)
+{
+    struct ap_trace *trace = scope->trace;
+    struct ap_category *category = &trace->categories[scope->category];
+    int64_t start_ns = trace->events.start_ns[row], dur_ns = end_ns - start_ns;
+    bool overflowed = false;
+    trace->events.dur_ns[row] = dur_ns;
+    category->total_dur_ns = ap_add_sat(category->total_dur_ns, dur_ns, &overflowed);
     if (dur_ns < 0)
         ap_note(scope->reading->notes, AP_COUNTER_dur_negative, ap_json_offset(scope->reading->json));
     else
-        ap_trace_widen(&trace->has_window, &trace->window_start_ns, &trace->window_end_ns, frame->start_ns, end_ns);
-    ap_trace_widen(&trace->has_window_all, &trace->window_all_start_ns, &trace->window_all_end_ns, frame->start_ns, end_ns);
-    AP_TRY(ap_strpool_intern(&trace->strings, "unknown", 7, &name, reterr));
-    AP_TRY(ap_trace_add_row(trace, frame->start_ns, dur_ns, name, track, (uint8_t)((unsigned)category->kind | AP_ROW_X),
-                            reterr));
-    AP_TRY_ADD(trace->gate, scope->row_frames, scope->row_count, scope->row_capacity, reterr, frame->frame);
-    return AP_OK;
+        ap_trace_widen(&trace->has_window, &trace->window_start_ns, &trace->window_end_ns, start_ns, end_ns);
+    ap_trace_widen(&trace->has_window_all, &trace->window_all_start_ns, &trace->window_all_end_ns, start_ns, end_ns);
 }
 
-static enum ap_status close_to(struct ap_speedscope *scope, size_t depth, int64_t at_ns, uint32_t track,
-                               struct ap_error *reterr)
+static void close_to(struct ap_speedscope *scope, size_t depth, int64_t at_ns)
 {
     while (scope->open_count > depth)
-        AP_TRY(add_row(scope, &scope->open[--scope->open_count], at_ns, track, reterr));
-    return AP_OK;
-}
-
-static enum ap_status open_frame(struct ap_speedscope *scope, uint32_t number, int64_t at_ns, struct ap_error *reterr)
-{
-    struct open_frame frame = { number, at_ns };
-    AP_TRY_ADD(scope->trace->gate, scope->open, scope->open_count, scope->open_capacity, reterr, frame);
-    return AP_OK;
+        close_frame(scope, scope->open[--scope->open_count].row, at_ns);
 }
 
 static int64_t ns_of(const struct ap_speedscope *scope, int64_t millionths)
@@ -236,13 +236,14 @@ static enum ap_status add_samples(struct ap_speedscope *scope, uint32_t track, s
         size_t depth = scope->samples[i].end - first, same = 0;
         while (same < depth && same < scope->open_count && scope->open[same].frame == scope->frames[first + same])
             same++;
-        AP_TRY(close_to(scope, same, at_ns, track, reterr));
+        close_to(scope, same, at_ns);
         for (size_t frame = same; frame < depth; frame++)
-            AP_TRY(open_frame(scope, scope->frames[first + frame], at_ns, reterr));
+            AP_TRY(open_frame(scope, scope->frames[first + frame], at_ns, track, reterr));
         at_ns = ap_add_sat(at_ns, ns_of(scope, scope->samples[i].weight > 0 ? scope->samples[i].weight : 0), &overflowed);
         at_ns = at_ns < AP_MAX_TIME_NS ? at_ns : AP_MAX_TIME_NS;
     }
-    return close_to(scope, 0, at_ns, track, reterr);
+    close_to(scope, 0, at_ns);
+    return AP_OK;
 }
 
 static enum ap_status add_events(struct ap_speedscope *scope, uint32_t track, struct ap_error *reterr)
@@ -252,13 +253,14 @@ static enum ap_status add_events(struct ap_speedscope *scope, uint32_t track, st
         const struct event *event = &scope->events[i];
         at_ns = ns_of(scope, event->at);
         if (event->opens)
-            AP_TRY(open_frame(scope, event->frame, at_ns, reterr));
+            AP_TRY(open_frame(scope, event->frame, at_ns, track, reterr));
         else if (scope->open_count && scope->open[scope->open_count - 1].frame == event->frame)
-            AP_TRY(close_to(scope, scope->open_count - 1, at_ns, track, reterr));
+            close_to(scope, scope->open_count - 1, at_ns);
         else
             ap_note(scope->reading->notes, AP_COUNTER_end_without_begin, ap_json_offset(scope->reading->json));
     }
-    return close_to(scope, 0, at_ns, track, reterr);
+    close_to(scope, 0, at_ns);
+    return AP_OK;
 }
 
 /* Each profile is a thread. */
@@ -306,6 +308,8 @@ static enum ap_status read_profile(struct ap_speedscope *scope, struct ap_error 
         return status;
     if (status == AP_ERROR_CUT && scope->sample_count > scope->weight_count)
         scope->sample_count = scope->weight_count;
+    for (size_t i = scope->weight_count; i < scope->sample_count; i++)
+        ap_note(scope->reading->notes, AP_COUNTER_dur_not_number, ap_json_offset(scope->reading->json));
     if (scope->ns_each > 0)
         AP_TRY(add_rows(scope, reterr));
     return status;

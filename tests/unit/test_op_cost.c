@@ -41,6 +41,38 @@ static bool is(double figure, double expected)
     return figure >= expected && figure <= expected;
 }
 
+/* 20 steps of 4 sequences, from 64 through 128 of four gates; two directions of cuDNN's. */
+static void recurrent_layers_multiply_each_step_by_all_gates(void)
+{
+    double layer = 2 * 20 * 4 * (512 * 64 + 512 * 128);
+    const char *of_cudnn =
+        "[[20,4,64],[[512,64],[512,128],[512],[512],[512,64],[512,128],[512],[512]],[],[],[2,4,128],[2,4,128]]";
+    CHECK(is(flops("aten::mkldnn_rnn_layer", "[[20,4,64],[512,64],[512,128],[512],[512],[4,128],[4,128]]", "", ""), layer));
+    CHECK(is(flops("aten::mkldnn_rnn_layer_backward", "[[20,4,64],[512,64],[512,128],[512],[512],[4,128],[4,128]]", "", ""),
+             2 * layer));
+    CHECK(is(flops("aten::_cudnn_rnn", of_cudnn, "[\"float\",\"TensorList\"]", ""), 2 * layer));
+    CHECK(flops("aten::_cudnn_rnn", "[[20,4,64],[],[],[]]", "", "") < 0);
+    CHECK(bytes("aten::_cudnn_rnn", of_cudnn, "[\"float\",\"TensorList\"]", "") < 0);
+}
+
+/* A row of 128 floats for each of 1000 numbers, 50 bags of them. */
+static void bags_read_the_rows_that_they_meet(void)
+{
+    CHECK(is(bytes("aten::_embedding_bag", "[[5000,128],[1000],[50]]", "[\"float\",\"long int\",\"long int\"]", ""),
+             4 * 128 * (1000 + 50) + 8 * 1000));
+    CHECK(bytes("aten::_embedding_bag", "[[5000,128],[1000]]", "[\"float\",\"long int\"]", "") < 0);
+}
+
+static void a_mask_is_read_besides(void)
+{
+    const char *types = "[\"c10::Half\",\"c10::Half\",\"c10::Half\",\"c10::Half\"]", *arguments = "[\"\",\"\",\"\"]";
+    struct ap_call_cost masked =
+        cost_with("aten::_scaled_dot_product_efficient_attention", "[[2,4,64,32],[2,4,64,32],[2,4,64,32],[2,4,64,64]]",
+                  types, "[[8192,2048,32,1],[8192,2048,32,1],[8192,2048,32,1],[4096,0,64,1]]", arguments);
+    CHECK(is(masked.mask_bytes, 2 * 2 * 64 * 64));
+    CHECK(is(masked.bytes, 2 * 4 * 2 * 4 * 64 * 32 + 2 * 2 * 64 * 64));
+}
+
 static void products_are_two_operations_for_each_pair(void)
 {
     CHECK(is(flops("aten::addmm", "[[768],[25089,3072],[3072,768]]", BF16_3, ""), 118384754688));
@@ -53,6 +85,8 @@ static void products_are_two_operations_for_each_pair(void)
     CHECK(is(flops("aten::mm", "[[32768,2048],[2048,8192]]", BF16_2, ""), 1099511627776));
     CHECK(is(flops("aten::mm", "[[8192,9728],[9728,2432],[8192,2432]]", BF16_3, ""), 387620798464));
     CHECK(is(bytes("aten::mm", "[[46,2880],[2880,201088]]", BF16_2, ""), 1177031936));
+    CHECK(is(flops("aten::mv", "[[512,256],[256]]", BF16_2, ""), 2 * 512 * 256));
+    CHECK(is(bytes("aten::mv", "[[512,256],[256]]", BF16_2, ""), 2 * (512 * 256 + 512 + 256)));
     CHECK(is(flops("aten::_grouped_mm", "[[64,128],[8,128,32],[8]]", BF16_2, ""), 2 * 64 * 128 * 32));
     CHECK(is(flops("aten::linear", "[[2,3,16],[8,16]]", BF16_2, ""), 2 * 6 * 16 * 8));
     CHECK(is(bytes("aten::_grouped_mm", "[[64,128],[128,32],[8]]", BF16_2, ""), 2 * (64 * 128 + 128 * 32 + 8 * 64 * 32)));
@@ -241,6 +275,11 @@ static void tiles_stand_in_names(void)
     CHECK(has_tile("volta_sgemm_32x128_nt", 32, 128, false));
     CHECK(has_tile("cutlass_80_simt_sgemm_128x64_8x5_splitK_nn", 128, 64, true));
     CHECK(!ap_kernel_tile_of(ap_text_of("gemm_"), &tile));
+    CHECK(ap_kernel_loads_narrowly(ap_text_of("cutlass_75_tensorop_f16_s1688gemm_f16_256x128_nn_align1")));
+    CHECK(ap_kernel_loads_narrowly(ap_text_of("cutlass_80_tensorop_s1688gemm_128x128_16x4_nn_align2_x")));
+    CHECK(!ap_kernel_loads_narrowly(ap_text_of("cutlass_80_tensorop_f16_s16816gemm_f16_128x128_32x5_nn_align16")));
+    CHECK(!ap_kernel_loads_narrowly(ap_text_of("cutlass_80_simt_sgemm_256x128_8x4_nn_align1")));
+    CHECK(!ap_kernel_loads_narrowly(ap_text_of("cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1")));
     CHECK(!ap_kernel_tile_of(ap_text_of("void vectorized_elementwise_kernel<4>"), &tile));
     CHECK(!ap_kernel_tile_of(ap_text_of("_MT4096x4096"), &tile));
 }
@@ -334,6 +373,9 @@ static void devices_without_a_name_are_estimated(void)
 
 int main(void)
 {
+    recurrent_layers_multiply_each_step_by_all_gates();
+    bags_read_the_rows_that_they_meet();
+    a_mask_is_read_besides();
     products_are_two_operations_for_each_pair();
     scans_and_scatters_move_what_they_meet();
     what_an_index_directs_is_known_for_it();

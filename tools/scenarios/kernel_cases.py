@@ -166,12 +166,17 @@ def products():
         "aten::addmv_", "bf16[14336] bf16[14336,4096] bf16[4096] =0 =1",
         "void gemv2T_kernel_val<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, float, 128, 16, 4, 4, false, false>",
         bytes_us(read, .7), bytes_us(read, 2.5), ["few-row-products"])
+    yield "vector-alone", one("aten::mv", "half[14336,4096] half[4096]", "void gemv2N_kernel<int, int, __half, __half>",
+                              bytes_us(read, .7), bytes_us(read, 2.5), ["few-row-products"])
     moved = 3 * 65536 * 64 * 4
     yield "tiny-products", one(
         "aten::bmm", "float[65536,8,8] float[65536,8,8]",
         "void gemmSN_NN_kernel<float, 128, 2, 4, 8, 3, 4, false, cublasGemvTensorStridedBatched<float const>>",
         bytes_us(moved, .3), bytes_us(moved, 2.3), ["tiny-products"])
     flops = 2 * 4096 ** 3
+    yield "plain-fp32-simt", one(
+        "aten::mm", "float[4096,4096] float[4096,4096]", "cutlass_80_simt_sgemm_256x128_8x4_nn_align1",
+        flops_us(flops, 17), flops_us(flops, 110), ["no-tensor-cores"], "A100", good_kernel=TF32)
     yield "plain-fp32", one("aten::addmm", "float[4096] float[4096,4096] float[4096,4096] =1 =1", FFMA,
                             flops_us(flops, 48), flops_us(flops, 330), ["no-tensor-cores"], good_kernel=TF32)
     yield "double", one("aten::mm", "double[4096,4096] double[4096,4096]",
@@ -309,7 +314,14 @@ def attention():
         "aten::_scaled_dot_product_efficient_attention", "float[8,16,2048,64] float[8,16,2048,64] float[8,16,2048,64] "
         "float[8,16,2048,2048] =False =0. =False =False -",
         "fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<float, ...>::Params)",
-        flops_us(flops, 21), flops_us(flops, 450), ["slow-attention", "no-tensor-cores"],
+        flops_us(flops, 21), flops_us(flops, 450), ["masked-attention", "no-tensor-cores"],
+        good_arguments="half[8,16,2048,64] half[8,16,2048,64] half[8,16,2048,64] - =False =0. =False =False -",
+        good_kernel="cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64_4x1x1_kernel0_0")
+    yield "attention-mask", one(
+        "aten::_scaled_dot_product_efficient_attention", "half[8,16,2048,64] half[8,16,2048,64] half[8,16,2048,64] "
+        "half[8,16,2048,2048]@4194304,0,2048,1 =False =0. =False =False -",
+        "fmha_cutlassF_f16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<cutlass::half_t, ...>::Params)",
+        flops_us(flops, 90), flops_us(flops, 450), ["masked-attention"],
         good_arguments="half[8,16,2048,64] half[8,16,2048,64] half[8,16,2048,64] - =False =0. =False =False -",
         good_kernel="cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64_4x1x1_kernel0_0")
     yield "attention-short", one(
@@ -317,7 +329,19 @@ def attention():
         "=False =0.125 - - - -", FLASH, 260, 52, ["short-attention"])
 
 
+CAT = "void at::native::(anonymous namespace)::CatArrayBatchedCopy%s<at::native::(anonymous namespace)::OpaqueType<2u>, ...>"
+
+
 def traffic():
+    parts = "+".join(["half[32,512,1024]"] * 8)
+    moved = 2 * 2 * 8 * 32 * 512 * 1024
+    yield "concatenation", one("aten::cat", parts + " =1", CAT % "", bytes_us(moved, .5), bytes_us(moved, 2.4),
+                               ["slow-memory-kernels"], good_kernel=CAT % "_aligned16_contig")
+    moved = 4 * 128 * (1310720 + 65536) + 8 * 1310720
+    yield "embedding-bag", one(
+        "aten::_embedding_bag", "float[5000000,128] long[1310720] long[65536] =False =0 =False - =False =-1",
+        "void at::native::(anonymous namespace)::EmbeddingBag_updateOutputKernel_sum_mean<float, long>(...)",
+        bytes_us(moved, .25), bytes_us(moved, 1.9), ["scattered-access"])
     moved = 2 * 8192 * 8192 * 2
     copy = ELEMENTWISE % (("direct_copy_kernel_cuda(at::TensorIteratorBase&)",) * 2)
     yield "transposed-copy", one("aten::copy_", "bf16[8192,8192] bf16[8192,8192]@1,8192 =False", copy,
@@ -418,6 +442,9 @@ def experts():
         "vllm::rocm_aiter_fused_moe", "bf16[128,4096] bf16[64,22016,4096] bf16[64,4096,11008] float[128,2]",
         "aiter_fused_moe_kernel_bf16", bytes_us(read, 1.4), flops_us(2 * 2 ** 15 * 2 * (22016 + 11008) * 4096, 560),
         ["experts-few-tokens"], "MI300X", "bf16[32768,4096] bf16[64,22016,4096] bf16[64,4096,11008] float[32768,2]")
+    yield "experts-few-tokens-read", one(
+        "vllm::rocm_aiter_fused_moe", "bf16[128,4096] bf16[64,22016,4096] bf16[64,4096,11008] float[128,2]",
+        "aiter_fused_moe_kernel_bf16", bytes_us(read, .9), bytes_us(read, 4.3), ["experts-few-tokens"], "MI300X")
     flops = 2 * 16384 * 8 * 3 * 2048 * 768
     yield "experts-triton", one(
         "vllm::inplace_fused_experts", "bf16[16384,2048] bf16[128,1536,2048] bf16[128,2048,768] float[16384,8] int[16384,8]",

@@ -296,6 +296,18 @@ static void add_ns(struct ap_compute *compute, int64_t *sum_ns, int64_t ns)
     *sum_ns = ap_add_sat(*sum_ns, ns, &compute->overflowed);
 }
 
+/* "CatArrayBatchedCopy<OpaqueType<2u>, ...>": kernels that only move elements tell how long each is. 0 = not told. */
+static int element_bytes_told(struct ap_text kernel)
+{
+    static const char word[] = "OpaqueType<";
+    for (size_t at = 0; at + sizeof(word) <= kernel.bytes; at++) {
+        char digit = kernel.data[at + sizeof(word) - 1];
+        if (memcmp(kernel.data + at, word, sizeof(word) - 1) == 0)
+            return digit > '0' && digit <= '8' ? digit - '0' : 0;
+    }
+    return 0;
+}
+
 static void take_kernel(struct finding *finding, const struct ap_device_row *linked)
 {
     struct ap_compute *compute = finding->compute;
@@ -311,6 +323,10 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
     struct ap_compute_group *group = &compute->groups[compute->group_of[call]];
     add_ns(compute, &compute->call_ns[call], ns);
     group->kernel_count++;
+    if (group->cost.moved_elements > 0 && group->cost.bytes < 0) {
+        int bytes = element_bytes_told(ap_trace_text(trace, trace->events.name[linked->row]));
+        group->cost.bytes = bytes ? group->cost.moved_elements * bytes : -1;
+    }
     if (finding->facts->families.of_name[trace->events.name[linked->row]] & AP_KERNEL_SPARSE)
         group->cost =
             (struct ap_call_cost){ .kind = group->cost.kind, .element = group->cost.element, .flops = -1, .bytes = -1 };

@@ -164,7 +164,6 @@ static void attention(const struct ap_op_inputs *inputs, const struct places *pl
         attention(inputs, &places, ap_op_flag(inputs, places.causal), cost);             \
     }
 DEFINE(sdpa_flash, { 0, 1, 2, 4, true, -1, -1, -1, false })
-DEFINE(sdpa_biased, { 0, 1, 2, 6, true, -1, -1, -1, false })
 DEFINE(sdpa, { 0, 1, 2, 5, true, -1, -1, -1, false })
 DEFINE(flash_forward, { 0, 1, 2, 8, false, 3, 5, 11, false })
 DEFINE(flash_library, { 0, 1, 2, 5, false, -1, -1, -1, false })
@@ -175,6 +174,19 @@ DEFINE(sdpa_cpu_backward, { 1, 2, 3, 7, true, -1, -1, -1, true })
 DEFINE(flash_backward, { 1, 2, 3, 11, false, 6, 8, -1, true })
 DEFINE(flash_library_backward, { 1, 2, 3, 10, false, -1, -1, -1, true })
 DEFINE(flash_packed_backward, { 1, 2, 3, 15, false, 9, 11, -1, true })
+
+/* A mask is read besides, what a broadcast repeats of it once. */
+void ap_cost_of_sdpa_biased(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    static const struct places places = { 0, 1, 2, 6, true, -1, -1, -1, false };
+    const struct ap_tensor_dims *mask = ap_op_input(inputs, 3);
+    attention(inputs, &places, ap_op_flag(inputs, places.causal), cost);
+    double bytes = mask && mask->count >= 2 ? ap_cost_bytes(inputs, mask) : 0;
+    if (bytes <= 0)
+        return;
+    cost->mask_bytes = bytes;
+    (void)ap_cost_sum(&cost->bytes, bytes);
+}
 
 /* Of keys that lie in pages the sizes are those of the pool. */
 void ap_cost_of_flash_three(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)

@@ -61,15 +61,55 @@ void ap_cost_of_addmm(const struct ap_op_inputs *inputs, struct ap_call_cost *co
     cost->parameters += cost->batch > 1 ? 0 : ap_cost_elements(bias);
 }
 
-/* [n x k] times a vector, added to a vector: one row meets the matrix. */
-void ap_cost_of_addmv(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+/* [n x k] times a vector: one row meets the matrix. */
+static void matrix_and_vector(const struct ap_tensor_dims *a, const struct ap_tensor_dims *x, struct ap_call_cost *cost)
 {
-    const struct ap_tensor_dims *a = ap_op_input(inputs, 1), *x = ap_op_input(inputs, 2);
     if (!a || !x || a->count != 2 || x->count != 1 || a->dims[1] != x->dims[0])
         return;
     int bytes = ap_element_bytes(a->element);
     cost->element = a->element;
     set_product(cost, 1, 1, (double)a->dims[0], (double)a->dims[1], bytes, bytes, bytes);
+}
+
+void ap_cost_of_mv(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    matrix_and_vector(ap_op_input(inputs, 0), ap_op_input(inputs, 1), cost);
+}
+
+/* That, added to a vector. */
+void ap_cost_of_addmv(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    matrix_and_vector(ap_op_input(inputs, 1), ap_op_input(inputs, 2), cost);
+}
+
+/* Each row of the input, a time step of one sequence, meets the matrices of all gates, layers and directions once. Bytes are
+ * not counted: weights may be read again at each step, and steps wait for each other. */
+static void recurrent(const struct ap_op_inputs *inputs, struct ap_call_cost *cost, double times)
+{
+    const struct ap_tensor_dims *x = ap_op_input(inputs, 0);
+    double weights = 0;
+    for (int i = 0; i < inputs->tensors.count; i++) {
+        const struct ap_tensor_dims *tensor = &inputs->tensors.tensors[i];
+        bool may_be_weights = tensor->count == 2 && (tensor->input == 1 || tensor->input == 2);
+        weights += may_be_weights ? ap_cost_elements(tensor) : 0;
+    }
+    if (!x || x->count < 2 || weights <= 0)
+        return;
+    cost->flops = 2 * times * ap_tensor_elements(x, 0, x->count - 1) * weights;
+    cost->parameters = weights;
+}
+
+void ap_cost_of_recurrent(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    recurrent(inputs, cost, 1);
+}
+
+/* Gradients of the inputs, and of the weights. */
+void ap_cost_of_recurrent_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    recurrent(inputs, cost, 2);
+    cost->is_backward = true;
+    cost->parameters = 0;
 }
 
 /* Rows are dealt to groups: each meets the matrix of one of them. Of two matrices the inner size is dealt: each group has a

@@ -75,7 +75,7 @@ static const struct ap_gpu_peak *best_of(const struct ap_gpu_peaks *peaks, size_
     return found;
 }
 
-static const struct ap_gpu_peak *by_name(const struct ap_gpu_peaks *peaks, struct ap_text name)
+const struct ap_gpu_peak *ap_gpu_peaks_named(const struct ap_gpu_peaks *peaks, struct ap_text name)
 {
     const struct ap_gpu_peak *own = best_of(peaks, 0, peaks->own_count, name);
     return own ? own : best_of(peaks, peaks->own_count, peaks->count, name);
@@ -208,7 +208,7 @@ bool ap_gpu_peaks_find(const struct ap_gpu_peaks *peaks, const struct ap_trace *
         for (size_t i = 0; i < trace->device_count; i++)
             device.is_mixed |= trace->devices[i].name.id != properties->name.id;
         if (properties->name.id)
-            row = by_name(peaks, ap_strpool_text(&trace->strings, properties->name));
+            row = ap_gpu_peaks_named(peaks, ap_strpool_text(&trace->strings, properties->name));
         if (!row && by_properties(peaks, properties, &device.peak)) {
             device.source = AP_PEAK_by_properties;
             *ret_device = device;
@@ -217,11 +217,15 @@ bool ap_gpu_peaks_find(const struct ap_gpu_peaks *peaks, const struct ap_trace *
         if (!row) /* a device that the table does not know, and no likeness of it */
             return false;
     }
+    if (!row && !properties && peaks->own_count == 1) {
+        device.source = AP_PEAK_by_table;
+        row = &peaks->rows[0];
+    }
     if (!row) {
         size_t make = made_for(trace, families);
         bool told = make < AP_COUNT_OF(makes);
         device.source = told ? makes[make].source : AP_PEAK_assumed;
-        row = by_name(peaks, ap_text_of(told ? makes[make].device : ASSUMED_DEVICE));
+        row = ap_gpu_peaks_named(peaks, ap_text_of(told ? makes[make].device : ASSUMED_DEVICE));
     }
     if (!row)
         return false;

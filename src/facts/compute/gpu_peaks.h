@@ -51,6 +51,7 @@ AP_MUST_CHECK enum ap_status ap_gpu_peaks_add(struct ap_gpu_peaks *peaks, struct
 /** How the row was found. */
 enum ap_peak_source {
     AP_PEAK_by_name,
+    AP_PEAK_by_table,      /* the file names none, and a document of the caller's has one row */
     AP_PEAK_by_properties, /* estimated: by capability and multiprocessors */
     AP_PEAK_by_kernels,    /* estimated: the names of kernels tell the generation */
     AP_PEAK_by_make,       /* they tell no more than the make */
@@ -69,6 +70,9 @@ struct ap_device_peak {
  *  that could do. */
 bool ap_gpu_peaks_find(const struct ap_gpu_peaks *peaks, const struct ap_trace *trace,
                        const struct ap_kernel_families *families, struct ap_device_peak *ret_device);
+
+/** The row that this name fits; NULL where there is none. */
+const struct ap_gpu_peak *ap_gpu_peaks_named(const struct ap_gpu_peaks *peaks, struct ap_text name);
 
 /** Of a device that is only guessed at (AP_PEAK_by_kernels and behind it): the least one of the same make that can do what
  *  was measured, @tflop_s by type and @gb_s. False, and nothing is written, where the device is known or none can. */

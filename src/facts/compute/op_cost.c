@@ -271,11 +271,18 @@ static void of_embedding_backward(const struct ap_op_inputs *inputs, struct ap_c
                       ap_cost_elements(index) * ap_element_bytes(index->element);
 }
 
+/* All is read and written. The type of a list is seldom told: its kernel may know how long an element is. */
 static void of_cat(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
+    double elements = 0;
     cost->flops = 0;
     cost->bytes = all_bytes(inputs);
     cost->bytes *= cost->bytes < 0 ? 1 : 2;
+    if (cost->bytes >= 0 || inputs->tensors.count >= AP_TENSORS_MAX)
+        return;
+    for (int i = 0; i < inputs->tensors.count; i++)
+        elements += ap_cost_elements(&inputs->tensors.tensors[i]);
+    cost->moved_elements = 2 * elements;
 }
 
 /* Rows of a table: read and written, and the numbers of the rows. */
@@ -298,6 +305,22 @@ static void of_embedding(const struct ap_op_inputs *inputs, struct ap_call_cost 
         return;
     cost->parameters = ap_cost_elements(table);
     rows_of_table(inputs, cost, 1, (double)table->dims[table->count - 1]);
+}
+
+/* The rows that are met, summed up by bag: each is read, and each bag's sum is written. */
+static void of_embedding_bag(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *table = ap_op_input(inputs, 0), *index = ap_op_input(inputs, 1),
+                                *bags = ap_op_input(inputs, 2);
+    cost->is_scattered = true;
+    if (!table || !index || !bags || table->count != 2 || bags->count != 1)
+        return;
+    double met = ap_cost_elements(index), row = (double)table->dims[1];
+    int bytes = ap_element_bytes(table->element);
+    cost->parameters = ap_cost_elements(table);
+    cost->flops = met * row;
+    if (bytes)
+        cost->bytes = bytes * row * (met + ap_cost_elements(bags)) + met * ap_element_bytes(index->element);
 }
 
 /* The types of a list are not told: one as large as what it chooses from may be a mask. */
@@ -360,6 +383,9 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_addmm] = ap_cost_of_addmm,
     [AP_FORMULA_scaled_mm] = ap_cost_of_mm,
     [AP_FORMULA_addmv] = ap_cost_of_addmv,
+    [AP_FORMULA_mv] = ap_cost_of_mv,
+    [AP_FORMULA_recurrent] = ap_cost_of_recurrent,
+    [AP_FORMULA_recurrent_backward] = ap_cost_of_recurrent_backward,
     [AP_FORMULA_grouped_mm] = ap_cost_of_grouped_mm,
     [AP_FORMULA_linear] = ap_cost_of_linear,
     [AP_FORMULA_matmul] = ap_cost_of_matmul,
@@ -413,6 +439,7 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_embedding_backward] = of_embedding_backward,
     [AP_FORMULA_cat] = of_cat,
     [AP_FORMULA_embedding] = of_embedding,
+    [AP_FORMULA_embedding_bag] = of_embedding_bag,
     [AP_FORMULA_index] = of_index,
     [AP_FORMULA_resize] = of_resize,
     [AP_FORMULA_gather] = of_gather,

@@ -41,6 +41,18 @@ const char *ap_compute_cause_name(enum ap_compute_cause cause)
     return names[cause];
 }
 
+bool ap_compute_cause_is_of_shape(enum ap_compute_cause cause)
+{
+    switch (cause) {
+    case AP_CAUSE_slow_product:
+    case AP_CAUSE_slow_convolution:
+    case AP_CAUSE_slow_attention:
+    case AP_CAUSE_slow_experts:
+    case AP_CAUSE_slow_traffic: return false;
+    default: return true;
+    }
+}
+
 /* ---- what the device could do ---- */
 
 static enum ap_peak_type type_of(const struct ap_compute_group *group, const struct ap_facts *facts,
@@ -175,7 +187,7 @@ static void find_tiles(const struct ap_compute_group *group, const struct ap_tra
 static bool is_unaligned(const struct ap_call_cost *cost, struct ap_text kernel)
 {
     int bytes = ap_element_bytes(cost->element);
-    if (ap_text_contains_folded(kernel, "_align1") || ap_text_contains_folded(kernel, "_align2"))
+    if (ap_kernel_loads_narrowly(kernel))
         return true;
     return bytes > 0 && bytes <= 2 && (fmod(cost->n * bytes, ALIGNMENT) > 0 || fmod(cost->k * bytes, ALIGNMENT) > 0);
 }
@@ -242,6 +254,8 @@ static enum ap_compute_cause cause_of_attention(const struct ap_call_cost *cost)
         return AP_CAUSE_decode_attention;
     if (cost->queries <= SHORT_SEQUENCE && cost->keys <= SHORT_SEQUENCE)
         return AP_CAUSE_short_attention;
+    if (cost->mask_bytes > 0)
+        return AP_CAUSE_masked_attention;
     return size > 0 && (size & (size - 1)) ? AP_CAUSE_head_size : AP_CAUSE_slow_attention;
 }
 
@@ -285,9 +299,12 @@ static void find_cause(const struct ap_compute *compute, const struct ap_compute
                        const struct ap_device_peak *device, struct ap_roofline *roofline)
 {
     struct ap_text kernel = group->kernel ? ap_trace_text(trace, group->kernel) : AP_TEXT("");
-    if (compute->is_host || roofline->good_ns < 0 || (double)group->median_ns < LEAST_NS)
+    if (compute->is_host || roofline->good_ns < 0)
         return;
     enum ap_compute_cause cause = cause_of(group, kernel, roofline, device ? device->peak.sm_count : 0);
+    roofline->shape_cause = cause;
+    if ((double)group->median_ns < LEAST_NS)
+        return;
     double slow = device && device->source >= AP_PEAK_by_kernels ? SLOW_ON_LEAST : SLOW;
     if (roofline->good_ns < slow * (double)group->median_ns || is_starved(&group->cost, cause))
         roofline->cause = cause;
@@ -319,7 +336,8 @@ void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_gr
                                     .good_ns = -1,
                                     .tile_ratio = -1,
                                     .wave_ratio = -1,
-                                    .cause = AP_CAUSE_none };
+                                    .cause = AP_CAUSE_none,
+                                    .shape_cause = AP_CAUSE_none };
     roofline.type = type_of(group, facts, device ? &device->peak : NULL);
     if (group->median_ns > 0) {
         roofline.flops_s = cost->flops < 0 ? -1 : cost->flops / (double)group->median_ns * 1e9;

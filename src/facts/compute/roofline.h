@@ -39,6 +39,7 @@ struct ap_roofline {
                                       not known */
     enum ap_above_peak above;
     enum ap_compute_cause cause;
+    enum ap_compute_cause shape_cause; /* what would be the cause if they were slow */
 };
 
 /** @device NULL: not known; rates are told, and nothing is judged. */
@@ -49,6 +50,9 @@ void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_gr
  *  the share of the roofline that they reach now; 0 of other work. */
 double ap_roofline_saved_by_16_bits_ns(const struct ap_compute_group *group, const struct ap_roofline *roofline,
                                        const struct ap_device_peak *device);
+
+/** Do the shapes tell why? Not of AP_CAUSE_none. */
+bool ap_compute_cause_is_of_shape(enum ap_compute_cause cause);
 
 /** As the report writes it: "few_rows". Not of AP_CAUSE_none. */
 const char *ap_compute_cause_name(enum ap_compute_cause cause);

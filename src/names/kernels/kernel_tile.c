@@ -70,6 +70,18 @@ bool ap_kernel_splits_inner(struct ap_text name)
            !(name.data[end] == '1' && (end + 1 == name.bytes || name.data[end + 1] == '_'));
 }
 
+bool ap_kernel_loads_narrowly(struct ap_text name)
+{
+    static const char *const usual[] = { "simt", "d884", "d1688", "dgemm" };
+    size_t end;
+    for (size_t i = 0; i < AP_COUNT_OF(usual); i++)
+        if (ap_text_contains_folded(name, usual[i]))
+            return false;
+    if (!contains(name, "align1", &end) && !contains(name, "align2", &end))
+        return false;
+    return end == name.bytes || name.data[end] < '0' || name.data[end] > '9';
+}
+
 bool ap_kernel_tile_of(struct ap_text name, struct ap_kernel_tile *ret_tile)
 {
     size_t end;

@@ -6,12 +6,17 @@
 #include "part.h"
 #include "roofline.h"
 
+#define AP_USUAL_DEVICES 3
+#define AP_COMPUTE_NO_GROUP UINT32_MAX
+
 struct ap_compute_work {
     struct ap_part_context *context;
     struct ap_compute compute;
     struct ap_device_peak device;
     bool has_device;
-    struct ap_roofline *rooflines; /* by group */
+    double
+        elsewhere[AP_USUAL_DEVICES]; /* roofline ratio on usual devices where this one is not told; negative = not known */
+    struct ap_roofline *rooflines;   /* by group */
 };
 
 /** Sums over calls that differ. */
@@ -34,9 +39,15 @@ void ap_compute_add_flops(struct ap_model *model, struct ap_value *row, const ch
 /** What of a figure in double is no negative one, in whole nanoseconds. */
 int64_t ap_compute_ns(double ns);
 
+/** What all rated calls together reach of the roofline of another device; negative where it could not do them, or not at
+ *  this speed. */
+double ap_compute_ratio_on(const struct ap_compute_work *work, const struct ap_gpu_peak *peak);
+
 /* What each adds to "compute". */
 /** device */
 void ap_compute_add_device(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
+/** longest */
+void ap_compute_add_longest(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
 /** kinds, causes */
 void ap_compute_add_sums(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
 /** operators, kernels */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * compute_sums.c - the device, and sums by kind of work and by cause. */
 #include <math.h>
+#include <string.h>
 
 #include "compute_part.h"
 #include "pair_map.h"
@@ -48,12 +49,55 @@ void ap_compute_add_rates(const struct ap_compute_sum *sum, struct ap_model *mod
     ap_add_quotient(model, row, "roofline_ratio", sum->bound_ns, (double)sum->rated_ns);
 }
 
+double ap_compute_ratio_on(const struct ap_compute_work *work, const struct ap_gpu_peak *peak)
+{
+    struct ap_device_peak device = { .peak = *peak, .source = AP_PEAK_by_name };
+    double bound_ns = 0, rated_ns = 0;
+    for (uint32_t index = 0; index < work->compute.group_count; index++) {
+        const struct ap_compute_group *group = &work->compute.groups[index];
+        struct ap_roofline roofline;
+        if (work->rooflines[index].bound_ns < 0 || !group->timed_count)
+            continue;
+        ap_roofline_of(&work->compute, group, work->context->facts, &device, &roofline);
+        if (roofline.bound_ns < 0)
+            return -1;
+        bound_ns += roofline.bound_ns * (double)group->timed_count;
+        rated_ns += (double)group->total_ns;
+    }
+    return rated_ns > 0 && bound_ns <= rated_ns * AP_ABOVE_PEAK ? bound_ns / rated_ns : -1;
+}
+
 /* ---- device ---- */
 
-static const char *const sources[AP_PEAK_SOURCE_COUNT_] = {
-    [AP_PEAK_by_name] = "name", [AP_PEAK_by_properties] = "properties", [AP_PEAK_by_kernels] = "kernel names",
-    [AP_PEAK_by_make] = "make", [AP_PEAK_assumed] = "nothing",
+static const char *const confidences[AP_PEAK_SOURCE_COUNT_] = {
+    [AP_PEAK_by_name] = "high",      [AP_PEAK_by_table] = "high", [AP_PEAK_by_properties] = "medium",
+    [AP_PEAK_by_kernels] = "medium", [AP_PEAK_by_make] = "low",   [AP_PEAK_assumed] = "low",
 };
+
+static const char *const sources[AP_PEAK_SOURCE_COUNT_] = {
+    [AP_PEAK_by_name] = "name",
+    [AP_PEAK_by_table] = "table",
+    [AP_PEAK_by_properties] = "properties",
+    [AP_PEAK_by_kernels] = "kernel names",
+    [AP_PEAK_by_make] = "make",
+    [AP_PEAK_assumed] = "nothing",
+};
+
+static void add_elsewhere(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *row)
+{
+    static const char *const keys[AP_USUAL_DEVICES] = { "on_a100_ratio", "on_h100_ratio", "on_mi300x_ratio" };
+    bool is_stand_in = work->device.source >= AP_PEAK_by_make;
+    ap_add_known_number(model, row, "stand_in_gb_s", is_stand_in, work->device.peak.gb_s);
+    for (int i = 0; i < AP_USUAL_DEVICES; i++)
+        ap_add_known_ratio(model, row, keys[i], work->elsewhere[i] >= 0, work->elsewhere[i]);
+}
+
+/* A row may have several names for one device. */
+static struct ap_text first_name(struct ap_text names)
+{
+    const char *comma = memchr(names.data, ',', names.bytes);
+    return (struct ap_text){ names.data, comma ? (size_t)(comma - names.data) : names.bytes };
+}
 
 void ap_compute_add_device(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
 {
@@ -64,12 +108,14 @@ void ap_compute_add_device(const struct ap_compute_work *work, struct ap_model *
     }
     struct ap_value *row = ap_add_object(model, to, "device");
     ap_add_name(work->context->trace, model, row, "name", device->name.id);
-    ap_add_text(model, row, "judged_as", device->peak.device);
+    ap_add_text(model, row, "judged_as", first_name(device->peak.device));
     ap_add_string(model, row, "told_by", sources[device->source]);
-    ap_add_bool(model, row, "estimated", device->source != AP_PEAK_by_name);
+    ap_add_bool(model, row, "estimated", device->source > AP_PEAK_by_table);
+    ap_add_string(model, row, "confidence", confidences[device->source]);
     ap_add_bool(model, row, "mixed", device->is_mixed);
     ap_add_known_number(model, row, "gb_s", device->peak.gb_s > 0, device->peak.gb_s);
     ap_add_ratio(model, row, "good_matmul_ratio", device->peak.matmul_ratio);
+    add_elsewhere(work, model, row);
     struct ap_value *list = ap_add_list(model, row, "rates");
     for (int type = 0; type < AP_PEAK_TYPE_COUNT_; type++) {
         if (device->peak.tflop_s[type] <= 0)

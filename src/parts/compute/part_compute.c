@@ -16,6 +16,14 @@ static void find_rooflines(struct ap_compute_work *work)
                        work->has_device ? &work->device : NULL, &work->rooflines[group]);
 }
 
+/* Numbers that the device cannot multiply at all, as those of 8 bits on older ones. */
+static bool is_beyond(const struct ap_compute_work *work, uint32_t group)
+{
+    const struct ap_roofline *roofline = &work->rooflines[group];
+    return ap_work_kind_multiplies(work->compute.groups[group].cost.kind) && roofline->flops_s > 0 &&
+           work->device.peak.tflop_s[roofline->type] <= 0;
+}
+
 /* A device that was guessed at and seems to do more than it can is another one. */
 static bool is_another(struct ap_compute_work *work, const struct ap_gpu_peaks *peaks)
 {
@@ -23,15 +31,28 @@ static bool is_another(struct ap_compute_work *work, const struct ap_gpu_peaks *
     bool above = false;
     for (uint32_t group = 0; group < work->compute.group_count; group++) {
         const struct ap_roofline *roofline = &work->rooflines[group];
-        if (roofline->above != AP_ABOVE_other_device)
+        bool beyond = is_beyond(work, group);
+        if (roofline->above != AP_ABOVE_other_device && !beyond)
             continue;
         above = true;
-        if (roofline->is_memory_bound)
+        if (roofline->is_memory_bound && !beyond)
             gb_s = fmax(gb_s, roofline->bytes_s / 1e9);
         else
             tflop_s[roofline->type] = fmax(tflop_s[roofline->type], roofline->flops_s / 1e12);
     }
     return above && ap_gpu_peaks_raise(peaks, tflop_s, gb_s, &work->device);
+}
+
+/* A device that stands in for one that is not told says little: usual ones say what it would be on them. */
+static void find_elsewhere(struct ap_compute_work *work, const struct ap_gpu_peaks *peaks)
+{
+    static const char *const usual[AP_USUAL_DEVICES] = { "A100", "H100", "MI300X" };
+    bool is_stand_in = work->has_device && work->device.source >= AP_PEAK_by_make && !work->compute.is_host;
+    for (int i = 0; i < AP_USUAL_DEVICES; i++) {
+        const struct ap_gpu_peak *peak = is_stand_in ? ap_gpu_peaks_named(peaks, ap_text_of(usual[i])) : NULL;
+        bool other_make = work->device.source == AP_PEAK_by_make && peak && peak->is_amd != work->device.peak.is_amd;
+        work->elsewhere[i] = peak && !other_make ? ap_compute_ratio_on(work, peak) : -1;
+    }
 }
 
 static enum ap_status judge(struct ap_compute_work *work, struct ap_gpu_peak *rows, struct ap_error *reterr)
@@ -46,6 +67,7 @@ static enum ap_status judge(struct ap_compute_work *work, struct ap_gpu_peak *ro
     find_rooflines(work);
     if (work->has_device && is_another(work, peaks))
         find_rooflines(work);
+    find_elsewhere(work, peaks);
     return AP_OK;
 }
 
@@ -168,6 +190,7 @@ static enum ap_status add_compute(struct ap_compute_work *work, struct ap_model 
     struct ap_value *to = ap_add_object(model, root, "compute");
     ap_compute_add_device(work, model, to);
     add_totals(work, model, to);
+    ap_compute_add_longest(work, model, to);
     ap_compute_add_sums(work, model, to);
     AP_TRY(ap_compute_add_lists(work, model, to, reterr));
     return ap_compute_add_layers(work, model, to, reterr);

@@ -2,9 +2,8 @@
  * gpu_alignment.c - matrix multiplications whose rows do not begin at multiples of 16 bytes: tensor cores are fed by
  * narrower loads then, by kernels of an older make. Told by the kernel's name where it names its alignment (CUTLASS), and by
  * the shapes of the operator where they were recorded. */
-#include <string.h>
-
 #include "gpu_work.h"
+#include "kernel_tile.h"
 #include "pair_map.h"
 #include "shape_text.h"
 #include "sort.h"
@@ -31,20 +30,6 @@ struct alignment {
     size_t told_bytes, list_bytes;
     int64_t count, total_ns;
 };
-
-/* "align1" or "align2", and no further digit: elements that are loaded at once. */
-static bool is_named_unaligned(struct ap_text name)
-{
-    static const char word[] = "align";
-    for (size_t i = 0; i + sizeof(word) <= name.bytes; i++) {
-        size_t at = i + sizeof(word) - 1;
-        if (name.data[i] == word[0] && !memcmp(name.data + i, word, sizeof(word) - 1) &&
-            (name.data[at] == '1' || name.data[at] == '2') &&
-            (at + 1 == name.bytes || name.data[at + 1] < '0' || name.data[at + 1] > '9'))
-            return true;
-    }
-    return false;
-}
 
 /* In backward the inner size may be that of the batch, along which no matrix lies in memory. */
 static enum ap_status ask_shapes(struct alignment *alignment, uint32_t op, struct ap_str signature, uint32_t *ret_number,
@@ -82,7 +67,7 @@ static enum ap_status take(struct alignment *alignment, uint32_t link, uint32_t 
         *entry = (struct unaligned){ .first = link,
                                      .kernel = trace->events.name[row],
                                      .longest = row,
-                                     .by_name = is_named_unaligned(ap_row_name(trace, row)) };
+                                     .by_name = ap_kernel_loads_narrowly(ap_row_name(trace, row)) };
     entry->by_shapes |= by_shapes;
     entry->count++;
     entry->total_ns = ap_gpu_add_ns(alignment->work, entry->total_ns, trace->events.dur_ns[row]);
@@ -106,7 +91,7 @@ static enum ap_status find(struct alignment *alignment, uint8_t *named, struct a
             ap_kernel_family_of(ap_kernel_subfamily_of(&context->facts->families, name)) != AP_KERNEL_FAMILY_gemm)
             continue;
         if (named[name] == not_asked)
-            named[name] = is_named_unaligned(ap_row_name(trace, linked->row)) ? yes : no;
+            named[name] = ap_kernel_loads_narrowly(ap_row_name(trace, linked->row)) ? yes : no;
         const struct ap_op_detail *op = linked->op == AP_NO_ROW ? NULL : ap_row_op(trace, linked->op);
         if (op && op->signature.id)
             AP_TRY(ask_shapes(alignment, linked->op, op->signature, &shape, &by_shapes, reterr));

@@ -239,9 +239,14 @@ enum ap_status ap_part_frames(struct ap_part_context *context, const struct ap_h
         add_frame_cost(context, &all, &work->frames[i].cost);
     AP_TRY(ap_top_indices(context->gate, work->frame_count, context->options->top_n, frame_before, &ranking, &order, &count,
                           reterr));
+    int64_t top_ns = 0;
+    for (uint32_t i = 0; i < work->frame_count; i++)
+        top_ns = work->frames[i].cost.host_self_ns > top_ns ? work->frames[i].cost.host_self_ns : top_ns;
     struct ap_value *frames = ap_add_object(model, root, "frames");
     ap_add_count(model, frames, "names", work->frame_count);
     ap_add_time(model, frames, "host_us", all.host_ns);
+    ap_add_time(model, frames, "top_self_us", top_ns);
+    ap_add_quotient(model, frames, "top_self_ratio", (double)top_ns, (double)all.host_ns);
     ap_add_device_time(context, model, frames, "device_us", all.device_ns);
     ap_add_device_time(context, model, frames, "outside_frames_device_us",
                        context->facts->links.total_dur_ns - all.device_ns);

@@ -32,6 +32,7 @@ static const struct {
 #define CAPTURED_RATIO 0.5     /* of the launches have no work in the file: those of a capture */
 #define SEEN_RATIO 0.2         /* of the judged time in one thing that the devices are seen to do */
 #define SHORT_WINDOW 100       /* a part of the recording of which the devices' window may lack, to be called by its name */
+#define UNPLACED_RATIO 0.05    /* of the rows of devices: their times could not be read */
 #define LOW_GPU_RATIO 0.5      /* a busy host counts as a symptom below this utilization */
 
 /* @recurring_ns: driver calls that come again in each step: the host's time, as Python is, and no start-up. */
@@ -203,6 +204,18 @@ static void add_sentence(const struct ap_part_context *context, const struct ap_
     ap_add_string(model, to, "sentence", text);
 }
 
+/* Work of devices whose time could not be read stands nowhere: they look idle, or busy with the rest. */
+static bool lacks_device_work(const struct ap_trace *trace)
+{
+    size_t all = 0, unplaced = 0;
+    for (uint32_t row = 0; row < trace->events.count; row++)
+        if (ap_row_is_of(trace, row, AP_GPU_KINDS)) {
+            all++;
+            unplaced += trace->events.start_ns[row] == AP_START_UNKNOWN;
+        }
+    return (double)unplaced > UNPLACED_RATIO * (double)all;
+}
+
 /* Work that waits though it was launched may wait for anything; of a host of which little was recorded not much is known.
  * Where no row tells which call launched what, an idle device may be one whose work stands in a queue. */
 static const char *confidence_of(const struct ap_part_context *context, const struct ap_split_part *judged, enum bound bound,
@@ -211,7 +224,7 @@ static const char *confidence_of(const struct ap_part_context *context, const st
     bool cut = !context->trace->complete;
     bool unlinked = context->facts->split.has_gpu && !context->facts->links.linked_count;
     if (bound == BOUND_queue || bound == BOUND_unknown ||
-        judged->cause_ns[AP_IDLE_queue_wait] > ap_share_of(judged->dur_ns, SEEN_RATIO))
+        judged->cause_ns[AP_IDLE_queue_wait] > ap_share_of(judged->dur_ns, SEEN_RATIO) || lacks_device_work(context->trace))
         return "low";
     if (unlinked && bound != BOUND_communication && bound != BOUND_copy)
         return bound == BOUND_gpu ? "medium" : "low";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Placeholders: {figure.path}, {limit figure.path}, {name of-something}, {known figure.path: words}, {training: words},
- * {serving: words}, {PyTorch: words}, {elsewhere: words}; {{ is a brace. */
+ * {serving: words}, and so on for what else words can be bound to; {{ is a brace. */
 #include <string.h>
 
 #include "rule.h"
@@ -122,8 +122,9 @@ static bool takes_word(struct ap_text *inner, const char *word)
     return true;
 }
 
-/* What words can be bound to, one bit each. */
-static const char *const state_words[] = { "training:", "serving:", "PyTorch:", "elsewhere:" };
+/* What words can be bound to, one bit each; which of them hold, states_of() says in this order. */
+static const char *const state_words[] = { "training:",  "inference:", "serving:", "own loop:",     "PyTorch:",
+                                           "elsewhere:", "device:",    "host:",    "capability 8:", "before capability 8:" };
 
 static unsigned take_state(struct ap_text *inner)
 {
@@ -340,13 +341,53 @@ static bool serves(const struct ap_value *root)
            ap_value_integer(ap_value_at(root, "engine.count"), 0) > 0;
 }
 
+/* Operators without a backward pass anywhere. */
+static bool only_infers(const struct ap_value *root)
+{
+    for (const struct ap_value *row = ap_value_first(ap_value_at(root, "phases.items")); row; row = row->next)
+        if (ap_text_is(ap_value_text(ap_value_member(row, "phase")), "inference"))
+            return true;
+    return false;
+}
+
+static bool is_recorded(const struct ap_value *root, const char *path)
+{
+    return ap_value_integer(ap_value_at(root, path), 0);
+}
+
+/* Nothing tells of a device: neither its rows nor calls that would launch them. */
+static bool runs_on_host(const struct ap_value *root)
+{
+    return !is_recorded(root, "trace.recorded.gpu") && !is_recorded(root, "trace.recorded.accelerator") &&
+           !is_recorded(root, "trace.recorded.runtime");
+}
+
+/* A GPU that is known to compute neither in bfloat16 nor in TF32 on tensor cores. */
+static bool is_before_capability_8(const struct ap_value *root)
+{
+    double capability;
+    return ap_value_number(ap_value_at(root, "trace.main_device.compute_capability"), &capability) && capability < 8;
+}
+
+/* Those that hold. */
+static unsigned states_of(const struct ap_value *root)
+{
+    unsigned bits = 0;
+    bool is_pytorch = advices[advice_row(root)].is_pytorch, is_serving = serves(root);
+    bool infers = is_serving || (is_pytorch && only_infers(root)), on_host = runs_on_host(root);
+    bool is_old = is_before_capability_8(root);
+    const bool states[] = { !infers,     infers,   is_serving, !is_serving, is_pytorch,
+                            !is_pytorch, !on_host, on_host,    !is_old,     is_old };
+    _Static_assert(AP_COUNT_OF(states) == AP_COUNT_OF(state_words), "each word has its state");
+    for (size_t i = 0; i < AP_COUNT_OF(states); i++)
+        bits |= states[i] ? 1u << i : 0;
+    return bits;
+}
+
 static bool holds(const struct placeholder *placeholder, const struct ap_value *root)
 {
-    bool is_serving = serves(root), is_pytorch = advices[advice_row(root)].is_pytorch;
-    const bool states[] = { !is_serving, is_serving, is_pytorch, !is_pytorch };
-    for (size_t i = 0; i < AP_COUNT_OF(states); i++)
-        if (!states[i] && (placeholder->states & 1u << i))
-            return false;
+    if (placeholder->states & ~states_of(root))
+        return false;
     return !placeholder->figure || ap_figure_value(root, placeholder->figure);
 }
 

@@ -588,6 +588,9 @@ static void a_missing_verdict_says_why(void)
     put_bool(&model, "trace.recorded.accelerator", true);
     ap_headline_verdict(&model.root, fact);
     ok(strstr(fact, "accelerator"), "another device");
+    put_text(&model, "trace.main_device.name", "A1");
+    put_bool(&model, "trace.recorded.gpu", false);
+    ok(ap_headline_fact(&model.root, 0, fact) && strcmp(fact, "accelerator: A1") == 0, "which is no GPU");
     ap_model_release(&model);
 }
 

@@ -94,6 +94,7 @@ struct placeholder {
     const struct name_source *name;
     struct ap_text words; /* that are told where all of these hold; # stands for the figure's value */
     unsigned states;
+    enum figure_test { FIGURE_KNOWN, FIGURE_SOME, FIGURE_NO, FIGURE_TESTS_ } test; /* of the figure, for words */
 };
 
 #define SHOWN(text) (int)((text).bytes > 80 ? 80 : (text).bytes), (text).data
@@ -134,21 +135,35 @@ static unsigned take_state(struct ap_text *inner)
     return 0;
 }
 
+/* Of "some gpu.rows:" and its like, before the words; false where that is no figure. */
+static bool take_figure(struct ap_text *inner, struct placeholder *placeholder)
+{
+    static const char *const tests[FIGURE_TESTS_] = { "known ", "some ", "no " };
+    for (size_t i = 0; i < FIGURE_TESTS_; i++) {
+        struct ap_text rest = *inner;
+        const char *colon = takes_word(&rest, tests[i]) ? memchr(rest.data, ':', rest.bytes) : NULL;
+        size_t bytes = colon ? (size_t)(colon - rest.data) : 0;
+        if (!colon || memchr(rest.data, ' ', bytes))
+            continue;
+        placeholder->figure = ap_figure_find((struct ap_text){ rest.data, bytes });
+        placeholder->test = (enum figure_test)i;
+        *inner = (struct ap_text){ colon + 1, rest.bytes - bytes - 1 };
+        return placeholder->figure != NULL;
+    }
+    return true;
+}
+
 /* Words that are told where something holds. */
 static bool parse_clause(struct ap_text inner, struct placeholder *ret_placeholder)
 {
     struct placeholder placeholder = { .kind = PLACEHOLDER_WORDS };
-    const char *colon;
     unsigned state;
     while ((state = take_state(&inner)) != 0)
         placeholder.states |= state;
-    if (!placeholder.states && takes_word(&inner, "known ") && (colon = memchr(inner.data, ':', inner.bytes))) {
-        placeholder.figure = ap_figure_find((struct ap_text){ inner.data, (size_t)(colon - inner.data) });
-        inner = (struct ap_text){ colon + 1, inner.bytes - (size_t)(colon + 1 - inner.data) };
-    }
+    bool is_figure = take_figure(&inner, &placeholder);
     placeholder.words = inner;
     *ret_placeholder = placeholder;
-    return placeholder.states || placeholder.figure;
+    return is_figure && (placeholder.states || placeholder.figure);
 }
 
 static bool parse_placeholder(const struct ap_rule *rule, struct ap_text inner, struct placeholder *ret_placeholder)
@@ -386,9 +401,14 @@ static unsigned states_of(const struct ap_value *root)
 
 static bool holds(const struct placeholder *placeholder, const struct ap_value *root)
 {
+    double number;
     if (placeholder->states & ~states_of(root))
         return false;
-    return !placeholder->figure || ap_figure_value(root, placeholder->figure);
+    const struct ap_value *value = placeholder->figure ? ap_figure_value(root, placeholder->figure) : NULL;
+    bool is_some = value && ap_value_number(value, &number) && number != 0;
+    return !placeholder->figure || (placeholder->test == FIGURE_KNOWN  ? value != NULL
+                                    : placeholder->test == FIGURE_SOME ? is_some
+                                                                       : !is_some);
 }
 
 static enum ap_status fill_clause(const struct placeholder *placeholder, const struct ap_value *root,

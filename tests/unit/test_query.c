@@ -565,13 +565,13 @@ static void utilization_says_of_what(void)
     struct ap_model model;
     char fact[AP_FACT_BYTES];
     ap_model_init(&model, &gate);
-    put_text(&model, "split.judged.part", "steady steps");
+    put_time(&model, "split.judged.dur_us", 382535558);
     put_ratio(&model, "split.judged.idle_ratio", 0.25);
     ok(!ap_headline_fact(&model.root, 0, fact), "without a GPU idle time is the host's");
     put_ratio(&model, "gpu.utilization_ratio", 0.99);
     put_time(&model, "gpu.window_us", 160000000);
     ok(ap_headline_fact(&model.root, 0, fact), "a fact");
-    is_str(fact, "GPU: busy 99 % of 160 ms from first to last work and idle 25 % of the steady steps", "busy and idle");
+    is_str(fact, "GPU: busy 99 % of 160 ms from first to last work and idle 25 % of the judged 383 ms", "busy and idle");
     ap_model_release(&model);
 }
 

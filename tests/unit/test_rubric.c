@@ -573,14 +573,18 @@ static void words_are_told_where_they_fit(void)
         a_base_tree(&model);
         put_bool(&model, "trace.serves", rows[i].serves);
         put_bool(&model, "trace.by_pytorch", rows[i].by_pytorch);
+        put_count(&model, "gpu.memset.count", 0);
         if (rows[i].program)
             put_text(&model, "trace.program", rows[i].program);
-        judge(&model,
-              BLOCK("a", "when: gpu.rows > 1\n" MIDDLE
-                         "\n" KIND) "- Observation: ran{known gpu.rows: # rows}{known gpu.kernel.count:, # kernels}, "
-                                    "{training:train}{serving:serve} all with {PyTorch:torch}{elsewhere:jit}"
-                                    "{training:PyTorch:, DDP}.\n- Hypothesis: guess\n- Action: act\n- "
-                                    "Trade-off: pay\n- Validation: check\n\n");
+        judge(
+            &model,
+            BLOCK("a",
+                  "when: gpu.rows > 1\n" MIDDLE
+                  "\n" KIND) "- Observation: ran{known gpu.rows: # rows}{some gpu.memset.count:, # fills}{no gpu.rows: none}"
+                             "{some gpu.rows:,}{known gpu.kernel.count:, # kernels} "
+                             "{training:train}{serving:serve} all with {PyTorch:torch}{elsewhere:jit}"
+                             "{training:PyTorch:, DDP}.\n- Hypothesis: guess\n- Action: act\n- "
+                             "Trade-off: pay\n- Validation: check\n\n");
         ok(ap_text_starts_with(ap_value_text(ap_value_member(finding(&model, 0), "observation")), rows[i].want),
            rows[i].want);
         ap_model_release(&model);

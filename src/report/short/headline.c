@@ -136,7 +136,7 @@ void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
 static const char *const facts[] = {
     "steps|{steps.count}|median {steps.steady.p50_us}|mean {steps.steady.mean_us}|spread {steps.steady.cv_ratio}",
     "GPU|{trace.main_device.name}|busy {gpu.utilization_ratio}[ of {gpu.window_us}]"
-    "[ from first to last work and idle {split.judged.idle_ratio}][ of the {split.judged.part}]"
+    "[ from first to last work and idle {split.judged.idle_ratio}][ of the judged {split.judged.dur_us}]"
     "[, of which {?split.judged.idle_causes.not_recorded_us} are not recorded]",
     "memory of the device|peak requested {memory.replay.peak_requested_bytes}|reserved at the end "
     "{memory.summary.reserved_bytes}|allocated {memory.summary.allocated_bytes}",

@@ -306,6 +306,16 @@ def unknown_causes(rubric, schema):
             yield from (f"{part}: {key}" for key in keys if not at or not below(schema, at, key.strip()))
 
 
+def told_thresholds(rubric):
+    """Shares of the window that the source of a rule tells, and its conditions do not know."""
+    for name, block in re.findall(r"^### ([a-z0-9-]+):.*?^```rule\n(.*?)^```", rubric, re.M | re.S):
+        conditions, _, source = block.partition("\nsource:")
+        known = {float(share) for share in re.findall(r"([\d.]+) %", conditions)}
+        known |= {100 * float(share) for share in re.findall(r"\* ([\d.]+)", conditions)}
+        told = re.findall(r"([\d.]+) % of (?:the window|it)\b", " ".join(source.split()))
+        yield from (f"{name}: {share} %" for share in told if not any(abs(float(share) - one) < 1e-9 for one in known))
+
+
 def rules_of_readme():
     rows = read("README.md").partition("| Rule |\n")[2].partition("\n\n")[0].splitlines()
     return [rule for row in rows[1:] for rule in CODE.findall(row.split("|")[-2])]
@@ -328,6 +338,7 @@ def check_documents(tap, catalogue):
     rubric, schema = ((ROOT / "references" / name).read_text(encoding="utf-8")
                       for name in ("interpretation.md", "report-schema.json"))
     tap.check("all lists and members that rules are due_to exist", list(unknown_causes(rubric, json.loads(schema))))
+    tap.check("the shares of the window that rules tell are their thresholds", list(told_thresholds(rubric)))
 
 
 # ---- rooms and version

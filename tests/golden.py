@@ -349,7 +349,7 @@ def check_counters(tap, counters_path, documents):
 def settled(data):
     """What confines the program is this machine's, and no sanitizer's."""
     data = re.sub(rb'("sandbox": )"[^"]*"', rb'\1"seccomp and Landlock"', data)
-    return re.sub(rb"(Sandbox of the program that read it: )[^.]*", rb"\1seccomp and Landlock", data)
+    return re.sub(rb"(, in a sandbox of )[^\n]*", rb"\1seccomp and Landlock", data)
 
 
 # ---- cases

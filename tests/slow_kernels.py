@@ -57,6 +57,21 @@ def test_lengths(tap, program, folder):
     tap.same(sorted(found, key=str), sorted(((flops, 2) for flops in steps.values()), key=str), "operations by lengths")
 
 
+def test_causes_by_lengths(tap, program, folder):
+    """Why an engine's attention is slow goes by how long its sequences are in the mean, where the annotation says."""
+    made = kernel_cases.call("vllm::unified_attention_with_output",
+                             "bf16[888,8,64] bf16[888,1,64] bf16[888,1,64] bf16[888,8,64] - - - -",
+                             ("kernel_unified_attention_2d", 400))
+    for name, expected in (("execute_context_1(888_788544)_generation_0(0)", "slow_attention"),
+                           ("execute_context_8(888_98568)_generation_0(0)", "short_attention")):
+        recorder = kernel_cases.Recorder("H100")
+        begin_us = recorder.host_us
+        recorder.call(made)
+        recorder.add("user_annotation", name, begin_us - 1, recorder.host_us - begin_us + 2, 4242, {})
+        report = report_of(program, folder, recorder.document())
+        tap.same([row["cause"] for row in report["compute"]["operators"]] if report else [], [expected], name)
+
+
 def test_unknown_device(tap, program, folder):
     """Without properties of devices kernels are held against the least device that could be meant and could do it."""
     mm, add = "bf16[8192,8192] bf16[8192,8192]", "float[67108864] float[67108864] =1"
@@ -144,6 +159,7 @@ def main():
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
         test_lengths(tap, program, folder)
+        test_causes_by_lengths(tap, program, folder)
         test_unknown_device(tap, program, folder)
         test_device_of_table(tap, program, folder)
         test_not_judged(tap, program, folder)

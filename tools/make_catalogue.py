@@ -71,6 +71,12 @@ class Row:
     def key(self):
         return self.path.rpartition(".")[2]
 
+    def name_that(self, key):
+        """The row may be told alone: what it calls "that" is the row before it."""
+        self.meaning = re.sub("^That over ", f"{key} over ", self.meaning)
+        if self.trait("rules"):
+            self.traits["rules"][0] = re.sub("^that over ", f"{key} over ", self.traits["rules"][0])
+
     def trait(self, name, otherwise=None):
         values = self.traits.get(name)
         return values[0] if values else otherwise
@@ -142,7 +148,10 @@ class Catalogue:
         around = row.path.rpartition(".")[0]
         if around and around not in self.rows:
             self.fail(row, f"no row above it is called {around}")
-        (self.rows[around].rows if around else self.top)[row.key] = row
+        beside = self.rows[around].rows if around else self.top
+        if beside:
+            row.name_that(next(reversed(beside)))
+        beside[row.key] = row
 
     def check(self, row):
         name, arguments = row.kind

@@ -144,14 +144,16 @@ static bool is_of_ranks(struct ap_text change)
     return ap_change_parse(change, &parsed, &mistake) && parsed.columns & UINT32_C(1) << AP_CHANGE_COLUMN_collective;
 }
 
-enum ap_status ap_prediction_gain(void *predictor, struct ap_text changes, bool *ret_known, double *ret_ratio,
-                                  struct ap_error *reterr)
+enum ap_status ap_prediction_gain(void *predictor, struct ap_text changes, bool *ret_known, double *ret_step_ratio,
+                                  int64_t *ret_window_ns, struct ap_error *reterr)
 {
     const struct ap_told_change *told;
     AP_TRY(ap_predict_text(predictor, changes, &told, reterr));
     *ret_known = told && told->prediction.before_ns > 0 && !is_of_ranks(told->part);
-    if (*ret_known)
-        *ret_ratio = 1 - (double)told->prediction.after_ns / (double)told->prediction.before_ns;
+    if (!*ret_known)
+        return AP_OK;
+    *ret_step_ratio = 1 - (double)told->prediction.after_ns / (double)told->prediction.before_ns;
+    *ret_window_ns = told->prediction.saves_ns;
     return AP_OK;
 }
 

@@ -15,9 +15,9 @@ struct ap_what_if {
 /** AP_ERROR_USAGE where one has a mistake, or they are more than AP_CHANGES_MAX. */
 AP_MUST_CHECK enum ap_status ap_what_if_check(const struct ap_what_if *what_if, struct ap_error *reterr);
 
-/** What the changes, as rules write them, gain of a step: an ap_gain_fn of judging, whose context is the predictor. */
-AP_MUST_CHECK enum ap_status ap_prediction_gain(void *predictor, struct ap_text changes, bool *ret_known, double *ret_ratio,
-                                                struct ap_error *reterr);
+/** What the changes, as rules write them, gain: an ap_gain_fn of judging, whose context is the predictor. */
+AP_MUST_CHECK enum ap_status ap_prediction_gain(void *predictor, struct ap_text changes, bool *ret_known,
+                                                double *ret_step_ratio, int64_t *ret_window_ns, struct ap_error *reterr);
 
 /** Append "prediction" to the root of @model, and to each of its findings. A zeroed predictor is that of no trace: null. */
 AP_MUST_CHECK enum ap_status ap_prediction_add(struct ap_predictor *predictor, const struct ap_what_if *what_if,

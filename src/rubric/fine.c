@@ -59,6 +59,17 @@ static enum ap_status add_line(const struct fine *fine, const struct ap_rule *ru
     return status;
 }
 
+/* A share of the judged time says nothing where the verdict is unsure of what the devices waited for. */
+static bool is_in_doubt(const struct ap_rule *rule, const struct ap_value *root)
+{
+    bool of_judged = false;
+    for (size_t i = 0; i < rule->when.comparison_count; i++) {
+        const char *path = rule->when.comparisons[i].figure->path;
+        of_judged |= strncmp(path, "split.judged.", 13) == 0 || strncmp(path, "verdict.", 8) == 0;
+    }
+    return of_judged && ap_text_is(ap_value_text(ap_value_at(root, "verdict.confidence")), "low");
+}
+
 enum ap_status ap_fine_add(const struct ap_judge_options *options, struct ap_model *model, struct ap_error *reterr)
 {
     struct ap_value *list = ap_add_list(model, &model->root, "fine");
@@ -67,7 +78,7 @@ enum ap_status ap_fine_add(const struct ap_judge_options *options, struct ap_mod
         AP_TRY(
             ap_when_parse(ap_text_of(fines[i].when), (struct ap_place){ "fine.def", 1 }, &model->arena, &rule.when, reterr));
         if (ap_rule_is_wanted(&rule, options) && !is_contradicted(&fines[i], &model->root) &&
-            ap_expr_evaluate(&rule.when, &model->root) == AP_TRUE)
+            !is_in_doubt(&rule, &model->root) && ap_expr_evaluate(&rule.when, &model->root) == AP_TRUE)
             AP_TRY(add_line(&fines[i], &rule, model, list, reterr));
     }
     return ap_model_status(model, reterr);

@@ -32,10 +32,10 @@ void ap_rubric_free(struct ap_rubric *rubric);
 /** Rules, whether they can be judged or not. */
 size_t ap_rubric_rule_count(const struct ap_rubric *rubric);
 
-/** What a change, as rules write it, gains of a step by a replay; below 0 where it would be slower. *ret_known: false where
- *  that is not predicted. */
-typedef enum ap_status ap_gain_fn(void *context, struct ap_text change, bool *ret_known, double *ret_ratio,
-                                  struct ap_error *reterr);
+/** What a change, as rules write it, gains of a step and of the whole window by a replay; below 0 where they would be
+ *  longer. *ret_known: false where that is not predicted. */
+typedef enum ap_status ap_gain_fn(void *context, struct ap_text change, bool *ret_known, double *ret_step_ratio,
+                                  int64_t *ret_window_ns, struct ap_error *reterr);
 
 /** What a user asked the judgment to be about. {0} = everything. */
 struct ap_judge_options {

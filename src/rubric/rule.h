@@ -250,9 +250,15 @@ bool ap_rule_change_check(struct ap_text change, struct ap_text *ret_unknown);
 void ap_rule_add_change(const struct ap_rule *rule, const struct ap_value *root, int64_t saving_ns, struct ap_model *model,
                         struct ap_value *finding);
 
-/** What taking away the cause gains of a step, as the options predict it. *ret_known: false where they do not. */
+struct ap_gain {
+    bool known; /* else the rest is 0 */
+    double step_ratio;
+    int64_t window_ns;
+};
+
+/** What taking away the cause gains, as the options predict it. */
 AP_MUST_CHECK enum ap_status ap_rule_gain(const struct ap_rule *rule, const struct ap_value *root, int64_t saving_ns,
-                                          const struct ap_judge_options *options, bool *ret_known, double *ret_ratio,
+                                          const struct ap_judge_options *options, struct ap_gain *ret_gain,
                                           struct ap_error *reterr);
 
 /* ---- rule_verify.c: how to see whether a change helped ---- */

@@ -76,9 +76,15 @@ static bool is_about_time(const struct ap_fired *cause)
     return cause->rule->severity > AP_SEVERITY_info && cause->rule->domain != AP_DOMAIN_quality;
 }
 
-/* Where the rows lie that the finding stands on; NULL where that is not known. */
+/* Where the rows lie that the finding stands on; NULL where that is not known. A rule that ranks by nothing stands on the
+ * first figure of its condition. */
 static struct ap_stretches *time_of(const struct ap_judge *judge, const struct ap_fired *fired)
 {
+    if (!fired->rule->rank_by_count) {
+        const char *path = fired->rule->when.comparison_count ? fired->rule->when.comparisons[0].figure->path : "";
+        struct ap_stretches *time = ap_model_time_of(judge->model, path);
+        return time && time->count ? time : NULL;
+    }
     for (size_t i = 0; i < fired->rule->rank_by_count; i++) {
         struct ap_stretches *time = ap_model_time_of(judge->model, fired->rule->rank_by[i]->path);
         if (time && time->count)

@@ -91,13 +91,13 @@ void ap_rule_add_change(const struct ap_rule *rule, const struct ap_value *root,
 }
 
 enum ap_status ap_rule_gain(const struct ap_rule *rule, const struct ap_value *root, int64_t saving_ns,
-                            const struct ap_judge_options *options, bool *ret_known, double *ret_ratio,
-                            struct ap_error *reterr)
+                            const struct ap_judge_options *options, struct ap_gain *ret_gain, struct ap_error *reterr)
 {
     char text[CHANGE_MAX_BYTES];
     size_t used = 0;
-    *ret_known = false;
+    *ret_gain = (struct ap_gain){ .known = false };
     if (!options->gain || !rule->change.bytes || !fill_change(rule, root, saving_ns, text, &used))
         return AP_OK;
-    return options->gain(options->gain_context, (struct ap_text){ text, used }, ret_known, ret_ratio, reterr);
+    return options->gain(options->gain_context, (struct ap_text){ text, used }, &ret_gain->known, &ret_gain->step_ratio,
+                         &ret_gain->window_ns, reterr);
 }

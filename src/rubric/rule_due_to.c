@@ -156,10 +156,13 @@ static void sum_up(struct causes *causes)
     ap_sort(causes->rows, causes->count, sizeof(*causes->rows), by_amount);
 }
 
+/* What has less than a hundredth of the first one's amount is beside the point. */
 static void tell(const struct causes *causes, struct ap_model *model, struct ap_value *list)
 {
     for (size_t i = 0; i < causes->count && i < AP_FINDING_MAX_CAUSES; i++) {
         int64_t amount = causes->rows[i].amount;
+        if (amount < causes->rows[0].amount / 100)
+            break;
         struct ap_value *row = ap_add_object(model, list, NULL);
         ap_add_text(model, row, "name", causes->rows[i].name);
         if (causes->unit == AP_VALUE_TIME_NS)

@@ -35,9 +35,27 @@ static void add_id(struct ap_model *model, struct ap_value *to, const struct ap_
         ap_add_null(model, to, key);
 }
 
+static struct ap_text id_text(const struct ap_value *object)
+{
+    const struct ap_value *id = ap_value_member(object, "tid");
+    bool has_text = id && (id->type == AP_VALUE_TEXT || id->type == AP_VALUE_LITERAL);
+    return has_text ? id->as.text : (struct ap_text){ NULL, 0 };
+}
+
+static bool is_told(const struct places *places, const struct ap_value *value)
+{
+    for (const struct ap_value *told = ap_value_first(places->list); told; told = told->next)
+        if (time_of(told, "start_us")->as.integer == time_of(value, "start_us")->as.integer &&
+            time_of(told, "dur_us")->as.integer == time_of(value, "dur_us")->as.integer &&
+            ap_text_equal(id_text(told), id_text(value)))
+            return true;
+    return false;
+}
+
+/* Once each: the longest of a list may stand beside the list. */
 static void add_place(struct places *places, const struct ap_value *value, struct ap_text name)
 {
-    if (places->count == AP_FINDING_MAX_PLACES)
+    if (places->count == AP_FINDING_MAX_PLACES || is_told(places, value))
         return;
     places->count++;
     struct ap_value *place = ap_add_object(places->model, places->list, NULL);

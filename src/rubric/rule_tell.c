@@ -135,12 +135,16 @@ static void add_evidence(struct ap_judge *judge, struct ap_value *finding, const
     }
 }
 
+/* By so much more a replay has to gain than the bound before that is told. */
+#define NOTICEABLY 1.01
+
 /* Amdahl: what share of the whole would go, and how much faster the rest alone is. Another recording makes no run faster. */
 static void add_gain(struct ap_judge *judge, struct ap_value *finding, const struct ap_fired *fired)
 {
     struct ap_value *gain = ap_add_object(judge->model, finding, "gain");
     bool time = ap_rule_ranks_by_time(fired->rule), is_gain = fired->share >= 0 && !ap_rule_is_of_recording(fired->rule);
     double share = 0;
+    ap_add_bool(judge->model, gain, "by_replay", (double)fired->told > NOTICEABLY * (double)fired->saving);
     if (!is_gain) {
         ap_add_null(judge->model, gain, "whole");
         ap_add_null(judge->model, gain, "share_ratio");
@@ -150,7 +154,8 @@ static void add_gain(struct ap_judge *judge, struct ap_value *finding, const str
         ap_add_string(judge->model, gain, "whole", whole);
         ap_add_ratio(judge->model, gain, "share_ratio", share);
     }
-    ap_add_quotient(judge->model, gain, "speedup_bound_ratio", 1, time && is_gain ? 1 - share : 0);
+    bool speeds_up = time && is_gain && fired->rule->domain != AP_DOMAIN_quality;
+    ap_add_quotient(judge->model, gain, "speedup_bound_ratio", 1, speeds_up ? 1 - share : 0);
 }
 
 static uint32_t wished_by(const struct ap_rule *rule)

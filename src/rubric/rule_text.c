@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Placeholders: {figure.path}, {limit figure.path}, {name of-something}, {known figure.path: words}, {training: words},
- * {serving: words}, {PyTorch: words}, {elsewhere: words}; {{ is a brace. */
+ * {serving: words}, and so on for what else words can be bound to; {{ is a brace. */
 #include <string.h>
 
 #include "rule.h"
@@ -104,6 +104,7 @@ struct placeholder {
     const struct name_source *name;
     struct ap_text words; /* that are told where all of these hold; # stands for the figure's value */
     unsigned states;
+    enum figure_test { FIGURE_KNOWN, FIGURE_SOME, FIGURE_NO, FIGURE_TESTS_ } test; /* of the figure, for words */
 };
 
 #define SHOWN(text) (int)((text).bytes > 80 ? 80 : (text).bytes), (text).data
@@ -132,8 +133,9 @@ static bool takes_word(struct ap_text *inner, const char *word)
     return true;
 }
 
-/* What words can be bound to, one bit each. */
-static const char *const state_words[] = { "training:", "serving:", "PyTorch:", "elsewhere:" };
+/* What words can be bound to, one bit each; which of them hold, states_of() says in this order. */
+static const char *const state_words[] = { "training:",  "inference:", "serving:", "own loop:",     "PyTorch:",
+                                           "elsewhere:", "device:",    "host:",    "capability 8:", "before capability 8:" };
 
 static unsigned take_state(struct ap_text *inner)
 {
@@ -143,21 +145,35 @@ static unsigned take_state(struct ap_text *inner)
     return 0;
 }
 
+/* Of "some gpu.rows:" and its like, before the words; false where that is no figure. */
+static bool take_figure(struct ap_text *inner, struct placeholder *placeholder)
+{
+    static const char *const tests[FIGURE_TESTS_] = { "known ", "some ", "no " };
+    for (size_t i = 0; i < FIGURE_TESTS_; i++) {
+        struct ap_text rest = *inner;
+        const char *colon = takes_word(&rest, tests[i]) ? memchr(rest.data, ':', rest.bytes) : NULL;
+        size_t bytes = colon ? (size_t)(colon - rest.data) : 0;
+        if (!colon || memchr(rest.data, ' ', bytes))
+            continue;
+        placeholder->figure = ap_figure_find((struct ap_text){ rest.data, bytes });
+        placeholder->test = (enum figure_test)i;
+        *inner = (struct ap_text){ colon + 1, rest.bytes - bytes - 1 };
+        return placeholder->figure != NULL;
+    }
+    return true;
+}
+
 /* Words that are told where something holds. */
 static bool parse_clause(struct ap_text inner, struct placeholder *ret_placeholder)
 {
     struct placeholder placeholder = { .kind = PLACEHOLDER_WORDS };
-    const char *colon;
     unsigned state;
     while ((state = take_state(&inner)) != 0)
         placeholder.states |= state;
-    if (!placeholder.states && takes_word(&inner, "known ") && (colon = memchr(inner.data, ':', inner.bytes))) {
-        placeholder.figure = ap_figure_find((struct ap_text){ inner.data, (size_t)(colon - inner.data) });
-        inner = (struct ap_text){ colon + 1, inner.bytes - (size_t)(colon + 1 - inner.data) };
-    }
+    bool is_figure = take_figure(&inner, &placeholder);
     placeholder.words = inner;
     *ret_placeholder = placeholder;
-    return placeholder.states || placeholder.figure;
+    return is_figure && (placeholder.states || placeholder.figure);
 }
 
 static bool parse_placeholder(const struct ap_rule *rule, struct ap_text inner, struct placeholder *ret_placeholder)
@@ -349,14 +365,59 @@ static bool serves(const struct ap_value *root)
            ap_value_integer(ap_value_at(root, "engine.count"), 0) > 0;
 }
 
+/* Operators without a backward pass anywhere. */
+static bool only_infers(const struct ap_value *root)
+{
+    for (const struct ap_value *row = ap_value_first(ap_value_at(root, "phases.items")); row; row = row->next)
+        if (ap_text_is(ap_value_text(ap_value_member(row, "phase")), "inference"))
+            return true;
+    return false;
+}
+
+static bool is_recorded(const struct ap_value *root, const char *path)
+{
+    return ap_value_integer(ap_value_at(root, path), 0);
+}
+
+/* Nothing tells of a device: neither its rows nor calls that would launch them. */
+static bool runs_on_host(const struct ap_value *root)
+{
+    return !is_recorded(root, "trace.recorded.gpu") && !is_recorded(root, "trace.recorded.accelerator") &&
+           !is_recorded(root, "trace.recorded.runtime");
+}
+
+/* A GPU that is known to compute neither in bfloat16 nor in TF32 on tensor cores. */
+static bool is_before_capability_8(const struct ap_value *root)
+{
+    double capability;
+    return ap_value_number(ap_value_at(root, "trace.main_device.compute_capability"), &capability) && capability < 8;
+}
+
+/* Those that hold. */
+static unsigned states_of(const struct ap_value *root)
+{
+    unsigned bits = 0;
+    bool is_pytorch = advices[advice_row(root)].is_pytorch, is_serving = serves(root);
+    bool infers = is_serving || (is_pytorch && only_infers(root)), on_host = runs_on_host(root);
+    bool is_old = is_before_capability_8(root);
+    const bool states[] = { !infers,     infers,   is_serving, !is_serving, is_pytorch,
+                            !is_pytorch, !on_host, on_host,    !is_old,     is_old };
+    _Static_assert(AP_COUNT_OF(states) == AP_COUNT_OF(state_words), "each word has its state");
+    for (size_t i = 0; i < AP_COUNT_OF(states); i++)
+        bits |= states[i] ? 1u << i : 0;
+    return bits;
+}
+
 static bool holds(const struct placeholder *placeholder, const struct ap_value *root)
 {
-    bool is_serving = serves(root), is_pytorch = advices[advice_row(root)].is_pytorch;
-    const bool states[] = { !is_serving, is_serving, is_pytorch, !is_pytorch };
-    for (size_t i = 0; i < AP_COUNT_OF(states); i++)
-        if (!states[i] && (placeholder->states & 1u << i))
-            return false;
-    return !placeholder->figure || ap_figure_value(root, placeholder->figure);
+    double number;
+    if (placeholder->states & ~states_of(root))
+        return false;
+    const struct ap_value *value = placeholder->figure ? ap_figure_value(root, placeholder->figure) : NULL;
+    bool is_some = value && ap_value_number(value, &number) && number != 0;
+    return !placeholder->figure || (placeholder->test == FIGURE_KNOWN  ? value != NULL
+                                    : placeholder->test == FIGURE_SOME ? is_some
+                                                                       : !is_some);
 }
 
 static enum ap_status fill_clause(const struct placeholder *placeholder, const struct ap_value *root,

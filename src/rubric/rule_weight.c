@@ -227,12 +227,13 @@ static bool is_bound_by_communication(const struct ap_judge *judge, const struct
     return ap_text_is(bound, "communication-bound") && strcmp(rule->bottleneck, "communication") == 0;
 }
 
-/* What a gain is a share of: the steps, else the window. */
-static int64_t replayed_ns(const struct ap_judge *judge)
+/* Of all steps or of the window, which may be longer, and end with what no step waits for: the larger. */
+static int64_t gained_ns(const struct ap_judge *judge, const struct ap_gain *gain)
 {
     int64_t window_ns = ap_value_integer(ap_value_at(judge->root, whole_paths[WHOLE_TIME]), 0);
     int64_t steps_ns = ap_value_integer(ap_value_at(judge->root, "steps.total_us"), window_ns);
-    return steps_ns < window_ns ? steps_ns : window_ns;
+    int64_t by_steps_ns = (int64_t)(gain->step_ratio * (double)(steps_ns < window_ns ? steps_ns : window_ns));
+    return by_steps_ns > gain->window_ns ? by_steps_ns : gain->window_ns;
 }
 
 /* A replay knows what else limits the run, a bound does not: one that is more than twice of what is predicted counts for
@@ -240,16 +241,15 @@ static int64_t replayed_ns(const struct ap_judge *judge)
  * ahead spares later; what a replay gains twice as much by is another cause. */
 enum ap_status ap_fired_weigh_by_gain(struct ap_judge *judge, struct ap_fired *fired)
 {
-    bool known;
-    double gain;
+    struct ap_gain gain;
     if (fired->share < 0 || !ap_rule_ranks_by_time(fired->rule) || fired->severity == AP_SEVERITY_info ||
         is_bound_by_communication(judge, fired->rule))
         return AP_OK;
-    AP_TRY(ap_rule_gain(fired->rule, judge->root, fired->saving, judge->options, &known, &gain, judge->reterr));
-    if (known && fired->weight > BOUND_OVER_PREDICTION * gain)
-        fired->weight = gain > 0 ? BOUND_OVER_PREDICTION * gain : 0;
-    int64_t gained_ns = known && !judge->options->phase ? (int64_t)(gain * (double)replayed_ns(judge)) : 0;
-    if (gained_ns > fired->saving && gained_ns <= BOUND_OVER_PREDICTION * fired->saving)
-        fired->told = gained_ns;
+    AP_TRY(ap_rule_gain(fired->rule, judge->root, fired->saving, judge->options, &gain, judge->reterr));
+    if (gain.known && fired->weight > BOUND_OVER_PREDICTION * gain.step_ratio)
+        fired->weight = gain.step_ratio > 0 ? BOUND_OVER_PREDICTION * gain.step_ratio : 0;
+    int64_t replayed_ns = gain.known ? gained_ns(judge, &gain) : 0, part_ns = ap_judge_phase_ns(judge, fired->rule);
+    if (replayed_ns > fired->saving && replayed_ns <= BOUND_OVER_PREDICTION * fired->saving)
+        fired->told = part_ns >= fired->saving && replayed_ns > part_ns ? part_ns : replayed_ns;
     return AP_OK;
 }

@@ -374,6 +374,7 @@ static void host_backends_have_collectives_too(void)
     ok(near(ap_value_member(row, "algbw_gigabytes_per_s"), 1), "and bandwidth");
     ok(is_null(ap_value_member(row, "exposed_us")), "hidden from what?");
     is_int(count(&analyzed, "communication.broadcast_count"), 1, "a broadcast");
+    is_int(us(&analyzed, "communication.broadcast_dur_us"), 10, "and its time");
     end(&analyzed);
 }
 

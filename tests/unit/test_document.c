@@ -38,6 +38,10 @@ static void fill(void)
     ap_add_count(&model, &model.root, "count", 12345);
     ap_add_null(&model, &model.root, "nothing");
     ap_add_ratio(&model, ap_add_object(&model, &model.root, "gpu"), "utilization_ratio", 0.5);
+    struct ap_value *topic = ap_add_object(&model, &model.root, "topic");
+    ap_add_count(&model, topic, "count", 0);
+    ap_add_count(&model, ap_add_object(&model, topic, "a"), "count", 0);
+    ap_add_count(&model, ap_add_object(&model, topic, "b"), "count", 2);
 }
 
 static void write_template(struct doc *doc)
@@ -96,6 +100,14 @@ static void write_section(struct doc *doc)
     ap_doc_section(doc, &other);
 }
 
+static const struct doc_figure of_topic[] = { { "topic.count", "All" }, { "topic.a.count", "A" }, { "topic.b.count", "B" } };
+
+static void write_figures(struct doc *doc)
+{
+    static const struct doc_part part = { .figures = COUNTED(of_topic), .skips_nothing = true };
+    (void)ap_doc_parts(doc, &part, 1);
+}
+
 int main(void)
 {
     fill();
@@ -128,6 +140,16 @@ int main(void)
          "%</td><td><code>gpu.utilization_ratio</code></td></tr>\n"
          "</tbody></table></div>\n",
          "a section is data");
+    says(write_figures,
+         "\n| Figure | Value | Path |\n| :--- | ---: | :--- |\n| All | 0 | `topic.count` |\n| B | 2 | "
+         "`topic.b.count` |\n",
+         "<div class=\"t\" tabindex=\"0\"><table class=\"figures\">\n<thead><tr><th "
+         "scope=\"col\">Figure</th>"
+         "<th scope=\"col\" class=\"r\">Value</th><th scope=\"col\">Path</th></tr></thead>\n<tbody>\n"
+         "<tr><th scope=\"row\">All</th><td class=\"r\">0</td><td><code>topic.count</code></td></tr>\n"
+         "<tr><th scope=\"row\">B</th><td class=\"r\">2</td><td><code>topic.b.count</code></td></tr>\n"
+         "</tbody></table></div>\n",
+         "what there is none of is left out below the topic");
     ap_model_release(&model);
     return done();
 }

@@ -72,6 +72,8 @@ static void attention_is_what_stands_between_two_products(void)
     is_int(number(&run, "gpu.unfused_attention.scores_us"), 50000, "what stands between");
     is_int(number(&run, "gpu.unfused_attention.gemm_us"), 300000, "the products on both sides");
     is_int(number(&run, "gpu.unfused_attention.total_dur_us"), 350000, "all of it");
+    struct ap_stretches *time = ap_model_time_of(&run.model, "gpu.unfused_attention.total_dur_us");
+    is_int(time ? ap_stretches_length_ns(time) : 0, 380000, "where it lies: with the launches between");
     end(&run);
 }
 
@@ -175,6 +177,8 @@ static void unaligned_products_are_summed_and_named(void)
     analyze(&run);
     is_int(number(&run, "gpu.unaligned_gemm.count"), 4, "kernels");
     is_int(number(&run, "gpu.unaligned_gemm.total_dur_us"), 85000, "their time");
+    struct ap_stretches *time = ap_model_time_of(&run.model, "gpu.unaligned_gemm.total_dur_us");
+    is_int(time ? ap_stretches_length_ns(time) : 0, 85000, "where it lies");
     const struct ap_value *first = top(&run), *second = first ? first->next : NULL, *third = second ? second->next : NULL;
     ok(third && !third->next, "three kinds");
     ok(member_is(first, "operator", "aten::bmm") && member_is(first, "told_by", "kernel and shapes"), "the longest first");

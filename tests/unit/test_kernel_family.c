@@ -87,6 +87,9 @@ static void kernels_of_all_generations_have_their_subfamily(void)
         { "norm", "MIOpenBatchNormFwdTrainSpatial.kd" },
         { "softmax", "void (anonymous namespace)::softmax_warp_forward<float, float, float, 8, false>(float*)" },
         { "convolution layout", "void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>(...)" },
+        { "convolution layout", "batched_transpose_16x32_half" },
+        { "convolution side work", "SubTensorOpWithCastTensor1d" },
+        { "convolution side work", "void im2col_kernel<float>(long, float const*)" },
         { "convolution", "void fft2d_r2c_32x32<float, false, 0u, false>(float2*, float const*, int)" },
         { "convolution", "void fft1d_c2r_32<float, float, float, true, false, false>(float*, float2 const*)" },
         { "other",
@@ -270,7 +273,7 @@ static void the_first_rule_with_a_word_is_found(void)
 }
 
 /* Words of the table that are older than this claim and in none of the names above. To be lowered, never raised. */
-#define UNTRIED_WORDS 223
+#define UNTRIED_WORDS 219
 
 static bool is_tried(const char *word)
 {

@@ -396,20 +396,25 @@ static void the_last_wait_costs_nothing(void)
     end(&run);
 }
 
-static void the_last_wait_of_a_step_holds_up_the_rest_of_it(void)
+/* Of a single step nothing says that another one would have kept the device busy meanwhile. */
+static void the_last_wait_of_steps_holds_up_the_rest_of_them(void)
 {
-    struct run run;
-    begin(&run);
-    row(&run, "host", "ProfilerStep#1", ANNOTATION, 0, 160);
-    launch(&run, 1, 5, 95, 1);
-    call(&run, "host", "cudaDeviceSynchronize", 10, 91, 0);
-    call(&run, "host", "cudaDeviceSynchronize", 105, 5, 0);
-    call(&run, "host", "cudaDeviceSynchronize", 170, 5, 0); /* the profiler's */
-    analyze(&run);
-    is_int(number(&run, "sync.explicit.count"), 2, "two in the step");
-    is_int(us(&run, "sync.explicit.idle_us"), 50, "the host had 50 us to go");
-    is_int(number(&run, "sync.at_end_count"), 1, "the one behind it costs nothing");
-    end(&run);
+    for (int steps = 1; steps <= 2; steps++) {
+        struct run run;
+        begin(&run);
+        if (steps == 2)
+            row(&run, "host", "ProfilerStep#0", ANNOTATION, 0, 200);
+        row(&run, "host", "ProfilerStep#1", ANNOTATION, 200, 160);
+        launch(&run, 201, 205, 95, 1);
+        call(&run, "host", "cudaDeviceSynchronize", 210, 91, 0);
+        call(&run, "host", "cudaDeviceSynchronize", 305, 5, 0);
+        call(&run, "host", "cudaDeviceSynchronize", 370, 5, 0); /* the profiler's */
+        analyze(&run);
+        is_int(number(&run, "sync.explicit.count"), steps == 2 ? 2 : 0, "two in the step");
+        is_int(us(&run, "sync.explicit.idle_us"), steps == 2 ? 50 : 0, "the host had 50 us to go");
+        is_int(number(&run, "sync.at_end_count"), steps == 2 ? 1 : 3, "the one behind it costs nothing");
+        end(&run);
+    }
 }
 
 static void a_queue_that_waits_for_something_else_is_not_held_up(void)
@@ -677,7 +682,7 @@ int main(void)
     before_the_first_recorded_work_no_cost_is_known();
     waits_share_what_they_cost();
     the_last_wait_costs_nothing();
-    the_last_wait_of_a_step_holds_up_the_rest_of_it();
+    the_last_wait_of_steps_holds_up_the_rest_of_them();
     a_queue_that_waits_for_something_else_is_not_held_up();
     waits_have_a_reason_and_a_line();
     without_operators_copies_and_calls_tell_the_reason();

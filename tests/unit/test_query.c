@@ -565,13 +565,13 @@ static void utilization_says_of_what(void)
     struct ap_model model;
     char fact[AP_FACT_BYTES];
     ap_model_init(&model, &gate);
-    put_text(&model, "split.judged.part", "steady steps");
+    put_time(&model, "split.judged.dur_us", 382535558);
     put_ratio(&model, "split.judged.idle_ratio", 0.25);
     ok(!ap_headline_fact(&model.root, 0, fact), "without a GPU idle time is the host's");
     put_ratio(&model, "gpu.utilization_ratio", 0.99);
     put_time(&model, "gpu.window_us", 160000000);
     ok(ap_headline_fact(&model.root, 0, fact), "a fact");
-    is_str(fact, "GPU: busy 99 % of 160 ms from first to last work and idle 25 % of the steady steps", "busy and idle");
+    is_str(fact, "GPU: busy 99 % of 160 ms from first to last work and idle 25 % of the judged 383 ms", "busy and idle");
     ap_model_release(&model);
 }
 
@@ -588,6 +588,9 @@ static void a_missing_verdict_says_why(void)
     put_bool(&model, "trace.recorded.accelerator", true);
     ap_headline_verdict(&model.root, fact);
     ok(strstr(fact, "accelerator"), "another device");
+    put_text(&model, "trace.main_device.name", "A1");
+    put_bool(&model, "trace.recorded.gpu", false);
+    ok(ap_headline_fact(&model.root, 0, fact) && strcmp(fact, "accelerator: A1") == 0, "which is no GPU");
     ap_model_release(&model);
 }
 

@@ -574,14 +574,18 @@ static void words_are_told_where_they_fit(void)
         a_base_tree(&model);
         put_bool(&model, "trace.serves", rows[i].serves);
         put_bool(&model, "trace.by_pytorch", rows[i].by_pytorch);
+        put_count(&model, "gpu.memset.count", 0);
         if (rows[i].program)
             put_text(&model, "trace.program", rows[i].program);
-        judge(&model,
-              BLOCK("a", "when: gpu.rows > 1\n" MIDDLE
-                         "\n" KIND) "- Observation: ran{known gpu.rows: # rows}{known gpu.kernel.count:, # kernels}, "
-                                    "{training:train}{serving:serve} all with {PyTorch:torch}{elsewhere:jit}"
-                                    "{training:PyTorch:, DDP}.\n- Hypothesis: guess\n- Action: act\n- "
-                                    "Trade-off: pay\n- Validation: check\n\n");
+        judge(
+            &model,
+            BLOCK("a",
+                  "when: gpu.rows > 1\n" MIDDLE
+                  "\n" KIND) "- Observation: ran{known gpu.rows: # rows}{some gpu.memset.count:, # fills}{no gpu.rows: none}"
+                             "{some gpu.rows:,}{known gpu.kernel.count:, # kernels} "
+                             "{training:train}{serving:serve} all with {PyTorch:torch}{elsewhere:jit}"
+                             "{training:PyTorch:, DDP}.\n- Hypothesis: guess\n- Action: act\n- "
+                             "Trade-off: pay\n- Validation: check\n\n");
         ok(ap_text_starts_with(ap_value_text(ap_value_member(finding(&model, 0), "observation")), rows[i].want),
            rows[i].want);
         ap_model_release(&model);
@@ -589,6 +593,42 @@ static void words_are_told_where_they_fit(void)
     mistake(ASIDE("- Observation: a {known gpu.moon: b}\n"),
             "r.md:12: nothing can be filled in for {known gpu.moon: b}: expected a figure, \"limit\" and a figure that this "
             "rule's condition compares, or \"name\" and one of the document's list; {{ writes a brace");
+}
+
+/* By what computes, and by whether anything goes backward. */
+static void words_are_told_for_the_device_and_the_work(void)
+{
+    static const struct {
+        bool serves, gpu, runtime;
+        const char *phase;
+        double capability;
+        const char *want;
+    } rows[] = { { false, true, true, "backward", 7.5, "trains by itself on a device, an old one." },
+                 { false, true, true, "backward", 8.0, "trains by itself on a device, a new one." },
+                 { false, false, true, "inference", 0, "infers by itself on a device, a new one." },
+                 { true, true, true, "inference", 9.0, "infers and serves on a device, a new one." },
+                 { false, false, false, "forward", 0, "trains by itself on the host, a new one." } };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        struct ap_model model;
+        a_base_tree(&model);
+        put_bool(&model, "trace.serves", rows[i].serves);
+        put_bool(&model, "trace.by_pytorch", true);
+        put_bool(&model, "trace.recorded.gpu", rows[i].gpu);
+        put_bool(&model, "trace.recorded.runtime", rows[i].runtime);
+        if (rows[i].capability > 0)
+            put_number(&model, "trace.main_device.compute_capability", rows[i].capability);
+        struct ap_value *items = ap_add_list(&model, ap_add_object(&model, &model.root, "phases"), "items");
+        ap_add_string(&model, ap_add_object(&model, items, NULL), "phase", rows[i].phase);
+        judge(&model,
+              BLOCK("a", "when: gpu.rows > 1\n" MIDDLE
+                         "\n" KIND) "- Observation: {training:trains}{inference:infers}{serving: and serves}{own loop: by "
+                                    "itself} on {device:a device}{host:the host}, {before capability 8:an old one}"
+                                    "{capability 8:a new one}.\n- Hypothesis: guess\n- Action: act\n- "
+                                    "Trade-off: pay\n- Validation: check\n\n");
+        ok(ap_text_starts_with(ap_value_text(ap_value_member(finding(&model, 0), "observation")), rows[i].want),
+           rows[i].want);
+        ap_model_release(&model);
+    }
 }
 
 static const struct ap_value *fine(const struct ap_model *model, const char *id)
@@ -615,6 +655,14 @@ static void what_is_fine_is_told_unless_a_finding_says_otherwise(void)
     ok(!fine(&model, "device"), "what is not fine is not told");
     ok(!fine(&model, "input"), "nor what is not known");
     ap_model_release(&model);
+    for (int waits = 0; waits < 2; waits++) {
+        a_base_tree(&model);
+        put_ratio(&model, "split.judged.idle_ratio", 0.03);
+        judge(&model, waits ? BLOCK("a", "when: gpu.rows > 1\n" MIDDLE "\nbottleneck: communication\nhardware: any") TEXTS
+                            : RULE("a", "gpu.rows > 100", MIDDLE));
+        ok((fine(&model, "device") == NULL) == (waits != 0), "a device that waits in collectives is not fine");
+        ap_model_release(&model);
+    }
     a_base_tree(&model);
     put_ratio(&model, "split.judged.idle_causes.synchronization_ratio", 0.004);
     put_ratio(&model, "split.judged.idle_causes.not_recorded_ratio", 0.1);
@@ -626,6 +674,13 @@ static void what_is_fine_is_told_unless_a_finding_says_otherwise(void)
     put_ratio(&model, "split.judged.idle_causes.not_recorded_ratio", 0.9);
     judge(&model, RULE("a", "gpu.rows > 100", MIDDLE));
     ok(!fine(&model, "waits"), "nor a share of time of which little is known");
+    ap_model_release(&model);
+    a_base_tree(&model);
+    put_ratio(&model, "split.judged.idle_causes.synchronization_ratio", 0.004);
+    put_ratio(&model, "split.judged.idle_causes.not_recorded_ratio", 0.1);
+    put_text(&model, "verdict.confidence", "low");
+    judge(&model, RULE("a", "gpu.rows > 100", MIDDLE));
+    ok(!fine(&model, "waits"), "nor one that the verdict is unsure of");
     ap_model_release(&model);
 }
 
@@ -712,13 +767,14 @@ static void findings_are_ranked_by_what_they_save(void)
 }
 
 /* As if a replay said it: 4 % of a step for what waits, 15 % for gaps, nothing of the rest. */
-static enum ap_status tell_gain(void *context, struct ap_text change, bool *ret_known, double *ret_ratio,
-                                struct ap_error *reterr)
+static enum ap_status tell_gain(void *context, struct ap_text change, bool *ret_known, double *ret_step_ratio,
+                                int64_t *ret_window_ns, struct ap_error *reterr)
 {
     (void)context;
     (void)reterr;
     *ret_known = !ap_text_starts_with(change, "loader");
-    *ret_ratio = ap_text_starts_with(change, "wait") ? 0.04 : ap_text_starts_with(change, "gap") ? 0.15 : -0.5;
+    *ret_step_ratio = ap_text_starts_with(change, "wait") ? 0.04 : ap_text_starts_with(change, "gap") ? 0.15 : -0.5;
+    *ret_window_ns = (int64_t)(*ret_step_ratio * (double)(1000 * MS));
     return AP_OK;
 }
 
@@ -756,6 +812,8 @@ static void a_bound_is_no_less_than_what_is_predicted(void)
     ap_rubric_free(rubric);
     is_int(ap_value_integer(ap_value_member(finding(&model, 0), "saves_us"), 0), 150 * MS, "what a host ahead spares later");
     is_int(ap_value_integer(ap_value_member(finding(&model, 1), "saves_us"), 0), 50 * MS, "but not another cause");
+    is_int(ap_value_integer(ap_value_at(finding(&model, 0), "gain.by_replay"), -1), 1, "which is said");
+    is_int(ap_value_integer(ap_value_at(finding(&model, 1), "gain.by_replay"), -1), 0, "where it is so");
     ap_model_release(&model);
 }
 
@@ -772,6 +830,22 @@ static void savings_are_the_smallest_bound_and_never_more_than_the_whole(void)
     is_int(ap_value_integer(ap_value_member(b, "saves_us"), -1), 1000 * MS, "not more than the window");
     is_int(ap_value_integer(ap_value_member(c, "saves_bytes"), -1), 8 * GIB, "not more than is reserved");
     ap_model_release(&model);
+}
+
+static void another_recording_makes_no_run_faster(void)
+{
+    static const char *const domains[] = { "quality", "gpu" };
+    for (size_t i = 0; i < AP_COUNT_OF(domains); i++) {
+        struct ap_model model;
+        char document[2000];
+        (void)snprintf(document, sizeof(document), RANKED("a", "high", "\nrank_by: gpu.idle_us\ndomain: %s"), domains[i]);
+        a_base_tree(&model);
+        judge(&model, document);
+        const struct ap_value *gain = ap_value_member(finding(&model, 0), "gain");
+        const struct ap_value *bound = ap_value_member(gain, "speedup_bound_ratio");
+        ok(bound && (bound->type == AP_VALUE_NULL) == (i == 0), domains[i]);
+        ap_model_release(&model);
+    }
 }
 
 /* A report about a phase promises no more than that phase takes; of kernels what devices work for it. */
@@ -807,9 +881,10 @@ static void a_place_is_called_by_what_it_is(void)
     ap_add_string(&model, gap, "pid", "25738");
     ap_add_string(&model, gap, "tid", "25738");
     ap_add_string(&model, gap, "cause", "host_python");
-    judge(&model, RULE("a", "gpu.rows > 1", MIDDLE "\nplaces: idle.gaps"));
-    const struct ap_value *finding = ap_value_first(ap_value_at(&model.root, "findings"));
-    says(ap_value_first(ap_value_member(finding, "places")), "name", "host_python");
+    judge(&model, RULE("a", "gpu.rows > 1", MIDDLE "\nplaces: idle.gaps, idle.gaps"));
+    const struct ap_value *places = ap_value_member(finding(&model, 0), "places");
+    says(ap_value_first(places), "name", "host_python");
+    is_u64(ap_value_count(places), 1, "once, though it was asked for twice");
     ap_model_release(&model);
 }
 
@@ -848,6 +923,22 @@ static void judge_in_time(struct ap_model *model, int64_t start_ns, int64_t end_
     (void)snprintf(document, sizeof(document), "%s%s", more,
                    RANKED("idle", "low", "\nrank_by: gpu.idle_us\nsuppressed_by: busy, window"));
     judge(model, document);
+}
+
+/* A rule that ranks by nothing has the time of the first figure that it looks at. */
+static void what_saves_nothing_hides_by_its_time_too(void)
+{
+    static const int64_t starts[] = { 51, 50 };
+    for (size_t i = 0; i < AP_COUNT_OF(starts); i++) {
+        struct ap_model model;
+        a_base_tree(&model);
+        put_stretch(&model, "gpu", 0, 100);
+        put_stretch(&model, "steps.mean_us", starts[i], 300);
+        put_time(&model, "steps.mean_us", 1 * MS);
+        judge(&model, RANKED("long", "low", "\nrank_by: steps.mean_us")
+                          BLOCK("idle", "when: gpu.rows > 1\n" MIDDLE "\nsuppressed_by: long\n" KIND) TEXTS);
+        order_is(&model, i == 0 ? "idle long " : "long ");
+    }
 }
 
 static void causes_that_lie_elsewhere_hide_nothing(void)
@@ -928,6 +1019,7 @@ int main(void)
     confidence_follows_what_it_rests_on();
     advice_fits_the_program();
     words_are_told_where_they_fit();
+    words_are_told_for_the_device_and_the_work();
     what_is_fine_is_told_unless_a_finding_says_otherwise();
     growth_is_not_fine();
     idle_time_of_a_cut_trace_is_doubtful();
@@ -935,10 +1027,12 @@ int main(void)
     a_bound_is_no_less_than_what_is_predicted();
     a_bound_weighs_no_more_than_twice_what_is_predicted();
     savings_are_the_smallest_bound_and_never_more_than_the_whole();
+    another_recording_makes_no_run_faster();
     savings_are_of_the_phase_that_was_asked_for();
     a_place_is_called_by_what_it_is();
     symptoms_hide_behind_their_causes();
     causes_that_lie_elsewhere_hide_nothing();
+    what_saves_nothing_hides_by_its_time_too();
     every_refused_request_is_survived();
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory went back");
     return done();

@@ -420,6 +420,28 @@ static void the_first_steps_of_a_run_are_told(void)
     finish(&run);
 }
 
+static void steps_much_longer_than_the_median_are_kept(void)
+{
+    struct run run;
+    begin(&run);
+    STEPS(&run, 100, 100, 119, 300, 100, 20);
+    report(&run);
+    struct ap_stretches *time = ap_model_time_of(&run.model, "steps.steady.cv_ratio");
+    is_int(time ? ap_stretches_length_ns(time) : 0, 300000, "the one of 300 us");
+    finish(&run);
+}
+
+static void one_step_alone_has_no_spread(void)
+{
+    struct run run;
+    begin(&run);
+    STEPS(&run, 100);
+    report(&run);
+    is_int(us(&run, "steps.mean_us"), 100, "it has a mean");
+    ok(is_null(&run, "steps.std_us") && is_null(&run, "steps.cv_ratio"), "and no spread, which is not 0");
+    finish(&run);
+}
+
 static void no_steady_step_is_null(void)
 {
     struct run run;
@@ -526,6 +548,8 @@ int main(void)
     the_excess_of_cold_steps_is_split_exactly();
     parts_never_exceed_the_excess();
     the_first_steps_of_a_run_are_told();
+    steps_much_longer_than_the_median_are_kept();
+    one_step_alone_has_no_spread();
     no_steady_step_is_null();
     refused_memory_is_an_error_and_leaks_nothing();
     return done();

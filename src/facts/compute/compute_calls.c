@@ -233,6 +233,10 @@ static void take_lengths(struct ap_call_cost *cost, const struct ap_engine_step_
     cost->flops_least = cost->flops_most = 0;
     if (cost->key_bytes > 0 && told->attention_keys >= 0)
         cost->bytes = cost->query_bytes + cost->key_bytes * told->attention_keys;
+    if (told->requests <= 0 || told->tokens < 0 || told->attention_keys < 0)
+        return;
+    cost->queries = (double)told->tokens / (double)told->requests; /* of each in the mean */
+    cost->keys = told->attention_keys / (double)told->requests;
 }
 
 static enum ap_status group_of(struct finding *finding, uint32_t row, uint32_t *ret_group, struct ap_error *reterr)

@@ -14,7 +14,7 @@ struct ap_call_cost {
     double batch, m, n, k;   /* products of matrices: rows, columns, inner size; all 0 else */
     double weight_bytes;     /* of those, what the second matrix holds; of experts: of those that are met */
     double parameters;       /* elements of weights that a model holds: of products, convolutions, norms, tables; 0 else */
-    double head_size, queries, keys;       /* attention; of packed sequences the longest; 0 else */
+    double head_size, queries, keys;       /* attention; of packed sequences the longest; 0: not told */
     double pair_flops;                     /* attention: of a query and a key that meet; 0 else */
     double flops_least, flops_most;        /* attention over packed sequences, whose lengths are not told; 0 else */
     double tokens, query_bytes, key_bytes; /* of an engine's attention, whose step tells the lengths: of all queries, in and

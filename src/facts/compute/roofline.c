@@ -250,9 +250,10 @@ static enum ap_compute_cause cause_of_convolution(const struct ap_call_cost *cos
 static enum ap_compute_cause cause_of_attention(const struct ap_call_cost *cost)
 {
     int64_t size = (int64_t)cost->head_size;
-    if (cost->queries <= FEW_QUERIES && cost->keys > SHORT_SEQUENCE)
+    bool is_told = cost->queries > 0 && cost->keys > 0;
+    if (is_told && cost->queries <= FEW_QUERIES && cost->keys > SHORT_SEQUENCE)
         return AP_CAUSE_decode_attention;
-    if (cost->queries <= SHORT_SEQUENCE && cost->keys <= SHORT_SEQUENCE)
+    if (is_told && cost->queries <= SHORT_SEQUENCE && cost->keys <= SHORT_SEQUENCE)
         return AP_CAUSE_short_attention;
     if (cost->mask_bytes > 0)
         return AP_CAUSE_masked_attention;

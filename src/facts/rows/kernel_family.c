@@ -86,9 +86,10 @@ const char *ap_kernel_family_key(enum ap_kernel_family family)
 static bool may_be_eligible(unsigned subfamily)
 {
     enum ap_kernel_family family = ap_kernel_family_of(subfamily);
+    const char *name = ap_kernel_subfamily_name(subfamily);
     return (family == AP_KERNEL_FAMILY_gemm || family == AP_KERNEL_FAMILY_attention ||
             family == AP_KERNEL_FAMILY_convolution) &&
-           strcmp(ap_kernel_subfamily_name(subfamily), "convolution layout") != 0;
+           strcmp(name, "convolution layout") != 0 && strcmp(name, "convolution side work") != 0;
 }
 
 /* ---- names ---- */

@@ -338,7 +338,7 @@ static enum ap_status add_groups(const struct report *report, uint64_t top_n, st
 /* ---- output: what rules ask ---- */
 
 struct sums {
-    int64_t device_ns, host_ns, exchange_ns, exposed_exchange_ns;
+    int64_t device_ns, host_ns, exchange_ns, exposed_exchange_ns, broadcast_ns;
     int64_t allreduces, small_allreduces, broadcasts, barriers, bytes, wide_bytes;
     size_t sized_allreduces;
     int64_t slow_count, slow_excess_ns; /* slow: at least twice as long as the fastest of its kind */
@@ -373,7 +373,10 @@ static void sum_row(struct report *report, struct sums *sums, const struct ap_co
         sums->exchange_ns = ap_add_sat(sums->exchange_ns, dur, &report->overflowed);
         sums->exposed_exchange_ns = ap_add_sat(sums->exposed_exchange_ns, row->exposed_ns, &report->overflowed);
         break;
-    case AP_COLLECTIVE_broadcast: sums->broadcasts++; break;
+    case AP_COLLECTIVE_broadcast:
+        sums->broadcasts++;
+        sums->broadcast_ns = ap_add_sat(sums->broadcast_ns, dur, &report->overflowed);
+        break;
     case AP_COLLECTIVE_barrier: sums->barriers++; break;
     default: break;
     }
@@ -530,6 +533,7 @@ static void add_figures(const struct ap_part_context *context, struct report *re
     ap_add_count(model, to, "bucket_reduce_count", bucket_count(report));
     ap_add_count(model, to, "ddp_forward_count", count_forwards(report->trace));
     ap_add_count(model, to, "broadcast_count", sums->broadcasts);
+    ap_add_time(model, to, "broadcast_dur_us", sums->broadcast_ns);
     ap_add_number_per(model, to, "broadcasts_per_step", (double)sums->broadcasts, (double)context->facts->steps.count);
     ap_add_count(model, to, "barrier_count", barriers);
     ap_add_number_per(model, to, "barriers_per_step", (double)barriers, (double)context->facts->steps.count);

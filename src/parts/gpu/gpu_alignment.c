@@ -7,6 +7,7 @@
 #include "pair_map.h"
 #include "shape_text.h"
 #include "sort.h"
+#include "stretches.h"
 
 #include "poison.h"
 
@@ -29,6 +30,7 @@ struct alignment {
     struct unaligned *list;            /* by number in groups */
     size_t told_bytes, list_bytes;
     int64_t count, total_ns;
+    struct ap_stretches time;
 };
 
 /* In backward the inner size may be that of the batch, along which no matrix lies in memory. */
@@ -73,6 +75,7 @@ static enum ap_status take(struct alignment *alignment, uint32_t link, uint32_t 
     entry->total_ns = ap_gpu_add_ns(alignment->work, entry->total_ns, trace->events.dur_ns[row]);
     if (trace->events.dur_ns[row] > trace->events.dur_ns[entry->longest])
         entry->longest = row;
+    ap_stretches_add(&alignment->time, alignment->groups.gate, trace->events.start_ns[row], ap_row_end_ns(trace, row));
     alignment->count++;
     alignment->total_ns = ap_gpu_add_ns(alignment->work, alignment->total_ns, trace->events.dur_ns[row]);
     return AP_OK;
@@ -160,6 +163,7 @@ enum ap_status ap_gpu_add_alignment(struct ap_gpu_work *work, struct ap_model *m
     uint8_t *named = ap_mem_cleared(gate, name_count); /* by name id */
     enum ap_status status = named ? find(&alignment, named, reterr) : ap_fail_memory(gate, reterr);
     struct ap_value *to = ap_add_object(model, gpu, "unaligned_gemm");
+    ap_model_keep_time(model, "gpu.unaligned_gemm", &alignment.time);
     ap_add_count(model, to, "count", alignment.count);
     ap_add_time(model, to, "total_dur_us", alignment.total_ns);
     ap_add_quotient(model, to, "busy_ratio", (double)alignment.total_ns, (double)work->totals.busy_ns);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gpu_work.h"
+#include "stretches.h"
 
 #include "poison.h"
 
@@ -13,12 +14,14 @@
 /* What ran on a stream since its last matrix multiplication. */
 struct stretch {
     int64_t gemm_ns, between_ns; /* gemm_ns: of that multiplication; -1 = there was none yet */
+    int64_t gemm_start_ns;
     uint32_t between;
     bool has_softmax;
 };
 
 struct attention {
     int64_t count, scores_ns, gemm_ns; /* scores: all between the products, the softmax included */
+    struct ap_stretches time;
 };
 
 static unsigned softmax_subfamily(void)
@@ -35,15 +38,19 @@ static bool is_of_loss(const struct ap_trace *trace, const struct ap_device_row 
            (linked->op != AP_NO_ROW && ap_text_contains_folded(ap_row_name(trace, linked->op), "log_softmax"));
 }
 
-static void end_stretch(struct ap_gpu_work *work, struct stretch *stretch, int64_t gemm_ns, struct attention *found)
+/* At the multiplication @row. */
+static void end_stretch(struct ap_gpu_work *work, struct stretch *stretch, uint32_t row, struct attention *found)
 {
+    const struct ap_trace *trace = work->context->trace;
+    int64_t gemm_ns = trace->events.dur_ns[row], start_ns = trace->events.start_ns[row];
     bool is_attention = stretch->has_softmax && stretch->gemm_ns >= 0 && stretch->between <= MAX_BETWEEN;
     if (is_attention) {
         found->count++;
         found->scores_ns = ap_gpu_add_ns(work, found->scores_ns, stretch->between_ns);
         found->gemm_ns = ap_gpu_add_ns(work, found->gemm_ns, ap_gpu_add_ns(work, stretch->gemm_ns, gemm_ns));
+        ap_stretches_add(&found->time, work->context->gate, stretch->gemm_start_ns, ap_row_end_ns(trace, row));
     }
-    *stretch = (struct stretch){ .gemm_ns = is_attention ? 0 : gemm_ns }; /* no product counts twice */
+    *stretch = (struct stretch){ .gemm_ns = is_attention ? 0 : gemm_ns, .gemm_start_ns = start_ns }; /* none counts twice */
 }
 
 static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, const struct ap_device_row *linked,
@@ -53,7 +60,7 @@ static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, const
     unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[linked->row]);
     int64_t dur_ns = trace->events.dur_ns[linked->row];
     if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_gemm) {
-        end_stretch(work, stretch, dur_ns, found);
+        end_stretch(work, stretch, linked->row, found);
         return;
     }
     stretch->has_softmax |= subfamily == softmax && !is_of_loss(trace, linked);
@@ -85,7 +92,9 @@ enum ap_status ap_gpu_add_attention(struct ap_gpu_work *work, struct ap_model *m
 {
     struct attention found = { .count = 0 };
     struct ap_value *to = ap_add_object(model, gpu, "unfused_attention");
-    AP_TRY(find_attention(work, &found, reterr));
+    enum ap_status status = find_attention(work, &found, reterr);
+    ap_model_keep_time(model, "gpu.unfused_attention", &found.time);
+    AP_TRY(status);
     ap_add_count(model, to, "count", found.count);
     ap_add_time(model, to, "scores_us", found.scores_ns);
     ap_add_quotient(model, to, "scores_ratio", (double)found.scores_ns, (double)work->totals.busy_ns);

@@ -54,6 +54,7 @@ struct signal_totals {
     int64_t union_ns;
     int64_t covered_to_ns; /* on the thread being read */
     uint32_t longest;      /* row; AP_NO_ROW = none yet */
+    bool several_names;
     struct ap_stretches stretches;
 };
 
@@ -118,6 +119,8 @@ static void take_row(struct ap_gate *gate, const struct ap_trace *trace, uint32_
         struct signal_totals *total = &totals[__builtin_ctzll(bits)];
         total->count++;
         total->step_count += counted;
+        if (total->longest != AP_NO_ROW)
+            total->several_names |= trace->events.name[row] != trace->events.name[total->longest];
         if (is_longer(trace, row, total->longest))
             total->longest = row;
         ap_stretches_add(&total->stretches, gate, start_ns, end_ns);
@@ -219,6 +222,7 @@ static void add_signals(const struct ap_part_context *context, struct signal_tot
                         context->facts->window_ns > 0 ? (double)context->facts->window_ns : 0);
         ap_add_number_per(model, signal, "per_step", (double)totals[i].step_count, (double)seen->per_step.count);
         add_steps_ratio(seen, i, model, signal);
+        ap_add_known_bool(model, signal, "one_name", totals[i].count, !totals[i].several_names);
         add_longest(context->trace, totals[i].longest, model, signal);
         keep_time(model, i, &totals[i].stretches);
     }

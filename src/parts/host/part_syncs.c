@@ -42,7 +42,8 @@ static bool ends_before(const void *context, uint32_t a, uint32_t b)
 }
 
 /* Nothing is launched after the last waits. Where they stand in a step, what the host does until its end would have run
- * beside the device's work without them: it is charged to the latest first, to each no more than it lasted. */
+ * beside the device's work of the next one without them: it is charged to the latest first, to each no more than it lasted.
+ * Of a step alone nothing says that a next one comes. */
 static enum ap_status charge_to_step_end(struct ap_waits *waits, const struct ap_steps *steps, struct ap_error *reterr)
 {
     uint32_t *order;
@@ -52,7 +53,7 @@ static enum ap_status charge_to_step_end(struct ap_waits *waits, const struct ap
     for (size_t i = count; i-- > 0;) {
         struct ap_wait *wait = &waits->waits[order[i]];
         size_t step = ap_step_at(steps, wait->start_ns);
-        if (!wait->at_end || ap_wait_is_allocation(wait) || step == steps->count ||
+        if (!wait->at_end || ap_wait_is_allocation(wait) || step == steps->count || steps->count < 2 ||
             steps->steps[step].end_ns <= wait->end_ns)
             continue;
         if (left_ns == INT64_MIN)

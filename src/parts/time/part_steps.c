@@ -6,10 +6,12 @@
 #include "part.h"
 #include "quantile.h"
 #include "step_warmup.h"
+#include "stretches.h"
 
 #include "poison.h"
 
 #define STEADY_NEEDED 3
+#define LONGER_THAN_MEDIAN 1.2 /* so much longer a step stands out */
 
 /* A percentile is given from as many steps on as it needs to differ from an end of the range. */
 static const struct {
@@ -40,8 +42,9 @@ static void add_spread(struct ap_model *model, struct ap_value *parent, const st
     }
     double std_ns = sqrt(squares / (double)durations->count);
     ap_add_time(model, parent, "mean_us", ap_mean(durations->total_ns, durations->count));
-    ap_add_time(model, parent, "std_us", (int64_t)llround(std_ns));
-    ap_add_quotient(model, parent, "cv_ratio", std_ns, mean_ns);
+    bool vary = durations->count > 1; /* one alone has no spread */
+    ap_add_known_time(model, parent, "std_us", vary, (int64_t)llround(std_ns));
+    ap_add_quotient(model, parent, "cv_ratio", std_ns, vary ? mean_ns : 0);
     ap_add_time(model, parent, "min_us", min_ns);
     ap_add_time(model, parent, "max_us", max_ns);
 }
@@ -148,6 +151,20 @@ static size_t longest_steady(const struct ap_part_context *context)
     return longest;
 }
 
+/* Where the steady steps lie that take much longer than their median. */
+static void keep_longer(struct ap_part_context *context, int64_t median_ns, struct ap_model *model)
+{
+    const struct ap_steps *steps = &context->facts->steps;
+    struct ap_stretches longer = { .list = NULL };
+    for (size_t i = 0; i < steps->count; i++) {
+        int64_t dur_ns = ap_step_is_steady(&steps->steps[i]) ? ap_step_dur_ns(steps, context->trace, i) : 0;
+        int64_t start_ns = context->trace->events.start_ns[steps->steps[i].row];
+        if ((double)dur_ns > LONGER_THAN_MEDIAN * (double)median_ns)
+            ap_stretches_add(&longer, context->gate, start_ns, ap_add_sat(start_ns, dur_ns, &context->overflowed));
+    }
+    ap_model_keep_time(model, "steps.steady", &longer);
+}
+
 /* The median of the steady steps even where it is the only one; -1 = there is none. */
 static int64_t add_steady(struct ap_part_context *context, struct ap_model *model, struct ap_value *steps,
                           struct durations *durations)
@@ -160,7 +177,9 @@ static int64_t add_steady(struct ap_part_context *context, struct ap_model *mode
     struct ap_value *steady = ap_add_object(model, steps, "steady");
     add_durations(context, model, steady, durations, false);
     add_named_place(context, longest_steady(context), model, ap_add_object(model, steady, "longest"));
-    return ap_quantile(durations->dur_ns, durations->count, 50);
+    int64_t median_ns = ap_quantile(durations->dur_ns, durations->count, 50);
+    keep_longer(context, median_ns, model);
+    return median_ns;
 }
 
 /* ---- how far to trust them ---- */

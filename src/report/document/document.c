@@ -243,7 +243,7 @@ static bool write_part(struct doc *doc, const struct doc_part *part)
     if (part->says)
         ap_doc_paragraph(doc, NULL, part->says);
     if (part->figures)
-        any = ap_doc_figures(doc, part->title, part->figures, part->figure_count);
+        any = ap_doc_figures(doc, part->title, part->figures, part->figure_count, part->skips_nothing);
     if (part->rows.path && ap_doc_rows(doc, part->title, &part->rows)) {
         any = true;
         if (part->behind)

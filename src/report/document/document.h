@@ -195,6 +195,7 @@ struct doc_part {
     const char *title;   /* of the table */
     const struct doc_figure *figures;
     size_t figure_count;
+    bool skips_nothing; /* leave figures out that stand beside a count of 0, in an object below the topic's */
     struct doc_rows rows;
     const char *behind; /* a paragraph behind rows, where there are any */
     void (*write)(struct doc *doc);
@@ -237,8 +238,9 @@ bool ap_doc_parts(struct doc *doc, const struct doc_part *parts, size_t count);
 
 /* ---- tables: document_rows.c ---- */
 
-/** Tables of the model; false, and nothing is written, where they would be empty. @title: a heading; may be NULL. */
-bool ap_doc_figures(struct doc *doc, const char *title, const struct doc_figure *figures, size_t count);
+/** Tables of the model; false, and nothing is written, where they would be empty. @title: a heading; may be NULL.
+ *  @skips_nothing: as in a part. */
+bool ap_doc_figures(struct doc *doc, const char *title, const struct doc_figure *figures, size_t count, bool skips_nothing);
 bool ap_doc_rows(struct doc *doc, const char *title, const struct doc_rows *rows);
 
 /** The value of a cell; NULL where the row has none. */

@@ -104,13 +104,22 @@ static const char *title_of(const struct doc_figure *figure)
     return figure->title ? figure->title : info && info->title ? info->title : figure->path;
 }
 
-bool ap_doc_figures(struct doc *doc, const char *title, const struct doc_figure *figures, size_t count)
+/* Of "sync.to_host.idle_us": is "sync.to_host.count" 0? What stands right below the topic ("sync.count") is always told. */
+static bool is_of_nothing(struct doc *doc, const char *path)
+{
+    const char *first = strchr(path, '.'), *last = strrchr(path, '.');
+    const struct ap_value *of =
+        first == last ? NULL : ap_value_below(&doc->model->root, (struct ap_text){ path, (size_t)(last - path) });
+    return ap_value_integer(ap_value_member(of, "count"), -1) == 0;
+}
+
+bool ap_doc_figures(struct doc *doc, const char *title, const struct doc_figure *figures, size_t count, bool skips_nothing)
 {
     const struct doc_backend *to = doc->backend;
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         const struct ap_value *value = ap_doc_at(doc, figures[i].path);
-        if (!value || (to->has_room && !to->has_room(doc)))
+        if (!value || (skips_nothing && is_of_nothing(doc, figures[i].path)) || (to->has_room && !to->has_room(doc)))
             continue;
         if (!any) {
             write_heading(doc, title);

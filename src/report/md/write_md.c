@@ -42,7 +42,9 @@ static void write_topic(struct doc *doc)
 
 static void write_generator(struct doc *doc)
 {
-    ap_doc_item(doc, NULL, "Written by {n generator.name} {n generator.version}, report format {n schema_version}");
+    ap_doc_item(doc, NULL,
+                "Written by {n generator.name} {n generator.version}, report format {n schema_version}[, in a sandbox of "
+                "{p generator.sandbox}]");
 }
 
 /* Files of other profilers. */

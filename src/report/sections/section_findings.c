@@ -75,6 +75,8 @@ static void write_gain(struct doc *doc, const struct ap_value *finding)
         return;
     ap_doc_begin(doc, DOC_ITEM);
     ap_doc_tell(doc, finding, "**Gain:** at most {F gain.share_ratio} of {n gain.whole}");
+    if (ap_value_integer(ap_value_at(finding, "gain.by_replay"), 0))
+        ap_doc_say(doc, ", by the replay, with what the cause delays");
     if (bound && bound->type != AP_VALUE_NULL) {
         ap_doc_say(doc, ": the run becomes at most ");
         ap_doc_value(doc, bound, AP_TEXT("speedup_bound_ratio"), FORM_FULL);
@@ -107,6 +109,14 @@ static const char *told_before(struct doc *doc, const struct ap_value *predictio
 }
 
 /* What the change makes no shorter has no share that goes; of little that goes two rounded times look the same. */
+/* Less than half of what the finding could save at most. */
+static bool is_far_below_bound(const struct ap_value *finding, const struct ap_value *prediction)
+{
+    double share = 0, gain = 0;
+    return ap_value_number(ap_value_at(finding, "gain.share_ratio"), &share) &&
+           ap_value_number(ap_value_member(prediction, "gain_ratio"), &gain) && share > 2 * (gain > 0 ? gain : 0);
+}
+
 static void write_prediction(struct doc *doc, const struct ap_value *finding)
 {
     const struct ap_value *prediction = ap_value_member(finding, "prediction");
@@ -122,6 +132,8 @@ static void write_prediction(struct doc *doc, const struct ap_value *finding)
                 : gain_ns == 0 ? " takes as long"
                                : " takes {r after_us} (range: {r after_low_us} to {r after_high_us})");
     ap_doc_tell(doc, replayed_for(doc, finding), ", replayed with {w change}");
+    if (is_far_below_bound(finding, prediction))
+        ap_doc_say(doc, ": far below the bound, as something else limits it then");
     ap_doc_tell(doc, prediction, "[. Not in it: {p limit}]");
     ap_doc_end(doc, DOC_ITEM);
 }
@@ -136,7 +148,7 @@ static const char *amount_of(const struct ap_value *cause)
     if (bytes && bytes->type == AP_VALUE_BYTES)
         return "{n name} {r bytes}";
     if (count && count->type == AP_VALUE_COUNT)
-        return count->as.integer == 1 ? "{n name} 1 time" : "{n name} {c count} times";
+        return count->as.integer == 1 ? "{n name} 1 time" : "{n name} {f count} times";
     return "{n name} ";
 }
 
@@ -166,6 +178,12 @@ static void write_places(struct doc *doc, const struct ap_value *finding)
                     : "**In the trace:** at {t start_us} us for {r dur_us}, tid {i tid}");
 }
 
+/* For which traces the rule is, which says nothing of this one. */
+static bool is_scope(const struct ap_value *evidence)
+{
+    return ap_text_starts_with(ap_text_member(evidence, "metric"), "trace.recorded.");
+}
+
 static void write_evidence(struct doc *doc, const struct ap_value *finding)
 {
     static const struct doc_column columns[] = { NAME(NULL, "Path"), NUMBER(NULL, "Measured"), NUMBER(NULL, "Threshold") };
@@ -176,7 +194,7 @@ static void write_evidence(struct doc *doc, const struct ap_value *finding)
     doc->backend->grid(doc, COUNTED(columns));
     for (; evidence; evidence = evidence->next) {
         const struct ap_value *value = ap_value_member(evidence, "value");
-        if (!value || value->type == AP_VALUE_NULL)
+        if (!value || value->type == AP_VALUE_NULL || is_scope(evidence))
             continue; /* one side of an "or", which did not decide */
         ap_doc_begin(doc, DOC_ROW);
         ap_doc_cell(doc, evidence, "{n metric}");

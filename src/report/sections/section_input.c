@@ -70,8 +70,6 @@ static void write_warnings(struct doc *doc)
 {
     if (!ap_doc_parts(doc, COUNTED(warning_table)))
         ap_doc_paragraph(doc, NULL, "Nothing odd was met in the input.");
-    if (ap_value_text(ap_doc_at(doc, "generator.sandbox")).bytes)
-        ap_doc_paragraph(doc, ap_doc_at(doc, "generator"), "Sandbox of the program that read it: {p sandbox}.");
 }
 
 static const struct doc_part warning_parts[] = { CALL(write_warnings) };

@@ -108,7 +108,7 @@ static const struct doc_figure sync_figures[] = {
 static const struct doc_part sync_parts[] = {
     SAYS("Blocked: the host waits. GPU idle: what the device stood still because of that, with nothing queued; never more "
          "than the wait, or the operator that is there for it, held the host. A wait on a busy GPU costs nothing."),
-    FIGURES(NULL, sync_figures),
+    { .figures = COUNTED(sync_figures), .skips_nothing = true },
     ROWS("Waits by cause", .path = "sync.by_cause",
          .remark = ", what cost the GPU most first; start, duration and thread are those of the worst",
          COLUMNS(NAME("category", "Why"), NAME("operator", "Operator"), NAME("call", "Call"), NAME("line", "Line"),
@@ -148,7 +148,7 @@ static const struct doc_part copy_parts[] = {
     SAYS(
         "What operators that copy turned out to launch. Not hidden: time in which no kernel or memset ran on the device but "
         "copies."),
-    FIGURES(NULL, copy_figures),
+    { .figures = COUNTED(copy_figures), .skips_nothing = true },
     ROWS("Copies by cause", .path = "copies.by_cause",
          .remark = ", most GPU time that nothing hides first; start, duration and thread are those of the longest",
          COLUMNS(NAME("what", "What"), NAME("operator", "Operator"), NAME("line", "Line"), NUMBER("count", "Count"),

@@ -114,7 +114,7 @@ static void write_no_history(struct doc *doc)
 static void write_history(struct doc *doc)
 {
     if (!ap_doc_false(doc, "memory.recorded.history"))
-        (void)ap_doc_figures(doc, "History", COUNTED(history));
+        (void)ap_doc_figures(doc, "History", COUNTED(history), false);
 }
 
 /* ---- leaks, churn, fragmentation ---- */

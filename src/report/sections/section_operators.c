@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * section_operators.c - where the time goes: from the whole run to one operation, phases, operators with their GPU work,
+ * section_operators.c - where the time goes: from the whole run to one operation, phases, operators on host and device,
  * modules, lines, forward and backward. */
 #include "sections.h"
 
@@ -69,11 +69,11 @@ static const struct doc_part parts[] = {
                  NUMBER("device_share_ratio", "Share of GPU"), NUMBER("device_busy_us", "GPU busy (us)"),
                  NUMBER("device_per_steady_step_us", "GPU per steady step (us)"))),
     { .only_if = "operators.device_us", .title = "GPU work by what launched it", .figures = COUNTED(work) },
-    ROWS("Operators with their GPU work", .path = "operators.top", .remark = ", by own time",
+    ROWS("Operators on host and device", .path = "operators.top", .remark = ", by own time",
          COLUMNS(NAME("name", "Operator"), NAME("family", "Family"), COST_COLUMNS, NAME("top_frame", "Line above it"))),
     ROWS("Operators by input shapes", .path = "operators.by_shape", .remark = ", by own time",
          COLUMNS(NAME("name", "Operator"), NAME("dims", "Input dims"), NAME("types", "Input types"), COST_COLUMNS)),
-    ROWS("Operator families with their GPU work", .path = "operators.families", .remark = ", by own time",
+    ROWS("Operator families on host and device", .path = "operators.families", .remark = ", by own time",
          COLUMNS(NAME("family", "Family"), NUMBER("count", "Count"), NUMBER("host_self_us", "Host self (us)"),
                  NUMBER("host_share_ratio", "Share of host"), NUMBER("device_self_us", "GPU self (us)"),
                  NUMBER("device_share_ratio", "Share of GPU"))),

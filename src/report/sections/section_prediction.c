@@ -55,12 +55,12 @@ static const struct doc_part parts[] = {
     SAYS("The recorded window as a graph of work and of what it waits for, replayed with one thing changed. A step lasts "
          "until all is done that it launched; without steps the window takes its place."),
     FIGURES(NULL, figures),
+    CALL(write_limits),
     ROWS("What was asked for", .path = "prediction.what_if", COLUMNS(NAME("change", "Change"), PREDICTED)),
     CALL(write_unmatched),
     ROWS("Findings with their cause taken away", .path = "prediction.findings", .remark = ", largest gain first",
          COLUMNS(NAME("rule_id", "Finding"), NAME("change", "Change"), PREDICTED)),
     CALL(write_together),
-    CALL(write_limits),
 };
 
 /* Where there is nothing to tell of, the replay alone interests nobody. */

@@ -36,7 +36,7 @@ static void write_known(struct doc *doc, const char *title, const struct doc_fig
     for (size_t i = 0; i < count && known_count < AP_COUNT_OF(known); i++)
         if (ap_doc_known(doc, figures[i].path))
             known[known_count++] = figures[i];
-    (void)ap_doc_figures(doc, title, known, known_count);
+    (void)ap_doc_figures(doc, title, known, known_count, false);
 }
 
 static void write_all(struct doc *doc)

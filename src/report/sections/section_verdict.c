@@ -13,12 +13,17 @@ static bool is_busy_gpu(const struct ap_value *symptom)
            ap_value_number(ap_value_member(symptom, "threshold"), &threshold) && value > threshold;
 }
 
-static void write_symptom(struct doc *doc, const struct ap_value *symptom)
+static bool is_evaluated(const struct ap_value *symptom)
 {
     const struct ap_value *present = ap_value_member(symptom, "present");
+    return present && present->type == AP_VALUE_BOOL;
+}
+
+static void write_symptom(struct doc *doc, const struct ap_value *symptom)
+{
     ap_doc_item(doc, symptom,
-                !present || present->type != AP_VALUE_BOOL ? "{p title}: not evaluated"
-                : present->as.integer                      ? "{p title}: **yes**, {F value} (threshold {F threshold})"
+                ap_value_integer(ap_value_member(symptom, "present"), 0)
+                    ? "{p title}: **yes**, {F value} (threshold {F threshold})"
                 : is_busy_gpu(symptom)
                     ? "{p title}: no, {F value} (threshold {F threshold}), as the GPU is busy for half of the time"
                     : "{p title}: no, {F value} (threshold {F threshold})");
@@ -47,17 +52,12 @@ static void write_unknown_window(struct doc *doc)
                          "as idle of which nothing is known: what the device did then was launched before the recording.");
 }
 
-/* NULL where none can be told: of a trace of the host alone all are about devices. */
-static const struct ap_value *first_symptom(struct doc *doc)
+/* The first from @row on that can be told: of a trace of the host alone most are about devices. */
+static const struct ap_value *evaluated_from(const struct ap_value *row)
 {
-    const struct ap_value *first = ap_value_first(ap_doc_at(doc, "symptoms"));
-    bool other_recorder = !ap_value_integer(ap_doc_at(doc, "trace.by_pytorch"), 1);
-    for (const struct ap_value *row = first; row && other_recorder; row = row->next) {
-        const struct ap_value *present = ap_value_member(row, "present");
-        if (present && present->type == AP_VALUE_BOOL)
-            return first;
-    }
-    return other_recorder ? NULL : first;
+    while (row && !is_evaluated(row))
+        row = row->next;
+    return row;
 }
 
 static void write_bound(struct doc *doc)
@@ -68,7 +68,7 @@ static void write_bound(struct doc *doc)
         ap_doc_paragraph(doc, ap_doc_at(doc, "verdict"), "**{p bound}**: {p sentence} (confidence {p confidence}).");
     else if (ap_value_integer(ap_doc_at(doc, "trace.recorded.accelerator"), 0))
         ap_doc_paragraph(doc, NULL,
-                         "What bounds the run is not judged for this kind of accelerator: its rows may stand for waits as "
+                         "What bounds the run is not judged: the device is an accelerator whose rows may stand for waits as "
                          "well as for work. What they show stands in its section below.");
     if (ap_doc_known(doc, "profile.verdict"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "profile"), "**{p verdict}**: {p sentence} (confidence {p confidence}).");
@@ -76,10 +76,10 @@ static void write_bound(struct doc *doc)
         ap_doc_paragraph(doc, ap_doc_at(doc, "cluster.verdict"), "**{p kind}**: {p sentence}.");
     if (ap_doc_known(doc, "cluster.memory.sentence"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "cluster.memory"), "**Memory of the ranks**: {p sentence}.");
-    const struct ap_value *symptom = first_symptom(doc);
+    const struct ap_value *symptom = evaluated_from(ap_value_first(ap_doc_at(doc, "symptoms")));
     if (symptom)
         ap_doc_begin(doc, DOC_LIST);
-    for (const struct ap_value *row = symptom; row; row = row->next)
+    for (const struct ap_value *row = symptom; row; row = evaluated_from(row->next))
         write_symptom(doc, row);
     if (symptom)
         ap_doc_end(doc, DOC_LIST);

@@ -23,7 +23,7 @@ static const char *why_no_verdict(const struct ap_value *root)
     if (!ap_value_first(ap_value_member(root, "trace")))
         return "no trace was given";
     if (ap_value_integer(ap_value_at(root, "trace.recorded.accelerator"), 0))
-        return "the device is an accelerator of whose rows nothing is known here";
+        return "the device is an accelerator whose rows may stand for waits as well as for work";
     return "nothing in the trace could be judged";
 }
 
@@ -137,7 +137,7 @@ void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
 static const char *const facts[] = {
     "steps|{steps.count}|median {steps.steady.p50_us}|mean {steps.steady.mean_us}|spread {steps.steady.cv_ratio}",
     "GPU|{trace.main_device.name}|busy {gpu.utilization_ratio}[ of {gpu.window_us}]"
-    "[ from first to last work and idle {split.judged.idle_ratio}][ of the {split.judged.part}]"
+    "[ from first to last work and idle {split.judged.idle_ratio}][ of the judged {split.judged.dur_us}]"
     "[, of which {?split.judged.idle_causes.not_recorded_us} are not recorded]",
     "memory of the device|peak requested {memory.replay.peak_requested_bytes}|reserved at the end "
     "{memory.summary.reserved_bytes}|allocated {memory.summary.allocated_bytes}",
@@ -151,11 +151,21 @@ static const char *const facts[] = {
     "recording|{trace.window_us}|events {trace.events.total}|rank {trace.rank}[ of {trace.world_size}]",
 };
 
+/* Of a device whose name alone is known, too. */
+static bool is_other_device(const struct ap_value *root, const char *fact)
+{
+    return strncmp(fact, "GPU|", 4) == 0 && ap_value_integer(ap_value_at(root, "trace.recorded.accelerator"), 0) &&
+           !ap_value_integer(ap_value_at(root, "trace.recorded.gpu"), 0);
+}
+
 static bool tell_fact(const struct ap_value *root, const char *fact, char to[AP_FACT_BYTES])
 {
     size_t used = 0;
     bool any = false;
-    (void)tell(root, &fact, to, &used);
+    if (is_other_device(root, fact))
+        used += (size_t)snprintf(to, AP_FACT_BYTES, "accelerator"), fact += strlen("GPU");
+    else
+        (void)tell(root, &fact, to, &used);
     while (*fact++ == '|' && used + ROOM_BYTES < AP_FACT_BYTES) {
         size_t before = used;
         used += (size_t)snprintf(to + used, AP_FACT_BYTES - used, "%s", any ? ", " : ": ");

@@ -378,6 +378,23 @@ def second_model_copy(setup, planted):
     return job
 
 
+@scenario("buckets-beside-gradients", ["gradients-beside-buckets"],
+          "DistributedDataParallel holds a bucket beside each gradient; the gradients of the twin are views of the buckets, "
+          "so that there is one of both", peak_active, steps=3, tokens=512, layers=6, width=2048)
+def buckets(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    init = (("/srv/job/train.py", 151, "main"), ("/srv/job/train.py", 180, "<module>"))
+    calls = (("reducer.cpp", 0, "c10d::Reducer::initialize_buckets(std::vector<std::vector<unsigned long> >)"),
+             (TORCH + "nn/parallel/distributed.py", 1220, "_ddp_init_helper"),
+             (TORCH + "nn/parallel/distributed.py", 880, "__init__")) + init
+    for count in model.weights.values() if planted else ():
+        job.obtain(count * setup.element_bytes, stack("empty", *calls))
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens)
+    return job
+
+
 @scenario("gradients-not-dropped", ["gradients-in-forward"],
           "zero_grad(set_to_none=False): gradients stay as zeros through forward",
           peak_active, steps=4, tokens=3072, layers=2, width=4096, profiled=True)

@@ -394,6 +394,7 @@ def test_capture():
     ok(not lacking, "every text tells the same way to record", lacking)
     sizes, warmer = set(), 0
     for path in sorted([*(ROOT / "fixtures/traces").iterdir(), *(ROOT / "fixtures/snapshots").iterdir(),
+                        ROOT / "fixtures/scenarios/cold-start/trace.json.gz",
                         *sorted((ROOT / "fixtures/scenarios").glob("*/*.json.gz"))[::STRIDE]]):
         done = subprocess.run([PROGRAM, path, "--quiet", "--md-out", os.devnull, "--json-out", "-"], capture_output=True,
                               timeout=300)

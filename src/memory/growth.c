@@ -146,7 +146,13 @@ static uint32_t points_until(const struct ap_growth *growth, uint32_t entry)
     return (uint32_t)low;
 }
 
-/* False where it is live at no point, nor at the end. */
+/* What a captured graph keeps in a pool of its own is there for its replays: captures grow by design. */
+static bool is_private(const struct ap_snapshot *snapshot, uint32_t segment)
+{
+    return snapshot->segments[segment].pool[0] || snapshot->segments[segment].pool[1];
+}
+
+/* False where it is live at no point, nor at the end; or in a private pool. */
 static bool stay_of(const struct ap_growth *growth, const struct ap_replay *replay, const struct ap_replay_device *of,
                     const struct ap_lifetime *lifetime, struct stay *ret_stay)
 {
@@ -155,6 +161,8 @@ static bool stay_of(const struct ap_growth *growth, const struct ap_replay *repl
     bool at_end = lifetime->block != AP_NO_ENTRY;
     if (end == AP_NO_ENTRY && (!at_end || snapshot->blocks[lifetime->block].state == AP_BLOCK_PENDING))
         return false; /* lost, or given back before the history */
+    if (at_end && is_private(snapshot, replay->block_segment[lifetime->block]))
+        return false;
     ret_stay->alloc = lifetime->alloc;
     ret_stay->first_point = lifetime->alloc == AP_NO_ENTRY ? 0 : points_until(growth, lifetime->alloc - of->first_entry);
     ret_stay->end_point = end == AP_NO_ENTRY ? growth->point_count : points_until(growth, end - of->first_entry);

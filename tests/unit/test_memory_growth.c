@@ -274,6 +274,27 @@ static void caches_of_more_requests_are_no_leak(void)
     end(&bench);
 }
 
+/* One graph after the other is captured, and what each keeps is in a private pool. */
+static void captured_graphs_are_no_leak(void)
+{
+    for (int captured = 0; captured < 2; captured++) {
+        struct bench bench;
+        begin(&bench);
+        for (int graph = 0; graph < 8; graph++) {
+            mark(&bench);
+            work(&bench);
+            (void)take(&bench, 3 * MiB);
+        }
+        play(&bench, true);
+        for (uint32_t i = 0; captured && bench.status == AP_OK && i < bench.snapshot->segment_count; i++)
+            bench.snapshot->segments[i].pool[1] = 1;
+        struct ap_growth growth = grow(&bench);
+        is_int(growth.verdict, captured ? AP_GROWTH_NONE : AP_GROWTH_LEAK, captured ? "by design" : "a leak");
+        ap_growth_release(&growth);
+        end(&bench);
+    }
+}
+
 static void a_start_is_no_leak(void)
 {
     struct bench bench;
@@ -743,6 +764,7 @@ int main(void)
     a_cache_that_grows_is_no_leak();
     caches_of_ended_requests_leak();
     caches_of_more_requests_are_no_leak();
+    captured_graphs_are_no_leak();
     a_start_is_no_leak();
     many_steps_are_taken_together();
     warm_up_levels_off();

@@ -290,6 +290,33 @@ static void passes_that_keep_their_graphs_leak(void)
     }
 }
 
+/* Before each loss the allocator takes a segment, with the stack of the loss: the loop is still not all within the model. */
+static void a_segment_hides_no_allocation(void)
+{
+    struct bench bench;
+    uint64_t kept[PASSES], losses[PASSES];
+    begin(&bench);
+    uint32_t module = stack(&bench, "/u/m.py|forward;/u/m.py|_call_impl;/u/e.py|main");
+    uint32_t other = stack(&bench, "/u/m.py|norm;/u/m.py|forward;/u/m.py|_call_impl;/u/e.py|main");
+    uint32_t loss = stack(&bench, "/u/e.py|loss;/u/e.py|main");
+    history(&bench);
+    for (int i = 0; i < PASSES; i++) {
+        uint64_t t = alloc(&bench, 900, other);
+        kept[i] = alloc(&bench, 1000, module);
+        give_back(&bench, t, 900, 0);
+        entry(&bench, AP_ACTION_USER_DEFINED, 0, 0, loss);
+        losses[i] = alloc(&bench, 50, loss);
+    }
+    for (int i = 0; i < PASSES; i++) {
+        live(&bench, kept[i], 1000, module);
+        live(&bench, losses[i], 50, loss);
+    }
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    ok(is_named(at(&bench, "memory.leaks"), "verdict", "leak"), "a leak");
+    end(&bench);
+}
+
 /* A cache that is made anew with each token, one row larger: by design, and what is live is always one allocation. */
 static void a_cache_that_is_made_anew_is_no_leak(void)
 {
@@ -1055,6 +1082,7 @@ int main(void)
     weights_are_told_by_gradients_of_a_whole_pass();
     graphs_without_backward_need_not_be_held();
     graphs_that_backward_leaves_need_not_be_held();
+    a_segment_hides_no_allocation();
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();

@@ -379,8 +379,8 @@ def second_model_copy(setup, planted):
 
 
 @scenario("buckets-beside-gradients", ["gradients-beside-buckets"],
-          "DistributedDataParallel holds a bucket beside each gradient; the gradients of the twin are views of the buckets, so "
-          "that there is one of both", peak_active, steps=3, tokens=512, layers=6, width=2048)
+          "DistributedDataParallel holds a bucket beside each gradient; the gradients of the twin are views of the buckets, "
+          "so that there is one of both", peak_active, steps=3, tokens=512, layers=6, width=2048)
 def buckets(setup, planted):
     job = setup.job()
     model = setup.model(job)

@@ -111,8 +111,9 @@ static enum ap_status find_loop(const struct ap_owners *owners, const struct ap_
     common.spare = common.frames + common.room;
     for (uint32_t i = from; i < of->first_entry + periods->bounds[periods->bound_count - 1]; i++) {
         uint32_t stack = snapshot->actions.stack[i];
-        if (snapshot->actions.name[i].id == AP_ACTION_ALLOC && stack && stack != before)
-            meet(&common, snapshot, stack);
+        if (snapshot->actions.name[i].id != AP_ACTION_ALLOC || !stack || stack == before)
+            continue;
+        meet(&common, snapshot, stack);
         before = stack;
     }
     bool inside = false;

@@ -321,6 +321,18 @@ def check_apart(tap, program, folder):
         tap.same(apart_of(program.json(folder)["cluster"]), wanted and [wanted], f"without shapes, {factor} times as long")
 
 
+def check_transfers(tap, program, folder):
+    """All ranks alike are in collectives for most of the time, or for little; or for long since one comes late."""
+    told = {"Collective name": "allreduce", "Group size": 4, "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
+            "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]"}
+    for late, end, wanted in ((0, 9000, True), (0, 3000, False), (6000, 9000, False)):
+        written_run(folder, lambda rank, step, late=late, end=end: [
+            ("gemm", 500, 2000 + late * (rank == 1), {}),
+            ("ncclDevKernel_AllReduce_Sum_f32()", 2500 + late * (rank == 1), end - 2500 - late * (rank == 1), told)], 4)
+        said = [finding["rule_id"] for finding in program.json(folder)["findings"]]
+        tap.same("cluster-transfers" in said, wanted, f"late by {late}, transfers end at {end}")
+
+
 def check_host_groups(tap, program, folder):
     """Calls of which no trace tells the group are of all ranks, but not where one leaves before another one comes."""
     for pairs, wanted in ((False, ("straggler", 0)), (True, ("unknown", 4 * STEPS))):
@@ -394,7 +406,8 @@ def main():
     tap, program = Tap(), Program(program_of(__doc__))
     for check in (check_files, check_rest, check_ranks, check_one, check_recorded, check_runs, check_merged,
                   check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_sizes_alone,
-                  check_waiting, check_apart, check_copies, check_host_groups, check_chance, check_slow):
+                  check_waiting, check_apart, check_copies, check_host_groups, check_transfers,
+                  check_chance, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

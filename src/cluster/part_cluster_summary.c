@@ -153,9 +153,30 @@ static void add_pipeline(const struct ap_run_found *found, struct ap_model *mode
                        (double)matching->transfer_exposed_ns / (time_ns > 0 ? time_ns : 1));
 }
 
-/* Of the time of all ranks in what is compared. */
-static void add_time(const struct ap_run_view *view, struct ap_model *model, struct ap_value *to)
+/* Is all that is no transfer waiting that was found? Not where a collective could not be matched, or a rank is absent, nor
+ * in pipelines, whose ranks wait in sends and receives. */
+static bool tells_transfers(const struct ap_run_found *found)
 {
+    const struct ap_matching *matching = found->matching;
+    uint64_t unmatched = 0;
+    for (int i = 0; i < AP_UNMATCHED_COUNT_; i++)
+        unmatched += i == AP_UNMATCHED_steps ? 0 : matching->unmatched[i];
+    return found->delays->judged_count && !unmatched && !found->view->absent_count && !matching->transfer_count;
+}
+
+static void add_transfers(const struct ap_run_found *found, double communication_ns, double all_ns, struct ap_model *model,
+                          struct ap_value *time)
+{
+    double left_ns = communication_ns - (double)found->delays->waited_ns;
+    bool told = all_ns > 0 && left_ns >= 0 && tells_transfers(found);
+    ap_add_known_ratio(model, time, "transfer_ratio", told, told ? left_ns / all_ns : 0);
+    ap_add_known_time(model, time, "transfer_us", told, told ? (int64_t)left_ns : 0);
+}
+
+/* Of the time of all ranks in what is compared. */
+static void add_time(const struct ap_run_found *found, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_run_view *view = found->view;
     double sums[AP_SPENT_COUNT_] = { 0 }, all = 0;
     struct ap_value *time = ap_add_object(model, to, "time");
     for (size_t i = 0; i < view->count; i++) {
@@ -172,6 +193,7 @@ static void add_time(const struct ap_run_view *view, struct ap_model *model, str
     bool has_device = view->count && ap_view_rank(view, 0)->has_device;
     ap_add_known_ratio(model, time, "host_bound_ratio", has_device && all > 0, all > 0 ? host / all : 0);
     ap_add_known_time(model, time, "host_bound_us", has_device && all > 0, (int64_t)host);
+    add_transfers(found, has_device ? sums[AP_SPENT_communication] : -1, all, model, time);
     for (int j = 0; j < AP_SPENT_COUNT_; j++) {
         ap_add_known_ratio(model, time, spent_keys[j], all > 0, all > 0 ? sums[j] / all : 0);
     }
@@ -184,5 +206,5 @@ void ap_cluster_add_summary(const struct ap_run_found *found, struct ap_model *m
     add_matching(found, model, to);
     add_waiting(found, model, to);
     add_pipeline(found, model, to);
-    add_time(found->view, model, to);
+    add_time(found, model, to);
 }

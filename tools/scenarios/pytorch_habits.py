@@ -185,6 +185,35 @@ def power_iterations(planted):
     return training(model, lambda: functional.softplus(model(values)).mean())
 
 
+def transform_of_a_prime(planted):
+    """Spectra of windows of 1021 samples; the twin's have 1024."""
+    size = 1021 if planted else 1024
+    windows, head = torch.randn(32, 64, size), mlp(size // 2 + 1, 32, CLASSES)
+    labels = torch.randint(CLASSES, (32,))
+    return training(head, lambda: functional.cross_entropy(head(torch.fft.rfft(windows).real.mean(1)), labels))
+
+
+def loss_through_generator(planted):
+    """The discriminator's loss goes back through the generator, whose gradients are cleared before its own step; the twin
+    has it made under no_grad."""
+    generator, judge = mlp(64, 512, 256), mlp(256, 64, 1)
+    optimizers = [torch.optim.SGD(model.parameters(), 0.01, foreach=True) for model in (generator, judge)]
+    real, likes = torch.randn(512, 256), functional.binary_cross_entropy_with_logits
+    good, bad = torch.ones(512, 1), torch.zeros(512, 1)
+
+    def train(optimizer, loss):
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    def step():
+        with torch.set_grad_enabled(planted):
+            made = generator(torch.randn(512, 64))
+        train(optimizers[1], likes(judge(real), good) + likes(judge(made), bad))
+        train(optimizers[0], likes(judge(generator(torch.randn(512, 64))), good))
+    return step
+
+
 def tables_one_by_one(planted):
     """Each of 40 features is looked up in a table of its own in a loop; the twin has one table with offsets."""
     count, size, width = 40, 100, 8

@@ -12,7 +12,7 @@
 #define DOUBLE_SAVES 0.55       /* half the bytes, half the width of an instruction, and shorter series of functions */
 #define LEAST_DOUBLES 1024      /* elements: sums and numbers for a log are none that cost */
 #define LEAST_LENGTH 64         /* of a transform; of short ones a detour costs little */
-#define TRANSFORM_SAVES 0.7     /* measured with lengths from 509 to 16001 beside the next power of two: 0.5 to 0.86 */
+#define TRANSFORM_SAVES 0.75    /* measured with lengths from 509 to 16001 beside the next power of two: 0.5 to 0.86 */
 #define LEAST_CLASSES 32        /* of a one-hot matrix: less is no table to look up in */
 #define LEAST_TABLE (64 * 1024) /* elements of an embedding table whose gradient may cost */
 #define MOST_OF_TABLE 0.125     /* of its rows that a step touches */

@@ -273,8 +273,11 @@ def check_steps(tap, name, steps, want):
     tap.same([(row["name"], row["start_us"], row["dur_us"]) for row in steps["rows"]], want, f"{name}: steps.rows")
     ordered = sorted(Decimal(dur) * 1000 for _, _, dur in want)
     mean = sum(ordered) / len(ordered)
-    figures = {"mean_us": mean, "std_us": (sum((dur - mean) ** 2 for dur in ordered) / len(ordered)).sqrt(),
-               "min_us": ordered[0], "max_us": ordered[-1]}
+    figures = {"mean_us": mean, "min_us": ordered[0], "max_us": ordered[-1]}
+    if len(ordered) > 1:
+        figures["std_us"] = (sum((dur - mean) ** 2 for dur in ordered) / len(ordered)).sqrt()
+    else:
+        tap.same([steps["std_us"], steps["cv_ratio"]], [None, None], f"{name}: one step has no spread")
     for percent in (50, 90, 95, 99):
         if steps[f"p{percent}_us"] is not None:
             figures[f"p{percent}_us"] = interpolated(ordered, percent)

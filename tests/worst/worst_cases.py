@@ -918,6 +918,19 @@ def failures_among_many_kinds(n):
 
 
 @case
+def graphs_that_go_together_at_the_end(n):
+    """Of each pass eight activations of four lines are left over; all let go of their first, then of their second ..."""
+    run, graphs = Trainer(), []
+    for _ in range(n // 32):
+        graphs.append([run.alloc(4096, (f"m{i % 4}.py", "forward")) for i in range(8)])
+        run.free(run.alloc(512, BACKWARD), BACKWARD)
+    for i in range(8):
+        for graph in graphs:
+            run.free(graph[i], ("train.py", "main"))
+    return run.snapshot([1024] * 8)
+
+
+@case
 def sizes_of_all_kinds(n):
     return snapshot([segment(MIB, [block(MIB, 512, "inactive")])],
                     [entry(action, MIB + 2**20 * i, 512 + i, START_US + 2 * i + (action != "alloc"), stack("f"))

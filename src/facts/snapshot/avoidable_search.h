@@ -34,8 +34,9 @@ struct ap_avoidable_search {
     struct ap_pass *passes; /* in order */
     size_t pass_capacity;
     uint32_t pass_count;
-    uint32_t peak;     /* the entry that reaches it */
-    bool keeps_graphs; /* at the end of the history there is more of its last forwards than one of them makes */
+    uint32_t peak;                /* the entry that reaches it */
+    bool keeps_graphs;            /* at the end of the history there is more of its last forwards than one of them makes */
+    uint32_t *allocations_before; /* by entry, from the device's first one on; while graphs are looked for */
     struct ap_stay *stays;
     size_t stay_count;
 };

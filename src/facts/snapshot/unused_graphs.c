@@ -67,10 +67,9 @@ static void look_for_graphs_at_end(struct ap_avoidable_search *search)
 /* Python frees a graph at once: a backward pass, which may be of threads without stacks, allocates between its frees. */
 static bool goes_at_once(const struct ap_avoidable_search *search, uint32_t first, uint32_t last, uint32_t count)
 {
-    uint32_t allocations = 0;
-    for (uint32_t i = first; i <= last; i++)
-        allocations += ap_search_allocates(search, i);
-    return allocations <= count / 8;
+    const uint32_t *before = search->allocations_before;
+    uint32_t offset = search->of->first_entry;
+    return before[last + 1 - offset] - before[first - offset] <= count / 8;
 }
 
 /* What of one kind is held at the peak. */
@@ -151,12 +150,20 @@ static enum ap_status cut_graphs(struct ap_avoidable_search *search, bool unused
     return AP_OK;
 }
 
-enum ap_status ap_search_unused_graphs(struct ap_avoidable_search *search, struct ap_avoidable *to, struct ap_error *reterr)
+/* The graphs of passes may overlap, so that none of them goes over its entries again. */
+static void count_allocations(struct ap_avoidable_search *search)
 {
-    struct graph *graphs;
+    for (uint32_t i = 0; i < search->of->entry_count; i++)
+        search->allocations_before[i + 1] =
+            search->allocations_before[i] + ap_search_allocates(search, search->of->first_entry + i);
+}
+
+static enum ap_status find_graphs(struct ap_avoidable_search *search, struct graph *graphs, struct ap_avoidable *to,
+                                  struct ap_error *reterr)
+{
     bool behind = false;
     look_for_graphs_at_end(search);
-    AP_TRY(AP_ALLOC_CLEARED(search->owners->gate, graphs, (size_t)search->pass_count + 1, reterr));
+    count_allocations(search);
     gather(search, graphs);
     for (uint32_t i = 0; i < search->owned->count; i++) {
         const struct ap_owned *owned = &search->owned->list[i];
@@ -166,7 +173,18 @@ enum ap_status ap_search_unused_graphs(struct ap_avoidable_search *search, struc
             ap_avoidable_add(to, owned);
         behind = behind || (pass && graphs[pass - search->passes].is_one);
     }
-    enum ap_status status = cut_graphs(search, graphs[search->pass_count].is_one, behind, reterr);
-    AP_FREE(search->owners->gate, graphs, (size_t)search->pass_count + 1);
+    return cut_graphs(search, graphs[search->pass_count].is_one, behind, reterr);
+}
+
+enum ap_status ap_search_unused_graphs(struct ap_avoidable_search *search, struct ap_avoidable *to, struct ap_error *reterr)
+{
+    struct ap_gate *gate = search->owners->gate;
+    size_t graph_count = (size_t)search->pass_count + 1, entry_count = (size_t)search->of->entry_count + 1;
+    struct graph *graphs = NULL;
+    enum ap_status status = AP_ALLOC_CLEARED(gate, graphs, graph_count, reterr);
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(gate, search->allocations_before, entry_count, reterr));
+    AP_AND_THEN(status, find_graphs(search, graphs, to, reterr));
+    AP_FREE(gate, search->allocations_before, entry_count);
+    AP_FREE(gate, graphs, graph_count);
     return status;
 }

@@ -118,7 +118,8 @@ static unsigned family_of(const char *name)
     return family;
 }
 
-/* Operators that call no other do the work, or launch it. What communicates, loads or copies waits, too. */
+/* Operators do the work, or launch it, beside calls of small ones, as aten::addmm has of aten::expand: those count that
+ * call none that calls another. What communicates, loads or copies waits, too. */
 static enum ap_status count_leaves(struct calls *calls, const bool *calls_other, struct ap_error *reterr)
 {
     const struct ap_trace *trace = calls->trace;
@@ -141,7 +142,7 @@ static enum ap_status count_operators(struct calls *calls, struct ap_error *rete
 {
     const struct ap_trace *trace = calls->trace;
     const struct ap_host_tree *tree = &calls->facts->tree;
-    bool *calls_other;
+    bool *calls_other; /* that calls another one itself */
     AP_TRY(AP_ALLOC_CLEARED(calls->gate, calls_other, trace->events.count, reterr));
     for (uint32_t row = 0; row < trace->events.count && row < tree->count; row++) {
         if (!ap_row_is_of(trace, row, 1u << AP_KIND_operator) || tree->parent[row] == AP_NO_ROW)

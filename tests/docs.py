@@ -26,6 +26,7 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
+from program import settled
 from tap import Tap
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -95,7 +96,7 @@ def run_commands(block, program):
             told = b"" if quicker == command else scorecard(program)
             done = subprocess.run(["bash", "-c", quicker], cwd=folder, input=told, env=environment_of(program),
                                   timeout=LIMIT_S, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-            text += f"$ {command}\n{done.stdout.decode('utf-8', 'replace')}"
+            text += f"$ {command}\n{settled(done.stdout).decode('utf-8', 'replace')}"
         return text
 
 

@@ -31,6 +31,7 @@ import tempfile
 from decimal import Decimal
 from pathlib import Path
 
+from program import settled
 from tap import Tap
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -344,12 +345,6 @@ def check_counters(tap, counters_path, documents):
     text = "".join(document.read_text(encoding="utf-8") for document in documents)
     lacking = [code for code in codes if f"`{code}`" not in text]
     tap.ok(codes and not lacking, "the format pages explain every counter of counters.def", "\n".join(lacking))
-
-
-def settled(data):
-    """What confines the program is this machine's, and no sanitizer's."""
-    data = re.sub(rb'("sandbox": )"[^"]*"', rb'\1"seccomp and Landlock"', data)
-    return re.sub(rb"(, in a sandbox of )[^\n]*", rb"\1seccomp and Landlock", data)
 
 
 # ---- cases

@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -19,6 +20,12 @@ def parser_of(description):
 
 def program_of(description):
     return parser_of(description).parse_args().program.resolve()
+
+
+def settled(data):
+    """What confines the program is this machine's, and no sanitizer's."""
+    data = re.sub(rb'("sandbox": )"[^"]*"', rb'\1"seccomp and Landlock"', data)
+    return re.sub(rb"(, in a sandbox of )[^\n]*", rb"\1seccomp and Landlock", data)
 
 
 class Program:

@@ -198,17 +198,25 @@ static enum ap_status add_item(struct ap_habit_rows *rows, struct reading *readi
 
 /* ---- products in a costly order ---- */
 
-static bool read_product(const struct ap_habit_rows *rows, uint32_t row, struct product *ret_product)
+/* Of an operator of two tensors. */
+static bool read_two(const struct ap_habit_rows *rows, uint32_t row, struct ap_tensor_list *ret_list)
 {
     const struct ap_op_detail *op = ap_row_op(rows->trace, row);
-    struct ap_tensor_list list;
     struct ap_text dims, types;
     if (!op || !op->signature.id)
         return false;
     ap_trace_signature(rows->trace, op->signature, &dims, &types);
-    ap_tensor_list_read(&list, dims, types);
+    ap_tensor_list_read(ret_list, dims, types);
+    return ret_list->count == 2;
+}
+
+static bool read_product(const struct ap_habit_rows *rows, uint32_t row, struct product *ret_product)
+{
+    struct ap_tensor_list list;
+    if (!read_two(rows, row, &list))
+        return false;
     const struct ap_tensor_dims *a = &list.tensors[0], *b = &list.tensors[1];
-    if (list.count != 2 || a->count != b->count || a->count < 2 || a->dims[a->count - 1] != b->dims[b->count - 2])
+    if (a->count != b->count || a->count < 2 || a->dims[a->count - 1] != b->dims[b->count - 2])
         return false;
     *ret_product = (struct product){ .batch = ap_tensor_elements(a, 0, a->count - 2),
                                      .rows = (double)a->dims[a->count - 2],
@@ -222,14 +230,8 @@ static bool read_product(const struct ap_habit_rows *rows, uint32_t row, struct 
 
 static bool has_unlike_ranks(const struct ap_habit_rows *rows, uint32_t row)
 {
-    const struct ap_op_detail *op = ap_row_op(rows->trace, row);
     struct ap_tensor_list list;
-    struct ap_text dims, types;
-    if (!op || !op->signature.id)
-        return false;
-    ap_trace_signature(rows->trace, op->signature, &dims, &types);
-    ap_tensor_list_read(&list, dims, types);
-    return list.count == 2 && list.tensors[0].count != list.tensors[1].count;
+    return read_two(rows, row, &list) && list.tensors[0].count != list.tensors[1].count;
 }
 
 /* Is one operand the weights of a layer, as of nn.Linear or in x @ weight? */

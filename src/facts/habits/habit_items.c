@@ -117,10 +117,7 @@ static void close_nodes(struct ap_habit_rows *rows, struct reading *reading, int
 /* A node that is written in Python computes its gradients in the same frame. */
 static bool is_own_backward(const struct ap_habit_rows *rows, uint32_t row)
 {
-    static const char ending[] = ": backward";
-    struct ap_text name = ap_row_name(rows->trace, row);
-    return name.bytes >= sizeof(ending) - 1 &&
-           !memcmp(name.data + name.bytes - (sizeof(ending) - 1), ending, sizeof(ending) - 1);
+    return ap_text_ends_with(ap_row_name(rows->trace, row), ": backward");
 }
 
 /* The end of the Python that brings the forward work back, with its hooks and checks, where stacks were recorded. */

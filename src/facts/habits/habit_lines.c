@@ -145,13 +145,6 @@ static uint32_t called_by(struct lines *lines, uint32_t line, struct ap_habit *h
     return best;
 }
 
-static bool is_forward(struct ap_text name)
-{
-    static const char word[] = "forward";
-    return name.bytes >= sizeof(word) - 1 &&
-           memcmp(name.data + name.bytes - (sizeof(word) - 1), word, sizeof(word) - 1) == 0;
-}
-
 static bool is_module_code(const struct ap_trace *trace, uint32_t row)
 {
     return row != AP_NO_ROW && ap_row_is_of(trace, row, 1u << AP_KIND_python) &&
@@ -164,7 +157,7 @@ static void mark_forwards(const struct lines *lines, uint8_t *leads_to_forward)
 {
     const struct ap_trace *trace = lines->trace;
     for (uint32_t row = 0; row < trace->events.count; row++) {
-        if (!ap_row_is_of(trace, row, 1u << AP_KIND_python) || !is_forward(ap_row_name(trace, row)))
+        if (!ap_row_is_of(trace, row, 1u << AP_KIND_python) || !ap_text_ends_with(ap_row_name(trace, row), "forward"))
             continue;
         for (uint32_t up = row; up != AP_NO_ROW && !leads_to_forward[up]; up = lines->facts->tree.parent[up]) {
             if (!ap_row_is_of(trace, up, 1u << AP_KIND_python) || ap_text_starts_with(ap_row_name(trace, up), "nn.Module: "))
